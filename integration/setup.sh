@@ -1,0 +1,109 @@
+#!/usr/bin/env bash
+# Installs what the integration tests run Junction against: npm packages, a Python
+# environment, Chromium and MariaDB. Everything but the two Debian packages goes into
+# ${JUNCTION_INTEGRATION_DIR:-$HOME/.cache/junction-integration}; nothing is written here.
+#
+# Each step is best effort: what cannot be installed is named, and the tests that need it
+# skip. A second run does nothing but check. The exit code is 0 even when a step failed,
+# unless --strict is given.
+set -u
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${JUNCTION_INTEGRATION_DIR:-$HOME/.cache/junction-integration}
+strict=${1:-}
+failed=0
+
+export PUPPETEER_SKIP_DOWNLOAD=1 PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1
+
+say() { printf 'integration setup: %s\n' "$*"; }
+miss() {
+	say "MISSING $*"
+	failed=1
+}
+
+# npm_step FOLDER installs npm/FOLDER exactly as its lock file says, without install scripts.
+npm_step() {
+	local name=$1 from=$here/npm/$1 to=$cache/npm/$1 log=$cache/log/npm-$1.log
+	if cmp -s "$from/package-lock.json" "$to/.installed"; then
+		say "npm/$name is there"
+		return
+	fi
+	if ! command -v npm >/dev/null; then
+		miss "npm/$name: npm is not installed"
+		return
+	fi
+	mkdir -p "$to" && cp "$from/package.json" "$from/package-lock.json" "$to/"
+	rm -f "$to/.installed"
+	if (cd "$to" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error) >"$log" 2>&1; then
+		cp "$from/package-lock.json" "$to/.installed"
+		say "npm/$name installed"
+	else
+		miss "npm/$name: npm ci failed, see $log"
+	fi
+}
+
+# python_step makes a virtual environment with the pinned requirements.
+python_step() {
+	local from=$here/python/requirements.txt to=$cache/python log=$cache/log/python.log
+	if cmp -s "$from" "$to/.installed"; then
+		say "python is there"
+		return
+	fi
+	if ! command -v python3 >/dev/null; then
+		miss "python: python3 is not installed"
+		return
+	fi
+	rm -rf "$to"
+	if {
+		python3 -m venv "$to" &&
+			"$to/bin/python" -m pip install --quiet --disable-pip-version-check -r "$from"
+	} >"$log" 2>&1; then
+		cp "$from" "$to/.installed"
+		say "python installed"
+	else
+		miss "python: see $log"
+	fi
+}
+
+# debian_step PROGRAM PACKAGE installs a Debian package where the program is not there yet.
+debian_step() {
+	local program=$1 package=$2 log=$cache/log/apt-$2.log
+	if PATH=$PATH:/usr/sbin command -v "$program" >/dev/null; then
+		say "$program is there"
+		return
+	fi
+	if ! command -v apt-get >/dev/null; then
+		miss "$program: no apt-get here; install $package by hand"
+		return
+	fi
+	if [ "$(id -u)" != 0 ]; then
+		miss "$program: not root; run: sudo apt-get install --no-install-recommends $package"
+		return
+	fi
+	if [ ! -e "$cache/log/apt-update.log" ] || [ -n "$(find "$cache/log/apt-update.log" -mmin +60)" ]; then
+		apt-get update >"$cache/log/apt-update.log" 2>&1 || say "apt-get update failed, trying all the same"
+	fi
+	if DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$package" >"$log" 2>&1; then
+		say "$package installed"
+	else
+		miss "$program: apt-get install $package failed, see $log"
+	fi
+}
+
+mkdir -p "$cache/npm" "$cache/log" || exit 1
+debian_step git git
+debian_step chromium chromium
+# The server program alone: no service is set up, the test starts an instance of its own.
+debian_step mariadbd mariadb-server-core
+for folder in node servers ts-v1 ts-v2 inspector conformance; do
+	npm_step "$folder"
+done
+python_step
+
+if [ "$failed" = 1 ]; then
+	say "done, with parts missing: their tests will skip"
+	[ "$strict" = --strict ] && exit 1
+else
+	say "done: $cache"
+fi
+exit 0
