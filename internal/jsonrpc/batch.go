@@ -1,0 +1,36 @@
+package jsonrpc
+
+import "encoding/json"
+
+// IsBatch reports whether data is a batch: its first byte that is not space is '['.
+func IsBatch(data []byte) bool {
+	i := SkipSpace(data, 0)
+	return i < len(data) && data[i] == '['
+}
+
+// SplitBatch returns the elements of a batch, in order, as sub-slices of data.
+// An empty array, more than max elements, and a value that is no array are
+// [InvalidRequest]; malformed JSON is [ParseError]. A name that is repeated
+// inside an element is left for [Parse] to refuse, so that it costs the batch
+// only that element.
+func SplitBatch(data []byte, max int, l Limits) ([]json.RawMessage, *Error) {
+	s := newScanner(data, l)
+	if s.document(nil, nil); s.err != nil {
+		return nil, s.err
+	}
+	if !IsBatch(data) {
+		return nil, expected(InvalidRequest, data, SkipSpace(data, 0), "a batch")
+	}
+	var elements []json.RawMessage
+	EachElement(data, func(value []byte) bool {
+		elements = append(elements, value)
+		return len(elements) <= max
+	})
+	if len(elements) == 0 {
+		return nil, Errorf(InvalidRequest, "expected a batch with at least one message, found an empty array")
+	}
+	if len(elements) > max {
+		return nil, Errorf(InvalidRequest, "expected a batch of at most %d messages, found more", max)
+	}
+	return elements, nil
+}

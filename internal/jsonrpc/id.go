@@ -1,0 +1,46 @@
+package jsonrpc
+
+import "strconv"
+
+// maxID is the longest id in bytes, quotes included. Ids are kept while a
+// request runs, so a peer must not choose their size.
+const maxID = 256
+
+// ID is a request id exactly as it stood on the wire: the raw JSON text of a
+// string or an integer, such as `7`, `"a"` or `9007199254740993`. The empty ID
+// means that there is none. IDs are comparable; 1 and "1" differ, and so do two
+// spellings of one string ("a" and "\u0061"), so whoever makes up string ids
+// should need no escapes.
+type ID string
+
+// IntID returns the id that is the number n.
+func IntID(n int64) ID { return ID(strconv.FormatInt(n, 10)) }
+
+// StringID returns the id that is the string s.
+func StringID(s string) ID { return ID(AppendString(nil, s)) }
+
+// IsZero reports whether there is no id.
+func (id ID) IsZero() bool { return id == "" }
+
+// IsString reports whether the id is a string; else it is a number, or absent.
+func (id ID) IsString() bool { return len(id) > 0 && id[0] == '"' }
+
+// checkID reports whether the valid JSON value raw can be an id; if not, it
+// says what was expected.
+func checkID(raw []byte) (fault string) {
+	if len(raw) > maxID {
+		return "an id of at most " + strconv.Itoa(maxID) + " bytes"
+	}
+	switch c := raw[0]; {
+	case c == '"':
+		return ""
+	case c != '-' && (c < '0' || c > '9'):
+		return "an id that is a string or an integer"
+	}
+	for _, c := range raw {
+		if c == '.' || c == 'e' || c == 'E' {
+			return "an id that is an integer in plain digits"
+		}
+	}
+	return ""
+}

@@ -1,0 +1,104 @@
+package jsonrpc
+
+import (
+	"encoding/json"
+	"iter"
+)
+
+// fewMembers is how many members an index holds without allocating.
+const fewMembers = 8
+
+// Members is an index of the top-level members of one object, in order of
+// appearance. Values are sub-slices of the input, which must not change while
+// the index is used. The zero value is the index of an empty object. It may be
+// read by several goroutines at once.
+type Members struct {
+	src     []byte
+	count   int
+	escaped bool // some name has escapes
+	few     [fewMembers]member
+	more    []member
+}
+
+// member holds offsets into Members.src; the name has its quotes.
+type member struct{ name, nameEnd, value, valueEnd uint32 }
+
+// Index validates obj as [Valid] does and indexes its members. A value that is
+// no object is [InvalidRequest].
+func Index(obj []byte, l Limits) (Members, *Error) {
+	s := newScanner(obj, l)
+	var m Members
+	if err := s.document(&m, nil); err != nil {
+		return Members{}, err
+	}
+	if i := SkipSpace(obj, 0); obj[i] != '{' {
+		return Members{}, expected(InvalidRequest, obj, i, "an object")
+	}
+	m.src = obj
+	return m, nil
+}
+
+func (m *Members) reset() { m.count, m.escaped, m.more = 0, false, nil }
+
+func (m *Members) add(name, nameEnd, value, valueEnd int, escaped bool) {
+	one := member{uint32(name), uint32(nameEnd), uint32(value), uint32(valueEnd)}
+	if m.count < fewMembers {
+		m.few[m.count] = one
+	} else {
+		m.more = append(m.more, one)
+	}
+	m.count++
+	m.escaped = m.escaped || escaped
+}
+
+func (m *Members) at(i int) *member {
+	if i < fewMembers {
+		return &m.few[i]
+	}
+	return &m.more[i-fewMembers]
+}
+
+// find returns the member called name, or nil. It looks at every member in turn,
+// because params and results have few.
+func (m *Members) find(name string) *member {
+	for i := range m.count {
+		one := m.at(i)
+		raw := m.src[one.name:one.nameEnd]
+		if string(raw[1:len(raw)-1]) == name || m.escaped && sameName(raw, name) {
+			return one
+		}
+	}
+	return nil
+}
+
+// sameName reports whether the literal raw stands for name.
+func sameName(raw []byte, name string) bool {
+	text, ok := Unquote(raw)
+	return ok && text == name
+}
+
+// Get returns the value of the member called name, or nil if there is none.
+// Names are compared after unescaping, and with their case.
+func (m *Members) Get(name string) json.RawMessage {
+	one := m.find(name)
+	if one == nil {
+		return nil
+	}
+	return json.RawMessage(m.src[one.value:one.valueEnd:one.valueEnd])
+}
+
+// Len returns the number of members.
+func (m *Members) Len() int { return m.count }
+
+// All iterates over the names, unescaped, and their values in order of appearance.
+func (m *Members) All() iter.Seq2[string, json.RawMessage] {
+	return func(yield func(string, json.RawMessage) bool) {
+		for i := range m.count {
+			one := m.at(i)
+			name, _ := Unquote(m.src[one.name:one.nameEnd])
+			if !yield(name, json.RawMessage(m.src[one.value:one.valueEnd:one.valueEnd])) {
+				return
+			}
+		}
+	}
+}

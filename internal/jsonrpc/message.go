@@ -1,0 +1,251 @@
+package jsonrpc
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// Kind tells requests, notifications and responses apart.
+type Kind uint8
+
+// The kinds of messages. The zero Kind is none of them.
+const (
+	Request      Kind = iota + 1 // a method with an id
+	Notification                 // a method without an id
+	Response                     // a result or an error
+)
+
+// String returns the kind as the specification calls it.
+func (k Kind) String() string {
+	switch k {
+	case Request:
+		return "request"
+	case Notification:
+		return "notification"
+	case Response:
+		return "response"
+	}
+	return "Kind(" + strconv.Itoa(int(k)) + ")"
+}
+
+// Message is one message, taken apart. Its raw values are sub-slices of the
+// input to [Parse], which must not change while they are used.
+type Message struct {
+	Kind    Kind
+	ID      ID              // zero in notifications, and in errors that name no request
+	Method  string          // requests and notifications
+	Params  json.RawMessage // an object; nil if absent or null
+	Result  json.RawMessage // any value; nil in error responses
+	Error   *Error          // nil unless the response is an error
+	Members Members         // of Params, or of Result if that is an object
+}
+
+// Parse reads exactly one message, with space around it or not. On failure the
+// error has the specified code, and the Message holds nothing but the ID, if
+// one could be read, so that the answer can name it.
+//
+// It allocates one string for ID and Method together, the error of an error
+// response, and space for objects with more than 16 members.
+func Parse(data []byte, l Limits) (Message, *Error) {
+	s := newScanner(data, l)
+	var msg Message
+	var top Members
+	fault := s.document(&top, &msg.Members)
+	top.src, msg.Members.src = data, data
+	env := newEnvelope(&top)
+	if fault == nil {
+		fault = env.check()
+	}
+	if fault == nil {
+		fault = env.fill(&msg)
+	}
+	if fault != nil {
+		return Message{ID: env.readID()}, fault
+	}
+	return msg, nil
+}
+
+// envelope holds the members of a message that JSON-RPC defines; nil if absent.
+type envelope struct {
+	data                                     []byte
+	jsonrpc, id, method, params, result, err span
+}
+
+// span is a value in envelope.data; end is 0 if there is none.
+type span struct{ start, end uint32 }
+
+func (v span) absent() bool { return v.end == 0 }
+
+func newEnvelope(top *Members) envelope {
+	env := envelope{data: top.src}
+	for i := range top.count {
+		one := top.at(i)
+		raw := top.src[one.name:one.nameEnd]
+		if field := env.field(raw[1 : len(raw)-1]); field != nil {
+			*field = span{one.value, one.valueEnd}
+		}
+	}
+	if top.escaped {
+		env.unescape(top)
+	}
+	return env
+}
+
+// field returns where the member called name belongs, or nil.
+func (env *envelope) field(name []byte) *span {
+	switch string(name) {
+	case "jsonrpc":
+		return &env.jsonrpc
+	case "id":
+		return &env.id
+	case "method":
+		return &env.method
+	case "params":
+		return &env.params
+	case "result":
+		return &env.result
+	case "error":
+		return &env.err
+	}
+	return nil
+}
+
+// unescape fills in the members whose names were written with escapes.
+func (env *envelope) unescape(top *Members) {
+	for i := range top.count {
+		one := top.at(i)
+		name, _ := Unquote(top.src[one.name:one.nameEnd])
+		if field := env.field([]byte(name)); field != nil {
+			*field = span{one.value, one.valueEnd}
+		}
+	}
+}
+
+func (env *envelope) raw(v span) []byte { return env.data[v.start:v.end:v.end] }
+
+// refuse says what was expected in place of the value v.
+func (env *envelope) refuse(v span, what string) *Error {
+	return expected(InvalidRequest, env.data, int(v.start), what)
+}
+
+// check looks at what all kinds of messages have in common.
+func (env *envelope) check() *Error {
+	if i := SkipSpace(env.data, 0); env.data[i] != '{' {
+		return expected(InvalidRequest, env.data, i, "an object")
+	}
+	switch version := string(env.raw(env.jsonrpc)); {
+	case env.jsonrpc.absent():
+		return Errorf(InvalidRequest, `expected "jsonrpc":"2.0", found no member "jsonrpc"`)
+	case version != `"2.0"` && !sameName([]byte(version), "2.0"):
+		return env.refuse(env.jsonrpc, `"jsonrpc" to be "2.0"`)
+	}
+	if env.id.absent() || string(env.raw(env.id)) == "null" && !env.err.absent() {
+		return nil
+	}
+	if fault := checkID(env.raw(env.id)); fault != "" {
+		return env.refuse(env.id, fault)
+	}
+	return nil
+}
+
+// readID returns the id of a message that was refused, or the zero ID.
+func (env *envelope) readID() ID {
+	if env.id.absent() || checkID(env.raw(env.id)) != "" {
+		return ""
+	}
+	return ID(env.raw(env.id))
+}
+
+// fill completes msg from an envelope that was checked.
+func (env *envelope) fill(msg *Message) *Error {
+	hasMethod, hasResult, hasError := !env.method.absent(), !env.result.absent(), !env.err.absent()
+	switch {
+	case hasMethod && (hasResult || hasError):
+		return Errorf(InvalidRequest, "expected a method or a result or an error, found a method and another of them")
+	case hasMethod:
+		return env.fillCall(msg)
+	case !env.params.absent():
+		return env.refuse(env.params, "params to come with a method")
+	case hasResult && hasError:
+		return Errorf(InvalidRequest, "expected a result or an error, found both")
+	case hasResult:
+		return env.fillResult(msg)
+	case hasError:
+		return env.fillError(msg)
+	}
+	return Errorf(InvalidRequest, "expected a method, a result or an error, found none of them")
+}
+
+func (env *envelope) fillCall(msg *Message) *Error {
+	method := env.raw(env.method)
+	if method[0] != '"' {
+		return env.refuse(env.method, "a string as the method")
+	}
+	msg.Kind = Request
+	if env.id.absent() {
+		msg.Kind = Notification
+	}
+	switch {
+	case env.params.absent() || string(env.raw(env.params)) == "null":
+	case env.data[env.params.start] != '{':
+		return env.refuse(env.params, "params to be an object")
+	default:
+		msg.Params = env.raw(env.params)
+	}
+	msg.ID, msg.Method = env.idAndMethod()
+	return nil
+}
+
+// idAndMethod returns two parts of one string, to allocate once.
+func (env *envelope) idAndMethod() (ID, string) {
+	id, method := env.raw(env.id), env.raw(env.method)
+	plain := method[1 : len(method)-1]
+	if plainEnd(plain, 0) < len(plain) {
+		unquoted, _ := Unquote(method)
+		return ID(id), unquoted
+	}
+	var buf [96]byte
+	both := string(append(append(buf[:0], id...), plain...))
+	return ID(both[:len(id)]), both[len(id):]
+}
+
+func (env *envelope) fillResult(msg *Message) *Error {
+	if env.id.absent() {
+		return Errorf(InvalidRequest, "expected a result to have an id, found none")
+	}
+	msg.Kind, msg.ID, msg.Result = Response, ID(env.raw(env.id)), env.raw(env.result)
+	return nil
+}
+
+func (env *envelope) fillError(msg *Message) *Error {
+	if env.data[env.err.start] != '{' {
+		return env.refuse(env.err, "error to be an object")
+	}
+	code, message, data := env.errorMembers()
+	if len(code) == 0 || len(message) == 0 || message[0] != '"' {
+		return env.refuse(env.err, "error to have a code and a message")
+	}
+	number, err := strconv.Atoi(string(code))
+	if err != nil {
+		return env.refuse(env.err, "error to have an integer as its code")
+	}
+	text, _ := Unquote(message)
+	msg.Kind, msg.ID = Response, env.readID()
+	msg.Error = &Error{Code: number, Message: text, Data: data}
+	return nil
+}
+
+func (env *envelope) errorMembers() (code, message, data []byte) {
+	EachMember(env.raw(env.err), func(name, value []byte) bool {
+		switch name, _ := Unquote(name); name {
+		case "code":
+			code = value
+		case "message":
+			message = value
+		case "data":
+			data = value
+		}
+		return true
+	})
+	return code, message, data
+}

@@ -1,0 +1,283 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/base64"
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Every byte of a word: the lowest bit, the highest bit, and the bytes that end a plain run.
+const (
+	lowBits  = 0x0101010101010101
+	highBits = 0x8080808080808080
+	quotes   = lowBits * '"'
+	slashes  = lowBits * '\\'
+	spaces   = lowBits * ' '
+)
+
+// plainEnd returns the offset of the first byte of s at or after i that cannot
+// stand for itself in a JSON string without a closer look: a quote, a
+// backslash, a control character or a byte of a longer UTF-8 sequence.
+//
+// It takes eight bytes at a time. Each subtraction sets the highest bit of the
+// bytes it looks for; a borrow can only spoil bytes above a real hit, so the
+// lowest hit is exact.
+func plainEnd[T string | []byte](s T, i int) int {
+	for ; i+8 <= len(s); i += 8 {
+		w := s[i : i+8]
+		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
+			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
+		hit := (x - spaces | (x ^ quotes) - lowBits | (x ^ slashes) - lowBits | x) & highBits
+		if hit != 0 {
+			return i + bits.TrailingZeros64(hit)>>3
+		}
+	}
+	for i < len(s) && s[i] >= ' ' && s[i] != '"' && s[i] != '\\' && s[i] < utf8.RuneSelf {
+		i++
+	}
+	return i
+}
+
+// runeLen returns the length of the valid UTF-8 sequence of two bytes or more
+// at offset i, or 0 if there is none (Unicode 15, table 3-7).
+func runeLen[T string | []byte](s T, i int) int {
+	c, n := s[i], len(s)-i
+	switch {
+	case c < 0xc2 || c > 0xf4 || n < 2:
+		return 0
+	case c < 0xe0:
+		if s[i+1]&0xc0 == 0x80 {
+			return 2
+		}
+		return 0
+	}
+	lo, hi := byte(0x80), byte(0xbf)
+	switch c {
+	case 0xe0:
+		lo = 0xa0
+	case 0xed:
+		hi = 0x9f
+	case 0xf0:
+		lo = 0x90
+	case 0xf4:
+		hi = 0x8f
+	}
+	if n < 3 || s[i+1] < lo || s[i+1] > hi || s[i+2]&0xc0 != 0x80 {
+		return 0
+	}
+	if c < 0xf0 {
+		return 3
+	}
+	if n < 4 || s[i+3]&0xc0 != 0x80 {
+		return 0
+	}
+	return 4
+}
+
+// scanString validates the string whose opening quote stands at i. It returns
+// the offset behind the closing quote; on a fault, the offset of the fault and
+// what was expected there.
+func scanString(data []byte, i int) (end int, escaped bool, fault string) {
+	i++
+	for {
+		i = plainEnd(data, i)
+		if i >= len(data) {
+			return i, escaped, "a closing quote"
+		}
+		switch c := data[i]; {
+		case c == '"':
+			return i + 1, escaped, ""
+		case c == '\\':
+			n, fault := escapeLen(data, i)
+			if fault != "" {
+				return i + n, true, fault
+			}
+			i, escaped = i+n, true
+		case c < ' ':
+			return i, escaped, "an escape for a control character"
+		default:
+			for i < len(data) && data[i] >= utf8.RuneSelf {
+				n := runeLen(data, i)
+				if n == 0 {
+					return i, escaped, "valid UTF-8"
+				}
+				i += n
+			}
+		}
+	}
+}
+
+// escapeLen returns the length of the escape at i, a surrogate pair being one;
+// on a fault, the distance to the fault and what was expected there.
+func escapeLen(data []byte, i int) (n int, fault string) {
+	if i+1 >= len(data) {
+		return 1, "an escape"
+	}
+	switch data[i+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2, ""
+	case 'u':
+	default:
+		return 1, `one of "\/bfnrtu`
+	}
+	r, ok := hex4(data, i+2)
+	switch {
+	case !ok:
+		return 2, "four hexadecimal digits"
+	case !utf16.IsSurrogate(r):
+		return 6, ""
+	case r < 0xdc00 && i+7 < len(data) && data[i+6] == '\\' && data[i+7] == 'u':
+		if low, ok := hex4(data, i+8); ok && low >= 0xdc00 && low <= 0xdfff {
+			return 12, ""
+		}
+	}
+	return 0, "a surrogate escape to be one of a pair"
+}
+
+// hex4 reads the four hexadecimal digits at i.
+func hex4(data []byte, i int) (r rune, ok bool) {
+	if i+4 > len(data) {
+		return 0, false
+	}
+	for _, c := range data[i : i+4] {
+		switch {
+		case '0' <= c && c <= '9':
+			c -= '0'
+		case 'a' <= c && c <= 'f':
+			c -= 'a' - 10
+		case 'A' <= c && c <= 'F':
+			c -= 'A' - 10
+		default:
+			return 0, false
+		}
+		r = r<<4 | rune(c)
+	}
+	return r, true
+}
+
+// Unquote returns the Go string that the JSON string literal raw stands for. It
+// reports false if raw is anything but one valid literal without space around
+// it. It allocates the string, and nothing else.
+func Unquote(raw []byte) (string, bool) {
+	if len(raw) < 2 || raw[0] != '"' {
+		return "", false
+	}
+	end, escaped, fault := scanString(raw, 0)
+	if fault != "" || end != len(raw) {
+		return "", false
+	}
+	body := raw[1 : end-1]
+	if !escaped {
+		return string(body), true
+	}
+	var b strings.Builder
+	b.Grow(len(body))
+	for i := 0; i < len(body); {
+		if n := bytes.IndexByte(body[i:], '\\'); n != 0 {
+			if n < 0 {
+				n = len(body) - i
+			}
+			b.Write(body[i : i+n])
+			i += n
+			continue
+		}
+		r, n := unescape(body, i)
+		b.WriteRune(r)
+		i += n
+	}
+	return b.String(), true
+}
+
+// unescape decodes the valid escape at i and returns its length.
+func unescape(data []byte, i int) (r rune, n int) {
+	switch c := data[i+1]; c {
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	default:
+		return rune(c), 2
+	case 'u':
+	}
+	r, _ = hex4(data, i+2)
+	if !utf16.IsSurrogate(r) {
+		return r, 6
+	}
+	low, _ := hex4(data, i+8)
+	return utf16.DecodeRune(r, low), 12
+}
+
+// AppendString appends s to dst as a JSON string. It escapes only what must be
+// escaped: quotes, backslashes and control characters. Each byte that is no
+// valid UTF-8 becomes U+FFFD.
+func AppendString(dst []byte, s string) []byte { return appendQuoted(dst, s) }
+
+// AppendStringBytes is [AppendString] for bytes: JSON text that is embedded in a
+// string, for example.
+func AppendStringBytes(dst, b []byte) []byte { return appendQuoted(dst, b) }
+
+func appendQuoted[T string | []byte](dst []byte, s T) []byte {
+	dst = slices.Grow(dst, len(s)+len(s)/32+2)
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; ; {
+		i = plainEnd(s, i)
+		if i >= len(s) {
+			break
+		}
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			if n := runeLen(s, i); n > 0 {
+				i += n
+				continue
+			}
+		}
+		dst = append(dst, s[start:i]...)
+		dst = appendEscape(dst, c)
+		i++
+		start = i
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+// appendEscape appends what stands for c in a JSON string.
+func appendEscape(dst []byte, c byte) []byte {
+	const hex = "0123456789abcdef"
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\t':
+		return append(dst, '\\', 't')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\b':
+		return append(dst, '\\', 'b')
+	case '\f':
+		return append(dst, '\\', 'f')
+	}
+	if c >= utf8.RuneSelf {
+		return append(dst, "\uFFFD"...)
+	}
+	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+}
+
+// AppendBase64String appends b to dst as a JSON string in standard base64 with padding.
+func AppendBase64String(dst, b []byte) []byte {
+	dst = slices.Grow(dst, base64.StdEncoding.EncodedLen(len(b))+2)
+	dst = append(dst, '"')
+	dst = base64.StdEncoding.AppendEncode(dst, b)
+	return append(dst, '"')
+}
