@@ -31,7 +31,7 @@ func plainEnd[T string | []byte](s T, i int) int {
 		w := s[i : i+8]
 		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 |
 			uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
-		hit := (x - spaces | (x ^ quotes) - lowBits | (x ^ slashes) - lowBits | x) & highBits
+		hit := ((x - spaces) | ((x ^ quotes) - lowBits) | ((x ^ slashes) - lowBits) | x) & highBits
 		if hit != 0 {
 			return i + bits.TrailingZeros64(hit)>>3
 		}
