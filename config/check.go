@@ -1,0 +1,81 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// isInvisible finds what could make a name look like another: control and formatting characters.
+func isInvisible(r rune) bool {
+	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '\u2028' || r == '\u2029' || r == unicode.ReplacementChar
+}
+
+// program completes a command: with a path separator in it, it is relative to folder.
+// A command line where a program belongs is an error that says how to part it.
+func program(command, folder string, args int) (string, error) {
+	if strings.TrimSpace(command) == "" {
+		return "", errors.New("is empty")
+	}
+	if strings.ContainsRune(command, 0) {
+		return "", errors.New("holds a zero byte")
+	}
+	path := command
+	if strings.ContainsAny(command, separators()) {
+		path = absolute(command, folder)
+	}
+	words := strings.Fields(command)
+	if args > 0 || len(words) < 2 {
+		return path, nil
+	}
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	// The other words are not repeated: one of them may be a secret.
+	return "", fmt.Errorf(`is a whole command line, but no shell reads it; write "command": %s, and the other words in "args"`, quote(words[0]))
+}
+
+func separators() string {
+	if filepath.Separator == '/' {
+		return "/"
+	}
+	return `/\`
+}
+
+func checkEnvName(name string) error {
+	if name == "" || strings.ContainsAny(name, "=\x00") {
+		return errors.New("is not a name that an environment variable can have")
+	}
+	return nil
+}
+
+func checkHeaderName(name string) error {
+	invalid := func(r rune) bool {
+		return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	}
+	if name == "" || strings.ContainsFunc(name, invalid) {
+		return errors.New("is not a name that a header can have")
+	}
+	return nil
+}
+
+func checkHeaderValue(value string) error {
+	control := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
+	if strings.ContainsFunc(value, control) {
+		return errors.New("holds a line break or another control character, which a header cannot carry")
+	}
+	return nil
+}
+
+// checkURL never repeats the address, which may hold secrets.
+func checkURL(address string) error {
+	parsed, err := url.Parse(address)
+	if err != nil || (parsed.Scheme != "http" && parsed.Scheme != "https") || parsed.Host == "" {
+		return errors.New("expected an address that begins with https:// or http:// and names a host")
+	}
+	return nil
+}

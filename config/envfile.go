@@ -1,0 +1,163 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxEnvFileSize bounds an environment file, in bytes.
+const maxEnvFileSize = 1 << 20
+
+// readEnvFile reads the definition's envFile, which must lie in its folder: a project
+// must not have Junction read, say, somebody's keys into a program of the project's choice.
+func (x *expansion) readEnvFile() (map[string]string, error) {
+	if x.def.envFile == "" {
+		return map[string]string{}, nil
+	}
+	path, err := x.expand(x.def.envFile)
+	if err != nil {
+		return nil, err
+	}
+	folder, where := x.def.workspace, "the project's folder"
+	if folder == "" {
+		folder, where = x.def.file.options.HomeDir, "the home folder"
+	}
+	inside, err := filepath.Rel(folder, absolute(path, folder))
+	if err != nil || !filepath.IsLocal(inside) {
+		return nil, fmt.Errorf("is outside of %s; move the file there", where)
+	}
+	data, err := readInside(folder, inside)
+	if err != nil {
+		return nil, err
+	}
+	return parseEnv(data)
+}
+
+// readInside reads a regular file below folder, whatever links and .. its name holds.
+func readInside(folder, name string) ([]byte, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, fmt.Errorf("cannot be read: %w", cause(err))
+	}
+	defer root.Close()
+	// Before it is opened: opening a pipe would wait for its other end.
+	info, err := root.Stat(name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot be read: %w", cause(err))
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("is not a regular file")
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot be read: %w", cause(err))
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxEnvFileSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("cannot be read: %w", cause(err))
+	}
+	if len(data) > maxEnvFileSize {
+		return nil, caused(ErrLimit, "is larger than %d MiB", maxEnvFileSize>>20)
+	}
+	return data, nil
+}
+
+// cause drops the path from an error, since variables are part of it.
+func cause(err error) error {
+	var failed *os.PathError
+	if errors.As(err, &failed) {
+		return failed.Err
+	}
+	return err
+}
+
+// parseEnv reads NAME=value lines: "export" before the name, # comments, 'text' as it
+// is, "text" with \n, \r, \t, \", \\ and \$, both over several lines. The last of a name
+// counts. Variables inside are not replaced.
+func parseEnv(data []byte) (map[string]string, error) {
+	if !utf8.Valid(data) {
+		return nil, errors.New("is not UTF-8; save it in that encoding")
+	}
+	values := map[string]string{}
+	rest := strings.ReplaceAll(strings.TrimPrefix(string(data), "\ufeff"), "\r\n", "\n")
+	for line := 1; rest != ""; {
+		current, _, _ := strings.Cut(rest, "\n")
+		trimmed := strings.TrimSpace(current)
+		if trimmed == "" || strings.HasPrefix(trimmed, "#") {
+			rest = rest[min(len(current)+1, len(rest)):]
+			line++
+			continue
+		}
+		name, _, assigned := strings.Cut(current, "=")
+		if !assigned {
+			return nil, fmt.Errorf("line %d: expected NAME=value", line)
+		}
+		value, length, err := envValue(rest[len(name)+1:])
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		key := strings.TrimSpace(name)
+		if after, exported := strings.CutPrefix(key, "export "); exported {
+			key = strings.TrimSpace(after)
+		}
+		if checkEnvName(key) != nil || strings.ContainsAny(key, " \t") || strings.ContainsRune(value, 0) {
+			return nil, fmt.Errorf("line %d: expected NAME=value", line)
+		}
+		values[key] = value
+		length += len(name) + 1
+		line += strings.Count(rest[:length], "\n")
+		rest = rest[length:]
+	}
+	return values, nil
+}
+
+// envValue reads a value up to the end of its line, and says how much it took.
+func envValue(s string) (value string, length int, err error) {
+	start := len(s) - len(strings.TrimLeft(s, " \t"))
+	if start == len(s) || s[start] != '"' && s[start] != '\'' {
+		line, _, _ := strings.Cut(s, "\n")
+		length = min(len(line)+1, len(s))
+		if i := strings.Index(line, " #"); i >= 0 {
+			line = line[:i]
+		}
+		return strings.TrimSpace(line), length, nil
+	}
+	quote := s[start]
+	var b strings.Builder
+	for i := start + 1; i < len(s); i++ {
+		switch {
+		case s[i] == quote:
+			line, _, _ := strings.Cut(s[i+1:], "\n")
+			if after := strings.TrimSpace(line); after != "" && after[0] != '#' {
+				return "", 0, errors.New("text after the closing quote")
+			}
+			return b.String(), min(i+1+len(line)+1, len(s)), nil
+		case s[i] == '\\' && quote == '"' && i+1 < len(s):
+			i++
+			b.WriteString(unescape(s[i]))
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return "", 0, errors.New("the closing quote is missing")
+}
+
+func unescape(c byte) string {
+	switch c {
+	case 'n':
+		return "\n"
+	case 'r':
+		return "\r"
+	case 't':
+		return "\t"
+	case '"', '\\', '$':
+		return string(c)
+	}
+	return string([]byte{'\\', c})
+}

@@ -1,0 +1,279 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+const (
+	// maxServers bounds the servers of a file.
+	maxServers = 1_000
+	// maxWarnings bounds the warnings of a file; one more says that there were more.
+	maxWarnings = 100
+	// maxProblems bounds the faults of a file likewise.
+	maxProblems = 100
+)
+
+// Options say where variables and answers come from. The zero Options use the
+// process's own environment and folders, and can ask nobody.
+type Options struct {
+	// Getenv looks up an environment variable; by default, os.LookupEnv.
+	Getenv func(name string) (value string, set bool)
+	// Input asks the person for a value. It is never called twice at a time for one file,
+	// nor again for an input that was answered. Where it is nil, a server that needs an
+	// input cannot be resolved; the input's default is an offer, not an answer.
+	Input func(context.Context, Input) (string, error)
+	// WorkDir is the folder to work in; by default, os.Getwd.
+	WorkDir string
+	// HomeDir is the person's home folder; by default, os.UserHomeDir.
+	HomeDir string
+
+	goos string // for tests; by default, runtime.GOOS
+}
+
+func (o Options) withDefaults() Options {
+	if o.Getenv == nil {
+		o.Getenv = os.LookupEnv
+	}
+	if o.WorkDir == "" {
+		o.WorkDir, _ = os.Getwd()
+	}
+	if o.HomeDir == "" {
+		o.HomeDir, _ = os.UserHomeDir()
+	}
+	if o.goos == "" {
+		o.goos = runtime.GOOS
+	}
+	return o
+}
+
+// File is one configuration file, read but not resolved. It is safe for concurrent use
+// as long as its fields are not changed.
+type File struct {
+	Path     string        // as given to Load or Parse
+	Format   Format        // whose conventions it follows
+	Project  bool          // it belongs to a project: whoever wrote the repository wrote it
+	Servers  []*Definition // in file order; those with a problem are left out
+	Inputs   []Input       // what the file leaves to the person
+	Problems []*Problem    // what is wrong, in file order; bounded
+	Warnings []*Problem    // what was ignored or is doubtful; bounded
+
+	options Options
+	names   map[string]int // every server's name, faulty ones too, and its line
+	asking  chan struct{}  // holds a token while the person is asked; guards answers
+	answers map[string]string
+}
+
+// Server finds a definition by its name.
+func (f *File) Server(name string) (*Definition, bool) {
+	i := slices.IndexFunc(f.Servers, func(d *Definition) bool { return d.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return f.Servers[i], true
+}
+
+// Load reads the configuration file at path, which may be up to 4 MiB. The error is
+// for a file that cannot be used at all; faults of single servers are in File.Problems.
+func Load(path string, o Options) (*File, error) {
+	o = o.withDefaults()
+	opened, err := os.Open(absolute(path, o.WorkDir))
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	defer opened.Close()
+	data, err := io.ReadAll(io.LimitReader(opened, maxFileSize+1))
+	if err != nil {
+		return nil, fmt.Errorf("read configuration: %w", err)
+	}
+	return Parse(path, data, o)
+}
+
+// Parse is Load for data that was read already; path tells the format and the folders.
+func Parse(path string, data []byte, o Options) (*File, error) {
+	o = o.withDefaults()
+	doc, err := parseDocument(data)
+	if err != nil {
+		return nil, &Problem{Source: path, Err: err}
+	}
+	where := locate(absolute(path, o.WorkDir), o)
+	root := members(doc.root)
+	if !where.known {
+		where.format = guessFormat(root)
+	}
+	r := &fileReader{doc: doc, place: where, file: &File{
+		Path: path, Format: where.format, Project: where.workspace != "", options: o,
+		names: map[string]int{}, asking: make(chan struct{}, 1), answers: map[string]string{},
+	}}
+	if first, second := duplicate(root); first != nil {
+		return nil, &Problem{Source: path, Line: doc.line(second.at), Err: caused(ErrDuplicate,
+			"member %s is defined twice, on lines %d and %d", quote(first.name), doc.line(first.at), doc.line(second.at))}
+	}
+	r.readRoot(root)
+	return r.file, nil
+}
+
+func absolute(path, folder string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(folder, path)
+}
+
+// fileReader turns a document into a File.
+type fileReader struct {
+	doc   *document
+	file  *File
+	place place
+	found bool // some member listed servers
+}
+
+func (r *fileReader) readRoot(root []member) {
+	if r.hasScopes() {
+		r.readLocal()
+	}
+	for _, m := range root {
+		switch m.name {
+		case "mcpServers", "servers", "context_servers":
+			r.readServers(m.name, m.value)
+		case "inputs":
+			r.readInputs(m.value)
+		case "mcp":
+			// Where VS Code's settings.json keeps what mcp.json has at the top.
+			for _, inner := range members(m.value) {
+				switch inner.name {
+				case "servers":
+					r.readServers("mcp.servers", inner.value)
+				case "inputs":
+					r.readInputs(inner.value)
+				}
+			}
+		}
+	}
+	if !r.found {
+		r.warn("", "", 0, errors.New(`no servers; expected them in "mcpServers" or "servers"`))
+	}
+}
+
+// readLocal reads the servers that Claude Code keeps for the project worked in. They
+// come before the person's general ones, and hide those of the same name.
+func (r *fileReader) readLocal() {
+	general := r.place
+	defer func() { r.place = general }()
+	projects := lookup(r.doc.root, "projects")
+	for _, folder := range upward(r.file.options.WorkDir) {
+		project := lookup(projects, folder)
+		if project.Value == nil {
+			project = lookup(projects, filepath.ToSlash(folder))
+		}
+		servers := lookup(project, "mcpServers")
+		if servers.Value == nil {
+			continue
+		}
+		r.place.folder, r.place.workspace = folder, folder
+		r.readServers("projects."+quote(folder)+".mcpServers", servers)
+		return
+	}
+}
+
+func (r *fileReader) readServers(field string, v hujson.Value) {
+	if v.Value.Kind() != '{' {
+		r.fail("", field, v.StartOffset, wrongType("an object", v))
+		return
+	}
+	r.found = true
+	list := members(v)
+	lines := make(map[string][]int, len(list))
+	for _, m := range list {
+		lines[m.name] = append(lines[m.name], m.at)
+	}
+	for i, m := range list {
+		if len(r.file.names) == maxServers {
+			r.fail("", field, m.at, caused(ErrLimit, "more than %d servers; the last %d are left out", maxServers, len(list)-i))
+			return
+		}
+		r.readServer(m, lines[m.name])
+	}
+}
+
+// readServer reads one entry; at holds the offsets of all entries of its name.
+func (r *fileReader) readServer(m member, at []int) {
+	if err := checkName(m.name); err != nil {
+		r.fail("", "server "+quote(m.name), m.at, err)
+		return
+	}
+	line := r.doc.line(m.at)
+	if before, ok := r.file.names[m.name]; ok {
+		// A second entry in the same object was reported with the first.
+		if len(at) == 1 && !r.hasScopes() {
+			r.fail(m.name, "", m.at, caused(ErrDuplicate, "defined twice, on lines %d and %d; rename or remove one", before, line))
+			// Which one was meant is not for this package to guess.
+			r.file.Servers = slices.DeleteFunc(r.file.Servers, func(d *Definition) bool { return d.Name == m.name })
+		}
+		return
+	}
+	r.file.names[m.name] = line
+	if len(at) > 1 {
+		r.fail(m.name, "", m.at, caused(ErrDuplicate, "defined twice, on lines %d and %d; rename or remove one", line, r.doc.line(at[1])))
+		return
+	}
+	e := &entryReader{fileReader: r, def: &Definition{
+		Name: m.name, Line: line, Source: r.file.Path, Format: r.file.Format, Project: r.file.Project,
+		folder: r.place.folder, workspace: r.place.workspace, file: r.file,
+	}}
+	if e.read(m.value) {
+		r.file.Servers = append(r.file.Servers, e.def)
+	}
+}
+
+// hasScopes says that a name may come twice: for the project worked in, and in general.
+func (r *fileReader) hasScopes() bool { return filepath.Base(r.file.Path) == ".claude.json" }
+
+const maxNameLength = 128
+
+func checkName(name string) error {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return errors.New("the name is empty")
+	case len(name) > maxNameLength:
+		return caused(ErrLimit, "the name is longer than %d bytes", maxNameLength)
+	case strings.ContainsFunc(name, isInvisible):
+		return errors.New("the name holds characters that cannot be seen")
+	}
+	return nil
+}
+
+func (r *fileReader) problem(server, field string, offset int, err error) *Problem {
+	p := &Problem{Source: r.file.Path, Server: server, Field: field, Err: err}
+	if offset > 0 {
+		p.Line = r.doc.line(offset)
+	}
+	return p
+}
+
+func (r *fileReader) fail(server, field string, offset int, err error) {
+	r.file.Problems = r.bounded(r.file.Problems, maxProblems, server, field, offset, err)
+}
+
+func (r *fileReader) warn(server, field string, offset int, err error) {
+	r.file.Warnings = r.bounded(r.file.Warnings, maxWarnings, server, field, offset, err)
+}
+
+func (r *fileReader) bounded(list []*Problem, limit int, server, field string, offset int, err error) []*Problem {
+	switch {
+	case len(list) > limit:
+		return list
+	case len(list) == limit:
+		return append(list, r.problem("", "", 0, errors.New("more of these; only the first are told")))
+	}
+	return append(list, r.problem(server, field, offset, err))
+}

@@ -1,0 +1,195 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tailscale/hujson"
+)
+
+const (
+	// maxFileSize bounds a configuration file, in bytes.
+	maxFileSize = 4 << 20
+	// maxDepth bounds nesting; the parser is recursive, and a Go stack that overflows cannot be recovered.
+	maxDepth = 100
+	// maxValues bounds the members and elements of a file: the syntax tree takes some 100 bytes for each.
+	maxValues = 250_000
+)
+
+// document is a file of JSON with comments, and the means to say where something is in it.
+type document struct {
+	data []byte
+	root hujson.Value
+}
+
+// member is one name and value of an object.
+type member struct {
+	name  string
+	value hujson.Value
+	at    int // offset of the name
+}
+
+func parseDocument(data []byte) (*document, error) {
+	if len(data) > maxFileSize {
+		return nil, caused(ErrLimit, "the file is larger than %d MiB", maxFileSize>>20)
+	}
+	// Editors on Windows put a byte order mark in front.
+	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if !utf8.Valid(data) {
+		return nil, errors.New("the file is not UTF-8; save it in that encoding")
+	}
+	if err := checkShape(data); err != nil {
+		return nil, err
+	}
+	root, err := hujson.Parse(data)
+	if err != nil {
+		return nil, syntaxError(err)
+	}
+	if root.Value.Kind() != '{' {
+		return nil, wrongType("an object", root)
+	}
+	return &document{data, root}, nil
+}
+
+// syntaxError takes the parser's words, but not the literal it may repeat: that can be a secret.
+func syntaxError(err error) error {
+	text := strings.TrimPrefix(err.Error(), "hujson: ")
+	if before, _, found := strings.Cut(text, "invalid literal: "); found {
+		text = before + "invalid string, number or word"
+	}
+	return fmt.Errorf("not JSON: %s", text)
+}
+
+// checkShape refuses what would cost the parser too much stack or memory.
+func checkShape(data []byte) error {
+	depth, values := 0, 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			i = endOfString(data, i)
+		case '/':
+			i = endOfComment(data, i)
+		case '{', '[':
+			depth++
+			values++
+		case '}', ']':
+			depth = max(depth-1, 0)
+		case ',', ':':
+			values++
+		}
+		if depth > maxDepth {
+			return caused(ErrLimit, "line %d: nested deeper than %d levels", lineAt(data, i), maxDepth)
+		}
+		if values > maxValues {
+			return caused(ErrLimit, "line %d: more than %d values", lineAt(data, i), maxValues)
+		}
+	}
+	return nil
+}
+
+// endOfString is the offset of the quote that closes the string at start, or the end of data.
+func endOfString(data []byte, start int) int {
+	for i := start + 1; i < len(data); i++ {
+		switch data[i] {
+		case '\\':
+			i++
+		case '"':
+			return i
+		}
+	}
+	return len(data)
+}
+
+// endOfComment is the offset of the last byte of the comment at start, or start where there is none.
+func endOfComment(data []byte, start int) int {
+	rest := data[start:]
+	end, marker := 0, ""
+	switch {
+	case bytes.HasPrefix(rest, []byte("//")):
+		end, marker = bytes.IndexByte(rest, '\n'), "\n"
+	case bytes.HasPrefix(rest, []byte("/*")):
+		end, marker = bytes.Index(rest[2:], []byte("*/"))+2, "*/"
+		if end < 2 {
+			end = -1
+		}
+	default:
+		return start
+	}
+	if end < 0 {
+		return len(data)
+	}
+	return start + end + len(marker) - 1
+}
+
+func lineAt(data []byte, offset int) int {
+	return 1 + bytes.Count(data[:min(offset, len(data))], []byte("\n"))
+}
+
+func (d *document) line(offset int) int { return lineAt(d.data, offset) }
+
+// members lists an object's members in file order; nil when v is not an object.
+func members(v hujson.Value) []member {
+	object, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return nil
+	}
+	list := make([]member, 0, len(object.Members))
+	for _, m := range object.Members {
+		list = append(list, member{m.Name.Value.(hujson.Literal).String(), m.Value, m.Name.StartOffset})
+	}
+	return list
+}
+
+// lookup is the value of an object's member; the zero Value when there is none.
+func lookup(object hujson.Value, name string) hujson.Value {
+	for _, m := range members(object) {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return hujson.Value{}
+}
+
+// duplicate finds two members of one name; the first return value is nil when there are none.
+func duplicate(list []member) (first, second *member) {
+	seen := make(map[string]*member, len(list))
+	for i := range list {
+		m := &list[i]
+		if before, ok := seen[m.name]; ok {
+			return before, m
+		}
+		seen[m.name] = m
+	}
+	return nil, nil
+}
+
+func text(v hujson.Value) (string, bool) {
+	if v.Value.Kind() != '"' {
+		return "", false
+	}
+	return v.Value.(hujson.Literal).String(), true
+}
+
+func wrongType(expected string, v hujson.Value) error {
+	return fmt.Errorf("expected %s, came %s", expected, kindName(v))
+}
+
+func kindName(v hujson.Value) string {
+	switch v.Value.Kind() {
+	case '{':
+		return "an object"
+	case '[':
+		return "an array"
+	case '"':
+		return "a string"
+	case '0':
+		return "a number"
+	case 'n':
+		return "null"
+	default:
+		return "a boolean"
+	}
+}

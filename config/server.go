@@ -1,0 +1,200 @@
+package config
+
+import (
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Server is a server ready to be used: every variable is replaced. Env, Headers, Args
+// and URL may hold secrets; String and Redacted are the forms to show.
+type Server struct {
+	Name     string            `json:"name"`
+	Kind     Kind              `json:"kind"`
+	Command  string            `json:"command,omitempty"` // absolute, or a name to be found in PATH; never to be split
+	Args     []string          `json:"args,omitempty"`
+	Env      map[string]string `json:"env,omitempty"`   // added to the environment
+	Unset    []string          `json:"unset,omitempty"` // taken out of the environment
+	Dir      string            `json:"dir,omitempty"`   // absolute; empty: the caller's choice
+	URL      string            `json:"url,omitempty"`
+	Headers  map[string]string `json:"headers,omitempty"`
+	Timeout  time.Duration     `json:"timeout,omitempty"` // for one request; 0: the caller's choice
+	Disabled bool              `json:"disabled,omitempty"`
+	Source   string            `json:"source,omitempty"` // the file it came from
+
+	definition *Definition // what it was made from; nil for a Server made by hand
+}
+
+// hidden stands for a secret.
+const hidden = "***"
+
+// Redacted is a copy to show: values of env and headers are hidden, and so are the
+// parts of URL and Args that look like secrets. Command, Args and URL of a resolved
+// server are those of its file, so that what a variable holds is never shown.
+func (s Server) Redacted() Server {
+	if s.definition != nil {
+		written := s.definition.written()
+		s.Command, s.Args, s.URL = written.Command, written.Args, written.URL
+		if written.Dir != "" {
+			s.Dir = written.Dir
+		}
+	} else {
+		s.URL, s.Args = redactURL(s.URL), slices.Clone(s.Args)
+		redactArgs(s.Args)
+	}
+	s.Env, s.Headers = hideValues(s.Env), hideValues(s.Headers)
+	return s
+}
+
+// String is one line to show: name, kind, and the command or the URL, redacted.
+func (s Server) String() string {
+	s = s.Redacted()
+	words := append([]string{s.Name, "(" + s.Kind.String() + "):"}, slices.DeleteFunc([]string{s.Command, s.URL}, func(w string) bool { return w == "" })...)
+	for _, arg := range s.Args {
+		words = append(words, showWord(arg))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		words = append(words, name+"="+s.Env[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Headers)) {
+		words = append(words, name+": "+s.Headers[name])
+	}
+	return strings.Join(words, " ")
+}
+
+// GoString is String: %#v prints no secret either.
+func (s Server) GoString() string { return s.String() }
+
+// LogValue is String: logs hold no secret either.
+func (s Server) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// showWord quotes an argument that is more than one plain word.
+func showWord(arg string) string {
+	if arg == "" || strings.ContainsFunc(arg, func(r rune) bool { return r <= ' ' || r == '"' || isInvisible(r) }) {
+		return quote(arg)
+	}
+	return arg
+}
+
+func hideValues(values map[string]string) map[string]string {
+	values = maps.Clone(values)
+	for name := range values {
+		values[name] = hidden
+	}
+	return values
+}
+
+// redactArgs hides, in place, the values that follow names such as --token or API_KEY=.
+func redactArgs(args []string) {
+	var before string
+	for i, arg := range args {
+		flag := strings.HasPrefix(arg, "-")
+		name, _, assigned := strings.Cut(arg, "=")
+		switch {
+		case takesSecret(before) && !(flag && takesSecret(arg)):
+			args[i] = hidden
+			arg = ""
+		case assigned && (namesSecret(name) || setsEnv(name) || setsEnv(before)):
+			args[i] = name + "=" + hidden
+		case isSecret(arg):
+			args[i] = hidden
+		default:
+			args[i] = redactURL(arg)
+		}
+		before = arg
+	}
+}
+
+// takesSecret says that the argument after this one is a secret.
+func takesSecret(arg string) bool {
+	return strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") && (namesSecret(arg) || arg == "-H")
+}
+
+func setsEnv(arg string) bool { return arg == "-e" || arg == "--env" }
+
+// isSecret knows the keys of some services by how they begin, and the header that carries keys.
+func isSecret(arg string) bool {
+	arg = strings.ToLower(arg)
+	return slices.ContainsFunc([]string{"authorization:", "bearer ", "sk-", "ghp_", "github_pat_", "glpat-", "xoxb-", "xoxp-"},
+		func(start string) bool { return strings.HasPrefix(arg, start) })
+}
+
+func namesSecret(name string) bool {
+	name = strings.ToLower(name)
+	return slices.ContainsFunc([]string{"token", "secret", "passw", "key", "auth", "credential", "header", "bearer"},
+		func(word string) bool { return strings.Contains(name, word) })
+}
+
+// redactURL hides what carries secrets in a URL: user information, query values, the
+// fragment, and path segments that look made by a machine. Other text is kept.
+func redactURL(text string) string {
+	scheme, rest, found := strings.Cut(text, "://")
+	if !found {
+		return text
+	}
+	rest, _, fragment := strings.Cut(rest, "#")
+	rest, query, asked := strings.Cut(rest, "?")
+	host, path, pathed := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		host = hidden + host[at:]
+	}
+	if _, port, found := strings.Cut(host, ":"); found && strings.Trim(port, "0123456789") != "" && !strings.ContainsAny(host, "$[") {
+		// Half of a password that has a slash, a question mark or a # in it.
+		return scheme + "://" + hidden
+	}
+	text = scheme + "://" + host
+	if pathed {
+		segments := strings.Split(path, "/")
+		for i, segment := range segments {
+			if looksRandom(segment) {
+				segments[i] = hidden
+			}
+		}
+		text += "/" + strings.Join(segments, "/")
+	}
+	if asked {
+		pairs := strings.Split(query, "&")
+		for i, pair := range pairs {
+			if name, _, assigned := strings.Cut(pair, "="); assigned {
+				pairs[i] = name + "=" + hidden
+			} else {
+				pairs[i] = hidden
+			}
+		}
+		text += "?" + strings.Join(pairs, "&")
+	}
+	if fragment {
+		text += "#" + hidden
+	}
+	return text
+}
+
+// looksRandom finds long words of letters and digits, as keys in paths are.
+func looksRandom(segment string) bool {
+	return len(segment) >= 20 && strings.ContainsAny(segment, "0123456789") && !strings.ContainsAny(segment, "${}@")
+}
+
+// hideDefaults keeps the names of variables, but not their defaults.
+func hideDefaults(raw string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(raw, "${")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		b.WriteString("${")
+		body, after, closed := strings.Cut(rest, "}")
+		if !closed {
+			b.WriteString(rest)
+			return b.String()
+		}
+		if name, _, defaulted := strings.Cut(body, ":-"); defaulted {
+			body = name + ":-" + hidden
+		}
+		b.WriteString(body + "}")
+		raw = after
+	}
+}

@@ -1,0 +1,88 @@
+package config
+
+import (
+	"errors"
+	"slices"
+)
+
+// maxFiles bounds the files of a Set.
+const maxFiles = 256
+
+// Set is several files as one list of servers.
+type Set struct {
+	Files    []*File       // those that could be read, as they were given
+	Servers  []*Definition // one for a name
+	Shadowed []Shadowed    // definitions that do not count
+}
+
+// Shadowed is a definition whose name an earlier file defines.
+type Shadowed struct {
+	*Definition
+	By string // the earlier file
+}
+
+// LoadAll reads files and merges them: the first definition of a name counts, even when
+// it is disabled or has a problem, so that a fault never puts another server in its
+// place. The Set is never nil; the error joins those of files that could not be read.
+func LoadAll(paths []string, o Options) (*Set, error) {
+	set := &Set{}
+	if len(paths) > maxFiles {
+		return set, caused(ErrLimit, "%d configuration files; at most %d can be read", len(paths), maxFiles)
+	}
+	o = o.withDefaults()
+	var faults []error
+	owner := map[string]string{}
+	for _, path := range paths {
+		file, err := Load(path, o)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		set.Files = append(set.Files, file)
+		for _, d := range file.Servers {
+			if by, taken := owner[d.Name]; taken {
+				set.Shadowed = append(set.Shadowed, Shadowed{d, by})
+				continue
+			}
+			set.Servers = append(set.Servers, d)
+		}
+		file.claim(owner)
+	}
+	return set, errors.Join(faults...)
+}
+
+// claim marks the names that the file defines, well or badly.
+func (f *File) claim(owner map[string]string) {
+	for name := range f.names {
+		if _, taken := owner[name]; !taken {
+			owner[name] = f.Path
+		}
+	}
+}
+
+// Server finds the definition that counts for a name.
+func (s *Set) Server(name string) (*Definition, bool) {
+	i := slices.IndexFunc(s.Servers, func(d *Definition) bool { return d.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return s.Servers[i], true
+}
+
+// Problems are those of all files.
+func (s *Set) Problems() []*Problem {
+	var all []*Problem
+	for _, f := range s.Files {
+		all = append(all, f.Problems...)
+	}
+	return all
+}
+
+// Warnings are those of all files.
+func (s *Set) Warnings() []*Problem {
+	var all []*Problem
+	for _, f := range s.Files {
+		all = append(all, f.Warnings...)
+	}
+	return all
+}

@@ -1,0 +1,264 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// maxExpanded bounds one value after its variables were replaced, in bytes.
+const maxExpanded = 1 << 20
+
+// reference is a variable in a value: what stands between ${ and }.
+type reference struct {
+	source   referenceSource
+	name     string
+	fallback *string // what follows :-
+}
+
+type referenceSource int
+
+const (
+	fromEnv     referenceSource = iota
+	fromInput                   // ${input:id}
+	fromFolder                  // ${workspaceFolder} and its like
+	fromTheHost                 // what only the host itself can tell, such as ${command:x}
+)
+
+// variableSyntax says whether a body between ${ and } is a variable of a format. What
+// is none is plain text.
+type variableSyntax func(body string) (reference, bool)
+
+func (f Format) syntax() variableSyntax {
+	switch f {
+	case Junction:
+		return firstOf(folderVariable, inputVariable, defaulted(envVariable), defaulted(bareVariable))
+	case ClaudeCode:
+		return defaulted(bareVariable)
+	case Cursor:
+		return firstOf(folderVariable, envVariable)
+	case VSCode:
+		return firstOf(folderVariable, inputVariable, envVariable, hostVariable("command:", "config:", "workspaceFolder:"))
+	case Windsurf:
+		return firstOf(envVariable, hostVariable("file:"))
+	}
+	return firstOf()
+}
+
+func firstOf(list ...variableSyntax) variableSyntax {
+	return func(body string) (reference, bool) {
+		for _, syntax := range list {
+			if ref, ok := syntax(body); ok {
+				return ref, true
+			}
+		}
+		return reference{}, false
+	}
+}
+
+// bareVariable is NAME, which must be one that a shell accepts: ${var%suffix} is for the shell to read.
+func bareVariable(body string) (reference, bool) {
+	return reference{source: fromEnv, name: body}, isIdentifier(body)
+}
+
+func envVariable(body string) (reference, bool) {
+	name, ok := strings.CutPrefix(body, "env:")
+	return reference{source: fromEnv, name: name}, ok && name != ""
+}
+
+func inputVariable(body string) (reference, bool) {
+	id, ok := strings.CutPrefix(body, "input:")
+	return reference{source: fromInput, name: id}, ok && id != ""
+}
+
+func folderVariable(body string) (reference, bool) {
+	switch body {
+	case "workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/":
+		return reference{source: fromFolder, name: body}, true
+	}
+	return reference{}, false
+}
+
+func hostVariable(prefixes ...string) variableSyntax {
+	return func(body string) (reference, bool) {
+		for _, prefix := range prefixes {
+			if strings.HasPrefix(body, prefix) {
+				return reference{source: fromTheHost, name: body}, true
+			}
+		}
+		return reference{}, false
+	}
+}
+
+// defaulted adds :-default to a syntax.
+func defaulted(syntax variableSyntax) variableSyntax {
+	return func(body string) (reference, bool) {
+		name, fallback, found := strings.Cut(body, ":-")
+		ref, ok := syntax(name)
+		if found {
+			ref.fallback = &fallback
+		}
+		return ref, ok
+	}
+}
+
+func isIdentifier(s string) bool {
+	for i, r := range s {
+		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// replaceVariables calls value for each variable of the syntax, and keeps all else.
+func replaceVariables(raw string, syntax variableSyntax, value func(reference) (string, error)) (string, error) {
+	var b strings.Builder
+	for {
+		start := strings.Index(raw, "${")
+		if start < 0 {
+			break
+		}
+		length := strings.IndexByte(raw[start:], '}')
+		if length < 0 {
+			break
+		}
+		b.WriteString(raw[:start])
+		ref, ok := syntax(raw[start+2 : start+length])
+		if !ok {
+			b.WriteString("${")
+			raw = raw[start+2:]
+			continue
+		}
+		replacement, err := value(ref)
+		if err != nil {
+			return "", err
+		}
+		if b.Len()+len(replacement) > maxExpanded {
+			return "", caused(ErrLimit, "is longer than %d MiB with its variables replaced", maxExpanded>>20)
+		}
+		b.WriteString(replacement)
+		raw = raw[start+length+1:]
+	}
+	b.WriteString(raw)
+	return b.String(), nil
+}
+
+// expansion replaces the variables of one definition.
+type expansion struct {
+	ctx context.Context
+	def *Definition
+}
+
+func (x *expansion) expand(raw string) (string, error) {
+	return replaceVariables(raw, x.def.Format.syntax(), x.value)
+}
+
+// expandLine is expand for what is handed to the operating system, where a zero byte ends a string.
+func (x *expansion) expandLine(raw string) (string, error) {
+	value, err := x.expand(raw)
+	if err == nil && strings.ContainsRune(value, 0) {
+		err = errors.New("holds a zero byte")
+	}
+	return value, err
+}
+
+func (x *expansion) value(ref reference) (string, error) {
+	switch ref.source {
+	case fromInput:
+		return x.def.file.answer(x.ctx, ref.name, x.def.Name)
+	case fromFolder:
+		return x.folder(ref.name)
+	case fromTheHost:
+		return "", fmt.Errorf("${%s} is known only to %s; replace it by a value", plainBody(ref.name), x.def.Format)
+	}
+	if value, ok := x.def.file.options.Getenv(ref.name); ok {
+		return value, nil
+	}
+	if ref.fallback != nil {
+		return *ref.fallback, nil
+	}
+	name := plain(ref.name)
+	if _, ok := x.def.Format.syntax()("A:-B"); ok {
+		return "", caused(ErrNotSet, "variable %s is not set; export it or give a default with ${%s:-…}", name, name)
+	}
+	return "", caused(ErrNotSet, "variable %s is not set; export it", name)
+}
+
+func (x *expansion) folder(name string) (string, error) {
+	options := x.def.file.options
+	workspace := x.def.workspace
+	if workspace == "" {
+		workspace = options.WorkDir
+	}
+	value := workspace
+	switch name {
+	case "/", "pathSeparator":
+		return string(filepath.Separator), nil
+	case "userHome":
+		value = options.HomeDir
+	case "workspaceFolderBasename":
+		value = filepath.Base(workspace)
+	}
+	if value == "" {
+		return "", caused(ErrNotSet, "${%s} is not known here; replace it by a path", name)
+	}
+	return value, nil
+}
+
+// plainBody keeps the kind of a variable such as command:x, and bounds what follows.
+func plainBody(body string) string {
+	kind, name, _ := strings.Cut(body, ":")
+	return kind + ":" + plain(name)
+}
+
+// warnForeignVariables tells of text that another format would replace.
+func (e *entryReader) warnForeignVariables(at int) {
+	d := e.def
+	e.warnForeign("command", d.command, at)
+	for i, arg := range d.args {
+		e.warnForeign(fmt.Sprintf("args[%d]", i), arg, at)
+	}
+	for _, p := range d.env {
+		e.warnForeign("env."+plain(p.name), p.value, at)
+	}
+	for _, p := range d.headers {
+		e.warnForeign("headers."+plain(p.name), p.value, at)
+	}
+	e.warnForeign("cwd", d.cwd, at)
+	e.warnForeign("url", d.url, at)
+}
+
+func (e *entryReader) warnForeign(field, raw string, at int) {
+	if !strings.Contains(raw, "${") {
+		return
+	}
+	own := e.def.Format.syntax()
+	every := Junction.syntax() // it has those of all formats
+	_, _ = replaceVariables(raw, func(body string) (reference, bool) {
+		ref, ok := every(body)
+		_, mine := own(body)
+		return ref, ok && !mine
+	}, func(ref reference) (string, error) {
+		e.warn(e.def.Name, field, at, fmt.Errorf("the variable %s stays as it is written: %s", plain(ref.name), e.def.Format.hint()))
+		return "", errOnce // one warning for a value is enough
+	})
+}
+
+var errOnce = errors.New("told")
+
+// hint says how a format writes its variables.
+func (f Format) hint() string {
+	switch f {
+	case ClaudeCode:
+		return "a Claude Code file writes ${NAME} or ${NAME:-default}"
+	case Cursor, Windsurf:
+		return fmt.Sprintf("a %s file writes ${env:NAME}", f)
+	case VSCode:
+		return "a VS Code file writes ${env:NAME} or ${input:id}"
+	}
+	return fmt.Sprintf("a %s file has no variables", f)
+}
