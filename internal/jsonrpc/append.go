@@ -94,11 +94,8 @@ func AppendEdited(dst, obj []byte, drop ...string) (out []byte, wrote bool) {
 
 // named reports whether the literal raw stands for one of names.
 func named(raw []byte, names []string) bool {
-	escaped := bytes.IndexByte(raw, '\\') >= 0
-	for _, name := range names {
-		if string(raw[1:len(raw)-1]) == name || escaped && sameName(raw, name) {
-			return true
-		}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return slices.Contains(names, string(raw[1:len(raw)-1]))
 	}
-	return false
+	return slices.ContainsFunc(names, func(name string) bool { return sameName(raw, name) })
 }

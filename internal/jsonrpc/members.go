@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"encoding/json"
 	"iter"
 )
@@ -64,7 +65,11 @@ func (m *Members) find(name string) *member {
 	for i := range m.count {
 		one := m.at(i)
 		raw := m.src[one.name:one.nameEnd]
-		if string(raw[1:len(raw)-1]) == name || m.escaped && sameName(raw, name) {
+		if m.escaped && bytes.IndexByte(raw, '\\') >= 0 {
+			if sameName(raw, name) {
+				return one
+			}
+		} else if string(raw[1:len(raw)-1]) == name {
 			return one
 		}
 	}

@@ -78,6 +78,19 @@ func runeLen[T string | []byte](s T, i int) int {
 	return 4
 }
 
+// runesLen returns the length of the run of such sequences at i.
+func runesLen[T string | []byte](s T, i int) int {
+	start := i
+	for i < len(s) && s[i] >= utf8.RuneSelf {
+		n := runeLen(s, i)
+		if n == 0 {
+			break
+		}
+		i += n
+	}
+	return i - start
+}
+
 // scanString validates the string whose opening quote stands at i. It returns
 // the offset behind the closing quote; on a fault, the offset of the fault and
 // what was expected there.
@@ -100,12 +113,8 @@ func scanString(data []byte, i int) (end int, escaped bool, fault string) {
 		case c < ' ':
 			return i, escaped, "an escape for a control character"
 		default:
-			for i < len(data) && data[i] >= utf8.RuneSelf {
-				n := runeLen(data, i)
-				if n == 0 {
-					return i, escaped, "valid UTF-8"
-				}
-				i += n
+			if i += runesLen(data, i); i < len(data) && data[i] >= utf8.RuneSelf {
+				return i, escaped, "valid UTF-8"
 			}
 		}
 	}
@@ -235,15 +244,12 @@ func appendQuoted[T string | []byte](dst []byte, s T) []byte {
 		if i >= len(s) {
 			break
 		}
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			if n := runeLen(s, i); n > 0 {
-				i += n
-				continue
-			}
+		if n := runesLen(s, i); n > 0 {
+			i += n
+			continue
 		}
 		dst = append(dst, s[start:i]...)
-		dst = appendEscape(dst, c)
+		dst = appendEscape(dst, s[i])
 		i++
 		start = i
 	}
