@@ -1,0 +1,127 @@
+package eventstream
+
+import (
+	"bytes"
+	"io"
+)
+
+const (
+	firstBuffer   = 4 << 10  // what a stream costs that says little
+	keptBuffer    = 64 << 10 // a larger buffer is given up after the event that needed it
+	minRead       = 512
+	maxEmptyReads = 100
+)
+
+// buffer holds what was read and not delivered: bytes[start:pos] are the lines
+// of an unfinished event, bytes[pos:end] was not looked at.
+type buffer struct {
+	bytes           []byte
+	start, pos, end int
+	lf, cr          mark
+}
+
+// pending returns how many bytes the unfinished event has so far.
+func (b *buffer) pending() int { return b.end - b.start }
+
+// line returns the next line without its end, and moves behind that. CRLF is
+// the end of one line and of an empty one.
+func (b *buffer) line() (line []byte, ok bool) {
+	lf := b.lf.find(b.bytes, b.pos, b.end, '\n')
+	cr := b.cr.find(b.bytes, b.pos, b.end, '\r')
+	end := min(lf, cr)
+	if end < 0 {
+		end = max(lf, cr)
+	}
+	if end < 0 {
+		return nil, false
+	}
+	line = b.bytes[b.pos:end]
+	b.pos = end + 1
+	return line, true
+}
+
+// mark remembers the next place of a byte, so that no stretch of the buffer is
+// searched twice.
+type mark struct {
+	at       int // where it is, if found
+	found    bool
+	searched int // nothing else before here
+}
+
+// find returns the index of the first c in buf[pos:end], or -1.
+func (m *mark) find(buf []byte, pos, end int, c byte) int {
+	if m.found && m.at >= pos {
+		return m.at
+	}
+	from := max(m.searched, pos)
+	i := bytes.IndexByte(buf[from:end], c)
+	if m.found = i >= 0; !m.found {
+		m.searched = end
+		return -1
+	}
+	m.at = from + i
+	m.searched = m.at + 1
+	return m.at
+}
+
+// fill reads once from src, behind what is there.
+func (b *buffer) fill(src io.Reader, maxEvent int) error {
+	if len(b.bytes)-b.end < minRead {
+		b.makeRoom(maxEvent)
+	}
+	for range maxEmptyReads {
+		n, err := src.Read(b.bytes[b.end:])
+		b.end += n
+		if n > 0 || err != nil {
+			return err
+		}
+	}
+	return io.ErrNoProgress
+}
+
+// makeRoom moves the unfinished event to the front, into a larger buffer where
+// it fills most of this one.
+func (b *buffer) makeRoom(maxEvent int) {
+	size := max(len(b.bytes), firstBuffer)
+	if b.pending() > size/4*3 {
+		if size *= 2; size < keptBuffer {
+			size *= 2
+		}
+		size = min(size, maxEvent+firstBuffer)
+	}
+	if size == len(b.bytes) {
+		b.move(b.bytes)
+	} else {
+		b.move(make([]byte, size))
+	}
+}
+
+// move puts what is not delivered to the front of dst, which takes the place of
+// the buffer or is the same.
+func (b *buffer) move(dst []byte) {
+	b.end = copy(dst, b.bytes[b.start:b.end])
+	b.bytes = dst
+	b.pos -= b.start
+	for _, m := range []*mark{&b.lf, &b.cr} {
+		m.at -= b.start
+		m.searched = max(m.searched-b.start, 0)
+	}
+	b.start = 0
+}
+
+// take returns the bytes of the event between two offsets, for the caller to
+// keep, and lets go of the event. A large event that fills a good part of the
+// buffer takes it along and is not copied.
+func (b *buffer) take(from, to int) []byte {
+	data := b.bytes[b.start+from : b.start+to : b.start+to]
+	large := len(b.bytes) > keptBuffer
+	handOver := large && len(data) >= len(b.bytes)/3
+	if !handOver {
+		data = bytes.Clone(data)
+	}
+	b.start = b.pos
+	if rest := b.pending(); handOver || large && rest < len(b.bytes)/4 {
+		b.move(make([]byte, max(firstBuffer, 2*rest)))
+	}
+	return data
+}

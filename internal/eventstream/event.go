@@ -1,0 +1,111 @@
+package eventstream
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Event is one event of a stream.
+type Event struct {
+	// ID names the event for a client that resumes. It is meant only when HasID
+	// is set: an empty ID that is set forgets the one before.
+	ID    string
+	HasID bool
+
+	// Name is the event's type; empty means "message".
+	Name string
+
+	// Data is nil in an event without a data field, and empty but not nil in one
+	// whose data field is empty. Its lines are separated by '\n'.
+	Data []byte
+
+	// Retry is how long to wait before a new connection, in whole milliseconds
+	// on the wire. It is meant only when HasRetry is set.
+	Retry    time.Duration
+	HasRetry bool
+}
+
+// AppendEvent appends e as it is sent, blank line included, and returns the
+// extended buffer. An event without any field appends nothing.
+//
+// Data is sent as one line per line of it; CR, LF and CRLF all end a line, and
+// the reader will see LF for each. An ID with a NUL or a line end, and a Name
+// with a line end, cannot be sent: the field is left out. So is a negative
+// Retry.
+func AppendEvent(dst []byte, e Event) []byte {
+	start := len(dst)
+	if e.Name != "" && !strings.ContainsAny(e.Name, "\r\n") {
+		dst = appendField(dst, "event", e.Name)
+	}
+	if e.HasID && !strings.ContainsAny(e.ID, "\x00\r\n") {
+		dst = appendField(dst, "id", e.ID)
+	}
+	if e.HasRetry && e.Retry >= 0 {
+		dst = append(dst, "retry: "...)
+		dst = strconv.AppendInt(dst, e.Retry.Milliseconds(), 10)
+		dst = append(dst, '\n')
+	}
+	if e.Data != nil {
+		dst = appendLines(dst, "data:", e.Data)
+	}
+	if len(dst) == start {
+		return dst
+	}
+	return append(dst, '\n')
+}
+
+// AppendComment appends text as comment lines, which readers ignore, with a
+// blank line behind them, and returns the extended buffer. Servers send comments
+// to keep an idle connection open; text may be empty.
+func AppendComment(dst []byte, text string) []byte {
+	return append(appendLines(dst, ":", []byte(text)), '\n')
+}
+
+func appendField(dst []byte, name, value string) []byte {
+	dst = append(dst, name...)
+	dst = append(dst, ": "...)
+	dst = append(dst, value...)
+	return append(dst, '\n')
+}
+
+// appendLines appends each line of text behind prefix. A space is put between
+// them unless the line is empty; readers take exactly one away.
+func appendLines(dst []byte, prefix string, text []byte) []byte {
+	dst = slices.Grow(dst, len(prefix)+len(text)+len(" \n\n"))
+	hasCR := bytes.IndexByte(text, '\r') >= 0
+	for {
+		line, rest, more := cutLine(text, hasCR)
+		dst = append(dst, prefix...)
+		if len(line) > 0 {
+			dst = append(dst, ' ')
+		}
+		dst = append(dst, line...)
+		dst = append(dst, '\n')
+		if !more {
+			return dst
+		}
+		text = rest
+	}
+}
+
+// cutLine cuts text around its first line end: CR, LF or CRLF. Text that hasCR
+// is searched byte by byte; looking for LF alone is far faster.
+func cutLine(text []byte, hasCR bool) (line, rest []byte, found bool) {
+	end := -1
+	if hasCR {
+		end = bytes.IndexAny(text, "\r\n")
+	} else {
+		end = bytes.IndexByte(text, '\n')
+	}
+	if end < 0 {
+		return text, nil, false
+	}
+	width := 1
+	if bytes.HasPrefix(text[end:], []byte("\r\n")) {
+		width = 2
+	}
+	return text[:end], text[end+width:], true
+}

@@ -1,0 +1,174 @@
+package eventstream
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"time"
+)
+
+// DefaultMaxEvent is how many bytes an event may have when a [Reader] is not
+// told otherwise.
+const DefaultMaxEvent = 16 << 20
+
+// ErrTooLarge is wrapped by the error for an event with more bytes than the
+// reader's limit.
+var ErrTooLarge = errors.New("event too large")
+
+// A Reader reads the events of one stream. It is not safe for concurrent use.
+type Reader struct {
+	src      io.Reader
+	maxEvent int
+	err      error // final: nothing more is read from src
+	buf      buffer
+
+	begun  bool // a line was read, so that a byte order mark is none any more
+	skipLF bool // the last line ended in CR: an LF that follows belongs to it
+
+	event Event // its fields so far, except Data
+	data  span
+	has   bool // the event has a field worth delivering
+}
+
+// span is the data of an event so far: a part of the buffer, counted from where
+// the event starts.
+type span struct {
+	from, to int
+	set      bool
+}
+
+// NewReader returns a reader of the events in r. An event may have up to
+// maxEvent bytes, all its lines counted; 0 means [DefaultMaxEvent].
+func NewReader(r io.Reader, maxEvent int) *Reader {
+	if maxEvent <= 0 {
+		maxEvent = DefaultMaxEvent
+	}
+	return &Reader{src: r, maxEvent: min(maxEvent, math.MaxInt/4)}
+}
+
+// Next returns the next event as soon as its blank line has been read. The
+// event's Data belongs to the caller.
+//
+// An event is delivered when it has data, an id or a retry time. At the end of
+// the stream an event without its blank line is dropped, and the error is
+// [io.EOF]; any other error of the stream is returned as it is. For an event
+// that exceeds the limit the error wraps [ErrTooLarge]. Every error is final.
+func (r *Reader) Next() (Event, error) {
+	for {
+		line, ok := r.line()
+		if size := r.buf.pos - r.buf.start; size > r.maxEvent+1 || !ok && r.buf.pending() > r.maxEvent {
+			r.err = fmt.Errorf("%w: more than %d bytes", ErrTooLarge, r.maxEvent)
+			return Event{}, r.fail()
+		}
+		switch {
+		case !ok && r.err != nil:
+			return Event{}, r.fail()
+		case !ok:
+			r.err = r.buf.fill(r.src, r.maxEvent)
+		case len(line) > 0:
+			r.field(line)
+		case r.has:
+			return r.deliver(), nil
+		default:
+			r.reset()
+		}
+	}
+}
+
+// fail drops what was read, so that a reader that is kept costs nothing.
+func (r *Reader) fail() error {
+	r.buf = buffer{}
+	r.reset()
+	return r.err
+}
+
+// line returns the next line without its end, if all of it was read.
+func (r *Reader) line() (line []byte, ok bool) {
+	if r.skipLF && r.buf.pos < r.buf.end {
+		r.skipLF = false
+		if r.buf.bytes[r.buf.pos] == '\n' {
+			r.buf.pos++
+		}
+	}
+	line, ok = r.buf.line()
+	if !ok {
+		return nil, false
+	}
+	r.skipLF = r.buf.bytes[r.buf.pos-1] == '\r'
+	if !r.begun {
+		r.begun = true
+		line = bytes.TrimPrefix(line, []byte("\ufeff"))
+	}
+	return line, true
+}
+
+// field takes in a line that is not blank. What comes before an event's first
+// field is forgotten at once, so that comments never add up to a large event.
+func (r *Reader) field(line []byte) {
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	value = bytes.TrimPrefix(value, []byte(" "))
+	switch string(name) {
+	case "data":
+		r.addData(value)
+	case "event":
+		r.event.Name = string(value)
+	case "id":
+		r.setID(value)
+	case "retry":
+		r.setRetry(value)
+	}
+	if !r.has && r.event.Name == "" {
+		r.reset()
+	}
+}
+
+// addData adds a line of data: the line that was read last, or its tail. A
+// second line is moved up to the first within the buffer, over the bytes
+// between them that were read already.
+func (r *Reader) addData(line []byte) {
+	r.has = true
+	lineEnd := r.buf.pos - 1 - r.buf.start
+	if !r.data.set {
+		r.data = span{from: lineEnd - len(line), to: lineEnd, set: true}
+		return
+	}
+	event := r.buf.bytes[r.buf.start:]
+	event[r.data.to] = '\n'
+	r.data.to += 1 + copy(event[r.data.to+1:], line)
+}
+
+func (r *Reader) setID(value []byte) {
+	if bytes.IndexByte(value, 0) >= 0 {
+		return
+	}
+	r.has, r.event.HasID, r.event.ID = true, true, string(value)
+}
+
+// setRetry takes in a number of milliseconds. One that is too large for a
+// Duration means the longest there is.
+func (r *Reader) setRetry(value []byte) {
+	ms, err := strconv.ParseUint(string(value), 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return
+	}
+	ms = min(ms, uint64(math.MaxInt64/time.Millisecond))
+	r.has, r.event.HasRetry, r.event.Retry = true, true, time.Duration(ms)*time.Millisecond
+}
+
+func (r *Reader) deliver() Event {
+	e := r.event
+	if r.data.set {
+		e.Data = r.buf.take(r.data.from, r.data.to)
+	}
+	r.reset()
+	return e
+}
+
+// reset begins the next event at the line that is read next.
+func (r *Reader) reset() {
+	r.event, r.data, r.has = Event{}, span{}, false
+	r.buf.start = r.buf.pos
+}

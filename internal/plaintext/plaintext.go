@@ -1,0 +1,167 @@
+package plaintext
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Clean returns s with everything that a reader would not see, or that a
+// terminal would obey, written out as a Go escape:
+//
+//   - control characters (C0, DEL, C1), and with them every ANSI escape
+//     sequence, as \x1b or \u009b; only newline and tab stay as they are, and a
+//     carriage return is dropped where a newline follows it;
+//   - marks, embeddings, overrides and isolates that change the direction of
+//     text, as \u202e;
+//   - zero-width and other invisible characters: joiners, fillers, soft hyphens,
+//     the byte order mark, tag characters, variation selectors, as \u200b or
+//     \U000e0041. One variation selector 16 stays when it follows a symbol,
+//     because it is how an emoji is written;
+//   - the line and paragraph separators, as \u2028;
+//   - each byte that is not valid UTF-8, as \xff.
+//
+// Text without any of these is returned as it is, without allocation. Cleaning
+// twice changes nothing.
+func Clean(s string) string {
+	first := indexHidden(s)
+	if first < 0 {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 32)
+	b.WriteString(s[:first])
+	last, _ := utf8.DecodeLastRuneInString(s[:first])
+	for i := first; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == '\r' && strings.HasPrefix(s[i:], "\r\n"):
+		case invalid(r, size):
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+			last = utf8.RuneError
+		case hidden(r, last):
+			writeEscape(&b, r)
+			last = 'x'
+		default:
+			b.WriteString(s[i : i+size])
+			last = r
+		}
+		i += size
+	}
+	return b.String()
+}
+
+// Line returns s cleaned as by [Clean] on a single line of at most max runes. A
+// run of newlines and tabs becomes one space, and text that does not fit ends
+// in an ellipsis, which counts as one of the max. The result is empty when max
+// is not positive.
+//
+// No more of s is read than the result needs.
+func Line(s string, max int) string {
+	if max <= 0 {
+		return ""
+	}
+	line := []rune(fold(Clean(prefix(s, max))))
+	if len(line) <= max {
+		return string(line)
+	}
+	return string(line[:max-1]) + "…"
+}
+
+// prefix returns a part of s that gives more than max runes once it is cleaned
+// and folded, or all of s. Only runs of newlines and tabs become shorter.
+func prefix(s string, max int) string {
+	runes, folding := 0, false
+	for i, r := range s {
+		isFold := r == '\n' || r == '\t' || r == '\r'
+		if !isFold || !folding {
+			runes++
+		}
+		folding = isFold
+		if runes > max+1 && !isFold {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// fold replaces each run of newlines and tabs with one space.
+func fold(s string) string {
+	if !strings.ContainsAny(s, "\n\t") {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	folding := false
+	for _, r := range s {
+		isFold := r == '\n' || r == '\t'
+		switch {
+		case !isFold:
+			b.WriteRune(r)
+		case !folding:
+			b.WriteByte(' ')
+		}
+		folding = isFold
+	}
+	return b.String()
+}
+
+// indexHidden returns where the first character stands that cannot stay as it
+// is, or -1.
+func indexHidden(s string) int {
+	last := rune(-1)
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			if hiddenASCII(c) {
+				return i
+			}
+			last = rune(c)
+			i++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if invalid(r, size) || hidden(r, last) {
+			return i
+		}
+		last = r
+		i += size
+	}
+	return -1
+}
+
+func invalid(r rune, size int) bool { return r == utf8.RuneError && size <= 1 }
+
+func hiddenASCII(c byte) bool { return c < ' ' && c != '\n' && c != '\t' || c == 0x7f }
+
+// hidden reports whether r must be written out when it follows last.
+func hidden(r, last rune) bool {
+	if r < utf8.RuneSelf {
+		return hiddenASCII(byte(r))
+	}
+	if r == emojiSelector && pictograph(last) {
+		return false
+	}
+	return unicode.Is(unicode.Cc, r) ||
+		unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) ||
+		unicode.In(r, unicode.Zl, unicode.Zp, unicode.Variation_Selector,
+			unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point)
+}
+
+// emojiSelector asks for the coloured form of the symbol before it.
+const emojiSelector = '\ufe0f'
+
+// pictograph reports whether r may be a symbol with a coloured form: other
+// symbols, and the two outside that category which are in daily use.
+func pictograph(r rune) bool { return unicode.Is(unicode.So, r) || r == 'ℹ' || r == '↔' }
+
+func writeEscape(b *strings.Builder, r rune) {
+	switch {
+	case r < utf8.RuneSelf:
+		fmt.Fprintf(b, `\x%02x`, r)
+	case r <= 0xffff:
+		fmt.Fprintf(b, `\u%04x`, r)
+	default:
+		fmt.Fprintf(b, `\U%08x`, r)
+	}
+}

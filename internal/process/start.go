@@ -1,0 +1,86 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// lookPath finds the program of c, as a path that does not depend on the working
+// directory unless c.Path itself does.
+func lookPath(c Command) (string, error) {
+	switch {
+	case c.Path == "":
+		return "", errors.New("no command given")
+	case strings.ContainsAny(c.Path, separators) && !filepath.IsAbs(c.Path):
+		return c.Path, nil // relative to Dir: found or not when it is started
+	case c.Env == nil || strings.ContainsAny(c.Path, separators):
+		return exec.LookPath(c.Path)
+	}
+	for _, dir := range filepath.SplitList(searchPath(c.Env)) {
+		if !filepath.IsAbs(dir) {
+			continue // nothing is run from the working directory by its bare name
+		}
+		if path, err := exec.LookPath(filepath.Join(dir, c.Path)); err == nil {
+			return path, nil
+		}
+	}
+	return "", exec.ErrNotFound
+}
+
+// separators is what makes a command a path and not a name.
+const separators = "/" + string(filepath.Separator)
+
+// searchPath returns the PATH of an environment, the last one as os/exec has it.
+func searchPath(env []string) (path string) {
+	for _, entry := range env {
+		name, value, _ := strings.Cut(entry, "=")
+		if name == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(name, "PATH") {
+			path = value
+		}
+	}
+	return path
+}
+
+// startError names the command and what can be done. Arguments stay out of it:
+// they may hold secrets.
+func startError(c Command, err error) error {
+	return fmt.Errorf("start %q: %w", c.Path, explained(c, err))
+}
+
+func explained(c Command, err error) error {
+	if info, statErr := os.Stat(c.Dir); c.Dir != "" && (statErr != nil || !info.IsDir()) {
+		return fmt.Errorf("working directory %q does not exist", c.Dir)
+	}
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return described{"not found in PATH; is it installed?", err}
+	case errors.Is(err, exec.ErrDot):
+		return described{"found only in the working directory; write ./ before it to run that", err}
+	case errors.Is(err, fs.ErrNotExist) && present(c):
+		return described{"the interpreter that its first line names does not exist", err}
+	case errors.Is(err, fs.ErrNotExist):
+		return described{"no such file; is it installed?", err}
+	case errors.Is(err, fs.ErrPermission):
+		return described{"may not be executed; check its permissions", err}
+	case errors.Is(err, syscall.ENOEXEC):
+		return described{"not a program that this system can run", err}
+	}
+	return err
+}
+
+// present reports whether the path of c names a file.
+func present(c Command) bool {
+	path := c.Path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(c.Dir, path)
+	}
+	_, err := os.Stat(path)
+	return err == nil
+}

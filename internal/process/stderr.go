@@ -1,0 +1,188 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+)
+
+const (
+	maxLine     = 8 << 10 // bytes of a line of standard error, before and after it is cleaned
+	queuedLines = 256     // lines that wait for OnStderr
+)
+
+// stderrLog keeps the end of a child's standard error and hands its lines out.
+type stderrLog struct {
+	onLine func(string)
+	lines  chan stderrLine // to onLine; closed at the end of standard error
+
+	mu      sync.Mutex
+	keep    int
+	tail    []byte // cleaned lines, each with its '\n'; at most twice keep
+	partial []byte // the line without an end yet, as it came; at most maxLine+1
+	missed  int    // lines that found the queue full since one went in
+}
+
+type stderrLine struct {
+	missed int // lines left out before this one
+	text   string
+}
+
+func newStderrLog(keep int, onLine func(string)) *stderrLog {
+	return &stderrLog{keep: keep, onLine: onLine, lines: make(chan stderrLine, queuedLines)}
+}
+
+// readFrom reads r to its end, and waits for nothing else.
+func (l *stderrLog) readFrom(r io.Reader) {
+	defer close(l.lines)
+	b := make([]byte, maxLine)
+	for {
+		n, err := r.Read(b)
+		l.add(b[:n])
+		if err != nil {
+			l.finish()
+			return
+		}
+	}
+}
+
+// deliver calls onLine with each line until there are no more.
+func (l *stderrLog) deliver() {
+	for line := range l.lines {
+		l.tellMissed(line.missed)
+		l.onLine(line.text)
+	}
+	l.tellMissed(l.missed) // nobody adds to it any more
+}
+
+func (l *stderrLog) tellMissed(n int) {
+	if n > 0 {
+		l.onLine(fmt.Sprintf("(%d lines left out)", n))
+	}
+}
+
+// text returns the last bytes of what was added, at most keep, from the start
+// of a line where there is one.
+func (l *stderrLog) text() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := string(l.tail)
+	if len(l.partial) > 0 {
+		all += cleanLine(l.partial)
+	}
+	all = strings.TrimSuffix(all, "\n")
+	if len(all) <= l.keep {
+		return all
+	}
+	from := len(all) - l.keep
+	if all[from-1] == '\n' {
+		return all[from:]
+	}
+	if _, lines, ok := strings.Cut(all[from:], "\n"); ok {
+		return lines
+	}
+	for from < len(all) && !utf8.RuneStart(all[from]) {
+		from++
+	}
+	return all[from:]
+}
+
+func (l *stderrLog) add(b []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		end := bytes.IndexByte(b, '\n')
+		if end < 0 {
+			l.addPartial(b)
+			return
+		}
+		l.addPartial(b[:end])
+		l.endLine()
+		b = b[end+1:]
+	}
+}
+
+func (l *stderrLog) addPartial(b []byte) {
+	l.partial = append(l.partial, b[:min(len(b), maxLine+1-len(l.partial))]...)
+}
+
+// finish ends a last line that has no line end.
+func (l *stderrLog) finish() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.partial) > 0 {
+		l.endLine()
+	}
+}
+
+func (l *stderrLog) endLine() {
+	line := cleanLine(l.partial)
+	l.partial = l.partial[:0]
+	l.tail = append(append(l.tail, line...), '\n')
+	if len(l.tail) > 2*l.keep {
+		l.tail = append(l.tail[:0], l.tail[len(l.tail)-l.keep-1:]...)
+	}
+	if l.onLine == nil {
+		return
+	}
+	select {
+	case l.lines <- stderrLine{missed: l.missed, text: line}:
+		l.missed = 0
+	default:
+		l.missed++
+	}
+}
+
+// cleanLine returns a line without its colours, safe to print, and cut where it
+// is too long.
+func cleanLine(line []byte) string {
+	s, cut := cutRunes(string(line), maxLine)
+	if !cut {
+		s = strings.TrimSuffix(s, "\r")
+	}
+	s, cutAgain := cutRunes(plaintext.Clean(withoutColours(s)), maxLine)
+	if cut || cutAgain {
+		s += "…"
+	}
+	return s
+}
+
+// cutRunes cuts s to at most max bytes, between runes.
+func cutRunes(s string, max int) (_ string, cut bool) {
+	if len(s) <= max {
+		return s, false
+	}
+	for max > 0 && !utf8.RuneStart(s[max]) {
+		max--
+	}
+	return s[:max], true
+}
+
+// withoutColours removes the escape sequences that select colours and styles
+// (ESC [ ... m), which programs write to logs by habit.
+func withoutColours(s string) string {
+	const introducer = "\x1b["
+	if !strings.Contains(s, introducer) {
+		return s
+	}
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(s, introducer)
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		s = strings.TrimLeft(after, "0123456789;:")
+		if strings.HasPrefix(s, "m") {
+			s = s[1:]
+			continue
+		}
+		b.WriteString(introducer)
+		s = after
+	}
+}

@@ -1,0 +1,101 @@
+package process
+
+import (
+	"fmt"
+	"os/exec"
+	"time"
+)
+
+// wait reaps the child and ends what it leaves behind.
+func (p *Process) wait() {
+	p.exitErr = exitError(p.cmd)
+	select {
+	case <-p.logDone:
+	case <-time.After(lastWords):
+	}
+	close(p.exited)
+	p.stop()
+	select {
+	case <-p.closing:
+	case <-time.After(p.grace):
+	}
+	p.stdout.end()
+	p.stderr.end()
+}
+
+// exitError waits for the command and says how it ended.
+func exitError(cmd *exec.Cmd) error {
+	err := cmd.Wait()
+	state := cmd.ProcessState
+	switch {
+	case err == nil || state == nil:
+		return err
+	case signalled(state) != nil:
+		return signalled(state)
+	default:
+		return fmt.Errorf("exited with status %d", state.ExitCode())
+	}
+}
+
+// Close ends the child and everything in its group: it closes standard input,
+// and after a time of grace terminates the group, and after another one kills
+// it. It then closes the pipes, so that a Read or Write that waits returns.
+//
+// Close returns when the child was reaped and nothing of it is left in this
+// process, at once if that is so already. The error is about a child that could
+// not be ended, not about its exit status. More calls wait for the first and
+// return the same.
+func (p *Process) Close() error {
+	p.closeOnce.Do(func() {
+		p.closed.Store(true)
+		close(p.closing)
+		p.stop()
+		p.stdout.close()
+		p.stderr.close()
+		select {
+		case <-p.exited:
+			p.running.Wait()
+		default:
+			p.closeErr = fmt.Errorf("end %s (process %d): still there %v after it was killed", p.name, p.PID(), killWait)
+		}
+	})
+	return p.closeErr
+}
+
+// stop ends the group step by step, until the child is reaped and nothing of
+// its group is left. It runs once; other calls wait for it.
+func (p *Process) stop() {
+	p.stopOnce.Do(func() {
+		p.stdin.Close()
+		if p.gone(p.grace) {
+			return
+		}
+		p.group.terminate()
+		if p.gone(p.grace) {
+			return
+		}
+		p.group.kill()
+		p.gone(killWait)
+	})
+}
+
+// gone waits for the child to be reaped and its group to be empty, and reports
+// whether they are. The system does not tell when a group becomes empty, so it
+// is asked, less and less often.
+func (p *Process) gone(within time.Duration) bool {
+	deadline := time.NewTimer(within)
+	defer deadline.Stop()
+	select {
+	case <-p.exited:
+	case <-deadline.C:
+		return false
+	}
+	for pause := time.Millisecond; !p.group.empty(); pause = min(2*pause, 50*time.Millisecond) {
+		select {
+		case <-time.After(pause):
+		case <-deadline.C:
+			return false
+		}
+	}
+	return true
+}
