@@ -1,0 +1,208 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestProblemsOfAnEntryAreToldVerbatim(t *testing.T) {
+	for _, c := range []struct{ about, entry, want string }{
+		{"not an object", `"npx"`, `expected an object, came a string`},
+		{"neither command nor url", `{}`, `expected "command", a program to start, or "url", an address to call`},
+		{"both", `{"command":"x","url":"https://a.example"}`, `has both "command" and "url"; remove one, or say which with "type"`},
+		{"stdio without command", `{"type":"stdio","url":"https://a.example"}`, `type: stdio needs "command", a program to start`},
+		{"http without url", `{"type":"http","command":"x"}`, `type: http needs "url", an address to call`},
+		{"unknown type", `{"type":"websocket","url":"wss://a"}`, `type: expected stdio, http or sse, came "websocket"`},
+		{"type is no string", `{"type":1,"command":"x"}`, `type: expected a string, came a number`},
+		{"command is no string", `{"command":["npx","-y","foo"]}`, `command: expected a string, came an array`},
+		{"command is empty", `{"command":" "}`, `command: is empty`},
+		{"command line", `{"command":"npx -y foo --token s3cret"}`, `command: is a whole command line, but no shell reads it; write "command": "npx", and the other words in "args"`},
+		{"args are a string", `{"command":"x","args":"-y"}`, `args: expected an array of strings, came a string`},
+		{"an arg is a number", `{"command":"x","args":["--port",8080]}`, `args[1]: expected a string, came a number`},
+		{"env is an array", `{"command":"x","env":["A=b"]}`, `env: expected an object of strings, came an array`},
+		{"an env value is a boolean", `{"command":"x","env":{"DEBUG":true}}`, `env.DEBUG: expected a string, came a boolean`},
+		{"an env value is null", `{"command":"x","env":{"DEBUG":null}}`, `env.DEBUG: expected a string, came null`},
+		{"an env name has =", `{"command":"x","env":{"A=B":"c"}}`, `env."A=B": is not a name that an environment variable can have`},
+		{"an env name comes twice", "{\"command\":\"x\",\"env\":{\"A\":\"b\",\n\"A\":\"c\"}}", `env: A is defined twice, on lines 1 and 2`},
+		{"a header name has a space", `{"url":"https://a.example","headers":{"X Y":"z"}}`, `headers."X Y": is not a name that a header can have`},
+		{"a member comes twice", "{\"command\":\"x\",\n\"command\":\"y\"}", `command: defined twice, on lines 1 and 2`},
+		{"two addresses", `{"url":"https://a.example","serverUrl":"https://b.example"}`, `serverUrl: url already gives the address; remove one`},
+		{"an address without a host", `{"url":"https://"}`, `url: expected an address that begins with https:// or http:// and names a host`},
+		{"a socket", `{"serverUrl":"unix:///tmp/s3cret"}`, `serverUrl: expected an address that begins with https:// or http:// and names a host`},
+		{"disabled is a string", `{"command":"x","disabled":"yes"}`, `disabled: expected true or false, came a string`},
+		{"timeout is negative", `{"command":"x","timeout":-1}`, `timeout: expected more than 0 and at most 24h0m0s`},
+		{"timeout is huge", `{"command":"x","timeout":1e300}`, `timeout: expected more than 0 and at most 24h0m0s`},
+		{"timeout has no unit", `{"command":"x","timeout":"30"}`, `timeout: expected a duration such as "30s", came "30"`},
+		{"timeout is an object", `{"command":"x","timeout":{}}`, `timeout: expected a number or a duration such as "30s", came an object`},
+	} {
+		t.Run(c.about, func(t *testing.T) {
+			f := parse(t, "servers.json", `{"mcpServers":{"good":{"command":"x"},"bad":`+c.entry+`,"better":{"command":"y"}}}`, Options{})
+			same(t, "servers", names(f), []string{"good", "better"})
+			same(t, "problems", texts(f.Problems), []string{`servers.json: server "bad": ` + c.want})
+		})
+	}
+}
+
+func TestAllFaultsOfAnEntryAreToldAtOnce(t *testing.T) {
+	f := parse(t, "servers.json", `{"mcpServers":{"bad":{
+		"command": 1,
+		"args": [true, "x", null],
+		"env": {"A": []}
+	}}}`, Options{})
+	same(t, "problems", texts(f.Problems), []string{
+		`servers.json: server "bad": command: expected a string, came a number`,
+		`servers.json: server "bad": args[0]: expected a string, came a boolean`,
+		`servers.json: server "bad": args[2]: expected a string, came null`,
+		`servers.json: server "bad": env.A: expected a string, came an array`,
+	})
+	same(t, "line", f.Problems[1].Line, 3)
+}
+
+func TestFilesThatCannotBeUsed(t *testing.T) {
+	for _, c := range []struct{ about, data, want string }{
+		{"empty", ``, `servers.json: not JSON: line 1, column 1: parsing value: unexpected EOF`},
+		{"cut off", `{"mcpServers":`, `servers.json: not JSON: line 1, column 15: parsing value: unexpected EOF`},
+		{"a missing comma", "{\"a\":1\n\"b\":2}", `servers.json: not JSON: line 2, column 1: invalid character '"' after object value (expecting ',' or '}')`},
+		{"a bad escape in a secret", `{"a":"s3cret\q"}`, `servers.json: not JSON: line 1, column 6: invalid string, number or word`},
+		{"a word", `{"a":s3cret}`, `servers.json: not JSON: line 1, column 6: invalid string, number or word`},
+		{"an array", `[]`, `servers.json: expected an object, came an array`},
+		{"not UTF-8", "{\"a\":\"\xff\"}", `servers.json: the file is not UTF-8; save it in that encoding`},
+		{"a root member twice", "{\"mcpServers\":{},\n\"mcpServers\":{}}", `servers.json: member "mcpServers" is defined twice, on lines 1 and 2`},
+		{"deep", strings.Repeat("[", 1<<20), `servers.json: line 1: nested deeper than 100 levels`},
+		{"deep in comments and strings", `{"a":"[[", /* [[ */ // [[` + "\n" + `"b":` + strings.Repeat(`{"c":`, 100), `servers.json: line 2: nested deeper than 100 levels`},
+		{"many values", `{"a":[` + strings.Repeat("1,", 250_001), `servers.json: line 1: more than 250000 values`},
+		{"large", strings.Repeat(" ", 4<<20+1), `servers.json: the file is larger than 4 MiB`},
+	} {
+		t.Run(c.about, func(t *testing.T) {
+			_, err := Parse("servers.json", []byte(c.data), Options{})
+			if err == nil || err.Error() != c.want {
+				t.Errorf("got %v\nwant %s", err, c.want)
+			}
+			var p *Problem
+			same(t, "is a Problem", errors.As(err, &p), true)
+		})
+	}
+}
+
+func TestDuplicateServersAreAnErrorThatNamesBoth(t *testing.T) {
+	f := parse(t, "servers.json", `{
+		"mcpServers": {
+			"a": {"command": "x"},
+			"b": {"command": "x"},
+			"a": {"command": "y"},
+			"a": {"command": "z"}
+		},
+		"servers": {"b": {"command": "y"}, "c": {"command": "z"}}
+	}`, Options{})
+	same(t, "servers", names(f), []string{"c"})
+	same(t, "problems", texts(f.Problems), []string{
+		`servers.json: server "a": defined twice, on lines 3 and 5; rename or remove one`,
+		`servers.json: server "b": defined twice, on lines 4 and 8; rename or remove one`,
+	})
+	same(t, "is ErrDuplicate", errors.Is(f.Problems[0], ErrDuplicate), true)
+}
+
+func TestNamesAreChecked(t *testing.T) {
+	long := strings.Repeat("é", 65)
+	f := parse(t, "servers.json", `{"mcpServers":{"":{"command":"x"},"a\nb":{"command":"x"},"pay\u202epal":{"command":"x"},"`+long+`":{"command":"x"},"my server":{"command":"x"}}}`, Options{})
+	same(t, "servers", names(f), []string{"my server"})
+	same(t, "problems", texts(f.Problems), []string{
+		`servers.json: server "": the name is empty`,
+		`servers.json: server "a\nb": the name holds characters that cannot be seen`,
+		`servers.json: server "pay\u202epal": the name holds characters that cannot be seen`,
+		`servers.json: server "` + strings.Repeat("é", 32) + `…": the name is longer than 128 bytes`,
+	})
+}
+
+func TestThereIsALimitToServersAndProblems(t *testing.T) {
+	var b strings.Builder
+	for i := range 1_003 {
+		fmt.Fprintf(&b, `"s%d":{"command":"x"},`, i)
+	}
+	f := parse(t, "servers.json", `{"mcpServers":{`+b.String()+`}}`, Options{})
+	same(t, "servers", len(f.Servers), 1_000)
+	same(t, "problems", texts(f.Problems), []string{`servers.json: mcpServers: more than 1000 servers; the last 3 are left out`})
+	same(t, "is ErrLimit", errors.Is(f.Problems[0], ErrLimit), true)
+
+	f = parse(t, "servers.json", `{"mcpServers":{"a":{"command":"x","args":[`+strings.Repeat("1,", 500)+`]}}}`, Options{})
+	same(t, "problems", len(f.Problems), 101)
+	same(t, "last", f.Problems[100].Error(), "servers.json: more of these; only the first are told")
+}
+
+func TestWarningsNameWhatIsIgnored(t *testing.T) {
+	f := parse(t, "servers.json", `{"mcpServers":{"a":{"command":"x","Args":[],"autoApprove":[],"x y":1}}}`, Options{})
+	same(t, "warnings", texts(f.Warnings), []string{
+		`servers.json: server "a": Args: is ignored; did you mean "args"?`,
+		`servers.json: server "a": autoApprove: is ignored: Junction has no such member`,
+		`servers.json: server "a": "x y": is ignored: Junction has no such member`,
+	})
+	f = parse(t, "servers.json", `{"theme":"dark"}`, Options{})
+	same(t, "no servers", texts(f.Warnings), []string{`servers.json: no servers; expected them in "mcpServers" or "servers"`})
+}
+
+func TestInputsAreChecked(t *testing.T) {
+	f := parse(t, "/srv/.vscode/mcp.json", `{"servers":{},"inputs":[
+		7,
+		{"type":"promptString"},
+		{"id":"a","type":"slider"},
+		{"id":"b","type":"promptString","password":"yes"},
+		{"id":"c","type":"pickString","options":[{"label":"Europe","value":"eu"}]},
+		{"id":"c","type":"promptString"},
+		{"id":"d","type":"pickString","options":[3]}
+	]}`, Options{})
+	same(t, "problems", texts(f.Problems), []string{
+		`/srv/.vscode/mcp.json: inputs[0]: expected an object, came a number`,
+		`/srv/.vscode/mcp.json: inputs[1]: id is missing`,
+		`/srv/.vscode/mcp.json: inputs[2]: type: expected promptString, pickString or command, came "slider"`,
+		`/srv/.vscode/mcp.json: inputs[3]: password: expected true or false, came a string`,
+		`/srv/.vscode/mcp.json: inputs[5]: id "c" is defined twice; rename one`,
+		`/srv/.vscode/mcp.json: inputs[6]: options: expected strings, or objects with label and value, came a number`,
+	})
+	same(t, "inputs", f.Inputs, []Input{{ID: "c", Type: "pickString", Options: []Option{{"Europe", "eu"}}, Source: f.Path}})
+}
+
+func TestAnUnsetVariableIsAnErrorOfItsServerOnly(t *testing.T) {
+	const data = `{"mcpServers":{
+		"github":{"command":"x","env":{"GITHUB_TOKEN":"${GITHUB_TOKEN}"}},
+		"time":{"command":"y"}
+	}}`
+	f := parse(t, "servers.json", data, Options{})
+	same(t, "problems before use", texts(f.Problems), nil)
+	err := unresolved(t, f, "github")
+	same(t, "error", err.Error(), `servers.json: server "github": env.GITHUB_TOKEN: variable GITHUB_TOKEN is not set; export it or give a default with ${GITHUB_TOKEN:-…}`)
+	same(t, "is ErrNotSet", errors.Is(err, ErrNotSet), true)
+	var p *Problem
+	if !errors.As(err, &p) || p.Server != "github" || p.Field != "env.GITHUB_TOKEN" || p.Line != 2 {
+		t.Errorf("problem %+v", p)
+	}
+	same(t, "the other server", resolve(t, f, "time").Command, "y")
+
+	f = parse(t, "/srv/.cursor/mcp.json", `{"mcpServers":{"a":{"command":"x","args":["${env:TOKEN}"]}}}`, Options{})
+	same(t, "without defaults", unresolved(t, f, "a").Error(), `/srv/.cursor/mcp.json: server "a": args[0]: variable TOKEN is not set; export it`)
+}
+
+func TestResolvedValuesAreCheckedWithoutBeingTold(t *testing.T) {
+	o := Options{Getenv: variables(map[string]string{
+		"LINES": "s3cret\r\nX-Admin: 1", "ZERO": "s3\x00cret", "BAD": "://s3cret", "EMPTY": "", "COMMAND": "npx s3cret",
+		"LONG": strings.Repeat("s3cret", 100_000),
+	})}
+	for entry, want := range map[string]string{
+		`{"url":"https://a.example","headers":{"X":"${LINES}"}}`: `headers.X: holds a line break or another control character, which a header cannot carry`,
+		`{"url":"${BAD}"}`:                          `url: expected an address that begins with https:// or http:// and names a host`,
+		`{"serverUrl":"${BAD}"}`:                    `serverUrl: expected an address that begins with https:// or http:// and names a host`,
+		`{"command":"x","args":["${ZERO}"]}`:        `args[0]: holds a zero byte`,
+		`{"command":"x","env":{"A":"${ZERO}"}}`:     `env.A: holds a zero byte`,
+		`{"command":"x","cwd":"${ZERO}"}`:           `cwd: holds a zero byte`,
+		`{"command":"${EMPTY}"}`:                    `command: is empty`,
+		`{"command":"x","args":["${LONG}${LONG}"]}`: `args[0]: is longer than 1 MiB with its variables replaced`,
+	} {
+		f := parse(t, "servers.json", `{"mcpServers":{"a":`+entry+`}}`, o)
+		same(t, entry, unresolved(t, f, "a").Error(), `servers.json: server "a": `+want)
+	}
+	f := parse(t, "servers.json", `{"mcpServers":{"a":{"command":"${COMMAND}"}}}`, o)
+	if err := unresolved(t, f, "a"); strings.Contains(err.Error(), "s3cret") {
+		t.Error(err)
+	}
+}
