@@ -94,8 +94,11 @@ func AppendEdited(dst, obj []byte, drop ...string) (out []byte, wrote bool) {
 
 // named reports whether the literal raw stands for one of names.
 func named(raw []byte, names []string) bool {
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return slices.Contains(names, string(raw[1:len(raw)-1]))
+	escaped := bytes.IndexByte(raw, '\\') >= 0
+	for _, name := range names {
+		if escaped && sameName(raw, name) || !escaped && string(raw[1:len(raw)-1]) == name {
+			return true
+		}
 	}
-	return slices.ContainsFunc(names, func(name string) bool { return sameName(raw, name) })
+	return false
 }

@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -118,5 +119,21 @@ func BenchmarkSkipValue(b *testing.B) {
 		if _, ok := SkipValue(data, 0); !ok {
 			b.Fatal("not skipped")
 		}
+	}
+}
+
+// BenchmarkValidMembers shows that the cost of a member does not grow with their number.
+func BenchmarkValidMembers(b *testing.B) {
+	for _, n := range []int{16, 17, 1000, 10_000} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			data := []byte(object(n))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := Valid(data, Limits{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/member")
+		})
 	}
 }

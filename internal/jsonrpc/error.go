@@ -16,7 +16,9 @@ const (
 	InternalError  = -32603 // the receiver failed
 )
 
-// Error is the error object of a response, and the error of every function here.
+// Error is the error object of a response, and the error of every function
+// here. They return *Error rather than error, so that callers have the code at
+// hand; compare with nil before storing one in a variable of type error.
 type Error struct {
 	Code    int             // one of the constants above, or the application's own
 	Message string          // a sentence for people

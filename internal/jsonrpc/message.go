@@ -46,11 +46,10 @@ type Message struct {
 //
 // It allocates one string for ID and Method together, the error of an error
 // response, and space for objects with more than 16 members.
-func Parse(data []byte, l Limits) (Message, *Error) {
+func Parse(data []byte, l Limits) (msg Message, fault *Error) {
 	s := newScanner(data, l)
-	var msg Message
 	var top Members
-	fault := s.document(&top, &msg.Members)
+	fault = s.document(&top, &msg.Members)
 	top.src, msg.Members.src = data, data
 	env := newEnvelope(&top)
 	if fault == nil {
