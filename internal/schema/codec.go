@@ -1,0 +1,182 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	jsonv1 "github.com/go-json-experiment/json/v1"
+)
+
+// dialect is the one JSON dialect of Junction: that of encoding/json/v2, but
+// omitempty means what it always meant in Go, and durations are text.
+var dialect = json.JoinOptions(
+	json.DefaultOptionsV2(),
+	jsonv1.OmitEmptyWithLegacySemantics(true),
+	json.WithMarshalers(json.MarshalToFunc(encodeDuration)),
+	json.WithUnmarshalers(json.UnmarshalFromFunc(decodeDuration)),
+)
+
+// strict is the dialect for what we are asked to do.
+var strict = json.JoinOptions(dialect, json.RejectUnknownMembers(true))
+
+// Decode decodes raw into v, a pointer. Names are case-sensitive; unknown
+// members, duplicate names and invalid UTF-8 are refused. An integer may be
+// written with a fraction or an exponent that leave it whole (1.0, 1e3), as
+// JSON Schema has it. An error names the path of the value at fault, and is
+// an [*Error] unless raw is no JSON at all.
+func Decode(raw []byte, v any) error { return decode(raw, v, strict) }
+
+// DecodeLoose is [Decode] for what other people's programs answer: unknown
+// members are ignored.
+func DecodeLoose(raw []byte, v any) error { return decode(raw, v, dialect) }
+
+// Encode appends v to dst as compact JSON: nil slices as [], nil maps as {},
+// time.Duration as an ISO 8601 duration. On an error it returns dst as it was.
+func Encode(dst []byte, v any) ([]byte, error) {
+	text, err := json.Marshal(v, dialect)
+	if err != nil {
+		return dst, fmt.Errorf("cannot encode %T as JSON: %w", v, err)
+	}
+	if len(dst) == 0 && cap(dst) < len(text) {
+		return text, nil
+	}
+	return append(dst, text...), nil
+}
+
+func decode(raw []byte, v any, options json.Options) error {
+	err := json.Unmarshal(raw, v, options)
+	if err == nil {
+		return nil
+	}
+	var semantic *json.SemanticError
+	if errors.As(err, &semantic) && semantic.JSONKind == '0' && wantsInteger(semantic.GoType) {
+		if plain, changed := plainIntegers(raw); changed {
+			err = json.Unmarshal(plain, v, options)
+		}
+	}
+	return decodeError(err, raw)
+}
+
+func wantsInteger(t reflect.Type) bool {
+	return t != nil && reflect.Int <= t.Kind() && t.Kind() <= reflect.Uintptr
+}
+
+// plainIntegers rewrites each number that is an integer in disguise.
+func plainIntegers(raw []byte) (out []byte, changed bool) {
+	for i := 0; i < len(raw); {
+		end := i + 1
+		switch kindAt(raw, i) {
+		case kindString:
+			end, _ = skipString(raw, i)
+		case kindNumber:
+			end = skipScalar(raw, i)
+			plain := plainInteger(raw[i:end])
+			changed = changed || len(plain) != end-i || string(plain) != string(raw[i:end])
+			out = append(out, plain...)
+			i = end
+			continue
+		}
+		out = append(out, raw[i:end]...)
+		i = end
+	}
+	return out, changed
+}
+
+// decodeError words an error of the library for whoever wrote the text.
+func decodeError(err error, raw []byte) error {
+	if err == nil {
+		return nil
+	}
+	var semantic *json.SemanticError
+	var syntactic *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntactic):
+		return violationAt(syntactic.JSONPointer, raw, "each member once", "it twice")
+	case errors.Is(err, json.ErrUnknownName) && errors.As(err, &semantic):
+		return violationAt(semantic.JSONPointer, raw, "", Unknown)
+	case errors.As(err, &semantic):
+		return violationAt(semantic.JSONPointer, raw, expectedBy(semantic), gotBy(semantic))
+	default:
+		return fmt.Errorf("not valid JSON: %w", err)
+	}
+}
+
+func violationAt(pointer jsontext.Pointer, raw []byte, expected, got string) error {
+	var path []step
+	at := raw
+	for token := range pointer.Tokens() {
+		if list, ok := elements(at); ok {
+			n, _ := plainInt([]byte(token))
+			path = append(path, step{index: int(n)})
+			if at = nil; int(n) < len(list) {
+				at = list[n]
+			}
+			continue
+		}
+		path = append(path, step{name: token, index: -1})
+		at = memberOf(at, token)
+	}
+	if got == "" {
+		got = excerpt(at)
+	}
+	return &Error{Violations: []Violation{{Path: formatPath(path), Expected: expected, Got: got}}}
+}
+
+// expectedBy says what the Go type at fault would have taken.
+func expectedBy(e *json.SemanticError) string {
+	t := e.GoType
+	var words string
+	switch {
+	case t == nil:
+		words = "another value"
+	case t == timeType:
+		words = "date and time such as 2006-01-02T15:04:05Z"
+	case t == durationType:
+		words = "duration such as PT1H30M or 90s"
+	case wantsInteger(t) && e.JSONKind == '0':
+		return fmt.Sprintf("integer that fits %s, written without fraction", t.Kind())
+	default:
+		words = wordsFor(t)
+	}
+	if e.Err != nil && e.JSONKind != 0 && t != timeType && t != durationType {
+		words += " (" + strings.TrimPrefix(e.Err.Error(), "json: ") + ")"
+	}
+	return words
+}
+
+func gotBy(e *json.SemanticError) string {
+	if len(e.JSONValue) > 0 {
+		return excerpt(e.JSONValue)
+	}
+	return ""
+}
+
+func wordsFor(t reflect.Type) string {
+	switch {
+	case implements(t, textUnmarshalerType) || isBytes(t):
+		return "string"
+	case t.Kind() == reflect.Pointer:
+		return wordsFor(t.Elem())
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return "boolean"
+	case reflect.String:
+		return "string"
+	case reflect.Float32, reflect.Float64:
+		return "number"
+	case reflect.Slice, reflect.Array:
+		return "array"
+	case reflect.Struct, reflect.Map:
+		return "object"
+	default:
+		if wantsInteger(t) {
+			return "integer"
+		}
+		return "another value"
+	}
+}

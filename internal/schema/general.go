@@ -1,0 +1,295 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	fault "github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// general validates with a library that knows all of JSON Schema.
+type general struct {
+	text  []byte
+	draft draft
+	free  sync.Pool // of *metered; each counts its own work
+}
+
+// metered is a compiled schema that one validation at a time may use.
+type metered struct {
+	schema *jsonschema.Schema
+	work   int
+}
+
+// documentURI names the schema inside the library; it is never fetched.
+const documentURI = "junction:schema"
+
+func compileGeneral(text []byte, d draft) (*general, error) {
+	g := &general{text: text, draft: d}
+	first, err := g.compile()
+	if err != nil {
+		return nil, err
+	}
+	g.free.Put(first)
+	return g, nil
+}
+
+func (g *general) compile() (*metered, error) {
+	document, err := jsonschema.UnmarshalJSON(strings.NewReader(string(g.text)))
+	if err != nil {
+		return nil, fmt.Errorf("schema is not valid JSON: %w", err)
+	}
+	m := &metered{}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(g.draft.library())
+	c.UseLoader(refuseToFetch{})
+	c.UseRegexpEngine(foreignPattern)
+	c.RegisterVocabulary(&jsonschema.Vocabulary{
+		URL: documentURI + "-meter",
+		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
+			return m, nil
+		},
+	})
+	c.AssertVocabs()
+	if err := c.AddResource(documentURI, document); err != nil {
+		return nil, compileError(err)
+	}
+	if m.schema, err = c.Compile(documentURI); err != nil {
+		return nil, compileError(err)
+	}
+	return m, nil
+}
+
+func (d draft) library() *jsonschema.Draft {
+	switch d {
+	case draft4:
+		return jsonschema.Draft4
+	case draft6:
+		return jsonschema.Draft6
+	case draft7:
+		return jsonschema.Draft7
+	case draft2019:
+		return jsonschema.Draft2019
+	default:
+		return jsonschema.Draft2020
+	}
+}
+
+// refuseToFetch is the loader of schemas that lie elsewhere.
+type refuseToFetch struct{}
+
+var errElsewhere = errors.New("junction never fetches schemas: copy it into $defs")
+
+func (refuseToFetch) Load(string) (any, error) { return nil, errElsewhere }
+
+// foreignPattern compiles a pattern; what RE2 cannot express matches anything.
+func foreignPattern(text string) (jsonschema.Regexp, error) {
+	if re, err := compilePattern(text); err == nil {
+		return re, nil
+	}
+	return anyText(text), nil
+}
+
+// anyText is a pattern that is not checked.
+type anyText string
+
+func (anyText) MatchString(string) bool { return true }
+func (t anyText) String() string        { return string(t) }
+
+var _ jsonschema.Regexp = (*regexp.Regexp)(nil)
+
+// compileError puts the library's words into ours.
+func compileError(err error) error {
+	var load *jsonschema.LoadURLError
+	if errors.As(err, &load) {
+		return fmt.Errorf("schema has a $ref to %q: %w", clip(load.URL), errElsewhere)
+	}
+	var invalid *jsonschema.SchemaValidationError
+	if errors.As(err, &invalid) {
+		return fmt.Errorf("schema is not a valid JSON Schema: %w", explainLibrary(invalid.Err, nil))
+	}
+	return fmt.Errorf("schema cannot be used: %s", strings.ReplaceAll(err.Error(), documentURI, ""))
+}
+
+// Validate counts one evaluation. The library has no limit of its own, and
+// nested alternatives can multiply without end.
+func (m *metered) Validate(*jsonschema.ValidatorContext, any) {
+	if m.work--; m.work < 0 {
+		panic(errTooMuchWork)
+	}
+}
+
+var errTooMuchWork = errors.New("validation takes too much work")
+
+func (g *general) validate(raw []byte) error {
+	v, err := decodeAny(raw)
+	if err != nil {
+		return err
+	}
+	m, _ := g.free.Get().(*metered)
+	if m == nil {
+		if m, err = g.compile(); err != nil {
+			return err
+		}
+	}
+	m.work = workFor(raw)
+	return g.run(m, v)
+}
+
+func (g *general) run(m *metered, v any) (err error) {
+	defer func() {
+		switch r := recover(); r {
+		case nil:
+			g.free.Put(m)
+		case errTooMuchWork:
+			err = &Error{Violations: []Violation{{
+				Expected: "a value that takes less work to check against its schema", Got: "more"}}}
+		default:
+			panic(r)
+		}
+	}()
+	if err := m.schema.Validate(v); err != nil {
+		return explainLibrary(err, v)
+	}
+	return nil
+}
+
+// explainLibrary turns the library's tree of errors into violations.
+func explainLibrary(err error, v any) error {
+	var tree *jsonschema.ValidationError
+	if !errors.As(err, &tree) {
+		return &Error{Violations: []Violation{{Expected: "a value that fits the schema", Got: clip(err.Error())}}}
+	}
+	r := &report{}
+	r.addLibrary(tree, v)
+	slices.SortStableFunc(r.violations, func(a, b Violation) int { return strings.Compare(a.Path, b.Path) })
+	return &Error{Violations: r.violations}
+}
+
+func (r *report) addLibrary(e *jsonschema.ValidationError, root any) {
+	if r.full() {
+		return
+	}
+	value := r.goTo(e.InstanceLocation, root)
+	switch k := e.ErrorKind.(type) {
+	case *fault.Required:
+		for _, name := range k.Missing {
+			r.addMember(name, "required", Missing)
+		}
+	case *fault.AdditionalProperties:
+		slices.Sort(k.Properties)
+		for _, name := range k.Properties {
+			r.addMember(name, "", Unknown)
+		}
+	case *fault.AnyOf, *fault.OneOf, *fault.Not:
+		r.add(expectedByLibrary(e), excerptAny(value))
+	default:
+		if len(e.Causes) == 0 {
+			r.add(expectedByLibrary(e), excerptAny(value))
+		}
+		for _, cause := range e.Causes {
+			r.addLibrary(cause, root)
+		}
+	}
+}
+
+func (r *report) addMember(name, expected, got string) {
+	r.path = append(r.path, step{name: name, index: -1})
+	r.add(expected, got)
+	r.path = r.path[:len(r.path)-1]
+}
+
+// goTo sets the path to a location and returns the value there.
+func (r *report) goTo(location []string, v any) any {
+	r.path = r.path[:0]
+	for _, token := range location {
+		switch at := v.(type) {
+		case []any:
+			n, _ := plainInt([]byte(token))
+			r.path = append(r.path, step{index: int(n)})
+			if v = nil; int(n) < len(at) {
+				v = at[n]
+			}
+		case map[string]any:
+			r.path = append(r.path, step{name: token, index: -1})
+			v = at[token]
+		default:
+			r.path = append(r.path, step{name: token, index: -1})
+		}
+	}
+	return v
+}
+
+// expectedByLibrary words the commonest failures as the fast validator does.
+func expectedByLibrary(e *jsonschema.ValidationError) string {
+	switch k := e.ErrorKind.(type) {
+	case *fault.Type:
+		return strings.Join(k.Want, " or ")
+	case *fault.Enum:
+		return "one of " + listAny(k.Want)
+	case *fault.Const:
+		return listAny([]any{k.Want})
+	case *fault.Minimum:
+		return "number at least " + ratText(k.Want)
+	case *fault.Maximum:
+		return "number at most " + ratText(k.Want)
+	case *fault.Pattern:
+		return "string that matches " + clip(k.Want)
+	case *fault.AnyOf, *fault.OneOf:
+		return "a value that fits one of the alternatives: " + causes(e)
+	case *fault.Not:
+		return "a value that does not fit the schema under not"
+	default:
+		return "a value that fits " + strings.Join(k.KeywordPath(), "/")
+	}
+}
+
+func causes(e *jsonschema.ValidationError) string {
+	var words []string
+	for _, cause := range e.Causes {
+		if text := expectedByLibrary(cause); !slices.Contains(words, text) {
+			words = append(words, text)
+		}
+	}
+	return clipWords(strings.Join(words, ", or "))
+}
+
+func ratText(r *big.Rat) string {
+	if r.IsInt() {
+		return r.Num().String()
+	}
+	f, _ := r.Float64()
+	return fmt.Sprint(f)
+}
+
+func listAny(values []any) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		text, _ := json.Marshal(v)
+		words[i] = clip(string(text))
+	}
+	return clipWords(strings.Join(words, ", "))
+}
+
+func excerptAny(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		return "an object"
+	case []any:
+		return "an array of " + plural(len(v), "item")
+	default:
+		return listAny([]any{v})
+	}
+}
+
+func trimURI(uri string) string {
+	uri = strings.TrimSuffix(uri, "#")
+	_, rest, _ := strings.Cut(uri, "://")
+	return rest
+}

@@ -1,0 +1,325 @@
+package schema
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Docs gives descriptions from Go doc comments, by "pkgpath.Type" and
+// "pkgpath.Type.Field" (the Go name of the field). See [DocsOf].
+type Docs map[string]string
+
+var (
+	timeType            = reflect.TypeFor[time.Time]()
+	durationType        = reflect.TypeFor[time.Duration]()
+	rawMessageType      = reflect.TypeFor[json.RawMessage]()
+	jsontextValueType   = reflect.TypeFor[jsontext.Value]()
+	textMarshalerType   = reflect.TypeFor[encoding.TextMarshaler]()
+	textAppenderType    = reflect.TypeFor[encoding.TextAppender]()
+	textUnmarshalerType = reflect.TypeFor[encoding.TextUnmarshaler]()
+	schemerType         = reflect.TypeFor[schemer]()
+)
+
+// customTypes are the interfaces of types that write or read JSON themselves.
+var customTypes = []reflect.Type{
+	reflect.TypeFor[jsonv2.Marshaler](), reflect.TypeFor[jsonv2.MarshalerTo](),
+	reflect.TypeFor[jsonv2.Unmarshaler](), reflect.TypeFor[jsonv2.UnmarshalerFrom](),
+}
+
+// schemer is a type that gives its own schema.
+type schemer interface{ JSONSchema() json.RawMessage }
+
+// For infers the schema of a Go type, in the dialect that [Decode] and
+// [Encode] speak, as compact JSON without "$schema" (2020-12). docs may be
+// nil.
+//
+//	bool                        boolean
+//	int..., uint...             integer; unsigned ones have minimum 0
+//	float32, float64            number
+//	string                      string
+//	[]byte, [N]byte             string, base64
+//	[]T, [N]T                   array of T
+//	map[K]T                     object whose members are T; K is a string or text
+//	struct                      object of the fields, closed; embedded structs are flattened
+//	*T                          T or null
+//	time.Time                   string, date-time
+//	time.Duration               string, duration: ISO 8601 (PT1H30M); 1h30m is understood too
+//	any, json.RawMessage        {}: any value
+//	encoding.TextMarshaler and TextUnmarshaler   string
+//	a type with its own JSON methods             {}: any value
+//	a type with JSONSchema() json.RawMessage     what that method returns
+//
+// Recursive types refer to themselves by $ref. A field is required unless it
+// has omitempty, omitzero or a default, or is a pointer; required:"true" and
+// required:"false" decide otherwise. Struct tags, which win over docs:
+//
+//	json      name, omitempty, omitzero, string, embed, -
+//	doc       description                  title    title
+//	min, max  of a number, of the length of a string, of the items of a slice or members of a map
+//	enum      "a,b,c"; of the items, for a slice
+//	pattern   regular expression (RE2); of the items, for a slice
+//	format    such as uri or email, not checked; of the items, for a slice
+//	default   JSON, or bare text for a string; see [Validator.ApplyDefaults]
+//	example   as default
+//	header    x-mcp-header: HTTP header Mcp-Param-* that mirrors the argument
+//
+// What has no schema is an error that names the type, the field and the
+// remedy.
+func For(t reflect.Type, docs Docs) (json.RawMessage, error) {
+	b := &builder{docs: docs, root: t, active: map[reflect.Type]bool{}, names: map[reflect.Type]string{}}
+	s, err := b.shape(t)
+	if err != nil {
+		return nil, fmt.Errorf("no JSON schema for %s: %w", t, err)
+	}
+	s.definitions = b.definitions
+	text := s.append(nil)
+	if _, err := Compile(text); err != nil {
+		return nil, fmt.Errorf("no JSON schema for %s: %w", t, err)
+	}
+	return text, nil
+}
+
+// builder builds the shapes of one schema.
+type builder struct {
+	docs        Docs
+	root        reflect.Type
+	active      map[reflect.Type]bool   // structs and maps under way
+	names       map[reflect.Type]string // types that turned out to recur, with their reference
+	definitions []namedShape
+}
+
+// shape builds the schema of a type.
+func (b *builder) shape(t reflect.Type) (*shape, error) {
+	if own, ok := ownSchema(t); ok {
+		if _, err := Compile(own); err != nil {
+			return nil, fmt.Errorf("method JSONSchema of %s: %w", t, err)
+		}
+		return &shape{raw: own}, nil
+	}
+	switch {
+	case t.Kind() == reflect.Pointer:
+		return b.pointer(t)
+	case t == timeType:
+		return &shape{types: []string{"string"}, format: "date-time"}, nil
+	case t == durationType:
+		return &shape{types: []string{"string"}, format: "duration"}, nil
+	case t == rawMessageType, t == jsontextValueType, isCustom(t):
+		return &shape{}, nil
+	case isText(t):
+		return &shape{types: []string{"string"}}, nil
+	}
+	return b.byKind(t)
+}
+
+func (b *builder) byKind(t reflect.Type) (*shape, error) {
+	switch t.Kind() {
+	case reflect.Bool:
+		return &shape{types: []string{"boolean"}}, nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return &shape{types: []string{"integer"}}, nil
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return &shape{types: []string{"integer"}, bounds: []bounds{{"minimum", "0"}}}, nil
+	case reflect.Float32, reflect.Float64:
+		return &shape{types: []string{"number"}}, nil
+	case reflect.String:
+		return &shape{types: []string{"string"}}, nil
+	case reflect.Interface:
+		if t.NumMethod() > 0 {
+			return nil, fmt.Errorf("interface %s cannot be decoded: use any, json.RawMessage or a struct", t)
+		}
+		return &shape{}, nil
+	case reflect.Slice, reflect.Array:
+		return b.recurring(t, b.list)
+	case reflect.Map:
+		return b.recurring(t, b.dictionary)
+	case reflect.Struct:
+		return b.recurring(t, b.object)
+	default:
+		return nil, fmt.Errorf("%s has no JSON form: leave it out with `json:\"-\"`, or use another type", t)
+	}
+}
+
+// ownSchema asks a type for its own schema.
+func ownSchema(t reflect.Type) (json.RawMessage, bool) {
+	switch {
+	case t.Kind() == reflect.Interface:
+		return nil, false
+	case t.Kind() == reflect.Pointer: // it is what its element is, or null
+		return nil, false
+	case t.Implements(schemerType):
+		return reflect.Zero(t).Interface().(schemer).JSONSchema(), true
+	case reflect.PointerTo(t).Implements(schemerType):
+		return reflect.New(t).Interface().(schemer).JSONSchema(), true
+	}
+	return nil, false
+}
+
+func (b *builder) pointer(t reflect.Type) (*shape, error) {
+	s, err := b.shape(t.Elem())
+	if err != nil || t == b.root {
+		return s, err
+	}
+	return s.nullable(), nil
+}
+
+// recurring builds a type that may contain itself. Where it does, the root is
+// referred to as #, and other types move to $defs.
+func (b *builder) recurring(t reflect.Type, build func(reflect.Type) (*shape, error)) (*shape, error) {
+	if name, ok := b.names[t]; ok {
+		return &shape{ref: name}, nil
+	}
+	if b.active[t] {
+		if t.Name() == "" && t.Kind() != reflect.Struct {
+			return nil, fmt.Errorf("%s contains itself without a named struct: name the type", t)
+		}
+		b.names[t] = b.reference(t)
+		return &shape{ref: b.names[t]}, nil
+	}
+	b.active[t] = true
+	defer delete(b.active, t)
+	if len(b.active) > maxSchemaDepth/2 {
+		return nil, fmt.Errorf("%s is nested deeper than %d types", t, maxSchemaDepth/2)
+	}
+	s, err := build(t)
+	if err != nil {
+		return nil, err
+	}
+	name, recurs := b.names[t]
+	if !recurs || name == "#" {
+		return s, nil
+	}
+	b.definitions = append(b.definitions, namedShape{strings.TrimPrefix(name, "#/$defs/"), s})
+	return &shape{ref: name}, nil
+}
+
+// reference chooses the $ref of a type that contains itself.
+func (b *builder) reference(t reflect.Type) string {
+	if t == b.root || b.root.Kind() == reflect.Pointer && t == b.root.Elem() {
+		return "#"
+	}
+	base := "#/$defs/" + strings.Map(func(r rune) rune {
+		if r == '_' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' {
+			return r
+		}
+		return '_'
+	}, t.Name())
+	name := base
+	for n := 2; b.taken(name); n++ {
+		name = fmt.Sprintf("%s_%d", base, n)
+	}
+	return name
+}
+
+func (b *builder) taken(reference string) bool {
+	for _, name := range b.names {
+		if name == reference {
+			return true
+		}
+	}
+	return false
+}
+
+func (b *builder) list(t reflect.Type) (*shape, error) {
+	if isBytes(t) {
+		return &shape{types: []string{"string"}, encoding: "base64"}, nil
+	}
+	items, err := b.shape(t.Elem())
+	if err != nil {
+		return nil, err
+	}
+	s := &shape{types: []string{"array"}, items: items}
+	if t.Kind() == reflect.Array {
+		s.bound("minItems", t.Len())
+		s.bound("maxItems", t.Len())
+	}
+	return s, nil
+}
+
+func (b *builder) dictionary(t reflect.Type) (*shape, error) {
+	if key := t.Key(); key.Kind() != reflect.String && !isText(key) {
+		return nil, fmt.Errorf("%s has keys that are not strings: use map[string]%s", t, t.Elem())
+	}
+	values, err := b.shape(t.Elem())
+	if err != nil {
+		return nil, err
+	}
+	return &shape{types: []string{"object"}, additional: values}, nil
+}
+
+func (b *builder) object(t reflect.Type) (*shape, error) {
+	fields, rest, err := fieldsOf(t)
+	if err != nil {
+		return nil, err
+	}
+	s := &shape{types: []string{"object"}, isObject: true, description: b.docs[docKey(t)]}
+	headers := map[string]string{}
+	for _, f := range fields {
+		p, err := b.field(f)
+		if err != nil {
+			return nil, fmt.Errorf("%s.%s: %w", t.Name(), f.Name, err)
+		}
+		if other, twice := headers[strings.ToLower(p.header)]; twice && p.header != "" {
+			return nil, fmt.Errorf("%s.%s: tag header:%q is that of %s too: choose another", t.Name(), f.Name, p.header, other)
+		}
+		headers[strings.ToLower(p.header)] = f.Name
+		s.properties = append(s.properties, namedShape{f.name, p})
+		if f.required() {
+			s.required = append(s.required, f.name)
+		}
+	}
+	if rest != nil {
+		s.additional, err = b.shape(rest)
+	}
+	return s, err
+}
+
+// field builds the schema of one member.
+func (b *builder) field(f field) (*shape, error) {
+	s, err := b.shape(f.Type)
+	if err != nil {
+		return nil, err
+	}
+	if doc := b.docs[docKey(f.owner)+"."+f.Name]; doc != "" {
+		s.description = doc
+	}
+	if err := applyTags(s, f); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// docKey is the key of a type in Docs; all instances of a generic type share
+// one.
+func docKey(t reflect.Type) string {
+	name, _, _ := strings.Cut(t.Name(), "[")
+	return t.PkgPath() + "." + name
+}
+
+// implements tells whether t or *t has the methods.
+func implements(t, methods reflect.Type) bool {
+	return t.Implements(methods) || t.Kind() != reflect.Interface && reflect.PointerTo(t).Implements(methods)
+}
+
+func isCustom(t reflect.Type) bool {
+	for _, methods := range customTypes {
+		if implements(t, methods) {
+			return true
+		}
+	}
+	return false
+}
+
+func isText(t reflect.Type) bool {
+	return implements(t, textMarshalerType) || implements(t, textAppenderType) || implements(t, textUnmarshalerType)
+}
+
+func isBytes(t reflect.Type) bool {
+	return (t.Kind() == reflect.Slice || t.Kind() == reflect.Array) && t.Elem().Kind() == reflect.Uint8
+}

@@ -1,0 +1,142 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Limits on what anybody's schema and value may cost.
+const (
+	maxSchemaBytes = 1 << 20 // text of one schema
+	maxSchemaDepth = 64      // nesting of a schema's text, and length of a chain of $ref
+	maxValueDepth  = 128     // nesting of a value that is validated
+)
+
+// Validator checks JSON texts against one schema. It is immutable and safe
+// for concurrent use.
+type Validator struct {
+	root     *check   // the one-pass validator, unless general is set
+	general  *general // for schemas beyond the fast subset
+	defaults *defaults
+}
+
+// Compile prepares a JSON Schema for validation. Without "$schema" it is read
+// as 2020-12, the default of the specification; the drafts 4, 6, 7 and
+// 2019-09 are understood too, and others refused.
+//
+// Nothing is ever fetched: a $ref that leads out of the schema, or nowhere,
+// is an error. A schema is at most 1 MiB of text, and 64 levels deep. A
+// pattern that Go's regular expressions (RE2) cannot express, such as one
+// with a lookahead, is not checked. Formats are annotations, as 2020-12 has
+// it, and not checked either.
+func Compile(schema json.RawMessage) (*Validator, error) {
+	if len(schema) > maxSchemaBytes {
+		return nil, fmt.Errorf("schema of %d bytes is larger than the limit of %d", len(schema), maxSchemaBytes)
+	}
+	text := jsontext.Value(schema).Clone()
+	if err := text.Compact(); err != nil {
+		return nil, fmt.Errorf("schema is not valid JSON: %w", err)
+	}
+	if textDepth(text) > maxSchemaDepth {
+		return nil, fmt.Errorf("schema is nested deeper than the limit of %d levels", maxSchemaDepth)
+	}
+	draft, err := draftOf(text)
+	if err != nil {
+		return nil, err
+	}
+	v := &Validator{defaults: findDefaults(text)}
+	root, err := compileFast(text, draft)
+	if err == nil {
+		v.root = root
+		return v, nil
+	}
+	if !errors.Is(err, errBeyondSubset) {
+		return nil, err
+	}
+	v.general, err = compileGeneral(text, draft)
+	return v, err
+}
+
+// Validate checks raw, which must be well-formed JSON. It returns nil or an
+// [*Error]; the success path of the fast subset does not allocate.
+func (v *Validator) Validate(raw []byte) error {
+	if v.general != nil {
+		return v.general.validate(raw)
+	}
+	w := walker{raw: raw, work: workFor(raw)}
+	if _, ok := w.value(v.root, 0, 1); ok {
+		return nil
+	}
+	return v.explain(raw)
+}
+
+// explain walks again, slowly, to tell what is wrong.
+func (v *Validator) explain(raw []byte) error {
+	r := &report{}
+	w := walker{raw: raw, work: workFor(raw), report: r}
+	w.value(v.root, 0, 1)
+	if len(r.violations) == 0 {
+		r.add(v.root.describe(), excerpt(raw))
+	}
+	return &Error{Violations: r.violations}
+}
+
+// textDepth is how deep the objects and arrays of a text are nested.
+func textDepth(raw []byte) (deepest int) {
+	depth := 0
+	for i := 0; i < len(raw); {
+		switch raw[i] {
+		case '"':
+			i, _ = skipString(raw, i)
+			continue
+		case '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+		case '}', ']':
+			depth--
+		}
+		i++
+	}
+	return deepest
+}
+
+// draft is a dialect of JSON Schema, by its year or number.
+type draft int
+
+const (
+	draft4    draft = 4
+	draft6    draft = 6
+	draft7    draft = 7
+	draft2019 draft = 2019
+	draft2020 draft = 2020
+)
+
+// draftOf reads the "$schema" of a schema's root.
+func draftOf(text []byte) (draft, error) {
+	list, _ := members(text)
+	for _, m := range list {
+		if string(m.name) != "$schema" {
+			continue
+		}
+		uri := string(unquote(m.value, true))
+		for _, d := range []struct {
+			uri   string
+			draft draft
+		}{
+			{"json-schema.org/draft/2020-12/schema", draft2020},
+			{"json-schema.org/draft/2019-09/schema", draft2019},
+			{"json-schema.org/draft-07/schema", draft7},
+			{"json-schema.org/draft-06/schema", draft6},
+			{"json-schema.org/draft-04/schema", draft4},
+		} {
+			if trimURI(uri) == d.uri {
+				return d.draft, nil
+			}
+		}
+		return 0, fmt.Errorf("schema dialect %q is not supported: use https://json-schema.org/draft/2020-12/schema, or leave $schema out", clip(uri))
+	}
+	return draft2020, nil
+}

@@ -1,0 +1,194 @@
+package schema
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxViolations bounds what one [Error] lists: more does not help a model to
+// mend a call, and costs tokens.
+const maxViolations = 8
+
+// maxExcerpt bounds, in bytes, how much of a refused value an error repeats.
+const maxExcerpt = 60
+
+// What Got says where no value is at fault, but a member.
+const (
+	Missing = "missing"        // a required member is absent
+	Unknown = "unknown member" // the schema allows no member of this name
+)
+
+// Violation is one way in which a value does not fit its schema.
+type Violation struct {
+	Path     string // such as days or items[2].name; empty for the whole value
+	Expected string // such as "integer between 1 and 14"; for Unknown a hint, or empty
+	Got      string // an excerpt of the value, Missing or Unknown
+}
+
+// String puts the violation into words for whoever has to mend the value.
+func (v Violation) String() string {
+	var text string
+	switch v.Got {
+	case Missing:
+		text = "required, missing"
+	case Unknown:
+		text = "unknown member"
+		if v.Expected != "" {
+			text += ", " + v.Expected
+		}
+	default:
+		text = "expected " + v.Expected + ", got " + v.Got
+	}
+	if v.Path == "" {
+		return text
+	}
+	return v.Path + ": " + text
+}
+
+// Error lists what is wrong with a value, at most 8 violations. Its text is
+// written for a language model that has to mend its call.
+type Error struct {
+	Violations []Violation
+}
+
+// Error joins the violations with semicolons.
+func (e *Error) Error() string {
+	texts := make([]string, len(e.Violations))
+	for i, v := range e.Violations {
+		texts[i] = v.String()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// step is one step of a path: a member's name, or an element's index.
+type step struct {
+	name  string
+	index int // -1 for a member
+}
+
+// report collects violations during the second, slow pass.
+type report struct {
+	path       []step
+	violations []Violation
+}
+
+func (r *report) full() bool { return len(r.violations) >= maxViolations }
+
+func (r *report) add(expected, got string) {
+	v := Violation{Path: formatPath(r.path), Expected: expected, Got: got}
+	if !r.full() && !slices.Contains(r.violations, v) {
+		r.violations = append(r.violations, v)
+	}
+}
+
+func formatPath(path []step) string {
+	var b strings.Builder
+	for i, s := range path {
+		switch {
+		case s.index >= 0:
+			b.WriteString("[" + strconv.Itoa(s.index) + "]")
+		case isPlainName(s.name):
+			if i > 0 {
+				b.WriteByte('.')
+			}
+			b.WriteString(s.name)
+		default:
+			b.WriteString("[" + strconv.Quote(clip(s.name)) + "]")
+		}
+	}
+	return b.String()
+}
+
+func isPlainName(name string) bool {
+	for _, c := range []byte(name) {
+		switch {
+		case 'a' <= c|0x20 && c|0x20 <= 'z', '0' <= c && c <= '9', c == '_', c == '-', c == '$', c == '@':
+		default:
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxExcerpt
+}
+
+// clip shortens text to maxExcerpt bytes, between runes.
+func clip(s string) string {
+	if len(s) <= maxExcerpt {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxExcerpt], "") + "…"
+}
+
+// excerpt shows a value in an error: scalars as they are written, objects and
+// arrays by their type only.
+func excerpt(raw []byte) string {
+	switch kindAt(raw, 0) {
+	case kindObject:
+		return "an object"
+	case kindArray:
+		list, _ := elements(raw)
+		return "an array of " + plural(len(list), "item")
+	default:
+		return clip(string(raw))
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// maxNamesListed bounds the known members an unknown one is answered with.
+const maxNamesListed = 12
+
+// hint answers an unknown member: the name that was probably meant, or else
+// all the names there are.
+func hint(name string, known []string) string {
+	best, least := "", len(name)/3+1
+	for _, k := range known {
+		if d := distance(fold(name), fold(k)); d < least {
+			best, least = k, d
+		}
+	}
+	switch {
+	case best != "":
+		return "did you mean " + strconv.Quote(best) + "?"
+	case len(known) == 0:
+		return "no members are allowed"
+	case len(known) > maxNamesListed:
+		return "expected one of " + strings.Join(known[:maxNamesListed], ", ") + ", …"
+	default:
+		return "expected one of " + strings.Join(known, ", ")
+	}
+}
+
+// fold makes cityName, city_name and city-name alike.
+func fold(name string) string {
+	if len(name) > maxExcerpt {
+		name = name[:maxExcerpt]
+	}
+	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
+}
+
+// distance is the number of bytes to insert, delete or replace (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
