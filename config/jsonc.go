@@ -23,6 +23,10 @@ const (
 type document struct {
 	data []byte
 	root hujson.Value
+
+	// The line of an offset that was asked for: files are read from front to back, and
+	// counting from the start for each of many entries would take quadratic time.
+	lastOffset, lastLine int
 }
 
 // member is one name and value of an object.
@@ -51,7 +55,7 @@ func parseDocument(data []byte) (*document, error) {
 	if root.Value.Kind() != '{' {
 		return nil, wrongType("an object", root)
 	}
-	return &document{data, root}, nil
+	return &document{data: data, root: root, lastLine: 1}, nil
 }
 
 // syntaxError takes the parser's words, but not the literal it may repeat: that can be a secret.
@@ -128,7 +132,15 @@ func lineAt(data []byte, offset int) int {
 	return 1 + bytes.Count(data[:min(offset, len(data))], []byte("\n"))
 }
 
-func (d *document) line(offset int) int { return lineAt(d.data, offset) }
+// line is where an offset is, from 1.
+func (d *document) line(offset int) int {
+	if offset < d.lastOffset {
+		return lineAt(d.data, offset)
+	}
+	d.lastLine += bytes.Count(d.data[d.lastOffset:offset], []byte("\n"))
+	d.lastOffset = offset
+	return d.lastLine
+}
 
 // members lists an object's members in file order; nil when v is not an object.
 func members(v hujson.Value) []member {

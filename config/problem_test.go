@@ -1,3 +1,5 @@
+//go:build unix
+
 package config
 
 import (
@@ -204,5 +206,43 @@ func TestResolvedValuesAreCheckedWithoutBeingTold(t *testing.T) {
 	f := parse(t, "servers.json", `{"mcpServers":{"a":{"command":"${COMMAND}"}}}`, o)
 	if err := unresolved(t, f, "a"); strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)
+	}
+}
+
+func TestHostileFilesTakeLinearTime(t *testing.T) {
+	const size = 4<<20 - 100
+	for _, data := range []string{
+		`{"mcpServers":{"a":{"command":"` + strings.Repeat("${", size/2) + `}"}}}`,
+		`{"mcpServers":{"a":{"command":"` + strings.Repeat("${A:-", size/5) + `}"}}}`,
+		`{"mcpServers":{` + strings.Repeat(`"a":{},`, 80_000) + strings.Repeat("\n", size-560_000) + `}}`,
+		`{"mcpServers":{"a":{"command":"x","args":[` + strings.Repeat(`"${A}${A}",`, 200_000) + `]}}}`,
+		`{"mcpServers":{"a":{"command":"x","env":{` + strings.Repeat(`"A":"b",`, 100_000) + `}}}}`,
+	} {
+		f := parse(t, "servers.json", data, Options{Getenv: variables(map[string]string{"A": strings.Repeat("x", 100)})})
+		for _, d := range f.Servers {
+			_ = d.String()
+			if _, err := d.Resolve(t.Context()); err != nil && len(err.Error()) > 500 {
+				t.Errorf("%.600s", err)
+			}
+		}
+	}
+}
+
+func TestTheValuesOfAServerHaveALimitTogether(t *testing.T) {
+	f := parse(t, "servers.json", `{"mcpServers":{"a":{"command":"x","args":["${A}","${A}","${A}","${A}","${A}"]}}}`,
+		Options{Getenv: variables(map[string]string{"A": strings.Repeat("x", 1<<20)})})
+	same(t, "error", unresolved(t, f, "a").Error(), `servers.json: server "a": args[3]: the values of the server are longer than 4 MiB with their variables replaced`)
+}
+
+func TestVariablesAreFoundWhateverSurroundsThem(t *testing.T) {
+	long := strings.Repeat("N", 257)
+	o := Options{Getenv: variables(map[string]string{"A": "<${A}>", long: "long"})}
+	for raw, want := range map[string]string{
+		"": "", "$A $ {A} ${": "$A $ {A} ${", "${A": "${A", "a${A}b${A}c": "a<${A}>b<${A}>c", "${}": "${}", "${ A }": "${ A }",
+		"${${A}": "${<${A}>", "}${A}": "}<${A}>", "${x y}${A}": "${x y}<${A}>", "${X:-}": "", "${X:-a:-b}": "a:-b", "${X:-${A}}": "${A}",
+		"${" + long + "}": "${" + long + "}", "${" + long[:256] + ":-d}": "d", "${1A}": "${1A}", "${env:A}": "<${A}>", "${env:}": "${env:}", "$${A}": "$<${A}>",
+	} {
+		f := parse(t, "servers.json", `{"mcpServers":{"a":{"command":"x","args":["`+raw+`"]}}}`, o)
+		same(t, raw, resolve(t, f, "a").Args[0], want)
 	}
 }

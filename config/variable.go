@@ -8,8 +8,14 @@ import (
 	"strings"
 )
 
-// maxExpanded bounds one value after its variables were replaced, in bytes.
-const maxExpanded = 1 << 20
+const (
+	// maxExpanded bounds one value after its variables were replaced, in bytes.
+	maxExpanded = 1 << 20
+	// maxExpandedAll bounds all values of a server likewise.
+	maxExpandedAll = 4 << 20
+	// maxVariableName bounds the name of a variable, in bytes; what is longer is plain text.
+	maxVariableName = 256
+)
 
 // reference is a variable in a value: what stands between ${ and }.
 type reference struct {
@@ -65,12 +71,12 @@ func bareVariable(body string) (reference, bool) {
 
 func envVariable(body string) (reference, bool) {
 	name, ok := strings.CutPrefix(body, "env:")
-	return reference{source: fromEnv, name: name}, ok && name != ""
+	return reference{source: fromEnv, name: name}, ok && name != "" && len(name) <= maxVariableName
 }
 
 func inputVariable(body string) (reference, bool) {
 	id, ok := strings.CutPrefix(body, "input:")
-	return reference{source: fromInput, name: id}, ok && id != ""
+	return reference{source: fromInput, name: id}, ok && id != "" && len(id) <= maxVariableName
 }
 
 func folderVariable(body string) (reference, bool) {
@@ -95,12 +101,13 @@ func hostVariable(prefixes ...string) variableSyntax {
 // defaulted adds :-default to a syntax.
 func defaulted(syntax variableSyntax) variableSyntax {
 	return func(body string) (reference, bool) {
-		name, fallback, found := strings.Cut(body, ":-")
+		name, _, found := strings.Cut(body[:min(len(body), maxVariableName+2)], ":-")
 		ref, ok := syntax(name)
 		if found {
+			fallback := body[len(name)+2:]
 			ref.fallback = &fallback
 		}
-		return ref, ok
+		return ref, ok && len(name) <= maxVariableName
 	}
 }
 
@@ -117,44 +124,53 @@ func isIdentifier(s string) bool {
 // replaceVariables calls value for each variable of the syntax, and keeps all else.
 func replaceVariables(raw string, syntax variableSyntax, value func(reference) (string, error)) (string, error) {
 	var b strings.Builder
-	for {
-		start := strings.Index(raw, "${")
-		if start < 0 {
+	done, end := 0, -1 // what is in b, and the closing brace found last: both only grow
+	for at := 0; ; {
+		found := strings.Index(raw[at:], "${")
+		if found < 0 {
 			break
 		}
-		length := strings.IndexByte(raw[start:], '}')
-		if length < 0 {
-			break
+		start := at + found
+		if end < start {
+			found = strings.IndexByte(raw[start:], '}')
+			if found < 0 {
+				break
+			}
+			end = start + found
 		}
-		b.WriteString(raw[:start])
-		ref, ok := syntax(raw[start+2 : start+length])
+		at = start + len("${")
+		ref, ok := syntax(raw[at:end])
 		if !ok {
-			b.WriteString("${")
-			raw = raw[start+2:]
 			continue
 		}
 		replacement, err := value(ref)
 		if err != nil {
 			return "", err
 		}
-		if b.Len()+len(replacement) > maxExpanded {
+		b.WriteString(raw[done:start])
+		b.WriteString(replacement)
+		if b.Len() > maxExpanded {
 			return "", caused(ErrLimit, "is longer than %d MiB with its variables replaced", maxExpanded>>20)
 		}
-		b.WriteString(replacement)
-		raw = raw[start+length+1:]
+		at, done = end+1, end+1
 	}
-	b.WriteString(raw)
+	b.WriteString(raw[done:])
 	return b.String(), nil
 }
 
 // expansion replaces the variables of one definition.
 type expansion struct {
-	ctx context.Context
-	def *Definition
+	ctx  context.Context
+	def  *Definition
+	size int // of all values so far, in bytes
 }
 
 func (x *expansion) expand(raw string) (string, error) {
-	return replaceVariables(raw, x.def.Format.syntax(), x.value)
+	value, err := replaceVariables(raw, x.def.Format.syntax(), x.value)
+	if x.size += len(value); x.size > maxExpandedAll {
+		return "", caused(ErrLimit, "the values of the server are longer than %d MiB with their variables replaced", maxExpandedAll>>20)
+	}
+	return value, err
 }
 
 // expandLine is expand for what is handed to the operating system, where a zero byte ends a string.
