@@ -22,7 +22,7 @@ func (g group) terminate() { syscall.Kill(-g.id, syscall.SIGTERM) }
 
 func (g group) kill() { syscall.Kill(-g.id, syscall.SIGKILL) }
 
-// empty reports whether nobody is left who could be signalled. It is asked only
+// empty reports whether nobody is left who could be ended. It is asked only
 // after the leader was reaped, and reaps those members whose parents died and
 // who came to this process, as happens to the first process of a container.
 func (g group) empty() bool {
@@ -31,8 +31,12 @@ func (g group) empty() bool {
 		if err == syscall.EINTR || err == nil && pid > 0 {
 			continue
 		}
-		return syscall.Kill(-g.id, 0) != nil
+		break
 	}
+	if syscall.Kill(-g.id, 0) != nil {
+		return true
+	}
+	return !g.living() && !g.living() // twice: one that was just born may be missed
 }
 
 // signalled returns how a process ended that a signal killed, or nil.

@@ -23,7 +23,7 @@ type stderrLog struct {
 
 	mu      sync.Mutex
 	keep    int
-	tail    []byte // cleaned lines, each with its '\n'; at most twice keep
+	tail    []byte // cleaned lines, each with its '\n'; little more than twice keep
 	partial []byte // the line without an end yet, as it came; at most maxLine+1
 	missed  int    // lines that found the queue full since one went in
 }
@@ -124,8 +124,8 @@ func (l *stderrLog) endLine() {
 	line := cleanLine(l.partial)
 	l.partial = l.partial[:0]
 	l.tail = append(append(l.tail, line...), '\n')
-	if len(l.tail) > 2*l.keep {
-		l.tail = append(l.tail[:0], l.tail[len(l.tail)-l.keep-1:]...)
+	if kept := l.keep + len("x\n"); len(l.tail) > 2*kept { // text looks at the byte before
+		l.tail = append(l.tail[:0], l.tail[len(l.tail)-kept:]...)
 	}
 	if l.onLine == nil {
 		return
