@@ -1,0 +1,96 @@
+package revision
+
+import (
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// Error codes that only some revisions know.
+const (
+	CodeHeaderMismatch      = -32020
+	CodeMissingCapability   = -32021
+	CodeUnsupportedRevision = -32022
+
+	codeResourceNotFound    = -32002 // until 2025-11-25; then invalid params
+	codeElicitationRequired = -32042 // 2025-11-25 only
+)
+
+// Error returns the error as the revision spells it, toward a client.
+func (r *Revision) Error(method string, e *jsonrpc.Error) *jsonrpc.Error {
+	if r.Modern {
+		if e.Code == codeResourceNotFound && method == "resources/read" {
+			return &jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: e.Message, Data: e.Data}
+		}
+		return e
+	}
+	switch {
+	case method == "resources/read" && e.Code == jsonrpc.InvalidParams && get(orEmpty(e.Data), "uri") != nil:
+		return &jsonrpc.Error{Code: codeResourceNotFound, Message: e.Message, Data: e.Data}
+	case e.Code <= CodeHeaderMismatch && e.Code >= CodeUnsupportedRevision:
+		return &jsonrpc.Error{Code: jsonrpc.InternalError, Message: e.Message, Data: e.Data}
+	}
+	return e
+}
+
+// ErrorFrom returns an error that came from a server of the revision as the
+// modern revision spells it.
+func (r *Revision) ErrorFrom(method, subject string, e *jsonrpc.Error) *jsonrpc.Error {
+	if e.Code != codeResourceNotFound || method != "resources/read" {
+		return e
+	}
+	data := e.Data
+	if get(orEmpty(data), "uri") == nil {
+		data = append(jsonrpc.AppendString([]byte(`{"uri":`), subject), '}')
+	}
+	return &jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: e.Message, Data: data}
+}
+
+// IsModern reports whether a server that answered with this error speaks the
+// modern revision (basic/transports/stdio, "recognized modern error").
+func IsModern(e *jsonrpc.Error) bool {
+	switch e.Code {
+	case CodeHeaderMismatch, CodeMissingCapability, CodeUnsupportedRevision:
+		return true
+	}
+	return false
+}
+
+// Offered returns the revisions that an unsupported-revision error offers instead.
+func Offered(e *jsonrpc.Error) []string {
+	var names []string
+	jsonrpc.EachElement(orEmptyArray(get(orEmpty(e.Data), "supported")), func(value []byte) bool {
+		if name, ok := jsonrpc.Unquote(value); ok {
+			names = append(names, name)
+		}
+		return len(names) < 32
+	})
+	return names
+}
+
+// Unsupported is the error for a modern request of a revision that is not spoken here.
+func Unsupported(requested string) *jsonrpc.Error {
+	e := jsonrpc.Errorf(CodeUnsupportedRevision, "unsupported protocol version %.64q; supported: %v", requested, Modern())
+	data := []byte(`{"supported":[`)
+	for i, name := range Modern() {
+		if i > 0 {
+			data = append(data, ',')
+		}
+		data = jsonrpc.AppendString(data, name)
+	}
+	data = jsonrpc.AppendString(append(data, `],"requested":`...), requested)
+	e.Data = append(data, '}')
+	return e
+}
+
+func orEmpty(object []byte) []byte {
+	if len(object) == 0 || object[0] != '{' {
+		return []byte(`{}`)
+	}
+	return object
+}
+
+func orEmptyArray(array []byte) []byte {
+	if len(array) == 0 || array[0] != '[' {
+		return []byte(`[]`)
+	}
+	return array
+}

@@ -1,0 +1,82 @@
+// Package seal locks what a client carries for the server between two rounds of
+// a request, so that the client can neither read nor change it.
+package seal
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+)
+
+// KeySize is the least number of bytes a key must have.
+const KeySize = 32
+
+// version is the first byte of everything sealed; it changes with the form.
+const version = 1
+
+// ErrBroken is returned for what this ring did not seal, or what was changed since.
+var ErrBroken = errors.New("not sealed by this server, or changed since, or its key was retired")
+
+// A Ring holds keys: the first seals, all of them open, so that keys can be
+// rotated and shared by replicas. A Ring is safe for concurrent use.
+type Ring struct{ keys []cipher.AEAD }
+
+// NewRing returns a ring with the given keys, each of at least [KeySize] random
+// bytes. Without keys it has one of its own, which ends with the process.
+func NewRing(keys ...[]byte) (*Ring, error) {
+	if len(keys) == 0 {
+		key := make([]byte, KeySize)
+		rand.Read(key)
+		keys = [][]byte{key}
+	}
+	r := &Ring{}
+	for i, key := range keys {
+		if len(key) < KeySize {
+			return nil, fmt.Errorf("state key %d: expected at least %d bytes, got %d", i, KeySize, len(key))
+		}
+		sum := sha256.Sum256(append([]byte("junction state "), key...))
+		block, err := aes.NewCipher(sum[:])
+		if err != nil {
+			return nil, err
+		}
+		aead, err := cipher.NewGCM(block)
+		if err != nil {
+			return nil, err
+		}
+		r.keys = append(r.keys, aead)
+	}
+	return r, nil
+}
+
+// Seal returns the plain bytes encrypted and authenticated, as URL-safe text.
+// context is not part of it but must be the same when it is opened.
+func (r *Ring) Seal(plain, context []byte) string {
+	aead := r.keys[0]
+	out := make([]byte, 1+aead.NonceSize(), 1+aead.NonceSize()+len(plain)+aead.Overhead())
+	out[0] = version
+	rand.Read(out[1:])
+	out = aead.Seal(out, out[1:], plain, context)
+	return base64.RawURLEncoding.EncodeToString(out)
+}
+
+// Open returns what was sealed, or [ErrBroken].
+func (r *Ring) Open(sealed string, context []byte) ([]byte, error) {
+	data, err := base64.RawURLEncoding.Strict().DecodeString(sealed)
+	if err != nil || len(data) < 1 || data[0] != version {
+		return nil, ErrBroken
+	}
+	for _, aead := range r.keys {
+		if len(data) < 1+aead.NonceSize() {
+			continue
+		}
+		nonce, box := data[1:1+aead.NonceSize()], data[1+aead.NonceSize():]
+		if plain, err := aead.Open(nil, nonce, box, context); err == nil {
+			return plain, nil
+		}
+	}
+	return nil, ErrBroken
+}

@@ -1,0 +1,118 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/junction-mcp/junction/internal/schema"
+)
+
+const methodComplete = "completion/complete"
+
+// maxCompletions is the most values one answer may hold (schema.ts CompleteResult).
+const maxCompletions = 100
+
+// A CompletionReference says what an argument belongs to: a prompt by name, or a
+// resource template by URI template.
+type CompletionReference struct {
+	Type string `json:"type"` // "ref/prompt" or "ref/resource"
+	Name string `json:"name,omitempty"`
+	URI  string `json:"uri,omitempty"`
+}
+
+// Prompts and resource templates, as the Type of a [CompletionReference].
+const (
+	RefPrompt   = "ref/prompt"
+	RefResource = "ref/resource"
+)
+
+// A CompletionRequest asks how an argument that the user is typing could go on
+// (server/utilities/completion).
+type CompletionRequest struct {
+	Ref      CompletionReference `json:"ref"`
+	Argument CompletionArgument  `json:"argument"`
+	Context  *CompletionContext  `json:"context,omitempty"`
+}
+
+// A CompletionArgument is the argument and what was typed of it so far.
+type CompletionArgument struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// A CompletionContext holds the arguments that have a value already.
+type CompletionContext struct {
+	Arguments map[string]string `json:"arguments,omitempty"`
+}
+
+// A Completion is the answer: at most 100 values, more are cut off.
+type Completion struct {
+	Values  []string `json:"values"`
+	Total   *int     `json:"total,omitempty"` // how many there are in all, if known
+	HasMore bool     `json:"hasMore,omitempty"`
+}
+
+// A Completer answers completion requests for one reference.
+type Completer func(ctx context.Context, req CompletionRequest) (*Completion, error)
+
+// AddCompletion registers what completes the arguments of a prompt (by name) or
+// of a resource template (by its URI template).
+func (s *Server) AddCompletion(ref CompletionReference, complete Completer) {
+	s.completers.set(&entry[Completer]{name: completionKey(ref), feature: complete})
+}
+
+func completionKey(ref CompletionReference) string { return ref.Type + " " + ref.Name + ref.URI }
+
+// complete answers completion/complete. A reference that nobody completes has
+// no suggestions, as long as it exists.
+func (s *Server) complete(ctx context.Context, req *Request) (Result, error) {
+	var c CompletionRequest
+	if err := schema.DecodeLoose(req.Params, &c); err != nil {
+		return Result{}, Errorf(CodeInvalidParams, "%v", err)
+	}
+	if c.Ref.Type != RefPrompt && c.Ref.Type != RefResource {
+		return Result{}, Errorf(CodeInvalidParams, "ref.type: expected %q or %q, got %q", RefPrompt, RefResource, c.Ref.Type)
+	}
+	completion := &Completion{}
+	if e := s.completers.read("", s.pageSize).byName[completionKey(c.Ref)]; e != nil {
+		found, err := e.feature(ctx, c)
+		if err != nil {
+			return Result{}, err
+		}
+		if found != nil {
+			completion = found
+		}
+	} else if !s.completable(c.Ref) {
+		return Result{}, Errorf(CodeInvalidParams, "ref: unknown %s %q", c.Ref.Type, c.Ref.Name+c.Ref.URI)
+	}
+	return Result{Value: completeResult{completion.limited()}}, nil
+}
+
+func (s *Server) completable(ref CompletionReference) bool {
+	if ref.Type == RefPrompt {
+		return s.prompts.read("prompts", s.pageSize).byName[ref.Name] != nil
+	}
+	return s.templates.read("resourceTemplates", s.pageSize).byName[ref.URI] != nil ||
+		s.resources.read("resources", s.pageSize).byName[ref.URI] != nil
+}
+
+func (c *Completion) limited() *Completion {
+	if c.Values == nil {
+		c = &Completion{Values: []string{}, Total: c.Total, HasMore: c.HasMore}
+	}
+	if len(c.Values) <= maxCompletions {
+		return c
+	}
+	total := len(c.Values)
+	if c.Total != nil {
+		total = max(total, *c.Total)
+	}
+	return &Completion{Values: c.Values[:maxCompletions], Total: &total, HasMore: true}
+}
+
+type completeResult struct {
+	Completion *Completion `json:"completion"`
+}
+
+// params encodes the request's parameters.
+func (c CompletionRequest) params() (json.RawMessage, error) { return schema.Encode(nil, c) }

@@ -1,0 +1,292 @@
+package mcp
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+)
+
+// The kinds of content (schema.ts ContentBlock, SamplingMessageContentBlock).
+const (
+	ContentText         = "text"
+	ContentImage        = "image"
+	ContentAudio        = "audio"
+	ContentResource     = "resource"
+	ContentResourceLink = "resource_link"
+	ContentToolUse      = "tool_use"    // in sampling only
+	ContentToolResult   = "tool_result" // in sampling only
+)
+
+// Content is one block of what a tool, a prompt or a model says. Type tells
+// which of the other fields count. [Text], [Image], [Audio], [Embed] and [Link]
+// make the usual ones.
+type Content struct {
+	Type string
+
+	Text     string // text
+	Data     []byte // image, audio: decoded
+	MIMEType string // image, audio
+
+	Resource *ResourceContents // resource: embedded
+	Link     *Resource         // resource_link
+
+	ToolUse    *ToolUse    // tool_use
+	ToolResult *ToolResult // tool_result
+
+	Annotations *Annotations
+	Meta        json.RawMessage // _meta, one JSON object or nil
+
+	// Raw is the whole block where Type is none of the kinds above, so that
+	// nothing a newer peer sends is lost.
+	Raw json.RawMessage
+}
+
+// Annotations say who content is for and how much it matters (schema.ts Annotations).
+type Annotations struct {
+	Audience     []Role   `json:"audience,omitempty"`
+	Priority     *float64 `json:"priority,omitempty"`     // 0 (optional) to 1 (required)
+	LastModified string   `json:"lastModified,omitempty"` // RFC 3339
+}
+
+// A Role is who speaks: "user" or "assistant".
+type Role string
+
+// The roles of schema.ts.
+const (
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+)
+
+// Text returns a block of text.
+func Text(text string) Content { return Content{Type: ContentText, Text: text} }
+
+// Textf returns a block of formatted text.
+func Textf(format string, args ...any) Content { return Text(fmt.Sprintf(format, args...)) }
+
+// Image returns a block with a picture.
+func Image(data []byte, mimeType string) Content {
+	return Content{Type: ContentImage, Data: data, MIMEType: mimeType}
+}
+
+// Audio returns a block with sound.
+func Audio(data []byte, mimeType string) Content {
+	return Content{Type: ContentAudio, Data: data, MIMEType: mimeType}
+}
+
+// Embed returns a block with the contents of a resource.
+func Embed(contents ResourceContents) Content {
+	return Content{Type: ContentResource, Resource: &contents}
+}
+
+// Link returns a block that points to a resource.
+func Link(r Resource) Content { return Content{Type: ContentResourceLink, Link: &r} }
+
+// AppendJSON appends the block as JSON.
+func (c *Content) AppendJSON(dst []byte) ([]byte, error) {
+	dst = append(append(append(dst, `{"type":"`...), c.Type...), '"')
+	var err error
+	switch c.Type {
+	case ContentText:
+		dst = jsonrpc.AppendString(append(dst, `,"text":`...), c.Text)
+	case ContentImage, ContentAudio:
+		dst = jsonrpc.AppendBase64String(append(dst, `,"data":`...), c.Data)
+		dst = jsonrpc.AppendString(append(dst, `,"mimeType":`...), c.MIMEType)
+	case ContentResource:
+		if c.Resource == nil {
+			return nil, fmt.Errorf("content of type %q without Resource", c.Type)
+		}
+		dst = c.Resource.appendJSON(append(dst, `,"resource":`...))
+	case ContentResourceLink:
+		dst, err = appendMembers(dst, c.Link)
+	case ContentToolUse:
+		dst, err = appendMembers(dst, c.ToolUse)
+	case ContentToolResult:
+		dst, err = appendMembers(dst, c.ToolResult)
+	default:
+		if c.Raw == nil {
+			return nil, fmt.Errorf("content of unknown type %q; use mcp.Text, mcp.Image, mcp.Audio, mcp.Embed or mcp.Link", c.Type)
+		}
+		return append(dst[:len(dst)-len(c.Type)-len(`{"type":""`)], c.Raw...), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if c.Annotations != nil {
+		if dst, err = schema.Encode(append(dst, `,"annotations":`...), c.Annotations); err != nil {
+			return nil, err
+		}
+	}
+	return append(appendMeta(dst, c.Meta), '}'), nil
+}
+
+// appendMembers appends the members of a struct to an object that is open and
+// not empty.
+func appendMembers(dst []byte, v any) ([]byte, error) {
+	at := len(dst)
+	dst, err := schema.Encode(append(dst, ','), v)
+	if err != nil {
+		return nil, err
+	}
+	body := dst[at+1:]
+	if len(body) < 2 || body[0] != '{' {
+		return nil, fmt.Errorf("content without its details (%T)", v)
+	}
+	if len(body) == 2 {
+		return dst[:at], nil
+	}
+	copy(body, body[1:len(body)-1]) // {…} -> …
+	return dst[:len(dst)-2], nil
+}
+
+func appendMeta(dst []byte, meta json.RawMessage) []byte {
+	if len(meta) == 0 {
+		return dst
+	}
+	return append(append(dst, `,"_meta":`...), meta...)
+}
+
+func appendContents(dst []byte, contents []Content) ([]byte, error) {
+	dst = append(dst, '[')
+	var err error
+	for i := range contents {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if dst, err = contents[i].AppendJSON(dst); err != nil {
+			return nil, err
+		}
+	}
+	return append(dst, ']'), nil
+}
+
+// MarshalJSON encodes the block.
+func (c Content) MarshalJSON() ([]byte, error) { return c.AppendJSON(nil) }
+
+// UnmarshalJSON decodes a block of any kind; one of an unknown kind is kept in Raw.
+func (c *Content) UnmarshalJSON(data []byte) error {
+	var w struct {
+		Type        string            `json:"type"`
+		Text        string            `json:"text"`
+		Data        string            `json:"data"`
+		MIMEType    string            `json:"mimeType"`
+		Resource    *ResourceContents `json:"resource"`
+		Annotations *Annotations      `json:"annotations"`
+		Meta        json.RawMessage   `json:"_meta"`
+	}
+	if err := schema.DecodeLoose(data, &w); err != nil {
+		return err
+	}
+	*c = Content{Type: w.Type, Annotations: w.Annotations, Meta: w.Meta}
+	switch w.Type {
+	case ContentText:
+		c.Text = w.Text
+	case ContentImage, ContentAudio:
+		decoded, err := decodeBase64(w.Data)
+		if err != nil {
+			return fmt.Errorf("%s content: data: %w", w.Type, err)
+		}
+		c.Data, c.MIMEType = decoded, w.MIMEType
+	case ContentResource:
+		if w.Resource == nil {
+			return fmt.Errorf("content of type %q without a resource", w.Type)
+		}
+		c.Resource = w.Resource
+	case ContentResourceLink:
+		c.Annotations, c.Meta = nil, nil
+		return schema.DecodeLoose(data, &c.Link)
+	case ContentToolUse:
+		c.Meta = nil
+		return schema.DecodeLoose(data, &c.ToolUse)
+	case ContentToolResult:
+		c.Meta = nil
+		return schema.DecodeLoose(data, &c.ToolResult)
+	default:
+		c.Raw = append(json.RawMessage(nil), data...)
+	}
+	return nil
+}
+
+// decodeBase64 reads standard base64 and forgives missing padding, which
+// servers in the wild leave out.
+func decodeBase64(s string) ([]byte, error) {
+	if len(s)%4 != 0 {
+		return base64.RawStdEncoding.DecodeString(s)
+	}
+	return base64.StdEncoding.DecodeString(s)
+}
+
+// ResourceContents are the contents of one resource: text or bytes.
+type ResourceContents struct {
+	URI      string
+	MIMEType string
+	Text     string
+	Blob     []byte          // not nil: the contents are bytes, and Text does not count
+	Meta     json.RawMessage // _meta, one JSON object or nil
+}
+
+// TextContents returns the contents of a resource that is text.
+func TextContents(uri, mimeType, text string) ResourceContents {
+	return ResourceContents{URI: uri, MIMEType: mimeType, Text: text}
+}
+
+// BlobContents returns the contents of a resource that is bytes.
+func BlobContents(uri, mimeType string, blob []byte) ResourceContents {
+	if blob == nil {
+		blob = []byte{}
+	}
+	return ResourceContents{URI: uri, MIMEType: mimeType, Blob: blob}
+}
+
+func (r *ResourceContents) appendJSON(dst []byte) []byte {
+	dst = jsonrpc.AppendString(append(dst, `{"uri":`...), r.URI)
+	if r.MIMEType != "" {
+		dst = jsonrpc.AppendString(append(dst, `,"mimeType":`...), r.MIMEType)
+	}
+	if r.Blob != nil {
+		dst = jsonrpc.AppendBase64String(append(dst, `,"blob":`...), r.Blob)
+	} else {
+		dst = jsonrpc.AppendString(append(dst, `,"text":`...), r.Text)
+	}
+	return append(appendMeta(dst, r.Meta), '}')
+}
+
+// MarshalJSON encodes the contents.
+func (r ResourceContents) MarshalJSON() ([]byte, error) { return r.appendJSON(nil), nil }
+
+// UnmarshalJSON decodes contents of either kind.
+func (r *ResourceContents) UnmarshalJSON(data []byte) error {
+	var w struct {
+		URI      string          `json:"uri"`
+		MIMEType string          `json:"mimeType"`
+		Text     string          `json:"text"`
+		Blob     *string         `json:"blob"`
+		Meta     json.RawMessage `json:"_meta"`
+	}
+	if err := schema.DecodeLoose(data, &w); err != nil {
+		return err
+	}
+	*r = ResourceContents{URI: w.URI, MIMEType: w.MIMEType, Text: w.Text, Meta: w.Meta}
+	if w.Blob == nil {
+		return nil
+	}
+	blob, err := decodeBase64(*w.Blob)
+	if err != nil {
+		return fmt.Errorf("resource %s: blob: %w", w.URI, err)
+	}
+	*r = BlobContents(w.URI, w.MIMEType, blob)
+	r.Meta = w.Meta
+	return nil
+}
+
+// appendNumber appends a finite number the short way: integers without a fraction.
+func appendNumber(dst []byte, f float64) []byte {
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return strconv.AppendInt(dst, int64(f), 10)
+	}
+	return strconv.AppendFloat(dst, f, 'g', -1, 64)
+}

@@ -1,0 +1,163 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+)
+
+const methodElicit = "elicitation/create"
+
+// The modes of elicitation (client/elicitation).
+const (
+	ElicitForm = "form" // the user fills in a form; the default
+	ElicitURL  = "url"  // the user is sent to a web page, for what must not pass through the client
+)
+
+// An ElicitRequest asks the user for something (client/elicitation).
+type ElicitRequest struct {
+	// Key names the question, see [Question]. It may be empty and does not travel
+	// to legacy clients.
+	Key string `json:"-"`
+	// Mode is [ElicitForm] (or empty) or [ElicitURL].
+	Mode string `json:"mode,omitempty"`
+	// Message says to the user what is wanted and why.
+	Message string `json:"message"`
+	// RequestedSchema describes the form: a flat object of strings, numbers,
+	// booleans and choices. Forms must not ask for secrets.
+	RequestedSchema json.RawMessage `json:"requestedSchema,omitzero"`
+	// URL is where the user is to go.
+	URL string `json:"url,omitempty"`
+	// ElicitationID names a URL elicitation in revision 2025-11-25.
+	ElicitationID string `json:"elicitationId,omitempty"`
+}
+
+// What a user can do with an elicitation.
+const (
+	ElicitAccept  = "accept"
+	ElicitDecline = "decline" // said no
+	ElicitCancel  = "cancel"  // went away without a choice
+)
+
+// An ElicitResult is what the user did.
+type ElicitResult struct {
+	Action string `json:"action"`
+	// Content holds the form's values if Action is [ElicitAccept]: one JSON
+	// object that fits the requested schema.
+	Content json.RawMessage `json:"content,omitzero"`
+}
+
+// Errors of [Elicit] when there is no answer to work with.
+var (
+	ErrDeclined  = errors.New("the user declined")
+	ErrDismissed = errors.New("the user dismissed the question without a choice")
+)
+
+// Elicit asks the user of the running request to fill in a form and returns it
+// as a T: a struct whose fields are strings, numbers, booleans, or slices of
+// strings with an enum, with the same tags as the arguments of tools. The error
+// is [ErrDeclined] or [ErrDismissed] if the user would not, an [*Error] if the
+// client cannot ask, and [ErrInputRequired] where the answer comes with the
+// next round: return them all.
+func Elicit[T any](ctx context.Context, message string) (T, error) {
+	var value T
+	form, err := elicitForm(reflect.TypeFor[T]())
+	if err != nil {
+		return value, err
+	}
+	result, err := ElicitRaw(ctx, ElicitRequest{Message: message, RequestedSchema: form})
+	if err != nil {
+		return value, err
+	}
+	switch result.Action {
+	case ElicitDecline:
+		return value, ErrDeclined
+	case ElicitCancel:
+		return value, ErrDismissed
+	}
+	if err := schema.DecodeLoose(result.Content, &value); err != nil {
+		return value, fmt.Errorf("elicitation: the user's answer: %w", err)
+	}
+	return value, nil
+}
+
+// ElicitRaw asks the user with a form known only at run time, or with a URL.
+// An accepted form was checked against the requested schema.
+func ElicitRaw(ctx context.Context, req ElicitRequest) (*ElicitResult, error) {
+	params, err := schema.Encode(nil, req)
+	if err != nil {
+		return nil, fmt.Errorf("elicitation: %w", err)
+	}
+	answer, err := ask(ctx, Question{Key: req.Key, Method: methodElicit, Params: params})
+	if err != nil {
+		return nil, err
+	}
+	return checkedElicitResult(req, answer)
+}
+
+func checkedElicitResult(req ElicitRequest, answer json.RawMessage) (*ElicitResult, error) {
+	var result ElicitResult
+	if err := schema.DecodeLoose(answer, &result); err != nil {
+		return nil, Errorf(CodeInvalidParams, "the answer to an elicitation: %v", err)
+	}
+	switch result.Action {
+	case ElicitDecline, ElicitCancel:
+		return &result, nil
+	case ElicitAccept:
+	default:
+		return nil, Errorf(CodeInvalidParams, "the answer to an elicitation: action: expected accept, decline or cancel, got %q", result.Action)
+	}
+	if req.Mode == ElicitURL || req.RequestedSchema == nil {
+		return &result, nil
+	}
+	if result.Content == nil {
+		result.Content = json.RawMessage(`{}`)
+	}
+	validate, err := schema.Compile(req.RequestedSchema)
+	if err != nil {
+		return nil, fmt.Errorf("elicitation: requested schema: %w", err)
+	}
+	if err := validate.Validate(result.Content); err != nil {
+		return nil, Errorf(CodeInvalidParams, "the answer to an elicitation does not fit the form: %v", err)
+	}
+	return &result, nil
+}
+
+// elicitForm infers the schema of a form and makes sure that it is one.
+func elicitForm(t reflect.Type) (json.RawMessage, error) {
+	form, err := schema.For(t, schema.DocsOf(t))
+	if err != nil {
+		return nil, fmt.Errorf("elicitation: %v: %w", t, err)
+	}
+	form, err = flatForm(form)
+	if err != nil {
+		return nil, fmt.Errorf("elicitation: %v: %w", t, err)
+	}
+	return form, nil
+}
+
+// flatForm checks that every property of the form is of a kind that forms may
+// have, and leaves away what the specification has no place for.
+func flatForm(form json.RawMessage) (json.RawMessage, error) {
+	var err error
+	jsonrpc.EachMember(member(form, "properties"), func(name, property []byte) bool {
+		switch kind := string(member(property, "type")); kind {
+		case `"string"`, `"number"`, `"integer"`, `"boolean"`:
+		case `"array"`:
+			items := member(property, "items")
+			if member(items, "enum") == nil && member(items, "anyOf") == nil {
+				err = fmt.Errorf("field %s: a form can only hold lists of strings with an enum", name)
+			}
+		default:
+			err = fmt.Errorf("field %s: a form holds strings, numbers, booleans and choices, not %s", name, kind)
+		}
+		return err == nil
+	})
+	flat, _ := jsonrpc.AppendEdited(nil, form, "additionalProperties", "$defs", "title", "description")
+	return append(flat, '}'), err
+}

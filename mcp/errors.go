@@ -1,0 +1,94 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// Error codes of JSON-RPC 2.0 and of the protocol (basic/index, schema.ts).
+const (
+	CodeParseError     = jsonrpc.ParseError
+	CodeInvalidRequest = jsonrpc.InvalidRequest
+	CodeMethodNotFound = jsonrpc.MethodNotFound
+	CodeInvalidParams  = jsonrpc.InvalidParams
+	CodeInternalError  = jsonrpc.InternalError
+
+	// CodeHeaderMismatch: a header that mirrors the body is missing, malformed or different.
+	CodeHeaderMismatch = -32020
+	// CodeMissingCapability: the request needs a client capability that was not declared.
+	CodeMissingCapability = -32021
+	// CodeUnsupportedRevision: the server does not speak the requested revision.
+	CodeUnsupportedRevision = -32022
+)
+
+// An Error is a protocol error: an answer of its own, in place of a result. A
+// Handler returns one to choose the code; a client gets one when the server
+// answered with it.
+type Error struct {
+	// Code is one of the Code constants, or a private code outside -32768…-32000.
+	Code int
+	// Message is one sentence for a person or a model.
+	Message string
+	// Data is further detail as JSON, or nil.
+	Data json.RawMessage
+
+	// Server names the server that answered with this error, where there is more
+	// than one; empty for errors of this process. It does not travel.
+	Server string
+}
+
+// Error returns the message, with the server's name before it if there is one.
+func (e *Error) Error() string {
+	if e.Server != "" {
+		return fmt.Sprintf("server %q: %s (code %d)", e.Server, e.Message, e.Code)
+	}
+	return fmt.Sprintf("%s (code %d)", e.Message, e.Code)
+}
+
+// Is reports whether target is an [*Error] with the same code, so that
+// errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) works.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code && (t.Message == "" || t.Message == e.Message)
+}
+
+// Errorf returns an [*Error] with the given code and message.
+func Errorf(code int, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// ErrorOf is the one map from Go errors to protocol errors: err itself if it is
+// or wraps an [*Error], else an internal error with err's text.
+func ErrorOf(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return Errorf(CodeInternalError, "timed out: %v", err)
+	}
+	return Errorf(CodeInternalError, "%v", err)
+}
+
+// notFound is the error for a resource that does not exist: invalid params with
+// the URI as data (server/resources; older revisions have a code of their own).
+func notFound(uri string) *Error {
+	e := Errorf(CodeInvalidParams, "resource not found: %s", uri)
+	e.Data = append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}')
+	return e
+}
+
+// missingCapability is the error for a question that the client did not declare
+// it could be asked.
+func missingCapability(required *ClientCapabilities) *Error {
+	data, _ := json.Marshal(struct {
+		Required *ClientCapabilities `json:"requiredCapabilities"`
+	}{required})
+	e := Errorf(CodeMissingCapability, "the client did not declare the capability this needs: %s", data)
+	e.Data = data
+	return e
+}

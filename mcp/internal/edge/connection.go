@@ -1,0 +1,246 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// A Connection is one client that sends all its messages over one pair of
+// streams, in either era: standard input and output, a socket, or the two
+// halves of HTTP+SSE. It serves modern requests each for itself and a legacy
+// session after an initialize, both at once if the client likes.
+type Connection struct {
+	edge      *Edge
+	out       Sender
+	principal *mcp.Principal
+	ctx       context.Context
+	cancel    context.CancelCauseFunc
+	news      sync.WaitGroup // the session's Listen
+
+	mu       sync.Mutex
+	session  *Session
+	inFlight map[jsonrpc.ID]context.CancelCauseFunc
+	listens  int           // how many of them are subscriptions, which do not end by themselves
+	idle     chan struct{} // closed when nothing else runs; nil while nobody waits
+}
+
+// NewConnection returns a connection whose messages go to out, which must order
+// what several goroutines send. ctx ends it; call [Connection.Close] in any case.
+func (e *Edge) NewConnection(ctx context.Context, out Sender, principal *mcp.Principal) *Connection {
+	c := &Connection{edge: e, out: out, principal: principal, inFlight: make(map[jsonrpc.ID]context.CancelCauseFunc)}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	return c
+}
+
+// Close ends the requests that still run, as at a shutdown, and the news.
+// Whoever called [Connection.Receive] waits for those calls itself.
+func (c *Connection) Close() {
+	c.cancel(errShutdown)
+	c.news.Wait()
+}
+
+// Drain waits until no request but subscriptions is running, or ctx is done.
+func (c *Connection) Drain(ctx context.Context) {
+	c.mu.Lock()
+	if len(c.inFlight) == c.listens {
+		c.mu.Unlock()
+		return
+	}
+	if c.idle == nil {
+		c.idle = make(chan struct{})
+	}
+	idle := c.idle
+	c.mu.Unlock()
+	select {
+	case <-idle:
+	case <-ctx.Done():
+	}
+}
+
+// Receive handles one message, or one batch, and returns what there is to
+// answer, appended to dst: nil for nothing. It returns when the request's
+// Handler has; many calls may run at the same time.
+func (c *Connection) Receive(dst, data []byte) []byte {
+	if jsonrpc.IsBatch(data) {
+		return c.batch(dst, data)
+	}
+	m, fault := jsonrpc.Parse(data, jsonrpc.Limits{})
+	if fault != nil {
+		return jsonrpc.AppendError(dst, m.ID, fault)
+	}
+	return c.message(dst, &m)
+}
+
+func (c *Connection) message(dst []byte, m *jsonrpc.Message) []byte {
+	switch m.Kind {
+	case jsonrpc.Request:
+		return c.request(dst, m)
+	case jsonrpc.Notification:
+		c.notification(m)
+	default:
+		if s := c.current(); s != nil {
+			s.Answer(m)
+		}
+	}
+	return nil
+}
+
+func (c *Connection) current() *Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+func (c *Connection) request(dst []byte, m *jsonrpc.Message) []byte {
+	ctx, fault := c.begin(m)
+	if fault != nil {
+		return jsonrpc.AppendError(dst, m.ID, fault)
+	}
+	defer c.end(m)
+	from := From{Principal: c.principal, Out: c.out}
+	session := c.current()
+	switch {
+	case m.Method == methodInitialize && session == nil && !IsModern(m):
+		return c.initialize(ctx, dst, m, from)
+	case session != nil && !IsModern(m):
+		return session.Request(ctx, dst, m, from).Message
+	case m.Method == methodPing && !IsModern(m):
+		return jsonrpc.AppendResult(dst, m.ID, []byte(`{}`)) // allowed before the handshake
+	}
+	return c.edge.Modern(ctx, dst, m, from).Message
+}
+
+// begin registers a running request, so that it can be cancelled.
+func (c *Connection) begin(m *jsonrpc.Message) (context.Context, *jsonrpc.Error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, running := c.inFlight[m.ID]; running {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "a request with the id %s is running already", m.ID)
+	}
+	if len(c.inFlight) >= c.edge.options.InFlight {
+		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "too many requests at once: at most %d", c.edge.options.InFlight)
+	}
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	c.inFlight[m.ID] = cancel
+	if m.Method == methodListen {
+		c.listens++
+	}
+	return ctx, nil
+}
+
+func (c *Connection) end(m *jsonrpc.Message) {
+	c.mu.Lock()
+	cancel := c.inFlight[m.ID]
+	delete(c.inFlight, m.ID)
+	if m.Method == methodListen {
+		c.listens--
+	}
+	if c.idle != nil && len(c.inFlight) == c.listens {
+		close(c.idle)
+		c.idle = nil
+	}
+	c.mu.Unlock()
+	cancel(nil)
+}
+
+func (c *Connection) initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) []byte {
+	s, reply := c.edge.Initialize(ctx, dst, m, from)
+	if s != nil {
+		c.mu.Lock()
+		c.session = s
+		c.mu.Unlock()
+	}
+	return reply.Message
+}
+
+// notification acts on what the client tells.
+func (c *Connection) notification(m *jsonrpc.Message) {
+	switch m.Method {
+	case notifyCancelled:
+		id := jsonrpc.ID(m.Members.Get("requestId"))
+		c.mu.Lock()
+		cancel := c.inFlight[id]
+		c.mu.Unlock()
+		if cancel != nil {
+			cancel(errCancelled)
+		}
+	case notifyInitialized:
+		c.listen()
+	}
+}
+
+// listen starts the news of a legacy session, once.
+func (c *Connection) listen() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == nil || c.ctx.Err() != nil {
+		return
+	}
+	s := c.session
+	c.news.Add(1)
+	go func() {
+		defer c.news.Done()
+		if err := s.Listen(c.ctx, c.out); errors.Is(err, ErrListening) {
+			c.edge.log.Debug("mcp: the client sent initialized twice")
+		}
+	}()
+}
+
+// batch handles the messages of a batch side by side and joins their answers.
+func (c *Connection) batch(dst, data []byte) []byte {
+	s := c.current()
+	if s == nil || !s.revision.Batches {
+		name := revision.Latest().Name
+		if s != nil {
+			name = s.revision.Name
+		}
+		return jsonrpc.AppendError(dst, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s has no batches: send one message at a time", name))
+	}
+	return Batch(dst, data, c.edge.options.InFlight, func(m *jsonrpc.Message) []byte {
+		if m.Method == methodInitialize {
+			return jsonrpc.AppendError(nil, m.ID, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize must not be part of a batch"))
+		}
+		return c.message(nil, m)
+	})
+}
+
+// Batch handles the messages of a batch side by side and appends their answers
+// as one array; nil if there is none. most is the largest batch accepted.
+func Batch(dst, data []byte, most int, handle func(*jsonrpc.Message) []byte) []byte {
+	elements, fault := jsonrpc.SplitBatch(data, most, jsonrpc.Limits{})
+	if fault != nil {
+		return jsonrpc.AppendError(dst, "", fault)
+	}
+	answers := make([][]byte, len(elements))
+	var running sync.WaitGroup
+	for i, element := range elements {
+		running.Go(func() {
+			m, fault := jsonrpc.Parse(element, jsonrpc.Limits{})
+			if fault != nil {
+				answers[i] = jsonrpc.AppendError(nil, m.ID, fault)
+				return
+			}
+			answers[i] = handle(&m)
+		})
+	}
+	running.Wait()
+	out, any := append(dst, '['), false
+	for _, answer := range answers {
+		if answer == nil {
+			continue
+		}
+		if any {
+			out = append(out, ',')
+		}
+		out, any = append(out, answer...), true
+	}
+	if !any {
+		return nil
+	}
+	return append(out, ']')
+}

@@ -1,0 +1,111 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// Modern answers one request of the modern era. ctx ends when the client
+// cancels the request. The reply is appended to dst.
+func (e *Edge) Modern(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) Reply {
+	r, meta, fault := e.modernMeta(m)
+	if fault != nil {
+		return refuse(dst, m.ID, fault)
+	}
+	if !inModern(m.Method) {
+		return refuse(dst, m.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "method %q does not exist in %s", m.Method, r.Name))
+	}
+	c := &modernCall{edge: e, id: m.ID, out: from.Out, req: newRequest(m, meta, from)}
+	c.req.Peer = c
+	if fault := c.resume(m); fault != nil {
+		return refuse(dst, m.ID, fault)
+	}
+	result, err := e.handler.Handle(ctx, &c.req)
+	c.close()
+	if err != nil && ctx.Err() != nil && m.Method == methodListen && errors.Is(context.Cause(ctx), errShutdown) {
+		result, err = mcp.Result{}, nil // the server ends a subscription: a result says so
+	}
+	return c.reply(ctx, dst, r, &result, err)
+}
+
+// inModern reports whether the method is not one of those that the modern
+// revision took out. What else there is, the Handler knows.
+func inModern(method string) bool {
+	switch method {
+	case methodInitialize, methodPing, methodSetLevel, methodSubscribe, methodUnsubscribe:
+		return false
+	}
+	return true
+}
+
+// A modernCall is one running request of a modern client, and its Peer.
+type modernCall struct {
+	edge *Edge
+	id   jsonrpc.ID
+	out  Sender
+	req  mcp.Request
+
+	mu       sync.Mutex // guards what follows, and orders what is sent
+	closed   bool
+	progress progress
+	rounds   rounds
+}
+
+func (c *modernCall) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+}
+
+// reply makes the response of what the Handler returned.
+func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision, result *mcp.Result, err error) Reply {
+	switch {
+	case errors.Is(context.Cause(ctx), errCancelled):
+		return Reply{} // nothing may be sent for it any more
+	case err == nil:
+		if c.req.Method == methodListen {
+			result.Meta = withMember(result.Meta, revision.MetaSubscriptionID, []byte(c.id))
+		}
+		return appendReply(dst, r, c.id, c.req.Method, result)
+	case errors.Is(err, mcp.ErrInputRequired):
+		asked, err := c.inputRequired()
+		if err == nil {
+			return appendReply(dst, r, c.id, c.req.Method, &asked)
+		}
+		e := wireError(r, c.req.Method, err)
+		return Reply{Message: jsonrpc.AppendError(dst, c.id, e), Code: e.Code}
+	}
+	e := wireError(r, c.req.Method, err)
+	return Reply{Message: jsonrpc.AppendError(dst, c.id, e), Code: e.Code}
+}
+
+// Notify sends a notification on the request's own stream.
+func (c *modernCall) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil
+	}
+	switch method {
+	case notifyProgress:
+		if c.req.Meta.ProgressToken == nil || !c.progress.advance(params) {
+			return nil
+		}
+		params = withFirst(params, "progressToken", c.req.Meta.ProgressToken)
+	case notifyMessage:
+		if c.req.Method == methodListen || !loud(params, c.req.Meta.LogLevel) {
+			return nil
+		}
+	default:
+		if c.req.Method == methodListen {
+			params = withMetaMember(params, revision.MetaSubscriptionID, []byte(c.id))
+		}
+	}
+	return c.out.Send(ctx, jsonrpc.AppendNotification(nil, method, params))
+}

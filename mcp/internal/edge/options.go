@@ -1,0 +1,15 @@
+package edge
+
+import (
+	"github.com/junction-mcp/junction/internal/seal"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// Serving returns an Edge with the options that a program gave to a transport.
+func Serving(h mcp.Handler, o mcp.ServeOptions) (*Edge, error) {
+	ring, err := seal.NewRing(o.StateKeys...)
+	if err != nil {
+		return nil, err
+	}
+	return New(h, Options{InFlight: o.MaxInFlight, AskTime: o.AskTimeout, StateTime: o.StateTimeout, Seal: ring, Logger: o.Logger})
+}

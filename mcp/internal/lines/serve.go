@@ -1,0 +1,153 @@
+package lines
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/edge"
+)
+
+// maxIdle is how many goroutines wait to read: one reads, one stands by.
+const maxIdle = 2
+
+// replySize is the least room a goroutine keeps for its replies, keepSize the most.
+const (
+	replySize = 1 << 10
+	keepSize  = 64 << 10
+)
+
+// Serve answers the messages of one client until r ends or ctx is done. interrupt
+// makes a Read of r that waits return; it is called when ctx is done. Serve
+// returns nil at the end of r, when everything that was asked is answered or the
+// drain time is over.
+func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrupt func(), o mcp.ServeOptions) error {
+	if o.MaxMessage <= 0 {
+		o.MaxMessage = mcp.DefaultMaxMessage
+	}
+	if o.DrainTimeout <= 0 {
+		o.DrainTimeout = mcp.DefaultDrainTimeout
+	}
+	s := &serving{in: NewReader(r, o.MaxMessage), out: NewWriter(w), end: make(chan struct{})}
+	s.connection = e.NewConnection(context.WithoutCancel(ctx), s.out, nil)
+	stop := context.AfterFunc(ctx, interrupt)
+	defer stop()
+	s.idle.Store(1)
+	s.workers.Add(1)
+	go s.work()
+	<-s.end
+
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.DrainTimeout)
+	defer cancel()
+	s.connection.Drain(drain)
+	s.connection.Close()
+	s.await(o.DrainTimeout)
+	if err := s.out.Flush(); err != nil && s.err == nil {
+		s.err = err
+	}
+	return s.err
+}
+
+// A serving is one client being served.
+type serving struct {
+	in         *Reader
+	out        *Writer
+	connection *edge.Connection
+
+	reading sync.Mutex   // held by who reads
+	idle    atomic.Int32 // goroutines that read or wait to
+	more    atomic.Bool  // another message lies ready: its reader will flush
+	workers sync.WaitGroup
+
+	end  chan struct{} // closed when there is nothing more to read
+	over bool          // the same, under reading
+	err  error         // why, if not the end of the stream; set before end closes
+}
+
+// work reads messages and handles them, until there are enough others to do so.
+func (s *serving) work() {
+	defer s.workers.Done()
+	buffer := make([]byte, 0, replySize)
+	for {
+		line, ok := s.read()
+		if !ok {
+			return
+		}
+		reply := s.connection.Receive(buffer[:0], line)
+		if reply != nil {
+			s.out.Gather(reply)
+			if cap(reply) <= keepSize {
+				buffer = reply
+			}
+		}
+		if !s.more.Load() {
+			s.out.Flush()
+		}
+		if s.idle.Add(1) > maxIdle {
+			s.idle.Add(-1)
+			return
+		}
+	}
+}
+
+// read takes the next message, and sees to it that somebody reads on. Before it
+// waits it sends what was gathered.
+func (s *serving) read() (line []byte, ok bool) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	for {
+		if s.over {
+			return nil, false
+		}
+		if !s.in.Ready() {
+			s.more.Store(false)
+			s.out.Flush()
+		}
+		var err error
+		line, err = s.in.Next()
+		if errors.Is(err, ErrTooLong) {
+			s.out.Gather(jsonrpc.AppendError(nil, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, "%v", err)))
+			continue
+		}
+		if err != nil {
+			s.finish(err)
+			return nil, false
+		}
+		s.more.Store(s.in.Ready())
+		if s.idle.Add(-1) == 0 {
+			s.idle.Add(1)
+			s.workers.Add(1)
+			go s.work()
+		}
+		return line, true
+	}
+}
+
+func (s *serving) finish(err error) {
+	s.over = true
+	if err != io.EOF {
+		s.err = err
+	}
+	close(s.end)
+}
+
+// await waits for the goroutines, at most as long as given: a Handler that does
+// not heed its context must not keep a process alive.
+func (s *serving) await(most time.Duration) {
+	done := make(chan struct{})
+	go func() {
+		s.workers.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}

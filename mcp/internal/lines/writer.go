@@ -1,0 +1,75 @@
+package lines
+
+import (
+	"context"
+	"io"
+	"sync"
+)
+
+// maxGathered is how much may wait for a slow reader on the other side before
+// writers wait too.
+const maxGathered = 4 << 20
+
+// A Writer writes lines for many goroutines. Whoever finds nobody writing
+// writes everything gathered so far.
+type Writer struct {
+	w io.Writer
+
+	mu       sync.Mutex
+	room     *sync.Cond // told when what was gathered has gone out
+	gathered []byte
+	spare    []byte
+	writing  bool
+	err      error
+}
+
+// NewWriter returns a writer to w.
+func NewWriter(w io.Writer) *Writer {
+	out := &Writer{w: w}
+	out.room = sync.NewCond(&out.mu)
+	return out
+}
+
+// Gather adds a message to what goes out with the next [Writer.Flush].
+func (w *Writer) Gather(message []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for len(w.gathered) > maxGathered && w.writing && w.err == nil {
+		w.room.Wait()
+	}
+	w.gathered = append(append(w.gathered, message...), '\n')
+}
+
+// Flush writes what was gathered, unless somebody is writing already and will
+// take it along. The error is the first that writing ever met.
+func (w *Writer) Flush() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.writing {
+		return w.err
+	}
+	w.writing = true
+	for len(w.gathered) > 0 && w.err == nil {
+		out := w.gathered
+		w.gathered = w.spare[:0]
+		w.spare = nil
+		w.mu.Unlock()
+		_, err := w.w.Write(out)
+		w.mu.Lock()
+		if cap(out) <= maxGathered {
+			w.spare = out[:0]
+		}
+		if err != nil {
+			w.err = err
+		}
+		w.room.Broadcast()
+	}
+	w.writing = false
+	return w.err
+}
+
+// Send writes a message at once.
+func (w *Writer) Send(_ context.Context, message []byte) error {
+	w.Gather(message)
+	return w.Flush()
+}

@@ -1,0 +1,83 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+)
+
+const notificationMessage = "notifications/message"
+
+// A LogLevel is a severity of RFC 5424 (server/utilities/logging).
+type LogLevel string
+
+// The levels, least severe first.
+const (
+	LogDebug     LogLevel = "debug"
+	LogInfo      LogLevel = "info"
+	LogNotice    LogLevel = "notice"
+	LogWarning   LogLevel = "warning"
+	LogError     LogLevel = "error"
+	LogCritical  LogLevel = "critical"
+	LogAlert     LogLevel = "alert"
+	LogEmergency LogLevel = "emergency"
+)
+
+// Severity is the level's rank: 1 for debug to 8 for emergency, 0 for none of them.
+func (l LogLevel) Severity() int {
+	switch l {
+	case LogDebug:
+		return 1
+	case LogInfo:
+		return 2
+	case LogNotice:
+		return 3
+	case LogWarning:
+		return 4
+	case LogError:
+		return 5
+	case LogCritical:
+		return 6
+	case LogAlert:
+		return 7
+	case LogEmergency:
+		return 8
+	}
+	return 0
+}
+
+// A LogMessage is one log message from a server.
+type LogMessage struct {
+	Level  LogLevel        `json:"level"`
+	Logger string          `json:"logger,omitempty"`
+	Data   json.RawMessage `json:"data"`
+}
+
+// Log sends a log message to the client of the running request, if it asked for
+// messages of this severity. data is any value that JSON can hold; it must not
+// contain secrets. The error is a value that cannot be encoded, an unknown
+// level, or a client that cannot be reached.
+func Log(ctx context.Context, level LogLevel, data any, logger ...string) error {
+	req := RequestFrom(ctx)
+	if req == nil {
+		return errNoRequest
+	}
+	if level.Severity() == 0 {
+		return fmt.Errorf("log level %q: expected one of debug, info, notice, warning, error, critical, alert, emergency", level)
+	}
+	if wanted := req.Meta.LogLevel.Severity(); wanted == 0 || level.Severity() < wanted {
+		return nil
+	}
+	params := append(append(append([]byte(`{"level":"`), level...), '"'), `,"data":`...)
+	params, err := schema.Encode(params, data)
+	if err != nil {
+		return fmt.Errorf("log data: %w", err)
+	}
+	if len(logger) > 0 && logger[0] != "" {
+		params = jsonrpc.AppendString(append(params, `,"logger":`...), logger[0])
+	}
+	return notify(ctx, notificationMessage, append(params, '}'))
+}

@@ -1,0 +1,198 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// A Peer is the way back to whoever asked, for as long as the request runs. It
+// has two verbs: Notify tells, Ask asks. Both are safe for concurrent use.
+type Peer interface {
+	// Notify sends a notification that belongs to the request: progress, a log
+	// message, or, on subscriptions/listen, a piece of news. params is one JSON
+	// object or nil; the progress token and the subscription id are added on the
+	// way. What the client did not ask for is dropped without an error, so a
+	// caller need not check. The error says that the client cannot be reached.
+	Notify(ctx context.Context, method string, params json.RawMessage) error
+
+	// Ask puts a question to the client and returns its bare result. The error is
+	// an [*Error] where the client did not declare that it can be asked this (see
+	// [ClientCapabilities.Allow]), or answered with one. Where the
+	// client answers questions only between two rounds of the request, and this
+	// one is not answered yet, the error is [ErrInputRequired]: return it, and
+	// the Handler runs again from the top when the answer has come.
+	Ask(ctx context.Context, q Question) (json.RawMessage, error)
+}
+
+// A Question is a request to the client: elicitation/create,
+// sampling/createMessage or roots/list (client features).
+type Question struct {
+	// Key names the question among all questions of one request. Empty means a
+	// name made from the content, which is right unless a Handler asks the same
+	// thing twice and wants to tell the answers apart by order.
+	Key string
+	// Method is the specification's name of the question.
+	Method string
+	// Params is one JSON object, or nil.
+	Params json.RawMessage
+}
+
+// ErrInputRequired is what [Peer.Ask] returns, possibly wrapped, when the answer
+// will only come with the next round of the request (basic/patterns/mrtr).
+var ErrInputRequired = errors.New("input required: return this error; the request runs again when the client has answered")
+
+// State is what a request carries from one round to the next, sealed on the
+// wire so that the client can neither read nor change it. Safe for concurrent use.
+type State struct {
+	mu      sync.Mutex
+	entries map[string]json.RawMessage
+}
+
+// Get returns what was put under the key, or nil.
+func (s *State) Get(key string) json.RawMessage {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.entries[key]
+}
+
+// Set puts a JSON value under the key; nil removes it. All of it together
+// should stay small: it travels with the client. A nil State ignores it.
+func (s *State) Set(key string, value json.RawMessage) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if value == nil {
+		delete(s.entries, key)
+		return
+	}
+	if s.entries == nil {
+		s.entries = make(map[string]json.RawMessage)
+	}
+	s.entries[key] = value
+}
+
+// All returns a copy of the entries.
+func (s *State) All() map[string]json.RawMessage {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := make(map[string]json.RawMessage, len(s.entries))
+	for k, v := range s.entries {
+		all[k] = v
+	}
+	return all
+}
+
+// SaveState remembers v for the next round of the running request, so that work
+// done before a question is not done twice. Where a request has one round only
+// (the client answers while the handler waits) it does nothing.
+func SaveState(ctx context.Context, key string, v any) error {
+	req := RequestFrom(ctx)
+	if req == nil || req.State == nil {
+		return nil
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	req.State.Set("user."+key, data)
+	return nil
+}
+
+// LoadState finds what an earlier round of the running request saved under the
+// key and decodes it into v; false if there is nothing.
+func LoadState(ctx context.Context, key string, v any) (bool, error) {
+	req := RequestFrom(ctx)
+	if req == nil {
+		return false, nil
+	}
+	data := req.State.Get("user." + key)
+	if data == nil {
+		return false, nil
+	}
+	return true, json.Unmarshal(data, v)
+}
+
+// Disconnect tells the transport that the client need not hold its connection
+// open for the running request: where the transport can resume, it hangs up now
+// and the client comes back for the result. Elsewhere it does nothing.
+func Disconnect(ctx context.Context) {
+	if req := RequestFrom(ctx); req != nil {
+		if d, ok := req.Peer.(interface{ Disconnect() }); ok {
+			d.Disconnect()
+		}
+	}
+}
+
+type requestKey struct{}
+
+// A requestContext is a context that knows its request, in one allocation.
+type requestContext struct {
+	context.Context
+	req *Request
+}
+
+func (c *requestContext) Value(key any) any {
+	if key == (requestKey{}) {
+		return c.req
+	}
+	return c.Context.Value(key)
+}
+
+// WithRequest returns a context in which the functions of this package that
+// speak to the client ([Progress], [Log], [Elicit], …) find the request. The
+// [Server] does this for every feature it runs.
+func WithRequest(ctx context.Context, req *Request) context.Context {
+	return &requestContext{ctx, req}
+}
+
+// RequestFrom returns the request that the context belongs to, or nil.
+func RequestFrom(ctx context.Context) *Request {
+	req, _ := ctx.Value(requestKey{}).(*Request)
+	return req
+}
+
+// errNoRequest is returned when a handler's context is not the one it was given.
+var errNoRequest = errors.New("mcp: this context belongs to no request; pass on the context that the handler was called with")
+
+// ask puts a question to the client of the request that ctx belongs to.
+func ask(ctx context.Context, q Question) (json.RawMessage, error) {
+	req := RequestFrom(ctx)
+	if req == nil || req.Peer == nil {
+		return nil, errNoRequest
+	}
+	return req.Peer.Ask(ctx, q)
+}
+
+// notify sends a notification to the client of the request that ctx belongs to.
+func notify(ctx context.Context, method string, params []byte) error {
+	req := RequestFrom(ctx)
+	if req == nil || req.Peer == nil {
+		return errNoRequest
+	}
+	return req.Peer.Notify(ctx, method, params)
+}
+
+// member returns one member of a JSON object that was checked before.
+func member(object json.RawMessage, name string) json.RawMessage {
+	var found json.RawMessage
+	jsonrpc.EachMember(object, func(quoted, value []byte) bool {
+		if n, ok := jsonrpc.Unquote(quoted); ok && n == name {
+			found = value
+			return false
+		}
+		return true
+	})
+	return found
+}

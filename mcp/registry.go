@@ -1,0 +1,163 @@
+package mcp
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// An entry is one registered feature: what is listed of it, encoded once, and
+// what runs when it is asked for.
+type entry[F any] struct {
+	name    string
+	listed  json.RawMessage
+	feature F
+}
+
+// A registry holds the features of one kind. Reading takes no lock: it works on
+// a snapshot that is made again at the first read after a change, so that
+// thousands of registrations in a row cost one snapshot.
+type registry[F any] struct {
+	mu      sync.Mutex
+	entries map[string]*entry[F]
+	ever    bool // something was registered once: the capability is there to stay
+	snap    atomic.Pointer[snapshot[F]]
+}
+
+// A snapshot is what the registry held at one moment; it is never changed.
+type snapshot[F any] struct {
+	byName map[string]*entry[F]
+	sorted []*entry[F] // by name: the order of the list, the same for every client
+	pages  []json.RawMessage
+}
+
+func (r *registry[F]) set(e *entry[F]) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.entries == nil {
+		r.entries = make(map[string]*entry[F])
+	}
+	r.entries[e.name] = e
+	r.ever = true
+	r.snap.Store(nil)
+}
+
+// remove takes features out and reports whether any was there.
+func (r *registry[F]) remove(names ...string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := len(r.entries)
+	for _, name := range names {
+		delete(r.entries, name)
+	}
+	if len(r.entries) == before {
+		return false
+	}
+	r.snap.Store(nil)
+	return true
+}
+
+func (r *registry[F]) declared() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ever
+}
+
+// read returns the current snapshot. member names the list in the result and
+// size is the number of entries on a page.
+func (r *registry[F]) read(member string, size int) *snapshot[F] {
+	if s := r.snap.Load(); s != nil {
+		return s
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.snap.Load(); s != nil {
+		return s
+	}
+	s := &snapshot[F]{byName: make(map[string]*entry[F], len(r.entries)), sorted: make([]*entry[F], 0, len(r.entries))}
+	for name, e := range r.entries {
+		s.byName[name] = e
+		s.sorted = append(s.sorted, e)
+	}
+	slices.SortFunc(s.sorted, func(a, b *entry[F]) int { return strings.Compare(a.name, b.name) })
+	for at := 0; at == 0 || at < len(s.sorted); at += size {
+		s.pages = append(s.pages, s.page(member, at, size))
+	}
+	r.snap.Store(s)
+	return s
+}
+
+// page encodes the entries from at on as the result of a list method.
+func (s *snapshot[F]) page(member string, at, size int) json.RawMessage {
+	end := min(at+size, len(s.sorted))
+	n := len(member) + 32
+	for _, e := range s.sorted[at:end] {
+		n += len(e.listed) + 1
+	}
+	out := append(append(append(make([]byte, 0, n+64), `{"`...), member...), `":[`...)
+	for i, e := range s.sorted[at:end] {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, e.listed...)
+	}
+	out = append(out, ']')
+	if end < len(s.sorted) {
+		out = jsonrpc.AppendString(append(out, `,"nextCursor":`...), encodeCursor(s.sorted[end-1].name))
+	}
+	return append(out, '}')
+}
+
+// list answers a list request. The cursor names the last entry the client has,
+// so a list that changes between two pages neither repeats nor loses the others.
+func (r *registry[F]) list(member string, size int, params json.RawMessage) (Result, error) {
+	s := r.read(member, size)
+	raw := memberOrNil(params, "cursor")
+	if raw == nil {
+		return Result{JSON: s.pages[0]}, nil
+	}
+	cursor, ok := jsonrpc.Unquote(raw)
+	last, valid := decodeCursor(cursor)
+	if !ok || !valid {
+		return Result{}, Errorf(CodeInvalidParams, "cursor: expected one that this server gave as nextCursor, got %.80s", raw)
+	}
+	at, found := slices.BinarySearchFunc(s.sorted, last, func(e *entry[F], name string) int { return strings.Compare(e.name, name) })
+	if found {
+		at++
+	}
+	if at%size == 0 && at/size < len(s.pages) {
+		return Result{JSON: s.pages[at/size]}, nil
+	}
+	return Result{JSON: s.page(member, at, size)}, nil
+}
+
+// memberOrNil is member for parameters that may be absent or carry a null.
+func memberOrNil(params json.RawMessage, name string) json.RawMessage {
+	if len(params) == 0 {
+		return nil
+	}
+	if raw := member(params, name); string(raw) != "null" {
+		return raw
+	}
+	return nil
+}
+
+// cursorPrefix marks cursors of ours, with a number to change the form by.
+const cursorPrefix = "j1:"
+
+func encodeCursor(last string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(cursorPrefix + last))
+}
+
+func decodeCursor(cursor string) (last string, ok bool) {
+	data, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	if err != nil {
+		return "", false
+	}
+	return strings.CutPrefix(string(data), cursorPrefix)
+}

@@ -1,0 +1,122 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/junction-mcp/junction/internal/schema"
+)
+
+const methodSample = "sampling/createMessage"
+
+// A CreateMessageRequest asks the client's language model (client/sampling).
+type CreateMessageRequest struct {
+	// Key names the question, see [Question].
+	Key              string            `json:"-"`
+	Messages         []SamplingMessage `json:"messages"`
+	MaxTokens        int               `json:"maxTokens"`
+	SystemPrompt     string            `json:"systemPrompt,omitempty"`
+	ModelPreferences *ModelPreferences `json:"modelPreferences,omitempty"`
+	IncludeContext   string            `json:"includeContext,omitempty"` // "none", "thisServer" or "allServers"
+	Temperature      *float64          `json:"temperature,omitempty"`
+	StopSequences    []string          `json:"stopSequences,omitempty"`
+	Metadata         json.RawMessage   `json:"metadata,omitzero"`
+	Tools            []Tool            `json:"tools,omitempty"`
+	ToolChoice       *ToolChoice       `json:"toolChoice,omitempty"`
+}
+
+// A ToolChoice says whether the model may ("auto"), must ("required") or must
+// not ("none") use tools.
+type ToolChoice struct {
+	Mode string `json:"mode,omitempty"`
+}
+
+// ModelPreferences say what kind of model the server would like; priorities go from 0 to 1.
+type ModelPreferences struct {
+	Hints                []ModelHint `json:"hints,omitempty"`
+	CostPriority         *float64    `json:"costPriority,omitempty"`
+	SpeedPriority        *float64    `json:"speedPriority,omitempty"`
+	IntelligencePriority *float64    `json:"intelligencePriority,omitempty"`
+}
+
+// A ModelHint names a model or a family of models, in part.
+type ModelHint struct {
+	Name string `json:"name,omitempty"`
+}
+
+// A SamplingMessage is one message of a conversation with a model.
+type SamplingMessage struct {
+	Role    Role            `json:"role"`
+	Content SamplingContent `json:"content"`
+	Meta    json.RawMessage `json:"_meta,omitzero"`
+}
+
+// SamplingContent is what a message holds: on the wire one block stands alone,
+// and several are an array, as revisions before 2025-11-25 know only the former.
+type SamplingContent []Content
+
+// MarshalJSON encodes the blocks.
+func (c SamplingContent) MarshalJSON() ([]byte, error) {
+	if len(c) == 1 {
+		return c[0].AppendJSON(nil)
+	}
+	return appendContents(nil, c)
+}
+
+// UnmarshalJSON decodes one block or an array of them.
+func (c *SamplingContent) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '[' {
+		return schema.DecodeLoose(data, (*[]Content)(c))
+	}
+	*c = SamplingContent{{}}
+	return schema.DecodeLoose(data, &(*c)[0])
+}
+
+// A ToolUse is a model's wish to call a tool.
+type ToolUse struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+	Meta  json.RawMessage `json:"_meta,omitzero"`
+}
+
+// A ToolResult is the answer to a [ToolUse].
+type ToolResult struct {
+	ToolUseID         string          `json:"toolUseId"`
+	Content           []Content       `json:"content"`
+	StructuredContent json.RawMessage `json:"structuredContent,omitzero"`
+	IsError           bool            `json:"isError,omitempty"`
+	Meta              json.RawMessage `json:"_meta,omitzero"`
+}
+
+// A CreateMessageResult is what the model said.
+type CreateMessageResult struct {
+	Role       Role            `json:"role"`
+	Content    SamplingContent `json:"content"`
+	Model      string          `json:"model"`
+	StopReason string          `json:"stopReason,omitempty"` // "endTurn", "stopSequence", "maxTokens", "toolUse" or another
+	Meta       json.RawMessage `json:"_meta,omitzero"`
+}
+
+// Sample asks the language model of the running request's client. The error is
+// an [*Error] if the client has none or refused, and [ErrInputRequired] where
+// the answer comes with the next round: return them all.
+func Sample(ctx context.Context, req CreateMessageRequest) (*CreateMessageResult, error) {
+	if req.MaxTokens <= 0 {
+		return nil, fmt.Errorf("sampling: MaxTokens must be positive")
+	}
+	params, err := schema.Encode(nil, req)
+	if err != nil {
+		return nil, fmt.Errorf("sampling: %w", err)
+	}
+	answer, err := ask(ctx, Question{Key: req.Key, Method: methodSample, Params: params})
+	if err != nil {
+		return nil, err
+	}
+	var result CreateMessageResult
+	if err := schema.DecodeLoose(answer, &result); err != nil {
+		return nil, Errorf(CodeInvalidParams, "the answer to a sampling request: %v", err)
+	}
+	return &result, nil
+}

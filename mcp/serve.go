@@ -1,0 +1,38 @@
+package mcp
+
+import (
+	"log/slog"
+	"time"
+)
+
+// ServeOptions are what every server transport can be told; the zero value of
+// each field means its default.
+type ServeOptions struct {
+	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
+	MaxMessage int
+	// MaxInFlight is how many requests of one client run at the same time;
+	// default 1,024. More are refused with an error.
+	MaxInFlight int
+	// AskTimeout is how long a legacy client may take to answer a question;
+	// default 10 minutes.
+	AskTimeout time.Duration
+	// StateTimeout is how long a modern client may take between two rounds of a
+	// request; default 1 hour.
+	StateTimeout time.Duration
+	// StateKeys lock what a modern client carries between two rounds
+	// (requestState), each at least 32 random bytes: the first locks, all unlock,
+	// so that they can be rotated. Replicas must share them. Default one key that
+	// ends with the process.
+	StateKeys [][]byte
+	// DrainTimeout is how long running requests may go on when serving ends;
+	// default 5 seconds.
+	DrainTimeout time.Duration
+	// Logger is told what goes wrong with a client; default slog.Default().
+	Logger *slog.Logger
+}
+
+// The defaults of [ServeOptions].
+const (
+	DefaultMaxMessage   = 16 << 20
+	DefaultDrainTimeout = 5 * time.Second
+)
