@@ -5,6 +5,7 @@ package config
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -354,4 +355,20 @@ func TestFormatsHaveNames(t *testing.T) {
 	}
 	same(t, "names", slices.Sorted(maps.Keys(seen)), []string{"Claude Code", "Claude Desktop", "Cursor", "Junction", "VS Code", "Windsurf", "Zed"})
 	same(t, "beyond", (Zed + 1).String(), "unknown format")
+}
+
+func TestDefinitionsTellWhatTheyLookUp(t *testing.T) {
+	for file, want := range map[string]string{
+		"project/.mcp.json":                              "[CACHE PROJECT_ROOT GITHUB_TOKEN LEVEL] [LINEAR_URL LINEAR_TOKEN] []",
+		"project/.cursor/mcp.json":                       "[API_KEY] [API_KEY]",
+		"project/.vscode/mcp.json":                       "[input:region input:perplexity-key] [input:perplexity-key] [input:picked] [input:nowhere]",
+		"home/.config/junction/mcp.json":                 "[CITY UNITS] [input:token]",
+		"home/.config/Claude/claude_desktop_config.json": "[] [] []",
+	} {
+		var got []string
+		for _, d := range sample(t, file, Options{}).Servers {
+			got = append(got, fmt.Sprint(d.Variables()))
+		}
+		same(t, file, strings.Join(got, " "), want)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -156,6 +157,33 @@ func replaceVariables(raw string, syntax variableSyntax, value func(reference) (
 	}
 	b.WriteString(raw[done:])
 	return b.String(), nil
+}
+
+// Variables lists what Resolve will look up, in order and each once: "TOKEN" for a
+// variable of the environment, "input:key" for an input. It is what a person should see
+// before consenting to a project's server, which may send it anywhere.
+func (d *Definition) Variables() []string {
+	var list []string
+	seen := map[string]bool{}
+	note := func(ref reference) (string, error) {
+		name := ref.name
+		if ref.source == fromInput {
+			name = "input:" + name
+		}
+		if ref.source != fromFolder && !seen[name] {
+			seen[name] = true
+			list = append(list, name)
+		}
+		return "", nil
+	}
+	written := append([]string{d.command, d.cwd, d.envFile, d.url}, d.args...)
+	for _, p := range slices.Concat(d.env, d.headers) {
+		written = append(written, p.value)
+	}
+	for _, raw := range written {
+		_, _ = replaceVariables(raw, d.Format.syntax(), note) // note never fails
+	}
+	return list
 }
 
 // expansion replaces the variables of one definition.
