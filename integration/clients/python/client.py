@@ -261,7 +261,8 @@ async def perform_unsafe(peer, probe, step):
         case "parallel":
             return {"results": await parallel(peer, probe, step["steps"])}
         case "waitNotification":
-            return {"params": await probe.wait(step["method"], step.get("timeoutMs", 5000))}
+            timeout = step.get("timeoutMs", 20000)
+            return {"params": [await probe.wait(step["method"], timeout) for _ in range(step.get("count", 1))]}
         case "sleep":
             await anyio.sleep(step["ms"] / 1000)
         case "ping":

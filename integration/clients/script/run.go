@@ -3,7 +3,6 @@ package script
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -102,8 +101,8 @@ func (r *runner) perform(ctx context.Context, step Step) any {
 		timeout = time.Duration(step.TimeoutMs) * time.Millisecond
 	}
 	if step.Op == "waitNotification" {
-		params, err := r.probe.wait(step.Method, timeout)
-		return r.outcome(map[string]any{"params": params}, err)
+		all, err := r.probe.waitAll(step.Method, step.Count, timeout)
+		return r.outcome(map[string]any{"params": all}, err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -177,10 +176,13 @@ func (r *runner) cancelCall(ctx context.Context, step Step) (any, error) {
 	if step.AfterMs > 0 {
 		after = step.AfterMs
 	}
-	cut, cancel := context.WithTimeout(ctx, time.Duration(after)*time.Millisecond)
+	// Not a deadline: an SDK may look at it and give up early on its own.
+	cut, cancel := context.WithCancel(ctx)
 	defer cancel()
+	timer := time.AfterFunc(time.Duration(after)*time.Millisecond, cancel)
+	defer timer.Stop()
 	result, err := r.peer.Call(cut, step)
-	if err != nil && errors.Is(cut.Err(), context.DeadlineExceeded) {
+	if err != nil && cut.Err() != nil {
 		return map[string]any{"cancelled": true}, nil
 	}
 	return result, err

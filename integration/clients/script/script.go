@@ -33,6 +33,7 @@ type Step struct {
 	URI       string         `json:"uri"`
 	Level     string         `json:"level"`
 	Method    string         `json:"method"`
+	Count     int            `json:"count"`
 	Ref       Ref            `json:"ref"`
 	Argument  Argument       `json:"argument"`
 	Steps     []Step         `json:"steps"`
@@ -144,9 +145,22 @@ func (p *Probe) Event(method string, params any) {
 	p.changed = make(chan struct{})
 }
 
-// wait returns the params of the oldest unclaimed event of the method.
-func (p *Probe) wait(method string, timeout time.Duration) (any, error) {
+// waitAll claims count events of the method (at least one) and returns their params.
+func (p *Probe) waitAll(method string, count int, timeout time.Duration) ([]any, error) {
 	deadline := time.After(timeout)
+	var all []any
+	for len(all) < max(count, 1) {
+		params, err := p.wait(method, deadline)
+		if err != nil {
+			return nil, fmt.Errorf("%w %v, after %d", err, timeout, len(all))
+		}
+		all = append(all, params)
+	}
+	return all, nil
+}
+
+// wait returns the params of the oldest unclaimed event of the method.
+func (p *Probe) wait(method string, deadline <-chan time.Time) (any, error) {
 	for {
 		p.mu.Lock()
 		for i, e := range p.unclaimed {
@@ -161,7 +175,7 @@ func (p *Probe) wait(method string, timeout time.Duration) (any, error) {
 		select {
 		case <-changed:
 		case <-deadline:
-			return nil, fmt.Errorf("no %s within %v", method, timeout)
+			return nil, fmt.Errorf("no %s within", method)
 		}
 	}
 }

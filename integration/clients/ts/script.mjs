@@ -154,7 +154,7 @@ async function perform1(peer, probe, step) {
     case 'parallel':
       return { results: await Promise.all(step.steps.map((s) => perform(peer, probe, s))) };
     case 'waitNotification':
-      return { params: await probe.wait(step.method, step.timeoutMs ?? 5000) };
+      return { params: await waitAll(probe, step) };
     case 'sleep':
       return delay(step.ms).then(() => ({}));
     case 'ping':
@@ -166,6 +166,12 @@ async function perform1(peer, probe, step) {
     default:
       throw new Error(`unknown op ${step.op}`);
   }
+}
+
+async function waitAll(probe, step) {
+  const all = [];
+  while (all.length < (step.count ?? 1)) all.push(await probe.wait(step.method, step.timeoutMs ?? 20000));
+  return all;
 }
 
 async function list(peer) {
