@@ -210,13 +210,13 @@ func TestResolvedValuesAreCheckedWithoutBeingTold(t *testing.T) {
 }
 
 func TestHostileFilesTakeLinearTime(t *testing.T) {
-	const size = 4<<20 - 100
+	const size = 1 << 20
 	for _, data := range []string{
 		`{"mcpServers":{"a":{"command":"` + strings.Repeat("${", size/2) + `}"}}}`,
 		`{"mcpServers":{"a":{"command":"` + strings.Repeat("${A:-", size/5) + `}"}}}`,
-		`{"mcpServers":{` + strings.Repeat(`"a":{},`, 80_000) + strings.Repeat("\n", size-560_000) + `}}`,
-		`{"mcpServers":{"a":{"command":"x","args":[` + strings.Repeat(`"${A}${A}",`, 200_000) + `]}}}`,
-		`{"mcpServers":{"a":{"command":"x","env":{` + strings.Repeat(`"A":"b",`, 100_000) + `}}}}`,
+		`{"mcpServers":{` + strings.Repeat(`"a":{},`, 80_000) + strings.Repeat("\n", size) + `}}`,
+		`{"mcpServers":{"a":{"command":"x","args":[` + strings.Repeat(`"${A}${A}",`, 50_000) + `]}}}`,
+		`{"mcpServers":{"a":{"command":"x","env":{` + strings.Repeat(`"A":"b",`, 50_000) + `}}}}`,
 	} {
 		f := parse(t, "servers.json", data, Options{Getenv: variables(map[string]string{"A": strings.Repeat("x", 100)})})
 		for _, d := range f.Servers {
