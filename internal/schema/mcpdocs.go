@@ -59,36 +59,18 @@ func baseName(t reflect.Type) string {
 }
 
 // generatedDocs calls the generated method of a named type, if it has one.
-func generatedDocs(t reflect.Type) map[string]string {
+func generatedDocs(t reflect.Type) (docs map[string]string) {
 	if t.Name() == "" || t.Kind() == reflect.Interface || !reflect.PointerTo(t).Implements(documentedType) {
 		return nil
 	}
-	if promotedThroughPointer(t) {
-		return nil // calling it on the zero value would dereference nil
-	}
+	// A method promoted from an embedded nil pointer panics. It is not about
+	// this type anyway.
+	defer func() {
+		if recover() != nil {
+			docs = nil
+		}
+	}()
 	return reflect.New(t).Interface().(documented).MCPDocs()
-}
-
-// promotedThroughPointer tells whether the method may come from an embedded
-// pointer.
-func promotedThroughPointer(t reflect.Type) bool {
-	if t.Kind() != reflect.Struct {
-		return false
-	}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if !f.Anonymous {
-			continue
-		}
-		inner := indirect(f.Type)
-		if inner == f.Type && inner.Kind() == reflect.Struct && promotedThroughPointer(inner) {
-			return true
-		}
-		if inner != f.Type && reflect.PointerTo(inner).Implements(documentedType) {
-			return true
-		}
-	}
-	return false
 }
 
 // FuncDoc returns the generated doc comment of the function or method value
