@@ -18,6 +18,8 @@ type buffer struct {
 	bytes           []byte
 	start, pos, end int
 	lf, cr          mark
+
+	large int // room for an event like the last one that outgrew keptBuffer
 }
 
 // pending returns how many bytes the unfinished event has so far.
@@ -80,12 +82,15 @@ func (b *buffer) fill(src io.Reader, maxEvent int) error {
 }
 
 // makeRoom moves the unfinished event to the front, into a larger buffer where
-// it fills most of this one.
+// it fills most of this one. Large events are rarely alone, so that room for
+// another is made in one step.
 func (b *buffer) makeRoom(maxEvent int) {
 	size := max(len(b.bytes), firstBuffer)
 	if b.pending() > size/4*3 {
 		if size *= 2; size < keptBuffer {
 			size *= 2
+		} else {
+			size = max(size, b.large)
 		}
 		size = min(size, maxEvent+firstBuffer)
 	}
@@ -116,6 +121,9 @@ func (b *buffer) take(from, to int) []byte {
 	data := b.bytes[b.start+from : b.start+to : b.start+to]
 	large := len(b.bytes) > keptBuffer
 	handOver := large && len(data) >= len(b.bytes)/3
+	if size := b.pos - b.start; size > keptBuffer {
+		b.large = size + size/8 + firstBuffer
+	}
 	if !handOver {
 		data = bytes.Clone(data)
 	}

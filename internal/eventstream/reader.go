@@ -41,7 +41,8 @@ type span struct {
 }
 
 // NewReader returns a reader of the events in r. An event may have up to
-// maxEvent bytes, all its lines counted; 0 means [DefaultMaxEvent].
+// maxEvent bytes, with the names and ends of all its lines but the blank one; 0
+// means [DefaultMaxEvent].
 func NewReader(r io.Reader, maxEvent int) *Reader {
 	if maxEvent <= 0 {
 		maxEvent = DefaultMaxEvent
@@ -59,11 +60,10 @@ func NewReader(r io.Reader, maxEvent int) *Reader {
 func (r *Reader) Next() (Event, error) {
 	for {
 		line, ok := r.line()
-		if size := r.buf.pos - r.buf.start; size > r.maxEvent+1 || !ok && r.buf.pending() > r.maxEvent {
+		switch {
+		case r.tooLarge(line, ok):
 			r.err = fmt.Errorf("%w: more than %d bytes", ErrTooLarge, r.maxEvent)
 			return Event{}, r.fail()
-		}
-		switch {
 		case !ok && r.err != nil:
 			return Event{}, r.fail()
 		case !ok:
@@ -76,6 +76,17 @@ func (r *Reader) Next() (Event, error) {
 			r.reset()
 		}
 	}
+}
+
+// tooLarge reports whether the event exceeds the limit with a line that was
+// read, or with what is there of one that was not read whole. A blank line does
+// not count.
+func (r *Reader) tooLarge(line []byte, whole bool) bool {
+	b := &r.buf
+	if whole {
+		return len(line) > 0 && b.pos-b.start > r.maxEvent
+	}
+	return b.pos < b.end && b.end-b.start > r.maxEvent
 }
 
 // fail drops what was read, so that a reader that is kept costs nothing.
@@ -114,7 +125,7 @@ func (r *Reader) field(line []byte) {
 	case "data":
 		r.addData(value)
 	case "event":
-		r.event.Name = string(value)
+		r.setName(value)
 	case "id":
 		r.setID(value)
 	case "retry":
@@ -138,6 +149,14 @@ func (r *Reader) addData(line []byte) {
 	event := r.buf.bytes[r.buf.start:]
 	event[r.data.to] = '\n'
 	r.data.to += 1 + copy(event[r.data.to+1:], line)
+}
+
+// setName takes in the event's name. MCP has only one, which costs no
+// allocation.
+func (r *Reader) setName(value []byte) {
+	if r.event.Name = "message"; string(value) != r.event.Name {
+		r.event.Name = string(value)
+	}
 }
 
 func (r *Reader) setID(value []byte) {
