@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/mark3labs/mcp-go/client"
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -124,7 +125,8 @@ type peer struct {
 	stop    func()
 }
 
-// listen opens the modern stream of news, with every resource subscribed so far.
+// listen opens the modern stream of news, with every resource subscribed so far. It waits
+// for the acknowledgement, which the SDK hands on as a notification like any other.
 func (p *peer) listen(ctx context.Context) (err error) {
 	if !p.modern {
 		return nil
@@ -138,7 +140,10 @@ func (p *peer) listen(ctx context.Context) (err error) {
 		ResourcesListChanged:  true,
 		ResourceSubscriptions: p.uris,
 	}, func(err error) { p.probe.Event("listen failed", err.Error()) })
-	return err
+	if err != nil {
+		return err
+	}
+	return p.probe.Await("notifications/subscriptions/acknowledged", 5*time.Second)
 }
 
 func (p *peer) Connected() script.Connected {

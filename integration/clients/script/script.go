@@ -145,6 +145,12 @@ func (p *Probe) Event(method string, params any) {
 	p.changed = make(chan struct{})
 }
 
+// Await claims one event of the method, or returns an error after the timeout.
+func (p *Probe) Await(method string, timeout time.Duration) error {
+	_, err := p.waitAll(method, 1, timeout)
+	return err
+}
+
 // waitAll claims count events of the method (at least one) and returns their params.
 func (p *Probe) waitAll(method string, count int, timeout time.Duration) ([]any, error) {
 	deadline := time.After(timeout)

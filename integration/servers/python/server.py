@@ -11,7 +11,6 @@ import warnings
 
 import mcp_types as types
 from fastmcp import Context, FastMCP
-from fastmcp.prompts import Message
 
 WATCHED = "test://watched"
 MODERN = "2026-07-28"
@@ -210,9 +209,9 @@ def item(id: str) -> str:
 
 
 @server.prompt
-def greet(name: str) -> Message:
+def greet(name: str) -> str:
     """greets"""
-    return Message(f"Hello, {name}")
+    return f"Hello, {name}"
 
 
 @server.completion
