@@ -38,7 +38,7 @@ func (e *Edge) NewConnection(ctx context.Context, out Sender, principal *mcp.Pri
 }
 
 // Close ends the requests that still run, as at a shutdown, and the news.
-// Whoever called [Connection.Receive] waits for those calls itself.
+// Whoever runs jobs waits for them itself.
 func (c *Connection) Close() {
 	c.cancel(errShutdown)
 	c.news.Wait()
@@ -62,57 +62,99 @@ func (c *Connection) Drain(ctx context.Context) {
 	}
 }
 
-// Receive handles one message, or one batch, and returns what there is to
-// answer, appended to dst: nil for nothing. It returns when the request's
-// Handler has; many calls may run at the same time.
-func (c *Connection) Receive(dst, data []byte) []byte {
-	if jsonrpc.IsBatch(data) {
-		return c.batch(dst, data)
-	}
-	m, fault := jsonrpc.Parse(data, jsonrpc.Limits{})
-	if fault != nil {
-		return jsonrpc.AppendError(dst, m.ID, fault)
-	}
-	return c.message(dst, &m)
+// A Job is what is left to do for a message after [Connection.Accept]. It can be
+// used again for another message.
+type Job struct {
+	connection *Connection
+	message    jsonrpc.Message
+	ctx        context.Context
+	session    *Session // nil for a modern request
+	batch      []byte
+	reply      []byte
 }
 
-func (c *Connection) message(dst []byte, m *jsonrpc.Message) []byte {
+// Accept takes one message, or one batch, in the order in which they came: it
+// does at once what later messages rely on (the handshake, the log level,
+// cancellation, answers to questions) and leaves the rest to [Job.Run]. It
+// reports whether there is anything left. data must not be changed any more.
+func (c *Connection) Accept(j *Job, data []byte) bool {
+	*j = Job{connection: c}
+	if jsonrpc.IsBatch(data) {
+		j.batch = data
+		return true
+	}
+	var fault *jsonrpc.Error
+	if j.message, fault = jsonrpc.Parse(data, jsonrpc.Limits{}); fault != nil {
+		j.reply = jsonrpc.AppendError(nil, j.message.ID, fault)
+		return true
+	}
+	return c.accept(j)
+}
+
+func (c *Connection) accept(j *Job) bool {
+	m := &j.message
 	switch m.Kind {
-	case jsonrpc.Request:
-		return c.request(dst, m)
 	case jsonrpc.Notification:
 		c.notification(m)
-	default:
+		return false
+	case jsonrpc.Response:
 		if s := c.current(); s != nil {
 			s.Answer(m)
 		}
+		return false
 	}
-	return nil
+	var fault *jsonrpc.Error
+	if j.ctx, fault = c.begin(m); fault != nil {
+		j.reply = jsonrpc.AppendError(nil, m.ID, fault)
+		return true
+	}
+	if !IsModern(m) {
+		c.acceptLegacy(j)
+	}
+	if j.reply != nil {
+		c.end(m)
+	}
+	return true
+}
+
+// acceptLegacy finds the session of a request without modern metadata, and
+// answers those that change it.
+func (c *Connection) acceptLegacy(j *Job) {
+	m := &j.message
+	j.session = c.current()
+	switch {
+	case j.session == nil && m.Method == methodInitialize:
+		j.reply = c.initialize(j.ctx, m)
+	case j.session != nil && m.Method == methodSetLevel:
+		j.reply = j.session.Request(j.ctx, nil, m, From{}).Message
+	case j.session == nil && m.Method == methodPing:
+		j.reply = jsonrpc.AppendResult(nil, m.ID, []byte(`{}`)) // allowed before the handshake
+	}
+}
+
+// Run does what is left and returns what there is to answer, appended to dst:
+// nil for nothing. It returns when the request's Handler has; jobs may run at
+// the same time.
+func (j *Job) Run(dst []byte) []byte {
+	c := j.connection
+	switch {
+	case j.reply != nil:
+		return append(dst, j.reply...)
+	case j.batch != nil:
+		return c.batch(dst, j.batch)
+	}
+	defer c.end(&j.message)
+	from := From{Principal: c.principal, Out: c.out}
+	if j.session != nil {
+		return j.session.Request(j.ctx, dst, &j.message, from).Message
+	}
+	return c.edge.Modern(j.ctx, dst, &j.message, from).Message
 }
 
 func (c *Connection) current() *Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session
-}
-
-func (c *Connection) request(dst []byte, m *jsonrpc.Message) []byte {
-	ctx, fault := c.begin(m)
-	if fault != nil {
-		return jsonrpc.AppendError(dst, m.ID, fault)
-	}
-	defer c.end(m)
-	from := From{Principal: c.principal, Out: c.out}
-	session := c.current()
-	switch {
-	case m.Method == methodInitialize && session == nil && !IsModern(m):
-		return c.initialize(ctx, dst, m, from)
-	case session != nil && !IsModern(m):
-		return session.Request(ctx, dst, m, from).Message
-	case m.Method == methodPing && !IsModern(m):
-		return jsonrpc.AppendResult(dst, m.ID, []byte(`{}`)) // allowed before the handshake
-	}
-	return c.edge.Modern(ctx, dst, m, from).Message
 }
 
 // begin registers a running request, so that it can be cancelled.
@@ -148,8 +190,8 @@ func (c *Connection) end(m *jsonrpc.Message) {
 	cancel(nil)
 }
 
-func (c *Connection) initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) []byte {
-	s, reply := c.edge.Initialize(ctx, dst, m, from)
+func (c *Connection) initialize(ctx context.Context, m *jsonrpc.Message) []byte {
+	s, reply := c.edge.Initialize(ctx, nil, m, From{Principal: c.principal})
 	if s != nil {
 		c.mu.Lock()
 		c.session = s
@@ -205,7 +247,11 @@ func (c *Connection) batch(dst, data []byte) []byte {
 		if m.Method == methodInitialize {
 			return jsonrpc.AppendError(nil, m.ID, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize must not be part of a batch"))
 		}
-		return c.message(nil, m)
+		j := Job{connection: c, message: *m}
+		if !c.accept(&j) {
+			return nil
+		}
+		return j.Run(nil)
 	})
 }
 

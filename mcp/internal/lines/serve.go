@@ -35,7 +35,10 @@ func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrup
 	}
 	s := &serving{in: NewReader(r, o.MaxMessage), out: NewWriter(w), end: make(chan struct{})}
 	s.connection = e.NewConnection(context.WithoutCancel(ctx), s.out, nil)
-	stop := context.AfterFunc(ctx, interrupt)
+	stop := context.AfterFunc(ctx, func() {
+		s.interrupted.Store(true)
+		interrupt()
+	})
 	defer stop()
 	s.idle.Store(1)
 	s.workers.Add(1)
@@ -59,6 +62,8 @@ type serving struct {
 	out        *Writer
 	connection *edge.Connection
 
+	interrupted atomic.Bool // the error with which reading ends is ours
+
 	reading sync.Mutex   // held by who reads
 	idle    atomic.Int32 // goroutines that read or wait to
 	more    atomic.Bool  // another message lies ready: its reader will flush
@@ -73,12 +78,12 @@ type serving struct {
 func (s *serving) work() {
 	defer s.workers.Done()
 	buffer := make([]byte, 0, replySize)
+	var job edge.Job
 	for {
-		line, ok := s.read()
-		if !ok {
+		if !s.read(&job) {
 			return
 		}
-		reply := s.connection.Receive(buffer[:0], line)
+		reply := job.Run(buffer[:0])
 		if reply != nil {
 			s.out.Gather(reply)
 			if cap(reply) <= keepSize {
@@ -95,28 +100,26 @@ func (s *serving) work() {
 	}
 }
 
-// read takes the next message, and sees to it that somebody reads on. Before it
-// waits it sends what was gathered.
-func (s *serving) read() (line []byte, ok bool) {
+// read takes messages until there is a job, and sees to it that somebody reads
+// on. Before it waits it sends what was gathered.
+func (s *serving) read(job *edge.Job) bool {
 	s.reading.Lock()
 	defer s.reading.Unlock()
-	for {
-		if s.over {
-			return nil, false
-		}
+	for !s.over {
 		if !s.in.Ready() {
 			s.more.Store(false)
 			s.out.Flush()
 		}
-		var err error
-		line, err = s.in.Next()
-		if errors.Is(err, ErrTooLong) {
+		line, err := s.in.Next()
+		switch {
+		case errors.Is(err, ErrTooLong):
 			s.out.Gather(jsonrpc.AppendError(nil, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, "%v", err)))
 			continue
-		}
-		if err != nil {
+		case err != nil:
 			s.finish(err)
-			return nil, false
+			continue
+		case !s.connection.Accept(job, line):
+			continue
 		}
 		s.more.Store(s.in.Ready())
 		if s.idle.Add(-1) == 0 {
@@ -124,13 +127,14 @@ func (s *serving) read() (line []byte, ok bool) {
 			s.workers.Add(1)
 			go s.work()
 		}
-		return line, true
+		return true
 	}
+	return false
 }
 
 func (s *serving) finish(err error) {
 	s.over = true
-	if err != io.EOF {
+	if err != io.EOF && !s.interrupted.Load() {
 		s.err = err
 	}
 	close(s.end)

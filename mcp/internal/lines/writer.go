@@ -1,6 +1,7 @@
 package lines
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"sync"
@@ -37,7 +38,19 @@ func (w *Writer) Gather(message []byte) {
 	for len(w.gathered) > maxGathered && w.writing && w.err == nil {
 		w.room.Wait()
 	}
-	w.gathered = append(append(w.gathered, message...), '\n')
+	from := len(w.gathered)
+	w.gathered = append(w.gathered, message...)
+	joinLines(w.gathered[from:])
+	w.gathered = append(w.gathered, '\n')
+}
+
+// joinLines makes one line of JSON that was written over several: line breaks
+// can only stand between its tokens.
+func joinLines(message []byte) {
+	for i := bytes.IndexByte(message, '\n'); i >= 0; i = bytes.IndexByte(message, '\n') {
+		message[i] = ' '
+		message = message[i+1:]
+	}
 }
 
 // Flush writes what was gathered, unless somebody is writing already and will

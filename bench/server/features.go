@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+type echoIn struct {
+	Text string `json:"text" doc:"the text to return"`
+}
+
+type addIn struct {
+	A int `json:"a" doc:"first summand"`
+	B int `json:"b" doc:"second summand"`
+}
+
+type addOut struct {
+	Sum int `json:"sum" doc:"the sum"`
+}
+
+type bigIn struct {
+	Bytes int `json:"bytes" doc:"how many bytes of text to return" min:"0"`
+}
+
+// newServer offers what a benchmark asks for, and the given number of tools more.
+func newServer(tools int) *mcp.Server {
+	s := mcp.NewServer("junction", "1")
+	mcp.AddTool(s, "echo", func(_ context.Context, in echoIn) (string, error) { return in.Text, nil },
+		mcp.Tool{Description: "Returns the text"})
+	mcp.AddTool(s, "add", func(_ context.Context, in addIn) (addOut, error) { return addOut{in.A + in.B}, nil },
+		mcp.Tool{Description: "Adds two integers"})
+	big := sync.OnceValue(func() string { return text(1 << 20) })
+	mcp.AddTool(s, "big", func(_ context.Context, in bigIn) (string, error) {
+		return big()[:min(in.Bytes, 1<<20)], nil
+	}, mcp.Tool{Description: "Returns many bytes of text"})
+	addToggle(s)
+	for _, t := range generated()[:min(tools, 200)] {
+		if err := s.AddTool(t, ok); err != nil {
+			log.Fatal(err)
+		}
+	}
+	must(s.AddText(mcp.Resource{URI: "bench://readme", Name: "readme", MIMEType: "text/plain"}, "read me"))
+	must(s.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "name", Required: true}}},
+		func(_ context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text("Greet " + arguments["name"])}}}, nil
+		}))
+	return s
+}
+
+func must(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func ok(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("ok")}}, nil
+}
+
+// addToggle registers a tool that adds another one, or takes it out again.
+func addToggle(s *mcp.Server) {
+	var mu sync.Mutex
+	var on bool
+	mcp.AddTool(s, "toggle", func(context.Context, struct{}) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if on = !on; !on {
+			s.RemoveTool("extra")
+			return "ok", nil
+		}
+		return "ok", s.AddTool(mcp.Tool{Name: "extra", Description: "Comes and goes"}, ok)
+	}, mcp.Tool{Description: "Adds or removes a tool"})
+}
+
+const line = "The quick brown fox jumps over the lazy dog; \"quoted\" words and a line break.\n"
+
+// text returns n bytes of plain text with some characters that JSON escapes.
+func text(n int) string { return strings.Repeat(line, n/len(line)+1)[:n] }

@@ -1,0 +1,41 @@
+// Command server is the program that a benchmark drives: the same few tools,
+// the resource and the prompt that every server under test offers, in the mode
+// that its flags ask for.
+//
+//	-mode   stdio, stdio-modern, stateful, stateless or modern
+//	-addr   where to listen, in the HTTP modes (path /mcp)
+//	-debug  where to serve /stats and /debug/pprof; nowhere if empty
+//	-tools  how many of the 200 generated tools to add
+package main
+
+import (
+	"context"
+	"flag"
+	"log"
+	"os"
+	"strings"
+
+	"github.com/junction-mcp/junction/mcp/stdio"
+)
+
+func main() {
+	mode := flag.String("mode", "stdio", "stdio, stdio-modern, stateful, stateless or modern")
+	addr := flag.String("addr", "127.0.0.1:0", "where to listen, in the HTTP modes")
+	debug := flag.String("debug", "", "where to serve /stats and /debug/pprof")
+	tools := flag.Int("tools", 0, "how many generated tools to add")
+	flag.Parse()
+	if *debug != "" {
+		go serveDebug(*debug)
+	}
+	s := newServer(*tools)
+	var err error
+	if strings.HasPrefix(*mode, "stdio") {
+		err = stdio.Serve(context.Background(), s)
+	} else {
+		err = serveHTTP(*addr, s, *mode == "stateless")
+	}
+	if err != nil {
+		log.Print(err)
+		os.Exit(1)
+	}
+}
