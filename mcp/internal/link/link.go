@@ -1,0 +1,97 @@
+// Package link is what a client connection needs of a transport: a way to send
+// messages to one server and to get what comes back. It knows no revision; what
+// a revision wants to see in headers is handed to it as headers.
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// An Out is one message on its way to the server.
+type Out struct {
+	// ID is the request's id; empty for notifications and responses.
+	ID jsonrpc.ID
+	// Method is the request's or notification's method; empty for responses.
+	Method string
+	// Message is the whole message.
+	Message []byte
+	// Header are headers that go with it, by canonical name, on transports that
+	// have headers. Others ignore them.
+	Header map[string]string
+}
+
+// A Link carries messages to one server and back. All methods are safe for
+// concurrent use. Every error names what the transport knows of the server: its
+// command or URL, how it ended, the end of its standard error.
+type Link interface {
+	// Call sends a request and returns its response, an error response included.
+	// Messages that arrive on the request's own channel before the response are
+	// handed to deliver, one after the other, before Call returns; a transport
+	// where everything arrives on one channel hands them to Receive instead.
+	// When ctx is done Call returns its cause at once and drops the response; it
+	// does not tell the server, except that a transport whose ClosingCancels is
+	// true closes the request's channel.
+	Call(ctx context.Context, out Out, deliver func(*jsonrpc.Message)) (*jsonrpc.Message, error)
+
+	// Send sends a notification or a response.
+	Send(ctx context.Context, out Out) error
+
+	// Receive hands every message that belongs to no call to deliver, one after
+	// the other, until ctx is done or the link is dead, and returns why. A
+	// transport with a channel of its own for such messages opens it, and opens it
+	// again (with what the server said of resuming) when it breaks; ErrNoChannel
+	// says that the server has none. At most one Receive runs at a time.
+	Receive(ctx context.Context, deliver func(*jsonrpc.Message)) error
+
+	// Dead is closed when the link can carry nothing any more; Err says why.
+	Dead() <-chan struct{}
+	Err() error
+
+	// Close ends the link and everything that belongs to it: streams, goroutines,
+	// the server's processes, a session. Running calls return. It is idempotent.
+	Close() error
+
+	// ClosingCancels reports whether giving up a request's channel tells a modern
+	// server that the request is cancelled (HTTP does, streams do not).
+	ClosingCancels() bool
+}
+
+// A Fallback is a Link that can be replaced by one of an older transport to the
+// same server (Streamable HTTP by HTTP+SSE).
+type Fallback interface {
+	Link
+	// Older connects to the same server with the older transport.
+	Older(ctx context.Context) (Link, error)
+}
+
+// ErrNoChannel is returned by Receive where the server offers no channel for
+// messages of its own accord.
+var ErrNoChannel = errors.New("the server has no stream for messages of its own")
+
+// ErrSessionLost is wrapped by errors that say that the server forgot the
+// session (404 on Streamable HTTP): a new handshake is needed.
+var ErrSessionLost = errors.New("the server does not know the session any more")
+
+// A StatusError is an HTTP status other than success.
+type StatusError struct {
+	Status int
+	Method string         // HTTP method
+	URL    string         // without credentials and query
+	Body   string         // its beginning, cleaned of control characters
+	Fault  *jsonrpc.Error // the JSON-RPC error in the body, if there was one
+}
+
+// Error says what was answered to what.
+func (e *StatusError) Error() string {
+	if e.Fault != nil {
+		return fmt.Sprintf("%s %s: HTTP status %d: %v", e.Method, e.URL, e.Status, e.Fault)
+	}
+	if e.Body != "" {
+		return fmt.Sprintf("%s %s: HTTP status %d: %s", e.Method, e.URL, e.Status, e.Body)
+	}
+	return fmt.Sprintf("%s %s: HTTP status %d", e.Method, e.URL, e.Status)
+}
