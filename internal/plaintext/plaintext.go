@@ -32,17 +32,20 @@ func Clean(s string) string {
 	var b strings.Builder
 	b.Grow(len(s) + 32)
 	b.WriteString(s[:first])
-	last, _ := utf8.DecodeLastRuneInString(s[:first])
+	last := escape
+	if first > 0 {
+		last, _ = utf8.DecodeLastRuneInString(s[:first])
+	}
 	for i := first; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
 		case r == '\r' && strings.HasPrefix(s[i:], "\r\n"):
 		case invalid(r, size):
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-			last = utf8.RuneError
+			last = escape
 		case hidden(r, last):
 			writeEscape(&b, r)
-			last = 'x'
+			last = escape
 		default:
 			b.WriteString(s[i : i+size])
 			last = r
@@ -110,7 +113,7 @@ func fold(s string) string {
 // indexHidden returns where the first character stands that cannot stay as it
 // is, or -1.
 func indexHidden(s string) int {
-	last := rune(-1)
+	last := escape
 	for i := 0; i < len(s); {
 		if c := s[i]; c < utf8.RuneSelf {
 			if hiddenASCII(c) {
@@ -147,6 +150,10 @@ func hidden(r, last rune) bool {
 		unicode.In(r, unicode.Zl, unicode.Zp, unicode.Variation_Selector,
 			unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point)
 }
+
+// escape stands for what is no character to ask for another form of: the start
+// of the text, or the end of an escape.
+const escape rune = -1
 
 // emojiSelector asks for the coloured form of the symbol before it.
 const emojiSelector = '\ufe0f'

@@ -41,6 +41,9 @@ func exitError(cmd *exec.Cmd) error {
 // and after a time of grace terminates the group, and after another one kills
 // it. It then closes the pipes, so that a Read or Write that waits returns.
 //
+// A child that has more to say than a pipe holds does not get to its end unless
+// it is read from meanwhile, and is terminated.
+//
 // Close returns when the child was reaped and nothing of it is left in this
 // process, at once if that is so already. The error is about a child that could
 // not be ended, not about its exit status. More calls wait for the first and
