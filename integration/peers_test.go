@@ -1,0 +1,70 @@
+package integration
+
+import (
+	"slices"
+	"testing"
+)
+
+// The peers work with each other. Where they do not, what fails through Junction is not
+// Junction's fault; each exception is a fact about a peer that README.md tells.
+func TestPeersWorkWithEachOther(t *testing.T) {
+	for _, tt := range []struct {
+		client, server, over, era, revision string
+		cannot                              map[string]string
+	}{
+		{"ts-v1", "ts-v1", "stdio", "", legacyNewest, nil},
+		{"ts-v1", "ts-v1", "http", "", "2025-06-18", nil},
+		{"ts-v1", "ts-v1", "sse", "", legacyNewest, nil},
+		{"ts-v2", "ts-v1", "http", "", legacyNewest, nil},
+		{"ts-v2", "ts-v2", "stdio", "modern", modern, nil},
+		{"ts-v2", "ts-v2", "http", "modern", modern, nil},
+		{"ts-v2", "python", "http", "", modern, noListen},
+		{"ts-v2", "gosdk", "http", "modern", modern, nil},
+		{"python", "ts-v2", "http", "modern", modern, nil},
+		{"python", "python", "stdio", "", modern, noListen},
+		{"python", "python", "http", "", legacyNewest, noUpdates},
+		{"python", "python", "sse", "", "2024-11-05", together(noElicitation, noUpdates)},
+		{"gosdk", "gosdk", "stdio", "", modern, nil},
+		{"gosdk", "gosdk", "http", "legacy", legacyNewest, nil},
+		{"gosdk", "gosdk", "http", "modern", modern, nil},
+		{"gosdk", "gosdk", "sse", "", "2025-03-26", nil},
+		{"mcpgo", "mcpgo", "stdio", "", modern, nil},
+		{"mcpgo", "mcpgo", "http", "", modern, nil},
+		{"mcpgo", "mcpgo", "http", "", legacyNewest, nil},
+		{"mcpgo", "mcpgo", "sse", "", "2024-11-05", noAsking},
+	} {
+		name := tt.client + " to " + tt.server + " over " + tt.over + " at " + tt.revision
+		t.Run(name, func(t *testing.T) {
+			target := serverNamed(t, tt.server).target(t, tt.over, tt.era)
+			runCases(t, clientNamed(t, tt.client), target, tt.revision, tt.cannot)
+		})
+	}
+}
+
+// Each client speaks every revision that it is said to speak.
+func TestPeersSpeakTheirRevisions(t *testing.T) {
+	for _, client := range probeClients {
+		for _, revision := range client.revisions {
+			t.Run(client.name+" at "+revision, func(t *testing.T) {
+				target := serverNamed(t, "gosdk").target(t, "stdio", "")
+				lines := client.run(t, target, revision, []step{{"op": "list"}}, willing)
+				if lines[0].Revision != revision {
+					t.Errorf("negotiated %s", lines[0].Revision)
+				}
+				verifyListing(t, lines[1:])
+			})
+		}
+	}
+}
+
+// The reference server of the project answers a client of the project.
+func TestPeersReachTheReferenceServer(t *testing.T) {
+	everything := npm(t, "servers", "node_modules", "@modelcontextprotocol", "server-everything", "dist", "index.js")
+	target := []string{"--stdio", node(t), everything, "stdio"}
+	echo := step{"op": "call", "name": "echo", "arguments": map[string]any{"message": "hi"}}
+	lines := clientNamed(t, "ts-v2").run(t, target, "", []step{{"op": "list"}, echo}, willing)
+	if !slices.Contains(lines[1].Tools, "get-sum") {
+		t.Errorf("tools are %q", lines[1].Tools)
+	}
+	says("Echo: hi")(t, lines[2:])
+}
