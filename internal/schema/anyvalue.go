@@ -9,7 +9,7 @@ import (
 // refuses what that validator would spend too much on.
 func decodeAny(raw []byte) (any, error) {
 	if textDepth(raw) > maxValueDepth {
-		return nil, &Error{Violations: []Violation{{Expected: "at most 128 levels of nesting", Got: "more"}}}
+		return nil, errTooDeep
 	}
 	r := &report{}
 	v := r.decode(raw[skipSpace(raw, 0):])

@@ -100,11 +100,8 @@ type walker struct {
 	raw    []byte
 	work   int // what may still be spent; see workFor
 	report *report
+	limit  error // why the walk was ended early
 }
-
-// workFor bounds the work of one validation. Alternatives read the same text
-// again, and nested ones multiply: no schema may make that endless.
-func workFor(raw []byte) int { return len(raw) + 1<<20 }
 
 // value checks the value at w.raw[i:] and returns the index behind it.
 func (w *walker) value(c *check, i, depth int) (int, bool) {
@@ -152,17 +149,17 @@ func (w *walker) typed(c *check, k kind, i, depth int) (end int, ok bool) {
 
 // refuseLimits ends the walk: too deep, too much work, or no JSON at all.
 func (w *walker) refuseLimits(i, depth int) (int, bool) {
-	expected := "a value that takes less work to check against its schema"
-	switch {
-	case depth > maxValueDepth:
-		expected = "at most 128 levels of nesting"
-	case kindAt(w.raw, i) == 0:
-		expected = "a JSON value"
+	if w.limit == nil {
+		switch {
+		case depth > maxValueDepth:
+			w.limit = errTooDeep
+		case w.work < 0:
+			w.limit = errTooMuchWork
+		default:
+			w.limit = &Error{Violations: []Violation{{Expected: "a JSON value", Got: clip(string(w.raw[min(i, len(w.raw)):min(len(w.raw), i+maxExcerpt+1)]))}}}
+		}
 	}
-	w.work = 0
-	if w.report != nil {
-		w.report.add(expected, "more")
-	}
+	w.work = -1
 	return len(w.raw), false
 }
 

@@ -128,17 +128,20 @@ func violationAt(pointer jsontext.Pointer, raw []byte, expected, got string) err
 
 // expectedBy says what the Go type at fault would have taken.
 func expectedBy(e *json.SemanticError) string {
-	t := e.GoType
+	if e.GoType == nil {
+		return "another value"
+	}
+	t := indirect(e.GoType)
 	var words string
 	switch {
-	case t == nil:
-		words = "another value"
 	case t == timeType:
 		words = "date and time such as 2006-01-02T15:04:05Z"
 	case t == durationType:
 		words = "duration such as PT1H30M or 90s"
+	case wantsInteger(t) && e.JSONKind == '0' && isInteger(e.JSONValue):
+		return "integer that fits " + t.Kind().String()
 	case wantsInteger(t) && e.JSONKind == '0':
-		return fmt.Sprintf("integer that fits %s, written without fraction", t.Kind())
+		return "integer written without fraction"
 	default:
 		words = wordsFor(t)
 	}

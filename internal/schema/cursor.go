@@ -85,7 +85,7 @@ func skipScalar(raw []byte, i int) int {
 			return i
 		}
 	}
-	return i
+	return len(raw)
 }
 
 // skipValue returns the index behind the value that starts at raw[i].

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -62,7 +63,9 @@ var typeNames = [...]struct {
 func describeAll(list []*check) string {
 	words := make([]string, 0, len(list))
 	for _, sub := range list {
-		words = append(words, sub.describe())
+		if text := sub.describe(); !slices.Contains(words, text) {
+			words = append(words, text)
+		}
 	}
 	return clipWords(strings.Join(words, " or "))
 }

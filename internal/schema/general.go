@@ -27,8 +27,12 @@ type metered struct {
 	work   int
 }
 
-// documentURI names the schema inside the library; it is never fetched.
-const documentURI = "junction:schema"
+// documentURI names the schema inside the library. It is never fetched, but
+// relative references need something to be relative to.
+const (
+	documentBase = "https://junction.invalid/"
+	documentURI  = documentBase + "schema"
+)
 
 func compileGeneral(text []byte, d draft) (*general, error) {
 	g := &general{text: text, draft: d}
@@ -58,10 +62,10 @@ func (g *general) compile() (*metered, error) {
 	})
 	c.AssertVocabs()
 	if err := c.AddResource(documentURI, document); err != nil {
-		return nil, compileError(err)
+		return nil, compileError(err, document)
 	}
 	if m.schema, err = c.Compile(documentURI); err != nil {
-		return nil, compileError(err)
+		return nil, compileError(err, document)
 	}
 	return m, nil
 }
@@ -105,16 +109,16 @@ func (t anyText) String() string        { return string(t) }
 var _ jsonschema.Regexp = (*regexp.Regexp)(nil)
 
 // compileError puts the library's words into ours.
-func compileError(err error) error {
+func compileError(err error, document any) error {
 	var load *jsonschema.LoadURLError
 	if errors.As(err, &load) {
-		return fmt.Errorf("schema has a $ref to %q: %w", clip(load.URL), errElsewhere)
+		return fmt.Errorf("schema has a $ref to %q: %w", clip(strings.TrimPrefix(load.URL, documentBase)), errElsewhere)
 	}
 	var invalid *jsonschema.SchemaValidationError
 	if errors.As(err, &invalid) {
-		return fmt.Errorf("schema is not a valid JSON Schema: %w", explainLibrary(invalid.Err, nil))
+		return fmt.Errorf("schema is not a valid JSON Schema: %w", explainLibrary(invalid.Err, document))
 	}
-	return fmt.Errorf("schema cannot be used: %s", strings.ReplaceAll(err.Error(), documentURI, ""))
+	return fmt.Errorf("schema cannot be used: %s", clip(strings.ReplaceAll(err.Error(), documentURI, "")))
 }
 
 // Validate counts one evaluation. The library has no limit of its own, and
@@ -124,8 +128,6 @@ func (m *metered) Validate(*jsonschema.ValidatorContext, any) {
 		panic(errTooMuchWork)
 	}
 }
-
-var errTooMuchWork = errors.New("validation takes too much work")
 
 func (g *general) validate(raw []byte) error {
 	v, err := decodeAny(raw)
@@ -138,7 +140,7 @@ func (g *general) validate(raw []byte) error {
 			return err
 		}
 	}
-	m.work = workFor(raw)
+	m.work = generalWorkFor(raw)
 	return g.run(m, v)
 }
 
@@ -148,8 +150,7 @@ func (g *general) run(m *metered, v any) (err error) {
 		case nil:
 			g.free.Put(m)
 		case errTooMuchWork:
-			err = &Error{Violations: []Violation{{
-				Expected: "a value that takes less work to check against its schema", Got: "more"}}}
+			err = errTooMuchWork
 		default:
 			panic(r)
 		}
@@ -246,7 +247,7 @@ func expectedByLibrary(e *jsonschema.ValidationError) string {
 	case *fault.Not:
 		return "a value that does not fit the schema under not"
 	default:
-		return "a value that fits " + strings.Join(k.KeywordPath(), "/")
+		return "a value that fits " + strings.Join(k.KeywordPath(), "/") + " of the schema"
 	}
 }
 

@@ -73,6 +73,7 @@ type schemer interface{ JSONSchema() json.RawMessage }
 // What has no schema is an error that names the type, the field and the
 // remedy.
 func For(t reflect.Type, docs Docs) (json.RawMessage, error) {
+	t = indirect(t) // nobody calls a tool with null
 	b := &builder{docs: docs, root: t, active: map[reflect.Type]bool{}, names: map[reflect.Type]string{}}
 	s, err := b.shape(t)
 	if err != nil {
@@ -163,7 +164,7 @@ func ownSchema(t reflect.Type) (json.RawMessage, bool) {
 
 func (b *builder) pointer(t reflect.Type) (*shape, error) {
 	s, err := b.shape(t.Elem())
-	if err != nil || t == b.root {
+	if err != nil {
 		return s, err
 	}
 	return s.nullable(), nil
@@ -201,7 +202,7 @@ func (b *builder) recurring(t reflect.Type, build func(reflect.Type) (*shape, er
 
 // reference chooses the $ref of a type that contains itself.
 func (b *builder) reference(t reflect.Type) string {
-	if t == b.root || b.root.Kind() == reflect.Pointer && t == b.root.Elem() {
+	if t == b.root {
 		return "#"
 	}
 	base := "#/$defs/" + strings.Map(func(r rune) rune {

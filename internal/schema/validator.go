@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -37,7 +38,7 @@ func Compile(schema json.RawMessage) (*Validator, error) {
 		return nil, fmt.Errorf("schema of %d bytes is larger than the limit of %d", len(schema), maxSchemaBytes)
 	}
 	text := jsontext.Value(schema).Clone()
-	if err := text.Compact(); err != nil {
+	if err := text.Compact(jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false)); err != nil {
 		return nil, fmt.Errorf("schema is not valid JSON: %w", err)
 	}
 	if textDepth(text) > maxSchemaDepth {
@@ -70,6 +71,9 @@ func (v *Validator) Validate(raw []byte) error {
 	if _, ok := w.value(v.root, 0, 1); ok {
 		return nil
 	}
+	if w.limit != nil {
+		return w.limit
+	}
 	return v.explain(raw)
 }
 
@@ -83,6 +87,21 @@ func (v *Validator) explain(raw []byte) error {
 	}
 	return &Error{Violations: r.violations}
 }
+
+// workFor bounds the steps of one validation. Alternatives read the same text
+// again, and nested ones multiply: no schema may make that endless.
+func workFor(raw []byte) int { return 1<<20 + len(raw) }
+
+// generalWorkFor is workFor for the general validator, whose steps are longer.
+func generalWorkFor(raw []byte) int { return 1<<14 + 8*len(raw) }
+
+// What no value may cost.
+var (
+	errTooDeep = &Error{Violations: []Violation{{
+		Expected: "at most " + strconv.Itoa(maxValueDepth) + " levels of nesting", Got: "more"}}}
+	errTooMuchWork = &Error{Violations: []Violation{{
+		Expected: "a value that takes less work to check against its schema", Got: "more"}}}
+)
 
 // textDepth is how deep the objects and arrays of a text are nested.
 func textDepth(raw []byte) (deepest int) {

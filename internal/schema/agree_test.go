@@ -1,0 +1,200 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// agree fails the test where the fast and the general validator differ.
+func agree(t *testing.T, schema, value string) (inSubset bool) {
+	t.Helper()
+	text := jsontext.Value(schema)
+	if text.Compact() != nil || textDepth(text) > maxSchemaDepth || !jsontext.Value(value).IsValid() {
+		return false
+	}
+	d, err := draftOf(text)
+	if err != nil {
+		return false
+	}
+	root, err := compileFast(text, d)
+	if errors.Is(err, errBeyondSubset) {
+		return false
+	}
+	g, generalErr := compileGeneral(text, d)
+	if err != nil {
+		return false // a $ref that leads nowhere or in a circle; the library finds the latter later
+	}
+	if generalErr != nil {
+		t.Fatalf("the fast validator takes what is no schema: %s\n%v", schema, generalErr)
+	}
+	fast := (&Validator{root: root}).Validate([]byte(value))
+	slow := g.validate([]byte(value))
+	if (fast == nil) != (slow == nil) {
+		t.Fatalf("schema  %s\nvalue   %s\nfast    %v\ngeneral %v", schema, value, fast, slow)
+	}
+	return true
+}
+
+func TestFastValidatorAgreesWithTheGeneralOne(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	compared, refused := 0, 0
+	for range 6000 {
+		g := &generator{r: r, defs: 2}
+		schema := g.document()
+		for range 4 {
+			value := g.value(3)
+			if agree(t, schema, value) {
+				compared++
+				if v, _ := Compile(json.RawMessage(schema)); v.Validate([]byte(value)) != nil {
+					refused++
+				}
+			}
+		}
+	}
+	if compared < 15000 || refused < compared/10 || refused > compared*9/10 {
+		t.Fatalf("compared %d values, refused %d: the generator misses its aim", compared, refused)
+	}
+}
+
+func FuzzFastValidatorAgreesWithTheGeneralOne(f *testing.F) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 50 {
+		g := &generator{r: r, defs: 2}
+		f.Add(g.document(), g.value(3))
+	}
+	f.Add(`{"type":"integer","minimum":0.1}`, `1e0`)
+	f.Add(`{"enum":["\u00e9",1.0,{"a":[]}]}`, `"é"`)
+	f.Fuzz(func(t *testing.T, schema, value string) {
+		if len(schema)+len(value) < 4096 {
+			agree(t, schema, value)
+		}
+	})
+}
+
+// generator makes schemas within the subset, and values that often fit.
+type generator struct {
+	r    *rand.Rand
+	defs int
+}
+
+func (g *generator) pick(list ...string) string { return list[g.r.IntN(len(list))] }
+
+func (g *generator) document() string {
+	body := g.keywords(3)
+	var defs []string
+	for i := range g.defs {
+		defs = append(defs, fmt.Sprintf(`"d%d":%s`, i, g.schema(2)))
+	}
+	return "{" + strings.Join(append(body, `"$defs":{`+strings.Join(defs, ",")+`}`), ",") + "}"
+}
+
+func (g *generator) schema(depth int) string {
+	switch g.r.IntN(14) {
+	case 0:
+		return "true"
+	case 1:
+		return g.pick("false", "{}", "{}")
+	}
+	return "{" + strings.Join(g.keywords(depth), ",") + "}"
+}
+
+func (g *generator) keywords(depth int) (list []string) {
+	add := func(format string, args ...any) { list = append(list, fmt.Sprintf(format, args...)) }
+	kind := g.pick("object", "object", "array", "string", "integer", "number", "boolean", "null", "", "ref", "combine")
+	if depth <= 0 && (kind == "object" || kind == "array" || kind == "combine") {
+		kind = "string"
+	}
+	if kind != "" && kind != "ref" && kind != "combine" && g.r.IntN(6) > 0 {
+		add(`"type":%s`, g.pick(`"`+kind+`"`, `"`+kind+`"`, `["`+kind+`","null"]`))
+		if kind == "null" {
+			list = []string{`"type":"null"`}
+		}
+	}
+	switch kind {
+	case "object":
+		g.objectKeywords(depth, add)
+	case "array":
+		add(`"items":%s`, g.schema(depth-1))
+		if g.r.IntN(2) == 0 {
+			add(`"%s":%d`, g.pick("minItems", "maxItems"), g.r.IntN(3))
+		}
+	case "string":
+		if g.r.IntN(2) == 0 {
+			add(`%s`, g.pick(`"minLength":2`, `"maxLength":1`, `"pattern":"^[a-c]"`, `"enum":["a","b\u0063","é"]`, `"const":"a"`, `"format":"email"`))
+		}
+	case "integer", "number":
+		add(`"%s":%s`, g.pick("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), g.number())
+		if g.r.IntN(4) == 0 {
+			add(`"enum":[%s,%s,%s]`, g.number(), g.number(), g.number())
+		}
+	case "ref":
+		add(`"$ref":"#/$defs/d%d"`, g.r.IntN(g.defs))
+	case "combine":
+		add(`"%s":[%s,%s]`, g.pick("anyOf", "oneOf", "allOf"), g.schema(depth-1), g.schema(depth-1))
+		if g.r.IntN(3) == 0 {
+			add(`"not":{"%s":%s}`, g.pick("const", "const", "minimum"), g.number())
+		}
+	default:
+		add(`"description":"x"`)
+	}
+	return list
+}
+
+func (g *generator) objectKeywords(depth int, add func(string, ...any)) {
+	var props []string
+	for _, name := range []string{"a", "b", "é"} {
+		if g.r.IntN(2) == 0 {
+			props = append(props, fmt.Sprintf(`"%s":%s`, name, g.schema(depth-1)))
+		}
+	}
+	add(`"properties":{%s}`, strings.Join(props, ","))
+	if g.r.IntN(2) == 0 {
+		add(`"required":[%s]`, g.pick(`"a"`, `"b"`, `"a","b"`, `"z"`))
+	}
+	if g.r.IntN(2) == 0 {
+		add(`"additionalProperties":%s`, g.pick("false", "true", g.schema(depth-1)))
+	}
+	if g.r.IntN(5) == 0 {
+		add(`"%s":%d`, g.pick("minProperties", "maxProperties"), g.r.IntN(3))
+	}
+}
+
+func (g *generator) number() string {
+	return g.pick("0", "1", "1.0", "1e0", "-1", "2", "2.5", "0.1", "1e2", "100", "-0", "0.10", "1e-1",
+		"9007199254740993", "9007199254740992", "0.1000000000000000000001", "123456789012345678901234567890")
+}
+
+func (g *generator) value(depth int) string {
+	n := 8
+	if depth <= 0 {
+		n = 6
+	}
+	switch g.r.IntN(n) {
+	case 0:
+		return g.pick("true", "false", "null")
+	case 1, 2:
+		return g.number()
+	case 3, 4, 5:
+		return g.pick(`"a"`, `"bc"`, `"\u0061"`, `"é"`, `"\ud83d\ude00"`, `""`, `"x\ny"`, `"dd"`)
+	case 6:
+		var list []string
+		for range g.r.IntN(4) {
+			list = append(list, g.value(depth-1))
+		}
+		return "[" + strings.Join(list, " , ") + "]"
+	default:
+		var list []string
+		for _, name := range []string{"a", "b", "\\u00e9", "z"} {
+			if g.r.IntN(2) == 0 {
+				list = append(list, fmt.Sprintf(` "%s" : %s`, name, g.value(depth-1)))
+			}
+		}
+		return "{" + strings.Join(list, ",") + " }"
+	}
+}

@@ -1,0 +1,396 @@
+package schema
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+type forecastIn struct {
+	City  string   `json:"city" min:"1"`
+	Days  int      `json:"days,omitempty" min:"1" max:"14"`
+	Color string   `json:"color,omitempty" enum:"red,green"`
+	Items []item   `json:"items,omitempty" max:"2"`
+	Code  string   `json:"code,omitempty" pattern:"^[A-Z]{2}$"`
+	Note  *string  `json:"note,omitempty" max:"5"`
+	Share *float64 `json:"share,omitempty" min:"0" max:"1"`
+}
+
+type item struct {
+	Name string `json:"name"`
+}
+
+func validatorFor[T any](tb testing.TB) *Validator {
+	tb.Helper()
+	text, err := For(reflect.TypeFor[T](), nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	v, err := Compile(text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return v
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func TestErrorsTellHowToMendTheCall(t *testing.T) {
+	v := validatorFor[forecastIn](t)
+	for _, c := range []struct{ value, want string }{
+		{`{"city":"Oslo"}`, ""},
+		{` { "days" : 1.0 , "city" : "Oslo", "note":null, "share":1e0 } `, ""},
+		{`{"days":20,"colour":"red"}`, `days: expected integer between 1 and 14, got 20; colour: unknown member, did you mean "color"?; city: required, missing`},
+		{`{"city":""}`, `city: expected string of at least 1 character, got ""`},
+		{`{"city":7}`, `city: expected string of at least 1 character, got 7`},
+		{`{"city":"O","days":1.5}`, `days: expected integer between 1 and 14, got 1.5`},
+		{`{"city":"O","days":"3"}`, `days: expected integer between 1 and 14, got "3"`},
+		{`{"city":"O","color":"blue"}`, `color: expected one of "red", "green", got "blue"`},
+		{`{"city":"O","code":"no"}`, `code: expected string that matches ^[A-Z]{2}$, got "no"`},
+		{`{"city":"O","note":"too long"}`, `note: expected string of at most 5 characters or null, got "too long"`},
+		{`{"city":"O","share":-0.1}`, `share: expected number between 0 and 1 or null, got -0.1`},
+		{`{"city":"O","items":[{"name":"a"},{"name":1},{}]}`, `items[1].name: expected string, got 1; items[2].name: required, missing; items: expected array of at most 2 items, got an array of 3 items`},
+		{`{"city":"O","q":1}`, `q: unknown member, expected one of city, days, color, items, code, note, share`},
+		{`{"city":"O","Days":1}`, `Days: unknown member, did you mean "days"?`},
+		{`{"city":"O","city":"P"}`, `city: expected each member once, got it twice`},
+		{`{"city":"O","a b":1}`, `["a b"]: unknown member, expected one of city, days, color, items, code, note, share`},
+		{`[1]`, `expected object, got an array of 1 item`},
+		{`null`, `expected object, got null`},
+		{`{"city":"O","days":1e999999}`, `days: expected a number within the range of float64, got 1e999999`},
+		{`{"city":"` + strings.Repeat("é", 100) + `","code":"` + strings.Repeat("é", 100) + `"}`,
+			`code: expected string that matches ^[A-Z]{2}$, got "` + strings.Repeat("é", 29) + "…"},
+	} {
+		if got := text(v.Validate([]byte(c.value))); got != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.value, got, c.want)
+		}
+	}
+}
+
+func TestErrorsListAtMostEightViolations(t *testing.T) {
+	v := validatorFor[[]int](t)
+	err := v.Validate([]byte(`[` + strings.Repeat(`"x",`, 20) + `1]`))
+	var list *Error
+	if !errors.As(err, &list) || len(list.Violations) != 8 {
+		t.Fatalf("%v", err)
+	}
+	if want := (Violation{Path: "[7]", Expected: "integer", Got: `"x"`}); list.Violations[7] != want {
+		t.Fatalf("%+v", list.Violations[7])
+	}
+}
+
+func TestAlternativesPointAtTheOneThatWasMeant(t *testing.T) {
+	for _, c := range []struct{ schema, value, want string }{
+		{`{"anyOf":[{"type":"object","properties":{"a":{"type":"integer"}}},{"type":"null"}]}`, `{"a":"x"}`, `a: expected integer, got "x"`},
+		{`{"anyOf":[{"type":"string","maxLength":1},{"type":"integer"}]}`, `true`, `expected string of at most 1 character or integer, got true`},
+		{`{"oneOf":[{"minimum":1},{"minimum":2}]}`, `3`, `expected a value that fits exactly one of: number at least 1 or number at least 2, got 3`},
+		{`{"not":{"type":"null"}}`, `null`, `expected anything but null, got null`},
+		{`{"$ref":"#/$defs/n","$defs":{"n":{"exclusiveMinimum":0,"type":"number"}}}`, `0`, `expected number greater than 0, got 0`},
+		{`{"type":"object","maxProperties":1}`, `{"a":1,"b":2}`, `expected object of at most 1 member, got an object`},
+		{`{"const":{"a":[1]}}`, `{"a":[2]}`, `expected {"a":[1]}, got an object`},
+		{`{"properties":{"a":false}}`, `{"a":1}`, `a: expected no value here, got 1`},
+		{`{"properties":{"a":{"multipleOf":5}},"required":["b"],"additionalProperties":false}`, `{"a":3,"c":1}`,
+			`a: expected a value that fits multipleOf of the schema, got 3; b: required, missing; c: unknown member`},
+		{`{"items":{"type":"array","uniqueItems":true}}`, `[[1,1.0]]`, `[0]: expected a value that fits uniqueItems of the schema, got an array of 2 items`},
+	} {
+		v, err := Compile(json.RawMessage(c.schema))
+		if err != nil {
+			t.Errorf("%s: %v", c.schema, err)
+			continue
+		}
+		if got := text(v.Validate([]byte(c.value))); got != c.want {
+			t.Errorf("%s of %s\n got %s\nwant %s", c.value, c.schema, got, c.want)
+		}
+	}
+}
+
+func TestSchemasThatCannotBeUsedAreRefused(t *testing.T) {
+	deep := strings.Repeat(`{"items":`, 70) + `{}` + strings.Repeat(`}`, 70)
+	var chain []string
+	for i := range 70 {
+		chain = append(chain, fmt.Sprintf(`"d%d":{"$ref":"#/$defs/d%d"}`, i, i+1))
+	}
+	for _, c := range []struct{ schema, want string }{
+		{`{`, "schema is not valid JSON"},
+		{`{"type":"string","type":"null"}`, "duplicate"},
+		{`{"$ref":"https://example.com/s.json"}`, `$ref to "https://example.com/s.json": junction never fetches schemas`},
+		{`{"$ref":"file:///etc/passwd"}`, `$ref to "file:///etc/passwd": junction never fetches schemas`},
+		{`{"$ref":"other.json"}`, "junction never fetches schemas"},
+		{`{"$ref":"#/$defs/x"}`, `$ref to "#/$defs/x", which it does not define`},
+		{`{"properties":{"a":{"$ref":"#/$defs/x~1y"}}}`, "schema cannot be used"},
+		{`{"$ref":"#"}`, "leads back to itself"},
+		{`{"$ref":"#/$defs/a","$defs":{"a":{"anyOf":[{"$ref":"#/$defs/a"},{}]}}}`, "leads back to itself"},
+		{`{"$ref":"#/$defs/d0","$defs":{` + strings.Join(chain, ",") + `,"d70":{}}}`, "chain of more than 64"},
+		{deep, "nested deeper than the limit of 64"},
+		{`{"description":"` + strings.Repeat("x", maxSchemaBytes) + `"}`, "larger than the limit of 1048576"},
+		{`{"$schema":"https://json-schema.org/draft/1999/schema"}`, `dialect "https://json-schema.org/draft/1999/schema" is not supported: use https://json-schema.org/draft/2020-12/schema`},
+		{`{"type":"strin"}`, "schema is not a valid JSON Schema: type: expected"},
+		{`{"properties":[]}`, "schema is not a valid JSON Schema: properties: expected object, got an array of 0 items"},
+		{`{"minLength":-1}`, "schema is not a valid JSON Schema: minLength: expected number at least 0, got -1"},
+		{`7`, "schema"},
+	} {
+		_, err := Compile(json.RawMessage(c.schema))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.80s: %v\nwant %s", c.schema, err, c.want)
+		}
+	}
+}
+
+func TestEveryDialectIsReadByItsOwnRules(t *testing.T) {
+	for _, c := range []struct {
+		schema, good, bad string
+		fast              bool
+	}{
+		{`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"integer"}`, `1.0`, `1.5`, true},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","$ref":"#/definitions/a","definitions":{"a":{"type":"object","required":["x"]}}}`, `{"x":1}`, `{}`, true},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{"type":"string"}],"additionalItems":false}`, `["a"]`, `["a",1]`, false},
+		{`{"$schema":"http://json-schema.org/draft-06/schema","exclusiveMinimum":1}`, `2`, `1`, false},
+		{`{"$schema":"http://json-schema.org/draft-04/schema#","minimum":1,"exclusiveMinimum":true}`, `2`, `1`, false},
+		{`{"$schema":"https://json-schema.org/draft/2019-09/schema","$recursiveAnchor":true,"properties":{"a":{"$recursiveRef":"#"}},"additionalProperties":false}`, `{"a":{}}`, `{"a":{"b":1}}`, false},
+		{`{"$defs":{"p":{"$anchor":"p","type":"integer"}},"$ref":"#p"}`, `1`, `"1"`, false},
+		{`{"if":{"type":"string"},"then":{"minLength":2},"else":{"type":"null"}}`, `"ab"`, `"a"`, false},
+		{`{"allOf":[{"properties":{"a":true}}],"unevaluatedProperties":false}`, `{"a":1}`, `{"b":1}`, false},
+		{`{"pattern":"^(?!x)"}`, `"x"`, ``, true},
+		{`{"pattern":"^\\u00e9$"}`, `"é"`, `"e"`, true},
+		{`{"patternProperties":{"(?=x)":{"type":"null"}},"pattern":"(?=x)"}`, `"y"`, ``, false},
+		{`{"format":"email"}`, `"no mail"`, ``, true},
+		{`true`, `1`, ``, true},
+		{`false`, ``, `1`, true},
+		{`{"$id":"https://example.com/a","$ref":"#/$defs/b","$defs":{"b":{"type":"null"}}}`, `null`, `1`, true},
+	} {
+		v, err := Compile(json.RawMessage(c.schema))
+		if err != nil {
+			t.Errorf("%s: %v", c.schema, err)
+			continue
+		}
+		if (v.general == nil) != c.fast {
+			t.Errorf("%s: fast is %v", c.schema, !c.fast)
+		}
+		if err := v.Validate([]byte(c.good)); c.good != "" && err != nil {
+			t.Errorf("%s refuses %s: %v", c.schema, c.good, err)
+		}
+		if err := v.Validate([]byte(c.bad)); c.bad != "" && err == nil {
+			t.Errorf("%s takes %s", c.schema, c.bad)
+		}
+	}
+}
+
+// Each of these would run for ages, or end the process, without limits.
+func TestNoSchemaMakesValidationEndless(t *testing.T) {
+	var doubling []string
+	for i := range 25 {
+		doubling = append(doubling, fmt.Sprintf(`"d%d":{"%%s":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1))
+	}
+	chain := `{"$ref":"#/$defs/d0","$defs":{` + strings.Join(doubling, ",") + `,"d25":{"type":"string"}}%s}`
+	nested := strings.Repeat(`{"a":`, 100) + `1` + strings.Repeat(`}`, 100)
+	for _, schema := range []string{
+		strings.ReplaceAll(strings.TrimSuffix(chain, "%s}"), "%s", "anyOf") + `}`,
+		strings.ReplaceAll(strings.TrimSuffix(chain, "%s}"), "%s", "anyOf") + `,"multipleOf":1}`,
+		`{"patternProperties":{"a":{"$ref":"#"},"a+":{"$ref":"#"}}}`,
+		`{"properties":{"a":{"$ref":"#"}},"patternProperties":{"a+":{"$ref":"#"}},"type":"object"}`,
+		`{"anyOf":[{"properties":{"a":{"$ref":"#"}},"type":"object"},{"properties":{"a":{"$ref":"#"}},"type":"object"}]}`,
+	} {
+		v, err := Compile(json.RawMessage(schema))
+		if err != nil {
+			t.Errorf("%.60s: %v", schema, err)
+			continue
+		}
+		start := time.Now()
+		if err := v.Validate([]byte(nested)); !errors.Is(err, error(errTooMuchWork)) {
+			t.Errorf("%.60s: %v", schema, err)
+		}
+		if spent := time.Since(start); spent > 5*time.Second {
+			t.Errorf("%.60s took %v", schema, spent)
+		}
+	}
+}
+
+func TestValuesBeyondTheLimitsAreRefused(t *testing.T) {
+	deep := strings.Repeat(`[`, 200) + strings.Repeat(`]`, 200)
+	for _, schema := range []string{`{"items":{"$ref":"#"}}`, `{"items":{"$ref":"#"},"uniqueItems":true}`} {
+		v, err := Compile(json.RawMessage(schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := text(v.Validate([]byte(deep))); got != "expected at most 128 levels of nesting, got more" {
+			t.Errorf("%s: %s", schema, got)
+		}
+		if got := text(v.Validate([]byte(`[1e99999999]`))); got != "[0]: expected a number within the range of float64, got 1e99999999" {
+			t.Errorf("%s: %s", schema, got)
+		}
+	}
+}
+
+func TestTextThatIsNoJSONNeverPanics(t *testing.T) {
+	v := validatorFor[forecastIn](t)
+	whole := `{"city":"O\u00e9","items":[{"name":"a"}],"days":-1.5e3,"note":null}`
+	for end := range len(whole) {
+		for _, tail := range []string{"", `"`, `\`, "{", "[", ",", "}", "]", ":", "-"} {
+			raw := []byte(whole[:end] + tail)
+			_ = v.Validate(raw)
+			_ = v.ApplyDefaults(raw)
+			_, _ = decodeAny(raw)
+		}
+	}
+}
+
+func TestDefaultsFillAbsentMembers(t *testing.T) {
+	schema := `{"properties":{"days":{"default":3},"unit":{"type":"string","default":"c"},
+		"at":{"properties":{"x":{"default":null}}},"list":{"items":{"$ref":"#/$defs/e"}},"next":{"$ref":"#"}},
+		"$defs":{"e":{"properties":{"n":{"default":{"a":[1]}}}}}}`
+	v, err := Compile(json.RawMessage(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ value, want string }{
+		{`{}`, `{"days":3,"unit":"c"}`},
+		{` { } `, ` { "days":3,"unit":"c"} `},
+		{`{"unit":"f"}`, `{"unit":"f","days":3}`},
+		{`{"d\u0061ys":1,"unit":"f","at":{},"list":[{},{"n":1}, {"m":2}]}`, `{"d\u0061ys":1,"unit":"f","at":{"x":null},"list":[{"n":{"a":[1]}},{"n":1}, {"m":2,"n":{"a":[1]}}]}`},
+		{`{"days":1,"unit":"f","next":{"next":{}}}`, `{"days":1,"unit":"f","next":{"next":{"days":3,"unit":"c"},"days":3,"unit":"c"}}`},
+		{`{"days":null,"unit":null,"at":[1],"list":{}}`, `{"days":null,"unit":null,"at":[1],"list":{}}`},
+		{`[]`, `[]`}, {`1`, `1`},
+	} {
+		raw := []byte(c.value)
+		got := v.ApplyDefaults(raw)
+		if string(got) != c.want {
+			t.Errorf("%s\n got %s\nwant %s", c.value, got, c.want)
+		}
+		if c.value == c.want && &got[0] != &raw[0] {
+			t.Errorf("%s was copied for nothing", c.value)
+		}
+		if string(raw) != c.value {
+			t.Errorf("%s was changed in place to %s", c.value, raw)
+		}
+	}
+}
+
+func TestValidArgumentsCostNoAllocation(t *testing.T) {
+	v := validatorFor[forecastIn](t)
+	raw := []byte(`{"city":"Oslo","days":3,"color":"red","items":[{"name":"a"}],"code":"NO","share":0.5}`)
+	if n := testing.AllocsPerRun(100, func() {
+		if err := v.Validate(raw); err != nil {
+			t.Fatal(err)
+		}
+	}); n != 0 {
+		t.Fatalf("%v allocations", n)
+	}
+}
+
+func FuzzValidateAndApplyDefaults(f *testing.F) {
+	f.Add([]byte(searchArguments))
+	f.Add([]byte(`{"query":"\u00e9\ud83d","limit":1e400,"labels":[[]]}`))
+	v := validatorFor[struct {
+		searchIn
+		Page int `json:"page" default:"1"`
+	}](f)
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		filled := v.ApplyDefaults(raw)
+		err := v.Validate(raw)
+		if !jsontext.Value(raw).IsValid() {
+			return
+		}
+		if !jsontext.Value(filled).IsValid() {
+			t.Fatalf("%s became %s", raw, filled)
+		}
+		if again := v.ApplyDefaults(filled); string(again) != string(filled) {
+			t.Fatalf("%s became %s", filled, again)
+		}
+		if err == nil && v.Validate(filled) != nil {
+			t.Fatalf("%s is valid, %s is not", raw, filled)
+		}
+	})
+}
+
+func BenchmarkValidateTypedArguments(b *testing.B) {
+	v := validatorFor[struct {
+		City string `json:"city" min:"1"`
+		Days int    `json:"days,omitempty" min:"1" max:"14"`
+	}](b)
+	raw := []byte(`{"city":"Oslo","days":3}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := v.Validate(raw); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// searchArguments is what a model sends to a search tool.
+const searchArguments = `{"query":"is:open label:bug panic in \"streamable\" transport","repo":"acme/widgets",` +
+	`"labels":["bug","p1","transport"],"limit":25,"score":0.75,"filters":[{"field":"created","op":">=","value":"2026-01-01"},` +
+	`{"field":"author","op":"=","value":"octocat"}],"deep":true,"meta":{"trace":"4bf92f3577b34da6a3ce929d0e0e4736","lang":"en"}}`
+
+type searchIn struct {
+	Query   string            `json:"query" min:"1"`
+	Repo    string            `json:"repo,omitempty"`
+	Labels  []string          `json:"labels,omitempty"`
+	Limit   int               `json:"limit,omitempty" min:"1" max:"100"`
+	Score   float64           `json:"score,omitempty"`
+	Filters []filter          `json:"filters,omitempty"`
+	Deep    bool              `json:"deep,omitempty"`
+	Meta    map[string]string `json:"meta,omitempty"`
+}
+
+type filter struct {
+	Field string `json:"field"`
+	Op    string `json:"op" enum:"=,>=,<="`
+	Value string `json:"value"`
+}
+
+func BenchmarkValidateSearchArguments(b *testing.B) {
+	fast := validatorFor[searchIn](b)
+	schema, err := For(reflect.TypeFor[searchIn](), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	g, err := compileGeneral(schema, draft2020)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, v := range map[string]*Validator{"fast": fast, "general": {general: g}} {
+		b.Run(name, func(b *testing.B) {
+			raw := []byte(searchArguments)
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := v.Validate(raw); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkDecodeSearchArguments(b *testing.B) {
+	raw := []byte(searchArguments)
+	b.ReportAllocs()
+	for b.Loop() {
+		var in searchIn
+		if err := Decode(raw, &in); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCompile(b *testing.B) {
+	schema, err := For(reflect.TypeFor[searchIn](), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Compile(schema); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
