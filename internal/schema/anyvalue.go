@@ -9,7 +9,7 @@ import (
 // refuses what that validator would spend too much on.
 func decodeAny(raw []byte) (any, error) {
 	if textDepth(raw) > maxValueDepth {
-		return nil, errTooDeep
+		return nil, tooDeep()
 	}
 	r := &report{}
 	v := r.decode(raw[skipSpace(raw, 0):])

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"bytes"
-	"regexp"
 	"unicode/utf8"
 )
 
@@ -11,14 +10,14 @@ type check struct {
 	never bool // the schema false
 	types kind // allowed types as bits, 0 for all; kindInteger only without kindNumber
 
-	enum []constant // nil for any value
+	enum     []constant // nil for any value
+	enumWork int        // what a search of the enum costs
 
 	minimum, maximum           *bound
 	exclusiveMin, exclusiveMax *bound
 
 	minLength, maxLength int // -1 for none, in code points
-	pattern              *regexp.Regexp
-	patternText          string
+	pattern              *pattern
 
 	minItems, maxItems int // -1 for none
 	items              *check
@@ -141,6 +140,7 @@ func (w *walker) typed(c *check, k kind, i, depth int) (end int, ok bool) {
 	default:
 		end, ok = skipScalar(w.raw, i), true
 	}
+	w.work -= c.enumWork
 	if c.enum != nil && ok && !c.allows(k, w.raw[i:end]) {
 		ok = w.fail(c.describe(), w.raw[i:end])
 	}
@@ -152,9 +152,9 @@ func (w *walker) refuseLimits(i, depth int) (int, bool) {
 	if w.limit == nil {
 		switch {
 		case depth > maxValueDepth:
-			w.limit = errTooDeep
+			w.limit = tooDeep()
 		case w.work < 0:
-			w.limit = errTooMuchWork
+			w.limit = tooMuchWork()
 		default:
 			w.limit = &Error{Violations: []Violation{{Expected: "a JSON value", Got: clip(string(w.raw[min(i, len(w.raw)):min(len(w.raw), i+maxExcerpt+1)]))}}}
 		}
@@ -166,9 +166,17 @@ func (w *walker) refuseLimits(i, depth int) (int, bool) {
 // fail reports a violation, if anyone listens; it is always false.
 func (w *walker) fail(expected string, got []byte) bool {
 	if w.report != nil {
-		w.report.add(expected, excerpt(got))
+		w.tell(expected, excerpt(got))
 	}
 	return false
+}
+
+// tell reports a violation, and ends the walk when the report is full.
+func (w *walker) tell(expected, got string) {
+	w.report.add(expected, got)
+	if w.report.full() {
+		w.work = 0
+	}
 }
 
 func (w *walker) number(c *check, i int) (int, bool) {
@@ -196,10 +204,21 @@ func (w *walker) str(c *check, i int) (int, bool) {
 	}
 	text := unquote(w.raw[i:end], escaped)
 	n := utf8.RuneCount(text)
-	if n < c.minLength || c.maxLength >= 0 && n > c.maxLength || c.pattern != nil && !c.pattern.Match(text) {
+	if n < c.minLength || c.maxLength >= 0 && n > c.maxLength || !w.matches(c.pattern, text) {
 		return end, w.fail(c.describe(), w.raw[i:end])
 	}
 	return end, true
+}
+
+func (w *walker) matches(p *pattern, text []byte) bool {
+	if p == nil {
+		return true
+	}
+	if w.work -= p.workFor(len(text)); w.work < 0 {
+		w.refuseLimits(0, 0)
+		return false
+	}
+	return p.regexp.Match(text)
 }
 
 func (w *walker) array(c *check, start, depth int) (int, bool) {
@@ -287,7 +306,7 @@ func (w *walker) member(c *check, at int, name []byte, i, depth int, seen *membe
 	}
 	if !known && c.closed {
 		if w.report != nil {
-			w.report.add(hint(string(name), c.names()), Unknown)
+			w.tell(hint(string(name), c.names()), Unknown)
 		}
 		end, _ := w.value(nil, i, depth+1)
 		return end, false
@@ -297,7 +316,7 @@ func (w *walker) member(c *check, at int, name []byte, i, depth int, seen *membe
 
 func (w *walker) failTwice() bool {
 	if w.report != nil {
-		w.report.add("each member once", "it twice")
+		w.tell("each member once", "it twice")
 	}
 	return false
 }
@@ -310,7 +329,7 @@ func (w *walker) missing(c *check, seen *memberSet) bool {
 	for i, p := range c.members {
 		if c.required.has(i) && !seen.has(i) {
 			w.enter(step{name: p.name, index: -1})
-			w.report.add("required", Missing)
+			w.tell("required", Missing)
 			w.leave()
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 )
 
@@ -123,6 +122,11 @@ func (c *check) finish() {
 		c.index = make(map[string]int, len(c.members))
 		for i, p := range c.members {
 			c.index[p.name] = i
+		}
+	}
+	if !c.plainEnum() {
+		for _, e := range c.enum {
+			c.enumWork += 1 + len(e.text)>>6
 		}
 	}
 	c.guided = c.all != nil || c.any != nil || c.one != nil || c.refuse != nil
@@ -308,20 +312,9 @@ func (c *check) addPattern(raw []byte) error {
 	}
 	text := string(unquote(raw, true))
 	if re, err := compilePattern(text); err == nil {
-		c.pattern, c.patternText = re, text
+		c.pattern = re
 	}
 	return nil
-}
-
-// unicodeEscape is how ECMA-262 writes a code point; RE2 writes it \x{...}.
-var unicodeEscape = regexp.MustCompile(`\\u(?:([0-9a-fA-F]{4})|\{([0-9a-fA-F]+)\})`)
-
-// compilePattern compiles a regular expression of a schema.
-func compilePattern(text string) (*regexp.Regexp, error) {
-	if !strings.Contains(text, `\u`) {
-		return regexp.Compile(text)
-	}
-	return regexp.Compile(unicodeEscape.ReplaceAllString(text, `\x{$1$2}`))
 }
 
 // object compiles the keywords about members.

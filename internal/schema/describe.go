@@ -98,8 +98,8 @@ func (c *check) limits(k kind) string {
 		return c.numberLimits()
 	case kindString:
 		text := countLimits(c.minLength, c.maxLength, "character")
-		if c.patternText != "" {
-			text += " that matches " + clip(c.patternText)
+		if c.pattern != nil {
+			text += " that matches " + clip(c.pattern.text)
 		}
 		if c.format != "" {
 			text += " in the format " + c.format

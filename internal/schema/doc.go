@@ -16,8 +16,9 @@
 // All else goes to santhosh-tekuri/jsonschema, which knows drafts 4 to 2020-12.
 // A property test and a fuzz target hold the two validators together.
 //
-// Neither ever fetches a schema, both bound the work of one validation, and
-// both refuse numbers far beyond float64 (1e400), which are costly to compare.
+// Neither ever fetches a schema, and both bound the work of one validation, so
+// that no schema and value together keep a program busy or fill its memory.
+// Both refuse numbers far beyond float64 (1e400), which are costly to compare.
 // Duplicate names are refused where the schema names the member, everywhere
 // by the general validator, and by Decode in any case.
 //

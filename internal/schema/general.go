@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -21,10 +21,43 @@ type general struct {
 	free  sync.Pool // of *metered; each counts its own work
 }
 
-// metered is a compiled schema that one validation at a time may use.
+// metered is a compiled schema that one validation at a time may use. The
+// library has no limits of its own, and collects every error it finds.
 type metered struct {
 	schema *jsonschema.Schema
-	work   int
+	fanout int // subschemas that apply to the same value as their parent, in all
+	work   int // what the validation may still spend
+}
+
+// meter charges for each evaluation of one subschema, after the fact.
+type meter struct {
+	*metered
+	weight int
+}
+
+// Validate is called by the library wherever the subschema is evaluated.
+func (m meter) Validate(*jsonschema.ValidatorContext, any) {
+	if m.work -= m.weight; m.work < 0 {
+		panic(exhausted{})
+	}
+}
+
+// exhausted is what a meter panics with; [general.run] recovers it.
+type exhausted struct{}
+
+// meter weighs a subschema by what it applies to one and the same value.
+func (m *metered) meter(_ *jsonschema.CompilerContext, subschema map[string]any) (jsonschema.SchemaExt, error) {
+	fanout := 0
+	for _, keyword := range []string{"allOf", "anyOf", "oneOf", "enum", "patternProperties", "dependentSchemas", "dependencies"} {
+		switch list := subschema[keyword].(type) {
+		case []any:
+			fanout += len(list)
+		case map[string]any:
+			fanout += len(list)
+		}
+	}
+	m.fanout += fanout
+	return meter{m, 1 + fanout}, nil
 }
 
 // documentURI names the schema inside the library. It is never fetched, but
@@ -49,16 +82,14 @@ func (g *general) compile() (*metered, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema is not valid JSON: %w", err)
 	}
-	m := &metered{}
+	m := &metered{work: math.MaxInt} // the schema itself is small
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(g.draft.library())
 	c.UseLoader(refuseToFetch{})
-	c.UseRegexpEngine(foreignPattern)
+	c.UseRegexpEngine(m.compilePattern)
 	c.RegisterVocabulary(&jsonschema.Vocabulary{
-		URL: documentURI + "-meter",
-		Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
-			return m, nil
-		},
+		URL:     documentURI + "-meter",
+		Compile: m.meter,
 	})
 	c.AssertVocabs()
 	if err := c.AddResource(documentURI, document); err != nil {
@@ -92,12 +123,29 @@ var errElsewhere = errors.New("junction never fetches schemas: copy it into $def
 
 func (refuseToFetch) Load(string) (any, error) { return nil, errElsewhere }
 
-// foreignPattern compiles a pattern; what RE2 cannot express matches anything.
-func foreignPattern(text string) (jsonschema.Regexp, error) {
-	if re, err := compilePattern(text); err == nil {
-		return re, nil
+// compilePattern is the library's engine of regular expressions; what RE2
+// cannot express matches anything.
+func (m *metered) compilePattern(text string) (jsonschema.Regexp, error) {
+	p, err := compilePattern(text)
+	if err != nil {
+		return anyText(text), nil
 	}
-	return anyText(text), nil
+	return meteredPattern{m, p}, nil
+}
+
+// meteredPattern charges for each match.
+type meteredPattern struct {
+	*metered
+	*pattern
+}
+
+func (p meteredPattern) String() string { return p.text }
+
+func (p meteredPattern) MatchString(s string) bool {
+	if p.work -= p.workFor(len(s)); p.work < 0 {
+		panic(exhausted{})
+	}
+	return p.regexp.MatchString(s)
 }
 
 // anyText is a pattern that is not checked.
@@ -105,8 +153,6 @@ type anyText string
 
 func (anyText) MatchString(string) bool { return true }
 func (t anyText) String() string        { return string(t) }
-
-var _ jsonschema.Regexp = (*regexp.Regexp)(nil)
 
 // compileError puts the library's words into ours.
 func compileError(err error, document any) error {
@@ -121,14 +167,6 @@ func compileError(err error, document any) error {
 	return fmt.Errorf("schema cannot be used: %s", clip(strings.ReplaceAll(err.Error(), documentURI, "")))
 }
 
-// Validate counts one evaluation. The library has no limit of its own, and
-// nested alternatives can multiply without end.
-func (m *metered) Validate(*jsonschema.ValidatorContext, any) {
-	if m.work--; m.work < 0 {
-		panic(errTooMuchWork)
-	}
-}
-
 func (g *general) validate(raw []byte) error {
 	v, err := decodeAny(raw)
 	if err != nil {
@@ -140,6 +178,10 @@ func (g *general) validate(raw []byte) error {
 			return err
 		}
 	}
+	if len(raw)*m.fanout > maxFanoutBytes {
+		g.free.Put(m)
+		return tooMuchWork()
+	}
 	m.work = generalWorkFor(raw)
 	return g.run(m, v)
 }
@@ -149,8 +191,8 @@ func (g *general) run(m *metered, v any) (err error) {
 		switch r := recover(); r {
 		case nil:
 			g.free.Put(m)
-		case errTooMuchWork:
-			err = errTooMuchWork
+		case exhausted{}:
+			err = tooMuchWork()
 		default:
 			panic(r)
 		}

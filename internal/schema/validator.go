@@ -31,7 +31,8 @@ type Validator struct {
 // Nothing is ever fetched: a $ref that leads out of the schema, or nowhere,
 // is an error. A schema is at most 1 MiB of text, and 64 levels deep. A
 // pattern that Go's regular expressions (RE2) cannot express, such as one
-// with a lookahead, is not checked. Formats are annotations, as 2020-12 has
+// with a lookahead, or that compiles to more than 2000 instructions is not
+// checked. Formats are annotations, as 2020-12 has
 // it, and not checked either.
 func Compile(schema json.RawMessage) (*Validator, error) {
 	if len(schema) > maxSchemaBytes {
@@ -93,15 +94,21 @@ func (v *Validator) explain(raw []byte) error {
 func workFor(raw []byte) int { return 1<<20 + len(raw) }
 
 // generalWorkFor is workFor for the general validator, whose steps are longer.
-func generalWorkFor(raw []byte) int { return 1<<14 + 8*len(raw) }
+func generalWorkFor(raw []byte) int { return 1<<14 + 2*len(raw) }
 
-// What no value may cost.
-var (
-	errTooDeep = &Error{Violations: []Violation{{
+// maxFanoutBytes bounds, for the general validator, the length of a value
+// times the number of alternatives in its schema.
+const maxFanoutBytes = 1 << 25
+
+func tooDeep() *Error {
+	return &Error{Violations: []Violation{{
 		Expected: "at most " + strconv.Itoa(maxValueDepth) + " levels of nesting", Got: "more"}}}
-	errTooMuchWork = &Error{Violations: []Violation{{
+}
+
+func tooMuchWork() *Error {
+	return &Error{Violations: []Violation{{
 		Expected: "a value that takes less work to check against its schema", Got: "more"}}}
-)
+}
 
 // textDepth is how deep the objects and arrays of a text are nested.
 func textDepth(raw []byte) (deepest int) {

@@ -1,0 +1,48 @@
+package schema
+
+import (
+	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+)
+
+// maxPatternSize bounds the instructions of a compiled pattern. Matching takes
+// steps in proportion to them and to the length of the text.
+const maxPatternSize = 2000
+
+// pattern is a regular expression of a schema.
+type pattern struct {
+	text   string
+	regexp *regexp.Regexp
+	size   int // in instructions
+}
+
+// unicodeEscape is how ECMA-262 writes a code point; RE2 writes it \x{...}.
+var unicodeEscape = regexp.MustCompile(`\\u(?:([0-9a-fA-F]{4})|\{([0-9a-fA-F]+)\})`)
+
+func compilePattern(text string) (*pattern, error) {
+	translated := text
+	if strings.Contains(text, `\u`) {
+		translated = unicodeEscape.ReplaceAllString(text, `\x{$1$2}`)
+	}
+	tree, err := syntax.Parse(translated, syntax.Perl)
+	if err != nil {
+		return nil, err
+	}
+	program, err := syntax.Compile(tree.Simplify())
+	if err != nil {
+		return nil, err
+	}
+	if len(program.Inst) > maxPatternSize {
+		return nil, fmt.Errorf("pattern is larger than %d instructions", maxPatternSize)
+	}
+	re, err := regexp.Compile(translated)
+	if err != nil {
+		return nil, err
+	}
+	return &pattern{text, re, len(program.Inst)}, nil
+}
+
+// workFor is what matching n bytes costs, in the steps of a validation.
+func (p *pattern) workFor(n int) int { return n * p.size >> 8 }
