@@ -212,3 +212,30 @@ var noUpdates = map[string]string{"an update of a resource is told": "FastMCP ha
 
 // noListen is a modern server without any subscriptions.
 var noListen = together(noUpdates, map[string]string{"a change of the tools is told": "FastMCP has no subscriptions/listen"})
+
+// serverCannot is what is known of the servers, by name, transport and era: what fails
+// with every client, so that it is not Junction's fault when it fails through Junction.
+func serverCannot(server, over, era string) map[string]string {
+	switch {
+	case server == "gosdk" && over == "http" && era == "modern":
+		return map[string]string{"a cancelled call ends at the server": "the Go SDK ends no modern HTTP call whose client left"}
+	case server == "mcpgo" && over == "http" && era != "legacy":
+		return map[string]string{"an update of a resource is told": "mcp-go sends no resource update to a modern HTTP stream"}
+	case server == "mcpgo" && over == "sse":
+		return noAsking
+	case server == "python" && era != "legacy":
+		return noListen
+	case server == "python":
+		return noUpdates
+	default:
+		return nil
+	}
+}
+
+// clientCannot is what is known of the clients at a revision.
+func clientCannot(revision string) map[string]string {
+	if revision != "" && revision < "2025-06-18" {
+		return noElicitation
+	}
+	return nil
+}

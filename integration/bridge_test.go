@@ -1,0 +1,82 @@
+package integration
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestBridge puts `junction proxy` between every kind of client and every kind of server:
+// {legacy, modern} × {legacy, modern} × {stdio, HTTP} on either side. The cases are the
+// ones that the peers pass with each other, and so must pass whole.
+func TestBridge(t *testing.T) {
+	junction(t)
+	for _, server := range []struct{ name, era, over string }{
+		{"ts-v1", "legacy", "stdio"},
+		{"ts-v1", "legacy", "http"},
+		{"ts-v1", "legacy", "sse"},
+		{"ts-v2", "modern", "stdio"},
+		{"ts-v2", "modern", "http"},
+		{"gosdk", "legacy", "http"},
+		{"gosdk", "modern", "http"},
+		{"python", "", "http"},
+		{"mcpgo", "", "stdio"},
+	} {
+		for _, client := range bridgeClients(server.name) {
+			for _, front := range []string{"stdio", "http"} {
+				name := strings.Join([]string{client.name, client.revision, front, "to", server.name, server.era, server.over}, " ")
+				t.Run(name, func(t *testing.T) {
+					target := proxied(t, server.name, server.era, server.over, front)
+					cannot := together(serverCannot(server.name, server.over, server.era), clientCannot(client.revision))
+					runCases(t, clientNamed(t, client.name), target, client.revision, cannot)
+				})
+			}
+		}
+	}
+}
+
+type bridgeClient struct{ name, revision string }
+
+// bridgeClients returns the clients that meet a server: one of each era for all, the
+// others for the two servers that stand for their era.
+func bridgeClients(server string) []bridgeClient {
+	clients := []bridgeClient{{"ts-v1", legacyNewest}, {"ts-v2", modern}}
+	if server != "ts-v1" && server != "ts-v2" {
+		return clients
+	}
+	return append(clients,
+		bridgeClient{"gosdk", modern},
+		bridgeClient{"gosdk", "2025-06-18"},
+		bridgeClient{"python", "2025-03-26"},
+		bridgeClient{"mcpgo", modern},
+	)
+}
+
+// proxied puts `junction proxy` in front of a bridge server and returns the flags that
+// lead a client to it.
+func proxied(t testing.TB, server, era, over, front string) []string {
+	t.Helper()
+	behind := serverNamed(t, server)
+	eraFlag := era
+	if behind.name == "ts-v1" {
+		eraFlag = "" // it has one era and no flag
+	}
+	direct := behind.target(t, over, eraFlag)
+	address := freeAddress(t)
+	argv := []string{junction(t), "proxy"}
+	if over != "stdio" {
+		argv = append(argv, direct[1])
+	}
+	if front == "http" {
+		argv = append(argv, "--http", address)
+	} else {
+		argv = append(argv, "--stdio")
+	}
+	if over == "stdio" {
+		argv = append(append(argv, "--"), direct[1:]...)
+	}
+	if front == "stdio" {
+		return append([]string{"--stdio"}, argv...)
+	}
+	serving(t, isolated(t), address, argv...)
+	return []string{"--http", "http://" + address + "/mcp"}
+}
