@@ -1,0 +1,81 @@
+package everything
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+type travelArguments struct {
+	Country string `json:"country" title:"Country" doc:"The country to travel to."`
+	City    string `json:"city,omitempty" title:"City" doc:"A city there; the suggestions depend on the country."`
+}
+
+func cities() map[string][]string {
+	return map[string][]string{
+		"France": {"Lyon", "Marseille", "Paris"},
+		"Japan":  {"Kyoto", "Osaka", "Tokyo"},
+		"Norway": {"Bergen", "Oslo", "Trondheim"},
+	}
+}
+
+// addPrompts registers one prompt of each kind.
+func addPrompts(s *mcp.Server) {
+	mcp.AddPrompt(s, "greeting", greeting, mcp.Prompt{Title: "Greeting", Description: "A prompt without arguments.", Icons: icons()})
+	mcp.AddPrompt(s, "travel", travel, mcp.Prompt{Title: "Plan a journey", Description: "A prompt with a required and an optional argument, both with suggestions."})
+	mcp.AddPrompt(s, "with-resource", withResource, mcp.Prompt{Title: "With a resource", Description: "A prompt that brings a resource along."})
+	mcp.AddPrompt(s, "with-image", withImage, mcp.Prompt{Title: "With a picture", Description: "A prompt that brings a picture along."})
+	s.AddCompletion(mcp.CompletionReference{Type: mcp.RefPrompt, Name: "travel"}, completeTravel)
+}
+
+func says(role mcp.Role, content mcp.Content) mcp.PromptMessage {
+	return mcp.PromptMessage{Role: role, Content: content}
+}
+
+func greeting(context.Context, struct{}) (*mcp.GetPromptResult, error) {
+	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{
+		says(mcp.RoleUser, mcp.Text("Hello! Who are you, and what can you do?")),
+	}}, nil
+}
+
+func travel(_ context.Context, in travelArguments) (*mcp.GetPromptResult, error) {
+	where := in.Country
+	if in.City != "" {
+		where = in.City + ", " + in.Country
+	}
+	return &mcp.GetPromptResult{
+		Description: "A journey to " + where,
+		Messages: []mcp.PromptMessage{
+			says(mcp.RoleUser, mcp.Textf("I want to travel to %s.", where)),
+			says(mcp.RoleAssistant, mcp.Text("How long do you want to stay?")),
+			says(mcp.RoleUser, mcp.Text("A weekend. What should I see?")),
+		},
+	}, nil
+}
+
+func completeTravel(_ context.Context, req mcp.CompletionRequest) (*mcp.Completion, error) {
+	if req.Argument.Name == "country" {
+		return startingWith(req.Argument.Value, slices.Sorted(maps.Keys(cities()))), nil
+	}
+	var country string
+	if req.Context != nil {
+		country = req.Context.Arguments["country"]
+	}
+	return startingWith(req.Argument.Value, cities()[country]), nil
+}
+
+func withResource(context.Context, struct{}) (*mcp.GetPromptResult, error) {
+	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{
+		says(mcp.RoleUser, mcp.Embed(mcp.TextContents(textURI, "text/plain", resourceText))),
+		says(mcp.RoleUser, mcp.Text("Summarize the text above.")),
+	}}, nil
+}
+
+func withImage(context.Context, struct{}) (*mcp.GetPromptResult, error) {
+	return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{
+		says(mcp.RoleUser, mcp.Image(picture(), "image/png")),
+		says(mcp.RoleUser, mcp.Text("What is in this picture?")),
+	}}, nil
+}

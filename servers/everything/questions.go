@@ -1,0 +1,172 @@
+package everything
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// A profile is a form with every kind of field that forms may have.
+type profile struct {
+	Name     string    `json:"name" title:"Name" doc:"What to call you." min:"1" max:"80"`
+	Email    string    `json:"email,omitempty" title:"E-mail" format:"email"`
+	Website  string    `json:"website,omitempty" title:"Website" format:"uri"`
+	Birthday string    `json:"birthday,omitempty" title:"Birthday" format:"date"`
+	Age      int       `json:"age,omitempty" title:"Age" doc:"In years." min:"0" max:"150" default:"30"`
+	Height   float64   `json:"height,omitempty" title:"Height" doc:"In metres." min:"0" max:"3" default:"1.75"`
+	News     bool      `json:"news,omitempty" title:"Newsletter" doc:"Whether to send you news." default:"true"`
+	Size     string    `json:"size,omitempty" title:"Size" enum:"small,medium,large" default:"medium"`
+	Colour   colour    `json:"colour,omitempty"`
+	Days     []string  `json:"days,omitempty" title:"Days" doc:"Which days suit you." enum:"mon,tue,wed,thu,fri" max:"5"`
+	Topping  []topping `json:"toppings,omitempty" title:"Toppings" doc:"What to put on the pizza." max:"2"`
+}
+
+// A colour is a choice of one among values that have titles.
+type colour string
+
+// JSONSchema makes the form show titles in place of the values.
+func (colour) JSONSchema() json.RawMessage {
+	return json.RawMessage(`{"type":"string","title":"Colour","oneOf":[{"const":"#d00","title":"Red"},{"const":"#0a0","title":"Green"},{"const":"#06c","title":"Blue"}],"default":"#06c"}`)
+}
+
+// A topping is one of several choices among values that have titles.
+type topping string
+
+// JSONSchema makes the form show titles in place of the values.
+func (topping) JSONSchema() json.RawMessage {
+	return json.RawMessage(`{"anyOf":[{"const":"cheese","title":"More cheese"},{"const":"olives","title":"Black olives"},{"const":"basil","title":"Fresh basil"}]}`)
+}
+
+type orderForm struct {
+	Size string `json:"size" title:"Size" enum:"small,large"`
+}
+
+type confirmForm struct {
+	Confirm bool `json:"confirm" title:"Order now?"`
+}
+
+type nameForm struct {
+	Name string `json:"name" title:"Name"`
+}
+
+type placeForm struct {
+	Place string `json:"place" title:"Place"`
+}
+
+// addQuestions registers tools that ask the user or the client something.
+func addQuestions(s *mcp.Server) {
+	mcp.AddTool(s, "ask", ask, mcp.Tool{
+		Title: "Ask with a form", Description: "Ask the user to fill in a form with every kind of field, and return what was filled in.", Annotations: readOnly(),
+	})
+	mcp.AddTool(s, "ask-url", askURL, mcp.Tool{
+		Title: "Ask with a web page", Description: "Ask the user to visit a web page (example.com), as a server does for a login or a payment.", Annotations: readOnly(),
+	})
+	mcp.AddTool(s, "ask-twice", askTwice, mcp.Tool{
+		Title: "Ask twice", Description: "Ask the user two questions, the second of which depends on the answer to the first.", Annotations: readOnly(),
+	})
+	mcp.AddTool(s, "ask-two-at-once", askTwoAtOnce, mcp.Tool{
+		Title: "Ask two at once", Description: "Ask the user two questions that do not depend on each other, both at once where the client can.", Annotations: readOnly(),
+	})
+	mcp.AddTool(s, "list-roots", listRoots, mcp.Tool{
+		Title: "List roots", Description: "Ask the client which folders it lets servers work in, and list them.", Annotations: readOnly(),
+	})
+}
+
+// answered turns a user's refusal into an ordinary answer. Any other error stays one.
+func answered(answer string, err error) (string, error) {
+	switch {
+	case errors.Is(err, mcp.ErrInputRequired):
+		return "", err
+	case errors.Is(err, mcp.ErrDeclined):
+		return "The user declined to answer.", nil
+	case errors.Is(err, mcp.ErrDismissed):
+		return "The user dismissed the question.", nil
+	}
+	return answer, err
+}
+
+func ask(ctx context.Context, _ struct{}) (string, error) {
+	p, err := mcp.Elicit[profile](ctx, "Please tell something about yourself. It is not kept.")
+	if err != nil {
+		return answered("", err)
+	}
+	filled, err := json.Marshal(p)
+	return "The user filled in: " + string(filled), err
+}
+
+func askURL(ctx context.Context, _ struct{}) (string, error) {
+	result, err := mcp.ElicitRaw(ctx, mcp.ElicitRequest{
+		Mode:          mcp.ElicitURL,
+		Message:       "Please visit the example page. Nothing happens there.",
+		URL:           "https://example.com/",
+		ElicitationID: "example-page",
+	})
+	if err != nil {
+		return "", err
+	}
+	return "The user's answer to the request to open the page: " + result.Action + ".", nil
+}
+
+// askTwice also shows how work between two questions is done once only: clients
+// of some revisions make the server run the tool from the top after each answer.
+func askTwice(ctx context.Context, _ struct{}) (string, error) {
+	order, err := mcp.Elicit[orderForm](ctx, "Which size of pizza?")
+	if err != nil {
+		return answered("", err)
+	}
+	var price int
+	known, err := mcp.LoadState(ctx, "price", &price)
+	if err != nil {
+		return "", err
+	}
+	if !known {
+		price = map[string]int{"small": 8, "large": 11}[order.Size]
+		if err := mcp.SaveState(ctx, "price", price); err != nil {
+			return "", err
+		}
+	}
+	confirmed, err := mcp.Elicit[confirmForm](ctx, fmt.Sprintf("A %s pizza is %d euros. Order it?", order.Size, price))
+	switch {
+	case err != nil:
+		return answered("", err)
+	case !confirmed.Confirm:
+		return "No pizza was ordered.", nil
+	}
+	return fmt.Sprintf("A %s pizza for %d euros was not really ordered.", order.Size, price), nil
+}
+
+func askTwoAtOnce(ctx context.Context, _ struct{}) (string, error) {
+	name, nameErr := mcp.Elicit[nameForm](ctx, "What is your name?")
+	if nameErr != nil && !errors.Is(nameErr, mcp.ErrInputRequired) {
+		return answered("", nameErr)
+	}
+	place, placeErr := mcp.Elicit[placeForm](ctx, "Where are you?")
+	if err := errors.Join(nameErr, placeErr); err != nil {
+		return answered("", err)
+	}
+	return fmt.Sprintf("%s is in %s.", name.Name, place.Place), nil
+}
+
+type rootsOutput struct {
+	Roots []rootOutput `json:"roots" doc:"The folders and files the client lets servers work in."`
+}
+
+type rootOutput struct {
+	URI  string `json:"uri" doc:"Where it is, as a file: URI."`
+	Name string `json:"name,omitempty" doc:"What the client calls it."`
+}
+
+func listRoots(ctx context.Context, _ struct{}) (rootsOutput, error) {
+	roots, err := mcp.Roots(ctx)
+	if err != nil {
+		return rootsOutput{}, err
+	}
+	out := rootsOutput{Roots: make([]rootOutput, len(roots))}
+	for i, r := range roots {
+		out.Roots[i] = rootOutput{URI: r.URI, Name: r.Name}
+	}
+	return out, nil
+}

@@ -1,0 +1,80 @@
+package everything
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+type countInput struct {
+	Steps    int `json:"steps,omitempty" doc:"How many steps to take." min:"1" max:"100" default:"5"`
+	Duration int `json:"milliseconds,omitempty" doc:"How long all steps take together, in milliseconds." min:"0" max:"60000" default:"500"`
+}
+
+type waitInput struct {
+	Duration int `json:"milliseconds,omitempty" doc:"How long to wait, in milliseconds." min:"0" max:"600000" default:"10000"`
+}
+
+type logInput struct {
+	Message string `json:"message,omitempty" doc:"What to write." default:"Something happened"`
+}
+
+// addRunningTools registers tools that take time or tell something meanwhile.
+func addRunningTools(s *mcp.Server) {
+	mcp.AddTool(s, "count-slowly", countSlowly, mcp.Tool{
+		Title: "Count slowly", Description: "Count up to a number and report progress at every step.", Annotations: readOnly(),
+	})
+	mcp.AddTool(s, "wait", wait, mcp.Tool{
+		Title: "Wait", Description: "Do nothing for some time. Cancel the call to see whether cancelling works.", Annotations: readOnly(),
+	})
+	mcp.AddTool(s, "log", logAll, mcp.Tool{
+		Title: "Log at every level", Description: "Write one log message at each of the eight levels; the client sees those it asked for.", Annotations: readOnly(),
+	})
+}
+
+func countSlowly(ctx context.Context, in countInput) (string, error) {
+	step := time.Duration(in.Duration) * time.Millisecond / time.Duration(in.Steps)
+	for i := range in.Steps {
+		if err := sleep(ctx, step); err != nil {
+			return "", err
+		}
+		if err := mcp.Progress(ctx, float64(i+1), float64(in.Steps), fmt.Sprintf("step %d of %d", i+1, in.Steps)); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("Counted to %d.", in.Steps), nil
+}
+
+func wait(ctx context.Context, in waitInput) (string, error) {
+	if err := sleep(ctx, time.Duration(in.Duration)*time.Millisecond); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("Waited %d milliseconds.", in.Duration), nil
+}
+
+// sleep waits for d or until the context is done, whichever comes first.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func logAll(ctx context.Context, in logInput) (string, error) {
+	levels := []mcp.LogLevel{
+		mcp.LogDebug, mcp.LogInfo, mcp.LogNotice, mcp.LogWarning,
+		mcp.LogError, mcp.LogCritical, mcp.LogAlert, mcp.LogEmergency,
+	}
+	for _, level := range levels {
+		if err := mcp.Log(ctx, level, map[string]string{"message": in.Message}, "everything"); err != nil {
+			return "", err
+		}
+	}
+	return "Wrote eight log messages, from debug to emergency.", nil
+}

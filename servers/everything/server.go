@@ -1,0 +1,46 @@
+package everything
+
+import (
+	"github.com/junction-mcp/junction/mcp"
+)
+
+const instructions = `This server exists to try out and to test MCP clients: it has one of every feature.
+- Start with "echo" or "add". "get-…" tools return each kind of content.
+- "count-slowly" reports progress, "wait" can be cancelled, "log" writes log messages of every level.
+- "ask…" tools ask the user, "sample…" tools ask the language model, "list-roots" asks the client.
+- "toggle-tool" changes the list of tools; "update-resource" changes the resource everything://counter.
+Nothing here has any effect outside of the server.`
+
+// New returns a server with every feature. It holds a counter and one tool that
+// comes and goes, both for all clients together; all else is the same for ever.
+func New() *mcp.Server {
+	s := mcp.NewServer("everything", "1.0.0", mcp.ServerOptions{
+		Info: mcp.Implementation{
+			Title:       "Everything",
+			Description: "One of every MCP feature, for trying out and testing clients.",
+			Icons:       icons(),
+		},
+		Instructions: instructions,
+	})
+	addPlainTools(s)
+	addContentTools(s)
+	addRunningTools(s)
+	addQuestions(s)
+	addModelTools(s)
+	addChanges(s)
+	addResources(s)
+	addPrompts(s)
+	return s
+}
+
+// must stops the program at a mistake in the fixed features above.
+func must(err error) {
+	if err != nil {
+		panic("everything: " + err.Error())
+	}
+}
+
+// readOnly are the annotations of a tool that only looks.
+func readOnly() *mcp.ToolAnnotations {
+	return &mcp.ToolAnnotations{ReadOnlyHint: new(true), IdempotentHint: new(true), OpenWorldHint: new(false)}
+}
