@@ -1,0 +1,122 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/process"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+	"github.com/junction-mcp/junction/mcp/internal/pipe"
+)
+
+// A Command is a program that serves MCP on its standard input and output. Its
+// fields must not change once it is used. It is a [mcp.Transport]: each
+// connection starts the program anew.
+type Command struct {
+	// Name is the program: a name that is looked up in PATH, or a path. A
+	// relative path is relative to Dir.
+	Name string
+	// Args are its arguments. Nothing expands them: there is no shell.
+	Args []string
+	// Env is added to the environment, each as "key=value"; of two with the same
+	// key the last one counts.
+	Env []string
+	// Environ is the environment that Env is added to; nil means that of this
+	// process, with all the secrets that may be in it.
+	Environ []string
+	// Dir is the working directory; empty means that of this process.
+	Dir string
+	// Grace is how long the program may take for each step of being ended;
+	// default 2 seconds.
+	Grace time.Duration
+	// Stderr, if set, is called with each line of the program's standard error,
+	// cleaned for display, one after the other. It must return.
+	Stderr func(line string)
+	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
+	MaxMessage int
+	// Logger is told what the server does wrong; default slog.Default().
+	Logger *slog.Logger
+}
+
+var _ mcp.Transport = (*Command)(nil)
+
+// New returns a Command for the program called name with arguments args.
+func New(name string, args ...string) *Command {
+	return &Command{Name: name, Args: args}
+}
+
+// Connect starts the program. ctx limits only the start: closing the link ends
+// the program.
+func (c *Command) Connect(ctx context.Context) (link.Link, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("start %s: %w", c, context.Cause(ctx))
+	}
+	p, err := process.Start(process.Command{
+		Path: c.Name, Args: c.Args, Env: c.environment(), Dir: c.Dir, Grace: c.Grace, OnStderr: c.Stderr,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return pipe.New(p, pipe.Options{
+		Name:       c.String(),
+		MaxMessage: c.MaxMessage,
+		Describe:   func() string { return ending(p) },
+		Logger:     c.Logger,
+	}), nil
+}
+
+// environment returns nil for this process's own.
+func (c *Command) environment() []string {
+	if len(c.Env) == 0 {
+		return c.Environ
+	}
+	base := c.Environ
+	if base == nil {
+		base = os.Environ()
+	}
+	return append(base[:len(base):len(base)], c.Env...)
+}
+
+const (
+	exitWait = time.Second // how long a program may take to exit after its output ended
+	toldTail = 2 << 10     // bytes of standard error in an error
+)
+
+// ending says how the program ended and what it said last.
+func ending(p *process.Process) string {
+	wait := time.NewTimer(exitWait)
+	defer wait.Stop()
+	var how string
+	select {
+	case <-p.Exited():
+		how = "it exited with status 0"
+		if err := p.ExitError(); err != nil {
+			how = "it " + strings.Replace(err.Error(), "killed by", "was killed by", 1)
+		}
+	case <-wait.C:
+		how = "it is still running"
+	}
+	tail := lastLines(p.Stderr(), toldTail)
+	if tail == "" {
+		return how + " and wrote nothing to its standard error"
+	}
+	return how + "; its standard error ends with:\n" + tail
+}
+
+// lastLines returns the last whole lines of text that have at most most bytes
+// together, or the end of the last one.
+func lastLines(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	text = text[len(text)-most:]
+	if _, lines, ok := strings.Cut(text, "\n"); ok {
+		return lines
+	}
+	return strings.ToValidUTF8(text, "")
+}

@@ -1,0 +1,107 @@
+package pipe
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+)
+
+// A Call is a request whose response is expected in an Inbox.
+type Call struct {
+	inbox  *Inbox
+	id     jsonrpc.ID
+	method string
+	done   chan answer // with room for the one answer
+}
+
+type answer struct {
+	message *jsonrpc.Message
+	err     error
+}
+
+// Expect tells that out is about to be sent. The caller waits for the response
+// with [Call.Wait], or gives up with [Call.Forget].
+func (b *Inbox) Expect(out link.Out) (*Call, error) {
+	c := &Call{inbox: b, id: out.ID, method: out.Method, done: make(chan answer, 1)}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil {
+		return nil, c.failure(b.err)
+	}
+	if _, twice := b.calls[out.ID]; twice {
+		return nil, fmt.Errorf("%s: a request with the id %s waits for its response already", b.name, out.ID)
+	}
+	b.calls[out.ID] = c
+	return c, nil
+}
+
+// Wait waits for the response. When ctx is done the call is forgotten, and the
+// error wraps the cause.
+func (c *Call) Wait(ctx context.Context) (*jsonrpc.Message, error) {
+	select {
+	case a := <-c.done:
+		return a.message, a.err
+	case <-ctx.Done():
+	}
+	c.Forget()
+	select {
+	case a := <-c.done:
+		return a.message, a.err
+	default:
+		return nil, c.failure(context.Cause(ctx))
+	}
+}
+
+// Forget gives up the response: it is ignored if it comes.
+func (c *Call) Forget() {
+	c.inbox.mu.Lock()
+	defer c.inbox.mu.Unlock()
+	if c.inbox.calls[c.id] == c {
+		delete(c.inbox.calls, c.id)
+	}
+}
+
+func (c *Call) failure(cause error) error {
+	return fmt.Errorf("%s: expected a response to %s: %w", c.inbox.name, c.method, cause)
+}
+
+// answer hands a response to its call.
+func (b *Inbox) answer(m *jsonrpc.Message) {
+	c := b.pick(m.ID)
+	if c == nil {
+		b.log.Debug("mcp: a response that nobody waits for", "server", b.name, "id", string(m.ID))
+		return
+	}
+	m.ID = c.id
+	c.done <- answer{message: m}
+}
+
+// pick takes the call that an answer with this id is for off the table, or
+// returns nil. An answer without an id can only be for a call that waits alone.
+func (b *Inbox) pick(id jsonrpc.ID) *Call {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.calls[id]
+	if c == nil && !id.IsZero() {
+		c = b.calls[otherForm(id)]
+	}
+	if c == nil && id.IsZero() && len(b.calls) == 1 {
+		for _, c = range b.calls {
+		}
+	}
+	if c != nil {
+		delete(b.calls, c.id)
+	}
+	return c
+}
+
+// otherForm returns "5" for 5 and 5 for "5": some servers make strings of
+// numbers, or the reverse.
+func otherForm(id jsonrpc.ID) jsonrpc.ID {
+	if id.IsString() {
+		return id[1 : len(id)-1]
+	}
+	return `"` + id + `"`
+}

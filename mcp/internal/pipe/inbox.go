@@ -1,0 +1,250 @@
+package pipe
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// Limits and times of an Inbox.
+const (
+	maxQueued      = 1_024            // messages that wait for Receive
+	maxQueuedBytes = 64 << 20         // the same in bytes; one message may always wait
+	maxBatch       = 1_024            // messages in one batch
+	stallTime      = 10 * time.Second // how long a request of the server waits for room in the queue
+)
+
+// errClosed is why a link ended that was closed on this side.
+var errClosed = &end{"the connection was closed on this side", os.ErrClosed}
+
+// An Inbox sorts what one server sends: responses go to the calls that wait for
+// them, everything else waits in a bounded queue for [Inbox.Receive]. All
+// methods are safe for concurrent use.
+type Inbox struct {
+	name  string
+	log   *slog.Logger
+	noise noise
+	dead  chan struct{}
+
+	mu    sync.Mutex
+	err   error // why it is dead, without the server's name
+	calls map[jsonrpc.ID]*Call
+	queue queue
+	more  chan struct{} // told when the queue is no longer empty
+	room  chan struct{} // told when it is no longer full
+}
+
+// NewInbox returns an Inbox for the server that errors call name.
+func NewInbox(name string, log *slog.Logger) *Inbox {
+	if log == nil {
+		log = slog.Default()
+	}
+	return &Inbox{
+		name:  name,
+		log:   log,
+		noise: noise{log: log, name: name},
+		dead:  make(chan struct{}),
+		calls: make(map[jsonrpc.ID]*Call),
+		more:  make(chan struct{}, 1),
+		room:  make(chan struct{}, 1),
+	}
+}
+
+// Dead is closed when nothing will arrive any more.
+func (b *Inbox) Dead() <-chan struct{} { return b.dead }
+
+// Err says why the Inbox is dead, and nil before it is.
+func (b *Inbox) Err() error {
+	if cause := b.cause(); cause != nil {
+		return fmt.Errorf("%s: %w", b.name, cause)
+	}
+	return nil
+}
+
+// cause is Err without the server's name.
+func (b *Inbox) cause() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.err
+}
+
+// Fail ends the Inbox: calls that wait, and those that come, fail with cause.
+// Receive still gets what is in the queue. Only the first Fail counts.
+func (b *Inbox) Fail(cause error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil {
+		return
+	}
+	b.err = cause
+	for id, c := range b.calls {
+		delete(b.calls, id)
+		c.done <- answer{err: c.failure(cause)}
+	}
+	close(b.dead)
+}
+
+// Closed is [Inbox.Fail] for an end that came from this side.
+func (b *Inbox) Closed() { b.Fail(errClosed) }
+
+// Take sorts one message or one batch as it came from the server. It waits while
+// a request of the server finds no room, for at most 10 seconds, after which the
+// Inbox is dead. data must not be changed any more.
+func (b *Inbox) Take(data []byte) {
+	if !jsonrpc.IsBatch(data) {
+		b.take(data)
+		return
+	}
+	elements, fault := jsonrpc.SplitBatch(data, maxBatch, jsonrpc.Limits{})
+	if fault != nil {
+		b.noise.skip(data, fault)
+		return
+	}
+	for _, element := range elements {
+		b.take(element)
+	}
+}
+
+func (b *Inbox) take(data []byte) {
+	m := new(jsonrpc.Message)
+	var fault *jsonrpc.Error
+	if *m, fault = Parse(data); fault != nil {
+		b.refuse(data, m.ID, fault)
+		return
+	}
+	if m.Kind == jsonrpc.Response {
+		b.answer(m)
+		return
+	}
+	b.put(m, len(data))
+}
+
+// refuse skips what is no message, unless it is an answer that came out wrong:
+// then the call need not wait any longer.
+func (b *Inbox) refuse(data []byte, id jsonrpc.ID, fault *jsonrpc.Error) {
+	if !id.IsZero() && looksLikeAnswer(data) {
+		if c := b.pick(id); c != nil {
+			c.done <- answer{err: fmt.Errorf("%s: the response to %s is not valid: %w", b.name, c.method, fault)}
+			return
+		}
+	}
+	b.noise.skip(data, fault)
+}
+
+// Lost tells that a message could not be read. If one call waits, it was the
+// answer.
+func (b *Inbox) Lost(err error) {
+	if c := b.pick(""); c != nil {
+		c.done <- answer{err: fmt.Errorf("%s: the response to %s cannot be read: %w", b.name, c.method, err)}
+		return
+	}
+	b.log.Warn("mcp: a message of the server cannot be read", "server", b.name, "error", err)
+}
+
+// Receive hands what belongs to no call to deliver, in the order in which it
+// came, until ctx is done or the Inbox is dead and empty.
+func (b *Inbox) Receive(ctx context.Context, deliver func(*jsonrpc.Message)) error {
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if m := b.next(); m != nil {
+			deliver(m)
+			continue
+		}
+		select {
+		case <-b.more:
+		case <-ctx.Done():
+		case <-b.dead:
+			if b.empty() {
+				return b.Err()
+			}
+		}
+	}
+}
+
+func (b *Inbox) next() *jsonrpc.Message {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	m := b.queue.pop()
+	if m != nil {
+		tell(b.room)
+	}
+	return m
+}
+
+func (b *Inbox) empty() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.queue.len() == 0
+}
+
+// put queues a message of the server's own. Where there is no room the oldest
+// notification gives way; a request waits for some.
+func (b *Inbox) put(m *jsonrpc.Message, size int) {
+	var patience *time.Timer
+	for {
+		switch b.offer(m, size) {
+		case taken:
+			return
+		case dropped:
+			b.log.Debug("mcp: a notification was dropped: nobody takes them", "server", b.name, "queued", maxQueued)
+			return
+		}
+		if patience == nil {
+			patience = time.NewTimer(stallTime)
+			defer patience.Stop()
+		}
+		select {
+		case <-b.room:
+		case <-b.dead:
+			return
+		case <-patience.C:
+			b.Fail(fmt.Errorf("%d of its messages were not taken within %v", maxQueued, stallTime))
+			return
+		}
+	}
+}
+
+// What became of a message.
+type offered int
+
+const (
+	taken offered = iota
+	dropped
+	refused
+)
+
+func (b *Inbox) offer(m *jsonrpc.Message, size int) offered {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err != nil {
+		return taken // by nobody: the link is closed
+	}
+	outcome := taken
+	for !b.queue.fits(size) {
+		if !b.queue.dropNotification() {
+			if m.Kind == jsonrpc.Notification {
+				return dropped
+			}
+			return refused
+		}
+		outcome = dropped
+	}
+	b.queue.push(m, size)
+	tell(b.more)
+	return outcome
+}
+
+// tell leaves word in a channel with room for one.
+func tell(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

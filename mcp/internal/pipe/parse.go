@@ -1,0 +1,71 @@
+package pipe
+
+import (
+	"log/slog"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+)
+
+// Parse reads one message of a server. It forgives members that are null where
+// they should be absent, such as "error":null beside a result, which some
+// libraries write.
+func Parse(data []byte) (jsonrpc.Message, *jsonrpc.Error) {
+	m, fault := jsonrpc.Parse(data, jsonrpc.Limits{})
+	if fault == nil || fault.Code != jsonrpc.InvalidRequest {
+		return m, fault
+	}
+	members, broken := jsonrpc.Index(data, jsonrpc.Limits{})
+	if broken != nil {
+		return m, fault
+	}
+	var empty []string
+	for _, name := range []string{"id", "method", "params", "result", "error"} {
+		if string(members.Get(name)) == "null" {
+			empty = append(empty, name)
+		}
+	}
+	if len(empty) == 0 {
+		return m, fault
+	}
+	edited, _ := jsonrpc.AppendEdited(nil, data[jsonrpc.SkipSpace(data, 0):], empty...)
+	if again, stillWrong := jsonrpc.Parse(append(edited, '}'), jsonrpc.Limits{}); stillWrong == nil {
+		return again, nil
+	}
+	return m, fault
+}
+
+// looksLikeAnswer reports whether data has what only responses have.
+func looksLikeAnswer(data []byte) bool {
+	members, fault := jsonrpc.Index(data, jsonrpc.Limits{})
+	return fault != nil || members.Get("result") != nil || members.Get("error") != nil
+}
+
+// maxNoise is how many lines that are no messages are told to the logger.
+const maxNoise = 20
+
+// noise tells of what a server writes between its messages, a few times.
+type noise struct {
+	log  *slog.Logger
+	name string
+
+	mu   sync.Mutex
+	told int
+}
+
+func (n *noise) skip(data []byte, fault *jsonrpc.Error) {
+	n.mu.Lock()
+	n.told++
+	told := n.told
+	n.mu.Unlock()
+	tell := n.log.Debug
+	switch {
+	case told == 1:
+		tell = n.log.Warn
+	case told > maxNoise:
+		return
+	}
+	tell("mcp: the server wrote something that is not a message; it was skipped",
+		"server", n.name, "line", plaintext.Line(string(data[:min(len(data), 1024)]), 200), "expected", fault.Message)
+}

@@ -1,0 +1,231 @@
+package pipe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/lines"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+)
+
+// Limits and times of a link.
+const (
+	maxOut    = 64                     // messages that wait to be written
+	lastWords = time.Second            // how long answers may still come after writing failed
+	flushTime = 250 * time.Millisecond // how long Close waits for what was sent before it
+)
+
+// Options say what a link knows beside its streams.
+type Options struct {
+	// Name names the server in errors.
+	Name string
+	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
+	MaxMessage int
+	// Describe, if set, is asked once when the server's output has ended, for
+	// what else an error should say: the exit status, the end of standard error.
+	// It may take a moment to find out.
+	Describe func() string
+	// Logger is told what the server does wrong; default slog.Default().
+	Logger *slog.Logger
+}
+
+// New returns a link over a pair of byte streams, which belong to it from now
+// on: closing the link closes rw, which must make a Read or Write that waits
+// return.
+func New(rw io.ReadWriteCloser, o Options) link.Link {
+	if o.MaxMessage <= 0 {
+		o.MaxMessage = mcp.DefaultMaxMessage
+	}
+	s := &streams{
+		Inbox:    NewInbox(o.Name, o.Logger),
+		rw:       rw,
+		in:       lines.NewReader(rw, o.MaxMessage),
+		w:        lines.NewWriter(rw),
+		describe: o.Describe,
+		out:      make(chan []byte, maxOut),
+		closing:  make(chan struct{}),
+		written:  make(chan struct{}),
+	}
+	s.running.Go(s.read)
+	s.running.Go(s.write)
+	return s
+}
+
+// streams is a link over a pair of byte streams. One goroutine reads; another
+// writes, so that a server that does not read holds up nobody whose context ends.
+type streams struct {
+	*Inbox
+	rw       io.ReadWriteCloser
+	in       *lines.Reader
+	w        *lines.Writer
+	describe func() string
+	out      chan []byte
+	running  sync.WaitGroup
+
+	closeOnce sync.Once
+	closing   chan struct{}
+	written   chan struct{} // closed when nothing more is written
+	closeErr  error
+}
+
+// Call implements [link.Link].
+func (s *streams) Call(ctx context.Context, out link.Out, _ func(*jsonrpc.Message)) (*jsonrpc.Message, error) {
+	c, err := s.Expect(out)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.send(ctx, out.Message); err != nil {
+		c.Forget()
+		return nil, c.failure(err)
+	}
+	return c.Wait(ctx)
+}
+
+// Send implements [link.Link].
+func (s *streams) Send(ctx context.Context, out link.Out) error {
+	if err := s.send(ctx, out.Message); err != nil {
+		return fmt.Errorf("%s: send a message: %w", s.name, err)
+	}
+	return nil
+}
+
+// send hands a message to the writing goroutine.
+func (s *streams) send(ctx context.Context, message []byte) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	select {
+	case <-s.dead:
+		return s.cause()
+	default:
+	}
+	select {
+	case s.out <- message:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.dead:
+		return s.cause()
+	}
+}
+
+// write writes what is sent until the link is closed or dead.
+func (s *streams) write() {
+	defer close(s.written)
+	for {
+		var err error
+		select {
+		case message := <-s.out:
+			err = s.writeAll(message)
+		case <-s.dead:
+			return
+		case <-s.closing:
+			if len(s.out) == 0 {
+				return
+			}
+		}
+		if err != nil {
+			s.outlast(err)
+			return
+		}
+	}
+}
+
+// writeAll writes a message and those that wait behind it, in one piece.
+func (s *streams) writeAll(message []byte) error {
+	for {
+		s.w.Gather(message)
+		select {
+		case message = <-s.out:
+		default:
+			return s.w.Flush()
+		}
+	}
+}
+
+// outlast leaves time for answers that are on their way when the server reads
+// no more: its output says best why.
+func (s *streams) outlast(err error) {
+	wait := time.NewTimer(lastWords)
+	defer wait.Stop()
+	select {
+	case <-s.dead:
+	case <-s.closing:
+	case <-wait.C:
+		s.Fail(fmt.Errorf("it takes no more messages: %w", err))
+	}
+}
+
+// read takes in what the server sends until its output ends.
+func (s *streams) read() {
+	for {
+		line, err := s.in.Next()
+		switch {
+		case err == nil:
+			s.Take(line)
+		case errors.Is(err, lines.ErrTooLong):
+			s.Lost(err)
+		default:
+			s.Fail(s.ended(err))
+			return
+		}
+	}
+}
+
+// ended says how the server's output ended.
+func (s *streams) ended(err error) error {
+	select {
+	case <-s.closing:
+		return errClosed
+	default:
+	}
+	found := "found the end of its output"
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	} else {
+		found = "reading its output failed: " + err.Error()
+	}
+	if s.describe != nil {
+		if more := s.describe(); more != "" {
+			found += "; " + more
+		}
+	}
+	return &end{found, err}
+}
+
+// end is an error in words of its own.
+type end struct {
+	text string
+	err  error
+}
+
+func (e *end) Error() string { return e.text }
+func (e *end) Unwrap() error { return e.err }
+
+// Close implements [link.Link]. What was sent before it gets a moment to be
+// written; then the streams are closed.
+func (s *streams) Close() error {
+	s.closeOnce.Do(func() {
+		close(s.closing)
+		moment := time.NewTimer(flushTime)
+		defer moment.Stop()
+		select {
+		case <-s.written:
+		case <-moment.C:
+		}
+		s.Closed()
+		s.closeErr = s.rw.Close()
+		s.running.Wait()
+	})
+	return s.closeErr
+}
+
+// ClosingCancels implements [link.Link]: a call has no channel of its own.
+func (s *streams) ClosingCancels() bool { return false }
