@@ -1,0 +1,255 @@
+package integration
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The official suite judges the programs in ../conformance:
+//
+//	conformance/server --http ADDRESS   serves every revision at http://ADDRESS/mcp
+//	conformance/client URL              does what $MCP_CONFORMANCE_SCENARIO says
+//
+// It runs in two ways, because each sees what the other does not: a suite ignores the
+// client's exit code, and a single scenario runs alone with a strict verdict. Whatever the
+// suite itself calls passed, a scenario passes here with at least one SUCCESS and no
+// FAILURE. Authorization (auth/*) is judged elsewhere.
+func TestConformance(t *testing.T) {
+	for _, revision := range []string{legacyNewest, modern} {
+		t.Run("server at "+revision, func(t *testing.T) {
+			url := conformanceServer(t)
+			judgeSuite(t, required(t, revision, "Server"), "server", "--url", url, "--requirements", revision)
+		})
+		t.Run("client at "+revision, func(t *testing.T) {
+			judgeSuite(t, required(t, revision, "Client"), "client", "--command", conformanceClient(t), "--requirements", revision)
+		})
+	}
+}
+
+func TestConformanceOneByOne(t *testing.T) {
+	for _, revision := range []string{legacyNewest, modern} {
+		t.Run("server at "+revision, func(t *testing.T) {
+			url := conformanceServer(t)
+			for _, scenario := range slices.Concat(required(t, revision, "Server"), unscored[revision].server) {
+				judgeOne(t, scenario, "server", "--url", url, "--scenario", scenario, "--spec-version", revision, "--force", "--timeout", "15000")
+			}
+		})
+		t.Run("client at "+revision, func(t *testing.T) {
+			command := conformanceClient(t)
+			for _, scenario := range slices.Concat(required(t, revision, "Client"), unscored[revision].client) {
+				judgeOne(t, scenario, "client", "--command", command, "--scenario", scenario, "--spec-version", revision, "--force", "--timeout", "15000")
+			}
+		})
+	}
+}
+
+// unscored are scenarios that no requirement set has yet, and that hold all the same.
+var unscored = map[string]struct{ server, client []string }{
+	legacyNewest: {
+		server: []string{"json-schema-2020-12", "server-session-lifecycle"},
+		client: []string{"json-schema-2020-12-preservation"},
+	},
+	modern: {
+		server: []string{"json-schema-2020-12", "http-header-validation", "http-custom-header-server-validation"},
+		client: []string{"json-schema-2020-12-preservation"},
+	},
+}
+
+func conformanceServer(t testing.TB) string {
+	t.Helper()
+	if _, err := os.Stat("../conformance/server"); err != nil {
+		t.Skip("skip: conformance/server is not there")
+	}
+	address := freeAddress(t)
+	serving(t, isolated(t), address, goProgram(t, "..", "./conformance/server"), "--http", address)
+	return "http://" + address + "/mcp"
+}
+
+// conformanceClient is run by a shell; with exec, a timeout reaches the client itself.
+func conformanceClient(t testing.TB) string {
+	t.Helper()
+	if _, err := os.Stat("../conformance/client"); err != nil {
+		t.Skip("skip: conformance/client is not there")
+	}
+	return "exec " + goProgram(t, "..", "./conformance/client")
+}
+
+func suite(t testing.TB, arguments ...string) []string {
+	t.Helper()
+	index := npm(t, "conformance", "node_modules", "@modelcontextprotocol", "conformance", "dist", "index.js")
+	return append([]string{node(t), index}, arguments...)
+}
+
+// required lists the scenarios that a revision requires of a "Server" or a "Client".
+func required(t testing.TB, revision, side string) []string {
+	t.Helper()
+	out := run(t, nodeEnv(t), suite(t, "list", "--requirements", revision)...)
+	var scenarios []string
+	within := false
+	for text := range strings.Lines(out) {
+		text = strings.TrimSpace(text)
+		if strings.HasSuffix(text, ":") {
+			within = strings.HasPrefix(text, side+" scenarios")
+			continue
+		}
+		name, found := strings.CutPrefix(text, "- ")
+		if name, _, _ = strings.Cut(name, " "); found && within && !strings.HasPrefix(name, "auth/") {
+			scenarios = append(scenarios, name)
+		}
+	}
+	if len(scenarios) < 4 {
+		t.Fatalf("the suite lists %q for %s: %.1000s", scenarios, side, out)
+	}
+	return scenarios
+}
+
+// verdict counts the checks of one scenario by status.
+type verdict struct {
+	success, failure, warning int
+	details                   []string // of what did not succeed
+}
+
+func (v verdict) passed() bool { return v.success > 0 && v.failure == 0 }
+
+// judgeSuite runs a whole set in one process and judges each of the scenarios.
+func judgeSuite(t *testing.T, scenarios []string, arguments ...string) {
+	t.Helper()
+	dir := t.TempDir()
+	stdout, stderr, err := tryRun(t, nodeEnv(t), suite(t, append(arguments, "-o", dir)...)...)
+	verdicts := readVerdicts(t, dir)
+	passed := 0
+	for _, scenario := range scenarios {
+		if report(t, scenario, verdicts[scenario]) {
+			passed++
+		}
+	}
+	t.Logf("%d of %d required scenarios passed (exit: %v)", passed, len(scenarios), err)
+	if t.Failed() {
+		t.Logf("stderr: %.2000s\nend of stdout: %s", stderr, stdout[max(0, len(stdout)-3000):])
+	}
+}
+
+// judgeOne runs one scenario alone.
+func judgeOne(t *testing.T, scenario string, arguments ...string) {
+	t.Helper()
+	t.Run(scenario, func(t *testing.T) {
+		dir := t.TempDir()
+		stdout, stderr, err := tryRun(t, nodeEnv(t), suite(t, append(arguments, "-o", dir)...)...)
+		ok := report(t, scenario, readVerdicts(t, dir)[scenario])
+		if err != nil {
+			t.Errorf("the suite ended with %v", err)
+		}
+		if !ok || err != nil {
+			t.Logf("stderr: %.2000s\nend of stdout: %s", stderr, stdout[max(0, len(stdout)-3000):])
+		}
+	})
+}
+
+// report fails the test for a scenario that did not pass, and tells its warnings.
+func report(t *testing.T, scenario string, v verdict) bool {
+	t.Helper()
+	if !v.passed() {
+		t.Errorf("%s: %d SUCCESS, %d FAILURE: %s", scenario, v.success, v.failure, strings.Join(v.details, "; "))
+	} else if v.warning > 0 {
+		t.Logf("%s: %d WARNING: %s", scenario, v.warning, strings.Join(v.details, "; "))
+	}
+	return v.passed()
+}
+
+var stamp = regexp.MustCompile(`-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z$`)
+
+// readVerdicts reads what the suite wrote: [server-]SCENARIO-TIMESTAMP/checks.json, where
+// a scenario may have slashes in its name.
+func readVerdicts(t testing.TB, dir string) map[string]verdict {
+	t.Helper()
+	verdicts := map[string]verdict{}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.Name() != "checks.json" {
+			return err
+		}
+		scenario, err := filepath.Rel(dir, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		// One server scenario is named server-…, and its folder server-server-….
+		scenario = stamp.ReplaceAllString(filepath.ToSlash(scenario), "")
+		v, err := readVerdict(path)
+		verdicts[scenario] = v
+		if short, found := strings.CutPrefix(scenario, "server-"); found {
+			verdicts[short] = v
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return verdicts
+}
+
+func readVerdict(path string) (verdict, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return verdict{}, err
+	}
+	var checks []struct{ ID, Description, Status, ErrorMessage string }
+	if err := json.Unmarshal(raw, &checks); err != nil {
+		return verdict{}, err
+	}
+	var v verdict
+	for _, check := range checks {
+		switch check.Status {
+		case "SUCCESS":
+			v.success++
+			continue
+		case "FAILURE":
+			v.failure++
+		case "WARNING":
+			v.warning++
+		default: // INFO, SKIPPED
+			continue
+		}
+		v.details = append(v.details, check.Status+" "+check.ID+": "+check.Description+" "+check.ErrorMessage)
+	}
+	return v, nil
+}
+
+// The suite runs here, and its verdicts are read right: a peer passes what it has the
+// fixtures for, and fails what it has not; a client that does nothing fails.
+func TestPeersConformanceSuiteIsRead(t *testing.T) {
+	url := listening(t, append(serverNamed(t, "gosdk").argv(t), "--http", "127.0.0.1:0")...)
+	dir := t.TempDir()
+	if _, stderr, err := tryRun(t, nodeEnv(t), suite(t, "server", "--url", url, "--requirements", legacyNewest, "-o", dir)...); err == nil {
+		t.Errorf("the suite is content with a server that has no fixtures: %.1000s", stderr)
+	}
+	verdicts := readVerdicts(t, dir)
+	scenarios := required(t, legacyNewest, "Server")
+	if len(scenarios) != 30 {
+		t.Errorf("%d server scenarios are required, want 30: %q", len(scenarios), scenarios)
+	}
+	for _, scenario := range scenarios {
+		if _, found := verdicts[scenario]; !found {
+			t.Errorf("no verdict on %s", scenario)
+		}
+	}
+	for scenario, want := range map[string]bool{"server-initialize": true, "ping": true, "tools-list": true, "tools-call-image": false} {
+		if verdicts[scenario].passed() != want {
+			t.Errorf("%s: %+v, want passed %v", scenario, verdicts[scenario], want)
+		}
+	}
+	idle := t.TempDir()
+	_, _, err := tryRun(t, nodeEnv(t), suite(t, "client", "--command", "exec true", "--requirements", modern, "-o", idle)...)
+	if err == nil {
+		t.Error("the suite is content with a client that does nothing")
+	}
+	for _, scenario := range required(t, modern, "Client") {
+		if v := readVerdicts(t, idle)[scenario]; v.passed() {
+			t.Errorf("a client that does nothing passes %s: %+v", scenario, v)
+		}
+	}
+}
