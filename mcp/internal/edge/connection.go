@@ -22,17 +22,16 @@ type Connection struct {
 	cancel    context.CancelCauseFunc
 	news      sync.WaitGroup // the session's Listen
 
-	mu       sync.Mutex
-	session  *Session
-	inFlight map[jsonrpc.ID]context.CancelCauseFunc
-	listens  int           // how many of them are subscriptions, which do not end by themselves
-	idle     chan struct{} // closed when nothing else runs; nil while nobody waits
+	inFlight InFlight
+
+	mu      sync.Mutex
+	session *Session
 }
 
 // NewConnection returns a connection whose messages go to out, which must order
 // what several goroutines send. ctx ends it; call [Connection.Close] in any case.
 func (e *Edge) NewConnection(ctx context.Context, out Sender, principal *mcp.Principal) *Connection {
-	c := &Connection{edge: e, out: out, principal: principal, inFlight: make(map[jsonrpc.ID]context.CancelCauseFunc)}
+	c := &Connection{edge: e, out: out, principal: principal}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	return c
 }
@@ -40,27 +39,12 @@ func (e *Edge) NewConnection(ctx context.Context, out Sender, principal *mcp.Pri
 // Close ends the requests that still run, as at a shutdown, and the news.
 // Whoever runs jobs waits for them itself.
 func (c *Connection) Close() {
-	c.cancel(errShutdown)
+	c.cancel(ErrShutdown)
 	c.news.Wait()
 }
 
 // Drain waits until no request but subscriptions is running, or ctx is done.
-func (c *Connection) Drain(ctx context.Context) {
-	c.mu.Lock()
-	if len(c.inFlight) == c.listens {
-		c.mu.Unlock()
-		return
-	}
-	if c.idle == nil {
-		c.idle = make(chan struct{})
-	}
-	idle := c.idle
-	c.mu.Unlock()
-	select {
-	case <-idle:
-	case <-ctx.Done():
-	}
-}
+func (c *Connection) Drain(ctx context.Context) { c.inFlight.Drain(ctx) }
 
 // A Job is what is left to do for a message after [Connection.Accept]. It can be
 // used again for another message.
@@ -104,7 +88,7 @@ func (c *Connection) accept(j *Job) bool {
 		return false
 	}
 	var fault *jsonrpc.Error
-	if j.ctx, fault = c.begin(m); fault != nil {
+	if j.ctx, fault = c.inFlight.Begin(c.ctx, m, c.edge.options.InFlight); fault != nil {
 		j.reply = jsonrpc.AppendError(nil, m.ID, fault)
 		return true
 	}
@@ -112,7 +96,7 @@ func (c *Connection) accept(j *Job) bool {
 		c.acceptLegacy(j)
 	}
 	if j.reply != nil {
-		c.end(m)
+		c.inFlight.End(m)
 	}
 	return true
 }
@@ -143,7 +127,7 @@ func (j *Job) Run(dst []byte) []byte {
 	case j.batch != nil:
 		return c.batch(dst, j.batch)
 	}
-	defer c.end(&j.message)
+	defer c.inFlight.End(&j.message)
 	from := From{Principal: c.principal, Out: c.out}
 	if j.session != nil {
 		return j.session.Request(j.ctx, dst, &j.message, from).Message
@@ -155,39 +139,6 @@ func (c *Connection) current() *Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session
-}
-
-// begin registers a running request, so that it can be cancelled.
-func (c *Connection) begin(m *jsonrpc.Message) (context.Context, *jsonrpc.Error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, running := c.inFlight[m.ID]; running {
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "a request with the id %s is running already", m.ID)
-	}
-	if len(c.inFlight) >= c.edge.options.InFlight {
-		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "too many requests at once: at most %d", c.edge.options.InFlight)
-	}
-	ctx, cancel := context.WithCancelCause(c.ctx)
-	c.inFlight[m.ID] = cancel
-	if m.Method == methodListen {
-		c.listens++
-	}
-	return ctx, nil
-}
-
-func (c *Connection) end(m *jsonrpc.Message) {
-	c.mu.Lock()
-	cancel := c.inFlight[m.ID]
-	delete(c.inFlight, m.ID)
-	if m.Method == methodListen {
-		c.listens--
-	}
-	if c.idle != nil && len(c.inFlight) == c.listens {
-		close(c.idle)
-		c.idle = nil
-	}
-	c.mu.Unlock()
-	cancel(nil)
 }
 
 func (c *Connection) initialize(ctx context.Context, m *jsonrpc.Message) []byte {
@@ -204,13 +155,7 @@ func (c *Connection) initialize(ctx context.Context, m *jsonrpc.Message) []byte 
 func (c *Connection) notification(m *jsonrpc.Message) {
 	switch m.Method {
 	case notifyCancelled:
-		id := jsonrpc.ID(m.Members.Get("requestId"))
-		c.mu.Lock()
-		cancel := c.inFlight[id]
-		c.mu.Unlock()
-		if cancel != nil {
-			cancel(errCancelled)
-		}
+		c.inFlight.Cancelled(m)
 	case notifyInitialized:
 		c.listen()
 	}

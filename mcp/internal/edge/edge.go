@@ -88,6 +88,9 @@ func New(h mcp.Handler, o Options) (*Edge, error) {
 	return &Edge{handler: h, options: o, log: o.Logger, seal: o.Seal}, nil
 }
 
+// MaxInFlight is how many requests of one client run at the same time.
+func (e *Edge) MaxInFlight() int { return e.options.InFlight }
+
 // A Sender takes messages that belong to one request, or to one stream of news,
 // to the client. message is only valid during the call. Send is called by one
 // goroutine at a time.
@@ -122,9 +125,12 @@ func refuse(dst []byte, id jsonrpc.ID, e *jsonrpc.Error) Reply {
 
 // Causes with which the context of a request ends.
 var (
-	errCancelled = errors.New("the client cancelled the request")
-	errShutdown  = errors.New("the server is shutting down")
-	errRefilter  = errors.New("the subscriptions changed")
+	// ErrCancelled: the client cancelled the request; nothing is sent for it any more.
+	ErrCancelled = errors.New("the client cancelled the request")
+	// ErrShutdown: the server ends it; a subscription gets its result.
+	ErrShutdown = errors.New("the server is shutting down")
+
+	errRefilter = errors.New("the subscriptions changed")
 )
 
 // wireError turns a Handler's error into what goes on the wire.

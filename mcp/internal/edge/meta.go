@@ -18,31 +18,41 @@ func IsModern(m *jsonrpc.Message) bool {
 	return err == nil && members.Get(revision.MetaProtocolVersion) != nil
 }
 
-// modernMeta reads the metadata of a modern request.
-func (e *Edge) modernMeta(m *jsonrpc.Message) (*revision.Revision, mcp.Meta, *jsonrpc.Error) {
-	var meta mcp.Meta
+// ModernMeta is the metadata of a modern request, read and checked.
+type ModernMeta struct {
+	revision *revision.Revision
+	meta     mcp.Meta
+}
+
+// ReadMeta reads the metadata of a modern request. header is the revision that
+// the transport was told beside the message, which must be the same; empty where
+// there is no such place.
+func (e *Edge) ReadMeta(m *jsonrpc.Message, header string) (ModernMeta, *jsonrpc.Error) {
+	var meta ModernMeta
 	raw := m.Members.Get("_meta")
 	if len(raw) == 0 || raw[0] != '{' {
-		return nil, meta, missingMeta(revision.MetaProtocolVersion)
+		return meta, missingMeta(revision.MetaProtocolVersion)
 	}
 	members, fault := jsonrpc.Index(raw, jsonrpc.Limits{})
 	if fault != nil {
-		return nil, meta, fault
+		return meta, fault
 	}
-	name := members.Get(revision.MetaProtocolVersion)
-	version, ok := jsonrpc.Unquote(name)
+	version, ok := jsonrpc.Unquote(members.Get(revision.MetaProtocolVersion))
 	if !ok {
-		return nil, meta, missingMeta(revision.MetaProtocolVersion)
+		return meta, missingMeta(revision.MetaProtocolVersion)
+	}
+	if header != "" && header != version {
+		return meta, jsonrpc.Errorf(revision.CodeHeaderMismatch, "the header names the revision %.40q, _meta names %.40q", header, version)
 	}
 	r := revision.Lookup(version)
 	if r == nil || !r.Modern {
-		return nil, meta, revision.Unsupported(version)
+		return meta, revision.Unsupported(version)
 	}
-	meta.Revision = r.Name
-	if fault := e.clientMeta(&meta, &members); fault != nil {
-		return nil, meta, fault
+	meta.revision, meta.meta.Revision = r, r.Name
+	if fault := e.clientMeta(&meta.meta, &members); fault != nil {
+		return meta, fault
 	}
-	return r, meta, requestMeta(&meta, &members)
+	return meta, requestMeta(&meta.meta, &members)
 }
 
 // clientMeta reads what the client says of itself.

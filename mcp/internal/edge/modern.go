@@ -14,21 +14,27 @@ import (
 // Modern answers one request of the modern era. ctx ends when the client
 // cancels the request. The reply is appended to dst.
 func (e *Edge) Modern(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) Reply {
-	r, meta, fault := e.modernMeta(m)
+	meta, fault := e.ReadMeta(m, "")
 	if fault != nil {
 		return refuse(dst, m.ID, fault)
 	}
+	return e.Call(ctx, dst, m, &meta, from)
+}
+
+// Call is [Edge.Modern] for a request whose metadata was read already.
+func (e *Edge) Call(ctx context.Context, dst []byte, m *jsonrpc.Message, meta *ModernMeta, from From) Reply {
+	r := meta.revision
 	if !inModern(m.Method) {
 		return refuse(dst, m.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "method %q does not exist in %s", m.Method, r.Name))
 	}
-	c := &modernCall{edge: e, id: m.ID, out: from.Out, req: newRequest(m, meta, from)}
+	c := &modernCall{edge: e, id: m.ID, out: from.Out, req: newRequest(m, meta.meta, from)}
 	c.req.Peer = c
 	if fault := c.resume(m); fault != nil {
 		return refuse(dst, m.ID, fault)
 	}
 	result, err := e.handler.Handle(ctx, &c.req)
 	c.close()
-	if err != nil && ctx.Err() != nil && m.Method == methodListen && errors.Is(context.Cause(ctx), errShutdown) {
+	if err != nil && ctx.Err() != nil && m.Method == methodListen && errors.Is(context.Cause(ctx), ErrShutdown) {
 		result, err = mcp.Result{}, nil // the server ends a subscription: a result says so
 	}
 	return c.reply(ctx, dst, r, &result, err)
@@ -66,7 +72,7 @@ func (c *modernCall) close() {
 // reply makes the response of what the Handler returned.
 func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision, result *mcp.Result, err error) Reply {
 	switch {
-	case errors.Is(context.Cause(ctx), errCancelled):
+	case errors.Is(context.Cause(ctx), ErrCancelled):
 		return Reply{} // nothing may be sent for it any more
 	case err == nil:
 		if c.req.Method == methodListen {

@@ -50,7 +50,7 @@ func (e *Edge) Initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 		return nil, refuse(dst, m.ID, jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize: protocolVersion: expected a string, got %.40s; supported: %v", m.Members.Get("protocolVersion"), revision.Legacy()))
 	}
 	r := revision.Negotiate(version)
-	s := &Session{edge: e, revision: r, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: &mcp.ClientCapabilities{}}}
+	s := &Session{edge: e, revision: r, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
 	if raw := m.Members.Get("capabilities"); len(raw) > 0 && raw[0] == '{' {
 		c, err := e.clients.capabilitiesOf(raw)
 		if err != nil {
@@ -77,6 +77,14 @@ func (e *Edge) Initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 	s.changes, _ = jsonrpc.Unquote(member(result.Meta, mcp.ChangesKey))
 	return s, Reply{Message: jsonrpc.AppendResult(dst, m.ID, revision.Handshake(r, discovered, result.Meta))}
 }
+
+// Sessionless returns a session for one legacy request that came without a
+// handshake, from a client that can be asked nothing.
+func (e *Edge) Sessionless(r *revision.Revision) *Session {
+	return &Session{edge: e, revision: r, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
+}
+
+var noCapabilities = &mcp.ClientCapabilities{}
 
 // Revision is the revision that the handshake agreed on.
 func (s *Session) Revision() *revision.Revision { return s.revision }
@@ -129,7 +137,7 @@ func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from
 	c.req.Peer = c
 	result, err := s.edge.handler.Handle(ctx, &c.req)
 	c.close()
-	if errors.Is(context.Cause(ctx), errCancelled) {
+	if errors.Is(context.Cause(ctx), ErrCancelled) {
 		return Reply{} // nothing may be sent for it any more
 	}
 	if err == nil && result.Type != "" && result.Type != "complete" {
