@@ -1,0 +1,91 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync/atomic"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+	"github.com/junction-mcp/junction/mcp/internal/pipe"
+)
+
+// ClientOptions are what a client transport can be told; the zero value of each
+// field means its default.
+type ClientOptions struct {
+	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
+	MaxMessage int
+	// Logger is told what the server does wrong; default slog.Default().
+	Logger *slog.Logger
+}
+
+func first(options []ClientOptions) ClientOptions {
+	if len(options) > 0 {
+		return options[0]
+	}
+	return ClientOptions{}
+}
+
+func (o ClientOptions) connect(rw io.ReadWriteCloser, name string) link.Link {
+	return pipe.New(rw, pipe.Options{Name: name, MaxMessage: o.MaxMessage, Logger: o.Logger})
+}
+
+// Dial returns a transport that connects to a socket: network is "unix" or
+// "tcp", or whatever else [net.Dial] takes for streams. Each connection of the
+// transport is a connection of its own. options, at most one, may be left away.
+func Dial(network, address string, options ...ClientOptions) mcp.Transport {
+	return &dialed{network: network, address: address, options: first(options)}
+}
+
+type dialed struct {
+	network, address string
+	options          ClientOptions
+}
+
+// Connect implements [mcp.Transport].
+func (d *dialed) Connect(ctx context.Context) (link.Link, error) {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, d.network, d.address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", d, err)
+	}
+	return d.options.connect(conn, d.String()), nil
+}
+
+// String names the server, such as "unix:/run/weather.sock".
+func (d *dialed) String() string {
+	return plaintext.Line(d.network+":"+d.address, 200)
+}
+
+// Over returns a transport over a connection that is there already; name is
+// what errors call the server. It can be connected once: rwc belongs to that
+// connection from then on, and is closed with it. Close must make a Read or
+// Write of rwc that waits return.
+func Over(rwc io.ReadWriteCloser, name string, options ...ClientOptions) mcp.Transport {
+	return &over{rwc: rwc, name: plaintext.Line(name, 200), options: first(options)}
+}
+
+type over struct {
+	rwc     io.ReadWriteCloser
+	name    string
+	options ClientOptions
+	used    atomic.Bool
+}
+
+// Connect implements [mcp.Transport].
+func (o *over) Connect(ctx context.Context) (link.Link, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("connect to %s: %w", o, context.Cause(ctx))
+	}
+	if o.used.Swap(true) {
+		return nil, fmt.Errorf("connect to %s: its one connection was used before; open another and call stream.Over again", o)
+	}
+	return o.options.connect(o.rwc, o.name), nil
+}
+
+// String returns the name.
+func (o *over) String() string { return o.name }

@@ -1,0 +1,150 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+	"github.com/junction-mcp/junction/mcp/internal/pipe"
+)
+
+// pipeDrain is how long requests may go on when a Pipe is closed: nobody reads
+// their answers any more.
+const pipeDrain = time.Second
+
+// Pipe returns a transport to a Handler in the same process that writes and
+// reads every message as a socket would. Each connection is served on its own,
+// until it is closed; closing it waits for the Handler as long as DrainTimeout
+// says, here by default one second. It is meant for tests; where the wire does
+// not matter, call the Handler.
+func Pipe(h mcp.Handler, options ...mcp.ServeOptions) mcp.Transport {
+	p := &memory{handler: h}
+	if len(options) > 0 {
+		p.options = options[0]
+	}
+	if p.options.DrainTimeout <= 0 {
+		p.options.DrainTimeout = pipeDrain
+	}
+	return p
+}
+
+type memory struct {
+	handler mcp.Handler
+	options mcp.ServeOptions
+}
+
+// Connect implements [mcp.Transport].
+func (m *memory) Connect(ctx context.Context) (link.Link, error) {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("connect to %s: %w", m, context.Cause(ctx))
+	}
+	s, err := newServer(m.handler, []mcp.ServeOptions{m.options})
+	if err != nil {
+		return nil, err
+	}
+	toServer, toClient := newHalf(), newHalf()
+	end := &served{duplex: duplex{in: toClient, out: toServer}}
+	end.serving.Go(func() {
+		s.serveOne(context.WithoutCancel(ctx), &duplex{in: toServer, out: toClient})
+	})
+	return pipe.New(end, pipe.Options{Name: m.String(), MaxMessage: m.options.MaxMessage, Logger: m.options.Logger}), nil
+}
+
+// String names the transport.
+func (m *memory) String() string { return "a server in this process" }
+
+// served is the client's end of a duplex whose other end is being served.
+type served struct {
+	duplex
+	serving sync.WaitGroup
+}
+
+// Close ends the serving and waits for it.
+func (s *served) Close() error {
+	s.duplex.Close()
+	s.serving.Wait()
+	return nil
+}
+
+// A duplex is one end of a connection in memory.
+type duplex struct{ in, out *half }
+
+func (d *duplex) Read(b []byte) (int, error)  { return d.in.read(b) }
+func (d *duplex) Write(b []byte) (int, error) { return d.out.write(b) }
+
+// Close lets the other end read what was written, and then io.EOF.
+func (d *duplex) Close() error {
+	d.in.end(true)
+	d.out.end(false)
+	return nil
+}
+
+// maxHalf is how many bytes wait in one direction before a writer does.
+const maxHalf = 64 << 10
+
+// A half is one direction of a connection in memory.
+type half struct {
+	mu      sync.Mutex
+	changed *sync.Cond
+	bytes   []byte
+	ended   bool // nothing more is written
+	refused bool // nothing more is read
+}
+
+func newHalf() *half {
+	h := new(half)
+	h.changed = sync.NewCond(&h.mu)
+	return h
+}
+
+func (h *half) read(b []byte) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for len(h.bytes) == 0 && !h.ended && !h.refused {
+		h.changed.Wait()
+	}
+	switch {
+	case h.refused:
+		return 0, io.ErrClosedPipe
+	case len(h.bytes) == 0:
+		return 0, io.EOF
+	}
+	n := copy(b, h.bytes)
+	h.bytes = h.bytes[:copy(h.bytes, h.bytes[n:])]
+	h.changed.Broadcast()
+	return n, nil
+}
+
+func (h *half) write(b []byte) (n int, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for len(b) > 0 {
+		for len(h.bytes) == maxHalf && !h.ended && !h.refused {
+			h.changed.Wait()
+		}
+		if h.ended || h.refused {
+			return n, io.ErrClosedPipe
+		}
+		part := b[:min(len(b), maxHalf-len(h.bytes))]
+		h.bytes = append(h.bytes, part...)
+		h.changed.Broadcast()
+		b, n = b[len(part):], n+len(part)
+	}
+	return n, nil
+}
+
+// end closes the writing or the reading side.
+func (h *half) end(reading bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if reading {
+		h.refused = true
+	} else {
+		h.ended = true
+	}
+	h.changed.Broadcast()
+}

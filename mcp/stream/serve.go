@@ -1,0 +1,150 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/lines"
+)
+
+// MaxConnections is how many clients [Serve] serves at the same time. One more
+// is told so and turned away.
+const MaxConnections = 1_000
+
+const (
+	turnAwayTime = 100 * time.Millisecond // for the message to a client too many
+	maxPause     = time.Second            // between two attempts to accept
+)
+
+// Serve accepts clients from l and answers each until it closes its connection
+// or ctx is done; then running requests may end within DrainTimeout, and all
+// connections are closed. l is closed when Serve returns, which is after the
+// last client was served. options, at most one, may be left away. The error is
+// nil when ctx is done.
+//
+// Who may connect is up to l: a Unix socket is guarded by the permissions of
+// its file.
+func Serve(ctx context.Context, l net.Listener, h mcp.Handler, options ...mcp.ServeOptions) error {
+	s, err := newServer(h, options)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var clients sync.WaitGroup
+	defer clients.Wait()
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { l.Close() })()
+	defer l.Close()
+	places := make(chan struct{}, MaxConnections)
+	for {
+		conn, err := accept(ctx, l)
+		if err != nil {
+			return err
+		}
+		if conn == nil {
+			return nil
+		}
+		select {
+		case places <- struct{}{}:
+			clients.Go(func() {
+				s.serve(ctx, conn)
+				<-places
+			})
+		default:
+			turnAway(conn)
+		}
+	}
+}
+
+// accept returns the next client, or neither client nor error when ctx is done.
+// Where the system is out of files it tries again.
+func accept(ctx context.Context, l net.Listener) (net.Conn, error) {
+	for pause := 5 * time.Millisecond; ; pause = min(2*pause, maxPause) {
+		conn, err := l.Accept()
+		switch {
+		case err == nil:
+			return conn, nil
+		case ctx.Err() != nil:
+			return nil, nil
+		case !passing(err):
+			return nil, fmt.Errorf("accept on %s: %w", l.Addr(), err)
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return nil, nil
+		}
+	}
+}
+
+// passing reports whether accepting may work again later.
+func passing(err error) bool {
+	var system interface{ Temporary() bool }
+	return errors.As(err, &system) && system.Temporary()
+}
+
+func turnAway(conn net.Conn) {
+	conn.SetWriteDeadline(time.Now().Add(turnAwayTime))
+	fault := jsonrpc.Errorf(jsonrpc.InternalError, "too many clients: at most %d at the same time", MaxConnections)
+	conn.Write(append(jsonrpc.AppendError(nil, "", fault), '\n'))
+	conn.Close()
+}
+
+// ServeConn answers the one client at the other end of conn until it closes its
+// side or ctx is done, and then closes conn. The error is nil at an orderly end.
+func ServeConn(ctx context.Context, conn io.ReadWriteCloser, h mcp.Handler, options ...mcp.ServeOptions) error {
+	s, err := newServer(h, options)
+	if err != nil {
+		return err
+	}
+	return s.serveOne(ctx, conn)
+}
+
+// A server is one Edge for all connections.
+type server struct {
+	edge    *edge.Edge
+	options mcp.ServeOptions
+}
+
+func newServer(h mcp.Handler, options []mcp.ServeOptions) (*server, error) {
+	s := new(server)
+	if len(options) > 0 {
+		s.options = options[0]
+	}
+	var err error
+	s.edge, err = edge.Serving(h, s.options)
+	return s, err
+}
+
+func (s *server) serve(ctx context.Context, conn net.Conn) {
+	if err := s.serveOne(ctx, conn); err != nil {
+		log := s.options.Logger
+		if log == nil {
+			log = slog.Default()
+		}
+		log.Debug("mcp: a client's connection broke", "error", err)
+	}
+}
+
+func (s *server) serveOne(ctx context.Context, conn io.ReadWriteCloser) error {
+	defer conn.Close()
+	return lines.Serve(ctx, s.edge, conn, conn, func() { interrupt(conn) }, s.options)
+}
+
+// interrupt makes a Read that waits return, and lets answers be written where
+// that is possible.
+func interrupt(conn io.Closer) {
+	if d, ok := conn.(interface{ SetReadDeadline(time.Time) error }); ok && d.SetReadDeadline(time.Unix(1, 0)) == nil {
+		return
+	}
+	conn.Close()
+}
