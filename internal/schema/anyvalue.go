@@ -66,17 +66,8 @@ func (r *report) decodeObject(raw []byte) any {
 	return object
 }
 
-// equalJSON tells whether two texts are the same value to JSON Schema: 1 is
+// equalAny tells whether two decoded values are the same to JSON Schema: 1 is
 // 1.0, and the order of members does not matter.
-func equalJSON(a, b []byte) bool {
-	x, err := decodeAny(a)
-	if err != nil {
-		return false
-	}
-	y, err := decodeAny(b)
-	return err == nil && equalAny(x, y)
-}
-
 func equalAny(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:

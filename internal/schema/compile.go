@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -124,10 +123,8 @@ func (c *check) finish() {
 			c.index[p.name] = i
 		}
 	}
-	if !c.plainEnum() {
-		for _, e := range c.enum {
-			c.enumWork += 1 + len(e.text)>>6
-		}
+	for _, e := range c.enum {
+		c.enumWork += 1 + len(e.text)>>6
 	}
 	c.guided = c.all != nil || c.any != nil || c.one != nil || c.refuse != nil
 }
@@ -210,111 +207,6 @@ func (c *compiler) other(name string, raw []byte) error {
 		return nil
 	}
 	return errBeyondSubset
-}
-
-func parseTypes(raw []byte) (types kind, err error) {
-	list, isList := elements(raw)
-	if !isList {
-		list = [][]byte{raw}
-	}
-	for _, text := range list {
-		k := kindNamed(string(unquote(text, true)))
-		if k == 0 || kindAt(text, 0) != kindString || types&k != 0 {
-			return 0, errBeyondSubset
-		}
-		types |= k
-	}
-	if types == 0 {
-		return 0, errBeyondSubset
-	}
-	return types, nil
-}
-
-func kindNamed(name string) kind {
-	for _, t := range typeNames {
-		if t.name == name {
-			return t.kind
-		}
-	}
-	return 0
-}
-
-// maxConstants is how long a list the fast validator searches.
-const maxConstants = 1000
-
-func (c *check) addConstants(name string, raw []byte) error {
-	list := [][]byte{raw}
-	if name == "enum" {
-		var ok bool
-		if list, ok = elements(raw); !ok || len(list) == 0 {
-			return errBeyondSubset
-		}
-	}
-	if c.enum != nil || len(list) > maxConstants {
-		return errBeyondSubset
-	}
-	for _, text := range list {
-		if kindAt(text, 0) == kindNumber && !inRange(text) {
-			return errBeyondSubset
-		}
-		c.enum = append(c.enum, constant{
-			text:  text,
-			plain: kindAt(text, 0) != kindString || bytes.IndexByte(text, '\\') < 0,
-		})
-	}
-	return nil
-}
-
-func (c *check) addBound(name string, raw []byte) error {
-	b, ok := newBound(raw)
-	if !ok {
-		return errBeyondSubset
-	}
-	switch name {
-	case "minimum":
-		c.minimum = b
-	case "maximum":
-		c.maximum = b
-	case "exclusiveMinimum":
-		c.exclusiveMin = b
-	case "exclusiveMaximum":
-		c.exclusiveMax = b
-	}
-	return nil
-}
-
-func (c *check) addCount(name string, raw []byte) error {
-	n, ok := plainInt(raw)
-	if !ok || n < 0 {
-		return errBeyondSubset
-	}
-	count := int(min(n, 1<<31-1))
-	switch name {
-	case "minLength":
-		c.minLength = count
-	case "maxLength":
-		c.maxLength = count
-	case "minItems":
-		c.minItems = count
-	case "maxItems":
-		c.maxItems = count
-	case "minProperties":
-		c.minMembers = count
-	case "maxProperties":
-		c.maxMembers = count
-	}
-	return nil
-}
-
-func (c *check) addPattern(raw []byte) error {
-	if kindAt(raw, 0) != kindString {
-		return errBeyondSubset
-	}
-	text := string(unquote(raw, true))
-	if re, err := compilePattern(text); err == nil {
-		c.pattern = re
-	}
-	return nil
 }
 
 // object compiles the keywords about members.
@@ -437,67 +329,5 @@ func (c *compiler) definitions(keyword string, raw []byte) error {
 			return err
 		}
 	}
-	return nil
-}
-
-// chains measures how many schemas apply to one and the same value, one
-// through the other; a cycle among them would never end.
-type chains struct {
-	length map[*check]int // 0 while under way
-	depth  int
-}
-
-// measureChains looks at every schema that can be reached from root.
-func measureChains(root *check) error {
-	m := &chains{length: map[*check]int{}}
-	seen := map[*check]bool{nil: true}
-	for list := []*check{root}; len(list) > 0; {
-		c := list[len(list)-1]
-		list = list[:len(list)-1]
-		if seen[c] {
-			continue
-		}
-		seen[c] = true
-		if err := m.measure(c); err != nil {
-			return err
-		}
-		list = append(append(list, c.items, c.additional), c.sameValue()...)
-		for _, p := range c.members {
-			list = append(list, p.check)
-		}
-	}
-	return nil
-}
-
-// sameValue lists the schemas that apply to the value c applies to.
-func (c *check) sameValue() []*check {
-	list := append(append(append([]*check{}, c.all...), c.any...), c.one...)
-	return append(list, c.refuse)
-}
-
-func (m *chains) measure(c *check) error {
-	if c == nil {
-		return nil
-	}
-	n, known := m.length[c]
-	switch {
-	case known && n == 0:
-		return errors.New("schema has a $ref that leads back to itself without consuming a value")
-	case m.depth+max(n, 1) > maxSchemaDepth:
-		return fmt.Errorf("schema has a chain of more than %d $ref or combinations for one value", maxSchemaDepth)
-	case known:
-		return nil
-	}
-	m.length[c] = 0
-	m.depth++
-	longest := 0
-	for _, sub := range c.sameValue() {
-		if err := m.measure(sub); err != nil {
-			return err
-		}
-		longest = max(longest, m.length[sub])
-	}
-	m.depth--
-	m.length[c] = longest + 1
 	return nil
 }

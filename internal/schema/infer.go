@@ -80,6 +80,9 @@ func For(t reflect.Type, docs Docs) (json.RawMessage, error) {
 		return nil, fmt.Errorf("no JSON schema for %s: %w", t, err)
 	}
 	s.definitions = b.definitions
+	if err := s.checkHeaders("", true, map[string]string{}); err != nil {
+		return nil, fmt.Errorf("no JSON schema for %s: %w", t, err)
+	}
 	text := s.append(nil)
 	if _, err := Compile(text); err != nil {
 		return nil, fmt.Errorf("no JSON schema for %s: %w", t, err)
@@ -260,16 +263,11 @@ func (b *builder) object(t reflect.Type) (*shape, error) {
 		return nil, err
 	}
 	s := &shape{types: []string{"object"}, isObject: true, description: b.docs[docKey(t)]}
-	headers := map[string]string{}
 	for _, f := range fields {
 		p, err := b.field(f)
 		if err != nil {
 			return nil, fmt.Errorf("%s.%s: %w", t.Name(), f.Name, err)
 		}
-		if other, twice := headers[strings.ToLower(p.header)]; twice && p.header != "" {
-			return nil, fmt.Errorf("%s.%s: tag header:%q is that of %s too: choose another", t.Name(), f.Name, p.header, other)
-		}
-		headers[strings.ToLower(p.header)] = f.Name
 		s.properties = append(s.properties, namedShape{f.name, p})
 		if f.required() {
 			s.required = append(s.required, f.name)

@@ -187,7 +187,12 @@ func TestTypesWithoutSchemaNameTypeFieldAndRemedy(t *testing.T) {
 		{reflect.TypeFor[struct {
 			F string `header:"A"`
 			G string `header:"a"`
-		}](), []string{`.G: tag header:"a" is that of F too`}},
+		}](), []string{`G: tag header:"a" is that of F too: choose another`}},
+		{reflect.TypeFor[struct {
+			L []struct {
+				F string `header:"A"`
+			}
+		}](), []string{`L[].F: tag header:"A" is inside a list`}},
 		{reflect.TypeFor[struct {
 			S []string `json:",string"`
 		}](), []string{".S: json tag has the option string, which is for numbers only"}},

@@ -221,3 +221,36 @@ func applyHeader(s *shape, tag reflect.StructTag) error {
 	s.header = name
 	return nil
 }
+
+// checkHeaders holds the headers of a whole schema against the rules of the
+// specification: an argument with a header is reached through properties
+// only, and no two share a name, whatever its case.
+func (s *shape) checkHeaders(path string, reached bool, seen map[string]string) error {
+	if s == nil {
+		return nil
+	}
+	if s.header != "" {
+		name := strings.ToLower(s.header)
+		if other, twice := seen[name]; twice {
+			return fmt.Errorf("%s: tag header:%q is that of %s too: choose another", path, s.header, other)
+		}
+		if !reached {
+			return fmt.Errorf("%s: tag header:%q is inside a list, a map or a type that contains itself: leave it out", path, s.header)
+		}
+		seen[name] = path
+	}
+	for _, p := range s.properties {
+		if err := p.shape.checkHeaders(strings.TrimPrefix(path+"."+p.name, "."), reached, seen); err != nil {
+			return err
+		}
+	}
+	for _, p := range s.definitions {
+		if err := p.shape.checkHeaders(p.name, false, seen); err != nil {
+			return err
+		}
+	}
+	if err := s.items.checkHeaders(path+"[]", false, seen); err != nil {
+		return err
+	}
+	return s.additional.checkHeaders(path+"[]", false, seen)
+}

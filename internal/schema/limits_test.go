@@ -1,0 +1,122 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Each of these would run for ages, or end the process, without limits.
+func TestNoSchemaMakesValidationEndless(t *testing.T) {
+	var doubling []string
+	for i := range 25 {
+		doubling = append(doubling, fmt.Sprintf(`"d%d":{"%%s":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, i+1, i+1))
+	}
+	chain := `{"$ref":"#/$defs/d0","$defs":{` + strings.Join(doubling, ",") + `,"d25":{"type":"string"}}%s}`
+	nested := strings.Repeat(`{"a":`, 100) + `1` + strings.Repeat(`}`, 100)
+	for _, schema := range []string{
+		strings.ReplaceAll(strings.TrimSuffix(chain, "%s}"), "%s", "anyOf") + `}`,
+		strings.ReplaceAll(strings.TrimSuffix(chain, "%s}"), "%s", "anyOf") + `,"multipleOf":1}`,
+		`{"patternProperties":{"a":{"$ref":"#"},"a+":{"$ref":"#"}}}`,
+		`{"properties":{"a":{"$ref":"#"}},"patternProperties":{"a+":{"$ref":"#"}},"type":"object"}`,
+		`{"anyOf":[{"properties":{"a":{"$ref":"#"}},"type":"object"},{"properties":{"a":{"$ref":"#"}},"type":"object"}]}`,
+	} {
+		v, err := Compile(json.RawMessage(schema))
+		if err != nil {
+			t.Errorf("%.60s: %v", schema, err)
+			continue
+		}
+		start := time.Now()
+		if err := v.Validate([]byte(nested)); text(err) != text(tooMuchWork()) {
+			t.Errorf("%.60s: %v", schema, err)
+		}
+		if spent := time.Since(start); spent > 5*time.Second {
+			t.Errorf("%.60s took %v", schema, spent)
+		}
+	}
+}
+
+func TestValuesBeyondTheLimitsAreRefused(t *testing.T) {
+	deep := strings.Repeat(`[`, 200) + strings.Repeat(`]`, 200)
+	for _, schema := range []string{`{"items":{"$ref":"#"}}`, `{"items":{"$ref":"#"},"uniqueItems":true}`} {
+		v, err := Compile(json.RawMessage(schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := text(v.Validate([]byte(deep))); got != "expected at most 128 levels of nesting, got more" {
+			t.Errorf("%s: %s", schema, got)
+		}
+		if got := text(v.Validate([]byte(`[1e99999999]`))); got != "[0]: expected a number within the range of float64, got 1e99999999" {
+			t.Errorf("%s: %s", schema, got)
+		}
+	}
+}
+
+// The general validator keeps state per validation; each must have its own.
+func TestOneValidatorServesManyGoroutines(t *testing.T) {
+	general, err := Compile(json.RawMessage(`{"uniqueItems":true,"items":{"type":"integer"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fast := validatorFor[forecastIn](t)
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 200 {
+				if err := general.Validate([]byte(`[1,2,3]`)); err != nil {
+					t.Error(err)
+				}
+				if err := general.Validate([]byte(`[1,1]`)); err == nil {
+					t.Error("a duplicate passed")
+				}
+				if got := text(fast.Validate([]byte(`{"city":1}`))); got != "city: expected string of at least 1 character, got 1" {
+					t.Error(got)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// What a hostile value costs grows with its size, not with its size times the
+// size of the schema.
+func TestLargeValuesAreRefusedInTime(t *testing.T) {
+	var alternatives, names []string
+	for i := range 1000 {
+		alternatives = append(alternatives, `{"type":"null"}`)
+		names = append(names, fmt.Sprintf(`"name%d":{}`, i))
+	}
+	list := `[` + strings.Repeat(`1,`, 200_000) + `1]`
+	var unknown strings.Builder
+	for i := range 50_000 {
+		fmt.Fprintf(&unknown, `"unknown%d":1,`, i)
+	}
+	for _, c := range []struct{ schema, value string }{
+		{`{"items":{"anyOf":[` + strings.Join(alternatives, ",") + `]}}`, list},
+		{`{"uniqueItems":true,"items":{"anyOf":[` + strings.Join(alternatives, ",") + `]}}`, list},
+		{`{"items":{"type":"null"}}`, list},
+		{`{"pattern":"^(?:a?){900}$"}`, `"` + strings.Repeat("a", 1<<20) + `"`},
+		{`{"pattern":"^(?:a?){900}$","multipleOf":1}`, `"` + strings.Repeat("a", 1<<20) + `"`},
+		{`{"items":{"enum":[{"a":1},` + strings.Join(alternatives[1:], ",") + `]}}`, `[` + strings.Repeat(`{"a":1.0},`, 50_000) + `1]`},
+		{`{"uniqueItems":true,"items":{"type":"null"}}`, list},
+		{`{"properties":{` + strings.Join(names[:200], ",") + `},"additionalProperties":false}`, `{` + unknown.String() + `"x":1}`},
+		{`{"properties":{` + strings.Join(names, ",") + `},"additionalProperties":false}`, `{` + unknown.String() + `"x":1}`},
+	} {
+		v, err := Compile(json.RawMessage(c.schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		if err := v.Validate([]byte(c.value)); err == nil {
+			t.Errorf("%.60s takes the value", c.schema)
+		}
+		if spent := time.Since(start); spent > 10*time.Second {
+			t.Errorf("%.60s took %v", c.schema, spent)
+		} else {
+			t.Logf("%.60s took %v", c.schema, spent)
+		}
+	}
+}
