@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/junction-mcp/junction/internal/schema"
 )
@@ -113,6 +112,3 @@ func (c *Completion) limited() *Completion {
 type completeResult struct {
 	Completion *Completion `json:"completion"`
 }
-
-// params encodes the request's parameters.
-func (c CompletionRequest) params() (json.RawMessage, error) { return schema.Encode(nil, c) }

@@ -1,0 +1,138 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+)
+
+// A ToolFailure is the error of [Call] when the tool itself failed: a result
+// with isError.
+type ToolFailure struct {
+	Server, Tool string
+	Result       *CallToolResult
+}
+
+// Error says which tool failed and what it said.
+func (e *ToolFailure) Error() string {
+	return fmt.Sprintf("server %q: tool %q failed: %s", e.Server, e.Tool, e.Result.Text())
+}
+
+// Text joins the blocks of text of a result.
+func (r *CallToolResult) Text() string {
+	var parts []string
+	for i := range r.Content {
+		if r.Content[i].Type == ContentText {
+			parts = append(parts, r.Content[i].Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// Call calls a tool with arguments in and returns its answer as an Out: its
+// structured content, or, where there is none, its text, as it is if Out is a
+// string, else as JSON. The error is a [*ToolFailure] if the tool failed.
+func Call[Out any](ctx context.Context, c *Client, tool string, in any) (Out, error) {
+	var out Out
+	result, err := c.CallTool(ctx, tool, in)
+	if err != nil {
+		return out, err
+	}
+	if result.IsError {
+		return out, &ToolFailure{Server: c.options.Name, Tool: tool, Result: result}
+	}
+	data := result.StructuredContent
+	if data == nil || reflect.TypeFor[Out]().Kind() == reflect.String && data[0] != '"' {
+		if v := reflect.ValueOf(&out).Elem(); v.Kind() == reflect.String {
+			v.SetString(result.Text())
+			return out, nil
+		}
+		if data = json.RawMessage(result.Text()); jsonrpc.Valid(data, jsonrpc.Limits{}) != nil {
+			return out, fmt.Errorf("server %q: tool %q: expected structured content or JSON text for %T, got %d blocks of content", c.options.Name, tool, out, len(result.Content))
+		}
+	}
+	if err := schema.DecodeLoose(data, &out); err != nil {
+		return out, fmt.Errorf("server %q: tool %q: its answer: %w", c.options.Name, tool, err)
+	}
+	return out, nil
+}
+
+// CallTool calls a tool. arguments is anything that encodes to a JSON object, or
+// nil. A tool that failed is a result with IsError, not an error.
+func (c *Client) CallTool(ctx context.Context, tool string, arguments any) (*CallToolResult, error) {
+	params := jsonrpc.AppendString([]byte(`{"name":`), tool)
+	if arguments != nil {
+		var err error
+		if params, err = schema.Encode(append(params, `,"arguments":`...), arguments); err != nil {
+			return nil, fmt.Errorf("server %q: tool %q: arguments: %w", c.options.Name, tool, err)
+		}
+	}
+	result := new(CallToolResult)
+	meta, err := c.request(ctx, methodToolsCall, append(params, '}'), result)
+	result.Meta = meta
+	return result, err
+}
+
+// ReadResource reads a resource.
+func (c *Client) ReadResource(ctx context.Context, uri string) (*ReadResourceResult, error) {
+	result := new(ReadResourceResult)
+	meta, err := c.request(ctx, methodResourcesRead, append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}'), result)
+	result.Meta = meta
+	return result, err
+}
+
+// GetPrompt fills in a prompt.
+func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string) (*GetPromptResult, error) {
+	params := jsonrpc.AppendString([]byte(`{"name":`), name)
+	if arguments != nil {
+		var err error
+		if params, err = schema.Encode(append(params, `,"arguments":`...), arguments); err != nil {
+			return nil, err
+		}
+	}
+	result := new(GetPromptResult)
+	meta, err := c.request(ctx, methodPromptsGet, append(params, '}'), result)
+	result.Meta = meta
+	return result, err
+}
+
+// Complete asks how an argument could go on.
+func (c *Client) Complete(ctx context.Context, req CompletionRequest) (*Completion, error) {
+	params, err := schema.Encode(nil, req)
+	if err != nil {
+		return nil, err
+	}
+	var result struct {
+		Completion Completion `json:"completion"`
+	}
+	_, err = c.request(ctx, methodComplete, params, &result)
+	return &result.Completion, err
+}
+
+// Do makes any request and returns the result's own members: one JSON object.
+// params is one JSON object or nil.
+func (c *Client) Do(ctx context.Context, method string, params json.RawMessage) (Result, error) {
+	return c.do(ctx, NewRequest(method, params))
+}
+
+// request makes a request and decodes what came.
+func (c *Client) request(ctx context.Context, method string, params json.RawMessage, into any) (meta json.RawMessage, err error) {
+	req := NewRequest(method, params)
+	result, err := c.do(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	body, err := result.Encoded()
+	if err != nil {
+		return nil, err
+	}
+	if err := schema.DecodeLoose(body, into); err != nil {
+		return nil, fmt.Errorf("server %q: %s: its answer: %w", c.options.Name, describe(req), err)
+	}
+	return result.Meta, nil
+}

@@ -1,0 +1,66 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/mirror"
+)
+
+// maxMirroredTools bounds what is remembered of one server's tools.
+const maxMirroredTools = 10_000
+
+// mirrors remembers which arguments of a server's tools are repeated in headers.
+type mirrors struct {
+	mu    sync.RWMutex
+	tools map[string][]mirror.Field
+}
+
+// learn takes the tools of a list. Those whose annotations are invalid are
+// taken out of the list and told to warn, as HTTP clients must
+// (2026-07-28 basic/transports/streamable-http).
+func (m *mirrors) learn(list json.RawMessage, warn func(tool string, err error)) json.RawMessage {
+	if !bytes.Contains(list, []byte(mirror.Annotation)) {
+		return list
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.tools == nil || len(m.tools) > maxMirroredTools {
+		m.tools = make(map[string][]mirror.Field)
+	}
+	out, any := jsonrpc.AppendEdited(make([]byte, 0, len(list)), list, "tools")
+	if any {
+		out = append(out, ',')
+	}
+	out = append(out, `"tools":[`...)
+	first := true
+	jsonrpc.EachElement(member(list, "tools"), func(tool []byte) bool {
+		name, _ := jsonrpc.Unquote(member(tool, "name"))
+		fields, err := mirror.Fields(member(tool, "inputSchema"))
+		if err != nil {
+			warn(name, err)
+			return true
+		}
+		m.tools[name] = fields
+		if !first {
+			out = append(out, ',')
+		}
+		first = false
+		out = append(out, tool...)
+		return true
+	})
+	return append(out, ']', '}')
+}
+
+// add puts the headers of a call beside it.
+func (m *mirrors) add(header map[string]string, req *Request) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, f := range m.tools[req.Name] {
+		if value, present, err := f.Value(req.Arguments); err == nil && present {
+			header[f.Header] = mirror.Encode(value)
+		}
+	}
+}
