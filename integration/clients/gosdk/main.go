@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -46,7 +47,7 @@ func transport(flags script.Flags) mcp.Transport {
 	default:
 		command := exec.Command(flags.Stdio[0], flags.Stdio[1:]...)
 		command.Stderr = os.Stderr
-		return &mcp.CommandTransport{Command: command}
+		return &mcp.CommandTransport{Command: command, TerminateDuration: time.Second}
 	}
 }
 

@@ -68,8 +68,8 @@ func Main(connect func(context.Context, Flags, *Probe) (Peer, error), code Coder
 	go func() { closed <- r.peer.Close() }()
 	select {
 	case <-closed:
-	case <-time.After(3 * time.Second):
-		fmt.Fprintln(os.Stderr, "closing took more than 3 s")
+	case <-time.After(6 * time.Second):
+		fmt.Fprintln(os.Stderr, "closing took more than 6 s")
 	}
 }
 

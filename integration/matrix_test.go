@@ -1,0 +1,40 @@
+package integration
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// Every client meets every server over every transport, without Junction. It takes
+// minutes and proves nothing about Junction: it is for finding out what a peer does, when
+// a pin is raised or a cell of the bridge fails. JUNCTION_INTEGRATION_MATRIX=1 runs it.
+func TestPeersMatrix(t *testing.T) {
+	if os.Getenv("JUNCTION_INTEGRATION_MATRIX") == "" {
+		t.Skip("skip: JUNCTION_INTEGRATION_MATRIX is not set")
+	}
+	for _, server := range []struct{ name, over, flag, era string }{
+		{"ts-v1", "stdio", "", "legacy"}, {"ts-v1", "http", "", "legacy"}, {"ts-v1", "sse", "", "legacy"},
+		{"ts-v2", "stdio", "modern", "modern"}, {"ts-v2", "http", "modern", "modern"}, {"ts-v2", "stdio", "both", "legacy"},
+		{"python", "stdio", "", "legacy"}, {"python", "http", "", "legacy"}, {"python", "sse", "", "legacy"},
+		{"python", "stdio", "", "modern"}, {"python", "http", "", "modern"},
+		{"gosdk", "stdio", "", "legacy"}, {"gosdk", "http", "legacy", "legacy"}, {"gosdk", "sse", "", "legacy"},
+		{"gosdk", "stdio", "", "modern"}, {"gosdk", "http", "modern", "modern"},
+		{"mcpgo", "stdio", "", "legacy"}, {"mcpgo", "http", "", "legacy"}, {"mcpgo", "sse", "", "legacy"},
+		{"mcpgo", "stdio", "", "modern"}, {"mcpgo", "http", "", "modern"},
+	} {
+		for _, client := range probeClients {
+			revision := legacyNewest
+			if server.era == "modern" {
+				revision = modern
+			}
+			if client.name == "ts-v1" && revision == modern {
+				continue // it speaks legacy only
+			}
+			t.Run(strings.Join([]string{client.name, "to", server.name, server.over, server.era}, " "), func(t *testing.T) {
+				target := serverNamed(t, server.name).target(t, server.over, server.flag)
+				runCases(t, client, target, revision, serverCannot(server.name, server.over, server.era))
+			})
+		}
+	}
+}
