@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// pause is the time between two notifications, as the scenarios want it.
+const pause = 50 * time.Millisecond
+
+// addRunningTools registers the tools that notify, and the one that hangs up.
+func addRunningTools(s *mcp.Server) {
+	mcp.AddTool(s, "test_tool_with_logging", logThrice, about("Logs three times, with pauses."))
+	mcp.AddTool(s, "test_tool_with_progress", progressThrice, about("Reports progress three times, with pauses."))
+	mcp.AddTool(s, "test_reconnection", reconnection, about("Closes the stream of its call; the result is there on reconnection."))
+}
+
+// sleep waits for d or until the context is done, whichever comes first.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func logThrice(ctx context.Context, _ struct{}) (string, error) {
+	for i, text := range []string{"Tool execution started", "Tool processing data", "Tool execution completed"} {
+		if i > 0 {
+			if err := sleep(ctx, pause); err != nil {
+				return "", err
+			}
+		}
+		if err := mcp.Log(ctx, mcp.LogInfo, text); err != nil {
+			return "", err
+		}
+	}
+	return "Tool with logging executed successfully", nil
+}
+
+func progressThrice(ctx context.Context, _ struct{}) (string, error) {
+	for i, progress := range []float64{0, 50, 100} {
+		if i > 0 {
+			if err := sleep(ctx, pause); err != nil {
+				return "", err
+			}
+		}
+		if err := mcp.Progress(ctx, progress, 100); err != nil {
+			return "", err
+		}
+	}
+	return "Tool with progress executed successfully", nil
+}
+
+func reconnection(ctx context.Context, _ struct{}) (string, error) {
+	mcp.Disconnect(ctx)
+	if err := sleep(ctx, 2*pause); err != nil {
+		return "", err
+	}
+	return "Reconnection test completed successfully", nil
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+type promptInput struct {
+	Prompt string `json:"prompt" doc:"The prompt to send to the model."`
+}
+
+// addSampling registers the tool that asks the model while it runs.
+func addSampling(s *mcp.Server) {
+	mcp.AddTool(s, "test_sampling", func(ctx context.Context, in promptInput) (string, error) {
+		text, err := sampled(ctx, "", in.Prompt, 100)
+		return "LLM response: " + text, err
+	}, about("Asks the client's model."))
+}
+
+// sampled asks the model; key names the question where the client sees names.
+func sampled(ctx context.Context, key, prompt string, maxTokens int) (string, error) {
+	result, err := mcp.Sample(ctx, mcp.CreateMessageRequest{
+		Key:       key,
+		Messages:  []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.SamplingContent{mcp.Text(prompt)}}},
+		MaxTokens: maxTokens,
+	})
+	if err != nil || len(result.Content) == 0 {
+		return "", err
+	}
+	return result.Content[0].Text, nil
+}

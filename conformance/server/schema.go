@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// schema2020 must be listed as it is, keyword for keyword.
+const schema2020 = `{
+	"$schema": "https://json-schema.org/draft/2020-12/schema",
+	"type": "object",
+	"$defs": {"address": {
+		"$anchor": "addressDef",
+		"type": "object",
+		"properties": {"street": {"type": "string"}, "city": {"type": "string"}}
+	}},
+	"properties": {
+		"name": {"type": "string"},
+		"address": {"$ref": "#/$defs/address"},
+		"contactMethod": {"type": "string", "enum": ["phone", "email"]},
+		"phone": {"type": "string"},
+		"email": {"type": "string"}
+	},
+	"allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+	"if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+	"then": {"required": ["phone"]},
+	"else": {"required": ["email"]},
+	"additionalProperties": false
+}`
+
+type headerInput struct {
+	Region string `json:"region" doc:"Comes in the header Mcp-Param-Region as well." header:"Region"`
+}
+
+// addSchemaTools registers the tools whose input schema is what is tested.
+func addSchemaTools(s *mcp.Server) {
+	must(s.AddTool(mcp.Tool{
+		Name:        "json_schema_2020_12_tool",
+		Description: "Tool with JSON Schema 2020-12 features",
+		InputSchema: json.RawMessage(schema2020),
+	}, func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("Arguments: " + string(arguments))}}, nil
+	}))
+	mcp.AddTool(s, "test_x_mcp_header", func(_ context.Context, in headerInput) (string, error) {
+		return "Region: " + in.Region, nil
+	}, about("Takes an argument that a header mirrors."))
+}

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// newServer returns a server with all that the scenarios ask for.
+func newServer() *mcp.Server {
+	s := mcp.NewServer("junction-conformance", "1.0.0", mcp.ServerOptions{
+		Instructions: "Fixtures of the conformance suite; every name is the suite's.",
+	})
+	addContentTools(s)
+	addRunningTools(s)
+	addSchemaTools(s)
+	addElicitation(s)
+	addSampling(s)
+	addRounds(s)
+	addDiagnostics(s)
+	addResources(s)
+	addPrompts(s)
+	return s
+}
+
+// must stops the program at a mistake in the fixtures.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// about is the part of a tool that its types do not tell.
+func about(description string) mcp.Tool { return mcp.Tool{Description: description} }
