@@ -139,28 +139,11 @@ func verifyUpdate(t *testing.T, lines []line) {
 	}
 }
 
-// runCases runs all cases that are not listed in cannot, on one connection, and names
-// each as a subtest.
+// runCases runs the bridge cases that are not listed in cannot, and the ways to refuse an
+// answer.
 func runCases(t *testing.T, client probeClient, target []string, revision string, cannot map[string]string) {
 	t.Helper()
-	var script []step
-	var cases []bridgeCase
-	for _, c := range bridgeCases {
-		if cannot[c.name] == "" {
-			cases = append(cases, c)
-			script = append(script, c.steps...)
-		}
-	}
-	lines := client.run(t, target, revision, script, willing)
-	if revision != "" && lines[0].Revision != revision {
-		t.Errorf("negotiated %s, want %s", lines[0].Revision, revision)
-	}
-	next := 1
-	for _, c := range cases {
-		mine := lines[next : next+len(c.steps)]
-		next += len(c.steps)
-		t.Run(c.name, func(t *testing.T) { c.verify(t, mine) })
-	}
+	runTable(t, bridgeCases, willing, client, target, revision, cannot)
 	if cannot["one question is answered"] != "" {
 		return
 	}
@@ -169,6 +152,30 @@ func runCases(t *testing.T, client probeClient, target []string, revision string
 			got := client.run(t, target, revision, []step{call("ask_one")}, answers{Elicit: elicit{Action: action}})
 			says(want)(t, got[1:])
 		})
+	}
+}
+
+// runTable runs all cases that are not listed in cannot, on one connection, and names
+// each as a subtest.
+func runTable(t *testing.T, table []bridgeCase, say answers, client probeClient, target []string, revision string, cannot map[string]string) {
+	t.Helper()
+	var script []step
+	var cases []bridgeCase
+	for _, c := range table {
+		if cannot[c.name] == "" {
+			cases = append(cases, c)
+			script = append(script, c.steps...)
+		}
+	}
+	lines := client.run(t, target, revision, script, say)
+	if revision != "" && lines[0].Revision != revision {
+		t.Errorf("negotiated %s, want %s", lines[0].Revision, revision)
+	}
+	next := 1
+	for _, c := range cases {
+		mine := lines[next : next+len(c.steps)]
+		next += len(c.steps)
+		t.Run(c.name, func(t *testing.T) { c.verify(t, mine) })
 	}
 }
 

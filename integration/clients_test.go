@@ -43,23 +43,105 @@ func eachClient(t *testing.T, argv []string, use func(t *testing.T, c probeClien
 	}
 }
 
-// useEverything lists, and uses the first resource and the ping; what the tools of the
-// server do is its own tests' concern.
+// useEverything does with the server all that the client can.
 func useEverything(t *testing.T, client probeClient, target []string, revision string) {
-	lines := client.run(t, target, revision, []step{{"op": "list"}, {"op": "ping"}}, willing)
-	succeeded(t, lines)
-	if lines[0].Revision != revision {
-		t.Errorf("negotiated %s", lines[0].Revision)
+	cannot := map[string]string{}
+	if clientCannot(revision) != nil {
+		for _, name := range []string{"a form is filled in", "a second question depends on the first answer", "two questions are answered"} {
+			cannot[name] = "no elicitation before 2025-06-18"
+		}
 	}
-	listed := lines[1]
-	if !slices.Contains(listed.Tools, "echo") || len(listed.Resources) == 0 || len(listed.Prompts) == 0 || len(listed.Templates) == 0 {
-		t.Fatalf("listed %+v", listed)
+	runTable(t, everythingCases, obliging, client, target, revision, cannot)
+}
+
+// obliging fills in every form of the server called everything.
+var obliging = answers{
+	Elicit: elicit{Action: "accept", Content: map[string]any{
+		"name": "Ada", "age": 36, "height": 1.65, "news": false, "size": "small", "confirm": true, "place": "Oslo",
+	}},
+	Sample: map[string]any{"text": "canned words"},
+	Roots:  []root{{"file:///tmp", "tmp"}},
+}
+
+func calling(name string, arguments map[string]any) step {
+	return step{"op": "call", "name": name, "arguments": arguments}
+}
+
+// tells verifies that the result of the last call has some words.
+func tells(want string) func(*testing.T, []line) {
+	return func(t *testing.T, lines []line) {
+		t.Helper()
+		succeeded(t, lines)
+		if last := lines[len(lines)-1]; last.IsError || !strings.Contains(last.Text, want) {
+			t.Errorf("said %.500q (isError %v), want %q in it", last.Text, last.IsError, want)
+		}
 	}
-	lines = client.run(t, target, revision, []step{{"op": "read", "uri": listed.Resources[0]}}, willing)
-	succeeded(t, lines)
-	if lines[1].Text == "" {
-		t.Errorf("the resource %s is empty", listed.Resources[0])
-	}
+}
+
+var everythingCases = []bridgeCase{
+	{"the server is listed whole", []step{{"op": "list"}}, func(t *testing.T, lines []line) {
+		succeeded(t, lines)
+		for what, found := range map[string]bool{
+			"tool echo":     slices.Contains(lines[0].Tools, "echo"),
+			"resource":      slices.Contains(lines[0].Resources, "everything://counter"),
+			"template":      slices.Contains(lines[0].Templates, "everything://planets/{name}"),
+			"prompt travel": slices.Contains(lines[0].Prompts, "travel"),
+		} {
+			if !found {
+				t.Errorf("no %s in %+v", what, lines[0])
+			}
+		}
+	}},
+	{"the connection is alive", []step{{"op": "ping"}}, succeeded},
+	{"text survives", []step{calling("echo", map[string]any{"message": "hé ✓ \u2028 \"\\"})}, says("hé ✓ \u2028 \"\\")},
+	{"numbers are added", []step{calling("add", map[string]any{"a": 2, "b": 3})}, func(t *testing.T, lines []line) {
+		tells("5")(t, lines)
+		if !strings.Contains(string(lines[0].Structured), "5") {
+			t.Errorf("the structured content is %s", lines[0].Structured)
+		}
+	}},
+	{"a failure of a tool is a result", []step{call("fail")}, func(t *testing.T, lines []line) {
+		succeeded(t, lines)
+		if !lines[0].IsError || !strings.Contains(lines[0].Text, "always fails") {
+			t.Errorf("got %+v", lines[0])
+		}
+	}},
+	{"a large text arrives whole", []step{calling("big-text", map[string]any{"size": 300000})}, func(t *testing.T, lines []line) {
+		succeeded(t, lines)
+		if len(lines[0].Text) < 1000 {
+			t.Errorf("the text has %d bytes", len(lines[0].Text))
+		}
+	}},
+	{"a form is filled in", []step{call("ask")}, tells(`"name":"Ada"`)},
+	{"a second question depends on the first answer", []step{call("ask-twice")}, tells("small pizza for 8 euros")},
+	{"two questions are answered", []step{call("ask-two-at-once")}, says("Ada is in Oslo.")},
+	{"the model of the client is asked", []step{calling("sample", map[string]any{"prompt": "Say something."})}, tells("canned words")},
+	{"the roots of the client are told", []step{call("list-roots")}, tells("file:///tmp")},
+	// The TypeScript clients drop progress that is read together with the result, so one of five may lack.
+	{"progress arrives", []step{{"op": "call", "name": "count-slowly", "progress": true, "arguments": map[string]any{"steps": 5}}, wait("progress", 4)}, succeeded},
+	{"log messages from info upward arrive", []step{{"op": "setLevel", "level": "info"}, call("log"), wait("message", 7)}, succeeded},
+	{"a change of the tools is told", []step{call("toggle-tool"), wait("tools/list_changed", 1)}, succeeded},
+	{"an update of a resource is told", []step{
+		{"op": "subscribe", "uri": "everything://counter"}, call("update-resource"), wait("resources/updated", 1),
+	}, succeeded},
+	{"a call is cancelled and the connection lives", []step{
+		{"op": "cancelCall", "name": "wait", "arguments": map[string]any{"milliseconds": 20000}, "afterMs": 300},
+		calling("echo", map[string]any{"message": "still here"}),
+	}, says("still here")},
+	{"a resource of a template is read", []step{{"op": "read", "uri": "everything://planets/mars"}}, tells("mars")},
+	{"a prompt is got", []step{{"op": "prompt", "name": "travel", "arguments": map[string]any{"country": "Norway", "city": "Oslo"}}}, tells("Oslo, Norway")},
+	{"an argument is completed", []step{{"op": "complete", "ref": step{"type": "ref/prompt", "name": "travel"},
+		"argument": step{"name": "country", "value": "No"}}}, func(t *testing.T, lines []line) {
+		succeeded(t, lines)
+		if !slices.Equal(lines[0].Values, []string{"Norway"}) {
+			t.Errorf("completed to %q", lines[0].Values)
+		}
+	}},
+	{"an unknown resource is an error with a code", []step{{"op": "read", "uri": "everything://nothing"}}, func(t *testing.T, lines []line) {
+		if code := lines[0].Error.Code; lines[0].OK || (code != -32602 && code != -32002) {
+			t.Errorf("got %+v", lines[0])
+		}
+	}},
 }
 
 // useGateway calls a tool of each server behind the gateway, and answers what they ask.

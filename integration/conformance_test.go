@@ -13,7 +13,7 @@ import (
 
 // The official suite judges the programs in ../conformance:
 //
-//	conformance/server --http ADDRESS   serves every revision at http://ADDRESS/mcp
+//	conformance/server -addr ADDRESS    serves every revision at http://ADDRESS/mcp
 //	conformance/client URL              does what $MCP_CONFORMANCE_SCENARIO says
 //
 // It runs in two ways, because each sees what the other does not: a suite ignores the
@@ -67,7 +67,7 @@ func conformanceServer(t testing.TB) string {
 		t.Skip("skip: conformance/server is not there")
 	}
 	address := freeAddress(t)
-	serving(t, isolated(t), address, goProgram(t, "..", "./conformance/server"), "--http", address)
+	serving(t, isolated(t), address, goProgram(t, "..", "./conformance/server"), "-addr", address)
 	return "http://" + address + "/mcp"
 }
 
