@@ -16,7 +16,7 @@ import (
 type questions struct {
 	mu      sync.Mutex
 	count   int
-	waiting map[jsonrpc.ID]chan *jsonrpc.Message
+	waiting map[jsonrpc.ID]chan jsonrpc.Message
 }
 
 // ask sends a question with send and waits for the answer, at most as long as
@@ -47,18 +47,18 @@ func (q *questions) ask(ctx context.Context, s *Session, send func(context.Conte
 	}
 }
 
-func (q *questions) open() (jsonrpc.ID, chan *jsonrpc.Message, error) {
+func (q *questions) open() (jsonrpc.ID, chan jsonrpc.Message, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.waiting) >= maxQuestions {
 		return "", nil, errors.New("the client has too many unanswered questions")
 	}
 	if q.waiting == nil {
-		q.waiting = make(map[jsonrpc.ID]chan *jsonrpc.Message)
+		q.waiting = make(map[jsonrpc.ID]chan jsonrpc.Message)
 	}
 	q.count++
 	id := jsonrpc.StringID("junction-" + strconv.Itoa(q.count))
-	answer := make(chan *jsonrpc.Message, 1)
+	answer := make(chan jsonrpc.Message, 1)
 	q.waiting[id] = answer
 	return id, answer, nil
 }
@@ -76,6 +76,6 @@ func (s *Session) Answer(m *jsonrpc.Message) {
 	delete(s.questions.waiting, m.ID)
 	s.questions.mu.Unlock()
 	if answer != nil {
-		answer <- m
+		answer <- *m // the caller uses m again
 	}
 }

@@ -75,7 +75,7 @@ func (b *Inbox) answer(m *jsonrpc.Message) {
 		return
 	}
 	m.ID = c.id
-	c.done <- answer{message: m}
+	b.complete(c, m)
 }
 
 // pick takes the call that an answer with this id is for off the table, or
@@ -104,4 +104,13 @@ func otherForm(id jsonrpc.ID) jsonrpc.ID {
 		return id[1 : len(id)-1]
 	}
 	return `"` + id + `"`
+}
+
+// Answers reports whether m is the response to the request with this id, where
+// no other request could be meant: an error may lack its id.
+func Answers(m *jsonrpc.Message, id jsonrpc.ID) bool {
+	if m.Kind != jsonrpc.Response {
+		return false
+	}
+	return m.ID == id || m.ID == otherForm(id) || m.ID.IsZero()
 }

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
 // Limits and times of an Inbox.
@@ -18,9 +18,6 @@ const (
 	maxBatch       = 1_024            // messages in one batch
 	stallTime      = 10 * time.Second // how long a request of the server waits for room in the queue
 )
-
-// errClosed is why a link ended that was closed on this side.
-var errClosed = &end{"the connection was closed on this side", os.ErrClosed}
 
 // An Inbox sorts what one server sends: responses go to the calls that wait for
 // them, everything else waits in a bounded queue for [Inbox.Receive]. All
@@ -35,6 +32,7 @@ type Inbox struct {
 	err   error // why it is dead, without the server's name
 	calls map[jsonrpc.ID]*Call
 	queue queue
+	busy  bool          // a Receive runs: responses wait their turn behind its messages
 	more  chan struct{} // told when the queue is no longer empty
 	room  chan struct{} // told when it is no longer full
 }
@@ -90,7 +88,7 @@ func (b *Inbox) Fail(cause error) {
 }
 
 // Closed is [Inbox.Fail] for an end that came from this side.
-func (b *Inbox) Closed() { b.Fail(errClosed) }
+func (b *Inbox) Closed() { b.Fail(link.ErrClosed) }
 
 // Take sorts one message or one batch as it came from the server. It waits while
 // a request of the server finds no room, for at most 10 seconds, after which the
@@ -149,12 +147,18 @@ func (b *Inbox) Lost(err error) {
 // Receive hands what belongs to no call to deliver, in the order in which it
 // came, until ctx is done or the Inbox is dead and empty.
 func (b *Inbox) Receive(ctx context.Context, deliver func(*jsonrpc.Message)) error {
+	b.begin()
+	defer b.stop()
 	for {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if m := b.next(); m != nil {
-			deliver(m)
+		if w, ok := b.next(); ok {
+			if w.call != nil {
+				w.call.done <- answer{message: w.message}
+			} else {
+				deliver(w.message)
+			}
 			continue
 		}
 		select {
@@ -168,14 +172,46 @@ func (b *Inbox) Receive(ctx context.Context, deliver func(*jsonrpc.Message)) err
 	}
 }
 
-func (b *Inbox) next() *jsonrpc.Message {
+func (b *Inbox) next() (queued, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	m := b.queue.pop()
-	if m != nil {
+	w, ok := b.queue.pop()
+	if ok {
 		tell(b.room)
 	}
-	return m
+	return w, ok
+}
+
+func (b *Inbox) begin() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.busy = true
+}
+
+// stop hands out the responses that were still behind other messages.
+func (b *Inbox) stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.busy = false
+	for _, w := range b.queue.waiting {
+		if w.call != nil {
+			w.call.done <- answer{message: w.message}
+		}
+	}
+	b.queue.dropResponses()
+}
+
+// complete hands a response to its call, in turn with what the server sent
+// before it, as long as somebody takes that.
+func (b *Inbox) complete(c *Call, m *jsonrpc.Message) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.busy {
+		c.done <- answer{message: m}
+		return
+	}
+	b.queue.push(queued{message: m, call: c})
+	tell(b.more)
 }
 
 func (b *Inbox) empty() bool {
@@ -236,7 +272,7 @@ func (b *Inbox) offer(m *jsonrpc.Message, size int) offered {
 		}
 		outcome = dropped
 	}
-	b.queue.push(m, size)
+	b.queue.push(queued{message: m, size: size})
 	tell(b.more)
 	return outcome
 }

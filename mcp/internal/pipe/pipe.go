@@ -183,7 +183,7 @@ func (s *streams) read() {
 func (s *streams) ended(err error) error {
 	select {
 	case <-s.closing:
-		return errClosed
+		return link.ErrClosed
 	default:
 	}
 	found := "found the end of its output"

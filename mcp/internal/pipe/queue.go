@@ -12,9 +12,12 @@ type queue struct {
 	bytes   int
 }
 
+// A queued is a message for Receive, or, where call is not nil, the response to
+// a call, which must not overtake what the server sent before it.
 type queued struct {
 	message *jsonrpc.Message
 	size    int
+	call    *Call
 }
 
 func (q *queue) len() int { return len(q.waiting) }
@@ -24,15 +27,15 @@ func (q *queue) fits(size int) bool {
 	return len(q.waiting) == 0 || len(q.waiting) < maxQueued && q.bytes+size <= maxQueuedBytes
 }
 
-func (q *queue) push(m *jsonrpc.Message, size int) {
-	q.waiting = append(q.waiting, queued{m, size})
-	q.bytes += size
+func (q *queue) push(w queued) {
+	q.waiting = append(q.waiting, w)
+	q.bytes += w.size
 }
 
-// pop takes the oldest message, or nil.
-func (q *queue) pop() *jsonrpc.Message {
+// pop takes the oldest entry; false if there is none.
+func (q *queue) pop() (queued, bool) {
 	if len(q.waiting) == 0 {
-		return nil
+		return queued{}, false
 	}
 	first := q.waiting[0]
 	q.waiting[0] = queued{}
@@ -40,16 +43,21 @@ func (q *queue) pop() *jsonrpc.Message {
 		q.waiting = nil
 	}
 	q.bytes -= first.size
-	return first.message
+	return first, true
 }
 
 // dropNotification makes room by the oldest notification, if there is one.
 func (q *queue) dropNotification() bool {
-	i := slices.IndexFunc(q.waiting, func(w queued) bool { return w.message.Kind == jsonrpc.Notification })
+	i := slices.IndexFunc(q.waiting, func(w queued) bool { return w.call == nil && w.message.Kind == jsonrpc.Notification })
 	if i < 0 {
 		return false
 	}
 	q.bytes -= q.waiting[i].size
 	q.waiting = slices.Delete(q.waiting, i, i+1)
 	return true
+}
+
+// dropResponses forgets the responses that wait.
+func (q *queue) dropResponses() {
+	q.waiting = slices.DeleteFunc(q.waiting, func(w queued) bool { return w.call != nil })
 }

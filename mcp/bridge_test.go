@@ -1,0 +1,222 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+)
+
+type nameForm struct {
+	Name string `json:"name"`
+}
+
+type none struct{}
+
+// bridged is a server that uses whatever can happen in the middle of a call.
+func bridged(t *testing.T) (*mcp.Server, *sync.Map) {
+	t.Helper()
+	s := mcp.NewServer("bridged", "1")
+	seen := new(sync.Map)
+	mcp.AddTool(s, "add", func(_ context.Context, in struct{ A, B int }) (int, error) { return in.A + in.B, nil })
+	mcp.AddTool(s, "ask-one", func(ctx context.Context, _ none) (string, error) {
+		answer, err := mcp.Elicit[nameForm](ctx, "who?")
+		return "hello " + answer.Name, err
+	})
+	mcp.AddTool(s, "ask-two", func(ctx context.Context, _ none) (string, error) {
+		first, err1 := mcp.Elicit[nameForm](ctx, "first?")
+		second, err2 := mcp.Elicit[nameForm](ctx, "second?")
+		return first.Name + " and " + second.Name, errors.Join(err1, err2)
+	})
+	mcp.AddTool(s, "ask-again", func(ctx context.Context, _ none) (string, error) {
+		first, err := mcp.Elicit[nameForm](ctx, "first?")
+		if err != nil {
+			return "", err
+		}
+		second, err := mcp.Elicit[nameForm](ctx, "after "+first.Name+"?")
+		return first.Name + " then " + second.Name, err
+	})
+	mcp.AddTool(s, "sample", func(ctx context.Context, _ none) (string, error) {
+		result, err := mcp.Sample(ctx, mcp.CreateMessageRequest{MaxTokens: 10, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.SamplingContent{mcp.Text("hi")}}}})
+		if err != nil {
+			return "", err
+		}
+		return "model said " + result.Content[0].Text, nil
+	})
+	mcp.AddTool(s, "roots", func(ctx context.Context, _ none) (string, error) {
+		roots, err := mcp.Roots(ctx)
+		return fmt.Sprint(len(roots)), err
+	})
+	mcp.AddTool(s, "progress", func(ctx context.Context, _ none) (string, error) {
+		for i := range 3 {
+			if err := mcp.Progress(ctx, float64(i+1), 3, "step"); err != nil {
+				return "", err
+			}
+		}
+		return "done", mcp.Log(ctx, mcp.LogWarning, "finished")
+	})
+	mcp.AddTool(s, "slow", func(ctx context.Context, _ none) (string, error) {
+		seen.Store("started", true)
+		<-ctx.Done()
+		seen.Store("cancelled", true)
+		return "", ctx.Err()
+	})
+	mcp.AddTool(s, "change", func(context.Context, none) (string, error) {
+		mcp.AddTool(s, "extra", func(context.Context, none) (string, error) { return "", nil })
+		s.ResourceUpdated("test://watched")
+		return "changed", nil
+	})
+	if err := s.AddText(mcp.Resource{URI: "test://watched", Name: "watched"}, "text"); err != nil {
+		t.Fatal(err)
+	}
+	return s, seen
+}
+
+// paths are the ways from a client to the server: its own revision and those of
+// proxies in between.
+var paths = [][]string{
+	{"2026-07-28"}, {"2025-11-25"}, {"2024-11-05"},
+	{"2026-07-28", "2025-11-25"}, {"2025-11-25", "2026-07-28"},
+	{"2026-07-28", "2026-07-28"}, {"2025-11-25", "2025-11-25"},
+	{"2026-07-28", "2025-11-25", "2026-07-28"}, {"2025-11-25", "2026-07-28", "2025-11-25"},
+}
+
+// dial connects a client through the proxies of a path.
+func dial(t *testing.T, h mcp.Handler, path []string, o mcp.ClientOptions) *mcp.Client {
+	t.Helper()
+	for i := len(path) - 1; i > 0; i-- {
+		proxy, err := mcp.Dial(t.Context(), stream.Pipe(h), mcp.ClientOptions{Bridge: true, Revision: path[i]})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { proxy.Close() })
+		h = proxy
+	}
+	o.Revision = path[0]
+	c, err := mcp.Dial(t.Context(), stream.Pipe(h), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if c.Revision() != path[0] {
+		t.Fatalf("revision %s, want %s", c.Revision(), path[0])
+	}
+	return c
+}
+
+func TestACallCrossesEveryPath(t *testing.T) {
+	for _, path := range paths {
+		t.Run(strings.Join(path, " to "), func(t *testing.T) {
+			server, seen := bridged(t)
+			var mu sync.Mutex
+			var logs []string
+			answers := map[string]string{"who?": "Ada", "first?": "Bob", "second?": "Cleo", "after Bob?": "Dan"}
+			if path[0] == "2024-11-05" {
+				answers = nil
+			}
+			o := mcp.ClientOptions{
+				OnElicit: func(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					answer, ok := answers[req.Message]
+					if !ok {
+						return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+					}
+					content, _ := json.Marshal(nameForm{answer})
+					return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
+				},
+				OnSample: func(context.Context, mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+					return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m", Content: mcp.SamplingContent{mcp.Text("42")}}, nil
+				},
+				OnRoots:  func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///a"}}, nil },
+				OnLog:    func(m mcp.LogMessage) { mu.Lock(); logs = append(logs, string(m.Data)); mu.Unlock() },
+				LogLevel: mcp.LogDebug,
+			}
+			c := dial(t, server, path, o)
+			ctx := t.Context()
+			if sum, err := mcp.Call[int](ctx, c, "add", map[string]int{"A": 1, "B": 2}); err != nil || sum != 3 {
+				t.Errorf("add: %v, %v", sum, err)
+			}
+			for tool, want := range map[string]string{"ask-one": "hello Ada", "ask-two": "Bob and Cleo", "ask-again": "Bob then Dan", "sample": "model said 42", "roots": "1"} {
+				if answers == nil && strings.HasPrefix(tool, "ask") {
+					continue
+				}
+				result, err := c.CallTool(ctx, tool, nil)
+				if err != nil || result.Text() != want {
+					t.Errorf("%s: %q, %v; want %q", tool, result.Text(), err, want)
+				}
+			}
+			var steps []float64
+			watched := mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) { steps = append(steps, p.Progress) })
+			if result, err := c.CallTool(watched, "progress", nil); err != nil || result.Text() != "done" || fmt.Sprint(steps) != "[1 2 3]" {
+				t.Errorf("progress: %v, %v, %v", steps, result.Text(), err)
+			}
+			mu.Lock()
+			if fmt.Sprint(logs) != `["finished"]` {
+				t.Errorf("logs: %v", logs)
+			}
+			mu.Unlock()
+			testCancel(t, c, seen)
+			testNews(t, c)
+		})
+	}
+}
+
+func testCancel(t *testing.T, c *mcp.Client, seen *sync.Map) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		waitFor(t, func() bool { _, ok := seen.Load("started"); return ok })
+		cancel()
+	}()
+	if _, err := c.CallTool(ctx, "slow", nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled call: %v", err)
+	}
+	waitFor(t, func() bool { _, ok := seen.Load("cancelled"); return ok })
+}
+
+func testNews(t *testing.T, c *mcp.Client) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	news := make(chan mcp.News, 10)
+	ready := make(chan mcp.SubscriptionFilter, 1)
+	go c.Listen(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, ResourceSubscriptions: []string{"test://watched"}},
+		func(n mcp.News) { news <- n }, func(f mcp.SubscriptionFilter) { ready <- f })
+	select {
+	case f := <-ready:
+		if !f.ToolsListChanged || len(f.ResourceSubscriptions) != 1 {
+			t.Errorf("acknowledged %+v", f)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("no acknowledgement")
+	}
+	if _, err := c.CallTool(ctx, "change", nil); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]bool{"notifications/tools/list_changed": true, "notifications/resources/updated": true}
+	for len(want) > 0 {
+		select {
+		case n := <-news:
+			delete(want, n.Method)
+		case <-time.After(10 * time.Second):
+			t.Fatalf("no news of %v", want)
+		}
+	}
+}
+
+func waitFor(t *testing.T, done func() bool) {
+	t.Helper()
+	for range 2000 {
+		if done() {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Error("waited in vain")
+}
