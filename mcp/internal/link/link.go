@@ -17,7 +17,8 @@ type Out struct {
 	ID jsonrpc.ID
 	// Method is the request's or notification's method; empty for responses.
 	Method string
-	// Message is the whole message.
+	// Message is the whole message. It must not be changed any more once it was
+	// handed to a link, whatever became of it.
 	Message []byte
 	// Header are headers that go with it, by canonical name, on transports that
 	// have headers. Others ignore them.
@@ -75,6 +76,9 @@ var ErrNoChannel = errors.New("the server has no stream for messages of its own"
 // ErrSessionLost is wrapped by errors that say that the server forgot the
 // session (404 on Streamable HTTP): a new handshake is needed.
 var ErrSessionLost = errors.New("the server does not know the session any more")
+
+// ErrClosed is wrapped by the errors of a link that was closed by its Close.
+var ErrClosed = errors.New("the connection was closed on this side")
 
 // A StatusError is an HTTP status other than success.
 type StatusError struct {

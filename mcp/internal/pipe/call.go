@@ -22,7 +22,7 @@ type answer struct {
 }
 
 // Expect tells that out is about to be sent. The caller waits for the response
-// with [Call.Wait], or gives up with [Call.Forget].
+// with [Call.Wait], or gives up with [Call.Fail].
 func (b *Inbox) Expect(out link.Out) (*Call, error) {
 	c := &Call{inbox: b, id: out.ID, method: out.Method, done: make(chan answer, 1)}
 	b.mu.Lock()
@@ -44,18 +44,24 @@ func (c *Call) Wait(ctx context.Context) (*jsonrpc.Message, error) {
 	case a := <-c.done:
 		return a.message, a.err
 	case <-ctx.Done():
+		return c.Fail(context.Cause(ctx))
 	}
-	c.Forget()
+}
+
+// Fail gives up the response because of cause, and returns what [Call.Wait]
+// would: the response, should it have come all the same.
+func (c *Call) Fail(cause error) (*jsonrpc.Message, error) {
+	c.forget()
 	select {
 	case a := <-c.done:
 		return a.message, a.err
 	default:
-		return nil, c.failure(context.Cause(ctx))
+		return nil, c.failure(cause)
 	}
 }
 
-// Forget gives up the response: it is ignored if it comes.
-func (c *Call) Forget() {
+// forget takes the call off the table: its response is ignored if it comes.
+func (c *Call) forget() {
 	c.inbox.mu.Lock()
 	defer c.inbox.mu.Unlock()
 	if c.inbox.calls[c.id] == c {

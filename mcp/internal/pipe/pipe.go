@@ -82,8 +82,7 @@ func (s *streams) Call(ctx context.Context, out link.Out, _ func(*jsonrpc.Messag
 		return nil, err
 	}
 	if err := s.send(ctx, out.Message); err != nil {
-		c.Forget()
-		return nil, c.failure(err)
+		return c.Fail(err)
 	}
 	return c.Wait(ctx)
 }

@@ -1,0 +1,253 @@
+package httpsse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/eventstream"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/httplink"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+	"github.com/junction-mcp/junction/mcp/internal/pipe"
+)
+
+// ClientOptions are what the client can be told; the zero value of each field
+// means its default.
+type ClientOptions struct {
+	// HTTP sends the requests; default a client of each connection's own. Its
+	// Timeout should be 0, because the stream lasts. Of redirects only those to
+	// the same server are followed, whatever it says.
+	HTTP *http.Client
+	// Header is sent with every request, such as Authorization.
+	Header http.Header
+	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
+	MaxMessage int
+	// EndpointTimeout is how long the server may take to open the stream and to
+	// say where messages go; default 10 seconds.
+	EndpointTimeout time.Duration
+	// Logger is told what the server does wrong; default slog.Default().
+	Logger *slog.Logger
+}
+
+const (
+	defaultEndpointTime = 10 * time.Second
+	maxEndpoint         = 8 << 10 // bytes of the URL for messages
+)
+
+// Client returns a transport to the server whose stream is at a URL. options,
+// at most one, may be left away.
+func Client(url string, options ...ClientOptions) mcp.Transport {
+	t := &clientTransport{url: url}
+	if len(options) > 0 {
+		t.options = options[0]
+	}
+	if t.options.EndpointTimeout <= 0 {
+		t.options.EndpointTimeout = defaultEndpointTime
+	}
+	return t
+}
+
+type clientTransport struct {
+	url     string
+	options ClientOptions
+}
+
+// String names the server: its URL without what may be secret.
+func (t *clientTransport) String() string { return httplink.Name(t.url) }
+
+// Connect implements [mcp.Transport]. It opens the stream and waits until the
+// server has said where messages go.
+func (t *clientTransport) Connect(ctx context.Context) (link.Link, error) {
+	o := t.options
+	e, err := httplink.New(t.url, httplink.Options{HTTP: o.HTTP, Header: o.Header, MaxMessage: o.MaxMessage, Logger: o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	c := &clientLink{Inbox: pipe.NewInbox(e.Name, e.Log), endpoint: e}
+	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	if err := c.open(ctx, o.EndpointTimeout); err != nil {
+		c.cancel(nil)
+		e.Close()
+		return nil, fmt.Errorf("connect to %s: %w", t, err)
+	}
+	c.reading.Go(c.read)
+	return c, nil
+}
+
+// clientLink is one session: a stream for everything that the server says, and
+// a URL for everything that it is told.
+type clientLink struct {
+	*pipe.Inbox
+	endpoint  *httplink.Endpoint
+	messages  *url.URL
+	body      *http.Response
+	events    *eventstream.Reader
+	ctx       context.Context // ends with the link
+	cancel    context.CancelCauseFunc
+	reading   sync.WaitGroup
+	closeOnce sync.Once
+}
+
+// open opens the stream and reads its first event (2024-11-05
+// basic/transports, HTTP with SSE).
+func (c *clientLink) open(ctx context.Context, within time.Duration) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	late := fmt.Errorf("the server did not say within %v where messages go", within)
+	timer := time.AfterFunc(within, func() { c.cancel(late) })
+	defer timer.Stop()
+	defer context.AfterFunc(ctx, func() { c.cancel(context.Cause(ctx)) })()
+	err := c.openStream()
+	if err == nil {
+		c.messages, err = c.readEndpoint()
+	}
+	if err != nil && c.body != nil {
+		c.body.Body.Close()
+	}
+	if c.ctx.Err() != nil {
+		return context.Cause(c.ctx)
+	}
+	return err
+}
+
+func (c *clientLink) openStream() error {
+	resp, err := c.endpoint.Do(c.ctx, http.MethodGet, c.endpoint.URL, http.Header{"Accept": {httplink.EventStream}}, nil)
+	switch {
+	case err != nil:
+		return err
+	case !httplink.OK(resp):
+		return c.endpoint.StatusError(resp)
+	}
+	c.body = resp
+	if found := httplink.MediaType(resp); found != httplink.EventStream {
+		return fmt.Errorf("expected a stream of events (%s), found %q", httplink.EventStream, found)
+	}
+	c.events = eventstream.NewReader(resp.Body, c.endpoint.MaxMessage)
+	return nil
+}
+
+// readEndpoint reads the first event, which says where messages go. It must be
+// on the same server: credentials are sent there.
+func (c *clientLink) readEndpoint() (*url.URL, error) {
+	for {
+		event, err := c.events.Next()
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf(`expected the event "endpoint": %w`, err)
+		case len(event.Data) == 0:
+			continue // only an id or a retry time
+		case event.Name != "endpoint":
+			return nil, fmt.Errorf(`expected the event "endpoint" first, found %.40q`, event.Name)
+		case len(event.Data) > maxEndpoint:
+			return nil, fmt.Errorf("the URL for messages is over %d bytes long", maxEndpoint)
+		}
+		return c.resolve(string(event.Data))
+	}
+}
+
+// resolve returns the URL for messages, relative to that of the stream.
+func (c *clientLink) resolve(ref string) (*url.URL, error) {
+	stream := c.endpoint.URL
+	if c.body.Request != nil {
+		stream = c.body.Request.URL // where redirects led
+	}
+	messages, err := stream.Parse(ref)
+	if err != nil {
+		return nil, errors.New("the URL for messages cannot be read")
+	}
+	if !httplink.SameOrigin(messages, stream) {
+		return nil, fmt.Errorf("messages should go to another server, %s, which is refused", httplink.Name(messages.String()))
+	}
+	messages.User = c.endpoint.URL.User
+	return messages, nil
+}
+
+// read takes in what the server sends until the stream ends, which ends the session.
+func (c *clientLink) read() {
+	defer c.body.Body.Close()
+	for {
+		event, err := c.events.Next()
+		switch {
+		case c.ctx.Err() != nil:
+			c.Fail(context.Cause(c.ctx))
+			return
+		case err != nil:
+			c.Fail(fmt.Errorf("the stream ended, and the session with it: %w", err))
+			return
+		case len(event.Data) > 0 && (event.Name == "" || event.Name == "message"):
+			c.Take(event.Data)
+		}
+	}
+}
+
+// Call implements [link.Link].
+func (c *clientLink) Call(ctx context.Context, out link.Out, _ func(*jsonrpc.Message)) (*jsonrpc.Message, error) {
+	call, err := c.Expect(out)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.post(ctx, out); err != nil {
+		return call.Fail(err)
+	}
+	return call.Wait(ctx)
+}
+
+// Send implements [link.Link].
+func (c *clientLink) Send(ctx context.Context, out link.Out) error {
+	if err := c.post(ctx, out); err != nil {
+		return fmt.Errorf("%s: send a message: %w", c.endpoint.Name, err)
+	}
+	return nil
+}
+
+// post sends a message. Any status that says success will do: what the server
+// has to say comes on the stream.
+func (c *clientLink) post(ctx context.Context, out link.Out) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if c.ctx.Err() != nil {
+		return context.Cause(c.ctx)
+	}
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })()
+	header := make(http.Header, len(out.Header)+1)
+	for name, value := range out.Header {
+		header.Set(name, value)
+	}
+	header.Set("Content-Type", httplink.JSON)
+	resp, err := c.endpoint.Do(within, http.MethodPost, c.messages, header, out.Message)
+	switch {
+	case err != nil && within.Err() != nil:
+		return context.Cause(within)
+	case err != nil:
+		return err
+	case !httplink.OK(resp):
+		return c.endpoint.StatusError(resp)
+	}
+	httplink.Discard(resp)
+	return nil
+}
+
+// Close implements [link.Link].
+func (c *clientLink) Close() error {
+	c.closeOnce.Do(func() {
+		c.Closed()
+		c.cancel(link.ErrClosed)
+		c.reading.Wait()
+		c.endpoint.Close()
+	})
+	return nil
+}
+
+// ClosingCancels implements [link.Link]: a call has no channel of its own.
+func (c *clientLink) ClosingCancels() bool { return false }

@@ -1,0 +1,180 @@
+package httplink
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+const (
+	maxRedirects = 5
+	maxIdle      = 64 // connections kept to one server
+)
+
+// Options say how a server is reached; the zero value of each field means its
+// default.
+type Options struct {
+	HTTP       *http.Client // default a client of the endpoint's own
+	Header     http.Header  // sent with every request
+	MaxMessage int          // bytes of one message; default 16 MiB
+	Logger     *slog.Logger // default slog.Default()
+}
+
+// An Endpoint is the URL of one server.
+type Endpoint struct {
+	URL        *url.URL
+	Name       string // the URL without userinfo, query and fragment
+	MaxMessage int
+	Log        *slog.Logger
+
+	client *http.Client
+	header http.Header
+	own    bool // client is ours to close
+}
+
+// Name returns what errors call a URL: nothing of it that could be a secret.
+func Name(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil || u.Host == "" {
+		return "a URL that cannot be read"
+	}
+	return nameOf(u)
+}
+
+func nameOf(u *url.URL) string {
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	return plaintext.Line(shown.String(), 200)
+}
+
+// New returns the Endpoint of a URL, which must be absolute, and http or https.
+func New(rawURL string, o Options) (*Endpoint, error) {
+	u, err := url.Parse(rawURL)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("the server's URL cannot be read: %w", bare(err))
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("expected a server's URL that starts with http:// or https://, found the scheme %.20q", u.Scheme)
+	case u.Host == "":
+		return nil, fmt.Errorf("expected a server's URL with a host, found none")
+	}
+	e := &Endpoint{URL: u, Name: nameOf(u), MaxMessage: o.MaxMessage, Log: o.Logger, header: o.Header}
+	if e.MaxMessage <= 0 {
+		e.MaxMessage = mcp.DefaultMaxMessage
+	}
+	if e.Log == nil {
+		e.Log = slog.Default()
+	}
+	e.client, e.own = client(o.HTTP)
+	return e, nil
+}
+
+// client returns a client that follows redirects only to the same server.
+func client(given *http.Client) (_ *http.Client, own bool) {
+	c := new(http.Client)
+	if given != nil {
+		*c = *given
+	} else if standard, ok := http.DefaultTransport.(*http.Transport); ok {
+		t := standard.Clone()
+		t.MaxIdleConnsPerHost = maxIdle
+		c.Transport, own = t, true
+	}
+	theirs := c.CheckRedirect
+	c.CheckRedirect = func(next *http.Request, via []*http.Request) error {
+		if err := mayFollow(next, via); err != nil || theirs == nil {
+			return err
+		}
+		return theirs(next, via)
+	}
+	return c, own
+}
+
+// mayFollow refuses redirects that would carry credentials to another server or
+// into the open, and those that would turn a message into something else.
+func mayFollow(next *http.Request, via []*http.Request) error {
+	first := via[0]
+	switch {
+	case len(via) > maxRedirects:
+		return fmt.Errorf("redirected more than %d times", maxRedirects)
+	case first.URL.Scheme == "https" && next.URL.Scheme != "https":
+		return fmt.Errorf("redirected from https to %s, which is not followed", nameOf(next.URL))
+	case !SameOrigin(first.URL, next.URL) && !upgraded(first.URL, next.URL):
+		return fmt.Errorf("redirected to another server, %s; if that is right, use its URL", nameOf(next.URL))
+	case next.Method != first.Method:
+		return fmt.Errorf("redirected to %s in a way that turns %s into %s; if that is right, use its URL", nameOf(next.URL), first.Method, next.Method)
+	}
+	return nil
+}
+
+// SameOrigin reports whether two URLs have the same scheme, host and port.
+func SameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+}
+
+// upgraded reports whether b is the same host as a by https, both at the
+// standard ports.
+func upgraded(a, b *url.URL) bool {
+	return a.Scheme == "http" && b.Scheme == "https" && port(a) == "80" && port(b) == "443" &&
+		strings.EqualFold(a.Hostname(), b.Hostname())
+}
+
+func port(u *url.URL) string {
+	switch p := u.Port(); {
+	case p != "":
+		return p
+	case u.Scheme == "https":
+		return "443"
+	default:
+		return "80"
+	}
+}
+
+// Do sends a request to u, which is of the same server. The header's values win
+// over those of the Options. The body of the response is the caller's to close.
+// Errors name nothing but their cause.
+func (e *Endpoint) Do(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), reader)
+	if err != nil {
+		return nil, bare(err)
+	}
+	for name, values := range e.header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	maps.Copy(req.Header, header)
+	resp, err := e.client.Do(req)
+	if err != nil {
+		return nil, bare(err)
+	}
+	return resp, nil
+}
+
+// bare takes the URL off an error, which may hold secrets.
+func bare(err error) error {
+	for {
+		wrapped, ok := errors.AsType[*url.Error](err)
+		if !ok {
+			return err
+		}
+		err = wrapped.Err
+	}
+}
+
+// Close closes connections that are kept for later.
+func (e *Endpoint) Close() {
+	if e.own {
+		e.client.CloseIdleConnections()
+	}
+}

@@ -1,0 +1,79 @@
+package httplink
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+	"github.com/junction-mcp/junction/mcp/internal/pipe"
+)
+
+const (
+	maxErrorBody = 64 << 10 // bytes of the body of an error that are read
+	maxShown     = 300      // runes of it that are shown
+)
+
+// The media types of answers.
+const (
+	JSON        = "application/json"
+	EventStream = "text/event-stream"
+)
+
+// ErrTooLong is wrapped by errors for a body over the limit.
+var ErrTooLong = errors.New("message too long")
+
+// MediaType returns the media type of a response in lower case, or what stands
+// in its place if that is none.
+func MediaType(resp *http.Response) string {
+	given := resp.Header.Get("Content-Type")
+	if mediaType, _, err := mime.ParseMediaType(given); err == nil || errors.Is(err, mime.ErrInvalidMediaParameter) {
+		return mediaType
+	}
+	kind, _, _ := strings.Cut(given, ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
+// OK reports whether the status says success.
+func OK(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode < 300 }
+
+// StatusError makes the error for a status other than success. It reads a part
+// of the body and closes it.
+func (e *Endpoint) StatusError(resp *http.Response) *link.StatusError {
+	defer resp.Body.Close()
+	err := &link.StatusError{Status: resp.StatusCode, URL: e.Name}
+	if resp.Request != nil {
+		err.Method = resp.Request.Method
+	}
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	if m, fault := pipe.Parse(body); fault == nil {
+		err.Fault = m.Error
+	}
+	err.Body = plaintext.Line(strings.TrimSpace(string(body)), maxShown)
+	return err
+}
+
+// ReadMessage reads a body that is one message.
+func (e *Endpoint) ReadMessage(resp *http.Response) ([]byte, error) {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(e.MaxMessage)+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > e.MaxMessage {
+		return nil, fmt.Errorf("%w: over %d bytes", ErrTooLong, e.MaxMessage)
+	}
+	return body, nil
+}
+
+// Discard closes a body that says nothing. One that is known to be short is read
+// first, so that its connection can be used again.
+func Discard(resp *http.Response) {
+	if resp.ContentLength > 0 && resp.ContentLength <= maxErrorBody {
+		io.Copy(io.Discard, resp.Body)
+	}
+	resp.Body.Close()
+}

@@ -1,0 +1,134 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/eventstream"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+const (
+	defaultRetry = time.Second            // before a stream is opened again, unless the server says otherwise
+	minRetry     = 10 * time.Millisecond  // whatever it says
+	maxRetry     = 5 * time.Minute        // whatever it says
+	firstBackoff = 100 * time.Millisecond // after a failure, at least
+	maxBackoff   = 24 * time.Second       // after many; up to a quarter is added at random
+	maxEventID   = 1 << 10                // bytes; a longer id cannot be resumed from
+	maxSeen      = 512                    // ids that are remembered
+)
+
+// clientEvents is what is known of a stream over all its connections.
+type clientEvents struct {
+	lastID   string        // to resume behind; empty if that is not possible
+	retry    time.Duration // what the server asks for
+	failures int           // attempts since the last event
+	resumed  bool          // this is not the first connection
+	seen     recent
+}
+
+func newClientEvents() clientEvents { return clientEvents{retry: defaultRetry} }
+
+// read hands the data of each event to take, until that returns a message or an
+// error, or the stream ends. again says that an event with this id came before.
+func (e *clientEvents) read(body io.Reader, maxMessage int, take func(data []byte, again bool) (*jsonrpc.Message, error)) (*jsonrpc.Message, error) {
+	reader := eventstream.NewReader(body, maxMessage)
+	resumed := e.resumed
+	e.resumed = true
+	e.failures++ // until an event comes
+	for {
+		event, err := reader.Next()
+		if errors.Is(err, eventstream.ErrTooLarge) {
+			return nil, finalError{err}
+		}
+		if err != nil {
+			return nil, err
+		}
+		e.failures = 0
+		again := e.note(event, resumed)
+		if len(event.Data) == 0 || event.Name != "" && event.Name != "message" {
+			continue // it only says where to resume
+		}
+		if m, err := take(event.Data, again); m != nil || err != nil {
+			return m, err
+		}
+	}
+}
+
+// note remembers what an event says of resuming, and reports whether it came
+// before, on another connection.
+func (e *clientEvents) note(event eventstream.Event, resumed bool) (again bool) {
+	if event.HasRetry {
+		e.retry = min(max(event.Retry, minRetry), maxRetry)
+	}
+	if !event.HasID {
+		return false
+	}
+	e.lastID = ""
+	if !usableID(event.ID) {
+		return false
+	}
+	e.lastID = event.ID
+	return e.seen.add(event.ID) && resumed
+}
+
+// usableID reports whether an event id can be sent in a header.
+func usableID(id string) bool {
+	for _, b := range []byte(id) {
+		if b < ' ' || b == 0x7f {
+			return false
+		}
+	}
+	return id != "" && len(id) <= maxEventID
+}
+
+// wait waits before the next connection: exactly as long as the server asks for
+// after a stream that said something, longer and longer after failures.
+func (e *clientEvents) wait(ctx context.Context) error {
+	timer := time.NewTimer(e.pause())
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (e *clientEvents) pause() time.Duration {
+	if e.failures == 0 {
+		return e.retry
+	}
+	pause := max(e.retry, firstBackoff) << min(e.failures, 16)
+	pause = max(min(pause, maxBackoff), e.retry)
+	return pause + rand.N(pause/4)
+}
+
+// recent remembers the last few event ids.
+type recent struct {
+	known map[string]struct{}
+	order []string // a ring
+	next  int
+}
+
+// add adds an id and reports whether it was there before.
+func (r *recent) add(id string) bool {
+	if _, ok := r.known[id]; ok {
+		return true
+	}
+	if r.known == nil {
+		r.known = make(map[string]struct{})
+	}
+	if len(r.order) < maxSeen {
+		r.order = append(r.order, id)
+	} else {
+		delete(r.known, r.order[r.next])
+		r.order[r.next] = id
+		r.next = (r.next + 1) % maxSeen
+	}
+	r.known[id] = struct{}{}
+	return false
+}

@@ -1,0 +1,114 @@
+package streamable
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+	"github.com/junction-mcp/junction/mcp/internal/pipe"
+)
+
+// longStream is how long a stream without an event must have lasted to be none
+// that the server refuses: somebody on the way closed it because it was idle.
+const longStream = 10 * time.Second
+
+// Receive implements [link.Link] with the stream of a legacy session. It opens
+// the stream again whenever it ends, and does not give up.
+func (c *clientLink) Receive(ctx context.Context, deliver func(*jsonrpc.Message)) error {
+	const what = "the stream for messages of the server"
+	if ctx.Err() != nil {
+		return c.failure(ctx, what, nil)
+	}
+	s := c.scope(ctx)
+	defer s.end()
+	events := newClientEvents()
+	for opened := false; ; {
+		resp, err := c.get(s.ctx, events.lastID)
+		switch {
+		case s.ctx.Err() != nil:
+			if err == nil {
+				resp.Body.Close()
+			}
+			return c.failure(s.ctx, what, nil)
+		case err == nil:
+			opened = true
+			began := time.Now()
+			err = c.readNews(&events, resp, deliver)
+			if time.Since(began) >= longStream {
+				events.failures = 0
+			}
+		default:
+			if err := notOffered(err, opened); err != nil {
+				return c.failure(s.ctx, what, err)
+			}
+			events.failures++
+		}
+		c.log.Debug("mcp: the stream for messages of the server ended", "server", c.endpoint.Name, "error", err)
+		if err := events.wait(s.ctx); err != nil {
+			return c.failure(s.ctx, what, err)
+		}
+	}
+}
+
+// notOffered returns the error to give up with, if a failed attempt says that
+// another is of no use.
+func notOffered(err error, opened bool) error {
+	if errors.Is(err, link.ErrSessionLost) {
+		return err
+	}
+	status, isStatus := errors.AsType[*link.StatusError](err)
+	_, other := errors.AsType[*noStream](err)
+	switch {
+	case isStatus && status.Status == http.StatusMethodNotAllowed:
+	case opened || passes(err):
+		return nil
+	case isStatus && (status.Status == http.StatusUnauthorized || status.Status == http.StatusForbidden):
+		return err
+	case !isStatus && !other:
+		return nil
+	}
+	return fmt.Errorf("%w: %w", link.ErrNoChannel, err)
+}
+
+// readNews reads one connection of the stream to its end.
+func (c *clientLink) readNews(events *clientEvents, resp *http.Response, deliver func(*jsonrpc.Message)) error {
+	defer resp.Body.Close()
+	_, err := events.read(resp.Body, c.endpoint.MaxMessage, func(data []byte, again bool) (*jsonrpc.Message, error) {
+		if !again {
+			c.news(data, deliver)
+		}
+		return nil, nil
+	})
+	return err
+}
+
+// news delivers one message or one batch. What is no message is skipped, as
+// nobody waits for it.
+func (c *clientLink) news(data []byte, deliver func(*jsonrpc.Message)) {
+	elements := [][]byte{data}
+	if jsonrpc.IsBatch(data) {
+		elements = nil
+		batch, fault := jsonrpc.SplitBatch(data, maxClientBatch, jsonrpc.Limits{})
+		if fault != nil {
+			c.log.Debug("mcp: the server sent something that is not a message", "server", c.endpoint.Name, "error", fault)
+		}
+		for _, element := range batch {
+			elements = append(elements, element)
+		}
+	}
+	for _, element := range elements {
+		m, fault := pipe.Parse(element)
+		switch {
+		case fault != nil:
+			c.log.Debug("mcp: the server sent something that is not a message", "server", c.endpoint.Name, "error", fault)
+		case m.Kind == jsonrpc.Response:
+			c.log.Debug("mcp: a response on the stream for other messages", "server", c.endpoint.Name, "id", string(m.ID))
+		default:
+			deliver(&m)
+		}
+	}
+}
