@@ -1,9 +1,26 @@
 package main
 
 import (
-	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
 
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-func serveHTTP(addr string, s *mcp.Server, stateless bool) error { return errors.New("later") }
+// serveHTTP serves until standard input ends.
+func serveHTTP(addr string, s *mcp.Server, stateless bool) error {
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/mcp", streamable.Handler(s, streamable.Options{Stateless: stateless}))
+	go func() {
+		io.Copy(io.Discard, os.Stdin)
+		os.Exit(0)
+	}()
+	return http.Serve(listener, mux)
+}

@@ -1,0 +1,83 @@
+package streamable
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/junction-mcp/junction/internal/eventstream"
+	"github.com/junction-mcp/junction/mcp/internal/edge"
+)
+
+// A directReply takes what goes back to a client that cannot resume: a modern
+// one, or a legacy one without a session. It becomes a stream with the first
+// message that is not the response.
+type directReply struct {
+	exchange
+	events *eventWriter
+	lost   context.CancelCauseFunc // tells that nothing can be sent any more; may be nil
+}
+
+// Send sends a message before the response. The edge orders the calls.
+func (d *directReply) Send(_ context.Context, message []byte) error {
+	if d.events == nil {
+		d.events = d.openEvents(nil)
+	}
+	err := d.events.write(eventstream.Event{Data: message})
+	if err != nil && d.lost != nil {
+		d.lost(edge.ErrCancelled)
+	}
+	return err
+}
+
+// finish sends the response; none if message is nil.
+func (d *directReply) finish(status int, message []byte) {
+	switch {
+	case d.events == nil && message == nil:
+		d.accepted()
+	case d.events == nil:
+		d.answer(status, message)
+	case message != nil:
+		d.events.write(eventstream.Event{Data: message})
+	}
+}
+
+// close must be called when the reply is finished or given up.
+func (d *directReply) close() {
+	if d.events != nil {
+		d.events.close()
+	}
+}
+
+// get answers a GET: the stream of news of a session, or the rest of a stream
+// that was cut.
+func (x *exchange) get() {
+	if x.endpoint.options.Stateless || x.namesModern() {
+		x.notAllowed("there are no streams to get here")
+		return
+	}
+	if !accepts(x.r.Header["Accept"], mediaEvents) {
+		x.refuse(http.StatusNotAcceptable, "the Accept header must allow %s", mediaEvents)
+		return
+	}
+	s := x.session()
+	if s == nil {
+		return
+	}
+	if last := x.r.Header.Get(headerLastEvent); last != "" {
+		x.resume(s, last)
+		return
+	}
+	x.listen(s, nil, 0)
+}
+
+// delete ends a session.
+func (x *exchange) delete() {
+	if x.endpoint.options.Stateless || x.namesModern() {
+		x.notAllowed("there are no sessions to delete here")
+		return
+	}
+	if s := x.session(); s != nil {
+		x.endpoint.endSession(s, errDeleted)
+		x.w.WriteHeader(http.StatusNoContent)
+	}
+}

@@ -1,0 +1,184 @@
+package streamable
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/mcp/internal/edge"
+)
+
+const notifyCancelled = "notifications/cancelled"
+
+// legacy answers a message of a client that opens with a handshake.
+func (x *exchange) legacy(m *jsonrpc.Message) {
+	if x.endpoint.options.Stateless {
+		x.sessionless(m)
+		return
+	}
+	if m.Method == methodInitialize && m.Kind == jsonrpc.Request && len(x.r.Header[headerSession]) == 0 {
+		x.initialize(m)
+		return
+	}
+	s := x.session()
+	if s == nil {
+		return
+	}
+	if m.Kind != jsonrpc.Request {
+		s.take(m)
+		x.accepted()
+		return
+	}
+	c := call{}
+	if !x.endpoint.calls.begin(&c) {
+		x.unavailable("the server is shutting down")
+		return
+	}
+	defer x.endpoint.calls.end(&c)
+	out := &sessionReply{exchange: *x, session: s}
+	withBuffer(func(b []byte) []byte {
+		message := out.request(b, m)
+		out.finish(http.StatusOK, message)
+		return message
+	})
+}
+
+// initialize opens a session.
+func (x *exchange) initialize(m *jsonrpc.Message) {
+	ctx, cancel := context.WithCancelCause(x.r.Context())
+	defer cancel(nil)
+	c := call{cancel: cancel}
+	if !x.endpoint.calls.begin(&c) {
+		x.unavailable("the server is shutting down")
+		return
+	}
+	defer x.endpoint.calls.end(&c)
+	protocol, reply := x.endpoint.edge.Initialize(ctx, nil, m, edge.From{Principal: x.principal})
+	if protocol != nil && !x.endpoint.options.Stateless {
+		s := newSession(x.endpoint, protocol, x.principal)
+		if !x.endpoint.sessions.add(s) {
+			x.unavailable("too many sessions: at most %d", x.endpoint.options.MaxSessions)
+			return
+		}
+		x.w.Header()[headerSession] = []string{s.id}
+	}
+	x.answer(http.StatusOK, reply.Message)
+}
+
+// sessionless answers a message by itself.
+func (x *exchange) sessionless(m *jsonrpc.Message) {
+	switch {
+	case m.Kind != jsonrpc.Request:
+		x.accepted()
+		return
+	case m.Method == methodInitialize:
+		x.initialize(m)
+		return
+	}
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(x.r.Context()))
+	defer cancel(nil)
+	c := call{cancel: cancel}
+	if !x.endpoint.calls.begin(&c) {
+		x.unavailable("the server is shutting down")
+		return
+	}
+	defer x.endpoint.calls.end(&c)
+	out := &directReply{exchange: *x}
+	defer out.close()
+	withBuffer(func(b []byte) []byte {
+		reply := x.endpoint.edge.Sessionless(x.namedRevision()).Request(ctx, b, m, edge.From{Principal: x.principal, Out: out})
+		out.finish(http.StatusOK, reply.Message)
+		return reply.Message
+	})
+}
+
+// namedRevision is the legacy revision that the header names.
+func (x *exchange) namedRevision() *revision.Revision {
+	if r := revision.Lookup(x.r.Header.Get(headerVersion)); r != nil {
+		return r
+	}
+	return revision.Unnamed()
+}
+
+// batch answers a batch, which one revision knows (2025-03-26 basic/transports).
+func (x *exchange) batch(body []byte) {
+	if x.namesModern() {
+		x.refuse(http.StatusBadRequest, "a batch: send one message at a time")
+		return
+	}
+	s, r := (*session)(nil), x.namedRevision()
+	if !x.endpoint.options.Stateless {
+		if s = x.session(); s == nil {
+			return
+		}
+		r = s.protocol.Revision()
+	}
+	if !r.Batches {
+		x.refuse(http.StatusBadRequest, "%s has no batches: send one message at a time", r.Name)
+		return
+	}
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(x.r.Context()))
+	defer cancel(nil)
+	c := call{cancel: cancel}
+	if !x.endpoint.calls.begin(&c) {
+		x.unavailable("the server is shutting down")
+		return
+	}
+	defer x.endpoint.calls.end(&c)
+	x.runBatch(ctx, s, r, body)
+}
+
+func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revision, body []byte) {
+	one := func(handle func(m *jsonrpc.Message) []byte) []byte {
+		return edge.Batch(nil, body, x.endpoint.edge.MaxInFlight(), func(m *jsonrpc.Message) []byte {
+			if m.Kind == jsonrpc.Request && m.Method == methodInitialize {
+				return jsonrpc.AppendError(nil, m.ID, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize must not be part of a batch"))
+			}
+			return handle(m)
+		})
+	}
+	if s == nil {
+		out := &orderedReply{directReply: directReply{exchange: *x}}
+		defer out.close()
+		answers := one(func(m *jsonrpc.Message) []byte {
+			if m.Kind != jsonrpc.Request {
+				return nil
+			}
+			return x.endpoint.edge.Sessionless(r).Request(ctx, nil, m, edge.From{Principal: x.principal, Out: out}).Message
+		})
+		out.finish(batchStatus(answers), answers)
+		return
+	}
+	out := &sessionReply{exchange: *x, session: s}
+	answers := one(func(m *jsonrpc.Message) []byte {
+		if m.Kind != jsonrpc.Request {
+			s.take(m)
+			return nil
+		}
+		return out.request(nil, m)
+	})
+	out.finish(batchStatus(answers), answers)
+}
+
+// batchStatus tells a batch that was answered from one that could not be read.
+func batchStatus(answers []byte) int {
+	if len(answers) > 0 && answers[0] != '[' {
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}
+
+// An orderedReply is a directReply for several requests at once.
+type orderedReply struct {
+	mu sync.Mutex
+	directReply
+}
+
+// Send sends a message before the response.
+func (o *orderedReply) Send(ctx context.Context, message []byte) error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.directReply.Send(ctx, message)
+}

@@ -1,0 +1,216 @@
+package streamable
+
+import (
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/edge"
+)
+
+// Why a session ends.
+var (
+	errDeleted = errors.New("the client ended the session")
+	errExpired = errors.New("the session expired: nothing was heard of it for long")
+)
+
+// A session is one legacy client. While nothing of it runs it is a few hundred
+// bytes, and no goroutine or timer.
+type session struct {
+	id        string
+	protocol  *edge.Session
+	principal *mcp.Principal
+	inFlight  edge.InFlight
+	endpoint  *Endpoint
+	used      atomic.Int64 // when it was last heard of, in Unix nanoseconds
+
+	mu      sync.Mutex
+	ended   bool
+	opened  uint64    // how many streams were opened so far
+	streams []*stream // those that can be resumed, oldest first
+	news    *newsStream
+	resumed int // open connections of streams that were resumed
+}
+
+func newSession(e *Endpoint, protocol *edge.Session, principal *mcp.Principal) *session {
+	s := &session{id: rand.Text(), endpoint: e, protocol: protocol, principal: principal}
+	s.touch()
+	return s
+}
+
+func (s *session) touch() { s.used.Store(time.Now().UnixNano()) }
+
+// idle returns how long the session has been idle, 0 if something of it is
+// running or open.
+func (s *session) idle(now time.Time) time.Duration {
+	if s.inFlight.Len() > 0 {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.news != nil || s.resumed > 0 {
+		return 0
+	}
+	return time.Duration(now.UnixNano() - s.used.Load())
+}
+
+// take acts on a notification or a response.
+func (s *session) take(m *jsonrpc.Message) {
+	switch {
+	case m.Kind == jsonrpc.Response:
+		s.protocol.Answer(m)
+	case m.Method == notifyCancelled:
+		s.inFlight.Cancelled(m)
+	}
+}
+
+// end cancels what runs, and ends the streams. The session must be out of the
+// table before.
+func (s *session) end(cause error) {
+	s.inFlight.Cancel(cause)
+	s.mu.Lock()
+	s.ended = true
+	news := s.news
+	s.streams = nil
+	s.mu.Unlock()
+	if news != nil {
+		news.cancel()
+	}
+	s.endpoint.options.EventStore.Forget(s.id)
+}
+
+func (e *Endpoint) endSession(s *session, cause error) {
+	if e.sessions.remove(s) {
+		s.end(cause)
+	}
+}
+
+// session finds the session that the request belongs to. If it returns nil it
+// has answered.
+func (x *exchange) session() *session {
+	ids := x.r.Header[headerSession]
+	if len(ids) != 1 || ids[0] == "" {
+		x.refuse(http.StatusBadRequest, "the request belongs to no session: send initialize first, and the header Mcp-Session-Id of its answer with everything later")
+		return nil
+	}
+	s := x.endpoint.sessions.find(ids[0])
+	if s == nil || !samePrincipal(s.principal, x.principal) {
+		x.refuse(http.StatusNotFound, "unknown session: it ended, or never was; send initialize again, without a session id")
+		return nil
+	}
+	s.touch()
+	return s
+}
+
+func samePrincipal(a, b *mcp.Principal) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Issuer == b.Issuer && a.Subject == b.Subject
+}
+
+// A sessionTable holds the sessions by id, and ends those that nobody uses any
+// more. It has one timer, which runs while there are sessions.
+type sessionTable struct {
+	mu      sync.RWMutex
+	byID    map[string]*session
+	timeout time.Duration
+	most    int
+	timer   *time.Timer // nil while there is no session
+	closed  bool
+}
+
+func (t *sessionTable) init(timeout time.Duration, most int) {
+	t.byID, t.timeout, t.most = make(map[string]*session), timeout, most
+}
+
+// add puts a session in; false if there are too many, or the table is closed.
+func (t *sessionTable) add(s *session) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || len(t.byID) >= t.most {
+		return false
+	}
+	t.byID[s.id] = s
+	if t.timer == nil {
+		t.timer = time.AfterFunc(t.period(), t.sweep)
+	}
+	return true
+}
+
+// find returns the session with the id; nil if there is none, or it expired.
+func (t *sessionTable) find(id string) *session {
+	t.mu.RLock()
+	s := t.byID[id]
+	t.mu.RUnlock()
+	if s == nil || s.idle(time.Now()) < t.timeout {
+		return s
+	}
+	if t.remove(s) {
+		s.end(errExpired)
+	}
+	return nil
+}
+
+// remove takes a session out; false if somebody else has.
+func (t *sessionTable) remove(s *session) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byID[s.id] != s {
+		return false
+	}
+	delete(t.byID, s.id)
+	return true
+}
+
+// close empties the table for good and returns what was in it.
+func (t *sessionTable) close() []*session {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	var all []*session
+	for _, s := range t.byID {
+		all = append(all, s)
+	}
+	clear(t.byID)
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+	return all
+}
+
+// period is how often the table is looked through.
+func (t *sessionTable) period() time.Duration { return t.timeout/4 + time.Millisecond }
+
+// sweep ends the sessions that expired.
+func (t *sessionTable) sweep() {
+	now := time.Now()
+	var expired []*session
+	t.mu.RLock()
+	for _, s := range t.byID {
+		if s.idle(now) >= t.timeout {
+			expired = append(expired, s)
+		}
+		s.prune(now)
+	}
+	t.mu.RUnlock()
+	for _, s := range expired {
+		if t.remove(s) {
+			s.end(errExpired)
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.closed:
+	case len(t.byID) == 0:
+		t.timer = nil
+	default:
+		t.timer.Reset(t.period())
+	}
+}
