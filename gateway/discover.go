@@ -1,0 +1,93 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// maxInstructions is how much of a member's instructions is passed on, in bytes.
+const maxInstructions = 4 << 10
+
+// discover says what the gateway is. Its members come and go, so it offers
+// everything that they could.
+func (g *Gateway) discover(context.Context) (mcp.Result, error) {
+	d := mcp.DiscoverResult{
+		SupportedVersions: revision.Modern(),
+		Capabilities: mcp.ServerCapabilities{
+			Tools:       &mcp.ListCapability{ListChanged: true},
+			Prompts:     &mcp.ListCapability{ListChanged: true},
+			Resources:   &mcp.ResourcesCapability{Subscribe: true, ListChanged: true},
+			Completions: &struct{}{},
+			Logging:     &struct{}{},
+		},
+		Instructions: g.instructions(),
+	}
+	info, err := json.Marshal(map[string]any{revision.MetaServerInfo: mcp.Implementation{Name: g.options.Name, Version: g.options.Version}})
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	return mcp.Result{Value: d, Meta: info}, nil
+}
+
+// instructions joins those of the members, each under its name.
+func (g *Gateway) instructions() string {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	var b strings.Builder
+	for _, m := range g.members {
+		m.mu.RLock()
+		c := m.client
+		m.mu.RUnlock()
+		if c == nil || c.Instructions() == "" {
+			continue
+		}
+		text := c.Instructions()
+		if len(text) > maxInstructions {
+			text = strings.ToValidUTF8(text[:maxInstructions], "") + " […]"
+		}
+		b.WriteString("# " + m.name + " (tools " + prefix(m.name) + "…)\n" + text + "\n\n")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// complete passes completion/complete on to the member whose prompt or template
+// the argument belongs to.
+func (g *Gateway) complete(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	ref := memberOf(req.Params, "ref")
+	kind, _ := jsonrpc.Unquote(memberOf(ref, "type"))
+	offer := g.current()
+	switch kind {
+	case mcp.RefPrompt:
+		name, _ := jsonrpc.Unquote(memberOf(ref, "name"))
+		m, original := offer.find(promptKind, name)
+		if m == nil {
+			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref: unknown prompt %q", name)
+		}
+		renamed := withMember(ref, "name", jsonrpc.AppendString(nil, original))
+		return m.handle(ctx, req.WithParams(withMember(req.Params, "ref", renamed)))
+	case mcp.RefResource:
+		uri, _ := jsonrpc.Unquote(memberOf(ref, "uri"))
+		if f, ok := offer.found[templateKind.method][uri]; ok {
+			return f.member.handle(ctx, req)
+		}
+		if f, ok := offer.found[resourceKind.method][uri]; ok {
+			return f.member.handle(ctx, req)
+		}
+		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref: unknown resource template %q", uri)
+	}
+	return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref.type: expected %q or %q, got %q", mcp.RefPrompt, mcp.RefResource, kind)
+}
+
+// withMember returns the object with one member set.
+func withMember(object json.RawMessage, name string, value []byte) json.RawMessage {
+	out, any := jsonrpc.AppendEdited(nil, object, name)
+	if any {
+		out = append(out, ',')
+	}
+	return append(append(append(append(append(out, '"'), name...), '"', ':'), value...), '}')
+}

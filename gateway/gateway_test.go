@@ -1,0 +1,250 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+)
+
+var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
+
+// member is a server with one of everything, which names itself in its answers.
+func member(t *testing.T, name string) *mcp.Server {
+	t.Helper()
+	s := mcp.NewServer(name, "1", mcp.ServerOptions{Instructions: "I am " + name, Logger: quiet})
+	mcp.AddTool(s, "who", func(context.Context, struct{}) (string, error) { return name, nil })
+	mcp.AddTool(s, "ask", func(ctx context.Context, _ struct{}) (string, error) {
+		answer, err := mcp.Elicit[struct {
+			Word string `json:"word"`
+		}](ctx, "a word for "+name)
+		return name + " heard " + answer.Word, err
+	})
+	uri := "test://" + name + "/text"
+	must(t, s.AddText(mcp.Resource{URI: uri, Name: "text"}, "text of "+name))
+	must(t, s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "test://" + name + "/item/{id}", Name: "item"},
+		func(_ context.Context, uri string, v map[string]string) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextContents(uri, "", name+" item "+v["id"])}}, nil
+		}))
+	must(t, s.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "name"}}}, func(_ context.Context, a map[string]string) (*mcp.GetPromptResult, error) {
+		return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text(name + " greets " + a["name"])}}}, nil
+	}))
+	s.AddCompletion(mcp.CompletionReference{Type: mcp.RefPrompt, Name: "greet"}, func(context.Context, mcp.CompletionRequest) (*mcp.Completion, error) {
+		return &mcp.Completion{Values: []string{"friend of " + name}}, nil
+	})
+	return s
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// open puts two servers of both eras and a dead one behind a gateway.
+func open(t *testing.T) (*gateway.Gateway, map[string]*mcp.Server) {
+	t.Helper()
+	g := gateway.New(gateway.Options{Logger: quiet})
+	t.Cleanup(func() { g.Close() })
+	servers := map[string]*mcp.Server{"old": member(t, "old"), "new": member(t, "new"), "inside": member(t, "inside")}
+	for name, revision := range map[string]string{"old": "2025-06-18", "new": "2026-07-28"} {
+		must(t, g.Add(name, func(ctx context.Context) (*mcp.Client, error) {
+			return mcp.Dial(ctx, stream.Pipe(servers[name]), mcp.ClientOptions{Name: name, Revision: revision, Bridge: true, Logger: quiet})
+		}))
+	}
+	must(t, g.AddHandler("inside", servers["inside"]))
+	must(t, g.Add("dead", func(context.Context) (*mcp.Client, error) { return nil, errors.New("no such program") }))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	must(t, g.Settle(ctx))
+	return g, servers
+}
+
+func TestEverythingOfAllMembersIsOfferedAndRouted(t *testing.T) {
+	g, _ := open(t)
+	for _, revision := range []string{"2026-07-28", "2025-11-25", "2025-03-26"} {
+		t.Run("to a client of "+revision, func(t *testing.T) {
+			c, err := mcp.Dial(t.Context(), stream.Pipe(g), mcp.ClientOptions{Revision: revision, Logger: quiet,
+				OnElicit: func(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+					return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"word":"yes"}`)}, nil
+				}})
+			must(t, err)
+			defer c.Close()
+			checkOffer(t, c)
+			for _, name := range []string{"old", "new", "inside"} {
+				checkMember(t, c, name)
+			}
+			if _, err := c.CallTool(t.Context(), "dead__who", nil); err == nil || !strings.Contains(err.Error(), `server "dead" is not connected`) || !strings.Contains(err.Error(), "no such program") {
+				t.Errorf("a call to a dead server: %v", err)
+			}
+			var fault *mcp.Error
+			if _, err := c.CallTool(t.Context(), "nobody__who", nil); !errors.As(err, &fault) || fault.Code != mcp.CodeInvalidParams {
+				t.Errorf("a call to nobody: %v", err)
+			}
+		})
+	}
+}
+
+func checkOffer(t *testing.T, c *mcp.Client) {
+	t.Helper()
+	var tools, resources, prompts []string
+	for tool, err := range c.Tools(t.Context()) {
+		must(t, err)
+		tools = append(tools, tool.Name)
+	}
+	for r, err := range c.Resources(t.Context()) {
+		must(t, err)
+		resources = append(resources, r.URI)
+	}
+	for p, err := range c.Prompts(t.Context()) {
+		must(t, err)
+		prompts = append(prompts, p.Name)
+	}
+	slices.Sort(tools)
+	slices.Sort(resources)
+	slices.Sort(prompts)
+	if got, want := fmt.Sprint(tools), "[inside__ask inside__who new__ask new__who old__ask old__who]"; got != want {
+		t.Errorf("tools %s, want %s", got, want)
+	}
+	if got, want := fmt.Sprint(resources), "[test://inside/text test://new/text test://old/text]"; got != want {
+		t.Errorf("resources %s, want %s", got, want)
+	}
+	if got, want := fmt.Sprint(prompts), "[inside__greet new__greet old__greet]"; got != want {
+		t.Errorf("prompts %s, want %s", got, want)
+	}
+	if !strings.Contains(c.Instructions(), "I am old") || !strings.Contains(c.Instructions(), "I am inside") {
+		t.Errorf("instructions %q", c.Instructions())
+	}
+}
+
+func checkMember(t *testing.T, c *mcp.Client, name string) {
+	t.Helper()
+	ctx := t.Context()
+	if who, err := mcp.Call[string](ctx, c, name+"__who", nil); err != nil || who != name {
+		t.Errorf("%s: who: %q, %v", name, who, err)
+	}
+	if c.Revision() != "2025-03-26" {
+		if heard, err := mcp.Call[string](ctx, c, name+"__ask", nil); err != nil || heard != name+" heard yes" {
+			t.Errorf("%s: ask: %q, %v", name, heard, err)
+		}
+	}
+	for uri, want := range map[string]string{"test://" + name + "/text": "text of " + name, "test://" + name + "/item/7": name + " item 7"} {
+		if r, err := c.ReadResource(ctx, uri); err != nil || r.Contents[0].Text != want {
+			t.Errorf("%s: %s: %+v, %v", name, uri, r, err)
+		}
+	}
+	if p, err := c.GetPrompt(ctx, name+"__greet", map[string]string{"name": "Ada"}); err != nil || p.Messages[0].Content.Text != name+" greets Ada" {
+		t.Errorf("%s: prompt: %+v, %v", name, p, err)
+	}
+	completion, err := c.Complete(ctx, mcp.CompletionRequest{Ref: mcp.CompletionReference{Type: mcp.RefPrompt, Name: name + "__greet"}, Argument: mcp.CompletionArgument{Name: "name", Value: "f"}})
+	if err != nil || fmt.Sprint(completion.Values) != "[friend of "+name+"]" {
+		t.Errorf("%s: completion: %+v, %v", name, completion, err)
+	}
+}
+
+func TestAChangeOfOneMemberReachesClientsWithTheNewList(t *testing.T) {
+	g, servers := open(t)
+	c, err := mcp.Dial(t.Context(), stream.Pipe(g), mcp.ClientOptions{Logger: quiet})
+	must(t, err)
+	defer c.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	added := false
+	for tools, err := range c.WatchTools(ctx) {
+		must(t, err)
+		if slices.ContainsFunc(tools, func(tool *mcp.Tool) bool { return tool.Name == "old__late" }) {
+			return
+		}
+		if !added {
+			added = true
+			mcp.AddTool(servers["old"], "late", func(context.Context, struct{}) (string, error) { return "", nil })
+		}
+	}
+	t.Error("the new tool never came")
+}
+
+func TestAnUpdateOfAResourceReachesWhoSubscribed(t *testing.T) {
+	g, servers := open(t)
+	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
+		c, err := mcp.Dial(t.Context(), stream.Pipe(g), mcp.ClientOptions{Revision: revision, Logger: quiet})
+		must(t, err)
+		defer c.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		for _, name := range []string{"old", "new", "inside"} {
+			uri := "test://" + name + "/text"
+			listening, stop := context.WithCancel(ctx)
+			got := make(chan string, 1)
+			ready := make(chan mcp.SubscriptionFilter, 1)
+			go c.Listen(listening, mcp.SubscriptionFilter{ResourceSubscriptions: []string{uri}},
+				func(n mcp.News) {
+					select {
+					case got <- n.URI:
+					default:
+					}
+				}, func(f mcp.SubscriptionFilter) { ready <- f })
+			select {
+			case f := <-ready:
+				if len(f.ResourceSubscriptions) != 1 {
+					t.Errorf("%s: %s: agreed to %v", revision, name, f)
+				}
+			case <-ctx.Done():
+				t.Fatalf("%s: %s: no acknowledgement", revision, name)
+			}
+			servers[name].ResourceUpdated(uri)
+			select {
+			case u := <-got:
+				if u != uri {
+					t.Errorf("%s: %s: update of %s", revision, name, u)
+				}
+			case <-ctx.Done():
+				t.Errorf("%s: %s: no update", revision, name)
+			}
+			stop()
+		}
+	}
+}
+
+func TestALostMemberIsConnectedAgain(t *testing.T) {
+	g := gateway.New(gateway.Options{Logger: quiet})
+	defer g.Close()
+	var dials atomic.Int32
+	var first atomic.Pointer[mcp.Client]
+	server := member(t, "again")
+	must(t, g.Add("again", func(ctx context.Context) (*mcp.Client, error) {
+		c, err := mcp.Dial(ctx, stream.Pipe(server), mcp.ClientOptions{Name: "again", Logger: quiet})
+		if dials.Add(1) == 1 {
+			first.Store(c)
+		}
+		return c, err
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	must(t, g.Settle(ctx))
+	c := mcp.NewClient(g)
+	if _, err := c.CallTool(ctx, "again__who", nil); err != nil {
+		t.Fatal(err)
+	}
+	first.Load().Close()
+	for ctx.Err() == nil {
+		if s := g.Status()[0]; dials.Load() > 1 && s.State == gateway.Connected {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if who, err := mcp.Call[string](ctx, c, "again__who", nil); err != nil || who != "again" {
+		t.Errorf("after the loss: %q, %v", who, err)
+	}
+}

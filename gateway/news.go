@@ -1,0 +1,323 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// followPause is how long a member that tells no news is left alone before it
+// is asked for them again.
+const followPause = 30 * time.Second
+
+// follow listens to the member for changes of its lists, and reads them again,
+// until ctx is done or the connection is lost; it returns why.
+func (m *member) follow(ctx context.Context, c *mcp.Client) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if c.Dead() != nil {
+		m.gateway.running.Go(func() {
+			select {
+			case <-c.Dead():
+				cancel(c.Err())
+			case <-ctx.Done():
+			}
+		})
+	}
+	changes := newPending()
+	for ctx.Err() == nil {
+		m.listenOnce(ctx, c, changes)
+		if !sleep(ctx, followPause) {
+			break
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// listenOnce listens until the member has no more news.
+func (m *member) listenOnce(ctx context.Context, c *mcp.Client, changes *pending) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var reading sync.WaitGroup
+	defer reading.Wait()
+	reading.Go(func() {
+		for changes.wait(ctx) {
+			which := changes.take()
+			if m.readAll(ctx, c, which) == nil {
+				m.gateway.changedOffer(which)
+			}
+		}
+	})
+	filter := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
+	err := c.Listen(ctx, filter, func(n mcp.News) {
+		switch n.Method {
+		case "notifications/tools/list_changed":
+			changes.add(tools)
+		case "notifications/prompts/list_changed":
+			changes.add(prompts)
+		case "notifications/resources/list_changed":
+			changes.add(resources)
+		}
+	})
+	if err != nil && ctx.Err() == nil {
+		m.gateway.log.Debug("gateway: no news from the server", "server", m.name, "error", err)
+	}
+	cancel()
+}
+
+// pending collects kinds until somebody takes them.
+type pending struct {
+	mu    sync.Mutex
+	kinds kinds
+	wake  chan struct{}
+}
+
+func newPending() *pending { return &pending{wake: make(chan struct{}, 1)} }
+
+func (p *pending) add(k kinds) {
+	p.mu.Lock()
+	p.kinds |= k
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (p *pending) take() kinds {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.kinds
+	p.kinds = 0
+	return k
+}
+
+// wait waits until there is something to take; false when ctx is done.
+func (p *pending) wait(ctx context.Context) bool {
+	select {
+	case <-p.wake:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// news tells the clients that listen which lists changed.
+type news struct {
+	mu        sync.Mutex
+	listeners map[*pending]struct{}
+}
+
+func (n *news) join() *pending {
+	p := newPending()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.listeners == nil {
+		n.listeners = map[*pending]struct{}{}
+	}
+	n.listeners[p] = struct{}{}
+	return p
+}
+
+func (n *news) leave(p *pending) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.listeners, p)
+}
+
+func (n *news) changed(k kinds) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for p := range n.listeners {
+		p.add(k)
+	}
+}
+
+// listen tells a client which lists changed, and passes the updates of the
+// resources on that it subscribed to.
+func (g *Gateway) listen(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	var params struct {
+		Notifications mcp.SubscriptionFilter `json:"notifications"`
+	}
+	if len(req.Params) > 0 {
+		if err := json.Unmarshal(req.Params, &params); err != nil {
+			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "%v", err)
+		}
+	}
+	filter := params.Notifications
+	changes := g.news.join()
+	defer g.news.leave(changes)
+
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var subscribed sync.WaitGroup
+	defer subscribed.Wait()
+	defer cancel()
+	told := &serialPeer{peer: req.Peer}
+	agreed := g.subscribe(ctx, &subscribed, told, req, filter.ResourceSubscriptions)
+	acknowledged := mcp.SubscriptionFilter{ToolsListChanged: filter.ToolsListChanged, PromptsListChanged: filter.PromptsListChanged,
+		ResourcesListChanged: filter.ResourcesListChanged, ResourceSubscriptions: agreed}
+	data, err := json.Marshal(map[string]any{"notifications": acknowledged})
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	if err := told.begin(ctx, data); err != nil {
+		return mcp.Result{}, err
+	}
+	return mcp.Result{}, g.tellChanges(ctx, told, changes, filter)
+}
+
+// tellChanges tells which lists changed until the client has enough.
+func (g *Gateway) tellChanges(ctx context.Context, peer mcp.Peer, changes *pending, filter mcp.SubscriptionFilter) error {
+	for {
+		select {
+		case <-g.ctx.Done():
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-changes.wake:
+		}
+		which := changes.take()
+		for _, n := range [...]struct {
+			wanted bool
+			kind   kinds
+			method string
+		}{
+			{filter.ToolsListChanged, tools, "notifications/tools/list_changed"},
+			{filter.PromptsListChanged, prompts, "notifications/prompts/list_changed"},
+			{filter.ResourcesListChanged, resources, "notifications/resources/list_changed"},
+		} {
+			if !n.wanted || which&n.kind == 0 {
+				continue
+			}
+			if err := peer.Notify(ctx, n.method, nil); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// subscribe listens to the members for updates of the resources, and returns
+// those that somebody tells of. It returns when all members have agreed, or
+// would not in time.
+func (g *Gateway) subscribe(ctx context.Context, subscribed *sync.WaitGroup, peer *serialPeer, req *mcp.Request, uris []string) []string {
+	byMember := map[*member][]string{}
+	offer := g.current()
+	for _, uri := range uris {
+		for _, m := range offer.owners(uri) {
+			byMember[m] = append(byMember[m], uri)
+		}
+	}
+	var mu sync.Mutex
+	agreed := map[string]bool{}
+	var ready sync.WaitGroup
+	for m, uris := range byMember {
+		ready.Add(1)
+		done := sync.OnceFunc(ready.Done)
+		timer := time.AfterFunc(listTime, done)
+		subscribed.Go(func() {
+			defer timer.Stop()
+			defer done()
+			params, _ := json.Marshal(map[string]any{"notifications": mcp.SubscriptionFilter{ResourceSubscriptions: uris}})
+			sub := mcp.NewRequest(req.Method, params)
+			sub.Meta, sub.Principal = req.Meta, req.Principal
+			sub.Peer = &memberNews{to: peer, acknowledged: func(f mcp.SubscriptionFilter) {
+				mu.Lock()
+				for _, uri := range f.ResourceSubscriptions {
+					agreed[uri] = true
+				}
+				mu.Unlock()
+				done()
+			}}
+			if _, err := m.handle(ctx, sub); err != nil && ctx.Err() == nil {
+				g.log.Debug("gateway: no updates of resources", "server", m.name, "error", err)
+			}
+		})
+	}
+	ready.Wait()
+	mu.Lock()
+	defer mu.Unlock()
+	var list []string
+	for _, uri := range uris {
+		if agreed[uri] {
+			list = append(list, uri)
+		}
+	}
+	return list
+}
+
+// A serialPeer tells one client what several members say, after the
+// acknowledgement and one at a time.
+type serialPeer struct {
+	peer  mcp.Peer
+	mu    sync.Mutex
+	begun bool
+	early []string // updates before the acknowledgement
+	told  []json.RawMessage
+}
+
+func (p *serialPeer) begin(ctx context.Context, acknowledged json.RawMessage) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begun = true
+	if err := p.peer.Notify(ctx, "notifications/subscriptions/acknowledged", acknowledged); err != nil {
+		return err
+	}
+	for i, method := range p.early {
+		if err := p.peer.Notify(ctx, method, p.told[i]); err != nil {
+			return err
+		}
+	}
+	p.early, p.told = nil, nil
+	return nil
+}
+
+// maxEarly is how many updates may come before the acknowledgement.
+const maxEarly = 1_024
+
+func (p *serialPeer) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.begun {
+		return p.peer.Notify(ctx, method, params)
+	}
+	if len(p.early) < maxEarly {
+		p.early, p.told = append(p.early, method), append(p.told, params)
+	}
+	return nil
+}
+
+func (p *serialPeer) Ask(context.Context, mcp.Question) (json.RawMessage, error) {
+	return nil, errors.New("news are no place for questions")
+}
+
+// memberNews is the Peer of a listen request to one member.
+type memberNews struct {
+	to           *serialPeer
+	acknowledged func(mcp.SubscriptionFilter)
+}
+
+func (n *memberNews) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	switch method {
+	case "notifications/subscriptions/acknowledged":
+		var agreed struct {
+			Notifications mcp.SubscriptionFilter `json:"notifications"`
+		}
+		if err := json.Unmarshal(params, &agreed); err != nil {
+			return err
+		}
+		n.acknowledged(agreed.Notifications)
+		return nil
+	case "notifications/resources/updated":
+		return n.to.Notify(ctx, method, params)
+	}
+	return nil
+}
+
+func (n *memberNews) Ask(ctx context.Context, q mcp.Question) (json.RawMessage, error) {
+	return n.to.Ask(ctx, q)
+}
