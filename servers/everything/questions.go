@@ -15,10 +15,10 @@ type profile struct {
 	Email    string    `json:"email,omitempty" title:"E-mail" format:"email"`
 	Website  string    `json:"website,omitempty" title:"Website" format:"uri"`
 	Birthday string    `json:"birthday,omitempty" title:"Birthday" format:"date"`
-	Age      int       `json:"age,omitempty" title:"Age" doc:"In years." min:"0" max:"150" default:"30"`
-	Height   float64   `json:"height,omitempty" title:"Height" doc:"In metres." min:"0" max:"3" default:"1.75"`
-	News     bool      `json:"news,omitempty" title:"Newsletter" doc:"Whether to send you news." default:"true"`
-	Size     string    `json:"size,omitempty" title:"Size" enum:"small,medium,large" default:"medium"`
+	Age      int       `json:"age" title:"Age" doc:"In years." min:"0" max:"150" default:"30"`
+	Height   float64   `json:"height" title:"Height" doc:"In metres." min:"0" max:"3" default:"1.75"`
+	News     bool      `json:"news" title:"Newsletter" doc:"Whether to send you news." default:"true"`
+	Size     string    `json:"size" title:"Size" enum:"small,medium,large" default:"medium"`
 	Colour   colour    `json:"colour,omitempty"`
 	Days     []string  `json:"days,omitempty" title:"Days" doc:"Which days suit you." enum:"mon,tue,wed,thu,fri" max:"5"`
 	Topping  []topping `json:"toppings,omitempty" title:"Toppings" doc:"What to put on the pizza." max:"2"`

@@ -1,0 +1,111 @@
+package filesystem
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// compileGlob turns a pattern for names into a test of slash-separated paths.
+// * and ? stay within a folder, ** does not, [a-z] and [!a-z] are classes,
+// {a,b} are alternatives. A pattern without a slash is about the name alone.
+func compileGlob(pattern string) (func(rel string) bool, error) {
+	if pattern == "" {
+		return func(string) bool { return true }, nil
+	}
+	expression, err := globExpression(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("name %q: %w", pattern, err)
+	}
+	re, err := regexp.Compile(expression)
+	if err != nil {
+		return nil, fmt.Errorf("name %q: is no pattern such as *.go or docs/**/*.md", pattern)
+	}
+	if strings.Contains(pattern, "/") {
+		return re.MatchString, nil
+	}
+	return func(rel string) bool { return re.MatchString(path.Base(rel)) }, nil
+}
+
+// globExpression is the pattern as a regular expression.
+func globExpression(pattern string) (string, error) {
+	var b strings.Builder
+	b.WriteString(`^(?s:`)
+	depth := 0
+	for i := 0; i < len(pattern); i++ {
+		switch c := pattern[i]; c {
+		case '*':
+			i += globStar(&b, pattern[i:])
+		case '?':
+			b.WriteString(`[^/]`)
+		case '[':
+			n, err := globClass(&b, pattern[i:])
+			if err != nil {
+				return "", err
+			}
+			i += n
+		case '{':
+			depth++
+			b.WriteString(`(?:`)
+		case '}', ',':
+			switch {
+			case depth == 0:
+				b.WriteString(regexp.QuoteMeta(string(c)))
+			case c == ',':
+				b.WriteByte('|')
+			default:
+				depth--
+				b.WriteByte(')')
+			}
+		default:
+			b.WriteString(quoteByte(c))
+		}
+	}
+	if depth > 0 {
+		return "", fmt.Errorf("a { has no }")
+	}
+	b.WriteString(`)$`)
+	return b.String(), nil
+}
+
+func quoteByte(c byte) string {
+	if c < 0x80 {
+		return regexp.QuoteMeta(string(rune(c)))
+	}
+	return string([]byte{c}) // part of a character
+}
+
+// globStar writes * or **, and returns how many bytes beyond the first it took.
+func globStar(b *strings.Builder, pattern string) int {
+	switch {
+	case strings.HasPrefix(pattern, "**/"):
+		b.WriteString(`(?:[^/]*/)*`)
+		return 2
+	case strings.HasPrefix(pattern, "**"):
+		b.WriteString(`.*`)
+		return 1
+	}
+	b.WriteString(`[^/]*`)
+	return 0
+}
+
+// globClass writes a class, and returns how many bytes beyond the first it took.
+func globClass(b *strings.Builder, pattern string) (int, error) {
+	end := strings.IndexByte(pattern[1:], ']')
+	if end < 1 {
+		return 0, fmt.Errorf("a [ has no ]")
+	}
+	members := pattern[1 : 1+end]
+	b.WriteByte('[')
+	if members[0] == '!' || members[0] == '^' {
+		b.WriteByte('^')
+		members = members[1:]
+	}
+	if members == "" {
+		return 0, fmt.Errorf("a class in [ ] is empty")
+	}
+	b.WriteString(strings.NewReplacer(`\`, `\\`, `[`, `\[`, `^`, `\^`).Replace(members))
+	b.WriteByte(']')
+	return end + 1, nil
+}

@@ -1,0 +1,109 @@
+package filesystem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"mime"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// mimeFolder is how folders are marked; the specification names it.
+const mimeFolder = "inode/directory"
+
+// addResources registers each root, and a template for what is below them.
+func (f *files) addResources(s *mcp.Server) error {
+	for _, r := range f.roots {
+		err := s.AddResource(mcp.Resource{
+			URI: place{r, "."}.uri(), Name: r.name, MIMEType: mimeFolder,
+			Description: "A folder that can be reached into; reading it lists what is in it.",
+		}, f.readURI)
+		if err != nil {
+			return err
+		}
+	}
+	return s.AddResourceTemplate(mcp.ResourceTemplate{
+		URITemplate: "file:///{+path}", Name: "file", Title: "File or folder",
+		Description: "A file below one of the roots, or a folder as the list of what is in it.",
+	}, f.readURI)
+}
+
+// readURI reads a file, or lists a folder with one URI on each line.
+func (f *files) readURI(ctx context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
+	p, err := f.findURI(uri)
+	if err != nil {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%v", err)
+	}
+	info, err := p.root.fs.Stat(p.rel)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, mcp.ErrResourceNotFound
+	case err != nil:
+		return nil, p.wrap(err)
+	case info.IsDir():
+		return p.listing(ctx, uri)
+	}
+	file, info, err := p.open()
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := f.whole(p, file, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	contents := mcp.BlobContents(uri, mimeOf(p, data), data)
+	if isText(data, false) {
+		contents = mcp.TextContents(uri, contents.MIMEType, string(data))
+	}
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{contents}}, nil
+}
+
+func (p place) listing(ctx context.Context, uri string) (*mcp.ReadResourceResult, error) {
+	entries, truncated, err := p.entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) > maxListed {
+		entries, truncated = entries[:maxListed], true
+	}
+	var b strings.Builder
+	for _, e := range entries {
+		fmt.Fprintln(&b, p.join(e.Name()).uri())
+	}
+	if truncated {
+		b.WriteString("# There are more.\n")
+	}
+	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextContents(uri, mimeFolder, b.String())}}, nil
+}
+
+// findURI turns a file: URI into a place.
+func (f *files) findURI(uri string) (place, error) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || (u.Host != "" && u.Host != "localhost") {
+		return place{}, fmt.Errorf("%q is no file: URI of this machine", uri)
+	}
+	path := u.Path
+	if runtime.GOOS == "windows" {
+		path = strings.TrimPrefix(path, "/") // /C:/…
+	}
+	if !filepath.IsAbs(filepath.FromSlash(path)) {
+		return place{}, fmt.Errorf("%q has no absolute path", uri)
+	}
+	return f.find(path)
+}
+
+// mimeOf tells the type of a file by its name, and else by its content.
+func mimeOf(p place, data []byte) string {
+	if kind := mime.TypeByExtension(filepath.Ext(p.rel)); kind != "" {
+		return kind
+	}
+	return http.DetectContentType(data)
+}

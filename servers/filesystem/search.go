@@ -1,0 +1,222 @@
+package filesystem
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits of a search.
+const (
+	searchTime    = 10 * time.Second
+	maxVisited    = 200_000 // files and folders
+	maxSearchSize = 16 << 20
+	maxShownLine  = 300       // bytes of a line in an answer
+	maxMatchLine  = 256 << 10 // bytes of a line that is looked at
+)
+
+type searchInput struct {
+	Path       string `json:"path" doc:"Folder to search: absolute path, or the root's name and what follows."`
+	Name       string `json:"name,omitempty" doc:"Pattern for names: *.go, or with slashes for the path below the folder: docs/**/*.{md,txt}."`
+	Text       string `json:"text,omitempty" doc:"What a line of the file contains."`
+	Regexp     bool   `json:"regexp,omitempty" doc:"text is a regular expression (RE2)."`
+	IgnoreCase bool   `json:"ignore_case,omitempty" doc:"Upper and lower case are the same in text."`
+	Limit      int    `json:"limit,omitempty" doc:"How many matches to return at most." min:"1" max:"1000" default:"100"`
+}
+
+type searchOutput struct {
+	Matches []match `json:"matches" doc:"What was found: files and folders if only names were searched, else lines."`
+	Note    string  `json:"note,omitempty" doc:"Why the answer may not be complete."`
+}
+
+type match struct {
+	Path string `json:"path"`
+	Line int    `json:"line,omitempty" doc:"Counted from 1."`
+	Text string `json:"text,omitempty" doc:"The line."`
+}
+
+// errEnough ends a search that has found all it may.
+var errEnough = errors.New("enough")
+
+// A searching is one search under way.
+type searching struct {
+	top     place
+	name    func(rel string) bool
+	text    *regexp.Regexp // nil: names only
+	limit   int
+	visited int
+	skipped int // files too large to look into
+	out     searchOutput
+}
+
+func (f *files) search(ctx context.Context, in searchInput) (searchOutput, error) {
+	p, err := f.find(in.Path)
+	if err != nil {
+		return searchOutput{}, err
+	}
+	if in.Name == "" && in.Text == "" {
+		return searchOutput{}, errors.New("name or text: at least one must be given")
+	}
+	s := &searching{top: p, limit: in.Limit, out: searchOutput{Matches: []match{}}}
+	if s.name, err = compileGlob(in.Name); err != nil {
+		return searchOutput{}, err
+	}
+	if s.text, err = compileText(in); err != nil {
+		return searchOutput{}, err
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, searchTime, errEnough)
+	defer cancel()
+	err = s.folder(limited, p)
+	switch {
+	case ctx.Err() != nil:
+		return searchOutput{}, context.Cause(ctx)
+	case limited.Err() != nil:
+		s.out.Note = fmt.Sprintf("The search took longer than %v and was ended; search a smaller folder.", searchTime)
+	case errors.Is(err, errEnough) && s.visited > maxVisited:
+		s.out.Note = fmt.Sprintf("The search ended after %d files and folders; search a smaller folder.", maxVisited)
+	case errors.Is(err, errEnough):
+		s.out.Note = fmt.Sprintf("There are more than %d matches; narrow the search.", s.limit)
+	case err != nil:
+		return searchOutput{}, err
+	case s.skipped > 0:
+		s.out.Note = fmt.Sprintf("%d files are larger than %d bytes and were not looked into.", s.skipped, maxSearchSize)
+	}
+	return s.out, nil
+}
+
+func compileText(in searchInput) (*regexp.Regexp, error) {
+	if in.Text == "" {
+		return nil, nil
+	}
+	expression := in.Text
+	if !in.Regexp {
+		expression = regexp.QuoteMeta(expression)
+	}
+	if in.IgnoreCase {
+		expression = "(?i)" + expression
+	}
+	re, err := regexp.Compile(expression)
+	if err != nil {
+		return nil, fmt.Errorf("text: %w", err)
+	}
+	return re, nil
+}
+
+// folder searches a folder and what is below it. Links are not followed, so
+// there are no circles; what cannot be read is passed over, but for the top.
+func (s *searching) folder(ctx context.Context, p place) error {
+	entries, _, err := p.entries(ctx)
+	if err != nil {
+		if p == s.top || ctx.Err() != nil {
+			return err
+		}
+		return nil
+	}
+	for _, e := range entries {
+		if s.visited++; s.visited > maxVisited {
+			return errEnough
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := s.entry(ctx, p.join(e.Name()), e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *searching) entry(ctx context.Context, p place, e fs.DirEntry) error {
+	if s.name(s.below(p)) {
+		if err := s.named(ctx, p, e); err != nil {
+			return err
+		}
+	}
+	if e.IsDir() && e.Name() != ".git" {
+		return s.folder(ctx, p)
+	}
+	return nil
+}
+
+// below is the path of a place below the top.
+func (s *searching) below(p place) string {
+	return strings.TrimPrefix(strings.TrimPrefix(p.String(), s.top.String()), "/")
+}
+
+// named looks at an entry whose name fits.
+func (s *searching) named(ctx context.Context, p place, e fs.DirEntry) error {
+	switch {
+	case s.text == nil:
+		return s.found(match{Path: shown(p.String())})
+	case e.Type().IsRegular():
+		return s.file(ctx, p)
+	}
+	return nil
+}
+
+func (s *searching) found(m match) error {
+	if len(s.out.Matches) >= s.limit {
+		return errEnough
+	}
+	s.out.Matches = append(s.out.Matches, m)
+	return nil
+}
+
+// file looks for the text in a file, unless it is too large or no text.
+func (s *searching) file(ctx context.Context, p place) error {
+	file, info, err := p.open()
+	if err != nil {
+		return nil // not readable, or gone
+	}
+	defer file.Close()
+	if info.Size() > maxSearchSize {
+		s.skipped++
+		return nil
+	}
+	if text, err := looksLikeText(file); err != nil || !text {
+		return nil
+	}
+	lines := bufio.NewScanner(io.LimitReader(file, maxSearchSize))
+	lines.Buffer(make([]byte, 0, 64<<10), maxMatchLine)
+	for n := 1; lines.Scan(); n++ {
+		if n%1024 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		at := s.text.FindIndex(lines.Bytes())
+		if at == nil {
+			continue
+		}
+		if err := s.found(match{Path: shown(p.String()), Line: n, Text: excerpt(lines.Bytes(), at[0])}); err != nil {
+			return err
+		}
+	}
+	return nil // a line that is too long ends the file: it is no text written by people
+}
+
+// excerpt is the part of a line around the match.
+func excerpt(line []byte, at int) string {
+	line = bytes.TrimRight(line, "\r")
+	if len(line) <= maxShownLine {
+		return strings.ToValidUTF8(string(line), "\uFFFD")
+	}
+	from := max(0, min(at-maxShownLine/3, len(line)-maxShownLine))
+	for from > 0 && !utf8.RuneStart(line[from]) {
+		from--
+	}
+	part := string(wholeRunes(line[from : from+maxShownLine]))
+	if from > 0 {
+		part = "…" + part
+	}
+	if from+maxShownLine < len(line) {
+		part += "…"
+	}
+	return strings.ToValidUTF8(part, "\uFFFD")
+}

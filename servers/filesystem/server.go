@@ -1,0 +1,109 @@
+package filesystem
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// DefaultMaxRead is the default of [Options.MaxRead].
+const DefaultMaxRead = 1 << 20
+
+// Options say what a server serves.
+type Options struct {
+	// Roots are the folders that the server can reach into, at least one. Each
+	// has the name of its folder; where two have the same, the later is called
+	// "name-2" and so on. A root stays open as long as the server lives.
+	Roots []string
+	// Write allows changes; without it the server only reads.
+	Write bool
+	// MaxRead is how many bytes of a file are read at a time, and how large a
+	// file may be that cannot be read in parts; default [DefaultMaxRead].
+	MaxRead int
+	// Logger is told of what was changed; default slog.Default().
+	Logger *slog.Logger
+}
+
+// files is the state behind the tools.
+type files struct {
+	roots   []*root
+	maxRead int
+	log     *slog.Logger
+	writing sync.Mutex // one change at a time, so that edits do not undo each other
+}
+
+// New returns a server for the folders in o.Roots. The error names the root
+// that cannot be opened.
+func New(o Options) (*mcp.Server, error) {
+	f := &files{maxRead: o.MaxRead, log: o.Logger}
+	if f.maxRead <= 0 {
+		f.maxRead = DefaultMaxRead
+	}
+	if f.log == nil {
+		f.log = slog.Default()
+	}
+	var err error
+	if f.roots, err = openRoots(o.Roots); err != nil {
+		return nil, fmt.Errorf("filesystem: %w", err)
+	}
+	s := mcp.NewServer("filesystem", "1.0.0", mcp.ServerOptions{
+		Info:         mcp.Implementation{Title: "Files", Description: "Files and folders of this machine."},
+		Instructions: f.instructions(o.Write),
+		NoLogging:    true,
+		Logger:       o.Logger,
+	})
+	f.addReadingTools(s)
+	if o.Write {
+		f.addWritingTools(s)
+	}
+	return s, f.addResources(s)
+}
+
+func (f *files) instructions(write bool) string {
+	var b strings.Builder
+	b.WriteString("Files below these roots can be read")
+	if write {
+		b.WriteString(" and changed")
+	}
+	b.WriteString(":\n")
+	for _, r := range f.roots {
+		fmt.Fprintf(&b, "- %s: %s\n", r.name, r.dir)
+	}
+	b.WriteString("Write a path as an absolute one, or as the root's name and what follows: ")
+	fmt.Fprintf(&b, "%s/folder/file.txt.", f.roots[0].name)
+	return b.String()
+}
+
+func (f *files) addReadingTools(s *mcp.Server) {
+	look := func(title, description string) mcp.Tool {
+		return mcp.Tool{Title: title, Description: description, Annotations: &mcp.ToolAnnotations{
+			ReadOnlyHint: new(true), IdempotentHint: new(true), OpenWorldHint: new(false),
+		}}
+	}
+	mcp.AddTool(s, "list-folder", f.listFolder, look("List a folder", "List what is in a folder. Without a path: list the roots, which are all that can be reached."))
+	mcp.AddTool(s, "tree", f.tree, look("Show a folder tree", "Show a folder and what is below it as an indented tree. The folder .git is left out."))
+	mcp.AddTool(s, "read-file", f.readFile, look("Read a file", "Read a file: text as text, a whole file or a range of lines; a picture as a picture; other files as bytes."))
+	mcp.AddTool(s, "read-files", f.readFiles, look("Read several files", "Read several text files at once. One that cannot be read does not keep the others from being read."))
+	mcp.AddTool(s, "file-info", f.fileInfo, look("File information", "Tell the kind, size, time of change and permissions of a file or folder."))
+	mcp.AddTool(s, "search", f.search, look("Search files", "Find files by name, by the text in them, or by both. The folder .git is left out."))
+}
+
+func (f *files) addWritingTools(s *mcp.Server) {
+	change := func(title, description string, destructive, idempotent bool) mcp.Tool {
+		return mcp.Tool{Title: title, Description: description, Annotations: &mcp.ToolAnnotations{
+			ReadOnlyHint: new(false), DestructiveHint: new(destructive), IdempotentHint: new(idempotent), OpenWorldHint: new(false),
+		}}
+	}
+	mcp.AddTool(s, "write-file", f.writeFile, change("Write a file", "Create a file, and the folders it needs. Replaces an existing file only with overwrite. To change parts of a file use edit-file.", true, true))
+	mcp.AddTool(s, "edit-file", f.editFile, change("Edit a file", "Replace exact pieces of text in a file. Each old text must occur exactly once unless all is set. Answers with a diff; with dry_run nothing is changed.", true, false))
+	mcp.AddTool(s, "move", f.move, change("Move or rename", "Move or rename a file or folder within a root. Nothing is replaced: the new path must be free.", false, false))
+	mcp.AddTool(s, "make-folder", f.makeFolder, change("Make a folder", "Make a folder, and those above it that are missing.", false, true))
+	mcp.AddTool(s, "delete", f.delete, change("Delete", "Delete a file, a link, or an empty folder. This cannot be undone.", true, true))
+}
+
+// errNoRoots is the error for Options without roots.
+var errNoRoots = errors.New("no roots: name at least one folder to serve")
