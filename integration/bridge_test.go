@@ -26,7 +26,7 @@ func TestBridge(t *testing.T) {
 				name := strings.Join([]string{client.name, client.revision, front, "to", server.name, server.era, server.over}, " ")
 				t.Run(name, func(t *testing.T) {
 					target := proxied(t, server.name, server.era, server.over, front)
-					cannot := together(serverCannot(server.name, server.over, server.era), clientCannot(client.revision))
+					cannot := together(serverCannot(server.name, server.over, server.era), clientCannot(client.name, front, client.revision))
 					runCases(t, clientNamed(t, client.name), target, client.revision, cannot)
 				})
 			}

@@ -239,10 +239,17 @@ func serverCannot(server, over, era string) map[string]string {
 	}
 }
 
-// clientCannot is what is known of the clients at a revision.
-func clientCannot(revision string) map[string]string {
+// clientCannot is what is known of the clients, by name, transport and revision.
+func clientCannot(client, over, revision string) map[string]string {
+	cannot := map[string]string{}
 	if revision != "" && revision < "2025-06-18" {
-		return noElicitation
+		cannot = together(noElicitation)
 	}
-	return nil
+	if client == "mcpgo" && over == "sse" {
+		cannot = together(cannot, noAsking)
+	}
+	if client == "mcpgo" && over == "http" && revision != modern {
+		cannot["a cancelled call ends at the server"] = "mcp-go only closes the POST, which in the legacy era cancels nothing"
+	}
+	return cannot
 }

@@ -46,7 +46,7 @@ func eachClient(t *testing.T, argv []string, use func(t *testing.T, c probeClien
 // useEverything does with the server all that the client can.
 func useEverything(t *testing.T, client probeClient, target []string, revision string) {
 	cannot := map[string]string{}
-	if clientCannot(revision) != nil {
+	if revision < "2025-06-18" {
 		for _, name := range []string{"a form is filled in", "a second question depends on the first answer", "two questions are answered"} {
 			cannot[name] = "no elicitation before 2025-06-18"
 		}
@@ -152,7 +152,7 @@ func useGateway(t *testing.T, client probeClient, target []string, revision stri
 	for _, server := range []string{"legacy", "modern"} {
 		script = append(script, step{"op": "call", "name": prefixed(t, tools, server, "echo"), "arguments": map[string]any{"text": "hé"}})
 		want = append(want, "hé")
-		if clientCannot(revision) == nil {
+		if revision >= "2025-06-18" {
 			script = append(script, call(prefixed(t, tools, server, "ask_again")))
 			want = append(want, "color=red shade=dark")
 		}

@@ -33,7 +33,11 @@ func TestPeersMatrix(t *testing.T) {
 			}
 			t.Run(strings.Join([]string{client.name, "to", server.name, server.over, server.era}, " "), func(t *testing.T) {
 				target := serverNamed(t, server.name).target(t, server.over, server.flag)
-				runCases(t, client, target, revision, serverCannot(server.name, server.over, server.era))
+				cannot := together(serverCannot(server.name, server.over, server.era), clientCannot(client.name, server.over, revision))
+				if client.name == "gosdk" && revision == modern && (server.name == "ts-v2" || server.name == "python") {
+					cannot["the roots of the client are told"] = "the Go client cannot read a roots question without params"
+				}
+				runCases(t, client, target, revision, cannot)
 			})
 		}
 	}

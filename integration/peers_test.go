@@ -37,7 +37,7 @@ func TestPeersWorkWithEachOther(t *testing.T) {
 				era = "modern"
 			}
 			target := serverNamed(t, tt.server).target(t, tt.over, tt.era)
-			cannot := together(serverCannot(tt.server, tt.over, era), clientCannot(tt.revision))
+			cannot := together(serverCannot(tt.server, tt.over, era), clientCannot(tt.client, tt.over, tt.revision))
 			runCases(t, clientNamed(t, tt.client), target, tt.revision, cannot)
 		})
 	}

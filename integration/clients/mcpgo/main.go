@@ -66,7 +66,10 @@ func connect(ctx context.Context, flags script.Flags, probe *script.Probe) (scri
 		return nil, err
 	}
 	p := &peer{client: c, probe: probe, welcome: welcome, modern: mcp.IsModernProtocol(c.ProtocolVersion())}
-	return p, p.listen(ctx)
+	if err := p.listen(ctx); err != nil {
+		probe.Event("listen failed", err.Error()) // a server may have no news
+	}
+	return p, nil
 }
 
 func dial(flags script.Flags) (transport.Interface, error) {
