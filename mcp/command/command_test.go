@@ -1,0 +1,149 @@
+//go:build unix
+
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+)
+
+func connect(t *testing.T, c *Command) link.Link {
+	t.Helper()
+	c.Logger = slog.New(slog.DiscardHandler)
+	l, err := c.Connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func call(ctx context.Context, l link.Link, id int64) (*jsonrpc.Message, error) {
+	return l.Call(ctx, link.Out{ID: jsonrpc.IntID(id), Method: "tools/call",
+		Message: jsonrpc.AppendRequest(nil, jsonrpc.IntID(id), "tools/call", nil)}, nil)
+}
+
+func TestAServerAnswersAndIsEnded(t *testing.T) {
+	for _, name := range []string{"answers", "runs behind a wrapper"} {
+		t.Run(name, func(t *testing.T) {
+			c := server(t, name)
+			var mu sync.Mutex
+			var said []string
+			c.Stderr = func(line string) {
+				mu.Lock()
+				defer mu.Unlock()
+				said = append(said, line)
+			}
+			l := connect(t, c)
+			for id := int64(1); id <= 3; id++ {
+				m, err := call(t.Context(), l, id)
+				if err != nil || string(m.Result) != "{}" {
+					t.Fatalf("call %d: %+v, %v", id, m, err)
+				}
+			}
+			if err := l.Close(); err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if got := strings.Join(said, "\n"); got != "goodbye" {
+				t.Errorf("standard error: %q", got)
+			}
+		})
+	}
+}
+
+func TestAServerThatGoesAway(t *testing.T) {
+	for name, want := range map[string]string{
+		"fails":             "found the end of its output; it exited with status 3; its standard error ends with:\nno API key\nset WEATHER_KEY",
+		"ends":              "found the end of its output; it exited with status 0 and wrote nothing to its standard error",
+		"closes its output": "found the end of its output; it is still running and wrote nothing to its standard error",
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := server(t, name, "--api-key", "hunter2")
+			l := connect(t, c)
+			_, err := call(t.Context(), l, 1)
+			want := c.String() + ": expected a response to tools/call: " + want
+			if err == nil || err.Error() != want || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("got  %v\nwant %s", err, want)
+			}
+			<-l.Dead()
+		})
+	}
+}
+
+func TestAServerThatNeitherReadsNorObeysIsKilled(t *testing.T) {
+	c := server(t, "neither reads nor obeys")
+	l := connect(t, c)
+	ready, cancel := context.WithCancel(t.Context())
+	l.Receive(ready, func(*jsonrpc.Message) { cancel() })
+	big := link.Out{ID: "1", Method: "tools/call", Message: append(append([]byte(`{"a":"`), make([]byte, 1<<20)...), `"}`...)}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := l.Call(ctx, big, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	began := time.Now()
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("closed after %v", took)
+	}
+}
+
+func TestEnvironment(t *testing.T) {
+	t.Setenv("INHERITED", "from the parent")
+	dir, err := os.MkdirTemp("", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(dir)
+	c := server(t, "shows its environment", "a b", "$HOME")
+	c.Dir = dir
+	c.Env = append(c.Env, "ADDED=first", "ADDED=last")
+	if got, want := outcome(t, c), fmt.Sprintf("%q", dir+"|last|from the parent|a b|$HOME"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	bare := server(t, "shows its environment")
+	bare.Environ = []string{}
+	bare.Dir = dir
+	if got, want := outcome(t, bare), fmt.Sprintf("%q", dir+"||"); got != want {
+		t.Errorf("without the parent's environment got %s, want %s", got, want)
+	}
+}
+
+// outcome is the result of one call, on a connection of its own.
+func outcome(t *testing.T, c *Command) string {
+	t.Helper()
+	l := connect(t, c)
+	defer l.Close()
+	m, err := call(t.Context(), l, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(m.Result)
+}
+
+func TestWhatCannotBeStarted(t *testing.T) {
+	_, err := New("junction-no-such-program", "--token", "hunter2").Connect(t.Context())
+	if want := `start "junction-no-such-program": not found in PATH; is it installed?`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("no time"))
+	_, err = New("cat").Connect(ctx)
+	if want := "start cat: no time"; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+}
