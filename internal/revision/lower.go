@@ -3,35 +3,75 @@ package revision
 import (
 	"bytes"
 	"slices"
+	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// lower rewrites the result that stands in dst from the given offset on, where
-// it holds what the legacy revision has no form for:
+// lower returns the members of a result as the legacy revision can hold them:
 //
 //   - structured content that is no object is left away (its text copy stays),
 //     and so is an output schema that does not describe an object;
 //   - content of a kind that came later becomes text.
 //
-// Nearly all results need none of this, so it first looks whether the bytes can
-// hold such a thing at all.
-func (r *Revision) lower(dst []byte, from int, method string) []byte {
-	body := dst[from:]
+// Nearly all results need none of this and are returned as they are, so it
+// first looks whether the bytes can hold such a thing at all.
+func (r *Revision) lower(body []byte, method string) []byte {
 	switch method {
 	case "tools/list":
 		if bytes.Contains(body, []byte(`"outputSchema"`)) {
-			return append(dst[:from], eachListed(body, "tools", lowerTool)...)
+			return eachListed(body, "tools", lowerTool)
 		}
 	case "tools/call":
 		if holdsStructured(body) {
 			body = lowerStructured(body)
 		}
-		return append(dst[:from], r.lowerContents(body, "content")...)
+		return r.lowerContents(body, "content")
 	case "prompts/get":
-		return append(dst[:from], r.lowerContents(body, "messages")...)
+		return r.lowerContents(body, "messages")
 	}
-	return dst
+	return body
+}
+
+// A Lowering remembers what large results that are handed out again and again,
+// such as lists, look like in a legacy revision. The zero value is ready; it is
+// safe for concurrent use.
+type Lowering struct {
+	mu    sync.Mutex
+	known map[lowerKey][]byte
+}
+
+// A lowerKey identifies bytes that are never changed by where they are. The
+// table holds on to them, so no other bytes can come to lie there.
+type lowerKey struct {
+	revision *Revision
+	method   string
+	first    *byte
+	length   int
+}
+
+const (
+	lowerRemember = 4 << 10 // bytes from which on a result is remembered
+	maxLowerings  = 256
+)
+
+// lowerJSON is lower for a result that was encoded before and is not changed.
+func (l *Lowering) lowerJSON(r *Revision, body []byte, method string) []byte {
+	if l == nil || len(body) < lowerRemember || method != "tools/list" {
+		return r.lower(body, method)
+	}
+	key := lowerKey{r, method, &body[0], len(body)}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if out, ok := l.known[key]; ok {
+		return out
+	}
+	if l.known == nil || len(l.known) >= maxLowerings {
+		l.known = make(map[lowerKey][]byte)
+	}
+	out := r.lower(body, method)
+	l.known[key] = out
+	return out
 }
 
 // holdsStructured reports whether there may be structured content that is no object.
@@ -102,27 +142,29 @@ func (r *Revision) lowerBlock(block []byte) []byte {
 	return append(jsonrpc.AppendString([]byte(`{"type":"text","text":`), text), '}')
 }
 
-// eachListed rewrites every object in the named array of an object. The result
-// is a copy.
+// eachListed rewrites every object in the named array of an object. Where
+// nothing changes the object itself is returned, else a copy.
 func eachListed(body []byte, list string, rewrite func([]byte) []byte) []byte {
 	array := get(body, list)
-	if array == nil {
-		return bytes.Clone(body)
+	if len(array) == 0 || array[0] != '[' {
+		return body
+	}
+	changed := false
+	items := make([][]byte, 0, 16)
+	jsonrpc.EachElement(array, func(item []byte) bool {
+		out := rewrite(item)
+		changed = changed || len(out) != len(item) || len(out) > 0 && &out[0] != &item[0]
+		items = append(items, out)
+		return true
+	})
+	if !changed {
+		return body
 	}
 	out, any := jsonrpc.AppendEdited(make([]byte, 0, len(body)), body, list)
 	if any {
 		out = append(out, ',')
 	}
-	out = append(append(append(out, '"'), list...), `":[`...)
-	first := true
-	jsonrpc.EachElement(array, func(item []byte) bool {
-		if !first {
-			out = append(out, ',')
-		}
-		first = false
-		out = append(out, rewrite(item)...)
-		return true
-	})
+	out = append(append(append(append(out, '"'), list...), `":[`...), bytes.Join(items, []byte{','})...)
 	return append(out, ']', '}')
 }
 

@@ -32,18 +32,38 @@ func Askable(method string) bool {
 	return method == "tools/call" || method == "prompts/get" || method == "resources/read"
 }
 
-// AppendResult appends the result object as the revision wants it. body appends
-// the result's own members as one object.
-func (r *Revision) AppendResult(dst []byte, method string, a Answer, body func([]byte) ([]byte, error)) ([]byte, error) {
+// A Body is the own members of a result, as one object: encoded, or what encodes
+// it to the end of a buffer.
+type Body struct {
+	JSON   []byte
+	Append func(dst []byte) ([]byte, error) // where JSON is nil
+}
+
+func (b Body) appendTo(dst []byte) ([]byte, error) {
+	if b.JSON != nil {
+		return append(dst, b.JSON...), nil
+	}
+	return b.Append(dst)
+}
+
+// AppendResult appends the result object as the revision wants it. l may be nil.
+func (r *Revision) AppendResult(dst []byte, method string, a Answer, body Body, l *Lowering) ([]byte, error) {
 	if r.Modern {
 		return appendModern(dst, method, a, body)
 	}
 	from := len(dst)
-	dst, err := body(dst)
+	if body.JSON != nil {
+		body.JSON = l.lowerJSON(r, body.JSON, method)
+	}
+	dst, err := body.appendTo(dst)
 	if err != nil {
 		return nil, err
 	}
-	dst = r.lower(dst, from, method)
+	if body.JSON == nil {
+		if lowered := r.lower(dst[from:], method); len(lowered) != len(dst)-from {
+			dst = append(dst[:from], lowered...)
+		}
+	}
 	meta := withoutReserved(a.Meta)
 	if meta == nil {
 		return dst, nil
@@ -52,13 +72,13 @@ func (r *Revision) AppendResult(dst []byte, method string, a Answer, body func([
 	return append(append(append(dst, `"_meta":`...), meta...), '}'), nil
 }
 
-func appendModern(dst []byte, method string, a Answer, body func([]byte) ([]byte, error)) ([]byte, error) {
+func appendModern(dst []byte, method string, a Answer, body Body) ([]byte, error) {
 	if a.Type == "" {
 		a.Type = "complete"
 	}
 	dst = append(append(append(dst, `{"resultType":"`...), a.Type...), '"')
 	at := len(dst)
-	dst, err := body(dst)
+	dst, err := body.appendTo(dst)
 	if err != nil {
 		return nil, err
 	}
@@ -97,13 +117,13 @@ func withoutReserved(meta json.RawMessage) json.RawMessage {
 	if len(meta) <= len("{}") {
 		return nil
 	}
-	if !bytes.Contains(meta, []byte(metaReserved)) {
+	if !bytes.Contains(meta, []byte(MetaReserved)) {
 		return meta
 	}
 	var drop [8]string
 	names := drop[:0]
 	jsonrpc.EachMember(meta, func(quoted, _ []byte) bool {
-		if bytes.HasPrefix(quoted[1:], []byte(metaReserved)) {
+		if bytes.HasPrefix(quoted[1:], []byte(MetaReserved)) {
 			names = append(names, string(quoted[1:len(quoted)-1]))
 		}
 		return true

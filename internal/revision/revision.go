@@ -9,7 +9,8 @@ const (
 	MetaServerInfo         = "io.modelcontextprotocol/serverInfo"
 	MetaSubscriptionID     = "io.modelcontextprotocol/subscriptionId"
 
-	metaReserved = "io.modelcontextprotocol/"
+	// MetaReserved begins the names of all of them.
+	MetaReserved = "io.modelcontextprotocol/"
 )
 
 // A Revision is one published version of the specification, by what it can do.

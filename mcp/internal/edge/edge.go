@@ -59,6 +59,8 @@ type Edge struct {
 	log     *slog.Logger
 	seal    *seal.Ring
 	clients clientTable
+
+	lowering revision.Lowering
 }
 
 // New returns an Edge for the Handler.
@@ -140,11 +142,15 @@ func wireError(r *revision.Revision, method string, err error) *jsonrpc.Error {
 }
 
 // appendReply appends the response to a request that a Handler answered.
-func appendReply(dst []byte, r *revision.Revision, id jsonrpc.ID, method string, result *mcp.Result) Reply {
+func (e *Edge) appendReply(dst []byte, r *revision.Revision, id jsonrpc.ID, method string, result *mcp.Result) Reply {
 	from := len(dst)
 	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), id...), `,"result":`...)
 	answer := revision.Answer{Type: result.Type, Meta: result.Meta, TTL: result.TTL.Milliseconds(), Scope: string(result.Scope)}
-	out, err := r.AppendResult(dst, method, answer, result.AppendJSON)
+	body := revision.Body{JSON: result.JSON}
+	if body.JSON == nil {
+		body.Append = result.AppendJSON
+	}
+	out, err := r.AppendResult(dst, method, answer, body, &e.lowering)
 	if err != nil {
 		e := wireError(r, method, err)
 		return Reply{Message: jsonrpc.AppendError(dst[:from], id, e), Code: e.Code}

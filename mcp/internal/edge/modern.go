@@ -78,11 +78,11 @@ func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision
 		if c.req.Method == methodListen {
 			result.Meta = withMember(result.Meta, revision.MetaSubscriptionID, []byte(c.id))
 		}
-		return appendReply(dst, r, c.id, c.req.Method, result)
+		return c.edge.appendReply(dst, r, c.id, c.req.Method, result)
 	case errors.Is(err, mcp.ErrInputRequired):
 		asked, err := c.inputRequired()
 		if err == nil {
-			return appendReply(dst, r, c.id, c.req.Method, &asked)
+			return c.edge.appendReply(dst, r, c.id, c.req.Method, &asked)
 		}
 		e := wireError(r, c.req.Method, err)
 		return Reply{Message: jsonrpc.AppendError(dst, c.id, e), Code: e.Code}

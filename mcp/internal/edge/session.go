@@ -144,7 +144,7 @@ func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from
 		err = mcp.Errorf(mcp.CodeInternalError, "%s answered with result type %q, which %s has no form for", m.Method, result.Type, s.revision.Name)
 	}
 	if err == nil {
-		return appendReply(dst, s.revision, m.ID, m.Method, &result)
+		return s.edge.appendReply(dst, s.revision, m.ID, m.Method, &result)
 	}
 	fault := wireError(s.revision, m.Method, err)
 	return Reply{Message: jsonrpc.AppendError(dst, m.ID, fault), Code: fault.Code}

@@ -16,11 +16,8 @@ import (
 // maxIdle is how many goroutines wait to read: one reads, one stands by.
 const maxIdle = 2
 
-// replySize is the least room a goroutine keeps for its replies, keepSize the most.
-const (
-	replySize = 1 << 10
-	keepSize  = 64 << 10
-)
+// replySize is the room that a goroutine begins with for its replies.
+const replySize = 1 << 10
 
 // Serve answers the messages of one client until r ends or ctx is done. interrupt
 // makes a Read of r that waits return; it is called when ctx is done. Serve
@@ -85,9 +82,8 @@ func (s *serving) work() {
 		}
 		reply := job.Run(buffer[:0])
 		if reply != nil {
-			s.out.Gather(reply)
-			if cap(reply) <= keepSize {
-				buffer = reply
+			if buffer = s.out.Give(reply); cap(buffer) > maxGathered {
+				buffer = nil
 			}
 		}
 		if !s.more.Load() {

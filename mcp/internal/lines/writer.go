@@ -44,6 +44,22 @@ func (w *Writer) Gather(message []byte) {
 	w.gathered = append(w.gathered, '\n')
 }
 
+// Give is [Writer.Gather] for a message whose memory the writer may keep: it
+// returns other memory to write the next one into. A lone message is not copied.
+func (w *Writer) Give(message []byte) []byte {
+	w.mu.Lock()
+	if len(w.gathered) > 0 {
+		w.mu.Unlock()
+		w.Gather(message)
+		return message[:0]
+	}
+	defer w.mu.Unlock()
+	other := w.gathered
+	joinLines(message)
+	w.gathered = append(message, '\n')
+	return other[:0]
+}
+
 // joinLines makes one line of JSON that was written over several: line breaks
 // can only stand between its tokens.
 func joinLines(message []byte) {
