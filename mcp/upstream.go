@@ -18,13 +18,14 @@ import (
 
 // Limits and times of a connection to a server.
 const (
-	maxRounds     = 16               // rounds of one request, before it is given up
-	maxOpenCalls  = 10_000           // requests to one server that wait for their answer
-	tellTime      = 5 * time.Second  // how long telling a server something may take
-	openTime      = 30 * time.Second // how long the handshake may take
-	probeTime     = 5 * time.Second  // how long a server may take to answer the first request
-	parkTime      = 10 * time.Minute // how long a call waits for its client to come back
-	maxParked     = 1_024            // calls that wait so
+	maxRounds     = 16                     // rounds of one request, before it is given up
+	maxOpenCalls  = 10_000                 // requests to one server that wait for their answer
+	tellTime      = 5 * time.Second        // how long telling a server something may take
+	openTime      = 30 * time.Second       // how long the handshake may take
+	probeTime     = 5 * time.Second        // how long a server may take to answer the first request
+	newsTime      = 250 * time.Millisecond // how long a server may take to open a session's stream before calls are made
+	parkTime      = 10 * time.Minute       // how long a call waits for its client to come back
+	maxParked     = 1_024                  // calls that wait so
 	settleTime    = 20 * time.Millisecond
 	roundsBackoff = 100 * time.Millisecond
 )

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptrace"
+	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -80,15 +82,17 @@ func newUpstream(l link.Link, name string, o ClientOptions) *upstream {
 	u.era = newModernEra(u)
 	u.revision = revision.Latest()
 	if !l.ClosingCancels() { // one channel for everything: read it from the start
-		u.receiveAll()
+		u.receiveAll(u.ctx, func() {})
 	}
 	return u
 }
 
-// receiveAll reads what belongs to no call, as long as the connection lives.
-func (u *upstream) receiveAll() {
-	u.run(func() {
-		err := u.link.Receive(u.ctx, func(m *jsonrpc.Message) { u.receive(nil, m) })
+// receiveAll reads what belongs to no call, as long as the connection lives, and
+// then calls ended; false if the connection is closed already.
+func (u *upstream) receiveAll(ctx context.Context, ended func()) bool {
+	return u.run(func() {
+		defer ended()
+		err := u.link.Receive(ctx, func(m *jsonrpc.Message) { u.receive(nil, m) })
 		if err != nil && u.ctx.Err() == nil {
 			u.log.Debug("mcp: no more messages from the server", "server", u.name, "error", err)
 		}
@@ -148,8 +152,8 @@ func (u *upstream) choose(e *jsonrpc.Error) (retry bool, err error) {
 		return false, fmt.Errorf("server %q: server/discover: %w", u.name, e)
 	}
 	offered := revision.Offered(e)
-	if r := revision.CommonModern(offered); r != nil && r != u.revision {
-		u.revision = r
+	if r := revision.CommonModern(offered); r != nil {
+		u.revision = r // perhaps the same: what was refused may be taken the next time
 		return true, nil
 	}
 	for _, name := range offered {
@@ -221,9 +225,28 @@ func (u *upstream) handshake(ctx context.Context) error {
 	}
 	u.tell(notificationInitialized, nil)
 	if u.link.ClosingCancels() {
-		u.receiveAll() // the session's own stream
+		u.openNews(ctx)
 	}
 	return nil
+}
+
+// openNews opens the session's own stream and gives the server a moment to
+// answer: what some servers send while it is not open yet, such as the question
+// of the first call, is lost.
+func (u *upstream) openNews(ctx context.Context) {
+	answered := make(chan struct{})
+	answer := sync.OnceFunc(func() { close(answered) })
+	trace := &httptrace.ClientTrace{GotFirstResponseByte: answer}
+	if !u.receiveAll(httptrace.WithClientTrace(u.ctx, trace), answer) {
+		return
+	}
+	moment := time.NewTimer(newsTime)
+	defer moment.Stop()
+	select {
+	case <-answered:
+	case <-moment.C: // it may send no headers before its first message
+	case <-ctx.Done():
+	}
 }
 
 func (u *upstream) initializeParams() (json.RawMessage, error) {

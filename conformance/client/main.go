@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/streamable"
+)
+
+// limit is how long a scenario may take in all; the suite's own is 30 seconds.
+const limit = 25 * time.Second
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "client:", err)
+		os.Exit(1)
+	}
+}
+
+// run does what the scenario asks for at the server whose URL comes last.
+func run(ctx context.Context, arguments []string) error {
+	if len(arguments) == 0 {
+		return fmt.Errorf("usage: client URL, with MCP_CONFORMANCE_SCENARIO set")
+	}
+	name := os.Getenv("MCP_CONFORMANCE_SCENARIO")
+	scenario := scenarios[name]
+	if scenario == nil {
+		return fmt.Errorf("scenario %q is not known", name)
+	}
+	details, err := readDetails(os.Getenv("MCP_CONFORMANCE_CONTEXT"))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	c, err := mcp.Dial(ctx, streamable.Client(arguments[len(arguments)-1]), options())
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return scenario(ctx, c, details)
+}
+
+// details are what a scenario is told beside its name.
+type details struct {
+	ToolCalls []struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"toolCalls"`
+}
+
+func readDetails(text string) (d details, err error) {
+	if text == "" {
+		return d, nil
+	}
+	if err := json.Unmarshal([]byte(text), &d); err != nil {
+		return d, fmt.Errorf("MCP_CONFORMANCE_CONTEXT: %w", err)
+	}
+	return d, nil
+}
+
+// options declare everything that a client can be asked for.
+func options() mcp.ClientOptions {
+	return mcp.ClientOptions{
+		Info:     mcp.Implementation{Name: "junction-conformance-client", Version: "1.0.0"},
+		OnElicit: accept,
+		OnSample: func(context.Context, mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "none", Content: mcp.SamplingContent{mcp.Text("Paris")}, StopReason: "endTurn"}, nil
+		},
+		OnRoots: func(context.Context) ([]mcp.Root, error) {
+			return []mcp.Root{{URI: "file:///srv/conformance", Name: "conformance"}}, nil
+		},
+	}
+}
+
+// accept fills in "confirmed" where a form has it, and leaves the rest to the
+// form's defaults.
+func accept(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	var form struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if err := json.Unmarshal(req.RequestedSchema, &form); err != nil {
+		return nil, err
+	}
+	content := json.RawMessage(`{}`)
+	if _, asked := form.Properties["confirmed"]; asked {
+		content = json.RawMessage(`{"confirmed":true}`)
+	}
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
+}
