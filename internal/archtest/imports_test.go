@@ -1,0 +1,149 @@
+package archtest
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/internal/revision"
+)
+
+// A rule says what some packages must not import.
+type rule struct {
+	who    string   // a folder, and all below it; "" is everything
+	except []string // folders that may
+	never  []string // import paths, and all below them; a leading / is our own module
+	reason string
+}
+
+var rules = []rule{
+	{
+		who:    "mcp",
+		never:  []string{"/gateway", "/config", "/servers", "/cmd", "/conformance", "/internal/terminal"},
+		reason: "the library imports nothing of the product",
+	},
+	{
+		who:    "internal",
+		except: []string{"internal/archtest"},
+		never:  []string{"/mcp", "/gateway", "/config", "/servers", "/cmd", "/conformance"},
+		reason: "imports run downward only, and internal is the bottom",
+	},
+	{
+		who:    "internal/jsonrpc",
+		never:  []string{"/"},
+		reason: "it knows JSON-RPC and nothing of MCP, so that its one pass over the bytes stays a thing of its own",
+	},
+	{
+		who:    "internal/revision",
+		never:  []string{"/mcp", "/internal/schema", "net/http"},
+		reason: "it turns bytes into bytes; whoever needs more of it is about to put a second path through the protocol",
+	},
+	{
+		who:    "mcp/internal/edge",
+		never:  []string{"net", "net/http", "os", "/mcp/internal/lines", "/mcp/internal/link", "/mcp/internal/httplink"},
+		reason: "the edge knows no transport: it is handed parsed messages",
+	},
+	{
+		who:    "mcp/internal/link",
+		never:  []string{"/mcp", "/internal/revision", "net/http"},
+		reason: "a link carries messages and knows no revision",
+	},
+	{
+		who:    "gateway",
+		never:  []string{"/config", "/servers", "/cmd", "/mcp/command", "/mcp/streamable", "/mcp/stdio", "/mcp/httpsse"},
+		reason: "a gateway routes between Handlers; how they are reached is its caller's business",
+	},
+	{
+		who:    "config",
+		never:  []string{"/"},
+		reason: "it reads files; what becomes of a server is its caller's business",
+	},
+	{
+		who:    "servers",
+		except: []string{"servers/everything", "servers/filesystem"},
+		never:  []string{"/gateway", "/config", "/cmd", "/internal"},
+		reason: "a server that ships with Junction is written like anybody's: with the public library",
+	},
+	{
+		who:    "",
+		except: []string{"cmd"},
+		never:  []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "/cmd"},
+		reason: "flags and exit codes are the command's; nothing below it knows that there is one",
+	},
+	{
+		who:    "",
+		except: []string{"internal/schema"},
+		never:  []string{"github.com/santhosh-tekuri/jsonschema", "github.com/google/jsonschema-go"},
+		reason: "there is one place that validates, so there is one set of messages and one set of limits",
+	},
+	{
+		who:    "",
+		except: []string{"config"},
+		never:  []string{"github.com/tailscale/hujson"},
+		reason: "comments and trailing commas are for configuration files only, never for the wire",
+	},
+	{
+		who:    "",
+		except: []string{"mcp/otel", "cmd"},
+		never:  []string{"go.opentelemetry.io"},
+		reason: "who imports the library must not see telemetry in the build",
+	},
+}
+
+func TestNobodyImportsWhatTheRulesForbid(t *testing.T) {
+	for _, s := range sources(t) {
+		if !s.inModule() || s.isTest || s.dir() == "internal/archtest" {
+			continue
+		}
+		for _, spec := range s.file.Imports {
+			imported, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rules {
+				if r.forbids(s.path, imported) {
+					t.Errorf("%s imports %s: %s", s.path, imported, r.reason)
+				}
+			}
+		}
+	}
+}
+
+func (r *rule) forbids(file, imported string) bool {
+	applies := r.who == "" || below(file, r.who)
+	if !applies || slices.ContainsFunc(r.except, func(folder string) bool { return below(file, folder) }) {
+		return false
+	}
+	return slices.ContainsFunc(r.never, func(p string) bool {
+		switch {
+		case p == "/":
+			return below(imported, module)
+		case p[0] == '/':
+			return below(imported, module+p)
+		case strings.Contains(p, "."):
+			return below(imported, p)
+		}
+		return imported == p // of the standard library, net is not net/url
+	})
+}
+
+var date = regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`)
+
+// A revision that is named elsewhere is a difference that nobody finds when the
+// next one comes. Comments may name the page of the specification they rely on.
+func TestOnlyThePackageRevisionNamesRevisions(t *testing.T) {
+	for _, s := range sources(t) {
+		if s.isTest || !s.inModule() || below(s.path, "internal/revision") {
+			continue
+		}
+		for _, literal := range stringLiterals(s.file) {
+			for _, name := range date.FindAllString(literal.Value, -1) {
+				if revision.Lookup(name) != nil {
+					t.Errorf("%s: %s: revisions are told apart in internal/revision only: give Revision a field that says what differs", files.Position(literal.Pos()), literal.Value)
+				}
+			}
+		}
+	}
+}
