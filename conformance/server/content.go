@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -41,7 +40,7 @@ func addContentTools(s *mcp.Server) {
 	} {
 		mcp.AddTool(s, t.name, func(context.Context, struct{}) ([]mcp.Content, error) { return t.content, nil }, about(t.description))
 	}
-	mcp.AddTool(s, "test_error_handling", func(context.Context, struct{}) (string, error) {
-		return "", errors.New("This tool intentionally returns an error for testing")
+	mcp.AddTool(s, "test_error_handling", func(context.Context, struct{}) (*mcp.CallToolResult, error) {
+		return mcp.ToolError("This tool intentionally returns an error for testing"), nil
 	}, about("Always fails."))
 }

@@ -23,14 +23,13 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := serve(ctx, *addr); err != nil {
+	if err := listenAndServe(ctx, *addr); err != nil {
 		fmt.Fprintln(os.Stderr, "conformance server:", err)
 		os.Exit(1)
 	}
 }
 
-// serve answers at /mcp until ctx is done.
-func serve(ctx context.Context, addr string) error {
+func listenAndServe(ctx context.Context, addr string) error {
 	if err := loopback(addr); err != nil {
 		return err
 	}
@@ -38,26 +37,31 @@ func serve(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
+	fmt.Fprintf(os.Stderr, "conformance server: http://%s/mcp\n", listener.Addr())
+	return serve(ctx, listener)
+}
+
+// serve answers at /mcp until ctx is done, and then ends in order.
+func serve(ctx context.Context, listener net.Listener) error {
+	endpoint := streamable.Handler(newServer())
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", streamable.Handler(newServer()))
+	mux.Handle("/mcp", endpoint)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
-	fmt.Fprintf(os.Stderr, "conformance server: http://%s/mcp\n", listener.Addr())
 	select {
 	case err := <-ended:
+		endpoint.Close()
 		return err
 	case <-ctx.Done():
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
-	if err := server.Shutdown(drain); err != nil {
-		server.Close() // streams that are open for ever end here
+	err := errors.Join(endpoint.Shutdown(drain), server.Shutdown(drain))
+	if ended := <-ended; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, ended)
 	}
-	if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return err
 }
 
 // loopback refuses addresses that other machines can reach.

@@ -21,7 +21,7 @@ type profile struct {
 	Size     string    `json:"size" title:"Size" enum:"small,medium,large" default:"medium"`
 	Colour   colour    `json:"colour,omitempty"`
 	Days     []string  `json:"days,omitempty" title:"Days" doc:"Which days suit you." enum:"mon,tue,wed,thu,fri" max:"5"`
-	Topping  []topping `json:"toppings,omitempty" title:"Toppings" doc:"What to put on the pizza." max:"2"`
+	Toppings []topping `json:"toppings,omitempty" title:"Toppings" doc:"What to put on the pizza." max:"2"`
 }
 
 // A colour is a choice of one among values that have titles.

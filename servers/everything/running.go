@@ -48,6 +48,9 @@ func countSlowly(ctx context.Context, in countInput) (string, error) {
 }
 
 func wait(ctx context.Context, in waitInput) (string, error) {
+	if err := mcp.Progress(ctx, 0, float64(in.Duration), "waiting"); err != nil {
+		return "", err
+	}
 	if err := sleep(ctx, time.Duration(in.Duration)*time.Millisecond); err != nil {
 		return "", err
 	}
