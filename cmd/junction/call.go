@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
+	"github.com/junction-mcp/junction/cmd/junction/internal/show"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) callCommand() *cobra.Command {
+	var raw string
+	cmd := &cobra.Command{
+		Use:   "call SERVER TOOL [KEY=VALUE… | --args JSON]",
+		Short: "Call a tool",
+		Long: `Call a tool of a server, and print what it answers.
+
+Arguments are typed by the tool's input schema:
+
+  city=Oslo        text, a number, true or false
+  tags=a tags=b    a list; or tags='["a","b"]', or tags= for an empty one
+  where.lat=59.9   a member of an object; or where='{"lat":59.9}'
+  days:=3          JSON as it is written, whatever the schema says
+  text=@note.txt   what a file holds; @- is standard input, @@ begins with an @
+
+--args gives all arguments as one JSON object, @FILE or - (standard input); they are
+sent as they are. With a command at the end SERVER is left out:
+
+  junction call TOOL KEY=VALUE -- npx -y some-server
+
+` + exitHelp,
+		ValidArgsFunction: a.suggestTools,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, rest, err := a.target(cmd.Context(), cmd, args)
+			if err != nil {
+				return err
+			}
+			if len(rest) == 0 {
+				return usagef("TOOL is missing; junction tools lists them")
+			}
+			return a.call(cmd.Context(), t, rest[0], rest[1:], raw)
+		},
+	}
+	cmd.Flags().StringVar(&raw, "args", "", "all arguments as one `JSON` object, @FILE, or - for standard input")
+	a.requestFlags(cmd.Flags())
+	return cmd
+}
+
+func (a *app) call(ctx context.Context, t target, tool string, words []string, raw string) error {
+	given, err := a.wholeArguments(raw, words)
+	if err != nil {
+		return err
+	}
+	client, err := a.connect(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	known, names := true, []string(nil)
+	if given == nil {
+		if given, known, names, err = a.toolArguments(ctx, client, tool, words); err != nil {
+			return err
+		}
+	}
+	answer, err := a.do(ctx, client, "tools/call", params("name", tool, given))
+	if err != nil {
+		if near := arguments.Nearest(tool, names); !known && near != "" {
+			a.screen.Printf("The server lists no tool %q; did you mean %q?\n", tool, near)
+		}
+		return err
+	}
+	var result mcp.CallToolResult
+	err = a.answered("tools/call", answer, &result, func(width int, save show.Save) (string, error) {
+		if result.IsError {
+			a.screen.Printf("The tool %s says that it failed:\n", tool)
+		}
+		return show.CallResult(&result, width, save)
+	})
+	if err == nil && result.IsError {
+		return errToolFailed
+	}
+	return err
+}
+
+// wholeArguments reads --args; nil if it was not given.
+func (a *app) wholeArguments(raw string, words []string) (json.RawMessage, error) {
+	if raw == "" {
+		return nil, nil
+	}
+	if len(words) > 0 {
+		return nil, usagef("give the arguments either as KEY=VALUE or with --args, not both")
+	}
+	data := []byte(raw)
+	name, isFile := strings.CutPrefix(raw, "@")
+	if raw == "-" {
+		name, isFile = "-", true
+	}
+	if isFile {
+		var err error
+		if data, err = a.readFile(name); err != nil {
+			return nil, usagef("--args: %w", err)
+		}
+	}
+	if _, fault := jsonrpc.Index(data, jsonrpc.Limits{}); fault != nil {
+		return nil, usagef("--args: expected a JSON object: %s", fault.Message)
+	}
+	return data, nil
+}
+
+// toolArguments makes the arguments of words, by the tool's own schema. known
+// tells whether the server lists the tool; names are those it lists.
+func (a *app) toolArguments(ctx context.Context, client *mcp.Client, tool string, words []string) (given json.RawMessage, known bool, names []string, err error) {
+	var schema json.RawMessage
+	for t, err := range client.Tools(ctx) {
+		if err != nil {
+			return nil, false, nil, fmt.Errorf("the schema of the tool is needed (--args works without it): %w", err)
+		}
+		names = append(names, t.Name)
+		if t.Name == tool {
+			schema = t.InputSchema
+			break
+		}
+	}
+	given, err = arguments.Build(schema, words, a.readFile)
+	if err != nil {
+		err = usagef("tool %q: %w", tool, err)
+	}
+	return given, schema != nil, names, err
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/show"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) completeCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "complete SERVER PROMPT|TEMPLATE ARGUMENT=TEXT [KEY=VALUE…]",
+		Short: "Ask how an argument of a prompt or resource template could go on",
+		Long: `Ask a server how the text of an argument could go on, and print a suggestion a line.
+What holds a ":" is taken for a resource template, all else for a prompt. The values
+that other arguments have already can follow.
+
+` + exitHelp,
+		ValidArgsFunction: a.suggestServers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			t, rest, err := a.target(ctx, cmd, args)
+			if err != nil {
+				return err
+			}
+			request, err := completion(rest)
+			if err != nil {
+				return err
+			}
+			client, err := a.connect(ctx, t)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			params, err := schema.Encode(nil, request)
+			if err != nil {
+				return err
+			}
+			answer, err := a.do(ctx, client, "completion/complete", params)
+			if err != nil {
+				return err
+			}
+			var result struct {
+				Completion mcp.Completion `json:"completion"`
+			}
+			return a.answered("completion/complete", answer, &result, func(int, show.Save) (string, error) {
+				return lines(result.Completion.Values), nil
+			})
+		},
+	}
+	a.clientFlags(cmd.Flags())
+	return cmd
+}
+
+func lines(values []string) string {
+	var out strings.Builder
+	for _, v := range values {
+		fmt.Fprintln(&out, v)
+	}
+	return out.String()
+}
+
+// completion reads the words of the command line.
+func completion(words []string) (mcp.CompletionRequest, error) {
+	if len(words) < 2 {
+		return mcp.CompletionRequest{}, usagef("expected a prompt or template, and ARGUMENT=TEXT")
+	}
+	request := mcp.CompletionRequest{Ref: mcp.CompletionReference{Type: mcp.RefPrompt, Name: words[0]}}
+	if strings.Contains(words[0], ":") {
+		request.Ref = mcp.CompletionReference{Type: mcp.RefResource, URI: words[0]}
+	}
+	request.Argument.Name, request.Argument.Value, _ = strings.Cut(words[1], "=")
+	for _, word := range words[2:] {
+		name, value, found := strings.Cut(word, "=")
+		if !found {
+			return request, usagef("argument %q: expected KEY=VALUE", word)
+		}
+		if request.Context == nil {
+			request.Context = &mcp.CompletionContext{Arguments: map[string]string{}}
+		}
+		request.Context.Arguments[name] = value
+	}
+	return request, nil
+}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+	"github.com/junction-mcp/junction/mcp/httpsse"
+	"github.com/junction-mcp/junction/mcp/stream"
+	"github.com/junction-mcp/junction/mcp/streamable"
+)
+
+// An entry is one of the servers that there are without a URL or command: from a
+// configuration, or shipped with junction.
+type entry struct {
+	name       string
+	definition *config.Definition // nil: shipped
+}
+
+// servers reads the configuration. What is wrong with single servers is told
+// and does not hide the others; with no configuration the servers are those that
+// ship with junction.
+func (a *app) servers() (*config.Set, []entry, error) {
+	o := config.Options{Input: a.input}
+	if a.person == nil {
+		o.Input = nil
+	}
+	paths := a.flags.config
+	if len(paths) == 0 {
+		paths = config.Find(o)
+	}
+	set, err := config.LoadAll(paths, o)
+	if err != nil && len(a.flags.config) > 0 {
+		return nil, nil, &connectError{err}
+	}
+	if err != nil {
+		a.screen.Printf("junction: %v\n", err)
+	}
+	var entries []entry
+	for _, d := range set.Servers {
+		entries = append(entries, entry{d.Name, d})
+	}
+	if len(entries) == 0 && len(set.Problems()) == 0 && err == nil && len(a.flags.config) == 0 {
+		for _, name := range shippedNames() {
+			entries = append(entries, entry{name: name})
+		}
+	}
+	return set, entries, nil
+}
+
+// tellProblems tells what is wrong with a configuration, and what is doubtful.
+func (a *app) tellProblems(set *config.Set) {
+	for _, p := range set.Problems() {
+		a.screen.Printf("junction: %v\n", p)
+	}
+	for _, p := range set.Warnings() {
+		if a.flags.verbose {
+			a.screen.Printf("junction: warning: %v\n", p)
+		}
+	}
+}
+
+// configured is the server of that name.
+func (a *app) configured(ctx context.Context, name string) (target, error) {
+	set, entries, err := a.servers()
+	if err != nil {
+		return target{}, err
+	}
+	for _, e := range entries {
+		if e.name == name {
+			if err := a.consent(ctx, e); err != nil {
+				return target{}, &connectError{err}
+			}
+			return a.resolve(ctx, e)
+		}
+	}
+	for _, p := range set.Problems() {
+		if p.Server == name {
+			return target{}, &connectError{p}
+		}
+	}
+	return target{}, &connectError{unknownServer(name, set, entries)}
+}
+
+func unknownServer(name string, set *config.Set, entries []entry) error {
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.name)
+	}
+	if near := arguments.Nearest(name, names); near != "" {
+		return fmt.Errorf("no server is called %q; did you mean %q?", name, near)
+	}
+	var files []string
+	for _, f := range set.Files {
+		files = append(files, f.Path)
+	}
+	where := "there is no configuration file"
+	if len(files) > 0 {
+		where = "not in " + strings.Join(files, ", ")
+	}
+	return fmt.Errorf("no server is called %q (%s; there are: %s)", name, where, strings.Join(names, ", "))
+}
+
+// consent asks whether a server that a project's file defines may be started:
+// whoever wrote the repository wrote what would run. A file named by --config
+// was consented to.
+func (a *app) consent(ctx context.Context, e entry) error {
+	if e.definition == nil || !e.definition.Project || len(a.flags.config) > 0 {
+		return nil
+	}
+	d := e.definition
+	if a.person == nil {
+		return fmt.Errorf("server %q is defined by the project's file %s; to use it without being asked, name the file: --config %s", e.name, d.Source, d.Source)
+	}
+	end, err := a.person.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	a.screen.Printf("The project's file %s defines this server:\n  %s\n", d.Source, d)
+	if variables := d.Variables(); len(variables) > 0 {
+		a.screen.Printf("  It gets: %s\n", strings.Join(variables, ", "))
+	}
+	typed, err := a.person.Line(ctx, "Use it? [y]es, [N]o > ")
+	if err != nil {
+		return err
+	}
+	if word := strings.ToLower(strings.TrimSpace(typed)); word != "y" && word != "yes" {
+		return fmt.Errorf("server %q of the project's file %s was refused", e.name, d.Source)
+	}
+	return nil
+}
+
+// resolve makes a target of an entry.
+func (a *app) resolve(ctx context.Context, e entry) (target, error) {
+	if e.definition == nil {
+		h, err := shipped(e.name, nil, false, a.logger())
+		if err != nil {
+			return target{}, &connectError{err}
+		}
+		return target{name: e.name, transport: stream.Pipe(h, mcp.ServeOptions{Logger: a.logger()})}, nil
+	}
+	s, err := e.definition.Resolve(ctx)
+	if err != nil {
+		return target{}, &connectError{err}
+	}
+	t, err := a.transport(s)
+	return target{name: s.Name, transport: t, timeout: s.Timeout}, err
+}
+
+// transport is how a server of a configuration is reached.
+func (a *app) transport(s *config.Server) (mcp.Transport, error) {
+	if s.Kind == config.Stdio {
+		c := command.New(s.Command, s.Args...)
+		c.Dir, c.Environ, c.Logger, c.Stderr = s.Dir, environ(s.Unset), a.logger(), a.serverStderr(s.Name)
+		for name, value := range s.Env {
+			c.Env = append(c.Env, name+"="+value)
+		}
+		c.Env = append(c.Env, a.flags.env...)
+		return c, nil
+	}
+	header, err := headers(a.flags.header)
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range s.Headers {
+		if header.Get(name) == "" {
+			header[http.CanonicalHeaderKey(name)] = []string{value}
+		}
+	}
+	if s.Kind == config.SSE {
+		return httpsse.Client(s.URL, httpsse.ClientOptions{Header: header, Logger: a.logger()}), nil
+	}
+	return streamable.Client(s.URL, streamable.ClientOptions{Header: header, Logger: a.logger()}), nil
+}
+
+// environ is this process's environment without some variables.
+func environ(unset []string) []string {
+	if len(unset) == 0 {
+		return nil
+	}
+	return slices.DeleteFunc(os.Environ(), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return slices.Contains(unset, name)
+	})
+}
+
+// input asks for a value that a configuration file leaves to the person.
+func (a *app) input(ctx context.Context, in config.Input) (string, error) {
+	end, err := a.person.Begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	what := in.Description
+	if what == "" {
+		what = in.ID
+	}
+	a.screen.Printf("Server %q needs: %s (%s)\n", in.Server, plaintext.Line(what, 500), in.Source)
+	for i, o := range in.Options {
+		a.screen.Printf("  %3d  %s\n", i+1, plaintext.Line(o.Label, 200))
+	}
+	prompt := "> "
+	if in.Default != "" && !in.Password {
+		prompt = "[" + plaintext.Line(in.Default, 200) + "] > "
+	}
+	ask := a.person.Line
+	if in.Password {
+		ask = a.person.Secret
+	}
+	typed, err := ask(ctx, prompt)
+	if err != nil {
+		return "", err
+	}
+	return inputValue(in, typed)
+}
+
+func inputValue(in config.Input, typed string) (string, error) {
+	if typed == "" {
+		typed = in.Default
+	}
+	var n int
+	if _, err := fmt.Sscanf(typed, "%d", &n); err == nil && n >= 1 && n <= len(in.Options) {
+		return in.Options[n-1].Value, nil
+	}
+	for _, o := range in.Options {
+		if o.Label == typed {
+			return o.Value, nil
+		}
+	}
+	if typed == "" {
+		return "", errors.New("nothing was typed")
+	}
+	return typed, nil
+}

@@ -1,0 +1,145 @@
+package answer
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// maxServerName is how much of a server's name is shown, in runes.
+const maxServerName = 80
+
+// A Desk is where questions are answered. The zero values of its fields answer
+// as little as possible.
+type Desk struct {
+	// Screen is told what was answered without asking anybody; required.
+	Screen *terminal.Screen
+	// Person is asked where nothing below says the answer; nil if nobody is there.
+	Person *terminal.Person
+	// Elicit answers every elicitation: "accept" (forms with their defaults),
+	// "decline", "cancel", or the JSON object to fill in. Empty: ask the person.
+	Elicit string
+	// Sample answers for the model: with this text, or "ask" for what the person
+	// types. Empty: sampling is refused.
+	Sample string
+	// Roots are the folders that servers may know of; none: roots are refused.
+	Roots []string
+}
+
+// Check says what is wrong with the fields that flags fill.
+func (d *Desk) Check() error {
+	switch d.Elicit {
+	case "", mcp.ElicitAccept, mcp.ElicitDecline, mcp.ElicitCancel:
+	default:
+		if fault := jsonrpc.Valid([]byte(d.Elicit), jsonrpc.Limits{}); fault != nil || d.Elicit[0] != '{' {
+			return fmt.Errorf("--elicit: expected accept, decline, cancel or a JSON object, got %.40q", d.Elicit)
+		}
+	}
+	if d.Sample == "ask" && d.Person == nil {
+		return fmt.Errorf("--sample ask: there is no terminal to ask on; give the text itself")
+	}
+	for _, root := range d.Roots {
+		if info, err := os.Stat(root); err != nil || !info.IsDir() {
+			return fmt.Errorf("--root %s: expected a folder", root)
+		}
+	}
+	return nil
+}
+
+// Serve makes a client answer at this desk. server is who asks.
+func (d *Desk) Serve(o *mcp.ClientOptions, server string) {
+	server = plaintext.Line(server, maxServerName)
+	o.ElicitURL = true
+	o.OnElicit = func(ctx context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		return d.elicit(ctx, server, req)
+	}
+	if d.Sample != "" {
+		o.OnSample = func(ctx context.Context, req mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+			return d.sample(ctx, server, req)
+		}
+	}
+	if len(d.Roots) > 0 {
+		o.OnRoots = func(context.Context) ([]mcp.Root, error) { return d.roots() }
+	}
+}
+
+func (d *Desk) roots() ([]mcp.Root, error) {
+	var roots []mcp.Root
+	for _, dir := range d.Roots {
+		full, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, err
+		}
+		slashed := filepath.ToSlash(full)
+		if slashed[0] != '/' { // a Windows drive
+			slashed = "/" + slashed
+		}
+		uri := url.URL{Scheme: "file", Path: slashed}
+		roots = append(roots, mcp.Root{URI: uri.String(), Name: filepath.Base(full)})
+	}
+	return roots, nil
+}
+
+// elicit answers an elicitation as the flags say, or asks.
+func (d *Desk) elicit(ctx context.Context, server string, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	isURL := req.Mode == mcp.ElicitURL
+	switch {
+	case d.Elicit == "" && d.Person == nil:
+		d.told(server, req, "declined: there is no terminal to ask on (--elicit answers without one)")
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+	case d.Elicit == "" && isURL:
+		return visit(ctx, d.Person, server, req)
+	case d.Elicit == "":
+		return fill(ctx, d.Person, server, req)
+	case d.Elicit[0] != '{':
+		d.told(server, req, "answered: "+d.Elicit)
+		result := &mcp.ElicitResult{Action: d.Elicit}
+		if result.Action == mcp.ElicitAccept && !isURL {
+			result.Content = json.RawMessage(`{}`) // the client fills in the defaults
+		}
+		return result, nil
+	case isURL:
+		d.told(server, req, "declined: --elicit answers forms, and this is a web page (--elicit accept consents to both)")
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+	}
+	d.told(server, req, "answered with --elicit")
+	content, err := only(json.RawMessage(d.Elicit), req.RequestedSchema)
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, err
+}
+
+func (d *Desk) told(server string, req mcp.ElicitRequest, what string) {
+	d.Screen.Printf("%s asks: %s\n  %s\n", server, plaintext.Line(req.Message, 500), what)
+	if req.URL != "" {
+		d.Screen.Printf("  page: %s\n", plaintext.Line(req.URL, maxURL))
+	}
+}
+
+// only keeps the members that the form asks for, so that one answer can serve
+// several forms.
+func only(content, form json.RawMessage) (json.RawMessage, error) {
+	fields, err := readForm(form)
+	if err != nil {
+		return nil, err
+	}
+	asked := map[string]bool{}
+	for _, f := range fields {
+		asked[f.name] = true
+	}
+	var drop []string
+	jsonrpc.EachMember(content, func(quoted, _ []byte) bool {
+		if name, _ := jsonrpc.Unquote(quoted); !asked[name] {
+			drop = append(drop, name)
+		}
+		return true
+	})
+	kept, _ := jsonrpc.AppendEdited(nil, content, drop...)
+	return append(kept, '}'), nil
+}

@@ -1,0 +1,246 @@
+package answer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// How much of what a server says is shown, in runes.
+const (
+	maxMessage = 2_000
+	maxLabel   = 200
+	maxShown   = 100 // choices of a field
+)
+
+var (
+	errDeclined  = errors.New("declined")
+	errDismissed = errors.New("dismissed")
+)
+
+// fill asks a person to fill in a form: field by field, then whether to send it.
+func fill(ctx context.Context, person *terminal.Person, server string, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	fields, err := readForm(req.RequestedSchema)
+	if err != nil {
+		return nil, err
+	}
+	end, err := person.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	screen := person.Screen()
+	screen.Printf("\n%s asks:\n%s\n", server, message(req.Message, screen.Width()))
+	screen.Printf("  (Enter takes what stands in brackets, or leaves the field out. :decline says no to\n  the server, :cancel goes away without an answer.)\n")
+	content, err := answers(ctx, person, server, fields)
+	return result(content, err)
+}
+
+// result is what the person did, as the server is told.
+func result(content json.RawMessage, err error) (*mcp.ElicitResult, error) {
+	switch {
+	case errors.Is(err, errDeclined):
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+	case errors.Is(err, errDismissed), errors.Is(err, terminal.ErrNoAnswer):
+		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
+	case err != nil:
+		return nil, err
+	}
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
+}
+
+func message(text string, width int) string {
+	text = plaintext.Clean(text)
+	if runes := []rune(text); len(runes) > maxMessage {
+		text = string(runes[:maxMessage-1]) + "…"
+	}
+	return terminal.Wrap(text, 2, width)
+}
+
+// answers asks every field until the person sends the form.
+func answers(ctx context.Context, person *terminal.Person, server string, fields []*field) (json.RawMessage, error) {
+	values := make([]json.RawMessage, len(fields))
+	for i, f := range fields {
+		values[i] = f.Default
+	}
+	for {
+		for i, f := range fields {
+			value, err := ask(ctx, person, f, values[i])
+			if err != nil {
+				return nil, err
+			}
+			values[i] = value
+		}
+		send, err := confirm(ctx, person, server, fields, values)
+		if err != nil {
+			return nil, err
+		}
+		if send {
+			return encode(fields, values), nil
+		}
+	}
+}
+
+func encode(fields []*field, values []json.RawMessage) json.RawMessage {
+	out := []byte{'{'}
+	for i, value := range values {
+		if value == nil {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(jsonrpc.AppendString(out, fields[i].name), ':'), value...)
+	}
+	return append(out, '}')
+}
+
+// ask asks one field until the answer fits. before is what Enter stands for.
+func ask(ctx context.Context, person *terminal.Person, f *field, before json.RawMessage) (json.RawMessage, error) {
+	introduce(person.Screen(), f)
+	prompt := "> "
+	if before != nil {
+		prompt = "[" + plaintext.Line(f.shown(before), maxLabel) + "] > "
+	}
+	for {
+		typed, err := person.Line(ctx, prompt)
+		if err != nil {
+			return nil, err
+		}
+		switch word := strings.TrimSpace(typed); {
+		case word == ":decline":
+			return nil, errDeclined
+		case word == ":cancel":
+			return nil, errDismissed
+		case word == "" && before != nil:
+			typed = f.typed(before)
+		case word == "" && !f.required:
+			return nil, nil
+		case word == "" && (f.Type != "string" || len(f.choices) > 0):
+			person.Screen().Printf("  this field is required\n")
+			continue
+		}
+		value, err := f.parse(typed)
+		if err == nil {
+			return value, nil
+		}
+		person.Screen().Printf("  %s\n", plaintext.Line(err.Error(), maxLabel))
+		if strings.TrimSpace(typed) == f.typed(before) {
+			before, prompt = nil, "> " // a default that does not fit is no offer
+		}
+	}
+}
+
+func introduce(screen *terminal.Screen, f *field) {
+	label := f.Title
+	if label == "" {
+		label = f.name
+	}
+	screen.Printf("\n%s (%s)\n", plaintext.Line(label, maxLabel), f.describe())
+	if f.Description != "" {
+		screen.Printf("%s\n", message(f.Description, screen.Width()))
+	}
+	for i, c := range f.choices[:min(len(f.choices), maxShown)] {
+		label := c.title
+		if plain := plainValue(c.value); label == "" {
+			label = plain
+		} else if label != plain {
+			label += " (" + plain + ")"
+		}
+		screen.Printf("  %3d  %s\n", i+1, plaintext.Line(label, maxLabel))
+	}
+	if more := len(f.choices) - maxShown; more > 0 {
+		screen.Printf("       and %d more\n", more)
+	}
+}
+
+// typed is a value as a person would type it.
+func (f *field) typed(value json.RawMessage) string {
+	switch {
+	case value == nil:
+		return ""
+	case f.several:
+		var words []string
+		jsonrpc.EachElement(value, func(element []byte) bool {
+			for i, c := range f.choices {
+				if string(c.value) == string(element) {
+					words = append(words, strconv.Itoa(i+1))
+				}
+			}
+			return true
+		})
+		if len(words) == 0 {
+			return "none"
+		}
+		return strings.Join(words, ",")
+	case string(value) == `""`:
+		return `""`
+	}
+	return plainValue(value)
+}
+
+// shown is a value as a person would read it.
+func (f *field) shown(value json.RawMessage) string {
+	switch {
+	case value == nil:
+		return "(left out)"
+	case f.several:
+		var titles []string
+		jsonrpc.EachElement(value, func(element []byte) bool {
+			titles = append(titles, f.titleOf(element))
+			return true
+		})
+		if len(titles) == 0 {
+			return "none"
+		}
+		return strings.Join(titles, ", ")
+	case f.Type == "boolean" && string(value) == "true":
+		return "yes"
+	case f.Type == "boolean" && string(value) == "false":
+		return "no"
+	}
+	return f.titleOf(value)
+}
+
+func (f *field) titleOf(value json.RawMessage) string {
+	for _, c := range f.choices {
+		if string(c.value) == string(value) && c.title != "" {
+			return c.title
+		}
+	}
+	return plainValue(value)
+}
+
+// confirm shows the filled form and asks whether to send it; false to go through
+// it again.
+func confirm(ctx context.Context, person *terminal.Person, server string, fields []*field, values []json.RawMessage) (bool, error) {
+	screen := person.Screen()
+	var rows [][]string
+	for i, f := range fields {
+		rows = append(rows, []string{plaintext.Line(f.name, maxLabel), plaintext.Line(f.shown(values[i]), maxLabel)})
+	}
+	screen.Printf("\n%s", terminal.Table(rows, 2, screen.Width()))
+	for {
+		typed, err := person.Line(ctx, "Send this to "+server+"? [Y]es, [e]dit, [d]ecline, [c]ancel > ")
+		if err != nil {
+			return false, err
+		}
+		switch strings.ToLower(strings.TrimSpace(typed)) {
+		case "", "y", "yes":
+			return true, nil
+		case "e", "edit":
+			return false, nil
+		case "d", "decline", ":decline":
+			return false, errDeclined
+		case "c", "cancel", ":cancel":
+			return false, errDismissed
+		}
+	}
+}

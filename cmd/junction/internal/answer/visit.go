@@ -1,0 +1,67 @@
+package answer
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// maxURL is the longest address that is shown, in runes. One that cannot be
+// shown whole cannot be consented to.
+const maxURL = 2_000
+
+// visit asks a person to visit a web page (client/elicitation, URL mode). The
+// page is never opened from here.
+func visit(ctx context.Context, person *terminal.Person, server string, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	page, err := url.Parse(req.URL)
+	if err != nil || page.Host == "" || page.Scheme != "https" && page.Scheme != "http" || len(req.URL) > maxURL {
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "url: expected an https or http address of at most %d bytes", maxURL)
+	}
+	end, err := person.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	screen := person.Screen()
+	screen.Printf("\n%s asks you to visit a web page:\n%s\n\n  %s\n\n  host: %s\n", server, message(req.Message, screen.Width()),
+		plaintext.Line(req.URL, maxURL), plaintext.Line(page.Hostname(), maxURL))
+	for _, warning := range doubts(page) {
+		screen.Printf("  warning: %s\n", warning)
+	}
+	for {
+		typed, err := person.Line(ctx, "Nothing opens it for you. Will you? [y]es, [n]o (decline), [c]ancel > ")
+		if err != nil {
+			return result(nil, err)
+		}
+		switch strings.ToLower(strings.TrimSpace(typed)) {
+		case "y", "yes":
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept}, nil
+		case "n", "no", "d", "decline", ":decline":
+			return result(nil, errDeclined)
+		case "c", "cancel", ":cancel":
+			return result(nil, errDismissed)
+		}
+	}
+}
+
+// doubts are what a person should know before visiting.
+func doubts(page *url.URL) []string {
+	var warnings []string
+	if page.Scheme == "http" && page.Hostname() != "localhost" && page.Hostname() != "127.0.0.1" {
+		warnings = append(warnings, "the connection to it is not encrypted")
+	}
+	if page.User != nil {
+		warnings = append(warnings, "what stands before the @ is not the host")
+	}
+	for _, label := range strings.Split(page.Hostname(), ".") {
+		if strings.HasPrefix(strings.ToLower(label), "xn--") || strings.ContainsFunc(label, func(r rune) bool { return r > 0x7f }) {
+			warnings = append(warnings, "the host has letters of other alphabets, which may look like others")
+			break
+		}
+	}
+	return warnings
+}

@@ -1,0 +1,159 @@
+package show
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// indent is how far what belongs to a name stands to its right.
+const indent = 4
+
+// maxName is how much of a name or URI is shown, in runes.
+const maxName = 200
+
+// Tools lists tools with their descriptions and arguments.
+func Tools(tools []*mcp.Tool, width int) string {
+	var out strings.Builder
+	for i, t := range tools {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		title := t.Title
+		if title == "" && t.Annotations != nil {
+			title = t.Annotations.Title
+		}
+		heading(&out, t.Name, title, hints(t.Annotations))
+		paragraph(&out, t.Description, width)
+		var rows [][]string
+		for _, f := range arguments.Fields(t.InputSchema) {
+			rows = append(rows, row(f))
+		}
+		out.WriteString(terminal.Table(rows, indent, width))
+	}
+	return out.String()
+}
+
+// hints are what a tool says it does.
+func hints(a *mcp.ToolAnnotations) string {
+	if a == nil {
+		return ""
+	}
+	is := func(hint *bool) bool { return hint != nil && *hint }
+	switch {
+	case is(a.ReadOnlyHint):
+		return "read-only"
+	case is(a.DestructiveHint):
+		return "destructive"
+	}
+	return ""
+}
+
+func row(f arguments.Field) []string {
+	required := "optional"
+	if f.Required {
+		required = "required"
+	}
+	description := f.Description
+	if description == "" {
+		description = f.Title
+	}
+	if f.Default != nil {
+		description = strings.TrimSpace(description + " Default: " + plaintext.Line(string(f.Default), 60) + ".")
+	}
+	return []string{plaintext.Line(f.Name, maxName), plaintext.Line(f.Type, maxName), required, description}
+}
+
+// Resources lists resources.
+func Resources(resources []*mcp.Resource, width int) string {
+	var out strings.Builder
+	for i, r := range resources {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		size := ""
+		if r.Size != nil {
+			size = Size(*r.Size)
+		}
+		heading(&out, r.URI, named(r.Name, r.Title), r.MIMEType, size)
+		paragraph(&out, r.Description, width)
+	}
+	return out.String()
+}
+
+// Templates lists resource templates.
+func Templates(templates []*mcp.ResourceTemplate, width int) string {
+	var out strings.Builder
+	for i, t := range templates {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		heading(&out, t.URITemplate, named(t.Name, t.Title), t.MIMEType)
+		paragraph(&out, t.Description, width)
+	}
+	return out.String()
+}
+
+// Prompts lists prompts with their arguments.
+func Prompts(prompts []*mcp.Prompt, width int) string {
+	var out strings.Builder
+	for i, p := range prompts {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		heading(&out, p.Name, p.Title)
+		paragraph(&out, p.Description, width)
+		var rows [][]string
+		for _, a := range p.Arguments {
+			rows = append(rows, row(arguments.Field{Name: a.Name, Type: "string", Required: a.Required, Title: a.Title, Description: a.Description}))
+		}
+		out.WriteString(terminal.Table(rows, indent, width))
+	}
+	return out.String()
+}
+
+func named(name, title string) string {
+	if title != "" {
+		return title
+	}
+	return name
+}
+
+// heading is a name and, in parentheses, what else there is to say of it.
+func heading(out *strings.Builder, name string, details ...string) {
+	var said []string
+	for _, d := range details {
+		if d = plaintext.Line(d, maxName); d != "" && d != name {
+			said = append(said, d)
+		}
+	}
+	out.WriteString(plaintext.Line(name, maxName))
+	if len(said) > 0 {
+		out.WriteString("  (" + strings.Join(said, ", ") + ")")
+	}
+	out.WriteByte('\n')
+}
+
+func paragraph(out *strings.Builder, text string, width int) {
+	if text = terminal.Wrap(plaintext.Clean(text), indent, width); text != "" {
+		out.WriteString(text + "\n")
+	}
+}
+
+// Size is a number of bytes for people.
+func Size(bytes int64) string {
+	switch {
+	case bytes == 1:
+		return "1 byte"
+	case bytes < 1<<10:
+		return strconv.FormatInt(bytes, 10) + " bytes"
+	case bytes < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(bytes)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(bytes)/(1<<20))
+}

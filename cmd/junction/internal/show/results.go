@@ -1,0 +1,151 @@
+package show
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// Save keeps data that cannot be shown and returns where; nothing where it is
+// not to be kept. name is what the server calls it, perhaps a URI, or empty.
+type Save func(name, mimeType string, data []byte) (path string, err error)
+
+// A printer shows the blocks of one answer.
+type printer struct {
+	out   strings.Builder
+	width int
+	save  Save
+}
+
+// CallResult shows what a tool answered: texts as they are, structured content
+// where there is no text, and all else by kind, type and size. The error is that
+// of save.
+func CallResult(r *mcp.CallToolResult, width int, save Save) (string, error) {
+	p := &printer{width: width, save: save}
+	texts := 0
+	for i := range r.Content {
+		if r.Content[i].Type == mcp.ContentText {
+			texts++
+		}
+		if err := p.block(&r.Content[i]); err != nil {
+			return p.out.String(), err
+		}
+	}
+	if texts == 0 && r.StructuredContent != nil {
+		p.text(pretty(r.StructuredContent))
+	}
+	return p.out.String(), nil
+}
+
+// Contents shows the contents of a resource; the error is that of save.
+func Contents(r *mcp.ReadResourceResult, width int, save Save) (string, error) {
+	p := &printer{width: width, save: save}
+	for i := range r.Contents {
+		if err := p.resource(&r.Contents[i], len(r.Contents) > 1); err != nil {
+			return p.out.String(), err
+		}
+	}
+	return p.out.String(), nil
+}
+
+// PromptResult shows the messages of a prompt, each under its role; the error is
+// that of save.
+func PromptResult(r *mcp.GetPromptResult, width int, save Save) (string, error) {
+	p := &printer{width: width, save: save}
+	if r.Description != "" {
+		p.text(terminal.Wrap(plaintext.Clean(r.Description), 0, width))
+	}
+	for i := range r.Messages {
+		if p.out.Len() > 0 {
+			p.out.WriteByte('\n')
+		}
+		p.text(plaintext.Line(string(r.Messages[i].Role), maxName) + ":")
+		if err := p.block(&r.Messages[i].Content); err != nil {
+			return p.out.String(), err
+		}
+	}
+	return p.out.String(), nil
+}
+
+func (p *printer) text(text string) {
+	p.out.WriteString(text)
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		p.out.WriteByte('\n')
+	}
+}
+
+func (p *printer) block(c *mcp.Content) error {
+	switch c.Type {
+	case mcp.ContentText:
+		p.text(c.Text)
+	case mcp.ContentImage, mcp.ContentAudio:
+		return p.data(c.Type, "", c.MIMEType, c.Data)
+	case mcp.ContentResource:
+		return p.resource(c.Resource, true)
+	case mcp.ContentResourceLink:
+		p.link(c.Link)
+	default:
+		p.announce(c.Type)
+		p.text(pretty(c.Raw))
+	}
+	return nil
+}
+
+func (p *printer) link(r *mcp.Resource) {
+	size := ""
+	if r.Size != nil {
+		size = Size(*r.Size)
+	}
+	p.announce("link "+r.URI, named(r.Name, r.Title), r.MIMEType, size)
+	p.text(terminal.Wrap(plaintext.Clean(r.Description), indent, p.width))
+}
+
+func (p *printer) resource(r *mcp.ResourceContents, announced bool) error {
+	if r.Blob != nil {
+		return p.data("resource "+r.URI, r.URI, r.MIMEType, r.Blob)
+	}
+	if announced {
+		p.announce("resource "+r.URI, r.MIMEType, Size(int64(len(r.Text))))
+	}
+	p.text(r.Text)
+	return nil
+}
+
+func (p *printer) data(what, name, mimeType string, data []byte) error {
+	where := ""
+	if p.save != nil {
+		path, err := p.save(name, mimeType, data)
+		if err != nil {
+			return err
+		}
+		if path != "" {
+			where = "saved as " + path
+		}
+	}
+	p.announce(what, mimeType, Size(int64(len(data))), where)
+	return nil
+}
+
+// announce writes one line about something that is not shown.
+func (p *printer) announce(what string, details ...string) {
+	line := plaintext.Line(what, maxName)
+	for _, d := range details {
+		if d = plaintext.Line(d, maxName); d != "" {
+			line += ", " + d
+		}
+	}
+	p.out.WriteString("[" + line + "]\n")
+}
+
+// pretty indents JSON; what is no JSON stays as it is.
+func pretty(raw json.RawMessage) string {
+	var out bytes.Buffer
+	if json.Indent(&out, raw, "", "  ") != nil {
+		return string(raw)
+	}
+	return out.String()
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) pingCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:               "ping SERVER",
+		Short:             "Ask whether a server is alive, and what it is",
+		Long:              "Connect to a server, ask whether it is alive, and say what it is.\n\n" + exitHelp,
+		ValidArgsFunction: a.suggestServers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			t, rest, err := a.target(ctx, cmd, args)
+			if err != nil {
+				return err
+			}
+			if len(rest) > 0 {
+				return usagef("%s: unexpected %q", cmd.CommandPath(), rest[0])
+			}
+			client, err := a.connect(ctx, t)
+			if err != nil {
+				return err
+			}
+			defer client.Close()
+			start := time.Now()
+			if err := client.Ping(ctx); err != nil {
+				return err
+			}
+			if a.flags.json {
+				_, err := fmt.Fprintln(a.stdout, "{}")
+				return err
+			}
+			_, err = fmt.Fprintf(a.out, "%s: alive, answered in %v, revision %s%s\n", plaintext.Line(client.Name(), 200),
+				time.Since(start).Round(10*time.Microsecond), client.Revision(), described(client.Server()))
+			return err
+		},
+	}
+	a.clientFlags(cmd.Flags())
+	return cmd
+}
+
+// described is a server's name and version after a comma, if it has said them.
+func described(server *mcp.Implementation) string {
+	if server == nil || server.Name == "" {
+		return ""
+	}
+	return plaintext.Line(", "+server.Name+" "+server.Version, 200)
+}

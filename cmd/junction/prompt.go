@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
+	"github.com/junction-mcp/junction/cmd/junction/internal/show"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) promptCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "prompt SERVER NAME [KEY=VALUE…]",
+		Short: "Fill in a prompt and print its messages",
+		Long: `Fill in a prompt of a server and print its messages. Arguments are text always;
+KEY=@FILE takes it from a file.
+
+` + exitHelp,
+		ValidArgsFunction: a.suggestPrompts,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			t, rest, err := a.target(cmd.Context(), cmd, args)
+			if err != nil {
+				return err
+			}
+			if len(rest) == 0 {
+				return usagef("NAME is missing; junction prompts lists them")
+			}
+			return a.prompt(cmd.Context(), t, rest[0], rest[1:])
+		},
+	}
+	a.requestFlags(cmd.Flags())
+	return cmd
+}
+
+func (a *app) prompt(ctx context.Context, t target, name string, words []string) error {
+	client, err := a.connect(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	form, err := promptSchema(ctx, client, name)
+	if err != nil {
+		return err
+	}
+	given, err := arguments.Build(form, words, a.readFile)
+	if err != nil {
+		return usagef("prompt %q: %w", name, err)
+	}
+	if len(words) == 0 {
+		given = nil
+	}
+	answer, err := a.do(ctx, client, "prompts/get", params("name", name, given))
+	if err != nil {
+		return err
+	}
+	var result mcp.GetPromptResult
+	return a.answered("prompts/get", answer, &result, func(width int, save show.Save) (string, error) {
+		return show.PromptResult(&result, width, save)
+	})
+}
+
+// promptSchema describes a prompt's arguments as a schema; nil if the server
+// lists no such prompt.
+func promptSchema(ctx context.Context, client *mcp.Client, name string) (json.RawMessage, error) {
+	for p, err := range client.Prompts(ctx) {
+		if errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if p.Name == name {
+			return schemaOf(p.Arguments)
+		}
+	}
+	return nil, nil
+}
+
+func schemaOf(args []mcp.PromptArgument) (json.RawMessage, error) {
+	type property struct {
+		Type        string `json:"type"`
+		Description string `json:"description,omitempty"`
+	}
+	var form struct {
+		Type       string              `json:"type"`
+		Properties map[string]property `json:"properties"`
+		Required   []string            `json:"required"`
+		Additional bool                `json:"additionalProperties"`
+	}
+	form.Type, form.Properties = "object", map[string]property{}
+	for _, arg := range args {
+		form.Properties[arg.Name] = property{"string", arg.Description}
+		if arg.Required {
+			form.Required = append(form.Required, arg.Name)
+		}
+	}
+	return schema.Encode(nil, form)
+}

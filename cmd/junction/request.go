@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/show"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// maxFile is how large a file may be that becomes an argument.
+const maxFile = 16 << 20
+
+// do makes a request and shows its progress meanwhile.
+func (a *app) do(ctx context.Context, client *mcp.Client, method string, params json.RawMessage) (mcp.Result, error) {
+	bar := &terminal.Bar{Screen: a.screen, Lines: a.flags.verbose}
+	defer bar.Done()
+	ctx = mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) { bar.Show(p.Progress, p.Total, p.Message) })
+	return client.Do(ctx, method, params)
+}
+
+// answered prints a result: as the specification shapes it, or as text makes
+// words of it. into is what text works with.
+func (a *app) answered(method string, r mcp.Result, into any, text func(width int, save show.Save) (string, error)) error {
+	body, err := r.Encoded()
+	if err != nil {
+		return err
+	}
+	if err := schema.DecodeLoose(body, into); err != nil && !a.flags.json {
+		return fmt.Errorf("%s: the server's answer cannot be read (--json prints it as it is): %w", method, err)
+	}
+	if !a.flags.json {
+		words, err := text(a.out.Width(), show.SaveTo(a.flags.output))
+		_, printing := fmt.Fprint(a.out, words)
+		return firstOf(err, printing)
+	}
+	if a.flags.output != "" {
+		if _, err := text(a.out.Width(), show.SaveTo(a.flags.output)); err != nil {
+			return err
+		}
+	}
+	shaped, err := shape(method, r, body)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s\n", shaped)
+	return err
+}
+
+// shape puts the members around a result's own that the server had sent with it.
+func shape(method string, r mcp.Result, body json.RawMessage) ([]byte, error) {
+	if r.Type != "" {
+		around := revision.Answer{Type: r.Type, Meta: r.Meta, TTL: int64(r.TTL / time.Millisecond), Scope: string(r.Scope)}
+		return revision.Latest().AppendResult(nil, method, around, revision.Body{JSON: body}, nil)
+	}
+	if r.Meta == nil {
+		return body, nil
+	}
+	out, any := jsonrpc.AppendEdited(nil, body)
+	if any {
+		out = append(out, ',')
+	}
+	return append(append(append(out, `"_meta":`...), r.Meta...), '}'), nil
+}
+
+// params is the object with a name or URI and, unless they are nil, arguments.
+func params(member, subject string, arguments json.RawMessage) json.RawMessage {
+	out := jsonrpc.AppendString(append(jsonrpc.AppendString([]byte{'{'}, member), ':'), subject)
+	if arguments != nil {
+		out = append(append(out, `,"arguments":`...), arguments...)
+	}
+	return append(out, '}')
+}
+
+func readLimited(r io.Reader, name string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	if err == nil && len(data) > maxFile {
+		err = errTooLarge(name)
+	}
+	return data, err
+}
+
+func unquoted(raw json.RawMessage) (string, bool) { return jsonrpc.Unquote(raw) }
+
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

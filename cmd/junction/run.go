@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// An app is one run of the program.
+type app struct {
+	stdin  io.Reader
+	stdout io.Writer
+	out    *terminal.Screen // standard output, cleaned
+	screen *terminal.Screen // standard error, cleaned
+	person *terminal.Person // nil if nobody is there
+	flags  flags
+	desk   answer.Desk
+}
+
+// flags are those that more than one command has.
+type flags struct {
+	config   []string
+	json     bool
+	verbose  bool
+	timeout  time.Duration
+	revision string
+	header   []string
+	env      []string
+	logLevel string
+	output   string
+}
+
+// run runs one command line and returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: stdout, out: terminal.NewScreen(stdout), screen: terminal.NewScreen(stderr)}
+	a.person = terminal.NewPerson(stdin, a.screen)
+	a.desk.Screen, a.desk.Person = a.screen, a.person
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	code := exitCode(ctx, err)
+	a.fail(err, code, a.flags.json || wantsJSON(args))
+	return code
+}
+
+// wantsJSON finds --json where the flags could not be read.
+func wantsJSON(args []string) bool {
+	if dash := slices.Index(args, "--"); dash >= 0 {
+		args = args[:dash]
+	}
+	return slices.Contains(args, "--json")
+}
+
+// fail tells why the command failed.
+func (a *app) fail(err error, code int, asJSON bool) {
+	if err == nil || errors.Is(err, errToolFailed) || errors.Is(err, errTold) {
+		return
+	}
+	if code == exitInterrupted {
+		err = errInterrupted
+	}
+	a.screen.Printf("junction: %v\n", err)
+	if asJSON {
+		writeError(a.stdout, err)
+	}
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "junction",
+		Short: "Any client, any server: the Model Context Protocol at the command line",
+		Long: `Junction connects clients and servers of the Model Context Protocol, whichever
+revision and transport they speak.
+
+SERVER is the name of a server in a configuration file (junction, Claude, Cursor,
+VS Code and others are found by default), a URL (http, https, unix:PATH, tcp:HOST:PORT),
+or is left out, with the server's own command behind "--":
+
+  junction tools
+  junction call everything add a=1 b=2
+  junction tools https://example.com/mcp
+  junction call echo message=hello -- npx -y @modelcontextprotocol/server-everything
+
+With no configuration the servers that ship with junction are there: everything, and
+filesystem (read-only, the current folder).
+
+` + exitHelp,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q; junction --help lists them", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w; see %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(a.lists()...)
+	root.AddCommand(a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(), a.pingCommand(),
+		a.upCommand(), a.serveCommand(), a.proxyCommand(), versionCommand())
+	return root
+}
+
+// configFlags say where servers are defined.
+func (a *app) configFlags(f *pflag.FlagSet) {
+	f.StringArrayVar(&a.flags.config, "config", nil, "read servers from `FILE` only (repeatable)")
+	f.BoolVarP(&a.flags.verbose, "verbose", "v", false, "tell on stderr what goes on: debug log, servers' stderr, progress")
+}
+
+// connectionFlags are those of every command that connects to a server.
+func (a *app) connectionFlags(f *pflag.FlagSet) {
+	a.configFlags(f)
+	f.DurationVar(&a.flags.timeout, "timeout", 0, "give up after `DURATION` without a sign of life, such as 30s (default 1m; 30s to connect)")
+	f.StringVar(&a.flags.revision, "revision", "", "speak this `REVISION` of the protocol only, such as 2025-06-18")
+	f.StringArrayVar(&a.flags.header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
+	f.StringArrayVar(&a.flags.env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
+}
+
+// clientFlags are those of every command that is itself the client.
+func (a *app) clientFlags(f *pflag.FlagSet) {
+	a.connectionFlags(f)
+	f.BoolVar(&a.flags.json, "json", false, "print the result as the specification shapes it")
+}
+
+// requestFlags are those of every command whose request may ask something back.
+func (a *app) requestFlags(f *pflag.FlagSet) {
+	a.clientFlags(f)
+	f.StringVar(&a.desk.Elicit, "elicit", "", "answer forms with accept, decline, cancel or a `JSON` object; default: ask on the terminal")
+	f.StringVar(&a.desk.Sample, "sample", "", "answer in place of a language model with `TEXT`, or ask on the terminal (ask); default: refuse")
+	f.StringArrayVar(&a.desk.Roots, "root", nil, "tell the server that it may work in `DIR` (repeatable); default: refuse")
+	f.StringVar(&a.flags.logLevel, "log-level", "info", "show log messages of this `LEVEL` and above: debug to emergency, or none")
+	f.StringVarP(&a.flags.output, "output", "o", "", "save images, audio and other data as `FILE`, or in a folder (DIR/)")
+}
+
+// logger writes to stderr: warnings, or everything if that is wanted.
+func (a *app) logger() *slog.Logger {
+	level := slog.LevelWarn
+	if a.flags.verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(a.screen, &slog.HandlerOptions{Level: level}))
+}

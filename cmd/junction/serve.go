@@ -1,0 +1,51 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) serveCommand() *cobra.Command {
+	var f front
+	var roots []string
+	var write bool
+	cmd := &cobra.Command{
+		Use:   "serve NAME",
+		Short: "Serve one of the servers that ship with junction",
+		Long: `Serve one of the servers that ship with junction, to clients of every revision, on
+standard input and output (the default) or at an address:
+
+  everything   one of every feature, for trying and testing
+  filesystem   list, read and search files inside the folders that --root names;
+               with --write also write, edit and move them`,
+		ValidArgs: shippedNames(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("%s: expected one of %s", cmd.CommandPath(), strings.Join(shippedNames(), ", "))
+			}
+			if err := f.check(); err != nil {
+				return err
+			}
+			f.stdio = f.http == ""
+			h, err := shipped(args[0], roots, write, a.logger())
+			if err != nil {
+				return err
+			}
+			a.hintStdio(f)
+			return orderly(cmd.Context(), a.serve(cmd.Context(), f, h))
+		},
+	}
+	f.flags(cmd.Flags(), "")
+	cmd.Flags().StringArrayVar(&roots, "root", nil, "let filesystem reach into `DIR` (repeatable); default: the current folder")
+	cmd.Flags().BoolVar(&write, "write", false, "let filesystem change files")
+	cmd.Flags().BoolVarP(&a.flags.verbose, "verbose", "v", false, "tell on stderr what goes on")
+	return cmd
+}
+
+// hintStdio tells a person what a silent terminal waits for.
+func (a *app) hintStdio(f front) {
+	if f.stdio && a.person != nil {
+		a.screen.Printf("Serving on standard input and output, for a client to start; --http 127.0.0.1:7717 serves at an address.\n")
+	}
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stdio"
+	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/spf13/pflag"
+)
+
+const (
+	endpointPath      = "/mcp"
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+)
+
+// A front is how a command serves: at an address, or on standard input and output.
+type front struct {
+	http  string
+	stdio bool
+}
+
+func (f *front) flags(flags *pflag.FlagSet, byDefault string) {
+	flags.StringVar(&f.http, "http", "", "serve at `HOST:PORT`, path "+endpointPath+byDefault)
+	flags.BoolVar(&f.stdio, "stdio", false, "serve on standard input and output")
+}
+
+// check says what is wrong with the flags.
+func (f *front) check() error {
+	if f.http == "" {
+		return nil
+	}
+	if f.stdio {
+		return usagef("--http and --stdio exclude each other")
+	}
+	if _, _, err := net.SplitHostPort(f.http); err != nil {
+		return usagef("--http: expected HOST:PORT, such as 127.0.0.1:7717, got %q", f.http)
+	}
+	return nil
+}
+
+// serve serves h until ctx is done, or the client on standard input goes away.
+func (a *app) serve(ctx context.Context, f front, h mcp.Handler) error {
+	if !f.stdio {
+		l, err := a.listen(f.http)
+		if err != nil {
+			return err
+		}
+		a.screen.Printf("Serving at %s\n", endpoint(l))
+		return a.serveHTTP(ctx, l, h)
+	}
+	return a.serveStdio(ctx, h)
+}
+
+// listen opens an address, and warns if it is not of this machine only.
+func (a *app) listen(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, &connectError{fmt.Errorf("--http: %w", err)}
+	}
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		a.screen.Printf("warning: %s is not a loopback address: everyone who can reach it may call the tools.\n", l.Addr())
+	}
+	return l, nil
+}
+
+func endpoint(l net.Listener) string { return "http://" + l.Addr().String() + endpointPath }
+
+// serveHTTP serves h until ctx is done, then waits for running requests as long
+// as a drain may take.
+func (a *app) serveHTTP(ctx context.Context, l net.Listener, h mcp.Handler) error {
+	e := streamable.Handler(h, streamable.Options{ServeOptions: mcp.ServeOptions{Logger: a.logger()}})
+	mux := http.NewServeMux()
+	mux.Handle(endpointPath, e)
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(l) }()
+	select {
+	case err := <-ended:
+		e.Close()
+		return &connectError{err}
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), mcp.DefaultDrainTimeout)
+	defer cancel()
+	err := e.Shutdown(drain)
+	if err := server.Shutdown(drain); err != nil {
+		server.Close()
+	}
+	<-ended
+	if errors.Is(err, context.DeadlineExceeded) {
+		a.screen.Printf("junction: some requests were still running, and were cancelled\n")
+	}
+	return nil
+}
+
+// serveStdio serves h to the one client on standard input and output.
+func (a *app) serveStdio(ctx context.Context, h mcp.Handler) error {
+	o := mcp.ServeOptions{Logger: a.logger()}
+	if a.stdin == os.Stdin && a.stdout == os.Stdout {
+		return stdio.Serve(ctx, h, o)
+	}
+	in, ok := a.stdin.(io.ReadCloser)
+	if !ok {
+		in = io.NopCloser(a.stdin)
+	}
+	return stdio.ServeStreams(ctx, h, in, a.stdout, o)
+}
+
+// orderly is err, except that the end which somebody asked for is none.
+func orderly(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && (err == nil || errors.Is(err, cause) || errors.Is(err, context.Canceled)) {
+		if errors.Is(cause, errInterrupted) {
+			return nil
+		}
+		return cause
+	}
+	return err
+}

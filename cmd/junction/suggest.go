@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/cobra"
+)
+
+// suggestTimeout is how long the shell waits for what a server offers.
+const suggestTimeout = 3 * time.Second
+
+// suggestServers completes SERVER with the names of the configuration.
+func (a *app) suggestServers(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 || cmd.ArgsLenAtDash() >= 0 {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	a.screen = terminal.NewScreen(io.Discard)
+	_, entries, err := a.servers()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, e := range entries {
+		what := "ships with junction"
+		if e.definition != nil {
+			what = e.definition.Kind.String() + ", " + e.definition.Source
+		}
+		names = append(names, e.name+"\t"+plaintext.Line(what, 100))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (a *app) suggestTools(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return a.suggest(cmd, args, func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
+		for t, err := range c.Tools(ctx) {
+			if err == nil {
+				add(t.Name, t.Description)
+			}
+		}
+	})
+}
+
+func (a *app) suggestPrompts(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return a.suggest(cmd, args, func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
+		for p, err := range c.Prompts(ctx) {
+			if err == nil {
+				add(p.Name, p.Description)
+			}
+		}
+	})
+}
+
+func (a *app) suggestResources(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return a.suggest(cmd, args, func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
+		for r, err := range c.Resources(ctx) {
+			if err == nil {
+				add(r.URI, r.Name)
+			}
+		}
+	})
+}
+
+// suggest completes the word after SERVER with what the server offers. Nobody
+// can be asked while a shell completes, so servers that need consent or an
+// input suggest nothing.
+func (a *app) suggest(cmd *cobra.Command, args []string, list func(context.Context, *mcp.Client, func(name, what string))) ([]string, cobra.ShellCompDirective) {
+	if len(args) != 1 {
+		return a.suggestServers(cmd, args, "")
+	}
+	a.screen, a.person = terminal.NewScreen(io.Discard), nil
+	a.desk.Screen, a.desk.Person = a.screen, nil
+	ctx, cancel := context.WithTimeout(cmd.Context(), suggestTimeout)
+	defer cancel()
+	t, err := a.named(ctx, args[0])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	client, err := a.connect(ctx, t)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer client.Close()
+	var words []string
+	list(ctx, client, func(name, what string) {
+		if plaintext.Clean(name) == name && !strings.ContainsAny(name, "\t\n") {
+			words = append(words, name+"\t"+plaintext.Line(what, 80))
+		}
+	})
+	return words, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+	"github.com/junction-mcp/junction/mcp/stream"
+	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/spf13/cobra"
+)
+
+// A target is a server that can be connected to.
+type target struct {
+	name      string // empty: the transport's own
+	transport mcp.Transport
+	timeout   time.Duration // 0: the default
+}
+
+// target finds the server that a command line means, and returns what else
+// stands on it.
+func (a *app) target(ctx context.Context, cmd *cobra.Command, args []string) (target, []string, error) {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		if len(args) == dash {
+			return target{}, nil, usagef(`after "--" stands the command of a server`)
+		}
+		t, err := a.command(args[dash], args[dash+1:])
+		return t, args[:dash], err
+	}
+	if len(args) == 0 {
+		return target{}, nil, usagef(`%s: SERVER is missing: a name from a configuration, a URL, or "--" and a command at the end`, cmd.CommandPath())
+	}
+	t, err := a.named(ctx, args[0])
+	return t, args[1:], err
+}
+
+// command is a server that is started.
+func (a *app) command(name string, args []string) (target, error) {
+	if len(a.flags.header) > 0 {
+		return target{}, usagef("--header is for servers with a URL")
+	}
+	for _, pair := range a.flags.env {
+		if key, _, found := strings.Cut(pair, "="); !found || key == "" {
+			return target{}, usagef("--env: expected NAME=VALUE")
+		}
+	}
+	c := command.New(name, args...)
+	c.Env, c.Logger = a.flags.env, a.logger()
+	c.Stderr = a.serverStderr(name)
+	return target{transport: c}, nil
+}
+
+// serverStderr shows what a server writes to its standard error, if wanted.
+func (a *app) serverStderr(name string) func(line string) {
+	if !a.flags.verbose {
+		return nil
+	}
+	name = plaintext.Line(name, 80)
+	return func(line string) { a.screen.Printf("[%s] %s\n", name, line) }
+}
+
+// named is the server that SERVER means: a URL, or a name.
+func (a *app) named(ctx context.Context, server string) (target, error) {
+	scheme, rest, isURL := strings.Cut(server, ":")
+	if isURL {
+		switch scheme {
+		case "http", "https":
+			return a.url(server)
+		case "unix":
+			return a.socket("unix", strings.TrimPrefix(rest, "//"))
+		case "tcp":
+			return a.socket("tcp", strings.TrimPrefix(rest, "//"))
+		}
+	}
+	return a.configured(ctx, server)
+}
+
+func (a *app) socket(network, address string) (target, error) {
+	if len(a.flags.header) > 0 || len(a.flags.env) > 0 {
+		return target{}, usagef("--header and --env do not apply to a socket")
+	}
+	return target{transport: stream.Dial(network, address, stream.ClientOptions{Logger: a.logger()})}, nil
+}
+
+func (a *app) url(address string) (target, error) {
+	if u, err := url.Parse(address); err != nil || u.Host == "" {
+		return target{}, usagef("SERVER: expected a URL such as https://example.com/mcp")
+	}
+	if len(a.flags.env) > 0 {
+		return target{}, usagef("--env is for servers that are started by a command")
+	}
+	header, err := headers(a.flags.header)
+	if err != nil {
+		return target{}, err
+	}
+	return target{transport: streamable.Client(address, streamable.ClientOptions{Header: header, Logger: a.logger()})}, nil
+}
+
+// headers reads the values of --header; their errors hold no value.
+func headers(flags []string) (http.Header, error) {
+	header := http.Header{}
+	for _, flag := range flags {
+		name, value, found := strings.Cut(flag, ":")
+		if name = strings.TrimSpace(name); !found || name == "" || strings.ContainsAny(name, " \t\r\n") || strings.ContainsAny(value, "\r\n\x00") {
+			return nil, usagef("--header: expected 'NAME: VALUE'")
+		}
+		header.Add(name, strings.TrimSpace(value))
+	}
+	return header, nil
+}
+
+// options are those of a client of the target.
+func (a *app) options(t target) mcp.ClientOptions {
+	o := mcp.ClientOptions{
+		Info:     mcp.Implementation{Name: "junction", Title: "Junction", Version: version},
+		Name:     t.name,
+		Revision: a.flags.revision,
+		Timeout:  t.timeout,
+		Logger:   a.logger(),
+	}
+	if a.flags.timeout > 0 {
+		o.Timeout, o.ConnectTimeout = a.flags.timeout, a.flags.timeout
+	}
+	return o
+}
+
+// connect connects to the target as a client that answers at the desk.
+func (a *app) connect(ctx context.Context, t target) (*mcp.Client, error) {
+	if err := a.desk.Check(); err != nil {
+		return nil, &usageError{err}
+	}
+	o := a.options(t)
+	name := t.name
+	if name == "" {
+		name = t.transport.String()
+	}
+	a.desk.Serve(&o, name)
+	switch level := mcp.LogLevel(a.flags.logLevel); {
+	case level == "" || level == "none":
+	case level.Severity() == 0:
+		return nil, usagef("--log-level: expected debug, info, notice, warning, error, critical, alert, emergency or none")
+	default:
+		o.LogLevel = level
+		o.OnLog = func(m mcp.LogMessage) { a.showLog(m) }
+	}
+	return dial(ctx, t.transport, o)
+}
+
+// dial marks errors of connecting as such.
+func dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (*mcp.Client, error) {
+	client, err := mcp.Dial(ctx, t, o)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	return client, nil
+}
+
+// maxLog is how much of a log message is shown, in runes.
+const maxLog = 2_000
+
+func (a *app) showLog(m mcp.LogMessage) {
+	text := string(m.Data)
+	if plain, ok := unquoted(m.Data); ok {
+		text = plain
+	}
+	from := ""
+	if m.Logger != "" {
+		from = " " + plaintext.Line(m.Logger, 80)
+	}
+	a.screen.Printf("%s%s: %s\n", m.Level, from, plaintext.Line(text, maxLog))
+}
+
+// readFile reads a file that an argument names; "-" is standard input.
+func (a *app) readFile(name string) ([]byte, error) {
+	if name == "-" {
+		return readLimited(a.stdin, "standard input")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readLimited(f, name)
+}
+
+func errTooLarge(name string) error {
+	return fmt.Errorf("%s: larger than %d MiB", name, maxFile>>20)
+}

@@ -1,0 +1,72 @@
+package terminal
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	barCells    = 24
+	barInterval = 50 * time.Millisecond
+)
+
+// A Bar shows how far one piece of work has come: as the transient line of a
+// terminal, else, if Lines is set, as a line for each message. It is used by one
+// goroutine at a time; [Bar.Done] may be called by another.
+type Bar struct {
+	Screen *Screen
+	Lines  bool // where there is no terminal, write a line for each message
+
+	mu    sync.Mutex
+	shown time.Time
+	done  bool
+}
+
+// Show shows progress of total, in any unit; total 0 means unknown. Updates that
+// come faster than a person can see are left out.
+func (b *Bar) Show(progress, total float64, message string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.done {
+		return
+	}
+	if !b.Screen.Terminal() {
+		if b.Lines {
+			b.Screen.Printf("progress: %s\n", strings.TrimSpace(amount(progress, total)+" "+message))
+		}
+		return
+	}
+	if now := time.Now(); total > 0 && progress >= total || now.Sub(b.shown) >= barInterval {
+		b.shown = now
+		b.Screen.Transient(barLine(progress, total, message))
+	}
+}
+
+// Done takes the bar away.
+func (b *Bar) Done() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.done = true
+	b.Screen.Transient("")
+}
+
+func barLine(progress, total float64, message string) string {
+	if total <= 0 {
+		return strings.TrimSpace("… " + amount(progress, total) + "  " + message)
+	}
+	share := max(0, min(progress/total, 1))
+	full := int(share * barCells)
+	return strings.TrimSpace(fmt.Sprintf("%s%s %3.0f %%  %s",
+		strings.Repeat("█", full), strings.Repeat("░", barCells-full), share*100, message))
+}
+
+func amount(progress, total float64) string {
+	text := strconv.FormatFloat(progress, 'f', -1, 64)
+	if total > 0 {
+		text += "/" + strconv.FormatFloat(total, 'f', -1, 64)
+	}
+	return text
+}
