@@ -327,3 +327,21 @@ func TestPromptsAndCompletion(t *testing.T) {
 		}
 	})
 }
+
+func TestOldRevisionsGetWhatTheyKnow(t *testing.T) {
+	for revision, audio := range map[string]string{"2025-06-18": "audio", "2025-03-26": "audio", "2024-11-05": "text"} {
+		t.Run(revision, func(t *testing.T) {
+			c := dial(t, false, mcp.ClientOptions{Revision: revision})
+			says(t, c, "add", values{"a": 1, "b": 2}, `{"sum":3}`)
+			if got := call(t, c, "get-audio", nil).Content; len(got) != 1 || got[0].Type != audio {
+				t.Errorf("get-audio: %+v", got)
+			}
+			if r, err := c.ReadResource(t.Context(), "everything://planets/mars"); err != nil || len(r.Contents) != 1 {
+				t.Errorf("resource: %+v %v", r, err)
+			}
+			if p, err := c.GetPrompt(t.Context(), "greeting", nil); err != nil || len(p.Messages) != 1 {
+				t.Errorf("prompt: %+v %v", p, err)
+			}
+		})
+	}
+}

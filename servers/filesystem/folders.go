@@ -133,6 +133,10 @@ func (f *files) tree(ctx context.Context, in treeInput) (string, error) {
 	for len(queue) > 0 {
 		n := queue[0]
 		queue = queue[1:]
+		if left == 0 {
+			n.note = " (not shown)"
+			continue
+		}
 		entries, truncated, err := n.at.entries(ctx)
 		switch {
 		case err != nil && (n == top || ctx.Err() != nil):

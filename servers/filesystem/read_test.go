@@ -126,7 +126,7 @@ func TestTreeCutsOffTheDepthsFirst(t *testing.T) {
 	if got, want := f.text("tree", args{"path": "work"}), "work/\n  .git/ (left out)\n  a/\n    1\n    2\n    deep/\n      er/\n  b/\n    3\n  z\n"; got != want {
 		t.Errorf("depth:\n%s", got)
 	}
-	if got, want := f.text("tree", args{"path": "work", "max_entries": 6}), "work/\n  .git/ (left out)\n  a/ (2 of 3 shown)\n    1\n    2\n  b/ (0 of 1 shown)\n  z\n"; got != want {
+	if got, want := f.text("tree", args{"path": "work", "max_entries": 6}), "work/\n  .git/ (left out)\n  a/ (2 of 3 shown)\n    1\n    2\n  b/ (not shown)\n  z\n"; got != want {
 		t.Errorf("entries:\n%s", got)
 	}
 }
@@ -177,6 +177,9 @@ func TestSearch(t *testing.T) {
 	long := must[searchOutput](f, "search", args{"path": "work", "text": "needle"}).Matches[0].Text
 	if len(long) > maxShownLine+2*len("…") || !strings.Contains(long, "needle") || strings.Contains(long, "\uFFFD") {
 		t.Errorf("long line: %q", long)
+	}
+	if out := must[searchOutput](f, "search", args{"path": "work/main.go", "text": "Hello"}); len(out.Matches) != 1 || out.Matches[0].Line != 4 {
+		t.Errorf("in one file: %+v", out)
 	}
 	f.refused("search", args{"path": "work"}, "name or text")
 	f.refused("search", args{"path": "work", "text": "(", "regexp": true}, "text:")
@@ -250,6 +253,7 @@ func TestResources(t *testing.T) {
 	f := serve(t, Options{MaxRead: 100})
 	f.put(f.work, "a b.txt", "text")
 	f.put(f.work, "c.bin", "\x00\xff")
+	f.put(f.work, "video.ts", "let x = 1")
 	f.put(f.work, "large.txt", strings.Repeat("x", 101))
 	read := func(uri string) (mcp.ReadResourceResult, error) {
 		params, _ := json.Marshal(args{"uri": uri})
@@ -263,6 +267,9 @@ func TestResources(t *testing.T) {
 	}
 	if r, err := read(fileURI(f.work) + "/a%20b.txt"); err != nil || r.Contents[0].Text != "text" || !strings.HasPrefix(r.Contents[0].MIMEType, "text/plain") {
 		t.Errorf("text: %+v %v", r, err)
+	}
+	if r, err := read(fileURI(f.work) + "/video.ts"); err != nil || !strings.HasPrefix(r.Contents[0].MIMEType, "text/") {
+		t.Errorf("text with the name of a film: %+v %v", r, err)
 	}
 	if r, err := read(fileURI(f.work) + "/c.bin"); err != nil || string(r.Contents[0].Blob) != "\x00\xff" {
 		t.Errorf("bytes: %+v %v", r, err)

@@ -61,7 +61,7 @@ func (f *files) readURI(ctx context.Context, uri string, _ map[string]string) (*
 	}
 	contents := mcp.BlobContents(uri, mimeOf(p, data), data)
 	if isText(data, false) {
-		contents = mcp.TextContents(uri, contents.MIMEType, string(data))
+		contents = mcp.TextContents(uri, textual(contents.MIMEType), string(data))
 	}
 	return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{contents}}, nil
 }
@@ -106,4 +106,14 @@ func mimeOf(p place, data []byte) string {
 		return kind
 	}
 	return http.DetectContentType(data)
+}
+
+// textual is the type of a text: extensions such as .ts are those of films too.
+func textual(kind string) string {
+	for _, other := range []string{"video/", "audio/", "application/octet-stream"} {
+		if strings.HasPrefix(kind, other) {
+			return "text/plain; charset=utf-8"
+		}
+	}
+	return kind
 }

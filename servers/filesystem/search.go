@@ -24,7 +24,7 @@ const (
 )
 
 type searchInput struct {
-	Path       string `json:"path" doc:"Folder to search: absolute path, or the root's name and what follows."`
+	Path       string `json:"path" doc:"Folder (or file) to search: absolute path, or the root's name and what follows."`
 	Name       string `json:"name,omitempty" doc:"Pattern for names: *.go, or with slashes for the path below the folder: docs/**/*.{md,txt}."`
 	Text       string `json:"text,omitempty" doc:"What a line of the file contains."`
 	Regexp     bool   `json:"regexp,omitempty" doc:"text is a regular expression (RE2)."`
@@ -74,7 +74,7 @@ func (f *files) search(ctx context.Context, in searchInput) (searchOutput, error
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, searchTime, errEnough)
 	defer cancel()
-	err = s.folder(limited, p)
+	err = s.begin(limited)
 	switch {
 	case ctx.Err() != nil:
 		return searchOutput{}, context.Cause(ctx)
@@ -108,6 +108,14 @@ func compileText(in searchInput) (*regexp.Regexp, error) {
 		return nil, fmt.Errorf("text: %w", err)
 	}
 	return re, nil
+}
+
+// begin searches the top: a folder, or one file for text.
+func (s *searching) begin(ctx context.Context) error {
+	if info, err := s.top.root.fs.Stat(s.top.rel); err == nil && info.Mode().IsRegular() && s.text != nil {
+		return s.file(ctx, s.top)
+	}
+	return s.folder(ctx, s.top)
 }
 
 // folder searches a folder and what is below it. Links are not followed, so
