@@ -1,0 +1,156 @@
+// Count reads the output of go test -json from standard input, prints what
+// failed and what was skipped, and writes "passed failed skipped" to the file
+// that it is given. A test with subtests counts as its subtests, unless it fails
+// where they pass; a package that does not build, or that dies, counts as one
+// failure.
+//
+//	go test -json ./... | go run ./.ci/count FILE
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+)
+
+// An event is one line of go test -json (go doc test2json).
+type event struct {
+	Action     string
+	Package    string
+	ImportPath string // of build-output and build-fail
+	Test       string
+	Output     string
+}
+
+// maxTail is how many lines of a failure are shown.
+const maxTail = 60
+
+// A report is what became of all tests.
+type report struct {
+	order   []string          // tests and packages, as they ended
+	results map[string]string // pass, fail or skip by key
+	output  map[string][]string
+	parents map[string]bool
+}
+
+// key names a test, or a package where there is no test.
+func key(e *event) string {
+	name := e.Package
+	if name == "" {
+		name = e.ImportPath
+	}
+	if e.Test != "" {
+		name += " " + e.Test
+	}
+	return name
+}
+
+func read(r io.Reader) (*report, error) {
+	all := &report{results: map[string]string{}, output: map[string][]string{}, parents: map[string]bool{}}
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			all.take(line)
+		}
+		if err == io.EOF {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (r *report) take(line []byte) {
+	var e event
+	if json.Unmarshal(line, &e) != nil {
+		fmt.Print(string(line)) // not from go test: a word of the go command
+		return
+	}
+	k := key(&e)
+	switch e.Action {
+	case "output", "build-output":
+		if kept := append(r.output[k], e.Output); len(kept) > maxTail {
+			r.output[k] = kept[1:]
+		} else {
+			r.output[k] = kept
+		}
+	case "run":
+		for name := e.Test; strings.Contains(name, "/"); {
+			name = name[:strings.LastIndexByte(name, '/')]
+			r.parents[e.Package+" "+name] = true
+		}
+	case "pass", "fail", "skip", "build-fail":
+		if _, seen := r.results[k]; !seen {
+			r.order = append(r.order, k)
+		}
+		r.results[k] = strings.TrimPrefix(e.Action, "build-")
+		if e.Action == "pass" {
+			delete(r.output, k)
+		}
+	}
+}
+
+// count prints the failures and skips, and returns how many there are of each.
+func (r *report) count(w io.Writer) (passed, failed, skipped int) {
+	for _, k := range r.order {
+		isTest := strings.Contains(k, " ")
+		result := r.results[k]
+		if r.parents[k] && (result != "fail" || r.failedBelow(k+"/")) {
+			continue
+		}
+		if !isTest && (result != "fail" || r.failedBelow(k+" ")) {
+			continue
+		}
+		switch result {
+		case "pass":
+			passed++
+		case "fail":
+			failed++
+			fmt.Fprintf(w, "FAIL %s\n    %s\n", k, strings.ReplaceAll(strings.TrimSpace(strings.Join(r.output[k], "")), "\n", "\n    "))
+		case "skip":
+			skipped++
+			fmt.Fprintf(w, "skip %s: %s\n", k, reason(r.output[k]))
+		}
+	}
+	return passed, failed, skipped
+}
+
+// failedBelow reports whether something whose key begins so has failed, and so
+// is counted already.
+func (r *report) failedBelow(prefix string) bool {
+	return slices.ContainsFunc(r.order, func(k string) bool { return strings.HasPrefix(k, prefix) && r.results[k] == "fail" })
+}
+
+// reason is the line in which a test says why it is skipped.
+func reason(output []string) string {
+	for _, line := range output {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "=== ") && !strings.HasPrefix(line, "--- ") {
+			return line
+		}
+	}
+	return "no reason given"
+}
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: count FILE")
+		os.Exit(2)
+	}
+	all, err := read(os.Stdin)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "count:", err)
+		os.Exit(1)
+	}
+	passed, failed, skipped := all.count(os.Stdout)
+	if err := os.WriteFile(os.Args[1], fmt.Appendf(nil, "%d %d %d\n", passed, failed, skipped), 0o644); err != nil {
+		fmt.Fprintln(os.Stderr, "count:", err)
+		os.Exit(1)
+	}
+}
