@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/junction-mcp/junction/internal/schema"
-	"github.com/yosida95/uritemplate/v3"
+	"github.com/junction-mcp/junction/internal/uritemplate"
 )
 
 const (
@@ -14,7 +14,6 @@ const (
 	methodTemplatesList = "resources/templates/list"
 	methodResourcesRead = "resources/read"
 	notificationUpdated = "notifications/resources/updated"
-	maxTemplateURI      = 8 << 10 // bytes of a URI that is matched against templates
 )
 
 // A Resource is data that a server offers under a URI (server/resources).
@@ -61,7 +60,9 @@ func (r *ReadResourceResult) AppendJSON(dst []byte) ([]byte, error) {
 }
 
 // A ResourceHandler reads the resource with the given URI. variables are the
-// values of the template's variables, or nil for a resource without template.
+// values of the template's variables that the URI has, percent-decoded, those of
+// a list joined with commas; or nil for a resource without template. They are
+// what the client sent: check them before they become a path or a query.
 // An error that is no [*Error] is answered as an internal error; return
 // [ErrResourceNotFound] where there is nothing under this URI.
 type ResourceHandler func(ctx context.Context, uri string, variables map[string]string) (*ReadResourceResult, error)
@@ -108,15 +109,16 @@ func (s *Server) RemoveResource(uris ...string) {
 
 // AddResourceTemplate registers a template and what reads the resources it
 // describes. Where two templates match a URI, the one that sorts first reads it.
+// A template may have up to 2 KiB, 32 variables and prefixes of 256 characters
+// in all; URIs above 8 KiB match none.
 func (s *Server) AddResourceTemplate(t ResourceTemplate, read ResourceHandler) error {
-	match, err := uritemplate.New(t.URITemplate)
+	match, err := uritemplate.Parse(t.URITemplate)
 	if err != nil {
 		return fmt.Errorf("resource template %q: %w", t.URITemplate, err)
 	}
 	if t.Name == "" {
 		return fmt.Errorf("resource template %q: name must not be empty", t.URITemplate)
 	}
-	match.Regexp() // compiled now, not at the first read
 	listed, err := schema.Encode(nil, t)
 	if err != nil {
 		return fmt.Errorf("resource template %q: %w", t.URITemplate, err)
@@ -164,15 +166,11 @@ func (s *Server) findResource(uri string) (ResourceHandler, map[string]string) {
 	if e := s.resources.read("resources", s.pageSize).byName[uri]; e != nil {
 		return e.feature, nil
 	}
-	if uri == "" || len(uri) > maxTemplateURI {
-		return nil, nil
+	if uri == "" {
+		return nil, nil // a template of nothing but variables would match
 	}
 	for _, e := range s.templates.read("resourceTemplates", s.pageSize).sorted {
-		if values := e.feature.match.Match(uri); values != nil {
-			variables := make(map[string]string, len(values))
-			for name, value := range values {
-				variables[name] = value.String()
-			}
+		if variables, ok := e.feature.match.Match(uri); ok {
 			return e.feature.read, variables
 		}
 	}
