@@ -132,8 +132,8 @@ func (s *Session) listenParams() json.RawMessage {
 func (r *newsRound) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	s := r.session
 	s.mu.Lock()
-	if position, ok := jsonrpc.Unquote(member(member(params, "_meta"), mcp.ChangesKey)); ok {
-		s.changes = position
+	if position, ok := jsonrpc.Unquote(member(member(params, "_meta"), mcp.ChangesKey)); ok && (method != notifyAcknowledged || s.changes == "") {
+		s.changes = position // the acknowledgement comes before what it counts is told: it is only where to begin
 	}
 	level := s.level
 	s.mu.Unlock()
