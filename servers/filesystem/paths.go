@@ -159,13 +159,16 @@ func (f *files) known() string {
 
 // wrap makes an error of the operating system one that a model can act upon.
 func (p place) wrap(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		err = at.Err
-	}
-	var link *os.LinkError
-	if errors.As(err, &link) {
-		err = link.Err
+	for {
+		var at *fs.PathError
+		var link *os.LinkError
+		if errors.As(err, &at) {
+			err = at.Err
+		} else if errors.As(err, &link) {
+			err = link.Err
+		} else {
+			break
+		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w; list-folder shows what is there", p, err)

@@ -112,20 +112,24 @@ func writeTemporary(folder *os.Root, name string, data []byte, old fs.FileInfo) 
 	return errors.Join(err, file.Close())
 }
 
-// settle gives the temporary file its name. Without overwrite it does so by a
-// hard link, which fails where the name was taken meanwhile; where the file
-// system has no hard links the check made before must do.
-func settle(folder *os.Root, temporary, base string, overwrite bool) error {
-	if !overwrite {
-		err := folder.Link(temporary, base)
-		if err == nil {
-			return folder.Remove(temporary)
-		}
-		if errors.Is(err, fs.ErrExist) {
-			return err
-		}
+// settle gives a file its final name. Without overwrite it does so by a hard
+// link, which fails where the name was taken meanwhile; where the file system
+// has no hard links the check made before must do.
+func settle(in *os.Root, from, to string, overwrite bool) error {
+	if overwrite {
+		return in.Rename(from, to)
 	}
-	return folder.Rename(temporary, base)
+	err := in.Link(from, to)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return err
+	case err != nil:
+		return in.Rename(from, to)
+	}
+	if err := in.Remove(from); err != nil {
+		return errors.Join(err, in.Remove(to)) // it stays where it was
+	}
+	return nil
 }
 
 type moveInput struct {
@@ -155,23 +159,38 @@ func (f *files) move(_ context.Context, in moveInput) (moveOutput, error) {
 	}
 	f.writing.Lock()
 	defer f.writing.Unlock()
-	inRoot := from.root.fs
-	if _, err := inRoot.Lstat(from.rel); err != nil {
-		return moveOutput{}, from.wrap(err)
-	}
-	if _, err := inRoot.Lstat(to.rel); err == nil {
-		return moveOutput{}, fmt.Errorf("%s: %w; delete it first, or choose another path", to, fs.ErrExist)
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return moveOutput{}, to.wrap(err)
-	}
-	if err := inRoot.MkdirAll(filepath.Dir(to.rel), 0o755); err != nil {
-		return moveOutput{}, to.wrap(err)
-	}
-	if err := inRoot.Rename(from.rel, to.rel); err != nil {
-		return moveOutput{}, from.wrap(err)
+	if err := f.moveWithin(from, to); err != nil {
+		return moveOutput{}, err
 	}
 	f.log.Info("filesystem: moved", "from", from.String(), "to", to.String())
 	return moveOutput{from.String(), to.String()}, nil
+}
+
+// moveWithin moves to a path that must be free. A folder can only be kept from
+// replacing an empty one by looking first; a file is safe from any race.
+func (f *files) moveWithin(from, to place) error {
+	in := from.root.fs
+	info, err := in.Lstat(from.rel)
+	if err != nil {
+		return from.wrap(err)
+	}
+	taken := fmt.Errorf("%s: %w; delete it first, or choose another path", to, fs.ErrExist)
+	if _, err := in.Lstat(to.rel); err == nil {
+		return taken
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return to.wrap(err)
+	}
+	if err := in.MkdirAll(filepath.Dir(to.rel), 0o755); err != nil {
+		return to.wrap(err)
+	}
+	err = settle(in, from.rel, to.rel, !info.Mode().IsRegular())
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return taken
+	case err != nil:
+		return from.wrap(err)
+	}
+	return nil
 }
 
 type pathInput struct {
