@@ -62,6 +62,7 @@ func TestAppendComment(t *testing.T) {
 func FuzzReader(f *testing.F) {
 	f.Add([]byte("\ufeffdata: a\r\ndata:b\r\rid: 1\nretry: 10\nevent: x\n\n:c\n\ndata"), uint16(3))
 	f.Add([]byte("data\n\rid: \x00\r\n\r\n"), uint16(1))
+	f.Add([]byte("retry:01\rretry:0\n\n"), uint16(69)) // the last one counts
 	f.Fuzz(func(t *testing.T, in []byte, chunk uint16) {
 		want := slowRead(string(in))
 		got, err := readAll(&chunks{src: in, size: int(chunk) + 1}, 0)
@@ -107,7 +108,7 @@ func slowRead(in string) (events []Event) {
 		case field == "id" && !strings.Contains(value, "\x00"):
 			e.ID, e.HasID = value, true
 		case field == "retry" && value != "" && strings.Trim(value, "0123456789") == "":
-			e.HasRetry = true
+			e.HasRetry, e.Retry = true, 0
 			for _, digit := range value {
 				if e.Retry = e.Retry*10 + time.Duration(digit-'0'); e.Retry > maxRetry {
 					e.Retry = maxRetry
