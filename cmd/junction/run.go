@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -41,7 +42,9 @@ type flags struct {
 // run runs one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{stdin: stdin, stdout: stdout, out: terminal.NewScreen(stdout), screen: terminal.NewScreen(stderr)}
-	a.person = terminal.NewPerson(stdin, a.screen)
+	if terminal.Present(stdin, a.screen) {
+		a.person = terminal.NewPerson(stdin, a.screen)
+	}
 	a.desk.Screen, a.desk.Person = a.screen, a.person
 	root := a.root()
 	root.SetArgs(args)
@@ -71,6 +74,9 @@ func (a *app) fail(err error, code int, asJSON bool) {
 		err = errInterrupted
 	}
 	a.screen.Printf("junction: %v\n", err)
+	if errors.Is(err, &mcp.Error{Code: mcp.CodeMissingCapability}) {
+		a.screen.Printf("  (--sample answers for a language model, --root names folders to work in.)\n")
+	}
 	if asJSON {
 		writeError(a.stdout, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -203,7 +204,14 @@ func (b *board) changed() {
 		return
 	}
 	for _, s := range b.gateway.Status() {
-		if now := standing(s); b.shown[s.Name] != now {
+		now := standing(s)
+		if s.State == gateway.Connecting {
+			if !strings.HasPrefix(b.shown[s.Name], gateway.Connected.String()) {
+				continue // one more attempt is no news
+			}
+			now = "lost, connecting again"
+		}
+		if b.shown[s.Name] != now {
 			b.shown[s.Name] = now
 			b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), s.Name, now}}, 2, b.screen.Width()))
 		}

@@ -35,17 +35,15 @@ type answer struct {
 	err  error
 }
 
-// NewPerson returns the person who reads screen and types into in, or nil where
-// one of the two is no terminal: then nobody is there.
-func NewPerson(in io.Reader, screen *Screen) *Person {
+// Present reports whether there is a person to ask: in and the screen are both
+// terminals.
+func Present(in io.Reader, screen *Screen) bool {
 	f, ok := in.(*os.File)
-	if !ok || !screen.Terminal() || !term.IsTerminal(int(f.Fd())) {
-		return nil
-	}
-	return newPerson(in, screen)
+	return ok && screen.Terminal() && term.IsTerminal(int(f.Fd()))
 }
 
-func newPerson(in io.Reader, screen *Screen) *Person {
+// NewPerson returns the person who reads screen and types into in.
+func NewPerson(in io.Reader, screen *Screen) *Person {
 	return &Person{screen: screen, in: in, turn: make(chan struct{}, 1)}
 }
 
@@ -53,7 +51,11 @@ func newPerson(in io.Reader, screen *Screen) *Person {
 func (p *Person) Begin(ctx context.Context) (end func(), err error) {
 	select {
 	case p.turn <- struct{}{}:
-		return func() { <-p.turn }, nil
+		p.screen.hold(true)
+		return func() {
+			p.screen.hold(false)
+			<-p.turn
+		}, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -77,6 +79,9 @@ func (p *Person) Line(ctx context.Context, prompt string) (string, error) {
 	select {
 	case a := <-p.answers:
 		p.waiting = false
+		if a.err != nil {
+			p.screen.Printf("\n")
+		}
 		return a.line, a.err
 	case <-ctx.Done():
 		p.screen.Printf("\n")

@@ -26,6 +26,7 @@ type Screen struct {
 	terminal  bool
 	width     int
 	transient string
+	held      bool // a person is being asked: the transient line would cover the question
 }
 
 // NewScreen returns a Screen that writes to out. It is a terminal if out is one.
@@ -80,14 +81,23 @@ func (s *Screen) Transient(line string) {
 	s.draw()
 }
 
+// hold hides the transient line while a person is asked.
+func (s *Screen) hold(held bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.erase()
+	s.held = held
+	s.draw()
+}
+
 func (s *Screen) erase() {
-	if s.transient != "" {
+	if s.transient != "" && !s.held {
 		io.WriteString(s.out, "\r\x1b[K")
 	}
 }
 
 func (s *Screen) draw() {
-	if s.transient != "" {
+	if s.transient != "" && !s.held {
 		io.WriteString(s.out, s.transient)
 	}
 }

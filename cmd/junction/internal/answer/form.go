@@ -38,7 +38,7 @@ func fill(ctx context.Context, person *terminal.Person, server string, req mcp.E
 	defer end()
 	screen := person.Screen()
 	screen.Printf("\n%s asks:\n%s\n", server, message(req.Message, screen.Width()))
-	screen.Printf("  (Enter takes what stands in brackets, or leaves the field out. :decline says no to\n  the server, :cancel goes away without an answer.)\n")
+	screen.Printf("  (Enter takes what stands in brackets, or leaves the field out.\n  :decline says no to the server, :cancel goes away without an answer.)\n")
 	content, err := answers(ctx, person, server, fields)
 	return result(content, err)
 }

@@ -128,7 +128,7 @@ func named(name, title string) string {
 func heading(out *strings.Builder, name string, details ...string) {
 	var said []string
 	for _, d := range details {
-		if d = plaintext.Line(d, maxName); d != "" && d != name {
+		if d = plaintext.Line(d, maxName); d != "" && !strings.EqualFold(d, name) {
 			said = append(said, d)
 		}
 	}

@@ -1,0 +1,186 @@
+package terminal
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+func TestWrap(t *testing.T) {
+	for _, test := range []struct {
+		name, text    string
+		indent, width int
+		want          string
+	}{
+		{"short text stays on its line", "a b", 0, 40, "a b"},
+		{"empty text stays empty", " \n ", 4, 40, ""},
+		{"long text breaks between words", "the quick brown fox jumps", 0, 20, "the quick brown fox\njumps"},
+		{"a word that does not fit is broken", strings.Repeat("x", 45), 0, 20, strings.Repeat("x", 20) + "\n" + strings.Repeat("x", 20) + "\nxxxxx"},
+		{"every line is indented", "one\ntwo", 2, 40, "  one\n  two"},
+		{"the text's own indentation and empty lines stay", "list:\n\n  - a\n\t- b", 1, 40, " list:\n\n   - a\n     - b"},
+		{"wide characters take two cells", "日本語日本語日本語 日本語", 0, 20, "日本語日本語日本語\n日本語"},
+		{"combining characters take none", strings.Repeat("e\u0301", 20), 0, 20, strings.Repeat("e\u0301", 20)},
+		{"a screen too narrow for the indentation still shows text", "a b c", 30, 20, strings.Repeat(" ", 30) + "a b c"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := Wrap(test.text, test.indent, test.width); got != test.want {
+				t.Errorf("got\n%s\nwant\n%s", got, test.want)
+			}
+		})
+	}
+}
+
+func TestTable(t *testing.T) {
+	long := strings.Repeat("n", 30)
+	for _, test := range []struct {
+		name string
+		rows [][]string
+		want string
+	}{
+		{"no rows are no text", nil, ""},
+		{"columns are aligned", [][]string{{"a", "integer", "x"}, {"bcd", "any", "y"}}, "  a    integer  x\n  bcd  any      y\n"},
+		{"the last column is wrapped below itself", [][]string{{"name", "one two three four five six seven eight nine"}},
+			"  name  one two three four five six\n        seven eight nine\n"},
+		{"a cell wider than half pushes the rest to the next line", [][]string{{long, "text"}, {"a", "b"}},
+			"  " + long + "\n     text\n  a  b\n"},
+		{"an empty last cell leaves no space behind", [][]string{{"a", ""}}, "  a\n"},
+		{"wide characters are counted", [][]string{{"日本", "x"}, {"abcd", "y"}}, "  日本  x\n  abcd  y\n"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := Table(test.rows, 2, 40); got != test.want {
+				t.Errorf("got\n%s\nwant\n%s", got, test.want)
+			}
+		})
+	}
+}
+
+func FuzzWrapNeverExceedsTheWidth(f *testing.F) {
+	f.Add("the quick\tbrown fox\n\n日本語", 4, 30)
+	f.Fuzz(func(t *testing.T, text string, indent, width int) {
+		if indent < 0 || indent > 100 || width < 0 || width > 200 {
+			return
+		}
+		for line := range strings.SplitSeq(Wrap(text, indent, width), "\n") {
+			if Width(line) > max(width, indent+minText) {
+				t.Errorf("%q has %d cells of %d", line, Width(line), width)
+			}
+		}
+	})
+}
+
+func TestScreenCleansWhatIsWritten(t *testing.T) {
+	var out bytes.Buffer
+	s := NewScreen(&out)
+	s.Printf("%s\n", "a\x1b]52;c;evil\x07\u202eb")
+	if want := "a\\x1b]52;c;evil\\x07\\u202eb\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+	if s.Terminal() || s.Width() != defaultWidth {
+		t.Errorf("a buffer is taken for a terminal of %d cells", s.Width())
+	}
+}
+
+// screenOf is a screen on a pretended terminal.
+func screenOf(out io.Writer) *Screen { return &Screen{out: out, terminal: true, width: 40} }
+
+func TestTransientLineStaysBelowWhatIsWritten(t *testing.T) {
+	var out bytes.Buffer
+	s := screenOf(&out)
+	s.Transient("50 %\x1b[2J")
+	s.Printf("log\n")
+	s.Transient("")
+	const erase = "\r\x1b[K"
+	if want := `50 %\x1b[2J` + erase + "log\n" + `50 %\x1b[2J` + erase; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+func TestBar(t *testing.T) {
+	for _, test := range []struct {
+		name            string
+		progress, total float64
+		want            string
+	}{
+		{"a total gives a bar", 1, 4, "██████░░░░░░░░░░░░░░░░░░  25 %  now"},
+		{"more than the total is all of it", 9, 4, "████████████████████████ 100 %  now"},
+		{"without a total there is a number", 3, 0, "… 3  now"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			if got := barLine(test.progress, test.total, "now"); got != test.want {
+				t.Errorf("got %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestBarWritesLinesWhereThereIsNoTerminal(t *testing.T) {
+	var out bytes.Buffer
+	b := &Bar{Screen: NewScreen(&out), Lines: true}
+	b.Show(1, 2, "half\x1b")
+	b.Done()
+	b.Show(2, 2, "too late")
+	if want := "progress: 1/2 half\\x1b\n"; out.String() != want {
+		t.Errorf("got %q, want %q", out.String(), want)
+	}
+}
+
+func TestPersonAnswersLineByLine(t *testing.T) {
+	var out bytes.Buffer
+	s := screenOf(&out)
+	p := NewPerson(strings.NewReader("one\ntwo\n"), s)
+	s.Transient("busy")
+	end, err := p.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"one", "two"} {
+		if got, err := p.Line(t.Context(), "? "); got != want || err != nil {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+	if _, err := p.Line(t.Context(), "? "); !errors.Is(err, ErrNoAnswer) {
+		t.Errorf("got %v at the end of the input", err)
+	}
+	end()
+	if got, want := out.String(), "busy\r\x1b[K? ? ? \nbusy"; got != want {
+		t.Errorf("the screen shows %q, want %q", got, want)
+	}
+}
+
+func TestQuestionEndsWithItsContext(t *testing.T) {
+	in, typing := io.Pipe()
+	defer typing.Close()
+	p := NewPerson(in, NewScreen(io.Discard))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("gone")
+	cancel(gone)
+	if _, err := p.Line(ctx, "? "); !errors.Is(err, gone) {
+		t.Errorf("got %v", err)
+	}
+	go io.WriteString(typing, "late\n")
+	if got, err := p.Line(t.Context(), "? "); got != "late" || err != nil {
+		t.Errorf("got %q, %v from the read that was under way", got, err)
+	}
+}
+
+func TestOnlyOneAsksAtATime(t *testing.T) {
+	p := NewPerson(iotest.ErrReader(io.EOF), NewScreen(io.Discard))
+	end, err := p.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := p.Begin(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v while somebody asks", err)
+	}
+	end()
+	if end, err = p.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	end()
+}
