@@ -55,7 +55,10 @@ func masked(arg string) string {
 	return arg
 }
 
-func isURL(s string) bool { return strings.Contains(s, "://") }
+func isURL(s string) bool {
+	scheme, _, found := strings.Cut(s, "://")
+	return found && !strings.ContainsAny(scheme, "= /?")
+}
 
 func maskedURL(s string) string {
 	u, err := url.Parse(s)

@@ -1,0 +1,34 @@
+package stream_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+)
+
+// A server on a socket. Connecting with mcp.Dial(ctx, stream.Dial("tcp", address))
+// gives a client for it.
+func ExampleServe() {
+	s := mcp.NewServer("weather", "1.0")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error)
+	go func() { served <- stream.Serve(ctx, l, s) }()
+
+	link, err := stream.Dial("tcp", l.Addr().String()).Connect(ctx)
+	fmt.Println(err)
+	link.Close()
+	cancel()
+	fmt.Println(errors.Is(<-served, nil))
+	// Output:
+	// <nil>
+	// true
+}
