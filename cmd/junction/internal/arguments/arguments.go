@@ -98,7 +98,7 @@ func (o *object) find(key, path string) (*value, error) {
 		}
 		v := o.member(*f, strings.TrimSuffix(path, key[at:]))
 		if v.object == nil {
-			v.object = &object{schema: f.schema, typed: f.schema.object().get("properties") != nil}
+			v.object = &object{schema: f.schema, typed: true}
 		}
 		return v.object.find(key[at+1:], path)
 	}

@@ -8,8 +8,11 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// maxRefs is how many references in a row are followed.
-const maxRefs = 32
+// Limits on the way through a schema, which may refer to itself.
+const (
+	maxRefs  = 32    // references in a row
+	maxParts = 1_000 // alternatives looked at for one answer
+)
 
 // A Field is one member of an object, as its schema describes it.
 type Field struct {
@@ -102,10 +105,13 @@ func (n node) open() bool {
 }
 
 // types are the JSON types that a value may have; none means any.
-func (n node) types() []string { return n.collect(nil, 0) }
+func (n node) types() []string {
+	parts := maxParts
+	return n.collect(nil, &parts)
+}
 
-func (n node) collect(types []string, depth int) []string {
-	if depth > maxRefs {
+func (n node) collect(types []string, parts *int) []string {
+	if *parts--; *parts < 0 {
 		return types
 	}
 	n = n.resolved()
@@ -127,8 +133,8 @@ func (n node) collect(types []string, depth int) []string {
 	}
 	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
 		jsonrpc.EachElement(member(n.raw, keyword), func(value []byte) bool {
-			types = n.at(value).collect(types, depth+1)
-			return true
+			types = n.at(value).collect(types, parts)
+			return *parts > 0
 		})
 	}
 	if len(types) == 0 && member(n.raw, "properties") != nil {
@@ -185,29 +191,32 @@ func (n node) describe() string {
 }
 
 // items is the schema of a list's elements, also inside an alternative.
-func (n node) items() node { return n.alternative("items") }
+func (n node) items() node { return n.at(n.first("items").get("items")) }
 
 // object is the part that describes the members of an object.
-func (n node) object() node { return n.having("properties", 0) }
+func (n node) object() node { return n.first("properties") }
 
-func (n node) alternative(keyword string) node {
-	return n.at(n.having(keyword, 0).get(keyword))
+// first is n itself or the first of its alternatives that has the keyword; n if
+// none has it.
+func (n node) first(keyword string) node {
+	parts := maxParts
+	return n.having(keyword, &parts)
 }
 
-// having is n itself or the first of its alternatives that has the keyword.
-func (n node) having(keyword string, depth int) node {
+func (n node) having(keyword string, parts *int) node {
 	n = n.resolved()
-	if member(n.raw, keyword) != nil || depth > maxRefs {
+	if *parts--; *parts < 0 || member(n.raw, keyword) != nil {
 		return n
 	}
 	found := n
 	for _, of := range []string{"anyOf", "oneOf", "allOf"} {
 		jsonrpc.EachElement(member(n.raw, of), func(value []byte) bool {
-			if c := n.at(value).having(keyword, depth+1); member(c.raw, keyword) != nil {
+			c := n.at(value).having(keyword, parts)
+			if member(c.raw, keyword) != nil {
 				found = c
 				return false
 			}
-			return true
+			return *parts > 0
 		})
 	}
 	return found
