@@ -127,7 +127,10 @@ func Handler(h mcp.Handler, options ...Options) *Endpoint {
 	}
 	e := &Endpoint{edge: core, options: o, log: o.Logger}
 	e.guard = rebinding.Guard{Hosts: o.AllowedHosts, Origins: o.AllowedOrigins}
-	e.sessions.init(o.SessionTimeout, o.MaxSessions)
+	e.sessions.byID, e.sessions.timeout, e.sessions.most = make(map[string]*session), o.SessionTimeout, o.MaxSessions
+	if m, ok := o.EventStore.(*MemoryEvents); ok {
+		e.sessions.expire = m.expire
+	}
 	return e
 }
 

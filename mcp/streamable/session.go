@@ -121,12 +121,9 @@ type sessionTable struct {
 	byID    map[string]*session
 	timeout time.Duration
 	most    int
+	expire  func()      // drops old events; nil if the store does so itself
 	timer   *time.Timer // nil while there is no session
 	closed  bool
-}
-
-func (t *sessionTable) init(timeout time.Duration, most int) {
-	t.byID, t.timeout, t.most = make(map[string]*session), timeout, most
 }
 
 // add puts a session in; false if there are too many, or the table is closed.
@@ -203,6 +200,9 @@ func (t *sessionTable) sweep() {
 		if t.remove(s) {
 			s.end(errExpired)
 		}
+	}
+	if t.expire != nil {
+		t.expire()
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
