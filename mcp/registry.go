@@ -156,7 +156,7 @@ func encodeCursor(last string) string {
 
 func decodeCursor(cursor string) (last string, ok bool) {
 	data, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	if err != nil {
+	if err != nil || strings.ContainsAny(cursor, "\r\n") { // which package base64 skips
 		return "", false
 	}
 	return strings.CutPrefix(string(data), cursorPrefix)

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
 	"sync"
 
@@ -22,7 +21,7 @@ type mirrors struct {
 // taken out of the list and told to warn, as HTTP clients must
 // (2026-07-28 basic/transports/streamable-http).
 func (m *mirrors) learn(list json.RawMessage, warn func(tool string, err error)) json.RawMessage {
-	if !bytes.Contains(list, []byte(mirror.Annotation)) {
+	if !mirror.Mentions(list) {
 		return list
 	}
 	m.mu.Lock()

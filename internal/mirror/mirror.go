@@ -5,6 +5,7 @@
 package mirror
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -42,7 +43,7 @@ type Field struct {
 // Fields finds the annotated arguments of a tool's input schema. The error says
 // why an annotation, and so the tool, is invalid.
 func Fields(schema json.RawMessage) ([]Field, error) {
-	if !strings.Contains(string(schema), Annotation) {
+	if !Mentions(schema) {
 		return nil, nil
 	}
 	f := finder{seen: map[string]string{}}
@@ -51,6 +52,12 @@ func Fields(schema json.RawMessage) ([]Field, error) {
 		f.err = fmt.Errorf("%s stands where it may not: only properties that are reached through \"properties\" alone can have one", Annotation)
 	}
 	return f.fields, f.err
+}
+
+// Mentions reports whether there may be an annotation in the JSON, which nearly
+// all tools do without. A name can be written with escapes.
+func Mentions(text json.RawMessage) bool {
+	return bytes.Contains(text, []byte(Annotation)) || bytes.Contains(text, []byte(`\u`))
 }
 
 type finder struct {
@@ -116,9 +123,9 @@ func countAnnotations(schema []byte, depth int) int {
 			switch name {
 			case Annotation:
 				n++
-			case "properties", "$defs", "definitions", "patternProperties", "dependentSchemas":
+			case "properties", "$defs", "definitions", "patternProperties", "dependentSchemas", "dependencies":
 				jsonrpc.EachMember(object(v), func(_, s []byte) bool { n += countAnnotations(s, depth+1); return true })
-			case "default", "const", "enum", "examples":
+			case "default", "const", "enum", "examples", "dependentRequired":
 			default:
 				n += countAnnotations(v, depth+1)
 			}
@@ -205,6 +212,11 @@ func Encode(text string) string {
 // Decode returns the text that a header value stands for.
 func Decode(value string) (string, error) {
 	value = strings.Trim(value, " \t")
+	for i := 0; i < len(value); i++ {
+		if c := value[i]; c != '\t' && (c < ' ' || c > '~') {
+			return "", fmt.Errorf("character %#x must be base64-encoded", c)
+		}
+	}
 	inner, ok := strings.CutPrefix(value, sentinelStart)
 	if ok && strings.HasSuffix(inner, sentinelEnd) {
 		text, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSuffix(inner, sentinelEnd))
@@ -215,11 +227,6 @@ func Decode(value string) (string, error) {
 			return "", errors.New("what stands between =?base64? and ?= is no UTF-8")
 		}
 		return string(text), nil
-	}
-	for i := 0; i < len(value); i++ {
-		if c := value[i]; c != '\t' && (c < ' ' || c > '~') {
-			return "", fmt.Errorf("character %#x must be base64-encoded", c)
-		}
 	}
 	return value, nil
 }

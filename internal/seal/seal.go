@@ -10,6 +10,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // KeySize is the least number of bytes a key must have.
@@ -65,6 +66,9 @@ func (r *Ring) Seal(plain, context []byte) string {
 
 // Open returns what was sealed, or [ErrBroken].
 func (r *Ring) Open(sealed string, context []byte) ([]byte, error) {
+	if strings.ContainsAny(sealed, "\r\n") {
+		return nil, ErrBroken // package base64 skips them
+	}
 	data, err := base64.RawURLEncoding.Strict().DecodeString(sealed)
 	if err != nil || len(data) < 1 || data[0] != version {
 		return nil, ErrBroken
