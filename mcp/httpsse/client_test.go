@@ -1,0 +1,234 @@
+package httpsse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+)
+
+// A clientPeer is a server that a test wrote by hand: what it says on the
+// stream, and what it does with messages.
+type clientPeer struct {
+	endpoint string // the first event
+	say      chan string
+	message  func(p *clientPeer, w http.ResponseWriter, m *jsonrpc.Message)
+}
+
+func (p *clientPeer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method == http.MethodPost {
+		body, _ := io.ReadAll(r.Body)
+		m, fault := jsonrpc.Parse(body, jsonrpc.Limits{})
+		if fault != nil || r.URL.RequestURI() != "/messages?s=1" || r.Header.Get("X-Extra") != "yes" {
+			w.WriteHeader(http.StatusTeapot)
+			return
+		}
+		p.message(p, w, &m)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	io.WriteString(w, p.endpoint)
+	w.(http.Flusher).Flush()
+	for {
+		select {
+		case text, ok := <-p.say:
+			if !ok {
+				return
+			}
+			io.WriteString(w, text)
+			w.(http.Flusher).Flush()
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+func dialPeer(t *testing.T, p *clientPeer, o ClientOptions) (link.Link, string, error) {
+	t.Helper()
+	p.say = make(chan string, 10)
+	server := httptest.NewServer(p)
+	t.Cleanup(server.Close)
+	o.Logger = slog.New(slog.DiscardHandler)
+	o.Header = http.Header{"X-Extra": {"yes"}}
+	l, err := Client(strings.Replace(server.URL, "http://", "http://me:s3cret@", 1)+"/sse?key=s3cret", o).Connect(t.Context())
+	if err == nil {
+		t.Cleanup(func() { l.Close() })
+	}
+	return l, server.URL, err
+}
+
+func request(id int64, method string) link.Out {
+	return link.Out{ID: jsonrpc.IntID(id), Method: method, Message: jsonrpc.AppendRequest(nil, jsonrpc.IntID(id), method, nil)}
+}
+
+// echo answers on the stream with what was asked, and accepts what is not.
+func echo(p *clientPeer, w http.ResponseWriter, m *jsonrpc.Message) {
+	w.WriteHeader(http.StatusAccepted)
+	io.WriteString(w, "Accepted")
+	if m.Kind == jsonrpc.Request {
+		p.say <- fmt.Sprintf("event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"method\":%q}}\n\n", m.ID, m.Method)
+	}
+}
+
+const goodEndpoint = "id: 0\n\nevent: endpoint\ndata: /messages?s=1\n\n"
+
+func TestClientCalls(t *testing.T) {
+	p := &clientPeer{endpoint: goodEndpoint, message: echo}
+	l, _, err := dialPeer(t, p, ClientOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, method := range []string{"initialize", "tools/list"} {
+		m, err := l.Call(t.Context(), request(int64(id), method), nil)
+		if err != nil || string(m.Result) != fmt.Sprintf(`{"method":%q}`, method) {
+			t.Errorf("%s: %+v, %v", method, m, err)
+		}
+	}
+	if err := l.Send(t.Context(), link.Out{Method: "notifications/initialized", Message: []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)}); err != nil {
+		t.Error(err)
+	}
+	p.say <- "data: {\"jsonrpc\":\"2.0\",\"method\":\"one\"}\n\nevent: other\ndata: x\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"two\"}\n\n"
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	var got []string
+	err = l.Receive(ctx, func(m *jsonrpc.Message) {
+		if got = append(got, m.Method); len(got) == 2 {
+			cancel(enough)
+		}
+	})
+	if err != enough || strings.Join(got, " ") != "one two" {
+		t.Errorf("received %v, %v", got, err)
+	}
+	if l.ClosingCancels() {
+		t.Error("giving up a call cannot cancel it here")
+	}
+}
+
+func TestClientResolvesTheEndpoint(t *testing.T) {
+	for _, test := range []struct {
+		name, first, want string
+	}{
+		{"a path", goodEndpoint, ""},
+		{"a relative path", "event: endpoint\ndata: messages?s=1\n\n", ""},
+		{"a whole URL", "event: endpoint\ndata: ORIGIN/messages?s=1\n\n", ""},
+		{"another server", "event: endpoint\ndata: https://evil.example/messages?s=s3cret\n\n",
+			"messages should go to another server, https://evil.example/messages, which is refused"},
+		{"another server without a scheme", "event: endpoint\ndata: //evil.example/messages\n\n",
+			"messages should go to another server, http://evil.example/messages, which is refused"},
+		{"another scheme", "event: endpoint\ndata: file:///etc/passwd\n\n",
+			"messages should go to another server, a URL that cannot be read, which is refused"},
+		{"no URL", "event: endpoint\ndata: http://%zz\n\n", "the URL for messages cannot be read"},
+		{"a message first", "data: {}\n\n", `expected the event "endpoint" first, found ""`},
+		{"a long one", "event: endpoint\ndata: /" + strings.Repeat("x", maxEndpoint) + "\n\n", "the URL for messages is over 8192 bytes long"},
+		{"silence", "", "the server did not say within 100ms where messages go"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			p := &clientPeer{message: echo}
+			p.say = make(chan string)
+			server := httptest.NewServer(p)
+			defer server.Close()
+			p.endpoint = strings.ReplaceAll(test.first, "ORIGIN", server.URL)
+			o := ClientOptions{Header: http.Header{"X-Extra": {"yes"}}, Logger: slog.New(slog.DiscardHandler)}
+			if test.name == "silence" {
+				o.EndpointTimeout = 100 * time.Millisecond
+			}
+			l, err := Client(server.URL+"/sse", o).Connect(t.Context())
+			if err == nil {
+				defer l.Close()
+				err = l.Send(t.Context(), link.Out{Message: []byte(`{"jsonrpc":"2.0","method":"x"}`)})
+			}
+			want := "connect to " + server.URL + "/sse: " + test.want
+			if test.want == "" && err != nil || test.want != "" && (err == nil || err.Error() != want) {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}
+
+func TestClientErrors(t *testing.T) {
+	t.Run("a message that is refused fails its call", func(t *testing.T) {
+		l, url, err := dialPeer(t, &clientPeer{endpoint: goodEndpoint, message: func(_ *clientPeer, w http.ResponseWriter, _ *jsonrpc.Message) {
+			w.WriteHeader(400)
+			io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"no"}}`)
+		}}, ClientOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.Call(t.Context(), request(1, "tools/call"), nil)
+		want := url + "/sse: expected a response to tools/call: POST " + url + "/sse: HTTP status 400: no (-32600)"
+		if err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	})
+	t.Run("the end of the stream ends calls and the link", func(t *testing.T) {
+		l, url, err := dialPeer(t, &clientPeer{endpoint: goodEndpoint, message: func(p *clientPeer, w http.ResponseWriter, _ *jsonrpc.Message) {
+			w.WriteHeader(202)
+			close(p.say)
+		}}, ClientOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.Call(t.Context(), request(1, "tools/call"), nil)
+		if want := url + "/sse: expected a response to tools/call: the stream ended, and the session with it: EOF"; err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+		<-l.Dead()
+	})
+	t.Run("Close ends calls", func(t *testing.T) {
+		asked := make(chan struct{})
+		l, _, err := dialPeer(t, &clientPeer{endpoint: goodEndpoint, message: func(_ *clientPeer, w http.ResponseWriter, _ *jsonrpc.Message) {
+			w.WriteHeader(202)
+			close(asked)
+		}}, ClientOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := make(chan error)
+		go func() {
+			_, err := l.Call(t.Context(), request(1, "tools/call"), nil)
+			failed <- err
+		}()
+		<-asked
+		l.Close()
+		if err := <-failed; !errors.Is(err, link.ErrClosed) {
+			t.Errorf("got %v", err)
+		}
+		if err := l.Send(t.Context(), request(2, "x")); !errors.Is(err, link.ErrClosed) {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+	t.Run("a server that is none", func(t *testing.T) {
+		server := httptest.NewServer(http.NotFoundHandler())
+		defer server.Close()
+		_, err := Client(server.URL).Connect(t.Context())
+		if status, ok := errors.AsType[*link.StatusError](err); !ok || status.Status != 404 {
+			t.Errorf("got %v", err)
+		}
+	})
+	checkGoroutines(t)
+}
+
+// checkGoroutines waits until nothing of a link is running.
+func checkGoroutines(t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
+		stacks := make([]byte, 1<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		if !strings.Contains(string(stacks), "(*clientLink)") && !strings.Contains(string(stacks), "http.(*persistConn)") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("goroutine left:\n%s", stacks)
+		}
+	}
+}
