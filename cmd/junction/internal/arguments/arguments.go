@@ -76,6 +76,7 @@ type value struct {
 	typed  bool
 	given  []text
 	object *object
+	nested bool // an element of a list: one text is not a list of one again
 }
 
 // find returns the member that a key stands for: the one of that name, or, where
@@ -233,14 +234,14 @@ func (v *value) listOrText(t text) (json.RawMessage, error) {
 		return quote(t, v.schema)
 	case slices.Contains(types, "array") && t.text == "":
 		return json.RawMessage("[]"), nil
-	case slices.Contains(types, "array"):
+	case slices.Contains(types, "array") && !v.nested:
 		return v.list([]text{t})
 	}
 	return nil, fmt.Errorf("expected %s, got %.60q", v.schema.describe(), t.text)
 }
 
 func (v *value) list(elements []text) (json.RawMessage, error) {
-	element := value{name: v.name, path: v.path, schema: v.schema.items(), typed: true}
+	element := value{name: v.name, path: v.path, schema: v.schema.items(), typed: true, nested: true}
 	out := []byte{'['}
 	for i, t := range elements {
 		if i > 0 {

@@ -135,6 +135,7 @@ func TestBuildOfSchemasThatSayLittle(t *testing.T) {
 		{"an object that is open takes anything", `{"type":"object","properties":{"b":{}},"additionalProperties":true}`, "a=1", `{"a":1}`, ""},
 		{"a schema that refers to itself ends", `{"type":"object","properties":{"a":{"$ref":"#/properties/a"}}}`, "a=1", `{"a":1}`, ""},
 		{"alternatives that multiply end", `{"type":"object","properties":{"a":{"anyOf":[{"$ref":"#/properties/a"},{"$ref":"#/properties/a"},{"$ref":"#/properties/a"}]}}}`, "a=1", `{"a":1}`, ""},
+		{"lists of lists take JSON only", `{"type":"object","properties":{"a":{"$ref":"#/$defs/l"}},"$defs":{"l":{"type":"array","items":{"$ref":"#/$defs/l"}}}}`, "a=x", "", `argument "a": element 1: expected any[], got "x"`},
 		{"alternatives that refer to themselves end", `{"type":"object","properties":{"a":{"anyOf":[{"$ref":"#/properties/a"},{"type":"integer"}]}}}`, "a=1", `{"a":1}`, ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
