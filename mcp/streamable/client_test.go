@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp/internal/link"
@@ -317,4 +319,54 @@ func mustConnect(t *testing.T, url string) link.Link {
 	}
 	t.Cleanup(func() { l.Close() })
 	return l
+}
+
+func TestClientLeavesNothing(t *testing.T) {
+	body := "id: 1\ndata: " + clientGood + "\n\n"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			return
+		}
+		w.Header().Set("Mcp-Session-Id", "1")
+		w.Header().Set("Content-Type", "text/event-stream")
+		if r.Method == http.MethodPost {
+			io.WriteString(w, body)
+		}
+		w.(http.Flusher).Flush()
+		<-r.Context().Done() // streams that never end
+	}))
+	defer server.Close()
+	for range 3 {
+		l, err := Client(server.URL).Connect(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var receiving, calls sync.WaitGroup
+		receiving.Go(func() { l.Receive(t.Context(), func(*jsonrpc.Message) {}) })
+		for range 5 {
+			calls.Go(func() {
+				if _, err := l.Call(t.Context(), clientOut("tools/call"), nil); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for range 5 {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			l.Call(ctx, clientOut("tools/call"), nil)
+		}
+		calls.Wait()
+		l.Close()
+		receiving.Wait()
+	}
+	for deadline := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
+		stacks := make([]byte, 1<<20)
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		if !strings.Contains(string(stacks), "(*clientLink)") && !strings.Contains(string(stacks), "http.(*persistConn)") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("goroutine left:\n%s", stacks)
+		}
+	}
 }
