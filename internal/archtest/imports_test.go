@@ -86,7 +86,7 @@ var rules = []rule{
 	},
 	{
 		who:    "",
-		except: []string{"mcp/otel", "cmd"},
+		except: []string{"mcp/tracing"},
 		never:  []string{"go.opentelemetry.io"},
 		reason: "who imports the library must not see telemetry in the build",
 	},

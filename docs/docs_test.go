@@ -1,0 +1,139 @@
+// Package docs_test keeps the documentation true: every example on a page is
+// compiled or run, and every link leads somewhere. How an example is marked is
+// in CONTRIBUTING.md.
+package docs_test
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// root is the folder of the repository.
+const root = ".."
+
+// A block is a fenced example on a page.
+type block struct {
+	page  string // path from the root
+	line  int
+	kind  string // the language behind the fence
+	label string // what else stands there, such as the name of a file
+	text  string
+}
+
+// pages are the Markdown files that users read.
+func pages(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	top, err := filepath.Glob(filepath.Join(root, "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(top, found...)
+}
+
+// blocks reads the examples of a page.
+func blocks(t *testing.T, page string) []block {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []block
+	var open *block
+	var body []string
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	for n := 1; lines.Scan(); n++ {
+		line := lines.Text()
+		fence, found := strings.CutPrefix(line, "```")
+		switch {
+		case open != nil && line == "```":
+			open.text = strings.Join(body, "\n") + "\n"
+			all, open, body = append(all, *open), nil, nil
+		case open != nil:
+			body = append(body, line)
+		case found:
+			kind, label, _ := strings.Cut(fence, " ")
+			open = &block{page: page, line: n, kind: kind, label: label}
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if open != nil {
+		t.Errorf("%s:%d: the example has no end", page, open.line)
+	}
+	return all
+}
+
+// examples are the blocks of all pages.
+func examples(t *testing.T) []block {
+	t.Helper()
+	var all []block
+	for _, page := range pages(t) {
+		all = append(all, blocks(t, page)...)
+	}
+	return all
+}
+
+func TestEveryExampleIsOfAKindThatIsChecked(t *testing.T) {
+	kinds := map[string]bool{"go": true, "console": true, "sh": true, "json": true, "text": true}
+	for _, b := range examples(t) {
+		if !kinds[b.kind] {
+			t.Errorf("%s:%d: ```%s: use go, console, sh, json or, for what is no example, text", b.page, b.line, b.kind)
+		}
+	}
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	dropped = regexp.MustCompile("[^a-z0-9 _-]")
+)
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	for _, page := range pages(t) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range link.FindAllSubmatch(text, -1) {
+			to := string(found[1])
+			if strings.Contains(to, "://") {
+				continue
+			}
+			name, anchor, _ := strings.Cut(to, "#")
+			target := page
+			if name != "" {
+				target = filepath.Join(filepath.Dir(page), name)
+			}
+			there, err := os.ReadFile(target)
+			if err != nil {
+				if info, err := os.Stat(target); err != nil || !info.IsDir() {
+					t.Errorf("%s: link to %s: %v", page, to, err)
+				}
+				continue
+			}
+			if anchor != "" && !hasHeading(there, anchor) {
+				t.Errorf("%s: link to %s: there is no such heading", page, to)
+			}
+		}
+	}
+}
+
+func hasHeading(page []byte, anchor string) bool {
+	for _, h := range heading.FindAllSubmatch(page, -1) {
+		slug := dropped.ReplaceAllString(strings.ToLower(string(h[1])), "")
+		if strings.ReplaceAll(slug, " ", "-") == anchor {
+			return true
+		}
+	}
+	return false
+}
