@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 	"github.com/junction-mcp/junction/mcp/internal/rebinding"
 )
 
@@ -141,7 +142,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.refuse(http.StatusForbidden, "%v", err)
 		return
 	}
-	if e.options.CORS && x.crossOrigin() || !x.authenticate() {
+	if e.options.CORS && httpedge.CrossOrigin(w, r) || !x.authenticate() {
 		return
 	}
 	switch r.Method {

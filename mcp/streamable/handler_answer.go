@@ -3,37 +3,13 @@ package streamable
 import (
 	"net/http"
 	"strconv"
-	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// Answers are made in buffers that are used again, unless they grew large.
-const (
-	bufferSize = 2 << 10
-	bufferKept = 64 << 10
-)
-
-var buffers = sync.Pool{New: func() any {
-	b := make([]byte, 0, bufferSize)
-	return &b
-}}
-
-// withBuffer calls f with a buffer; what f returns is the buffer, grown or not.
-func withBuffer(f func(b []byte) []byte) {
-	b := buffers.Get().(*[]byte)
-	if grown := f((*b)[:0]); cap(grown) > cap(*b) && cap(grown) <= bufferKept {
-		*b = grown
-	}
-	buffers.Put(b)
-}
-
-// Header values that are never changed.
-var (
-	jsonType   = []string{mediaJSON}
-	eventsType = []string{mediaEvents}
-)
+var jsonType = []string{httpedge.JSON} // never changed
 
 // computedLength is up to which length net/http counts the bytes itself.
 const computedLength = 2 << 10

@@ -6,14 +6,21 @@ import (
 
 	"github.com/junction-mcp/junction/internal/eventstream"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
+
+// openEvents begins a response that is a stream; see [httpedge.OpenEvents].
+func (x *exchange) openEvents(hang func()) *httpedge.EventWriter {
+	o := &x.endpoint.options
+	return httpedge.OpenEvents(x.w, x.r, httpedge.EventOptions{WriteTimeout: o.WriteTimeout, KeepAlive: o.KeepAlive}, hang)
+}
 
 // A directReply takes what goes back to a client that cannot resume: a modern
 // one, or a legacy one without a session. It becomes a stream with the first
 // message that is not the response.
 type directReply struct {
 	exchange
-	events *eventWriter
+	events *httpedge.EventWriter
 	lost   context.CancelCauseFunc // tells that nothing can be sent any more; may be nil
 }
 
@@ -22,7 +29,7 @@ func (d *directReply) Send(_ context.Context, message []byte) error {
 	if d.events == nil {
 		d.events = d.openEvents(nil)
 	}
-	err := d.events.write(eventstream.Event{Data: message})
+	err := d.events.Write(eventstream.Event{Data: message})
 	if err != nil && d.lost != nil {
 		d.lost(edge.ErrCancelled)
 	}
@@ -37,14 +44,14 @@ func (d *directReply) finish(status int, message []byte) {
 	case d.events == nil:
 		d.answer(status, message)
 	case message != nil:
-		d.events.write(eventstream.Event{Data: message})
+		d.events.Write(eventstream.Event{Data: message})
 	}
 }
 
 // close must be called when the reply is finished or given up.
 func (d *directReply) close() {
 	if d.events != nil {
-		d.events.close()
+		d.events.Close()
 	}
 }
 
@@ -55,8 +62,8 @@ func (x *exchange) get() {
 		x.notAllowed("there are no streams to get here")
 		return
 	}
-	if !accepts(x.r.Header["Accept"], mediaEvents) {
-		x.refuse(http.StatusNotAcceptable, "the Accept header must allow %s", mediaEvents)
+	if !httpedge.Accepts(x.r.Header["Accept"], httpedge.EventStream) {
+		x.refuse(http.StatusNotAcceptable, "the Accept header must allow %s", httpedge.EventStream)
 		return
 	}
 	s := x.session()

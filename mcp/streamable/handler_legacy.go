@@ -8,6 +8,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
 const notifyCancelled = "notifications/cancelled"
@@ -38,7 +39,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 	}
 	defer x.endpoint.calls.end(&c)
 	out := &sessionReply{exchange: *x, session: s}
-	withBuffer(func(b []byte) []byte {
+	httpedge.WithBuffer(func(b []byte) []byte {
 		message := out.request(b, m)
 		out.finish(http.StatusOK, message)
 		return message
@@ -87,7 +88,7 @@ func (x *exchange) sessionless(m *jsonrpc.Message) {
 	defer x.endpoint.calls.end(&c)
 	out := &directReply{exchange: *x}
 	defer out.close()
-	withBuffer(func(b []byte) []byte {
+	httpedge.WithBuffer(func(b []byte) []byte {
 		reply := x.endpoint.edge.Sessionless(x.namedRevision()).Request(ctx, b, m, edge.From{Principal: x.principal, Out: out})
 		out.finish(http.StatusOK, reply.Message)
 		return reply.Message

@@ -3,15 +3,12 @@ package streamable
 import (
 	"errors"
 	"fmt"
-	"io"
-	"mime"
 	"net/http"
-	"slices"
-	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
 // More headers, in the form in which net/http keeps them, so that they can be
@@ -20,23 +17,17 @@ const (
 	headerMethod = "Mcp-Method"
 	headerName   = "Mcp-Name"
 
-	mediaJSON   = "application/json"
-	mediaEvents = "text/event-stream"
-
 	methodListen = "subscriptions/listen"
 )
 
-// firstRead is how much memory a request's body gets on the word of its length alone.
-const firstRead = 256 << 10
-
 // post answers a message, or a batch of them.
 func (x *exchange) post() {
-	if !isJSON(x.r.Header["Content-Type"]) {
-		x.refuse(http.StatusUnsupportedMediaType, "the body must be %s", mediaJSON)
+	if !httpedge.IsJSON(x.r.Header["Content-Type"]) {
+		x.refuse(http.StatusUnsupportedMediaType, "the body must be %s", httpedge.JSON)
 		return
 	}
-	if accept := x.r.Header["Accept"]; !accepts(accept, mediaJSON) || !accepts(accept, mediaEvents) {
-		x.refuse(http.StatusNotAcceptable, "the Accept header must allow %s and %s", mediaJSON, mediaEvents)
+	if accept := x.r.Header["Accept"]; !httpedge.Accepts(accept, httpedge.JSON) || !httpedge.Accepts(accept, httpedge.EventStream) {
+		x.refuse(http.StatusNotAcceptable, "the Accept header must allow %s and %s", httpedge.JSON, httpedge.EventStream)
 		return
 	}
 	body, ok := x.body()
@@ -80,20 +71,7 @@ func (x *exchange) namesModern() bool {
 
 // body reads the whole body; if it reports false it has answered.
 func (x *exchange) body() ([]byte, bool) {
-	most := x.endpoint.options.MaxMessage
-	length := x.r.ContentLength
-	if length > int64(most) {
-		x.tooLarge()
-		return nil, false
-	}
-	var body []byte
-	var err error
-	if length >= 0 && length <= firstRead {
-		body = make([]byte, length)
-		_, err = io.ReadFull(x.r.Body, body)
-	} else {
-		body, err = readGrowing(http.MaxBytesReader(x.w, x.r.Body, int64(most)), int(length))
-	}
+	body, err := httpedge.ReadBody(x.w, x.r, x.endpoint.options.MaxMessage)
 	var large *http.MaxBytesError
 	switch {
 	case err == nil:
@@ -109,74 +87,6 @@ func (x *exchange) body() ([]byte, bool) {
 func (x *exchange) tooLarge() {
 	x.w.Header().Set("Connection", "close") // rather than read all of it
 	x.refuse(http.StatusRequestEntityTooLarge, "the body is too large: at most %d bytes", x.endpoint.options.MaxMessage)
-}
-
-// readGrowing reads to the end. Memory is taken as data comes, up to length if
-// that is known and doubled as needed, so that a client pays for what it costs.
-func readGrowing(r io.Reader, length int) ([]byte, error) {
-	body := make([]byte, 0, firstRead/4)
-	for {
-		if len(body) == cap(body) {
-			grown := 2 * cap(body)
-			if length > 0 && len(body) < length {
-				grown = min(grown, length+1) // one more, so that the end is found without growing again
-			}
-			body = slices.Grow(body, grown-len(body))
-		}
-		n, err := r.Read(body[len(body):cap(body)])
-		body = body[:len(body)+n]
-		if err == io.EOF {
-			return body, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-}
-
-func isJSON(values []string) bool {
-	if len(values) != 1 {
-		return false
-	}
-	if values[0] == mediaJSON {
-		return true
-	}
-	kind, _, err := mime.ParseMediaType(values[0])
-	return kind == mediaJSON && (err == nil || errors.Is(err, mime.ErrInvalidMediaParameter))
-}
-
-// accepts reports whether an Accept header allows the media type. Nothing at
-// all allows everything (RFC 9110, section 12.5.1).
-func accepts(values []string, media string) bool {
-	if len(values) == 0 {
-		return true
-	}
-	family, _, _ := strings.Cut(media, "/")
-	for _, value := range values {
-		for part := range strings.SplitSeq(value, ",") {
-			kind, parameters, _ := strings.Cut(part, ";")
-			kind = strings.TrimSpace(kind)
-			named := strings.EqualFold(kind, media) || kind == "*/*" || strings.EqualFold(kind, family+"/*")
-			if named && !unwanted(parameters) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// unwanted reports whether the parameters of an accepted type give it no weight.
-func unwanted(parameters string) bool {
-	if parameters == "" {
-		return false
-	}
-	for parameter := range strings.SplitSeq(parameters, ";") {
-		name, weight, _ := strings.Cut(strings.TrimSpace(parameter), "=")
-		if strings.EqualFold(name, "q") && strings.Trim(weight, "0.") == "" {
-			return true
-		}
-	}
-	return false
 }
 
 // only returns the value of a header that must stand once.

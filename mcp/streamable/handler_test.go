@@ -12,6 +12,7 @@ import (
 
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
 func TestClosingTheConnectionCancelsAModernRequest(t *testing.T) {
@@ -75,7 +76,7 @@ func TestBodiesAreLimited(t *testing.T) {
 	o.MaxMessage = 600 << 10
 	s := newSite(t, f.Server, o)
 	session := s.handshake(polling)
-	for _, length := range []int{10, 1000, firstRead, firstRead + 1, 500 << 10, o.MaxMessage - 200, o.MaxMessage - 20, o.MaxMessage + 1, 5 << 20} {
+	for _, length := range []int{10, 1000, httpedge.FirstRead, httpedge.FirstRead + 1, 500 << 10, o.MaxMessage - 200, o.MaxMessage - 20, o.MaxMessage + 1, 5 << 20} {
 		for _, known := range []bool{true, false} {
 			body := callTool(1, "echo", fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", length)))
 			r, _ := http.NewRequest("POST", s.url, strings.NewReader(body))

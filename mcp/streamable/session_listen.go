@@ -33,7 +33,7 @@ func (x *exchange) listen(s *session, st *stream, after uint64) {
 	}
 	defer s.release(n)
 	out := x.openEvents(n.cancel)
-	defer out.close()
+	defer out.Close()
 	if st == nil {
 		n.stream.begin(out, x.endpoint.options.RetryAfter)
 	} else {

@@ -11,6 +11,7 @@ import (
 	"github.com/junction-mcp/junction/internal/eventstream"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
 const (
@@ -31,7 +32,7 @@ type stream struct {
 
 	mu   sync.Mutex // orders the events, in the store and on the connection
 	last uint64     // number of the newest event
-	out  *eventWriter
+	out  *httpedge.EventWriter
 }
 
 // newStream returns the next stream of the session.
@@ -88,19 +89,19 @@ func (st *stream) event(number uint64, data []byte) eventstream.Event {
 
 // begin puts a new stream on its first connection. Where the client knows of
 // polling it is told at once how to come back.
-func (st *stream) begin(out *eventWriter, retry time.Duration) {
+func (st *stream) begin(out *httpedge.EventWriter, retry time.Duration) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	st.out = out
 	if !st.session.protocol.Revision().Polling {
 		if st.news {
-			st.check(out.begin())
+			st.check(out.Begin())
 		}
 		return
 	}
 	prime := st.event(0, []byte{})
 	prime.Retry, prime.HasRetry = retry, true
-	st.check(out.write(prime))
+	st.check(out.Write(prime))
 }
 
 // check gives the connection up when writing to it failed.
@@ -125,7 +126,7 @@ func (st *stream) send(ctx context.Context, message []byte) error {
 	if st.out == nil {
 		sent = errLost
 	} else {
-		sent = st.out.write(st.event(st.last, message))
+		sent = st.out.Write(st.event(st.last, message))
 		st.check(sent)
 	}
 	if sent != nil && kept != nil {
@@ -145,7 +146,7 @@ func (st *stream) finish(message []byte) {
 	}
 	st.finished.Store(time.Now().UnixNano())
 	if st.out != nil {
-		st.out.finish()
+		st.out.Finish()
 		st.out = nil
 	}
 }
@@ -157,21 +158,21 @@ func (st *stream) disconnect(retry time.Duration) {
 	if st.out == nil {
 		return
 	}
-	st.out.write(eventstream.Event{Retry: retry, HasRetry: true})
-	st.out.hangUp()
+	st.out.Write(eventstream.Event{Retry: retry, HasRetry: true})
+	st.out.HangUp()
 	st.out = nil
 }
 
 // resume sends what came after the given event on a new connection, in place of
 // the one before, and reports whether more is to come.
-func (st *stream) resume(ctx context.Context, out *eventWriter, after uint64) bool {
+func (st *stream) resume(ctx context.Context, out *httpedge.EventWriter, after uint64) bool {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.out != nil {
-		st.out.hangUp()
+		st.out.HangUp()
 		st.out = nil
 	}
-	if out.begin() != nil {
+	if out.Begin() != nil {
 		return false
 	}
 	events, err := st.session.endpoint.options.EventStore.After(ctx, st.session.id, st.number, after)
@@ -179,7 +180,7 @@ func (st *stream) resume(ctx context.Context, out *eventWriter, after uint64) bo
 		st.session.endpoint.log.Warn("mcp: the events of a stream cannot be read", "error", err)
 	}
 	for _, e := range events {
-		if out.write(st.event(e.Number, e.Data)) != nil {
+		if out.Write(st.event(e.Number, e.Data)) != nil {
 			return false
 		}
 	}
@@ -191,7 +192,7 @@ func (st *stream) resume(ctx context.Context, out *eventWriter, after uint64) bo
 }
 
 // detach takes the stream off a connection that is gone.
-func (st *stream) detach(out *eventWriter) {
+func (st *stream) detach(out *httpedge.EventWriter) {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.out == out {
@@ -290,7 +291,7 @@ func (x *exchange) replay(s *session, st *stream, after uint64) {
 	s.countResumed(1)
 	defer s.countResumed(-1)
 	out := x.openEvents(func() { cancel(nil) })
-	defer out.close()
+	defer out.Close()
 	if st.resume(ctx, out, after) {
 		<-ctx.Done()
 		st.detach(out)

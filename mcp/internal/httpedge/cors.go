@@ -1,32 +1,32 @@
-package streamable
+package httpedge
 
 import "net/http"
 
 const corsMaxAge = "600" // seconds for which a browser remembers what is allowed
 
-// crossOrigin adds what a browser wants to see before it lets a page of another
+// CrossOrigin adds what a browser wants to see before it lets a page of another
 // origin read the answer; the origin was checked before. It reports whether the
 // request was only about that, and is answered.
-func (x *exchange) crossOrigin() bool {
-	h := x.w.Header()
+func CrossOrigin(w http.ResponseWriter, r *http.Request) bool {
+	h := w.Header()
 	h.Add("Vary", "Origin")
-	origin := x.r.Header.Get("Origin")
+	origin := r.Header.Get("Origin")
 	if origin == "" {
 		return false
 	}
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Expose-Headers", "Mcp-Session-Id, WWW-Authenticate, Retry-After")
-	if x.r.Method != http.MethodOptions {
+	if r.Method != http.MethodOptions {
 		return false
 	}
 	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
 	allowed := "Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id"
-	if asked := x.r.Header.Get("Access-Control-Request-Headers"); asked != "" {
+	if asked := r.Header.Get("Access-Control-Request-Headers"); asked != "" {
 		allowed = asked // Mcp-Param-* have names of their own, so what is asked for is allowed
 		h.Add("Vary", "Access-Control-Request-Headers")
 	}
 	h.Set("Access-Control-Allow-Headers", allowed)
 	h.Set("Access-Control-Max-Age", corsMaxAge)
-	x.w.WriteHeader(http.StatusNoContent)
+	w.WriteHeader(http.StatusNoContent)
 	return true
 }

@@ -1,0 +1,218 @@
+package httpsse
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/httpedge"
+	"github.com/junction-mcp/junction/mcp/internal/rebinding"
+)
+
+// Options are what [Handler] can be told; the zero value of each field means
+// its default.
+type Options struct {
+	mcp.ServeOptions
+
+	// StreamPath is the path on which streams are opened; default any.
+	StreamPath string
+	// MessagePath is the path, or the URL, that clients are told to send messages
+	// to; requests for it must reach the Endpoint. Default the path on which the
+	// stream was opened. Set it where a proxy changes paths.
+	MessagePath string
+	// MaxConnections is how many clients may be connected; default 10,000. More
+	// are refused with 503.
+	MaxConnections int
+
+	// AllowedHosts are names, without ports, under which the server may be reached
+	// beside localhost, 127.0.0.1 and [::1]. On a loopback address other names are
+	// refused with 403, against DNS rebinding; elsewhere only if there is a list.
+	// "*" allows all, as behind a reverse proxy on the same machine.
+	AllowedHosts []string
+	// AllowedOrigins are origins (scheme://host[:port]) of web pages that may use
+	// the server beside its own and those on localhost; "*" allows all. Others are
+	// refused with 403.
+	AllowedOrigins []string
+	// CORS lets pages of allowed origins read the answers; default off.
+	CORS bool
+	// Principal authenticates a request. Where its error is (or wraps) an
+	// [http.Handler], that writes the refusal; else it is a plain 401.
+	Principal func(*http.Request) (*mcp.Principal, error)
+
+	// KeepAlive is how often a comment is sent on an open stream; default 25
+	// seconds, negative for never.
+	KeepAlive time.Duration
+	// WriteTimeout is how long a client may take to read an event, and a second
+	// more for each 64 KiB of it; then it is disconnected. Default 10 seconds.
+	WriteTimeout time.Duration
+}
+
+// The defaults of [Options].
+const (
+	defaultMaxConnections = 10_000
+	defaultKeepAlive      = 25 * time.Second
+	defaultWriteTimeout   = 10 * time.Second
+)
+
+func (o *Options) setDefaults() {
+	if o.MaxMessage <= 0 {
+		o.MaxMessage = mcp.DefaultMaxMessage
+	}
+	if o.DrainTimeout <= 0 {
+		o.DrainTimeout = mcp.DefaultDrainTimeout
+	}
+	if o.MaxConnections <= 0 {
+		o.MaxConnections = defaultMaxConnections
+	}
+	if o.KeepAlive == 0 {
+		o.KeepAlive = defaultKeepAlive
+	}
+	if o.WriteTimeout <= 0 {
+		o.WriteTimeout = defaultWriteTimeout
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+}
+
+// An Endpoint serves a Handler to clients of the HTTP+SSE transport. It is an
+// [http.Handler] and safe for concurrent use.
+type Endpoint struct {
+	edge    *edge.Edge
+	options Options
+	guard   rebinding.Guard
+	log     *slog.Logger
+
+	mu          sync.Mutex
+	connections map[string]*connection
+	ending      bool // nobody may connect any more
+}
+
+// Handler returns an Endpoint that serves h. options, at most one, may be left
+// away. It panics if h is nil or a key of options.StateKeys is too short, as
+// both are mistakes in the program.
+//
+// The server that the Endpoint is mounted on should have a ReadHeaderTimeout; its
+// WriteTimeout does not end streams.
+func Handler(h mcp.Handler, options ...Options) *Endpoint {
+	var o Options
+	if len(options) > 0 {
+		o = options[0]
+	}
+	o.setDefaults()
+	core, err := edge.Serving(h, o.ServeOptions)
+	if err != nil {
+		panic(err)
+	}
+	return &Endpoint{edge: core, options: o, log: o.Logger, connections: make(map[string]*connection),
+		guard: rebinding.Guard{Hosts: o.AllowedHosts, Origins: o.AllowedOrigins}}
+}
+
+// ServeHTTP opens a stream (GET), or takes a message for one (POST).
+func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := e.guard.Check(r); err != nil {
+		refuse(w, http.StatusForbidden, "%v", err)
+		return
+	}
+	if e.options.CORS && httpedge.CrossOrigin(w, r) {
+		return
+	}
+	principal, ok := e.authenticate(w, r)
+	if !ok {
+		return
+	}
+	switch r.Method {
+	case http.MethodGet:
+		e.connect(w, r, principal)
+	case http.MethodPost:
+		e.take(w, r, principal)
+	default:
+		w.Header().Set("Allow", "GET, POST")
+		refuse(w, http.StatusMethodNotAllowed, "%s is no method of this endpoint", r.Method)
+	}
+}
+
+// authenticate finds out who asks; if it reports false it has answered.
+func (e *Endpoint) authenticate(w http.ResponseWriter, r *http.Request) (*mcp.Principal, bool) {
+	if e.options.Principal == nil {
+		return nil, true
+	}
+	principal, err := e.options.Principal(r)
+	if err == nil {
+		return principal, true
+	}
+	var refusal http.Handler
+	if errors.As(err, &refusal) {
+		refusal.ServeHTTP(w, r)
+	} else {
+		refuse(w, http.StatusUnauthorized, "not authenticated")
+	}
+	return nil, false
+}
+
+// take hands a message to the connection that it names.
+func (e *Endpoint) take(w http.ResponseWriter, r *http.Request, principal *mcp.Principal) {
+	id := r.URL.Query().Get(sessionParameter)
+	if id == "" {
+		w.Header().Set("Allow", "GET") // also tells clients of Streamable HTTP what this is
+		refuse(w, http.StatusMethodNotAllowed, "messages go to the URL that the stream of a GET begins with")
+		return
+	}
+	c := e.find(id)
+	if c == nil || !samePrincipal(c.principal, principal) {
+		refuse(w, http.StatusNotFound, "unknown session: its stream was closed, or never was")
+		return
+	}
+	if !httpedge.IsJSON(r.Header["Content-Type"]) {
+		refuse(w, http.StatusUnsupportedMediaType, "the body must be %s", httpedge.JSON)
+		return
+	}
+	body, err := httpedge.ReadBody(w, r, e.options.MaxMessage)
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		w.Header().Set("Connection", "close") // rather than read all of it
+		refuse(w, http.StatusRequestEntityTooLarge, "the body is too large: at most %d bytes", e.options.MaxMessage)
+	case err != nil:
+		refuse(w, http.StatusBadRequest, "the body could not be read: %v", err)
+	case !c.accept(body):
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusServiceUnavailable, "the connection is ending, or has too many requests: at most %d", e.edge.MaxInFlight())
+	default:
+		w.WriteHeader(http.StatusAccepted)
+	}
+}
+
+// messageURL is where the client of a new connection sends its messages.
+func (e *Endpoint) messageURL(r *http.Request, id string) string {
+	path := e.options.MessagePath
+	if path == "" {
+		path = r.URL.EscapedPath()
+		if u, err := url.ParseRequestURI(r.RequestURI); err == nil {
+			path = u.EscapedPath() // as the client knows it, whatever was stripped since
+		}
+	}
+	return path + "?" + sessionParameter + "=" + id
+}
+
+func samePrincipal(a, b *mcp.Principal) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Issuer == b.Issuer && a.Subject == b.Subject
+}
+
+func refuse(w http.ResponseWriter, status int, format string, args ...any) {
+	message := jsonrpc.AppendError(nil, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, format, args...))
+	w.Header().Set("Content-Type", httpedge.JSON)
+	w.Header().Set("Content-Length", strconv.Itoa(len(message)))
+	w.WriteHeader(status)
+	w.Write(message)
+}

@@ -1,0 +1,205 @@
+package httpsse
+
+import (
+	"context"
+	"crypto/rand"
+	"net/http"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/eventstream"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/httpedge"
+)
+
+// sessionParameter names the connection in the URL for messages. Whoever knows
+// its value may send; it is as hard to guess as a key.
+const sessionParameter = "sessionId"
+
+// A connection is one client: the stream that it opened, and what it sends
+// beside it. When the stream ends all ends, as nobody could be answered.
+type connection struct {
+	id         string
+	principal  *mcp.Principal
+	connection *edge.Connection
+	events     *httpedge.EventWriter
+	hangUp     context.CancelFunc
+
+	mu     sync.Mutex
+	most   int
+	jobs   int  // messages that are being worked on
+	ending bool // nothing more is taken
+	done   sync.WaitGroup
+}
+
+// connect answers a GET with a stream, until either side ends it.
+func (e *Endpoint) connect(w http.ResponseWriter, r *http.Request, principal *mcp.Principal) {
+	if e.options.StreamPath != "" && r.URL.Path != e.options.StreamPath {
+		refuse(w, http.StatusNotFound, "streams are opened at %s", e.options.StreamPath)
+		return
+	}
+	if !httpedge.Accepts(r.Header["Accept"], httpedge.EventStream) {
+		refuse(w, http.StatusNotAcceptable, "the Accept header must allow %s", httpedge.EventStream)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	c := &connection{id: rand.Text(), principal: principal, hangUp: cancel, most: e.edge.MaxInFlight()}
+	if !e.add(c) {
+		w.Header().Set("Retry-After", "1")
+		refuse(w, http.StatusServiceUnavailable, "the server is shutting down, or has too many connections: at most %d", e.options.MaxConnections)
+		return
+	}
+	defer e.remove(c)
+	c.begin(ctx, e, w, r)
+	<-ctx.Done()
+	c.end()
+}
+
+// begin opens the stream and says where messages go.
+func (c *connection) begin(ctx context.Context, e *Endpoint, w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock() // messages wait, though nobody can know the id yet
+	defer c.mu.Unlock()
+	c.connection = e.edge.NewConnection(ctx, c, c.principal)
+	c.events = httpedge.OpenEvents(w, r, httpedge.EventOptions{WriteTimeout: e.options.WriteTimeout, KeepAlive: e.options.KeepAlive}, c.hangUp)
+	c.events.Write(eventstream.Event{Name: "endpoint", Data: []byte(e.messageURL(r, c.id))})
+}
+
+// Send sends a message on the stream.
+func (c *connection) Send(_ context.Context, message []byte) error {
+	return c.events.Write(eventstream.Event{Name: "message", Data: message})
+}
+
+// accept takes a message; false if there are too many already. What there is to
+// answer is sent on the stream.
+func (c *connection) accept(body []byte) bool {
+	c.mu.Lock()
+	if c.ending || c.jobs >= c.most {
+		c.mu.Unlock()
+		return false
+	}
+	c.jobs++
+	c.done.Add(1)
+	c.mu.Unlock()
+	job := new(edge.Job)
+	if !c.connection.Accept(job, body) {
+		c.jobDone()
+		return true
+	}
+	go func() {
+		defer c.jobDone()
+		if reply := job.Run(nil); reply != nil {
+			c.Send(context.Background(), reply)
+		}
+	}()
+	return true
+}
+
+func (c *connection) jobDone() {
+	c.mu.Lock()
+	c.jobs--
+	c.mu.Unlock()
+	c.done.Done()
+}
+
+// refuseMore lets nothing more in.
+func (c *connection) refuseMore() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ending = true
+}
+
+// end cancels what runs and waits for it.
+func (c *connection) end() {
+	c.refuseMore()
+	c.connection.Close()
+	c.events.Close()
+	c.done.Wait()
+}
+
+// drain lets running requests finish, ends subscriptions with their result, and
+// then the stream.
+func (c *connection) drain(ctx context.Context) {
+	defer c.hangUp()
+	c.mu.Lock() // it may be just beginning
+	running := c.connection
+	c.mu.Unlock()
+	if running == nil {
+		return
+	}
+	running.Drain(ctx)
+	c.refuseMore()
+	running.Close()
+	finished := make(chan struct{})
+	go func() {
+		c.done.Wait()
+		close(finished)
+	}()
+	select {
+	case <-finished:
+	case <-ctx.Done():
+	}
+}
+
+// add puts a connection into the table; false if there are too many.
+func (e *Endpoint) add(c *connection) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ending || len(e.connections) >= e.options.MaxConnections {
+		return false
+	}
+	e.connections[c.id] = c
+	return true
+}
+
+func (e *Endpoint) remove(c *connection) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.connections, c.id)
+}
+
+func (e *Endpoint) find(id string) *connection {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.connections[id]
+}
+
+// all lets nobody connect any more and returns who is connected.
+func (e *Endpoint) all() []*connection {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.ending = true
+	var all []*connection
+	for _, c := range e.connections {
+		all = append(all, c)
+	}
+	return all
+}
+
+// Close ends all streams at once, and with them what runs; it does not wait.
+// Whoever comes later is refused with 503.
+func (e *Endpoint) Close() {
+	for _, c := range e.all() {
+		c.hangUp()
+	}
+}
+
+// Shutdown lets nobody connect any more, lets running requests finish, and then
+// ends the streams. Where ctx is done first, it ends them at once and returns
+// ctx's error. A ctx without a deadline gets options.DrainTimeout.
+//
+// Call it before or beside [http.Server.Shutdown], which waits for the streams
+// that it ends.
+func (e *Endpoint) Shutdown(ctx context.Context) error {
+	if _, limited := ctx.Deadline(); !limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, e.options.DrainTimeout)
+		defer cancel()
+	}
+	var draining sync.WaitGroup
+	for _, c := range e.all() {
+		draining.Go(func() { c.drain(ctx) })
+	}
+	draining.Wait()
+	return ctx.Err()
+}

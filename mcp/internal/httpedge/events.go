@@ -1,0 +1,174 @@
+package httpedge
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/eventstream"
+)
+
+// ErrClosed is returned for events on a stream that was closed.
+var ErrClosed = errors.New("the connection is closed")
+
+// slowest is how many bytes a second a client must read at least of an event
+// that is larger than that.
+const slowest = 64 << 10
+
+var eventsType = []string{EventStream} // never changed
+
+// An EventWriter writes events into one HTTP response, and comments where there
+// is nothing to write for long. Its methods are safe for concurrent use. It
+// must be closed before ServeHTTP returns.
+type EventWriter struct {
+	response http.ResponseWriter
+	control  *http.ResponseController
+	chunked  bool
+	options  EventOptions
+	hang     func() // lets go of the connection, if ServeHTTP is not waiting for that
+
+	mu    sync.Mutex
+	err   error // why nothing can be written any more
+	timer *time.Timer
+}
+
+// EventOptions say how long things may take on a stream.
+type EventOptions struct {
+	// WriteTimeout is how long a client may take to read an event; it gets a second
+	// more for each 64 KiB.
+	WriteTimeout time.Duration
+	// KeepAlive is the time between comments; none are sent if it is not positive.
+	KeepAlive time.Duration
+}
+
+// OpenEvents begins a response that is a stream; nothing is sent yet. hang is
+// called, at most once, when the connection is given up, for ServeHTTP to
+// return. Where it is nil ServeHTTP is busy, and the connection is closed
+// without it.
+func OpenEvents(w http.ResponseWriter, r *http.Request, o EventOptions, hang func()) *EventWriter {
+	e := &EventWriter{response: w, control: http.NewResponseController(w), chunked: r.ProtoMajor == 1 && r.ProtoMinor >= 1, options: o, hang: hang}
+	h := w.Header()
+	h["Content-Type"] = eventsType
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	if o.KeepAlive > 0 {
+		e.mu.Lock() // for the timer, which may fire at once
+		defer e.mu.Unlock()
+		e.timer = time.AfterFunc(o.KeepAlive, e.keepAlive)
+	}
+	return e
+}
+
+// Write sends one event.
+func (w *EventWriter) Write(e eventstream.Event) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	WithBuffer(func(b []byte) []byte {
+		b = eventstream.AppendEvent(b, e)
+		w.send(b)
+		return b
+	})
+	return w.err
+}
+
+// Begin sends the head of the response, for who has no event yet.
+func (w *EventWriter) Begin() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.send(nil)
+	return w.err
+}
+
+// send writes and waits until the client's system has it, or the time is over.
+func (w *EventWriter) send(b []byte) {
+	if w.err != nil {
+		return
+	}
+	w.control.SetWriteDeadline(time.Now().Add(w.options.WriteTimeout + time.Duration(len(b)/slowest)*time.Second))
+	if len(b) > 0 {
+		_, w.err = w.response.Write(b)
+	}
+	if w.err == nil {
+		w.err = w.control.Flush()
+	}
+	if w.err != nil {
+		w.letGo(false)
+		return
+	}
+	w.control.SetWriteDeadline(time.Time{}) // HTTP/2 ends streams whose deadline passes, idle or not
+}
+
+// keepAlive sends a comment, unless something is being sent right now.
+func (w *EventWriter) keepAlive() {
+	if !w.mu.TryLock() {
+		w.timer.Reset(w.options.KeepAlive)
+		return
+	}
+	defer w.mu.Unlock()
+	w.send([]byte(":\n\n"))
+	if w.err == nil {
+		w.timer.Reset(w.options.KeepAlive)
+	}
+}
+
+// Close ends writing; the response ends when ServeHTTP returns.
+func (w *EventWriter) Close() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stop()
+}
+
+// HangUp ends the response now. It reports nothing: whatever was not received
+// is sent when the client comes back.
+func (w *EventWriter) HangUp() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = ErrClosed
+		w.letGo(true)
+	}
+}
+
+func (w *EventWriter) stop() {
+	if w.timer != nil {
+		w.timer.Stop()
+	}
+	if w.err == nil {
+		w.err = ErrClosed
+	}
+}
+
+// letGo frees the connection. Where nobody waits in ServeHTTP it is taken out of
+// the server's hands and closed, after its end was marked if all went well.
+func (w *EventWriter) letGo(orderly bool) {
+	w.stop()
+	if w.hang != nil {
+		w.hang()
+		return
+	}
+	conn, _, err := w.control.Hijack()
+	if err != nil { // HTTP/2: a deadline in the past resets the stream
+		w.control.SetWriteDeadline(time.Unix(1, 0))
+		return
+	}
+	if orderly && w.chunked {
+		conn.SetWriteDeadline(time.Now().Add(w.options.WriteTimeout))
+		conn.Write([]byte("0\r\n\r\n"))
+	}
+	conn.Close()
+}
+
+// Finish ends the response in order.
+func (w *EventWriter) Finish() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return
+	}
+	w.stop()
+	if w.hang != nil {
+		w.hang()
+	}
+}
