@@ -68,6 +68,12 @@ type ClientOptions struct {
 	// ones and extensions.
 	Capabilities ClientCapabilities
 
+	// Middleware sees every request that goes to the server after the connection
+	// was made, and its result: those of the Client's own methods that no cache
+	// answers, and those that [Client.Handle] passes on. The first sees a request
+	// first. What the server asks on the way is part of the request it belongs to.
+	Middleware []Middleware
+
 	// Revision, if not empty, is the only revision spoken; default is to find out.
 	Revision string
 	// Timeout is how long a request may take without a sign of life (progress, a
@@ -112,14 +118,14 @@ func Dial(ctx context.Context, t Transport, options ...ClientOptions) (*Client, 
 		c.closing(errClosed)
 		return nil, err
 	}
-	c.upstream, c.handler = u, u
+	c.upstream, c.handler = u, Chain(u, c.options.Middleware...)
 	return c, c.introduce(u.discovered)
 }
 
 // NewClient returns a client of a Handler in the same process.
 func NewClient(h Handler, options ...ClientOptions) *Client {
 	c := newClient(options)
-	c.handler = h
+	c.handler = Chain(h, c.options.Middleware...)
 	if c.options.Name == "" {
 		c.options.Name = "in-process"
 	}

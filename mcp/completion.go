@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"strings"
 
 	"github.com/junction-mcp/junction/internal/schema"
 )
@@ -53,6 +54,20 @@ type Completion struct {
 
 // A Completer answers completion requests for one reference.
 type Completer func(ctx context.Context, req CompletionRequest) (*Completion, error)
+
+// CompleteFrom completes the arguments of a prompt or template from fixed words:
+// those of the argument's name that begin with what was typed, whatever the case.
+func CompleteFrom(words map[string][]string) Completer {
+	return func(_ context.Context, req CompletionRequest) (*Completion, error) {
+		c := &Completion{}
+		for _, word := range words[req.Argument.Name] {
+			if typed := req.Argument.Value; len(word) >= len(typed) && strings.EqualFold(word[:len(typed)], typed) {
+				c.Values = append(c.Values, word)
+			}
+		}
+		return c, nil
+	}
+}
 
 // AddCompletion registers what completes the arguments of a prompt (by name) or
 // of a resource template (by its URI template).

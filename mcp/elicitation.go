@@ -63,14 +63,18 @@ var (
 // strings with an enum, with the same tags as the arguments of tools. The error
 // is [ErrDeclined] or [ErrDismissed] if the user would not, an [*Error] if the
 // client cannot ask, and [ErrInputRequired] where the answer comes with the
-// next round: return them all.
-func Elicit[T any](ctx context.Context, message string) (T, error) {
+// next round: return them all. key, at most one, names the question, see [Question].
+func Elicit[T any](ctx context.Context, message string, key ...string) (T, error) {
 	var value T
 	form, err := elicitForm(reflect.TypeFor[T]())
 	if err != nil {
 		return value, err
 	}
-	result, err := ElicitRaw(ctx, ElicitRequest{Message: message, RequestedSchema: form})
+	req := ElicitRequest{Message: message, RequestedSchema: form}
+	if len(key) > 0 {
+		req.Key = key[0]
+	}
+	result, err := ElicitRaw(ctx, req)
 	if err != nil {
 		return value, err
 	}
@@ -87,7 +91,9 @@ func Elicit[T any](ctx context.Context, message string) (T, error) {
 }
 
 // ElicitRaw asks the user with a form known only at run time, or with a URL.
-// An accepted form was checked against the requested schema.
+// Members
+// that an accepted form leaves out have their defaults, and it was checked
+// against the requested schema.
 func ElicitRaw(ctx context.Context, req ElicitRequest) (*ElicitResult, error) {
 	params, err := schema.Encode(nil, req)
 	if err != nil {
@@ -122,6 +128,7 @@ func checkedElicitResult(req ElicitRequest, answer json.RawMessage) (*ElicitResu
 	if err != nil {
 		return nil, fmt.Errorf("elicitation: requested schema: %w", err)
 	}
+	result.Content = validate.ApplyDefaults(result.Content)
 	if err := validate.Validate(result.Content); err != nil {
 		return nil, Errorf(CodeInvalidParams, "the answer to an elicitation does not fit the form: %v", err)
 	}

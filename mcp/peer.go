@@ -45,6 +45,24 @@ type Question struct {
 // will only come with the next round of the request (basic/patterns/mrtr).
 var ErrInputRequired = errors.New("input required: return this error; the request runs again when the client has answered")
 
+// Together runs functions that ask the client something side by side, and joins
+// their errors: a client that can answer several questions at once gets them at
+// once.
+//
+//	err := mcp.Together(
+//		func() (err error) { name, err = mcp.Elicit[Name](ctx, "Who are you?"); return },
+//		func() (err error) { roots, err = mcp.Roots(ctx); return },
+//	)
+func Together(ask ...func() error) error {
+	errs := make([]error, len(ask))
+	var asking sync.WaitGroup
+	for i, f := range ask {
+		asking.Go(func() { errs[i] = f() })
+	}
+	asking.Wait()
+	return errors.Join(errs...)
+}
+
 // State is what a request carries from one round to the next, sealed on the
 // wire so that the client can neither read nor change it. Safe for concurrent use.
 type State struct {

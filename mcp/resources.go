@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/junction-mcp/junction/internal/schema"
@@ -145,7 +146,7 @@ func (s *Server) readResource(ctx context.Context, req *Request) (Result, error)
 		return Result{}, notFound(req.Name)
 	}
 	contents, err := read(ctx, req.Name, variables)
-	if err == ErrResourceNotFound {
+	if errors.Is(err, ErrResourceNotFound) {
 		return Result{}, notFound(req.Name)
 	}
 	if err != nil {

@@ -131,7 +131,8 @@ type tool struct {
 //
 // What Out becomes: a string is one block of text. A [Content], []Content or
 // *[CallToolResult] is used as it is. struct{} is an empty result. Anything else
-// is structured content with a copy of its JSON as text.
+// is structured content, for programs; for models it is shown as the text of its
+// JSON, or as what its method Content() []Content returns if it has one.
 //
 // An error of f becomes a tool error that the model can read, except an
 // [*Error], which is answered as a protocol error, and [ErrInputRequired]. A
@@ -324,6 +325,12 @@ func (s *structured[T]) AppendJSON(dst []byte) ([]byte, error) {
 	dst, err := schema.Encode(dst, s.value)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the tool's output: %w", err)
+	}
+	if shown, ok := any(s.value).(interface{ Content() []Content }); ok {
+		if dst, err = appendContents(append(dst, `,"content":`...), shown.Content()); err != nil {
+			return nil, err
+		}
+		return append(dst, '}'), nil
 	}
 	dst = jsonrpc.AppendStringBytes(append(dst, `,"content":[{"type":"text","text":`...), dst[from:])
 	return append(dst, `}]}`...), nil

@@ -6,7 +6,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/pollable"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 	"github.com/junction-mcp/junction/mcp/internal/lines"
@@ -17,24 +16,20 @@ import (
 // DrainTimeout says. options, at most one, may be left away. The error is nil
 // at an orderly end.
 //
-// While Serve runs, pipes and sockets among the two are in non-blocking mode.
+// When ctx is done before standard input ends, one goroutine is left waiting
+// for input, as the system cannot interrupt it; what it reads is dropped. Call
+// Serve once in the life of a process.
 func Serve(ctx context.Context, h mcp.Handler, options ...mcp.ServeOptions) error {
-	in := pollable.File(os.Stdin)
-	out := pollable.File(os.Stdout)
-	if in != os.Stdin {
-		defer pollable.Restore(os.Stdin)
-		defer in.Close()
-	}
-	if out != os.Stdout {
-		defer pollable.Restore(os.Stdout)
-		defer out.Close()
-	}
-	return ServeStreams(ctx, h, in, out, options...)
+	return serve(ctx, h, os.Stdin, os.Stdout, nil, options)
 }
 
-// ServeStreams is [Serve] for any pair of streams. Where in cannot be
-// interrupted by a deadline it is closed when ctx is done.
+// ServeStreams is [Serve] for any pair of streams. When ctx is done, in gets a
+// deadline in the past, or is closed where it has none.
 func ServeStreams(ctx context.Context, h mcp.Handler, in io.ReadCloser, out io.Writer, options ...mcp.ServeOptions) error {
+	return serve(ctx, h, in, out, func() { interrupt(in) }, options)
+}
+
+func serve(ctx context.Context, h mcp.Handler, in io.Reader, out io.Writer, interrupt func(), options []mcp.ServeOptions) error {
 	var o mcp.ServeOptions
 	if len(options) > 0 {
 		o = options[0]
@@ -43,7 +38,7 @@ func ServeStreams(ctx context.Context, h mcp.Handler, in io.ReadCloser, out io.W
 	if err != nil {
 		return err
 	}
-	return lines.Serve(ctx, e, in, out, func() { interrupt(in) }, o)
+	return lines.Serve(ctx, e, in, out, interrupt, o)
 }
 
 // interrupt makes a Read that waits return.

@@ -79,7 +79,7 @@ func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision
 			result.Meta = withMember(result.Meta, revision.MetaSubscriptionID, []byte(c.id))
 		}
 		return c.edge.appendReply(dst, r, c.id, c.req.Method, result)
-	case errors.Is(err, mcp.ErrInputRequired):
+	case errors.Is(err, mcp.ErrInputRequired) && !errors.As(err, new(*mcp.Error)):
 		asked, err := c.inputRequired()
 		if err == nil {
 			return c.edge.appendReply(dst, r, c.id, c.req.Method, &asked)

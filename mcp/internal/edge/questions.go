@@ -30,6 +30,9 @@ func (q *questions) ask(ctx context.Context, s *Session, send func(context.Conte
 	ctx, cancel := context.WithTimeoutCause(ctx, s.edge.options.AskTime, fmt.Errorf("the client did not answer %s within %v", question.Method, s.edge.options.AskTime))
 	defer cancel()
 	params := s.revision.Question(question.Method, question.Params)
+	if params == nil {
+		params = json.RawMessage(`{}`) // there are clients that insist on it
+	}
 	if err := send(ctx, jsonrpc.AppendRequest(nil, id, question.Method, params)); err != nil {
 		return nil, fmt.Errorf("%s: the client cannot be asked: %w", question.Method, err)
 	}

@@ -197,10 +197,11 @@ func (c *modernCall) appendQuestions(out []byte) []byte {
 		}
 		out = append(jsonrpc.AppendString(out, q.key), `:{"method":`...)
 		out = jsonrpc.AppendString(out, q.method)
-		if q.params != nil {
-			out = append(append(out, `,"params":`...), q.params...)
+		out = append(out, `,"params":`...)
+		if q.params == nil {
+			out = append(out, `{}`...) // there are clients that insist on it
 		}
-		out = append(out, '}')
+		out = append(append(out, q.params...), '}')
 	}
 	return out
 }

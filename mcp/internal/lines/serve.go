@@ -19,10 +19,11 @@ const maxIdle = 2
 // replySize is the room that a goroutine begins with for its replies.
 const replySize = 1 << 10
 
-// Serve answers the messages of one client until r ends or ctx is done. interrupt
-// makes a Read of r that waits return; it is called when ctx is done. Serve
-// returns nil at the end of r, when everything that was asked is answered or the
-// drain time is over.
+// Serve answers the messages of one client until r ends or ctx is done. When
+// ctx is done it calls interrupt, which makes a Read of r that waits return. A
+// nil interrupt says that nothing can: then one goroutine stays in that Read
+// when Serve returns, and drops what it reads. Serve returns nil at the end of
+// r, when everything that was asked is answered or the drain time is over.
 func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrupt func(), o mcp.ServeOptions) error {
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = mcp.DefaultMaxMessage
@@ -31,24 +32,58 @@ func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrup
 		o.DrainTimeout = mcp.DefaultDrainTimeout
 	}
 	s := &serving{in: NewReader(r, o.MaxMessage), out: NewWriter(w), end: make(chan struct{})}
+	s.free = sync.NewCond(&s.turn)
 	s.connection = e.NewConnection(context.WithoutCancel(ctx), s.out, nil)
-	stop := context.AfterFunc(ctx, func() {
-		s.interrupted.Store(true)
-		interrupt()
-	})
-	defer stop()
 	s.idle.Store(1)
 	s.workers.Add(1)
 	go s.work()
-	<-s.end
-
+	select {
+	case <-s.end:
+	case <-ctx.Done():
+		s.stopped.Store(true)
+		if interrupt != nil {
+			interrupt()
+			<-s.end
+		}
+	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.DrainTimeout)
 	defer cancel()
 	s.connection.Drain(drain)
 	s.connection.Close()
-	s.await(o.DrainTimeout)
-	if err := s.out.Flush(); err != nil && s.err == nil {
-		s.err = err
+	await(&s.jobs, o.DrainTimeout)
+	if interrupt != nil {
+		await(&s.workers, o.DrainTimeout)
+	}
+	if err := s.out.Flush(); err != nil {
+		return err
+	}
+	return s.failed()
+}
+
+// takeTurn waits until nobody else reads. A goroutine that comes back for the
+// next message may get ahead of one that was woken for it, which spares a switch
+// between the two. (A mutex held while reading would do the same, but is nothing
+// that tests of time can wait for.)
+func (s *serving) takeTurn() {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	for s.reading {
+		s.free.Wait()
+	}
+	s.reading = true
+}
+
+func (s *serving) passTurn() {
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.reading = false
+	s.free.Signal()
+}
+
+// failed is why reading ended, if it was not the end of the stream or ours.
+func (s *serving) failed() error {
+	if s.stopped.Load() {
+		return nil
 	}
 	return s.err
 }
@@ -59,15 +94,18 @@ type serving struct {
 	out        *Writer
 	connection *edge.Connection
 
-	interrupted atomic.Bool // the error with which reading ends is ours
+	stopped atomic.Bool // reading is over by our will
 
-	reading sync.Mutex   // held by who reads
-	idle    atomic.Int32 // goroutines that read or wait to
-	more    atomic.Bool  // another message lies ready: its reader will flush
-	workers sync.WaitGroup
+	turn    sync.Mutex     // guards reading
+	free    *sync.Cond     // told when nobody reads any more
+	reading bool           // somebody reads
+	idle    atomic.Int32   // goroutines that read or wait to
+	more    atomic.Bool    // another message lies ready: its reader will flush
+	workers sync.WaitGroup // the goroutines
+	jobs    sync.WaitGroup // the messages they handle
 
 	end  chan struct{} // closed when there is nothing more to read
-	over bool          // the same, under reading
+	over bool          // the same, for those whose turn it is
 	err  error         // why, if not the end of the stream; set before end closes
 }
 
@@ -86,6 +124,7 @@ func (s *serving) work() {
 				buffer = nil
 			}
 		}
+		s.jobs.Done()
 		if !s.more.Load() {
 			s.out.Flush()
 		}
@@ -99,8 +138,8 @@ func (s *serving) work() {
 // read takes messages until there is a job, and sees to it that somebody reads
 // on. Before it waits it sends what was gathered.
 func (s *serving) read(job *edge.Job) bool {
-	s.reading.Lock()
-	defer s.reading.Unlock()
+	s.takeTurn()
+	defer s.passTurn()
 	for !s.over {
 		if !s.in.Ready() {
 			s.more.Store(false)
@@ -108,6 +147,9 @@ func (s *serving) read(job *edge.Job) bool {
 		}
 		line, err := s.in.Next()
 		switch {
+		case s.stopped.Load():
+			s.finish(io.EOF)
+			continue
 		case errors.Is(err, ErrTooLong):
 			s.out.Gather(jsonrpc.AppendError(nil, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, "%v", err)))
 			continue
@@ -117,6 +159,7 @@ func (s *serving) read(job *edge.Job) bool {
 		case !s.connection.Accept(job, line):
 			continue
 		}
+		s.jobs.Add(1)
 		s.more.Store(s.in.Ready())
 		if s.idle.Add(-1) == 0 {
 			s.idle.Add(1)
@@ -130,18 +173,18 @@ func (s *serving) read(job *edge.Job) bool {
 
 func (s *serving) finish(err error) {
 	s.over = true
-	if err != io.EOF && !s.interrupted.Load() {
+	if err != io.EOF {
 		s.err = err
 	}
 	close(s.end)
 }
 
-// await waits for the goroutines, at most as long as given: a Handler that does
-// not heed its context must not keep a process alive.
-func (s *serving) await(most time.Duration) {
+// await waits at most as long as given: a Handler that does not heed its
+// context must not keep a process alive.
+func await(running *sync.WaitGroup, most time.Duration) {
 	done := make(chan struct{})
 	go func() {
-		s.workers.Wait()
+		running.Wait()
 		close(done)
 	}()
 	timer := time.NewTimer(most)

@@ -1,0 +1,295 @@
+package mcp_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+)
+
+// TestServerSpeaksAsTheTranscriptsSay plays the client of every conversation in
+// testdata/transcripts/server; the other side is the server of [newFixture].
+func TestServerSpeaksAsTheTranscriptsSay(t *testing.T) {
+	runTranscripts(t, "server", func(*testing.T) side { return &serverSide{} })
+}
+
+// serverSide is a server under test, and all connections to it.
+type serverSide struct {
+	options mcp.ServeOptions
+	server  mcp.ServerOptions
+	fixture *fixture
+	stop    context.CancelFunc
+	ctx     context.Context
+	serving sync.WaitGroup
+}
+
+func (s *serverSide) set(name, value string) (err error) {
+	switch name {
+	case "max-in-flight":
+		s.options.MaxInFlight, err = strconv.Atoi(value)
+	case "max-message":
+		s.options.MaxMessage, err = strconv.Atoi(value)
+	case "page-size":
+		s.server.PageSize, err = strconv.Atoi(value)
+	case "state-timeout":
+		s.options.StateTimeout, err = time.ParseDuration(value)
+	case "ask-timeout":
+		s.options.AskTimeout, err = time.ParseDuration(value)
+	case "drain-timeout":
+		s.options.DrainTimeout, err = time.ParseDuration(value)
+	default:
+		err = errors.New("no such option")
+	}
+	return err
+}
+
+// start makes the server, when the options are known.
+func (s *serverSide) start() {
+	if s.fixture != nil {
+		return
+	}
+	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
+	s.server.Logger, s.options.Logger = quiet, quiet
+	s.fixture = newFixture(s.server)
+	s.options.StateKeys = [][]byte{[]byte("a key of thirty-two bytes, known")}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+}
+
+func (s *serverSide) open(tr *transcript, _ string) *wire {
+	s.start()
+	w, conn := newWire()
+	s.serving.Go(func() {
+		if err := stream.ServeConn(s.ctx, conn, s.fixture, s.options); err != nil && !errors.Is(err, io.ErrClosedPipe) {
+			tr.t.Errorf("serving: %v", err)
+		}
+	})
+	return w
+}
+
+func (s *serverSide) run(tr *transcript, st step) bool {
+	s.start()
+	switch st.verb {
+	case "->", `-">`, "eof->":
+		tr.talk(st, true)
+	case "<-", "<~", "!<-", "eof<-":
+		tr.talk(st, false)
+	case "do":
+		if err := s.do(strings.Fields(st.text)); err != nil {
+			tr.fatal(st, "%v", err)
+		}
+		synctest.Wait()
+	default:
+		return false
+	}
+	return true
+}
+
+func (s *serverSide) do(words []string) error {
+	argument := ""
+	if len(words) > 1 {
+		argument = words[1]
+	}
+	switch words[0] {
+	case "release": // let tools go on that wait
+		s.fixture.release()
+	case "updated":
+		s.fixture.ResourceUpdated(argument)
+	case "add-tool":
+		mcp.AddTool(s.fixture.Server, argument, func(context.Context, none) (string, error) { return argument, nil })
+	case "remove-tool":
+		s.fixture.RemoveTool(argument)
+	case "remove-prompt":
+		s.fixture.RemovePrompt(argument)
+	case "shutdown":
+		s.stop()
+	default:
+		return fmt.Errorf("cannot %s", words[0])
+	}
+	return nil
+}
+
+func (s *serverSide) close(tr *transcript) {
+	if s.stop != nil {
+		s.fixture.release()
+		s.stop()
+	}
+	for _, w := range tr.lines {
+		w.close()
+	}
+	s.serving.Wait()
+}
+
+// A fixture is a server with tools for whatever can happen in a call.
+type fixture struct {
+	*mcp.Server
+	mu    sync.Mutex
+	gate  chan struct{} // closed by release
+	runs  map[string]int
+	after sync.WaitGroup
+}
+
+func newFixture(o mcp.ServerOptions) *fixture {
+	f := &fixture{Server: mcp.NewServer("fixture", "1", o), gate: make(chan struct{}), runs: map[string]int{}}
+	f.addTools()
+	f.addQuestions()
+	must(f.AddText(mcp.Resource{URI: "test://a", Name: "a", MIMEType: "text/plain"}, "A"))
+	must(f.AddText(mcp.Resource{URI: "test://b", Name: "b"}, "B"))
+	must(f.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "who", Required: true}}},
+		func(_ context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text("hello " + arguments["who"])}}}, nil
+		}))
+	return f
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// release lets what waits go on, and makes what comes wait anew.
+func (f *fixture) release() {
+	f.mu.Lock()
+	close(f.gate)
+	f.gate = make(chan struct{})
+	f.mu.Unlock()
+	f.after.Wait()
+}
+
+func (f *fixture) wait(ctx context.Context) error {
+	f.mu.Lock()
+	gate := f.gate
+	f.mu.Unlock()
+	select {
+	case <-gate:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// count is how often a tool ran, this time included.
+func (f *fixture) count(tool string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.runs[tool]++
+	return f.runs[tool]
+}
+
+func (f *fixture) addTools() {
+	mcp.AddTool(f.Server, "echo", func(_ context.Context, in struct{ Text string }) (string, error) { return in.Text, nil })
+	mcp.AddTool(f.Server, "slow", func(ctx context.Context, _ none) (string, error) { return "slept", f.wait(ctx) })
+	mcp.AddTool(f.Server, "stubborn", func(ctx context.Context, _ none) (string, error) {
+		return "slept", f.wait(context.WithoutCancel(ctx))
+	})
+	mcp.AddTool(f.Server, "panic", func(context.Context, none) (string, error) { panic("boom") })
+	mcp.AddTool(f.Server, "fail", func(context.Context, none) (string, error) { return "", errors.New("no luck") })
+	mcp.AddTool(f.Server, "refuse", func(context.Context, none) (string, error) { return "", mcp.Errorf(7, "not today") })
+	mcp.AddTool(f.Server, "progress", func(ctx context.Context, in struct{ Steps []float64 }) (string, error) {
+		for _, step := range in.Steps {
+			if err := mcp.Progress(ctx, step, 10, "step"); err != nil {
+				return "", err
+			}
+		}
+		return "done", nil
+	})
+	mcp.AddTool(f.Server, "late", func(ctx context.Context, _ none) (string, error) {
+		f.after.Go(func() {
+			_ = f.wait(context.WithoutCancel(ctx))
+			_ = mcp.Progress(ctx, 1, 0)
+			_ = mcp.Log(ctx, mcp.LogError, "too late")
+		})
+		return "done", nil
+	})
+	mcp.AddTool(f.Server, "log", func(ctx context.Context, _ none) (string, error) {
+		for _, level := range []mcp.LogLevel{mcp.LogDebug, mcp.LogInfo, mcp.LogError} {
+			if err := mcp.Log(ctx, level, string(level), "fixture"); err != nil {
+				return "", err
+			}
+		}
+		return "done", nil
+	})
+}
+
+func (f *fixture) addQuestions() {
+	mcp.AddTool(f.Server, "ask", func(ctx context.Context, _ none) (string, error) {
+		answer, err := mcp.Elicit[nameForm](ctx, "who?")
+		return "hello " + answer.Name, err
+	})
+	mcp.AddTool(f.Server, "ask-two", func(ctx context.Context, _ none) (string, error) {
+		var names [2]string
+		order := []int{0, 1}
+		if f.count("ask-two")%2 == 0 {
+			order = []int{1, 0} // the keys stay the same though the order does not
+		}
+		var errs []error
+		for _, i := range order {
+			answer, err := mcp.Elicit[nameForm](ctx, fmt.Sprintf("name %d?", i))
+			names[i] = answer.Name
+			errs = append(errs, err)
+		}
+		return names[0] + " and " + names[1], errors.Join(errs...)
+	})
+	mcp.AddTool(f.Server, "ask-twice", func(ctx context.Context, _ none) (string, error) {
+		first, err := mcp.Elicit[nameForm](ctx, "first?")
+		if err != nil {
+			return "", err
+		}
+		second, err := mcp.Elicit[nameForm](ctx, "after "+first.Name+"?")
+		return first.Name + " then " + second.Name, err
+	})
+	mcp.AddTool(f.Server, "ask-many", func(ctx context.Context, in struct{ N int }) (string, error) {
+		var errs []error
+		for i := range in.N {
+			_, err := mcp.Elicit[nameForm](ctx, fmt.Sprint("name ", i, "?"))
+			errs = append(errs, err)
+		}
+		for _, err := range errs { // an error of the protocol first
+			if e := (*mcp.Error)(nil); errors.As(err, &e) {
+				return "", e
+			}
+		}
+		return "done", errors.Join(errs...)
+	})
+	mcp.AddTool(f.Server, "ask-url", func(ctx context.Context, _ none) (string, error) {
+		result, err := mcp.ElicitRaw(ctx, mcp.ElicitRequest{Key: "page", Mode: mcp.ElicitURL, Message: "visit", URL: "https://example.com/"})
+		if err != nil {
+			return "", err
+		}
+		return result.Action, nil
+	})
+	mcp.AddTool(f.Server, "sample", func(ctx context.Context, _ none) (string, error) {
+		result, err := mcp.Sample(ctx, mcp.CreateMessageRequest{Key: "model", MaxTokens: 5, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.SamplingContent{mcp.Text("hi")}}}})
+		if err != nil {
+			return "", err
+		}
+		return result.Content[0].Text, nil
+	})
+	mcp.AddTool(f.Server, "roots", func(ctx context.Context, _ none) (string, error) {
+		roots, err := mcp.Roots(ctx, "roots")
+		return fmt.Sprint(len(roots)), err
+	})
+	mcp.AddTool(f.Server, "state", func(ctx context.Context, in struct{ Bytes int }) (string, error) {
+		var work string
+		if found, err := mcp.LoadState(ctx, "work", &work); err != nil {
+			return "", err
+		} else if !found {
+			work = fmt.Sprint("run ", f.count("state"), strings.Repeat("x", in.Bytes))
+		}
+		if err := mcp.SaveState(ctx, "work", work); err != nil {
+			return "", err
+		}
+		_, err := mcp.Elicit[nameForm](ctx, "who?")
+		return work, err
+	})
+}

@@ -1,0 +1,315 @@
+package mcp_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+)
+
+// A transcript is a conversation on the wire. Each file in testdata/transcripts
+// begins with the rule that it shows and where that stands; each of its sections
+// is a conversation of its own, line by line:
+//
+//	# a remark
+//	-> {…}        the client sends this
+//	<- {…}        the server sends this, next
+//	~> {…} <~ {…} the same in any order with the lines of this kind beside it
+//	-"> "…"       the client sends these bytes (a Go string), with no line end added
+//	<"- "…"       the server does
+//	!-> !<-       nothing comes
+//	eof-> eof<-   that side closes its output
+//	wait 5s       time passes
+//	set NAME …    an option; stands before everything else
+//	do …          something happens on the side that is tested
+//	on NAME       what follows is said on the connection of this name
+//
+// and, where the client is tested,
+//
+//	connect       the client connects
+//	done NAME {…} what was begun with "do NAME: …" ends, with this outcome
+//	fails NAME …  it fails, and the error holds each of these Go strings
+//	heard …       a callback of the client was called
+//
+// JSON is compared by structure; see [match] for what can stand in place of a
+// value and [expand] for abbreviations. Time is synctest's, so nothing sleeps,
+// and a goroutine that outlives its conversation fails the test.
+type transcript struct {
+	t     *testing.T
+	steps []step
+	where string
+	vars  map[string]any
+	ours  side
+	lines map[string]*wire // connections by name
+	on    *wire
+}
+
+// A step is one line of a conversation.
+type step struct {
+	line int
+	verb string
+	text string
+}
+
+// A side is what differs between testing a server and testing a client.
+type side interface {
+	// set is given an option, before anything else.
+	set(name, value string) error
+	// open returns the next connection to the side that is tested.
+	open(tr *transcript, name string) *wire
+	// run takes a step of this side's own; false if it has none of this verb.
+	run(tr *transcript, s step) bool
+	// close ends everything.
+	close(tr *transcript)
+}
+
+// runTranscripts runs every conversation in the folder.
+func runTranscripts(t *testing.T, folder string, newSide func(t *testing.T) side) {
+	files, err := filepath.Glob(filepath.Join("testdata", "transcripts", folder, "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts: %v", err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			if len(strings.TrimSpace(string(archive.Comment))) < 20 {
+				t.Error("the file does not begin with the rule that it shows")
+			}
+			for _, section := range archive.Files {
+				t.Run(section.Name, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						tr := &transcript{t: t, where: file, vars: map[string]any{}, ours: newSide(t), lines: map[string]*wire{}}
+						tr.parse(section.Data)
+						tr.run()
+					})
+				})
+			}
+		})
+	}
+}
+
+var verbs = regexp.MustCompile(`^(->|<-|~>|<~|-">|<"-|!->|!<-|eof->|eof<-|wait|set|do|on|connect|done|fails|heard|!heard)(?: (.*))?$`)
+
+func (tr *transcript) parse(data []byte) {
+	for i, text := range strings.Split(string(data), "\n") {
+		text = strings.TrimSpace(text)
+		if text == "" || text[0] == '#' {
+			continue
+		}
+		parts := verbs.FindStringSubmatch(text)
+		if parts == nil {
+			tr.t.Fatalf("%s: line %d of the section: what is %q?", tr.where, i+1, text)
+		}
+		tr.steps = append(tr.steps, step{i + 1, parts[1], parts[2]})
+	}
+}
+
+func (tr *transcript) run() {
+	defer tr.ours.close(tr)
+	for len(tr.steps) > 0 && !tr.t.Failed() {
+		s := tr.steps[0]
+		tr.steps = tr.steps[1:]
+		tr.step(s)
+	}
+}
+
+func (tr *transcript) step(s step) {
+	switch s.verb {
+	case "set":
+		name, value, _ := strings.Cut(s.text, " ")
+		if err := tr.ours.set(name, value); err != nil {
+			tr.fatal(s, "%v", err)
+		}
+	case "wait":
+		d, err := time.ParseDuration(s.text)
+		if err != nil {
+			tr.fatal(s, "%v", err)
+		}
+		time.Sleep(d)
+	case "on":
+		if tr.on = tr.lines[s.text]; tr.on == nil {
+			tr.on = tr.ours.open(tr, s.text)
+			tr.lines[s.text] = tr.on
+		}
+	default:
+		if !tr.ours.run(tr, s) {
+			tr.fatal(s, "%q has no meaning here", s.verb)
+		}
+	}
+}
+
+// talk is a step on the wire; out says whether it is ours to send.
+func (tr *transcript) talk(s step, out bool) {
+	if tr.on == nil {
+		tr.step(step{s.line, "on", "the connection"})
+	}
+	kind := strings.Trim(s.verb, "<>")
+	switch {
+	case s.verb[0] == '!':
+		synctest.Wait()
+		if line, ok := tr.on.take(); ok {
+			tr.fatal(s, "expected nothing, got %s", line)
+		}
+	case strings.HasPrefix(s.verb, "eof") && out:
+		tr.on.out.Close()
+	case strings.HasPrefix(s.verb, "eof"):
+		tr.expectEnd(s)
+	case out && strings.Contains(kind, `"`):
+		text, err := strconv.Unquote(s.text)
+		if err != nil {
+			tr.fatal(s, "%v", err)
+		}
+		tr.send(s, expand(text, tr.vars))
+	case out:
+		tr.send(s, expand(s.text, tr.vars)+"\n")
+	case kind == "~":
+		tr.expectAny(s)
+	default:
+		tr.expect(s)
+	}
+}
+
+func (tr *transcript) send(s step, text string) {
+	if _, err := io.WriteString(tr.on.out, text); err != nil {
+		tr.fatal(s, "send: %v", err)
+	}
+	synctest.Wait()
+}
+
+func (tr *transcript) next(s step) string {
+	synctest.Wait()
+	line, ok := tr.on.take()
+	if !ok {
+		tr.fatal(s, "nothing came; expected %s", s.text)
+	}
+	return line
+}
+
+func (tr *transcript) expect(s step) {
+	line := tr.next(s)
+	if err := matchText(expand(s.text, nil), line, tr.vars); err != nil {
+		tr.fatal(s, "%v\n got  %s\n want %s", err, line, s.text)
+	}
+}
+
+// expectAny takes the lines of one unordered group.
+func (tr *transcript) expectAny(s step) {
+	wanted := []step{s}
+	for len(tr.steps) > 0 && tr.steps[0].verb == s.verb {
+		wanted = append(wanted, tr.steps[0])
+		tr.steps = tr.steps[1:]
+	}
+	for len(wanted) > 0 {
+		line := tr.next(wanted[0])
+		var errs []error
+		for i, w := range wanted {
+			err := matchText(expand(w.text, nil), line, tr.vars)
+			if err == nil {
+				wanted = append(wanted[:i:i], wanted[i+1:]...)
+				errs = nil
+				break
+			}
+			errs = append(errs, err)
+		}
+		if errs != nil {
+			tr.fatal(wanted[0], "unexpected %s: %v", line, errs)
+		}
+	}
+}
+
+func (tr *transcript) expectEnd(s step) {
+	synctest.Wait()
+	if line, ok := tr.on.take(); ok {
+		tr.fatal(s, "expected the end, got %s", line)
+	}
+	if !tr.on.over() {
+		tr.fatal(s, "expected the end, and the other side is still open")
+	}
+}
+
+func (tr *transcript) fatal(s step, format string, args ...any) {
+	tr.t.Helper()
+	tr.t.Fatalf("%s: line %d of the section (%s): %s", tr.where, s.line, s.verb, fmt.Sprintf(format, args...))
+}
+
+// A wire is the far end of one connection. Everything that comes is kept.
+type wire struct {
+	out    *io.PipeWriter
+	in     *io.PipeReader
+	reader sync.WaitGroup
+
+	mu    sync.Mutex
+	lines []string
+	ended bool
+}
+
+// newWire returns both ends of a connection: ours, and the one that is tested.
+func newWire() (*wire, *duplex) {
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	w := &wire{out: outW, in: inR}
+	w.reader.Go(w.read)
+	return w, &duplex{PipeReader: outR, PipeWriter: inW}
+}
+
+func (w *wire) read() {
+	lines := bufio.NewReader(w.in)
+	for {
+		line, err := lines.ReadString('\n')
+		w.mu.Lock()
+		if line != "" {
+			w.lines = append(w.lines, strings.TrimSuffix(line, "\n"))
+		}
+		w.ended = err != nil
+		w.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (w *wire) take() (string, bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.lines) == 0 {
+		return "", false
+	}
+	line := w.lines[0]
+	w.lines = w.lines[1:]
+	return line, true
+}
+
+func (w *wire) over() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ended
+}
+
+func (w *wire) close() {
+	w.out.Close()
+	w.in.Close()
+	w.reader.Wait()
+}
+
+// A duplex is a connection in memory whose two directions close on their own.
+type duplex struct {
+	*io.PipeReader
+	*io.PipeWriter
+}
+
+func (d *duplex) Close() error {
+	d.PipeReader.Close()
+	return d.PipeWriter.Close()
+}
