@@ -85,8 +85,8 @@ func server(t *testing.T, name string, args ...string) *Command {
 		if now := openFiles(t); now != files {
 			t.Errorf("%d files open, %d before", now, files)
 		}
-		if children := zombiesAndChildren(t); len(children) > 0 {
-			t.Errorf("processes left: %v", children)
+		if left := children(t); len(left) > 0 {
+			t.Errorf("processes left: %v", left)
 		}
 		checkGoroutines(t)
 	})
@@ -112,9 +112,9 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// zombiesAndChildren lists processes whose environment says that a test started
-// them, and dead children of this one.
-func zombiesAndChildren(t *testing.T) (found []string) {
+// children lists the children of this process, dead ones that nobody reaped
+// included.
+func children(t *testing.T) (found []string) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		return nil

@@ -104,7 +104,7 @@ func FuzzInbox(f *testing.F) {
 	f.Add([]byte(`[{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":""}},{"id":5}]`))
 	f.Add([]byte(`{"jsonrpc":"2.0","id":5,"method":null,"params":null,"result":{}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		b := NewInbox("test-server", nil)
+		b := NewInbox("test-server", slog.New(slog.DiscardHandler))
 		c, err := b.Expect(request(5, "tools/call"))
 		if err != nil {
 			t.Fatal(err)
