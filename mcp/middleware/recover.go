@@ -1,0 +1,34 @@
+package middleware
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// Recover returns middleware that answers a request whose Handler panics with an
+// internal error, and logs the panic with its stack; nil means slog.Default().
+// The client is not told what happened. A [mcp.Server] recovers panics of its
+// features itself; other Handlers, and middleware, need this. It does not see
+// panics of goroutines that a Handler starts.
+func Recover(log *slog.Logger) mcp.Middleware {
+	if log == nil {
+		log = slog.Default()
+	}
+	return func(next mcp.Handler) mcp.Handler {
+		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (result mcp.Result, err error) {
+			defer func() {
+				if p := recover(); p != nil {
+					log.ErrorContext(ctx, "mcp handler panicked", "method", plaintext.Line(req.Method, maxText),
+						"panic", plaintext.Line(fmt.Sprint(p), maxText), "stack", string(debug.Stack()))
+					result, err = mcp.Result{}, mcp.Errorf(mcp.CodeInternalError, "%s failed: the server's handler panicked", plaintext.Line(req.Method, maxText))
+				}
+			}()
+			return next.Handle(ctx, req)
+		})
+	}
+}
