@@ -17,8 +17,11 @@ const suggestTimeout = 3 * time.Second
 
 // suggestServers completes SERVER with the names of the configuration.
 func (a *app) suggestServers(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 || cmd.ArgsLenAtDash() >= 0 {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 && dash < len(args) { // cobra adds dashes of its own at the end
 		return nil, cobra.ShellCompDirectiveDefault
+	}
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	a.screen = terminal.NewScreen(io.Discard)
 	_, entries, err := a.servers()

@@ -1,0 +1,336 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// asProgram makes the test binary be junction, so that tests can start it.
+const asProgram = "JUNCTION_TEST_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	os.Setenv(asProgram, "1")
+	os.Exit(m.Run())
+}
+
+// self is the command line of a junction that is another process.
+func self(t *testing.T, args ...string) []string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append([]string{path}, args...)
+}
+
+// An outcome is what a run left behind.
+type outcome struct {
+	code           int
+	stdout, stderr string
+}
+
+// alone takes the settings of whoever runs the tests away.
+func alone(t *testing.T) {
+	t.Helper()
+	home := t.TempDir()
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "APPDATA"} {
+		t.Setenv(name, home)
+	}
+	t.Chdir(home)
+}
+
+func runs(t *testing.T, stdin string, args ...string) outcome {
+	t.Helper()
+	var stdout, stderr safeBuffer
+	code := run(t.Context(), args, strings.NewReader(stdin), &stdout, &stderr)
+	return outcome{code, stdout.String(), stderr.String()}
+}
+
+// A safeBuffer can be written by many goroutines at once.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+var _ io.Writer = (*safeBuffer)(nil)
+
+func TestCommands(t *testing.T) {
+	alone(t)
+	for _, test := range []struct {
+		name           string
+		args           string
+		code           int
+		stdout, stderr string // found in there
+	}{
+		{"a tool is called with typed arguments", "call everything add a=1 b=2.5", exitOK, "{\"sum\":3.5}\n", ""},
+		{"a tool is called with JSON", `call everything echo --args {"message":"hi"}`, exitOK, "hi\n", ""},
+		{"a tool is called with JSON of standard input", "call everything echo --args -", exitOK, "from stdin\n", ""},
+		{"a tool that fails is marked", "call everything fail", exitToolFailed, "nothing to mend\n", "The tool fail says that it failed:\n"},
+		{"an unknown tool is the server's error, with a hint", "call everything ecco", exitProtocol, "", "did you mean \"echo\"?\njunction: server \"everything\": unknown tool"},
+		{"an unknown argument is told before the call", "call everything echo massage=hi", exitUsage, "", `junction: tool "echo": unknown argument "massage"; did you mean "message"?`},
+		{"a missing argument is told before the call", "call everything add a=1", exitUsage, "", `junction: tool "add": argument missing: b (number) is required`},
+		{"JSON is sent as it is", "call everything add --args {}", exitToolFailed, "a: required, missing", "The tool add says"},
+		{"JSON and words exclude each other", "call everything add a=1 --args {}", exitUsage, "", "not both"},
+		{"arguments are an object", "call everything add --args [1]", exitUsage, "", "--args: expected a JSON object"},
+		{"a call ends in time", "call everything wait --timeout 50ms", exitTimeout, "", "no sign of life for 50ms"},
+		{"a form is declined where nobody is", "call everything ask", exitOK, "The user declined to answer.\n", "declined: there is no terminal"},
+		{"a form is answered by a flag", `call everything ask-two-at-once --elicit {"name":"Ada","place":"Oslo"}`, exitOK, "Ada is in Oslo.\n", "What is your name?"},
+		{"a page is consented to by a flag", "call everything ask-url --elicit accept", exitOK, ": accept.\n", "page: https://example.com/\n"},
+		{"sampling is refused", "call everything sample prompt=x", exitProtocol, "", "--sample answers"},
+		{"sampling is answered by a flag", "call everything sample prompt=x --sample words", exitOK, "canned said: words\n", ""},
+		{"roots are told by a flag", "call everything list-roots --root .", exitOK, `"uri":"file:///`, ""},
+		{"log messages are on stderr", "call everything log", exitOK, "Wrote eight", "warning everything: "},
+		{"log messages have a level", "call everything log --log-level none", exitOK, "Wrote eight", ""},
+		{"progress is told in lines where wanted", "call everything count-slowly milliseconds=0 steps=2 -v", exitOK, "Counted to 2.\n", "progress: 1/2 step 1 of 2\n"},
+		{"a resource is read", "read everything everything://text", exitOK, "This is the text of a resource.\n", ""},
+		{"an unknown resource is an error", "read everything everything://nope", exitProtocol, "", "resource not found"},
+		{"bytes are announced", "read everything everything://picture.png", exitOK, "[resource everything://picture.png, image/png, 156 bytes]\n", ""},
+		{"a prompt is filled in", "prompt everything travel country=Norway", exitOK, "user:\nI want to travel to Norway.\n", ""},
+		{"a prompt needs its arguments", "prompt everything travel", exitUsage, "", "country (string) is required"},
+		{"an argument is completed", "complete everything travel city=O country=Norway", exitOK, "Oslo\n", ""},
+		{"a variable of a template is completed", "complete everything everything://planets/{name} name=ma", exitOK, "mars\n", ""},
+		{"a server is pinged", "ping everything", exitOK, "everything: alive, answered in ", ""},
+		{"a revision can be chosen", "ping everything --revision 2025-03-26", exitOK, "revision 2025-03-26", ""},
+		{"all servers are listed", "tools", exitOK, "━━ filesystem: ", ""},
+		{"an unknown server is told with those there are", "tools everthing", exitConnection, "", `did you mean "everything"?`},
+		{"a server that is not there is told", "ping http://127.0.0.1:1/mcp", exitConnection, "", "connection refused"},
+		{"a command that does not exist is told", "ping -- no-such-program", exitConnection, "", "not found in PATH"},
+		{"a command that ends is told with its last words", "ping -- sh -c echo\u00a0boo>&2", exitConnection, "", "junction: server "},
+		{"an unknown command is told", "calls", exitUsage, "", `unknown command "calls"`},
+		{"an unknown flag is told", "call --bogus", exitUsage, "", "unknown flag: --bogus; see junction call --help"},
+		{"a server must be named", "call", exitUsage, "", "SERVER is missing"},
+		{"a command must follow the dashes", "ping --", exitUsage, "", `after "--" stands the command`},
+		{"one URI is read at a time", "read everything a b", exitUsage, "", "expected one URI, got 2"},
+		{"headers are for URLs", "ping --header A:B -- x", exitUsage, "", "--header is for servers with a URL"},
+		{"headers have a name", "ping http://127.0.0.1:1 --header secret", exitUsage, "", "--header: expected 'NAME: VALUE'\n"},
+		{"the environment is for commands", "ping http://127.0.0.1:1 --env A=B", exitUsage, "", "--env is for servers that are started"},
+		{"serve knows what ships", "serve nothing", exitUsage, "", "there are: everything, filesystem"},
+		{"serve has one way at a time", "serve everything --http 127.0.0.1:0 --stdio", exitUsage, "", "exclude each other"},
+		{"an address has a port", "up --http localhost", exitUsage, "", "--http: expected HOST:PORT"},
+		{"the version is printed", "version", exitOK, "junction " + version, ""},
+		{"help tells the exit codes", "call --help", exitOK, "130  interrupted", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := runs(t, `{"message":"from stdin"}`, strings.Split(test.args, " ")...)
+			if got.code != test.code || !strings.Contains(got.stdout, test.stdout) || !strings.Contains(got.stderr, test.stderr) {
+				t.Errorf("exit code %d, want %d\nstdout: %s\nwant %q\nstderr: %s\nwant %q", got.code, test.code, got.stdout, test.stdout, got.stderr, test.stderr)
+			}
+			if test.stdout == "" && got.stdout != "" {
+				t.Errorf("an error printed on stdout: %s", got.stdout)
+			}
+		})
+	}
+}
+
+func TestJSON(t *testing.T) {
+	alone(t)
+	for _, test := range []struct {
+		name, args string
+		code       int
+		members    string // of the object, in its order
+	}{
+		{"tools", "tools everything --json", exitOK, "tools"},
+		{"resources", "resources everything --json", exitOK, "resources"},
+		{"templates", "templates everything --json", exitOK, "resourceTemplates"},
+		{"prompts", "prompts everything --json", exitOK, "prompts"},
+		{"the tools of all servers", "tools --json", exitOK, "servers"},
+		{"a call of the modern revision", "call everything add a=1 b=2 --json", exitOK, "resultType structuredContent content _meta"},
+		{"a call of a legacy revision", "call everything add a=1 b=2 --json --revision 2025-06-18", exitOK, "structuredContent content"},
+		{"a tool that fails", "call everything fail --json --revision 2025-06-18", exitToolFailed, "content isError"},
+		{"a resource", "read everything everything://text --json", exitOK, "resultType contents ttlMs cacheScope _meta"},
+		{"a prompt", "prompt everything greeting --json --revision 2025-06-18", exitOK, "messages"},
+		{"a completion", "complete everything travel country=N --json --revision 2025-06-18", exitOK, "completion"},
+		{"a ping", "ping everything --json", exitOK, ""},
+		{"an error of the server", "call everything nope --json", exitProtocol, "error"},
+		{"an error of the command line", "call everything --json --bogus", exitUsage, "error"},
+		{"an error of connecting", "ping nowhere --json", exitConnection, "error"},
+		{"a timeout", "call everything wait --timeout 50ms --json", exitTimeout, "error"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := runs(t, "", strings.Split(test.args, " ")...)
+			if got.code != test.code {
+				t.Errorf("exit code %d, want %d; %s", got.code, test.code, got.stderr)
+			}
+			if members := memberNames(t, got.stdout); members != test.members {
+				t.Errorf("printed an object of %q, want %q", members, test.members)
+			}
+		})
+	}
+}
+
+// memberNames are the names of the one object in text.
+func memberNames(t *testing.T, text string) string {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(text))
+	if token, err := d.Token(); token != json.Delim('{') || err != nil {
+		t.Fatalf("no object: %q", text)
+	}
+	var names []string
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name.(string))
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.Token(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		t.Errorf("more than one value: %q", text)
+	}
+	return strings.Join(names, " ")
+}
+
+func TestErrorObjectsHoldWhatTheServerSaid(t *testing.T) {
+	alone(t)
+	got := runs(t, "", "read", "everything", "everything://nope", "--json")
+	if want := `{"error":{"code":-32602,"message":"resource not found: everything://nope","data":{"uri":"everything://nope"}}}` + "\n"; got.stdout != want {
+		t.Errorf("got %s, want %s", got.stdout, want)
+	}
+}
+
+func TestCommandsOfServersFollowDashes(t *testing.T) {
+	alone(t)
+	for _, revision := range []string{"2024-11-05", "2025-11-25", "2026-07-28"} {
+		t.Run(revision, func(t *testing.T) {
+			args := append([]string{"call", "echo", "message=hi", "--revision", revision, "--"}, self(t, "serve", "everything")...)
+			if got := runs(t, "", args...); got.code != exitOK || got.stdout != "hi\n" {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestConfigurationsAreFoundAndNamed(t *testing.T) {
+	alone(t)
+	config := filepath.Join(t.TempDir(), "servers.json")
+	argv := self(t, "serve", "everything")
+	servers := map[string]any{
+		"every":  map[string]any{"command": argv[0], "args": argv[1:]},
+		"broken": map[string]any{"command": argv[0], "env": map[string]string{"TOKEN": "${JUNCTION_TEST_UNSET}"}},
+		"off":    map[string]any{"command": argv[0], "disabled": true},
+	}
+	data, err := json.Marshal(map[string]any{"mcpServers": servers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := runs(t, "", "call", "every", "echo", "message=hi", "--config", config); got.code != exitOK || got.stdout != "hi\n" {
+		t.Errorf("got %+v", got)
+	}
+	if got := runs(t, "", "ping", "broken", "--config", config); got.code != exitConnection || !strings.Contains(got.stderr, `server "broken": env.TOKEN: variable JUNCTION_TEST_UNSET is not set`) {
+		t.Errorf("got %+v", got)
+	}
+	if got := runs(t, "", "prompts", "--config", config); got.code != exitConnection || !strings.Contains(got.stdout, "━━ every: 4 prompts") ||
+		!strings.Contains(got.stderr, "JUNCTION_TEST_UNSET") || strings.Contains(got.stdout+got.stderr, "off") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestServersOfProjectsNeedConsent(t *testing.T) {
+	alone(t)
+	argv := self(t, "serve", "everything")
+	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"every": map[string]any{"command": argv[0], "args": argv[1:]}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(".mcp.json", data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := runs(t, "", "ping", "every"); got.code != exitConnection || !strings.Contains(got.stderr, "--config ") {
+		t.Errorf("without consent: %+v", got)
+	}
+	if got := runs(t, "", "ping", "every", "--config", ".mcp.json"); got.code != exitOK {
+		t.Errorf("with consent: %+v", got)
+	}
+}
+
+func TestInterruptedCallsAreCancelledOnTheServer(t *testing.T) {
+	alone(t)
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	stderr := &watchedBuffer{word: "waiting", seen: func() { interrupt(errInterrupted) }}
+	var stdout safeBuffer
+	code := run(ctx, []string{"call", "everything", "wait", "milliseconds=600000", "-v", "--json"}, strings.NewReader(""), &stdout, stderr)
+	if code != exitInterrupted || !strings.Contains(stdout.String(), `{"error":{"message":"interrupted"}}`) {
+		t.Errorf("exit code %d, stdout %s, stderr %s", code, stdout.String(), stderr.String())
+	}
+}
+
+// A watchedBuffer calls seen when a word is written.
+type watchedBuffer struct {
+	safeBuffer
+	word string
+	seen func()
+}
+
+func (w *watchedBuffer) Write(p []byte) (int, error) {
+	n, err := w.safeBuffer.Write(p)
+	if strings.Contains(w.String(), w.word) {
+		w.seen()
+	}
+	return n, err
+}
+
+func TestOutputIsSaved(t *testing.T) {
+	alone(t)
+	got := runs(t, "", "call", "everything", "get-mixed", "-o", "out"+string(filepath.Separator))
+	if got.code != exitOK || !strings.Contains(got.stdout, "saved as "+filepath.Join("out", "image.png")) {
+		t.Errorf("got %+v", got)
+	}
+	picture, err := os.ReadFile(filepath.Join("out", "image.png"))
+	if err != nil || !bytes.HasPrefix(picture, []byte("\x89PNG")) {
+		t.Errorf("saved %.10q, %v", picture, err)
+	}
+	if got := runs(t, "", "read", "everything", "everything://picture.png", "--json", "-o", "p.png"); got.code != exitOK || strings.Contains(got.stdout, "saved") {
+		t.Errorf("got %+v", got)
+	}
+	if saved, err := os.ReadFile("p.png"); !bytes.Equal(saved, picture) {
+		t.Errorf("saved %.10q, %v", saved, err)
+	}
+}
+
+func TestShellCompletion(t *testing.T) {
+	alone(t)
+	for _, test := range []struct{ args, want string }{
+		{"ping|e", "everything\tships with junction\n"},
+		{"call|everything|", "echo\tReturn the message unchanged.\n"},
+		{"read|everything|", "everything://text\ttext\n"},
+		{"prompt|everything|", "greeting\t"},
+		{"serve|", "filesystem\n"},
+	} {
+		got := runs(t, "", append([]string{"__complete"}, strings.Split(test.args, "|")...)...)
+		if got.code != exitOK || !strings.Contains(got.stdout, test.want) {
+			t.Errorf("%s: got %+v", test.args, got)
+		}
+	}
+}

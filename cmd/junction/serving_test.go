@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A running is a command that serves.
+type running struct {
+	url      string
+	stderr   *safeBuffer
+	stop     func() int // interrupts it and returns its exit code
+	exitCode chan int
+}
+
+var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)
+
+// serving runs a command that serves at an address of its choice, until the test
+// is over.
+func serving(t *testing.T, args ...string) *running {
+	t.Helper()
+	ctx, interrupt := context.WithCancelCause(context.WithoutCancel(t.Context()))
+	r := &running{stderr: new(safeBuffer), exitCode: make(chan int, 1)}
+	up := make(chan string, 1)
+	told := &watchedBuffer{word: "/mcp", seen: func() {
+		select {
+		case up <- address.FindString(r.stderr.String()):
+		default:
+		}
+	}}
+	go func() {
+		r.exitCode <- run(ctx, append([]string{args[0], "--http", "127.0.0.1:0"}, args[1:]...), strings.NewReader(""), io.Discard, io.MultiWriter(r.stderr, told))
+	}()
+	stopped := -1
+	r.stop = func() int {
+		if stopped < 0 {
+			interrupt(errInterrupted)
+			stopped = <-r.exitCode
+		}
+		return stopped
+	}
+	t.Cleanup(func() { r.stop() })
+	select {
+	case r.url = <-up:
+	case <-time.After(20 * time.Second):
+		t.Fatalf("%s does not serve: %s", args[0], r.stderr.String())
+	}
+	return r
+}
+
+func TestUpServesWhatShipsWithNoConfiguration(t *testing.T) {
+	alone(t)
+	if err := os.WriteFile("note.txt", []byte("in the folder"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := serving(t, "up")
+	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
+		if got := runs(t, "", "call", r.url, "everything__add", "a=1", "b=2", "--revision", revision); got.stdout != "{\"sum\":3}\n" {
+			t.Errorf("got %+v", got)
+		}
+	}
+	if got := runs(t, "", "tools", r.url, "--json"); !strings.Contains(got.stdout, "filesystem__") || strings.Contains(got.stdout, "filesystem__write") {
+		t.Errorf("got %+v", got)
+	}
+	if code := r.stop(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	for _, want := range []string{
+		`{"mcpServers":{"junction":{"command":`, `"args":["up","--stdio"]}}}`, `{"mcpServers":{"junction":{"url":"` + r.url + `"}}}`,
+		"everything  connected", "filesystem  connected",
+	} {
+		if !strings.Contains(r.stderr.String(), want) {
+			t.Errorf("%q is not in\n%s", want, r.stderr.String())
+		}
+	}
+}
+
+func TestUpTellsWhyServersAreNotThere(t *testing.T) {
+	alone(t)
+	argv := self(t, "serve", "everything")
+	config := configuration(t, map[string]any{
+		"every":  map[string]any{"command": argv[0], "args": argv[1:]},
+		"dead":   map[string]any{"command": "sh", "args": []string{"-c", "echo last words >&2; exit 7"}},
+		"broken": map[string]any{"command": "x", "env": map[string]string{"TOKEN": "${JUNCTION_TEST_UNSET}"}},
+	})
+	r := serving(t, "up", "--config", config)
+	if got := runs(t, "", "call", r.url, "every__ask-two-at-once", "--elicit", `{"name":"Ada","place":"Oslo"}`); got.stdout != "Ada is in Oslo.\n" {
+		t.Errorf("got %+v", got)
+	}
+	r.stop()
+	for _, want := range []string{"every   connected, revision 2026-07-28: ", "last words", "JUNCTION_TEST_UNSET", `"up","--stdio","--config",`} {
+		if !strings.Contains(r.stderr.String(), want) {
+			t.Errorf("%q is not in\n%s", want, r.stderr.String())
+		}
+	}
+}
+
+func TestUpOnStandardInputAndOutput(t *testing.T) {
+	alone(t)
+	argv := self(t, "up", "--stdio")
+	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
+		got := runs(t, "", append([]string{"call", "everything__echo", "message=hi", "--revision", revision, "--"}, argv...)...)
+		if got.code != exitOK || got.stdout != "hi\n" {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+func TestStdioHoldsNothingButTheProtocol(t *testing.T) {
+	alone(t)
+	const discover = `{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}` + "\n"
+	const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n"
+	for _, args := range [][]string{{"serve", "everything"}, {"up", "--stdio"}, append([]string{"proxy", "--"}, self(t, "serve", "everything")...)} {
+		for _, first := range []string{discover, initialize} {
+			got := runs(t, first, args...)
+			for line := range strings.Lines(got.stdout) {
+				var message struct{ JSONRPC string }
+				if err := json.Unmarshal([]byte(line), &message); err != nil || message.JSONRPC != "2.0" {
+					t.Errorf("%v: printed %q", args, line)
+				}
+			}
+			if got.code != exitOK || !strings.Contains(got.stdout, `"result"`) {
+				t.Errorf("%v: got %+v", args, got)
+			}
+		}
+	}
+}
+
+func TestProxyBridgesTheEras(t *testing.T) {
+	alone(t)
+	r := serving(t, append([]string{"proxy", "--revision", "2025-06-18", "--"}, self(t, "serve", "everything")...)...)
+	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
+		got := runs(t, "", "call", r.url, "ask-two-at-once", "--elicit", `{"name":"Ada","place":"Oslo"}`, "--revision", revision)
+		if got.stdout != "Ada is in Oslo.\n" {
+			t.Errorf("got %+v", got)
+		}
+	}
+	if code := r.stop(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestProxyEndsWithTheServer(t *testing.T) {
+	alone(t)
+	end := filepath.Join(t.TempDir(), "end")
+	const script = `exec 3<&0; "$0" serve everything <&3 & while [ ! -e "$1" ]; do sleep 0.05; done; kill $!`
+	front := serving(t, "proxy", "--", "sh", "-c", script, self(t)[0], end)
+	if err := os.WriteFile(end, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := <-front.exitCode; code != exitConnection || !strings.Contains(front.stderr.String(), "the connection to the server is lost") {
+		t.Errorf("exit code %d, stderr %s", code, front.stderr.String())
+	}
+	front.exitCode <- exitConnection
+}
+
+func TestAddressesBeyondThisMachineAreWarnedOf(t *testing.T) {
+	alone(t)
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	stderr := &watchedBuffer{word: "Serving at", seen: func() { interrupt(errInterrupted) }}
+	if code := run(ctx, []string{"serve", "everything", "--http", "0.0.0.0:0"}, strings.NewReader(""), io.Discard, stderr); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	if !strings.Contains(stderr.String(), "everyone who can reach it may call the tools") {
+		t.Errorf("stderr: %s", stderr.String())
+	}
+}
+
+// configuration writes a configuration file that belongs to no project.
+func configuration(t *testing.T, servers map[string]any) string {
+	t.Helper()
+	data, err := json.Marshal(map[string]any{"mcpServers": servers})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "servers.json")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
