@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -215,20 +214,4 @@ func TestClientErrors(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
-	checkGoroutines(t)
-}
-
-// checkGoroutines waits until nothing of a link is running.
-func checkGoroutines(t *testing.T) {
-	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); ; runtime.Gosched() {
-		stacks := make([]byte, 1<<20)
-		stacks = stacks[:runtime.Stack(stacks, true)]
-		if !strings.Contains(string(stacks), "(*clientLink)") && !strings.Contains(string(stacks), "http.(*persistConn)") {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("goroutine left:\n%s", stacks)
-		}
-	}
 }
