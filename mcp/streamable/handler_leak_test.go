@@ -1,51 +1,9 @@
 package streamable
 
 import (
-	"fmt"
-	"net/http"
-	"os"
-	"runtime"
 	"testing"
-	"time"
+
+	"github.com/junction-mcp/junction/mcp/internal/leaktest"
 )
 
-// TestMain fails the package if goroutines or files outlive its tests.
-func TestMain(m *testing.M) {
-	files := openFiles()
-	code := m.Run()
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	if code == 0 {
-		code = checkLeaks(files)
-	}
-	os.Exit(code)
-}
-
-func checkLeaks(files int) int {
-	for deadline := time.Now().Add(5 * time.Second); ; {
-		goroutines, open := runtime.NumGoroutine(), openFiles()
-		if goroutines <= 1 && open <= files+1 { // the runtime's poller stays
-			return 0
-		}
-		if time.Now().After(deadline) {
-			stacks := make([]byte, 1<<20)
-			fmt.Fprintf(os.Stderr, "%d goroutines and %d open files (%d at the start) are left:\n%s\n", goroutines, open, files, stacks[:runtime.Stack(stacks, true)])
-			return 1
-		}
-		runtime.Gosched()
-	}
-}
-
-// openFiles counts file descriptors, where the system says.
-func openFiles() int {
-	entries, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		return 0
-	}
-	n := 0
-	for _, e := range entries {
-		if target, err := os.Readlink("/proc/self/fd/" + e.Name()); err == nil && target != "anon_inode:[eventpoll]" && target != "anon_inode:[eventfd]" {
-			n++
-		}
-	}
-	return n
-}
+func TestMain(m *testing.M) { leaktest.Main(m) }
