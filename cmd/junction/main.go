@@ -1,6 +1,19 @@
 // Command junction works with servers of the Model Context Protocol: it lists
 // and calls what they offer, serves many behind one endpoint, and bridges the
 // revisions of the protocol. Run junction --help.
+//
+// # Exit codes
+//
+//	0    done
+//	1    the tool says that it failed (isError)
+//	2    the command line is wrong, or arguments do not fit the tool
+//	3    no connection: configuration, start, connection lost; or a file of this machine
+//	4    the server answered with a protocol error
+//	5    the server did not answer in time
+//	130  interrupted (Ctrl-C)
+//
+// With --json an error is also an object {"error": {"code", "message", "data"}} on
+// standard output; code and data are there if the server gave them.
 package main
 
 import (

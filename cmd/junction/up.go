@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -103,6 +104,7 @@ func (a *app) join(ctx context.Context, g *gateway.Gateway, e entry) {
 			err = g.AddHandler(e.name, h)
 		}
 	default:
+		a.askInputs(ctx, e)
 		err = g.Add(e.name, func(ctx context.Context) (*mcp.Client, error) {
 			t, err := a.resolve(ctx, e)
 			if err != nil {
@@ -115,6 +117,16 @@ func (a *app) join(ctx context.Context, g *gateway.Gateway, e entry) {
 	}
 	if err != nil {
 		a.screen.Printf("junction: %v\n", err)
+	}
+}
+
+// askInputs asks for the inputs that a server needs, before anything else is on
+// the screen: the configuration remembers the answers. What is wrong with the
+// rest shows when the server is connected to.
+func (a *app) askInputs(ctx context.Context, e entry) {
+	needs := func(variable string) bool { return strings.HasPrefix(variable, "input:") }
+	if a.person != nil && slices.ContainsFunc(e.definition.Variables(), needs) {
+		_, _ = e.definition.Resolve(ctx)
 	}
 }
 

@@ -22,6 +22,7 @@ type Field struct {
 	Title       string
 	Description string
 	Default     json.RawMessage // nil if there is none
+	Choices     []string        // the only values; nil if there are others
 
 	schema node
 }
@@ -77,6 +78,7 @@ func (n node) fields() []Field {
 			Title:       property.text("title"),
 			Description: property.text("description"),
 			Default:     property.near("default"),
+			Choices:     property.choiceWords(),
 			schema:      property,
 		})
 		return true
@@ -157,17 +159,22 @@ func (n node) choices() []json.RawMessage {
 	return choices
 }
 
+// choiceWords are the choices as a person writes them.
+func (n node) choiceWords() []string {
+	var words []string
+	for _, c := range n.choices() {
+		word, ok := jsonrpc.Unquote(c)
+		if !ok {
+			word = string(c)
+		}
+		words = append(words, word)
+	}
+	return words
+}
+
 // describe names the types for people.
 func (n node) describe() string {
-	if choices := n.choices(); len(choices) > 0 {
-		var words []string
-		for _, c := range choices {
-			word, ok := jsonrpc.Unquote(c)
-			if !ok {
-				word = string(c)
-			}
-			words = append(words, word)
-		}
+	if words := n.choiceWords(); len(words) > 0 {
 		return strings.Join(words, "|")
 	}
 	types := n.types()

@@ -54,6 +54,10 @@ func hints(a *mcp.ToolAnnotations) string {
 	return ""
 }
 
+// maxType is the widest type that stands in the column of its own, in cells.
+const maxType = 18
+
+// row is a line of a table of arguments.
 func row(f arguments.Field) []string {
 	required := "optional"
 	if f.Required {
@@ -63,10 +67,15 @@ func row(f arguments.Field) []string {
 	if description == "" {
 		description = f.Title
 	}
-	if f.Default != nil {
-		description = strings.TrimSpace(description + " Default: " + plaintext.Line(string(f.Default), 60) + ".")
+	kind := plaintext.Line(f.Type, maxName)
+	if len(f.Choices) > 0 && terminal.Width(kind) > maxType {
+		kind = "choice"
+		description += " (one of " + plaintext.Line(strings.Join(f.Choices, ", "), maxName) + ")"
 	}
-	return []string{plaintext.Line(f.Name, maxName), plaintext.Line(f.Type, maxName), required, description}
+	if f.Default != nil {
+		description += " (default " + plaintext.Line(string(f.Default), 60) + ")"
+	}
+	return []string{plaintext.Line(f.Name, maxName), kind, required, strings.TrimSpace(description)}
 }
 
 // Resources lists resources.

@@ -18,7 +18,8 @@ func TestTools(t *testing.T) {
 			InputSchema: json.RawMessage(`{"type":"object","required":["city"],"properties":{
 				"city":{"type":"string","description":"City, in English or in the language of the country that it lies in."},
 				"days":{"type":"integer","default":3},
-				"unit":{"enum":["C","F"],"title":"Unit of temperature"}}}`),
+				"unit":{"enum":["C","F"],"title":"Unit of temperature"},
+				"place":{"enum":["at sea","on land","in the air"]}}}`),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		},
 		{Name: "reset", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: &mcp.ToolAnnotations{Title: "Start anew", DestructiveHint: new(true)}},
@@ -28,11 +29,13 @@ func TestTools(t *testing.T) {
 
     Days count from today, and whatever is longer than a
     line is wrapped.
-    city  string   required  City, in English or in the
-                             language of the country that it
-                             lies in.
-    days  integer  optional  Default: 3.
-    unit  C|F      optional  Unit of temperature
+    city   string   required  City, in English or in the
+                              language of the country that
+                              it lies in.
+    days   integer  optional  (default 3)
+    unit   C|F      optional  Unit of temperature
+    place  choice   optional  (one of at sea, on land, in
+                              the air)
 
 reset  (Start anew, destructive)
 `
