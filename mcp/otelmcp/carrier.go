@@ -1,0 +1,94 @@
+package otelmcp
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"go.opentelemetry.io/otel/propagation"
+)
+
+// The members of _meta that MCP names for a trace context.
+const (
+	keyTraceParent = "traceparent"
+	keyTraceState  = "tracestate"
+	keyBaggage     = "baggage"
+)
+
+// carried is what a request carries of a trace: a carrier to read from.
+type carried struct{ req *mcp.Request }
+
+// Get returns the member of the request's _meta; propagators other than those of
+// the W3C have members of their own.
+func (c carried) Get(key string) string {
+	switch key {
+	case keyTraceParent:
+		return c.req.Meta.TraceParent
+	case keyTraceState:
+		return c.req.Meta.TraceState
+	case keyBaggage:
+		return c.req.Meta.Baggage
+	}
+	text, _ := jsonrpc.Unquote(member(member(c.req.Params, "_meta"), key))
+	return text
+}
+
+// Set does nothing: a request is not changed.
+func (c carried) Set(string, string) {}
+
+// Keys returns the members that MCP names.
+func (c carried) Keys() []string { return []string{keyTraceParent, keyTraceState, keyBaggage} }
+
+// inject returns a copy of the request that carries the trace context of ctx,
+// and nothing of the one that it had.
+func (t *tracer) inject(ctx context.Context, req *mcp.Request) *mcp.Request {
+	carrier := propagation.MapCarrier{}
+	t.Inject(ctx, carrier)
+	if len(carrier) == 0 {
+		return req
+	}
+	copied := *req
+	copied.Params = withMeta(req.Params, t.Fields(), carrier)
+	copied.Meta.TraceParent, copied.Meta.TraceState, copied.Meta.Baggage = carrier[keyTraceParent], carrier[keyTraceState], carrier[keyBaggage]
+	return &copied
+}
+
+// withMeta returns the parameters with other members of _meta.
+func withMeta(params json.RawMessage, drop []string, add map[string]string) json.RawMessage {
+	keys := slices.Sorted(maps.Keys(add))
+	meta, any := jsonrpc.AppendEdited(nil, orEmpty(member(params, "_meta")), slices.Concat(drop, keys)...)
+	for _, key := range keys {
+		if any {
+			meta = append(meta, ',')
+		}
+		meta = append(jsonrpc.AppendString(meta, key), ':')
+		meta, any = jsonrpc.AppendString(meta, add[key]), true
+	}
+	out, any := jsonrpc.AppendEdited(make([]byte, 0, len(params)+len(meta)+16), orEmpty(params), "_meta")
+	if any {
+		out = append(out, ',')
+	}
+	return append(append(append(out, `"_meta":`...), meta...), '}', '}')
+}
+
+func orEmpty(object json.RawMessage) json.RawMessage {
+	if len(object) == 0 || object[0] != '{' {
+		return json.RawMessage(`{}`)
+	}
+	return object
+}
+
+// member returns one member of an object that was checked before, or nil.
+func member(object json.RawMessage, name string) json.RawMessage {
+	var found json.RawMessage
+	jsonrpc.EachMember(object, func(quoted, value []byte) bool {
+		if n, ok := jsonrpc.Unquote(quoted); ok && n == name {
+			found = value
+		}
+		return found == nil
+	})
+	return found
+}

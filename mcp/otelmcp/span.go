@@ -1,0 +1,91 @@
+package otelmcp
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Attributes of the semantic conventions for MCP (gen-ai/mcp).
+const (
+	attrMethod    = attribute.Key("mcp.method.name")
+	attrRevision  = attribute.Key("mcp.protocol.version")
+	attrResource  = attribute.Key("mcp.resource.uri")
+	attrTool      = attribute.Key("gen_ai.tool.name")
+	attrPrompt    = attribute.Key("gen_ai.prompt.name")
+	attrOperation = attribute.Key("gen_ai.operation.name")
+	attrError     = attribute.Key("error.type")
+	attrStatus    = attribute.Key("rpc.response.status_code")
+)
+
+// Limits, in characters, of what clients can put into a span.
+const (
+	maxName = 128
+	maxURI  = 1_024
+	maxText = 200
+)
+
+// spanName is the method, and the tool or prompt that it is about. URIs would
+// make too many names.
+func spanName(req *mcp.Request) string {
+	name := plaintext.Line(req.Method, maxName)
+	if req.Name != "" && (req.Method == "tools/call" || req.Method == "prompts/get") {
+		name += " " + plaintext.Line(req.Name, maxName)
+	}
+	return name
+}
+
+func attributes(req *mcp.Request) []attribute.KeyValue {
+	attrs := []attribute.KeyValue{attrMethod.String(plaintext.Line(req.Method, maxName))}
+	if req.Meta.Revision != "" {
+		attrs = append(attrs, attrRevision.String(req.Meta.Revision))
+	}
+	switch req.Method {
+	case "tools/call":
+		attrs = append(attrs, attrOperation.String("execute_tool"), attrTool.String(plaintext.Line(req.Name, maxName)))
+	case "prompts/get":
+		attrs = append(attrs, attrPrompt.String(plaintext.Line(req.Name, maxName)))
+	case "resources/read":
+		attrs = append(attrs, attrResource.String(plaintext.URI(req.Name, maxURI)))
+	}
+	return attrs
+}
+
+// end says in the span how the request ended. A question to the client and a
+// request that nobody wants any more are no errors. answering is true on the
+// side whose error becomes the response.
+func end(span trace.Span, outcome mcp.Outcome, err error, answering bool) {
+	if !span.IsRecording() {
+		return
+	}
+	switch outcome {
+	case mcp.OutcomeInputRequired, mcp.OutcomeCancelled:
+		span.AddEvent(string(outcome))
+	case mcp.OutcomeToolError:
+		span.SetAttributes(attrError.String(string(outcome)))
+		span.SetStatus(codes.Error, "")
+	case mcp.OutcomeError:
+		fault := mcp.ErrorOf(err)
+		code := strconv.Itoa(fault.Code)
+		if answering || errors.As(err, new(*mcp.Error)) {
+			span.SetAttributes(attrError.String(code), attrStatus.String(code))
+		} else {
+			span.SetAttributes(attrError.String(errorType(err)))
+		}
+		span.SetStatus(codes.Error, plaintext.Line(fault.Message, maxText))
+	}
+}
+
+// errorType names an error that is no response.
+func errorType(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "timeout"
+	}
+	return "_OTHER"
+}
