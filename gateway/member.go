@@ -160,19 +160,41 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // serve offers what the Handler has until ctx is done or the connection is
-// lost, and returns why.
+// lost, and returns why. It listens before it reads, so that no change falls in
+// between.
 func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error {
 	if c == nil {
 		c = mcp.NewClient(h, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})
 	}
 	defer m.once.Do(func() { close(m.settled) })
+	ctx, cancel := context.WithCancelCause(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel(nil)
+	running.Go(func() {
+		select {
+		case <-c.Dead(): // never, for a Handler in this process
+			cancel(c.Err())
+		case <-ctx.Done():
+		}
+	})
+	changes, agreed := newPending(), make(chan struct{})
+	running.Go(func() { m.listen(ctx, c, changes, sync.OnceFunc(func() { close(agreed) })) })
+	patience := time.NewTimer(agreeTime)
+	defer patience.Stop()
+	select {
+	case <-agreed:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
 	if err := m.readAll(ctx, c, offered(c)); err != nil {
 		return err
 	}
 	m.set(Connected, nil, h, c)
 	m.gateway.changedOffer(offered(c))
 	m.once.Do(func() { close(m.settled) })
-	return m.follow(ctx, c)
+	m.reread(ctx, c, changes)
+	return context.Cause(ctx)
 }
 
 // readAll reads the lists of the given kinds. A list that cannot be read is

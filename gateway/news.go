@@ -14,59 +14,50 @@ import (
 // is asked for them again.
 const followPause = 30 * time.Second
 
-// follow listens to the member for changes of its lists, and reads them again,
-// until ctx is done or the connection is lost; it returns why.
-func (m *member) follow(ctx context.Context, c *mcp.Client) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	if c.Dead() != nil {
-		m.gateway.running.Go(func() {
-			select {
-			case <-c.Dead():
-				cancel(c.Err())
-			case <-ctx.Done():
+// agreeTime is how long a member may take to agree to tell news before its
+// lists are read all the same.
+const agreeTime = 5 * time.Second
+
+// listen listens to the member for changes of its lists until ctx is done, and
+// notes in changes what to read again. agreed is called when the member first
+// agreed, or first refused.
+func (m *member) listen(ctx context.Context, c *mcp.Client, changes *pending, agreed func()) {
+	filter := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
+	for again := false; ; again = true {
+		err := c.Listen(ctx, filter, func(n mcp.News) {
+			switch n.Method {
+			case "notifications/tools/list_changed":
+				changes.add(tools)
+			case "notifications/prompts/list_changed":
+				changes.add(prompts)
+			case "notifications/resources/list_changed":
+				changes.add(resources)
 			}
+		}, func(mcp.SubscriptionFilter) {
+			if again {
+				changes.add(offered(c)) // what changed meanwhile was not told
+			}
+			agreed()
 		})
-	}
-	changes := newPending()
-	for ctx.Err() == nil {
-		m.listenOnce(ctx, c, changes)
+		agreed()
+		if ctx.Err() != nil {
+			return
+		}
+		m.gateway.log.Debug("gateway: no news from the server", "server", m.name, "error", err)
 		if !sleep(ctx, followPause) {
-			break
+			return
 		}
 	}
-	return context.Cause(ctx)
 }
 
-// listenOnce listens until the member has no more news.
-func (m *member) listenOnce(ctx context.Context, c *mcp.Client, changes *pending) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var reading sync.WaitGroup
-	defer reading.Wait()
-	reading.Go(func() {
-		for changes.wait(ctx) {
-			which := changes.take()
-			if m.readAll(ctx, c, which) == nil {
-				m.gateway.changedOffer(which)
-			}
+// reread reads the lists again that changed, until ctx is done.
+func (m *member) reread(ctx context.Context, c *mcp.Client, changes *pending) {
+	for changes.wait(ctx) {
+		which := changes.take()
+		if m.readAll(ctx, c, which) == nil {
+			m.gateway.changedOffer(which)
 		}
-	})
-	filter := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
-	err := c.Listen(ctx, filter, func(n mcp.News) {
-		switch n.Method {
-		case "notifications/tools/list_changed":
-			changes.add(tools)
-		case "notifications/prompts/list_changed":
-			changes.add(prompts)
-		case "notifications/resources/list_changed":
-			changes.add(resources)
-		}
-	})
-	if err != nil && ctx.Err() == nil {
-		m.gateway.log.Debug("gateway: no news from the server", "server", m.name, "error", err)
 	}
-	cancel()
 }
 
 // pending collects kinds until somebody takes them.

@@ -34,7 +34,7 @@ type Server struct {
 	info     Implementation
 	options  ServerOptions
 	pageSize int
-	stamp    json.RawMessage // the _meta of every result: who answers
+	stamp    json.RawMessage // the _meta of every result: who answers, in short
 	log      *slog.Logger
 
 	tools      registry[tool]
@@ -83,9 +83,14 @@ func NewServer(name, version string, options ...ServerOptions) *Server {
 	if s.options.Logger != nil {
 		s.log = s.options.Logger
 	}
-	info, _ := json.Marshal(s.info)
-	s.stamp = append(append([]byte(`{"`+revision.MetaServerInfo+`":`), info...), '}')
+	s.stamp = stampOf(Implementation{Name: name, Version: version, Title: s.info.Title})
 	return s
+}
+
+// stampOf is the _meta that says who answers.
+func stampOf(info Implementation) json.RawMessage {
+	encoded, _ := json.Marshal(info) // strings only: cannot fail
+	return append(append([]byte(`{"`+revision.MetaServerInfo+`":`), encoded...), '}')
 }
 
 // Handle answers one request.
@@ -187,7 +192,8 @@ func (s *Server) discover() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	meta := append(s.stamp[:len(s.stamp)-1:len(s.stamp)-1], `,"`+ChangesKey+`":"`+s.news.position()+`"}`...)
+	stamp := stampOf(s.info)
+	meta := append(stamp[:len(stamp)-1], `,"`+ChangesKey+`":"`+s.news.position()+`"}`...)
 	return Result{JSON: body, Meta: meta}, nil
 }
 

@@ -19,17 +19,26 @@ const subscribeTime = 10 * time.Second
 // ErrListening is returned by [Session.Listen] where it runs already.
 var ErrListening = errors.New("the session has a stream for news already")
 
-// A listening is one running [Session.Listen]: one listen request after the
-// other, each with the filter of its time. Its fields are under the session's lock.
+// A listening is one running [Session.Listen]: a listen request, and another for
+// every change of the session's subscriptions, which takes over when it is in
+// force, so that no news falls in between.
 type listening struct {
-	restart context.CancelCauseFunc // ends the present request, for another filter
-	next    *newsRound              // the request to come, made when somebody waits for it
+	ctx    context.Context
+	out    Sender
+	turn   chan struct{} // holds a token while nobody changes the filter
+	rounds sync.WaitGroup
+
+	latest *newsRound // under the session's lock
 }
 
 // A newsRound is one listen request of a session, and its Peer.
 type newsRound struct {
 	session *Session
 	out     Sender
+	request *mcp.Request
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	version int           // of the subscriptions in its filter
 	ready   chan struct{} // closed when the request is in force, or will never be
 	once    sync.Once
 }
@@ -41,73 +50,43 @@ func (r *newsRound) settle() { r.once.Do(func() { close(r.ready) }) }
 // session subscribes to other resources. What changed since the last Listen, or
 // since the handshake, is told first.
 func (s *Session) Listen(ctx context.Context, out Sender) error {
-	l := &listening{}
+	l := &listening{ctx: ctx, out: out, turn: make(chan struct{}, 1)}
+	l.turn <- struct{}{}
 	s.mu.Lock()
 	if s.listening != nil {
 		s.mu.Unlock()
 		return ErrListening
 	}
 	s.listening = l
+	first := s.newRound(l)
 	s.mu.Unlock()
-	defer s.stopListening(l)
-	for {
-		round, req := s.nextRound(ctx, l, out)
-		_, err := s.edge.handler.Handle(round, req)
-		again := errors.Is(context.Cause(round), errRefilter)
-		l.restart(nil)
-		req.Peer.(*newsRound).settle()
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case again:
-			continue
-		case err != nil:
-			s.edge.log.Debug("mcp: no news from the server", "error", err)
-		}
-		if err := s.awaitRestart(ctx, l); err != nil {
-			return err
-		}
-	}
-}
-
-// awaitRestart waits, where the server had no more news, for the session to
-// subscribe to something else.
-func (s *Session) awaitRestart(ctx context.Context, l *listening) error {
-	wait, restart := context.WithCancelCause(ctx)
-	defer restart(nil)
+	first.run()
+	<-ctx.Done() // the stream stays open, for other rounds or for nothing
 	s.mu.Lock()
-	if l.next == nil {
-		l.restart = restart
-		s.mu.Unlock()
-		<-wait.Done()
-		return ctx.Err()
-	}
+	s.listening = nil
 	s.mu.Unlock()
+	l.rounds.Wait()
 	return ctx.Err()
 }
 
-func (s *Session) stopListening(l *listening) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.listening = nil
-	if l.next != nil {
-		l.next.settle()
-	}
+// newRound prepares a listen request with the present subscriptions. The
+// session's lock is held.
+func (s *Session) newRound(l *listening) *newsRound {
+	r := &newsRound{session: s, out: l.out, version: s.version, ready: make(chan struct{})}
+	r.ctx, r.cancel = context.WithCancelCause(l.ctx)
+	r.request = &mcp.Request{Method: methodListen, Params: s.listenParams(), Meta: s.meta, Peer: r}
+	l.latest = r
+	return r
 }
 
-// nextRound prepares the next listen request.
-func (s *Session) nextRound(ctx context.Context, l *listening, out Sender) (context.Context, *mcp.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	round, restart := context.WithCancelCause(ctx)
-	l.restart = restart
-	peer := l.next
-	if peer == nil {
-		peer = &newsRound{ready: make(chan struct{})}
+// run makes the request and returns when it is over.
+func (r *newsRound) run() {
+	defer r.settle()
+	defer r.cancel(nil)
+	_, err := r.session.edge.handler.Handle(r.ctx, r.request)
+	if err != nil && r.ctx.Err() == nil {
+		r.session.edge.log.Debug("mcp: no news from the server", "error", err)
 	}
-	l.next = nil
-	peer.session, peer.out = s, out
-	return round, &mcp.Request{Method: methodListen, Params: s.listenParams(), Meta: s.meta, Peer: peer}
 }
 
 func (s *Session) listenParams() json.RawMessage {
@@ -178,46 +157,70 @@ func (s *Session) subscribe(ctx context.Context, m *jsonrpc.Message, add bool) *
 	if !s.has.Resources.Subscribe {
 		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server does not tell of changes of resources", m.Method)
 	}
-	round, fault := s.refilter(uri, add)
-	if round == nil {
+	version, fault := s.refilter(uri, add)
+	if fault != nil || version == 0 {
 		return fault
 	}
 	ctx, cancel := context.WithTimeout(ctx, subscribeTime)
 	defer cancel()
-	select {
-	case <-round.ready:
-	case <-ctx.Done():
-	}
+	s.listenAnew(ctx, version)
 	return nil
 }
 
-// refilter changes the subscriptions and returns the listen request that will
-// have them, or nil where there is nothing to wait for.
-func (s *Session) refilter(uri string, add bool) (*newsRound, *jsonrpc.Error) {
+// refilter changes the subscriptions and returns their version, or 0 where
+// nothing changed.
+func (s *Session) refilter(uri string, add bool) (version int, fault *jsonrpc.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, subscribed := s.resources[uri]; subscribed == add {
-		return nil, nil
+		return 0, nil
 	}
 	switch {
 	case !add:
 		delete(s.resources, uri)
 	case len(s.resources) >= maxSubscriptions:
-		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "uri: the session has %d subscriptions already, which is the most", maxSubscriptions)
+		return 0, jsonrpc.Errorf(jsonrpc.InvalidParams, "uri: the session has %d subscriptions already, which is the most", maxSubscriptions)
 	case s.resources == nil:
 		s.resources = map[string]struct{}{uri: {}}
 	default:
 		s.resources[uri] = struct{}{}
 	}
+	s.version++
+	return s.version, nil
+}
+
+// listenAnew sees to it that a listen request with the given version of the
+// subscriptions is in force, if a stream is open, and then ends the one before.
+// Changes that come together share one request.
+func (s *Session) listenAnew(ctx context.Context, version int) {
+	s.mu.Lock()
 	l := s.listening
+	s.mu.Unlock()
 	if l == nil {
-		return nil, nil
+		return
 	}
-	if l.next == nil {
-		l.next = &newsRound{ready: make(chan struct{})}
+	select {
+	case <-l.turn:
+		defer func() { l.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return
 	}
-	if l.restart != nil {
-		l.restart(errRefilter)
+	s.mu.Lock()
+	if s.listening != l {
+		s.mu.Unlock()
+		return // the stream was closed; the next will have all subscriptions
 	}
-	return l.next, nil
+	before := l.latest
+	if before.version < version {
+		l.rounds.Go(s.newRound(l).run)
+	}
+	present := l.latest
+	s.mu.Unlock()
+	select {
+	case <-present.ready:
+	case <-ctx.Done():
+	}
+	if before != present {
+		before.cancel(errRefilter)
+	}
 }

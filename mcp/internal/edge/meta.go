@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"bytes"
 	"encoding/json"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -90,7 +91,7 @@ func requestMeta(meta *mcp.Meta, members *jsonrpc.Members) *jsonrpc.Error {
 }
 
 func isToken(raw json.RawMessage) bool {
-	return raw[0] == '"' || raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9'
+	return raw[0] == '"' || (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') && !bytes.ContainsAny(raw, ".eE")
 }
 
 func missingMeta(key string) *jsonrpc.Error {

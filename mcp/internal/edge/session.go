@@ -27,6 +27,7 @@ type Session struct {
 	mu        sync.Mutex
 	level     mcp.LogLevel
 	resources map[string]struct{} // subscribed
+	version   int                 // counts the changes of resources
 	changes   string              // how far the news have been told
 	listening *listening          // the running Listen, if any
 }
