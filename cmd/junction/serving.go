@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/httpsse"
 	"github.com/junction-mcp/junction/mcp/stdio"
 	"github.com/junction-mcp/junction/mcp/streamable"
 	"github.com/spf13/pflag"
@@ -18,6 +19,7 @@ import (
 
 const (
 	endpointPath      = "/mcp"
+	olderPath         = "/sse" // HTTP+SSE, for clients that know nothing newer
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 )
@@ -29,7 +31,7 @@ type front struct {
 }
 
 func (f *front) flags(flags *pflag.FlagSet, byDefault string) {
-	flags.StringVar(&f.http, "http", "", "serve at `HOST:PORT`, path "+endpointPath+byDefault)
+	flags.StringVar(&f.http, "http", "", "serve at `HOST:PORT`, path "+endpointPath+" ("+olderPath+" for clients that know only HTTP+SSE)"+byDefault)
 	flags.BoolVar(&f.stdio, "stdio", false, "serve on standard input and output")
 }
 
@@ -77,21 +79,23 @@ func endpoint(l net.Listener) string { return "http://" + l.Addr().String() + en
 // serveHTTP serves h until ctx is done, then waits for running requests as long
 // as a drain may take.
 func (a *app) serveHTTP(ctx context.Context, l net.Listener, h mcp.Handler) error {
-	e := streamable.Handler(h, streamable.Options{ServeOptions: mcp.ServeOptions{Logger: a.logger()}})
+	o := mcp.ServeOptions{Logger: a.logger()}
+	endpoints := endpoints{streamable.Handler(h, streamable.Options{ServeOptions: o}), httpsse.Handler(h, httpsse.Options{ServeOptions: o})}
 	mux := http.NewServeMux()
-	mux.Handle(endpointPath, e)
+	mux.Handle(endpointPath, endpoints[0])
+	mux.Handle(olderPath, endpoints[1])
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	select {
 	case err := <-ended:
-		e.Close()
+		endpoints.close()
 		return &connectError{err}
 	case <-ctx.Done():
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), mcp.DefaultDrainTimeout)
 	defer cancel()
-	err := e.Shutdown(drain)
+	err := endpoints.shutdown(drain)
 	if err := server.Shutdown(drain); err != nil {
 		server.Close()
 	}
@@ -100,6 +104,32 @@ func (a *app) serveHTTP(ctx context.Context, l net.Listener, h mcp.Handler) erro
 		a.screen.Printf("junction: some requests were still running, and were cancelled\n")
 	}
 	return nil
+}
+
+// endpoints are the handlers of one server.
+type endpoints [2]interface {
+	http.Handler
+	Shutdown(ctx context.Context) error
+	Close()
+}
+
+// shutdown ends all in order, at the same time.
+func (es endpoints) shutdown(ctx context.Context) error {
+	ended := make(chan error, len(es))
+	for _, e := range es {
+		go func() { ended <- e.Shutdown(ctx) }()
+	}
+	var errs []error
+	for range es {
+		errs = append(errs, <-ended)
+	}
+	return errors.Join(errs...)
+}
+
+func (es endpoints) close() {
+	for _, e := range es {
+		e.Close()
+	}
 }
 
 // serveStdio serves h to the one client on standard input and output.

@@ -133,6 +133,18 @@ func TestStdioHoldsNothingButTheProtocol(t *testing.T) {
 	}
 }
 
+func TestClientsOfTheOlderHTTPTransportAreServed(t *testing.T) {
+	alone(t)
+	r := serving(t, "serve", "everything")
+	config := configuration(t, map[string]any{"old": map[string]any{"type": "sse", "url": strings.TrimSuffix(r.url, "/mcp") + "/sse"}})
+	if got := runs(t, "", "call", "old", "add", "a=1", "b=2", "--config", config, "--revision", "2024-11-05"); got.code != exitOK || !strings.Contains(got.stdout, "3") {
+		t.Errorf("got %+v", got)
+	}
+	if code := r.stop(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 func TestProxyBridgesTheEras(t *testing.T) {
 	alone(t)
 	r := serving(t, append([]string{"proxy", "--revision", "2025-06-18", "--"}, self(t, "serve", "everything")...)...)

@@ -155,12 +155,14 @@ func (a *app) introduce(l net.Listener) {
 		url, entry(server{Command: program(), Args: a.stdioArgs()}), entry(server{URL: url}))
 }
 
-// program is how a client can start this program.
+// program is how a client can start this program. What go run made is gone when
+// the client would start it.
 func program() string {
-	if path, err := os.Executable(); err == nil {
-		return path
+	path, err := os.Executable()
+	if err != nil || strings.Contains(filepath.ToSlash(path), "/go-build") {
+		return "junction"
 	}
-	return "junction"
+	return path
 }
 
 func (a *app) stdioArgs() []string {
