@@ -28,11 +28,11 @@ var abbreviations = strings.NewReplacer(
 )
 
 var (
-	repeated = regexp.MustCompile(`\$\{(\d+)\*([^}]*)\}`)
+	repeated = regexp.MustCompile(`%(\d+)\*(.*?)%`)
 	named    = regexp.MustCompile(`"\$([a-z][a-zA-Z0-9]*)"`)
 )
 
-// expand replaces abbreviations, ${3*ab} by ababab, and, where vars are given,
+// expand replaces abbreviations, %3*ab% by ababab, and, where vars are given,
 // "$name" by the value that was captured under the name.
 func expand(text string, vars map[string]any) string {
 	for old := ""; old != text; {

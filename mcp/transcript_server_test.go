@@ -10,21 +10,30 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/lines"
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
 // TestServerSpeaksAsTheTranscriptsSay plays the client of every conversation in
 // testdata/transcripts/server; the other side is the server of [newFixture].
 func TestServerSpeaksAsTheTranscriptsSay(t *testing.T) {
-	runTranscripts(t, "server", func(*testing.T) side { return &serverSide{} })
+	runTranscripts(t, "server", true, func() side { return &serverSide{direct: true} })
+}
+
+// TestServerSpeaksTheSameOverAStream has the same conversations with the serving
+// of package stream in between, in real time.
+func TestServerSpeaksTheSameOverAStream(t *testing.T) {
+	runTranscripts(t, "server", false, func() side { return &serverSide{} })
 }
 
 // serverSide is a server under test, and all connections to it.
 type serverSide struct {
+	direct  bool // without package stream, whose goroutines wait for a mutex, which stops synctest's clock
+	edge    *edge.Edge
 	options mcp.ServeOptions
 	server  mcp.ServerOptions
 	fixture *fixture
@@ -35,6 +44,7 @@ type serverSide struct {
 
 func (s *serverSide) set(name, value string) (err error) {
 	switch name {
+	case "only": // "stream": for what package stream does itself
 	case "max-in-flight":
 		s.options.MaxInFlight, err = strconv.Atoi(value)
 	case "max-message":
@@ -63,11 +73,18 @@ func (s *serverSide) start() {
 	s.fixture = newFixture(s.server)
 	s.options.StateKeys = [][]byte{[]byte("a key of thirty-two bytes, known")}
 	s.ctx, s.stop = context.WithCancel(context.Background())
+	var err error
+	s.edge, err = edge.Serving(s.fixture, s.options)
+	must(err)
 }
 
 func (s *serverSide) open(tr *transcript, _ string) *wire {
 	s.start()
 	w, conn := newWire()
+	if s.direct {
+		s.serving.Go(func() { serveDirect(s.ctx, s.edge, conn, s.options) })
+		return w
+	}
 	s.serving.Go(func() {
 		if err := stream.ServeConn(s.ctx, conn, s.fixture, s.options); err != nil && !errors.Is(err, io.ErrClosedPipe) {
 			tr.t.Errorf("serving: %v", err)
@@ -76,10 +93,39 @@ func (s *serverSide) open(tr *transcript, _ string) *wire {
 	return w
 }
 
+// serveDirect is what a transport does with a connection, at its plainest.
+func serveDirect(ctx context.Context, e *edge.Edge, conn io.ReadWriteCloser, o mcp.ServeOptions) {
+	defer conn.Close()
+	in, out := lines.NewReader(conn, max(o.MaxMessage, 1<<20)), lines.NewWriter(conn)
+	c := e.NewConnection(context.WithoutCancel(ctx), out, nil)
+	var jobs sync.WaitGroup
+	defer jobs.Wait()
+	defer c.Close()
+	defer context.AfterFunc(ctx, c.Close)()
+	for {
+		line, err := in.Next()
+		if err != nil {
+			drain, cancel := context.WithTimeout(context.Background(), mcp.DefaultDrainTimeout)
+			c.Drain(drain)
+			cancel()
+			return
+		}
+		job := new(edge.Job)
+		if !c.Accept(job, line) {
+			continue
+		}
+		jobs.Go(func() {
+			if reply := job.Run(nil); reply != nil {
+				_ = out.Send(ctx, reply)
+			}
+		})
+	}
+}
+
 func (s *serverSide) run(tr *transcript, st step) bool {
 	s.start()
 	switch st.verb {
-	case "->", `-">`, "eof->":
+	case "->", `"->`, "eof->":
 		tr.talk(st, true)
 	case "<-", "<~", "!<-", "eof<-":
 		tr.talk(st, false)
@@ -87,7 +133,7 @@ func (s *serverSide) run(tr *transcript, st step) bool {
 		if err := s.do(strings.Fields(st.text)); err != nil {
 			tr.fatal(st, "%v", err)
 		}
-		synctest.Wait()
+		tr.settle()
 	default:
 		return false
 	}

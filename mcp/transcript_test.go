@@ -24,8 +24,8 @@ import (
 //	-> {…}        the client sends this
 //	<- {…}        the server sends this, next
 //	~> {…} <~ {…} the same in any order with the lines of this kind beside it
-//	-"> "…"       the client sends these bytes (a Go string), with no line end added
-//	<"- "…"       the server does
+//	"-> "…"       the client sends these bytes (a Go string), with no line end added
+//	"<- "…"       the server does
 //	!-> !<-       nothing comes
 //	eof-> eof<-   that side closes its output
 //	wait 5s       time passes
@@ -41,10 +41,11 @@ import (
 //	heard …       a callback of the client was called
 //
 // JSON is compared by structure; see [match] for what can stand in place of a
-// value and [expand] for abbreviations. Time is synctest's, so nothing sleeps,
-// and a goroutine that outlives its conversation fails the test.
+// value and [expand] for abbreviations. Time is synctest's where fake is set, so
+// that nothing sleeps, and a goroutine that outlives its conversation fails the test.
 type transcript struct {
 	t     *testing.T
+	fake  bool
 	steps []step
 	where string
 	vars  map[string]any
@@ -73,7 +74,7 @@ type side interface {
 }
 
 // runTranscripts runs every conversation in the folder.
-func runTranscripts(t *testing.T, folder string, newSide func(t *testing.T) side) {
+func runTranscripts(t *testing.T, folder string, fake bool, newSide func() side) {
 	files, err := filepath.Glob(filepath.Join("testdata", "transcripts", folder, "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no transcripts: %v", err)
@@ -88,19 +89,28 @@ func runTranscripts(t *testing.T, folder string, newSide func(t *testing.T) side
 				t.Error("the file does not begin with the rule that it shows")
 			}
 			for _, section := range archive.Files {
+				text := "\n" + string(section.Data)
+				if !fake && strings.Contains(text, "\nwait ") || fake && strings.Contains(text, "\nset only stream\n") {
+					continue
+				}
 				t.Run(section.Name, func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) {
-						tr := &transcript{t: t, where: file, vars: map[string]any{}, ours: newSide(t), lines: map[string]*wire{}}
+					converse := func(t *testing.T) {
+						tr := &transcript{t: t, fake: fake, where: file, vars: map[string]any{}, ours: newSide(), lines: map[string]*wire{}}
 						tr.parse(section.Data)
 						tr.run()
-					})
+					}
+					if fake {
+						synctest.Test(t, converse)
+					} else {
+						converse(t)
+					}
 				})
 			}
 		})
 	}
 }
 
-var verbs = regexp.MustCompile(`^(->|<-|~>|<~|-">|<"-|!->|!<-|eof->|eof<-|wait|set|do|on|connect|done|fails|heard|!heard)(?: (.*))?$`)
+var verbs = regexp.MustCompile(`^(->|<-|~>|<~|"->|"<-|!->|!<-|eof->|eof<-|wait|set|do|on|connect|done|fails|heard|!heard)(?: (.*))?$`)
 
 func (tr *transcript) parse(data []byte) {
 	for i, text := range strings.Split(string(data), "\n") {
@@ -158,7 +168,7 @@ func (tr *transcript) talk(s step, out bool) {
 	kind := strings.Trim(s.verb, "<>")
 	switch {
 	case s.verb[0] == '!':
-		synctest.Wait()
+		tr.settle()
 		if line, ok := tr.on.take(); ok {
 			tr.fatal(s, "expected nothing, got %s", line)
 		}
@@ -185,12 +195,27 @@ func (tr *transcript) send(s step, text string) {
 	if _, err := io.WriteString(tr.on.out, text); err != nil {
 		tr.fatal(s, "send: %v", err)
 	}
-	synctest.Wait()
+	if tr.fake {
+		synctest.Wait()
+	}
+}
+
+// settle waits until nothing happens any more by itself. Without fake time it
+// can only wait a little.
+func (tr *transcript) settle() {
+	if tr.fake {
+		synctest.Wait()
+		return
+	}
+	time.Sleep(10 * time.Millisecond)
 }
 
 func (tr *transcript) next(s step) string {
-	synctest.Wait()
+	tr.settle()
 	line, ok := tr.on.take()
+	for end := time.Now().Add(5 * time.Second); !ok && !tr.fake && time.Now().Before(end); line, ok = tr.on.take() {
+		tr.settle()
+	}
 	if !ok {
 		tr.fatal(s, "nothing came; expected %s", s.text)
 	}
@@ -230,7 +255,10 @@ func (tr *transcript) expectAny(s step) {
 }
 
 func (tr *transcript) expectEnd(s step) {
-	synctest.Wait()
+	tr.settle()
+	for end := time.Now().Add(5 * time.Second); !tr.on.over() && !tr.fake && time.Now().Before(end); {
+		tr.settle()
+	}
 	if line, ok := tr.on.take(); ok {
 		tr.fatal(s, "expected the end, got %s", line)
 	}
