@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
+	"runtime/pprof"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // asProgram makes the test binary be junction, so that tests can start it.
@@ -21,7 +25,27 @@ func TestMain(m *testing.M) {
 		return
 	}
 	os.Setenv(asProgram, "1")
-	os.Exit(m.Run())
+	if os.Getenv("GORACE") == "" {
+		os.Setenv("GORACE", "atexit_sleep_ms=0") // children would wait a second each
+	}
+	before := runtime.NumGoroutine()
+	code := m.Run()
+	if code == 0 && !settled(before) {
+		fmt.Fprintln(os.Stderr, "goroutines are left behind:")
+		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// settled waits for goroutines that are about to end.
+func settled(before int) bool {
+	for deadline := time.Now().Add(5 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+		if time.Now().After(deadline) {
+			return false
+		}
+	}
+	return true
 }
 
 // self is the command line of a junction that is another process.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -73,8 +74,10 @@ func (a *app) up(ctx context.Context, f front) error {
 	g := gateway.New(gateway.Options{Name: "junction", Version: version, Logger: a.logger(), OnChange: board.changed})
 	defer g.Close()
 	board.show(g)
+	ofProject := false
 	for _, e := range entries {
-		a.join(ctx, g, e)
+		joined := a.join(ctx, g, e)
+		ofProject = ofProject || joined && e.definition != nil && e.definition.Project
 	}
 	settling, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
@@ -82,7 +85,7 @@ func (a *app) up(ctx context.Context, f front) error {
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)
 	}
-	a.introduce(l)
+	a.introduce(l, a.stdioArgs(set, ofProject))
 	board.start()
 	if f.stdio {
 		return orderly(ctx, a.serveStdio(ctx, g))
@@ -91,9 +94,9 @@ func (a *app) up(ctx context.Context, f front) error {
 }
 
 // join adds a server to the gateway; one that cannot be is told and left out.
-func (a *app) join(ctx context.Context, g *gateway.Gateway, e entry) {
+func (a *app) join(ctx context.Context, g *gateway.Gateway, e entry) bool {
 	if e.definition != nil && e.definition.Disabled {
-		return
+		return false
 	}
 	err := a.consent(ctx, e)
 	switch {
@@ -118,6 +121,7 @@ func (a *app) join(ctx context.Context, g *gateway.Gateway, e entry) {
 	if err != nil {
 		a.screen.Printf("junction: %v\n", err)
 	}
+	return err == nil
 }
 
 // askInputs asks for the inputs that a server needs, before anything else is on
@@ -130,8 +134,9 @@ func (a *app) askInputs(ctx context.Context, e entry) {
 	}
 }
 
-// introduce says where the endpoint is and how a client gets to it.
-func (a *app) introduce(l net.Listener) {
+// introduce says where the endpoint is and how a client gets to it; args start
+// the same on standard input and output.
+func (a *app) introduce(l net.Listener, args []string) {
 	if l == nil {
 		a.screen.Printf("junction serves on standard input and output.\n\n")
 		return
@@ -152,7 +157,7 @@ func (a *app) introduce(l net.Listener) {
 		return line
 	}
 	a.screen.Printf("junction serves at %s\n\nFor a desktop client, paste\n  %s\nor, where it takes a URL,\n  %s\n\n",
-		url, entry(server{Command: program(), Args: a.stdioArgs()}), entry(server{URL: url}))
+		url, entry(server{Command: program(), Args: args}), entry(server{URL: url}))
 }
 
 // program is how a client can start this program. What go run made is gone when
@@ -165,9 +170,18 @@ func program() string {
 	return path
 }
 
-func (a *app) stdioArgs() []string {
+// stdioArgs are the arguments that serve the same on standard input and output.
+// A client starts the program in another folder: it must name the files of a
+// project.
+func (a *app) stdioArgs(set *config.Set, ofProject bool) []string {
+	files := a.flags.config
+	if len(files) == 0 && ofProject {
+		for _, f := range set.Files {
+			files = append(files, f.Path)
+		}
+	}
 	args := []string{"up", "--stdio"}
-	for _, file := range a.flags.config {
+	for _, file := range files {
 		if full, err := filepath.Abs(file); err == nil {
 			file = full
 		}
