@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,6 +15,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
 )
 
 // asProgram makes the test binary be junction, so that tests can start it.
@@ -301,12 +305,35 @@ func TestServersOfProjectsNeedConsent(t *testing.T) {
 
 func TestInterruptedCallsAreCancelledOnTheServer(t *testing.T) {
 	alone(t)
-	ctx, interrupt := context.WithCancelCause(t.Context())
-	stderr := &watchedBuffer{word: "waiting", seen: func() { interrupt(errInterrupted) }}
-	var stdout safeBuffer
-	code := run(ctx, []string{"call", "everything", "wait", "milliseconds=600000", "-v", "--json"}, strings.NewReader(""), &stdout, stderr)
-	if code != exitInterrupted || !strings.Contains(stdout.String(), `{"error":{"message":"interrupted"}}`) {
-		t.Errorf("exit code %d, stdout %s, stderr %s", code, stdout.String(), stderr.String())
+	cancelled := make(chan struct{}, 1)
+	server := mcp.NewServer("slow", "1")
+	mcp.AddTool(server, "wait", func(ctx context.Context, _ struct{}) (string, error) {
+		_ = mcp.Progress(ctx, 1, 2, "waiting")
+		<-ctx.Done()
+		cancelled <- struct{}{}
+		return "", ctx.Err()
+	})
+	socket := filepath.Join(t.TempDir(), "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- stream.Serve(serving, l, server) }()
+	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
+		ctx, interrupt := context.WithCancelCause(t.Context())
+		stderr := &watchedBuffer{word: "waiting", seen: func() { interrupt(errInterrupted) }}
+		var stdout safeBuffer
+		code := run(ctx, []string{"call", "unix:" + socket, "wait", "-v", "--json", "--revision", revision}, strings.NewReader(""), &stdout, stderr)
+		if code != exitInterrupted || stdout.String() != `{"error":{"message":"interrupted"}}`+"\n" {
+			t.Errorf("exit code %d, stdout %s, stderr %s", code, stdout.String(), stderr.String())
+		}
+		<-cancelled
+	}
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
 	}
 }
 
@@ -348,6 +375,9 @@ func TestShellCompletion(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"ping|e", "everything\tships with junction\n"},
 		{"call|everything|", "echo\tReturn the message unchanged.\n"},
+		{"call|everything|pick|", "region=\tregion (eu|us|asia, required)\nitem=\t"},
+		{"call|everything|pick|region=", "region=eu\nregion=us\n"},
+		{"call|everything|pick|region=eu|i", "item=\t"},
 		{"read|everything|", "everything://text\ttext\n"},
 		{"prompt|everything|", "greeting\t"},
 		{"serve|", "filesystem\n"},

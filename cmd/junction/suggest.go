@@ -3,9 +3,11 @@ package main
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
@@ -39,7 +41,10 @@ func (a *app) suggestServers(cmd *cobra.Command, args []string, _ string) ([]str
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-func (a *app) suggestTools(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+func (a *app) suggestTools(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 1 {
+		return a.suggestArguments(cmd, args, typed)
+	}
 	return a.suggest(cmd, args, func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
 		for t, err := range c.Tools(ctx) {
 			if err == nil {
@@ -47,6 +52,34 @@ func (a *app) suggestTools(cmd *cobra.Command, args []string, _ string) ([]strin
 			}
 		}
 	})
+}
+
+// suggestArguments completes KEY=VALUE: keys that were not given yet, and values
+// where there are only a few.
+func (a *app) suggestArguments(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	key, _, valued := strings.Cut(typed, "=")
+	words, directive := a.suggest(cmd, args[:1], func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
+		for t, err := range c.Tools(ctx) {
+			if err != nil || t.Name != args[1] {
+				continue
+			}
+			for _, f := range arguments.Fields(t.InputSchema) {
+				given := slices.ContainsFunc(args[2:], func(word string) bool { return strings.HasPrefix(word, f.Name+"=") })
+				switch {
+				case valued && f.Name == key:
+					for _, choice := range f.Choices {
+						add(f.Name+"="+choice, "")
+					}
+				case !valued && !given:
+					add(f.Name+"=", f.String())
+				}
+			}
+		}
+	})
+	if !valued {
+		directive |= cobra.ShellCompDirectiveNoSpace
+	}
+	return words, directive
 }
 
 func (a *app) suggestPrompts(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
