@@ -2,7 +2,6 @@ package streamable
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/junction-mcp/junction/internal/eventstream"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
@@ -52,39 +51,5 @@ func (d *directReply) finish(status int, message []byte) {
 func (d *directReply) close() {
 	if d.events != nil {
 		d.events.Close()
-	}
-}
-
-// get answers a GET: the stream of news of a session, or the rest of a stream
-// that was cut.
-func (x *exchange) get() {
-	if x.endpoint.options.Stateless || x.namesModern() {
-		x.notAllowed("there are no streams to get here")
-		return
-	}
-	if !httpedge.Accepts(x.r.Header["Accept"], httpedge.EventStream) {
-		x.refuse(http.StatusNotAcceptable, "the Accept header must allow %s", httpedge.EventStream)
-		return
-	}
-	s := x.session()
-	if s == nil {
-		return
-	}
-	if last := x.r.Header.Get(headerLastEvent); last != "" {
-		x.resume(s, last)
-		return
-	}
-	x.listen(s, nil, 0)
-}
-
-// delete ends a session.
-func (x *exchange) delete() {
-	if x.endpoint.options.Stateless || x.namesModern() {
-		x.notAllowed("there are no sessions to delete here")
-		return
-	}
-	if s := x.session(); s != nil {
-		x.endpoint.endSession(s, errDeleted)
-		x.w.WriteHeader(http.StatusNoContent)
 	}
 }

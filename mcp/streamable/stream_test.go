@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -332,4 +333,39 @@ func TestStreamsAreForgottenInTheEnd(t *testing.T) {
 	if resp := s.do("GET", "", "Mcp-Session-Id", session, "Last-Event-ID", "p1-1"); resp.StatusCode != 400 {
 		t.Errorf("a forgotten stream: status %d", resp.StatusCode)
 	}
+}
+
+func TestAServerHangsUpOnHTTP2Too(t *testing.T) {
+	f := newFixture(t)
+	e := Handler(f.Server)
+	server := httptest.NewUnstartedServer(e)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	t.Cleanup(e.Close)
+	s := &site{t, e, server.URL, server.Client()}
+	session := s.handshake(polling)
+	go func() {
+		f.steps <- "a"
+		f.steps <- "hang up"
+	}()
+	resp := s.do("POST", callTool(1, "steps", "{}"), "Mcp-Session-Id", session)
+	if resp.ProtoMajor != 2 {
+		t.Fatalf("got %s", resp.Proto)
+	}
+	stream := s.events(resp)
+	stream.want(`"message":"a"`)
+	if _, err := stream.next(); err == nil {
+		t.Fatal("the stream goes on")
+	}
+	rest := s.resume(session, stream.last)
+	f.steps <- "b"
+	rest.want(`"message":"b"`)
+	close(f.steps)
+	rest.want("all steps done")
+	rest.wantEnd()
+	modern := s.events(s.modern("subscriptions/listen", "", `"notifications":{"toolsListChanged":true}`))
+	modern.want("acknowledged")
+	modern.resp.Body.Close()
+	wait(t, func() bool { return e.streams.Load() == 0 })
 }
