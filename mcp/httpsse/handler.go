@@ -88,6 +88,7 @@ type Endpoint struct {
 	edge    *edge.Edge
 	options Options
 	guard   rebinding.Guard
+	buffers httpedge.Buffers
 	log     *slog.Logger
 
 	mu          sync.Mutex

@@ -61,7 +61,7 @@ func (c *connection) begin(ctx context.Context, e *Endpoint, w http.ResponseWrit
 	c.mu.Lock() // messages wait, though nobody can know the id yet
 	defer c.mu.Unlock()
 	c.connection = e.edge.NewConnection(ctx, c, c.principal)
-	c.events = httpedge.OpenEvents(w, r, httpedge.EventOptions{WriteTimeout: e.options.WriteTimeout, KeepAlive: e.options.KeepAlive}, c.hangUp)
+	c.events = httpedge.OpenEvents(w, r, httpedge.EventOptions{WriteTimeout: e.options.WriteTimeout, KeepAlive: e.options.KeepAlive, Buffers: &e.buffers}, c.hangUp)
 	c.events.Write(eventstream.Event{Name: "endpoint", Data: []byte(e.messageURL(r, c.id))})
 }
 

@@ -107,6 +107,7 @@ type Endpoint struct {
 	sessions sessionTable
 	calls    callTable
 	streams  atomic.Int64 // open streams for news
+	buffers  httpedge.Buffers
 	log      *slog.Logger
 }
 

@@ -11,7 +11,7 @@ import (
 // openEvents begins a response that is a stream; see [httpedge.OpenEvents].
 func (x *exchange) openEvents(hang func()) *httpedge.EventWriter {
 	o := &x.endpoint.options
-	return httpedge.OpenEvents(x.w, x.r, httpedge.EventOptions{WriteTimeout: o.WriteTimeout, KeepAlive: o.KeepAlive}, hang)
+	return httpedge.OpenEvents(x.w, x.r, httpedge.EventOptions{WriteTimeout: o.WriteTimeout, KeepAlive: o.KeepAlive, Buffers: &x.endpoint.buffers}, hang)
 }
 
 // A directReply takes what goes back to a client that cannot resume: a modern

@@ -8,7 +8,6 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
-	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
 const notifyCancelled = "notifications/cancelled"
@@ -39,7 +38,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 	}
 	defer x.endpoint.calls.end(&c)
 	out := &sessionReply{exchange: *x, session: s}
-	httpedge.WithBuffer(func(b []byte) []byte {
+	x.endpoint.buffers.With(func(b []byte) []byte {
 		message := out.request(b, m)
 		out.finish(http.StatusOK, message)
 		return message
@@ -88,7 +87,7 @@ func (x *exchange) sessionless(m *jsonrpc.Message) {
 	defer x.endpoint.calls.end(&c)
 	out := &directReply{exchange: *x}
 	defer out.close()
-	httpedge.WithBuffer(func(b []byte) []byte {
+	x.endpoint.buffers.With(func(b []byte) []byte {
 		reply := x.endpoint.edge.Sessionless(x.namedRevision()).Request(ctx, b, m, edge.From{Principal: x.principal, Out: out})
 		out.finish(http.StatusOK, reply.Message)
 		return reply.Message

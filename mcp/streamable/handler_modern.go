@@ -9,7 +9,6 @@ import (
 	"github.com/junction-mcp/junction/internal/mirror"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
-	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
 // nothingMirrored stands for the headers of a request that mirrors no argument.
@@ -155,7 +154,7 @@ func (x *exchange) callModern(m *jsonrpc.Message, meta *edge.ModernMeta) {
 		answer(nil) // a buffer is not kept that long
 		return
 	}
-	httpedge.WithBuffer(answer)
+	x.endpoint.buffers.With(answer)
 }
 
 // takeStream counts an open stream for news; if it reports false there are too

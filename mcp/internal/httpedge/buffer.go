@@ -8,16 +8,18 @@ const (
 	bufferKept = 64 << 10
 )
 
-var buffers = sync.Pool{New: func() any {
-	b := make([]byte, 0, bufferSize)
-	return &b
-}}
+// Buffers are buffers to be used again. The zero value is ready.
+type Buffers struct{ pool sync.Pool }
 
-// WithBuffer calls f with a buffer; what f returns is the buffer, grown or not.
-func WithBuffer(f func(b []byte) []byte) {
-	b := buffers.Get().(*[]byte)
+// With calls f with an empty buffer; what f returns is the buffer, grown or not.
+func (p *Buffers) With(f func(b []byte) []byte) {
+	b, _ := p.pool.Get().(*[]byte)
+	if b == nil {
+		fresh := make([]byte, 0, bufferSize)
+		b = &fresh
+	}
 	if grown := f((*b)[:0]); cap(grown) > cap(*b) && cap(grown) <= bufferKept {
 		*b = grown
 	}
-	buffers.Put(b)
+	p.pool.Put(b)
 }

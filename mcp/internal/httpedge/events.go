@@ -40,6 +40,8 @@ type EventOptions struct {
 	WriteTimeout time.Duration
 	// KeepAlive is the time between comments; none are sent if it is not positive.
 	KeepAlive time.Duration
+	// Buffers are where events are put together; never nil.
+	Buffers *Buffers
 }
 
 // OpenEvents begins a response that is a stream; nothing is sent yet. hang is
@@ -65,7 +67,7 @@ func OpenEvents(w http.ResponseWriter, r *http.Request, o EventOptions, hang fun
 func (w *EventWriter) Write(e eventstream.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	WithBuffer(func(b []byte) []byte {
+	w.options.Buffers.With(func(b []byte) []byte {
 		b = eventstream.AppendEvent(b, e)
 		w.send(b)
 		return b
