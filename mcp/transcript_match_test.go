@@ -28,7 +28,7 @@ var abbreviations = strings.NewReplacer(
 )
 
 var (
-	repeated = regexp.MustCompile(`%(\d+)\*(.*?)%`)
+	repeated = regexp.MustCompile(`(?s)%(\d+)\*(.*?)%`)
 	named    = regexp.MustCompile(`"\$([a-z][a-zA-Z0-9]*)"`)
 )
 

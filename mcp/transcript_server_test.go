@@ -130,6 +130,9 @@ func (s *serverSide) run(tr *transcript, st step) bool {
 	case "<-", "<~", "!<-", "eof<-":
 		tr.talk(st, false)
 	case "do":
+		if !s.direct {
+			s.barrier(tr, st)
+		}
 		if err := s.do(strings.Fields(st.text)); err != nil {
 			tr.fatal(st, "%v", err)
 		}
@@ -138,6 +141,23 @@ func (s *serverSide) run(tr *transcript, st step) bool {
 		return false
 	}
 	return true
+}
+
+// barrier waits until the server has read everything that was sent: messages
+// are taken in order.
+func (s *serverSide) barrier(tr *transcript, st step) {
+	tr.send(st, `{"jsonrpc":"2.0","id":"barrier","method":"ping"}`+"\n")
+	var kept []string
+	for {
+		line := tr.next(st)
+		if strings.Contains(line, `"barrier"`) {
+			break
+		}
+		kept = append(kept, line)
+	}
+	tr.on.mu.Lock()
+	defer tr.on.mu.Unlock()
+	tr.on.lines = append(kept, tr.on.lines...)
 }
 
 func (s *serverSide) do(words []string) error {

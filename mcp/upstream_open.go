@@ -132,6 +132,9 @@ func (u *upstream) probe(ctx context.Context) (modern bool, err error) {
 				continue
 			}
 		}
+		if err == nil {
+			err = m.Error
+		}
 		return u.mustBeModern(err)
 	}
 	return false, fmt.Errorf("server %q: server/discover was refused three times", u.name)
