@@ -159,7 +159,12 @@ func (a *app) resolve(ctx context.Context, e entry) (target, error) {
 
 // transport is how a server of a configuration is reached.
 func (a *app) transport(s *config.Server) (mcp.Transport, error) {
-	if s.Kind == config.Stdio {
+	switch isCommand := s.Kind == config.Stdio; {
+	case isCommand && len(a.flags.header) > 0:
+		return nil, usagef("--header is for servers with a URL, and %q is started by a command", s.Name)
+	case !isCommand && len(a.flags.env) > 0:
+		return nil, usagef("--env is for servers that are started by a command, and %q has a URL", s.Name)
+	case isCommand:
 		c := command.New(s.Command, s.Args...)
 		c.Dir, c.Environ, c.Logger, c.Stderr = s.Dir, environ(s.Unset), a.logger(), a.serverStderr(s.Name)
 		for name, value := range s.Env {

@@ -87,8 +87,8 @@ func (a *app) list(cmd *cobra.Command, l list, args []string) error {
 		return listed.err
 	}
 	if a.flags.json {
-		fmt.Fprintf(a.stdout, "%s\n", object(l.member, listed.entries))
-		return nil
+		_, err := fmt.Fprintf(a.stdout, "%s\n", object(l.member, listed.entries))
+		return err
 	}
 	return a.printList(l, listed, "")
 }
@@ -125,6 +125,9 @@ func (a *app) fetch(ctx context.Context, l list, t target) listing {
 // listAll lists what every configured server has. The error says that
 // some could not be asked, and was told.
 func (a *app) listAll(ctx context.Context, l list) error {
+	if err := a.checkFlags(); err != nil {
+		return err
+	}
 	set, entries, err := a.servers()
 	if err != nil {
 		return err
@@ -132,7 +135,9 @@ func (a *app) listAll(ctx context.Context, l list) error {
 	a.tellProblems(set)
 	listings := a.fetchAll(ctx, l, entries)
 	if a.flags.json {
-		a.printJSON(l, listings)
+		if err := a.printJSON(l, listings); err != nil {
+			return err
+		}
 	}
 	var failed error
 	for _, got := range listings {
@@ -200,7 +205,7 @@ func (a *app) printList(l list, got listing, heading string) error {
 }
 
 // printJSON prints the listings of several servers as one object.
-func (a *app) printJSON(l list, listings []listing) {
+func (a *app) printJSON(l list, listings []listing) error {
 	out := []byte(`{"servers":{`)
 	for i, got := range listings {
 		if i > 0 {
@@ -213,7 +218,8 @@ func (a *app) printJSON(l list, listings []listing) {
 		}
 		out = append(out, object(l.member, got.entries)...)
 	}
-	fmt.Fprintf(a.stdout, "%s}}\n", out)
+	_, err := fmt.Fprintf(a.stdout, "%s}}\n", out)
+	return err
 }
 
 // object is an object with one array of raw values.

@@ -21,7 +21,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
+
+// sameSignal is the time in which signals are taken for one: timeout(1) and
+// others send theirs to the process and to its group.
+const sameSignal = 250 * time.Millisecond
 
 func main() {
 	ctx, interrupt := context.WithCancelCause(context.Background())
@@ -30,8 +35,12 @@ func main() {
 	go func() {
 		<-signals
 		interrupt(errInterrupted)
-		<-signals
-		os.Exit(exitInterrupted)
+		first := time.Now()
+		for range signals {
+			if time.Since(first) > sameSignal {
+				os.Exit(exitInterrupted)
+			}
+		}
 	}()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stream"
 )
@@ -155,6 +156,8 @@ func TestCommands(t *testing.T) {
 		{"headers are for URLs", "ping --header A:B -- x", exitUsage, "", "--header is for servers with a URL"},
 		{"headers have a name", "ping http://127.0.0.1:1 --header secret", exitUsage, "", "--header: expected 'NAME: VALUE'\n"},
 		{"the environment is for commands", "ping http://127.0.0.1:1 --env A=B", exitUsage, "", "--env is for servers that are started"},
+		{"a timeout is positive", "ping everything --timeout -1s", exitUsage, "", "--timeout: expected a positive duration"},
+		{"a revision is one of five", "ping everything --revision 1999-01-01", exitUsage, "", "but 2024-11-05, "},
 		{"serve knows what ships", "serve nothing", exitUsage, "", "there are: everything, filesystem"},
 		{"serve has one way at a time", "serve everything --http 127.0.0.1:0 --stdio", exitUsage, "", "exclude each other"},
 		{"an address has a port", "up --http localhost", exitUsage, "", "--http: expected HOST:PORT"},
@@ -350,6 +353,17 @@ func (w *watchedBuffer) Write(p []byte) (int, error) {
 		w.seen()
 	}
 	return n, err
+}
+
+func TestHelpFitsATerminal(t *testing.T) {
+	for _, command := range []string{"", "tools", "call", "read", "prompt", "complete", "ping", "up", "serve", "proxy", "version"} {
+		got := runs(t, "", append(strings.Fields(command), "--help")...)
+		for line := range strings.Lines(got.stdout) {
+			if terminal.Width(strings.TrimRight(line, "\n")) > 88 {
+				t.Errorf("junction %s --help: %s", command, line)
+			}
+		}
+	}
 }
 
 func TestOutputIsSaved(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/mcp/stream"
@@ -27,6 +28,9 @@ type target struct {
 // target finds the server that a command line means, and returns what else
 // stands on it.
 func (a *app) target(ctx context.Context, cmd *cobra.Command, args []string) (target, []string, error) {
+	if err := a.checkFlags(); err != nil {
+		return target{}, nil, err
+	}
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
 		if len(args) == dash {
 			return target{}, nil, usagef(`after "--" stands the command of a server`)
@@ -39,6 +43,16 @@ func (a *app) target(ctx context.Context, cmd *cobra.Command, args []string) (ta
 	}
 	t, err := a.named(ctx, args[0])
 	return t, args[1:], err
+}
+
+func (a *app) checkFlags() error {
+	if a.flags.timeout < 0 {
+		return usagef("--timeout: expected a positive duration, such as 30s")
+	}
+	if name := a.flags.revision; name != "" && revision.Lookup(name) == nil {
+		return usagef("--revision: junction does not speak %q, but 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28", name)
+	}
+	return nil
 }
 
 // command is a server that is started.
