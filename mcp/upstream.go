@@ -50,6 +50,7 @@ type upstream struct {
 	log     *slog.Logger
 
 	era        era
+	silent     bool // the server did not answer the probe in time
 	revision   *revision.Revision
 	discovered Result             // what server/discover answers
 	has        ServerCapabilities // of the server

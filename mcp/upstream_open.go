@@ -43,6 +43,9 @@ func connect(ctx context.Context, t Transport, o ClientOptions) (*upstream, erro
 		u = newUpstream(l, o.name(t), o)
 	}
 	if err := u.handshake(ctx); err != nil {
+		if u.wokeModern(ctx, err) {
+			return u, nil
+		}
 		u.close()
 		older, ok := u.link.(link.Fallback)
 		if !ok || !mayBeOlder(err) {
@@ -51,6 +54,25 @@ func connect(ctx context.Context, t Transport, o ClientOptions) (*upstream, erro
 		return connectOlder(ctx, older, err, o.name(t), o)
 	}
 	return u, nil
+}
+
+// wokeModern asks a second time whether the server is modern, after its handshake
+// failed: one that slept through the first question, such as one that was still
+// starting, answers initialize with an error where it is not legacy.
+func (u *upstream) wokeModern(ctx context.Context, handshake error) bool {
+	var fault *jsonrpc.Error
+	var status *link.StatusError
+	if errors.As(handshake, &status) {
+		fault = status.Fault
+	} else if !errors.As(handshake, &fault) {
+		return false
+	}
+	if !u.silent || fault == nil || u.options.Revision != "" {
+		return false
+	}
+	u.era, u.revision = newModernEra(u), revision.Latest()
+	modern, err := u.probe(ctx)
+	return modern && err == nil
 }
 
 // connectOlder tries the transport before Streamable HTTP at the same URL.
@@ -167,9 +189,12 @@ func (u *upstream) choose(e *jsonrpc.Error) (retry bool, err error) {
 	return false, fmt.Errorf("server %q speaks %v, and Junction %v", u.name, offered, append(revision.Modern(), revision.Legacy()...))
 }
 
+// errSilent is why a probe ends that the server did not answer.
+var errSilent = errors.New("no answer to server/discover")
+
 // discover asks the server what it is, and gives it a moment to answer.
 func (u *upstream) discover(ctx context.Context) (*jsonrpc.Message, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, u.options.probeTimeout(), errors.New("no answer to server/discover"))
+	ctx, cancel := context.WithTimeoutCause(ctx, u.options.probeTimeout(), errSilent)
 	defer cancel()
 	req := &Request{Method: methodDiscover, Meta: u.options.meta(), Peer: noPeer{}}
 	c, err := u.open(ctx, req)
@@ -178,6 +203,7 @@ func (u *upstream) discover(ctx context.Context) (*jsonrpc.Message, error) {
 	}
 	defer u.done(c)
 	m, err := u.link.Call(ctx, u.modernOut(c.id, req, nil, ""), func(m *jsonrpc.Message) { u.receive(c, m) })
+	u.silent = err != nil && context.Cause(ctx) == errSilent
 	return m, err
 }
 
