@@ -212,10 +212,12 @@ func (tr *transcript) settle() {
 }
 
 func (tr *transcript) next(s step) string {
-	tr.settle()
+	if tr.fake {
+		synctest.Wait()
+	}
 	line, ok := tr.on.take()
 	for end := time.Now().Add(5 * time.Second); !ok && !tr.fake && time.Now().Before(end); line, ok = tr.on.take() {
-		tr.settle()
+		time.Sleep(time.Millisecond)
 	}
 	if !ok {
 		tr.fatal(s, "nothing came; expected %s", s.text)
