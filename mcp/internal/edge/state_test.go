@@ -1,0 +1,163 @@
+package edge_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/edge"
+)
+
+const able = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"roots":{}}}`
+
+// deaf is a client that hears nothing of what goes back on the way.
+type deaf struct{}
+
+func (deaf) Send(context.Context, []byte) error { return nil }
+
+// rooting is a server with a tool that asks for the client's roots.
+func rooting() *mcp.Server {
+	s := mcp.NewServer("s", "1")
+	mcp.AddTool(s, "roots", func(ctx context.Context, _ struct{}) (string, error) {
+		roots, err := mcp.Roots(ctx, "roots")
+		return fmt.Sprint(len(roots)), err
+	})
+	return s
+}
+
+func newEdge(t *testing.T, h mcp.Handler, keys ...[]byte) *edge.Edge {
+	t.Helper()
+	e, err := edge.Serving(h, mcp.ServeOptions{StateKeys: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func parse(t *testing.T, text string) *jsonrpc.Message {
+	t.Helper()
+	m, fault := jsonrpc.Parse([]byte(text), jsonrpc.Limits{})
+	if fault != nil {
+		t.Fatal(fault)
+	}
+	return &m
+}
+
+// begin makes the first round and returns the state that the client is to bring.
+func begin(t *testing.T, e *edge.Edge, who *mcp.Principal) string {
+	t.Helper()
+	m := parse(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"roots",`+able+`}}`)
+	var reply struct {
+		Result struct{ RequestState string }
+	}
+	r := e.Modern(t.Context(), nil, m, edge.From{Principal: who, Out: deaf{}})
+	if err := json.Unmarshal(r.Message, &reply); err != nil || reply.Result.RequestState == "" {
+		t.Fatalf("%s: %v", r.Message, err)
+	}
+	return reply.Result.RequestState
+}
+
+// resume makes the second round and returns the code of the error, or 0.
+func resume(t *testing.T, e *edge.Edge, who *mcp.Principal, state string) int {
+	t.Helper()
+	m := parse(t, `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"roots","inputResponses":{"roots":{"roots":[]}},"requestState":"`+state+`",`+able+`}}`)
+	return e.Modern(t.Context(), nil, m, edge.From{Principal: who, Out: deaf{}}).Code
+}
+
+// The state between two rounds is bound to who asked (2026-07-28
+// basic/patterns/mrtr, security).
+func TestAStateBelongsToItsPrincipal(t *testing.T) {
+	e := newEdge(t, rooting())
+	ada := &mcp.Principal{Issuer: "https://a", Subject: "ada"}
+	for name, c := range map[string]struct {
+		began, came *mcp.Principal
+		refused     bool
+	}{
+		"the same":              {ada, &mcp.Principal{Issuer: "https://a", Subject: "ada"}, false},
+		"nobody both times":     {nil, nil, false},
+		"another user":          {ada, &mcp.Principal{Issuer: "https://a", Subject: "bob"}, true},
+		"another issuer":        {ada, &mcp.Principal{Issuer: "https://b", Subject: "ada"}, true},
+		"nobody later":          {ada, nil, true},
+		"somebody later":        {nil, ada, true},
+		"parts that join alike": {&mcp.Principal{Issuer: "a", Subject: `b" "c`}, &mcp.Principal{Issuer: `a" "b`, Subject: "c"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if code := resume(t, e, c.came, begin(t, e, c.began)); (code == mcp.CodeInvalidParams) != c.refused || code != 0 && !c.refused {
+				t.Errorf("code %d, refused must be %v", code, c.refused)
+			}
+		})
+	}
+}
+
+func TestAChangedStateIsRefused(t *testing.T) {
+	e := newEdge(t, rooting())
+	state := begin(t, e, nil)
+	for i := range len(state) {
+		changed := []byte(state)
+		if changed[i] = 'A'; state[i] == 'A' {
+			changed[i] = 'B'
+		}
+		if code := resume(t, e, nil, string(changed)); code != mcp.CodeInvalidParams {
+			t.Fatalf("changed at %d of %d: code %d", i, len(state), code)
+		}
+	}
+	for _, changed := range []string{state + "A", state[:len(state)-1], state + "=", " " + state, state + state} {
+		if code := resume(t, e, nil, changed); code != mcp.CodeInvalidParams {
+			t.Errorf("%s: code %d", changed, code)
+		}
+	}
+}
+
+func TestKeysRotateAndAreShared(t *testing.T) {
+	old, fresh := []byte(strings.Repeat("o", 32)), []byte(strings.Repeat("n", 32))
+	before, during, after := newEdge(t, rooting(), old), newEdge(t, rooting(), fresh, old), newEdge(t, rooting(), fresh)
+	state := begin(t, before, nil)
+	if code := resume(t, during, nil, state); code != 0 {
+		t.Errorf("a replica that knows the old key: code %d", code)
+	}
+	if code := resume(t, after, nil, state); code != mcp.CodeInvalidParams {
+		t.Errorf("a replica that does not: code %d", code)
+	}
+	if code := resume(t, after, nil, begin(t, during, nil)); code != 0 {
+		t.Errorf("the first key locks: code %d", code)
+	}
+	if _, err := edge.Serving(rooting(), mcp.ServeOptions{StateKeys: [][]byte{old[:31]}}); err == nil {
+		t.Error("a key that is too short was taken")
+	}
+}
+
+// A session subscribes to so many resources and no more.
+func TestASessionHasALimitOfSubscriptions(t *testing.T) {
+	s := rooting()
+	if err := s.AddText(mcp.Resource{URI: "test://a", Name: "a"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	e := newEdge(t, s)
+	session, reply := e.Initialize(t.Context(), nil, parse(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`), edge.From{})
+	if session == nil {
+		t.Fatalf("%s", reply.Message)
+	}
+	subscribe := func(method string, i int) int {
+		m := parse(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"uri":"test://%d"}}`, method, i))
+		return session.Request(t.Context(), nil, m, edge.From{Out: deaf{}}).Code
+	}
+	for i := range 10_000 {
+		if code := subscribe("resources/subscribe", i); code != 0 {
+			t.Fatalf("subscription %d: code %d", i, code)
+		}
+	}
+	if code := subscribe("resources/subscribe", 10_000); code != mcp.CodeInvalidParams {
+		t.Errorf("one too many: code %d", code)
+	}
+	if code := subscribe("resources/subscribe", 5); code != 0 {
+		t.Errorf("one that is there: code %d", code)
+	}
+	subscribe("resources/unsubscribe", 5)
+	if code := subscribe("resources/subscribe", 10_000); code != 0 {
+		t.Errorf("after one less: code %d", code)
+	}
+}

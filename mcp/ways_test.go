@@ -1,0 +1,81 @@
+package mcp_test
+
+import (
+	"net/http/httptest"
+	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+	"github.com/junction-mcp/junction/mcp/streamable"
+)
+
+const (
+	newestLegacy = "2025-11-25"
+	modern       = "2026-07-28"
+)
+
+// A way is how a client and a server came together.
+type way struct {
+	oldest  string // of the revisions on the way; the newest of all in process
+	proxied bool
+}
+
+// since reports whether everybody on the way speaks at least this revision.
+func (w way) since(revision string) bool { return w.oldest >= revision }
+
+// run runs a test of a feature for every revision, transport, and both directly
+// and through a proxy that speaks the other era to the server. serve makes the
+// server, options what the client is; both are made anew each time.
+func run(t *testing.T, serve func() mcp.Handler, options func() mcp.ClientOptions, f func(t *testing.T, c *mcp.Client, w way)) {
+	t.Run("in process", func(t *testing.T) {
+		f(t, mcp.NewClient(serve(), options()), way{oldest: modern})
+	})
+	t.Run("in process through a client", func(t *testing.T) {
+		f(t, mcp.NewClient(mcp.NewClient(serve()), options()), way{oldest: modern, proxied: true})
+	})
+	transports := map[string]func(t *testing.T, h mcp.Handler) mcp.Transport{
+		"stream": func(_ *testing.T, h mcp.Handler) mcp.Transport { return stream.Pipe(h) },
+		"HTTP":   overHTTP,
+	}
+	for _, revision := range []string{"2024-11-05", "2025-03-26", "2025-06-18", newestLegacy, modern} {
+		for name, transport := range transports {
+			t.Run(name+" "+revision, func(t *testing.T) {
+				f(t, connected(t, transport(t, serve()), options(), revision), way{oldest: revision})
+			})
+			t.Run(name+" "+revision+" through a proxy", func(t *testing.T) {
+				behind := modern
+				if revision == modern {
+					behind = newestLegacy
+				}
+				proxy := connected(t, transport(t, serve()), mcp.ClientOptions{Bridge: true}, behind)
+				f(t, connected(t, transport(t, proxy), options(), revision), way{oldest: min(revision, behind), proxied: true})
+			})
+		}
+	}
+}
+
+func overHTTP(t *testing.T, h mcp.Handler) mcp.Transport {
+	handler := streamable.Handler(h)
+	server := httptest.NewServer(handler)
+	t.Cleanup(func() {
+		handler.Close()
+		server.Close()
+	})
+	return streamable.Client(server.URL)
+}
+
+func connected(t *testing.T, transport mcp.Transport, o mcp.ClientOptions, revision string) *mcp.Client {
+	t.Helper()
+	o.Revision = revision
+	c, err := mcp.Dial(t.Context(), transport, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	if c.Revision() != revision {
+		t.Fatalf("revision %s, want %s", c.Revision(), revision)
+	}
+	return c
+}
+
+func noOptions() mcp.ClientOptions { return mcp.ClientOptions{} }
