@@ -126,9 +126,9 @@ func (a *app) consent(ctx context.Context, e entry) error {
 		return err
 	}
 	defer end()
-	a.screen.Printf("The project's file %s defines this server:\n  %s\n", d.Source, d)
+	a.person.Printf("The project's file %s defines this server:\n  %s\n", d.Source, d)
 	if variables := d.Variables(); len(variables) > 0 {
-		a.screen.Printf("  It gets: %s\n", strings.Join(variables, ", "))
+		a.person.Printf("  It gets: %s\n", strings.Join(variables, ", "))
 	}
 	typed, err := a.person.Line(ctx, "Use it? [y]es, [N]o > ")
 	if err != nil {
@@ -210,9 +210,9 @@ func (a *app) input(ctx context.Context, in config.Input) (string, error) {
 	if what == "" {
 		what = in.ID
 	}
-	a.screen.Printf("Server %q needs: %s (%s)\n", in.Server, plaintext.Line(what, 500), in.Source)
+	a.person.Printf("Server %q needs: %s (%s)\n", in.Server, plaintext.Line(what, 500), in.Source)
 	for i, o := range in.Options {
-		a.screen.Printf("  %3d  %s\n", i+1, plaintext.Line(o.Label, 200))
+		a.person.Printf("  %3d  %s\n", i+1, plaintext.Line(o.Label, 200))
 	}
 	prompt := "> "
 	if in.Default != "" && !in.Password {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -25,9 +26,8 @@ type Person struct {
 	turn   chan struct{} // holds a token while somebody asks
 
 	// Of whoever has the turn:
-	wanted  chan struct{}
-	answers chan answer
-	waiting bool // a read is under way
+	lines   *bufio.Scanner
+	reading chan answer // gets the line that is being read; nil if none is
 }
 
 type answer struct {
@@ -44,7 +44,9 @@ func Present(in io.Reader, screen *Screen) bool {
 
 // NewPerson returns the person who reads screen and types into in.
 func NewPerson(in io.Reader, screen *Screen) *Person {
-	return &Person{screen: screen, in: in, turn: make(chan struct{}, 1)}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, maxAnswer)
+	return &Person{screen: screen, in: in, turn: make(chan struct{}, 1), lines: lines}
 }
 
 // Begin waits until nobody else asks. The error is that of ctx.
@@ -61,50 +63,43 @@ func (p *Person) Begin(ctx context.Context) (end func(), err error) {
 	}
 }
 
-// Screen is where the questions appear.
-func (p *Person) Screen() *Screen { return p.screen }
+// Printf writes to the person who is being asked.
+func (p *Person) Printf(format string, args ...any) { p.screen.ask(fmt.Sprintf(format, args...)) }
+
+// Width is how many cells a line should have at most.
+func (p *Person) Width() int { return p.screen.Width() }
 
 // Line asks for one line. The error is [ErrNoAnswer] at the end of the input, or
-// why ctx is done.
+// why ctx is done. A read from a terminal cannot be interrupted: one that is
+// under way when ctx is done answers the next question, or ends with the process.
 func (p *Person) Line(ctx context.Context, prompt string) (string, error) {
-	p.screen.Printf("%s", prompt)
-	if p.wanted == nil {
-		p.wanted, p.answers = make(chan struct{}), make(chan answer)
-		go p.read()
-	}
-	if !p.waiting {
-		p.wanted <- struct{}{}
-		p.waiting = true
+	p.Printf("%s", prompt)
+	if p.reading == nil {
+		reading := make(chan answer, 1)
+		go func() { reading <- p.read() }()
+		p.reading = reading
 	}
 	select {
-	case a := <-p.answers:
-		p.waiting = false
+	case a := <-p.reading:
+		p.reading = nil
 		if a.err != nil {
-			p.screen.Printf("\n")
+			p.Printf("\n")
 		}
 		return a.line, a.err
 	case <-ctx.Done():
-		p.screen.Printf("\n")
+		p.Printf("\n")
 		return "", context.Cause(ctx)
 	}
 }
 
-// read reads a line whenever one is wanted. A read from a terminal cannot be
-// interrupted, so this goroutine lives as long as the process; it reads nothing
-// that nobody asked for.
-func (p *Person) read() {
-	lines := bufio.NewScanner(p.in)
-	lines.Buffer(nil, maxAnswer)
-	for range p.wanted {
-		switch {
-		case lines.Scan():
-			p.answers <- answer{line: lines.Text()}
-		case lines.Err() != nil:
-			p.answers <- answer{err: lines.Err()}
-		default:
-			p.answers <- answer{err: ErrNoAnswer}
-		}
+func (p *Person) read() answer {
+	switch {
+	case p.lines.Scan():
+		return answer{line: p.lines.Text()}
+	case p.lines.Err() != nil:
+		return answer{err: p.lines.Err()}
 	}
+	return answer{err: ErrNoAnswer}
 }
 
 // Secret asks for one line and does not show what is typed, if the input is a
@@ -118,13 +113,13 @@ func (p *Person) Secret(ctx context.Context, prompt string) (string, error) {
 	if err != nil {
 		return p.Line(ctx, prompt)
 	}
-	p.screen.Printf("%s", prompt)
+	p.Printf("%s", prompt)
 	typed := make(chan answer, 1)
 	go func() {
 		line, err := term.ReadPassword(int(f.Fd()))
 		typed <- answer{string(line), err}
 	}()
-	defer p.screen.Printf("\n")
+	defer p.Printf("\n")
 	select {
 	case a := <-typed:
 		if errors.Is(a.err, io.EOF) {

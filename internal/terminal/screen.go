@@ -17,16 +17,24 @@ const (
 	minWidth     = 40
 )
 
+// maxWaiting is how much may be written while a person is asked, in bytes.
+const maxWaiting = 64 << 10
+
 // A Screen is a place where a person reads, such as standard error. Everything
 // written to it is cleaned (see [plaintext.Clean]). Below what was written there
-// may be one transient line, such as a bar of progress. Safe for concurrent use.
+// may be one transient line, such as a bar of progress. While a [Person] is
+// asked, what others write waits until the answer is there. Safe for concurrent
+// use.
 type Screen struct {
 	mu        sync.Mutex
 	out       io.Writer
 	terminal  bool
 	width     int
 	transient string
-	held      bool // a person is being asked: the transient line would cover the question
+	held      bool     // a person is being asked, and reads nothing else
+	waiting   []string // what was written meanwhile
+	size      int      // of it, in bytes
+	dropped   int      // texts that there was no room for
 }
 
 // NewScreen returns a Screen that writes to out. It is a terminal if out is one.
@@ -54,12 +62,29 @@ func (s *Screen) Width() int { return s.width }
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.erase()
-	if _, err := io.WriteString(s.out, plaintext.Clean(string(p))); err != nil {
-		return 0, err
+	if !s.held {
+		return len(p), s.print(string(p))
 	}
-	s.draw()
+	if s.size+len(p) > maxWaiting {
+		s.dropped++
+		return len(p), nil
+	}
+	s.waiting, s.size = append(s.waiting, string(p)), s.size+len(p)
 	return len(p), nil
+}
+
+func (s *Screen) print(text string) error {
+	s.erase()
+	_, err := io.WriteString(s.out, plaintext.Clean(text))
+	s.draw()
+	return err
+}
+
+// ask writes what a person is asked.
+func (s *Screen) ask(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = s.print(text) // nobody can be told where standard error is gone
 }
 
 // Printf is fmt.Fprintf to the screen.
@@ -81,13 +106,23 @@ func (s *Screen) Transient(line string) {
 	s.draw()
 }
 
-// hold hides the transient line while a person is asked.
+// hold begins or ends the time in which a person is asked.
 func (s *Screen) hold(held bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.erase()
 	s.held = held
 	s.draw()
+	if held {
+		return
+	}
+	for _, text := range s.waiting {
+		_ = s.print(text)
+	}
+	if s.dropped > 0 {
+		_ = s.print(fmt.Sprintf("(%d more messages were left out)\n", s.dropped))
+	}
+	s.waiting, s.size, s.dropped = nil, 0, 0
 }
 
 func (s *Screen) erase() {

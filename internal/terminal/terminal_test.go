@@ -145,8 +145,11 @@ func TestPersonAnswersLineByLine(t *testing.T) {
 	if _, err := p.Line(t.Context(), "? "); !errors.Is(err, ErrNoAnswer) {
 		t.Errorf("got %v at the end of the input", err)
 	}
+	s.Printf("log\n")
+	s.Printf("%s", strings.Repeat("x", maxWaiting))
 	end()
-	if got, want := out.String(), "busy\r\x1b[K? ? ? \nbusy"; got != want {
+	const erase = "\r\x1b[K"
+	if got, want := out.String(), "busy"+erase+"? ? ? \nbusy"+erase+"log\nbusy"+erase+"(1 more messages were left out)\nbusy"; got != want {
 		t.Errorf("the screen shows %q, want %q", got, want)
 	}
 }

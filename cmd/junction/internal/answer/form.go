@@ -36,9 +36,8 @@ func fill(ctx context.Context, person *terminal.Person, server string, req mcp.E
 		return nil, err
 	}
 	defer end()
-	screen := person.Screen()
-	screen.Printf("\n%s asks:\n%s\n", server, message(req.Message, screen.Width()))
-	screen.Printf("  (Enter takes what stands in brackets, or leaves the field out.\n  :decline says no to the server, :cancel goes away without an answer.)\n")
+	person.Printf("\n%s asks:\n%s\n", server, message(req.Message, person.Width()))
+	person.Printf("  (Enter takes what stands in brackets, or leaves the field out.\n  :decline says no to the server, :cancel goes away without an answer.)\n")
 	content, err := answers(ctx, person, server, fields)
 	return result(content, err)
 }
@@ -104,7 +103,7 @@ func encode(fields []*field, values []json.RawMessage) json.RawMessage {
 
 // ask asks one field until the answer fits. before is what Enter stands for.
 func ask(ctx context.Context, person *terminal.Person, f *field, before json.RawMessage) (json.RawMessage, error) {
-	introduce(person.Screen(), f)
+	introduce(person, f)
 	prompt := "> "
 	if before != nil {
 		prompt = "[" + plaintext.Line(f.shown(before), maxLabel) + "] > "
@@ -124,28 +123,28 @@ func ask(ctx context.Context, person *terminal.Person, f *field, before json.Raw
 		case word == "" && !f.required:
 			return nil, nil
 		case word == "" && (f.Type != "string" || len(f.choices) > 0):
-			person.Screen().Printf("  this field is required\n")
+			person.Printf("  this field is required\n")
 			continue
 		}
 		value, err := f.parse(typed)
 		if err == nil {
 			return value, nil
 		}
-		person.Screen().Printf("  %s\n", plaintext.Line(err.Error(), maxLabel))
+		person.Printf("  %s\n", plaintext.Line(err.Error(), maxLabel))
 		if strings.TrimSpace(typed) == f.typed(before) {
 			before, prompt = nil, "> " // a default that does not fit is no offer
 		}
 	}
 }
 
-func introduce(screen *terminal.Screen, f *field) {
+func introduce(person *terminal.Person, f *field) {
 	label := f.Title
 	if label == "" {
 		label = f.name
 	}
-	screen.Printf("\n%s (%s)\n", plaintext.Line(label, maxLabel), f.describe())
+	person.Printf("\n%s (%s)\n", plaintext.Line(label, maxLabel), f.describe())
 	if f.Description != "" {
-		screen.Printf("%s\n", message(f.Description, screen.Width()))
+		person.Printf("%s\n", message(f.Description, person.Width()))
 	}
 	for i, c := range f.choices[:min(len(f.choices), maxShown)] {
 		label := c.title
@@ -154,10 +153,10 @@ func introduce(screen *terminal.Screen, f *field) {
 		} else if label != plain {
 			label += " (" + plain + ")"
 		}
-		screen.Printf("  %3d  %s\n", i+1, plaintext.Line(label, maxLabel))
+		person.Printf("  %3d  %s\n", i+1, plaintext.Line(label, maxLabel))
 	}
 	if more := len(f.choices) - maxShown; more > 0 {
-		screen.Printf("       and %d more\n", more)
+		person.Printf("       and %d more\n", more)
 	}
 }
 
@@ -221,12 +220,11 @@ func (f *field) titleOf(value json.RawMessage) string {
 // confirm shows the filled form and asks whether to send it; false to go through
 // it again.
 func confirm(ctx context.Context, person *terminal.Person, server string, fields []*field, values []json.RawMessage) (bool, error) {
-	screen := person.Screen()
 	var rows [][]string
 	for i, f := range fields {
 		rows = append(rows, []string{plaintext.Line(f.name, maxLabel), plaintext.Line(f.shown(values[i]), maxLabel)})
 	}
-	screen.Printf("\n%s", terminal.Table(rows, 2, screen.Width()))
+	person.Printf("\n%s", terminal.Table(rows, 2, person.Width()))
 	for {
 		typed, err := person.Line(ctx, "Send this to "+server+"? [Y]es, [e]dit, [d]ecline, [c]ancel > ")
 		if err != nil {

@@ -34,22 +34,21 @@ func compose(ctx context.Context, person *terminal.Person, server string, req mc
 		return "", err
 	}
 	defer end()
-	screen := person.Screen()
-	screen.Printf("\n%s asks a language model:\n", server)
+	person.Printf("\n%s asks a language model:\n", server)
 	if req.SystemPrompt != "" {
-		screen.Printf("  system:\n%s\n", message(req.SystemPrompt, screen.Width()))
+		person.Printf("  system:\n%s\n", message(req.SystemPrompt, person.Width()))
 	}
 	for _, m := range req.Messages {
-		screen.Printf("  %s:\n", plaintext.Line(string(m.Role), maxLabel))
+		person.Printf("  %s:\n", plaintext.Line(string(m.Role), maxLabel))
 		for _, c := range m.Content {
 			if c.Type == mcp.ContentText {
-				screen.Printf("%s\n", message(c.Text, screen.Width()))
+				person.Printf("%s\n", message(c.Text, person.Width()))
 				continue
 			}
-			screen.Printf("  [%s]\n", plaintext.Line(c.Type, maxLabel))
+			person.Printf("  [%s]\n", plaintext.Line(c.Type, maxLabel))
 		}
 	}
-	screen.Printf("Answer in its place; an empty line ends the answer, :decline refuses.\n")
+	person.Printf("Answer in its place; an empty line ends the answer, :decline refuses.\n")
 	var lines []string
 	for {
 		line, err := person.Line(ctx, "> ")

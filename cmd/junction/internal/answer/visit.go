@@ -26,11 +26,10 @@ func visit(ctx context.Context, person *terminal.Person, server string, req mcp.
 		return nil, err
 	}
 	defer end()
-	screen := person.Screen()
-	screen.Printf("\n%s asks you to visit a web page:\n%s\n\n  %s\n\n  host: %s\n", server, message(req.Message, screen.Width()),
+	person.Printf("\n%s asks you to visit a web page:\n%s\n\n  %s\n\n  host: %s\n", server, message(req.Message, person.Width()),
 		plaintext.Line(req.URL, maxURL), plaintext.Line(page.Hostname(), maxURL))
 	for _, warning := range doubts(page) {
-		screen.Printf("  warning: %s\n", warning)
+		person.Printf("  warning: %s\n", warning)
 	}
 	for {
 		typed, err := person.Line(ctx, "Nothing opens it for you. Will you? [y]es, [n]o (decline), [c]ancel > ")
