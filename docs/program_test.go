@@ -26,6 +26,8 @@ var known = map[string]string{
 	"stream":     "github.com/junction-mcp/junction/mcp/stream",
 	"streamable": "github.com/junction-mcp/junction/mcp/streamable",
 	"httpsse":    "github.com/junction-mcp/junction/mcp/httpsse",
+	"middleware": "github.com/junction-mcp/junction/mcp/middleware",
+	"otelmcp":    "github.com/junction-mcp/junction/mcp/otelmcp",
 	"gateway":    "github.com/junction-mcp/junction/gateway",
 	"config":     "github.com/junction-mcp/junction/config",
 	"context":    "context",
