@@ -38,7 +38,7 @@ func FuzzURITemplate(f *testing.F) {
 		begin := time.Now()
 		params := append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}')
 		result, err := s.Handle(t.Context(), mcp.NewRequest("resources/read", params))
-		if took := time.Since(begin); took > 2*time.Second {
+		if took := time.Since(begin); took > 10*time.Second { // milliseconds, on a machine that is not busy
 			t.Errorf("%q in %q: %v", uri, template, took)
 		}
 		if err != nil {
