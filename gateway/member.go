@@ -105,8 +105,12 @@ func offered(c *mcp.Client) kinds {
 	return k
 }
 
-// handle passes a request on to the member.
+// handle passes a request on to the member. A member that is connecting for the
+// first time is waited for: clients call what they know from their last visit.
 func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	if !m.awaited(ctx) {
+		return mcp.Result{}, context.Cause(ctx)
+	}
 	m.mu.RLock()
 	h, state, err := m.handler, m.state, m.err
 	m.mu.RUnlock()
@@ -117,6 +121,25 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		return mcp.Result{}, fmt.Errorf("server %q is not connected yet (%v); try again in a moment", m.name, state)
 	}
 	return h.Handle(ctx, req)
+}
+
+// awaited waits until the member was connected, or failed, once, but no longer
+// than a first answer may take; false if ctx ended meanwhile.
+func (m *member) awaited(ctx context.Context) bool {
+	select {
+	case <-m.settled:
+		return true
+	default:
+	}
+	patience := time.NewTimer(firstAnswer)
+	defer patience.Stop()
+	select {
+	case <-m.settled:
+	case <-patience.C:
+	case <-ctx.Done():
+		return false
+	}
+	return true
 }
 
 // keepConnected connects to the member, and again when it was lost, until ctx

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -229,6 +230,18 @@ func (r *Result) AppendJSON(dst []byte) ([]byte, error) {
 		return append(dst, r.JSON...), nil
 	}
 	return schema.Encode(dst, r.Value)
+}
+
+// TextOnly reports whether the result is known to be a tool's answer of nothing
+// but text, which every revision can hold as it is.
+func (r *Result) TextOnly() bool {
+	switch v := r.Value.(type) {
+	case textResult:
+		return r.JSON == nil
+	case *CallToolResult:
+		return r.JSON == nil && v.StructuredContent == nil && !slices.ContainsFunc(v.Content, func(c Content) bool { return c.Type != ContentText })
+	}
+	return false
 }
 
 // Encoded returns the result's object as bytes.

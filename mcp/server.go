@@ -97,16 +97,26 @@ func stampOf(info Implementation) json.RawMessage {
 func (s *Server) Handle(ctx context.Context, req *Request) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.log.Error("mcp: panic in a handler", "method", req.Method, "name", req.Name, "panic", p, "stack", string(debug.Stack()))
-			result, err = Result{}, Errorf(CodeInternalError, "%s %q failed: the server's handler panicked", req.Method, req.Name)
+			result, err = Result{}, s.panicked(req, p)
 		}
 	}()
-	result, err = s.dispatch(WithRequest(ctx, req), req)
+	ctx = WithRequest(ctx, req)
+	if req.Method == methodListen { // not by way of dispatch: this goroutine stays, and so would its stack
+		result, err = s.listen(ctx, req)
+	} else {
+		result, err = s.dispatch(ctx, req)
+	}
 	if err != nil {
 		return Result{}, err
 	}
 	result.Meta = s.stamped(result.Meta)
 	return result, nil
+}
+
+// panicked is the answer to a request whose handler panicked.
+func (s *Server) panicked(req *Request, p any) *Error {
+	s.log.Error("mcp: panic in a handler", "method", req.Method, "name", req.Name, "panic", p, "stack", string(debug.Stack()))
+	return Errorf(CodeInternalError, "%s %q failed: the server's handler panicked", req.Method, req.Name)
 }
 
 // dispatch runs the feature that a method belongs to. A method whose capability
@@ -145,8 +155,6 @@ func (s *Server) dispatch(ctx context.Context, req *Request) (Result, error) {
 		if s.completers.declared() {
 			return s.complete(ctx, req)
 		}
-	case methodListen:
-		return s.listen(ctx, req)
 	case methodDiscover:
 		return s.cacheable(s.discover())
 	}

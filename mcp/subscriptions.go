@@ -6,10 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/schema"
 )
 
 const (
@@ -134,11 +134,16 @@ func (n *news) position() string {
 }
 
 func (n *news) positionLocked() string {
-	return fmt.Sprintf("%s.%d.%d.%d.%d", n.epoch, n.counts[0], n.counts[1], n.counts[2], n.updates)
+	position := append(make([]byte, 0, 32), n.epoch...)
+	for _, count := range [...]uint64{n.counts[0], n.counts[1], n.counts[2], n.updates} {
+		position = strconv.AppendUint(append(position, '.'), count, 10)
+	}
+	return string(position)
 }
 
-// join registers a listener; since is where it stopped listening, or empty.
-func (n *news) join(f *SubscriptionFilter, since string) *listener {
+// join registers a listener; since is where it stopped listening, or empty. It
+// returns up to where the listener has been told everything.
+func (n *news) join(f *SubscriptionFilter, since string) (*listener, string) {
 	l := &listener{wake: make(chan struct{}, 1)}
 	for kind, wanted := range map[newsKind]bool{newsTools: f.ToolsListChanged, newsPrompts: f.PromptsListChanged, newsResources: f.ResourcesListChanged} {
 		if wanted {
@@ -157,7 +162,10 @@ func (n *news) join(f *SubscriptionFilter, since string) *listener {
 	if since != "" {
 		n.catchUp(l, since)
 	}
-	return l
+	if l.pending != 0 || l.updated != nil {
+		return l, since
+	}
+	return l, n.positionLocked()
 }
 
 // catchUp makes everything pending that changed after the position since.
@@ -213,26 +221,103 @@ func (n *news) take(l *listener) (kinds newsKind, uris []string, position string
 // listen answers subscriptions/listen: it acknowledges what the server can
 // tell, and then tells it until the client has enough.
 func (s *Server) listen(ctx context.Context, req *Request) (Result, error) {
-	var params struct {
-		Notifications *SubscriptionFilter `json:"notifications"`
+	wanted, err := filterOf(req.Params)
+	if err != nil {
+		return Result{}, err
 	}
-	if err := schema.DecodeLoose(orEmptyObject(req.Params), &params); err != nil {
-		return Result{}, Errorf(CodeInvalidParams, "%v", err)
-	}
-	if params.Notifications == nil {
-		return Result{}, Errorf(CodeInvalidParams, "notifications: required, missing")
-	}
-	filter := s.supported(params.Notifications)
-	if n := len(filter.ResourceSubscriptions); n > maxResourceSubscriptions {
-		return Result{}, Errorf(CodeInvalidParams, "notifications.resourceSubscriptions: at most %d, got %d", maxResourceSubscriptions, n)
-	}
+	filter := s.supported(wanted)
 	since, _ := jsonrpc.Unquote(memberOrNil(memberOrNil(req.Params, "_meta"), ChangesKey))
-	l := s.news.join(filter, since)
+	l, position := s.news.join(filter, since)
 	defer s.news.leave(l)
-	if err := acknowledge(ctx, req.Peer, filter, s.news.position()); err != nil {
+	if err := acknowledge(ctx, req.Peer, filter, position); err != nil {
 		return Result{}, err
 	}
 	return Result{}, s.tell(ctx, req.Peer, l)
+}
+
+// filterOf reads the filter of a listen request. It decodes by hand: the
+// goroutine that does it stays for as long as the client listens, and a decoder
+// would leave it with a stack of twice the size.
+func filterOf(params json.RawMessage) (*SubscriptionFilter, error) {
+	raw := memberOrNil(params, "notifications")
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil, Errorf(CodeInvalidParams, "notifications: expected an object, got %.40s", raw)
+	}
+	f := &SubscriptionFilter{}
+	var err error
+	jsonrpc.EachMember(raw, func(quoted, value []byte) bool {
+		switch name, _ := jsonrpc.Unquote(quoted); name {
+		case "toolsListChanged":
+			f.ToolsListChanged, err = boolOf(name, value)
+		case "promptsListChanged":
+			f.PromptsListChanged, err = boolOf(name, value)
+		case "resourcesListChanged":
+			f.ResourcesListChanged, err = boolOf(name, value)
+		case "resourceSubscriptions":
+			f.ResourceSubscriptions, err = urisOf(value)
+		}
+		return err == nil
+	})
+	return f, err
+}
+
+func boolOf(name string, value []byte) (bool, error) {
+	switch string(value) {
+	case "true":
+		return true, nil
+	case "false", "null":
+		return false, nil
+	}
+	return false, Errorf(CodeInvalidParams, "notifications.%s: expected true or false, got %.40s", name, value)
+}
+
+func urisOf(value []byte) (uris []string, err error) {
+	if len(value) == 0 || value[0] != '[' {
+		return nil, Errorf(CodeInvalidParams, "notifications.resourceSubscriptions: expected an array of strings, got %.40s", value)
+	}
+	jsonrpc.EachElement(value, func(element []byte) bool {
+		uri, ok := jsonrpc.Unquote(element)
+		switch {
+		case !ok:
+			err = Errorf(CodeInvalidParams, "notifications.resourceSubscriptions: expected strings, got %.40s", element)
+		case len(uris) >= maxResourceSubscriptions:
+			err = Errorf(CodeInvalidParams, "notifications.resourceSubscriptions: more than %d", maxResourceSubscriptions)
+		}
+		uris = append(uris, uri)
+		return err == nil
+	})
+	return uris, err
+}
+
+// appendJSON appends the filter as JSON; by hand for the reason above.
+func (f *SubscriptionFilter) appendJSON(dst []byte) []byte {
+	dst = append(dst, '{')
+	comma := func() {
+		if dst[len(dst)-1] != '{' {
+			dst = append(dst, ',')
+		}
+	}
+	for _, m := range [...]struct {
+		name  string
+		value bool
+	}{{"toolsListChanged", f.ToolsListChanged}, {"promptsListChanged", f.PromptsListChanged}, {"resourcesListChanged", f.ResourcesListChanged}} {
+		if m.value {
+			comma()
+			dst = append(append(append(dst, '"'), m.name...), `":true`...)
+		}
+	}
+	if len(f.ResourceSubscriptions) > 0 {
+		comma()
+		dst = append(dst, `"resourceSubscriptions":[`...)
+		for i, uri := range f.ResourceSubscriptions {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = jsonrpc.AppendString(dst, uri)
+		}
+		dst = append(dst, ']')
+	}
+	return append(dst, '}')
 }
 
 // supported is the part of the filter that this server can honour.
@@ -250,10 +335,7 @@ func (s *Server) supported(f *SubscriptionFilter) *SubscriptionFilter {
 }
 
 func acknowledge(ctx context.Context, peer Peer, f *SubscriptionFilter, position string) error {
-	params, err := schema.Encode([]byte(`{"notifications":`), f)
-	if err != nil {
-		return err
-	}
+	params := f.appendJSON([]byte(`{"notifications":`))
 	return peer.Notify(ctx, notificationAcknowledged, appendPosition(params, position))
 }
 
@@ -275,24 +357,31 @@ func (s *Server) tell(ctx context.Context, peer Peer, l *listener) error {
 		case <-l.wake:
 		}
 		kinds, uris, position := s.news.take(l)
-		for _, n := range [...]struct {
-			kind   newsKind
-			method string
-		}{{newsTools, notificationToolsChanged}, {newsPrompts, notificationPromptsChanged}, {newsResources, notificationResourcesChanged}} {
-			if kinds&n.kind == 0 {
-				continue
-			}
-			if err := peer.Notify(ctx, n.method, appendPosition([]byte{'{'}, position)); err != nil {
-				return err
-			}
-		}
-		for _, uri := range uris {
-			params := jsonrpc.AppendString([]byte(`{"uri":`), uri)
-			if err := peer.Notify(ctx, notificationUpdated, appendPosition(params, position)); err != nil {
-				return err
-			}
+		if err := tellAll(ctx, peer, kinds, uris, position); err != nil {
+			return err
 		}
 	}
+}
+
+func tellAll(ctx context.Context, peer Peer, kinds newsKind, uris []string, position string) error {
+	for _, n := range [...]struct {
+		kind   newsKind
+		method string
+	}{{newsTools, notificationToolsChanged}, {newsPrompts, notificationPromptsChanged}, {newsResources, notificationResourcesChanged}} {
+		if kinds&n.kind == 0 {
+			continue
+		}
+		if err := peer.Notify(ctx, n.method, appendPosition([]byte{'{'}, position)); err != nil {
+			return err
+		}
+	}
+	for _, uri := range uris {
+		params := jsonrpc.AppendString([]byte(`{"uri":`), uri)
+		if err := peer.Notify(ctx, notificationUpdated, appendPosition(params, position)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func orEmptyObject(params json.RawMessage) json.RawMessage {

@@ -37,6 +37,8 @@ func Askable(method string) bool {
 type Body struct {
 	JSON   []byte
 	Append func(dst []byte) ([]byte, error) // where JSON is nil
+	// TextOnly: it is known to hold nothing that a revision has no form for.
+	TextOnly bool
 }
 
 func (b Body) appendTo(dst []byte) ([]byte, error) {
@@ -59,7 +61,7 @@ func (r *Revision) AppendResult(dst []byte, method string, a Answer, body Body, 
 	if err != nil {
 		return nil, err
 	}
-	if body.JSON == nil {
+	if body.JSON == nil && !body.TextOnly {
 		if lowered := r.lower(dst[from:], method); len(lowered) != len(dst)-from {
 			dst = append(dst[:from], lowered...)
 		}

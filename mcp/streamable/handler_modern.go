@@ -28,19 +28,31 @@ func (x *exchange) modern(m *jsonrpc.Message) {
 		x.accepted()
 		return
 	}
-	name, fault := x.modernRevision()
 	var meta edge.ModernMeta
-	if fault == nil {
-		meta, fault = x.endpoint.edge.ReadMeta(m, name)
-	}
-	if fault == nil {
-		fault = x.checkMirrors(m)
-	}
-	if fault != nil {
+	switch fault := x.checkModern(m, &meta); {
+	case fault != nil:
 		x.fault(http.StatusBadRequest, m.ID, fault)
-		return
+	case m.Method == methodListen:
+		x.listenModern(m, &meta)
+	default:
+		x.endpoint.buffers.With(func(b []byte) []byte { return x.callModern(b, m, &meta) })
 	}
-	x.callModern(m, &meta)
+}
+
+// checkModern reads the metadata and compares it with the headers. It stands
+// apart so that the goroutine of a subscription does not keep room on its stack
+// for what is only needed here.
+//
+//go:noinline
+func (x *exchange) checkModern(m *jsonrpc.Message, meta *edge.ModernMeta) *jsonrpc.Error {
+	name, fault := x.modernRevision()
+	if fault != nil {
+		return fault
+	}
+	if *meta, fault = x.endpoint.edge.ReadMeta(m, name); fault != nil {
+		return fault
+	}
+	return x.checkMirrors(m)
 }
 
 // modernRevision is the revision that the header names, which is not one from
@@ -123,38 +135,33 @@ func (x *exchange) mirrored(method string) map[string][]string {
 }
 
 // callModern hands the request on. Its context ends with the connection: that
-// is how a modern client cancels.
-func (x *exchange) callModern(m *jsonrpc.Message, meta *edge.ModernMeta) {
-	listens := m.Method == methodListen
-	if listens {
-		if !x.takeStream() {
-			return
-		}
-		defer x.endpoint.streams.Add(-1)
-	}
+// is how a modern client cancels. The reply is made in b, which is returned.
+func (x *exchange) callModern(b []byte, m *jsonrpc.Message, meta *edge.ModernMeta) []byte {
 	ctx, cancel := context.WithCancelCause(x.r.Context())
 	defer cancel(nil)
-	c := call{cancel: cancel, listens: listens}
-	if !x.endpoint.calls.begin(&c) {
+	c := &call{cancel: cancel, listens: m.Method == methodListen}
+	if !x.endpoint.calls.begin(c) {
 		x.unavailable("the server is shutting down")
-		return
+		return b
 	}
-	defer x.endpoint.calls.end(&c)
+	defer x.endpoint.calls.end(c)
 	out := &directReply{exchange: *x, lost: cancel}
 	defer out.close()
-	from := edge.From{Principal: x.principal, Mirrored: x.mirrored(m.Method), Out: out}
-	answer := func(b []byte) []byte {
-		reply := x.endpoint.edge.Call(ctx, b, m, meta, from)
-		if x.r.Context().Err() == nil {
-			out.finish(modernStatus(&reply), reply.Message)
-		}
-		return reply.Message
+	reply := x.endpoint.edge.Call(ctx, b, m, meta, edge.From{Principal: x.principal, Mirrored: x.mirrored(m.Method), Out: out})
+	if x.r.Context().Err() == nil {
+		out.finish(modernStatus(&reply), reply.Message)
 	}
-	if listens {
-		answer(nil) // a buffer is not kept that long
+	return reply.Message
+}
+
+// listenModern is callModern for a subscription, of which there is a largest
+// number, and for which no buffer is kept.
+func (x *exchange) listenModern(m *jsonrpc.Message, meta *edge.ModernMeta) {
+	if !x.takeStream() {
 		return
 	}
-	x.endpoint.buffers.With(answer)
+	defer x.endpoint.streams.Add(-1)
+	x.callModern(nil, m, meta)
 }
 
 // takeStream counts an open stream for news; if it reports false there are too

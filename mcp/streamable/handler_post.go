@@ -38,7 +38,8 @@ func (x *exchange) post() {
 		x.batch(body)
 		return
 	}
-	m, fault := jsonrpc.Parse(body, jsonrpc.Limits{})
+	var m jsonrpc.Message
+	fault := parse(&m, body)
 	switch {
 	case fault != nil:
 		x.fault(http.StatusBadRequest, m.ID, fault)
@@ -47,6 +48,15 @@ func (x *exchange) post() {
 	default:
 		x.legacy(&m)
 	}
+}
+
+// parse stands apart so that the goroutine of a subscription does not keep room
+// on its stack for a second message.
+//
+//go:noinline
+func parse(m *jsonrpc.Message, body []byte) (fault *jsonrpc.Error) {
+	*m, fault = jsonrpc.Parse(body, jsonrpc.Limits{})
+	return fault
 }
 
 // isModern decides by the header and, where that is missing or legacy, by the

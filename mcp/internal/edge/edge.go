@@ -146,7 +146,7 @@ func (e *Edge) appendReply(dst []byte, r *revision.Revision, id jsonrpc.ID, meth
 	from := len(dst)
 	dst = append(append(append(dst, `{"jsonrpc":"2.0","id":`...), id...), `,"result":`...)
 	answer := revision.Answer{Type: result.Type, Meta: result.Meta, TTL: result.TTL.Milliseconds(), Scope: string(result.Scope)}
-	body := revision.Body{JSON: result.JSON}
+	body := revision.Body{JSON: result.JSON, TextOnly: result.TextOnly()}
 	if body.JSON == nil {
 		body.Append = result.AppendJSON
 	}

@@ -27,8 +27,7 @@ func (e *Edge) Call(ctx context.Context, dst []byte, m *jsonrpc.Message, meta *M
 	if !inModern(m.Method) {
 		return refuse(dst, m.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "method %q does not exist in %s", m.Method, r.Name))
 	}
-	c := &modernCall{edge: e, id: m.ID, out: from.Out, req: newRequest(m, meta.meta, from)}
-	c.req.Peer = c
+	c := e.newCall(m, meta, from)
 	if fault := c.resume(m); fault != nil {
 		return refuse(dst, m.ID, fault)
 	}
@@ -38,6 +37,16 @@ func (e *Edge) Call(ctx context.Context, dst []byte, m *jsonrpc.Message, meta *M
 		result, err = mcp.Result{}, nil // the server ends a subscription: a result says so
 	}
 	return c.reply(ctx, dst, r, &result, err)
+}
+
+// newCall stands apart so that the goroutine of a subscription, which stays in
+// Call, does not keep room on its stack for what is only needed here.
+//
+//go:noinline
+func (e *Edge) newCall(m *jsonrpc.Message, meta *ModernMeta, from From) *modernCall {
+	c := &modernCall{edge: e, id: m.ID, out: from.Out, req: newRequest(m, meta.meta, from)}
+	c.req.Peer = c
+	return c
 }
 
 // inModern reports whether the method is not one of those that the modern

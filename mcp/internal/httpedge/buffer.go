@@ -2,10 +2,11 @@ package httpedge
 
 import "sync"
 
-// Answers are made in buffers that are used again, unless they grew large.
+// Answers are made in buffers that are used again, unless they grew very large:
+// the garbage collector takes back those that lie idle.
 const (
 	bufferSize = 2 << 10
-	bufferKept = 64 << 10
+	bufferKept = 2 << 20
 )
 
 // Buffers are buffers to be used again. The zero value is ready.
