@@ -154,6 +154,9 @@ func (f *Field) Value(arguments json.RawMessage) (string, bool, error) {
 	case v[0] == '{', v[0] == '[':
 		return "", false, fmt.Errorf("%s: expected %s, got %.40s", strings.Join(f.Path, "."), f.Kind, v)
 	}
+	if f.Kind != "integer" {
+		return string(v), true, nil // of the wrong type, as the tool's schema will say
+	}
 	n, err := strconv.ParseFloat(string(v), 64)
 	if err != nil || n != math.Trunc(n) || math.Abs(n) > maxInteger {
 		return "", false, fmt.Errorf("%s: expected an integer of at most 53 bits, got %.40s", strings.Join(f.Path, "."), v)

@@ -154,6 +154,7 @@ func TestArgumentsAndHeadersAreCompared(t *testing.T) {
 		{"an integer that is text in the header", `{"o":{"n":1}}`, one("N", "one"), "differs"},
 		{"a boolean", `{"o":{"b":true}}`, one("B", "true"), ""},
 		{"a boolean in another case", `{"o":{"b":true}}`, one("B", "True"), "differs"},
+		{"a number where text belongs", `{"s":1.5}`, one("S", "1.5"), ""},
 		{"an object where text belongs", `{"s":{}}`, nil, "s: expected string, got {}"},
 		{"text where an object belongs", `{"o":"x"}`, nil, ""},
 	} {
