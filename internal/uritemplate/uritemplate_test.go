@@ -116,7 +116,7 @@ func TestMatchingTakesBoundedTime(t *testing.T) {
 		}
 		begin := time.Now()
 		_, ok := parsed.Match(test.uri)
-		if took := time.Since(begin); took > 5*time.Second { // milliseconds, were it not for the race detector
+		if took := time.Since(begin); took > 30*time.Second { // milliseconds, were it not for the race detector and other work
 			t.Errorf("%s: %v after %v", test.template, ok, took)
 		} else {
 			t.Logf("%.20s: %v after %v", test.template, ok, took)
