@@ -351,7 +351,37 @@ func (e *modernEra) news(m *jsonrpc.Message) {
 		c.deliver(m)
 		return
 	}
+	if id == nil && m.Method != notificationMessage && e.stray(m) {
+		return
+	}
 	e.log.Debug("mcp: a notification that nobody listens for", "server", e.name, "method", m.Method)
+}
+
+// stray delivers what names no subscription to all that asked for it: mcp-go, for
+// one, leaves the id out where there is one channel for everything.
+func (e *modernEra) stray(m *jsonrpc.Message) (delivered bool) {
+	uri, _ := jsonrpc.Unquote(m.Members.Get("uri"))
+	for _, c := range e.listening() {
+		_, req := c.round()
+		if f, err := filterOf(req.Params); err == nil && f.wants(m.Method, uri) {
+			c.deliver(m)
+			delivered = true
+		}
+	}
+	return delivered
+}
+
+// listening returns the open subscriptions.
+func (e *modernEra) listening() []*upcall {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var open []*upcall
+	for _, c := range e.calls {
+		if c.method == methodListen {
+			open = append(open, c)
+		}
+	}
+	return open
 }
 
 // sleep waits, and reports whether ctx is still wanted after it.
