@@ -50,7 +50,11 @@ func (g *Gateway) instructions() string {
 		if len(text) > maxInstructions {
 			text = strings.ToValidUTF8(text[:maxInstructions], "") + " […]"
 		}
-		b.WriteString("# " + m.name + " (tools " + prefix(m.name) + "…)\n" + text + "\n\n")
+		title := m.name
+		if m.prefix != "" {
+			title += " (tools " + m.prefix + "…)"
+		}
+		b.WriteString("# " + title + "\n" + text + "\n\n")
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -59,12 +63,14 @@ func (g *Gateway) instructions() string {
 // the argument belongs to.
 func (g *Gateway) complete(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	ref := memberOf(req.Params, "ref")
-	kind, _ := jsonrpc.Unquote(memberOf(ref, "type"))
-	offer := g.current()
-	switch kind {
+	refType, _ := jsonrpc.Unquote(memberOf(ref, "type"))
+	switch refType {
 	case mcp.RefPrompt:
 		name, _ := jsonrpc.Unquote(memberOf(ref, "name"))
-		m, original := offer.find(promptKind, name)
+		m, original, err := g.find(ctx, promptKind, name)
+		if err != nil {
+			return mcp.Result{}, err
+		}
 		if m == nil {
 			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref: unknown prompt %q", name)
 		}
@@ -72,15 +78,18 @@ func (g *Gateway) complete(ctx context.Context, req *mcp.Request) (mcp.Result, e
 		return m.handle(ctx, req.WithParams(withMember(req.Params, "ref", renamed)))
 	case mcp.RefResource:
 		uri, _ := jsonrpc.Unquote(memberOf(ref, "uri"))
-		if f, ok := offer.found[templateKind.method][uri]; ok {
-			return f.member.handle(ctx, req)
+		if err := g.await(ctx); err != nil {
+			return mcp.Result{}, err
 		}
-		if f, ok := offer.found[resourceKind.method][uri]; ok {
-			return f.member.handle(ctx, req)
+		offer := g.current()
+		for _, k := range []kind{templateKind, resourceKind} {
+			if f, ok := offer.found[k.method][uri]; ok {
+				return f.member.handle(ctx, req)
+			}
 		}
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref: unknown resource template %q", uri)
 	}
-	return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref.type: expected %q or %q, got %q", mcp.RefPrompt, mcp.RefResource, kind)
+	return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref.type: expected %q or %q, got %q", mcp.RefPrompt, mcp.RefResource, refType)
 }
 
 // withMember returns the object with one member set.

@@ -24,6 +24,9 @@ const (
 
 // Options are optional; the zero value of each field means its default.
 type Options struct {
+	// NoPrefix offers tools and prompts under the names that the members give
+	// them. A member with a name that another has already is not connected.
+	NoPrefix bool
 	// Name and Version introduce the gateway to clients; default junction.
 	Name, Version string
 	// Logger is told what goes wrong with members; default slog.Default().
@@ -105,7 +108,12 @@ func (g *Gateway) AddHandler(name string, h mcp.Handler) error {
 	if err != nil {
 		return err
 	}
-	g.running.Go(func() { m.serve(g.ctx, h, nil) })
+	g.running.Go(func() {
+		if err := m.serve(g.ctx, h, nil); g.ctx.Err() == nil {
+			m.set(Failed, err, nil, nil)
+			m.forget()
+		}
+	})
 	return nil
 }
 
@@ -121,10 +129,22 @@ func (g *Gateway) add(name string) (*member, error) {
 	if len(g.members) >= maxMembers {
 		return nil, fmt.Errorf("server %q: there are %d already, which is the most", name, maxMembers)
 	}
-	m := &member{gateway: g, name: name, settled: make(chan struct{})}
+	m := &member{gateway: g, name: name, prefix: prefix(name), settled: make(chan struct{})}
+	if g.options.NoPrefix {
+		m.prefix = ""
+	}
 	g.members = append(g.members, m)
 	g.offer = nil
 	return m, nil
+}
+
+// await is Settle for a client, who gets what there is when its patience, that
+// for a first answer, ends: the rest comes with the news. The error is ctx's.
+func (g *Gateway) await(ctx context.Context) error {
+	wait, cancel := context.WithTimeout(ctx, firstAnswer)
+	defer cancel()
+	_ = g.Settle(wait)
+	return context.Cause(ctx)
 }
 
 // Settle waits until every member was connected, or failed to connect, once.
@@ -180,7 +200,10 @@ func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 
 // route passes a call on to the member whose name its name begins with.
 func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind) (mcp.Result, error) {
-	m, name := g.current().find(k, req.Name)
+	m, name, err := g.find(ctx, k, req.Name)
+	if err != nil {
+		return mcp.Result{}, err
+	}
 	if m == nil {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q; %s names those that exist", k.noun, req.Name, k.method)
 	}
@@ -190,7 +213,13 @@ func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind) (mcp.Resu
 // read passes resources/read on to the member that offers the URI. Where none
 // lists it and no template matches, those that have resources are asked in turn.
 func (g *Gateway) read(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	owners := g.current().owners(req.Name)
+	owners, sure := g.current().owners(req.Name)
+	if !sure {
+		if err := g.await(ctx); err != nil {
+			return mcp.Result{}, err
+		}
+		owners, _ = g.current().owners(req.Name)
+	}
 	var last error
 	for _, m := range owners {
 		result, err := m.handle(ctx, req)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/junction-mcp/junction/gateway"
@@ -214,6 +215,93 @@ func TestAnUpdateOfAResourceReachesWhoSubscribed(t *testing.T) {
 			}
 			stop()
 		}
+	}
+}
+
+func TestACallWaitsForAMemberThatIsConnectingForTheFirstTime(t *testing.T) {
+	for what, ask := range map[string]func(ctx context.Context, c *mcp.Client) error{
+		"a tool": func(ctx context.Context, c *mcp.Client) error {
+			_, err := c.CallTool(ctx, "late__who", nil)
+			return err
+		},
+		"a resource": func(ctx context.Context, c *mcp.Client) error {
+			_, err := c.ReadResource(ctx, "test://late/text")
+			return err
+		},
+		"a completion": func(ctx context.Context, c *mcp.Client) error {
+			_, err := c.Complete(ctx, mcp.CompletionRequest{Ref: mcp.CompletionReference{Type: mcp.RefPrompt, Name: "late__greet"}, Argument: mcp.CompletionArgument{Name: "name"}})
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				g := gateway.New(gateway.Options{Logger: quiet})
+				defer g.Close()
+				server := member(t, "late")
+				must(t, g.Add("late", func(ctx context.Context) (*mcp.Client, error) {
+					time.Sleep(5 * time.Second)
+					return mcp.NewClient(server), nil
+				}))
+				began := time.Now()
+				if err := ask(t.Context(), mcp.NewClient(g)); err != nil {
+					t.Error(err)
+				}
+				if waited := time.Since(began); waited < 5*time.Second {
+					t.Errorf("answered after %v", waited)
+				}
+			})
+		})
+	}
+}
+
+func TestACallWaitsNoLongerThanAFirstAnswerMayTake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		must(t, g.Add("never", func(ctx context.Context) (*mcp.Client, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}))
+		began := time.Now()
+		_, err := mcp.NewClient(g).CallTool(t.Context(), "never__who", nil)
+		if err == nil || !strings.Contains(err.Error(), `server "never" is not connected yet`) {
+			t.Errorf("the error is %v", err)
+		}
+		if waited := time.Since(began); waited != 10*time.Second {
+			t.Errorf("waited %v", waited)
+		}
+	})
+}
+
+func TestWithoutPrefixNamesStayAndAServerThatRepeatsOneIsRefused(t *testing.T) {
+	g := gateway.New(gateway.Options{Logger: quiet, NoPrefix: true})
+	defer g.Close()
+	must(t, g.AddHandler("first", member(t, "first")))
+	other := mcp.NewServer("other", "1", mcp.ServerOptions{Logger: quiet})
+	mcp.AddTool(other, "more", func(context.Context, struct{}) (string, error) { return "more", nil })
+	must(t, g.AddHandler("other", other))
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	must(t, g.Settle(ctx))
+	must(t, g.Add("second", func(context.Context) (*mcp.Client, error) { return mcp.NewClient(member(t, "second")), nil }))
+	must(t, g.Settle(ctx))
+	c := mcp.NewClient(g)
+	for tool, want := range map[string]string{"who": "first", "more": "more"} {
+		if got, err := mcp.Call[string](ctx, c, tool, nil); err != nil || got != want {
+			t.Errorf("%s: %q, %v", tool, got, err)
+		}
+	}
+	var tools []string
+	for tool, err := range c.Tools(ctx) {
+		must(t, err)
+		tools = append(tools, tool.Name)
+	}
+	if slices.Sort(tools); !slices.Equal(tools, []string{"ask", "more", "who"}) {
+		t.Errorf("tools are %q", tools)
+	}
+	second := g.Status()[2]
+	if second.Err == nil || !strings.Contains(second.Err.Error(), `server "first" has a tool "`) {
+		t.Errorf("the second is %v: %v", second.State, second.Err)
 	}
 }
 

@@ -53,6 +53,7 @@ func (g *Gateway) Status() []Status {
 type member struct {
 	gateway *Gateway
 	name    string
+	prefix  string        // of the names of its tools and prompts; may be empty
 	settled chan struct{} // closed when it was connected, or failed, once
 	once    sync.Once
 
@@ -81,6 +82,12 @@ func (m *member) listing(k kind) listing {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.listings[k.method]
+}
+
+func (m *member) connected() bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.state == Connected
 }
 
 // has reports whether the member is connected and offers things of these kinds.
@@ -211,6 +218,9 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 	case <-ctx.Done():
 	}
 	if err := m.readAll(ctx, c, offered(c)); err != nil {
+		return err
+	}
+	if err := m.gateway.collision(m); err != nil {
 		return err
 	}
 	m.set(Connected, nil, h, c)

@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -36,4 +37,31 @@ func prefix(name string) string {
 		}
 		return '-'
 	}, name) + Separator
+}
+
+// collision says which name the member shares with another that is connected, or
+// was added before, where the names have no prefix to tell them apart.
+func (g *Gateway) collision(m *member) error {
+	if !g.options.NoPrefix {
+		return nil
+	}
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	for _, k := range []kind{toolKind, promptKind} {
+		own := map[string]bool{}
+		for _, e := range m.listing(k).entries {
+			own[e.exposed] = true
+		}
+		for i, other := range g.members {
+			if other == m || i > slices.Index(g.members, m) && !other.connected() {
+				continue
+			}
+			for _, e := range other.listing(k).entries {
+				if own[e.exposed] {
+					return fmt.Errorf("server %q: server %q has a %s %q already, and without a prefix names must differ", m.name, other.name, k.noun, e.exposed)
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -197,9 +197,12 @@ func (g *Gateway) tellChanges(ctx context.Context, peer mcp.Peer, changes *pendi
 // would not in time.
 func (g *Gateway) subscribe(ctx context.Context, subscribed *sync.WaitGroup, peer *serialPeer, req *mcp.Request, uris []string) []string {
 	byMember := map[*member][]string{}
-	offer := g.current()
 	for _, uri := range uris {
-		for _, m := range offer.owners(uri) {
+		owners, sure := g.current().owners(uri)
+		if !sure && g.await(ctx) == nil {
+			owners, _ = g.current().owners(uri)
+		}
+		for _, m := range owners {
 			byMember[m] = append(byMember[m], uri)
 		}
 	}

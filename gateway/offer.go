@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
@@ -110,44 +111,57 @@ func makeOffer(members []*member) *offer {
 }
 
 // find returns the member that offers something under a name, and its own name
-// for it. What is not listed may still be there: servers hide tools.
+// for it. Where none is known, it may be of one that is still connecting.
+func (g *Gateway) find(ctx context.Context, k kind, exposed string) (*member, string, error) {
+	if m, name := g.current().find(k, exposed); m != nil {
+		return m, name, nil
+	}
+	if err := g.await(ctx); err != nil {
+		return nil, "", err
+	}
+	m, name := g.current().find(k, exposed)
+	return m, name, nil
+}
+
+// find is [Gateway.find] among what is offered now. What is not listed may still
+// be there: servers hide tools.
 func (o *offer) find(k kind, exposed string) (*member, string) {
 	if f, ok := o.found[k.method][exposed]; ok {
 		return f.member, f.original
 	}
 	var found *member
 	for _, m := range o.members {
-		if p := prefix(m.name); len(exposed) > len(p) && exposed[:len(p)] == p && (found == nil || len(p) > len(prefix(found.name))) {
+		begins := len(exposed) > len(m.prefix) && strings.HasPrefix(exposed, m.prefix)
+		if begins && (m.prefix != "" || len(o.members) == 1) && (found == nil || len(m.prefix) > len(found.prefix)) {
 			found = m
 		}
 	}
 	if found == nil {
 		return nil, ""
 	}
-	return found, exposed[len(prefix(found.name)):]
+	return found, exposed[len(found.prefix):]
 }
 
 // owners returns the members that may have a resource: the one that lists it,
-// or those with a matching template, or all that have resources.
-func (o *offer) owners(uri string) []*member {
+// or those with a matching template; or else, unsure, all that have resources.
+func (o *offer) owners(uri string) (owners []*member, sure bool) {
 	if f, ok := o.found[resourceKind.method][uri]; ok {
-		return []*member{f.member}
+		return []*member{f.member}, true
 	}
-	var owners []*member
 	for _, t := range o.matches {
 		if t.template.Match(uri) != nil {
 			owners = append(owners, t.member)
 		}
 	}
 	if len(owners) > 0 {
-		return owners
+		return owners, true
 	}
 	for _, m := range o.members {
 		if m.has(resources) {
 			owners = append(owners, m)
 		}
 	}
-	return owners
+	return owners, false
 }
 
 // list answers a list request from what is kept ready. The first waits for the
@@ -156,11 +170,8 @@ func (g *Gateway) list(ctx context.Context, req *mcp.Request, k kind) (mcp.Resul
 	if cursor := memberOf(req.Params, "cursor"); cursor != nil {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "cursor: this list has one page")
 	}
-	wait, cancel := context.WithTimeout(ctx, firstAnswer)
-	defer cancel()
-	_ = g.Settle(wait) // who is not there by then comes with the news
-	if ctx.Err() != nil {
-		return mcp.Result{}, context.Cause(ctx)
+	if err := g.await(ctx); err != nil {
+		return mcp.Result{}, err
 	}
 	return mcp.Result{JSON: g.current().lists[k.method]}, nil
 }
@@ -202,7 +213,7 @@ func (m *member) expose(k kind, raw json.RawMessage) (listed, bool) {
 		}
 		return e, true
 	}
-	exposed := prefix(m.name) + original
+	exposed := m.prefix + original
 	out, any := jsonrpc.AppendEdited([]byte{}, raw, k.key)
 	named := jsonrpc.AppendString(append(append([]byte(`{"`), k.key...), `":`...), exposed)
 	if any {

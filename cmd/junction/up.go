@@ -28,6 +28,7 @@ const (
 
 func (a *app) upCommand() *cobra.Command {
 	var f front
+	var noPrefix bool
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Serve all configured servers at one endpoint",
@@ -48,15 +49,17 @@ only if you agree, on the terminal or by naming the file with --config.`,
 			if f.http == "" && !f.stdio {
 				f.http = defaultAddress
 			}
-			return a.up(cmd.Context(), f)
+			return a.up(cmd.Context(), f, noPrefix)
 		},
 	}
 	f.flags(cmd.Flags(), " (default "+defaultAddress+")")
+	cmd.Flags().BoolVar(&noPrefix, "no-prefix", false,
+		"offer tools and prompts under the servers' own names; a server with a name that another has is refused")
 	a.configFlags(cmd.Flags())
 	return cmd
 }
 
-func (a *app) up(ctx context.Context, f front) error {
+func (a *app) up(ctx context.Context, f front, noPrefix bool) error {
 	var l net.Listener
 	if !f.stdio {
 		var err error
@@ -71,7 +74,7 @@ func (a *app) up(ctx context.Context, f front) error {
 	}
 	a.tellProblems(set)
 	board := &board{screen: a.screen}
-	g := gateway.New(gateway.Options{Name: "junction", Version: version, Logger: a.logger(), OnChange: board.changed})
+	g := gateway.New(gateway.Options{Name: "junction", Version: version, Logger: a.logger(), OnChange: board.changed, NoPrefix: noPrefix})
 	defer g.Close()
 	board.show(g)
 	ofProject := false
@@ -85,7 +88,11 @@ func (a *app) up(ctx context.Context, f front) error {
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)
 	}
-	a.introduce(l, a.stdioArgs(set, ofProject))
+	args := a.stdioArgs(set, ofProject)
+	if noPrefix {
+		args = append(args, "--no-prefix")
+	}
+	a.introduce(l, args)
 	board.start()
 	if f.stdio {
 		return orderly(ctx, a.serveStdio(ctx, g))
