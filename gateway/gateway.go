@@ -207,6 +207,11 @@ func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind) (mcp.Resu
 	if m == nil {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q; %s names those that exist", k.noun, req.Name, k.method)
 	}
+	if k.bit == tools {
+		if err := g.current().checkMirrors(req); err != nil {
+			return mcp.Result{}, err
+		}
+	}
 	return m.handle(ctx, req.Renamed(name))
 }
 

@@ -305,6 +305,37 @@ func TestWithoutPrefixNamesStayAndAServerThatRepeatsOneIsRefused(t *testing.T) {
 	}
 }
 
+func TestHeadersThatRepeatArgumentsAreCheckedHere(t *testing.T) {
+	s := mcp.NewServer("region", "1", mcp.ServerOptions{Logger: quiet})
+	must(t, s.AddTool(mcp.Tool{Name: "query", InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)},
+		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }))
+	g := gateway.New(gateway.Options{Logger: quiet})
+	defer g.Close()
+	must(t, g.Add("far", func(ctx context.Context) (*mcp.Client, error) {
+		return mcp.Dial(ctx, stream.Pipe(s), mcp.ClientOptions{Name: "far", Bridge: true, Logger: quiet})
+	}))
+	must(t, g.Settle(t.Context()))
+	for what, tt := range map[string]struct {
+		mirrored map[string][]string
+		code     int
+	}{
+		"no headers on this transport": {nil, 0},
+		"the same":                     {map[string][]string{"Mcp-Param-Region": {"north"}}, 0},
+		"another":                      {map[string][]string{"Mcp-Param-Region": {"south"}}, mcp.CodeHeaderMismatch},
+		"none":                         {map[string][]string{}, mcp.CodeHeaderMismatch},
+	} {
+		t.Run(what, func(t *testing.T) {
+			req := mcp.NewRequest("tools/call", json.RawMessage(`{"name":"far__query","arguments":{"region":"north"}}`))
+			req.Mirrored = tt.mirrored
+			_, err := g.Handle(t.Context(), req)
+			var fault *mcp.Error
+			if errors.As(err, &fault); tt.code == 0 && err != nil || tt.code != 0 && (fault == nil || fault.Code != tt.code) {
+				t.Errorf("the error is %v, want code %d", err, tt.code)
+			}
+		})
+	}
+}
+
 func TestALostMemberIsConnectedAgain(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()

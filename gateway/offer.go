@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/mirror"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/yosida95/uritemplate/v3"
 )
@@ -46,6 +47,7 @@ type listed struct {
 	original string
 	raw      json.RawMessage
 	template *uritemplate.Template // of a resource template
+	mirrors  []mirror.Field        // arguments of a tool that headers repeat
 }
 
 // An offer is what all members offer together at one moment; it is not changed.
@@ -59,6 +61,7 @@ type offer struct {
 type owned struct {
 	member   *member
 	original string
+	mirrors  []mirror.Field
 }
 
 type match struct {
@@ -93,7 +96,7 @@ func makeOffer(members []*member) *offer {
 				if _, twice := found[e.exposed]; twice {
 					continue // the server that was added first offers it
 				}
-				found[e.exposed] = owned{m, e.original}
+				found[e.exposed] = owned{m, e.original, e.mirrors}
 				if e.template != nil {
 					o.matches = append(o.matches, match{m, e.template})
 				}
@@ -164,6 +167,20 @@ func (o *offer) owners(uri string) (owners []*member, sure bool) {
 	return owners, false
 }
 
+// checkMirrors compares the headers of a call with the arguments that they repeat
+// (2026-07-28 basic/transports/streamable-http): it is here that they end, as the
+// member hears of the call in another way.
+func (o *offer) checkMirrors(req *mcp.Request) error {
+	fields := o.found[toolKind.method][req.Name].mirrors
+	if req.Mirrored == nil || len(fields) == 0 {
+		return nil
+	}
+	if err := mirror.Check(fields, req.Arguments, req.Mirrored); err != nil {
+		return mcp.Errorf(mcp.CodeHeaderMismatch, "tool %q: %v", req.Name, err)
+	}
+	return nil
+}
+
 // list answers a list request from what is kept ready. The first waits for the
 // members to connect, as clients seldom ask a second time.
 func (g *Gateway) list(ctx context.Context, req *mcp.Request, k kind) (mcp.Result, error) {
@@ -219,7 +236,14 @@ func (m *member) expose(k kind, raw json.RawMessage) (listed, bool) {
 	if any {
 		named = append(append(named, ','), out[1:]...)
 	}
-	return listed{exposed: exposed, original: original, raw: append(named, '}')}, true
+	e := listed{exposed: exposed, original: original, raw: append(named, '}')}
+	if k.bit == tools && mirror.Mentions(raw) {
+		var err error
+		if e.mirrors, err = mirror.Fields(memberOf(raw, "inputSchema")); err != nil {
+			m.gateway.log.Warn("gateway: headers of a tool are not checked", "server", m.name, "tool", original, "error", err)
+		}
+	}
+	return e, true
 }
 
 // memberOf returns one member of a JSON object that was checked before, or nil.
