@@ -21,10 +21,11 @@ func TestBridge(t *testing.T) {
 		{"python", "", "http"},
 		{"mcpgo", "", "stdio"},
 	} {
-		for _, client := range bridgeClients(server.name) {
-			for _, front := range []string{"stdio", "http"} {
+		for _, client := range bridgeClients(server.name, server.over) {
+			for _, front := range client.fronts {
 				name := strings.Join([]string{client.name, client.revision, front, "to", server.name, server.era, server.over}, " ")
 				t.Run(name, func(t *testing.T) {
+					t.Parallel()
 					target := proxied(t, server.name, server.era, server.over, front)
 					cannot := together(serverCannot(server.name, server.over, server.era), clientCannot(client.name, front, client.revision))
 					runCases(t, clientNamed(t, client.name), target, client.revision, cannot)
@@ -34,20 +35,28 @@ func TestBridge(t *testing.T) {
 	}
 }
 
-type bridgeClient struct{ name, revision string }
+type bridgeClient struct {
+	name, revision string
+	fronts         []string
+}
 
-// bridgeClients returns the clients that meet a server: one of each era for all, the
-// others for the two servers that stand for their era.
-func bridgeClients(server string) []bridgeClient {
-	clients := []bridgeClient{{"ts-v1", legacyNewest}, {"ts-v2", modern}}
-	if server != "ts-v1" && server != "ts-v2" {
+// bridgeClients returns the clients that meet a server, and how: one of each era meets all
+// over both transports; the others meet the two servers that stand for their era, over
+// HTTP the one on stdio, and over stdio the one on HTTP.
+func bridgeClients(server, over string) []bridgeClient {
+	both := []string{"stdio", "http"}
+	clients := []bridgeClient{{"ts-v1", legacyNewest, both}, {"ts-v2", modern, both}}
+	front := map[string][]string{"stdio": {"http"}, "http": {"stdio"}}[over]
+	if server != "ts-v1" && server != "ts-v2" || front == nil {
 		return clients
 	}
 	return append(clients,
-		bridgeClient{"gosdk", modern},
-		bridgeClient{"gosdk", "2025-06-18"},
-		bridgeClient{"python", "2025-03-26"},
-		bridgeClient{"mcpgo", modern},
+		bridgeClient{"gosdk", modern, front},
+		bridgeClient{"gosdk", "2025-06-18", front},
+		bridgeClient{"python", "2025-03-26", front},
+		bridgeClient{"python", modern, front},
+		bridgeClient{"mcpgo", modern, front},
+		bridgeClient{"mcpgo", legacyNewest, front},
 	)
 }
 

@@ -21,9 +21,9 @@ import (
 // suite itself calls passed, a scenario passes here with at least one SUCCESS and no
 // FAILURE. Authorization (auth/*) is judged elsewhere.
 func TestConformance(t *testing.T) {
+	url := conformanceServer(t) // one process and one URL for every revision
 	for _, revision := range []string{legacyNewest, modern} {
 		t.Run("server at "+revision, func(t *testing.T) {
-			url := conformanceServer(t)
 			judgeSuite(t, required(t, revision, "Server"), "server", "--url", url, "--requirements", revision)
 		})
 		t.Run("client at "+revision, func(t *testing.T) {
@@ -33,12 +33,10 @@ func TestConformance(t *testing.T) {
 }
 
 func TestConformanceOneByOne(t *testing.T) {
+	url := conformanceServer(t)
 	for _, revision := range []string{legacyNewest, modern} {
 		t.Run("server at "+revision, func(t *testing.T) {
-			url := conformanceServer(t)
-			for _, scenario := range slices.Concat(required(t, revision, "Server"), unscored[revision].server) {
-				judgeOne(t, scenario, "server", "--url", url, "--scenario", scenario, "--spec-version", revision, "--force", "--timeout", "15000")
-			}
+			judgeServer(t, url, revision)
 		})
 		t.Run("client at "+revision, func(t *testing.T) {
 			command := conformanceClient(t)
@@ -46,6 +44,30 @@ func TestConformanceOneByOne(t *testing.T) {
 				judgeOne(t, scenario, "client", "--command", command, "--scenario", scenario, "--spec-version", revision, "--force", "--timeout", "15000")
 			}
 		})
+	}
+}
+
+// The suite passes through a gateway, too: the names that it knows are the server's own,
+// so the gateway adds no prefix.
+func TestConformanceThroughUp(t *testing.T) {
+	binary := junction(t)
+	behind := conformanceServer(t)
+	config := upConfig(t, []realServer{{name: "fixtures", url: func(testing.TB) string { return behind }}})
+	address := freeAddress(t)
+	serving(t, isolated(t), address, binary, "up", "--no-prefix", "--config", config, "--http", address)
+	for _, revision := range []string{legacyNewest, modern} {
+		t.Run("server at "+revision, func(t *testing.T) {
+			judgeServer(t, "http://"+address+"/mcp", revision)
+		})
+	}
+}
+
+// judgeServer runs every server scenario of a revision alone. One at a time: some change
+// what the server offers, which others would hear of.
+func judgeServer(t *testing.T, url, revision string) {
+	t.Helper()
+	for _, scenario := range slices.Concat(required(t, revision, "Server"), unscored[revision].server) {
+		judgeOne(t, scenario, "server", "--url", url, "--scenario", scenario, "--spec-version", revision, "--force", "--timeout", "15000")
 	}
 }
 
@@ -155,6 +177,9 @@ func judgeSuite(t *testing.T, scenarios []string, arguments ...string) {
 func judgeOne(t *testing.T, scenario string, arguments ...string) {
 	t.Helper()
 	t.Run(scenario, func(t *testing.T) {
+		if arguments[0] == "client" {
+			t.Parallel()
+		}
 		dir := t.TempDir()
 		argv := suite(t, append(arguments, "-o", dir)...)
 		if arguments[0] == "client" {

@@ -32,6 +32,7 @@ func TestPeersMatrix(t *testing.T) {
 				continue // it speaks legacy only
 			}
 			t.Run(strings.Join([]string{client.name, "to", server.name, server.over, server.era}, " "), func(t *testing.T) {
+				t.Parallel()
 				target := serverNamed(t, server.name).target(t, server.over, server.flag)
 				cannot := together(serverCannot(server.name, server.over, server.era), clientCannot(client.name, server.over, revision))
 				if client.name == "gosdk" && revision == modern && server.name != "gosdk" {

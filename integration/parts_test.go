@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -164,7 +165,15 @@ func junction(t testing.TB) string {
 	return goProgram(t, "..", "./cmd/junction")
 }
 
+// atOnce is how many tests that wait for other processes run at the same time.
+const atOnce = "3"
+
 func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", atOnce); err != nil { // -parallel on the command line comes after
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	flag.Parse()
 	dir, err := os.MkdirTemp("", "junction-integration-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

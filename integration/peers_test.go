@@ -32,6 +32,7 @@ func TestPeersWorkWithEachOther(t *testing.T) {
 	} {
 		name := tt.client + " to " + tt.server + " over " + tt.over + " at " + tt.revision
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			era := "legacy"
 			if tt.revision == modern {
 				era = "modern"
@@ -48,6 +49,7 @@ func TestPeersSpeakTheirRevisions(t *testing.T) {
 	for _, client := range probeClients {
 		for _, revision := range client.revisions {
 			t.Run(client.name+" at "+revision, func(t *testing.T) {
+				t.Parallel()
 				target := serverNamed(t, "gosdk").target(t, "stdio", "")
 				lines := client.run(t, target, revision, []step{{"op": "list"}}, willing)
 				if lines[0].Revision != revision {

@@ -107,15 +107,23 @@ func listening(t testing.TB, argv ...string) string {
 	}
 }
 
+// handedOut are the addresses that tests were given; none is given twice.
+var handedOut sync.Map
+
 // freeAddress returns a loopback address that nobody listens at.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := listener.Addr().String()
+		_ = listener.Close()
+		if _, twice := handedOut.LoadOrStore(address, true); !twice {
+			return address
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 // serving starts a server that listens at the address, and waits until it answers HTTP

@@ -35,6 +35,18 @@ func (s realServer) target(t testing.TB) (argv []string, url string) {
 	return s.argv(t), ""
 }
 
+// started is the server with what it needs, such as a database, running once for all
+// commands of a test.
+func (s realServer) started(t testing.TB) realServer {
+	t.Helper()
+	argv, url := s.target(t)
+	s.argv = func(testing.TB) []string { return argv }
+	if url != "" {
+		s.url = func(testing.TB) string { return url }
+	}
+	return s
+}
+
 func fixed(arguments map[string]any) func(testing.TB) map[string]any {
 	return func(testing.TB) map[string]any { return arguments }
 }
@@ -139,6 +151,7 @@ func pageServer(t testing.TB) string {
 func TestPeersReachTheRealServers(t *testing.T) {
 	for _, server := range realServers(t) {
 		t.Run(server.name, func(t *testing.T) {
+			t.Parallel()
 			argv, url := server.target(t)
 			target := append([]string{"--stdio"}, argv...)
 			if url != "" {
@@ -222,6 +235,8 @@ func TestRealServersFromTheCommandLine(t *testing.T) {
 	junction(t)
 	for _, server := range realServers(t) {
 		t.Run(server.name, func(t *testing.T) {
+			t.Parallel()
+			server := server.started(t)
 			var listed listToolsResult
 			command(t, server, &listed, "tools")
 			var names []string

@@ -31,11 +31,20 @@ func connect(ctx context.Context, flags script.Flags, probe *script.Probe) (scri
 	for _, r := range probe.Answers.Roots {
 		client.AddRoots(&mcp.Root{URI: r.URI, Name: r.Name})
 	}
+	acknowledged := make(chan struct{}, 100)
+	client.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
+			if method == "notifications/subscriptions/acknowledged" {
+				acknowledged <- struct{}{}
+			}
+			return next(ctx, method, req)
+		}
+	})
 	session, err := client.Connect(ctx, transport(flags), &mcp.ClientSessionOptions{ProtocolVersion: flags.Revision})
 	if err != nil {
 		return nil, err
 	}
-	return &peer{session: session, modern: session.InitializeResult().ProtocolVersion == "2026-07-28"}, nil
+	return &peer{session: session, modern: session.InitializeResult().ProtocolVersion == "2026-07-28", acknowledged: acknowledged}, nil
 }
 
 func transport(flags script.Flags) mcp.Transport {
@@ -93,6 +102,8 @@ type peer struct {
 	modern  bool
 	level   string
 	tokens  atomic.Int64
+
+	acknowledged chan struct{} // one for each subscription that a modern server confirmed
 }
 
 func (p *peer) Connected() script.Connected {
@@ -227,8 +238,20 @@ func (p *peer) SetLevel(ctx context.Context, level string) error {
 	return p.session.SetLoggingLevel(ctx, &mcp.SetLoggingLevelParams{Level: mcp.LoggingLevel(level)})
 }
 
+// Subscribe waits until a modern server confirms, which the SDK does not.
 func (p *peer) Subscribe(ctx context.Context, uri string) error {
-	return p.session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri})
+	for p.modern && len(p.acknowledged) > 0 {
+		<-p.acknowledged // of what the SDK listens to by itself
+	}
+	if err := p.session.Subscribe(ctx, &mcp.SubscribeParams{URI: uri}); err != nil || !p.modern {
+		return err
+	}
+	select {
+	case <-p.acknowledged:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (p *peer) Unsubscribe(ctx context.Context, uri string) error {
