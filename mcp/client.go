@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -260,9 +259,7 @@ func (c *Client) ask(ctx context.Context, req *Request) (Result, error) {
 	defer done()
 	result, err := c.handler.Handle(ctx, req)
 	if err != nil && ctx.Err() != nil {
-		if cause := context.Cause(ctx); errors.As(err, new(*Error)) || !errors.Is(err, cause) {
-			err = cause
-		}
+		err = context.Cause(ctx) // says more than what the connection makes of it
 	}
 	return result, err
 }

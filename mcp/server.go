@@ -94,19 +94,21 @@ func stampOf(info Implementation) json.RawMessage {
 }
 
 // Handle answers one request.
-func (s *Server) Handle(ctx context.Context, req *Request) (result Result, err error) {
+func (s *Server) Handle(ctx context.Context, req *Request) (Result, error) {
+	if req.Method == methodListen { // nothing of a program's runs in it, and its goroutine stays: it takes the short way
+		return Result{Meta: s.stamp}, s.listen(ctx, req)
+	}
+	return s.answer(ctx, req)
+}
+
+// answer answers a request that ends by itself.
+func (s *Server) answer(ctx context.Context, req *Request) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			result, err = Result{}, s.panicked(req, p)
 		}
 	}()
-	ctx = WithRequest(ctx, req)
-	if req.Method == methodListen { // not by way of dispatch: this goroutine stays, and so would its stack
-		result, err = s.listen(ctx, req)
-	} else {
-		result, err = s.dispatch(ctx, req)
-	}
-	if err != nil {
+	if result, err = s.dispatch(WithRequest(ctx, req), req); err != nil {
 		return Result{}, err
 	}
 	result.Meta = s.stamped(result.Meta)

@@ -220,19 +220,29 @@ func (n *news) take(l *listener) (kinds newsKind, uris []string, position string
 
 // listen answers subscriptions/listen: it acknowledges what the server can
 // tell, and then tells it until the client has enough.
-func (s *Server) listen(ctx context.Context, req *Request) (Result, error) {
+func (s *Server) listen(ctx context.Context, req *Request) error {
+	l, acknowledged, err := s.joinNews(req)
+	if err != nil {
+		return err
+	}
+	defer s.news.leave(l)
+	if err := req.Peer.Notify(ctx, notificationAcknowledged, acknowledged); err != nil {
+		return err
+	}
+	return s.tell(ctx, req.Peer, l)
+}
+
+// joinNews registers a listener for what the request asks for, and says what of
+// it the server can tell.
+func (s *Server) joinNews(req *Request) (l *listener, acknowledged json.RawMessage, err error) {
 	wanted, err := filterOf(req.Params)
 	if err != nil {
-		return Result{}, err
+		return nil, nil, err
 	}
 	filter := s.supported(wanted)
 	since, _ := jsonrpc.Unquote(memberOrNil(memberOrNil(req.Params, "_meta"), ChangesKey))
 	l, position := s.news.join(filter, since)
-	defer s.news.leave(l)
-	if err := acknowledge(ctx, req.Peer, filter, position); err != nil {
-		return Result{}, err
-	}
-	return Result{}, s.tell(ctx, req.Peer, l)
+	return l, appendPosition(filter.appendJSON([]byte(`{"notifications":`)), position), nil
 }
 
 // filterOf reads the filter of a listen request. It decodes by hand: the
@@ -332,11 +342,6 @@ func (s *Server) supported(f *SubscriptionFilter) *SubscriptionFilter {
 		agreed.ResourceSubscriptions = f.ResourceSubscriptions
 	}
 	return agreed
-}
-
-func acknowledge(ctx context.Context, peer Peer, f *SubscriptionFilter, position string) error {
-	params := f.appendJSON([]byte(`{"notifications":`))
-	return peer.Notify(ctx, notificationAcknowledged, appendPosition(params, position))
 }
 
 // appendPosition closes an object of parameters with the position as metadata.

@@ -62,7 +62,7 @@ func (r *Revision) AppendResult(dst []byte, method string, a Answer, body Body, 
 		return nil, err
 	}
 	if body.JSON == nil && !body.TextOnly {
-		if lowered := r.lower(dst[from:], method); len(lowered) != len(dst)-from {
+		if lowered := r.lower(dst[from:], method); &lowered[0] != &dst[from] {
 			dst = append(dst[:from], lowered...)
 		}
 	}

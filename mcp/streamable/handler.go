@@ -149,6 +149,9 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodPost:
 		x.post()
+		if x.subscription != nil {
+			x.listenModern(x.subscription)
+		}
 	case http.MethodGet:
 		x.get()
 	case http.MethodDelete:
@@ -164,6 +167,8 @@ type exchange struct {
 	w         http.ResponseWriter
 	r         *http.Request
 	principal *mcp.Principal
+
+	subscription *subscription // to be answered last
 }
 
 // authenticate finds out who asks; if it reports false it has answered.

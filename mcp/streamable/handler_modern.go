@@ -33,7 +33,7 @@ func (x *exchange) modern(m *jsonrpc.Message) {
 	case fault != nil:
 		x.fault(http.StatusBadRequest, m.ID, fault)
 	case m.Method == methodListen:
-		x.listenModern(m, &meta)
+		x.subscription = &subscription{*m, meta}
 	default:
 		x.endpoint.buffers.With(func(b []byte) []byte { return x.callModern(b, m, &meta) })
 	}
@@ -134,34 +134,63 @@ func (x *exchange) mirrored(method string) map[string][]string {
 	return found
 }
 
-// callModern hands the request on. Its context ends with the connection: that
-// is how a modern client cancels. The reply is made in b, which is returned.
-func (x *exchange) callModern(b []byte, m *jsonrpc.Message, meta *edge.ModernMeta) []byte {
-	ctx, cancel := context.WithCancelCause(x.r.Context())
-	defer cancel(nil)
-	c := &call{cancel: cancel, listens: m.Method == methodListen}
-	if !x.endpoint.calls.begin(c) {
+// A modernTurn is one modern request while it runs. Its context ends with the
+// connection: that is how a modern client cancels.
+type modernTurn struct {
+	call
+	ctx context.Context
+	out *directReply
+}
+
+// begin registers a request that is about to run; if it returns nil it has answered.
+func (x *exchange) begin(m *jsonrpc.Message) *modernTurn {
+	t := &modernTurn{call: call{listens: m.Method == methodListen}}
+	t.ctx, t.cancel = context.WithCancelCause(x.r.Context())
+	if !x.endpoint.calls.begin(&t.call) {
+		t.cancel(nil)
 		x.unavailable("the server is shutting down")
+		return nil
+	}
+	t.out = &directReply{exchange: *x, lost: t.cancel}
+	return t
+}
+
+func (x *exchange) end(t *modernTurn) {
+	t.out.close()
+	x.endpoint.calls.end(&t.call)
+	t.cancel(nil)
+}
+
+// callModern hands the request on. The reply is made in b, which is returned.
+func (x *exchange) callModern(b []byte, m *jsonrpc.Message, meta *edge.ModernMeta) []byte {
+	t := x.begin(m)
+	if t == nil {
 		return b
 	}
-	defer x.endpoint.calls.end(c)
-	out := &directReply{exchange: *x, lost: cancel}
-	defer out.close()
-	reply := x.endpoint.edge.Call(ctx, b, m, meta, edge.From{Principal: x.principal, Mirrored: x.mirrored(m.Method), Out: out})
+	defer x.end(t)
+	reply := x.endpoint.edge.Call(t.ctx, b, m, meta, edge.From{Principal: x.principal, Mirrored: x.mirrored(m.Method), Out: t.out})
 	if x.r.Context().Err() == nil {
-		out.finish(modernStatus(&reply), reply.Message)
+		t.out.finish(modernStatus(&reply), reply.Message)
 	}
 	return reply.Message
 }
 
-// listenModern is callModern for a subscription, of which there is a largest
-// number, and for which no buffer is kept.
-func (x *exchange) listenModern(m *jsonrpc.Message, meta *edge.ModernMeta) {
+// A subscription is a listen request that was checked and is still to be
+// answered. As its goroutine stays for as long as the client listens, it is
+// answered where nothing else lies on the stack any more.
+type subscription struct {
+	message jsonrpc.Message
+	meta    edge.ModernMeta
+}
+
+// listenModern answers a subscription, of which there is a largest number, and
+// for which no buffer is kept.
+func (x *exchange) listenModern(s *subscription) {
 	if !x.takeStream() {
 		return
 	}
 	defer x.endpoint.streams.Add(-1)
-	x.callModern(nil, m, meta)
+	x.callModern(nil, &s.message, &s.meta)
 }
 
 // takeStream counts an open stream for news; if it reports false there are too

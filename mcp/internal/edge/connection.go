@@ -2,7 +2,6 @@ package edge
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -168,14 +167,12 @@ func (c *Connection) listen() {
 	if c.session == nil || c.ctx.Err() != nil {
 		return
 	}
-	s := c.session
-	c.news.Add(1)
-	go func() {
-		defer c.news.Done()
-		if err := s.Listen(c.ctx, c.out); errors.Is(err, ErrListening) {
-			c.edge.log.Debug("mcp: the client sent initialized twice")
-		}
-	}()
+	listen, err := c.session.OpenListen(c.ctx, c.out)
+	if err != nil {
+		c.edge.log.Debug("mcp: the client sent initialized twice")
+		return
+	}
+	c.news.Go(func() { listen() })
 }
 
 // batch handles the messages of a batch side by side and joins their answers.

@@ -50,23 +50,35 @@ func (r *newsRound) settle() { r.once.Do(func() { close(r.ready) }) }
 // session subscribes to other resources. What changed since the last Listen, or
 // since the handshake, is told first.
 func (s *Session) Listen(ctx context.Context, out Sender) error {
+	listen, err := s.OpenListen(ctx, out)
+	if err != nil {
+		return err
+	}
+	return listen()
+}
+
+// OpenListen is the part of [Session.Listen] that comes before what the client
+// sends next: a subscription from now on waits until it is in force. The
+// function that it returns does the rest and must be called.
+func (s *Session) OpenListen(ctx context.Context, out Sender) (listen func() error, err error) {
 	l := &listening{ctx: ctx, out: out, turn: make(chan struct{}, 1)}
 	l.turn <- struct{}{}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.listening != nil {
-		s.mu.Unlock()
-		return ErrListening
+		return nil, ErrListening
 	}
 	s.listening = l
 	first := s.newRound(l)
-	s.mu.Unlock()
-	first.run()
-	<-ctx.Done() // the stream stays open, for other rounds or for nothing
-	s.mu.Lock()
-	s.listening = nil
-	s.mu.Unlock()
-	l.rounds.Wait()
-	return ctx.Err()
+	return func() error {
+		first.run()
+		<-ctx.Done() // the stream stays open, for other rounds or for nothing
+		s.mu.Lock()
+		s.listening = nil
+		s.mu.Unlock()
+		l.rounds.Wait()
+		return ctx.Err()
+	}, nil
 }
 
 // newRound prepares a listen request with the present subscriptions. The

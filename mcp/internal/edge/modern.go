@@ -23,30 +23,25 @@ func (e *Edge) Modern(ctx context.Context, dst []byte, m *jsonrpc.Message, from 
 
 // Call is [Edge.Modern] for a request whose metadata was read already.
 func (e *Edge) Call(ctx context.Context, dst []byte, m *jsonrpc.Message, meta *ModernMeta, from From) Reply {
-	r := meta.revision
-	if !inModern(m.Method) {
-		return refuse(dst, m.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "method %q does not exist in %s", m.Method, r.Name))
-	}
-	c := e.newCall(m, meta, from)
-	if fault := c.resume(m); fault != nil {
+	c, fault := e.newCall(m, meta, from)
+	if fault != nil {
 		return refuse(dst, m.ID, fault)
 	}
 	result, err := e.handler.Handle(ctx, &c.req)
-	c.close()
-	if err != nil && ctx.Err() != nil && m.Method == methodListen && errors.Is(context.Cause(ctx), ErrShutdown) {
-		result, err = mcp.Result{}, nil // the server ends a subscription: a result says so
-	}
-	return c.reply(ctx, dst, r, &result, err)
+	return c.reply(ctx, dst, meta.revision, &result, err)
 }
 
 // newCall stands apart so that the goroutine of a subscription, which stays in
 // Call, does not keep room on its stack for what is only needed here.
 //
 //go:noinline
-func (e *Edge) newCall(m *jsonrpc.Message, meta *ModernMeta, from From) *modernCall {
+func (e *Edge) newCall(m *jsonrpc.Message, meta *ModernMeta, from From) (*modernCall, *jsonrpc.Error) {
+	if !inModern(m.Method) {
+		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "method %q does not exist in %s", m.Method, meta.revision.Name)
+	}
 	c := &modernCall{edge: e, id: m.ID, out: from.Out, req: newRequest(m, meta.meta, from)}
 	c.req.Peer = c
-	return c
+	return c, c.resume(m)
 }
 
 // inModern reports whether the method is not one of those that the modern
@@ -78,8 +73,13 @@ func (c *modernCall) close() {
 	c.closed = true
 }
 
-// reply makes the response of what the Handler returned.
+// reply makes the response of what the Handler returned; nothing is sent for the
+// request any more.
 func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision, result *mcp.Result, err error) Reply {
+	c.close()
+	if err != nil && c.req.Method == methodListen && errors.Is(context.Cause(ctx), ErrShutdown) {
+		*result, err = mcp.Result{}, nil // the server ends a subscription: a result says so
+	}
 	switch {
 	case errors.Is(context.Cause(ctx), ErrCancelled):
 		return Reply{} // nothing may be sent for it any more

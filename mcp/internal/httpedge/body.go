@@ -27,6 +27,9 @@ func ReadBody(w http.ResponseWriter, r *http.Request, most int) ([]byte, error) 
 	case length >= 0 && length <= FirstRead:
 		body := make([]byte, length)
 		_, err := io.ReadFull(r.Body, body)
+		if err == nil {
+			r.Body.Close() // so that the server need not look for more before it answers
+		}
 		return body, err
 	default:
 		return readGrowing(http.MaxBytesReader(w, r.Body, int64(most)), int(length))

@@ -14,12 +14,21 @@ type Buffers struct{ pool sync.Pool }
 
 // With calls f with an empty buffer; what f returns is the buffer, grown or not.
 func (p *Buffers) With(f func(b []byte) []byte) {
-	b, _ := p.pool.Get().(*[]byte)
-	if b == nil {
-		fresh := make([]byte, 0, bufferSize)
-		b = &fresh
+	b := p.take()
+	p.giveBack(b, f((*b)[:0]))
+}
+
+func (p *Buffers) take() *[]byte {
+	if b, _ := p.pool.Get().(*[]byte); b != nil {
+		return b
 	}
-	if grown := f((*b)[:0]); cap(grown) > cap(*b) && cap(grown) <= bufferKept {
+	fresh := make([]byte, 0, bufferSize)
+	return &fresh
+}
+
+// giveBack keeps a buffer for the next one; grown is what became of it.
+func (p *Buffers) giveBack(b *[]byte, grown []byte) {
+	if cap(grown) > cap(*b) && cap(grown) <= bufferKept {
 		*b = grown
 	}
 	p.pool.Put(b)

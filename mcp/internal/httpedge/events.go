@@ -54,6 +54,9 @@ func OpenEvents(w http.ResponseWriter, r *http.Request, o EventOptions, hang fun
 	h["Content-Type"] = eventsType
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
+	if h["Date"] == nil { // net/http would make it deep down, where it doubles the stack of a goroutine that stays
+		h.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	}
 	w.WriteHeader(http.StatusOK)
 	if o.KeepAlive > 0 {
 		e.mu.Lock() // for the timer, which may fire at once
@@ -67,11 +70,10 @@ func OpenEvents(w http.ResponseWriter, r *http.Request, o EventOptions, hang fun
 func (w *EventWriter) Write(e eventstream.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.options.Buffers.With(func(b []byte) []byte {
-		b = eventstream.AppendEvent(b, e)
-		w.send(b)
-		return b
-	})
+	b := w.options.Buffers.take()
+	event := eventstream.AppendEvent((*b)[:0], e)
+	w.send(event)
+	w.options.Buffers.giveBack(b, event)
 	return w.err
 }
 

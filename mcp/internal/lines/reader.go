@@ -58,6 +58,9 @@ func (r *Reader) Next() ([]byte, error) {
 
 func (r *Reader) line() ([]byte, error) {
 	part, err := r.r.ReadSlice('\n')
+	if err == nil && len(part)-1 > r.max {
+		return nil, fmt.Errorf("%w: over %d bytes", ErrTooLong, r.max)
+	}
 	if err == nil {
 		return bytes.Clone(part[:len(part)-1]), nil
 	}

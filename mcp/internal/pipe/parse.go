@@ -59,13 +59,9 @@ func (n *noise) skip(data []byte, fault *jsonrpc.Error) {
 	n.told++
 	told := n.told
 	n.mu.Unlock()
-	tell := n.log.Debug
-	switch {
-	case told == 1:
-		tell = n.log.Warn
-	case told > maxNoise:
+	if told > maxNoise {
 		return
 	}
-	tell("mcp: the server wrote something that is not a message; it was skipped",
+	n.log.Debug("mcp: the server wrote something that is not a message; it was skipped",
 		"server", n.name, "line", plaintext.Line(string(data[:min(len(data), 1024)]), 200), "expected", fault.Message)
 }
