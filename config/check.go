@@ -16,8 +16,9 @@ func isInvisible(r rune) bool {
 }
 
 // program completes a command: with a path separator in it, it is relative to folder.
-// A command line where a program belongs is an error that says how to part it.
-func program(command, folder string, args int) (string, error) {
+// A command line where a program belongs is an error that says how to part it, in
+// terms of what the file writes: the command may hold what a variable holds.
+func program(command, written, folder string, args int) (string, error) {
 	if strings.TrimSpace(command) == "" {
 		return "", errors.New("is empty")
 	}
@@ -28,12 +29,15 @@ func program(command, folder string, args int) (string, error) {
 	if strings.ContainsAny(command, separators()) {
 		path = absolute(command, folder)
 	}
-	words := strings.Fields(command)
-	if args > 0 || len(words) < 2 {
+	if args > 0 || len(strings.Fields(command)) < 2 {
 		return path, nil
 	}
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
+	}
+	words := strings.Fields(hideDefaults(written))
+	if len(words) < 2 {
+		return "", errors.New(`is a whole command line in a variable, but no shell reads it; write a program in "command", and the other words in "args"`)
 	}
 	// The other words are not repeated: one of them may be a secret.
 	return "", fmt.Errorf(`is a whole command line, but no shell reads it; write "command": %s, and the other words in "args"`, quote(words[0]))

@@ -114,7 +114,7 @@ func (x *expansion) stdio(s *Server) (field string, err error) {
 	if s.Command, err = x.expand(d.command); err != nil {
 		return "command", err
 	}
-	if s.Command, err = program(s.Command, d.folder, len(d.args)); err != nil {
+	if s.Command, err = program(s.Command, d.command, d.folder, len(d.args)); err != nil {
 		return "command", err
 	}
 	for i, arg := range d.args {

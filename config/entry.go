@@ -164,7 +164,7 @@ func (e *entryReader) chooseKind() (field string, err error) {
 		d.Kind = Auto
 	}
 	if d.Kind == Stdio && !strings.Contains(d.command, "${") {
-		_, err = program(d.command, d.folder, len(d.args))
+		_, err = program(d.command, d.command, d.folder, len(d.args))
 		return "command", err
 	}
 	if d.Kind != Stdio && !strings.Contains(d.url, "${") {

@@ -26,6 +26,7 @@ func FuzzParse(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	f.Add(0, []byte(`{"mcpServers":{"0":{"command":"${A} 0"}}}`))
 	const secret = "v4lue-of-a-variable"
 	o := Options{
 		WorkDir: "/p", HomeDir: "/h",

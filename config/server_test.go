@@ -55,6 +55,25 @@ func TestNoSecretIsShown(t *testing.T) {
 	}
 }
 
+// A command line is an error that quotes the file, never what a variable holds.
+func TestCommandLineWithAVariableShowsNoValue(t *testing.T) {
+	o := Options{Getenv: variables(map[string]string{"NAME": "s3cret", "LINE": "npx s3cret"})}
+	for command, want := range map[string]string{
+		"${NAME} -y foo":  `is a whole command line, but no shell reads it; write "command": "${NAME}", and the other words in "args"`,
+		"${X:-s3cret} -y": `is a whole command line, but no shell reads it; write "command": "${X:-***}", and the other words in "args"`,
+		"${LINE}":         `is a whole command line in a variable, but no shell reads it; write a program in "command", and the other words in "args"`,
+		"npx ${NAME}":     `is a whole command line, but no shell reads it; write "command": "npx", and the other words in "args"`,
+	} {
+		f := parse(t, "servers.json", `{"mcpServers":{"a":{"command":"`+command+`"}}}`, o)
+		_, err := f.Servers[0].Resolve(t.Context())
+		if err == nil {
+			t.Errorf("%s: no error", command)
+			continue
+		}
+		same(t, command, err.Error(), `servers.json: server "a": command: `+want)
+	}
+}
+
 func TestServersMadeByHandAreRedactedToo(t *testing.T) {
 	s := Server{Name: "a", Kind: Stdio, Command: "x", Args: []string{"--token", "s3cret", "two words"}, Env: map[string]string{"A": "s3cret"}}
 	same(t, "text", s.String(), `a (stdio): x --token *** "two words" A=***`)
