@@ -27,14 +27,11 @@ var errGivenUp = errors.New("the client did not come back with an answer")
 // parking holds the parked calls of one connection by ticket.
 type parking struct {
 	mu    sync.Mutex
-	calls map[string]*parkedCall
+	calls map[string]*legacyCall
 }
 
-// parkedQuestions leads from a call to what the server asked in it.
-type parkedQuestions struct{ call *parkedCall }
-
-// A parkedCall is one call to a legacy server, parked or not.
-type parkedCall struct {
+// A legacyCall is one call to a legacy server, parked or not.
+type legacyCall struct {
 	era      *legacyEra
 	call     *upcall
 	cancel   context.CancelCauseFunc
@@ -45,28 +42,46 @@ type parkedCall struct {
 	stuck chan struct{} // a token: a question cannot be answered in this round
 	timer *time.Timer   // while parked
 
-	mu   sync.Mutex
-	open map[jsonrpc.ID]*Question // that the server waits for
+	mu    sync.Mutex
+	open  map[jsonrpc.ID]*Question // that the server waits for
+	round int                      // counts the client's rounds; a question of an earlier one makes none stuck
 }
 
 // await waits for the call's response, as long as it needs no other round.
 func (e *legacyEra) await(ctx context.Context, req *Request, p *parkedCall) (Result, error) {
-	select {
-	case <-p.response:
-		return e.responded(req, p)
-	case <-p.stuck:
-	case <-ctx.Done():
-		p.cancel(context.Cause(ctx))
-		<-p.response
-		return Result{}, context.Cause(ctx)
+	for {
+		select {
+		case <-p.response:
+			return e.responded(req, p)
+		case <-p.stuck:
+		case <-ctx.Done():
+			p.cancel(context.Cause(ctx))
+			<-p.response
+			return Result{}, context.Cause(ctx)
+		}
+		settle := time.NewTimer(settleTime) // another question may come with this one
+		select {
+		case <-p.response:
+			settle.Stop()
+			return e.responded(req, p)
+		case <-settle.C:
+		}
+		if p.asks() {
+			return e.setAside(req, p)
+		}
 	}
-	settle := time.NewTimer(settleTime) // another question may come with this one
-	defer settle.Stop()
-	select {
-	case <-p.response:
-		return e.responded(req, p)
-	case <-settle.C:
-	}
+}
+
+// asks reports whether the server still waits for an answer: it may have taken the
+// question back.
+func (p *parkedCall) asks() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.open) > 0
+}
+
+// setAside parks the call and tells the client to come back.
+func (e *legacyEra) setAside(req *Request, p *parkedCall) (Result, error) {
 	ticket, err := e.park(p)
 	if err != nil {
 		p.cancel(err)
@@ -77,7 +92,7 @@ func (e *legacyEra) await(ctx context.Context, req *Request, p *parkedCall) (Res
 	return Result{}, ErrInputRequired
 }
 
-func (e *legacyEra) responded(req *Request, p *parkedCall) (Result, error) {
+func (e *legacyEra) responded(req *Request, p *legacyCall) (Result, error) {
 	if p.err != nil {
 		return Result{}, e.failed(req, p.err)
 	}
@@ -85,8 +100,8 @@ func (e *legacyEra) responded(req *Request, p *parkedCall) (Result, error) {
 }
 
 // park puts the call aside and returns its ticket.
-func (e *legacyEra) park(p *parkedCall) (string, error) {
-	p.call.attach(nil, nil)
+func (e *legacyEra) park(p *legacyCall) (string, error) {
+	p.call.detach()
 	ticket := rand.Text()
 	e.parking.mu.Lock()
 	defer e.parking.mu.Unlock()
@@ -103,7 +118,7 @@ func (e *legacyEra) park(p *parkedCall) (string, error) {
 }
 
 // take takes a call back; nil if its time was up or another round has it.
-func (e *legacyEra) take(ticket string) *parkedCall {
+func (e *legacyEra) take(ticket string) *legacyCall {
 	e.parking.mu.Lock()
 	defer e.parking.mu.Unlock()
 	p := e.parking.calls[ticket]
@@ -119,9 +134,18 @@ func (e *legacyEra) resume(ctx context.Context, req *Request, state json.RawMess
 		return Result{}, Errorf(CodeInvalidParams, "requestState: the call it belongs to is over or was given up; send the request again without it")
 	}
 	p.timer.Stop()
+	select {
+	case <-p.stuck: // a second question of the round before said so too
+	default:
+	}
 	req.State.Set(stateParked, nil)
 	p.call.attach(ctx, req)
 	p.mu.Lock()
+	p.round++
+	select {
+	case <-p.stuck: // by the second question of the round before
+	default:
+	}
 	for id, q := range p.open {
 		p.answer(id, q)
 	}
@@ -130,7 +154,7 @@ func (e *legacyEra) resume(ctx context.Context, req *Request, state json.RawMess
 }
 
 // ask takes a question of the server.
-func (p *parkedCall) ask(m *jsonrpc.Message) {
+func (p *legacyCall) ask(m *jsonrpc.Message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.open) >= maxOpenQuestions {
@@ -146,18 +170,16 @@ func (p *parkedCall) ask(m *jsonrpc.Message) {
 const maxOpenQuestions = 64
 
 // answer asks the client of the present round. p.mu is held.
-func (p *parkedCall) answer(id jsonrpc.ID, q *Question) {
+func (p *legacyCall) answer(id jsonrpc.ID, q *Question) {
 	ctx, req := p.call.round()
 	if req == nil {
 		return // parked: the next round asks
 	}
+	round := p.round
 	p.era.run(func() {
 		answer, err := req.Peer.Ask(ctx, *q)
 		if errors.Is(err, ErrInputRequired) {
-			select {
-			case p.stuck <- struct{}{}:
-			default:
-			}
+			p.stick(round)
 			return
 		}
 		p.mu.Lock()
@@ -174,15 +196,28 @@ func (p *parkedCall) answer(id jsonrpc.ID, q *Question) {
 	})
 }
 
+// stick makes the round that asked stuck, unless it is over.
+func (p *parkedCall) stick(round int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if round != p.round {
+		return
+	}
+	select {
+	case p.stuck <- struct{}{}:
+	default:
+	}
+}
+
 // withdrawn forgets a question that the server takes back.
 func (e *legacyEra) withdrawn(id jsonrpc.ID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, c := range e.calls {
-		if c.questions == nil {
+		if c.legacy == nil {
 			continue
 		}
-		p := c.questions.call
+		p := c.legacy
 		p.mu.Lock()
 		delete(p.open, id)
 		p.mu.Unlock()
