@@ -27,11 +27,14 @@ var errGivenUp = errors.New("the client did not come back with an answer")
 // parking holds the parked calls of one connection by ticket.
 type parking struct {
 	mu    sync.Mutex
-	calls map[string]*legacyCall
+	calls map[string]*parkedCall
 }
 
-// A legacyCall is one call to a legacy server, parked or not.
-type legacyCall struct {
+// parkedQuestions leads from a call to what the server asked in it.
+type parkedQuestions struct{ call *parkedCall }
+
+// A parkedCall is one call to a legacy server, parked or not.
+type parkedCall struct {
 	era      *legacyEra
 	call     *upcall
 	cancel   context.CancelCauseFunc
@@ -92,7 +95,7 @@ func (e *legacyEra) setAside(req *Request, p *parkedCall) (Result, error) {
 	return Result{}, ErrInputRequired
 }
 
-func (e *legacyEra) responded(req *Request, p *legacyCall) (Result, error) {
+func (e *legacyEra) responded(req *Request, p *parkedCall) (Result, error) {
 	if p.err != nil {
 		return Result{}, e.failed(req, p.err)
 	}
@@ -100,8 +103,8 @@ func (e *legacyEra) responded(req *Request, p *legacyCall) (Result, error) {
 }
 
 // park puts the call aside and returns its ticket.
-func (e *legacyEra) park(p *legacyCall) (string, error) {
-	p.call.detach()
+func (e *legacyEra) park(p *parkedCall) (string, error) {
+	p.call.attach(nil, nil)
 	ticket := rand.Text()
 	e.parking.mu.Lock()
 	defer e.parking.mu.Unlock()
@@ -118,7 +121,7 @@ func (e *legacyEra) park(p *legacyCall) (string, error) {
 }
 
 // take takes a call back; nil if its time was up or another round has it.
-func (e *legacyEra) take(ticket string) *legacyCall {
+func (e *legacyEra) take(ticket string) *parkedCall {
 	e.parking.mu.Lock()
 	defer e.parking.mu.Unlock()
 	p := e.parking.calls[ticket]
@@ -134,10 +137,6 @@ func (e *legacyEra) resume(ctx context.Context, req *Request, state json.RawMess
 		return Result{}, Errorf(CodeInvalidParams, "requestState: the call it belongs to is over or was given up; send the request again without it")
 	}
 	p.timer.Stop()
-	select {
-	case <-p.stuck: // a second question of the round before said so too
-	default:
-	}
 	req.State.Set(stateParked, nil)
 	p.call.attach(ctx, req)
 	p.mu.Lock()
@@ -154,7 +153,7 @@ func (e *legacyEra) resume(ctx context.Context, req *Request, state json.RawMess
 }
 
 // ask takes a question of the server.
-func (p *legacyCall) ask(m *jsonrpc.Message) {
+func (p *parkedCall) ask(m *jsonrpc.Message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.open) >= maxOpenQuestions {
@@ -170,7 +169,7 @@ func (p *legacyCall) ask(m *jsonrpc.Message) {
 const maxOpenQuestions = 64
 
 // answer asks the client of the present round. p.mu is held.
-func (p *legacyCall) answer(id jsonrpc.ID, q *Question) {
+func (p *parkedCall) answer(id jsonrpc.ID, q *Question) {
 	ctx, req := p.call.round()
 	if req == nil {
 		return // parked: the next round asks
@@ -214,10 +213,10 @@ func (e *legacyEra) withdrawn(id jsonrpc.ID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, c := range e.calls {
-		if c.legacy == nil {
+		if c.questions == nil {
 			continue
 		}
-		p := c.legacy
+		p := c.questions.call
 		p.mu.Lock()
 		delete(p.open, id)
 		p.mu.Unlock()
