@@ -2,7 +2,6 @@ package schema
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -11,32 +10,56 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// agree fails the test where the fast and the general validator differ.
-func agree(t *testing.T, schema, value string) (inSubset bool) {
+// agree fails the test where the one-pass and the general validator differ.
+func agree(t *testing.T, schema, value string) (compared bool) {
 	t.Helper()
 	text := jsontext.Value(schema)
 	if text.Compact() != nil || textDepth(text) > maxSchemaDepth || !jsontext.Value(value).IsValid() {
 		return false
 	}
-	d, err := draftOf(text)
-	if err != nil {
+	if d, err := draftOf(text); err != nil || d != draft2020 {
 		return false
 	}
-	root, err := compileFast(text, d)
-	if errors.Is(err, errBeyondSubset) {
+	if !float64Tells(schema) || !float64Tells(value) {
 		return false
 	}
-	g, generalErr := compileGeneral(text, d)
-	if err != nil {
-		return false // a $ref that leads nowhere or in a circle; the library finds the latter later
+	root, beyond, err := compile(text, draft2020)
+	if err != nil || beyond {
+		return false
 	}
-	if generalErr != nil {
-		t.Fatalf("the fast validator takes what is no schema: %s\n%v", schema, generalErr)
+	g, err := compileGeneral(text, root)
+	if err != nil {
+		return false // such as a $ref into a keyword that the library does not know
 	}
 	fast := (&Validator{root: root}).Validate([]byte(value))
 	slow := g.validate([]byte(value))
+	if text := tooMuchWork().Error(); fast != nil && fast.Error() == text || slow != nil && slow.Error() == text {
+		return false
+	}
 	if (fast == nil) != (slow == nil) {
 		t.Fatalf("schema  %s\nvalue   %s\nfast    %v\ngeneral %v", schema, value, fast, slow)
+	}
+	return true
+}
+
+// float64Tells is false for text with numbers that float64 cannot tell from
+// others: the library, unlike the walk, computes with it. Where multipleOf is
+// a fraction it is out by a rounding.
+func float64Tells(text string) bool {
+	raw := []byte(text)
+	for i := 0; i < len(raw); {
+		switch kindAt(raw, i) {
+		case kindString:
+			i, _ = skipString(raw, i)
+		case kindNumber:
+			end := skipScalar(raw, i)
+			if _, digits, _ := decimal(raw[i:end]); len(digits) > 15 || !inRange(raw[i:end]) {
+				return false
+			}
+			i = end
+		default:
+			i++
+		}
 	}
 	return true
 }
@@ -44,7 +67,7 @@ func agree(t *testing.T, schema, value string) (inSubset bool) {
 func TestFastValidatorAgreesWithTheGeneralOne(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	compared, refused := 0, 0
-	for range 2500 {
+	for range 3500 {
 		g := &generator{r: r, defs: 2}
 		schema := g.document()
 		for range 4 {
@@ -89,7 +112,7 @@ func (g *generator) document() string {
 	body := g.keywords(3)
 	var defs []string
 	for i := range g.defs {
-		defs = append(defs, fmt.Sprintf(`"d%d":%s`, i, g.schema(2)))
+		defs = append(defs, fmt.Sprintf(`"d%d":{"$anchor":"anchor%d",%s}`, i, i, strings.Join(g.keywords(2), ",")))
 	}
 	return "{" + strings.Join(append(body, `"$defs":{`+strings.Join(defs, ",")+`}`), ",") + "}"
 }
@@ -113,7 +136,7 @@ func (g *generator) keywords(depth int) (list []string) {
 	if kind != "" && kind != "ref" && kind != "combine" && g.r.IntN(6) > 0 {
 		add(`"type":%s`, g.pick(`"`+kind+`"`, `"`+kind+`"`, `["`+kind+`","null"]`))
 		if kind == "null" {
-			list = []string{`"type":"null"`}
+			return []string{`"type":"null"`}
 		}
 	}
 	switch kind {
@@ -124,6 +147,7 @@ func (g *generator) keywords(depth int) (list []string) {
 		if g.r.IntN(2) == 0 {
 			add(`"%s":%d`, g.pick("minItems", "maxItems"), g.r.IntN(3))
 		}
+		g.arrayKeywords(depth, add)
 	case "string":
 		if g.r.IntN(2) == 0 {
 			add(`%s`, g.pick(`"minLength":2`, `"maxLength":1`, `"pattern":"^[a-c]"`, `"enum":["a","b\u0063","é"]`, `"const":"a"`, `"format":"email"`))
@@ -133,12 +157,23 @@ func (g *generator) keywords(depth int) (list []string) {
 		if g.r.IntN(4) == 0 {
 			add(`"enum":[%s,%s,%s]`, g.number(), g.number(), g.number())
 		}
+		if g.r.IntN(4) == 0 {
+			add(`"multipleOf":%s`, g.pick("1", "2", "3", "0.5"))
+		}
 	case "ref":
-		add(`"$ref":"#/$defs/d%d"`, g.r.IntN(g.defs))
+		add(`"$ref":"%s%d"`, g.pick("#/$defs/d", "#anchor"), g.r.IntN(g.defs))
 	case "combine":
 		add(`"%s":[%s,%s]`, g.pick("anyOf", "oneOf", "allOf"), g.schema(depth-1), g.schema(depth-1))
 		if g.r.IntN(3) == 0 {
 			add(`"not":{"%s":%s}`, g.pick("const", "const", "minimum"), g.number())
+		}
+		if g.r.IntN(3) == 0 {
+			add(`"if":%s`, g.schema(depth-1))
+		}
+		for _, branch := range []string{"then", "else"} {
+			if g.r.IntN(3) == 0 {
+				add(`"%s":%s`, branch, g.schema(depth-1))
+			}
 		}
 	default:
 		add(`"description":"x"`)
@@ -163,11 +198,38 @@ func (g *generator) objectKeywords(depth int, add func(string, ...any)) {
 	if g.r.IntN(5) == 0 {
 		add(`"%s":%d`, g.pick("minProperties", "maxProperties"), g.r.IntN(3))
 	}
+	if g.r.IntN(4) == 0 {
+		add(`"patternProperties":{"%s":%s,"%s":%s}`, g.pick("^[a-c]$", "", "z|b"), g.schema(depth-1), g.pick("(?!x)", "^.$"), g.schema(depth-1))
+	}
+	if g.r.IntN(5) == 0 {
+		add(`"propertyNames":{"%s":%s}`, g.pick("pattern", "const"), g.pick(`"^[ab]"`, `"a"`))
+	}
+	if g.r.IntN(5) == 0 {
+		add(`"dependentRequired":{"%s":["%s"]}`, g.pick("a", "b", "z"), g.pick("a", "b", "z"))
+	}
+	if g.r.IntN(5) == 0 {
+		add(`"dependentSchemas":{"%s":%s}`, g.pick("a", "b", "z"), g.schema(depth-1))
+	}
+}
+
+func (g *generator) arrayKeywords(depth int, add func(string, ...any)) {
+	if g.r.IntN(4) == 0 {
+		add(`"prefixItems":[%s,%s]`, g.schema(depth-1), g.schema(depth-1))
+	}
+	if g.r.IntN(4) == 0 {
+		add(`"uniqueItems":%s`, g.pick("true", "true", "false"))
+	}
+	if g.r.IntN(4) == 0 {
+		add(`"contains":%s`, g.schema(depth-1))
+	}
+	if g.r.IntN(6) == 0 {
+		add(`"%s":%d`, g.pick("minContains", "maxContains"), g.r.IntN(3))
+	}
 }
 
 func (g *generator) number() string {
 	return g.pick("0", "1", "1.0", "1e0", "-1", "2", "2.5", "0.1", "1e2", "100", "-0", "0.10", "1e-1",
-		"9007199254740993", "9007199254740992", "0.1000000000000000000001", "123456789012345678901234567890")
+		"9007199254740993", "9007199254740992", "0.1000000000000000000001", "123456789012345678901234567890", "3", "4", "6")
 }
 
 func (g *generator) value(depth int) string {

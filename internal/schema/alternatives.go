@@ -21,24 +21,45 @@ func (w *walker) combined(c *check, i, end, depth int) bool {
 			ok = w.fail("a value that fits exactly one of: "+describeAll(c.one), w.raw[i:end])
 		}
 	}
-	if c.refuse != nil && w.matching([]*check{c.refuse}, i, depth, 1) != 0 {
+	if c.refuse != nil && w.fits(c.refuse, i, depth) {
 		ok = w.fail("anything but "+c.refuse.describe(), w.raw[i:end])
 	}
+	if c.condition != nil && !w.conditional(c, i, depth) {
+		ok = false
+	}
+	return ok && w.work >= 0
+}
+
+func (w *walker) conditional(c *check, i, depth int) bool {
+	sub := c.otherwise
+	if w.fits(c.condition, i, depth) {
+		sub = c.then
+	}
+	if sub == nil {
+		return true
+	}
+	_, ok := w.value(sub, i, depth)
+	return ok
+}
+
+// fits tells whether a value fits, and reports nothing.
+func (w *walker) fits(c *check, i, depth int) bool {
+	report := w.report
+	w.report = nil
+	_, ok := w.value(c, i, depth)
+	w.report = report
 	return ok && w.work >= 0
 }
 
 // matching counts the alternatives that fit, up to enough.
 func (w *walker) matching(list []*check, i, depth, enough int) (n int) {
-	report := w.report
-	w.report = nil
 	for _, sub := range list {
-		if _, ok := w.value(sub, i, depth); ok && w.work >= 0 {
+		if w.fits(sub, i, depth) {
 			if n++; n == enough {
 				break
 			}
 		}
 	}
-	w.report = report
 	return n
 }
 

@@ -47,7 +47,7 @@ func BenchmarkValidateSearchArguments(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	g, err := compileGeneral(schema, draft2020)
+	g, err := compileGeneral(schema, fast.root)
 	if err != nil {
 		b.Fatal(err)
 	}

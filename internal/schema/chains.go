@@ -26,18 +26,30 @@ func measureChains(root *check) error {
 		if err := m.measure(c); err != nil {
 			return err
 		}
-		list = append(append(list, c.items, c.additional), c.sameValue()...)
-		for _, p := range c.members {
-			list = append(list, p.check)
-		}
+		list = append(append(list, c.parts()...), c.sameValue()...)
 	}
 	return nil
+}
+
+// parts lists the schemas that apply to a part of the value c applies to.
+func (c *check) parts() []*check {
+	list := append([]*check{c.items, c.rest, c.contains, c.additional, c.names, c.otherItems, c.otherMembers}, c.prefix...)
+	for _, p := range c.members {
+		list = append(list, p.check)
+	}
+	for _, p := range c.patterns {
+		list = append(list, p.check)
+	}
+	return list
 }
 
 // sameValue lists the schemas that apply to the value c applies to.
 func (c *check) sameValue() []*check {
 	list := append(append(append([]*check{}, c.all...), c.any...), c.one...)
-	return append(list, c.refuse)
+	for _, d := range c.dependents {
+		list = append(list, d.check)
+	}
+	return append(append(list, c.refuse, c.condition, c.then, c.otherwise), c.dynamic...)
 }
 
 func (m *chains) measure(c *check) error {

@@ -1,5 +1,7 @@
 package schema
 
+import "math/big"
+
 // check is one schema, prepared for the one-pass walk of [walker].
 type check struct {
 	never bool // the schema false
@@ -8,14 +10,27 @@ type check struct {
 	enum     []constant // nil for any value
 	enumWork int        // what comparing with all of the enum costs
 
+	enumTexts map[string]bool // set where there are many constants
+	plain     bool            // all of the enum are
+
 	minimum, maximum           *bound
 	exclusiveMin, exclusiveMax *bound
+	strictMin, strictMax       bool // draft 4: minimum, maximum themselves are excluded
+	multiple                   *bound
+	multipleOf                 *big.Rat // the exact value of multiple
 
 	minLength, maxLength int // -1 for none, in code points
 	pattern              *pattern
 
 	minItems, maxItems int // -1 for none
 	items              *check
+	prefix             []*check // for the first elements; items is for the others
+	tuple              bool     // items is an array; rest is for the others
+	rest               *check   // additionalItems
+	unique             bool
+	contains           *check // nil for absent
+	minContains        int
+	maxContains        int // -1 for none
 
 	members    []property
 	index      map[string]int // set where there are many members
@@ -24,12 +39,36 @@ type check struct {
 	closed     bool   // additionalProperties: false
 	minMembers int
 	maxMembers int
+	patterns   []patternMember
+	names      *check // propertyNames
+	dependents []dependent
 
-	all, any, one []*check
-	refuse        *check // not
-	format        string // for messages only
+	all, any, one   []*check
+	refuse          *check // not; nil for absent
+	condition       *check // if; nil for absent
+	then, otherwise *check
+	format          string // for messages only
 
-	guided bool // some member, element or alternative constrains the value
+	// Only the general validator checks these; see [compiler.general].
+	otherItems, otherMembers *check
+	dynamic                  []*check
+
+	guided      bool // some alternative or condition constrains the value
+	manyItems   bool // more than items constrains the elements
+	manyMembers bool // more than properties constrains the members
+}
+
+// patternMember is one member of patternProperties.
+type patternMember struct {
+	pattern *pattern // nil where RE2 cannot express it, which fits any name
+	check   *check
+}
+
+// dependent is what the presence of a member asks for.
+type dependent struct {
+	at       int // of the member
+	required memberSet
+	check    *check
 }
 
 // property is a member the schema names.
@@ -46,20 +85,40 @@ type constant struct {
 	plain bool   // not a string with escapes, which has other texts
 }
 
-// maxMembers is how many names one object schema may mention in the fast
-// validator; larger schemas go to the general one.
-const maxMembers = 256
-
 // memberSet has a bit per property.
-type memberSet [maxMembers / 64]uint64
+type memberSet struct {
+	few  [4]uint64
+	more []uint64 // from property 256 on
+}
 
-func (s *memberSet) add(i int)      { s[i>>6] |= 1 << (i & 63) }
-func (s *memberSet) has(i int) bool { return s[i>>6]&(1<<(i&63)) != 0 }
+func (s *memberSet) add(i int) {
+	if at := i >> 6; at < len(s.few) {
+		s.few[at] |= 1 << (i & 63)
+		return
+	}
+	at := i>>6 - len(s.few)
+	for len(s.more) <= at {
+		s.more = append(s.more, 0)
+	}
+	s.more[at] |= 1 << (i & 63)
+}
+
+func (s *memberSet) has(i int) bool { return s.word(i>>6)&(1<<(i&63)) != 0 }
+
+func (s *memberSet) word(at int) uint64 {
+	if at < len(s.few) {
+		return s.few[at]
+	}
+	if at -= len(s.few); at < len(s.more) {
+		return s.more[at]
+	}
+	return 0
+}
 
 // holds tells whether s has every bit of other.
 func (s *memberSet) holds(other *memberSet) bool {
-	for i := range s {
-		if other[i]&^s[i] != 0 {
+	for i := range len(s.few) + len(other.more) {
+		if other.word(i)&^s.word(i) != 0 {
 			return false
 		}
 	}
@@ -102,17 +161,20 @@ func (c *check) accepts(k kind) bool {
 	return c.types == 0 || c.types&k != 0 || k == kindNumber && c.types&kindInteger != 0
 }
 
-func (c *check) plainEnum() bool {
-	for i := range c.enum {
-		if !c.enum[i].plain {
-			return false
-		}
+// element is the schema of the element n of an array.
+func (c *check) element(n int) *check {
+	switch {
+	case n < len(c.prefix):
+		return c.prefix[n]
+	case c.tuple:
+		return c.rest
+	default:
+		return c.items
 	}
-	return true
 }
 
-// names lists the members the schema declares.
-func (c *check) names() []string {
+// declared lists the names of the members the schema declares.
+func (c *check) declared() []string {
 	var list []string
 	for _, p := range c.members {
 		if p.declared {

@@ -1,68 +1,44 @@
 package schema
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 )
 
-// errBeyondSubset says that a schema needs the general validator, which also
-// judges whether it is a schema at all.
-var errBeyondSubset = errors.New("schema is beyond the subset of the fast validator")
-
 // compiler turns a schema's text into checks.
 type compiler struct {
-	root  []byte
-	draft draft
-	refs  map[string]*check // by pointer; entered before it is filled, so that schemas can recur
+	draft     draft
+	documents map[string]location // the root and whatever has an $id, by absolute URI
+	anchors   map[string]location // by URI#name
+	dynamic   map[string][]string // the keys in anchors of each $dynamicAnchor, by its name
+	objects   map[*byte]map[string][]byte
+	refs      map[string]*check // by URI#fragment; entered before it is filled, so that schemas can recur
+	base      string            // what references are relative to
+	path      []step            // where in the schema we are, for messages
+	beyond    bool              // some keyword needs the general validator
 }
 
-func compileFast(text []byte, d draft) (*check, error) {
-	if d < draft7 {
-		return nil, errBeyondSubset
+// compile prepares a schema. beyond tells that the checks do not say all the
+// schema does, because it has keywords of the general validator.
+func compile(text []byte, d draft) (root *check, beyond bool, err error) {
+	c := &compiler{
+		draft:     d,
+		documents: map[string]location{},
+		anchors:   map[string]location{},
+		dynamic:   map[string][]string{},
+		objects:   map[*byte]map[string][]byte{},
+		refs:      map[string]*check{},
+		base:      documentURI,
 	}
-	c := &compiler{root: text, draft: d, refs: map[string]*check{}}
-	root, err := c.resolve("#")
-	if err != nil {
-		return nil, err
+	at := location{text: text, base: documentURI}
+	c.documents[documentURI] = at
+	if err := c.index(text, documentURI, nil, false); err != nil {
+		return nil, false, err
 	}
-	return root, measureChains(root)
-}
-
-// resolve compiles the schema that a local $ref names.
-func (c *compiler) resolve(ref string) (*check, error) {
-	if done, ok := c.refs[ref]; ok {
-		return done, nil
+	if root, err = c.compileAt(documentURI+"#", at); err == nil {
+		err = measureChains(root)
 	}
-	text, err := c.find(ref)
-	if err != nil {
-		return nil, err
-	}
-	target := newCheck()
-	c.refs[ref] = target
-	return target, c.fill(target, text)
-}
-
-// find returns the text a $ref names. Only definitions of this schema are
-// within the subset.
-func (c *compiler) find(ref string) ([]byte, error) {
-	if ref == "#" {
-		return c.root, nil
-	}
-	if strings.ContainsAny(ref, "%~") {
-		return nil, errBeyondSubset
-	}
-	for _, keyword := range []string{"$defs", "definitions"} {
-		name, ok := strings.CutPrefix(ref, "#/"+keyword+"/")
-		if !ok || strings.Contains(name, "/") {
-			continue
-		}
-		if text := memberOf(memberOf(c.root, keyword), name); text != nil {
-			return text, nil
-		}
-		return nil, fmt.Errorf("schema has a $ref to %q, which it does not define: add it under %q", clip(ref), keyword)
-	}
-	return nil, errBeyondSubset
+	return root, c.beyond, err
 }
 
 func memberOf(raw []byte, name string) []byte {
@@ -76,7 +52,22 @@ func memberOf(raw []byte, name string) []byte {
 }
 
 func newCheck() *check {
-	return &check{minLength: -1, maxLength: -1, minItems: -1, maxItems: -1, minMembers: -1, maxMembers: -1}
+	return &check{minLength: -1, maxLength: -1, minItems: -1, maxItems: -1, minMembers: -1, maxMembers: -1,
+		minContains: 1, maxContains: -1}
+}
+
+// wrong says that a keyword's value is not what JSON Schema has there.
+func (c *compiler) wrong(expected string, raw []byte) error {
+	v := Violation{Path: formatPath(c.path), Expected: expected, Got: excerpt(raw)}
+	return fmt.Errorf("schema is not a valid JSON Schema: %w", &Error{Violations: []Violation{v}})
+}
+
+// within calls f with the path one step further.
+func (c *compiler) within(s step, f func() error) error {
+	c.path = append(c.path, s)
+	err := f()
+	c.path = c.path[:len(c.path)-1]
+	return err
 }
 
 // schema compiles a schema in place; nil allows anything.
@@ -89,27 +80,43 @@ func (c *compiler) schema(raw []byte) (*check, error) {
 }
 
 func (c *compiler) fill(target *check, raw []byte) error {
-	switch string(raw) {
-	case "true":
+	list, ok := members(raw)
+	switch {
+	case string(raw) == "true":
 		return nil
-	case "false":
+	case string(raw) == "false":
 		target.never = true
 		return nil
+	case !ok:
+		return c.wrong("object or boolean", raw)
 	}
-	list, ok := members(raw)
-	if !ok {
-		return errBeyondSubset
-	}
-	if ref := memberOf(raw, "$ref"); ref != nil && c.draft == draft7 {
+	if ref := memberOf(raw, "$ref"); ref != nil && c.draft <= draft7 {
 		return c.keyword(target, "$ref", ref) // siblings of $ref have no meaning there
 	}
+	defer func(base string) { c.base = base }(c.base)
+	var err error
+	if c.base, err = c.baseOf(list, c.base); err != nil {
+		return err
+	}
 	for _, m := range list {
-		if err := c.keyword(target, string(m.name), m.value); err != nil {
+		name := string(m.name)
+		if !c.draft.has(name) {
+			continue
+		}
+		if err := c.within(step{name: name, index: -1}, func() error { return c.keyword(target, name, m.value) }); err != nil {
 			return err
 		}
 	}
 	target.finish()
-	return nil
+	return c.dialectOf(raw)
+}
+
+// dialectOf refuses a schema within the schema that is of another dialect.
+func (c *compiler) dialectOf(raw []byte) error {
+	if d, err := draftOf(raw); err != nil || d == c.draft || memberOf(raw, "$schema") == nil {
+		return err
+	}
+	return fmt.Errorf("schema has a part in another dialect, %q: use one for the whole", clip(string(memberOf(raw, "$schema"))))
 }
 
 // finish derives what speeds up the walk.
@@ -117,217 +124,186 @@ func (c *check) finish() {
 	if c.types&kindNumber != 0 {
 		c.types &^= kindInteger
 	}
-	if len(c.members) > fewMembers {
-		c.index = make(map[string]int, len(c.members))
-		for i, p := range c.members {
-			c.index[p.name] = i
-		}
+	if c.strictMin {
+		c.minimum, c.exclusiveMin = nil, c.minimum
 	}
-	for _, e := range c.enum {
-		c.enumWork += 1 + len(e.text)>>6
+	if c.strictMax {
+		c.maximum, c.exclusiveMax = nil, c.maximum
 	}
-	c.guided = c.all != nil || c.any != nil || c.one != nil || c.refuse != nil
+	c.guided = c.all != nil || c.any != nil || c.one != nil || c.refuse != nil || c.condition != nil
+	c.manyItems = c.prefix != nil || c.contains != nil || c.unique
+	c.manyMembers = c.patterns != nil || c.names != nil || c.dependents != nil
 }
 
 // keyword compiles one member of a schema.
 func (c *compiler) keyword(t *check, name string, raw []byte) (err error) {
 	switch name {
 	case "type":
-		t.types, err = parseTypes(raw)
+		t.types, err = c.parseTypes(raw)
 	case "enum", "const":
-		err = t.addConstants(name, raw)
-	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum":
-		err = t.addBound(name, raw)
-	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties":
-		err = t.addCount(name, raw)
+		err = c.constants(t, name, raw)
+	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
+		err = c.bound(t, name, raw)
+	case "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains":
+		err = c.count(t, name, raw)
 	case "pattern":
-		err = t.addPattern(raw)
-	case "format":
-		if kindAt(raw, 0) != kindString {
-			return errBeyondSubset
-		}
-		t.format = string(unquote(raw, true))
-	case "properties", "required", "additionalProperties":
+		err = c.pattern(t, raw)
+	case "properties", "required", "additionalProperties", "patternProperties", "propertyNames",
+		"dependentRequired", "dependentSchemas", "dependencies":
 		err = c.object(t, name, raw)
-	case "items":
-		t.items, err = c.schema(raw)
+	case "items", "prefixItems", "additionalItems", "contains", "uniqueItems":
+		err = c.array(t, name, raw)
 	case "allOf", "anyOf", "oneOf":
 		err = c.combine(t, name, raw)
-	case "not":
-		if t.refuse, err = c.schema(raw); t.refuse == nil && err == nil {
-			err = errBeyondSubset
-		}
+	case "not", "if", "then", "else":
+		err = c.condition(t, name, raw)
 	case "$ref":
 		err = c.reference(t, raw)
 	case "$defs", "definitions":
 		err = c.definitions(name, raw)
+	case "unevaluatedItems", "unevaluatedProperties", "$dynamicRef", "$recursiveRef", "$recursiveAnchor":
+		err = c.general(t, name, raw)
 	default:
-		err = c.other(name, raw)
+		err = c.annotation(t, name, raw)
 	}
 	return err
 }
 
-// other passes what constrains nothing, and leaves the rest to the general
-// validator. Names that JSON Schema does not know are annotations.
-func (c *compiler) other(name string, raw []byte) error {
+// annotation passes what constrains nothing, if it is of the right type.
+// Names that JSON Schema does not know are annotations.
+func (c *compiler) annotation(t *check, name string, raw []byte) error {
+	k := kindAt(raw, 0)
 	switch name {
-	case "title", "description", "$comment":
-		if kindAt(raw, 0) == kindString {
-			return nil
+	case "format":
+		t.format = string(unquote(raw, true))
+		fallthrough
+	case "title", "description", "$comment", "$schema", "$id", "$anchor", "$dynamicAnchor", "contentEncoding", "contentMediaType":
+		if k != kindString {
+			return c.wrong("string", raw)
 		}
 	case "examples":
-		if kindAt(raw, 0) == kindArray {
-			return nil
+		if k != kindArray {
+			return c.wrong("array", raw)
 		}
 	case "deprecated", "readOnly", "writeOnly":
-		if kindAt(raw, 0) == kindBoolean {
-			return nil
+		if k != kindBoolean {
+			return c.wrong("boolean", raw)
 		}
-	case "uniqueItems":
-		if string(raw) == "false" {
-			return nil
+	case "$vocabulary":
+		if k != kindObject {
+			return c.wrong("object", raw)
 		}
-	case "propertyNames":
-		if string(raw) == `{"type":"string"}` {
-			return nil
-		}
-	case "$schema", "$id": // the root's own name does not change what # means
-		if c.atRoot(name, raw) && kindAt(raw, 0) == kindString {
-			return nil
-		}
-	case "id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor",
-		"$vocabulary", "if", "then", "else", "dependentSchemas", "dependentRequired", "dependencies",
-		"prefixItems", "additionalItems", "contains", "minContains", "maxContains", "unevaluatedItems",
-		"unevaluatedProperties", "patternProperties", "multipleOf",
-		"contentEncoding", "contentMediaType", "contentSchema":
-		if strings.HasPrefix(name, "content") && name != "contentSchema" && kindAt(raw, 0) == kindString {
-			return nil
-		}
-	default:
+	}
+	return nil
+}
+
+// general notes the keywords that only the general validator checks. Their
+// schemas are compiled all the same, to find cycles and to price a validation.
+func (c *compiler) general(t *check, name string, raw []byte) (err error) {
+	if name == "$recursiveAnchor" && string(raw) == "false" {
 		return nil
 	}
-	return errBeyondSubset
-}
-
-// object compiles the keywords about members.
-func (c *compiler) object(t *check, name string, raw []byte) (err error) {
+	if c.draft != draft2020 {
+		return fmt.Errorf("schema dialect %s is supported without %s: write the schema for https://json-schema.org/draft/2020-12/schema", c.draft, name)
+	}
+	c.beyond = true
 	switch name {
-	case "additionalProperties":
-		if string(raw) == "false" {
-			t.closed = true
-			return nil
-		}
-		t.additional, err = c.schema(raw)
-		return err
-	case "properties":
-		return c.properties(t, raw)
+	case "unevaluatedItems":
+		t.otherItems, err = c.schema(raw)
+	case "unevaluatedProperties":
+		t.otherMembers, err = c.schema(raw)
+	case "$dynamicRef":
+		err = c.dynamicReference(t, raw)
 	}
-	list, ok := elements(raw)
-	if !ok {
-		return errBeyondSubset
-	}
-	for _, text := range list {
-		if kindAt(text, 0) != kindString {
-			return errBeyondSubset
-		}
-		at, err := t.place(string(unquote(text, true)))
-		if err != nil || t.required.has(at) {
-			return errBeyondSubset
-		}
-		t.required.add(at)
-	}
-	return nil
-}
-
-func (c *compiler) properties(t *check, raw []byte) error {
-	list, ok := members(raw)
-	if !ok {
-		return errBeyondSubset
-	}
-	for _, m := range list {
-		sub, err := c.schema(m.value)
-		if err != nil {
-			return err
-		}
-		at, err := t.place(string(m.name))
-		if err != nil {
-			return err
-		}
-		t.members[at].check, t.members[at].declared = sub, true
-	}
-	return nil
-}
-
-// place finds or makes the property of this name.
-func (c *check) place(name string) (int, error) {
-	for i := range c.members {
-		if c.members[i].name == name {
-			return i, nil
-		}
-	}
-	if len(c.members) == maxMembers {
-		return 0, errBeyondSubset
-	}
-	c.members = append(c.members, property{name: name})
-	return len(c.members) - 1, nil
+	return err
 }
 
 func (c *compiler) combine(t *check, name string, raw []byte) error {
-	texts, ok := elements(raw)
-	if !ok || len(texts) == 0 {
-		return errBeyondSubset
-	}
-	var list []*check
-	for _, text := range texts {
-		sub, err := c.schema(text)
-		if err != nil {
-			return err
-		}
-		list = append(list, sub)
-	}
-	switch name {
-	case "allOf":
+	list, err := c.schemas(raw)
+	switch {
+	case err != nil:
+		return err
+	case len(list) == 0:
+		return c.wrong("array of at least 1 item", raw)
+	case name == "allOf":
 		t.all = append(t.all, list...)
-	case "anyOf":
+	case name == "anyOf":
 		t.any = list
-	case "oneOf":
+	case name == "oneOf":
 		t.one = list
 	}
 	return nil
 }
 
-func (c *compiler) reference(t *check, raw []byte) error {
-	if kindAt(raw, 0) != kindString {
-		return errBeyondSubset
+// schemas compiles an array of schemas.
+func (c *compiler) schemas(raw []byte) (list []*check, err error) {
+	texts, ok := elements(raw)
+	if !ok {
+		return nil, c.wrong("array", raw)
 	}
-	target, err := c.resolve(string(unquote(raw, true)))
-	if err != nil {
-		return err
+	for i, text := range texts {
+		err := c.within(step{index: i}, func() error {
+			sub, err := c.schema(text)
+			list = append(list, sub)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
-	t.all = append(t.all, target)
-	t.guided = true
-	return nil
+	return list, nil
 }
 
-// atRoot tells whether raw is the value of this member of the root schema.
-func (c *compiler) atRoot(name string, raw []byte) bool {
-	value := memberOf(c.root, name)
-	return len(value) > 0 && len(raw) > 0 && &value[0] == &raw[0]
-}
-
-// definitions compiles what no $ref may have named yet, to find its errors.
-func (c *compiler) definitions(keyword string, raw []byte) error {
+// each calls f for each member of an object.
+func (c *compiler) each(raw []byte, f func(name string, raw []byte) error) error {
 	list, ok := members(raw)
 	if !ok {
-		return errBeyondSubset
+		return c.wrong("object", raw)
 	}
 	for _, m := range list {
-		if !c.atRoot(keyword, raw) || strings.ContainsAny(string(m.name), "%~/") {
-			return errBeyondSubset
-		}
-		if _, err := c.resolve("#/" + keyword + "/" + string(m.name)); err != nil {
+		name := string(m.name)
+		if err := c.within(step{name: name, index: -1}, func() error { return f(name, m.value) }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// condition compiles the keywords that turn on whether a schema fits. A check
+// that allows anything stands for true, because nil stands for absent.
+func (c *compiler) condition(t *check, name string, raw []byte) error {
+	sub, err := c.schema(raw)
+	if err != nil {
+		return err
+	}
+	if sub == nil {
+		sub = newCheck()
+	}
+	switch name {
+	case "not":
+		t.refuse = sub
+	case "if":
+		t.condition = sub
+	case "then":
+		t.then = sub
+	case "else":
+		t.otherwise = sub
+	}
+	return nil
+}
+
+// definitions compiles what no $ref may have named yet, to find its errors.
+func (c *compiler) definitions(keyword string, raw []byte) error {
+	root := c.documents[documentURI].text
+	shared := memberOf(root, keyword)
+	return c.each(raw, func(name string, text []byte) error {
+		if len(shared) == 0 || &shared[0] != &raw[0] {
+			_, err := c.schema(text)
+			return err
+		}
+		name = strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+		at := location{text: text, base: c.base, path: append([]step(nil), c.path...)}
+		_, err := c.compileAt(c.base+"#/"+keyword+"/"+name, at)
+		return err
+	})
 }

@@ -115,7 +115,7 @@ func (c *check) limits(k kind) string {
 }
 
 func (c *check) numberLimits() string {
-	if c.minimum != nil && c.maximum != nil && c.exclusiveMin == nil && c.exclusiveMax == nil {
+	if c.minimum != nil && c.maximum != nil && c.exclusiveMin == nil && c.exclusiveMax == nil && c.multiple == nil {
 		return " between " + c.minimum.text + " and " + c.maximum.text
 	}
 	var words []string
@@ -124,6 +124,7 @@ func (c *check) numberLimits() string {
 		bound *bound
 	}{
 		{"at least", c.minimum}, {"greater than", c.exclusiveMin}, {"at most", c.maximum}, {"less than", c.exclusiveMax},
+		{"that is a multiple of", c.multiple},
 	} {
 		if l.bound != nil {
 			words = append(words, l.word+" "+l.bound.text)

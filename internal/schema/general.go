@@ -4,335 +4,217 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
-	"math/big"
-	"slices"
+	"reflect"
+	"strconv"
 	"strings"
-	"sync"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	fault "github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// general validates with a library that knows all of JSON Schema.
+// general validates with a library that knows the keywords [walker] does not.
+// It is given only what cannot make it run for long or overflow the stack:
+// [measureChains] has seen the schema, and a price each value.
 type general struct {
-	text  []byte
-	draft draft
-	free  sync.Pool // of *metered; each counts its own work
+	root     *check // of all the schema, for prices and messages
+	resolved *jsonschema.Resolved
 }
 
-// metered is a compiled schema that one validation at a time may use. The
-// library has no limits of its own, and collects every error it finds.
-type metered struct {
-	schema *jsonschema.Schema
-	fanout int // subschemas that apply to the same value as their parent, in all
-	work   int // what the validation may still spend
+func compileGeneral(text []byte, root *check) (g *general, err error) {
+	defer recoverLibrary(&err)
+	s := &jsonschema.Schema{}
+	if err := json.Unmarshal(text, s); err != nil {
+		return nil, fmt.Errorf("schema cannot be used: %s", clip(err.Error()))
+	}
+	prepare(s)
+	resolved, err := s.Resolve(&jsonschema.ResolveOptions{BaseURI: documentURI}) // without a loader nothing is fetched
+	if err != nil {
+		return nil, fmt.Errorf("schema cannot be used: %s", clip(strings.ReplaceAll(err.Error(), documentURI, "")))
+	}
+	return &general{root, resolved}, nil
 }
 
-// meter charges for each evaluation of one subschema, after the fact.
-type meter struct {
-	*metered
-	weight int
-}
-
-// Validate is called by the library wherever the subschema is evaluated.
-func (m meter) Validate(*jsonschema.ValidatorContext, any) {
-	if m.work -= m.weight; m.work < 0 {
-		panic(exhausted{})
+// recoverLibrary turns an assertion of the library that fails into an error.
+func recoverLibrary(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("schema cannot be used: %s", clip(fmt.Sprint(r)))
 	}
 }
 
-// exhausted is what a meter panics with; [general.run] recovers it.
-type exhausted struct{}
-
-// meter weighs a subschema by what it applies to one and the same value.
-func (m *metered) meter(_ *jsonschema.CompilerContext, subschema map[string]any) (jsonschema.SchemaExt, error) {
-	fanout := 0
-	for _, keyword := range []string{"allOf", "anyOf", "oneOf", "enum", "patternProperties", "dependentSchemas", "dependencies"} {
-		switch list := subschema[keyword].(type) {
-		case []any:
-			fanout += len(list)
-		case map[string]any:
-			fanout += len(list)
+// prepare takes from a schema and all within what the library refuses, and
+// what is not checked.
+func prepare(s *jsonschema.Schema) {
+	s.Schema, s.Vocabulary = "", nil // the dialect is known by now
+	if s.Pattern != "" {
+		s.Pattern = translatePattern(s.Pattern)
+	}
+	for text, sub := range s.PatternProperties {
+		if p, err := compilePattern(text); err != nil {
+			delete(s.PatternProperties, text)
+			s.PatternProperties["(?:)"] = &jsonschema.Schema{} // any name may be one of these
+		} else if translated := p.regexp.String(); translated != text {
+			delete(s.PatternProperties, text)
+			s.PatternProperties[translated] = sub
 		}
 	}
-	m.fanout += fanout
-	return meter{m, 1 + fanout}, nil
-}
-
-// documentURI names the schema inside the library. It is never fetched, but
-// relative references need something to be relative to.
-const (
-	documentBase = "https://junction.invalid/"
-	documentURI  = documentBase + "schema"
-)
-
-func compileGeneral(text []byte, d draft) (*general, error) {
-	g := &general{text: text, draft: d}
-	first, err := g.compile()
-	if err != nil {
-		return nil, err
-	}
-	g.free.Put(first)
-	return g, nil
-}
-
-func (g *general) compile() (*metered, error) {
-	document, err := jsonschema.UnmarshalJSON(strings.NewReader(string(g.text)))
-	if err != nil {
-		return nil, fmt.Errorf("schema is not valid JSON: %w", err)
-	}
-	m := &metered{work: math.MaxInt} // the schema itself is small
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(g.draft.library())
-	c.UseLoader(refuseToFetch{})
-	c.UseRegexpEngine(m.compilePattern)
-	c.RegisterVocabulary(&jsonschema.Vocabulary{
-		URL:     documentURI + "-meter",
-		Compile: m.meter,
-	})
-	c.AssertVocabs()
-	if err := c.AddResource(documentURI, document); err != nil {
-		return nil, compileError(err, document)
-	}
-	if m.schema, err = c.Compile(documentURI); err != nil {
-		return nil, compileError(err, document)
-	}
-	return m, nil
-}
-
-func (d draft) library() *jsonschema.Draft {
-	switch d {
-	case draft4:
-		return jsonschema.Draft4
-	case draft6:
-		return jsonschema.Draft6
-	case draft7:
-		return jsonschema.Draft7
-	case draft2019:
-		return jsonschema.Draft2019
-	default:
-		return jsonschema.Draft2020
+	v := reflect.ValueOf(s).Elem()
+	for i := range v.NumField() {
+		switch field := v.Field(i).Interface().(type) {
+		case *jsonschema.Schema:
+			if field != nil {
+				prepare(field)
+			}
+		case []*jsonschema.Schema:
+			for _, sub := range field {
+				prepare(sub)
+			}
+		case map[string]*jsonschema.Schema:
+			for _, sub := range field {
+				prepare(sub)
+			}
+		}
 	}
 }
 
-// refuseToFetch is the loader of schemas that lie elsewhere.
-type refuseToFetch struct{}
-
-var errElsewhere = errors.New("junction never fetches schemas: copy it into $defs")
-
-func (refuseToFetch) Load(string) (any, error) { return nil, errElsewhere }
-
-// compilePattern is the library's engine of regular expressions; what RE2
-// cannot express matches anything.
-func (m *metered) compilePattern(text string) (jsonschema.Regexp, error) {
+// translatePattern writes a pattern for RE2, empty if that is not possible.
+func translatePattern(text string) string {
 	p, err := compilePattern(text)
 	if err != nil {
-		return anyText(text), nil
+		return ""
 	}
-	return meteredPattern{m, p}, nil
+	return p.regexp.String()
 }
 
-// meteredPattern charges for each match.
-type meteredPattern struct {
-	*metered
-	*pattern
-}
-
-func (p meteredPattern) String() string { return p.text }
-
-func (p meteredPattern) MatchString(s string) bool {
-	if p.work -= p.workFor(len(s)); p.work < 0 {
-		panic(exhausted{})
-	}
-	return p.regexp.MatchString(s)
-}
-
-// anyText is a pattern that is not checked.
-type anyText string
-
-func (anyText) MatchString(string) bool { return true }
-func (t anyText) String() string        { return string(t) }
-
-// compileError puts the library's words into ours.
-func compileError(err error, document any) error {
-	var load *jsonschema.LoadURLError
-	if errors.As(err, &load) {
-		return fmt.Errorf("schema has a $ref to %q: %w", clip(strings.TrimPrefix(load.URL, documentBase)), errElsewhere)
-	}
-	var invalid *jsonschema.SchemaValidationError
-	if errors.As(err, &invalid) {
-		return fmt.Errorf("schema is not a valid JSON Schema: %w", explainLibrary(invalid.Err, document))
-	}
-	return fmt.Errorf("schema cannot be used: %s", clip(strings.ReplaceAll(err.Error(), documentURI, "")))
-}
-
-func (g *general) validate(raw []byte) error {
+func (g *general) validate(raw []byte) (err error) {
 	v, err := decodeAny(raw)
 	if err != nil {
 		return err
 	}
-	m, _ := g.free.Get().(*metered)
-	if m == nil {
-		if m, err = g.compile(); err != nil {
-			return err
-		}
-	}
-	if len(raw)*m.fanout > maxFanoutBytes {
-		g.free.Put(m)
+	p := price{raw: raw, left: generalWorkFor(raw)}
+	if p.add(g.root, 0, 1); p.left < 0 {
 		return tooMuchWork()
 	}
-	m.work = generalWorkFor(raw)
-	return g.run(m, v)
-}
-
-func (g *general) run(m *metered, v any) (err error) {
-	defer func() {
-		switch r := recover(); r {
-		case nil:
-			g.free.Put(m)
-		case exhausted{}:
-			err = tooMuchWork()
-		default:
-			panic(r)
-		}
-	}()
-	if err := m.schema.Validate(v); err != nil {
-		return explainLibrary(err, v)
+	defer recoverLibrary(&err)
+	if err := g.resolved.Validate(plainNumbers(v)); err != nil {
+		return g.explain(raw, err)
 	}
 	return nil
 }
 
-// explainLibrary turns the library's tree of errors into violations.
-func explainLibrary(err error, v any) error {
-	var tree *jsonschema.ValidationError
-	if !errors.As(err, &tree) {
-		return &Error{Violations: []Violation{{Expected: "a value that fits the schema", Got: clip(err.Error())}}}
-	}
-	r := &report{}
-	r.addLibrary(tree, v)
-	slices.SortStableFunc(r.violations, func(a, b Violation) int { return strings.Compare(a.Path, b.Path) })
-	return &Error{Violations: r.violations}
-}
-
-func (r *report) addLibrary(e *jsonschema.ValidationError, root any) {
-	if r.full() {
-		return
-	}
-	value := r.goTo(e.InstanceLocation, root)
-	switch k := e.ErrorKind.(type) {
-	case *fault.Required:
-		for _, name := range k.Missing {
-			r.addMember(name, "required", Missing)
+// plainNumbers replaces numbers that keep their text, which the library takes
+// for strings.
+func plainNumbers(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		f, _ := strconv.ParseFloat(string(v), 64)
+		return f
+	case []any:
+		for i := range v {
+			v[i] = plainNumbers(v[i])
 		}
-	case *fault.AdditionalProperties:
-		slices.Sort(k.Properties)
-		for _, name := range k.Properties {
-			r.addMember(name, "", Unknown)
-		}
-	case *fault.AnyOf, *fault.OneOf, *fault.Not:
-		r.add(expectedByLibrary(e), excerptAny(value))
-	default:
-		if len(e.Causes) == 0 {
-			r.add(expectedByLibrary(e), excerptAny(value))
-		}
-		for _, cause := range e.Causes {
-			r.addLibrary(cause, root)
-		}
-	}
-}
-
-func (r *report) addMember(name, expected, got string) {
-	r.path = append(r.path, step{name: name, index: -1})
-	r.add(expected, got)
-	r.path = r.path[:len(r.path)-1]
-}
-
-// goTo sets the path to a location and returns the value there.
-func (r *report) goTo(location []string, v any) any {
-	r.path = r.path[:0]
-	for _, token := range location {
-		switch at := v.(type) {
-		case []any:
-			n, _ := plainInt([]byte(token))
-			r.path = append(r.path, step{index: int(n)})
-			if v = nil; int(n) < len(at) {
-				v = at[n]
-			}
-		case map[string]any:
-			r.path = append(r.path, step{name: token, index: -1})
-			v = at[token]
-		default:
-			r.path = append(r.path, step{name: token, index: -1})
+	case map[string]any:
+		for name := range v {
+			v[name] = plainNumbers(v[name])
 		}
 	}
 	return v
 }
 
-// expectedByLibrary words the commonest failures as the fast validator does.
-func expectedByLibrary(e *jsonschema.ValidationError) string {
-	switch k := e.ErrorKind.(type) {
-	case *fault.Type:
-		return strings.Join(k.Want, " or ")
-	case *fault.Enum:
-		return "one of " + listAny(k.Want)
-	case *fault.Const:
-		return listAny([]any{k.Want})
-	case *fault.Minimum:
-		return "number at least " + ratText(k.Want)
-	case *fault.Maximum:
-		return "number at most " + ratText(k.Want)
-	case *fault.Pattern:
-		return "string that matches " + clip(k.Want)
-	case *fault.AnyOf, *fault.OneOf:
-		return "a value that fits one of the alternatives: " + causes(e)
-	case *fault.Not:
-		return "a value that does not fit the schema under not"
-	default:
-		return "a value that fits " + strings.Join(k.KeywordPath(), "/") + " of the schema"
+// explain words a refusal. The library says where in the schema, but not where
+// in the value; what our own walk finds too it tells better.
+func (g *general) explain(raw []byte, err error) error {
+	r := &report{}
+	w := walker{raw: raw, work: workFor(raw), report: r}
+	w.value(g.root, 0, 1)
+	if len(r.violations) == 0 {
+		r.add("a value that fits "+schemaPath(err)+" of the schema", excerpt(raw))
 	}
+	return &Error{Violations: r.violations}
 }
 
-func causes(e *jsonschema.ValidationError) string {
-	var words []string
-	for _, cause := range e.Causes {
-		if text := expectedByLibrary(cause); !slices.Contains(words, text) {
-			words = append(words, text)
+// schemaPath finds the innermost keyword that the library was at: the last
+// that is not within a schema that says false, which it reports as a not.
+func schemaPath(err error) string {
+	path := ""
+	for ; err != nil; err = errors.Unwrap(err) {
+		if rest, ok := strings.CutPrefix(err.Error(), "validating "); ok {
+			path, _, _ = strings.Cut(rest, ":")
 		}
 	}
-	return clipWords(strings.Join(words, ", or "))
-}
-
-func ratText(r *big.Rat) string {
-	if r.IsInt() {
-		return r.Num().String()
+	if path = strings.TrimPrefix(path, "/"); path == "" || path == "root" {
+		return "all"
 	}
-	f, _ := r.Float64()
-	return fmt.Sprint(f)
+	return clip(path)
 }
 
-func listAny(values []any) string {
-	words := make([]string, len(values))
-	for i, v := range values {
-		text, _ := json.Marshal(v)
-		words[i] = clip(string(text))
+// price tells what a validation by the library may cost, which has no limits
+// of its own: it goes wherever the library may go, and then some.
+type price struct {
+	raw  []byte
+	left int // below zero the value is too expensive
+}
+
+// add charges for the value at p.raw[i:] and returns the index behind it.
+// level is how many schemas are around: each copies the messages within.
+func (p *price) add(c *check, i, level int) int {
+	i = skipSpace(p.raw, i)
+	end := skipValue(p.raw, i)
+	if c == nil || p.left < 0 {
+		return end
 	}
-	return clipWords(strings.Join(words, ", "))
+	p.left -= 1 + (end-i)>>6 + level>>4 + c.enumWork
+	switch kindAt(p.raw, i) {
+	case kindString:
+		if c.pattern != nil {
+			p.left -= c.pattern.workFor(end - i)
+		}
+	case kindArray:
+		p.array(c, i, level)
+	case kindObject:
+		p.object(c, i, level)
+	}
+	for _, sub := range c.sameValue() {
+		p.add(sub, i, level+1)
+	}
+	return end
 }
 
-func excerptAny(v any) string {
-	switch v := v.(type) {
-	case map[string]any:
-		return "an object"
-	case []any:
-		return "an array of " + plural(len(v), "item")
-	default:
-		return listAny([]any{v})
+func (p *price) array(c *check, start, level int) {
+	for i, n := start+1, 0; p.left >= 0; n++ {
+		i = skipSpace(p.raw, i)
+		if kindAt(p.raw, i) == 0 {
+			return
+		}
+		p.add(c.element(n), i, level+1)
+		p.add(c.contains, i, level+1)
+		if i = skipSpace(p.raw, p.add(c.otherItems, i, level+1)); byteAt(p.raw, i) == ',' {
+			i++
+		}
 	}
 }
 
-func trimURI(uri string) string {
-	uri = strings.TrimSuffix(uri, "#")
-	_, rest, _ := strings.Cut(uri, "://")
-	return rest
+func (p *price) object(c *check, start, level int) {
+	for i := start + 1; p.left >= 0; {
+		i = skipSpace(p.raw, i)
+		if byteAt(p.raw, i) != '"' {
+			return
+		}
+		end, escaped := skipString(p.raw, i)
+		name := unquote(p.raw[i:end], escaped)
+		p.add(c.names, i, level+1)
+		i = skipSpace(p.raw, end) + 1
+		if at := c.member(name, 0); at >= 0 {
+			p.add(c.members[at].check, i, level+1)
+		}
+		for _, m := range c.patterns {
+			p.left--
+			if m.pattern != nil {
+				p.left -= m.pattern.workFor(len(name))
+			}
+			p.add(m.check, i, level+1)
+		}
+		p.add(c.additional, i, level+1)
+		if i = skipSpace(p.raw, p.add(c.otherMembers, i, level+1)); byteAt(p.raw, i) == ',' {
+			i++
+		}
+	}
 }

@@ -21,7 +21,11 @@ func TestNoSchemaMakesValidationEndless(t *testing.T) {
 		strings.ReplaceAll(strings.TrimSuffix(chain, "%s}"), "%s", "anyOf") + `}`,
 		strings.ReplaceAll(strings.TrimSuffix(chain, "%s}"), "%s", "anyOf") + `,"multipleOf":1}`,
 		`{"patternProperties":{"a":{"$ref":"#"},"a+":{"$ref":"#"}}}`,
-		`{"properties":{"a":{"$ref":"#"}},"patternProperties":{"a+":{"$ref":"#"}},"type":"object"}`,
+		`{"properties":{"a":{"$ref":"#"}},"patternProperties":{"a+":{"$ref":"#"}}}`,
+		`{"dependentSchemas":{"a":{"properties":{"a":{"$ref":"#"}}}},"properties":{"a":{"$ref":"#"}}}`,
+		`{"if":{"properties":{"a":{"$ref":"#"}}},"then":{"properties":{"a":{"$ref":"#"}}}}`,
+		`{"$dynamicAnchor":"n","properties":{"a":{"$dynamicRef":"#n"}},"patternProperties":{"a+":{"$dynamicRef":"#n"}}}`,
+		`{"properties":{"a":{"$ref":"#"}},"patternProperties":{"a+":{"$ref":"#"}},"unevaluatedProperties":false}`,
 		`{"anyOf":[{"properties":{"a":{"$ref":"#"}},"type":"object"},{"properties":{"a":{"$ref":"#"}},"type":"object"}]}`,
 	} {
 		v, err := Compile(json.RawMessage(schema))
@@ -41,7 +45,7 @@ func TestNoSchemaMakesValidationEndless(t *testing.T) {
 
 func TestValuesBeyondTheLimitsAreRefused(t *testing.T) {
 	deep := strings.Repeat(`[`, 200) + strings.Repeat(`]`, 200)
-	for _, schema := range []string{`{"items":{"$ref":"#"}}`, `{"items":{"$ref":"#"},"uniqueItems":true}`} {
+	for _, schema := range []string{`{"items":{"$ref":"#"}}`, `{"items":{"$ref":"#"},"uniqueItems":true}`, `{"items":{"$ref":"#"},"unevaluatedItems":true}`} {
 		v, err := Compile(json.RawMessage(schema))
 		if err != nil {
 			t.Fatal(err)
@@ -55,9 +59,8 @@ func TestValuesBeyondTheLimitsAreRefused(t *testing.T) {
 	}
 }
 
-// The general validator keeps state per validation; each must have its own.
 func TestOneValidatorServesManyGoroutines(t *testing.T) {
-	general, err := Compile(json.RawMessage(`{"uniqueItems":true,"items":{"type":"integer"}}`))
+	general, err := Compile(json.RawMessage(`{"uniqueItems":true,"allOf":[{"items":{"type":"integer"}}],"unevaluatedItems":false}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,6 +105,11 @@ func TestLargeValuesAreRefusedInTime(t *testing.T) {
 		{`{"pattern":"^(?:a?){900}$","multipleOf":1}`, `"` + strings.Repeat("a", 1<<20) + `"`},
 		{`{"items":{"enum":[{"a":1},` + strings.Join(alternatives[1:], ",") + `]}}`, `[` + strings.Repeat(`{"a":1.0},`, 50_000) + `1]`},
 		{`{"uniqueItems":true,"items":{"type":"null"}}`, list},
+		{`{"uniqueItems":true}`, list},
+		{`{"contains":{"anyOf":[` + strings.Join(alternatives, ",") + `]}}`, list},
+		{`{"uniqueItems":true,"unevaluatedItems":false}`, list},
+		{`{"items":{"anyOf":[` + strings.Join(alternatives, ",") + `]},"unevaluatedItems":false}`, list},
+		{`{"pattern":"^(?:a?){900}$","unevaluatedItems":false}`, `"` + strings.Repeat("a", 1<<20) + `"`},
 		{`{"properties":{` + strings.Join(names[:200], ",") + `},"additionalProperties":false}`, `{` + unknown.String() + `"x":1}`},
 		{`{"properties":{` + strings.Join(names, ",") + `},"additionalProperties":false}`, `{` + unknown.String() + `"x":1}`},
 	} {

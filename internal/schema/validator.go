@@ -2,7 +2,6 @@ package schema
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -19,14 +18,15 @@ const (
 // Validator checks JSON texts against one schema. It is immutable and safe
 // for concurrent use.
 type Validator struct {
-	root     *check   // the one-pass validator, unless general is set
-	general  *general // for schemas beyond the fast subset
+	root     *check   // for the one-pass validator
+	general  *general // set for schemas with keywords beyond it
 	defaults *defaults
 }
 
 // Compile prepares a JSON Schema for validation. Without "$schema" it is read
-// as 2020-12, the default of the specification; the drafts 4, 6, 7 and
-// 2019-09 are understood too, and others refused.
+// as 2020-12, the default of the specification; the drafts 4, 6 and 7 are
+// understood too, and 2019-09 except for unevaluatedItems,
+// unevaluatedProperties and $recursiveRef. Others are refused.
 //
 // Nothing is ever fetched: a $ref that leads out of the schema, or nowhere,
 // is an error. A schema is at most 1 MiB of text, and 64 levels deep. A
@@ -49,17 +49,18 @@ func Compile(schema json.RawMessage) (*Validator, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &Validator{defaults: findDefaults(text)}
-	root, err := compileFast(text, draft)
-	if err == nil {
-		v.root = root
-		return v, nil
-	}
-	if !errors.Is(err, errBeyondSubset) {
+	root, beyond, err := compile(text, draft)
+	if err != nil {
 		return nil, err
 	}
-	v.general, err = compileGeneral(text, draft)
-	return v, err
+	v := &Validator{root: root, defaults: findDefaults(text)}
+	if beyond {
+		v.general, err = compileGeneral(text, root)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
 }
 
 // Validate checks raw, which must be well-formed JSON. It returns nil or an
@@ -96,10 +97,6 @@ func workFor(raw []byte) int { return 1<<20 + len(raw) }
 // generalWorkFor is workFor for the general validator, whose steps are longer.
 func generalWorkFor(raw []byte) int { return 1<<14 + 2*len(raw) }
 
-// maxFanoutBytes bounds, for the general validator, the length of a value
-// times the number of alternatives in its schema.
-const maxFanoutBytes = 1 << 25
-
 func tooDeep() *Error {
 	return &Error{Violations: []Violation{{
 		Expected: "at most " + strconv.Itoa(maxValueDepth) + " levels of nesting", Got: "more"}}}
@@ -127,42 +124,4 @@ func textDepth(raw []byte) (deepest int) {
 		i++
 	}
 	return deepest
-}
-
-// draft is a dialect of JSON Schema, by its year or number.
-type draft int
-
-const (
-	draft4    draft = 4
-	draft6    draft = 6
-	draft7    draft = 7
-	draft2019 draft = 2019
-	draft2020 draft = 2020
-)
-
-// draftOf reads the "$schema" of a schema's root.
-func draftOf(text []byte) (draft, error) {
-	list, _ := members(text)
-	for _, m := range list {
-		if string(m.name) != "$schema" {
-			continue
-		}
-		uri := string(unquote(m.value, true))
-		for _, d := range []struct {
-			uri   string
-			draft draft
-		}{
-			{"json-schema.org/draft/2020-12/schema", draft2020},
-			{"json-schema.org/draft/2019-09/schema", draft2019},
-			{"json-schema.org/draft-07/schema", draft7},
-			{"json-schema.org/draft-06/schema", draft6},
-			{"json-schema.org/draft-04/schema", draft4},
-		} {
-			if trimURI(uri) == d.uri {
-				return d.draft, nil
-			}
-		}
-		return 0, fmt.Errorf("schema dialect %q is not supported: use https://json-schema.org/draft/2020-12/schema, or leave $schema out", clip(uri))
-	}
-	return draft2020, nil
 }

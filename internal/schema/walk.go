@@ -60,13 +60,18 @@ func (w *walker) typed(c *check, k kind, i, depth int) (end int, ok bool) {
 
 // allows tells whether the value is one of the enum.
 func (w *walker) allows(c *check, k kind, raw []byte) bool {
-	w.work -= len(c.enum) >> 3
-	for i := range c.enum {
+	if c.enumTexts != nil {
+		w.work -= len(raw) >> 6
+		if c.enumTexts[string(raw)] {
+			return true
+		}
+	}
+	for i := range c.enum[:min(len(c.enum), fewConstants)] {
 		if bytes.Equal(c.enum[i].text, raw) {
 			return true
 		}
 	}
-	if k == kindString && bytes.IndexByte(raw, '\\') < 0 && c.plainEnum() {
+	if k == kindString && bytes.IndexByte(raw, '\\') < 0 && c.plain {
 		return false
 	}
 	w.work -= c.enumWork
@@ -125,7 +130,8 @@ func (w *walker) number(c *check, i int) (int, bool) {
 		c.minimum != nil && c.minimum.compare(raw) < 0,
 		c.maximum != nil && c.maximum.compare(raw) > 0,
 		c.exclusiveMin != nil && c.exclusiveMin.compare(raw) <= 0,
-		c.exclusiveMax != nil && c.exclusiveMax.compare(raw) >= 0:
+		c.exclusiveMax != nil && c.exclusiveMax.compare(raw) >= 0,
+		c.multiple != nil && !c.divides(raw):
 		return end, w.fail(c.describe(), raw)
 	}
 	return end, true
@@ -166,7 +172,7 @@ func (w *walker) array(c *check, start, depth int) (int, bool) {
 			break
 		}
 		w.enter(step{index: n})
-		end, ok := w.value(c.items, i, depth+1)
+		end, ok := w.value(c.element(n), i, depth+1)
 		w.leave()
 		if !ok {
 			if valid = false; w.report == nil {
@@ -180,6 +186,9 @@ func (w *walker) array(c *check, start, depth int) (int, bool) {
 	}
 	if n < c.minItems || c.maxItems >= 0 && n > c.maxItems {
 		valid = w.fail(c.describe(), w.raw[start:i])
+	}
+	if c.manyItems && (valid || w.report != nil) {
+		valid = w.elements(c, start, i, depth) && valid
 	}
 	return i, valid
 }
@@ -200,6 +209,11 @@ func (w *walker) object(c *check, start, depth int) (int, bool) {
 		at := c.member(name, next)
 		next = at + 1
 		colon := skipSpace(w.raw, end)
+		if c.names != nil && !w.name(c, name, i, depth) {
+			if valid = false; w.report == nil {
+				return colon, false
+			}
+		}
 		end, ok := w.member(c, at, name, colon+1, depth, &seen)
 		if !ok {
 			if valid = false; w.report == nil {
@@ -215,7 +229,10 @@ func (w *walker) object(c *check, start, depth int) (int, bool) {
 		valid = w.fail(c.describe(), w.raw[start:i])
 	}
 	if !seen.holds(&c.required) {
-		valid = w.missing(c, &seen)
+		valid = w.missing(c, &c.required, &seen)
+	}
+	if c.dependents != nil && (valid || w.report != nil) {
+		valid = w.dependents(c, start, depth, &seen) && valid
 	}
 	return i, valid
 }
@@ -239,9 +256,15 @@ func (w *walker) member(c *check, at int, name []byte, i, depth int, seen *membe
 	if known {
 		sub = c.members[at].check
 	}
+	if c.patterns != nil {
+		matched, ok := w.patterns(c, name, i, depth)
+		if !ok || matched && !known {
+			return skipValue(w.raw, skipSpace(w.raw, i)), ok
+		}
+	}
 	if !known && c.closed {
 		if w.report != nil {
-			w.tell(hint(string(name), c.names()), Unknown)
+			w.tell(hint(string(name), c.declared()), Unknown)
 		}
 		end, _ := w.value(nil, i, depth+1)
 		return end, false
@@ -257,12 +280,12 @@ func (w *walker) failTwice() bool {
 }
 
 // missing reports each required member that was not seen.
-func (w *walker) missing(c *check, seen *memberSet) bool {
+func (w *walker) missing(c *check, required, seen *memberSet) bool {
 	if w.report == nil {
 		return false
 	}
 	for i, p := range c.members {
-		if c.required.has(i) && !seen.has(i) {
+		if required.has(i) && !seen.has(i) {
 			w.enter(step{name: p.name, index: -1})
 			w.tell("required", Missing)
 			w.leave()
