@@ -2,6 +2,8 @@ package mcp
 
 import (
 	"encoding/json"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
 // An Implementation describes a program that speaks MCP (schema.ts
@@ -99,14 +101,14 @@ func (c *ClientCapabilities) allowSampling(params json.RawMessage) error {
 	if c.Sampling == nil {
 		return missingCapability(&ClientCapabilities{Sampling: &SamplingCapability{}})
 	}
-	if c.Sampling.Tools == nil && (member(params, "tools") != nil || member(params, "toolChoice") != nil) {
+	if c.Sampling.Tools == nil && (jsonrpc.Get(params, "tools") != nil || jsonrpc.Get(params, "toolChoice") != nil) {
 		return missingCapability(&ClientCapabilities{Sampling: &SamplingCapability{Tools: &struct{}{}}})
 	}
 	return nil
 }
 
 func (c *ClientCapabilities) allowElicitation(params json.RawMessage) error {
-	url := string(member(params, "mode")) == `"url"`
+	url := string(jsonrpc.Get(params, "mode")) == `"url"`
 	e := c.Elicitation
 	switch {
 	case e != nil && url && e.URL != nil, e != nil && !url && (e.Form != nil || e.URL == nil):

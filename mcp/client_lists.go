@@ -93,7 +93,7 @@ func (c *Client) List(ctx context.Context, method, list string) iter.Seq2[json.R
 
 // eachOf yields the elements of an array in an object; false to stop.
 func eachOf(body json.RawMessage, list string, yield func(json.RawMessage, error) bool) bool {
-	array := member(body, list)
+	array := jsonrpc.Get(body, list)
 	if len(array) == 0 || array[0] != '[' {
 		return true
 	}

@@ -152,12 +152,12 @@ func elicitForm(t reflect.Type) (json.RawMessage, error) {
 // have, and leaves away what the specification has no place for.
 func flatForm(form json.RawMessage) (json.RawMessage, error) {
 	var err error
-	jsonrpc.EachMember(member(form, "properties"), func(name, property []byte) bool {
-		switch kind := string(member(property, "type")); kind {
+	jsonrpc.EachMember(jsonrpc.Get(form, "properties"), func(name, property []byte) bool {
+		switch kind := string(jsonrpc.Get(property, "type")); kind {
 		case `"string"`, `"number"`, `"integer"`, `"boolean"`:
 		case `"array"`:
-			items := member(property, "items")
-			if member(items, "enum") == nil && member(items, "anyOf") == nil {
+			items := jsonrpc.Get(property, "items")
+			if jsonrpc.Get(items, "enum") == nil && jsonrpc.Get(items, "anyOf") == nil {
 				err = fmt.Errorf("field %s: a form can only hold lists of strings with an enum", name)
 			}
 		default:

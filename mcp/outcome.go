@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
 // An Outcome says in one word how a request ended: for logs, traces, metrics
@@ -45,7 +47,7 @@ func OutcomeOf(ctx context.Context, result *Result, err error) Outcome {
 // toolFailed reports whether the result is that of a tool, with isError.
 func (r *Result) toolFailed() bool {
 	if r.JSON != nil {
-		return bytes.Contains(r.JSON, []byte(`"isError"`)) && string(member(r.JSON, "isError")) == "true"
+		return bytes.Contains(r.JSON, []byte(`"isError"`)) && string(jsonrpc.Get(r.JSON, "isError")) == "true"
 	}
 	called, ok := r.Value.(*CallToolResult)
 	return ok && called != nil && called.IsError

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
-
-	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
 // A Peer is the way back to whoever asked, for as long as the request runs. It
@@ -200,17 +198,4 @@ func notify(ctx context.Context, method string, params []byte) error {
 		return errNoRequest
 	}
 	return req.Peer.Notify(ctx, method, params)
-}
-
-// member returns one member of a JSON object that was checked before.
-func member(object json.RawMessage, name string) json.RawMessage {
-	var found json.RawMessage
-	jsonrpc.EachMember(object, func(quoted, value []byte) bool {
-		if n, ok := jsonrpc.Unquote(quoted); ok && n == name {
-			found = value
-			return false
-		}
-		return true
-	})
-	return found
 }

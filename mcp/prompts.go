@@ -129,21 +129,21 @@ func promptArguments[In any]() ([]PromptArgument, error) {
 		return nil, err
 	}
 	required := map[string]bool{}
-	jsonrpc.EachElement(member(inferred, "required"), func(value []byte) bool {
+	jsonrpc.EachElement(jsonrpc.Get(inferred, "required"), func(value []byte) bool {
 		name, _ := jsonrpc.Unquote(value)
 		required[name] = true
 		return true
 	})
 	var arguments []PromptArgument
-	jsonrpc.EachMember(member(inferred, "properties"), func(quoted, property []byte) bool {
+	jsonrpc.EachMember(jsonrpc.Get(inferred, "properties"), func(quoted, property []byte) bool {
 		name, _ := jsonrpc.Unquote(quoted)
-		if string(member(property, "type")) != `"string"` {
+		if string(jsonrpc.Get(property, "type")) != `"string"` {
 			err = fmt.Errorf("argument %s: the value of a prompt's argument is text; make the field a string", name)
 			return false
 		}
 		a := PromptArgument{Name: name, Required: required[name]}
-		a.Title, _ = jsonrpc.Unquote(member(property, "title"))
-		a.Description, _ = jsonrpc.Unquote(member(property, "description"))
+		a.Title, _ = jsonrpc.Unquote(jsonrpc.Get(property, "title"))
+		a.Description, _ = jsonrpc.Unquote(jsonrpc.Get(property, "description"))
 		arguments = append(arguments, a)
 		return true
 	})

@@ -136,12 +136,9 @@ func (r *registry[F]) list(member string, size int, params json.RawMessage) (Res
 	return Result{JSON: s.page(member, at, size)}, nil
 }
 
-// memberOrNil is member for parameters that may be absent or carry a null.
+// memberOrNil is jsonrpc.Get for parameters that may be absent or carry a null.
 func memberOrNil(params json.RawMessage, name string) json.RawMessage {
-	if len(params) == 0 {
-		return nil
-	}
-	if raw := member(params, name); string(raw) != "null" {
+	if raw := jsonrpc.Get(params, name); string(raw) != "null" {
 		return raw
 	}
 	return nil

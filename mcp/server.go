@@ -218,7 +218,7 @@ func (s *Server) stamped(meta json.RawMessage) json.RawMessage {
 	if meta == nil {
 		return s.stamp
 	}
-	if member(meta, revision.MetaServerInfo) != nil {
+	if jsonrpc.Get(meta, revision.MetaServerInfo) != nil {
 		return meta
 	}
 	out, any := jsonrpc.AppendEdited(nil, meta)

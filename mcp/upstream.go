@@ -124,12 +124,11 @@ type upcall struct {
 	method  string
 	courier courier
 
-	mu   sync.Mutex
-	req  *Request // of the present round; nil while the call is parked
-	ctx  context.Context
-	last time.Time
+	mu  sync.Mutex
+	req *Request // of the present round; nil while the call is parked
+	ctx context.Context
 
-	questions *parkedQuestions // legacy only
+	legacy *legacyCall // on a legacy connection
 }
 
 // attach makes req the round that hears of the call's progress.
@@ -137,6 +136,13 @@ func (c *upcall) attach(ctx context.Context, req *Request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.ctx, c.req = ctx, req
+}
+
+// detach leaves the call without a round: what comes is not told to anybody.
+func (c *upcall) detach() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ctx, c.req = nil, nil
 }
 
 func (c *upcall) round() (context.Context, *Request) {
@@ -256,16 +262,10 @@ func (c *upcall) deliver(m *jsonrpc.Message) {
 			return
 		}
 		if method == notificationProgress {
-			params = without(params, "progressToken")
+			params = jsonrpc.Without(params, "progressToken")
 		}
 		_ = req.Peer.Notify(ctx, method, params) // a client that is gone is noticed by its request
 	})
-}
-
-// without returns the object without some members.
-func without(object json.RawMessage, names ...string) json.RawMessage {
-	out, _ := jsonrpc.AppendEdited(nil, object, names...)
-	return append(out, '}')
 }
 
 // answer makes a Result of a server's response.

@@ -30,7 +30,7 @@ type legacyEra struct {
 }
 
 func newLegacyEra(u *upstream) *legacyEra {
-	return &legacyEra{upstream: u, parking: parking{calls: make(map[string]*parkedCall)}, subscribed: subscribed{counts: make(map[string]int)}}
+	return &legacyEra{upstream: u, parking: parking{calls: make(map[string]*legacyCall)}, subscribed: subscribed{counts: make(map[string]int)}}
 }
 
 // call asks the server, or goes on with a call that waited for its client.
@@ -60,10 +60,10 @@ func (e *legacyEra) call(ctx context.Context, req *Request) (Result, error) {
 
 // start sends the request. The call belongs to the connection, not to ctx: it
 // may outlive the round that began it.
-func (e *legacyEra) start(c *upcall, req *Request) *parkedCall {
+func (e *legacyEra) start(c *upcall, req *Request) *legacyCall {
 	callCtx, cancel := context.WithCancelCause(e.ctx)
-	p := &parkedCall{era: e, call: c, cancel: cancel, response: make(chan struct{}), stuck: make(chan struct{}, 1), open: make(map[jsonrpc.ID]*Question)}
-	c.questions = &parkedQuestions{p}
+	p := &legacyCall{era: e, call: c, cancel: cancel, response: make(chan struct{}), stuck: make(chan struct{}, 1), open: make(map[jsonrpc.ID]*Question)}
+	c.legacy = p
 	out := link.Out{ID: c.id, Method: req.Method, Header: e.header(req.Method, req.Name)}
 	out.Message = jsonrpc.AppendRequest(nil, c.id, req.Method, legacyParams(c.id, req))
 	exchange := func() {
@@ -172,11 +172,11 @@ func (e *legacyEra) asked(c *upcall, m *jsonrpc.Message) {
 	if c == nil {
 		c = e.someCall()
 	}
-	if c == nil || c.questions == nil {
+	if c == nil || c.legacy == nil {
 		e.askedOutside(m)
 		return
 	}
-	c.questions.call.ask(m)
+	c.legacy.ask(m)
 }
 
 // askedOutside answers a question that came while no call was running, as the
@@ -254,7 +254,7 @@ func visitAll(ctx context.Context, peer Peer, pages []ElicitRequest, cause error
 		return err
 	}
 	for _, answer := range answers {
-		if action, _ := jsonrpc.Unquote(member(answer, "action")); action != ElicitAccept {
+		if action, _ := jsonrpc.Unquote(jsonrpc.Get(answer, "action")); action != ElicitAccept {
 			return cause
 		}
 	}

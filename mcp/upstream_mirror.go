@@ -35,9 +35,9 @@ func (m *mirrors) learn(list json.RawMessage, warn func(tool string, err error))
 	}
 	out = append(out, `"tools":[`...)
 	first := true
-	jsonrpc.EachElement(member(list, "tools"), func(tool []byte) bool {
-		name, _ := jsonrpc.Unquote(member(tool, "name"))
-		fields, err := mirror.Fields(member(tool, "inputSchema"))
+	jsonrpc.EachElement(jsonrpc.Get(list, "tools"), func(tool []byte) bool {
+		name, _ := jsonrpc.Unquote(jsonrpc.Get(tool, "name"))
+		fields, err := mirror.Fields(jsonrpc.Get(tool, "inputSchema"))
 		if err != nil {
 			warn(name, err)
 			return true

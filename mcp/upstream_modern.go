@@ -193,7 +193,7 @@ func (e *modernEra) relist(ctx context.Context, req *Request) error {
 		if err != nil {
 			return err
 		}
-		if cursor = member(result.JSON, "nextCursor"); cursor == nil {
+		if cursor = jsonrpc.Get(result.JSON, "nextCursor"); cursor == nil {
 			return nil
 		}
 	}
@@ -346,7 +346,7 @@ func (e *modernEra) asked(_ *upcall, m *jsonrpc.Message) {
 
 // news finds the subscription that a notification belongs to.
 func (e *modernEra) news(m *jsonrpc.Message) {
-	id := member(memberOrNil(m.Params, "_meta"), revision.MetaSubscriptionID)
+	id := jsonrpc.Get(memberOrNil(m.Params, "_meta"), revision.MetaSubscriptionID)
 	if c := e.callOf(id); c != nil && c.method == methodListen {
 		c.deliver(m)
 		return

@@ -27,14 +27,11 @@ var errGivenUp = errors.New("the client did not come back with an answer")
 // parking holds the parked calls of one connection by ticket.
 type parking struct {
 	mu    sync.Mutex
-	calls map[string]*parkedCall
+	calls map[string]*legacyCall
 }
 
-// parkedQuestions leads from a call to what the server asked in it.
-type parkedQuestions struct{ call *parkedCall }
-
-// A parkedCall is one call to a legacy server, parked or not.
-type parkedCall struct {
+// A legacyCall is one call to a legacy server, parked or not.
+type legacyCall struct {
 	era      *legacyEra
 	call     *upcall
 	cancel   context.CancelCauseFunc
@@ -51,7 +48,7 @@ type parkedCall struct {
 }
 
 // await waits for the call's response, as long as it needs no other round.
-func (e *legacyEra) await(ctx context.Context, req *Request, p *parkedCall) (Result, error) {
+func (e *legacyEra) await(ctx context.Context, req *Request, p *legacyCall) (Result, error) {
 	for {
 		select {
 		case <-p.response:
@@ -77,14 +74,14 @@ func (e *legacyEra) await(ctx context.Context, req *Request, p *parkedCall) (Res
 
 // asks reports whether the server still waits for an answer: it may have taken the
 // question back.
-func (p *parkedCall) asks() bool {
+func (p *legacyCall) asks() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.open) > 0
 }
 
 // setAside parks the call and tells the client to come back.
-func (e *legacyEra) setAside(req *Request, p *parkedCall) (Result, error) {
+func (e *legacyEra) setAside(req *Request, p *legacyCall) (Result, error) {
 	ticket, err := e.park(p)
 	if err != nil {
 		p.cancel(err)
@@ -95,7 +92,7 @@ func (e *legacyEra) setAside(req *Request, p *parkedCall) (Result, error) {
 	return Result{}, ErrInputRequired
 }
 
-func (e *legacyEra) responded(req *Request, p *parkedCall) (Result, error) {
+func (e *legacyEra) responded(req *Request, p *legacyCall) (Result, error) {
 	if p.err != nil {
 		return Result{}, e.failed(req, p.err)
 	}
@@ -103,8 +100,8 @@ func (e *legacyEra) responded(req *Request, p *parkedCall) (Result, error) {
 }
 
 // park puts the call aside and returns its ticket.
-func (e *legacyEra) park(p *parkedCall) (string, error) {
-	p.call.attach(nil, nil)
+func (e *legacyEra) park(p *legacyCall) (string, error) {
+	p.call.detach()
 	ticket := rand.Text()
 	e.parking.mu.Lock()
 	defer e.parking.mu.Unlock()
@@ -121,7 +118,7 @@ func (e *legacyEra) park(p *parkedCall) (string, error) {
 }
 
 // take takes a call back; nil if its time was up or another round has it.
-func (e *legacyEra) take(ticket string) *parkedCall {
+func (e *legacyEra) take(ticket string) *legacyCall {
 	e.parking.mu.Lock()
 	defer e.parking.mu.Unlock()
 	p := e.parking.calls[ticket]
@@ -153,7 +150,7 @@ func (e *legacyEra) resume(ctx context.Context, req *Request, state json.RawMess
 }
 
 // ask takes a question of the server.
-func (p *parkedCall) ask(m *jsonrpc.Message) {
+func (p *legacyCall) ask(m *jsonrpc.Message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.open) >= maxOpenQuestions {
@@ -169,7 +166,7 @@ func (p *parkedCall) ask(m *jsonrpc.Message) {
 const maxOpenQuestions = 64
 
 // answer asks the client of the present round. p.mu is held.
-func (p *parkedCall) answer(id jsonrpc.ID, q *Question) {
+func (p *legacyCall) answer(id jsonrpc.ID, q *Question) {
 	ctx, req := p.call.round()
 	if req == nil {
 		return // parked: the next round asks
@@ -196,7 +193,7 @@ func (p *parkedCall) answer(id jsonrpc.ID, q *Question) {
 }
 
 // stick makes the round that asked stuck, unless it is over.
-func (p *parkedCall) stick(round int) {
+func (p *legacyCall) stick(round int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if round != p.round {
@@ -213,10 +210,10 @@ func (e *legacyEra) withdrawn(id jsonrpc.ID) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, c := range e.calls {
-		if c.questions == nil {
+		if c.legacy == nil {
 			continue
 		}
-		p := c.questions.call
+		p := c.legacy
 		p.mu.Lock()
 		delete(p.open, id)
 		p.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
@@ -133,7 +134,7 @@ func (a *app) configFlags(f *pflag.FlagSet) {
 func (a *app) connectionFlags(f *pflag.FlagSet) {
 	a.configFlags(f)
 	f.DurationVar(&a.flags.timeout, "timeout", 0, "give up after `DURATION` without a sign of life, such as 30s (default 1m; 30s to connect)")
-	f.StringVar(&a.flags.revision, "revision", "", "speak this `REVISION` of the protocol only, such as 2025-06-18")
+	f.StringVar(&a.flags.revision, "revision", "", "speak this `REVISION` of the protocol only, such as "+revision.LatestLegacy().Name)
 	f.StringArrayVar(&a.flags.header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
 	f.StringArrayVar(&a.flags.env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
 }

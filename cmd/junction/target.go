@@ -50,7 +50,7 @@ func (a *app) checkFlags() error {
 		return usagef("--timeout: expected a positive duration, such as 30s")
 	}
 	if name := a.flags.revision; name != "" && revision.Lookup(name) == nil {
-		return usagef("--revision: junction does not speak %q, but 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28", name)
+		return usagef("--revision: junction does not speak %q, but %s", name, strings.Join(append(revision.Modern(), revision.Legacy()...), ", "))
 	}
 	return nil
 }

@@ -214,9 +214,9 @@ func unescape(data []byte, i int) (r rune, n int) {
 		return '\r', 2
 	case 't':
 		return '\t', 2
+	case 'u':
 	default:
 		return rune(c), 2
-	case 'u':
 	}
 	r, _ = hex4(data, i+2)
 	if !utf16.IsSurrogate(r) {

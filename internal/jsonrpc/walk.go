@@ -1,6 +1,9 @@
 package jsonrpc
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+)
 
 // SkipSpace returns the offset of the first byte of data at or after i that is
 // not JSON white space, or len(data).
@@ -134,4 +137,40 @@ func EachElement(arr []byte, f func(value []byte) bool) {
 		}
 		i, more = next(arr, end)
 	}
+}
+
+// Get returns the value of one member of an object that is known to be valid;
+// nil if it is absent, or if obj is no object. Names are compared after unescaping.
+func Get(obj []byte, name string) json.RawMessage {
+	if len(obj) == 0 || obj[0] != '{' {
+		return nil
+	}
+	var found json.RawMessage
+	EachMember(obj, func(quoted, value []byte) bool {
+		if plain := quoted[1 : len(quoted)-1]; string(plain) == name || bytes.IndexByte(plain, '\\') >= 0 && sameName(quoted, name) {
+			found = value
+		}
+		return found == nil
+	})
+	return found
+}
+
+// With returns a copy of an object that is known to be valid, in which the named
+// member has the given value; name needs no escapes. An empty obj is the empty object.
+func With(obj []byte, name string, value []byte) json.RawMessage {
+	out, more := []byte{'{'}, false
+	if len(obj) > 0 {
+		out, more = AppendEdited(make([]byte, 0, len(obj)+len(name)+len(value)+4), obj, name)
+	}
+	if more {
+		out = append(out, ',')
+	}
+	return append(append(append(append(append(out, '"'), name...), '"', ':'), value...), '}')
+}
+
+// Without returns a copy of an object that is known to be valid without the
+// named members.
+func Without(obj []byte, names ...string) json.RawMessage {
+	out, _ := AppendEdited(make([]byte, 0, len(obj)), obj, names...)
+	return append(out, '}')
 }

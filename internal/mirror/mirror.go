@@ -72,10 +72,10 @@ func (f *finder) properties(schema []byte, path []string) {
 		f.err = fmt.Errorf("%s: properties nested deeper than %d", Annotation, maxDepth)
 		return
 	}
-	jsonrpc.EachMember(object(get(schema, "properties")), func(quoted, property []byte) bool {
+	jsonrpc.EachMember(object(jsonrpc.Get(schema, "properties")), func(quoted, property []byte) bool {
 		name, _ := jsonrpc.Unquote(quoted)
 		at := append(path[:len(path):len(path)], name)
-		if raw := get(object(property), Annotation); raw != nil {
+		if raw := jsonrpc.Get(property, Annotation); raw != nil {
 			f.add(at, property, raw)
 		}
 		if f.err == nil {
@@ -97,9 +97,9 @@ func (f *finder) add(path []string, property, raw []byte) {
 		f.err = fmt.Errorf("%s %q stands at both %s and %s (the case of letters does not count)", Annotation, token, f.seen[strings.ToLower(token)], where)
 		return
 	}
-	kind, _ := jsonrpc.Unquote(get(property, "type"))
+	kind, _ := jsonrpc.Unquote(jsonrpc.Get(property, "type"))
 	if kind != "string" && kind != "integer" && kind != "boolean" {
-		f.err = fmt.Errorf("%s of %s: only string, integer and boolean can be mirrored, not %.40s", Annotation, where, get(property, "type"))
+		f.err = fmt.Errorf("%s of %s: only string, integer and boolean can be mirrored, not %.40s", Annotation, where, jsonrpc.Get(property, "type"))
 		return
 	}
 	f.seen[strings.ToLower(token)] = where
@@ -139,7 +139,7 @@ func countAnnotations(schema []byte, depth int) int {
 func (f *Field) Value(arguments json.RawMessage) (string, bool, error) {
 	v := []byte(arguments)
 	for _, name := range f.Path {
-		if v = get(object(v), name); v == nil {
+		if v = jsonrpc.Get(v, name); v == nil {
 			return "", false, nil
 		}
 	}
@@ -259,15 +259,4 @@ func object(v []byte) []byte {
 		return []byte(`{}`)
 	}
 	return v
-}
-
-func get(obj []byte, name string) []byte {
-	var found []byte
-	jsonrpc.EachMember(obj, func(quoted, value []byte) bool {
-		if n, ok := jsonrpc.Unquote(quoted); ok && n == name {
-			found = value
-		}
-		return found == nil
-	})
-	return found
 }

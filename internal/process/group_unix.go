@@ -36,7 +36,8 @@ func (g group) empty() bool {
 	if syscall.Kill(-g.id, 0) != nil {
 		return true
 	}
-	return !g.living() && !g.living() // twice: one that was just born may be missed
+	//lint:ignore SA4000 twice: one that was just born may be missed
+	return !g.living() && !g.living()
 }
 
 // signalled returns how a process ended that a signal killed, or nil.

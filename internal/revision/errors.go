@@ -23,7 +23,7 @@ func (r *Revision) Error(method string, e *jsonrpc.Error) *jsonrpc.Error {
 		return e
 	}
 	switch {
-	case method == "resources/read" && e.Code == jsonrpc.InvalidParams && get(orEmpty(e.Data), "uri") != nil:
+	case method == "resources/read" && e.Code == jsonrpc.InvalidParams && jsonrpc.Get(e.Data, "uri") != nil:
 		return &jsonrpc.Error{Code: codeResourceNotFound, Message: e.Message, Data: e.Data}
 	case e.Code <= CodeHeaderMismatch && e.Code >= CodeUnsupportedRevision:
 		return &jsonrpc.Error{Code: jsonrpc.InternalError, Message: e.Message, Data: e.Data}
@@ -38,7 +38,7 @@ func (r *Revision) ErrorFrom(method, subject string, e *jsonrpc.Error) *jsonrpc.
 		return e
 	}
 	data := e.Data
-	if get(orEmpty(data), "uri") == nil {
+	if jsonrpc.Get(data, "uri") == nil {
 		data = append(jsonrpc.AppendString([]byte(`{"uri":`), subject), '}')
 	}
 	return &jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: e.Message, Data: data}
@@ -57,7 +57,7 @@ func IsModern(e *jsonrpc.Error) bool {
 // Offered returns the revisions that an unsupported-revision error offers instead.
 func Offered(e *jsonrpc.Error) []string {
 	var names []string
-	jsonrpc.EachElement(orEmptyArray(get(orEmpty(e.Data), "supported")), func(value []byte) bool {
+	jsonrpc.EachElement(orEmptyArray(jsonrpc.Get(e.Data, "supported")), func(value []byte) bool {
 		if name, ok := jsonrpc.Unquote(value); ok {
 			names = append(names, name)
 		}
@@ -79,13 +79,6 @@ func Unsupported(requested string) *jsonrpc.Error {
 	data = jsonrpc.AppendString(append(data, `],"requested":`...), requested)
 	e.Data = append(data, '}')
 	return e
-}
-
-func orEmpty(object []byte) []byte {
-	if len(object) == 0 || object[0] != '{' {
-		return []byte(`{}`)
-	}
-	return object
 }
 
 func orEmptyArray(array []byte) []byte {

@@ -11,9 +11,9 @@ import (
 // members and its _meta) into the result of initialize.
 func Handshake(r *Revision, discovered, meta json.RawMessage) json.RawMessage {
 	out := jsonrpc.AppendString([]byte(`{"protocolVersion":`), r.Name)
-	out = appendOr(append(out, `,"capabilities":`...), get(discovered, "capabilities"), `{}`)
-	out = appendOr(append(out, `,"serverInfo":`...), get(orEmpty(meta), MetaServerInfo), `{"name":"unknown","version":"0"}`)
-	if instructions := get(discovered, "instructions"); instructions != nil {
+	out = appendOr(append(out, `,"capabilities":`...), jsonrpc.Get(discovered, "capabilities"), `{}`)
+	out = appendOr(append(out, `,"serverInfo":`...), jsonrpc.Get(meta, MetaServerInfo), `{"name":"unknown","version":"0"}`)
+	if instructions := jsonrpc.Get(discovered, "instructions"); instructions != nil {
 		out = append(append(out, `,"instructions":`...), instructions...)
 	}
 	return append(out, '}')
@@ -29,11 +29,11 @@ func Discovery(initialized json.RawMessage) (discovered, meta json.RawMessage) {
 		}
 		out = jsonrpc.AppendString(out, name)
 	}
-	out = appendOr(append(out, `],"capabilities":`...), get(initialized, "capabilities"), `{}`)
-	if instructions := get(initialized, "instructions"); instructions != nil {
+	out = appendOr(append(out, `],"capabilities":`...), jsonrpc.Get(initialized, "capabilities"), `{}`)
+	if instructions := jsonrpc.Get(initialized, "instructions"); instructions != nil {
 		out = append(append(out, `,"instructions":`...), instructions...)
 	}
-	if info := get(initialized, "serverInfo"); len(info) > 0 && info[0] == '{' {
+	if info := jsonrpc.Get(initialized, "serverInfo"); len(info) > 0 && info[0] == '{' {
 		meta = append(append([]byte(`{"`+MetaServerInfo+`":`), info...), '}')
 	}
 	return append(out, '}'), meta
@@ -51,14 +51,12 @@ func (r *Revision) Question(method string, params json.RawMessage) json.RawMessa
 	if method != "elicitation/create" || r.Modern {
 		return params
 	}
-	mode := string(get(orEmpty(params), "mode"))
+	mode := string(jsonrpc.Get(params, "mode"))
 	switch {
 	case !r.ElicitationModes && mode != "":
-		out, _ := jsonrpc.AppendEdited(nil, params, "mode")
-		return append(out, '}')
-	case mode == `"url"` && get(params, "elicitationId") == nil:
-		out, _ := jsonrpc.AppendEdited(nil, params)
-		return append(append(append(out, `,"elicitationId":"`...), rand.Text()...), `"}`...)
+		return jsonrpc.Without(params, "mode")
+	case mode == `"url"` && jsonrpc.Get(params, "elicitationId") == nil:
+		return jsonrpc.With(params, "elicitationId", jsonrpc.AppendString(nil, rand.Text()))
 	}
 	return params
 }

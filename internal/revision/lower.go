@@ -90,21 +90,19 @@ func holdsStructured(body []byte) bool {
 }
 
 func lowerStructured(body []byte) []byte {
-	value := get(body, "structuredContent")
+	value := jsonrpc.Get(body, "structuredContent")
 	if len(value) == 0 || value[0] == '{' {
 		return body
 	}
-	kept, _ := jsonrpc.AppendEdited(nil, body, "structuredContent")
-	return append(kept, '}')
+	return jsonrpc.Without(body, "structuredContent")
 }
 
 func lowerTool(tool []byte) []byte {
-	output := get(tool, "outputSchema")
-	if output == nil || string(get(output, "type")) == `"object"` {
+	output := jsonrpc.Get(tool, "outputSchema")
+	if output == nil || string(jsonrpc.Get(output, "type")) == `"object"` {
 		return tool
 	}
-	kept, _ := jsonrpc.AppendEdited(nil, tool, "outputSchema")
-	return append(kept, '}')
+	return jsonrpc.Without(tool, "outputSchema")
 }
 
 // lowerContents turns blocks of unknown kinds in the named list into text. The
@@ -116,27 +114,23 @@ func (r *Revision) lowerContents(body []byte, list string) []byte {
 		return body
 	}
 	return eachListed(body, list, func(item []byte) []byte {
-		block := get(item, "content")
+		block := jsonrpc.Get(item, "content")
 		if list != "messages" || block == nil {
 			return r.lowerBlock(item)
 		}
-		message, any := jsonrpc.AppendEdited(nil, item, "content")
-		if any {
-			message = append(message, ',')
-		}
-		return append(append(append(message, `"content":`...), r.lowerBlock(block)...), '}')
+		return jsonrpc.With(item, "content", r.lowerBlock(block))
 	})
 }
 
 func (r *Revision) lowerBlock(block []byte) []byte {
-	kind, _ := jsonrpc.Unquote(get(block, "type"))
+	kind, _ := jsonrpc.Unquote(jsonrpc.Get(block, "type"))
 	if !slices.Contains(r.unknownContent, kind) {
 		return block
 	}
 	text := "[" + kind + "]"
-	if uri, ok := jsonrpc.Unquote(get(block, "uri")); ok {
+	if uri, ok := jsonrpc.Unquote(jsonrpc.Get(block, "uri")); ok {
 		text = "[resource " + uri + "]"
-	} else if mime, ok := jsonrpc.Unquote(get(block, "mimeType")); ok {
+	} else if mime, ok := jsonrpc.Unquote(jsonrpc.Get(block, "mimeType")); ok {
 		text = "[" + kind + " " + mime + "]"
 	}
 	return append(jsonrpc.AppendString([]byte(`{"type":"text","text":`), text), '}')
@@ -145,7 +139,7 @@ func (r *Revision) lowerBlock(block []byte) []byte {
 // eachListed rewrites every object in the named array of an object. Where
 // nothing changes the object itself is returned, else a copy.
 func eachListed(body []byte, list string, rewrite func([]byte) []byte) []byte {
-	array := get(body, list)
+	array := jsonrpc.Get(body, list)
 	if len(array) == 0 || array[0] != '[' {
 		return body
 	}
@@ -160,22 +154,6 @@ func eachListed(body []byte, list string, rewrite func([]byte) []byte) []byte {
 	if !changed {
 		return body
 	}
-	out, any := jsonrpc.AppendEdited(make([]byte, 0, len(body)), body, list)
-	if any {
-		out = append(out, ',')
-	}
-	out = append(append(append(append(out, '"'), list...), `":[`...), bytes.Join(items, []byte{','})...)
-	return append(out, ']', '}')
-}
-
-// get returns one member of an object that was checked before.
-func get(object []byte, name string) []byte {
-	var found []byte
-	jsonrpc.EachMember(object, func(quoted, value []byte) bool {
-		if string(quoted[1:len(quoted)-1]) == name {
-			found = value
-		}
-		return found == nil
-	})
-	return found
+	joined := append(append([]byte{'['}, bytes.Join(items, []byte{','})...), ']')
+	return jsonrpc.With(body, list, joined)
 }

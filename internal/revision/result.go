@@ -145,14 +145,12 @@ func (r *Revision) Split(result json.RawMessage, members *jsonrpc.Members) (json
 		if a.Meta == nil {
 			return result, a
 		}
-		body, _ := jsonrpc.AppendEdited(nil, result, "_meta")
-		return append(body, '}'), a
+		return jsonrpc.Without(result, "_meta"), a
 	}
 	a.Type, _ = jsonrpc.Unquote(members.Get("resultType"))
 	if ttl, err := strconv.ParseFloat(string(members.Get("ttlMs")), 64); err == nil && ttl > 0 {
 		a.TTL = int64(min(ttl, 1<<50))
 	}
 	a.Scope, _ = jsonrpc.Unquote(members.Get("cacheScope"))
-	body, _ := jsonrpc.AppendEdited(make([]byte, 0, len(result)), result, "resultType", "ttlMs", "cacheScope", "_meta")
-	return append(body, '}'), a
+	return jsonrpc.Without(result, "resultType", "ttlMs", "cacheScope", "_meta"), a
 }

@@ -173,8 +173,7 @@ func TestPanicCostsOneRequest(t *testing.T) {
 	var out bytes.Buffer
 	h := mcp.Chain(mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
 		if req.Method == "tools/call" {
-			var m map[string]int
-			m["x"] = 1
+			panic("assignment to entry in nil map")
 		}
 		return mcp.Result{JSON: json.RawMessage(`{}`)}, nil
 	}), middleware.Recover(slog.New(slog.NewTextHandler(&out, nil))))

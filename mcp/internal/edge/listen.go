@@ -123,7 +123,7 @@ func (s *Session) listenParams() json.RawMessage {
 func (r *newsRound) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	s := r.session
 	s.mu.Lock()
-	if position, ok := jsonrpc.Unquote(member(member(params, "_meta"), mcp.ChangesKey)); ok && (method != notifyAcknowledged || s.changes == "") {
+	if position, ok := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(params, "_meta"), mcp.ChangesKey)); ok && (method != notifyAcknowledged || s.changes == "") {
 		s.changes = position // the acknowledgement comes before what it counts is told: it is only where to begin
 	}
 	level := s.level

@@ -85,7 +85,7 @@ func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision
 		return Reply{} // nothing may be sent for it any more
 	case err == nil:
 		if c.req.Method == methodListen {
-			result.Meta = withMember(result.Meta, revision.MetaSubscriptionID, []byte(c.id))
+			result.Meta = jsonrpc.With(result.Meta, revision.MetaSubscriptionID, []byte(c.id))
 		}
 		return c.edge.appendReply(dst, r, c.id, c.req.Method, result)
 	case errors.Is(err, mcp.ErrInputRequired) && !errors.As(err, new(*mcp.Error)):

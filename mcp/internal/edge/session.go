@@ -72,10 +72,10 @@ func (e *Edge) Initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 		fault := wireError(r, methodInitialize, err)
 		return nil, Reply{Message: jsonrpc.AppendError(dst, m.ID, fault), Code: fault.Code}
 	}
-	if raw := member(discovered, "capabilities"); raw != nil {
+	if raw := jsonrpc.Get(discovered, "capabilities"); raw != nil {
 		json.Unmarshal(raw, &s.has) // what cannot be read is not listened for
 	}
-	s.changes, _ = jsonrpc.Unquote(member(result.Meta, mcp.ChangesKey))
+	s.changes, _ = jsonrpc.Unquote(jsonrpc.Get(result.Meta, mcp.ChangesKey))
 	return s, Reply{Message: jsonrpc.AppendResult(dst, m.ID, revision.Handshake(r, discovered, result.Meta))}
 }
 

@@ -1,0 +1,30 @@
+// Package mcp is the Model Context Protocol in Go: servers and clients that
+// speak every revision of it, and whatever stands between them.
+//
+// Everything is a [Handler], which answers one request, as in net/http. A
+// [Server] is a Handler made of registered tools, resources and prompts:
+//
+//	s := mcp.NewServer("weather", "1.0")
+//	mcp.AddTool(s, "forecast", Forecast) // func(context.Context, In) (Report, error)
+//	err := stdio.Serve(ctx, s)           // or http.Handle("/mcp", streamable.Handler(s))
+//
+// A [Client] asks one, wherever it is, and is a Handler itself, so that a server
+// transport around a Client is a proxy:
+//
+//	c, err := mcp.Dial(ctx, command.New("npx", "-y", "some-server"))
+//	report, err := mcp.Call[Report](ctx, c, "forecast", In{City: "Oslo"})
+//
+// A [Middleware] wraps a Handler on either side.
+//
+// Handlers speak the modern revision only (2026-07-28: no handshake, no session,
+// metadata on every request). Transports translate what clients and servers of
+// older revisions say, in both directions, so that any client works with any
+// server. In the middle of a call a tool can ask the client something with
+// [Elicit], [Sample] and [Roots], and tell it how far it is with [Progress] and
+// [Log]. Where the client answers questions only between two rounds of a request
+// they return [ErrInputRequired]; a tool returns it too and runs again, from the
+// top, when the answer is there.
+//
+// Transports are packages beside this one: stdio and command, streamable
+// (Streamable HTTP), httpsse (HTTP+SSE of 2024-11-05), stream (sockets, memory).
+package mcp
