@@ -62,11 +62,11 @@ func (g *Gateway) instructions() string {
 // complete passes completion/complete on to the member whose prompt or template
 // the argument belongs to.
 func (g *Gateway) complete(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	ref := memberOf(req.Params, "ref")
-	refType, _ := jsonrpc.Unquote(memberOf(ref, "type"))
+	ref := jsonrpc.Get(req.Params, "ref")
+	refType, _ := jsonrpc.Unquote(jsonrpc.Get(ref, "type"))
 	switch refType {
 	case mcp.RefPrompt:
-		name, _ := jsonrpc.Unquote(memberOf(ref, "name"))
+		name, _ := jsonrpc.Unquote(jsonrpc.Get(ref, "name"))
 		m, original, err := g.find(ctx, promptKind, name)
 		if err != nil {
 			return mcp.Result{}, err
@@ -74,10 +74,10 @@ func (g *Gateway) complete(ctx context.Context, req *mcp.Request) (mcp.Result, e
 		if m == nil {
 			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref: unknown prompt %q", name)
 		}
-		renamed := withMember(ref, "name", jsonrpc.AppendString(nil, original))
-		return m.handle(ctx, req.WithParams(withMember(req.Params, "ref", renamed)))
+		renamed := jsonrpc.With(ref, "name", jsonrpc.AppendString(nil, original))
+		return m.handle(ctx, req.WithParams(jsonrpc.With(req.Params, "ref", renamed)))
 	case mcp.RefResource:
-		uri, _ := jsonrpc.Unquote(memberOf(ref, "uri"))
+		uri, _ := jsonrpc.Unquote(jsonrpc.Get(ref, "uri"))
 		if err := g.await(ctx); err != nil {
 			return mcp.Result{}, err
 		}
@@ -90,13 +90,4 @@ func (g *Gateway) complete(ctx context.Context, req *mcp.Request) (mcp.Result, e
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref: unknown resource template %q", uri)
 	}
 	return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref.type: expected %q or %q, got %q", mcp.RefPrompt, mcp.RefResource, refType)
-}
-
-// withMember returns the object with one member set.
-func withMember(object json.RawMessage, name string, value []byte) json.RawMessage {
-	out, any := jsonrpc.AppendEdited(nil, object, name)
-	if any {
-		out = append(out, ',')
-	}
-	return append(append(append(append(append(out, '"'), name...), '"', ':'), value...), '}')
 }

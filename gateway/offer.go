@@ -7,8 +7,8 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/mirror"
+	"github.com/junction-mcp/junction/internal/uritemplate"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/yosida95/uritemplate/v3"
 )
 
 // A kind is one of the lists that servers offer.
@@ -152,7 +152,7 @@ func (o *offer) owners(uri string) (owners []*member, sure bool) {
 		return []*member{f.member}, true
 	}
 	for _, t := range o.matches {
-		if t.template.Match(uri) != nil {
+		if _, ok := t.template.Match(uri); ok {
 			owners = append(owners, t.member)
 		}
 	}
@@ -184,7 +184,7 @@ func (o *offer) checkMirrors(req *mcp.Request) error {
 // list answers a list request from what is kept ready. The first waits for the
 // members to connect, as clients seldom ask a second time.
 func (g *Gateway) list(ctx context.Context, req *mcp.Request, k kind) (mcp.Result, error) {
-	if cursor := memberOf(req.Params, "cursor"); cursor != nil {
+	if cursor := jsonrpc.Get(req.Params, "cursor"); cursor != nil {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "cursor: this list has one page")
 	}
 	if err := g.await(ctx); err != nil {
@@ -218,7 +218,7 @@ func (m *member) expose(k kind, raw json.RawMessage) (listed, bool) {
 	if len(raw) == 0 || raw[0] != '{' {
 		return listed{}, false
 	}
-	original, ok := jsonrpc.Unquote(memberOf(raw, k.key))
+	original, ok := jsonrpc.Unquote(jsonrpc.Get(raw, k.key))
 	if !ok || original == "" {
 		m.gateway.log.Debug("gateway: an entry without a name is left out", "server", m.name, "method", k.method)
 		return listed{}, false
@@ -226,7 +226,7 @@ func (m *member) expose(k kind, raw json.RawMessage) (listed, bool) {
 	if !k.named {
 		e := listed{exposed: original, original: original, raw: raw}
 		if k.method == templateKind.method {
-			e.template, _ = uritemplate.New(original) // nil: offered, but nothing is routed by it
+			e.template, _ = uritemplate.Parse(original) // nil: offered, but nothing is routed by it
 		}
 		return e, true
 	}
@@ -239,24 +239,9 @@ func (m *member) expose(k kind, raw json.RawMessage) (listed, bool) {
 	e := listed{exposed: exposed, original: original, raw: append(named, '}')}
 	if k.bit == tools && mirror.Mentions(raw) {
 		var err error
-		if e.mirrors, err = mirror.Fields(memberOf(raw, "inputSchema")); err != nil {
+		if e.mirrors, err = mirror.Fields(jsonrpc.Get(raw, "inputSchema")); err != nil {
 			m.gateway.log.Warn("gateway: headers of a tool are not checked", "server", m.name, "tool", original, "error", err)
 		}
 	}
 	return e, true
-}
-
-// memberOf returns one member of a JSON object that was checked before, or nil.
-func memberOf(object json.RawMessage, name string) json.RawMessage {
-	if len(object) == 0 || object[0] != '{' {
-		return nil
-	}
-	var found json.RawMessage
-	jsonrpc.EachMember(object, func(quoted, value []byte) bool {
-		if n, ok := jsonrpc.Unquote(quoted); ok && n == name {
-			found = value
-		}
-		return found == nil
-	})
-	return found
 }
