@@ -6,15 +6,18 @@
 //
 // # Two validators
 //
-// What For emits, and most of what people write by hand, is validated in one
-// pass over the raw bytes, with no decoding and no allocation: type, enum,
-// const, the bounds of numbers, strings, arrays and objects, pattern,
-// properties, required, additionalProperties, items, allOf, anyOf, oneOf, not,
-// and $ref to # and into $defs. When the pass finds a violation a second,
-// slower one tells all of them, in words made for a language model.
+// Nearly all of JSON Schema is validated in one pass over the raw bytes, with
+// no decoding, and no allocation for what [For] emits and most of what people
+// write by hand. When the pass finds a violation a second, slower one tells all
+// of them, in words made for a language model.
 //
-// All else goes to santhosh-tekuri/jsonschema, which knows drafts 4 to 2020-12.
-// A property test and a fuzz target hold the two validators together.
+// Schemas with unevaluatedItems, unevaluatedProperties or $dynamicRef go to
+// google/jsonschema-go. It has no limits of its own and overflows the stack on
+// cycles of references, so cycles are refused by Compile, and what a validation
+// may cost is reckoned before it. It computes with float64, where the pass is
+// exact. A property test, a fuzz target and the official suite hold the two
+// together. santhosh-tekuri/jsonschema, which knows every dialect, was there
+// before: it takes 4 ms and 21,294 allocations at each start of a program.
 //
 // Neither ever fetches a schema, and both bound the work of one validation, so
 // that no schema and value together keep a program busy or fill its memory.
