@@ -229,8 +229,9 @@ func addNews(server *mcp.Server, state *bridge.State) {
 			if err := req.Session.NotifyProgress(ctx, params); err != nil {
 				return "", err
 			}
-			time.Sleep(20 * time.Millisecond) // the TypeScript clients drop what comes with the result
+			time.Sleep(20 * time.Millisecond)
 		}
+		time.Sleep(200 * time.Millisecond) // the TypeScript clients drop what comes with the result
 		return "progressed", nil
 	})
 	add(server, "logs", "logs three messages", func(ctx context.Context, req *mcp.CallToolRequest, _ none) (string, error) {

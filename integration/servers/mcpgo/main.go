@@ -164,8 +164,9 @@ func addNews(s *server.MCPServer, state *bridge.State) {
 			if err := s.SendNotificationToClient(ctx, "notifications/progress", params); err != nil {
 				return nil, err
 			}
-			time.Sleep(20 * time.Millisecond) // the TypeScript clients drop what comes with the result
+			time.Sleep(20 * time.Millisecond)
 		}
+		time.Sleep(200 * time.Millisecond) // the TypeScript clients drop what comes with the result
 		return text("progressed")
 	})
 	add(s, "logs", "logs three messages", func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {

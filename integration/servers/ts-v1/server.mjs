@@ -74,7 +74,7 @@ function addNews(server) {
         params: { progressToken, progress: i, total: 5, message: `step ${i}` },
       });
       // Both TypeScript clients drop progress that is read together with the result.
-      await sleep(20, extra.signal);
+      await sleep(i < 5 ? 20 : 200, extra.signal);
     }
     return text('progressed');
   });

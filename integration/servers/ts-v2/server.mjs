@@ -104,7 +104,7 @@ function addNews(server, context) {
         params: { progressToken, progress: i, total: 5, message: `step ${i}` },
       });
       // Both TypeScript clients drop progress that is read together with the result.
-      await sleep(20, ctx.mcpReq.signal);
+      await sleep(i < 5 ? 20 : 200, ctx.mcpReq.signal);
     }
     return text('progressed');
   });
