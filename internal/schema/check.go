@@ -103,13 +103,16 @@ func (s *memberSet) add(i int) {
 	s.more[at] |= 1 << (i & 63)
 }
 
-func (s *memberSet) has(i int) bool { return s.word(i>>6)&(1<<(i&63)) != 0 }
-
-func (s *memberSet) word(at int) uint64 {
-	if at < len(s.few) {
-		return s.few[at]
+func (s *memberSet) has(i int) bool {
+	if at := i >> 6; at < len(s.few) {
+		return s.few[at]&(1<<(i&63)) != 0
 	}
-	if at -= len(s.few); at < len(s.more) {
+	return s.later(i>>6-len(s.few))&(1<<(i&63)) != 0
+}
+
+// later is a word of more, which grows only as it must.
+func (s *memberSet) later(at int) uint64 {
+	if at < len(s.more) {
 		return s.more[at]
 	}
 	return 0
@@ -117,8 +120,13 @@ func (s *memberSet) word(at int) uint64 {
 
 // holds tells whether s has every bit of other.
 func (s *memberSet) holds(other *memberSet) bool {
-	for i := range len(s.few) + len(other.more) {
-		if other.word(i)&^s.word(i) != 0 {
+	for i := range s.few {
+		if other.few[i]&^s.few[i] != 0 {
+			return false
+		}
+	}
+	for i, want := range other.more {
+		if want&^s.later(i) != 0 {
 			return false
 		}
 	}

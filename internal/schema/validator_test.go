@@ -220,6 +220,53 @@ func TestEveryDialectIsReadByItsOwnRules(t *testing.T) {
 	}
 }
 
+func TestSchemasWithManyMembersAreChecked(t *testing.T) {
+	var properties, required, full []string
+	for i := range 600 {
+		properties = append(properties, fmt.Sprintf(`"p%d":{"type":"integer"}`, i))
+		required = append(required, fmt.Sprintf(`"p%d"`, i))
+		full = append(full, fmt.Sprintf(`"p%d":%d`, i, i))
+	}
+	v, err := Compile(json.RawMessage(`{"properties":{` + strings.Join(properties, ",") + `},"required":[` + strings.Join(required, ",") + `],"additionalProperties":false}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Validate([]byte(`{` + strings.Join(full, ",") + `}`)); err != nil {
+		t.Error(err)
+	}
+	if got := text(v.Validate([]byte(`{` + strings.Join(full[:599], ",") + `}`))); got != "p599: required, missing" {
+		t.Error(got)
+	}
+	if got := text(v.Validate([]byte(`{` + strings.Join(full, ",") + `,"p599":1}`))); got != "p599: expected each member once, got it twice" {
+		t.Error(got)
+	}
+}
+
+// The library computes with float64, so it is no judge of these.
+func TestNumbersAreComparedExactly(t *testing.T) {
+	for _, c := range []struct{ schema, good, bad string }{
+		{`{"enum":[9007199254740993]}`, `9007199254740993.0`, `9007199254740992`},
+		{`{"maximum":0.1}`, `0.10`, `0.1000000000000000000001`},
+		{`{"multipleOf":0.01}`, `19.99`, `19.999`},
+		{`{"multipleOf":3}`, `123456789012345678901234567890`, `123456789012345678901234567891`},
+		{`{"multipleOf":1e-7}`, `0.0000003`, `0.00000035`},
+		{`{"uniqueItems":true}`, `[9007199254740993,9007199254740992]`, `[100,1e2]`},
+		{`{"uniqueItems":true}`, `[0.1,0.1000000000000000000001,-1,1]`, `[-0.0,0]`},
+		{`{"uniqueItems":true}`, `[{"a":"1"},{"a":1},["a"],"a",null,false,0]`, `[{"a":1,"b":[2.0]},{"b":[2],"a":1.0}]`},
+	} {
+		v, err := Compile(json.RawMessage(c.schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := v.Validate([]byte(c.good)); err != nil {
+			t.Errorf("%s refuses %s: %v", c.schema, c.good, err)
+		}
+		if v.Validate([]byte(c.bad)) == nil {
+			t.Errorf("%s takes %s", c.schema, c.bad)
+		}
+	}
+}
+
 func TestTextThatIsNoJSONNeverPanics(t *testing.T) {
 	v := validatorFor[forecastIn](t)
 	whole := `{"city":"O\u00e9","items":[{"name":"a"}],"days":-1.5e3,"note":null}`
