@@ -87,8 +87,12 @@ func (c *connection) accept(body []byte) bool {
 		return true
 	}
 	go func() {
-		defer c.jobDone()
-		if reply := job.Run(nil); reply != nil {
+		defer c.done.Done()
+		reply := job.Run(nil)
+		c.mu.Lock()
+		c.jobs-- // before the client can know, and send the next
+		c.mu.Unlock()
+		if reply != nil {
 			c.Send(context.Background(), reply)
 		}
 	}()

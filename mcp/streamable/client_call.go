@@ -24,8 +24,10 @@ const (
 // Call implements [link.Link].
 func (c *clientLink) Call(ctx context.Context, out link.Out, deliver func(*jsonrpc.Message)) (*jsonrpc.Message, error) {
 	what := "expected a response to " + out.Method
-	if ctx.Err() != nil {
-		return nil, c.failure(ctx, what, nil)
+	for _, over := range []context.Context{ctx, c.ctx} {
+		if over.Err() != nil {
+			return nil, c.failure(over, what, nil)
+		}
 	}
 	s := c.scope(ctx)
 	r := &clientReply{link: c, scope: s, id: out.ID, deliver: deliver, events: newClientEvents()}
