@@ -39,10 +39,8 @@ func newServer(tools int) *mcp.Server {
 		return big()[:min(in.Bytes, 1<<20)], nil
 	}, mcp.Tool{Description: "Returns many bytes of text"})
 	addToggle(s)
-	for _, t := range generated()[:min(tools, 200)] {
-		if err := s.AddTool(t, ok); err != nil {
-			log.Fatal(err)
-		}
+	for _, t := range generated(tools) {
+		must(s.AddTool(t, ok))
 	}
 	must(s.AddText(mcp.Resource{URI: "bench://readme", Name: "readme", MIMEType: "text/plain"}, "read me"))
 	must(s.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "name", Required: true}}},

@@ -8,13 +8,16 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// generated returns 200 tools whose definitions have the size and shape of those
-// that real services publish: about 1,100 bytes each.
-func generated() []mcp.Tool {
+// generated returns up to 200 tools whose definitions have the size and shape of
+// those that real services publish: about 1,100 bytes each.
+func generated(most int) []mcp.Tool {
 	var tools []mcp.Tool
 	for _, service := range []string{"github", "jira", "slack", "gmail", "calendar", "drive", "postgres", "kubernetes", "stripe", "salesforce"} {
 		for _, entity := range []string{"item", "comment", "user", "report"} {
 			for _, verb := range []string{"create", "list", "update", "delete", "search"} {
+				if len(tools) >= most {
+					return tools
+				}
 				tools = append(tools, generate(service, verb, entity))
 			}
 		}
