@@ -11,7 +11,9 @@ type compiler struct {
 	documents map[string]location // the root and whatever has an $id, by absolute URI
 	anchors   map[string]location // by URI#name
 	dynamic   map[string][]string // the keys in anchors of each $dynamicAnchor, by its name
+	targets   map[string]*check   // what a $dynamicRef may lead to, by the name of the anchor
 	objects   map[*byte]map[string][]byte
+	arrays    map[*byte][][]byte
 	refs      map[string]*check // by URI#fragment; entered before it is filled, so that schemas can recur
 	base      string            // what references are relative to
 	path      []step            // where in the schema we are, for messages
@@ -26,7 +28,9 @@ func compile(text []byte, d draft) (root *check, beyond bool, err error) {
 		documents: map[string]location{},
 		anchors:   map[string]location{},
 		dynamic:   map[string][]string{},
+		targets:   map[string]*check{},
 		objects:   map[*byte]map[string][]byte{},
+		arrays:    map[*byte][][]byte{},
 		refs:      map[string]*check{},
 		base:      documentURI,
 	}

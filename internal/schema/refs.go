@@ -166,7 +166,7 @@ func (c *compiler) follow(at location, pointer string) (location, bool, error) {
 	unescape := strings.NewReplacer("~1", "/", "~0", "~")
 	for _, token := range strings.Split(pointer[1:], "/") {
 		token = unescape.Replace(token)
-		if list, ok := elements(at.text); ok {
+		if list := c.elementsOf(at.text); list != nil {
 			n, ok := plainInt([]byte(token))
 			if !ok || n < 0 || int(n) >= len(list) {
 				return at, false, nil
@@ -205,6 +205,19 @@ func (c *compiler) membersOf(raw []byte) map[string][]byte {
 	return object
 }
 
+// elementsOf is membersOf for arrays.
+func (c *compiler) elementsOf(raw []byte) [][]byte {
+	if len(raw) == 0 || raw[0] != '[' {
+		return nil
+	}
+	list, known := c.arrays[&raw[0]]
+	if !known {
+		list, _ = elements(raw)
+		c.arrays[&raw[0]] = list
+	}
+	return list
+}
+
 func (c *compiler) baseWithin(at location) (string, error) {
 	object := c.membersOf(at.text)
 	var list []member
@@ -239,14 +252,20 @@ func (c *compiler) dynamicReference(t *check, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	t.dynamic = append(t.dynamic, target)
 	_, name, _ := strings.Cut(ref, "#")
+	if shared, ok := c.targets[name]; ok {
+		t.dynamic = []*check{target, shared}
+		return nil
+	}
+	shared := newCheck()
+	c.targets[name] = shared
+	t.dynamic = []*check{target, shared}
 	for _, key := range c.dynamic[name] {
 		target, err := c.compileAt(key, c.anchors[key])
 		if err != nil {
 			return err
 		}
-		t.dynamic = append(t.dynamic, target)
+		shared.dynamic = append(shared.dynamic, target)
 	}
 	return nil
 }
