@@ -1,3 +1,5 @@
+//lint:file-ignore SA5008,U1000 the types here are wrong on purpose, or never filled
+
 package schema
 
 import (

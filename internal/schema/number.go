@@ -123,7 +123,7 @@ func decimal(raw []byte) (negative bool, digits []byte, point int) {
 
 // isInteger tells whether a number has no fraction: 1, 1.0 and 1e3 have none.
 func isInteger(raw []byte) bool {
-	if bytes.IndexAny(raw, ".eE") < 0 {
+	if !bytes.ContainsAny(raw, ".eE") {
 		return true
 	}
 	if !inRange(raw) {
@@ -140,7 +140,7 @@ func isInteger(raw []byte) bool {
 // plainInteger writes an integer that has a fraction or an exponent (1.0,
 // 1e3) with digits only; anything else it returns as it is.
 func plainInteger(raw []byte) []byte {
-	if bytes.IndexAny(raw, ".eE") < 0 || !isInteger(raw) {
+	if !bytes.ContainsAny(raw, ".eE") || !isInteger(raw) {
 		return raw
 	}
 	negative, digits, point := decimal(raw)
