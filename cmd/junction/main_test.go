@@ -157,7 +157,7 @@ func TestCommands(t *testing.T) {
 		{"headers have a name", "ping http://127.0.0.1:1 --header secret", exitUsage, "", "--header: expected 'NAME: VALUE'\n"},
 		{"the environment is for commands", "ping http://127.0.0.1:1 --env A=B", exitUsage, "", "--env is for servers that are started"},
 		{"a timeout is positive", "ping everything --timeout -1s", exitUsage, "", "--timeout: expected a positive duration"},
-		{"a revision is one of five", "ping everything --revision 1999-01-01", exitUsage, "", "but 2024-11-05, "},
+		{"a revision is one of five", "ping everything --revision 1999-01-01", exitUsage, "", "but 2026-07-28, "},
 		{"serve knows what ships", "serve nothing", exitUsage, "", "there are: everything, filesystem"},
 		{"serve has one way at a time", "serve everything --http 127.0.0.1:0 --stdio", exitUsage, "", "exclude each other"},
 		{"an address has a port", "up --http localhost", exitUsage, "", "--http: expected HOST:PORT"},

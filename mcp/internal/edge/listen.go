@@ -121,25 +121,52 @@ func (s *Session) listenParams() json.RawMessage {
 
 // Notify passes a piece of news on, as legacy clients know it.
 func (r *newsRound) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	s := r.session
-	s.mu.Lock()
-	if position, ok := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(params, "_meta"), mcp.ChangesKey)); ok && (method != notifyAcknowledged || s.changes == "") {
-		s.changes = position // the acknowledgement comes before what it counts is told: it is only where to begin
-	}
-	level := s.level
-	s.mu.Unlock()
-	switch method {
-	case notifyAcknowledged:
+	if method == notifyAcknowledged {
+		r.session.begin(params)
 		r.settle()
 		return nil
-	case notifyProgress:
+	}
+	level, again := r.session.note(method, params)
+	if again || method == notifyProgress || method == notifyMessage && !loud(params, level) {
 		return nil
-	case notifyMessage:
-		if !loud(params, level) {
-			return nil
-		}
 	}
 	return r.out.Send(ctx, jsonrpc.AppendNotification(nil, method, withoutMeta(params)))
+}
+
+// begin takes the position of an acknowledgement, which comes before what it
+// counts is told: it is only where to begin.
+func (s *Session) begin(params json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.changes == "" {
+		s.changes = position(params)
+	}
+}
+
+// note remembers that a piece of news is told. It reports whether it was told
+// before: two listen requests that overlap both have what changed meanwhile.
+func (s *Session) note(method string, params json.RawMessage) (level mcp.LogLevel, again bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := position(params)
+	if at == "" {
+		return s.level, false
+	}
+	if at != s.changes {
+		s.changes, s.told = at, nil
+	}
+	news := method + " " + string(jsonrpc.Get(params, "uri"))
+	if slices.Contains(s.told, news) {
+		return s.level, true
+	}
+	s.told = append(s.told, news)
+	return s.level, false
+}
+
+// position is the mark of how far the news have come; empty if there is none.
+func position(params json.RawMessage) string {
+	at, _ := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(params, "_meta"), mcp.ChangesKey))
+	return at
 }
 
 // Ask fails: news are no place for questions.
