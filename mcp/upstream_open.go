@@ -110,15 +110,22 @@ func newUpstream(l link.Link, name string, o ClientOptions) *upstream {
 }
 
 // receiveAll reads what belongs to no call, as long as the connection lives, and
-// then calls ended; false if the connection is closed already.
+// then calls ended; false if the connection is closed already. It returns when
+// reading has begun, so that no response overtakes what came before it.
 func (u *upstream) receiveAll(ctx context.Context, ended func()) bool {
-	return u.run(func() {
+	begun := make(chan struct{})
+	runs := u.run(func() {
 		defer ended()
+		close(begun)
 		err := u.link.Receive(ctx, func(m *jsonrpc.Message) { u.receive(nil, m) })
 		if err != nil && u.ctx.Err() == nil {
 			u.log.Debug("mcp: no more messages from the server", "server", u.name, "error", err)
 		}
 	})
+	if runs {
+		<-begun
+	}
+	return runs
 }
 
 // probe asks server/discover. It reports whether the server is modern; the error
