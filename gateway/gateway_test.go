@@ -337,33 +337,35 @@ func TestHeadersThatRepeatArgumentsAreCheckedHere(t *testing.T) {
 }
 
 func TestALostMemberIsConnectedAgain(t *testing.T) {
-	g := gateway.New(gateway.Options{Logger: quiet})
-	defer g.Close()
-	var dials atomic.Int32
-	var first atomic.Pointer[mcp.Client]
-	server := member(t, "again")
-	must(t, g.Add("again", func(ctx context.Context) (*mcp.Client, error) {
-		c, err := mcp.Dial(ctx, stream.Pipe(server), mcp.ClientOptions{Name: "again", Logger: quiet})
-		if dials.Add(1) == 1 {
-			first.Store(c)
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		var dials atomic.Int32
+		var first atomic.Pointer[mcp.Client]
+		server := member(t, "again")
+		must(t, g.Add("again", func(ctx context.Context) (*mcp.Client, error) {
+			c, err := mcp.Dial(ctx, stream.Pipe(server), mcp.ClientOptions{Name: "again", Logger: quiet})
+			if dials.Add(1) == 1 {
+				first.Store(c)
+			}
+			return c, err
+		}))
+		must(t, g.Settle(t.Context()))
+		c := mcp.NewClient(g)
+		if _, err := c.CallTool(t.Context(), "again__who", nil); err != nil {
+			t.Fatal(err)
 		}
-		return c, err
-	}))
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	must(t, g.Settle(ctx))
-	c := mcp.NewClient(g)
-	if _, err := c.CallTool(ctx, "again__who", nil); err != nil {
-		t.Fatal(err)
-	}
-	first.Load().Close()
-	for ctx.Err() == nil {
-		if s := g.Status()[0]; dials.Load() > 1 && s.State == gateway.Connected {
-			break
+		first.Load().Close()
+		synctest.Wait()
+		if s := g.Status()[0]; s.State != gateway.Failed {
+			t.Errorf("after the loss it is %v", s.State)
 		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if who, err := mcp.Call[string](ctx, c, "again__who", nil); err != nil || who != "again" {
-		t.Errorf("after the loss: %q, %v", who, err)
-	}
+		time.Sleep(5 * time.Second) // the first pause is shorter
+		if s := g.Status()[0]; dials.Load() != 2 || s.State != gateway.Connected {
+			t.Errorf("later it is %v after %d attempts", s.State, dials.Load())
+		}
+		if who, err := mcp.Call[string](t.Context(), c, "again__who", nil); err != nil || who != "again" {
+			t.Errorf("after the loss: %q, %v", who, err)
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/junction-mcp/junction/mcp"
@@ -114,55 +115,57 @@ func dial(t *testing.T, h mcp.Handler, path []string, o mcp.ClientOptions) *mcp.
 func TestACallCrossesEveryPath(t *testing.T) {
 	for _, path := range paths {
 		t.Run(strings.Join(path, " to "), func(t *testing.T) {
-			server, seen := bridged(t)
-			var mu sync.Mutex
-			var logs []string
-			answers := map[string]string{"who?": "Ada", "first?": "Bob", "second?": "Cleo", "after Bob?": "Dan"}
-			if path[0] == "2024-11-05" {
-				answers = nil
-			}
-			o := mcp.ClientOptions{
-				OnElicit: func(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-					answer, ok := answers[req.Message]
-					if !ok {
-						return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+			synctest.Test(t, func(t *testing.T) {
+				server, seen := bridged(t)
+				var mu sync.Mutex
+				var logs []string
+				answers := map[string]string{"who?": "Ada", "first?": "Bob", "second?": "Cleo", "after Bob?": "Dan"}
+				if path[0] == "2024-11-05" {
+					answers = nil
+				}
+				o := mcp.ClientOptions{
+					OnElicit: func(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+						answer, ok := answers[req.Message]
+						if !ok {
+							return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+						}
+						content, _ := json.Marshal(nameForm{answer})
+						return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
+					},
+					OnSample: func(context.Context, mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+						return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m", Content: mcp.SamplingContent{mcp.Text("42")}}, nil
+					},
+					OnRoots:  func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///a"}}, nil },
+					OnLog:    func(m mcp.LogMessage) { mu.Lock(); logs = append(logs, string(m.Data)); mu.Unlock() },
+					LogLevel: mcp.LogDebug,
+				}
+				c := dial(t, server, path, o)
+				ctx := t.Context()
+				if sum, err := mcp.Call[int](ctx, c, "add", map[string]int{"A": 1, "B": 2}); err != nil || sum != 3 {
+					t.Errorf("add: %v, %v", sum, err)
+				}
+				for tool, want := range map[string]string{"ask-one": "hello Ada", "ask-two": "Bob and Cleo", "ask-again": "Bob then Dan", "sample": "model said 42", "roots": "1"} {
+					if answers == nil && strings.HasPrefix(tool, "ask") {
+						continue
 					}
-					content, _ := json.Marshal(nameForm{answer})
-					return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, nil
-				},
-				OnSample: func(context.Context, mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
-					return &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: "m", Content: mcp.SamplingContent{mcp.Text("42")}}, nil
-				},
-				OnRoots:  func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///a"}}, nil },
-				OnLog:    func(m mcp.LogMessage) { mu.Lock(); logs = append(logs, string(m.Data)); mu.Unlock() },
-				LogLevel: mcp.LogDebug,
-			}
-			c := dial(t, server, path, o)
-			ctx := t.Context()
-			if sum, err := mcp.Call[int](ctx, c, "add", map[string]int{"A": 1, "B": 2}); err != nil || sum != 3 {
-				t.Errorf("add: %v, %v", sum, err)
-			}
-			for tool, want := range map[string]string{"ask-one": "hello Ada", "ask-two": "Bob and Cleo", "ask-again": "Bob then Dan", "sample": "model said 42", "roots": "1"} {
-				if answers == nil && strings.HasPrefix(tool, "ask") {
-					continue
+					result, err := c.CallTool(ctx, tool, nil)
+					if err != nil || result.Text() != want {
+						t.Errorf("%s: %q, %v; want %q", tool, result.Text(), err, want)
+					}
 				}
-				result, err := c.CallTool(ctx, tool, nil)
-				if err != nil || result.Text() != want {
-					t.Errorf("%s: %q, %v; want %q", tool, result.Text(), err, want)
+				var steps []float64
+				watched := mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) { steps = append(steps, p.Progress) })
+				if result, err := c.CallTool(watched, "progress", nil); err != nil || result.Text() != "done" || fmt.Sprint(steps) != "[1 2 3]" {
+					t.Errorf("progress: %v, %v, %v", steps, result.Text(), err)
 				}
-			}
-			var steps []float64
-			watched := mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) { steps = append(steps, p.Progress) })
-			if result, err := c.CallTool(watched, "progress", nil); err != nil || result.Text() != "done" || fmt.Sprint(steps) != "[1 2 3]" {
-				t.Errorf("progress: %v, %v, %v", steps, result.Text(), err)
-			}
-			mu.Lock()
-			if fmt.Sprint(logs) != `["finished"]` {
-				t.Errorf("logs: %v", logs)
-			}
-			mu.Unlock()
-			testCancel(t, c, seen)
-			testNews(t, c)
+				mu.Lock()
+				if fmt.Sprint(logs) != `["finished"]` {
+					t.Errorf("logs: %v", logs)
+				}
+				mu.Unlock()
+				testCancel(t, c, seen)
+				testNews(t, c)
+			})
 		})
 	}
 }
@@ -170,14 +173,24 @@ func TestACallCrossesEveryPath(t *testing.T) {
 func testCancel(t *testing.T, c *mcp.Client, seen *sync.Map) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
 	go func() {
-		waitFor(t, func() bool { _, ok := seen.Load("started"); return ok })
-		cancel()
+		_, err := c.CallTool(ctx, "slow", nil)
+		ended <- err
 	}()
-	if _, err := c.CallTool(ctx, "slow", nil); !errors.Is(err, context.Canceled) {
+	synctest.Wait()
+	if _, started := seen.Load("started"); !started {
+		t.Error("the call did not reach the tool")
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled call: %v", err)
 	}
-	waitFor(t, func() bool { _, ok := seen.Load("cancelled"); return ok })
+	synctest.Wait()
+	if _, cancelled := seen.Load("cancelled"); !cancelled {
+		t.Error("the tool did not hear that the call was cancelled")
+	}
 }
 
 func testNews(t *testing.T, c *mcp.Client) {
@@ -208,15 +221,4 @@ func testNews(t *testing.T, c *mcp.Client) {
 			t.Fatalf("no news of %v", want)
 		}
 	}
-}
-
-func waitFor(t *testing.T, done func() bool) {
-	t.Helper()
-	for range 2000 {
-		if done() {
-			return
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	t.Error("waited in vain")
 }

@@ -107,20 +107,15 @@ func (c *modernCall) Notify(ctx context.Context, method string, params json.RawM
 	if c.closed {
 		return nil
 	}
-	switch method {
-	case notifyProgress:
-		if c.req.Meta.ProgressToken == nil || !c.progress.advance(params) {
-			return nil
+	if c.req.Method == methodListen {
+		if method == notifyProgress || method == notifyMessage {
+			return nil // never on a subscription
 		}
-		params = withFirst(params, "progressToken", c.req.Meta.ProgressToken)
-	case notifyMessage:
-		if c.req.Method == methodListen || !loud(params, c.req.Meta.LogLevel) {
-			return nil
-		}
-	default:
-		if c.req.Method == methodListen {
-			params = withMetaMember(params, revision.MetaSubscriptionID, []byte(c.id))
-		}
+		params = withMetaMember(params, revision.MetaSubscriptionID, []byte(c.id))
+	}
+	params, wanted := outgoing(method, params, &c.req.Meta, &c.progress)
+	if !wanted {
+		return nil
 	}
 	return c.out.Send(ctx, jsonrpc.AppendNotification(nil, method, params))
 }

@@ -8,6 +8,21 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
+// outgoing returns the parameters of a notification as the client of a request
+// gets them; false if it did not ask for it.
+func outgoing(method string, params json.RawMessage, meta *mcp.Meta, p *progress) (json.RawMessage, bool) {
+	switch method {
+	case notifyProgress:
+		if meta.ProgressToken == nil || !p.advance(params) {
+			return nil, false
+		}
+		return withFirst(params, "progressToken", meta.ProgressToken), true
+	case notifyMessage:
+		return params, loud(params, meta.LogLevel)
+	}
+	return params, true
+}
+
 // progress holds how far a request has told it is; it may only increase.
 type progress struct {
 	told bool

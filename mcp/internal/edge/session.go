@@ -188,16 +188,9 @@ func (c *legacyCall) Notify(ctx context.Context, method string, params json.RawM
 	if c.closed {
 		return nil
 	}
-	switch method {
-	case notifyProgress:
-		if c.req.Meta.ProgressToken == nil || !c.progress.advance(params) {
-			return nil
-		}
-		params = withFirst(params, "progressToken", c.req.Meta.ProgressToken)
-	case notifyMessage:
-		if !loud(params, c.req.Meta.LogLevel) {
-			return nil
-		}
+	params, wanted := outgoing(method, params, &c.req.Meta, &c.progress)
+	if !wanted {
+		return nil
 	}
 	return c.out.Send(ctx, jsonrpc.AppendNotification(nil, method, params))
 }
