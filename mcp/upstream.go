@@ -93,7 +93,26 @@ func (u *upstream) Handle(ctx context.Context, req *Request) (Result, error) {
 	case methodPing:
 		return Result{}, u.era.ping(ctx)
 	}
-	return u.era.call(ctx, req)
+	if req.Method == methodToolsCall && req.Mirrored != nil {
+		if err := u.mirrors.check(req); err != nil {
+			return Result{}, err
+		}
+	}
+	result, err := u.era.call(ctx, req)
+	if err == nil && req.Method == methodToolsList {
+		result.JSON = u.mirrors.learn(result.JSON, u.leaveOut)
+	}
+	return result, err
+}
+
+// leaveOut decides about a tool whose annotations of headers are invalid: HTTP
+// clients must leave it out (2026-07-28 basic/transports/streamable-http).
+func (u *upstream) leaveOut(tool string, err error) bool {
+	if !u.link.ClosingCancels() || !u.revision.Modern {
+		return false
+	}
+	u.log.Warn("mcp: tool left out", "server", u.name, "tool", tool, "error", err)
+	return true
 }
 
 // run starts a goroutine of the connection, which close waits for; false if the

@@ -17,10 +17,9 @@ type mirrors struct {
 	tools map[string][]mirror.Field
 }
 
-// learn takes the tools of a list. Those whose annotations are invalid are
-// taken out of the list and told to warn, as HTTP clients must
-// (2026-07-28 basic/transports/streamable-http).
-func (m *mirrors) learn(list json.RawMessage, warn func(tool string, err error)) json.RawMessage {
+// learn takes the tools of a list, and returns the list without those whose
+// annotations are invalid, as far as leaveOut wants.
+func (m *mirrors) learn(list json.RawMessage, leaveOut func(tool string, err error) bool) json.RawMessage {
 	if !mirror.Mentions(list) {
 		return list
 	}
@@ -38,8 +37,7 @@ func (m *mirrors) learn(list json.RawMessage, warn func(tool string, err error))
 	jsonrpc.EachElement(jsonrpc.Get(list, "tools"), func(tool []byte) bool {
 		name, _ := jsonrpc.Unquote(jsonrpc.Get(tool, "name"))
 		fields, err := mirror.Fields(jsonrpc.Get(tool, "inputSchema"))
-		if err != nil {
-			warn(name, err)
+		if err != nil && leaveOut(name, err) {
 			return true
 		}
 		m.tools[name] = fields
@@ -51,6 +49,19 @@ func (m *mirrors) learn(list json.RawMessage, warn func(tool string, err error))
 		return true
 	})
 	return append(out, ']', '}')
+}
+
+// check compares the headers of a call that came over HTTP with its arguments,
+// where the tool is known: a proxy reads the body, so it must
+// (2026-07-28 basic/transports/streamable-http, server validation).
+func (m *mirrors) check(req *Request) error {
+	m.mu.RLock()
+	fields := m.tools[req.Name]
+	m.mu.RUnlock()
+	if err := mirror.Check(fields, orEmptyObject(req.Arguments), req.Mirrored); err != nil {
+		return Errorf(CodeHeaderMismatch, "tool %q: %v", req.Name, err)
+	}
+	return nil
 }
 
 // add puts the headers of a call beside it.

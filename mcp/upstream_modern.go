@@ -155,13 +155,7 @@ func (e *modernEra) round(ctx context.Context, req *Request, answers map[string]
 		return Result{}, e.failed(req, err)
 	}
 	c.courier.finish()
-	result, err := e.answer(req, m)
-	if err == nil && req.Method == methodToolsList && e.link.ClosingCancels() {
-		result.JSON = e.mirrors.learn(result.JSON, func(tool string, err error) {
-			e.log.Warn("mcp: tool left out", "server", e.name, "tool", tool, "error", err)
-		})
-	}
-	return result, err
+	return e.answer(req, m)
 }
 
 // failed makes a protocol error of an HTTP status whose body held one.
@@ -193,6 +187,7 @@ func (e *modernEra) relist(ctx context.Context, req *Request) error {
 		if err != nil {
 			return err
 		}
+		e.mirrors.learn(result.JSON, e.leaveOut)
 		if cursor = jsonrpc.Get(result.JSON, "nextCursor"); cursor == nil {
 			return nil
 		}
