@@ -110,8 +110,7 @@ func (g *Gateway) AddHandler(name string, h mcp.Handler) error {
 	}
 	g.running.Go(func() {
 		if err := m.serve(g.ctx, h, nil); g.ctx.Err() == nil {
-			m.set(Failed, err, nil, nil)
-			m.forget()
+			m.failed(err)
 		}
 	})
 	return nil

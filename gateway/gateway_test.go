@@ -369,3 +369,37 @@ func TestALostMemberIsConnectedAgain(t *testing.T) {
 		}
 	})
 }
+
+func TestASubscriptionOutlivesTheLossOfItsMember(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		server := member(t, "again")
+		var connected *mcp.Client
+		must(t, g.Add("again", func(ctx context.Context) (c *mcp.Client, err error) {
+			c, err = mcp.Dial(ctx, stream.Pipe(server), mcp.ClientOptions{Name: "again", Logger: quiet})
+			connected = c
+			return c, err
+		}))
+		must(t, g.Settle(t.Context()))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var updates atomic.Int32
+		go mcp.NewClient(g).Listen(ctx, mcp.SubscriptionFilter{ResourceSubscriptions: []string{"test://again/text"}}, func(n mcp.News) {
+			if n.URI == "test://again/text" {
+				updates.Add(1)
+			}
+		})
+		synctest.Wait()
+		connected.Close()
+		time.Sleep(time.Minute)
+		if n := updates.Load(); n != 1 {
+			t.Errorf("%d updates after the gap, want the one that covers it", n)
+		}
+		server.ResourceUpdated("test://again/text")
+		synctest.Wait()
+		if n := updates.Load(); n != 2 {
+			t.Errorf("%d updates after a change, want 2", n)
+		}
+	})
+}

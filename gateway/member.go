@@ -153,8 +153,9 @@ func (m *member) awaited(ctx context.Context) bool {
 // is done.
 func (m *member) keepConnected(ctx context.Context, dial func(context.Context) (*mcp.Client, error)) {
 	pause := firstBackoff
+	var last error
 	for ctx.Err() == nil {
-		m.set(Connecting, nil, nil, nil)
+		m.set(Connecting, last, nil, nil)
 		c, err := dial(ctx)
 		if err == nil {
 			began := time.Now()
@@ -167,15 +168,21 @@ func (m *member) keepConnected(ctx context.Context, dial func(context.Context) (
 		if ctx.Err() != nil {
 			return
 		}
-		m.gateway.log.Debug("gateway: server lost", "server", m.name, "error", err)
-		m.set(Failed, err, nil, nil)
-		m.once.Do(func() { close(m.settled) })
-		m.forget()
+		m.failed(err)
+		last = err
 		if !sleep(ctx, pause) {
 			return
 		}
 		pause = min(pause*2, lastBackoff)
 	}
+}
+
+// failed takes back what the member offered, and says why.
+func (m *member) failed(err error) {
+	m.gateway.log.Debug("gateway: server lost", "server", m.name, "error", err)
+	m.set(Failed, err, nil, nil)
+	m.forget()
+	m.once.Do(func() { close(m.settled) })
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {
@@ -196,7 +203,6 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 	if c == nil {
 		c = mcp.NewClient(h, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})
 	}
-	defer m.once.Do(func() { close(m.settled) })
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()

@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -206,42 +208,96 @@ func (g *Gateway) subscribe(ctx context.Context, subscribed *sync.WaitGroup, pee
 			byMember[m] = append(byMember[m], uri)
 		}
 	}
-	var mu sync.Mutex
-	agreed := map[string]bool{}
-	var ready sync.WaitGroup
+	agreed := &agreement{uris: map[string]bool{}}
 	for m, uris := range byMember {
-		ready.Add(1)
-		done := sync.OnceFunc(ready.Done)
-		timer := time.AfterFunc(listTime, done)
+		w := &watch{member: m, to: peer, request: req, uris: uris, agreed: agreed}
+		agreed.open.Add(1)
+		w.settled = sync.OnceFunc(agreed.open.Done)
+		timer := time.AfterFunc(listTime, w.settled)
 		subscribed.Go(func() {
 			defer timer.Stop()
-			defer done()
-			params, _ := json.Marshal(map[string]any{"notifications": mcp.SubscriptionFilter{ResourceSubscriptions: uris}})
-			sub := mcp.NewRequest(req.Method, params)
-			sub.Meta, sub.Principal = req.Meta, req.Principal
-			sub.Peer = &memberNews{to: peer, acknowledged: func(f mcp.SubscriptionFilter) {
-				mu.Lock()
-				for _, uri := range f.ResourceSubscriptions {
-					agreed[uri] = true
-				}
-				mu.Unlock()
-				done()
-			}}
-			if _, err := m.handle(ctx, sub); err != nil && ctx.Err() == nil {
-				g.log.Debug("gateway: no updates of resources", "server", m.name, "error", err)
-			}
+			w.keep(ctx)
 		})
 	}
-	ready.Wait()
-	mu.Lock()
-	defer mu.Unlock()
-	var list []string
+	return agreed.of(uris)
+}
+
+// An agreement collects what members agreed to tell of.
+type agreement struct {
+	open sync.WaitGroup // members that have not said yet
+	mu   sync.Mutex
+	uris map[string]bool
+}
+
+func (a *agreement) add(uris []string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for _, uri := range uris {
-		if agreed[uri] {
-			list = append(list, uri)
+		a.uris[uri] = true
+	}
+}
+
+// of waits for all members and returns those of the URIs that somebody tells of.
+func (a *agreement) of(uris []string) []string {
+	a.open.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(uris), func(uri string) bool { return !a.uris[uri] })
+}
+
+// A watch is a client's subscription to resources of one member.
+type watch struct {
+	member  *member
+	to      *serialPeer
+	request *mcp.Request // of the client
+	uris    []string
+	agreed  *agreement
+	settled func()
+}
+
+// watchPause is how long after a member was lost its resources are subscribed to again.
+const watchPause = 5 * time.Second
+
+// keep subscribes, and again when the member was lost, until ctx is done or the
+// member will not. What changed meanwhile nobody knows, so all of it is told.
+func (w *watch) keep(ctx context.Context) {
+	defer w.settled()
+	for begun := false; ; {
+		var lost []string
+		if begun {
+			lost = w.uris
+		}
+		acknowledged := false
+		err := w.listen(ctx, func(f mcp.SubscriptionFilter) {
+			acknowledged = true
+			w.agreed.add(f.ResourceSubscriptions)
+			w.settled()
+			for _, uri := range lost {
+				params, _ := json.Marshal(map[string]string{"uri": uri})
+				_ = w.to.Notify(ctx, "notifications/resources/updated", params) // a client that is gone ends ctx
+			}
+		})
+		begun = begun || acknowledged
+		if ctx.Err() != nil || !begun {
+			return
+		}
+		w.member.gateway.log.Debug("gateway: no updates of resources", "server", w.member.name, "error", err)
+		if !sleep(ctx, watchPause) {
+			return
 		}
 	}
-	return list
+}
+
+func (w *watch) listen(ctx context.Context, acknowledged func(mcp.SubscriptionFilter)) error {
+	params, err := json.Marshal(map[string]any{"notifications": mcp.SubscriptionFilter{ResourceSubscriptions: w.uris}})
+	if err != nil {
+		return err
+	}
+	sub := mcp.NewRequest(w.request.Method, params)
+	sub.Meta, sub.Principal = w.request.Meta, w.request.Principal
+	sub.Peer = &memberNews{to: w.to, acknowledged: acknowledged}
+	_, err = w.member.handle(ctx, sub)
+	return err
 }
 
 // A serialPeer tells one client what several members say, after the
@@ -307,7 +363,7 @@ func (n *memberNews) Notify(ctx context.Context, method string, params json.RawM
 		n.acknowledged(agreed.Notifications)
 		return nil
 	case "notifications/resources/updated":
-		return n.to.Notify(ctx, method, params)
+		return n.to.Notify(ctx, method, jsonrpc.Without(params, "_meta")) // its position is that of one member only
 	}
 	return nil
 }
