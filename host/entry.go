@@ -1,0 +1,60 @@
+package host
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/junction-mcp/junction/model"
+)
+
+// An Entry is one line of a conversation's record. The record only grows: a
+// conversation is what its entries add up to, so it can be stored as it happens,
+// resumed after any of them, and forked at any of them. It is stored as JSON.
+// Exactly one of the pointers (or Flow) is set.
+type Entry struct {
+	At time.Time `json:"at"`
+	// Message was said.
+	Message *model.Message `json:"message,omitempty"`
+	// Summary replaces older messages in what the model sees.
+	Summary *Summary `json:"summary,omitempty"`
+	// Found are tools that a search brought into the conversation, by server and name.
+	Found []ToolRef `json:"found,omitempty"`
+	// Kept is a result that was too long to be shown to the model whole.
+	Kept *Kept `json:"kept,omitempty"`
+	// Note is a fact that must survive every summary.
+	Note string `json:"note,omitempty"`
+	// Flow is which untrusted and private texts were read; see guard.Flow.
+	Flow json.RawMessage `json:"flow,omitempty"`
+	// Totals are what a run used.
+	Totals *Totals `json:"totals,omitempty"`
+	// Title names the conversation for people.
+	Title string `json:"title,omitempty"`
+}
+
+// Summary stands for the first Messages messages of the conversation.
+type Summary struct {
+	Messages int    `json:"messages"`
+	Text     string `json:"text"`
+}
+
+// ToolRef names a tool of a server.
+type ToolRef struct {
+	Server string `json:"server"`
+	Tool   string `json:"tool"`
+}
+
+// Kept is a long result that the model can page through.
+type Kept struct {
+	URI    string `json:"uri"`
+	Server string `json:"server"`
+	Tool   string `json:"tool"`
+	Type   string `json:"type,omitempty"` // MIME type
+	Text   string `json:"text"`
+}
+
+// A Record stores the entries of a conversation as they come. Append is called by
+// one goroutine at a time; an error ends the run, so that nothing happens that
+// would not be remembered.
+type Record interface {
+	Append(e Entry) error
+}

@@ -1,0 +1,185 @@
+package host
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+)
+
+// An Event is something that happened in a run, in the order in which it
+// happened. Exactly one of the pointers is set. Its JSON form is what
+// junction chat --json prints, one object a line.
+type Event struct {
+	At time.Time `json:"at"`
+	// Run counts the questions of a conversation, Step the requests to the model
+	// in a run, both from 1; 0 is outside of them.
+	Run  int `json:"run,omitempty"`
+	Step int `json:"step,omitempty"`
+
+	Listed   *Listed      `json:"listed,omitempty"`   // step 1 of 7: which tools there are
+	Asked    *Asked       `json:"asked,omitempty"`    // steps 2 and 6: the model is asked
+	Delta    *model.Delta `json:"delta,omitempty"`    // a piece of its answer
+	Decided  *Decided     `json:"decided,omitempty"`  // step 3: what it wants
+	Consent  *Consented   `json:"consent,omitempty"`  // whether a call may run, and who said so
+	Called   *Called      `json:"called,omitempty"`   // step 4: a call is made
+	Progress *Progress    `json:"progress,omitempty"` // how far it has come
+	Log      *Logged      `json:"log,omitempty"`      // a server's log message
+	Question *Questioned  `json:"question,omitempty"` // a server asked something, and what came of it
+	Returned *Returned    `json:"returned,omitempty"` // step 5: a call's result
+	Notice   *Notice      `json:"notice,omitempty"`   // what a person should know
+	Answered *Answered    `json:"answered,omitempty"` // step 7: the run is over
+}
+
+// Listed tells which tools the model can have.
+type Listed struct {
+	Servers []ServerTools `json:"servers"`
+	// Native are the tools sent with the first request, Deferred those that must be searched for.
+	Native   int `json:"native"`
+	Deferred int `json:"deferred"`
+	// Tokens is an estimate of what the tools sent with the first request cost.
+	Tokens int `json:"tokens"`
+}
+
+// ServerTools tells what one server adds.
+type ServerTools struct {
+	Server string `json:"server"`
+	State  string `json:"state"` // connected, connecting, failed, unapproved
+	Error  string `json:"error,omitempty"`
+	// Tools is how many tools it has, Seen how many of them the model can be given:
+	// the rest is denied by a rule, set aside or not approved.
+	Tools  int `json:"tools"`
+	Seen   int `json:"seen"`
+	Tokens int `json:"tokens"` // of all its definitions
+}
+
+// Asked tells that the model is asked.
+type Asked struct {
+	Model    string `json:"model"`
+	Messages int    `json:"messages"`
+	Tools    int    `json:"tools"`
+	Tokens   int    `json:"tokens"` // estimated, of the whole request
+	// Request is what is sent, in the form of package model; only if
+	// [Options.Trace] is set.
+	Request *model.Request `json:"-"`
+}
+
+// Decided tells what the model answered.
+type Decided struct {
+	Message    *model.Message   `json:"message"`
+	Stop       model.StopReason `json:"stop"`
+	StopDetail string           `json:"stopDetail,omitempty"`
+	Usage      model.Usage      `json:"usage"`
+	Cost       float64          `json:"cost"` // US dollars
+	Exchanges  []model.Exchange `json:"-"`    // the bytes on the wire; only if [Options.Trace] is set
+}
+
+// Consented tells whether a call may run.
+type Consented struct {
+	CallID  string `json:"callId"`
+	Server  string `json:"server"`
+	Tool    string `json:"tool"`
+	Allowed bool   `json:"allowed"`
+	By      string `json:"by"`             // "policy", "person", "session" or "host"
+	Rule    string `json:"rule,omitempty"` // the name of the rule that decided
+	Reason  string `json:"reason,omitempty"`
+}
+
+// Called tells that a call is made.
+type Called struct {
+	CallID      string               `json:"callId"`
+	Server      string               `json:"server"` // empty: a tool of the host itself
+	Tool        string               `json:"tool"`
+	Title       string               `json:"title,omitempty"`
+	Arguments   json.RawMessage      `json:"arguments"`
+	Annotations *mcp.ToolAnnotations `json:"annotations,omitempty"`
+}
+
+// Progress tells how far a call has come; Total 0 means unknown.
+type Progress struct {
+	CallID   string  `json:"callId"`
+	Server   string  `json:"server"`
+	Tool     string  `json:"tool"`
+	Progress float64 `json:"progress"`
+	Total    float64 `json:"total,omitempty"`
+	Message  string  `json:"message,omitempty"`
+}
+
+// Logged is a log message of a server.
+type Logged struct {
+	Server string          `json:"server"`
+	Level  mcp.LogLevel    `json:"level"`
+	Logger string          `json:"logger,omitempty"`
+	Data   json.RawMessage `json:"data"`
+}
+
+// Questioned tells what a server asked in the middle of a call.
+type Questioned struct {
+	CallID  string `json:"callId,omitempty"`
+	Server  string `json:"server"`
+	Method  string `json:"method"`
+	Message string `json:"message,omitempty"` // what a person would read
+	Outcome string `json:"outcome"`           // accept, decline, cancel, refused, or an error's text
+}
+
+// Returned tells what came of a call.
+type Returned struct {
+	CallID   string        `json:"callId"`
+	Server   string        `json:"server"`
+	Tool     string        `json:"tool"`
+	Duration time.Duration `json:"duration"` // nanoseconds
+	IsError  bool          `json:"isError,omitempty"`
+	Text     string        `json:"text"`   // what the model reads
+	Tokens   int           `json:"tokens"` // estimated, of what the model reads
+	Bytes    int           `json:"bytes"`  // of the whole result
+	// Kept is the URI under which the rest of a long result can be read.
+	Kept string `json:"kept,omitempty"`
+	// Media are images, sounds and files of the result.
+	Media []model.Media `json:"-"`
+}
+
+// Notice is something that a person should know.
+type Notice struct {
+	// Kind is a stable word for programs: one of the constants below.
+	Kind   string `json:"kind"`
+	Server string `json:"server,omitempty"`
+	Tool   string `json:"tool,omitempty"`
+	Text   string `json:"text"`
+}
+
+// The kinds of notices.
+const (
+	NoticeServer   = "server"   // a server was lost, came back, or was not approved
+	NoticeTools    = "tools"    // tools came, went or changed
+	NoticeLowered  = "lowered"  // a schema was rewritten for the provider, or a tool set aside
+	NoticeGuard    = "guard"    // something suspicious was found
+	NoticeRetry    = "retry"    // the provider is asked again
+	NoticeStop     = "stop"     // the model stopped for another reason than being done
+	NoticeLimit    = "limit"    // a limit was reached
+	NoticeLoop     = "loop"     // the model repeats itself
+	NoticeCompact  = "compact"  // old turns were replaced by a summary
+	NoticeRepaired = "repaired" // a history was mended
+	NoticeOffline  = "offline"  // the model is no language model
+)
+
+// Answered tells that a run is over.
+type Answered struct {
+	Text string `json:"text"`
+	// Stop says why it is over: "end", or one of "steps", "time", "tokens",
+	// "money", "loop", "length", "refusal", "cancelled", "error".
+	Stop   string  `json:"stop"`
+	Error  string  `json:"error,omitempty"`
+	Totals Totals  `json:"totals"` // of this run
+	Cost   float64 `json:"cost"`
+}
+
+// Totals count what was used.
+type Totals struct {
+	Usage    model.Usage   `json:"usage"`
+	Cost     float64       `json:"cost"` // US dollars
+	Requests int           `json:"requests"`
+	Calls    int           `json:"calls"`
+	Asked    int           `json:"asked"` // how often a person was asked for consent
+	Duration time.Duration `json:"duration"`
+}

@@ -1,0 +1,100 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/policy"
+)
+
+// Person decides what the host must not decide alone. Its methods may be called
+// from several goroutines; an implementation asks one thing after the other. Each
+// waits until the person has answered or ctx is done. A nil Person says no to
+// everything.
+type Person interface {
+	// Consent is asked whether a call may run.
+	Consent(ctx context.Context, card Card) (Verdict, error)
+	// Review is asked whether the definitions of a server may be used: at its first
+	// connection, and again for whatever changed since.
+	Review(ctx context.Context, review Review) (bool, error)
+	// Elicit is asked to fill in a server's form or to visit its page.
+	Elicit(ctx context.Context, form Form) (*mcp.ElicitResult, error)
+	// Sample is asked whether a server may use the model. It may change the request.
+	Sample(ctx context.Context, s Sampling) (bool, error)
+}
+
+// Card is all that a person needs to say yes or no to a call. Texts are the
+// server's own: whoever shows them cleans them.
+type Card struct {
+	CallID      string
+	Server      string // empty: a tool of the host itself
+	Tool        string // as the server names it
+	Title       string
+	Description string
+	Arguments   json.RawMessage // in full
+	Annotations mcp.ToolAnnotations
+	Trusted     bool // whether the server's annotations are believed
+	// Reasons say why the person is asked: the rule, text of which untrusted
+	// servers was read before, secrets among the arguments.
+	Reasons []string
+	// Always are the rules that "always" could write, the narrowest first.
+	Always []AlwaysRule
+	// Resource is set where this is not a call but the reading of a resource.
+	Resource string
+}
+
+// AlwaysRule is a rule that a person can have written.
+type AlwaysRule struct {
+	Label string // for people, such as "this tool with any arguments"
+	Rule  policy.Rule
+}
+
+// Verdict is what a person said to a Card.
+type Verdict struct {
+	Allow bool
+	// Rule, if not nil, is one of the card's Always rules (or its opposite, where
+	// Allow is false): it holds for the session, or for good if Forever is set.
+	Rule    *policy.Rule
+	Forever bool
+	// Note is told to the model where Allow is false: what to do instead.
+	Note string
+}
+
+// Review shows a person what a server brings before the model sees it.
+type Review struct {
+	Server string
+	// First is whether the server was never approved.
+	First bool
+	// Items are the definitions that are new or changed.
+	Items []ReviewItem
+}
+
+// ReviewItem is one definition that is new or changed.
+type ReviewItem struct {
+	Kind string // tool, prompt, instructions, command, ...
+	Name string
+	// Text is the whole definition where it is new, a diff where it changed, with
+	// hidden characters made visible.
+	Text     string
+	Changed  bool
+	Findings []guard.Finding
+}
+
+// Form is a question of a server to the person.
+type Form struct {
+	Server, Tool string // Tool is empty where the question belongs to no call
+	Request      mcp.ElicitRequest
+	// Warnings say what is suspicious about it, such as asking for a secret.
+	Warnings []string
+}
+
+// Sampling is a server's wish to use the model.
+type Sampling struct {
+	Server, Tool string
+	Request      *mcp.CreateMessageRequest
+	Tokens       int // what it may cost at most: the request's estimate and its MaxTokens
+	Budget       int // what the server may still use in this conversation
+	Warnings     []string
+}
