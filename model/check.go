@@ -1,0 +1,293 @@
+package model
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// ErrInvalid is wrapped by the errors of [Check].
+var ErrInvalid = errors.New("no strict provider takes this request")
+
+// Check reports whether the strictest of the providers would take a request as
+// it is: the union of what they refuse with a status of 400. It returns nil, or
+// an error that wraps [ErrInvalid] and names the message, call or tool at fault.
+//
+// The first message is the user's. Every message and result consists of parts
+// with one field set, and texts say something. Every call has an ID of its own
+// and one result, in the messages of RoleTool right behind it; no result is
+// without its call. Names of tools are portable and unique, their schemas are
+// JSON objects. The last message is not the assistant's, unless it holds an
+// opaque block that the provider wants to go on with ([StopPause]).
+//
+// A host's tests call it to prove that a history is valid however a run ended;
+// it costs one pass over the request.
+func Check(req *Request) error {
+	if req == nil {
+		return fmt.Errorf("%w: there is none", ErrInvalid)
+	}
+	for _, check := range []func(*Request) error{checkOptions, checkTools, checkMessages, checkPairs} {
+		if err := check(req); err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+	}
+	return nil
+}
+
+func checkOptions(req *Request) error {
+	switch {
+	case req.Choice != ChoiceAuto && req.Choice != ChoiceNone && req.Choice != ChoiceRequired:
+		return fmt.Errorf("choice %q is none of none, required and empty", req.Choice)
+	case req.Choice == ChoiceRequired && len(req.Tools) == 0:
+		return errors.New("a call is required, and there are no tools")
+	case req.CachedTools < 0 || req.CachedTools > len(req.Tools):
+		return fmt.Errorf("%d of %d tools are cached", req.CachedTools, len(req.Tools))
+	case req.MaxTokens < 0:
+		return fmt.Errorf("the limit of tokens is %d", req.MaxTokens)
+	case !utf8.ValidString(req.System):
+		return errors.New("the system prompt is not UTF-8")
+	}
+	return nil
+}
+
+func checkTools(req *Request) error {
+	seen := make(map[string]bool, len(req.Tools))
+	for i := range req.Tools {
+		t := &req.Tools[i]
+		switch {
+		case !validName(t.Name):
+			return fmt.Errorf("tool %q: not every provider takes the name", t.Name)
+		case seen[t.Name]:
+			return fmt.Errorf("tool %q is there twice", t.Name)
+		case !utf8.ValidString(t.Description):
+			return fmt.Errorf("tool %q: the description is not UTF-8", t.Name)
+		}
+		seen[t.Name] = true
+		if err := checkSchema(t.Schema); err != nil {
+			return fmt.Errorf("tool %q: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+func checkSchema(schema json.RawMessage) error {
+	if schema == nil {
+		return nil
+	}
+	members, fault := jsonrpc.Index(schema, jsonrpc.Limits{})
+	if fault != nil {
+		return fmt.Errorf("the schema is no JSON object: %s", fault.Message)
+	}
+	if kind := members.Get("type"); kind != nil && string(kind) != `"object"` {
+		return fmt.Errorf("the schema is of type %s, and arguments are an object", kind)
+	}
+	return nil
+}
+
+// validName is what [Tool.Name] says of names, with no regular expression.
+func validName(name string) bool {
+	if name == "" || len(name) > 64 {
+		return false
+	}
+	for i, c := range []byte(name) {
+		letter := 'a' <= c|0x20 && c|0x20 <= 'z' || c == '_'
+		if !letter && (i == 0 || c != '-' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return true
+}
+
+func checkMessages(req *Request) error {
+	if len(req.Messages) == 0 {
+		return errors.New("there are no messages")
+	}
+	for i := range req.Messages {
+		if err := checkMessage(&req.Messages[i]); err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
+	}
+	if first := req.Messages[0].Role; first != RoleUser {
+		return fmt.Errorf("message 0 is of role %q, and the first must be the user's", first)
+	}
+	last := &req.Messages[len(req.Messages)-1]
+	if last.Role == RoleAssistant && !hasOpaque(last) {
+		return fmt.Errorf("message %d, the last, is the assistant's", len(req.Messages)-1)
+	}
+	return nil
+}
+
+func hasOpaque(m *Message) bool {
+	for i := range m.Parts {
+		if m.Parts[i].Opaque != nil {
+			return true
+		}
+	}
+	return false
+}
+
+func checkMessage(m *Message) error {
+	if m.Role != RoleUser && m.Role != RoleAssistant && m.Role != RoleTool {
+		return fmt.Errorf("there is no role %q", m.Role)
+	}
+	if len(m.Parts) == 0 {
+		return fmt.Errorf("a message of role %q has no parts", m.Role)
+	}
+	for i := range m.Parts {
+		if err := checkPart(m.Role, &m.Parts[i]); err != nil {
+			return fmt.Errorf("part %d: %w", i, err)
+		}
+	}
+	return checkExtra(m.Extra)
+}
+
+func checkPart(role Role, p *Part) error {
+	if fields(p) != 1 {
+		return fmt.Errorf("%d fields are set, and it must be one", fields(p))
+	}
+	allowed := false
+	switch role {
+	case RoleUser:
+		allowed = p.Text != "" || p.Media != nil || p.Opaque != nil
+	case RoleAssistant:
+		allowed = p.Text != "" || p.Reasoning != nil || p.Call != nil || p.Opaque != nil
+	case RoleTool:
+		allowed = p.Result != nil
+	}
+	switch {
+	case !allowed:
+		return fmt.Errorf("a message of role %q cannot hold it", role)
+	case p.Call != nil:
+		return checkCall(p.Call)
+	case p.Result != nil:
+		return checkResult(p.Result)
+	}
+	return checkContent(p)
+}
+
+func checkContent(p *Part) error {
+	switch {
+	case p.Text != "" && strings.TrimSpace(p.Text) == "":
+		return errors.New("the text is nothing but space")
+	case !utf8.ValidString(p.Text):
+		return errors.New("the text is not UTF-8")
+	case p.Media != nil && (p.Media.Type == "" || len(p.Media.Data) == 0):
+		return errors.New("the media has no type or no data")
+	case p.Opaque != nil && !json.Valid(p.Opaque.Raw):
+		return errors.New("the opaque block is no JSON")
+	case p.Reasoning != nil && p.Reasoning.Raw != nil && !json.Valid(p.Reasoning.Raw):
+		return errors.New("the reasoning's block is no JSON")
+	}
+	return nil
+}
+
+// fields counts the fields of a part that are set.
+func fields(p *Part) int {
+	n := 0
+	for _, set := range []bool{p.Text != "", p.Media != nil, p.Reasoning != nil, p.Call != nil, p.Result != nil, p.Opaque != nil} {
+		if set {
+			n++
+		}
+	}
+	return n
+}
+
+func checkCall(c *Call) error {
+	switch {
+	case c.ID == "":
+		return fmt.Errorf("the call of %q has no id", c.Name)
+	case !validName(c.Name):
+		return fmt.Errorf("call %q: not every provider takes the name %q", c.ID, c.Name)
+	}
+	if _, fault := jsonrpc.Index(c.Arguments, jsonrpc.Limits{}); fault != nil {
+		return fmt.Errorf("call %q: the arguments are no JSON object: %s", c.ID, fault.Message)
+	}
+	return checkExtra(c.Extra)
+}
+
+func checkResult(r *Result) error {
+	if r.CallID == "" {
+		return fmt.Errorf("a result of %q names no call", r.Name)
+	}
+	for i := range r.Parts {
+		p := &r.Parts[i]
+		if fields(p) != 1 || p.Text == "" && p.Media == nil {
+			return fmt.Errorf("result of call %q: part %d is neither text nor media", r.CallID, i)
+		}
+		if err := checkContent(p); err != nil && strings.TrimSpace(p.Text) != "" {
+			return fmt.Errorf("result of call %q: part %d: %w", r.CallID, i, err)
+		}
+	}
+	return nil
+}
+
+func checkExtra(extra map[string]map[string]json.RawMessage) error {
+	for provider, members := range extra {
+		for name, raw := range members {
+			if !json.Valid(raw) {
+				return fmt.Errorf("the extra member %q of %q is no JSON", name, provider)
+			}
+		}
+	}
+	return nil
+}
+
+// checkPairs sees to it that calls and results belong together.
+func checkPairs(req *Request) error {
+	used := map[string]bool{}
+	open := map[string]string{} // calls without a result: names by id
+	for i := range req.Messages {
+		m := &req.Messages[i]
+		if m.Role != RoleTool {
+			if err := unanswered(open, i); err != nil {
+				return err
+			}
+		}
+		for j := range m.Parts {
+			if c := m.Parts[j].Call; c != nil {
+				if used[c.ID] {
+					return fmt.Errorf("message %d: the id %q is that of two calls", i, c.ID)
+				}
+				used[c.ID], open[c.ID] = true, c.Name
+			}
+			if r := m.Parts[j].Result; r != nil {
+				if err := settle(open, r, used[r.CallID]); err != nil {
+					return fmt.Errorf("message %d: %w", i, err)
+				}
+			}
+		}
+	}
+	return unanswered(open, len(req.Messages))
+}
+
+// settle closes the call that a result answers.
+func settle(open map[string]string, r *Result, used bool) error {
+	name, found := open[r.CallID]
+	switch {
+	case !found && used:
+		return fmt.Errorf("call %q has a second result, or one that comes late", r.CallID)
+	case !found:
+		return fmt.Errorf("a result of %q answers the call %q, which is not there", r.Name, r.CallID)
+	case r.Name != name:
+		return fmt.Errorf("call %q is of %q, and its result of %q", r.CallID, name, r.Name)
+	}
+	delete(open, r.CallID)
+	return nil
+}
+
+func unanswered(open map[string]string, before int) error {
+	first := ""
+	for id := range open {
+		if first == "" || id < first {
+			first = id
+		}
+	}
+	if first == "" {
+		return nil
+	}
+	return fmt.Errorf("call %q of %q has no result before message %d", first, open[first], before)
+}
