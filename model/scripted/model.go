@@ -1,0 +1,173 @@
+package scripted
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/model"
+)
+
+// Model plays a script. It is safe for concurrent use; requests that are made at
+// the same time get turns in the order in which they come.
+type Model struct {
+	info   model.Info
+	turns  []Turn
+	always Turn
+
+	mu       sync.Mutex
+	requests []*model.Request
+	next     int // of turns
+	calls    int // that were given an id
+}
+
+// New returns a model that plays the turns in order. A request after the last
+// one is an error that says so.
+func New(turns ...Turn) *Model { return &Model{info: about(), turns: turns} }
+
+// Always returns a model that answers every request with the same turn, which is
+// most useful as a function of the request. The turn may run several times at
+// once.
+func Always(turn Turn) *Model { return &Model{info: about(), always: turn} }
+
+func about() model.Info {
+	return model.Info{Provider: "scripted", Name: "scripted", Language: true}
+}
+
+// As returns the same script, from its beginning and with no requests kept, as a
+// model that describes itself like this: with a price, a window, a limit of
+// tools.
+func (m *Model) As(info model.Info) *Model {
+	return &Model{info: info, turns: m.turns, always: m.always}
+}
+
+// Info describes the model; by default one called scripted, without limits, and
+// free.
+func (m *Model) Info() model.Info { return m.info }
+
+// Requests returns copies of all requests so far, as they were when they came,
+// those that were refused included.
+func (m *Model) Requests() []*model.Request {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.requests)
+}
+
+// Remaining is how many turns were not played yet, so that a test can ask for 0.
+func (m *Model) Remaining() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.turns) - m.next
+}
+
+// Generate plays the next turn. A request that [model.Check] refuses uses up no
+// turn; the error is a [model.Error] of status 400 that wraps
+// [model.ErrInvalid].
+func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	turn, err := m.take(req)
+	if err != nil {
+		return nil, &model.Error{Provider: m.info.Provider, Status: http.StatusBadRequest, Err: err}
+	}
+	resp, err := turn(ctx, req)
+	if resp == nil {
+		if err == nil {
+			err = fmt.Errorf("%s: the turn returned neither a response nor an error", m.info.Provider)
+		}
+		return nil, err
+	}
+	m.complete(req, resp)
+	if stopped := stream(ctx, &resp.Message, emit); stopped != nil {
+		return nil, stopped
+	}
+	return resp, err
+}
+
+// take keeps the request and returns its turn.
+func (m *Model) take(req *model.Request) (Turn, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if req != nil {
+		m.requests = append(m.requests, kept(req))
+	}
+	if err := model.Check(req); err != nil {
+		return nil, err
+	}
+	if m.always != nil {
+		return m.always, nil
+	}
+	if m.next == len(m.turns) {
+		return nil, fmt.Errorf("the script has %d turns, and this request comes after the last", len(m.turns))
+	}
+	m.next++
+	return m.turns[m.next-1], nil
+}
+
+// complete fills in what the turn left out.
+func (m *Model) complete(req *model.Request, resp *model.Response) {
+	resp.Message.Role = model.RoleAssistant
+	calls := resp.Message.Calls()
+	for _, c := range calls {
+		if c.ID == "" {
+			c.ID = m.newID()
+		}
+		if c.Arguments == nil {
+			c.Arguments = json.RawMessage("{}")
+		}
+	}
+	if resp.Stop == "" {
+		resp.Stop = model.StopEnd
+		if len(calls) > 0 {
+			resp.Stop = model.StopCalls
+		}
+	}
+	if resp.Model == "" {
+		resp.Model = m.info.Name
+	}
+	if resp.Usage == (model.Usage{}) {
+		resp.Usage = model.Usage{Input: model.EstimateTokens(sizeOf(req)), Output: model.EstimateTokens(size(resp.Message)), Estimated: true}
+	}
+}
+
+func (m *Model) newID() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls++
+	return fmt.Sprintf("call_%d", m.calls)
+}
+
+// stream emits the message in pieces: words of texts, halves of arguments.
+func stream(ctx context.Context, message *model.Message, emit func(model.Delta)) error {
+	if emit == nil {
+		return ctx.Err()
+	}
+	calls := 0
+	for i := range message.Parts {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		p := &message.Parts[i]
+		switch {
+		case p.Text != "":
+			for word := range strings.SplitAfterSeq(p.Text, " ") {
+				emit(model.Delta{Text: word})
+			}
+		case p.Reasoning != nil:
+			for word := range strings.SplitAfterSeq(p.Reasoning.Text, " ") {
+				emit(model.Delta{Reasoning: word})
+			}
+		case p.Call != nil:
+			text := string(p.Call.Arguments)
+			emit(model.Delta{Call: &model.CallDelta{Index: calls, ID: p.Call.ID, Name: p.Call.Name, Arguments: text[:len(text)/2]}})
+			emit(model.Delta{Call: &model.CallDelta{Index: calls, Arguments: text[len(text)/2:]}})
+			calls++
+		}
+	}
+	return ctx.Err()
+}
