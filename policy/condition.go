@@ -1,0 +1,100 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+)
+
+const (
+	// maxCondition bounds a condition, in bytes.
+	maxCondition = 16 << 10
+	// maxCost bounds one evaluation of a condition, in the units of CEL: one for each
+	// operation, and one for ten bytes of text that it reads.
+	maxCost = 200_000
+)
+
+// condition is the When of a rule. It is safe for concurrent use.
+type condition struct {
+	program   cel.Program
+	variables map[string]bool // those it looks at
+}
+
+// compileCondition returns the faults of a condition as problems without a rule.
+func compileCondition(env *cel.Env, text string) (*condition, []*Problem) {
+	if len(text) > maxCondition {
+		return nil, conditionFault("has %d bytes, more than %d; make several rules of it", len(text), maxCondition)
+	}
+	checked, issues := env.Compile(text)
+	if issues.Err() != nil {
+		var faults []*Problem
+		for _, e := range issues.Errors() {
+			faults = append(faults, &Problem{Field: "when", Line: e.Location.Line(), Column: e.Location.Column() + 1, Err: withRemedy(e.Message)})
+		}
+		return nil, faults
+	}
+	if out := checked.OutputType(); !out.IsExactType(cel.BoolType) && !out.IsExactType(cel.DynType) {
+		return nil, conditionFault("is %s, not true or false; compare it with something", cel.FormatCELType(out))
+	}
+	program, err := env.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.CostTracking(functionCost{}), cel.CostLimit(maxCost))
+	if err != nil {
+		return nil, conditionFault("cannot be planned: %w", err)
+	}
+	c := &condition{program: program, variables: map[string]bool{}}
+	for _, reference := range checked.NativeRep().ReferenceMap() {
+		if len(reference.OverloadIDs) == 0 && reference.Name != "" {
+			c.variables[reference.Name] = true
+		}
+	}
+	return c, nil
+}
+
+func conditionFault(format string, args ...any) []*Problem {
+	return []*Problem{{Field: "when", Err: fmt.Errorf(format, args...)}}
+}
+
+// uses reports whether the condition looks at one of some variables.
+func (c *condition) uses(names ...string) bool {
+	for _, name := range names {
+		if c.variables[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// holds evaluates the condition. Its time is bounded by its cost.
+func (c *condition) holds(ctx context.Context, f *facts) (bool, error) {
+	if err := ctx.Err(); err != nil {
+		return false, fmt.Errorf("the condition was not looked at: %w", context.Cause(ctx))
+	}
+	if c.uses(variableArgs) {
+		if err := f.readArguments(); err != nil {
+			return false, err
+		}
+	}
+	value, _, err := c.program.Eval(f)
+	if err != nil {
+		return false, fmt.Errorf("the condition cannot be decided: %w", err)
+	}
+	truth, ok := value.(types.Bool)
+	if !ok {
+		return false, fmt.Errorf("the condition is %s, not true or false", value.Type().TypeName())
+	}
+	return bool(truth), nil
+}
+
+// withRemedy says what to write in place of a name that is not there.
+func withRemedy(message string) error {
+	switch {
+	case strings.Contains(message, "undeclared reference"):
+		message += "; there are " + strings.Join(variableNames(), ", ") + ", and the functions glob, under and host"
+	case strings.Contains(message, "undefined field"):
+		message += "; annotations has readOnly, destructive, idempotent and openWorld, and principal has subject, issuer and scopes"
+	}
+	return errors.New(message)
+}

@@ -1,0 +1,61 @@
+// Package policy decides which calls may run: it allows them, asks about them or
+// denies them, by rules that people write, and says which rule decided and why.
+//
+// # Rules
+//
+// A [Rule] has an effect, patterns for server and tool, and a condition:
+//
+//	{
+//	  "rules": [
+//	    // The folder of this project may be written to.
+//	    {"effect": "allow", "server": "files", "tool": "write_file", "when": "under(args.path, '/home/ada/project')"},
+//	    {"effect": "deny", "server": "files", "tool": "delete_*", "reason": "nothing is deleted here"},
+//	    {"effect": "ask", "when": "'untrusted' in labels && !annotations.readOnly", "final": true},
+//	  ],
+//	  "default": "ask",
+//	}
+//
+// The most specific rule wins, as [Policy.Decide] describes, wherever it stands: in a
+// file, or in the session. So an allow for one tool holds against a deny for its whole
+// server. Where that must not be, as in an organisation's deny, the deny is final.
+//
+// # Conditions
+//
+// A condition is an expression in CEL (https://cel.dev) that is true or false:
+//
+//	method       string           tools/call, resources/read, …
+//	server       string           the server's configured name
+//	tool         string           the tool's name; empty for other requests
+//	title        string           what people read in its place
+//	args         map              the arguments; a member that is missing is an error, has(args.x) asks
+//	annotations  object           readOnly, destructive, idempotent, openWorld, with the
+//	                              specification's defaults; has() tells whether the server said it
+//	resource     string           the URI of a resource
+//	principal    object           subject, issuer, scopes
+//	labels       list of strings  what the call's data holds, such as untrusted
+//	sources      list of strings  the servers whose output reached the call
+//	trusted      bool             whether the person trusts the server's claims
+//	client       string           the program that calls
+//
+// Beside CEL's own functions and its strings library there are:
+//
+//	glob(text, pattern)   whole text; * is any characters, slashes too, ? is one
+//	under(path, folder)   path is the folder or in it; an error where that is not certain:
+//	                      with "..", or if one of both is relative
+//	host(url)             the host of a URL, in small letters; an error without one
+//
+// A condition that fails never lets a call through: an allow does not apply, and a deny
+// or ask makes the decision Ask at least. Integers are exact up to 64 bits; other
+// numbers are doubles.
+//
+// # What is built in
+//
+// While the default is Ask, tools/call is allowed for a tool that a trusted server
+// declares to be read-only and not open to the world; a rule of any kind comes before
+// that. Everything else is asked about.
+//
+// # Files of others
+//
+// The rules of a project come from whoever wrote the repository. [LoadOptions].Tighten
+// takes only what makes decisions stricter from them.
+package policy

@@ -1,0 +1,93 @@
+package policy
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// kind says how much a pattern leaves open; a higher one is more specific.
+type kind int
+
+const (
+	anything kind = iota // empty, or nothing but stars
+	some                 // with * or ?
+	exactly              // one name
+)
+
+// pattern is a pattern of names.
+type pattern struct {
+	text string // as it was written; of one name, the name
+	kind kind
+}
+
+func parsePattern(text string) pattern {
+	if strings.Trim(text, "*") == "" {
+		return pattern{text, anything}
+	}
+	var name strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '*', '?':
+			return pattern{text, some}
+		case '\\':
+			i = min(i+1, len(text)-1)
+		}
+		name.WriteByte(text[i])
+	}
+	return pattern{name.String(), exactly}
+}
+
+func (p pattern) matches(name string) bool {
+	switch p.kind {
+	case anything:
+		return p.text == "" || name != ""
+	case exactly:
+		return p.text == name
+	}
+	return matchGlob(p.text, name)
+}
+
+// escapePattern makes the pattern that matches one name only.
+func escapePattern(name string) string {
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`).Replace(name)
+}
+
+// matchGlob reports whether the whole of s matches a pattern. It goes back to the
+// last star only, so the time is at most the product of both lengths.
+func matchGlob(pattern, s string) bool {
+	p, i := 0, 0
+	star, from := -1, 0
+	for i < len(s) {
+		if p < len(pattern) && pattern[p] == '*' {
+			star, from = p, i
+			p++
+			continue
+		}
+		if pEnd, iEnd, ok := matchOne(pattern, p, s, i); ok {
+			p, i = pEnd, iEnd
+			continue
+		}
+		if star < 0 {
+			return false
+		}
+		_, size := utf8.DecodeRuneInString(s[from:])
+		from += size
+		p, i = star+1, from
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}
+
+// matchOne matches one character that is no star.
+func matchOne(pattern string, p int, s string, i int) (pEnd, iEnd int, ok bool) {
+	if p >= len(pattern) {
+		return 0, 0, false
+	}
+	if pattern[p] == '?' {
+		_, size := utf8.DecodeRuneInString(s[i:])
+		return p + 1, i + size, true
+	}
+	if pattern[p] == '\\' && p+1 < len(pattern) {
+		p++
+	}
+	return p + 1, i + 1, pattern[p] == s[i]
+}
