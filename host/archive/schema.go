@@ -1,0 +1,72 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// mark is the application id in the header of our files: "junc".
+const mark = 0x6a756e63
+
+// migrations make of each version of the file the next one. They are only ever
+// added to. The texts are searched by their trigrams, which needs no words: so
+// parts of identifiers and scripts without spaces are found too.
+var migrations = []string{`
+	CREATE TABLE conversations (
+		id TEXT PRIMARY KEY,
+		model TEXT NOT NULL,
+		folder TEXT NOT NULL,
+		title TEXT NOT NULL,
+		parent TEXT NOT NULL,
+		created INTEGER NOT NULL,
+		changed INTEGER NOT NULL,
+		entries INTEGER NOT NULL,
+		bytes INTEGER NOT NULL,
+		questions INTEGER NOT NULL,
+		calls INTEGER NOT NULL,
+		tokens INTEGER NOT NULL,
+		cost REAL NOT NULL
+	) STRICT;
+	CREATE INDEX conversations_changed ON conversations (changed);
+	CREATE TABLE entries (
+		row INTEGER PRIMARY KEY,
+		conversation TEXT NOT NULL REFERENCES conversations (id) ON DELETE CASCADE,
+		number INTEGER NOT NULL,
+		entry TEXT NOT NULL CHECK (json_valid(entry)),
+		UNIQUE (conversation, number)
+	) STRICT;
+	CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'trigram');
+	INSERT INTO texts (texts, rank) VALUES ('secure-delete', 1);
+	CREATE TABLE memory (
+		key TEXT PRIMARY KEY,
+		value TEXT NOT NULL CHECK (json_valid(value))
+	) STRICT, WITHOUT ROWID;
+`}
+
+// migrate brings the file up to date, in one transaction, so that two processes
+// that open it at once do it once.
+func (a *Archive) migrate(ctx context.Context) error {
+	return a.change(ctx, "open", func(tx *sql.Tx) error {
+		var version, application, tables int
+		err := tx.QueryRowContext(ctx, `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
+			FROM pragma_user_version, pragma_application_id`).Scan(&version, &application, &tables)
+		switch {
+		case err != nil:
+			return err
+		case application != mark && (tables > 0 || version != 0):
+			return ErrForeign
+		case version > len(migrations):
+			return ErrNewer
+		case version == len(migrations):
+			return nil
+		}
+		for _, statements := range migrations[version:] {
+			if _, err := tx.ExecContext(ctx, statements); err != nil {
+				return fmt.Errorf("to bring it up to date: %w", err)
+			}
+		}
+		_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", mark, len(migrations)))
+		return err
+	})
+}
