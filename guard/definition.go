@@ -1,0 +1,64 @@
+package guard
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+)
+
+// Kind says what a [Definition] defines.
+type Kind string
+
+// The kinds of definitions.
+const (
+	Tool         Kind = "tool"
+	Prompt       Kind = "prompt"
+	Resource     Kind = "resource"
+	Template     Kind = "template"     // a resource template
+	Instructions Kind = "instructions" // what a server says about itself: title, description, instructions
+	Command      Kind = "command"      // how a local server is started: command line and environment names
+	Version      Kind = "version"      // the package version or digest of a server
+)
+
+// A Definition is one thing that a person approves and a model then reads or a
+// computer runs. Fields that a kind does not have are empty.
+type Definition struct {
+	Kind        Kind   `json:"kind"`
+	Server      string `json:"server"`
+	Name        string `json:"name,omitempty"` // unique among those of the kind and server; a URI for resources and templates
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+
+	Schema       json.RawMessage `json:"schema,omitempty"`       // of the input; of a prompt, its arguments
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"` // of structured results
+	Annotations  json.RawMessage `json:"annotations,omitempty"`
+	Icons        json.RawMessage `json:"icons,omitempty"`
+
+	Text string `json:"text,omitempty"` // instructions, command line, version, MIME type: what has no field of its own
+}
+
+// Hash returns "sha256:" and the hash of everything in d, in hexadecimal. The
+// order of JSON members, white space, and the way a string is escaped or a
+// number written make no difference; anything else does, a change of Unicode
+// normal form too. A JSON field that is not valid JSON counts byte by byte.
+func (d Definition) Hash() string {
+	h := sha256.New()
+	part := func(b []byte) {
+		var length [8]byte
+		binary.BigEndian.PutUint64(length[:], uint64(len(b)))
+		h.Write(length[:])
+		h.Write(b)
+	}
+	part([]byte("junction definition 1"))
+	for _, s := range []string{string(d.Kind), d.Server, d.Name, d.Title, d.Description, d.Text} {
+		part([]byte(s))
+	}
+	for _, raw := range []json.RawMessage{d.Schema, d.OutputSchema, d.Annotations, d.Icons} {
+		part(canonical(raw))
+	}
+	return "sha256:" + hex.EncodeToString(h.Sum(nil))
+}
+
+// key identifies what d defines, whatever it says.
+func (d Definition) key() pinKey { return pinKey{Kind: d.Kind, Server: d.Server, Name: d.Name} }

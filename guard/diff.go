@@ -1,0 +1,80 @@
+package guard
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rogpeppe/go-internal/diff"
+)
+
+// A Change is one field in which two definitions differ, as text that is safe
+// to show: what would be hidden is visible, JSON is indented and its members are sorted.
+type Change struct {
+	Field string // as in the JSON of a Definition
+	Old   string
+	New   string
+}
+
+// Changes returns the fields in which two definitions differ, in the order of
+// the fields of [Definition]. Of each field at most 32 KiB are compared, which is what
+// [Pins] keeps; when two definitions differ beyond that only, there is no change
+// to show, although their hashes differ.
+func Changes(old, new Definition) []Change {
+	var changes []Change
+	add := func(field, before, after string) {
+		if before != after {
+			changes = append(changes, Change{Field: field, Old: Visible(before), New: Visible(after)})
+		}
+	}
+	old, new = old.kept(), new.kept()
+	add("kind", string(old.Kind), string(new.Kind))
+	add("server", old.Server, new.Server)
+	add("name", old.Name, new.Name)
+	add("title", old.Title, new.Title)
+	add("description", old.Description, new.Description)
+	add("schema", readable(old.Schema), readable(new.Schema))
+	add("outputSchema", readable(old.OutputSchema), readable(new.OutputSchema))
+	add("annotations", readable(old.Annotations), readable(new.Annotations))
+	add("icons", readable(old.Icons), readable(new.Icons))
+	add("text", old.Text, new.Text)
+	return changes
+}
+
+// Diff returns how new differs from old, for a person: a unified diff of each
+// field in [Changes], prose taken apart at the ends of sentences. It is empty if there is nothing to show.
+func Diff(old, new Definition) string {
+	var b strings.Builder
+	for _, c := range Changes(old, new) {
+		text := diff.Diff(c.Field+" (approved)", lines(c.Old), c.Field+" (now)", lines(c.New))
+		if _, body, found := bytes.Cut(text, []byte("\n")); found {
+			text = body // without the line that repeats the command
+		}
+		b.Write(text)
+	}
+	return b.String()
+}
+
+// readable returns canonical JSON, indented; what is not JSON as it is.
+func readable(raw json.RawMessage) string {
+	text := canonical(raw)
+	if len(text) == 0 || text[0] == 0 {
+		return string(raw)
+	}
+	value := jsontext.Value(text)
+	if err := value.Indent(jsontext.WithIndent("  ")); err != nil {
+		return string(text)
+	}
+	return string(value)
+}
+
+// lines puts each sentence on a line of its own, so that one changed word does
+// not show a whole description as changed.
+func lines(s string) []byte {
+	if s == "" {
+		return nil
+	}
+	s = strings.NewReplacer(". ", ".\n", "! ", "!\n", "? ", "?\n", "; ", ";\n").Replace(s)
+	return []byte(strings.TrimSuffix(s, "\n") + "\n")
+}

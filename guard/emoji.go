@@ -1,0 +1,64 @@
+package guard
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// emojiSequence returns how many bytes at the start of text are one emoji that
+// is written with characters which are hidden elsewhere: symbols joined by zero-width joiners, or
+// one of the three flags that are written with tags. It returns 0 for anything
+// else. A black flag before any other tags is no flag that people use, but a way to hide text.
+func emojiSequence(text string) int {
+	first, size := utf8.DecodeRuneInString(text)
+	if first < 0x2190 || !isPictograph(first) {
+		return 0
+	}
+	if n := tagFlag(text); n > 0 {
+		return n
+	}
+	end, joined := pictographEnd(text, size), false
+	for strings.HasPrefix(text[end:], "\u200d") {
+		after := end + len("\u200d")
+		r, n := utf8.DecodeRuneInString(text[after:])
+		if !isPictograph(r) {
+			break
+		}
+		end, joined = after+pictographEnd(text[after:], n), true
+	}
+	if !joined {
+		return 0
+	}
+	return end
+}
+
+// pictographEnd returns the end of the symbol that text starts with, whose
+// first rune has size bytes, with its skin tone and selector.
+func pictographEnd(text string, size int) int {
+	for {
+		r, n := utf8.DecodeRuneInString(text[size:])
+		if r != 0xfe0f && (r < 0x1f3fb || r > 0x1f3ff) {
+			return size
+		}
+		size += n
+	}
+}
+
+// tagFlag returns the length of the flag of England, Scotland or Wales.
+func tagFlag(text string) int {
+	for _, flag := range []string{
+		"\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+		"\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
+		"\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f",
+	} {
+		if strings.HasPrefix(text, flag) {
+			return len(flag)
+		}
+	}
+	return 0
+}
+
+func isPictograph(r rune) bool {
+	return unicode.Is(unicode.So, r) || r >= 0x1f000 && r <= 0x1faff || strings.ContainsRune("↔↕⚕♀♂", r)
+}

@@ -1,0 +1,51 @@
+package guard
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// ScanFrame looks through every string of one JSON-RPC message that was
+// exchanged with a server, member names too, each as what it is: definitions in lists, instructions,
+// results and errors, contents of resources, questions, and the arguments of a call that is about
+// to leave. What is not JSON is a finding. The gravest finding comes first.
+func (c *Catalogue) ScanFrame(server string, message []byte) []Finding {
+	if fault := jsonrpc.Valid(message, jsonrpc.Limits{}); fault != nil {
+		return []Finding{{Rule: "malformed", Severity: Warn, Why: "is no JSON that can be checked: " + fault.Error()}}
+	}
+	message = bytes.TrimSpace(message)
+	f := &frame{catalogue: c, server: server}
+	if jsonrpc.IsBatch(message) {
+		jsonrpc.EachElement(message, func(value []byte) bool { f.message(value); return true })
+	} else {
+		f.message(message)
+	}
+	return f.found()
+}
+
+// ScanDefinition looks through all texts of a definition, those in its schemas
+// too, together. The gravest finding comes first.
+func (c *Catalogue) ScanDefinition(d Definition) []Finding {
+	f := &frame{catalogue: c, server: d.Server}
+	f.begin(Block)
+	part := InDefinition
+	if d.Kind == Instructions {
+		part = InInstructions
+	}
+	for _, field := range []struct{ name, text string }{{"name", d.Name}, {"title", d.Title}, {"description", d.Description}, {"text", d.Text}} {
+		c.scanText(f.report, field.text, Where{Part: part, Server: d.Server, Field: field.name})
+	}
+	for _, field := range []struct {
+		name string
+		raw  json.RawMessage
+	}{{"schema", d.Schema}, {"outputSchema", d.OutputSchema}, {"annotations", d.Annotations}} {
+		if jsonrpc.Valid(field.raw, jsonrpc.Limits{}) == nil {
+			f.schema(field.raw, field.name)
+		} else {
+			c.scanText(f.report, string(field.raw), Where{Part: part, Server: d.Server, Field: field.name})
+		}
+	}
+	return f.found()
+}

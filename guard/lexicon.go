@@ -1,0 +1,162 @@
+package guard
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// ideas is a set of things that a word may mean. Rules are written in ideas,
+// so that a synonym is no way around them.
+type ideas uint64
+
+// vocabulary has a line for each idea: its name, and the stems of its words.
+// "-s", "-ed", "-ing" and the like are found without being listed.
+const vocabulary = `
+ignore    ignore disregard forget override overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn
+prior     previous previously prior earlier above preceding existing original foregoing former initial your all any every other safety system developer default these those everything
+orders    instruction rule guideline directive prompt policy policies guardrail restriction constraint safeguard direction programming safety filter limitation moderation ethic training order guidance
+plainly   instruction directive guideline guardrail safeguard prompt programming
+not       not never dont without avoid refrain cannot nor mustnt shouldnt neither doesnt
+tell      tell mention inform notify reveal disclose alert warn acknowledge explain announce discuss say expose
+show      show display report share output print surface
+ask       ask confirm consult permission approval consent
+user      user human person operator customer anyone anybody owner them victim people
+secretly  secretly silently covertly quietly stealthily discreetly invisibly unnoticed surreptitiously clandestinely
+before    before
+use       call use invoke run execute perform trigger utilize employ
+any       any all every other each
+tool      tool function
+must      must always mandatory shall required imperative need should
+read      read open load retrieve cat extract collect gather obtain copy dump grab harvest scan fetch access get
+send      send pass post upload transmit forward exfiltrate submit deliver leak email relay embed include append attach insert supply smuggle provide
+away      send post upload transmit forward exfiltrate leak email relay smuggle
+secret    credential password passwd passphrase secret apikey mnemonic keychain wallet
+cred      credential password secret apikey
+private   private api ssh access signing encryption
+key       key token
+param     parameter argument field sidenote param
+convo     conversation chat dialogue
+log       history transcript log context messages
+whole     entire full whole complete verbatim raw
+system    system
+prompt    prompt
+external  webhook ngrok pastebin attacker exfil collector
+remote    external remote third outside
+host      server endpoint host url address site domain
+web       http https
+first     first
+everything everything anything
+mode      mode
+unbound   developer dan god jailbreak jailbroken unrestricted debug root sudo admin maintenance unfiltered
+enter     enter enable activate switch enabled entering act operate
+you       you
+are       are
+now       now
+unlimited free unrestricted unbound dan jailbroken unfiltered evil
+authority system administrator admin anthropic openai developer security
+notice    message notice override announcement alert update
+new       new updated revised real actual true
+follow    follow obey comply
+instead   instead
+only      only
+know      know see notice aware learn realize suspect
+keep      keep remain stay hide conceal
+hidden    secret hidden confidential invisible unaware
+from      from
+sink      exfiltrate siphon keylogger keylog backdoor ransomware botnet rootkit
+contents  content contents file files value data
+of        of
+no        no longer
+apply     apply matter valid
+steal     steal stolen harvest siphon exfiltrate exfiltration
+meta      detect flag filter classify identify recognize example phrase such like term string named called contain pattern attempt injection moderation scanner test sample search quote mean match warn
+path      path
+seed      seed recovery mnemonic backup
+phrase    phrase words
+`
+
+// Files that hold secrets, when something like "." or "/" stands before the name.
+var secretFiles = map[string]bool{
+	"ssh": true, "env": true, "aws": true, "netrc": true, "npmrc": true, "pypirc": true, "kube": true, "gnupg": true, "passwd": true,
+	"shadow": true, "rsa": true, "ed25519": true, "bash": false, "keychain": true, "credentials": true, "pem": true, "pgpass": true,
+	"dockercfg": true, "htpasswd": true,
+}
+
+// words and names that the rest is written with.
+type language struct {
+	names map[string]ideas // name of an idea
+	words map[string]ideas // stem of a word
+}
+
+// theLanguage reads the vocabulary at its first use.
+var theLanguage = sync.OnceValue(func() language {
+	l := language{names: map[string]ideas{}, words: map[string]ideas{}}
+	bit := ideas(1)
+	for line := range strings.Lines(vocabulary) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		l.names[fields[0]] = bit
+		for _, w := range fields[1:] {
+			l.words[w] |= bit
+		}
+		bit <<= 1
+	}
+	l.names["secretfile"] = bit
+	if bit <<= 1; bit == 0 {
+		panic(fmt.Sprintf("guard: more ideas than %d", 63))
+	}
+	return l
+})
+
+// lookUp returns what a plain word may mean, in any of its forms.
+func lookUp(words map[string]ideas, w []byte) ideas {
+	found := words[string(w)]
+	if len(w) < 4 || len(w) > 24 || found != 0 {
+		return found
+	}
+	switch {
+	case ends(w, "ies"):
+		return words[string(w[:len(w)-3])+"y"]
+	case ends(w, "es"):
+		if found = words[string(w[:len(w)-1])]; found == 0 {
+			found = words[string(w[:len(w)-2])]
+		}
+	case ends(w, "s"):
+		found = words[string(w[:len(w)-1])]
+	case ends(w, "ed"):
+		found = stem(words, w[:len(w)-2])
+	case ends(w, "ing"):
+		found = stem(words, w[:len(w)-3])
+	}
+	return found
+}
+
+// stem looks a word up whose ending was taken off, with the letters that the
+// ending may have cost or doubled.
+func stem(words map[string]ideas, w []byte) ideas {
+	if found := words[string(w)]; found != 0 {
+		return found
+	}
+	if found := words[string(w)+"e"]; found != 0 {
+		return found
+	}
+	if n := len(w); n > 3 && w[n-1] == w[n-2] {
+		return words[string(w[:n-1])]
+	}
+	return 0
+}
+
+func ends(w []byte, ending string) bool {
+	return len(w) > len(ending) && string(w[len(w)-len(ending):]) == ending
+}
+
+// hiddenFile returns the idea of a file that holds secrets, if w names one.
+func hiddenFile(w []byte) ideas {
+	if secretFiles[string(w)] {
+		return theLanguage().names["secretfile"]
+	}
+	return 0
+}

@@ -1,0 +1,96 @@
+package guard
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// LookAlikes compares the name of a server's tool with those of the tools of all other
+// servers: the same but for case, separators, letters that look alike, or a
+// slip of the pen. It is for the moment of approval, when a person can tell a
+// neighbour from an impostor: similar names are common among honest servers, so that nothing is
+// graver than Warn, and an equal name is only a Note unless the tool does something that cannot
+// be taken back.
+func (c *Catalogue) LookAlikes(server, name string) []Finding {
+	if c == nil {
+		return nil
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var found []Finding
+	folded := foldName(name)
+	for _, other := range slices.Sorted(maps.Keys(c.servers)) {
+		if other == server {
+			continue
+		}
+		for _, theirs := range c.servers[other] {
+			if f, alike := lookAlike(name, folded, theirs); alike && len(found) < maxFindings {
+				f.Where, f.Excerpt = "name", Visible(cut(name, maxExcerpt)+" / "+cut(other+": "+theirs, maxExcerpt))
+				found = append(found, f)
+			}
+		}
+	}
+	return found
+}
+
+func lookAlike(name, folded, theirs string) (Finding, bool) {
+	other := foldName(theirs)
+	switch {
+	case name == theirs:
+		severity := Note
+		if acts(name) {
+			severity = Warn
+		}
+		return Finding{Rule: "equal-name", Severity: severity, Why: "another server has a tool of the same name"}, true
+	case folded == other:
+		return Finding{Rule: "look-alike", Severity: Warn, Why: "looks like the name of another server's tool"}, true
+	case min(len(folded), len(other)) >= 8 && isSlip(folded, other):
+		return Finding{Rule: "look-alike", Severity: Warn, Why: "is one letter away from the name of another server's tool"}, true
+	case len(other) >= 8 && len(folded) > len(other) && (strings.HasPrefix(folded, other) || strings.HasSuffix(folded, other)):
+		return Finding{Rule: "look-alike", Severity: Note, Why: "contains the name of another server's tool"}, true
+	}
+	return Finding{}, false
+}
+
+// foldName returns a name without case and separators, and with the Latin
+// letters that others look like.
+func foldName(name string) string {
+	var b strings.Builder
+	for _, field := range strings.FieldsFunc(plainForm(Clean(cut(name, 256))), func(r rune) bool { return strings.ContainsRune("_-. /:", r) }) {
+		plain, _ := plainWord(nil, field)
+		b.Write(plain)
+	}
+	return b.String()
+}
+
+// isSlip reports whether two different words become equal when one letter is
+// changed, added or left out, or two neighbours change places.
+func isSlip(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) > 1 {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	if len(a) != len(b) {
+		// A plural is another word, not a slip.
+		return a[i:] == b[i+1:] && (i < len(a) || b[i] != 's')
+	}
+	return a[i+1:] == b[i+1:] && !isDigit(a[i]) || i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// acts reports whether a name says that the tool does something that cannot be
+// taken back.
+func acts(name string) bool {
+	first, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(splitCamel(name)), "-", "_"), "_")
+	first, _, _ = strings.Cut(first, " ")
+	return slices.Contains([]string{"transfer", "pay", "send", "delete", "remove", "write", "execute", "exec", "run", "buy", "sell", "order", "withdraw", "deposit",
+		"publish", "post", "deploy", "drop", "approve", "sign", "grant", "merge", "push", "upload", "purchase", "swap", "trade", "issue", "refund", "commit"}, first)
+}

@@ -1,0 +1,180 @@
+package guard
+
+import (
+	"encoding/base64"
+	"encoding/hex"
+	"html"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxDecoded is how many encoded pieces of one text are decoded.
+const maxDecoded = 64
+
+// A layer is a text as somebody may read it: the visible one, or one that was
+// hidden in it.
+type layer struct {
+	text string
+	how  string // how it was hidden; "" for the visible text
+}
+
+// layersOf returns what text says: first its visible text in plain characters,
+// then what is concealed in it.
+func layersOf(text string) []layer {
+	layers := []layer{{text: plainForm(Clean(text))}}
+	if hasHidden(text) {
+		layers = append(layers, hiddenLayers(text)...)
+	}
+	return append(layers, decodedLayers(layers[0].text)...)
+}
+
+// hiddenLayers returns the text with its hidden characters as spaces, since
+// they may have stood for the gaps between words, and what its tag characters spell.
+func hiddenLayers(text string) []layer {
+	var spaced, tags strings.Builder
+	eachHidden(text, func(part string, hidden bool) {
+		if !hidden {
+			spaced.WriteString(part)
+			return
+		}
+		spaced.WriteByte(' ')
+		tags.WriteString(decodeTags(part))
+	})
+	layers := []layer{{text: plainForm(spaced.String()), how: "split by hidden characters"}}
+	if tags.Len() > 0 {
+		layers = append(layers, layer{text: tags.String(), how: "in tag characters"})
+	}
+	return layers
+}
+
+// plainForm returns compatibility characters (full width, mathematical,
+// circled) as the plain ones, and character references of HTML decoded.
+func plainForm(text string) string {
+	if strings.Contains(text, "&") && strings.Contains(text, ";") {
+		text = html.UnescapeString(text)
+	}
+	if isASCII(text) {
+		return text
+	}
+	return norm.NFKC.String(text)
+}
+
+func isASCII(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	encodedRun = regexp.MustCompile(`[A-Za-z0-9+/_-]{16,}={0,2}`)
+	escapedRun = regexp.MustCompile(`(?:(?:%|\\x)[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4})`)
+)
+
+// decodedLayers returns what base64, hexadecimal, percent and backslash escapes
+// in text decode to, once, where that is text.
+func decodedLayers(text string) []layer {
+	var layers []layer
+	for _, at := range encodedRun.FindAllStringIndex(text, maxDecoded) {
+		run := text[at[0]:at[1]]
+		if decoded := decodeHex(run); readsAsText(decoded) {
+			layers = append(layers, layer{text: plainForm(decoded), how: "in hexadecimal"})
+		} else if decoded := decodeBase64(run); readsAsText(decoded) {
+			layers = append(layers, layer{text: plainForm(decoded), how: "in base64"})
+		}
+	}
+	const few = 3
+	if strings.Count(text, "%")+strings.Count(text, `\x`)+strings.Count(text, `\u`) < few {
+		return layers
+	}
+	if len(escapedRun.FindAllStringIndex(text, few)) == few {
+		decoded := escapedRun.ReplaceAllStringFunc(text, unescape)
+		if decoded = strings.ToValidUTF8(decoded, " "); decoded != text {
+			layers = append(layers, layer{text: plainForm(Clean(decoded)), how: "in escapes"})
+		}
+	}
+	return layers
+}
+
+func decodeHex(s string) string {
+	if len(s)%2 != 0 {
+		return ""
+	}
+	decoded, err := hex.DecodeString(s)
+	if err != nil {
+		return ""
+	}
+	return string(decoded)
+}
+
+func decodeBase64(s string) string {
+	s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
+	if len(s)%4 == 1 {
+		s = s[:len(s)-1]
+	}
+	decoded, err := base64.RawStdEncoding.DecodeString(s)
+	if err != nil {
+		return ""
+	}
+	return string(decoded)
+}
+
+// unescape returns the character that one escape stands for.
+func unescape(escape string) string {
+	digits := strings.TrimLeft(escape, `%\xu`)
+	n, err := strconv.ParseUint(digits, 16, 32)
+	if err != nil {
+		return escape
+	}
+	if strings.HasPrefix(escape, `\u`) {
+		return string(rune(n))
+	}
+	return string([]byte{byte(n)})
+}
+
+// readsAsText reports whether decoded bytes are text and not a coincidence.
+func readsAsText(s string) bool {
+	if len(s) < 8 || !utf8.ValidString(s) {
+		return false
+	}
+	letters := 0
+	for _, r := range s {
+		if !unicode.IsPrint(r) && r != '\n' && r != '\t' && r != '\r' {
+			return false
+		}
+		if unicode.IsLetter(r) || r == ' ' {
+			letters++
+		}
+	}
+	return letters*10 >= utf8.RuneCountInString(s)*6
+}
+
+// skeleton returns the Latin letter that a Cyrillic, Greek or other letter
+// looks like, or the letter itself.
+func skeleton(r rune) rune {
+	if r < utf8.RuneSelf || r >= 0x590 {
+		return r
+	}
+	if i := strings.IndexRune(lookAlikes, r); i >= 0 {
+		return rune(looksLike[utf8.RuneCountInString(lookAlikes[:i])])
+	}
+	return r
+}
+
+// Letters of other scripts, in lower case, and the Latin letters that they look like.
+const (
+	lookAlikes = "абвгдекмнорстухісјѕԁһԛԝѵӏүɡɑαβγεικνορτυχωѡոհսօցւɩıŀłøđħ"
+	looksLike  = "a6brgekmhopctyxicjsdhqwvlygaabyeikvoptuxwwnhuoguiillodh"
+)
+
+// otherScript reports whether r belongs to a script whose letters pass for Latin ones.
+func otherScript(r rune) bool {
+	return unicode.In(r, unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee)
+}

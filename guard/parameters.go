@@ -1,0 +1,123 @@
+package guard
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// talkParameters are names of parameters, letters only, that ask the model for
+// what it has no reason to hand over.
+var talkParameters = map[string]bool{
+	"systemprompt": true, "systeminstructions": true, "systemmessage": true, "conversationhistory": true, "chathistory": true, "messagehistory": true,
+	"fullconversation": true, "conversationcontext": true, "conversationtranscript": true, "chainofthought": true, "toolcallhistory": true,
+	"toolslist": true, "availabletools": true, "previousmessages": true, "contextwindow": true, "usermessages": true, "fullcontext": true, "hiddenprompt": true,
+	"developerprompt": true, "reasoningtrace": true, "initialprompt": true, "originalprompt": true,
+}
+
+// talkParameter returns the weight of a parameter's name. A name between
+// underscores pretends to be a part of the protocol.
+func talkParameter(name string) int {
+	letters := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r | 0x20
+		case r >= 'a' && r <= 'z':
+			return r
+		}
+		return -1
+	}, cut(name, maxWord))
+	switch {
+	case !talkParameters[letters]:
+		return 0
+	case strings.HasPrefix(name, "_") || strings.HasPrefix(name, "$"):
+		return blockAt
+	}
+	return 3
+}
+
+// asked are words for what nobody should be asked for in a form, which a
+// server sees in the clear; the specification forbids it.
+var asked = []string{"password", "passphrase", "passwd", "passcode", "seed phrase", "recovery phrase", "mnemonic", "private key", "secret key", "api key", "apikey", "api token",
+	"access token", "auth token", "bearer token", "refresh token", "client secret", "credential", "cvv", "card number", "social security", "ssn", "one-time code", "otp", "2fa code",
+	"verification code", "secret phrase", "secret recovery", "backup phrase", "ssh key", "personal access token", "pin code", "security code", "master key", "wallet seed"}
+
+// elicitation looks through a question to the user. A form that asks for a
+// secret is refused; a page that is opened instead may ask for one.
+func (f *frame) elicitation(params json.RawMessage, field string) {
+	f.walk(params, field, InElicitation)
+	if text(jsonrpc.Get(params, "mode")) == "url" {
+		return
+	}
+	if words, where := f.asksFor(params, field); words != "" {
+		f.report.add(signal{rule: "asks-for-secret", weight: blockAt, where: where, excerpt: words,
+			why: "asks in a form for a secret, which the server would see; it has to be asked for on a page of its own"})
+	}
+}
+
+// asksFor returns the first word for a secret in the message or the fields of
+// a form.
+func (f *frame) asksFor(params json.RawMessage, field string) (words, where string) {
+	schema := jsonrpc.Get(params, "requestedSchema")
+	jsonrpc.EachMember(jsonrpc.Get(schema, "properties"), func(name, property []byte) bool {
+		at := field + ".requestedSchema.properties." + cut(text(name), maxWord)
+		if kind := text(jsonrpc.Get(property, "type")); kind != "string" && kind != "" {
+			return true
+		}
+		for _, s := range []string{text(name), text(jsonrpc.Get(property, "title")), text(jsonrpc.Get(property, "description"))} {
+			if words = secretWord(s); words != "" {
+				where = at
+				return false
+			}
+		}
+		return true
+	})
+	if words == "" && jsonrpc.Get(schema, "properties") != nil && hasTextField(schema) {
+		if words = secretWord(text(jsonrpc.Get(params, "message"))); words != "" {
+			where = field + ".message"
+		}
+	}
+	return words, where
+}
+
+// hasTextField reports whether a form has a field that takes any text.
+func hasTextField(schema json.RawMessage) bool {
+	found := false
+	jsonrpc.EachMember(jsonrpc.Get(schema, "properties"), func(_, property []byte) bool {
+		found = text(jsonrpc.Get(property, "type")) == "string" && jsonrpc.Get(property, "enum") == nil
+		return !found
+	})
+	return found
+}
+
+// secretWord returns the words of asked that s contains, as whole words.
+func secretWord(s string) string {
+	spaced := " " + strings.Join(strings.FieldsFunc(splitCamel(plainForm(Clean(cut(s, 4<<10)))), func(r rune) bool {
+		return r == '_' || r == '-' || r == ' ' || r == '.' || r == ',' || r == ':' || r == '?' || r == '!' || r == '\n' || r == '\t' || r == '(' || r == ')' || r == '/' || r == '"' || r == '\''
+	}), " ") + " "
+	spaced = strings.ToLower(spaced)
+	for _, words := range asked {
+		at := strings.Index(spaced, " "+strings.ReplaceAll(words, "-", " "))
+		if at < 0 {
+			continue
+		}
+		end := spaced[at+1+len(words):]
+		if end[0] == ' ' || strings.HasPrefix(end, "s ") {
+			return words
+		}
+	}
+	return ""
+}
+
+// splitCamel puts a space before each capital that follows a small letter.
+func splitCamel(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		if i > 0 && r >= 'A' && r <= 'Z' && s[i-1] >= 'a' && s[i-1] <= 'z' {
+			b.WriteByte(' ')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

@@ -1,0 +1,144 @@
+package guard
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/rogpeppe/go-internal/lockedfile"
+)
+
+// maxPinsFile is how many bytes a file of pins may have.
+const maxPinsFile = 256 << 20
+
+// pinsFile is the form of the file.
+type pinsFile struct {
+	Version int   `json:"version"`
+	Pins    []pin `json:"pins"`
+}
+
+// Load returns the pins kept in the file at path; an absent file holds none. A
+// file that cannot be read or understood is an error, as everything in it would
+// otherwise be new.
+func Load(path string) (*Pins, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("approved definitions: %w", err)
+	}
+	pins, err := readPins(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Pins{path: path, pins: pins}, nil
+}
+
+// Save writes what was approved and forgotten since [Load] or the last Save
+// into the file, together with what other processes wrote there meanwhile; of
+// the same definition the later Save wins. Afterwards p holds all of it. The file is
+// replaced as a whole, readable by its owner only, under a lock beside it. Save of pins
+// that were not loaded is an error.
+func (p *Pins) Save() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.path == "" {
+		return errors.New("approved definitions: there is no file to save to: use guard.Load")
+	}
+	if err := os.MkdirAll(filepath.Dir(p.path), 0o700); err != nil {
+		return fmt.Errorf("approved definitions: %w", err)
+	}
+	unlock, err := lockedfile.MutexAt(p.path + ".lock").Lock()
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", p.path, err)
+	}
+	defer unlock()
+	pins, err := readPins(p.path)
+	if err != nil {
+		return err
+	}
+	for _, c := range p.changes {
+		c.apply(pins)
+	}
+	if len(pins) > maxPins {
+		return fmt.Errorf("save %s: %w: %d, at most %d; forget servers that are no longer used", p.path, ErrTooManyPins, len(pins), maxPins)
+	}
+	if err := writePins(p.path, pins); err != nil {
+		return err
+	}
+	p.pins, p.changes = pins, nil
+	return nil
+}
+
+func readPins(path string) (map[pinKey]pin, error) {
+	pins := map[pinKey]pin{}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return pins, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("approved definitions: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxPinsFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("approved definitions: %w", err)
+	case len(text) > maxPinsFile:
+		return nil, fmt.Errorf("%s: approved definitions have more than %d bytes; move the file away to approve everything anew", path, maxPinsFile)
+	}
+	var file pinsFile
+	if err := json.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("%s: not a file of approved definitions (move it away to approve everything anew): %w", path, err)
+	}
+	if file.Version != 1 {
+		return nil, fmt.Errorf("%s: approved definitions of version %d, which this program does not know; use a newer one", path, file.Version)
+	}
+	for _, pin := range file.Pins {
+		pins[pin.Definition.key()] = pin
+	}
+	return pins, nil
+}
+
+// writePins replaces the file by way of a new one beside it. The caller holds the lock.
+func writePins(path string, pins map[pinKey]pin) error {
+	file := pinsFile{Version: 1, Pins: []pin{}}
+	for _, pin := range pins {
+		file.Pins = append(file.Pins, pin)
+	}
+	slices.SortFunc(file.Pins, func(a, b pin) int { return a.Definition.key().compare(b.Definition.key()) })
+	var text bytes.Buffer
+	if err := json.MarshalWrite(&text, file, jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true)); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	defer root.Close()
+	name := filepath.Base(path)
+	if err := writeWhole(root, name+".new", text.Bytes()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if err := root.Rename(name+".new", name); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func writeWhole(root *os.Root, name string, text []byte) error {
+	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Sync(), f.Close())
+}

@@ -1,0 +1,170 @@
+package guard
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// A rule finds ideas that follow each other: "ignore 4 prior 3 orders" is a
+// word for ignoring, within 4 words one for what came before, and within 3 of that one for orders.
+// An idea written a/b is either.
+type rule struct {
+	name   string
+	weight int
+	why    string
+	within parts // where it counts; 0 is everywhere but in outgoing arguments
+	steps  []step
+}
+
+type step struct {
+	ideas ideas
+	gap   int // how many words after the step before, at most
+}
+
+// parts is a set of parts.
+type parts uint
+
+func in(list ...Part) parts {
+	var set parts
+	for _, p := range list {
+		set |= 1 << p
+	}
+	return set
+}
+
+func (p parts) has(part Part) bool {
+	if p == 0 {
+		return part != InArguments
+	}
+	return p&(1<<part) != 0
+}
+
+const (
+	whyOverride   = "asks the model to put aside what it was told"
+	whySecrecy    = "asks the model to keep something from the user"
+	whyFirst      = "makes itself a condition of using other tools"
+	whyExfil      = "asks for private files or keys to be passed on"
+	whyTalk       = "asks for the conversation or the model's own instructions"
+	whyAuthority  = "speaks with the voice of the system or the user"
+	whySink       = "sends data to somewhere else"
+	whyCapability = "names an ability that only harms"
+	whySeed       = "asks for the words that open a wallet"
+)
+
+// theRules are read at their first use, sorted by the first idea.
+var theRules = sync.OnceValue(func() map[ideas][]*rule {
+	described := in(InDefinition, InInstructions)
+	told := in(InDefinition, InInstructions, InElicitation, InSampling, InPrompt)
+	byFirst := map[ideas][]*rule{}
+	for _, r := range []struct {
+		name    string
+		weight  int
+		pattern string
+		why     string
+		within  parts
+	}{
+		{"override", 10, "ignore 4 prior 4 orders", whyOverride, 0},
+		{"override", 10, "ignore 3 plainly", whyOverride, 0},
+		{"override", 10, "ignore 3 everything 4 prior/you", whyOverride, 0},
+		{"override", 10, "not 2 follow 4 prior 3 orders", whyOverride, 0},
+		{"override", 8, "prior 2 orders 4 no 3 apply", whyOverride, 0},
+		{"override", 8, "follow 2 new 2 orders 4 instead/only", whyOverride, 0},
+		{"override", 10, "you 2 are 2 now 4 unlimited", whyOverride, 0},
+		{"override", 10, "enter 4 unbound 2 mode", whyOverride, 0},
+		{"override", 8, "you 2 are 2 now 4 unbound 3 mode", whyOverride, 0},
+		{"override", 8, "new 2 system 2 orders", whyOverride, 0},
+
+		{"secrecy", 10, "not 3 tell 4 user", whySecrecy, 0},
+		{"secrecy", 8, "not 2 tell 3 everything", whySecrecy, 0},
+		{"secrecy", 6, "not 2 ask 4 user", whySecrecy, told},
+		{"secrecy", 8, "user 5 not 3 know", whySecrecy, 0},
+		{"secrecy", 8, "not 3 user 3 know", whySecrecy, 0},
+		{"secrecy", 8, "keep 5 hidden 3 from 3 user", whySecrecy, 0},
+		{"secrecy", 8, "keep 4 from 2 user", whySecrecy, 0},
+		{"secrecy", 8, "secretly 5 send/read", whySecrecy, 0},
+		{"secrecy", 6, "send/read/use 5 secretly", whySecrecy, 0},
+
+		{"first", 6, "before 2 use 3 any 3 tool", whyFirst, 0},
+		{"first", 8, "must 4 use 6 before 3 any 4 tool", whyFirst, 0},
+		{"first", 4, "must 4 use 5 first", whyFirst, described},
+
+		{"exfiltration", 10, "secretfile 14 send 8 param/external/remote", whyExfil, 0},
+		{"exfiltration", 10, "read 8 secretfile 12 send", whyExfil, told},
+		{"exfiltration", 8, "send 6 secretfile", whyExfil, 0},
+		{"exfiltration", 6, "read 6 secretfile", whyExfil, told},
+		{"exfiltration", 8, "read 5 cred 8 away", whyExfil, 0},
+		{"exfiltration", 8, "away 5 cred 6 web/host/external/remote", whyExfil, 0},
+		{"exfiltration", 8, "away 4 private 2 key", whyExfil, told},
+		{"exfiltration", 8, "read 4 private 2 key 8 send", whyExfil, told},
+		{"exfiltration", 8, "contents 6 secretfile", whyExfil, told},
+
+		{"conversation", 10, "send 5 whole 3 convo", whyTalk, 0},
+		{"conversation", 10, "send 4 convo 2 log 8 param/web/host/external/remote", whyTalk, 0},
+		{"conversation", 8, "whole 2 convo 2 log", whyTalk, described},
+		{"conversation", 8, "system 1 prompt 8 param/web/host/external/remote", whyTalk, told},
+		{"conversation", 10, "send/tell/show 5 system 1 prompt", whyTalk, 0},
+		{"conversation", 8, "tell 3 prior 2 plainly", whyTalk, 0},
+
+		{"authority", 6, "authority 1 notice 6 must/ignore/use", whyAuthority, 0},
+		{"sink", 6, "contents 8 away 6 external", whySink, described},
+		{"sink", 6, "away 8 external", whySink, 0},
+		{"sink", 6, "away 8 remote 3 host", whySink, described},
+		{"sink", 5, "secretly 6 away/use", whySink, 0},
+		{"capability", 6, "sink", whyCapability, described},
+		{"capability", 6, "steal 5 cred/secret/private/contents", whyCapability, 0},
+		{"seed-phrase", 8, "seed 1 phrase", whySeed, in(InElicitation)},
+	} {
+		read := &rule{name: r.name, weight: r.weight, why: r.why, within: r.within, steps: readSteps(r.pattern)}
+		for first := read.steps[0].ideas; first != 0; first &= first - 1 {
+			lowest := first & -first
+			byFirst[lowest] = append(byFirst[lowest], read)
+		}
+	}
+	return byFirst
+})
+
+// readSteps reads a pattern.
+func readSteps(pattern string) []step {
+	var steps []step
+	gap := 0
+	for _, field := range strings.Fields(pattern) {
+		if n, err := strconv.Atoi(field); err == nil {
+			gap = n
+			continue
+		}
+		var wanted ideas
+		for name := range strings.SplitSeq(field, "/") {
+			idea := theLanguage().names[name]
+			if idea == 0 {
+				panic(fmt.Sprintf("guard: rule %q: no idea is called %q", pattern, name))
+			}
+			wanted |= idea
+		}
+		steps = append(steps, step{ideas: wanted, gap: gap})
+	}
+	return steps
+}
+
+// match returns the index of the last word of an occurrence that starts with
+// the word at i, or -1. It tries the nearest words first and looks at each at most once a step.
+func (r *rule) match(words []word, i int) int {
+	reached := []int{i}
+	for _, s := range r.steps[1:] {
+		var next []int
+		checked := 0
+		for _, from := range reached {
+			for j := max(from+1, checked); j < len(words) && words[j].position-words[from].position <= s.gap; j++ {
+				checked = j + 1
+				if words[j].ideas&s.ideas != 0 {
+					next = append(next, j)
+				}
+			}
+		}
+		if reached = next; len(reached) == 0 {
+			return -1
+		}
+	}
+	return reached[0]
+}

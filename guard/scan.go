@@ -1,0 +1,271 @@
+package guard
+
+import (
+	"math/bits"
+	"regexp"
+	"strings"
+)
+
+// Scan looks through one text: for orders that are hidden in it or hide
+// something from the user, for characters that nobody sees, for what encoded pieces say, and, where it is a
+// definition or instructions, for references to another server's tools. A nil Catalogue knows
+// no tools. The gravest finding comes first. Of text beyond 1 MiB a finding says that it was not looked at.
+func (c *Catalogue) Scan(text string, at Where) []Finding {
+	r := newReport()
+	if at.Part == InResource {
+		r.atMost = Warn
+	}
+	c.scanText(r, text, at)
+	return r.findings()
+}
+
+// scanText adds the signals of one text to a report.
+func (c *Catalogue) scanText(r *report, text string, at Where) {
+	text = r.take(text, at.Field)
+	if text == "" {
+		return
+	}
+	addSecrets(r, text, at)
+	if at.Part == InArguments {
+		return
+	}
+	concealed := addHidden(r, text, at)
+	for i, l := range layersOf(text) {
+		s := &scan{report: r, layer: l, at: at, bonus: i > 0 || concealed}
+		s.orders()
+		s.marks()
+		s.commands()
+		if i == 0 {
+			c.addReferences(s)
+		}
+	}
+}
+
+// A scan is one look at one layer of a text.
+type scan struct {
+	report *report
+	layer  layer
+	at     Where
+	bonus  bool // what is found here was hidden, which nobody does by accident
+	words  []word
+}
+
+// add adds a signal at a place of the layer. An order that somebody took the
+// trouble to hide needs no second sign.
+func (s *scan) add(rule, why string, weight, start, end int) {
+	if s.bonus && weight >= 4 {
+		weight = blockAt
+	}
+	if s.layer.how != "" {
+		why += " (" + s.layer.how + ")"
+	}
+	s.report.add(signal{rule: rule, why: why, weight: weight, where: s.at.Field, excerpt: excerpt(s.layer.text, start, end)})
+}
+
+// orders looks for the rules of the language.
+func (s *scan) orders() {
+	language := theLanguage()
+	words, mixed := wordsOf(s.layer.text, language.words)
+	s.words = words
+	if mixed != nil {
+		s.report.add(signal{rule: "mixed-script", weight: warnAt, where: s.at.Field, excerpt: excerpt(s.layer.text, mixed[0], mixed[1]),
+			why: "a word is written with letters of two scripts that look alike"})
+	}
+	rules := theRules()
+	for i, w := range words {
+		for rest := w.ideas; rest != 0; rest &= rest - 1 {
+			for _, rule := range rules[rest&-rest] {
+				if rule.within.has(s.at.Part) {
+					s.try(rule, i)
+				}
+			}
+		}
+	}
+}
+
+// try adds a signal if the rule matches at word i.
+func (s *scan) try(r *rule, i int) {
+	last := r.match(s.words, i)
+	if last < 0 {
+		return
+	}
+	weight, why := r.weight, r.why
+	if s.layer.how == "" && s.isQuotation(i, last) {
+		weight, why = 2, why+", in a quotation"
+	}
+	s.add(r.name, why, weight, s.words[i].start, s.words[last].end)
+}
+
+// isQuotation reports whether the words from first to last are quoted by
+// somebody who writes about attacks, and so are no order.
+func (s *scan) isQuotation(first, last int) bool {
+	if !s.words[first].quoted || !s.words[last].quoted {
+		return false
+	}
+	meta := theLanguage().names["meta"]
+	const around = 12
+	for _, w := range s.words[max(0, first-around):min(len(s.words), last+around+1)] {
+		if w.ideas&meta != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether any word means one of the named ideas.
+func (s *scan) has(names ...string) bool {
+	var wanted ideas
+	for _, name := range names {
+		wanted |= theLanguage().names[name]
+	}
+	for _, w := range s.words {
+		if w.ideas&wanted != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	authorityTag = regexp.MustCompile(`(?i)<\s*/?\s*(important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)[^<>]{0,40}>|<\|\s*(im_start|im_end|system|assistant|user)[^<>]{0,10}\|>|<<\s*sys\s*>>`)
+	authorityTab = regexp.MustCompile(`(?i)\[\s*/?\s*(system|inst|admin|important instructions?|system (prompt|message|override|note|instructions?))\s*\]|(^|\n)\s*#{1,6}\s*(system|new instructions?)\b`)
+	comment      = regexp.MustCompile(`<!--[\s\S]{0,2000}?-->`)
+	emptiness    = regexp.MustCompile(`[ \t]{60,}\S|(\n\s*){12,}\S`)
+)
+
+// marks looks for markup that gives a text more authority than it has, or
+// moves a part of it out of sight.
+func (s *scan) marks() {
+	text := s.layer.text
+	quotable := func(at []int) bool {
+		return s.at.Part == InResource || s.at.Part == InResult && s.layer.how == "" && !s.bonus && strings.Contains(text[:at[0]], "```")
+	}
+	if strings.Contains(text, "<") {
+		if at := authorityTag.FindStringIndex(text); at != nil && !quotable(at) {
+			s.add("authority-tag", "is marked up as a message of the system", s.weigh(8, 6), at[0], at[1])
+		}
+		if at := comment.FindStringIndex(text); at != nil && (s.at.Part == InDefinition || s.at.Part == InInstructions) {
+			s.add("comment", "has a part that only a model reads, as a comment", 3, at[0], at[1])
+		}
+	}
+	if strings.ContainsAny(text, "[#") {
+		if at := authorityTab.FindStringIndex(text); at != nil && !quotable(at) {
+			s.add("authority-tag", "is marked up as a message of the system", s.weigh(8, 4), at[0], at[1])
+		}
+	}
+	if s.at.Part != InResult && s.at.Part != InResource {
+		if at := emptiness.FindStringIndex(text); at != nil {
+			s.add("emptiness", "has a part that is moved out of sight with white space", 3, at[0], at[1])
+		}
+	}
+}
+
+// weigh returns the weight in a definition or question, or that in anything else.
+func (s *scan) weigh(definition, other int) int {
+	switch s.at.Part {
+	case InResult, InResource, InPrompt:
+		return other
+	}
+	return definition
+}
+
+var shell = regexp.MustCompile(`(?i)\b(curl|wget)\b[^|\n]{0,200}\|\s*(sudo\s+)?(ba|z|da|k)?sh\b|\brm\s+-(rf|fr|r\s+-f)\s+\S|/dev/tcp/|\bbash\s+-i\s+>&|\bnc\s+(-\w+\s+)*-e\b|base64\s+(-d|--decode)[^|\n]{0,40}\|\s*(ba|z)?sh\b|powershell[^\n]{0,40}\s-e(nc|ncodedcommand)\b`)
+
+// shellSigns are parts of every text in which shell matches.
+var shellSigns = []string{"curl", "wget", "rm -", "/dev/tcp", "bash -i", "nc -", "base64 -", "powershell"}
+
+// commands looks for command lines that destroy, or run what comes from
+// elsewhere. In the open they are for a person to judge.
+func (s *scan) commands() {
+	if s.at.Part == InResource || s.at.Part == InResult && s.layer.how == "" {
+		return
+	}
+	lower := s.layer.text
+	if s.layer.how != "" {
+		s.decodedCommand(lower)
+	}
+	for _, sign := range shellSigns {
+		if strings.Contains(lower, sign) {
+			if at := shell.FindStringIndex(lower); at != nil {
+				s.add("command", "has a command line that destroys, or runs what comes from elsewhere", 6, at[0], at[1])
+			}
+			return
+		}
+	}
+}
+
+var fetcher = regexp.MustCompile(`(?i)\b(curl|wget|invoke-webrequest|iwr|powershell|bash|sh|nc|eval|exec|python3?|chmod|ssh|scp)\s+\S`)
+
+// decodedCommand looks for any command line, since nobody encodes an honest one.
+func (s *scan) decodedCommand(text string) {
+	if at := fetcher.FindStringIndex(text); at != nil {
+		s.add("command", "has a command line", 6, at[0], at[1])
+	}
+}
+
+// addHidden adds signals for hidden characters, and reports whether some stand
+// where only somebody who hides something puts them.
+func addHidden(r *report, text string, at Where) (concealed bool) {
+	if !hasHidden(text) {
+		return false
+	}
+	kinds := hiddenKinds(text)
+	if kinds == 0 {
+		return false
+	}
+	weight := 2
+	switch {
+	case kinds&(hiddenTags) != 0:
+		weight = warnAt + 1
+	case at.Part != InResult && at.Part != InResource || kinds&hiddenInside != 0 && bits.OnesCount(uint(kinds)) > 2:
+		weight = warnAt
+	}
+	r.add(signal{rule: "hidden-characters", weight: weight, where: at.Field, excerpt: hiddenExcerpt(text), why: "has characters that a person does not see"})
+	return true
+}
+
+type hiddenKind uint
+
+const (
+	hiddenTags   hiddenKind = 1 << iota // tag characters
+	hiddenInside                        // inside a word
+	hiddenOrder                         // changes the direction of text
+	hiddenOther
+)
+
+// hiddenKinds says what kinds of hidden characters text has.
+func hiddenKinds(text string) hiddenKind {
+	var kinds hiddenKind
+	position := 0
+	eachHidden(text, func(part string, hidden bool) {
+		start := position
+		position += len(part)
+		switch {
+		case !hidden || part == "\ufeff" && start == 0:
+			return
+		case isTag([]rune(part)[0]):
+			kinds |= hiddenTags
+		case strings.ContainsAny(part, "\u202a\u202b\u202d\u202e\u2066\u2067\u2068"):
+			kinds |= hiddenOrder
+		default:
+			kinds |= hiddenOther
+		}
+		if start > 0 && position < len(text) && isLetter(text[start-1]) && isLetter(text[position]) {
+			kinds |= hiddenInside
+		}
+	})
+	return kinds
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func hiddenExcerpt(text string) string {
+	found, position, result := false, 0, ""
+	eachHidden(text, func(part string, hidden bool) {
+		if hidden && !found {
+			found, result = true, excerpt(text, position, position+min(len(part), 80))
+		}
+		position += len(part)
+	})
+	return result
+}

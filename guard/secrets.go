@@ -1,0 +1,146 @@
+package guard
+
+import (
+	"math"
+	"regexp"
+	"strings"
+)
+
+// A shape is how a kind of secret looks.
+type shape struct {
+	kind    string
+	sign    string // a part of every secret of the kind, to look for first
+	pattern *regexp.Regexp
+}
+
+var shapes = []shape{
+	{"private key", "PRIVATE KEY", regexp.MustCompile(`-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----`)},
+	{"GitHub token", "gh", regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{30,255}\b`)},
+	{"GitHub token", "github_pat_", regexp.MustCompile(`\bgithub_pat_[A-Za-z0-9_]{22,255}\b`)},
+	{"GitLab token", "glpat-", regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{20,}`)},
+	{"AWS access key", "IA", regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z2-7]{16}\b`)},
+	{"OpenAI or Anthropic key", "sk-", regexp.MustCompile(`\bsk-(?:ant-|proj-|svcacct-)?[A-Za-z0-9_-]{20,}`)},
+	{"Slack token", "xox", regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`)},
+	{"Slack webhook", "hooks.slack.com", regexp.MustCompile(`hooks\.slack\.com/services/T\w+/B\w+/\w{16,}`)},
+	{"Stripe key", "_live_", regexp.MustCompile(`\b[rs]k_live_[A-Za-z0-9]{16,}`)},
+	{"Google key", "AIza", regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{35}`)},
+	{"Google token", "ya29.", regexp.MustCompile(`\bya29\.[A-Za-z0-9_-]{20,}`)},
+	{"npm token", "npm_", regexp.MustCompile(`\bnpm_[A-Za-z0-9]{36}\b`)},
+	{"PyPI token", "pypi-", regexp.MustCompile(`\bpypi-[A-Za-z0-9_-]{40,}`)},
+	{"Hugging Face token", "hf_", regexp.MustCompile(`\bhf_[A-Za-z0-9]{30,}\b`)},
+	{"SendGrid key", "SG.", regexp.MustCompile(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`)},
+	{"DigitalOcean token", "dop_v1_", regexp.MustCompile(`\bdop_v1_[a-f0-9]{64}\b`)},
+	{"JSON web token", "eyJ", regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)},
+	{"password in a URL", "://", regexp.MustCompile(`\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@"'<>]{1,100}:[^\s/:@"'<>]{3,200}@`)},
+}
+
+var (
+	assignment = regexp.MustCompile(`(?i)(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)s?["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9+/_.!@#$%^&*=~-]{12,200})`)
+	bearer     = regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9+/_.=~-]{20,500})`)
+	secretPath = regexp.MustCompile(`(?i)(?:^|[\s"'=:/\\~@])(?:\.ssh(?:[/\\]|$)|id_(?:rsa|dsa|ecdsa|ed25519)\b|\.env(?:\.(?:local|production|prod|development|staging))?(?:["'\s]|$)|\.aws[/\\](?:credentials|config)|\.netrc\b|\.npmrc\b|\.pypirc\b|\.pgpass\b|\.kube[/\\]config|\.gnupg(?:[/\\]|$)|\.docker[/\\]config\.json|\.git-credentials|etc[/\\](?:shadow|sudoers|passwd)\b|\.config[/\\](?:gcloud|gh)[/\\]|login\.keychain|[\w.-]+\.(?:pem|p12|pfx|keystore|kdbx)\b|wallet\.dat)`)
+)
+
+// pathSigns are parts of every text in which secretPath matches.
+var pathSigns = []string{".ssh", "id_", ".env", ".aws", ".netrc", ".npmrc", ".pypirc", ".pgpass", ".kube", ".gnupg", ".docker", ".git-c", "etc", ".config",
+	"keychain", ".pem", ".p12", ".pfx", ".keystore", ".kdbx", "wallet.dat"}
+
+// Secrets finds what looks like a key, token or password in text. Excerpts say
+// what kind of secret it is, never what it is. The examples that
+// documentation is written with are not secrets.
+func Secrets(text string) []Finding {
+	r := newReport()
+	addSecrets(r, r.take(text, ""), Where{Part: InResult})
+	return r.findings()
+}
+
+// addSecrets adds signals for secrets in text and, in what is about to leave,
+// for paths to them.
+func addSecrets(r *report, text string, at Where) {
+	if kind := secretKind(text); kind != "" {
+		r.add(signal{rule: "secret", weight: warnAt, where: at.Field, excerpt: kind, why: "holds what looks like a secret: " + kind})
+	}
+	if at.Part != InArguments {
+		return
+	}
+	lower := strings.ToLower(text)
+	for _, sign := range pathSigns {
+		if !strings.Contains(lower, sign) {
+			continue
+		}
+		if found := secretPath.FindStringIndex(text); found != nil {
+			r.add(signal{rule: "secret-path", weight: warnAt, where: at.Field, excerpt: excerpt(text, found[0], found[1]), why: "names a file that holds secrets"})
+		}
+		return
+	}
+}
+
+// secretKind returns what kind of secret text holds; "" if none.
+func secretKind(text string) string {
+	for _, s := range shapes {
+		if !strings.Contains(text, s.sign) {
+			continue
+		}
+		for _, found := range s.pattern.FindAllString(text, 8) {
+			if !isExample(found) {
+				return s.kind
+			}
+		}
+	}
+	if strings.ContainsAny(text, "=:") {
+		for _, found := range assignment.FindAllStringSubmatch(text, 16) {
+			if looksRandom(found[1]) && !isExample(found[1]) {
+				return "value of a password, token or key"
+			}
+		}
+	}
+	if containsFold(text, "bearer") || containsFold(text, "basic ") {
+		for _, found := range bearer.FindAllStringSubmatch(text, 8) {
+			if looksRandom(found[1]) && !isExample(found[1]) {
+				return "authorization header"
+			}
+		}
+	}
+	return ""
+}
+
+func containsFold(text, lower string) bool {
+	return strings.Contains(text, lower) || strings.Contains(text, strings.ToUpper(lower[:1])+lower[1:])
+}
+
+// isExample reports whether a secret is one of those in documentation.
+func isExample(s string) bool {
+	upper := strings.ToUpper(s)
+	for _, mark := range []string{"EXAMPLE", "XXXX", "YOUR", "PLACEHOLDER", "REDACTED", "CHANGEME", "****", "....", "1234567890ABCDEF", "ABCDEFGH", "USER:PASS", "<", "${"} {
+		if strings.Contains(upper, mark) {
+			return true
+		}
+	}
+	return false
+}
+
+// looksRandom reports whether s has the mixture of characters of a generated
+// value: digits and letters, and at least 3 bits for each.
+func looksRandom(s string) bool {
+	var counts [128]int
+	digits, letters := 0, 0
+	for i := range len(s) {
+		counts[s[i]&0x7f]++
+		switch {
+		case s[i] >= '0' && s[i] <= '9':
+			digits++
+		case isLetter(s[i]):
+			letters++
+		}
+	}
+	if digits < 2 || letters < 2 {
+		return false
+	}
+	bits := 0.0
+	for _, n := range counts {
+		if n > 0 {
+			p := float64(n) / float64(len(s))
+			bits -= p * math.Log2(p)
+		}
+	}
+	return bits >= 3
+}

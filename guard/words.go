@@ -1,0 +1,158 @@
+package guard
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A word is one word of a text, as the rules see it.
+type word struct {
+	ideas      ideas
+	position   int // counts words; the end of a sentence counts as several
+	start, end int // in the text
+	quoted     bool
+}
+
+const (
+	// sentenceGap is how many words the end of a sentence counts for.
+	sentenceGap = 4
+	// maxWord is how many bytes of a word are looked at; none that is known is longer.
+	maxWord = 64
+	// maxQuote is how many bytes a quotation has.
+	maxQuote = 240
+)
+
+// wordsOf takes a text apart. Mixed reports a word in which letters of two scripts
+// stand for one another, as the place of the first; it is nil if there is none.
+func wordsOf(text string, lexicon map[string]ideas) (words []word, mixed []int) {
+	words = make([]word, 0, len(text)/6+1)
+	var plain []byte
+	position, quotedUntil := 0, 0
+	for i := 0; i < len(text); {
+		if n := wordLength(text[i:]); n > 0 {
+			var mixes bool
+			plain, mixes = plainWord(plain[:0], text[i:i+n])
+			if mixes && mixed == nil {
+				mixed = []int{i, i + n}
+			}
+			w := word{ideas: lookUp(lexicon, plain), position: position, start: i, end: i + n, quoted: i < quotedUntil}
+			if i > 0 && strings.IndexByte("./~_", text[i-1]) >= 0 {
+				w.ideas |= hiddenFile(plain)
+			}
+			words = append(words, w)
+			position++
+			i += n
+			continue
+		}
+		if i >= quotedUntil {
+			quotedUntil = quotation(text, i)
+		}
+		if endsSentence(text, i) {
+			position += sentenceGap
+		}
+		_, size := utf8.DecodeRuneInString(text[i:])
+		i += size
+	}
+	return words, mixed
+}
+
+// wordLength returns how many bytes of letters, digits and inner apostrophes
+// text starts with.
+func wordLength(text string) int {
+	for i := 0; i < len(text); {
+		c := text[i]
+		switch {
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9':
+			i++
+			continue
+		case c == '\'' && i > 0 && i+1 < len(text) && (text[i+1]|0x20) >= 'a' && (text[i+1]|0x20) <= 'z':
+			i++
+			continue
+		case c < utf8.RuneSelf:
+			return i
+		}
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if r == '’' && i > 0 {
+			i += size
+			continue
+		}
+		if !unicode.IsLetter(r) && !unicode.Is(unicode.Mn, r) {
+			return i
+		}
+		i += size
+	}
+	return len(text)
+}
+
+// plainWord appends the word in lower case, with the Latin letters that others
+// look like, without marks and apostrophes, and with letters for the digits that stand for
+// them. It reports whether the word mixes scripts.
+func plainWord(plain []byte, w string) (_ []byte, mixes bool) {
+	latin, other, digits := false, false, false
+	for _, r := range w[:min(len(w), maxWord)] {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			plain, latin = append(plain, byte(r)|0x20), true
+		case r >= 'a' && r <= 'z':
+			plain, latin = append(plain, byte(r)), true
+		case r >= '0' && r <= '9':
+			plain, digits = append(plain, byte(r)), true
+		case r == '\'' || r == '’':
+		default:
+			lower := unicode.ToLower(r)
+			same := skeleton(lower)
+			other = other || same != lower && otherScript(r)
+			if !unicode.Is(unicode.Mn, r) {
+				plain = utf8.AppendRune(plain, same)
+			}
+		}
+	}
+	if digits && (latin || other) {
+		undisguise(plain)
+	}
+	return plain, latin && other
+}
+
+// undisguise writes letters for digits that stand for them.
+func undisguise(plain []byte) {
+	const digits, letters = "013457", "oieast"
+	for i, c := range plain {
+		if at := strings.IndexByte(digits, c); at >= 0 {
+			plain[i] = letters[at]
+		}
+	}
+}
+
+// endsSentence reports whether a sentence or paragraph ends at i.
+func endsSentence(text string, i int) bool {
+	switch text[i] {
+	case '.', '!', '?':
+		return i+1 == len(text) || strings.IndexByte(" \n\r\t\"')", text[i+1]) >= 0
+	case '\n':
+		return strings.HasPrefix(text[i:], "\n\n") || strings.HasPrefix(text[i:], "\n-") || strings.HasPrefix(text[i:], "\n*")
+	}
+	return strings.HasPrefix(text[i:], "。")
+}
+
+// quotation returns where the quotation that starts at i ends, or 0.
+func quotation(text string, i int) int {
+	closing := ""
+	switch c := text[i]; {
+	case c == '"' || c == '`':
+		closing = string(c)
+	case c == '\'' && (i == 0 || strings.IndexByte(" (\n[{,:", text[i-1]) >= 0):
+		closing = "'"
+	case strings.HasPrefix(text[i:], "“"):
+		closing = "”"
+	case strings.HasPrefix(text[i:], "«"):
+		closing = "»"
+	default:
+		return 0
+	}
+	rest := text[i+1 : min(len(text), i+1+maxQuote)]
+	if n := strings.Index(rest, closing); n >= 0 {
+		return i + 1 + n
+	}
+	return 0
+}
