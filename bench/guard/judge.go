@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/guard"
+)
+
+// A judgement is what came out for one row.
+type judgement struct {
+	style    string
+	id       string
+	bad      bool // it should be flagged
+	want     string
+	severity guard.Severity
+	rules    []string
+}
+
+func (j judgement) flagged() bool { return j.severity >= guard.Warn }
+
+// wrong reports whether a row was flagged that should not be, or the reverse.
+func (j judgement) wrong() bool { return j.flagged() != j.bad || j.want != "" && j.want != j.action() }
+
+func (j judgement) action() string {
+	if j.flagged() {
+		return j.severity.String()
+	}
+	return "pass"
+}
+
+// judge judges a row that is no pair of definitions.
+func judge(r row, file string) judgement {
+	j := judgement{style: r.style(), id: r.ID, bad: isBad(r, file), want: r.Expected}
+	var found []guard.Finding
+	var catalogue guard.Catalogue
+	switch {
+	case r.Message != nil:
+		found = catalogue.ScanFrame("server", r.Message)
+	case r.Tool != nil:
+		found = judgeTool(r)
+	case r.Result != nil:
+		found = catalogue.ScanFrame("server", []byte(`{"jsonrpc":"2.0","id":1,"result":{"structuredContent":`+string(r.Result)+`}}`))
+	default:
+		found = catalogue.ScanDefinition(guard.Definition{Kind: guard.Tool, Server: r.Server, Name: r.Name, Description: r.Description, Schema: r.InputSchema})
+	}
+	j.severity, j.rules = guard.Worst(found), ruleNames(found)
+	return j
+}
+
+// judgeTool looks at a definition as it would be at its approval, among its peers.
+func judgeTool(r row) []guard.Finding {
+	var catalogue guard.Catalogue
+	names := map[string][]string{r.Server: {r.Tool.Name}}
+	for _, p := range r.Peers {
+		names[p.Server] = append(names[p.Server], p.Tool.Name)
+	}
+	for server, tools := range names {
+		catalogue.Set(server, tools...)
+	}
+	return append(catalogue.ScanDefinition(r.Tool.definition(r.Server)), catalogue.LookAlikes(r.Server, r.Tool.Name)...)
+}
+
+func isBad(r row, file string) bool {
+	switch {
+	case r.Expected != "":
+		return r.Expected != "pass"
+	case r.Label != "":
+		return r.Label != "benign"
+	case r.Message != nil:
+		return false
+	}
+	return !strings.Contains(file, "benign")
+}
+
+// ruleNames are the names of the rules that fired, once each.
+func ruleNames(found []guard.Finding) []string {
+	names := map[string]bool{}
+	for _, f := range found {
+		names[f.Rule+"/"+f.Severity.String()] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// judgePair reports whether a change of a definition is seen, and whether the
+// same definition with its members in another order is taken for a change.
+func judgePair(r row) (caught, falseAlarm bool) {
+	var pins guard.Pins
+	before, after := define(r, r.Before), define(r, r.After)
+	if pins.Approve(before) != nil {
+		return false, true
+	}
+	return pins.Check(after).State == guard.Changed, pins.Check(define(r, reorder(r.Before))).State != guard.Same
+}
+
+func define(r row, raw json.RawMessage) guard.Definition {
+	var t tool
+	if json.Unmarshal(raw, &t) != nil {
+		return guard.Definition{}
+	}
+	return t.definition(r.Owner)
+}
+
+// reorder writes every object of a value with its members the other way round
+// and white space between them.
+func reorder(raw json.RawMessage) json.RawMessage {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) == nil && object != nil {
+		var out bytes.Buffer
+		out.WriteString("{ ")
+		for i, name := range slices.Backward(slices.Sorted(maps.Keys(object))) {
+			quoted, _ := json.Marshal(name)
+			out.Write(quoted)
+			out.WriteString(" :\n")
+			out.Write(reorder(object[name]))
+			if i > 0 {
+				out.WriteString(" , ")
+			}
+		}
+		out.WriteString(" }")
+		return out.Bytes()
+	}
+	var array []json.RawMessage
+	if json.Unmarshal(raw, &array) == nil && array != nil {
+		for i := range array {
+			array[i] = reorder(array[i])
+		}
+		out, _ := json.Marshal(array)
+		return out
+	}
+	return raw
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/guard"
+)
+
+// measure prints what the checks make of the files of a folder.
+func measure(dir, tools string, ids bool) error {
+	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("%s: no *.jsonl", dir)
+	}
+	fmt.Printf("%-24s %-42s %5s %8s %8s %8s\n", "file", "style", "rows", "block", "warn", "flagged")
+	for _, path := range files {
+		rows, err := readRows(path)
+		if err != nil {
+			return err
+		}
+		name := filepath.Base(path)
+		if len(rows) > 0 && rows[0].Before != nil {
+			printPairs(name, rows)
+			continue
+		}
+		var judged []judgement
+		for _, r := range rows {
+			judged = append(judged, judge(r, name))
+		}
+		printFile(name, judged, ids)
+	}
+	if tools == "" {
+		return nil
+	}
+	return measureTools(tools, ids)
+}
+
+func printPairs(name string, rows []row) {
+	caught, falseAlarms := 0, 0
+	for _, r := range rows {
+		c, f := judgePair(r)
+		if c {
+			caught++
+		}
+		if f {
+			falseAlarms++
+		}
+	}
+	fmt.Printf("%-24s %-42s %5d   caught %d, false alarms on reordered keys %d\n", name, "changed after approval", len(rows), caught, falseAlarms)
+}
+
+func printFile(name string, judged []judgement, ids bool) {
+	styles := map[string][]judgement{}
+	for _, j := range judged {
+		styles[j.style] = append(styles[j.style], j)
+	}
+	for _, style := range slices.Sorted(maps.Keys(styles)) {
+		printShare(name, style, styles[style])
+	}
+	if len(styles) > 1 {
+		printShare(name, "all", judged)
+	}
+	printTotals(name, judged)
+	if !ids {
+		return
+	}
+	for _, j := range judged {
+		if j.wrong() {
+			fmt.Printf("    wrong: %s %s: wanted %s, got %s by %s\n", j.style, j.id, wanted(j), j.action(), strings.Join(j.rules, " "))
+		}
+	}
+}
+
+func wanted(j judgement) string {
+	switch {
+	case j.want != "":
+		return j.want
+	case j.bad:
+		return "a flag"
+	}
+	return "pass"
+}
+
+func printShare(name, style string, judged []judgement) {
+	block, warn := 0, 0
+	for _, j := range judged {
+		switch j.severity {
+		case guard.Block:
+			block++
+		case guard.Warn:
+			warn++
+		}
+	}
+	n := len(judged)
+	fmt.Printf("%-24s %-42s %5d %s %s %s\n", name, style, n, percent(block, n), percent(warn, n), percent(block+warn, n))
+}
+
+// printTotals prints recall and false positives, where a file has both kinds
+// of rows, and how often the action was exactly the expected one.
+func printTotals(name string, judged []judgement) {
+	bad, caught, good, falsely, exact, expected := 0, 0, 0, 0, 0, 0
+	for _, j := range judged {
+		switch {
+		case j.bad && j.flagged():
+			bad, caught = bad+1, caught+1
+		case j.bad:
+			bad++
+		case j.flagged():
+			good, falsely = good+1, falsely+1
+		default:
+			good++
+		}
+		if j.want != "" {
+			expected++
+			if j.want == j.action() {
+				exact++
+			}
+		}
+	}
+	line := fmt.Sprintf("recall %d of %d, false positives %d of %d", caught, bad, falsely, good)
+	if expected > 0 {
+		line += fmt.Sprintf(", exact action %d of %d (%s)", exact, expected, strings.TrimSpace(percent(exact, expected)))
+	}
+	fmt.Printf("%-24s %s\n", name, line)
+}
+
+func percent(n, of int) string {
+	if of == 0 {
+		return fmt.Sprintf("%8s", "-")
+	}
+	return fmt.Sprintf("%7.1f%%", 100*float64(n)/float64(of))
+}
+
+// measureTools looks at real tools, all of them as one host's catalogue.
+func measureTools(path string, ids bool) error {
+	rows, err := readRows(path)
+	if err != nil {
+		return err
+	}
+	names := map[string][]string{}
+	for _, r := range rows {
+		names[r.Server] = append(names[r.Server], r.Name)
+	}
+	var catalogue guard.Catalogue
+	for server, tools := range names {
+		catalogue.Set(server, tools...)
+	}
+	flagged, blocked := 0, 0
+	byRule, alike := map[string]int{}, map[guard.Severity]int{}
+	start := time.Now()
+	for _, r := range rows {
+		found := catalogue.ScanDefinition(guard.Definition{Kind: guard.Tool, Server: r.Server, Name: r.Name, Description: r.Description, Schema: r.InputSchema})
+		for _, rule := range ruleNames(found) {
+			byRule[rule]++
+		}
+		if worst := guard.Worst(found); worst >= guard.Warn {
+			flagged++
+			if worst == guard.Block {
+				blocked++
+			}
+			if ids {
+				fmt.Printf("    flagged: %s by %s\n", r.ID, strings.Join(ruleNames(found), " "))
+			}
+		}
+	}
+	took := time.Since(start)
+	for _, r := range rows {
+		alike[guard.Worst(catalogue.LookAlikes(r.Server, r.Name))]++
+	}
+	n := len(rows)
+	fmt.Printf("\nreal tools %d of %d servers: flagged %d (%s), of them block %d; %v for all\n", n, len(names), flagged, strings.TrimSpace(percent(flagged, n)), blocked, took.Round(time.Millisecond))
+	for _, rule := range slices.Sorted(maps.Keys(byRule)) {
+		fmt.Printf("    %-40s %5d %s\n", rule, byRule[rule], percent(byRule[rule], n))
+	}
+	fmt.Printf("    look-alikes of other servers' tools, shown at approval only: warn %d (%s), note %d (%s)\n",
+		alike[guard.Warn], strings.TrimSpace(percent(alike[guard.Warn], n)), alike[guard.Note], strings.TrimSpace(percent(alike[guard.Note], n)))
+	return nil
+}
