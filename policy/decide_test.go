@@ -1,6 +1,11 @@
 package policy
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -12,18 +17,314 @@ func decide(t *testing.T, in Input, o Options, rules ...Rule) Decision {
 	}
 	return p.Decide(t.Context(), in)
 }
-func TestX(t *testing.T) {
-	d := decide(t, Input{Server: "a", Tool: "b", Arguments: []byte(`{"path":"/x/y","n":3.0}`)}, Options{}, Rule{Effect: Allow, When: `under(args.path, "/x") && args.n == 3 && !has(annotations.readOnly) && annotations.destructive && principal.subject == "" && labels.size()==0`})
-	t.Logf("%+v", d)
-	_, err := Compile([]Rule{{When: "annotations.readonly &&\n foo("}, {Effect: Deny, When: "'a'"}}, Options{})
-	t.Log(err)
-	_, err = Compile([]Rule{{When: "annotations.readonly && bar == 1"}, {Effect: Deny, When: "'a'.matches('(')"}}, Options{})
-	t.Log(err)
+
+func yes() *bool { v := true; return &v }
+func no() *bool  { v := false; return &v }
+
+// read is a call that most tests decide about.
+var read = Input{
+	Server: "files", Tool: "read_file", Title: "Read a file", Arguments: json.RawMessage(`{"path":"/home/ada/notes.txt","limit":10}`),
+	Labels: []string{"private"}, Sources: []string{"web"}, Client: "junction", Principal: Principal{Subject: "ada", Issuer: "https://id.example", Scopes: []string{"files"}},
 }
-func BenchmarkCompile(b *testing.B) {
-	for b.Loop() {
-		if _, err := Compile(nil, Options{}); err != nil {
-			b.Fatal(err)
+
+func TestTheMostSpecificRuleWins(t *testing.T) {
+	allow := func(server, tool, when string) Rule {
+		return Rule{Effect: Allow, Server: server, Tool: tool, When: when}
+	}
+	deny := func(server, tool, when string) Rule {
+		return Rule{Effect: Deny, Server: server, Tool: tool, When: when}
+	}
+	ask := func(server, tool, when string) Rule { return Rule{Effect: Ask, Server: server, Tool: tool, When: when} }
+	for _, test := range []struct {
+		name  string
+		rules []Rule
+		want  Effect
+	}{
+		{"a tool's name comes before a pattern of tools", []Rule{deny("", "read_*", ""), allow("", "read_file", "")}, Allow},
+		{"a pattern of tools comes before a server", []Rule{deny("files", "", ""), allow("", "read_*", "")}, Allow},
+		{"a server comes before a condition", []Rule{deny("", "", "true"), allow("files", "", "")}, Allow},
+		{"a pattern of servers comes before a condition", []Rule{deny("", "", "true"), allow("f*", "", "")}, Allow},
+		{"a server's name comes before a pattern of servers", []Rule{deny("f*", "", ""), allow("files", "", "")}, Allow},
+		{"a condition comes before everything", []Rule{deny("", "", ""), allow("", "", "true")}, Allow},
+		{"a tool of a server comes before a tool of any", []Rule{deny("", "read_file", ""), allow("files", "read_file", "")}, Allow},
+		{"a tool of a server comes before a tool of some", []Rule{deny("f*", "read_file", ""), allow("files", "read_file", "")}, Allow},
+		{"a condition makes a rule for a tool more specific", []Rule{deny("files", "read_file", ""), allow("files", "read_file", "true")}, Allow},
+		{"a condition on arguments comes before another one", []Rule{deny("files", "", "'private' in labels"), allow("files", "", "args.limit < 20")}, Allow},
+		{"of two rules alike deny comes before allow", []Rule{allow("files", "read_file", ""), deny("files", "read_file", "")}, Deny},
+		{"of two rules alike deny comes before ask", []Rule{ask("files", "read_file", ""), deny("files", "read_file", "")}, Deny},
+		{"of two rules alike ask comes before allow", []Rule{allow("files", "read_file", ""), ask("files", "read_file", "")}, Ask},
+		{"a star for tools says no more than its server", []Rule{deny("files", "", ""), allow("files", "*", "")}, Deny},
+		{"a rule that does not match is none", []Rule{deny("web", "", ""), deny("", "write_*", ""), deny("", "", "false"), allow("", "", "")}, Allow},
+		{"names are case-sensitive", []Rule{deny("Files", "read_file", ""), allow("", "", "")}, Allow},
+		{"an escaped star is a star", []Rule{deny("", `read\*`, ""), allow("", "", "")}, Allow},
+		{"no rule at all asks", nil, Ask},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if d := decide(t, read, Options{}, test.rules...); d.Effect != test.want {
+				t.Errorf("decided to %s by %s, want %s", d.Effect, d.Rule, test.want)
+			}
+		})
+	}
+}
+
+func TestFinalRulesAreAFloor(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		rules []Rule
+		want  Effect
+	}{
+		{"nothing more specific overrides a final deny", []Rule{{Effect: Deny, Final: true}, {Effect: Allow, Server: "files", Tool: "read_file"}}, Deny},
+		{"a final ask asks where a rule allows", []Rule{{Effect: Ask, When: "'private' in labels", Final: true}, {Effect: Allow, Tool: "read_file"}}, Ask},
+		{"a final ask does not loosen a deny", []Rule{{Effect: Ask, Tool: "read_file", Final: true}, {Effect: Deny}}, Deny},
+		{"a final ask does not loosen a final deny", []Rule{{Effect: Ask, Tool: "read_file", Final: true}, {Effect: Deny, Final: true}}, Deny},
+		{"a final rule that does not match is none", []Rule{{Effect: Deny, Server: "web", Final: true}, {Effect: Allow}}, Allow},
+		{"a final deny that fails asks", []Rule{{Effect: Deny, When: "args.missing", Final: true}, {Effect: Allow}}, Ask},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			if d := decide(t, read, Options{}, test.rules...); d.Effect != test.want {
+				t.Errorf("decided to %s by %s, want %s", d.Effect, d.Rule, test.want)
+			}
+		})
+	}
+}
+
+func TestConditions(t *testing.T) {
+	for _, test := range []struct {
+		name, when string
+		holds      bool
+	}{
+		{"method is there", `method == "tools/call"`, true},
+		{"names are there", `server == "files" && tool == "read_file" && title == "Read a file" && client == "junction"`, true},
+		{"arguments are there", `args.path.endsWith(".txt") && args.limit == 10`, true},
+		{"numbers compare whatever their kind", `args.limit < 10.5 && args.limit > 9u`, true},
+		{"an argument can be asked for", `has(args.path) && !has(args.mode) && !("mode" in args)`, true},
+		{"what cannot matter does not fail", `args.limit == 10 || args.mode == "w"`, true},
+		{"unsaid annotations have their defaults", `!annotations.readOnly && annotations.destructive && !annotations.idempotent && annotations.openWorld`, true},
+		{"unsaid annotations are known to be", `!has(annotations.readOnly)`, true},
+		{"who asks is there", `principal.subject == "ada" && principal.issuer == "https://id.example" && "files" in principal.scopes`, true},
+		{"labels and sources are there", `"private" in labels && !("untrusted" in labels) && sources == ["web"]`, true},
+		{"trust is there", `!trusted`, true},
+		{"no resource is an empty one", `resource == ""`, true},
+		{"glob matches", `glob(args.path, "/home/*.txt") && !glob(args.path, "/home") && glob("ö", "?")`, true},
+		{"under knows folders", `under(args.path, "/home/ada") && under(args.path, "/home/ada/") && !under(args.path, "/home/ad")`, true},
+		{"host knows URLs", `host("HTTPS://Example.COM.:8080/x") == "example.com" && host("https://good@evil.example/") == "evil.example"`, true},
+		{"the strings library is there", `args.path.lowerAscii().split("/").size() == 4`, true},
+		{"a false condition is false", `args.limit > 10`, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			d := decide(t, read, Options{Default: Deny}, Rule{Effect: Allow, When: test.when})
+			if (d.Effect == Allow) != test.holds {
+				t.Errorf("decided to %s: %s", d.Effect, d.Trace[0].Why())
+			}
+		})
+	}
+}
+
+func TestConditionsThatFailLetNothingThrough(t *testing.T) {
+	long := strings.Repeat("a", 10_000)
+	for _, test := range []struct {
+		name, when, arguments, why string
+	}{
+		{"a missing argument", `args.mode == "w"`, `{}`, "no such key: mode"},
+		{"an argument of another type", `args.path.startsWith("/etc")`, `{"path":5}`, "no such overload"},
+		{"a condition of another type", `args.path`, `{"path":"x"}`, "the condition is string, not true or false"},
+		{"a path that goes up", `under(args.path, "/etc")`, `{"path":"/tmp/../etc/passwd"}`, `has ".." in it`},
+		{"a path that goes up backwards", `under(args.path, "/etc")`, `{"path":"/tmp\\..\\etc"}`, `has ".." in it`},
+		{"a path of nowhere certain", `under(args.path, "/etc")`, `{"path":"etc/passwd"}`, "one is relative"},
+		{"a path with a zero byte", `under(args.path, "/etc")`, `{"path":"/tmp\u0000/etc"}`, "zero byte"},
+		{"an empty path", `under(args.path, "/etc")`, `{"path":""}`, "is empty"},
+		{"a network path", `under(args.path, "C:\\secret")`, `{"path":"\\\\?\\C:\\secret"}`, "of a network or a device"},
+		{"a path of a drive's current folder", `under(args.path, "C:\\secret")`, `{"path":"C:secret"}`, "current folder"},
+		{"a URL without host", `host(args.url) == "example.com"`, `{"url":"https:example.com"}`, "no URL with a host"},
+		{"a URL that browsers read otherwise", `host(args.url) == "example.com"`, `{"url":"https://evil.example\\@example.com"}`, "no URL with a host"},
+		{"arguments that are no object", `args.x == 1`, `[1]`, "no JSON object"},
+		{"arguments that are no JSON", `args.x == 1`, `{"x":`, "no JSON object"},
+		{"arguments with a name twice", `args.x == 1`, `{"x":1,"x":2}`, "no JSON object"},
+		{"arguments that are too large", `args.x == 1`, `{"x":"` + strings.Repeat(long, 110) + `"}`, "more than conditions look at"},
+		{"arguments that are too deep", `args.x == 1`, `{"x":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, "no JSON object"},
+		{"a price that is too high", `args.l.all(x, args.l.all(y, x == y))`, `{"l":[` + strings.Repeat("1,", 2_000) + `1]}`, "cost"},
+		{"a division by zero", `1 / args.n == 1`, `{"n":0}`, "division by zero"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			in := Input{Server: "s", Tool: "t", Arguments: json.RawMessage(test.arguments)}
+			d := decide(t, in, Options{Default: Deny}, Rule{Effect: Allow, Tool: "t", When: test.when})
+			if d.Effect != Deny || !d.Default || d.Trace[0].Outcome != Failed || !strings.Contains(d.Trace[0].Why(), test.why) {
+				t.Errorf("an allow: %s, default %v, %s", d.Effect, d.Default, d.Trace[0].Why())
+			}
+			for _, strict := range []Effect{Ask, Deny} {
+				d = decide(t, in, Options{}, Rule{Effect: strict, Tool: "t", When: test.when}, Rule{Effect: Allow, Server: "s"})
+				if d.Effect != Ask || d.Default || d.Trace[0].Outcome != Decided || !strings.Contains(d.Reason, test.why) {
+					t.Errorf("rule to %s: %s, %s", strict, d.Effect, d.Reason)
+				}
+				d = decide(t, in, Options{}, Rule{Effect: strict, Tool: "t", When: test.when}, Rule{Effect: Deny, Server: "s"})
+				if d.Effect != Deny || d.Trace[0].Outcome != Failed {
+					t.Errorf("rule to %s over a deny: %s, %s", strict, d.Effect, d.Reason)
+				}
+			}
+		})
+	}
+}
+
+func TestNothingIsAllowedOnceTheContextIsDone(t *testing.T) {
+	p, err := Compile([]Rule{{Effect: Allow, When: "true || false"}, {Effect: Deny, Tool: "read_file", When: "args.limit > 100"}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cause := errors.New("gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	if d := p.Decide(ctx, read); d.Effect != Ask || !strings.Contains(d.Reason, "gone") {
+		t.Errorf("got %s: %s", d.Effect, d.Reason)
+	}
+}
+
+func TestBuiltInRules(t *testing.T) {
+	reads := Input{Server: "s", Tool: "t", Trusted: true, Annotations: Annotations{ReadOnly: yes(), OpenWorld: no()}}
+	with := func(change func(*Input)) Input { in := reads; change(&in); return in }
+	for _, test := range []struct {
+		name  string
+		in    Input
+		o     Options
+		rules []Rule
+		want  Effect
+		by    string
+	}{
+		{"a trusted server's tool that only reads is allowed", reads, Options{}, nil, Allow, "read-only-trusted"},
+		{"of a server that is not trusted it is not", with(func(in *Input) { in.Trusted = false }), Options{}, nil, Ask, "default"},
+		{"one that may write is not", with(func(in *Input) { in.Annotations.ReadOnly = nil }), Options{}, nil, Ask, "default"},
+		{"one of the open world is not", with(func(in *Input) { in.Annotations.OpenWorld = nil }), Options{}, nil, Ask, "default"},
+		{"what is no tool is not", with(func(in *Input) { in.Tool, in.Method = "", "sampling/createMessage" }), Options{}, nil, Ask, "default"},
+		{"any rule comes before it", reads, Options{}, []Rule{{Name: "all", Effect: Deny}}, Deny, "all"},
+		{"a rule that fails comes before it", reads, Options{}, []Rule{{Name: "all", Effect: Deny, When: "args.x"}}, Ask, "all"},
+		{"with another default it is not there", reads, Options{Default: Deny}, nil, Deny, "default"},
+		{"the default can be to allow", with(func(in *Input) { in.Trusted = false }), Options{Default: Allow}, nil, Allow, "default"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			d := decide(t, test.in, test.o, test.rules...)
+			if d.Effect != test.want || d.Rule.Name != test.by || d.Default != (test.by != "all") {
+				t.Errorf("%s by %s, default %v", d.Effect, d.Rule, d.Default)
+			}
+		})
+	}
+}
+
+func TestTheTraceSaysWhatBecameOfEachRule(t *testing.T) {
+	d := decide(t, read, Options{},
+		Rule{Name: "tool", Effect: Allow, Tool: "read_file", When: "args.mode == 'r'"},
+		Rule{Name: "writing", Effect: Deny, Tool: "write_file"},
+		Rule{Name: "web", Effect: Deny, Server: "web"},
+		Rule{Name: "private", Effect: Ask, When: "'private' in labels", Final: true, Reason: "private data"},
+		Rule{Name: "large", Effect: Ask, Server: "files", When: "args.limit > 100"},
+		Rule{Name: "files", Effect: Allow, Server: "files"},
+		Rule{Name: "all", Effect: Deny},
+	)
+	var got []string
+	for _, s := range d.Trace {
+		got = append(got, s.Rule.Name+": "+string(s.Outcome))
+	}
+	want := "private: decided, tool: failed, writing: other tool, large: condition false, web: other server, files: overruled, all: outranked, read-only-trusted: outranked"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
+	}
+	if d.Effect != Ask || d.Reason != "private data" || d.Default {
+		t.Errorf("got %s: %s", d.Effect, d.Reason)
+	}
+}
+
+// Threads of users of other hosts, each by its number there.
+func TestClineIssue11698AGlobalApprovalDoesNotBeatTheSwitchOfATool(t *testing.T) {
+	d := decide(t, read, Options{}, Rule{Name: "approve all", Effect: Allow}, Rule{Name: "this one", Effect: Ask, Server: "files", Tool: "read_file"})
+	if d.Effect != Ask || d.Rule.Name != "this one" {
+		t.Errorf("%s by %s", d.Effect, d.Rule)
+	}
+}
+
+func TestMastraIssue16766RulesSeeAnnotations(t *testing.T) {
+	in := Input{Server: "s", Tool: "t", Annotations: Annotations{Destructive: no()}}
+	if d := decide(t, in, Options{}, Rule{Effect: Allow, Server: "s", When: "!annotations.destructive"}); d.Effect != Allow {
+		t.Errorf("%s by %s", d.Effect, d.Rule)
+	}
+}
+
+// pool is of rules that contradict each other in every way.
+func pool() []Rule {
+	var rules []Rule
+	for _, effect := range []Effect{Allow, Ask, Deny} {
+		for _, server := range []string{"", "*", "f*", "files", "web"} {
+			for _, tool := range []string{"", "*", "read_*", "read_file", "write"} {
+				for _, when := range []string{"", "true", "args.limit > 5", "args.mode == 'w'", "'private' in labels", "false"} {
+					rules = append(rules, Rule{Effect: effect, Server: server, Tool: tool, When: when},
+						Rule{Effect: effect, Server: server, Tool: tool, When: when, Final: effect != Allow})
+				}
+			}
 		}
 	}
+	return rules
+}
+
+func TestTheOrderOfRulesMeansNothing(t *testing.T) {
+	rules := pool()
+	random := rand.New(rand.NewPCG(1, 2))
+	empty, err := Compile(nil, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 150 {
+		random.Shuffle(len(rules), func(i, j int) { rules[i], rules[j] = rules[j], rules[i] })
+		some := append([]Rule(nil), rules[:1+random.IntN(8)]...)
+		p, err := empty.With(some...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := p.Decide(t.Context(), read)
+		random.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+		q, err := empty.With(some[:len(some)/2]...)
+		if err == nil {
+			q, err = q.With(some[len(some)/2:]...)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		second := q.Decide(t.Context(), read)
+		if first.Effect != second.Effect || *first.Rule != *second.Rule || first.Reason != second.Reason {
+			t.Fatalf("%s by %s, or %s by %s, of %v", first.Effect, first.Rule, second.Effect, second.Rule, some)
+		}
+	}
+}
+
+func BenchmarkDecideWithAHundredRules(b *testing.B) {
+	var rules []Rule
+	for i, r := range pool() {
+		if i%9 == 0 {
+			rules = append(rules, r)
+		}
+	}
+	for _, variant := range []struct {
+		name  string
+		rules []Rule
+	}{{"of every kind", rules[:100]}, {"that all have a condition that is false", conditions(100)}} {
+		b.Run(variant.name, func(b *testing.B) {
+			p, err := Compile(variant.rules, Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Decide(b.Context(), read)
+			}
+		})
+	}
+}
+
+func conditions(n int) []Rule {
+	var rules []Rule
+	for range n {
+		rules = append(rules, Rule{Effect: Deny, Server: "files", When: `args.path.startsWith("/etc/") || "untrusted" in labels`})
+	}
+	return rules
 }

@@ -1,0 +1,157 @@
+package policy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/tailscale/hujson"
+)
+
+// lockTime is how long Append waits for another process that writes the same file.
+const lockTime = 10 * time.Second
+
+// Append writes a rule behind the others of a file, which is made if it is not there,
+// for its owner only. Comments and form of the file stay. A rule that stands in it
+// already is not written again. The file is replaced as a whole, so that no reader
+// sees half of it, and a lock beside it (its name with .lock) keeps other processes
+// from losing the rule. The rule and what is in the file must compile; what Append
+// returns is otherwise that of [Load] and [Compile].
+func Append(ctx context.Context, path string, rule Rule) error {
+	rule.Source = ""
+	if _, err := Compile([]Rule{rule}, Options{}); err != nil {
+		return err
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // the link stays one
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("policy: %w", err)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, lockTime, fmt.Errorf("another process has held %s.lock for %v", path, lockTime))
+	defer cancel()
+	unlock, err := lock(ctx, path+".lock")
+	if err != nil {
+		return fmt.Errorf("policy: the rule was not written to %s: %w", path, err)
+	}
+	defer unlock()
+	before, err := readFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		before, err = []byte("{\n  \"rules\": []\n}\n"), nil
+	}
+	if err != nil {
+		return fmt.Errorf("policy: %w", err)
+	}
+	after, err := withRule(path, before, rule)
+	if err != nil || after == nil {
+		return err
+	}
+	if err := replace(path, after); err != nil {
+		return fmt.Errorf("policy: the rule was not written to %s: %w", path, err)
+	}
+	return nil
+}
+
+// withRule is a file with one more rule, or nil if it has the rule.
+func withRule(path string, data []byte, rule Rule) ([]byte, error) {
+	file, err := Parse(path, data, LoadOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range file.Rules {
+		if r.Source = ""; r == rule {
+			return nil, nil
+		}
+	}
+	text, err := schema.Encode(nil, rule)
+	if err != nil {
+		return nil, err
+	}
+	root, err := parseFile(data)
+	if err != nil {
+		return nil, &Problem{Source: path, Err: err}
+	}
+	if err := add(&root, text); err != nil {
+		return nil, &Problem{Source: path, Err: err}
+	}
+	after := root.Pack()
+	if _, err := Parse(path, after, LoadOptions{}); err != nil {
+		return nil, fmt.Errorf("with one more rule: %w", err)
+	}
+	return after, nil
+}
+
+// add puts a rule at the end of the member rules, indented like the one before it.
+func add(root *hujson.Value, rule []byte) error {
+	element, err := hujson.Parse(rule)
+	if err != nil {
+		return err
+	}
+	if root.Find("/rules") == nil {
+		patch := `[{"op": "add", "path": "/rules", "value": []}]`
+		if err := root.Patch([]byte(patch)); err != nil {
+			return err
+		}
+	}
+	list := root.Find("/rules").Value.(*hujson.Array)
+	if n := len(list.Elements); n > 0 {
+		follow(list, &list.Elements[n-1], &element)
+	} else {
+		margin := "\n" + max("  ", indentation(list.AfterExtra))
+		element.BeforeExtra = append(bytes.TrimRight(list.AfterExtra, " \t\r\n"), margin+"  "...)
+		list.AfterExtra = hujson.Extra(margin)
+	}
+	list.Elements = append(list.Elements, element)
+	return nil
+}
+
+// follow gives a rule the form of the one before it.
+func follow(list *hujson.Array, last, element *hujson.Value) {
+	margin := " "
+	if bytes.ContainsRune(last.BeforeExtra, '\n') {
+		margin = "\n" + indentation(last.BeforeExtra)
+	}
+	if last.AfterExtra != nil { // a comma stands even behind the last one
+		element.AfterExtra = hujson.Extra{}
+	}
+	// A note on the line of the last rule stays with that rule.
+	note, rest, _ := strings.Cut(string(list.AfterExtra), "\n")
+	if strings.HasPrefix(strings.TrimLeft(note, " \t"), "//") {
+		element.BeforeExtra = hujson.Extra(note)
+		list.AfterExtra = hujson.Extra("\n" + rest)
+		margin = "\n" + strings.TrimPrefix(margin, "\n")
+	}
+	element.BeforeExtra = append(element.BeforeExtra, margin...)
+}
+
+// indentation is what stands before the first word of the last line.
+func indentation(extra hujson.Extra) string {
+	last := extra[bytes.LastIndexByte(extra, '\n')+1:]
+	return string(last[:len(last)-len(bytes.TrimLeft(last, " \t"))])
+}
+
+// replace writes a file as a whole, keeping who may read it.
+func replace(path string, data []byte) error {
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm() &^ 0o022 // nobody else decides what may run
+	}
+	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temporary.Name()) // once renamed, it is not there
+	_, err = temporary.Write(data)
+	err = errors.Join(err, temporary.Chmod(mode), temporary.Sync(), temporary.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(temporary.Name(), path)
+}

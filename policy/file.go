@@ -1,0 +1,163 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/tailscale/hujson"
+)
+
+const (
+	// maxFile bounds a file of rules, in bytes.
+	maxFile = 1 << 20
+	// maxBrackets bounds its objects and arrays, and so the stack that the parser takes.
+	maxBrackets = 50_000
+)
+
+// File is a file of rules. Compile its Rules, together with those of others.
+type File struct {
+	Path    string  // as it was given
+	Rules   []Rule  // with their Source
+	Default Effect  // empty where the file says none
+	Ignored []error // with Tighten: a *Problem for each thing that was left out
+}
+
+// LoadOptions say how a file is read. The zero value takes all of it.
+type LoadOptions struct {
+	// Tighten takes only what makes decisions stricter, for a file whose writer is not
+	// the person: rules that deny or ask, which become final, so that not even a more
+	// specific one of them loosens the person's own. Rules that allow are left out.
+	// The file's Default is for [Strictest], together with the person's.
+	Tighten bool
+}
+
+// Load reads a file of rules: a JSON object, comments and trailing commas allowed,
+// with the members rules and default. Unknown members are errors, because a policy
+// with a misspelt word would be another one. The error joins a [*Problem] for each
+// fault, or wraps [fs.ErrNotExist]. Conditions are looked at by [Compile] only.
+func Load(path string, o LoadOptions) (*File, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("policy: %w", err)
+	}
+	return Parse(path, data, o)
+}
+
+// Parse is [Load] of a file that was read already; path is what errors call it.
+func Parse(path string, data []byte, o LoadOptions) (*File, error) {
+	root, err := parseFile(data)
+	if err != nil {
+		return nil, &Problem{Source: path, Err: err}
+	}
+	file := &File{Path: path}
+	var faults []error
+	for i := range root.Value.(*hujson.Object).Members {
+		m := &root.Value.(*hujson.Object).Members[i]
+		place := path + ":" + strconv.Itoa(lineOf(data, m.Value.StartOffset))
+		switch name := m.Name.Value.(hujson.Literal).String(); name {
+		case "rules":
+			faults = append(faults, file.readRules(data, &m.Value)...)
+		case "default":
+			text, ok := m.Value.Value.(hujson.Literal)
+			if file.Default = Effect(text.String()); !ok || file.Default.strictness() < 0 {
+				faults = append(faults, &Problem{Source: place, Field: name, Err: unknownEffect(file.Default)})
+			}
+		case "$schema":
+		default:
+			faults = append(faults, &Problem{Source: place, Field: quote(name), Err: errors.New(`is unknown; there are "rules" and "default"`)})
+		}
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	if o.Tighten {
+		file.tighten()
+	}
+	return file, nil
+}
+
+// tighten takes away what could loosen another policy.
+func (f *File) tighten() {
+	var strict []Rule
+	for i, r := range f.Rules {
+		if r.Effect == Allow {
+			f.Ignored = append(f.Ignored, &Problem{Source: r.Source, Rule: r.title(i), Err: errors.New("is left out: this file may only deny and ask; put what allows into your own policy")})
+			continue
+		}
+		r.Final = true
+		strict = append(strict, r)
+	}
+	f.Rules = strict
+}
+
+// readRules reads the member rules.
+func (f *File) readRules(data []byte, v *hujson.Value) []error {
+	list, ok := v.Value.(*hujson.Array)
+	if !ok {
+		return []error{&Problem{Source: f.Path + ":" + strconv.Itoa(lineOf(data, v.StartOffset)), Field: "rules", Err: errors.New("expected an array of rules")}}
+	}
+	var faults []error
+	line, at := 1, 0
+	for i := range list.Elements {
+		element := &list.Elements[i]
+		line += bytes.Count(data[at:element.StartOffset], []byte("\n"))
+		at = element.StartOffset
+		source := f.Path + ":" + strconv.Itoa(line)
+		plain := element.Clone()
+		plain.Minimize()
+		var rule Rule
+		if err := schema.Decode(plain.Pack(), &rule); err != nil {
+			faults = append(faults, &Problem{Source: source, Rule: rule.title(i), Err: err})
+			continue
+		}
+		rule.Source = source
+		f.Rules = append(f.Rules, rule)
+	}
+	return faults
+}
+
+// readFile reads a file whole, if it is not too large.
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	// Editors on Windows put a byte order mark in front.
+	return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), nil
+}
+
+// parseFile parses an object of JSON with comments, none of whose names is there twice.
+func parseFile(data []byte) (hujson.Value, error) {
+	if len(data) > maxFile {
+		return hujson.Value{}, fmt.Errorf("%w: more than %d bytes; let patterns stand for many names", ErrLimit, maxFile)
+	}
+	if bytes.Count(data, []byte("{"))+bytes.Count(data, []byte("[")) > maxBrackets {
+		return hujson.Value{}, fmt.Errorf("%w: more than %d objects and arrays", ErrLimit, maxBrackets)
+	}
+	root, err := hujson.Parse(data)
+	if err != nil {
+		return hujson.Value{}, fmt.Errorf("not JSON: %s", strings.TrimPrefix(err.Error(), "hujson: "))
+	}
+	plain := root.Clone()
+	plain.Minimize()
+	if _, fault := jsonrpc.Index(plain.Pack(), jsonrpc.Limits{}); fault != nil {
+		return hujson.Value{}, errors.New(fault.Message)
+	}
+	return root, nil
+}
+
+func lineOf(data []byte, offset int) int {
+	return 1 + bytes.Count(data[:offset], []byte("\n"))
+}

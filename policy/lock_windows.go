@@ -1,0 +1,27 @@
+package policy
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// sharingViolation is ERROR_SHARING_VIOLATION.
+const sharingViolation syscall.Errno = 32
+
+// tryLock opens a file so that nobody else can, or fails with errLocked. Closing the
+// file frees it.
+func tryLock(path string) (*os.File, error) {
+	name, err := syscall.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, err
+	}
+	handle, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	if errors.Is(err, sharingViolation) {
+		return nil, errLocked
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(handle), path), nil
+}

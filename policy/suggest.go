@@ -1,0 +1,212 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Reach is how far a suggested rule goes beyond the call it is made of.
+type Reach int
+
+const (
+	// ThisCall is the same tool with the same arguments, or the same resource.
+	ThisCall Reach = iota
+	// ThisTool is the same tool with any arguments; of a request that is no call, the
+	// same method at the same server.
+	ThisTool
+	// ReadOnlyTools are the tools of the same server that say that they only read.
+	ReadOnlyTools
+	// ThisServer is every tool of the same server; of a request that is no call, the
+	// same method.
+	ThisServer
+)
+
+// Scope says which rule to suggest.
+type Scope struct {
+	Reach Reach
+	// Effect is that of the rule; empty is Allow.
+	Effect Effect
+	// Arguments, for ThisCall, are names of arguments that must be the same, or missing
+	// again; others may be anything. Nil, with no Under, means all, and no further ones.
+	Arguments []string
+	// Under, for ThisCall, are the folders that path arguments must be in, by the
+	// arguments' names.
+	Under map[string]string
+}
+
+// ErrNotSuggested says that no rule of a scope fits a call.
+var ErrNotSuggested = errors.New("no such rule fits this call")
+
+// Suggest makes the rule that "always" or "never" would write about a call: the
+// shortest that says so. It was compiled, and alone it gives the call its Effect.
+// The error wraps [ErrNotSuggested]: the tool does not say that it only reads, an
+// argument is not under its folder, or the arguments are too many for a condition.
+func Suggest(in Input, s Scope) (Rule, error) {
+	rule := Rule{Effect: s.Effect, Server: escapePattern(in.Server), Tool: "*"}
+	if rule.Effect == "" {
+		rule.Effect = Allow
+	}
+	var terms []string
+	if in.Server == "" {
+		terms = append(terms, variableServer+` == ""`) // an empty pattern would mean any server
+	}
+	if in.Tool == "" {
+		rule.Tool = ""
+		terms = append(terms, variableMethod+" == "+strconv.Quote(in.method()))
+	}
+	switch s.Reach {
+	case ThisCall:
+		more, err := sameCall(&in, s)
+		if err != nil {
+			return Rule{}, err
+		}
+		rule.Tool, terms = escapePattern(in.Tool), append(terms, more...)
+	case ThisTool:
+		rule.Tool = escapePattern(in.Tool)
+	case ReadOnlyTools:
+		terms = append(terms, variableAnnotations+".readOnly")
+	}
+	rule.When = strings.Join(terms, " && ")
+	return rule, fits(&rule, in)
+}
+
+// fits proves the promise of [Suggest].
+func fits(rule *Rule, in Input) error {
+	p, err := Compile([]Rule{*rule}, Options{Default: otherThan(rule.Effect)})
+	if err != nil {
+		return notSuggested("%v", err)
+	}
+	if d := p.Decide(context.Background(), in); d.Default || d.Effect != rule.Effect {
+		return notSuggested("its condition is not true of this call: %s", rule.When)
+	}
+	return nil
+}
+
+func otherThan(e Effect) Effect {
+	if e == Deny {
+		return Allow
+	}
+	return Deny
+}
+
+func notSuggested(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrNotSuggested}, args...)...)
+}
+
+// sameCall are the terms of a condition that say that a call is the same.
+func sameCall(in *Input, s Scope) ([]string, error) {
+	arguments, err := decodeArguments(in.Arguments)
+	if err != nil {
+		return nil, notSuggested("%v", err)
+	}
+	var terms []string
+	if in.Resource != "" {
+		terms = append(terms, variableResource+" == "+strconv.Quote(in.Resource))
+	}
+	if s.Arguments == nil && s.Under == nil {
+		if in.Tool == "" && len(arguments) == 0 {
+			return terms, nil
+		}
+		all, err := literal(arguments)
+		return append(terms, variableArgs+" == "+all), err
+	}
+	for _, name := range s.Arguments {
+		value, given := arguments[name]
+		if !given {
+			terms = append(terms, "!("+strconv.Quote(name)+" in "+variableArgs+")")
+			continue
+		}
+		text, err := literal(value)
+		if err != nil {
+			return nil, err
+		}
+		terms = append(terms, argument(name)+" == "+text)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Under)) {
+		terms = append(terms, "under("+argument(name)+", "+strconv.Quote(s.Under[name])+")")
+	}
+	return terms, nil
+}
+
+// identifier is what may follow a dot. Words that CEL reserves are left out by the
+// list, which is that of its grammar.
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+var reserved = []string{
+	"as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop",
+	"namespace", "null", "package", "return", "true", "var", "void", "while",
+}
+
+// argument is the expression for an argument of that name.
+func argument(name string) string {
+	if identifier.MatchString(name) && !slices.Contains(reserved, name) {
+		return variableArgs + "." + name
+	}
+	return variableArgs + "[" + strconv.Quote(name) + "]"
+}
+
+// literal writes a value of [facts] as CEL. Go's quoting of valid UTF-8 is CEL's too,
+// and makes invisible characters visible.
+func literal(v any) (string, error) {
+	switch v := v.(type) {
+	case nil:
+		return "null", nil
+	case bool:
+		return strconv.FormatBool(v), nil
+	case int64:
+		return strconv.FormatInt(v, 10), nil
+	case uint64:
+		return strconv.FormatUint(v, 10) + "u", nil
+	case float64:
+		return floatLiteral(v)
+	case string:
+		return strconv.Quote(v), nil
+	case []any:
+		return listLiteral(v)
+	case map[string]any:
+		return mapLiteral(v)
+	}
+	return "", fmt.Errorf("policy: a value of type %T is none of JSON", v)
+}
+
+func floatLiteral(f float64) (string, error) {
+	if math.IsInf(f, 0) {
+		return "", notSuggested("a number of the arguments is out of range")
+	}
+	text := strconv.FormatFloat(f, 'g', -1, 64)
+	if !strings.ContainsAny(text, ".e") {
+		text += ".0"
+	}
+	return text, nil
+}
+
+func listLiteral(list []any) (string, error) {
+	var parts []string
+	for _, element := range list {
+		text, err := literal(element)
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, text)
+	}
+	return "[" + strings.Join(parts, ", ") + "]", nil
+}
+
+func mapLiteral(members map[string]any) (string, error) {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		text, err := literal(members[name])
+		if err != nil {
+			return "", err
+		}
+		parts = append(parts, strconv.Quote(name)+": "+text)
+	}
+	return "{" + strings.Join(parts, ", ") + "}", nil
+}
