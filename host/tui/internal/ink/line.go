@@ -122,11 +122,11 @@ func (l Line) Pad(width int) Line {
 func fit(text string, cells int) int {
 	at, used := 0, 0
 	for at < len(text) {
-		_, width, n, _ := ansi.GraphemeWidth.DecodeSequenceInString(text[at:], ansi.NormalState, nil)
-		if n <= 0 || used+width > cells {
+		character, width := ansi.FirstGraphemeCluster(text[at:], ansi.GraphemeWidth)
+		if character == "" || used+width > cells {
 			break
 		}
-		at, used = at+n, used+width
+		at, used = at+len(character), used+width
 	}
 	return at
 }

@@ -1,6 +1,10 @@
 package ink
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
 
 // Wrap breaks spans into lines of at most width cells, at spaces where it can.
 // A line break in a text is one. The spaces at a break are dropped; those at
@@ -140,10 +144,6 @@ func pieceEnd(s string) int {
 
 // first is the length of the first character.
 func first(s string) int {
-	for i := range s {
-		if i > 0 {
-			return i
-		}
-	}
-	return len(s)
+	character, _ := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
+	return max(1, len(character))
 }

@@ -3,6 +3,7 @@ package markdown
 import (
 	"strings"
 	"testing"
+	"time"
 	"unicode"
 
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
@@ -118,6 +119,18 @@ func TestDeepNestingIsShownAsWritten(t *testing.T) {
 		t.Errorf("%d lines", len(lines))
 	}
 	bounded(t, lines, 80)
+}
+
+func TestNoTextTakesLong(t *testing.T) {
+	for _, unit := range []string{"*", "_a", "**a ", "[", "[a](", "![", "<", "<a:", "`", "``a", "~~", "~a", "> ", "- ", "1. ", "|", "|a", "&", "\\", "a\n", " a\n\t", "#", "- a\n  ", "[a]: b\n", "*a_b", "🙂", "a\u0301", "\x1b[", "\u202e", "| a | b |\n|-|-|\n", "|-", "(", "a b "} {
+		began := time.Now()
+		Part(strings.Repeat(unit, maxPart/len(unit)), 40)
+		a := time.Since(began)
+		Part("|"+strings.Repeat(unit, maxPart/len(unit)/2)+"|\n"+strings.Repeat("|-", maxPart/4), 40)
+		if b := time.Since(began); b > 500*time.Millisecond {
+			t.Errorf("%q: %v, %v", unit, a, b)
+		}
+	}
 }
 
 func bounded(t *testing.T, lines []ink.Line, width int) {

@@ -9,7 +9,7 @@ import (
 
 // maxPart is how many bytes are laid out at once: a longer block is shown in
 // several parts.
-const maxPart = 16 << 10
+const maxPart = 8 << 10
 
 // A Stream is Markdown that arrives in pieces. The zero value is empty. It is
 // used by one goroutine.

@@ -1,0 +1,172 @@
+package editor
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// maxText is how many bytes can be typed or pasted.
+const maxText = 1 << 20
+
+// A Buffer is text with a cursor. The zero value is empty. It is used by one
+// goroutine.
+type Buffer struct {
+	text   string
+	at     int // the cursor, in bytes
+	killed string
+	goal   int // the column that moving up and down keeps; 0: that of the cursor, else one more than it
+}
+
+// Text is what was typed.
+func (b *Buffer) Text() string { return b.text }
+
+// Empty reports whether nothing was typed.
+func (b *Buffer) Empty() bool { return b.text == "" }
+
+// Before is what stands before the cursor.
+func (b *Buffer) Before() string { return b.text[:b.at] }
+
+// After is what stands after the cursor.
+func (b *Buffer) After() string { return b.text[b.at:] }
+
+// Set replaces everything, and puts the cursor to the end.
+func (b *Buffer) Set(text string) {
+	b.text = harmless(text)
+	b.at, b.goal = len(b.text), 0
+}
+
+// Insert inserts text at the cursor, as far as there is room.
+func (b *Buffer) Insert(text string) {
+	text = harmless(text)
+	if room := maxText - len(b.text); len(text) > room {
+		text = strings.ToValidUTF8(text[:max(0, room)], "")
+	}
+	b.text = b.text[:b.at] + text + b.text[b.at:]
+	b.at, b.goal = b.at+len(text), 0
+}
+
+// Replace replaces n bytes before the cursor.
+func (b *Buffer) Replace(n int, with string) {
+	from := b.at - min(n, b.at)
+	b.cut(from, b.at)
+	b.Insert(with)
+}
+
+// harmless is text without control characters, but for line breaks and tabs.
+func harmless(text string) string {
+	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\r':
+			return '\n'
+		case r != '\n' && r != '\t' && unicode.Is(unicode.Cc, r):
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// Left and Right move by a character.
+func (b *Buffer) Left()  { b.move(b.left()) }
+func (b *Buffer) Right() { b.move(b.right()) }
+
+// WordLeft and WordRight move by a word.
+func (b *Buffer) WordLeft()  { b.move(b.wordLeft()) }
+func (b *Buffer) WordRight() { b.move(b.wordRight()) }
+
+// Home and End move to the ends of the line.
+func (b *Buffer) Home() { b.move(b.home()) }
+func (b *Buffer) End()  { b.move(b.end()) }
+
+// Backspace and Delete delete a character.
+func (b *Buffer) Backspace() { b.cut(b.left(), b.at) }
+func (b *Buffer) Delete()    { b.cut(b.at, b.right()) }
+
+// KillWord, KillLeft and KillRight delete a word, or to the ends of the line,
+// and keep it for Yank.
+func (b *Buffer) KillWord()  { b.kill(b.wordLeft(), b.at) }
+func (b *Buffer) KillLeft()  { b.kill(b.home(), b.at) }
+func (b *Buffer) KillRight() { b.kill(b.at, b.end()) }
+
+// Yank inserts what was deleted last.
+func (b *Buffer) Yank() { b.Insert(b.killed) }
+
+func (b *Buffer) move(at int) { b.at, b.goal = at, 0 }
+
+func (b *Buffer) cut(from, to int) {
+	b.text = b.text[:from] + b.text[to:]
+	b.move(from)
+}
+
+func (b *Buffer) kill(from, to int) {
+	if from == to && to < len(b.text) {
+		to++ // the line break
+	}
+	b.killed = b.text[from:to]
+	b.cut(from, to)
+}
+
+func (b *Buffer) home() int { return strings.LastIndexByte(b.text[:b.at], '\n') + 1 }
+
+func (b *Buffer) end() int {
+	if n := strings.IndexByte(b.text[b.at:], '\n'); n >= 0 {
+		return b.at + n
+	}
+	return len(b.text)
+}
+
+func (b *Buffer) right() int { return b.at + cluster(b.text[b.at:]) }
+
+func (b *Buffer) left() int {
+	if b.at == 0 {
+		return 0
+	}
+	from := b.home()
+	if from == b.at {
+		return b.at - 1 // the line break
+	}
+	for {
+		next := from + cluster(b.text[from:b.at])
+		if next >= b.at {
+			return from
+		}
+		from = next
+	}
+}
+
+func (b *Buffer) wordLeft() int {
+	at := strings.LastIndexFunc(b.text[:b.at], func(r rune) bool { return !unicode.IsSpace(r) })
+	if at < 0 {
+		return 0
+	}
+	space := strings.LastIndexFunc(b.text[:at], unicode.IsSpace)
+	if space < 0 {
+		return 0
+	}
+	_, size := utf8.DecodeRuneInString(b.text[space:])
+	return space + size
+}
+
+func (b *Buffer) wordRight() int {
+	rest := b.text[b.at:]
+	word := strings.IndexFunc(rest, func(r rune) bool { return !unicode.IsSpace(r) })
+	if word < 0 {
+		return len(b.text)
+	}
+	if space := strings.IndexFunc(rest[word:], unicode.IsSpace); space >= 0 {
+		return b.at + word + space
+	}
+	return len(b.text)
+}
+
+// cluster is the length of the first character of a text, as a reader counts them.
+func cluster(text string) int {
+	if text == "" {
+		return 0
+	}
+	character, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+	return max(1, len(character))
+}
