@@ -1,0 +1,166 @@
+package toolsearch
+
+import (
+	"math"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// field is a part of a tool's text that has a weight of its own.
+type field uint8
+
+const (
+	nameField   field = iota // name and title
+	serverField              // name of the server
+	describeField
+	paramField // names and descriptions of the arguments
+	usageField // remembered queries
+	fields
+)
+
+const (
+	maxFieldBytes  = 16 << 10 // bytes of one text of a tool that are indexed
+	maxFieldWords  = 1_000    // words of one field of a tool that are indexed
+	maxSchemaBytes = 1 << 20  // bytes of a schema; a longer one is not indexed
+	maxSchemaDepth = 8        // schemas inside each other that are indexed
+)
+
+// lengths is how many words each field has.
+type lengths [fields]uint32
+
+// counts is how often a term is in each field.
+type counts [fields]uint8
+
+func (c *counts) add(f field) {
+	if c[f] < math.MaxUint8 {
+		c[f]++
+	}
+}
+
+// document is what the texts of one tool come to.
+type document struct {
+	terms   []termCounts // in no order, each term once
+	lengths lengths
+}
+
+// termCounts is a term of a document.
+type termCounts struct {
+	stem string
+	counts
+}
+
+// reader takes the texts of tools apart. It is used by one goroutine.
+type reader struct {
+	stems   *stems
+	split   splitter
+	terms   map[string]counts
+	lengths lengths
+}
+
+func newReader(s *stems) *reader { return &reader{stems: s, terms: make(map[string]counts)} }
+
+// read returns the document of t and the queries remembered for it.
+func (r *reader) read(t Tool, remembered []string) document {
+	clear(r.terms)
+	r.lengths = lengths{}
+	r.text(nameField, t.Name)
+	if t.Title != t.Name {
+		r.text(nameField, t.Title)
+	}
+	r.text(serverField, t.Server)
+	r.text(describeField, t.Description)
+	if len(t.Schema) <= maxSchemaBytes && jsonrpc.Valid(t.Schema, jsonrpc.Limits{}) == nil {
+		r.schema(t.Schema, 0)
+	}
+	for _, q := range remembered {
+		r.text(usageField, q)
+	}
+	d := document{terms: make([]termCounts, 0, len(r.terms)), lengths: r.lengths}
+	for stem, c := range r.terms {
+		d.terms = append(d.terms, termCounts{stem, c})
+	}
+	return d
+}
+
+// text adds the words of a text to field f.
+func (r *reader) text(f field, text string) {
+	if r.full(f) {
+		return
+	}
+	r.split.split(cut(text, maxFieldBytes), func(word []byte) bool {
+		stem := r.stems.of(word)
+		if stem == "" {
+			return true
+		}
+		c := r.terms[stem]
+		c.add(f)
+		r.terms[stem] = c
+		r.lengths[f]++
+		return !r.full(f)
+	})
+}
+
+func (r *reader) full(f field) bool { return r.lengths[f] >= maxFieldWords }
+
+// schema adds the arguments that a valid schema describes, and those inside them.
+func (r *reader) schema(s []byte, depth int) {
+	if depth >= maxSchemaDepth || r.full(paramField) || !isObject(s) {
+		return
+	}
+	jsonrpc.EachMember(s, func(name, value []byte) bool {
+		switch string(name) {
+		case `"properties"`, `"patternProperties"`, `"$defs"`, `"definitions"`:
+			r.properties(value, depth)
+		case `"items"`, `"additionalProperties"`:
+			r.schema(value, depth+1)
+		case `"anyOf"`, `"oneOf"`, `"allOf"`, `"prefixItems"`:
+			r.schemas(value, depth)
+		}
+		return !r.full(paramField)
+	})
+}
+
+// properties adds the names, the descriptions and the insides of properties.
+func (r *reader) properties(s []byte, depth int) {
+	if !isObject(s) {
+		return
+	}
+	jsonrpc.EachMember(s, func(name, value []byte) bool {
+		if n, ok := jsonrpc.Unquote(name); ok {
+			r.text(paramField, n)
+		}
+		if isObject(value) {
+			if d, ok := jsonrpc.Unquote(jsonrpc.Get(value, "description")); ok {
+				r.text(paramField, d)
+			}
+			r.schema(value, depth+1)
+		}
+		return !r.full(paramField)
+	})
+}
+
+func (r *reader) schemas(s []byte, depth int) {
+	if len(s) == 0 || s[0] != '[' {
+		return
+	}
+	jsonrpc.EachElement(s, func(value []byte) bool {
+		r.schema(value, depth+1)
+		return !r.full(paramField)
+	})
+}
+
+func isObject(s []byte) bool {
+	i := jsonrpc.SkipSpace(s, 0)
+	return i < len(s) && s[i] == '{'
+}
+
+// cut returns at most max bytes of s, and no half of a character.
+func cut(s string, max int) string {
+	if len(s) <= max {
+		return s
+	}
+	for max > 0 && s[max]&0xC0 == 0x80 {
+		max--
+	}
+	return s[:max]
+}

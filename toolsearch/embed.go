@@ -1,0 +1,211 @@
+package toolsearch
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+)
+
+const (
+	defaultEmbedTimeout = 2 * time.Second  // wait of a search for the vectors of its queries
+	batchTimeouts       = 10               // EmbedTimeouts that a batch of Index.Embed may take
+	defaultEmbedWeight  = 0.5              // share of meaning in a fused score
+	embedBatch          = 64               // texts of one call of an Embedder
+	maxEmbedText        = 2 << 10          // bytes of a text that are embedded
+	maxDimensions       = 8_192            // numbers of a vector
+	maxVectors          = 16_384           // vectors that are cached; then the cache starts anew
+	maxEmbedFailures    = 3                // failures in a row after which searches do without
+	embedPause          = 30 * time.Second // how long they do without
+)
+
+// Embedder turns texts into vectors, so that texts of like meaning have vectors
+// of like direction. It returns one vector for each text, in their order, all
+// of one length up to 8,192, and returns when ctx ends. An Index calls it with at
+// most 64 texts of 2 KiB at a time, from the goroutines that call the Index.
+type Embedder interface {
+	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// dense is what an Index needs for search by meaning. Its methods may be called on nil.
+type dense struct {
+	embedder Embedder
+	timeout  time.Duration
+	weight   float64
+
+	embedding chan struct{} // holds one value while Index.Embed runs
+
+	mu         sync.Mutex
+	dimensions int // of all vectors; 0 until the first one
+	cache      map[textHash][]float32
+	failures   int // in a row
+	paused     time.Time
+}
+
+type textHash [sha256.Size]byte
+
+func hash(text string) textHash { return sha256.Sum256([]byte(text)) }
+
+func newDense(o Options) *dense {
+	if o.Embedder == nil {
+		return nil
+	}
+	d := &dense{embedder: o.Embedder, timeout: o.EmbedTimeout, weight: o.EmbedWeight}
+	if d.timeout <= 0 {
+		d.timeout = defaultEmbedTimeout
+	}
+	if d.weight <= 0 {
+		d.weight = defaultEmbedWeight
+	}
+	d.weight = min(d.weight, 1)
+	d.embedding = make(chan struct{}, 1)
+	d.cache = make(map[textHash][]float32)
+	return d
+}
+
+// embedText is the text of a tool that its vector is of.
+func (t *Tool) embedText() string {
+	name := t.Name
+	if t.Title != "" && t.Title != t.Name {
+		name += " (" + t.Title + ")"
+	}
+	return cut(t.Server+": "+name+": "+t.Description, maxEmbedText)
+}
+
+// Embed computes the vectors of the tools that have none, and returns when all
+// have one or the Embedder has failed; then it can be called again, and goes
+// on where it ended. Call it after SetServer; tools without a vector are found by words
+// meanwhile. Vectors are kept by the text they are of, so a tool
+// that comes back costs nothing. Without an Embedder it does nothing. Of
+// several calls at the same time one works and the others wait.
+func (x *Index) Embed(ctx context.Context) error {
+	d := x.dense
+	if d == nil {
+		return nil
+	}
+	select {
+	case d.embedding <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-d.embedding }()
+	for {
+		batch := x.withoutVector()
+		if len(batch) == 0 {
+			return nil
+		}
+		texts := make([]string, len(batch))
+		for i := range batch {
+			texts[i] = batch[i].embedText()
+		}
+		vectors, err := d.embed(ctx, texts, batchTimeouts*d.timeout)
+		if err != nil {
+			return fmt.Errorf("toolsearch: vectors of %d tools: %w", len(batch), err)
+		}
+		x.setVectors(batch, texts, vectors)
+	}
+}
+
+// withoutVector returns some of the tools that have no vector, after it gave
+// those their vector whose text is in the cache.
+func (x *Index) withoutVector() []Tool {
+	x.change.Lock()
+	defer x.change.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var out []Tool
+	for n := range x.slots {
+		p := &x.slots[n]
+		if !p.live || p.vector != nil {
+			continue
+		}
+		if p.vector = x.dense.cached(p.tool.embedText()); p.vector == nil {
+			if out = append(out, p.tool); len(out) == embedBatch {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// setVectors gives tools their vectors, unless they have changed since.
+func (x *Index) setVectors(tools []Tool, texts []string, vectors [][]float32) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for i, t := range tools {
+		x.dense.keep(texts[i], vectors[i])
+		if n, ok := x.byID[t.ID]; ok && x.slots[n].tool.embedText() == texts[i] {
+			x.slots[n].vector = vectors[i]
+		}
+	}
+}
+
+func (d *dense) cached(text string) []float32 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.cache[hash(text)]
+}
+
+func (d *dense) keep(text string, v []float32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.cache) >= maxVectors {
+		clear(d.cache)
+	}
+	d.cache[hash(text)] = v
+}
+
+// embed returns vectors of length one.
+func (d *dense) embed(ctx context.Context, texts []string, timeout time.Duration) ([][]float32, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	vectors, err := d.embedder.Embed(ctx, texts)
+	if err != nil {
+		return nil, err
+	}
+	if len(vectors) != len(texts) {
+		return nil, fmt.Errorf("the embedder gave %d vectors for %d texts", len(vectors), len(texts))
+	}
+	out := make([][]float32, len(vectors))
+	for i, v := range vectors {
+		if err := d.measure(v); err != nil {
+			return nil, err
+		}
+		if out[i] = unit(v); out[i] == nil {
+			return nil, errors.New("the embedder gave a vector without direction")
+		}
+	}
+	return out, nil
+}
+
+// measure reports an error for a vector of another length than the first one had.
+func (d *dense) measure(v []float32) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.dimensions == 0 && len(v) <= maxDimensions {
+		d.dimensions = len(v)
+	}
+	if len(v) == 0 || len(v) != d.dimensions {
+		return fmt.Errorf("the embedder gave a vector of %d numbers, expected %d, and at most %d", len(v), d.dimensions, maxDimensions)
+	}
+	return nil
+}
+
+// unit returns v with length one, or nil if that cannot be.
+func unit(v []float32) []float32 {
+	var sum float64
+	for _, n := range v {
+		sum += float64(n) * float64(n)
+	}
+	if sum == 0 || math.IsInf(sum, 0) || math.IsNaN(sum) {
+		return nil
+	}
+	out, length := make([]float32, len(v)), math.Sqrt(sum)
+	for i, n := range v {
+		out[i] = float32(float64(n) / length)
+	}
+	return out
+}

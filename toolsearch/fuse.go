@@ -1,0 +1,126 @@
+package toolsearch
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// queries returns the vectors of queries, or nil and why there are none. It may be called on nil.
+func (d *dense) queries(ctx context.Context, qs []Query) (vectors [][]float32, note string) {
+	if d == nil || len(qs) == 0 {
+		return nil, ""
+	}
+	if left := d.pause(); left > 0 {
+		return nil, fmt.Sprintf("found by words alone: the embedder failed %d times in a row and is asked again in %v", maxEmbedFailures, left.Round(time.Second))
+	}
+	texts := make([]string, len(qs))
+	for i, q := range qs {
+		texts[i] = cut(q.Text, maxEmbedText)
+	}
+	limited, cancel := context.WithTimeout(ctx, d.timeout)
+	defer cancel()
+	for len(vectors) < len(texts) {
+		some := texts[len(vectors):min(len(vectors)+embedBatch, len(texts))]
+		got, err := d.embed(limited, some, d.timeout)
+		if err != nil {
+			if ctx.Err() == nil { // a caller that has given up says nothing about the embedder
+				d.failed()
+			}
+			return nil, fmt.Sprintf("found by words alone: %v", err)
+		}
+		vectors = append(vectors, got...)
+	}
+	d.succeeded()
+	return vectors, ""
+}
+
+// pause is how long searches still do without the embedder.
+func (d *dense) pause() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return time.Until(d.paused)
+}
+
+func (d *dense) failed() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.failures++; d.failures >= maxEmbedFailures {
+		d.failures, d.paused = 0, time.Now().Add(embedPause)
+	}
+}
+
+func (d *dense) succeeded() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.failures = 0
+}
+
+// scoreMeaning replaces the scores by words in s with fused ones. Each half is
+// brought to the scale from 0 to 1 first: words by the best score, meaning by
+// how far a tool stands out of the allowed ones, of which most have nothing to do
+// with the query. It returns a note if tools have no vector.
+func (x *Index) scoreMeaning(s *scratch, vector []float32, bestByWords float64) (note string) {
+	s.near = zeroed(s.near, len(x.slots))
+	var sum, most float64
+	with, without := 0, 0
+	for n := range x.slots {
+		p := &x.slots[n]
+		switch {
+		case !p.live || !s.allows(uint32(n)):
+		case len(p.vector) != len(vector):
+			without++
+		default:
+			s.near[n] = dot(p.vector, vector)
+			sum += s.near[n]
+			most = max(most, s.near[n])
+			with++
+		}
+	}
+	if with == 0 {
+		x.normalise(s, bestByWords)
+		return "found by words alone: no tool has a vector yet"
+	}
+	mean := sum / float64(with)
+	x.fuse(s, bestByWords, mean, most)
+	if without > 0 {
+		return fmt.Sprintf("%d of %d tools have no vector yet and are found by words alone", without, with+without)
+	}
+	return ""
+}
+
+// normalise brings scores by words to the scale of fused ones.
+func (x *Index) normalise(s *scratch, best float64) {
+	for n := range s.scores {
+		if best > 0 {
+			s.scores[n] /= best
+		}
+	}
+}
+
+func (x *Index) fuse(s *scratch, bestByWords, mean, most float64) {
+	w := x.dense.weight
+	x.normalise(s, bestByWords)
+	for n := range s.scores {
+		p := &x.slots[n]
+		if !p.live || !s.allows(uint32(n)) {
+			continue
+		}
+		meaning := 0.0
+		if p.vector == nil {
+			// By words alone a tool without a vector competes on the same scale.
+			meaning = s.scores[n]
+		} else if most > mean {
+			meaning = max(0, (s.near[n]-mean)/(most-mean))
+		}
+		s.scores[n] = (1-w)*s.scores[n] + w*meaning
+	}
+}
+
+func dot(a, b []float32) float64 {
+	var sum float32
+	for i, n := range a {
+		sum += n * b[i]
+	}
+	return float64(sum)
+}

@@ -1,0 +1,274 @@
+package toolsearch
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// maxServerTools is how many tools of one server are indexed.
+const maxServerTools = 10_000
+
+// Options say how an Index works. The zero value is what was tuned and measured.
+type Options struct {
+	// Embedder adds search by meaning; nil means by words only.
+	Embedder Embedder
+	// EmbedTimeout is how long a search waits for the vector of its query
+	// before it goes on without; default 2 s. One batch of Index.Embed has ten times as long.
+	EmbedTimeout time.Duration
+	// EmbedWeight is the share of meaning in a fused score, between 0 and 1;
+	// default 0.5. It counts only with an Embedder.
+	EmbedWeight float64
+}
+
+// Index holds tools and answers which of them fit a query. It is made by New
+// and safe for concurrent use.
+type Index struct {
+	weights  weights
+	stems    stems
+	synonyms synonyms
+	dense    *dense // nil without an Embedder
+
+	change sync.Mutex // held by whoever changes the Index; what is slow is done under it alone
+	mu     sync.RWMutex
+
+	slots   []slot
+	free    []uint32 // slots that hold nothing
+	byID    map[string]uint32
+	servers map[string]*server
+	numbers []int // numbers of servers that are gone
+	terms   map[string][]posting
+	totals  totals
+	memory  memory
+
+	scratch sync.Pool // of *scratch
+}
+
+// slot is a place for one tool.
+type slot struct {
+	live   bool
+	tool   Tool
+	doc    document
+	server int // number of the server, dense from 0
+	vector []float32
+}
+
+// server is what the Index knows of a server.
+type server struct {
+	number int
+	about  string
+	slots  []uint32
+}
+
+// posting says how often a term is in the fields of the tool in a slot.
+type posting struct {
+	slot uint32
+	counts
+}
+
+// totals are the sums over a set of tools that weights depend on.
+type totals struct {
+	tools int
+	words [fields]uint64
+	filed [fields]int // tools that have the field
+}
+
+func (t *totals) add(l *lengths, sign int) {
+	t.tools += sign
+	for f, n := range l {
+		t.words[f] += uint64(sign * int(n)) // wraps around, back and forth alike
+		if n > 0 {
+			t.filed[f] += sign
+		}
+	}
+}
+
+// New returns an Index without tools.
+func New(o Options) *Index {
+	x := &Index{
+		weights:  tuned(),
+		synonyms: newSynonyms(),
+		byID:     make(map[string]uint32),
+		servers:  make(map[string]*server),
+		terms:    make(map[string][]posting),
+		memory:   newMemory(),
+		dense:    newDense(o),
+	}
+	x.scratch.New = func() any { return new(scratch) }
+	return x
+}
+
+// SetServer makes tools the tools of server, instead of those it had. The text
+// about says in a sentence what the server is for; it may be empty. Only what
+// changed is indexed anew. Tool.Server is taken to be server. Of tools with
+// the same ID the first one counts, and a tool whose ID a tool of another server
+// has is left out: nobody can replace what belongs to someone else. At most
+// 10,000 tools of a server are indexed.
+func (x *Index) SetServer(server, about string, tools []Tool) {
+	x.change.Lock()
+	defer x.change.Unlock()
+	next := x.admitted(server, tools)
+	docs := make([]document, len(next))
+	r := newReader(&x.stems)
+	for i, t := range next {
+		if n, ok := x.byID[t.ID]; !ok || !x.slots[n].tool.equal(t) {
+			docs[i] = r.read(t, x.memory.queries(t.ID))
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s := x.server(server)
+	s.about = about
+	x.dropOthers(s, next)
+	for i, t := range next {
+		x.put(s, t, docs[i])
+	}
+}
+
+// RemoveServer removes a server and its tools. What was remembered for them
+// stays, as servers come back. An unknown server is no error.
+func (x *Index) RemoveServer(server string) {
+	x.change.Lock()
+	defer x.change.Unlock()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	s, ok := x.servers[server]
+	if !ok {
+		return
+	}
+	x.dropOthers(s, nil)
+	delete(x.servers, server)
+	x.numbers = append(x.numbers, s.number)
+}
+
+// Tool returns the tool with an ID, and whether there is one.
+func (x *Index) Tool(id string) (Tool, bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	n, ok := x.byID[id]
+	if !ok {
+		return Tool{}, false
+	}
+	return x.slots[n].tool, true
+}
+
+// Len returns how many tools the Index holds.
+func (x *Index) Len() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.totals.tools
+}
+
+// admitted returns those of tools that the Index takes from server.
+func (x *Index) admitted(server string, tools []Tool) []Tool {
+	out := make([]Tool, 0, min(len(tools), maxServerTools))
+	seen := make(map[string]bool, cap(out))
+	for _, t := range tools {
+		t = t.withID(server)
+		if n, ok := x.byID[t.ID]; seen[t.ID] || ok && x.slots[n].tool.Server != server {
+			continue
+		}
+		if len(out) == maxServerTools {
+			break
+		}
+		seen[t.ID] = true
+		out = append(out, t)
+	}
+	return out
+}
+
+// server returns the server with a name, new if it has to be.
+func (x *Index) server(name string) *server {
+	s, ok := x.servers[name]
+	if ok {
+		return s
+	}
+	s = &server{number: len(x.servers)}
+	if n := len(x.numbers); n > 0 {
+		s.number, x.numbers = x.numbers[n-1], x.numbers[:n-1]
+	}
+	x.servers[name] = s
+	return s
+}
+
+// dropOthers removes the tools of s that are not among keep.
+func (x *Index) dropOthers(s *server, keep []Tool) {
+	kept := make(map[string]bool, len(keep))
+	for _, t := range keep {
+		kept[t.ID] = true
+	}
+	s.slots = slices.DeleteFunc(s.slots, func(n uint32) bool {
+		t := &x.slots[n].tool
+		if kept[t.ID] {
+			return false
+		}
+		delete(x.byID, t.ID)
+		x.unlink(n)
+		x.slots[n] = slot{}
+		x.free = append(x.free, n)
+		return true
+	})
+}
+
+// put adds t to s, or replaces what is there. A document without terms and
+// without words means that the tool has not changed.
+func (x *Index) put(s *server, t Tool, d document) {
+	n, ok := x.byID[t.ID]
+	switch {
+	case ok && d.terms == nil:
+		return
+	case ok:
+		x.unlink(n)
+	default:
+		n = x.place()
+		x.byID[t.ID] = n
+		s.slots = append(s.slots, n)
+	}
+	x.slots[n] = slot{live: true, tool: t, doc: d, server: s.number}
+	x.link(n)
+}
+
+// place returns a slot that holds nothing.
+func (x *Index) place() uint32 {
+	if k := len(x.free); k > 0 {
+		n := x.free[k-1]
+		x.free = x.free[:k-1]
+		return n
+	}
+	x.slots = append(x.slots, slot{})
+	return uint32(len(x.slots) - 1)
+}
+
+// link enters the terms of a slot into the postings.
+func (x *Index) link(n uint32) {
+	d := &x.slots[n].doc
+	x.totals.add(&d.lengths, 1)
+	for _, t := range d.terms {
+		list := x.terms[t.stem]
+		at := len(list)
+		if at > 0 && list[at-1].slot > n {
+			at, _ = find(list, n)
+		}
+		x.terms[t.stem] = slices.Insert(list, at, posting{n, t.counts})
+	}
+}
+
+// unlink is the opposite of link.
+func (x *Index) unlink(n uint32) {
+	d := &x.slots[n].doc
+	x.totals.add(&d.lengths, -1)
+	for _, t := range d.terms {
+		list := x.terms[t.stem]
+		at, ok := find(list, n)
+		switch {
+		case ok && len(list) == 1:
+			delete(x.terms, t.stem)
+		case ok:
+			x.terms[t.stem] = slices.Delete(list, at, at+1)
+		}
+	}
+}
+
+func find(list []posting, n uint32) (int, bool) {
+	return slices.BinarySearchFunc(list, n, func(p posting, n uint32) int { return int(p.slot) - int(n) })
+}

@@ -1,0 +1,201 @@
+package toolsearch
+
+import (
+	"cmp"
+	"math"
+	"strings"
+)
+
+// scratch is the memory of one search, kept for the next one.
+type scratch struct {
+	split   splitter
+	query   []term
+	scores  []float64 // by slot
+	servers []float64 // the best score, by number of the server
+	allowed []bool    // by slot; empty if everything is allowed
+	near    []float64 // by slot: how near its vector is to that of the query
+	hits    []ranked
+}
+
+// term is a term of a query.
+type term struct {
+	stem   string
+	weight float64
+	of     int     // index of the term that this one is a synonym of, or -1
+	idf    float64 // set while scoring
+}
+
+// ranked is a slot with its score.
+type ranked struct {
+	slot  uint32
+	score float64
+}
+
+func (s *scratch) reset(slots, servers int) {
+	s.scores = zeroed(s.scores, slots)
+	s.servers = zeroed(s.servers, servers)
+	s.allowed = s.allowed[:0]
+	s.hits = s.hits[:0]
+}
+
+func zeroed[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n, n+n/4)
+	}
+	s = s[:n]
+	clear(s)
+	return s
+}
+
+// parse reads the terms of a query and their synonyms into s.query.
+func (s *scratch) parse(x *Index, text string) {
+	clear(s.query)
+	s.query = s.query[:0]
+	s.split.split(cut(text, maxQueryBytes), func(word []byte) bool {
+		if stem := x.stems.of(word); stem != "" && !s.asks(stem) {
+			s.query = append(s.query, term{stem: stem, weight: 1, of: -1})
+		}
+		return len(s.query) < maxQueryTerms
+	})
+	for i := range len(s.query) {
+		for _, other := range x.synonyms[s.query[i].stem] {
+			if len(s.query) < 2*maxQueryTerms && !s.asks(other) {
+				s.query = append(s.query, term{stem: other, weight: x.weights.synonym, of: i})
+			}
+		}
+	}
+}
+
+func (s *scratch) asks(stem string) bool {
+	for i := range s.query {
+		if s.query[i].stem == stem {
+			return true
+		}
+	}
+	return false
+}
+
+// allow fills s.allowed and returns the sums over the allowed tools.
+func (x *Index) allow(s *scratch, allow func(string) bool) totals {
+	if allow == nil {
+		return x.totals
+	}
+	var t totals
+	s.allowed = zeroed(s.allowed, len(x.slots))
+	for n := range x.slots {
+		if p := &x.slots[n]; p.live && allow(p.tool.ID) {
+			s.allowed[n] = true
+			t.add(&p.doc.lengths, 1)
+		}
+	}
+	return t
+}
+
+// allows reports whether the tool in a slot may be found.
+func (s *scratch) allows(slot uint32) bool { return len(s.allowed) == 0 || s.allowed[slot] }
+
+// scoreWords adds up what the words of the query count in each allowed tool,
+// and returns the highest score that a tool could have had.
+func (x *Index) scoreWords(s *scratch, t *totals) (highest float64) {
+	scale := x.weights.scale(t)
+	for i := range s.query {
+		q := &s.query[i]
+		list := x.terms[q.stem]
+		q.idf = rarity(t.tools, s.frequency(list))
+		if q.of < 0 {
+			highest += q.idf
+		} else {
+			// A rare synonym of a common word says no more than the word.
+			q.idf = min(q.idf, s.query[q.of].idf)
+		}
+		for j := range list {
+			if p := &list[j]; s.allows(p.slot) {
+				s.scores[p.slot] += q.weight * q.idf * scale.saturated(&p.counts, &x.slots[p.slot].doc.lengths)
+			}
+		}
+	}
+	return highest
+}
+
+// frequency is how many of the allowed tools are in list.
+func (s *scratch) frequency(list []posting) int {
+	if len(s.allowed) == 0 {
+		return len(list)
+	}
+	n := 0
+	for i := range list {
+		if s.allowed[list[i].slot] {
+			n++
+		}
+	}
+	return n
+}
+
+// scoreServers adds to each tool that has a score a share of the best one of
+// its server: the steps of a task often stay with one server.
+func (x *Index) scoreServers(s *scratch) {
+	for n, score := range s.scores {
+		if score > 0 {
+			k := x.slots[n].server
+			s.servers[k] = max(s.servers[k], score)
+		}
+	}
+	for n, score := range s.scores {
+		if score > 0 {
+			s.scores[n] += x.weights.server * s.servers[x.slots[n].server]
+		}
+	}
+}
+
+// evidence returns how much speaks for the best tool, and its score. Both what
+// was found and its share of what was asked matter: a third of a long
+// question can be convincing, and so can the whole of a short one. The measure
+// is the number of words found, in units of the rarest possible word,
+// divided by the cube root of the number asked for; where most of the
+// query was found it is no less than that share.
+func (x *Index) evidence(s *scratch, tools int, highest float64) (evidence, best float64) {
+	for _, score := range s.scores {
+		best = max(best, score)
+	}
+	if best == 0 {
+		return 0, 0
+	}
+	unit := rarity(tools, 0)
+	found := best / (1 + x.weights.server)
+	evidence = found / unit * math.Cbrt(unit/highest)
+	if share := found / highest; share > mostOfQuery {
+		evidence = max(evidence, share)
+	}
+	return evidence, best
+}
+
+// take puts the best tools into s.hits.
+func (x *Index) take(s *scratch, limit int) {
+	for n, score := range s.scores {
+		if score > 0 {
+			x.offer(s, limit, ranked{uint32(n), score})
+		}
+	}
+}
+
+// offer puts h in its place among the best hits, if it is one.
+func (x *Index) offer(s *scratch, limit int, h ranked) {
+	if len(s.hits) == limit {
+		if x.compare(h, s.hits[limit-1]) >= 0 {
+			return
+		}
+		s.hits = s.hits[:limit-1]
+	}
+	s.hits = append(s.hits, h)
+	for i := len(s.hits) - 1; i > 0 && x.compare(s.hits[i], s.hits[i-1]) < 0; i-- {
+		s.hits[i], s.hits[i-1] = s.hits[i-1], s.hits[i]
+	}
+}
+
+// compare orders by score, the best first, and then by ID.
+func (x *Index) compare(a, b ranked) int {
+	if c := cmp.Compare(b.score, a.score); c != 0 {
+		return c
+	}
+	return strings.Compare(x.slots[a.slot].tool.ID, x.slots[b.slot].tool.ID)
+}
