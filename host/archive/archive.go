@@ -111,3 +111,14 @@ func (a *Archive) change(ctx context.Context, what string, f func(*sql.Tx) error
 	}
 	return a.fail(what, tx.Commit())
 }
+
+// read runs f in a transaction that sees one state of the file, and keeps nobody
+// from changing it.
+func (a *Archive) read(ctx context.Context, what string, f func(*sql.Tx) error) error {
+	tx, err := a.db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return a.fail(what, err)
+	}
+	defer tx.Rollback()
+	return a.fail(what, f(tx))
+}

@@ -50,7 +50,7 @@ func (a *Archive) List(ctx context.Context, f Filter) ([]Meta, error) {
 }
 
 func (f *Filter) words() []string {
-	words := strings.Fields(strings.ToValidUTF8(f.Search, ""))
+	words := strings.Fields(strings.ToValidUTF8(strings.ReplaceAll(f.Search, "\x00", " "), ""))
 	return words[:min(len(words), maxSearched)]
 }
 

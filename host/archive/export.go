@@ -1,0 +1,149 @@
+package archive
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/model"
+)
+
+// Format is a form in which a conversation leaves the archive.
+type Format string
+
+// The formats of [Archive.Export].
+const (
+	// Markdown is for reading: calls with arguments and results are folded. It
+	// loads no pictures and holds no HTML of others.
+	Markdown Format = "markdown"
+	// Text is for reading anywhere.
+	Text Format = "text"
+	// JSON is everything, and can be imported.
+	JSON Format = "json"
+)
+
+// Export writes a conversation to w. Characters that nobody sees are written out
+// in Markdown and Text, and kept in JSON.
+func (a *Archive) Export(ctx context.Context, id string, format Format, w io.Writer) error {
+	write := map[Format]func(*bufio.Writer, *Meta, []host.Entry) error{Markdown: writeMarkdown, Text: writeText, JSON: writeJSON}[format]
+	if write == nil {
+		return fmt.Errorf("export %s: no format is called %q; it is one of %s, %s, %s", id, format, Markdown, Text, JSON)
+	}
+	c, entries, err := a.Load(ctx, id)
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	if err := write(out, &c.meta, entries); err != nil {
+		return fmt.Errorf("export %s: %w", c.meta.ID, err)
+	}
+	if err := out.Flush(); err != nil {
+		return fmt.Errorf("export %s: %w", c.meta.ID, err)
+	}
+	return nil
+}
+
+// exportName is the first member of an export, so that an import knows it.
+const exportName = "junction.conversation"
+
+func writeJSON(out *bufio.Writer, meta *Meta, entries []host.Entry) error {
+	head, err := json.Marshal(meta, dialect)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "{\"format\":%q,\"version\":%d,\n\"meta\":%s,\n\"entries\":[", exportName, exportVersion, head)
+	for i := range entries {
+		text, err := json.Marshal(&entries[i], dialect)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		out.WriteByte('\n')
+		out.Write(text)
+	}
+	_, err = out.WriteString("\n]}\n")
+	return err
+}
+
+// facts is a line about the conversation.
+func (m *Meta) facts() string {
+	facts := []string{"begun " + m.Created.UTC().Format("2006-01-02 15:04 UTC")}
+	if m.Model != "" {
+		facts = append([]string{plaintext.Line(m.Model, maxTitle)}, facts...)
+	}
+	facts = append(facts, plural(m.Questions, "question"), plural(m.Calls, "call"), plural(m.Tokens, "token"))
+	if m.Cost > 0 {
+		facts = append(facts, fmt.Sprintf("$%.4f", m.Cost))
+	}
+	return strings.Join(facts, ", ")
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// results finds what came of each call.
+func results(entries []host.Entry) map[string]*model.Result {
+	found := map[string]*model.Result{}
+	for i := range entries {
+		if entries[i].Message == nil {
+			continue
+		}
+		for j := range entries[i].Message.Parts {
+			if r := entries[i].Message.Parts[j].Result; r != nil {
+				found[r.CallID] = r
+			}
+		}
+	}
+	return found
+}
+
+// mediaText stands for what is no text.
+func mediaText(m *model.Media) string {
+	return fmt.Sprintf("[%s, %s]", plaintext.Line(m.Type, maxTitle), plural(len(m.Data), "byte"))
+}
+
+// resultText is a result as text, with a line for whatever is none.
+func resultText(r *model.Result) string {
+	var lines []string
+	for i := range r.Parts {
+		switch p := &r.Parts[i]; {
+		case p.Text != "":
+			lines = append(lines, p.Text)
+		case p.Media != nil:
+			lines = append(lines, mediaText(p.Media))
+		}
+	}
+	return plaintext.Clean(strings.Join(lines, "\n"))
+}
+
+// outcome says in a word what came of a call.
+func outcome(r *model.Result) string {
+	switch {
+	case r == nil:
+		return "no result"
+	case r.IsError:
+		return "failed"
+	}
+	return "ok"
+}
+
+// usage is a line about what a run used.
+func usage(t *host.Totals) string {
+	line := fmt.Sprintf("%s in, %d out, %s", plural(t.Usage.Input, "token"), t.Usage.Output, t.Duration.Round(time.Millisecond))
+	if t.Cost > 0 {
+		line += fmt.Sprintf(", $%.4f", t.Cost)
+	}
+	return line
+}

@@ -1,0 +1,73 @@
+package archive
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/junction-mcp/junction/host"
+)
+
+// exportVersion is the newest form of exports in JSON.
+const exportVersion = 1
+
+// exported is what Import reads.
+type exported struct {
+	Format  string           `json:"format"`
+	Version int              `json:"version"`
+	Meta    Meta             `json:"meta"`
+	Entries []jsontext.Value `json:"entries"`
+}
+
+// Import stores what Export wrote as [JSON], as a new conversation with an ID of
+// its own. It is read whole before anything is stored.
+func (a *Archive) Import(ctx context.Context, r io.Reader) (Meta, error) {
+	var in exported
+	limited := &io.LimitedReader{R: r, N: maxConversation + maxEntry}
+	if err := json.UnmarshalRead(limited, &in, dialect); err != nil {
+		if limited.N <= 0 {
+			err = ErrTooLarge
+		}
+		return Meta{}, fmt.Errorf("import: %w; give a file that was exported as json", err)
+	}
+	switch {
+	case in.Format != exportName:
+		return Meta{}, errors.New("import: this is no exported conversation; give a file that was exported as json")
+	case in.Version > exportVersion:
+		return Meta{}, fmt.Errorf("import: %w", ErrNewer)
+	case len(in.Entries) == 0:
+		return Meta{}, errors.New("import: the conversation is empty")
+	}
+	meta := Meta{Model: in.Meta.Model, Folder: in.Meta.Folder, Title: titleOf(in.Meta.Title), Created: in.Meta.Created}
+	if meta.Created.IsZero() {
+		meta.Created = time.Now()
+	}
+	err := a.change(ctx, "import", func(tx *sql.Tx) (err error) {
+		meta, err = fill(tx, meta, in.each)
+		return err
+	})
+	return meta, err
+}
+
+// each adds the entries, without what this version does not know.
+func (in *exported) each(add func(e *host.Entry, text []byte) error) error {
+	for i, raw := range in.Entries {
+		var e host.Entry
+		if err := json.Unmarshal(raw, &e, dialect); err != nil {
+			return fmt.Errorf("entry %d: %w", i+1, err)
+		}
+		text, err := json.Marshal(&e, dialect)
+		if err != nil {
+			return fmt.Errorf("entry %d: %w", i+1, err)
+		}
+		if err := add(&e, text); err != nil {
+			return fmt.Errorf("entry %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
