@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/junction-mcp/junction/internal/form"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -124,14 +125,14 @@ func (d *Desk) told(server string, req mcp.ElicitRequest, what string) {
 
 // only keeps the members that the form asks for, so that one answer can serve
 // several forms.
-func only(content, form json.RawMessage) (json.RawMessage, error) {
-	fields, err := readForm(form)
+func only(content, asks json.RawMessage) (json.RawMessage, error) {
+	fields, err := form.Read(asks)
 	if err != nil {
-		return nil, err
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%v", err)
 	}
 	asked := map[string]bool{}
 	for _, f := range fields {
-		asked[f.name] = true
+		asked[f.Name] = true
 	}
 	var drop []string
 	jsonrpc.EachMember(content, func(quoted, _ []byte) bool {

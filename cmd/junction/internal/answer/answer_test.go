@@ -24,7 +24,7 @@ func desk(lines ...string) (*Desk, *bytes.Buffer) {
 	return &Desk{Screen: screen, Person: terminal.NewPerson(strings.NewReader(typed), screen)}, seen
 }
 
-func form(properties string, required ...string) mcp.ElicitRequest {
+func asking(properties string, required ...string) mcp.ElicitRequest {
 	names, _ := json.Marshal(required)
 	return mcp.ElicitRequest{
 		Message:         "Fill this in.",
@@ -80,9 +80,9 @@ func TestForm(t *testing.T) {
 			if test.typed == "x" { // nothing more is typed
 				d.Person = terminal.NewPerson(strings.NewReader("x\n"), d.Screen)
 			}
-			req := form(test.properties)
+			req := asking(test.properties)
 			if test.required {
-				req = form(test.properties, "a")
+				req = asking(test.properties, "a")
 			}
 			result, err := d.elicit(t.Context(), "weather", req)
 			if err != nil {
@@ -101,7 +101,7 @@ func TestForm(t *testing.T) {
 
 func TestFormAsThePersonSeesIt(t *testing.T) {
 	d, seen := desk("9", "3", "", "")
-	_, err := d.elicit(t.Context(), "weather\x1b[2J", form(
+	_, err := d.elicit(t.Context(), "weather\x1b[2J", asking(
 		`"days":{"type":"integer","title":"Days\u001b[2J","description":"How many.","minimum":1,"maximum":5},"unit":{"type":"string","enum":["C","F"],"enumNames":["Celsius","Fahrenheit"],"default":"F"}`, "days"))
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ Send this to weather\x1b[2J? [Y]es, [e]dit, [d]ecline, [c]ancel > `
 }
 
 func TestFormsThatCannotBeAsked(t *testing.T) {
-	many := make([]string, maxFields+1)
+	many := make([]string, 100+1)
 	for i := range many {
 		many[i] = `"` + strings.Repeat("x", i+1) + `":{"type":"string"}`
 	}
@@ -141,7 +141,7 @@ func TestFormsThatCannotBeAsked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, _ := desk("x", "")
-			_, err := d.elicit(t.Context(), "weather", form(properties))
+			_, err := d.elicit(t.Context(), "weather", asking(properties))
 			if !errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) {
 				t.Errorf("got %v, want invalid params", err)
 			}
@@ -181,7 +181,7 @@ func TestVisit(t *testing.T) {
 
 func TestAnswersWithoutAPerson(t *testing.T) {
 	page := mcp.ElicitRequest{Mode: mcp.ElicitURL, URL: "https://example.com/"}
-	fields := form(`"name":{"type":"string"}`, "name")
+	fields := asking(`"name":{"type":"string"}`, "name")
 	for _, test := range []struct {
 		name, flag string
 		req        mcp.ElicitRequest
@@ -260,7 +260,7 @@ func TestQuestionsAreWithdrawnWithTheCall(t *testing.T) {
 	d.Person = terminal.NewPerson(in, d.Screen)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := d.elicit(ctx, "weather", form(`"a":{"type":"string"}`)); !errors.Is(err, context.Canceled) {
+	if _, err := d.elicit(ctx, "weather", asking(`"a":{"type":"string"}`)); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -4,10 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"strconv"
 	"strings"
 
-	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/form"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
@@ -27,9 +26,9 @@ var (
 
 // fill asks a person to fill in a form: field by field, then whether to send it.
 func fill(ctx context.Context, person *terminal.Person, server string, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
-	fields, err := readForm(req.RequestedSchema)
+	fields, err := form.Read(req.RequestedSchema)
 	if err != nil {
-		return nil, err
+		return nil, mcp.Errorf(mcp.CodeInvalidParams, "%v", err)
 	}
 	end, err := person.Begin(ctx)
 	if err != nil {
@@ -64,7 +63,7 @@ func message(text string, width int) string {
 }
 
 // answers asks every field until the person sends the form.
-func answers(ctx context.Context, person *terminal.Person, server string, fields []*field) (json.RawMessage, error) {
+func answers(ctx context.Context, person *terminal.Person, server string, fields []*form.Field) (json.RawMessage, error) {
 	values := make([]json.RawMessage, len(fields))
 	for i, f := range fields {
 		values[i] = f.Default
@@ -82,31 +81,17 @@ func answers(ctx context.Context, person *terminal.Person, server string, fields
 			return nil, err
 		}
 		if send {
-			return encode(fields, values), nil
+			return form.Encode(fields, values), nil
 		}
 	}
-}
-
-func encode(fields []*field, values []json.RawMessage) json.RawMessage {
-	out := []byte{'{'}
-	for i, value := range values {
-		if value == nil {
-			continue
-		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(jsonrpc.AppendString(out, fields[i].name), ':'), value...)
-	}
-	return append(out, '}')
 }
 
 // ask asks one field until the answer fits. before is what Enter stands for.
-func ask(ctx context.Context, person *terminal.Person, f *field, before json.RawMessage) (json.RawMessage, error) {
+func ask(ctx context.Context, person *terminal.Person, f *form.Field, before json.RawMessage) (json.RawMessage, error) {
 	introduce(person, f)
 	prompt := "> "
 	if before != nil {
-		prompt = "[" + plaintext.Line(f.shown(before), maxLabel) + "] > "
+		prompt = "[" + plaintext.Line(f.Shown(before), maxLabel) + "] > "
 	}
 	for {
 		typed, err := person.Line(ctx, prompt)
@@ -119,110 +104,53 @@ func ask(ctx context.Context, person *terminal.Person, f *field, before json.Raw
 		case word == ":cancel":
 			return nil, errDismissed
 		case word == "" && before != nil:
-			typed = f.typed(before)
-		case word == "" && !f.required:
+			typed = f.Typed(before)
+		case word == "" && !f.Required:
 			return nil, nil
-		case word == "" && (f.Type != "string" || len(f.choices) > 0):
+		case word == "" && (f.Type != "string" || len(f.Choices) > 0):
 			person.Printf("  this field is required\n")
 			continue
 		}
-		value, err := f.parse(typed)
+		value, err := f.Parse(typed)
 		if err == nil {
 			return value, nil
 		}
 		person.Printf("  %s\n", plaintext.Line(err.Error(), maxLabel))
-		if strings.TrimSpace(typed) == f.typed(before) {
+		if strings.TrimSpace(typed) == f.Typed(before) {
 			before, prompt = nil, "> " // a default that does not fit is no offer
 		}
 	}
 }
 
-func introduce(person *terminal.Person, f *field) {
+func introduce(person *terminal.Person, f *form.Field) {
 	label := f.Title
 	if label == "" {
-		label = f.name
+		label = f.Name
 	}
-	person.Printf("\n%s (%s)\n", plaintext.Line(label, maxLabel), f.describe())
+	person.Printf("\n%s (%s)\n", plaintext.Line(label, maxLabel), f.Describe())
 	if f.Description != "" {
 		person.Printf("%s\n", message(f.Description, person.Width()))
 	}
-	for i, c := range f.choices[:min(len(f.choices), maxShown)] {
-		label := c.title
-		if plain := plainValue(c.value); label == "" {
+	for i, c := range f.Choices[:min(len(f.Choices), maxShown)] {
+		label := c.Title
+		if plain := form.PlainValue(c.Value); label == "" {
 			label = plain
 		} else if label != plain {
 			label += " (" + plain + ")"
 		}
 		person.Printf("  %3d  %s\n", i+1, plaintext.Line(label, maxLabel))
 	}
-	if more := len(f.choices) - maxShown; more > 0 {
+	if more := len(f.Choices) - maxShown; more > 0 {
 		person.Printf("       and %d more\n", more)
 	}
 }
 
-// typed is a value as a person would type it.
-func (f *field) typed(value json.RawMessage) string {
-	switch {
-	case value == nil:
-		return ""
-	case f.several:
-		var words []string
-		jsonrpc.EachElement(value, func(element []byte) bool {
-			for i, c := range f.choices {
-				if string(c.value) == string(element) {
-					words = append(words, strconv.Itoa(i+1))
-				}
-			}
-			return true
-		})
-		if len(words) == 0 {
-			return "none"
-		}
-		return strings.Join(words, ",")
-	case string(value) == `""`:
-		return `""`
-	}
-	return plainValue(value)
-}
-
-// shown is a value as a person would read it.
-func (f *field) shown(value json.RawMessage) string {
-	switch {
-	case value == nil:
-		return "(left out)"
-	case f.several:
-		var titles []string
-		jsonrpc.EachElement(value, func(element []byte) bool {
-			titles = append(titles, f.titleOf(element))
-			return true
-		})
-		if len(titles) == 0 {
-			return "none"
-		}
-		return strings.Join(titles, ", ")
-	case f.Type == "boolean" && string(value) == "true":
-		return "yes"
-	case f.Type == "boolean" && string(value) == "false":
-		return "no"
-	}
-	return f.titleOf(value)
-}
-
-func (f *field) titleOf(value json.RawMessage) string {
-	for _, c := range f.choices {
-		if string(c.value) == string(value) && c.title != "" {
-			return c.title
-		}
-	}
-	return plainValue(value)
-}
-
 // confirm shows the filled form and asks whether to send it; false to go through
 // it again.
-func confirm(ctx context.Context, person *terminal.Person, server string, fields []*field, values []json.RawMessage) (bool, error) {
+func confirm(ctx context.Context, person *terminal.Person, server string, fields []*form.Field, values []json.RawMessage) (bool, error) {
 	var rows [][]string
 	for i, f := range fields {
-		rows = append(rows, []string{plaintext.Line(f.name, maxLabel), plaintext.Line(f.shown(values[i]), maxLabel)})
+		rows = append(rows, []string{plaintext.Line(f.Name, maxLabel), plaintext.Line(f.Shown(values[i]), maxLabel)})
 	}
 	person.Printf("\n%s", terminal.Table(rows, 2, person.Width()))
 	for {

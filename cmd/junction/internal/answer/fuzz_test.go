@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/junction-mcp/junction/internal/form"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -32,14 +33,14 @@ func FuzzForm(f *testing.F) {
 		if _, fault := jsonrpc.Index(result.Content, jsonrpc.Limits{}); fault != nil {
 			t.Fatalf("%s is no object: %v", result.Content, fault)
 		}
-		fields, _ := readForm([]byte(asked))
+		fields, _ := form.Read([]byte(asked))
 		for _, field := range fields {
 			jsonrpc.EachMember(result.Content, func(quoted, value []byte) bool {
-				if name, _ := jsonrpc.Unquote(quoted); name == field.name {
-					if err := field.check.Validate(value); err != nil && !errors.As(err, new(*schema.Error)) {
-						t.Errorf("field %q: %s: %v", field.name, value, err)
+				if name, _ := jsonrpc.Unquote(quoted); name == field.Name {
+					if err := field.Check(value); err != nil && !errors.As(err, new(*schema.Error)) {
+						t.Errorf("field %q: %s: %v", field.Name, value, err)
 					} else if err != nil {
-						t.Errorf("field %q holds %s, which does not fit: %v", field.name, value, err)
+						t.Errorf("field %q holds %s, which does not fit: %v", field.Name, value, err)
 					}
 				}
 				return true

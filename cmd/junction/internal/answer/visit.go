@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/form"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
@@ -28,7 +29,7 @@ func visit(ctx context.Context, person *terminal.Person, server string, req mcp.
 	defer end()
 	person.Printf("\n%s asks you to visit a web page:\n%s\n\n  %s\n\n  host: %s\n", server, message(req.Message, person.Width()),
 		plaintext.Line(req.URL, maxURL), plaintext.Line(page.Hostname(), maxURL))
-	for _, warning := range doubts(page) {
+	for _, warning := range form.Doubts(page) {
 		person.Printf("  warning: %s\n", warning)
 	}
 	for {
@@ -45,22 +46,4 @@ func visit(ctx context.Context, person *terminal.Person, server string, req mcp.
 			return result(nil, errDismissed)
 		}
 	}
-}
-
-// doubts are what a person should know before visiting.
-func doubts(page *url.URL) []string {
-	var warnings []string
-	if page.Scheme == "http" && page.Hostname() != "localhost" && page.Hostname() != "127.0.0.1" {
-		warnings = append(warnings, "the connection to it is not encrypted")
-	}
-	if page.User != nil {
-		warnings = append(warnings, "what stands before the @ is not the host")
-	}
-	for _, label := range strings.Split(page.Hostname(), ".") {
-		if strings.HasPrefix(strings.ToLower(label), "xn--") || strings.ContainsFunc(label, func(r rune) bool { return r > 0x7f }) {
-			warnings = append(warnings, "the host has letters of other alphabets, which may look like others")
-			break
-		}
-	}
-	return warnings
 }

@@ -1,0 +1,116 @@
+package form
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+)
+
+// maxFields is how many fields a form may have: nobody fills in more.
+const maxFields = 100
+
+// A Field is one member of a form (schema.ts PrimitiveSchemaDefinition).
+type Field struct {
+	Name     string   `json:"-"`
+	Required bool     `json:"-"`
+	Choices  []Choice `json:"-"`
+	Several  bool     `json:"-"` // any number of the choices, as a list
+	check    *schema.Validator
+
+	Type        string          `json:"type"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	Format      string          `json:"format"`
+	Default     json.RawMessage `json:"default"`
+	Minimum     *float64        `json:"minimum"`
+	Maximum     *float64        `json:"maximum"`
+	MinLength   *int            `json:"minLength"`
+	MaxLength   *int            `json:"maxLength"`
+	MinItems    *int            `json:"minItems"`
+	MaxItems    *int            `json:"maxItems"`
+
+	Enum      []json.RawMessage `json:"enum"`
+	EnumNames []string          `json:"enumNames"` // revisions before 2025-11-25
+	OneOf     []titled          `json:"oneOf"`
+	Items     struct {
+		Enum  []json.RawMessage `json:"enum"`
+		AnyOf []titled          `json:"anyOf"`
+		OneOf []titled          `json:"oneOf"`
+	} `json:"items"`
+}
+
+type titled struct {
+	Const json.RawMessage `json:"const"`
+	Title string          `json:"title"`
+}
+
+// A Choice is one of the values that a field may have. Title may be empty.
+type Choice struct {
+	Value json.RawMessage
+	Title string
+}
+
+// Read reads the fields of a form, in its order: its requestedSchema. A form
+// without one has no fields.
+func Read(form json.RawMessage) ([]*Field, error) {
+	var top struct {
+		Properties json.RawMessage `json:"properties"`
+		Required   []string        `json:"required"`
+	}
+	if form == nil {
+		return nil, nil
+	}
+	if err := schema.DecodeLoose(form, &top); err != nil {
+		return nil, fmt.Errorf("the form cannot be read: %w", err)
+	}
+	var fields []*Field
+	var fault error
+	jsonrpc.EachMember(top.Properties, func(quoted, value []byte) bool {
+		f := &Field{}
+		f.Name, _ = jsonrpc.Unquote(quoted)
+		f.Required = slices.Contains(top.Required, f.Name)
+		if fault = f.read(value); fault == nil && len(fields) == maxFields {
+			fault = fmt.Errorf("it has more than %d fields", maxFields)
+		}
+		fields = append(fields, f)
+		return fault == nil
+	})
+	if fault != nil {
+		return nil, fmt.Errorf("the form cannot be asked: %w", fault)
+	}
+	return fields, nil
+}
+
+func (f *Field) read(property json.RawMessage) (err error) {
+	if err := schema.DecodeLoose(property, f); err != nil {
+		return fmt.Errorf("field %q: %w", f.Name, err)
+	}
+	if f.check, err = schema.Compile(property); err != nil {
+		return fmt.Errorf("field %q: %w", f.Name, err)
+	}
+	f.Several = f.Type == "array"
+	values, titles := f.Enum, f.OneOf
+	if f.Several {
+		values, titles = f.Items.Enum, append(f.Items.AnyOf, f.Items.OneOf...)
+	}
+	for i, value := range values {
+		c := Choice{Value: value, Title: PlainValue(value)}
+		if !f.Several && i < len(f.EnumNames) {
+			c.Title = f.EnumNames[i]
+		}
+		f.Choices = append(f.Choices, c)
+	}
+	for _, t := range titles {
+		if t.Const == nil {
+			return fmt.Errorf("field %q: a choice without const", f.Name)
+		}
+		f.Choices = append(f.Choices, Choice{t.Const, t.Title})
+	}
+	if f.Several && len(f.Choices) == 0 {
+		return fmt.Errorf("field %q: a list without choices", f.Name)
+	}
+	return nil
+}

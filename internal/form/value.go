@@ -1,0 +1,245 @@
+package form
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/mail"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// PlainValue is a JSON value as a person writes it.
+func PlainValue(raw json.RawMessage) string {
+	if text, ok := jsonrpc.Unquote(raw); ok {
+		return text
+	}
+	return string(raw)
+}
+
+// Parse makes the field's value of what a person typed. The error says what was
+// expected.
+func (f *Field) Parse(typed string) (json.RawMessage, error) {
+	value, err := f.value(strings.TrimSpace(typed))
+	if err != nil {
+		return nil, err
+	}
+	return value, f.Check(value)
+}
+
+// Check says what is wrong with a value of the field, by its schema and its format.
+func (f *Field) Check(value json.RawMessage) error {
+	if err := f.check.Validate(value); err != nil {
+		return err
+	}
+	return f.checkFormat(value)
+}
+
+func (f *Field) value(typed string) (json.RawMessage, error) {
+	switch {
+	case f.Several:
+		return f.chooseSeveral(typed)
+	case len(f.Choices) > 0:
+		return f.choose(typed)
+	}
+	switch f.Type {
+	case "boolean":
+		switch strings.ToLower(typed) {
+		case "y", "yes", "true":
+			return json.RawMessage("true"), nil
+		case "n", "no", "false":
+			return json.RawMessage("false"), nil
+		}
+		return nil, fmt.Errorf("expected yes or no")
+	case "integer", "number":
+		if jsonrpc.Valid([]byte(typed), jsonrpc.Limits{}) != nil {
+			return nil, fmt.Errorf("expected %s", f.Type)
+		}
+		return json.RawMessage(typed), nil
+	}
+	if typed == `""` {
+		typed = ""
+	}
+	return jsonrpc.AppendString(nil, typed), nil
+}
+
+// choose finds a choice by its number, its title or its value.
+func (f *Field) choose(typed string) (json.RawMessage, error) {
+	for _, c := range f.Choices {
+		if typed == c.Title || typed == PlainValue(c.Value) {
+			return c.Value, nil
+		}
+	}
+	if n, err := strconv.Atoi(typed); err == nil && n >= 1 && n <= len(f.Choices) {
+		return f.Choices[n-1].Value, nil
+	}
+	return nil, fmt.Errorf("expected a number from 1 to %d", len(f.Choices))
+}
+
+func (f *Field) chooseSeveral(typed string) (json.RawMessage, error) {
+	out := []byte{'['}
+	if typed != "none" {
+		for i, word := range strings.FieldsFunc(typed, func(r rune) bool { return r == ',' || r == ' ' }) {
+			value, err := f.choose(word)
+			if err != nil {
+				return nil, fmt.Errorf("%q: %w, several with commas, or none", word, err)
+			}
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = append(out, value...)
+		}
+	}
+	return append(out, ']'), nil
+}
+
+// checkFormat checks what schemas only annotate.
+func (f *Field) checkFormat(value json.RawMessage) error {
+	text, ok := jsonrpc.Unquote(value)
+	if !ok || text == "" {
+		return nil
+	}
+	var err error
+	switch f.Format {
+	case "email":
+		var a *mail.Address
+		if a, err = mail.ParseAddress(text); err != nil || a.Address != text {
+			return fmt.Errorf("expected an e-mail address")
+		}
+	case "uri":
+		var u *url.URL
+		if u, err = url.Parse(text); err != nil || u.Scheme == "" {
+			return fmt.Errorf("expected a URI, such as https://example.com/")
+		}
+	case "date":
+		if _, err = time.Parse(time.DateOnly, text); err != nil {
+			return fmt.Errorf("expected a date, such as 2026-01-31")
+		}
+	case "date-time":
+		if _, err = time.Parse(time.RFC3339, text); err != nil {
+			return fmt.Errorf("expected a date and time, such as 2026-01-31T12:00:00Z")
+		}
+	}
+	return nil
+}
+
+// Describe says what may be typed.
+func (f *Field) Describe() string {
+	var words []string
+	switch {
+	case f.Several:
+		words = append(words, "any of these"+between(asFloat(f.MinItems), asFloat(f.MaxItems), "of them"))
+	case len(f.Choices) > 0:
+		words = append(words, "one of these")
+	case f.Type == "boolean":
+		words = append(words, "yes or no")
+	case f.Type == "integer" || f.Type == "number":
+		words = append(words, f.Type+between(f.Minimum, f.Maximum, ""))
+	case f.Format != "":
+		words = append(words, f.Format)
+	default:
+		words = append(words, "text"+between(asFloat(f.MinLength), asFloat(f.MaxLength), "characters"))
+	}
+	if !f.Required {
+		words = append(words, "optional")
+	}
+	return strings.Join(words, ", ")
+}
+
+func asFloat(n *int) *float64 {
+	if n == nil {
+		return nil
+	}
+	return new(float64(*n))
+}
+
+func between(least, most *float64, unit string) string {
+	number := func(f *float64) string { return strconv.FormatFloat(*f, 'f', -1, 64) }
+	var said string
+	switch {
+	case least != nil && most != nil:
+		said = number(least) + " to " + number(most)
+	case least != nil:
+		said = "at least " + number(least)
+	case most != nil:
+		said = "at most " + number(most)
+	default:
+		return ""
+	}
+	return strings.TrimRight(", "+said+" "+unit, " ")
+}
+
+// Typed is a value as a person would type it.
+func (f *Field) Typed(value json.RawMessage) string {
+	switch {
+	case value == nil:
+		return ""
+	case f.Several:
+		var words []string
+		jsonrpc.EachElement(value, func(element []byte) bool {
+			for i, c := range f.Choices {
+				if string(c.Value) == string(element) {
+					words = append(words, strconv.Itoa(i+1))
+				}
+			}
+			return true
+		})
+		if len(words) == 0 {
+			return "none"
+		}
+		return strings.Join(words, ",")
+	case string(value) == `""`:
+		return `""`
+	}
+	return PlainValue(value)
+}
+
+// Shown is a value as a person would read it.
+func (f *Field) Shown(value json.RawMessage) string {
+	switch {
+	case value == nil:
+		return "(left out)"
+	case f.Several:
+		var titles []string
+		jsonrpc.EachElement(value, func(element []byte) bool {
+			titles = append(titles, f.titleOf(element))
+			return true
+		})
+		if len(titles) == 0 {
+			return "none"
+		}
+		return strings.Join(titles, ", ")
+	case f.Type == "boolean" && string(value) == "true":
+		return "yes"
+	case f.Type == "boolean" && string(value) == "false":
+		return "no"
+	}
+	return f.titleOf(value)
+}
+
+func (f *Field) titleOf(value json.RawMessage) string {
+	for _, c := range f.Choices {
+		if string(c.Value) == string(value) && c.Title != "" {
+			return c.Title
+		}
+	}
+	return PlainValue(value)
+}
+
+// Encode makes the answer: an object with the values that are not nil.
+func Encode(fields []*Field, values []json.RawMessage) json.RawMessage {
+	out := []byte{'{'}
+	for i, value := range values {
+		if value == nil {
+			continue
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(jsonrpc.AppendString(out, fields[i].Name), ':'), value...)
+	}
+	return append(out, '}')
+}
