@@ -67,7 +67,7 @@ func (c *Catalogue) owner(name, server string) string {
 // addReferences adds a signal if a definition or instructions name a tool of
 // another server. With an order in the same text it is more than a remark.
 func (c *Catalogue) addReferences(s *scan) {
-	if c == nil || s.at.Part != InDefinition && s.at.Part != InInstructions {
+	if c == nil || !isProse(s.at) {
 		return
 	}
 	c.mu.RLock()
@@ -85,12 +85,40 @@ func (c *Catalogue) addReferences(s *scan) {
 			return true
 		}
 		weight := warnAt + 1
-		if s.has("must", "before", "use", "instead", "first", "read", "away") {
+		switch {
+		case isExampleList(s.layer.text, start):
+			weight = 3
+		case s.has("must", "before", "use", "instead", "first", "read", "away"):
 			weight = blockAt
 		}
 		s.add("other-server", "writes about a tool of another server, "+Visible(cut(owner, maxWord)), weight, start, end)
 		return weight < blockAt
 	})
+}
+
+// isProse reports whether a field is written for people or models: a name in an
+// enumeration or a list of required parameters refers to nothing.
+func isProse(at Where) bool {
+	switch at.Part {
+	case InInstructions:
+		return true
+	case InDefinition:
+		field := at.Field[strings.LastIndexByte(at.Field, '.')+1:]
+		return field == "" || field == "description" || field == "title" || field == "text"
+	}
+	return false
+}
+
+// isExampleList reports whether a name at start is one of a few examples.
+func isExampleList(text string, start int) bool {
+	const near = 48
+	before := strings.ToLower(text[max(0, start-near):start])
+	for _, lead := range []string{"e.g.", "such as", "for example", "['", "(like "} {
+		if strings.Contains(before, lead) {
+			return true
+		}
+	}
+	return false
 }
 
 // eachIdentifier calls f with the places of names in text, until it returns false.

@@ -47,13 +47,19 @@ func pictographEnd(text string, size int) int {
 
 // tagFlag returns the length of the flag of England, Scotland or Wales.
 func tagFlag(text string) int {
-	for _, flag := range []string{
-		"\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
-		"\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
-		"\U0001f3f4\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f",
+	const black = "\U0001f3f4"
+	rest, found := strings.CutPrefix(text, black)
+	if !found {
+		return 0
+	}
+	rest = strings.TrimPrefix(rest, "\ufe0f")
+	for _, region := range []string{
+		"\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+		"\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f",
+		"\U000e0067\U000e0062\U000e0077\U000e006c\U000e0073\U000e007f",
 	} {
-		if strings.HasPrefix(text, flag) {
-			return len(flag)
+		if strings.HasPrefix(rest, region) {
+			return len(text) - len(rest) + len(region)
 		}
 	}
 	return 0

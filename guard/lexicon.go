@@ -14,7 +14,7 @@ type ideas uint64
 // "-s", "-ed", "-ing" and the like are found without being listed.
 const vocabulary = `
 ignore    ignore disregard forget override overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn
-prior     previous previously prior earlier above preceding existing original foregoing former initial your all any every other safety system developer default these those everything
+prior     previous previously prior earlier above preceding existing original foregoing former initial your all any every other safety system developer these those everything
 orders    instruction rule guideline directive prompt policy policies guardrail restriction constraint safeguard direction programming safety filter limitation moderation ethic training order guidance
 plainly   instruction directive guideline guardrail safeguard prompt programming
 not       not never dont without avoid refrain cannot nor mustnt shouldnt neither doesnt
@@ -28,11 +28,10 @@ use       call use invoke run execute perform trigger utilize employ
 any       any all every other each
 tool      tool function
 must      must always mandatory shall required imperative need should
-read      read open load retrieve cat extract collect gather obtain copy dump grab harvest scan fetch access get
+read      read open load retrieve cat extract collect gather obtain copy dump grab harvest scan fetch
 send      send pass post upload transmit forward exfiltrate submit deliver leak email relay embed include append attach insert supply smuggle provide
 away      send post upload transmit forward exfiltrate leak email relay smuggle
-secret    credential password passwd passphrase secret apikey mnemonic keychain wallet
-cred      credential password secret apikey
+cred      credential password passwd passphrase secret apikey mnemonic
 private   private api ssh access signing encryption
 key       key token
 param     parameter argument field sidenote param
@@ -41,47 +40,50 @@ log       history transcript log context messages
 whole     entire full whole complete verbatim raw
 system    system
 prompt    prompt
-external  webhook ngrok pastebin attacker exfil collector
+external  ngrok pastebin attacker exfil collector webhook
 remote    external remote third outside
-host      server endpoint host url address site domain
-web       http https
+host      http https server endpoint host url address site domain
 first     first
 everything everything anything
 mode      mode
-unbound   developer dan god jailbreak jailbroken unrestricted debug root sudo admin maintenance unfiltered
+unbound   dan god jailbreak jailbroken unrestricted unfiltered uncensored unbound evil
 enter     enter enable activate switch enabled entering act operate
 you       you
 are       are
 now       now
-unlimited free unrestricted unbound dan jailbroken unfiltered evil
-authority system administrator admin anthropic openai developer security
-notice    message notice override announcement alert update
+authority system administrator admin anthropic openai
+notice    message notice override announcement
 new       new updated revised real actual true
 follow    follow obey comply
-instead   instead
-only      only
+instead   instead only
 know      know see notice aware learn realize suspect
 keep      keep remain stay hide conceal
 hidden    secret hidden confidential invisible unaware
 from      from
 sink      exfiltrate siphon keylogger keylog backdoor ransomware botnet rootkit
-contents  content contents file files value data
+contents  content contents file files value data result input output
 of        of
 no        no longer
 apply     apply matter valid
 steal     steal stolen harvest siphon exfiltrate exfiltration
+put       include embed append attach add insert supply put pass write record
+develop   developer debug
+theirs    its their his her whose
+check     detect check flag filter classify identify recognize verify prevent moderate determine warn report guard catch test
+attempt   attempt whether if try trying injection phrase pattern prompt text input message like such attack jailbreak adversarial malicious
+attack    attack attacker adversarial adversary malicious manipulate jailbreak injection
 meta      detect flag filter classify identify recognize example phrase such like term string named called contain pattern attempt injection moderation scanner test sample search quote mean match warn
-path      path
-seed      seed recovery mnemonic backup
-phrase    phrase words
 `
 
-// Files that hold secrets, when something like "." or "/" stands before the name.
+// secretFiles are names of files that hold secrets, with the character that
+// stands before them: .ssh, /shadow, id_rsa.
 var secretFiles = map[string]bool{
-	"ssh": true, "env": true, "aws": true, "netrc": true, "npmrc": true, "pypirc": true, "kube": true, "gnupg": true, "passwd": true,
-	"shadow": true, "rsa": true, "ed25519": true, "bash": false, "keychain": true, "credentials": true, "pem": true, "pgpass": true,
-	"dockercfg": true, "htpasswd": true,
+	".ssh": true, ".env": true, ".aws": true, ".netrc": true, ".npmrc": true, ".pypirc": true, ".kube": true, ".gnupg": true, ".pem": true,
+	".pgpass": true, ".dockercfg": true, ".htpasswd": true, "/passwd": true, "/shadow": true, "_rsa": true, "_dsa": true, "_ecdsa": true, "_ed25519": true,
 }
+
+// harmless are the neighbours of such files, which hold nothing secret.
+var harmless = []string{"/config", "/authorized", "/known_hosts", ".pub", ".example", ".sample", ".template"}
 
 // words and names that the rest is written with.
 type language struct {
@@ -153,10 +155,16 @@ func ends(w []byte, ending string) bool {
 	return len(w) > len(ending) && string(w[len(w)-len(ending):]) == ending
 }
 
-// hiddenFile returns the idea of a file that holds secrets, if w names one.
-func hiddenFile(w []byte) ideas {
-	if secretFiles[string(w)] {
-		return theLanguage().names["secretfile"]
+// secretFile returns the idea of a file that holds secrets, if the text has the
+// name of one from start to end.
+func secretFile(text string, start, end int) ideas {
+	if start == 0 || end-start > maxWord || !secretFiles[strings.ToLower(text[start-1:end])] {
+		return 0
 	}
-	return 0
+	for _, name := range harmless {
+		if strings.HasPrefix(text[end:], name) {
+			return 0
+		}
+	}
+	return theLanguage().names["secretfile"]
 }

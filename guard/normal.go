@@ -23,6 +23,10 @@ type layer struct {
 	how  string // how it was hidden; "" for the visible text
 }
 
+// howSplit is how the visible text is hidden when its words are run together or
+// taken apart.
+const howSplit = "split by hidden characters"
+
 // layersOf returns what text says: first its visible text in plain characters,
 // then what is concealed in it.
 func layersOf(text string) []layer {
@@ -45,7 +49,7 @@ func hiddenLayers(text string) []layer {
 		spaced.WriteByte(' ')
 		tags.WriteString(decodeTags(part))
 	})
-	layers := []layer{{text: plainForm(spaced.String()), how: "split by hidden characters"}}
+	layers := []layer{{text: plainForm(spaced.String()), how: howSplit}}
 	if tags.Len() > 0 {
 		layers = append(layers, layer{text: tags.String(), how: "in tag characters"})
 	}
@@ -149,7 +153,7 @@ func readsAsText(s string) bool {
 		if !unicode.IsPrint(r) && r != '\n' && r != '\t' && r != '\r' {
 			return false
 		}
-		if unicode.IsLetter(r) || r == ' ' {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == ' ' {
 			letters++
 		}
 	}

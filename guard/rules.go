@@ -50,7 +50,6 @@ const (
 	whyAuthority  = "speaks with the voice of the system or the user"
 	whySink       = "sends data to somewhere else"
 	whyCapability = "names an ability that only harms"
-	whySeed       = "asks for the words that open a wallet"
 )
 
 // theRules are read at their first use, sorted by the first idea.
@@ -70,10 +69,12 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"override", 10, "ignore 3 everything 4 prior/you", whyOverride, 0},
 		{"override", 10, "not 2 follow 4 prior 3 orders", whyOverride, 0},
 		{"override", 8, "prior 2 orders 4 no 3 apply", whyOverride, 0},
-		{"override", 8, "follow 2 new 2 orders 4 instead/only", whyOverride, 0},
-		{"override", 10, "you 2 are 2 now 4 unlimited", whyOverride, 0},
+		{"override", 8, "follow 2 new 2 orders 4 instead", whyOverride, 0},
+		{"override", 10, "you 2 are 2 now 4 unbound", whyOverride, 0},
 		{"override", 10, "enter 4 unbound 2 mode", whyOverride, 0},
-		{"override", 8, "you 2 are 2 now 4 unbound 3 mode", whyOverride, 0},
+		{"override", 10, "you 3 now 4 unbound/develop 2 mode", whyOverride, 0},
+		{"override", 10, "now 3 enter 3 develop 2 mode", whyOverride, 0},
+		{"override", 4, "enter 3 develop 2 mode", whyOverride, in(InResult, InResource, InPrompt, InSampling, InInstructions)},
 		{"override", 8, "new 2 system 2 orders", whyOverride, 0},
 
 		{"secrecy", 10, "not 3 tell 4 user", whySecrecy, 0},
@@ -86,8 +87,8 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"secrecy", 8, "secretly 5 send/read", whySecrecy, 0},
 		{"secrecy", 6, "send/read/use 5 secretly", whySecrecy, 0},
 
-		{"first", 6, "before 2 use 3 any 3 tool", whyFirst, 0},
-		{"first", 8, "must 4 use 6 before 3 any 4 tool", whyFirst, 0},
+		{"first", 6, "before 2 use 3 any 2 tool", whyFirst, 0},
+		{"first", 8, "must 4 use 6 before 3 any 2 tool", whyFirst, 0},
 		{"first", 4, "must 4 use 5 first", whyFirst, described},
 
 		{"exfiltration", 10, "secretfile 14 send 8 param/external/remote", whyExfil, 0},
@@ -95,26 +96,26 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"exfiltration", 8, "send 6 secretfile", whyExfil, 0},
 		{"exfiltration", 6, "read 6 secretfile", whyExfil, told},
 		{"exfiltration", 8, "read 5 cred 8 away", whyExfil, 0},
-		{"exfiltration", 8, "away 5 cred 6 web/host/external/remote", whyExfil, 0},
+		{"exfiltration", 8, "away 5 cred 6 host/external/remote", whyExfil, 0},
 		{"exfiltration", 8, "away 4 private 2 key", whyExfil, told},
 		{"exfiltration", 8, "read 4 private 2 key 8 send", whyExfil, told},
-		{"exfiltration", 8, "contents 6 secretfile", whyExfil, told},
+		{"exfiltration", 6, "contents 2 of 3 secretfile", whyExfil, told},
 
 		{"conversation", 10, "send 5 whole 3 convo", whyTalk, 0},
-		{"conversation", 10, "send 4 convo 2 log 8 param/web/host/external/remote", whyTalk, 0},
+		{"conversation", 10, "send 4 convo 2 log 8 param/host/external/remote", whyTalk, 0},
 		{"conversation", 8, "whole 2 convo 2 log", whyTalk, described},
-		{"conversation", 8, "system 1 prompt 8 param/web/host/external/remote", whyTalk, told},
-		{"conversation", 10, "send/tell/show 5 system 1 prompt", whyTalk, 0},
+		{"conversation", 8, "system 1 prompt 8 param/host/external/remote", whyTalk, told},
+		{"conversation", 10, "away/tell/show 5 system 1 prompt", whyTalk, 0},
+		{"conversation", 10, "put/send 4 prior/whole 3 system 1 prompt", whyTalk, 0},
 		{"conversation", 8, "tell 3 prior 2 plainly", whyTalk, 0},
 
 		{"authority", 6, "authority 1 notice 6 must/ignore/use", whyAuthority, 0},
 		{"sink", 6, "contents 8 away 6 external", whySink, described},
-		{"sink", 6, "away 8 external", whySink, 0},
+		{"sink", 4, "away 8 external", whySink, described},
 		{"sink", 6, "away 8 remote 3 host", whySink, described},
 		{"sink", 5, "secretly 6 away/use", whySink, 0},
 		{"capability", 6, "sink", whyCapability, described},
-		{"capability", 6, "steal 5 cred/secret/private/contents", whyCapability, 0},
-		{"seed-phrase", 8, "seed 1 phrase", whySeed, in(InElicitation)},
+		{"capability", 6, "steal 5 cred/private/contents", whyCapability, 0},
 	} {
 		read := &rule{name: r.name, weight: r.weight, why: r.why, within: r.within, steps: readSteps(r.pattern)}
 		for first := read.steps[0].ideas; first != 0; first &= first - 1 {

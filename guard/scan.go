@@ -89,11 +89,52 @@ func (s *scan) try(r *rule, i int) {
 	if last < 0 {
 		return
 	}
-	weight, why := r.weight, r.why
-	if s.layer.how == "" && s.isQuotation(i, last) {
-		weight, why = 2, why+", in a quotation"
+	start, end := s.words[i].start, s.words[last].end
+	if s.isMention(r, i, last) {
+		s.report.add(signal{rule: r.name, weight: 2, where: s.at.Field, excerpt: excerpt(s.layer.text, start, end), why: r.why + ", in a text about such things"})
+		return
 	}
-	s.add(r.name, why, weight, s.words[i].start, s.words[last].end)
+	s.add(r.name, r.why, r.weight, start, end)
+}
+
+// isMention reports whether the words from first to last are about an order and
+// none themselves. What was encoded is never a mention.
+func (s *scan) isMention(r *rule, first, last int) bool {
+	if s.layer.how != "" && s.layer.how != howSplit {
+		return false
+	}
+	return s.isQuotation(first, last) || s.isChecked(first) || r.name == "override" && s.isTold(first, last)
+}
+
+// isChecked reports whether the words before first say that a text is checked
+// for what follows: a word for checking, then one for what is found.
+func (s *scan) isChecked(first int) bool {
+	names := theLanguage().names
+	const around = 10
+	found := false
+	for j := first - 1; j >= 0 && s.words[first].position-s.words[j].position <= around; j-- {
+		if found && s.words[j].ideas&names["check"] != 0 {
+			return true
+		}
+		found = found || s.words[j].ideas&names["attempt"] != 0
+	}
+	return false
+}
+
+// isTold reports whether somebody tells of an attack: its instructions, said in
+// a document with a word for attacks around.
+func (s *scan) isTold(first, last int) bool {
+	if s.at.Part != InResult && s.at.Part != InResource {
+		return false
+	}
+	names := theLanguage().names
+	const around = 40
+	theirs, attack := false, false
+	for j := max(0, first-around); j < min(len(s.words), last+around); j++ {
+		attack = attack || s.words[j].ideas&names["attack"] != 0
+		theirs = theirs || j > first && j < last && s.words[j].ideas&names["theirs"] != 0
+	}
+	return theirs && attack
 }
 
 // isQuotation reports whether the words from first to last are quoted by
@@ -129,7 +170,7 @@ func (s *scan) has(names ...string) bool {
 var (
 	authorityTag = regexp.MustCompile(`(?i)<\s*/?\s*(important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)[^<>]{0,40}>|<\|\s*(im_start|im_end|system|assistant|user)[^<>]{0,10}\|>|<<\s*sys\s*>>`)
 	authorityTab = regexp.MustCompile(`(?i)\[\s*/?\s*(system|inst|admin|important instructions?|system (prompt|message|override|note|instructions?))\s*\]|(^|\n)\s*#{1,6}\s*(system|new instructions?)\b`)
-	comment      = regexp.MustCompile(`<!--[\s\S]{0,2000}?-->`)
+	comment      = regexp.MustCompile(`<!--(?s:.*?)-->`)
 	emptiness    = regexp.MustCompile(`[ \t]{60,}\S|(\n\s*){12,}\S`)
 )
 
@@ -142,7 +183,7 @@ func (s *scan) marks() {
 	}
 	if strings.Contains(text, "<") {
 		if at := authorityTag.FindStringIndex(text); at != nil && !quotable(at) {
-			s.add("authority-tag", "is marked up as a message of the system", s.weigh(8, 6), at[0], at[1])
+			s.add("authority-tag", "is marked up as a message of the system", s.weigh(10, 6), at[0], at[1])
 		}
 		if at := comment.FindStringIndex(text); at != nil && (s.at.Part == InDefinition || s.at.Part == InInstructions) {
 			s.add("comment", "has a part that only a model reads, as a comment", 3, at[0], at[1])
@@ -150,7 +191,7 @@ func (s *scan) marks() {
 	}
 	if strings.ContainsAny(text, "[#") {
 		if at := authorityTab.FindStringIndex(text); at != nil && !quotable(at) {
-			s.add("authority-tag", "is marked up as a message of the system", s.weigh(8, 4), at[0], at[1])
+			s.add("authority-tag", "is marked up as a message of the system", s.weigh(10, 4), at[0], at[1])
 		}
 	}
 	if s.at.Part != InResult && s.at.Part != InResource {

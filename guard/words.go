@@ -38,7 +38,7 @@ func wordsOf(text string, lexicon map[string]ideas) (words []word, mixed []int) 
 			}
 			w := word{ideas: lookUp(lexicon, plain), position: position, start: i, end: i + n, quoted: i < quotedUntil}
 			if i > 0 && strings.IndexByte("./~_", text[i-1]) >= 0 {
-				w.ideas |= hiddenFile(plain)
+				w.ideas |= secretFile(text, i, i+n)
 			}
 			words = append(words, w)
 			position++
