@@ -147,4 +147,3 @@ func appendList(dst, s []byte, max, depth int) []byte {
 	})
 	return append(dst, ']')
 }
-
