@@ -3,6 +3,7 @@ package guard
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
@@ -48,4 +49,43 @@ func (c *Catalogue) ScanDefinition(d Definition) []Finding {
 		}
 	}
 	return f.found()
+}
+
+// arguments looks through what is about to leave. What is no JSON is a text.
+func (f *frame) arguments(raw []byte, part Part) {
+	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
+		addSecrets(f.report, f.report.take(string(raw), "arguments"), f.at(part, "arguments"))
+		return
+	}
+	f.secretsIn(bytes.TrimSpace(raw), "arguments", part)
+}
+
+// secretsIn looks for secrets in all strings of a value, each together with
+// its name, which may say what it is.
+func (f *frame) secretsIn(raw json.RawMessage, field string, part Part) {
+	if len(raw) == 0 {
+		return
+	}
+	switch raw[0] {
+	case '"':
+		addSecrets(f.report, f.report.take(text(raw), field), f.at(part, field))
+	case '[':
+		i := 0
+		jsonrpc.EachElement(raw, func(value []byte) bool {
+			f.secretsIn(value, field+"."+strconv.Itoa(i), part)
+			i++
+			return true
+		})
+	case '{':
+		jsonrpc.EachMember(raw, func(name, value []byte) bool {
+			member := text(name)
+			inside := field + "." + cut(member, maxWord)
+			addSecrets(f.report, f.report.take(member, inside), f.at(part, inside))
+			if len(value) > 2 && len(value) < 256 && value[0] == '"' {
+				addSecrets(f.report, f.report.take(member+"="+text(value), inside), f.at(part, inside))
+			}
+			f.secretsIn(value, inside, part)
+			return true
+		})
+	}
 }

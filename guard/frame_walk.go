@@ -66,7 +66,7 @@ func (f *frame) request(method string, params json.RawMessage, field string) {
 	switch method {
 	case "tools/call", "prompts/get", "completion/complete", "resources/read", "resources/subscribe":
 		f.begin(Block)
-		f.walk(params, field, InArguments)
+		f.secretsIn(params, field, InArguments)
 	case "elicitation/create":
 		f.begin(Block)
 		f.elicitation(params, field)
@@ -208,16 +208,12 @@ func (f *frame) walk(raw json.RawMessage, field string, part Part) {
 	}
 }
 
-// walkMember leaves out what is bytes and no text, and takes "name = value"
-// together, so that a secret is known by its name.
+// walkMember leaves out what is bytes and no text.
 func (f *frame) walkMember(member string, value json.RawMessage, field string, part Part) {
 	if member == "blob" || member == "data" && part == InResult && len(value) > 0 && value[0] == '"' {
 		if len(value) > 256 {
 			return
 		}
-	}
-	if part == InArguments && len(value) > 2 && value[0] == '"' && len(value) < 256 {
-		addSecrets(f.report, member+"="+text(value), f.at(InResult, field))
 	}
 	f.walk(value, field, part)
 }

@@ -148,24 +148,30 @@ func readSteps(pattern string) []step {
 	return steps
 }
 
+// maxReached is how many places a step of a rule is followed to; the nearest count.
+const maxReached = 24
+
 // match returns the index of the last word of an occurrence that starts with
-// the word at i, or -1. It tries the nearest words first and looks at each at most once a step.
+// the word at i, or -1. The nearest words are tried first, and each at most once a step.
 func (r *rule) match(words []word, i int) int {
-	reached := []int{i}
+	var reached, next [maxReached]int
+	reached[0] = i
+	n := 1
 	for _, s := range r.steps[1:] {
-		var next []int
-		checked := 0
-		for _, from := range reached {
+		found, checked := 0, 0
+		for _, from := range reached[:n] {
 			for j := max(from+1, checked); j < len(words) && words[j].position-words[from].position <= s.gap; j++ {
 				checked = j + 1
-				if words[j].ideas&s.ideas != 0 {
-					next = append(next, j)
+				if words[j].ideas&s.ideas != 0 && found < maxReached {
+					next[found] = j
+					found++
 				}
 			}
 		}
-		if reached = next; len(reached) == 0 {
+		if n = found; n == 0 {
 			return -1
 		}
+		reached = next
 	}
 	return reached[0]
 }

@@ -103,7 +103,22 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	if s.layer.how != "" && s.layer.how != howSplit {
 		return false
 	}
-	return s.isQuotation(first, last) || s.isChecked(first) || r.name == "override" && s.isTold(first, last)
+	if r.name != "override" && r.name != "conversation" {
+		return s.isQuotation(first, last)
+	}
+	return s.isQuotation(first, last) || s.isChecked(first) || s.isForbidden(first) || s.isTold(first, last)
+}
+
+// isForbidden reports whether the words before first forbid what follows.
+func (s *scan) isForbidden(first int) bool {
+	not := theLanguage().names["not"]
+	const near = 3
+	for j := first - 1; j >= 0 && s.words[first].position-s.words[j].position <= near; j-- {
+		if s.words[j].ideas&not != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // isChecked reports whether the words before first say that a text is checked

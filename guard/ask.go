@@ -1,0 +1,136 @@
+package guard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Ask says whether a call may run, or needs a yes because of what it carries or
+// what was read before. It changes nothing.
+func (f *Flow) Ask(c Call) Decision {
+	d := Decision{call: c}
+	d.Secrets = carriedSecrets(c)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(d.Secrets) > 0 {
+		d.Reasons = append(d.Reasons, CarriesSecret)
+	}
+	carried := f.carried(c)
+	cause, reason := f.cause(c)
+	asked := merge(carried, cause)
+	if len(d.Secrets) == 0 && f.agreed(c, asked) {
+		carried, cause = nil, nil
+	}
+	if len(carried) > 0 {
+		d.Reasons = append(d.Reasons, CarriesText)
+	}
+	if len(cause) > 0 {
+		d.Reasons = append(d.Reasons, reason)
+	}
+	d.Sources = merge(carried, cause)
+	d.Allowed = len(d.Reasons) == 0
+	if !d.Allowed {
+		d.Why = why(d, carried, cause)
+	}
+	return d
+}
+
+// carriedSecrets returns what in the arguments looks like a secret. A call that
+// stays with a trusted server may name a file of secrets: it is about the
+// user's own files, and what it reads is private.
+func carriedSecrets(c Call) []Finding {
+	r := newReport()
+	part := InArguments
+	if !c.leaves() {
+		part = InResult
+	}
+	f := &frame{server: c.Server, report: r}
+	if len(c.Arguments) > 0 {
+		f.arguments(c.Arguments, part)
+	}
+	found := r.findings()
+	if !c.leaves() && !c.writes() {
+		return nil
+	}
+	return slices.DeleteFunc(found, func(f Finding) bool { return f.Severity < Warn })
+}
+
+// carried returns the private sources on other servers of which a long piece
+// is in what leaves, or may be since not all of their text is known.
+func (f *Flow) carried(c Call) []Source {
+	if !c.leaves() || len(c.Arguments) == 0 {
+		return nil
+	}
+	var own prints
+	computed := false
+	return f.having(Private, func(s *source) bool {
+		if s.Server == c.Server || len(s.Prints) == 0 && !s.Missed {
+			return false
+		}
+		if !computed {
+			own, computed = printsOf(unquoted(c.Arguments)), true
+		}
+		return len(own) > 0 && (s.Missed || s.Prints.overlap(own))
+	})
+}
+
+// cause returns which sources make the call need a yes, and why.
+func (f *Flow) cause(c Call) ([]Source, Reason) {
+	any := func(*source) bool { return true }
+	elsewhere := func(s *source) bool { return s.Server != c.Server }
+	untrusted := f.having(Untrusted, any)
+	switch {
+	case len(untrusted) == 0:
+		return nil, ""
+	case c.writes():
+		return untrusted, Tainted
+	case !c.leaves():
+		return nil, ""
+	}
+	// A question that only reads is a way out for what others know.
+	private := f.having(Private, elsewhere)
+	if len(private) == 0 {
+		return nil, ""
+	}
+	return merge(untrusted, private), WayOut
+}
+
+// merge returns the sources of both, sorted, each once.
+func merge(a, b []Source) []Source {
+	all := slices.Concat(a, b)
+	slices.SortFunc(all, Source.compare)
+	return slices.Compact(all)
+}
+
+// why puts the reasons into words.
+func why(d Decision, carried, cause []Source) string {
+	var parts []string
+	call := Source{Server: d.call.Server, Tool: d.call.Tool}
+	for _, reason := range d.Reasons {
+		switch reason {
+		case CarriesSecret:
+			parts = append(parts, fmt.Sprintf("What %s would be sent holds a secret or names a file of secrets (%s).", call, d.Secrets[0].Excerpt))
+		case CarriesText:
+			parts = append(parts, fmt.Sprintf("What %s would be sent may hold text of %s.", call, named(carried)))
+		case Tainted:
+			parts = append(parts, fmt.Sprintf("%s may write, send or spend, and the conversation has read text that is not trusted, of %s.", call, named(cause)))
+		case WayOut:
+			parts = append(parts, fmt.Sprintf("What %s is asked leaves this machine, and the conversation has read private text and text that is not trusted, of %s.", call, named(cause)))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// named lists sources, the first few by name.
+func named(sources []Source) string {
+	var names []string
+	for i, s := range sources {
+		if i == maxNamed {
+			names = append(names, fmt.Sprintf("and %d more", len(sources)-maxNamed))
+			break
+		}
+		names = append(names, s.String())
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,226 @@
+package guard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json"
+)
+
+const (
+	// maxSources is how many sources a Flow tells apart; beyond, a source
+	// counts as its server as a whole, and beyond twice as many as "others".
+	maxSources = 512
+	// maxConsents is how many answers a Flow remembers; the oldest goes first.
+	maxConsents = 512
+	// maxNamed is how many sources a reason names.
+	maxNamed = 5
+)
+
+// A Flow follows where the text of one conversation came from. It never forgets a source,
+// so that its decisions hold after old turns were compacted; as JSON it is kept
+// with the conversation. The zero value has read nothing. It may be used from many goroutines.
+//
+// Two things make a call need a yes, whatever any text said. First, what it
+// would carry: a secret, or a long piece of private text that came from another server,
+// on its way out. Second, what was read before: once there is untrusted text,
+// a call that writes, sends or spends; and a call that only reads, if private text of another server
+// was read too and the question itself leaves. A reading call back to the one server that all
+// of this text came from needs none. The yes is remembered with [Flow.Consent] until a
+// new untrusted source is read.
+type Flow struct {
+	mu       sync.Mutex
+	sources  []*source
+	consents []consent
+}
+
+// A source is what was read from one Source.
+type source struct {
+	Source
+	Labels Labels `json:"labels"`
+	Prints prints `json:"prints,omitempty"` // of private text
+	Missed bool   `json:"missed,omitempty"` // some of it has no prints
+}
+
+// A consent is a yes to the calls of a tool as far as they have to do with
+// certain sources.
+type consent struct {
+	Server  string   `json:"server"`
+	Tool    string   `json:"tool,omitempty"` // none for all tools that only read
+	Sources []Source `json:"sources"`
+}
+
+// Reason says why a call needs a yes.
+type Reason string
+
+// The reasons, gravest first.
+const (
+	CarriesSecret Reason = "carries-secret" // the arguments hold what looks like a secret, or a path to one
+	CarriesText   Reason = "carries-text"   // they hold a long piece of private text of another server
+	Tainted       Reason = "tainted"        // untrusted text was read, and the call writes, sends or spends
+	WayOut        Reason = "way-out"        // private and untrusted text were read, and the question leaves
+)
+
+// A Decision says whether a call may run as far as the flow of data goes.
+type Decision struct {
+	Allowed bool
+	Reasons []Reason  // why it needs a yes, gravest first
+	Sources []Source  // what was read, sorted
+	Secrets []Finding // what in the arguments looks like a secret
+	Why     string    // one or two sentences for a person, with the sources; safe to show
+
+	call Call
+}
+
+// Read notes that text of a source is in the conversation now. Fingerprints of
+// private text are kept, not the text.
+func (f *Flow) Read(from Source, labels Labels, text string) {
+	if labels == 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.source(from)
+	s.Labels |= labels
+	if labels&Private == 0 {
+		return
+	}
+	room := maxPrints
+	for _, other := range f.sources {
+		room -= len(other.Prints)
+	}
+	var all bool
+	if s.Prints, all = s.Prints.add(text, room); !all {
+		s.Missed = true
+	}
+}
+
+// source returns what is known of a source, or of its server where there are too many.
+func (f *Flow) source(of Source) *source {
+	of = Source{Server: cut(of.Server, 256), Tool: cut(of.Tool, 256), URI: cut(of.URI, 2<<10)}
+	for _, coarser := range []Source{of, {Server: of.Server}, {Server: "others"}} {
+		for _, s := range f.sources {
+			if s.Source == coarser {
+				return s
+			}
+		}
+		limit := maxSources
+		switch coarser {
+		case Source{Server: of.Server}:
+			limit = 2 * maxSources
+		case Source{Server: "others"}:
+			limit++ // there is always room for this one
+		}
+		if len(f.sources) < limit || coarser.Server == "others" && coarser.Tool == "" {
+			s := &source{Source: coarser}
+			f.sources = append(f.sources, s)
+			return s
+		}
+	}
+	return f.sources[len(f.sources)-1]
+}
+
+// Labels returns the labels of everything that was read.
+func (f *Flow) Labels() Labels {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all Labels
+	for _, s := range f.sources {
+		all |= s.Labels
+	}
+	return all
+}
+
+// Sources returns what was read, sorted, that has any of the labels.
+func (f *Flow) Sources(labels Labels) []Source {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.having(labels, func(*source) bool { return true })
+}
+
+// having returns the sources with any of the labels that keep is true for, sorted.
+func (f *Flow) having(labels Labels, keep func(*source) bool) []Source {
+	var found []Source
+	for _, s := range f.sources {
+		if s.Labels&labels != 0 && keep(s) {
+			found = append(found, s.Source)
+		}
+	}
+	slices.SortFunc(found, Source.compare)
+	return found
+}
+
+func (s Source) compare(other Source) int {
+	return strings.Compare(s.Server+"\x00"+s.Tool+"\x00"+s.URI, other.Server+"\x00"+other.Tool+"\x00"+other.URI)
+}
+
+// Consent remembers that the person said yes to what d asked for: calls of the
+// same tool are not asked about again for the same sources; nor are, if the call only
+// read, other reading calls of its server. A secret is asked about every time.
+func (f *Flow) Consent(d Decision) {
+	if d.Allowed || len(d.Sources) == 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := consent{Server: d.call.Server, Tool: d.call.Tool, Sources: d.Sources}
+	if !d.call.writes() {
+		c.Tool = ""
+	}
+	f.consents = slices.DeleteFunc(f.consents, func(old consent) bool { return old.Server == c.Server && old.Tool == c.Tool })
+	if len(f.consents) >= maxConsents {
+		f.consents = f.consents[1:]
+	}
+	f.consents = append(f.consents, c)
+}
+
+// agreed reports whether a yes for the call covers all of the sources.
+func (f *Flow) agreed(c Call, sources []Source) bool {
+	for _, old := range f.consents {
+		if old.Server != c.Server || old.Tool != c.Tool && (old.Tool != "" || c.writes()) {
+			continue
+		}
+		if !slices.ContainsFunc(sources, func(s Source) bool { return !slices.Contains(old.Sources, s) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// flowState is the form of a Flow as JSON.
+type flowState struct {
+	Sources  []*source `json:"sources,omitempty"`
+	Consents []consent `json:"consents,omitempty"`
+}
+
+// MarshalJSON writes what was read and agreed to.
+func (f *Flow) MarshalJSON() ([]byte, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return json.Marshal(flowState{Sources: f.sources, Consents: f.consents})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote, in place of everything in f. What
+// exceeds the limits is an error.
+func (f *Flow) UnmarshalJSON(text []byte) error {
+	var state flowState
+	if err := json.Unmarshal(text, &state); err != nil {
+		return fmt.Errorf("flow of a conversation: %w", err)
+	}
+	total := 0
+	for _, s := range state.Sources {
+		if s == nil {
+			return fmt.Errorf("flow of a conversation: a source is null")
+		}
+		total += len(s.Prints)
+	}
+	if len(state.Sources) > 2*maxSources+1 || len(state.Consents) > maxConsents || total > maxPrints {
+		return fmt.Errorf("flow of a conversation: %d sources, %d consents and %d fingerprints are more than any has", len(state.Sources), len(state.Consents), total)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sources, f.consents = state.Sources, state.Consents
+	return nil
+}

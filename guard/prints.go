@@ -1,0 +1,146 @@
+package guard
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+const (
+	// maxPrints is how many fingerprints a Flow keeps: those of about 400 KiB of private text.
+	maxPrints = 1 << 15
+	// printLength is of how many characters a fingerprint is, counting letters
+	// and digits only.
+	printLength = 40
+	// printWindow is out of how many neighbours one is kept: any copy of
+	// printLength+printWindow-1 = 63 characters has at least one fingerprint in common.
+	printWindow = 24
+	// printFactor is the base of the rolling hash.
+	printFactor = 0x9e3779b97f4a7c15
+)
+
+// prints are fingerprints of a text, sorted: hashes of pieces of it that are
+// found again when the piece is copied, with other punctuation, spaces or case too.
+type prints []uint64
+
+// printsOf returns the fingerprints of a text.
+func printsOf(text string) prints {
+	var ring [printLength]uint64
+	var hashes [printWindow]uint64
+	leaving := uint64(1)
+	for range printLength {
+		leaving *= printFactor
+	}
+	var found prints
+	hash, n := uint64(0), 0
+	for _, r := range text {
+		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+			continue
+		}
+		c := uint64(unicode.ToLower(r)) + 1
+		hash = hash*printFactor + c - ring[n%printLength]*leaving
+		ring[n%printLength] = c
+		if n++; n < printLength {
+			continue
+		}
+		hashes[n%printWindow] = scramble(hash)
+		if n >= printLength+printWindow-1 {
+			least := slices.Min(hashes[:])
+			if len(found) == 0 || found[len(found)-1] != least {
+				found = append(found, least)
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// scramble spreads a hash, so that its least values are those of no special texts.
+func scramble(h uint64) uint64 {
+	h ^= h >> 32
+	h *= 0xd6e8feb86659fd93
+	return h ^ h>>32
+}
+
+// add returns p with the fingerprints of a text, at most room more, and
+// whether all of them are there.
+func (p prints) add(text string, room int) (_ prints, all bool) {
+	if len(text) > maxText {
+		text, all = text[:maxText], false
+	} else {
+		all = true
+	}
+	fresh := slices.DeleteFunc(printsOf(text), func(h uint64) bool {
+		_, known := slices.BinarySearch(p, h)
+		return known
+	})
+	if len(fresh) > max(0, room) {
+		fresh, all = fresh[:max(0, room)], false
+	}
+	p = slices.Concat(p, fresh)
+	slices.Sort(p)
+	return p, all
+}
+
+// overlap reports whether two texts have a piece in common.
+func (p prints) overlap(other prints) bool {
+	for _, h := range other {
+		if _, found := slices.BinarySearch(p, h); found {
+			return true
+		}
+	}
+	return false
+}
+
+// MarshalText writes fingerprints as base64.
+func (p prints) MarshalText() ([]byte, error) {
+	var raw []byte
+	for _, h := range p {
+		raw = binary.BigEndian.AppendUint64(raw, h)
+	}
+	return base64.StdEncoding.AppendEncode(nil, raw), nil
+}
+
+// UnmarshalText reads what MarshalText wrote.
+func (p *prints) UnmarshalText(text []byte) error {
+	raw, err := base64.StdEncoding.AppendDecode(nil, text)
+	if err != nil {
+		return fmt.Errorf("fingerprints: %w", err)
+	}
+	if len(raw)%8 != 0 {
+		return fmt.Errorf("fingerprints: %d bytes are no multiple of 8", len(raw))
+	}
+	*p = make(prints, 0, len(raw)/8)
+	for ; len(raw) > 0; raw = raw[8:] {
+		*p = append(*p, binary.BigEndian.Uint64(raw))
+	}
+	slices.Sort(*p)
+	return nil
+}
+
+// unquoted returns the strings in JSON, one after the other; what is no JSON
+// as it is.
+func unquoted(raw []byte) string {
+	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
+		return string(raw)
+	}
+	var b strings.Builder
+	for i := 0; i < len(raw); {
+		if raw[i] != '"' {
+			_, size := utf8.DecodeRune(raw[i:])
+			i += size
+			continue
+		}
+		end, _ := jsonrpc.SkipValue(raw, i)
+		b.WriteString(text(raw[i:end]))
+		b.WriteByte(' ')
+		i = end
+	}
+	return b.String()
+}
