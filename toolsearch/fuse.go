@@ -68,7 +68,7 @@ func (x *Index) scoreMeaning(s *scratch, vector []float32, bestByWords float64) 
 		p := &x.slots[n]
 		switch {
 		case !p.live || !s.allows(uint32(n)):
-		case len(p.vector) != len(vector):
+		case len(p.vector) == 0:
 			without++
 		default:
 			s.near[n] = dot(p.vector, vector)
@@ -107,11 +107,13 @@ func (x *Index) fuse(s *scratch, bestByWords, mean, most float64) {
 			continue
 		}
 		meaning := 0.0
-		if p.vector == nil {
-			// By words alone a tool without a vector competes on the same scale.
-			meaning = s.scores[n]
-		} else if most > mean {
+		switch {
+		case len(p.vector) == 0:
+			meaning = s.scores[n] // what is missing is taken to be like what is there
+		case most > mean:
 			meaning = max(0, (s.near[n]-mean)/(most-mean))
+		case most > 0:
+			meaning = 1 // all are equally near, one tool for instance
 		}
 		s.scores[n] = (1-w)*s.scores[n] + w*meaning
 	}

@@ -19,7 +19,7 @@ type brevity struct{ description, parameter int }
 // budget tokens, default 1,200. Tools that fit stay as they are. If they
 // cost too much together, those that cost more than their share are
 // shortened, in steps: long descriptions are cut at the end of a sentence, those of
-// parameters too, and what a schema has for readers only (title, examples,
+// parameters too and at last left out, and what a schema has for readers only (title, examples,
 // $comment) is left out. What arguments are valid stays the same. If that is
 // not enough tools are dropped from the end, but never the first: it may exceed
 // the budget. A schema that is not JSON stays as it is. The argument is not changed.
@@ -28,7 +28,7 @@ func Rendered(tools []Tool, budget int) []Tool {
 		budget = defaultRendered
 	}
 	out := append([]Tool(nil), tools...)
-	for _, b := range []brevity{{600, 200}, {400, 120}, {250, 80}, {160, 40}} {
+	for _, b := range []brevity{{600, 200}, {400, 120}, {250, 80}, {160, 40}, {120, 0}} {
 		if cost(out) <= budget {
 			return out
 		}
@@ -90,6 +90,9 @@ func appendSchema(dst, s []byte, max, depth int) []byte {
 		case `"title"`, `"examples"`, `"$comment"`, `"$schema"`:
 			return nil
 		case `"description"`:
+			if max == 0 {
+				return nil
+			}
 			if text, ok := jsonrpc.Unquote(value); ok {
 				return jsonrpc.AppendString(dst, sentences(text, max))
 			}

@@ -1,0 +1,184 @@
+package embeddings
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+)
+
+const (
+	defaultBatch   = 64               // texts of one request
+	maxBatch       = 2_048            // texts of one request
+	defaultTimeout = 30 * time.Second // one request, beside what ctx allows
+	maxAnswer      = 16 << 20         // bytes of an answer
+	maxFault       = 64 << 10         // bytes of an answer that says what went wrong
+)
+
+// Options say where the endpoint is.
+type Options struct {
+	// BaseURL is the address before /embeddings, for instance
+	// "http://127.0.0.1:8000/v1". It must be http or https.
+	BaseURL string
+	// Model is the name of the model; most endpoints demand one.
+	Model string
+	// Key is sent as a bearer token if it is not empty.
+	Key string
+	// Dimensions asks for vectors of so many numbers, where the model can do that; 0 does not ask.
+	Dimensions int
+	// Batch is how many texts one request has; default 64, at most 2,048.
+	Batch int
+	// Timeout is how long one request may take; default 30 s. A ctx that ends
+	// sooner counts.
+	Timeout time.Duration
+	// HTTP sends the requests; nil means a client of its own that follows no
+	// redirect. Whoever passes one decides on that.
+	HTTP *http.Client
+}
+
+// Client asks one endpoint for vectors. It is made by New and safe for
+// concurrent use.
+type Client struct {
+	address string
+	options Options
+}
+
+// New returns a Client, or an error that says which option is wrong. It sends
+// nothing.
+func New(o Options) (*Client, error) {
+	u, err := url.Parse(o.BaseURL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("embeddings: BaseURL must be an address that begins with http:// or https://")
+	}
+	if strings.ContainsAny(o.Key, "\r\n") {
+		return nil, errors.New("embeddings: Key must be one line")
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/") + "/embeddings"
+	u.RawPath = ""
+	if o.Batch <= 0 {
+		o.Batch = defaultBatch
+	}
+	o.Batch = min(o.Batch, maxBatch)
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.HTTP == nil {
+		o.HTTP = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	}
+	return &Client{address: u.String(), options: o}, nil
+}
+
+// request is what is posted.
+type request struct {
+	Model      string   `json:"model,omitzero"`
+	Input      []string `json:"input"`
+	Format     string   `json:"encoding_format"`
+	Dimensions int      `json:"dimensions,omitzero"`
+}
+
+// answer is what comes back. Other members are of no interest.
+type answer struct {
+	Data []struct {
+		Index     int       `json:"index"`
+		Embedding []float32 `json:"embedding"`
+	} `json:"data"`
+}
+
+// Embed returns a vector for each text, in their order. It fails as a whole.
+func (c *Client) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	out := make([][]float32, 0, len(texts))
+	for len(texts) > 0 {
+		n := min(len(texts), c.options.Batch)
+		vectors, err := c.post(ctx, texts[:n])
+		if err != nil {
+			return nil, fmt.Errorf("embeddings: %w", err)
+		}
+		out = append(out, vectors...)
+		texts = texts[n:]
+	}
+	return out, nil
+}
+
+// post asks for the vectors of one batch.
+func (c *Client) post(ctx context.Context, texts []string) ([][]float32, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	body, err := json.Marshal(request{Model: c.options.Model, Input: texts, Format: "float", Dimensions: c.options.Dimensions}, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil, fmt.Errorf("writing the request: %w", err)
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.address, bytes.NewReader(body))
+	if err != nil {
+		return nil, withoutAddress(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json")
+	if c.options.Key != "" {
+		r.Header.Set("Authorization", "Bearer "+c.options.Key)
+	}
+	resp, err := c.options.HTTP.Do(r)
+	if err != nil {
+		return nil, withoutAddress(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, c.fault(resp)
+	}
+	return read(resp.Body, len(texts))
+}
+
+// withoutAddress takes the address out of an error, as there may be a key in it.
+func withoutAddress(err error) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		return u.Err
+	}
+	return err
+}
+
+// read reads the vectors of n texts.
+func read(body io.Reader, n int) ([][]float32, error) {
+	data, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading the answer: %w", err)
+	}
+	if len(data) > maxAnswer {
+		return nil, fmt.Errorf("the answer has more than %d bytes; use a smaller Batch or fewer Dimensions", maxAnswer)
+	}
+	var a answer
+	if err := json.Unmarshal(data, &a); err != nil {
+		return nil, fmt.Errorf("the answer is not what an embeddings endpoint sends: %w", err)
+	}
+	if len(a.Data) != n {
+		return nil, fmt.Errorf("the answer has %d vectors for %d texts", len(a.Data), n)
+	}
+	out := make([][]float32, n)
+	for _, d := range a.Data {
+		if d.Index < 0 || d.Index >= n || out[d.Index] != nil || len(d.Embedding) == 0 {
+			return nil, fmt.Errorf("the answer has no vector, or two, for text %d", d.Index)
+		}
+		out[d.Index] = d.Embedding
+	}
+	return out, nil
+}
+
+// fault is the error for an answer that is not 200, with what the endpoint
+// says about it. Some endpoints repeat the key there.
+func (c *Client) fault(resp *http.Response) error {
+	data, _ := io.ReadAll(io.LimitReader(resp.Body, maxFault))
+	text := string(data)
+	if c.options.Key != "" {
+		text = strings.ReplaceAll(text, c.options.Key, "[key]")
+	}
+	return fmt.Errorf("the endpoint answered %d %s: %s", resp.StatusCode, http.StatusText(resp.StatusCode), plaintext.Line(text, 300))
+}
