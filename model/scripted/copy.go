@@ -15,7 +15,6 @@ func kept(req *model.Request) *model.Request {
 		own.Tools[i].Schema = slices.Clone(own.Tools[i].Schema)
 	}
 	own.Stop = slices.Clone(req.Stop)
-	own.Tap = nil // nothing goes over a wire here
 	own.Messages = slices.Clone(req.Messages)
 	for i := range own.Messages {
 		own.Messages[i] = copied(&own.Messages[i])

@@ -1,0 +1,73 @@
+package offline_test
+
+import (
+	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/offline"
+	"github.com/junction-mcp/junction/servers/everything"
+	"github.com/junction-mcp/junction/servers/filesystem"
+)
+
+// shipped are the tools of the servers that ship with Junction, as a host that
+// has both connected shows them.
+func shipped(t *testing.T) []model.Tool {
+	t.Helper()
+	files, err := filesystem.New(filesystem.Options{Roots: []string{t.TempDir()}, Write: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tools []model.Tool
+	for server, handler := range map[string]mcp.Handler{"everything": everything.New(), "filesystem": files} {
+		c := mcp.NewClient(handler)
+		defer c.Close()
+		for tool, err := range c.Tools(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			tools = append(tools, model.Tool{Name: server + "__" + tool.Name, Description: tool.Description, Schema: tool.InputSchema})
+		}
+	}
+	return tools
+}
+
+func TestTheServersThatShipWithItCanBeUsed(t *testing.T) {
+	tools := shipped(t)
+	m := offline.New()
+	for question, want := range map[string]string{
+		"add 2 and 40":                `everything__add {"a":2,"b":40}`,
+		"please add 2 and 40":         `everything__add {"a":2,"b":40}`,
+		"what is 2 added to 40?":      `everything__add {"a":2,"b":40}`,
+		"echo hello world":            `everything__echo {"message":"hello world"}`,
+		"list primes below 10":        `everything__list-primes {"below":10}`,
+		"primes below 10":             `everything__list-primes {"below":10}`,
+		"pick tea region=eu":          `everything__pick {"region":"eu"}`,
+		"pick item=tea region=eu":     `everything__pick {"region":"eu","item":"tea"}`,
+		"delete docs/old.txt":         `filesystem__delete {"path":"docs/old.txt"}`,
+		"read docs/old.txt":           `filesystem__read-file {"path":"docs/old.txt"}`,
+		"list the folder docs/a":      `filesystem__list-folder {"path":"docs/a"}`,
+		"make folder docs/new":        `filesystem__make-folder {"path":"docs/new"}`,
+		"move docs/a.txt docs/b.md":   `filesystem__move {"from":"docs/a.txt","to":"docs/b.md"}`,
+		`write "hello" to docs/a.txt`: `filesystem__write-file {"path":"docs/a.txt","content":"hello"}`,
+		"show the tree of docs/a":     `filesystem__tree {"path":"docs/a"}`,
+	} {
+		resp, err := m.Generate(t.Context(), &model.Request{Messages: []model.Message{model.UserText(question)}, Tools: tools}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if calls := resp.Message.Calls(); len(calls) != 1 || calls[0].Name+" "+string(calls[0].Arguments) != want {
+			got := resp.Message.Text()
+			if len(calls) == 1 {
+				got = calls[0].Name + " " + string(calls[0].Arguments)
+			}
+			t.Errorf("%q: %s; want %s", question, got, want)
+		}
+	}
+	for _, question := range []string{"hello", "how are you today?", "what is the capital of France?", "what's the meaning of life", "help", "write me a love letter"} {
+		resp, err := m.Generate(t.Context(), &model.Request{Messages: []model.Message{model.UserText(question)}, Tools: tools}, nil)
+		if err != nil || len(resp.Message.Calls()) > 0 {
+			t.Errorf("%q: %+v, %v", question, resp, err)
+		}
+	}
+}
