@@ -93,6 +93,8 @@ func withRemedy(message string) error {
 	switch {
 	case strings.Contains(message, "undeclared reference"):
 		message += "; there are " + strings.Join(variableNames(), ", ") + ", and the functions glob, under and host"
+	case strings.Contains(message, "token recognition error at: '="):
+		message += "; to compare, write =="
 	case strings.Contains(message, "undefined field"):
 		message += "; annotations has readOnly, destructive, idempotent and openWorld, and principal has subject, issuer and scopes"
 	}

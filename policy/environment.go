@@ -116,22 +116,22 @@ type functionCost struct{}
 
 // CallCost is the price of one call; nil leaves it to the library.
 func (functionCost) CallCost(_, overload string, args []ref.Val, _ ref.Val) *uint64 {
-	size := func(i int) uint64 {
-		s, _ := args[i].(types.String)
-		return uint64(len(s))
-	}
-	var price uint64
 	switch overload {
 	case "glob_string_string":
-		price = 1 + size(0)*(1+size(1))/10
+		return priced(1 + sizeOf(args[0])*(1+sizeOf(args[1]))/10)
 	case "under_string_string":
-		price = 1 + (size(0)+size(1))/10
+		return priced(1 + (sizeOf(args[0])+sizeOf(args[1]))/10)
 	case "host_string":
-		price = 1 + size(0)/10
-	default:
-		return nil
+		return priced(1 + sizeOf(args[0])/10)
 	}
-	return &price
+	return nil
+}
+
+func priced(price uint64) *uint64 { return &price }
+
+func sizeOf(v ref.Val) uint64 {
+	s, _ := v.(types.String)
+	return uint64(len(s))
 }
 
 // provider knows the members of our own types, and leaves the rest to a registry.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
@@ -21,38 +22,55 @@ const (
 type facts struct {
 	in        *Input
 	arguments map[string]any
-	fault     error // why there are no arguments
+	fault     error          // why there are no arguments
+	known     map[string]any // variables that were looked at, as CEL has them
 }
 
 // ResolveName is the value of a variable.
 func (f *facts) ResolveName(name string) (any, bool) {
+	if v, found := f.known[name]; found {
+		return v, true
+	}
+	v := f.variable(name)
+	if v == nil {
+		return nil, false
+	}
+	if f.known == nil {
+		f.known = make(map[string]any, 4)
+	}
+	f.known[name] = v
+	return v, true
+}
+
+// variable is the value of a variable, or nil if there is none.
+func (f *facts) variable(name string) any {
 	switch name {
 	case variableMethod:
-		return f.in.method(), true
+		return types.String(f.in.method())
 	case variableServer:
-		return f.in.Server, true
+		return types.String(f.in.Server)
 	case variableTool:
-		return f.in.Tool, true
+		return types.String(f.in.Tool)
 	case variableTitle:
-		return f.in.Title, true
+		return types.String(f.in.Title)
 	case variableArgs:
-		return f.arguments, f.arguments != nil
+		return types.NewStringInterfaceMap(types.DefaultTypeAdapter, f.arguments)
 	case variableAnnotations:
-		return &f.in.Annotations, true
+		return &f.in.Annotations
 	case variableResource:
-		return f.in.Resource, true
+		return types.String(f.in.Resource)
 	case variablePrincipal:
-		return &f.in.Principal, true
+		return &f.in.Principal
 	case variableLabels:
-		return f.in.Labels, true
+		return types.NewStringList(types.DefaultTypeAdapter, f.in.Labels)
 	case variableSources:
-		return f.in.Sources, true
+		return types.NewStringList(types.DefaultTypeAdapter, f.in.Sources)
 	case variableTrusted:
-		return f.in.Trusted, true
+		return types.Bool(f.in.Trusted)
 	case variableClient:
-		return f.in.Client, true
+		return types.String(f.in.Client)
 	}
-	return nil, false
+	return nil
 }
 
 // Parent is nil: there is nothing else to see.

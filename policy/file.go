@@ -125,6 +125,11 @@ func (f *File) readRules(data []byte, v *hujson.Value) []error {
 
 // readFile reads a file whole, if it is not too large.
 func readFile(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err != nil {
+		return nil, err
+	} else if !info.Mode().IsRegular() {
+		return nil, &os.PathError{Op: "read", Path: path, Err: errors.New("not a regular file")}
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -148,7 +153,9 @@ func parseFile(data []byte) (hujson.Value, error) {
 	}
 	root, err := hujson.Parse(data)
 	if err != nil {
-		return hujson.Value{}, fmt.Errorf("not JSON: %s", strings.TrimPrefix(err.Error(), "hujson: "))
+		// Not the literal that the text may end with: the file need not be one of rules.
+		text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hujson: "), "invalid literal: ")
+		return hujson.Value{}, fmt.Errorf("not JSON: %s", strings.TrimSuffix(text, ": "))
 	}
 	plain := root.Clone()
 	plain.Minimize()

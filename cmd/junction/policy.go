@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/junction-mcp/junction/policy"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// projectPolicy is where a project keeps rules of its own, which only tighten.
+const projectPolicy = ".junction/policy.json"
+
+const policyHelp = `Rules stand in a file of JSON, comments allowed:
+
+  {
+    "rules": [
+      {"effect": "allow", "server": "files", "tool": "read_*"},
+      {"effect": "deny", "tool": "delete_*", "reason": "nothing is deleted here"},
+      {"effect": "ask", "when": "'untrusted' in labels", "final": true},
+    ],
+    "default": "ask",
+  }
+
+The most specific rule wins, in whatever order they stand: a tool's name, a pattern of
+tools, a server, a condition (CEL), everything. Nothing loosens a rule that is final.
+The file is junction/policy.json in your configuration folder, or --policy FILE; rules of
+a project, in ` + projectPolicy + `, can only deny and ask.`
+
+const policyExitHelp = `Exit codes:
+  0    done
+  1    a case was decided otherwise than expected
+  2    the command line is wrong
+  3    a file cannot be read or holds mistakes; no connection to the server
+  4    the server answered with a protocol error
+  5    the server did not answer in time
+  130  interrupted (Ctrl-C)`
+
+func (a *app) policyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Explain, list, check and test the rules that say which calls may run",
+		Long:  "Work with the rules that say which calls may run.\n\n" + policyHelp + "\n\n" + policyExitHelp,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q; junction policy --help lists them", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.policyExplainCommand(), a.policyListCommand(), a.policyCheckCommand(), a.policyTestCommand())
+	return cmd
+}
+
+// policyFlag says which file holds the rules.
+func policyFlag(f *pflag.FlagSet, path *string) {
+	f.StringVar(path, "policy", "", "take the rules of `FILE` in place of your own policy.json")
+}
+
+// A rulebook is the policy of this person in this folder, with the files it came from.
+type rulebook struct {
+	*policy.Policy
+	files []*policy.File
+}
+
+// rulebook reads the person's file, or the one at path in its place, and what the
+// project in the current folder tightens. Files that are not there hold no rules.
+func (a *app) rulebook(path string) (*rulebook, error) {
+	named := path != ""
+	if !named {
+		folder, err := os.UserConfigDir()
+		if err != nil {
+			return nil, &connectError{fmt.Errorf("your configuration folder is not known, name the policy with --policy: %w", err)}
+		}
+		path = filepath.Join(folder, "junction", "policy.json")
+	}
+	book := &rulebook{}
+	var rules []policy.Rule
+	var byDefault policy.Effect
+	for _, source := range []struct {
+		path     string
+		required bool
+		options  policy.LoadOptions
+	}{
+		{path, named, policy.LoadOptions{}},
+		{filepath.FromSlash(projectPolicy), false, policy.LoadOptions{Tighten: true}},
+	} {
+		file, err := policy.Load(source.path, source.options)
+		if errors.Is(err, fs.ErrNotExist) && !source.required {
+			continue
+		}
+		if err != nil {
+			return nil, &connectError{err}
+		}
+		for _, ignored := range file.Ignored {
+			a.screen.Printf("junction: %v\n", ignored)
+		}
+		book.files = append(book.files, file)
+		rules = append(rules, file.Rules...)
+		byDefault = tightened(byDefault, file.Default, source.options.Tighten)
+	}
+	var err error
+	if book.Policy, err = policy.Compile(rules, policy.Options{Default: byDefault}); err != nil {
+		return nil, &connectError{err}
+	}
+	return book, nil
+}
+
+// tightened is the default of one file after another.
+func tightened(before, next policy.Effect, tighten bool) policy.Effect {
+	switch {
+	case next == "":
+		return before
+	case tighten && before == "":
+		return policy.Strictest(policy.Ask, next)
+	}
+	return policy.Strictest(before, next)
+}
+
+// paths are the files that there were.
+func (b *rulebook) paths() []string {
+	paths := []string{}
+	for _, f := range b.files {
+		paths = append(paths, f.Path)
+	}
+	return paths
+}

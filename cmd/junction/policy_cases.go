@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/policy"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) policyTestCommand() *cobra.Command {
+	var path string
+	cmd := &cobra.Command{
+		Use:   "test FILE",
+		Short: "Decide about the cases of a file, and compare",
+		Long: `Decide about every case of a file, or of standard input (-), and compare with what was
+expected. Cases are one JSON array, or one object to a line:
+
+  {"name": "deleting", "input": {"server": "files", "tool": "delete_file"}, "effect": "deny"}
+
+input has method, server, tool, title, arguments, annotations, resource, principal, labels,
+sources, trusted and client; rule, if it is given, is the name of the rule that must decide.
+
+` + policyHelp + "\n\n" + policyExitHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("%s: expected one FILE, got %d", cmd.CommandPath(), len(args))
+			}
+			return a.testRules(cmd.Context(), path, args[0])
+		},
+	}
+	policyFlag(cmd.Flags(), &path)
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the outcome as one object")
+	return cmd
+}
+
+// A policyCase is what is expected of one call.
+type policyCase struct {
+	Name   string        `json:"name,omitempty"`
+	Input  policy.Input  `json:"input"`
+	Effect policy.Effect `json:"effect"`
+	Rule   string        `json:"rule,omitempty"`
+	line   int
+}
+
+// A mismatch is a case that was decided otherwise.
+type mismatch struct {
+	Name   string        `json:"name,omitempty"`
+	Line   int           `json:"line"`
+	Effect policy.Effect `json:"effect"`
+	Rule   *policy.Rule  `json:"rule"`
+	Reason string        `json:"reason"`
+	Wanted policy.Effect `json:"wanted"`
+	// WantedRule is empty where any rule may decide.
+	WantedRule string `json:"wantedRule,omitempty"`
+}
+
+func (a *app) testRules(ctx context.Context, path, name string) error {
+	book, err := a.rulebook(path)
+	if err != nil {
+		return err
+	}
+	data, err := a.readFile(name)
+	if err != nil {
+		return &connectError{err}
+	}
+	cases, err := readCases(data)
+	if err != nil {
+		return &connectError{fmt.Errorf("%s: %w", name, err)}
+	}
+	failed := []mismatch{}
+	for _, c := range cases {
+		d := book.Decide(ctx, c.Input)
+		if d.Effect != c.Effect || c.Rule != "" && c.Rule != d.Rule.Name {
+			failed = append(failed, mismatch{c.Name, c.line, d.Effect, d.Rule, d.Reason, c.Effect, c.Rule})
+		}
+	}
+	if err := a.showCases(name, len(cases), failed); err != nil {
+		return err
+	}
+	if len(failed) > 0 {
+		return errToolFailed
+	}
+	return nil
+}
+
+func (a *app) showCases(name string, cases int, failed []mismatch) error {
+	if a.flags.json {
+		return a.printObject(struct {
+			Cases  int        `json:"cases"`
+			Failed []mismatch `json:"failed"`
+		}{cases, failed})
+	}
+	for _, m := range failed {
+		title, by := "", ""
+		if m.Name != "" {
+			title = plaintext.Line(m.Name, 200) + ": "
+		}
+		if m.WantedRule != "" {
+			by = fmt.Sprintf(" by %q", plaintext.Line(m.WantedRule, 200))
+		}
+		if _, err := fmt.Fprintf(a.out, "%s:%d: %sexpected %s%s, got %s by %s\n", name, m.Line, title, m.Wanted, by, m.Effect, plaintext.Line(m.Rule.String(), maxLog)); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(a.out, "%d cases, %d as expected\n", cases, cases-len(failed))
+	return err
+}
+
+// readCases reads an array of cases, or cases one after the other.
+func readCases(data []byte) ([]policyCase, error) {
+	d := jsontext.NewDecoder(bytes.NewReader(data))
+	isArray := d.PeekKind() == '['
+	if isArray {
+		if _, err := d.ReadToken(); err != nil {
+			return nil, err
+		}
+	}
+	var cases []policyCase
+	for !isArray || d.PeekKind() != ']' {
+		raw, err := d.ReadValue()
+		if errors.Is(err, io.EOF) && !isArray {
+			break
+		}
+		line := 1 + bytes.Count(data[:int(d.InputOffset())-len(raw)], []byte("\n"))
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		c := policyCase{line: line}
+		if err := schema.Decode(raw, &c); err != nil {
+			return nil, fmt.Errorf("line %d: %w", line, err)
+		}
+		if policy.Strictest(c.Effect) == "" {
+			return nil, fmt.Errorf(`line %d: effect: expected "allow", "ask" or "deny"`, line)
+		}
+		cases = append(cases, c)
+	}
+	if isArray {
+		if rest := bytes.TrimSpace(data[d.InputOffset():]); len(rest) != 1 {
+			return nil, errors.New("something follows the array of cases")
+		}
+	}
+	if len(cases) == 0 {
+		return nil, errors.New("there are no cases")
+	}
+	return cases, nil
+}

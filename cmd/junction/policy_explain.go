@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/policy"
+	"github.com/spf13/cobra"
+)
+
+// explanation are the flags of policy explain.
+type explanation struct {
+	policy      string
+	args        string
+	labels      []string
+	sources     []string
+	annotations []string
+	trusted     bool
+	offline     bool
+}
+
+func (a *app) policyExplainCommand() *cobra.Command {
+	var x explanation
+	cmd := &cobra.Command{
+		Use:   "explain SERVER TOOL [KEY=VALUE… | --args JSON]",
+		Short: "Say what would become of a call, by which rule and why",
+		Long: `Say what would become of a call, which rule decides, and what became of the others.
+Nothing is called. A SERVER that is configured is asked for the tool's annotations and
+input schema, unless --offline; another one is only a name. Arguments are written as for
+junction call.
+
+` + policyHelp + "\n\n" + policyExitHelp,
+		ValidArgsFunction: a.suggestTools,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) < 2 {
+				return usagef("%s: expected SERVER and TOOL", cmd.CommandPath())
+			}
+			return a.explain(cmd.Context(), &x, args[0], args[1], args[2:])
+		},
+	}
+	f := cmd.Flags()
+	policyFlag(f, &x.policy)
+	f.StringVar(&x.args, "args", "", "all arguments as one `JSON` object, @FILE, or - for standard input")
+	f.StringArrayVar(&x.labels, "label", nil, "the call's data is known to hold `LABEL`, such as untrusted or private (repeatable)")
+	f.StringArrayVar(&x.sources, "source", nil, "output of `SERVER` has reached the call (repeatable)")
+	f.StringSliceVar(&x.annotations, "annotations", nil, "take `HINT=BOOL` for the server's: readOnly, destructive, idempotent, openWorld")
+	f.BoolVar(&x.trusted, "trusted", false, "as if you trusted the server's claims")
+	f.BoolVar(&x.offline, "offline", false, "do not connect to the server")
+	a.clientFlags(f)
+	return cmd
+}
+
+func (a *app) explain(ctx context.Context, x *explanation, server, tool string, words []string) error {
+	book, err := a.rulebook(x.policy)
+	if err != nil {
+		return err
+	}
+	in := policy.Input{Server: server, Tool: tool, Labels: x.labels, Sources: x.sources, Trusted: x.trusted, Client: "junction"}
+	inputSchema, err := a.lookUp(ctx, x, &in)
+	if err != nil {
+		return err
+	}
+	if in.Arguments, err = a.wholeArguments(x.args, words); err != nil {
+		return err
+	}
+	if in.Arguments == nil {
+		// It is enough to give the arguments that a rule looks at.
+		if inputSchema != nil {
+			inputSchema = jsonrpc.Without(inputSchema, "required")
+		}
+		if in.Arguments, err = arguments.Build(inputSchema, words, a.readFile); err != nil {
+			return usagef("tool %q: %w", tool, err)
+		}
+	}
+	if err := annotate(&in.Annotations, x.annotations); err != nil {
+		return err
+	}
+	decision := book.Decide(ctx, in)
+	hidden := book.Hides(in.Server, in.Tool, in.Annotations)
+	if a.flags.json {
+		return a.printExplanation(book, in, decision, hidden)
+	}
+	return a.showExplanation(in, decision, hidden)
+}
+
+// lookUp takes what a server says of the tool, and returns the tool's input schema, if
+// there is such a server.
+func (a *app) lookUp(ctx context.Context, x *explanation, in *policy.Input) (json.RawMessage, error) {
+	if err := a.checkFlags(); err != nil || x.offline {
+		return nil, err
+	}
+	known, err := a.isServer(in.Server)
+	if err != nil {
+		return nil, err
+	}
+	if !known {
+		a.screen.Printf("junction: no server is called %q, so nothing is known of its tools but what you say.\n", plaintext.Line(in.Server, 80))
+		return nil, nil
+	}
+	t, err := a.named(ctx, in.Server)
+	if err != nil {
+		return nil, offlineHint(err)
+	}
+	client, err := a.connect(ctx, t)
+	if err != nil {
+		return nil, offlineHint(err)
+	}
+	defer client.Close()
+	var names []string
+	for listed, err := range client.Tools(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		if listed.Name == in.Tool {
+			describe(in, listed)
+			return listed.InputSchema, nil
+		}
+		names = append(names, listed.Name)
+	}
+	hint := ""
+	if near := arguments.Nearest(in.Tool, names); near != "" {
+		hint = fmt.Sprintf("; did you mean %q?", plaintext.Line(near, 80))
+	}
+	a.screen.Printf("junction: the server lists no tool %q%s\n", plaintext.Line(in.Tool, 80), hint)
+	return nil, nil
+}
+
+// offlineHint says how to do without a server that cannot be reached.
+func offlineHint(err error) error {
+	return &connectError{fmt.Errorf("%w (--offline explains without the server)", err)}
+}
+
+// isServer reports whether a name is a URL or stands in a configuration.
+func (a *app) isServer(name string) (bool, error) {
+	if scheme, _, isURL := strings.Cut(name, ":"); isURL {
+		switch scheme {
+		case "http", "https", "unix", "tcp":
+			return true, nil
+		}
+	}
+	set, entries, err := a.servers()
+	if err != nil {
+		return false, err
+	}
+	for _, e := range entries {
+		if e.name == name {
+			return true, nil
+		}
+	}
+	for _, p := range set.Problems() {
+		if p.Server == name {
+			return true, nil // connecting tells what is wrong with it
+		}
+	}
+	return false, nil
+}
+
+func describe(in *policy.Input, t *mcp.Tool) {
+	in.Title = t.Title
+	if t.Annotations == nil {
+		return
+	}
+	if in.Title == "" {
+		in.Title = t.Annotations.Title
+	}
+	in.Annotations = policy.Annotations{
+		ReadOnly: t.Annotations.ReadOnlyHint, Destructive: t.Annotations.DestructiveHint,
+		Idempotent: t.Annotations.IdempotentHint, OpenWorld: t.Annotations.OpenWorldHint,
+	}
+}
+
+// annotate reads --annotations.
+func annotate(into *policy.Annotations, pairs []string) error {
+	for _, pair := range pairs {
+		name, text, _ := strings.Cut(pair, "=")
+		value, err := strconv.ParseBool(text)
+		if err != nil {
+			return usagef("--annotations: expected HINT=true or HINT=false, got %q", pair)
+		}
+		switch name {
+		case "readOnly":
+			into.ReadOnly = &value
+		case "destructive":
+			into.Destructive = &value
+		case "idempotent":
+			into.Idempotent = &value
+		case "openWorld":
+			into.OpenWorld = &value
+		default:
+			return usagef("--annotations: unknown hint %q; there are readOnly, destructive, idempotent and openWorld", name)
+		}
+	}
+	return nil
+}
+
+// showExplanation prints a decision for people.
+func (a *app) showExplanation(in policy.Input, d policy.Decision, hidden bool) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s of %s\n", strings.ToUpper(string(d.Effect)), plaintext.Line(in.Tool, 80), plaintext.Line(in.Server, 80))
+	fmt.Fprintf(&b, "  decided by %s\n", plaintext.Line(d.Rule.String(), maxLog))
+	if d.Reason != "the rule "+d.Rule.String() {
+		fmt.Fprintf(&b, "  because: %s\n", plaintext.Line(d.Reason, maxLog))
+	}
+	if hidden {
+		b.WriteString("  It is denied whatever its arguments, so no model gets to see it.\n")
+	}
+	if len(d.Trace) > 0 {
+		b.WriteString("\nRules, by precedence:\n")
+		var rows [][]string
+		for _, s := range d.Trace {
+			about := s.Rule.String()
+			if s.Err != nil {
+				about += ": " + s.Why()
+			}
+			rows = append(rows, []string{string(s.Outcome), string(s.Rule.Effect) + final(s.Rule), plaintext.Line(about, maxLog)})
+		}
+		b.WriteString(terminal.Table(rows, 2, a.out.Width()))
+	}
+	_, err := fmt.Fprint(a.out, b.String())
+	return err
+}
+
+func final(r *policy.Rule) string {
+	if r.Final {
+		return ", final"
+	}
+	return ""
+}
+
+// printExplanation prints a decision for programs.
+func (a *app) printExplanation(book *rulebook, in policy.Input, d policy.Decision, hidden bool) error {
+	type step struct {
+		Rule    *policy.Rule   `json:"rule"`
+		Outcome policy.Outcome `json:"outcome"`
+		Why     string         `json:"why"`
+	}
+	steps := []step{}
+	for _, s := range d.Trace {
+		steps = append(steps, step{s.Rule, s.Outcome, s.Why()})
+	}
+	return a.printObject(struct {
+		Effect  policy.Effect `json:"effect"`
+		Rule    *policy.Rule  `json:"rule"`
+		Reason  string        `json:"reason"`
+		Default bool          `json:"default"`
+		Hidden  bool          `json:"hidden"`
+		Input   policy.Input  `json:"input"`
+		Files   []string      `json:"files"`
+		Rules   []step        `json:"rules"`
+	}{d.Effect, d.Rule, d.Reason, d.Default, hidden, in, book.paths(), steps})
+}
+
+// printObject prints a value as one line of JSON.
+func (a *app) printObject(v any) error {
+	line, err := schema.Encode(nil, v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "%s\n", line)
+	return err
+}

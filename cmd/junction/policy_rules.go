@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/policy"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) policyListCommand() *cobra.Command {
+	var path string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the rules by precedence",
+		Long:  "List the rules that hold here, by precedence, with what is built in.\n\n" + policyHelp + "\n\n" + policyExitHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("%s: unexpected %q", cmd.CommandPath(), args[0])
+			}
+			book, err := a.rulebook(path)
+			if err != nil {
+				return err
+			}
+			return a.listRules(book)
+		},
+	}
+	policyFlag(cmd.Flags(), &path)
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the rules as one object")
+	return cmd
+}
+
+func (a *app) listRules(book *rulebook) error {
+	if a.flags.json {
+		return a.printObject(struct {
+			Files []string      `json:"files"`
+			Rules []policy.Rule `json:"rules"`
+		}{book.paths(), book.Rules()})
+	}
+	rows := [][]string{}
+	for _, r := range book.Rules() {
+		about := ""
+		if r.Name != "" {
+			about = r.Name + ": "
+		}
+		place := r.Source
+		r.Name, r.Source = "", ""
+		about += strings.TrimPrefix(r.String(), string(r.Effect)+" ")
+		if r.Reason != "" {
+			about += " (" + r.Reason + ")"
+		}
+		rows = append(rows, []string{string(r.Effect) + final(&r), plaintext.Line(place, 200), plaintext.Line(about, maxLog)})
+	}
+	_, err := fmt.Fprint(a.out, terminal.Table(rows, 0, a.out.Width()))
+	return err
+}
+
+func (a *app) policyCheckCommand() *cobra.Command {
+	var tighten bool
+	cmd := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Say what is wrong with a file of rules",
+		Long:  "Read a file of rules, compile its conditions, and say everything that is wrong, with its place.\n\n" + policyHelp + "\n\n" + policyExitHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("%s: expected one FILE, got %d", cmd.CommandPath(), len(args))
+			}
+			return a.checkRules(args[0], policy.LoadOptions{Tighten: tighten})
+		},
+	}
+	cmd.Flags().BoolVar(&tighten, "project", false, "the file is a project's, so that rules that allow are left out")
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the outcome as one object")
+	return cmd
+}
+
+func (a *app) checkRules(path string, o policy.LoadOptions) error {
+	file, err := policy.Load(path, o)
+	if err == nil {
+		_, err = policy.Compile(file.Rules, policy.Options{Default: file.Default})
+	}
+	if err != nil {
+		return &connectError{err}
+	}
+	for _, ignored := range file.Ignored {
+		a.screen.Printf("junction: %v\n", ignored)
+	}
+	byDefault := file.Default
+	if byDefault == "" {
+		byDefault = policy.Ask
+	}
+	if a.flags.json {
+		return a.printObject(struct {
+			Rules   int           `json:"rules"`
+			Default policy.Effect `json:"default"`
+			Ignored int           `json:"ignored"`
+		}{len(file.Rules), byDefault, len(file.Ignored)})
+	}
+	_, err = fmt.Fprintf(a.out, "%s: %d rules, default %s: nothing is wrong\n", path, len(file.Rules), byDefault)
+	return err
+}
