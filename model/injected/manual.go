@@ -1,0 +1,145 @@
+package injected
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/model"
+)
+
+const (
+	// defaultManual is how many bytes the manual of the tools has at most.
+	defaultManual = 128 << 10
+	// maxDescription is how many bytes of a tool's description the manual holds.
+	maxDescription = 4 << 10
+)
+
+const manualHead = `# Tools
+
+You can call tools. To call one, write a JSON object with its name and its arguments between these tags, exactly so:
+
+<tool_call>
+%s
+</tool_call>
+
+To call several at once, write several such blocks. Arguments must fit the tool's parameters, which are a JSON Schema. Behind your calls, stop and wait: the results come in the next message between <tool_response> tags, which you never write yourself. If no tool is needed, just answer.
+
+These tools exist, and no others:
+
+<tools>
+`
+
+// manual writes the tools down for a model, and says which of them had no room or
+// could not be taken as they are. The same tools give the same text.
+func manual(tools []model.Tool, room int) (string, []model.Note) {
+	var lines strings.Builder
+	var notes []model.Note
+	example := ""
+	for i := range tools {
+		t := &tools[i]
+		schema := compact(t.Schema)
+		if schema == nil {
+			notes = append(notes, model.Note{Tool: t.Name, SetAside: true, Text: "its schema is no JSON object"})
+			continue
+		}
+		description := t.Description
+		if len(description) > maxDescription {
+			description = strings.ToValidUTF8(description[:maxDescription], "") + "…"
+			notes = append(notes, model.Note{Tool: t.Name, Text: fmt.Sprintf("its description was cut to %d bytes", maxDescription)})
+		}
+		line := entry(t.Name, description, schema)
+		if lines.Len()+len(line) > room {
+			notes = append(notes, model.Note{Tool: t.Name, SetAside: true, Text: fmt.Sprintf("the manual of the tools would be longer than %d bytes", room)})
+			continue
+		}
+		lines.WriteString(line)
+		if example == "" {
+			example = exampleCall(t.Name, schema)
+		}
+	}
+	if example == "" {
+		return "", notes
+	}
+	return fmt.Sprintf(manualHead, example) + lines.String() + "</tools>", notes
+}
+
+func entry(name, description string, schema json.RawMessage) string {
+	line := jsonrpc.AppendString([]byte(`{"name":`), name)
+	if description != "" {
+		line = jsonrpc.AppendString(append(line, `,"description":`...), description)
+	}
+	line = append(append(line, `,"parameters":`...), schema...)
+	return string(harmless(line)) + "}\n"
+}
+
+// compact returns a schema without white space; nil if it is none.
+func compact(schema json.RawMessage) json.RawMessage {
+	if len(schema) == 0 {
+		return json.RawMessage(`{"type":"object"}`)
+	}
+	if fault := jsonrpc.Valid(schema, jsonrpc.Limits{}); fault != nil {
+		return nil
+	}
+	l := loose{source: &source{buf: schema, ended: true}}
+	if !l.value() || !isObject(l.out) {
+		return nil
+	}
+	return l.out
+}
+
+// exampleCall writes a call of the tool, with what it requires.
+func exampleCall(name string, schema json.RawMessage) string {
+	var values []parameter
+	jsonrpc.EachElement(jsonrpc.Get(schema, "required"), func(quoted []byte) bool {
+		if property, ok := jsonrpc.Unquote(quoted); ok && len(values) < 8 {
+			of := jsonrpc.Get(jsonrpc.Get(schema, "properties"), property)
+			values = append(values, parameter{name: property, text: exampleValue(of), json: true})
+		}
+		return true
+	})
+	return string(appendCall(nil, name, objectOf(values)))
+}
+
+func exampleValue(schema json.RawMessage) string {
+	jsonrpc.EachElement(jsonrpc.Get(schema, "enum"), func(value []byte) bool {
+		schema = value
+		return false
+	})
+	if len(schema) > 0 && schema[0] != '{' {
+		return string(schema)
+	}
+	kind := "string"
+	for _, name := range typesOf(schema, 0) {
+		kind = name
+	}
+	switch kind {
+	case "integer", "number":
+		return "1"
+	case "boolean":
+		return "true"
+	case "array":
+		return "[]"
+	case "object":
+		return "{}"
+	}
+	return `"…"`
+}
+
+func appendCall(dst []byte, name string, arguments json.RawMessage) []byte {
+	dst = jsonrpc.AppendString(append(dst, `{"name": `...), name)
+	dst = append(append(dst, `, "arguments": `...), harmless(arguments)...)
+	return append(dst, '}')
+}
+
+// marks are what could end the place that a text of somebody else is in, or pretend
+// to be a call or another speaker.
+var marks = regexp.MustCompile(`<(/?tool_response|/?tool_call|/?tools>|[|｜][\w▁/]+[|｜]>)`)
+
+// harmless breaks the marks in JSON, where it can be done without a change.
+func harmless(raw []byte) []byte { return marks.ReplaceAll(raw, []byte(`\u003c$1`)) }
+
+// harmlessText breaks the marks in text.
+func harmlessText(text string) string { return marks.ReplaceAllString(text, "&lt;$1") }
