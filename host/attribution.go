@@ -1,0 +1,59 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// A calling is one call of a tool, or the reading of a resource or a prompt, while
+// it runs: what questions, progress and log messages of a server belong to.
+type calling struct {
+	run    *run // nil outside of a run
+	id     string
+	server *server
+	tool   *tool // nil for resources and prompts
+}
+
+type callKey struct{}
+
+func withCall(ctx context.Context, c *calling) context.Context {
+	return context.WithValue(ctx, callKey{}, c)
+}
+
+func callFrom(ctx context.Context) *calling {
+	c, _ := ctx.Value(callKey{}).(*calling)
+	return c
+}
+
+// attribute gives every request a Peer that knows the call: the questions of a
+// legacy server come with no context of their own.
+func attribute(next mcp.Handler) mcp.Handler {
+	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		if c := callFrom(ctx); c != nil && req.Peer != nil {
+			copied := *req
+			copied.Peer = attributed{req.Peer, c}
+			req = &copied
+		}
+		return next.Handle(ctx, req)
+	})
+}
+
+type attributed struct {
+	mcp.Peer
+	call *calling
+}
+
+// Ask puts the question with the call it belongs to.
+func (p attributed) Ask(ctx context.Context, q mcp.Question) (json.RawMessage, error) {
+	return p.Peer.Ask(withCall(ctx, p.call), q)
+}
+
+// Notify hears log messages and passes everything on.
+func (p attributed) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	if method == "notifications/message" {
+		p.call.log(params)
+	}
+	return p.Peer.Notify(ctx, method, params)
+}

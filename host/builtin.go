@@ -1,0 +1,248 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/toolsearch"
+)
+
+// A builtin is a tool of the host itself.
+type builtin struct {
+	tool model.Tool
+	run  func(ctx context.Context, r *run, call *model.Call) outcome
+}
+
+const (
+	searchName = "search_tools"
+	readName   = "read_resource"
+
+	maxQueries  = 8     // of one search
+	hitsEach    = 4     // of one query
+	foundTokens = 1_100 // of the definitions that one search brings
+	aboutLength = 100   // characters of a tool's description in the answer to a search
+)
+
+// builtins are in the order in which the model sees them.
+var builtins = []*builtin{
+	{tool: model.Tool{
+		Name:        searchName,
+		Description: "Find tools among those of all servers and make them callable. One short query for each step of the task, in the words of what that step does, all in one call.",
+		Schema:      json.RawMessage(`{"type":"object","properties":{"queries":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":8}},"required":["queries"]}`),
+	}, run: searchTools},
+	{tool: model.Tool{
+		Name:        readName,
+		Description: "Read a resource of a server, or the next page of a result that was too long (junction://result/…).",
+		Schema:      json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string"},"server":{"type":"string","description":"whose resource it is; not needed for junction://"},"offset":{"type":"integer","minimum":0,"description":"character to begin at"},"find":{"type":"string","description":"begin near the next place where this text stands"}},"required":["uri"]}`),
+	}, run: readResource},
+}
+
+func builtinNamed(name string) *builtin {
+	for _, b := range builtins {
+		if b.tool.Name == name {
+			return b
+		}
+	}
+	return nil
+}
+
+func said(format string, args ...any) outcome {
+	text := fmt.Sprintf(format, args...)
+	return outcome{parts: []model.Part{{Text: text}}, bytes: len(text)}
+}
+
+func complained(format string, args ...any) outcome {
+	o := said(format, args...)
+	o.isError = true
+	return o
+}
+
+// searchTools finds tools and registers them for the next requests.
+func searchTools(ctx context.Context, r *run, call *model.Call) outcome {
+	in, err := argument[struct {
+		Queries []string `json:"queries"`
+	}](call.Arguments)
+	if err != nil || len(in.Queries) == 0 {
+		return complained("queries is missing: a list of texts, one for each step")
+	}
+	if len(in.Queries) > maxQueries {
+		return complained("%d queries are more than %d; ask for some of them first", len(in.Queries), maxQueries)
+	}
+	queries := make([]toolsearch.Query, len(in.Queries))
+	for i, text := range in.Queries {
+		queries[i] = toolsearch.Query{Text: text, Limit: hitsEach, Allow: func(id string) bool { return r.catalogue.byID[id] != nil }}
+	}
+	return r.register(in.Queries, r.h.search.SearchAll(ctx, queries))
+}
+
+// register makes what a search found callable, the best hit of each query first,
+// within a budget, and says what there is.
+func (r *run) register(queries []string, results []toolsearch.Results) outcome {
+	tokens, fresh := 0, []ToolRef{}
+	taken := map[*tool]bool{}
+	lines := make([][]string, len(queries))
+	for rank := range hitsEach {
+		for q := range results {
+			if rank >= len(results[q].Hits) {
+				continue
+			}
+			t := r.catalogue.byID[results[q].Hits[rank].ID]
+			if t == nil || taken[t] || rank > 0 && tokens+t.tokens > foundTokens {
+				continue
+			}
+			taken[t] = true
+			tokens += t.tokens
+			fresh = append(fresh, ToolRef{Server: t.server.Name, Tool: t.Name})
+			lines[q] = append(lines[q], fmt.Sprintf("- %s: %s", t.sent.Name, clipped(firstLine(t.sent.Description), aboutLength)))
+			r.foundBy(t, queries[q])
+		}
+	}
+	if len(fresh) > 0 {
+		if err := r.c.addFound(fresh); err != nil {
+			return complained("%v", err)
+		}
+	}
+	var text strings.Builder
+	for q, query := range queries {
+		fmt.Fprintf(&text, "%q:", clipped(query, 200))
+		switch {
+		case len(lines[q]) == 0:
+			text.WriteString(" nothing more.")
+		case results[q].Weak:
+			text.WriteString(" no good match; the nearest:")
+		}
+		text.WriteString("\n" + strings.Join(lines[q], "\n") + "\n")
+	}
+	if len(fresh) > 0 {
+		text.WriteString("These tools can be called now.")
+	}
+	return said("%s", text.String())
+}
+
+// foundBy remembers which query brought the tool, until the tool is seen to do it.
+func (r *run) foundBy(t *tool, query string) {
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	r.c.session.queries[t.id] = query
+}
+
+// addFound records tools that are not known to the conversation yet.
+func (c *Conversation) addFound(refs []ToolRef) error {
+	known := map[ToolRef]bool{}
+	for _, ref := range c.foundTools() {
+		known[ref] = true
+	}
+	var fresh []ToolRef
+	for _, ref := range refs {
+		if !known[ref] {
+			fresh = append(fresh, ref)
+		}
+	}
+	if len(fresh) == 0 {
+		return nil
+	}
+	return c.add(Entry{Found: fresh})
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	return line
+}
+
+// readResource reads a page of a long result or a resource.
+func readResource(ctx context.Context, r *run, call *model.Call) outcome {
+	in, err := argument[struct {
+		URI    string `json:"uri"`
+		Server string `json:"server"`
+		Offset int    `json:"offset"`
+		Find   string `json:"find"`
+	}](call.Arguments)
+	if err != nil || in.URI == "" {
+		return complained("uri is missing")
+	}
+	if strings.HasPrefix(in.URI, keptScheme) {
+		return r.readKept(in.URI, in.Offset, in.Find)
+	}
+	s, why := r.h.serverOf(in.Server, in.URI)
+	if s == nil {
+		return complained("%s", why)
+	}
+	if refusal := r.consentToRead(ctx, call, s, in.URI); refusal != "" {
+		return complained("%s", refusal)
+	}
+	contents, err := s.client.ReadResource(withCall(ctx, &calling{run: r, id: call.ID, server: s}), in.URI)
+	if err != nil {
+		return complained("%s of server %q cannot be read: %s", in.URI, s.Name, clipped(readable(err.Error()), maxErrorText))
+	}
+	return r.contents(s, in.URI, contents, in.Offset, in.Find)
+}
+
+func (r *run) readKept(uri string, offset int, find string) outcome {
+	r.c.mu.Lock()
+	kept, found := r.c.kept.get(uri)
+	r.c.mu.Unlock()
+	if !found {
+		return complained("there is no %s, or it is not kept any more", uri)
+	}
+	p, err := pageOf(kept.Text, offset, r.h.budget.Result*4, find)
+	if err != nil {
+		return complained("%v", err)
+	}
+	return said("%s\n%s", p.text, p.note(uri))
+}
+
+// contents is what the model gets of a resource.
+func (r *run) contents(s *server, uri string, result *mcp.ReadResourceResult, offset int, find string) outcome {
+	var got outcome
+	var text strings.Builder
+	for i := range result.Contents {
+		got.take(&text, &mcp.Content{Type: "resource", Resource: &result.Contents[i]})
+	}
+	whole := readable(text.String())
+	got.bytes += len(whole)
+	r.readText(s, uri, whole, guard.InResource)
+	if offset > 0 || find != "" {
+		p, err := pageOf(whole, offset, r.h.budget.Result*4, find)
+		if err != nil {
+			return complained("%v", err)
+		}
+		whole = p.text + "\n" + p.note(uri)
+	} else {
+		whole = r.paged(&got, whole, ToolRef{Server: s.Name, Tool: uri})
+	}
+	got.parts = append([]model.Part{{Text: orWord(whole, "(no content)")}}, got.parts...)
+	return got
+}
+
+// serverOf finds the server of a resource.
+func (h *Host) serverOf(name, uri string) (s *server, why string) {
+	var has []*server
+	for _, s := range h.servers {
+		if name == "" && s.lists(uri) || s.Name == name {
+			has = append(has, s)
+		}
+	}
+	switch {
+	case len(has) == 1:
+		return has[0], ""
+	case len(has) > 1:
+		return nil, fmt.Sprintf("several servers have %s; name the server", uri)
+	case name != "":
+		return nil, fmt.Sprintf("there is no server %q", name)
+	}
+	return nil, fmt.Sprintf("no server lists %s; name the server, if you know that it has it", uri)
+}
+
+func (s *server) lists(uri string) bool {
+	for i, r := range s.current().resources {
+		if i < maxToolsListed && r.URI == uri {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,225 @@
+package host
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/policy"
+	"github.com/junction-mcp/junction/toolsearch"
+)
+
+// A tool is a tool of a server as the host knows it. It does not change.
+type tool struct {
+	*mcp.Tool
+	server     *server
+	ref        ToolRef // for people and rules: behind a gateway, the server there
+	id         string  // unique among all tools: SERVER__TOOL
+	sent       model.Tool
+	tokens     int // what its definition costs
+	definition guard.Definition
+	valid      func() *schema.Validator // of arguments; nil where the schema cannot be used
+}
+
+// tools makes tools of what a server listed. Of two with one name the first counts.
+func (s *server) tools(listed []*mcp.Tool) []*tool {
+	tools := make([]*tool, 0, len(listed))
+	seen := make(map[string]bool, len(listed))
+	for _, t := range listed {
+		if t != nil && t.Name != "" && !seen[t.Name] {
+			seen[t.Name] = true
+			tools = append(tools, s.tool(t))
+		}
+	}
+	return tools
+}
+
+func (s *server) tool(t *mcp.Tool) *tool {
+	full := &tool{Tool: t, server: s, ref: ToolRef{Server: s.Name, Tool: t.Name}, id: s.Name + separator + t.Name}
+	prefixed := full.id
+	if s.Prefixed {
+		prefixed = t.Name
+		if behind, name, found := strings.Cut(t.Name, separator); found {
+			full.ref = ToolRef{Server: behind, Tool: name}
+		}
+	}
+	full.sent = model.Tool{Name: s.host.names.portable(prefixed), Description: describe(t), Schema: t.InputSchema}
+	full.tokens = model.EstimateTokens(len(full.sent.Name) + len(full.sent.Description) + len(full.sent.Schema))
+	full.definition = definitionOf(s.Name, t)
+	full.valid = sync.OnceValue(func() *schema.Validator {
+		v, err := schema.Compile(t.InputSchema)
+		if err != nil {
+			return nil // the server will say itself what it thinks of the arguments
+		}
+		return v
+	})
+	return full
+}
+
+// describe is what the model reads of a tool: without what a person could not see.
+func describe(t *mcp.Tool) string {
+	text := t.Description
+	if text == "" {
+		text = t.Title
+	}
+	return guard.Clean(text)
+}
+
+func definitionOf(server string, t *mcp.Tool) guard.Definition {
+	return guard.Definition{
+		Kind: guard.Tool, Server: server, Name: t.Name, Title: t.Title, Description: t.Description,
+		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: encoded(t.Annotations), Icons: encoded(t.Icons),
+	}
+}
+
+// encoded is v as JSON, or nil where there is nothing.
+func encoded(v any) json.RawMessage {
+	b, err := schema.Encode(nil, v)
+	if err != nil || string(b) == "null" || string(b) == "[]" {
+		return nil
+	}
+	return b
+}
+
+// annotations are what is said of the tool, in full.
+func (t *tool) annotations() mcp.ToolAnnotations {
+	if t.Annotations == nil {
+		return mcp.ToolAnnotations{}
+	}
+	return *t.Annotations
+}
+
+func (t *tool) title() string {
+	if t.Title == "" && t.Annotations != nil {
+		return t.Annotations.Title
+	}
+	return t.Title
+}
+
+// claims are the tool's annotations in the words of the policy.
+func claims(a mcp.ToolAnnotations) policy.Annotations {
+	return policy.Annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, Idempotent: a.IdempotentHint, OpenWorld: a.OpenWorldHint}
+}
+
+// readsOnly reports whether the tool says that it changes nothing, so that calls
+// of it can run beside each other.
+func (t *tool) readsOnly() bool {
+	hint := t.annotations().ReadOnlyHint
+	return hint != nil && *hint
+}
+
+// index puts the server's tools where searches find them.
+func (h *Host) index(s *server) {
+	offer := s.current()
+	entries := make([]toolsearch.Tool, len(offer.tools))
+	for i, t := range offer.tools {
+		entries[i] = toolsearch.Tool{ID: t.id, Server: t.ref.Server, Name: t.ref.Tool, Title: t.title(), Description: t.sent.Description, Schema: t.InputSchema}
+	}
+	h.search.SetServer(s.Name, offer.instructions, entries)
+}
+
+// A catalogue is what the model can be given, at one moment: the tools that are
+// approved and not denied, in a stable order.
+type catalogue struct {
+	tools   []*tool
+	byName  map[string]*tool
+	byID    map[string]*tool
+	servers []ServerTools
+	tokens  int
+}
+
+// catalogue tells what the model can be given now.
+func (h *Host) catalogue() *catalogue {
+	c := &catalogue{byName: map[string]*tool{}, byID: map[string]*tool{}}
+	rules := h.currentRules()
+	for _, s := range h.servers {
+		c.servers = append(c.servers, c.add(h, s, rules))
+	}
+	return c
+}
+
+func (c *catalogue) add(h *Host, s *server, rules *policy.Policy) ServerTools {
+	offer := s.current()
+	state, err := s.state()
+	told := ServerTools{Server: s.Name, State: state, Tools: len(offer.tools)}
+	if err != nil {
+		told.Error = err.Error()
+	}
+	unapproved := 0
+	for _, t := range offer.tools {
+		told.Tokens += t.tokens
+		switch {
+		case !h.approved(s, t.definition):
+			unapproved++
+		case rules.Hides(t.ref.Server, t.ref.Tool, claims(t.annotations())), c.byName[t.sent.Name] != nil:
+		default:
+			c.tools = append(c.tools, t)
+			c.byName[t.sent.Name], c.byID[t.id] = t, t
+			c.tokens += t.tokens
+			told.Seen++
+		}
+	}
+	if state == StateConnected && unapproved > 0 && told.Seen == 0 {
+		told.State = StateUnapproved
+	}
+	return told
+}
+
+// Servers tells how it stands with every server, and how many of its tools the
+// model can really be given.
+func (h *Host) Servers() []ServerTools { return h.catalogue().servers }
+
+// approved reports whether the model may see a definition.
+func (h *Host) approved(s *server, d guard.Definition) bool {
+	return s.Trusted || h.pins.Check(d).State == guard.Same
+}
+
+// instructions are what the approved servers say about themselves.
+func (h *Host) instructions() []string {
+	var all []string
+	for _, s := range h.servers {
+		text := s.current().instructions
+		if text != "" && h.approved(s, instructionsOf(s, text)) {
+			all = append(all, "# "+s.Name+"\n"+clipped(guard.Clean(text), maxInstructions))
+		}
+	}
+	return all
+}
+
+func instructionsOf(s *server, text string) guard.Definition {
+	return guard.Definition{Kind: guard.Instructions, Server: s.Name, Text: text}
+}
+
+// maxInstructions is how much of a server's instructions the model reads, in bytes.
+const maxInstructions = 4 << 10
+
+// clipped is text, at most so many bytes of it, with a mark where it is cut.
+func clipped(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + " […]"
+}
+
+// always reports whether the tools of a server are never left to search.
+func (b Budget) always(server string) bool { return slices.Contains(b.Always, server) }
+
+// names makes the names that the model sees, and keeps them.
+type names struct {
+	mu sync.Mutex
+	of *model.Names
+}
+
+func newNames() *names { return &names{of: model.NewNames()} }
+
+// portable is the name that every provider takes; the same for the same name.
+func (n *names) portable(name string) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.of.Portable(name)
+}

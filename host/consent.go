@@ -1,0 +1,250 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/policy"
+)
+
+// consent finds out whether a call may run: by the rules, by where the data of the
+// conversation comes from, and by the person where either says so. It returns
+// what the model is told if it may not.
+func (r *run) consent(ctx context.Context, j *job) (refusal string) {
+	t := j.tool
+	in := policy.Input{
+		Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Arguments: j.call.Arguments,
+		Annotations: claims(t.annotations()), Trusted: t.server.Trusted, Client: "junction",
+	}
+	card := Card{
+		CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Description: t.Description,
+		Arguments: j.call.Arguments, Annotations: t.annotations(), Trusted: t.server.Trusted,
+	}
+	return r.permit(ctx, in, card, r.flowOf(t, j.call))
+}
+
+// consentToRead is consent to the reading of a resource.
+func (r *run) consentToRead(ctx context.Context, call *model.Call, s *server, uri string) (refusal string) {
+	reads, closed := true, s.Trusted
+	open := !closed
+	claim := mcp.ToolAnnotations{ReadOnlyHint: &reads, OpenWorldHint: &open}
+	in := policy.Input{Method: "resources/read", Server: s.Name, Resource: uri, Annotations: claims(claim), Trusted: s.Trusted, Client: "junction"}
+	card := Card{CallID: call.ID, Server: s.Name, Resource: uri, Annotations: claim, Trusted: s.Trusted, Arguments: call.Arguments}
+	return r.permit(ctx, in, card, guard.Call{
+		Server: s.Name, Tool: "resources/read", Arguments: []byte(uri), Trust: s.trust(), Annotations: hints(claim),
+	})
+}
+
+// permit decides about one call.
+func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard.Call) (refusal string) {
+	r.c.consenting.Lock() // one question after the other
+	defer r.c.consenting.Unlock()
+	r.labels(&in)
+	decision := r.h.currentRules().Decide(ctx, in)
+	told := Consented{CallID: card.CallID, Server: card.Server, Tool: card.Tool, By: "policy", Rule: decision.Rule.Name, Reason: decision.Reason}
+	if card.Resource != "" {
+		told.Tool = card.Resource
+	}
+	if decision.Effect == policy.Deny {
+		r.tell(Event{Consent: &told})
+		return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", reasonOf(decision))
+	}
+	flowing := r.c.flow.Ask(flow)
+	if decision.Effect == policy.Allow && flowing.Allowed {
+		told.Allowed = true
+		r.tell(Event{Consent: &told})
+		return ""
+	}
+	if decision.Effect != policy.Allow {
+		card.Reasons = append(card.Reasons, reasonOf(decision))
+	}
+	if !flowing.Allowed {
+		card.Reasons = append(card.Reasons, flowing.Why)
+	}
+	card.Always = always(in)
+	verdict, err := r.h.ask(ctx, card)
+	r.totals.Asked++
+	told.By, told.Allowed = "person", verdict.Allow && err == nil
+	if r.h.options.Person == nil {
+		told.By, told.Reason = "host", strings.Join(card.Reasons, "; ")
+	}
+	r.tell(Event{Consent: &told})
+	if err != nil {
+		return "Not allowed: the person could not be asked (" + readable(err.Error()) + ")."
+	}
+	r.heed(verdict)
+	if verdict.Allow {
+		r.c.flow.Consent(flowing)
+		return ""
+	}
+	return refused(verdict, r.h.options.Person == nil, card.Reasons)
+}
+
+func reasonOf(d policy.Decision) string {
+	if d.Reason == "" {
+		return "the rule " + d.Rule.Name
+	}
+	return d.Reason
+}
+
+// refused is what the model is told of a no.
+func refused(v Verdict, nobody bool, reasons []string) string {
+	switch {
+	case nobody:
+		return "Not allowed: nobody is there to be asked (" + strings.Join(reasons, "; ") + "). Say what would have to be allowed."
+	case v.Note != "":
+		return "The person did not allow this call, and says: " + v.Note
+	}
+	return "The person did not allow this call. Do not try to reach the same by another way; go on without it, or say why it is needed."
+}
+
+// ask asks the person; without one the answer is no.
+func (h *Host) ask(ctx context.Context, card Card) (Verdict, error) {
+	if h.options.Person == nil {
+		return Verdict{}, nil
+	}
+	return h.options.Person.Consent(ctx, card)
+}
+
+// heed makes the rule of a verdict hold.
+func (r *run) heed(v Verdict) {
+	if v.Rule == nil {
+		return
+	}
+	if err := r.h.Rule(*v.Rule, v.Forever); err != nil {
+		r.notice(NoticeServer, "the rule does not hold: %v", err)
+	}
+}
+
+// Rule makes a rule hold until the Host is closed, or for good.
+func (h *Host) Rule(rule policy.Rule, forever bool) error {
+	if !forever {
+		rule.Source = "session"
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	rules, err := h.rules.With(rule)
+	if err != nil {
+		return err
+	}
+	h.rules = rules
+	if !forever {
+		return nil
+	}
+	if h.options.Remember == nil {
+		return fmt.Errorf("it holds until the end of the program: there is no place to keep it")
+	}
+	return h.options.Remember(rule)
+}
+
+func (h *Host) currentRules() *policy.Policy {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.rules
+}
+
+// always are the rules that "always" could write about a call, the narrowest first.
+func always(in policy.Input) []AlwaysRule {
+	reaches := []struct {
+		reach policy.Reach
+		label string
+	}{
+		{policy.ThisCall, "exactly this call"},
+		{policy.ThisTool, "this tool, with any arguments"},
+		{policy.ReadOnlyTools, "tools of this server that only read"},
+		{policy.ThisServer, "everything of this server"},
+	}
+	var rules []AlwaysRule
+	for _, r := range reaches {
+		if rule, err := policy.Suggest(in, policy.Scope{Reach: r.reach}); err == nil {
+			rules = append(rules, AlwaysRule{Label: r.label, Rule: rule})
+		}
+	}
+	return rules
+}
+
+// labels tells the rules what the conversation has read.
+func (r *run) labels(in *policy.Input) {
+	read := r.c.flow.Labels()
+	for _, l := range []guard.Labels{guard.Private, guard.Untrusted} {
+		if read&l == 0 {
+			continue
+		}
+		in.Labels = append(in.Labels, l.String())
+		for _, s := range r.c.flow.Sources(l) {
+			if !slices.Contains(in.Sources, s.Server) {
+				in.Sources = append(in.Sources, s.Server)
+			}
+		}
+	}
+}
+
+// flowOf is a call in the words of the guard.
+func (r *run) flowOf(t *tool, call *model.Call) guard.Call {
+	return guard.Call{Server: t.ref.Server, Tool: t.ref.Tool, Arguments: call.Arguments, Trust: t.server.trust(), Annotations: hints(t.annotations())}
+}
+
+func (s *server) trust() guard.Trust { return guard.Trust{Trusted: s.Trusted, Public: s.Public} }
+
+// hints are annotations in the words of the guard.
+func hints(a mcp.ToolAnnotations) guard.Annotations {
+	return guard.Annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, OpenWorld: a.OpenWorldHint}
+}
+
+// read notes that the model has read what a tool returned, and tells what is
+// suspicious about it.
+func (r *run) read(t *tool, got outcome) {
+	text := textOf(got.parts)
+	r.suspect(t.ref.Server, t.ref.Tool, text, guard.InResult)
+	r.c.flow.Read(guard.Source{Server: t.ref.Server, Tool: t.ref.Tool}, guard.LabelsOf(t.server.trust(), hints(t.annotations())), text)
+}
+
+// readText notes that the model has read a resource or a prompt.
+func (r *run) readText(s *server, uri, text string, part guard.Part) {
+	r.suspect(s.Name, uri, text, part)
+	closed := false
+	r.c.flow.Read(guard.Source{Server: s.Name, URI: uri}, guard.LabelsOf(s.trust(), guard.Annotations{OpenWorld: &closed}), text)
+}
+
+func textOf(parts []model.Part) string {
+	result := model.Result{Parts: parts}
+	return result.Text()
+}
+
+// suspect tells what is suspicious about a text. It does not decide anything: the
+// flow of data does, whatever a text says.
+func (r *run) suspect(server, name, text string, part guard.Part) {
+	for _, f := range r.h.texts().Scan(text, guard.Where{Part: part, Server: server, Field: name}) {
+		if f.Severity >= guard.Warn {
+			r.tell(Event{Notice: &Notice{Kind: NoticeGuard, Server: server, Tool: name, Text: fmt.Sprintf("%s: %s (%s)", f.Rule, f.Why, f.Excerpt)}})
+		}
+	}
+}
+
+// suspicions are what a person should know of a definition before approving it.
+func (h *Host) suspicions(d guard.Definition) []guard.Finding {
+	texts := h.texts()
+	findings := texts.ScanDefinition(d)
+	if d.Kind == guard.Tool {
+		findings = append(findings, texts.LookAlikes(d.Server, d.Name)...)
+	}
+	return findings
+}
+
+// texts is what the guard must know of all servers to see what one says of another.
+func (h *Host) texts() *guard.Catalogue {
+	var c guard.Catalogue
+	for _, s := range h.servers {
+		var tools []string
+		for _, t := range s.current().tools {
+			tools = append(tools, t.Name)
+		}
+		c.Set(s.Name, tools...)
+	}
+	return &c
+}

@@ -1,0 +1,223 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/model"
+)
+
+// ErrBusy says that a conversation is in a run already.
+var ErrBusy = errors.New("the conversation is waiting for an answer already")
+
+// A Conversation is what was said, what was kept of it, and what it cost. One run
+// at a time; its other methods are safe for concurrent use.
+type Conversation struct {
+	host   *Host
+	record Record
+	busy   chan struct{} // holds a token while no run is going
+
+	shelving   sync.Mutex // one long result after the other, as each gets a number
+	consenting sync.Mutex // one question to the person after the other
+
+	mu       sync.Mutex
+	entries  []Entry
+	messages []model.Message // all of them
+	summary  Summary         // of the first ones
+	notes    []string        // what every summary must keep
+	found    []ToolRef       // tools that searches brought, in order
+	kept     *shelf          // long results
+	flow     *guard.Flow
+	totals   Totals
+	runs     int
+	session  session
+	sampled  map[string]int // tokens that servers used of the model
+	factor   float64        // between estimated tokens and those that the provider counts; 0: not known
+}
+
+// session is what holds until the program ends.
+type session struct {
+	queries map[string]string // by tool: the query that found it
+}
+
+// Conversation returns a new conversation, or, with the entries of an earlier
+// one, its continuation; a history that a crash cut off is mended. record is told
+// every new entry; it may be nil.
+func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
+	c := &Conversation{host: h, record: record, busy: make(chan struct{}, 1), kept: newShelf(), flow: new(guard.Flow), sampled: map[string]int{}}
+	c.session.queries = map[string]string{}
+	c.busy <- struct{}{}
+	for i := range entries {
+		c.apply(&entries[i])
+	}
+	c.entries = slices.Clone(entries)
+	mended, what := repair(c.messages)
+	if what != "" {
+		c.messages = mended
+		h.notice(Notice{Kind: NoticeRepaired, Text: what})
+	}
+	return c
+}
+
+// apply adds an entry to what the conversation adds up to.
+func (c *Conversation) apply(e *Entry) {
+	switch {
+	case e.Message != nil:
+		c.messages = append(c.messages, *e.Message)
+		if e.Message.Role == model.RoleUser {
+			c.runs++
+		}
+	case e.Summary != nil:
+		c.summary = *e.Summary
+	case e.Note != "":
+		c.notes = append(c.notes, e.Note)
+	case e.Found != nil:
+		c.found = append(c.found, e.Found...)
+	case e.Kept != nil:
+		c.kept.put(*e.Kept)
+	case e.Flow != nil:
+		flow := new(guard.Flow)
+		if err := flow.UnmarshalJSON(e.Flow); err != nil {
+			flow = new(guard.Flow) // what was read is not known: the worst is assumed
+			flow.Read(guard.Source{Server: "an earlier session"}, guard.Private|guard.Untrusted, "")
+		}
+		c.flow = flow
+	case e.Totals != nil:
+		c.totals = c.totals.add(*e.Totals)
+	}
+}
+
+// add records an entry and applies it.
+func (c *Conversation) add(e Entry) error {
+	e.At = time.Now()
+	if c.record != nil {
+		if err := c.record.Append(e); err != nil {
+			return fmt.Errorf("the conversation cannot be stored: %w", err)
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.entries = append(c.entries, e)
+	c.apply(&e)
+	return nil
+}
+
+func (c *Conversation) say(m model.Message) error { return c.add(Entry{Message: &m}) }
+
+// Question is what a person says.
+type Question struct {
+	Text string
+	// Attach are resources whose contents go along.
+	Attach []Attachment
+	// Prompt is a prompt of a server whose messages go along, before Text.
+	Prompt *PromptCall
+}
+
+// Attachment is a resource of a server.
+type Attachment struct {
+	Server string
+	URI    string
+}
+
+// PromptCall is a prompt of a server with its arguments.
+type PromptCall struct {
+	Server    string
+	Name      string
+	Arguments map[string]string
+}
+
+// Answer is what came of a question.
+type Answer struct {
+	Text string
+	// Stop says why the run is over; see [Answered].
+	Stop   string
+	Totals Totals // of this run
+}
+
+// Ask puts a question and runs until there is an answer, a limit is reached, or
+// ctx is done. Whatever happens, the conversation can go on with the next
+// question. The error is what the provider, the record or ctx said; the Answer
+// then holds what there was.
+func (c *Conversation) Ask(ctx context.Context, q Question) (Answer, error) {
+	select {
+	case <-c.busy:
+	default:
+		return Answer{}, ErrBusy
+	}
+	defer func() { c.busy <- struct{}{} }()
+	r := newRun(c)
+	if c.host.options.Limits.Time > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.host.options.Limits.Time, errTimeLimit)
+		defer cancel()
+	}
+	return r.answer(ctx, q)
+}
+
+// Keep adds a fact that every summary keeps.
+func (c *Conversation) Keep(note string) error {
+	note = strings.TrimSpace(note)
+	if note == "" || len(note) > maxNote {
+		return fmt.Errorf("a note has 1 to %d bytes", maxNote)
+	}
+	if len(c.Notes()) >= maxNotes {
+		return fmt.Errorf("there are %d notes already, which is the most", maxNotes)
+	}
+	return c.add(Entry{Note: note})
+}
+
+const (
+	maxNote  = 4 << 10 // bytes of one note
+	maxNotes = 100
+)
+
+// Notes are the facts that every summary keeps.
+func (c *Conversation) Notes() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.notes)
+}
+
+// Entries returns the conversation's record.
+func (c *Conversation) Entries() []Entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.entries)
+}
+
+// Messages returns everything that was said.
+func (c *Conversation) Messages() []model.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.messages)
+}
+
+// Totals returns what the conversation used.
+func (c *Conversation) Totals() Totals {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.totals
+}
+
+// saveFlow records which texts were read.
+func (c *Conversation) saveFlow() error {
+	state, err := json.Marshal(c.flow)
+	if err != nil {
+		return err
+	}
+	return c.add(Entry{Flow: state})
+}
+
+func (t Totals) add(u Totals) Totals {
+	return Totals{
+		Usage: t.Usage.Add(u.Usage), Cost: t.Cost + u.Cost, Requests: t.Requests + u.Requests,
+		Calls: t.Calls + u.Calls, Asked: t.Asked + u.Asked, Duration: t.Duration + u.Duration,
+	}
+}

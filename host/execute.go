@@ -1,0 +1,196 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+)
+
+// A job is a call on its way.
+type job struct {
+	call    *model.Call
+	tool    *tool
+	builtin *builtin
+	result  *model.Result // set where there is one already: the call was not allowed, or makes no sense
+}
+
+// execute carries out the calls of one turn and returns a result for each,
+// whatever happens. First the person is asked about all of them, then those that
+// only read run beside each other; any other runs alone, in its turn.
+func (r *run) execute(ctx context.Context, calls []*model.Call) []*model.Result {
+	jobs := make([]*job, len(calls))
+	for i, call := range calls {
+		jobs[i] = r.prepare(ctx, call)
+	}
+	for i := 0; i < len(jobs); {
+		together := i + 1
+		if jobs[i].beside() {
+			for together < len(jobs) && together-i < maxParallel && jobs[together].beside() {
+				together++
+			}
+		}
+		r.together(ctx, jobs[i:together])
+		i = together
+	}
+	results := make([]*model.Result, len(jobs))
+	for i, j := range jobs {
+		results[i] = j.result
+	}
+	return results
+}
+
+// beside reports whether the call can run beside others.
+func (j *job) beside() bool {
+	return j.result != nil || j.builtin != nil || j.tool.readsOnly()
+}
+
+func (r *run) together(ctx context.Context, jobs []*job) {
+	var running sync.WaitGroup
+	for _, j := range jobs {
+		if j.result != nil {
+			continue
+		}
+		if ctx.Err() != nil {
+			j.result = failure(j.call, "The run was cancelled before this call was made.")
+			continue
+		}
+		running.Go(func() { r.carry(ctx, j) })
+	}
+	running.Wait()
+}
+
+// prepare finds what a call is about and whether it may run.
+func (r *run) prepare(ctx context.Context, call *model.Call) *job {
+	j := &job{call: call, builtin: builtinNamed(call.Name), tool: r.catalogue.byName[call.Name]}
+	switch {
+	case ctx.Err() != nil:
+		j.result = failure(call, "The run was cancelled before this call was made.")
+	case call.Malformed != "":
+		j.result = failure(call, "The arguments cannot be read: "+call.Malformed+". Send one JSON object that fits the schema.")
+	case j.builtin == nil && j.tool == nil:
+		j.result = failure(call, r.unknown(call.Name))
+	case j.builtin == nil:
+		if err := j.tool.check(call.Arguments); err != nil {
+			j.result = failure(call, fmt.Sprintf("The arguments do not fit the schema of %s: %v", call.Name, err))
+			break
+		}
+		if refusal := r.consent(ctx, j); refusal != "" {
+			j.result = failure(call, refusal)
+		}
+	}
+	return j
+}
+
+// check checks arguments as far as the tool's schema can be used.
+func (t *tool) check(arguments json.RawMessage) error {
+	v := t.valid()
+	if v == nil {
+		return nil
+	}
+	return v.Validate(arguments)
+}
+
+// unknown says that there is no such tool, and what there is.
+func (r *run) unknown(name string) string {
+	text := fmt.Sprintf("There is no tool %q.", name)
+	_, short, _ := strings.Cut(name, separator)
+	for _, t := range r.catalogue.tools {
+		if t.ref.Tool == name || short != "" && t.ref.Tool == short {
+			return text + fmt.Sprintf(" There is %q.", t.sent.Name)
+		}
+	}
+	if r.deferred() {
+		return text + " Search for one with " + searchName + "."
+	}
+	return text
+}
+
+// carry carries out one call.
+func (r *run) carry(ctx context.Context, j *job) {
+	r.count()
+	called := Called{CallID: j.call.ID, Tool: j.call.Name, Arguments: j.call.Arguments}
+	if j.tool != nil {
+		called.Server, called.Tool, called.Title, called.Annotations = j.tool.ref.Server, j.tool.ref.Tool, j.tool.title(), j.tool.Annotations
+	}
+	r.tell(Event{Called: &called})
+	began := time.Now()
+	var got outcome
+	if j.builtin != nil {
+		got = j.builtin.run(ctx, r, j.call)
+	} else {
+		got = r.callTool(ctx, j)
+	}
+	j.result = &model.Result{CallID: j.call.ID, Name: j.call.Name, Parts: got.parts, IsError: got.isError}
+	r.tell(Event{Returned: &Returned{
+		CallID: called.CallID, Server: called.Server, Tool: called.Tool, Duration: time.Since(began), IsError: got.isError,
+		Text: j.result.Text(), Tokens: tokensOfParts(got.parts), Bytes: got.bytes, Kept: got.kept, Media: got.media,
+	}})
+}
+
+// count counts a call; calls run beside each other.
+func (r *run) count() {
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	r.totals.Calls++
+}
+
+// callTool calls a tool of a server.
+func (r *run) callTool(ctx context.Context, j *job) outcome {
+	t := j.tool
+	ctx = withCall(ctx, &calling{run: r, id: j.call.ID, server: t.server, tool: t})
+	ctx = mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) {
+		r.tell(Event{Progress: &Progress{CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Progress: p.Progress, Total: p.Total, Message: readable(p.Message)}})
+	})
+	result, err := t.server.client.CallTool(ctx, t.Name, j.call.Arguments)
+	if err != nil || result.IsError && ctx.Err() != nil {
+		return r.failed(ctx, t, err)
+	}
+	got := r.outcome(t, result)
+	r.read(t, got)
+	if !got.isError {
+		r.remember(t)
+	}
+	return got
+}
+
+// failed is the outcome of a call that got no result.
+func (r *run) failed(ctx context.Context, t *tool, err error) outcome {
+	text := fmt.Sprintf("%s could not be called: %v", t.sent.Name, err)
+	switch {
+	case ctx.Err() != nil:
+		text = fmt.Sprintf("The run was cancelled while %s was running. It is not known whether it was carried out.", t.sent.Name)
+	case errors.Is(err, context.DeadlineExceeded):
+		text = fmt.Sprintf("%s did not answer in time: %v. It is not known whether it was carried out.", t.sent.Name, err)
+	}
+	got := outcome{parts: []model.Part{{Text: clipped(readable(text), maxErrorText)}}, isError: true, bytes: len(text)}
+	r.read(t, got) // an error's text is the server's text
+	return got
+}
+
+// maxErrorText is how much of a server's error the model reads, in bytes.
+const maxErrorText = 8 << 10
+
+// remember adds the search that found the tool to what is known of it.
+func (r *run) remember(t *tool) {
+	r.c.mu.Lock()
+	query := r.c.session.queries[t.id]
+	r.c.mu.Unlock()
+	if query != "" {
+		r.h.search.Remember(t.id, query)
+	}
+}
+
+// argument reads one argument of a tool of the host itself.
+func argument[T any](arguments json.RawMessage) (T, error) {
+	var in T
+	err := schema.DecodeLoose(arguments, &in)
+	return in, err
+}

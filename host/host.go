@@ -1,0 +1,219 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/policy"
+	"github.com/junction-mcp/junction/toolsearch"
+)
+
+// Options are optional but for Model; the zero value of each field means its default.
+type Options struct {
+	// Model answers and asks for calls.
+	Model model.Model
+	// Servers are whose tools the model can be given, in the order in which it sees them.
+	Servers []Server
+	// System is added to the host's own system prompt.
+	System string
+
+	// Person decides what must be decided by a person; nil says no to everything.
+	Person Person
+	// Policy says which calls may run; nil is the policy without rules, which asks
+	// before whatever is not known to read only.
+	Policy *policy.Policy
+	// Remember makes a rule hold for good, beyond this process; nil means it cannot.
+	Remember func(rule policy.Rule) error
+	// Pins are the definitions that a person approved; nil means none yet, and that
+	// approvals are forgotten with the Host.
+	Pins *guard.Pins
+	// Search finds tools that are not sent along; nil means an index of its own.
+	Search *toolsearch.Index
+
+	// Roots are what servers may work in.
+	Roots []mcp.Root
+	// Limits end a run.
+	Limits Limits
+	// Budget says how much of the model's window may be used for what.
+	Budget Budget
+
+	// OnEvent is told what happens, by one goroutine at a time, and holds it up
+	// while it runs.
+	OnEvent func(Event)
+	// Trace fills the parts of events that are only for a trace.
+	Trace bool
+	// Middleware goes around the connection of each server.
+	Middleware func(server string) mcp.Middleware
+	// Logger is told what goes wrong with servers; default slog.Default().
+	Logger *slog.Logger
+}
+
+// Limits end a run, each where it is not zero but for Steps, whose zero means 50.
+// A run that was ended goes on with the next question.
+type Limits struct {
+	Steps  int           // requests to the model
+	Time   time.Duration // from the question on
+	Tokens int           // input and output
+	Money  float64       // US dollars; counts only where the model's price is known
+}
+
+// Budget says how much of the model's window may be used for what, in tokens. The
+// zero value of each field means its default.
+type Budget struct {
+	// Window is what the model can see; default what the model says, or 32,000.
+	Window int
+	// Tools is how much the definitions of tools may take before all of them are
+	// left to tool search; default a tenth of the window, at most 8,000. Negative:
+	// none are left to search.
+	Tools int
+	// Result is how much of one result the model is shown at a time; default an
+	// eighth of the window, at most 8,000.
+	Result int
+	// Sampling is what one server may use of the model in one conversation; default 50,000.
+	Sampling int
+	// Always are servers whose tools are never left to tool search.
+	Always []string
+}
+
+// Limits and times.
+const (
+	defaultSteps    = 50
+	defaultWindow   = 32_000
+	defaultSampling = 50_000
+	maxServers      = 1_000
+	maxToolsListed  = 10_000           // of one server
+	maxParallel     = 8                // calls of one turn at the same time
+	listTime        = 30 * time.Second // for reading the lists of one server
+	firstRetry      = time.Second      // before a server that failed is listed again
+	lastRetry       = time.Minute
+)
+
+// A Host holds connections to servers and what they offer. All methods are safe
+// for concurrent use. Close it when done.
+type Host struct {
+	options Options
+	budget  Budget
+	log     *slog.Logger
+	search  *toolsearch.Index
+	pins    *guard.Pins
+	servers []*server
+	names   *names
+
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	telling sync.Mutex // one event after the other
+	mu      sync.Mutex
+	rules   *policy.Policy
+	refused map[string]string // definitions of a server that the person refused: by server, their hash
+}
+
+// New returns a host that reads in the background what the servers offer. The
+// error says which option is wrong.
+func New(o Options) (*Host, error) {
+	if o.Model == nil {
+		return nil, errors.New("host: Options.Model is missing: without a model nobody answers (package model/offline needs neither network nor key)")
+	}
+	if len(o.Servers) > maxServers {
+		return nil, fmt.Errorf("host: %d servers, which is more than %d", len(o.Servers), maxServers)
+	}
+	h := &Host{options: o, budget: o.Budget.withDefaults(o.Model.Info()), log: o.Logger, search: o.Search, pins: o.Pins, rules: o.Policy, refused: map[string]string{}}
+	if h.log == nil {
+		h.log = slog.Default()
+	}
+	if h.search == nil {
+		h.search = toolsearch.New(toolsearch.Options{})
+	}
+	if h.pins == nil {
+		h.pins = new(guard.Pins)
+	}
+	if h.rules == nil {
+		var err error
+		if h.rules, err = policy.Compile(nil, policy.Options{}); err != nil {
+			return nil, fmt.Errorf("host: the policy without rules: %w", err)
+		}
+	}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.names = newNames()
+	for _, s := range o.Servers {
+		if err := h.add(s); err != nil {
+			h.cancel()
+			return nil, err
+		}
+	}
+	for _, s := range h.servers {
+		h.running.Go(func() { s.watch(h.ctx) })
+	}
+	return h, nil
+}
+
+func (h *Host) add(s Server) error {
+	switch {
+	case s.Name == "":
+		return errors.New("host: a server without a name")
+	case s.Handler == nil:
+		return fmt.Errorf("host: server %q has no Handler", s.Name)
+	case slices.ContainsFunc(h.servers, func(other *server) bool { return other.Name == s.Name }):
+		return fmt.Errorf("host: there are two servers called %q", s.Name)
+	}
+	h.servers = append(h.servers, newServer(h, s))
+	return nil
+}
+
+// Close ends what the host does in the background and waits for it. It does not
+// close the servers' Handlers, which belong to whoever made them.
+func (h *Host) Close() error {
+	h.cancel()
+	h.running.Wait()
+	return nil
+}
+
+// Settle waits until the lists of every server were read, or could not be, once.
+func (h *Host) Settle(ctx context.Context) error {
+	for _, s := range h.servers {
+		select {
+		case <-s.settled:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// Model returns the model.
+func (h *Host) Model() model.Model { return h.options.Model }
+
+// tell tells an event.
+func (h *Host) tell(e Event) {
+	if h.options.OnEvent == nil {
+		return
+	}
+	h.telling.Lock()
+	defer h.telling.Unlock()
+	e.At = time.Now()
+	h.options.OnEvent(e)
+}
+
+func (b Budget) withDefaults(info model.Info) Budget {
+	b.Window = orDefault(b.Window, orDefault(info.Window, defaultWindow))
+	b.Tools = orDefault(b.Tools, min(b.Window/10, 8_000))
+	b.Result = orDefault(b.Result, min(b.Window/8, 8_000))
+	b.Sampling = orDefault(b.Sampling, defaultSampling)
+	return b
+}
+
+func orDefault(n, otherwise int) int {
+	if n == 0 {
+		return otherwise
+	}
+	return n
+}

@@ -1,0 +1,127 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/model"
+)
+
+// Ledger tells what takes how much of the model's window, in estimated tokens,
+// corrected by what the provider counted.
+type Ledger struct {
+	Window int          `json:"window"`
+	Used   int          `json:"used"` // by the next request
+	Parts  []LedgerPart `json:"parts"`
+}
+
+// LedgerPart is one thing that takes part of the window.
+type LedgerPart struct {
+	Kind   string `json:"kind"` // system, tools, summary, message, result
+	Name   string `json:"name"` // the server, the tool with its call, the beginning of the text
+	Tokens int    `json:"tokens"`
+	// Deferred is what it would take more if its tools were not left to search.
+	Deferred int `json:"deferred,omitempty"`
+}
+
+// Ledger tells what the next request would hold.
+func (c *Conversation) Ledger() Ledger {
+	r := newRun(c)
+	r.catalogue = c.host.catalogue()
+	l := Ledger{Window: c.host.budget.Window}
+	l.add(c, LedgerPart{Kind: "system", Name: "system prompt", Tokens: model.EstimateTokens(len(r.system()))})
+	l.tools(r)
+	if messages, text := c.summarized(); messages > 0 {
+		l.add(c, LedgerPart{Kind: "summary", Name: fmt.Sprintf("%d messages", messages), Tokens: model.EstimateTokens(len(text))})
+	}
+	view := c.view()
+	for i := range view {
+		l.message(c, &view[i])
+	}
+	return l
+}
+
+func (l *Ledger) add(c *Conversation, p LedgerPart) {
+	p.Tokens, p.Deferred = c.corrected(p.Tokens), c.corrected(p.Deferred)
+	l.Used += p.Tokens
+	l.Parts = append(l.Parts, p)
+}
+
+// tools adds a part for each server.
+func (l *Ledger) tools(r *run) {
+	sent := map[string]bool{}
+	own := 0
+	for _, t := range r.tools() {
+		sent[t.Name] = true
+		if r.catalogue.byName[t.Name] == nil {
+			own += tokensOf([]model.Tool{t})
+		}
+	}
+	l.add(r.c, LedgerPart{Kind: "tools", Name: "junction", Tokens: own})
+	at := map[string]*LedgerPart{}
+	var order []*LedgerPart
+	for _, t := range r.catalogue.tools {
+		p := at[t.ref.Server]
+		if p == nil {
+			p = &LedgerPart{Kind: "tools", Name: t.ref.Server}
+			at[t.ref.Server], order = p, append(order, p)
+		}
+		if sent[t.sent.Name] {
+			p.Tokens += t.tokens
+		} else {
+			p.Deferred += t.tokens
+		}
+	}
+	for _, p := range order {
+		l.add(r.c, *p)
+	}
+}
+
+func (l *Ledger) message(c *Conversation, m *model.Message) {
+	rest := 0
+	name := string(m.Role)
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if p.Result != nil {
+			l.add(c, LedgerPart{Kind: "result", Name: p.Result.Name + " " + p.Result.CallID, Tokens: tokensOfParts(m.Parts[i : i+1])})
+			continue
+		}
+		if strings.HasPrefix(p.Text, "[The conversation so far, shortened]") {
+			continue // has its own part
+		}
+		rest += tokensOfParts(m.Parts[i : i+1])
+		if p.Text != "" && name == string(m.Role) {
+			line, _, _ := strings.Cut(readable(p.Text), "\n")
+			name += ": " + clipped(line, 60)
+		}
+	}
+	if rest > 0 {
+		l.add(c, LedgerPart{Kind: "message", Name: name, Tokens: rest + messageTokens})
+	}
+}
+
+// measured learns from what the provider counted how far off the estimates are.
+func (c *Conversation) measured(estimated int, u model.Usage) {
+	if u.Estimated || u.Input == 0 || estimated < 200 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.factor = min(max(float64(u.Input)/float64(estimated), 0.5), 3)
+}
+
+func (c *Conversation) summarized() (messages int, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.summary.Messages, c.summaryText()
+}
+
+// corrected is an estimate as the provider would count it.
+func (c *Conversation) corrected(estimated int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.factor == 0 {
+		return estimated
+	}
+	return int(float64(estimated) * c.factor)
+}

@@ -1,0 +1,103 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+)
+
+// An outcome is what the model gets of a call.
+type outcome struct {
+	parts   []model.Part
+	isError bool
+	bytes   int
+	kept    string // URI of the whole text, where the model sees only a part
+	media   []model.Media
+}
+
+const maxMedia = 4 << 20 // bytes of an image or sound that the model is sent
+
+// outcome makes what the model reads of a result: texts without what a person
+// could not see, images as they are, and of long texts the first page.
+func (r *run) outcome(t *tool, result *mcp.CallToolResult) outcome {
+	got := outcome{isError: result.IsError}
+	var text strings.Builder
+	for i := range result.Content {
+		got.take(&text, &result.Content[i])
+	}
+	if s := string(result.StructuredContent); s != "" && !strings.Contains(text.String(), s) && strings.TrimSpace(text.String()) == "" {
+		text.WriteString(s)
+	}
+	whole := readable(text.String())
+	got.bytes += len(whole)
+	shown := r.paged(&got, whole, t.ref)
+	if shown == "" && len(got.parts) == 0 {
+		shown = "(no content)"
+	}
+	if shown != "" {
+		got.parts = append([]model.Part{{Text: shown}}, got.parts...)
+	}
+	return got
+}
+
+// take adds one block of a result.
+func (o *outcome) take(text *strings.Builder, c *mcp.Content) {
+	if text.Len() > 0 {
+		text.WriteByte('\n')
+	}
+	switch {
+	case c.Type == mcp.ContentText:
+		text.WriteString(c.Text)
+	case c.Data != nil:
+		text.WriteString(o.attach(model.Media{Type: c.MIMEType, Data: c.Data}))
+	case c.Link != nil:
+		fmt.Fprintf(text, "[resource %s: %s", c.Link.URI, c.Link.Name)
+		if c.Link.Description != "" {
+			fmt.Fprintf(text, ", %s", c.Link.Description)
+		}
+		text.WriteString("]")
+	case c.Resource != nil && c.Resource.Blob != nil:
+		fmt.Fprintf(text, "[resource %s] ", c.Resource.URI)
+		text.WriteString(o.attach(model.Media{Type: c.Resource.MIMEType, Data: c.Resource.Blob}))
+	case c.Resource != nil:
+		fmt.Fprintf(text, "[resource %s]\n%s", c.Resource.URI, c.Resource.Text)
+	case c.Raw != nil:
+		text.Write(c.Raw)
+	}
+}
+
+// attach adds something that is no text, and returns what stands for it in the text.
+func (o *outcome) attach(m model.Media) string {
+	o.bytes += len(m.Data)
+	o.media = append(o.media, m)
+	if !strings.HasPrefix(m.Type, "image/") || len(m.Data) > maxMedia {
+		return fmt.Sprintf("[%s of %d bytes, which the person can see and you cannot]", orWord(m.Type, "data"), len(m.Data))
+	}
+	o.parts = append(o.parts, model.Part{Media: &m})
+	return fmt.Sprintf("[%s of %d bytes, attached]", m.Type, len(m.Data))
+}
+
+// paged puts a long text on the shelf and returns its first page.
+func (r *run) paged(got *outcome, whole string, from ToolRef) string {
+	most := r.h.budget.Result * 4
+	if len(whole) <= most {
+		return whole
+	}
+	r.c.shelving.Lock()
+	defer r.c.shelving.Unlock()
+	kept := Kept{URI: r.c.nextKept(), Server: from.Server, Tool: from.Tool, Text: clipped(whole, maxKeptEach)}
+	if err := r.c.add(Entry{Kept: &kept}); err != nil {
+		return clipped(whole, most) // the run ends with the next entry, for the same reason
+	}
+	got.kept = kept.URI
+	first, _ := pageOf(kept.Text, 0, most, "")
+	return first.text + "\n" + first.note(kept.URI)
+}
+
+func (c *Conversation) nextKept() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.kept.name()
+}

@@ -1,0 +1,165 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+)
+
+// question makes messages of what a person says: a prompt of a server comes
+// first, what is attached with the text.
+func (r *run) question(ctx context.Context, q Question) ([]model.Message, error) {
+	var messages []model.Message
+	if q.Prompt != nil {
+		var err error
+		if messages, err = r.prompt(ctx, q.Prompt); err != nil {
+			return nil, err
+		}
+	}
+	said := model.Message{Role: model.RoleUser}
+	for _, a := range q.Attach {
+		parts, err := r.attached(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		said.Parts = append(said.Parts, parts...)
+	}
+	if text := strings.TrimSpace(q.Text); text != "" {
+		said.Parts = append(said.Parts, model.Part{Text: strings.ToValidUTF8(q.Text, "\uFFFD")})
+	}
+	if len(said.Parts) > 0 {
+		messages = append(messages, said)
+	}
+	if len(messages) == 0 || messages[len(messages)-1].Role != model.RoleUser {
+		if len(messages) == 0 {
+			return nil, errors.New("the question is empty")
+		}
+		messages = append(messages, model.UserText("Go on."))
+	}
+	return messages, nil
+}
+
+// attached is the contents of a resource that the person attached.
+func (r *run) attached(ctx context.Context, a Attachment) ([]model.Part, error) {
+	s, why := r.h.serverOf(a.Server, a.URI)
+	if s == nil {
+		return nil, fmt.Errorf("@%s:%s: %s", a.Server, a.URI, why)
+	}
+	result, err := s.client.ReadResource(withCall(ctx, &calling{run: r, id: "attachment", server: s}), a.URI)
+	if err != nil {
+		return nil, fmt.Errorf("@%s:%s: %w", a.Server, a.URI, err)
+	}
+	got := r.contents(s, a.URI, result, 0, "")
+	got.parts[0].Text = fmt.Sprintf("[attached: %s of server %s]\n%s\n[end of %s]", a.URI, s.Name, got.parts[0].Text, a.URI)
+	return got.parts, nil
+}
+
+// prompt is what a server's prompt says.
+func (r *run) prompt(ctx context.Context, p *PromptCall) ([]model.Message, error) {
+	s, why := r.h.serverOf(p.Server, "")
+	if s == nil {
+		return nil, fmt.Errorf("/%s:%s: %s", p.Server, p.Name, why)
+	}
+	if !r.h.approvedPrompt(s, p.Name) {
+		return nil, fmt.Errorf("/%s:%s: there is no such prompt, or it is not approved", p.Server, p.Name)
+	}
+	result, err := s.client.GetPrompt(withCall(ctx, &calling{run: r, id: "prompt", server: s}), p.Name, p.Arguments)
+	if err != nil {
+		return nil, fmt.Errorf("/%s:%s: %w", p.Server, p.Name, err)
+	}
+	var messages []model.Message
+	for i := range result.Messages {
+		var got outcome
+		var text strings.Builder
+		got.take(&text, &result.Messages[i].Content)
+		whole := readable(text.String())
+		r.readText(s, p.Name, whole, guard.InPrompt)
+		m := model.Message{Role: model.Role(result.Messages[i].Role)}
+		if shown := r.paged(&got, whole, ToolRef{Server: s.Name, Tool: p.Name}); shown != "" {
+			m.Parts = append(m.Parts, model.Part{Text: shown})
+		}
+		if m.Parts = append(m.Parts, got.parts...); len(m.Parts) > 0 {
+			messages = append(messages, m)
+		}
+	}
+	if len(messages) > 0 && messages[0].Role != model.RoleUser {
+		messages = append([]model.Message{model.UserText("/" + p.Server + ":" + p.Name)}, messages...)
+	}
+	return messages, nil
+}
+
+func (h *Host) approvedPrompt(s *server, name string) bool {
+	for _, p := range s.current().prompts {
+		if p.Name == name {
+			return h.approved(s, definitionOfPrompt(s.Name, p))
+		}
+	}
+	return false
+}
+
+// PromptRef is a prompt of a server.
+type PromptRef struct {
+	Server string
+	Prompt *mcp.Prompt
+}
+
+// Prompts returns the prompts of all servers that are approved.
+func (h *Host) Prompts() []PromptRef {
+	var all []PromptRef
+	for _, s := range h.servers {
+		for _, p := range s.current().prompts {
+			if h.approved(s, definitionOfPrompt(s.Name, p)) {
+				all = append(all, PromptRef{s.Name, p})
+			}
+		}
+	}
+	return all
+}
+
+// ResourceRef is a resource of a server.
+type ResourceRef struct {
+	Server   string
+	Resource *mcp.Resource
+}
+
+// Resources returns the resources of all servers.
+func (h *Host) Resources() []ResourceRef {
+	var all []ResourceRef
+	for _, s := range h.servers {
+		for _, res := range s.current().resources {
+			all = append(all, ResourceRef{s.Name, res})
+		}
+	}
+	return all
+}
+
+// TemplateRef is a resource template of a server.
+type TemplateRef struct {
+	Server   string
+	Template *mcp.ResourceTemplate
+}
+
+// Templates returns the resource templates of all servers.
+func (h *Host) Templates() []TemplateRef {
+	var all []TemplateRef
+	for _, s := range h.servers {
+		for _, t := range s.current().templates {
+			all = append(all, TemplateRef{s.Name, t})
+		}
+	}
+	return all
+}
+
+// Complete asks a server to complete an argument of a prompt or of a template.
+func (h *Host) Complete(ctx context.Context, server string, req mcp.CompletionRequest) (*mcp.Completion, error) {
+	s, why := h.serverOf(server, "")
+	if s == nil {
+		return nil, fmt.Errorf("completion: %s", why)
+	}
+	return s.client.Complete(ctx, req)
+}

@@ -1,0 +1,261 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+)
+
+// tool names what a question belongs to; empty if to nothing.
+func (c *calling) toolName() string {
+	if c == nil || c.tool == nil {
+		return ""
+	}
+	return c.tool.ref.Tool
+}
+
+func (c *calling) callID() string {
+	if c == nil {
+		return ""
+	}
+	return c.id
+}
+
+// tell tells an event of the run that the call belongs to, if to any.
+func (s *server) tell(c *calling, e Event) {
+	if c != nil && c.run != nil {
+		c.run.tell(e)
+		return
+	}
+	s.host.tell(e)
+}
+
+// log tells a log message of the call's server.
+func (c *calling) log(params json.RawMessage) {
+	var m mcp.LogMessage
+	if schema.DecodeLoose(params, &m) == nil {
+		c.server.tell(c, Event{Log: &Logged{Server: c.server.Name, Level: m.Level, Logger: readable(m.Logger), Data: m.Data}})
+	}
+}
+
+// asked tells what came of a server's question.
+func (s *server) asked(c *calling, method, message, outcome string) {
+	s.tell(c, Event{Question: &Questioned{CallID: c.callID(), Server: s.Name, Method: method, Message: readable(message), Outcome: outcome}})
+}
+
+// elicit puts a server's form, or the page it wants visited, to the person.
+func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	c := callFrom(ctx)
+	if s.host.options.Person == nil {
+		s.asked(c, "elicitation/create", req.Message, "refused: nobody is there to be asked")
+		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
+	}
+	form := Form{Server: s.Name, Tool: c.toolName(), Request: req}
+	text := req.Message + "\n" + string(req.RequestedSchema) + "\n" + req.URL
+	form.Warnings = s.warnings(text, guard.InElicitation)
+	result, err := s.host.options.Person.Elicit(ctx, form)
+	if err != nil {
+		s.asked(c, "elicitation/create", req.Message, err.Error())
+		return nil, err
+	}
+	s.asked(c, "elicitation/create", req.Message, result.Action)
+	return result, nil
+}
+
+// warnings say what is suspicious about a question.
+func (s *server) warnings(text string, part guard.Part) []string {
+	var warnings []string
+	for _, f := range s.host.texts().Scan(text, guard.Where{Part: part, Server: s.Name}) {
+		if f.Severity >= guard.Warn {
+			warnings = append(warnings, fmt.Sprintf("%s (%s)", f.Why, f.Excerpt))
+		}
+	}
+	return warnings
+}
+
+// sample lets a server use the model, if the person agrees and the server's part
+// of the conversation's budget is not used up.
+func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp.CreateMessageResult, error) {
+	const method = "sampling/createMessage"
+	c := callFrom(ctx)
+	refuse := func(format string, args ...any) (*mcp.CreateMessageResult, error) {
+		text := fmt.Sprintf(format, args...)
+		s.asked(c, method, firstText(req.Messages), "refused: "+text)
+		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "%s", text)
+	}
+	if c == nil || c.run == nil {
+		return refuse("the model can be asked in the middle of a call only")
+	}
+	request, err := sampled(&req)
+	if err != nil {
+		return refuse("%v", err)
+	}
+	tokens := tokensOfRequest(request) + request.MaxTokens
+	left := s.host.budget.Sampling - c.run.c.sampledBy(s.Name, 0)
+	if tokens > left {
+		return refuse("the server may use %d more tokens in this conversation, and this would be up to %d", max(0, left), tokens)
+	}
+	if s.host.options.Person == nil {
+		return refuse("nobody is there to allow it")
+	}
+	agreed, err := s.host.options.Person.Sample(ctx, Sampling{
+		Server: s.Name, Tool: c.toolName(), Request: &req, Tokens: tokens, Budget: left, Warnings: s.warnings(textOfSampling(&req), guard.InSampling),
+	})
+	if err != nil {
+		return nil, err
+	}
+	if !agreed {
+		return refuse("the person said no")
+	}
+	result, err := c.run.answerSample(ctx, s, request)
+	if err != nil {
+		return nil, err
+	}
+	s.asked(c, method, firstText(req.Messages), "accept")
+	return result, nil
+}
+
+// answerSample asks the model for a server.
+func (r *run) answerSample(ctx context.Context, s *server, request *model.Request) (*mcp.CreateMessageResult, error) {
+	response, err := r.h.options.Model.Generate(ctx, request, nil)
+	if err != nil {
+		return nil, fmt.Errorf("the model: %w", err)
+	}
+	if response.Usage == (model.Usage{}) {
+		response.Usage = model.Usage{Input: tokensOfRequest(request), Output: tokensOfMessage(&response.Message), Estimated: true}
+	}
+	r.c.sampledBy(s.Name, response.Usage.Input+response.Usage.Output)
+	r.c.mu.Lock()
+	r.use(Totals{Usage: response.Usage, Cost: r.h.options.Model.Info().Price.Cost(response.Usage), Requests: 1})
+	r.c.mu.Unlock()
+	return sampleResult(response, r.h.options.Model.Info().Name), nil
+}
+
+// sampledBy adds what a server used of the model, and returns it all.
+func (c *Conversation) sampledBy(server string, tokens int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sampled[server] += tokens
+	return c.sampled[server]
+}
+
+const (
+	defaultSampleTokens = 1_000
+	maxSampleTokens     = 16_000
+	maxSampleMessages   = 200
+	maxSampleTools      = 64
+)
+
+// sampled is a server's request in the form of package model.
+func sampled(req *mcp.CreateMessageRequest) (*model.Request, error) {
+	if len(req.Messages) == 0 || len(req.Messages) > maxSampleMessages || len(req.Tools) > maxSampleTools {
+		return nil, fmt.Errorf("expected 1 to %d messages and at most %d tools, got %d and %d", maxSampleMessages, maxSampleTools, len(req.Messages), len(req.Tools))
+	}
+	names := model.NewNames()
+	request := &model.Request{System: readable(req.SystemPrompt), MaxTokens: min(orDefault(req.MaxTokens, defaultSampleTokens), maxSampleTokens), Temperature: req.Temperature, Stop: req.StopSequences}
+	for _, t := range req.Tools {
+		request.Tools = append(request.Tools, model.Tool{Name: names.Portable(t.Name), Description: describe(&t), Schema: t.InputSchema})
+	}
+	if req.ToolChoice != nil && len(req.Tools) > 0 {
+		switch req.ToolChoice.Mode {
+		case "required":
+			request.Choice = model.ChoiceRequired
+		case "none":
+			request.Choice = model.ChoiceNone
+		}
+	}
+	for _, m := range req.Messages {
+		request.Messages = append(request.Messages, sampledMessage(&m, names)...)
+	}
+	if err := model.Check(request); err != nil {
+		return nil, err
+	}
+	return request, nil
+}
+
+// sampledMessage is one message of a server's request: results of calls are
+// messages of their own.
+func sampledMessage(m *mcp.SamplingMessage, names *model.Names) []model.Message {
+	said := model.Message{Role: model.Role(m.Role)}
+	results := model.Message{Role: model.RoleTool}
+	for i := range m.Content {
+		block := &m.Content[i]
+		switch {
+		case block.ToolUse != nil:
+			said.Parts = append(said.Parts, model.Part{Call: &model.Call{ID: block.ToolUse.ID, Name: names.Portable(block.ToolUse.Name), Arguments: block.ToolUse.Input}})
+		case block.ToolResult != nil:
+			got := outcome{}
+			var text strings.Builder
+			for k := range block.ToolResult.Content {
+				got.take(&text, &block.ToolResult.Content[k])
+			}
+			results.Parts = append(results.Parts, model.Part{Result: &model.Result{
+				CallID: block.ToolResult.ToolUseID, IsError: block.ToolResult.IsError,
+				Parts: append([]model.Part{{Text: orWord(readable(text.String()), "(no content)")}}, got.parts...),
+			}})
+		case block.Type == mcp.ContentText && block.Text != "":
+			said.Parts = append(said.Parts, model.Part{Text: readable(block.Text)})
+		case block.Data != nil:
+			said.Parts = append(said.Parts, model.Part{Media: &model.Media{Type: block.MIMEType, Data: block.Data}})
+		}
+	}
+	var all []model.Message
+	if len(results.Parts) > 0 {
+		all = append(all, results)
+	}
+	if len(said.Parts) > 0 {
+		all = append(all, said)
+	}
+	return all
+}
+
+// sampleResult is the model's answer as a server reads it.
+func sampleResult(response *model.Response, name string) *mcp.CreateMessageResult {
+	result := &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: orWord(response.Model, name)}
+	for _, p := range response.Message.Parts {
+		switch {
+		case p.Text != "":
+			result.Content = append(result.Content, mcp.Text(p.Text))
+		case p.Call != nil:
+			result.Content = append(result.Content, mcp.Content{Type: "tool_use", ToolUse: &mcp.ToolUse{ID: p.Call.ID, Name: p.Call.Name, Input: p.Call.Arguments}})
+		}
+	}
+	if len(result.Content) == 0 {
+		result.Content = append(result.Content, mcp.Text(""))
+	}
+	result.StopReason = map[model.StopReason]string{
+		model.StopEnd: "endTurn", model.StopCalls: "toolUse", model.StopLength: "maxTokens",
+	}[response.Stop]
+	if result.StopReason == "" {
+		result.StopReason = string(response.Stop)
+	}
+	return result
+}
+
+func firstText(messages []mcp.SamplingMessage) string {
+	for i := range messages {
+		for _, c := range messages[i].Content {
+			if c.Text != "" {
+				return clipped(c.Text, 400)
+			}
+		}
+	}
+	return ""
+}
+
+func textOfSampling(req *mcp.CreateMessageRequest) string {
+	var b strings.Builder
+	b.WriteString(req.SystemPrompt)
+	for i := range req.Messages {
+		for _, c := range req.Messages[i].Content {
+			b.WriteString("\n" + c.Text)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,98 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/model"
+)
+
+// repair makes a history valid for every provider, and says what it did: each call
+// gets a result right behind it, a result without its call goes, and so do
+// messages without content and whatever stands before the first question.
+func repair(messages []model.Message) (mended []model.Message, what string) {
+	var answered, dropped int
+	for i := 0; i < len(messages); i++ {
+		m := messages[i]
+		switch {
+		case m.Role == model.RoleTool, len(m.Parts) == 0, len(mended) == 0 && m.Role != model.RoleUser:
+			dropped++ // results are taken with their calls
+			continue
+		}
+		calls := m.Calls()
+		mended = append(mended, m)
+		if len(calls) == 0 {
+			continue
+		}
+		results := map[string]*model.Result{}
+		for i+1 < len(messages) && messages[i+1].Role == model.RoleTool {
+			i++
+			for _, p := range messages[i].Parts {
+				if p.Result != nil && results[p.Result.CallID] == nil {
+					results[p.Result.CallID] = p.Result
+				}
+			}
+		}
+		reply, missing := replies(calls, results)
+		answered += missing
+		dropped += len(results) - (len(calls) - missing)
+		mended = append(mended, reply)
+	}
+	if answered+dropped == 0 {
+		return messages, ""
+	}
+	return mended, fmt.Sprintf("the conversation was cut off: %d calls without a result got one that says so, %d pieces that belong to nothing were left out", answered, dropped)
+}
+
+// replies is the message of results right behind calls.
+func replies(calls []*model.Call, results map[string]*model.Result) (reply model.Message, missing int) {
+	reply.Role = model.RoleTool
+	for _, call := range calls {
+		result := results[call.ID]
+		if result == nil {
+			missing++
+			result = failure(call, "The program ended before this call had a result. It is not known whether it was carried out.")
+		}
+		reply.Parts = append(reply.Parts, model.Part{Result: result})
+	}
+	return reply, missing
+}
+
+// failure is the result of a call that was not carried out.
+func failure(call *model.Call, text string) *model.Result {
+	return &model.Result{CallID: call.ID, Name: call.Name, IsError: true, Parts: []model.Part{{Text: text}}}
+}
+
+// usable makes a model's message fit to be kept: calls have an ID of their own in
+// the conversation, and arguments that are an object. Without anything in it the
+// message is not kept.
+func usable(m *model.Message, taken map[string]bool, fresh func() string) bool {
+	parts := m.Parts[:0:0]
+	for _, p := range m.Parts {
+		switch {
+		case p.Call != nil:
+			call := *p.Call
+			if call.ID == "" || taken[call.ID] {
+				call.ID = fresh()
+			}
+			taken[call.ID] = true
+			if len(call.Arguments) == 0 || call.Arguments[0] != '{' {
+				call.Arguments = json.RawMessage(`{}`)
+			}
+			p.Call = &call
+		case p.Text == "" && p.Media == nil && p.Reasoning == nil && p.Opaque == nil:
+			continue
+		case p.Text != "" && strings.TrimSpace(p.Text) == "" && len(m.Parts) == 1:
+			continue
+		}
+		parts = append(parts, p)
+	}
+	m.Role, m.Parts = model.RoleAssistant, parts
+	for _, p := range parts {
+		if p.Call != nil || p.Text != "" || p.Media != nil || p.Opaque != nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,119 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// review asks the person about every definition that is new or changed, before
+// the model sees it. What was refused is not asked again until it changes.
+func (h *Host) review(ctx context.Context) error {
+	for _, s := range h.servers {
+		if s.Trusted {
+			continue
+		}
+		if err := h.reviewServer(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *Host) reviewServer(ctx context.Context, s *server) error {
+	review := Review{Server: s.Name, First: len(h.pins.Approved(s.Name)) == 0}
+	var definitions []guard.Definition
+	var hashes strings.Builder
+	for _, d := range s.definitions() {
+		verdict := h.pins.Check(d)
+		if verdict.State == guard.Same {
+			continue
+		}
+		definitions = append(definitions, d)
+		hashes.WriteString(verdict.Hash)
+		review.Items = append(review.Items, h.item(d, verdict))
+	}
+	if len(definitions) == 0 || h.wasRefused(s.Name, hashes.String()) {
+		return nil
+	}
+	if h.options.Person == nil {
+		h.refuse(s.Name, hashes.String())
+		h.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf(
+			"server %q: %d definitions are new or changed and nobody is there to approve them, so the model does not get them", s.Name, len(definitions))})
+		return nil
+	}
+	agreed, err := h.options.Person.Review(ctx, review)
+	if err != nil {
+		return fmt.Errorf("server %q: the review of its definitions: %w", s.Name, err)
+	}
+	if !agreed {
+		h.refuse(s.Name, hashes.String())
+		return nil
+	}
+	return h.approve(s, definitions)
+}
+
+// definitions are all that is pinned of a server.
+func (s *server) definitions() []guard.Definition {
+	offer := s.current()
+	var all []guard.Definition
+	if len(s.Origin) > 0 {
+		all = append(all, guard.Definition{Kind: guard.Command, Server: s.Name, Text: strings.Join(s.Origin, " ")})
+	}
+	if offer.info != nil && offer.info.Version != "" {
+		all = append(all, guard.Definition{Kind: guard.Version, Server: s.Name, Text: offer.info.Name + " " + offer.info.Version})
+	}
+	if offer.instructions != "" {
+		all = append(all, instructionsOf(s, offer.instructions))
+	}
+	for _, t := range offer.tools {
+		all = append(all, t.definition)
+	}
+	for _, p := range offer.prompts {
+		all = append(all, definitionOfPrompt(s.Name, p))
+	}
+	return all
+}
+
+// item shows one definition as a person must see it.
+func (h *Host) item(d guard.Definition, verdict guard.Verdict) ReviewItem {
+	item := ReviewItem{Kind: string(d.Kind), Name: d.Name, Changed: verdict.State == guard.Changed, Findings: h.suspicions(d)}
+	if item.Changed {
+		item.Text = guard.Diff(verdict.Old, d)
+	} else {
+		item.Text = guard.Diff(guard.Definition{}, d)
+	}
+	return item
+}
+
+func (h *Host) approve(s *server, definitions []guard.Definition) error {
+	if err := h.pins.Approve(definitions...); err != nil {
+		return fmt.Errorf("server %q: %w", s.Name, err)
+	}
+	if h.options.Pins == nil {
+		return nil
+	}
+	if err := h.pins.Save(); err != nil {
+		h.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("the approval of server %q holds until the end of the program only: %v", s.Name, err)})
+	}
+	return nil
+}
+
+func (h *Host) wasRefused(server, hashes string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.refused[server] == hashes
+}
+
+func (h *Host) refuse(server, hashes string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.refused[server] = hashes
+}
+
+func definitionOfPrompt(server string, p *mcp.Prompt) guard.Definition {
+	return guard.Definition{Kind: guard.Prompt, Server: server, Name: p.Name, Title: p.Title, Description: p.Description, Schema: encoded(p.Arguments), Icons: encoded(p.Icons)}
+}

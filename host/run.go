@@ -1,0 +1,332 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/junction-mcp/junction/model"
+)
+
+var (
+	errTimeLimit = errors.New("the run's time is over")
+	errEmpty     = errors.New("the model answered with nothing, twice")
+)
+
+const (
+	settleTime = 15 * time.Second // how long a run waits for servers that are still connecting
+	maxPauses  = 8                // times in a row a model may ask to be asked again
+)
+
+// The reasons why a run is over, which [Answered] names.
+const (
+	stopEnd       = "end"
+	stopSteps     = "steps"
+	stopTime      = "time"
+	stopTokens    = "tokens"
+	stopMoney     = "money"
+	stopLoop      = "loop"
+	stopLength    = "length"
+	stopRefusal   = "refusal"
+	stopCancelled = "cancelled"
+	stopError     = "error"
+)
+
+// A run is what happens between a question and its answer.
+type run struct {
+	c         *Conversation
+	h         *Host
+	number    int
+	step      int
+	began     time.Time
+	totals    Totals
+	loop      loopDetector
+	catalogue *catalogue
+	ids       map[string]bool // of the conversation's calls
+	told      map[string]bool // notes of the adapter that were told already
+	text      string          // of the last answer
+}
+
+func newRun(c *Conversation) *run {
+	r := &run{c: c, h: c.host, number: c.number() + 1, began: time.Now(), ids: map[string]bool{}, told: map[string]bool{}}
+	for _, m := range c.Messages() {
+		for _, call := range m.Calls() {
+			r.ids[call.ID] = true
+		}
+	}
+	return r
+}
+
+func (c *Conversation) number() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.runs
+}
+
+func (r *run) tell(e Event) {
+	e.Run, e.Step = r.number, r.step
+	r.h.tell(e)
+}
+
+func (r *run) notice(kind, format string, args ...any) {
+	r.tell(Event{Notice: &Notice{Kind: kind, Text: fmt.Sprintf(format, args...)}})
+}
+
+// answer is one run, from the question to the end, whatever the end is.
+func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
+	stop, err := r.work(ctx, q)
+	if err != nil && ctx.Err() != nil {
+		stop = stopCancelled
+		if errors.Is(context.Cause(ctx), errTimeLimit) {
+			stop, err = stopTime, nil
+			r.notice(NoticeLimit, "the run was ended after %v", r.h.options.Limits.Time)
+		}
+	}
+	r.totals.Duration = time.Since(r.began)
+	totals := r.totals
+	err = errors.Join(err, r.c.saveFlow(), r.c.add(Entry{Totals: &totals}))
+	answer := Answer{Text: r.text, Stop: stop, Totals: totals}
+	told := Answered{Text: answer.Text, Stop: stop, Totals: totals, Cost: totals.Cost}
+	if err != nil {
+		told.Error = err.Error()
+	}
+	r.tell(Event{Answered: &told})
+	return answer, err
+}
+
+func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
+	if err := r.begin(ctx); err != nil {
+		return stopError, err
+	}
+	message, err := r.question(ctx, q)
+	if err != nil {
+		return stopError, err
+	}
+	for _, m := range message {
+		if err := r.c.say(m); err != nil {
+			return stopError, err
+		}
+	}
+	pauses, empty := 0, 0
+	for {
+		if stop := r.limit(); stop != "" {
+			return stop, nil
+		}
+		response, err := r.ask(ctx)
+		if err != nil {
+			return stopError, err
+		}
+		calls := response.Message.Calls()
+		switch {
+		case len(calls) > 0:
+			pauses, empty = 0, 0
+			if stop, err := r.carryOut(ctx, calls); stop != "" || err != nil {
+				return orError(stop, err), err
+			}
+			continue
+		case response.Stop == model.StopPause && pauses < maxPauses:
+			pauses++
+			continue
+		case r.text == "" && response.Stop == model.StopEnd && empty == 0:
+			empty++
+			continue
+		case r.text == "" && response.Stop == model.StopEnd:
+			return stopError, errEmpty
+		}
+		return r.stopped(response), nil
+	}
+}
+
+func orError(stop string, err error) string {
+	if err != nil {
+		return stopError
+	}
+	return stop
+}
+
+// begin waits for servers, asks the person about what is new of them, and tells
+// which tools there are.
+func (r *run) begin(ctx context.Context) error {
+	settling, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	_ = r.h.Settle(settling) // who comes later is told when it comes
+	if err := r.h.review(ctx); err != nil {
+		return err
+	}
+	r.catalogue = r.h.catalogue()
+	tools := r.tools()
+	listed := Listed{Servers: r.catalogue.servers, Native: len(tools), Tokens: tokensOf(tools)}
+	if r.deferred() {
+		listed.Deferred = len(r.catalogue.tools) - (len(tools) - len(builtins))
+	}
+	r.tell(Event{Listed: &listed})
+	if info := r.h.options.Model.Info(); !info.Language && r.number == 1 {
+		r.notice(NoticeOffline, "%s is not a language model: it finds a tool by the words of the question and fills in what it finds there", info.Name)
+	}
+	return ctx.Err()
+}
+
+// limit says whether the run must end before the next step.
+func (r *run) limit() (stop string) {
+	most := r.h.options.Limits
+	used := r.totals.Usage.Input + r.totals.Usage.Output
+	switch {
+	case r.step >= orDefault(most.Steps, defaultSteps):
+		r.notice(NoticeLimit, "the run was ended after %d requests to the model; ask it to go on", r.step)
+		return stopSteps
+	case most.Tokens > 0 && used >= most.Tokens:
+		r.notice(NoticeLimit, "the run was ended after %d tokens, of %d allowed", used, most.Tokens)
+		return stopTokens
+	case most.Money > 0 && r.totals.Cost >= most.Money:
+		r.notice(NoticeLimit, "the run was ended after $%.4f, of $%.4f allowed", r.totals.Cost, most.Money)
+		return stopMoney
+	}
+	return ""
+}
+
+// stopped says why a model that calls nothing has stopped.
+func (r *run) stopped(response *model.Response) string {
+	switch response.Stop {
+	case model.StopLength:
+		r.notice(NoticeStop, "the answer was cut at the limit of tokens (%s); ask it to go on", orWord(response.StopDetail, "length"))
+		return stopLength
+	case model.StopRefusal:
+		r.notice(NoticeStop, "the model, or a filter of its provider, refused to answer (%s)", orWord(response.StopDetail, "refusal"))
+		return stopRefusal
+	case model.StopOther, model.StopPause:
+		r.notice(NoticeStop, "the model stopped for a reason that junction does not know: %s", orWord(response.StopDetail, "none given"))
+	}
+	return stopEnd
+}
+
+func orWord(word, otherwise string) string {
+	if word == "" {
+		return otherwise
+	}
+	return word
+}
+
+// ask asks the model for its next message and keeps it.
+func (r *run) ask(ctx context.Context) (*model.Response, error) {
+	r.step++
+	if err := r.makeRoom(ctx, false); err != nil {
+		return nil, err
+	}
+	response, err := r.generate(ctx)
+	if errors.Is(err, model.ErrWindow) {
+		if err := r.makeRoom(ctx, true); err != nil {
+			return nil, err
+		}
+		response, err = r.generate(ctx)
+	}
+	if err != nil {
+		r.keepBroken(response)
+		return nil, err
+	}
+	message := &response.Message
+	if !usable(message, r.ids, r.freshID) {
+		r.text = ""
+		return response, nil
+	}
+	r.text = message.Text()
+	return response, r.c.say(*message)
+}
+
+// freshID is an identifier for a call that has none of its own.
+func (r *run) freshID() string { return fmt.Sprintf("call_%d_%d", r.number, len(r.ids)+1) }
+
+// keepBroken keeps what the person has seen of an answer that broke off. Its calls
+// are not carried out.
+func (r *run) keepBroken(response *model.Response) {
+	if response == nil {
+		return
+	}
+	text := response.Message.Text()
+	if r.text = text; text != "" {
+		_ = r.c.say(model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Text: text}}})
+	}
+}
+
+// generate makes one request.
+func (r *run) generate(ctx context.Context) (*model.Response, error) {
+	request := r.request()
+	var exchanges []model.Exchange
+	asked := Asked{Model: r.h.options.Model.Info().Name, Messages: len(request.Messages), Tools: len(request.Tools), Tokens: tokensOfRequest(request)}
+	if r.h.options.Trace {
+		request.Tap = func(e model.Exchange) { exchanges = append(exchanges, e) }
+		asked.Request = request
+	}
+	r.tell(Event{Asked: &asked})
+	response, err := r.h.options.Model.Generate(ctx, request, r.delta)
+	if response == nil {
+		return nil, orNothing(err)
+	}
+	if response.Usage == (model.Usage{}) {
+		response.Usage = model.Usage{Input: asked.Tokens, Output: tokensOfMessage(&response.Message), Estimated: true}
+	}
+	cost := r.h.options.Model.Info().Price.Cost(response.Usage)
+	r.use(Totals{Usage: response.Usage, Cost: cost, Requests: 1})
+	r.c.measured(asked.Tokens, response.Usage)
+	for _, note := range response.Notes {
+		r.lowered(note)
+	}
+	r.tell(Event{Decided: &Decided{Message: &response.Message, Stop: response.Stop, StopDetail: response.StopDetail, Usage: response.Usage, Cost: cost, Exchanges: exchanges}})
+	return response, err
+}
+
+func orNothing(err error) error {
+	if err == nil {
+		return errors.New("the model returned neither an answer nor an error")
+	}
+	return err
+}
+
+func (r *run) use(t Totals) { r.totals = r.totals.add(t) }
+
+func (r *run) delta(d model.Delta) {
+	if d.Retry != nil {
+		r.notice(NoticeRetry, "attempt %d failed, the next is in %v: %v", d.Retry.Attempt, d.Retry.After.Round(time.Millisecond), d.Retry.Err)
+	}
+	r.tell(Event{Delta: &d})
+}
+
+// lowered tells once what the adapter did to a tool.
+func (r *run) lowered(note model.Note) {
+	key := note.Tool + "\x00" + note.Text
+	if r.told[key] {
+		return
+	}
+	r.told[key] = true
+	n := Notice{Kind: NoticeLowered, Tool: note.Tool, Text: note.Text}
+	if t := r.catalogue.byName[note.Tool]; t != nil {
+		n.Server, n.Tool = t.ref.Server, t.ref.Tool
+	}
+	if note.SetAside {
+		n.Text = "was set aside: " + n.Text
+	}
+	r.tell(Event{Notice: &n})
+}
+
+// carryOut carries out the calls of one turn and keeps their results.
+func (r *run) carryOut(ctx context.Context, calls []*model.Call) (stop string, err error) {
+	results := r.execute(ctx, calls)
+	times := r.loop.turn(calls, results)
+	if times == loopWarn {
+		last := results[len(results)-1]
+		last.Parts = append(last.Parts, model.Part{Text: fmt.Sprintf("[The same calls came with the same results %d times in a row. Do something else, or answer with what is known.]", times)})
+		r.notice(NoticeLoop, "the model repeats itself (%d times); it was told", times)
+	}
+	reply := model.Message{Role: model.RoleTool}
+	for _, result := range results {
+		reply.Parts = append(reply.Parts, model.Part{Result: result})
+	}
+	if err := r.c.say(reply); err != nil {
+		return "", err
+	}
+	if times >= loopStop {
+		r.notice(NoticeLoop, "the run was ended: the model made the same calls %d times in a row", times)
+		return stopLoop, nil
+	}
+	return "", ctx.Err()
+}

@@ -1,0 +1,293 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// Server is a server whose tools the model can be given.
+type Server struct {
+	// Name is the person's name for it: what tools are prefixed with, what rules
+	// and approvals are about.
+	Name string
+	// Handler answers for it: an [mcp.Server] in this process, an [mcp.Client], a
+	// gateway that connects again when the connection was lost.
+	Handler mcp.Handler
+	// Trusted is for servers that the person would vouch for: their definitions
+	// need no review, their annotations are believed, their results are not
+	// taken for somebody else's text (but where a tool says itself that it deals
+	// with the outside world).
+	Trusted bool
+	// Public is for servers that have nothing private: a search engine, a weather service.
+	Public bool
+	// Origin is the command line or the URL, with the version of the package where
+	// it is known. It is shown and pinned.
+	Origin []string
+	// State tells how it stands with the connection; nil means connected.
+	State func() (state string, err error)
+	// Prefixed is for a gateway, whose tools are named SERVER__TOOL: cards and rules
+	// then name the server behind it.
+	Prefixed bool
+}
+
+// The states of a server.
+const (
+	StateConnected  = "connected"
+	StateConnecting = "connecting"
+	StateFailed     = "failed"
+	StateUnapproved = "unapproved" // a person must see its definitions first
+)
+
+// separator stands between server and tool in the name that the model sees.
+const separator = "__"
+
+// A server is a Server and what it offers.
+type server struct {
+	Server
+	host    *Host
+	client  *mcp.Client
+	settled chan struct{} // closed when its lists were read, or could not be, once
+
+	mu     sync.RWMutex
+	offer  offer
+	listed bool
+	err    error
+}
+
+// An offer is what a server has. It is replaced as a whole.
+type offer struct {
+	tools        []*tool
+	prompts      []*mcp.Prompt
+	resources    []*mcp.Resource
+	templates    []*mcp.ResourceTemplate
+	instructions string
+	info         *mcp.Implementation
+}
+
+func newServer(h *Host, s Server) *server {
+	srv := &server{Server: s, host: h, settled: make(chan struct{})}
+	o := mcp.ClientOptions{
+		Info:        mcp.Implementation{Name: "junction", Title: "Junction"},
+		Name:        s.Name,
+		OnElicit:    srv.elicit,
+		ElicitURL:   true,
+		OnSample:    srv.sample,
+		SampleTools: true,
+		OnRoots:     func(context.Context) ([]mcp.Root, error) { return h.options.Roots, nil },
+		LogLevel:    mcp.LogInfo,
+		OnLog:       func(mcp.LogMessage) {}, // attribution hears them
+		Middleware:  []mcp.Middleware{attribute},
+		Logger:      h.log,
+	}
+	if h.options.Middleware != nil {
+		o.Middleware = append(o.Middleware, h.options.Middleware(s.Name))
+	}
+	srv.client = mcp.NewClient(s.Handler, o)
+	return srv
+}
+
+// state tells how it stands with the server.
+func (s *server) state() (string, error) {
+	if s.State != nil {
+		if state, err := s.State(); state != StateConnected {
+			return state, err
+		}
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	switch {
+	case s.err != nil:
+		return StateFailed, s.err
+	case !s.listed:
+		return StateConnecting, nil
+	}
+	return StateConnected, nil
+}
+
+// watch keeps the offer fresh until ctx is done: it listens, and reads the lists
+// whenever there is news.
+func (s *server) watch(ctx context.Context) {
+	var settled sync.Once
+	pause := firstRetry
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := s.follow(ctx, func() { settled.Do(func() { close(s.settled) }) })
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			s.failed(err)
+		}
+		settled.Do(func() { close(s.settled) })
+		if time.Since(began) > lastRetry {
+			pause = firstRetry
+		}
+		if !wait(ctx, pause) {
+			break
+		}
+		pause = min(pause*2, lastRetry)
+	}
+	settled.Do(func() { close(s.settled) })
+}
+
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// follow reads the lists, and again with all news, until the server has no more
+// of it. It listens before it reads, so that no change falls in between.
+func (s *server) follow(ctx context.Context, read func()) error {
+	ctx, cancel := context.WithCancel(ctx)
+	news := make(chan struct{}, 1)
+	again := func() {
+		select {
+		case news <- struct{}{}:
+		default: // what is to be read will be newer than this piece of news
+		}
+	}
+	again()
+	ended := make(chan error, 1)
+	go func() {
+		filter := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
+		ended <- s.client.Listen(ctx, filter, func(mcp.News) { again() }, func(mcp.SubscriptionFilter) { again() })
+	}()
+	defer func() { cancel(); <-ended }()
+	for {
+		select {
+		case <-news:
+			if err := s.read(ctx); err != nil {
+				return err
+			}
+			read()
+		case err := <-ended:
+			ended <- err
+			return s.quiet(ctx, err, read)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// quiet is for a server that has no news to tell: what it offered stays. Whether
+// it still answers is seen when it is called, and when it is read again.
+func (s *server) quiet(ctx context.Context, err error, read func()) error {
+	if code := mcp.ErrorOf(err).Code; err != nil && code != mcp.CodeMethodNotFound {
+		return err
+	}
+	if err := s.read(ctx); err != nil {
+		return err
+	}
+	read()
+	wait(ctx, lastRetry)
+	return nil
+}
+
+// read reads what the server offers.
+func (s *server) read(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	var fresh offer
+	if err := s.discover(ctx, &fresh); err != nil {
+		return err
+	}
+	var err error
+	var tools []*mcp.Tool
+	if tools, err = collect(s.client.Tools(ctx)); err != nil {
+		return fmt.Errorf("server %q: its tools: %w", s.Name, err)
+	}
+	if fresh.prompts, err = collect(s.client.Prompts(ctx)); err != nil {
+		return fmt.Errorf("server %q: its prompts: %w", s.Name, err)
+	}
+	if fresh.resources, err = collect(s.client.Resources(ctx)); err != nil {
+		return fmt.Errorf("server %q: its resources: %w", s.Name, err)
+	}
+	if fresh.templates, err = collect(s.client.ResourceTemplates(ctx)); err != nil {
+		return fmt.Errorf("server %q: its resource templates: %w", s.Name, err)
+	}
+	fresh.tools = s.tools(tools)
+	s.replace(fresh)
+	return nil
+}
+
+// collect reads a list, bounded. A server that does not have such things has none.
+func collect[T any](list func(func(T, error) bool)) ([]T, error) {
+	var all []T
+	for entry, err := range list {
+		if err != nil && mcp.ErrorOf(err).Code == mcp.CodeMethodNotFound {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(all) == maxToolsListed {
+			return nil, fmt.Errorf("there are more than %d", maxToolsListed)
+		}
+		all = append(all, entry)
+	}
+	return all, nil
+}
+
+// discover reads what the server says of itself.
+func (s *server) discover(ctx context.Context, into *offer) error {
+	result, err := s.client.Do(ctx, "server/discover", nil)
+	if err != nil {
+		return fmt.Errorf("server %q: %w", s.Name, err)
+	}
+	body, err := result.Encoded()
+	if err != nil {
+		return fmt.Errorf("server %q: what it says of itself: %w", s.Name, err)
+	}
+	into.instructions, _ = jsonrpc.Unquote(jsonrpc.Get(json.RawMessage(body), "instructions"))
+	into.info = s.client.Server()
+	return nil
+}
+
+func (s *server) replace(fresh offer) {
+	s.mu.Lock()
+	known, lost := s.listed, s.err != nil
+	before := len(s.offer.tools)
+	s.offer, s.listed, s.err = fresh, true, nil
+	s.mu.Unlock()
+	s.host.index(s)
+	switch {
+	case lost:
+		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q is back, with %d tools", s.Name, len(fresh.tools))})
+	case known && before != len(fresh.tools):
+		s.host.notice(Notice{Kind: NoticeTools, Server: s.Name, Text: fmt.Sprintf("server %q had %d tools, now it has %d", s.Name, before, len(fresh.tools))})
+	}
+}
+
+// failed remembers why the server does not answer. What it offered is taken back:
+// a tool that cannot be called must not be in the model's hands.
+func (s *server) failed(err error) {
+	s.mu.Lock()
+	first := s.err == nil
+	s.err, s.offer = err, offer{}
+	s.mu.Unlock()
+	s.host.index(s)
+	if first {
+		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q does not answer: %v", s.Name, err)})
+	}
+}
+
+// current returns what the server offers now.
+func (s *server) current() offer {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.offer
+}
+
+func (h *Host) notice(n Notice) { h.tell(Event{Notice: &n}) }
