@@ -8,7 +8,7 @@ import (
 
 // prose is ordinary text of about n bytes.
 func prose(n int) string {
-	const line = "The report lists every open order with its customer, its total and the date of the last change; see section 4 for the rules. "
+	const line = "The report lists every open order with its customer, its total and the date of the last change; see section 4: the rules apply if total >= 100, id=7. "
 	return strings.Repeat(line, n/len(line)+1)[:n]
 }
 

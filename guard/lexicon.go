@@ -61,7 +61,7 @@ keep      keep remain stay hide conceal
 hidden    secret hidden confidential invisible unaware
 from      from
 sink      exfiltrate siphon keylogger keylog backdoor ransomware botnet rootkit
-contents  content contents file files value data result input output
+contents  content contents file files value data result input output response reply answer
 of        of
 no        no longer
 apply     apply matter valid

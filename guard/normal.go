@@ -13,7 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxDecoded is how many encoded pieces of one text are decoded.
+// maxDecoded is how many encoded pieces of one text are looked at.
 const maxDecoded = 64
 
 // A layer is a text as somebody may read it: the visible one, or one that was
@@ -77,23 +77,20 @@ func isASCII(s string) bool {
 	return true
 }
 
-var (
-	encodedRun = regexp.MustCompile(`[A-Za-z0-9+/_-]{16,}={0,2}`)
-	escapedRun = regexp.MustCompile(`(?:(?:%|\\x)[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4})`)
-)
+var escapedRun = regexp.MustCompile(`(?:%|\\x)[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}`)
 
 // decodedLayers returns what base64, hexadecimal, percent and backslash escapes
 // in text decode to, once, where that is text.
 func decodedLayers(text string) []layer {
 	var layers []layer
-	for _, at := range encodedRun.FindAllStringIndex(text, maxDecoded) {
-		run := text[at[0]:at[1]]
+	eachEncoded(text, func(run string) bool {
 		if decoded := decodeHex(run); readsAsText(decoded) {
 			layers = append(layers, layer{text: plainForm(decoded), how: "in hexadecimal"})
 		} else if decoded := decodeBase64(run); readsAsText(decoded) {
 			layers = append(layers, layer{text: plainForm(decoded), how: "in base64"})
 		}
-	}
+		return len(layers) < maxDecoded
+	})
 	const few = 3
 	if strings.Count(text, "%")+strings.Count(text, `\x`)+strings.Count(text, `\u`) < few {
 		return layers
@@ -106,6 +103,24 @@ func decodedLayers(text string) []layer {
 	}
 	return layers
 }
+
+// eachEncoded calls f with the runs of characters that may be base64 or
+// hexadecimal, until it returns false.
+func eachEncoded(text string, f func(run string) bool) {
+	const short = 16
+	start := 0
+	for i := 0; i <= len(text); i++ {
+		if i < len(text) && isBase64(text[i]) {
+			continue
+		}
+		if i-start >= short && !f(text[start:i]) {
+			return
+		}
+		start = i + 1
+	}
+}
+
+func isBase64(c byte) bool { return isNameByte(c) || c == '+' || c == '/' }
 
 func decodeHex(s string) string {
 	if len(s)%2 != 0 {

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -38,9 +39,9 @@ func printsOf(text string) prints {
 		leaving *= printFactor
 	}
 	var found prints
-	hash, n := uint64(0), 0
+	hash, least, n := uint64(0), uint64(math.MaxUint64), 0
 	for _, r := range text {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+		if r < utf8.RuneSelf && !isLetter(byte(r)) && !isDigit(byte(r)) || r >= utf8.RuneSelf && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 			continue
 		}
 		c := uint64(unicode.ToLower(r)) + 1
@@ -49,12 +50,18 @@ func printsOf(text string) prints {
 		if n++; n < printLength {
 			continue
 		}
+		gone := hashes[n%printWindow]
 		hashes[n%printWindow] = scramble(hash)
-		if n >= printLength+printWindow-1 {
-			least := slices.Min(hashes[:])
-			if len(found) == 0 || found[len(found)-1] != least {
-				found = append(found, least)
-			}
+		if n < printLength+printWindow-1 {
+			continue
+		}
+		if fresh := hashes[n%printWindow]; fresh < least {
+			least = fresh
+		} else if gone == least || len(found) == 0 {
+			least = slices.Min(hashes[:])
+		}
+		if len(found) == 0 || found[len(found)-1] != least {
+			found = append(found, least)
 		}
 	}
 	slices.Sort(found)

@@ -106,7 +106,20 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	if r.name != "override" && r.name != "conversation" {
 		return s.isQuotation(first, last)
 	}
+	if r.name == "conversation" && s.isSample(first) {
+		return true
+	}
 	return s.isQuotation(first, last) || s.isChecked(first) || s.isForbidden(first) || s.isTold(first, last)
+}
+
+// isSample reports whether a label such as "sample response:" stands before
+// first: what follows is what a tool answers, not what a model should do.
+func (s *scan) isSample(first int) bool {
+	if first < 2 || !strings.HasPrefix(s.layer.text[s.words[first-1].end:], ":") {
+		return false
+	}
+	names := theLanguage().names
+	return s.words[first-1].ideas&names["contents"] != 0 && s.words[first-2].ideas&names["meta"] != 0
 }
 
 // isForbidden reports whether the words before first forbid what follows.
@@ -183,37 +196,58 @@ func (s *scan) has(names ...string) bool {
 }
 
 var (
-	authorityTag = regexp.MustCompile(`(?i)<\s*/?\s*(important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)[^<>]{0,40}>|<\|\s*(im_start|im_end|system|assistant|user)[^<>]{0,10}\|>|<<\s*sys\s*>>`)
-	authorityTab = regexp.MustCompile(`(?i)\[\s*/?\s*(system|inst|admin|important instructions?|system (prompt|message|override|note|instructions?))\s*\]|(^|\n)\s*#{1,6}\s*(system|new instructions?)\b`)
-	comment      = regexp.MustCompile(`<!--(?s:.*?)-->`)
-	emptiness    = regexp.MustCompile(`[ \t]{60,}\S|(\n\s*){12,}\S`)
+	authorityTag = regexp.MustCompile(`(?i)^(?:<\s*/?\s*(?:important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)[^<>]{0,40}>|<\|\s*(?:im_start|im_end|system|assistant|user)[^<>]{0,10}\|>|<<\s*sys\s*>>)`)
+	authorityTab = regexp.MustCompile(`(?i)^\[\s*/?\s*(?:system|inst|admin|important instructions?|system (?:prompt|message|override|note|instructions?))\s*\]`)
+	heading      = regexp.MustCompile(`(?i)^#{1,6}\s*(?:system|new instructions?)\b`)
+	emptiness    = regexp.MustCompile(`[ \t]{60,}\S|(?:\n\s*){12,}\S`)
 )
 
 // marks looks for markup that gives a text more authority than it has, or
 // moves a part of it out of sight.
 func (s *scan) marks() {
 	text := s.layer.text
-	quotable := func(at []int) bool {
-		return s.at.Part == InResource || s.at.Part == InResult && s.layer.how == "" && !s.bonus && strings.Contains(text[:at[0]], "```")
+	s.authority("<", authorityTag, 6)
+	s.authority("[", authorityTab, 4)
+	s.authority("#", heading, 4)
+	if s.at.Part == InResult || s.at.Part == InResource {
+		return
 	}
-	if strings.Contains(text, "<") {
-		if at := authorityTag.FindStringIndex(text); at != nil && !quotable(at) {
-			s.add("authority-tag", "is marked up as a message of the system", s.weigh(10, 6), at[0], at[1])
-		}
-		if at := comment.FindStringIndex(text); at != nil && (s.at.Part == InDefinition || s.at.Part == InInstructions) {
-			s.add("comment", "has a part that only a model reads, as a comment", 3, at[0], at[1])
-		}
+	if start := strings.Index(text, "<!--"); start >= 0 {
+		s.add("comment", "has a part that only a model reads, as a comment", 3, start, min(len(text), start+maxExcerpt))
 	}
-	if strings.ContainsAny(text, "[#") {
-		if at := authorityTab.FindStringIndex(text); at != nil && !quotable(at) {
-			s.add("authority-tag", "is marked up as a message of the system", s.weigh(10, 4), at[0], at[1])
-		}
-	}
-	if s.at.Part != InResult && s.at.Part != InResource {
+	if strings.Contains(text, "\n\n") || strings.Contains(text, "          ") || strings.Contains(text, "\t\t\t\t") {
 		if at := emptiness.FindStringIndex(text); at != nil {
 			s.add("emptiness", "has a part that is moved out of sight with white space", 3, at[0], at[1])
 		}
 	}
+}
+
+// authority looks for markup that starts with sign and is found by pattern,
+// which is less in what may be a document than in a definition or question.
+func (s *scan) authority(sign string, pattern *regexp.Regexp, inDocument int) {
+	const long = 80
+	text := s.layer.text
+	for i := 0; ; i++ {
+		next := strings.Index(text[i:], sign)
+		if next < 0 {
+			return
+		}
+		i += next
+		at := pattern.FindStringIndex(text[i:min(len(text), i+long)])
+		if at == nil || s.isCode(i) {
+			continue
+		}
+		s.add("authority-tag", "is marked up as a message of the system", s.weigh(blockAt, inDocument), i, i+at[1])
+		return
+	}
+}
+
+// isCode reports whether a place in a document is in a block of code or quoted as code.
+func (s *scan) isCode(i int) bool {
+	if s.at.Part != InResource && s.at.Part != InResult || s.layer.how != "" {
+		return false
+	}
+	return i > 0 && s.layer.text[i-1] == '`' || strings.Count(s.layer.text[:i], "```")%2 == 1
 }
 
 // weigh returns the weight in a definition or question, or that in anything else.

@@ -1,9 +1,11 @@
 package guard
 
 import (
+	"bytes"
 	"math"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // A shape is how a kind of secret looks.
@@ -13,32 +15,37 @@ type shape struct {
 	pattern *regexp.Regexp
 }
 
-var shapes = []shape{
-	{"private key", "PRIVATE KEY", regexp.MustCompile(`-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----`)},
-	{"GitHub token", "gh", regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{30,255}\b`)},
-	{"GitHub token", "github_pat_", regexp.MustCompile(`\bgithub_pat_[A-Za-z0-9_]{22,255}\b`)},
-	{"GitLab token", "glpat-", regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{20,}`)},
-	{"AWS access key", "IA", regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z2-7]{16}\b`)},
-	{"OpenAI or Anthropic key", "sk-", regexp.MustCompile(`\bsk-(?:ant-|proj-|svcacct-)?[A-Za-z0-9_-]{20,}`)},
-	{"Slack token", "xox", regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`)},
-	{"Slack webhook", "hooks.slack.com", regexp.MustCompile(`hooks\.slack\.com/services/T\w+/B\w+/\w{16,}`)},
-	{"Stripe key", "_live_", regexp.MustCompile(`\b[rs]k_live_[A-Za-z0-9]{16,}`)},
-	{"Google key", "AIza", regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{35}`)},
-	{"Google token", "ya29.", regexp.MustCompile(`\bya29\.[A-Za-z0-9_-]{20,}`)},
-	{"npm token", "npm_", regexp.MustCompile(`\bnpm_[A-Za-z0-9]{36}\b`)},
-	{"PyPI token", "pypi-", regexp.MustCompile(`\bpypi-[A-Za-z0-9_-]{40,}`)},
-	{"Hugging Face token", "hf_", regexp.MustCompile(`\bhf_[A-Za-z0-9]{30,}\b`)},
-	{"SendGrid key", "SG.", regexp.MustCompile(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`)},
-	{"DigitalOcean token", "dop_v1_", regexp.MustCompile(`\bdop_v1_[a-f0-9]{64}\b`)},
-	{"JSON web token", "eyJ", regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)},
-	{"password in a URL", "://", regexp.MustCompile(`\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@"'<>]{1,100}:[^\s/:@"'<>]{3,200}@`)},
-}
+// theShapes are compiled at their first use.
+var theShapes = sync.OnceValue(func() []shape {
+	return []shape{
+		{"private key", "PRIVATE KEY", regexp.MustCompile(`-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----`)},
+		{"GitHub token", "gh", regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{30,255}\b`)},
+		{"GitHub token", "github_pat_", regexp.MustCompile(`\bgithub_pat_[A-Za-z0-9_]{22,255}\b`)},
+		{"GitLab token", "glpat-", regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{20,}`)},
+		{"AWS access key", "IA", regexp.MustCompile(`\b(?:AKIA|ASIA)[A-Z2-7]{16}\b`)},
+		{"OpenAI or Anthropic key", "sk-", regexp.MustCompile(`\bsk-(?:ant-|proj-|svcacct-)?[A-Za-z0-9_-]{20,}`)},
+		{"Slack token", "xox", regexp.MustCompile(`\bxox[abeoprs]-[A-Za-z0-9-]{10,}`)},
+		{"Slack webhook", "hooks.slack.com", regexp.MustCompile(`hooks\.slack\.com/services/T\w+/B\w+/\w{16,}`)},
+		{"Stripe key", "_live_", regexp.MustCompile(`\b[rs]k_live_[A-Za-z0-9]{16,}`)},
+		{"Google key", "AIza", regexp.MustCompile(`\bAIza[A-Za-z0-9_-]{35}`)},
+		{"Google token", "ya29.", regexp.MustCompile(`\bya29\.[A-Za-z0-9_-]{20,}`)},
+		{"npm token", "npm_", regexp.MustCompile(`\bnpm_[A-Za-z0-9]{36}\b`)},
+		{"PyPI token", "pypi-", regexp.MustCompile(`\bpypi-[A-Za-z0-9_-]{40,}`)},
+		{"Hugging Face token", "hf_", regexp.MustCompile(`\bhf_[A-Za-z0-9]{30,}\b`)},
+		{"SendGrid key", "SG.", regexp.MustCompile(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`)},
+		{"DigitalOcean token", "dop_v1_", regexp.MustCompile(`\bdop_v1_[a-f0-9]{64}\b`)},
+		{"JSON web token", "eyJ", regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)},
+		{"password in a URL", "://", regexp.MustCompile(`\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@"'<>]{1,100}:[^\s/:@"'<>]{3,200}@`)},
+	}
+})
 
-var (
-	assignment = regexp.MustCompile(`(?i)(?:password|passwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credential)s?["']?\s{0,3}[:=]\s{0,3}["']?([A-Za-z0-9+/_.!@#$%^&*=~-]{12,200})`)
-	bearer     = regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9+/_.=~-]{20,500})`)
-	secretPath = regexp.MustCompile(`(?i)(?:^|[\s"'=:/\\~@])(?:\.ssh(?:[/\\]|$)|id_(?:rsa|dsa|ecdsa|ed25519)\b|\.env(?:\.(?:local|production|prod|development|staging))?(?:["'\s]|$)|\.aws[/\\](?:credentials|config)|\.netrc\b|\.npmrc\b|\.pypirc\b|\.pgpass\b|\.kube[/\\]config|\.gnupg(?:[/\\]|$)|\.docker[/\\]config\.json|\.git-credentials|etc[/\\](?:shadow|sudoers|passwd)\b|\.config[/\\](?:gcloud|gh)[/\\]|login\.keychain|[\w.-]+\.(?:pem|p12|pfx|keystore|kdbx)\b|wallet\.dat)`)
-)
+// bearer is an authorization header.
+var bearer = regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9+/_.=~-]{20,500})`)
+
+// secretPath is the path of a file that holds secrets.
+var secretPath = regexp.MustCompile(`(?i)(?:^|[\s"'=:/\\~@])(?:\.ssh(?:[/\\]|$)|id_(?:rsa|dsa|ecdsa|ed25519)\b|\.env(?:\.(?:local|production|prod|development|staging))?(?:["'\s]|$)|` +
+	`\.aws[/\\](?:credentials|config)|\.netrc\b|\.npmrc\b|\.pypirc\b|\.pgpass\b|\.kube[/\\]config|\.gnupg(?:[/\\]|$)|\.docker[/\\]config\.json|\.git-credentials|` +
+	`etc[/\\](?:shadow|sudoers|passwd)\b|\.config[/\\](?:gcloud|gh)[/\\]|login\.keychain|[\w.-]+\.(?:pem|p12|pfx|keystore|kdbx)\b|wallet\.dat)`)
 
 // pathSigns are parts of every text in which secretPath matches.
 var pathSigns = []string{".ssh", "id_", ".env", ".aws", ".netrc", ".npmrc", ".pypirc", ".pgpass", ".kube", ".gnupg", ".docker", ".git-c", "etc", ".config",
@@ -76,7 +83,7 @@ func addSecrets(r *report, text string, at Where) {
 
 // secretKind returns what kind of secret text holds; "" if none.
 func secretKind(text string) string {
-	for _, s := range shapes {
+	for _, s := range theShapes() {
 		if !strings.Contains(text, s.sign) {
 			continue
 		}
@@ -86,12 +93,8 @@ func secretKind(text string) string {
 			}
 		}
 	}
-	if strings.ContainsAny(text, "=:") {
-		for _, found := range assignment.FindAllStringSubmatch(text, 16) {
-			if looksRandom(found[1]) && !isExample(found[1]) {
-				return "value of a password, token or key"
-			}
-		}
+	if assignsSecret(text) {
+		return "value of a password, token or key"
 	}
 	if containsFold(text, "bearer") || containsFold(text, "basic ") {
 		for _, found := range bearer.FindAllStringSubmatch(text, 8) {
@@ -101,6 +104,48 @@ func secretKind(text string) string {
 		}
 	}
 	return ""
+}
+
+// secretNames end the names of settings that hold secrets, letters only.
+var secretNames = []string{"password", "passwd", "secret", "token", "apikey", "accesskey", "privatekey", "secretkey", "credential", "credentials"}
+
+// assignsSecret reports whether text gives a random value to a setting with
+// the name of a secret: "api_key = …", "token: …".
+func assignsSecret(text string) bool {
+	const long = 200
+	for i := 0; i < len(text); i++ {
+		if text[i] != '=' && text[i] != ':' || !namesSecret(text[max(0, i-40):i]) {
+			continue
+		}
+		value := strings.TrimLeft(text[i+1:min(len(text), i+1+long)], " \t\"'=")
+		end := strings.IndexAny(value, " \t\r\n\"',;)}]<>")
+		if end < 0 {
+			end = len(value)
+		}
+		if value = value[:end]; len(value) >= 12 && looksRandom(value) && !isExample(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// namesSecret reports whether text ends in the name of a secret.
+func namesSecret(text string) bool {
+	text = strings.TrimRight(text, " \t\"'")
+	var letters [40]byte // of the name, in lower case, at the end
+	at := len(letters)
+	for i := len(text) - 1; i >= 0 && at > 0 && isNameByte(text[i]); i-- {
+		if isLetter(text[i]) {
+			at--
+			letters[at] = text[i] | 0x20
+		}
+	}
+	for _, secret := range secretNames {
+		if bytes.HasSuffix(letters[at:], []byte(secret)) {
+			return true
+		}
+	}
+	return false
 }
 
 func containsFold(text, lower string) bool {
