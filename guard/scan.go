@@ -122,31 +122,31 @@ func (s *scan) isSample(first int) bool {
 	return s.words[first-1].ideas&names["contents"] != 0 && s.words[first-2].ideas&names["meta"] != 0
 }
 
-// isForbidden reports whether the words before first forbid what follows.
-func (s *scan) isForbidden(first int) bool {
-	not := theLanguage().names["not"]
-	const near = 3
-	for j := first - 1; j >= 0 && s.words[first].position-s.words[j].position <= near; j-- {
-		if s.words[j].ideas&not != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// isChecked reports whether the words before first say that a text is checked
-// for what follows: a word for checking, then one for what is found.
+// isChecked reports whether the words before first say, in the same clause,
+// that a text is checked for what follows: "detects whether a prompt tries to …".
 func (s *scan) isChecked(first int) bool {
 	names := theLanguage().names
-	const around = 10
-	found := false
-	for j := first - 1; j >= 0 && s.words[first].position-s.words[j].position <= around; j-- {
-		if found && s.words[j].ideas&names["check"] != 0 {
-			return true
+	attempt := s.before(first, 4, names["attempt"])
+	return attempt >= 0 && s.before(attempt, 5, names["check"]) >= 0
+}
+
+// isForbidden reports whether the words before first forbid what follows.
+func (s *scan) isForbidden(first int) bool {
+	return s.before(first, 3, theLanguage().names["not"]) >= 0
+}
+
+// before returns the index of the nearest of the words before i, at most near
+// of them and in the same clause, with one of the ideas; -1 if there is none.
+func (s *scan) before(i, near int, wanted ideas) int {
+	for j := i - 1; j >= max(0, i-near); j-- {
+		if strings.ContainsAny(s.layer.text[s.words[j].end:s.words[j+1].start], ",;:.!?\n") {
+			return -1
 		}
-		found = found || s.words[j].ideas&names["attempt"] != 0
+		if s.words[j].ideas&wanted != 0 {
+			return j
+		}
 	}
-	return false
+	return -1
 }
 
 // isTold reports whether somebody tells of an attack: its instructions, said in
