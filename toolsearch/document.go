@@ -28,6 +28,13 @@ const (
 // lengths is how many words each field has.
 type lengths [fields]uint32
 
+func (l *lengths) sum() (words int) {
+	for _, n := range l {
+		words += int(n)
+	}
+	return words
+}
+
 // counts is how often a term is in each field.
 type counts [fields]uint8
 

@@ -133,6 +133,8 @@ func (x *Index) withoutVector() []Tool {
 
 // setVectors gives tools their vectors, unless they have changed since.
 func (x *Index) setVectors(tools []Tool, texts []string, vectors [][]float32) {
+	x.change.Lock()
+	defer x.change.Unlock()
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for i, t := range tools {

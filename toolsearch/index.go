@@ -6,8 +6,10 @@ import (
 	"time"
 )
 
-// maxServerTools is how many tools of one server are indexed.
-const maxServerTools = 10_000
+const (
+	maxServerTools = 10_000  // tools of one server that are indexed
+	maxServerWords = 500_000 // words of the tools of one server that are indexed
+)
 
 // Options say how an Index works. The zero value is what was tuned and measured.
 type Options struct {
@@ -103,18 +105,12 @@ func New(o Options) *Index {
 // changed is indexed anew. Tool.Server is taken to be server. Of tools with
 // the same ID the first one counts, and a tool whose ID a tool of another server
 // has is left out: nobody can replace what belongs to someone else. At most
-// 10,000 tools of a server are indexed.
+// 10,000 tools of a server are indexed; those after the first 500,000 words are found by their names alone.
 func (x *Index) SetServer(server, about string, tools []Tool) {
 	x.change.Lock()
 	defer x.change.Unlock()
 	next := x.admitted(server, tools)
-	docs := make([]document, len(next))
-	r := newReader(&x.stems)
-	for i, t := range next {
-		if n, ok := x.byID[t.ID]; !ok || !x.slots[n].tool.equal(t) {
-			docs[i] = r.read(t, x.memory.queries(t.ID))
-		}
-	}
+	docs := x.read(next)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	s := x.server(server)
@@ -175,6 +171,25 @@ func (x *Index) admitted(server string, tools []Tool) []Tool {
 		out = append(out, t)
 	}
 	return out
+}
+
+// read returns the documents of the tools that are new or have changed.
+func (x *Index) read(tools []Tool) []document {
+	docs := make([]document, len(tools))
+	r := newReader(&x.stems)
+	words := 0
+	for i, t := range tools {
+		if n, ok := x.byID[t.ID]; ok && x.slots[n].tool.equal(t) {
+			words += x.slots[n].doc.lengths.sum()
+			continue
+		}
+		if words > maxServerWords {
+			t.Description, t.Schema = "", nil
+		}
+		docs[i] = r.read(t, x.memory.queries(t.ID))
+		words += docs[i].lengths.sum()
+	}
+	return docs
 }
 
 // server returns the server with a name, new if it has to be.
