@@ -1,0 +1,22 @@
+// Package wiretest runs an adapter of package model on recorded streams. Each is
+// a txtar file:
+//
+//	what it is, and whose format
+//	-- options.json --   handed to Suite.Open as it is; may be missing
+//	-- request.json --   the model.Request; missing is one message of a user
+//	-- sent.json --      must be within what was sent: objects may have more
+//	                     members there, and null says that there is none
+//	-- answer.http --    status line and headers; missing is 200 and an event stream
+//	-- body --           what the provider answers; or body.quoted, Go strings, one
+//	                     on each line, for bytes that a text file cannot hold
+//	-- response.json --  what Generate returned
+//	-- deltas.txt --     what was emitted, pieces of the same thing joined
+//
+// The last two are written by the tests themselves when they run with -update,
+// and read by whoever did that.
+//
+// Every body is answered whole, byte by byte, in two parts split at every byte,
+// and over a real connection, and the outcome must be the same each time. Then it
+// is cut off at every byte, and the outcome must be an error or an answer, with a
+// message that can be kept either way.
+package wiretest

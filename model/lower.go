@@ -1,0 +1,164 @@
+package model
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// What a schema may cost. It comes from a server that may be hostile.
+const (
+	// maxSchema is how many bytes a schema may have, as it came and as it is sent.
+	maxSchema = 256 << 10
+	// maxSchemaDepth is how deep it may be nested, $ref included.
+	maxSchemaDepth = 48
+	// maxSchemaNodes is how many schemas it may consist of once each $ref was
+	// replaced by what it refers to.
+	maxSchemaNodes = 5_000
+	// maxChanges is how many changes a Note tells of.
+	maxChanges = 6
+)
+
+// Lower makes tools fit for a provider. What its dialect does not take is
+// rewritten: what the schema accepted is still accepted, and what cannot be said
+// any more as a schema is said in a description. A tool that cannot be sent at all
+// is left out: its schema is broken, too large or not of an object, or there are
+// too many tools, of which the first are kept. A Note tells of each tool that was
+// changed or left out.
+//
+// The order is kept, the same tools give the same bytes, and the work is bounded
+// whatever the schemas are. The tools given are not changed.
+func Lower(tools []Tool, d Dialect) ([]Tool, []Note) {
+	kept := make([]Tool, 0, len(tools))
+	var notes []Note
+	for _, t := range tools {
+		schema, changes, err := lowerRoot(t.Schema, &d)
+		switch {
+		case err != nil:
+			notes = append(notes, Note{Tool: t.Name, SetAside: true, Text: "its schema " + err.Error()})
+			continue
+		case d.MaxTools > 0 && len(kept) >= d.MaxTools:
+			notes = append(notes, Note{Tool: t.Name, SetAside: true, Text: fmt.Sprintf("a request can have %d tools", d.MaxTools)})
+			continue
+		case len(changes) > 0:
+			notes = append(notes, Note{Tool: t.Name, Text: told(d.Name, changes)})
+		}
+		t.Schema = schema
+		kept = append(kept, t)
+	}
+	return kept, notes
+}
+
+// told lists changes, each once.
+func told(dialect string, changes []string) string {
+	slices.Sort(changes)
+	changes = slices.Compact(changes)
+	more := ""
+	if len(changes) > maxChanges {
+		more = fmt.Sprintf("; and %d more", len(changes)-maxChanges)
+		changes = changes[:maxChanges]
+	}
+	return "rewritten for " + dialect + ": " + strings.Join(changes, "; ") + more
+}
+
+// Why a schema cannot be used at all.
+var (
+	errSchemaLarge  = fmt.Errorf("is larger than %d KiB", maxSchema>>10)
+	errSchemaWide   = fmt.Errorf("has more than %d parts once references are resolved", maxSchemaNodes)
+	errSchemaDeep   = fmt.Errorf("is nested deeper than %d", maxSchemaDepth)
+	errSchemaObject = errors.New("is not that of an object")
+)
+
+// lowering is the work on one schema.
+type lowering struct {
+	dialect  *Dialect
+	root     json.RawMessage
+	changes  []string
+	nodes    int
+	err      error
+	within   []string            // the references that are being resolved
+	places   map[string]*members // what was read on the way to their targets
+	resolved int                 // bytes of their targets
+}
+
+func lowerRoot(raw json.RawMessage, d *Dialect) (json.RawMessage, []string, error) {
+	if raw == nil {
+		return json.RawMessage(`{"type":"object","properties":{}}`), nil, nil
+	}
+	if len(raw) > maxSchema {
+		return nil, nil, errSchemaLarge
+	}
+	raw = json.RawMessage(strings.TrimSpace(string(raw)))
+	if fault := jsonrpc.Valid(raw, jsonrpc.Limits{Depth: 2 * maxSchemaDepth}); fault != nil {
+		return nil, nil, errors.New("is not valid JSON: " + fault.Message)
+	}
+	l := &lowering{dialect: d, root: raw, places: map[string]*members{}}
+	out := l.rootObject(raw)
+	if l.err != nil {
+		return nil, nil, l.err
+	}
+	if len(out) > maxSchema {
+		return nil, nil, errSchemaLarge
+	}
+	return out, l.changes, nil
+}
+
+// rootObject makes the root what every provider wants: an object that says so, and
+// has properties.
+func (l *lowering) rootObject(raw json.RawMessage) json.RawMessage {
+	s := readMembers(raw)
+	if s == nil {
+		l.err = errSchemaObject
+		return nil
+	}
+	if l.dialect.PlainRoot {
+		s = l.resolveRoot(s)
+	}
+	for _, name := range []string{"$schema", "$comment"} {
+		s.drop(name)
+	}
+	if !l.rootType(s) {
+		l.err = errSchemaObject
+		return nil
+	}
+	if l.dialect.PlainRoot {
+		l.flatten(s)
+	}
+	if !s.has("properties") {
+		s.set("properties", json.RawMessage("{}"))
+	}
+	out := l.schemaOf(s, "", 0)
+	if l.err != nil {
+		return nil
+	}
+	return out
+}
+
+// rootType sets the type of the root to object, and reports false if it is another.
+func (l *lowering) rootType(s *members) bool {
+	types := typesOf(s.get("type"))
+	switch {
+	case len(types) > 0 && !slices.Contains(types, "object"):
+		return false
+	case len(types) == 0:
+		s.first("type", json.RawMessage(`"object"`))
+	case len(types) > 1 && l.dialect.PlainRoot:
+		l.changed("", "the arguments are always an object")
+		s.set("type", json.RawMessage(`"object"`))
+	}
+	return true
+}
+
+// changed notes a change at a place within the schema.
+func (l *lowering) changed(at, what string) {
+	if at == "" {
+		at = "/"
+	}
+	if len(l.changes) < 1_000 {
+		l.changes = append(l.changes, at+": "+what)
+	}
+}

@@ -1,0 +1,140 @@
+package model
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// members are those of a JSON object, in their order.
+type members struct {
+	names  []string
+	values map[string]json.RawMessage
+}
+
+// readMembers returns nil of what is no object. The JSON must be valid.
+func readMembers(raw json.RawMessage) *members {
+	if len(raw) == 0 || raw[0] != '{' {
+		return nil
+	}
+	m := &members{values: map[string]json.RawMessage{}}
+	jsonrpc.EachMember(raw, func(quoted, value []byte) bool {
+		if name, ok := jsonrpc.Unquote(quoted); ok {
+			m.set(name, value)
+		}
+		return true
+	})
+	return m
+}
+
+func (m *members) has(name string) bool { return m.values[name] != nil }
+
+func (m *members) get(name string) json.RawMessage { return m.values[name] }
+
+func (m *members) set(name string, value json.RawMessage) {
+	if !m.has(name) {
+		m.names = append(m.names, name)
+	}
+	m.values[name] = value
+}
+
+// first puts a member before the others.
+func (m *members) first(name string, value json.RawMessage) {
+	m.drop(name)
+	m.names = slices.Insert(m.names, 0, name)
+	m.values[name] = value
+}
+
+func (m *members) drop(name string) {
+	if m.has(name) {
+		delete(m.values, name)
+		m.names = slices.DeleteFunc(m.names, func(n string) bool { return n == name })
+	}
+}
+
+func (m *members) clone() *members {
+	c := &members{names: slices.Clone(m.names), values: make(map[string]json.RawMessage, len(m.values))}
+	for name, value := range m.values {
+		c.values[name] = value
+	}
+	return c
+}
+
+func (m *members) json() json.RawMessage {
+	out := []byte{'{'}
+	for i, name := range m.names {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(jsonrpc.AppendString(out, name), ':')
+		out = append(out, m.values[name]...)
+	}
+	return append(out, '}')
+}
+
+// elements are those of a JSON array; nil of what is none.
+func elements(raw json.RawMessage) []json.RawMessage {
+	if len(raw) == 0 || raw[0] != '[' {
+		return nil
+	}
+	list := []json.RawMessage{}
+	jsonrpc.EachElement(raw, func(value []byte) bool {
+		list = append(list, value)
+		return true
+	})
+	return list
+}
+
+func listOf(values []json.RawMessage) json.RawMessage {
+	out := []byte{'['}
+	for i, v := range values {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, v...)
+	}
+	return append(out, ']')
+}
+
+// texts are the strings of a JSON array, or the string itself.
+func textsOf(raw json.RawMessage) []string {
+	if text, ok := textOf(raw); ok {
+		return []string{text}
+	}
+	var texts []string
+	for _, value := range elements(raw) {
+		if text, ok := textOf(value); ok {
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+func textOf(raw json.RawMessage) (string, bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	return jsonrpc.Unquote(raw)
+}
+
+func textList(texts []string) json.RawMessage {
+	out := []byte{'['}
+	for i, text := range texts {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = jsonrpc.AppendString(out, text)
+	}
+	return append(out, ']')
+}
+
+// types that there are in JSON Schema.
+func isType(name string) bool {
+	return slices.Contains([]string{"object", "array", "string", "number", "integer", "boolean", "null"}, name)
+}
+
+// typesOf are the types that a schema names; what is no type is left out.
+func typesOf(raw json.RawMessage) []string {
+	return slices.DeleteFunc(textsOf(raw), func(name string) bool { return !isType(name) })
+}

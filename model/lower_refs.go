@@ -1,0 +1,136 @@
+package model
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxFollowed is how many references are followed one after the other.
+const maxFollowed = 16
+
+// resolve puts what $ref refers to in its place, where the dialect has none, or
+// where the reference would lead nowhere once the root was rewritten. It returns
+// how many references the schemas within are now within.
+func (l *lowering) resolve(s *members, at string, said *words) int {
+	resolved := 0
+	for s.has("$ref") && resolved < maxFollowed {
+		ref, _ := textOf(s.get("$ref"))
+		target := l.target(ref)
+		if target != nil && !l.mustInline(ref) {
+			return resolved
+		}
+		s.drop("$ref")
+		switch {
+		case target == nil:
+			l.changed(at, "$ref "+short(json.RawMessage(ref))+" leads nowhere, so anything is allowed")
+			return resolved
+		case slices.Contains(l.within, ref):
+			l.changed(at, "$ref "+ref+" is recursive and was cut")
+			said.add("again " + ref[strings.LastIndexByte(ref, '/')+1:])
+			if t := target.get("type"); t != nil && !s.has("type") {
+				s.set("type", t)
+			}
+			return resolved
+		}
+		l.changed(at, "$ref "+ref)
+		l.within = append(l.within, ref)
+		resolved++
+		l.merge(s, target)
+	}
+	s.dropIf("$ref", resolved == maxFollowed)
+	return resolved
+}
+
+// mustInline says whether a reference cannot stay.
+func (l *lowering) mustInline(ref string) bool {
+	if l.dialect.NoRefs {
+		return true
+	}
+	stays := strings.HasPrefix(ref, "#/$defs/") || strings.HasPrefix(ref, "#/definitions/")
+	return l.dialect.PlainRoot && !stays
+}
+
+// resolveRoot follows a reference at the root, where some providers want to see
+// the object.
+func (l *lowering) resolveRoot(s *members) *members {
+	if !s.has("$ref") {
+		return s
+	}
+	l.changed("", "$ref at the root")
+	return l.follow(s)
+}
+
+// follow merges what the references of a schema lead to.
+func (l *lowering) follow(s *members) *members {
+	s = s.clone()
+	for range maxFollowed {
+		ref, ok := textOf(s.get("$ref"))
+		if !ok {
+			break
+		}
+		s.drop("$ref")
+		if target := l.target(ref); target != nil {
+			l.merge(s, target)
+		}
+	}
+	s.drop("$ref")
+	return s
+}
+
+func (m *members) dropIf(name string, condition bool) {
+	if condition {
+		m.drop(name)
+	}
+}
+
+// maxResolved is how many bytes the targets of all references may add up to.
+const maxResolved = 4 << 20
+
+// target is the schema that a reference leads to, within this schema; nil if it
+// leads elsewhere.
+func (l *lowering) target(ref string) *members {
+	path, ok := strings.CutPrefix(ref, "#")
+	if !ok || path != "" && path[0] != '/' || len(path) > 1_000 {
+		return nil
+	}
+	here := l.root
+	for i, c := range path {
+		if c != '/' {
+			continue
+		}
+		step, _, _ := strings.Cut(path[i+1:], "/")
+		if here = l.step(path[:i], here, step); here == nil {
+			return nil
+		}
+	}
+	if l.resolved += len(here); l.resolved > maxResolved {
+		l.err = errSchemaWide
+		return nil
+	}
+	return readMembers(here)
+}
+
+// step goes from a place one step further. What was read at the place is kept, as
+// every reference goes through $defs.
+func (l *lowering) step(place string, raw json.RawMessage, step string) json.RawMessage {
+	if plain, err := url.PathUnescape(step); err == nil {
+		step = plain
+	}
+	step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+	m, known := l.places[place]
+	if !known {
+		m = readMembers(raw)
+		l.places[place] = m
+	}
+	if m != nil {
+		return m.get(step)
+	}
+	i, err := strconv.Atoi(step)
+	if list := elements(raw); err == nil && i >= 0 && i < len(list) {
+		return list[i]
+	}
+	return nil
+}

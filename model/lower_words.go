@@ -1,0 +1,145 @@
+package model
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// What words may take up: descriptions cost tokens in every request.
+const (
+	// maxWord is how many bytes one of them may have.
+	maxWord = 240
+	// maxWords is how many there are for one schema.
+	maxWords = 8
+)
+
+// words say what a schema cannot any more.
+type words struct{ list []string }
+
+func (w *words) add(text string) {
+	if len(w.list) < maxWords && !slices.Contains(w.list, text) {
+		w.list = append(w.list, text)
+	}
+}
+
+// describe puts the words behind the description.
+func (w *words) describe(s *members) {
+	if len(w.list) == 0 {
+		return
+	}
+	text, _ := textOf(s.get("description"))
+	if text != "" {
+		text += " "
+	}
+	s.set("description", jsonrpc.AppendString(nil, text+"("+strings.Join(w.list, "; ")+")"))
+}
+
+// short is JSON as it stands in a text.
+func short(raw json.RawMessage) string {
+	text := string(raw)
+	if len(text) <= maxWord {
+		return text
+	}
+	cut := maxWord
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
+}
+
+// filter drops the keywords that the dialect does not have, and says what they said.
+func (l *lowering) filter(s *members, at string, said *words) {
+	for _, name := range slices.Clone(s.names) {
+		value := s.get(name)
+		if name == "format" && l.dialect.Formats != nil {
+			if f, ok := textOf(value); !ok || !slices.Contains(l.dialect.Formats, f) {
+				s.drop(name)
+				said.add("format " + f)
+			}
+			continue
+		}
+		if l.takes(name) {
+			continue
+		}
+		s.drop(name)
+		if text := inWords(name, value); text != "" {
+			l.changed(at, name)
+			said.add(text)
+		}
+	}
+}
+
+// inWords is what a keyword says; empty for those that mean nothing to a model.
+func inWords(name string, value json.RawMessage) string {
+	switch name {
+	case "$schema", "$id", "id", "$comment", "$anchor", "$defs", "definitions", "title", "readOnly", "writeOnly", "deprecated",
+		"nullable", "additionalProperties", "unevaluatedProperties", "additionalItems", "unevaluatedItems", "$vocabulary", "$dynamicAnchor":
+		if value[0] != '{' || name[0] == '$' || name == "definitions" {
+			return ""
+		}
+		return "others are " + short(value)
+	case "default":
+		return "default " + short(value)
+	case "exclusiveMinimum":
+		return "more than " + short(value)
+	case "exclusiveMaximum":
+		return "less than " + short(value)
+	case "minimum":
+		return "at least " + short(value)
+	case "maximum":
+		return "at most " + short(value)
+	case "multipleOf":
+		return "a multiple of " + short(value)
+	case "const":
+		return "always " + short(value)
+	case "uniqueItems":
+		if string(value) == "true" {
+			return "no item twice"
+		}
+		return ""
+	}
+	if strings.HasPrefix(name, "x-") {
+		return ""
+	}
+	return name + " " + short(value)
+}
+
+// enumerate sees to enum and const.
+func (l *lowering) enumerate(s *members, at string, said *words) {
+	if c := s.get("const"); c != nil && !l.takes("const") {
+		if !s.has("enum") {
+			s.set("enum", listOf([]json.RawMessage{c}))
+		}
+		s.drop("const")
+	}
+	values := elements(s.get("enum"))
+	if len(values) == 0 || !l.dialect.StringEnums {
+		return
+	}
+	var texts []string
+	onlyText := true
+	for _, v := range values {
+		text, ok := textOf(v)
+		switch {
+		case string(v) == "null":
+			s.set("nullable", json.RawMessage("true"))
+		case !ok || text == "":
+			onlyText = false
+		case !slices.Contains(texts, text):
+			texts = append(texts, text)
+		}
+	}
+	others := slices.DeleteFunc(typesOf(s.get("type")), func(t string) bool { return t == "string" || t == "null" })
+	if onlyText && len(texts) > 0 && len(others) == 0 {
+		s.set("type", json.RawMessage(`"string"`))
+		s.set("enum", textList(texts))
+		return
+	}
+	l.changed(at, "enum of what is not text")
+	said.add("one of " + short(s.get("enum")))
+	s.drop("enum")
+}

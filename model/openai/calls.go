@@ -1,0 +1,218 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/openai/openai-go/v3"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
+)
+
+// maxCalls is how many calls one message may have.
+const maxCalls = 256
+
+// call is a call while its pieces come.
+type call struct {
+	index     int
+	wireID    string // as the provider has it; may be empty
+	id, name  string
+	arguments joined
+	told      bool
+	extra     map[string]json.RawMessage
+}
+
+// piece is what one event says of one call.
+type piece struct {
+	index     *int64
+	id, name  string
+	arguments string
+	extra     map[string]json.RawMessage
+}
+
+func pieceOf(t *openai.ChatCompletionChunkChoiceDeltaToolCall) piece {
+	p := piece{id: t.ID, name: t.Function.Name, arguments: argumentsIn(t.Function.JSON.Arguments.Raw())}
+	if t.JSON.Index.Valid() {
+		p.index = &t.Index
+	}
+	for name, field := range t.JSON.ExtraFields {
+		if raw := field.Raw(); raw != "" && raw != "null" {
+			if p.extra == nil {
+				p.extra = map[string]json.RawMessage{}
+			}
+			p.extra[name] = json.RawMessage(raw)
+		}
+	}
+	return p
+}
+
+// argumentsIn reads arguments, which are a string of JSON; some servers send the
+// JSON itself.
+func argumentsIn(raw string) string {
+	if strings.HasPrefix(raw, `"`) {
+		return stringIn([]byte(raw))
+	}
+	if raw == "null" {
+		return ""
+	}
+	return raw
+}
+
+// toolCall takes in a piece of a call.
+func (a *assembly) toolCall(p piece) {
+	c := a.owner(p)
+	if c == nil {
+		return
+	}
+	if c.wireID == "" {
+		c.wireID = p.id
+	}
+	if c.name == "" {
+		c.name = p.name
+	}
+	for name, value := range p.extra {
+		if c.extra == nil {
+			c.extra = map[string]json.RawMessage{}
+		}
+		c.extra[name] = value
+	}
+	text := c.arguments.add(p.arguments)
+	a.tell(c, text)
+}
+
+// tell emits a piece. The first has the name, so it waits for that.
+func (a *assembly) tell(c *call, text string) {
+	d := &model.CallDelta{Index: c.index, Arguments: text}
+	switch {
+	case c.name == "":
+		return
+	case !c.told:
+		c.told = true
+		c.id = a.ids.unique(c.wireID)
+		d.ID, d.Name, d.Arguments = c.id, c.name, c.arguments.String()
+	case text == "":
+		return
+	}
+	a.emit(model.Delta{Call: d})
+}
+
+// owner finds the call that a piece belongs to. The index says so, if servers keep
+// to it: some send none, some the same for every call, some no id.
+func (a *assembly) owner(p piece) *call {
+	var c *call
+	switch {
+	case p.index != nil:
+		c = a.byIndex[*p.index]
+	case p.id != "":
+		for _, known := range a.calls {
+			if known.wireID == p.id {
+				c = known
+			}
+		}
+	case len(a.calls) > 0:
+		c = a.calls[len(a.calls)-1]
+	}
+	if c != nil && !c.isOver(p) {
+		return c
+	}
+	if c == nil && p.name == "" && p.id == "" && strings.TrimSpace(p.arguments) == "" {
+		return nil // says nothing
+	}
+	if len(a.calls) >= maxCalls {
+		a.fault = fmt.Sprintf("the message has more than %d calls", maxCalls)
+		return nil
+	}
+	c = &call{index: len(a.calls)}
+	a.calls = append(a.calls, c)
+	if p.index != nil {
+		a.byIndex[*p.index] = c
+	}
+	return c
+}
+
+// isOver says whether a piece begins another call than the one at its place.
+func (c *call) isOver(p piece) bool {
+	switch {
+	case p.id != "" && c.wireID != "":
+		return p.id != c.wireID
+	case p.name != "" && c.name != "":
+		return p.name != c.name || p.arguments != "" && isObject(c.arguments.String())
+	}
+	return false
+}
+
+// complete says whether a call can be kept of an answer that was cut: its
+// arguments are an object, or it has none and another call came behind it.
+func (c *call) complete(last bool) bool {
+	if c.name == "" {
+		return false
+	}
+	text := strings.TrimSpace(c.arguments.String())
+	if text == "" {
+		return !last
+	}
+	return isObject(text)
+}
+
+// isObject says whether a text is one whole object. Its ends are looked at first,
+// as it may be asked after every piece.
+func isObject(text string) bool {
+	text = strings.TrimSpace(text)
+	return strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}") && json.Valid([]byte(text))
+}
+
+func (c *call) call(provider string) *model.Call {
+	made := &model.Call{ID: c.id, Name: c.name}
+	c.arguments.end()
+	wire.SetArguments(made, c.arguments.String())
+	if len(c.extra) > 0 {
+		made.Extra = map[string]map[string]json.RawMessage{provider: c.extra}
+	}
+	return made
+}
+
+// ids hands out the ids of calls. Those of some servers are missing, or begin anew
+// with every message, or are the same for several calls.
+type ids struct {
+	taken map[string]bool
+	turn  int
+	next  int
+}
+
+func newIDs(req *model.Request) *ids {
+	i := &ids{taken: map[string]bool{}, turn: len(req.Messages)}
+	for m := range req.Messages {
+		for _, c := range req.Messages[m].Calls() {
+			i.taken[c.ID] = true
+		}
+	}
+	return i
+}
+
+// unique returns the id, or one made from its place in the conversation.
+func (i *ids) unique(id string) string {
+	for id == "" || i.taken[id] {
+		id = fmt.Sprintf("call_%d_%d", i.turn, i.next)
+		i.next++
+	}
+	i.taken[id] = true
+	return id
+}
+
+// stringIn is the text of a JSON string; of anything else it is empty.
+func stringIn(raw []byte) string {
+	if len(raw) == 0 || raw[0] != '"' {
+		return ""
+	}
+	if text, ok := jsonrpc.Unquote(raw); ok {
+		return text
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return ""
+	}
+	return text
+}

@@ -1,0 +1,149 @@
+package openai
+
+import (
+	"crypto/sha256"
+	"errors"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/model"
+)
+
+// maxRefused is how many refused tools are remembered.
+const maxRefused = 256
+
+// facts are what a provider turned out not to take.
+type facts struct {
+	noStreamOptions, noTemperature, noStop, noToolChoice, noReasoning, noExtra, otherMaxTokens bool
+}
+
+// learned is what was found out about a provider by asking.
+type learned struct {
+	mu      sync.Mutex
+	facts   facts
+	refused map[[sha256.Size]byte]string // tools, by all that was sent of them, and why
+}
+
+func (l *learned) now() facts {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.facts
+}
+
+// without sets aside the tools that are known to be refused.
+func (l *learned) without(tools []model.Tool) ([]model.Tool, []model.Note) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.refused) == 0 {
+		return tools, nil
+	}
+	var taken []model.Tool
+	var notes []model.Note
+	for _, t := range tools {
+		if why, refused := l.refused[fingerprint(&t)]; refused {
+			notes = append(notes, model.Note{Tool: t.Name, SetAside: true, Text: why})
+			continue
+		}
+		taken = append(taken, t)
+	}
+	return taken, notes
+}
+
+func fingerprint(t *model.Tool) [sha256.Size]byte {
+	return sha256.Sum256([]byte(t.Name + "\x00" + t.Description + "\x00" + string(t.Schema)))
+}
+
+// from learns from an error. It says whether to ask again, and with which tools.
+func (l *learned) from(err error, tools []model.Tool) (next []model.Tool, notes []model.Note, again bool) {
+	var told *model.Error
+	if !errors.As(err, &told) || told.Status != http.StatusBadRequest && told.Status != http.StatusUnprocessableEntity || told.Err != nil {
+		return tools, nil, false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if bad := namedTools(told.Message, tools); len(bad) > 0 {
+		next, notes = l.refuse(bad, tools, told.Message)
+		return next, notes, true
+	}
+	return tools, nil, l.learn(told.Message)
+}
+
+// refuse sets the tools aside, for good.
+func (l *learned) refuse(bad []int, tools []model.Tool, why string) ([]model.Tool, []model.Note) {
+	if l.refused == nil || len(l.refused) >= maxRefused {
+		l.refused = map[[sha256.Size]byte]string{}
+	}
+	var next []model.Tool
+	var notes []model.Note
+	for i := range tools {
+		if !slices.Contains(bad, i) {
+			next = append(next, tools[i])
+			continue
+		}
+		text := "the provider does not take it: " + why
+		l.refused[fingerprint(&tools[i])] = text
+		notes = append(notes, model.Note{Tool: tools[i].Name, SetAside: true, Text: text})
+	}
+	return next, notes
+}
+
+// learn finds the member that an error is about, and leaves it out from now on. It
+// reports false if there is none, or it was left out already.
+func (l *learned) learn(message string) bool {
+	f := &l.facts
+	for _, m := range []struct {
+		names string
+		fact  *bool
+	}{
+		{"stream_options include_usage", &f.noStreamOptions},
+		{"max_tokens max_completion_tokens", &f.otherMaxTokens},
+		{"temperature", &f.noTemperature},
+		{"tool_choice", &f.noToolChoice},
+		{"reasoning_content", &f.noReasoning},
+		{"reasoning_details extra_content", &f.noExtra},
+		{"'stop' \"stop\" `stop`", &f.noStop},
+	} {
+		mentioned := slices.ContainsFunc(strings.Fields(m.names), func(name string) bool { return strings.Contains(message, name) })
+		if mentioned && !*m.fact && refusal.MatchString(message) {
+			*m.fact = true
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	refusal     = regexp.MustCompile(`(?i)not (be )?(supported|permitted|allowed|recogni[sz]ed|accepted)|unsupported|does(n't| not) support|unknown|unrecognized|unexpected|extra (input|field)|cannot find field|only the default|not a valid`)
+	byPosition  = regexp.MustCompile(`(function_declarations|functions|tools)(?:\[|\.)(\d{1,4})\b`)
+	missingHint = regexp.MustCompile(`(?i)messages?[\[.]\d|must be (passed|sent) back|missing a .?thought_signature`)
+)
+
+// namedTools are the tools that an error is about, by position or by name.
+func namedTools(message string, tools []model.Tool) []int {
+	if missingHint.MatchString(message) {
+		return nil // it is about the conversation, in which tools are named too
+	}
+	for _, list := range []string{"function_declarations", "functions", "tools"} {
+		var found []int
+		for _, match := range byPosition.FindAllStringSubmatch(message, -1) {
+			i, err := strconv.Atoi(match[2])
+			if match[1] == list && err == nil && i < len(tools) && !slices.Contains(found, i) {
+				found = append(found, i)
+			}
+		}
+		if len(found) > 0 {
+			return found
+		}
+	}
+	var found []int
+	for i := range tools {
+		if slices.ContainsFunc([]string{"'", `"`, "`"}, func(q string) bool { return strings.Contains(message, q+tools[i].Name+q) }) {
+			found = append(found, i)
+		}
+	}
+	return found
+}

@@ -1,0 +1,95 @@
+package openai
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Preset is what is known about a provider.
+type Preset struct {
+	// Name is the provider's name: Options.Provider, and the key of Extra.
+	Name string
+	// BaseURL is where chat/completions is.
+	BaseURL string
+	// KeyEnv is the environment variable in which people keep the key; empty where
+	// no key is needed.
+	KeyEnv string
+	// Local is whether it runs on the user's own machine.
+	Local bool
+	// Dialect names the JSON Schema it takes; see model.DialectNamed.
+	Dialect string
+
+	reasoning returned
+	// maxTokens is the request's member for the limit of the answer.
+	maxTokens string
+	// shortIDs is whether ids of calls must be nine letters and digits.
+	shortIDs bool
+}
+
+// returned says when the text of reasoning goes back to the provider.
+type returned int
+
+const (
+	inTurns  returned = iota // in turns that called tools
+	always                   // and must be there, even if empty, in such turns
+	never                    // it is refused
+	detailed                 // as reasoning_details, in every message
+)
+
+// Presets returns what is known about providers, in the order in which a list
+// should show them. The slice is the caller's.
+func Presets() []Preset {
+	return []Preset{
+		{Name: "openai", BaseURL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY", Dialect: "openai", reasoning: never, maxTokens: "max_completion_tokens"},
+		{Name: "gemini", BaseURL: "https://generativelanguage.googleapis.com/v1beta/openai", KeyEnv: "GEMINI_API_KEY", Dialect: "gemini", reasoning: never},
+		{Name: "deepseek", BaseURL: "https://api.deepseek.com/v1", KeyEnv: "DEEPSEEK_API_KEY", Dialect: "openai", reasoning: always},
+		{Name: "qwen", BaseURL: "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", KeyEnv: "DASHSCOPE_API_KEY", Dialect: "openai"},
+		{Name: "mistral", BaseURL: "https://api.mistral.ai/v1", KeyEnv: "MISTRAL_API_KEY", Dialect: "openai", reasoning: never, shortIDs: true},
+		{Name: "groq", BaseURL: "https://api.groq.com/openai/v1", KeyEnv: "GROQ_API_KEY", Dialect: "openai", reasoning: never},
+		{Name: "xai", BaseURL: "https://api.x.ai/v1", KeyEnv: "XAI_API_KEY", Dialect: "openai"},
+		{Name: "openrouter", BaseURL: "https://openrouter.ai/api/v1", KeyEnv: "OPENROUTER_API_KEY", Dialect: "openai", reasoning: detailed},
+		{Name: "ollama", BaseURL: "http://localhost:11434/v1", Local: true, Dialect: "plain"},
+		{Name: "lmstudio", BaseURL: "http://localhost:1234/v1", Local: true, Dialect: "plain"},
+		{Name: "llamacpp", BaseURL: "http://localhost:8080/v1", Local: true, Dialect: "grammar"},
+		{Name: "vllm", BaseURL: "http://localhost:8000/v1", Local: true, Dialect: "plain"},
+	}
+}
+
+// ByName returns the preset of a provider.
+func ByName(name string) (Preset, bool) {
+	presets := Presets()
+	if i := slices.IndexFunc(presets, func(p Preset) bool { return p.Name == name }); i >= 0 {
+		return presets[i], true
+	}
+	return Preset{}, false
+}
+
+// byURL returns the preset whose service a base URL is of. Local ones have nothing
+// but their port, and those of others are named after the host.
+func byURL(base *url.URL) Preset {
+	for _, p := range Presets() {
+		known, err := url.Parse(p.BaseURL)
+		if err != nil {
+			continue
+		}
+		if base.Host == known.Host || !p.Local && sameService(base.Hostname(), known.Hostname()) || p.Local && isLoopback(base.Hostname()) && base.Port() == known.Port() {
+			return p
+		}
+	}
+	return Preset{Name: base.Hostname(), Dialect: "openai"}
+}
+
+// sameService knows the regions of a service: dashscope.aliyuncs.com is where
+// dashscope-intl.aliyuncs.com is.
+func sameService(a, b string) bool {
+	first, domain, ok := strings.Cut(a, ".")
+	otherFirst, otherDomain, _ := strings.Cut(b, ".")
+	first, _, _ = strings.Cut(first, "-")
+	otherFirst, _, _ = strings.Cut(otherFirst, "-")
+	return ok && strings.Contains(domain, ".") && first == otherFirst && domain == otherDomain
+}
+
+func isLoopback(host string) bool {
+	return host == "localhost" || host == "127.0.0.1" || host == "::1"
+}
