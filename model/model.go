@@ -57,6 +57,9 @@ type Request struct {
 	Temperature *float64
 	// Stop are sequences at which the answer ends.
 	Stop []string
+	// Tap is told every exchange with the provider, after its end, from the calling
+	// goroutine; those that failed and were made again are told too. It may be nil.
+	Tap func(Exchange)
 }
 
 // Choice says what a model may do with tools.
