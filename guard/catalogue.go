@@ -75,6 +75,7 @@ func (c *Catalogue) addReferences(s *scan) {
 	if c.count == 0 {
 		return
 	}
+	ordered := s.has("must", "before", "use", "instead", "first", "read", "away")
 	eachIdentifier(s.layer.text, func(start, end int) bool {
 		name := s.layer.text[start:end]
 		if !isDistinct(name) && !isMarked(s.layer.text, start, end) {
@@ -88,11 +89,11 @@ func (c *Catalogue) addReferences(s *scan) {
 		switch {
 		case isExampleList(s.layer.text, start):
 			weight = 3
-		case s.has("must", "before", "use", "instead", "first", "read", "away"):
+		case ordered:
 			weight = blockAt
 		}
 		s.add("other-server", "writes about a tool of another server, "+Visible(cut(owner, maxWord)), weight, start, end)
-		return weight < blockAt
+		return weight < warnAt
 	})
 }
 

@@ -1,10 +1,6 @@
 package guard
 
-import (
-	"math/bits"
-	"regexp"
-	"strings"
-)
+import "strings"
 
 // Scan looks through one text: for orders that are hidden in it or hide
 // something from the user, for characters that nobody sees, for what encoded pieces say, and, where it is a
@@ -48,6 +44,7 @@ type scan struct {
 	at     Where
 	bonus  bool // what is found here was hidden, which nobody does by accident
 	words  []word
+	done   map[*rule]bool // rules that need not be tried again
 }
 
 // add adds a signal at a place of the layer. An order that somebody took the
@@ -85,6 +82,9 @@ func (s *scan) orders() {
 
 // try adds a signal if the rule matches at word i.
 func (s *scan) try(r *rule, i int) {
+	if s.done[r] {
+		return
+	}
 	last := r.match(s.words, i)
 	if last < 0 {
 		return
@@ -94,6 +94,10 @@ func (s *scan) try(r *rule, i int) {
 		s.report.add(signal{rule: r.name, weight: 2, where: s.at.Field, excerpt: excerpt(s.layer.text, start, end), why: r.why + ", in a text about such things"})
 		return
 	}
+	if s.done == nil {
+		s.done = map[*rule]bool{}
+	}
+	s.done[r] = true
 	s.add(r.name, r.why, r.weight, start, end)
 }
 
@@ -126,8 +130,8 @@ func (s *scan) isSample(first int) bool {
 // that a text is checked for what follows: "detects whether a prompt tries to …".
 func (s *scan) isChecked(first int) bool {
 	names := theLanguage().names
-	attempt := s.before(first, 4, names["attempt"])
-	return attempt >= 0 && s.before(attempt, 5, names["check"]) >= 0
+	attempt := s.before(first, 6, names["attempt"])
+	return attempt >= 0 && s.before(attempt, 6, names["check"]) >= 0
 }
 
 // isForbidden reports whether the words before first forbid what follows.
@@ -193,169 +197,4 @@ func (s *scan) has(names ...string) bool {
 		}
 	}
 	return false
-}
-
-var (
-	authorityTag = regexp.MustCompile(`(?i)^(?:<\s*/?\s*(?:important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)[^<>]{0,40}>|<\|\s*(?:im_start|im_end|system|assistant|user)[^<>]{0,10}\|>|<<\s*sys\s*>>)`)
-	authorityTab = regexp.MustCompile(`(?i)^\[\s*/?\s*(?:system|inst|admin|important instructions?|system (?:prompt|message|override|note|instructions?))\s*\]`)
-	heading      = regexp.MustCompile(`(?i)^#{1,6}\s*(?:system|new instructions?)\b`)
-	emptiness    = regexp.MustCompile(`[ \t]{60,}\S|(?:\n\s*){12,}\S`)
-)
-
-// marks looks for markup that gives a text more authority than it has, or
-// moves a part of it out of sight.
-func (s *scan) marks() {
-	text := s.layer.text
-	s.authority("<", authorityTag, 6)
-	s.authority("[", authorityTab, 4)
-	s.authority("#", heading, 4)
-	if s.at.Part == InResult || s.at.Part == InResource {
-		return
-	}
-	if start := strings.Index(text, "<!--"); start >= 0 {
-		s.add("comment", "has a part that only a model reads, as a comment", 3, start, min(len(text), start+maxExcerpt))
-	}
-	if strings.Contains(text, "\n\n") || strings.Contains(text, "          ") || strings.Contains(text, "\t\t\t\t") {
-		if at := emptiness.FindStringIndex(text); at != nil {
-			s.add("emptiness", "has a part that is moved out of sight with white space", 3, at[0], at[1])
-		}
-	}
-}
-
-// authority looks for markup that starts with sign and is found by pattern,
-// which is less in what may be a document than in a definition or question.
-func (s *scan) authority(sign string, pattern *regexp.Regexp, inDocument int) {
-	const long = 80
-	text := s.layer.text
-	for i := 0; ; i++ {
-		next := strings.Index(text[i:], sign)
-		if next < 0 {
-			return
-		}
-		i += next
-		at := pattern.FindStringIndex(text[i:min(len(text), i+long)])
-		if at == nil || s.isCode(i) {
-			continue
-		}
-		s.add("authority-tag", "is marked up as a message of the system", s.weigh(blockAt, inDocument), i, i+at[1])
-		return
-	}
-}
-
-// isCode reports whether a place in a document is in a block of code or quoted as code.
-func (s *scan) isCode(i int) bool {
-	if s.at.Part != InResource && s.at.Part != InResult || s.layer.how != "" {
-		return false
-	}
-	return i > 0 && s.layer.text[i-1] == '`' || strings.Count(s.layer.text[:i], "```")%2 == 1
-}
-
-// weigh returns the weight in a definition or question, or that in anything else.
-func (s *scan) weigh(definition, other int) int {
-	switch s.at.Part {
-	case InResult, InResource, InPrompt:
-		return other
-	}
-	return definition
-}
-
-var shell = regexp.MustCompile(`(?i)\b(curl|wget)\b[^|\n]{0,200}\|\s*(sudo\s+)?(ba|z|da|k)?sh\b|\brm\s+-(rf|fr|r\s+-f)\s+\S|/dev/tcp/|\bbash\s+-i\s+>&|\bnc\s+(-\w+\s+)*-e\b|base64\s+(-d|--decode)[^|\n]{0,40}\|\s*(ba|z)?sh\b|powershell[^\n]{0,40}\s-e(nc|ncodedcommand)\b`)
-
-// shellSigns are parts of every text in which shell matches.
-var shellSigns = []string{"curl", "wget", "rm -", "/dev/tcp", "bash -i", "nc -", "base64 -", "powershell"}
-
-// commands looks for command lines that destroy, or run what comes from
-// elsewhere. In the open they are for a person to judge.
-func (s *scan) commands() {
-	if s.at.Part == InResource || s.at.Part == InResult && s.layer.how == "" {
-		return
-	}
-	lower := s.layer.text
-	if s.layer.how != "" {
-		s.decodedCommand(lower)
-	}
-	for _, sign := range shellSigns {
-		if strings.Contains(lower, sign) {
-			if at := shell.FindStringIndex(lower); at != nil {
-				s.add("command", "has a command line that destroys, or runs what comes from elsewhere", 6, at[0], at[1])
-			}
-			return
-		}
-	}
-}
-
-var fetcher = regexp.MustCompile(`(?i)\b(curl|wget|invoke-webrequest|iwr|powershell|bash|sh|nc|eval|exec|python3?|chmod|ssh|scp)\s+\S`)
-
-// decodedCommand looks for any command line, since nobody encodes an honest one.
-func (s *scan) decodedCommand(text string) {
-	if at := fetcher.FindStringIndex(text); at != nil {
-		s.add("command", "has a command line", 6, at[0], at[1])
-	}
-}
-
-// addHidden adds signals for hidden characters, and reports whether some stand
-// where only somebody who hides something puts them.
-func addHidden(r *report, text string, at Where) (concealed bool) {
-	if !hasHidden(text) {
-		return false
-	}
-	kinds := hiddenKinds(text)
-	if kinds == 0 {
-		return false
-	}
-	weight := 2
-	switch {
-	case kinds&(hiddenTags) != 0:
-		weight = warnAt + 1
-	case at.Part != InResult && at.Part != InResource || kinds&hiddenInside != 0 && bits.OnesCount(uint(kinds)) > 2:
-		weight = warnAt
-	}
-	r.add(signal{rule: "hidden-characters", weight: weight, where: at.Field, excerpt: hiddenExcerpt(text), why: "has characters that a person does not see"})
-	return true
-}
-
-type hiddenKind uint
-
-const (
-	hiddenTags   hiddenKind = 1 << iota // tag characters
-	hiddenInside                        // inside a word
-	hiddenOrder                         // changes the direction of text
-	hiddenOther
-)
-
-// hiddenKinds says what kinds of hidden characters text has.
-func hiddenKinds(text string) hiddenKind {
-	var kinds hiddenKind
-	position := 0
-	eachHidden(text, func(part string, hidden bool) {
-		start := position
-		position += len(part)
-		switch {
-		case !hidden || part == "\ufeff" && start == 0:
-			return
-		case isTag([]rune(part)[0]):
-			kinds |= hiddenTags
-		case strings.ContainsAny(part, "\u202a\u202b\u202d\u202e\u2066\u2067\u2068"):
-			kinds |= hiddenOrder
-		default:
-			kinds |= hiddenOther
-		}
-		if start > 0 && position < len(text) && isLetter(text[start-1]) && isLetter(text[position]) {
-			kinds |= hiddenInside
-		}
-	})
-	return kinds
-}
-
-func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-
-func hiddenExcerpt(text string) string {
-	found, position, result := false, 0, ""
-	eachHidden(text, func(part string, hidden bool) {
-		if hidden && !found {
-			found, result = true, excerpt(text, position, position+min(len(part), 80))
-		}
-		position += len(part)
-	})
-	return result
 }

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // A shape is how a kind of secret looks.
@@ -35,12 +36,8 @@ var theShapes = sync.OnceValue(func() []shape {
 		{"SendGrid key", "SG.", regexp.MustCompile(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`)},
 		{"DigitalOcean token", "dop_v1_", regexp.MustCompile(`\bdop_v1_[a-f0-9]{64}\b`)},
 		{"JSON web token", "eyJ", regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)},
-		{"password in a URL", "://", regexp.MustCompile(`\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@"'<>]{1,100}:[^\s/:@"'<>]{3,200}@`)},
 	}
 })
-
-// bearer is an authorization header.
-var bearer = regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9+/_.=~-]{20,500})`)
 
 // secretPath is the path of a file that holds secrets.
 var secretPath = regexp.MustCompile(`(?i)(?:^|[\s"'=:/\\~@])(?:\.ssh(?:[/\\]|$)|id_(?:rsa|dsa|ecdsa|ed25519)\b|\.env(?:\.(?:local|production|prod|development|staging))?(?:["'\s]|$)|` +
@@ -96,14 +93,60 @@ func secretKind(text string) string {
 	if assignsSecret(text) {
 		return "value of a password, token or key"
 	}
-	if containsFold(text, "bearer") || containsFold(text, "basic ") {
-		for _, found := range bearer.FindAllStringSubmatch(text, 8) {
-			if looksRandom(found[1]) && !isExample(found[1]) {
-				return "authorization header"
+	if hasAuthorization(text) {
+		return "authorization header"
+	}
+	if hasUserInfo(text) {
+		return "password in a URL"
+	}
+	return ""
+}
+
+// hasAuthorization reports whether text has an authorization header's value.
+func hasAuthorization(text string) bool {
+	for _, scheme := range []string{"earer ", "asic "} {
+		for i := 0; ; {
+			next := strings.Index(text[i:], scheme)
+			if next < 0 {
+				break
+			}
+			i += next + len(scheme)
+			value := text[i:min(len(text), i+500)]
+			end := strings.IndexFunc(value, func(r rune) bool {
+				return r >= utf8.RuneSelf || !isBase64(byte(r)) && strings.IndexByte("=.~", byte(r)) < 0
+			})
+			if end >= 0 {
+				value = value[:end]
+			}
+			if len(value) >= 20 && looksRandom(value) && !isExample(value) {
+				return true
 			}
 		}
 	}
-	return ""
+	return false
+}
+
+// hasUserInfo reports whether text has a URL with a password in it.
+func hasUserInfo(text string) bool {
+	for i := 0; ; {
+		next := strings.Index(text[i:], "://")
+		if next < 0 {
+			return false
+		}
+		i += next + len("://")
+		authority := text[i:min(len(text), i+300)]
+		if end := strings.IndexAny(authority, " \t\r\n/?#\"'<>`"); end >= 0 {
+			authority = authority[:end]
+		}
+		at := strings.LastIndexByte(authority, '@')
+		if at < 0 {
+			continue
+		}
+		user, password, found := strings.Cut(authority[:at], ":")
+		if found && user != "" && len(password) >= 3 && !isExample(password) && !strings.EqualFold(password, "password") && !strings.EqualFold(password, "pass") {
+			return true
+		}
+	}
 }
 
 // secretNames end the names of settings that hold secrets, letters only.
@@ -146,10 +189,6 @@ func namesSecret(text string) bool {
 		}
 	}
 	return false
-}
-
-func containsFold(text, lower string) bool {
-	return strings.Contains(text, lower) || strings.Contains(text, strings.ToUpper(lower[:1])+lower[1:])
 }
 
 // isExample reports whether a secret is one of those in documentation.

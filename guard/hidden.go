@@ -1,0 +1,73 @@
+package guard
+
+import (
+	"math/bits"
+	"strings"
+)
+
+// addHidden adds signals for hidden characters, and reports whether some stand
+// where only somebody who hides something puts them.
+func addHidden(r *report, text string, at Where) (concealed bool) {
+	if !hasHidden(text) {
+		return false
+	}
+	kinds := hiddenKinds(text)
+	if kinds == 0 {
+		return false
+	}
+	weight := 2
+	switch {
+	case kinds&(hiddenTags) != 0:
+		weight = warnAt + 1
+	case at.Part != InResult && at.Part != InResource || kinds&hiddenInside != 0 && bits.OnesCount(uint(kinds)) > 2:
+		weight = warnAt
+	}
+	r.add(signal{rule: "hidden-characters", weight: weight, where: at.Field, excerpt: hiddenExcerpt(text), why: "has characters that a person does not see"})
+	return true
+}
+
+type hiddenKind uint
+
+const (
+	hiddenTags   hiddenKind = 1 << iota // tag characters
+	hiddenInside                        // inside a word
+	hiddenOrder                         // changes the direction of text
+	hiddenOther
+)
+
+// hiddenKinds says what kinds of hidden characters text has.
+func hiddenKinds(text string) hiddenKind {
+	var kinds hiddenKind
+	position := 0
+	eachHidden(text, func(part string, hidden bool) {
+		start := position
+		position += len(part)
+		switch {
+		case !hidden || part == "\ufeff" && start == 0:
+			return
+		case strings.HasPrefix(part, "\U000e0001") || decodeTags(part) != "":
+			kinds |= hiddenTags
+		case strings.ContainsAny(part, "\u202a\u202b\u202d\u202e\u2066\u2067\u2068"):
+			kinds |= hiddenOrder
+		default:
+			kinds |= hiddenOther
+		}
+		if start > 0 && position < len(text) && isLetter(text[start-1]) && isLetter(text[position]) {
+			kinds |= hiddenInside
+		}
+	})
+	return kinds
+}
+
+func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+func hiddenExcerpt(text string) string {
+	found, position, result := false, 0, ""
+	eachHidden(text, func(part string, hidden bool) {
+		if hidden && !found {
+			found, result = true, excerpt(text, position, position+min(len(part), 80))
+		}
+		position += len(part)
+	})
+	return result
+}

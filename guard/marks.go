@@ -1,0 +1,131 @@
+package guard
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	authorityTag = regexp.MustCompile(`(?i)^(?:<\s*/?\s*(?:important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)[^<>]{0,40}>|<\|\s*(?:im_start|im_end|system|assistant|user)[^<>]{0,10}\|>|<<\s*sys\s*>>)`)
+	authorityTab = regexp.MustCompile(`(?i)^\[\s*/?\s*(?:system|inst|admin|important instructions?|system (?:prompt|message|override|note|instructions?))\s*\]`)
+	heading      = regexp.MustCompile(`(?i)^#{1,6}\s*(?:system|new instructions?)\b`)
+)
+
+// marks looks for markup that gives a text more authority than it has, or
+// moves a part of it out of sight.
+func (s *scan) marks() {
+	text := s.layer.text
+	s.authority("<", authorityTag, 6)
+	s.authority("[", authorityTab, 4)
+	s.authority("#", heading, 4)
+	if s.at.Part == InResult || s.at.Part == InResource {
+		return
+	}
+	if start := strings.Index(text, "<!--"); start >= 0 {
+		s.add("comment", "has a part that only a model reads, as a comment", 3, start, min(len(text), start+maxExcerpt))
+	}
+	if at := afterEmptiness(text); at > 0 {
+		s.add("emptiness", "has a part that is moved out of sight with white space", 3, at, min(len(text), at+maxExcerpt))
+	}
+}
+
+// afterEmptiness returns where text goes on after more white space than any
+// layout needs, or 0.
+func afterEmptiness(text string) int {
+	const wide, high = 60, 12
+	spaces, newlines := 0, 0
+	for i := range len(text) {
+		switch text[i] {
+		case ' ', '\t':
+			spaces++
+		case '\n', '\r':
+			spaces, newlines = 0, newlines+1
+		default:
+			if spaces >= wide || newlines >= high {
+				return i
+			}
+			spaces, newlines = 0, 0
+		}
+	}
+	return 0
+}
+
+// authority looks for markup that starts with sign and is found by pattern,
+// which is less in what may be a document than in a definition or question.
+func (s *scan) authority(sign string, pattern *regexp.Regexp, inDocument int) {
+	const long, many = 80, 64
+	text := s.layer.text
+	code := 0
+	for i := 0; ; i++ {
+		next := strings.Index(text[i:], sign)
+		if next < 0 {
+			return
+		}
+		i += next
+		at := pattern.FindStringIndex(text[i:min(len(text), i+long)])
+		if at == nil {
+			continue
+		}
+		if code < many && s.isCode(i) {
+			code++
+			continue
+		}
+		s.add("authority-tag", "is marked up as a message of the system", s.weigh(blockAt, inDocument), i, i+at[1])
+		return
+	}
+}
+
+// isCode reports whether a place in a document is in a block of code or quoted as code.
+func (s *scan) isCode(i int) bool {
+	if s.at.Part != InResource && s.at.Part != InResult || s.layer.how != "" {
+		return false
+	}
+	return i > 0 && s.layer.text[i-1] == '`' || strings.Count(s.layer.text[:i], "```")%2 == 1
+}
+
+// weigh returns the weight in a definition or question, or that in anything else.
+func (s *scan) weigh(definition, other int) int {
+	switch s.at.Part {
+	case InResult, InResource, InPrompt:
+		return other
+	}
+	return definition
+}
+
+var shell = regexp.MustCompile(`(?i)^(?:(?:curl|wget)\b[^|\n]*\|\s*(?:sudo\s+)?(?:ba|z|da|k)?sh\b|rm\s+-(?:rf|fr|r\s+-f)\s+\S|/dev/tcp/|bash\s+-i\s+>&|nc\s+(?:-\w+\s+)*-e\b|base64\s+(?:-d|--decode)[^|\n]*\|\s*(?:ba|z)?sh\b|powershell[^\n]*\s-e(?:nc|ncodedcommand)\b)`)
+
+// shellSigns are how the texts start in which shell matches.
+var shellSigns = []string{"curl", "wget", "rm -", "/dev/tcp", "bash -i", "nc -", "base64 -", "powershell"}
+
+// fetcher is a command that an encoded command line may start with.
+var fetcher = regexp.MustCompile(`(?i)\b(?:curl|wget|invoke-webrequest|iwr|powershell|bash|sh|nc|eval|exec|python3?|chmod|ssh|scp)\s+\S`)
+
+const whyCommand = "has a command line that destroys, or runs what comes from elsewhere"
+
+// commands looks for command lines that destroy, or run what comes from
+// elsewhere. In the open they are for a person to judge; nobody encodes an honest one.
+func (s *scan) commands() {
+	if s.at.Part == InResource || s.at.Part == InResult && s.layer.how == "" {
+		return
+	}
+	text := s.layer.text
+	if s.layer.how != "" && s.layer.how != howSplit {
+		if at := fetcher.FindStringIndex(text); at != nil {
+			s.add("command", "has a command line", 6, at[0], at[1])
+		}
+	}
+	const long, many = 300, 32
+	for _, sign := range shellSigns {
+		for i, tries := 0, 0; tries < many; i, tries = i+1, tries+1 {
+			next := strings.Index(text[i:], sign)
+			if next < 0 {
+				break
+			}
+			i += next
+			if at := shell.FindStringIndex(text[i:min(len(text), i+long)]); at != nil {
+				s.add("command", whyCommand, 6, i, i+at[1])
+				return
+			}
+		}
+	}
+}
