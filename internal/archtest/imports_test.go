@@ -56,6 +56,17 @@ var rules = []rule{
 		reason: "a gateway routes between Handlers; how they are reached is its caller's business",
 	},
 	{
+		who:    "model",
+		except: []string{"model/offline"},
+		never:  []string{"/mcp", "/host", "/gateway", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd"},
+		reason: "a model sees a conversation and tools, and knows nothing of MCP; only the one without language finds tools by search",
+	},
+	{
+		who:    "model/offline",
+		never:  []string{"/mcp", "/host", "/gateway", "/policy", "/guard", "/config", "/servers", "/cmd"},
+		reason: "it stands in for any model, so it knows what any model knows",
+	},
+	{
 		who:    "config",
 		never:  []string{"/"},
 		reason: "it reads files; what becomes of a server is its caller's business",
