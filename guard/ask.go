@@ -53,7 +53,7 @@ func carriedSecrets(c Call) []Finding {
 	if !c.leaves() && !c.writes() {
 		return nil
 	}
-	return slices.DeleteFunc(found, func(f Finding) bool { return f.Severity < Warn })
+	return slices.DeleteFunc(found, func(f Finding) bool { return f.Severity < Warn || f.Rule != "secret" && f.Rule != "secret-path" })
 }
 
 // carried returns the private sources on other servers of which a long piece

@@ -94,6 +94,7 @@ type report struct {
 	left    int      // how many bytes may still be looked at
 	tooLong bool     // there were more
 	atMost  Severity // no finding is graver
+	simple  bool     // of a tool that only computes, by its name
 }
 
 func newReport() *report { return &report{left: maxText, atMost: Block} }

@@ -31,6 +31,7 @@ func (c *Catalogue) ScanFrame(server string, message []byte) []Finding {
 func (c *Catalogue) ScanDefinition(d Definition) []Finding {
 	f := &frame{catalogue: c, server: d.Server}
 	f.begin(Block)
+	f.report.simple = d.Kind == Tool && isSimple(d.Name)
 	part := InDefinition
 	if d.Kind == Instructions {
 		part = InInstructions
@@ -68,7 +69,11 @@ func (f *frame) secretsIn(raw json.RawMessage, field string, part Part) {
 	}
 	switch raw[0] {
 	case '"':
-		addSecrets(f.report, f.report.take(text(raw), field), f.at(part, field))
+		s := f.report.take(text(raw), field)
+		addSecrets(f.report, s, f.at(part, field))
+		if part == InArguments {
+			(&scan{report: f.report, layer: layer{text: s}, at: f.at(part, field)}).commands()
+		}
 	case '[':
 		i := 0
 		jsonrpc.EachElement(raw, func(value []byte) bool {

@@ -140,6 +140,7 @@ func (f *frame) content(content json.RawMessage) {
 
 // definition looks through an element of a list.
 func (f *frame) definition(raw json.RawMessage, field string) {
+	f.report.simple = isSimple(text(jsonrpc.Get(raw, "name")))
 	jsonrpc.EachMember(raw, func(name, value []byte) bool {
 		switch member := text(name); member {
 		case "inputSchema", "outputSchema":

@@ -3,6 +3,7 @@ package guard
 import (
 	"math/bits"
 	"strings"
+	"unicode/utf8"
 )
 
 // addHidden adds signals for hidden characters, and reports whether some stand
@@ -40,12 +41,13 @@ func hiddenKinds(text string) hiddenKind {
 	var kinds hiddenKind
 	position := 0
 	eachHidden(text, func(part string, hidden bool) {
+		first, _ := utf8.DecodeRuneInString(part)
 		start := position
 		position += len(part)
 		switch {
 		case !hidden || part == "\ufeff" && start == 0:
 			return
-		case strings.HasPrefix(part, "\U000e0001") || decodeTags(part) != "":
+		case isTag(first):
 			kinds |= hiddenTags
 		case strings.ContainsAny(part, "\u202a\u202b\u202d\u202e\u2066\u2067\u2068"):
 			kinds |= hiddenOrder

@@ -72,6 +72,8 @@ theirs    its their his her whose
 check     detect check flag filter classify identify recognize verify prevent moderate determine warn report guard catch test
 attempt   attempt whether if try trying injection phrase pattern prompt text input message like such attack jailbreak adversarial malicious
 attack    attack attacker adversarial adversary malicious manipulate jailbreak injection
+shell     shell subprocess bash eval
+environ   environment env cookie cookies browser clipboard keystroke
 meta      detect flag filter classify identify recognize example phrase such like term string named called contain pattern attempt injection moderation scanner test sample search quote mean match warn
 `
 
@@ -80,6 +82,16 @@ meta      detect flag filter classify identify recognize example phrase such lik
 var secretFiles = map[string]bool{
 	".ssh": true, ".env": true, ".aws": true, ".netrc": true, ".npmrc": true, ".pypirc": true, ".kube": true, ".gnupg": true, ".pem": true,
 	".pgpass": true, ".dockercfg": true, ".htpasswd": true, "/passwd": true, "/shadow": true, "_rsa": true, "_dsa": true, "_ecdsa": true, "_ed25519": true,
+}
+
+// simple are words in the names of tools that only compute: such a tool has no
+// business with files, keys or other machines.
+var simple = map[string]bool{
+	"sum": true, "subtract": true, "multiply": true, "divide": true, "calculate": true, "calculator": true, "calc": true, "math": true,
+	"arithmetic": true, "average": true, "reverse": true, "uppercase": true, "lowercase": true, "capitalize": true, "string": true, "strings": true,
+	"concat": true, "slugify": true, "palindrome": true, "factorial": true, "fibonacci": true, "prime": true, "uuid": true, "random": true, "dice": true,
+	"joke": true, "greet": true, "greeting": true, "hello": true, "echo": true, "format": true, "unit": true, "units": true, "temperature": true,
+	"celsius": true, "color": true, "count": true, "length": true, "sort": true, "trim": true, "numbers": true, "weather": true, "fact": true,
 }
 
 // harmless are the neighbours of such files, which hold nothing secret.
@@ -167,4 +179,17 @@ func secretFile(text string, start, end int) ideas {
 		}
 	}
 	return theLanguage().names["secretfile"]
+}
+
+// isSimple reports whether the name of a tool says that it only computes.
+func isSimple(name string) bool {
+	if strings.EqualFold(name, "add") {
+		return true
+	}
+	for _, part := range strings.FieldsFunc(splitCamel(cut(name, maxWord)), func(r rune) bool { return r == '_' || r == '-' || r == ' ' || r == '.' }) {
+		if simple[strings.ToLower(part)] {
+			return true
+		}
+	}
+	return false
 }

@@ -50,6 +50,7 @@ const (
 	whyAuthority  = "speaks with the voice of the system or the user"
 	whySink       = "sends data to somewhere else"
 	whyCapability = "names an ability that only harms"
+	whyMismatch   = "goes for files, keys or other machines, which a tool of this name has no business with"
 )
 
 // theRules are read at their first use, sorted by the first idea.
@@ -91,6 +92,11 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"first", 8, "must 4 use 6 before 3 any 2 tool", whyFirst, 0},
 		{"first", 4, "must 4 use 5 first", whyFirst, described},
 
+		{"first", 8, "must 4 use 5 instead 4 any/tool", whyFirst, described},
+		{"first", 5, "use 5 instead 3 any 4 tool", whyFirst, described},
+		{"first", 6, "not/ignore 2 use 3 any 3 tool", whyFirst, described},
+		{"first", 6, "ignore 4 any 3 tool", whyFirst, described},
+
 		{"exfiltration", 10, "secretfile 14 send 8 param/external/remote", whyExfil, 0},
 		{"exfiltration", 10, "read 8 secretfile 12 send", whyExfil, told},
 		{"exfiltration", 8, "send 6 secretfile", whyExfil, 0},
@@ -104,6 +110,9 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"conversation", 10, "send 5 whole 3 convo", whyTalk, 0},
 		{"conversation", 10, "send 4 convo 2 log 8 param/host/external/remote", whyTalk, 0},
 		{"conversation", 8, "whole 2 convo 2 log", whyTalk, described},
+		{"conversation", 8, "whole 2 system 1 prompt", whyTalk, described},
+		{"conversation", 4, "you/prior 2 system 1 prompt", whyTalk, described},
+		{"conversation", 5, "whole 3 convo", whyTalk, described},
 		{"conversation", 8, "system 1 prompt 8 param/host/external/remote", whyTalk, told},
 		{"conversation", 10, "away/tell/show 5 system 1 prompt", whyTalk, 0},
 		{"conversation", 10, "put/send 4 prior/whole 3 system 1 prompt", whyTalk, 0},
@@ -114,6 +123,10 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"sink", 4, "away 8 external", whySink, described},
 		{"sink", 6, "away 8 remote 3 host", whySink, described},
 		{"sink", 5, "secretly 6 away/use", whySink, 0},
+		{"mismatch", 6, "read 6 cred/private/environ", whyMismatch, in(InDefinition)},
+		{"mismatch", 6, "away 6 host/remote/external", whyMismatch, in(InDefinition)},
+		{"mismatch", 6, "use 4 shell", whyMismatch, in(InDefinition)},
+		{"mismatch", 6, "secretfile", whyMismatch, in(InDefinition)},
 		{"capability", 6, "sink", whyCapability, described},
 		{"capability", 6, "steal 5 cred/private/contents", whyCapability, 0},
 	} {

@@ -35,6 +35,16 @@ var theShapes = sync.OnceValue(func() []shape {
 		{"Hugging Face token", "hf_", regexp.MustCompile(`\bhf_[A-Za-z0-9]{30,}\b`)},
 		{"SendGrid key", "SG.", regexp.MustCompile(`\bSG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}`)},
 		{"DigitalOcean token", "dop_v1_", regexp.MustCompile(`\bdop_v1_[a-f0-9]{64}\b`)},
+		{"Slack app token", "xapp-", regexp.MustCompile(`\bxapp-\d-[A-Z0-9]+-\d+-[a-z0-9]{20,}`)},
+		{"Shopify token", "shp", regexp.MustCompile(`\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}\b`)},
+		{"Databricks token", "dapi", regexp.MustCompile(`\bdapi[a-f0-9]{32}\b`)},
+		{"Linear key", "lin_api_", regexp.MustCompile(`\blin_api_[A-Za-z0-9]{32,}`)},
+		{"Notion token", "ntn_", regexp.MustCompile(`\bntn_[A-Za-z0-9]{40,}`)},
+		{"Supabase token", "sbp_", regexp.MustCompile(`\bsbp_[a-f0-9]{40}\b`)},
+		{"Vault token", "hvs.", regexp.MustCompile(`\bhvs\.[A-Za-z0-9_-]{24,}`)},
+		{"age key", "AGE-SECRET-KEY-", regexp.MustCompile(`\bAGE-SECRET-KEY-1[A-Z0-9]{50,}`)},
+		{"Telegram bot token", ":AA", regexp.MustCompile(`\b\d{8,10}:AA[A-Za-z0-9_-]{32,}`)},
+		{"Azure storage key", "AccountKey=", regexp.MustCompile(`AccountKey=[A-Za-z0-9+/]{60,}`)},
 		{"JSON web token", "eyJ", regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)},
 	}
 })
@@ -42,11 +52,11 @@ var theShapes = sync.OnceValue(func() []shape {
 // secretPath is the path of a file that holds secrets.
 var secretPath = regexp.MustCompile(`(?i)(?:^|[\s"'=:/\\~@])(?:\.ssh(?:[/\\]|$)|id_(?:rsa|dsa|ecdsa|ed25519)\b|\.env(?:\.(?:local|production|prod|development|staging))?(?:["'\s]|$)|` +
 	`\.aws[/\\](?:credentials|config)|\.netrc\b|\.npmrc\b|\.pypirc\b|\.pgpass\b|\.kube[/\\]config|\.gnupg(?:[/\\]|$)|\.docker[/\\]config\.json|\.git-credentials|` +
-	`etc[/\\](?:shadow|sudoers|passwd)\b|\.config[/\\](?:gcloud|gh)[/\\]|login\.keychain|[\w.-]+\.(?:pem|p12|pfx|keystore|kdbx)\b|wallet\.dat)`)
+	`etc[/\\](?:shadow|sudoers|passwd)\b|\.config[/\\](?:gcloud|gh)[/\\]|login\.keychain|\.azure[/\\]|application_default_credentials\.json|\.(?:bash|zsh|psql|mysql)_history\b|\.vault-token|proc/self/environ|claude_desktop_config\.json|\.cursor[/\\]mcp\.json|(?:credentials|secrets)\.(?:json|ya?ml|toml)\b|[\w.-]+\.(?:pem|p12|pfx|keystore|kdbx)\b|wallet\.dat)`)
 
 // pathSigns are parts of every text in which secretPath matches.
 var pathSigns = []string{".ssh", "id_", ".env", ".aws", ".netrc", ".npmrc", ".pypirc", ".pgpass", ".kube", ".gnupg", ".docker", ".git-c", "etc", ".config",
-	"keychain", ".pem", ".p12", ".pfx", ".keystore", ".kdbx", "wallet.dat"}
+	"keychain", ".azure", "credentials.", "_history", "secrets.", ".vault-token", "environ", "_config.json", "mcp.json", ".pem", ".p12", ".pfx", ".keystore", ".kdbx", "wallet.dat"}
 
 // Secrets finds what looks like a key, token or password in text. Excerpts say
 // what kind of secret it is, never what it is. The examples that
@@ -71,7 +81,7 @@ func addSecrets(r *report, text string, at Where) {
 		if !strings.Contains(lower, sign) {
 			continue
 		}
-		if found := secretPath.FindStringIndex(text); found != nil {
+		if found := secretPath.FindStringIndex(text); found != nil && !strings.HasPrefix(text[found[1]:], ".pub") {
 			r.add(signal{rule: "secret-path", weight: warnAt, where: at.Field, excerpt: excerpt(text, found[0], found[1]), why: "names a file that holds secrets"})
 		}
 		return
