@@ -12,7 +12,8 @@ const (
 )
 
 // Names makes names of tools that every provider takes, and knows what they stand
-// for. It may be used by one goroutine at a time.
+// for. It may be used by one goroutine at a time. It forgets nothing; as names do
+// not depend on each other, another Names gives the same ones.
 type Names struct {
 	portable map[string]string // by original name
 	original map[string]string // by portable name
@@ -25,18 +26,39 @@ func NewNames() *Names {
 
 // Portable returns the name for an original one: the same where it matches
 // [A-Za-z_][A-Za-z0-9_-]{0,63}, else one that does, with a hash of the original at
-// its end. So a name depends on nothing but its original.
+// its end. So a name depends on nothing but its original. One that looks as if it
+// ended in a hash gets another, so that no tool can be named like another's hash.
 func (n *Names) Portable(original string) string {
 	if name, known := n.portable[original]; known {
 		return name
 	}
 	name := sanitized(original)
-	if name != original || n.original[name] != "" {
-		sum := sha256.Sum256([]byte(original))
-		name = name[:min(len(name), maxName-nameHash-1)] + "_" + hex.EncodeToString(sum[:])[:nameHash]
+	if name != original || looksHashed(name) {
+		name = n.hashed(name, original)
 	}
 	n.portable[original], n.original[name] = name, original
 	return name
+}
+
+// hashed puts a hash of the original behind a name; a longer one in the case that
+// the first is taken, which takes four billion tries to bring about.
+func (n *Names) hashed(name, original string) string {
+	sum := sha256.Sum256([]byte(original))
+	digits := hex.EncodeToString(sum[:])
+	for length := nameHash; ; length++ {
+		made := name[:min(len(name), maxName-length-1)] + "_" + digits[:length]
+		if _, taken := n.original[made]; !taken {
+			return made
+		}
+	}
+}
+
+func looksHashed(name string) bool {
+	at := len(name) - nameHash
+	if at < 1 || name[at-1] != '_' {
+		return false
+	}
+	return strings.Trim(name[at:], "0123456789abcdef") == ""
 }
 
 // Original returns what a portable name stands for; "" if it is not known.

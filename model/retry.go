@@ -1,0 +1,202 @@
+package model
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net"
+	"syscall"
+	"time"
+)
+
+// How a [Retrying] model waits.
+const (
+	// defaultAttempts is how often a request is made in all.
+	defaultAttempts = 5
+	// firstPause and lastPause bound the pauses between attempts.
+	firstPause = time.Second
+	lastPause  = 30 * time.Second
+	// maxRetryAfter is the longest wait that a provider can ask for. If it asks for
+	// more, the request fails at once: a person should know.
+	maxRetryAfter = 2 * time.Minute
+	// refusedAttempts is how often a server is asked at whose address nobody
+	// listens: most often it was not started, which a person should hear soon.
+	refusedAttempts = 2
+)
+
+// Partial says what becomes of an answer that broke off after pieces of it had
+// been emitted.
+type Partial string
+
+const (
+	PartialText   Partial = ""       // it is asked for again if only text had come
+	PartialAlways Partial = "always" // it is asked for again
+	PartialNever  Partial = "never"  // it fails
+)
+
+// RetryOptions say how often a request is made again.
+type RetryOptions struct {
+	// Attempts is how often a request is made in all; 0 means 5.
+	Attempts int
+	// First is the first pause, each next is twice as long, up to Last; 0 means a
+	// second and half a minute. Half of each pause is random, so that many who were
+	// refused together do not come back together.
+	First, Last time.Duration
+	// MaxAfter is the longest wait that a provider can ask for; 0 means two minutes.
+	// If it asks for more, the request fails at once.
+	MaxAfter time.Duration
+	// Partial is for answers that broke off.
+	Partial Partial
+}
+
+// Retrying returns a model that makes requests to m again when the provider is
+// overloaded or limits requests, fails with a status of 5xx, or cannot be reached.
+// Each time it emits a Delta with a Retry, after which what was emitted before is
+// void, and waits. It waits as long as the provider asks, if that is longer than
+// its own pause. The end of the context ends the wait. The Usage of attempts whose
+// answers broke off is added to that of the Response.
+//
+// What cannot get better is not tried again: refused keys, unknown models,
+// certificates, a spent quota. An address at which nobody listens is tried twice.
+func Retrying(m Model, o RetryOptions) Model {
+	o.Attempts = orDefault(o.Attempts, defaultAttempts)
+	o.First = orDefault(o.First, firstPause)
+	o.Last = orDefault(o.Last, lastPause)
+	o.MaxAfter = orDefault(o.MaxAfter, maxRetryAfter)
+	return &retrying{Model: m, options: o}
+}
+
+func orDefault[T int | time.Duration](value, otherwise T) T {
+	if value <= 0 {
+		return otherwise
+	}
+	return value
+}
+
+type retrying struct {
+	Model
+	options RetryOptions
+}
+
+// Generate asks until there is an answer, or it makes no sense to go on.
+func (r *retrying) Generate(ctx context.Context, req *Request, emit func(Delta)) (*Response, error) {
+	if emit == nil {
+		emit = func(Delta) {}
+	}
+	var spent Usage
+	for attempt := 1; ; attempt++ {
+		var said progress
+		res, err := r.Model.Generate(ctx, req, func(d Delta) {
+			said.note(d)
+			emit(d)
+		})
+		pause, again := r.after(err, attempt, said)
+		if !again || ctx.Err() != nil {
+			return withSpent(res, spent), err
+		}
+		emit(Delta{Retry: &Retry{Attempt: attempt, After: pause, Err: err}})
+		if wait(ctx, pause) != nil {
+			return withSpent(res, spent), err
+		}
+		if res != nil {
+			spent = spent.Add(res.Usage)
+		}
+	}
+}
+
+// progress is what an attempt has emitted.
+type progress struct{ text, calls bool }
+
+func (p *progress) note(d Delta) {
+	switch {
+	case d.Retry != nil:
+		*p = progress{}
+	case d.Call != nil:
+		p.calls = true
+	default:
+		p.text = true
+	}
+}
+
+// after says how long to wait before the next attempt, and whether there is one.
+func (r *retrying) after(err error, attempt int, said progress) (time.Duration, bool) {
+	if err == nil || attempt >= r.options.Attempts || !passes(err) || attempt >= refusedAttempts && isRefused(err) {
+		return 0, false
+	}
+	switch r.options.Partial {
+	case PartialNever:
+		if said.text || said.calls {
+			return 0, false
+		}
+	case PartialText:
+		if said.calls {
+			return 0, false
+		}
+	}
+	pause := r.options.Last
+	if doublings := attempt - 1; doublings < 30 {
+		pause = min(pause, r.options.First<<doublings)
+	}
+	pause = pause/2 + rand.N(pause/2+1)
+	var told *Error
+	if errors.As(err, &told) && told.RetryAfter > 0 {
+		return max(pause, told.RetryAfter), told.RetryAfter <= r.options.MaxAfter
+	}
+	return pause, true
+}
+
+// passes says whether an error can be another one the next time.
+func passes(err error) bool {
+	var told *Error
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &told) {
+		return false
+	}
+	switch {
+	case told.Code == "insufficient_quota", errors.Is(err, ErrUnauthorized), errors.Is(err, ErrWindow), errors.Is(err, ErrNoModel), errors.Is(err, ErrBadTool):
+		return false
+	case errors.Is(err, ErrRateLimited), errors.Is(err, ErrOverloaded), errors.Is(err, ErrBroken):
+		return true
+	case told.Status == 0:
+		return isConnection(told.Err)
+	}
+	return told.Status == 408 || told.Status >= 500 && told.Status != 501 && told.Status != 505
+}
+
+// isConnection says whether an error is of the connection, and not of what was
+// found at its other end.
+func isConnection(err error) bool {
+	var network net.Error
+	var certificate *tls.CertificateVerificationError
+	if errors.As(err, &certificate) {
+		return false
+	}
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// isRefused says whether nobody listens, or nobody knows the host.
+func isRefused(err error) bool {
+	var unknown *net.DNSError
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.As(err, &unknown) && unknown.IsNotFound
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+func withSpent(res *Response, spent Usage) *Response {
+	if res == nil || spent == (Usage{}) {
+		return res
+	}
+	sum := *res
+	sum.Usage = sum.Usage.Add(spent)
+	return &sum
+}
