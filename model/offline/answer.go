@@ -80,6 +80,8 @@ func unable(p *plan, step string, tools []model.Tool, later bool) string {
 		return fmt.Sprintf("For the step %q I found no tool that fits. %s", clip(step), honest)
 	case p == nil:
 		return introduction(tools)
+	case p.other != "":
+		return fmt.Sprintf("This names two tools, %s and %s. Write one step after the other, with \"then\" between them. %s", own(p.tool.Name), own(p.other), honest)
 	case len(p.unknown) > 0:
 		return fmt.Sprintf("%s has no parameter called %s. %s\n\n%s", own(p.tool.Name), strings.Join(p.unknown, " or "), usage(p), honest)
 	case p.problem == "":

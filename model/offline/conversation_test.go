@@ -125,6 +125,18 @@ func TestWhatIsMissingIsAskedFor(t *testing.T) {
 	}
 }
 
+func TestOfTwoToolsInOneStepNoneIsCalled(t *testing.T) {
+	for question, want := range map[string]string{
+		"read notes.txt and delete it": "two tools, delete and read-file",
+		"add 2 and 40 and echo hi":     "two tools, add and echo",
+	} {
+		resp := generate(t, asking(question))
+		if text := resp.Message.Text(); len(resp.Message.Calls()) > 0 || !strings.Contains(text, want) {
+			t.Errorf("%q: %q, %v", question, text, resp.Message.Calls())
+		}
+	}
+}
+
 func TestAToolThatIsNotThereIsSearchedForOnce(t *testing.T) {
 	search := tool("search_tools", "Find tools.", `"queries":{"type":"array","items":{"type":"string"}}`, `"queries"`)
 	add := tools()[0]

@@ -23,6 +23,8 @@ type plan struct {
 	unknown []string
 	// problem is why the arguments do not fit the schema, and empty if they do.
 	problem string
+	// other is a tool that the step names as well; only one can be meant.
+	other string
 	// named is how surely the step says the tool's own name, from 0 to 1.
 	named float64
 	// typed counts the values that are there because of what they are: pairs,
@@ -31,11 +33,12 @@ type plan struct {
 	// unused counts the addresses, paths, numbers and quoted texts of the step that
 	// no parameter has.
 	unused int
+	pieces []*piece
 }
 
 // ready reports whether the call can be made.
 func (p *plan) ready() bool {
-	return len(p.missing) == 0 && len(p.unknown) == 0 && p.problem == ""
+	return len(p.missing) == 0 && len(p.unknown) == 0 && p.problem == "" && p.other == ""
 }
 
 // arguments are the values as one object, in the order of the schema.
@@ -72,6 +75,7 @@ func fill(step string, tool *model.Tool) *plan {
 	f.rest()
 	f.unknownKeys()
 	f.finish()
+	f.plan.pieces = f.pieces
 	return f.plan
 }
 
@@ -271,16 +275,21 @@ func (f *filling) saysName(p *param, at int) bool {
 			return false
 		}
 	}
-	return true
+	return len(p.words) > 0
 }
 
-// numbers takes numbers: behind a parameter's name, then in order for those that
+// numbers takes numbers: beside a parameter's name, then in order for those that
 // are required, then for the only one that is not.
 func (f *filling) numbers() {
 	takers := f.open(func(p *param) bool { return p.numeric() && p.choices == nil })
 	for _, p := range takers {
 		if piece := f.behindName(p, number); piece != nil && f.set(p, piece.text, piece) {
 			f.plan.typed++
+		}
+		for i, piece := range f.pieces { // 3 days
+			if piece.kind == number && !piece.used && f.saysName(p, i+1) && f.set(p, piece.text, f.pieces[i:i+1+len(p.words)]...) {
+				f.plan.typed++
+			}
 		}
 	}
 	for _, p := range takers {

@@ -37,7 +37,36 @@ func (o *offline) find(ctx context.Context, tools []model.Tool, step string) *pl
 			best, most = p, score
 		}
 	}
+	if best != nil {
+		best.other = otherTool(best, tools)
+	}
 	return best
+}
+
+// otherTool finds a second tool in a step: one whose verb the step begins with, or
+// has behind "and". To take the first and forget the second could be wrong, and
+// worse the other way round: read a.txt and delete it.
+func otherTool(p *plan, tools []model.Tool) string {
+	names := toolWords(p.tool.Name)
+	first, behindAnd := true, false
+	for _, piece := range p.pieces {
+		w := strings.ToLower(piece.text)
+		if piece.kind != word || slices.Contains(leading, w) {
+			behindAnd = w == "and"
+			continue
+		}
+		asked := first || behindAnd
+		first, behindAnd = false, false
+		if !asked || piece.used || slices.ContainsFunc(names, func(name string) bool { return same(name, w) }) {
+			continue
+		}
+		for i := range tools {
+			if words := split(own(tools[i].Name)); len(words) > 0 && same(words[0], w) {
+				return tools[i].Name
+			}
+		}
+	}
+	return ""
 }
 
 // merit is what speaks for a plan beside its tool's score.

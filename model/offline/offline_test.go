@@ -104,6 +104,8 @@ func TestAQuestionBecomesACall(t *testing.T) {
 		{"two paths go by their names", "move to b.txt from a.txt", "files__move", `{"from":"a.txt","to":"b.txt"}`},
 		{"what is asked for follows a preposition", "what is the weather in New York?", "weather__get_weather", `{"city":"New York"}`},
 		{"a number behind a text", "weather city: Oslo, days: 3", "weather__get_weather", `{"city":"Oslo","days":3}`},
+		{"a number before its name", "get the weather for Oslo for 3 days", "weather__get_weather", `{"city":"Oslo","days":3}`},
+		{"the verb of another tool can be part of a text", "echo wash and delete", "everything__echo", `{"message":"wash and delete"}`},
 		{"an address goes where it belongs", `send email to ada@example.com subject "Hi" body "See you"`, "mail__send_email", `{"to":"ada@example.com","body":"See you","subject":"Hi"}`},
 		{"an address and the rest", "send an email to ada@example.com: see you at 5", "mail__send_email", `{"to":"ada@example.com","body":"see you at 5"}`},
 		{"a URL is no pair", "fetch https://example.com/a?b=c", "web__fetch", `{"url":"https://example.com/a?b=c"}`},
