@@ -48,6 +48,7 @@ func (c *counts) add(f field) {
 type document struct {
 	terms   []termCounts // in no order, each term once
 	lengths lengths
+	named   int // different words in the name
 }
 
 // termCounts is a term of a document.
@@ -62,6 +63,7 @@ type reader struct {
 	split   splitter
 	terms   map[string]counts
 	lengths lengths
+	named   int
 }
 
 func newReader(s *stems) *reader { return &reader{stems: s, terms: make(map[string]counts)} }
@@ -69,7 +71,7 @@ func newReader(s *stems) *reader { return &reader{stems: s, terms: make(map[stri
 // read returns the document of t and the queries remembered for it.
 func (r *reader) read(t Tool, remembered []string) document {
 	clear(r.terms)
-	r.lengths = lengths{}
+	r.lengths, r.named = lengths{}, 0
 	r.text(nameField, t.Name)
 	if t.Title != t.Name {
 		r.text(nameField, t.Title)
@@ -82,7 +84,7 @@ func (r *reader) read(t Tool, remembered []string) document {
 	for _, q := range remembered {
 		r.text(usageField, q)
 	}
-	d := document{terms: make([]termCounts, 0, len(r.terms)), lengths: r.lengths}
+	d := document{terms: make([]termCounts, 0, len(r.terms)), lengths: r.lengths, named: r.named}
 	for stem, c := range r.terms {
 		d.terms = append(d.terms, termCounts{stem, c})
 	}
@@ -94,15 +96,20 @@ func (r *reader) text(f field, text string) {
 	if r.full(f) {
 		return
 	}
-	r.split.split(cut(text, maxFieldBytes), func(word []byte) bool {
+	r.split.split(cut(text, maxFieldBytes), func(word []byte, whole bool) bool {
 		stem := r.stems.of(word)
 		if stem == "" {
 			return true
 		}
 		c := r.terms[stem]
+		if !whole {
+			r.lengths[f]++
+			if f == nameField && c[f] == 0 {
+				r.named++
+			}
+		}
 		c.add(f)
 		r.terms[stem] = c
-		r.lengths[f]++
 		return !r.full(f)
 	})
 }

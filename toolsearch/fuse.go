@@ -60,7 +60,8 @@ func (d *dense) succeeded() {
 // brought to the scale from 0 to 1 first: words by the best score, meaning by
 // how far a tool stands out of the allowed ones, of which most have nothing to do
 // with the query. It returns a note if tools have no vector.
-func (x *Index) scoreMeaning(s *scratch, vector []float32, bestByWords float64) (note string) {
+func (x *Index) scoreMeaning(s *scratch, vector []float32) (note string) {
+	bestByWords := s.best()
 	s.near = zeroed(s.near, len(x.slots))
 	var sum, most float64
 	with, without := 0, 0

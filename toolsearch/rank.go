@@ -11,6 +11,7 @@ type scratch struct {
 	split   splitter
 	query   []term
 	scores  []float64 // by slot
+	named   []uint8   // by slot: words of the query that are in the name
 	servers []float64 // the best score, by number of the server
 	allowed []bool    // by slot; empty if everything is allowed
 	near    []float64 // by slot: how near its vector is to that of the query
@@ -33,6 +34,7 @@ type ranked struct {
 
 func (s *scratch) reset(slots, servers int) {
 	s.scores = zeroed(s.scores, slots)
+	s.named = zeroed(s.named, slots)
 	s.servers = zeroed(s.servers, servers)
 	s.allowed = s.allowed[:0]
 	s.hits = s.hits[:0]
@@ -51,7 +53,7 @@ func zeroed[T any](s []T, n int) []T {
 func (s *scratch) parse(x *Index, text string) {
 	clear(s.query)
 	s.query = s.query[:0]
-	s.split.split(cut(text, maxQueryBytes), func(word []byte) bool {
+	s.split.split(cut(text, maxQueryBytes), func(word []byte, _ bool) bool {
 		if stem := x.stems.of(word); stem != "" && !s.asks(stem) {
 			s.query = append(s.query, term{stem: stem, weight: 1, of: -1})
 		}
@@ -110,6 +112,9 @@ func (x *Index) scoreWords(s *scratch, t *totals) (highest float64) {
 		}
 		for j := range list {
 			if p := &list[j]; s.allows(p.slot) {
+				if q.of < 0 && p.counts[nameField] > 0 {
+					s.named[p.slot]++
+				}
 				s.scores[p.slot] += q.weight * q.idf * scale.saturated(&p.counts, &x.slots[p.slot].doc.lengths)
 			}
 		}
@@ -131,6 +136,17 @@ func (s *scratch) frequency(list []posting) int {
 	return n
 }
 
+// scoreNames raises the score of each tool by a share that depends on how much
+// of its name the query has: of tools that match alike, the one whose name asks for
+// nothing else is meant.
+func (x *Index) scoreNames(s *scratch) {
+	for n, words := range s.named {
+		if words > 0 {
+			s.scores[n] *= 1 + x.weights.cover*min(1, float64(words)/float64(max(1, x.slots[n].doc.named)))
+		}
+	}
+}
+
 // scoreServers adds to each tool that has a score a share of the best one of
 // its server: the steps of a task often stay with one server.
 func (x *Index) scoreServers(s *scratch) {
@@ -147,26 +163,32 @@ func (x *Index) scoreServers(s *scratch) {
 	}
 }
 
-// evidence returns how much speaks for the best tool, and its score. Both what
-// was found and its share of what was asked matter: a third of a long
-// question can be convincing, and so can the whole of a short one. The measure
-// is the number of words found, in units of the rarest possible word,
-// divided by the cube root of the number asked for; where most of the
-// query was found it is no less than that share.
-func (x *Index) evidence(s *scratch, tools int, highest float64) (evidence, best float64) {
-	for _, score := range s.scores {
-		best = max(best, score)
-	}
-	if best == 0 {
-		return 0, 0
+// evidence is how much the words of the best tool speak for it. Both what was
+// found and its share of what was asked matter: a third of a long question
+// can be convincing, and so can the whole of a short one. The measure is the number
+// of words found, in units of the rarest possible word, divided by the cube
+// root of the number asked for; where most of the query was found it is no
+// less than that share.
+func (x *Index) evidence(s *scratch, tools int, highest float64) float64 {
+	found := s.best()
+	if found == 0 {
+		return 0
 	}
 	unit := rarity(tools, 0)
-	found := best / (1 + x.weights.server)
-	evidence = found / unit * math.Cbrt(unit/highest)
+	evidence := found / unit * math.Cbrt(unit/highest)
 	if share := found / highest; share > mostOfQuery {
 		evidence = max(evidence, share)
 	}
-	return evidence, best
+	return evidence
+}
+
+// best is the highest score.
+func (s *scratch) best() float64 {
+	best := 0.0
+	for _, score := range s.scores {
+		best = max(best, score)
+	}
+	return best
 }
 
 // take puts the best tools into s.hits.

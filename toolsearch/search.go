@@ -122,12 +122,13 @@ func (x *Index) search(q *Query, vector []float32) Results {
 	s.reset(len(x.slots), len(x.servers)+len(x.numbers))
 	t := x.allow(s, q.Allow)
 	highest := x.scoreWords(s, &t)
+	evidence := x.evidence(s, t.tools, highest)
+	x.scoreNames(s)
 	x.scoreServers(s)
-	evidence, best := x.evidence(s, t.tools, highest)
-	divisor := highest * (1 + x.weights.server)
+	divisor := highest * x.weights.bonus()
 	var note string
 	if vector != nil {
-		note = x.scoreMeaning(s, vector, best)
+		note = x.scoreMeaning(s, vector)
 		divisor = 1
 	}
 	x.take(s, q.limit())

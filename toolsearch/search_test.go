@@ -81,6 +81,22 @@ func TestToolsOfAServerThatFitsGetABonus(t *testing.T) {
 	}
 }
 
+func TestOfLikeNamesTheOneThatAsksForNothingElseWins(t *testing.T) {
+	t.Parallel()
+	x := New(Options{})
+	x.SetServer("s", "", []Tool{
+		{ID: "a", Name: "createFloorPlan", Description: "Makes one of these."},
+		{ID: "b", Name: "createFloor", Description: "Makes one of these."},
+		{ID: "c", Name: "create_floor_lamp", Description: "Makes one of these."},
+	})
+	if got := find1(x, "create a floor"); got != "b" {
+		t.Errorf("got %q", got)
+	}
+	if got := find1(x, "create the plan of a floor"); got != "a" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // TestWhatIsNotAllowedLeavesNoTrace compares a search under Allow with one in an
 // Index that never held the other tools.
 func TestWhatIsNotAllowedLeavesNoTrace(t *testing.T) {

@@ -7,6 +7,7 @@ import "math"
 type weights struct {
 	field   [fields]float64 // what a word in a field counts
 	norm    [fields]float64 // how much a long field makes its words count less, 0 to 1
+	cover   float64         // what a name that the query has wholly adds, as a share of the score
 	k1      float64         // how soon repetition stops to count
 	server  float64         // share of the best tool of its server that a tool gets
 	synonym float64         // what a synonym counts of the word itself
@@ -21,12 +22,16 @@ func tuned() weights {
 	return weights{
 		field:   [fields]float64{nameField: 2, serverField: 1, describeField: 1, paramField: 0.3, usageField: 0.6},
 		norm:    [fields]float64{nameField: 0.5, serverField: 0.5, describeField: 0.6, paramField: 0.75, usageField: 0.9},
+		cover:   0.15,
 		k1:      1.8,
 		server:  0.3,
 		synonym: 0.4,
 		weak:    0.36,
 	}
 }
+
+// bonus is the factor by which more than words can raise a score.
+func (w *weights) bonus() float64 { return (1 + w.cover) * (1 + w.server) }
 
 // rarity is how much a term counts that df of n tools have. It is positive.
 func rarity(n, df int) float64 {

@@ -58,9 +58,9 @@ func classOfASCII(c byte) class {
 }
 
 // split calls f with each word of text until f returns false. Of an identifier
-// in camelCase or with digits it gives the parts and then the whole, because
+// in camelCase or with digits it gives the parts and then the whole, and says which it is, because
 // GitHub is as often one word as readFile is two. The slice is valid during the call.
-func (s *splitter) split(text string, f func(word []byte) bool) {
+func (s *splitter) split(text string, f func(word []byte, whole bool) bool) {
 	s.reset()
 	last := other
 	for i := 0; i < len(text); {
@@ -74,7 +74,7 @@ func (s *splitter) split(text string, f func(word []byte) bool) {
 			if !s.flush(f) {
 				return
 			}
-			if c == ideograph && !f([]byte(text[i:i+size])) {
+			if c == ideograph && !f([]byte(text[i:i+size]), false) {
 				return
 			}
 		case joining:
@@ -130,22 +130,22 @@ func (s *splitter) add(r rune) {
 }
 
 // flush gives the word at hand to f, its parts first.
-func (s *splitter) flush(f func(word []byte) bool) bool {
+func (s *splitter) flush(f func(word []byte, whole bool) bool) bool {
 	defer s.reset()
 	if len(s.word) == 0 {
 		return true
 	}
 	if len(s.cuts) == 0 {
-		return f(s.word)
+		return f(s.word, false)
 	}
 	start := 0
 	for _, end := range append(s.cuts, len(s.word)) {
-		if end > start && !f(s.word[start:end]) {
+		if end > start && !f(s.word[start:end], false) {
 			return false
 		}
 		start = end
 	}
-	return f(s.word)
+	return f(s.word, true)
 }
 
 func (s *splitter) reset() { s.word, s.cuts = s.word[:0], s.cuts[:0] }

@@ -10,7 +10,7 @@ import (
 
 func words(text string) (out []string) {
 	var s splitter
-	s.split(text, func(w []byte) bool {
+	s.split(text, func(w []byte, _ bool) bool {
 		out = append(out, string(w))
 		return true
 	})
@@ -60,7 +60,7 @@ func TestALongWordIsCutAndSplittingStopsWhenTold(t *testing.T) {
 	for _, text := range []string{"one two three", "oneTwoThree", "一二三"} {
 		var s splitter
 		n := 0
-		s.split(text, func([]byte) bool { n++; return n < 2 })
+		s.split(text, func([]byte, bool) bool { n++; return n < 2 })
 		if n != 2 {
 			t.Errorf("%q: f was called %d times after it said stop at 2", text, n)
 		}
@@ -74,7 +74,7 @@ func FuzzSplit(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		var s splitter
 		var first []string
-		s.split(text, func(w []byte) bool {
+		s.split(text, func(w []byte, _ bool) bool {
 			if len(w) == 0 || len(w) > maxWord+utf8.UTFMax || bytes.ContainsAny(w, " \t\n_-./") {
 				t.Fatalf("%q has the word %q", text, w)
 			}
@@ -85,7 +85,7 @@ func FuzzSplit(f *testing.F) {
 			return true
 		})
 		var again []string
-		s.split(text, func(w []byte) bool { again = append(again, string(w)); return true })
+		s.split(text, func(w []byte, _ bool) bool { again = append(again, string(w)); return true })
 		if !slices.Equal(first, again) {
 			t.Fatalf("%q is %q, and then %q", text, first, again)
 		}
