@@ -125,9 +125,9 @@ func compileRule(env *cel.Env, r *Rule) (*compiled, []*Problem) {
 	if r.Final && r.Effect == Allow {
 		problems = append(problems, &Problem{Field: "final", Err: errors.New("a rule that allows cannot be final, or no narrower rule could deny; write the narrower patterns themselves")})
 	}
-	for field, text := range map[string]string{"name": r.Name, "server": r.Server, "tool": r.Tool, "reason": r.Reason} {
-		if len(text) > maxText {
-			problems = append(problems, &Problem{Field: field, Err: fmt.Errorf("%w: %d bytes, more than %d", ErrLimit, len(text), maxText)})
+	for _, field := range []struct{ name, text string }{{"name", r.Name}, {"server", r.Server}, {"tool", r.Tool}, {"reason", r.Reason}} {
+		if len(field.text) > maxText {
+			problems = append(problems, &Problem{Field: field.name, Err: fmt.Errorf("%w: %d bytes, more than %d", ErrLimit, len(field.text), maxText)})
 		}
 	}
 	c := &compiled{rule: r, server: parsePattern(r.Server), tool: parsePattern(r.Tool)}

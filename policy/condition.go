@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common"
 	"cel.dev/cel-go/common/types"
 )
 
 const (
 	// maxCondition bounds a condition, in bytes.
-	maxCondition = 16 << 10
+	maxCondition = 4 << 10
 	// maxCost bounds one evaluation of a condition, in the units of CEL: one for each
 	// operation, and one for ten bytes of text that it reads.
 	maxCost = 200_000
@@ -29,10 +30,10 @@ func compileCondition(env *cel.Env, text string) (*condition, []*Problem) {
 	if len(text) > maxCondition {
 		return nil, conditionFault("has %d bytes, more than %d; make several rules of it", len(text), maxCondition)
 	}
-	checked, issues := env.Compile(text)
-	if issues.Err() != nil {
+	checked, issues := env.CompileSource(source{common.NewTextSource(text)})
+	if found := issues.Errors(); len(found) > 0 {
 		var faults []*Problem
-		for _, e := range issues.Errors() {
+		for _, e := range found[:min(len(found), maxReported)] {
 			faults = append(faults, &Problem{Field: "when", Line: e.Location.Line(), Column: e.Location.Column() + 1, Err: withRemedy(e.Message)})
 		}
 		return nil, faults
@@ -40,7 +41,7 @@ func compileCondition(env *cel.Env, text string) (*condition, []*Problem) {
 	if out := checked.OutputType(); !out.IsExactType(cel.BoolType) && !out.IsExactType(cel.DynType) {
 		return nil, conditionFault("is %s, not true or false; compare it with something", cel.FormatCELType(out))
 	}
-	program, err := env.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.CostTracking(functionCost{}), cel.CostLimit(maxCost))
+	program, err := env.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.CostTracking(price{}), cel.CostLimit(maxCost))
 	if err != nil {
 		return nil, conditionFault("cannot be planned: %w", err)
 	}
@@ -52,6 +53,13 @@ func compileCondition(env *cel.Env, text string) (*condition, []*Problem) {
 	}
 	return c, nil
 }
+
+// source is a text that errors do not repeat: for thousands of them in one long line
+// the library would take gigabytes.
+type source struct{ common.Source }
+
+// Snippet is nothing.
+func (source) Snippet(int) (string, bool) { return "", false }
 
 func conditionFault(format string, args ...any) []*Problem {
 	return []*Problem{{Field: "when", Err: fmt.Errorf(format, args...)}}
@@ -92,7 +100,7 @@ func (c *condition) holds(ctx context.Context, f *facts) (bool, error) {
 func withRemedy(message string) error {
 	switch {
 	case strings.Contains(message, "undeclared reference"):
-		message += "; there are " + strings.Join(variableNames(), ", ") + ", and the functions glob, under and host"
+		message += "; there are " + strings.Join(variableNames(), ", ") + ", and the functions glob, under, host and lowerAscii"
 	case strings.Contains(message, "token recognition error at: '="):
 		message += "; to compare, write =="
 	case strings.Contains(message, "undefined field"):

@@ -37,12 +37,13 @@
 //	trusted      bool             whether the person trusts the server's claims
 //	client       string           the program that calls
 //
-// Beside CEL's own functions and its strings library there are:
+// Beside CEL's own functions (contains, startsWith, matches, size, in, …) there are:
 //
 //	glob(text, pattern)   whole text; * is any characters, slashes too, ? is one
 //	under(path, folder)   path is the folder or in it; an error where that is not certain:
 //	                      with "..", or if one of both is relative
 //	host(url)             the host of a URL, in small letters; an error without one
+//	text.lowerAscii()     the text with small letters for A to Z
 //
 // A condition that fails never lets a call through: an allow does not apply, and a deny
 // or ask makes the decision Ask at least. Integers are exact up to 64 bits; other
