@@ -94,11 +94,11 @@ func TestAStreamGivesAwayWhatIsFinished(t *testing.T) {
 
 func TestLongPartsAreCut(t *testing.T) {
 	for name, text := range map[string]string{
-		"one line":                 strings.Repeat("x", 5*maxPart),
-		"one line of code":         "```go\n" + strings.Repeat("y", 3*maxPart),
-		"many lines of code":       "```go\n" + strings.Repeat("z\n", 3*maxPart) + "```\n",
+		"one line":                  strings.Repeat("x", 5*maxPart),
+		"one line of code":          "```go\n" + strings.Repeat("y", 3*maxPart),
+		"many lines of code":        "```go\n" + strings.Repeat("z\n", 3*maxPart) + "```\n",
 		"a fence as long as a book": strings.Repeat("`", 3*maxPart) + "\n",
-		"wide characters":          strings.Repeat("界", maxPart),
+		"wide characters":           strings.Repeat("界", maxPart),
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, part := range Parts(text) {

@@ -1,0 +1,226 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/model"
+)
+
+const (
+	maxPast    = 200 // calls and thoughts that Ctrl+O can show
+	foldedRows = 4   // lines of a result that are shown at once
+	barCells   = 20
+)
+
+// A call is a tool call with what came of it, or a thought of the model.
+type call struct {
+	host.Called
+	began    time.Time
+	progress host.Progress
+	consent  host.Consented
+	result   *host.Returned
+	files    []string // where its media were kept
+	took     time.Duration
+
+	thought string
+}
+
+func (r *run) call(id string) *call {
+	for _, c := range r.calls {
+		if c.CallID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// consented notes who allowed a call, and prints that it may not run.
+func (s *screen) consented(c *host.Consented) {
+	if c.Allowed {
+		s.run.consent(c)
+		return
+	}
+	by := map[string]string{"person": "you said no", "policy": "a rule says no", "session": "you said no for this session", "host": "not allowed"}[c.By]
+	if by == "" {
+		by = c.By
+	}
+	for _, more := range []string{c.Rule, c.Reason} {
+		if more != "" {
+			by += ": " + more
+		}
+	}
+	s.print(ink.Wrap(ink.Line{ink.T(ink.Bad, "✗ "), ink.T(ink.Plain, toolName(c.Server, c.Tool), ink.Bold), ink.T(ink.Muted, " did not run; "+by)}, s.width)...)
+}
+
+// consent keeps who allowed a call until the call is made.
+func (r *run) consent(c *host.Consented) {
+	known := r.call(c.CallID)
+	if known == nil {
+		known = &call{Called: host.Called{CallID: c.CallID, Server: c.Server, Tool: c.Tool}}
+		r.calls = append(r.calls, known)
+	}
+	known.consent = *c
+}
+
+func (s *screen) called(c *host.Called) {
+	s.endText()
+	known := s.run.call(c.CallID)
+	if known == nil {
+		known = &call{}
+		s.run.calls = append(s.run.calls, known)
+	}
+	known.Called, known.began = *c, s.now()
+}
+
+// returned prints a call that is over.
+func (s *screen) returned(result *host.Returned) {
+	c := s.run.call(result.CallID)
+	if c == nil {
+		c = &call{Called: host.Called{CallID: result.CallID, Server: result.Server, Tool: result.Tool}}
+	}
+	calls := s.run.calls[:0:0]
+	for _, other := range s.run.calls {
+		if other != c {
+			calls = append(calls, other)
+		}
+	}
+	s.run.calls = calls
+	c.result, c.took = result, result.Duration
+	s.remember(c)
+	s.print(c.folded(s.width)...)
+	for _, m := range result.Media {
+		s.media(c, m)
+	}
+}
+
+// remember keeps a call for Ctrl+O.
+func (s *screen) remember(c *call) {
+	s.past = append(s.past, c)
+	if len(s.past) > maxPast {
+		s.past = s.past[1:]
+	}
+}
+
+// media keeps an image, a sound or a file, and announces it.
+func (s *screen) media(c *call, m model.Media) {
+	what := fmt.Sprintf("%s, %s", m.Type, bytes(len(m.Data)))
+	save := s.ui.options.SaveMedia
+	if save == nil {
+		s.add(ink.Line{ink.T(ink.Muted, "  ⎙ "+what)})
+		return
+	}
+	server, tool := c.Server, c.Tool
+	s.ui.background(func() any {
+		path, err := save(server, tool, m)
+		return func(s *screen) {
+			if err != nil {
+				s.say(ink.Bad, what+" could not be kept: "+err.Error())
+				return
+			}
+			c.files = append(c.files, path)
+			s.print(ink.Wrap(ink.Line{ink.T(ink.Muted, "⎙ "+what+" is in "), ink.T(ink.Link, path)}, s.width)...)
+		}
+	})
+}
+
+// toolName is how a tool is called on the screen.
+func toolName(server, tool string) string {
+	if server == "" {
+		return tool
+	}
+	return server + " · " + tool
+}
+
+// head is the first line of a call.
+func (c *call) head(mark ink.Span, more string, width int) ink.Line {
+	line := ink.Line{mark, ink.T(ink.Plain, toolName(c.Server, c.Tool), ink.Bold)}
+	if c.Title != "" && c.Title != c.Tool {
+		line = append(line, ink.T(ink.Plain, " “"+oneLine(c.Title, 60)+"”"))
+	}
+	line = append(line, ink.T(ink.Muted, " "+more))
+	if room := width - line.Width() - 2; room >= 8 && len(c.Arguments) > 2 {
+		line = append(line, ink.T(ink.Muted, "  "), ink.T(ink.Code, oneLine(string(c.Arguments), room)))
+	}
+	return line.Cut(width)
+}
+
+// live is a call that runs.
+func (c *call) live(s *screen) []ink.Line {
+	if c.began.IsZero() {
+		return []ink.Line{c.head(ink.T(ink.Muted, "○ "), "waits", s.width)}
+	}
+	lines := []ink.Line{c.head(ink.T(ink.Accent, "● "), seconds(s.now().Sub(c.began)), s.width)}
+	if p := c.progress; p.CallID != "" {
+		lines = append(lines, bar(p.Progress, p.Total, p.Message).Cut(s.width))
+	}
+	return lines
+}
+
+func bar(progress, total float64, message string) ink.Line {
+	if total <= 0 {
+		return ink.Line{ink.T(ink.Muted, "  … "+strconv.FormatFloat(progress, 'f', -1, 64)+"  "), ink.T(ink.Plain, oneLine(message, 200))}
+	}
+	share := max(0, min(progress/total, 1))
+	full := int(share * barCells)
+	return ink.Line{
+		ink.T(ink.Accent, "  "+strings.Repeat("█", full)), ink.T(ink.Muted, strings.Repeat("░", barCells-full)),
+		ink.T(ink.Plain, fmt.Sprintf(" %3.0f %%  %s", share*100, oneLine(message, 200))),
+	}
+}
+
+// folded is a call that is over: its head and the beginning of its result.
+func (c *call) folded(width int) []ink.Line {
+	mark, role := ink.T(ink.Good, "✓ "), ink.Muted
+	if c.result.IsError {
+		mark, role = ink.T(ink.Bad, "✗ "), ink.Bad
+	}
+	lines := []ink.Line{c.head(mark, seconds(c.took), width)}
+	text := strings.TrimSpace(c.result.Text)
+	if text == "" {
+		return lines
+	}
+	rows := strings.SplitN(text, "\n", foldedRows+1)
+	for _, row := range rows[:min(len(rows), foldedRows)] {
+		lines = append(lines, ink.Line{ink.T(role, "  "+oneLine(row, width))}.Cut(width))
+	}
+	if len(rows) > foldedRows {
+		more := fmt.Sprintf("  … %d more lines, %s tokens (Ctrl+O shows them)", strings.Count(text, "\n")+1-foldedRows, count(c.result.Tokens))
+		lines = append(lines, ink.Line{ink.T(ink.Muted, more)}.Cut(width))
+	}
+	return lines
+}
+
+// details is everything there is to say about a call.
+func (c *call) details(width int) []ink.Line {
+	if c.thought != "" {
+		return ink.Lines(ink.Plain, c.thought, width)
+	}
+	var lines []ink.Line
+	say := func(name, value string) {
+		if value != "" {
+			lines = append(lines, ink.Wrap(ink.Line{ink.T(ink.Muted, name+": "), ink.T(ink.Plain, value)}, width)...)
+		}
+	}
+	say("title", c.Title)
+	say("allowed by", strings.TrimSpace(c.consent.By+" "+c.consent.Rule))
+	lines = append(lines, ink.Line{ink.T(ink.Muted, "arguments")})
+	lines = append(lines, ink.Indent(jsonLines(c.Arguments, width-2), ink.Of("  "), ink.Of("  "))...)
+	if c.result != nil {
+		say("result", fmt.Sprintf("%s, %s, %s tokens", seconds(c.took), bytes(c.result.Bytes), count(c.result.Tokens)))
+		say("the rest is kept as", c.result.Kept)
+		role := ink.Plain
+		if c.result.IsError {
+			role = ink.Bad
+		}
+		lines = append(lines, ink.Indent(ink.Lines(role, c.result.Text, width-2), ink.Of("  "), ink.Of("  "))...)
+	}
+	for _, f := range c.files {
+		say("file", f)
+	}
+	return lines
+}

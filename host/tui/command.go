@@ -1,0 +1,209 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+)
+
+// A command is what can be typed behind a slash.
+type command struct {
+	name, argument string
+	help           string
+	values         []string // what the argument can be, if that is a choice
+	idle           bool     // not while an answer is coming
+	do             func(s *screen, argument string)
+}
+
+// commands are all commands, in the order in which they are listed.
+func commands() []command {
+	return []command{
+		{name: "help", help: "all keys and commands", do: func(s *screen, _ string) { s.panel = helpPanel() }},
+		{name: "servers", help: "servers and what of them the model sees", do: func(s *screen, _ string) { s.panel = serversPanel() }},
+		{name: "tools", argument: "WORD", help: "all tools, or those with a word in their name", do: func(s *screen, word string) { s.panel = toolsPanel(word) }},
+		{name: "context", help: "what takes how much of the model's window", do: func(s *screen, _ string) { s.panel = contextPanel() }},
+		{name: "log", help: "what servers log", do: func(s *screen, _ string) { s.panel = logPanel() }},
+		{name: "model", help: "which model answers, and what it costs", do: (*screen).describeModel},
+		{name: "keep", argument: "NOTE", help: "a fact that stays when old turns are shortened", do: (*screen).keep},
+		{name: "compact", help: "replace old turns by a summary", idle: true, do: (*screen).compact},
+		{name: "trace", help: "show or hide the steps of each run", do: func(s *screen, _ string) { s.toggleTrace() }},
+		{name: "save", argument: "TITLE", help: "give the conversation a title", do: (*screen).save},
+		{name: "resume", argument: "ID", help: "go on with a kept conversation", idle: true, do: (*screen).resume},
+		{name: "fork", help: "go on with a copy of this conversation", idle: true, do: (*screen).fork},
+		{name: "export", argument: "FILE", help: "write the conversation to a file", do: (*screen).export},
+		{name: "new", help: "begin another conversation", idle: true, do: (*screen).begin},
+		{name: "theme", argument: "NAME", help: "dark, light or mono", values: ink.Themes(), do: (*screen).chooseTheme},
+		{name: "quit", help: "leave", do: func(s *screen, _ string) { s.leave() }},
+	}
+}
+
+func commandNamed(name string) *command {
+	all := commands()
+	if i := slices.IndexFunc(all, func(c command) bool { return c.name == name }); i >= 0 {
+		return &all[i]
+	}
+	return nil
+}
+
+// slash runs a command, or sends a prompt of a server.
+func (s *screen) slash(text string) {
+	name, argument, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
+	argument = strings.TrimSpace(argument)
+	c, p := commandNamed(name), s.menu.prompt(name)
+	switch {
+	case c == nil && p == nil:
+		s.hint = fmt.Sprintf("there is no command /%s; /help lists them", oneLine(name, 40))
+		return
+	case s.run != nil && (c == nil || c.idle):
+		s.hint = "the answer is still coming; Ctrl+C cancels it"
+		return
+	case c != nil:
+		s.history.add(text)
+		s.input.Set("")
+		s.menu.update(s)
+		c.do(s, argument)
+		return
+	}
+	call, err := promptCall(p, argument)
+	if err != nil {
+		s.hint = err.Error()
+		return
+	}
+	s.sent(text)
+	s.ask(host.Question{Prompt: call})
+}
+
+// inBackground runs something, and says what came of it.
+func (s *screen) inBackground(f func(ctx context.Context) error, done func(s *screen)) {
+	s.later(func(ctx context.Context) func(*screen) {
+		err := f(ctx)
+		return func(s *screen) {
+			switch {
+			case errors.Is(err, context.Canceled):
+			case err != nil:
+				s.say(ink.Bad, "error: "+err.Error())
+			default:
+				done(s)
+			}
+		}
+	})
+}
+
+func (s *screen) describeModel(string) {
+	m := s.session.Model()
+	text := fmt.Sprintf("%s, of %s", m.Name, m.Provider)
+	if !m.Language {
+		text += "; offline: not a language model"
+	}
+	if m.Window > 0 {
+		text += fmt.Sprintf("; sees %s tokens", count(m.Window))
+	}
+	if m.Price.Output > 0 {
+		text += fmt.Sprintf("; a million tokens cost $%g in, $%g out", m.Price.Input, m.Price.Output)
+	}
+	s.say(ink.Plain, text)
+}
+
+func (s *screen) keep(note string) {
+	if err := s.session.Keep(note); err != nil {
+		s.say(ink.Bad, "error: "+err.Error())
+		return
+	}
+	s.say(ink.Muted, "kept: "+note)
+}
+
+func (s *screen) compact(string) {
+	s.hint = "old turns are being summarized"
+	s.inBackground(s.session.Compact, func(s *screen) { s.say(ink.Muted, "old turns are replaced by a summary") })
+}
+
+func (s *screen) save(title string) {
+	if title == "" {
+		saved := s.session.Saved()
+		if saved.ID == "" {
+			s.say(ink.Muted, "the conversation is kept with its first question")
+			return
+		}
+		s.say(ink.Muted, fmt.Sprintf("the conversation is kept as %s: %s", saved.ID, saved.Title))
+		return
+	}
+	s.inBackground(func(ctx context.Context) error { return s.session.Name(ctx, title) },
+		func(s *screen) { s.say(ink.Muted, "the conversation is called "+title) })
+}
+
+func (s *screen) resume(id string) {
+	if id != "" {
+		s.inBackground(func(ctx context.Context) error { return s.session.Resume(ctx, id) }, (*screen).changed)
+		return
+	}
+	s.later(func(ctx context.Context) func(*screen) {
+		list, err := s.session.List(ctx)
+		return func(s *screen) {
+			switch {
+			case err != nil:
+				s.say(ink.Bad, "error: "+err.Error())
+			case len(list) == 0:
+				s.say(ink.Muted, "no conversation is kept yet")
+			default:
+				s.panel = conversationsPanel(list)
+			}
+		}
+	})
+}
+
+func (s *screen) fork(string)  { s.inBackground(s.session.Fork, (*screen).changedHere) }
+func (s *screen) begin(string) { s.inBackground(s.session.New, (*screen).changed) }
+
+// changedHere says which conversation this is now.
+func (s *screen) changedHere() {
+	saved := s.session.Saved()
+	s.print(s.rule("conversation " + strings.TrimSpace(saved.ID+" "+saved.Title)))
+}
+
+// changed shows another conversation.
+func (s *screen) changed() {
+	s.used = s.session.Ledger()
+	entries := s.session.Entries()
+	if len(entries) == 0 {
+		s.print(s.rule("new conversation"))
+		return
+	}
+	s.changedHere()
+	for i := range entries {
+		s.replay(&entries[i])
+	}
+}
+
+// rule is a line across the screen with a title in it.
+func (s *screen) rule(title string) ink.Line { return ruleLine(title, s.width) }
+
+func ruleLine(title string, width int) ink.Line {
+	line := ink.Line{ink.T(ink.Muted, "── "), ink.T(ink.Plain, oneLine(title, max(1, width-6)), ink.Bold), ink.T(ink.Muted, " ")}
+	return append(line, ink.T(ink.Muted, strings.Repeat("─", max(0, width-line.Width()))))
+}
+
+func (s *screen) export(path string) {
+	var written string
+	s.inBackground(func(ctx context.Context) (err error) {
+		written, err = s.session.Export(ctx, path)
+		return err
+	}, func(s *screen) { s.say(ink.Muted, "the conversation is in "+written) })
+}
+
+func (s *screen) chooseTheme(name string) {
+	theme, ok := ink.Named(name)
+	if !ok || !slices.Contains(ink.Themes(), name) {
+		s.say(ink.Bad, "expected /theme "+strings.Join(ink.Themes(), ", "))
+		return
+	}
+	if s.ui.options.NoColor {
+		s.say(ink.Muted, "colours are switched off")
+		return
+	}
+	s.theme, s.ui.auto = theme, false
+}

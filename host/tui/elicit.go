@@ -1,0 +1,332 @@
+package tui
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui/internal/editor"
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/form"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// maxURL is the longest address that can be consented to, in bytes.
+const maxURL = 2_000
+
+// formCard asks the person to fill in a form, or to visit a page.
+type formCard struct {
+	pending
+	form   host.Form
+	fields []*entry
+	at     int // the field that has the keys; behind them: send, decline
+	fault  string
+	page   *url.URL // in place of a form
+}
+
+// entry is a field while it is filled in.
+type entry struct {
+	*form.Field
+	text   editor.Buffer // what was typed, where there are no choices
+	chosen map[int]bool  // of the choices; yes and no of a boolean are two
+	cursor int           // among the choices
+	fault  string
+}
+
+func newFormCard(a *ask, f host.Form) card {
+	c := &formCard{pending: pending{ask: a}, form: f}
+	if f.Request.Mode == mcp.ElicitURL {
+		page, err := url.Parse(f.Request.URL)
+		if err != nil || page.Host == "" || page.Scheme != "https" && page.Scheme != "http" || len(f.Request.URL) > maxURL {
+			c.fault = fmt.Sprintf("the address is no http or https address of at most %d bytes, so it is not shown", maxURL)
+			return c
+		}
+		c.page = page
+		return c
+	}
+	fields, err := form.Read(f.Request.RequestedSchema)
+	if err != nil {
+		c.fault = err.Error()
+		return c
+	}
+	for _, field := range fields {
+		c.fields = append(c.fields, newEntry(field))
+	}
+	return c
+}
+
+// newEntry is a field with its default.
+func newEntry(f *form.Field) *entry {
+	e := &entry{Field: f, chosen: map[int]bool{}}
+	if f.Type == "boolean" && len(f.Choices) == 0 {
+		f.Choices = []form.Choice{{Value: json.RawMessage("true"), Title: "yes"}, {Value: json.RawMessage("false"), Title: "no"}}
+	}
+	switch {
+	case f.Default == nil:
+	case len(f.Choices) == 0:
+		e.text.Set(form.PlainValue(f.Default))
+	default:
+		for i, c := range f.Choices {
+			isDefault := string(c.Value) == string(f.Default) || f.Several && strings.Contains(string(f.Default), string(c.Value))
+			if isDefault {
+				e.chosen[i], e.cursor = true, i
+			}
+		}
+	}
+	return e
+}
+
+// value is the field's value as JSON; nil: left out.
+func (e *entry) value() (json.RawMessage, error) {
+	if len(e.Choices) == 0 {
+		return e.typedValue()
+	}
+	var values []string
+	for i, c := range e.Choices {
+		if e.chosen[i] {
+			values = append(values, string(c.Value))
+		}
+	}
+	switch {
+	case len(values) == 0 && e.Required && !e.Several:
+		return nil, fmt.Errorf("this is required")
+	case len(values) == 0 && !e.Required:
+		return nil, nil
+	case !e.Several:
+		return json.RawMessage(values[0]), e.Check(json.RawMessage(values[0]))
+	}
+	list := json.RawMessage("[" + strings.Join(values, ",") + "]")
+	return list, e.Check(list)
+}
+
+func (e *entry) typedValue() (json.RawMessage, error) {
+	text := e.text.Text()
+	switch {
+	case strings.TrimSpace(text) == "" && !e.Required:
+		return nil, nil
+	case strings.TrimSpace(text) == "" && e.Type != "string":
+		return nil, fmt.Errorf("this is required")
+	}
+	return e.Parse(text)
+}
+
+func (c *formCard) write(_ *screen, text string) {
+	if c.at < len(c.fields) && len(c.fields[c.at].Choices) == 0 {
+		c.fields[c.at].text.Insert(strings.ReplaceAll(text, "\n", " "))
+	}
+}
+
+func (c *formCard) press(_ *screen, k keypress) bool {
+	switch k.name {
+	case "esc":
+		return c.answer(mcp.ElicitCancel, nil)
+	case "pgup", "pgdown":
+		c.scroll.move(k.name)
+		return false
+	}
+	if c.page != nil || c.fault != "" && c.fields == nil {
+		return c.pressPage(k)
+	}
+	switch k.name {
+	case "tab", "down":
+		c.at = min(c.at+1, len(c.fields)+1)
+		return false
+	case "shift+tab", "up":
+		c.at = max(c.at-1, 0)
+		return false
+	case "enter":
+		return c.enter()
+	}
+	if c.at < len(c.fields) {
+		c.fields[c.at].press(k)
+	}
+	return false
+}
+
+// pressPage handles the keys of a page to visit.
+func (c *formCard) pressPage(k keypress) bool {
+	switch {
+	case c.scroll.move(k.name):
+	case k.text == "y" && c.page != nil:
+		return c.answer(mcp.ElicitAccept, nil)
+	case k.text == "n":
+		return c.answer(mcp.ElicitDecline, nil)
+	}
+	return false
+}
+
+// enter goes on to the next field, or does what the button says.
+func (c *formCard) enter() bool {
+	switch {
+	case c.at < len(c.fields):
+		if _, err := c.fields[c.at].value(); err != nil {
+			c.fields[c.at].fault = err.Error()
+			return false
+		}
+		c.fields[c.at].fault = ""
+		c.at++
+		return false
+	case c.at == len(c.fields):
+		return c.send()
+	}
+	return c.answer(mcp.ElicitDecline, nil)
+}
+
+// send answers with the form, if every field fits.
+func (c *formCard) send() bool {
+	fields, values := make([]*form.Field, len(c.fields)), make([]json.RawMessage, len(c.fields))
+	wrong := -1
+	for i, e := range c.fields {
+		value, err := e.value()
+		e.fault = ""
+		if err != nil {
+			e.fault = err.Error()
+			if wrong < 0 {
+				wrong = i
+			}
+		}
+		fields[i], values[i] = e.Field, value
+	}
+	if wrong >= 0 {
+		c.at = wrong
+		return false
+	}
+	return c.answer(mcp.ElicitAccept, form.Encode(fields, values))
+}
+
+func (c *formCard) answer(action string, content json.RawMessage) bool {
+	c.ask.answer(&mcp.ElicitResult{Action: action, Content: content})
+	return true
+}
+
+// press handles a key of one field.
+func (e *entry) press(k keypress) {
+	e.fault = ""
+	if len(e.Choices) == 0 {
+		editKey(&e.text, k)
+		return
+	}
+	switch k.name {
+	case "left":
+		e.cursor = max(0, e.cursor-1)
+	case "right":
+		e.cursor = min(len(e.Choices)-1, e.cursor+1)
+	case "space":
+		chosen := e.chosen[e.cursor]
+		if !e.Several {
+			e.chosen = map[int]bool{}
+		}
+		e.chosen[e.cursor] = !chosen
+		return
+	case "backspace", "delete":
+		e.chosen = map[int]bool{}
+		return
+	}
+	if !e.Several && (k.name == "left" || k.name == "right") {
+		e.chosen = map[int]bool{e.cursor: true}
+	}
+}
+
+func (c *formCard) lines(_ *screen, width, height int) []ink.Line {
+	if c.page != nil || c.fault != "" && c.fields == nil {
+		return c.pageLines(width, height)
+	}
+	body, at := c.body(width)
+	c.scroll.all, c.scroll.rows = len(body), height-2
+	if at < c.scroll.at || at >= c.scroll.at+c.scroll.rows-2 {
+		c.scroll.at = max(0, at-c.scroll.rows/2)
+	}
+	foot := wrapKeys(width, "Tab next field", "Space choose", "Enter next, send", "Esc cancel")
+	return framed(c.form.Server+" asks you", body, &c.scroll, foot, width, height)
+}
+
+// pageLines show where the person is asked to go.
+func (c *formCard) pageLines(width, height int) []ink.Line {
+	body := append(ink.Lines(ink.Plain, c.form.Request.Message, width), warnings(c.form.Warnings, width)...)
+	if c.page == nil {
+		body = append(body, warnings([]string{c.fault}, width)...)
+		return framed(c.form.Server+" asks you", body, &c.scroll, wrapKeys(width, "n decline", "Esc cancel"), width, height)
+	}
+	body = append(body, nil)
+	body = append(body, ink.Lines(ink.Link, c.form.Request.URL, width)...)
+	body = append(body, nil)
+	body = append(body, about("host", ink.Plain, c.page.Hostname(), width)...)
+	body = append(body, warnings(form.Doubts(c.page), width)...)
+	body = append(body, ink.Lines(ink.Muted, "Nothing opens it for you.", width)...)
+	return framed(c.form.Server+" asks you to visit a page; will you?", body, &c.scroll, wrapKeys(width, "y yes", "n decline", "Esc cancel"), width, height)
+}
+
+// body is the form; at is the line of the field that has the keys.
+func (c *formCard) body(width int) (lines []ink.Line, at int) {
+	lines = append(ink.Lines(ink.Plain, c.form.Request.Message, width), warnings(c.form.Warnings, width)...)
+	for i, e := range c.fields {
+		lines = append(lines, nil)
+		if i == c.at {
+			at = len(lines)
+		}
+		lines = append(lines, e.lines(i == c.at, width)...)
+	}
+	lines = append(lines, nil)
+	if c.at >= len(c.fields) {
+		at = len(lines)
+	}
+	return append(lines, ink.Line{button("Send", c.at == len(c.fields)), ink.Of("  ")[0], button("Decline", c.at > len(c.fields))}), at
+}
+
+func button(name string, selected bool) ink.Span {
+	if selected {
+		return ink.T(ink.Accent, "[ "+name+" ]", ink.Bold, ink.Reverse)
+	}
+	return ink.T(ink.Plain, "[ "+name+" ]")
+}
+
+// lines show a field.
+func (e *entry) lines(selected bool, width int) []ink.Line {
+	mark := "  "
+	if selected {
+		mark = "▸ "
+	}
+	head := ink.Line{ink.T(ink.Accent, mark), ink.T(ink.Plain, oneLine(orElse(e.Title, e.Name), 200), ink.Bold), ink.T(ink.Muted, " ("+e.Describe()+")")}
+	lines := ink.Wrap(head, width)
+	margin := ink.Of("  ")
+	if e.Description != "" {
+		lines = append(lines, ink.Indent(ink.Lines(ink.Muted, oneLine(e.Description, 500), width-2), margin, margin)...)
+	}
+	switch {
+	case len(e.Choices) > 0:
+		lines = append(lines, ink.Indent(e.choiceLines(selected, width-2), margin, margin)...)
+	case selected:
+		lines = append(lines, ink.Indent(typedLines(&e.text, width-4), ink.Line{ink.T(ink.Accent, "  > ")}, ink.Of("    "))...)
+	default:
+		lines = append(lines, ink.Line{ink.T(ink.Muted, "  > "), ink.T(ink.Plain, oneLine(e.text.Text(), width))}.Cut(width))
+	}
+	if e.fault != "" {
+		lines = append(lines, ink.Indent(ink.Lines(ink.Bad, e.fault, width-4), ink.Line{ink.T(ink.Bad, "  ✗ ")}, ink.Of("    "))...)
+	}
+	return lines
+}
+
+// choiceLines show the choices of a field, one behind the other.
+func (e *entry) choiceLines(selected bool, width int) []ink.Line {
+	var all ink.Line
+	for i, choice := range e.Choices {
+		mark := "( ) "
+		switch {
+		case e.Several && e.chosen[i]:
+			mark = "[x] "
+		case e.Several:
+			mark = "[ ] "
+		case e.chosen[i]:
+			mark = "(•) "
+		}
+		var attr ink.Attr
+		if selected && i == e.cursor {
+			attr = ink.Underline
+		}
+		label := orElse(choice.Title, form.PlainValue(choice.Value))
+		all = append(all, ink.T(ink.Accent, strings.ReplaceAll(mark, " ", "\u00a0")), ink.T(ink.Plain, oneLine(label, 100), attr), ink.Of("   ")[0])
+	}
+	return ink.Wrap(all, width)
+}

@@ -1,0 +1,55 @@
+package tui
+
+import (
+	"slices"
+
+	"github.com/junction-mcp/junction/host/tui/internal/editor"
+)
+
+// maxHistory is how many lines are remembered.
+const maxHistory = 1_000
+
+// history are lines that were typed. What is being typed is kept while others
+// are looked at.
+type history struct {
+	lines []string
+	at    int // len(lines): what is being typed
+	draft string
+}
+
+func newHistory(lines []string) history {
+	lines = slices.Clone(lines[max(0, len(lines)-maxHistory):])
+	return history{lines: lines, at: len(lines)}
+}
+
+func (h *history) add(line string) {
+	if n := len(h.lines); n == 0 || h.lines[n-1] != line {
+		h.lines = append(h.lines, line)
+	}
+	h.lines = h.lines[max(0, len(h.lines)-maxHistory):]
+	h.at, h.draft = len(h.lines), ""
+}
+
+func (h *history) older(b *editor.Buffer) {
+	if h.at == 0 {
+		return
+	}
+	if h.at == len(h.lines) {
+		h.draft = b.Text()
+	}
+	h.at--
+	b.Set(h.lines[h.at])
+}
+
+func (h *history) newer(b *editor.Buffer) {
+	switch {
+	case h.at >= len(h.lines):
+		return
+	case h.at == len(h.lines)-1:
+		h.at++
+		b.Set(h.draft)
+	default:
+		h.at++
+		b.Set(h.lines[h.at])
+	}
+}

@@ -1,0 +1,85 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+)
+
+// maxShownDepth is how deep JSON is laid out; what lies deeper stands in one line.
+const maxShownDepth = 8
+
+// jsonLines lays JSON out for a person: all of it, a member a line, long texts
+// as text. What is invisible is shown, and said to be there.
+func jsonLines(raw []byte, width int) []ink.Line {
+	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
+		return ink.Lines(ink.Code, string(raw), width)
+	}
+	raw = raw[jsonrpc.SkipSpace(raw, 0):]
+	if raw[0] != '{' && raw[0] != '[' {
+		return jsonValue(nil, raw, width, 0)
+	}
+	lines := jsonMembers(raw, width, 0)
+	if len(lines) == 0 {
+		lines = []ink.Line{{ink.T(ink.Muted, "none")}}
+	}
+	return lines
+}
+
+// jsonMembers lays out what an object or an array holds.
+func jsonMembers(raw []byte, width, depth int) []ink.Line {
+	var lines []ink.Line
+	if raw[0] == '{' {
+		jsonrpc.EachMember(raw, func(quoted, value []byte) bool {
+			name, _ := jsonrpc.Unquote(quoted)
+			lines = append(lines, jsonValue(ink.Line{ink.T(ink.Accent, oneLine(name, 200)+": ")}, value, width, depth)...)
+			return true
+		})
+		return lines
+	}
+	jsonrpc.EachElement(raw, func(value []byte) bool {
+		lines = append(lines, jsonValue(ink.Line{ink.T(ink.Accent, "- ")}, value, width, depth)...)
+		return true
+	})
+	return lines
+}
+
+// jsonValue lays out a value behind its name.
+func jsonValue(name ink.Line, raw []byte, width, depth int) []ink.Line {
+	text, isText := jsonrpc.Unquote(raw)
+	isEmpty := len(raw) > 1 && jsonrpc.SkipSpace(raw, 1) == len(raw)-1
+	switch {
+	case isText:
+		return jsonText(name, text, width)
+	case raw[0] != '{' && raw[0] != '[' || isEmpty:
+		return ink.Wrap(append(name, ink.T(ink.Code, string(raw))), width)
+	case depth >= maxShownDepth || width < 20:
+		return ink.Wrap(append(name, ink.T(ink.Code, oneLine(string(raw), len(raw)))), width)
+	}
+	margin := ink.Of("  ")
+	return append(ink.Wrap(name, width), ink.Indent(jsonMembers(raw, width-2, depth+1), margin, margin)...)
+}
+
+// jsonText lays out a text: in quotes, or, where it has several lines, as a block.
+func jsonText(name ink.Line, text string, width int) []ink.Line {
+	var hidden ink.Line
+	if plaintext.Clean(text) != strings.ReplaceAll(text, "\r\n", "\n") {
+		hidden = ink.Line{ink.T(ink.Warn, " (has invisible characters, written out here)")}
+	}
+	if !strings.Contains(text, "\n") {
+		line := append(name, ink.T(ink.Code, `"`+text+`"`))
+		return ink.Wrap(append(line, hidden...), width)
+	}
+	rows := strings.Split(text, "\n")
+	about := ink.T(ink.Muted, fmt.Sprintf("%s, %s", plural(len(rows), "line", "lines"), bytes(len(text))))
+	lines := ink.Wrap(append(append(name, about), hidden...), width)
+	bar := ink.Line{ink.T(ink.Muted, "│ ")}
+	for _, row := range rows {
+		row = strings.ReplaceAll(strings.TrimSuffix(row, "\r"), "\t", "    ")
+		lines = append(lines, ink.Indent(ink.Chop(ink.Line{ink.T(ink.Code, row)}, max(1, width-2)), bar, bar)...)
+	}
+	return lines
+}

@@ -1,0 +1,247 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+const (
+	menuRows = 6   // that are shown at once
+	maxMenu  = 500 // entries that can be scrolled through
+)
+
+// An item is something that can be chosen.
+type item struct {
+	insert string // in place of the word at the cursor
+	label  string
+	detail string
+}
+
+// menu offers how the word at the cursor could go on.
+type menu struct {
+	prompts   []Prompt
+	resources []Resource
+
+	items    []item
+	selected int
+	word     string // that is completed
+	closed   string // the word for which the person closed the menu
+	asked    int    // counts questions to servers; only the last answer counts
+}
+
+// load reads prompts and resources in the background.
+func (m *menu) load(s *screen) {
+	s.later(func(ctx context.Context) func(*screen) {
+		prompts, err1 := s.session.Prompts(ctx)
+		resources, err2 := s.session.Resources(ctx)
+		return func(s *screen) {
+			if err1 == nil {
+				s.menu.prompts = prompts
+			}
+			if err2 == nil {
+				s.menu.resources = resources
+			}
+			s.menu.update(s)
+		}
+	})
+}
+
+// update finds what fits the input.
+func (m *menu) update(s *screen) {
+	before := s.input.Before()
+	word := before[strings.LastIndexAny(before, " \n\t")+1:]
+	m.asked++
+	m.items, m.selected, m.word = nil, 0, word
+	if word != "" && word == m.closed {
+		return
+	}
+	m.closed = ""
+	switch {
+	case strings.HasPrefix(before, "/") && word == before:
+		m.items = m.commands(word)
+	case strings.HasPrefix(before, "/"):
+		m.arguments(s, before, word)
+	case strings.HasPrefix(word, "@"):
+		m.attachments(s, word)
+	}
+	m.items = m.items[:min(len(m.items), maxMenu)]
+	if len(m.items) == 1 && m.items[0].insert == word {
+		m.items = nil
+	}
+}
+
+// commands are the commands and prompts that a word can become.
+func (m *menu) commands(word string) []item {
+	var begin, within []item
+	add := func(name, detail string) {
+		switch it := (item{insert: name, label: name, detail: detail}); {
+		case strings.HasPrefix(name, word):
+			begin = append(begin, it)
+		case strings.Contains(strings.ToLower(name), strings.ToLower(word[1:])):
+			within = append(within, it)
+		}
+	}
+	for _, c := range commands() {
+		add("/"+c.name, c.help)
+	}
+	for _, p := range m.prompts {
+		add("/"+p.Server+":"+p.Name, orElse(p.Title, p.Description))
+	}
+	return append(begin, within...)
+}
+
+// arguments are how the arguments of a command or a prompt can go on.
+func (m *menu) arguments(s *screen, before, word string) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(before, "/"), " ")
+	if c := commandNamed(name); c != nil {
+		for _, value := range c.values {
+			if strings.HasPrefix(value, word) {
+				m.items = append(m.items, item{insert: value, label: value})
+			}
+		}
+		return
+	}
+	p := m.prompt(name)
+	if p == nil {
+		return
+	}
+	given := map[string]string{}
+	if words, err := splitWords(strings.TrimSuffix(before, word)); err == nil {
+		for _, w := range words[1:] {
+			if name, value, ok := strings.Cut(w, "="); ok {
+				given[name] = value
+			}
+		}
+	}
+	if name, value, named := strings.Cut(word, "="); named {
+		ref := mcp.CompletionReference{Type: mcp.RefPrompt, Name: p.Name}
+		m.complete(s, p.Server, ref, name, value, given, name+"=")
+		return
+	}
+	for _, a := range p.Arguments {
+		if _, ok := given[a.Name]; ok || !strings.HasPrefix(a.Name, word) {
+			continue
+		}
+		detail := orElse(a.Description, a.Title)
+		if a.Required {
+			detail = strings.TrimSpace("(required) " + detail)
+		}
+		m.items = append(m.items, item{insert: a.Name + "=", label: a.Name + "=", detail: detail})
+	}
+}
+
+func (m *menu) prompt(name string) *Prompt {
+	i := slices.IndexFunc(m.prompts, func(p Prompt) bool { return p.Server+":"+p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &m.prompts[i]
+}
+
+// attachments are the resources and templates that a word can become.
+func (m *menu) attachments(s *screen, word string) {
+	for _, r := range m.resources {
+		name := "@" + r.Server + ":" + r.URI
+		fixed, variable, isOpen := strings.Cut(name, "{")
+		switch {
+		case r.Template && isOpen && len(word) >= len(fixed) && strings.HasPrefix(word, fixed):
+			variable, _, _ = strings.Cut(strings.TrimLeft(variable, "+#./;?&"), "}")
+			variable, _, _ = strings.Cut(variable, ",")
+			ref := mcp.CompletionReference{Type: mcp.RefResource, URI: r.URI}
+			m.complete(s, r.Server, ref, variable, word[len(fixed):], nil, fixed)
+		case r.Template && isOpen && strings.Contains(fixed, word[1:]):
+			m.items = append(m.items, item{insert: fixed, label: name, detail: r.Title})
+		case !r.Template && strings.Contains(strings.ToLower(name), strings.ToLower(word[1:])):
+			m.items = append(m.items, item{insert: name, label: name, detail: r.Title})
+		}
+	}
+}
+
+// complete asks a server how a value goes on.
+func (m *menu) complete(s *screen, server string, ref mcp.CompletionReference, name, value string, given map[string]string, prefix string) {
+	asked, word := m.asked, m.word
+	req := mcp.CompletionRequest{Ref: ref, Argument: mcp.CompletionArgument{Name: name, Value: value}}
+	if len(given) > 0 {
+		req.Context = &mcp.CompletionContext{Arguments: given}
+	}
+	s.later(func(ctx context.Context) func(*screen) {
+		found, err := s.session.Complete(ctx, server, req)
+		return func(s *screen) {
+			m := &s.menu
+			if err != nil || found == nil || m.asked != asked || m.word != word {
+				return
+			}
+			for _, v := range found.Values[:min(len(found.Values), maxMenu)] {
+				if strings.ContainsAny(v, " \t\n") && ref.Type == mcp.RefPrompt {
+					m.items = append(m.items, item{insert: prefix + `"` + v + `"`, label: v})
+					continue
+				}
+				m.items = append(m.items, item{insert: prefix + v, label: v})
+			}
+		}
+	})
+}
+
+// press handles the keys of the menu, if it is open.
+func (m *menu) press(s *screen, k keypress) bool {
+	if len(m.items) == 0 {
+		return false
+	}
+	switch k.name {
+	case "up", "shift+tab":
+		m.selected = (m.selected + len(m.items) - 1) % len(m.items)
+	case "down":
+		m.selected = (m.selected + 1) % len(m.items)
+	case "esc":
+		m.closed, m.items = m.word, nil
+	case "enter":
+		if m.items[m.selected].insert == m.word {
+			m.items = nil
+			return false
+		}
+		m.accept(s)
+	case "tab":
+		m.accept(s)
+	default:
+		return false
+	}
+	return true
+}
+
+// accept puts the selected item into the input. What can be sent as it is, is
+// followed by a space.
+func (m *menu) accept(s *screen) {
+	chosen := m.items[m.selected].insert
+	s.input.Replace(len(m.word), chosen)
+	if last := chosen[len(chosen)-1]; last != '=' && last != ':' && last != '/' {
+		s.input.Insert(" ")
+	}
+	m.update(s)
+}
+
+// lines shows the menu, the selected item in sight.
+func (m *menu) lines(width, height int) []ink.Line {
+	rows := min(len(m.items), menuRows, height)
+	if rows <= 0 {
+		return nil
+	}
+	from := min(max(0, m.selected-rows+1), len(m.items)-rows)
+	longest := 0
+	for _, it := range m.items[from : from+rows] {
+		longest = max(longest, ink.Width(oneLine(it.label, width)))
+	}
+	var lines []ink.Line
+	for i, it := range m.items[from : from+rows] {
+		mark, attr := "  ", ink.Attr(0)
+		if from+i == m.selected {
+			mark, attr = "▸ ", ink.Bold
+		}
+		name := ink.Line{ink.T(ink.Accent, mark+oneLine(it.label, width), attr)}.Pad(min(longest, width/2) + 2)
+		lines = append(lines, append(name, ink.T(ink.Muted, "  "+oneLine(it.detail, width))).Cut(width))
+	}
+	return lines
+}

@@ -1,0 +1,254 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+)
+
+// A pager shows lines that can be scrolled through. They are made anew whenever
+// they are shown, so they are true as long as the pager is open.
+type pager struct {
+	title  string
+	build  func(s *screen, width int) []ink.Line
+	scroll scroll
+	end    bool // shows the last lines until it is scrolled
+}
+
+// scroll is a window on lines.
+type scroll struct {
+	at, rows, all int // the first line, how many are shown, how many there are
+}
+
+// move scrolls as a key says, and reports whether it did.
+func (w *scroll) move(name string) bool {
+	page := max(1, w.rows-1)
+	switch name {
+	case "up", "ctrl+p":
+		w.at--
+	case "down", "ctrl+n":
+		w.at++
+	case "pgup":
+		w.at -= page
+	case "pgdown", "space":
+		w.at += page
+	case "home":
+		w.at = 0
+	case "end":
+		w.at = w.all
+	default:
+		return false
+	}
+	w.at = max(0, min(w.at, w.all-w.rows))
+	return true
+}
+
+// cut is what of the lines is seen in so many rows.
+func (w *scroll) cut(lines []ink.Line, rows int) []ink.Line {
+	w.rows, w.all = max(1, rows), len(lines)
+	w.at = max(0, min(w.at, w.all-w.rows))
+	return lines[w.at:min(w.at+w.rows, w.all)]
+}
+
+// position says what is seen of more.
+func (w *scroll) position() string {
+	if w.all <= w.rows {
+		return ""
+	}
+	return fmt.Sprintf("%d–%d of %d", w.at+1, min(w.at+w.rows, w.all), w.all)
+}
+
+func (p *pager) press(_ *screen, k keypress) bool {
+	if p.scroll.move(k.name) {
+		p.end = false
+		return false
+	}
+	return k.name == "esc" || k.name == "q" || k.name == "enter"
+}
+
+func (p *pager) lines(s *screen, width, height int) []ink.Line {
+	body := p.build(s, width)
+	if p.end {
+		p.scroll.at = len(body)
+	}
+	return framed(p.title, body, &p.scroll, []ink.Line{keyLine("↑↓ scroll", "Esc close")}, width, height)
+}
+
+// framed puts a title above and keys below what fits of the body.
+func framed(title string, body []ink.Line, w *scroll, foot []ink.Line, width, height int) []ink.Line {
+	seen := w.cut(body, height-1-len(foot))
+	if position := w.position(); position != "" {
+		title = oneLine(title, max(8, width-len(position)-12)) + " · " + position
+	}
+	out := append([]ink.Line{ruleLine(title, width)}, seen...)
+	for _, l := range foot {
+		out = append(out, l.Cut(width))
+	}
+	return out[:min(len(out), max(1, height))]
+}
+
+// keyLine says what keys do: each text is a key and a word or two.
+func keyLine(keys ...string) ink.Line {
+	var line ink.Line
+	for i, k := range keys {
+		if i > 0 {
+			line = append(line, ink.T(ink.Muted, " · "))
+		}
+		key, what, _ := strings.Cut(k, " ")
+		line = append(line, ink.T(ink.Accent, key, ink.Bold), ink.T(ink.Muted, " "+what))
+	}
+	return line
+}
+
+func helpPanel() *pager {
+	return &pager{title: "keys and commands", build: func(_ *screen, width int) []ink.Line {
+		var rows [][2]string
+		for _, k := range keys() {
+			rows = append(rows, k)
+		}
+		rows = append(rows, [2]string{})
+		for _, c := range commands() {
+			rows = append(rows, [2]string{strings.TrimSpace("/" + c.name + " " + c.argument), c.help})
+		}
+		rows = append(rows, [2]string{"/SERVER:PROMPT", "a prompt of a server; NAME=VALUE for its arguments"},
+			[2]string{"@SERVER:URI", "a resource of a server goes along"})
+		return pairs(rows, width)
+	}}
+}
+
+// keys are all keys of the input.
+func keys() [][2]string {
+	return [][2]string{
+		{"Enter", "send"}, {"Alt+Enter Ctrl+J", "a new line; a backslash before Enter too"},
+		{"Tab", "take what the menu offers"}, {"↑ ↓", "lines, then earlier input"},
+		{"Ctrl+R", "search earlier input"}, {"Ctrl+F", "search what is on the screen"},
+		{"Ctrl+O", "calls and thoughts in full"}, {"Ctrl+T", "show or hide the steps of a run"},
+		{"Ctrl+C", "cancel the run; twice: leave"}, {"Ctrl+D", "leave"}, {"Esc", "close"},
+		{"F1 F2 F3 F4", "help, servers, context, log"},
+		{"Ctrl+A Ctrl+E", "begin and end of the line"}, {"Alt+B Alt+F", "a word back or on"},
+		{"Ctrl+W Ctrl+U Ctrl+K", "delete a word, to the begin, to the end; Ctrl+Y brings it back"},
+	}
+}
+
+// pairs are names with what they mean.
+func pairs(rows [][2]string, width int) []ink.Line {
+	longest := 0
+	for _, r := range rows {
+		longest = max(longest, ink.Width(r[0]))
+	}
+	longest = min(longest, width/2)
+	var lines []ink.Line
+	for _, r := range rows {
+		name := ink.Line{ink.T(ink.Accent, r[0])}
+		if name.Width() > longest {
+			lines = append(lines, name.Cut(width))
+			name = nil
+		}
+		name = name.Pad(longest + 2)
+		rest := ink.Line{ink.T(ink.Plain, strings.Repeat(" ", longest+2))}
+		lines = append(lines, ink.Indent(ink.Lines(ink.Muted, r[1], width-longest-2), name, rest)...)
+	}
+	return lines
+}
+
+func serversPanel() *pager {
+	return &pager{title: "servers", build: func(s *screen, width int) []ink.Line {
+		var lines []ink.Line
+		for _, t := range s.session.Servers() {
+			lines = append(lines, serverLines(&t, width)...)
+		}
+		if len(lines) == 0 {
+			lines = ink.Lines(ink.Muted, "no server is configured", width)
+		}
+		return lines
+	}}
+}
+
+func serverLines(t *host.ServerTools, width int) []ink.Line {
+	mark := map[string]ink.Span{
+		host.StateConnected: ink.T(ink.Good, "● "), host.StateConnecting: ink.T(ink.Muted, "○ "),
+		host.StateFailed: ink.T(ink.Bad, "✗ "), host.StateUnapproved: ink.T(ink.Warn, "? "),
+	}[t.State]
+	if mark.Text == "" {
+		mark = ink.T(ink.Muted, "  ")
+	}
+	about := ink.T(ink.Muted, fmt.Sprintf(" %s, %s, about %s tokens", t.State, plural(t.Tools, "tool", "tools"), count(t.Tokens)))
+	lines := ink.Wrap(ink.Line{mark, ink.T(ink.Plain, t.Server, ink.Bold), about}, width)
+	why := t.Error
+	switch {
+	case why == "" && t.State == host.StateUnapproved:
+		why = "its definitions were not approved: they are shown with the next question"
+	case why == "" && t.Seen < t.Tools:
+		why = fmt.Sprintf("the model cannot have %d of them: denied by a rule, set aside or not approved (/tools says which)", t.Tools-t.Seen)
+	}
+	if why != "" {
+		lines = append(lines, ink.Indent(ink.Lines(ink.Warn, why, width-2), ink.Of("  "), ink.Of("  "))...)
+	}
+	return lines
+}
+
+func toolsPanel(word string) *pager {
+	title := "tools"
+	if word != "" {
+		title += " with “" + word + "”"
+	}
+	return &pager{title: title, build: func(s *screen, width int) []ink.Line {
+		var lines []ink.Line
+		for _, t := range s.session.Tools() {
+			if !strings.Contains(strings.ToLower(t.Server+" "+t.Name+" "+t.Title), strings.ToLower(word)) {
+				continue
+			}
+			line := ink.Line{ink.T(ink.Plain, toolName(t.Server, t.Name), ink.Bold)}
+			if t.Title != "" && t.Title != t.Name {
+				line = append(line, ink.T(ink.Plain, " “"+oneLine(t.Title, 60)+"”"))
+			}
+			lines = append(lines, ink.Wrap(append(line, ink.T(ink.Muted, "  "+t.State)), width)...)
+		}
+		if len(lines) == 0 {
+			lines = ink.Lines(ink.Muted, "there are none", width)
+		}
+		return lines
+	}}
+}
+
+func logPanel() *pager {
+	return &pager{title: "log", end: true, build: func(s *screen, width int) []ink.Line {
+		var lines []ink.Line
+		for i := range s.log {
+			lines = append(lines, ink.Wrap(s.log[i].line(), width)...)
+		}
+		if len(lines) == 0 {
+			lines = ink.Lines(ink.Muted, "no server has logged anything", width)
+		}
+		return lines
+	}}
+}
+
+func contextPanel() *pager {
+	return &pager{title: "context", build: func(s *screen, width int) []ink.Line {
+		l := s.session.Ledger()
+		share := 0.0
+		if l.Window > 0 {
+			share = float64(l.Used) / float64(l.Window)
+		}
+		lines := []ink.Line{bar(share, 1, fmt.Sprintf("%s of %s tokens", count(l.Used), count(l.Window))), nil}
+		parts := slices.Clone(l.Parts)
+		slices.SortStableFunc(parts, func(a, b host.LedgerPart) int { return b.Tokens - a.Tokens })
+		for _, p := range parts {
+			text := p.Name
+			if p.Deferred > 0 {
+				text += fmt.Sprintf(" (%s more are left to search)", count(p.Deferred))
+			}
+			head := ink.Line{ink.T(ink.Plain, fmt.Sprintf("%8s ", count(p.Tokens))), ink.T(ink.Accent, fmt.Sprintf("%-8s ", p.Kind))}
+			lines = append(lines, append(head, ink.T(ink.Muted, oneLine(text, 200))).Cut(width))
+		}
+		t := s.session.Totals()
+		about := fmt.Sprintf("so far: %s, %s, %s tokens in (%s cached), %s out, %s",
+			plural(t.Requests, "request", "requests"), plural(t.Calls, "call", "calls"),
+			count(t.Usage.Input), count(t.Usage.CacheRead), count(t.Usage.Output), money(t.Cost))
+		return append(append(lines, nil), ink.Lines(ink.Muted, about, width)...)
+	}}
+}

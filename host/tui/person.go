@@ -1,0 +1,83 @@
+package tui
+
+import (
+	"context"
+	"errors"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// errGone says that nobody can be asked any more.
+var errGone = errors.New("the terminal is closed: nobody can be asked")
+
+// An ask is something that a person is asked, and waits for the answer.
+type ask struct {
+	what  any // host.Card, host.Review, host.Form or host.Sampling
+	reply chan any
+}
+
+// withdrawn tells the screen that nobody waits for the answer any more.
+type withdrawn struct{ ask *ask }
+
+// answer answers once; what is said later is not heard.
+func (a *ask) answer(v any) {
+	select {
+	case a.reply <- v:
+	default:
+	}
+}
+
+// ask asks the person and waits.
+func (u *UI) ask(ctx context.Context, what any) (any, error) {
+	a := &ask{what: what, reply: make(chan any, 1)}
+	select {
+	case u.inbox <- a:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-u.closed:
+		return nil, errGone
+	}
+	select {
+	case v := <-a.reply:
+		return v, nil
+	case <-ctx.Done():
+		u.post(withdrawn{a})
+		return nil, context.Cause(ctx)
+	case <-u.closed:
+		return nil, errGone
+	}
+}
+
+// Consent shows a call and waits for a yes or no.
+func (u *UI) Consent(ctx context.Context, card host.Card) (host.Verdict, error) {
+	return asked[host.Verdict](u.ask(ctx, card))
+}
+
+// Review shows what a server brings and waits for a yes or no.
+func (u *UI) Review(ctx context.Context, review host.Review) (bool, error) {
+	return asked[bool](u.ask(ctx, review))
+}
+
+// Elicit shows a form, or the page to visit, and waits for the answer.
+func (u *UI) Elicit(ctx context.Context, form host.Form) (*mcp.ElicitResult, error) {
+	return asked[*mcp.ElicitResult](u.ask(ctx, form))
+}
+
+// Sample shows what a server wants to ask the model and waits for a yes or no.
+func (u *UI) Sample(ctx context.Context, s host.Sampling) (bool, error) {
+	return asked[bool](u.ask(ctx, s))
+}
+
+// asked is the answer in its type. An error of the screen comes instead of one.
+func asked[T any](v any, err error) (T, error) {
+	var none T
+	if err != nil {
+		return none, err
+	}
+	if err, ok := v.(error); ok {
+		return none, err
+	}
+	answer, _ := v.(T)
+	return answer, nil
+}

@@ -1,0 +1,158 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/host/tui/internal/editor"
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+)
+
+// A picker is a list to choose from; what is typed filters it.
+type picker struct {
+	title    string
+	items    []item // the newest first
+	chosen   func(s *screen, i int)
+	filter   editor.Buffer
+	selected int // among those that fit
+	scroll   scroll
+}
+
+func (p *picker) press(s *screen, k keypress) bool {
+	fitting := p.fitting()
+	switch k.name {
+	case "esc":
+		return true
+	case "enter":
+		if p.selected < len(fitting) {
+			p.chosen(s, fitting[p.selected])
+		}
+		return len(fitting) > 0
+	case "up", "ctrl+p":
+		p.selected--
+	case "down", "ctrl+n", "ctrl+r", "ctrl+o":
+		p.selected++
+	case "pgup":
+		p.selected -= p.scroll.rows
+	case "pgdown":
+		p.selected += p.scroll.rows
+	default:
+		if editKey(&p.filter, k) {
+			p.selected = 0
+		}
+	}
+	p.selected = max(0, min(p.selected, len(p.fitting())-1))
+	return false
+}
+
+func (p *picker) write(_ *screen, text string) { p.filter.Insert(oneLine(text, 200)) }
+
+// fitting are the items that hold every word that was typed.
+func (p *picker) fitting() []int {
+	words := strings.Fields(strings.ToLower(p.filter.Text()))
+	var fitting []int
+	for i, it := range p.items {
+		text := strings.ToLower(it.label + " " + it.detail)
+		if !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(text, w) }) {
+			fitting = append(fitting, i)
+		}
+	}
+	return fitting
+}
+
+func (p *picker) lines(_ *screen, width, height int) []ink.Line {
+	var body []ink.Line
+	for n, i := range p.fitting() {
+		mark, attr := "  ", ink.Attr(0)
+		if n == p.selected {
+			mark, attr = "▸ ", ink.Bold
+		}
+		line := ink.Line{ink.T(ink.Accent, mark), ink.T(ink.Plain, oneLine(p.items[i].label, width), attr)}
+		body = append(body, append(line, ink.T(ink.Muted, "  "+oneLine(p.items[i].detail, width))).Cut(width))
+	}
+	if len(body) == 0 {
+		body = []ink.Line{{ink.T(ink.Muted, "  nothing fits")}}
+	}
+	rows := height - 3
+	p.scroll.at = max(min(p.scroll.at, p.selected), p.selected-rows+1)
+	foot := []ink.Line{
+		append(ink.Line{ink.T(ink.Muted, "filter: ")}, withCursor(&p.filter)...),
+		keyLine("Enter choose", "↑↓ move", "Esc close"),
+	}
+	return framed(p.title, body, &p.scroll, foot, width, height)
+}
+
+// withCursor is typed text on one line with the cursor in it.
+func withCursor(b *editor.Buffer) ink.Line {
+	before, after := oneLine(b.Before(), 2_000), oneLine(b.After(), 2_000)
+	under := " "
+	if after != "" {
+		runes := []rune(after)
+		under, after = string(runes[:1]), string(runes[1:])
+	}
+	if over := ink.Width(before) - 30; over > 0 && len(after) == 0 {
+		runes := []rune(before)
+		before = "…" + string(runes[max(0, len(runes)-30):])
+	}
+	return ink.Line{ink.T(ink.Plain, before), ink.T(ink.Plain, under, ink.Reverse), ink.T(ink.Plain, after)}
+}
+
+// historyPanel searches what was typed earlier.
+func historyPanel(s *screen) *picker {
+	p := &picker{title: "earlier input"}
+	for _, line := range slices.Backward(s.history.lines) {
+		p.items = append(p.items, item{label: line})
+	}
+	p.chosen = func(s *screen, i int) {
+		s.input.Set(p.items[i].label)
+		s.menu.update(s)
+	}
+	return p
+}
+
+// callsPanel shows calls and thoughts, and one of them in full.
+func callsPanel(s *screen) *picker {
+	p := &picker{title: "calls and thoughts"}
+	past := slices.Clone(s.past)
+	if s.run != nil {
+		past = append(past, s.run.calls...)
+	}
+	slices.Reverse(past)
+	for _, c := range past {
+		p.items = append(p.items, c.item())
+	}
+	p.chosen = func(s *screen, i int) {
+		c := past[i]
+		s.panel = &pager{title: c.item().label, build: func(_ *screen, width int) []ink.Line { return c.details(width) }}
+	}
+	return p
+}
+
+func (c *call) item() item {
+	switch {
+	case c.thought != "":
+		return item{label: "∴ thought for " + seconds(c.took), detail: c.thought}
+	case c.result == nil:
+		return item{label: "● " + toolName(c.Server, c.Tool), detail: string(c.Arguments)}
+	case c.result.IsError:
+		return item{label: "✗ " + toolName(c.Server, c.Tool), detail: string(c.Arguments)}
+	}
+	return item{label: "✓ " + toolName(c.Server, c.Tool), detail: string(c.Arguments)}
+}
+
+// conversationsPanel offers kept conversations.
+func conversationsPanel(list []Saved) *picker {
+	p := &picker{title: "kept conversations"}
+	for _, c := range list {
+		p.items = append(p.items, item{
+			label:  orElse(c.Title, c.ID),
+			detail: fmt.Sprintf("%s · %s · %s", c.ID, c.Changed.Format("2006-01-02 15:04"), plural(c.Questions, "question", "questions")),
+		})
+	}
+	p.chosen = func(s *screen, i int) {
+		s.inBackground(func(ctx context.Context) error { return s.session.Resume(ctx, list[i].ID) }, (*screen).changed)
+	}
+	return p
+}

@@ -1,0 +1,129 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+)
+
+// question is what was typed, with the resources that it names as @SERVER:URI.
+func (s *screen) question(text string) (host.Question, error) {
+	q := host.Question{Text: text}
+	for word := range strings.FieldsSeq(text) {
+		server, uri, found := strings.Cut(strings.TrimPrefix(word, "@"), ":")
+		if word[0] != '@' || !found || uri == "" || !s.isServer(server) {
+			continue
+		}
+		if strings.Contains(uri, "{") {
+			return q, fmt.Errorf("%s: fill in the part in braces", word)
+		}
+		if a := (host.Attachment{Server: server, URI: s.knownURI(server, uri)}); !slices.Contains(q.Attach, a) {
+			q.Attach = append(q.Attach, a)
+		}
+	}
+	return q, nil
+}
+
+func (s *screen) isServer(name string) bool {
+	return slices.ContainsFunc(s.servers, func(t host.ServerTools) bool { return t.Server == name })
+}
+
+// knownURI takes punctuation off the end of a URI, unless there is a resource of
+// exactly this name.
+func (s *screen) knownURI(server, uri string) string {
+	known := func(uri string) bool {
+		return slices.ContainsFunc(s.menu.resources, func(r Resource) bool { return r.Server == server && r.URI == uri })
+	}
+	if short := strings.TrimRight(uri, ".,;:!?)"); !known(uri) && short != "" {
+		return short
+	}
+	return uri
+}
+
+// promptCall is /SERVER:PROMPT with its arguments: NAME=VALUE, or values in the
+// order of the prompt's arguments.
+func promptCall(p *Prompt, rest string) (*host.PromptCall, error) {
+	call := &host.PromptCall{Server: p.Server, Name: p.Name, Arguments: map[string]string{}}
+	words, err := splitWords(rest)
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range words {
+		name, value, named := strings.Cut(word, "=")
+		if named && p.argument(name) >= 0 {
+			call.Arguments[name] = value
+			continue
+		}
+		if name = p.missing(call.Arguments, false); name == "" {
+			return nil, fmt.Errorf("prompt %s has no place for %q", p.Name, oneLine(word, 40))
+		}
+		call.Arguments[name] = word
+	}
+	if name := p.missing(call.Arguments, true); name != "" {
+		return nil, fmt.Errorf("prompt %s needs %s=…", p.Name, name)
+	}
+	return call, nil
+}
+
+// argument is the place of the argument with a name, or -1.
+func (p *Prompt) argument(name string) int {
+	for i := range p.Arguments {
+		if p.Arguments[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// missing is the first argument that has no value, of the required ones or of all.
+func (p *Prompt) missing(given map[string]string, required bool) string {
+	for _, a := range p.Arguments {
+		if _, ok := given[a.Name]; !ok && (a.Required || !required) {
+			return a.Name
+		}
+	}
+	return ""
+}
+
+// splitWords splits at spaces, but not in quotes.
+func splitWords(text string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	var quote rune
+	inWord := false
+	for _, r := range text {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '"' || r == '\'':
+			quote, inWord = r, true
+		case r == ' ' || r == '\n' || r == '\t':
+			if inWord {
+				words = append(words, word.String())
+				word.Reset()
+			}
+			inWord = false
+		default:
+			word.WriteRune(r)
+			inWord = true
+		}
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("a quote %c is open", quote)
+	}
+	if inWord {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
+
+// typed prints what the person said.
+func (s *screen) typed(text string) {
+	mark := ink.Line{ink.T(ink.Accent, "❯ ", ink.Bold)}
+	s.print(ink.Indent(ink.Lines(ink.Plain, text, s.width-2, ink.Bold), mark, ink.Of("  "))...)
+}

@@ -1,0 +1,62 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/model"
+)
+
+// replay prints an entry of a conversation that goes on.
+func (s *screen) replay(e *host.Entry) {
+	switch {
+	case e.Message != nil:
+		s.replayMessage(e.Message)
+	case e.Summary != nil:
+		s.say(ink.Muted, "old turns were replaced by a summary")
+	case e.Note != "":
+		s.say(ink.Muted, "kept: "+e.Note)
+	}
+}
+
+func (s *screen) replayMessage(m *model.Message) {
+	if m.Role == model.RoleUser {
+		if text := strings.TrimSpace(m.Text()); text != "" {
+			s.typed(text)
+		}
+	} else if text := strings.TrimSpace(m.Text()); text != "" {
+		s.printMarkdown(text)
+	}
+	for _, p := range m.Parts {
+		switch {
+		case p.Reasoning != nil && p.Reasoning.Text != "":
+			s.remember(&call{thought: p.Reasoning.Text})
+		case p.Call != nil:
+			server, tool := splitName(p.Call.Name)
+			s.remember(&call{Called: host.Called{CallID: p.Call.ID, Server: server, Tool: tool, Arguments: p.Call.Arguments}, began: time.Unix(0, 0)})
+		case p.Result != nil:
+			s.replayResult(p.Result)
+		}
+	}
+}
+
+func (s *screen) replayResult(r *model.Result) {
+	for _, c := range s.past {
+		if c.CallID != r.CallID || c.result != nil || c.thought != "" {
+			continue
+		}
+		text := r.Text()
+		c.result = &host.Returned{CallID: r.CallID, Text: text, IsError: r.IsError, Bytes: len(text), Tokens: model.EstimateTokens(len(text))}
+		s.print(c.folded(s.width)...)
+	}
+}
+
+// splitName is server and tool of a name as the model sees it.
+func splitName(name string) (server, tool string) {
+	if server, tool, found := strings.Cut(name, "__"); found {
+		return server, tool
+	}
+	return "", name
+}

@@ -1,0 +1,87 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// reviewCard shows what a server brings before the model sees it.
+type reviewCard struct {
+	pending
+	review host.Review
+}
+
+func (c *reviewCard) press(_ *screen, k keypress) bool {
+	switch {
+	case c.scroll.move(k.name):
+		return false
+	case k.text == "y":
+		c.ask.answer(true)
+		return true
+	case k.text == "n", k.name == "esc":
+		c.ask.answer(false)
+		return true
+	}
+	return false
+}
+
+func (c *reviewCard) lines(_ *screen, width, height int) []ink.Line {
+	title := fmt.Sprintf("%s changed; may the model see it?", c.review.Server)
+	if c.review.First {
+		title = fmt.Sprintf("%s is new; may the model see what it brings?", c.review.Server)
+	}
+	return framed(title, c.body(width), &c.scroll, wrapKeys(width, "y yes", "n no, keep it from the model", "↑↓ scroll"), width, height)
+}
+
+func (c *reviewCard) body(width int) []ink.Line {
+	found := 0
+	for i := range c.review.Items {
+		found += len(c.review.Items[i].Findings)
+	}
+	summary := plural(len(c.review.Items), "definition", "definitions")
+	if found > 0 {
+		summary += ", " + plural(found, "warning", "warnings")
+	}
+	lines := []ink.Line{{ink.T(ink.Muted, summary)}}
+	for i := range c.review.Items {
+		lines = append(lines, reviewItem(&c.review.Items[i], width)...)
+	}
+	return lines
+}
+
+func reviewItem(it *host.ReviewItem, width int) []ink.Line {
+	mark, what := ink.T(ink.Added, "+ ", ink.Bold), "new "
+	if it.Changed {
+		mark, what = ink.T(ink.Warn, "~ ", ink.Bold), "changed "
+	}
+	head := ink.Line{mark, ink.T(ink.Muted, what+it.Kind+" "), ink.T(ink.Plain, it.Name, ink.Bold)}
+	lines := append([]ink.Line{nil}, ink.Wrap(head, width)...)
+	for _, f := range it.Findings {
+		role := ink.Warn
+		if f.Severity >= guard.Block {
+			role = ink.Bad
+		}
+		text := fmt.Sprintf("%s (%s): “%s”", f.Why, f.Where, f.Excerpt)
+		lines = append(lines, ink.Indent(ink.Lines(role, text, width-4), ink.Line{ink.T(role, "  ! ", ink.Bold)}, ink.Of("    "))...)
+	}
+	margin := ink.Of("  ")
+	if raw := []byte(it.Text); !it.Changed && len(raw) > 0 && raw[0] == '{' && jsonrpc.Valid(raw, jsonrpc.Limits{}) == nil {
+		return append(lines, ink.Indent(jsonLines(raw, width-2), margin, margin)...)
+	}
+	for row := range strings.SplitSeq(strings.TrimRight(it.Text, "\n"), "\n") {
+		role := ink.Plain
+		switch {
+		case it.Changed && strings.HasPrefix(row, "+"):
+			role = ink.Added
+		case it.Changed && strings.HasPrefix(row, "-"):
+			role = ink.Removed
+		}
+		lines = append(lines, ink.Indent(ink.Lines(role, row, width-2), margin, margin)...)
+	}
+	return lines
+}

@@ -1,0 +1,187 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui/internal/editor"
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+)
+
+// screen is the state of what is shown. It is used by one goroutine, that of the
+// program.
+type screen struct {
+	ctx     context.Context
+	ui      *UI
+	session Session
+	theme   ink.Theme
+	now     func() time.Time
+
+	width, height int
+	frame         int // lines of the last frame
+
+	paper   paper   // what goes to the scrollback
+	run     *run    // the question that is being answered; nil: none
+	past    []*call // calls that returned, and thoughts, the last one last
+	log     []logged
+	trace   bool
+	servers []host.ServerTools
+	used    host.Ledger // as it was after the last step
+
+	input   editor.Buffer
+	history history
+	menu    menu
+	hint    string // shown in place of the status line until the next key
+
+	cards []card  // what waits for the person, the first one shown
+	panel overlay // what the person opened; nil: nothing
+
+	quitting bool
+	leaving  time.Time // when Ctrl+C was pressed with nothing to cancel
+}
+
+// An overlay takes the place of the input: a panel or a card.
+type overlay interface {
+	// press handles a key and reports whether the overlay is done.
+	press(s *screen, k keypress) (done bool)
+	// lines are what is shown, at most height of them.
+	lines(s *screen, width, height int) []ink.Line
+}
+
+// typing is an overlay that takes text.
+type typing interface{ write(s *screen, text string) }
+
+// The messages of the screen to itself.
+type (
+	tickMsg    struct{}
+	printedMsg struct{}
+)
+
+// tickTime is how often running times are drawn again.
+const tickTime = 200 * time.Millisecond
+
+func newScreen(ctx context.Context, u *UI, session Session) *screen {
+	s := &screen{ctx: ctx, ui: u, session: session, theme: u.theme, now: u.now, trace: u.options.Trace}
+	s.history = newHistory(u.options.History)
+	s.servers, s.used = session.Servers(), session.Ledger()
+	return s
+}
+
+// Init begins to listen.
+func (s *screen) Init() tea.Cmd {
+	cmds := []tea.Cmd{s.ui.next}
+	if s.ui.auto {
+		cmds = append(cmds, tea.RequestBackgroundColor)
+	}
+	s.menu.load(s)
+	return tea.Batch(cmds...)
+}
+
+// Update handles one message.
+func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmds []tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		s.resize(msg.Width, msg.Height)
+	case tea.BackgroundColorMsg:
+		s.background(msg.IsDark())
+	case tea.KeyPressMsg:
+		s.press(msg)
+	case tea.PasteMsg:
+		s.paste(msg.Content)
+	case inboxMsg:
+		for _, v := range msg {
+			s.receive(v)
+		}
+		if len(s.cards) > 0 {
+			s.cards[0].begin(s.now())
+		}
+		cmds = append(cmds, s.ui.next)
+	case printedMsg:
+		s.paper.printing = false
+	case tickMsg:
+		if s.run != nil {
+			s.run.ticking = false
+		}
+	}
+	return s, tea.Batch(append(cmds, s.flush(), s.tick(), s.quit())...)
+}
+
+func (s *screen) resize(width, height int) {
+	first := s.width == 0
+	s.width, s.height = max(width, 10), max(height, 4)
+	if first {
+		s.greet()
+	}
+}
+
+// greet prints what stands at the beginning: a greeting, and what was said before.
+func (s *screen) greet() {
+	if text := s.ui.options.Greeting; text != "" {
+		s.printMarkdown(text)
+	}
+	if entries := s.session.Entries(); len(entries) > 0 {
+		s.changed()
+	}
+}
+
+func (s *screen) background(dark bool) {
+	if s.ui.auto && !dark {
+		s.theme, _ = ink.Named("light")
+	}
+}
+
+// receive handles what came from elsewhere.
+func (s *screen) receive(v any) {
+	switch v := v.(type) {
+	case host.Event:
+		s.happened(&v)
+	case *ask:
+		s.cards = append(s.cards, newCard(s, v))
+	case withdrawn:
+		s.cards = slices.DeleteFunc(s.cards, func(c card) bool { return c.asked() == v.ask })
+	case func(*screen):
+		v(s)
+	}
+}
+
+// later runs f in the background, and what it returns on the screen.
+func (s *screen) later(f func(context.Context) func(*screen)) {
+	s.ui.background(func() any { return f(s.ctx) })
+}
+
+// tick keeps running times moving.
+func (s *screen) tick() tea.Cmd {
+	if s.run == nil || s.run.ticking {
+		return nil
+	}
+	s.run.ticking = true
+	return tea.Tick(tickTime, func(time.Time) tea.Msg { return tickMsg{} })
+}
+
+// quit leaves once everything is printed.
+func (s *screen) quit() tea.Cmd {
+	if !s.quitting || s.paper.printing || len(s.paper.queue) > 0 {
+		return nil
+	}
+	return tea.Quit
+}
+
+// leave ends the program. Whoever waits for an answer gets none.
+func (s *screen) leave() {
+	s.quitting = true
+	if s.run != nil {
+		s.run.cancel()
+	}
+}
+
+// overlay is what has the keys in place of the input, or nil.
+func (s *screen) overlay() overlay {
+	if len(s.cards) > 0 {
+		return s.cards[0]
+	}
+	return s.panel
+}

@@ -1,0 +1,294 @@
+package tui
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+)
+
+// scripted is a session whose answers are written by the test.
+type scripted struct {
+	info    model.Info
+	ask     func(ctx context.Context, q host.Question) error
+	servers []host.ServerTools
+	tools   []Tool
+	prompts []Prompt
+	found   []Resource
+	offers  map[string][]string // by argument
+	ledger  host.Ledger
+	totals  host.Totals
+	entries []host.Entry
+	saved   Saved
+	list    []Saved
+	fail    error
+
+	mu    sync.Mutex
+	calls []string
+}
+
+func (s *scripted) note(what string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls = append(s.calls, what)
+}
+
+func (s *scripted) did(what string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.calls, what)
+}
+
+func (s *scripted) Model() model.Info { return s.info }
+func (s *scripted) Ask(ctx context.Context, q host.Question) error {
+	s.note("ask " + q.Text)
+	if s.ask == nil {
+		return nil
+	}
+	return s.ask(ctx, q)
+}
+func (s *scripted) Servers() []host.ServerTools                          { return s.servers }
+func (s *scripted) Tools() []Tool                                        { return s.tools }
+func (s *scripted) Prompts(context.Context) ([]Prompt, error)            { return s.prompts, nil }
+func (s *scripted) Resources(context.Context) ([]Resource, error)        { return s.found, nil }
+func (s *scripted) Ledger() host.Ledger                                  { return s.ledger }
+func (s *scripted) Totals() host.Totals                                  { return s.totals }
+func (s *scripted) Entries() []host.Entry                                { return s.entries }
+func (s *scripted) Saved() Saved                                         { return s.saved }
+func (s *scripted) List(context.Context) ([]Saved, error)                { return s.list, s.fail }
+func (s *scripted) Keep(note string) error                               { s.note("keep " + note); return s.fail }
+func (s *scripted) Compact(context.Context) error                        { s.note("compact"); return s.fail }
+func (s *scripted) New(context.Context) error                            { s.note("new"); s.entries = nil; return s.fail }
+func (s *scripted) Fork(context.Context) error                           { s.note("fork"); return s.fail }
+func (s *scripted) Resume(_ context.Context, id string) error            { s.note("resume " + id); return s.fail }
+func (s *scripted) Name(_ context.Context, title string) error           { s.note("name " + title); return s.fail }
+func (s *scripted) Export(_ context.Context, path string) (string, error) { return path, s.fail }
+func (s *scripted) Complete(_ context.Context, server string, req mcp.CompletionRequest) (*mcp.Completion, error) {
+	var fitting []string
+	for _, v := range s.offers[server+" "+req.Argument.Name] {
+		if strings.HasPrefix(v, req.Argument.Value) {
+			fitting = append(fitting, v)
+		}
+	}
+	return &mcp.Completion{Values: fitting}, nil
+}
+
+// stage is a screen without a program: the test is the loop of events.
+type stage struct {
+	t       *testing.T
+	ui      *UI
+	screen  *screen
+	session *scripted
+	printed []string // the scrollback
+	left    bool
+}
+
+// play runs a test on a screen of the given size, on a fake clock.
+func play(t *testing.T, session *scripted, width, height int, f func(st *stage), with ...func(*Options)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		o := Options{Theme: "mono"}
+		for _, w := range with {
+			w(&o)
+		}
+		ui, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ui.running.Store(true)
+		if session.info.Name == "" {
+			session.info = model.Info{Name: "test-model", Provider: "test", Language: true}
+		}
+		st := &stage{t: t, ui: ui, screen: newScreen(ctx, ui, session), session: session}
+		st.screen.menu.load(st.screen)
+		st.send(tea.WindowSizeMsg{Width: width, Height: height})
+		f(st)
+		cancel()
+		close(ui.closed)
+		ui.work.Wait()
+	})
+}
+
+// send hands the screen a message, and all that follows from it.
+func (st *stage) send(msg tea.Msg) {
+	st.update(msg)
+	st.settle()
+}
+
+func (st *stage) update(msg tea.Msg) {
+	st.t.Helper()
+	_, cmd := st.screen.Update(msg)
+	st.do(cmd)
+	st.checked()
+}
+
+// do does what a program would do with a command.
+func (st *stage) do(cmd tea.Cmd) {
+	_ = cmd // printing is done by the stage itself, waiting by synctest
+	for len(st.screen.paper.queue) > 0 || st.screen.paper.printing {
+		if st.screen.paper.printing {
+			st.screen.paper.printing = false
+			continue
+		}
+		st.screen.flush()
+	}
+	if st.screen.run != nil {
+		st.screen.run.ticking = false
+	}
+	st.left = st.left || st.screen.quitting
+}
+
+// settle waits until nothing moves, and shows what came.
+func (st *stage) settle() {
+	for {
+		synctest.Wait()
+		select {
+		case v := <-st.ui.inbox:
+			st.update(inboxMsg{v})
+		default:
+			return
+		}
+	}
+}
+
+// wait lets time pass.
+func (st *stage) wait(d time.Duration) {
+	time.Sleep(d) // of the fake clock
+	st.settle()
+}
+
+// checked looks at every frame: it fits, and holds no control characters.
+func (st *stage) checked() {
+	st.t.Helper()
+	view := st.screen.View()
+	rows := strings.Split(view.Content, "\n")
+	if len(rows) > st.screen.height {
+		st.t.Fatalf("the frame has %d lines, and the screen %d:\n%s", len(rows), st.screen.height, view.Content)
+	}
+	for _, r := range strings.ReplaceAll(bare(view.Content), "\n", "") {
+		if unicode.Is(unicode.Cc, r) || unicode.Is(unicode.Bidi_Control, r) {
+			st.t.Fatalf("the frame holds %U:\n%q", r, view.Content)
+		}
+	}
+}
+
+// bare is text without the escape sequences of the theme mono.
+func bare(text string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "\x1b[")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		_, text, _ = strings.Cut(after, "m")
+	}
+}
+
+// frame is what is drawn below the scrollback.
+func (st *stage) frame() string {
+	var rows []string
+	for row := range strings.SplitSeq(bare(st.screen.View().Content), "\n") {
+		rows = append(rows, strings.TrimRight(row, " \u00a0"))
+	}
+	return strings.ReplaceAll(strings.Join(rows, "\n"), "\u00a0", " ")
+}
+
+// scrollback is everything that was printed.
+func (st *stage) scrollback() string {
+	var rows []string
+	for _, l := range st.screen.paper.transcript {
+		rows = append(rows, strings.TrimRight(l.Cut(st.screen.width).String(), " "))
+	}
+	return strings.Join(rows, "\n")
+}
+
+// keys presses keys: names in angle brackets, text as it is.
+func (st *stage) keys(keys string) {
+	st.t.Helper()
+	for keys != "" {
+		name, rest, isName := strings.Cut(keys[1:], ">")
+		if keys[0] == '<' && isName {
+			st.send(press(name))
+			keys = rest
+			continue
+		}
+		r := []rune(keys)[0]
+		st.send(tea.KeyPressMsg{Code: r, Text: string(r)})
+		keys = keys[len(string(r)):]
+	}
+}
+
+// press is the message of a key with a name such as ctrl+c.
+func press(name string) tea.KeyPressMsg {
+	named := map[string]rune{
+		"enter": tea.KeyEnter, "esc": tea.KeyEscape, "tab": tea.KeyTab, "up": tea.KeyUp, "down": tea.KeyDown, "left": tea.KeyLeft,
+		"right": tea.KeyRight, "pgdown": tea.KeyPgDown, "pgup": tea.KeyPgUp, "home": tea.KeyHome, "end": tea.KeyEnd,
+		"backspace": tea.KeyBackspace, "f1": tea.KeyF1, "f2": tea.KeyF2, "f3": tea.KeyF3, "f4": tea.KeyF4,
+	}
+	var msg tea.KeyPressMsg
+	for {
+		mod, rest, found := strings.Cut(name, "+")
+		if !found {
+			break
+		}
+		msg.Mod |= map[string]tea.KeyMod{"ctrl": tea.ModCtrl, "alt": tea.ModAlt, "shift": tea.ModShift}[mod]
+		name = rest
+	}
+	if code, ok := named[name]; ok {
+		msg.Code = code
+		return msg
+	}
+	if name == "space" {
+		msg.Code, msg.Text = tea.KeySpace, " "
+		return msg
+	}
+	msg.Code = []rune(name)[0]
+	return msg
+}
+
+// expect compares a screen with what it should be.
+func expect(t *testing.T, what, got, want string) {
+	t.Helper()
+	if want = strings.Trim(want, "\n"); strings.Trim(got, "\n") != want {
+		t.Errorf("%s is\n%s\n--- want\n%s", what, got, want)
+	}
+}
+
+func (st *stage) holds(text string) {
+	st.t.Helper()
+	if !strings.Contains(st.frame(), text) {
+		st.t.Errorf("the frame does not hold %q:\n%s", text, st.frame())
+	}
+}
+
+func (st *stage) printedText(text string) {
+	st.t.Helper()
+	if !strings.Contains(st.scrollback(), text) {
+		st.t.Errorf("the scrollback does not hold %q:\n%s", text, st.scrollback())
+	}
+}
+
+// tell tells events as a host would.
+func (st *stage) tell(events ...host.Event) {
+	for _, e := range events {
+		st.ui.Event(e)
+	}
+}
+
+func text(s string) host.Event     { return host.Event{Delta: &model.Delta{Text: s}} }
+func object(s string) json.RawMessage { return json.RawMessage(s) }
+
+var errScripted = errors.New("the provider is on holiday")

@@ -1,0 +1,87 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+)
+
+// ErrNotKept says that there is no place where conversations are kept.
+var ErrNotKept = errors.New("conversations are not kept: there is no archive")
+
+// A Session is what the screen needs of a host and its conversation. Methods are
+// called from several goroutines. Those that take a context may take their time.
+type Session interface {
+	// Model describes the model that answers.
+	Model() model.Info
+	// Ask puts a question and returns when the run is over. What happens meanwhile
+	// comes as events; the error, if there is one, is shown unless an Answered
+	// event told it.
+	Ask(ctx context.Context, q host.Question) error
+
+	// Servers tells how it stands with the servers, Tools what tools they have.
+	Servers() []host.ServerTools
+	Tools() []Tool
+	// Prompts, Resources and Complete fill the completion menu.
+	Prompts(ctx context.Context) ([]Prompt, error)
+	Resources(ctx context.Context) ([]Resource, error)
+	Complete(ctx context.Context, server string, req mcp.CompletionRequest) (*mcp.Completion, error)
+
+	// Ledger tells what takes how much of the model's window, Totals what the
+	// conversation used.
+	Ledger() host.Ledger
+	Totals() host.Totals
+	// Keep adds a note that every summary keeps; Compact replaces old turns.
+	Keep(note string) error
+	Compact(ctx context.Context) error
+
+	// Saved describes the conversation as it is kept; zero if it is not.
+	Saved() Saved
+	// Entries are the conversation's record.
+	Entries() []host.Entry
+	// New begins another conversation, Resume goes on with a kept one, Fork with a
+	// copy of this one. Name gives this one a title. Export writes it to a file and
+	// returns the file's path; an empty path leaves the choice to the session.
+	New(ctx context.Context) error
+	Resume(ctx context.Context, id string) error
+	Fork(ctx context.Context) error
+	Name(ctx context.Context, title string) error
+	Export(ctx context.Context, path string) (string, error)
+	// List returns kept conversations, the last one first.
+	List(ctx context.Context) ([]Saved, error)
+}
+
+// A Tool is a tool as it is listed.
+type Tool struct {
+	Server, Name, Title string
+	// State says how the model can have it: "sent", "searched for", or why it
+	// cannot.
+	State string
+}
+
+// A Prompt is a prompt of a server.
+type Prompt struct {
+	Server string
+	mcp.Prompt
+}
+
+// A Resource is a resource of a server, or a template for some.
+type Resource struct {
+	Server string
+	URI    string // or the URI template
+	Title  string
+	// Template tells that URI is a template, whose variables the person fills in.
+	Template bool
+}
+
+// Saved describes a kept conversation.
+type Saved struct {
+	ID, Title string
+	Changed   time.Time
+	Questions int
+	Cost      float64 // US dollars
+}

@@ -1,0 +1,163 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/model"
+)
+
+// Options are optional; the zero value of each field means its default.
+type Options struct {
+	// In and Out are the terminal; default standard input and output.
+	In  io.Reader
+	Out io.Writer
+	// Env are the environment's variables that say what the terminal can do;
+	// default the process's own.
+	Env []string
+	// Theme is "auto" (the default: by the terminal's background), "dark", "light"
+	// or "mono".
+	Theme string
+	// NoColor shows no colours, whatever the theme.
+	NoColor bool
+	// Greeting is shown first, as Markdown.
+	Greeting string
+	// History are lines that were typed earlier, the oldest first; Remember is told
+	// each new one.
+	History  []string
+	Remember func(line string)
+	// SaveMedia keeps an image, a sound or a file of a result and returns its
+	// path; nil: they are announced only.
+	SaveMedia func(server, tool string, m model.Media) (path string, err error)
+	// Trace shows the steps of each run from the beginning.
+	Trace bool
+}
+
+// maxInbox is how many events can wait for the screen; who brings more waits.
+const maxInbox = 1_024
+
+// A UI is a person at a terminal. It is the [host.Person] of the host whose
+// events it is told. It is safe for concurrent use.
+type UI struct {
+	options Options
+	theme   ink.Theme
+	auto    bool // the theme follows the terminal's background
+
+	inbox   chan any // events, questions to the person, results of what runs in the background
+	running atomic.Bool
+	closed  chan struct{} // when the screen is gone
+	once    sync.Once
+	work    sync.WaitGroup // what runs in the background
+
+	now func() time.Time
+}
+
+// New returns a UI. The error says that there is no such theme.
+func New(o Options) (*UI, error) {
+	u := &UI{options: o, inbox: make(chan any, maxInbox), closed: make(chan struct{}), now: time.Now}
+	name := o.Theme
+	if name == "" || name == "auto" {
+		name, u.auto = "dark", true
+	}
+	if !slices.Contains(ink.Themes(), name) {
+		return nil, fmt.Errorf("theme %q: expected auto, %s", o.Theme, strings.Join(ink.Themes(), ", "))
+	}
+	if o.NoColor {
+		name, u.auto = "mono", false
+	}
+	u.theme, _ = ink.Named(name)
+	return u, nil
+}
+
+// Event is told what happens; it is meant as [host.Options.OnEvent]. It waits
+// while the screen is busy. Before Run, what does not fit is dropped.
+func (u *UI) Event(e host.Event) {
+	if u.running.Load() {
+		u.post(e)
+		return
+	}
+	select {
+	case u.inbox <- e:
+	default: // the screen asks for the state of servers itself when it begins
+	}
+}
+
+// post hands something to the screen, unless that is gone.
+func (u *UI) post(v any) {
+	select {
+	case u.inbox <- v:
+	case <-u.closed:
+	}
+}
+
+// Run shows the screen until the person leaves or ctx is done, which cancels
+// whatever is running. It can be called once.
+func (u *UI) Run(ctx context.Context, session Session) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer func() {
+		cancel()
+		u.once.Do(func() { close(u.closed) })
+		u.work.Wait()
+	}()
+	u.running.Store(true)
+	options := []tea.ProgramOption{tea.WithContext(ctx)}
+	if u.options.In != nil {
+		options = append(options, tea.WithInput(u.options.In))
+	}
+	if u.options.Out != nil {
+		options = append(options, tea.WithOutput(u.options.Out))
+	}
+	if u.options.Env != nil {
+		options = append(options, tea.WithEnvironment(u.options.Env))
+	}
+	_, err := tea.NewProgram(newScreen(ctx, u, session), options...).Run()
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, tea.ErrInterrupted):
+		return nil
+	}
+	return err
+}
+
+// background runs f, and hands what it returns to the screen.
+func (u *UI) background(f func() any) {
+	u.work.Go(func() { u.post(f()) })
+}
+
+// maxBatch is how many things of the inbox are handled before the screen is
+// drawn again.
+const maxBatch = 256
+
+// next waits for things in the inbox.
+func (u *UI) next() tea.Msg {
+	var batch inboxMsg
+	select {
+	case v := <-u.inbox:
+		batch = append(batch, v)
+	case <-u.closed:
+		return nil
+	}
+	for len(batch) < maxBatch {
+		select {
+		case v := <-u.inbox:
+			batch = append(batch, v)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// inboxMsg are things of the inbox, in their order.
+type inboxMsg []any

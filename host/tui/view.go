@@ -1,0 +1,147 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui/internal/editor"
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+)
+
+// minLive is how many lines of what is moving stay in sight above a panel.
+const minLive = 3
+
+// View draws the frame: what is moving, the input or what is in its place, and
+// the status line. It is lower than the screen, so that printing above it works.
+func (s *screen) View() tea.View {
+	if s.width == 0 || s.quitting {
+		s.frame = 0
+		return tea.NewView("")
+	}
+	room := s.height - 2 // for the status line, and one that stays free
+	var bottom []ink.Line
+	var cursor *tea.Cursor
+	live := s.live()
+	if o := s.overlay(); o != nil {
+		bottom = o.lines(s, s.width, max(3, room-min(len(live), minLive)))
+	} else {
+		bottom, cursor = s.inputLines(room)
+	}
+	live = live[max(0, len(live)-max(0, room-len(bottom))):]
+	lines := append(live[:len(live):len(live)], bottom...)
+	lines = append(lines, s.status())
+	for i := range lines {
+		lines[i] = lines[i].Cut(s.width)
+	}
+	s.frame = len(lines)
+	view := tea.NewView(s.theme.PaintAll(lines))
+	if cursor != nil {
+		cursor.Y += len(live)
+		view.Cursor = cursor
+	}
+	return view
+}
+
+func (s *screen) inputWidth() int { return s.width - 2 }
+
+// inputLines are the menu and the input, with the cursor in them.
+func (s *screen) inputLines(room int) ([]ink.Line, *tea.Cursor) {
+	rows, x, y := s.input.Layout(s.inputWidth())
+	most := max(1, room/3)
+	from := max(0, min(y-most+1, len(rows)-most))
+	lines := s.menu.lines(s.width, room-min(len(rows), most))
+	cursor := tea.NewCursor(x+2, len(lines)+y-from)
+	cursor.Shape, cursor.Blink = tea.CursorBar, false
+	for i, r := range rows[from:min(len(rows), from+most)] {
+		mark := ink.T(ink.Plain, "  ")
+		if from+i == 0 {
+			mark = ink.T(ink.Accent, "❯ ", ink.Bold)
+		}
+		lines = append(lines, ink.Line{mark, ink.T(ink.Plain, r.Text)})
+	}
+	if s.input.Empty() {
+		lines[len(lines)-1] = ink.Line{ink.T(ink.Accent, "❯ ", ink.Bold), ink.T(ink.Muted, "ask something, / for commands, @ for resources")}
+	}
+	return lines, cursor
+}
+
+// status is the last line: the model, the servers, the context, what it cost.
+// What does not fit is left out, the least important first.
+func (s *screen) status() ink.Line {
+	if s.hint != "" {
+		return ink.Line{ink.T(ink.Warn, oneLine(s.hint, s.width))}
+	}
+	m := s.session.Model()
+	parts := []ink.Span{ink.T(ink.Plain, oneLine(orElse(m.Name, m.Provider), 30))}
+	if !m.Language {
+		parts[0] = ink.T(ink.Warn, "offline: not a language model")
+	}
+	parts = append(parts, s.serverStatus(), s.contextStatus())
+	t := s.session.Totals()
+	if n := t.Usage.Input + t.Usage.Output; n > 0 {
+		parts = append(parts, ink.T(ink.Muted, count(n)+" tokens"))
+	}
+	if t.Cost > 0 {
+		parts = append(parts, ink.T(ink.Muted, money(t.Cost)))
+	}
+	if n := s.warnings(); n > 0 {
+		parts = append(parts, ink.T(ink.Warn, plural(n, "warning", "warnings")+" in /log"))
+	}
+	parts = append(parts, ink.T(ink.Muted, "F1 help"))
+	line := ink.Line{parts[0]}
+	for _, p := range parts[1:] {
+		if p.Text == "" || line.Width()+3+ink.Width(p.Text) > s.width {
+			continue
+		}
+		line = append(line, ink.T(ink.Muted, " · "), p)
+	}
+	return line
+}
+
+func (s *screen) serverStatus() ink.Span {
+	connected, seen := 0, 0
+	for _, t := range s.servers {
+		if t.State == host.StateConnected {
+			connected++
+		}
+		seen += t.Seen
+	}
+	role := ink.Muted
+	if connected < len(s.servers) {
+		role = ink.Warn
+	}
+	return ink.T(role, fmt.Sprintf("%d/%d servers, %s", connected, len(s.servers), plural(seen, "tool", "tools")))
+}
+
+func (s *screen) contextStatus() ink.Span {
+	l := s.used
+	if l.Window == 0 {
+		return ink.Span{}
+	}
+	role, share := ink.Muted, 100*l.Used/l.Window
+	if share >= 80 {
+		role = ink.Warn
+	}
+	return ink.T(role, fmt.Sprintf("context %s/%s %d %%", count(l.Used), count(l.Window), share))
+}
+
+func (s *screen) warnings() int {
+	n := 0
+	for i := range s.log {
+		if s.log[i].Level.Severity() >= 4 {
+			n++
+		}
+	}
+	return n
+}
+
+// typedLines is text that is being typed on a card.
+func typedLines(b *editor.Buffer, width int) []ink.Line {
+	text := withCursor(b)
+	if strings.Contains(b.Text(), "\n") || text.Width() > width {
+		return ink.Wrap(text, width)
+	}
+	return []ink.Line{text}
+}
