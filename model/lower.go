@@ -30,6 +30,9 @@ const (
 // too many tools, of which the first are kept. A Note tells of each tool that was
 // changed or left out.
 //
+// There is one exception: where alternatives become one object, a member that some
+// of them describe is described so for all.
+//
 // The order is kept, the same tools give the same bytes, and the work is bounded
 // whatever the schemas are. The tools given are not changed.
 func Lower(tools []Tool, d Dialect) ([]Tool, []Note) {
@@ -93,7 +96,7 @@ func lowerRoot(raw json.RawMessage, d *Dialect) (json.RawMessage, []string, erro
 		return nil, nil, errSchemaLarge
 	}
 	raw = json.RawMessage(strings.TrimSpace(string(raw)))
-	if fault := jsonrpc.Valid(raw, jsonrpc.Limits{Depth: 2 * maxSchemaDepth}); fault != nil {
+	if fault := jsonrpc.Valid(raw, jsonrpc.Limits{}); fault != nil {
 		return nil, nil, errors.New("is not valid JSON: " + fault.Message)
 	}
 	l := &lowering{dialect: d, root: raw, places: map[string]*members{}}
@@ -128,7 +131,7 @@ func (l *lowering) rootObject(raw json.RawMessage) json.RawMessage {
 	if l.dialect.PlainRoot {
 		l.flatten(s)
 	}
-	if !s.has("properties") {
+	if readMembers(s.get("properties")) == nil {
 		s.set("properties", json.RawMessage("{}"))
 	}
 	out := l.schemaOf(s, "", 0)

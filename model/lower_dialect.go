@@ -70,7 +70,7 @@ func grammar() Dialect {
 		Name: "grammar", PlainRoot: true,
 		Keywords: []string{
 			"type", "description", "title", "default", "enum", "const", "format", "items", "prefixItems", "properties", "required",
-			"additionalProperties", "anyOf", "oneOf", "allOf", "$ref", "$defs", "definitions", "minItems", "maxItems",
+			"additionalProperties", "anyOf", "allOf", "$ref", "$defs", "definitions", "minItems", "maxItems",
 			"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength",
 		},
 		Formats: []string{"date", "time", "date-time", "uuid"},

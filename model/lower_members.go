@@ -53,6 +53,13 @@ func (m *members) drop(name string) {
 	}
 }
 
+// rename puts a member in the place of another.
+func (m *members) rename(from, to string, value json.RawMessage) {
+	delete(m.values, from)
+	m.values[to] = value
+	m.names[slices.Index(m.names, from)] = to
+}
+
 func (m *members) clone() *members {
 	c := &members{names: slices.Clone(m.names), values: make(map[string]json.RawMessage, len(m.values))}
 	for name, value := range m.values {

@@ -48,12 +48,13 @@ func (l *lowering) child(raw json.RawMessage, at string, depth int) json.RawMess
 	return json.RawMessage("{}")
 }
 
-// inner lowers the schemas that a schema consists of.
+// inner lowers the schemas that a schema consists of. Those of not and if stay: if
+// they accepted more, the whole would accept less.
 func (l *lowering) inner(s *members, at string, depth int) {
 	for _, name := range slices.Clone(s.names) {
 		value := s.get(name)
 		switch name {
-		case "items", "additionalItems", "contains", "not", "if", "then", "else", "propertyNames", "unevaluatedItems", "unevaluatedProperties":
+		case "items", "additionalItems", "contains", "then", "else", "propertyNames", "unevaluatedItems", "unevaluatedProperties":
 			s.set(name, l.child(value, at+"/"+name, depth))
 		case "additionalProperties":
 			if value[0] == '{' {
@@ -64,7 +65,11 @@ func (l *lowering) inner(s *members, at string, depth int) {
 			for i := range list {
 				list[i] = l.child(list[i], at+"/"+name+"/"+strconv.Itoa(i), depth)
 			}
-			s.set(name, listOf(list))
+			if out := listOf(list); name == "oneOf" && string(out) != string(value) && !s.has("anyOf") {
+				s.rename(name, "anyOf", out) // more of them may fit now
+			} else {
+				s.set(name, out)
+			}
 		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
 			if inner := readMembers(value); inner != nil {
 				for _, key := range inner.names {
@@ -233,8 +238,9 @@ func (l *lowering) names(s *members, at string, said *words) {
 	}
 	var there []string
 	for _, name := range textsOf(required) {
-		known := properties != nil && properties.has(name) || !l.dialect.PropertyNames && l.dialect.Keywords == nil
-		if known && !slices.Contains(there, name) {
+		known := properties != nil && properties.has(name) || l.dialect.Keywords == nil
+		takes := !l.dialect.PropertyNames || isPortableProperty(name)
+		if known && takes && !slices.Contains(there, name) {
 			there = append(there, name)
 		}
 	}
