@@ -1,0 +1,129 @@
+package trace
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/host"
+)
+
+// where is the participant that a tool belongs to; the host has tools of its own.
+func where(name string) string {
+	if name == "" {
+		return theHost
+	}
+	return server(name)
+}
+
+func (t *Trace) consent(at time.Time, c *host.Consented) {
+	i := &item{at: at, form: note, from: theHost, to: theHost, call: c.CallID, failed: !c.Allowed, head: "allowed"}
+	if !c.Allowed {
+		i.head = "refused"
+	}
+	i.label = c.Tool + ", by " + c.By
+	if c.Rule != "" {
+		i.label += ", rule " + c.Rule
+	}
+	if c.Reason != "" {
+		i.label += ": " + c.Reason
+	}
+	if c.By == "person" {
+		i.form, i.from = arrow, person
+	}
+	i.detail = i.label
+	t.add(i)
+}
+
+func (t *Trace) called(at time.Time, c *host.Called) {
+	i := &item{at: at, step: 4, form: arrow, from: theHost, to: where(c.Server), head: c.Tool, label: compact(c.Arguments), call: c.CallID, opens: true}
+	if i.to == theHost {
+		i.form = note
+	}
+	i.detail = callText(c.Tool, c.Arguments)
+	t.add(i)
+	if len(t.calls) < maxOpen {
+		t.calls[c.CallID] = &callState{server: c.Server, tool: c.Tool, arguments: compact(c.Arguments), called: i}
+	}
+}
+
+func (t *Trace) returned(at time.Time, r *host.Returned) {
+	i := &item{at: at, step: 5, form: reply, from: where(r.Server), to: theHost, head: r.Tool, call: r.CallID, closes: true, failed: r.IsError}
+	if i.from == theHost {
+		i.form = note
+	}
+	i.label = strings.TrimSpace(r.Text)
+	facts := fmt.Sprintf("%s, %s, about %s for the model", r.Duration.Round(time.Millisecond), plural(r.Bytes, "byte"), plural(r.Tokens, "token"))
+	if r.Duration < time.Millisecond {
+		facts = strings.Replace(facts, "0s", "under 1ms", 1)
+	}
+	if r.Kept != "" {
+		facts += ", the rest kept as " + r.Kept
+	}
+	for _, m := range r.Media {
+		facts += fmt.Sprintf(", %s of %s", m.Type, plural(len(m.Data), "byte"))
+	}
+	if r.IsError {
+		facts = "failed; " + facts
+	}
+	i.detail = facts + "\n" + r.Text
+	if call := t.calls[r.CallID]; call != nil {
+		i.detail += "\n" + call.response
+		delete(t.calls, r.CallID)
+	}
+	t.add(i)
+}
+
+func (t *Trace) answered(at time.Time, a *host.Answered) {
+	i := &item{at: at, step: 7, form: reply, from: theHost, to: person, label: strings.TrimSpace(a.Text), failed: a.Error != ""}
+	if a.Stop != "" && a.Stop != "end" {
+		i.head = "stopped: " + a.Stop
+	}
+	if a.Error != "" {
+		i.head += ": " + a.Error
+	}
+	u := a.Totals.Usage
+	i.detail = fmt.Sprintf("%s\n%s, %s, %s in, %d out, $%.4f, %s", a.Text, plural(a.Totals.Requests, "request"), plural(a.Totals.Calls, "call"),
+		plural(u.Input, "token"), u.Output, a.Totals.Cost, a.Totals.Duration.Round(time.Millisecond))
+	t.add(i)
+	t.totals = host.Totals{
+		Usage: t.totals.Usage.Add(u), Cost: t.totals.Cost + a.Totals.Cost, Requests: t.totals.Requests + a.Totals.Requests,
+		Calls: t.totals.Calls + a.Totals.Calls, Duration: t.totals.Duration + a.Totals.Duration,
+	}
+	clear(t.calls) // whatever has no result by now will have none
+}
+
+// aside records what is not one of the seven steps. What a server whose messages
+// are seen said is among them already.
+func (t *Trace) aside(e host.Event) {
+	switch {
+	case e.Notice != nil:
+		n := e.Notice
+		subject := strings.Trim(n.Server+" "+n.Tool, " ")
+		if subject != "" {
+			subject += ": "
+		}
+		t.add(&item{at: e.At, form: note, from: theHost, to: theHost, head: n.Kind, label: subject + n.Text, detail: subject + n.Text})
+	case e.Question != nil:
+		t.questioned(e.At, e.Question)
+	case e.Progress != nil && !t.wired[e.Progress.Server]:
+		p := e.Progress
+		label := fmt.Sprintf("%g", p.Progress)
+		if p.Total > 0 {
+			label += fmt.Sprintf(" of %g", p.Total)
+		}
+		t.add(&item{at: e.At, form: message, from: where(p.Server), to: theHost, head: "progress", label: label + " " + p.Message, call: p.CallID})
+	case e.Log != nil && !t.wired[e.Log.Server]:
+		l := e.Log
+		t.add(&item{at: e.At, form: message, from: where(l.Server), to: theHost, head: "log " + string(l.Level), label: compact(l.Data)})
+	}
+}
+
+func (t *Trace) questioned(at time.Time, q *host.Questioned) {
+	text := q.Message
+	if text == "" {
+		text = "asked by " + q.Server
+	}
+	t.add(&item{at: at, form: arrow, from: theHost, to: person, head: q.Method, label: text, detail: q.Server + ": " + text, call: q.CallID})
+	t.add(&item{at: at, form: reply, from: person, to: theHost, head: q.Method, label: q.Outcome, call: q.CallID, failed: q.Outcome == "refused"})
+}

@@ -1,0 +1,161 @@
+package trace
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// The measures of the drawing, in pixels.
+const (
+	leftMargin   = 84 // for the time
+	rightMargin  = 30
+	columnMin    = 168 // between two lifelines
+	columnMax    = 280
+	drawingWidth = 1_120 // that is aimed at
+	topHeight    = 66    // of the title
+	boxHeight    = 40    // of a participant
+	stepHeight   = 54
+	lineHeight   = 38 // of a message
+	noteHeight   = 40
+	barWidth     = 10
+	stepRadius   = 10
+)
+
+// drawing is a diagram with a place for everything.
+type drawing struct {
+	*view
+	gap    int
+	width  int
+	height int
+	tops   []int // of the items
+	bars   []bar
+	b      strings.Builder
+}
+
+// bar shows that a participant is at work.
+type bar struct {
+	participant string
+	call        string
+	from, to    int
+	level       int // bars at the same time stand beside each other
+}
+
+// WriteSVG writes the trace as a drawing that needs nothing else: no script, no
+// font, no picture. It follows the reader's choice of light or dark. Texts that do
+// not fit end in an ellipsis; a pointer that rests on them shows them whole.
+func (t *Trace) WriteSVG(w io.Writer) error {
+	d := &drawing{view: t.view()}
+	d.measure()
+	d.open()
+	d.lifelines()
+	d.activity()
+	for n := range d.items {
+		d.item(n)
+	}
+	d.boxes(topHeight)
+	if d.height > 900 {
+		d.boxes(d.height - boxHeight - 14)
+	}
+	d.b.WriteString("</svg>\n")
+	_, err := io.WriteString(w, d.b.String())
+	return err
+}
+
+// measure finds a place for everything.
+func (d *drawing) measure() {
+	n := len(d.participants)
+	d.gap = min(max(drawingWidth/(n-1), columnMin), columnMax)
+	d.width = d.x(n-1) + d.gap/2 + rightMargin
+	y := topHeight + boxHeight + 16
+	if d.dropped > 0 {
+		y += noteHeight
+	}
+	for n := range d.items {
+		d.tops = append(d.tops, y)
+		d.mark(&d.items[n], y+d.heightOf(n)/2)
+		y += d.heightOf(n)
+	}
+	d.height = y + 20
+	if d.height+boxHeight > 900 {
+		d.height += boxHeight + 10
+	}
+	for n := range d.bars {
+		if d.bars[n].to == 0 {
+			d.bars[n].to = y
+		}
+	}
+}
+
+func (d *drawing) heightOf(n int) int {
+	switch i := &d.items[n]; {
+	case i.form == note:
+		return noteHeight
+	case i.form == message:
+		return lineHeight
+	}
+	return stepHeight
+}
+
+// x is the place of a lifeline.
+func (d *drawing) x(column int) int { return leftMargin + d.gap/2 + column*d.gap }
+
+func (d *drawing) column(participant string) int { return slices.Index(d.participants, participant) }
+
+// mark begins and ends bars.
+func (d *drawing) mark(i *item, y int) {
+	switch {
+	case i.form == arrow && i.from == person && i.head == "question", i.step == 1:
+		d.begin(theHost, "run", y)
+	case i.form == arrow && i.to == theModel:
+		d.begin(theModel, "model", y)
+	case i.form == reply && i.from == theModel:
+		d.end("model", y)
+	case i.opens && i.to != theHost:
+		d.begin(i.to, i.call, y)
+	case i.closes:
+		d.end(i.call, y)
+	case i.step == 7:
+		for n := range d.bars {
+			d.end(d.bars[n].call, y)
+		}
+	}
+}
+
+func (d *drawing) begin(participant, call string, y int) {
+	level := 0
+	for _, b := range d.bars {
+		if b.to != 0 || b.participant != participant {
+			continue
+		}
+		if b.call == call {
+			return
+		}
+		level++
+	}
+	d.bars = append(d.bars, bar{participant: participant, call: call, from: y, level: min(level, 4)})
+}
+
+func (d *drawing) end(call string, y int) {
+	for n := range d.bars {
+		if b := &d.bars[n]; b.call == call && b.to == 0 {
+			b.to = max(y, b.from+4)
+		}
+	}
+}
+
+// elapsed says how long after the first item something happened.
+func (d *drawing) elapsed(n int) string {
+	after := d.items[n].at.Sub(d.items[0].at)
+	switch {
+	case after < 0:
+		return ""
+	case after < time.Second:
+		return fmt.Sprintf("%d ms", after.Milliseconds())
+	case after < time.Minute:
+		return fmt.Sprintf("%.2f s", after.Seconds())
+	}
+	return after.Round(time.Second).String()
+}

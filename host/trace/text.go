@@ -1,0 +1,141 @@
+package trace
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/terminal"
+)
+
+// The columns of the text, in cells.
+const (
+	stepIndent = 16
+	sideIndent = 4
+	maxSpoken  = 1 << 10 // bytes of the text behind a line
+)
+
+// The colours of terminals.
+const (
+	bold  = "\x1b[1;36m"
+	faint = "\x1b[2m"
+	red   = "\x1b[31m"
+	plain = "\x1b[0m"
+)
+
+// write tells Out of an item. t.mu is held.
+func (t *Trace) write(i *item) {
+	if t.options.Out != nil {
+		io.WriteString(t.options.Out, t.options.text(i)) // nobody can be told
+	}
+}
+
+// WriteText writes the whole trace as text.
+func (t *Trace) WriteText(w io.Writer) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var b strings.Builder
+	if t.dropped > 0 {
+		fmt.Fprintf(&b, "%s\n", droppedText(t.dropped))
+	}
+	for _, i := range t.items {
+		b.WriteString(t.options.text(i))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func droppedText(n int) string {
+	if n == 1 {
+		return "1 earlier line was left out"
+	}
+	return fmt.Sprintf("%d earlier lines were left out", n)
+}
+
+// text is an item as lines.
+func (o *Options) text(i *item) string {
+	switch {
+	case i.form == message:
+		return o.messageText(i)
+	case i.step == 0:
+		return o.paint(i, faint, terminal.Wrap(arrowText(i)+" "+i.line(), sideIndent, o.Width)) + "\n"
+	}
+	lines := terminal.Wrap(i.line(), stepIndent, o.Width)
+	if lines == "" {
+		lines = strings.Repeat(" ", stepIndent)
+	}
+	name := fmt.Sprintf("%2d  %-*s", i.step, stepIndent-4, steps[i.step])
+	text := o.paint(i, bold, name) + o.paint(i, "", lines[stepIndent:]) + "\n"
+	if i.says != "" {
+		text += o.paint(i, faint, terminal.Wrap(beginning(i.says, maxSpoken), stepIndent, o.Width)) + "\n"
+	}
+	return text
+}
+
+// line is what an item says, on one line.
+func (i *item) line() string {
+	switch {
+	case i.head == "":
+		return i.label
+	case i.label == "":
+		return i.head
+	}
+	return i.head + ": " + i.label
+}
+
+func (o *Options) messageText(i *item) string {
+	text := i.detail
+	if text == "" {
+		text = i.line()
+	}
+	if len(text) > maxSpoken {
+		text = beginning(text, maxSpoken) + "…"
+	}
+	return o.paint(i, faint, fill(arrowText(i)+"  "+text, sideIndent, o.Width)) + "\n"
+}
+
+// fill breaks text wherever a line is full: what is on a wire has no words. The
+// lines after the first are indented a little more; empty ones are left out.
+func fill(text string, indent, width int) string {
+	var b strings.Builder
+	margin := strings.Repeat(" ", indent)
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\t", " "), "\n") {
+		used := width + 1
+		for _, r := range strings.TrimRight(line, " ") {
+			cells := terminal.Width(string(r))
+			if used+cells > width {
+				if b.Len() > 0 {
+					b.WriteString("\n  ")
+				}
+				b.WriteString(margin)
+				used = indent + 2
+			}
+			b.WriteRune(r)
+			used += cells
+		}
+	}
+	return b.String()
+}
+
+// arrowText says between whom something goes, seen from the host.
+func arrowText(i *item) string {
+	switch {
+	case i.form == note:
+		return "·"
+	case i.from == theHost:
+		return "→ " + shortName(i.to)
+	}
+	return "← " + shortName(i.from)
+}
+
+func shortName(participant string) string { return strings.TrimPrefix(participant, "server ") }
+
+func (o *Options) paint(i *item, color, text string) string {
+	if i.failed {
+		color = red
+	}
+	if !o.Color || color == "" || text == "" {
+		return text
+	}
+	return color + strings.ReplaceAll(text, "\n", plain+"\n"+color) + plain
+}
