@@ -13,7 +13,7 @@ import (
 const (
 	defaultEmbedTimeout = 2 * time.Second  // wait of a search for the vectors of its queries
 	batchTimeouts       = 10               // EmbedTimeouts that a batch of Index.Embed may take
-	defaultEmbedWeight  = 0.5              // share of meaning in a fused score
+	defaultEmbedWeight  = 0.4              // share of meaning in a fused score
 	embedBatch          = 64               // texts of one call of an Embedder
 	maxEmbedText        = 2 << 10          // bytes of a text that are embedded
 	maxDimensions       = 8_192            // numbers of a vector

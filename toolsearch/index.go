@@ -19,7 +19,8 @@ type Options struct {
 	// before it goes on without; default 2 s. One batch of Index.Embed has ten times as long.
 	EmbedTimeout time.Duration
 	// EmbedWeight is the share of meaning in a fused score, between 0 and 1;
-	// default 0.5. It counts only with an Embedder.
+	// default 0.4. More is right for a large model and queries in free words,
+	// less for a small one. It counts only with an Embedder.
 	EmbedWeight float64
 }
 
