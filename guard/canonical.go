@@ -22,11 +22,21 @@ func canonical(raw json.RawMessage) []byte {
 	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
 		return append([]byte{0}, raw...)
 	}
-	value := jsontext.Value(bytes.Clone(raw))
-	if err := value.Compact(jsontext.ReorderRawObjects(true), jsontext.PreserveRawStrings(false)); err != nil {
+	value := sorted(raw)
+	if value == nil {
 		return append([]byte{0}, raw...)
 	}
 	return canonicalNumbers(value)
+}
+
+// sorted returns valid JSON with its members sorted, without white space and
+// needless escapes; nil if that cannot be done.
+func sorted(raw json.RawMessage) jsontext.Value {
+	value := jsontext.Value(bytes.Clone(raw))
+	if value.Compact(jsontext.ReorderRawObjects(true), jsontext.PreserveRawStrings(false)) != nil {
+		return nil
+	}
+	return value
 }
 
 // canonicalNumbers rewrites the numbers of compact JSON.

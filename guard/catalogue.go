@@ -75,7 +75,7 @@ func (c *Catalogue) addReferences(s *scan) {
 	if c.count == 0 {
 		return
 	}
-	ordered := s.has("must", "before", "use", "instead", "first", "read", "away")
+	ordered := s.has("must", "before", "use", "instead", "first", "away")
 	eachIdentifier(s.layer.text, func(start, end int) bool {
 		name := s.layer.text[start:end]
 		if !isDistinct(name) && !isMarked(s.layer.text, start, end) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/rogpeppe/go-internal/diff"
 )
 
@@ -34,10 +35,15 @@ func Changes(old, new Definition) []Change {
 	add("name", old.Name, new.Name)
 	add("title", old.Title, new.Title)
 	add("description", old.Description, new.Description)
-	add("schema", readable(old.Schema), readable(new.Schema))
-	add("outputSchema", readable(old.OutputSchema), readable(new.OutputSchema))
-	add("annotations", readable(old.Annotations), readable(new.Annotations))
-	add("icons", readable(old.Icons), readable(new.Icons))
+	addJSON := func(field string, before, after json.RawMessage) {
+		if !bytes.Equal(canonical(before), canonical(after)) {
+			add(field, readable(before), readable(after))
+		}
+	}
+	addJSON("schema", old.Schema, new.Schema)
+	addJSON("outputSchema", old.OutputSchema, new.OutputSchema)
+	addJSON("annotations", old.Annotations, new.Annotations)
+	addJSON("icons", old.Icons, new.Icons)
 	add("text", old.Text, new.Text)
 	return changes
 }
@@ -56,15 +62,15 @@ func Diff(old, new Definition) string {
 	return b.String()
 }
 
-// readable returns canonical JSON, indented; what is not JSON as it is.
+// readable returns JSON indented, with its members sorted and numbers as they
+// are; what is not JSON as it is.
 func readable(raw json.RawMessage) string {
-	text := canonical(raw)
-	if len(text) == 0 || text[0] == 0 {
+	if len(raw) == 0 || jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
 		return string(raw)
 	}
-	value := jsontext.Value(text)
-	if err := value.Indent(jsontext.WithIndent("  ")); err != nil {
-		return string(text)
+	value := sorted(raw)
+	if value == nil || value.Indent(jsontext.WithIndent("  ")) != nil {
+		return string(raw)
 	}
 	return string(value)
 }

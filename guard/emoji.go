@@ -66,5 +66,5 @@ func tagFlag(text string) int {
 }
 
 func isPictograph(r rune) bool {
-	return unicode.Is(unicode.So, r) || r >= 0x1f000 && r <= 0x1faff || strings.ContainsRune("↔↕⚕♀♂", r)
+	return r != utf8.RuneError && unicode.Is(unicode.So, r) || r >= 0x1f000 && r <= 0x1faff || strings.ContainsRune("↔↕⚕♀♂", r)
 }

@@ -169,7 +169,13 @@ func (f *Flow) Consent(d Decision) {
 	if !d.call.writes() {
 		c.Tool = ""
 	}
-	f.consents = slices.DeleteFunc(f.consents, func(old consent) bool { return old.Server == c.Server && old.Tool == c.Tool })
+	f.consents = slices.DeleteFunc(f.consents, func(old consent) bool {
+		same := old.Server == c.Server && old.Tool == c.Tool
+		if same {
+			c.Sources = merge(c.Sources, old.Sources)
+		}
+		return same
+	})
 	if len(f.consents) >= maxConsents {
 		f.consents = f.consents[1:]
 	}

@@ -62,7 +62,11 @@ func (s *scan) authority(sign string, pattern *regexp.Regexp, inDocument int) {
 			return
 		}
 		i += next
-		at := pattern.FindStringIndex(text[i:min(len(text), i+long)])
+		piece := text[i:min(len(text), i+long)]
+		if !mayName(piece) {
+			continue
+		}
+		at := pattern.FindStringIndex(piece)
 		if at == nil {
 			continue
 		}
@@ -73,6 +77,18 @@ func (s *scan) authority(sign string, pattern *regexp.Regexp, inDocument int) {
 		s.add("authority-tag", "is marked up as a message of the system", s.weigh(blockAt, inDocument), i, i+at[1])
 		return
 	}
+}
+
+// mayName reports, quickly, whether a piece of markup may have one of the
+// names with authority: whether its first letter fits.
+func mayName(piece string) bool {
+	const most = 12
+	for i := 1; i < min(len(piece), most); i++ {
+		if isLetter(piece[i]) {
+			return strings.IndexByte("isahcdpoun", piece[i]|0x20) >= 0
+		}
+	}
+	return false
 }
 
 // isCode reports whether a place in a document is in a block of code or quoted as code.

@@ -65,7 +65,16 @@ func plainForm(text string) string {
 	if isASCII(text) {
 		return text
 	}
-	return norm.NFKC.String(text)
+	return norm.NFKC.String(strings.Map(withoutPhrases, text))
+}
+
+// withoutPhrases leaves out the two Arabic phrases in one character, which
+// normalization would make 18 times as long.
+func withoutPhrases(r rune) rune {
+	if r == 0xfdfa || r == 0xfdfb {
+		return ' '
+	}
+	return r
 }
 
 func isASCII(s string) bool {

@@ -34,9 +34,15 @@ func in(list ...Part) parts {
 	return set
 }
 
-func (p parts) has(part Part) bool {
-	if p == 0 {
+// ofSimple is the definitions of tools that only compute, by their names.
+const ofSimple parts = 1 << 15
+
+func (p parts) has(part Part, simple bool) bool {
+	switch p {
+	case 0:
 		return part != InArguments
+	case ofSimple:
+		return simple && part == InDefinition
 	}
 	return p&(1<<part) != 0
 }
@@ -123,10 +129,10 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"sink", 4, "away 8 external", whySink, described},
 		{"sink", 6, "away 8 remote 3 host", whySink, described},
 		{"sink", 5, "secretly 6 away/use", whySink, 0},
-		{"mismatch", 6, "read 6 cred/private/environ", whyMismatch, in(InDefinition)},
-		{"mismatch", 6, "away 6 host/remote/external", whyMismatch, in(InDefinition)},
-		{"mismatch", 6, "use 4 shell", whyMismatch, in(InDefinition)},
-		{"mismatch", 6, "secretfile", whyMismatch, in(InDefinition)},
+		{"exfiltration", 6, "read 6 cred/private/environ", whyMismatch, ofSimple},
+		{"sink", 6, "away 6 host/remote/external", whyMismatch, ofSimple},
+		{"command", 6, "use 4 shell", whyMismatch, ofSimple},
+		{"exfiltration", 6, "secretfile", whyMismatch, ofSimple},
 		{"capability", 6, "sink", whyCapability, described},
 		{"capability", 6, "steal 5 cred/private/contents", whyCapability, 0},
 	} {

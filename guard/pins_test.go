@@ -1,0 +1,192 @@
+package guard
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestPinsKnowNewSameAndChanged(t *testing.T) {
+	var pins Pins
+	d := sample()
+	if v := pins.Check(d); v.State != New || v.Hash != d.Hash() {
+		t.Errorf("before approval: %v", v)
+	}
+	if err := pins.Approve(d); err != nil {
+		t.Fatal(err)
+	}
+	if v := pins.Check(d); v.State != Same || v.Approved.IsZero() {
+		t.Errorf("after approval: %v", v)
+	}
+	changed := d
+	changed.Description = "Adds numbers and more."
+	v := pins.Check(changed)
+	if v.State != Changed || v.Old.Description != d.Description {
+		t.Errorf("after a change: %v", v)
+	}
+	if v := pins.Check(d); v.State != Same {
+		t.Errorf("the approved definition must stay usable: %v", v)
+	}
+	if err := pins.Approve(changed); err != nil {
+		t.Fatal(err)
+	}
+	if v := pins.Check(changed); v.State != Same {
+		t.Errorf("after the second approval: %v", v)
+	}
+	if v := pins.Check(d); v.State != Changed {
+		t.Errorf("what was approved before counts no more: %v", v)
+	}
+	pins.Forget("calc")
+	if v := pins.Check(changed); v.State != New || len(pins.Approved("calc")) != 0 {
+		t.Errorf("after forgetting: %v", v)
+	}
+}
+
+func TestPinsAreFull(t *testing.T) {
+	pins := Pins{pins: map[pinKey]pin{}}
+	known := Definition{Kind: Tool, Server: "s", Name: "0"}
+	for i := range maxPins {
+		pins.pins[pinKey{Kind: Tool, Server: "s", Name: fmt.Sprint(i)}] = pin{}
+	}
+	if err := pins.Approve(known); err != nil {
+		t.Errorf("one that is there already: %v", err)
+	}
+	if err := pins.Approve(sample()); !errors.Is(err, ErrTooManyPins) {
+		t.Errorf("one more: %v", err)
+	}
+	if pins.Check(sample()).State != New {
+		t.Error("a failed approval approved something")
+	}
+}
+
+func TestPinsSurviveTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "pins.json")
+	pins, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hostile := Definition{Kind: Tool, Server: "s", Name: "bad\xff", Description: "broken \xff", Schema: json.RawMessage(`{"broken`), Text: strings.Repeat("x", 2*maxKept)}
+	if err := pins.Approve(sample(), hostile); err != nil {
+		t.Fatal(err)
+	}
+	if err := pins.Save(); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the file: %v, %v", info.Mode(), err)
+	}
+	again, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v := again.Check(sample()); v.State != Same {
+		t.Errorf("after loading: %v", v)
+	}
+	longer := hostile
+	longer.Text += "y"
+	if v := pins.Check(longer); v.State != Changed || len(v.Old.Text) > maxKept+32 {
+		t.Errorf("a change beyond what is kept: %v", v.State)
+	}
+}
+
+func TestPinsOfTwoProcessesAreMerged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pins.json")
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			pins, err := Load(path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := pins.Approve(Definition{Kind: Tool, Server: fmt.Sprint("server", i), Name: "t"}); err != nil {
+				t.Error(err)
+			}
+			if err := pins.Save(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	pins, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 8 {
+		if v := pins.Check(Definition{Kind: Tool, Server: fmt.Sprint("server", i), Name: "t"}); v.State != Same {
+			t.Errorf("server%d: %v", i, v.State)
+		}
+	}
+	pins.Forget("server3")
+	if err := pins.Save(); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := Load(path); err != nil || len(again.Approved("server3")) != 0 || len(again.Approved("server4")) != 1 {
+		t.Errorf("after forgetting one: %v", err)
+	}
+}
+
+func TestPinsOfABrokenFileAreAnError(t *testing.T) {
+	for name, text := range map[string]string{
+		"no JSON":         "{",
+		"another version": `{"version":2}`,
+		"another file":    `[]`,
+	} {
+		path := filepath.Join(t.TempDir(), "pins.json")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	var memory Pins
+	if err := memory.Save(); err == nil {
+		t.Error("pins without a file were saved")
+	}
+}
+
+func TestUnsavedChangesStayBounded(t *testing.T) {
+	pins, err := Load(filepath.Join(t.TempDir(), "pins.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := Definition{Kind: Tool, Server: "s", Name: "t"}
+	pins.changes = slices.Repeat([]pinChange{{pin: pin{Hash: "h", Definition: d}}}, 2*maxPins)
+	if err := pins.Approve(d); err != nil {
+		t.Fatal(err)
+	}
+	if len(pins.changes) != 1 {
+		t.Errorf("%d changes are remembered of one definition", len(pins.changes))
+	}
+	changes := compact([]pinChange{{pin: pin{Hash: "1", Definition: d}}, {forget: "s"}, {pin: pin{Hash: "2", Definition: d}}, {forget: "other"}})
+	if len(changes) != 3 || changes[0].forget != "s" || changes[1].pin.Hash != "2" {
+		t.Errorf("compacted: %v", changes)
+	}
+}
+
+func TestDiffShowsWhatChanged(t *testing.T) {
+	old, new := sample(), sample()
+	if got := Diff(old, new); got != "" || len(Changes(old, new)) != 0 {
+		t.Errorf("of the same: %q", got)
+	}
+	old.Description = "Adds numbers. Is fast."
+	new.Description = "Adds numbers. Is\u200b slow."
+	new.Schema = json.RawMessage(`{"properties":{"b":{"enum":["x","y"]},"a":{"default":2,"type":"number"}},"type":"object"}`)
+	got := Diff(old, new)
+	for _, want := range []string{"-Is fast.", "+Is⟨U+200B⟩ slow.", " Adds numbers.", "--- schema (approved)", `-      "default": 1.50,`, `+      "default": 2,`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "title") {
+		t.Errorf("a title that did not change is shown:\n%s", got)
+	}
+}
