@@ -59,19 +59,18 @@ type termCounts struct {
 
 // reader takes the texts of tools apart. It is used by one goroutine.
 type reader struct {
-	stems   *stems
-	split   splitter
-	terms   map[string]counts
-	lengths lengths
-	named   int
+	stems *stems
+	split splitter
+	at    map[string]int // index in doc.terms, by stem
+	doc   document
 }
 
-func newReader(s *stems) *reader { return &reader{stems: s, terms: make(map[string]counts)} }
+func newReader(s *stems) *reader { return &reader{stems: s, at: make(map[string]int)} }
 
 // read returns the document of t and the queries remembered for it.
 func (r *reader) read(t Tool, remembered []string) document {
-	clear(r.terms)
-	r.lengths, r.named = lengths{}, 0
+	clear(r.at)
+	r.doc = document{terms: r.doc.terms[:0]}
 	r.text(nameField, t.Name)
 	if t.Title != t.Name {
 		r.text(nameField, t.Title)
@@ -84,10 +83,8 @@ func (r *reader) read(t Tool, remembered []string) document {
 	for _, q := range remembered {
 		r.text(usageField, q)
 	}
-	d := document{terms: make([]termCounts, 0, len(r.terms)), lengths: r.lengths, named: r.named}
-	for stem, c := range r.terms {
-		d.terms = append(d.terms, termCounts{stem, c})
-	}
+	d := r.doc
+	d.terms = append(make([]termCounts, 0, len(d.terms)), d.terms...)
 	return d
 }
 
@@ -101,20 +98,30 @@ func (r *reader) text(f field, text string) {
 		if stem == "" {
 			return true
 		}
-		c := r.terms[stem]
+		c := r.counts(stem)
 		if !whole {
-			r.lengths[f]++
+			r.doc.lengths[f]++
 			if f == nameField && c[f] == 0 {
-				r.named++
+				r.doc.named++
 			}
 		}
 		c.add(f)
-		r.terms[stem] = c
 		return !r.full(f)
 	})
 }
 
-func (r *reader) full(f field) bool { return r.lengths[f] >= maxFieldWords }
+// counts returns the counts of a term, to be changed before the next call.
+func (r *reader) counts(stem string) *counts {
+	i, ok := r.at[stem]
+	if !ok {
+		i = len(r.doc.terms)
+		r.at[stem] = i
+		r.doc.terms = append(r.doc.terms, termCounts{stem: stem})
+	}
+	return &r.doc.terms[i].counts
+}
+
+func (r *reader) full(f field) bool { return r.doc.lengths[f] >= maxFieldWords }
 
 // schema adds the arguments that a valid schema describes, and those inside them.
 func (r *reader) schema(s []byte, depth int) {

@@ -40,7 +40,7 @@ type Index struct {
 	byID    map[string]uint32
 	servers map[string]*server
 	numbers []int // numbers of servers that are gone
-	terms   map[string][]posting
+	terms   map[string]*postings
 	totals  totals
 	memory  memory
 
@@ -69,6 +69,9 @@ type posting struct {
 	counts
 }
 
+// postings are those of one term, in the order of the slots.
+type postings struct{ list []posting }
+
 // totals are the sums over a set of tools that weights depend on.
 type totals struct {
 	tools int
@@ -93,7 +96,7 @@ func New(o Options) *Index {
 		synonyms: newSynonyms(),
 		byID:     make(map[string]uint32),
 		servers:  make(map[string]*server),
-		terms:    make(map[string][]posting),
+		terms:    make(map[string]*postings),
 		memory:   newMemory(),
 		dense:    newDense(o),
 	}
@@ -260,12 +263,16 @@ func (x *Index) link(n uint32) {
 	d := &x.slots[n].doc
 	x.totals.add(&d.lengths, 1)
 	for _, t := range d.terms {
-		list := x.terms[t.stem]
-		at := len(list)
-		if at > 0 && list[at-1].slot > n {
-			at, _ = find(list, n)
+		p := x.terms[t.stem]
+		if p == nil {
+			p = new(postings)
+			x.terms[t.stem] = p
 		}
-		x.terms[t.stem] = slices.Insert(list, at, posting{n, t.counts})
+		at := len(p.list)
+		if at > 0 && p.list[at-1].slot > n {
+			at, _ = find(p.list, n)
+		}
+		p.list = slices.Insert(p.list, at, posting{n, t.counts})
 	}
 }
 
@@ -274,13 +281,13 @@ func (x *Index) unlink(n uint32) {
 	d := &x.slots[n].doc
 	x.totals.add(&d.lengths, -1)
 	for _, t := range d.terms {
-		list := x.terms[t.stem]
-		at, ok := find(list, n)
+		p := x.terms[t.stem]
+		at, ok := find(p.list, n)
 		switch {
-		case ok && len(list) == 1:
+		case ok && len(p.list) == 1:
 			delete(x.terms, t.stem)
 		case ok:
-			x.terms[t.stem] = slices.Delete(list, at, at+1)
+			p.list = slices.Delete(p.list, at, at+1)
 		}
 	}
 }

@@ -102,7 +102,7 @@ func (x *Index) scoreWords(s *scratch, t *totals) (highest float64) {
 	scale := x.weights.scale(t)
 	for i := range s.query {
 		q := &s.query[i]
-		list := x.terms[q.stem]
+		list := x.postings(q.stem)
 		q.idf = rarity(t.tools, s.frequency(list))
 		if q.of < 0 {
 			highest += q.idf
@@ -120,6 +120,14 @@ func (x *Index) scoreWords(s *scratch, t *totals) (highest float64) {
 		}
 	}
 	return highest
+}
+
+// postings are those of a term; none if no tool has it.
+func (x *Index) postings(stem string) []posting {
+	if p := x.terms[stem]; p != nil {
+		return p.list
+	}
+	return nil
 }
 
 // frequency is how many of the allowed tools are in list.

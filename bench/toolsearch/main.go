@@ -73,8 +73,8 @@ type report struct {
 	UncutTokens    int `json:"uncutTokens"`    // the same, as servers wrote them
 	DefinitionsCut int `json:"definitionsCut"` // percent of searches of which a hit was dropped to fit
 
-	IndexMicros  int `json:"indexMicros"`  // all tools; median
-	ChangeMicros int `json:"changeMicros"` // one changed tool of the largest server; median
+	IndexMicros  int `json:"indexMicros"`  // all tools; the quickest of several
+	ChangeMicros int `json:"changeMicros"` // one changed tool of the largest server; the quickest
 	MeanMicros   int `json:"meanMicros"`   // one search
 	P95Micros    int `json:"p95Micros"`
 

@@ -30,7 +30,7 @@ func measure(s *set, limit int) *report {
 		}
 	}
 	r.AlwaysTokens = toolsearch.SearchTool().Tokens() + toolsearch.Tokens(toolsearch.Overview(x.Servers(), 0))
-	r.IndexMicros = median(5, func(int) { s.index(nil) })
+	r.IndexMicros = quickest(9, func(int) { s.index(nil) })
 	r.ChangeMicros = s.change(x)
 	s.time(x, r)
 	s.context(x, r)
@@ -38,23 +38,22 @@ func measure(s *set, limit int) *report {
 	return r
 }
 
-// median is how many microseconds f takes.
-func median(times int, f func(i int)) int {
-	var all []time.Duration
+// quickest is how many microseconds f takes where nothing else runs.
+func quickest(times int, f func(i int)) int {
+	best := time.Duration(math.MaxInt64)
 	for i := range times {
 		start := time.Now()
 		f(i)
-		all = append(all, time.Since(start))
+		best = min(best, time.Since(start))
 	}
-	slices.Sort(all)
-	return int(all[len(all)/2].Microseconds())
+	return int(best.Microseconds())
 }
 
 // change measures a changed tool of the server that has the most, and puts it back.
 func (s *set) change(x *toolsearch.Index) int {
 	largest := slices.MaxFunc(s.servers, func(a, b string) int { return len(s.tools[a]) - len(s.tools[b]) })
 	tools := slices.Clone(s.tools[largest])
-	took := median(51, func(i int) {
+	took := quickest(51, func(i int) {
 		tools[0].Description = s.tools[largest][0].Description + []string{"", " changed"}[i%2]
 		x.SetServer(largest, s.about[largest], tools)
 	})
@@ -62,25 +61,22 @@ func (s *set) change(x *toolsearch.Index) int {
 	return took
 }
 
-// time measures searches one by one, after all were asked once.
+// time measures searches one by one. Each is done three times and its quickest
+// counts, so that what else the machine does is not in the result.
 func (s *set) time(x *toolsearch.Index, r *report) {
-	var all []time.Duration
-	var sum time.Duration
-	for range 2 {
-		all, sum = all[:0], 0
-		for _, q := range s.queries {
-			start := time.Now()
+	all := make([]int, len(s.queries))
+	for i, q := range s.queries {
+		all[i] = quickest(3, func(int) {
 			x.Search(context.Background(), toolsearch.Query{Text: q.Query, Limit: shown})
-			all = append(all, time.Since(start))
-			sum += all[len(all)-1]
-		}
+		})
+		r.MeanMicros += all[i]
 	}
 	if len(all) == 0 {
 		return
 	}
 	slices.Sort(all)
-	r.P95Micros = int(all[len(all)*95/100].Microseconds())
-	r.MeanMicros = int(sum.Microseconds()) / len(all)
+	r.P95Micros = all[len(all)*95/100]
+	r.MeanMicros /= len(all)
 }
 
 // context measures what the hits of a search cost.
