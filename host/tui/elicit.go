@@ -209,22 +209,29 @@ func (e *entry) press(k keypress) {
 		return
 	}
 	switch k.name {
-	case "left":
-		e.cursor = max(0, e.cursor-1)
-	case "right":
-		e.cursor = min(len(e.Choices)-1, e.cursor+1)
+	case "left", "right":
+		e.move(k.name)
 	case "space":
 		chosen := e.chosen[e.cursor]
 		if !e.Several {
 			e.chosen = map[int]bool{}
 		}
 		e.chosen[e.cursor] = !chosen
-		return
 	case "backspace", "delete":
 		e.chosen = map[int]bool{}
-		return
 	}
-	if !e.Several && (k.name == "left" || k.name == "right") {
+}
+
+// move goes to the choice beside, and takes it where only one can be taken.
+func (e *entry) move(name string) {
+	switch {
+	case !e.Several && len(e.chosen) == 0: // nothing is taken yet: the first
+	case name == "left":
+		e.cursor = max(0, e.cursor-1)
+	default:
+		e.cursor = min(len(e.Choices)-1, e.cursor+1)
+	}
+	if !e.Several {
 		e.chosen = map[int]bool{e.cursor: true}
 	}
 }

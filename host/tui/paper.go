@@ -2,6 +2,7 @@ package tui
 
 import (
 	"slices"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
@@ -19,6 +20,11 @@ type paper struct {
 	printing   bool
 	begun      bool // something was printed
 	transcript []ink.Line
+
+	drawn    int  // the height of the highest frame that may be on the terminal
+	peak     int  // of the frames since settling began
+	held     bool // nothing may be printed before that
+	settling bool // it is being waited until a lower frame is drawn
 }
 
 // print prints lines, with an empty line before them.
@@ -52,17 +58,40 @@ func (s *screen) say(role ink.Role, text string) {
 }
 
 // flush prints what waits. No more goes out at once than fits above the frame:
-// the terminal scrolls by so much, and would take the frame along.
+// the terminal scrolls by so much, and would take the frame along. What counts is
+// the highest frame that may still be on the terminal.
 func (s *screen) flush() tea.Cmd {
-	if s.paper.printing || len(s.paper.queue) == 0 || s.width == 0 {
+	p := &s.paper
+	if p.printing || len(p.queue) == 0 || s.width == 0 || s.full {
 		return nil
 	}
-	n := min(len(s.paper.queue), max(1, s.height-s.frame-1))
-	text := s.theme.PaintAll(s.paper.queue[:n])
+	room := max(1, s.height-p.drawn-1)
+	if p.held || room < len(p.queue) && s.frame < p.drawn {
+		return s.settle()
+	}
+	n := min(len(p.queue), room)
+	text := s.theme.PaintAll(p.queue[:n])
 	if text == "" {
 		text = " " // nothing at all would print no line
 	}
-	s.paper.queue = slices.Delete(s.paper.queue, 0, n)
-	s.paper.printing = true
+	p.queue = slices.Delete(p.queue, 0, n)
+	p.printing = true
 	return tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} })
 }
+
+// settle waits until a lower frame is on the terminal.
+func (s *screen) settle() tea.Cmd {
+	if s.paper.settling {
+		return nil
+	}
+	s.paper.settling, s.paper.peak = true, s.frame
+	return tea.Tick(drawTime, func(time.Time) tea.Msg { return settledMsg{} })
+}
+
+// drew notes how high the frame is that goes to the terminal next.
+func (p *paper) drew(height int) {
+	p.drawn, p.peak = max(p.drawn, height), max(p.peak, height)
+}
+
+// settled notes that frames of some time ago are on the terminal.
+func (p *paper) settled() { p.settling, p.held, p.drawn = false, false, p.peak }

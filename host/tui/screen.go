@@ -21,7 +21,9 @@ type screen struct {
 	now     func() time.Time
 
 	width, height int
-	frame         int // lines of the last frame
+	view          tea.View // what is drawn
+	frame         int      // its lines
+	full          bool     // it takes the whole screen, which comes back afterwards
 
 	paper   paper   // what goes to the scrollback
 	run     *run    // the question that is being answered; nil: none
@@ -58,6 +60,7 @@ type typing interface{ write(s *screen, text string) }
 type (
 	tickMsg    struct{}
 	printedMsg struct{}
+	settledMsg struct{}
 )
 
 // tickTime is how often running times are drawn again.
@@ -77,6 +80,7 @@ func (s *screen) Init() tea.Cmd {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}
 	s.menu.load(s)
+	s.draw()
 	return tea.Batch(cmds...)
 }
 
@@ -85,7 +89,7 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmds []tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		s.resize(msg.Width, msg.Height)
+		cmds = append(cmds, s.resize(msg.Width, msg.Height))
 	case tea.BackgroundColorMsg:
 		s.background(msg.IsDark())
 	case tea.KeyPressMsg:
@@ -102,20 +106,32 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmds = append(cmds, s.ui.next)
 	case printedMsg:
 		s.paper.printing = false
+	case settledMsg:
+		s.paper.settled()
 	case tickMsg:
 		if s.run != nil {
 			s.run.ticking = false
 		}
 	}
+	s.draw()
 	return s, tea.Batch(append(cmds, s.flush(), s.tick(), s.quit())...)
 }
 
-func (s *screen) resize(width, height int) {
+// drawTime is how long the first frame may take until it is on the terminal.
+const drawTime = 60 * time.Millisecond
+
+// resize lays everything out for another size. With the first one, printing can
+// begin, but not before the program knows where the frame is: it would print over
+// what stood on the terminal before.
+func (s *screen) resize(width, height int) tea.Cmd {
 	first := s.width == 0
 	s.width, s.height = max(width, 10), max(height, 4)
-	if first {
-		s.greet()
+	if !first {
+		return nil
 	}
+	s.greet()
+	s.paper.printing = true
+	return tea.Tick(drawTime, func(time.Time) tea.Msg { return printedMsg{} })
 }
 
 // greet prints what stands at the beginning: a greeting, and what was said before.

@@ -58,21 +58,24 @@ func (s *scripted) Ask(ctx context.Context, q host.Question) error {
 	}
 	return s.ask(ctx, q)
 }
-func (s *scripted) Servers() []host.ServerTools                          { return s.servers }
-func (s *scripted) Tools() []Tool                                        { return s.tools }
-func (s *scripted) Prompts(context.Context) ([]Prompt, error)            { return s.prompts, nil }
-func (s *scripted) Resources(context.Context) ([]Resource, error)        { return s.found, nil }
-func (s *scripted) Ledger() host.Ledger                                  { return s.ledger }
-func (s *scripted) Totals() host.Totals                                  { return s.totals }
-func (s *scripted) Entries() []host.Entry                                { return s.entries }
-func (s *scripted) Saved() Saved                                         { return s.saved }
-func (s *scripted) List(context.Context) ([]Saved, error)                { return s.list, s.fail }
-func (s *scripted) Keep(note string) error                               { s.note("keep " + note); return s.fail }
-func (s *scripted) Compact(context.Context) error                        { s.note("compact"); return s.fail }
-func (s *scripted) New(context.Context) error                            { s.note("new"); s.entries = nil; return s.fail }
-func (s *scripted) Fork(context.Context) error                           { s.note("fork"); return s.fail }
-func (s *scripted) Resume(_ context.Context, id string) error            { s.note("resume " + id); return s.fail }
-func (s *scripted) Name(_ context.Context, title string) error           { s.note("name " + title); return s.fail }
+func (s *scripted) Servers() []host.ServerTools                   { return s.servers }
+func (s *scripted) Tools() []Tool                                 { return s.tools }
+func (s *scripted) Prompts(context.Context) ([]Prompt, error)     { return s.prompts, nil }
+func (s *scripted) Resources(context.Context) ([]Resource, error) { return s.found, nil }
+func (s *scripted) Ledger() host.Ledger                           { return s.ledger }
+func (s *scripted) Totals() host.Totals                           { return s.totals }
+func (s *scripted) Entries() []host.Entry                         { return s.entries }
+func (s *scripted) Saved() Saved                                  { return s.saved }
+func (s *scripted) List(context.Context) ([]Saved, error)         { return s.list, s.fail }
+func (s *scripted) Keep(note string) error                        { s.note("keep " + note); return s.fail }
+func (s *scripted) Compact(context.Context) error                 { s.note("compact"); return s.fail }
+func (s *scripted) New(context.Context) error                     { s.note("new"); s.entries = nil; return s.fail }
+func (s *scripted) Fork(context.Context) error                    { s.note("fork"); return s.fail }
+func (s *scripted) Resume(_ context.Context, id string) error     { s.note("resume " + id); return s.fail }
+func (s *scripted) Name(_ context.Context, title string) error {
+	s.note("name " + title)
+	return s.fail
+}
 func (s *scripted) Export(_ context.Context, path string) (string, error) { return path, s.fail }
 func (s *scripted) Complete(_ context.Context, server string, req mcp.CompletionRequest) (*mcp.Completion, error) {
 	var fitting []string
@@ -137,13 +140,12 @@ func (st *stage) update(msg tea.Msg) {
 // do does what a program would do with a command.
 func (st *stage) do(cmd tea.Cmd) {
 	_ = cmd // printing is done by the stage itself, waiting by synctest
-	for len(st.screen.paper.queue) > 0 || st.screen.paper.printing {
-		if st.screen.paper.printing {
-			st.screen.paper.printing = false
-			continue
-		}
+	for p := &st.screen.paper; len(p.queue) > 0 && !st.screen.full; {
+		p.printing = false
+		p.settled()
 		st.screen.flush()
 	}
+	st.screen.paper.printing = false
 	if st.screen.run != nil {
 		st.screen.run.ticking = false
 	}
@@ -288,7 +290,7 @@ func (st *stage) tell(events ...host.Event) {
 	}
 }
 
-func text(s string) host.Event     { return host.Event{Delta: &model.Delta{Text: s}} }
+func text(s string) host.Event        { return host.Event{Delta: &model.Delta{Text: s}} }
 func object(s string) json.RawMessage { return json.RawMessage(s) }
 
 var errScripted = errors.New("the provider is on holiday")

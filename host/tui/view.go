@@ -10,38 +10,56 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 )
 
-// minLive is how many lines of what is moving stay in sight above a panel.
-const minLive = 3
+// roomy is the height from which on there is an empty line above the frame.
+const roomy = 16
 
-// View draws the frame: what is moving, the input or what is in its place, and
+// View is the frame.
+func (s *screen) View() tea.View { return s.view }
+
+// draw lays out the frame: what is moving, the input or a card in its place, and
 // the status line. It is lower than the screen, so that printing above it works.
-func (s *screen) View() tea.View {
+// A panel takes the whole screen.
+func (s *screen) draw() {
+	s.paper.held, s.full = s.paper.held || s.full, false
 	if s.width == 0 || s.quitting {
-		s.frame = 0
-		return tea.NewView("")
+		s.show(nil, nil)
+		return
+	}
+	if s.panel != nil && len(s.cards) == 0 {
+		s.full = true
+		s.show(append(s.panel.lines(s, s.width, s.height-1), s.status()), nil)
+		return
 	}
 	room := s.height - 2 // for the status line, and one that stays free
 	var bottom []ink.Line
 	var cursor *tea.Cursor
 	live := s.live()
-	if o := s.overlay(); o != nil {
-		bottom = o.lines(s, s.width, max(3, room-min(len(live), minLive)))
+	if len(s.cards) > 0 {
+		bottom = s.cards[0].lines(s, s.width, min(room, max(8, s.height*2/3)))
 	} else {
 		bottom, cursor = s.inputLines(room)
 	}
+	if s.height >= roomy && s.paper.begun {
+		live = append([]ink.Line{nil}, live...)
+	}
 	live = live[max(0, len(live)-max(0, room-len(bottom))):]
-	lines := append(live[:len(live):len(live)], bottom...)
-	lines = append(lines, s.status())
+	if cursor != nil {
+		cursor.Y += len(live)
+	}
+	s.show(append(append(live[:len(live):len(live)], bottom...), s.status()), cursor)
+}
+
+// show makes lines the frame.
+func (s *screen) show(lines []ink.Line, cursor *tea.Cursor) {
 	for i := range lines {
 		lines[i] = lines[i].Cut(s.width)
 	}
-	s.frame = len(lines)
-	view := tea.NewView(s.theme.PaintAll(lines))
-	if cursor != nil {
-		cursor.Y += len(live)
-		view.Cursor = cursor
+	s.view = tea.NewView(s.theme.PaintAll(lines))
+	s.view.Cursor, s.view.AltScreen = cursor, s.full
+	if !s.full {
+		s.frame = len(lines)
+		s.paper.drew(s.frame)
 	}
-	return view
 }
 
 func (s *screen) inputWidth() int { return s.width - 2 }
