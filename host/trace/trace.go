@@ -76,7 +76,9 @@ const (
 )
 
 // server is the participant of that name.
-func server(name string) string { return "server " + name }
+func server(name string) string {
+	return "server " + plaintext.Line(redact(beginning(name, 8*maxLabel)), maxLabel)
+}
 
 // The forms of an item.
 type form int
@@ -144,8 +146,8 @@ func (t *Trace) clean(i *item) {
 	if i.at.IsZero() {
 		i.at = time.Now()
 	}
-	i.head = plaintext.Line(redact(i.head), maxLabel)
-	i.label = plaintext.Line(redact(beginning(i.label, maxDetail)), maxLabel)
+	i.head = plaintext.Line(redact(beginning(i.head, 8*maxLabel)), maxLabel)
+	i.label = plaintext.Line(redact(beginning(i.label, 8*maxLabel)), maxLabel)
 	i.detail = detail(i.detail)
 	i.says = detail(i.says)
 }
