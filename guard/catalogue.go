@@ -160,7 +160,10 @@ func isDistinct(name string) bool {
 	if at := strings.IndexByte(name, '_'); at > 0 {
 		return true
 	}
-	if name[0] < 'a' || name[0] > 'z' || strings.Contains(name, "-") {
+	if hyphens := strings.Count(name, "-"); hyphens > 0 {
+		return hyphens > 1
+	}
+	if name[0] < 'a' || name[0] > 'z' {
 		return false
 	}
 	capital := strings.IndexFunc(name, func(r rune) bool { return r >= 'A' && r <= 'Z' })
@@ -168,15 +171,23 @@ func isDistinct(name string) bool {
 }
 
 // isMarked reports whether text says that a word is the name of a tool: it
-// stands in quotes or backticks, and the word tool or function beside it.
+// stands in quotes or backticks, and has a hyphen or the word tool or function beside it.
 func isMarked(text string, start, end int) bool {
 	if start == 0 || end >= len(text) || strings.IndexByte("\"'`", text[start-1]) < 0 || text[end] != text[start-1] {
 		return false
 	}
+	if strings.Contains(text[start:end], "-") {
+		return true
+	}
 	after := strings.ToLower(text[end+1 : min(len(text), end+11)])
-	before := strings.ToLower(text[max(0, start-10) : start-1])
+	before := strings.ToLower(text[max(0, start-20) : start-1])
 	for _, noun := range []string{"tool", "function"} {
-		if strings.HasPrefix(strings.TrimSpace(after), noun) || strings.HasSuffix(strings.TrimSpace(before), noun) {
+		if strings.HasPrefix(strings.TrimSpace(after), noun) {
+			return true
+		}
+	}
+	for _, lead := range []string{"tool", "function", "call", "calling", "invoke", "invoking", "use", "using", "run", "execute"} {
+		if strings.HasSuffix(strings.TrimSpace(before), lead) {
 			return true
 		}
 	}

@@ -118,7 +118,7 @@ func (h *Host) index(s *server) {
 	offer := s.current()
 	entries := make([]toolsearch.Tool, len(offer.tools))
 	for i, t := range offer.tools {
-		entries[i] = toolsearch.Tool{ID: t.id, Server: t.ref.Server, Name: t.ref.Tool, Title: t.title(), Description: t.sent.Description, Schema: t.InputSchema}
+		entries[i] = toolsearch.Tool{ID: t.id, Server: t.ref.Server, Name: t.Name, Title: t.title(), Description: t.sent.Description, Schema: t.InputSchema}
 	}
 	h.search.SetServer(s.Name, offer.instructions, entries)
 }
@@ -222,4 +222,46 @@ func (n *names) portable(name string) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.of.Portable(name)
+}
+
+// ToolInfo is a tool as people list it.
+type ToolInfo struct {
+	ToolRef
+	Title string `json:"title,omitempty"`
+	// State says how the model can have it: ToolSent, ToolSearched, or why it cannot.
+	State string `json:"state"`
+}
+
+// How the model can have a tool, or why it cannot.
+const (
+	ToolSent       = "sent"         // with every request
+	ToolSearched   = "searched for" // when a search finds it
+	ToolDenied     = "denied"       // by a rule, whatever the arguments
+	ToolUnapproved = "not approved" // by the person
+	ToolHidden     = "hidden"       // behind another of the same name
+)
+
+// Tools tells which tools there are and how the model can have them.
+func (h *Host) Tools() []ToolInfo {
+	c := h.catalogue()
+	rules := h.currentRules()
+	deferred := h.deferred(c)
+	var all []ToolInfo
+	for _, s := range h.servers {
+		for _, t := range s.current().tools {
+			info := ToolInfo{ToolRef: t.ref, Title: t.title(), State: ToolSent}
+			switch {
+			case !h.approved(s, t.definition):
+				info.State = ToolUnapproved
+			case rules.Hides(t.ref.Server, t.ref.Tool, claims(t.annotations())):
+				info.State = ToolDenied
+			case c.byName[t.sent.Name] != t:
+				info.State = ToolHidden
+			case deferred && !h.budget.always(s.Name):
+				info.State = ToolSearched
+			}
+			all = append(all, info)
+		}
+	}
+	return all
 }

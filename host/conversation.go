@@ -176,7 +176,17 @@ func (c *Conversation) Keep(note string) error {
 const (
 	maxNote  = 4 << 10 // bytes of one note
 	maxNotes = 100
+	maxTitle = 200 // bytes
 )
+
+// Name gives the conversation a title for people.
+func (c *Conversation) Name(title string) error {
+	title = strings.TrimSpace(title)
+	if title == "" || len(title) > maxTitle {
+		return fmt.Errorf("a title has 1 to %d bytes", maxTitle)
+	}
+	return c.add(Entry{Title: title})
+}
 
 // Notes are the facts that every summary keeps.
 func (c *Conversation) Notes() []string {

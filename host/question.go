@@ -22,15 +22,15 @@ func (r *run) question(ctx context.Context, q Question) ([]model.Message, error)
 		}
 	}
 	said := model.Message{Role: model.RoleUser}
+	if text := strings.TrimSpace(q.Text); text != "" {
+		said.Parts = append(said.Parts, model.Part{Text: strings.ToValidUTF8(q.Text, "\uFFFD")})
+	}
 	for _, a := range q.Attach {
 		parts, err := r.attached(ctx, a)
 		if err != nil {
 			return nil, err
 		}
 		said.Parts = append(said.Parts, parts...)
-	}
-	if text := strings.TrimSpace(q.Text); text != "" {
-		said.Parts = append(said.Parts, model.Part{Text: strings.ToValidUTF8(q.Text, "\uFFFD")})
 	}
 	if len(said.Parts) > 0 {
 		messages = append(messages, said)

@@ -67,14 +67,16 @@ func (s *server) about() string {
 	return ""
 }
 
+func (r *run) deferred() bool { return r.h.deferred(r.catalogue) }
+
 // deferred reports whether tools are left to search, as they are too many or
 // cost too much.
-func (r *run) deferred() bool {
-	most := r.h.options.Model.Info().MaxTools
-	if most > 0 && len(r.catalogue.tools)+len(builtins) > most {
+func (h *Host) deferred(c *catalogue) bool {
+	most := h.options.Model.Info().MaxTools
+	if most > 0 && len(c.tools)+len(builtins) > most {
 		return true
 	}
-	return r.h.budget.Tools >= 0 && r.catalogue.tokens > r.h.budget.Tools
+	return h.budget.Tools >= 0 && c.tokens > h.budget.Tools
 }
 
 // tools are the tools of the next request: the host's own, those of the servers

@@ -67,7 +67,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	case errors.As(err, new(*connectError)):
 		return exitConnection
-	case errors.As(err, new(*mcp.Error)):
+	case errors.As(err, new(*mcp.Error)), errors.As(err, new(*providerError)):
 		return exitProtocol
 	case errors.Is(err, context.DeadlineExceeded):
 		return exitTimeout

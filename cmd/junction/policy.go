@@ -72,12 +72,9 @@ type rulebook struct {
 // project in the current folder tightens. Files that are not there hold no rules.
 func (a *app) rulebook(path string) (*rulebook, error) {
 	named := path != ""
-	if !named {
-		folder, err := os.UserConfigDir()
-		if err != nil {
-			return nil, &connectError{fmt.Errorf("your configuration folder is not known, name the policy with --policy: %w", err)}
-		}
-		path = filepath.Join(folder, "junction", "policy.json")
+	path, err := policyPath(path)
+	if err != nil {
+		return nil, err
 	}
 	book := &rulebook{}
 	var rules []policy.Rule
@@ -104,11 +101,22 @@ func (a *app) rulebook(path string) (*rulebook, error) {
 		rules = append(rules, file.Rules...)
 		byDefault = tightened(byDefault, file.Default, source.options.Tighten)
 	}
-	var err error
 	if book.Policy, err = policy.Compile(rules, policy.Options{Default: byDefault}); err != nil {
 		return nil, &connectError{err}
 	}
 	return book, nil
+}
+
+// policyPath is where the person's rules are: in the file at path, if one is named.
+func policyPath(path string) (string, error) {
+	if path != "" {
+		return path, nil
+	}
+	folder, err := os.UserConfigDir()
+	if err != nil {
+		return "", &connectError{fmt.Errorf("your configuration folder is not known, name the policy with --policy: %w", err)}
+	}
+	return filepath.Join(folder, "junction", "policy.json"), nil
 }
 
 // tightened is the default of one file after another.

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"time"
@@ -36,14 +37,15 @@ func (t *Trace) consent(at time.Time, c *host.Consented) {
 }
 
 func (t *Trace) called(at time.Time, c *host.Called) {
-	i := &item{at: at, step: 4, form: arrow, from: theHost, to: where(c.Server), head: c.Tool, label: compact(c.Arguments), call: c.CallID, opens: true}
+	arguments := compact(c.Arguments)
+	i := &item{at: at, step: 4, form: arrow, from: theHost, to: where(c.Server), head: c.Tool, label: arguments, call: c.CallID, opens: true}
 	if i.to == theHost {
 		i.form = note
 	}
-	i.detail = callText(c.Tool, c.Arguments)
+	i.detail = c.Tool + " " + arguments
 	t.add(i)
 	if len(t.calls) < maxOpen {
-		t.calls[c.CallID] = &callState{server: c.Server, tool: c.Tool, arguments: compact(c.Arguments), called: i}
+		t.calls[c.CallID] = &callState{server: c.Server, tool: c.Tool, arguments: sha256.Sum256([]byte(arguments)), called: i}
 	}
 }
 

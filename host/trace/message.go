@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -107,13 +108,13 @@ func (t *Trace) id() string {
 func (t *Trace) callOf(server, tool string, arguments json.RawMessage) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	found := ""
+	found, sum := "", sha256.Sum256([]byte(compact(arguments)))
 	for id, c := range t.calls {
 		if c.sent || c.server != server || c.tool != tool {
 			continue
 		}
-		same := c.arguments == compact(arguments)
-		if found == "" || same || id < found && t.calls[found].arguments != compact(arguments) {
+		same := c.arguments == sum
+		if found == "" || same || id < found {
 			found = id
 		}
 		if same {

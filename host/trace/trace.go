@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"strings"
@@ -54,7 +55,7 @@ type Trace struct {
 // callState is a call that has no result yet.
 type callState struct {
 	server, tool string
-	arguments    string
+	arguments    [sha256.Size]byte // of them, without white space
 	called       *item
 	response     string // the message with its result
 	sent         bool   // its request was seen

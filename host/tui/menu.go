@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -23,8 +24,8 @@ type item struct {
 
 // menu offers how the word at the cursor could go on.
 type menu struct {
-	prompts   []Prompt
-	resources []Resource
+	prompts   []host.PromptRef
+	resources []resource
 
 	items    []item
 	selected int
@@ -33,21 +34,22 @@ type menu struct {
 	asked    int    // counts questions to servers; only the last answer counts
 }
 
-// load reads prompts and resources in the background.
+// A resource is what can be attached: a resource of a server, or a template for
+// some.
+type resource struct {
+	server, uri, title string
+	template           bool
+}
+
+// load reads what servers offer.
 func (m *menu) load(s *screen) {
-	s.later(func(ctx context.Context) func(*screen) {
-		prompts, err1 := s.session.Prompts(ctx)
-		resources, err2 := s.session.Resources(ctx)
-		return func(s *screen) {
-			if err1 == nil {
-				s.menu.prompts = prompts
-			}
-			if err2 == nil {
-				s.menu.resources = resources
-			}
-			s.menu.update(s)
-		}
-	})
+	m.prompts, m.resources = s.session.Prompts(), nil
+	for _, r := range s.session.Resources() {
+		m.resources = append(m.resources, resource{server: r.Server, uri: r.Resource.URI, title: orElse(r.Resource.Title, r.Resource.Name)})
+	}
+	for _, t := range s.session.Templates() {
+		m.resources = append(m.resources, resource{t.Server, t.Template.URITemplate, orElse(t.Template.Title, t.Template.Name), true})
+	}
 }
 
 // update finds what fits the input.
@@ -60,6 +62,9 @@ func (m *menu) update(s *screen) {
 		return
 	}
 	m.closed = ""
+	if word == "/" || word == "@" {
+		m.load(s) // what servers have may have changed
+	}
 	switch {
 	case strings.HasPrefix(before, "/") && word == before:
 		m.items = m.commands(word)
@@ -89,7 +94,7 @@ func (m *menu) commands(word string) []item {
 		add("/"+c.name, c.help)
 	}
 	for _, p := range m.prompts {
-		add("/"+p.Server+":"+p.Name, orElse(p.Title, p.Description))
+		add("/"+p.Server+":"+p.Prompt.Name, orElse(p.Prompt.Title, p.Prompt.Description))
 	}
 	return append(begin, within...)
 }
@@ -118,11 +123,11 @@ func (m *menu) arguments(s *screen, before, word string) {
 		}
 	}
 	if name, value, named := strings.Cut(word, "="); named {
-		ref := mcp.CompletionReference{Type: mcp.RefPrompt, Name: p.Name}
+		ref := mcp.CompletionReference{Type: mcp.RefPrompt, Name: p.Prompt.Name}
 		m.complete(s, p.Server, ref, name, value, given, name+"=")
 		return
 	}
-	for _, a := range p.Arguments {
+	for _, a := range p.Prompt.Arguments {
 		if _, ok := given[a.Name]; ok || !strings.HasPrefix(a.Name, word) {
 			continue
 		}
@@ -134,8 +139,8 @@ func (m *menu) arguments(s *screen, before, word string) {
 	}
 }
 
-func (m *menu) prompt(name string) *Prompt {
-	i := slices.IndexFunc(m.prompts, func(p Prompt) bool { return p.Server+":"+p.Name == name })
+func (m *menu) prompt(name string) *host.PromptRef {
+	i := slices.IndexFunc(m.prompts, func(p host.PromptRef) bool { return p.Server+":"+p.Prompt.Name == name })
 	if i < 0 {
 		return nil
 	}
@@ -145,18 +150,18 @@ func (m *menu) prompt(name string) *Prompt {
 // attachments are the resources and templates that a word can become.
 func (m *menu) attachments(s *screen, word string) {
 	for _, r := range m.resources {
-		name := "@" + r.Server + ":" + r.URI
+		name := "@" + r.server + ":" + r.uri
 		fixed, variable, isOpen := strings.Cut(name, "{")
 		switch {
-		case r.Template && isOpen && len(word) >= len(fixed) && strings.HasPrefix(word, fixed):
+		case r.template && isOpen && len(word) >= len(fixed) && strings.HasPrefix(word, fixed):
 			variable, _, _ = strings.Cut(strings.TrimLeft(variable, "+#./;?&"), "}")
 			variable, _, _ = strings.Cut(variable, ",")
-			ref := mcp.CompletionReference{Type: mcp.RefResource, URI: r.URI}
-			m.complete(s, r.Server, ref, variable, word[len(fixed):], nil, fixed)
-		case r.Template && isOpen && strings.Contains(fixed, word[1:]):
-			m.items = append(m.items, item{insert: fixed, label: name, detail: r.Title})
-		case !r.Template && strings.Contains(strings.ToLower(name), strings.ToLower(word[1:])):
-			m.items = append(m.items, item{insert: name, label: name, detail: r.Title})
+			ref := mcp.CompletionReference{Type: mcp.RefResource, URI: r.uri}
+			m.complete(s, r.server, ref, variable, word[len(fixed):], nil, fixed)
+		case r.template && isOpen && strings.Contains(fixed, word[1:]):
+			m.items = append(m.items, item{insert: fixed, label: name, detail: r.title})
+		case !r.template && strings.Contains(strings.ToLower(name), strings.ToLower(word[1:])):
+			m.items = append(m.items, item{insert: name, label: name, detail: r.title})
 		}
 	}
 }

@@ -198,11 +198,11 @@ func toolsPanel(word string) *pager {
 	return &pager{title: title, build: func(s *screen, width int) []ink.Line {
 		var lines []ink.Line
 		for _, t := range s.session.Tools() {
-			if !strings.Contains(strings.ToLower(t.Server+" "+t.Name+" "+t.Title), strings.ToLower(word)) {
+			if !strings.Contains(strings.ToLower(t.Server+" "+t.Tool+" "+t.Title), strings.ToLower(word)) {
 				continue
 			}
-			line := ink.Line{ink.T(ink.Plain, toolName(t.Server, t.Name), ink.Bold)}
-			if t.Title != "" && t.Title != t.Name {
+			line := ink.Line{ink.T(ink.Plain, toolName(t.Server, t.Tool), ink.Bold)}
+			if t.Title != "" && t.Title != t.Tool {
 				line = append(line, ink.T(ink.Plain, " “"+oneLine(t.Title, 60)+"”"))
 			}
 			lines = append(lines, ink.Wrap(append(line, ink.T(ink.Muted, "  "+t.State)), width)...)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/mcp"
 )
 
 // question is what was typed, with the resources that it names as @SERVER:URI.
@@ -35,7 +36,7 @@ func (s *screen) isServer(name string) bool {
 // exactly this name.
 func (s *screen) knownURI(server, uri string) string {
 	known := func(uri string) bool {
-		return slices.ContainsFunc(s.menu.resources, func(r Resource) bool { return r.Server == server && r.URI == uri })
+		return slices.ContainsFunc(s.menu.resources, func(r resource) bool { return r.server == server && r.uri == uri })
 	}
 	if short := strings.TrimRight(uri, ".,;:!?)"); !known(uri) && short != "" {
 		return short
@@ -45,41 +46,35 @@ func (s *screen) knownURI(server, uri string) string {
 
 // promptCall is /SERVER:PROMPT with its arguments: NAME=VALUE, or values in the
 // order of the prompt's arguments.
-func promptCall(p *Prompt, rest string) (*host.PromptCall, error) {
-	call := &host.PromptCall{Server: p.Server, Name: p.Name, Arguments: map[string]string{}}
+func promptCall(p *host.PromptRef, rest string) (*host.PromptCall, error) {
+	call := &host.PromptCall{Server: p.Server, Name: p.Prompt.Name, Arguments: map[string]string{}}
 	words, err := splitWords(rest)
 	if err != nil {
 		return nil, err
 	}
 	for _, word := range words {
 		name, value, named := strings.Cut(word, "=")
-		if named && p.argument(name) >= 0 {
+		if named && hasArgument(p.Prompt, name) {
 			call.Arguments[name] = value
 			continue
 		}
-		if name = p.missing(call.Arguments, false); name == "" {
-			return nil, fmt.Errorf("prompt %s has no place for %q", p.Name, oneLine(word, 40))
+		if name = missing(p.Prompt, call.Arguments, false); name == "" {
+			return nil, fmt.Errorf("prompt %s has no place for %q", p.Prompt.Name, oneLine(word, 40))
 		}
 		call.Arguments[name] = word
 	}
-	if name := p.missing(call.Arguments, true); name != "" {
-		return nil, fmt.Errorf("prompt %s needs %s=…", p.Name, name)
+	if name := missing(p.Prompt, call.Arguments, true); name != "" {
+		return nil, fmt.Errorf("prompt %s needs %s=…", p.Prompt.Name, name)
 	}
 	return call, nil
 }
 
-// argument is the place of the argument with a name, or -1.
-func (p *Prompt) argument(name string) int {
-	for i := range p.Arguments {
-		if p.Arguments[i].Name == name {
-			return i
-		}
-	}
-	return -1
+func hasArgument(p *mcp.Prompt, name string) bool {
+	return slices.ContainsFunc(p.Arguments, func(a mcp.PromptArgument) bool { return a.Name == name })
 }
 
 // missing is the first argument that has no value, of the required ones or of all.
-func (p *Prompt) missing(given map[string]string, required bool) string {
+func missing(p *mcp.Prompt, given map[string]string, required bool) string {
 	for _, a := range p.Arguments {
 		if _, ok := given[a.Name]; !ok && (a.Required || !required) {
 			return a.Name

@@ -31,6 +31,7 @@ type screen struct {
 	log     []logged
 	trace   bool
 	servers []host.ServerTools
+	polling bool
 	used    host.Ledger // as it was after the last step
 
 	input   editor.Buffer
@@ -59,12 +60,17 @@ type typing interface{ write(s *screen, text string) }
 // The messages of the screen to itself.
 type (
 	tickMsg    struct{}
+	pollMsg    struct{}
 	printedMsg struct{}
 	settledMsg struct{}
 )
 
-// tickTime is how often running times are drawn again.
-const tickTime = 200 * time.Millisecond
+// tickTime is how often running times are drawn again, pollTime how often the
+// state of servers is looked at while some are connecting.
+const (
+	tickTime = 200 * time.Millisecond
+	pollTime = 500 * time.Millisecond
+)
 
 func newScreen(ctx context.Context, u *UI, session Session) *screen {
 	s := &screen{ctx: ctx, ui: u, session: session, theme: u.theme, now: u.now, trace: u.options.Trace}
@@ -108,13 +114,15 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		s.paper.printing = false
 	case settledMsg:
 		s.paper.settled()
+	case pollMsg:
+		s.polling, s.servers, s.used = false, s.session.Servers(), s.session.Ledger()
 	case tickMsg:
 		if s.run != nil {
 			s.run.ticking = false
 		}
 	}
 	s.draw()
-	return s, tea.Batch(append(cmds, s.flush(), s.tick(), s.quit())...)
+	return s, tea.Batch(append(cmds, s.flush(), s.tick(), s.poll(), s.quit())...)
 }
 
 // drawTime is how long the first frame may take until it is on the terminal.
@@ -176,6 +184,16 @@ func (s *screen) tick() tea.Cmd {
 	}
 	s.run.ticking = true
 	return tea.Tick(tickTime, func(time.Time) tea.Msg { return tickMsg{} })
+}
+
+// poll looks after servers that are connecting: that they are there is no event.
+func (s *screen) poll() tea.Cmd {
+	connecting := func(t host.ServerTools) bool { return t.State == host.StateConnecting }
+	if s.polling || !slices.ContainsFunc(s.servers, connecting) {
+		return nil
+	}
+	s.polling = true
+	return tea.Tick(pollTime, func(time.Time) tea.Msg { return pollMsg{} })
 }
 
 // quit leaves once everything is printed.

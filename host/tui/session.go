@@ -23,12 +23,13 @@ type Session interface {
 	// event told it.
 	Ask(ctx context.Context, q host.Question) error
 
-	// Servers tells how it stands with the servers, Tools what tools they have.
+	// Servers tells how it stands with the servers, the others what they have.
 	Servers() []host.ServerTools
-	Tools() []Tool
-	// Prompts, Resources and Complete fill the completion menu.
-	Prompts(ctx context.Context) ([]Prompt, error)
-	Resources(ctx context.Context) ([]Resource, error)
+	Tools() []host.ToolInfo
+	Prompts() []host.PromptRef
+	Resources() []host.ResourceRef
+	Templates() []host.TemplateRef
+	// Complete says how an argument can go on.
 	Complete(ctx context.Context, server string, req mcp.CompletionRequest) (*mcp.Completion, error)
 
 	// Ledger tells what takes how much of the model's window, Totals what the
@@ -53,29 +54,6 @@ type Session interface {
 	Export(ctx context.Context, path string) (string, error)
 	// List returns kept conversations, the last one first.
 	List(ctx context.Context) ([]Saved, error)
-}
-
-// A Tool is a tool as it is listed.
-type Tool struct {
-	Server, Name, Title string
-	// State says how the model can have it: "sent", "searched for", or why it
-	// cannot.
-	State string
-}
-
-// A Prompt is a prompt of a server.
-type Prompt struct {
-	Server string
-	mcp.Prompt
-}
-
-// A Resource is a resource of a server, or a template for some.
-type Resource struct {
-	Server string
-	URI    string // or the URI template
-	Title  string
-	// Template tells that URI is a template, whose variables the person fills in.
-	Template bool
 }
 
 // Saved describes a kept conversation.

@@ -27,3 +27,7 @@ func open(t testing.TB, client *http.Client, options json.RawMessage) model.Mode
 	}
 	return m
 }
+
+func FuzzStream(f *testing.F) {
+	wiretest.Suite{Dir: "testdata/streams", Open: open}.Fuzz(f)
+}

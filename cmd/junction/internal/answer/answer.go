@@ -68,11 +68,17 @@ func (d *Desk) Serve(o *mcp.ClientOptions, server string) {
 		}
 	}
 	if len(d.Roots) > 0 {
-		o.OnRoots = func(context.Context) ([]mcp.Root, error) { return d.roots() }
+		o.OnRoots = func(context.Context) ([]mcp.Root, error) { return d.Folders() }
 	}
 }
 
-func (d *Desk) roots() ([]mcp.Root, error) {
+// Answer answers an elicitation of a server.
+func (d *Desk) Answer(ctx context.Context, server string, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	return d.elicit(ctx, plaintext.Line(server, maxServerName), req)
+}
+
+// Folders are the roots, as servers are told of them.
+func (d *Desk) Folders() ([]mcp.Root, error) {
 	var roots []mcp.Root
 	for _, dir := range d.Roots {
 		full, err := filepath.Abs(dir)

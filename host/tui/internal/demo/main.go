@@ -103,14 +103,17 @@ func (s *session) Model() model.Info { return model.Info{Name: "demo", Provider:
 func (s *session) Servers() []host.ServerTools {
 	return []host.ServerTools{{Server: "everything", State: host.StateConnected, Tools: 5, Seen: 3, Tokens: 900}, {Server: "web", State: host.StateFailed, Error: "the command is not found"}}
 }
-func (s *session) Tools() []tui.Tool {
-	return []tui.Tool{{Server: "everything", Name: "add", Title: "Add numbers", State: "sent"}}
+func (s *session) Tools() []host.ToolInfo {
+	return []host.ToolInfo{{ToolRef: host.ToolRef{Server: "everything", Tool: "add"}, Title: "Add numbers", State: host.ToolSent}}
 }
-func (s *session) Prompts(context.Context) ([]tui.Prompt, error) {
-	return []tui.Prompt{{Server: "everything", Prompt: mcp.Prompt{Name: "greet", Title: "A greeting", Arguments: []mcp.PromptArgument{{Name: "name", Required: true}}}}}, nil
+func (s *session) Prompts() []host.PromptRef {
+	return []host.PromptRef{{Server: "everything", Prompt: &mcp.Prompt{Name: "greet", Title: "A greeting", Arguments: []mcp.PromptArgument{{Name: "name", Required: true}}}}}
 }
-func (s *session) Resources(context.Context) ([]tui.Resource, error) {
-	return []tui.Resource{{Server: "everything", URI: "demo://text", Title: "A text"}, {Server: "everything", URI: "demo://{id}", Template: true}}, nil
+func (s *session) Resources() []host.ResourceRef {
+	return []host.ResourceRef{{Server: "everything", Resource: &mcp.Resource{URI: "demo://text", Title: "A text"}}}
+}
+func (s *session) Templates() []host.TemplateRef {
+	return []host.TemplateRef{{Server: "everything", Template: &mcp.ResourceTemplate{URITemplate: "demo://{id}"}}}
 }
 func (s *session) Complete(context.Context, string, mcp.CompletionRequest) (*mcp.Completion, error) {
 	return &mcp.Completion{Values: []string{"Ada", "Grace"}}, nil

@@ -1,0 +1,169 @@
+package anthropic
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
+)
+
+const (
+	// Provider is the name under which this adapter keeps what belongs to it.
+	Provider = "anthropic"
+
+	// apiVersion is the version of the messages API that is spoken here.
+	apiVersion = "2023-06-01"
+
+	defaultBaseURL = "https://api.anthropic.com/"
+	// defaultMaxTokens limits an answer, as the provider wants to be told a limit.
+	defaultMaxTokens = 16_384
+	// maxAttempts is how often one request is made again without what was refused.
+	maxAttempts = 12
+)
+
+// Options say which model is asked, and where.
+type Options struct {
+	// Model is the model's name. It is needed.
+	Model string
+	// BaseURL is where v1/messages is; empty means Anthropic's own.
+	BaseURL string
+	// Key is sent as x-api-key; empty sends none. KeyFunc, if set, is asked for it
+	// before each request instead.
+	Key     string
+	KeyFunc func(context.Context) (string, error)
+	// Window and Price go into Info. Zero means what is known of the model's family,
+	// which can be nothing.
+	Window int
+	Price  model.Price
+	// MaxTokens limits answers whose request has no limit; 0 means 16,384, or less
+	// where the model takes no more.
+	MaxTokens int
+	// Thinking is how many tokens the model may think before it answers; 0 means no
+	// thinking, unless Body asks for it. The provider wants at least 1,024. They are
+	// added to the limit of the answer.
+	Thinking int
+	// Body are more members of the request, such as output_config.
+	Body map[string]any
+	// Headers are more headers of the request, such as anthropic-beta.
+	Headers map[string]string
+	// HTTPClient makes the requests; nil means http.DefaultClient. It is not changed.
+	// Redirects are not followed, so that a key goes to no other server.
+	HTTPClient *http.Client
+}
+
+// Model is a language model behind the messages API. It is safe for concurrent use.
+type Model struct {
+	options Options
+	dialect model.Dialect
+	client  *http.Client
+	url     string
+	refused refused
+}
+
+var _ model.Model = (*Model)(nil)
+
+// New returns the model that the options name. Nothing is sent. It is an error if
+// the name of the model is missing, or the URL is none.
+func New(o Options) (*Model, error) {
+	if o.Model == "" {
+		return nil, errors.New("anthropic: the name of the model is missing; set Model")
+	}
+	if o.BaseURL == "" {
+		o.BaseURL = defaultBaseURL
+	}
+	base, err := url.Parse(o.BaseURL)
+	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+		return nil, fmt.Errorf("anthropic: the base URL %q is not one; it looks like https://host", o.BaseURL)
+	}
+	known := familyOf(o.Model)
+	if o.Window == 0 {
+		o.Window = known.window
+	}
+	if o.Price == (model.Price{}) {
+		o.Price = known.price
+	}
+	m := &Model{options: o, client: wire.Client(o.HTTPClient), url: base.JoinPath("v1/messages").String()}
+	m.dialect, _ = model.DialectNamed("anthropic")
+	return m, nil
+}
+
+// Info describes the model.
+func (m *Model) Info() model.Info {
+	return model.Info{Provider: Provider, Name: m.options.Model, Window: m.options.Window, Price: m.options.Price, Language: true}
+}
+
+// Generate asks for the next message; see [model.Model]. A tool that the provider
+// refuses is left out, and the request made again; Notes tell of it.
+func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
+	if emit == nil {
+		emit = func(model.Delta) {}
+	}
+	tools, notes := model.Lower(req.Tools, m.dialect)
+	tools, aside := m.refused.without(tools)
+	notes = append(notes, aside...)
+	ctx = wire.WithTap(ctx, req.Tap)
+	for range maxAttempts {
+		res, err := m.ask(ctx, req, tools, emit)
+		if res != nil {
+			res.Notes = notes
+			return res, err
+		}
+		next, more, again := m.refused.from(err, tools)
+		if !again {
+			return nil, err
+		}
+		tools, notes = next, append(notes, more...)
+	}
+	return nil, &model.Error{Provider: Provider, Message: fmt.Sprintf("the request was refused in %d forms", maxAttempts), Err: model.ErrBadTool}
+}
+
+// ask makes one request. A Response says that an answer had begun.
+func (m *Model) ask(ctx context.Context, req *model.Request, tools []model.Tool, emit func(model.Delta)) (*model.Response, error) {
+	key, err := m.key(ctx)
+	if err != nil {
+		return nil, &model.Error{Provider: Provider, Message: "the key could not be had", Err: err}
+	}
+	body, err := m.request(req, tools)
+	if err != nil {
+		return nil, &model.Error{Provider: Provider, Message: "the request cannot be written as JSON", Err: err}
+	}
+	f := &failures{key: key}
+	asked, err := http.NewRequestWithContext(ctx, http.MethodPost, m.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, f.unsent(ctx, err)
+	}
+	m.setHeaders(asked.Header, key)
+	res, err := m.client.Do(asked)
+	if err != nil {
+		return nil, f.unsent(ctx, err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode >= 300 {
+		return nil, f.answered(res)
+	}
+	return receive(ctx, res, emit, f)
+}
+
+func (m *Model) setHeaders(h http.Header, key string) {
+	h.Set("Content-Type", "application/json")
+	h.Set("Accept", "text/event-stream")
+	h.Set("Anthropic-Version", apiVersion)
+	if key != "" {
+		h.Set("X-Api-Key", key)
+	}
+	for name, value := range m.options.Headers {
+		h.Set(name, value)
+	}
+}
+
+func (m *Model) key(ctx context.Context) (string, error) {
+	if m.options.KeyFunc != nil {
+		return m.options.KeyFunc(ctx)
+	}
+	return m.options.Key, nil
+}

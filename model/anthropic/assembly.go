@@ -1,0 +1,262 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
+)
+
+const (
+	// maxBlocks is how many blocks an answer may have.
+	maxBlocks = 1_024
+	// maxMembers is how many members of a block without a name here are assembled.
+	maxMembers = 64
+)
+
+// assembly puts an answer together from its events.
+type assembly struct {
+	emit      func(model.Delta)
+	pieces    []*piece
+	byIndex   map[int64]*piece
+	calls     int
+	name      string // the model's
+	reason    string
+	complaint *complaint
+	fault     string // why nothing more is read
+	begun     bool   // a message has come
+	done      bool
+
+	counted                             bool
+	input, output, read, write, thought int
+}
+
+// piece is a block while it comes.
+type piece struct {
+	kind   string
+	first  json.RawMessage // as it was when it started
+	call   int             // which call it is
+	closed bool
+	// members are those that deltas add to, in the order in which they came.
+	order   []string
+	members map[string]*strings.Builder
+	lists   map[string][]byte // members that are lists, without their brackets
+}
+
+func (a *assembly) startBlock(index int64, raw []byte) {
+	if len(a.pieces) >= maxBlocks {
+		a.fault = "the answer has more than 1,024 blocks"
+		return
+	}
+	p := &piece{kind: stringOf(raw, "type"), first: slices.Clone(raw), members: map[string]*strings.Builder{}, lists: map[string][]byte{}}
+	a.pieces = append(a.pieces, p)
+	a.byIndex[index] = p
+	switch p.kind {
+	case "text":
+		a.add(p, "text", stringOf(raw, "text"))
+	case "thinking":
+		a.add(p, "thinking", stringOf(raw, "thinking"))
+		a.add(p, "signature", stringOf(raw, "signature"))
+	case "tool_use":
+		p.call = a.calls
+		a.calls++
+		a.emit(model.Delta{Call: &model.CallDelta{Index: p.call, ID: stringOf(raw, "id"), Name: stringOf(raw, "name")}})
+		if input := jsonrpc.Get(raw, "input"); len(input) > 0 && string(input) != "{}" {
+			a.add(p, "input", string(input))
+		}
+	}
+}
+
+func (a *assembly) stopBlock(index int64) {
+	if p := a.byIndex[index]; p != nil {
+		p.closed = true
+	}
+}
+
+// delta adds to a block. Of a kind that has no name here, texts add to the members
+// that are called as they are.
+func (a *assembly) delta(index int64, raw []byte) {
+	p := a.byIndex[index]
+	if p == nil || p.closed {
+		return
+	}
+	switch stringOf(raw, "type") {
+	case "input_json_delta":
+		a.add(p, "input", stringOf(raw, "partial_json"))
+		return
+	case "citations_delta":
+		if citation := jsonrpc.Get(raw, "citation"); len(citation) > 0 {
+			if p.lists["citations"] != nil {
+				p.lists["citations"] = append(p.lists["citations"], ',')
+			}
+			p.lists["citations"] = append(p.lists["citations"], citation...)
+		}
+		return
+	}
+	jsonrpc.EachMember(raw, func(quoted, value []byte) bool {
+		name, _ := jsonrpc.Unquote(quoted)
+		if text, ok := jsonrpc.Unquote(value); ok && name != "type" {
+			a.add(p, name, text)
+		}
+		return true
+	})
+}
+
+// add appends text to a member, and tells of it.
+func (a *assembly) add(p *piece, member, text string) {
+	if text == "" {
+		return
+	}
+	b := p.members[member]
+	if b == nil {
+		if len(p.order) >= maxMembers {
+			return
+		}
+		b = &strings.Builder{}
+		p.members[member] = b
+		p.order = append(p.order, member)
+	}
+	b.WriteString(text)
+	switch p.kind + " " + member {
+	case "text text":
+		a.emit(model.Delta{Text: text})
+	case "thinking thinking":
+		a.emit(model.Delta{Reasoning: text})
+	case "tool_use input":
+		a.emit(model.Delta{Call: &model.CallDelta{Index: p.call, Arguments: text}})
+	}
+}
+
+func (p *piece) text(member string) string {
+	if b := p.members[member]; b != nil {
+		return b.String()
+	}
+	return ""
+}
+
+// whole is the block as if it had come in one piece.
+func (p *piece) whole() json.RawMessage {
+	raw := p.first
+	for _, name := range p.order {
+		value := jsonrpc.AppendString(nil, p.text(name))
+		if name == "input" {
+			value = []byte(p.text(name))
+			if jsonrpc.Valid(value, jsonrpc.Limits{}) != nil {
+				value = []byte("{}")
+			}
+		}
+		raw = with(raw, name, value)
+	}
+	for name, list := range p.lists {
+		raw = with(raw, name, append(append([]byte{'['}, list...), ']'))
+	}
+	return raw
+}
+
+// response is what the events add up to. Of an answer that is cut, blocks that are
+// not complete are left out, but for text.
+func (a *assembly) response(broken bool) *model.Response {
+	res := &model.Response{Model: a.name, StopDetail: a.reason, Stop: model.StopOther}
+	res.Message = model.Message{Role: model.RoleAssistant, Parts: a.parts(broken)}
+	if !broken {
+		res.Stop = stopOf(a.reason, len(res.Message.Calls()))
+	}
+	res.Usage = model.Usage{
+		Input: a.input + a.read + a.write, Output: a.output,
+		CacheRead: a.read, CacheWrite: a.write, Reasoning: a.thought, Estimated: !a.counted,
+	}
+	return res
+}
+
+func (a *assembly) parts(broken bool) []model.Part {
+	var parts []model.Part
+	for i, p := range a.pieces {
+		cut := !p.closed || a.reason == "max_tokens" && i == len(a.pieces)-1
+		if part := p.part(cut); part != nil {
+			parts = append(parts, *part)
+		}
+	}
+	if a.reason == "pause_turn" && !broken {
+		return parts
+	}
+	return slices.DeleteFunc(parts, func(p model.Part) bool { return p.Opaque != nil && dangles(p.Opaque.Raw, parts) })
+}
+
+// part is the block as a part; nil if it is nothing that can be kept.
+func (p *piece) part(cut bool) *model.Part {
+	switch p.kind {
+	case "text":
+		if text := p.text("text"); strings.TrimSpace(text) != "" {
+			return &model.Part{Text: text}
+		}
+		return nil
+	case "tool_use":
+		if c := p.made(cut); c != nil {
+			return &model.Part{Call: c}
+		}
+		return nil
+	case "thinking":
+		r := &model.Reasoning{Text: p.text("thinking"), Provider: Provider}
+		if p.text("signature") != "" {
+			r.Raw = p.whole()
+		}
+		if r.Raw == nil && strings.TrimSpace(r.Text) == "" {
+			return nil
+		}
+		return &model.Part{Reasoning: r}
+	case "":
+		return nil
+	}
+	if !p.closed {
+		return nil
+	}
+	return &model.Part{Opaque: &model.Opaque{Provider: Provider, Raw: p.whole()}}
+}
+
+// made is the call; nil if it was cut off before its arguments were complete.
+func (p *piece) made(cut bool) *model.Call {
+	c := &model.Call{ID: stringOf(p.first, "id"), Name: stringOf(p.first, "name"), Extra: extraOf(p.first, "type", "id", "name", "input")}
+	if c.ID == "" || c.Name == "" || cut && strings.TrimSpace(p.text("input")) == "" {
+		return nil
+	}
+	wire.SetArguments(c, p.text("input"))
+	if cut && (!p.closed || c.Malformed != "") {
+		return nil
+	}
+	return c
+}
+
+// dangles reports whether a block is the call of a tool of the provider whose
+// result is not there, which is not taken back.
+func dangles(raw json.RawMessage, parts []model.Part) bool {
+	if kind := stringOf(raw, "type"); !strings.HasSuffix(kind, "tool_use") {
+		return false
+	}
+	id := stringOf(raw, "id")
+	return !slices.ContainsFunc(parts, func(p model.Part) bool {
+		return p.Opaque != nil && stringOf(p.Opaque.Raw, "tool_use_id") == id
+	})
+}
+
+// stopOf translates the reason.
+func stopOf(reason string, calls int) model.StopReason {
+	switch reason {
+	case "max_tokens", "model_context_window_exceeded":
+		return model.StopLength
+	case "refusal":
+		return model.StopRefusal
+	case "pause_turn":
+		return model.StopPause
+	case "tool_use":
+		return model.StopCalls
+	case "end_turn", "stop_sequence", "":
+		if calls > 0 {
+			return model.StopCalls
+		}
+		return model.StopEnd
+	}
+	return model.StopOther
+}

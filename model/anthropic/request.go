@@ -1,0 +1,167 @@
+package anthropic
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/model"
+)
+
+// params is the body of a request, as the messages API has it.
+type params struct {
+	Model         string      `json:"model"`
+	MaxTokens     int         `json:"max_tokens"`
+	System        []block     `json:"system,omitzero"`
+	Messages      []turn      `json:"messages"`
+	Tools         []toolParam `json:"tools,omitzero"`
+	ToolChoice    *kind       `json:"tool_choice,omitzero"`
+	Thinking      *thinking   `json:"thinking,omitzero"`
+	Temperature   *float64    `json:"temperature,omitzero"`
+	StopSequences []string    `json:"stop_sequences,omitempty"`
+	Stream        bool        `json:"stream"`
+}
+
+// kind is an object that has nothing but a type.
+type kind struct {
+	Type string `json:"type"`
+}
+
+type thinking struct {
+	Type   string `json:"type"`
+	Budget int    `json:"budget_tokens"`
+}
+
+type toolParam struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"input_schema"`
+	Cache       *kind           `json:"cache_control,omitzero"`
+}
+
+type turn struct {
+	Role    string  `json:"role"`
+	Content []block `json:"content"`
+}
+
+// ephemeral marks the end of what is cached.
+func ephemeral() *kind { return &kind{"ephemeral"} }
+
+// request is the body of a request.
+func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) {
+	p := &params{
+		Model:         m.options.Model,
+		MaxTokens:     m.limit(req.MaxTokens),
+		Messages:      turns(req.Messages),
+		Tools:         toolParams(tools, cachedOf(req, tools)),
+		StopSequences: stops(req.Stop),
+		Stream:        true,
+	}
+	if strings.TrimSpace(req.System) != "" {
+		p.System = []block{{Type: "text", Text: req.System, Cache: ephemeral()}}
+	}
+	if m.options.Thinking > 0 {
+		p.Thinking = &thinking{"enabled", m.options.Thinking}
+	} else {
+		p.Temperature = req.Temperature // one that thinks can have none but its own
+	}
+	m.choose(p, req)
+	body, err := jsonv2.Marshal(p)
+	for _, name := range slices.Sorted(maps.Keys(m.options.Body)) {
+		value, fault := jsonv2.Marshal(m.options.Body[name], jsonv2.Deterministic(true))
+		if fault != nil {
+			return nil, fault
+		}
+		body = with(body, name, value)
+	}
+	return body, err
+}
+
+// with sets a member, whose name may need escapes.
+func with(raw json.RawMessage, name string, value []byte) json.RawMessage {
+	quoted := string(jsonrpc.AppendString(nil, name))
+	return jsonrpc.With(jsonrpc.Without(raw, name), quoted[1:len(quoted)-1], value)
+}
+
+// choose says whether tools must be called. The provider refuses a conversation
+// with calls and no tools, so those that were called are named then.
+func (m *Model) choose(p *params, req *model.Request) {
+	choice := req.Choice
+	if len(p.Tools) == 0 {
+		p.Tools = toolParams(calledTools(req.Messages), 0)
+		choice = model.ChoiceNone
+	}
+	switch {
+	case len(p.Tools) == 0:
+	case choice == model.ChoiceNone:
+		p.ToolChoice = &kind{"none"}
+	case choice == model.ChoiceRequired && m.options.Thinking == 0:
+		// One that thinks cannot be made to call.
+		p.ToolChoice = &kind{"any"}
+	}
+}
+
+func calledTools(messages []model.Message) []model.Tool {
+	var tools []model.Tool
+	for i := range messages {
+		for _, c := range messages[i].Calls() {
+			if !slices.ContainsFunc(tools, func(t model.Tool) bool { return t.Name == c.Name }) {
+				tools = append(tools, model.Tool{Name: c.Name, Schema: json.RawMessage(`{"type":"object"}`)})
+			}
+		}
+	}
+	return tools
+}
+
+// limit is the limit of the answer with the thinking before it.
+func (m *Model) limit(tokens int) int {
+	if tokens <= 0 {
+		tokens = m.options.MaxTokens
+	}
+	if tokens <= 0 {
+		tokens = defaultMaxTokens
+	}
+	tokens += m.options.Thinking
+	if most := int(m.refused.mostTokens.Load()); most > 0 {
+		tokens = min(tokens, most)
+	}
+	return tokens
+}
+
+// cachedOf is how many of the tools that are sent belong to the cached prefix.
+func cachedOf(req *model.Request, tools []model.Tool) int {
+	cached := req.Tools[:min(max(0, req.CachedTools), len(req.Tools))]
+	n := 0
+	for n < len(tools) && slices.ContainsFunc(cached, func(t model.Tool) bool { return t.Name == tools[n].Name }) {
+		n++
+	}
+	return n
+}
+
+func toolParams(tools []model.Tool, cached int) []toolParam {
+	var list []toolParam
+	for i := range tools {
+		t := toolParam{Name: tools[i].Name, Description: tools[i].Description, Schema: schemaOf(&tools[i])}
+		if i+1 == cached {
+			t.Cache = ephemeral()
+		}
+		list = append(list, t)
+	}
+	return list
+}
+
+func schemaOf(t *model.Tool) json.RawMessage {
+	if t.Schema == nil {
+		return json.RawMessage(`{"type":"object"}`)
+	}
+	return t.Schema
+}
+
+// stops are the sequences that are taken: nothing but space is refused.
+func stops(sequences []string) []string {
+	return slices.DeleteFunc(slices.Clone(sequences), func(s string) bool { return strings.TrimSpace(s) == "" })
+}
