@@ -190,9 +190,9 @@ func (t *Trace) exchanges(at time.Time, all []model.Exchange) {
 	for i := range all {
 		e := &all[i]
 		out := &item{at: at, form: message, from: theHost, to: theModel, covered: true,
-			detail: e.Method + " " + e.URL + "\n" + string(e.RequestBody)}
+			detail: e.Method + " " + e.URL + "\n" + string(e.RequestBody[:min(len(e.RequestBody), maxJSON)])}
 		in := &item{at: at, form: message, from: theModel, to: theHost, covered: true, failed: e.Status >= 400 || e.Status == 0,
-			detail: fmt.Sprintf("status %d\n%s", e.Status, e.ResponseBody)}
+			detail: fmt.Sprintf("status %d\n%s", e.Status, e.ResponseBody[:min(len(e.ResponseBody), maxJSON)])}
 		t.add(out)
 		t.add(in)
 		if asked != nil {

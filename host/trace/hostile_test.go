@@ -175,7 +175,7 @@ func TestSecretsAreBlottedOut(t *testing.T) {
 func TestATraceIsBounded(t *testing.T) {
 	t.Parallel()
 	trace := New(Options{})
-	large := json.RawMessage(`"` + strings.Repeat("x", 20_000) + `"`)
+	large := json.RawMessage(`"` + strings.Repeat("x", 9_000) + `"`)
 	for n := range maxItems + 500 {
 		trace.Message(Message{Server: fmt.Sprint("s", n%40), ID: fmt.Sprint(n), Method: "m", Kind: Request, Direction: ToServer, Body: large})
 		trace.Event(host.Event{Run: 1, Called: &host.Called{CallID: fmt.Sprint(n), Server: "s", Tool: "t", Arguments: large}})

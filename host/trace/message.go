@@ -45,7 +45,10 @@ type Message struct {
 	Body json.RawMessage
 }
 
-// JSON is the message as JSON-RPC has it.
+// maxJSON is how many bytes of a body are in the text of a message.
+const maxJSON = 4 * maxDetail
+
+// JSON is the message as JSON-RPC has it, for reading: a long body is cut.
 func (m *Message) JSON() string {
 	text := []byte(`{"jsonrpc":"2.0"`)
 	if m.ID != "" {
@@ -58,7 +61,7 @@ func (m *Message) JSON() string {
 	}
 	if len(m.Body) > 0 {
 		text = append(append(append(text, `,"`...), member...), `":`...)
-		text = append(text, beginning(string(m.Body), 2*maxDetail)...)
+		text = append(text, m.Body[:min(len(m.Body), maxJSON)]...)
 	}
 	return string(append(text, '}'))
 }

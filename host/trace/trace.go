@@ -175,7 +175,7 @@ func detail(text string) string {
 	if cut := beginning(begin, maxDetail); len(cut) < len(begin) || len(begin) == 0 && text != "" {
 		return cut + fmt.Sprintf(" … (%d bytes)", len(text))
 	}
-	return begin
+	return strings.Clone(begin) // of a long text, only this stays in memory
 }
 
 // beginning is at most n bytes of text.
