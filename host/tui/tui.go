@@ -110,6 +110,9 @@ func (u *UI) Run(ctx context.Context, session Session) error {
 		u.work.Wait()
 	}()
 	u.running.Store(true)
+	if u.isDumb() {
+		return u.lineByLine(ctx, session)
+	}
 	options := []tea.ProgramOption{tea.WithContext(ctx)}
 	if u.options.In != nil {
 		options = append(options, tea.WithInput(u.options.In))

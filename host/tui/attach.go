@@ -1,0 +1,179 @@
+package tui
+
+import (
+	"context"
+	"sync"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/model"
+)
+
+// A Store keeps conversations. Where an id is asked for, any that List returned
+// will do, and whatever else the store takes.
+type Store interface {
+	// New returns the record of a conversation that begins.
+	New(ctx context.Context) (Record, error)
+	// Open returns the record of a kept conversation, and its entries so far.
+	Open(ctx context.Context, id string) (Record, []host.Entry, error)
+	// Fork copies a conversation and returns the id of the copy.
+	Fork(ctx context.Context, id string) (string, error)
+	// List returns kept conversations, the last one first.
+	List(ctx context.Context) ([]Saved, error)
+	// Export writes a conversation to a file, in a format that the path's ending
+	// says, and returns the path; an empty one leaves the choice to the store.
+	Export(ctx context.Context, id, path string) (string, error)
+}
+
+// A Record is what a [Store] has of one conversation.
+type Record interface {
+	host.Record
+	// Saved describes it as it is now; its ID is empty while nothing is stored.
+	Saved() Saved
+}
+
+// attached is a Session of a host and its store.
+type attached struct {
+	*host.Host
+	store Store
+
+	mu     sync.Mutex
+	record Record
+	talk   *host.Conversation
+}
+
+// Attach returns the session of a host, whose conversations are kept in store; nil
+// keeps none. It begins a new conversation, or, where id is not empty, goes on
+// with a kept one.
+func Attach(ctx context.Context, h *host.Host, store Store, id string) (Session, error) {
+	a := &attached{Host: h, store: store}
+	begin := a.New
+	if id != "" {
+		begin = func(ctx context.Context) error { return a.Resume(ctx, id) }
+	}
+	if err := begin(ctx); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+func (a *attached) now() (*host.Conversation, Record) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.talk, a.record
+}
+
+func (a *attached) set(talk *host.Conversation, record Record) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.talk, a.record = talk, record
+}
+
+// Model describes the host's model.
+func (a *attached) Model() model.Info { return a.Host.Model().Info() }
+
+// Ask puts a question to the conversation.
+func (a *attached) Ask(ctx context.Context, q host.Question) error {
+	talk, _ := a.now()
+	_, err := talk.Ask(ctx, q)
+	return err
+}
+
+// Ledger, Totals, Entries, Keep, Compact and Name are the conversation's.
+
+func (a *attached) Ledger() host.Ledger {
+	talk, _ := a.now()
+	return talk.Ledger()
+}
+
+func (a *attached) Totals() host.Totals {
+	talk, _ := a.now()
+	return talk.Totals()
+}
+
+func (a *attached) Entries() []host.Entry {
+	talk, _ := a.now()
+	return talk.Entries()
+}
+
+func (a *attached) Keep(note string) error {
+	talk, _ := a.now()
+	return talk.Keep(note)
+}
+
+func (a *attached) Compact(ctx context.Context) error {
+	talk, _ := a.now()
+	return talk.Compact(ctx)
+}
+
+func (a *attached) Name(_ context.Context, title string) error {
+	talk, record := a.now()
+	if record == nil {
+		return ErrNotKept
+	}
+	return talk.Name(title)
+}
+
+// Saved describes the conversation as it is kept.
+func (a *attached) Saved() Saved {
+	if _, record := a.now(); record != nil {
+		return record.Saved()
+	}
+	return Saved{}
+}
+
+// New begins another conversation.
+func (a *attached) New(ctx context.Context) error {
+	if a.store == nil {
+		a.set(a.Conversation(nil), nil)
+		return nil
+	}
+	record, err := a.store.New(ctx)
+	if err != nil {
+		return err
+	}
+	a.set(a.Conversation(record), record)
+	return nil
+}
+
+// Resume goes on with a kept conversation.
+func (a *attached) Resume(ctx context.Context, id string) error {
+	if a.store == nil {
+		return ErrNotKept
+	}
+	record, entries, err := a.store.Open(ctx, id)
+	if err != nil {
+		return err
+	}
+	a.set(a.Conversation(record, entries...), record)
+	return nil
+}
+
+// Fork goes on with a copy.
+func (a *attached) Fork(ctx context.Context) error {
+	saved := a.Saved()
+	if a.store == nil || saved.ID == "" {
+		return ErrNotKept
+	}
+	id, err := a.store.Fork(ctx, saved.ID)
+	if err != nil {
+		return err
+	}
+	return a.Resume(ctx, id)
+}
+
+// List returns kept conversations.
+func (a *attached) List(ctx context.Context) ([]Saved, error) {
+	if a.store == nil {
+		return nil, ErrNotKept
+	}
+	return a.store.List(ctx)
+}
+
+// Export writes the conversation to a file.
+func (a *attached) Export(ctx context.Context, path string) (string, error) {
+	saved := a.Saved()
+	if a.store == nil || saved.ID == "" {
+		return "", ErrNotKept
+	}
+	return a.store.Export(ctx, saved.ID, path)
+}

@@ -1,0 +1,214 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// isDumb reports whether the terminal cannot move its cursor.
+func (u *UI) isDumb() bool {
+	env := u.options.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	return slices.Contains(env, "TERM=dumb")
+}
+
+// A typist is the screen for a terminal that can only print lines: what is
+// printed is the same, and what would be a key is a line.
+type typist struct {
+	*screen
+	person *terminal.Person
+	out    *terminal.Screen
+}
+
+// lineByLine runs the session on a terminal that cannot move its cursor.
+func (u *UI) lineByLine(ctx context.Context, session Session) error {
+	var in io.Reader = os.Stdin
+	var out io.Writer = os.Stdout
+	if u.options.In != nil {
+		in = u.options.In
+	}
+	if u.options.Out != nil {
+		out = u.options.Out
+	}
+	s := newScreen(ctx, u, session)
+	s.theme, _ = ink.Named("bare")
+	t := &typist{screen: s, out: terminal.NewScreen(out)}
+	t.person = terminal.NewPerson(in, t.out)
+	s.width, s.height = t.out.Width(), 24
+	s.greet()
+	err := t.loop(ctx)
+	if errors.Is(err, terminal.ErrNoAnswer) {
+		return nil
+	}
+	return err
+}
+
+func (t *typist) loop(ctx context.Context) error {
+	for !t.quitting {
+		t.flushLines()
+		line, err := t.person.Line(ctx, "> ")
+		if err != nil {
+			return err
+		}
+		t.input.Set(line)
+		t.submit()
+		if err := t.follow(ctx); err != nil {
+			return err
+		}
+	}
+	t.flushLines()
+	return nil
+}
+
+// follow shows what happens until the run is over and nothing waits for an answer.
+func (t *typist) follow(ctx context.Context) error {
+	for {
+		if err := t.answerAll(ctx); err != nil {
+			return err
+		}
+		t.flushLines()
+		if t.run == nil && len(t.ui.inbox) == 0 {
+			return nil
+		}
+		select {
+		case v := <-t.ui.inbox:
+			t.receive(v)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// answerAll asks the person for every card and panel.
+func (t *typist) answerAll(ctx context.Context) error {
+	for len(t.cards) > 0 {
+		c := t.cards[0]
+		typed, ok := c.(interface{ line(text string) bool })
+		for done := !ok; !done; {
+			t.print(c.lines(t.screen, t.width, 10_000)...)
+			t.flushLines()
+			line, err := t.person.Line(ctx, "? ")
+			if err != nil {
+				return err
+			}
+			done = typed.line(strings.TrimSpace(line))
+		}
+		t.cards = t.cards[1:]
+	}
+	for t.panel != nil {
+		panel := t.panel
+		t.panel = nil
+		if err := t.show(ctx, panel); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// show prints a panel; of a list, the person chooses by number.
+func (t *typist) show(ctx context.Context, panel overlay) error {
+	switch p := panel.(type) {
+	case *pager:
+		t.print(append([]ink.Line{t.rule(p.title)}, p.build(t.screen, t.width)...)...)
+	case *picker:
+		t.print(t.rule(p.title))
+		for i, it := range p.items {
+			t.add(ink.Of(strconv.Itoa(i+1) + "  " + oneLine(it.label, 100) + "  " + oneLine(it.detail, 100)))
+		}
+		t.flushLines()
+		line, err := t.person.Line(ctx, "number, or nothing: ")
+		if err != nil {
+			return err
+		}
+		if n, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && n >= 1 && n <= len(p.items) {
+			p.chosen(t.screen, n-1)
+		}
+	}
+	return nil
+}
+
+// flushLines prints what waits, and the hint.
+func (t *typist) flushLines() {
+	if t.hint != "" {
+		t.say(ink.Warn, t.hint)
+		t.hint = ""
+	}
+	if len(t.paper.queue) > 0 {
+		t.out.Printf("%s\n", t.theme.PaintAll(t.paper.queue))
+		t.paper.queue = nil
+	}
+}
+
+// What a line means to each card; it reports whether the card is done.
+
+func (c *consentCard) line(text string) bool {
+	switch {
+	case c.noting:
+		c.note.Set(text)
+		return c.pressNote(keypress{name: "enter"})
+	case c.choosing:
+		if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(c.card.Always) {
+			c.selected = n - 1
+			return c.pressScope(keypress{name: "enter"})
+		}
+		return c.pressScope(keypress{name: "esc"})
+	}
+	return c.press(nil, letter(text))
+}
+
+func (c *reviewCard) line(text string) bool { return c.press(nil, letter(text)) }
+func (c *sampleCard) line(text string) bool { return c.press(nil, letter(text)) }
+
+// letter is the key that a line of one letter stands for.
+func letter(text string) keypress {
+	if len(text) != 1 {
+		return keypress{}
+	}
+	return keypress{name: text, text: text}
+}
+
+func (c *formCard) line(text string) bool {
+	switch {
+	case text == ":cancel":
+		return c.answer(mcp.ElicitCancel, nil)
+	case text == ":decline":
+		return c.answer(mcp.ElicitDecline, nil)
+	case c.page != nil || c.fields == nil && c.fault != "":
+		return c.pressPage(letter(text))
+	case c.at < len(c.fields):
+		c.fields[c.at].take(text)
+		c.enter()
+		return false
+	case text == "" || text == "y":
+		return c.send()
+	}
+	return c.answer(mcp.ElicitDecline, nil)
+}
+
+// take sets a field to what was typed; nothing leaves it as it is. Choices are
+// taken by number.
+func (e *entry) take(text string) {
+	switch {
+	case text == "":
+	case len(e.Choices) == 0:
+		e.text.Set(text)
+	default:
+		e.chosen = map[int]bool{}
+		for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+			if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(e.Choices) && (e.Several || len(e.chosen) == 0) {
+				e.chosen[n-1] = true
+			}
+		}
+	}
+}
