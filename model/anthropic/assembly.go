@@ -174,7 +174,7 @@ func (a *assembly) response(broken bool) *model.Response {
 func (a *assembly) parts(broken bool) []model.Part {
 	var parts []model.Part
 	for i, p := range a.pieces {
-		cut := !p.closed || a.reason == "max_tokens" && i == len(a.pieces)-1
+		cut := !p.closed || i == len(a.pieces)-1 && (broken || stopOf(a.reason, 0) == model.StopLength)
 		if part := p.part(cut); part != nil {
 			parts = append(parts, *part)
 		}
