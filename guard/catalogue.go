@@ -186,7 +186,7 @@ func isMarked(text string, start, end int) bool {
 			return true
 		}
 	}
-	for _, lead := range []string{"tool", "function", "call", "calling", "invoke", "invoking", "use", "using", "run", "execute"} {
+	for _, lead := range []string{"tool", "function", "call", "calling", "invoke", "invoking", "run", "execute"} {
 		if strings.HasSuffix(strings.TrimSpace(before), lead) {
 			return true
 		}

@@ -13,13 +13,13 @@ type ideas uint64
 // vocabulary has a line for each idea: its name, and the stems of its words.
 // "-s", "-ed", "-ing" and the like are found without being listed.
 const vocabulary = `
-ignore    ignore disregard forget override overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn
+ignore    ignore disregard forget override overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn skip
 prior     previous previously prior earlier above preceding existing original foregoing former initial your all any every other safety system developer these those everything
 orders    instruction rule guideline directive prompt policy policies guardrail restriction constraint safeguard direction programming safety filter limitation moderation ethic training order guidance
 plainly   instruction directive guideline guardrail safeguard prompt programming
-not       not never dont without avoid refrain cannot nor mustnt shouldnt neither doesnt
+not       not never dont without avoid refrain cannot nor stop mustnt shouldnt neither doesnt
 tell      tell mention inform notify reveal disclose alert warn acknowledge explain announce discuss say expose
-show      show display report share output print surface
+show      show display report share output print surface repeat recite
 ask       ask confirm consult permission approval consent
 user      user human person operator customer anyone anybody owner them victim people
 secretly  secretly silently covertly quietly stealthily discreetly invisibly unnoticed surreptitiously clandestinely
@@ -29,8 +29,8 @@ any       any all every other each
 tool      tool function
 must      must always mandatory shall required imperative need should
 read      read open load retrieve cat extract collect gather obtain copy dump grab harvest scan fetch
-send      send pass post upload transmit forward exfiltrate submit deliver leak email relay embed include append attach insert supply smuggle provide
-away      send post upload transmit forward exfiltrate leak email relay smuggle
+send      send pass post upload transmit forward exfiltrate submit deliver leak relay embed include append attach insert supply smuggle provide
+away      send post upload transmit forward exfiltrate leak relay smuggle
 cred      credential password passwd passphrase secret apikey mnemonic
 private   private api ssh access signing encryption
 key       key token
@@ -47,9 +47,8 @@ first     first
 everything everything anything
 mode      mode
 unbound   dan god jailbreak jailbroken unrestricted unfiltered uncensored unbound evil
-enter     enter enable activate switch enabled entering act operate
+enter     enter enable activate switch act operate pretend behave roleplay
 you       you
-are       are
 now       now
 authority system administrator admin anthropic openai
 notice    message notice override announcement
@@ -61,19 +60,18 @@ keep      keep remain stay hide conceal
 hidden    secret hidden confidential invisible unaware
 from      from
 sink      exfiltrate siphon keylogger keylog backdoor ransomware botnet rootkit
-contents  content contents file files value data result input output response reply answer
-of        of
-no        no longer
-apply     apply matter valid
+contents  content contents value data result input output response reply answer
+void      longer void invalid obsolete outdated superseded revoked cancelled
 steal     steal stolen harvest siphon exfiltrate exfiltration
-put       include embed append attach add insert supply put pass write record
+put       include embed append attach add insert supply put pass write record bcc
 develop   developer debug
 theirs    its their his her whose
 check     detect check flag filter classify identify recognize verify prevent moderate determine warn report guard catch test
 attempt   attempt whether if try trying injection phrase pattern prompt text input message like such attack jailbreak adversarial malicious
 attack    attack attacker adversarial adversary malicious manipulate jailbreak injection
+approved  approved authorized authorised authorize authorise consented agreed permitted
 shell     shell subprocess bash eval
-environ   environment env cookie cookies browser clipboard keystroke
+environ   environment env cookie clipboard keystroke envvar
 meta      detect flag filter classify identify recognize example phrase such like term string named called contain pattern attempt injection moderation scanner test sample search quote mean match warn
 `
 
@@ -83,6 +81,9 @@ var secretFiles = map[string]bool{
 	".ssh": true, ".env": true, ".aws": true, ".netrc": true, ".npmrc": true, ".pypirc": true, ".kube": true, ".gnupg": true, ".pem": true,
 	".pgpass": true, ".dockercfg": true, ".htpasswd": true, "/passwd": true, "/shadow": true, "_rsa": true, "_dsa": true, "_ecdsa": true, "_ed25519": true,
 }
+
+// secretConfigs are names of files that hold secrets when ".json" stands behind them.
+var secretConfigs = map[string]bool{"/mcp": true, "/credentials": true, "/secrets": true, "_config": true}
 
 // simple are words in the names of tools that only compute: such a tool has no
 // business with files, keys or other machines.
@@ -170,7 +171,10 @@ func ends(w []byte, ending string) bool {
 // secretFile returns the idea of a file that holds secrets, if the text has the
 // name of one from start to end.
 func secretFile(text string, start, end int) ideas {
-	if start == 0 || end-start > maxWord || !secretFiles[strings.ToLower(text[start-1:end])] {
+	if start == 0 || end-start > maxWord {
+		return 0
+	}
+	if name := strings.ToLower(text[start-1 : end]); !secretFiles[name] && (!secretConfigs[name] || !strings.HasPrefix(text[end:], ".json")) {
 		return 0
 	}
 	for _, name := range harmless {

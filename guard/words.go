@@ -27,6 +27,7 @@ const (
 // stand for one another, as the place of the first; it is nil if there is none.
 func wordsOf(text string, lexicon map[string]ideas) (words []word, mixed []int) {
 	words = make([]word, 0, len(text)/6+1)
+	external := theLanguage().names["external"]
 	var plain []byte
 	position, quotedUntil := 0, 0
 	for i := 0; i < len(text); {
@@ -39,6 +40,9 @@ func wordsOf(text string, lexicon map[string]ideas) (words []word, mixed []int) 
 			w := word{ideas: lookUp(lexicon, plain), position: position, start: i, end: i + n, quoted: i < quotedUntil}
 			if i > 0 && strings.IndexByte("./~_", text[i-1]) >= 0 {
 				w.ideas |= secretFile(text, i, i+n)
+			}
+			if strings.HasPrefix(text[i+n:], "@") && i+n+1 < len(text) && isLetter(text[i+n+1]) {
+				w.ideas |= external // a mail address
 			}
 			words = append(words, w)
 			position++
