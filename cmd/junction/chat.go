@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/person"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/archive"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const chatExitHelp = `Exit codes:
+  0    there is an answer
+  1    the run ended without one: a limit, a refusal, a loop, an answer that was cut
+  2    the command line is wrong
+  3    no connection to a server; the model is not configured; or a file of this machine
+  4    the model's provider, or a server, answered with an error
+  5    no answer in time
+  130  interrupted (Ctrl-C)`
+
+// chatFlags are those of chat.
+type chatFlags struct {
+	prompt    string
+	attach    []string
+	up        string
+	trust     []string
+	approve   []string
+	policy    string
+	allow     []string
+	model     modelFlags
+	limits    host.Limits
+	budget    host.Budget
+	trace     bool
+	traceFile string
+	resume    string
+	fork      string
+	unsaved   bool
+	theme     string
+	plain     bool
+}
+
+func (a *app) chatCommand() *cobra.Command {
+	var f chatFlags
+	cmd := &cobra.Command{
+		Use:   "chat [SERVER…] [-- COMMAND…]",
+		Short: "Talk to a language model that uses the tools of your servers",
+		Long: `Talk to a language model that can use the tools of all configured servers, or of those
+that are named. What may write, send or spend is done only after you said yes, once, for the
+session or for good; what servers say of themselves is shown to you before the model sees it.
+
+With --prompt (-p), or a question on standard input, it prints the answer and ends. Without a
+model (--model, or JUNCTION_MODEL) it uses one that is built in, needs neither network nor key,
+and is no language model: it finds a tool by the words of the question.
+
+  junction chat
+  junction chat -p 'add 2 and 40' --trace
+  junction chat --model anthropic:claude-sonnet-4-5 files weather
+  junction chat --model ollama:qwen3 --up -p 'what is new?'
+
+` + chatExitHelp,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.chat(cmd, args, &f) },
+	}
+	f.define(cmd.Flags())
+	a.connectionFlags(cmd.Flags())
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print what happens, one JSON object a line")
+	cmd.Flags().StringArrayVar(&a.desk.Roots, "root", nil, "let servers know that you work in `FOLDER` (repeatable)")
+	cmd.Flags().StringVar(&a.desk.Elicit, "elicit", "", "answer forms of servers with `ANSWER`: accept, decline, cancel or a JSON object")
+	return cmd
+}
+
+func (f *chatFlags) define(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.prompt, "prompt", "p", "", "ask this `QUESTION`, print the answer and end; - reads it from standard input")
+	flags.StringArrayVar(&f.attach, "attach", nil, "let a resource go with the question: `SERVER:URI` (repeatable)")
+	flags.StringVar(&f.up, "up", "", "use the servers of a junction up that runs, at `URL` (default with --up alone: this machine's)")
+	flags.Lookup("up").NoOptDefVal = "http://" + defaultAddress + "/mcp"
+	flags.StringArrayVar(&f.trust, "trust", nil, "vouch for `SERVER`: its definitions are not reviewed, its annotations are believed (repeatable)")
+	flags.StringArrayVar(&f.approve, "approve", nil, "approve what `SERVER` defines now, without being shown it (repeatable)")
+	policyFlag(flags, &f.policy)
+	flags.StringArrayVar(&f.allow, "allow", nil, "let calls of `SERVER/TOOL` run without asking, in this session; * and ? are patterns (repeatable)")
+	f.model.define(flags)
+	flags.IntVar(&f.limits.Steps, "max-steps", 0, "end a run after `N` requests to the model (default 50)")
+	flags.DurationVar(&f.limits.Time, "max-time", 0, "end a run after `DURATION`, such as 5m")
+	flags.IntVar(&f.limits.Tokens, "max-tokens", 0, "end a run after `N` tokens, in and out")
+	flags.Float64Var(&f.limits.Money, "max-cost", 0, "end a run after `DOLLARS`, where the model's price is known")
+	flags.IntVar(&f.budget.Tools, "tool-budget", 0, "leave tools to tool search when their definitions take more than `TOKENS` (-1: never)")
+	flags.StringArrayVar(&f.budget.Always, "always", nil, "never leave the tools of `SERVER` to tool search (repeatable)")
+	flags.IntVar(&f.budget.Result, "result-budget", 0, "show the model at most `TOKENS` of one result at a time")
+	flags.BoolVar(&f.trace, "trace", false, "show on stderr every step, message and exchange with the model")
+	flags.StringVar(&f.traceFile, "trace-file", "", "write what happened as a sequence diagram to `FILE` (.svg or .mmd)")
+	flags.StringVar(&f.resume, "resume", "", "go on with the conversation `ID`, or the last one")
+	flags.Lookup("resume").NoOptDefVal = archive.Last
+	flags.StringVar(&f.fork, "fork", "", "begin with a copy of the conversation `ID`")
+	flags.BoolVar(&f.unsaved, "no-save", false, "do not store the conversation")
+	flags.StringVar(&f.theme, "theme", "", "colours of the terminal: auto, dark, light or mono")
+	flags.BoolVar(&f.plain, "plain", false, "read questions line by line and write plain text, as for screen readers")
+}
+
+// chat is the command.
+func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) {
+	ctx := cmd.Context()
+	question, single, err := a.question(f)
+	if err != nil {
+		return err
+	}
+	if err := a.desk.Check(); err != nil {
+		return &usageError{err}
+	}
+	t, err := a.table(ctx, cmd, args, f)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.close()) }()
+	if !single && !f.plain {
+		return t.talk(ctx)
+	}
+	plain := &person.Plain{Person: a.person, Screen: a.screen, Desk: &a.desk, Approve: f.approve}
+	if err := t.open(ctx, plain, a.told(t)); err != nil {
+		return err
+	}
+	if !single {
+		return a.lines(ctx, t)
+	}
+	return a.single(ctx, t, question)
+}
+
+// lines asks one question after the other, without a screen of its own.
+func (a *app) lines(ctx context.Context, t *table) error {
+	for {
+		text, err := a.line(ctx, "> ")
+		if errors.Is(err, io.EOF) || text == "/quit" {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		if err := a.single(ctx, t, host.Question{Text: text}); err != nil && !errors.Is(err, errToolFailed) {
+			if ctx.Err() != nil {
+				return err
+			}
+			a.screen.Printf("junction: %v\n", err)
+		}
+	}
+}
+
+func (a *app) line(ctx context.Context, prompt string) (string, error) {
+	end, err := a.person.Begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	return a.person.Line(ctx, prompt)
+}
+
+// question is what is asked on the command line or on standard input.
+func (a *app) question(f *chatFlags) (q host.Question, single bool, err error) {
+	text, given := f.prompt, f.prompt != ""
+	if f.prompt == "-" || !given && a.person == nil {
+		piped, err := a.readFile("-")
+		if err != nil {
+			return q, false, &connectError{err}
+		}
+		text, given = strings.TrimSpace(string(piped)), true
+	}
+	if given && strings.TrimSpace(text) == "" {
+		return q, false, usagef("the question is empty; ask with -p, or on standard input")
+	}
+	q.Text = text
+	for _, attached := range f.attach {
+		server, uri, found := strings.Cut(attached, ":")
+		if !found || server == "" || uri == "" {
+			return q, false, usagef("--attach: expected SERVER:URI, got %q", attached)
+		}
+		q.Attach = append(q.Attach, host.Attachment{Server: server, URI: uri})
+	}
+	return q, given, nil
+}
+
+// single asks one question and prints the answer.
+func (a *app) single(ctx context.Context, t *table, q host.Question) error {
+	answer, err := t.conversation.Ask(ctx, q)
+	if !a.flags.json && answer.Text != "" {
+		if _, err := io.WriteString(a.out, strings.TrimRight(answer.Text, "\n")+"\n"); err != nil {
+			return &connectError{err}
+		}
+	}
+	switch {
+	case err != nil:
+		return modelFault(err)
+	case answer.Stop == "time":
+		return context.DeadlineExceeded
+	case answer.Stop != "end":
+		return errToolFailed // a notice has said why
+	}
+	return nil
+}
+
+// modelFault sorts an error of a run for the exit code.
+func modelFault(err error) error {
+	var e *model.Error
+	if errors.As(err, &e) && e.Status == 0 && !errors.Is(err, model.ErrBroken) {
+		return &connectError{err}
+	}
+	if errors.As(err, &e) {
+		return &providerError{err}
+	}
+	return err
+}
+
+// A providerError is an error that a model's provider answered with.
+type providerError struct{ err error }
+
+func (e *providerError) Error() string { return e.err.Error() }
+func (e *providerError) Unwrap() error { return e.err }
+
+// told hears what happens in a run with one question: JSON on standard output, or
+// on standard error what a person should know.
+func (a *app) told(t *table) func(host.Event) {
+	if a.flags.json {
+		return func(e host.Event) { writeEvent(a.stdout, e) }
+	}
+	return func(e host.Event) {
+		switch {
+		case e.Notice != nil && (e.Notice.Kind != host.NoticeOffline || a.screen.Terminal()):
+			a.screen.Printf("junction: %s\n", person.Notice(e.Notice))
+		case e.Log != nil && a.flags.verbose:
+			a.showLog(mcp.LogMessage{Level: e.Log.Level, Logger: e.Log.Server + " " + e.Log.Logger, Data: e.Log.Data})
+		case e.Returned != nil && len(e.Returned.Media) > 0:
+			a.saveAll(e.Returned)
+		}
+	}
+}
+
+// saveAll keeps what of a result is no text, and says where.
+func (a *app) saveAll(r *host.Returned) {
+	for _, m := range r.Media {
+		path, err := saveMedia(r.Server, r.Tool, m)
+		if err != nil {
+			path = err.Error()
+		}
+		a.screen.Printf("junction: %s of %s/%s: %s\n", m.Type, r.Server, r.Tool, path)
+	}
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/anthropic"
+	"github.com/junction-mcp/junction/model/injected"
+	"github.com/junction-mcp/junction/model/offline"
+	"github.com/junction-mcp/junction/model/openai"
+	"github.com/spf13/pflag"
+)
+
+// modelEnv names the model where the command line does not.
+const modelEnv = "JUNCTION_MODEL"
+
+// modelFlags say which model answers.
+type modelFlags struct {
+	name      string
+	baseURL   string
+	keyEnv    string
+	injected  bool
+	window    int
+	maxAnswer int
+	price     []float64
+}
+
+func (f *modelFlags) define(flags *pflag.FlagSet) {
+	flags.StringVar(&f.name, "model", "", "ask `PROVIDER:NAME`, such as openai:gpt-5.2, anthropic:claude-sonnet-4-5, ollama:qwen3; or offline (default $"+modelEnv+", or offline)")
+	flags.StringVar(&f.baseURL, "base-url", "", "reach the model at `URL`: any server that speaks chat completions, or Anthropic's messages")
+	flags.StringVar(&f.keyEnv, "key-env", "", "take the model's key from the environment variable `NAME` (default: the provider's usual one)")
+	flags.BoolVar(&f.injected, "injected", false, "describe the tools in the text, for a model without function calling")
+	flags.IntVar(&f.window, "window", 0, "the model sees `TOKENS` at a time, where junction does not know")
+	flags.IntVar(&f.maxAnswer, "max-answer", 0, "limit each answer of the model to `TOKENS`")
+	flags.Float64SliceVar(&f.price, "price", nil, "the model costs `IN,OUT` dollars for a million tokens")
+}
+
+// open makes the model.
+func (f *modelFlags) open() (model.Model, error) {
+	name := f.name
+	if name == "" {
+		name = os.Getenv(modelEnv)
+	}
+	if name == "" && f.baseURL == "" || name == "offline" {
+		return offline.New(), nil
+	}
+	price, err := f.prices()
+	if err != nil {
+		return nil, err
+	}
+	provider, of, found := strings.Cut(name, ":")
+	if !found {
+		provider, of = "", name
+	}
+	var m model.Model
+	if provider == "anthropic" {
+		m, err = f.anthropic(of, price)
+	} else {
+		m, err = f.openai(provider, of, price)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f.injected {
+		m = injected.New(m, injected.Options{})
+	}
+	return model.Retrying(m, model.RetryOptions{}), nil
+}
+
+func (f *modelFlags) prices() (model.Price, error) {
+	switch len(f.price) {
+	case 0:
+		return model.Price{}, nil
+	case 2:
+		return model.Price{Input: f.price[0], Output: f.price[1]}, nil
+	}
+	return model.Price{}, usagef("--price: expected IN,OUT, such as 3,15")
+}
+
+func (f *modelFlags) anthropic(name string, price model.Price) (model.Model, error) {
+	key, err := f.key("ANTHROPIC_API_KEY", f.baseURL == "")
+	if err != nil {
+		return nil, err
+	}
+	m, err := anthropic.New(anthropic.Options{Model: name, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price})
+	if err != nil {
+		return nil, &usageError{fmt.Errorf("--model: %w", err)}
+	}
+	return m, nil
+}
+
+func (f *modelFlags) openai(provider, name string, price model.Price) (model.Model, error) {
+	preset, known := openai.ByName(provider)
+	if provider != "" && !known && f.baseURL == "" {
+		var names []string
+		for _, p := range openai.Presets() {
+			names = append(names, p.Name)
+		}
+		return nil, usagef("--model: no provider is called %q; there are anthropic, %s, and any other with --base-url", provider, strings.Join(names, ", "))
+	}
+	if !known {
+		preset, _ = openai.ByName("openai")
+	}
+	key, err := f.key(preset.KeyEnv, f.baseURL == "" && !preset.Local)
+	if err != nil {
+		return nil, err
+	}
+	m, err := openai.New(openai.Options{Model: name, Provider: provider, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price})
+	if err != nil {
+		return nil, &usageError{fmt.Errorf("--model: %w", err)}
+	}
+	return m, nil
+}
+
+// key is the model's key, from the environment. One that belongs to a known
+// service is not sent to any other address.
+func (f *modelFlags) key(usual string, needed bool) (string, error) {
+	from := usual
+	if f.keyEnv != "" {
+		from = f.keyEnv
+	} else if !needed {
+		return "", nil
+	}
+	key := os.Getenv(from)
+	if key == "" {
+		return "", &connectError{errors.New("the model's key is missing: set " + from + ", or name another variable with --key-env")}
+	}
+	return key, nil
+}

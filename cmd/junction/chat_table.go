@@ -1,0 +1,371 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/archive"
+	"github.com/junction-mcp/junction/host/trace"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/policy"
+	"github.com/junction-mcp/junction/toolsearch"
+	"github.com/spf13/cobra"
+)
+
+// A table is where a person, a model and servers sit together.
+type table struct {
+	app          *app
+	flags        *chatFlags
+	options      host.Options
+	search       *toolsearch.Index
+	host         *host.Host
+	conversation *host.Conversation
+	archive      *archive.Archive      // nil where nothing is stored
+	record       *archive.Conversation // of the conversation
+	gateways     []*gateway.Gateway
+	trace        *trace.Trace // nil if nobody wants one
+}
+
+// table lays the table: the model, the rules, what was approved and said before,
+// and the servers.
+func (a *app) table(ctx context.Context, cmd *cobra.Command, args []string, f *chatFlags) (*table, error) {
+	t := &table{app: a, flags: f, search: toolsearch.New(toolsearch.Options{})}
+	m, err := f.model.open()
+	if err != nil {
+		return nil, err
+	}
+	rules, err := a.rulebook(f.policy)
+	if err != nil {
+		return nil, err
+	}
+	t.options = host.Options{Model: m, Limits: f.limits, Budget: f.budget, Search: t.search, Logger: a.logger()}
+	t.options.Remember = func(rule policy.Rule) error { return a.rememberRule(ctx, f.policy, rule) }
+	if t.options.Policy, err = allowing(rules.Policy, f.allow); err != nil {
+		return nil, err
+	}
+	if t.options.Pins, err = pins(); err != nil {
+		return nil, err
+	}
+	if t.options.Roots, err = a.desk.Folders(); err != nil {
+		return nil, &connectError{err}
+	}
+	if f.trace || f.traceFile != "" {
+		t.traced()
+	}
+	if !f.unsaved {
+		if err := t.openArchive(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := t.invite(ctx, cmd, args); err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return t, nil
+}
+
+// allowing adds what --allow says to the rules.
+func allowing(rules *policy.Policy, allow []string) (*policy.Policy, error) {
+	var more []policy.Rule
+	for _, pair := range allow {
+		server, tool, found := strings.Cut(pair, "/")
+		if !found || server == "" || tool == "" {
+			return nil, usagef("--allow: expected SERVER/TOOL, got %q", pair)
+		}
+		more = append(more, policy.Rule{Name: "--allow " + pair, Effect: policy.Allow, Server: server, Tool: tool, Source: "command line"})
+	}
+	rules, err := rules.With(more...)
+	if err != nil {
+		return nil, usagef("--allow: %w", err)
+	}
+	return rules, nil
+}
+
+// traced keeps a trace, and shows it where that is wanted.
+func (t *table) traced() {
+	o := trace.Options{Width: t.app.screen.Width()}
+	if t.flags.trace {
+		o.Out, o.Color = t.app.screen, false
+	}
+	t.trace = trace.New(o)
+	t.options.Trace = true
+	t.options.Middleware = func(server string) mcp.Middleware {
+		return func(next mcp.Handler) mcp.Handler { return trace.Handler(next, server, t.trace) }
+	}
+}
+
+// open begins: the host with a person to ask and somebody to tell, and the
+// conversation, which may be one that goes on.
+func (t *table) open(ctx context.Context, person host.Person, tell func(host.Event)) error {
+	t.options.Person = person
+	t.options.OnEvent = func(e host.Event) {
+		if t.trace != nil {
+			t.trace.Event(e)
+		}
+		tell(e)
+	}
+	var err error
+	if t.host, err = host.New(t.options); err != nil {
+		return &connectError{err}
+	}
+	switch {
+	case t.flags.resume != "" && t.flags.fork != "":
+		return usagef("--resume and --fork exclude each other")
+	case t.flags.resume+t.flags.fork != "" && t.archive == nil:
+		return usagef("--resume and --fork need the stored conversations, without --no-save")
+	case t.flags.fork != "":
+		return t.forkOf(ctx, t.flags.fork)
+	case t.flags.resume != "":
+		return t.resume(ctx, t.flags.resume)
+	}
+	t.begin()
+	return nil
+}
+
+// invite finds the servers: those that the command line names, or all that are
+// configured.
+func (t *table) invite(ctx context.Context, cmd *cobra.Command, args []string) error {
+	if err := t.app.checkFlags(); err != nil {
+		return err
+	}
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		if dash == len(args) {
+			return usagef(`after "--" stands the command of a server`)
+		}
+		target, err := t.app.command(args[dash], args[dash+1:])
+		if err != nil {
+			return err
+		}
+		if err := t.seat(serverName(args[dash]), args[dash:], always(target)); err != nil {
+			return err
+		}
+		args = args[:dash]
+	}
+	if t.flags.up != "" {
+		return t.seatGateway(t.flags.up)
+	}
+	for _, name := range args {
+		if err := t.inviteNamed(ctx, name); err != nil {
+			return err
+		}
+	}
+	if len(t.options.Servers) > 0 {
+		return nil
+	}
+	set, entries, err := t.app.servers()
+	if err != nil {
+		return err
+	}
+	t.app.tellProblems(set)
+	for _, e := range entries {
+		if err := t.inviteEntry(ctx, e); err != nil {
+			t.app.screen.Printf("junction: %v\n", err)
+		}
+	}
+	return nil
+}
+
+// inviteNamed is a server that the command line names: of a configuration, or by
+// its URL.
+func (t *table) inviteNamed(ctx context.Context, name string) error {
+	if strings.Contains(name, ":") {
+		target, err := t.app.named(ctx, name)
+		if err != nil {
+			return err
+		}
+		return t.seat(serverName(name), []string{name}, always(target))
+	}
+	set, entries, err := t.app.servers()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.name == name {
+			return t.inviteEntry(ctx, e)
+		}
+	}
+	if slices.Contains(shippedNames(), name) {
+		return t.inviteEntry(ctx, entry{name: name})
+	}
+	for _, p := range set.Problems() {
+		if p.Server == name {
+			return &connectError{p}
+		}
+	}
+	return &connectError{unknownServer(name, set, entries)}
+}
+
+func (t *table) inviteEntry(ctx context.Context, e entry) error {
+	if e.definition == nil {
+		h, err := shipped(e.name, t.app.desk.Roots, false, t.app.logger())
+		if err != nil {
+			return err
+		}
+		t.options.Servers = append(t.options.Servers, host.Server{Name: e.name, Handler: h, Trusted: true})
+		return nil
+	}
+	if e.definition.Disabled {
+		return nil
+	}
+	if err := t.app.consent(ctx, e); err != nil {
+		return &connectError{err}
+	}
+	t.app.askInputs(ctx, e)
+	resolve := func(ctx context.Context) (target, error) { return t.app.resolve(ctx, e) }
+	return t.seat(e.name, []string{e.definition.String()}, resolve)
+}
+
+func always(fixed target) func(context.Context) (target, error) {
+	return func(context.Context) (target, error) { return fixed, nil }
+}
+
+// seat adds a server that is connected to, and again when the connection was lost:
+// each is behind a gateway of its own, so that one that fails costs the others
+// nothing.
+func (t *table) seat(name string, origin []string, resolve func(context.Context) (target, error)) error {
+	g := gateway.New(gateway.Options{Name: name, NoPrefix: true, Logger: t.app.logger()})
+	t.gateways = append(t.gateways, g)
+	err := g.Add(name, func(ctx context.Context) (*mcp.Client, error) {
+		target, err := resolve(ctx)
+		if err != nil {
+			return nil, err
+		}
+		o := t.app.options(target)
+		o.Bridge = true
+		return mcp.Dial(ctx, target.transport, o)
+	})
+	if err != nil {
+		return err
+	}
+	state := func() (string, error) {
+		s := g.Status()[0]
+		return s.State.String(), s.Err
+	}
+	t.options.Servers = append(t.options.Servers, host.Server{
+		Name: name, Handler: g, Origin: origin, State: state, Trusted: slices.Contains(t.flags.trust, name),
+	})
+	return nil
+}
+
+// seatGateway adds a junction up that runs.
+func (t *table) seatGateway(url string) error {
+	target, err := t.app.url(url)
+	if err != nil {
+		return err
+	}
+	if err := t.seat("junction", []string{url}, always(target)); err != nil {
+		return err
+	}
+	t.options.Servers[len(t.options.Servers)-1].Prefixed = true
+	return nil
+}
+
+// serverName is a name for a server that has none: of its command or its host.
+func serverName(origin string) string {
+	if _, rest, isURL := strings.Cut(origin, "://"); isURL {
+		origin, _, _ = strings.Cut(rest, "/")
+	} else {
+		origin = strings.TrimSuffix(filepath.Base(origin), filepath.Ext(origin))
+	}
+	name := strings.Map(func(r rune) rune {
+		if r == '-' || r == '.' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' {
+			return r
+		}
+		return '-'
+	}, origin)
+	if name == "" {
+		return "server"
+	}
+	return name
+}
+
+// close ends everything, and writes what is to stay.
+func (t *table) close() error {
+	var errs []error
+	if t.trace != nil && t.flags.traceFile != "" {
+		errs = append(errs, writeTrace(t.trace, t.flags.traceFile))
+	}
+	if t.host != nil {
+		errs = append(errs, t.host.Close())
+	}
+	for _, g := range t.gateways {
+		errs = append(errs, g.Close())
+	}
+	if t.archive != nil {
+		errs = append(errs, t.keepSearches(), t.archive.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// writeTrace writes what happened as a diagram, of the kind that the file's name says.
+func writeTrace(t *trace.Trace, path string) error {
+	write := t.WriteSVG
+	switch filepath.Ext(path) {
+	case ".svg":
+	case ".mmd", ".mermaid", ".md":
+		write = t.WriteMermaid
+	case ".txt":
+		write = t.WriteText
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return &connectError{fmt.Errorf("--trace-file: %w", err)}
+	}
+	return errors.Join(write(file), file.Close())
+}
+
+// rememberRule writes a rule into the person's policy.
+func (a *app) rememberRule(ctx context.Context, path string, rule policy.Rule) error {
+	path, err := policyPath(path)
+	if err != nil {
+		return err
+	}
+	return policy.Append(ctx, path, rule)
+}
+
+// pins are the definitions that this person approved.
+func pins() (*guard.Pins, error) {
+	path, err := stateFile("pins.json")
+	if err != nil {
+		return nil, err
+	}
+	p, err := guard.Load(path)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	return p, nil
+}
+
+// stateFile is a file in which junction keeps what it learned: in the folder that
+// JUNCTION_STATE names, or in junction's own below the person's configuration.
+func stateFile(name string) (string, error) {
+	folder := os.Getenv("JUNCTION_STATE")
+	if folder == "" {
+		config, err := os.UserConfigDir()
+		if err != nil {
+			return "", &connectError{fmt.Errorf("your configuration folder is not known, name another with JUNCTION_STATE: %w", err)}
+		}
+		folder = filepath.Join(config, "junction")
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", &connectError{err}
+	}
+	return filepath.Join(folder, name), nil
+}
+
+// writeEvent writes an event as scripts read it, one object a line.
+func writeEvent(w interface{ Write([]byte) (int, error) }, e host.Event) {
+	line, err := json.Marshal(e)
+	if err != nil {
+		line, _ = json.Marshal(map[string]any{"error": err.Error()})
+	}
+	_, _ = w.Write(append(line, '\n')) // a reader that went away ends the program by its signal
+}

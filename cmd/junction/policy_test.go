@@ -1,0 +1,162 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// withPolicy is alone with a policy of one's own and one of the project.
+func withPolicy(t *testing.T) {
+	t.Helper()
+	alone(t)
+	folder, err := os.UserConfigDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := filepath.Join(folder, "junction", "policy.json")
+	for path, text := range map[string]string{
+		own: `{
+  "rules": [
+    {"name": "small", "effect": "allow", "server": "everything", "tool": "add", "when": "args.a < 100 && args.b < 100"},
+    {"effect": "deny", "server": "everything", "tool": "fail", "reason": "it fails"}, // indeed
+  ],
+}`,
+		projectPolicy: `{"rules": [{"name": "careful", "effect": "ask", "when": "'untrusted' in labels"}, {"name": "greedy", "effect": "allow"}]}`,
+		"other.json":  `{"default": "deny"}`,
+		"wrong.json":  "{\"rules\": [{\"effect\": \"alow\"},\n{\"name\": \"bad\", \"effect\": \"deny\", \"when\": \"args.x = 3\"}]}",
+		"cases.jsonl": `{"input": {"server": "everything", "tool": "fail"}, "effect": "deny"}` + "\n" +
+			`{"name": "small", "input": {"server": "everything", "tool": "add", "arguments": {"a": 1, "b": 2}}, "effect": "allow", "rule": "small"}` + "\n",
+		"cases.json": `[{"name": "same effect", "input": {"tool": "x"}, "effect": "ask", "rule": "small"},
+ {"name": "other effect", "input": {"tool": "y"}, "effect": "deny"}]`,
+		"typo.jsonl": "\n{\"inputs\": {}, \"effect\": \"deny\"}",
+		"none.jsonl": "\n",
+		"tail.json":  "[] {}",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestPolicyCommands(t *testing.T) {
+	withPolicy(t)
+	for _, test := range []struct {
+		name           string
+		args           string
+		code           int
+		stdout, stderr string // found in there
+	}{
+		{"a call is explained", "explain everything add a=1 b=2", exitOK, "ALLOW: add of everything\n  decided by \"small\" (", ""},
+		{"the rule's file and line are told", "explain everything add a=1 b=2", exitOK, "policy.json:3)", ""},
+		{"arguments decide", "explain everything add a=100 b=2", exitOK, "ASK: add of everything\n  decided by \"default\" (built-in)\n  because: no rule matches\n", ""},
+		{"arguments may be left out, and then the rule fails", "explain everything add a=1", exitOK, "no such key: b", ""},
+		{"arguments may be JSON", `explain everything add --args {"a":1,"b":2}`, exitOK, "ALLOW", ""},
+		{"arguments are typed by the tool", "explain everything add a=x b=2", exitUsage, "", `junction: tool "add": `},
+		{"a tool that is denied is hidden", "explain everything fail", exitOK, "DENY: fail of everything\n  decided by deny tool \"fail\" of server \"everything\" (", ""},
+		{"and that is said", "explain everything fail", exitOK, "no model gets to see it", ""},
+		{"the reason of a rule is told", "explain everything fail", exitOK, "because: it fails\n", ""},
+		{"a project's rule tightens", "explain everything add a=1 b=2 --label untrusted", exitOK, `ASK: add of everything`, "is left out: this file may only deny and ask"},
+		{"annotations are those of the server", "explain everything count --trusted", exitOK, "ASK: count of everything", "the server lists no tool"},
+		{"a trusted server's tool that reads is allowed", "explain everything echo --trusted message=x", exitOK, `ALLOW: echo of everything`, ""},
+		{"annotations can be given", "explain nobody x --trusted --annotations readOnly=true,openWorld=false", exitOK, `decided by "read-only-trusted" (built-in)`, `no server is called "nobody"`},
+		{"a server need not be asked", "explain everything add a:=1 b:=2 --offline", exitOK, "ALLOW", ""},
+		{"another policy takes the place of one's own", "explain everything add a=1 b=2 --policy other.json", exitOK, "DENY: add", ""},
+		{"a server that cannot be reached is told", "explain http://127.0.0.1:1/mcp x", exitConnection, "", "--offline explains without the server"},
+		{"a hint is one of four", "explain everything add --annotations readonly=true", exitUsage, "", `unknown hint "readonly"`},
+		{"a hint is true or false", "explain everything add --annotations readOnly", exitUsage, "", "expected HINT=true"},
+		{"a tool must be named", "explain everything", exitUsage, "", "expected SERVER and TOOL"},
+		{"a policy that is named must be there", "explain everything add --policy nowhere.json", exitConnection, "", "nowhere.json"},
+		{"a policy with mistakes decides nothing", "explain everything add --policy wrong.json", exitConnection, "", `"alow" is none`},
+		{"rules are listed by precedence", "list", exitOK, "ask, final  ", ""},
+		{"with what is built in", "list", exitOK, "read-only-trusted: ", ""},
+		{"list takes nothing", "list x", exitUsage, "", `unexpected "x"`},
+		{"a file without mistakes is told", "check other.json", exitOK, "other.json: 0 rules, default deny: nothing is wrong\n", ""},
+		{"a project's file is told what is left out", "check --project " + projectPolicy, exitOK, ": 1 rules, default ask", `rule "greedy": is left out`},
+		{"mistakes are told with their places", "check wrong.json", exitConnection, "", `wrong.json:2: rule "bad": when: column 8: Syntax error`},
+		{"all of them", "check wrong.json", exitConnection, "", `wrong.json:1: rule 1: effect: "alow" is none`},
+		{"check takes one file", "check", exitUsage, "", "expected one FILE, got 0"},
+		{"cases that come out as expected", "test cases.jsonl", exitOK, "2 cases, 2 as expected\n", ""},
+		{"cases that do not are told with their lines", "test cases.json", exitToolFailed, `cases.json:2: other effect: expected deny, got ask by "default" (built-in)`, ""},
+		{"the rule is compared too", "test cases.json", exitToolFailed, `cases.json:1: same effect: expected ask by "small", got ask by "default"`, ""},
+		{"cases can come from standard input", "test -", exitToolFailed, "-:1: expected allow, got deny", ""},
+		{"a misspelt word of a case is told", "test typo.jsonl", exitConnection, "", "typo.jsonl: line 2: inputs"},
+		{"no cases are a mistake", "test none.jsonl", exitConnection, "", "none.jsonl: there are no cases"},
+		{"nothing follows the cases", "test tail.json", exitConnection, "", "something follows"},
+		{"a file of cases must be there", "test nowhere.json", exitConnection, "", "nowhere.json"},
+		{"an unknown command is told", "explian", exitUsage, "", `unknown command "explian"`},
+		{"help tells the exit codes", "test --help", exitOK, "1    a case was decided otherwise", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			stdin := `{"input": {"server": "everything", "tool": "fail"}, "effect": "allow"}`
+			got := runs(t, stdin, append([]string{"policy"}, strings.Split(test.args, " ")...)...)
+			if got.code != test.code || !strings.Contains(got.stdout, test.stdout) || !strings.Contains(got.stderr, test.stderr) {
+				t.Errorf("exit code %d, want %d\nstdout: %s\nwant %q\nstderr: %s\nwant %q", got.code, test.code, got.stdout, test.stdout, got.stderr, test.stderr)
+			}
+			if test.stdout == "" && got.stdout != "" {
+				t.Errorf("an error printed on stdout: %s", got.stdout)
+			}
+		})
+	}
+}
+
+func TestPolicyJSON(t *testing.T) {
+	withPolicy(t)
+	for _, test := range []struct {
+		name, args string
+		code       int
+		members    string // of the object, in its order
+	}{
+		{"an explanation", "explain everything add a=1 b=2 --json", exitOK, "effect rule reason default hidden input files rules"},
+		{"a list", "list --json", exitOK, "files rules"},
+		{"a check", "check other.json --json", exitOK, "rules default ignored"},
+		{"a test", "test cases.jsonl --json", exitOK, "cases failed"},
+		{"a test that fails", "test cases.json --json", exitToolFailed, "cases failed"},
+		{"a check that fails", "check wrong.json --json", exitConnection, "error"},
+		{"a mistake on the command line", "explain --json", exitUsage, "error"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := runs(t, "", append([]string{"policy"}, strings.Split(test.args, " ")...)...)
+			if got.code != test.code {
+				t.Errorf("exit code %d, want %d; %s", got.code, test.code, got.stderr)
+			}
+			if members := memberNames(t, got.stdout); members != test.members {
+				t.Errorf("printed an object of %q, want %q", members, test.members)
+			}
+		})
+	}
+}
+
+func TestWithoutFilesThereIsThePolicyThatIsBuiltIn(t *testing.T) {
+	alone(t)
+	if got := runs(t, "", "policy", "list", "--json"); got.code != exitOK || !strings.HasPrefix(got.stdout, `{"files":[],"rules":[{"name":"read-only-trusted"`) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestAProjectTightensTheDefaultOnly(t *testing.T) {
+	for _, test := range []struct{ name, own, project, stdout string }{
+		{"a project that allows changes nothing", `{}`, `{"default": "allow"}`, "ASK"},
+		{"nor where the person's default denies", `{"default": "deny"}`, `{"default": "allow"}`, "DENY"},
+		{"a project that denies is heard", `{"default": "allow"}`, `{"default": "deny"}`, "DENY"},
+		{"even without a word of the person", `{}`, `{"default": "deny"}`, "DENY"},
+		{"a person's default that allows holds without a project", `{"default": "allow"}`, `{}`, "ALLOW"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			withPolicy(t)
+			if err := os.WriteFile("own.json", []byte(test.own), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(projectPolicy, []byte(test.project), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if got := runs(t, "", "policy", "explain", "s", "t", "--policy", "own.json", "--offline"); got.code != exitOK || !strings.HasPrefix(got.stdout, test.stdout) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
