@@ -56,7 +56,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 // Retry says why a request is made again, and when.
 type Retry struct {
-	Attempt int // of the attempt that failed, from 1
-	After   time.Duration
-	Err     error
+	Attempt int           `json:"attempt"` // the one that failed, from 1
+	After   time.Duration `json:"after"`   // nanoseconds
+	Err     error         `json:"-"`
 }

@@ -118,18 +118,19 @@ type Note struct {
 
 // Delta is a piece of an answer while it is made. Exactly one field is set.
 type Delta struct {
-	Text      string
-	Reasoning string
+	Text      string `json:"text,omitempty"`
+	Reasoning string `json:"reasoning,omitempty"`
 	// Call is a piece of a call.
-	Call *CallDelta
+	Call *CallDelta `json:"call,omitempty"`
 	// Retry says that the request failed and is made again; whatever was emitted
 	// for it before is void.
-	Retry *Retry
+	Retry *Retry `json:"retry,omitempty"`
 }
 
 // CallDelta is a piece of a call.
 type CallDelta struct {
-	Index     int    // which call of the message
-	ID, Name  string // set in the first piece
-	Arguments string // the next characters of the arguments
+	Index     int    `json:"index"`               // which call of the message
+	ID        string `json:"id,omitempty"`        // set in the first piece
+	Name      string `json:"name,omitempty"`      // set in the first piece
+	Arguments string `json:"arguments,omitempty"` // the next characters of the arguments
 }
