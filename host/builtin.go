@@ -172,12 +172,17 @@ func readResource(ctx context.Context, r *run, call *model.Call) outcome {
 	if s == nil {
 		return complained("%s", why)
 	}
+	if !r.h.accepted(s) {
+		return complained("%s", s.notAccepted())
+	}
 	if refusal := r.consentToRead(ctx, call, s, in.URI); refusal != "" {
 		return complained("%s", refusal)
 	}
 	contents, err := s.client.ReadResource(withCall(ctx, &calling{run: r, id: call.ID, server: s}), in.URI)
 	if err != nil {
-		return complained("%s of server %q cannot be read: %s", in.URI, s.Name, clipped(readable(err.Error()), maxErrorText))
+		text := clipped(readable(err.Error()), maxErrorText)
+		r.readText(s, in.URI, text, guard.InResult) // an error's text is the server's text
+		return complained("%s of server %q cannot be read: %s", in.URI, s.Name, text)
 	}
 	return r.contents(s, in.URI, contents, in.Offset, in.Find)
 }

@@ -176,7 +176,7 @@ func (h *Host) Servers() []ServerTools { return h.catalogue().servers }
 
 // approved reports whether the model may see a definition.
 func (h *Host) approved(s *server, d guard.Definition) bool {
-	return s.Trusted || h.pins.Check(d).State == guard.Same
+	return s.Trusted || h.accepted(s) && h.pins.Check(d).State == guard.Same
 }
 
 // instructions are what the approved servers say about themselves.

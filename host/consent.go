@@ -68,7 +68,7 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 	}
 	card.Always = always(in)
 	verdict, err := r.h.ask(ctx, card)
-	r.totals.Asked++
+	r.countAsked()
 	told.By, told.Allowed = "person", verdict.Allow && err == nil
 	if r.h.options.Person == nil {
 		told.By, told.Reason = "host", strings.Join(card.Reasons, "; ")
@@ -83,6 +83,13 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 		return ""
 	}
 	return refused(verdict, r.h.options.Person == nil, card.Reasons)
+}
+
+// countAsked counts a question; servers that use the model count beside it.
+func (r *run) countAsked() {
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	r.totals.Asked++
 }
 
 func reasonOf(d policy.Decision) string {
@@ -198,8 +205,7 @@ func hints(a mcp.ToolAnnotations) guard.Annotations {
 
 // read notes that the model has read what a tool returned, and tells what is
 // suspicious about it.
-func (r *run) read(t *tool, got outcome) {
-	text := textOf(got.parts)
+func (r *run) read(t *tool, text string) {
 	r.suspect(t.ref.Server, t.ref.Tool, text, guard.InResult)
 	r.c.flow.Read(guard.Source{Server: t.ref.Server, Tool: t.ref.Tool}, guard.LabelsOf(t.server.trust(), hints(t.annotations())), text)
 }

@@ -145,6 +145,9 @@ func (r *run) count() {
 // callTool calls a tool of a server.
 func (r *run) callTool(ctx context.Context, j *job) outcome {
 	t := j.tool
+	if why := t.withdrawn(); why != "" {
+		return complained("%s", why)
+	}
 	ctx = withCall(ctx, &calling{run: r, id: j.call.ID, server: t.server, tool: t})
 	ctx = mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) {
 		r.tell(Event{Progress: &Progress{CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Progress: p.Progress, Total: p.Total, Message: readable(p.Message)}})
@@ -154,7 +157,7 @@ func (r *run) callTool(ctx context.Context, j *job) outcome {
 		return r.failed(ctx, t, err)
 	}
 	got := r.outcome(t, result)
-	r.read(t, got)
+	r.read(t, got.whole)
 	if !got.isError {
 		r.remember(t)
 	}
@@ -171,7 +174,7 @@ func (r *run) failed(ctx context.Context, t *tool, err error) outcome {
 		text = fmt.Sprintf("%s did not answer in time: %v. It is not known whether it was carried out.", t.sent.Name, err)
 	}
 	got := outcome{parts: []model.Part{{Text: clipped(readable(text), maxErrorText)}}, isError: true, bytes: len(text)}
-	r.read(t, got) // an error's text is the server's text
+	r.read(t, textOf(got.parts)) // an error's text is the server's text
 	return got
 }
 

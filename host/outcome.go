@@ -11,6 +11,7 @@ import (
 // An outcome is what the model gets of a call.
 type outcome struct {
 	parts   []model.Part
+	whole   string // all of the text, of which the model may see a page at a time
 	isError bool
 	bytes   int
 	kept    string // URI of the whole text, where the model sees only a part
@@ -31,6 +32,7 @@ func (r *run) outcome(t *tool, result *mcp.CallToolResult) outcome {
 		text.WriteString(s)
 	}
 	whole := readable(text.String())
+	got.whole = whole
 	got.bytes += len(whole)
 	shown := r.paged(&got, whole, t.ref)
 	if shown == "" && len(got.parts) == 0 {

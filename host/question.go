@@ -50,6 +50,9 @@ func (r *run) attached(ctx context.Context, a Attachment) ([]model.Part, error) 
 	if s == nil {
 		return nil, fmt.Errorf("@%s:%s: %s", a.Server, a.URI, why)
 	}
+	if !r.h.accepted(s) {
+		return nil, fmt.Errorf("@%s:%s: %s", a.Server, a.URI, s.notAccepted())
+	}
 	result, err := s.client.ReadResource(withCall(ctx, &calling{run: r, id: "attachment", server: s}), a.URI)
 	if err != nil {
 		return nil, fmt.Errorf("@%s:%s: %w", a.Server, a.URI, err)
@@ -79,7 +82,10 @@ func (r *run) prompt(ctx context.Context, p *PromptCall) ([]model.Message, error
 		got.take(&text, &result.Messages[i].Content)
 		whole := readable(text.String())
 		r.readText(s, p.Name, whole, guard.InPrompt)
-		m := model.Message{Role: model.Role(result.Messages[i].Role)}
+		m := model.Message{Role: model.RoleUser}
+		if result.Messages[i].Role == mcp.RoleAssistant {
+			m.Role = model.RoleAssistant // no other role is a server's to speak in
+		}
 		if shown := r.paged(&got, whole, ToolRef{Server: s.Name, Tool: p.Name}); shown != "" {
 			m.Parts = append(m.Parts, model.Part{Text: shown})
 		}
@@ -127,10 +133,13 @@ type ResourceRef struct {
 	Resource *mcp.Resource
 }
 
-// Resources returns the resources of all servers.
+// Resources returns the resources of all servers that are approved.
 func (h *Host) Resources() []ResourceRef {
 	var all []ResourceRef
 	for _, s := range h.servers {
+		if !h.accepted(s) {
+			continue
+		}
 		for _, res := range s.current().resources {
 			all = append(all, ResourceRef{s.Name, res})
 		}
@@ -144,10 +153,13 @@ type TemplateRef struct {
 	Template *mcp.ResourceTemplate
 }
 
-// Templates returns the resource templates of all servers.
+// Templates returns the resource templates of all servers that are approved.
 func (h *Host) Templates() []TemplateRef {
 	var all []TemplateRef
 	for _, s := range h.servers {
+		if !h.accepted(s) {
+			continue
+		}
 		for _, t := range s.current().templates {
 			all = append(all, TemplateRef{s.Name, t})
 		}
@@ -160,6 +172,9 @@ func (h *Host) Complete(ctx context.Context, server string, req mcp.CompletionRe
 	s, why := h.serverOf(server, "")
 	if s == nil {
 		return nil, fmt.Errorf("completion: %s", why)
+	}
+	if !h.accepted(s) {
+		return nil, fmt.Errorf("completion: %s", s.notAccepted())
 	}
 	return s.client.Complete(ctx, req)
 }

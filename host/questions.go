@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -52,20 +53,34 @@ func (s *server) asked(c *calling, method, message, outcome string) {
 // elicit puts a server's form, or the page it wants visited, to the person.
 func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	c := callFrom(ctx)
-	if s.host.options.Person == nil {
-		s.asked(c, "elicitation/create", req.Message, "refused: nobody is there to be asked")
+	if refusal := s.mayNotAsk(); refusal != "" {
+		s.asked(c, "elicitation/create", req.Message, "refused: "+refusal)
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
 	form := Form{Server: s.Name, Tool: c.toolName(), Request: req}
 	text := req.Message + "\n" + string(req.RequestedSchema) + "\n" + req.URL
 	form.Warnings = s.warnings(text, guard.InElicitation)
 	result, err := s.host.options.Person.Elicit(ctx, form)
+	if err == nil && result == nil {
+		err = errors.New("the form was not answered")
+	}
 	if err != nil {
 		s.asked(c, "elicitation/create", req.Message, err.Error())
 		return nil, err
 	}
 	s.asked(c, "elicitation/create", req.Message, result.Action)
 	return result, nil
+}
+
+// mayNotAsk says why the server's questions do not get to a person.
+func (s *server) mayNotAsk() string {
+	switch {
+	case s.host.options.Person == nil:
+		return "nobody is there to be asked"
+	case !s.host.accepted(s):
+		return "the server is not approved"
+	}
+	return ""
 }
 
 // warnings say what is suspicious about a question.
@@ -101,8 +116,8 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	if tokens > left {
 		return refuse("the server may use %d more tokens in this conversation, and this would be up to %d", max(0, left), tokens)
 	}
-	if s.host.options.Person == nil {
-		return refuse("nobody is there to allow it")
+	if refusal := s.mayNotAsk(); refusal != "" {
+		return refuse("%s", refusal)
 	}
 	agreed, err := s.host.options.Person.Sample(ctx, Sampling{
 		Server: s.Name, Tool: c.toolName(), Request: &req, Tokens: tokens, Budget: left, Warnings: s.warnings(textOfSampling(&req), guard.InSampling),
@@ -112,6 +127,9 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	}
 	if !agreed {
 		return refuse("the person said no")
+	}
+	if request, err = sampled(&req); err != nil { // the person may have changed it
+		return refuse("%v", err)
 	}
 	result, err := c.run.answerSample(ctx, s, request)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // the model sees it. What was refused is not asked again until it changes.
 func (h *Host) review(ctx context.Context) error {
 	for _, s := range h.servers {
-		if s.Trusted {
+		if s.Trusted || !s.answers() {
 			continue
 		}
 		if err := h.reviewServer(ctx, s); err != nil {
@@ -59,13 +59,7 @@ func (h *Host) reviewServer(ctx context.Context, s *server) error {
 // definitions are all that is pinned of a server.
 func (s *server) definitions() []guard.Definition {
 	offer := s.current()
-	var all []guard.Definition
-	if len(s.Origin) > 0 {
-		all = append(all, guard.Definition{Kind: guard.Command, Server: s.Name, Text: strings.Join(s.Origin, " ")})
-	}
-	if offer.info != nil && offer.info.Version != "" {
-		all = append(all, guard.Definition{Kind: guard.Version, Server: s.Name, Text: offer.info.Name + " " + offer.info.Version})
-	}
+	all := s.identity(offer)
 	if offer.instructions != "" {
 		all = append(all, instructionsOf(s, offer.instructions))
 	}

@@ -279,8 +279,15 @@ func (s *server) failed(err error) {
 	s.mu.Unlock()
 	s.host.index(s)
 	if first {
-		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q does not answer: %v", s.Name, err)})
+		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q does not answer: %s", s.Name, clipped(readable(err.Error()), maxErrorText))})
 	}
+}
+
+// answers reports whether what the server offers was read, and is not lost.
+func (s *server) answers() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.listed && s.err == nil
 }
 
 // current returns what the server offers now.

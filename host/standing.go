@@ -1,0 +1,64 @@
+package host
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/guard"
+)
+
+// identity is what a server is, apart from what it offers: how it is started or
+// reached, and what it calls itself.
+func (s *server) identity(o offer) []guard.Definition {
+	var all []guard.Definition
+	if len(s.Origin) > 0 {
+		all = append(all, guard.Definition{Kind: guard.Command, Server: s.Name, Text: strings.Join(s.Origin, " ")})
+	}
+	version := guard.Definition{Kind: guard.Version, Server: s.Name, Text: "(the server does not name itself)"}
+	if o.info != nil {
+		version.Title, version.Text = o.info.Title, strings.TrimSpace(o.info.Name+" "+o.info.Version)
+	}
+	return append(all, version)
+}
+
+// accepted reports whether a server may be used at all. One that is started by
+// another command or has another version is another server, whatever of its tools
+// stayed the same.
+func (h *Host) accepted(s *server) bool {
+	if s.Trusted {
+		return true
+	}
+	for _, d := range s.identity(s.current()) {
+		if h.pins.Check(d).State != guard.Same {
+			return false
+		}
+	}
+	return true
+}
+
+// notAccepted says that a server cannot be used yet.
+func (s *server) notAccepted() string {
+	return fmt.Sprintf("server %q is not approved, or is not the one that was; a person has to approve it first", s.Name)
+}
+
+// withdrawn says why a call must not be made though it was allowed: the tool that
+// the person agreed to is not the one that the server has now. Empty if it is.
+func (t *tool) withdrawn() string {
+	s := t.server
+	if s.Trusted {
+		return ""
+	}
+	for _, now := range s.current().tools {
+		if now.Name != t.Name {
+			continue
+		}
+		if now != t && now.definition.Hash() != t.definition.Hash() || !s.host.approved(s, now.definition) {
+			return fmt.Sprintf("%s was not called: server %q changed its definition, and a person has to approve it first.", t.sent.Name, s.Name)
+		}
+		return ""
+	}
+	if _, err := s.state(); err != nil {
+		return fmt.Sprintf("%s was not called: server %q does not answer: %s", t.sent.Name, s.Name, clipped(readable(err.Error()), maxErrorText))
+	}
+	return fmt.Sprintf("%s was not called: server %q does not have it any more.", t.sent.Name, s.Name)
+}
