@@ -19,7 +19,6 @@ type shape struct {
 // theShapes are compiled at their first use.
 var theShapes = sync.OnceValue(func() []shape {
 	return []shape{
-		{"private key", "PRIVATE KEY", regexp.MustCompile(`-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----`)},
 		{"GitHub token", "gh", regexp.MustCompile(`\bgh[pousr]_[A-Za-z0-9]{30,255}\b`)},
 		{"GitHub token", "github_pat_", regexp.MustCompile(`\bgithub_pat_[A-Za-z0-9_]{22,255}\b`)},
 		{"GitLab token", "glpat-", regexp.MustCompile(`\bglpat-[A-Za-z0-9_-]{20,}`)},
@@ -49,6 +48,9 @@ var theShapes = sync.OnceValue(func() []shape {
 	}
 })
 
+// privateKey is the first line of a private key.
+var privateKey = regexp.MustCompile(`-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----`)
+
 // secretPath is the path of a file that holds secrets.
 var secretPath = regexp.MustCompile(`(?i)(?:^|[\s"'=:/\\~@])(?:\.ssh(?:[/\\]|$)|id_(?:rsa|dsa|ecdsa|ed25519)\b|\.env(?:\.(?:local|production|prod|development|staging))?(?:["'\s]|$)|` +
 	`\.aws[/\\](?:credentials|config)|\.netrc\b|\.npmrc\b|\.pypirc\b|\.pgpass\b|\.kube[/\\]config|\.gnupg(?:[/\\]|$)|\.docker[/\\]config\.json|\.git-credentials|` +
@@ -76,29 +78,59 @@ func addSecrets(r *report, text string, at Where) {
 	if at.Part != InArguments {
 		return
 	}
-	lower := strings.ToLower(text)
+	const shortest = len(".env")
+	eachRun(text, shortest, func(start, end int) bool {
+		run := text[start:end]
+		if strings.IndexAny(run[:len(run)-1], "./\\_") < 0 || !mayBePath(strings.ToLower(run)) {
+			return true
+		}
+		found := secretPath.FindStringIndex(run)
+		if found == nil || strings.HasPrefix(run[found[1]:], ".pub") {
+			return true
+		}
+		r.add(signal{rule: "secret-path", weight: warnAt, where: at.Field, excerpt: excerpt(text, start+found[0], start+found[1]), why: "names a file that holds secrets"})
+		return false
+	})
+}
+
+// mayBePath reports whether a run in lower case has any of pathSigns.
+func mayBePath(run string) bool {
 	for _, sign := range pathSigns {
-		if !strings.Contains(lower, sign) {
+		if strings.Contains(run, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+// eachRun calls f with the places of runs without white space that have at
+// least shortest bytes, until it returns false.
+func eachRun(text string, shortest int, f func(start, end int) bool) {
+	start := 0
+	for i := 0; i <= len(text); i++ {
+		if i < len(text) && text[i] > ' ' {
 			continue
 		}
-		if found := secretPath.FindStringIndex(text); found != nil && !strings.HasPrefix(text[found[1]:], ".pub") {
-			r.add(signal{rule: "secret-path", weight: warnAt, where: at.Field, excerpt: excerpt(text, found[0], found[1]), why: "names a file that holds secrets"})
+		if i-start >= shortest && !f(start, i) {
+			return
 		}
-		return
+		start = i + 1
 	}
 }
 
 // secretKind returns what kind of secret text holds; "" if none.
 func secretKind(text string) string {
-	for _, s := range theShapes() {
-		if !strings.Contains(text, s.sign) {
-			continue
-		}
-		for _, found := range s.pattern.FindAllString(text, 8) {
-			if !isExample(found) {
-				return s.kind
-			}
-		}
+	if strings.Contains(text, "PRIVATE KEY") && privateKey.MatchString(text) {
+		return "private key"
+	}
+	const shortest = 15 // of a token, with what stands around it
+	kind := ""
+	eachRun(text, shortest, func(start, end int) bool {
+		kind = tokenKind(text[start:end])
+		return kind == ""
+	})
+	if kind != "" {
+		return kind
 	}
 	if assignsSecret(text) {
 		return "value of a password, token or key"
@@ -108,6 +140,21 @@ func secretKind(text string) string {
 	}
 	if hasUserInfo(text) {
 		return "password in a URL"
+	}
+	return ""
+}
+
+// tokenKind returns what kind of token is in a text without white space.
+func tokenKind(run string) string {
+	for _, s := range theShapes() {
+		if !strings.Contains(run, s.sign) {
+			continue
+		}
+		for _, found := range s.pattern.FindAllString(run, 8) {
+			if !isExample(found) {
+				return s.kind
+			}
+		}
 	}
 	return ""
 }
