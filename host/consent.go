@@ -140,6 +140,7 @@ func (h *Host) Rule(rule policy.Rule, forever bool) error {
 		return err
 	}
 	h.rules = rules
+	h.changes.Add(1) // a tool that is denied goes from the model's hands
 	if !forever {
 		return nil
 	}

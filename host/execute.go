@@ -24,10 +24,16 @@ type job struct {
 
 // execute carries out the calls of one turn and returns a result for each,
 // whatever happens. First the person is asked about all of them, then those that
-// only read run beside each other; any other runs alone, in its turn.
-func (r *run) execute(ctx context.Context, calls []*model.Call) []*model.Result {
+// only read run beside each other; any other runs alone, in its turn. The error
+// says why none was made.
+func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result, error) {
+	failed := r.refresh(ctx) // what changed while the model thought
 	jobs := make([]*job, len(calls))
 	for i, call := range calls {
+		if failed != nil {
+			jobs[i] = &job{call: call, result: failure(call, "The run ended before this call was made.")}
+			continue
+		}
 		jobs[i] = r.prepare(ctx, call)
 	}
 	for i := 0; i < len(jobs); {
@@ -44,7 +50,7 @@ func (r *run) execute(ctx context.Context, calls []*model.Call) []*model.Result 
 	for i, j := range jobs {
 		results[i] = j.result
 	}
-	return results
+	return results, failed
 }
 
 // beside reports whether the call can run beside others.

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/guard"
@@ -88,6 +89,7 @@ const (
 	defaultSteps    = 50
 	defaultWindow   = 32_000
 	defaultSampling = 50_000
+	leastResult     = 64 // tokens of a page
 	maxServers      = 1_000
 	maxToolsListed  = 10_000           // of one server
 	maxParallel     = 8                // calls of one turn at the same time
@@ -111,10 +113,12 @@ type Host struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
-	telling sync.Mutex // one event after the other
-	mu      sync.Mutex
-	rules   *policy.Policy
-	refused map[string]string // definitions of a server that the person refused: by server, their hash
+	changes   atomic.Uint64 // counts whatever can change what the model may be given
+	reviewing chan struct{} // holds one while a person reviews
+	telling   sync.Mutex    // one event after the other
+	mu        sync.Mutex
+	rules     *policy.Policy
+	refused   map[string]string // definitions of a server that the person refused: by server, their hash
 }
 
 // New returns a host that reads in the background what the servers offer. The
@@ -143,7 +147,7 @@ func New(o Options) (*Host, error) {
 		}
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
-	h.names = newNames()
+	h.names, h.reviewing = newNames(), make(chan struct{}, 1)
 	for _, s := range o.Servers {
 		if err := h.add(s); err != nil {
 			h.cancel()
@@ -206,7 +210,7 @@ func (h *Host) tell(e Event) {
 func (b Budget) withDefaults(info model.Info) Budget {
 	b.Window = orDefault(b.Window, orDefault(info.Window, defaultWindow))
 	b.Tools = orDefault(b.Tools, min(b.Window/10, 8_000))
-	b.Result = orDefault(b.Result, min(b.Window/8, 8_000))
+	b.Result = max(orDefault(b.Result, min(b.Window/8, 8_000)), leastResult)
 	b.Sampling = orDefault(b.Sampling, defaultSampling)
 	return b
 }

@@ -12,6 +12,12 @@ import (
 // review asks the person about every definition that is new or changed, before
 // the model sees it. What was refused is not asked again until it changes.
 func (h *Host) review(ctx context.Context) error {
+	select { // one review after the other
+	case h.reviewing <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-h.reviewing }()
 	for _, s := range h.servers {
 		if s.Trusted || !s.answers() {
 			continue

@@ -43,6 +43,7 @@ type run struct {
 	totals    Totals
 	loop      loopDetector
 	catalogue *catalogue
+	seen      uint64          // of the host's changes
 	ids       map[string]bool // of the conversation's calls
 	told      map[string]bool // notes of the adapter that were told already
 	text      string          // of the last answer
@@ -113,6 +114,9 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 		if stop := r.limit(); stop != "" {
 			return stop, nil
 		}
+		if err := r.refresh(ctx); err != nil {
+			return stopError, err
+		}
 		response, err := r.ask(ctx)
 		if err != nil {
 			return stopError, err
@@ -151,10 +155,9 @@ func (r *run) begin(ctx context.Context) error {
 	settling, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
 	_ = r.h.Settle(settling) // who comes later is told when it comes
-	if err := r.h.review(ctx); err != nil {
+	if err := r.refresh(ctx); err != nil {
 		return err
 	}
-	r.catalogue = r.h.catalogue()
 	tools := r.tools()
 	listed := Listed{Servers: r.catalogue.servers, Native: len(tools), Tokens: tokensOf(tools)}
 	if r.deferred() {
@@ -310,7 +313,7 @@ func (r *run) lowered(note model.Note) {
 
 // carryOut carries out the calls of one turn and keeps their results.
 func (r *run) carryOut(ctx context.Context, calls []*model.Call) (stop string, err error) {
-	results := r.execute(ctx, calls)
+	results, failed := r.execute(ctx, calls)
 	times := r.loop.turn(calls, results)
 	if times == loopWarn {
 		last := results[len(results)-1]
@@ -321,7 +324,7 @@ func (r *run) carryOut(ctx context.Context, calls []*model.Call) (stop string, e
 	for _, result := range results {
 		reply.Parts = append(reply.Parts, model.Part{Result: result})
 	}
-	if err := r.c.say(reply); err != nil {
+	if err := errors.Join(r.c.say(reply), failed); err != nil {
 		return "", err
 	}
 	if times >= loopStop {

@@ -56,6 +56,7 @@ type server struct {
 
 	mu     sync.RWMutex
 	offer  offer
+	stale  chan struct{} // closed when lists that are known to be old were read; nil while they are not
 	listed bool
 	err    error
 }
@@ -152,25 +153,21 @@ func wait(ctx context.Context, d time.Duration) bool {
 func (s *server) follow(ctx context.Context, read func()) error {
 	ctx, cancel := context.WithCancel(ctx)
 	news := make(chan struct{}, 1)
-	again := func() {
-		select {
-		case news <- struct{}{}:
-		default: // what is to be read will be newer than this piece of news
-		}
-	}
+	again := func() { s.outdate(news) }
 	again()
 	ended := make(chan error, 1)
 	go func() {
 		filter := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
 		ended <- s.client.Listen(ctx, filter, func(mcp.News) { again() }, func(mcp.SubscriptionFilter) { again() })
 	}()
-	defer func() { cancel(); <-ended }()
+	defer func() { cancel(); <-ended; s.upToDate(nil) }()
 	for {
 		select {
 		case <-news:
 			if err := s.read(ctx); err != nil {
 				return err
 			}
+			s.upToDate(news)
 			read()
 		case err := <-ended:
 			ended <- err
@@ -190,6 +187,7 @@ func (s *server) quiet(ctx context.Context, err error, read func()) error {
 	if err := s.read(ctx); err != nil {
 		return err
 	}
+	s.upToDate(nil)
 	read()
 	wait(ctx, lastRetry)
 	return nil
@@ -258,15 +256,18 @@ func (s *server) discover(ctx context.Context, into *offer) error {
 func (s *server) replace(fresh offer) {
 	s.mu.Lock()
 	known, lost := s.listed, s.err != nil
-	before := len(s.offer.tools)
+	before := s.offer.tools
 	s.offer, s.listed, s.err = fresh, true, nil
 	s.mu.Unlock()
+	s.host.changes.Add(1)
 	s.host.index(s)
 	switch {
 	case lost:
 		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q is back, with %d tools", s.Name, len(fresh.tools))})
-	case known && before != len(fresh.tools):
-		s.host.notice(Notice{Kind: NoticeTools, Server: s.Name, Text: fmt.Sprintf("server %q had %d tools, now it has %d", s.Name, before, len(fresh.tools))})
+	case known:
+		if what := difference(before, fresh.tools); what != "" {
+			s.host.notice(Notice{Kind: NoticeTools, Server: s.Name, Text: fmt.Sprintf("server %q has %d tools now: %s", s.Name, len(fresh.tools), what)})
+		}
 	}
 }
 
@@ -277,6 +278,7 @@ func (s *server) failed(err error) {
 	first := s.err == nil
 	s.err, s.offer = err, offer{}
 	s.mu.Unlock()
+	s.host.changes.Add(1)
 	s.host.index(s)
 	if first {
 		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q does not answer: %s", s.Name, clipped(readable(err.Error()), maxErrorText))})

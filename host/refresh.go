@@ -1,0 +1,96 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/junction-mcp/junction/guard"
+)
+
+// newsTime is how long a step waits for lists of which it is known that they changed.
+const newsTime = 2 * time.Second
+
+// refresh takes up what the servers offer now, if anything of it changed since the
+// last time: the person is asked about what is new or different before the model
+// sees it, and what went is taken out of the model's hands.
+func (r *run) refresh(ctx context.Context) error {
+	r.h.await(ctx)
+	now := r.h.changes.Load() // before anything is looked at, so that no change falls in between
+	if r.catalogue != nil && now == r.seen {
+		return nil
+	}
+	if err := r.h.review(ctx); err != nil {
+		return err
+	}
+	r.catalogue, r.seen = r.h.catalogue(), now
+	return nil
+}
+
+// await waits, for a moment, until lists that are known to be old were read.
+func (h *Host) await(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, newsTime)
+	defer cancel()
+	for _, s := range h.servers {
+		s.mu.RLock()
+		stale := s.stale
+		if !s.listed || s.err != nil {
+			stale = nil // a server that never answered is not waited for again
+		}
+		s.mu.RUnlock()
+		if stale == nil {
+			continue
+		}
+		select {
+		case <-stale:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// outdate marks the lists as old and has them read again.
+func (s *server) outdate(news chan<- struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stale == nil {
+		s.stale = make(chan struct{})
+	}
+	select {
+	case news <- struct{}{}:
+	default: // what is to be read will be newer than this piece of news
+	}
+}
+
+// upToDate marks the lists as read, unless there was news meanwhile.
+func (s *server) upToDate(news <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stale != nil && len(news) == 0 {
+		close(s.stale)
+		s.stale = nil
+	}
+}
+
+// difference says how the tools of two offers differ; empty if they do not.
+func difference(old, fresh []*tool) string {
+	before := make(map[string]guard.Definition, len(old))
+	for _, t := range old {
+		before[t.Name] = t.definition
+	}
+	added, changed := 0, 0
+	for _, t := range fresh {
+		d, known := before[t.Name]
+		delete(before, t.Name)
+		switch {
+		case !known:
+			added++
+		case d.Hash() != t.definition.Hash():
+			changed++
+		}
+	}
+	if added+changed+len(before) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d tools came, %d went, %d changed", added, len(before), changed)
+}
