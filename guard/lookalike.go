@@ -43,6 +43,12 @@ func lookAlike(name, folded, theirs string) (Finding, bool) {
 			severity = Warn
 		}
 		return Finding{Rule: "equal-name", Severity: severity, Why: "another server has a tool of the same name"}, true
+	case folded == other && isASCII(name) && isASCII(theirs):
+		severity := Note
+		if acts(name) {
+			severity = Warn
+		}
+		return Finding{Rule: "look-alike", Severity: severity, Why: "differs from the name of another server's tool in case or separators only"}, true
 	case folded == other:
 		return Finding{Rule: "look-alike", Severity: Warn, Why: "looks like the name of another server's tool"}, true
 	case min(len(folded), len(other)) >= 8 && isSlip(folded, other):
