@@ -92,7 +92,7 @@ func (s *screen) returned(result *host.Returned) {
 	s.run.calls = calls
 	c.result, c.took = result, result.Duration
 	s.remember(c)
-	s.print(c.folded(s.width)...)
+	s.print(c.folded(s)...)
 	for _, m := range result.Media {
 		s.media(c, m)
 	}
@@ -174,7 +174,8 @@ func bar(progress, total float64, message string) ink.Line {
 }
 
 // folded is a call that is over: its head and the beginning of its result.
-func (c *call) folded(width int) []ink.Line {
+func (c *call) folded(s *screen) []ink.Line {
+	width := s.width
 	mark, role := ink.T(ink.Good, "✓ "), ink.Muted
 	if c.result.IsError {
 		mark, role = ink.T(ink.Bad, "✗ "), ink.Bad
@@ -189,10 +190,18 @@ func (c *call) folded(width int) []ink.Line {
 		lines = append(lines, ink.Line{ink.T(role, "  "+oneLine(row, width))}.Cut(width))
 	}
 	if len(rows) > foldedRows {
-		more := fmt.Sprintf("  … %d more lines, %s tokens (Ctrl+O shows them)", strings.Count(text, "\n")+1-foldedRows, count(c.result.Tokens))
+		more := fmt.Sprintf("  … %d more lines, %s tokens (%s shows them)", strings.Count(text, "\n")+1-foldedRows, count(c.result.Tokens), s.more())
 		lines = append(lines, ink.Line{ink.T(ink.Muted, more)}.Cut(width))
 	}
 	return lines
+}
+
+// more is how what is folded can be seen.
+func (s *screen) more() string {
+	if s.byLine {
+		return "/calls"
+	}
+	return "Ctrl+O"
 }
 
 // details is everything there is to say about a call.

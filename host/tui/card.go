@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"time"
 
 	"github.com/junction-mcp/junction/host"
@@ -81,6 +82,18 @@ func warnings(texts []string, width int) []ink.Line {
 		lines = append(lines, ink.Indent(ink.Lines(ink.Warn, text, width-2), ink.Line{ink.T(ink.Warn, "! ", ink.Bold)}, ink.Of("  "))...)
 	}
 	return lines
+}
+
+// foot says what keys do. Where there are only lines, it is byLine, or the letters
+// among the keys.
+func (s *screen) foot(width int, byLine string, keys ...string) []ink.Line {
+	switch {
+	case !s.byLine:
+		return wrapKeys(width, keys...)
+	case byLine != "":
+		return ink.Lines(ink.Muted, byLine, width)
+	}
+	return wrapKeys(width, slices.DeleteFunc(keys, func(k string) bool { return k[1] != ' ' })...)
 }
 
 // wrapKeys puts keys on as many lines as they need.

@@ -28,6 +28,7 @@ func commands() []command {
 		{name: "tools", argument: "WORD", help: "all tools, or those with a word in their name", do: func(s *screen, word string) { s.panel = toolsPanel(word) }},
 		{name: "context", help: "what takes how much of the model's window", do: func(s *screen, _ string) { s.panel = contextPanel() }},
 		{name: "log", help: "what servers log", do: func(s *screen, _ string) { s.panel = logPanel() }},
+		{name: "calls", help: "calls and thoughts in full", do: func(s *screen, _ string) { s.panel = callsPanel(s) }},
 		{name: "model", help: "which model answers, and what it costs", do: (*screen).describeModel},
 		{name: "keep", argument: "NOTE", help: "a fact that stays when old turns are shortened", do: (*screen).keep},
 		{name: "compact", help: "replace old turns by a summary", idle: true, do: (*screen).compact},

@@ -114,9 +114,9 @@ func (c *consentCard) rule(i int) policy.Rule {
 	return rule
 }
 
-func (c *consentCard) lines(_ *screen, width, height int) []ink.Line {
+func (c *consentCard) lines(s *screen, width, height int) []ink.Line {
 	if c.choosing {
-		return c.scopeLines(width, height)
+		return c.scopeLines(s, width, height)
 	}
 	title := "may this call run?"
 	if c.card.Resource != "" {
@@ -126,11 +126,11 @@ func (c *consentCard) lines(_ *screen, width, height int) []ink.Line {
 	switch {
 	case c.noting:
 		foot = append([]ink.Line{{ink.T(ink.Muted, "what should the model do instead?")}}, typedLines(&c.note, width)...)
-		foot = append(foot, keyLine("Enter say no", "Esc back"))
+		foot = append(foot, s.foot(width, "a line, or nothing", "Enter say no", "Esc back")...)
 	case len(c.card.Always) > 0:
-		foot = wrapKeys(width, "y once", "s this session…", "a always…", "n no", "N no, with a note", "d never…", "↑↓ scroll")
+		foot = s.foot(width, "", "y once", "s this session…", "a always…", "n no", "N no, with a note", "d never…", "↑↓ scroll")
 	default:
-		foot = wrapKeys(width, "y once", "n no", "N no, with a note", "↑↓ scroll")
+		foot = s.foot(width, "", "y once", "n no", "N no, with a note", "↑↓ scroll")
 	}
 	return framed(title, c.body(width), &c.scroll, foot, width, height)
 }
@@ -181,7 +181,7 @@ func claims(a *mcp.ToolAnnotations, trusted bool) string {
 
 // scopeLines show the rules to choose from, and the selected one as it would be
 // written.
-func (c *consentCard) scopeLines(width, height int) []ink.Line {
+func (c *consentCard) scopeLines(s *screen, width, height int) []ink.Line {
 	what, until := "allow", "for this session"
 	if !c.allow {
 		what = "deny"
@@ -207,6 +207,6 @@ func (c *consentCard) scopeLines(width, height int) []ink.Line {
 		}
 	}
 	c.scroll.at = min(c.scroll.at, c.selected)
-	foot := wrapKeys(width, "Enter "+what, "↑↓ choose", "Esc back")
+	foot := s.foot(width, "its number; anything else goes back", "Enter "+what, "↑↓ choose", "Esc back")
 	return framed(what+" "+until+": which calls?", body, &c.scroll, foot, width, height)
 }

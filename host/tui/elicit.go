@@ -236,25 +236,25 @@ func (e *entry) move(name string) {
 	}
 }
 
-func (c *formCard) lines(_ *screen, width, height int) []ink.Line {
+func (c *formCard) lines(s *screen, width, height int) []ink.Line {
 	if c.page != nil || c.fault != "" && c.fields == nil {
-		return c.pageLines(width, height)
+		return c.pageLines(s, width, height)
 	}
 	body, at := c.body(width)
 	c.scroll.all, c.scroll.rows = len(body), height-2
 	if at < c.scroll.at || at >= c.scroll.at+c.scroll.rows-2 {
 		c.scroll.at = max(0, at-c.scroll.rows/2)
 	}
-	foot := wrapKeys(width, "Tab next field", "Space choose", "Enter next, send", "Esc cancel")
+	foot := s.foot(width, "the field with ▸: a text, a number of a choice, or nothing; at the end nothing sends; :decline, :cancel", "Tab next field", "Space choose", "Enter next, send", "Esc cancel")
 	return framed(c.form.Server+" asks you", body, &c.scroll, foot, width, height)
 }
 
 // pageLines show where the person is asked to go.
-func (c *formCard) pageLines(width, height int) []ink.Line {
+func (c *formCard) pageLines(s *screen, width, height int) []ink.Line {
 	body := append(ink.Lines(ink.Plain, c.form.Request.Message, width), warnings(c.form.Warnings, width)...)
 	if c.page == nil {
 		body = append(body, warnings([]string{c.fault}, width)...)
-		return framed(c.form.Server+" asks you", body, &c.scroll, wrapKeys(width, "n decline", "Esc cancel"), width, height)
+		return framed(c.form.Server+" asks you", body, &c.scroll, s.foot(width, ":cancel", "n decline", "Esc cancel"), width, height)
 	}
 	body = append(body, nil)
 	body = append(body, ink.Lines(ink.Link, c.form.Request.URL, width)...)
@@ -262,7 +262,7 @@ func (c *formCard) pageLines(width, height int) []ink.Line {
 	body = append(body, about("host", ink.Plain, c.page.Hostname(), width)...)
 	body = append(body, warnings(form.Doubts(c.page), width)...)
 	body = append(body, ink.Lines(ink.Muted, "Nothing opens it for you.", width)...)
-	return framed(c.form.Server+" asks you to visit a page; will you?", body, &c.scroll, wrapKeys(width, "y yes", "n decline", "Esc cancel"), width, height)
+	return framed(c.form.Server+" asks you to visit a page; will you?", body, &c.scroll, s.foot(width, "y, n or :cancel", "y yes", "n decline", "Esc cancel"), width, height)
 }
 
 // body is the form; at is the line of the field that has the keys.

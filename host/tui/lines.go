@@ -43,6 +43,7 @@ func (u *UI) lineByLine(ctx context.Context, session Session) error {
 	}
 	s := newScreen(ctx, u, session)
 	s.theme, _ = ink.Named("bare")
+	s.byLine = true
 	t := &typist{screen: s, out: terminal.NewScreen(out)}
 	t.person = terminal.NewPerson(in, t.out)
 	s.width, s.height = t.out.Width(), 24

@@ -49,7 +49,7 @@ func (s *screen) replayResult(r *model.Result) {
 		}
 		text := r.Text()
 		c.result = &host.Returned{CallID: r.CallID, Text: text, IsError: r.IsError, Bytes: len(text), Tokens: model.EstimateTokens(len(text))}
-		s.print(c.folded(s.width)...)
+		s.print(c.folded(s)...)
 	}
 }
 

@@ -30,12 +30,12 @@ func (c *reviewCard) press(_ *screen, k keypress) bool {
 	return false
 }
 
-func (c *reviewCard) lines(_ *screen, width, height int) []ink.Line {
+func (c *reviewCard) lines(s *screen, width, height int) []ink.Line {
 	title := fmt.Sprintf("%s changed; may the model see it?", c.review.Server)
 	if c.review.First {
 		title = fmt.Sprintf("%s is new; may the model see what it brings?", c.review.Server)
 	}
-	return framed(title, c.body(width), &c.scroll, wrapKeys(width, "y yes", "n no, keep it from the model", "↑↓ scroll"), width, height)
+	return framed(title, c.body(width), &c.scroll, s.foot(width, "", "y yes", "n no, keep it from the model", "↑↓ scroll"), width, height)
 }
 
 func (c *reviewCard) body(width int) []ink.Line {

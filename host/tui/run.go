@@ -164,7 +164,7 @@ func (s *screen) endThought() {
 		return
 	}
 	took := s.now().Sub(r.thinking)
-	s.print(ink.Line{ink.T(ink.Muted, "∴ thought for "+seconds(took)+" (Ctrl+O shows it)", ink.Italic)})
+	s.print(ink.Line{ink.T(ink.Muted, "∴ thought for "+seconds(took)+" ("+s.more()+" shows it)", ink.Italic)})
 	s.remember(&call{thought: strings.ToValidUTF8(r.thought.String(), ""), took: took})
 	r.thought.Reset()
 }

@@ -30,6 +30,7 @@ type screen struct {
 	past    []*call // calls that returned, and thoughts, the last one last
 	log     []logged
 	trace   bool
+	byLine  bool // the terminal can only print lines
 	servers []host.ServerTools
 	polling bool
 	used    host.Ledger // as it was after the last step
