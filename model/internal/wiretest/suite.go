@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -91,13 +92,22 @@ func missingSent(s *Stream, sent []byte) string {
 	return missing(s.Sent, sent)
 }
 
-// splitEverywhere answers in two parts, whose border is at each byte once.
+// splitEverywhere answers in parts whose borders are at each byte once, a few of
+// them at a time.
 func splitEverywhere(t *testing.T, s *Stream, whole outcome, run func(func() io.Reader) outcome) {
 	t.Helper()
+	const borders = 4
 	same(t, "byte by byte", whole, run(func() io.Reader { return single{bytes.NewReader(s.Body)} }))
-	for i := 1; i < len(s.Body) && !t.Failed(); i++ {
-		got := run(func() io.Reader { return &parts{[][]byte{s.Body[:i], s.Body[i:]}, io.EOF} })
-		same(t, "split behind "+tail(s.Body[:i]), whole, got)
+	stride := len(s.Body)/borders + 1
+	for i := 1; i <= stride && !t.Failed(); i++ {
+		var split [][]byte
+		from := 0
+		for to := i; to < len(s.Body); to += stride {
+			split, from = append(split, s.Body[from:to]), to
+		}
+		split = append(split, s.Body[from:])
+		got := run(func() io.Reader { return &parts{slices.Clone(split), io.EOF} })
+		same(t, "split behind "+tail(split[0])+" and further on", whole, got)
 	}
 }
 
