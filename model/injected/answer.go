@@ -18,7 +18,6 @@ type answer struct {
 	said    strings.Builder // text that is no part yet
 	mused   strings.Builder // reasoning that is no part yet
 	calls   int
-	written int // bytes that the parser was told
 	fed     strings.Builder
 	stopped bool
 	firstID int
@@ -31,7 +30,7 @@ func (a *answer) begin() {
 		a.tools.lastID = a.firstID
 	}
 	a.firstID = a.tools.lastID
-	a.parts, a.calls, a.written = nil, 0, 0
+	a.parts, a.calls = nil, 0
 	a.fed.Reset()
 	a.said.Reset()
 	a.mused.Reset()
@@ -56,7 +55,6 @@ func (a *answer) write(text string) {
 	if a.parser.over {
 		return
 	}
-	a.written += len(text)
 	a.fed.WriteString(text)
 	a.parser.write(text)
 	if a.parser.over && !a.stopped {
@@ -114,8 +112,8 @@ func (a *answer) finish(res *model.Response, failed error) {
 	var before, behind []model.Part
 	for _, p := range res.Message.Parts {
 		switch {
-		case p.Text != "":
-			behind = append(behind, model.Part{})
+		case p.Text != "" || p == (model.Part{}):
+			behind = append(behind, model.Part{}) // marks where the text stood
 		case p.Call != nil: // it was offered no tools
 		case len(behind) == 0:
 			before = append(before, p)

@@ -67,7 +67,7 @@ func (m *injected) Generate(ctx context.Context, req *model.Request, emit func(m
 	out.Notes = append(notes, res.Notes...)
 	a.finish(&out, err)
 	if out.Usage == (model.Usage{}) {
-		out.Usage = estimate(below, a.written)
+		out.Usage = estimate(below, &out.Message)
 	}
 	return &out, err
 }
@@ -103,10 +103,18 @@ func choiceText(c model.Choice, tools int) string {
 }
 
 // estimate guesses what was used, where the model below did not say.
-func estimate(req *model.Request, written int) model.Usage {
-	size := len(req.System)
+func estimate(req *model.Request, answer *model.Message) model.Usage {
+	read, written := len(req.System), len(answer.Text())
 	for i := range req.Messages {
-		size += len(req.Messages[i].Text())
+		read += len(req.Messages[i].Text())
 	}
-	return model.Usage{Input: model.EstimateTokens(size), Output: model.EstimateTokens(written), Estimated: true}
+	for i := range answer.Parts {
+		if r := answer.Parts[i].Reasoning; r != nil {
+			written += len(r.Text)
+		}
+	}
+	for _, c := range answer.Calls() {
+		written += len(c.Name) + len(c.Arguments) + len(c.Raw)
+	}
+	return model.Usage{Input: model.EstimateTokens(read), Output: model.EstimateTokens(written), Estimated: true}
 }

@@ -175,8 +175,16 @@ func (p *parser) split() {
 	p.begun, p.lineHead = false, true
 }
 
-// found emits a call.
+// cutOff reports whether what was read would go on if the text had not been cut.
+func (p *parser) cutOff() bool { return p.missed && !p.complete }
+
+// found emits a call, unless it was cut off.
 func (p *parser) found(c *model.Call) {
+	if p.cutOff() {
+		p.drop()
+		p.over = true
+		return
+	}
 	if p.calls++; p.calls > maxCalls {
 		p.over = true
 		return

@@ -47,7 +47,12 @@ func (p *parser) region() bool {
 			break
 		}
 	}
-	if p.calls == before {
+	switch {
+	case p.calls > before:
+	case p.cutOff():
+		p.drop()
+		p.over = true
+	default:
 		p.pass()
 	}
 	return true
@@ -141,7 +146,7 @@ func (p *parser) json(tagged bool) bool {
 func (p *parser) closesItself(l *loose) bool { return p.atEnd() && p.complete && !l.torn }
 
 // atEnd reports whether the text is over; it is not where too much is held back.
-func (p *parser) atEnd() bool { return p.ended && p.pos >= len(p.buf) }
+func (p *parser) atEnd() bool { return p.missed && !p.long }
 
 func (p *parser) emitCalls(calls []*model.Call) bool {
 	for _, c := range calls {

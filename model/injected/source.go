@@ -16,6 +16,8 @@ type source struct {
 	mark int // where what is held back begins
 	// ended is whether no more will come.
 	ended bool
+	// missed is whether a byte was wanted that did not come any more.
+	missed bool
 	// long is whether too much was held back.
 	long bool
 	// wait returns when more has come, and false if nothing will.
@@ -31,6 +33,7 @@ func (s *source) at(i int) int {
 	}
 	for s.pos+i >= len(s.buf) {
 		if s.ended {
+			s.missed = true
 			return none
 		}
 		if !s.wait() {
