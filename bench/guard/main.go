@@ -34,7 +34,7 @@ func main() {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := measure(flag.Arg(0), *tools, *ids); err != nil {
+	if err := measure(os.Stdout, flag.Arg(0), *tools, *ids); err != nil {
 		fmt.Fprintln(os.Stderr, "guard:", err)
 		os.Exit(1)
 	}

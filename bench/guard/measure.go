@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -11,8 +12,8 @@ import (
 	"github.com/junction-mcp/junction/guard"
 )
 
-// measure prints what the checks make of the files of a folder.
-func measure(dir, tools string, ids bool) error {
+// measure writes what the checks make of the files of a folder.
+func measure(out io.Writer, dir, tools string, ids bool) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil {
 		return err
@@ -20,7 +21,7 @@ func measure(dir, tools string, ids bool) error {
 	if len(files) == 0 {
 		return fmt.Errorf("%s: no *.jsonl", dir)
 	}
-	fmt.Printf("%-24s %-42s %5s %8s %8s %8s\n", "file", "style", "rows", "block", "warn", "flagged")
+	fmt.Fprintf(out, "%-24s %-42s %5s %8s %8s %8s\n", "file", "style", "rows", "block", "warn", "flagged")
 	for _, path := range files {
 		rows, err := readRows(path)
 		if err != nil {
@@ -28,22 +29,22 @@ func measure(dir, tools string, ids bool) error {
 		}
 		name := filepath.Base(path)
 		if len(rows) > 0 && rows[0].Before != nil {
-			printPairs(name, rows)
+			printPairs(out, name, rows)
 			continue
 		}
 		var judged []judgement
 		for _, r := range rows {
 			judged = append(judged, judge(r, name))
 		}
-		printFile(name, judged, ids)
+		printFile(out, name, judged, ids)
 	}
 	if tools == "" {
 		return nil
 	}
-	return measureTools(tools, ids)
+	return measureTools(out, tools, ids)
 }
 
-func printPairs(name string, rows []row) {
+func printPairs(out io.Writer, name string, rows []row) {
 	caught, falseAlarms := 0, 0
 	for _, r := range rows {
 		c, f := judgePair(r)
@@ -54,27 +55,27 @@ func printPairs(name string, rows []row) {
 			falseAlarms++
 		}
 	}
-	fmt.Printf("%-24s %-42s %5d   caught %d, false alarms on reordered keys %d\n", name, "changed after approval", len(rows), caught, falseAlarms)
+	fmt.Fprintf(out, "%-24s %-42s %5d   caught %d, false alarms on reordered keys %d\n", name, "changed after approval", len(rows), caught, falseAlarms)
 }
 
-func printFile(name string, judged []judgement, ids bool) {
+func printFile(out io.Writer, name string, judged []judgement, ids bool) {
 	styles := map[string][]judgement{}
 	for _, j := range judged {
 		styles[j.style] = append(styles[j.style], j)
 	}
 	for _, style := range slices.Sorted(maps.Keys(styles)) {
-		printShare(name, style, styles[style])
+		printShare(out, name, style, styles[style])
 	}
 	if len(styles) > 1 {
-		printShare(name, "all", judged)
+		printShare(out, name, "all", judged)
 	}
-	printTotals(name, judged)
+	printTotals(out, name, judged)
 	if !ids {
 		return
 	}
 	for _, j := range judged {
 		if j.wrong() {
-			fmt.Printf("    wrong: %s %s: wanted %s, got %s by %s\n", j.style, j.id, wanted(j), j.action(), strings.Join(j.rules, " "))
+			fmt.Fprintf(out, "    wrong: %s %s: wanted %s, got %s by %s\n", j.style, j.id, wanted(j), j.action(), strings.Join(j.rules, " "))
 		}
 	}
 }
@@ -89,7 +90,7 @@ func wanted(j judgement) string {
 	return "pass"
 }
 
-func printShare(name, style string, judged []judgement) {
+func printShare(out io.Writer, name, style string, judged []judgement) {
 	block, warn := 0, 0
 	for _, j := range judged {
 		switch j.severity {
@@ -100,12 +101,12 @@ func printShare(name, style string, judged []judgement) {
 		}
 	}
 	n := len(judged)
-	fmt.Printf("%-24s %-42s %5d %s %s %s\n", name, style, n, percent(block, n), percent(warn, n), percent(block+warn, n))
+	fmt.Fprintf(out, "%-24s %-42s %5d %s %s %s\n", name, style, n, percent(block, n), percent(warn, n), percent(block+warn, n))
 }
 
 // printTotals prints recall and false positives, where a file has both kinds
 // of rows, and how often the action was exactly the expected one.
-func printTotals(name string, judged []judgement) {
+func printTotals(out io.Writer, name string, judged []judgement) {
 	bad, caught, good, falsely, exact, expected := 0, 0, 0, 0, 0, 0
 	for _, j := range judged {
 		switch {
@@ -129,7 +130,7 @@ func printTotals(name string, judged []judgement) {
 	if expected > 0 {
 		line += fmt.Sprintf(", exact action %d of %d (%s)", exact, expected, strings.TrimSpace(percent(exact, expected)))
 	}
-	fmt.Printf("%-24s %s\n", name, line)
+	fmt.Fprintf(out, "%-24s %s\n", name, line)
 }
 
 func percent(n, of int) string {
@@ -140,7 +141,7 @@ func percent(n, of int) string {
 }
 
 // measureTools looks at real tools, all of them as one host's catalogue.
-func measureTools(path string, ids bool) error {
+func measureTools(out io.Writer, path string, ids bool) error {
 	rows, err := readRows(path)
 	if err != nil {
 		return err
@@ -167,7 +168,7 @@ func measureTools(path string, ids bool) error {
 				blocked++
 			}
 			if ids {
-				fmt.Printf("    flagged: %s by %s\n", r.ID, strings.Join(ruleNames(found), " "))
+				fmt.Fprintf(out, "    flagged: %s by %s\n", r.ID, strings.Join(ruleNames(found), " "))
 			}
 		}
 	}
@@ -176,11 +177,11 @@ func measureTools(path string, ids bool) error {
 		alike[guard.Worst(catalogue.LookAlikes(r.Server, r.Name))]++
 	}
 	n := len(rows)
-	fmt.Printf("\nreal tools %d of %d servers: flagged %d (%s), of them block %d; %v for all\n", n, len(names), flagged, strings.TrimSpace(percent(flagged, n)), blocked, took.Round(time.Millisecond))
+	fmt.Fprintf(out, "\nreal tools %d of %d servers: flagged %d (%s), of them block %d; %v for all\n", n, len(names), flagged, strings.TrimSpace(percent(flagged, n)), blocked, took.Round(time.Millisecond))
 	for _, rule := range slices.Sorted(maps.Keys(byRule)) {
-		fmt.Printf("    %-40s %5d %s\n", rule, byRule[rule], percent(byRule[rule], n))
+		fmt.Fprintf(out, "    %-40s %5d %s\n", rule, byRule[rule], percent(byRule[rule], n))
 	}
-	fmt.Printf("    look-alikes of other servers' tools, shown at approval only: warn %d (%s), note %d (%s)\n",
+	fmt.Fprintf(out, "    look-alikes of other servers' tools, shown at approval only: warn %d (%s), note %d (%s)\n",
 		alike[guard.Warn], strings.TrimSpace(percent(alike[guard.Warn], n)), alike[guard.Note], strings.TrimSpace(percent(alike[guard.Note], n)))
 	return nil
 }
