@@ -28,22 +28,24 @@ const (
 	aboutLength = 100   // characters of a tool's description in the answer to a search
 )
 
-// builtins are in the order in which the model sees them.
-var builtins = []*builtin{
-	{tool: model.Tool{
-		Name:        searchName,
-		Description: "Find tools among those of all servers and make them callable. One short query for each step of the task, in the words of what that step does, all in one call.",
-		Schema:      json.RawMessage(`{"type":"object","properties":{"queries":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":8}},"required":["queries"]}`),
-	}, run: searchTools},
-	{tool: model.Tool{
-		Name:        readName,
-		Description: "Read a resource of a server, or the next page of a result that was too long (junction://result/…).",
-		Schema:      json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string"},"server":{"type":"string","description":"whose resource it is; not needed for junction://"},"offset":{"type":"integer","minimum":0,"description":"character to begin at"},"find":{"type":"string","description":"begin near the next place where this text stands"}},"required":["uri"]}`),
-	}, run: readResource},
+// builtins are the tools of the host itself, in the order in which the model sees them.
+func builtins() []*builtin {
+	return []*builtin{
+		{tool: model.Tool{
+			Name:        searchName,
+			Description: "Find tools among those of all servers and make them callable. One short query for each step of the task, in the words of what that step does, all in one call.",
+			Schema:      json.RawMessage(`{"type":"object","properties":{"queries":{"type":"array","items":{"type":"string"},"minItems":1,"maxItems":8}},"required":["queries"]}`),
+		}, run: searchTools},
+		{tool: model.Tool{
+			Name:        readName,
+			Description: "Read a resource of a server, or the next page of a result that was too long (junction://result/…).",
+			Schema:      json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string"},"server":{"type":"string","description":"whose resource it is; not needed for junction://"},"offset":{"type":"integer","minimum":0,"description":"character to begin at"},"find":{"type":"string","description":"begin near the next place where this text stands"}},"required":["uri"]}`),
+		}, run: readResource},
+	}
 }
 
 func builtinNamed(name string) *builtin {
-	for _, b := range builtins {
+	for _, b := range builtins() {
 		if b.tool.Name == name {
 			return b
 		}
@@ -194,7 +196,7 @@ func (r *run) readKept(uri string, offset int, find string) outcome {
 	if !found {
 		return complained("there is no %s, or it is not kept any more", uri)
 	}
-	p, err := pageOf(kept.Text, offset, r.h.budget.Result*4, find)
+	p, err := pageOf(kept.Text, offset, r.page(), find)
 	if err != nil {
 		return complained("%v", err)
 	}
@@ -212,7 +214,7 @@ func (r *run) contents(s *server, uri string, result *mcp.ReadResourceResult, of
 	got.bytes += len(whole)
 	r.readText(s, uri, whole, guard.InResource)
 	if offset > 0 || find != "" {
-		p, err := pageOf(whole, offset, r.h.budget.Result*4, find)
+		p, err := pageOf(whole, offset, r.page(), find)
 		if err != nil {
 			return complained("%v", err)
 		}

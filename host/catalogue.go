@@ -48,7 +48,7 @@ func (s *server) tool(t *mcp.Tool) *tool {
 			full.ref = ToolRef{Server: behind, Tool: name}
 		}
 	}
-	full.sent = model.Tool{Name: s.host.names.portable(prefixed), Description: describe(t), Schema: t.InputSchema}
+	full.sent = model.Tool{Name: s.host.names.portable(prefixed), Description: describe(t), Schema: plain(t.InputSchema)}
 	full.tokens = model.EstimateTokens(len(full.sent.Name) + len(full.sent.Description) + len(full.sent.Schema))
 	full.definition = definitionOf(s.Name, t)
 	full.valid = sync.OnceValue(func() *schema.Validator {

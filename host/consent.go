@@ -54,8 +54,8 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 		r.tell(Event{Consent: &told})
 		return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", reasonOf(decision))
 	}
-	flowing := r.c.flow.Ask(flow)
-	if decision.Effect == policy.Allow && flowing.Allowed {
+	flowing, swayed := r.c.flow.Ask(flow), r.swayed(flow)
+	if decision.Effect == policy.Allow && flowing.Allowed && swayed.Allowed {
 		told.Allowed = true
 		r.tell(Event{Consent: &told})
 		return ""
@@ -63,8 +63,11 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 	if decision.Effect != policy.Allow {
 		card.Reasons = append(card.Reasons, reasonOf(decision))
 	}
-	if !flowing.Allowed {
+	switch {
+	case !flowing.Allowed:
 		card.Reasons = append(card.Reasons, flowing.Why)
+	case !swayed.Allowed:
+		card.Reasons = append(card.Reasons, swayed.Why)
 	}
 	card.Always = always(in)
 	verdict, err := r.h.ask(ctx, card)
@@ -80,6 +83,7 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 	r.heed(verdict)
 	if verdict.Allow {
 		r.c.flow.Consent(flowing)
+		r.c.offered.Consent(swayed)
 		return ""
 	}
 	return refused(verdict, r.h.options.Person == nil, card.Reasons)

@@ -35,8 +35,10 @@ type Conversation struct {
 	found    []ToolRef       // tools that searches brought, in order
 	kept     *shelf          // long results
 	flow     *guard.Flow
+	offered  guard.Flow // private texts, and definitions of servers that are not trusted
 	totals   Totals
 	runs     int
+	running  bool // a question came that no totals followed yet
 	session  session
 	sampled  map[string]int // tokens that servers used of the model
 	factor   float64        // between estimated tokens and those that the provider counts; 0: not known
@@ -57,7 +59,11 @@ func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 	for i := range entries {
 		c.apply(&entries[i])
 	}
+	if unaccounted(entries) {
+		unknown(c.flow)
+	}
 	c.entries = slices.Clone(entries)
+	c.running = false
 	mended, what := repair(c.messages)
 	if what != "" {
 		c.messages = mended
@@ -71,8 +77,8 @@ func (c *Conversation) apply(e *Entry) {
 	switch {
 	case e.Message != nil:
 		c.messages = append(c.messages, *e.Message)
-		if e.Message.Role == model.RoleUser {
-			c.runs++
+		if e.Message.Role == model.RoleUser && !c.running {
+			c.runs, c.running = c.runs+1, true
 		}
 	case e.Summary != nil:
 		c.summary = *e.Summary
@@ -85,12 +91,12 @@ func (c *Conversation) apply(e *Entry) {
 	case e.Flow != nil:
 		flow := new(guard.Flow)
 		if err := flow.UnmarshalJSON(e.Flow); err != nil {
-			flow = new(guard.Flow) // what was read is not known: the worst is assumed
-			flow.Read(guard.Source{Server: "an earlier session"}, guard.Private|guard.Untrusted, "")
+			flow = new(guard.Flow)
+			unknown(flow)
 		}
 		c.flow = flow
 	case e.Totals != nil:
-		c.totals = c.totals.add(*e.Totals)
+		c.totals, c.running = c.totals.add(*e.Totals), false
 	}
 }
 

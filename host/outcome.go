@@ -1,9 +1,13 @@
 package host
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 )
@@ -28,7 +32,10 @@ func (r *run) outcome(t *tool, result *mcp.CallToolResult) outcome {
 	for i := range result.Content {
 		got.take(&text, &result.Content[i])
 	}
-	if s := string(result.StructuredContent); s != "" && !strings.Contains(text.String(), s) && strings.TrimSpace(text.String()) == "" {
+	if s := string(plain(result.StructuredContent)); s != "" && !says(result.Content, result.StructuredContent) {
+		if text.Len() > 0 {
+			text.WriteByte('\n')
+		}
 		text.WriteString(s)
 	}
 	whole := readable(text.String())
@@ -42,6 +49,34 @@ func (r *run) outcome(t *tool, result *mcp.CallToolResult) outcome {
 		got.parts = append([]model.Part{{Text: shown}}, got.parts...)
 	}
 	return got
+}
+
+// says reports whether one of the blocks is what the structured content is, as it
+// should be for those who cannot read that: in other words of JSON, or bare, where the
+// structure is only a wrapper.
+func says(blocks []mcp.Content, structured json.RawMessage) bool {
+	bare := jsonrpc.Get(structured, "result")
+	if text, ok := jsonrpc.Unquote(bare); ok {
+		bare = json.RawMessage(text)
+	}
+	for i := range blocks {
+		text := jsontext.Value(strings.TrimSpace(blocks[i].Text))
+		if blocks[i].Type != mcp.ContentText || len(text) == 0 {
+			continue
+		}
+		if string(text) == strings.TrimSpace(string(bare)) || sameJSON(text, jsontext.Value(structured)) || sameJSON(text, jsontext.Value(bare)) {
+			return true
+		}
+	}
+	return false
+}
+
+func sameJSON(a, b jsontext.Value) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	a, b = a.Clone(), b.Clone()
+	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
 }
 
 // take adds one block of a result.
@@ -66,7 +101,7 @@ func (o *outcome) take(text *strings.Builder, c *mcp.Content) {
 	case c.Resource != nil:
 		fmt.Fprintf(text, "[resource %s]\n%s", c.Resource.URI, c.Resource.Text)
 	case c.Raw != nil:
-		text.Write(c.Raw)
+		text.Write(plain(c.Raw))
 	}
 }
 
@@ -74,7 +109,7 @@ func (o *outcome) take(text *strings.Builder, c *mcp.Content) {
 func (o *outcome) attach(m model.Media) string {
 	o.bytes += len(m.Data)
 	o.media = append(o.media, m)
-	if !strings.HasPrefix(m.Type, "image/") || len(m.Data) > maxMedia {
+	if !strings.HasPrefix(m.Type, "image/") || len(m.Data) > maxMedia || len(m.Data) == 0 {
 		return fmt.Sprintf("[%s of %d bytes, which the person can see and you cannot]", orWord(m.Type, "data"), len(m.Data))
 	}
 	o.parts = append(o.parts, model.Part{Media: &m})
@@ -83,7 +118,7 @@ func (o *outcome) attach(m model.Media) string {
 
 // paged puts a long text on the shelf and returns its first page.
 func (r *run) paged(got *outcome, whole string, from ToolRef) string {
-	most := r.h.budget.Result * 4
+	most := r.page()
 	if len(whole) <= most {
 		return whole
 	}
@@ -96,6 +131,12 @@ func (r *run) paged(got *outcome, whole string, from ToolRef) string {
 	got.kept = kept.URI
 	first, _ := pageOf(kept.Text, 0, most, "")
 	return first.text + "\n" + first.note(kept.URI)
+}
+
+// page is how many bytes the model is shown of a text: what comes together shares
+// a third of the window, so that no turn can be larger than what there is.
+func (r *run) page() int {
+	return 4 * min(r.h.budget.Result, max(leastResult, r.h.budget.Window/3/max(1, r.sharing)))
 }
 
 func (c *Conversation) nextKept() string {

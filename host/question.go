@@ -25,6 +25,7 @@ func (r *run) question(ctx context.Context, q Question) ([]model.Message, error)
 	if text := strings.TrimSpace(q.Text); text != "" {
 		said.Parts = append(said.Parts, model.Part{Text: strings.ToValidUTF8(q.Text, "\uFFFD")})
 	}
+	r.sharing = len(q.Attach)
 	for _, a := range q.Attach {
 		parts, err := r.attached(ctx, a)
 		if err != nil {
@@ -40,6 +41,9 @@ func (r *run) question(ctx context.Context, q Question) ([]model.Message, error)
 			return nil, errors.New("the question is empty")
 		}
 		messages = append(messages, model.UserText("Go on."))
+	}
+	if q.Prompt != nil || len(q.Attach) > 0 {
+		return messages, r.c.saveFlow() // whatever happens then, the record says whose text it holds
 	}
 	return messages, nil
 }
@@ -76,6 +80,7 @@ func (r *run) prompt(ctx context.Context, p *PromptCall) ([]model.Message, error
 		return nil, fmt.Errorf("/%s:%s: %w", p.Server, p.Name, err)
 	}
 	var messages []model.Message
+	r.sharing = len(result.Messages)
 	for i := range result.Messages {
 		var got outcome
 		var text strings.Builder
@@ -86,8 +91,11 @@ func (r *run) prompt(ctx context.Context, p *PromptCall) ([]model.Message, error
 		if result.Messages[i].Role == mcp.RoleAssistant {
 			m.Role = model.RoleAssistant // no other role is a server's to speak in
 		}
-		if shown := r.paged(&got, whole, ToolRef{Server: s.Name, Tool: p.Name}); shown != "" {
+		if shown := r.paged(&got, whole, ToolRef{Server: s.Name, Tool: p.Name}); strings.TrimSpace(shown) != "" {
 			m.Parts = append(m.Parts, model.Part{Text: shown})
+		}
+		if len(got.parts) > 0 {
+			m.Role = model.RoleUser // no provider takes an image as something that its model said
 		}
 		if m.Parts = append(m.Parts, got.parts...); len(m.Parts) > 0 {
 			messages = append(messages, m)

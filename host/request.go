@@ -73,7 +73,7 @@ func (r *run) deferred() bool { return r.h.deferred(r.catalogue) }
 // cost too much.
 func (h *Host) deferred(c *catalogue) bool {
 	most := h.options.Model.Info().MaxTools
-	if most > 0 && len(c.tools)+len(builtins) > most {
+	if most > 0 && len(c.tools)+len(builtins()) > most {
 		return true
 	}
 	return h.budget.Tools >= 0 && c.tokens > h.budget.Tools
@@ -83,23 +83,33 @@ func (h *Host) deferred(c *catalogue) bool {
 // unless they are left to search, and, at the end, those that searches brought.
 func (r *run) tools() []model.Tool {
 	deferred := r.deferred()
-	tools := make([]model.Tool, 0, len(builtins)+len(r.catalogue.tools))
-	for _, b := range builtins {
+	tools := make([]model.Tool, 0, len(builtins())+len(r.catalogue.tools))
+	for _, b := range builtins() {
 		if deferred || b.tool.Name != searchName {
 			tools = append(tools, b.tool)
 		}
 	}
+	for _, t := range r.given() {
+		tools = append(tools, t.sent)
+	}
+	return tools
+}
+
+// given are the tools of servers in the next request.
+func (r *run) given() []*tool {
+	deferred := r.deferred()
+	var tools []*tool
 	there := map[*tool]bool{}
 	for _, t := range r.catalogue.tools {
 		if !deferred || r.h.budget.always(t.server.Name) {
 			there[t] = true
-			tools = append(tools, t.sent)
+			tools = append(tools, t)
 		}
 	}
 	for _, ref := range r.c.foundTools() {
 		if t := r.catalogue.find(ref); t != nil && !there[t] {
 			there[t] = true
-			tools = append(tools, t.sent)
+			tools = append(tools, t)
 		}
 	}
 	return tools

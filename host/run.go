@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/model"
@@ -39,6 +40,7 @@ type run struct {
 	h         *Host
 	number    int
 	step      int
+	sharing   int // results that come together share the room for one
 	began     time.Time
 	totals    Totals
 	loop      loopDetector
@@ -50,7 +52,7 @@ type run struct {
 }
 
 func newRun(c *Conversation) *run {
-	r := &run{c: c, h: c.host, number: c.number() + 1, began: time.Now(), ids: map[string]bool{}, told: map[string]bool{}}
+	r := &run{c: c, h: c.host, number: c.number() + 1, sharing: 1, began: time.Now(), ids: map[string]bool{}, told: map[string]bool{}}
 	for _, m := range c.Messages() {
 		for _, call := range m.Calls() {
 			r.ids[call.ID] = true
@@ -161,7 +163,7 @@ func (r *run) begin(ctx context.Context) error {
 	tools := r.tools()
 	listed := Listed{Servers: r.catalogue.servers, Native: len(tools), Tokens: tokensOf(tools)}
 	if r.deferred() {
-		listed.Deferred = len(r.catalogue.tools) - (len(tools) - len(builtins))
+		listed.Deferred = len(r.catalogue.tools) - (len(tools) - len(builtins()))
 	}
 	r.tell(Event{Listed: &listed})
 	if info := r.h.options.Model.Info(); !info.Language && r.number == 1 {
@@ -245,8 +247,8 @@ func (r *run) keepBroken(response *model.Response) {
 	if response == nil {
 		return
 	}
-	text := response.Message.Text()
-	if r.text = text; text != "" {
+	text := strings.ToValidUTF8(response.Message.Text(), "\uFFFD")
+	if r.text = text; strings.TrimSpace(text) != "" {
 		_ = r.c.say(model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Text: text}}})
 	}
 }
@@ -313,6 +315,7 @@ func (r *run) lowered(note model.Note) {
 
 // carryOut carries out the calls of one turn and keeps their results.
 func (r *run) carryOut(ctx context.Context, calls []*model.Call) (stop string, err error) {
+	r.sharing = len(calls)
 	results, failed := r.execute(ctx, calls)
 	times := r.loop.turn(calls, results)
 	if times == loopWarn {
