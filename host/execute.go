@@ -151,7 +151,7 @@ func (r *run) count() {
 // callTool calls a tool of a server.
 func (r *run) callTool(ctx context.Context, j *job) outcome {
 	t := j.tool
-	if why := t.withdrawn(); why != "" {
+	if why := t.withdrawn(ctx); why != "" {
 		return complained("%s", why)
 	}
 	ctx = withCall(ctx, &calling{run: r, id: j.call.ID, server: t.server, tool: t})

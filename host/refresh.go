@@ -32,20 +32,24 @@ func (h *Host) await(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, newsTime)
 	defer cancel()
 	for _, s := range h.servers {
-		s.mu.RLock()
-		stale := s.stale
-		if !s.listed || s.err != nil {
-			stale = nil // a server that never answered is not waited for again
-		}
-		s.mu.RUnlock()
-		if stale == nil {
-			continue
-		}
-		select {
-		case <-stale:
-		case <-ctx.Done():
-			return
-		}
+		s.await(ctx)
+	}
+}
+
+// await waits until the server's lists were read, if they are known to be old.
+func (s *server) await(ctx context.Context) {
+	s.mu.RLock()
+	stale := s.stale
+	if !s.listed || s.err != nil {
+		stale = nil // a server that never answered is not waited for again
+	}
+	s.mu.RUnlock()
+	if stale == nil {
+		return
+	}
+	select {
+	case <-stale:
+	case <-ctx.Done():
 	}
 }
 

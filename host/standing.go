@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -43,11 +44,14 @@ func (s *server) notAccepted() string {
 
 // withdrawn says why a call must not be made though it was allowed: the tool that
 // the person agreed to is not the one that the server has now. Empty if it is.
-func (t *tool) withdrawn() string {
+func (t *tool) withdrawn(ctx context.Context) string {
 	s := t.server
 	if s.Trusted {
 		return ""
 	}
+	ctx, cancel := context.WithTimeout(ctx, newsTime)
+	defer cancel()
+	s.await(ctx)
 	for _, now := range s.current().tools {
 		if now.Name != t.Name {
 			continue
