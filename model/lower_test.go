@@ -26,7 +26,11 @@ func dialect(t testing.TB, name string) model.Dialect {
 
 func lower(t testing.TB, d, raw string) (string, string) {
 	t.Helper()
-	tools, notes := model.Lower([]model.Tool{{Name: "t", Schema: json.RawMessage(raw)}}, dialect(t, d))
+	tool := model.Tool{Name: "t"}
+	if raw != "" {
+		tool.Schema = json.RawMessage(raw)
+	}
+	tools, notes := model.Lower([]model.Tool{tool}, dialect(t, d))
 	text := ""
 	if len(notes) > 0 {
 		text = notes[0].Text
@@ -85,13 +89,7 @@ func TestLowerRewritesWhatADialectDoesNotTake(t *testing.T) {
 			if test.want == "=" {
 				test.want = test.schema
 			}
-			got, note := "", ""
-			if test.schema == "" {
-				tools, _ := model.Lower([]model.Tool{{Name: "t"}}, dialect(t, test.dialect))
-				got = string(tools[0].Schema)
-			} else {
-				got, note = lower(t, test.dialect, test.schema)
-			}
+			got, note := lower(t, test.dialect, test.schema)
 			if got != test.want {
 				t.Errorf("got\n%s\nnot\n%s", got, test.want)
 			}

@@ -9,9 +9,9 @@ import (
 type Role string
 
 const (
-	RoleUser      Role = "user"
-	RoleAssistant Role = "assistant"
-	RoleTool      Role = "tool" // results of calls
+	RoleUser      Role = "user"      // a person
+	RoleAssistant Role = "assistant" // the model
+	RoleTool      Role = "tool"      // results of calls
 )
 
 // Message is one message of a conversation. It is stored as JSON.

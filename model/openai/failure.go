@@ -142,7 +142,7 @@ func isNumber(text string) bool {
 
 var (
 	tooLong = regexp.MustCompile(`(?i)context[ _](length|window|size)|maximum context|prompt is too long|input is too long|input length should be|exceeds the maximum number of (input )?tokens|input token count|reduce the length of the|exceed_context|tokens to keep|too many input tokens`)
-	noModel = regexp.MustCompile(`(?i)model.{0,200}(not found|not exist|no such|not supported|unknown|not available)|(not found|no such|unknown|invalid|no) model`)
+	noModel = regexp.MustCompile(`(?i)model.{0,80}(not found|not exist|no such|not available)|(not found|no such|unknown|invalid) model\b|not a valid model`)
 )
 
 // sentinel is what callers branch on.

@@ -108,10 +108,11 @@ func TestWhatAProviderRefusesIsLeftOutFromThenOn(t *testing.T) {
 		{"Unrecognized request argument supplied: stream_options", "stream_options", `{"include_usage":true}`, "", "", ""},
 		{"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", "max_tokens", "9", "", "max_completion_tokens", "9"},
 		{"Unsupported value: 'temperature' does not support 0.5 with this model. Only the default (1) value is supported.", "temperature", "0.5", "", "", ""},
+		{"The model gpt-x is strict: 'temperature' is not supported", "temperature", "0.5", "", "", ""},
 		{"tool_choice 'required' is not supported in thinking mode", "tool_choice", `"required"`, "", "", ""},
 		{"Unsupported parameter: 'stop' is not supported with this model.", "stop", `["END"]`, "", "", ""},
 	} {
-		t.Run(test.member, func(t *testing.T) {
+		t.Run(test.refusal, func(t *testing.T) {
 			t.Parallel()
 			s, m := at(t, Options{BaseURL: "http://localhost:8000/v1"}, refused(test.refusal))
 			req := withTools("a")
@@ -273,5 +274,21 @@ func TestAConnectionThatFailsIsAnError(t *testing.T) {
 	cancel()
 	if _, err := m.Generate(ctx, hello(), nil); !errors.Is(err, context.Canceled) || !errors.As(err, &told) {
 		t.Errorf("%v", err)
+	}
+}
+
+// See mark3labs/mcphost#116: answers were cut, the limit of tokens was ignored, and
+// nobody was told.
+func TestACutAnswerSaysSoAndTheLimitIsSent(t *testing.T) {
+	t.Parallel()
+	cut := "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n"
+	s, m := at(t, Options{MaxTokens: 100}, answer{status: http.StatusOK, body: cut})
+	req := hello()
+	req.MaxTokens = 4000
+	if res := generate(t, m, req); res.Stop != model.StopLength || res.StopDetail != "length" {
+		t.Errorf("stopped with %q, %q", res.Stop, res.StopDetail)
+	}
+	if got := s.member(t, 0, "max_completion_tokens"); got != "4000" {
+		t.Errorf("the limit sent is %q", got)
 	}
 }
