@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/model"
@@ -13,7 +15,10 @@ const (
 	fullAt        = 75    // percent of the window: old turns are compacted when a request would be larger
 	keptAfter     = 30    // percent of the window that recent messages may keep
 	summaryTokens = 1_500 // of a summary
+	maxKeptNamed  = 20    // long results that a summary names
 )
+
+var errEmptySummary = errors.New("it answered with nothing")
 
 // ErrFull says that the conversation does not fit the model's window and nothing
 // is left that could be compacted.
@@ -65,7 +70,12 @@ func (c *Conversation) Compact(ctx context.Context) error {
 	defer func() { c.busy <- struct{}{} }()
 	r := newRun(c)
 	r.catalogue = c.host.catalogue()
-	return r.compact(ctx, c.boundary(0))
+	err := r.compact(ctx, c.boundary(0))
+	if r.totals == (Totals{}) {
+		return err
+	}
+	totals := r.totals
+	return errors.Join(err, c.add(Entry{Totals: &totals}))
 }
 
 // makeRoom compacts old turns if the next request would be too large, or in any
@@ -129,10 +139,14 @@ func (r *run) compact(ctx context.Context, upTo int) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err != nil || text == "" {
+	if err == nil && text == "" {
+		err = errEmptySummary
+	}
+	if err != nil {
 		r.notice(NoticeCompact, "the model could not write a summary (%v); the beginnings of the messages stand in for it", err)
 		text = r.c.transcript(upTo, summaryTokens)
 	}
+	text += r.c.stillKept()
 	if err := r.c.add(Entry{Summary: &Summary{Messages: upTo, Text: text}}); err != nil {
 		return err
 	}
@@ -149,24 +163,59 @@ func (c *Conversation) viewTokens() int {
 }
 
 // transcript is the conversation before message upTo as text, in so many tokens:
-// where that is too little for all, each message is cut.
+// where that is too little for all, the longest pieces are cut.
 func (c *Conversation) transcript(upTo, tokens int) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	from := min(c.summary.Messages, upTo)
-	most := max(80, tokens*4/max(1, upTo-from+1))
-	var b strings.Builder
+	var lines []string
 	if c.summary.Text != "" {
-		b.WriteString(c.summaryText() + "\n\n")
+		lines = append(lines, "[What was before]\n"+c.summary.Text+"\n[End of what was before]")
 	}
-	for i := from; i < upTo; i++ {
-		for _, p := range c.messages[i].Parts {
-			if line := transcribed(c.messages[i].Role, &p); line != "" {
-				b.WriteString(clipped(line, most) + "\n")
+	for _, m := range c.messages[min(c.summary.Messages, upTo):upTo] {
+		for _, p := range m.Parts {
+			if line := transcribed(m.Role, &p); line != "" {
+				lines = append(lines, line)
 			}
 		}
 	}
-	return clipped(b.String(), tokens*4+len(c.summary.Text))
+	most := level(lines, tokens*4)
+	for i, line := range lines {
+		lines[i] = clipped(line, most)
+	}
+	return clipped(strings.Join(lines, "\n"), tokens*4)
+}
+
+// level is how long each piece may be so that all of them have about so many bytes.
+func level(pieces []string, bytes int) int {
+	lengths := make([]int, len(pieces))
+	for i, p := range pieces {
+		lengths[i] = len(p)
+	}
+	slices.Sort(lengths)
+	for i, n := range lengths {
+		if share := bytes / (len(lengths) - i); n > share {
+			return max(share, 80)
+		}
+		bytes -= n
+	}
+	return math.MaxInt
+}
+
+// stillKept names the long results that can be read though their calls are not
+// shown any more.
+func (c *Conversation) stillKept() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.kept.all[max(0, len(c.kept.all)-maxKeptNamed):]
+	if len(all) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n\n[Long results that read_resource still has]")
+	for _, k := range all {
+		fmt.Fprintf(&b, "\n- %s: %s of %s, %d characters", k.URI, k.Tool, k.Server, len(k.Text))
+	}
+	return b.String()
 }
 
 func transcribed(role model.Role, p *model.Part) string {

@@ -112,7 +112,9 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 		return refuse("%v", err)
 	}
 	tokens := tokensOfRequest(request) + request.MaxTokens
-	left := s.host.budget.Sampling - c.run.c.sampledBy(s.Name, 0)
+	left := s.host.budget.Sampling - c.run.c.sampledBy(s.Name, tokens) + tokens // taken now, as several calls can ask at once
+	used := 0
+	defer func() { c.run.c.sampledBy(s.Name, used-tokens) }()
 	if tokens > left {
 		return refuse("the server may use %d more tokens in this conversation, and this would be up to %d", max(0, left), tokens)
 	}
@@ -131,7 +133,8 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	if request, err = sampled(&req); err != nil { // the person may have changed it
 		return refuse("%v", err)
 	}
-	result, err := c.run.answerSample(ctx, s, request)
+	result, spent, err := c.run.answerSample(ctx, request)
+	used = spent
 	if err != nil {
 		return nil, err
 	}
@@ -139,11 +142,11 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	return result, nil
 }
 
-// answerSample asks the model for a server.
-func (r *run) answerSample(ctx context.Context, s *server, request *model.Request) (*mcp.CreateMessageResult, error) {
+// answerSample asks the model for a server, and returns how many tokens it took.
+func (r *run) answerSample(ctx context.Context, request *model.Request) (result *mcp.CreateMessageResult, used int, err error) {
 	response, err := r.h.options.Model.Generate(ctx, request, nil)
 	if err != nil {
-		return nil, fmt.Errorf("the model: %w", err)
+		return nil, 0, fmt.Errorf("the model: %w", err)
 	}
 	if response.Usage == (model.Usage{}) {
 		response.Usage = model.Usage{Input: tokensOfRequest(request), Output: tokensOfMessage(&response.Message), Estimated: true}
@@ -152,7 +155,7 @@ func (r *run) answerSample(ctx context.Context, s *server, request *model.Reques
 	r.c.mu.Lock()
 	r.use(Totals{Usage: response.Usage, Cost: r.h.options.Model.Info().Price.Cost(response.Usage), Requests: 1})
 	r.c.mu.Unlock()
-	return sampleResult(response, r.h.options.Model.Info().Name), nil
+	return sampleResult(response, r.h.options.Model.Info().Name), response.Usage.Input + response.Usage.Output, nil
 }
 
 // sampledBy adds what a server used of the model, and returns it all.
@@ -188,8 +191,9 @@ func sampled(req *mcp.CreateMessageRequest) (*model.Request, error) {
 			request.Choice = model.ChoiceNone
 		}
 	}
+	called := map[string]string{}
 	for _, m := range req.Messages {
-		request.Messages = append(request.Messages, sampledMessage(&m, names)...)
+		request.Messages = append(request.Messages, sampledMessage(&m, names, called)...)
 	}
 	if err := model.Check(request); err != nil {
 		return nil, err
@@ -198,14 +202,15 @@ func sampled(req *mcp.CreateMessageRequest) (*model.Request, error) {
 }
 
 // sampledMessage is one message of a server's request: results of calls are
-// messages of their own.
-func sampledMessage(m *mcp.SamplingMessage, names *model.Names) []model.Message {
+// messages of their own, and name the tool that was called.
+func sampledMessage(m *mcp.SamplingMessage, names *model.Names, called map[string]string) []model.Message {
 	said := model.Message{Role: model.Role(m.Role)}
 	results := model.Message{Role: model.RoleTool}
 	for i := range m.Content {
 		block := &m.Content[i]
 		switch {
 		case block.ToolUse != nil:
+			called[block.ToolUse.ID] = names.Portable(block.ToolUse.Name)
 			said.Parts = append(said.Parts, model.Part{Call: &model.Call{ID: block.ToolUse.ID, Name: names.Portable(block.ToolUse.Name), Arguments: block.ToolUse.Input}})
 		case block.ToolResult != nil:
 			got := outcome{}
@@ -214,7 +219,7 @@ func sampledMessage(m *mcp.SamplingMessage, names *model.Names) []model.Message 
 				got.take(&text, &block.ToolResult.Content[k])
 			}
 			results.Parts = append(results.Parts, model.Part{Result: &model.Result{
-				CallID: block.ToolResult.ToolUseID, IsError: block.ToolResult.IsError,
+				CallID: block.ToolResult.ToolUseID, Name: called[block.ToolResult.ToolUseID], IsError: block.ToolResult.IsError,
 				Parts: append([]model.Part{{Text: orWord(readable(text.String()), "(no content)")}}, got.parts...),
 			}})
 		case block.Type == mcp.ContentText && block.Text != "":

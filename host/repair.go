@@ -81,16 +81,16 @@ func usable(m *model.Message, taken map[string]bool, fresh func() string) bool {
 				call.Arguments = json.RawMessage(`{}`)
 			}
 			p.Call = &call
-		case p.Text == "" && p.Media == nil && p.Reasoning == nil && p.Opaque == nil:
-			continue
-		case p.Text != "" && strings.TrimSpace(p.Text) == "" && len(m.Parts) == 1:
-			continue
+		case strings.TrimSpace(p.Text) == "" && p.Reasoning == nil && p.Opaque == nil:
+			continue // providers refuse texts of nothing but space, and media in an answer
+		default:
+			p.Text = strings.ToValidUTF8(p.Text, "\uFFFD")
 		}
 		parts = append(parts, p)
 	}
 	m.Role, m.Parts = model.RoleAssistant, parts
 	for _, p := range parts {
-		if p.Call != nil || p.Text != "" || p.Media != nil || p.Opaque != nil {
+		if p.Call != nil || p.Text != "" || p.Opaque != nil {
 			return true
 		}
 	}
