@@ -39,7 +39,6 @@ type Conversation struct {
 	totals   Totals
 	runs     int
 	running  bool // a question came that no totals followed yet
-	running  bool // a question came that no totals followed yet
 	session  session
 	sampled  map[string]int // tokens that servers used of the model
 	factor   float64        // between estimated tokens and those that the provider counts; 0: not known
@@ -64,7 +63,6 @@ func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 		unknown(c.flow)
 	}
 	c.entries = slices.Clone(entries)
-	c.running = false
 	c.running = false
 	mended, what := repair(c.messages)
 	if what != "" {

@@ -79,34 +79,6 @@ func sameJSON(a, b jsontext.Value) bool {
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
 }
 
-// says reports whether one of the blocks is what the structured content is, as it
-// should be for those who cannot read that: in other words of JSON, or bare, where the
-// structure is only a wrapper.
-func says(blocks []mcp.Content, structured json.RawMessage) bool {
-	bare := jsonrpc.Get(structured, "result")
-	if text, ok := jsonrpc.Unquote(bare); ok {
-		bare = json.RawMessage(text)
-	}
-	for i := range blocks {
-		text := jsontext.Value(strings.TrimSpace(blocks[i].Text))
-		if blocks[i].Type != mcp.ContentText || len(text) == 0 {
-			continue
-		}
-		if string(text) == strings.TrimSpace(string(bare)) || sameJSON(text, jsontext.Value(structured)) || sameJSON(text, jsontext.Value(bare)) {
-			return true
-		}
-	}
-	return false
-}
-
-func sameJSON(a, b jsontext.Value) bool {
-	if len(a) == 0 || len(b) == 0 {
-		return false
-	}
-	a, b = a.Clone(), b.Clone()
-	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
-}
-
 // take adds one block of a result.
 func (o *outcome) take(text *strings.Builder, c *mcp.Content) {
 	if text.Len() > 0 {
@@ -159,12 +131,6 @@ func (r *run) paged(got *outcome, whole string, from ToolRef) string {
 	got.kept = kept.URI
 	first, _ := pageOf(kept.Text, 0, most, "")
 	return first.text + "\n" + first.note(kept.URI)
-}
-
-// page is how many bytes the model is shown of a text: what comes together shares
-// a third of the window, so that no turn can be larger than what there is.
-func (r *run) page() int {
-	return 4 * min(r.h.budget.Result, max(leastResult, r.h.budget.Window/3/max(1, r.sharing)))
 }
 
 // page is how many bytes the model is shown of a text: what comes together shares

@@ -26,7 +26,6 @@ func (r *run) question(ctx context.Context, q Question) ([]model.Message, error)
 		said.Parts = append(said.Parts, model.Part{Text: strings.ToValidUTF8(q.Text, "\uFFFD")})
 	}
 	r.sharing = len(q.Attach)
-	r.sharing = len(q.Attach)
 	for _, a := range q.Attach {
 		parts, err := r.attached(ctx, a)
 		if err != nil {
@@ -94,9 +93,6 @@ func (r *run) prompt(ctx context.Context, p *PromptCall) ([]model.Message, error
 		}
 		if shown := r.paged(&got, whole, ToolRef{Server: s.Name, Tool: p.Name}); strings.TrimSpace(shown) != "" {
 			m.Parts = append(m.Parts, model.Part{Text: shown})
-		}
-		if len(got.parts) > 0 {
-			m.Role = model.RoleUser // no provider takes an image as something that its model said
 		}
 		if len(got.parts) > 0 {
 			m.Role = model.RoleUser // no provider takes an image as something that its model said

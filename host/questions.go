@@ -151,7 +151,6 @@ func (r *run) answerSample(ctx context.Context, request *model.Request) (result 
 	if response.Usage == (model.Usage{}) {
 		response.Usage = model.Usage{Input: tokensOfRequest(request), Output: tokensOfMessage(&response.Message), Estimated: true}
 	}
-	r.c.sampledBy(s.Name, response.Usage.Input+response.Usage.Output)
 	r.c.mu.Lock()
 	r.use(Totals{Usage: response.Usage, Cost: r.h.options.Model.Info().Price.Cost(response.Usage), Requests: 1})
 	r.c.mu.Unlock()

@@ -316,7 +316,6 @@ func (r *run) lowered(note model.Note) {
 // carryOut carries out the calls of one turn and keeps their results.
 func (r *run) carryOut(ctx context.Context, calls []*model.Call) (stop string, err error) {
 	r.sharing = len(calls)
-	r.sharing = len(calls)
 	results, failed := r.execute(ctx, calls)
 	times := r.loop.turn(calls, results)
 	if times == loopWarn {
