@@ -8,7 +8,9 @@ import (
 var (
 	authorityTag = regexp.MustCompile(`(?i)^(?:<\s*/?\s*(?:important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)[^<>]{0,40}>|<\|\s*(?:im_start|im_end|system|assistant|user)[^<>]{0,10}\|>|<<\s*sys\s*>>)`)
 	authorityTab = regexp.MustCompile(`(?i)^\[\s*/?\s*(?:system|inst|admin|important instructions?|system (?:prompt|message|override|note|instructions?))\s*\]`)
-	heading      = regexp.MustCompile(`(?i)^#{1,6}\s*(?:system|new instructions?)\b`)
+	heading      = regexp.MustCompile(`(?i)^#{1,6}[ \t]*(?:(?:system|new)[ \t]+(?:prompt|message|override|instructions?)|system[ \t]*(?::|\n|$))`)
+	// elementName is of markup, in small letters, that honest documents have too: sitemaps, projects.
+	elementName = regexp.MustCompile(`^</?(?:secret|hidden|admin|critical|developer|sys|priority|override)\b`)
 )
 
 // marks looks for markup that gives a text more authority than it has, or
@@ -74,7 +76,11 @@ func (s *scan) authority(sign string, pattern *regexp.Regexp, inDocument int) {
 			code++
 			continue
 		}
-		s.add("authority-tag", "is marked up as a message of the system", s.weigh(blockAt, inDocument), i, i+at[1])
+		weight := s.weigh(blockAt, inDocument)
+		if weight < blockAt && elementName.MatchString(piece) {
+			weight = 2
+		}
+		s.add("authority-tag", "is marked up as a message of the system", weight, i, i+at[1])
 		return
 	}
 }

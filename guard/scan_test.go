@@ -90,6 +90,11 @@ func TestDocumentsMayDescribeAttacks(t *testing.T) {
 	if got := Worst(c.Scan(article, Where{Part: InResult})); got > Note {
 		t.Errorf("in an article: %v", got)
 	}
+	for _, text := range []string{"<url><priority>0.8</priority></url>", "<developer><id>me</id></developer>", "## System requirements\nLinux"} {
+		if got := Worst(c.Scan(text, Where{Part: InResult})); got > Note {
+			t.Errorf("%s in a result: %v", text, got)
+		}
+	}
 	if got := Worst(c.Scan("The `<system>` element holds the settings.", Where{Part: InResult})); got != None {
 		t.Errorf("markup quoted as code: %v", got)
 	}
