@@ -22,7 +22,7 @@ const (
 	maxKept = 32 << 10
 )
 
-// ErrTooManyPins is returned by [Pins.Approve] when the store is full; forget
+// ErrTooManyPins is returned by [Pins.Approve] and [Pins.Save] when the store is full; forget
 // servers that are no longer used.
 var ErrTooManyPins = errors.New("too many approved definitions")
 

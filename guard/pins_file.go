@@ -116,6 +116,9 @@ func writePins(path string, pins map[pinKey]pin) error {
 	if err := json.MarshalWrite(&text, file, jsontext.WithIndent("  "), jsontext.AllowInvalidUTF8(true)); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
+	if text.Len() > maxPinsFile {
+		return fmt.Errorf("write %s: %w: %d bytes, at most %d; forget servers that are no longer used", path, ErrTooManyPins, text.Len(), maxPinsFile)
+	}
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
