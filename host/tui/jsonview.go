@@ -70,7 +70,8 @@ func jsonText(name ink.Line, text string, width int) []ink.Line {
 		hidden = ink.Line{ink.T(ink.Warn, " (has invisible characters, written out here)")}
 	}
 	if !strings.Contains(text, "\n") {
-		line := append(name, ink.T(ink.Code, `"`+text+`"`))
+		quoted := `"` + strings.ReplaceAll(text, `"`, `\"`) + `"` // so that nobody writes a second member into a text
+		line := append(name, ink.T(ink.Code, quoted))
 		return ink.Wrap(append(line, hidden...), width)
 	}
 	rows := strings.Split(text, "\n")
