@@ -22,10 +22,7 @@ const (
 	searchName = "search_tools"
 	readName   = "read_resource"
 
-	maxQueries  = 8     // of one search
-	hitsEach    = 4     // of one query
-	foundTokens = 1_100 // of the definitions that one search brings
-	aboutLength = 100   // characters of a tool's description in the answer to a search
+	maxQueries = 8 // of one search
 )
 
 // builtins are the tools of the host itself, in the order in which the model sees them.
@@ -76,79 +73,11 @@ func searchTools(ctx context.Context, r *run, call *model.Call) outcome {
 		return complained("%d queries are more than %d; ask for some of them first", len(in.Queries), maxQueries)
 	}
 	queries := make([]toolsearch.Query, len(in.Queries))
+	each := max(leastHits, mostHits+1-len(queries))
 	for i, text := range in.Queries {
-		queries[i] = toolsearch.Query{Text: text, Limit: hitsEach, Allow: func(id string) bool { return r.catalogue.byID[id] != nil }}
+		queries[i] = toolsearch.Query{Text: text, Limit: each, Allow: func(id string) bool { return r.catalogue.byID[id] != nil }}
 	}
 	return r.register(in.Queries, r.h.search.SearchAll(ctx, queries))
-}
-
-// register makes what a search found callable, the best hit of each query first,
-// within a budget, and says what there is.
-func (r *run) register(queries []string, results []toolsearch.Results) outcome {
-	tokens, fresh := 0, []ToolRef{}
-	taken := map[*tool]bool{}
-	lines := make([][]string, len(queries))
-	for rank := range hitsEach {
-		for q := range results {
-			if rank >= len(results[q].Hits) {
-				continue
-			}
-			t := r.catalogue.byID[results[q].Hits[rank].ID]
-			if t == nil || taken[t] || rank > 0 && tokens+t.tokens > foundTokens {
-				continue
-			}
-			taken[t] = true
-			tokens += t.tokens
-			fresh = append(fresh, ToolRef{Server: t.server.Name, Tool: t.Name})
-			lines[q] = append(lines[q], fmt.Sprintf("- %s: %s", t.sent.Name, clipped(firstLine(t.sent.Description), aboutLength)))
-			r.foundBy(t, queries[q])
-		}
-	}
-	if len(fresh) > 0 {
-		if err := r.c.addFound(fresh); err != nil {
-			return complained("%v", err)
-		}
-	}
-	var text strings.Builder
-	for q, query := range queries {
-		fmt.Fprintf(&text, "%q:", clipped(query, 200))
-		switch {
-		case len(lines[q]) == 0:
-			text.WriteString(" nothing more.")
-		case results[q].Weak:
-			text.WriteString(" no good match; the nearest:")
-		}
-		text.WriteString("\n" + strings.Join(lines[q], "\n") + "\n")
-	}
-	if len(fresh) > 0 {
-		text.WriteString("These tools can be called now.")
-	}
-	return said("%s", text.String())
-}
-
-// foundBy remembers which query brought the tool, until the tool is seen to do it.
-func (r *run) foundBy(t *tool, query string) {
-	r.c.mu.Lock()
-	defer r.c.mu.Unlock()
-	r.c.session.queries[t.id] = query
-}
-
-// addFound records tools that are not known to the conversation yet.
-func (c *Conversation) addFound(refs []ToolRef) error {
-	known := map[ToolRef]bool{}
-	for _, ref := range c.foundTools() {
-		known[ref] = true
-	}
-	var fresh []ToolRef
-	for _, ref := range refs {
-		if !known[ref] {
-			fresh = append(fresh, ref)
-		}
-	}
-	if len(fresh) == 0 {
-		return nil
-	}
-	return c.add(Entry{Found: fresh})
 }
 
 func firstLine(text string) string {

@@ -21,7 +21,8 @@ type tool struct {
 	ref        ToolRef // for people and rules: behind a gateway, the server there
 	id         string  // unique among all tools: SERVER__TOOL
 	sent       model.Tool
-	tokens     int // what its definition costs
+	tokens     int               // what its definition costs
+	brief      func() model.Tool // what the model is sent where a search brought it
 	definition guard.Definition
 	valid      func() *schema.Validator // of arguments; nil where the schema cannot be used
 }
@@ -50,6 +51,7 @@ func (s *server) tool(t *mcp.Tool) *tool {
 	}
 	full.sent = model.Tool{Name: s.host.names.portable(prefixed), Description: describe(t), Schema: plain(t.InputSchema)}
 	full.tokens = model.EstimateTokens(len(full.sent.Name) + len(full.sent.Description) + len(full.sent.Schema))
+	full.brief = sync.OnceValue(func() model.Tool { return shortened(full.sent) })
 	full.definition = definitionOf(s.Name, t)
 	full.valid = sync.OnceValue(func() *schema.Validator {
 		v, err := schema.Compile(t.InputSchema)

@@ -49,10 +49,10 @@ func (l *Ledger) add(c *Conversation, p LedgerPart) {
 
 // tools adds a part for each server.
 func (l *Ledger) tools(r *run) {
-	sent := map[string]bool{}
+	sent := map[string]int{}
 	own := 0
 	for _, t := range r.tools() {
-		sent[t.Name] = true
+		sent[t.Name] = tokensOf([]model.Tool{t})
 		if r.catalogue.byName[t.Name] == nil {
 			own += tokensOf([]model.Tool{t})
 		}
@@ -66,11 +66,8 @@ func (l *Ledger) tools(r *run) {
 			p = &LedgerPart{Kind: "tools", Name: t.ref.Server}
 			at[t.ref.Server], order = p, append(order, p)
 		}
-		if sent[t.sent.Name] {
-			p.Tokens += t.tokens
-		} else {
-			p.Deferred += t.tokens
-		}
+		p.Tokens += sent[t.sent.Name]
+		p.Deferred += t.tokens - sent[t.sent.Name]
 	}
 	for _, p := range order {
 		l.add(r.c, *p)

@@ -90,6 +90,10 @@ func (r *run) tools() []model.Tool {
 		}
 	}
 	for _, t := range r.given() {
+		if deferred && !r.h.budget.always(t.server.Name) {
+			tools = append(tools, t.brief())
+			continue
+		}
 		tools = append(tools, t.sent)
 	}
 	return tools
@@ -99,18 +103,13 @@ func (r *run) tools() []model.Tool {
 func (r *run) given() []*tool {
 	deferred := r.deferred()
 	var tools []*tool
-	there := map[*tool]bool{}
 	for _, t := range r.catalogue.tools {
 		if !deferred || r.h.budget.always(t.server.Name) {
-			there[t] = true
 			tools = append(tools, t)
 		}
 	}
-	for _, ref := range r.c.foundTools() {
-		if t := r.catalogue.find(ref); t != nil && !there[t] {
-			there[t] = true
-			tools = append(tools, t)
-		}
+	if deferred {
+		tools = append(tools, r.registered()...)
 	}
 	return tools
 }
