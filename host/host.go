@@ -119,6 +119,9 @@ type Host struct {
 	mu        sync.Mutex
 	rules     *policy.Policy
 	refused   map[string]string // definitions of a server that the person refused: by server, their hash
+	// What the guard knows of all servers, as of a number of changes.
+	catalogued   *guard.Catalogue
+	cataloguedAt uint64
 }
 
 // New returns a host that reads in the background what the servers offer. The
