@@ -183,22 +183,29 @@ func (h *Host) approved(s *server, d guard.Definition) bool {
 
 // instructions are what the approved servers say about themselves.
 func (h *Host) instructions() []string {
-	var all []string
+	var names, texts []string
 	for _, s := range h.servers {
 		text := s.current().instructions
 		if text != "" && h.approved(s, instructionsOf(s, text)) {
-			all = append(all, "# "+s.Name+"\n"+clipped(guard.Clean(text), maxInstructions))
+			names, texts = append(names, s.Name), append(texts, guard.Clean(text))
 		}
 	}
-	return all
+	most := min(level(texts, maxAllInstructions), maxInstructions)
+	for i := range texts {
+		texts[i] = "# " + names[i] + "\n" + clipped(texts[i], most)
+	}
+	return texts
 }
 
 func instructionsOf(s *server, text string) guard.Definition {
 	return guard.Definition{Kind: guard.Instructions, Server: s.Name, Text: text}
 }
 
-// maxInstructions is how much of a server's instructions the model reads, in bytes.
-const maxInstructions = 4 << 10
+// How much of what servers say about themselves the model reads, in bytes.
+const (
+	maxInstructions    = 4 << 10  // of one server
+	maxAllInstructions = 16 << 10 // of all of them; the longest are cut first
+)
 
 // clipped is text, at most so many bytes of it, with a mark where it is cut.
 func clipped(text string, most int) string {

@@ -67,7 +67,7 @@ func measure(ctx context.Context, s *set, window int) error {
 		return err
 	}
 	definitions, overview := tokensOf(first.Tools), model.EstimateTokens(len(first.System)-len(plain))
-	fmt.Printf("%d tools of %d servers: %d tokens\n", s.tools, len(s.servers), all)
+	fmt.Printf("%d tools of %d servers: %d tokens; %d more have no valid schema\n", s.tools, len(s.servers), all, s.refused)
 	fmt.Printf("first request: %d tools sent, %d tokens; list of servers %d; tool text %d\n", len(first.Tools), definitions, overview, definitions+overview)
 	var each []int
 	for _, q := range s.queries {

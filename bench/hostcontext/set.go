@@ -16,6 +16,7 @@ import (
 type set struct {
 	servers []host.Server
 	tools   int
+	refused int // whose schema is no JSON Schema
 	queries []string
 }
 
@@ -63,7 +64,8 @@ func (s *set) add(line []byte, at map[string]*mcp.Server) error {
 	}
 	err := at[t.Server].AddTool(mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Schema}, nothing)
 	if err != nil {
-		return fmt.Errorf("tool %q of %q: %w", t.Name, t.Server, err)
+		s.refused++
+		return nil // its schema is none; package mcp says so to whoever offers it
 	}
 	s.tools++
 	return nil
