@@ -99,7 +99,7 @@ func (s *screen) describeModel(string) {
 	m := s.session.Model()
 	text := fmt.Sprintf("%s, of %s", m.Name, m.Provider)
 	if !m.Language {
-		text += "; offline: not a language model"
+		text += "; it is not a language model"
 	}
 	if m.Window > 0 {
 		text += fmt.Sprintf("; sees %s tokens", count(m.Window))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -72,19 +73,21 @@ func (t *typist) loop(ctx context.Context) error {
 	return nil
 }
 
-// follow shows what happens until the run is over and nothing waits for an answer.
+// follow shows what happens until nothing runs any more and nothing waits for an
+// answer. What ran has left its result in the inbox before it counts as over.
 func (t *typist) follow(ctx context.Context) error {
 	for {
 		if err := t.answerAll(ctx); err != nil {
 			return err
 		}
 		t.flushLines()
-		if t.run == nil && len(t.ui.inbox) == 0 {
+		if t.run == nil && t.ui.jobs.Load() == 0 && len(t.ui.inbox) == 0 {
 			return nil
 		}
 		select {
 		case v := <-t.ui.inbox:
 			t.receive(v)
+		case <-time.After(tickTime): // the last job may have ended just now
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

@@ -165,6 +165,9 @@ func (s *screen) receive(v any) {
 	case host.Event:
 		s.happened(&v)
 	case *ask:
+		if s.run != nil {
+			s.endText() // the model has said what it says before the call
+		}
 		s.cards = append(s.cards, newCard(s, v))
 	case withdrawn:
 		s.cards = slices.DeleteFunc(s.cards, func(c card) bool { return c.asked() == v.ask })

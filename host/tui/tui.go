@@ -58,6 +58,7 @@ type UI struct {
 	closed  chan struct{} // when the screen is gone
 	once    sync.Once
 	work    sync.WaitGroup // what runs in the background
+	jobs    atomic.Int64   // how many that are
 
 	now func() time.Time
 }
@@ -135,7 +136,11 @@ func (u *UI) Run(ctx context.Context, session Session) error {
 
 // background runs f, and hands what it returns to the screen.
 func (u *UI) background(f func() any) {
-	u.work.Go(func() { u.post(f()) })
+	u.jobs.Add(1)
+	u.work.Go(func() {
+		u.post(f())
+		u.jobs.Add(-1)
+	})
 }
 
 // maxBatch is how many things of the inbox are handled before the screen is

@@ -96,16 +96,17 @@ func (s *screen) status() ink.Line {
 	if !m.Language {
 		parts[0] = ink.T(ink.Warn, "offline: not a language model")
 	}
-	parts = append(parts, s.serverStatus(), s.contextStatus())
+	parts = append(parts, s.serverStatus())
+	if n := s.warnings(); n > 0 {
+		parts = append(parts, ink.T(ink.Warn, plural(n, "warning", "warnings")+" in /log"))
+	}
+	parts = append(parts, s.contextStatus())
 	t := s.session.Totals()
 	if n := t.Usage.Input + t.Usage.Output; n > 0 {
 		parts = append(parts, ink.T(ink.Muted, count(n)+" tokens"))
 	}
 	if t.Cost > 0 {
 		parts = append(parts, ink.T(ink.Muted, money(t.Cost)))
-	}
-	if n := s.warnings(); n > 0 {
-		parts = append(parts, ink.T(ink.Warn, plural(n, "warning", "warnings")+" in /log"))
 	}
 	parts = append(parts, ink.T(ink.Muted, "F1 help"))
 	line := ink.Line{parts[0]}

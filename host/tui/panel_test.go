@@ -1,0 +1,305 @@
+package tui
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+)
+
+func panels() *scripted {
+	return &scripted{
+		servers: []host.ServerTools{
+			{Server: "ev", State: host.StateConnected, Tools: 12, Seen: 12, Tokens: 1_500},
+			{Server: "files", State: host.StateConnected, Tools: 5, Seen: 3, Tokens: 400},
+			{Server: "web", State: host.StateFailed, Error: "exec: \x1b[2J not found"},
+			{Server: "new", State: host.StateUnapproved, Tools: 2},
+		},
+		tools: []host.ToolInfo{
+			{ToolRef: host.ToolRef{Server: "ev", Tool: "add"}, Title: "Add numbers", State: host.ToolSent},
+			{ToolRef: host.ToolRef{Server: "files", Tool: "rm"}, State: host.ToolDenied},
+		},
+		ledger: host.Ledger{Window: 10_000, Used: 8_500, Parts: []host.LedgerPart{
+			{Kind: "system", Name: "system prompt", Tokens: 300}, {Kind: "tools", Name: "ev", Tokens: 8_200, Deferred: 700}}},
+		totals: host.Totals{Usage: model.Usage{Input: 12_345, Output: 678, CacheRead: 10_000}, Cost: 0.0456, Requests: 3, Calls: 1},
+		saved:  Saved{ID: "abcd", Title: "Sums"},
+		list:   []Saved{{ID: "abcd", Title: "Sums", Questions: 2, Changed: time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)}, {ID: "efgh", Title: "Trips"}},
+	}
+}
+
+func TestPanels(t *testing.T) {
+	for _, test := range []struct{ name, keys, want string }{
+		{"servers", "/servers<enter>", `
+── servers ─────────────────────────────────────────────────
+● ev connected, 12 tools, about 1.5k tokens
+● files connected, 5 tools, about 400 tokens
+  the model cannot have 2 of them: denied by a rule, set
+  aside or not approved (/tools says which)
+✗ web failed, 0 tools, about 0 tokens
+  exec: \x1b[2J not found
+? new unapproved, 2 tools, about 0 tokens
+  its definitions were not approved: they are shown with the
+  next question
+↑↓ scroll · Esc close
+test-model · 2/4 servers, 15 tools · context 8.5k/10.0k 85 %`},
+		{"tools with a word", "/tools ad<enter>", `
+── tools with “ad” ─────────────────────────────────────────
+ev · add “Add numbers”  sent
+↑↓ scroll · Esc close
+test-model · 2/4 servers, 15 tools · context 8.5k/10.0k 85 %`},
+		{"context", "<f3>", `
+── context ─────────────────────────────────────────────────
+  █████████████████░░░  85 %  8.5k of 10.0k tokens
+
+    8.2k tools    ev (700 more are left to search)
+     300 system   system prompt
+
+so far: 3 requests, 1 call, 12.3k tokens in (10.0k cached),
+678 out, $0.0456
+↑↓ scroll · Esc close
+test-model · 2/4 servers, 15 tools · context 8.5k/10.0k 85 %`},
+		{"an empty log", "<f4>", `
+── log ─────────────────────────────────────────────────────
+no server has logged anything
+↑↓ scroll · Esc close
+test-model · 2/4 servers, 15 tools · context 8.5k/10.0k 85 %`},
+		{"kept conversations", "/resume<enter>tri", `
+── kept conversations ──────────────────────────────────────
+▸ Trips  efgh · 0001-01-01 00:00 · 0 questions
+filter: tri
+Enter choose · ↑↓ move · Esc close
+test-model · 2/4 servers, 15 tools · context 8.5k/10.0k 85 %`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			play(t, panels(), 60, 20, func(st *stage) {
+				st.keys(test.keys)
+				expect(t, "the panel", st.frame(), test.want)
+				if !st.screen.View().AltScreen {
+					t.Error("a panel must leave the scrollback alone")
+				}
+				st.keys("<esc>")
+				if st.screen.panel != nil || st.screen.View().AltScreen {
+					t.Error("Esc does not close it")
+				}
+			})
+		})
+	}
+}
+
+func TestTheHelpNamesEveryKeyAndCommand(t *testing.T) {
+	play(t, panels(), 80, 24, func(st *stage) {
+		st.keys("<f1>")
+		seen := st.frame()
+		st.keys("<end>")
+		seen += st.frame()
+		for _, c := range commands() {
+			if !strings.Contains(seen, "/"+c.name) {
+				t.Errorf("/%s is not in the help", c.name)
+			}
+		}
+		for _, key := range []string{"Ctrl+R", "Ctrl+F", "Ctrl+O", "Ctrl+T", "Ctrl+C", "Alt+Enter", "@SERVER:URI"} {
+			if !strings.Contains(seen, key) {
+				t.Errorf("%s is not in the help", key)
+			}
+		}
+	})
+}
+
+func TestCommands(t *testing.T) {
+	for _, test := range []struct{ typed, did, printed string }{
+		{"/model", "", "test-model, of test"},
+		{"/keep the sky is blue", "keep the sky is blue", "kept: the sky is blue"},
+		{"/compact", "compact", "old turns are replaced by a summary"},
+		{"/save A title", "name A title", "the conversation is called A title"},
+		{"/save", "", "the conversation is kept as abcd: Sums"},
+		{"/fork", "fork", "conversation abcd Sums"},
+		{"/new", "new", "new conversation"},
+		{"/export out.md", "", "the conversation is in out.md"},
+		{"/resume efgh", "resume efgh", "conversation abcd Sums"},
+		{"/theme pink", "", "expected /theme dark, light, mono"},
+		{"/theme light", "", ""},
+	} {
+		t.Run(test.typed, func(t *testing.T) {
+			session := panels()
+			note := model.UserText("earlier")
+			if strings.HasPrefix(test.typed, "/resume") {
+				session.entries = []host.Entry{{Message: &note}}
+			}
+			play(t, session, 80, 24, func(st *stage) {
+				st.keys(test.typed + "<enter>")
+				if test.did != "" && !session.did(test.did) {
+					t.Errorf("did %q", session.calls)
+				}
+				st.printedText(test.printed)
+			})
+			session = panels()
+			session.fail = errScripted
+			play(t, session, 80, 24, func(st *stage) {
+				st.keys(test.typed + "<enter>")
+				if test.did != "" {
+					st.printedText("error: the provider is on holiday")
+				}
+			})
+		})
+	}
+}
+
+func TestAResumedConversationIsShownAgain(t *testing.T) {
+	session := panels()
+	question := model.UserText("add 2 and 40")
+	session.entries = []host.Entry{
+		{Message: &question},
+		{Message: &model.Message{Role: model.RoleAssistant, Parts: []model.Part{
+			{Reasoning: &model.Reasoning{Text: "hm"}}, {Text: "I **will**."}, {Call: &model.Call{ID: "1", Name: "ev__add", Arguments: object(`{"a":2}`)}}}}},
+		{Message: &model.Message{Role: model.RoleTool, Parts: []model.Part{{Result: &model.Result{CallID: "1", Name: "ev__add", Parts: []model.Part{{Text: "42"}}}}}}},
+		{Note: "a note"}, {Summary: &host.Summary{Messages: 2, Text: "short"}},
+	}
+	play(t, session, 60, 24, func(st *stage) {
+		expect(t, "the scrollback", st.scrollback(), `
+── conversation abcd Sums ──────────────────────────────────
+
+❯ add 2 and 40
+
+I will.
+
+✓ ev · add 0 ms  {"a":2}
+  42
+
+kept: a note
+
+old turns were replaced by a summary`)
+	})
+}
+
+func TestTheLog(t *testing.T) {
+	play(t, panels(), 80, 24, func(st *stage) {
+		at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		for _, l := range []mcp.LogLevel{mcp.LogDebug, mcp.LogInfo, mcp.LogWarning, mcp.LogError} {
+			st.tell(host.Event{At: at, Log: &host.Logged{Server: "ev", Logger: "db", Level: l, Data: json.RawMessage(`"` + string(l) + ` \u001b[2J"`)}})
+		}
+		st.settle()
+		st.holds("2 warnings in /log")
+		st.keys("<f4>")
+		st.holds("03:04:05 error   ev/db error \\x1b[2J")
+		for range maxLog + 10 {
+			st.screen.logs(&host.Event{Log: &host.Logged{Server: "ev", Data: object("1")}})
+		}
+		if len(st.screen.log) > maxLog {
+			t.Errorf("%d messages are kept", len(st.screen.log))
+		}
+	})
+}
+
+func TestSearchFindsWhatWasPrinted(t *testing.T) {
+	session := &scripted{}
+	play(t, session, 60, 12, func(st *stage) {
+		session.ask = func(_ context.Context, q host.Question) error {
+			for range 20 {
+				st.tell(text("filler\n\n"))
+			}
+			st.tell(text("the needle " + q.Text + "\n\n"))
+			return nil
+		}
+		st.keys("one<enter>two<enter><ctrl+f>NEEDLE")
+		st.holds("match 1 of 2")
+		st.holds("the needle two")
+		st.keys("<up>")
+		st.holds("the needle one")
+		st.keys("<up><down>x")
+		st.holds("not found")
+		st.keys("<esc>")
+	})
+}
+
+func TestTheTraceShowsTheSteps(t *testing.T) {
+	session := &scripted{}
+	play(t, session, 80, 24, func(st *stage) {
+		session.ask = func(context.Context, host.Question) error {
+			st.tell(host.Event{Listed: &host.Listed{Native: 3, Deferred: 2, Tokens: 800, Servers: []host.ServerTools{{Server: "ev"}}}},
+				host.Event{Step: 1, Asked: &host.Asked{Model: "m", Messages: 1, Tools: 3, Tokens: 900}},
+				host.Event{Decided: &host.Decided{Message: &model.Message{}, Stop: model.StopCalls, Usage: model.Usage{Input: 900, Output: 20}}},
+				host.Event{Called: &host.Called{CallID: "1", Server: "ev", Tool: "add", Arguments: object(`{"a":1}`)}},
+				host.Event{Returned: &host.Returned{CallID: "1", Server: "ev", Tool: "add", Text: "2", Tokens: 1, Bytes: 40}},
+				host.Event{Step: 2, Asked: &host.Asked{Model: "m", Messages: 3, Tools: 3, Tokens: 950}},
+				host.Event{Answered: &host.Answered{Stop: "end", Totals: host.Totals{Requests: 2, Calls: 1}}})
+			return nil
+		}
+		st.keys("<ctrl+t>x<enter>")
+		for _, want := range []string{"1 list tools: 3 tools of 1 server are sent", "2 ask m: 1 message, 3 tools", "3 decided: calls, 900 in, 20 out",
+			`4 tools/call ev · add {"a":1}`, "5 result of ev · add: 0 ms, 40 bytes, 1 tokens", "6 ask m: 3 messages", "7 answer: end, 2 requests, 1 call"} {
+			st.printedText(want)
+		}
+	})
+}
+
+func TestWhatMayHappenInARun(t *testing.T) {
+	session := &scripted{}
+	play(t, session, 80, 24, func(st *stage) {
+		session.ask = func(context.Context, host.Question) error {
+			st.tell(text("half an ans"), host.Event{Delta: &model.Delta{Retry: &model.Retry{Attempt: 1}}}, text("A whole answer."),
+				host.Event{Notice: &host.Notice{Kind: host.NoticeGuard, Text: "hidden text in \u202e"}},
+				host.Event{Question: &host.Questioned{Server: "ev", Method: "sampling/createMessage", Outcome: "refused"}},
+				host.Event{Consent: &host.Consented{CallID: "9", Server: "ev", Tool: "rm", By: "policy", Rule: "no-rm"}},
+				host.Event{Returned: &host.Returned{CallID: "7", Server: "ev", Tool: "draw", Text: "x", IsError: true, Media: []model.Media{{Type: "image/png", Data: []byte("abc")}}}},
+				host.Event{Answered: &host.Answered{Stop: "steps"}})
+			return nil
+		}
+		st.keys("x<enter>")
+		for _, want := range []string{"half an ans", "what stands above is void", "A whole answer.", `! hidden text in \u202e`, "? ev · a question to the model: refused",
+			"✗ ev · rm did not run; a rule says no: no-rm", "✗ ev · draw", "image/png, 3 bytes is in pictures/ev-draw.png", "stopped: the limit of steps is reached"} {
+			st.printedText(want)
+		}
+	}, func(o *Options) {
+		o.SaveMedia = func(server, tool string, _ model.Media) (string, error) {
+			return "pictures/" + server + "-" + tool + ".png", nil
+		}
+	})
+}
+
+func TestAThemeFollowsTheBackground(t *testing.T) {
+	play(t, &scripted{}, 80, 24, func(st *stage) {
+		st.send(tea.BackgroundColorMsg{Color: white{}})
+		if st.screen.theme.Name != "light" {
+			t.Errorf("the theme is %s", st.screen.theme.Name)
+		}
+	}, func(o *Options) { o.Theme = "auto" })
+	play(t, &scripted{}, 80, 24, func(st *stage) {
+		st.send(tea.BackgroundColorMsg{Color: white{}})
+		st.keys("/theme dark<enter>")
+		if st.screen.theme.Name != "mono" {
+			t.Errorf("the theme is %s, without colours", st.screen.theme.Name)
+		}
+	}, func(o *Options) { o.Theme, o.NoColor = "dark", true })
+	if _, err := New(Options{Theme: "pink"}); err == nil {
+		t.Error("there is a theme pink")
+	}
+}
+
+type white struct{}
+
+func (white) RGBA() (r, g, b, a uint32) { return 0xffff, 0xffff, 0xffff, 0xffff }
+
+func TestEverySizeWorks(t *testing.T) {
+	for width := 1; width < 90; width += 11 {
+		for height := 1; height < 30; height += 7 {
+			session := panels()
+			play(t, session, width, height, func(st *stage) {
+				session.ask = func(context.Context, host.Question) error {
+					st.tell(text("# T\n\n- a\n\n|a|b|\n|-|-|\n|c|d|\n"))
+					return nil
+				}
+				_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, writeCard()) })
+				st.keys("d<down><esc><pgdown>")
+				cancel()
+				st.keys("hello<enter>/<down><esc><ctrl+u><f1><pgdown><esc><f2><esc><ctrl+f>a<esc>")
+				st.send(tea.WindowSizeMsg{Width: 100 - width, Height: 40 - height})
+			})
+		}
+	}
+}
