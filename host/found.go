@@ -70,6 +70,7 @@ func (r *run) roomForFound() (tokens, tools int) {
 // A finding is the answer to a search while it is made.
 type finding struct {
 	tokens int
+	most   int // tools that are not there yet: half of what there is room for, so that they do not drive each other out
 	fresh  []ToolRef
 	taken  map[*tool]bool
 	lines  [][]string // by query
@@ -78,7 +79,8 @@ type finding struct {
 // register makes what a search found callable, the best hit of each query first,
 // within a budget, and says what there is.
 func (r *run) register(queries []string, results []toolsearch.Results) outcome {
-	f := finding{taken: map[*tool]bool{}, lines: make([][]string, len(queries))}
+	_, room := r.roomForFound()
+	f := finding{most: max(room/2, 1), taken: map[*tool]bool{}, lines: make([][]string, len(queries))}
 	there := map[*tool]bool{}
 	for _, t := range r.given() {
 		there[t] = true
@@ -106,7 +108,7 @@ func (f *finding) add(t *tool, query, rank int, known bool) bool {
 	if !known {
 		cost += tokensOf([]model.Tool{t.brief()})
 	}
-	if f.taken[t] || rank > 0 && f.tokens+cost > foundTokens {
+	if f.taken[t] || rank > 0 && f.tokens+cost > foundTokens || !known && len(f.fresh) == f.most {
 		return false
 	}
 	f.taken[t] = true
