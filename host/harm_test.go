@@ -51,13 +51,12 @@ func (g *gullible) turn(req *model.Request) (*model.Response, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	text := everything(req)
-	orders := g.orders(text)
-	switch {
-	case len(req.Tools) == 0: // a summary, or a server's question: it repeats what it knows
+	if !slices.ContainsFunc(req.Tools, func(t model.Tool) bool { return t.Name == readName }) {
+		// A summary, or a server's question: it says what it knows.
 		return &model.Response{Message: model.Message{Parts: []model.Part{{Text: "In short: " + text}}}}, nil
-	case !slices.ContainsFunc(req.Tools, func(t model.Tool) bool { return t.Name == readName }):
-		return &model.Response{Message: model.Message{Parts: append(orders, model.Part{Text: text})}}, nil
-	case len(g.steps) > 0:
+	}
+	orders := g.orders(text)
+	if len(g.steps) > 0 {
 		orders, g.steps = append(orders, g.steps[0]), g.steps[1:]
 	}
 	if len(orders) == 0 {

@@ -57,9 +57,7 @@ func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.Elicit
 		s.asked(c, "elicitation/create", req.Message, "refused: "+refusal)
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
-	form := Form{Server: s.Name, Tool: c.toolName(), Request: req}
-	text := req.Message + "\n" + string(req.RequestedSchema) + "\n" + req.URL
-	form.Warnings = s.warnings(text, guard.InElicitation)
+	form := Form{Server: s.Name, Tool: c.toolName(), Request: req, Warnings: s.warnings("elicitation/create", req)}
 	result, err := s.host.options.Person.Elicit(ctx, form)
 	if err == nil && result == nil {
 		err = errors.New("the form was not answered")
@@ -83,10 +81,14 @@ func (s *server) mayNotAsk() string {
 	return ""
 }
 
-// warnings say what is suspicious about a question.
-func (s *server) warnings(text string, part guard.Part) []string {
+// warnings say what is suspicious about a question of the server.
+func (s *server) warnings(method string, params any) []string {
+	frame, err := schema.Encode(nil, map[string]any{"jsonrpc": "2.0", "id": 0, "method": method, "params": params})
+	if err != nil {
+		return []string{"it could not be checked: " + err.Error()}
+	}
 	var warnings []string
-	for _, f := range s.host.texts().Scan(text, guard.Where{Part: part, Server: s.Name}) {
+	for _, f := range s.host.texts().ScanFrame(s.Name, frame) {
 		if f.Severity >= guard.Warn {
 			warnings = append(warnings, fmt.Sprintf("%s (%s)", f.Why, f.Excerpt))
 		}
@@ -122,7 +124,7 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 		return refuse("%s", refusal)
 	}
 	agreed, err := s.host.options.Person.Sample(ctx, Sampling{
-		Server: s.Name, Tool: c.toolName(), Request: &req, Tokens: tokens, Budget: left, Warnings: s.warnings(textOfSampling(&req), guard.InSampling),
+		Server: s.Name, Tool: c.toolName(), Request: &req, Tokens: tokens, Budget: left, Warnings: s.warnings(method, req),
 	})
 	if err != nil {
 		return nil, err
@@ -269,15 +271,4 @@ func firstText(messages []mcp.SamplingMessage) string {
 		}
 	}
 	return ""
-}
-
-func textOfSampling(req *mcp.CreateMessageRequest) string {
-	var b strings.Builder
-	b.WriteString(req.SystemPrompt)
-	for i := range req.Messages {
-		for _, c := range req.Messages[i].Content {
-			b.WriteString("\n" + c.Text)
-		}
-	}
-	return b.String()
 }
