@@ -24,6 +24,7 @@ type pending struct {
 	ask    *ask
 	since  time.Time // when it came up
 	scroll scroll
+	laid   body
 }
 
 func (p *pending) asked() *ask { return p.ask }
@@ -34,6 +35,19 @@ func (p *pending) begin(now time.Time) time.Time {
 		p.since = now
 	}
 	return p.since
+}
+
+// body is what a card shows, laid out once for each width: it can be long.
+type body struct {
+	width int
+	lines []ink.Line
+}
+
+func (b *body) of(width int, layout func(width int) []ink.Line) []ink.Line {
+	if b.lines == nil || b.width != width {
+		b.width, b.lines = width, layout(width)
+	}
+	return b.lines
 }
 
 // newCard is the card for what is asked. What is none is answered with nothing,

@@ -175,6 +175,10 @@ func (s *screen) changed() {
 		return
 	}
 	s.changedHere()
+	if extra := len(entries) - maxReplay; extra > 0 {
+		s.say(ink.Muted, fmt.Sprintf("what came before the last %d entries is not shown again; /export has it", maxReplay))
+		entries = entries[extra:]
+	}
 	for i := range entries {
 		s.replay(&entries[i])
 	}

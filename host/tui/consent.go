@@ -132,7 +132,7 @@ func (c *consentCard) lines(s *screen, width, height int) []ink.Line {
 	default:
 		foot = s.foot(width, "", "y once", "n no", "N no, with a note", "↑↓ scroll")
 	}
-	return framed(title, c.body(width), &c.scroll, foot, width, height)
+	return framed(title, c.laid.of(width, c.body), &c.scroll, foot, width, height)
 }
 
 // body is everything there is to know about the call.

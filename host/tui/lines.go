@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,13 +15,7 @@ import (
 )
 
 // isDumb reports whether the terminal cannot move its cursor.
-func (u *UI) isDumb() bool {
-	env := u.options.Env
-	if env == nil {
-		env = os.Environ()
-	}
-	return slices.Contains(env, "TERM=dumb")
-}
+func (u *UI) isDumb() bool { return u.getenv("TERM") == "dumb" }
 
 // A typist is the screen for a terminal that can only print lines: what is
 // printed is the same, and what would be a key is a line.

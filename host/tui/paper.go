@@ -9,8 +9,10 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/markdown"
 )
 
-// maxTranscript is how many printed lines are remembered for the search.
-const maxTranscript = 20_000
+const (
+	maxTranscript = 20_000 // printed lines that are remembered for the search
+	maxQueue      = 5_000  // lines that wait to be printed before no more is heard
+)
 
 // paper is what was printed above the frame, or waits for it. Printing is asked
 // of the program one piece after the other: two pieces at the same time could

@@ -9,6 +9,9 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
+// maxReplay is how many entries of a conversation that goes on are shown again.
+const maxReplay = 200
+
 // replay prints an entry of a conversation that goes on.
 func (s *screen) replay(e *host.Entry) {
 	switch {

@@ -35,7 +35,7 @@ func (c *reviewCard) lines(s *screen, width, height int) []ink.Line {
 	if c.review.First {
 		title = fmt.Sprintf("%s is new; may the model see what it brings?", c.review.Server)
 	}
-	return framed(title, c.body(width), &c.scroll, s.foot(width, "", "y yes", "n no, keep it from the model", "↑↓ scroll"), width, height)
+	return framed(title, c.laid.of(width, c.body), &c.scroll, s.foot(width, "", "y yes", "n no, keep it from the model", "↑↓ scroll"), width, height)
 }
 
 func (c *reviewCard) body(width int) []ink.Line {

@@ -43,8 +43,9 @@ type screen struct {
 	cards []card  // what waits for the person, the first one shown
 	panel overlay // what the person opened; nil: nothing
 
-	quitting bool
-	leaving  time.Time // when Ctrl+C was pressed with nothing to cancel
+	listening bool // somebody waits for what comes next
+	quitting  bool
+	leaving   time.Time // when Ctrl+C was pressed with nothing to cancel
 }
 
 // An overlay takes the place of the input: a panel or a card.
@@ -82,7 +83,7 @@ func newScreen(ctx context.Context, u *UI, session Session) *screen {
 
 // Init begins to listen.
 func (s *screen) Init() tea.Cmd {
-	cmds := []tea.Cmd{s.ui.next}
+	cmds := []tea.Cmd{s.listen()}
 	if s.ui.auto {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}
@@ -100,6 +101,9 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.BackgroundColorMsg:
 		s.background(msg.IsDark())
 	case tea.KeyPressMsg:
+		if msg.String() == "ctrl+z" {
+			return s, tea.Suspend
+		}
 		s.press(msg)
 	case tea.PasteMsg:
 		s.paste(msg.Content)
@@ -110,7 +114,7 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		if len(s.cards) > 0 {
 			s.cards[0].begin(s.now())
 		}
-		cmds = append(cmds, s.ui.next)
+		s.listening = false
 	case printedMsg:
 		s.paper.printing = false
 	case settledMsg:
@@ -123,7 +127,7 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	}
 	s.draw()
-	return s, tea.Batch(append(cmds, s.flush(), s.tick(), s.poll(), s.quit())...)
+	return s, tea.Batch(append(cmds, s.listen(), s.flush(), s.tick(), s.poll(), s.quit())...)
 }
 
 // drawTime is how long the first frame may take until it is on the terminal.
@@ -179,6 +183,16 @@ func (s *screen) receive(v any) {
 // later runs f in the background, and what it returns on the screen.
 func (s *screen) later(f func(context.Context) func(*screen)) {
 	s.ui.background(func() any { return f(s.ctx) })
+}
+
+// listen waits for what comes next, unless there is much to be printed first: who
+// brings more has to wait.
+func (s *screen) listen() tea.Cmd {
+	if s.listening || len(s.paper.queue) > maxQueue {
+		return nil
+	}
+	s.listening = true
+	return s.ui.next
 }
 
 // tick keeps running times moving.

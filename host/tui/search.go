@@ -10,9 +10,8 @@ import (
 
 // search looks for a text in what was printed.
 type search struct {
-	text   editor.Buffer
-	match  int // which of the matches is shown, from the last one on
-	scroll scroll
+	text  editor.Buffer
+	match int // which of the matches is shown, from the last one on
 }
 
 func newSearch() *search { return &search{} }
@@ -61,26 +60,28 @@ func (f *search) matches(s *screen) []int {
 func (f *search) lines(s *screen, width, height int) []ink.Line {
 	all := s.paper.transcript
 	found := f.matches(s)
-	title := "search"
-	rows := max(1, height-3)
-	f.scroll.at = len(all) - rows
-	body := make([]ink.Line, len(all))
-	for i, l := range all {
-		body[i] = l.Cut(width)
-	}
-	if f.match < len(found) {
-		at := found[f.match]
-		f.scroll.at = at - rows/2
-		body[at] = highlighted(all[at], f.text.Text()).Cut(width)
+	title, rows := "search", max(1, height-3)
+	from, at := max(0, len(all)-rows), -1
+	switch {
+	case f.match < len(found):
+		at = found[f.match]
+		from = max(0, min(from, at-rows/2))
 		title = fmt.Sprintf("search: match %d of %d, from the end", f.match+1, len(found))
-	} else if !f.text.Empty() {
+	case !f.text.Empty():
 		title = "search: not found"
+	}
+	var seen []ink.Line
+	for i, l := range all[from:min(len(all), from+rows)] {
+		if from+i == at {
+			l = highlighted(l, f.text.Text())
+		}
+		seen = append(seen, l.Cut(width))
 	}
 	foot := []ink.Line{
 		append(ink.Line{ink.T(ink.Muted, "text: ")}, withCursor(&f.text)...),
 		keyLine("↑ earlier", "↓ later", "Esc close"),
 	}
-	return framed(title, body, &f.scroll, foot, width, height)
+	return framed(title, seen, &scroll{}, foot, width, height)
 }
 
 // highlighted marks a text in a line. The line loses its other styles.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +29,7 @@ type Options struct {
 	// Theme is "auto" (the default: by the terminal's background), "dark", "light"
 	// or "mono".
 	Theme string
-	// NoColor shows no colours, whatever the theme.
+	// NoColor shows no colours, whatever the theme; so does the variable NO_COLOR.
 	NoColor bool
 	// Greeting is shown first, as Markdown.
 	Greeting string
@@ -73,11 +74,24 @@ func New(o Options) (*UI, error) {
 	if !slices.Contains(ink.Themes(), name) {
 		return nil, fmt.Errorf("theme %q: expected auto, %s", o.Theme, strings.Join(ink.Themes(), ", "))
 	}
-	if o.NoColor {
+	if o.NoColor || u.getenv("NO_COLOR") != "" {
 		name, u.auto = "mono", false
 	}
 	u.theme, _ = ink.Named(name)
 	return u, nil
+}
+
+// getenv is a variable of the environment.
+func (u *UI) getenv(name string) string {
+	if u.options.Env == nil {
+		return os.Getenv(name)
+	}
+	for _, v := range slices.Backward(u.options.Env) {
+		if value, found := strings.CutPrefix(v, name+"="); found {
+			return value
+		}
+	}
+	return ""
 }
 
 // Event is told what happens; it is meant as [host.Options.OnEvent]. It waits
