@@ -152,7 +152,9 @@ func newWorld(t *testing.T, arrange func(*world)) *world {
 	}
 	w.options.Policy = rules
 	w.options.Person = w.person()
-	w.options.Servers = append(w.options.Servers, Server{Name: "guest", Handler: w.outside(w.guest), Origin: []string{"npx", "guest@1.0"}})
+	if len(w.options.Servers) == 2 {
+		w.options.Servers = append(w.options.Servers, w.guestFrom("npx", "guest@1.0"))
+	}
 	w.stage = play(t, w.options)
 	w.c = w.Conversation(nil)
 	return w
@@ -243,6 +245,10 @@ func (w *world) files() Server {
 		panic(err)
 	}
 	return Server{Name: "files", Handler: s, Trusted: true}
+}
+
+func (w *world) guestFrom(origin ...string) Server {
+	return Server{Name: "guest", Handler: w.outside(w.guest), Origin: origin}
 }
 
 // post is trusted, and what it is sent leaves.
