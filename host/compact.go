@@ -81,14 +81,14 @@ func (c *Conversation) Compact(ctx context.Context) error {
 // makeRoom compacts old turns if the next request would be too large, or in any
 // case.
 func (r *run) makeRoom(ctx context.Context, inAnyCase bool) error {
-	window := r.h.budget.Window
+	window := r.window()
 	needed := r.c.corrected(tokensOfRequest(r.request()))
 	if !inAnyCase && needed*100 <= window*fullAt {
 		return nil
 	}
 	keep := window * keptAfter / 100
 	if inAnyCase {
-		keep /= 2
+		keep = min(keep/2, r.c.viewTokens()/2)
 	}
 	upTo := r.c.boundary(keep)
 	if upTo == 0 {
@@ -98,6 +98,24 @@ func (r *run) makeRoom(ctx context.Context, inAnyCase bool) error {
 		return nil
 	}
 	return r.compact(ctx, upTo)
+}
+
+// window is how many tokens the model can see, as far as it is known.
+func (r *run) window() int {
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	if r.c.window > 0 {
+		return min(r.c.window, r.h.budget.Window)
+	}
+	return r.h.budget.Window
+}
+
+// tooLarge learns from a request that did not fit.
+func (r *run) tooLarge() {
+	needed := r.c.corrected(tokensOfRequest(r.request()))
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	r.c.window = needed * 9 / 10
 }
 
 // boundary is how many messages a summary would replace so that about keep tokens
@@ -127,7 +145,7 @@ func (r *run) compact(ctx context.Context, upTo int) error {
 	before := r.c.viewTokens()
 	request := &model.Request{
 		System:    compactPrompt,
-		Messages:  []model.Message{model.UserText(r.c.transcript(upTo, r.h.budget.Window/2))},
+		Messages:  []model.Message{model.UserText(r.c.transcript(upTo, r.window()/2))},
 		MaxTokens: summaryTokens,
 	}
 	response, err := r.h.options.Model.Generate(ctx, request, nil)

@@ -41,6 +41,7 @@ type Conversation struct {
 	running  bool // a question came that no totals followed yet
 	session  session
 	sampled  map[string]int // tokens that servers used of the model
+	window   int            // tokens that the model has proved not to see; 0: not known
 	factor   float64        // between estimated tokens and those that the provider counts; 0: not known
 }
 

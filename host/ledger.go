@@ -28,7 +28,7 @@ type LedgerPart struct {
 func (c *Conversation) Ledger() Ledger {
 	r := newRun(c)
 	r.catalogue = c.host.catalogue()
-	l := Ledger{Window: c.host.budget.Window}
+	l := Ledger{Window: r.window()}
 	l.add(c, LedgerPart{Kind: "system", Name: "system prompt", Tokens: model.EstimateTokens(len(r.system()))})
 	l.tools(r)
 	if messages, text := c.summarized(); messages > 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -133,6 +134,9 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 			continue
 		case response.Stop == model.StopPause && pauses < maxPauses:
 			pauses++
+			if err := r.goOn(&response.Message); err != nil {
+				return stopError, err
+			}
 			continue
 		case r.text == "" && response.Stop == model.StopEnd && empty == 0:
 			empty++
@@ -142,6 +146,15 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 		}
 		return r.stopped(response), nil
 	}
+}
+
+// goOn lets a model that paused speak again: a provider goes on by itself only from a
+// block of its own.
+func (r *run) goOn(m *model.Message) error {
+	if len(m.Parts) == 0 || slices.ContainsFunc(m.Parts, func(p model.Part) bool { return p.Opaque != nil }) {
+		return nil
+	}
+	return r.c.say(model.UserText("Go on."))
 }
 
 func orError(stop string, err error) string {
@@ -220,6 +233,7 @@ func (r *run) ask(ctx context.Context) (*model.Response, error) {
 	}
 	response, err := r.generate(ctx)
 	if errors.Is(err, model.ErrWindow) {
+		r.tooLarge()
 		if err := r.makeRoom(ctx, true); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,226 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/scripted"
+)
+
+// isSummary reports whether a request is for a summary.
+func isSummary(req *model.Request) bool { return req.System == compactPrompt }
+
+// talkative is a model with a small window that calls until it was asked so often,
+// and answers requests for a summary with summarize.
+func talkative(calls int, summarize scripted.Turn) *scripted.Model {
+	n := 0
+	return scripted.Always(func(ctx context.Context, req *model.Request) (*model.Response, error) {
+		if isSummary(req) {
+			return summarize(ctx, req)
+		}
+		if n++; n <= calls {
+			return &model.Response{Message: model.Message{Parts: []model.Part{scripted.Calling("s__look", fmt.Sprintf(`{"n":%d}`, n))}}}, nil
+		}
+		return &model.Response{Message: model.Message{Parts: []model.Part{{Text: "done"}}}}, nil
+	}).As(model.Info{Language: true, Window: 8_000})
+}
+
+func paragraphs() Server {
+	return looking(&mcp.CallToolResult{Content: []mcp.Content{mcp.Text(strings.Repeat("Lorem ipsum dolor sit amet. ", 100))}})
+}
+
+func TestALongRunIsShortenedOnTheWay(t *testing.T) {
+	m := talkative(30, scripted.Say("The person wants thirty looks."))
+	s := play(t, Options{Model: m, Servers: []Server{paragraphs()}})
+	c := s.Conversation(nil)
+	if err := c.Keep("the deadline is Friday"); err != nil {
+		t.Fatal(err)
+	}
+	answer := ask(t, c, "look thirty times")
+	if answer.Text != "done" || answer.Totals.Calls != 30 {
+		t.Errorf("got %q after %d calls", answer.Text, answer.Totals.Calls)
+	}
+	summaries := 0
+	for i, req := range m.Requests() {
+		if got := tokensOfRequest(req); got > 8_000 {
+			t.Errorf("request %d has %d tokens", i, got)
+		}
+		if isSummary(req) {
+			summaries++
+			continue
+		}
+		if summaries > 0 && (!strings.Contains(req.Messages[0].Text(), "thirty looks") || !strings.Contains(req.Messages[0].Text(), "- the deadline is Friday")) {
+			t.Errorf("request %d begins with %q", i, req.Messages[0].Text())
+		}
+	}
+	if summaries < 2 || summaries > 10 || len(s.notices(NoticeCompact)) != summaries {
+		t.Errorf("%d summaries, told %d times", summaries, len(s.notices(NoticeCompact)))
+	}
+	if len(c.Messages()) != 62 {
+		t.Errorf("%d messages are kept, want all 62", len(c.Messages()))
+	}
+}
+
+func TestASummaryNamesWhatCanStillBeRead(t *testing.T) {
+	m := talkative(1, scripted.Say("It was long."))
+	s := play(t, Options{Model: m, Budget: Budget{Result: 100}, Servers: []Server{paragraphs()}})
+	c := s.Conversation(nil)
+	ask(t, c, "look")
+	ask(t, c, "and then?")
+	if err := c.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, c, "go on")
+	if head := s.Model().(*scripted.Model).Requests()[4].Messages[0].Text(); !strings.Contains(head, "- junction://result/1: look of s, 2800 characters") {
+		t.Errorf("the model reads %s", head)
+	}
+}
+
+func TestWhereTheModelWritesNoSummaryTheBeginningsStandIn(t *testing.T) {
+	tests := map[string]scripted.Turn{
+		"it fails":         scripted.Fail(errors.New("overloaded")),
+		"it says nothing":  scripted.Reply(),
+		"it calls instead": scripted.Call("s__look", ""),
+	}
+	for name, turn := range tests {
+		t.Run(name, func(t *testing.T) {
+			m := talkative(60, turn)
+			s := play(t, Options{Model: m, Servers: []Server{paragraphs()}, Limits: Limits{Steps: 100}})
+			c := s.Conversation(nil)
+			ask(t, c, "look often, says Ada")
+			entries := c.Entries()
+			for i := range entries {
+				if e := entries[i].Summary; e != nil && (len(e.Text) > 4*summaryTokens+200 || !strings.Contains(e.Text, "Ada")) {
+					t.Errorf("an extract of %d bytes: %.200s", len(e.Text), e.Text)
+				}
+			}
+			if got := s.notices(NoticeCompact); len(got) < 2 || !strings.Contains(got[0], "could not write a summary") || strings.Contains(got[0], "nil") {
+				t.Errorf("told %q", got)
+			}
+		})
+	}
+}
+
+func TestAWindowThatIsSmallerThanItSaysLeadsToASummary(t *testing.T) {
+	full := &model.Error{Provider: "p", Status: 400, Err: model.ErrWindow}
+	s := play(t, Options{Servers: []Server{paragraphs()}}, scripted.Say("one"), scripted.Say("two"), scripted.Fail(full), scripted.Say("Two answers were given."), scripted.Say("three"))
+	c := s.Conversation(nil)
+	ask(t, c, "first")
+	ask(t, c, "second")
+	if answer := ask(t, c, "third"); answer.Text != "three" {
+		t.Errorf("got %q", answer.Text)
+	}
+	before, after := s.model.Requests()[2].Messages, s.last(t).Messages
+	if len(after) >= len(before) || !strings.Contains(after[0].Text(), "Two answers were given.") || !strings.HasSuffix(after[len(after)-1].Text(), "third") {
+		t.Errorf("the model reads %+v", after)
+	}
+}
+
+func TestAWindowThatHoldsNotEvenTheQuestionIsAnError(t *testing.T) {
+	s := play(t, Options{Model: scripted.New(scripted.Say("never")).As(model.Info{Language: true, Window: 2_000})})
+	answer, err := s.Conversation(nil).Ask(t.Context(), Question{Text: strings.Repeat("why ", 5_000)})
+	if !errors.Is(err, ErrFull) || answer.Stop != stopError {
+		t.Errorf("got %v, stopped by %q", err, answer.Stop)
+	}
+}
+
+func TestAShortPieceIsNotCutWhereALongOneCanBe(t *testing.T) {
+	pieces := []string{strings.Repeat("a", 10), strings.Repeat("b", 5_000), strings.Repeat("c", 200), strings.Repeat("d", 9_000)}
+	tests := []struct{ bytes, want int }{{100_000, 1 << 40}, {4_210, 2_000}, {10, 80}}
+	for _, test := range tests {
+		if got := level(pieces, test.bytes); got != test.want && !(test.want == 1<<40 && got > test.want) {
+			t.Errorf("in %d bytes each piece may have %d, want %d", test.bytes, got, test.want)
+		}
+	}
+}
+
+// chaos is a model that does at random what models do: good calls and bad ones,
+// texts, nothing at all, errors in the middle, and windows that are full.
+func chaos(random *rand.Rand, cancel func()) scripted.Turn {
+	return scripted.Func(func(req *model.Request) (*model.Response, error) {
+		if isSummary(req) {
+			return &model.Response{Message: model.Message{Parts: []model.Part{{Text: "A summary."}}}}, nil
+		}
+		parts := []model.Part{{Text: "\n"}}
+		for range random.IntN(4) {
+			parts = append(parts, []model.Part{
+				scripted.Calling("s__look", fmt.Sprintf(`{"n":%d}`, random.IntN(1000))),
+				scripted.Calling("s__cancel", ""),
+				scripted.Calling("nothing_like_it", `{"a":1}`),
+				{Call: &model.Call{ID: "same", Name: "s__look", Malformed: "cut", Raw: `{"n`}},
+				{Text: "Let me see.\xff"},
+				{Text: "  \n"},
+				{Reasoning: &model.Reasoning{Text: "hm"}},
+				{Media: &model.Media{Type: "image/png", Data: []byte("x")}},
+			}[random.IntN(8)])
+		}
+		response := &model.Response{Message: model.Message{Parts: parts}}
+		switch random.IntN(10) {
+		case 0:
+			return nil, &model.Error{Provider: "p", Status: 400, Err: model.ErrWindow}
+		case 1:
+			return response, fmt.Errorf("cut: %w", model.ErrBroken)
+		case 2:
+			cancel()
+		case 3:
+			response.Stop = model.StopPause
+		case 4, 5:
+			response.Message.Parts = []model.Part{{Text: "That is all."}}
+		}
+		return response, nil
+	})
+}
+
+// However a run ends, whatever the model and the person do, a conversation can be
+// resumed from every point of its record, and the strictest provider takes it.
+func TestAConversationCanBeResumedFromEveryPoint(t *testing.T) {
+	for seed := range uint64(40) {
+		random := rand.New(rand.NewPCG(seed, 7))
+		var cancel context.CancelFunc
+		srv := mcp.NewServer("s", "1")
+		mcp.AddTool(srv, "look", func(_ context.Context, in struct{ N int }) (string, error) {
+			if in.N%7 == 0 {
+				return "", errors.New("no luck")
+			}
+			return strings.Repeat("x ", in.N), nil
+		}, mcp.Tool{Annotations: readOnly})
+		mcp.AddTool(srv, "cancel", func(ctx context.Context, _ struct{}) (string, error) { cancel(); <-ctx.Done(); return "", ctx.Err() }, mcp.Tool{Annotations: readOnly})
+		servers := []Server{{Name: "s", Handler: srv, Trusted: true}}
+		m := scripted.Always(chaos(random, func() { cancel() })).As(model.Info{Language: true, Window: 3_000})
+		s := play(t, Options{Model: m, Servers: servers, Limits: Limits{Steps: 6}, Budget: Budget{Result: 200}})
+		c := s.Conversation(nil)
+		for n := range 5 {
+			var ctx context.Context
+			ctx, cancel = context.WithCancel(t.Context())
+			_, err := c.Ask(ctx, Question{Text: fmt.Sprintf("question %d", n)})
+			cancel()
+			if errors.Is(err, model.ErrInvalid) {
+				t.Fatalf("seed %d: question %d: %v", seed, n, err)
+			}
+		}
+		resumeEverywhere(t, seed, servers, c.Entries())
+	}
+}
+
+func resumeEverywhere(t *testing.T, seed uint64, servers []Server, entries []Entry) {
+	t.Helper()
+	strict := scripted.Always(scripted.Say("here we are")).As(model.Info{Language: true, Window: 100_000})
+	s := play(t, Options{Model: strict, Servers: servers})
+	for cut := range len(entries) + 1 {
+		c := s.Conversation(nil, slices.Clone(entries[:cut])...)
+		if answer, err := c.Ask(t.Context(), Question{Text: "go on"}); err != nil || answer.Text != "here we are" {
+			t.Fatalf("seed %d, resumed after %d of %d entries: %v", seed, cut, len(entries), err)
+		}
+		again := s.Conversation(nil, c.Entries()...)
+		if _, err := again.Ask(t.Context(), Question{Text: "and once more"}); err != nil {
+			t.Fatalf("seed %d, resumed twice after %d entries: %v", seed, cut, err)
+		}
+	}
+}
