@@ -25,7 +25,7 @@ func (r *run) consent(ctx context.Context, j *job) (refusal string) {
 		CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Description: t.Description,
 		Arguments: j.call.Arguments, Annotations: t.annotations(), Trusted: t.server.Trusted,
 	}
-	return r.permit(ctx, in, card, r.flowOf(t, j.call))
+	return r.permit(ctx, in, card, r.flowOf(t, j.call), t.sent.Name+" "+t.sent.Description+" "+string(t.sent.Schema))
 }
 
 // consentToRead is consent to the reading of a resource.
@@ -37,11 +37,11 @@ func (r *run) consentToRead(ctx context.Context, call *model.Call, s *server, ur
 	card := Card{CallID: call.ID, Server: s.Name, Resource: uri, Annotations: claim, Trusted: s.Trusted, Arguments: call.Arguments}
 	return r.permit(ctx, in, card, guard.Call{
 		Server: s.Name, Tool: "resources/read", Arguments: []byte(uri), Trust: s.trust(), Annotations: hints(claim),
-	})
+	}, "")
 }
 
-// permit decides about one call.
-func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard.Call) (refusal string) {
+// permit decides about one call. own are the words of the definition that it is made by.
+func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard.Call, own string) (refusal string) {
 	r.c.consenting.Lock() // one question after the other
 	defer r.c.consenting.Unlock()
 	r.labels(&in)
@@ -54,7 +54,7 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 		r.tell(Event{Consent: &told})
 		return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", reasonOf(decision))
 	}
-	flowing, swayed := r.c.flow.Ask(flow), r.swayed(flow)
+	flowing, swayed := r.c.flow.Ask(flow), r.swayed(flow, own)
 	if decision.Effect == policy.Allow && flowing.Allowed && swayed.Allowed {
 		told.Allowed = true
 		r.tell(Event{Consent: &told})
@@ -82,8 +82,7 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 	}
 	r.heed(verdict)
 	if verdict.Allow {
-		r.c.flow.Consent(flowing)
-		r.c.offered.Consent(swayed)
+		r.agree(flow, flowing, swayed)
 		return ""
 	}
 	return refused(verdict, r.h.options.Person == nil, card.Reasons)

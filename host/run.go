@@ -49,6 +49,7 @@ type run struct {
 	seen      uint64          // of the host's changes
 	ids       map[string]bool // of the conversation's calls
 	told      map[string]bool // notes of the adapter that were told already
+	said      string          // by the person
 	text      string          // of the last answer
 }
 
@@ -103,6 +104,7 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 	if err := r.begin(ctx); err != nil {
 		return stopError, err
 	}
+	r.said = q.Text
 	message, err := r.question(ctx, q)
 	if err != nil {
 		return stopError, err

@@ -2,6 +2,8 @@ package host
 
 import (
 	"slices"
+	"strings"
+	"unicode"
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/model"
@@ -9,11 +11,13 @@ import (
 
 // swayed asks what the flow of results alone does not: definitions and instructions
 // are text too, and a person who approved them may have overlooked what they ask
-// for. So where private text would have a way out of its server, they count as read.
-func (r *run) swayed(call guard.Call) guard.Decision {
+// for. So where private text would have a way out of its server, they count as read,
+// unless the call holds no other words than the person's and the tool's own.
+func (r *run) swayed(call guard.Call, own string) guard.Decision {
 	leaves := !call.Trust.Trusted || call.Annotations.OpenWorld == nil || *call.Annotations.OpenWorld
 	private := r.c.flow.Sources(guard.Private)
-	if !leaves || !slices.ContainsFunc(private, func(s guard.Source) bool { return s.Server != call.Server }) {
+	elsewhere := slices.ContainsFunc(private, func(s guard.Source) bool { return s.Server != call.Server })
+	if !leaves || !elsewhere || saysNothingNew(string(call.Arguments), own, r.said) {
 		return guard.Decision{Allowed: true}
 	}
 	for _, source := range private {
@@ -23,6 +27,36 @@ func (r *run) swayed(call guard.Call) guard.Decision {
 		r.c.offered.Read(guard.Source{Server: server, URI: "its definitions"}, guard.Untrusted, "")
 	}
 	return r.c.offered.Ask(call)
+}
+
+// agree remembers that a person said yes to a call. What a trusted server answers to
+// a call that writes is part of that.
+func (r *run) agree(call guard.Call, flowing, swayed guard.Decision) {
+	r.c.flow.Consent(flowing)
+	r.c.offered.Consent(swayed)
+	reads := call.Annotations.ReadOnly != nil && *call.Annotations.ReadOnly
+	if !swayed.Allowed && call.Trust.Trusted && !reads {
+		r.c.flow.Read(guard.Source{Server: call.Server, Tool: call.Tool}, guard.LabelsOf(call.Trust, call.Annotations), "")
+		r.c.flow.Consent(r.c.flow.Ask(call))
+	}
+}
+
+// saysNothingNew reports whether all words of a text stand in others.
+func saysNothingNew(text string, others ...string) bool {
+	known := map[string]bool{"true": true, "false": true, "null": true}
+	for _, other := range others {
+		for _, word := range wordsOf(other) {
+			known[word] = true
+		}
+	}
+	return !slices.ContainsFunc(wordsOf(text), func(word string) bool { return !known[word] })
+}
+
+// wordsOf are the words and numbers of a text, in small letters.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return r < unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
 }
 
 // strangers are the servers that are not trusted and whose words the model was given
