@@ -82,7 +82,7 @@ func (f *chatFlags) define(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.trust, "trust", nil, "vouch for `SERVER`: its definitions are not reviewed, its annotations are believed (repeatable)")
 	flags.StringArrayVar(&f.approve, "approve", nil, "approve what `SERVER` defines now, without being shown it (repeatable)")
 	policyFlag(flags, &f.policy)
-	flags.StringArrayVar(&f.allow, "allow", nil, "let calls of `SERVER/TOOL` run without asking, in this session; * and ? are patterns (repeatable)")
+	flags.StringArrayVar(&f.allow, "allow", nil, "let calls of `SERVER/TOOL` run without asking, in this session; where nobody can be asked, also after text that is not trusted was read; * and ? are patterns (repeatable)")
 	f.model.define(flags)
 	flags.IntVar(&f.limits.Steps, "max-steps", 0, "end a run after `N` requests to the model (default 50)")
 	flags.DurationVar(&f.limits.Time, "max-time", 0, "end a run after `DURATION`, such as 5m")

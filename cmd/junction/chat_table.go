@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
@@ -80,7 +81,7 @@ func allowing(rules *policy.Policy, allow []string) (*policy.Policy, error) {
 		if !found || server == "" || tool == "" {
 			return nil, usagef("--allow: expected SERVER/TOOL, got %q", pair)
 		}
-		more = append(more, policy.Rule{Name: "--allow " + pair, Effect: policy.Allow, Server: server, Tool: tool, Source: "command line"})
+		more = append(more, policy.Rule{Name: "--allow " + pair, Effect: policy.Allow, Server: server, Tool: tool, Source: person.CommandLine})
 	}
 	rules, err := rules.With(more...)
 	if err != nil {
@@ -104,8 +105,8 @@ func (t *table) traced() {
 
 // open begins: the host with a person to ask and somebody to tell, and the
 // conversation, which may be one that goes on.
-func (t *table) open(ctx context.Context, person host.Person, tell func(host.Event)) error {
-	t.options.Person = person
+func (t *table) open(ctx context.Context, who host.Person, tell func(host.Event)) error {
+	t.options.Person = who
 	t.options.OnEvent = func(e host.Event) {
 		if t.trace != nil {
 			t.trace.Event(e)

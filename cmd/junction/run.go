@@ -120,7 +120,7 @@ filesystem (read-only, the current folder).
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	root.AddCommand(a.lists()...)
 	root.AddCommand(a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(), a.pingCommand(),
-		a.chatCommand(), a.upCommand(), a.serveCommand(), a.proxyCommand(), a.policyCommand(), versionCommand())
+		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.serveCommand(), a.proxyCommand(), a.policyCommand(), versionCommand())
 	return root
 }
 

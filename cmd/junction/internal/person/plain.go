@@ -32,14 +32,15 @@ const (
 	maxReason = 1_000
 )
 
+// CommandLine is the source of rules that stand on the command line. Where nobody is
+// there, such a rule is the person's yes, given in advance, also to a call that would
+// be asked about because of what was read before; but not to one that carries a secret.
+const CommandLine = "command line"
+
 // Consent shows the card and asks.
 func (p *Plain) Consent(ctx context.Context, card host.Card) (host.Verdict, error) {
 	if p.Person == nil {
-		p.Screen.Printf("junction: %s was not called: nobody is there to allow it (%s)\n", name(card), plaintext.Line(strings.Join(card.Reasons, "; "), maxReason))
-		if len(card.Always) > 0 && card.Resource == "" {
-			p.Screen.Printf("  (--allow '%s/%s' allows it in advance)\n", plaintext.Line(card.Server, maxName), plaintext.Line(card.Tool, maxName))
-		}
-		return host.Verdict{}, nil
+		return p.inAdvance(card), nil
 	}
 	end, err := p.Person.Begin(ctx)
 	if err != nil {
@@ -64,6 +65,24 @@ func (p *Plain) Consent(ctx context.Context, card host.Card) (host.Verdict, erro
 		return p.always(ctx, card, word[0] == 'a')
 	}
 	return host.Verdict{Note: typed}, nil
+}
+
+// inAdvance is what the command line says about a call.
+func (p *Plain) inAdvance(card host.Card) host.Verdict {
+	reasons := plaintext.Line(strings.Join(card.Reasons, "; "), maxReason)
+	allowed := card.Allowed != nil && card.Allowed.Source == CommandLine
+	if allowed && !card.Secret {
+		p.Screen.Printf("junction: %s was allowed in advance by %s (%s)\n", name(card), plaintext.Line(card.Allowed.Name, maxName), reasons)
+		return host.Verdict{Allow: true}
+	}
+	p.Screen.Printf("junction: %s was not called: nobody is there to allow it (%s)\n", name(card), reasons)
+	switch {
+	case card.Secret:
+		p.Screen.Printf("  (what looks like a secret is sent only if a person at a terminal says yes)\n")
+	case card.Resource == "":
+		p.Screen.Printf("  (--allow '%s' allows it in advance)\n", name(card))
+	}
+	return host.Verdict{Note: "Nobody is there to be asked. Say what would have to be allowed."}
 }
 
 func name(card host.Card) string {

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/host/archive"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/spf13/cobra"
+)
+
+const maxTitleShown = 60 // characters of a conversation's title in a list
+
+func (a *app) conversationsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "conversations",
+		Short: "List, show, export, import, fork and delete stored conversations",
+		Long: `Work with the conversations of junction chat, which are stored in conversations.db in
+junction's folder of your configuration (or in the folder that JUNCTION_STATE names).
+
+ID is what the list shows, the beginning of it, or "last". junction chat --resume ID goes
+on with a conversation.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q; junction conversations --help lists them", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.conversationsListCommand(), a.conversationsExportCommand(), a.conversationsImportCommand(),
+		a.conversationsForkCommand(), a.conversationsDeleteCommand())
+	return cmd
+}
+
+// withArchive opens the stored conversations for a command.
+func (a *app) withArchive(ctx context.Context, f func(*archive.Archive) error) error {
+	path, err := stateFile("conversations.db")
+	if err != nil {
+		return err
+	}
+	stored, err := archive.Open(ctx, path)
+	if err != nil {
+		return &connectError{err}
+	}
+	defer stored.Close()
+	return f(stored)
+}
+
+func (a *app) conversationsListCommand() *cobra.Command {
+	var filter archive.Filter
+	var here bool
+	cmd := &cobra.Command{
+		Use:   "list [WORD…]",
+		Short: "List conversations, the last one first; with words, those in which all of them stand",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			filter.Search = strings.Join(args, " ")
+			if here {
+				folder, err := os.Getwd()
+				if err != nil {
+					return &connectError{err}
+				}
+				filter.Folder = folder
+			}
+			return a.withArchive(cmd.Context(), func(stored *archive.Archive) error {
+				return a.listConversations(cmd.Context(), stored, filter)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&here, "here", false, "only those that were begun in this folder")
+	cmd.Flags().IntVar(&filter.Limit, "limit", 0, "list at most `N`")
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON array")
+	return cmd
+}
+
+func (a *app) listConversations(ctx context.Context, stored *archive.Archive, filter archive.Filter) error {
+	metas, err := stored.List(ctx, filter)
+	if err != nil {
+		return &connectError{err}
+	}
+	if a.flags.json {
+		if metas == nil {
+			metas = []archive.Meta{}
+		}
+		line, err := schema.Encode(nil, metas)
+		if err != nil {
+			return err
+		}
+		return a.write(append(line, '\n'))
+	}
+	if len(metas) == 0 {
+		a.screen.Printf("There is no such conversation.\n")
+		return nil
+	}
+	rows := make([][]string, len(metas))
+	for i, m := range metas {
+		title := plaintext.Line(m.Title, maxTitleShown)
+		if m.Match != "" {
+			title += ": " + plaintext.Line(m.Match, maxTitleShown)
+		}
+		rows[i] = []string{m.ID, m.Changed.Local().Format(time.DateTime), count(m.Questions, "question"), title}
+	}
+	return a.write([]byte(terminal.Table(rows, 0, a.out.Width())))
+}
+
+// write writes a result to standard output.
+func (a *app) write(b []byte) error {
+	if _, err := a.stdout.Write(b); err != nil {
+		return &connectError{err}
+	}
+	return nil
+}
+
+func (a *app) conversationsExportCommand() *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:     "export ID",
+		Aliases: []string{"show"},
+		Short:   "Write a conversation to standard output",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("%s: expected one ID", cmd.CommandPath())
+			}
+			switch archive.Format(format) {
+			case archive.Markdown, archive.Text, archive.JSON:
+			default:
+				return usagef("--format: expected markdown, text or json, got %q", format)
+			}
+			return a.withArchive(cmd.Context(), func(stored *archive.Archive) error {
+				return stored.Export(cmd.Context(), args[0], archive.Format(format), a.stdout)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", string(archive.Markdown), "`FORMAT`: markdown, text, or json, which can be imported")
+	return cmd
+}
+
+func (a *app) conversationsImportCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE",
+		Short: "Store a conversation that was exported as JSON; - reads standard input",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("%s: expected one file", cmd.CommandPath())
+			}
+			in := a.stdin
+			if args[0] != "-" {
+				file, err := os.Open(args[0])
+				if err != nil {
+					return &connectError{err}
+				}
+				defer file.Close()
+				in = file
+			}
+			return a.withArchive(cmd.Context(), func(stored *archive.Archive) error {
+				meta, err := stored.Import(cmd.Context(), in)
+				return a.tellID(meta, err)
+			})
+		},
+	}
+}
+
+func (a *app) conversationsForkCommand() *cobra.Command {
+	var upTo int
+	cmd := &cobra.Command{
+		Use:   "fork ID",
+		Short: "Copy a conversation, so that the copy can go another way",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 || upTo < 0 {
+				return usagef("%s: expected one ID, and --entries not negative", cmd.CommandPath())
+			}
+			return a.withArchive(cmd.Context(), func(stored *archive.Archive) error {
+				meta, err := stored.Fork(cmd.Context(), args[0], upTo)
+				return a.tellID(meta, err)
+			})
+		},
+	}
+	cmd.Flags().IntVar(&upTo, "entries", 0, "copy only the first `N` entries")
+	return cmd
+}
+
+// tellID prints the ID of a conversation that is new.
+func (a *app) tellID(meta archive.Meta, err error) error {
+	if err != nil {
+		return &connectError{err}
+	}
+	return a.write([]byte(fmt.Sprintln(meta.ID)))
+}
+
+func (a *app) conversationsDeleteCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "delete ID…",
+		Short: "Delete conversations; their text is overwritten",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("%s: expected at least one ID", cmd.CommandPath())
+			}
+			return a.withArchive(cmd.Context(), func(stored *archive.Archive) error {
+				for _, id := range args {
+					if err := stored.Delete(cmd.Context(), id); err != nil {
+						return &connectError{err}
+					}
+				}
+				return nil
+			})
+		},
+	}
+}

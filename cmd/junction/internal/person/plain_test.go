@@ -1,0 +1,47 @@
+package person_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/person"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/policy"
+)
+
+func TestWhereNobodyIsThereTheCommandLineDecides(t *testing.T) {
+	ofLine := &policy.Rule{Name: "--allow files/write", Effect: policy.Allow, Source: person.CommandLine}
+	ofFile := &policy.Rule{Name: "writing is fine", Effect: policy.Allow, Source: "policy.json:2"}
+	const remedy, onlyAsked = "--allow 'files/write'", "a person at a terminal"
+	for _, c := range []struct {
+		name  string
+		card  host.Card
+		allow bool
+		told  string
+		never string
+	}{
+		{"what the rules ask about is not called, and the remedy is named", host.Card{}, false, remedy, onlyAsked},
+		{"a rule of a file is no yes to what was read since", host.Card{Allowed: ofFile}, false, remedy, onlyAsked},
+		{"a rule of the command line is, and it is told", host.Card{Allowed: ofLine}, true, "was allowed in advance by --allow files/write (untrusted text was read)", "not called"},
+		{"a secret is sent by no rule, and no remedy is named that would not help", host.Card{Allowed: ofLine, Secret: true}, false, onlyAsked, "--allow 'files"},
+		{"a resource is not read, and the remedy for tools is not named", host.Card{Resource: "file:///a"}, false, "files/file:///a", "--allow"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out bytes.Buffer
+			plain := person.Plain{Screen: terminal.NewScreen(&out)}
+			c.card.Server, c.card.Tool, c.card.Reasons = "files", "write", []string{"untrusted text was read"}
+			verdict, err := plain.Consent(t.Context(), c.card)
+			if err != nil || verdict.Allow != c.allow {
+				t.Errorf("the verdict is %+v, %v", verdict, err)
+			}
+			if verdict.Allow == (verdict.Note != "") {
+				t.Errorf("the model is told %q", verdict.Note)
+			}
+			if got := out.String(); !strings.Contains(got, c.told) || strings.Contains(got, c.never) {
+				t.Errorf("told %q, want %q in it and not %q", got, c.told, c.never)
+			}
+		})
+	}
+}
