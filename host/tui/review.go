@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
@@ -39,19 +40,38 @@ func (c *reviewCard) lines(s *screen, width, height int) []ink.Line {
 }
 
 func (c *reviewCard) body(width int) []ink.Line {
-	found := 0
-	for i := range c.review.Items {
-		found += len(c.review.Items[i].Findings)
-	}
-	summary := plural(len(c.review.Items), "definition", "definitions")
-	if found > 0 {
-		summary += ", " + plural(found, "warning", "warnings")
-	}
-	lines := []ink.Line{{ink.T(ink.Muted, summary)}}
-	for i := range c.review.Items {
-		lines = append(lines, reviewItem(&c.review.Items[i], width)...)
+	items := slices.Clone(c.review.Items)
+	slices.SortStableFunc(items, func(a, b host.ReviewItem) int { // the worst first
+		return int(guard.Worst(b.Findings)) - int(guard.Worst(a.Findings))
+	})
+	lines := reviewSummary(items, width)
+	for i := range items {
+		lines = append(lines, reviewItem(&items[i], width)...)
 	}
 	return lines
+}
+
+// reviewSummary says how many definitions of which kind there are, and warnings.
+func reviewSummary(items []host.ReviewItem, width int) []ink.Line {
+	var kinds []string
+	many, found := map[string]int{}, 0
+	for i := range items {
+		kind := items[i].Kind
+		if many[kind] == 0 {
+			kinds = append(kinds, kind)
+		}
+		many[kind]++
+		found += len(items[i].Findings)
+	}
+	var words []string
+	for _, kind := range kinds {
+		words = append(words, fmt.Sprintf("%d × %s", many[kind], kind))
+	}
+	line := ink.Line{ink.T(ink.Muted, strings.Join(words, ", ")+"; "), ink.T(ink.Good, "nothing suspicious was found")}
+	if found > 0 {
+		line[1] = ink.T(ink.Bad, plural(found, "warning", "warnings"), ink.Bold)
+	}
+	return ink.Wrap(line, width)
 }
 
 func reviewItem(it *host.ReviewItem, width int) []ink.Line {
@@ -73,15 +93,40 @@ func reviewItem(it *host.ReviewItem, width int) []ink.Line {
 	if raw := []byte(it.Text); !it.Changed && len(raw) > 0 && raw[0] == '{' && jsonrpc.Valid(raw, jsonrpc.Limits{}) == nil {
 		return append(lines, ink.Indent(jsonLines(raw, width-2), margin, margin)...)
 	}
+	if !it.Changed && strings.HasPrefix(it.Text, "--- ") {
+		return append(lines, ink.Indent(addedLines(it.Text, width-2), margin, margin)...)
+	}
 	for row := range strings.SplitSeq(strings.TrimRight(it.Text, "\n"), "\n") {
 		role := ink.Plain
 		switch {
+		case it.Changed && (strings.HasPrefix(row, "+++ ") || strings.HasPrefix(row, "--- ") || strings.HasPrefix(row, "@@ ")):
+			role = ink.Muted
 		case it.Changed && strings.HasPrefix(row, "+"):
 			role = ink.Added
 		case it.Changed && strings.HasPrefix(row, "-"):
 			role = ink.Removed
 		}
 		lines = append(lines, ink.Indent(ink.Lines(role, row, width-2), margin, margin)...)
+	}
+	return lines
+}
+
+// addedLines show a difference from nothing as what it is: each field's name, and
+// its text. No line is left out, but for the marks of the difference.
+func addedLines(diff string, width int) []ink.Line {
+	var lines []ink.Line
+	name := ink.Line{ink.T(ink.Plain, "  ")}
+	for row := range strings.SplitSeq(strings.TrimRight(diff, "\n"), "\n") {
+		label, isLabel := strings.CutPrefix(row, "+++ ")
+		switch {
+		case strings.HasPrefix(row, "--- "), strings.HasPrefix(row, "@@ "):
+		case isLabel:
+			name = ink.Line{ink.T(ink.Accent, strings.TrimSuffix(label, " (now)")+": ")}
+		default:
+			text := ink.T(ink.Plain, strings.TrimPrefix(row, "+"))
+			lines = append(lines, ink.Indent(ink.Wrap(append(name, text), width-2), nil, ink.Of("  "))...)
+			name = ink.Line{ink.T(ink.Plain, "  ")}
+		}
 	}
 	return lines
 }

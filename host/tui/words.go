@@ -36,7 +36,10 @@ func bytes(n int) string {
 
 // money is an amount of US dollars.
 func money(dollars float64) string {
-	if dollars < 0.1 {
+	switch {
+	case dollars == 0:
+		return "$0"
+	case dollars < 0.1:
 		return fmt.Sprintf("$%.4f", dollars)
 	}
 	return fmt.Sprintf("$%.2f", dollars)
