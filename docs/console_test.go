@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 
 // A console example shows commands behind "$ " and what they print. All of a
 // page run one after the other in an empty folder, with nothing configured. "…"
-// stands for any text, on a line of its own for any lines.
+// stands for any text, on a line of its own for any lines. What the README runs
+// from the source is the binary here.
 func TestConsoleExamplesPrintWhatTheySay(t *testing.T) {
 	dir, err := built()
 	if err != nil {
@@ -74,7 +75,7 @@ func runConsole(t *testing.T, b block, home, bin string) {
 			line += "\n" + more
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		command := exec.CommandContext(ctx, "sh", "-c", line)
+		command := exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(line, "go run ./cmd/junction", "junction"))
 		command.Dir = home
 		command.Env = []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "COLUMNS=80"}
 		out, _ := command.CombinedOutput() // the exit code is shown where it matters
