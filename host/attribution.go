@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -14,7 +15,12 @@ type calling struct {
 	id     string
 	server *server
 	tool   *tool // nil for resources and prompts
+
+	questions atomic.Int32 // that the server asked
 }
+
+// maxQuestions is how many questions a server may ask in the middle of one call.
+const maxQuestions = 64
 
 type callKey struct{}
 
@@ -47,6 +53,9 @@ type attributed struct {
 
 // Ask puts the question with the call it belongs to.
 func (p attributed) Ask(ctx context.Context, q mcp.Question) (json.RawMessage, error) {
+	if p.call.questions.Add(1) > maxQuestions {
+		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "server %q asked more than %d questions in one call", p.call.server.Name, maxQuestions)
+	}
 	return p.Peer.Ask(withCall(ctx, p.call), q)
 }
 

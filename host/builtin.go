@@ -159,7 +159,7 @@ func (r *run) contents(s *server, uri string, result *mcp.ReadResourceResult, of
 func (h *Host) serverOf(name, uri string) (s *server, why string) {
 	var has []*server
 	for _, s := range h.servers {
-		if name == "" && s.lists(uri) || s.Name == name {
+		if name == "" && h.accepted(s) && s.lists(uri) || s.Name == name {
 			has = append(has, s)
 		}
 	}

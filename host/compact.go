@@ -71,10 +71,10 @@ func (c *Conversation) Compact(ctx context.Context) error {
 	r := newRun(c)
 	r.catalogue = c.host.catalogue()
 	err := r.compact(ctx, c.boundary(0))
-	if r.totals == (Totals{}) {
+	totals := r.used()
+	if totals == (Totals{}) {
 		return err
 	}
-	totals := r.totals
 	return errors.Join(err, c.add(Entry{Totals: &totals}))
 }
 

@@ -71,7 +71,7 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 	}
 	card.Always = always(in)
 	verdict, err := r.h.ask(ctx, card)
-	r.countAsked()
+	r.use(Totals{Asked: 1})
 	told.By, told.Allowed = "person", verdict.Allow && err == nil
 	if r.h.options.Person == nil {
 		told.By, told.Reason = "host", strings.Join(card.Reasons, "; ")
@@ -86,13 +86,6 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 		return ""
 	}
 	return refused(verdict, r.h.options.Person == nil, card.Reasons)
-}
-
-// countAsked counts a question; servers that use the model count beside it.
-func (r *run) countAsked() {
-	r.c.mu.Lock()
-	defer r.c.mu.Unlock()
-	r.totals.Asked++
 }
 
 func reasonOf(d policy.Decision) string {

@@ -121,7 +121,7 @@ func (r *run) unknown(name string) string {
 
 // carry carries out one call.
 func (r *run) carry(ctx context.Context, j *job) {
-	r.count()
+	r.use(Totals{Calls: 1})
 	called := Called{CallID: j.call.ID, Tool: j.call.Name, Arguments: j.call.Arguments}
 	if j.tool != nil {
 		called.Server, called.Tool, called.Title, called.Annotations = j.tool.ref.Server, j.tool.ref.Tool, j.tool.title(), j.tool.Annotations
@@ -139,13 +139,6 @@ func (r *run) carry(ctx context.Context, j *job) {
 		CallID: called.CallID, Server: called.Server, Tool: called.Tool, Duration: time.Since(began), IsError: got.isError,
 		Text: j.result.Text(), Tokens: tokensOfParts(got.parts), Bytes: got.bytes, Kept: got.kept, Media: got.media,
 	}})
-}
-
-// count counts a call; calls run beside each other.
-func (r *run) count() {
-	r.c.mu.Lock()
-	defer r.c.mu.Unlock()
-	r.totals.Calls++
 }
 
 // callTool calls a tool of a server.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/model"
@@ -43,6 +44,7 @@ type run struct {
 	step      int
 	sharing   int // results that come together share the room for one
 	began     time.Time
+	counting  sync.Mutex
 	totals    Totals
 	loop      loopDetector
 	catalogue *catalogue
@@ -88,8 +90,8 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 			r.notice(NoticeLimit, "the run was ended after %v", r.h.options.Limits.Time)
 		}
 	}
-	r.totals.Duration = time.Since(r.began)
-	totals := r.totals
+	r.use(Totals{Duration: time.Since(r.began)})
+	totals := r.used()
 	err = errors.Join(err, r.c.saveFlow(), r.c.add(Entry{Totals: &totals}))
 	answer := Answer{Text: r.text, Stop: stop, Totals: totals}
 	told := Answered{Text: answer.Text, Stop: stop, Totals: totals, Cost: totals.Cost}
@@ -190,7 +192,8 @@ func (r *run) begin(ctx context.Context) error {
 // limit says whether the run must end before the next step.
 func (r *run) limit() (stop string) {
 	most := r.h.options.Limits
-	used := r.totals.Usage.Input + r.totals.Usage.Output
+	spent := r.used()
+	used := spent.Usage.Input + spent.Usage.Output
 	switch {
 	case r.step >= orDefault(most.Steps, defaultSteps):
 		r.notice(NoticeLimit, "the run was ended after %d requests to the model; ask it to go on", r.step)
@@ -198,8 +201,8 @@ func (r *run) limit() (stop string) {
 	case most.Tokens > 0 && used >= most.Tokens:
 		r.notice(NoticeLimit, "the run was ended after %d tokens, of %d allowed", used, most.Tokens)
 		return stopTokens
-	case most.Money > 0 && r.totals.Cost >= most.Money:
-		r.notice(NoticeLimit, "the run was ended after $%.4f, of $%.4f allowed", r.totals.Cost, most.Money)
+	case most.Money > 0 && spent.Cost >= most.Money:
+		r.notice(NoticeLimit, "the run was ended after $%.4f, of $%.4f allowed", spent.Cost, most.Money)
 		return stopMoney
 	}
 	return ""
@@ -303,7 +306,19 @@ func orNothing(err error) error {
 	return err
 }
 
-func (r *run) use(t Totals) { r.totals = r.totals.add(t) }
+// use counts what was used; calls and servers that use the model do so beside each other.
+func (r *run) use(t Totals) {
+	r.counting.Lock()
+	defer r.counting.Unlock()
+	r.totals = r.totals.add(t)
+}
+
+// used is what the run used so far.
+func (r *run) used() Totals {
+	r.counting.Lock()
+	defer r.counting.Unlock()
+	return r.totals
+}
 
 func (r *run) delta(d model.Delta) {
 	if d.Retry != nil {
