@@ -130,3 +130,60 @@ func guesses() []model.Part {
 		scripted.Calling(readName, `{"uri":"guest://sky"}`), scripted.Calling(readName, `{"server":"guest","uri":"guest://other"}`),
 	}
 }
+
+func TestAPersonIsSentToPagesOfTheWebOnly(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(*world) {})
+	w.ask(t)
+	w.desk.elicit = func(Form) *mcp.ElicitResult { return &mcp.ElicitResult{Action: mcp.ElicitAccept} }
+	for address, want := range map[string]string{
+		"https://guest.example/login": mcp.ElicitAccept, "http://localhost:8080/": mcp.ElicitAccept,
+		"file:///etc/passwd": mcp.ElicitCancel, "javascript:alert(1)": mcp.ElicitCancel, "//guest.example": mcp.ElicitCancel,
+		"https://bank.example@guest.example/": mcp.ElicitCancel, "vscode://install": mcp.ElicitCancel, "": mcp.ElicitCancel,
+	} {
+		result, err := w.servers[2].elicit(t.Context(), mcp.ElicitRequest{Mode: mcp.ElicitURL, Message: "Sign in.", URL: address})
+		if err != nil || result.Action != want {
+			t.Errorf("%q: got %+v, %v, want %s", address, result, err, want)
+		}
+	}
+}
+
+func TestAServerThatNeverStopsAskingIsStopped(t *testing.T) {
+	t.Parallel()
+	stopped := false
+	w := newWorld(t, func(w *world) {
+		answers(func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
+			for range 2 * maxQuestions {
+				if _, err := mcp.ElicitRaw(ctx, mcp.ElicitRequest{Message: "Are you sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}); err != nil {
+					stopped = true
+					return nil, err
+				}
+			}
+			return nil, nil
+		})(t, w)
+	})
+	w.desk.elicit = func(Form) *mcp.ElicitResult { return &mcp.ElicitResult{Action: mcp.ElicitDecline} }
+	w.ask(t)
+	if !stopped || len(w.desk.forms) != maxQuestions {
+		t.Errorf("the person was asked %d times", len(w.desk.forms))
+	}
+}
+
+// A server that lists the address of another's resource does not get in between, as
+// long as nobody approved it.
+func TestAServerThatIsNotApprovedHasNoAddresses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(w *world) {
+		offerTool(w, mcp.Tool{Description: tell}) // so that the review ends with no
+		if err := w.guest.AddText(mcp.Resource{URI: "file:///home/ada/notes.txt", Name: "notes"}, plant); err != nil {
+			panic(err)
+		}
+		w.gullible.steps = []model.Part{scripted.Calling(readName, `{"uri":"file:///home/ada/notes.txt"}`)}
+		w.belongs = func(card Card) bool { return card.Server == "files" && card.Resource == "file:///home/ada/notes.txt" }
+	})
+	w.ask(t)
+	w.ended(t, harm{ends: unseen})
+	if got := results(w.latest()); len(got) != 1 || got[0].IsError || !strings.Contains(got[0].Text(), code) {
+		t.Errorf("the model got %+v", got)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
@@ -53,7 +54,11 @@ func (s *server) asked(c *calling, method, message, outcome string) {
 // elicit puts a server's form, or the page it wants visited, to the person.
 func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	c := callFrom(ctx)
-	if refusal := s.mayNotAsk(); refusal != "" {
+	refusal := s.mayNotAsk()
+	if refusal == "" && req.Mode == mcp.ElicitURL && !isWebPage(req.URL) {
+		refusal = "its address is not that of a web page"
+	}
+	if refusal != "" {
 		s.asked(c, "elicitation/create", req.Message, "refused: "+refusal)
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
@@ -79,6 +84,13 @@ func (s *server) mayNotAsk() string {
 		return "the server is not approved"
 	}
 	return ""
+}
+
+// isWebPage reports whether a person can be sent to an address: not to a file or a
+// program, and not to one host under the name of another.
+func isWebPage(address string) bool {
+	page, err := url.Parse(address)
+	return err == nil && (page.Scheme == "https" || page.Scheme == "http") && page.Host != "" && page.User == nil
 }
 
 // warnings say what is suspicious about a question of the server.
