@@ -60,9 +60,12 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 		r.tell(Event{Consent: &told})
 		return ""
 	}
-	if decision.Effect != policy.Allow {
+	if decision.Effect == policy.Allow {
+		card.Allowed = decision.Rule
+	} else {
 		card.Reasons = append(card.Reasons, reasonOf(decision))
 	}
+	card.Secret = len(flowing.Secrets) > 0
 	switch {
 	case !flowing.Allowed:
 		card.Reasons = append(card.Reasons, flowing.Why)

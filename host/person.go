@@ -39,6 +39,12 @@ type Card struct {
 	// Reasons say why the person is asked: the rule, text of which untrusted
 	// servers was read before, secrets among the arguments.
 	Reasons []string
+	// Allowed is the rule that allows the call, where what was read before, or what the
+	// call carries, asks for a yes all the same; nil where the rules ask. It is not to be
+	// changed.
+	Allowed *policy.Rule
+	// Secret is whether the arguments hold what looks like a secret.
+	Secret bool
 	// Always are the rules that "always" could write, the narrowest first.
 	Always []AlwaysRule
 	// Resource is set where this is not a call but the reading of a resource.
