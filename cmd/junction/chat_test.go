@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"encoding/xml"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/model/replay"
+)
+
+// seated is alone, with no model and no state of anybody.
+func seated(t *testing.T) {
+	t.Helper()
+	alone(t)
+	t.Setenv("JUNCTION_STATE", t.TempDir())
+	for _, name := range []string{modelEnv, "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "NO_COLOR"} {
+		t.Setenv(name, "")
+	}
+}
+
+func TestChatAnswersOneQuestion(t *testing.T) {
+	seated(t)
+	if err := os.WriteFile("note.txt", []byte("buy milk\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name           string
+		stdin          string
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		{"a question on the command line", "", []string{"-p", "add 2 and 40"}, exitOK, "42\n", ""},
+		{"a question on standard input", "add 2 and 40\n", nil, exitOK, "42\n", ""},
+		{"a question on standard input that is asked for", "add 1 and 1", []string{"-p", "-"}, exitOK, "2\n", ""},
+		{"a server that is named", "", []string{"everything", "-p", "add 2 and 40"}, exitOK, "42\n", ""},
+		{"a file is read", "", []string{"-p", "read-file path=note.txt"}, exitOK, "buy milk", ""},
+		{"nobody is there to allow what writes", "", []string{"-p", "delete name=x"}, exitOK, "", "(--allow 'everything/delete' allows it in advance)"},
+		{"what writes was allowed in advance", "", []string{"-p", "delete name=x", "--allow", "everything/delete"}, exitOK, "x", ""},
+		{"a form is declined where nobody is", "", []string{"everything", "-p", "ask"}, exitOK, "declined", ""},
+		{"a form is answered by a flag", "", []string{"everything", "-p", "ask-twice", "--elicit", "cancel"}, exitOK, "", ""},
+		{"an empty question", "", []string{"-p", " "}, exitUsage, "", "the question is empty"},
+		{"a server that is not there", "", []string{"nowhere", "-p", "x"}, exitConnection, "", `no server is called "nowhere"`},
+		{"a provider that is not known", "", []string{"-p", "x", "--model", "acme:one"}, exitUsage, "", `no provider is called "acme"`},
+		{"a key that is missing", "", []string{"-p", "x", "--model", "anthropic:claude-sonnet-4-5"}, exitConnection, "", "set ANTHROPIC_API_KEY"},
+		{"a model that is not reached", "", []string{"-p", "x", "--model", "m", "--base-url", "http://127.0.0.1:1/v1"}, exitConnection, "", "refused"},
+		{"an attachment without its server", "", []string{"-p", "x", "--attach", "nothing"}, exitUsage, "", "--attach: expected SERVER:URI"},
+		{"a rule that is none", "", []string{"-p", "x", "--allow", "delete"}, exitUsage, "", "--allow: expected SERVER/TOOL"},
+		{"a conversation that is not there", "", []string{"-p", "x", "--resume=nope"}, exitUsage, "", "nope"},
+		{"a conversation that cannot be resumed", "", []string{"-p", "x", "--resume", "--no-save"}, exitUsage, "", "--no-save"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := runs(t, test.stdin, append([]string{"chat"}, test.args...)...)
+			if got.code != test.code || !strings.Contains(got.stdout, test.stdout) || !strings.Contains(got.stderr, test.stderr) {
+				t.Errorf("exit code %d, want %d\nstdout: %s\nwant %q\nstderr: %s\nwant %q", got.code, test.code, got.stdout, test.stdout, got.stderr, test.stderr)
+			}
+		})
+	}
+}
+
+func TestChatTellsItsSevenSteps(t *testing.T) {
+	seated(t)
+	got := runs(t, "", "chat", "-p", "add 2 and 40", "--trace", "--trace-file", "run.svg")
+	if got.code != exitOK || got.stdout != "42\n" {
+		t.Fatalf("exit code %d, stdout %q", got.code, got.stdout)
+	}
+	at := 0
+	for _, step := range []string{" 1  list tools", " 2  ask model", " 3  decide", " 4  call", " 5  result", " 6  model", " 7  answer"} {
+		next := strings.Index(got.stderr[at:], step)
+		if next < 0 {
+			t.Fatalf("step %q does not come, or not in its turn:\n%s", step, got.stderr)
+		}
+		at += next
+	}
+	for _, message := range []string{`"method":"tools/list"`, `"method":"tools/call","params":{"name":"add","arguments":{"a":2,"b":40}}`} {
+		if !strings.Contains(strings.Join(strings.Fields(got.stderr), ""), message) {
+			t.Errorf("the trace has no %s", message)
+		}
+	}
+	drawing, err := os.ReadFile("run.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := xml.Unmarshal(drawing, new(struct{ XMLName xml.Name })); err != nil || !strings.Contains(string(drawing), "<svg") {
+		t.Errorf("run.svg is no drawing: %v", err)
+	}
+}
+
+func TestChatTellsEventsAsJSON(t *testing.T) {
+	seated(t)
+	got := runs(t, "", "chat", "-p", "add 2 and 40", "--json")
+	var kinds []string
+	lines := bufio.NewScanner(strings.NewReader(got.stdout))
+	for lines.Scan() {
+		var event map[string]json.RawMessage
+		if err := json.Unmarshal(lines.Bytes(), &event); err != nil {
+			t.Fatalf("%s: %v", lines.Text(), err)
+		}
+		for kind := range event {
+			if !slices.Contains([]string{"at", "run", "step", "delta", "notice", "consent"}, kind) {
+				kinds = append(kinds, kind)
+			}
+		}
+	}
+	if want := []string{"listed", "asked", "decided", "called", "returned", "asked", "decided", "answered"}; !slices.Equal(kinds, want) {
+		t.Errorf("told %v, want %v", kinds, want)
+	}
+}
+
+func TestConversationsAreStoredAndGoOn(t *testing.T) {
+	seated(t)
+	runs(t, "", "chat", "-p", "add 2 and 40")
+	if got := runs(t, "", "chat", "-p", "echo again", "--resume"); got.code != exitOK || !strings.Contains(got.stdout, "again") {
+		t.Fatalf("resumed: %+v", got)
+	}
+	list := runs(t, "", "conversations", "list", "--json")
+	var metas []struct {
+		ID        string
+		Title     string
+		Questions int
+	}
+	if err := json.Unmarshal([]byte(list.stdout), &metas); err != nil || len(metas) != 1 || metas[0].Questions != 2 || metas[0].Title != "add 2 and 40" {
+		t.Fatalf("listed %s (%v)", list.stdout, err)
+	}
+	if got := runs(t, "", "chat", "-p", "echo fork", "--fork", metas[0].ID); got.code != exitOK {
+		t.Fatalf("forked: %+v", got)
+	}
+	exported := runs(t, "", "conversations", "export", metas[0].ID, "--format", "json")
+	imported := runs(t, exported.stdout, "conversations", "import", "-")
+	if id := strings.TrimSpace(imported.stdout); imported.code != exitOK || id == "" || id == metas[0].ID {
+		t.Fatalf("imported: %+v", imported)
+	}
+	shown := runs(t, "", "conversations", "export", "last")
+	for _, want := range []string{"add 2 and 40", "everything__add", "42", "echo again"} {
+		if !strings.Contains(shown.stdout, want) {
+			t.Errorf("the export has no %q:\n%s", want, shown.stdout)
+		}
+	}
+	if got := runs(t, "", "conversations", "delete", metas[0].ID); got.code != exitOK {
+		t.Errorf("deleted: %+v", got)
+	}
+	if got := runs(t, "", "conversations", "list", "fork"); !strings.Contains(got.stdout, "add 2 and 40") {
+		t.Errorf("a search finds %q", got.stdout)
+	}
+	if got := runs(t, "", "conversations", "export", metas[0].ID); got.code != exitConnection {
+		t.Errorf("a deleted conversation is exported: %+v", got)
+	}
+}
+
+// A server that nobody vouched for is seen by the model only when it was approved;
+// when what it defines changes, that is asked again.
+func TestServersAreApprovedBeforeTheModelSeesThem(t *testing.T) {
+	seated(t)
+	server := append([]string{"--"}, self(t, "serve", "everything")...)
+	name := serverName(server[1])
+	got := runs(t, "", append([]string{"chat", "-p", "add 2 and 40"}, server...)...)
+	if strings.Contains(got.stdout, "42") || !strings.Contains(got.stderr, "--approve "+name) {
+		t.Fatalf("not approved: %+v", got)
+	}
+	got = runs(t, "", append([]string{"chat", "-p", "add 2 and 40", "--approve", name, "--allow", name + "/add"}, server...)...)
+	if got.stdout != "42\n" {
+		t.Fatalf("approved: %+v", got)
+	}
+	got = runs(t, "", append([]string{"chat", "-p", "add 1 and 1", "--allow", name + "/add"}, server...)...)
+	if got.stdout != "2\n" {
+		t.Errorf("approved before: %+v", got)
+	}
+}
+
+func TestChatSpeaksToAModelOverItsWire(t *testing.T) {
+	seated(t)
+	recording, err := replay.Parse([]byte(`{"turns":[
+		{"calls":[{"name":"everything__add","arguments":{"a":20,"b":22}}]},
+		{"text":"It is ${result[0].sum}."}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name  string
+		flags []string
+	}{
+		{"chat completions", []string{"--model", "m"}},
+		{"tools in the text", []string{"--model", "m", "--injected"}},
+		{"Anthropic's messages", []string{"--model", "anthropic:claude-sonnet-4-5", "--key-env", "KEY"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			endpoint := httptest.NewServer(replay.Handler(recording))
+			defer endpoint.Close()
+			t.Setenv("KEY", "none")
+			url := endpoint.URL + "/v1"
+			if strings.Contains(test.flags[1], "anthropic") {
+				url = endpoint.URL
+			}
+			got := runs(t, "", append([]string{"chat", "everything", "-p", "what is 20 and 22?", "--base-url", url}, test.flags...)...)
+			if got.code != exitOK || got.stdout != "It is 42.\n" {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+func TestRulesThatHoldForGoodAreWritten(t *testing.T) {
+	seated(t)
+	path := filepath.Join(t.TempDir(), "policy.json")
+	if err := os.WriteFile(path, []byte(`{"rules":[{"effect":"deny","tool":"echo","reason":"be quiet"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := runs(t, "", "chat", "-p", "echo hello", "--policy", path, "--json")
+	if strings.Contains(got.stdout, `"returned"`) {
+		t.Errorf("a denied tool was called: %s", got.stdout)
+	}
+	if !strings.Contains(got.stdout, `"tools":25,"seen":24`) {
+		t.Errorf("a denied tool is in the model's hands: %.400s", got.stdout)
+	}
+}
