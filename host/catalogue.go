@@ -23,6 +23,7 @@ type tool struct {
 	sent       model.Tool
 	tokens     int               // what its definition costs
 	brief      func() model.Tool // what the model is sent where a search brought it
+	fault      string            // why no provider takes it; empty if they do
 	definition guard.Definition
 	valid      func() *schema.Validator // of arguments; nil where the schema cannot be used
 }
@@ -52,6 +53,7 @@ func (s *server) tool(t *mcp.Tool) *tool {
 	full.sent = model.Tool{Name: s.host.names.portable(prefixed), Description: describe(t), Schema: plain(t.InputSchema)}
 	full.tokens = model.EstimateTokens(len(full.sent.Name) + len(full.sent.Description) + len(full.sent.Schema))
 	full.brief = sync.OnceValue(func() model.Tool { return shortened(full.sent) })
+	full.fault = faultOf(full.sent)
 	full.definition = definitionOf(s.Name, t)
 	full.valid = sync.OnceValue(func() *schema.Validator {
 		v, err := schema.Compile(t.InputSchema)
@@ -61,6 +63,15 @@ func (s *server) tool(t *mcp.Tool) *tool {
 		return v
 	})
 	return full
+}
+
+// faultOf says why no provider takes a tool: one such tool would spoil the request.
+func faultOf(t model.Tool) string {
+	err := model.Check(&model.Request{Messages: []model.Message{model.UserText("-")}, Tools: []model.Tool{t}})
+	if err == nil {
+		return ""
+	}
+	return strings.TrimPrefix(err.Error(), model.ErrInvalid.Error()+": ")
 }
 
 // describe is what the model reads of a tool: without what a person could not see.
@@ -156,6 +167,7 @@ func (c *catalogue) add(h *Host, s *server, rules *policy.Policy) ServerTools {
 	for _, t := range offer.tools {
 		told.Tokens += t.tokens
 		switch {
+		case t.fault != "":
 		case !h.approved(s, t.definition):
 			unapproved++
 		case rules.Hides(t.ref.Server, t.ref.Tool, claims(t.annotations())), c.byName[t.sent.Name] != nil:
@@ -247,6 +259,7 @@ const (
 	ToolSearched   = "searched for" // when a search finds it
 	ToolDenied     = "denied"       // by a rule, whatever the arguments
 	ToolUnapproved = "not approved" // by the person
+	ToolSetAside   = "set aside"    // as no provider takes its schema
 	ToolHidden     = "hidden"       // behind another of the same name
 )
 
@@ -260,6 +273,8 @@ func (h *Host) Tools() []ToolInfo {
 		for _, t := range s.current().tools {
 			info := ToolInfo{ToolRef: t.ref, Title: t.title(), State: ToolSent}
 			switch {
+			case t.fault != "":
+				info.State = ToolSetAside
 			case !h.approved(s, t.definition):
 				info.State = ToolUnapproved
 			case rules.Hides(t.ref.Server, t.ref.Tool, claims(t.annotations())):

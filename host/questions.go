@@ -121,7 +121,7 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	if c == nil || c.run == nil {
 		return refuse("the model can be asked in the middle of a call only")
 	}
-	request, err := sampled(&req)
+	request, _, err := sampled(&req)
 	if err != nil {
 		return refuse("%v", err)
 	}
@@ -144,10 +144,11 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	if !agreed {
 		return refuse("the person said no")
 	}
-	if request, err = sampled(&req); err != nil { // the person may have changed it
+	request, names, err := sampled(&req) // the person may have changed it
+	if err != nil {
 		return refuse("%v", err)
 	}
-	result, spent, err := c.run.answerSample(ctx, request)
+	result, spent, err := c.run.answerSample(ctx, request, names)
 	used = spent
 	if err != nil {
 		return nil, err
@@ -157,7 +158,7 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 }
 
 // answerSample asks the model for a server, and returns how many tokens it took.
-func (r *run) answerSample(ctx context.Context, request *model.Request) (result *mcp.CreateMessageResult, used int, err error) {
+func (r *run) answerSample(ctx context.Context, request *model.Request, names *model.Names) (result *mcp.CreateMessageResult, used int, err error) {
 	response, err := r.h.options.Model.Generate(ctx, request, nil)
 	if err != nil {
 		return nil, 0, fmt.Errorf("the model: %w", err)
@@ -168,7 +169,7 @@ func (r *run) answerSample(ctx context.Context, request *model.Request) (result 
 	r.c.mu.Lock()
 	r.use(Totals{Usage: response.Usage, Cost: r.h.options.Model.Info().Price.Cost(response.Usage), Requests: 1})
 	r.c.mu.Unlock()
-	return sampleResult(response, r.h.options.Model.Info().Name), response.Usage.Input + response.Usage.Output, nil
+	return sampleResult(response, r.h.options.Model.Info().Name, names), response.Usage.Input + response.Usage.Output, nil
 }
 
 // sampledBy adds what a server used of the model, and returns it all.
@@ -186,10 +187,11 @@ const (
 	maxSampleTools      = 64
 )
 
-// sampled is a server's request in the form of package model.
-func sampled(req *mcp.CreateMessageRequest) (*model.Request, error) {
+// sampled is a server's request in the form of package model, and what its tools
+// are called there.
+func sampled(req *mcp.CreateMessageRequest) (*model.Request, *model.Names, error) {
 	if len(req.Messages) == 0 || len(req.Messages) > maxSampleMessages || len(req.Tools) > maxSampleTools {
-		return nil, fmt.Errorf("expected 1 to %d messages and at most %d tools, got %d and %d", maxSampleMessages, maxSampleTools, len(req.Messages), len(req.Tools))
+		return nil, nil, fmt.Errorf("expected 1 to %d messages and at most %d tools, got %d and %d", maxSampleMessages, maxSampleTools, len(req.Messages), len(req.Tools))
 	}
 	names := model.NewNames()
 	request := &model.Request{System: readable(req.SystemPrompt), MaxTokens: min(orDefault(req.MaxTokens, defaultSampleTokens), maxSampleTokens), Temperature: req.Temperature, Stop: req.StopSequences}
@@ -209,9 +211,9 @@ func sampled(req *mcp.CreateMessageRequest) (*model.Request, error) {
 		request.Messages = append(request.Messages, sampledMessage(&m, names, called)...)
 	}
 	if err := model.Check(request); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return request, nil
+	return request, names, nil
 }
 
 // sampledMessage is one message of a server's request: results of calls are
@@ -252,14 +254,14 @@ func sampledMessage(m *mcp.SamplingMessage, names *model.Names, called map[strin
 }
 
 // sampleResult is the model's answer as a server reads it.
-func sampleResult(response *model.Response, name string) *mcp.CreateMessageResult {
+func sampleResult(response *model.Response, name string, names *model.Names) *mcp.CreateMessageResult {
 	result := &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: orWord(response.Model, name)}
 	for _, p := range response.Message.Parts {
 		switch {
 		case p.Text != "":
 			result.Content = append(result.Content, mcp.Text(p.Text))
 		case p.Call != nil:
-			result.Content = append(result.Content, mcp.Content{Type: "tool_use", ToolUse: &mcp.ToolUse{ID: p.Call.ID, Name: p.Call.Name, Input: p.Call.Arguments}})
+			result.Content = append(result.Content, mcp.Content{Type: "tool_use", ToolUse: &mcp.ToolUse{ID: p.Call.ID, Name: orWord(names.Original(p.Call.Name), p.Call.Name), Input: p.Call.Arguments}})
 		}
 	}
 	if len(result.Content) == 0 {

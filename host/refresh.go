@@ -76,6 +76,19 @@ func (s *server) upToDate(news <-chan struct{}) {
 	}
 }
 
+// setAside tells of tools that the model cannot be given, once.
+func (s *server) setAside(old, fresh []*tool) {
+	known := make(map[string]string, len(old))
+	for _, t := range old {
+		known[t.Name] = t.fault
+	}
+	for _, t := range fresh {
+		if t.fault != "" && known[t.Name] != t.fault {
+			s.host.notice(Notice{Kind: NoticeLowered, Server: t.ref.Server, Tool: t.ref.Tool, Text: "was set aside: " + readable(t.fault)})
+		}
+	}
+}
+
 // difference says how the tools of two offers differ; empty if they do not.
 func difference(old, fresh []*tool) string {
 	before := make(map[string]guard.Definition, len(old))

@@ -261,6 +261,7 @@ func (s *server) replace(fresh offer) {
 	s.mu.Unlock()
 	s.host.changes.Add(1)
 	s.host.index(s)
+	s.setAside(before, fresh.tools)
 	switch {
 	case lost:
 		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q is back, with %d tools", s.Name, len(fresh.tools))})

@@ -1,0 +1,217 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model/scripted"
+)
+
+func TestServersAreToldWhereThePersonWorks(t *testing.T) {
+	roots := []mcp.Root{{URI: "file:///home/ada/work", Name: "work"}}
+	eras(t, func(t *testing.T, connect func(*mcp.Server) mcp.Handler) {
+		srv := mcp.NewServer("s", "1")
+		mcp.AddTool(srv, "where", func(ctx context.Context, _ struct{}) (string, error) {
+			got, err := mcp.Roots(ctx, "roots")
+			if err != nil {
+				return "", err
+			}
+			return fmt.Sprint(len(got), " ", got[0].URI), nil
+		}, mcp.Tool{Annotations: readOnly})
+		s := play(t, Options{Roots: roots, Servers: []Server{{Name: "s", Handler: connect(srv), Trusted: true}}}, scripted.Call("s__where", ""), scripted.Say("done"))
+		ask(t, s.Conversation(nil), "where am I?")
+		if got := s.results(t)[0].Text(); got != "1 file:///home/ada/work" {
+			t.Errorf("the server got %q", got)
+		}
+		if !strings.Contains(s.last(t).System, "file:///home/ada/work") {
+			t.Error("the model does not know where the person works")
+		}
+	})
+}
+
+// Two calls run at once; what each says on the way must not be taken for the other's.
+func TestProgressAndLogsBelongToTheirCall(t *testing.T) {
+	eras(t, func(t *testing.T, connect func(*mcp.Server) mcp.Handler) {
+		var both sync.WaitGroup
+		both.Add(2)
+		srv := mcp.NewServer("s", "1")
+		mcp.AddTool(srv, "work", func(ctx context.Context, in struct{ Name string }) (string, error) {
+			both.Done()
+			both.Wait()
+			for i := range 3 {
+				if err := mcp.Progress(ctx, float64(i+1), 3, in.Name); err != nil {
+					return "", err
+				}
+				if err := mcp.Log(ctx, mcp.LogInfo, "at work", in.Name); err != nil {
+					return "", err
+				}
+			}
+			return in.Name, nil
+		}, mcp.Tool{Annotations: readOnly})
+		s := play(t, Options{Servers: []Server{{Name: "s", Handler: connect(srv), Trusted: true}}},
+			scripted.Reply(scripted.Calling("s__work", `{"Name":"left"}`), scripted.Calling("s__work", `{"Name":"right"}`)), scripted.Say("done"))
+		ask(t, s.Conversation(nil), "work")
+		progress := map[string]int{}
+		for _, e := range s.eventsOf(func(e Event) bool { return e.Progress != nil }) {
+			p := e.Progress
+			progress[p.CallID+" "+p.Message]++
+			if p.Server != "s" || p.Tool != "work" || p.Total != 3 || e.Run != 1 || e.Step != 1 {
+				t.Errorf("told %+v", e)
+			}
+		}
+		if progress["call_1 left"] != 3 || progress["call_2 right"] != 3 || len(progress) != 2 {
+			t.Errorf("progress is that of %v", progress)
+		}
+		logs := s.eventsOf(func(e Event) bool { return e.Log != nil })
+		for _, e := range logs {
+			if e.Log.Server != "s" || e.Log.Level != mcp.LogInfo || string(e.Log.Data) != `"at work"` || e.Run != 1 {
+				t.Errorf("told %+v", e.Log)
+			}
+		}
+		if len(logs) != 6 {
+			t.Errorf("%d log messages were told, want 6", len(logs))
+		}
+	})
+}
+
+// library is a server with texts, an image and a prompt.
+func library(t *testing.T) Server {
+	t.Helper()
+	srv := mcp.NewServer("library", "1")
+	if err := srv.AddText(mcp.Resource{URI: "book://one", Name: "one"}, "Call me Ishmael."); err != nil {
+		t.Fatal(err)
+	}
+	if err := srv.AddResource(mcp.Resource{URI: "book://cover", Name: "cover"}, func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) {
+		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "book://cover", MIMEType: "image/png", Blob: []byte("png")}}}, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	err := srv.AddPrompt(mcp.Prompt{Name: "review", Arguments: []mcp.PromptArgument{{Name: "book", Required: true}}}, func(_ context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
+		return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{
+			{Role: mcp.RoleAssistant, Content: mcp.Text("I review books.")},
+			{Role: mcp.RoleAssistant, Content: mcp.Image([]byte("png"), "image/png")},
+			{Role: mcp.RoleUser, Content: mcp.Text("   ")},
+			{Role: mcp.RoleUser, Content: mcp.Text("Review " + arguments["book"])},
+			{Role: mcp.RoleAssistant, Content: mcp.Text("Gladly.")},
+		}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.AddCompletion(mcp.CompletionReference{Type: "ref/prompt", Name: "review"}, mcp.CompleteFrom(map[string][]string{"book": {"Moby-Dick", "Middlemarch"}}))
+	return Server{Name: "library", Handler: srv, Trusted: true}
+}
+
+func TestWhatIsAttachedGoesAlong(t *testing.T) {
+	s := play(t, Options{Servers: []Server{library(t)}}, scripted.Say("a whale"))
+	c := s.Conversation(nil)
+	answer, err := c.Ask(t.Context(), Question{Text: "What is it about?", Attach: []Attachment{{"library", "book://one"}, {"library", "book://cover"}}})
+	if err != nil || answer.Text != "a whale" {
+		t.Fatalf("got %q and %v", answer.Text, err)
+	}
+	said := s.last(t).Messages[0]
+	want := "What is it about?[attached: book://one of server library]\n[resource book://one]\nCall me Ishmael.\n[end of book://one]"
+	if !strings.HasPrefix(said.Text(), want) || said.Parts[len(said.Parts)-1].Media == nil {
+		t.Errorf("the model reads %+v", said.Parts)
+	}
+	for _, a := range []Attachment{{"library", "book://none"}, {"nobody", "book://one"}} {
+		if _, err := c.Ask(t.Context(), Question{Text: "And this?", Attach: []Attachment{a}}); err == nil || !strings.Contains(err.Error(), "@"+a.Server+":"+a.URI) {
+			t.Errorf("%v: got %v", a, err)
+		}
+	}
+}
+
+func TestAPromptWithArgumentsBecomesMessages(t *testing.T) {
+	s := play(t, Options{Servers: []Server{library(t)}}, scripted.Say("splendid"), scripted.Say("and more"))
+	c := s.Conversation(nil)
+	if _, err := c.Ask(t.Context(), Question{Prompt: &PromptCall{Server: "library", Name: "review", Arguments: map[string]string{"book": "Emma"}}}); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, m := range s.last(t).Messages {
+		said = append(said, string(m.Role)+": "+m.Text())
+	}
+	want := []string{"user: /library:review", "assistant: I review books.", "user: [image/png of 3 bytes, attached]", "user: Review Emma", "assistant: Gladly.", "user: Go on."}
+	if !slices.Equal(said, want) {
+		t.Errorf("the model reads %q, want %q", said, want)
+	}
+	ask(t, c, "and?")
+	if e := s.eventsOf(func(e Event) bool { return e.Answered != nil })[1]; e.Run != 2 {
+		t.Errorf("the second question is run %d", e.Run)
+	}
+	for _, p := range []PromptCall{{Server: "library", Name: "burn"}, {Server: "nobody", Name: "review"}, {Server: "library", Name: "review"}} {
+		if _, err := c.Ask(t.Context(), Question{Prompt: &p}); err == nil || !strings.Contains(err.Error(), "/"+p.Server+":"+p.Name) {
+			t.Errorf("%+v: got %v", p, err)
+		}
+	}
+}
+
+func TestArgumentsAreCompleted(t *testing.T) {
+	s := play(t, Options{Servers: []Server{library(t)}})
+	if err := s.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Complete(t.Context(), "library", mcp.CompletionRequest{Ref: mcp.CompletionReference{Type: "ref/prompt", Name: "review"}, Argument: mcp.CompletionArgument{Name: "book", Value: "Mo"}})
+	if err != nil || !slices.Equal(got.Values, []string{"Moby-Dick"}) {
+		t.Errorf("got %+v and %v", got, err)
+	}
+	if _, err := s.Complete(t.Context(), "nobody", mcp.CompletionRequest{}); err == nil {
+		t.Error("a server that there is not completed something")
+	}
+	if p := s.Prompts(); len(p) != 1 || p[0].Prompt.Name != "review" {
+		t.Errorf("the prompts are %+v", p)
+	}
+	if r := s.Resources(); len(r) != 2 {
+		t.Errorf("the resources are %+v", r)
+	}
+}
+
+// A server that asks outside of a call asks on nobody's behalf.
+func TestOutsideOfACallTheModelIsNotLent(t *testing.T) {
+	s := play(t, Options{Servers: []Server{calculator()}})
+	_, err := s.servers[0].sample(t.Context(), plainSample())
+	if err == nil || !strings.Contains(err.Error(), "in the middle of a call only") || len(s.model.Requests()) != 0 {
+		t.Errorf("got %v", err)
+	}
+}
+
+// One bad schema must cost one tool, not the request.
+func TestAToolThatNoProviderTakesDoesNotSpoilTheRest(t *testing.T) {
+	srv := mcp.NewServer("s", "1")
+	mcp.AddTool(srv, "good", func(context.Context, struct{}) (string, error) { return "fine", nil }, mcp.Tool{Annotations: readOnly})
+	odd := []string{`null`, `true`, `"object"`, `[]`, `{"type":"string"}`, `{"type":["object","null"]}`, `{"properties":{"a":{"type":"any"}}}`}
+	listed := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		result, err := srv.Handle(ctx, req)
+		if err != nil || req.Method != "tools/list" {
+			return result, err
+		}
+		body, err := result.Encoded()
+		if err != nil {
+			return mcp.Result{}, err
+		}
+		more := ""
+		for i, schema := range odd {
+			more += fmt.Sprintf(`{"name":"odd%d","inputSchema":%s},`, i, schema)
+		}
+		return mcp.Result{JSON: json.RawMessage(strings.Replace(string(body), `"tools":[`, `"tools":[`+more, 1))}, nil
+	})
+	s := play(t, Options{Servers: []Server{{Name: "s", Handler: listed, Trusted: true}}}, scripted.Call("s__good", ""), scripted.Say("done"))
+	answer, err := s.Conversation(nil).Ask(t.Context(), Question{Text: "be good"})
+	if err != nil || answer.Text != "done" || s.results(t)[0].Text() != "fine" {
+		t.Fatalf("got %+v and %v", answer, err)
+	}
+	notices := s.eventsOf(func(e Event) bool { return e.Notice != nil && e.Notice.Kind == NoticeLowered })
+	states := map[string]int{}
+	for _, info := range s.Tools() {
+		states[info.State]++
+	}
+	if states[ToolSent] != 2 || states[ToolSetAside] != 6 || len(notices) != 6 || notices[0].Notice.Tool != "odd0" || !strings.Contains(notices[0].Notice.Text, "no JSON object") {
+		t.Errorf("states %v, %d notices: %+v", states, len(notices), notices)
+	}
+}
