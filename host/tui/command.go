@@ -111,11 +111,7 @@ func (s *screen) describeModel(string) {
 }
 
 func (s *screen) keep(note string) {
-	if err := s.session.Keep(note); err != nil {
-		s.say(ink.Bad, "error: "+err.Error())
-		return
-	}
-	s.say(ink.Muted, "kept: "+note)
+	s.inBackground(func(context.Context) error { return s.session.Keep(note) }, func(s *screen) { s.say(ink.Muted, "kept: "+note) })
 }
 
 func (s *screen) compact(string) {

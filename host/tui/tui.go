@@ -48,7 +48,8 @@ type Options struct {
 const maxInbox = 1_024
 
 // A UI is a person at a terminal. It is the [host.Person] of the host whose
-// events it is told. It is safe for concurrent use.
+// events it is told. What it is asked before Run waits for it; after Run, all of
+// it is an error, which a host takes for a no. It is safe for concurrent use.
 type UI struct {
 	options Options
 	theme   ink.Theme
