@@ -19,11 +19,19 @@ GRANT SELECT ON shop.* TO 'reader'@'%';
 `
 
 // mariaDB starts a database of its own with a small table, and returns the start of a
-// command line that tells a program how to reach it. It never touches the system's.
+// command line that tells a program how to reach it.
 func mariaDB(t testing.TB) (environment []string) {
 	t.Helper()
+	return databaseOf(t, fruit, "shop")
+}
+
+// databaseOf starts a database server of its own that has run the script, a statement a
+// line. It returns the start of a command line that tells a program how to reach one of
+// its databases. It never touches the system's.
+func databaseOf(t testing.TB, script, database string) (environment []string) {
+	t.Helper()
 	installer, server := program(t, "mariadb-install-db"), program(t, "mariadbd")
-	dir, credential := ownFolder(t)
+	dir, credential := ownFolder(t, script)
 	data := filepath.Join(dir, "data")
 	install := exec.Command(installer, "--no-defaults", "--datadir="+data, "--skip-test-db", "--auth-root-authentication-method=normal")
 	install.SysProcAttr = &syscall.SysProcAttr{Credential: credential}
@@ -38,15 +46,15 @@ func mariaDB(t testing.TB) (environment []string) {
 	}
 	startMariaDB(t, dir, credential, server, "--no-defaults", "--datadir="+data, "--socket="+filepath.Join(dir, "sock"),
 		"--pid-file="+filepath.Join(dir, "pid"), "--port="+port, "--bind-address="+host, "--skip-name-resolve",
-		"--init-file="+filepath.Join(dir, "init.sql"), "--innodb-buffer-pool-size=16M", "--skip-log-bin")
+		"--init-file="+filepath.Join(dir, "init.sql"), "--innodb-buffer-pool-size=16M", "--character-set-server=utf8mb4", "--skip-log-bin")
 	accepting(t, address)
 	return []string{program(t, "env"), "MYSQL_HOST=" + host, "MYSQL_PORT=" + port,
-		"MYSQL_USER=reader", "MYSQL_PASSWORD=reading", "MYSQL_DATABASE=shop"}
+		"MYSQL_USER=reader", "MYSQL_PASSWORD=reading", "MYSQL_DATABASE=" + database}
 }
 
 // ownFolder makes a folder that belongs to the user who shall run the database: this one,
-// or nobody where this one is root.
-func ownFolder(t testing.TB) (dir string, credential *syscall.Credential) {
+// or nobody where this one is root. The script is in it.
+func ownFolder(t testing.TB, text string) (dir string, credential *syscall.Credential) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "junction-mariadb-")
 	if err != nil {
@@ -58,7 +66,7 @@ func ownFolder(t testing.TB) (dir string, credential *syscall.Credential) {
 		}
 	})
 	script := filepath.Join(dir, "init.sql")
-	if err := os.WriteFile(script, []byte(fruit), 0o644); err != nil {
+	if err := os.WriteFile(script, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if os.Getuid() != 0 {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the integration tests run Junction against: npm packages, a Python
-# environment, Chromium and MariaDB. Everything but the two Debian packages goes into
+# environment, Chromium, MariaDB and tmux. Everything but the Debian packages goes into
 # ${JUNCTION_INTEGRATION_DIR:-$HOME/.cache/junction-integration}; nothing is written here.
 #
 # Each step is best effort: what cannot be installed is named, and the tests that need it
@@ -93,8 +93,10 @@ debian_step() {
 mkdir -p "$cache/npm" "$cache/log" || exit 1
 debian_step git git
 debian_step chromium chromium
-# The server program alone: no service is set up, the test starts an instance of its own.
+# The programs alone: no service is set up, the test starts an instance of its own.
 debian_step mariadbd mariadb-server-core
+debian_step my_print_defaults mariadb-client-core # mariadb-install-db needs it
+debian_step tmux tmux
 for folder in node servers ts-v1 ts-v2 inspector conformance; do
 	npm_step "$folder"
 done

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/host"
@@ -23,6 +24,10 @@ const chatExitHelp = `Exit codes:
   4    the model's provider, or a server, answered with an error
   5    no answer in time
   130  interrupted (Ctrl-C)`
+
+// startTime is how long a question that is asked once waits for servers to start. Many
+// are downloaded first.
+const startTime = time.Minute
 
 // chatFlags are those of chat.
 type chatFlags struct {
@@ -126,6 +131,9 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 	if !single {
 		return a.lines(ctx, t)
 	}
+	settling, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	_ = t.host.Settle(settling) // the model is asked once: it should have all there is
 	return a.single(ctx, t, question)
 }
 

@@ -1,0 +1,145 @@
+package integration
+
+import (
+	"encoding/csv"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// alarms is what the database of alarm events holds: 10,000 events of nine types, each
+// with a count of its own, in an order in which no type stands together. Some names are
+// hard to write as CSV.
+const alarms = `CREATE DATABASE noc;
+CREATE TABLE noc.alarm_event (id INT PRIMARY KEY, raised_at DATETIME NOT NULL, device VARCHAR(20) NOT NULL, type VARCHAR(40) NOT NULL, severity ENUM('minor','major','critical') NOT NULL);
+INSERT INTO noc.alarm_event SELECT seq, '2026-01-01' + INTERVAL (seq * 53) SECOND, CONCAT('device-', seq MOD 97), CASE WHEN (seq * 7919) MOD 10000 < 3101 THEN 'LINK_DOWN' WHEN (seq * 7919) MOD 10000 < 5304 THEN 'Fan failure, tray 2' WHEN (seq * 7919) MOD 10000 < 6811 THEN 'Übertemperatur' WHEN (seq * 7919) MOD 10000 < 7920 THEN 'Door "A" open' WHEN (seq * 7919) MOD 10000 < 8801 THEN 'POWER_LOSS' WHEN (seq * 7919) MOD 10000 < 9324 THEN 'BATTERY_LOW' WHEN (seq * 7919) MOD 10000 < 9724 THEN 'CLOCK_DRIFT' WHEN (seq * 7919) MOD 10000 < 9923 THEN 'LICENSE_EXPIRED' ELSE 'CONFIG_CHANGED' END, ELT(1 + seq MOD 3, 'minor', 'major', 'critical') FROM noc.seq_1_to_10000;
+CREATE USER 'reader'@'%' IDENTIFIED BY 'reading';
+GRANT SELECT ON noc.* TO 'reader'@'%';
+`
+
+// alarmTalk is a recorded exchange with a model. It does not hold the answer: what the model
+// writes is computed from what the tools returned.
+const alarmTalk = `{"turns": [{search}
+  {"expect": {"last": "{first}", "tools": ["execute_query", "list_tables", "describe_table", "{tool}"]},
+   "text": "I look at the tables first.",
+   "calls": [{"name": "list_tables", "arguments": {"database": "noc"}}, {"name": "describe_table", "arguments": {"database": "noc", "table": "alarm_event"}}]},
+  {"expect": {"last": "tool", "contains": ["raised_at"]},
+   "calls": [{"name": "execute_query", "arguments": {"database": "noc", "query": "SELECT DISTINCT type FROM alarm_event ORDER BY type"}}]},
+  {"expect": {"last": "tool", "contains": ["CONFIG_CHANGED", "LINK_DOWN"]},
+   "calls": [{"name": "execute_query", "arguments": {"database": "noc", "query": "SELECT type, COUNT(*) AS count FROM alarm_event GROUP BY type ORDER BY count DESC LIMIT 5"}}]},
+  {"expect": {"last": "tool", "contains": ["LINK_DOWN"]}, "calls": [{"name": "{tool}", "arguments": {"path": "{path}", "content": "${csv(result)}"}}]},
+  {"expect": {"last": "tool"}, "text": "There are ${len(result[-3])} alarm types. The most frequent of them is ${result[-2][0].type}, ${result[-2][0].count} times."}
+]}`
+
+// alarmSearch is the turn that comes before all where the definitions of the tools are too
+// long for each request.
+const alarmSearch = `
+  {"expect": {"last": "user", "contains": ["alarm types", "five most frequent"], "tools": ["search_tools"]},
+   "calls": [{"name": "search_tools", "arguments": {"queries": ["list the tables of a database", "describe a table", "execute an SQL query", "write a file"]}}]},`
+
+const alarmQuestion = "Which alarm types are there? Count the five most frequent and save them as CSV in "
+
+// A writer is a server that can write a file.
+type writer struct {
+	server, tool string
+	long         bool // its definitions are left to tool search
+	argv         func(t testing.TB, dir string) []string
+}
+
+var (
+	commander = writer{"commander", "write_file", true, func(t testing.TB, _ string) []string {
+		argv := npmServer("@wonderwhy-er/desktop-commander/dist/index.js", "--no-onboarding")(t)
+		return append([]string{program(t, "env"), "HOME=" + t.TempDir()}, argv...)
+	}}
+	npmFilesystem = writer{"files", "write_file", false, func(t testing.TB, dir string) []string {
+		return npmServer("@modelcontextprotocol/server-filesystem/dist/index.js", dir)(t)
+	}}
+	ownFilesystem = writer{"files", "write-file", false, func(t testing.TB, dir string) []string {
+		return []string{junction(t), "serve", "filesystem", "--root", dir, "--write", "--stdio"}
+	}}
+)
+
+// recording is the exchange in which the writer writes to the path.
+func (w writer) recording(path string) string {
+	search, first := "", "user"
+	if w.long {
+		search, first = alarmSearch, "tool"
+	}
+	return strings.NewReplacer("{search}", search, "{first}", first, "{tool}", w.tool, "{path}", path).Replace(alarmTalk)
+}
+
+// alarmBase is a database of alarm events, with SQL's own answer to the question.
+type alarmBase struct {
+	mysql  []string // the command line of a server for it
+	answer [][]string
+}
+
+// alarmDatabase starts a database and asks it the question with its own client.
+func alarmDatabase(t testing.TB) alarmBase {
+	t.Helper()
+	environment := databaseOf(t, alarms, "noc")
+	mysql := append(slices.Clone(environment), npmServer("mysql-mcp-server/build/index.js")(t)...)
+	client := append(environment, "sh", "-c", `exec "$0" --no-defaults --protocol=tcp --host="$MYSQL_HOST" --port="$MYSQL_PORT" `+
+		`--user="$MYSQL_USER" --password="$MYSQL_PASSWORD" --default-character-set=utf8mb4 --batch --raw --execute="$1" "$MYSQL_DATABASE"`,
+		program(t, "mariadb"), "SELECT type, COUNT(*) AS count FROM alarm_event GROUP BY type ORDER BY count DESC LIMIT 5")
+	var answer [][]string
+	for line := range strings.Lines(run(t, os.Environ(), client...)) {
+		answer = append(answer, strings.Split(strings.TrimSuffix(line, "\n"), "\t"))
+	}
+	if len(answer) != 6 || !slices.Equal(answer[1], []string{"LINK_DOWN", "3101"}) {
+		t.Fatalf("SQL's own answer is %q", answer)
+	}
+	return alarmBase{mysql, answer}
+}
+
+// table reads a file of CSV.
+func table(t testing.TB, path string) [][]string {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	rows, err := csv.NewReader(file).ReadAll()
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return rows
+}
+
+// The field's own test case: which alarm types are there, count the five most frequent,
+// save them as CSV. Only what is between the person and the provider's model is played.
+func TestAlarmTypesAreCountedAndSaved(t *testing.T) {
+	junction(t)
+	base := alarmDatabase(t)
+	for _, c := range []struct {
+		name   string
+		writer writer
+		model  []string // flags; the default is chat completions with native tools
+	}{
+		{"chat completions, desktop-commander writes", commander, nil},
+		{"chat completions, the filesystem server writes", npmFilesystem, nil},
+		{"chat completions, Junction's own filesystem writes", ownFilesystem, nil},
+		{"tools in the prompt", commander, []string{"--injected"}},
+		{"Anthropic's messages", commander, []string{"--model", "anthropic:recorded", "--key-env", "RECORDED_KEY"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path := filepath.Join(dir, "alarms.csv")
+			servers := map[string][]string{"mysql": base.mysql, c.writer.server: c.writer.argv(t, dir)}
+			chat := newChat(t, servers, c.writer.recording(path), "--approve", "mysql", "--approve", c.writer.server,
+				"--allow", "mysql/*", "--allow", c.writer.server+"/"+c.writer.tool)
+			chat.env = append(chat.env, "RECORDED_KEY=not-a-real-key")
+			stdout, stderr, code := chat.ask(t, alarmQuestion+path, c.model...)
+			if want := "There are 9 alarm types. The most frequent of them is LINK_DOWN, 3101 times.\n"; code != 0 || !strings.HasSuffix(stdout, want) {
+				t.Fatalf("exit code %d, printed %q, want %q\nstderr: %.4000s", code, stdout, want, stderr)
+			}
+			if got := table(t, path); !slices.EqualFunc(got, base.answer, slices.Equal) {
+				t.Errorf("the file holds\n%q\nand SQL's own answer is\n%q", got, base.answer)
+			}
+		})
+	}
+}
