@@ -3,11 +3,15 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -89,8 +93,25 @@ func newServer(h *Host, s Server) *server {
 	if h.options.Middleware != nil {
 		o.Middleware = append(o.Middleware, h.options.Middleware(s.Name))
 	}
-	srv.client = mcp.NewClient(s.Handler, o)
+	first := &later{Handler: s.Handler}
+	srv.client = mcp.NewClient(first, o)
+	first.begun.Store(true)
 	return srv
+}
+
+// A later handler does not answer before it is begun: a client that is made asks
+// what its handler is, and one that never answers would hold up everything. The host
+// asks by itself, in time, and again whenever the server came back.
+type later struct {
+	mcp.Handler
+	begun atomic.Bool
+}
+
+func (l *later) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	if !l.begun.Load() {
+		return mcp.Result{}, errors.New("not yet")
+	}
+	return l.Handler.Handle(ctx, req)
 }
 
 // state tells how it stands with the server.
@@ -249,7 +270,10 @@ func (s *server) discover(ctx context.Context, into *offer) error {
 		return fmt.Errorf("server %q: what it says of itself: %w", s.Name, err)
 	}
 	into.instructions, _ = jsonrpc.Unquote(jsonrpc.Get(json.RawMessage(body), "instructions"))
-	into.info = s.client.Server()
+	var info mcp.Implementation
+	if raw := jsonrpc.Get(result.Meta, revision.MetaServerInfo); raw != nil && schema.DecodeLoose(raw, &info) == nil {
+		into.info = &info
+	}
 	return nil
 }
 
