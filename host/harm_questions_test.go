@@ -37,8 +37,8 @@ func TestHarmByAskingTheModel(t *testing.T) {
 	})
 	w.ask(t)
 	w.ended(t, h)
-	if len(w.desk.samplings) != 1 || !slices.ContainsFunc(w.left, func(s string) bool { return strings.HasPrefix(s, "answer: In short") }) {
-		t.Errorf("the model was not asked: %q", w.left)
+	if len(w.desk.samplings) != 1 || !slices.ContainsFunc(w.out(), func(s string) bool { return strings.HasPrefix(s, "answer: In short") }) {
+		t.Errorf("the model was not asked: %q", w.out())
 	}
 }
 
@@ -98,7 +98,7 @@ func TestAServerThatIsNotApprovedGetsNothing(t *testing.T) {
 	w.ended(t, harm{ends: unseen})
 	w.gullible.steps = guesses()
 	w.ask(t)
-	for _, text := range w.left {
+	for _, text := range w.out() {
 		if strings.HasPrefix(text, "tools/call") || strings.HasPrefix(text, "resources/read") || strings.HasPrefix(text, "prompts/get") {
 			t.Errorf("got through: %s", text)
 		}

@@ -49,7 +49,10 @@ func TestOrdinaryTasksNeedAtMostOneMoreYes(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, func(w *world) {
-				w.gullible.steps = test.steps
+				w.gullible.steps = nil
+				for _, p := range test.steps { // each its own, as calls get names
+					w.gullible.steps = append(w.gullible.steps, scripted.Calling(p.Call.Name, string(p.Call.Arguments)))
+				}
 				for _, rule := range test.rules {
 					server, tool, _ := strings.Cut(rule, "/")
 					w.always(server, tool)
@@ -121,8 +124,8 @@ func TestAPersonCanChangeWhatAServerAsksTheModel(t *testing.T) {
 		return true
 	}
 	w.ask(t)
-	if last := w.left[len(w.left)-1]; !strings.Contains(last, "[taken out]") || strings.Contains(last, "1234") {
-		t.Errorf("the model was asked: %s", last)
+	if all := strings.Join(w.out(), "\n"); !strings.Contains(all, "[taken out]") || strings.Contains(all, "1234") {
+		t.Errorf("the model was asked: %s", all)
 	}
 }
 

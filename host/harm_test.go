@@ -227,6 +227,13 @@ func (w *world) got(text string) {
 	w.left = append(w.left, text)
 }
 
+// out is what left so far.
+func (w *world) out() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.left)
+}
+
 func (w *world) write(to, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
