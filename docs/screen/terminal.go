@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A terminal is a screen of tmux, with a server of its own.
+type terminal struct {
+	home string
+}
+
+// photograph runs a conversation up to the card that asks whether the file may be
+// written, and returns the screen with its escape sequences.
+func photograph(ctx context.Context, home string, command []string) (screen []byte, err error) {
+	t := terminal{home}
+	if err := t.open(ctx, command); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, t.close()) }()
+	if err := t.wait(ctx, "1/1 servers"); err != nil {
+		return nil, err
+	}
+	if err := t.press(ctx, "-l", question); err != nil {
+		return nil, err
+	}
+	if err := t.press(ctx, "Enter"); err != nil {
+		return nil, err
+	}
+	if err := t.wait(ctx, "y once"); err != nil {
+		return nil, err
+	}
+	return t.capture(ctx, "-e")
+}
+
+// tmux runs one command of tmux.
+func (t terminal) tmux(ctx context.Context, arguments ...string) ([]byte, error) {
+	command := exec.CommandContext(ctx, "tmux", append([]string{"-S", filepath.Join(t.home, "tmux"), "-f", "/dev/null"}, arguments...)...)
+	command.Dir, command.Env = t.home, append(environment(t.home), "TERM=xterm-256color")
+	var problem bytes.Buffer
+	command.Stderr = &problem
+	out, err := command.Output()
+	if err != nil {
+		return nil, fmt.Errorf("tmux %s: %w: %s", arguments[0], err, bytes.TrimSpace(problem.Bytes()))
+	}
+	return out, nil
+}
+
+func (t terminal) open(ctx context.Context, command []string) error {
+	start := []string{"new-session", "-d", "-x", strconv.Itoa(columns), "-y", strconv.Itoa(rows), "--"}
+	_, err := t.tmux(ctx, append(start, command...)...)
+	return err
+}
+
+func (t terminal) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	_, err := t.tmux(ctx, "kill-server")
+	return err
+}
+
+func (t terminal) press(ctx context.Context, keys ...string) error {
+	_, err := t.tmux(ctx, append([]string{"send-keys"}, keys...)...)
+	return err
+}
+
+func (t terminal) capture(ctx context.Context, how ...string) ([]byte, error) {
+	return t.tmux(ctx, append([]string{"capture-pane", "-p"}, how...)...)
+}
+
+// wait waits until the screen holds a text, and has had time to show the rest.
+func (t terminal) wait(ctx context.Context, text string) error {
+	seen := false
+	for {
+		now, err := t.capture(ctx)
+		if err != nil {
+			return err
+		}
+		if seen {
+			return nil
+		}
+		seen = strings.Contains(string(now), text)
+		select {
+		case <-time.After(300 * time.Millisecond):
+		case <-ctx.Done():
+			return fmt.Errorf("%q did not appear on the screen, which is\n%s", text, now)
+		}
+	}
+}
