@@ -243,14 +243,16 @@ func TestAServerThatComesBackAsAnotherVersionIsReviewed(t *testing.T) {
 			mcp.AddTool(srv, "look", func(context.Context, struct{}) (string, error) { return v, nil }, mcp.Tool{Annotations: readOnly})
 			return srv
 		}
-		f := &flaky{Handler: version("1.0.0")}
+		old := version("1.0.0")
+		f := &flaky{Handler: old}
 		person := &desk{review: func(r Review) bool { return r.First }}
 		s := play(t, Options{Person: person, Servers: []Server{{Name: "s", Handler: f}}}, scripted.Say("one"), scripted.Say("two"))
 		defer s.Close()
 		c := s.Conversation(nil)
 		ask(t, c, "one")
 		f.down.Store(true)
-		s.servers[0].failed(errors.New("gone"))
+		mcp.AddTool(old, "more", func(context.Context, struct{}) (string, error) { return "", nil }) // and the lists are read again
+		synctest.Wait()
 		f.Handler = version("2.0.0")
 		f.down.Store(false)
 		time.Sleep(2 * lastRetry)
