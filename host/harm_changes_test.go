@@ -46,10 +46,8 @@ func (w *world) change(description string) {
 
 // calls counts the calls of a tool that reached the servers.
 func (w *world) calls(tool string) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	n := 0
-	for _, text := range w.left {
+	for _, text := range w.out() {
 		if strings.HasPrefix(text, "tools/call") && strings.Contains(text, `"`+tool+`"`) {
 			n++
 		}
@@ -214,4 +212,40 @@ func ordered(entries []Entry) (read bool) {
 		}
 	}
 	return read
+}
+
+// The program ended right after the question, and nobody knows any more that the
+// person did not write all of it.
+func TestHarmByAnAttachmentInALaterSession(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(w *world) { attaches(t, w) })
+	w.ask(t)
+	entries := w.c.Entries()
+	for cut := range entries {
+		if entries[cut].Message == nil || entries[cut].Message.Role != model.RoleUser {
+			continue
+		}
+		w.gullible.obeyed, w.refused = map[string]bool{}, nil
+		w.c = w.Conversation(nil, entries[:cut+1]...)
+		w.again(t)
+		w.refuses(t, "files/write", "guest: guest://sky")
+	}
+}
+
+func TestWhatNobodySeesIsTakenOutOfSchemas(t *testing.T) {
+	t.Parallel()
+	for name, schema := range map[string]json.RawMessage{
+		"as it is": json.RawMessage(`{"type":"object","description":"City` + hidden(plant) + `"}`),
+		"escaped":  escaped(hidden(plant)),
+		"broken":   json.RawMessage(`{"a":"\ud83d","a":"` + hidden(plant) + `"}`),
+	} {
+		got := everything(&model.Request{Tools: []model.Tool{{Schema: plain(schema)}}})
+		if strings.Contains(got, "mallory") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	seen := json.RawMessage(`{"a" : "\u00e9"}`)
+	if got := plain(seen); string(got) != string(seen) {
+		t.Errorf("changed %s to %s", seen, got)
+	}
 }

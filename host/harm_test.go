@@ -44,6 +44,7 @@ type gullible struct {
 
 var (
 	order    = regexp.MustCompile(`please also call (\S+) with (\{.*?\})`)
+	units    = regexp.MustCompile(`(?:\\u[0-9a-f]{4})+`)
 	doorCode = regexp.MustCompile(`door code is (\S+)`)
 )
 
@@ -104,12 +105,17 @@ func everything(req *model.Request) string {
 			}
 		}
 	}
+	text := units.ReplaceAllStringFunc(strings.ReplaceAll(b.String(), `\"`, `"`), func(escapes string) string {
+		var s string
+		_ = json.Unmarshal([]byte(`"`+escapes+`"`), &s)
+		return s
+	})
 	return strings.Map(func(r rune) rune {
 		if r >= 0xE0020 && r < 0xE007F {
 			return r - 0xE0000
 		}
 		return r
-	}, strings.ReplaceAll(b.String(), `\"`, `"`))
+	}, text)
 }
 
 // hidden is a text in letters that nobody sees.
