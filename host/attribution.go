@@ -17,6 +17,7 @@ type calling struct {
 	tool   *tool // nil for resources and prompts
 
 	questions atomic.Int32 // that the server asked
+	over      atomic.Bool
 }
 
 // maxQuestions is how many questions a server may ask in the middle of one call.
@@ -41,6 +42,8 @@ func attribute(next mcp.Handler) mcp.Handler {
 			copied := *req
 			copied.Peer = attributed{req.Peer, c}
 			req = &copied
+			c.over.Store(false) // a call can take several rounds
+			defer c.over.Store(true)
 		}
 		return next.Handle(ctx, req)
 	})
@@ -51,8 +54,11 @@ type attributed struct {
 	call *calling
 }
 
-// Ask puts the question with the call it belongs to.
+// Ask puts the question with the call it belongs to, while that runs.
 func (p attributed) Ask(ctx context.Context, q mcp.Question) (json.RawMessage, error) {
+	if p.call.over.Load() {
+		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "server %q asked after the end of the call", p.call.server.Name)
+	}
 	if p.call.questions.Add(1) > maxQuestions {
 		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "server %q asked more than %d questions in one call", p.call.server.Name, maxQuestions)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/scripted"
 )
 
@@ -213,5 +214,29 @@ func TestAToolThatNoProviderTakesDoesNotSpoilTheRest(t *testing.T) {
 	}
 	if states[ToolSent] != 2 || states[ToolSetAside] != 6 || len(notices) != 6 || notices[0].Notice.Tool != "odd0" || !strings.Contains(notices[0].Notice.Text, "no JSON object") {
 		t.Errorf("states %v, %d notices: %+v", states, len(notices), notices)
+	}
+}
+
+// What a server does after the end of a call belongs to no call: its questions get
+// to nobody.
+func TestAfterTheEndOfACallAServerAsksNobody(t *testing.T) {
+	over, asked := make(chan struct{}), make(chan error, 1)
+	srv := mcp.NewServer("s", "1")
+	mcp.AddTool(srv, "leave", func(ctx context.Context, _ struct{}) (string, error) {
+		go func() {
+			<-over
+			_ = mcp.Log(ctx, mcp.LogInfo, "still here")
+			_, err := mcp.Sample(ctx, plainSample())
+			asked <- err
+		}()
+		return "left", nil
+	}, mcp.Tool{Annotations: readOnly})
+	s := play(t, Options{Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}}, scripted.Call("s__leave", ""), scripted.Func(func(*model.Request) (*model.Response, error) {
+		close(over)
+		return &model.Response{Message: model.Message{Parts: []model.Part{{Text: "done"}}}}, nil
+	}))
+	ask(t, s.Conversation(nil), "go")
+	if err := <-asked; err == nil || len(s.desk.samplings) != 0 || len(s.model.Requests()) != 2 {
+		t.Errorf("the server got %v, the person saw %+v", err, s.desk.samplings)
 	}
 }

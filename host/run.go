@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/model"
@@ -41,7 +42,7 @@ type run struct {
 	c         *Conversation
 	h         *Host
 	number    int
-	step      int
+	step      atomic.Int32
 	sharing   int // results that come together share the room for one
 	began     time.Time
 	counting  sync.Mutex
@@ -72,7 +73,7 @@ func (c *Conversation) number() int {
 }
 
 func (r *run) tell(e Event) {
-	e.Run, e.Step = r.number, r.step
+	e.Run, e.Step = r.number, int(r.step.Load())
 	r.h.tell(e)
 }
 
@@ -195,8 +196,8 @@ func (r *run) limit() (stop string) {
 	spent := r.used()
 	used := spent.Usage.Input + spent.Usage.Output
 	switch {
-	case r.step >= orDefault(most.Steps, defaultSteps):
-		r.notice(NoticeLimit, "the run was ended after %d requests to the model; ask it to go on", r.step)
+	case int(r.step.Load()) >= orDefault(most.Steps, defaultSteps):
+		r.notice(NoticeLimit, "the run was ended after %d requests to the model; ask it to go on", r.step.Load())
 		return stopSteps
 	case most.Tokens > 0 && used >= most.Tokens:
 		r.notice(NoticeLimit, "the run was ended after %d tokens, of %d allowed", used, most.Tokens)
@@ -232,7 +233,7 @@ func orWord(word, otherwise string) string {
 
 // ask asks the model for its next message and keeps it.
 func (r *run) ask(ctx context.Context) (*model.Response, error) {
-	r.step++
+	r.step.Add(1)
 	if err := r.makeRoom(ctx, false); err != nil {
 		return nil, err
 	}
