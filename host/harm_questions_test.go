@@ -187,3 +187,17 @@ func TestAServerThatIsNotApprovedHasNoAddresses(t *testing.T) {
 		t.Errorf("the model got %+v", got)
 	}
 }
+
+func TestAServerThatAsksWithoutACallIsStoppedToo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(*world) {})
+	w.ask(t)
+	for range 2 * maxQuestions {
+		if result, err := w.servers[2].elicit(t.Context(), mcp.ElicitRequest{Message: "Are you sure?"}); err != nil || result.Action == mcp.ElicitAccept && len(w.desk.forms) > maxQuestions {
+			t.Fatalf("got %+v, %v", result, err)
+		}
+	}
+	if len(w.desk.forms) != maxQuestions {
+		t.Errorf("the person was asked %d times", len(w.desk.forms))
+	}
+}

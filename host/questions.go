@@ -54,7 +54,7 @@ func (s *server) asked(c *calling, method, message, outcome string) {
 // elicit puts a server's form, or the page it wants visited, to the person.
 func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 	c := callFrom(ctx)
-	refusal := s.mayNotAsk()
+	refusal := s.mayNotAsk(c)
 	if refusal == "" && req.Mode == mcp.ElicitURL && !isWebPage(req.URL) {
 		refusal = "its address is not that of a web page"
 	}
@@ -76,12 +76,14 @@ func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.Elicit
 }
 
 // mayNotAsk says why the server's questions do not get to a person.
-func (s *server) mayNotAsk() string {
+func (s *server) mayNotAsk(c *calling) string {
 	switch {
 	case s.host.options.Person == nil:
 		return "nobody is there to be asked"
 	case !s.host.accepted(s):
 		return "the server is not approved"
+	case c == nil && s.unprompted.Add(1) > maxQuestions:
+		return fmt.Sprintf("it asked more than %d questions that belong to no call", maxQuestions)
 	}
 	return ""
 }
@@ -132,7 +134,7 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	if tokens > left {
 		return refuse("the server may use %d more tokens in this conversation, and this would be up to %d", max(0, left), tokens)
 	}
-	if refusal := s.mayNotAsk(); refusal != "" {
+	if refusal := s.mayNotAsk(c); refusal != "" {
 		return refuse("%s", refusal)
 	}
 	agreed, err := s.host.options.Person.Sample(ctx, Sampling{
@@ -196,7 +198,7 @@ func sampled(req *mcp.CreateMessageRequest) (*model.Request, *model.Names, error
 	names := model.NewNames()
 	request := &model.Request{System: readable(req.SystemPrompt), MaxTokens: min(orDefault(req.MaxTokens, defaultSampleTokens), maxSampleTokens), Temperature: req.Temperature, Stop: req.StopSequences}
 	for _, t := range req.Tools {
-		request.Tools = append(request.Tools, model.Tool{Name: names.Portable(t.Name), Description: describe(&t), Schema: t.InputSchema})
+		request.Tools = append(request.Tools, model.Tool{Name: names.Portable(t.Name), Description: describe(&t), Schema: plain(t.InputSchema)})
 	}
 	if req.ToolChoice != nil && len(req.Tools) > 0 {
 		switch req.ToolChoice.Mode {

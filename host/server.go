@@ -58,6 +58,8 @@ type server struct {
 	client  *mcp.Client
 	settled chan struct{} // closed when its lists were read, or could not be, once
 
+	unprompted atomic.Int32 // questions that belong to no call
+
 	mu     sync.RWMutex
 	offer  offer
 	stale  chan struct{} // closed when lists that are known to be old were read; nil while they are not
