@@ -125,20 +125,24 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 		return t.talk(ctx)
 	}
 	plain := &person.Plain{Person: a.person, Screen: a.screen, Desk: &a.desk, Approve: f.approve}
-	if err := t.open(ctx, plain, a.told(t)); err != nil {
+	if err := t.open(plain, a.told()); err != nil {
+		return err
+	}
+	conversation, err := t.begin(ctx)
+	if err != nil {
 		return err
 	}
 	if !single {
-		return a.lines(ctx, t)
+		return a.lines(ctx, conversation)
 	}
 	settling, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	_ = t.host.Settle(settling) // the model is asked once: it should have all there is
-	return a.single(ctx, t, question)
+	return a.single(ctx, conversation, question)
 }
 
 // lines asks one question after the other, without a screen of its own.
-func (a *app) lines(ctx context.Context, t *table) error {
+func (a *app) lines(ctx context.Context, c *host.Conversation) error {
 	for {
 		text, err := a.line(ctx, "> ")
 		if errors.Is(err, io.EOF) || text == "/quit" {
@@ -150,7 +154,7 @@ func (a *app) lines(ctx context.Context, t *table) error {
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		if err := a.single(ctx, t, host.Question{Text: text}); err != nil && !errors.Is(err, errToolFailed) {
+		if err := a.single(ctx, c, host.Question{Text: text}); err != nil && !errors.Is(err, errToolFailed) {
 			if ctx.Err() != nil {
 				return err
 			}
@@ -193,8 +197,8 @@ func (a *app) question(f *chatFlags) (q host.Question, single bool, err error) {
 }
 
 // single asks one question and prints the answer.
-func (a *app) single(ctx context.Context, t *table, q host.Question) error {
-	answer, err := t.conversation.Ask(ctx, q)
+func (a *app) single(ctx context.Context, c *host.Conversation, q host.Question) error {
+	answer, err := c.Ask(ctx, q)
 	if !a.flags.json && answer.Text != "" {
 		if _, err := io.WriteString(a.out, strings.TrimRight(answer.Text, "\n")+"\n"); err != nil {
 			return &connectError{err}
@@ -231,7 +235,7 @@ func (e *providerError) Unwrap() error { return e.err }
 
 // told hears what happens in a run with one question: JSON on standard output, or
 // on standard error what a person should know.
-func (a *app) told(t *table) func(host.Event) {
+func (a *app) told() func(host.Event) {
 	if a.flags.json {
 		return func(e host.Event) { writeEvent(a.stdout, e) }
 	}

@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
+	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
+	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
@@ -48,32 +52,114 @@ func (t *table) keepSearches() error {
 	})
 }
 
-// begin begins a new conversation.
-func (t *table) begin() {
+// chosen is the conversation that the command line wants to go on: one that is
+// stored, or a copy of it; empty for a new one.
+func (t *table) chosen(ctx context.Context) (id string, err error) {
+	switch f := t.flags; {
+	case f.resume != "" && f.fork != "":
+		return "", usagef("--resume and --fork exclude each other")
+	case f.resume+f.fork != "" && t.archive == nil:
+		return "", usagef("--resume and --fork need the stored conversations, without --no-save")
+	case f.fork != "":
+		id, err = t.store().Fork(ctx, f.fork)
+	case f.resume != "":
+		id = f.resume
+	}
+	if err != nil {
+		return "", &usageError{err}
+	}
+	return id, nil
+}
+
+// begin begins the conversation that the command line wants.
+func (t *table) begin(ctx context.Context) (*host.Conversation, error) {
+	id, err := t.chosen(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case t.archive == nil:
+		return t.host.Conversation(nil), nil
+	case id == "":
+		record, err := t.store().New(ctx)
+		return t.host.Conversation(record), err
+	}
+	record, entries, err := t.store().Open(ctx, id)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return t.host.Conversation(record, entries...), nil
+}
+
+// store keeps the conversations; nil where nothing is stored.
+func (t *table) store() tui.Store {
 	if t.archive == nil {
-		t.record, t.conversation = nil, t.host.Conversation(nil)
-		return
+		return nil
 	}
+	return store{t.archive, t.options.Model.Info().Name}
+}
+
+// A store is the archive as the screen sees it.
+type store struct {
+	*archive.Archive
+	model string
+}
+
+// A record is a stored conversation as the screen sees it.
+type record struct{ *archive.Conversation }
+
+func (r record) Saved() tui.Saved { return saved(r.Meta()) }
+
+func saved(m archive.Meta) tui.Saved {
+	return tui.Saved{ID: m.ID, Title: m.Title, Changed: m.Changed, Questions: m.Questions, Cost: m.Cost}
+}
+
+func (s store) New(context.Context) (tui.Record, error) {
 	folder, _ := os.Getwd() // for the list of conversations only
-	t.record = t.archive.New(archive.Meta{Model: t.options.Model.Info().Name, Folder: folder})
-	t.conversation = t.host.Conversation(t.record)
+	return record{s.Archive.New(archive.Meta{Model: s.model, Folder: folder})}, nil
 }
 
-// resume goes on with a stored conversation.
-func (t *table) resume(ctx context.Context, id string) error {
-	record, entries, err := t.archive.Load(ctx, id)
+func (s store) Open(ctx context.Context, id string) (tui.Record, []host.Entry, error) {
+	loaded, entries, err := s.Load(ctx, id)
 	if err != nil {
-		return &usageError{err}
+		return nil, nil, err
 	}
-	t.record, t.conversation = record, t.host.Conversation(record, entries...)
-	return nil
+	return record{loaded}, entries, nil
 }
 
-// forkOf goes on with a copy of a stored conversation.
-func (t *table) forkOf(ctx context.Context, id string) error {
-	meta, err := t.archive.Fork(ctx, id, 0)
-	if err != nil {
-		return &usageError{err}
+func (s store) Fork(ctx context.Context, id string) (string, error) {
+	meta, err := s.Archive.Fork(ctx, id, 0)
+	return meta.ID, err
+}
+
+func (s store) List(ctx context.Context) ([]tui.Saved, error) {
+	metas, err := s.Archive.List(ctx, archive.Filter{})
+	all := make([]tui.Saved, len(metas))
+	for i, m := range metas {
+		all[i] = saved(m)
 	}
-	return t.resume(ctx, meta.ID)
+	return all, err
+}
+
+// Export writes a conversation to a new file, whose name says in which form.
+func (s store) Export(ctx context.Context, id, path string) (string, error) {
+	if path == "" {
+		path = "conversation-" + id + ".md"
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	return path, s.Archive.Export(ctx, id, formatOf(path), file)
+}
+
+// formatOf is the form in which a file of this name would be expected.
+func formatOf(path string) archive.Format {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".json":
+		return archive.JSON
+	case ".txt":
+		return archive.Text
+	}
+	return archive.Markdown
 }

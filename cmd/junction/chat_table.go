@@ -24,16 +24,14 @@ import (
 
 // A table is where a person, a model and servers sit together.
 type table struct {
-	app          *app
-	flags        *chatFlags
-	options      host.Options
-	search       *toolsearch.Index
-	host         *host.Host
-	conversation *host.Conversation
-	archive      *archive.Archive      // nil where nothing is stored
-	record       *archive.Conversation // of the conversation
-	gateways     []*gateway.Gateway
-	trace        *trace.Trace // nil if nobody wants one
+	app      *app
+	flags    *chatFlags
+	options  host.Options
+	search   *toolsearch.Index
+	host     *host.Host
+	archive  *archive.Archive // nil where nothing is stored
+	gateways []*gateway.Gateway
+	trace    *trace.Trace // nil if nobody wants one
 }
 
 // table lays the table: the model, the rules, what was approved and said before,
@@ -103,31 +101,18 @@ func (t *table) traced() {
 	}
 }
 
-// open begins: the host with a person to ask and somebody to tell, and the
-// conversation, which may be one that goes on.
-func (t *table) open(ctx context.Context, who host.Person, tell func(host.Event)) error {
-	t.options.Person = who
+// open makes the host, with a person to ask and somebody to tell.
+func (t *table) open(person host.Person, tell func(host.Event)) (err error) {
+	t.options.Person = person
 	t.options.OnEvent = func(e host.Event) {
 		if t.trace != nil {
 			t.trace.Event(e)
 		}
 		tell(e)
 	}
-	var err error
 	if t.host, err = host.New(t.options); err != nil {
 		return &connectError{err}
 	}
-	switch {
-	case t.flags.resume != "" && t.flags.fork != "":
-		return usagef("--resume and --fork exclude each other")
-	case t.flags.resume+t.flags.fork != "" && t.archive == nil:
-		return usagef("--resume and --fork need the stored conversations, without --no-save")
-	case t.flags.fork != "":
-		return t.forkOf(ctx, t.flags.fork)
-	case t.flags.resume != "":
-		return t.resume(ctx, t.flags.resume)
-	}
-	t.begin()
 	return nil
 }
 
