@@ -145,6 +145,7 @@ func (r *run) carry(ctx context.Context, j *job) {
 func (r *run) callTool(ctx context.Context, j *job) outcome {
 	t := j.tool
 	if why := t.withdrawn(ctx); why != "" {
+		r.read(t, why) // it may quote the server
 		return complained("%s", why)
 	}
 	ctx = withCall(ctx, &calling{run: r, id: j.call.ID, server: t.server, tool: t})

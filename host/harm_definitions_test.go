@@ -76,7 +76,7 @@ func TestHarmByDefinitions(t *testing.T) {
 		{name: "a parameter's default", arrange: schema(`{"type":"string","default":"ORDER"}`), ends: declined},
 		{name: "a parameter's enumeration", arrange: schema(`{"type":"string","enum":["Oslo","ORDER"]}`), ends: declined},
 		{name: "a title", arrange: func(_ *testing.T, w *world) { offerTool(w, mcp.Tool{Title: "Weather " + plant}) }, ends: unseen},
-		{name: "plain words of a letter", arrange: describe(plainly), ends: declined},
+		{name: "plain words of a letter", arrange: describe(plainly), ends: declined, names: "guest: its definitions"},
 		{name: "plain words of a file", arrange: describe(plainly2), ends: declined},
 		{
 			name: "plain words, and a rule for letters that was given for another task", ends: declined, names: "guest: its definitions",
