@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 // A console example shows commands behind "$ " and what they print. All of a
 // page run one after the other in an empty folder, with nothing configured. "…"
 // stands for any text, on a line of its own for any lines. What the README runs
-// from the source is the binary here.
+// from the source is the binary here. A page's policy.json is in the folder.
 func TestConsoleExamplesPrintWhatTheySay(t *testing.T) {
 	dir, err := built()
 	if err != nil {
@@ -58,6 +58,14 @@ func TestConsoleExamplesPrintWhatTheySay(t *testing.T) {
 		}
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			home := t.TempDir()
+			for _, b := range blocks(t, page) {
+				if b.label != policyFile {
+					continue
+				}
+				if err := os.WriteFile(filepath.Join(home, b.label), []byte(b.text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
 			for _, b := range shown {
 				runConsole(t, b, home, dir)
 			}

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/policy"
 )
 
 // known are the packages that an example may use without importing them.
@@ -30,6 +31,7 @@ var known = map[string]string{
 	"otelmcp":    "github.com/junction-mcp/junction/mcp/otelmcp",
 	"gateway":    "github.com/junction-mcp/junction/gateway",
 	"config":     "github.com/junction-mcp/junction/config",
+	"host":       "github.com/junction-mcp/junction/host",
 	"context":    "context",
 	"errors":     "errors",
 	"fmt":        "fmt",
@@ -185,8 +187,8 @@ func TestExamplesAreTheFilesTheyName(t *testing.T) {
 }
 
 // The first programs that anybody reads are short, and they work.
-func TestHelloServerAndHelloClient(t *testing.T) {
-	for name, most := range map[string]int{"hello-server": 15, "hello-client": 12} {
+func TestHelloServerClientAndHost(t *testing.T) {
+	for name, most := range map[string]int{"hello-server": 15, "hello-client": 12, "hello-host": 29} {
 		text, err := os.ReadFile(filepath.Join("examples", name, "main.go"))
 		if err != nil {
 			t.Fatal(err)
@@ -199,6 +201,27 @@ func TestHelloServerAndHelloClient(t *testing.T) {
 	if got, want := goTool(t, "run", "./docs/examples/hello-client"), "Hello, Ada! <nil>\n"; got != want {
 		t.Errorf("the hello client printed %q, want %q", got, want)
 	}
+	if got, want := goTool(t, "run", "./docs/examples/hello-host"), "42 <nil>\n"; got != want {
+		t.Errorf("the hello host printed %q, want %q", got, want)
+	}
+}
+
+// policyFile is the label of a block that holds rules.
+const policyFile = "policy.json"
+
+func TestRulesAreRead(t *testing.T) {
+	for _, b := range examples(t) {
+		if b.label != policyFile {
+			continue
+		}
+		file, err := policy.Parse(b.label, []byte(b.text), policy.LoadOptions{})
+		if err == nil {
+			_, err = policy.Compile(file.Rules, policy.Options{Default: file.Default})
+		}
+		if err != nil {
+			t.Errorf("%s:%d: %v", b.page, b.line, err)
+		}
+	}
 }
 
 // A block of JSON whose label is the name of a configuration file is one that
@@ -206,7 +229,7 @@ func TestHelloServerAndHelloClient(t *testing.T) {
 func TestConfigurationsAreRead(t *testing.T) {
 	home := t.TempDir()
 	for _, b := range examples(t) {
-		if b.kind != "json" {
+		if b.kind != "json" || b.label == policyFile {
 			continue
 		}
 		if b.label == "" {
