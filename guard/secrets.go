@@ -81,7 +81,7 @@ func addSecrets(r *report, text string, at Where) {
 	const shortest = len(".env")
 	eachRun(text, shortest, func(start, end int) bool {
 		run := text[start:end]
-		if strings.IndexAny(run[:len(run)-1], "./\\_") < 0 || !mayBePath(strings.ToLower(run)) {
+		if !strings.ContainsAny(run[:len(run)-1], "./\\_") || !mayBePath(strings.ToLower(run)) {
 			return true
 		}
 		found := secretPath.FindStringIndex(run)

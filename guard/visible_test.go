@@ -42,7 +42,7 @@ func TestHiddenTextIsMadeVisibleAndTakenOut(t *testing.T) {
 }
 
 func TestPersianKeepsItsJoiners(t *testing.T) {
-	const want = "می‌خواهم"
+	const want = "می\u200cخواهم"
 	if got := Clean(want); got != want {
 		t.Errorf("clean: %q", got)
 	}

@@ -1,7 +1,6 @@
 package model_test
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -85,7 +84,7 @@ func FuzzNames(f *testing.F) {
 			t.Errorf("%q %q", x, y)
 		}
 		if (a == b) != (x == y) || names.Original(x) != a || names.Original(y) != b {
-			t.Error(fmt.Sprintf("%q is %q, %q is %q", a, x, b, y))
+			t.Errorf("%q is %q, %q is %q", a, x, b, y)
 		}
 	})
 }

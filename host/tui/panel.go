@@ -106,9 +106,7 @@ func keyLine(keys ...string) ink.Line {
 func helpPanel() *pager {
 	return &pager{title: "keys and commands", build: func(_ *screen, width int) []ink.Line {
 		var rows [][2]string
-		for _, k := range keys() {
-			rows = append(rows, k)
-		}
+		rows = append(rows, keys()...)
 		rows = append(rows, [2]string{})
 		for _, c := range commands() {
 			rows = append(rows, [2]string{strings.TrimSpace("/" + c.name + " " + c.argument), c.help})

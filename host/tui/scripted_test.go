@@ -95,7 +95,6 @@ type stage struct {
 	ui      *UI
 	screen  *screen
 	session *scripted
-	printed []string // the scrollback
 	left    bool
 }
 

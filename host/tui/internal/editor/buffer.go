@@ -85,8 +85,8 @@ func (b *Buffer) End()  { b.move(b.end()) }
 func (b *Buffer) Backspace() { b.cut(b.left(), b.at) }
 func (b *Buffer) Delete()    { b.cut(b.at, b.right()) }
 
-// KillWord, KillLeft and KillRight delete a word, or to the ends of the line,
-// and keep it for Yank.
+// KillWord deletes a word, KillLeft and KillRight to the ends of the line, and
+// keep it for Yank.
 func (b *Buffer) KillWord()  { b.kill(b.wordLeft(), b.at) }
 func (b *Buffer) KillLeft()  { b.kill(b.home(), b.at) }
 func (b *Buffer) KillRight() { b.kill(b.at, b.end()) }
