@@ -124,7 +124,7 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 	if !single && !f.plain {
 		return t.talk(ctx)
 	}
-	plain := &person.Plain{Person: a.person, Screen: a.screen, Desk: &a.desk, Approve: f.approve}
+	plain := &person.Plain{Person: a.person, Screen: a.screen, Desk: &a.desk}
 	if err := t.open(plain, a.told()); err != nil {
 		return err
 	}

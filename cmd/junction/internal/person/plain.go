@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
@@ -22,8 +21,6 @@ type Plain struct {
 	Person *terminal.Person // nil if nobody is there
 	Screen *terminal.Screen // told what was decided without asking; required
 	Desk   *answer.Desk     // answers forms; required
-	// Approve are servers whose definitions are approved without being shown.
-	Approve []string
 }
 
 const (
@@ -167,9 +164,6 @@ func (p *Plain) always(ctx context.Context, card host.Card, forever bool) (host.
 
 // Review shows what a server defines and asks.
 func (p *Plain) Review(ctx context.Context, r host.Review) (bool, error) {
-	if slices.Contains(p.Approve, r.Server) {
-		return true, nil
-	}
 	server := plaintext.Line(r.Server, maxName)
 	if p.Person == nil {
 		p.Screen.Printf("junction: %s of server %s are new or changed, so the model does not get them (--approve %s approves what there is now)\n", counted(len(r.Items), "definition"), server, server)

@@ -45,3 +45,16 @@ func TestWhereNobodyIsThereTheCommandLineDecides(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatWasApprovedIsNotAskedAbout(t *testing.T) {
+	var out bytes.Buffer
+	who := person.Approving{Person: &person.Plain{Screen: terminal.NewScreen(&out)}, Servers: []string{"files"}}
+	for server, want := range map[string]bool{"files": true, "mysql": false} {
+		if got, err := who.Review(t.Context(), host.Review{Server: server}); err != nil || got != want {
+			t.Errorf("%s was approved: %v, %v", server, got, err)
+		}
+	}
+	if got := out.String(); strings.Contains(got, "files") || !strings.Contains(got, "--approve mysql") {
+		t.Errorf("told %q", got)
+	}
+}
