@@ -1,0 +1,171 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/scripted"
+)
+
+// A desk is a Person that follows a script, and remembers what it was asked.
+type desk struct {
+	consent func(Card) Verdict
+	review  func(Review) bool
+	elicit  func(Form) *mcp.ElicitResult
+	sample  func(Sampling) bool
+
+	mu        sync.Mutex
+	cards     []Card
+	reviews   []Review
+	forms     []Form
+	samplings []Sampling
+}
+
+func (d *desk) Consent(_ context.Context, card Card) (Verdict, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cards = append(d.cards, card)
+	if d.consent == nil {
+		return Verdict{Allow: true}, nil
+	}
+	return d.consent(card), nil
+}
+
+func (d *desk) Review(_ context.Context, r Review) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.reviews = append(d.reviews, r)
+	return d.review == nil || d.review(r), nil
+}
+
+func (d *desk) Elicit(_ context.Context, f Form) (*mcp.ElicitResult, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.forms = append(d.forms, f)
+	if d.elicit == nil {
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+	}
+	return d.elicit(f), nil
+}
+
+func (d *desk) Sample(_ context.Context, s Sampling) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.samplings = append(d.samplings, s)
+	return d.sample == nil || d.sample(s), nil
+}
+
+// A stage is a host with what it needs, and everything that happened on it.
+type stage struct {
+	*Host
+	desk   *desk
+	model  *scripted.Model
+	mu     sync.Mutex
+	events []Event
+}
+
+// play makes a host whose model follows a script.
+func play(t *testing.T, o Options, turns ...scripted.Turn) *stage {
+	t.Helper()
+	s := &stage{desk: &desk{}, model: scripted.New(turns...)}
+	if o.Model == nil {
+		o.Model = s.model
+	}
+	if o.Person == nil {
+		o.Person = s.desk
+	} else if d, ok := o.Person.(*desk); ok {
+		s.desk = d
+	}
+	o.OnEvent = func(e Event) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.events = append(s.events, e)
+	}
+	h, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	s.Host = h
+	return s
+}
+
+// notices are the texts of the notices of a kind.
+func (s *stage) notices(kind string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var texts []string
+	for _, e := range s.events {
+		if e.Notice != nil && e.Notice.Kind == kind {
+			texts = append(texts, e.Notice.Text)
+		}
+	}
+	return texts
+}
+
+// eventsOf are the events that f is true of.
+func (s *stage) eventsOf(f func(Event) bool) []Event {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []Event
+	for _, e := range s.events {
+		if f(e) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// last is the last request to the model.
+func (s *stage) last(t *testing.T) *model.Request {
+	t.Helper()
+	requests := s.model.Requests()
+	if len(requests) == 0 {
+		t.Fatal("the model was not asked")
+	}
+	return requests[len(requests)-1]
+}
+
+// results are the results at the end of the last request.
+func (s *stage) results(t *testing.T) []*model.Result {
+	t.Helper()
+	messages := s.last(t).Messages
+	var results []*model.Result
+	for _, p := range messages[len(messages)-1].Parts {
+		if p.Result != nil {
+			results = append(results, p.Result)
+		}
+	}
+	return results
+}
+
+type pair struct{ A, B float64 }
+
+var (
+	readOnly = &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)}
+	writes   = &mcp.ToolAnnotations{ReadOnlyHint: new(false), OpenWorldHint: new(false)}
+)
+
+// calculator is a trusted server with a tool that only adds.
+func calculator() Server {
+	s := mcp.NewServer("calc", "1.0")
+	mcp.AddTool(s, "add", func(_ context.Context, in pair) (string, error) { return fmt.Sprint(in.A + in.B), nil },
+		mcp.Tool{Description: "Add two numbers.", Annotations: readOnly})
+	mcp.AddTool(s, "fail", func(context.Context, struct{}) (string, error) { return "", errors.New("the disk is full") },
+		mcp.Tool{Description: "Fail.", Annotations: readOnly})
+	return Server{Name: "calc", Handler: s, Trusted: true}
+}
+
+func ask(t *testing.T, c *Conversation, text string) Answer {
+	t.Helper()
+	answer, err := c.Ask(t.Context(), Question{Text: text})
+	if err != nil {
+		t.Fatalf("ask %q: %v", text, err)
+	}
+	return answer
+}
