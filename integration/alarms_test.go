@@ -2,6 +2,8 @@ package integration
 
 import (
 	"encoding/csv"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -109,6 +111,17 @@ func table(t testing.TB, path string) [][]string {
 	return rows
 }
 
+// alarmChat is a chat in which the writer can write to the path, if it is allowed to.
+func (b alarmBase) chat(t *testing.T, w writer, path string, flags ...string) *chat {
+	t.Helper()
+	servers := map[string][]string{"mysql": b.mysql, w.server: w.argv(t, filepath.Dir(path))}
+	chat := newChat(t, servers, w.recording(path), append(flags, "--approve", "mysql", "--approve", w.server)...)
+	chat.env = append(chat.env, "RECORDED_KEY=not-a-real-key")
+	return chat
+}
+
+const alarmAnswer = "There are 9 alarm types. The most frequent of them is LINK_DOWN, 3101 times."
+
 // The field's own test case: which alarm types are there, count the five most frequent,
 // save them as CSV. Only what is between the person and the provider's model is played.
 func TestAlarmTypesAreCountedAndSaved(t *testing.T) {
@@ -127,19 +140,75 @@ func TestAlarmTypesAreCountedAndSaved(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			dir := t.TempDir()
-			path := filepath.Join(dir, "alarms.csv")
-			servers := map[string][]string{"mysql": base.mysql, c.writer.server: c.writer.argv(t, dir)}
-			chat := newChat(t, servers, c.writer.recording(path), "--approve", "mysql", "--approve", c.writer.server,
-				"--allow", "mysql/*", "--allow", c.writer.server+"/"+c.writer.tool)
-			chat.env = append(chat.env, "RECORDED_KEY=not-a-real-key")
+			path := filepath.Join(t.TempDir(), "alarms.csv")
+			chat := base.chat(t, c.writer, path, "--allow", "mysql/*", "--allow", c.writer.server+"/"+c.writer.tool)
 			stdout, stderr, code := chat.ask(t, alarmQuestion+path, c.model...)
-			if want := "There are 9 alarm types. The most frequent of them is LINK_DOWN, 3101 times.\n"; code != 0 || !strings.HasSuffix(stdout, want) {
-				t.Fatalf("exit code %d, printed %q, want %q\nstderr: %.4000s", code, stdout, want, stderr)
+			if code != 0 || stdout != alarmAnswer+"\n" {
+				t.Fatalf("exit code %d, printed %q, want %q\nstderr: %.4000s", code, stdout, alarmAnswer, stderr)
 			}
-			if got := table(t, path); !slices.EqualFunc(got, base.answer, slices.Equal) {
-				t.Errorf("the file holds\n%q\nand SQL's own answer is\n%q", got, base.answer)
-			}
+			base.verify(t, path)
 		})
+	}
+	t.Run("what was not allowed is not written", func(t *testing.T) {
+		t.Parallel()
+		base.refused(t)
+	})
+	t.Run("a person at a terminal says yes to each call", func(t *testing.T) {
+		t.Parallel()
+		base.consented(t)
+	})
+}
+
+// verify compares the file with SQL's own answer.
+func (b alarmBase) verify(t *testing.T, path string) {
+	t.Helper()
+	if got := table(t, path); !slices.EqualFunc(got, b.answer, slices.Equal) {
+		t.Errorf("the file holds\n%q\nand SQL's own answer is\n%q", got, b.answer)
+	}
+}
+
+// refused asks without allowing to write: the model is told so, and the person which
+// flag would have helped.
+func (b alarmBase) refused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "alarms.csv")
+	chat := b.chat(t, npmFilesystem, path, "--allow", "mysql/*")
+	stdout, stderr, code := chat.ask(t, alarmQuestion+path, "--json")
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file is there: %v", err)
+	}
+	if want := "--allow 'files/write_file'"; !strings.Contains(stderr, want) {
+		t.Errorf("stderr does not say %q: %.2000s", want, stderr)
+	}
+	if code != 0 {
+		t.Errorf("the exit code is %d; the model has answered", code)
+	}
+	var told []string
+	for _, e := range events(t, stdout) {
+		if e.Consent != nil && !e.Consent.Allowed {
+			told = append(told, e.Consent.Server+"/"+e.Consent.Tool)
+		}
+		if e.Called != nil && e.Called.Server == "files" {
+			t.Errorf("%s was called", e.Called.Tool)
+		}
+	}
+	if !slices.Equal(told, []string{"files/write_file"}) {
+		t.Errorf("refused were %q", told)
+	}
+}
+
+// consented is the same question on a screen: the person sees each call and says yes.
+func (b alarmBase) consented(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "alarms.csv")
+	s := b.chat(t, npmFilesystem, path, "--theme", "mono").onScreen(t)
+	s.see("recorded")
+	s.enter("Which alarm types are there? Count the five most frequent.")
+	for _, seen := range []string{"list_tables", "describe_table", "SELECT DISTINCT type", "LIMIT 5", "alarms.csv"} {
+		s.answer("y", "may this call run?", seen)
+	}
+	s.see("There are 9 alarm types")
+	b.verify(t, path)
+	s.press("C-d")
+	if code := s.ended(); code != 0 {
+		t.Errorf("the exit code is %d", code)
 	}
 }
