@@ -15,19 +15,20 @@ type rule struct {
 	who    string   // a folder, and all below it; "" is everything
 	except []string // folders that may
 	never  []string // import paths, and all below them; a leading / is our own module
+	itself []string // import paths, without what is below them
 	reason string
 }
 
 var rules = []rule{
 	{
 		who:    "mcp",
-		never:  []string{"/gateway", "/config", "/servers", "/cmd", "/conformance", "/internal/terminal"},
+		never:  []string{"/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd", "/conformance", "/internal/terminal"},
 		reason: "the library imports nothing of the product",
 	},
 	{
 		who:    "internal",
 		except: []string{"internal/archtest"},
-		never:  []string{"/mcp", "/gateway", "/config", "/servers", "/cmd", "/conformance"},
+		never:  []string{"/mcp", "/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd", "/conformance"},
 		reason: "imports run downward only, and internal is the bottom",
 	},
 	{
@@ -52,8 +53,40 @@ var rules = []rule{
 	},
 	{
 		who:    "gateway",
-		never:  []string{"/config", "/servers", "/cmd", "/mcp/command", "/mcp/streamable", "/mcp/stdio", "/mcp/httpsse"},
+		never:  []string{"/host", "/model", "/config", "/servers", "/cmd", "/mcp/command", "/mcp/streamable", "/mcp/stdio", "/mcp/httpsse"},
 		reason: "a gateway routes between Handlers; how they are reached is its caller's business",
+	},
+	{
+		who:    "host",
+		never:  []string{"/gateway", "/config", "/servers", "/cmd", "/mcp/command", "/mcp/streamable", "/mcp/stdio", "/mcp/httpsse"},
+		reason: "a host talks to Handlers; how they are reached is its caller's business",
+	},
+	{
+		who:    "host",
+		except: []string{"host/archive", "host/trace", "host/tui"},
+		never:  []string{"/host/archive", "/host/trace", "/host/tui"},
+		reason: "the loop knows a Record, a Person and whoever hears its events; what they are is its caller's choice",
+	},
+	{
+		who:    "host/tui",
+		except: []string{"host/tui/internal/demo"},
+		never:  []string{"/host/archive", "/host/trace", "/toolsearch"},
+		reason: "the screen shows a Session, which can be scripted",
+	},
+	{
+		who:    "policy",
+		never:  []string{"/mcp", "/host", "/gateway", "/model", "/guard", "/toolsearch", "/config", "/servers", "/cmd"},
+		reason: "rules decide about what they are told, for the host, the gateway, or anybody",
+	},
+	{
+		who:    "guard",
+		never:  []string{"/mcp", "/host", "/gateway", "/model", "/policy", "/toolsearch", "/config", "/servers", "/cmd"},
+		reason: "it looks at texts and labels; what follows from them is its caller's decision",
+	},
+	{
+		who:    "toolsearch",
+		never:  []string{"/mcp", "/host", "/gateway", "/model", "/policy", "/guard", "/config", "/servers", "/cmd"},
+		reason: "it ranks texts, for the host, the gateway, or anybody",
 	},
 	{
 		who:    "model",
@@ -97,9 +130,55 @@ var rules = []rule{
 	},
 	{
 		who:    "",
-		except: []string{"config"},
+		except: []string{"config", "policy"},
 		never:  []string{"github.com/tailscale/hujson"},
 		reason: "comments and trailing commas are for configuration files only, never for the wire",
+	},
+	{
+		who:    "",
+		except: []string{"policy"},
+		never:  []string{"cel.dev/cel-go", "cel.dev/expr", "github.com/google/cel-go"},
+		reason: "conditions are compiled and priced in one place, so there is one set of limits",
+	},
+	{
+		who:    "policy",
+		never:  []string{"cel.dev/cel-go/ext"},
+		reason: "its replace and join make gigabytes of text before their price is known",
+	},
+	{
+		who:    "",
+		except: []string{"host/archive"},
+		never:  []string{"modernc.org/sqlite", "database/sql"},
+		reason: "what is stored is behind the archive, which knows its limits and its transactions",
+	},
+	{
+		who:    "",
+		except: []string{"host/tui", "docs/screen"},
+		never:  []string{"charm.land", "github.com/charmbracelet", "github.com/yuin/goldmark"},
+		reason: "the screen is one package; a program that embeds the loop must not see it in its build",
+	},
+	{
+		who:    "",
+		except: []string{"model/openai"},
+		never:  []string{"github.com/openai/openai-go"},
+		reason: "a vendor's library is its adapter's own; all else knows package model",
+	},
+	{
+		who:    "",
+		except: []string{"model/anthropic"},
+		never:  []string{"github.com/anthropics/anthropic-sdk-go"},
+		reason: "a vendor's library is its adapter's own; all else knows package model",
+	},
+	{
+		who:    "",
+		itself: []string{"github.com/anthropics/anthropic-sdk-go"},
+		reason: "its root package takes four minutes of CPU and 2.5 GB of memory to compile; the decoder of streams beside it does not",
+	},
+	{
+		who:    "",
+		except: []string{"toolsearch"},
+		never:  []string{"github.com/kljensen/snowball"},
+		reason: "words are stemmed for the search, and for nothing else",
 	},
 	{
 		who:    "",
@@ -133,7 +212,7 @@ func (r *rule) forbids(file, imported string) bool {
 	if !applies || slices.ContainsFunc(r.except, func(folder string) bool { return below(file, folder) }) {
 		return false
 	}
-	return slices.ContainsFunc(r.never, func(p string) bool {
+	return slices.Contains(r.itself, imported) || slices.ContainsFunc(r.never, func(p string) bool {
 		switch {
 		case p == "/":
 			return below(imported, module)
