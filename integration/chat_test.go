@@ -33,7 +33,10 @@ func newChat(t testing.TB, servers map[string][]string, recording string, args .
 	c := &chat{home: t.TempDir()}
 	c.env = append(os.Environ(), "HOME="+c.home, "XDG_CONFIG_HOME="+c.home, "XDG_CACHE_HOME="+c.home, "XDG_STATE_HOME="+c.home,
 		"XDG_DATA_HOME="+c.home, "JUNCTION_STATE="+filepath.Join(c.home, "state"), "JUNCTION_MODEL=", "LANG=C.UTF-8")
-	c.args = append([]string{"--config", configured(t, servers)}, args...)
+	c.args = args
+	if servers != nil {
+		c.args = append([]string{"--config", configured(t, servers)}, args...)
+	}
 	if recording != "" {
 		c.args = append(c.args, "--base-url", modelEndpoint(t, recording)+"/v1", "--model", "recorded")
 	}
@@ -143,11 +146,11 @@ func steps(all []event) []string {
 		case e.Decided != nil:
 			names = append(names, "decide")
 		case e.Called != nil:
-			names = append(names, "call "+e.Called.Server+"/"+e.Called.Tool)
+			names = append(names, "call")
 		case e.Returned != nil:
-			names = append(names, "result of "+e.Returned.Tool)
+			names = append(names, "result")
 		case e.Answered != nil:
-			names = append(names, "answer: "+e.Answered.Stop)
+			names = append(names, "answer")
 		}
 	}
 	return names

@@ -1,0 +1,236 @@
+package integration
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// everythingOf is Junction's own server as a command, so that it is one like any other.
+func everythingOf(t testing.TB) map[string][]string {
+	t.Helper()
+	return map[string][]string{"everything": {junction(t), "serve", "everything", "--stdio"}}
+}
+
+const sumTalk = `{"turns": [
+  {"expect": {"last": "user", "contains": ["two and forty"], "tools": ["add"]}, "calls": [{"name": "add", "arguments": {"a": 2, "b": 40}}]},
+  {"expect": {"last": "tool", "contains": ["42"]}, "text": "It is ${match(result, ` + "`[0-9]+`" + `)}."},
+  {"expect": {"last": "user", "contains": ["once more"]}, "text": "As I said: ${match(result, ` + "`[0-9]+`" + `)}."}
+]}`
+
+// A chat uses a junction up that runs: --json tells the seven steps, --trace-file draws
+// them.
+func TestChatThroughARunningUp(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t)
+	serving(t, isolated(t), address, junction(t), "up", "--config", configured(t, everythingOf(t)), "--http", address)
+	for _, diagram := range []string{"trace.svg", "trace.mmd"} {
+		chat := newChat(t, nil, sumTalk, "--up=http://"+address+"/mcp", "--approve", "junction", "--allow", "*/*add")
+		stdout, stderr, code := chat.ask(t, "What are two and forty?", "--json", "--trace-file", diagram)
+		if code != 0 {
+			t.Fatalf("exit code %d\nstderr: %.4000s", code, stderr)
+		}
+		all := events(t, stdout)
+		want := []string{"list", "ask", "decide", "call", "result", "ask", "decide", "answer"}
+		if got := steps(all); !slices.Equal(got, want) {
+			t.Errorf("the steps are %q, want %q", got, want)
+		}
+		if last := all[len(all)-1].Answered; last == nil || last.Text != "It is 42." || last.Stop != "end" {
+			t.Errorf("the last event is %+v", last)
+		}
+		drawing, err := os.ReadFile(filepath.Join(chat.home, diagram))
+		if err != nil {
+			t.Fatal(err)
+		}
+		verifyDiagram(t, drawing)
+	}
+}
+
+// verifyDiagram verifies that a sequence diagram is one, and tells of the call.
+func verifyDiagram(t *testing.T, drawing []byte) {
+	t.Helper()
+	for _, word := range []string{"tools/list", "tools/call", "add", "What are two and forty?", "It is 42."} {
+		if !strings.Contains(string(drawing), word) {
+			t.Errorf("%q is not in the diagram", word)
+		}
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(drawing), []byte("sequenceDiagram")) {
+		return
+	}
+	elements := 0
+	for decoder := xml.NewDecoder(bytes.NewReader(drawing)); ; {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("the diagram is neither SVG nor Mermaid: %v\n%.500s", err, drawing)
+		}
+		if start, ok := token.(xml.StartElement); ok {
+			if elements++; elements == 1 && start.Name.Local != "svg" {
+				t.Errorf("the first element is %s", start.Name.Local)
+			}
+		}
+	}
+	if elements < 20 {
+		t.Errorf("the diagram has %d elements", elements)
+	}
+}
+
+// The conversation goes on in another process, with what was said and returned before.
+func TestChatGoesOn(t *testing.T) {
+	t.Parallel()
+	chat := newChat(t, everythingOf(t), sumTalk, "--approve", "everything", "--allow", "everything/add")
+	for _, question := range []struct {
+		text  string
+		want  string
+		flags []string
+	}{
+		{"What are two and forty?", "It is 42.\n", nil},
+		{"Say it once more.", "As I said: 42.\n", []string{"--resume"}},
+	} {
+		stdout, stderr, code := chat.ask(t, question.text, question.flags...)
+		if code != 0 || stdout != question.want {
+			t.Fatalf("exit code %d, printed %q, want %q\nstderr: %.4000s", code, stdout, question.want, stderr)
+		}
+	}
+}
+
+const waitTalk = `{"turns": [
+  {"expect": {"last": "user"}, "calls": [{"name": "{tool}", "arguments": {arguments}}]},
+  {"expect": {"last": "user", "contains": ["What happened"]}, "text": "I was cut off."}
+]}`
+
+// calling starts a chat that calls a tool which takes its time, and waits until it runs.
+func (c *chat) calling(t *testing.T) (running *exec.Cmd, stderr *tail, drained <-chan struct{}) {
+	t.Helper()
+	command := c.command(t.Context(), t, "--json", "-p", "Wait for me.")
+	stderr = &tail{}
+	command.Stderr = stderr
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }) // it may have ended
+	called, done := make(chan struct{}, 1), make(chan struct{})
+	go func() {
+		defer close(done)
+		for lines := bufio.NewScanner(stdout); lines.Scan(); {
+			var e event
+			if json.Unmarshal(lines.Bytes(), &e) == nil && e.Called != nil {
+				called <- struct{}{}
+			}
+		}
+	}()
+	select {
+	case <-called:
+	case <-done:
+		t.Fatalf("the chat ended before it called: %v\n%s", command.Wait(), stderr)
+	case <-time.After(patience):
+		t.Fatalf("nothing was called: %s", stderr)
+	}
+	return command, stderr, done
+}
+
+// A chat that was killed in the middle of a call goes on with a history that a strict
+// provider takes, and its server is gone.
+func TestChatThatWasKilledGoesOn(t *testing.T) {
+	t.Parallel()
+	talk := strings.NewReplacer("{tool}", "wait", "{arguments}", `{"milliseconds": 600000}`).Replace(waitTalk)
+	chat := newChat(t, everythingOf(t), talk, "--approve", "everything", "--allow", "everything/wait")
+	command, _, drained := chat.calling(t)
+	children := descendants(t, command.Process.Pid)
+	if len(children) != 1 {
+		t.Errorf("the chat has the children %v, want the server", children)
+	}
+	if err := command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	<-drained
+	_ = command.Wait() // it was killed
+	areGone(t, children)
+	stdout, stderr, code := chat.ask(t, "What happened?", "--resume")
+	if code != 0 || stdout != "I was cut off.\n" {
+		t.Errorf("exit code %d, printed %q\nstderr: %.4000s", code, stdout, stderr)
+	}
+}
+
+// Ctrl-C in the middle of a call ends the chat with all servers it started, those too
+// that do not end when their input does; the history is valid.
+func TestInterruptedChatLeavesNothingRunning(t *testing.T) {
+	t.Parallel()
+	servers := everythingOf(t)
+	servers["other"] = npmServer("@modelcontextprotocol/server-everything/dist/index.js", "stdio")(t)
+	talk := strings.NewReplacer("{tool}", "trigger-long-running-operation", "{arguments}", `{"duration": 600, "steps": 600}`).Replace(waitTalk)
+	chat := newChat(t, servers, talk, "--approve", "everything", "--approve", "other", "--allow", "other/*", "--root", ".", "--tool-budget", "-1")
+	command, stderr, drained := chat.calling(t)
+	children := descendants(t, command.Process.Pid)
+	if len(children) < 2 {
+		t.Errorf("the chat has the children %v, want two servers", children)
+	}
+	if err := command.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-drained:
+	case <-time.After(30 * time.Second):
+		t.Fatalf("the chat does not end 30 s after it was interrupted: %s", stderr)
+	}
+	if _ = command.Wait(); command.ProcessState.ExitCode() != 130 {
+		t.Errorf("the exit code is %d, want 130: %s", command.ProcessState.ExitCode(), stderr)
+	}
+	areGone(t, children)
+	stdout, log, code := chat.ask(t, "What happened?", "--resume")
+	if code != 0 || stdout != "I was cut off.\n" {
+		t.Errorf("exit code %d, printed %q\nstderr: %.4000s", code, stdout, log)
+	}
+}
+
+// descendants are the processes that a process started, and those that they started.
+func descendants(t *testing.T, pid int) []int {
+	t.Helper()
+	children := childrenOf(t, pid)
+	for _, child := range slices.Clone(children) {
+		children = append(children, descendants(t, child)...)
+	}
+	return children
+}
+
+// areGone waits until none of the processes runs.
+func areGone(t *testing.T, processes []int) {
+	t.Helper()
+	var left []int
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		left = slices.DeleteFunc(slices.Clone(processes), func(pid int) bool { return !running(pid) })
+		if len(left) == 0 {
+			return
+		}
+	}
+	t.Errorf("the processes %v still run", left)
+}
+
+// running reports whether a process runs: a zombie that its new parent has not noticed
+// does not.
+func running(pid int) bool {
+	stat, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	if err != nil {
+		return false
+	}
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(state, "Z")
+}
