@@ -198,7 +198,7 @@ func (u *upstream) callOf(raw json.RawMessage) *upcall {
 }
 
 // someCall finds a call that something without a sender could belong to: the
-// one that was made last. On one channel for everything nothing better is known.
+// one that was made last, but never one that only lists where a tool is called. On one channel for everything nothing better is known.
 func (u *upstream) someCall() *upcall {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -206,11 +206,18 @@ func (u *upstream) someCall() *upcall {
 	var number int64
 	for id, c := range u.calls {
 		n, _ := strconv.ParseInt(string(id), 10, 64)
-		if n >= number && c.method != methodListen {
+		switch {
+		case c.method == methodListen:
+		case last == nil, c.mayAsk() && !last.mayAsk(), c.mayAsk() == last.mayAsk() && n >= number:
 			last, number = c, n
 		}
 	}
 	return last
+}
+
+// mayAsk reports whether a server has reason to ask or report in the middle of the call.
+func (c *upcall) mayAsk() bool {
+	return c.method == methodToolsCall || c.method == methodPromptsGet || c.method == methodResourcesRead
 }
 
 // exchange sends a request and returns what came back, errors of the protocol
