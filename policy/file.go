@@ -23,10 +23,13 @@ const (
 
 // File is a file of rules. Compile its Rules, together with those of others.
 type File struct {
-	Path    string  // as it was given
-	Rules   []Rule  // with their Source
-	Default Effect  // empty where the file says none
-	Ignored []error // with Tighten: a *Problem for each thing that was left out
+	Path    string // as it was given
+	Rules   []Rule // with their Source
+	Default Effect // empty where the file says none
+	// Trusted are the servers that the person vouches for, and Public those that have
+	// nothing private. What that means is for whoever makes the calls.
+	Trusted, Public []string
+	Ignored         []error // with Tighten: a *Problem for each thing that was left out
 }
 
 // LoadOptions say how a file is read. The zero value takes all of it.
@@ -39,7 +42,7 @@ type LoadOptions struct {
 }
 
 // Load reads a file of rules: a JSON object, comments and trailing commas allowed,
-// with the members rules and default. Unknown members are errors, because a policy
+// with the members rules, default, trusted and public. Unknown members are errors, because a policy
 // with a misspelt word would be another one. The error joins a [*Problem] for each
 // fault, or wraps [fs.ErrNotExist]. Conditions are looked at by [Compile] only.
 func Load(path string, o LoadOptions) (*File, error) {
@@ -69,9 +72,19 @@ func Parse(path string, data []byte, o LoadOptions) (*File, error) {
 			if file.Default = Effect(text.String()); !ok || file.Default.strictness() < 0 {
 				faults = append(faults, &Problem{Source: place, Field: name, Err: unknownEffect(file.Default)})
 			}
+		case "trusted", "public":
+			servers, err := readServers(&m.Value)
+			if err != nil {
+				faults = append(faults, &Problem{Source: place, Field: name, Err: err})
+			}
+			if name == "trusted" {
+				file.Trusted = servers
+			} else {
+				file.Public = servers
+			}
 		case "$schema":
 		default:
-			faults = append(faults, &Problem{Source: place, Field: quote(name), Err: errors.New(`is unknown; there are "rules" and "default"`)})
+			faults = append(faults, &Problem{Source: place, Field: quote(name), Err: errors.New(`is unknown; there are "rules", "default", "trusted" and "public"`)})
 		}
 	}
 	if len(faults) > 0 {
@@ -95,6 +108,25 @@ func (f *File) tighten() {
 		strict = append(strict, r)
 	}
 	f.Rules = strict
+	left := errors.New("is left out: this file may only deny and ask; whom you trust stands in your own policy")
+	if len(f.Trusted) > 0 {
+		f.Ignored = append(f.Ignored, &Problem{Source: f.Path, Field: "trusted", Err: left})
+	}
+	if len(f.Public) > 0 {
+		f.Ignored = append(f.Ignored, &Problem{Source: f.Path, Field: "public", Err: left})
+	}
+	f.Trusted, f.Public = nil, nil
+}
+
+// readServers reads a list of names of servers.
+func readServers(v *hujson.Value) ([]string, error) {
+	plain := v.Clone()
+	plain.Minimize()
+	var servers []string
+	if err := schema.Decode(plain.Pack(), &servers); err != nil {
+		return nil, fmt.Errorf("expected an array of names of servers: %w", err)
+	}
+	return servers, nil
 }
 
 // readRules reads the member rules.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,11 +40,26 @@ func TestLoadReadsRulesWithTheirPlaces(t *testing.T) {
 	}
 }
 
+func TestServersThatAreTrustedStandInThePersonsOwnFileOnly(t *testing.T) {
+	const text = `{"trusted": ["files"], "public": ["search", "weather"]}`
+	own, err := Parse("p.json", []byte(text), LoadOptions{})
+	if err != nil || !slices.Equal(own.Trusted, []string{"files"}) || !slices.Equal(own.Public, []string{"search", "weather"}) {
+		t.Errorf("got %+v and %v", own, err)
+	}
+	projects, err := Parse("p.json", []byte(text), LoadOptions{Tighten: true})
+	if err != nil || projects.Trusted != nil || projects.Public != nil || len(projects.Ignored) != 2 {
+		t.Errorf("a project's file: %+v and %v", projects, err)
+	}
+	if _, err := Parse("p.json", []byte(`{"trusted": "files"}`), LoadOptions{}); err == nil || !strings.Contains(err.Error(), "p.json:1: trusted: expected an array") {
+		t.Errorf("no list: %v", err)
+	}
+}
+
 func TestLoadTellsEveryFaultWithItsPlace(t *testing.T) {
 	for _, test := range []struct{ name, text, want string }{
 		{"no JSON", `{"rules": [`, "p.json: not JSON: "},
 		{"no object", `[]`, "expected an object, found"},
-		{"a member that is unknown", "{\n\"rule\": []}", `p.json:2: "rule": is unknown; there are "rules" and "default"`},
+		{"a member that is unknown", "{\n\"rule\": []}", `p.json:2: "rule": is unknown; there are "rules", "default", "trusted" and "public"`},
 		{"a member that is there twice", `{"rules": [], "rules": []}`, "p.json: "},
 		{"rules that are none", `{"rules": {}}`, "p.json:1: rules: expected an array"},
 		{"a rule that is none", `{"rules": [7]}`, "p.json:1: rule 1: "},

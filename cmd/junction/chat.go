@@ -39,6 +39,7 @@ type chatFlags struct {
 	policy    string
 	allow     []string
 	model     modelFlags
+	search    searchFlags
 	limits    host.Limits
 	budget    host.Budget
 	trace     bool
@@ -89,6 +90,7 @@ func (f *chatFlags) define(flags *pflag.FlagSet) {
 	policyFlag(flags, &f.policy)
 	flags.StringArrayVar(&f.allow, "allow", nil, "let calls of `SERVER/TOOL` run without asking, in this session; where nobody can be asked, also after text that is not trusted was read; * and ? are patterns (repeatable)")
 	f.model.define(flags)
+	f.search.define(flags)
 	flags.IntVar(&f.limits.Steps, "max-steps", 0, "end a run after `N` requests to the model (default 50)")
 	flags.DurationVar(&f.limits.Time, "max-time", 0, "end a run after `DURATION`, such as 5m")
 	flags.IntVar(&f.limits.Tokens, "max-tokens", 0, "end a run after `N` tokens, in and out")

@@ -30,6 +30,7 @@ type table struct {
 	search   *toolsearch.Index
 	host     *host.Host
 	archive  *archive.Archive // nil where nothing is stored
+	rules    *rulebook
 	gateways []*gateway.Gateway
 	trace    *trace.Trace // nil if nobody wants one
 }
@@ -37,18 +38,20 @@ type table struct {
 // table lays the table: the model, the rules, what was approved and said before,
 // and the servers.
 func (a *app) table(ctx context.Context, cmd *cobra.Command, args []string, f *chatFlags) (*table, error) {
-	t := &table{app: a, flags: f, search: toolsearch.New(toolsearch.Options{})}
+	t := &table{app: a, flags: f}
 	m, err := f.model.open()
 	if err != nil {
 		return nil, err
 	}
-	rules, err := a.rulebook(f.policy)
-	if err != nil {
+	if t.search, err = f.search.open(); err != nil {
+		return nil, err
+	}
+	if t.rules, err = a.rulebook(f.policy); err != nil {
 		return nil, err
 	}
 	t.options = host.Options{Model: m, Limits: f.limits, Budget: f.budget, Search: t.search, Logger: a.logger()}
 	t.options.Remember = func(rule policy.Rule) error { return a.rememberRule(ctx, f.policy, rule) }
-	if t.options.Policy, err = allowing(rules.Policy, f.allow); err != nil {
+	if t.options.Policy, err = allowing(t.rules.Policy, f.allow); err != nil {
 		return nil, err
 	}
 	if t.options.Pins, err = pins(); err != nil {
@@ -236,7 +239,9 @@ func (t *table) seat(name string, origin []string, resolve func(context.Context)
 		return s.State.String(), s.Err
 	}
 	t.options.Servers = append(t.options.Servers, host.Server{
-		Name: name, Handler: g, Origin: origin, State: state, Trusted: slices.Contains(t.flags.trust, name),
+		Name: name, Handler: g, Origin: origin, State: state,
+		Trusted: slices.Contains(t.flags.trust, name) || slices.Contains(t.rules.trusted, name),
+		Public:  slices.Contains(t.rules.public, name),
 	})
 	return nil
 }

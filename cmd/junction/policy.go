@@ -24,6 +24,8 @@ const policyHelp = `Rules stand in a file of JSON, comments allowed:
       {"effect": "ask", "when": "'untrusted' in labels", "final": true},
     ],
     "default": "ask",
+    "trusted": ["files"],
+    "public": ["search"],
   }
 
 The most specific rule wins, in whatever order they stand: a tool's name, a pattern of
@@ -65,7 +67,8 @@ func policyFlag(f *pflag.FlagSet, path *string) {
 // A rulebook is the policy of this person in this folder, with the files it came from.
 type rulebook struct {
 	*policy.Policy
-	files []*policy.File
+	files           []*policy.File
+	trusted, public []string // servers
 }
 
 // rulebook reads the person's file, or the one at path in its place, and what the
@@ -99,6 +102,7 @@ func (a *app) rulebook(path string) (*rulebook, error) {
 		}
 		book.files = append(book.files, file)
 		rules = append(rules, file.Rules...)
+		book.trusted, book.public = append(book.trusted, file.Trusted...), append(book.public, file.Public...)
 		byDefault = tightened(byDefault, file.Default, source.options.Tighten)
 	}
 	if book.Policy, err = policy.Compile(rules, policy.Options{Default: byDefault}); err != nil {

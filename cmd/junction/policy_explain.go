@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,6 +45,9 @@ junction call.
 			if len(args) < 2 {
 				return usagef("%s: expected SERVER and TOOL", cmd.CommandPath())
 			}
+			if !cmd.Flags().Changed("trusted") {
+				x.trusted = a.trusts(&x, args[0])
+			}
 			return a.explain(cmd.Context(), &x, args[0], args[1], args[2:])
 		},
 	}
@@ -53,7 +57,7 @@ junction call.
 	f.StringArrayVar(&x.labels, "label", nil, "the call's data is known to hold `LABEL`, such as untrusted or private (repeatable)")
 	f.StringArrayVar(&x.sources, "source", nil, "output of `SERVER` has reached the call (repeatable)")
 	f.StringSliceVar(&x.annotations, "annotations", nil, "take `HINT=BOOL` for the server's: readOnly, destructive, idempotent, openWorld")
-	f.BoolVar(&x.trusted, "trusted", false, "as if you trusted the server's claims")
+	f.BoolVar(&x.trusted, "trusted", false, "as if you trusted the server's claims (default: as your policy.json says, and those that ship with junction are)")
 	f.BoolVar(&x.offline, "offline", false, "do not connect to the server")
 	a.clientFlags(f)
 	return cmd
@@ -137,6 +141,16 @@ func (a *app) lookUp(ctx context.Context, x *explanation, in *policy.Input) (jso
 // offlineHint says how to do without a server that cannot be reached.
 func offlineHint(err error) error {
 	return &connectError{fmt.Errorf("%w (--offline explains without the server)", err)}
+}
+
+// trusts reports whether the person vouches for a server: one that ships with
+// junction, or one that the person's own policy names.
+func (a *app) trusts(x *explanation, server string) bool {
+	if book, err := a.rulebook(x.policy); err == nil && slices.Contains(book.trusted, server) {
+		return true
+	}
+	_, entries, err := a.servers()
+	return err == nil && slices.Contains(entries, entry{name: server})
 }
 
 // isServer reports whether a name is a URL or stands in a configuration.

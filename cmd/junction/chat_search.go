@@ -1,0 +1,43 @@
+package main
+
+import (
+	"os"
+
+	"github.com/junction-mcp/junction/toolsearch"
+	"github.com/junction-mcp/junction/toolsearch/embeddings"
+	"github.com/spf13/pflag"
+)
+
+// searchFlags say how tools are found that are not sent along.
+type searchFlags struct {
+	url    string
+	model  string
+	keyEnv string
+}
+
+func (f *searchFlags) define(flags *pflag.FlagSet) {
+	flags.StringVar(&f.url, "embeddings", "", "find tools by meaning too, with the vectors of `URL`, which speaks as OpenAI's embeddings do")
+	flags.StringVar(&f.model, "embeddings-model", "", "the `NAME` of the model there")
+	flags.StringVar(&f.keyEnv, "embeddings-key-env", "", "take its key from the environment variable `NAME`")
+}
+
+// open makes an index of tools.
+func (f *searchFlags) open() (*toolsearch.Index, error) {
+	if f.url == "" {
+		if f.model+f.keyEnv != "" {
+			return nil, usagef("--embeddings-model and --embeddings-key-env need --embeddings")
+		}
+		return toolsearch.New(toolsearch.Options{}), nil
+	}
+	o := embeddings.Options{BaseURL: f.url, Model: f.model}
+	if f.keyEnv != "" {
+		if o.Key = os.Getenv(f.keyEnv); o.Key == "" {
+			return nil, usagef("--embeddings-key-env: the environment variable %s is empty", f.keyEnv)
+		}
+	}
+	client, err := embeddings.New(o)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return toolsearch.New(toolsearch.Options{Embedder: client}), nil
+}
