@@ -134,6 +134,25 @@ func (h *Host) index(s *server) {
 		entries[i] = toolsearch.Tool{ID: t.id, Server: t.ref.Server, Name: t.Name, Title: t.title(), Description: t.sent.Description, Schema: t.InputSchema}
 	}
 	h.search.SetServer(s.Name, offer.instructions, entries)
+	select {
+	case h.embed <- struct{}{}:
+	default: // what is to be done will see this server's tools too
+	}
+}
+
+// keepEmbedded computes the vectors of tools that are new, where tools are found by
+// their meaning too. Until they are there, tools are found by their words.
+func (h *Host) keepEmbedded() {
+	for {
+		select {
+		case <-h.embed:
+		case <-h.ctx.Done():
+			return
+		}
+		if err := h.search.Embed(h.ctx); err != nil && h.ctx.Err() == nil {
+			h.notice(Notice{Kind: NoticeTools, Text: "tools are found by their words only: " + readable(err.Error())})
+		}
+	}
 }
 
 // A catalogue is what the model can be given, at one moment: the tools that are

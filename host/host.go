@@ -113,6 +113,7 @@ type Host struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 
+	embed     chan struct{} // holds one while there are tools to be embedded
 	changes   atomic.Uint64 // counts whatever can change what the model may be given
 	reviewing chan struct{} // holds one while a person reviews
 	telling   sync.Mutex    // one event after the other
@@ -150,13 +151,14 @@ func New(o Options) (*Host, error) {
 		}
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
-	h.names, h.reviewing = newNames(), make(chan struct{}, 1)
+	h.names, h.reviewing, h.embed = newNames(), make(chan struct{}, 1), make(chan struct{}, 1)
 	for _, s := range o.Servers {
 		if err := h.add(s); err != nil {
 			h.cancel()
 			return nil, err
 		}
 	}
+	h.running.Go(h.keepEmbedded)
 	for _, s := range h.servers {
 		h.running.Go(func() { s.watch(h.ctx) })
 	}

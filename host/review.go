@@ -84,9 +84,23 @@ func (h *Host) item(d guard.Definition, verdict guard.Verdict) ReviewItem {
 	if item.Changed {
 		item.Text = guard.Diff(verdict.Old, d)
 	} else {
-		item.Text = guard.Diff(guard.Definition{}, d)
+		item.Text = whole(d)
 	}
 	return item
+}
+
+// whole is a definition as a person reads it: a line for each field, or several
+// that are indented.
+func whole(d guard.Definition) string {
+	var b strings.Builder
+	for _, c := range guard.Changes(guard.Definition{Kind: d.Kind, Server: d.Server, Name: d.Name}, d) {
+		text := " " + strings.TrimRight(c.New, "\n")
+		if strings.Contains(text, "\n") {
+			text = "\n  " + strings.ReplaceAll(text[1:], "\n", "\n  ")
+		}
+		b.WriteString(c.Field + ":" + text + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 func (h *Host) approve(s *server, definitions []guard.Definition) error {

@@ -93,9 +93,6 @@ func reviewItem(it *host.ReviewItem, width int) []ink.Line {
 	if raw := []byte(it.Text); !it.Changed && len(raw) > 0 && raw[0] == '{' && jsonrpc.Valid(raw, jsonrpc.Limits{}) == nil {
 		return append(lines, ink.Indent(jsonLines(raw, width-2), margin, margin)...)
 	}
-	if !it.Changed && strings.HasPrefix(it.Text, "--- ") {
-		return append(lines, ink.Indent(addedLines(it.Text, width-2), margin, margin)...)
-	}
 	for row := range strings.SplitSeq(strings.TrimRight(it.Text, "\n"), "\n") {
 		role := ink.Plain
 		switch {
@@ -107,26 +104,6 @@ func reviewItem(it *host.ReviewItem, width int) []ink.Line {
 			role = ink.Removed
 		}
 		lines = append(lines, ink.Indent(ink.Lines(role, row, width-2), margin, margin)...)
-	}
-	return lines
-}
-
-// addedLines show a difference from nothing as what it is: each field's name, and
-// its text. No line is left out, but for the marks of the difference.
-func addedLines(diff string, width int) []ink.Line {
-	var lines []ink.Line
-	name := ink.Line{ink.T(ink.Plain, "  ")}
-	for row := range strings.SplitSeq(strings.TrimRight(diff, "\n"), "\n") {
-		label, isLabel := strings.CutPrefix(row, "+++ ")
-		switch {
-		case strings.HasPrefix(row, "--- "), strings.HasPrefix(row, "@@ "):
-		case isLabel:
-			name = ink.Line{ink.T(ink.Accent, strings.TrimSuffix(label, " (now)")+": ")}
-		default:
-			text := ink.T(ink.Plain, strings.TrimPrefix(row, "+"))
-			lines = append(lines, ink.Indent(ink.Wrap(append(name, text), width-2), nil, ink.Of("  "))...)
-			name = ink.Line{ink.T(ink.Plain, "  ")}
-		}
 	}
 	return lines
 }
