@@ -97,7 +97,7 @@ debian_step chromium chromium
 debian_step mariadbd mariadb-server-core
 debian_step my_print_defaults mariadb-client-core # mariadb-install-db needs it
 debian_step tmux tmux
-for folder in node servers ts-v1 ts-v2 inspector conformance; do
+for folder in node servers ts-v1 ts-v2 inspector conformance diagram; do
 	npm_step "$folder"
 done
 python_step
