@@ -27,7 +27,7 @@ func TestTraceIsDrawn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, word := range []string{"tools/list", "call add", "What are two and forty?", "It is 42."} {
+			for _, word := range []string{"tools/list", "add", "What are two and forty?", "It is 42."} {
 				if !strings.Contains(string(drawing), word) {
 					t.Errorf("%q is not in the diagram", word)
 				}
