@@ -177,7 +177,8 @@ func (s *server) follow(ctx context.Context, read func()) error {
 	ctx, cancel := context.WithCancel(ctx)
 	news := make(chan struct{}, 1)
 	again := func() { s.outdate(news) }
-	again()
+	heard := time.NewTimer(newsTime) // a server that does not say that it listens is read all the same
+	defer heard.Stop()
 	ended := make(chan error, 1)
 	go func() {
 		filter := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
@@ -186,7 +187,10 @@ func (s *server) follow(ctx context.Context, read func()) error {
 	defer func() { cancel(); <-ended; s.upToDate(nil) }()
 	for {
 		select {
+		case <-heard.C:
+			again()
 		case <-news:
+			heard.Stop()
 			if err := s.read(ctx); err != nil {
 				return err
 			}

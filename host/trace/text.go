@@ -12,7 +12,7 @@ import (
 const (
 	stepIndent = 16
 	sideIndent = 4
-	maxSpoken  = 1 << 10 // bytes of the text behind a line
+	maxSpoken  = 480 // bytes of the text behind a line; diagrams have more
 )
 
 // The colours of terminals.
