@@ -2,11 +2,14 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/policy"
@@ -157,22 +160,41 @@ func (h *Host) currentRules() *policy.Policy {
 
 // always are the rules that "always" could write about a call, the narrowest first.
 func always(in policy.Input) []AlwaysRule {
-	reaches := []struct {
-		reach policy.Reach
+	scopes := []struct {
 		label string
+		scope policy.Scope
 	}{
-		{policy.ThisCall, "exactly this call"},
-		{policy.ThisTool, "this tool, with any arguments"},
-		{policy.ReadOnlyTools, "tools of this server that only read"},
-		{policy.ThisServer, "everything of this server"},
+		{"exactly this call", policy.Scope{Reach: policy.ThisCall}},
+		{"this tool, below the same folder", policy.Scope{Reach: policy.ThisCall, Under: folders(in.Arguments)}},
+		{"this tool, with any arguments", policy.Scope{Reach: policy.ThisTool}},
+		{"tools of this server that only read", policy.Scope{Reach: policy.ReadOnlyTools}},
+		{"everything of this server", policy.Scope{Reach: policy.ThisServer}},
 	}
 	var rules []AlwaysRule
-	for _, r := range reaches {
-		if rule, err := policy.Suggest(in, policy.Scope{Reach: r.reach}); err == nil {
-			rules = append(rules, AlwaysRule{Label: r.label, Rule: rule})
+	for _, s := range scopes {
+		if s.scope.Reach == policy.ThisCall && s.scope.Under != nil && len(s.scope.Under) == 0 {
+			continue
+		}
+		if rule, err := policy.Suggest(in, s.scope); err == nil {
+			rules = append(rules, AlwaysRule{Label: s.label, Rule: rule})
 		}
 	}
 	return rules
+}
+
+// folders are the folders of arguments that are absolute paths, by the arguments'
+// names; never nil.
+func folders(arguments json.RawMessage) map[string]string {
+	all := map[string]string{}
+	jsonrpc.EachMember(arguments, func(quoted, value []byte) bool {
+		name, _ := jsonrpc.Unquote(quoted)
+		text, isText := jsonrpc.Unquote(value)
+		if isText && path.IsAbs(text) && !strings.Contains(text, "\n") && path.Dir(text) != "/" {
+			all[name] = path.Dir(path.Clean(text))
+		}
+		return true
+	})
+	return all
 }
 
 // labels tells the rules what the conversation has read.

@@ -74,7 +74,8 @@ func TestChildThatIgnoresTermIsKilled(t *testing.T) {
 	wantExit(t, p, "killed by SIGKILL")
 }
 
-func TestGrandchildEndsWithItsParent(t *testing.T) {
+// Servers were left behind by launchers such as npx (anthropics/claude-code#26658, #33947, #76306).
+func TestClaudeCode26658AGrandchildEndsWithItsParent(t *testing.T) {
 	p := start(t, Command{Grace: grace}, "waits for a stubborn grandchild")
 	closeIn(t, p, 2)
 	wantExit(t, p, "")
@@ -205,7 +206,8 @@ func TestCloseEndsReadsAndWritesThatWait(t *testing.T) {
 	}
 }
 
-func TestEveryCloseWaitsForTheEnd(t *testing.T) {
+// A second copy was started and the first never waited for (github/copilot-cli#4392).
+func TestCopilotCLI4392EveryCloseWaitsForTheEnd(t *testing.T) {
 	p := start(t, Command{Grace: grace}, "obeys TERM only")
 	var running sync.WaitGroup
 	for range 8 {
@@ -224,7 +226,8 @@ func TestEveryCloseWaitsForTheEnd(t *testing.T) {
 	closeIn(t, p, 0)
 }
 
-func TestProgramsAreFoundOrExplained(t *testing.T) {
+// It worked in the terminal and not in the desktop app, and nobody said why (aaif-goose/goose#5048).
+func TestGoose5048ProgramsAreFoundOrExplained(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string, mode os.FileMode) string {
 		path := filepath.Join(dir, name)

@@ -1,0 +1,22 @@
+package config
+
+import "testing"
+
+// A server could only get a new value of a variable by a restart of the host
+// (charmbracelet/crush#3312): definitions are resolved for each connection anew.
+func TestCrush3312VariablesAreReadAgainForEachConnection(t *testing.T) {
+	value := "first"
+	f, err := Parse("/home/ada/app/.mcp.json", []byte(`{"mcpServers":{"s":{"command":"serve","args":["${TOKEN}"]}}}`), Options{
+		WorkDir: "/home/ada/app", HomeDir: "/home/ada",
+		Getenv: func(name string) (string, bool) { return value, name == "TOKEN" },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"first", "second"} {
+		value = want
+		if s := resolve(t, f, "s"); len(s.Args) != 1 || s.Args[0] != want {
+			t.Errorf("got %q, want %q", s.Args, want)
+		}
+	}
+}
