@@ -142,7 +142,9 @@ func (c *call) head(mark ink.Span, more string, width int) ink.Line {
 	if c.Title != "" && c.Title != c.Tool {
 		line = append(line, ink.T(ink.Plain, " “"+oneLine(c.Title, 60)+"”"))
 	}
-	line = append(line, ink.T(ink.Muted, " "+more))
+	if more != "" {
+		line = append(line, ink.T(ink.Muted, " "+more))
+	}
 	if room := width - line.Width() - 2; room >= 8 && len(c.Arguments) > 2 {
 		line = append(line, ink.T(ink.Muted, "  "), ink.T(ink.Code, oneLine(string(c.Arguments), room)))
 	}
@@ -173,6 +175,15 @@ func bar(progress, total float64, message string) ink.Line {
 	}
 }
 
+// lasted is how long the call took; nothing where that is not known, as in a
+// conversation that goes on.
+func (c *call) lasted() string {
+	if c.took == 0 {
+		return ""
+	}
+	return seconds(c.took)
+}
+
 // folded is a call that is over: its head and the beginning of its result.
 func (c *call) folded(s *screen) []ink.Line {
 	width := s.width
@@ -180,7 +191,7 @@ func (c *call) folded(s *screen) []ink.Line {
 	if c.result.IsError {
 		mark, role = ink.T(ink.Bad, "✗ "), ink.Bad
 	}
-	lines := []ink.Line{c.head(mark, seconds(c.took), width)}
+	lines := []ink.Line{c.head(mark, c.lasted(), width)}
 	text := strings.TrimSpace(c.result.Text)
 	if text == "" {
 		return lines
@@ -220,7 +231,10 @@ func (c *call) details(width int) []ink.Line {
 	lines = append(lines, ink.Line{ink.T(ink.Muted, "arguments")})
 	lines = append(lines, ink.Indent(jsonLines(c.Arguments, width-2), ink.Of("  "), ink.Of("  "))...)
 	if c.result != nil {
-		say("result", fmt.Sprintf("%s, %s, %s tokens", seconds(c.took), bytes(c.result.Bytes), count(c.result.Tokens)))
+		if c.took > 0 {
+			say("took", seconds(c.took))
+		}
+		say("result", fmt.Sprintf("%s, %s tokens", bytes(c.result.Bytes), count(c.result.Tokens)))
 		say("the rest is kept as", c.result.Kept)
 		role := ink.Plain
 		if c.result.IsError {

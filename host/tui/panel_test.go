@@ -168,7 +168,7 @@ func TestAResumedConversationIsShownAgain(t *testing.T) {
 
 I will.
 
-✓ ev · add 0 ms  {"a":2}
+✓ ev · add  {"a":2}
   42
 
 kept: a note
