@@ -1,16 +1,18 @@
 // Screen makes the pictures of the documentation: docs/chat.svg, the screen of
-// junction chat in the middle of a conversation, and docs/trace.svg, the diagram
-// of a run. It needs tmux:
+// junction chat in the middle of a conversation, docs/review.svg, that of a server
+// which changed since it was approved, and docs/trace.svg, the diagram of a run. It
+// needs tmux:
 //
 //	go run ./docs/screen
 //
-// Everything in them is real but the model's words, which are those of
+// Everything in them is real but the model's words in the first, which are those of
 // conversation.json. They come over the wire of chat completions.
 package main
 
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -48,26 +50,21 @@ func main() {
 	}
 }
 
-// makePictures writes both pictures into a folder.
+// makePictures writes the pictures into a folder.
 func makePictures(ctx context.Context, into string) (err error) {
 	into, err = filepath.Abs(into)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "junction-screen-")
+	dir, err := os.MkdirTemp("", "ada-") // it is seen in a picture
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	binary := filepath.Join(dir, "bin", "junction")
-	if err := run(ctx, "", "go", "build", "-o", binary, "./cmd/junction"); err != nil {
+	if err := run(ctx, "", "go", "build", "-o", filepath.Join(dir, "bin", "junction"), "./cmd/junction"); err != nil {
 		return err
 	}
-	home, err := furnish(dir)
-	if err != nil {
-		return err
-	}
-	if err := run(ctx, home, binary, "chat", "everything", "-p", "add 2 and 40", "--no-save", "--trace-file", filepath.Join(into, "trace.svg")); err != nil {
+	if err := furnish(dir); err != nil {
 		return err
 	}
 	model, end, err := serveModel()
@@ -75,25 +72,65 @@ func makePictures(ctx context.Context, into string) (err error) {
 		return err
 	}
 	defer end()
-	captured, err := photograph(ctx, home, []string{binary, "chat", "--config", "junction.json", "--trust", "files", "--theme", "dark", "--model", "recorded", "--base-url", model})
+	return errors.Join(
+		diagram(ctx, dir, filepath.Join(into, "trace.svg")),
+		conversing(ctx, dir, model, filepath.Join(into, "chat.svg")),
+		reviewing(ctx, dir, filepath.Join(into, "review.svg")),
+	)
+}
+
+// diagram draws a run.
+func diagram(ctx context.Context, home, into string) error {
+	err := run(ctx, home, "junction", "chat", "everything", "-p", "add 2 and 40", "--no-save", "--trace-file", into)
+	return errors.Join(err, os.Chmod(into, 0o644))
+}
+
+// conversing is a conversation up to the card that asks whether a file may be written.
+func conversing(ctx context.Context, home, model, into string) error {
+	if err := configure(home, "--write"); err != nil {
+		return err
+	}
+	return photograph(ctx, home, into, question, "y once", "--trust", "files", "--model", "recorded", "--base-url", model)
+}
+
+// reviewing is the card that shows what of a server changed: one that was approved
+// when it could only read.
+func reviewing(ctx context.Context, home, into string) error {
+	if err := configure(home); err != nil {
+		return err
+	}
+	if err := run(ctx, home, "junction", "chat", "--config", configuration, "--approve", "files", "--allow", "files/*", "-p", "list-folder", "--no-save"); err != nil {
+		return err
+	}
+	if err := configure(home, "--write"); err != nil {
+		return err
+	}
+	return photograph(ctx, home, into, question, "y yes")
+}
+
+// configuration is the file that says which servers there are.
+const configuration = "junction.json"
+
+// furnish makes what the conversation is about.
+func furnish(home string) error {
+	if err := os.MkdirAll(filepath.Join(home, "trips"), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(home, "trips", "expenses.csv"), expenses, 0o600)
+}
+
+// configure makes the server, started with more arguments.
+func configure(home string, more ...string) error {
+	type server struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	files := server{"junction", append([]string{"serve", "filesystem", "--root", "trips"}, more...)}
+	text, err := json.Marshal(map[string]any{"mcpServers": map[string]server{"files": files}})
 	if err != nil {
 		return err
 	}
-	svg := drawing{cells: parse(captured, columns), columns: columns, title: "junction chat"}
-	return errors.Join(os.WriteFile(filepath.Join(into, "chat.svg"), svg.bytes(), 0o644), os.Chmod(filepath.Join(into, "trace.svg"), 0o644))
-}
-
-// furnish makes a home with what the conversation is about, and a server for it.
-func furnish(dir string) (home string, err error) {
-	home = filepath.Join(dir, "home")
-	if err := os.MkdirAll(filepath.Join(home, "trips"), 0o755); err != nil {
-		return "", err
-	}
-	const servers = `{"mcpServers": {"files": {"command": "../bin/junction", "args": ["serve", "filesystem", "--root", "trips", "--write"]}}}`
-	return home, errors.Join(
-		os.WriteFile(filepath.Join(home, "trips", "expenses.csv"), expenses, 0o600),
-		os.WriteFile(filepath.Join(home, "junction.json"), []byte(servers), 0o600),
-	)
+	return os.WriteFile(filepath.Join(home, configuration), text, 0o600)
 }
 
 // serveModel serves the recorded model on loopback.
@@ -115,17 +152,18 @@ func serveModel() (url string, end func(), err error) {
 // run runs a program to its end.
 func run(ctx context.Context, home, name string, arguments ...string) error {
 	command := exec.CommandContext(ctx, name, arguments...)
-	command.Stderr = os.Stderr
 	if home != "" {
+		command = exec.CommandContext(ctx, filepath.Join(home, "bin", name), arguments...)
 		command.Dir, command.Env = home, environment(home)
 	}
+	command.Stderr = os.Stderr
 	if err := command.Run(); err != nil {
-		return fmt.Errorf("%s: %w", filepath.Base(name), err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }
 
 // environment is one in which nobody's files are touched.
 func environment(home string) []string {
-	return []string{"HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
+	return []string{"HOME=" + home, "XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), "PATH=" + filepath.Join(home, "bin") + string(os.PathListSeparator) + os.Getenv("PATH"), "LANG=C.UTF-8"}
 }

@@ -87,8 +87,9 @@ func TestTheRecordingCanBePlayed(t *testing.T) {
 
 func TestThePicturesShowWhatThePagesSay(t *testing.T) {
 	for name, words := range map[string][]string{
-		"chat.svg":  {question, "read-file", "may this call run?", "write-file", "trips/top3.csv", "once", "always"},
-		"trace.svg": {"list tools", "ask model", "decide", "call: add", "result: add", "answer", "tools/call"},
+		"chat.svg":   {question, "read-file", "may this call run?", "write-file", "trips/top3.csv", "once", "always"},
+		"review.svg": {"files changed", "changed command", "--write", "y", "no, keep it from the model"},
+		"trace.svg":  {"list tools", "ask model", "decide", "call: add", "result: add", "answer", "tools/call"},
 	} {
 		text, err := os.ReadFile(filepath.Join("..", name))
 		if err != nil {

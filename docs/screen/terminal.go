@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -17,27 +18,32 @@ type terminal struct {
 	home string
 }
 
-// photograph runs a conversation up to the card that asks whether the file may be
-// written, and returns the screen with its escape sequences.
-func photograph(ctx context.Context, home string, command []string) (screen []byte, err error) {
+// photograph puts a question to junction chat, waits until the screen holds a text,
+// and writes it as a picture.
+func photograph(ctx context.Context, home, into, question, until string, flags ...string) (err error) {
 	t := terminal{home}
-	if err := t.open(ctx, command); err != nil {
-		return nil, err
+	if err := t.open(ctx, append([]string{"junction", "chat", "--config", configuration, "--theme", "dark"}, flags...)); err != nil {
+		return err
 	}
 	defer func() { err = errors.Join(err, t.close()) }()
-	if err := t.wait(ctx, "1/1 servers"); err != nil {
-		return nil, err
+	if err := t.wait(ctx, "ask something"); err != nil {
+		return err
 	}
 	if err := t.press(ctx, "-l", question); err != nil {
-		return nil, err
+		return err
 	}
 	if err := t.press(ctx, "Enter"); err != nil {
-		return nil, err
+		return err
 	}
-	if err := t.wait(ctx, "y once"); err != nil {
-		return nil, err
+	if err := t.wait(ctx, until); err != nil {
+		return err
 	}
-	return t.capture(ctx, "-e")
+	captured, err := t.capture(ctx, "-e")
+	if err != nil {
+		return err
+	}
+	d := drawing{cells: parse(captured, columns), columns: columns, title: "junction chat"}
+	return os.WriteFile(into, d.bytes(), 0o644)
 }
 
 // tmux runs one command of tmux.
