@@ -50,10 +50,15 @@ func TestConversationOnAScreen(t *testing.T) {
 	s.consents()
 	s.fillsIn()
 	s.cancels()
+	children := descendants(t, s.pid())
+	if len(children) == 0 {
+		t.Error("the chat has no children, want the server")
+	}
 	s.press("C-d")
 	if code := s.ended(); code != 0 {
 		t.Errorf("the exit code is %d", code)
 	}
+	areGone(t, children)
 	resumed := chat.onScreen(t, "--resume")
 	resumed.see("Yes, and nothing is running.")
 	for _, text := range []string{"Who are you?", "The sum is 42.", "Your name is Ada Lovelace.", "Still there?"} {

@@ -133,7 +133,7 @@ func (s *screen) ended() int {
 	s.until("the program to end", func(string) bool {
 		var dead string
 		dead, status, _ = strings.Cut(strings.TrimSpace(s.do("display-message", "-p", "#{pane_dead} #{pane_dead_status}")), " ")
-		return dead == "1"
+		return dead == "1" && status != "" // it is known a little after
 	})
 	code, err := strconv.Atoi(status)
 	if err != nil {
