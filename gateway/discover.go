@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -15,7 +16,17 @@ const maxInstructions = 4 << 10
 
 // discover says what the gateway is. Its members come and go, so it offers
 // everything that they could.
-func (g *Gateway) discover(context.Context) (mcp.Result, error) {
+func (g *Gateway) discover(ctx context.Context) (mcp.Result, error) {
+	self, instructions := &mcp.Implementation{Name: g.options.Name, Version: g.options.Version}, ""
+	if g.options.Transparent {
+		only, err := g.only(ctx)
+		if err != nil {
+			return mcp.Result{}, err
+		}
+		self, instructions = only.Server(), only.Instructions()
+	} else {
+		instructions = g.instructions()
+	}
 	d := mcp.DiscoverResult{
 		SupportedVersions: revision.Modern(),
 		Capabilities: mcp.ServerCapabilities{
@@ -25,13 +36,27 @@ func (g *Gateway) discover(context.Context) (mcp.Result, error) {
 			Completions: &struct{}{},
 			Logging:     &struct{}{},
 		},
-		Instructions: g.instructions(),
+		Instructions: instructions,
 	}
-	info, err := json.Marshal(map[string]any{revision.MetaServerInfo: mcp.Implementation{Name: g.options.Name, Version: g.options.Version}})
+	if self == nil {
+		return mcp.Result{Value: d}, nil
+	}
+	info, err := json.Marshal(map[string]any{revision.MetaServerInfo: self})
 	if err != nil {
 		return mcp.Result{}, err
 	}
 	return mcp.Result{Value: d, Meta: info}, nil
+}
+
+// only is the connection to the one member that there is.
+func (g *Gateway) only(ctx context.Context) (*mcp.Client, error) {
+	g.mu.RLock()
+	members := g.members
+	g.mu.RUnlock()
+	if len(members) != 1 {
+		return nil, fmt.Errorf("a transparent gateway has one member, and this one has %d", len(members))
+	}
+	return members[0].connection(ctx)
 }
 
 // instructions joins those of the members, each under its name.

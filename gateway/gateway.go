@@ -27,6 +27,9 @@ type Options struct {
 	// NoPrefix offers tools and prompts under the names that the members give
 	// them. A member with a name that another has already is not connected.
 	NoPrefix bool
+	// Transparent is for a gateway that only keeps one member connected: it
+	// introduces that member, with its instructions, in place of itself.
+	Transparent bool
 	// Name and Version introduce the gateway to clients; default junction.
 	Name, Version string
 	// Logger is told what goes wrong with members; default slog.Default().

@@ -305,6 +305,31 @@ func TestWithoutPrefixNamesStayAndAServerThatRepeatsOneIsRefused(t *testing.T) {
 	}
 }
 
+func TestATransparentGatewayIntroducesItsMember(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New(gateway.Options{NoPrefix: true, Transparent: true, Logger: quiet})
+		defer g.Close()
+		server := member(t, "one")
+		var dials atomic.Int32
+		must(t, g.Add("one", func(ctx context.Context) (*mcp.Client, error) {
+			if dials.Add(1) == 1 {
+				return nil, errors.New("the disk is full")
+			}
+			return mcp.Dial(ctx, stream.Pipe(server), mcp.ClientOptions{Name: "one", Logger: quiet})
+		}))
+		must(t, g.Settle(t.Context()))
+		c := mcp.NewClient(g)
+		if _, err := c.Do(t.Context(), "server/discover", nil); err == nil || !strings.Contains(err.Error(), `server "one" is not connected: the disk is full`) {
+			t.Errorf("before it is connected: %v", err)
+		}
+		time.Sleep(5 * time.Second) // the first pause is shorter
+		c = mcp.NewClient(g)
+		if s := c.Server(); s == nil || s.Name != "one" || s.Version != "1" || c.Instructions() != "I am one" {
+			t.Errorf("introduced as %+v, with instructions %q", s, c.Instructions())
+		}
+	})
+}
+
 func TestHeadersThatRepeatArgumentsAreCheckedHere(t *testing.T) {
 	s := mcp.NewServer("region", "1", mcp.ServerOptions{Logger: quiet})
 	must(t, s.AddTool(mcp.Tool{Name: "query", InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)},

@@ -119,15 +119,37 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		return mcp.Result{}, context.Cause(ctx)
 	}
 	m.mu.RLock()
-	h, state, err := m.handler, m.state, m.err
-	m.mu.RUnlock()
+	h, absent := m.handler, error(nil)
 	if h == nil {
-		if err != nil {
-			return mcp.Result{}, fmt.Errorf("server %q is not connected: %w", m.name, err)
-		}
-		return mcp.Result{}, fmt.Errorf("server %q is not connected yet (%v); try again in a moment", m.name, state)
+		absent = m.absent()
+	}
+	m.mu.RUnlock()
+	if absent != nil {
+		return mcp.Result{}, absent
 	}
 	return h.Handle(ctx, req)
+}
+
+// connection returns the connection to the member, or why there is none. A
+// member that is connecting for the first time is waited for.
+func (m *member) connection(ctx context.Context) (*mcp.Client, error) {
+	if !m.awaited(ctx) {
+		return nil, context.Cause(ctx)
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.client == nil {
+		return nil, m.absent()
+	}
+	return m.client, nil
+}
+
+// absent says why the member cannot be asked; its lock is held.
+func (m *member) absent() error {
+	if m.err != nil {
+		return fmt.Errorf("server %q is not connected: %w", m.name, m.err)
+	}
+	return fmt.Errorf("server %q is not connected yet (%v); try again in a moment", m.name, m.state)
 }
 
 // awaited waits until the member was connected, or failed, once, but no longer

@@ -138,26 +138,43 @@ func (s *server) state() (string, error) {
 // whenever there is news.
 func (s *server) watch(ctx context.Context) {
 	var settled sync.Once
-	pause := firstRetry
+	pause, longest := firstRetry, lastRetry
+	if s.State != nil {
+		longest = firstRetry // somebody else connects, and to look again costs nothing
+	}
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := s.follow(ctx, func() { settled.Do(func() { close(s.settled) }) })
 		if ctx.Err() != nil {
 			break
 		}
-		if err != nil {
-			s.failed(err)
+		if !s.connecting() {
+			if err != nil {
+				s.failed(err)
+			}
+			settled.Do(func() { close(s.settled) })
 		}
-		settled.Do(func() { close(s.settled) })
 		if time.Since(began) > lastRetry {
 			pause = firstRetry
 		}
 		if !wait(ctx, pause) {
 			break
 		}
-		pause = min(pause*2, lastRetry)
+		pause = min(pause*2, longest)
 	}
 	settled.Do(func() { close(s.settled) })
+}
+
+// connecting reports whether somebody is still trying to reach the server for the
+// first time.
+func (s *server) connecting() bool {
+	if s.State == nil {
+		return false
+	}
+	state, _ := s.State()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return state == StateConnecting && !s.listed && s.err == nil
 }
 
 func wait(ctx context.Context, d time.Duration) bool {

@@ -220,7 +220,7 @@ func always(fixed target) func(context.Context) (target, error) {
 // each is behind a gateway of its own, so that one that fails costs the others
 // nothing.
 func (t *table) seat(name string, origin []string, resolve func(context.Context) (target, error)) error {
-	g := gateway.New(gateway.Options{Name: name, NoPrefix: true, Logger: t.app.logger()})
+	g := gateway.New(gateway.Options{Name: name, NoPrefix: true, Transparent: true, Logger: t.app.logger()})
 	t.gateways = append(t.gateways, g)
 	err := g.Add(name, func(ctx context.Context) (*mcp.Client, error) {
 		target, err := resolve(ctx)

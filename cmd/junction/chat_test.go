@@ -2,15 +2,20 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"encoding/xml"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/streamable"
 	"github.com/junction-mcp/junction/model/replay"
 )
 
@@ -170,6 +175,35 @@ func TestServersAreApprovedBeforeTheModelSeesThem(t *testing.T) {
 	got = runs(t, "", append([]string{"chat", "-p", "add 1 and 1", "--allow", name + "/add"}, server...)...)
 	if got.stdout != "2\n" {
 		t.Errorf("approved before: %+v", got)
+	}
+}
+
+// The server itself is pinned, not what stands between it and the host.
+func TestAServerOfAnotherVersionIsReviewedAgain(t *testing.T) {
+	seated(t)
+	var current atomic.Pointer[http.Handler]
+	install := func(version string) {
+		s := mcp.NewServer("calc", version)
+		mcp.AddTool(s, "double", func(_ context.Context, in struct{ N int }) (int, error) { return 2 * in.N, nil })
+		h := http.Handler(streamable.Handler(s))
+		current.Store(&h)
+	}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*current.Load()).ServeHTTP(w, r) }))
+	defer web.Close()
+	name := serverName(web.URL)
+	double := func(flags ...string) outcome {
+		return runs(t, "", append([]string{"chat", web.URL, "-p", "double N=21", "--allow", name + "/double"}, flags...)...)
+	}
+	install("1.0")
+	if got := double("--approve", name); got.stdout != "42\n" {
+		t.Fatalf("approved: %+v", got)
+	}
+	if got := double(); got.stdout != "42\n" {
+		t.Fatalf("approved before: %+v", got)
+	}
+	install("1.1")
+	if got := double(); strings.Contains(got.stdout, "42") || !strings.Contains(got.stderr, "--approve "+name) {
+		t.Errorf("another version: %+v", got)
 	}
 }
 
