@@ -51,8 +51,8 @@ func TestConversationOnAScreen(t *testing.T) {
 	s.fillsIn()
 	s.cancels()
 	children := descendants(t, s.pid())
-	if len(children) == 0 {
-		t.Error("the chat has no children, want the server")
+	if len(children) != 2 {
+		t.Errorf("there are the processes %v, want the chat and its server", children)
 	}
 	s.press("C-d")
 	if code := s.ended(); code != 0 {

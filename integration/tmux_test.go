@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,8 +22,7 @@ type screen struct {
 	socket string
 }
 
-// tmuxConfig keeps the last screen of a program that has ended.
-const tmuxConfig = "set -g remain-on-exit on\nset -g history-limit 10000\nset -g default-terminal screen-256color\nset -g status off\nset -s escape-time 0\n"
+const tmuxConfig = "set -g history-limit 10000\nset -g default-terminal screen-256color\nset -g status off\nset -s escape-time 0\n"
 
 // newScreen runs a program in a terminal until the test ends.
 func newScreen(t *testing.T, env []string, dir string, argv ...string) *screen {
@@ -36,7 +36,8 @@ func newScreen(t *testing.T, env []string, dir string, argv ...string) *screen {
 	if err := os.WriteFile(config, []byte(tmuxConfig), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	arguments := append([]string{"-u", "-S", s.socket, "-f", config, "new-session", "-d", "-x", "80", "-y", "24", "-c", dir, "--"}, argv...)
+	arguments := append([]string{"-u", "-S", s.socket, "-f", config, "new-session", "-d", "-x", "80", "-y", "24", "-c", dir, "--",
+		"sh", "-c", `"$@"; echo "exit code $?"; exec sleep 1000`, "sh"}, argv...)
 	command := exec.Command(s.tmux, arguments...)
 	command.Env = append(env, "TERM=xterm-256color", "TMUX=")
 	if out, err := command.CombinedOutput(); err != nil {
@@ -129,20 +130,19 @@ func words(text string) string { return strings.Join(strings.Fields(text), " ") 
 // ended waits until the program has ended, and returns its exit code.
 func (s *screen) ended() int {
 	s.t.Helper()
-	var status string
-	s.until("the program to end", func(string) bool {
-		var dead string
-		dead, status, _ = strings.Cut(strings.TrimSpace(s.do("display-message", "-p", "#{pane_dead} #{pane_dead_status}")), " ")
-		return dead == "1" && status != "" // it is known a little after
+	var code int
+	s.until("the program to end", func(shown string) bool {
+		_, status, found := strings.Cut(shown, "exit code ")
+		if !found {
+			return false
+		}
+		_, err := fmt.Sscan(status, &code)
+		return err == nil
 	})
-	code, err := strconv.Atoi(status)
-	if err != nil {
-		s.t.Fatalf("the exit code is %q", status)
-	}
 	return code
 }
 
-// pid is the program's process.
+// pid is the process that started the program.
 func (s *screen) pid() int {
 	s.t.Helper()
 	pid, err := strconv.Atoi(strings.TrimSpace(s.do("display-message", "-p", "#{pane_pid}")))
