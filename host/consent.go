@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -49,7 +50,10 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 	defer r.c.consenting.Unlock()
 	r.labels(&in)
 	decision := r.h.currentRules().Decide(ctx, in)
-	told := Consented{CallID: card.CallID, Server: card.Server, Tool: card.Tool, By: "policy", Rule: decision.Rule.Name, Reason: decision.Reason}
+	told := Consented{CallID: card.CallID, Server: card.Server, Tool: card.Tool, By: byPolicy, Rule: decision.Rule.Name, Reason: decision.Reason}
+	if decision.Rule.Source == sessionSource {
+		told.By = bySession
+	}
 	if card.Resource != "" {
 		told.Tool = card.Resource
 	}
@@ -76,22 +80,38 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 		card.Reasons = append(card.Reasons, swayed.Why)
 	}
 	card.Always = always(in)
-	verdict, err := r.h.ask(ctx, card)
-	r.use(Totals{Asked: 1})
-	told.By, told.Allowed = "person", verdict.Allow && err == nil
-	if r.h.options.Person == nil {
-		told.By, told.Reason = "host", strings.Join(card.Reasons, "; ")
+	verdict, err := r.askPerson(ctx, card, told)
+	if err != nil || !verdict.Allow {
+		return refused(verdict, err, card.Reasons)
+	}
+	r.agree(flow, flowing, swayed)
+	return ""
+}
+
+// Who decides about a call, as [Consented] names it.
+const (
+	byPolicy  = "policy"
+	byPerson  = "person"
+	bySession = "session" // a rule that the person made for this session
+	byHost    = "host"    // as nobody was there
+)
+
+// askPerson asks, makes the rule of the answer hold, and tells it.
+func (r *run) askPerson(ctx context.Context, card Card, told Consented) (Verdict, error) {
+	verdict, err := r.h.options.Person.Consent(ctx, card)
+	told.By, told.Allowed = byPerson, verdict.Allow && err == nil
+	if errors.Is(err, ErrNobody) {
+		told.By, told.Reason = byHost, strings.Join(card.Reasons, "; ")
+	} else {
+		r.use(Totals{Asked: 1})
 	}
 	r.tell(Event{Consent: &told})
-	if err != nil {
-		return "Not allowed: the person could not be asked (" + readable(err.Error()) + ")."
+	if err == nil && verdict.Rule != nil {
+		if err := r.h.Rule(*verdict.Rule, verdict.Forever); err != nil {
+			r.notice(NoticeServer, "%v", err)
+		}
 	}
-	r.heed(verdict)
-	if verdict.Allow {
-		r.agree(flow, flowing, swayed)
-		return ""
-	}
-	return refused(verdict, r.h.options.Person == nil, card.Reasons)
+	return verdict, err
 }
 
 func reasonOf(d policy.Decision) string {
@@ -102,39 +122,45 @@ func reasonOf(d policy.Decision) string {
 }
 
 // refused is what the model is told of a no.
-func refused(v Verdict, nobody bool, reasons []string) string {
+func refused(v Verdict, err error, reasons []string) string {
 	switch {
-	case nobody:
+	case errors.Is(err, ErrNobody):
 		return "Not allowed: nobody is there to be asked (" + strings.Join(reasons, "; ") + "). Say what would have to be allowed."
+	case err != nil:
+		return "Not allowed: the person could not be asked (" + readable(err.Error()) + ")."
 	case v.Note != "":
 		return "The person did not allow this call, and says: " + v.Note
 	}
 	return "The person did not allow this call. Do not try to reach the same by another way; go on without it, or say why it is needed."
 }
 
-// ask asks the person; without one the answer is no.
-func (h *Host) ask(ctx context.Context, card Card) (Verdict, error) {
-	if h.options.Person == nil {
-		return Verdict{}, nil
-	}
-	return h.options.Person.Consent(ctx, card)
-}
+// sessionSource is the source of rules that hold until the Host is closed.
+const sessionSource = "session"
 
-// heed makes the rule of a verdict hold.
-func (r *run) heed(v Verdict) {
-	if v.Rule == nil {
-		return
-	}
-	if err := r.h.Rule(*v.Rule, v.Forever); err != nil {
-		r.notice(NoticeServer, "the rule does not hold: %v", err)
-	}
-}
-
-// Rule makes a rule hold until the Host is closed, or for good.
+// Rule makes a rule hold until the Host is closed, or for good. The error says that
+// it does not hold, or that it holds until then only, and why.
 func (h *Host) Rule(rule policy.Rule, forever bool) error {
 	if !forever {
-		rule.Source = "session"
+		rule.Source = sessionSource
 	}
+	if err := h.hold(rule); err != nil {
+		return fmt.Errorf("the rule does not hold: %w", err)
+	}
+	if !forever {
+		return nil
+	}
+	err := errors.New("there is no place to keep it")
+	if h.options.Remember != nil {
+		err = h.options.Remember(rule)
+	}
+	if err != nil {
+		return fmt.Errorf("the rule holds until the end of the program only: %w", err)
+	}
+	return nil
+}
+
+// hold adds a rule to those of this Host.
+func (h *Host) hold(rule policy.Rule) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	rules, err := h.rules.With(rule)
@@ -143,13 +169,7 @@ func (h *Host) Rule(rule policy.Rule, forever bool) error {
 	}
 	h.rules = rules
 	h.changes.Add(1) // a tool that is denied goes from the model's hands
-	if !forever {
-		return nil
-	}
-	if h.options.Remember == nil {
-		return fmt.Errorf("it holds until the end of the program: there is no place to keep it")
-	}
-	return h.options.Remember(rule)
+	return nil
 }
 
 func (h *Host) currentRules() *policy.Policy {

@@ -26,7 +26,8 @@ type Options struct {
 	// System is added to the host's own system prompt.
 	System string
 
-	// Person decides what must be decided by a person; nil says no to everything.
+	// Person decides what must be decided by a person; nil is one who is not there,
+	// see [ErrNobody].
 	Person Person
 	// Policy says which calls may run; nil is the policy without rules, which asks
 	// before whatever is not known to read only.
@@ -47,7 +48,8 @@ type Options struct {
 	Budget Budget
 
 	// OnEvent is told what happens, by one goroutine at a time, and holds it up
-	// while it runs.
+	// while it runs. It may ask the Host and its conversations what they know, but
+	// must not wait for anything that tells events: a run, a new Conversation.
 	OnEvent func(Event)
 	// Trace fills the parts of events that are only for a trace.
 	Trace bool
@@ -143,6 +145,9 @@ func New(o Options) (*Host, error) {
 	}
 	if h.pins == nil {
 		h.pins = new(guard.Pins)
+	}
+	if h.options.Person == nil {
+		h.options.Person = nobody{}
 	}
 	if h.rules == nil {
 		var err error

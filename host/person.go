@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/mcp"
@@ -11,8 +12,9 @@ import (
 
 // Person decides what the host must not decide alone. Its methods may be called
 // from several goroutines; an implementation asks one thing after the other. Each
-// waits until the person has answered or ctx is done. A nil Person says no to
-// everything.
+// waits until the person has answered or ctx is done. They are called while a run
+// waits for them, so they must not wait for one themselves. What returns [ErrNobody]
+// has said no; other errors end the review, the question or the call they belong to.
 type Person interface {
 	// Consent is asked whether a call may run.
 	Consent(ctx context.Context, card Card) (Verdict, error)
@@ -24,6 +26,21 @@ type Person interface {
 	// Sample is asked whether a server may use the model. It may change the request.
 	Sample(ctx context.Context, s Sampling) (bool, error)
 }
+
+// ErrNobody is what a [Person] returns where nobody can be asked. The answer is no
+// then, and the model is told that nobody has given it.
+var ErrNobody = errors.New("nobody is there to be asked")
+
+// nobody is the Person of a Host that has none.
+type nobody struct{}
+
+func (nobody) Consent(context.Context, Card) (Verdict, error) { return Verdict{}, ErrNobody }
+
+func (nobody) Review(context.Context, Review) (bool, error) { return false, ErrNobody }
+
+func (nobody) Elicit(context.Context, Form) (*mcp.ElicitResult, error) { return nil, ErrNobody }
+
+func (nobody) Sample(context.Context, Sampling) (bool, error) { return false, ErrNobody }
 
 // Card is all that a person needs to say yes or no to a call. Texts are the
 // server's own: whoever shows them cleans them.

@@ -67,6 +67,10 @@ func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.Elicit
 	if err == nil && result == nil {
 		err = errors.New("the form was not answered")
 	}
+	if errors.Is(err, ErrNobody) {
+		s.asked(c, "elicitation/create", req.Message, "refused: "+err.Error())
+		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
+	}
 	if err != nil {
 		s.asked(c, "elicitation/create", req.Message, err.Error())
 		return nil, err
@@ -78,8 +82,6 @@ func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.Elicit
 // mayNotAsk says why the server's questions do not get to a person.
 func (s *server) mayNotAsk(c *calling) string {
 	switch {
-	case s.host.options.Person == nil:
-		return "nobody is there to be asked"
 	case !s.host.accepted(s):
 		return "the server is not approved"
 	case c == nil && s.unprompted.Add(1) > maxQuestions:
@@ -140,10 +142,12 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	agreed, err := s.host.options.Person.Sample(ctx, Sampling{
 		Server: s.Name, Tool: c.toolName(), Request: &req, Tokens: tokens, Budget: left, Warnings: s.warnings(method, req),
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNobody):
+		return refuse("%v", err)
+	case err != nil:
 		return nil, err
-	}
-	if !agreed {
+	case !agreed:
 		return refuse("the person said no")
 	}
 	request, names, err := sampled(&req) // the person may have changed it

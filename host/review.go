@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -30,7 +31,7 @@ func (h *Host) review(ctx context.Context) error {
 }
 
 func (h *Host) reviewServer(ctx context.Context, s *server) error {
-	review := Review{Server: s.Name, First: len(h.pins.Approved(s.Name)) == 0}
+	review := Review{Server: s.Name}
 	var definitions []guard.Definition
 	var hashes strings.Builder
 	for _, d := range s.definitions() {
@@ -45,13 +46,13 @@ func (h *Host) reviewServer(ctx context.Context, s *server) error {
 	if len(definitions) == 0 || h.wasRefused(s.Name, hashes.String()) {
 		return nil
 	}
-	if h.options.Person == nil {
-		h.refuse(s.Name, hashes.String())
+	review.First = len(h.pins.Approved(s.Name)) == 0
+	agreed, err := h.options.Person.Review(ctx, review)
+	if errors.Is(err, ErrNobody) {
+		agreed, err = false, nil
 		h.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf(
 			"server %q: %d definitions are new or changed and nobody is there to approve them, so the model does not get them", s.Name, len(definitions))})
-		return nil
 	}
-	agreed, err := h.options.Person.Review(ctx, review)
 	if err != nil {
 		return fmt.Errorf("server %q: the review of its definitions: %w", s.Name, err)
 	}

@@ -111,7 +111,11 @@ func (p *Policy) Rules() []Rule {
 }
 
 func (p *Policy) defaultRule() *Rule {
-	return &Rule{Name: "default", Effect: p.fallback, Source: builtinSource, Reason: "no rule matches"}
+	reason := "no rule allows it"
+	if p.fallback == Allow {
+		reason = "no rule is against it"
+	}
+	return &Rule{Name: "default", Effect: p.fallback, Source: builtinSource, Reason: reason}
 }
 
 // maxText bounds the other texts of a rule, in bytes.

@@ -1,0 +1,74 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model/scripted"
+	"github.com/junction-mcp/junction/policy"
+)
+
+// keeper is a trusted server with a tool that writes, and that asks before it does.
+func keeper() Server {
+	s := mcp.NewServer("keeper", "1.0")
+	mcp.AddTool(s, "write", func(context.Context, struct{}) (string, error) { return "written", nil },
+		mcp.Tool{Description: "Write.", Annotations: writes})
+	return Server{Name: "keeper", Handler: s, Trusted: true}
+}
+
+func TestWhereNobodyIsThereTheModelIsToldSo(t *testing.T) {
+	for name, person := range map[string]Person{"no person is given": nil, "the person says that nobody is there": nobody{}} {
+		t.Run(name, func(t *testing.T) {
+			model := scripted.New(scripted.Call("keeper__write", `{}`), scripted.Say("I may not."))
+			var told []*Consented
+			h, err := New(Options{Model: model, Person: person, Servers: []Server{keeper()}, OnEvent: func(e Event) {
+				if e.Consent != nil {
+					told = append(told, e.Consent)
+				}
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer h.Close()
+			answer := ask(t, h.Conversation(nil), "write")
+			requests := model.Requests()
+			messages := requests[len(requests)-1].Messages
+			if got := messages[len(messages)-1].Parts[0].Result.Text(); !strings.Contains(got, "nobody is there to be asked (no rule allows it)") || strings.Contains(got, "person") {
+				t.Errorf("the model is told %q", got)
+			}
+			if len(told) != 1 || told[0].By != byHost || told[0].Allowed || answer.Totals.Asked != 0 {
+				t.Errorf("told %+v, asked %d times", told, answer.Totals.Asked)
+			}
+		})
+	}
+}
+
+func TestARuleOfThisSessionIsNamedAsSuch(t *testing.T) {
+	s := play(t, Options{Servers: []Server{keeper()}, Person: &desk{consent: func(c Card) Verdict {
+		return Verdict{Allow: true, Rule: &c.Always[0].Rule}
+	}}}, scripted.Call("keeper__write", `{}`), scripted.Call("keeper__write", `{}`), scripted.Say("done"))
+	ask(t, s.Conversation(nil), "write twice")
+	var by []string
+	for _, e := range s.eventsOf(func(e Event) bool { return e.Consent != nil }) {
+		by = append(by, e.Consent.By)
+	}
+	if got := strings.Join(by, " "); got != "person session" {
+		t.Errorf("decided by %s", got)
+	}
+}
+
+func TestARuleThatCannotBeKeptHoldsAndSaysUntilWhen(t *testing.T) {
+	var s *stage
+	always := func(c Card) Verdict { return Verdict{Allow: true, Rule: &c.Always[0].Rule, Forever: true} }
+	s = play(t, Options{Servers: []Server{keeper()}, Person: &desk{consent: always}, Remember: func(policy.Rule) error {
+		s.Tools() // whoever keeps rules may ask the host
+		return errors.New("the disk is full")
+	}}, scripted.Call("keeper__write", `{}`), scripted.Call("keeper__write", `{}`), scripted.Say("done"))
+	ask(t, s.Conversation(nil), "write twice")
+	if got := s.notices(NoticeServer); len(got) != 1 || got[0] != "the rule holds until the end of the program only: the disk is full" || len(s.desk.cards) != 1 {
+		t.Errorf("told %q, asked %d times", got, len(s.desk.cards))
+	}
+}
