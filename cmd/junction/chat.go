@@ -127,7 +127,7 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 		return t.talk(ctx)
 	}
 	plain := &person.Plain{Person: a.person, Screen: a.screen, Desk: &a.desk}
-	if err := t.open(plain, a.told()); err != nil {
+	if err := t.open(plain, a.told(plain)); err != nil {
 		return err
 	}
 	conversation, err := t.begin(ctx)
@@ -237,14 +237,13 @@ func (e *providerError) Unwrap() error { return e.err }
 
 // told hears what happens in a run with one question: JSON on standard output, or
 // on standard error what a person should know.
-func (a *app) told() func(host.Event) {
+func (a *app) told(plain *person.Plain) func(host.Event) {
 	if a.flags.json {
 		return func(e host.Event) { writeEvent(a.stdout, e) }
 	}
 	return func(e host.Event) {
+		plain.Tell(e)
 		switch {
-		case e.Notice != nil && (e.Notice.Kind != host.NoticeOffline || a.screen.Terminal()):
-			a.screen.Printf("junction: %s\n", person.Notice(e.Notice))
 		case e.Log != nil && a.flags.verbose:
 			a.showLog(mcp.LogMessage{Level: e.Log.Level, Logger: e.Log.Server + " " + e.Log.Logger, Data: e.Log.Data})
 		case e.Returned != nil && len(e.Returned.Media) > 0:

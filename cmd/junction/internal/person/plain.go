@@ -14,11 +14,13 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Plain is a person at a plain terminal. It is a [host.Person].
+// Plain is a person at a plain terminal. It is a [host.Person]. It must not be copied.
 type Plain struct {
 	Person *terminal.Person // nil if nobody is there
 	Screen *terminal.Screen // told what was decided without asking; required
 	Desk   *answer.Desk     // answers forms; required
+
+	told told
 }
 
 const (
@@ -35,7 +37,7 @@ const CommandLine = "command line"
 // Consent shows the card and asks.
 func (p *Plain) Consent(ctx context.Context, card host.Card) (host.Verdict, error) {
 	if p.Person == nil {
-		return p.inAdvance(card), nil
+		return p.inAdvance(card)
 	}
 	end, err := p.Person.Begin(ctx)
 	if err != nil {
@@ -63,21 +65,22 @@ func (p *Plain) Consent(ctx context.Context, card host.Card) (host.Verdict, erro
 }
 
 // inAdvance is what the command line says about a call.
-func (p *Plain) inAdvance(card host.Card) host.Verdict {
+func (p *Plain) inAdvance(card host.Card) (host.Verdict, error) {
 	reasons := plaintext.Line(strings.Join(card.Reasons, "; "), maxReason)
 	allowed := card.Allowed != nil && card.Allowed.Source == CommandLine
 	if allowed && !card.Secret {
-		p.Screen.Printf("junction: %s was allowed in advance by %s (%s)\n", name(card), plaintext.Line(card.Allowed.Name, maxName), reasons)
-		return host.Verdict{Allow: true}
+		p.once("junction: %s was allowed in advance by %s (%s)\n", name(card), plaintext.Line(card.Allowed.Name, maxName), reasons)
+		return host.Verdict{Allow: true}, nil
 	}
-	p.Screen.Printf("junction: %s was not called: nobody is there to allow it (%s)\n", name(card), reasons)
+	remedy := ""
 	switch {
 	case card.Secret:
-		p.Screen.Printf("  (what looks like a secret is sent only if a person at a terminal says yes)\n")
+		remedy = "  (what looks like a secret is sent only if a person at a terminal says yes)\n"
 	case card.Resource == "":
-		p.Screen.Printf("  (--allow '%s' allows it in advance)\n", name(card))
+		remedy = fmt.Sprintf("  (--allow '%s' allows it in advance)\n", name(card))
 	}
-	return host.Verdict{Note: "Nobody is there to be asked. Say what would have to be allowed."}
+	p.once("junction: %s was not called: nobody is there to allow it (%s)\n%s", name(card), reasons, remedy)
+	return host.Verdict{}, host.ErrNobody
 }
 
 func name(card host.Card) string {
@@ -164,7 +167,7 @@ func (p *Plain) always(ctx context.Context, card host.Card, forever bool) (host.
 func (p *Plain) Review(ctx context.Context, r host.Review) (bool, error) {
 	server := plaintext.Line(r.Server, maxName)
 	if p.Person == nil {
-		p.Screen.Printf("junction: %s of server %s are new or changed, so the model does not get them (--approve %s approves what there is now)\n", counted(len(r.Items), "definition"), server, server)
+		p.once("junction: %s of server %s are new or changed, so the model does not get them (--approve %s approves what there is now)\n", counted(len(r.Items), "definition"), server, server)
 		return false, nil
 	}
 	end, err := p.Person.Begin(ctx)
@@ -230,8 +233,8 @@ func (p *Plain) Elicit(ctx context.Context, f host.Form) (*mcp.ElicitResult, err
 func (p *Plain) Sample(ctx context.Context, s host.Sampling) (bool, error) {
 	server := plaintext.Line(s.Server, maxName)
 	if p.Person == nil {
-		p.Screen.Printf("junction: server %s wanted to use the model, and nobody is there to allow it\n", server)
-		return false, nil
+		p.once("junction: server %s wanted to use the model, and nobody is there to allow it\n", server)
+		return false, host.ErrNobody
 	}
 	end, err := p.Person.Begin(ctx)
 	if err != nil {
@@ -267,8 +270,17 @@ func kind(text string) int {
 	return 0
 }
 
-// Notice is what a person should know, as a line.
-func Notice(n *host.Notice) string {
+// Tell tells what a person should know of an event, and the same thing only once in a
+// run. It wants to hear all events.
+func (p *Plain) Tell(e host.Event) {
+	p.told.begin(e.Run)
+	if e.Notice != nil && (e.Notice.Kind != host.NoticeOffline || p.Screen.Terminal()) {
+		p.once("junction: %s\n", line(e.Notice))
+	}
+}
+
+// line is a notice as a line.
+func line(n *host.Notice) string {
 	from := ""
 	switch {
 	case n.Server != "" && n.Tool != "":

@@ -2,6 +2,7 @@ package person_test
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -33,11 +34,8 @@ func TestWhereNobodyIsThereTheCommandLineDecides(t *testing.T) {
 			plain := person.Plain{Screen: terminal.NewScreen(&out)}
 			c.card.Server, c.card.Tool, c.card.Reasons = "files", "write", []string{"untrusted text was read"}
 			verdict, err := plain.Consent(t.Context(), c.card)
-			if err != nil || verdict.Allow != c.allow {
+			if verdict.Allow != c.allow || errors.Is(err, host.ErrNobody) == c.allow {
 				t.Errorf("the verdict is %+v, %v", verdict, err)
-			}
-			if verdict.Allow == (verdict.Note != "") {
-				t.Errorf("the model is told %q", verdict.Note)
 			}
 			if got := out.String(); !strings.Contains(got, c.told) || strings.Contains(got, c.never) {
 				t.Errorf("told %q, want %q in it and not %q", got, c.told, c.never)
@@ -56,5 +54,30 @@ func TestWhatWasApprovedIsNotAskedAbout(t *testing.T) {
 	}
 	if got := out.String(); strings.Contains(got, "files") || !strings.Contains(got, "--approve mysql") {
 		t.Errorf("told %q", got)
+	}
+}
+
+func TestTheSameIsToldOnceInARun(t *testing.T) {
+	var out bytes.Buffer
+	plain := person.Plain{Screen: terminal.NewScreen(&out)}
+	card := host.Card{Server: "files", Tool: "write", Reasons: []string{"no rule allows it"}}
+	plain.Tell(host.Event{Run: 1, Listed: &host.Listed{}})
+	for range 3 {
+		if _, err := plain.Consent(t.Context(), card); !errors.Is(err, host.ErrNobody) {
+			t.Errorf("the answer is %v", err)
+		}
+		plain.Tell(host.Event{Run: 1, Notice: &host.Notice{Kind: host.NoticeGuard, Server: "files", Text: "careful"}})
+	}
+	plain.Tell(host.Event{Run: 0, Notice: &host.Notice{Kind: host.NoticeServer, Server: "files", Text: "is back"}})
+	plain.Tell(host.Event{Run: 1, Notice: &host.Notice{Kind: host.NoticeGuard, Server: "files", Text: "careful"}})
+	once := out.String()
+	for text, want := range map[string]int{"was not called": 1, "--allow": 1, "careful": 1, "is back": 1} {
+		if got := strings.Count(once, text); got != want {
+			t.Errorf("%q was told %d times, want %d:\n%s", text, got, want, once)
+		}
+	}
+	plain.Tell(host.Event{Run: 2, Notice: &host.Notice{Kind: host.NoticeGuard, Server: "files", Text: "careful"}})
+	if got := strings.Count(out.String(), "careful"); got != 2 {
+		t.Errorf("in the next run it was told %d times in all", got)
 	}
 }
