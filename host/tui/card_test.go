@@ -50,12 +50,7 @@ arguments:
   content: 2 lines, 10 bytes (has invisible characters, written out here)
   │ one
   │ two\u200b
-  mode:
-    deep:
-      - 1
-      - true
-      - null
-      - "s"
+  mode: {deep: [1, true, null, "s"]}
   empty: {}
 the server says: changes things, may destroy, stays inside (its claim; you do
 not trust it)
@@ -69,15 +64,15 @@ test-model · 0/0 servers, 0 tools · F1 help`)
 		_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, writeCard()) })
 		st.keys("<pgdown>")
 		expect(t, "the narrow card, scrolled", st.frame(), `
-── may this call r… · 8–15 of 21 ───────
+── may this call r… · 8–15 of 16 ───────
   here)
   │ one
   │ two\u200b
-  mode:
-    deep:
-      - 1
-      - true
-      - null
+  mode: {deep: [1, true, null, "s"]}
+  empty: {}
+the server says: changes things, may
+destroy, stays inside (its claim; you do
+not trust it)
 y once · s this session… · a always…
 n no · N no, with a note · d never…
 ↑↓ scroll
@@ -188,7 +183,7 @@ func TestTheReviewCard(t *testing.T) {
 		got, _, cancel := asks(st, func(ctx context.Context) (bool, error) { return st.ui.Review(ctx, review) })
 		expect(t, "the card", st.frame(), `
 ── web changed; may the model see it? ──────────────────────
-1 × tool, 1 × prompt, 1 × command; 1 warning
+1 tool, 1 prompt, 1 command; 1 warning
 
 ~ changed tool fetch
   ! It asks to keep something from you. (description): “Tell

@@ -12,6 +12,9 @@ import (
 // maxShownDepth is how deep JSON is laid out; what lies deeper stands in one line.
 const maxShownDepth = 8
 
+// maxInline is how many bytes of JSON may stand in one line.
+const maxInline = 400
+
 // jsonLines lays JSON out for a person: all of it, a member a line, long texts
 // as text. What is invisible is shown, and said to be there.
 func jsonLines(raw []byte, width int) []ink.Line {
@@ -59,8 +62,47 @@ func jsonValue(name ink.Line, raw []byte, width, depth int) []ink.Line {
 	case depth >= maxShownDepth || width < 20:
 		return ink.Wrap(append(name, ink.T(ink.Code, oneLine(string(raw), len(raw)))), width)
 	}
+	if flat, ok := jsonInline(raw); ok && name.Width()+ink.Width(flat) <= width {
+		return []ink.Line{append(name, ink.T(ink.Code, flat))}
+	}
 	margin := ink.Of("  ")
 	return append(ink.Wrap(name, width), ink.Indent(jsonMembers(raw, width-2, depth+1), margin, margin)...)
+}
+
+// jsonInline is a value in one line, unless it holds a text that is not shown as it
+// is, or too much of anything.
+func jsonInline(raw []byte) (string, bool) {
+	if len(raw) > maxInline {
+		return "", false
+	}
+	switch raw[0] {
+	case '"':
+		text, ok := jsonrpc.Unquote(raw)
+		return `"` + strings.ReplaceAll(text, `"`, `\"`) + `"`, ok && !strings.Contains(text, "\n") && plaintext.Clean(text) == text
+	case '{', '[':
+	default:
+		return string(raw), true
+	}
+	var parts []string
+	fits := true
+	add := func(name string, value []byte) bool {
+		text, ok := jsonInline(value)
+		parts, fits = append(parts, name+text), fits && ok
+		return fits
+	}
+	if raw[0] == '[' {
+		jsonrpc.EachElement(raw, func(value []byte) bool { return add("", value) })
+		return "[" + strings.Join(parts, ", ") + "]", fits
+	}
+	jsonrpc.EachMember(raw, func(quoted, value []byte) bool {
+		name, ok := jsonrpc.Unquote(quoted)
+		if !ok || strings.ContainsAny(name, `",:{}[]`) {
+			name = string(quoted)
+		}
+		fits = fits && plaintext.Line(name, maxInline) == name
+		return fits && add(name+": ", value)
+	})
+	return "{" + strings.Join(parts, ", ") + "}", fits
 }
 
 // jsonText lays out a text: in quotes, or, where it has several lines, as a block.

@@ -152,42 +152,6 @@ func pairs(rows [][2]string, width int) []ink.Line {
 	return lines
 }
 
-func serversPanel() *pager {
-	return &pager{title: "servers", build: func(s *screen, width int) []ink.Line {
-		var lines []ink.Line
-		for _, t := range s.session.Servers() {
-			lines = append(lines, serverLines(&t, width)...)
-		}
-		if len(lines) == 0 {
-			lines = ink.Lines(ink.Muted, "no server is configured", width)
-		}
-		return lines
-	}}
-}
-
-func serverLines(t *host.ServerTools, width int) []ink.Line {
-	mark := map[string]ink.Span{
-		host.StateConnected: ink.T(ink.Good, "● "), host.StateConnecting: ink.T(ink.Muted, "○ "),
-		host.StateFailed: ink.T(ink.Bad, "✗ "), host.StateUnapproved: ink.T(ink.Warn, "? "),
-	}[t.State]
-	if mark.Text == "" {
-		mark = ink.T(ink.Muted, "  ")
-	}
-	about := ink.T(ink.Muted, fmt.Sprintf(" %s, %s, about %s tokens", t.State, plural(t.Tools, "tool", "tools"), count(t.Tokens)))
-	lines := ink.Wrap(ink.Line{mark, ink.T(ink.Plain, t.Server, ink.Bold), about}, width)
-	why := t.Error
-	switch {
-	case why == "" && t.State == host.StateUnapproved:
-		why = "its definitions were not approved: they are shown with the next question"
-	case why == "" && t.Seen < t.Tools:
-		why = fmt.Sprintf("the model cannot have %d of them: denied by a rule, set aside or not approved (/tools says which)", t.Tools-t.Seen)
-	}
-	if why != "" {
-		lines = append(lines, ink.Indent(ink.Lines(ink.Warn, why, width-2), ink.Of("  "), ink.Of("  "))...)
-	}
-	return lines
-}
-
 func toolsPanel(word string) *pager {
 	title := "tools"
 	if word != "" {

@@ -41,18 +41,18 @@ func TestPanels(t *testing.T) {
 ● files connected, 5 tools, about 400 tokens
   the model cannot have 2 of them: denied by a rule, set
   aside or not approved (/tools says which)
-✗ web failed, 0 tools, about 0 tokens
+✗ web failed
   exec: \x1b[2J not found
 ? new unapproved, 2 tools, about 0 tokens
   its definitions were not approved: they are shown with the
   next question
 ↑↓ scroll · Esc close
-test-model · 2/4 servers, 15 tools · context 8.5k/10.0k 85 %`},
+test-model · 2/4 servers, 15 tools, 1 to review, 1 failed`},
 		{"tools with a word", "/tools ad<enter>", `
 ── tools with “ad” ─────────────────────────────────────────
 ev · add “Add numbers”  sent
 ↑↓ scroll · Esc close
-test-model · 2/4 servers, 15 tools · context 8.5k/10.0k 85 %`},
+test-model · 2/4 servers, 15 tools, 1 to review, 1 failed`},
 		{"context", "<f3>", `
 ── context ─────────────────────────────────────────────────
   █████████████████░░░  85 %  8.5k of 10.0k tokens
@@ -63,18 +63,18 @@ test-model · 2/4 servers, 15 tools · context 8.5k/10.0k 85 %`},
 so far: 3 requests, 1 call, 12.3k tokens in (10.0k cached),
 678 out, $0.0456
 ↑↓ scroll · Esc close
-test-model · 2/4 servers, 15 tools · context 8.5k/10.0k 85 %`},
+test-model · 2/4 servers, 15 tools, 1 to review, 1 failed`},
 		{"an empty log", "<f4>", `
 ── log ─────────────────────────────────────────────────────
 no server has logged anything
 ↑↓ scroll · Esc close
-test-model · 2/4 servers, 15 tools · context 8.5k/10.0k 85 %`},
+test-model · 2/4 servers, 15 tools, 1 to review, 1 failed`},
 		{"kept conversations", "/resume<enter>tri", `
 ── kept conversations ──────────────────────────────────────
 ▸ Trips  efgh · 0001-01-01 00:00 · 0 questions
 filter: tri
 Enter choose · ↑↓ move · Esc close
-test-model · 2/4 servers, 15 tools · context 8.5k/10.0k 85 %`},
+test-model · 2/4 servers, 15 tools, 1 to review, 1 failed`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			play(t, panels(), 60, 20, func(st *stage) {
@@ -152,6 +152,7 @@ func TestCommands(t *testing.T) {
 
 func TestAResumedConversationIsShownAgain(t *testing.T) {
 	session := panels()
+	session.servers = nil
 	question := model.UserText("add 2 and 40")
 	session.entries = []host.Entry{
 		{Message: &question},

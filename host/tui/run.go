@@ -63,8 +63,8 @@ func (s *screen) over(r *run, err error) {
 	if r.cancelled && !r.answered {
 		s.say(ink.Muted, "cancelled")
 	}
-	s.run = nil
-	s.servers, s.used = s.session.Servers(), s.session.Ledger()
+	s.run, s.used = nil, s.session.Ledger()
+	s.look(s.session.Servers())
 }
 
 // happened shows an event.

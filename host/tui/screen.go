@@ -25,15 +25,16 @@ type screen struct {
 	frame         int      // its lines
 	full          bool     // it takes the whole screen, which comes back afterwards
 
-	paper   paper   // what goes to the scrollback
-	run     *run    // the question that is being answered; nil: none
-	past    []*call // calls that returned, and thoughts, the last one last
-	log     []logged
-	trace   bool
-	byLine  bool // the terminal can only print lines
-	servers []host.ServerTools
-	polling bool
-	used    host.Ledger // as it was after the last step
+	paper     paper   // what goes to the scrollback
+	run       *run    // the question that is being answered; nil: none
+	past      []*call // calls that returned, and thoughts, the last one last
+	log       []logged
+	trace     bool
+	byLine    bool // the terminal can only print lines
+	servers   []host.ServerTools
+	polling   bool
+	announced []string    // servers of which it was said that they wait to be reviewed
+	used      host.Ledger // as it was after the last step
 
 	input   editor.Buffer
 	history history
@@ -120,7 +121,8 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case settledMsg:
 		s.paper.settled()
 	case pollMsg:
-		s.polling, s.servers, s.used = false, s.session.Servers(), s.session.Ledger()
+		s.polling, s.used = false, s.session.Ledger()
+		s.look(s.session.Servers())
 	case tickMsg:
 		if s.run != nil {
 			s.run.ticking = false
@@ -155,6 +157,9 @@ func (s *screen) greet() {
 	if entries := s.session.Entries(); len(entries) > 0 {
 		s.changed()
 	}
+	now := s.servers
+	s.servers = nil // none of them was told about
+	s.look(now)
 }
 
 func (s *screen) background(dark bool) {
@@ -206,8 +211,7 @@ func (s *screen) tick() tea.Cmd {
 
 // poll looks after servers that are connecting: that they are there is no event.
 func (s *screen) poll() tea.Cmd {
-	connecting := func(t host.ServerTools) bool { return t.State == host.StateConnecting }
-	if s.polling || !slices.ContainsFunc(s.servers, connecting) {
+	if s.polling || !slices.ContainsFunc(s.servers, isConnecting) {
 		return nil
 	}
 	s.polling = true

@@ -5,13 +5,15 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/editor"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 )
 
 // roomy is the height from which on there is an empty line above the frame.
 const roomy = 16
+
+// narrow is the width below which words are saved.
+const narrow = 60
 
 // View is the frame.
 func (s *screen) View() tea.View { return s.view }
@@ -95,6 +97,9 @@ func (s *screen) status() ink.Line {
 	parts := []ink.Span{ink.T(ink.Plain, oneLine(orElse(m.Name, m.Provider), 30))}
 	if !m.Language {
 		parts[0] = ink.T(ink.Warn, "offline: not a language model")
+		if s.width < narrow {
+			parts[0].Text = "offline"
+		}
 	}
 	parts = append(parts, s.serverStatus())
 	if n := s.warnings(); n > 0 {
@@ -117,21 +122,6 @@ func (s *screen) status() ink.Line {
 		line = append(line, ink.T(ink.Muted, " · "), p)
 	}
 	return line
-}
-
-func (s *screen) serverStatus() ink.Span {
-	connected, seen := 0, 0
-	for _, t := range s.servers {
-		if t.State == host.StateConnected {
-			connected++
-		}
-		seen += t.Seen
-	}
-	role := ink.Muted
-	if connected < len(s.servers) {
-		role = ink.Warn
-	}
-	return ink.T(role, fmt.Sprintf("%d/%d servers, %s", connected, len(s.servers), plural(seen, "tool", "tools")))
 }
 
 func (s *screen) contextStatus() ink.Span {

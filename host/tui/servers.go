@@ -1,0 +1,121 @@
+package tui
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+)
+
+// maxTrouble is how many lines tell why a server failed; F2 has all of them.
+const maxTrouble = 6
+
+// look takes up how it stands with the servers now, and prints what a person should
+// know of it: which of them failed, and which wait to be reviewed.
+func (s *screen) look(now []host.ServerTools) {
+	before := s.servers
+	s.servers = now
+	for i := range now {
+		if t := &now[i]; t.State == host.StateFailed && stateOf(before, t.Server) != host.StateFailed {
+			s.print(s.failed(t)...)
+		}
+	}
+	if s.run != nil || slices.ContainsFunc(now, isConnecting) {
+		return // a question brings the reviews by itself; of those that connect there may be more
+	}
+	var fresh []string
+	for _, t := range now {
+		if t.State == host.StateUnapproved && !slices.Contains(s.announced, t.Server) {
+			fresh = append(fresh, t.Server)
+		}
+	}
+	if len(fresh) == 0 {
+		return
+	}
+	s.announced = append(s.announced, fresh...)
+	text := "to be reviewed: " + strings.Join(fresh, ", ") + ". With your next question you are shown what is new, before the model sees it."
+	s.print(ink.Indent(ink.Lines(ink.Plain, text, s.width-2), ink.Line{ink.T(ink.Warn, "? ", ink.Bold)}, ink.Of("  "))...)
+}
+
+func stateOf(servers []host.ServerTools, name string) string {
+	i := slices.IndexFunc(servers, func(t host.ServerTools) bool { return t.Server == name })
+	if i < 0 {
+		return ""
+	}
+	return servers[i].State
+}
+
+func isConnecting(t host.ServerTools) bool { return t.State == host.StateConnecting }
+
+// failed says why a server is not there.
+func (s *screen) failed(t *host.ServerTools) []ink.Line {
+	why := strings.TrimPrefix(orElse(t.Error, "no reason is known"), fmt.Sprintf("server %q: ", t.Server))
+	lines := ink.Lines(ink.Warn, t.Server+" failed: "+why, s.width-2)
+	if len(lines) > maxTrouble {
+		lines = append(lines[:maxTrouble-1:maxTrouble-1], ink.Line{ink.T(ink.Muted, "… (/servers has it all)")})
+	}
+	return ink.Indent(lines, ink.Line{ink.T(ink.Bad, "✗ ", ink.Bold)}, ink.Of("  "))
+}
+
+// serverStatus is how many servers the model has, and what of them, and how it stands
+// with the others.
+func (s *screen) serverStatus() ink.Span {
+	states, seen := map[string]int{}, 0
+	for _, t := range s.servers {
+		states[t.State]++
+		seen += t.Seen
+	}
+	text := fmt.Sprintf("%d/%d servers, %s", states[host.StateConnected], len(s.servers), plural(seen, "tool", "tools"))
+	if n := states[host.StateUnapproved]; n > 0 {
+		text += fmt.Sprintf(", %d to review", n)
+	}
+	if n := states[host.StateFailed]; n > 0 {
+		text += fmt.Sprintf(", %d failed", n)
+	}
+	role := ink.Muted
+	if states[host.StateConnected] < len(s.servers) {
+		role = ink.Warn
+	}
+	return ink.T(role, text)
+}
+
+func serversPanel() *pager {
+	return &pager{title: "servers", build: func(s *screen, width int) []ink.Line {
+		var lines []ink.Line
+		for _, t := range s.session.Servers() {
+			lines = append(lines, serverLines(&t, width)...)
+		}
+		if len(lines) == 0 {
+			lines = ink.Lines(ink.Muted, "no server is configured", width)
+		}
+		return lines
+	}}
+}
+
+func serverLines(t *host.ServerTools, width int) []ink.Line {
+	mark := map[string]ink.Span{
+		host.StateConnected: ink.T(ink.Good, "● "), host.StateConnecting: ink.T(ink.Muted, "○ "),
+		host.StateFailed: ink.T(ink.Bad, "✗ "), host.StateUnapproved: ink.T(ink.Warn, "? "),
+	}[t.State]
+	if mark.Text == "" {
+		mark = ink.T(ink.Muted, "  ")
+	}
+	about := ink.T(ink.Muted, " "+t.State)
+	if t.Tools > 0 {
+		about.Text += fmt.Sprintf(", %s, about %s tokens", plural(t.Tools, "tool", "tools"), count(t.Tokens))
+	}
+	lines := ink.Wrap(ink.Line{mark, ink.T(ink.Plain, t.Server, ink.Bold), about}, width)
+	why := t.Error
+	switch {
+	case why == "" && t.State == host.StateUnapproved:
+		why = "its definitions were not approved: they are shown with the next question"
+	case why == "" && t.Seen < t.Tools:
+		why = fmt.Sprintf("the model cannot have %d of them: denied by a rule, set aside or not approved (/tools says which)", t.Tools-t.Seen)
+	}
+	if why != "" {
+		lines = append(lines, ink.Indent(ink.Lines(ink.Warn, why, width-2), ink.Of("  "), ink.Of("  "))...)
+	}
+	return lines
+}

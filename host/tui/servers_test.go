@@ -1,0 +1,97 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host"
+)
+
+func TestServersThatAppearAreTold(t *testing.T) {
+	session := &scripted{servers: []host.ServerTools{
+		{Server: "files", State: host.StateConnecting}, {Server: "web", State: host.StateConnecting}, {Server: "old", State: host.StateConnected, Tools: 3, Seen: 3}}}
+	play(t, session, 60, 20, func(st *stage) {
+		st.holds("1/3 servers, 3 tools")
+		session.servers = []host.ServerTools{{Server: "files", State: host.StateUnapproved, Tools: 4},
+			{Server: "web", State: host.StateFailed, Error: `server "web": it exited with status 1; its standard error ends with: ` + strings.Repeat("no module\n", 20)}, session.servers[2]}
+		st.send(pollMsg{})
+		expect(t, "the scrollback", st.scrollback(), `
+✗ web failed: it exited with status 1; its standard error
+  ends with: no module
+  no module
+  no module
+  no module
+  … (/servers has it all)
+
+? to be reviewed: files. With your next question you are
+  shown what is new, before the model sees it.`)
+		st.holds("1/3 servers, 3 tools, 1 to review, 1 failed")
+		before := st.scrollback()
+		st.send(pollMsg{})
+		st.keys("x<enter>")
+		if after := st.scrollback(); strings.Count(after, "to be reviewed") != 1 || strings.Count(after, "failed") != 1 || !strings.HasPrefix(after, before) {
+			t.Errorf("it is told again:\n%s", after)
+		}
+	})
+	play(t, session, 40, 20, func(st *stage) { st.printedText("web failed") })
+}
+
+func TestAServerOfManyToolsCanBeReviewed(t *testing.T) {
+	schema := `{"properties":{"id":{"description":"the id, \"quoted\"","type":"string"},"fields":{"type":"array"}},"type":"object"}`
+	review := host.Review{Server: "crm", First: true}
+	for i := range 8 {
+		review.Items = append(review.Items, host.ReviewItem{Kind: "tool", Name: fmt.Sprintf("read_%d", i), Text: "description: Reads.\nschema:\n  " + schema})
+	}
+	review.Items[7].Findings = []guard.Finding{{Severity: guard.Block, Why: "it gives orders", Where: "description", Excerpt: "Reads."}}
+	session := &scripted{servers: []host.ServerTools{{Server: "crm", State: host.StateUnapproved}, {Server: "next", State: host.StateUnapproved}}}
+	play(t, session, 80, 45, func(st *stage) {
+		agreed, _, cancel := asks(st, func(ctx context.Context) (bool, error) { return st.ui.Review(ctx, review) })
+		st.holds(`
+8 tools; 1 warning
+
++ new tool read_7
+  ! it gives orders (description): “Reads.”
+  description: Reads.
+  schema:
+    properties:
+      id: {description: "the id, \"quoted\"", type: "string"}
+      fields: {type: "array"}
+    type: "object"
+
+7 tools: read_0, read_1, read_2, read_3, read_4, read_5, read_6
+
++ new tool read_0
+`)
+		st.holds("(1 more to review)")
+		st.wait(time.Second)
+		st.keys("y")
+		if !*agreed {
+			t.Error("it was agreed to")
+		}
+		st.printedText("✓ crm: 8 tools; the model may see it")
+		cancel()
+	})
+}
+
+func TestJSONInOneLineHidesNothing(t *testing.T) {
+	for _, test := range []struct{ name, raw, want string }{
+		{"small things stand in one line", `{"a":{"b":[1,{"c":null}],"d":"x"}}`, `a: {b: [1, {c: null}], d: "x"}`},
+		{"a text cannot pretend to be a member", `{"a":{"b":"x\", c: \"y"}}`, `a: {b: "x\", c: \"y"}`},
+		{"nor can a name", `{"a":{"b: 1, c":2}}`, `a: {"b: 1, c": 2}`},
+		{"what is invisible is said to be there", `{"a":{"b":"x\u200b"}}`, "a:\n  b: \"x\\u200b\" (has invisible characters, written out here)"},
+		{"several lines are shown as lines", `{"a":{"b":"x\ny"}}`, "a:\n  b: 2 lines, 3 bytes\n  │ x\n  │ y"},
+		{"an invisible name", `{"a":{"b\u200b":1}}`, "a:\n  b\\u200b: 1"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var rows []string
+			for _, l := range jsonLines([]byte(test.raw), 76) {
+				rows = append(rows, l.String())
+			}
+			expect(t, "the value", strings.Join(rows, "\n"), test.want)
+		})
+	}
+}
