@@ -61,9 +61,23 @@ func (s *screen) notice(n *host.Notice) {
 	case host.NoticeServer, host.NoticeStop, host.NoticeLimit, host.NoticeLoop, host.NoticeOffline:
 		role = ink.Warn
 	}
-	if n.Kind == host.NoticeServer || n.Kind == host.NoticeTools {
-		s.servers = s.session.Servers()
+	switch n.Kind {
+	case host.NoticeServer, host.NoticeTools:
+		told := len(s.troubled)
+		s.look(s.session.Servers())
 		s.menu.load(s)
+		if n.Kind == host.NoticeServer && len(s.troubled) > told {
+			return // that says it
+		}
+	case host.NoticeRetry:
+		if s.run != nil {
+			s.endText() // of the attempt that failed
+		}
+	case host.NoticeStop, host.NoticeLimit, host.NoticeLoop:
+		if s.run != nil {
+			s.endText()
+			s.run.explained = true
+		}
 	}
 	s.print(ink.Indent(ink.Lines(role, n.Text, s.width-2), ink.Line{ink.T(role, "! ")}, ink.Of("  "))...)
 }

@@ -23,20 +23,21 @@ func (c *reviewCard) press(s *screen, k keypress) bool {
 		return false
 	case k.text == "y":
 		c.ask.answer(true)
-		s.print(c.decided(ink.T(ink.Good, "✓ "), "the model may see it")...)
+		s.print(c.decided(ink.T(ink.Good, "✓ "), "the model may see", s.width)...)
 		return true
 	case k.text == "n", k.name == "esc":
 		c.ask.answer(false)
-		s.print(c.decided(ink.T(ink.Bad, "✗ "), "it is kept from the model")...)
+		s.print(c.decided(ink.T(ink.Bad, "✗ "), "kept from the model:", s.width)...)
 		return true
 	}
 	return false
 }
 
 // decided says what became of the review.
-func (c *reviewCard) decided(mark ink.Span, what string) []ink.Line {
+func (c *reviewCard) decided(mark ink.Span, what string, width int) []ink.Line {
 	kinds, _ := kindsOf(c.review.Items)
-	return []ink.Line{{mark, ink.T(ink.Plain, c.review.Server, ink.Bold), ink.T(ink.Muted, ": "+kinds+"; "+what)}}
+	line := ink.Line{ink.T(ink.Plain, c.review.Server, ink.Bold), ink.T(ink.Muted, ": "+what+" "+kinds)}
+	return ink.Indent(ink.Wrap(line, width-2), ink.Line{mark}, ink.Of("  "))
 }
 
 func (c *reviewCard) lines(s *screen, width, height int) []ink.Line {

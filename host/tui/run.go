@@ -23,14 +23,15 @@ type run struct {
 	began     time.Time
 	ticking   bool
 
-	text     markdown.Stream
-	wrote    bool // text came in pieces in this step
-	thought  strings.Builder
-	thinking time.Time // when it began
-	asked    bool      // the model is being asked
-	calls    []*call   // that have not returned
-	draft    string    // the tool whose arguments are being written
-	answered bool      // an Answered event came
+	text      markdown.Stream
+	wrote     bool // text came in pieces in this step
+	thought   strings.Builder
+	thinking  time.Time // when it began
+	asked     bool      // the model is being asked
+	calls     []*call   // that have not returned
+	draft     string    // the tool whose arguments are being written
+	answered  bool      // an Answered event came
+	explained bool      // a notice said why it ends
 
 	rendered struct { // of the text's rest
 		text  string
@@ -190,7 +191,7 @@ func (s *screen) decided(d *host.Decided) {
 func (s *screen) answered(a *host.Answered) {
 	s.endText()
 	s.run.answered = true
-	if text := stopped(a); text != "" {
+	if text := stopped(a); text != "" && (!s.run.explained || a.Stop == "error") {
 		role := ink.Warn
 		if a.Stop == "error" {
 			role = ink.Bad

@@ -33,6 +33,7 @@ type screen struct {
 	byLine    bool // the terminal can only print lines
 	servers   []host.ServerTools
 	polling   bool
+	troubled  []string    // servers of which it was said that they failed
 	announced []string    // servers of which it was said that they wait to be reviewed
 	used      host.Ledger // as it was after the last step
 
@@ -157,9 +158,7 @@ func (s *screen) greet() {
 	if entries := s.session.Entries(); len(entries) > 0 {
 		s.changed()
 	}
-	now := s.servers
-	s.servers = nil // none of them was told about
-	s.look(now)
+	s.look(s.servers)
 }
 
 func (s *screen) background(dark bool) {

@@ -15,11 +15,16 @@ const maxTrouble = 6
 // look takes up how it stands with the servers now, and prints what a person should
 // know of it: which of them failed, and which wait to be reviewed.
 func (s *screen) look(now []host.ServerTools) {
-	before := s.servers
 	s.servers = now
 	for i := range now {
-		if t := &now[i]; t.State == host.StateFailed && stateOf(before, t.Server) != host.StateFailed {
+		t := &now[i]
+		told := slices.Index(s.troubled, t.Server)
+		switch {
+		case t.State == host.StateFailed && told < 0:
+			s.troubled = append(s.troubled, t.Server)
 			s.print(s.failed(t)...)
+		case t.State != host.StateFailed && t.State != host.StateConnecting && told >= 0: // connecting it may only be once more
+			s.troubled = slices.Delete(s.troubled, told, told+1)
 		}
 	}
 	if s.run != nil || slices.ContainsFunc(now, isConnecting) {
@@ -37,14 +42,6 @@ func (s *screen) look(now []host.ServerTools) {
 	s.announced = append(s.announced, fresh...)
 	text := "to be reviewed: " + strings.Join(fresh, ", ") + ". With your next question you are shown what is new, before the model sees it."
 	s.print(ink.Indent(ink.Lines(ink.Plain, text, s.width-2), ink.Line{ink.T(ink.Warn, "? ", ink.Bold)}, ink.Of("  "))...)
-}
-
-func stateOf(servers []host.ServerTools, name string) string {
-	i := slices.IndexFunc(servers, func(t host.ServerTools) bool { return t.Server == name })
-	if i < 0 {
-		return ""
-	}
-	return servers[i].State
 }
 
 func isConnecting(t host.ServerTools) bool { return t.State == host.StateConnecting }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/model"
 )
 
 func TestServersThatAppearAreTold(t *testing.T) {
@@ -31,13 +32,53 @@ func TestServersThatAppearAreTold(t *testing.T) {
   shown what is new, before the model sees it.`)
 		st.holds("1/3 servers, 3 tools, 1 to review, 1 failed")
 		before := st.scrollback()
+		failed := session.servers[1]
+		session.servers[1] = host.ServerTools{Server: "web", State: host.StateConnecting}
 		st.send(pollMsg{})
+		session.servers[1] = failed
+		st.tell(host.Event{Notice: &host.Notice{Kind: host.NoticeTools, Server: "old", Text: "news"}})
 		st.keys("x<enter>")
 		if after := st.scrollback(); strings.Count(after, "to be reviewed") != 1 || strings.Count(after, "failed") != 1 || !strings.HasPrefix(after, before) {
 			t.Errorf("it is told again:\n%s", after)
 		}
 	})
 	play(t, session, 40, 20, func(st *stage) { st.printedText("web failed") })
+}
+
+func TestWhatAHostSaysOfAServerIsNotSaidTwice(t *testing.T) {
+	session := &scripted{servers: []host.ServerTools{{Server: "web", State: host.StateConnected}}}
+	play(t, session, 60, 20, func(st *stage) {
+		for _, text := range []string{"it is gone", "it is back"} {
+			session.servers = []host.ServerTools{{Server: "web", State: host.StateFailed, Error: "broken pipe"}}
+			if text == "it is back" {
+				session.servers = []host.ServerTools{{Server: "web", State: host.StateConnected}}
+			}
+			st.tell(host.Event{Notice: &host.Notice{Kind: host.NoticeServer, Server: "web", Text: text}})
+			st.settle()
+		}
+		expect(t, "the scrollback", st.scrollback(), `
+✗ web failed: broken pipe
+
+! it is back`)
+		session.ask = func(context.Context, host.Question) error {
+			st.tell(text("half"), host.Event{Notice: &host.Notice{Kind: host.NoticeRetry, Text: "attempt 1 failed"}}, host.Event{Delta: &model.Delta{Retry: &model.Retry{}}},
+				text("cut at"), host.Event{Notice: &host.Notice{Kind: host.NoticeStop, Text: "the answer was cut"}}, host.Event{Answered: &host.Answered{Stop: "length"}})
+			return nil
+		}
+		st.keys("x<enter>")
+		_, run, _ := strings.Cut(st.scrollback(), "❯ x")
+		expect(t, "the run", run, `
+half
+
+! attempt 1 failed
+
+the answer broke off and is asked for again; what stands
+above is void
+
+cut at
+
+! the answer was cut`)
+	})
 }
 
 func TestAServerOfManyToolsCanBeReviewed(t *testing.T) {
@@ -72,7 +113,7 @@ func TestAServerOfManyToolsCanBeReviewed(t *testing.T) {
 		if !*agreed {
 			t.Error("it was agreed to")
 		}
-		st.printedText("✓ crm: 8 tools; the model may see it")
+		st.printedText("✓ crm: the model may see 8 tools")
 		cancel()
 	})
 }
