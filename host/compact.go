@@ -22,7 +22,7 @@ var errEmptySummary = errors.New("it answered with nothing")
 
 // ErrFull says that the conversation does not fit the model's window and nothing
 // is left that could be compacted.
-var ErrFull = errors.New("the conversation does not fit the model's window, and its last message alone is too long")
+var ErrFull = errors.New("the conversation does not fit the model's window, and its last message alone is too long; begin a new one, and ask for less at a time")
 
 const compactPrompt = `You shorten a conversation between a person, an assistant and its tools, so that the assistant can go on with it.
 Write what must be known to go on: what the person wants, in their words where it matters; what was decided; what was found, with exact names, paths, numbers, identifiers and URIs; what was changed, and where; what failed; what is left to do.

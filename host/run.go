@@ -13,10 +13,10 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-var (
-	errTimeLimit = errors.New("the run's time is over")
-	errEmpty     = errors.New("the model answered with nothing, twice")
-)
+// ErrEmpty says that a model did not say anything, even when it was asked again.
+var ErrEmpty = errors.New("the model answered with nothing, twice; ask again, or ask another model")
+
+var errTimeLimit = errors.New("the run's time is over")
 
 const (
 	settleTime = 15 * time.Second // how long a run waits for servers that are still connecting
@@ -53,6 +53,7 @@ type run struct {
 	ids       map[string]bool // of the conversation's calls
 	told      map[string]bool // notes of the adapter that were told already
 	said      string          // by the person
+	asked     bool            // whether the question stands in the conversation
 	text      string          // of the last answer
 }
 
@@ -91,9 +92,12 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 			r.notice(NoticeLimit, "the run was ended after %v", r.h.options.Limits.Time)
 		}
 	}
+	used := r.used() != Totals{}
 	r.use(Totals{Duration: time.Since(r.began)})
 	totals := r.used()
-	err = errors.Join(err, r.c.saveFlow(), r.c.add(Entry{Totals: &totals}))
+	if used || r.asked { // a run that ended before its question leaves nothing to go on with
+		err = errors.Join(err, r.c.saveFlow(), r.c.add(Entry{Totals: &totals}))
+	}
 	answer := Answer{Text: r.text, Stop: stop, Totals: totals}
 	told := Answered{Text: answer.Text, Stop: stop, Totals: totals, Cost: totals.Cost}
 	if err != nil {
@@ -108,14 +112,15 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 		return stopError, err
 	}
 	r.said = q.Text
-	message, err := r.question(ctx, q)
+	messages, err := r.question(ctx, q)
 	if err != nil {
 		return stopError, err
 	}
-	for _, m := range message {
+	for _, m := range messages {
 		if err := r.c.say(m); err != nil {
 			return stopError, err
 		}
+		r.asked = true
 	}
 	pauses, empty := 0, 0
 	for {
@@ -147,7 +152,7 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 			empty++
 			continue
 		case r.text == "" && response.Stop == model.StopEnd:
-			return stopError, errEmpty
+			return stopError, ErrEmpty
 		}
 		return r.stopped(response), nil
 	}

@@ -77,6 +77,7 @@ and is no language model: it finds a tool by the words of the question.
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print what happens, one JSON object a line")
 	cmd.Flags().StringArrayVar(&a.desk.Roots, "root", nil, "let servers know that you work in `FOLDER` (repeatable)")
 	cmd.Flags().StringVar(&a.desk.Elicit, "elicit", "", "answer forms of servers with `ANSWER`: accept, decline, cancel or a JSON object")
+	groupFlags(cmd, chatGroups())
 	return cmd
 }
 
@@ -122,7 +123,7 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, t.close()) }()
+	defer func() { err = closed(err, t.close()) }()
 	if !single && !f.plain {
 		return t.talk(ctx)
 	}
@@ -141,6 +142,15 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 	defer cancel()
 	_ = t.host.Settle(settling) // the model is asked once: it should have all there is
 	return a.single(ctx, conversation, question)
+}
+
+// closed is how a command ends whose things were closed: a failure that was shown
+// already must not hide what went wrong then.
+func closed(err, closing error) error {
+	if closing != nil && errors.Is(err, errToolFailed) {
+		return closing
+	}
+	return errors.Join(err, closing)
 }
 
 // lines asks one question after the other, without a screen of its own.
@@ -187,6 +197,9 @@ func (a *app) question(f *chatFlags) (q host.Question, single bool, err error) {
 	if given && strings.TrimSpace(text) == "" {
 		return q, false, usagef("the question is empty; ask with -p, or on standard input")
 	}
+	if !given && len(f.attach) > 0 {
+		return q, false, usagef("--attach goes with a question: give one with -p, or on standard input; in a conversation write @SERVER:URI into it")
+	}
 	q.Text = text
 	for _, attached := range f.attach {
 		server, uri, found := strings.Cut(attached, ":")
@@ -208,17 +221,20 @@ func (a *app) single(ctx context.Context, c *host.Conversation, q host.Question)
 	}
 	switch {
 	case err != nil:
-		return modelFault(err)
+		return runFault(err)
 	case answer.Stop == "time":
-		return context.DeadlineExceeded
+		return lateError{errors.New("there was no answer in the time that --max-time allows")}
 	case answer.Stop != "end":
 		return errToolFailed // a notice has said why
 	}
 	return nil
 }
 
-// modelFault sorts an error of a run for the exit code.
-func modelFault(err error) error {
+// runFault sorts an error of a run for the exit code.
+func runFault(err error) error {
+	if errors.Is(err, host.ErrFull) || errors.Is(err, host.ErrEmpty) {
+		return &unansweredError{err}
+	}
 	var e *model.Error
 	if errors.As(err, &e) && e.Status == 0 && !errors.Is(err, model.ErrBroken) {
 		return &connectError{err}
@@ -228,6 +244,17 @@ func modelFault(err error) error {
 	}
 	return err
 }
+
+// An unansweredError says why a run ended without an answer though nothing failed.
+type unansweredError struct{ err error }
+
+func (e *unansweredError) Error() string { return e.err.Error() }
+func (e *unansweredError) Unwrap() error { return e.err }
+
+// A lateError says what was not done in its time.
+type lateError struct{ error }
+
+func (lateError) Unwrap() error { return context.DeadlineExceeded }
 
 // A providerError is an error that a model's provider answered with.
 type providerError struct{ err error }

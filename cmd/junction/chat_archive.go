@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,23 +25,26 @@ func (t *table) openArchive(ctx context.Context) error {
 	if t.archive, err = archive.Open(ctx, path); err != nil {
 		return &connectError{fmt.Errorf("%w (--no-save goes on without)", err)}
 	}
-	if value, err := t.archive.Memory().Get(ctx, archive.ToolQueries); err == nil && value != nil {
-		var remembered []toolsearch.Remembered
-		if json.Unmarshal(value, &remembered) == nil {
-			t.search.Restore(remembered)
-		}
+	value, err := t.archive.Memory().Get(ctx, archive.ToolQueries)
+	var remembered []toolsearch.Remembered
+	if err == nil && value != nil {
+		err = json.Unmarshal(value, &remembered)
 	}
+	if err != nil {
+		t.app.logger().Warn("tools are searched without what earlier searches found", "error", err)
+	}
+	t.search.Restore(remembered)
 	return nil
 }
 
 // keepSearches stores which searches found which tools, beside what other
-// processes learned meanwhile.
-func (t *table) keepSearches() error {
+// processes learned meanwhile. An answer is none the worse where that fails.
+func (t *table) keepSearches() {
 	fresh := t.search.Memory()
 	if len(fresh) == 0 {
-		return nil
+		return
 	}
-	return t.archive.Memory().Update(context.Background(), archive.ToolQueries, func(value json.RawMessage) (json.RawMessage, error) {
+	err := t.archive.Memory().Update(context.Background(), archive.ToolQueries, func(value json.RawMessage) (json.RawMessage, error) {
 		var before []toolsearch.Remembered
 		if value != nil && json.Unmarshal(value, &before) == nil {
 			all := toolsearch.New(toolsearch.Options{})
@@ -50,6 +54,9 @@ func (t *table) keepSearches() error {
 		}
 		return json.Marshal(fresh)
 	})
+	if err != nil {
+		t.app.logger().Warn("what searches found is not remembered", "error", err)
+	}
 }
 
 // chosen is the conversation that the command line wants to go on: one that is
@@ -65,10 +72,18 @@ func (t *table) chosen(ctx context.Context) (id string, err error) {
 	case f.resume != "":
 		id = f.resume
 	}
-	if err != nil {
-		return "", &usageError{err}
+	return id, storedFault(err)
+}
+
+// storedFault sorts an error of the stored conversations for the exit code.
+func storedFault(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrAmbiguous):
+		return &usageError{err}
 	}
-	return id, nil
+	return &connectError{err}
 }
 
 // begin begins the conversation that the command line wants.
@@ -85,7 +100,7 @@ func (t *table) begin(ctx context.Context) (*host.Conversation, error) {
 	}
 	record, entries, err := t.store().Open(ctx, id)
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, storedFault(err)
 	}
 	return t.host.Conversation(record, entries...), nil
 }

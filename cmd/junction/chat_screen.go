@@ -23,6 +23,7 @@ func (t *table) talk(ctx context.Context) error {
 	ui, err := tui.New(tui.Options{
 		Theme: t.flags.theme, NoColor: os.Getenv("NO_COLOR") != "", Trace: t.flags.trace,
 		History: t.history(ctx), Remember: t.rememberLine, SaveMedia: saveMedia,
+		Greeting: t.greeting(),
 	})
 	if err != nil {
 		return &usageError{err}
@@ -36,7 +37,7 @@ func (t *table) talk(ctx context.Context) error {
 	}
 	session, err := tui.Attach(ctx, t.host, t.store(), id)
 	if err != nil {
-		return &usageError{err}
+		return storedFault(err)
 	}
 	return orderly(ctx, ui.Run(ctx, session))
 }

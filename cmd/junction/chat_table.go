@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -60,8 +61,8 @@ func (a *app) table(ctx context.Context, cmd *cobra.Command, args []string, f *c
 	if t.options.Roots, err = a.desk.Folders(); err != nil {
 		return nil, &connectError{err}
 	}
-	if f.trace || f.traceFile != "" {
-		t.traced()
+	if err := t.traced(); err != nil {
+		return nil, err
 	}
 	if !f.unsaved {
 		if err := t.openArchive(ctx); err != nil {
@@ -91,17 +92,27 @@ func allowing(rules *policy.Policy, allow []string) (*policy.Policy, error) {
 	return rules, nil
 }
 
-// traced keeps a trace, and shows it where that is wanted.
-func (t *table) traced() {
+// traced keeps a trace where one is wanted, and shows it.
+func (t *table) traced() error {
+	f := t.flags
+	if f.traceFile != "" {
+		if _, err := drawing(f.traceFile); err != nil { // before a model is paid for
+			return err
+		}
+	}
+	if !f.trace && f.traceFile == "" {
+		return nil
+	}
 	o := trace.Options{Width: t.app.screen.Width()}
-	if t.flags.trace {
-		o.Out, o.Color = t.app.screen, false
+	if f.trace {
+		o.Out = t.app.screen
 	}
 	t.trace = trace.New(o)
 	t.options.Trace = true
 	t.options.Middleware = func(server string) mcp.Middleware {
 		return func(next mcp.Handler) mcp.Handler { return trace.Handler(next, server, t.trace) }
 	}
+	return nil
 }
 
 // open makes the host, with a person to ask and somebody to tell.
@@ -282,7 +293,7 @@ func serverName(origin string) string {
 func (t *table) close() error {
 	var errs []error
 	if t.trace != nil && t.flags.traceFile != "" {
-		errs = append(errs, writeTrace(t.trace, t.flags.traceFile))
+		errs = append(errs, t.draw(t.flags.traceFile))
 	}
 	if t.host != nil {
 		errs = append(errs, t.host.Close())
@@ -291,26 +302,39 @@ func (t *table) close() error {
 		errs = append(errs, g.Close())
 	}
 	if t.archive != nil {
-		errs = append(errs, t.keepSearches(), t.archive.Close())
+		t.keepSearches()
+		errs = append(errs, t.archive.Close())
 	}
 	return errors.Join(errs...)
 }
 
-// writeTrace writes what happened as a diagram, of the kind that the file's name says.
-func writeTrace(t *trace.Trace, path string) error {
-	write := t.WriteSVG
+// drawing is how a trace is written: of the kind that the file's name says.
+func drawing(path string) (func(*trace.Trace, io.Writer) error, error) {
 	switch filepath.Ext(path) {
 	case ".svg":
+		return (*trace.Trace).WriteSVG, nil
 	case ".mmd", ".mermaid", ".md":
-		write = t.WriteMermaid
+		return (*trace.Trace).WriteMermaid, nil
 	case ".txt":
-		write = t.WriteText
+		return (*trace.Trace).WriteText, nil
+	}
+	return nil, usagef("--trace-file: expected a name that ends in .svg, .mmd or .txt, got %q", path)
+}
+
+// draw writes what happened as a diagram.
+func (t *table) draw(path string) error {
+	write, err := drawing(path)
+	if err != nil {
+		return err
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return &connectError{fmt.Errorf("--trace-file: %w", err)}
 	}
-	return errors.Join(write(file), file.Close())
+	if err := errors.Join(write(t.trace, file), file.Close()); err != nil {
+		return &connectError{fmt.Errorf("--trace-file: %w", err)}
+	}
+	return nil
 }
 
 // rememberRule writes a rule into the person's policy.
@@ -353,10 +377,10 @@ func stateFile(name string) (string, error) {
 }
 
 // writeEvent writes an event as scripts read it, one object a line.
-func writeEvent(w interface{ Write([]byte) (int, error) }, e host.Event) {
+func writeEvent(w io.Writer, e host.Event) {
 	line, err := json.Marshal(e)
 	if err != nil {
-		line, _ = json.Marshal(map[string]any{"error": err.Error()})
+		line = errorObject(err)
 	}
 	_, _ = w.Write(append(line, '\n')) // a reader that went away ends the program by its signal
 }

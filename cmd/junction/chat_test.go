@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 	"github.com/junction-mcp/junction/model/replay"
@@ -55,6 +57,9 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 		{"a provider that is not known", "", []string{"-p", "x", "--model", "acme:one"}, exitUsage, "", `no provider is called "acme"`},
 		{"a key that is missing", "", []string{"-p", "x", "--model", "anthropic:claude-sonnet-4-5"}, exitConnection, "", "set ANTHROPIC_API_KEY"},
 		{"a model that is not reached", "", []string{"-p", "x", "--model", "m", "--base-url", "http://127.0.0.1:1/v1"}, exitConnection, "", "refused"},
+		{"a question that takes too long", "", []string{"-p", "wait milliseconds=60000", "--max-time", "300ms"}, exitTimeout, "", "there was no answer in the time that --max-time allows"},
+		{"a diagram of a kind that there is not", "", []string{"-p", "x", "--trace-file", "run.png"}, exitUsage, "", "--trace-file: expected a name that ends in .svg, .mmd or .txt"},
+		{"a diagram that cannot be written", "", []string{"-p", "add 2 and 40", "--max-steps", "1", "--trace-file", "none/run.svg"}, exitConnection, "", "--trace-file: open none/run.svg"},
 		{"an attachment without its server", "", []string{"-p", "x", "--attach", "nothing"}, exitUsage, "", "--attach: expected SERVER:URI"},
 		{"a rule that is none", "", []string{"-p", "x", "--allow", "delete"}, exitUsage, "", "--allow: expected SERVER/TOOL"},
 		{"a conversation that is not there", "", []string{"-p", "x", "--resume=nope"}, exitUsage, "", "nope"},
@@ -115,6 +120,70 @@ func TestChatTellsEventsAsJSON(t *testing.T) {
 	}
 	if want := []string{"listed", "asked", "decided", "called", "returned", "asked", "decided", "answered"}; !slices.Equal(kinds, want) {
 		t.Errorf("told %v, want %v", kinds, want)
+	}
+}
+
+// A model that says nothing, and a text longer than its window, are no failure of a
+// connection.
+func TestARunWithoutAnAnswerSaysWhy(t *testing.T) {
+	seated(t)
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
+	}))
+	defer endpoint.Close()
+	for name, flags := range map[string][]string{"with nothing": nil, "window": {"--window", "500"}} {
+		got := runs(t, "", append([]string{"chat", "everything", "--json", "-p", "hello", "--model", "m", "--base-url", endpoint.URL + "/v1"}, flags...)...)
+		if got.code != exitToolFailed || !strings.Contains(got.stderr, name) || !strings.Contains(got.stdout, `{"error":{"message":"the `) {
+			t.Errorf("%s: exit code %d, stderr %s\nstdout %.2000s", name, got.code, got.stderr, got.stdout)
+		}
+	}
+}
+
+// Ctrl-C in the middle of a call: the conversation is kept as far as it came.
+func TestAnInterruptedQuestionCanBeResumed(t *testing.T) {
+	seated(t)
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	stdout := &watchedBuffer{word: `"progress"`, seen: func() { interrupt(errInterrupted) }}
+	code := run(ctx, []string{"chat", "-p", "wait milliseconds=60000", "--json"}, strings.NewReader(""), stdout, new(safeBuffer))
+	if code != exitInterrupted || !strings.HasSuffix(stdout.String(), `{"error":{"message":"interrupted"}}`+"\n") {
+		t.Fatalf("exit code %d, stdout %s", code, stdout.String())
+	}
+	if got := runs(t, "", "chat", "-p", "add 2 and 40", "--resume"); got.code != exitOK || got.stdout != "42\n" {
+		t.Errorf("resumed: %+v", got)
+	}
+	if got := runs(t, "", "conversations", "list"); !strings.Contains(got.stdout, "2 questions") {
+		t.Errorf("listed %s", got.stdout)
+	}
+}
+
+func TestARunThatEndsBeforeItsQuestionLeavesNoConversation(t *testing.T) {
+	seated(t)
+	runs(t, "", "chat", "-p", "add 2 and 40", "--max-time", "1ns")
+	if got := runs(t, "", "chat", "-p", "x", "--attach", "nowhere:file:///a"); got.code != exitConnection || !strings.Contains(got.stderr, `there is no server "nowhere"`) {
+		t.Errorf("%+v", got)
+	}
+	if got := runs(t, "", "conversations", "list", "--json"); got.stdout != "[]\n" {
+		t.Errorf("listed %s", got.stdout)
+	}
+}
+
+func TestWhatSearchesFoundIsRememberedWhereItCan(t *testing.T) {
+	seated(t)
+	path, err := stateFile("conversations.db")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := archive.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stored.Memory().Put(t.Context(), archive.ToolQueries, json.RawMessage(`"none"`)); err != nil {
+		t.Fatal(err)
+	}
+	stored.Close()
+	if got := runs(t, "", "chat", "-p", "add 2 and 40"); got.code != exitOK || got.stdout != "42\n" || !strings.Contains(got.stderr, "without what earlier searches found") {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -65,6 +65,8 @@ func exitCode(ctx context.Context, err error) int {
 		return exitInterrupted
 	case errors.As(err, new(*usageError)):
 		return exitUsage
+	case errors.As(err, new(*unansweredError)):
+		return exitToolFailed
 	case errors.As(err, new(*connectError)):
 		return exitConnection
 	case errors.As(err, new(*mcp.Error)), errors.As(err, new(*providerError)):
