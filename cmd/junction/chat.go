@@ -18,9 +18,9 @@ import (
 
 const chatExitHelp = `Exit codes:
   0    there is an answer
-  1    the run ended without one: a limit, a refusal, a loop, an answer that was cut
+  1    the run ended without one: a limit, a refusal, a loop, a cut answer
   2    the command line is wrong
-  3    no connection to a server; the model is not configured; or a file of this machine
+  3    no connection to a server, no model configured, or a file of this machine
   4    the model's provider, or a server, answered with an error
   5    no answer in time
   130  interrupted (Ctrl-C)`
@@ -56,13 +56,15 @@ func (a *app) chatCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chat [SERVER…] [-- COMMAND…]",
 		Short: "Talk to a language model that uses the tools of your servers",
-		Long: `Talk to a language model that can use the tools of all configured servers, or of those
-that are named. What may write, send or spend is done only after you said yes, once, for the
-session or for good; what servers say of themselves is shown to you before the model sees it.
+		Long: `Talk to a language model that can use the tools of all configured servers, or of
+those that are named. What may write, send or spend is done only after you said
+yes: once, for the session or for good. What servers say of themselves is shown
+to you before the model sees it.
 
-With --prompt (-p), or a question on standard input, it prints the answer and ends. Without a
-model (--model, or JUNCTION_MODEL) it uses one that is built in, needs neither network nor key,
-and is no language model: it finds a tool by the words of the question.
+With --prompt (-p), or a question on standard input, it prints the answer and
+ends. Without a model (--model, or JUNCTION_MODEL) it uses one that is built in,
+needs neither network nor key, and is no language model: it finds a tool by the
+words of the question.
 
   junction chat
   junction chat -p 'add 2 and 40' --trace
@@ -105,7 +107,7 @@ func (f *chatFlags) define(flags *pflag.FlagSet) {
 	flags.Lookup("resume").NoOptDefVal = archive.Last
 	flags.StringVar(&f.fork, "fork", "", "begin with a copy of the conversation `ID`")
 	flags.BoolVar(&f.unsaved, "no-save", false, "do not store the conversation")
-	flags.StringVar(&f.theme, "theme", "", "colours of the terminal: auto, dark, light or mono")
+	flags.StringVar(&f.theme, "theme", "", "colours of the terminal: `NAME` is auto, dark, light or mono")
 	flags.BoolVar(&f.plain, "plain", false, "read questions line by line and write plain text, as for screen readers")
 }
 

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+)
+
+func TestTheHelpOfChatNamesEveryFlagInEightyColumns(t *testing.T) {
+	t.Parallel()
+	a := &app{}
+	cmd := a.chatCommand()
+	cmd.InitDefaultHelpFlag()
+	var out strings.Builder
+	cmd.SetOut(&out)
+	if err := cmd.Help(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if n := strings.Count(out.String(), "  --"+f.Name+" ") + strings.Count(out.String(), "  --"+f.Name+"[") + strings.Count(out.String(), ", --"+f.Name+" "); n < 1 {
+			t.Errorf("--%s is in no group", f.Name)
+		}
+	})
+	for line := range strings.Lines(out.String()) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > helpWidth {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if strings.Contains(out.String(), "default []") {
+		t.Error("a default that is none is told")
+	}
+}
+
+func TestTheGreetingNamesAModelWhoseKeyIsThere(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ key, want string }{
+		{"", "ollama:qwen3"},
+		{"ANTHROPIC_API_KEY", "`ANTHROPIC_API_KEY` is set, so `junction chat --model anthropic:"},
+		{"GEMINI_API_KEY", "`GEMINI_API_KEY` is set, so `junction chat --model gemini:NAME`"},
+	} {
+		hint := modelHint(func(name string) string {
+			if name == test.key {
+				return "secret"
+			}
+			return ""
+		})
+		if !strings.Contains(hint, test.want) || strings.Contains(hint, "secret") {
+			t.Errorf("with %q: %s", test.key, hint)
+		}
+	}
+}
