@@ -197,9 +197,8 @@ func TestAHistoryThatWasCutOffIsMended(t *testing.T) {
 
 // The model repeats itself (charmbracelet/crush#2214).
 func TestAModelThatRepeatsItselfIsToldAndThenStopped(t *testing.T) {
-	s := play(t, Options{Model: nil, Servers: []Server{calculator()}})
 	loop := scripted.Always(scripted.Call("calc__add", `{"A":1,"B":1}`))
-	s = play(t, Options{Model: loop, Servers: []Server{calculator()}})
+	s := play(t, Options{Model: loop, Servers: []Server{calculator()}})
 	answer := ask(t, s.Conversation(nil), "loop")
 	if answer.Stop != "loop" || answer.Totals.Calls != loopStop {
 		t.Errorf("stopped by %q after %d calls", answer.Stop, answer.Totals.Calls)
