@@ -1,9 +1,11 @@
 package guard
 
 import (
-	"slices"
+	"encoding/json"
 	"strings"
 	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
 // maxNames is how many tool names a Catalogue knows.
@@ -15,31 +17,43 @@ const maxNames = 200_000
 // from many goroutines.
 type Catalogue struct {
 	mu      sync.RWMutex
-	servers map[string][]string            // the names of each server's tools
+	servers map[string][]toolName          // of each server's tools
 	owners  map[string]map[string]struct{} // the servers of each name, in lower case
+	missed  map[string]bool                // the servers of which there was no room for all names
 	count   int
 }
 
+// A toolName is the name of a tool, and what of it counts when it is compared.
+type toolName struct{ name, folded string }
+
 // Set says what tools a server has now, in place of those it had. Names beyond
-// 200,000 of all servers together are not remembered.
+// 200,000 of all servers together are not remembered, which is then a finding in every definition.
 func (c *Catalogue) Set(server string, tools ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.servers == nil {
-		c.servers, c.owners = map[string][]string{}, map[string]map[string]struct{}{}
+		c.servers, c.owners, c.missed = map[string][]toolName{}, map[string]map[string]struct{}{}, map[string]bool{}
 	}
-	for _, name := range c.servers[server] {
-		name = strings.ToLower(name)
+	for _, tool := range c.servers[server] {
+		name := strings.ToLower(tool.name)
 		if delete(c.owners[name], server); len(c.owners[name]) == 0 {
 			delete(c.owners, name)
 		}
 	}
 	c.count -= len(c.servers[server])
 	delete(c.servers, server)
-	if tools = slices.Clone(tools[:min(len(tools), maxNames-c.count)]); len(tools) == 0 {
+	delete(c.missed, server)
+	if room := maxNames - c.count; len(tools) > room {
+		tools, c.missed[server] = tools[:room], true
+	}
+	if len(tools) == 0 {
 		return
 	}
-	c.servers[server], c.count = tools, c.count+len(tools)
+	names := make([]toolName, 0, len(tools))
+	for _, name := range tools {
+		names = append(names, toolName{name: name, folded: foldName(name)})
+	}
+	c.servers[server], c.count = names, c.count+len(tools)
 	for _, name := range tools {
 		name = strings.ToLower(name)
 		if c.owners[name] == nil {
@@ -67,13 +81,16 @@ func (c *Catalogue) owner(name, server string) string {
 // addReferences adds a signal if a definition or instructions name a tool of
 // another server. With an order in the same text it is more than a remark.
 func (c *Catalogue) addReferences(s *scan) {
-	if c == nil || !isProse(s.at) {
+	if c == nil || !isProse(s.at, s.layer.text) {
 		return
 	}
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.count == 0 {
 		return
+	}
+	if len(c.missed) > 0 {
+		s.report.cutShort(s.at.Field, "too many tools to know the names of all")
 	}
 	ordered := s.has("must", "before", "use", "instead", "first", "away")
 	eachIdentifier(s.layer.text, func(start, end int) bool {
@@ -97,15 +114,73 @@ func (c *Catalogue) addReferences(s *scan) {
 	})
 }
 
+// addNames adds a signal for each value in a schema that is no text but the name of
+// another server's tool. A default is what the model will send; in an enumeration it may be
+// one action of many, unless all of them are such names.
+func (c *Catalogue) addNames(f *frame, schema json.RawMessage, field string) {
+	if c == nil {
+		return
+	}
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.count > 0 {
+		c.namesIn(f, schema, field)
+	}
+}
+
+func (c *Catalogue) namesIn(f *frame, raw json.RawMessage, field string) {
+	jsonrpc.EachMember(raw, func(name, value []byte) bool {
+		member := text(name)
+		at := field + "." + cut(member, maxWord)
+		switch member {
+		case "default", "const":
+			c.addName(f, text(value), at, warnAt+1)
+		case "enum", "examples":
+			c.addEnum(f, value, at)
+		default:
+			c.namesIn(f, value, at)
+		}
+		return true
+	})
+	jsonrpc.EachElement(raw, func(value []byte) bool { c.namesIn(f, value, field); return true })
+}
+
+func (c *Catalogue) addEnum(f *frame, values json.RawMessage, field string) {
+	all := true
+	jsonrpc.EachElement(values, func(value []byte) bool {
+		all = all && c.foreign(text(value), f.server) != ""
+		return all
+	})
+	weight := 3
+	if all {
+		weight = warnAt + 1
+	}
+	jsonrpc.EachElement(values, func(value []byte) bool { c.addName(f, text(value), field, weight); return true })
+}
+
+func (c *Catalogue) addName(f *frame, name, field string, weight int) {
+	if owner := c.foreign(name, f.server); owner != "" {
+		f.report.add(signal{rule: "other-server", weight: weight, where: field, excerpt: Visible(cut(name, maxWord)), why: "names a tool of another server, " + Visible(cut(owner, maxWord))})
+	}
+}
+
+// foreign returns the other server whose tool a name is, if it is hardly a word.
+func (c *Catalogue) foreign(name, server string) string {
+	if !isDistinct(name) {
+		return ""
+	}
+	return c.owner(name, server)
+}
+
 // isProse reports whether a field is written for people or models: a name in an
-// enumeration or a list of required parameters refers to nothing.
-func isProse(at Where) bool {
+// enumeration or a list of required parameters refers to nothing, unless it stands in a sentence.
+func isProse(at Where, text string) bool {
 	switch at.Part {
 	case InInstructions:
 		return true
 	case InDefinition:
 		field := at.Field[strings.LastIndexByte(at.Field, '.')+1:]
-		return field == "" || field == "description" || field == "title" || field == "text"
+		return field == "" || field == "description" || field == "title" || field == "text" || strings.IndexByte(text, ' ') > 0
 	}
 	return false
 }
@@ -143,7 +218,23 @@ func eachIdentifier(text string, f func(start, end int) bool) {
 		if at := strings.Index(text[start:end], "__"); at > 0 && !f(start+at+2, end) {
 			return
 		}
+		if joined := joinedName(text, start, end); joined > end && !f(start, joined) {
+			return
+		}
 	}
+}
+
+// joinedName returns where a name that starts like the one from start to end
+// ends, if dots, slashes or colons belong to it, as in crm.find_contact.
+func joinedName(text string, start, end int) int {
+	if start > 0 && strings.IndexByte("./:", text[start-1]) >= 0 {
+		return end
+	}
+	for end+1 < len(text) && end-start < maxWord && strings.IndexByte("./:", text[end]) >= 0 && isNameByte(text[end+1]) {
+		for end++; end < len(text) && isNameByte(text[end]); end++ {
+		}
+	}
+	return end
 }
 
 func isNameByte(c byte) bool {
@@ -157,7 +248,7 @@ func isDistinct(name string) bool {
 	if len(name) < short {
 		return false
 	}
-	if at := strings.IndexByte(name, '_'); at > 0 {
+	if at := strings.IndexAny(name, "_./:"); at > 0 {
 		return true
 	}
 	if hyphens := strings.Count(name, "-"); hyphens > 0 {
@@ -170,26 +261,29 @@ func isDistinct(name string) bool {
 	return capital > 1 && capital < len(name)-2
 }
 
-// isMarked reports whether text says that a word is the name of a tool: it
-// stands in quotes or backticks, and has a hyphen or the word tool or function beside it.
+// isMarked reports whether text says that a word is the name of a tool: it is
+// called or has the word tool beside it, and stands in quotes or has a hyphen.
 func isMarked(text string, start, end int) bool {
-	if start == 0 || end >= len(text) || strings.IndexByte("\"'`", text[start-1]) < 0 || text[end] != text[start-1] {
+	hyphen := strings.Contains(text[start:end], "-")
+	if start > 0 && end < len(text) && strings.IndexByte("\"'`", text[start-1]) >= 0 && text[end] == text[start-1] {
+		if hyphen {
+			return true
+		}
+		start, end = start-1, end+1
+	} else if !hyphen {
 		return false
 	}
-	if strings.Contains(text[start:end], "-") {
-		return true
-	}
-	after := strings.ToLower(text[end+1 : min(len(text), end+11)])
-	before := strings.ToLower(text[max(0, start-20) : start-1])
+	after := strings.ToLower(text[end:min(len(text), end+10)])
+	before := strings.ToLower(strings.TrimSpace(text[max(0, start-20):start]))
 	for _, noun := range []string{"tool", "function"} {
 		if strings.HasPrefix(strings.TrimSpace(after), noun) {
 			return true
 		}
 	}
 	for _, lead := range []string{"tool", "function", "call", "calling", "invoke", "invoking", "run", "execute"} {
-		if strings.HasSuffix(strings.TrimSpace(before), lead) {
+		if strings.HasSuffix(before, lead) {
 			return true
 		}
 	}
-	return false
+	return hyphen && (strings.HasSuffix(before, "use") || strings.HasSuffix(before, "using"))
 }

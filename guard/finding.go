@@ -95,6 +95,7 @@ type report struct {
 	tooLong bool     // there were more
 	atMost  Severity // no finding is graver
 	simple  bool     // of a tool that only computes, by its name
+	talks   bool     // of a tool that has to do with conversations or models
 }
 
 func newReport() *report { return &report{left: maxText, atMost: Block} }
@@ -103,16 +104,22 @@ func newReport() *report { return &report{left: maxText, atMost: Block} }
 func (r *report) take(text string, where string) string {
 	if len(text) > r.left {
 		text = text[:r.left]
-		if !r.tooLong {
-			r.tooLong = true
-			r.add(signal{rule: "too-long", weight: warnAt, where: where, why: "too long to check: only the first MiB was looked at"})
-		}
+		r.cutShort(where, "too long to check: only the first MiB was looked at")
 	}
 	r.left -= len(text)
 	return text
 }
 
-// add keeps a signal, of the same rule the heaviest only for each field.
+// cutShort adds, once, that not everything was looked at.
+func (r *report) cutShort(where, why string) {
+	if !r.tooLong {
+		r.tooLong = true
+		r.add(signal{rule: "too-long", weight: warnAt, where: where, why: why})
+	}
+}
+
+// add keeps a signal, of the same rule the heaviest only for each field; where
+// there are too many, the heaviest.
 func (r *report) add(s signal) {
 	for i, old := range r.signals {
 		if old.rule == s.rule && old.where == s.where {
@@ -124,6 +131,16 @@ func (r *report) add(s signal) {
 	}
 	if len(r.signals) < maxFindings || s.rule == "too-long" {
 		r.signals = append(r.signals, s)
+		return
+	}
+	lightest := 0
+	for i, old := range r.signals {
+		if old.weight < r.signals[lightest].weight {
+			lightest = i
+		}
+	}
+	if s.weight > r.signals[lightest].weight {
+		r.signals[lightest] = s
 	}
 }
 

@@ -20,6 +20,7 @@ type frame struct {
 	report    *report // of the part at hand
 	spent     int     // by the parts before
 	done      []Finding
+	dropped   Severity // the gravest finding that there was no room for
 }
 
 // begin starts a part whose signals add up.
@@ -33,16 +34,19 @@ func (f *frame) begin(atMost Severity) {
 func (f *frame) end() {
 	if f.report != nil {
 		f.spent += maxText - f.report.left
-		if room := 4*maxFindings - len(f.done); room > 0 {
-			found := f.report.findings()
-			f.done = append(f.done, found[:min(len(found), room)]...)
-		}
+		found := f.report.findings() // gravest first
+		room := min(len(found), 4*maxFindings-len(f.done))
+		f.done = append(f.done, found[:room]...)
+		f.dropped = max(f.dropped, Worst(found[room:]))
 	}
 	f.report = nil
 }
 
 func (f *frame) found() []Finding {
 	f.end()
+	if f.dropped > None {
+		f.done = append(f.done, Finding{Rule: "too-long", Severity: max(f.dropped, Warn), Why: "has more findings than are listed"})
+	}
 	slices.SortStableFunc(f.done, func(a, b Finding) int { return cmp.Compare(b.Severity, a.Severity) })
 	return f.done
 }
@@ -140,7 +144,8 @@ func (f *frame) content(content json.RawMessage) {
 
 // definition looks through an element of a list.
 func (f *frame) definition(raw json.RawMessage, field string) {
-	f.report.simple = isSimple(text(jsonrpc.Get(raw, "name")))
+	name := text(jsonrpc.Get(raw, "name"))
+	f.report.simple, f.report.talks = isSimple(name), talks(name, text(jsonrpc.Get(raw, "title")), text(jsonrpc.Get(raw, "description")))
 	jsonrpc.EachMember(raw, func(name, value []byte) bool {
 		switch member := text(name); member {
 		case "inputSchema", "outputSchema":
@@ -157,8 +162,12 @@ func (f *frame) definition(raw json.RawMessage, field string) {
 // schema looks through a JSON Schema: its texts, and the names of properties.
 func (f *frame) schema(raw json.RawMessage, field string) {
 	f.walk(raw, field, InDefinition)
+	f.catalogue.addNames(f, raw, field)
 	f.properties(raw, field, func(name, field string) {
 		if weight := talkParameter(name); weight > 0 {
+			if !f.report.talks {
+				weight = max(weight, warnAt)
+			}
 			f.report.add(signal{rule: "conversation-parameter", weight: weight, where: field, excerpt: excerpt(name, 0, min(len(name), maxWord)),
 				why: "has a parameter for the conversation or the model's own instructions"})
 		}

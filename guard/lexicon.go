@@ -17,19 +17,19 @@ ignore    ignore disregard forget override overrule bypass circumvent discard su
 prior     previous previously prior earlier above preceding existing original foregoing former initial your all any every other safety system developer these those everything
 orders    instruction rule guideline directive prompt policy policies guardrail restriction constraint safeguard direction programming safety filter limitation moderation ethic training order guidance
 plainly   instruction directive guideline guardrail safeguard prompt programming
-not       not never dont without avoid refrain cannot nor stop mustnt shouldnt neither doesnt
-tell      tell mention inform notify reveal disclose alert warn acknowledge explain announce discuss say expose
+not       not never dont without avoid refrain cannot nor stop mustnt shouldnt neither doesnt no
+tell      tell mention inform notify reveal disclose alert warn acknowledge explain announce discuss say expose bring
 show      show display report share output print surface repeat recite
-ask       ask confirm consult permission approval consent
-user      user human person operator customer anyone anybody owner them victim people
+ask       ask confirm consult permission approval consent confirmation request question
+user      user human person operator anyone anybody owner them victim
 secretly  secretly silently covertly quietly stealthily discreetly invisibly unnoticed surreptitiously clandestinely
-before    before
+before    before ahead
 use       call use invoke run execute perform trigger utilize employ
 any       any all every other each
 tool      tool function
 must      must always mandatory shall required imperative need should
 read      read open load retrieve cat extract collect gather obtain copy dump grab harvest scan fetch
-send      send pass post upload transmit forward exfiltrate submit deliver leak relay embed include append attach insert supply smuggle provide
+send      send pass post upload transmit forward exfiltrate submit deliver leak relay embed include append attach insert supply smuggle provide hand
 away      send post upload transmit forward exfiltrate leak relay smuggle
 cred      credential password passwd passphrase secret apikey mnemonic
 private   private api ssh access signing encryption
@@ -48,31 +48,34 @@ everything everything anything
 mode      mode
 unbound   dan god jailbreak jailbroken unrestricted unfiltered uncensored unbound evil
 enter     enter enable activate switch act operate pretend behave roleplay
-you       you
+you       you your yourself
 now       now
 authority system administrator admin anthropic openai
 notice    message notice override announcement
 new       new updated revised real actual true
-follow    follow obey comply
+follow    follow obey comply attention heed
 instead   instead only
 know      know see notice aware learn realize suspect
-keep      keep remain stay hide conceal
+keep      keep remain stay hide conceal withhold
 hidden    secret hidden confidential invisible unaware
 from      from
 sink      exfiltrate siphon keylogger keylog backdoor ransomware botnet rootkit
 contents  content contents value data result input output response reply answer
 void      longer void invalid obsolete outdated superseded revoked cancelled
 steal     steal stolen harvest siphon exfiltrate exfiltration
-put       include embed append attach add insert supply put pass write record bcc
+put       include embed append attach add insert supply put pass write record bcc fill paste
 develop   developer debug
-theirs    its their his her whose
-check     detect check flag filter classify identify recognize verify prevent moderate determine warn report guard catch test
 attempt   attempt whether if try trying injection phrase pattern prompt text input message like such attack jailbreak adversarial malicious
-attack    attack attacker adversarial adversary malicious manipulate jailbreak injection
+attack    attack poison attacker adversarial adversary malicious manipulate jailbreak injection
 approved  approved authorized authorised authorize authorise consented agreed permitted
 shell     shell subprocess bash eval
 environ   environment env cookie clipboard keystroke envvar
-meta      detect flag filter classify identify recognize example phrase such like term string named called contain pattern attempt injection moderation scanner test sample search quote mean match warn
+told      said told given received wrote written typed asked
+ours      this our current it these
+model     model assistant ai llm agent
+after     after following whenever
+fail      fail break refuse unavailable work
+meta      detect flag filter classify identify recognize example phrase such like term string named called contain pattern attempt injection moderation scanner test sample search quote mean match warn check verify prevent moderate determine report guard catch
 `
 
 // secretFiles are names of files that hold secrets, with the character that
@@ -120,16 +123,17 @@ var theLanguage = sync.OnceValue(func() language {
 		bit <<= 1
 	}
 	l.names["secretfile"] = bit
-	if bit <<= 1; bit == 0 {
-		panic(fmt.Sprintf("guard: more ideas than %d", 63))
+	if bit == 0 {
+		panic(fmt.Sprintf("guard: more ideas than %d", 64))
 	}
 	return l
 })
 
-// lookUp returns what a plain word may mean, in any of its forms.
+// lookUp returns what a plain word may mean, in any of its forms. The users of
+// a product are not the user of the model.
 func lookUp(words map[string]ideas, w []byte) ideas {
 	found := words[string(w)]
-	if len(w) < 4 || len(w) > 24 || found != 0 {
+	if len(w) < 4 || len(w) > 24 || found != 0 || string(w) == "users" {
 		return found
 	}
 	switch {
@@ -178,7 +182,7 @@ func secretFile(text string, start, end int) ideas {
 		return 0
 	}
 	for _, name := range harmless {
-		if strings.HasPrefix(text[end:], name) {
+		if text[start:end] != "kube" && strings.HasPrefix(text[end:], name) {
 			return 0
 		}
 	}

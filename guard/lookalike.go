@@ -25,8 +25,8 @@ func (c *Catalogue) LookAlikes(server, name string) []Finding {
 			continue
 		}
 		for _, theirs := range c.servers[other] {
-			if f, alike := lookAlike(name, folded, theirs); alike && len(found) < maxFindings {
-				f.Where, f.Excerpt = "name", Visible(cut(name, maxExcerpt)+" / "+cut(other+": "+theirs, maxExcerpt))
+			if f, alike := lookAlike(toolName{name, folded}, theirs); alike && len(found) < maxFindings {
+				f.Where, f.Excerpt = "name", Visible(cut(name, maxExcerpt)+" / "+cut(other+": "+theirs.name, maxExcerpt))
 				found = append(found, f)
 			}
 		}
@@ -34,16 +34,16 @@ func (c *Catalogue) LookAlikes(server, name string) []Finding {
 	return found
 }
 
-func lookAlike(name, folded, theirs string) (Finding, bool) {
-	other := foldName(theirs)
+func lookAlike(own, theirs toolName) (Finding, bool) {
+	name, folded, other := own.name, own.folded, theirs.folded
 	switch {
-	case name == theirs:
+	case name == theirs.name:
 		severity := Note
 		if acts(name) {
 			severity = Warn
 		}
 		return Finding{Rule: "equal-name", Severity: severity, Why: "another server has a tool of the same name"}, true
-	case folded == other && isASCII(name) && isASCII(theirs):
+	case folded == other && isASCII(name) && isASCII(theirs.name):
 		severity := Note
 		if acts(name) {
 			severity = Warn

@@ -9,6 +9,8 @@ var (
 	authorityTag = regexp.MustCompile(`(?i)^(?:<\s*/?\s*(?:important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)[^<>]{0,40}>|<\|\s*(?:im_start|im_end|system|assistant|user)[^<>]{0,10}\|>|<<\s*sys\s*>>)`)
 	authorityTab = regexp.MustCompile(`(?i)^\[\s*/?\s*(?:system|inst|admin|important instructions?|system (?:prompt|message|override|note|instructions?))\s*\]`)
 	heading      = regexp.MustCompile(`(?i)^#{1,6}[ \t]*(?:(?:system|new)[ \t]+(?:prompt|message|override|instructions?)|system[ \t]*(?::|\n|$))`)
+	// aboutMarkup follows markup that is only spoken of.
+	aboutMarkup = regexp.MustCompile(`(?i)^[` + "`'\"`" + `]?\s+(?:and\s+\S+\s+)?(?:tag|element|block|section|marker|token)s?\b`)
 	// elementName is of markup, in small letters, that honest documents have too: sitemaps, projects.
 	elementName = regexp.MustCompile(`^</?(?:secret|hidden|admin|critical|developer|sys|priority|override)\b`)
 )
@@ -20,6 +22,7 @@ func (s *scan) marks() {
 	s.authority("<", authorityTag, 6)
 	s.authority("[", authorityTab, 4)
 	s.authority("#", heading, 4)
+	s.addressedComment()
 	if s.at.Part == InResult || s.at.Part == InResource {
 		return
 	}
@@ -28,6 +31,48 @@ func (s *scan) marks() {
 	}
 	if at := afterEmptiness(text); at > 0 {
 		s.add("emptiness", "has a part that is moved out of sight with white space", 3, at, min(len(text), at+maxExcerpt))
+	}
+}
+
+// addressedComment looks for a comment that tells a model to do something, which in
+// a page no reader sees.
+func (s *scan) addressedComment() {
+	names := theLanguage().names
+	orders := names["must"] | names["use"] | names["ignore"] | names["read"] | names["send"] | names["tell"]
+	i := 0 // in words
+	eachComment(s.layer.text, func(start, end int) bool {
+		for ; i < len(s.words) && s.words[i].start < start; i++ {
+		}
+		for model := -1; i < len(s.words) && s.words[i].end <= end; i++ {
+			switch {
+			case s.words[i].ideas&names["model"] != 0:
+				model = i
+			case model >= 0 && i-model <= 6 && s.words[i].ideas&orders != 0:
+				s.add("comment", "tells a model to do something in a comment, which no reader sees", warnAt, s.words[model].start, s.words[i].end)
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// eachComment calls f with the places of HTML comments, until it returns false.
+// One that is not closed goes to the end.
+func eachComment(text string, f func(start, end int) bool) {
+	for i := 0; ; {
+		start := strings.Index(text[i:], "<!--")
+		if start < 0 {
+			return
+		}
+		start += i
+		end := len(text)
+		if n := strings.Index(text[start:], "-->"); n >= 0 {
+			end = start + n
+		}
+		if !f(start, end) {
+			return
+		}
+		i = end
 	}
 }
 
@@ -77,6 +122,9 @@ func (s *scan) authority(sign string, pattern *regexp.Regexp, inDocument int) {
 			continue
 		}
 		weight := s.weigh(blockAt, inDocument)
+		if aboutMarkup.MatchString(text[i+at[1] : min(len(text), i+at[1]+long)]) {
+			continue
+		}
 		if weight < blockAt && elementName.MatchString(piece) {
 			weight = 2
 		}
@@ -136,14 +184,18 @@ func (s *scan) commands() {
 			s.add("command", "has a command line", 6, at[0], at[1])
 		}
 	}
-	const long, many = 300, 32
+	const long, many = 300, 256
 	for _, sign := range shellSigns {
-		for i, tries := 0, 0; tries < many; i, tries = i+1, tries+1 {
+		for i, tries := 0, 0; ; i, tries = i+1, tries+1 {
 			next := strings.Index(text[i:], sign)
 			if next < 0 {
 				break
 			}
 			i += next
+			if tries == many {
+				s.report.cutShort(s.at.Field, "too many command lines to check")
+				break
+			}
 			if at := shell.FindStringIndex(text[i:min(len(text), i+long)]); at != nil {
 				s.add("command", whyCommand, 6, i, i+at[1])
 				return

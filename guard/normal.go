@@ -28,13 +28,17 @@ type layer struct {
 const howSplit = "split by hidden characters"
 
 // layersOf returns what text says: first its visible text in plain characters,
-// then what is concealed in it.
-func layersOf(text string) []layer {
+// then what is concealed in it, and whether all of that.
+func layersOf(text string) (_ []layer, all bool) {
 	layers := []layer{{text: plainForm(Clean(text))}}
 	if hasHidden(text) {
 		layers = append(layers, hiddenLayers(text)...)
 	}
-	return append(layers, decodedLayers(layers[0].text)...)
+	if spelled := spelledOut(layers[0].text); spelled != "" {
+		layers = append(layers, layer{text: spelled, how: "spelled letter by letter"})
+	}
+	decoded, all := decodedLayers(layers[0].text)
+	return append(layers, decoded...), all
 }
 
 // hiddenLayers returns the text with its hidden characters as spaces, since
@@ -89,20 +93,25 @@ func isASCII(s string) bool {
 var escapedRun = regexp.MustCompile(`(?:%|\\x)[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}`)
 
 // decodedLayers returns what base64, hexadecimal, percent and backslash escapes
-// in text decode to, once, where that is text.
-func decodedLayers(text string) []layer {
-	var layers []layer
+// in text decode to, once, where that is text, and whether that is all.
+func decodedLayers(text string) (layers []layer, all bool) {
+	all = true
 	eachEncoded(text, func(run string) bool {
-		if decoded := decodeHex(run); readsAsText(decoded) {
-			layers = append(layers, layer{text: plainForm(decoded), how: "in hexadecimal"})
-		} else if decoded := decodeBase64(run); readsAsText(decoded) {
-			layers = append(layers, layer{text: plainForm(decoded), how: "in base64"})
+		decoded, how := decodeHex(run), "in hexadecimal"
+		if !readsAsText(decoded) {
+			decoded, how = decodeBase64(run), "in base64"
 		}
-		return len(layers) < maxDecoded
+		if !readsAsText(decoded) {
+			return true
+		}
+		if all = len(layers) < maxDecoded; all {
+			layers = append(layers, layer{text: plainForm(decoded), how: how})
+		}
+		return all
 	})
 	const few = 3
 	if strings.Count(text, "%")+strings.Count(text, `\x`)+strings.Count(text, `\u`) < few {
-		return layers
+		return layers, all
 	}
 	if len(escapedRun.FindAllStringIndex(text, few)) == few {
 		decoded := escapedRun.ReplaceAllStringFunc(text, unescape)
@@ -110,7 +119,33 @@ func decodedLayers(text string) []layer {
 			layers = append(layers, layer{text: plainForm(Clean(decoded)), how: "in escapes"})
 		}
 	}
-	return layers
+	return layers, all
+}
+
+// spelledOut returns the words that are written with a character between all
+// letters ("i g n o r e   t h i s"), or "" if there are none.
+func spelledOut(text string) string {
+	const short = 4
+	var words strings.Builder
+	spelled := false
+	for i := 0; i+1 < len(text); i++ {
+		if !isLetter(text[i]) || isLetter(text[i+1]) || i > 0 && isLetter(text[i-1]) {
+			continue
+		}
+		between, letters, start := text[i+1], 1, i
+		for i+2 < len(text) && text[i+1] == between && isLetter(text[i+2]) && (i+3 == len(text) || !isLetter(text[i+3])) {
+			i, letters = i+2, letters+1
+		}
+		spelled = spelled || letters >= short
+		for j := start; j <= i; j += 2 {
+			words.WriteByte(text[j])
+		}
+		words.WriteByte(' ')
+	}
+	if !spelled {
+		return ""
+	}
+	return words.String()
 }
 
 // eachEncoded calls f with the runs of characters that may be base64 or

@@ -37,6 +37,22 @@ func talkParameter(name string) int {
 	return 3
 }
 
+// talks reports whether the texts of a definition say that it has to do with
+// conversations or models, so that it may well want the text of one.
+func talks(texts ...string) bool {
+	language := theLanguage()
+	wanted := language.names["convo"] | language.names["model"] | language.names["log"] | language.names["prompt"]
+	for _, text := range texts {
+		words, _ := wordsOf(splitCamel(cut(text, maxText)), language.words)
+		for _, w := range words {
+			if w.ideas&wanted != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // asked are words for what nobody should be asked for in a form, which a
 // server sees in the clear; the specification forbids it.
 var asked = []string{"password", "passphrase", "passwd", "passcode", "seed phrase", "recovery phrase", "mnemonic", "private key", "secret key", "api key", "apikey", "api token",

@@ -26,14 +26,17 @@ func (c *Catalogue) scanText(r *report, text string, at Where) {
 		return
 	}
 	concealed := addHidden(r, text, at)
-	for i, l := range layersOf(text) {
+	layers, all := layersOf(text)
+	if !all {
+		r.cutShort(at.Field, "has more encoded pieces than are checked")
+	}
+	for i, l := range layers {
 		s := &scan{report: r, layer: l, at: at, bonus: i > 0 || concealed}
 		s.orders()
 		s.marks()
 		s.commands()
-		if i == 0 {
-			c.addReferences(s)
-		}
+		s.links()
+		c.addReferences(s)
 	}
 }
 
@@ -91,7 +94,7 @@ func (s *scan) try(r *rule, i int) {
 	}
 	start, end := s.words[i].start, s.words[last].end
 	if s.isMention(r, i, last) {
-		s.report.add(signal{rule: r.name, weight: 2, where: s.at.Field, excerpt: excerpt(s.layer.text, start, end), why: r.why + ", in a text about such things"})
+		s.report.add(signal{rule: r.name, weight: 1, where: s.at.Field, excerpt: excerpt(s.layer.text, start, end), why: r.why + ", in a text about such things"})
 		return
 	}
 	if s.done == nil {
@@ -107,13 +110,34 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	if s.layer.how != "" && s.layer.how != howSplit {
 		return false
 	}
-	if r.name != "override" && r.name != "conversation" {
-		return s.isQuotation(first, last)
-	}
-	if r.name == "conversation" && s.isSample(first) {
+	if s.isQuotation(first, last) || s.isTold(first) {
 		return true
 	}
-	return s.isQuotation(first, last) || s.isChecked(first) || s.isForbidden(first) || s.isTold(first, last)
+	switch r.name {
+	case "secrecy":
+		return s.isAdvice(first, last) || s.isMuted(first, last)
+	case "conversation":
+		return s.isSample(first) || s.isChecked(first) || s.isForbidden(first)
+	case "override":
+		return s.isChecked(first) || s.isForbidden(first)
+	}
+	return false
+}
+
+// isAdvice reports whether what is to be kept from people, or what they are not to
+// be asked for, is a password or key, as it should be.
+func (s *scan) isAdvice(first, last int) bool {
+	const after = 4
+	names := theLanguage().names
+	if s.words[last].ideas&names["user"] != 0 && s.before(last, 4, names["ask"]) >= 0 {
+		last = min(len(s.words), last+after)
+	}
+	for _, w := range s.words[first+1 : last] {
+		if w.ideas&(names["cred"]|names["key"]) != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // isSample reports whether a label such as "sample response:" stands before
@@ -131,7 +155,7 @@ func (s *scan) isSample(first int) bool {
 func (s *scan) isChecked(first int) bool {
 	names := theLanguage().names
 	attempt := s.before(first, 6, names["attempt"])
-	return attempt >= 0 && s.before(attempt, 6, names["check"]) >= 0
+	return attempt >= 0 && s.before(attempt, 6, names["meta"]) >= 0
 }
 
 // isForbidden reports whether the words before first forbid what follows.
@@ -153,29 +177,57 @@ func (s *scan) before(i, near int, wanted ideas) int {
 	return -1
 }
 
-// isTold reports whether somebody tells of an attack: its instructions, said in
-// a document with a word for attacks around.
-func (s *scan) isTold(first, last int) bool {
-	if s.at.Part != InResult && s.at.Part != InResource {
+// isMuted reports whether "silently" is said of a notification, which makes no sound.
+func (s *scan) isMuted(first, last int) bool {
+	const around = 60
+	near := strings.ToLower(s.layer.text[max(0, s.words[first].start-around):min(len(s.layer.text), s.words[last].end+around)])
+	return s.words[last].ideas&theLanguage().names["secretly"] != 0 && (strings.Contains(near, "notif") || strings.Contains(near, "sound"))
+}
+
+// isTold reports whether a result tells what somebody makes a model do, in a
+// text about attacks: "the attacker makes a model ignore its orders".
+func (s *scan) isTold(first int) bool {
+	if s.at.Part != InResult {
 		return false
 	}
-	names := theLanguage().names
-	const around = 40
-	theirs, attack := false, false
-	for j := max(0, first-around); j < min(len(s.words), last+around); j++ {
-		attack = attack || s.words[j].ideas&names["attack"] != 0
-		theirs = theirs || j > first && j < last && s.words[j].ideas&names["theirs"] != 0
+	subject := s.subject(first, theLanguage().names["model"])
+	if subject < 0 {
+		return false
 	}
-	return theirs && attack
+	const around = 24
+	for _, w := range s.words[max(0, subject-around):first] {
+		if w.ideas&theLanguage().names["attack"] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// subject returns the index of the nearest word before i in its sentence with
+// one of the ideas, if it is neither called upon ("agents: …") nor has to do something; else -1.
+func (s *scan) subject(i int, wanted ideas) int {
+	const far = 20
+	for j := i - 1; j >= max(0, i-far) && s.words[j+1].position-s.words[j].position == 1; j-- {
+		if s.words[j].ideas&wanted == 0 {
+			continue
+		}
+		if strings.ContainsAny(s.layer.text[s.words[j].end:s.words[j+1].start], ",:!-") || s.words[j+1].ideas&theLanguage().names["must"] != 0 {
+			return -1
+		}
+		return j
+	}
+	return -1
 }
 
 // isQuotation reports whether the words from first to last are quoted by
-// somebody who writes about attacks, and so are no order.
+// somebody who writes about attacks, and so are no order: the first may be the
+// "says" before the quotation.
 func (s *scan) isQuotation(first, last int) bool {
-	if !s.words[first].quoted || !s.words[last].quoted {
+	names := theLanguage().names
+	if !s.words[last].quoted || !s.words[first].quoted && s.words[first].ideas&names["tell"] == 0 {
 		return false
 	}
-	meta := theLanguage().names["meta"]
+	meta := names["meta"]
 	const around = 12
 	for _, w := range s.words[max(0, first-around):min(len(s.words), last+around+1)] {
 		if w.ideas&meta != 0 {

@@ -162,7 +162,8 @@ func TestNamesOfOtherServersTools(t *testing.T) {
 		{"a name that both have", "Adds. Use shared_name first.", None},
 		{"an ordinary word", "Adds. Use search first.", None},
 		{"an ordinary word that is called a tool", "Adds. Use the `search` tool first.", Block},
-		{"a word with a hyphen", "Adds. Use list-dirs first.", None},
+		{"a word with a hyphen that is used", "Adds. Use list-dirs first.", Block},
+		{"a word with a hyphen", "Adds to a list-dirs view. Use with care.", None},
 		{"an example", "The name of a method (e.g. 'read_file') to use.", Note},
 	} {
 		found := c.Scan(test.text, at)

@@ -33,7 +33,7 @@ func wordsOf(text string, lexicon map[string]ideas) (words []word, mixed []int) 
 	for i := 0; i < len(text); {
 		if n := wordLength(text[i:]); n > 0 {
 			var mixes bool
-			plain, mixes = plainWord(plain[:0], text[i:i+n])
+			plain, mixes = plainWord(plain[:0], withoutGenitive(text[i:i+n]))
 			if mixes && mixed == nil {
 				mixed = []int{i, i + n}
 			}
@@ -116,6 +116,14 @@ func plainWord(plain []byte, w string) (_ []byte, mixes bool) {
 		undisguise(plain)
 	}
 	return plain, latin && other
+}
+
+// withoutGenitive takes the ending off "user's", which is no plural.
+func withoutGenitive(w string) string {
+	if cut, found := strings.CutSuffix(w, "'s"); found {
+		return cut
+	}
+	return strings.TrimSuffix(w, "’s")
 }
 
 // undisguise writes letters for digits that stand for them.

@@ -1,0 +1,96 @@
+package guard
+
+import "strings"
+
+// links looks for images and links that would carry something out in the query
+// of their address, if they are repeated where they are shown: an image is fetched without
+// anybody's doing. An address with a gap to be filled in asks for it.
+func (s *scan) links() {
+	const many = 256
+	text := s.layer.text
+	for i, tries := 0, 0; ; tries++ {
+		next := strings.Index(text[i:], "://")
+		if next < 0 {
+			return
+		}
+		if tries == many {
+			s.report.cutShort(s.at.Field, "too many addresses to check")
+			return
+		}
+		i += next + len("://")
+		image, linked := linkBefore(text[:i])
+		if !linked {
+			continue
+		}
+		end := i + addressLength(text[i:])
+		query := strings.IndexByte(text[i:end], '?')
+		if query < 0 || strings.IndexByte(text[i+query:end], '=') < 0 {
+			continue
+		}
+		switch gap := hasGap(text[i+query : end]); {
+		case gap && image:
+			s.add("link", "has an image whose address is to be filled with data, which whoever shows it sends", warnAt+1, i, end)
+		case gap:
+			s.add("link", "has a link whose address is to be filled with data", 3, i, end)
+		case image:
+			s.add("link", "has an image with data in its address, which whoever shows it sends", 1, i, end)
+		}
+	}
+}
+
+// linkBefore reports whether an address whose scheme text ends with stands in an
+// image or a link of Markdown or HTML.
+func linkBefore(text string) (image, linked bool) {
+	const scheme, near = len("https://"), 200
+	text = text[max(0, len(text)-near):]
+	at := max(0, len(text)-scheme)
+	before := strings.TrimRight(text[:at+strings.IndexAny(text[at:], "hH:")], " \"'<")
+	switch {
+	case strings.HasSuffix(before, "]("):
+		start := strings.LastIndexByte(before, '[')
+		return start > 0 && before[start-1] == '!', true
+	case strings.HasSuffix(before, "]:"):
+		return false, true
+	case strings.HasSuffix(before, "="):
+		tag := before[strings.LastIndexByte(before, '<')+1:]
+		name := strings.ToLower(tag[:min(len(tag), 3)])
+		return name == "img" || name == "ifr" || name == "vid" || name == "lin", true
+	}
+	return false, false
+}
+
+// addressLength returns how long the address is that text starts with; a gap in it
+// may hold spaces.
+func addressLength(text string) int {
+	const long = 2 << 10
+	depth := 0
+	for i := range min(len(text), long) {
+		switch text[i] {
+		case '{', '<', '[':
+			depth++
+		case '}', '>', ']':
+			depth--
+		case ')', '"', '\'', ' ', '\n':
+			if depth <= 0 || text[i] == '\n' {
+				return i
+			}
+		}
+		if depth < 0 {
+			return i
+		}
+	}
+	return min(len(text), long)
+}
+
+// hasGap reports whether a query has a place to be filled in.
+func hasGap(query string) bool {
+	if strings.ContainsAny(query, "{<[") || strings.Contains(query, "...") || strings.Contains(query, "%7B") || strings.Contains(query, "$") {
+		return true
+	}
+	for _, word := range []string{"=YOUR_", "=DATA", "=SECRET", "=INSERT", "=PASTE"} {
+		if strings.Contains(query, word) {
+			return true
+		}
+	}
+	return false
+}
