@@ -135,7 +135,7 @@ func FuzzAnEscapedNameMatchesItselfOnly(f *testing.F) {
 	f.Add("", "*")
 	f.Fuzz(func(t *testing.T, name, other string) {
 		if name == "" {
-			t.Skip()
+			return // an empty pattern is for every name
 		}
 		p := parsePattern(escapePattern(name))
 		if !p.matches(name) || p.kind != exactly || p.matches(other) != (name == other) {
