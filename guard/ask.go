@@ -29,6 +29,9 @@ func (f *Flow) Ask(c Call) Decision {
 		d.Reasons = append(d.Reasons, reason)
 	}
 	d.Sources = merge(carried, cause)
+	for _, s := range d.Sources {
+		d.read = append(d.read, f.asRead(s))
+	}
 	d.Allowed = len(d.Reasons) == 0
 	if !d.Allowed {
 		d.Why = why(d, carried, cause)

@@ -95,7 +95,7 @@ type report struct {
 	tooLong bool     // there were more
 	atMost  Severity // no finding is graver
 	simple  bool     // of a tool that only computes, by its name
-	talks   bool     // of a tool that has to do with conversations or models
+	about   []string // the texts of a tool's definition
 }
 
 func newReport() *report { return &report{left: maxText, atMost: Block} }

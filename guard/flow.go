@@ -29,7 +29,8 @@ const (
 // a call that writes, sends or spends; and a call that only reads, if private text of another server
 // was read too and the question itself leaves. A reading call back to the one server that all
 // of this text came from needs none. The yes is remembered with [Flow.Consent] until a
-// new untrusted source is read.
+// new untrusted source is read, or one that was known says something new: what looks
+// like an order, or much more than when the yes was given.
 type Flow struct {
 	mu       sync.Mutex
 	sources  []*source
@@ -42,14 +43,34 @@ type source struct {
 	Labels Labels `json:"labels"`
 	Prints prints `json:"prints,omitempty"` // of private text
 	Missed bool   `json:"missed,omitempty"` // some of it has no prints
+	state
+}
+
+// state is how far a source was read.
+type state struct {
+	Reads  int `json:"reads,omitempty"`  // how often, where it is untrusted
+	Alarms int `json:"alarms,omitempty"` // how often, after the first time, what it said looked like an order
+}
+
+// holds reports whether a yes that was given at one state is one at a later state:
+// few are asked again, but no yes is for ever.
+func (s state) holds(now state) bool {
+	const few = 8
+	return s.Alarms == now.Alarms && now.Reads <= 2*s.Reads+few
 }
 
 // A consent is a yes to the calls of a tool as far as they have to do with
 // certain sources.
 type consent struct {
-	Server  string   `json:"server"`
-	Tool    string   `json:"tool,omitempty"` // none for all tools that only read
-	Sources []Source `json:"sources"`
+	Server  string       `json:"server"`
+	Tool    string       `json:"tool,omitempty"` // none for all tools that only read
+	Sources []readSource `json:"sources"`
+}
+
+// A readSource is a source as it was when a question was asked.
+type readSource struct {
+	Source
+	state
 }
 
 // Reason says why a call needs a yes.
@@ -72,6 +93,7 @@ type Decision struct {
 	Why     string    // one or two sentences for a person, with the sources; safe to show
 
 	call Call
+	read []readSource // Sources, as they were
 }
 
 // Read notes that text of a source is in the conversation now. Fingerprints of
@@ -84,6 +106,9 @@ func (f *Flow) Read(from Source, labels Labels, text string) {
 	defer f.mu.Unlock()
 	s := f.source(from)
 	s.Labels |= labels
+	if labels&Untrusted != 0 && text != "" {
+		s.note(text)
+	}
 	if labels&Private == 0 {
 		return
 	}
@@ -95,6 +120,14 @@ func (f *Flow) Read(from Source, labels Labels, text string) {
 	if s.Prints, all = s.Prints.add(text, room); !all {
 		s.Missed = true
 	}
+}
+
+// note counts a text. The first needs no look: no yes was given to what it says.
+func (s *source) note(text string) {
+	if s.Reads > 0 && Worst((*Catalogue)(nil).Scan(text, Where{Part: InResult, Server: s.Server})) >= Warn {
+		s.Alarms++
+	}
+	s.Reads++
 }
 
 // source returns what is known of a source, or of its server where there are too many.
@@ -157,22 +190,28 @@ func (s Source) compare(other Source) int {
 }
 
 // Consent remembers that the person said yes to what d asked for: calls of the
-// same tool are not asked about again for the same sources; nor are, if the call only
-// read, other reading calls of its server. A secret is asked about every time.
+// same tool are not asked about again for the same sources as they were when [Flow.Ask] was
+// called; nor are, if the call only read, other reading calls of its server. The yes ends when one
+// of the sources says something that looks like an order, or was read more than twice and eight times as often.
+// A secret is asked about every time.
 func (f *Flow) Consent(d Decision) {
 	if d.Allowed || len(d.Sources) == 0 {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := consent{Server: d.call.Server, Tool: d.call.Tool, Sources: d.Sources}
+	c := consent{Server: d.call.Server, Tool: d.call.Tool, Sources: slices.Clone(d.read)}
 	if !d.call.writes() {
 		c.Tool = ""
 	}
 	f.consents = slices.DeleteFunc(f.consents, func(old consent) bool {
 		same := old.Server == c.Server && old.Tool == c.Tool
 		if same {
-			c.Sources = merge(c.Sources, old.Sources)
+			for _, s := range old.Sources {
+				if !slices.ContainsFunc(c.Sources, func(new readSource) bool { return new.Source == s.Source }) {
+					c.Sources = append(c.Sources, s)
+				}
+			}
 		}
 		return same
 	})
@@ -188,11 +227,28 @@ func (f *Flow) agreed(c Call, sources []Source) bool {
 		if old.Server != c.Server || old.Tool != c.Tool && (old.Tool != "" || c.writes()) {
 			continue
 		}
-		if !slices.ContainsFunc(sources, func(s Source) bool { return !slices.Contains(old.Sources, s) }) {
+		if !slices.ContainsFunc(sources, func(s Source) bool { return !old.covers(f.asRead(s)) }) {
 			return true
 		}
 	}
 	return false
+}
+
+// covers reports whether a yes was given to a source, and still holds.
+func (c consent) covers(now readSource) bool {
+	return slices.ContainsFunc(c.Sources, func(then readSource) bool {
+		return then.Source == now.Source && then.holds(now.state)
+	})
+}
+
+// asRead returns a source with how far it was read.
+func (f *Flow) asRead(of Source) readSource {
+	for _, s := range f.sources {
+		if s.Source == of {
+			return readSource{of, s.state}
+		}
+	}
+	return readSource{Source: of}
 }
 
 // flowState is the form of a Flow as JSON.

@@ -32,7 +32,7 @@ func (c *Catalogue) ScanDefinition(d Definition) []Finding {
 	f := &frame{catalogue: c, server: d.Server}
 	f.begin(Block)
 	f.report.simple = d.Kind == Tool && isSimple(d.Name)
-	f.report.talks = talks(d.Name, d.Title, d.Description)
+	f.report.about = []string{d.Name, d.Title, d.Description}
 	part := InDefinition
 	if d.Kind == Instructions {
 		part = InInstructions

@@ -145,7 +145,7 @@ func (f *frame) content(content json.RawMessage) {
 // definition looks through an element of a list.
 func (f *frame) definition(raw json.RawMessage, field string) {
 	name := text(jsonrpc.Get(raw, "name"))
-	f.report.simple, f.report.talks = isSimple(name), talks(name, text(jsonrpc.Get(raw, "title")), text(jsonrpc.Get(raw, "description")))
+	f.report.simple, f.report.about = isSimple(name), []string{name, text(jsonrpc.Get(raw, "title")), text(jsonrpc.Get(raw, "description"))}
 	jsonrpc.EachMember(raw, func(name, value []byte) bool {
 		switch member := text(name); member {
 		case "inputSchema", "outputSchema":
@@ -165,7 +165,7 @@ func (f *frame) schema(raw json.RawMessage, field string) {
 	f.catalogue.addNames(f, raw, field)
 	f.properties(raw, field, func(name, field string) {
 		if weight := talkParameter(name); weight > 0 {
-			if !f.report.talks {
+			if !talks(f.report.about) {
 				weight = max(weight, warnAt)
 			}
 			f.report.add(signal{rule: "conversation-parameter", weight: weight, where: field, excerpt: excerpt(name, 0, min(len(name), maxWord)),

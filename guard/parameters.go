@@ -39,7 +39,7 @@ func talkParameter(name string) int {
 
 // talks reports whether the texts of a definition say that it has to do with
 // conversations or models, so that it may well want the text of one.
-func talks(texts ...string) bool {
+func talks(texts []string) bool {
 	language := theLanguage()
 	wanted := language.names["convo"] | language.names["model"] | language.names["log"] | language.names["prompt"]
 	for _, text := range texts {
