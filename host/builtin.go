@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
@@ -175,10 +176,5 @@ func (h *Host) serverOf(name, uri string) (s *server, why string) {
 }
 
 func (s *server) lists(uri string) bool {
-	for i, r := range s.current().resources {
-		if i < maxToolsListed && r.URI == uri {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.current().resources, func(r *mcp.Resource) bool { return r.URI == uri })
 }

@@ -32,16 +32,17 @@ type tool struct {
 func (s *server) tools(listed []*mcp.Tool) []*tool {
 	tools := make([]*tool, 0, len(listed))
 	seen := make(map[string]bool, len(listed))
+	names := model.NewNames() // of this list only, so that a server that always has other names fills nothing
 	for _, t := range listed {
 		if t != nil && t.Name != "" && !seen[t.Name] {
 			seen[t.Name] = true
-			tools = append(tools, s.tool(t))
+			tools = append(tools, s.tool(t, names))
 		}
 	}
 	return tools
 }
 
-func (s *server) tool(t *mcp.Tool) *tool {
+func (s *server) tool(t *mcp.Tool, names *model.Names) *tool {
 	full := &tool{Tool: t, server: s, ref: ToolRef{Server: s.Name, Tool: t.Name}, id: s.Name + separator + t.Name}
 	prefixed := full.id
 	if s.Prefixed {
@@ -50,7 +51,7 @@ func (s *server) tool(t *mcp.Tool) *tool {
 			full.ref = ToolRef{Server: behind, Tool: name}
 		}
 	}
-	full.sent = model.Tool{Name: s.host.names.portable(prefixed), Description: describe(t), Schema: plain(t.InputSchema)}
+	full.sent = model.Tool{Name: names.Portable(prefixed), Description: describe(t), Schema: plain(t.InputSchema)}
 	full.tokens = model.EstimateTokens(len(full.sent.Name) + len(full.sent.Description) + len(full.sent.Schema))
 	full.brief = sync.OnceValue(func() model.Tool { return shortened(full.sent) })
 	full.fault = faultOf(full.sent)
@@ -161,56 +162,81 @@ type catalogue struct {
 	tools   []*tool
 	byName  map[string]*tool
 	byID    map[string]*tool
-	servers []ServerTools
 	tokens  int
+	all     []listed      // with what the model cannot have
+	servers []ServerTools // but for how it stands with their connections
+}
+
+// listed is a tool that a server has, and whether the model can have it.
+type listed struct {
+	*tool
+	state string // see ToolInfo
 }
 
 // catalogue tells what the model can be given now.
-func (h *Host) catalogue() *catalogue {
+func (h *Host) catalogue() *catalogue { return h.offered.get(h.changes.Load(), h.survey) }
+
+// survey looks at all that there is: which tools are approved takes a hash of each.
+func (h *Host) survey() *catalogue {
 	c := &catalogue{byName: map[string]*tool{}, byID: map[string]*tool{}}
 	rules := h.currentRules()
 	for _, s := range h.servers {
-		c.servers = append(c.servers, c.add(h, s, rules))
+		c.servers = append(c.servers, c.add(s, rules))
 	}
 	return c
 }
 
-func (c *catalogue) add(h *Host, s *server, rules *policy.Policy) ServerTools {
-	offer := s.current()
-	state, err := s.state()
-	told := ServerTools{Server: s.Name, State: state, Tools: len(offer.tools)}
-	if err != nil {
-		told.Error = err.Error()
-	}
-	unapproved := 0
-	for _, t := range offer.tools {
-		told.Tokens += t.tokens
+func (c *catalogue) add(s *server, rules *policy.Policy) ServerTools {
+	tools, accepted := s.current().tools, s.host.accepted(s)
+	told := ServerTools{Server: s.Name, Tools: len(tools)}
+	for _, t := range tools {
+		state := ToolSent
 		switch {
 		case t.fault != "":
-		case !h.approved(s, t.definition):
-			unapproved++
-		case rules.Hides(t.ref.Server, t.ref.Tool, claims(t.annotations())), c.byName[t.sent.Name] != nil:
+			state = ToolSetAside
+		case !accepted || !s.pinned(t.definition):
+			state = ToolUnapproved
+		case rules.Hides(t.ref.Server, t.ref.Tool, claims(t.annotations())):
+			state = ToolDenied
+		case c.byName[t.sent.Name] != nil:
+			state = ToolHidden
 		default:
 			c.tools = append(c.tools, t)
 			c.byName[t.sent.Name], c.byID[t.id] = t, t
 			c.tokens += t.tokens
 			told.Seen++
 		}
-	}
-	if state == StateConnected && unapproved > 0 && told.Seen == 0 {
-		told.State = StateUnapproved
+		if state == ToolUnapproved {
+			told.State = StateUnapproved
+		}
+		told.Tokens += t.tokens
+		c.all = append(c.all, listed{t, state})
 	}
 	return told
 }
 
+// standings tell how it stands with the servers of a catalogue now.
+func (h *Host) standings(c *catalogue) []ServerTools {
+	all := make([]ServerTools, len(h.servers))
+	for i, s := range h.servers {
+		all[i] = c.servers[i]
+		state, err := s.state()
+		if err != nil {
+			all[i].Error = err.Error()
+		}
+		if state != StateConnected || all[i].State == "" || all[i].Seen > 0 {
+			all[i].State = state
+		}
+	}
+	return all
+}
+
 // Servers tells how it stands with every server, and how many of its tools the
 // model can really be given.
-func (h *Host) Servers() []ServerTools { return h.catalogue().servers }
+func (h *Host) Servers() []ServerTools { return h.standings(h.catalogue()) }
 
 // approved reports whether the model may see a definition.
-func (h *Host) approved(s *server, d guard.Definition) bool {
-	return s.Trusted || h.accepted(s) && h.pins.Check(d).State == guard.Same
-}
+func (h *Host) approved(s *server, d guard.Definition) bool { return h.accepted(s) && s.pinned(d) }
 
 // instructions are what the approved servers say about themselves.
 func (h *Host) instructions() []string {
@@ -249,21 +275,6 @@ func clipped(text string, most int) string {
 // always reports whether the tools of a server are never left to search.
 func (b Budget) always(server string) bool { return slices.Contains(b.Always, server) }
 
-// names makes the names that the model sees, and keeps them.
-type names struct {
-	mu sync.Mutex
-	of *model.Names
-}
-
-func newNames() *names { return &names{of: model.NewNames()} }
-
-// portable is the name that every provider takes; the same for the same name.
-func (n *names) portable(name string) string {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.of.Portable(name)
-}
-
 // ToolInfo is a tool as people list it.
 type ToolInfo struct {
 	ToolRef
@@ -285,26 +296,38 @@ const (
 // Tools tells which tools there are and how the model can have them.
 func (h *Host) Tools() []ToolInfo {
 	c := h.catalogue()
-	rules := h.currentRules()
 	deferred := h.deferred(c)
-	var all []ToolInfo
-	for _, s := range h.servers {
-		for _, t := range s.current().tools {
-			info := ToolInfo{ToolRef: t.ref, Title: t.title(), State: ToolSent}
-			switch {
-			case t.fault != "":
-				info.State = ToolSetAside
-			case !h.approved(s, t.definition):
-				info.State = ToolUnapproved
-			case rules.Hides(t.ref.Server, t.ref.Tool, claims(t.annotations())):
-				info.State = ToolDenied
-			case c.byName[t.sent.Name] != t:
-				info.State = ToolHidden
-			case deferred && !h.budget.always(s.Name):
-				info.State = ToolSearched
-			}
-			all = append(all, info)
+	all := make([]ToolInfo, len(c.all))
+	for i, t := range c.all {
+		all[i] = ToolInfo{ToolRef: t.ref, Title: t.title(), State: t.state}
+		if t.state == ToolSent && deferred && !h.budget.always(t.server.Name) {
+			all[i].State = ToolSearched
 		}
 	}
 	return all
+}
+
+// asOf is what was made of the servers' offers, as of a number of changes. It may be
+// used from many goroutines.
+type asOf[T any] struct {
+	mu   sync.Mutex
+	made *T
+	at   uint64
+}
+
+// get returns what was made as of so many changes, and makes it where it was not.
+func (a *asOf[T]) get(now uint64, make func() *T) *T {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.made == nil || a.at != now {
+		a.made, a.at = make(), now
+	}
+	return a.made
+}
+
+// forget has it made anew.
+func (a *asOf[T]) forget() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.made = nil
 }

@@ -152,7 +152,7 @@ func (r *run) compact(ctx context.Context, upTo int) error {
 	text := ""
 	if response != nil {
 		text = strings.TrimSpace(response.Message.Text())
-		r.use(Totals{Usage: response.Usage, Cost: r.h.options.Model.Info().Price.Cost(response.Usage), Requests: 1})
+		r.charge(request, response)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -287,20 +287,15 @@ func (h *Host) suspicions(d guard.Definition) []guard.Finding {
 // texts is what the guard must know of all servers to see what one says of another:
 // their tools, by their own names and by those that the model calls them.
 func (h *Host) texts() *guard.Catalogue {
-	now := h.changes.Load()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.catalogued != nil && h.cataloguedAt == now {
-		return h.catalogued
-	}
-	var c guard.Catalogue
-	for _, s := range h.servers {
-		var tools []string
-		for _, t := range s.current().tools {
-			tools = append(tools, t.Name, t.sent.Name)
+	return h.guarded.get(h.changes.Load(), func() *guard.Catalogue {
+		var c guard.Catalogue
+		for _, s := range h.servers {
+			var tools []string
+			for _, t := range s.current().tools {
+				tools = append(tools, t.Name, t.sent.Name)
+			}
+			c.Set(s.Name, tools...)
 		}
-		c.Set(s.Name, tools...)
-	}
-	h.catalogued, h.cataloguedAt = &c, now
-	return &c
+		return &c
+	})
 }

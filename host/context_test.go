@@ -115,7 +115,7 @@ func FuzzPageOf(f *testing.F) {
 }
 
 func TestTheShelfHasItsLimits(t *testing.T) {
-	s := newShelf()
+	s := new(shelf)
 	for range maxKept + 5 {
 		s.put(Kept{URI: s.name(), Text: "x"})
 	}

@@ -33,7 +33,7 @@ type Conversation struct {
 	summary  Summary         // of the first ones
 	notes    []string        // what every summary must keep
 	found    []ToolRef       // tools that searches brought, in order
-	kept     *shelf          // long results
+	kept     shelf           // long results
 	flow     *guard.Flow
 	offered  guard.Flow // private texts, and definitions of servers that are not trusted
 	totals   Totals
@@ -54,7 +54,7 @@ type session struct {
 // one, its continuation; a history that a crash cut off is mended. record is told
 // every new entry; it may be nil.
 func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
-	c := &Conversation{host: h, record: record, busy: make(chan struct{}, 1), kept: newShelf(), flow: new(guard.Flow), sampled: map[string]int{}}
+	c := &Conversation{host: h, record: record, busy: make(chan struct{}, 1), flow: new(guard.Flow), sampled: map[string]int{}}
 	c.session.queries = map[string]string{}
 	c.busy <- struct{}{}
 	for i := range entries {

@@ -128,7 +128,7 @@ type Returned struct {
 	CallID   string        `json:"callId"`
 	Server   string        `json:"server"`
 	Tool     string        `json:"tool"`
-	Duration time.Duration `json:"duration"` // nanoseconds
+	Duration time.Duration `json:"durationNs"`
 	IsError  bool          `json:"isError,omitempty"`
 	Text     string        `json:"text"`   // what the model reads
 	Tokens   int           `json:"tokens"` // estimated, of what the model reads
@@ -181,5 +181,5 @@ type Totals struct {
 	Requests int           `json:"requests"`
 	Calls    int           `json:"calls"`
 	Asked    int           `json:"asked"` // how often a person was asked for consent
-	Duration time.Duration `json:"duration"`
+	Duration time.Duration `json:"durationNs"`
 }

@@ -109,7 +109,6 @@ type Host struct {
 	search  *toolsearch.Index
 	pins    *guard.Pins
 	servers []*server
-	names   *names
 
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -122,9 +121,9 @@ type Host struct {
 	mu        sync.Mutex
 	rules     *policy.Policy
 	refused   map[string]string // definitions of a server that the person refused: by server, their hash
-	// What the guard knows of all servers, as of a number of changes.
-	catalogued   *guard.Catalogue
-	cataloguedAt uint64
+
+	offered asOf[catalogue]       // what the model can be given
+	guarded asOf[guard.Catalogue] // what the guard knows of all servers
 }
 
 // New returns a host that reads in the background what the servers offer. The
@@ -156,7 +155,7 @@ func New(o Options) (*Host, error) {
 		}
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
-	h.names, h.reviewing, h.embed = newNames(), make(chan struct{}, 1), make(chan struct{}, 1)
+	h.reviewing, h.embed = make(chan struct{}, 1), make(chan struct{}, 1)
 	for _, s := range o.Servers {
 		if err := h.add(s); err != nil {
 			h.cancel()

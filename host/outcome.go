@@ -59,24 +59,28 @@ func says(blocks []mcp.Content, structured json.RawMessage) bool {
 	if text, ok := jsonrpc.Unquote(bare); ok {
 		bare = json.RawMessage(text)
 	}
+	plain, whole, part := strings.TrimSpace(string(bare)), canonical(string(structured)), canonical(string(bare))
 	for i := range blocks {
-		text := jsontext.Value(strings.TrimSpace(blocks[i].Text))
-		if blocks[i].Type != mcp.ContentText || len(text) == 0 {
+		text := strings.TrimSpace(blocks[i].Text)
+		if blocks[i].Type != mcp.ContentText || text == "" {
 			continue
 		}
-		if string(text) == strings.TrimSpace(string(bare)) || sameJSON(text, jsontext.Value(structured)) || sameJSON(text, jsontext.Value(bare)) {
+		same := canonical(text)
+		if text == plain || same != "" && (same == whole || same == part) {
 			return true
 		}
 	}
 	return false
 }
 
-func sameJSON(a, b jsontext.Value) bool {
-	if len(a) == 0 || len(b) == 0 {
-		return false
+// canonical is JSON in the one form that all that says the same has; empty of what is
+// no JSON.
+func canonical(text string) string {
+	value := jsontext.Value(text)
+	if value.Canonicalize() != nil {
+		return ""
 	}
-	a, b = a.Clone(), b.Clone()
-	return a.Canonicalize() == nil && b.Canonicalize() == nil && string(a) == string(b)
+	return string(value)
 }
 
 // take adds one block of a result.

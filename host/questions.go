@@ -166,16 +166,14 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 // answerSample asks the model for a server, and returns how many tokens it took.
 func (r *run) answerSample(ctx context.Context, request *model.Request, names *model.Names) (result *mcp.CreateMessageResult, used int, err error) {
 	response, err := r.h.options.Model.Generate(ctx, request, nil)
-	if err != nil {
-		return nil, 0, fmt.Errorf("the model: %w", err)
+	if response != nil {
+		r.charge(request, response)
+		used = response.Usage.Input + response.Usage.Output
 	}
-	if response.Usage == (model.Usage{}) {
-		response.Usage = model.Usage{Input: tokensOfRequest(request), Output: tokensOfMessage(&response.Message), Estimated: true}
+	if err = orNothing(response, err); err != nil {
+		return nil, used, fmt.Errorf("the model: %w", err)
 	}
-	r.c.mu.Lock()
-	r.use(Totals{Usage: response.Usage, Cost: r.h.options.Model.Info().Price.Cost(response.Usage), Requests: 1})
-	r.c.mu.Unlock()
-	return sampleResult(response, r.h.options.Model.Info().Name, names), response.Usage.Input + response.Usage.Output, nil
+	return sampleResult(response, r.h.options.Model.Info().Name, names), used, nil
 }
 
 // sampledBy adds what a server used of the model, and returns it all.

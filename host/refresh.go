@@ -23,6 +23,7 @@ func (r *run) refresh(ctx context.Context) error {
 	if err := r.h.review(ctx); err != nil {
 		return err
 	}
+	r.h.offered.forget() // pins are not the host's alone
 	r.catalogue, r.seen = r.h.catalogue(), now
 	return nil
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/model"
@@ -64,10 +65,9 @@ func failure(call *model.Call, text string) *model.Result {
 	return &model.Result{CallID: call.ID, Name: call.Name, IsError: true, Parts: []model.Part{{Text: text}}}
 }
 
-// usable makes a model's message fit to be kept: calls have an ID of their own in
-// the conversation, and arguments that are an object. Without anything in it the
-// message is not kept.
-func usable(m *model.Message, taken map[string]bool, fresh func() string) bool {
+// fit makes a model's message fit to be kept: calls have an ID of their own in the
+// conversation, and arguments that are an object.
+func fit(m *model.Message, taken map[string]bool, fresh func() string) {
 	parts := m.Parts[:0:0]
 	for _, p := range m.Parts {
 		switch {
@@ -89,10 +89,9 @@ func usable(m *model.Message, taken map[string]bool, fresh func() string) bool {
 		parts = append(parts, p)
 	}
 	m.Role, m.Parts = model.RoleAssistant, parts
-	for _, p := range parts {
-		if p.Call != nil || p.Text != "" || p.Opaque != nil {
-			return true
-		}
-	}
-	return false
+}
+
+// saysSomething reports whether a message is worth keeping.
+func saysSomething(m *model.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p model.Part) bool { return p.Call != nil || p.Text != "" || p.Opaque != nil })
 }

@@ -108,6 +108,7 @@ func (h *Host) approve(s *server, definitions []guard.Definition) error {
 	if err := h.pins.Approve(definitions...); err != nil {
 		return fmt.Errorf("server %q: %w", s.Name, err)
 	}
+	h.changes.Add(1)
 	if h.options.Pins == nil {
 		return nil
 	}

@@ -184,7 +184,7 @@ func (r *run) begin(ctx context.Context) error {
 		return err
 	}
 	tools := r.tools()
-	listed := Listed{Servers: r.catalogue.servers, Native: len(tools), Tokens: tokensOf(tools)}
+	listed := Listed{Servers: r.h.standings(r.catalogue), Native: len(tools), Tokens: tokensOf(tools)}
 	if r.deferred() {
 		listed.Deferred = len(r.catalogue.tools) - (len(tools) - len(builtins()))
 	}
@@ -254,13 +254,12 @@ func (r *run) ask(ctx context.Context) (*model.Response, error) {
 		r.keepBroken(response)
 		return nil, err
 	}
-	message := &response.Message
-	if !usable(message, r.ids, r.freshID) {
+	if !saysSomething(&response.Message) {
 		r.text = ""
 		return response, nil
 	}
-	r.text = message.Text()
-	return response, r.c.say(*message)
+	r.text = response.Message.Text()
+	return response, r.c.say(response.Message)
 }
 
 // freshID is an identifier for a call that has none of its own.
@@ -290,13 +289,10 @@ func (r *run) generate(ctx context.Context) (*model.Response, error) {
 	r.tell(Event{Asked: &asked})
 	response, err := r.h.options.Model.Generate(ctx, request, r.delta)
 	if response == nil {
-		return nil, orNothing(err)
+		return nil, orNothing(response, err)
 	}
-	if response.Usage == (model.Usage{}) {
-		response.Usage = model.Usage{Input: asked.Tokens, Output: tokensOfMessage(&response.Message), Estimated: true}
-	}
-	cost := r.h.options.Model.Info().Price.Cost(response.Usage)
-	r.use(Totals{Usage: response.Usage, Cost: cost, Requests: 1})
+	fit(&response.Message, r.ids, r.freshID) // before it is told, as it does not change after that
+	cost := r.charge(request, response)
 	r.c.measured(asked.Tokens, response.Usage)
 	for _, note := range response.Notes {
 		r.lowered(note)
@@ -305,11 +301,22 @@ func (r *run) generate(ctx context.Context) (*model.Response, error) {
 	return response, err
 }
 
-func orNothing(err error) error {
-	if err == nil {
+func orNothing(response *model.Response, err error) error {
+	if response == nil && err == nil {
 		return errors.New("the model returned neither an answer nor an error")
 	}
 	return err
+}
+
+// charge counts what a request cost, by the lengths of the texts where the provider did
+// not count.
+func (r *run) charge(request *model.Request, response *model.Response) (cost float64) {
+	if response.Usage == (model.Usage{}) {
+		response.Usage = model.Usage{Input: tokensOfRequest(request), Output: tokensOfMessage(&response.Message), Estimated: true}
+	}
+	cost = r.h.options.Model.Info().Price.Cost(response.Usage)
+	r.use(Totals{Usage: response.Usage, Cost: cost, Requests: 1})
+	return cost
 }
 
 // use counts what was used; calls and servers that use the model do so beside each other.

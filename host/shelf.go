@@ -23,8 +23,6 @@ type shelf struct {
 	next  int
 }
 
-func newShelf() *shelf { return &shelf{} }
-
 // name is the URI of the next result.
 func (s *shelf) name() string { return fmt.Sprintf("%s%d", keptScheme, s.next+1) }
 
@@ -49,11 +47,10 @@ func (s *shelf) get(uri string) (Kept, bool) {
 
 // A page is a piece of a long text.
 type page struct {
-	text        string
-	from, to    int // bytes
-	total       int
-	atTheEnd    bool
-	searchedFor string
+	text     string
+	from, to int // bytes
+	total    int
+	atTheEnd bool
 }
 
 // pageOf returns at most so many bytes of text from an offset on, or from shortly
@@ -79,7 +76,7 @@ func pageOf(text string, from, most int, find string) (page, error) {
 			to = from + line + 1
 		}
 	}
-	return page{text: text[from:to], from: from, to: to, total: len(text), atTheEnd: to == len(text), searchedFor: find}, nil
+	return page{text: text[from:to], from: from, to: to, total: len(text), atTheEnd: to == len(text)}, nil
 }
 
 // indexFold is strings.Index without regard to the case of ASCII letters.

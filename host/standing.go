@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
@@ -26,15 +27,13 @@ func (s *server) identity(o offer) []guard.Definition {
 // another command or has another version is another server, whatever of its tools
 // stayed the same.
 func (h *Host) accepted(s *server) bool {
-	if s.Trusted {
-		return true
-	}
-	for _, d := range s.identity(s.current()) {
-		if h.pins.Check(d).State != guard.Same {
-			return false
-		}
-	}
-	return true
+	return s.Trusted || !slices.ContainsFunc(s.identity(s.current()), func(d guard.Definition) bool { return !s.pinned(d) })
+}
+
+// pinned reports whether a definition of the server is one that the person approved,
+// or need not be.
+func (s *server) pinned(d guard.Definition) bool {
+	return s.Trusted || s.host.pins.Check(d).State == guard.Same
 }
 
 // notAccepted says that a server cannot be used yet.

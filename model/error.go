@@ -57,6 +57,6 @@ func (e *Error) Unwrap() error { return e.Err }
 // Retry says why a request is made again, and when.
 type Retry struct {
 	Attempt int           `json:"attempt"` // the one that failed, from 1
-	After   time.Duration `json:"after"`   // nanoseconds
+	After   time.Duration `json:"afterNs"` // the wait before the next one
 	Err     error         `json:"-"`
 }
