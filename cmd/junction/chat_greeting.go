@@ -14,12 +14,12 @@ import (
 func (t *table) greeting() string {
 	var parts []string
 	if !t.options.Model.Info().Language && t.flags.model.name == "" && os.Getenv(modelEnv) == "" {
-		parts = append(parts, "**No language model is chosen.** The one that is built in answers: it finds a tool by the words of a question, "+
-			"as in `add 2 and 40`, and no more. "+modelHint(os.Getenv))
+		parts = append(parts, "**No language model is chosen.** The one that is built in only finds a tool by the words of a question "+
+			"(try “add 2 and 40”). For a real one:\n\n"+modelHint(os.Getenv)+"\n\nThe variable "+modelEnv+" keeps the choice.")
 	}
 	if !slices.ContainsFunc(t.options.Servers, func(s host.Server) bool { return len(s.Origin) > 0 }) {
-		parts = append(parts, "These are the servers that ship with Junction. Name your own in `.mcp.json`, as other programs do, "+
-			"or after `--`, as in `junction chat -- npx -y some-server`.")
+		parts = append(parts, "The servers are those that ship with Junction. For your own, write a `.mcp.json` as other programs do, "+
+			"or begin with `junction chat -- npx -y some-server`.")
 	}
 	if len(parts) == 0 {
 		return ""
@@ -27,17 +27,24 @@ func (t *table) greeting() string {
 	return strings.Join(parts, "\n\n")
 }
 
-// modelHint says how a model is chosen: one whose key is there, if there is one.
+// modelHint lists how a model is chosen: those whose key is there, if there are any.
 func modelHint(getenv func(string) string) string {
-	const keep = " The variable `" + modelEnv + "` keeps the choice."
-	if getenv("ANTHROPIC_API_KEY") != "" {
-		return "`ANTHROPIC_API_KEY` is set, so `junction chat --model anthropic:claude-sonnet-4-5` would do." + keep
-	}
-	for _, p := range openai.Presets() {
-		if p.KeyEnv != "" && getenv(p.KeyEnv) != "" {
-			return "`" + p.KeyEnv + "` is set, so `junction chat --model " + p.Name + ":NAME` would do." + keep
+	var lines []string
+	add := func(command, key string) {
+		if key == "" || getenv(key) != "" {
+			lines = append(lines, "- `"+command+"`")
 		}
 	}
-	return "Choose another with `junction chat --model anthropic:claude-sonnet-4-5` and its key in `ANTHROPIC_API_KEY`, " +
-		"or `--model ollama:qwen3` for one that runs here; `--help` has more." + keep
+	add("junction chat --model anthropic:claude-sonnet-4-5", "ANTHROPIC_API_KEY")
+	for _, p := range openai.Presets() {
+		if p.KeyEnv != "" {
+			add("junction chat --model "+p.Name+":NAME", p.KeyEnv)
+		}
+	}
+	if len(lines) == 0 {
+		lines = append(lines, "- `junction chat --model anthropic:claude-sonnet-4-5`, with its key in ANTHROPIC_API_KEY")
+	}
+	add("junction chat --model ollama:qwen3", "")
+	lines[len(lines)-1] += ", which runs on this machine"
+	return strings.Join(append(lines, "- `junction chat --help` lists what else there is"), "\n")
 }

@@ -35,9 +35,9 @@ func TestTheHelpOfChatNamesEveryFlagInEightyColumns(t *testing.T) {
 func TestTheGreetingNamesAModelWhoseKeyIsThere(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ key, want string }{
-		{"", "ollama:qwen3"},
-		{"ANTHROPIC_API_KEY", "`ANTHROPIC_API_KEY` is set, so `junction chat --model anthropic:"},
-		{"GEMINI_API_KEY", "`GEMINI_API_KEY` is set, so `junction chat --model gemini:NAME`"},
+		{"", "with its key in ANTHROPIC_API_KEY"},
+		{"ANTHROPIC_API_KEY", "- `junction chat --model anthropic:claude-sonnet-4-5`\n"},
+		{"GEMINI_API_KEY", "- `junction chat --model gemini:NAME`\n- `junction chat --model ollama"},
 	} {
 		hint := modelHint(func(name string) string {
 			if name == test.key {

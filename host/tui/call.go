@@ -15,6 +15,8 @@ const (
 	maxPast    = 200 // calls and thoughts that Ctrl+O can show
 	foldedRows = 4   // lines of a result that are shown at once
 	barCells   = 20
+
+	roomForArguments = 24 // columns of a call's first line that its title leaves to the rest
 )
 
 // A call is a tool call with what came of it, or a thought of the model.
@@ -139,8 +141,8 @@ func toolName(server, tool string) string {
 // head is the first line of a call.
 func (c *call) head(mark ink.Span, more string, width int) ink.Line {
 	line := ink.Line{mark, ink.T(ink.Plain, toolName(c.Server, c.Tool), ink.Bold)}
-	if c.Title != "" && c.Title != c.Tool {
-		line = append(line, ink.T(ink.Plain, " “"+oneLine(c.Title, 60)+"”"))
+	if title := " “" + oneLine(c.Title, 60) + "”"; c.Title != "" && c.Title != c.Tool && line.Width()+ink.Width(title) < width-roomForArguments {
+		line = append(line, ink.T(ink.Plain, title))
 	}
 	if more != "" {
 		line = append(line, ink.T(ink.Muted, " "+more))

@@ -26,12 +26,12 @@ type consentCard struct {
 	note   editor.Buffer
 }
 
-func (c *consentCard) press(_ *screen, k keypress) bool {
+func (c *consentCard) press(s *screen, k keypress) bool {
 	switch {
 	case c.noting:
 		return c.pressNote(k)
 	case c.choosing:
-		return c.pressScope(k)
+		return c.pressScope(s, k)
 	case c.scroll.move(k.name):
 		return false
 	}
@@ -78,13 +78,14 @@ func (c *consentCard) write(_ *screen, text string) {
 }
 
 // pressScope handles the keys while the rule is chosen.
-func (c *consentCard) pressScope(k keypress) bool {
+func (c *consentCard) pressScope(s *screen, k keypress) bool {
 	switch k.name {
 	case "esc":
 		c.choosing = false
 	case "enter":
 		rule := c.rule(c.selected)
 		c.ask.answer(host.Verdict{Allow: c.allow, Rule: &rule, Forever: c.forever})
+		s.print(c.chosen(s.width)...)
 		return true
 	case "up":
 		c.selected = max(0, c.selected-1)
@@ -95,6 +96,19 @@ func (c *consentCard) pressScope(k keypress) bool {
 		c.selected = n
 	}
 	return false
+}
+
+// chosen says what holds from now on.
+func (c *consentCard) chosen(width int) []ink.Line {
+	what, until := "allowed", "for this session"
+	if !c.allow {
+		what = "denied"
+	}
+	if c.forever {
+		until = "for good (junction policy list shows all rules)"
+	}
+	text := fmt.Sprintf("%s: %s is %s %s", toolName(orElse(c.card.Server, "junction itself"), c.card.Tool), c.card.Always[c.selected].Label, what, until)
+	return ink.Indent(ink.Lines(ink.Muted, text, width-2), ink.Line{ink.T(ink.Accent, "§ ")}, ink.Of("  "))
 }
 
 // first is the first byte of a text, or 0.

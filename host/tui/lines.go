@@ -91,7 +91,7 @@ func (t *typist) follow(ctx context.Context) error {
 func (t *typist) answerAll(ctx context.Context) error {
 	for len(t.cards) > 0 {
 		c := t.cards[0]
-		typed, ok := c.(interface{ line(text string) bool })
+		typed, ok := c.(interface{ line(s *screen, text string) bool })
 		for done := !ok; !done; {
 			t.print(c.lines(t.screen, t.width, 10_000)...)
 			t.flushLines()
@@ -99,7 +99,7 @@ func (t *typist) answerAll(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			done = typed.line(strings.TrimSpace(line))
+			done = typed.line(t.screen, strings.TrimSpace(line))
 		}
 		t.cards = t.cards[1:]
 	}
@@ -149,7 +149,7 @@ func (t *typist) flushLines() {
 
 // What a line means to each card; it reports whether the card is done.
 
-func (c *consentCard) line(text string) bool {
+func (c *consentCard) line(s *screen, text string) bool {
 	switch {
 	case c.noting:
 		c.note.Set(text)
@@ -157,15 +157,15 @@ func (c *consentCard) line(text string) bool {
 	case c.choosing:
 		if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(c.card.Always) {
 			c.selected = n - 1
-			return c.pressScope(keypress{name: "enter"})
+			return c.pressScope(s, keypress{name: "enter"})
 		}
-		return c.pressScope(keypress{name: "esc"})
+		return c.pressScope(s, keypress{name: "esc"})
 	}
-	return c.press(nil, letter(text))
+	return c.press(s, letter(text))
 }
 
-func (c *reviewCard) line(text string) bool { return c.press(nil, letter(text)) }
-func (c *sampleCard) line(text string) bool { return c.press(nil, letter(text)) }
+func (c *reviewCard) line(s *screen, text string) bool { return c.press(s, letter(text)) }
+func (c *sampleCard) line(s *screen, text string) bool { return c.press(s, letter(text)) }
 
 // letter is the key that a line of one letter stands for.
 func letter(text string) keypress {
@@ -175,7 +175,7 @@ func letter(text string) keypress {
 	return keypress{name: text, text: text}
 }
 
-func (c *formCard) line(text string) bool {
+func (c *formCard) line(_ *screen, text string) bool {
 	switch {
 	case text == ":cancel":
 		return c.answer(mcp.ElicitCancel, nil)

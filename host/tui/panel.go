@@ -179,6 +179,7 @@ func toolsPanel(word string) *pager {
 func logPanel() *pager {
 	return &pager{title: "log", end: true, build: func(s *screen, width int) []ink.Line {
 		var lines []ink.Line
+		s.readLog = s.now()
 		for i := range s.log {
 			lines = append(lines, ink.Wrap(s.log[i].line(), width)...)
 		}

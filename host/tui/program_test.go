@@ -90,6 +90,9 @@ func TestADumbTerminalIsUsedLineByLine(t *testing.T) {
 	var form *mcp.ElicitResult
 	session.ask = func(ctx context.Context, _ host.Question) (err error) {
 		ui.Event(text("Let me *see*.\n\n"))
+		if agreed, err := ui.Review(ctx, host.Review{Server: "crm", First: true}); err != nil || !agreed {
+			return errors.Join(err, errors.New("it was not agreed to"))
+		}
 		if verdict, err = ui.Consent(ctx, writeCard()); err != nil {
 			return err
 		}
@@ -105,6 +108,7 @@ func TestADumbTerminalIsUsedLineByLine(t *testing.T) {
 	}
 	say("Welcome.", "/servers")
 	say("about 1.5k tokens", "hello")
+	say("crm is new", "y")
 	say("may this call run?", "a")
 	say("allow always: which calls?", "2")
 	say("Who?", "Ada")

@@ -29,6 +29,7 @@ type screen struct {
 	run       *run    // the question that is being answered; nil: none
 	past      []*call // calls that returned, and thoughts, the last one last
 	log       []logged
+	readLog   time.Time // when the log was looked at
 	trace     bool
 	byLine    bool // the terminal can only print lines
 	servers   []host.ServerTools

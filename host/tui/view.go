@@ -136,10 +136,11 @@ func (s *screen) contextStatus() ink.Span {
 	return ink.T(role, fmt.Sprintf("context %s/%s %d %%", count(l.Used), count(l.Window), share))
 }
 
+// warnings are those that were not looked at.
 func (s *screen) warnings() int {
 	n := 0
 	for i := range s.log {
-		if s.log[i].Level.Severity() >= 4 {
+		if s.log[i].at.After(s.readLog) && s.log[i].Level.Severity() >= 4 {
 			n++
 		}
 	}
