@@ -91,7 +91,9 @@ func (t *typist) follow(ctx context.Context) error {
 func (t *typist) answerAll(ctx context.Context) error {
 	for len(t.cards) > 0 {
 		c := t.cards[0]
-		typed, ok := c.(interface{ line(s *screen, text string) bool })
+		typed, ok := c.(interface {
+			line(s *screen, text string) bool
+		})
 		for done := !ok; !done; {
 			t.print(c.lines(t.screen, t.width, 10_000)...)
 			t.flushLines()
