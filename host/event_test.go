@@ -1,0 +1,123 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/scripted"
+)
+
+// A nameless model gives its calls no IDs.
+type nameless struct{ *scripted.Model }
+
+func (m nameless) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
+	response, err := m.Model.Generate(ctx, req, emit)
+	if response != nil {
+		response.Message.Parts = slices.Clone(response.Message.Parts)
+		for i := range response.Message.Parts {
+			if c := response.Message.Parts[i].Call; c != nil {
+				call := *c
+				call.ID = ""
+				response.Message.Parts[i].Call = &call
+			}
+		}
+	}
+	return response, err
+}
+
+func TestEventsNameCallsAlike(t *testing.T) {
+	m := nameless{scripted.New(scripted.Call("calc__add", `{"A":1,"B":2}`), scripted.Call("calc__add", `{"A":3,"B":4}`), scripted.Say("done"))}
+	s := play(t, Options{Model: m, Servers: []Server{calculator()}})
+	ask(t, s.Conversation(nil), "add")
+	ids := map[string][]string{}
+	for _, e := range s.eventsOf(func(e Event) bool { return true }) {
+		switch {
+		case e.Decided != nil:
+			for _, c := range e.Decided.Message.Calls() {
+				ids["decided"] = append(ids["decided"], c.ID)
+			}
+		case e.Called != nil:
+			ids["called"] = append(ids["called"], e.Called.CallID)
+		case e.Returned != nil:
+			ids["returned"] = append(ids["returned"], e.Returned.CallID)
+		}
+	}
+	if len(ids["decided"]) != 2 || ids["decided"][0] == ids["decided"][1] || !slices.Equal(ids["decided"], ids["called"]) || !slices.Equal(ids["called"], ids["returned"]) {
+		t.Errorf("calls are named %v", ids)
+	}
+}
+
+func TestEventsOfAHostWithoutServersHaveListsAndUnits(t *testing.T) {
+	s := play(t, Options{}, scripted.Say("hello"))
+	ask(t, s.Conversation(nil), "hello")
+	var all strings.Builder
+	for _, e := range s.eventsOf(func(e Event) bool { return true }) {
+		line, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(line)
+	}
+	for _, want := range []string{`"servers":[]`, `"durationNs":`} {
+		if !strings.Contains(all.String(), want) {
+			t.Errorf("no %s in %s", want, all.String())
+		}
+	}
+}
+
+// What a server used of the model is paid for, also where nothing came of it.
+func TestAServersFailedUseOfTheModelIsCounted(t *testing.T) {
+	asking := mcp.NewServer("asking", "1.0")
+	mcp.AddTool(asking, "ask", func(ctx context.Context, _ struct{}) (string, error) {
+		_, err := mcp.Sample(ctx, mcp.CreateMessageRequest{MaxTokens: 10, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.SamplingContent{mcp.Text("hello")}}}})
+		return "", err
+	}, mcp.Tool{Description: "Ask.", Annotations: readOnly})
+	m := &breaking{Model: scripted.New(scripted.Call("asking__ask", `{}`), scripted.Say("It failed."))}
+	s := play(t, Options{Model: m, Servers: []Server{{Name: "asking", Handler: asking, Trusted: true}}})
+	answer := ask(t, s.Conversation(nil), "ask")
+	if got := answer.Totals; m.broken != 1 || got.Requests != 3 || got.Usage.Input < 1_000 {
+		t.Errorf("%d requests broke, counted %+v", m.broken, got)
+	}
+}
+
+// A breaking model breaks off where a server asks it, after a thousand tokens.
+type breaking struct {
+	*scripted.Model
+	broken int
+}
+
+func (m *breaking) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
+	if len(req.Tools) == 0 {
+		m.broken++
+		return &model.Response{Usage: model.Usage{Input: 1_000}}, errors.New("the line is dead")
+	}
+	return m.Model.Generate(ctx, req, emit)
+}
+
+// The pins are not the host's alone: what another part of the program approves counts
+// with the next question.
+func TestWhatIsApprovedElsewhereCounts(t *testing.T) {
+	pins := new(guard.Pins)
+	server := calculator()
+	server.Trusted = false
+	s := play(t, Options{Servers: []Server{server}, Pins: pins, Person: nobody{}}, scripted.Say("one"), scripted.Say("two"))
+	c := s.Conversation(nil)
+	ask(t, c, "first")
+	if got := s.Servers()[0]; got.State != StateUnapproved || got.Seen != 0 || s.Tools()[0].State != ToolUnapproved {
+		t.Errorf("before: %+v", got)
+	}
+	if err := pins.Approve(s.servers[0].definitions()...); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, c, "second")
+	if got := s.Servers()[0]; got.State != StateConnected || got.Seen != 2 || s.Tools()[0].State != ToolSent {
+		t.Errorf("after: %+v", got)
+	}
+}
