@@ -110,6 +110,9 @@ func readResource(ctx context.Context, r *run, call *model.Call) outcome {
 	if refusal := r.consentToRead(ctx, call, s, in.URI); refusal != "" {
 		return complained("%s", refusal)
 	}
+	if !r.h.accepted(s) { // an answer takes its time
+		return complained("%s", s.notAccepted())
+	}
 	contents, err := s.client.ReadResource(withCall(ctx, &calling{run: r, id: call.ID, server: s}), in.URI)
 	if err != nil {
 		text := clipped(readable(err.Error()), maxErrorText)

@@ -222,7 +222,7 @@ func (h *Host) standings(c *catalogue) []ServerTools {
 		all[i] = c.servers[i]
 		state, err := s.state()
 		if err != nil {
-			all[i].Error = err.Error()
+			all[i].Error = s.why(err)
 		}
 		if state != StateConnected || all[i].State == "" || all[i].Seen > 0 {
 			all[i].State = state

@@ -150,8 +150,8 @@ type Answer struct {
 
 // Ask puts a question and runs until there is an answer, a limit is reached, or
 // ctx is done. Whatever happens, the conversation can go on with the next
-// question. The error is what the provider, the record or ctx said; the Answer
-// then holds what there was.
+// question. The error is what the provider, the record or the cause of ctx's end said,
+// [ErrBusy], [ErrFull] or [ErrEmpty]; the Answer then holds what there was.
 func (c *Conversation) Ask(ctx context.Context, q Question) (Answer, error) {
 	select {
 	case <-c.busy:

@@ -121,3 +121,37 @@ func TestWhatIsApprovedElsewhereCounts(t *testing.T) {
 		t.Errorf("after: %+v", got)
 	}
 }
+
+func TestARunThatIsInterruptedSaysByWhat(t *testing.T) {
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	interrupted := errors.New("the lights went out")
+	slow := mcp.NewServer("slow", "1.0")
+	mcp.AddTool(slow, "wait", func(ctx context.Context, _ struct{}) (string, error) {
+		interrupt(interrupted)
+		<-ctx.Done()
+		return "", ctx.Err()
+	}, mcp.Tool{Description: "Wait.", Annotations: readOnly})
+	s := play(t, Options{Servers: []Server{{Name: "slow", Handler: slow, Trusted: true}}}, scripted.Call("slow__wait", `{}`))
+	answer, err := s.Conversation(nil).Ask(ctx, Question{Text: "wait"})
+	if !errors.Is(err, interrupted) || answer.Stop != stopCancelled {
+		t.Errorf("%+v, %v", answer, err)
+	}
+	if told := s.eventsOf(func(e Event) bool { return e.Answered != nil }); len(told) != 1 || told[0].Answered.Error != interrupted.Error() {
+		t.Errorf("told %+v", told)
+	}
+}
+
+func TestAServerIsNamedOnceWhereItDoesNotAnswer(t *testing.T) {
+	fails := mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
+		return mcp.Result{}, errors.New(`server "far" is not connected: server "far": start "far": not found in PATH`)
+	})
+	s := play(t, Options{Servers: []Server{{Name: "far", Handler: fails}}}, scripted.Say("hello"))
+	ask(t, s.Conversation(nil), "hello")
+	want := `start "far": not found in PATH`
+	if got := s.notices(NoticeServer); len(got) != 1 || got[0] != `server "far" does not answer: `+want {
+		t.Errorf("told %q", got)
+	}
+	if got := s.Servers()[0]; got.Error != want || got.State != StateFailed {
+		t.Errorf("%+v", got)
+	}
+}

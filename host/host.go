@@ -182,12 +182,17 @@ func (h *Host) add(s Server) error {
 	return nil
 }
 
-// Close ends what the host does in the background and waits for it. It does not
-// close the servers' Handlers, which belong to whoever made them.
+// Close ends what the host does in the background and waits for it. A run belongs to
+// who asked, and ends with its context. The servers' Handlers are not closed: they
+// belong to whoever made them.
 func (h *Host) Close() error {
 	h.cancel()
 	h.running.Wait()
-	return nil
+	var errs []error
+	for _, s := range h.servers {
+		errs = append(errs, s.client.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // Settle waits until the lists of every server were read, or could not be, once.

@@ -87,6 +87,9 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 	stop, err := r.work(ctx, q)
 	if err != nil && ctx.Err() != nil {
 		stop = stopCancelled
+		if errors.Is(err, context.Canceled) {
+			err = context.Cause(ctx)
+		}
 		if errors.Is(context.Cause(ctx), errTimeLimit) {
 			stop, err = stopTime, nil
 			r.notice(NoticeLimit, "the run was ended after %v", r.h.options.Limits.Time)

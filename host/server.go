@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -329,8 +330,15 @@ func (s *server) failed(err error) {
 	s.host.changes.Add(1)
 	s.host.index(s)
 	if first {
-		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q does not answer: %s", s.Name, clipped(readable(err.Error()), maxErrorText))})
+		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q does not answer: %s", s.Name, s.why(err))})
 	}
+}
+
+// why is an error of the server as a person reads it behind the server's name, which
+// everybody on the way has put before it.
+func (s *server) why(err error) string {
+	named := fmt.Sprintf("server %q", s.Name)
+	return clipped(readable(strings.NewReplacer(named+": ", "", named+" is not connected: ", "").Replace(err.Error())), maxErrorText)
 }
 
 // answers reports whether what the server offers was read, and is not lost.

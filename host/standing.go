@@ -61,7 +61,7 @@ func (t *tool) withdrawn(ctx context.Context) string {
 		return ""
 	}
 	if _, err := s.state(); err != nil {
-		return fmt.Sprintf("%s was not called: server %q does not answer: %s", t.sent.Name, s.Name, clipped(readable(err.Error()), maxErrorText))
+		return fmt.Sprintf("%s was not called: server %q does not answer: %s", t.sent.Name, s.Name, s.why(err))
 	}
 	return fmt.Sprintf("%s was not called: server %q does not have it any more.", t.sent.Name, s.Name)
 }
