@@ -21,9 +21,9 @@ not       not never dont without avoid refrain cannot nor stop mustnt shouldnt n
 tell      tell mention inform notify reveal disclose alert warn acknowledge explain announce discuss say expose bring
 show      show display report share output print surface repeat recite
 ask       ask confirm consult permission approval consent confirmation request question
-user      user human person operator anyone anybody owner them victim
-secretly  secretly silently covertly quietly stealthily discreetly invisibly unnoticed surreptitiously clandestinely
-before    before ahead
+user      user human person operator anyone anybody owner victim
+secretly  secretly silently covertly quietly stealthily discreetly invisibly unnoticed surreptitiously clandestinely quiet
+before    before ahead prior
 use       call use invoke run execute perform trigger utilize employ
 any       any all every other each
 tool      tool function
