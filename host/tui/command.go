@@ -84,6 +84,7 @@ func (s *screen) inBackground(f func(ctx context.Context) error, done func(s *sc
 	s.later(func(ctx context.Context) func(*screen) {
 		err := f(ctx)
 		return func(s *screen) {
+			s.used, s.hint = s.session.Ledger(), ""
 			switch {
 			case errors.Is(err, context.Canceled):
 			case err != nil:
@@ -147,7 +148,7 @@ func (s *screen) resume(id string) {
 			case len(list) == 0:
 				s.say(ink.Muted, "no conversation is kept yet")
 			default:
-				s.panel = conversationsPanel(list)
+				s.panel = conversationsPanel(list, s.session.Saved().ID)
 			}
 		}
 	})

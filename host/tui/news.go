@@ -93,9 +93,13 @@ func (s *screen) questioned(q *host.Questioned) {
 	case "roots/list":
 		return
 	}
-	text := fmt.Sprintf("%s: %s", what, q.Outcome)
+	outcome := q.Outcome
+	if done, ok := map[string]string{mcp.ElicitAccept: "accepted", mcp.ElicitDecline: "declined", mcp.ElicitCancel: "cancelled"}[outcome]; ok {
+		outcome = done
+	}
+	text := what + ": " + outcome
 	if q.Message != "" {
-		text = fmt.Sprintf("%s “%s”: %s", what, oneLine(q.Message, 80), q.Outcome)
+		text = fmt.Sprintf("%s “%s”: %s", what, oneLine(q.Message, 80), outcome)
 	}
 	s.print(ink.Wrap(ink.Line{ink.T(ink.Muted, "? "), ink.T(ink.Plain, q.Server, ink.Bold), ink.T(ink.Muted, " · "+text)}, s.width)...)
 }
@@ -128,7 +132,7 @@ func (s *screen) traced(e *host.Event) {
 	default:
 		return
 	}
-	s.add(ink.Wrap(ink.Line{ink.T(ink.Accent, fmt.Sprintf("  %d ", step)), ink.T(ink.Muted, strings.TrimSpace(text))}, s.width)...)
+	s.add(ink.Indent(ink.Lines(ink.Muted, strings.TrimSpace(text), s.width-4), ink.Line{ink.T(ink.Accent, fmt.Sprintf("  %d ", step))}, ink.Of("    "))...)
 }
 
 func orElse(text, otherwise string) string {

@@ -143,12 +143,16 @@ func (c *call) item() item {
 }
 
 // conversationsPanel offers kept conversations.
-func conversationsPanel(list []Saved) *picker {
+func conversationsPanel(list []Saved, current string) *picker {
 	p := &picker{title: "kept conversations"}
 	for _, c := range list {
+		this := ""
+		if c.ID == current {
+			this = " · this one"
+		}
 		p.items = append(p.items, item{
 			label:  orElse(c.Title, c.ID),
-			detail: fmt.Sprintf("%s · %s · %s", c.ID, c.Changed.Format("2006-01-02 15:04"), plural(c.Questions, "question", "questions")),
+			detail: fmt.Sprintf("%s · %s · %s", c.ID, c.Changed.Format("2006-01-02 15:04"), plural(c.Questions, "question", "questions")) + this,
 		})
 	}
 	p.chosen = func(s *screen, i int) {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -50,8 +51,7 @@ func (s *screen) replayResult(r *model.Result) {
 		if c.CallID != r.CallID || c.result != nil || c.thought != "" {
 			continue
 		}
-		text := r.Text()
-		c.result = &host.Returned{CallID: r.CallID, Text: text, IsError: r.IsError, Bytes: len(text), Tokens: model.EstimateTokens(len(text))}
+		c.result = returnedBefore(r)
 		s.print(c.folded(s)...)
 	}
 }
@@ -62,4 +62,59 @@ func splitName(name string) (server, tool string) {
 		return server, tool
 	}
 	return "", name
+}
+
+// hear takes a call that an event is about off those of which nothing was heard.
+func (r *run) hear(e *host.Event) {
+	var id string
+	switch {
+	case e.Consent != nil:
+		id = e.Consent.CallID
+	case e.Called != nil:
+		id = e.Called.CallID
+	case e.Returned != nil:
+		id = e.Returned.CallID
+	default:
+		return
+	}
+	r.untold = slices.DeleteFunc(r.untold, func(c *model.Call) bool { return c.ID == id })
+}
+
+// neverCalled prints the calls that were answered without being made: of a tool that
+// there is not, or with arguments that do not fit. What the model was told stands in
+// the conversation.
+func (s *screen) neverCalled() {
+	untold := s.run.untold
+	s.run.untold = nil
+	if len(untold) == 0 {
+		return
+	}
+	results := map[string]*model.Result{}
+	for _, e := range s.session.Entries() {
+		if e.Message == nil {
+			continue
+		}
+		for _, p := range e.Message.Parts {
+			if p.Result != nil {
+				results[p.Result.CallID] = p.Result
+			}
+		}
+	}
+	for _, u := range untold {
+		result := results[u.ID]
+		if result == nil {
+			continue
+		}
+		server, tool := splitName(u.Name)
+		c := &call{Called: host.Called{CallID: u.ID, Server: server, Tool: tool, Arguments: u.Arguments}}
+		c.result = returnedBefore(result)
+		s.remember(c)
+		s.print(c.folded(s)...)
+	}
+}
+
+// returnedBefore is a result that stands in the conversation.
+func returnedBefore(r *model.Result) *host.Returned {
+	text := r.Text()
+	return &host.Returned{CallID: r.CallID, Text: text, IsError: r.IsError, Bytes: len(text), Tokens: model.EstimateTokens(len(text))}
 }

@@ -26,12 +26,13 @@ type run struct {
 	text      markdown.Stream
 	wrote     bool // text came in pieces in this step
 	thought   strings.Builder
-	thinking  time.Time // when it began
-	asked     bool      // the model is being asked
-	calls     []*call   // that have not returned
-	draft     string    // the tool whose arguments are being written
-	answered  bool      // an Answered event came
-	explained bool      // a notice said why it ends
+	thinking  time.Time     // when it began
+	asked     bool          // the model is being asked
+	calls     []*call       // that have not returned
+	untold    []*model.Call // calls of which nothing was heard yet
+	draft     string        // the tool whose arguments are being written
+	answered  bool          // an Answered event came
+	explained bool          // a notice said why it ends
 
 	rendered struct { // of the text's rest
 		text  string
@@ -91,9 +92,11 @@ func (s *screen) happened(e *host.Event) {
 // progress shows an event of the run.
 func (s *screen) progress(e *host.Event) {
 	r := s.run
+	r.hear(e)
 	switch {
 	case e.Asked != nil:
 		s.endText()
+		s.neverCalled()
 		r.asked, r.wrote = true, false
 	case e.Delta != nil:
 		s.delta(e.Delta)
@@ -186,10 +189,18 @@ func (s *screen) decided(d *host.Decided) {
 	if !wrote && d.Message != nil && strings.TrimSpace(d.Message.Text()) != "" {
 		s.printMarkdown(d.Message.Text())
 	}
+	if d.Message != nil {
+		for i := range d.Message.Parts {
+			if c := d.Message.Parts[i].Call; c != nil {
+				r.untold = append(r.untold, c)
+			}
+		}
+	}
 }
 
 func (s *screen) answered(a *host.Answered) {
 	s.endText()
+	s.neverCalled()
 	s.run.answered = true
 	if text := stopped(a); text != "" && (!s.run.explained || a.Stop == "error") {
 		role := ink.Warn
