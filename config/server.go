@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -73,7 +74,7 @@ func (s Server) LogValue() slog.Value { return slog.StringValue(s.String()) }
 // showWord quotes an argument that is more than one plain word.
 func showWord(arg string) string {
 	if arg == "" || strings.ContainsFunc(arg, func(r rune) bool { return r <= ' ' || r == '"' || isInvisible(r) }) {
-		return quote(arg)
+		return strconv.Quote(arg) // in full: it is what a person approves, and what is pinned
 	}
 	return arg
 }

@@ -87,3 +87,11 @@ func TestTextThatIsNoSecretIsShown(t *testing.T) {
 		same(t, "argument", args[0], arg)
 	}
 }
+
+func TestACommandIsShownInFull(t *testing.T) {
+	long := strings.Repeat("one ", 200)
+	f := parse(t, "servers.json", `{"mcpServers":{"a":{"command":"python3","args":["-c","`+long+`end"]}}}`, Options{})
+	if text := f.Servers[0].String(); !strings.Contains(text, long+"end") {
+		t.Errorf("two commands that differ behind what is shown would be the same to who approves them: %s", text)
+	}
+}
