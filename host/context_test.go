@@ -262,3 +262,38 @@ func TestTheLedgerAddsUpToTheRequest(t *testing.T) {
 		t.Errorf("%d requests were counted, want 6 with that for the summary", got)
 	}
 }
+
+// A server that answers at length does not fill the memory: what had to make room is in
+// the record only.
+func TestLongResultsThatWentTakeNoMemory(t *testing.T) {
+	h := play(t, Options{})
+	var entries []Entry
+	for i := range maxKept + 3 {
+		entries = append(entries, Entry{Kept: &Kept{URI: fmt.Sprintf("%s%d", keptScheme, i+1), Text: "long"}})
+	}
+	c := h.Conversation(nil, entries...)
+	if err := c.add(Entry{Kept: &Kept{URI: c.nextKept(), Text: "longer"}}); err != nil {
+		t.Fatal(err)
+	}
+	again := h.Conversation(nil, c.Entries()...)
+	for _, c := range []*Conversation{c, again} {
+		without := 0
+		for _, e := range c.Entries() {
+			if e.Kept.Text == "" {
+				without++
+			}
+		}
+		if got := c.nextKept(); without != 4 || got != keptScheme+"205" {
+			t.Errorf("%d results are without their text, the next is %s", without, got)
+		}
+		if _, found := c.kept.get(keptScheme + "4"); found {
+			t.Error("a result without its text can be read")
+		}
+		if k, found := c.kept.get(keptScheme + "204"); !found || k.Text != "longer" {
+			t.Errorf("the last result is %+v", k)
+		}
+	}
+	if entries[0].Kept.Text != "long" {
+		t.Error("an entry that was given was changed")
+	}
+}

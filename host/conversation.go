@@ -57,13 +57,13 @@ func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 	c := &Conversation{host: h, record: record, busy: make(chan struct{}, 1), flow: new(guard.Flow), sampled: map[string]int{}}
 	c.session.queries = map[string]string{}
 	c.busy <- struct{}{}
-	for i := range entries {
-		c.apply(&entries[i])
+	c.entries = slices.Clone(entries)
+	for i := range c.entries {
+		c.apply(&c.entries[i])
 	}
 	if unaccounted(entries) {
 		unknown(c.flow)
 	}
-	c.entries = slices.Clone(entries)
 	c.running = false
 	mended, what := repair(c.messages)
 	if what != "" {
@@ -88,7 +88,9 @@ func (c *Conversation) apply(e *Entry) {
 	case e.Found != nil:
 		c.found = append(c.found, e.Found...)
 	case e.Kept != nil:
-		c.kept.put(*e.Kept)
+		for _, uri := range c.kept.put(*e.Kept) {
+			c.unload(uri)
+		}
 	case e.Flow != nil:
 		flow := new(guard.Flow)
 		if err := flow.UnmarshalJSON(e.Flow); err != nil {
@@ -98,6 +100,17 @@ func (c *Conversation) apply(e *Entry) {
 		c.flow = flow
 	case e.Totals != nil:
 		c.totals, c.running = c.totals.add(*e.Totals), false
+	}
+}
+
+// unload drops the text of a result that nobody can read any more; the Record has it.
+func (c *Conversation) unload(uri string) {
+	for i := range c.entries {
+		if k := c.entries[i].Kept; k != nil && k.URI == uri {
+			bare := *k
+			bare.Text = ""
+			c.entries[i].Kept = &bare
+		}
 	}
 }
 
@@ -202,7 +215,8 @@ func (c *Conversation) Notes() []string {
 	return slices.Clone(c.notes)
 }
 
-// Entries returns the conversation's record.
+// Entries returns the conversation's record. Of the long results, those that the model
+// cannot read any more are without their text, which only the [Record] has.
 func (c *Conversation) Entries() []Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()

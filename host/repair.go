@@ -68,7 +68,7 @@ func failure(call *model.Call, text string) *model.Result {
 // fit makes a model's message fit to be kept: calls have an ID of their own in the
 // conversation, and arguments that are an object.
 func fit(m *model.Message, taken map[string]bool, fresh func() string) {
-	parts := m.Parts[:0:0]
+	parts := make([]model.Part, 0, len(m.Parts))
 	for _, p := range m.Parts {
 		switch {
 		case p.Call != nil:

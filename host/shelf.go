@@ -26,14 +26,21 @@ type shelf struct {
 // name is the URI of the next result.
 func (s *shelf) name() string { return fmt.Sprintf("%s%d", keptScheme, s.next+1) }
 
-func (s *shelf) put(k Kept) {
+// put adds a result, and returns the URIs of those that had to go for it. One without
+// its text had to go before.
+func (s *shelf) put(k Kept) (gone []string) {
 	s.next++
+	if k.Text == "" {
+		return nil
+	}
 	s.all = append(s.all, k)
 	s.bytes += len(k.Text)
 	for len(s.all) > maxKept || s.bytes > maxKeptBytes {
+		gone = append(gone, s.all[0].URI)
 		s.bytes -= len(s.all[0].Text)
 		s.all = s.all[1:]
 	}
+	return gone
 }
 
 func (s *shelf) get(uri string) (Kept, bool) {
