@@ -114,6 +114,9 @@ func (f *chatFlags) define(flags *pflag.FlagSet) {
 // chat is the command.
 func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) {
 	ctx := cmd.Context()
+	if l := f.limits; l.Steps < 0 || l.Time < 0 || l.Tokens < 0 || l.Money < 0 {
+		return usagef("--max-steps, --max-time, --max-tokens and --max-cost are not negative; 0 means the default")
+	}
 	question, single, err := a.question(f)
 	if err != nil {
 		return err

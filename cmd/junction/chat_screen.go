@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"mime"
 	"os"
@@ -88,8 +89,7 @@ func saveMedia(server, tool string, m model.Media) (string, error) {
 	if known, err := mime.ExtensionsByType(m.Type); err == nil && len(known) > 0 {
 		extension = known[len(known)-1]
 	}
-	name := fmt.Sprintf("%s-%s-%s%s", time.Now().Format("20060102-150405.000"), serverName(server), serverName(tool), extension)
-	file, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := fresh(root, fmt.Sprintf("%s-%s-%s", time.Now().Format("20060102-150405.000"), serverName(server), serverName(tool)), extension)
 	if err != nil {
 		return "", err
 	}
@@ -97,5 +97,21 @@ func saveMedia(server, tool string, m model.Media) (string, error) {
 		file.Close()
 		return "", err
 	}
-	return filepath.Join(folder, name), file.Close()
+	return filepath.Join(folder, filepath.Base(file.Name())), file.Close()
+}
+
+// maxSameName is how many files of one moment get names of their own.
+const maxSameName = 1_000
+
+// fresh makes a file that was not there, with a number in its name where it has to: one
+// result can hold many images.
+func fresh(root *os.Root, name, extension string) (*os.File, error) {
+	number := ""
+	for n := 2; ; n++ {
+		file, err := root.OpenFile(name+number+extension, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, os.ErrExist) || n > maxSameName {
+			return file, err
+		}
+		number = fmt.Sprintf("-%d", n)
+	}
 }

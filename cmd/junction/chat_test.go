@@ -18,6 +18,7 @@ import (
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/replay"
 )
 
@@ -58,6 +59,7 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 		{"a key that is missing", "", []string{"-p", "x", "--model", "anthropic:claude-sonnet-4-5"}, exitConnection, "", "set ANTHROPIC_API_KEY"},
 		{"a model that is not reached", "", []string{"-p", "x", "--model", "m", "--base-url", "http://127.0.0.1:1/v1"}, exitConnection, "", "refused"},
 		{"a question that takes too long", "", []string{"-p", "wait milliseconds=60000", "--max-time", "300ms"}, exitTimeout, "", "there was no answer in the time that --max-time allows"},
+		{"a limit below nothing", "", []string{"-p", "x", "--max-steps", "-1"}, exitUsage, "", "are not negative"},
 		{"a diagram of a kind that there is not", "", []string{"-p", "x", "--trace-file", "run.png"}, exitUsage, "", "--trace-file: expected a name that ends in .svg, .mmd or .txt"},
 		{"a diagram that cannot be written", "", []string{"-p", "add 2 and 40", "--max-steps", "1", "--trace-file", "none/run.svg"}, exitConnection, "", "--trace-file: open none/run.svg"},
 		{"an attachment without its server", "", []string{"-p", "x", "--attach", "nothing"}, exitUsage, "", "--attach: expected SERVER:URI"},
@@ -320,5 +322,23 @@ func TestRulesThatHoldForGoodAreWritten(t *testing.T) {
 	}
 	if !strings.Contains(got.stdout, `"tools":25,"seen":24`) {
 		t.Errorf("a denied tool is in the model's hands: %.400s", got.stdout)
+	}
+}
+
+func TestImagesOfOneMomentHaveFilesOfTheirOwn(t *testing.T) {
+	seated(t)
+	paths := map[string]bool{}
+	for i := range 20 {
+		path, err := saveMedia("files", "../paint", model.Media{Type: "image/png", Data: []byte{byte(i)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, err := os.ReadFile(path); err != nil || len(data) != 1 || data[0] != byte(i) {
+			t.Errorf("%s: %v, %v", path, data, err)
+		}
+		paths[path] = true
+	}
+	if len(paths) != 20 {
+		t.Errorf("20 images are in %d files", len(paths))
 	}
 }
