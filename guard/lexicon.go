@@ -15,9 +15,9 @@ type ideas uint64
 const vocabulary = `
 ignore    ignore disregard forget override overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn skip
 prior     previous previously prior earlier above preceding existing original foregoing former initial your all any every other safety system developer these those everything
-orders    instruction rule guideline directive prompt policy policies guardrail restriction constraint safeguard direction programming safety filter limitation moderation ethic training order guidance
+orders    instruction rule guideline directive prompt policy policies guardrail restriction safeguard programming safety moderation ethic training order guidance
 plainly   instruction directive guideline guardrail safeguard prompt programming
-not       not never dont without avoid refrain cannot nor stop mustnt shouldnt neither doesnt no
+not       not never dont without avoid refrain cannot nor stop mustnt shouldnt neither no
 tell      tell mention inform notify reveal disclose alert warn acknowledge explain announce discuss say expose bring
 show      show display report share output print surface repeat recite
 ask       ask confirm consult permission approval consent confirmation request question
@@ -53,7 +53,7 @@ now       now
 authority system administrator admin anthropic openai
 notice    message notice override announcement
 new       new updated revised real actual true
-follow    follow obey comply attention heed
+follow    follow obey comply attention heed bound subject
 instead   instead only
 know      know see notice aware learn realize suspect
 keep      keep remain stay hide conceal withhold
@@ -96,6 +96,13 @@ var simple = map[string]bool{
 	"concat": true, "slugify": true, "palindrome": true, "factorial": true, "fibonacci": true, "prime": true, "uuid": true, "random": true, "dice": true,
 	"joke": true, "greet": true, "greeting": true, "hello": true, "echo": true, "format": true, "unit": true, "units": true, "temperature": true,
 	"celsius": true, "color": true, "count": true, "length": true, "sort": true, "trim": true, "numbers": true, "weather": true, "fact": true,
+}
+
+// compounds are words before which "user" is no person: the user interface.
+var compounds = map[string]bool{
+	"interface": true, "interfaces": true, "menu": true, "group": true, "groups": true, "agent": true, "id": true, "ids": true, "account": true, "accounts": true,
+	"manual": true, "guide": true, "name": true, "names": true, "profile": true, "profiles": true, "role": true, "roles": true, "input": true, "data": true, "table": true,
+	"experience": true, "record": true, "records": true, "session": true, "sessions": true, "settings": true, "story": true, "stories": true, "permissions": true, "error": true, "errors": true,
 }
 
 // harmless are the neighbours of such files, which hold nothing secret.

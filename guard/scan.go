@@ -115,11 +115,33 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	}
 	switch r.name {
 	case "secrecy":
-		return s.isAdvice(first, last) || s.isMuted(first, last)
+		return s.isStatement(first, last) || s.isAdvice(first, last) || s.isMuted(first, last)
 	case "conversation":
 		return s.isSample(first) || s.isChecked(first) || s.isForbidden(first)
 	case "override":
-		return s.isChecked(first) || s.isForbidden(first)
+		return s.isStatement(first, last) || s.isChecked(first) || s.isForbidden(first)
+	}
+	return false
+}
+
+// isStatement reports whether the words from first to last say what is, or are one
+// case of several: "the manual does not tell", "ignore this mail if you received it by mistake",
+// "no way to tell whether the user", "if you do not follow these instructions".
+func (s *scan) isStatement(first, last int) bool {
+	from := first
+	if s.words[first].ideas&theLanguage().names["not"] != 0 {
+		const before = 4
+		from = max(0, first-before)
+	}
+	for i := from; i <= last; i++ {
+		switch strings.ToLower(s.layer.text[s.words[i].start:s.words[i].end]) {
+		case "if", "whether", "unless":
+			return true
+		case "does", "did":
+			if i == first-1 {
+				return true
+			}
+		}
 	}
 	return false
 }

@@ -27,7 +27,7 @@ const (
 // stand for one another, as the place of the first; it is nil if there is none.
 func wordsOf(text string, lexicon map[string]ideas) (words []word, mixed []int) {
 	words = make([]word, 0, len(text)/6+1)
-	external := theLanguage().names["external"]
+	external, user := theLanguage().names["external"], theLanguage().names["user"]
 	var plain []byte
 	position, quotedUntil := 0, 0
 	for i := 0; i < len(text); {
@@ -43,6 +43,9 @@ func wordsOf(text string, lexicon map[string]ideas) (words []word, mixed []int) 
 			}
 			if strings.HasPrefix(text[i+n:], "@") && i+n+1 < len(text) && isLetter(text[i+n+1]) {
 				w.ideas |= external // a mail address
+			}
+			if n := len(words); n > 0 && words[n-1].ideas&user != 0 && words[n-1].end+1 == i && compounds[string(plain)] {
+				words[n-1].ideas &^= user
 			}
 			words = append(words, w)
 			position++
