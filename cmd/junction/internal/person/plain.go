@@ -247,9 +247,13 @@ func (p *Plain) Sample(ctx context.Context, s host.Sampling) (bool, error) {
 	}
 	for i := range s.Request.Messages {
 		m := &s.Request.Messages[i]
-		for _, c := range m.Content {
-			p.Person.Printf("  %s: %s\n", plaintext.Line(string(m.Role), maxName), plaintext.Line(c.Text+c.Type[:min(len(c.Type), kind(c.Text))], maxText))
+		for j := range m.Content {
+			p.Person.Printf("  %s: %s\n", plaintext.Line(string(m.Role), maxName), plaintext.Line(saying(&m.Content[j]), maxText))
 		}
+	}
+	for i := range s.Request.Tools {
+		t := &s.Request.Tools[i]
+		p.Person.Printf("  tool %s: %s\n", plaintext.Line(t.Name, maxName), plaintext.Line(t.Description, maxText))
 	}
 	for _, warning := range s.Warnings {
 		p.Person.Printf("  ! %s\n", plaintext.Line(warning, maxReason))
@@ -262,12 +266,21 @@ func (p *Plain) Sample(ctx context.Context, s host.Sampling) (bool, error) {
 	return word == "y" || word == "yes", nil
 }
 
-// kind is how much of a block's type is shown: all of it where it has no text.
-func kind(text string) int {
-	if text == "" {
-		return maxName
+// saying is what a block of a message says to the model.
+func saying(c *mcp.Content) string {
+	switch {
+	case c.ToolUse != nil:
+		return "calls " + c.ToolUse.Name + " " + string(c.ToolUse.Input)
+	case c.ToolResult != nil:
+		said := "the result of " + c.ToolResult.ToolUseID + ":"
+		for i := range c.ToolResult.Content {
+			said += " " + saying(&c.ToolResult.Content[i])
+		}
+		return said
+	case c.Text != "":
+		return c.Text
 	}
-	return 0
+	return "[" + c.Type + "]"
 }
 
 // Tell tells what a person should know of an event, and the same thing only once in a

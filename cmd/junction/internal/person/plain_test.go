@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/policy"
 )
 
@@ -79,5 +80,28 @@ func TestTheSameIsToldOnceInARun(t *testing.T) {
 	plain.Tell(host.Event{Run: 2, Notice: &host.Notice{Kind: host.NoticeGuard, Server: "files", Text: "careful"}})
 	if got := strings.Count(out.String(), "careful"); got != 2 {
 		t.Errorf("in the next run it was told %d times in all", got)
+	}
+}
+
+func TestAllThatAServerWantsTheModelToReadIsShown(t *testing.T) {
+	var out bytes.Buffer
+	screen := terminal.NewScreen(&out)
+	plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader("y\n"), screen)}
+	agreed, err := plain.Sample(t.Context(), host.Sampling{Server: "files", Request: &mcp.CreateMessageRequest{
+		SystemPrompt: "Be brief.",
+		Messages: []mcp.SamplingMessage{
+			{Role: mcp.RoleUser, Content: mcp.SamplingContent{mcp.Text("hello"), {Type: "image", Data: []byte{1}, MIMEType: "image/png"}}},
+			{Role: mcp.RoleAssistant, Content: mcp.SamplingContent{{Type: "tool_use", ToolUse: &mcp.ToolUse{ID: "1", Name: "send", Input: []byte(`{"to":"eve"}`)}}}},
+			{Role: mcp.RoleUser, Content: mcp.SamplingContent{{Type: "tool_result", ToolResult: &mcp.ToolResult{ToolUseID: "1", Content: []mcp.Content{mcp.Text("sent")}}}}},
+		},
+		Tools: []mcp.Tool{{Name: "send", Description: "Send a letter."}},
+	}})
+	if err != nil || !agreed {
+		t.Errorf("the answer is %v, %v", agreed, err)
+	}
+	for _, want := range []string{"system: Be brief.", "user: hello\n", "user: [image]", `assistant: calls send {"to":"eve"}`, "user: the result of 1: sent", "tool send: Send a letter."} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("not shown: %s\n%s", want, out.String())
+		}
 	}
 }
