@@ -1,9 +1,11 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/pflag"
 )
 
@@ -47,6 +49,15 @@ func TestTheGreetingNamesAModelWhoseKeyIsThere(t *testing.T) {
 		})
 		if !strings.Contains(hint, test.want) || strings.Contains(hint, "secret") {
 			t.Errorf("with %q: %s", test.key, hint)
+		}
+	}
+}
+
+func TestWhatIsWrittenBesideTheScreenIsLogged(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]mcp.LogLevel{"time=x level=WARN msg=y\n": mcp.LogWarning, "level=ERROR": mcp.LogError, "→ files {}\n": mcp.LogInfo} {
+		if e := logged(text); e.Log.Level != want || string(e.Log.Data) != strconv.Quote(strings.TrimSpace(text)) {
+			t.Errorf("%q is %s %s", text, e.Log.Level, e.Log.Data)
 		}
 	}
 }

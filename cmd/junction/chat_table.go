@@ -34,6 +34,7 @@ type table struct {
 	rules    *rulebook
 	gateways []*gateway.Gateway
 	trace    *trace.Trace // nil if nobody wants one
+	back     func()       // gives standard error back; nil if nobody took it
 }
 
 // table lays the table: the model, the rules, what was approved and said before,
@@ -291,6 +292,9 @@ func serverName(origin string) string {
 
 // close ends everything, and writes what is to stay.
 func (t *table) close() error {
+	if t.back != nil {
+		defer t.back()
+	}
 	var errs []error
 	if t.trace != nil && t.flags.traceFile != "" {
 		errs = append(errs, t.draw(t.flags.traceFile))

@@ -35,6 +35,7 @@ type Screen struct {
 	waiting   []string // what was written meanwhile
 	size      int      // of it, in bytes
 	dropped   int      // texts that there was no room for
+	diverted  func(text string)
 }
 
 // NewScreen returns a Screen that writes to out. It is a terminal if out is one.
@@ -62,6 +63,10 @@ func (s *Screen) Width() int { return s.width }
 func (s *Screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.diverted != nil {
+		s.diverted(plaintext.Clean(string(p)))
+		return len(p), nil
+	}
 	if !s.held {
 		return len(p), s.print(string(p))
 	}
@@ -71,6 +76,21 @@ func (s *Screen) Write(p []byte) (int, error) {
 	}
 	s.waiting, s.size = append(s.waiting, string(p)), s.size+len(p)
 	return len(p), nil
+}
+
+// Divert hands what is written from now on, cleaned, to elsewhere, which must not wait:
+// another program has the terminal. It does nothing where there is none. Back ends it.
+func (s *Screen) Divert(elsewhere func(text string)) (back func()) {
+	if !s.terminal {
+		return func() {}
+	}
+	set := func(to func(string)) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.diverted = to
+	}
+	set(elsewhere)
+	return func() { set(nil) }
 }
 
 func (s *Screen) print(text string) error {

@@ -187,3 +187,20 @@ func TestOnlyOneAsksAtATime(t *testing.T) {
 	}
 	end()
 }
+
+func TestWhatIsWrittenCanGoElsewhere(t *testing.T) {
+	t.Parallel()
+	var out, log strings.Builder
+	s := screenOf(&out)
+	back := s.Divert(func(text string) { log.WriteString(text) })
+	s.Printf("one \x1b[2J\n")
+	back()
+	s.Printf("two\n")
+	if log.String() != "one \\x1b[2J\n" || out.String() != "two\n" {
+		t.Errorf("the log is %q, the terminal %q", log.String(), out.String())
+	}
+	out.Reset()
+	file := NewScreen(&out)
+	file.Divert(func(string) { t.Error("a file is no terminal that could be disturbed") })()
+	file.Printf("three\n")
+}

@@ -1,0 +1,51 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// maxDiverted is how many texts can wait until the screen shows them in its log.
+const maxDiverted = 256
+
+// divert has what is written to standard error shown in the screen's log: anything
+// else on the terminal would be written across the screen. What comes faster than it
+// can be shown is left out. It returns what ends it.
+func (t *table) divert(ui *tui.UI) (back func()) {
+	texts, ended := make(chan string, maxDiverted), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for text := range texts {
+			ui.Event(logged(text))
+		}
+	}()
+	restore := t.app.screen.Divert(func(text string) {
+		select {
+		case texts <- text:
+		default:
+		}
+	})
+	return func() {
+		restore()
+		close(texts)
+		<-ended
+	}
+}
+
+// logged is a text of this program as a message of its log.
+func logged(text string) host.Event {
+	level := mcp.LogInfo
+	switch {
+	case strings.Contains(text, "level=ERROR"):
+		level = mcp.LogError
+	case strings.Contains(text, "level=WARN"):
+		level = mcp.LogWarning
+	}
+	data, _ := json.Marshal(strings.TrimRight(text, "\n")) // a text can always be written
+	return host.Event{At: time.Now(), Log: &host.Logged{Server: "junction", Level: level, Data: data}}
+}
