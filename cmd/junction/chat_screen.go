@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
-	"mime"
 	"os"
-	"path/filepath"
+	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/model"
 )
@@ -29,6 +27,7 @@ func (t *table) talk(ctx context.Context) error {
 	if err != nil {
 		return &usageError{err}
 	}
+	t.back = t.divert(ui)
 	if err := t.open(ui, ui.Event); err != nil {
 		return err
 	}
@@ -74,44 +73,12 @@ func (t *table) rememberLine(line string) {
 }
 
 // saveMedia keeps an image, a sound or a file of a result in the current folder's
-// junction-media, and returns where.
+// junction-media, which nobody else can read, and returns where.
 func saveMedia(server, tool string, m model.Media) (string, error) {
 	const folder = "junction-media"
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return "", err
 	}
-	root, err := os.OpenRoot(folder)
-	if err != nil {
-		return "", err
-	}
-	defer root.Close()
-	extension := ".bin"
-	if known, err := mime.ExtensionsByType(m.Type); err == nil && len(known) > 0 {
-		extension = known[len(known)-1]
-	}
-	file, err := fresh(root, fmt.Sprintf("%s-%s-%s", time.Now().Format("20060102-150405.000"), serverName(server), serverName(tool)), extension)
-	if err != nil {
-		return "", err
-	}
-	if _, err := file.Write(m.Data); err != nil {
-		file.Close()
-		return "", err
-	}
-	return filepath.Join(folder, filepath.Base(file.Name())), file.Close()
-}
-
-// maxSameName is how many files of one moment get names of their own.
-const maxSameName = 1_000
-
-// fresh makes a file that was not there, with a number in its name where it has to: one
-// result can hold many images.
-func fresh(root *os.Root, name, extension string) (*os.File, error) {
-	number := ""
-	for n := 2; ; n++ {
-		file, err := root.OpenFile(name+number+extension, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if !errors.Is(err, os.ErrExist) || n > maxSameName {
-			return file, err
-		}
-		number = fmt.Sprintf("-%d", n)
-	}
+	name := time.Now().Format("20060102-150405") + "-" + serverName(server) + "-" + serverName(tool)
+	return show.SaveTo(folder+"/")(strings.ReplaceAll(name, ".", "-"), m.Type, m.Data)
 }
