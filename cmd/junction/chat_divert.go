@@ -46,6 +46,6 @@ func logged(text string) host.Event {
 	case strings.Contains(text, "level=WARN"):
 		level = mcp.LogWarning
 	}
-	data, _ := json.Marshal(strings.TrimRight(text, "\n")) // a text can always be written
+	data, _ := json.Marshal(strings.Join(strings.Fields(text), " ")) // a text can always be written
 	return host.Event{At: time.Now(), Log: &host.Logged{Server: "junction", Level: level, Data: data}}
 }

@@ -198,6 +198,11 @@ func (c *call) folded(s *screen) []ink.Line {
 	if text == "" {
 		return lines
 	}
+	if c.result.IsError && !strings.Contains(text, "\n") { // why it failed is read in full
+		if whole := ink.Lines(role, text, width-2); len(whole) <= foldedRows {
+			return append(lines, ink.Indent(whole, ink.Of("  "), ink.Of("  "))...)
+		}
+	}
 	rows := strings.SplitN(text, "\n", foldedRows+1)
 	for _, row := range rows[:min(len(rows), foldedRows)] {
 		lines = append(lines, ink.Line{ink.T(role, "  "+oneLine(row, width))}.Cut(width))

@@ -146,7 +146,7 @@ func TestACallThatCouldNotBeMadeIsShown(t *testing.T) {
 			st.tell(host.Event{Decided: &host.Decided{Message: &message, Stop: model.StopCalls}}, host.Event{Called: &host.Called{CallID: "2", Server: "ev", Tool: "add"}},
 				host.Event{Returned: &host.Returned{CallID: "2", Server: "ev", Tool: "add", Text: "42"}})
 			session.entries = []host.Entry{{Message: &message}, {Message: &model.Message{Role: model.RoleTool, Parts: []model.Part{
-				{Result: &model.Result{CallID: "1", IsError: true, Parts: []model.Part{{Text: "There is no tool."}}}}, {Result: &model.Result{CallID: "2", Parts: []model.Part{{Text: "42"}}}}}}}}
+				{Result: &model.Result{CallID: "1", IsError: true, Parts: []model.Part{{Text: "There is no tool of that name. There is add, which takes two numbers."}}}}, {Result: &model.Result{CallID: "2", Parts: []model.Part{{Text: "42"}}}}}}}}
 			st.tell(host.Event{Asked: &host.Asked{}}, host.Event{Answered: &host.Answered{}})
 			return nil
 		}
@@ -158,7 +158,8 @@ func TestACallThatCouldNotBeMadeIsShown(t *testing.T) {
   42
 
 ✗ ev · nonsense  {"a":1}
-  There is no tool.`)
+  There is no tool of that name. There is add, which takes
+  two numbers.`)
 		session.ledger.Used = 50
 		st.keys("/compact<enter>")
 		st.holds("context 50/100 50 %")
