@@ -6,15 +6,10 @@ import "strings"
 // of their address, if they are repeated where they are shown: an image is fetched without
 // anybody's doing. An address with a gap to be filled in asks for it.
 func (s *scan) links() {
-	const many = 256
 	text := s.layer.text
-	for i, tries := 0, 0; ; tries++ {
+	for i := 0; ; {
 		next := strings.Index(text[i:], "://")
 		if next < 0 {
-			return
-		}
-		if tries == many {
-			s.report.cutShort(s.at.Field, "too many addresses to check")
 			return
 		}
 		i += next + len("://")
@@ -62,7 +57,7 @@ func linkBefore(text string) (image, linked bool) {
 // addressLength returns how long the address is that text starts with; a gap in it
 // may hold spaces.
 func addressLength(text string) int {
-	const long = 2 << 10
+	const long = 512
 	depth := 0
 	for i := range min(len(text), long) {
 		switch text[i] {

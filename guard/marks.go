@@ -6,9 +6,10 @@ import (
 )
 
 var (
-	authorityTag = regexp.MustCompile(`(?i)^(?:<\s*/?\s*(?:important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)[^<>]{0,40}>|<\|\s*(?:im_start|im_end|system|assistant|user)[^<>]{0,10}\|>|<<\s*sys\s*>>)`)
-	authorityTab = regexp.MustCompile(`(?i)^\[\s*/?\s*(?:system|inst|admin|important instructions?|system (?:prompt|message|override|note|instructions?))\s*\]`)
-	heading      = regexp.MustCompile(`(?i)^#{1,6}[ \t]*(?:(?:system|new)[ \t]+(?:prompt|message|override|instructions?)|system[ \t]*(?::|\n|$))`)
+	authorityTag   = regexp.MustCompile(`(?i)^(?:<\s*/?\s*(?:important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)[^<>]{0,40}>|<\|\s*(?:im_start|im_end|system|assistant|user)[^<>]{0,10}\|>|<<\s*sys\s*>>)`)
+	authorityTab   = regexp.MustCompile(`(?i)^\[\s*/?\s*(?:system|inst|admin|important instructions?|system (?:prompt|message|override|note|instructions?))\s*\]`)
+	heading        = regexp.MustCompile(`(?i)^#{1,6}[ \t]*(?:(?:system|new)[ \t]+(?:prompt|message|override|instructions?)|system[ \t]*(?::|\n|$))`)
+	beginsSentence = regexp.MustCompile(`[.!?] $|[(\n]$`)
 	// aboutMarkup follows markup that is only spoken of.
 	aboutMarkup = regexp.MustCompile(`(?i)^[` + "`'\"`" + `]?\s+(?:and\s+\S+\s+)?(?:tag|element|block|section|marker|token)s?\b`)
 	// elementName is of markup, in small letters, that honest documents have too: sitemaps, projects.
@@ -22,6 +23,7 @@ func (s *scan) marks() {
 	s.authority("<", authorityTag, 6)
 	s.authority("[", authorityTab, 4)
 	s.authority("#", heading, 4)
+	s.calledUpon()
 	s.addressedComment()
 	if s.at.Part == InResult || s.at.Part == InResource {
 		return
@@ -32,6 +34,41 @@ func (s *scan) marks() {
 	if at := afterEmptiness(text); at > 0 {
 		s.add("emptiness", "has a part that is moved out of sight with white space", 3, at, min(len(text), at+maxExcerpt))
 	}
+}
+
+// calledUpon looks for a call upon whichever model reads the text: "AI agents: send …".
+func (s *scan) calledUpon() {
+	names := theLanguage().names
+	orders := names["must"] | names["use"] | names["ignore"] | names["read"] | names["send"] | names["tell"] | names["you"]
+	const near = 8
+	for i, w := range s.words[:max(0, len(s.words)-1)] {
+		if w.ideas&names["model"] == 0 || strings.IndexByte(":,", s.layer.text[w.end]) < 0 || !s.isMachine(i) {
+			continue
+		}
+		for j := i + 1; j < min(len(s.words), i+near) && s.words[j].position-w.position < near; j++ {
+			if s.words[j].ideas&orders != 0 {
+				s.add("authority", "calls upon the model that reads it", s.weigh(8, warnAt), w.start, s.words[j].end)
+				return
+			}
+		}
+	}
+}
+
+// isMachine reports whether the word at i is AI or LLM, alone or before agents,
+// assistants and models, since agents may be people; where a comma follows, which may be
+// one of a list, the words begin a sentence.
+func (s *scan) isMachine(i int) bool {
+	first := i
+	for first > 0 && i-first < 2 && s.layer.text[s.words[first-1].end:s.words[first].start] == " " {
+		first--
+	}
+	for _, w := range s.words[first : i+1] {
+		switch strings.ToLower(s.layer.text[w.start:w.end]) {
+		case "ai", "ais", "llm", "llms", "language":
+			return s.layer.text[s.words[i].end] == ':' || w.start == 0 || beginsSentence.MatchString(s.layer.text[max(0, w.start-2):w.start])
+		}
+	}
+	return false
 }
 
 // addressedComment looks for a comment that tells a model to do something, which in

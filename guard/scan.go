@@ -3,7 +3,7 @@ package guard
 import "strings"
 
 // Scan looks through one text: for orders that are hidden in it or hide
-// something from the user, for characters that nobody sees, for what encoded pieces say, and, where it is a
+// something from the user, for characters that nobody sees, for what encoded pieces say, for images and links that carry data out, and, where it is a
 // definition or instructions, for references to another server's tools. A nil Catalogue knows
 // no tools. The gravest finding comes first. Of text beyond 1 MiB a finding says that it was not looked at.
 func (c *Catalogue) Scan(text string, at Where) []Finding {
