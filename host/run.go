@@ -205,7 +205,7 @@ func (r *run) limit() (stop string) {
 	used := spent.Usage.Input + spent.Usage.Output
 	switch {
 	case int(r.step.Load()) >= orDefault(most.Steps, defaultSteps):
-		r.notice(NoticeLimit, "the run was ended after %d requests to the model; ask it to go on", r.step.Load())
+		r.notice(NoticeLimit, "the run was ended at its limit of requests to the model, %d; ask it to go on", r.step.Load())
 		return stopSteps
 	case most.Tokens > 0 && used >= most.Tokens:
 		r.notice(NoticeLimit, "the run was ended after %d tokens, of %d allowed", used, most.Tokens)
