@@ -17,12 +17,12 @@ func (t *table) greeting() string {
 		parts = append(parts, "**No language model is chosen.** The one that is built in only finds a tool by the words of a question "+
 			"(try “add 2 and 40”). For a real one:\n\n"+modelHint(os.Getenv)+"\n\nThe variable "+modelEnv+" keeps the choice.")
 	}
-	if !slices.ContainsFunc(t.options.Servers, func(s host.Server) bool { return len(s.Origin) > 0 }) {
+	switch ownServers := slices.ContainsFunc(t.options.Servers, func(s host.Server) bool { return len(s.Origin) > 0 }); {
+	case len(t.options.Servers) == 0:
+		parts = append(parts, "**No server is there**, so the model has no tools.")
+	case !ownServers:
 		parts = append(parts, "The servers are those that ship with Junction. For your own, write a `.mcp.json` as other programs do, "+
 			"or begin with `junction chat -- npx -y some-server`.")
-	}
-	if len(parts) == 0 {
-		return ""
 	}
 	return strings.Join(parts, "\n\n")
 }

@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/model/scripted"
 	"github.com/spf13/pflag"
 )
 
@@ -58,6 +60,26 @@ func TestWhatIsWrittenBesideTheScreenIsLogged(t *testing.T) {
 	for text, want := range map[string]mcp.LogLevel{"time=x level=WARN msg=y\n": mcp.LogWarning, "level=ERROR": mcp.LogError, "→ files {}\n": mcp.LogInfo} {
 		if e := logged(text); e.Log.Level != want || string(e.Log.Data) != strconv.Quote(strings.TrimSpace(text)) {
 			t.Errorf("%q is %s %s", text, e.Log.Level, e.Log.Data)
+		}
+	}
+}
+
+func TestTheGreetingIsForWhoHasNoServersOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	own := host.Server{Name: "files", Origin: []string{"files-server"}}
+	for _, test := range []struct {
+		name    string
+		servers []host.Server
+		want    string
+	}{
+		{"nothing is said to who has one", []host.Server{own, {Name: "everything"}}, ""},
+		{"those that ship are named as such", []host.Server{{Name: "everything"}}, "those that ship with Junction"},
+		{"none at all", nil, "No server is there"},
+	} {
+		o := host.Options{Model: scripted.New(), Servers: test.servers}
+		greeting := (&table{flags: &chatFlags{model: modelFlags{name: "scripted"}}, options: o}).greeting()
+		if !strings.Contains(greeting, test.want) || test.want == "" && greeting != "" {
+			t.Errorf("%s: %q", test.name, greeting)
 		}
 	}
 }
