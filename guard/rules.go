@@ -76,6 +76,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"override", 10, "ignore 3 everything 4 prior/you", whyOverride, 0},
 		{"override", 6, "ignore 3 orders 1 prior", whyOverride, 0},
 		{"override", 10, "ignore 4 you/user 3 told", whyOverride, 0},
+		{"override", 8, "ignore 3 user 1 ask", whyOverride, 0},
 		{"override", 10, "not 1 void 2 follow 3 orders", whyOverride, 0},
 		{"override", 8, "orders 3 develop/system/user 3 void", whyOverride, told},
 		{"override", 10, "not 2 follow 4 prior 3 orders", whyOverride, 0},
@@ -116,7 +117,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"secrecy", 8, "secretly 5 send/read", whySecrecy, 0},
 		{"secrecy", 6, "send/read 5 secretly", whySecrecy, 0},
 
-		{"first", 6, "before 2 use 3 any 3 tool", whyFirst, 0},
+		{"first", 6, "before 2 use 3 any 3 tool", whyFirst, told},
 		{"first", 8, "must 4 use 6 before 3 any 2 tool", whyFirst, 0},
 		{"first", 4, "must 4 use 5 first", whyFirst, described},
 		{"first", 6, "before 4 any 1 any 1 tool", whyFirst, described},
@@ -132,7 +133,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 
 		{"exfiltration", 10, "secretfile 14 send 8 param/external/remote", whyExfil, 0},
 		{"exfiltration", 10, "read 8 secretfile 12 send", whyExfil, told},
-		{"exfiltration", 8, "send 6 secretfile", whyExfil, 0},
+		{"exfiltration", 8, "send 10 secretfile", whyExfil, 0},
 		{"exfiltration", 6, "read 6 secretfile", whyExfil, told},
 		{"exfiltration", 8, "read 5 cred 8 away", whyExfil, 0},
 		{"exfiltration", 8, "away 5 cred 6 host/external/remote", whyExfil, 0},
@@ -172,6 +173,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"conversation", 4, "system 1 prompt 8 param/host/external/remote", whyTalk, told},
 		{"conversation", 10, "away/tell/show 5 system 1 prompt", whyTalk, 0},
 		{"conversation", 10, "put/send 4 prior/whole 3 system 1 prompt", whyTalk, 0},
+		{"conversation", 8, "put/send 3 system 1 prompt 3 whole", whyTalk, told},
 		{"conversation", 8, "tell 3 prior 2 plainly", whyTalk, 0},
 
 		{"authority", 6, "authority 1 notice 6 must/ignore/use", whyAuthority, 0},
