@@ -250,13 +250,14 @@ func TestWhatMayHappenInARun(t *testing.T) {
 				host.Event{Notice: &host.Notice{Kind: host.NoticeGuard, Text: "hidden text in \u202e"}},
 				host.Event{Question: &host.Questioned{Server: "ev", Method: "sampling/createMessage", Outcome: "refused"}},
 				host.Event{Consent: &host.Consented{CallID: "9", Server: "ev", Tool: "rm", By: "policy", Rule: "no-rm"}},
+				host.Event{Consent: &host.Consented{CallID: "8", Server: "ev", Tool: "mv", By: "person", Rule: "default", Reason: "no rule allows it"}},
 				host.Event{Returned: &host.Returned{CallID: "7", Server: "ev", Tool: "draw", Text: "x", IsError: true, Media: []model.Media{{Type: "image/png", Data: []byte("abc")}}}},
 				host.Event{Answered: &host.Answered{Stop: "steps"}})
 			return nil
 		}
 		st.keys("x<enter>")
 		for _, want := range []string{"half an ans", "what stands above is void", "A whole answer.", `! hidden text in \u202e`, "? ev · a question to the model: refused",
-			"✗ ev · rm did not run; a rule says no: no-rm", "✗ ev · draw", "image/png, 3 bytes is in pictures/ev-draw.png", "stopped: the limit of steps is reached"} {
+			"✗ ev · rm did not run; a rule says no: no-rm", "✗ ev · mv did not run; you said no\n", "✗ ev · draw", "image/png, 3 bytes is in pictures/ev-draw.png", "stopped: the limit of steps is reached"} {
 			st.printedText(want)
 		}
 	}, func(o *Options) {

@@ -64,7 +64,10 @@ func (s *screen) serverStatus() ink.Span {
 		states[t.State]++
 		seen += t.Seen
 	}
-	text := fmt.Sprintf("%d/%d servers, %s", states[host.StateConnected], len(s.servers), plural(seen, "tool", "tools"))
+	text := fmt.Sprintf("%d/%d servers", states[host.StateConnected], len(s.servers))
+	if s.width >= narrow || states[host.StateUnapproved]+states[host.StateFailed] == 0 {
+		text += ", " + plural(seen, "tool", "tools")
+	}
 	if n := states[host.StateUnapproved]; n > 0 {
 		text += fmt.Sprintf(", %d to review", n)
 	}

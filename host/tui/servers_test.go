@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/model"
@@ -42,7 +43,11 @@ func TestServersThatAppearAreTold(t *testing.T) {
 			t.Errorf("it is told again:\n%s", after)
 		}
 	})
-	play(t, session, 40, 20, func(st *stage) { st.printedText("web failed") })
+	play(t, session, 40, 20, func(st *stage) {
+		st.printedText("web failed")
+		st.send(tea.WindowSizeMsg{Width: 50, Height: 20})
+		st.holds("test-model · 1/3 servers, 1 to review, 1 failed")
+	})
 }
 
 func TestWhatAHostSaysOfAServerIsNotSaidTwice(t *testing.T) {
