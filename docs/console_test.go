@@ -145,7 +145,7 @@ func checkCommand(t *testing.T, b block, binary string, words []string, help map
 		if word == "--" || word == "#" {
 			return
 		}
-		if strings.HasPrefix(flag, "--") && !strings.Contains(help[name], flag+" ") {
+		if strings.HasPrefix(flag, "--") && !regexp.MustCompile(regexp.QuoteMeta(flag)+`[ =[\n]`).MatchString(help[name]) {
 			t.Errorf("%s:%d: junction %s has no flag %s", b.page, b.line, name, flag)
 		}
 	}
