@@ -269,7 +269,11 @@ func textOf(parts []model.Part) string {
 func (r *run) suspect(server, name, text string, part guard.Part) {
 	for _, f := range r.h.texts().Scan(text, guard.Where{Part: part, Server: server, Field: name}) {
 		if f.Severity >= guard.Warn {
-			r.tell(Event{Notice: &Notice{Kind: NoticeGuard, Server: server, Tool: name, Text: fmt.Sprintf("%s: %s (%s)", f.Rule, f.Why, f.Excerpt)}})
+			text := f.Why
+			if f.Excerpt != "" {
+				text += ": “" + f.Excerpt + "”"
+			}
+			r.tell(Event{Notice: &Notice{Kind: NoticeGuard, Server: server, Tool: name, Text: text}})
 		}
 	}
 }

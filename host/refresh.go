@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/guard"
@@ -107,8 +108,14 @@ func difference(old, fresh []*tool) string {
 			changed++
 		}
 	}
-	if added+changed+len(before) == 0 {
-		return ""
+	var words []string
+	for _, c := range []struct {
+		many int
+		what string
+	}{{added, "new"}, {len(before), "gone"}, {changed, "changed"}} {
+		if c.many > 0 {
+			words = append(words, fmt.Sprintf("%d %s", c.many, c.what))
+		}
 	}
-	return fmt.Sprintf("%d tools came, %d went, %d changed", added, len(before), changed)
+	return strings.Join(words, ", ")
 }

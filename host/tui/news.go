@@ -79,7 +79,11 @@ func (s *screen) notice(n *host.Notice) {
 			s.run.explained = true
 		}
 	}
-	s.print(ink.Indent(ink.Lines(role, n.Text, s.width-2), ink.Line{ink.T(role, "! ")}, ink.Of("  "))...)
+	text := n.Text
+	if (n.Kind == host.NoticeGuard || n.Kind == host.NoticeLowered) && n.Tool != "" {
+		text = toolName(n.Server, n.Tool) + ": " + text
+	}
+	s.print(ink.Indent(ink.Lines(role, text, s.width-2), ink.Line{ink.T(role, "! ")}, ink.Of("  "))...)
 }
 
 // questioned prints what a server asked in the middle of a call.

@@ -247,7 +247,7 @@ func TestWhatMayHappenInARun(t *testing.T) {
 	play(t, session, 80, 24, func(st *stage) {
 		session.ask = func(context.Context, host.Question) error {
 			st.tell(text("half an ans"), host.Event{Delta: &model.Delta{Retry: &model.Retry{Attempt: 1}}}, text("A whole answer."),
-				host.Event{Notice: &host.Notice{Kind: host.NoticeGuard, Text: "hidden text in \u202e"}},
+				host.Event{Notice: &host.Notice{Kind: host.NoticeGuard, Server: "ev", Tool: "rm", Text: "hidden text in \u202e"}},
 				host.Event{Question: &host.Questioned{Server: "ev", Method: "sampling/createMessage", Outcome: "refused"}},
 				host.Event{Consent: &host.Consented{CallID: "9", Server: "ev", Tool: "rm", By: "policy", Rule: "no-rm"}},
 				host.Event{Consent: &host.Consented{CallID: "8", Server: "ev", Tool: "mv", By: "person", Rule: "default", Reason: "no rule allows it"}},
@@ -256,7 +256,7 @@ func TestWhatMayHappenInARun(t *testing.T) {
 			return nil
 		}
 		st.keys("x<enter>")
-		for _, want := range []string{"half an ans", "what stands above is void", "A whole answer.", `! hidden text in \u202e`, "? ev · a question to the model: refused",
+		for _, want := range []string{"half an ans", "what stands above is void", "A whole answer.", `! ev · rm: hidden text in \u202e`, "? ev · a question to the model: refused",
 			"✗ ev · rm did not run; a rule says no: no-rm", "✗ ev · mv did not run; you said no\n", "✗ ev · draw", "image/png, 3 bytes is in pictures/ev-draw.png", "stopped: the limit of steps is reached"} {
 			st.printedText(want)
 		}
