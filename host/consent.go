@@ -75,9 +75,9 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 	card.Secret = len(flowing.Secrets) > 0
 	switch {
 	case !flowing.Allowed:
-		card.Reasons = append(card.Reasons, flowing.Why)
+		card.Reasons = append(card.Reasons, besides(card.Allowed)+flowing.Why)
 	case !swayed.Allowed:
-		card.Reasons = append(card.Reasons, swayed.Why)
+		card.Reasons = append(card.Reasons, besides(card.Allowed)+swayed.Why)
 	}
 	card.Always = always(in)
 	verdict, err := r.askPerson(ctx, card, told)
@@ -112,6 +112,14 @@ func (r *run) askPerson(ctx context.Context, card Card, told Consented) (Verdict
 		}
 	}
 	return verdict, err
+}
+
+// besides says that a rule is not why the person is asked: one allows the call.
+func besides(allowed *policy.Rule) string {
+	if allowed == nil {
+		return ""
+	}
+	return "A rule allows it, but not after what was read. "
 }
 
 func reasonOf(d policy.Decision) string {
