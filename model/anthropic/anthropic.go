@@ -22,8 +22,6 @@ const (
 	defaultBaseURL = "https://api.anthropic.com/"
 	// defaultMaxTokens limits an answer, as the provider wants to be told a limit.
 	defaultMaxTokens = 16_384
-	// maxAttempts is how often one request is made again without what was refused.
-	maxAttempts = 12
 )
 
 // Options say which model is asked, and where.
@@ -103,23 +101,10 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(mode
 	if emit == nil {
 		emit = func(model.Delta) {}
 	}
-	tools, notes := model.Lower(req.Tools, m.dialect)
-	tools, aside := m.refused.without(tools)
-	notes = append(notes, aside...)
 	ctx = wire.WithTap(ctx, req.Tap)
-	for range maxAttempts {
-		res, err := m.ask(ctx, req, tools, emit)
-		if res != nil {
-			res.Notes = notes
-			return res, err
-		}
-		next, more, again := m.refused.from(err, tools)
-		if !again {
-			return nil, err
-		}
-		tools, notes = next, append(notes, more...)
-	}
-	return nil, &model.Error{Provider: Provider, Message: fmt.Sprintf("the request was refused in %d forms", maxAttempts), Err: model.ErrBadTool}
+	return wire.Insist(Provider, req, m.dialect, &m.refused, func(tools []model.Tool) (*model.Response, error) {
+		return m.ask(ctx, req, tools, emit)
+	})
 }
 
 // ask makes one request. A Response says that an answer had begun.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
 // service answers the requests of a test one after the other, the last answer
@@ -85,7 +86,7 @@ func TestRefusalsOfToolsAreBounded(t *testing.T) {
 	for i := range 40 {
 		names = append(names, fmt.Sprintf("t%d", i))
 	}
-	if _, err := m.Generate(context.Background(), asking(names...), nil); !errors.Is(err, model.ErrBadTool) || len(s.sent) != maxAttempts {
+	if _, err := m.Generate(context.Background(), asking(names...), nil); !errors.Is(err, model.ErrBadTool) || len(s.sent) != wire.MaxAttempts {
 		t.Errorf("%d requests, and %v", len(s.sent), err)
 	}
 }

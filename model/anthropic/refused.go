@@ -25,8 +25,8 @@ type refused struct {
 	mostTokens atomic.Int64
 }
 
-// without sets aside the tools that are known to be refused.
-func (r *refused) without(tools []model.Tool) ([]model.Tool, []model.Note) {
+// Without sets aside the tools that are known to be refused.
+func (r *refused) Without(tools []model.Tool) ([]model.Tool, []model.Note) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.tools) == 0 {
@@ -55,8 +55,8 @@ var (
 	ofMessage  = regexp.MustCompile(`\bmessages\.\d`)
 )
 
-// from learns from an error. It says whether to ask again, and with which tools.
-func (r *refused) from(err error, tools []model.Tool) (next []model.Tool, notes []model.Note, again bool) {
+// From learns from an error. It says whether to ask again, and with which tools.
+func (r *refused) From(err error, tools []model.Tool) (next []model.Tool, notes []model.Note, again bool) {
 	var told *model.Error
 	if !errors.As(err, &told) || told.Status != http.StatusBadRequest || told.Err != nil {
 		return tools, nil, false

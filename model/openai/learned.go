@@ -34,8 +34,8 @@ func (l *learned) now() facts {
 	return l.facts
 }
 
-// without sets aside the tools that are known to be refused.
-func (l *learned) without(tools []model.Tool) ([]model.Tool, []model.Note) {
+// Without sets aside the tools that are known to be refused.
+func (l *learned) Without(tools []model.Tool) ([]model.Tool, []model.Note) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.refused) == 0 {
@@ -57,8 +57,8 @@ func fingerprint(t *model.Tool) [sha256.Size]byte {
 	return sha256.Sum256([]byte(t.Name + "\x00" + t.Description + "\x00" + string(t.Schema)))
 }
 
-// from learns from an error. It says whether to ask again, and with which tools.
-func (l *learned) from(err error, tools []model.Tool) (next []model.Tool, notes []model.Note, again bool) {
+// From learns from an error. It says whether to ask again, and with which tools.
+func (l *learned) From(err error, tools []model.Tool) (next []model.Tool, notes []model.Note, again bool) {
 	var told *model.Error
 	if !errors.As(err, &told) || told.Status != http.StatusBadRequest && told.Status != http.StatusUnprocessableEntity || told.Err != nil {
 		return tools, nil, false

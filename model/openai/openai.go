@@ -14,10 +14,6 @@ import (
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
-// maxAttempts is how often one request is made again without what the provider
-// refused.
-const maxAttempts = 12
-
 // Options say which model is asked, and where.
 type Options struct {
 	// Model is the model's name. It is needed.
@@ -130,23 +126,10 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(mode
 	if emit == nil {
 		emit = func(model.Delta) {}
 	}
-	tools, notes := model.Lower(req.Tools, m.dialect)
-	tools, aside := m.learned.without(tools)
-	notes = append(notes, aside...)
 	ctx = wire.WithTap(ctx, req.Tap)
-	for range maxAttempts {
-		res, err := m.ask(ctx, req, tools, emit)
-		if res != nil {
-			res.Notes = notes
-			return res, err
-		}
-		next, more, again := m.learned.from(err, tools)
-		if !again {
-			return nil, err
-		}
-		tools, notes = next, append(notes, more...)
-	}
-	return nil, &model.Error{Provider: m.preset.Name, Message: fmt.Sprintf("the request was refused in %d forms", maxAttempts)}
+	return wire.Insist(m.preset.Name, req, m.dialect, &m.learned, func(tools []model.Tool) (*model.Response, error) {
+		return m.ask(ctx, req, tools, emit)
+	})
 }
 
 // ask makes one request. A Response says that an answer had begun.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
 // service answers the requests of a test one after the other, the last answer
@@ -192,7 +193,7 @@ func TestRefusalsDoNotGoOnForEver(t *testing.T) {
 	s, m := at(t, Options{}, answers...)
 	_, err := m.Generate(t.Context(), withTools(names...), nil)
 	var told *model.Error
-	if !errors.As(err, &told) || len(s.sent) != maxAttempts {
+	if !errors.As(err, &told) || len(s.sent) != wire.MaxAttempts {
 		t.Errorf("%d requests: %v", len(s.sent), err)
 	}
 	s, m = at(t, Options{}, refused("stream_options unknown"), refused("stream_options unknown"))
