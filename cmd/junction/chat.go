@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
@@ -245,6 +247,9 @@ func runFault(err error) error {
 	}
 	var e *model.Error
 	if errors.As(err, &e) && e.Status == 0 && !errors.Is(err, model.ErrBroken) {
+		if errors.Is(err, syscall.ECONNREFUSED) {
+			err = fmt.Errorf("%w (nothing listens there: is the model's server running?)", err)
+		}
 		return &connectError{err}
 	}
 	if errors.As(err, &e) {

@@ -57,7 +57,7 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 		{"a server that is not there", "", []string{"nowhere", "-p", "x"}, exitConnection, "", `no server is called "nowhere"`},
 		{"a provider that is not known", "", []string{"-p", "x", "--model", "acme:one"}, exitUsage, "", `no provider is called "acme"`},
 		{"a key that is missing", "", []string{"-p", "x", "--model", "anthropic:claude-sonnet-4-5"}, exitConnection, "", "set ANTHROPIC_API_KEY"},
-		{"a model that is not reached", "", []string{"-p", "x", "--model", "m", "--base-url", "http://127.0.0.1:1/v1"}, exitConnection, "", "refused"},
+		{"a model that is not reached", "", []string{"-p", "x", "--model", "m", "--base-url", "http://127.0.0.1:1/v1"}, exitConnection, "", "is the model's server running?"},
 		{"a question that takes too long", "", []string{"-p", "wait milliseconds=60000", "--max-time", "300ms"}, exitTimeout, "", "there was no answer in the time that --max-time allows"},
 		{"a limit below nothing", "", []string{"-p", "x", "--max-steps", "-1"}, exitUsage, "", "are not negative"},
 		{"a diagram of a kind that there is not", "", []string{"-p", "x", "--trace-file", "run.png"}, exitUsage, "", "--trace-file: expected a name that ends in .svg, .mmd or .txt"},

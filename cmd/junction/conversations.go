@@ -100,7 +100,7 @@ func (a *app) listConversations(ctx context.Context, stored *archive.Archive, fi
 	rows := make([][]string, len(metas))
 	for i, m := range metas {
 		title := plaintext.Line(m.Title, maxTitleShown)
-		if m.Match != "" {
+		if m.Match != "" && m.Match != m.Title {
 			title += ": " + plaintext.Line(m.Match, maxTitleShown)
 		}
 		rows[i] = []string{m.ID, m.Changed.Local().Format(time.DateTime), count(m.Questions, "question"), title}
