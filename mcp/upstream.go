@@ -197,8 +197,9 @@ func (u *upstream) callOf(raw json.RawMessage) *upcall {
 	return u.calls[jsonrpc.ID(raw)]
 }
 
-// someCall finds a call that something without a sender could belong to: the
-// one that was made last, but never one that only lists where a tool is called. On one channel for everything nothing better is known.
+// someCall finds a call that something without a sender could belong to: the one
+// that was made last, but never one that only lists where a tool is called. On one
+// channel for everything nothing better is known.
 func (u *upstream) someCall() *upcall {
 	u.mu.Lock()
 	defer u.mu.Unlock()
