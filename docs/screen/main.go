@@ -56,7 +56,7 @@ func makePictures(ctx context.Context, into string) (err error) {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "ada-") // it is seen in a picture
+	dir, err := os.MkdirTemp("", "ada-")
 	if err != nil {
 		return err
 	}

@@ -18,6 +18,9 @@ type terminal struct {
 	home string
 }
 
+// shownHome stands in a picture for the folder that it was made in.
+const shownHome = "/home/ada"
+
 // photograph puts a question to junction chat, waits until the screen holds a text,
 // and writes it as a picture.
 func photograph(ctx context.Context, home, into, question, until string, flags ...string) (err error) {
@@ -42,6 +45,7 @@ func photograph(ctx context.Context, home, into, question, until string, flags .
 	if err != nil {
 		return err
 	}
+	captured = bytes.ReplaceAll(captured, []byte(t.home), []byte(shownHome)) // whoever makes it, it is the same picture
 	d := drawing{cells: parse(captured, columns), columns: columns, title: "junction chat"}
 	return os.WriteFile(into, d.bytes(), 0o644)
 }
