@@ -13,10 +13,10 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/gateway"
-	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/host/trace"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/toolsearch"
@@ -73,7 +73,22 @@ func (a *app) table(ctx context.Context, cmd *cobra.Command, args []string, f *c
 	if err := t.invite(ctx, cmd, args); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
+	t.tellStrangers("--trust", f.trust)
+	t.tellStrangers("--approve", f.approve)
 	return t, nil
+}
+
+// tellStrangers tells which names of a flag are of no server here.
+func (t *table) tellStrangers(flag string, names []string) {
+	var here []string
+	for _, s := range t.options.Servers {
+		here = append(here, s.Name)
+	}
+	for _, name := range names {
+		if !slices.Contains(here, name) {
+			t.app.screen.Printf("junction: %s %s: there is no such server here (there are: %s)\n", flag, plaintext.Line(name, 80), strings.Join(here, ", "))
+		}
+	}
 }
 
 // allowing adds what --allow says to the rules.
@@ -348,36 +363,6 @@ func (a *app) rememberRule(ctx context.Context, path string, rule policy.Rule) e
 		return err
 	}
 	return policy.Append(ctx, path, rule)
-}
-
-// pins are the definitions that this person approved.
-func pins() (*guard.Pins, error) {
-	path, err := stateFile("pins.json")
-	if err != nil {
-		return nil, err
-	}
-	p, err := guard.Load(path)
-	if err != nil {
-		return nil, &connectError{err}
-	}
-	return p, nil
-}
-
-// stateFile is a file in which junction keeps what it learned: in the folder that
-// JUNCTION_STATE names, or in junction's own below the person's configuration.
-func stateFile(name string) (string, error) {
-	folder := os.Getenv("JUNCTION_STATE")
-	if folder == "" {
-		config, err := os.UserConfigDir()
-		if err != nil {
-			return "", &connectError{fmt.Errorf("your configuration folder is not known, name another with JUNCTION_STATE: %w", err)}
-		}
-		folder = filepath.Join(config, "junction")
-	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", &connectError{err}
-	}
-	return filepath.Join(folder, name), nil
 }
 
 // writeEvent writes an event as scripts read it, one object a line.

@@ -53,6 +53,7 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 		{"what writes was allowed in advance", "", []string{"-p", "delete name=x", "--allow", "everything/delete"}, exitOK, "x", ""},
 		{"a form is declined where nobody is", "", []string{"everything", "-p", "ask"}, exitOK, "declined", ""},
 		{"a form is answered by a flag", "", []string{"everything", "-p", "ask-twice", "--elicit", "cancel"}, exitOK, "", ""},
+		{"a server that is trusted is not there", "", []string{"-p", "add 2 and 40", "--trust", "everthing"}, exitOK, "42\n", "--trust everthing: there is no such server here (there are: everything, filesystem)"},
 		{"an empty question", "", []string{"-p", " "}, exitUsage, "", "the question is empty"},
 		{"a server that is not there", "", []string{"nowhere", "-p", "x"}, exitConnection, "", `no server is called "nowhere"`},
 		{"a provider that is not known", "", []string{"-p", "x", "--model", "acme:one"}, exitUsage, "", `no provider is called "acme"`},

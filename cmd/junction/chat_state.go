@@ -1,0 +1,39 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/junction-mcp/junction/guard"
+)
+
+// pins are the definitions that this person approved.
+func pins() (*guard.Pins, error) {
+	path, err := stateFile("pins.json")
+	if err != nil {
+		return nil, err
+	}
+	p, err := guard.Load(path)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	return p, nil
+}
+
+// stateFile is a file in which junction keeps what it learned: in the folder that
+// JUNCTION_STATE names, or in junction's own below the person's configuration.
+func stateFile(name string) (string, error) {
+	folder := os.Getenv("JUNCTION_STATE")
+	if folder == "" {
+		config, err := os.UserConfigDir()
+		if err != nil {
+			return "", &connectError{fmt.Errorf("your configuration folder is not known, name another with JUNCTION_STATE: %w", err)}
+		}
+		folder = filepath.Join(config, "junction")
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", &connectError{err}
+	}
+	return filepath.Join(folder, name), nil
+}
