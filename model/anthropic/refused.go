@@ -1,51 +1,23 @@
 package anthropic
 
 import (
-	"crypto/sha256"
 	"errors"
 	"net/http"
 	"regexp"
 	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 
 	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
 )
-
-// maxRefused is how many refused tools are remembered.
-const maxRefused = 256
 
 // refused is what the provider turned out not to take.
 type refused struct {
-	mu    sync.Mutex
-	tools map[[sha256.Size]byte]string // by all that was sent of them, and why
+	wire.Refused // tools
 	// mostTokens is the largest limit of an answer that the model takes; 0 if no
 	// limit was refused.
 	mostTokens atomic.Int64
-}
-
-// Without sets aside the tools that are known to be refused.
-func (r *refused) Without(tools []model.Tool) ([]model.Tool, []model.Note) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.tools) == 0 {
-		return tools, nil
-	}
-	var taken []model.Tool
-	var notes []model.Note
-	for i := range tools {
-		if why, ok := r.tools[fingerprint(&tools[i])]; ok {
-			notes = append(notes, model.Note{Tool: tools[i].Name, SetAside: true, Text: why})
-			continue
-		}
-		taken = append(taken, tools[i])
-	}
-	return taken, notes
-}
-
-func fingerprint(t *model.Tool) [sha256.Size]byte {
-	return sha256.Sum256([]byte(t.Name + "\x00" + t.Description + "\x00" + string(t.Schema)))
 }
 
 var (
@@ -69,14 +41,8 @@ func (r *refused) From(err error, tools []model.Tool) (next []model.Tool, notes 
 	if bad < 0 {
 		return tools, nil, false
 	}
-	why := "the provider does not take it: " + told.Message
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.tools == nil || len(r.tools) >= maxRefused {
-		r.tools = map[[sha256.Size]byte]string{}
-	}
-	r.tools[fingerprint(&tools[bad])] = why
-	return slices.Delete(slices.Clone(tools), bad, bad+1), []model.Note{{Tool: tools[bad].Name, SetAside: true, Text: why}}, true
+	next, notes = r.Refuse([]int{bad}, tools, told.Message)
+	return next, notes, true
 }
 
 // named is the tool that a complaint is about, by position or by name; -1 if it is

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"crypto/sha256"
 	"errors"
 	"net/http"
 	"regexp"
@@ -11,10 +10,8 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
 )
-
-// maxRefused is how many refused tools are remembered.
-const maxRefused = 256
 
 // facts are what a provider turned out not to take.
 type facts struct {
@@ -23,9 +20,9 @@ type facts struct {
 
 // learned is what was found out about a provider by asking.
 type learned struct {
-	mu      sync.Mutex
-	facts   facts
-	refused map[[sha256.Size]byte]string // tools, by all that was sent of them, and why
+	wire.Refused // tools
+	mu           sync.Mutex
+	facts        facts
 }
 
 func (l *learned) now() facts {
@@ -34,61 +31,19 @@ func (l *learned) now() facts {
 	return l.facts
 }
 
-// Without sets aside the tools that are known to be refused.
-func (l *learned) Without(tools []model.Tool) ([]model.Tool, []model.Note) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.refused) == 0 {
-		return tools, nil
-	}
-	var taken []model.Tool
-	var notes []model.Note
-	for _, t := range tools {
-		if why, refused := l.refused[fingerprint(&t)]; refused {
-			notes = append(notes, model.Note{Tool: t.Name, SetAside: true, Text: why})
-			continue
-		}
-		taken = append(taken, t)
-	}
-	return taken, notes
-}
-
-func fingerprint(t *model.Tool) [sha256.Size]byte {
-	return sha256.Sum256([]byte(t.Name + "\x00" + t.Description + "\x00" + string(t.Schema)))
-}
-
 // From learns from an error. It says whether to ask again, and with which tools.
 func (l *learned) From(err error, tools []model.Tool) (next []model.Tool, notes []model.Note, again bool) {
 	var told *model.Error
 	if !errors.As(err, &told) || told.Status != http.StatusBadRequest && told.Status != http.StatusUnprocessableEntity || told.Err != nil {
 		return tools, nil, false
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	if bad := namedTools(told.Message, tools); len(bad) > 0 {
-		next, notes = l.refuse(bad, tools, told.Message)
+		next, notes = l.Refuse(bad, tools, told.Message)
 		return next, notes, true
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	return tools, nil, l.learn(told.Message)
-}
-
-// refuse sets the tools aside, for good.
-func (l *learned) refuse(bad []int, tools []model.Tool, why string) ([]model.Tool, []model.Note) {
-	if l.refused == nil || len(l.refused) >= maxRefused {
-		l.refused = map[[sha256.Size]byte]string{}
-	}
-	var next []model.Tool
-	var notes []model.Note
-	for i := range tools {
-		if !slices.Contains(bad, i) {
-			next = append(next, tools[i])
-			continue
-		}
-		text := "the provider does not take it: " + why
-		l.refused[fingerprint(&tools[i])] = text
-		notes = append(notes, model.Note{Tool: tools[i].Name, SetAside: true, Text: text})
-	}
-	return next, notes
 }
 
 // learn finds the member that an error is about, and leaves it out from now on. It
