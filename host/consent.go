@@ -34,8 +34,7 @@ func (r *run) consent(ctx context.Context, j *job) (refusal string) {
 
 // consentToRead is consent to the reading of a resource.
 func (r *run) consentToRead(ctx context.Context, call *model.Call, s *server, uri string) (refusal string) {
-	reads, closed := true, s.Trusted
-	open := !closed
+	reads, open := true, !s.Trusted
 	claim := mcp.ToolAnnotations{ReadOnlyHint: &reads, OpenWorldHint: &open}
 	in := policy.Input{Method: "resources/read", Server: s.Name, Resource: uri, Annotations: claims(claim), Trusted: s.Trusted, Client: "junction"}
 	card := Card{CallID: call.ID, Server: s.Name, Resource: uri, Annotations: claim, Trusted: s.Trusted, Arguments: call.Arguments}
