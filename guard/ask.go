@@ -45,7 +45,7 @@ func (f *Flow) Ask(c Call) Decision {
 func carriedSecrets(c Call) []Finding {
 	r := newReport()
 	part := InArguments
-	if !c.leaves() {
+	if !c.Leaves() {
 		part = InResult
 	}
 	f := &frame{server: c.Server, report: r}
@@ -53,7 +53,7 @@ func carriedSecrets(c Call) []Finding {
 		f.arguments(c.Arguments, part)
 	}
 	found := r.findings()
-	if !c.leaves() && !c.writes() {
+	if !c.Leaves() && !c.Writes() {
 		return nil
 	}
 	return slices.DeleteFunc(found, func(f Finding) bool { return f.Severity < Warn || f.Rule != "secret" && f.Rule != "secret-path" })
@@ -62,7 +62,7 @@ func carriedSecrets(c Call) []Finding {
 // carried returns the private sources on other servers of which a long piece
 // is in what leaves, or may be since not all of their text is known.
 func (f *Flow) carried(c Call) []Source {
-	if !c.leaves() || len(c.Arguments) == 0 {
+	if !c.Leaves() || len(c.Arguments) == 0 {
 		return nil
 	}
 	var own prints
@@ -86,9 +86,9 @@ func (f *Flow) cause(c Call) ([]Source, Reason) {
 	switch {
 	case len(untrusted) == 0:
 		return nil, ""
-	case c.writes():
+	case c.Writes():
 		return untrusted, Tainted
-	case !c.leaves():
+	case !c.Leaves():
 		return nil, ""
 	}
 	// A question that only reads is a way out for what others know.

@@ -201,7 +201,7 @@ func (f *Flow) Consent(d Decision) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	c := consent{Server: d.call.Server, Tool: d.call.Tool, Sources: slices.Clone(d.read)}
-	if !d.call.writes() {
+	if !d.call.Writes() {
 		c.Tool = ""
 	}
 	f.consents = slices.DeleteFunc(f.consents, func(old consent) bool {
@@ -224,7 +224,7 @@ func (f *Flow) Consent(d Decision) {
 // agreed reports whether a yes for the call covers all of the sources.
 func (f *Flow) agreed(c Call, sources []Source) bool {
 	for _, old := range f.consents {
-		if old.Server != c.Server || old.Tool != c.Tool && (old.Tool != "" || c.writes()) {
+		if old.Server != c.Server || old.Tool != c.Tool && (old.Tool != "" || c.Writes()) {
 			continue
 		}
 		if !slices.ContainsFunc(sources, func(s Source) bool { return !old.covers(f.asRead(s)) }) {

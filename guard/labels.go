@@ -113,10 +113,10 @@ type Call struct {
 	Arguments   []byte // JSON, or any text that will leave
 }
 
-// writes reports whether a call may change, send or spend something. A server
+// Writes reports whether a call may change, send or spend something. A server
 // that is not trusted is believed that a tool only reads, but not where the
-// question goes: see leaves.
-func (c Call) writes() bool { return !c.Annotations.readOnly() }
+// question goes: see Leaves.
+func (c Call) Writes() bool { return !c.Annotations.readOnly() }
 
-// leaves reports whether what the call says gets to others than the user.
-func (c Call) leaves() bool { return !c.Trust.Trusted || c.Annotations.openWorld() }
+// Leaves reports whether what the call says gets to others than the user.
+func (c Call) Leaves() bool { return !c.Trust.Trusted || c.Annotations.openWorld() }

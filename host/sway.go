@@ -14,10 +14,9 @@ import (
 // for. So where private text would have a way out of its server, they count as read,
 // unless the call holds no other words than the person's and the tool's own.
 func (r *run) swayed(call guard.Call, own string) guard.Decision {
-	leaves := !call.Trust.Trusted || call.Annotations.OpenWorld == nil || *call.Annotations.OpenWorld
 	private := r.c.flow.Sources(guard.Private)
 	elsewhere := slices.ContainsFunc(private, func(s guard.Source) bool { return s.Server != call.Server })
-	if !leaves || !elsewhere || saysNothingNew(string(call.Arguments), own, r.said) {
+	if !call.Leaves() || !elsewhere || saysNothingNew(string(call.Arguments), own, r.said) {
 		return guard.Decision{Allowed: true}
 	}
 	for _, source := range private {
@@ -34,8 +33,7 @@ func (r *run) swayed(call guard.Call, own string) guard.Decision {
 func (r *run) agree(call guard.Call, flowing, swayed guard.Decision) {
 	r.c.flow.Consent(flowing)
 	r.c.offered.Consent(swayed)
-	reads := call.Annotations.ReadOnly != nil && *call.Annotations.ReadOnly
-	if !swayed.Allowed && call.Trust.Trusted && !reads {
+	if !swayed.Allowed && call.Trust.Trusted && call.Writes() {
 		r.c.flow.Read(guard.Source{Server: call.Server, Tool: call.Tool}, guard.LabelsOf(call.Trust, call.Annotations), "")
 		r.c.flow.Consent(r.c.flow.Ask(call))
 	}
