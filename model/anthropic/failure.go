@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"regexp"
@@ -80,14 +79,7 @@ func (f *failures) unsent(ctx context.Context, err error) error {
 
 // broken is the error for an answer that ended too early.
 func (f *failures) broken(ctx context.Context, message string, err error) *model.Error {
-	cause := error(model.ErrBroken)
-	switch {
-	case ctx.Err() != nil:
-		cause = ctx.Err()
-	case errors.Is(err, wire.ErrIdle), errors.Is(err, wire.ErrTooLarge):
-		message = err.Error()
-	}
-	return &model.Error{Provider: Provider, Message: wire.Text(message, f.key), Err: cause}
+	return wire.Broken(ctx, Provider, f.key, message, err)
 }
 
 var tooLong = regexp.MustCompile(`(?i)prompt is too long|exceed(s|ed)? (the )?(context|model's context)|context (limit|window|length)|too many total text bytes|request_too_large`)

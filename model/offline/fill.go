@@ -96,7 +96,13 @@ func (f *filling) has(p *param) bool {
 // set gives a parameter a text, and reports whether the text is of its type.
 func (f *filling) set(p *param, text string, from ...*piece) bool {
 	value, ok := encode(p, text)
-	if !ok || f.has(p) {
+	return ok && f.keep(p, value, from)
+}
+
+// keep gives a parameter a value, unless it has one, and uses up the pieces that the
+// value is from.
+func (f *filling) keep(p *param, value json.RawMessage, from []*piece) bool {
+	if f.has(p) {
 		return false
 	}
 	f.plan.values[p.name] = value

@@ -76,14 +76,7 @@ func encodeList(p *param, texts []string) (json.RawMessage, bool) {
 // setList gives a list these members.
 func (f *filling) setList(p *param, texts []string, from ...*piece) bool {
 	value, ok := encodeList(p, texts)
-	if !ok || f.has(p) {
-		return false
-	}
-	f.plan.values[p.name] = value
-	for _, piece := range from {
-		piece.used = true
-	}
-	return true
+	return ok && f.keep(p, value, from)
 }
 
 // splitList takes "a, b and c" apart.

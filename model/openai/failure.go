@@ -3,7 +3,6 @@ package openai
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"regexp"
@@ -66,14 +65,7 @@ func (f *failures) unsent(ctx context.Context, err error) error {
 
 // broken is the error for an answer that ended too early.
 func (f *failures) broken(ctx context.Context, message string, err error) *model.Error {
-	cause := error(model.ErrBroken)
-	switch {
-	case ctx.Err() != nil:
-		cause = ctx.Err()
-	case errors.Is(err, wire.ErrIdle), errors.Is(err, wire.ErrTooLarge):
-		message = err.Error()
-	}
-	return &model.Error{Provider: f.provider, Message: wire.Text(message, f.key), Err: cause}
+	return wire.Broken(ctx, f.provider, f.key, message, err)
 }
 
 // complaintOf reads an error: OpenAI's form, a list of it (Gemini), a text in its
