@@ -161,7 +161,6 @@ func TestCommands(t *testing.T) {
 		{"serve knows what ships", "serve nothing", exitUsage, "", "there are: everything, filesystem"},
 		{"serve has one way at a time", "serve everything --http 127.0.0.1:0 --stdio", exitUsage, "", "exclude each other"},
 		{"an address has a port", "up --http localhost", exitUsage, "", "--http: expected HOST:PORT"},
-		{"the version is printed", "version", exitOK, "junction " + version, ""},
 		{"help tells the exit codes", "call --help", exitOK, "130  interrupted", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

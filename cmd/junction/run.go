@@ -117,6 +117,7 @@ filesystem (read-only, the current folder).
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see %s --help", err, cmd.CommandPath())
 	})
+	versionFlag(root)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
 	root.AddCommand(a.lists()...)
 	root.AddCommand(a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(), a.pingCommand(),

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/spf13/cobra"
 )
 
@@ -14,19 +16,54 @@ const version = "0.1.0"
 func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			built := ""
-			if info, ok := debug.ReadBuildInfo(); ok {
-				for _, setting := range info.Settings {
-					if setting.Key == "vcs.revision" {
-						built = ", " + setting.Value[:min(12, len(setting.Value))]
-					}
-				}
+		Short: "Print the version, and which revisions of the protocol it speaks",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("junction version takes no arguments, got %q", args[0])
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "junction %s (%s %s/%s%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH, built)
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprint(cmd.OutOrStdout(), versionText())
 			return err
 		},
 	}
+}
+
+// versionFlag makes --version print the same as the command.
+func versionFlag(root *cobra.Command) {
+	root.Version = versionText()
+	root.SetVersionTemplate("{{.Version}}")
+	root.Flags().Bool("version", false, "print the version") // -v is --verbose everywhere
+}
+
+// versionText is what a report of a fault should begin with.
+func versionText() string {
+	info, _ := debug.ReadBuildInfo()
+	spoken := append(revision.Modern(), revision.Legacy()...)
+	return fmt.Sprintf("junction %s (%s%s, %s/%s)\nMCP %s\n",
+		version, built(info), runtime.Version(), runtime.GOOS, runtime.GOARCH, strings.Join(spoken, ", "))
+}
+
+// built is the revision of the sources, marked where they had changes, or the version
+// of the module where it was built from no repository; and a comma. Empty if neither
+// is known.
+func built(info *debug.BuildInfo) string {
+	if info == nil {
+		return ""
+	}
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	commit := settings["vcs.revision"]
+	switch {
+	case commit != "" && settings["vcs.modified"] == "true":
+		return commit[:min(12, len(commit))] + "-dirty, "
+	case commit != "":
+		return commit[:min(12, len(commit))] + ", "
+	case info.Main.Version != "" && info.Main.Version != "(devel)":
+		return info.Main.Version + ", "
+	}
+	return ""
 }
