@@ -21,7 +21,7 @@ import (
 const chatExitHelp = `Exit codes:
   0    there is an answer
   1    the run ended without one: a limit, a refusal, a loop, a cut answer
-  2    the command line is wrong
+  2    the command line is wrong, or no conversation or several have the ID
   3    no connection to a server, no model configured, or a file of this machine
   4    the model's provider, or a server, answered with an error
   5    no answer in time

@@ -75,12 +75,16 @@ func (t *table) chosen(ctx context.Context) (id string, err error) {
 	return id, storedFault(err)
 }
 
-// storedFault sorts an error of the stored conversations for the exit code.
+// storedFault sorts an error of the stored conversations for the exit code: an ID of
+// the command line that none or several have is another than a file that cannot be
+// used.
 func storedFault(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, archive.ErrNotFound), errors.Is(err, archive.ErrAmbiguous):
+		return &usageError{fmt.Errorf("%w (junction conversations list)", err)}
+	case errors.Is(err, archive.ErrNoEntry):
 		return &usageError{err}
 	}
 	return &connectError{err}

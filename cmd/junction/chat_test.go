@@ -225,7 +225,7 @@ func TestConversationsAreStoredAndGoOn(t *testing.T) {
 	if got := runs(t, "", "conversations", "list", "fork"); !strings.Contains(got.stdout, "add 2 and 40") {
 		t.Errorf("a search finds %q", got.stdout)
 	}
-	if got := runs(t, "", "conversations", "export", metas[0].ID); got.code != exitConnection {
+	if got := runs(t, "", "conversations", "export", metas[0].ID); got.code != exitUsage {
 		t.Errorf("a deleted conversation is exported: %+v", got)
 	}
 }

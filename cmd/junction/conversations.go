@@ -14,6 +14,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
+const conversationsExitHelp = `Exit codes:
+  0    done
+  2    the command line is wrong, or no conversation or several have the ID
+  3    a file of this machine: the stored conversations, or what is imported
+  130  interrupted (Ctrl-C)`
+
 const maxTitleShown = 60 // characters of a conversation's title in a list
 
 func (a *app) conversationsCommand() *cobra.Command {
@@ -24,7 +30,9 @@ func (a *app) conversationsCommand() *cobra.Command {
 junction's folder of your configuration (or in the folder that JUNCTION_STATE names).
 
 ID is what the list shows, the beginning of it, or "last". junction chat --resume ID goes
-on with a conversation.`,
+on with a conversation.
+
+` + conversationsExitHelp,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("unknown command %q; junction conversations --help lists them", args[0])
@@ -49,7 +57,7 @@ func (a *app) withArchive(ctx context.Context, f func(*archive.Archive) error) e
 		return &connectError{err}
 	}
 	defer stored.Close()
-	return f(stored)
+	return storedFault(f(stored))
 }
 
 func (a *app) conversationsListCommand() *cobra.Command {
@@ -59,6 +67,9 @@ func (a *app) conversationsListCommand() *cobra.Command {
 		Use:   "list [WORD…]",
 		Short: "List conversations, the last one first; with words, those in which all of them stand",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if filter.Limit < 0 {
+				return usagef("--limit is not negative; 0 means the default")
+			}
 			filter.Search = strings.Join(args, " ")
 			if here {
 				folder, err := os.Getwd()
@@ -73,7 +84,7 @@ func (a *app) conversationsListCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&here, "here", false, "only those that were begun in this folder")
-	cmd.Flags().IntVar(&filter.Limit, "limit", 0, "list at most `N`")
+	cmd.Flags().IntVar(&filter.Limit, "limit", 0, "list at most `N` (default 50, at most 1000)")
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON array")
 	return cmd
 }
@@ -81,7 +92,7 @@ func (a *app) conversationsListCommand() *cobra.Command {
 func (a *app) listConversations(ctx context.Context, stored *archive.Archive, filter archive.Filter) error {
 	metas, err := stored.List(ctx, filter)
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	if a.flags.json {
 		if metas == nil {
@@ -94,7 +105,11 @@ func (a *app) listConversations(ctx context.Context, stored *archive.Archive, fi
 		return a.write(append(line, '\n'))
 	}
 	if len(metas) == 0 {
-		a.screen.Printf("There is no such conversation.\n")
+		if filter.Search+filter.Folder == "" {
+			a.screen.Printf("No conversation is stored yet; junction chat begins one.\n")
+		} else {
+			a.screen.Printf("There is no such conversation.\n")
+		}
 		return nil
 	}
 	rows := make([][]string, len(metas))
@@ -187,7 +202,7 @@ func (a *app) conversationsForkCommand() *cobra.Command {
 // tellID prints the ID of a conversation that is new.
 func (a *app) tellID(meta archive.Meta, err error) error {
 	if err != nil {
-		return &connectError{err}
+		return err
 	}
 	return a.write([]byte(fmt.Sprintln(meta.ID)))
 }
@@ -203,7 +218,7 @@ func (a *app) conversationsDeleteCommand() *cobra.Command {
 			return a.withArchive(cmd.Context(), func(stored *archive.Archive) error {
 				for _, id := range args {
 					if err := stored.Delete(cmd.Context(), id); err != nil {
-						return &connectError{err}
+						return err
 					}
 				}
 				return nil

@@ -20,6 +20,8 @@ var (
 	ErrNotFound = errors.New("no such conversation; list them to see which there are")
 	// ErrAmbiguous is returned where several conversations' ids begin like this.
 	ErrAmbiguous = errors.New("several conversations begin like this; give more of the id")
+	// ErrNoEntry is returned where a conversation has fewer entries than were asked for.
+	ErrNoEntry = errors.New("there is no such entry")
 	// ErrContinued is returned to who appends to a conversation that somebody else
 	// went on with since it was loaded.
 	ErrContinued = errors.New("the conversation was continued elsewhere since it was loaded; load it again, or fork it to go on from here")

@@ -14,6 +14,7 @@ import (
 // Fork makes a conversation of the first upto entries of another; 0 means all of
 // them. The new one goes on by itself: [Archive.Load] it by the ID that is
 // returned.
+// Where it has fewer, the error is [ErrNoEntry].
 func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 	var fork Meta
 	err := a.change(ctx, "fork "+id, func(tx *sql.Tx) error {
@@ -22,7 +23,7 @@ func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 		case err != nil:
 			return err
 		case upto < 0 || upto > from.Entries:
-			return fmt.Errorf("at entry %d: it has %d entries; give a number from 1 to that", upto, from.Entries)
+			return fmt.Errorf("at entry %d: %w: it has %d; give a number from 1 to that", upto, ErrNoEntry, from.Entries)
 		case upto == 0:
 			upto = from.Entries
 		}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// One code means one thing, whichever command ends with it.
+func TestChatAndConversationsEndWithTheSameCodes(t *testing.T) {
+	seated(t)
+	if got := runs(t, "", "chat", "-p", "add 2 and 40"); got.code != exitOK {
+		t.Fatalf("%+v", got)
+	}
+	if err := os.WriteFile("broken.json", []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name, args string
+		code       int
+		stderr     string // found in there
+	}{
+		{"an answer", "chat|-p|echo hello|--resume", exitOK, ""},
+		{"a list", "conversations|list", exitOK, ""},
+		{"a list that is empty", "conversations|list|nothing-like-it", exitOK, "no such conversation"},
+		{"an export", "conversations|export|last", exitOK, ""},
+		{"a limit", "chat|-p|add 1 2|--max-steps|1", exitToolFailed, ""},
+		{"a conversation to resume that is not there", "chat|-p|x|--resume=nope", exitUsage, "junction conversations list"},
+		{"a conversation to fork that is not there", "chat|-p|x|--fork|nope", exitUsage, "junction conversations list"},
+		{"a conversation to show that is not there", "conversations|export|nope", exitUsage, "junction conversations list"},
+		{"a conversation to copy that is not there", "conversations|fork|nope", exitUsage, "junction conversations list"},
+		{"a conversation to delete that is not there", "conversations|delete|nope", exitUsage, "junction conversations list"},
+		{"a copy of more than there is", "conversations|fork|last|--entries|999", exitUsage, "give a number from 1 to that"},
+		{"a list of less than nothing", "conversations|list|--limit|-1", exitUsage, "--limit"},
+		{"a format that there is not", "conversations|export|last|--format|pdf", exitUsage, "--format"},
+		{"no ID", "conversations|export", exitUsage, "expected one ID"},
+		{"a flag that there is not", "chat|--bogus", exitUsage, "--bogus"},
+		{"a command that there is not", "conversations|nothing", exitUsage, "--help"},
+		{"a file to import that is not there", "conversations|import|none.json", exitConnection, "none.json"},
+		{"a file to import that is no conversation", "conversations|import|broken.json", exitConnection, "exported as json"},
+		{"a configuration that is not there", "chat|-p|x|--config|none.json", exitConnection, "none.json"},
+		{"a server that is not there", "chat|-p|x|nowhere", exitConnection, "nowhere"},
+		{"a model without its key", "chat|-p|x|--model|anthropic:claude-sonnet-4-5", exitConnection, "ANTHROPIC_API_KEY"},
+		{"vectors without their key", "chat|-p|x|--embeddings|http://127.0.0.1:1|--embeddings-key-env|NONE_SUCH", exitConnection, "NONE_SUCH"},
+		{"a time that is over", "chat|-p|wait milliseconds=60000|--max-time|300ms", exitTimeout, "--max-time"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			got := runs(t, "", strings.Split(test.args, "|")...)
+			if got.code != test.code || !strings.Contains(got.stderr, test.stderr) {
+				t.Errorf("exit code %d, want %d\nstdout: %s\nstderr: %s\nwant %q", got.code, test.code, got.stdout, got.stderr, test.stderr)
+			}
+		})
+	}
+}
+
+// Stored conversations that cannot be read are a file, whoever wants them.
+func TestAnUnreadableArchiveIsAFile(t *testing.T) {
+	seated(t)
+	path := filepath.Join(os.Getenv("JUNCTION_STATE"), "conversations.db")
+	if err := os.WriteFile(path, []byte(strings.Repeat("this is no archive ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"chat", "-p", "x"}, {"chat", "-p", "x", "--resume"}, {"conversations", "list"}, {"conversations", "export", "last"}} {
+		if got := runs(t, "", args...); got.code != exitConnection || !strings.Contains(got.stderr, path) {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
+}
+
+func TestThePagesTellTheExitCodesAsTheHelpDoes(t *testing.T) {
+	for page, help := range map[string]string{"host.md": chatExitHelp, "cli.md": exitHelp} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := strings.ReplaceAll(string(text), "`", "")
+		for line := range strings.Lines(help) {
+			code, meaning, found := strings.Cut(strings.TrimSpace(line), " ")
+			if !found || !strings.Contains("0 1 2 3 4 5 130", code) {
+				continue
+			}
+			if row := "| " + code + " | " + strings.TrimSpace(meaning) + " |"; !strings.Contains(said, row) {
+				t.Errorf("docs/%s has no row %s", page, row)
+			}
+		}
+	}
+}
