@@ -1,12 +1,15 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -54,10 +57,15 @@ const (
 type news struct {
 	mu        sync.Mutex
 	listeners map[*listener]struct{}
-	epoch     string    // distinguishes this process's counts from another's
-	counts    [3]uint64 // changes of each list so far
-	updates   uint64    // resource updates so far
-	recent    []update  // the last of them, oldest first
+	now       mark
+	recent    []update // the last updates of resources, oldest first
+}
+
+// A mark is how far news have come. As text it is the value of [ChangesKey].
+type mark struct {
+	epoch   string    // distinguishes a process's counts from another's
+	counts  [3]uint64 // changes of each list so far, in the order of newsKind
+	updates uint64    // resource updates so far
 }
 
 type update struct {
@@ -72,20 +80,21 @@ type listener struct {
 	wake  chan struct{} // holds one token while something is pending
 
 	// Under news.mu:
+	told    mark // what changed up to here, and is not pending, was told
 	pending newsKind
-	updated map[string]struct{}
+	updated map[string]uint64 // when each was updated, as far as it is known
 }
 
 func newNews() *news {
-	return &news{listeners: make(map[*listener]struct{}), epoch: rand.Text()[:8]}
+	return &news{listeners: make(map[*listener]struct{}), now: mark{epoch: rand.Text()[:8]}}
 }
 
 func (n *news) listChanged(kind newsKind) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for i := range n.counts {
+	for i := range n.now.counts {
 		if kind&(1<<i) != 0 {
-			n.counts[i]++
+			n.now.counts[i]++
 		}
 	}
 	for l := range n.listeners {
@@ -99,23 +108,23 @@ func (n *news) listChanged(kind newsKind) {
 func (n *news) updated(uri string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.updates++
-	n.recent = append(n.recent, update{uri, n.updates})
+	n.now.updates++
+	n.recent = append(n.recent, update{uri, n.now.updates})
 	if len(n.recent) > maxRecentUpdates {
 		n.recent = slices.Delete(n.recent, 0, len(n.recent)-maxRecentUpdates/2)
 	}
 	for l := range n.listeners {
 		if _, wanted := l.uris[uri]; wanted {
-			l.update(uri)
+			l.update(uri, n.now.updates)
 		}
 	}
 }
 
-func (l *listener) update(uri string) {
+func (l *listener) update(uri string, count uint64) {
 	if l.updated == nil {
-		l.updated = make(map[string]struct{})
+		l.updated = make(map[string]uint64)
 	}
-	l.updated[uri] = struct{}{}
+	l.updated[uri] = count
 	l.signal()
 }
 
@@ -130,15 +139,25 @@ func (l *listener) signal() {
 func (n *news) position() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.positionLocked()
+	return n.now.String()
 }
 
-func (n *news) positionLocked() string {
-	position := append(make([]byte, 0, 32), n.epoch...)
-	for _, count := range [...]uint64{n.counts[0], n.counts[1], n.counts[2], n.updates} {
+func (m mark) String() string {
+	position := append(make([]byte, 0, 32), m.epoch...)
+	for _, count := range [...]uint64{m.counts[0], m.counts[1], m.counts[2], m.updates} {
 		position = strconv.AppendUint(append(position, '.'), count, 10)
 	}
 	return string(position)
+}
+
+// parseMark reads what String wrote; the mark of no process if it is something else.
+func parseMark(position string) mark {
+	epoch, counts, _ := strings.Cut(position, ".")
+	m := mark{epoch: epoch}
+	if _, err := fmt.Sscanf(counts, "%d.%d.%d.%d", &m.counts[0], &m.counts[1], &m.counts[2], &m.updates); err != nil {
+		return mark{}
+	}
+	return m
 }
 
 // join registers a listener; since is where it stopped listening, or empty. It
@@ -160,40 +179,33 @@ func (n *news) join(f *SubscriptionFilter, since string) (*listener, string) {
 	defer n.mu.Unlock()
 	n.listeners[l] = struct{}{}
 	if since != "" {
-		n.catchUp(l, since)
+		n.catchUp(l, parseMark(since))
 	}
 	if l.pending != 0 || l.updated != nil {
 		return l, since
 	}
-	return l, n.positionLocked()
+	l.told = n.now
+	return l, n.now.String()
 }
 
-// catchUp makes everything pending that changed after the position since.
-func (n *news) catchUp(l *listener, since string) {
-	var epoch string
-	var counts [3]uint64
-	var updates uint64
-	if len(since) > 8 {
-		epoch = since[:8]
-		if _, err := fmt.Sscanf(since[8:], ".%d.%d.%d.%d", &counts[0], &counts[1], &counts[2], &updates); err != nil {
-			epoch = ""
-		}
-	}
-	for i, count := range n.counts {
-		if kind := newsKind(1 << i); l.kinds&kind != 0 && (epoch != n.epoch || counts[i] < count) {
+// catchUp makes everything pending that changed after the listener was told all.
+func (n *news) catchUp(l *listener, since mark) {
+	l.told = since
+	for i, count := range n.now.counts {
+		if kind := newsKind(1 << i); l.kinds&kind != 0 && (since.epoch != n.now.epoch || since.counts[i] < count) {
 			l.pending |= kind
 			l.signal()
 		}
 	}
 	switch {
-	case epoch != n.epoch, len(n.recent) > 0 && updates+1 < n.recent[0].count:
+	case since.epoch != n.now.epoch, len(n.recent) > 0 && since.updates+1 < n.recent[0].count:
 		for uri := range l.uris {
-			l.update(uri)
+			l.update(uri, since.updates)
 		}
 	default:
 		for _, u := range n.recent {
-			if _, wanted := l.uris[u.uri]; wanted && u.count > updates {
-				l.update(u.uri)
+			if _, wanted := l.uris[u.uri]; wanted && u.count > since.updates {
+				l.update(u.uri, u.count)
 			}
 		}
 	}
@@ -205,17 +217,44 @@ func (n *news) leave(l *listener) {
 	delete(n.listeners, l)
 }
 
-// take returns and clears what the listener has not been told yet.
-func (n *news) take(l *listener) (kinds newsKind, uris []string, position string) {
+// A newsItem is a notification for a listener.
+type newsItem struct {
+	method string
+	params json.RawMessage
+}
+
+// take returns and clears what the listener has not been told yet. Each item
+// has the position up to which all has been told after it, so that a client
+// that is cut off between two goes on with the second.
+func (n *news) take(l *listener) []newsItem {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	kinds, l.pending = l.pending, 0
-	for uri := range l.updated {
-		uris = append(uris, uri)
+	items := make([]newsItem, 0, 1)
+	for i, method := range [...]string{notificationToolsChanged, notificationPromptsChanged, notificationResourcesChanged} {
+		if l.pending&(1<<i) != 0 {
+			l.pending &^= 1 << i
+			l.told.counts[i] = n.now.counts[i]
+			items = append(items, newsItem{method, appendPosition([]byte{'{'}, n.after(l))})
+		}
+	}
+	for _, uri := range slices.SortedFunc(maps.Keys(l.updated), func(a, b string) int {
+		return cmp.Or(cmp.Compare(l.updated[a], l.updated[b]), strings.Compare(a, b))
+	}) {
+		l.told.updates = l.updated[uri]
+		delete(l.updated, uri)
+		params := jsonrpc.AppendString([]byte(`{"uri":`), uri)
+		items = append(items, newsItem{notificationUpdated, appendPosition(params, n.after(l))})
 	}
 	l.updated = nil
-	slices.Sort(uris)
-	return kinds, uris, n.positionLocked()
+	return items
+}
+
+// after is how far the listener is; with nothing pending it has everything.
+func (n *news) after(l *listener) string {
+	if l.pending == 0 && len(l.updated) == 0 {
+		l.told = n.now
+	}
+	return l.told.String()
 }
 
 // listen answers subscriptions/listen: it acknowledges what the server can
@@ -361,32 +400,12 @@ func (s *Server) tell(ctx context.Context, peer Peer, l *listener) error {
 			return ctx.Err()
 		case <-l.wake:
 		}
-		kinds, uris, position := s.news.take(l)
-		if err := tellAll(ctx, peer, kinds, uris, position); err != nil {
-			return err
+		for _, item := range s.news.take(l) {
+			if err := peer.Notify(ctx, item.method, item.params); err != nil {
+				return err
+			}
 		}
 	}
-}
-
-func tellAll(ctx context.Context, peer Peer, kinds newsKind, uris []string, position string) error {
-	for _, n := range [...]struct {
-		kind   newsKind
-		method string
-	}{{newsTools, notificationToolsChanged}, {newsPrompts, notificationPromptsChanged}, {newsResources, notificationResourcesChanged}} {
-		if kinds&n.kind == 0 {
-			continue
-		}
-		if err := peer.Notify(ctx, n.method, appendPosition([]byte{'{'}, position)); err != nil {
-			return err
-		}
-	}
-	for _, uri := range uris {
-		params := jsonrpc.AppendString([]byte(`{"uri":`), uri)
-		if err := peer.Notify(ctx, notificationUpdated, appendPosition(params, position)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func orEmptyObject(params json.RawMessage) json.RawMessage {

@@ -289,12 +289,12 @@ func (e *legacyEra) listen(ctx context.Context, req *Request) (Result, error) {
 		delete(e.listeners, l)
 		e.mu.Unlock()
 	}()
-	for _, uri := range filter.ResourceSubscriptions {
-		if err := e.subscribed.add(ctx, e, uri); err != nil {
-			return Result{}, err
-		}
-		defer e.subscribed.remove(e, uri)
+	agreed, err := e.subscribe(ctx, filter.ResourceSubscriptions)
+	defer e.unsubscribe(agreed)
+	if err != nil {
+		return Result{}, err
 	}
+	filter.ResourceSubscriptions = agreed
 	encoded, err := schema.Encode([]byte(`{"notifications":`), filter)
 	if err != nil {
 		return Result{}, err
@@ -307,6 +307,29 @@ func (e *legacyEra) listen(ctx context.Context, req *Request) (Result, error) {
 		return Result{}, context.Cause(ctx)
 	case <-e.link.Dead():
 		return Result{}, fmt.Errorf("server %q: %w", e.name, e.link.Err())
+	}
+}
+
+// subscribe subscribes to the resources and returns those that the server agreed
+// to. One that it refuses takes nothing from the others.
+func (e *legacyEra) subscribe(ctx context.Context, uris []string) (agreed []string, err error) {
+	for _, uri := range uris {
+		var refused *Error
+		switch err := e.subscribed.add(ctx, e, uri); {
+		case errors.As(err, &refused):
+			e.log.Debug("mcp: subscription refused", "server", e.name, "uri", uri, "error", err)
+		case err != nil:
+			return agreed, err
+		default:
+			agreed = append(agreed, uri)
+		}
+	}
+	return agreed, nil
+}
+
+func (e *legacyEra) unsubscribe(uris []string) {
+	for _, uri := range uris {
+		e.subscribed.remove(e, uri)
 	}
 }
 

@@ -28,19 +28,23 @@ type listening struct {
 	turn   chan struct{} // holds a token while nobody changes the filter
 	rounds sync.WaitGroup
 
-	latest *newsRound // under the session's lock
+	// Under the session's lock:
+	latest  *newsRound // the one with the newest filter
+	inForce *newsRound // the one with the newest filter of those acknowledged, if any
 }
 
 // A newsRound is one listen request of a session, and its Peer.
 type newsRound struct {
 	session *Session
-	out     Sender
+	to      *listening
 	request *mcp.Request
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	version int           // of the subscriptions in its filter
 	ready   chan struct{} // closed when the request is in force, or will never be
 	once    sync.Once
+
+	replaced bool // under the session's lock: a newer round tells what has a position
 }
 
 func (r *newsRound) settle() { r.once.Do(func() { close(r.ready) }) }
@@ -84,9 +88,12 @@ func (s *Session) OpenListen(ctx context.Context, out Sender) (listen func() err
 // newRound prepares a listen request with the present subscriptions. The
 // session's lock is held.
 func (s *Session) newRound(l *listening) *newsRound {
-	r := &newsRound{session: s, out: l.out, version: s.version, ready: make(chan struct{})}
+	r := &newsRound{session: s, to: l, version: s.version, ready: make(chan struct{})}
 	r.ctx, r.cancel = context.WithCancelCause(l.ctx)
 	r.request = &mcp.Request{Method: methodListen, Params: s.listenParams(), Meta: s.meta, Peer: r}
+	if l.latest != nil {
+		l.latest.replaced = s.changes != "" // the new one begins where that one is now
+	}
 	l.latest = r
 	return r
 }
@@ -98,6 +105,34 @@ func (r *newsRound) run() {
 	_, err := r.session.edge.handler.Handle(r.ctx, r.request)
 	if err != nil && r.ctx.Err() == nil {
 		r.session.edge.log.Debug("mcp: no news from the server", "error", err)
+		r.giveBack()
+	}
+}
+
+// giveBack leaves the news to the round before where the server refused this one,
+// and takes back what this one subscribed to.
+func (r *newsRound) giveBack() {
+	s, l := r.session, r.to
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.latest != r || l.inForce == r {
+		return
+	}
+	var before map[string]struct{}
+	if l.inForce != nil {
+		before = resourcesOf(l.inForce.request.Params)
+		l.latest, l.inForce.replaced = l.inForce, false
+	}
+	s.forget(resourcesOf(r.request.Params), before)
+}
+
+// forget ends the subscriptions that were wanted and not agreed to. The
+// session's lock is held.
+func (s *Session) forget(wanted, agreed map[string]struct{}) {
+	for uri := range wanted {
+		if _, told := agreed[uri]; !told {
+			delete(s.resources, uri)
+		}
 	}
 }
 
@@ -122,45 +157,70 @@ func (s *Session) listenParams() json.RawMessage {
 // Notify passes a piece of news on, as legacy clients know it.
 func (r *newsRound) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	if method == notifyAcknowledged {
-		r.session.begin(params)
+		r.begin(params)
 		r.settle()
 		return nil
 	}
-	level, again := r.session.note(method, params)
-	if again || method == notifyProgress || method == notifyMessage && !loud(params, level) {
+	level, mine := r.note(params)
+	if !mine || method == notifyProgress || method == notifyMessage && !loud(params, level) {
 		return nil
 	}
-	return r.out.Send(ctx, jsonrpc.AppendNotification(nil, method, withoutMeta(params)))
+	return r.to.out.Send(ctx, jsonrpc.AppendNotification(nil, method, withoutMeta(params)))
 }
 
-// begin takes the position of an acknowledgement, which comes before what it
-// counts is told: it is only where to begin.
-func (s *Session) begin(params json.RawMessage) {
+// begin takes over from the round before. What the server does not agree to tell
+// of is not subscribed to. The position is only where to begin, as it comes
+// before what it counts is told.
+func (r *newsRound) begin(acknowledged json.RawMessage) {
+	s, l := r.session, r.to
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.changes == "" {
-		s.changes = position(params)
+		s.changes = position(acknowledged)
+	}
+	switch before := l.inForce; {
+	case before == nil:
+		l.inForce = r
+	case before.version > r.version:
+		r.cancel(errRefilter)
+	case before != r:
+		l.inForce = r
+		before.cancel(errRefilter)
+	}
+	if wanted := resourcesOf(r.request.Params); len(wanted) > 0 {
+		s.forget(wanted, resourcesOf(acknowledged))
 	}
 }
 
-// note remembers that a piece of news is told. It reports whether it was told
-// before: two listen requests that overlap both have what changed meanwhile.
-func (s *Session) note(method string, params json.RawMessage) (level mcp.LogLevel, again bool) {
+// resourcesOf are the subscriptions in the filter of a listen request or of its
+// acknowledgement.
+func resourcesOf(params json.RawMessage) map[string]struct{} {
+	uris := map[string]struct{}{}
+	jsonrpc.EachElement(jsonrpc.Get(jsonrpc.Get(params, "notifications"), "resourceSubscriptions"), func(element []byte) bool {
+		if uri, ok := jsonrpc.Unquote(element); ok {
+			uris[uri] = struct{}{}
+		}
+		return true
+	})
+	return uris
+}
+
+// note remembers how far the news have come. It reports whether this round
+// tells the piece: of two that overlap the newer one, which begins where the
+// other was when it was made. What has no position both tell, as nobody knows
+// whether both have it.
+func (r *newsRound) note(params json.RawMessage) (level mcp.LogLevel, mine bool) {
+	s := r.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := position(params)
 	if at == "" {
-		return s.level, false
-	}
-	if at != s.changes {
-		s.changes, s.told = at, nil
-	}
-	news := method + " " + string(jsonrpc.Get(params, "uri"))
-	if slices.Contains(s.told, news) {
 		return s.level, true
 	}
-	s.told = append(s.told, news)
-	return s.level, false
+	if !r.replaced {
+		s.changes = at
+	}
+	return s.level, !r.replaced
 }
 
 // position is the mark of how far the news have come; empty if there is none.
@@ -203,7 +263,17 @@ func (s *Session) subscribe(ctx context.Context, m *jsonrpc.Message, add bool) *
 	ctx, cancel := context.WithTimeout(ctx, subscribeTime)
 	defer cancel()
 	s.listenAnew(ctx, version)
+	if add && !s.subscribed(uri) {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "uri: the server does not tell of changes of %.200q", uri)
+	}
 	return nil
+}
+
+func (s *Session) subscribed(uri string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, subscribed := s.resources[uri]
+	return subscribed
 }
 
 // refilter changes the subscriptions and returns their version, or 0 where
@@ -229,8 +299,8 @@ func (s *Session) refilter(uri string, add bool) (version int, fault *jsonrpc.Er
 }
 
 // listenAnew sees to it that a listen request with the given version of the
-// subscriptions is in force, if a stream is open, and then ends the one before.
-// Changes that come together share one request.
+// subscriptions is in force, if a stream is open. Changes that come together
+// share one request.
 func (s *Session) listenAnew(ctx context.Context, version int) {
 	s.mu.Lock()
 	l := s.listening
@@ -249,8 +319,7 @@ func (s *Session) listenAnew(ctx context.Context, version int) {
 		s.mu.Unlock()
 		return // the stream was closed; the next will have all subscriptions
 	}
-	before := l.latest
-	if before.version < version {
+	if l.latest.version < version {
 		l.rounds.Go(s.newRound(l).run)
 	}
 	present := l.latest
@@ -258,8 +327,5 @@ func (s *Session) listenAnew(ctx context.Context, version int) {
 	select {
 	case <-present.ready:
 	case <-ctx.Done():
-	}
-	if before != present {
-		before.cancel(errRefilter)
 	}
 }

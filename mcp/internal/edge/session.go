@@ -29,7 +29,6 @@ type Session struct {
 	resources map[string]struct{} // subscribed
 	version   int                 // counts the changes of resources
 	changes   string              // how far the news have been told
-	told      []string            // what was told there, at the last position
 	listening *listening          // the running Listen, if any
 }
 
