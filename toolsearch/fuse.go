@@ -61,7 +61,7 @@ func (d *dense) succeeded() {
 // how far a tool stands out of the allowed ones, of which most have nothing to do
 // with the query. It returns a note if tools have no vector.
 func (x *Index) scoreMeaning(s *scratch, vector []float32) (note string) {
-	bestByWords := s.best()
+	bestByWords, _ := s.best(0)
 	s.near = zeroed(s.near, len(x.slots))
 	var sum, most float64
 	with, without := 0, 0

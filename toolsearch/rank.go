@@ -171,32 +171,38 @@ func (x *Index) scoreServers(s *scratch) {
 	}
 }
 
-// evidence is how much the words of the best tool speak for it. Both what was
-// found and its share of what was asked matter: a third of a long question
-// can be convincing, and so can the whole of a short one. The measure is the number
-// of words found, in units of the rarest possible word, divided by the cube
-// root of the number asked for; where most of the query was found it is no
-// less than that share.
+// evidence is how much the words of the best tool speak for it: how many words
+// were found, in units of the rarest possible word, times the cube root of how far the
+// tool stands out, divided by how many were asked for. So a third of a long question can be
+// convincing, and so can the whole of a short one, while words that many tools
+// have are less so. Where most of the query was found it is no less than that
+// share.
 func (x *Index) evidence(s *scratch, tools int, highest float64) float64 {
-	found := s.best()
+	found, next := s.best(tools)
 	if found == 0 {
 		return 0
 	}
 	unit := rarity(tools, 0)
-	evidence := found / unit * math.Cbrt(unit/highest)
-	if share := found / highest; share > mostOfQuery {
-		evidence = max(evidence, share)
+	ahead := float64(mostAhead)
+	if next > 0 {
+		ahead = min(ahead, found/next)
 	}
-	return evidence
+	return max(found/unit*math.Cbrt(ahead*unit/highest), found/highest)
 }
 
-// best is the highest score.
-func (s *scratch) best() float64 {
-	best := 0.0
+// best is the highest score, and that of the first tool which a search does not
+// show by default, or of the last tool if there are fewer.
+func (s *scratch) best(tools int) (best, next float64) {
+	var top [defaultLimit + 1]float64
 	for _, score := range s.scores {
-		best = max(best, score)
+		for i := len(top) - 1; i >= 0 && score > top[i]; i-- {
+			if i+1 < len(top) {
+				top[i+1] = top[i]
+			}
+			top[i] = score
+		}
 	}
-	return best
+	return top[0], top[max(0, min(tools, len(top))-1)]
 }
 
 // take puts the best tools into s.hits.

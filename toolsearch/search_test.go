@@ -158,6 +158,27 @@ func TestAShortQueryThatIsFoundWholeIsNotWeakInASmallIndex(t *testing.T) {
 	}
 }
 
+// The same words are as common in both indexes, but only in one has a tool more of them than others.
+func TestAToolThatStandsOutIsLessWeakThanOneOfMany(t *testing.T) {
+	t.Parallel()
+	apart, alike := catalogue(100), catalogue(100)
+	var some, all []Tool
+	for i := range 7 {
+		all = append(all, Tool{Name: fmt.Sprint("tide_almanac_", i), Description: "Tells when."})
+		some = append(some, Tool{Name: fmt.Sprint("tide_", i), Description: "Tells when."}, Tool{Name: fmt.Sprint("almanac_", i), Description: "Tells when."})
+	}
+	some = append(some[2:], Tool{Name: "tide_almanac", Description: "Tells when."})
+	apart.SetServer("sea", "", some)
+	alike.SetServer("sea", "", all)
+	q := Query{Text: "tide almanac of the harbor where my uncle lives"}
+	if r := apart.Search(context.Background(), q); r.Weak || r.Hits[0].ID != "sea__tide_almanac" {
+		t.Errorf("the only one that has both words is weak: %+v", r)
+	}
+	if r := alike.Search(context.Background(), q); !r.Weak || len(r.Hits) != defaultLimit {
+		t.Errorf("seven that fit alike are not weak: %+v", r)
+	}
+}
+
 func TestABatchIsMergedFairly(t *testing.T) {
 	t.Parallel()
 	results := []Results{

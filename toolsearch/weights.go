@@ -14,8 +14,9 @@ type weights struct {
 	weak    float64         // evidence below which a match is weak
 }
 
-// mostOfQuery is the share of a query that speaks for a tool by itself.
-const mostOfQuery = 0.35
+// mostAhead bounds by how many times the score of the best tool is taken to be
+// that of the first one which is not shown.
+const mostAhead = 3
 
 // tuned returns the weights of an Index.
 func tuned() weights {
@@ -26,7 +27,7 @@ func tuned() weights {
 		k1:      1.8,
 		server:  0.3,
 		synonym: 0.4,
-		weak:    0.36,
+		weak:    0.4,
 	}
 }
 
