@@ -1,0 +1,108 @@
+package secret
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestNamed(t *testing.T) {
+	for _, name := range []string{
+		"--token", "GITHUB_TOKEN", "client-secret", "password", "passwd", "PASSWORD", "passphrase", "DB_PWD", "--api-key", "API_KEY", "apikey", "X-Api-Key", "--key",
+		"--key-file", "auth", "Authorization", "credentials", "Cookie", "Set-Cookie", "bearer", "private.key", "signature", "Connection-String", "SENTRY_DSN", "--header",
+	} {
+		if !Named(name) {
+			t.Errorf("%s is said to hold no secret", name)
+		}
+	}
+	for _, name := range []string{"", "-y", "--port", "LEVEL", "NODE_ENV", "-e", "path", "user", "Accept", "--verbose"} {
+		if Named(name) {
+			t.Errorf("%s is said to hold a secret", name)
+		}
+	}
+}
+
+func TestLooks(t *testing.T) {
+	for _, value := range []string{
+		"sk-1", "SK-1", "ghp_s3cret", "github_pat_1", "glpat-1", "xoxb-1", "xoxp-1", "bearer x", "Bearer x", "authorization: x", "Authorization:x",
+		"Basic 0123456789", "pk-0123456789", "sk_live_0123456789", "gho_0123456789", "ghs_0123456789", "ghu_0123456789", "xapp-0123456789", "AKIA0123456789",
+		"ASIA0123456789", "AIza0123456789", "ya29.0123456789", "eyJhbGciOi.s3cret", "hf_0123456789", "npm_0123456789", "AGE-SECRET-KEY-10123456789",
+		"-----BEGIN RSA PRIVATE KEY-----\nabc",
+	} {
+		if !Looks(value) {
+			t.Errorf("%s is not said to look like a secret", value)
+		}
+	}
+	for _, value := range []string{"", "npx", "hf_home", "NPM_CONFIG_CACHE", "basic", "ASIA", "asia-northeast1", "eyJ", "server-sk-1", "pypi-query-server", "0123456789"} {
+		if Looks(value) {
+			t.Errorf("%s is said to look like a secret", value)
+		}
+	}
+}
+
+// Every row was shown like this, or hid less, in one of the places that had
+// rules of their own before this package.
+var arguments = []struct{ args, want []string }{
+	{[]string{"-y", "@scope/server@2025.1.1", "/home/me", "--port=8080", "a=b", ""}, []string{"-y", "@scope/server@2025.1.1", "/home/me", "--port=8080", "a=b", ""}},
+	{[]string{"a b", "it's", "C:\\Users\\me"}, []string{"a b", "it's", "C:\\Users\\me"}},
+	{[]string{"--token=s3cret", "--api-key", "s3cret", "rest"}, []string{"--token=***", "--api-key", "***", "rest"}},
+	{[]string{"--API_KEY", "s3cret", "--password"}, []string{"--API_KEY", "***", "--password"}},
+	{[]string{"--auth", "--token", "s3cret"}, []string{"--auth", "***", "***"}},
+	{[]string{"-e", "GITHUB_TOKEN=s3cret", "-e", "PAT=s3cret", "--env=PAT=s3cret", "-e", "HOME"}, []string{"-e", "GITHUB_TOKEN=***", "-e", "PAT=***", "--env=***", "-e", "HOME"}},
+	{[]string{"--header", "Authorization: Bearer s3cret", "-H", "X-A: s3cret"}, []string{"--header", "***", "-H", "***"}},
+	{[]string{"--header=X-Api-Key: s3cret", "X-Api-Key: s3cret", "X-A: sk-s3cret"}, []string{"--header=***", "X-Api-Key: ***", "X-A: ***"}},
+	{[]string{"authorization: s3cret", "Authorization: Basic czNjcmV0cw==", "Proxy-Authorization: Basic s3cretw=="}, []string{"***", "***", "Proxy-Authorization: ***"}},
+	{[]string{`{"token":"s3cret"}`, `{"token":"s3cret","url":"https://example.com"}`}, []string{`{"token": ***`, "***"}},
+	{[]string{"ghp_0123456789s3cret", "sk-0123456789s3cret", "eyJhbGciOi.s3cret", "--config=AKIA0123456789s3cret"}, []string{"***", "***", "***", "--config=***"}},
+	{[]string{"https://me:s3cret@example.com/mcp?key=s3cret&x=1#s3cret"}, []string{"https://***@example.com/mcp?***"}},
+	{[]string{"https://me:s3cret@example.com/mcp?token=s3cret", "https://s3crettoken=s3cret@example.com/"}, []string{"https://***@example.com/mcp?***", "https://***"}},
+	{[]string{"--url=postgres://me:s3cret@db/x", "--define=url=postgres://me:s3cret@db/x"}, []string{"--url=postgres://***@db/x", "--define=url=postgres://***@db/x"}},
+	{[]string{"postgres://me:s3cret%zz@db/x", "--url=postgres://me:s3/cret@db"}, []string{"***", "--url=***"}},
+	{[]string{"https://example.com/token=s3cret", "https://example.com/a=b"}, []string{"https://example.com/token=***", "https://example.com/a=b"}},
+	{[]string{"get https://me:s3cret@a/b and ftp://me:s3cret@c/d?s3cret", "see https://a/b=https://s3cret%zz"}, []string{"get https://***@a/b and ftp://***@c/d?***", "see https://a/b=***"}},
+	{[]string{"${NAME}", "${X:-***}", "${workspaceFolder}/0123456789-notes-of-ada?.txt"}, []string{"${NAME}", "${X:-***}", "${workspaceFolder}/0123456789-notes-of-ada?.txt"}},
+}
+
+func TestArguments(t *testing.T) {
+	for _, row := range arguments {
+		given := slices.Clone(row.args)
+		got := Arguments(given)
+		if !slices.Equal(got, row.want) {
+			t.Errorf("%q becomes\n%q, want\n%q", row.args, got, row.want)
+		}
+		if text := strings.Join(got, " "); strings.Contains(text, "s3cret") || strings.Contains(text, "czNjcmV0") {
+			t.Errorf("%q shows a secret", got)
+		}
+		if !slices.Equal(given, row.args) {
+			t.Errorf("%q was changed", row.args)
+		}
+	}
+	if got := Arguments(nil); len(got) != 0 {
+		t.Errorf("nothing becomes %q", got)
+	}
+}
+
+func TestURL(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                            "",
+		"https://mcp.example.com/sse": "https://mcp.example.com/sse",
+		"https://me:s3cret@db.example:80/a?b=s3cret&s3cret#s3cret":    "https://***@db.example:80/a?***#***",
+		"https://s3cret@[::1]:80/":                                    "https://***@[::1]:80/",
+		"https://hooks.example/s/s3cret0123456789abcdefgh/mcp":        "https://hooks.example/s/***/mcp",
+		"https://me:s3cret@${HOST:-***}:${PORT}/${PATH}/mcp?s3cret":   "https://***@${HOST:-***}:${PORT}/${PATH}/mcp?***",
+		"${SCHEME}://me:s3cret@host/":                                 "${SCHEME}://***@host/",
+		"${BASE}/mcp?key=s3cret#s3cret":                               "${BASE}/mcp?***#***",
+		"me:s3cret@example.com/mcp":                                   "***@example.com/mcp",
+		"postgres://me:s3/cret?s3cret@db":                             "***",
+		"https://me:s3#cret@db":                                       "***",
+		"https://exa mple.com/s3cret":                                 "***",
+		"1https://s3cret":                                             "***",
+		"at https://me:s3/cret@db":                                    "at https://***",
+		"mailto:me?subject=s3cret":                                    "***",
+		"https://example.com/" + strings.Repeat("é", 20) + "/s3cret1": "https://example.com/" + strings.Repeat("é", 20) + "/s3cret1",
+	} {
+		if got := URL(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
