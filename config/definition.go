@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/secret"
 )
 
 // Kind is how a server is reached.
@@ -70,22 +72,22 @@ func (d Definition) GoString() string { return d.String() }
 func (d *Definition) written() Server {
 	s := Server{
 		Name: d.Name, Kind: d.Kind, Timeout: d.Timeout, Disabled: d.Disabled, Source: d.Source, Dir: hideDefaults(d.cwd),
-		Command: hideDefaults(d.command), URL: redactURL(hideDefaults(d.url)),
+		Command: hideDefaults(d.command), URL: secret.URL(hideDefaults(d.url)),
 		Args: make([]string, 0, len(d.args)), Env: map[string]string{}, Headers: map[string]string{},
 	}
 	for _, arg := range d.args {
 		s.Args = append(s.Args, hideDefaults(arg))
 	}
-	redactArgs(s.Args)
+	s.Args = secret.Arguments(s.Args)
 	for _, p := range d.env {
 		if p.remove {
 			s.Unset = append(s.Unset, p.name)
 			continue
 		}
-		s.Env[p.name] = hidden
+		s.Env[p.name] = secret.Hidden
 	}
 	for _, p := range d.headers {
-		s.Headers[p.name] = hidden
+		s.Headers[p.name] = secret.Hidden
 	}
 	return s
 }

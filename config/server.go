@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/secret"
 )
 
 // Server is a server ready to be used: every variable is replaced. Env, Headers, Args
@@ -28,9 +30,6 @@ type Server struct {
 	definition *Definition // what it was made from; nil for a Server made by hand
 }
 
-// hidden stands for a secret.
-const hidden = "***"
-
 // Redacted is a copy to show: values of env and headers are hidden, and so are the
 // parts of URL and Args that look like secrets. Command, Args and URL of a resolved
 // server are those of its file, so that what a variable holds is never shown.
@@ -42,8 +41,7 @@ func (s Server) Redacted() Server {
 			s.Dir = written.Dir
 		}
 	} else {
-		s.URL, s.Args = redactURL(s.URL), slices.Clone(s.Args)
-		redactArgs(s.Args)
+		s.URL, s.Args = secret.URL(s.URL), secret.Arguments(s.Args)
 	}
 	s.Env, s.Headers = hideValues(s.Env), hideValues(s.Headers)
 	return s
@@ -82,99 +80,9 @@ func showWord(arg string) string {
 func hideValues(values map[string]string) map[string]string {
 	values = maps.Clone(values)
 	for name := range values {
-		values[name] = hidden
+		values[name] = secret.Hidden
 	}
 	return values
-}
-
-// redactArgs hides, in place, the values that follow names such as --token or API_KEY=.
-func redactArgs(args []string) {
-	var before string
-	for i, arg := range args {
-		flag := strings.HasPrefix(arg, "-")
-		name, _, assigned := strings.Cut(arg, "=")
-		switch {
-		case takesSecret(before) && !(flag && takesSecret(arg)):
-			args[i] = hidden
-			arg = ""
-		case assigned && (namesSecret(name) || setsEnv(name) || setsEnv(before)):
-			args[i] = name + "=" + hidden
-		case isSecret(arg):
-			args[i] = hidden
-		default:
-			args[i] = redactURL(arg)
-		}
-		before = arg
-	}
-}
-
-// takesSecret says that the argument after this one is a secret.
-func takesSecret(arg string) bool {
-	return strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") && (namesSecret(arg) || arg == "-H")
-}
-
-func setsEnv(arg string) bool { return arg == "-e" || arg == "--env" }
-
-// isSecret knows the keys of some services by how they begin, and the header that carries keys.
-func isSecret(arg string) bool {
-	arg = strings.ToLower(arg)
-	return slices.ContainsFunc([]string{"authorization:", "bearer ", "sk-", "ghp_", "github_pat_", "glpat-", "xoxb-", "xoxp-"},
-		func(start string) bool { return strings.HasPrefix(arg, start) })
-}
-
-func namesSecret(name string) bool {
-	name = strings.ToLower(name)
-	return slices.ContainsFunc([]string{"token", "secret", "passw", "key", "auth", "credential", "header", "bearer"},
-		func(word string) bool { return strings.Contains(name, word) })
-}
-
-// redactURL hides what carries secrets in a URL: user information, query values, the
-// fragment, and path segments that look made by a machine. Other text is kept.
-func redactURL(text string) string {
-	scheme, rest, found := strings.Cut(text, "://")
-	if !found {
-		return text
-	}
-	rest, _, fragment := strings.Cut(rest, "#")
-	rest, query, asked := strings.Cut(rest, "?")
-	host, path, pathed := strings.Cut(rest, "/")
-	if at := strings.LastIndexByte(host, '@'); at >= 0 {
-		host = hidden + host[at:]
-	}
-	if _, port, found := strings.Cut(host, ":"); found && strings.Trim(port, "0123456789") != "" && !strings.ContainsAny(host, "$[") {
-		// Half of a password that has a slash, a question mark or a # in it.
-		return scheme + "://" + hidden
-	}
-	text = scheme + "://" + host
-	if pathed {
-		segments := strings.Split(path, "/")
-		for i, segment := range segments {
-			if looksRandom(segment) {
-				segments[i] = hidden
-			}
-		}
-		text += "/" + strings.Join(segments, "/")
-	}
-	if asked {
-		pairs := strings.Split(query, "&")
-		for i, pair := range pairs {
-			if name, _, assigned := strings.Cut(pair, "="); assigned {
-				pairs[i] = name + "=" + hidden
-			} else {
-				pairs[i] = hidden
-			}
-		}
-		text += "?" + strings.Join(pairs, "&")
-	}
-	if fragment {
-		text += "#" + hidden
-	}
-	return text
-}
-
-// looksRandom finds long words of letters and digits, as keys in paths are.
-func looksRandom(segment string) bool {
-	return len(segment) >= 20 && strings.ContainsAny(segment, "0123456789") && !strings.ContainsAny(segment, "${}@")
 }
 
 // hideDefaults keeps the names of variables, but not their defaults.
@@ -193,7 +101,7 @@ func hideDefaults(raw string) string {
 			return b.String()
 		}
 		if name, _, defaulted := strings.Cut(body, ":-"); defaulted {
-			body = name + ":-" + hidden
+			body = name + ":-" + secret.Hidden
 		}
 		b.WriteString(body + "}")
 		raw = after

@@ -101,7 +101,7 @@ var rules = []rule{
 	},
 	{
 		who:    "config",
-		never:  []string{"/"},
+		never:  []string{"/mcp", "/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/servers", "/cmd"},
 		reason: "it reads files; what becomes of a server is its caller's business",
 	},
 	{
