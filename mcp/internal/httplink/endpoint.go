@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -33,7 +34,7 @@ type Options struct {
 // An Endpoint is the URL of one server.
 type Endpoint struct {
 	URL        *url.URL
-	Name       string // the URL without userinfo, query and fragment
+	Name       string // the URL as errors call it, without what could be a secret
 	MaxMessage int
 	Log        *slog.Logger
 
@@ -42,7 +43,8 @@ type Endpoint struct {
 	own    bool // client is ours to close
 }
 
-// Name returns what errors call a URL: nothing of it that could be a secret.
+// Name returns what errors call a URL: without userinfo, query and fragment,
+// and without keys in its path.
 func Name(rawURL string) string {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Host == "" {
@@ -53,7 +55,7 @@ func Name(rawURL string) string {
 
 func nameOf(u *url.URL) string {
 	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
-	return plaintext.Line(shown.String(), 200)
+	return plaintext.Line(secret.URL(shown.String()), 200)
 }
 
 // New returns the Endpoint of a URL, which must be absolute, and http or https.

@@ -52,6 +52,7 @@ func TestTheGivenClientsPolicyCountsToo(t *testing.T) {
 func TestNameShowsNoSecret(t *testing.T) {
 	for in, want := range map[string]string{
 		"https://me:s3cret@a.example:1/b/c?key=s3cret#s3cret": "https://a.example:1/b/c",
+		"https://a.example/s/s3cret0123456789abcdef/mcp":      "https://a.example/s/***/mcp",
 		"http://[::1]:80/\u202e":                              "http://[::1]:80/%E2%80%AE",
 		"s3cret":                                              "a URL that cannot be read",
 		"http://s3cret%zz/":                                   "a URL that cannot be read",
