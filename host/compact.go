@@ -69,6 +69,7 @@ func (c *Conversation) Compact(ctx context.Context) error {
 	}
 	defer func() { c.busy <- struct{}{} }()
 	r := newRun(c)
+	r.number = 0 // it belongs to no question
 	r.catalogue = c.host.catalogue()
 	err := r.compact(ctx, c.boundary(0))
 	totals := r.used()
@@ -148,11 +149,10 @@ func (r *run) compact(ctx context.Context, upTo int) error {
 		Messages:  []model.Message{model.UserText(r.c.transcript(upTo, r.window()/2))},
 		MaxTokens: summaryTokens,
 	}
-	response, err := r.h.options.Model.Generate(ctx, request, nil)
+	response, err := r.outside(ctx, request, Generated{For: ForSummary})
 	text := ""
 	if response != nil {
 		text = strings.TrimSpace(response.Message.Text())
-		r.charge(request, response)
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

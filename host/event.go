@@ -30,6 +30,9 @@ type Event struct {
 	Returned *Returned    `json:"returned,omitempty"` // step 5: a call's result
 	Notice   *Notice      `json:"notice,omitempty"`   // what a person should know
 	Answered *Answered    `json:"answered,omitempty"` // step 7: the run is over
+
+	Generated *Generated `json:"generated,omitempty"` // the model was asked outside of the seven steps
+	Reviewed  *Reviewed  `json:"reviewed,omitempty"`  // the person was shown definitions, and what came of it
 }
 
 // Listed tells which tools the model can have.
@@ -73,6 +76,41 @@ type Decided struct {
 	Usage      model.Usage      `json:"usage"`
 	Cost       float64          `json:"cost"` // US dollars
 	Exchanges  []model.Exchange `json:"-"`    // the bytes on the wire; only if [Options.Trace] is set
+}
+
+// Generated tells of an exchange with the model that is none of the seven steps, when
+// it is over.
+type Generated struct {
+	// For says what for: one of the constants below.
+	For string `json:"for"`
+	// Server and CallID are who wanted it and in the middle of which call, where For
+	// is ForSampling.
+	Server string `json:"server,omitempty"`
+	CallID string `json:"callId,omitempty"`
+	Asked  Asked  `json:"asked"`
+	// Decided is what the model answered; nil if it did not.
+	Decided  *Decided      `json:"decided,omitempty"`
+	Error    string        `json:"error,omitempty"`
+	Duration time.Duration `json:"durationNs"`
+	// Exchanges are the bytes on the wire; only if [Options.Trace] is set.
+	Exchanges []model.Exchange `json:"-"`
+}
+
+// What the model is asked for outside of the seven steps.
+const (
+	ForSummary  = "summary"  // of old turns, which it replaces
+	ForSampling = "sampling" // for a server
+	ForStep     = "step"     // for a step after all, which the model did not answer: Asked was told before
+)
+
+// Reviewed tells what a person said to definitions of a server that are new or changed.
+type Reviewed struct {
+	Server string `json:"server"`
+	// First is whether the server was never approved.
+	First       bool   `json:"first,omitempty"`
+	Definitions int    `json:"definitions"` // that were shown
+	Approved    bool   `json:"approved"`
+	Error       string `json:"error,omitempty"` // why the person did not answer
 }
 
 // Consented tells whether a call may run.
@@ -120,7 +158,7 @@ type Questioned struct {
 	Server  string `json:"server"`
 	Method  string `json:"method"`
 	Message string `json:"message,omitempty"` // what a person would read
-	Outcome string `json:"outcome"`           // accept, decline, cancel, refused, or an error's text
+	Outcome string `json:"outcome"`           // accept, decline, cancel, an error's text, or "refused: " and why the person was not asked
 }
 
 // Returned tells what came of a call.

@@ -211,11 +211,11 @@ func TestSamplingHasItsLimits(t *testing.T) {
 		request func() mcp.CreateMessageRequest
 		o       Options
 		want    string
-		asked   int
+		outcome string
 	}{
-		{"the person says no", plainSample, Options{Person: &desk{sample: func(Sampling) bool { return false }}}, "the person said no", 1},
-		{"beyond the budget", long, Options{Budget: Budget{Sampling: 500}}, "500 more tokens", 0},
-		{"what no provider takes", broken, Options{}, "the first must be the user's", 0},
+		{"the person says no", plainSample, Options{Person: &desk{sample: func(Sampling) bool { return false }}}, "the person said no", "decline"},
+		{"beyond the budget", long, Options{Budget: Budget{Sampling: 500}}, "500 more tokens", "refused: "},
+		{"what no provider takes", broken, Options{}, "the first must be the user's", "refused: "},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -225,10 +225,10 @@ func TestSamplingHasItsLimits(t *testing.T) {
 			if got := s.results(t)[0]; !got.IsError || !strings.Contains(got.Text(), test.want) {
 				t.Errorf("the server got %q", got.Text())
 			}
-			if len(s.desk.samplings) != test.asked || s.model.Remaining() != 0 {
+			if len(s.desk.samplings) == 1 != (test.outcome == "decline") || s.model.Remaining() != 0 {
 				t.Errorf("the person was asked %d times", len(s.desk.samplings))
 			}
-			if told := s.eventsOf(func(e Event) bool { return e.Question != nil }); len(told) != 1 || !strings.HasPrefix(told[0].Question.Outcome, "refused: ") {
+			if told := s.eventsOf(func(e Event) bool { return e.Question != nil }); len(told) != 1 || !strings.HasPrefix(told[0].Question.Outcome, test.outcome) {
 				t.Errorf("told %+v", told)
 			}
 		})

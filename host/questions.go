@@ -146,34 +146,32 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	case errors.Is(err, ErrNobody):
 		return refuse("%v", err)
 	case err != nil:
+		s.asked(c, method, firstText(req.Messages), err.Error())
 		return nil, err
 	case !agreed:
-		return refuse("the person said no")
+		s.asked(c, method, firstText(req.Messages), mcp.ElicitDecline)
+		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "the person said no")
 	}
+	s.asked(c, method, firstText(req.Messages), mcp.ElicitAccept)
 	request, names, err := sampled(&req) // the person may have changed it
 	if err != nil {
 		return refuse("%v", err)
 	}
-	result, spent, err := c.run.answerSample(ctx, request, names)
+	result, spent, err := c.answerSample(ctx, request, names)
 	used = spent
-	if err != nil {
-		return nil, err
-	}
-	s.asked(c, method, firstText(req.Messages), "accept")
-	return result, nil
+	return result, err
 }
 
 // answerSample asks the model for a server, and returns how many tokens it took.
-func (r *run) answerSample(ctx context.Context, request *model.Request, names *model.Names) (result *mcp.CreateMessageResult, used int, err error) {
-	response, err := r.h.options.Model.Generate(ctx, request, nil)
+func (c *calling) answerSample(ctx context.Context, request *model.Request, names *model.Names) (result *mcp.CreateMessageResult, used int, err error) {
+	response, err := c.run.outside(ctx, request, Generated{For: ForSampling, Server: c.server.Name, CallID: c.id})
 	if response != nil {
-		r.charge(request, response)
 		used = response.Usage.Input + response.Usage.Output
 	}
-	if err = orNothing(response, err); err != nil {
+	if err != nil {
 		return nil, used, fmt.Errorf("the model: %w", err)
 	}
-	return sampleResult(response, r.h.options.Model.Info().Name, names), used, nil
+	return sampleResult(response, c.run.h.options.Model.Info().Name, names), used, nil
 }
 
 // sampledBy adds what a server used of the model, and returns it all.

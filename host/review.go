@@ -49,10 +49,16 @@ func (h *Host) reviewServer(ctx context.Context, s *server) error {
 	review.First = len(h.pins.Approved(s.Name)) == 0
 	agreed, err := h.options.Person.Review(ctx, review)
 	if errors.Is(err, ErrNobody) {
-		agreed, err = false, nil
+		h.refuse(s.Name, hashes.String())
 		h.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf(
-			"server %q: %d definitions are new or changed and nobody is there to approve them, so the model does not get them", s.Name, len(definitions))})
+			"server %q: %d definitions are new or changed, so the model does not get them: %v", s.Name, len(definitions), err)})
+		return nil
 	}
+	told := Reviewed{Server: s.Name, First: review.First, Definitions: len(definitions), Approved: agreed && err == nil}
+	if err != nil {
+		told.Error = err.Error()
+	}
+	h.tell(Event{Reviewed: &told})
 	if err != nil {
 		return fmt.Errorf("server %q: the review of its definitions: %w", s.Name, err)
 	}

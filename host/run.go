@@ -282,17 +282,14 @@ func (r *run) keepBroken(response *model.Response) {
 
 // generate makes one request.
 func (r *run) generate(ctx context.Context) (*model.Response, error) {
-	request := r.request()
-	var exchanges []model.Exchange
-	asked := Asked{Model: r.h.options.Model.Info().Name, Messages: len(request.Messages), Tools: len(request.Tools), Tokens: tokensOfRequest(request)}
-	if r.h.options.Trace {
-		request.Tap = func(e model.Exchange) { exchanges = append(exchanges, e) }
-		asked.Request = request
-	}
+	request, began := r.request(), time.Now()
+	asked, exchanges := r.watched(request)
 	r.tell(Event{Asked: &asked})
 	response, err := r.h.options.Model.Generate(ctx, request, r.delta)
 	if response == nil {
-		return nil, orNothing(response, err)
+		err = orNothing(response, err)
+		r.tell(Event{Generated: &Generated{For: ForStep, Asked: asked, Error: err.Error(), Duration: time.Since(began), Exchanges: *exchanges}})
+		return nil, err
 	}
 	fit(&response.Message, r.ids, r.freshID) // before it is told, as it does not change after that
 	cost := r.charge(request, response)
@@ -300,7 +297,7 @@ func (r *run) generate(ctx context.Context) (*model.Response, error) {
 	for _, note := range response.Notes {
 		r.lowered(note)
 	}
-	r.tell(Event{Decided: &Decided{Message: &response.Message, Stop: response.Stop, StopDetail: response.StopDetail, Usage: response.Usage, Cost: cost, Exchanges: exchanges}})
+	r.tell(Event{Decided: &Decided{Message: &response.Message, Stop: response.Stop, StopDetail: response.StopDetail, Usage: response.Usage, Cost: cost, Exchanges: *exchanges}})
 	return response, err
 }
 
@@ -337,10 +334,15 @@ func (r *run) used() Totals {
 }
 
 func (r *run) delta(d model.Delta) {
+	r.retried(d)
+	r.tell(Event{Delta: &d})
+}
+
+// retried tells that the provider is asked again.
+func (r *run) retried(d model.Delta) {
 	if d.Retry != nil {
 		r.notice(NoticeRetry, "attempt %d failed, the next is in %v: %v", d.Retry.Attempt, d.Retry.After.Round(time.Millisecond), d.Retry.Err)
 	}
-	r.tell(Event{Delta: &d})
 }
 
 // lowered tells once what the adapter did to a tool.

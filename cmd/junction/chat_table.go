@@ -133,7 +133,7 @@ func (t *table) traced() error {
 
 // open makes the host, with a person to ask and somebody to tell.
 func (t *table) open(who host.Person, tell func(host.Event)) (err error) {
-	t.options.Person = person.Approving{Person: who, Servers: t.flags.approve}
+	t.options.Person = &person.Approving{Person: who, Servers: t.flags.approve}
 	t.options.OnEvent = func(e host.Event) {
 		if t.trace != nil {
 			t.trace.Event(e)

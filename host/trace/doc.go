@@ -12,7 +12,9 @@
 //	6 model        the model is asked again, with the results
 //	7 answer       the run is over
 //
-// Between them stand the JSON-RPC messages, if [Handler] wraps the servers, and
-// the exchanges with the model, if [host.Options] asks for them. What looks like
+// Between them stand what else the model is asked (summaries of old turns, and what
+// servers ask of it), every question to the person (calls, definitions, forms, the
+// use of the model), the JSON-RPC messages, if [Handler] wraps the servers, and the
+// exchanges with the model, if [host.Options] asks for them. What looks like
 // a secret is blotted out, what is hidden is made visible, and long texts are cut.
 package trace

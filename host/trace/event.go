@@ -15,7 +15,7 @@ import (
 func (t *Trace) Event(e host.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e.Run != t.inRun {
+	if e.Run != 0 && e.Run != t.inRun { // what belongs to no run can come in the middle of one
 		t.inRun, t.asked, t.began = e.Run, false, t.dropped+len(t.items)
 	}
 	switch {
@@ -63,9 +63,13 @@ func (t *Trace) request(at time.Time, a *host.Asked) {
 		}
 	}
 	t.model = a.Model
-	label := fmt.Sprintf("%s, %s, about %s, to %s", plural(a.Messages, "message"), plural(a.Tools, "tool"), plural(a.Tokens, "token"), a.Model)
-	text := requestText(a.Request)
+	label, text := askedText(a), requestText(a.Request)
 	t.add(&item{at: at, step: step, form: arrow, from: theHost, to: theModel, label: label, detail: label + "\n" + text, says: text})
+}
+
+// askedText says how much the model is asked with.
+func askedText(a *host.Asked) string {
+	return fmt.Sprintf("%s, %s, about %s, to %s", plural(a.Messages, "message"), plural(a.Tools, "tool"), plural(a.Tokens, "token"), a.Model)
 }
 
 // questionOf is what the person said last.
@@ -140,7 +144,7 @@ func said(m *model.Message) string {
 }
 
 func (t *Trace) decided(at time.Time, d *host.Decided) {
-	t.exchanges(at, d.Exchanges)
+	t.exchanges(at, d.Exchanges, t.last(theModel))
 	i := &item{at: at, form: reply, from: theModel, to: theHost, head: "no more calls"}
 	var calls []string
 	if d.Message != nil {
@@ -162,10 +166,10 @@ func (t *Trace) decided(at time.Time, d *host.Decided) {
 	t.add(i)
 }
 
-// last is the newest item that went to a participant.
+// last is the newest of the seven steps that went to a participant.
 func (t *Trace) last(to string) *item {
 	for n := len(t.items) - 1; n >= 0; n-- {
-		if t.items[n].to == to && t.items[n].form == arrow {
+		if t.items[n].to == to && t.items[n].form == arrow && t.items[n].step != 0 {
 			return t.items[n]
 		}
 	}
@@ -185,8 +189,7 @@ func usage(d *host.Decided) string {
 
 // exchanges shows the bytes on the model's wire. Diagrams have them behind the
 // request that they belong to.
-func (t *Trace) exchanges(at time.Time, all []model.Exchange) {
-	asked := t.last(theModel)
+func (t *Trace) exchanges(at time.Time, all []model.Exchange, asked *item) {
 	for i := range all {
 		e := &all[i]
 		out := &item{at: at, form: message, from: theHost, to: theModel, covered: true,

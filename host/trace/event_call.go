@@ -88,11 +88,16 @@ func (t *Trace) answered(at time.Time, a *host.Answered) {
 	i.detail = fmt.Sprintf("%s\n%s, %s, %s in, %d out, $%.4f, %s", a.Text, plural(a.Totals.Requests, "request"), plural(a.Totals.Calls, "call"),
 		plural(u.Input, "token"), u.Output, a.Totals.Cost, a.Totals.Duration.Round(time.Millisecond))
 	t.add(i)
-	t.totals = host.Totals{
-		Usage: t.totals.Usage.Add(u), Cost: t.totals.Cost + a.Totals.Cost, Requests: t.totals.Requests + a.Totals.Requests,
-		Calls: t.totals.Calls + a.Totals.Calls, Duration: t.totals.Duration + a.Totals.Duration,
-	}
+	t.use(a.Totals)
 	clear(t.calls) // whatever has no result by now will have none
+}
+
+// use counts what was used.
+func (t *Trace) use(u host.Totals) {
+	t.totals = host.Totals{
+		Usage: t.totals.Usage.Add(u.Usage), Cost: t.totals.Cost + u.Cost, Requests: t.totals.Requests + u.Requests,
+		Calls: t.totals.Calls + u.Calls, Duration: t.totals.Duration + u.Duration,
+	}
 }
 
 // aside records what is not one of the seven steps. What a server whose messages
@@ -108,6 +113,13 @@ func (t *Trace) aside(e host.Event) {
 		t.add(&item{at: e.At, form: note, from: theHost, to: theHost, head: n.Kind, label: subject + n.Text, detail: subject + n.Text})
 	case e.Question != nil:
 		t.questioned(e.At, e.Question)
+	case e.Reviewed != nil:
+		t.reviewed(e.At, e.Reviewed)
+	case e.Generated != nil:
+		t.generated(e.At, e.Generated)
+		if d := e.Generated.Decided; e.Run == 0 && d != nil { // no Answered will count it
+			t.use(host.Totals{Usage: d.Usage, Cost: d.Cost, Requests: 1, Duration: e.Generated.Duration})
+		}
 	case e.Progress != nil && !t.wired[e.Progress.Server]:
 		p := e.Progress
 		label := fmt.Sprintf("%g", p.Progress)
@@ -119,13 +131,4 @@ func (t *Trace) aside(e host.Event) {
 		l := e.Log
 		t.add(&item{at: e.At, form: message, from: where(l.Server), to: theHost, head: "log " + string(l.Level), label: compact(l.Data)})
 	}
-}
-
-func (t *Trace) questioned(at time.Time, q *host.Questioned) {
-	text := q.Message
-	if text == "" {
-		text = "asked by " + q.Server
-	}
-	t.add(&item{at: at, form: arrow, from: theHost, to: person, head: q.Method, label: text, detail: q.Server + ": " + text, call: q.CallID})
-	t.add(&item{at: at, form: reply, from: person, to: theHost, head: q.Method, label: q.Outcome, call: q.CallID, failed: q.Outcome == "refused"})
 }

@@ -58,7 +58,11 @@ func (o *Options) text(i *item) string {
 	case i.form == message:
 		return o.messageText(i)
 	case i.step == 0:
-		return o.paint(i, faint, terminal.Wrap(arrowText(i)+" "+i.line(), sideIndent, o.Width)) + "\n"
+		text := o.paint(i, faint, terminal.Wrap(arrowText(i)+" "+i.line(), sideIndent, o.Width)) + "\n"
+		if i.says != "" {
+			text += o.paint(i, faint, terminal.Wrap(beginning(i.says, maxSpoken), stepIndent, o.Width)) + "\n"
+		}
+		return text
 	}
 	lines := terminal.Wrap(i.line(), stepIndent, o.Width)
 	if lines == "" {

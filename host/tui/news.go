@@ -130,13 +130,20 @@ func (s *screen) traced(e *host.Event) {
 	case e.Returned != nil:
 		step, text = 5, fmt.Sprintf("result of %s: %s, %s, %s tokens", toolName(e.Returned.Server, e.Returned.Tool),
 			seconds(e.Returned.Duration), bytes(e.Returned.Bytes), count(e.Returned.Tokens))
+	case e.Generated != nil && e.Generated.Decided != nil:
+		d := e.Generated.Decided
+		text = fmt.Sprintf("%s: %s in, %s out, %s", strings.TrimSpace(e.Generated.For+" "+e.Generated.Server), count(d.Usage.Input), count(d.Usage.Output), money(d.Cost))
 	case e.Answered != nil:
 		step, text = 7, fmt.Sprintf("answer: %s, %s, %s, %s", orElse(e.Answered.Stop, "end"),
 			plural(e.Answered.Totals.Requests, "request", "requests"), plural(e.Answered.Totals.Calls, "call", "calls"), money(e.Answered.Cost))
 	default:
 		return
 	}
-	s.add(ink.Indent(ink.Lines(ink.Muted, strings.TrimSpace(text), s.width-4), ink.Line{ink.T(ink.Accent, fmt.Sprintf("  %d ", step))}, ink.Of("    "))...)
+	mark := "·"
+	if step > 0 {
+		mark = fmt.Sprint(step)
+	}
+	s.add(ink.Indent(ink.Lines(ink.Muted, strings.TrimSpace(text), s.width-4), ink.Line{ink.T(ink.Accent, "  "+mark+" ")}, ink.Of("    "))...)
 }
 
 func orElse(text, otherwise string) string {

@@ -231,12 +231,13 @@ func TestTheTraceShowsTheSteps(t *testing.T) {
 				host.Event{Called: &host.Called{CallID: "1", Server: "ev", Tool: "add", Arguments: object(`{"a":1}`)}},
 				host.Event{Returned: &host.Returned{CallID: "1", Server: "ev", Tool: "add", Text: "2", Tokens: 1, Bytes: 40}},
 				host.Event{Step: 2, Asked: &host.Asked{Model: "m", Messages: 3, Tools: 3, Tokens: 950}},
+				host.Event{Generated: &host.Generated{For: host.ForSampling, Server: "ev", Decided: &host.Decided{Usage: model.Usage{Input: 70, Output: 8}}}},
 				host.Event{Answered: &host.Answered{Stop: "end", Totals: host.Totals{Requests: 2, Calls: 1}}})
 			return nil
 		}
 		st.keys("<ctrl+t>x<enter>")
 		for _, want := range []string{"1 list tools: 3 tools of 1 server are sent", "2 ask m: 1 message, 3 tools", "3 decided: calls, 900 in, 20 out",
-			`4 tools/call ev · add {"a":1}`, "5 result of ev · add: 0 ms, 40 bytes, 1 tokens", "6 ask m: 3 messages", "7 answer: end, 2 requests, 1 call"} {
+			`4 tools/call ev · add {"a":1}`, "5 result of ev · add: 0 ms, 40 bytes, 1 tokens", "6 ask m: 3 messages", "· sampling ev: 70 in, 8 out", "7 answer: end, 2 requests, 1 call"} {
 			st.printedText(want)
 		}
 	})

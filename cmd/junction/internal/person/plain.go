@@ -167,8 +167,7 @@ func (p *Plain) always(ctx context.Context, card host.Card, forever bool) (host.
 func (p *Plain) Review(ctx context.Context, r host.Review) (bool, error) {
 	server := plaintext.Line(r.Server, maxName)
 	if p.Person == nil {
-		p.once("junction: %s of server %s are new or changed, so the model does not get them (--approve %s approves what there is now)\n", counted(len(r.Items), "definition"), server, server)
-		return false, nil
+		return false, fmt.Errorf("%w (--approve %s approves what there is now)", host.ErrNobody, server)
 	}
 	end, err := p.Person.Begin(ctx)
 	if err != nil {
