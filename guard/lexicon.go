@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"sync"
@@ -11,71 +12,73 @@ import (
 type ideas uint64
 
 // vocabulary has a line for each idea: its name, and the stems of its words.
-// "-s", "-ed", "-ing" and the like are found without being listed.
+// "-s", "-ed", "-ing" and the like are found without being listed. Words that mean it
+// only one after the other are joined by "_".
 const vocabulary = `
-ignore    ignore disregard forget override overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn skip
-prior     previous previously prior earlier above preceding existing original foregoing former initial your all any every other safety system developer these those everything
-orders    instruction rule guideline directive prompt policy policies guardrail restriction safeguard programming safety moderation ethic training order guidance
-plainly   instruction directive guideline guardrail safeguard prompt programming
-not       not never dont without avoid refrain cannot nor stop mustnt shouldnt neither no
-tell      tell mention inform notify reveal disclose alert warn acknowledge explain announce discuss say expose bring
-show      show display report share output print surface repeat recite
+ignore    ignore disregard forget override overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn skip put_aside set_aside put_them
+prior     previous previously prior earlier above preceding existing original foregoing former initial your developer
+every     all any every other safety system these those everything
+orders    instruction guardrail safeguard directive guideline programming
+rules     rule prompt policy policies restriction moderation ethic training order guidance
+not       not never dont without avoid refrain cannot nor mustnt shouldnt neither no neednt
+tell      tell mention inform informed notify notified reveal disclose alert warn acknowledge explain announce discuss say expose bring
+show      show display report share output print surface repeat recite dump
 ask       ask confirm consult permission approval consent confirmation request question
 user      user human person operator anyone anybody owner victim
-secretly  secretly silently covertly quietly stealthily discreetly invisibly unnoticed surreptitiously clandestinely quiet
+secretly  secretly silently covertly quietly stealthily discreetly invisibly unnoticed surreptitiously clandestinely
 before    before ahead prior
 use       call use invoke run execute perform trigger utilize employ
-any       any all every other each
+any       any all every other others each
 tool      tool function
-must      must always mandatory shall required imperative need should
+must      must always mandatory shall required imperative need should have_to has_to
 read      read open load retrieve cat extract collect gather obtain copy dump grab harvest scan fetch
 send      send pass post upload transmit forward exfiltrate submit deliver leak relay embed include append attach insert supply smuggle provide hand
-away      send post upload transmit forward exfiltrate leak relay smuggle
-cred      credential password passwd passphrase secret apikey mnemonic
-private   private api ssh access signing encryption
-key       key token
+away      send post upload transmit forward exfiltrate leak relay smuggle copied
+cred      credential password passwd passphrase secret apikey mnemonic private_key api_key api_token access_key access_token auth_token bearer_token refresh_token session_token
+cred      session_cookie ssh_key signing_key encryption_key key_material card_number card_detail stored_card saved_card bank_detail seed_phrase recovery_phrase security_number pem
 param     parameter argument field sidenote param
 convo     conversation chat dialogue
 log       history transcript log context messages
 whole     entire full whole complete verbatim raw
-system    system
-prompt    prompt
+sysprompt system_prompt
 external  ngrok pastebin attacker exfil collector webhook
 remote    external remote third outside
 host      http https server endpoint host url address site domain
-first     first
-everything everything anything
-mode      mode
+everything everything anything all_you
 unbound   dan god jailbreak jailbroken unrestricted unfiltered uncensored unbound evil
+devmode   developer_mode debug_mode maintenance_mode admin_mode test_mode
 enter     enter enable activate switch act operate pretend behave roleplay
 you       you your yourself
 now       now
-authority system administrator admin anthropic openai
+authority system administrator admin anthropic openai developer
 notice    message notice override announcement
 new       new updated revised real actual true
 follow    follow obey comply attention heed bound subject
 instead   instead only
-know      know see notice aware learn realize suspect
+know      know see notice aware learn realize suspect hear informed notified
 keep      keep remain stay hide conceal withhold
 hidden    secret hidden confidential invisible unaware
 from      from
 sink      exfiltrate siphon keylogger keylog backdoor ransomware botnet rootkit
 contents  content contents value data result input output response reply answer
-void      longer void invalid obsolete outdated superseded revoked cancelled
+void      no_longer void obsolete outdated superseded revoked cancelled suspended lifted waived switched_off
 steal     steal stolen harvest siphon exfiltrate exfiltration
 put       include embed append attach add insert supply put pass write record bcc fill paste
-develop   developer debug
 attempt   attempt whether if try trying injection phrase pattern prompt text input message like such attack jailbreak adversarial malicious
 attack    attack poison attacker adversarial adversary malicious manipulate jailbreak injection
-approved  approved authorized authorised authorize authorise consented agreed permitted
+approved  approved authorized authorised authorize authorise consented agreed permitted granted
 shell     shell subprocess bash eval
 environ   environment env cookie clipboard keystroke envvar
 told      said told given received wrote written typed asked
 ours      this our current it these
-model     model assistant ai llm agent
+model     model assistant ai llm agent chatbot copilot
+machine   assistant ai llm agent chatbot copilot language_model ai_model
 after     after following whenever
 fail      fail break refuse unavailable work
-meta      detect flag filter classify identify recognize example phrase such like term string named called contain pattern attempt injection moderation scanner test sample search quote mean match warn check verify prevent moderate determine report guard catch
+meta      detect flag filter classify identify recognize example phrase such like term string named called contain pattern attempt injection moderation scanner test sample search quote mean match warn check verify prevent moderate determine report guard catch lint
+retry     retry again continue proceed resume unlock restore
+prefer    prefer choose pick select favor favour priority precedence
+outrank   outrank precede override supersede trump replace precedence
 `
 
 // secretFiles are names of files that hold secrets, with the character that
@@ -102,7 +105,7 @@ var simple = map[string]bool{
 var compounds = map[string]bool{
 	"interface": true, "interfaces": true, "menu": true, "group": true, "groups": true, "agent": true, "id": true, "ids": true, "account": true, "accounts": true,
 	"manual": true, "guide": true, "name": true, "names": true, "profile": true, "profiles": true, "role": true, "roles": true, "input": true, "data": true, "table": true,
-	"experience": true, "record": true, "records": true, "session": true, "sessions": true, "settings": true, "story": true, "stories": true, "permissions": true, "error": true, "errors": true,
+	"experience": true, "record": true, "records": true, "session": true, "sessions": true, "land": true, "space": true, "defined": true, "friendly": true, "facing": true, "supplied": true, "provided": true, "settings": true, "story": true, "stories": true, "permissions": true, "error": true, "errors": true,
 }
 
 // harmless are the neighbours of such files, which hold nothing secret.
@@ -112,29 +115,49 @@ var harmless = []string{"/config", "/authorized", "/known_hosts", ".pub", ".exam
 type language struct {
 	names map[string]ideas // name of an idea
 	words map[string]ideas // stem of a word
+	pairs map[string]ideas // two words, joined
+	ends  map[string]bool  // words that pairs end with
 }
 
 // theLanguage reads the vocabulary at its first use.
 var theLanguage = sync.OnceValue(func() language {
-	l := language{names: map[string]ideas{}, words: map[string]ideas{}}
-	bit := ideas(1)
+	l := language{names: map[string]ideas{}, words: map[string]ideas{}, pairs: map[string]ideas{}, ends: map[string]bool{}}
+	next := ideas(1)
 	for line := range strings.Lines(vocabulary) {
 		fields := strings.Fields(line)
 		if len(fields) == 0 {
 			continue
 		}
-		l.names[fields[0]] = bit
+		bit := l.names[fields[0]]
+		if bit == 0 {
+			bit, next = next, next<<1
+			l.names[fields[0]] = bit
+		}
 		for _, w := range fields[1:] {
+			if _, last, two := strings.Cut(w, "_"); two {
+				l.pairs[w] |= bit
+				l.ends[last] = true
+				continue
+			}
 			l.words[w] |= bit
 		}
-		bit <<= 1
 	}
-	l.names["secretfile"] = bit
-	if bit == 0 {
+	l.names["secretfile"] = next
+	if next == 0 {
 		panic(fmt.Sprintf("guard: more ideas than %d", 64))
 	}
 	return l
 })
+
+// pair returns what two words mean together, of which the last may be a plural.
+func (l language) pair(first, last []byte) ideas {
+	last = bytes.TrimSuffix(last, []byte("s"))
+	if !l.ends[string(last)] || len(first)+len(last) >= maxWord {
+		return 0
+	}
+	var joined [maxWord]byte
+	return l.pairs[string(append(append(append(joined[:0], first...), '_'), last...))]
+}
 
 // lookUp returns what a plain word may mean, in any of its forms. The users of
 // a product are not the user of the model.

@@ -6,7 +6,7 @@ import (
 )
 
 var (
-	authorityTag   = regexp.MustCompile(`(?i)^(?:<\s*/?\s*(?:important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)[^<>]{0,40}>|<\|\s*(?:im_start|im_end|system|assistant|user)[^<>]{0,10}\|>|<<\s*sys\s*>>)`)
+	authorityTag   = regexp.MustCompile(`(?i)^(?:<\s*/?\s*(?:important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)\b[^<>]{0,40}>|<\|\s*(?:im_start|im_end|system|assistant|user)[^<>]{0,10}\|>|<<\s*sys\s*>>)`)
 	authorityTab   = regexp.MustCompile(`(?i)^\[\s*/?\s*(?:system|inst|admin|important instructions?|system (?:prompt|message|override|note|instructions?))\s*\]`)
 	heading        = regexp.MustCompile(`(?i)^#{1,6}[ \t]*(?:(?:system|new)[ \t]+(?:prompt|message|override|instructions?)|system[ \t]*(?::|\n|$))`)
 	beginsSentence = regexp.MustCompile(`[.!?] $|[(\n]$`)
@@ -58,6 +58,9 @@ func (s *scan) calledUpon() {
 // assistants and models, since agents may be people; where a comma follows, which may be
 // one of a list, the words begin a sentence.
 func (s *scan) isMachine(i int) bool {
+	if at := s.words[i].start; at > 0 && s.layer.text[at-1] == '_' {
+		return false // the end of a name
+	}
 	first := i
 	for first > 0 && i-first < 2 && s.layer.text[s.words[first-1].end:s.words[first].start] == " " {
 		first--
@@ -82,7 +85,7 @@ func (s *scan) addressedComment() {
 		}
 		for model := -1; i < len(s.words) && s.words[i].end <= end; i++ {
 			switch {
-			case s.words[i].ideas&names["model"] != 0:
+			case s.words[i].ideas&names["machine"] != 0:
 				model = i
 			case model >= 0 && i-model <= 6 && s.words[i].ideas&orders != 0:
 				s.add("comment", "tells a model to do something in a comment, which no reader sees", warnAt, s.words[model].start, s.words[i].end)
@@ -216,7 +219,7 @@ func (s *scan) commands() {
 		return
 	}
 	text := s.layer.text
-	if s.layer.how != "" && s.layer.how != howSplit {
+	if s.layer.how == howHex || s.layer.how == howBase64 {
 		if at := fetcher.FindStringIndex(text); at != nil {
 			s.add("command", "has a command line", 6, at[0], at[1])
 		}

@@ -27,6 +27,12 @@ type layer struct {
 // taken apart.
 const howSplit = "split by hidden characters"
 
+// How a layer was written that nobody reads without decoding it.
+const (
+	howHex    = "in hexadecimal"
+	howBase64 = "in base64"
+)
+
 // layersOf returns what text says: first its visible text in plain characters,
 // then what is concealed in it, and whether all of that.
 func layersOf(text string) (_ []layer, all bool) {
@@ -97,9 +103,9 @@ var escapedRun = regexp.MustCompile(`(?:%|\\x)[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}`)
 func decodedLayers(text string) (layers []layer, all bool) {
 	all = true
 	eachEncoded(text, func(run string) bool {
-		decoded, how := decodeHex(run), "in hexadecimal"
+		decoded, how := decodeHex(run), howHex
 		if !readsAsText(decoded) {
-			decoded, how = decodeBase64(run), "in base64"
+			decoded, how = decodeBase64(run), howBase64
 		}
 		if !readsAsText(decoded) {
 			return true
@@ -114,12 +120,28 @@ func decodedLayers(text string) (layers []layer, all bool) {
 		return layers, all
 	}
 	if len(escapedRun.FindAllStringIndex(text, few)) == few {
-		decoded := escapedRun.ReplaceAllStringFunc(text, unescape)
-		if decoded = strings.ToValidUTF8(decoded, " "); decoded != text {
-			layers = append(layers, layer{text: plainForm(Clean(decoded)), how: "in escapes"})
-		}
+		layers = append(layers, layer{text: plainForm(Clean(unescaped(text))), how: "in escapes"})
 	}
 	return layers, all
+}
+
+// unescaped returns the parts of text that have escapes, decoded, with a little of what
+// stands around them: who escapes one word of an order leaves the others as they are.
+func unescaped(text string) string {
+	const around = 48
+	var decoded strings.Builder
+	end := 0 // of what was written
+	for _, at := range escapedRun.FindAllStringIndex(text, -1) {
+		if at[0]-end > 2*around {
+			decoded.WriteString(text[end:end+around] + "\n\n" + text[at[0]-around:at[0]])
+		} else {
+			decoded.WriteString(text[end:at[0]])
+		}
+		decoded.WriteString(unescape(text[at[0]:at[1]]))
+		end = at[1]
+	}
+	decoded.WriteString(text[end:min(len(text), end+around)])
+	return strings.ToValidUTF8(decoded.String(), " ")
 }
 
 // spelledOut returns the words that are written with a character between all

@@ -40,12 +40,13 @@ func talkParameter(name string) int {
 // talks reports whether the texts of a definition say that it has to do with
 // conversations or models, so that it may well want the text of one.
 func talks(texts []string) bool {
-	language := theLanguage()
-	wanted := language.names["convo"] | language.names["model"] | language.names["log"] | language.names["prompt"]
+	names := theLanguage().names
+	wanted := names["convo"] | names["model"] | names["log"] | names["sysprompt"]
 	for _, text := range texts {
-		words, _ := wordsOf(splitCamel(cut(text, maxText)), language.words)
+		text = splitCamel(cut(text, maxText))
+		words, _ := wordsOf(text)
 		for _, w := range words {
-			if w.ideas&wanted != 0 {
+			if w.ideas&wanted != 0 || strings.HasPrefix(strings.ToLower(text[w.start:w.end]), "prompt") {
 				return true
 			}
 		}

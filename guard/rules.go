@@ -9,13 +9,15 @@ import (
 
 // A rule finds ideas that follow each other: "ignore 4 prior 3 orders" is a
 // word for ignoring, within 4 words one for what came before, and within 3 of that one for orders.
-// An idea written a/b is either.
+// An idea written a/b is either. "{approved user not} 12" is a sentence with three words for these in any
+// order, the last at most 12 words after the first.
 type rule struct {
 	name   string
 	weight int
 	why    string
 	within parts // where it counts; 0 is everywhere but in outgoing arguments
 	steps  []step
+	span   int // of ideas in any order; 0 where they follow each other
 }
 
 type step struct {
@@ -71,55 +73,56 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		why     string
 		within  parts
 	}{
-		{"override", 10, "ignore 4 prior 4 orders", whyOverride, 0},
-		{"override", 10, "ignore 3 plainly", whyOverride, 0},
+		{"override", 10, "ignore 5 prior 4 orders/rules", whyOverride, 0},
+		{"override", 10, "ignore 4 every 3 orders", whyOverride, 0},
+		{"override", 10, "ignore 4 every 3 rules", whyOverride, told},
+		{"override", 10, "ignore 3 orders", whyOverride, told},
+		{"override", 4, "ignore 4 sysprompt/orders", whyOverride, 0},
 		{"override", 10, "ignore 3 everything 4 prior/you", whyOverride, 0},
-		{"override", 6, "ignore 3 orders 1 prior", whyOverride, 0},
+		{"override", 10, "ignore 3 orders/rules 4 prior/you", whyOverride, 0},
 		{"override", 10, "ignore 4 you/user 3 told", whyOverride, 0},
 		{"override", 8, "ignore 3 user 1 ask", whyOverride, 0},
-		{"override", 10, "not 1 void 2 follow 3 orders", whyOverride, 0},
-		{"override", 8, "orders 3 develop/system/user 3 void", whyOverride, told},
-		{"override", 10, "not 2 follow 4 prior 3 orders", whyOverride, 0},
-		{"override", 10, "not 1 follow 3 orders 4 prior", whyOverride, 0},
-		{"override", 8, "prior 2 orders 4 void", whyOverride, 0},
-		{"override", 8, "follow 2 new 2 orders 4 instead", whyOverride, told},
-		{"override", 10, "you 4 now 4 unbound", whyOverride, 0},
-		{"override", 10, "enter 4 unbound 2 mode", whyOverride, 0},
-		{"override", 10, "you 3 now 4 unbound/develop 2 mode", whyOverride, 0},
-		{"override", 4, "enter 3 develop 2 mode", whyOverride, in(InResult, InResource, InPrompt, InSampling, InInstructions)},
-		{"override", 10, "not 2 follow 3 user 2 orders", whyOverride, 0},
+		{"override", 10, "not 2 follow 4 prior 3 orders/rules", whyOverride, 0},
+		{"override", 10, "not 1 follow 3 orders/rules 4 prior", whyOverride, 0},
+		{"override", 10, "not 2 follow 3 user 2 orders/rules", whyOverride, 0},
+		{"override", 8, "prior 2 orders/rules 5 void", whyOverride, 0},
+		{"override", 8, "orders/rules 6 authority/user/you 5 void", whyOverride, told},
+		{"override", 6, "{ask/every orders/rules/ask void you/now/approved} 14", whyOverride, told},
+		{"override", 8, "{orders/rules/ours outrank user/authority/you} 9", whyOverride, told},
+		{"override", 8, "follow 4 new/instead 4 orders/rules", whyOverride, told},
+		{"override", 8, "follow 3 orders/rules 4 instead", whyOverride, told},
+		{"override", 10, "you 4 now 4 unbound/devmode", whyOverride, 0},
+		{"override", 4, "enter 3 devmode", whyOverride, in(InResult, InResource, InPrompt, InSampling, InInstructions)},
 		{"override", 8, "enter 4 unbound", whyOverride, 0},
-		{"override", 8, "you 4 now 4 not 3 orders", whyOverride, 0},
-		{"override", 4, "new 1 plainly", whyOverride, 0},
-		{"override", 4, "from 1 now 4 you/must", whyOverride, 0},
-		{"override", 8, "new 2 system 2 orders", whyOverride, 0},
+		{"override", 8, "you 4 now 4 not 3 orders/rules", whyOverride, 0},
+		{"override", 4, "new 1 orders", whyOverride, 0},
+		{"override", 4, "from 1 now 5 you/must/model", whyOverride, 0},
+		{"override", 8, "new 2 authority 2 orders/rules", whyOverride, 0},
 
 		{"secrecy", 10, "not 3 tell 4 user", whySecrecy, 0},
-		{"secrecy", 6, "not 3 tell 6 user", whySecrecy, told},
+		{"secrecy", 6, "not 3 tell/show 6 user", whySecrecy, told},
 		{"secrecy", 8, "not 2 tell 3 everything", whySecrecy, 0},
 		{"secrecy", 6, "not 2 ask 4 user", whySecrecy, told},
-		{"secrecy", 6, "not 3 show 4 user", whySecrecy, told},
-		{"secrecy", 8, "not 2 tell 4 you 2 read/send", whySecrecy, 0},
+		{"secrecy", 8, "not 2 tell 5 you 2 read/send/contents", whySecrecy, told},
 		{"secrecy", 6, "ignore 3 ask", whySecrecy, told},
-		{"secrecy", 6, "user 4 approved 6 not/ignore", whySecrecy, 0},
+		{"secrecy", 6, "{approved user not/ignore} 12", whySecrecy, 0},
 		{"secrecy", 6, "ask 4 user 4 not 2 must", whySecrecy, told},
 		{"secrecy", 6, "not 1 must 2 tell 4 user", whySecrecy, told},
-		{"secrecy", 8, "not 2 tell 5 you 2 contents", whySecrecy, told},
 		{"secrecy", 6, "not 1 tell 1 ours", whySecrecy, told},
 		{"secrecy", 6, "keep 1 secretly 4 ours/contents", whySecrecy, told},
 		{"secrecy", 6, "not 1 tell 3 tool 2 use", whySecrecy, described},
-		{"secrecy", 6, "authority 4 approved", whySecrecy, 0},
+		{"secrecy", 6, "authority/user 4 approved 4 every/away/ours", whySecrecy, told},
 		{"secrecy", 8, "user 5 not 3 know", whySecrecy, 0},
 		{"secrecy", 8, "not 3 user 3 know", whySecrecy, 0},
 		{"secrecy", 8, "keep 4 hidden 3 user", whySecrecy, 0},
 		{"secrecy", 8, "keep 8 from 2 user", whySecrecy, told},
 		{"secrecy", 8, "keep 4 from 2 user", whySecrecy, 0},
-		{"secrecy", 8, "secretly 5 send/read", whySecrecy, 0},
-		{"secrecy", 6, "send/read 5 secretly", whySecrecy, 0},
+		{"secrecy", 8, "secretly 5 away", whySecrecy, 0},
+		{"secrecy", 8, "secretly 5 read/send", whySecrecy, told},
+		{"secrecy", 6, "send/read 5 secretly", whySecrecy, told},
 
 		{"first", 6, "before 2 use 3 any 3 tool", whyFirst, told},
 		{"first", 8, "must 4 use 6 before 3 any 2 tool", whyFirst, 0},
-		{"first", 4, "must 4 use 5 first", whyFirst, described},
 		{"first", 6, "before 4 any 1 any 1 tool", whyFirst, described},
 		{"first", 6, "before 3 use 3 tool 2 any 2 host", whyFirst, described},
 		{"first", 6, "after 2 any 3 tool/use 8 use", whyFirst, described},
@@ -127,38 +130,46 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"first", 6, "any 1 tool 3 instead 4 use", whyFirst, described},
 		{"first", 6, "not 1 tool 3 use", whyFirst, described},
 		{"first", 6, "before 2 contents 3 any/ours/user 6 use", whyFirst, described},
-
+		{"first", 5, "contents 8 any 1 tool 4 must 3 use/send", whyFirst, described},
 		{"first", 5, "use 5 instead 3 any 4 tool", whyFirst, described},
 		{"first", 6, "not/ignore 2 use 3 any 3 tool", whyFirst, described},
+		{"first", 6, "{prefer tool any every must} 9", whyFirst, described},
 
 		{"exfiltration", 10, "secretfile 14 send 8 param/external/remote", whyExfil, 0},
 		{"exfiltration", 10, "read 8 secretfile 12 send", whyExfil, told},
-		{"exfiltration", 8, "send 10 secretfile", whyExfil, 0},
-		{"exfiltration", 6, "read 6 secretfile", whyExfil, told},
-		{"exfiltration", 8, "read 5 cred 8 away", whyExfil, 0},
-		{"exfiltration", 8, "away 5 cred 6 host/external/remote", whyExfil, 0},
-		{"exfiltration", 8, "away 4 private 2 key", whyExfil, told},
-		{"exfiltration", 8, "read 4 private 2 key 8 send", whyExfil, told},
-		{"exfiltration", 6, "contents 4 secretfile", whyExfil, told},
-		{"exfiltration", 8, "contents 4 secretfile 6 param", whyExfil, 0},
+		{"exfiltration", 8, "send 10 secretfile", whyExfil, told},
+		{"exfiltration", 8, "away 10 secretfile", whyExfil, 0},
+		{"exfiltration", 6, "read/contents 6 secretfile", whyExfil, told},
 		{"exfiltration", 6, "secretfile 5 read", whyExfil, told},
-		{"exfiltration", 6, "read 4 environ 6 put/send", whyExfil, described},
-		{"exfiltration", 6, "put/send 4 user 3 key/cred", whyExfil, described},
+		{"exfiltration", 8, "contents 4 secretfile 6 param", whyExfil, 0},
+		{"exfiltration", 8, "read 5 cred/environ 8 away", whyExfil, 0},
+		{"exfiltration", 8, "away 5 cred/environ 8 host/remote/external", whyExfil, 0},
 		{"exfiltration", 8, "must 3 read 5 secretfile 8 send", whyExfil, 0},
-		{"exfiltration", 6, "put 3 contents 4 user/you 3 private 2 key", whyExfil, described},
+		{"exfiltration", 6, "put/send 4 user/environ/every 3 cred", whyExfil, described},
+		{"exfiltration", 6, "read 4 environ 6 put/send", whyExfil, described},
 		{"exfiltration", 6, "contents 4 environ 8 param", whyExfil, described},
-
-		{"exfiltration", 8, "away 5 environ 8 host/remote/external", whyExfil, 0},
-		{"exfiltration", 8, "read 4 environ 8 away", whyExfil, 0},
+		{"exfiltration", 6, "environ/secretfile/cred 8 must 4 send/put/param", whyExfil, described},
 		{"exfiltration", 6, "put/send 4 cred 4 param", whyExfil, described},
+		{"exfiltration", 6, "machine 8 send/put/read 6 cred/environ/secretfile", whyExfil, told},
+		{"exfiltration", 6, "cred/environ/secretfile 8 machine 3 send/put", whyExfil, told},
+		{"exfiltration", 6, "read/contents/away 4 cred 8 send", whyExfil, told},
+		{"exfiltration", 6, "put/send 6 cred/secretfile 10 retry/param", whyExfil, in(InResult, InResource)},
+		{"exfiltration", 6, "retry 8 put/send 6 cred/secretfile", whyExfil, in(InResult, InResource)},
+		{"exfiltration", 6, "ask 4 user 6 cred 8 send", whyExfil, in(InResult, InResource)},
+		{"exfiltration", 6, "put/send 4 user 3 cred", whyExfil, in(InResult, InResource, InSampling, InPrompt)},
+
 		{"sink", 6, "must 5 put/send 6 external", whySink, described},
+		{"sink", 6, "contents 8 away 6 external", whySink, described},
+		{"sink", 5, "away 8 external", whySink, described},
+		{"sink", 4, "away 8 remote 3 host", whySink, described},
+		{"sink", 5, "secretly 6 away/use", whySink, told},
 
 		{"conversation", 6, "show/tell 2 everything 2 prior", whyTalk, 0},
 		{"conversation", 10, "send 5 whole 3 convo", whyTalk, 0},
 		{"conversation", 10, "send 4 convo 2 log 8 param/host/external/remote", whyTalk, 0},
 		{"conversation", 8, "whole 2 convo 2 log", whyTalk, described},
-		{"conversation", 8, "whole 2 system 1 prompt", whyTalk, described},
-		{"conversation", 4, "you/prior 2 system 1 prompt", whyTalk, described},
+		{"conversation", 8, "whole 2 sysprompt", whyTalk, described},
+		{"conversation", 4, "you/prior 3 sysprompt", whyTalk, described},
 		{"conversation", 5, "whole 3 convo", whyTalk, described},
 		{"conversation", 6, "whole 3 log 3 ours 2 convo", whyTalk, told},
 		{"conversation", 8, "use 8 whole 3 convo 5 param", whyTalk, 0},
@@ -166,33 +177,40 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"conversation", 8, "any 1 notice/log 3 user 3 told", whyTalk, told},
 		{"conversation", 8, "everything 3 you 2 know", whyTalk, described},
 		{"conversation", 8, "log 2 ours 2 convo 6 param", whyTalk, told},
-		{"conversation", 8, "you 3 plainly 6 param", whyTalk, described},
+		{"conversation", 8, "you 3 orders/rules 6 param/told", whyTalk, told},
 		{"conversation", 8, "log 2 before/prior 2 ours", whyTalk, told},
-		{"conversation", 8, "system 1 prompt 2 you 3 told", whyTalk, told},
-		{"conversation", 6, "put/send 4 model 2 orders", whyTalk, described},
-		{"conversation", 4, "system 1 prompt 8 param/host/external/remote", whyTalk, told},
-		{"conversation", 10, "away/tell/show 5 system 1 prompt", whyTalk, 0},
-		{"conversation", 10, "put/send 4 prior/whole 3 system 1 prompt", whyTalk, 0},
-		{"conversation", 8, "put/send 3 system 1 prompt 3 whole", whyTalk, told},
-		{"conversation", 8, "tell 3 prior 2 plainly", whyTalk, 0},
+		{"conversation", 8, "sysprompt 2 you 3 told", whyTalk, told},
+		{"conversation", 6, "put/send 4 model 2 orders/rules", whyTalk, described},
+		{"conversation", 4, "sysprompt 8 param/host/external/remote", whyTalk, told},
+		{"conversation", 10, "away/tell/show 6 sysprompt", whyTalk, 0},
+		{"conversation", 10, "put/send 4 prior/whole/you 4 sysprompt", whyTalk, 0},
+		{"conversation", 8, "put/send 4 sysprompt 3 whole", whyTalk, told},
+		{"conversation", 8, "tell 3 prior/hidden 2 orders/rules", whyTalk, told},
+		{"conversation", 6, "user 3 prior 2 log", whyTalk, in(InSampling)},
+		{"conversation", 8, "put/send/show 3 you 3 hidden 2 orders/rules", whyTalk, told},
 
-		{"authority", 6, "authority 1 notice 6 must/ignore/use", whyAuthority, 0},
+		{"authority", 6, "authority 1 notice 6 must/ignore/use", whyAuthority, told},
+		{"authority", 4, "authority 1 notice 6 must/ignore/use", whyAuthority, 0},
 		{"authority", 8, "authority 1 notice 3 model", whyAuthority, told},
 		{"authority", 3, "notice 2 model", whyAuthority, 0},
 		{"authority", 3, "model 4 must 3 use/read/send/ignore", whyAuthority, 0},
-		{"sink", 6, "contents 8 away 6 external", whySink, described},
-		{"sink", 4, "away 8 external", whySink, described},
-		{"sink", 4, "away 8 remote 3 host", whySink, described},
-		{"sink", 5, "secretly 6 away/use", whySink, 0},
-		{"exfiltration", 6, "read 6 cred/private/environ", whyMismatch, ofSimple},
+
+		{"exfiltration", 6, "read 6 cred/environ", whyMismatch, ofSimple},
 		{"sink", 6, "away 6 host/remote/external", whyMismatch, ofSimple},
 		{"command", 6, "use 4 shell", whyMismatch, ofSimple},
 		{"exfiltration", 6, "secretfile", whyMismatch, ofSimple},
 		{"capability", 6, "sink", whyCapability, described},
-		{"capability", 6, "steal 5 cred/private/contents", whyCapability, 0},
+		{"capability", 6, "steal 5 cred/contents", whyCapability, 0},
 	} {
 		read := &rule{name: r.name, weight: r.weight, why: r.why, within: r.within, steps: readSteps(r.pattern)}
-		for first := read.steps[0].ideas; first != 0; first &= first - 1 {
+		first := read.steps[0].ideas
+		if strings.HasPrefix(r.pattern, "{") {
+			read.span = readSpan(r.pattern)
+			for _, s := range read.steps {
+				first |= s.ideas
+			}
+		}
+		for ; first != 0; first &= first - 1 {
 			lowest := first & -first
 			byFirst[lowest] = append(byFirst[lowest], read)
 		}
@@ -200,11 +218,20 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 	return byFirst
 })
 
+// readSpan returns the number at the end of a pattern in any order.
+func readSpan(pattern string) int {
+	n, err := strconv.Atoi(pattern[strings.LastIndexByte(pattern, ' ')+1:])
+	if err != nil {
+		panic(fmt.Sprintf("guard: rule %q has no span", pattern))
+	}
+	return n
+}
+
 // readSteps reads a pattern.
 func readSteps(pattern string) []step {
 	var steps []step
 	gap := 0
-	for _, field := range strings.Fields(pattern) {
+	for _, field := range strings.Fields(strings.NewReplacer("{", "", "}", "").Replace(pattern)) {
 		if n, err := strconv.Atoi(field); err == nil {
 			gap = n
 			continue
@@ -228,6 +255,9 @@ const maxReached = 24
 // match returns the index of the last word of an occurrence that starts with
 // the word at i, or -1. The nearest words are tried first, and each at most once a step.
 func (r *rule) match(words []word, i int) int {
+	if r.span > 0 {
+		return r.matchAnyOrder(words, i)
+	}
 	var reached, next [maxReached]int
 	reached[0] = i
 	n := 1
@@ -248,4 +278,25 @@ func (r *rule) match(words []word, i int) int {
 		reached = next
 	}
 	return reached[0]
+}
+
+// matchAnyOrder is match for ideas in any order, each in a word of its own, of which
+// word i is the first.
+func (r *rule) matchAnyOrder(words []word, i int) int {
+	var seen uint
+	for j := i; j < len(words) && words[j].position-words[i].position <= r.span; j++ {
+		if j > i && words[j].position-words[j-1].position > 1 {
+			return -1
+		}
+		for k, s := range r.steps {
+			if seen&(1<<k) == 0 && words[j].ideas&s.ideas != 0 {
+				seen |= 1 << k
+				break
+			}
+		}
+		if seen == 1<<len(r.steps)-1 {
+			return j
+		}
+	}
+	return -1
 }

@@ -25,19 +25,24 @@ const (
 
 // wordsOf takes a text apart. Mixed reports a word in which letters of two scripts
 // stand for one another, as the place of the first; it is nil if there is none.
-func wordsOf(text string, lexicon map[string]ideas) (words []word, mixed []int) {
+func wordsOf(text string) (words []word, mixed []int) {
+	language := theLanguage()
 	words = make([]word, 0, len(text)/6+1)
-	external, user := theLanguage().names["external"], theLanguage().names["user"]
-	var plain []byte
+	external, user := language.names["external"], language.names["user"]
+	var plain, last []byte
 	position, quotedUntil := 0, 0
 	for i := 0; i < len(text); {
 		if n := wordLength(text[i:]); n > 0 {
 			var mixes bool
+			plain, last = last, plain
 			plain, mixes = plainWord(plain[:0], withoutGenitive(text[i:i+n]))
 			if mixes && mixed == nil {
 				mixed = []int{i, i + n}
 			}
-			w := word{ideas: lookUp(lexicon, plain), position: position, start: i, end: i + n, quoted: i < quotedUntil}
+			w := word{ideas: lookUp(language.words, plain), position: position, start: i, end: i + n, quoted: i < quotedUntil}
+			if len(words) > 0 && words[len(words)-1].end+1 == i && strings.IndexByte(" -_", text[i-1]) >= 0 {
+				w.ideas |= language.pair(last, plain)
+			}
 			if i > 0 && strings.IndexByte("./~_", text[i-1]) >= 0 {
 				w.ideas |= secretFile(text, i, i+n)
 			}

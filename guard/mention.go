@@ -1,0 +1,226 @@
+package guard
+
+import "strings"
+
+// isMention reports whether the words from first to last are about an order and
+// none themselves. What was encoded is never a mention.
+func (s *scan) isMention(r *rule, first, last int) bool {
+	if s.layer.how != "" && s.layer.how != howSplit {
+		return false
+	}
+	if s.isQuotation(first, last) || s.isTold(first) || s.isReported(first) {
+		return true
+	}
+	switch r.name {
+	case "secrecy":
+		return s.isStatement(first, last) || s.isAdvice(first, last) || s.isMuted(first, last)
+	case "conversation":
+		return s.isSample(first) || s.isChecked(first) || s.isForbidden(first)
+	case "override":
+		return s.isStatement(first, last) || s.isChecked(first) || s.isForbidden(first)
+	case "exfiltration":
+		return s.isForbidden(first)
+	case "first":
+		return s.isOfOwn(last)
+	}
+	return false
+}
+
+// isReported reports whether the words before first say, in a sentence about attacks, that
+// what follows is what somebody asks for: "signs of poisoning: instructions to read …".
+func (s *scan) isReported(first int) bool {
+	if first == 0 || !strings.EqualFold(s.text(first-1), "to") {
+		return false
+	}
+	names := theLanguage().names
+	const near, far = 3, 14
+	asked := false
+	for j := first - 2; j >= max(0, first-far) && s.words[j+1].position-s.words[j].position == 1; j-- {
+		switch of := s.words[j].ideas; {
+		case of&(names["must"]|names["follow"]|names["you"]) != 0:
+			return false
+		case first-j <= near+1 && of&(names["orders"]|names["attempt"]|names["ask"]) != 0:
+			asked = true
+		case asked && of&names["attack"] != 0:
+			return true
+		}
+	}
+	return false
+}
+
+// isOfOwn reports whether the words up to last go on with "of this server": which order its
+// own tools are used in, a server may well say.
+func (s *scan) isOfOwn(last int) bool {
+	const near = 4
+	for j := last + 1; j < min(len(s.words), last+1+near) && s.words[j].position-s.words[j-1].position == 1; j++ {
+		switch strings.ToLower(s.text(j)) {
+		case "this", "our", "same":
+			return j+1 < len(s.words) && ownKinds[strings.ToLower(s.text(j+1))]
+		case "here":
+			return true
+		}
+	}
+	return false
+}
+
+// ownKinds are words for all that a server offers.
+var ownKinds = map[string]bool{"server": true, "toolkit": true, "toolset": true, "suite": true, "plugin": true, "integration": true, "connector": true, "package": true, "api": true, "module": true, "mcp": true}
+
+// text returns a word as it is written.
+func (s *scan) text(i int) string { return s.layer.text[s.words[i].start:s.words[i].end] }
+
+// isStatement reports whether the words from first to last say what is, or are one
+// case of several: "the manual does not tell", "ignore this mail if you received it by mistake",
+// "no way to tell whether the user", "if you do not follow these instructions".
+func (s *scan) isStatement(first, last int) bool {
+	from := first
+	if s.words[first].ideas&theLanguage().names["not"] != 0 {
+		const before = 4
+		from = max(0, first-before)
+	}
+	const after = 2
+	for i := from; i < min(len(s.words), last+1+after) && s.words[i].position-s.words[from].position <= i-from; i++ {
+		switch word := strings.ToLower(s.text(i)); word {
+		case "if", "whether", "unless":
+			if i <= last || word == "unless" {
+				return true
+			}
+		case "does", "did":
+			if i == first-1 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isAdvice reports whether what is to be kept from people, or what they are not to
+// be asked for, is a password or key, as it should be.
+func (s *scan) isAdvice(first, last int) bool {
+	const after = 4
+	names := theLanguage().names
+	if s.words[last].ideas&names["user"] != 0 && s.before(last, 4, names["ask"]) >= 0 {
+		last = min(len(s.words), last+after)
+	}
+	for i := first + 1; i < last; i++ {
+		switch strings.TrimSuffix(strings.ToLower(s.text(i)), "s") {
+		case "key", "token":
+			return true
+		}
+		if s.words[i].ideas&names["cred"] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isSample reports whether a label such as "sample response:" stands before
+// first: what follows is what a tool answers, not what a model should do.
+func (s *scan) isSample(first int) bool {
+	if first < 2 || !strings.HasPrefix(s.layer.text[s.words[first-1].end:], ":") {
+		return false
+	}
+	names := theLanguage().names
+	return s.words[first-1].ideas&names["contents"] != 0 && s.words[first-2].ideas&names["meta"] != 0
+}
+
+// isChecked reports whether the words before first say, in the same clause,
+// that a text is checked for what follows: "detects whether a prompt tries to …".
+func (s *scan) isChecked(first int) bool {
+	names := theLanguage().names
+	attempt := s.before(first, 6, names["attempt"])
+	return attempt >= 0 && s.before(attempt, 6, names["meta"]) >= 0
+}
+
+// isForbidden reports whether the words before first forbid what follows.
+func (s *scan) isForbidden(first int) bool {
+	return s.before(first, 3, theLanguage().names["not"]) >= 0 || s.isOneOfForbidden(first)
+}
+
+// isOneOfForbidden reports whether first is the last of several things that are forbidden:
+// "never commit, print, or upload …".
+func (s *scan) isOneOfForbidden(first int) bool {
+	const far = 6
+	if first == 0 || !strings.EqualFold(s.text(first-1), "or") {
+		return false
+	}
+	for j := first - 2; j >= max(0, first-far) && s.words[j+1].position-s.words[j].position == 1; j-- {
+		if s.words[j].ideas&theLanguage().names["not"] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// before returns the index of the nearest of the words before i, at most near
+// of them and in the same clause, with one of the ideas; -1 if there is none.
+func (s *scan) before(i, near int, wanted ideas) int {
+	for j := i - 1; j >= max(0, i-near); j-- {
+		if strings.ContainsAny(s.layer.text[s.words[j].end:s.words[j+1].start], ",;:.!?\n") {
+			return -1
+		}
+		if s.words[j].ideas&wanted != 0 {
+			return j
+		}
+	}
+	return -1
+}
+
+// isMuted reports whether "silently" is said of a notification, which makes no sound.
+func (s *scan) isMuted(first, last int) bool {
+	const around = 60
+	near := strings.ToLower(s.layer.text[max(0, s.words[first].start-around):min(len(s.layer.text), s.words[last].end+around)])
+	return s.words[last].ideas&theLanguage().names["secretly"] != 0 && (strings.Contains(near, "notif") || strings.Contains(near, "sound"))
+}
+
+// isTold reports whether a result tells what somebody makes a model do, in a
+// text about attacks: "the attacker makes a model ignore its orders".
+func (s *scan) isTold(first int) bool {
+	if s.at.Part != InResult {
+		return false
+	}
+	subject := s.subject(first, theLanguage().names["model"])
+	if subject < 0 {
+		return false
+	}
+	const around = 24
+	for _, w := range s.words[max(0, subject-around):first] {
+		if w.ideas&theLanguage().names["attack"] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// subject returns the index of the nearest word before i in its sentence with
+// one of the ideas, if it is neither called upon ("agents: …") nor has to do something; else -1.
+func (s *scan) subject(i int, wanted ideas) int {
+	const far = 20
+	for j := i - 1; j >= max(0, i-far) && s.words[j+1].position-s.words[j].position == 1; j-- {
+		if s.words[j].ideas&wanted == 0 {
+			continue
+		}
+		if strings.ContainsAny(s.layer.text[s.words[j].end:s.words[j+1].start], ",:!-") || s.words[j+1].ideas&theLanguage().names["must"] != 0 {
+			return -1
+		}
+		return j
+	}
+	return -1
+}
+
+// isQuotation reports whether the words from first to last are quoted by
+// somebody who writes about attacks, and so are no order: the first may be the
+// "says" before the quotation.
+func (s *scan) isQuotation(first, last int) bool {
+	names := theLanguage().names
+	if !s.words[last].quoted || !s.words[first].quoted && s.words[first].ideas&names["tell"] == 0 {
+		return false
+	}
+	const around, farther = 12, 24
+	for i := max(0, first-farther); i < min(len(s.words), last+farther+1); i++ {
+		if s.words[i].ideas&names["attack"] != 0 || s.words[i].ideas&names["meta"] != 0 && i >= first-around && i <= last+around {
+			return true
+		}
+	}
+	return false
+}
