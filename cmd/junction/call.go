@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
 )
@@ -69,7 +70,7 @@ func (a *app) call(ctx context.Context, t target, tool string, words []string, r
 	}
 	answer, err := a.do(ctx, client, "tools/call", params("name", tool, given))
 	if err != nil {
-		if near := arguments.Nearest(tool, names); !known && near != "" {
+		if near := nearest.Name(tool, names); !known && near != "" {
 			a.screen.Printf("The server lists no tool %q; did you mean %q?\n", tool, near)
 		}
 		return err

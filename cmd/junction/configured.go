@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
@@ -96,7 +96,7 @@ func unknownServer(name string, set *config.Set, entries []entry) error {
 	for _, e := range entries {
 		names = append(names, e.name)
 	}
-	if near := arguments.Nearest(name, names); near != "" {
+	if near := nearest.Name(name, names); near != "" {
 		return fmt.Errorf("no server is called %q; did you mean %q?", name, near)
 	}
 	var files []string

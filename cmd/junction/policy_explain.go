@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -131,7 +132,7 @@ func (a *app) lookUp(ctx context.Context, x *explanation, in *policy.Input) (jso
 		names = append(names, listed.Name)
 	}
 	hint := ""
-	if near := arguments.Nearest(in.Tool, names); near != "" {
+	if near := nearest.Name(in.Tool, names); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", plaintext.Line(near, 80))
 	}
 	a.screen.Printf("junction: the server lists no tool %q%s\n", plaintext.Line(in.Tool, 80), hint)

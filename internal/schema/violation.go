@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/junction-mcp/junction/internal/nearest"
 )
 
 // maxViolations bounds what one [Error] lists: more does not help a model to
@@ -146,12 +148,7 @@ const maxNamesListed = 12
 // hint answers an unknown member: the name that was probably meant, or else
 // all the names there are.
 func hint(name string, known []string) string {
-	best, least := "", len(name)/3+1
-	for _, k := range known {
-		if d := distance(fold(name), fold(k)); d < least {
-			best, least = k, d
-		}
-	}
+	best := nearest.Name(name, known)
 	switch {
 	case best != "":
 		return "did you mean " + strconv.Quote(best) + "?"
@@ -162,33 +159,4 @@ func hint(name string, known []string) string {
 	default:
 		return "expected one of " + strings.Join(known, ", ")
 	}
-}
-
-// fold makes cityName, city_name and city-name alike.
-func fold(name string) string {
-	if len(name) > maxExcerpt {
-		name = name[:maxExcerpt]
-	}
-	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
-}
-
-// distance is the number of bytes to insert, delete or replace (Levenshtein).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/nearest"
 )
 
 // ReadFile reads the file that a word names after an @; "-" is standard input.
@@ -129,7 +130,7 @@ func unknown(path, key string, fields []Field) error {
 		shown = append(shown, f.String())
 	}
 	hint := ""
-	if near := Nearest(key, names); near != "" {
+	if near := nearest.Name(key, names); near != "" {
 		hint = fmt.Sprintf("; did you mean %q?", near)
 	}
 	return fmt.Errorf("unknown argument %q%s (there are: %s)", path, hint, strings.Join(shown, ", "))

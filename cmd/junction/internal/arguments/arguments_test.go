@@ -166,15 +166,6 @@ func TestFieldsDescribeTheTypes(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"message", "city", "get-image"}
-	for typed, want := range map[string]string{"mesage": "message", "MESSAGE": "message", "get_image": "get-image", "zzz": "", "": "", "cty": "city"} {
-		if got := Nearest(typed, names); got != want {
-			t.Errorf("nearest to %q is %q, want %q", typed, got, want)
-		}
-	}
-}
-
 func FuzzBuildMakesJSON(f *testing.F) {
 	f.Add(forecast, "city=x\nwhere.lat=1\ntags=a\ntags=b")
 	f.Add(`{"properties":{"a":{"anyOf":[{"$ref":"#"},{"type":["array","null"]}]}}}`, "a.a.a=[1]")

@@ -1,0 +1,46 @@
+package nearest
+
+import "strings"
+
+const maxCompared = 64 // bytes of a name
+
+// Name returns the name most like the one that was typed, the first of several;
+// "" if none is close. At most a third of the letters may be wrong, missing or
+// too many; case, underscores, hyphens and spaces do not matter.
+func Name(typed string, names []string) string {
+	typed = fold(typed)
+	best, least := "", (len(typed)+1)/3+1
+	for _, name := range names {
+		if d := distance(typed, fold(name)); d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// fold makes cityName, city_name and city-name alike.
+func fold(name string) string {
+	name = name[:min(len(name), maxCompared)]
+	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
+}
+
+// distance is the number of bytes to insert, delete or replace (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
