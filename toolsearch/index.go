@@ -42,6 +42,7 @@ type Index struct {
 	numbers []int // numbers of servers that are gone
 	terms   map[string]*postings
 	totals  totals
+	sweeps  uint64 // how often unlink was called
 	memory  memory
 
 	scratch sync.Pool // of *scratch
@@ -49,7 +50,7 @@ type Index struct {
 
 // slot is a place for one tool.
 type slot struct {
-	live   bool
+	live   bool // its terms are in the postings
 	tool   Tool
 	doc    document
 	server int // number of the server, dense from 0
@@ -69,8 +70,11 @@ type posting struct {
 	counts
 }
 
-// postings are those of one term, in the order of the slots.
-type postings struct{ list []posting }
+// postings are those of one term, in no order.
+type postings struct {
+	list  []posting
+	swept uint64 // the unlink that went through list last
+}
 
 // totals are the sums over a set of tools that weights depend on.
 type totals struct {
@@ -119,7 +123,7 @@ func (x *Index) SetServer(server, about string, tools []Tool) {
 	defer x.mu.Unlock()
 	s := x.server(server)
 	s.about = about
-	x.dropOthers(s, next)
+	x.drop(s, next, docs)
 	for i, t := range next {
 		x.put(s, t, docs[i])
 	}
@@ -136,7 +140,7 @@ func (x *Index) RemoveServer(server string) {
 	if !ok {
 		return
 	}
-	x.dropOthers(s, nil)
+	x.drop(s, nil, nil)
 	delete(x.servers, server)
 	x.numbers = append(x.numbers, s.number)
 }
@@ -210,40 +214,44 @@ func (x *Index) server(name string) *server {
 	return s
 }
 
-// dropOthers removes the tools of s that are not among keep.
-func (x *Index) dropOthers(s *server, keep []Tool) {
-	kept := make(map[string]bool, len(keep))
-	for _, t := range keep {
-		kept[t.ID] = true
+// drop takes the tools of s that have changed out of the postings, and removes
+// those that are not among next.
+func (x *Index) drop(s *server, next []Tool, docs []document) {
+	stays := make(map[string]bool, len(next)) // by ID; true if it has changed
+	for i, t := range next {
+		stays[t.ID] = docs[i].changed()
 	}
+	var out []uint32
+	for _, n := range s.slots {
+		if changed, ok := stays[x.slots[n].tool.ID]; changed || !ok {
+			out = append(out, n)
+		}
+	}
+	x.unlink(out)
 	s.slots = slices.DeleteFunc(s.slots, func(n uint32) bool {
-		t := &x.slots[n].tool
-		if kept[t.ID] {
+		id := x.slots[n].tool.ID
+		if _, ok := stays[id]; ok {
 			return false
 		}
-		delete(x.byID, t.ID)
-		x.unlink(n)
+		delete(x.byID, id)
 		x.slots[n] = slot{}
 		x.free = append(x.free, n)
 		return true
 	})
 }
 
-// put adds t to s, or replaces what is there. A document without terms and
-// without words means that the tool has not changed.
+// put adds t to s, or replaces what drop has taken out.
 func (x *Index) put(s *server, t Tool, d document) {
-	n, ok := x.byID[t.ID]
-	switch {
-	case ok && d.terms == nil:
+	if !d.changed() {
 		return
-	case ok:
-		x.unlink(n)
-	default:
+	}
+	n, ok := x.byID[t.ID]
+	if !ok {
 		n = x.place()
 		x.byID[t.ID] = n
 		s.slots = append(s.slots, n)
 	}
-	x.slots[n] = slot{live: true, tool: t, doc: d, server: s.number}
+	x.slots[n] = slot{tool: t, doc: d, server: s.number}
 	x.link(n)
 }
 
@@ -261,6 +269,7 @@ func (x *Index) place() uint32 {
 // link enters the terms of a slot into the postings.
 func (x *Index) link(n uint32) {
 	d := &x.slots[n].doc
+	x.slots[n].live = true
 	x.totals.add(&d.lengths, 1)
 	for _, t := range d.terms {
 		p := x.terms[t.stem]
@@ -268,30 +277,29 @@ func (x *Index) link(n uint32) {
 			p = new(postings)
 			x.terms[t.stem] = p
 		}
-		at := len(p.list)
-		if at > 0 && p.list[at-1].slot > n {
-			at, _ = find(p.list, n)
-		}
-		p.list = slices.Insert(p.list, at, posting{n, t.counts})
+		p.list = append(p.list, posting{n, t.counts})
 	}
 }
 
-// unlink is the opposite of link.
-func (x *Index) unlink(n uint32) {
-	d := &x.slots[n].doc
-	x.totals.add(&d.lengths, -1)
-	for _, t := range d.terms {
-		p := x.terms[t.stem]
-		at, ok := find(p.list, n)
-		switch {
-		case ok && len(p.list) == 1:
-			delete(x.terms, t.stem)
-		case ok:
-			p.list = slices.Delete(p.list, at, at+1)
+// unlink is the opposite of link, for many slots: each list of postings is gone
+// through once, as a server may take away thousands of tools that share their words.
+func (x *Index) unlink(slots []uint32) {
+	for _, n := range slots {
+		x.slots[n].live = false
+		x.totals.add(&x.slots[n].doc.lengths, -1)
+	}
+	x.sweeps++
+	for _, n := range slots {
+		for _, t := range x.slots[n].doc.terms {
+			p := x.terms[t.stem]
+			if p == nil || p.swept == x.sweeps {
+				continue
+			}
+			p.swept = x.sweeps
+			p.list = slices.DeleteFunc(p.list, func(o posting) bool { return !x.slots[o.slot].live })
+			if len(p.list) == 0 {
+				delete(x.terms, t.stem)
+			}
 		}
 	}
-}
-
-func find(list []posting, n uint32) (int, bool) {
-	return slices.BinarySearchFunc(list, n, func(p posting, n uint32) int { return int(p.slot) - int(n) })
 }

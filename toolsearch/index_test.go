@@ -124,6 +124,10 @@ func TestAnIndexThatChangedIsLikeANewOne(t *testing.T) {
 	state := map[string][]Tool{}
 	for range 300 {
 		server := fmt.Sprint("server", r.IntN(6))
+		x.Remember(fmt.Sprint(server, "__tool", r.IntN(6)), text())
+		if r.IntN(9) == 0 {
+			x.Forget(server + "__tool1")
+		}
 		if r.IntN(5) == 0 {
 			x.RemoveServer(server)
 			delete(state, server)
@@ -137,6 +141,7 @@ func TestAnIndexThatChangedIsLikeANewOne(t *testing.T) {
 		state[server] = tools
 	}
 	fresh := New(Options{})
+	fresh.Restore(x.Memory())
 	for server, tools := range state {
 		fresh.SetServer(server, "", tools)
 	}

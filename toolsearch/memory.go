@@ -130,18 +130,20 @@ func (x *Index) remember(m []Remembered) {
 // reread indexes tools anew whose remembered queries have changed. The caller
 // holds x.change.
 func (x *Index) reread(ids []string) {
-	docs := make(map[uint32]document, len(ids))
+	slots := make([]uint32, 0, len(ids))
+	docs := make([]document, 0, len(ids))
 	r := newReader(&x.stems)
 	for _, id := range ids {
 		if n, ok := x.byID[id]; ok {
-			docs[n] = r.read(x.slots[n].tool, x.memory.queries(id))
+			slots = append(slots, n)
+			docs = append(docs, r.read(x.slots[n].tool, x.memory.queries(id)))
 		}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for n, d := range docs {
-		x.unlink(n)
-		x.slots[n].doc = d
+	x.unlink(slots)
+	for i, n := range slots {
+		x.slots[n].doc = docs[i]
 		x.link(n)
 	}
 }

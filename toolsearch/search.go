@@ -12,7 +12,8 @@ const (
 // Query asks for tools.
 type Query struct {
 	// Text says what the tool should do, in the words of whoever needs it. One
-	// step of a task finds more than the whole task. At most 8 KiB of it are read.
+	// step of a task finds more than the whole task. At most 8 KiB of it are read,
+	// and 128 different words.
 	Text string
 	// Limit is how many hits are wanted; default 5, at most 100.
 	Limit int

@@ -67,6 +67,7 @@ func (s *splitter) split(text string, f func(word []byte, whole bool) bool) {
 		r, size := rune(text[i]), 1
 		if r >= utf8.RuneSelf {
 			r, size = utf8.DecodeRuneInString(text[i:])
+			r = narrow(r)
 		}
 		c := classOf(r)
 		switch c {
@@ -110,6 +111,15 @@ func (s *splitter) boundary(last, c class, rest string) {
 	if cut {
 		s.cuts = append(s.cuts, len(s.word))
 	}
+}
+
+// narrow returns the ASCII character for its wide form, which keyboards for
+// Chinese, Japanese and Korean produce, and any other character as it is.
+func narrow(r rune) rune {
+	if '！' <= r && r <= '～' {
+		return r - '！' + '!'
+	}
+	return r
 }
 
 func startsWithLetter(text string) bool {

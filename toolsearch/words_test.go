@@ -37,6 +37,7 @@ func TestTextIsSplitIntoWords(t *testing.T) {
 		"Chinese goes character by character":    {"搜索文件", "搜 索 文 件"},
 		"Japanese as well, Latin in between not": {"ファイルread検索", "フ ァ イ ル read 検 索"},
 		"Korean too":                             {"파일", "파 일"},
+		"wide letters and signs are plain ones":  {"ｒｅａｄＦｉｌｅ，２", "read file readfile 2"},
 		"accents stay":                           {"Café ÉCOLE", "café école"},
 		"Greek and Cyrillic in lower case":       {"ΑΒΓ Файл", "αβγ файл"},
 		"a combining mark belongs to its letter": {"e\u0301te", "e\u0301te"},
