@@ -52,6 +52,41 @@ func (t *callTable) end(c *call) {
 	}
 }
 
+// admit registers a call that is about to run; if it reports false the server is
+// shutting down, and it has answered.
+func (x *exchange) admit(c *call) bool {
+	if x.endpoint.calls.begin(c) {
+		return true
+	}
+	x.unavailable("the server is shutting down")
+	return false
+}
+
+// enter registers a call with a context of its own, and counts its stream if it
+// listens; if it returns nil it has answered. Whoever entered leaves.
+func (x *exchange) enter(parent context.Context, listens bool) (context.Context, *call) {
+	ctx, cancel := context.WithCancelCause(parent)
+	c := &call{cancel: cancel, listens: listens}
+	if !x.admit(c) {
+		cancel(nil)
+		return nil, nil
+	}
+	if listens && !x.takeStream() {
+		x.endpoint.calls.end(c)
+		cancel(nil)
+		return nil, nil
+	}
+	return ctx, c
+}
+
+func (x *exchange) leave(c *call) {
+	if c.listens {
+		x.endpoint.streams.Add(-1)
+	}
+	x.endpoint.calls.end(c)
+	c.cancel(nil)
+}
+
 // close lets nothing more begin.
 func (t *callTable) close() {
 	t.mu.Lock()

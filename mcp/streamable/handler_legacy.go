@@ -32,8 +32,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 		return
 	}
 	c := call{}
-	if !x.endpoint.calls.begin(&c) {
-		x.unavailable("the server is shutting down")
+	if !x.admit(&c) {
 		return
 	}
 	defer x.endpoint.calls.end(&c)
@@ -47,14 +46,11 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 
 // initialize opens a session.
 func (x *exchange) initialize(m *jsonrpc.Message) {
-	ctx, cancel := context.WithCancelCause(x.r.Context())
-	defer cancel(nil)
-	c := call{cancel: cancel}
-	if !x.endpoint.calls.begin(&c) {
-		x.unavailable("the server is shutting down")
+	ctx, c := x.enter(x.r.Context(), false)
+	if c == nil {
 		return
 	}
-	defer x.endpoint.calls.end(&c)
+	defer x.leave(c)
 	protocol, reply := x.endpoint.edge.Initialize(ctx, nil, m, edge.From{Principal: x.principal})
 	if protocol != nil && !x.endpoint.options.Stateless {
 		s := newSession(x.endpoint, protocol, x.principal)
@@ -77,14 +73,11 @@ func (x *exchange) sessionless(m *jsonrpc.Message) {
 		x.initialize(m)
 		return
 	}
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(x.r.Context()))
-	defer cancel(nil)
-	c := call{cancel: cancel}
-	if !x.endpoint.calls.begin(&c) {
-		x.unavailable("the server is shutting down")
+	ctx, c := x.enter(context.WithoutCancel(x.r.Context()), false)
+	if c == nil {
 		return
 	}
-	defer x.endpoint.calls.end(&c)
+	defer x.leave(c)
 	out := &directReply{exchange: *x}
 	defer out.close()
 	x.endpoint.buffers.With(func(b []byte) []byte {
@@ -119,14 +112,11 @@ func (x *exchange) batch(body []byte) {
 		x.refuse(http.StatusBadRequest, "%s has no batches: send one message at a time", r.Name)
 		return
 	}
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(x.r.Context()))
-	defer cancel(nil)
-	c := call{cancel: cancel}
-	if !x.endpoint.calls.begin(&c) {
-		x.unavailable("the server is shutting down")
+	ctx, c := x.enter(context.WithoutCancel(x.r.Context()), false)
+	if c == nil {
 		return
 	}
-	defer x.endpoint.calls.end(&c)
+	defer x.leave(c)
 	x.runBatch(ctx, s, r, body)
 }
 

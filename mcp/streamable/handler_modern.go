@@ -146,9 +146,8 @@ type modernTurn struct {
 func (x *exchange) begin(m *jsonrpc.Message) *modernTurn {
 	t := &modernTurn{call: call{listens: m.Method == methodListen}}
 	t.ctx, t.cancel = context.WithCancelCause(x.r.Context())
-	if !x.endpoint.calls.begin(&t.call) {
+	if !x.admit(&t.call) {
 		t.cancel(nil)
-		x.unavailable("the server is shutting down")
 		return nil
 	}
 	t.out = &directReply{exchange: *x, lost: t.cancel}

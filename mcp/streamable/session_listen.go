@@ -15,19 +15,12 @@ type newsStream struct {
 // listen answers a GET with the session's news: on a new stream if st is nil,
 // else on that one after the given event.
 func (x *exchange) listen(s *session, st *stream, after uint64) {
-	ctx, cancel := context.WithCancelCause(x.r.Context())
-	defer cancel(nil)
-	c := call{cancel: cancel, listens: true}
-	if !x.endpoint.calls.begin(&c) {
-		x.unavailable("the server is shutting down")
+	ctx, c := x.enter(x.r.Context(), true)
+	if c == nil {
 		return
 	}
-	defer x.endpoint.calls.end(&c)
-	if !x.takeStream() {
-		return
-	}
-	defer x.endpoint.streams.Add(-1)
-	n := &newsStream{stream: st, cancel: func() { cancel(nil) }, ended: make(chan struct{})}
+	defer x.leave(c)
+	n := &newsStream{stream: st, cancel: func() { c.cancel(nil) }, ended: make(chan struct{})}
 	if !x.claim(ctx, s, n) {
 		return
 	}

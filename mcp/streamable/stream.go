@@ -276,21 +276,14 @@ func (x *exchange) resume(s *session, last string) {
 
 // replay sends the rest of the stream of a POST.
 func (x *exchange) replay(s *session, st *stream, after uint64) {
-	ctx, cancel := context.WithCancelCause(x.r.Context())
-	defer cancel(nil)
-	c := call{cancel: cancel, listens: true}
-	if !x.endpoint.calls.begin(&c) {
-		x.unavailable("the server is shutting down")
+	ctx, c := x.enter(x.r.Context(), true)
+	if c == nil {
 		return
 	}
-	defer x.endpoint.calls.end(&c)
-	if !x.takeStream() {
-		return
-	}
-	defer x.endpoint.streams.Add(-1)
+	defer x.leave(c)
 	s.countResumed(1)
 	defer s.countResumed(-1)
-	out := x.openEvents(func() { cancel(nil) })
+	out := x.openEvents(func() { c.cancel(nil) })
 	defer out.Close()
 	if st.resume(ctx, out, after) {
 		<-ctx.Done()
