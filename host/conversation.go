@@ -41,6 +41,7 @@ type Conversation struct {
 	running  bool // a question came that no totals followed yet
 	session  session
 	sampled  map[string]int // tokens that servers used of the model
+	reviews  map[string]int // of what servers changed
 	window   int            // tokens that the model has proved not to see; 0: not known
 	factor   float64        // between estimated tokens and those that the provider counts; 0: not known
 }
@@ -54,7 +55,7 @@ type session struct {
 // one, its continuation; a history that a crash cut off is mended. record is told
 // every new entry; it may be nil.
 func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
-	c := &Conversation{host: h, record: record, busy: make(chan struct{}, 1), flow: new(guard.Flow), sampled: map[string]int{}}
+	c := &Conversation{host: h, record: record, busy: make(chan struct{}, 1), flow: new(guard.Flow), sampled: map[string]int{}, reviews: map[string]int{}}
 	c.session.queries = map[string]string{}
 	c.busy <- struct{}{}
 	c.entries = slices.Clone(entries)

@@ -190,6 +190,7 @@ type Notice struct {
 const (
 	NoticeServer   = "server"   // a server was lost, came back, or was not approved
 	NoticeTools    = "tools"    // tools came, went or changed
+	NoticeReviews  = "reviews"  // a server changes too often: see [Conversation.ReviewAgain]
 	NoticeLowered  = "lowered"  // a schema was rewritten for the provider, or a tool set aside
 	NoticeGuard    = "guard"    // something suspicious was found
 	NoticeRetry    = "retry"    // the provider is asked again

@@ -21,7 +21,7 @@ func (r *run) refresh(ctx context.Context) error {
 	if r.catalogue != nil && now == r.seen {
 		return nil
 	}
-	if err := r.h.review(ctx); err != nil {
+	if err := r.h.review(ctx, r.c); err != nil {
 		return err
 	}
 	r.h.offered.forget() // pins are not the host's alone

@@ -4,15 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/mcp"
 )
 
+// maxReviews is how often a person is shown in one conversation what a server changed.
+// Whoever changes at every step wears a person out until they say yes.
+const maxReviews = 3
+
 // review asks the person about every definition that is new or changed, before
 // the model sees it. What was refused is not asked again until it changes.
-func (h *Host) review(ctx context.Context) error {
+func (h *Host) review(ctx context.Context, c *Conversation) error {
 	select { // one review after the other
 	case h.reviewing <- struct{}{}:
 	case <-ctx.Done():
@@ -23,14 +28,14 @@ func (h *Host) review(ctx context.Context) error {
 		if s.Trusted || !s.answers() {
 			continue
 		}
-		if err := h.reviewServer(ctx, s); err != nil {
+		if err := h.reviewServer(ctx, c, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *Host) reviewServer(ctx context.Context, s *server) error {
+func (h *Host) reviewServer(ctx context.Context, c *Conversation, s *server) error {
 	review := Review{Server: s.Name}
 	var definitions []guard.Definition
 	var hashes strings.Builder
@@ -47,6 +52,9 @@ func (h *Host) reviewServer(ctx context.Context, s *server) error {
 		return nil
 	}
 	review.First = len(h.pins.Approved(s.Name)) == 0
+	if !c.mayReview(&review) {
+		return nil
+	}
 	agreed, err := h.options.Person.Review(ctx, review)
 	if errors.Is(err, ErrNobody) {
 		h.refuse(s.Name, hashes.String())
@@ -67,6 +75,44 @@ func (h *Host) reviewServer(ctx context.Context, s *server) error {
 		return nil
 	}
 	return h.approve(s, definitions)
+}
+
+// mayReview counts the reviews of what a server changed, and reports whether the person
+// is to be shown one more. That they are not is told once.
+func (c *Conversation) mayReview(review *Review) bool {
+	if review.First {
+		return true
+	}
+	c.mu.Lock()
+	c.reviews[review.Server]++
+	n := c.reviews[review.Server]
+	c.mu.Unlock()
+	if n == maxReviews+1 {
+		c.host.notice(Notice{Kind: NoticeReviews, Server: review.Server, Text: fmt.Sprintf(
+			"server %q changes its definitions again and again: after %d reviews in this conversation, what it changes is set aside and not asked about any more", review.Server, maxReviews)})
+	}
+	return n <= maxReviews
+}
+
+// ReviewAgain has the person asked again, before the model's next step, about what
+// they refused of a server, and about what was set aside as the server changed too
+// often. The error says that there is no such server, or nothing to be reviewed of it.
+func (c *Conversation) ReviewAgain(name string) error {
+	h := c.host
+	i := slices.IndexFunc(h.servers, func(s *server) bool { return s.Name == name })
+	if i < 0 {
+		return fmt.Errorf("there is no server %q", name)
+	}
+	s := h.servers[i]
+	if s.Trusted || !slices.ContainsFunc(s.definitions(), func(d guard.Definition) bool { return !s.pinned(d) }) {
+		return fmt.Errorf("of server %q there is nothing to be reviewed", name)
+	}
+	c.mu.Lock()
+	delete(c.reviews, name)
+	c.mu.Unlock()
+	h.refuse(name, "")
+	h.changes.Add(1)
+	return nil
 }
 
 // definitions are all that is pinned of a server.

@@ -163,37 +163,6 @@ func closed(err, closing error) error {
 	return errors.Join(err, closing)
 }
 
-// lines asks one question after the other, without a screen of its own.
-func (a *app) lines(ctx context.Context, c *host.Conversation) error {
-	for {
-		text, err := a.line(ctx, "> ")
-		if errors.Is(err, io.EOF) || text == "/quit" {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if strings.TrimSpace(text) == "" {
-			continue
-		}
-		if err := a.single(ctx, c, host.Question{Text: text}); err != nil && !errors.Is(err, errToolFailed) {
-			if ctx.Err() != nil {
-				return err
-			}
-			a.screen.Printf("junction: %v\n", err)
-		}
-	}
-}
-
-func (a *app) line(ctx context.Context, prompt string) (string, error) {
-	end, err := a.person.Begin(ctx)
-	if err != nil {
-		return "", err
-	}
-	defer end()
-	return a.person.Line(ctx, prompt)
-}
-
 // question is what is asked on the command line or on standard input.
 func (a *app) question(f *chatFlags) (q host.Question, single bool, err error) {
 	text, given := f.prompt, f.prompt != ""

@@ -78,7 +78,7 @@ func (a *attached) Ask(ctx context.Context, q host.Question) error {
 	return err
 }
 
-// Ledger, Totals, Entries, Keep, Compact and Name are the conversation's.
+// Ledger, Totals, Entries, Keep, Compact, ReviewAgain and Name are the conversation's.
 
 func (a *attached) Ledger() host.Ledger {
 	talk, _ := a.now()
@@ -103,6 +103,11 @@ func (a *attached) Keep(note string) error {
 func (a *attached) Compact(ctx context.Context) error {
 	talk, _ := a.now()
 	return talk.Compact(ctx)
+}
+
+func (a *attached) ReviewAgain(server string) error {
+	talk, _ := a.now()
+	return talk.ReviewAgain(server)
 }
 
 func (a *attached) Name(_ context.Context, title string) error {

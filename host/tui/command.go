@@ -26,6 +26,7 @@ func commands() []command {
 		{name: "help", help: "all keys and commands", do: func(s *screen, _ string) { s.panel = helpPanel() }},
 		{name: "servers", help: "servers and what of them the model sees", do: func(s *screen, _ string) { s.panel = serversPanel() }},
 		{name: "tools", argument: "WORD", help: "all tools, or those with a word in their name", do: func(s *screen, word string) { s.panel = toolsPanel(word) }},
+		{name: "review", argument: "SERVER", help: "show again what of a server was refused or set aside", do: (*screen).reviewAgain},
 		{name: "context", help: "what takes how much of the model's window", do: func(s *screen, _ string) { s.panel = contextPanel() }},
 		{name: "log", help: "what servers log", do: func(s *screen, _ string) { s.panel = logPanel() }},
 		{name: "calls", help: "calls and thoughts in full", do: func(s *screen, _ string) { s.panel = callsPanel(s) }},

@@ -58,7 +58,7 @@ func (s *screen) notice(n *host.Notice) {
 	switch n.Kind {
 	case host.NoticeGuard:
 		role = ink.Bad
-	case host.NoticeServer, host.NoticeStop, host.NoticeLimit, host.NoticeLoop, host.NoticeOffline:
+	case host.NoticeServer, host.NoticeReviews, host.NoticeStop, host.NoticeLimit, host.NoticeLoop, host.NoticeOffline:
 		role = ink.Warn
 	}
 	switch n.Kind {
@@ -80,6 +80,9 @@ func (s *screen) notice(n *host.Notice) {
 		}
 	}
 	text := n.Text
+	if n.Kind == host.NoticeReviews {
+		text += " (/review " + n.Server + " shows it to you)"
+	}
 	if (n.Kind == host.NoticeGuard || n.Kind == host.NoticeLowered) && n.Tool != "" {
 		text = toolName(n.Server, n.Tool) + ": " + text
 	}

@@ -44,8 +44,9 @@ func TestPanels(t *testing.T) {
 ✗ web failed
   exec: \x1b[2J not found
 ? new unapproved, 2 tools, about 0 tokens
-  its definitions were not approved: they are shown with the
-  next question
+  its definitions are not approved: what is new is shown
+  with the next question, what was refused or set aside
+  after /review new
 ↑↓ scroll · Esc close
 test-model · 2/4 servers, 15 tools, 1 to review, 1 failed`},
 		{"tools with a word", "/tools ad<enter>", `

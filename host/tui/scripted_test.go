@@ -69,6 +69,7 @@ func (s *scripted) Totals() host.Totals                       { return s.totals 
 func (s *scripted) Entries() []host.Entry                     { return s.entries }
 func (s *scripted) Saved() Saved                              { return s.saved }
 func (s *scripted) List(context.Context) ([]Saved, error)     { return s.list, s.fail }
+func (s *scripted) ReviewAgain(server string) error           { s.note("review " + server); return s.fail }
 func (s *scripted) Keep(note string) error                    { s.note("keep " + note); return s.fail }
 func (s *scripted) Compact(context.Context) error             { s.note("compact"); return s.fail }
 func (s *scripted) New(context.Context) error                 { s.note("new"); s.entries = nil; return s.fail }

@@ -110,7 +110,7 @@ func serverLines(t *host.ServerTools, width int) []ink.Line {
 	why := t.Error
 	switch {
 	case why == "" && t.State == host.StateUnapproved:
-		why = "its definitions were not approved: they are shown with the next question"
+		why = "its definitions are not approved: what is new is shown with the next question, what was refused or set aside after /review " + t.Server
 	case why == "" && t.Seen < t.Tools:
 		why = fmt.Sprintf("the model cannot have %d of them: denied by a rule, set aside or not approved (/tools says which)", t.Tools-t.Seen)
 	}
@@ -118,4 +118,30 @@ func serverLines(t *host.ServerTools, width int) []ink.Line {
 		lines = append(lines, ink.Indent(ink.Lines(ink.Warn, why, width-2), ink.Of("  "), ink.Of("  "))...)
 	}
 	return lines
+}
+
+// reviewAgain has what of a server was refused, or set aside, shown once more.
+func (s *screen) reviewAgain(server string) {
+	if server == "" {
+		var names []string
+		for _, t := range s.session.Servers() {
+			if t.Seen < t.Tools || t.State == host.StateUnapproved {
+				names = append(names, t.Server)
+			}
+		}
+		s.hint = "expected /review SERVER"
+		if len(names) > 0 {
+			s.hint += ", such as " + oneLine(strings.Join(names, ", "), 200)
+		}
+		return
+	}
+	if err := s.session.ReviewAgain(server); err != nil {
+		s.say(ink.Bad, "error: "+err.Error())
+		return
+	}
+	when := "with your next question"
+	if s.run != nil {
+		when = "before the model's next step"
+	}
+	s.say(ink.Muted, "what "+server+" defines is shown to you "+when)
 }

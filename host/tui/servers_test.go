@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -168,5 +169,20 @@ func TestACallThatCouldNotBeMadeIsShown(t *testing.T) {
 		session.ledger.Used = 50
 		st.keys("/compact<enter>")
 		st.holds("context 50/100 50 %")
+	})
+}
+
+func TestReviewsCanBeAskedForAgain(t *testing.T) {
+	session := &scripted{servers: []host.ServerTools{{Server: "web", State: host.StateConnected, Tools: 3, Seen: 2}, {Server: "old", State: host.StateConnected, Tools: 3, Seen: 3}}}
+	play(t, session, 80, 20, func(st *stage) {
+		st.tell(host.Event{Notice: &host.Notice{Kind: host.NoticeReviews, Server: "web", Text: "it changes"}})
+		st.keys("/review <enter>")
+		st.printedText("! it changes (/review web shows it to you)")
+		st.holds("expected /review SERVER, such as web")
+		st.keys("/review web<enter>")
+		st.printedText("what web defines is shown to you with your next question")
+		session.fail = errors.New("there is nothing to be reviewed")
+		st.keys("/review old<enter>")
+		st.printedText("error: there is nothing to be reviewed")
 	})
 }

@@ -40,6 +40,10 @@ type Session interface {
 	Keep(note string) error
 	Compact(ctx context.Context) error
 
+	// ReviewAgain has the person asked again about what of a server they refused, or
+	// was set aside as it changed too often.
+	ReviewAgain(server string) error
+
 	// Saved describes the conversation as it is kept; zero if it is not.
 	Saved() Saved
 	// Entries are the conversation's record.

@@ -124,6 +124,7 @@ func (s *session) Ledger() host.Ledger {
 func (s *session) Totals() host.Totals {
 	return host.Totals{Usage: model.Usage{Input: 1_200, Output: 300}, Cost: 0.0123, Requests: 2, Calls: 1}
 }
+func (s *session) ReviewAgain(string) error                       { return nil }
 func (s *session) Keep(string) error                              { return nil }
 func (s *session) Compact(context.Context) error                  { return nil }
 func (s *session) Saved() tui.Saved                               { return tui.Saved{ID: "abcd1234", Title: "A demo"} }
