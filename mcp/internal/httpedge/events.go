@@ -59,9 +59,8 @@ func OpenEvents(w http.ResponseWriter, r *http.Request, o EventOptions, hang fun
 	}
 	w.WriteHeader(http.StatusOK)
 	if o.KeepAlive > 0 {
-		e.mu.Lock() // for the timer, which may fire at once
-		defer e.mu.Unlock()
-		e.timer = time.AfterFunc(o.KeepAlive, e.keepAlive)
+		e.timer = time.AfterFunc(time.Hour, e.keepAlive)
+		e.timer.Reset(o.KeepAlive) // not before e.timer is set, as it may fire at once
 	}
 	return e
 }
