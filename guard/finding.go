@@ -95,6 +95,7 @@ type report struct {
 	tooLong bool     // there were more
 	atMost  Severity // no finding is graver
 	simple  bool     // of a tool that only computes, by its name
+	fault   bool     // of an error
 	about   []string // the texts of a tool's definition
 }
 

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
@@ -59,6 +60,7 @@ func (f *frame) message(raw []byte) {
 	}
 	if fault := jsonrpc.Get(raw, "error"); fault != nil {
 		f.begin(Block)
+		f.report.fault = true
 		f.walk(fault, "error", InResult)
 	}
 	if result := jsonrpc.Get(raw, "result"); result != nil {
@@ -119,6 +121,7 @@ func (f *frame) result(result json.RawMessage) {
 	}
 	rest = jsonrpc.Without(rest, append([]string{"serverInfo", "instructions", "inputRequests", "contents", "messages", "content", "capabilities"}, lists...)...)
 	f.begin(Block)
+	f.report.fault = string(bytes.TrimSpace(jsonrpc.Get(result, "isError"))) == "true"
 	f.walk(rest, "result", InResult)
 	f.content(jsonrpc.Get(result, "content"))
 }
@@ -164,6 +167,9 @@ func (f *frame) schema(raw json.RawMessage, field string) {
 	f.walk(raw, field, InDefinition)
 	f.catalogue.addNames(f, raw, field)
 	f.properties(raw, field, func(name, field string) {
+		if f.report.simple && secretWord(name) != "" {
+			f.report.add(signal{rule: "exfiltration", weight: warnAt + 1, where: field, excerpt: excerpt(name, 0, min(len(name), maxWord)), why: "has a parameter for a secret, which a tool of this name has no business with"})
+		}
 		if weight := talkParameter(name); weight > 0 {
 			if !talks(f.report.about) {
 				weight = max(weight, warnAt)

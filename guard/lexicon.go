@@ -18,78 +18,78 @@ const vocabulary = `
 ignore    ignore disregard forget override overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn skip put_aside set_aside put_them
 prior     previous previously prior earlier above preceding existing original foregoing former initial your developer
 every     all any every other safety system these those everything
-orders    instruction guardrail safeguard directive guideline programming
+orders    instruction guardrail safeguard directive guideline programming safety_concern safety_check safety_rule safety_warning safety_measure security_warning security_check
 rules     rule prompt policy policies restriction moderation ethic training order guidance
 not       not never dont without avoid refrain cannot nor mustnt shouldnt neither no neednt
 tell      tell mention inform informed notify notified reveal disclose alert warn acknowledge explain announce discuss say expose bring
 show      show display report share output print surface repeat recite dump
-ask       ask confirm consult permission approval consent confirmation request question
+ask       ask confirm consult permission approval consent confirmation request question bother disturb trouble
 user      user human person operator anyone anybody owner victim
 secretly  secretly silently covertly quietly stealthily discreetly invisibly unnoticed surreptitiously clandestinely
 before    before ahead prior
 use       call use invoke run execute perform trigger utilize employ
-any       any all every other others each
+any       any all every other others each another
 tool      tool function
 must      must always mandatory shall required imperative need should have_to has_to
 read      read open load retrieve cat extract collect gather obtain copy dump grab harvest scan fetch
 send      send pass post upload transmit forward exfiltrate submit deliver leak relay embed include append attach insert supply smuggle provide hand
 away      send post upload transmit forward exfiltrate leak relay smuggle copied
 cred      credential password passwd passphrase secret apikey mnemonic private_key api_key api_token access_key access_token auth_token bearer_token refresh_token session_token
-cred      session_cookie ssh_key signing_key encryption_key key_material card_number card_detail stored_card saved_card bank_detail seed_phrase recovery_phrase security_number pem
+cred      session_cookie ssh_key signing_key encryption_key key_material card_number card_detail stored_card saved_card bank_detail seed_phrase recovery_phrase security_number pem github_token oauth_token user_token your_token
 param     parameter argument field sidenote param
 convo     conversation chat dialogue
-log       history transcript log context messages
+log       history transcript log context messages memory
 whole     entire full whole complete verbatim raw
-sysprompt system_prompt
+sysprompt system_prompt system_message system_instruction initial_prompt hidden_prompt initial_instruction original_prompt hidden_instruction
 external  ngrok pastebin attacker exfil collector webhook
 remote    external remote third outside
 host      http https server endpoint host url address site domain
 everything everything anything all_you
-unbound   dan god jailbreak jailbroken unrestricted unfiltered uncensored unbound evil
+unbound   dan god jailbreak jailbroken unrestricted unfiltered uncensored unbound evil no_limit no_restriction without_restriction without_limit without_rule
 devmode   developer_mode debug_mode maintenance_mode admin_mode test_mode
 enter     enter enable activate switch act operate pretend behave roleplay
 you       you your yourself
-now       now
+now       now this_point
 authority system administrator admin anthropic openai developer
 notice    message notice override announcement
 new       new updated revised real actual true
 follow    follow obey comply attention heed bound subject
 instead   instead only
-know      know see notice aware learn realize suspect hear informed notified
+know      know see notice aware learn realize suspect hear informed notified bothered
 keep      keep remain stay hide conceal withhold
 hidden    secret hidden confidential invisible unaware
 from      from
 sink      exfiltrate siphon keylogger keylog backdoor ransomware botnet rootkit
 contents  content contents value data result input output response reply answer
-void      no_longer void obsolete outdated superseded revoked cancelled suspended lifted waived switched_off
+void      no_longer void superseded revoked cancelled suspended lifted waived removed switched_off turned_off
 steal     steal stolen harvest siphon exfiltrate exfiltration
-put       include embed append attach add insert supply put pass write record bcc fill paste
+put       include embed append attach add insert supply put pass write record bcc fill paste go_into
 attempt   attempt whether if try trying injection phrase pattern prompt text input message like such attack jailbreak adversarial malicious
 attack    attack poison attacker adversarial adversary malicious manipulate jailbreak injection
-approved  approved authorized authorised authorize authorise consented agreed permitted granted
-shell     shell subprocess bash eval
-environ   environment env cookie clipboard keystroke envvar
+approved  approved authorized authorised authorize authorise consented agreed permitted granted allowed
+shell     shell subprocess bash eval terminal
+environ   environment env cookie clipboard keystroke envvar private_repo private_repository private_repositorie private_file private_message private_data personal_data
 told      said told given received wrote written typed asked
 ours      this our current it these
-model     model assistant ai llm agent chatbot copilot
-machine   assistant ai llm agent chatbot copilot language_model ai_model
+model     model assistant ai llm agent chatbot copilot chatgpt gpt
+machine   assistant ai llm agent chatbot copilot chatgpt gpt bot language_model ai_model
 after     after following whenever
 fail      fail break refuse unavailable work
 meta      detect flag filter classify identify recognize example phrase such like term string named called contain pattern attempt injection moderation scanner test sample search quote mean match warn check verify prevent moderate determine report guard catch lint
-retry     retry again continue proceed resume unlock restore
-prefer    prefer choose pick select favor favour priority precedence
-outrank   outrank precede override supersede trump replace precedence
+retry     retry again continue proceed resume unlock restore next_call next_request
+prefer    outrank precede override supersede trump priority precedence
+takeover  real_task new_task true_task actual_task sole_task hidden_task secret_task real_goal new_goal sole_goal true_goal hidden_goal real_objective new_objective real_mission new_mission
+takeover  real_purpose true_purpose system_override admin_override developer_override
 `
 
 // secretFiles are names of files that hold secrets, with the character that
-// stands before them: .ssh, /shadow, id_rsa.
-var secretFiles = map[string]bool{
-	".ssh": true, ".env": true, ".aws": true, ".netrc": true, ".npmrc": true, ".pypirc": true, ".kube": true, ".gnupg": true, ".pem": true,
-	".pgpass": true, ".dockercfg": true, ".htpasswd": true, "/passwd": true, "/shadow": true, "_rsa": true, "_dsa": true, "_ecdsa": true, "_ed25519": true,
+// stands before them (.ssh, /shadow, id_rsa) and what has to stand behind them.
+var secretFiles = map[string]string{
+	".ssh": "", ".env": "", ".aws": "", ".netrc": "", ".npmrc": "", ".pypirc": "", ".kube": "", ".gnupg": "", ".pem": "",
+	".pgpass": "", ".dockercfg": "", ".htpasswd": "", "/passwd": "", "/shadow": "", "_rsa": "", "_dsa": "", "_ecdsa": "", "_ed25519": "",
+	".git": "-credentials", ".bash": "_history", ".zsh": "_history", ".psql": "_history", ".mysql": "_history", ".vault": "-token", ".docker": "/config.json",
+	"/mcp": ".json", "/credentials": ".json", "/secrets": ".json", "_config": ".json", "_credentials": ".json", "/hosts": ".yml", "/kubeconfig": "", "/cookies": "",
 }
-
-// secretConfigs are names of files that hold secrets when ".json" stands behind them.
-var secretConfigs = map[string]bool{"/mcp": true, "/credentials": true, "/secrets": true, "_config": true}
 
 // simple are words in the names of tools that only compute: such a tool has no
 // business with files, keys or other machines.
@@ -97,7 +97,7 @@ var simple = map[string]bool{
 	"sum": true, "subtract": true, "multiply": true, "divide": true, "calculate": true, "calculator": true, "calc": true, "math": true,
 	"arithmetic": true, "average": true, "reverse": true, "uppercase": true, "lowercase": true, "capitalize": true, "string": true, "strings": true,
 	"concat": true, "slugify": true, "palindrome": true, "factorial": true, "fibonacci": true, "prime": true, "uuid": true, "random": true, "dice": true,
-	"joke": true, "greet": true, "greeting": true, "hello": true, "echo": true, "format": true, "unit": true, "units": true, "temperature": true,
+	"joke": true, "greet": true, "greeting": true, "hello": true, "echo": true, "format": true, "unit": true, "units": true, "temperature": true, "square": true, "sqrt": true, "roman": true, "leap": true, "percentage": true, "median": true, "anagram": true, "truncate": true, "rhyme": true, "horoscope": true,
 	"celsius": true, "color": true, "count": true, "length": true, "sort": true, "trim": true, "numbers": true, "weather": true, "fact": true,
 }
 
@@ -175,6 +175,8 @@ func lookUp(words map[string]ideas, w []byte) ideas {
 		}
 	case ends(w, "s"):
 		found = words[string(w[:len(w)-1])]
+	case ends(w, "ied"):
+		return words[string(w[:len(w)-3])+"y"]
 	case ends(w, "ed"):
 		found = stem(words, w[:len(w)-2])
 	case ends(w, "ing"):
@@ -208,7 +210,7 @@ func secretFile(text string, start, end int) ideas {
 	if start == 0 || end-start > maxWord {
 		return 0
 	}
-	if name := strings.ToLower(text[start-1 : end]); !secretFiles[name] && (!secretConfigs[name] || !strings.HasPrefix(text[end:], ".json")) {
+	if after, known := secretFiles[strings.ToLower(text[start-1:end])]; !known || !strings.HasPrefix(text[end:], after) {
 		return 0
 	}
 	for _, name := range harmless {

@@ -6,7 +6,7 @@ import (
 )
 
 var (
-	authorityTag   = regexp.MustCompile(`(?i)^(?:<\s*/?\s*(?:important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)\b[^<>]{0,40}>|<\|\s*(?:im_start|im_end|system|assistant|user)[^<>]{0,10}\|>|<<\s*sys\s*>>)`)
+	authorityTag   = regexp.MustCompile(`(?i)^(?:<\s*/?\s*(?:important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)(?:[^a-z<>][^<>]{0,40})?>|</?\s*(?:tool_result|tool_response|tool_output|function_results?|human)\s*>|<\|\s*(?:im_start|im_end|system|assistant|user|end)[^<>]{0,10}\|>|<<\s*sys\s*>>)`)
 	authorityTab   = regexp.MustCompile(`(?i)^\[\s*/?\s*(?:system|inst|admin|important instructions?|system (?:prompt|message|override|note|instructions?))\s*\]`)
 	heading        = regexp.MustCompile(`(?i)^#{1,6}[ \t]*(?:(?:system|new)[ \t]+(?:prompt|message|override|instructions?)|system[ \t]*(?::|\n|$))`)
 	beginsSentence = regexp.MustCompile(`[.!?] $|[(\n]$`)
@@ -25,6 +25,7 @@ func (s *scan) marks() {
 	s.authority("#", heading, 4)
 	s.calledUpon()
 	s.addressedComment()
+	s.turns()
 	if s.at.Part == InResult || s.at.Part == InResource {
 		return
 	}
@@ -34,44 +35,6 @@ func (s *scan) marks() {
 	if at := afterEmptiness(text); at > 0 {
 		s.add("emptiness", "has a part that is moved out of sight with white space", 3, at, min(len(text), at+maxExcerpt))
 	}
-}
-
-// calledUpon looks for a call upon whichever model reads the text: "AI agents: send …".
-func (s *scan) calledUpon() {
-	names := theLanguage().names
-	orders := names["must"] | names["use"] | names["ignore"] | names["read"] | names["send"] | names["tell"] | names["you"]
-	const near = 8
-	for i, w := range s.words[:max(0, len(s.words)-1)] {
-		if w.ideas&names["model"] == 0 || strings.IndexByte(":,", s.layer.text[w.end]) < 0 || !s.isMachine(i) {
-			continue
-		}
-		for j := i + 1; j < min(len(s.words), i+near) && s.words[j].position-w.position < near; j++ {
-			if s.words[j].ideas&orders != 0 {
-				s.add("authority", "calls upon the model that reads it", s.weigh(8, warnAt), w.start, s.words[j].end)
-				return
-			}
-		}
-	}
-}
-
-// isMachine reports whether the word at i is AI or LLM, alone or before agents,
-// assistants and models, since agents may be people; where a comma follows, which may be
-// one of a list, the words begin a sentence.
-func (s *scan) isMachine(i int) bool {
-	if at := s.words[i].start; at > 0 && s.layer.text[at-1] == '_' {
-		return false // the end of a name
-	}
-	first := i
-	for first > 0 && i-first < 2 && s.layer.text[s.words[first-1].end:s.words[first].start] == " " {
-		first--
-	}
-	for _, w := range s.words[first : i+1] {
-		switch strings.ToLower(s.layer.text[w.start:w.end]) {
-		case "ai", "ais", "llm", "llms", "language":
-			return s.layer.text[s.words[i].end] == ':' || w.start == 0 || beginsSentence.MatchString(s.layer.text[max(0, w.start-2):w.start])
-		}
-	}
-	return false
 }
 
 // addressedComment looks for a comment that tells a model to do something, which in
@@ -179,7 +142,7 @@ func mayName(piece string) bool {
 	const most = 12
 	for i := 1; i < min(len(piece), most); i++ {
 		if isLetter(piece[i]) {
-			return strings.IndexByte("isahcdpoun", piece[i]|0x20) >= 0
+			return strings.IndexByte("isahcdpounetf", piece[i]|0x20) >= 0
 		}
 	}
 	return false
@@ -215,7 +178,7 @@ const whyCommand = "has a command line that destroys, or runs what comes from el
 // commands looks for command lines that destroy, or run what comes from
 // elsewhere. In the open they are for a person to judge; nobody encodes an honest one.
 func (s *scan) commands() {
-	if s.at.Part == InResource || s.at.Part == InResult && s.layer.how == "" {
+	if s.at.Part == InResource || s.at.Part == InResult && s.layer.how == "" && !s.report.fault {
 		return
 	}
 	text := s.layer.text

@@ -73,13 +73,16 @@ func (s *scan) text(i int) string { return s.layer.text[s.words[i].start:s.words
 // case of several: "the manual does not tell", "ignore this mail if you received it by mistake",
 // "no way to tell whether the user", "if you do not follow these instructions".
 func (s *scan) isStatement(first, last int) bool {
-	from := first
-	if s.words[first].ideas&theLanguage().names["not"] != 0 {
-		const before = 4
-		from = max(0, first-before)
+	const before = 4
+	from := max(0, first-before)
+	if s.words[first].ideas&(theLanguage().names["not"]|theLanguage().names["user"]) == 0 {
+		from = first
 	}
 	const after = 2
-	for i := from; i < min(len(s.words), last+1+after) && s.words[i].position-s.words[from].position <= i-from; i++ {
+	for i := from; i < min(len(s.words), last+1+after); i++ {
+		if i > last && s.words[i].position-s.words[i-1].position > 1 {
+			break
+		}
 		switch word := strings.ToLower(s.text(i)); word {
 		case "if", "whether", "unless":
 			if i <= last || word == "unless" {

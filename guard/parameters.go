@@ -58,7 +58,8 @@ func talks(texts []string) bool {
 // server sees in the clear; the specification forbids it.
 var asked = []string{"password", "passphrase", "passwd", "passcode", "seed phrase", "recovery phrase", "mnemonic", "private key", "secret key", "api key", "apikey", "api token",
 	"access token", "auth token", "bearer token", "refresh token", "client secret", "credential", "cvv", "card number", "social security", "ssn", "one-time code", "otp", "2fa code",
-	"verification code", "secret phrase", "secret recovery", "backup phrase", "ssh key", "personal access token", "pin code", "security code", "master key", "wallet seed"}
+	"verification code", "secret phrase", "secret recovery", "backup phrase", "ssh key", "personal access token", "pin code", "security code", "master key", "wallet seed", "pwd", "credit card", "debit card", "card details",
+	"your pin", "pin number", "code we sent", "code we have sent", "code sent", "authenticator code", "login code", "sms code", "recovery code", "backup code", "security answer", "maiden name", "recovery words", "seed words", "12 words", "24 words"}
 
 // elicitation looks through a question to the user. A form that asks for a
 // secret is refused; a page that is opened instead may ask for one.

@@ -36,15 +36,21 @@ func in(list ...Part) parts {
 	return set
 }
 
-// ofSimple is the definitions of tools that only compute, by their names.
-const ofSimple parts = 1 << 15
+const (
+	// ofSimple is the definitions of tools that only compute, by their names.
+	ofSimple parts = 1 << 15
+	// ofFault is errors, which are no documents.
+	ofFault parts = 1 << 14
+)
 
-func (p parts) has(part Part, simple bool) bool {
+func (p parts) has(part Part, r *report) bool {
 	switch p {
 	case 0:
 		return part != InArguments
 	case ofSimple:
-		return simple && part == InDefinition
+		return r.simple && part == InDefinition
+	case ofFault:
+		return r.fault && part == InResult
 	}
 	return p&(1<<part) != 0
 }
@@ -88,21 +94,34 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"override", 8, "prior 2 orders/rules 5 void", whyOverride, 0},
 		{"override", 8, "orders/rules 6 authority/user/you 5 void", whyOverride, told},
 		{"override", 6, "{ask/every orders/rules/ask void you/now/approved} 14", whyOverride, told},
-		{"override", 8, "{orders/rules/ours outrank user/authority/you} 9", whyOverride, told},
+		{"override", 8, "{orders/rules/ours prefer user/authority/you} 9", whyOverride, told},
 		{"override", 8, "follow 4 new/instead 4 orders/rules", whyOverride, told},
 		{"override", 8, "follow 3 orders/rules 4 instead", whyOverride, told},
 		{"override", 10, "you 4 now 4 unbound/devmode", whyOverride, 0},
 		{"override", 4, "enter 3 devmode", whyOverride, in(InResult, InResource, InPrompt, InSampling, InInstructions)},
+		{"override", 8, "you 4 model 4 unbound", whyOverride, 0},
+		{"override", 8, "takeover", whyOverride, told},
+		{"override", 6, "takeover", whyOverride, 0},
+		{"override", 8, "{void follow you} 10", whyOverride, 0},
+		{"override", 8, "{ignore told you prior} 8", whyOverride, told},
+		{"override", 6, "you 2 orders/rules 4 void", whyOverride, 0},
+		{"override", 6, "orders 5 void", whyOverride, told},
+		{"override", 6, "new 1 orders 8 you/must/model/follow", whyOverride, in(InResult, InResource)},
 		{"override", 8, "enter 4 unbound", whyOverride, 0},
 		{"override", 8, "you 4 now 4 not 3 orders/rules", whyOverride, 0},
+		{"override", 6, "follow 2 everything 4 ours", whyOverride, 0},
 		{"override", 4, "new 1 orders", whyOverride, 0},
-		{"override", 4, "from 1 now 5 you/must/model", whyOverride, 0},
+		{"override", 4, "from 2 now 5 you/must/model", whyOverride, 0},
 		{"override", 8, "new 2 authority 2 orders/rules", whyOverride, 0},
 
 		{"secrecy", 10, "not 3 tell 4 user", whySecrecy, 0},
-		{"secrecy", 6, "not 3 tell/show 6 user", whySecrecy, told},
+		{"secrecy", 6, "not 3 tell 6 user", whySecrecy, told},
+		{"secrecy", 6, "not 3 show 2 ours 4 user", whySecrecy, told},
+		{"secrecy", 4, "not 3 show 4 user", whySecrecy, told},
+		{"secrecy", 6, "{user ask tell instead} 12", whySecrecy, told},
 		{"secrecy", 8, "not 2 tell 3 everything", whySecrecy, 0},
-		{"secrecy", 6, "not 2 ask 4 user", whySecrecy, told},
+		{"secrecy", 6, "not 4 ask 4 user", whySecrecy, told},
+		{"secrecy", 5, "not 1 ask 2 user", whySecrecy, 0},
 		{"secrecy", 8, "not 2 tell 5 you 2 read/send/contents", whySecrecy, told},
 		{"secrecy", 6, "ignore 3 ask", whySecrecy, told},
 		{"secrecy", 6, "{approved user not/ignore} 12", whySecrecy, 0},
@@ -112,6 +131,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"secrecy", 6, "keep 1 secretly 4 ours/contents", whySecrecy, told},
 		{"secrecy", 6, "not 1 tell 3 tool 2 use", whySecrecy, described},
 		{"secrecy", 6, "authority/user 4 approved 4 every/away/ours", whySecrecy, told},
+		{"secrecy", 6, "user 4 approved 12 away", whySecrecy, in(InResult, InResource)},
 		{"secrecy", 8, "user 5 not 3 know", whySecrecy, 0},
 		{"secrecy", 8, "not 3 user 3 know", whySecrecy, 0},
 		{"secrecy", 8, "keep 4 hidden 3 user", whySecrecy, 0},
@@ -125,7 +145,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"first", 8, "must 4 use 6 before 3 any 2 tool", whyFirst, 0},
 		{"first", 6, "before 4 any 1 any 1 tool", whyFirst, described},
 		{"first", 6, "before 3 use 3 tool 2 any 2 host", whyFirst, described},
-		{"first", 6, "after 2 any 3 tool/use 8 use", whyFirst, described},
+		{"first", 6, "after 2 any 3 tool/use 8 use/send", whyFirst, described},
 		{"first", 6, "any 1 any 1 tool 4 fail", whyFirst, described},
 		{"first", 6, "any 1 tool 3 instead 4 use", whyFirst, described},
 		{"first", 6, "not 1 tool 3 use", whyFirst, described},
@@ -133,7 +153,9 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"first", 5, "contents 8 any 1 tool 4 must 3 use/send", whyFirst, described},
 		{"first", 5, "use 5 instead 3 any 4 tool", whyFirst, described},
 		{"first", 6, "not/ignore 2 use 3 any 3 tool", whyFirst, described},
-		{"first", 6, "{prefer tool any every must} 9", whyFirst, described},
+		{"first", 6, "ignore 2 any 3 tool", whyFirst, described},
+		{"first", 6, "any 1 host 2 tool 6 fail/not/ignore/send", whyFirst, described},
+		{"first", 6, "tool 2 any 1 host 8 fail/not/ignore/send", whyFirst, described},
 
 		{"exfiltration", 10, "secretfile 14 send 8 param/external/remote", whyExfil, 0},
 		{"exfiltration", 10, "read 8 secretfile 12 send", whyExfil, told},
@@ -151,10 +173,14 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"exfiltration", 6, "environ/secretfile/cred 8 must 4 send/put/param", whyExfil, described},
 		{"exfiltration", 6, "put/send 4 cred 4 param", whyExfil, described},
 		{"exfiltration", 6, "machine 8 send/put/read 6 cred/environ/secretfile", whyExfil, told},
-		{"exfiltration", 6, "cred/environ/secretfile 8 machine 3 send/put", whyExfil, told},
+		{"exfiltration", 6, "{machine cred/environ/secretfile send/put} 16", whyExfil, told},
+		{"exfiltration", 6, "read 6 secretfile 8 send", whyExfil, in(InResult, InResource)},
+		{"exfiltration", 6, "{put/send/ask cred/secretfile/environ user/retry/param/machine} 16", whyExfil, ofFault},
+		{"authority", 6, "machine 4 must 4 use/read/send/ignore/show", whyAuthority, ofFault},
 		{"exfiltration", 6, "read/contents/away 4 cred 8 send", whyExfil, told},
 		{"exfiltration", 6, "put/send 6 cred/secretfile 10 retry/param", whyExfil, in(InResult, InResource)},
 		{"exfiltration", 6, "retry 8 put/send 6 cred/secretfile", whyExfil, in(InResult, InResource)},
+		{"exfiltration", 6, "machine 8 must 4 read/send 6 cred/environ/secretfile", whyExfil, in(InResult, InResource)},
 		{"exfiltration", 6, "ask 4 user 6 cred 8 send", whyExfil, in(InResult, InResource)},
 		{"exfiltration", 6, "put/send 4 user 3 cred", whyExfil, in(InResult, InResource, InSampling, InPrompt)},
 
@@ -173,7 +199,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"conversation", 5, "whole 3 convo", whyTalk, described},
 		{"conversation", 6, "whole 3 log 3 ours 2 convo", whyTalk, told},
 		{"conversation", 8, "use 8 whole 3 convo 5 param", whyTalk, 0},
-		{"conversation", 8, "everything 3 user 4 told", whyTalk, told},
+		{"conversation", 8, "everything 4 user 4 told/tell", whyTalk, told},
 		{"conversation", 8, "any 1 notice/log 3 user 3 told", whyTalk, told},
 		{"conversation", 8, "everything 3 you 2 know", whyTalk, described},
 		{"conversation", 8, "log 2 ours 2 convo 6 param", whyTalk, told},
@@ -186,7 +212,11 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"conversation", 10, "put/send 4 prior/whole/you 4 sysprompt", whyTalk, 0},
 		{"conversation", 8, "put/send 4 sysprompt 3 whole", whyTalk, told},
 		{"conversation", 8, "tell 3 prior/hidden 2 orders/rules", whyTalk, told},
+		{"conversation", 6, "host 6 follow/send 3 convo", whyTalk, in(InResult, InResource)},
 		{"conversation", 6, "user 3 prior 2 log", whyTalk, in(InSampling)},
+		{"conversation", 6, "prior 2 log 4 convo", whyTalk, in(InSampling, InPrompt)},
+		{"conversation", 6, "you 2 sysprompt", whyTalk, in(InSampling)},
+		{"conversation", 6, "{model/you log must put/send} 12", whyTalk, described},
 		{"conversation", 8, "put/send/show 3 you 3 hidden 2 orders/rules", whyTalk, told},
 
 		{"authority", 6, "authority 1 notice 6 must/ignore/use", whyAuthority, told},
@@ -196,8 +226,8 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"authority", 3, "model 4 must 3 use/read/send/ignore", whyAuthority, 0},
 
 		{"exfiltration", 6, "read 6 cred/environ", whyMismatch, ofSimple},
-		{"sink", 6, "away 6 host/remote/external", whyMismatch, ofSimple},
-		{"command", 6, "use 4 shell", whyMismatch, ofSimple},
+		{"sink", 6, "away 6 host/remote/external/contents/user", whyMismatch, ofSimple},
+		{"command", 6, "use 6 shell", whyMismatch, ofSimple},
 		{"exfiltration", 6, "secretfile", whyMismatch, ofSimple},
 		{"capability", 6, "sink", whyCapability, described},
 		{"capability", 6, "steal 5 cred/contents", whyCapability, 0},

@@ -72,7 +72,7 @@ func (s *scan) orders() {
 	for i, w := range words {
 		for rest := w.ideas; rest != 0; rest &= rest - 1 {
 			for _, rule := range rules[rest&-rest] {
-				if rule.within.has(s.at.Part, s.report.simple) {
+				if rule.within.has(s.at.Part, s.report) {
 					s.try(rule, i)
 				}
 			}
