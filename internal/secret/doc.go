@@ -3,7 +3,7 @@
 // asked to agree.
 //
 // It goes by names ([Named]), by how well-known tokens begin ([Looks]), and by
-// the parts of URLs and command lines in which secrets are passed ([URL],
+// the parts of URLs and command lines in which secrets are passed ([URL], [URI],
 // [Arguments]). What it cannot read it hides. It rather hides too much than too
 // little, but it is no proof: a word that neither its name nor its looks give
 // away stays as it is.

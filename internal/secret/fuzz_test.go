@@ -33,5 +33,8 @@ func FuzzArguments(f *testing.F) {
 		if got := URL(link.String()); got != "https://***@example.com?***#***" {
 			t.Errorf("%q becomes %q", link.String(), got)
 		}
+		if got := URI(link.String()); got != "https://***@example.com?***" {
+			t.Errorf("the URI %q becomes %q", link.String(), got)
+		}
 	})
 }

@@ -97,12 +97,38 @@ func TestURL(t *testing.T) {
 		"https://me:s3#cret@db":                                       "***",
 		"https://exa mple.com/s3cret":                                 "***",
 		"1https://s3cret":                                             "***",
+		"at postgres://me:s3$/cret@db":                                "at postgres://***",
 		"at https://me:s3/cret@db":                                    "at https://***",
 		"mailto:me?subject=s3cret":                                    "***",
 		"https://example.com/" + strings.Repeat("é", 20) + "/s3cret1": "https://example.com/" + strings.Repeat("é", 20) + "/s3cret1",
 	} {
 		if got := URL(text); got != want {
 			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestURI(t *testing.T) {
+	for uri, want := range map[string]string{
+		"":                                             "",
+		"file:///a/b.txt":                              "file:///a/b.txt",
+		"https://example.com:8080/a":                   "https://example.com:8080/a",
+		"https://[::1]:8080/a":                         "https://[::1]:8080/a",
+		"https://u:s3cret@example.com/a":               "https://***@example.com/a",
+		"https://u:s3@cret@example.com/a":              "https://***@example.com/a",
+		"postgres://u:s3c/ret@example.com/a":           "postgres://***",
+		"postgres://u:s3c[/ret@example.com/a":          "postgres://***",
+		"postgres://u:s3$c/ret@example.com/a":          "postgres://***",
+		"https://example.com/a?token=s3cret":           "https://example.com/a?***",
+		"https://example.com/a?token=s3cret#more":      "https://example.com/a?***",
+		"https://example.com/a#s3cret":                 "https://example.com/a#***",
+		"a?b://s3cret":                                 "a?***",
+		"file:///node_modules/@a/b":                    "file:///node_modules/@a/b",
+		"urn:isbn:1":                                   "urn:isbn:1",
+		"note://0123456789abcdefghij/0123456789abcdef": "note://0123456789abcdefghij/0123456789abcdef",
+	} {
+		if got := URI(uri); got != want {
+			t.Errorf("%q becomes %q, want %q", uri, got, want)
 		}
 	}
 }

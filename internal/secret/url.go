@@ -49,28 +49,25 @@ func isURL(arg string) bool {
 	return found && !strings.ContainsAny(scheme, "= /?")
 }
 
+// URI returns the URI of a resource to show: without user information, query
+// and fragment. Its path stays, whatever it looks like, as it says which
+// resource it is.
+func URI(uri string) string {
+	hidden := ""
+	if end := strings.IndexAny(uri, "?#"); end >= 0 {
+		uri, hidden = uri[:end], uri[end:end+1]+Hidden
+	}
+	if scheme, rest, found := strings.Cut(uri, "://"); found {
+		uri = scheme + "://" + strings.Join(segments(rest, false), "/")
+	}
+	return uri + hidden
+}
+
 // afterScheme hides what is secret in a URL behind its scheme.
 func afterScheme(rest string) string {
 	rest, _, hasFragment := strings.Cut(rest, "#")
 	rest, _, hasQuery := strings.Cut(rest, "?")
-	segments := strings.Split(rest, "/")
-	for i, segment := range segments {
-		if i > 0 && looksRandom(segment) {
-			segments[i] = Hidden
-		}
-		if i > 0 && !(i > 1 && segments[i-1] == "" && strings.HasSuffix(segments[i-2], ":")) {
-			continue
-		}
-		at := strings.LastIndexByte(segment, '@')
-		if at >= 0 {
-			segment = Hidden + segment[at:]
-			segments[i] = segment
-		}
-		if isHalf(segment) {
-			return strings.Join(append(segments[:i], Hidden), "/")
-		}
-	}
-	shown := strings.Join(segments, "/")
+	shown := strings.Join(segments(rest, true), "/")
 	if hasQuery {
 		shown += "?" + Hidden
 	}
@@ -80,11 +77,38 @@ func afterScheme(rest string) string {
 	return shown
 }
 
+// segments are host and path of a URL, with secrets hidden; keys in the path
+// only where it may hold them. Other URLs in the path have a host too. Nothing
+// is shown behind a host that is none.
+func segments(rest string, keys bool) []string {
+	all := strings.Split(rest, "/")
+	for i, segment := range all {
+		if keys && i > 0 && looksRandom(segment) {
+			all[i] = Hidden
+		}
+		if i > 0 && !(i > 1 && all[i-1] == "" && strings.HasSuffix(all[i-2], ":")) {
+			continue
+		}
+		at := strings.LastIndexByte(segment, '@')
+		if at >= 0 {
+			all[i] = Hidden + segment[at:]
+		}
+		if isHalf(segment[at+1:]) {
+			return append(all[:i], Hidden)
+		}
+	}
+	return all
+}
+
 // isHalf reports whether what should be a host ends in half of a password, one
 // that has a slash, a question mark or a # in it.
 func isHalf(host string) bool {
-	_, port, found := strings.Cut(host, ":")
-	return found && strings.Trim(port, "0123456789") != "" && !strings.ContainsAny(host, "$[")
+	host = variable.ReplaceAllString(host, "1")
+	if strings.HasPrefix(host, "[") { // an IPv6 address
+		_, host, _ = strings.Cut(host, "]")
+	}
+	_, port, _ := strings.Cut(host, ":")
+	return strings.Trim(port, "0123456789") != ""
 }
 
 // looksRandom finds long words of letters and digits, as keys in paths are.

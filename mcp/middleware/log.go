@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -101,7 +102,7 @@ func appendRequest(attrs []slog.Attr, req *mcp.Request) []slog.Attr {
 	}
 	text("method", req.Method)
 	if req.Method == "resources/read" {
-		text("name", plaintext.URI(req.Name, maxText))
+		text("name", plaintext.Line(secret.URI(req.Name), maxText))
 	} else {
 		text("name", req.Name)
 	}

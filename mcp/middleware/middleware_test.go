@@ -98,7 +98,7 @@ func TestWhoAskedIsLogged(t *testing.T) {
 	got, _, _ := record(t, t.Context(), middleware.LogOptions{}, req, func(context.Context, *mcp.Request) (mcp.Result, error) {
 		return mcp.Result{}, nil
 	})
-	if got["name"] != "https://…@example.com/a?…" || got["subject"] != "ada" || got["revision"] != "2026-07-28" {
+	if got["name"] != "https://***@example.com/a?***" || got["subject"] != "ada" || got["revision"] != "2026-07-28" {
 		t.Errorf("logged %v", got)
 	}
 	if client, _ := got["client"].(string); len([]rune(client)) != 200 || !strings.HasPrefix(client, "host xx") {

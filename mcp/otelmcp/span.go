@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/mcp"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -52,7 +53,7 @@ func attributes(req *mcp.Request) []attribute.KeyValue {
 	case "prompts/get":
 		attrs = append(attrs, attrPrompt.String(plaintext.Line(req.Name, maxName)))
 	case "resources/read":
-		attrs = append(attrs, attrResource.String(plaintext.URI(req.Name, maxURI)))
+		attrs = append(attrs, attrResource.String(plaintext.Line(secret.URI(req.Name), maxURI)))
 	}
 	return attrs
 }
