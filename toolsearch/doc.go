@@ -11,7 +11,8 @@
 // Identifiers are split at camelCase, snake_case and digits, words are stemmed
 // (Snowball English), Chinese, Japanese and Korean text is taken character by
 // character, words like "the" are left out, and a small table of synonyms adds
-// a little. A tool of a server whose other tools fit as well gets a small, capped bonus.
+// a little. What a query has in quotes, and its numbers, are mostly values for
+// arguments and count half. A tool of a server whose other tools fit as well gets a small, capped bonus.
 // Equal scores are ordered by id, so that the same question has the same answer.
 //
 // Remember adds what a person has asked to the tool that then answered; it is

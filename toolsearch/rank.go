@@ -9,6 +9,7 @@ import (
 // scratch is the memory of one search, kept for the next one.
 type scratch struct {
 	split   splitter
+	quoted  []span
 	query   []term
 	scores  []float64 // by slot
 	named   []uint8   // by slot: words of the query that are in the name
@@ -16,14 +17,6 @@ type scratch struct {
 	allowed []bool    // by slot; empty if everything is allowed
 	near    []float64 // by slot: how near its vector is to that of the query
 	hits    []ranked
-}
-
-// term is a term of a query.
-type term struct {
-	stem   string
-	weight float64
-	of     int     // index of the term that this one is a synonym of, or -1
-	idf    float64 // set while scoring
 }
 
 // ranked is a slot with its score.
@@ -47,34 +40,6 @@ func zeroed[T any](s []T, n int) []T {
 	s = s[:n]
 	clear(s)
 	return s
-}
-
-// parse reads the terms of a query and their synonyms into s.query.
-func (s *scratch) parse(x *Index, text string) {
-	clear(s.query)
-	s.query = s.query[:0]
-	s.split.split(cut(text, maxQueryBytes), func(word []byte, _ bool) bool {
-		if stem := x.stems.of(word); stem != "" && !s.asks(stem) {
-			s.query = append(s.query, term{stem: stem, weight: 1, of: -1})
-		}
-		return len(s.query) < maxQueryTerms
-	})
-	for i := range len(s.query) {
-		for _, other := range x.synonyms[s.query[i].stem] {
-			if len(s.query) < 2*maxQueryTerms && !s.asks(other) {
-				s.query = append(s.query, term{stem: other, weight: x.weights.synonym, of: i})
-			}
-		}
-	}
-}
-
-func (s *scratch) asks(stem string) bool {
-	for i := range s.query {
-		if s.query[i].stem == stem {
-			return true
-		}
-	}
-	return false
 }
 
 // allow fills s.allowed and returns the sums over the allowed tools.
@@ -105,7 +70,7 @@ func (x *Index) scoreWords(s *scratch, t *totals) (highest float64) {
 		list := x.postings(q.stem)
 		q.idf = rarity(t.tools, s.frequency(list))
 		if q.of < 0 {
-			highest += q.idf
+			highest += q.weight * q.idf
 		} else {
 			// A rare synonym of a common word says no more than the word.
 			q.idf = min(q.idf, s.query[q.of].idf)

@@ -11,6 +11,7 @@ type weights struct {
 	k1      float64         // how soon repetition stops to count
 	server  float64         // share of the best tool of its server that a tool gets
 	synonym float64         // what a synonym counts of the word itself
+	value   float64         // what a word in quotes or a number counts of another word
 	weak    float64         // evidence below which a match is weak
 }
 
@@ -27,6 +28,7 @@ func tuned() weights {
 		k1:      1.8,
 		server:  0.3,
 		synonym: 0.4,
+		value:   0.5,
 		weak:    0.4,
 	}
 }

@@ -69,7 +69,7 @@ func TestALongWordIsCutAndSplittingStopsWhenTold(t *testing.T) {
 }
 
 func FuzzSplit(f *testing.F) {
-	for _, text := range []string{"readFile", "HTTPServer2x", "搜索 files", "a\xff\xfe", "e\u0301", strings.Repeat("aB1", 50)} {
+	for _, text := range []string{"readFile", "HTTPServer2x", "搜索 files", "a\xff\xfe", "e\u0301", `a "b" 'c' d'e 'f`, strings.Repeat("aB1", 50)} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -92,6 +92,13 @@ func FuzzSplit(f *testing.F) {
 		}
 		for _, w := range first {
 			stemOf(w)
+		}
+		at := 0
+		for _, q := range appendQuoted(nil, text) {
+			if q.start < at || q.end < q.start+2 || q.end > len(text) {
+				t.Fatalf("%q: the quotation %+v comes after %d", text, q, at)
+			}
+			at = q.end
 		}
 	})
 }
