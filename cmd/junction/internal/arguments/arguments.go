@@ -19,7 +19,7 @@ type ReadFile func(name string) ([]byte, error)
 // names the argument, and what the schema has in its place. A nil schema types
 // nothing: every value is text unless it is written with := .
 func Build(schema json.RawMessage, words []string, read ReadFile) (json.RawMessage, error) {
-	top := &object{schema: node{schema, schema}, typed: schema != nil}
+	top := &object{schema: rootOf(schema), typed: schema != nil}
 	for _, word := range words {
 		key, value, found := strings.Cut(word, "=")
 		if !found || key == "" || key == ":" {

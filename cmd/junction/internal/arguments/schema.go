@@ -1,6 +1,7 @@
 package arguments
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -28,26 +29,32 @@ type Field struct {
 }
 
 // Fields are the members that the schema of an object names, in its order.
-func Fields(schema json.RawMessage) []Field { return node{schema, schema}.fields() }
+func Fields(schema json.RawMessage) []Field { return rootOf(schema).fields() }
 
 // A node is a part of a schema.
 type node struct{ root, raw json.RawMessage }
 
+// rootOf is a whole schema.
+func rootOf(schema json.RawMessage) node {
+	schema = bytes.TrimSpace(schema)
+	return node{schema, schema}
+}
+
 // get returns a member of the part, references followed.
-func (n node) get(name string) json.RawMessage { return member(n.resolved().raw, name) }
+func (n node) get(name string) json.RawMessage { return jsonrpc.Get(n.resolved().raw, name) }
 
 func (n node) at(raw json.RawMessage) node { return node{n.root, raw} }
 
 // resolved follows $ref inside the schema.
 func (n node) resolved() node {
 	for range maxRefs {
-		ref, ok := jsonrpc.Unquote(orNothing(member(n.raw, "$ref")))
+		ref, ok := jsonrpc.Unquote(jsonrpc.Get(n.raw, "$ref"))
 		if !ok || !strings.HasPrefix(ref, "#") {
 			return n
 		}
 		target := n.root
 		for _, name := range strings.Split(strings.TrimPrefix(ref, "#"), "/")[1:] {
-			target = member(target, strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
+			target = jsonrpc.Get(target, strings.NewReplacer("~1", "/", "~0", "~").Replace(name))
 		}
 		if ref == "#" {
 			target = n.root
@@ -88,14 +95,14 @@ func (n node) fields() []Field {
 
 // near is a member beside a reference, or behind it.
 func (n node) near(name string) json.RawMessage {
-	if value := member(n.raw, name); value != nil {
+	if value := jsonrpc.Get(n.raw, name); value != nil {
 		return value
 	}
 	return n.get(name)
 }
 
 func (n node) text(name string) string {
-	text, _ := jsonrpc.Unquote(orNothing(n.near(name)))
+	text, _ := jsonrpc.Unquote(n.near(name))
 	return text
 }
 
@@ -123,7 +130,7 @@ func (n node) collect(types []string, parts *int) []string {
 		}
 		return true
 	}
-	if declared := member(n.raw, "type"); declared != nil {
+	if declared := jsonrpc.Get(n.raw, "type"); declared != nil {
 		add(declared)
 		jsonrpc.EachElement(declared, add)
 		return types
@@ -134,12 +141,12 @@ func (n node) collect(types []string, parts *int) []string {
 		}
 	}
 	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
-		jsonrpc.EachElement(member(n.raw, keyword), func(value []byte) bool {
+		jsonrpc.EachElement(jsonrpc.Get(n.raw, keyword), func(value []byte) bool {
 			types = n.at(value).collect(types, parts)
 			return *parts > 0
 		})
 	}
-	if len(types) == 0 && member(n.raw, "properties") != nil {
+	if len(types) == 0 && jsonrpc.Get(n.raw, "properties") != nil {
 		types = append(types, "object")
 	}
 	return types
@@ -148,11 +155,11 @@ func (n node) collect(types []string, parts *int) []string {
 // choices are the values of enum or const.
 func (n node) choices() []json.RawMessage {
 	n = n.resolved()
-	if value := member(n.raw, "const"); value != nil {
+	if value := jsonrpc.Get(n.raw, "const"); value != nil {
 		return []json.RawMessage{value}
 	}
 	var choices []json.RawMessage
-	jsonrpc.EachElement(member(n.raw, "enum"), func(value []byte) bool {
+	jsonrpc.EachElement(jsonrpc.Get(n.raw, "enum"), func(value []byte) bool {
 		choices = append(choices, value)
 		return true
 	})
@@ -212,14 +219,14 @@ func (n node) first(keyword string) node {
 
 func (n node) having(keyword string, parts *int) node {
 	n = n.resolved()
-	if *parts--; *parts < 0 || member(n.raw, keyword) != nil {
+	if *parts--; *parts < 0 || jsonrpc.Get(n.raw, keyword) != nil {
 		return n
 	}
 	found := n
 	for _, of := range []string{"anyOf", "oneOf", "allOf"} {
-		jsonrpc.EachElement(member(n.raw, of), func(value []byte) bool {
+		jsonrpc.EachElement(jsonrpc.Get(n.raw, of), func(value []byte) bool {
 			c := n.at(value).having(keyword, parts)
-			if member(c.raw, keyword) != nil {
+			if jsonrpc.Get(c.raw, keyword) != nil {
 				found = c
 				return false
 			}
@@ -243,25 +250,4 @@ func kindOf(value json.RawMessage) string {
 		return "null"
 	}
 	return "number"
-}
-
-// member is a member of an object, or nil.
-func member(object json.RawMessage, name string) json.RawMessage {
-	var found json.RawMessage
-	jsonrpc.EachMember(object, func(quoted, value []byte) bool {
-		if got, _ := jsonrpc.Unquote(quoted); got == name {
-			found = value
-			return false
-		}
-		return true
-	})
-	return found
-}
-
-// orNothing is raw, or something that is no string.
-func orNothing(raw json.RawMessage) json.RawMessage {
-	if raw == nil {
-		return json.RawMessage("null")
-	}
-	return raw
 }
