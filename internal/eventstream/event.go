@@ -49,19 +49,12 @@ func AppendEvent(dst []byte, e Event) []byte {
 		dst = append(dst, '\n')
 	}
 	if e.Data != nil {
-		dst = appendLines(dst, "data:", e.Data)
+		dst = appendData(dst, e.Data)
 	}
 	if len(dst) == start {
 		return dst
 	}
 	return append(dst, '\n')
-}
-
-// AppendComment appends text as comment lines, which readers ignore, with a
-// blank line behind them, and returns the extended buffer. Servers send comments
-// to keep an idle connection open; text may be empty.
-func AppendComment(dst []byte, text string) []byte {
-	return append(appendLines(dst, ":", []byte(text)), '\n')
 }
 
 func appendField(dst []byte, name, value string) []byte {
@@ -71,9 +64,10 @@ func appendField(dst []byte, name, value string) []byte {
 	return append(dst, '\n')
 }
 
-// appendLines appends each line of text behind prefix. A space is put between
-// them unless the line is empty; readers take exactly one away.
-func appendLines(dst []byte, prefix string, text []byte) []byte {
+// appendData appends each line of text as a field. A space is put before it
+// unless it is empty; readers take exactly one away.
+func appendData(dst []byte, text []byte) []byte {
+	const prefix = "data:"
 	dst = slices.Grow(dst, len(prefix)+len(text)+len(" \n\n"))
 	hasCR := bytes.IndexByte(text, '\r') >= 0
 	for {

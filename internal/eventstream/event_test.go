@@ -42,21 +42,6 @@ func TestAppendEvent(t *testing.T) {
 	}
 }
 
-func TestAppendComment(t *testing.T) {
-	for in, want := range map[string]string{
-		"":                  ":\n\n",
-		"ping":              ": ping\n\n",
-		"one\ndata: two\r3": ": one\n: data: two\n: 3\n\n",
-	} {
-		if got := AppendComment(nil, in); string(got) != want {
-			t.Errorf("%q becomes %q, want %q", in, got, want)
-		}
-		if events, err := readAll(bytes.NewReader(AppendComment(nil, in)), 0); len(events) > 0 || err != io.EOF {
-			t.Errorf("%q is read as %+v, %v", in, events, err)
-		}
-	}
-}
-
 // FuzzReader compares with a reader that splits everything first, and what was
 // read with what is read after writing it again.
 func FuzzReader(f *testing.F) {
