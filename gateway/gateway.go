@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -75,22 +76,12 @@ func New(o Options) *Gateway {
 // members are ready as soon as their lists are read.
 func Route(members map[string]mcp.Handler) *Gateway {
 	g := New(Options{})
-	for _, name := range slices.Sorted(mapsKeys(members)) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if err := g.AddHandler(name, members[name]); err != nil {
 			panic(fmt.Sprintf("gateway: %v", err)) // a name that no server may have
 		}
 	}
 	return g
-}
-
-func mapsKeys(m map[string]mcp.Handler) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for name := range m {
-			if !yield(name) {
-				return
-			}
-		}
-	}
 }
 
 // Add adds a server. dial connects to it; it is called now, in the background,

@@ -3,7 +3,9 @@ package httpsse
 import (
 	"context"
 	"crypto/rand"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/eventstream"
@@ -173,11 +175,7 @@ func (e *Endpoint) all() []*connection {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.ending = true
-	var all []*connection
-	for _, c := range e.connections {
-		all = append(all, c)
-	}
-	return all
+	return slices.Collect(maps.Values(e.connections))
 }
 
 // Close ends all streams at once, and with them what runs; it does not wait.

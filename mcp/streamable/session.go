@@ -3,7 +3,9 @@ package streamable
 import (
 	"crypto/rand"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -170,10 +172,7 @@ func (t *sessionTable) close() []*session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.closed = true
-	var all []*session
-	for _, s := range t.byID {
-		all = append(all, s)
-	}
+	all := slices.Collect(maps.Values(t.byID))
 	clear(t.byID)
 	if t.timer != nil {
 		t.timer.Stop()
