@@ -18,7 +18,7 @@
 //	        queries; where there are no groups every relevant tool is one
 //	nDCG@10 a hit that is the first of a group, or of several, gains 1; ideal is one hit for each group
 //	weak    share of the queries for which the weak hint is on. Level 5 has no
-//	        relevant tool: only this counts there
+//	        relevant tool, nor has "no tool" of sets without levels: only this counts there
 //
 // Where at least 20 tools have eight or more single queries there are rows "remembered k": up to k
 // queries of each tool are remembered, others are asked, and every tool counts the same.
@@ -98,7 +98,7 @@ func (r *report) print() error {
 	fmt.Printf("  time: index %.1f ms; one changed tool %.3f ms; search mean %.3f ms, p95 %.3f ms\n", ms(r.IndexMicros), ms(r.ChangeMicros), ms(r.MeanMicros), ms(r.P95Micros))
 	fmt.Printf("  %-14s %7s %6s %6s %6s %8s %6s\n", "kind", "queries", "R@1", "R@5", "R@10", "nDCG@10", "weak")
 	for _, w := range r.Rows {
-		if w.Kind == impossible {
+		if w.Kind == impossible || w.Kind == noTool {
 			fmt.Printf("  %-14s %7d %6s %6s %6s %8s %6.1f\n", w.Kind, w.Queries, "-", "-", "-", "-", w.Weak)
 			continue
 		}

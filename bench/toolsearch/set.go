@@ -31,8 +31,11 @@ type query struct {
 	Level    int        `json:"level"`
 }
 
-// impossible is the kind of queries that no tool answers.
-const impossible = "level 5"
+// Kinds of queries that no tool answers: with a level, and in sets without levels.
+const (
+	impossible = "level 5"
+	noTool     = "no tool"
+)
 
 var singleOrMulti = regexp.MustCompile(`-([sm])\d+$`)
 
@@ -40,6 +43,9 @@ var singleOrMulti = regexp.MustCompile(`-([sm])\d+$`)
 func (q *query) kind() string {
 	if q.Level > 0 {
 		return fmt.Sprintf("level %d", q.Level)
+	}
+	if len(q.needs()) == 0 {
+		return noTool
 	}
 	switch m := singleOrMulti.FindStringSubmatch(q.ID); {
 	case m == nil:
@@ -63,8 +69,8 @@ func (q *query) needs() [][]string {
 	return out
 }
 
-// readSet reads the first most tools of a folder, all if most is 0, and the
-// queries that have to do with no others.
+// readSet reads a folder. If most is not 0 it takes the first most tools, and
+// the queries that they can answer; else all, and a need that no tool of the set meets is one not found.
 func readSet(dir string, most int) (*set, error) {
 	s := &set{about: make(map[string]string), tools: make(map[string][]toolsearch.Tool)}
 	known := make(map[string]bool)
@@ -85,7 +91,7 @@ func readSet(dir string, most int) (*set, error) {
 		return nil, err
 	}
 	err = readLines(filepath.Join(dir, "queries.jsonl"), func(q query) {
-		if q.Level == 5 || len(q.Relevant)+len(q.Groups) > 0 && q.answered(known) {
+		if most == 0 || q.answered(known) {
 			s.queries = append(s.queries, q)
 		}
 	})
