@@ -92,16 +92,20 @@ const (
 	byPolicy  = "policy"
 	byPerson  = "person"
 	bySession = "session" // a rule that the person made for this session
-	byHost    = "host"    // as nobody was there
+	byHost    = "host"    // as nobody was there, or the run was ended meanwhile
 )
 
 // askPerson asks, makes the rule of the answer hold, and tells it.
 func (r *run) askPerson(ctx context.Context, card Card, told Consented) (Verdict, error) {
 	verdict, err := r.h.options.Person.Consent(ctx, card)
 	told.By, told.Allowed = byPerson, verdict.Allow && err == nil
-	if errors.Is(err, ErrNobody) {
+	switch {
+	case errors.Is(err, ErrNobody):
 		told.By, told.Reason = byHost, strings.Join(card.Reasons, "; ")
-	} else {
+	case err != nil && ctx.Err() != nil:
+		told.By, told.Reason = byHost, "the run was ended before there was an answer"
+		r.use(Totals{Asked: 1})
+	default:
 		r.use(Totals{Asked: 1})
 	}
 	r.tell(Event{Consent: &told})

@@ -72,11 +72,20 @@ func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.Elicit
 		return &mcp.ElicitResult{Action: mcp.ElicitCancel}, nil
 	}
 	if err != nil {
-		s.asked(c, "elicitation/create", req.Message, err.Error())
+		s.asked(c, "elicitation/create", req.Message, unanswered(ctx, err))
 		return nil, err
 	}
 	s.asked(c, "elicitation/create", req.Message, result.Action)
 	return result, nil
+}
+
+// unanswered is the outcome of a question that a person did not answer: a run that they
+// ended meanwhile is no fault.
+func unanswered(ctx context.Context, err error) string {
+	if ctx.Err() != nil {
+		return mcp.ElicitCancel
+	}
+	return err.Error()
 }
 
 // mayNotAsk says why the server's questions do not get to a person.
@@ -146,7 +155,7 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	case errors.Is(err, ErrNobody):
 		return refuse("%v", err)
 	case err != nil:
-		s.asked(c, method, firstText(req.Messages), err.Error())
+		s.asked(c, method, firstText(req.Messages), unanswered(ctx, err))
 		return nil, err
 	case !agreed:
 		s.asked(c, method, firstText(req.Messages), mcp.ElicitDecline)

@@ -105,7 +105,7 @@ func (f *chatFlags) define(flags *pflag.FlagSet) {
 	flags.IntVar(&f.budget.Result, "result-budget", 0, "show the model at most `TOKENS` of one result at a time")
 	flags.BoolVar(&f.trace, "trace", false, "show on stderr every step, message and exchange with the model")
 	flags.StringVar(&f.traceFile, "trace-file", "", "write what happened as a sequence diagram to `FILE` (.svg or .mmd)")
-	flags.StringVar(&f.resume, "resume", "", "go on with the conversation `ID`, or the last one")
+	flags.StringVar(&f.resume, "resume", "", "go on with the conversation `ID` (--resume=ID), or the last one")
 	flags.Lookup("resume").NoOptDefVal = archive.Last
 	flags.StringVar(&f.fork, "fork", "", "begin with a copy of the conversation `ID`")
 	flags.BoolVar(&f.unsaved, "no-save", false, "do not store the conversation")
@@ -146,11 +146,15 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 		return err
 	}
 	if !single {
+		a.screen.Printf("Ask something; /help lists commands, Ctrl+D leaves.\n")
 		return a.lines(ctx, conversation)
 	}
 	settling, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	_ = t.host.Settle(settling) // the model is asked once: it should have all there is
+	if err := t.reached(); err != nil {
+		return err
+	}
 	return a.single(ctx, conversation, question)
 }
 

@@ -59,6 +59,19 @@ func (t *table) keepSearches() {
 	}
 }
 
+// resumes reports whether a word behind --resume is the ID of a conversation, which
+// belongs behind an equals sign: the flag has a meaning without it, too.
+func (t *table) resumes(ctx context.Context, word string) bool {
+	if t.flags.resume != archive.Last || t.archive == nil || len(word) != idLength {
+		return false
+	}
+	_, _, err := t.archive.Load(ctx, word)
+	return err == nil
+}
+
+// idLength is how many characters the ID of a conversation has.
+const idLength = 8
+
 // chosen is the conversation that the command line wants to go on: one that is
 // stored, or a copy of it; empty for a new one.
 func (t *table) chosen(ctx context.Context) (id string, err error) {

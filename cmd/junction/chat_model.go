@@ -55,6 +55,9 @@ func (f *modelFlags) open() (model.Model, error) {
 	if !found {
 		provider, of = "", name
 	}
+	if err := f.complete(provider, of); err != nil {
+		return nil, err
+	}
 	var m model.Model
 	if provider == "anthropic" {
 		m, err = f.anthropic(of, price)
@@ -68,6 +71,18 @@ func (f *modelFlags) open() (model.Model, error) {
 		m = injected.New(m, injected.Options{})
 	}
 	return model.Retrying(m, model.RetryOptions{}), nil
+}
+
+// complete says what is missing of a model's name.
+func (f *modelFlags) complete(provider, name string) error {
+	_, known := openai.ByName(name)
+	switch {
+	case provider == "" && f.baseURL == "" && (known || name == "anthropic"):
+		return usagef("--model: %s is a provider: expected %s:NAME, with the name of a model", name, name)
+	case name == "":
+		return usagef("--model: the name of the model is missing: expected PROVIDER:NAME, such as ollama:qwen3")
+	}
+	return nil
 }
 
 func (f *modelFlags) prices() (model.Price, error) {

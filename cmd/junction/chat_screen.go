@@ -39,7 +39,11 @@ func (t *table) talk(ctx context.Context) error {
 	if err != nil {
 		return storedFault(err)
 	}
-	return orderly(ctx, ui.Run(ctx, session))
+	err = ui.Run(ctx, session)
+	if saved := session.Saved(); saved.ID != "" && saved.Questions > 0 {
+		t.farewell = "To go on with this conversation: junction chat --resume=" + saved.ID + "\n"
+	}
+	return orderly(ctx, err)
 }
 
 // history are the lines that were typed before.

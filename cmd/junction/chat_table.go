@@ -35,6 +35,8 @@ type table struct {
 	gateways []*gateway.Gateway
 	trace    *trace.Trace // nil if nobody wants one
 	back     func()       // gives standard error back; nil if nobody took it
+	farewell string       // is said when the screen is gone
+	named    bool         // whether the command line names servers
 }
 
 // table lays the table: the model, the rules, what was approved and said before,
@@ -166,14 +168,20 @@ func (t *table) invite(ctx context.Context, cmd *cobra.Command, args []string) e
 		args = args[:dash]
 	}
 	if t.flags.up != "" {
+		t.named = true
 		return t.seatGateway(t.flags.up)
 	}
+	if len(args) > 0 && t.resumes(ctx, args[0]) {
+		t.flags.resume, args = args[0], args[1:]
+	}
 	for _, name := range args {
-		if err := t.inviteNamed(ctx, name); err != nil {
+		if err := t.inviteNamed(ctx, name); err != nil && t.flags.resume == archive.Last {
+			return fmt.Errorf("%w; to name a conversation, write --resume=%s", err, name)
+		} else if err != nil {
 			return err
 		}
 	}
-	if len(t.options.Servers) > 0 {
+	if t.named = len(t.options.Servers) > 0; t.named {
 		return nil
 	}
 	set, entries, err := t.app.servers()
@@ -187,6 +195,22 @@ func (t *table) invite(ctx context.Context, cmd *cobra.Command, args []string) e
 		}
 	}
 	return nil
+}
+
+// reached says that none of the servers that the command line names answers: who
+// names them does not want an answer without them. Why, a notice has said.
+func (t *table) reached() error {
+	servers := t.host.Servers()
+	if !t.named || slices.ContainsFunc(servers, func(s host.ServerTools) bool {
+		return s.State == host.StateConnected || s.State == host.StateUnapproved
+	}) {
+		return nil
+	}
+	var names []string
+	for _, s := range servers {
+		names = append(names, fmt.Sprintf("%q is %s", s.Server, s.State))
+	}
+	return &connectError{fmt.Errorf("no server that was named is there to be used: %s", strings.Join(names, ", "))}
 }
 
 // inviteNamed is a server that the command line names: of a configuration, or by
@@ -308,7 +332,10 @@ func serverName(origin string) string {
 // close ends everything, and writes what is to stay.
 func (t *table) close() error {
 	if t.back != nil {
-		defer t.back()
+		defer func() {
+			t.back()
+			t.app.screen.Printf("%s", t.farewell)
+		}()
 	}
 	var errs []error
 	if t.trace != nil && t.flags.traceFile != "" {

@@ -57,6 +57,12 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 		{"an empty question", "", []string{"-p", " "}, exitUsage, "", "the question is empty"},
 		{"a server that is not there", "", []string{"nowhere", "-p", "x"}, exitConnection, "", `no server is called "nowhere"`},
 		{"a provider that is not known", "", []string{"-p", "x", "--model", "acme:one"}, exitUsage, "", `no provider is called "acme"`},
+		{"a provider without a model", "", []string{"-p", "x", "--model", "ollama"}, exitUsage, "", "ollama is a provider: expected ollama:NAME"},
+		{"a model without a name", "", []string{"-p", "x", "--model", "ollama:"}, exitUsage, "", "expected PROVIDER:NAME"},
+		{"a server that is named and does not start", "", []string{"-p", "x", "--", "no-such-program"}, exitConnection, "", "no-such-program"},
+		{"a server that is named and does not answer", "", []string{"-p", "x", "--", "sh", "-c", "exit 3"}, exitConnection, "", "status 3"},
+		{"a junction up that does not run", "", []string{"-p", "x", "--up=http://127.0.0.1:1/mcp"}, exitConnection, "", "connection refused"},
+		{"one server that answers of two that are named", "", []string{"-p", "add 2 and 40", "everything", "http://127.0.0.1:1/mcp"}, exitOK, "42\n", "connection refused"},
 		{"a key that is missing", "", []string{"-p", "x", "--model", "anthropic:claude-sonnet-4-5"}, exitConnection, "", "set ANTHROPIC_API_KEY"},
 		{"a model that is not reached", "", []string{"-p", "x", "--model", "m", "--base-url", "http://127.0.0.1:1/v1"}, exitConnection, "", "is the model's server running?"},
 		{"a question that takes too long", "", []string{"-p", "wait milliseconds=60000", "--max-time", "300ms"}, exitTimeout, "", "there was no answer in the time that --max-time allows"},
@@ -204,6 +210,12 @@ func TestConversationsAreStoredAndGoOn(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(list.stdout), &metas); err != nil || len(metas) != 1 || metas[0].Questions != 2 || metas[0].Title != "add 2 and 40" {
 		t.Fatalf("listed %s (%v)", list.stdout, err)
+	}
+	if got := runs(t, "", "chat", "-p", "echo once more", "--resume", metas[0].ID); got.code != exitOK || !strings.Contains(got.stdout, "once more") {
+		t.Fatalf("resumed by its ID: %+v", got)
+	}
+	if got := runs(t, "", "chat", "-p", "echo once more", "--resume", "nonesuch"); got.code != exitConnection || !strings.Contains(got.stderr, "write --resume=nonesuch") {
+		t.Fatalf("resumed by an ID that there is not: %+v", got)
 	}
 	if got := runs(t, "", "chat", "-p", "echo fork", "--fork", metas[0].ID); got.code != exitOK {
 		t.Fatalf("forked: %+v", got)

@@ -29,7 +29,7 @@ func (a *app) conversationsCommand() *cobra.Command {
 		Long: `Work with the conversations of junction chat, which are stored in conversations.db in
 junction's folder of your configuration (or in the folder that JUNCTION_STATE names).
 
-ID is what the list shows, the beginning of it, or "last". junction chat --resume ID goes
+ID is what the list shows, the beginning of it, or "last". junction chat --resume=ID goes
 on with a conversation.
 
 ` + conversationsExitHelp,

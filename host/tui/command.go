@@ -113,6 +113,10 @@ func (s *screen) describeModel(string) {
 }
 
 func (s *screen) keep(note string) {
+	if note == "" {
+		s.hint = "expected /keep NOTE, such as /keep the deadline is Friday"
+		return
+	}
 	s.inBackground(func(context.Context) error { return s.session.Keep(note) }, func(s *screen) { s.say(ink.Muted, "kept: "+note) })
 }
 
@@ -137,7 +141,12 @@ func (s *screen) save(title string) {
 
 func (s *screen) resume(id string) {
 	if id != "" {
-		s.inBackground(func(ctx context.Context) error { return s.session.Resume(ctx, id) }, (*screen).changed)
+		s.inBackground(func(ctx context.Context) error {
+			if err := s.session.Resume(ctx, id); err != nil {
+				return fmt.Errorf("%w (/resume without ID lists them)", err)
+			}
+			return nil
+		}, (*screen).changed)
 		return
 	}
 	s.later(func(ctx context.Context) func(*screen) {
@@ -201,7 +210,7 @@ func (s *screen) export(path string) {
 func (s *screen) chooseTheme(name string) {
 	theme, ok := ink.Named(name)
 	if !ok || !slices.Contains(ink.Themes(), name) {
-		s.say(ink.Bad, "expected /theme "+strings.Join(ink.Themes(), ", "))
+		s.say(ink.Bad, "expected /theme with one of "+strings.Join(ink.Themes(), ", "))
 		return
 	}
 	if s.ui.options.NoColor {

@@ -123,7 +123,7 @@ func TestCommands(t *testing.T) {
 		{"/new", "new", "new conversation"},
 		{"/export out.md", "", "the conversation is in out.md"},
 		{"/resume efgh", "resume efgh", "conversation abcd Sums"},
-		{"/theme pink", "", "expected /theme dark, light, mono"},
+		{"/theme pink", "", "expected /theme with one of dark, light, mono"},
 		{"/theme light", "", ""},
 	} {
 		t.Run(test.typed, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type run struct {
 	wrote     bool // text came in pieces in this step
 	thought   strings.Builder
 	thinking  time.Time     // when it began
+	listed    bool          // which tools there are was told
 	asked     bool          // the model is being asked
 	calls     []*call       // that have not returned
 	untold    []*model.Call // calls of which nothing was heard yet
@@ -74,6 +76,9 @@ func (s *screen) happened(e *host.Event) {
 	switch {
 	case e.Listed != nil:
 		s.servers = e.Listed.Servers
+		if s.run != nil {
+			s.run.listed = true
+		}
 	case e.Log != nil:
 		s.logs(e)
 	case e.Notice != nil:
@@ -286,6 +291,8 @@ func (s *screen) activity() ink.Line {
 		what = "preparing a call of " + r.draft
 	case r.asked:
 		what = "waiting for the model"
+	case !r.listed && slices.ContainsFunc(s.servers, isConnecting):
+		what = "waiting for servers that connect"
 	}
 	frames := []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 	frame := frames[int(s.now().Sub(r.began)/tickTime)%len(frames)]

@@ -186,3 +186,20 @@ func TestReviewsCanBeAskedForAgain(t *testing.T) {
 		st.printedText("error: there is nothing to be reviewed")
 	})
 }
+
+func TestWhatIsWaitedForHasAName(t *testing.T) {
+	session := &scripted{servers: []host.ServerTools{{Server: "web", State: host.StateConnecting}}}
+	play(t, session, 80, 20, func(st *stage) {
+		proceed := make(chan struct{})
+		session.ask = func(context.Context, host.Question) error {
+			<-proceed
+			st.tell(host.Event{Listed: &host.Listed{Servers: session.servers}}, host.Event{Asked: &host.Asked{}}, host.Event{Answered: &host.Answered{}})
+			return nil
+		}
+		st.keys("x<enter>")
+		st.holds("waiting for servers that connect")
+		close(proceed)
+		st.keys("/keep<enter>")
+		st.holds("expected /keep NOTE")
+	})
+}
