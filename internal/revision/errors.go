@@ -10,8 +10,7 @@ const (
 	CodeMissingCapability   = -32021
 	CodeUnsupportedRevision = -32022
 
-	codeResourceNotFound    = -32002 // until 2025-11-25; then invalid params
-	codeElicitationRequired = -32042 // 2025-11-25 only
+	codeResourceNotFound = -32002 // until 2025-11-25; then invalid params
 )
 
 // Error returns the error as the revision spells it, toward a client.

@@ -14,7 +14,6 @@ import (
 // Limits of edits.
 const (
 	maxEditSize = 8 << 20  // bytes of a file that is edited
-	maxEdits    = 100      // edits in one call
 	maxDiff     = 64 << 10 // bytes of a diff in an answer
 	shownPlaces = 5        // line numbers in an error
 )
