@@ -12,7 +12,6 @@ import (
 	"runtime"
 	"runtime/pprof"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -63,12 +62,6 @@ func self(t *testing.T, args ...string) []string {
 	return append([]string{path}, args...)
 }
 
-// An outcome is what a run left behind.
-type outcome struct {
-	code           int
-	stdout, stderr string
-}
-
 // alone takes the settings of whoever runs the tests away.
 func alone(t *testing.T) {
 	t.Helper()
@@ -78,33 +71,6 @@ func alone(t *testing.T) {
 	}
 	t.Chdir(home)
 }
-
-func runs(t *testing.T, stdin string, args ...string) outcome {
-	t.Helper()
-	var stdout, stderr safeBuffer
-	code := run(t.Context(), args, strings.NewReader(stdin), &stdout, &stderr)
-	return outcome{code, stdout.String(), stderr.String()}
-}
-
-// A safeBuffer can be written by many goroutines at once.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
-
-var _ io.Writer = (*safeBuffer)(nil)
 
 func TestCommands(t *testing.T) {
 	alone(t)
@@ -165,12 +131,7 @@ func TestCommands(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := runs(t, `{"message":"from stdin"}`, strings.Split(test.args, " ")...)
-			if got.code != test.code || !strings.Contains(got.stdout, test.stdout) || !strings.Contains(got.stderr, test.stderr) {
-				t.Errorf("exit code %d, want %d\nstdout: %s\nwant %q\nstderr: %s\nwant %q", got.code, test.code, got.stdout, test.stdout, got.stderr, test.stderr)
-			}
-			if test.stdout == "" && got.stdout != "" {
-				t.Errorf("an error printed on stdout: %s", got.stdout)
-			}
+			got.expect(t, test.code, test.stdout, test.stderr)
 		})
 	}
 }
@@ -201,42 +162,9 @@ func TestJSON(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := runs(t, "", strings.Split(test.args, " ")...)
-			if got.code != test.code {
-				t.Errorf("exit code %d, want %d; %s", got.code, test.code, got.stderr)
-			}
-			if members := memberNames(t, got.stdout); members != test.members {
-				t.Errorf("printed an object of %q, want %q", members, test.members)
-			}
+			got.expectObject(t, test.code, test.members)
 		})
 	}
-}
-
-// memberNames are the names of the one object in text.
-func memberNames(t *testing.T, text string) string {
-	t.Helper()
-	d := json.NewDecoder(strings.NewReader(text))
-	if token, err := d.Token(); token != json.Delim('{') || err != nil {
-		t.Fatalf("no object: %q", text)
-	}
-	var names []string
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			t.Fatal(err)
-		}
-		names = append(names, name.(string))
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := d.Token(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Token(); err != io.EOF {
-		t.Errorf("more than one value: %q", text)
-	}
-	return strings.Join(names, " ")
 }
 
 func TestErrorObjectsHoldWhatTheServerSaid(t *testing.T) {

@@ -94,12 +94,7 @@ func TestPolicyCommands(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			stdin := `{"input": {"server": "everything", "tool": "fail"}, "effect": "allow"}`
 			got := runs(t, stdin, append([]string{"policy"}, strings.Split(test.args, " ")...)...)
-			if got.code != test.code || !strings.Contains(got.stdout, test.stdout) || !strings.Contains(got.stderr, test.stderr) {
-				t.Errorf("exit code %d, want %d\nstdout: %s\nwant %q\nstderr: %s\nwant %q", got.code, test.code, got.stdout, test.stdout, got.stderr, test.stderr)
-			}
-			if test.stdout == "" && got.stdout != "" {
-				t.Errorf("an error printed on stdout: %s", got.stdout)
-			}
+			got.expect(t, test.code, test.stdout, test.stderr)
 		})
 	}
 }
@@ -121,12 +116,7 @@ func TestPolicyJSON(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got := runs(t, "", append([]string{"policy"}, strings.Split(test.args, " ")...)...)
-			if got.code != test.code {
-				t.Errorf("exit code %d, want %d; %s", got.code, test.code, got.stderr)
-			}
-			if members := memberNames(t, got.stdout); members != test.members {
-				t.Errorf("printed an object of %q, want %q", members, test.members)
-			}
+			got.expectObject(t, test.code, test.members)
 		})
 	}
 }
