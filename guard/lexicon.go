@@ -15,17 +15,17 @@ type ideas uint64
 // "-s", "-ed", "-ing" and the like are found without being listed. Words that mean it
 // only one after the other are joined by "_".
 const vocabulary = `
-ignore    ignore disregard forget override overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn skip put_aside set_aside put_them
+ignore    ignore disregard forget override overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn skip stop_following stop_obeying put_aside set_aside put_them
 prior     previous previously prior earlier above preceding existing original foregoing former initial your developer
 every     all any every other safety system these those everything
 orders    instruction guardrail safeguard directive guideline programming safety_concern safety_check safety_rule safety_warning safety_measure security_warning security_check
 rules     rule prompt policy policies restriction moderation ethic training order guidance
-not       not never dont without avoid refrain cannot nor mustnt shouldnt neither no neednt
-tell      tell mention inform informed notify notified reveal disclose alert warn acknowledge explain announce discuss say expose bring
+not       not never dont without avoid refrain cannot nor mustnt shouldnt neither no neednt omit nothing
+tell      tell mention inform informed notify notified reveal disclose alert warn acknowledge explain announce discuss say expose bring let_on any_reference any_trace
 show      show display report share output print surface repeat recite dump
-ask       ask confirm consult permission approval consent confirmation request question bother disturb trouble
-user      user human person operator anyone anybody owner victim
-secretly  secretly silently covertly quietly stealthily discreetly invisibly unnoticed surreptitiously clandestinely
+ask       ask confirm consult permission approval consent confirmation request question bother disturb trouble check_with
+user      user human person operator anyone anybody owner victim whoever tell_them inform_them notify_them telling_them informing_them notifying_them
+secretly  secretly silently covertly quietly stealthily discreetly invisibly unnoticed surreptitiously clandestinely nobody no_one
 before    before ahead prior
 use       call use invoke run execute perform trigger utilize employ
 any       any all every other others each another
@@ -35,7 +35,7 @@ read      read open load retrieve cat extract collect gather obtain copy dump gr
 send      send pass post upload transmit forward exfiltrate submit deliver leak relay embed include append attach insert supply smuggle provide hand
 away      send post upload transmit forward exfiltrate leak relay smuggle copied
 cred      credential password passwd passphrase secret apikey mnemonic private_key api_key api_token access_key access_token auth_token bearer_token refresh_token session_token
-cred      session_cookie ssh_key signing_key encryption_key key_material card_number card_detail stored_card saved_card bank_detail seed_phrase recovery_phrase security_number pem github_token oauth_token user_token your_token
+cred      session_cookie ssh_key signing_key encryption_key key_material card_number card_detail stored_card saved_card bank_detail seed_phrase recovery_phrase security_number github_token oauth_token user_token your_token keychain keystore key_store
 param     parameter argument field sidenote param
 convo     conversation chat dialogue
 log       history transcript log context messages memory
@@ -48,19 +48,19 @@ everything everything anything all_you
 unbound   dan god jailbreak jailbroken unrestricted unfiltered uncensored unbound evil no_limit no_restriction without_restriction without_limit without_rule
 devmode   developer_mode debug_mode maintenance_mode admin_mode test_mode
 enter     enter enable activate switch act operate pretend behave roleplay
-you       you your yourself
+you       you your yourself youre youve youll
 now       now this_point
 authority system administrator admin anthropic openai developer
 notice    message notice override announcement
 new       new updated revised real actual true
 follow    follow obey comply attention heed bound subject
-instead   instead only
+instead   instead only in_place rather_than
 know      know see notice aware learn realize suspect hear informed notified bothered
 keep      keep remain stay hide conceal withhold
 hidden    secret hidden confidential invisible unaware
 from      from
 sink      exfiltrate siphon keylogger keylog backdoor ransomware botnet rootkit
-contents  content contents value data result input output response reply answer
+contents  content contents value data result input output response reply answer respond
 void      no_longer void superseded revoked cancelled suspended lifted waived removed switched_off turned_off
 steal     steal stolen harvest siphon exfiltrate exfiltration
 put       include embed append attach add insert supply put pass write record bcc fill paste go_into
@@ -76,7 +76,7 @@ machine   assistant ai llm agent chatbot copilot chatgpt gpt bot language_model 
 after     after following whenever
 fail      fail break refuse unavailable work
 meta      detect flag filter classify identify recognize example phrase such like term string named called contain pattern attempt injection moderation scanner test sample search quote mean match warn check verify prevent moderate determine report guard catch lint
-retry     retry again continue proceed resume unlock restore next_call next_request
+retry     retry again continue proceed resume unlock restore next_call next_request next_message go_on
 prefer    outrank precede override supersede trump priority precedence
 takeover  real_task new_task true_task actual_task sole_task hidden_task secret_task real_goal new_goal sole_goal true_goal hidden_goal real_objective new_objective real_mission new_mission
 takeover  real_purpose true_purpose system_override admin_override developer_override

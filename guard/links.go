@@ -82,7 +82,7 @@ func hasGap(query string) bool {
 	if strings.ContainsAny(query, "{<[") || strings.Contains(query, "...") || strings.Contains(query, "%7B") || strings.Contains(query, "$") {
 		return true
 	}
-	for _, word := range []string{"=YOUR_", "=DATA", "=SECRET", "=INSERT", "=PASTE"} {
+	for _, word := range []string{"=YOUR_", "=DATA", "=SECRET", "=INSERT", "=PASTE", "_HERE", "=CONVERSATION"} {
 		if strings.Contains(query, word) {
 			return true
 		}

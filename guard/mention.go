@@ -17,11 +17,24 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	case "conversation":
 		return s.isSample(first) || s.isChecked(first) || s.isForbidden(first)
 	case "override":
-		return s.isStatement(first, last) || s.isChecked(first) || s.isForbidden(first)
+		return s.isStatement(first, last) || s.isChecked(first) || s.isForbidden(first) || s.isPossible(first)
 	case "exfiltration":
 		return s.isForbidden(first)
 	case "first":
 		return s.isOfOwn(last)
+	}
+	return false
+}
+
+// isPossible reports whether the words before first say that somebody may do what follows:
+// "models may ignore …". That you may is an order, kindly put.
+func (s *scan) isPossible(first int) bool {
+	if first < 2 || s.words[first-2].ideas&theLanguage().names["you"] != 0 {
+		return false
+	}
+	switch strings.ToLower(s.text(first - 1)) {
+	case "may", "might", "can", "could", "would":
+		return true
 	}
 	return false
 }
@@ -137,6 +150,9 @@ func (s *scan) isChecked(first int) bool {
 
 // isForbidden reports whether the words before first forbid what follows.
 func (s *scan) isForbidden(first int) bool {
+	if s.words[first].ideas&theLanguage().names["void"] != 0 {
+		return false // "no longer"
+	}
 	return s.before(first, 3, theLanguage().names["not"]) >= 0 || s.isOneOfForbidden(first)
 }
 

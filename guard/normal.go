@@ -40,6 +40,9 @@ func layersOf(text string) (_ []layer, all bool) {
 	if hasHidden(text) {
 		layers = append(layers, hiddenLayers(text)...)
 	}
+	if unseen := unseenElements(layers[0].text); unseen != "" {
+		layers = append(layers, layer{text: unseen, how: "in a part of a page that is not shown"})
+	}
 	if spelled := spelledOut(layers[0].text); spelled != "" {
 		layers = append(layers, layer{text: spelled, how: "spelled letter by letter"})
 	}
@@ -142,6 +145,27 @@ func unescaped(text string) string {
 	}
 	decoded.WriteString(text[end:min(len(text), end+around)])
 	return strings.ToValidUTF8(decoded.String(), " ")
+}
+
+// unseenStyle is how an element of a page is made invisible.
+var unseenStyle = regexp.MustCompile(`(?i)(?:display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0|opacity\s*:\s*0(?:[^.\d]|$)|color\s*:\s*(?:white|transparent|#fff)|(?:left|top|text-indent)\s*:\s*-\d{3,})[^<>]{0,200}>`)
+
+// unseenElements returns the texts of the elements that a page does not show.
+func unseenElements(text string) string {
+	if !strings.Contains(text, "style=") {
+		return ""
+	}
+	const many = 64
+	var unseen strings.Builder
+	for _, at := range unseenStyle.FindAllStringIndex(text, many) {
+		inside := text[at[1]:]
+		if end := strings.Index(inside, "</"); end >= 0 {
+			inside = inside[:end]
+		}
+		unseen.WriteString(inside)
+		unseen.WriteString("\n\n")
+	}
+	return unseen.String()
 }
 
 // spelledOut returns the words that are written with a character between all

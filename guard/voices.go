@@ -12,12 +12,15 @@ func (s *scan) calledUpon() {
 	orders := names["must"] | names["use"] | names["ignore"] | names["read"] | names["send"] | names["tell"] | names["show"] | names["put"] | names["follow"] | names["you"]
 	const near = 8
 	for i, w := range s.words[:max(0, len(s.words)-1)] {
-		if w.ideas&names["model"] == 0 || !s.isAddressed(i) {
+		if w.ideas&names["model"] == 0 {
 			continue
 		}
-		if s.layer.text[w.end] == ':' && calls.MatchString(s.lead(i)) {
+		if s.isSalutation(i) {
 			s.add("authority", "calls upon the model that reads it", s.weigh(8, warnAt), w.start, w.end)
 			return
+		}
+		if !s.isAddressed(i) {
+			continue
 		}
 		for j := i + 1; j < min(len(s.words), i+near) && s.words[j].position-w.position < near; j++ {
 			if s.words[j].ideas&orders != 0 {
@@ -41,6 +44,23 @@ func (s *scan) isAddressed(i int) bool {
 
 // maxCall is how many bytes before a word are looked at for a call.
 const maxCall = 48
+
+// isSalutation reports whether the word at i ends "Dear assistant," or "instructions for AI
+// models:", which says enough. A dear agent may be a person.
+func (s *scan) isSalutation(i int) bool {
+	switch s.layer.text[s.words[i].end] {
+	case ':':
+		return calls.MatchString(s.lead(i)) || forModels.MatchString(s.lead(i))
+	case ',':
+		return salutes.MatchString(s.lead(i)) && !strings.HasPrefix(strings.ToLower(s.text(i)), "agent")
+	}
+	return false
+}
+
+var (
+	salutes   = regexp.MustCompile(`(?i)(?:^|[^\w])(?:dear|hey|hello) (?:(?:AI|LLM) )?$`)
+	forModels = regexp.MustCompile(`(?i)[^\w]instructions? (?:to|for) (?:(?:all|any|the|every) )?(?:(?:AI|LLM|language)[ -])?$`)
+)
 
 // lead returns what stands before a word.
 func (s *scan) lead(i int) string {
