@@ -84,6 +84,7 @@ func (c *Conversation) apply(e *Entry) {
 		}
 	case e.Summary != nil:
 		c.summary = *e.Summary
+		c.unsee()
 	case e.Note != "":
 		c.notes = append(c.notes, e.Note)
 	case e.Found != nil:
@@ -216,15 +217,17 @@ func (c *Conversation) Notes() []string {
 	return slices.Clone(c.notes)
 }
 
-// Entries returns the conversation's record. Of the long results, those that the model
-// cannot read any more are without their text, which only the [Record] has.
+// Entries returns the conversation's record. What the model cannot read any more only the
+// [Record] has: the texts of old long results, and the data of images and sounds that a
+// summary replaced.
 func (c *Conversation) Entries() []Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.entries)
 }
 
-// Messages returns everything that was said.
+// Messages returns everything that was said; images and sounds that a summary replaced
+// are without their data.
 func (c *Conversation) Messages() []model.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
