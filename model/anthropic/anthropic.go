@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
@@ -76,7 +77,7 @@ func New(o Options) (*Model, error) {
 	}
 	base, err := url.Parse(o.BaseURL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fmt.Errorf("anthropic: the base URL %q is not one; it looks like https://host", o.BaseURL)
+		return nil, fmt.Errorf("anthropic: the base URL %q is not one; it looks like https://host", secret.URL(o.BaseURL))
 	}
 	known := familyOf(o.Model)
 	if o.Window == 0 {

@@ -158,9 +158,9 @@ func TestChoicesAreTheProvidersOwn(t *testing.T) {
 }
 
 func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
-	for _, o := range []Options{{}, {Model: "m", BaseURL: "localhost:80"}, {Model: "m", BaseURL: "ftp://x"}} {
-		if _, err := New(o); err == nil {
-			t.Errorf("%+v is taken", o)
+	for _, o := range []Options{{}, {Model: "m", BaseURL: "localhost:80"}, {Model: "m", BaseURL: "ftp://me:s3cret@x?key=s3cret"}} {
+		if _, err := New(o); err == nil || strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("of %+v is told: %v", o, err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/option"
 
+	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
@@ -101,7 +102,7 @@ func (o *Options) where() (Preset, string, error) {
 	}
 	base, err := url.Parse(o.BaseURL)
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return Preset{}, "", fmt.Errorf("openai: the base URL %q is not one; it looks like https://host/v1", o.BaseURL)
+		return Preset{}, "", fmt.Errorf("openai: the base URL %q is not one; it looks like https://host/v1", secret.URL(o.BaseURL))
 	}
 	if !known {
 		preset = byURL(base)

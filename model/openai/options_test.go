@@ -20,9 +20,13 @@ func TestOptionsThatSayTooLittle(t *testing.T) {
 		"a URL without scheme":  {Model: "m", BaseURL: "localhost:8000"},
 		"a URL of another kind": {Model: "m", BaseURL: "ftp://host/v1"},
 		"a URL without host":    {Model: "m", BaseURL: "http:///v1"},
+		"a URL with a password": {Model: "m", BaseURL: "me:s3cret@host/v1?key=s3cret"},
 	} {
-		if m, err := New(o); err == nil || m != nil {
+		m, err := New(o)
+		if err == nil || m != nil {
 			t.Errorf("%s is taken", name)
+		} else if strings.Contains(err.Error(), "s3cret") {
+			t.Errorf("%s is told: %v", name, err)
 		}
 	}
 }
