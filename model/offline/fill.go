@@ -202,11 +202,7 @@ func (f *filling) addresses(k kind) {
 		switch {
 		case len(all) == 0 || f.has(p):
 		case p.list():
-			var texts []string
-			for _, piece := range all {
-				texts = append(texts, piece.text)
-			}
-			if f.setList(p, texts, all...) && len(all) > 1 {
+			if f.setList(p, all) && len(all) > 1 {
 				f.plan.typed++ // one alone is rather for a tool that takes one
 			}
 		case f.set(p, all[0].text, all[0]):
@@ -306,13 +302,8 @@ func (f *filling) numbers() {
 		}
 	}
 	for _, p := range f.open(func(p *param) bool { return p.list() && p.items != nil && p.items.numeric() }) {
-		var texts []string
-		all := f.unused(number)
-		for _, piece := range all {
-			texts = append(texts, piece.text)
-		}
-		if len(all) > 0 {
-			f.setList(p, texts, all...)
+		if all := f.unused(number); len(all) > 0 {
+			f.setList(p, all)
 		}
 	}
 	if len(takers) == 1 && !takers[0].required && !f.wantsText() {
@@ -341,11 +332,7 @@ func (f *filling) quoted() {
 		switch {
 		case len(all) == 0 || f.has(p):
 		case p.list():
-			var texts []string
-			for _, piece := range all {
-				texts = append(texts, piece.text)
-			}
-			f.setList(p, texts, all...)
+			f.setList(p, all)
 		case p.required || len(f.open(func(p *param) bool { return p.textual() })) == 1:
 			f.set(p, all[0].text, all[0])
 		}

@@ -73,8 +73,12 @@ func encodeList(p *param, texts []string) (json.RawMessage, bool) {
 	return append(out, ']'), true
 }
 
-// setList gives a list these members.
-func (f *filling) setList(p *param, texts []string, from ...*piece) bool {
+// setList gives a list the texts of these pieces as members.
+func (f *filling) setList(p *param, from []*piece) bool {
+	var texts []string
+	for _, piece := range from {
+		texts = append(texts, piece.text)
+	}
 	value, ok := encodeList(p, texts)
 	return ok && f.keep(p, value, from)
 }
