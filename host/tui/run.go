@@ -136,7 +136,7 @@ func (s *screen) delta(d *model.Delta) {
 		if r.wrote {
 			s.say(ink.Warn, "the answer broke off and is asked for again; what stands above is void")
 		}
-		r.wrote, r.draft = false, ""
+		r.wrote, r.draft, r.asked = false, "", true
 		r.thought.Reset()
 	case d.Reasoning != "":
 		if r.thought.Len() == 0 {
@@ -182,6 +182,7 @@ func (s *screen) decided(d *host.Decided) {
 	r := s.run
 	r.asked = false
 	wrote := r.wrote
+	r.wrote = false
 	if !wrote && d.Message != nil {
 		for _, p := range d.Message.Parts {
 			if p.Reasoning != nil && r.thought.Len() == 0 {
@@ -291,6 +292,8 @@ func (s *screen) activity() ink.Line {
 		what = "preparing a call of " + r.draft
 	case r.asked:
 		what = "waiting for the model"
+	case r.wrote:
+		what = "the model is writing"
 	case !r.listed && slices.ContainsFunc(s.servers, isConnecting):
 		what = "waiting for servers that connect"
 	}

@@ -193,12 +193,21 @@ func TestWhatIsWaitedForHasAName(t *testing.T) {
 		proceed := make(chan struct{})
 		session.ask = func(context.Context, host.Question) error {
 			<-proceed
-			st.tell(host.Event{Listed: &host.Listed{Servers: session.servers}}, host.Event{Asked: &host.Asked{}}, host.Event{Answered: &host.Answered{}})
+			st.tell(host.Event{Listed: &host.Listed{Servers: session.servers}}, host.Event{Asked: &host.Asked{}})
+			<-proceed
+			st.tell(text("half an ans"))
+			<-proceed
+			st.tell(host.Event{Delta: &model.Delta{Retry: &model.Retry{Attempt: 1}}})
+			<-proceed
+			st.tell(host.Event{Answered: &host.Answered{}})
 			return nil
 		}
 		st.keys("x<enter>")
-		st.holds("waiting for servers that connect")
-		close(proceed)
+		for _, what := range []string{"waiting for servers that connect", "waiting for the model", "the model is writing", "waiting for the model"} {
+			st.wait(tickTime)
+			st.holds(what)
+			proceed <- struct{}{}
+		}
 		st.keys("/keep<enter>")
 		st.holds("expected /keep NOTE")
 	})
