@@ -66,7 +66,7 @@ steal     steal stolen harvest siphon exfiltrate exfiltration
 put       include embed append attach add insert supply put pass write record bcc fill paste go_into
 attempt   attempt whether if try trying injection phrase pattern prompt text input message like such attack jailbreak adversarial malicious
 attack    attack poison attacker adversarial adversary malicious manipulate jailbreak injection
-approved  approved authorized authorised authorize authorise consented agreed permitted granted allowed
+approved  approved authorized authorised authorize authorise consented agreed permitted granted
 shell     shell subprocess bash eval terminal
 environ   environment env cookie clipboard keystroke envvar private_repo private_repository private_repositorie private_file private_message private_data personal_data
 told      said told given received wrote written typed asked
