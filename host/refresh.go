@@ -84,11 +84,36 @@ func (s *server) setAside(old, fresh []*tool) {
 	for _, t := range old {
 		known[t.Name] = t.fault
 	}
+	told := 0
 	for _, t := range fresh {
-		if t.fault != "" && known[t.Name] != t.fault {
+		if t.fault == "" || known[t.Name] == t.fault {
+			continue
+		}
+		if told++; told <= maxFaultsTold {
 			s.host.notice(Notice{Kind: NoticeLowered, Server: t.ref.Server, Tool: t.ref.Tool, Text: "was set aside: " + readable(t.fault)})
 		}
 	}
+	if more := told - maxFaultsTold; more > 0 {
+		s.host.notice(Notice{Kind: NoticeLowered, Server: s.Name, Text: fmt.Sprintf("%d more tools of server %q were set aside", more, s.Name)})
+	}
+}
+
+// tellDifference tells how the tools changed, but not at every change of a server that
+// changes all the time.
+func (s *server) tellDifference(before, fresh []*tool) {
+	what := difference(before, fresh)
+	if what == "" {
+		return
+	}
+	ok, last := s.news.next()
+	if !ok {
+		return
+	}
+	text := fmt.Sprintf("server %q has %d tools now: %s", s.Name, len(fresh), what)
+	if last {
+		text += " (it changes them all the time; not every change is told)"
+	}
+	s.host.notice(Notice{Kind: NoticeTools, Server: s.Name, Text: text})
 }
 
 // difference says how the tools of two offers differ; empty if they do not.

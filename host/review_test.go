@@ -53,6 +53,9 @@ func TestReviewsOfAServerThatKeepsChangingAreBounded(t *testing.T) {
 			if len(person.reviews) != 1+maxReviews {
 				t.Errorf("agreed %v: the person was asked %d times", agreed, len(person.reviews))
 			}
+			if got := s.notices(NoticeTools); len(got) != maxToolNews || !strings.Contains(got[maxToolNews-1], "not every change is told") {
+				t.Errorf("told %q", got)
+			}
 			if got := s.notices(NoticeReviews); len(got) != 1 || !strings.Contains(got[0], "set aside") {
 				t.Errorf("told %q", got)
 			}

@@ -60,6 +60,7 @@ type server struct {
 	settled chan struct{} // closed when its lists were read, or could not be, once
 
 	unprompted atomic.Int32 // questions that belong to no call
+	news       pace         // of its tools
 
 	mu     sync.RWMutex
 	offer  offer
@@ -314,9 +315,7 @@ func (s *server) replace(fresh offer) {
 	case lost:
 		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q is back, with %d tools", s.Name, len(fresh.tools))})
 	case known:
-		if what := difference(before, fresh.tools); what != "" {
-			s.host.notice(Notice{Kind: NoticeTools, Server: s.Name, Text: fmt.Sprintf("server %q has %d tools now: %s", s.Name, len(fresh.tools), what)})
-		}
+		s.tellDifference(before, fresh.tools)
 	}
 }
 
