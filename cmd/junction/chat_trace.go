@@ -1,0 +1,75 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/trace"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// traced keeps a trace where one is wanted, and shows it.
+func (t *table) traced() error {
+	f := t.flags
+	if f.traceFile != "" {
+		if _, err := drawing(f.traceFile); err != nil { // before a model is paid for
+			return err
+		}
+	}
+	if !f.trace && f.traceFile == "" {
+		return nil
+	}
+	o := trace.Options{Width: t.app.screen.Width()}
+	if f.trace {
+		o.Out = t.app.screen
+	}
+	t.trace = trace.New(o)
+	t.options.Trace = true
+	t.options.Middleware = func(server string) mcp.Middleware {
+		return func(next mcp.Handler) mcp.Handler { return trace.Handler(next, server, t.trace) }
+	}
+	return nil
+}
+
+// drawing is how a trace is written: of the kind that the file's name says.
+func drawing(path string) (func(*trace.Trace, io.Writer) error, error) {
+	switch filepath.Ext(path) {
+	case ".svg":
+		return (*trace.Trace).WriteSVG, nil
+	case ".mmd", ".mermaid", ".md":
+		return (*trace.Trace).WriteMermaid, nil
+	case ".txt":
+		return (*trace.Trace).WriteText, nil
+	}
+	return nil, usagef("--trace-file: expected a name that ends in .svg, .mmd or .txt, got %q", path)
+}
+
+// draw writes what happened as a diagram.
+func (t *table) draw(path string) error {
+	write, err := drawing(path)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return &connectError{fmt.Errorf("--trace-file: %w", err)}
+	}
+	if err := errors.Join(write(t.trace, file), file.Close()); err != nil {
+		return &connectError{fmt.Errorf("--trace-file: %w", err)}
+	}
+	return nil
+}
+
+// writeEvent writes an event as scripts read it, one object a line.
+func writeEvent(w io.Writer, e host.Event) {
+	line, err := json.Marshal(e)
+	if err != nil {
+		line = errorObject(err)
+	}
+	_, _ = w.Write(append(line, '\n')) // a reader that went away ends the program by its signal
+}
