@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/internal/threadtime"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -127,12 +128,12 @@ func TestLowerSetsAsideWhatCannotBeSent(t *testing.T) {
 		{"a heavy reference many times", heavy, "once references are resolved"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			start := time.Now()
-			got, note := lower(t, "gemini", test.schema)
+			var got, note string
+			took := threadtime.Of(func() { got, note = lower(t, "gemini", test.schema) })
 			if got != "" || !strings.Contains(note, test.why) {
 				t.Errorf("%.100s %q, without %q", got, note, test.why)
 			}
-			if took := time.Since(start); took > 2*time.Second {
+			if took > 2*time.Second {
 				t.Errorf("it took %v", took)
 			}
 		})
