@@ -15,7 +15,7 @@ type ideas uint64
 // "-s", "-ed", "-ing" and the like are found without being listed. Words that mean it
 // only one after the other are joined by "_".
 const vocabulary = `
-ignore    ignore disregard forget override overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn skip stop_following stop_obeying put_aside set_aside put_them
+ignore    ignore disregard forget override overwrite overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn skip stop_following stop_obeying put_aside set_aside put_them
 prior     previous previously prior earlier above preceding existing original foregoing former initial your developer
 every     all any every other safety system these those everything
 orders    instruction guardrail safeguard directive guideline programming safety_concern safety_check safety_rule safety_warning safety_measure security_warning security_check
@@ -26,7 +26,7 @@ show      show display report share output print surface repeat recite dump
 ask       ask confirm consult permission approval consent confirmation request question bother disturb trouble check_with
 user      user human person operator anyone anybody owner victim whoever tell_them inform_them notify_them telling_them informing_them notifying_them
 secretly  secretly silently covertly quietly stealthily discreetly invisibly unnoticed surreptitiously clandestinely nobody no_one
-before    before ahead prior
+before    before ahead prior precede precondition prerequisite
 use       call use invoke run execute perform trigger utilize employ
 any       any all every other others each another
 tool      tool function
@@ -35,7 +35,7 @@ read      read open load retrieve cat extract collect gather obtain copy dump gr
 send      send pass post upload transmit forward exfiltrate submit deliver leak relay embed include append attach insert supply smuggle provide hand
 away      send post upload transmit forward exfiltrate leak relay smuggle copied
 cred      credential password passwd passphrase secret apikey mnemonic private_key api_key api_token access_key access_token auth_token bearer_token refresh_token session_token
-cred      session_cookie ssh_key signing_key encryption_key key_material card_number card_detail stored_card saved_card bank_detail seed_phrase recovery_phrase security_number github_token oauth_token user_token your_token keychain keystore key_store
+cred      session_cookie ssh_key signing_key encryption_key key_material card_number card_detail stored_card saved_card bank_detail seed_phrase recovery_phrase security_number github_token oauth_token user_token developer_token your_token keychain keystore key_store
 param     parameter argument field sidenote param
 convo     conversation chat dialogue
 log       history transcript log context messages memory
@@ -61,7 +61,7 @@ hidden    secret hidden confidential invisible unaware
 from      from
 sink      exfiltrate siphon keylogger keylog backdoor ransomware botnet rootkit
 contents  content contents value data result input output response reply answer respond
-void      no_longer void superseded revoked cancelled suspended lifted waived removed switched_off turned_off
+void      no_longer void superseded revoked cancelled suspended lifted waived removed switched_off turned_off not_apply not_hold not_count not_bind
 steal     steal stolen harvest siphon exfiltrate exfiltration
 put       include embed append attach add insert supply put pass write record bcc fill paste go_into
 attempt   attempt whether if try trying injection phrase pattern prompt text input message like such attack jailbreak adversarial malicious

@@ -18,7 +18,7 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 		return s.isSample(first) || s.isChecked(first) || s.isForbidden(first)
 	case "override":
 		return s.isStatement(first, last) || s.isChecked(first) || s.isForbidden(first) || s.isPossible(first)
-	case "exfiltration":
+	case "exfiltration", "sink":
 		return s.isForbidden(first)
 	case "first":
 		return s.isOfOwn(last)

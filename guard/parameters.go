@@ -96,6 +96,10 @@ func (f *frame) asksFor(params json.RawMessage, field string) (words, where stri
 		if kind := text(jsonrpc.Get(property, "type")); kind != "string" && kind != "" {
 			return true
 		}
+		if strings.EqualFold(text(name), "pin") {
+			words, where = "pin", at
+			return false
+		}
 		for _, s := range []string{text(name), text(jsonrpc.Get(property, "title")), text(jsonrpc.Get(property, "description"))} {
 			if words = secretWord(s); words != "" {
 				where = at

@@ -9,7 +9,7 @@ import (
 // "note to assistants: …", "if you are an AI, …".
 func (s *scan) calledUpon() {
 	names := theLanguage().names
-	orders := names["must"] | names["use"] | names["ignore"] | names["read"] | names["send"] | names["tell"] | names["show"] | names["put"] | names["follow"] | names["you"]
+	orders := names["must"] | names["use"] | names["ignore"] | names["read"] | names["send"] | names["tell"] | names["show"] | names["put"] | names["follow"] | names["you"] | names["retry"]
 	const near = 8
 	for i, w := range s.words[:max(0, len(s.words)-1)] {
 		if w.ideas&names["model"] == 0 {
@@ -68,7 +68,7 @@ func (s *scan) lead(i int) string {
 }
 
 // calls matches a text that ends with the words by which somebody is called upon.
-var calls = regexp.MustCompile(`(?i)(?:^|[^\w])(?:(?:dear|hey|hi|hello|attention|calling)[ ,:]+|(?:note|message|notice|memo|reminder|hint) (?:to|for) |if you(?: are|\W?re) )(?:(?:all|any|the|an?|every|other|reading|my) ){0,2}(?:(?:AI|LLM|language)[ -]){0,2}$`)
+var calls = regexp.MustCompile(`(?i)(?:^|[^\w])(?:(?:dear|hey|hi|hello|attention|calling)[ ,:]+|(?:note|message|notice|memo|reminder|hint|todo) (?:to|for) |if you(?: are|\W?re) )(?:(?:all|any|the|an?|every|other|reading|my) ){0,2}(?:(?:AI|LLM|language)[ -]){0,2}$`)
 
 // isReader reports whether the word at i is whichever model reads the text.
 func (s *scan) isReader(i int) bool {
