@@ -31,8 +31,8 @@ func TestNoSecretIsShown(t *testing.T) {
 		Input:  func(context.Context, Input) (string, error) { return "s3cret", nil },
 	})
 	want := map[string]string{
-		"program": `program (stdio): run-${NAME} --api-key *** --token=*** -e PAT=*** --env=*** API_KEY=*** ${NAME} ${X:-***} ${input:i} -H *** *** *** https://***@db.example:80/a?***#*** *** A=***`,
-		"address": `address (auto): https://***@${HOST:-***}/s/***/mcp?*** Authorization: ***`,
+		"program": `program (stdio): run-${NAME} --api-key *** --token=*** -e PAT=*** --env=*** API_KEY=*** ${NAME} ${X:-***} ${input:i} -H *** *** *** https://***@db.example:80/a?b=***&***#*** *** A=***`,
+		"address": `address (auto): https://***@${HOST:-***}/s/***/mcp?key=*** Authorization: ***`,
 	}
 	for _, d := range f.Servers {
 		s, err := d.Resolve(t.Context())

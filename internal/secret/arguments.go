@@ -36,6 +36,8 @@ func argument(before, arg string) string {
 		return Hidden
 	case isHeader && len(header) < len(name) && (Named(header) || Looks(strings.TrimSpace(content))):
 		return header + ": " + Hidden
+	case asks(name):
+		return within(arg)
 	case assigned && (Named(name) || Looks(value) || setsVariable(name) || setsVariable(before)):
 		return withoutValue(name)
 	case isHeader && !isURL(value) && Named(header):
@@ -50,8 +52,7 @@ func withoutValue(name string) string {
 	if i := strings.LastIndex(name, mark) + len(mark); i >= len(mark) && !strings.Contains(name[i:], "/") {
 		return within(name[:i]) + Hidden // the value may end user information that begins in the name
 	}
-	name = within(name)
-	if strings.HasSuffix(name, Hidden) {
+	if name = within(name); name == Hidden {
 		return name
 	}
 	return name + "=" + Hidden
@@ -64,6 +65,12 @@ func takesSecret(arg string) bool {
 
 // setsVariable reports whether a flag sets a variable of an environment.
 func setsVariable(flag string) bool { return flag == "-e" || flag == "--env" }
+
+// asks reports whether a URL in a text has a query or fragment.
+func asks(text string) bool {
+	_, rest, _ := strings.Cut(text, "://")
+	return strings.ContainsAny(rest, "?#")
+}
 
 // within hides what is secret in the URLs of a text.
 func within(text string) string {

@@ -15,5 +15,5 @@ func ExampleArguments() {
 
 func ExampleURL() {
 	fmt.Println(secret.URL("https://me:pass@example.com/feed?key=1"))
-	// Output: https://***@example.com/feed?***
+	// Output: https://***@example.com/feed?key=***
 }

@@ -9,9 +9,10 @@ import (
 // variable is one that is not replaced yet, as in https://${HOST}/mcp.
 var variable = regexp.MustCompile(`\$\{[^}]*\}`)
 
-// URL returns a URL to show: without user information, query and fragment, and
-// without segments of its path that look made by a machine. What cannot be
-// read as a URL is hidden. Variables, as in https://${HOST}/mcp, stay, and may
+// URL returns a URL to show: without user information, values of its query and
+// fragment, and without segments of its path that look made by a machine. Of
+// the query's names those stay that are plain words. What cannot be read as a
+// URL is hidden. Variables, as in https://${HOST}/mcp, stay, and may
 // stand for the beginning of the URL.
 //
 // Text may stand around the URL, as in --url=https://example.com, and other
@@ -66,15 +67,35 @@ func URI(uri string) string {
 // afterScheme hides what is secret in a URL behind its scheme.
 func afterScheme(rest string) string {
 	rest, _, hasFragment := strings.Cut(rest, "#")
-	rest, _, hasQuery := strings.Cut(rest, "?")
+	rest, query, hasQuery := strings.Cut(rest, "?")
 	shown := strings.Join(segments(rest, true), "/")
 	if hasQuery {
-		shown += "?" + Hidden
+		shown += "?" + names(query)
 	}
 	if hasFragment {
 		shown += "#" + Hidden
 	}
 	return shown
+}
+
+// names hides all of a query but names that are plain words.
+func names(query string) string {
+	pairs := strings.Split(query, "&")
+	for i, pair := range pairs {
+		pairs[i] = Hidden
+		if name, _, assigned := strings.Cut(pair, "="); assigned && isWord(name) {
+			pairs[i] = name + "=" + Hidden
+		}
+	}
+	return strings.Join(pairs, "&")
+}
+
+// isWord reports whether a name is made of letters, and so no key.
+func isWord(name string) bool {
+	const longest = 30
+	return name != "" && len(name) <= longest && !strings.ContainsFunc(name, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && r != '_' && r != '-' && r != '.'
+	})
 }
 
 // segments are host and path of a URL, with secrets hidden; keys in the path

@@ -18,5 +18,5 @@ func ExampleNew() {
 // Arguments that look like secrets are not shown, in errors neither.
 func ExampleCommand_String() {
 	fmt.Println(command.New("weather-server", "--api-key", "0123456789", "https://me:pass@example.com/feed?key=1"))
-	// Output: weather-server --api-key *** https://***@example.com/feed?***
+	// Output: weather-server --api-key *** https://***@example.com/feed?key=***
 }

@@ -14,7 +14,7 @@ func TestString(t *testing.T) {
 		{[]string{"a b", "", "it's"}, `npx "a b" "" "it's"`},
 		{[]string{"--token=s3cret", "--api-key", "s3cret", "rest"}, "npx --token=*** --api-key *** rest"},
 		{[]string{"X-Api-Key: s3cret"}, `npx "X-Api-Key: ***"`},
-		{[]string{"https://me:s3cret@example.com/mcp?key=s3cret&x=1#s3cret"}, "npx https://***@example.com/mcp?***"},
+		{[]string{"https://me:s3cret@example.com/mcp?key=s3cret&x=1#s3cret"}, "npx https://***@example.com/mcp?key=***&x=***#***"},
 		{[]string{strings.Repeat("x", 2*maxArgument) + "?https://me:s3cret@example.com"}, "npx " + strings.Repeat("x", maxArgument-1) + "…"},
 		{[]string{"\x1b[31mred\u202e"}, `npx \x1b[31mred\u202e`},
 	} {
