@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	historyKey = "chat.history"
-	maxHistory = 500 // lines that are remembered
+	historyKey     = "chat.history"
+	maxHistory     = 500      // lines that are remembered
+	maxHistoryLine = 16 << 10 // bytes of one; what is longer stands in the conversation only
 )
 
 // talk shows the screen.
@@ -60,7 +61,7 @@ func (t *table) history(ctx context.Context) []string {
 }
 
 func (t *table) rememberLine(line string) {
-	if t.archive == nil {
+	if t.archive == nil || len(line) > maxHistoryLine {
 		return
 	}
 	err := t.archive.Memory().Update(context.Background(), historyKey, func(value json.RawMessage) (json.RawMessage, error) {

@@ -33,7 +33,7 @@ func stateFile(name string) (string, error) {
 		folder = filepath.Join(config, "junction")
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", &connectError{err}
+		return "", &connectError{fmt.Errorf("the folder of conversations and approvals cannot be made, name another with JUNCTION_STATE: %w", err)}
 	}
 	return filepath.Join(folder, name), nil
 }

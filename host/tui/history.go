@@ -6,8 +6,10 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/editor"
 )
 
-// maxHistory is how many lines are remembered.
-const maxHistory = 1_000
+const (
+	maxHistory     = 1_000    // lines that are remembered
+	maxHistoryLine = 16 << 10 // bytes of one; what is longer can be brought back until the next
+)
 
 // history are lines that were typed. What is being typed is kept while others
 // are looked at.
@@ -23,9 +25,10 @@ func newHistory(lines []string) history {
 }
 
 func (h *history) add(line string) {
-	if n := len(h.lines); n == 0 || h.lines[n-1] != line {
-		h.lines = append(h.lines, line)
+	if n := len(h.lines); n > 0 && (len(h.lines[n-1]) > maxHistoryLine || h.lines[n-1] == line) {
+		h.lines = h.lines[:n-1]
 	}
+	h.lines = append(h.lines, line)
 	h.lines = h.lines[max(0, len(h.lines)-maxHistory):]
 	h.at, h.draft = len(h.lines), ""
 }

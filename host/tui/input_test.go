@@ -195,3 +195,14 @@ func described(q *host.Question) string {
 	}
 	return strings.Join(words, " ")
 }
+
+func TestLongPastesDoNotFillTheHistory(t *testing.T) {
+	h := newHistory(nil)
+	long := strings.Repeat("x", maxHistoryLine+1)
+	for _, line := range []string{"one", long, "two", "two", long + "y"} {
+		h.add(line)
+	}
+	if len(h.lines) != 3 || h.lines[0] != "one" || h.lines[1] != "two" || h.lines[2] != long+"y" {
+		t.Errorf("%d lines are kept", len(h.lines))
+	}
+}
