@@ -59,7 +59,7 @@ func (h *Host) reviewServer(ctx context.Context, c *Conversation, s *server) err
 	if errors.Is(err, ErrNobody) {
 		h.refuse(s.Name, hashes.String())
 		h.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf(
-			"server %q: %d definitions are new or changed, so the model does not get them: %v", s.Name, len(definitions), err)})
+			"server %q: %d of what it defines is new or changed, so the model does not get it: %v", s.Name, len(definitions), err)})
 		return nil
 	}
 	told := Reviewed{Server: s.Name, First: review.First, Definitions: len(definitions), Approved: agreed && err == nil}
