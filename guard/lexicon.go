@@ -69,6 +69,8 @@ attack    attack poison attacker adversarial adversary malicious manipulate jail
 approved  approved authorized authorised authorize authorise consented agreed permitted granted
 shell     shell subprocess bash eval terminal
 environ   environment env cookie clipboard keystroke envvar private_repo private_repository private_repositorie private_file private_message private_data personal_data
+environ   home_directory home_directorie home_folder home_dir config_file configuration_file session_data personal_detail personal_information sensitive_information sensitive_data
+environ   sensitive_file private_information contact_list address_book browser_history browsing_history saved_login
 told      said told given received wrote written typed asked
 ours      this our current it these
 model     model assistant ai llm agent chatbot copilot chatgpt gpt

@@ -10,7 +10,7 @@ import (
 // A rule finds ideas that follow each other: "ignore 4 prior 3 orders" is a
 // word for ignoring, within 4 words one for what came before, and within 3 of that one for orders.
 // An idea written a/b is either. "{approved user not} 12" is a sentence with three words for these in any
-// order, the last at most 12 words after the first.
+// order, the last at most 12 words after the first; the rarest is written first, as it is looked for.
 type rule struct {
 	name   string
 	weight int
@@ -41,14 +41,20 @@ const (
 	ofSimple parts = 1 << 15
 	// ofFault is errors, which are no documents.
 	ofFault parts = 1 << 14
+	// ofStray is definitions that do not begin with secrets or conversations: what they say of
+	// them further on has nothing to do with what the tool is for.
+	ofStray parts = 1 << 13
 )
 
-func (p parts) has(part Part, r *report) bool {
+func (p parts) has(at Where, r *report) bool {
+	part := at.Part
 	switch p {
 	case 0:
 		return part != InArguments
 	case ofSimple:
 		return r.simple && part == InDefinition
+	case ofStray:
+		return r.stray && part == InDefinition && !ofSecret(at.Field)
 	case ofFault:
 		return r.fault && part == InResult
 	}
@@ -66,6 +72,11 @@ const (
 	whyCapability = "names an ability that only harms"
 	whyMismatch   = "goes for files, keys or other machines, which a tool of this name has no business with"
 )
+
+// ofSecret reports whether a field belongs to a parameter that is a key or token, by its name.
+func ofSecret(field string) bool {
+	return strings.Contains(field, "oken.") || strings.Contains(field, "ey.")
+}
 
 // theRules are read at their first use, sorted by the first idea.
 var theRules = sync.OnceValue(func() map[ideas][]*rule {
@@ -91,11 +102,11 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"override", 8, "ignore 3 user 1 ask", whyOverride, 0},
 		{"override", 10, "not 2 follow 5 prior/user 4 orders/rules", whyOverride, 0},
 		{"override", 10, "not 2 follow 3 orders/rules 4 prior", whyOverride, 0},
-		{"override", 8, "{follow new/instead orders/rules} 8", whyOverride, told},
+		{"override", 8, "{follow orders/rules new/instead} 8", whyOverride, told},
 		{"override", 8, "prior 2 orders/rules 5 void", whyOverride, 0},
 		{"override", 8, "orders/rules 6 authority/user/you 5 void", whyOverride, told},
-		{"override", 6, "{ask/every orders/rules/ask void you/now/approved} 14", whyOverride, told},
-		{"override", 8, "{orders/rules/ours prefer user/authority/you} 9", whyOverride, told},
+		{"override", 6, "{void ask/every orders/rules/ask you/now/approved} 14", whyOverride, told},
+		{"override", 8, "{prefer orders/rules/ours user/authority/you} 9", whyOverride, told},
 		{"override", 10, "you 4 now 4 unbound/devmode", whyOverride, 0},
 		{"override", 4, "enter 3 devmode", whyOverride, in(InResult, InResource, InPrompt, InSampling, InInstructions)},
 		{"override", 6, "you 2 unbound", whyOverride, in(InSampling, InPrompt)},
@@ -121,11 +132,11 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"secrecy", 6, "not 3 tell 9 user", whySecrecy, told},
 		{"secrecy", 4, "not 3 show 4 user", whySecrecy, told},
 		{"secrecy", 6, "not 3 show 2 ours 4 user", whySecrecy, told},
-		{"secrecy", 6, "{user ask tell instead} 12", whySecrecy, told},
+		{"secrecy", 6, "{instead user ask tell} 12", whySecrecy, told},
 		{"secrecy", 8, "{secretly away} 6", whySecrecy, 0},
 		{"secrecy", 6, "{secretly read/send/use} 7", whySecrecy, told},
 		{"secrecy", 6, "secretly 3 know", whySecrecy, told},
-		{"secrecy", 6, "{machine/must use not ask} 14", whySecrecy, told},
+		{"secrecy", 6, "{ask machine/must use not} 14", whySecrecy, told},
 		{"secrecy", 6, "{machine must not tell} 14", whySecrecy, in(InResult, InResource)},
 		{"secrecy", 8, "not 2 tell 3 everything", whySecrecy, 0},
 		{"secrecy", 6, "not 4 ask 4 user", whySecrecy, told},
@@ -138,7 +149,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"secrecy", 6, "user 4 approved 12 away", whySecrecy, in(InResult, InResource)},
 		{"secrecy", 6, "user 3 not 2 must 4 told/know", whySecrecy, told},
 		{"secrecy", 6, "approved 3 user 6 tell/away", whySecrecy, in(InResult, InResource)},
-		{"secrecy", 6, "{user secretly you} 6", whySecrecy, 0},
+		{"secrecy", 6, "{secretly user you} 6", whySecrecy, 0},
 		{"secrecy", 8, "user 5 not 3 know", whySecrecy, 0},
 		{"secrecy", 8, "not 3 user 3 know", whySecrecy, 0},
 		{"secrecy", 8, "user 5 keep 2 hidden", whySecrecy, told},
@@ -155,7 +166,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"first", 6, "not 1 tool 3 use", whyFirst, described},
 		{"first", 6, "before 2 contents 3 any/ours/user 6 use", whyFirst, in(InDefinition, InInstructions, InResult)},
 		{"first", 5, "contents 8 any 1 tool 4 must 3 use/send", whyFirst, described},
-		{"first", 6, "{use instead any tool} 10", whyFirst, described},
+		{"first", 6, "{instead use any tool} 10", whyFirst, described},
 		{"first", 6, "not/ignore 2 use 3 any 3 tool", whyFirst, described},
 		{"first", 6, "{any tool not must use} 10", whyFirst, described},
 		{"first", 6, "ignore 2 any 3 tool", whyFirst, described},
@@ -179,9 +190,9 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"exfiltration", 6, "put/send 4 cred 4 param", whyExfil, described},
 		{"exfiltration", 6, "put/send 3 contents 6 cred/environ/secretfile", whyExfil, described},
 		{"exfiltration", 6, "machine 8 send/put/read 6 cred/environ/secretfile", whyExfil, told},
-		{"exfiltration", 6, "{machine cred/environ/secretfile send/put} 16", whyExfil, told},
+		{"exfiltration", 6, "{cred/environ/secretfile machine send/put} 16", whyExfil, told},
 		{"exfiltration", 6, "read 9 secretfile 8 send", whyExfil, in(InResult, InResource)},
-		{"exfiltration", 6, "{put/send/ask cred/secretfile/environ user/retry/param/machine/contents} 16", whyExfil, ofFault},
+		{"exfiltration", 6, "{cred/secretfile/environ put/send/ask user/retry/param/machine/contents} 16", whyExfil, ofFault},
 		{"authority", 6, "machine 4 must 4 use/read/send/ignore/show", whyAuthority, ofFault},
 		{"exfiltration", 6, "read/contents/away 4 cred 8 send/put", whyExfil, told},
 		{"exfiltration", 6, "put/send 6 cred/secretfile 10 retry/param", whyExfil, in(InResult, InResource)},
@@ -190,7 +201,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"exfiltration", 6, "ask 4 user 6 cred 8 send", whyExfil, in(InResult, InResource)},
 		{"exfiltration", 6, "put/send 4 user 3 cred", whyExfil, in(InResult, InResource, InSampling, InPrompt)},
 
-		{"sink", 6, "{machine external must/tell/ask} 14", whySink, in(InResult, InResource)},
+		{"sink", 6, "{external machine must/tell/ask} 14", whySink, in(InResult, InResource)},
 		{"sink", 6, "must 5 put/send 6 external", whySink, described},
 		{"sink", 6, "contents 8 away 6 external", whySink, described},
 		{"sink", 5, "away 8 external", whySink, described},
@@ -199,8 +210,8 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"conversation", 6, "show/tell 2 everything 2 prior", whyTalk, 0},
 		{"conversation", 8, "show/tell 5 whole 3 convo", whyTalk, in(InSampling, InPrompt)},
 		{"conversation", 6, "put/send 3 everything 4 told/tell", whyTalk, described},
-		{"conversation", 10, "{put/send whole convo} 10", whyTalk, 0},
-		{"conversation", 10, "{put/send/use whole convo param/host/external/remote} 14", whyTalk, 0},
+		{"conversation", 10, "{convo whole put/send} 10", whyTalk, 0},
+		{"conversation", 10, "{convo whole put/send/use param/host/external/remote} 14", whyTalk, 0},
 		{"conversation", 10, "put/send 4 convo 2 log 8 param/host/external/remote", whyTalk, 0},
 		{"conversation", 6, "{whole log ours/you/convo} 8", whyTalk, told},
 		{"conversation", 8, "notice/log 3 user 3 told", whyTalk, told},
@@ -223,7 +234,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"conversation", 6, "user 3 prior 2 log", whyTalk, in(InSampling)},
 		{"conversation", 6, "prior 2 log 4 convo", whyTalk, in(InSampling, InPrompt)},
 		{"conversation", 6, "you 2 sysprompt", whyTalk, in(InSampling)},
-		{"conversation", 6, "{model/you log must put/send} 12", whyTalk, described},
+		{"conversation", 6, "{log model/you must put/send} 12", whyTalk, described},
 		{"conversation", 8, "put/send/show 3 you 3 hidden 2 orders/rules", whyTalk, told},
 
 		{"authority", 6, "authority 1 notice 6 must/ignore/use", whyAuthority, told},
@@ -232,6 +243,9 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"authority", 3, "notice 2 model", whyAuthority, 0},
 		{"authority", 3, "model 4 must 3 use/read/send/ignore", whyAuthority, 0},
 
+		{"exfiltration", 5, "{cred/secretfile put/send/read/contents/away user/you/machine/any/whole/param} 12", whyExfil, ofStray},
+		{"exfiltration", 5, "{environ put/send/read/away user/you/any/whole} 12", whyExfil, ofStray},
+		{"conversation", 5, "{convo/log/sysprompt put/send/param/away/use user/you/machine/every/whole} 9", whyTalk, ofStray},
 		{"exfiltration", 6, "read 6 cred/environ", whyMismatch, ofSimple},
 		{"sink", 6, "external", whyMismatch, ofSimple},
 		{"sink", 6, "away 6 host/remote/external/contents/user", whyMismatch, ofSimple},
@@ -241,14 +255,10 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"capability", 6, "steal 5 cred/contents", whyCapability, 0},
 	} {
 		read := &rule{name: r.name, weight: r.weight, why: r.why, within: r.within, steps: readSteps(r.pattern)}
-		first := read.steps[0].ideas
 		if strings.HasPrefix(r.pattern, "{") {
 			read.span = readSpan(r.pattern)
-			for _, s := range read.steps {
-				first |= s.ideas
-			}
 		}
-		for ; first != 0; first &= first - 1 {
+		for first := read.steps[0].ideas; first != 0; first &= first - 1 {
 			lowest := first & -first
 			byFirst[lowest] = append(byFirst[lowest], read)
 		}
@@ -290,12 +300,17 @@ func readSteps(pattern string) []step {
 // maxReached is how many places a step of a rule is followed to; the nearest count.
 const maxReached = 24
 
-// match returns the index of the last word of an occurrence that starts with
-// the word at i, or -1. The nearest words are tried first, and each at most once a step.
-func (r *rule) match(words []word, i int) int {
+// match returns the indexes of the first and last word of an occurrence that starts with
+// the word at i, or has it for its first idea, if the order is any; -1 if there is none. The
+// nearest words are tried first, and each at most once a step.
+func (r *rule) match(words []word, i int) (first, last int) {
 	if r.span > 0 {
 		return r.matchAnyOrder(words, i)
 	}
+	return i, r.matchInOrder(words, i)
+}
+
+func (r *rule) matchInOrder(words []word, i int) int {
 	var reached, next [maxReached]int
 	reached[0] = i
 	n := 1
@@ -318,23 +333,32 @@ func (r *rule) match(words []word, i int) int {
 	return reached[0]
 }
 
-// matchAnyOrder is match for ideas in any order, each in a word of its own, of which
-// word i is the first.
-func (r *rule) matchAnyOrder(words []word, i int) int {
-	var seen uint
-	for j := i; j < len(words) && words[j].position-words[i].position <= r.span; j++ {
-		if j > i && words[j].position-words[j-1].position > 1 {
-			return -1
+// matchAnyOrder is match for ideas in any order, each in a word of its own, the nearest to i.
+func (r *rule) matchAnyOrder(words []word, i int) (first, last int) {
+	first, last = i, i
+	seen := uint(1)
+	for away := 1; away <= r.span && seen != 1<<len(r.steps)-1; away++ {
+		before, after := i-away, i+away
+		if before >= 0 && words[i].position-words[before].position == away && r.take(words[before].ideas, &seen) {
+			first = before
 		}
-		for k, s := range r.steps {
-			if seen&(1<<k) == 0 && words[j].ideas&s.ideas != 0 {
-				seen |= 1 << k
-				break
-			}
-		}
-		if seen == 1<<len(r.steps)-1 {
-			return j
+		if after < len(words) && words[after].position-words[i].position == away && r.take(words[after].ideas, &seen) {
+			last = after
 		}
 	}
-	return -1
+	if seen != 1<<len(r.steps)-1 || last-first > r.span {
+		return -1, -1
+	}
+	return first, last
+}
+
+// take marks the first step that is not seen yet and has one of the ideas.
+func (r *rule) take(of ideas, seen *uint) bool {
+	for k, s := range r.steps {
+		if *seen&(1<<k) == 0 && of&s.ideas != 0 {
+			*seen |= 1 << k
+			return true
+		}
+	}
+	return false
 }

@@ -72,7 +72,7 @@ func (s *scan) orders() {
 	for i, w := range words {
 		for rest := w.ideas; rest != 0; rest &= rest - 1 {
 			for _, rule := range rules[rest&-rest] {
-				if rule.within.has(s.at.Part, s.report) {
+				if rule.within.has(s.at, s.report) {
 					s.try(rule, i)
 				}
 			}
@@ -85,12 +85,12 @@ func (s *scan) try(r *rule, i int) {
 	if s.done[r] {
 		return
 	}
-	last := r.match(s.words, i)
+	first, last := r.match(s.words, i)
 	if last < 0 {
 		return
 	}
-	start, end := s.words[i].start, s.words[last].end
-	if s.isMention(r, i, last) {
+	start, end := s.words[first].start, s.words[last].end
+	if s.isMention(r, first, last) {
 		s.report.add(signal{rule: r.name, weight: 1, where: s.at.Field, excerpt: excerpt(s.layer.text, start, end), why: r.why + ", in a text about such things"})
 		return
 	}
