@@ -243,9 +243,10 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"authority", 3, "notice 2 model", whyAuthority, 0},
 		{"authority", 3, "model 4 must 3 use/read/send/ignore", whyAuthority, 0},
 
-		{"exfiltration", 5, "{cred/secretfile put/send/read/contents/away user/you/machine/any/whole/param} 12", whyExfil, ofStray},
+		{"exfiltration", 5, "{cred/secretfile put/send/read/contents/away user/you/machine/any/whole} 12", whyExfil, ofStray},
 		{"exfiltration", 5, "{environ put/send/read/away user/you/any/whole} 12", whyExfil, ofStray},
 		{"conversation", 5, "{convo/log/sysprompt put/send/param/away/use user/you/machine/every/whole} 9", whyTalk, ofStray},
+		{"exfiltration", 5, "{cred/secretfile put/send/read/show/away user/you/machine/any/whole} 12", whyExfil, in(InSampling, InPrompt)},
 		{"exfiltration", 6, "read 6 cred/environ", whyMismatch, ofSimple},
 		{"sink", 6, "external", whyMismatch, ofSimple},
 		{"sink", 6, "away 6 host/remote/external/contents/user", whyMismatch, ofSimple},
