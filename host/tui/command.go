@@ -120,9 +120,22 @@ func (s *screen) keep(note string) {
 	s.inBackground(func(context.Context) error { return s.session.Keep(note) }, func(s *screen) { s.say(ink.Muted, "kept: "+note) })
 }
 
+// compact takes as long as the model does, and can be cancelled as a run can.
 func (s *screen) compact(string) {
-	s.hint = "old turns are being summarized"
-	s.inBackground(s.session.Compact, func(s *screen) { s.say(ink.Muted, "old turns are replaced by a summary") })
+	ctx, cancel := context.WithCancel(s.ctx)
+	r := &run{cancel: cancel, began: s.now(), doing: "old turns are being summarized"}
+	s.run = r
+	s.ui.background(func() any {
+		err := s.session.Compact(ctx)
+		cancel()
+		return func(s *screen) {
+			r.answered = err == nil
+			s.over(r, err)
+			if err == nil {
+				s.say(ink.Muted, "old turns are replaced by a summary")
+			}
+		}
+	})
 }
 
 func (s *screen) save(title string) {

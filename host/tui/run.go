@@ -28,6 +28,7 @@ type run struct {
 	wrote     bool // text came in pieces in this step
 	thought   strings.Builder
 	thinking  time.Time     // when it began
+	doing     string        // what it is, where that is no question
 	listed    bool          // which tools there are was told
 	asked     bool          // the model is being asked
 	calls     []*call       // that have not returned
@@ -284,6 +285,8 @@ func (s *screen) activity() ink.Line {
 		what = "cancelling"
 	case len(s.cards) > 0:
 		what = "waiting for you"
+	case r.doing != "":
+		what = r.doing
 	case len(r.calls) > 1:
 		what = fmt.Sprintf("%d calls are running", len(r.calls))
 	case len(r.calls) == 1:

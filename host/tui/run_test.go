@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,5 +107,28 @@ The sum is 42.`)
 		st.keys("<ctrl+o><enter>")
 		st.holds("42")
 		st.keys("<esc>")
+	})
+}
+
+// A model can take its time for a summary: it can be cancelled, and no question goes
+// meanwhile.
+func TestASummaryCanBeCancelled(t *testing.T) {
+	session := &scripted{compact: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
+	play(t, session, 80, 24, func(st *stage) {
+		st.keys("/compact<enter>")
+		st.holds("old turns are being summarized")
+		st.keys("hello<enter>")
+		st.holds("the answer is still coming; Ctrl+C cancels it")
+		st.keys("<ctrl+c>")
+		st.printedText("cancelled")
+		if strings.Contains(st.scrollback(), "replaced by a summary") {
+			t.Error("it is said to be done")
+		}
+		session.ask = func(context.Context, host.Question) error {
+			st.tell(host.Event{Answered: &host.Answered{}})
+			return nil
+		}
+		st.keys("<enter>")
+		st.printedText("❯ hello")
 	})
 }

@@ -20,6 +20,7 @@ import (
 
 // scripted is a session whose answers are written by the test.
 type scripted struct {
+	compact func(context.Context) error // nil: done at once
 	info    model.Info
 	ask     func(ctx context.Context, q host.Question) error
 	servers []host.ServerTools
@@ -59,19 +60,25 @@ func (s *scripted) Ask(ctx context.Context, q host.Question) error {
 	}
 	return s.ask(ctx, q)
 }
-func (s *scripted) Servers() []host.ServerTools               { return s.servers }
-func (s *scripted) Tools() []host.ToolInfo                    { return s.tools }
-func (s *scripted) Prompts() []host.PromptRef                 { return s.prompts }
-func (s *scripted) Resources() []host.ResourceRef             { return s.found }
-func (s *scripted) Templates() []host.TemplateRef             { return s.some }
-func (s *scripted) Ledger() host.Ledger                       { return s.ledger }
-func (s *scripted) Totals() host.Totals                       { return s.totals }
-func (s *scripted) Entries() []host.Entry                     { return s.entries }
-func (s *scripted) Saved() Saved                              { return s.saved }
-func (s *scripted) List(context.Context) ([]Saved, error)     { return s.list, s.fail }
-func (s *scripted) ReviewAgain(server string) error           { s.note("review " + server); return s.fail }
-func (s *scripted) Keep(note string) error                    { s.note("keep " + note); return s.fail }
-func (s *scripted) Compact(context.Context) error             { s.note("compact"); return s.fail }
+func (s *scripted) Servers() []host.ServerTools           { return s.servers }
+func (s *scripted) Tools() []host.ToolInfo                { return s.tools }
+func (s *scripted) Prompts() []host.PromptRef             { return s.prompts }
+func (s *scripted) Resources() []host.ResourceRef         { return s.found }
+func (s *scripted) Templates() []host.TemplateRef         { return s.some }
+func (s *scripted) Ledger() host.Ledger                   { return s.ledger }
+func (s *scripted) Totals() host.Totals                   { return s.totals }
+func (s *scripted) Entries() []host.Entry                 { return s.entries }
+func (s *scripted) Saved() Saved                          { return s.saved }
+func (s *scripted) List(context.Context) ([]Saved, error) { return s.list, s.fail }
+func (s *scripted) ReviewAgain(server string) error       { s.note("review " + server); return s.fail }
+func (s *scripted) Keep(note string) error                { s.note("keep " + note); return s.fail }
+func (s *scripted) Compact(ctx context.Context) error {
+	s.note("compact")
+	if s.compact != nil {
+		return s.compact(ctx)
+	}
+	return s.fail
+}
 func (s *scripted) New(context.Context) error                 { s.note("new"); s.entries = nil; return s.fail }
 func (s *scripted) Fork(context.Context) error                { s.note("fork"); return s.fail }
 func (s *scripted) Resume(_ context.Context, id string) error { s.note("resume " + id); return s.fail }
