@@ -202,6 +202,9 @@ func (t *table) inviteNamed(ctx context.Context, name string) error {
 		return err
 	}
 	for _, e := range entries {
+		if e.name == name && e.definition != nil && e.definition.Disabled {
+			return &connectError{fmt.Errorf("server %q is disabled in %s; enable it there to use it", name, e.definition.Source)}
+		}
 		if e.name == name {
 			return t.inviteEntry(ctx, e)
 		}

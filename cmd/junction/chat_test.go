@@ -83,6 +83,18 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 	}
 }
 
+func TestAServerThatIsDisabledIsNotReplacedByAllOthers(t *testing.T) {
+	seated(t)
+	config := `{"mcpServers":{"off":{"command":"none","disabled":true},"on":{"command":"none"}}}`
+	if err := os.WriteFile("servers.json", []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := runs(t, "", "chat", "off", "-p", "x", "--config", "servers.json")
+	if got.code != exitConnection || !strings.Contains(got.stderr, `"off" is disabled in `) || strings.Contains(got.stderr, `"on"`) {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestChatTellsItsSevenSteps(t *testing.T) {
 	seated(t)
 	got := runs(t, "", "chat", "-p", "add 2 and 40", "--trace", "--trace-file", "run.svg")
