@@ -27,6 +27,24 @@ func addHidden(r *report, text string, at Where) (concealed bool) {
 	return true
 }
 
+// addControls adds a signal for characters that command a terminal, by which text is written
+// over or shown in no color. A definition has no use for them; the output of programs has
+// colors, but conceals nothing.
+func addControls(r *report, text string, at Where) {
+	start := strings.IndexFunc(text, func(c rune) bool {
+		return c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f' || c == 0x7f || c >= 0x80 && c < 0xa0 && c != 0x85
+	})
+	if start < 0 {
+		return
+	}
+	if at.Part == InResult || at.Part == InResource {
+		if start = strings.Index(text, "\x1b[8m"); start < 0 {
+			return
+		}
+	}
+	r.add(signal{rule: "hidden-characters", weight: warnAt, where: at.Field, excerpt: excerpt(text, start, start+1), why: "has characters that command a terminal, which can hide what is written"})
+}
+
 type hiddenKind uint
 
 const (

@@ -77,7 +77,7 @@ model     model assistant ai llm agent chatbot copilot chatgpt gpt
 machine   assistant ai llm agent chatbot copilot chatgpt gpt bot language_model ai_model
 after     after following whenever
 fail      fail break refuse unavailable work
-meta      detect flag filter classify identify recognize example phrase such like term string named called contain pattern attempt injection moderation scanner test sample search quote mean match warn check verify prevent moderate determine report guard catch lint
+meta      detect flag filter classify identify recognize example phrase such like term string named called contain pattern attempt injection moderation scanner test sample search quote mean match warn check verify prevent moderate determine report guard catch lint leaked exposed
 retry     retry again continue proceed resume unlock restore next_call next_request next_message go_on
 prefer    outrank precede override supersede trump priority precedence
 takeover  real_task new_task true_task actual_task sole_task hidden_task secret_task real_goal new_goal sole_goal true_goal hidden_goal real_objective new_objective real_mission new_mission

@@ -173,6 +173,9 @@ var shellSigns = []string{"curl", "wget", "rm -", "/dev/tcp", "bash -i", "nc -",
 // fetcher is a command that an encoded command line may start with.
 var fetcher = regexp.MustCompile(`(?i)\b(?:curl|wget|invoke-webrequest|iwr|powershell|bash|sh|nc|eval|exec|python3?|chmod|ssh|scp)\s+\S`)
 
+// example leads to a command that is quoted as an example.
+var example = regexp.MustCompile("(?i)(?:example|e\\.g\\.|such as|like)[^`'\"\\n]{0,24}[`'\"]$")
+
 const whyCommand = "has a command line that destroys, or runs what comes from elsewhere"
 
 // commands looks for command lines that destroy, or run what comes from
@@ -200,6 +203,9 @@ func (s *scan) commands() {
 				break
 			}
 			if at := shell.FindStringIndex(text[i:min(len(text), i+long)]); at != nil {
+				if example.MatchString(text[max(0, i-long):i]) {
+					continue
+				}
 				s.add("command", whyCommand, 6, i, i+at[1])
 				return
 			}

@@ -8,7 +8,7 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	if s.layer.how != "" && s.layer.how != howSplit {
 		return false
 	}
-	if s.isQuotation(first, last) || s.isTold(first) || s.isReported(first) {
+	if s.isQuotation(first, last) || s.isTold(first) || s.isReported(first) || s.isQuestion(first) {
 		return true
 	}
 	switch r.name {
@@ -54,8 +54,24 @@ func (s *scan) isReported(first int) bool {
 			return false
 		case first-j <= near+1 && of&(names["orders"]|names["attempt"]|names["ask"]) != 0:
 			asked = true
-		case asked && of&names["attack"] != 0:
+		case asked && (of&names["attack"] != 0 || detects[strings.ToLower(s.text(j))]):
 			return true
+		}
+	}
+	return false
+}
+
+// detects are what a tool does that looks for orders, in the third person: no order itself.
+var detects = map[string]bool{"detects": true, "finds": true, "flags": true, "classifies": true, "recognizes": true, "blocks": true, "catches": true, "rejects": true, "reports": true, "refuses": true}
+
+// isQuestion reports whether first stands in a question about how or why something is.
+func (s *scan) isQuestion(first int) bool {
+	const far = 12
+	for j := first - 1; j >= max(0, first-far) && s.words[j+1].position-s.words[j].position == 1; j-- {
+		switch strings.ToLower(s.text(j)) {
+		case "how", "why", "what":
+			end := strings.IndexAny(s.layer.text[s.words[first].end:], ".!?\n")
+			return end >= 0 && s.layer.text[s.words[first].end+end] == '?'
 		}
 	}
 	return false

@@ -126,7 +126,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"override", 3, "new 1 rules", whyOverride, in(InResult)},
 		{"override", 4, "new 1 orders", whyOverride, 0},
 		{"override", 4, "from 2 now 5 you/must/model", whyOverride, 0},
-		{"override", 8, "new 2 authority 2 orders/rules", whyOverride, 0},
+		{"override", 8, "new 2 authority 2 orders", whyOverride, 0},
 
 		{"secrecy", 10, "not 3 tell 4 user", whySecrecy, 0},
 		{"secrecy", 6, "not 3 tell 9 user", whySecrecy, told},
@@ -193,6 +193,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"exfiltration", 6, "{cred/environ/secretfile machine send/put} 16", whyExfil, told},
 		{"exfiltration", 6, "read 9 secretfile 8 send", whyExfil, in(InResult, InResource)},
 		{"exfiltration", 6, "{cred/secretfile/environ put/send/ask user/retry/param/machine/contents} 16", whyExfil, ofFault},
+		{"exfiltration", 6, "contents 3 secretfile", whyExfil, ofFault},
 		{"authority", 6, "machine 4 must 4 use/read/send/ignore/show", whyAuthority, ofFault},
 		{"exfiltration", 6, "read/contents/away 4 cred 8 send/put", whyExfil, told},
 		{"exfiltration", 6, "put/send 6 cred/secretfile 10 retry/param", whyExfil, in(InResult, InResource)},

@@ -24,6 +24,7 @@ func (c *Catalogue) scanText(r *report, text string, at Where) {
 		return
 	}
 	concealed := addHidden(r, text, at)
+	addControls(r, text, at)
 	layers, all := layersOf(text)
 	if !all {
 		r.cutShort(at.Field, "has more encoded pieces than are checked")

@@ -10,7 +10,7 @@ import (
 func (s *scan) calledUpon() {
 	names := theLanguage().names
 	orders := names["must"] | names["use"] | names["ignore"] | names["read"] | names["send"] | names["tell"] | names["show"] | names["put"] | names["follow"] | names["you"] | names["retry"]
-	const near = 8
+	const near = 12
 	for i, w := range s.words[:max(0, len(s.words)-1)] {
 		if w.ideas&names["model"] == 0 {
 			continue
