@@ -20,7 +20,7 @@ prior     previous previously prior earlier above preceding existing original fo
 every     all any every other safety system these those everything
 orders    instruction guardrail safeguard directive guideline programming safety_concern safety_check safety_rule safety_warning safety_measure security_warning security_check
 rules     rule prompt policy policies restriction moderation ethic training order guidance
-not       not never dont without avoid refrain cannot nor mustnt shouldnt neither no neednt omit nothing
+not       not never dont without avoid refrain cannot nor mustnt shouldnt neither no neednt doesnt wont omit nothing
 tell      tell mention inform informed notify notified reveal disclose alert warn acknowledge explain announce discuss say expose bring let_on any_reference any_trace
 show      show display report share output print surface repeat recite dump
 ask       ask confirm consult permission approval consent confirmation request question bother disturb trouble check_with
@@ -37,11 +37,11 @@ away      send post upload transmit forward exfiltrate leak relay smuggle copied
 cred      credential password passwd passphrase secret apikey mnemonic private_key api_key api_token access_key access_token auth_token bearer_token refresh_token session_token
 cred      session_cookie ssh_key signing_key encryption_key key_material card_number card_detail stored_card saved_card bank_detail seed_phrase recovery_phrase security_number github_token oauth_token user_token developer_token your_token keychain keystore key_store
 param     parameter argument field sidenote param
-convo     conversation chat dialogue
+convo     conversation chat dialogue talking
 log       history transcript log context messages memory
 whole     entire full whole complete verbatim raw
 sysprompt system_prompt system_message system_instruction initial_prompt hidden_prompt initial_instruction original_prompt hidden_instruction
-external  ngrok pastebin attacker exfil collector webhook
+external  ngrok pastebin attacker exfil collector webhook remote_server remote_database remote_host remote_endpoint
 remote    external remote third outside
 host      http https server endpoint host url address site domain
 everything everything anything all_you
@@ -71,7 +71,7 @@ shell     shell subprocess bash eval terminal
 environ   environment env cookie clipboard keystroke envvar private_repo private_repository private_repositorie private_file private_message private_data personal_data
 environ   home_directory home_directorie home_folder home_dir config_file configuration_file session_data personal_detail personal_information sensitive_information sensitive_data
 environ   sensitive_file private_information contact_list address_book browser_history browsing_history saved_login
-told      said told given received wrote written typed asked
+told      said told given gave assigned received wrote written typed asked
 ours      this our current it these
 model     model assistant ai llm agent chatbot copilot chatgpt gpt
 machine   assistant ai llm agent chatbot copilot chatgpt gpt bot language_model ai_model

@@ -1,6 +1,9 @@
 package guard
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // isMention reports whether the words from first to last are about an order and
 // none themselves. What was encoded is never a mention.
@@ -17,7 +20,7 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	case "conversation":
 		return s.isSample(first) || s.isChecked(first) || s.isForbidden(first)
 	case "override":
-		return s.isStatement(first, last) || s.isChecked(first) || s.isForbidden(first) || s.isPossible(first)
+		return s.isStatement(first, last) || s.isChecked(first) || s.isForbidden(first) || s.isPossible(first, last)
 	case "exfiltration", "sink":
 		return s.isForbidden(first)
 	case "first":
@@ -26,10 +29,14 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	return false
 }
 
-// isPossible reports whether the words before first say that somebody may do what follows:
-// "models may ignore …". That you may is an order, kindly put.
-func (s *scan) isPossible(first int) bool {
-	if first < 2 || s.words[first-2].ideas&theLanguage().names["you"] != 0 {
+// isPossible reports whether somebody may do what the words from first say, or does it:
+// "models may ignore …", "it ignores …". That you may is an order, kindly put.
+func (s *scan) isPossible(first, last int) bool {
+	you := theLanguage().names["you"]
+	if (s.at.Part == InResult || s.at.Part == InResource) && strings.HasSuffix(s.text(first), "s") {
+		return !slices.ContainsFunc(s.words[first:last+1], func(w word) bool { return w.ideas&you != 0 })
+	}
+	if first < 2 || s.words[first-2].ideas&you != 0 {
 		return false
 	}
 	switch strings.ToLower(s.text(first - 1)) {
