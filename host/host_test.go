@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/junction-mcp/junction/mcp"
@@ -90,28 +91,27 @@ func TestWhatMakesNoSenseIsAnsweredWithAnErrorThatHelps(t *testing.T) {
 }
 
 func TestCallsThatOnlyReadRunBesideEachOther(t *testing.T) {
-	var both sync.WaitGroup
-	both.Add(2)
-	srv := mcp.NewServer("s", "1")
-	mcp.AddTool(srv, "look", func(ctx context.Context, _ struct{}) (string, error) {
-		both.Done()
+	synctest.Test(t, func(t *testing.T) {
 		met := make(chan struct{})
-		go func() { both.Wait(); close(met) }()
-		select {
-		case <-met:
+		srv := mcp.NewServer("s", "1")
+		mcp.AddTool(srv, "look", func(ctx context.Context, _ struct{}) (string, error) {
+			select {
+			case met <- struct{}{}:
+			case <-met:
+			case <-time.After(5 * time.Second):
+				return "", errors.New("alone")
+			}
 			return "met", nil
-		case <-time.After(5 * time.Second):
-			return "", errors.New("alone")
+		}, mcp.Tool{Annotations: readOnly})
+		s := play(t, Options{Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}},
+			scripted.Reply(scripted.Calling("s__look", ""), scripted.Calling("s__look", "")), scripted.Say("done"))
+		ask(t, s.Conversation(nil), "look twice")
+		for _, r := range s.results(t) {
+			if r.Text() != "met" {
+				t.Errorf("got %q", r.Text())
+			}
 		}
-	}, mcp.Tool{Annotations: readOnly})
-	s := play(t, Options{Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}},
-		scripted.Reply(scripted.Calling("s__look", ""), scripted.Calling("s__look", "")), scripted.Say("done"))
-	ask(t, s.Conversation(nil), "look twice")
-	for _, r := range s.results(t) {
-		if r.Text() != "met" {
-			t.Errorf("got %q", r.Text())
-		}
-	}
+	})
 }
 
 func TestACallThatWritesRunsAloneInItsTurn(t *testing.T) {
