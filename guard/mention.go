@@ -77,8 +77,11 @@ func (s *scan) isQuestion(first int) bool {
 	for j := first - 1; j >= max(0, first-far) && s.words[j+1].position-s.words[j].position == 1; j-- {
 		switch strings.ToLower(s.text(j)) {
 		case "how", "why", "what":
-			end := strings.IndexAny(s.layer.text[s.words[first].end:], ".!?\n")
-			return end >= 0 && s.layer.text[s.words[first].end+end] == '?'
+			const long = 300
+			rest := s.layer.text[s.words[first].end:]
+			rest = rest[:min(len(rest), long)]
+			end := strings.IndexAny(rest, ".!?\n")
+			return end >= 0 && rest[end] == '?'
 		}
 	}
 	return false

@@ -155,10 +155,10 @@ func unseenElements(text string) string {
 	if !strings.Contains(text, "style=") {
 		return ""
 	}
-	const many = 64
+	const many, long = 64, 2 << 10 // of what is longer, the rest is looked at as what is shown
 	var unseen strings.Builder
 	for _, at := range unseenStyle.FindAllStringIndex(text, many) {
-		inside := text[at[1]:]
+		inside := text[at[1]:min(len(text), at[1]+long)]
 		if end := strings.Index(inside, "</"); end >= 0 {
 			inside = inside[:end]
 		}

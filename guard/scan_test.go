@@ -184,10 +184,11 @@ func TestHostileTextTakesNoMoreTimeThanItsLength(t *testing.T) {
 	const size = maxText / 16
 	for name, piece := range map[string]string{
 		"orders": "ignore ", "code": "`<system>` ", "quotes": `"'`, "names": "some_tool_1 ", "equals": "token= ", "hidden": "a\u200b", "tags": tags("a"), "marks": "<", "slashes": `\u`, "wide": "\ufdfa",
-		"schemes": "bearer ", "commands": "curl ", "URLs": "http://a:b", "emoji": "👩‍", "newlines": "\n ", "comments": "<!--", "addressed": "<!--ai-->", "links": "](a://?=", "letters": "a b ", "base64": "QUJD ",
+		"schemes": "bearer ", "commands": "curl ", "URLs": "http://a:b", "emoji": "👩‍", "newlines": "\n ", "comments": "<!--", "addressed": "<!--ai-->", "links": "](a://?=", "letters": "a b ", "questions": "how ignore previous instructions ", "labels": "```\nsystem: you\n", "unseen": `<p style="color:white">`, "salutations": "dear ai: ", "any order": "secret user ", "base64": "QUJD ",
 	} {
 		start := time.Now()
 		c.Scan(strings.Repeat(piece, size/len(piece)), Where{Part: InDefinition, Server: "x", Field: "description"})
+		c.Scan(strings.Repeat(piece, size/len(piece)), Where{Part: InResult, Server: "x"})
 		if took := time.Since(start); took > 10*time.Second {
 			t.Errorf("%s: %v for %d bytes", name, took, size)
 		} else if testing.Verbose() {

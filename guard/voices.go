@@ -136,15 +136,18 @@ func (s *scan) turns() {
 	if start := strings.Index(text, role); start >= 0 && asJSON.MatchString(text[start+len(role):]) && !s.isCode(start) {
 		s.add("authority", "pretends to be a message of the system", 4, start, start+len(role))
 	}
-	i := 0 // in words
-	for start := 0; start < len(text); {
+	const many = 64
+	i, labels := 0, 0 // words and labels looked at
+	for start := 0; start < len(text) && labels < many; {
 		end := len(text)
 		if n := strings.IndexByte(text[start:], '\n'); n >= 0 {
 			end = start + n
 		}
 		line := strings.TrimLeft(text[start:end], " \t>*")
-		if line != "" && strings.IndexByte("sda", line[0]|0x20) >= 0 && spoken.MatchString(line) && s.isOrdering(&i, end-len(line), end) {
-			return
+		if line != "" && strings.IndexByte("sda", line[0]|0x20) >= 0 && spoken.MatchString(line) {
+			if labels++; s.isOrdering(&i, end-len(line), end) {
+				return
+			}
 		}
 		start = end + 1
 	}
