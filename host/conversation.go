@@ -136,16 +136,18 @@ func (c *Conversation) say(m model.Message) error { return c.add(Entry{Message: 
 // Question is what a person says.
 type Question struct {
 	Text string
-	// Attach are resources whose contents go along.
+	// Attach are resources and texts that go along.
 	Attach []Attachment
 	// Prompt is a prompt of a server whose messages go along, before Text.
 	Prompt *PromptCall
 }
 
-// Attachment is a resource of a server.
+// Attachment is a resource of a server or, where Text is not empty, a text that the
+// person has from elsewhere, such as a file.
 type Attachment struct {
-	Server string
-	URI    string
+	Server string // may be empty where one server lists the resource
+	URI    string // of the resource; the name of the text
+	Text   string
 }
 
 // PromptCall is a prompt of a server with its arguments.

@@ -48,8 +48,11 @@ func (r *run) question(ctx context.Context, q Question) ([]model.Message, error)
 	return messages, nil
 }
 
-// attached is the contents of a resource that the person attached.
+// attached is what the person attached.
 func (r *run) attached(ctx context.Context, a Attachment) ([]model.Part, error) {
+	if a.Text != "" {
+		return r.brought(a), nil
+	}
 	s, why := r.h.serverOf(a.Server, a.URI)
 	if s == nil {
 		return nil, fmt.Errorf("@%s:%s: %s", a.Server, a.URI, why)
@@ -64,6 +67,18 @@ func (r *run) attached(ctx context.Context, a Attachment) ([]model.Part, error) 
 	got := r.contents(s, a.URI, result, 0, "")
 	got.parts[0].Text = fmt.Sprintf("[attached: %s of server %s]\n%s\n[end of %s]", a.URI, s.Name, got.parts[0].Text, a.URI)
 	return got.parts, nil
+}
+
+// brought is a text that the person attached. Where it comes from nobody knows, as
+// of a page that was saved, so it counts as private and as a stranger's.
+func (r *run) brought(a Attachment) []model.Part {
+	const from = "what was attached"
+	whole := readable(a.Text)
+	r.suspect(from, a.URI, whole, guard.InResource)
+	r.c.flow.Read(guard.Source{Server: from, URI: a.URI}, guard.Private|guard.Untrusted, whole)
+	var got outcome
+	shown := r.paged(&got, whole, ToolRef{Server: from, Tool: a.URI})
+	return []model.Part{{Text: fmt.Sprintf("[attached: %s]\n%s\n[end of %s]", a.URI, shown, a.URI)}}
 }
 
 // prompt is what a server's prompt says.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/host"
@@ -87,7 +89,7 @@ words of the question.
 
 func (f *chatFlags) define(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.prompt, "prompt", "p", "", "ask this `QUESTION`, print the answer and end; - reads it from standard input")
-	flags.StringArrayVar(&f.attach, "attach", nil, "let a resource go with the question: `SERVER:URI` (repeatable)")
+	flags.StringArrayVar(&f.attach, "attach", nil, "let a resource go with the question, `SERVER:URI`, or - for standard input (repeatable)")
 	flags.StringVar(&f.up, "up", "", "use the servers of a junction up that runs, at `URL` (default with --up alone: this machine's)")
 	flags.Lookup("up").NoOptDefVal = "http://" + defaultAddress + "/mcp"
 	flags.StringArrayVar(&f.trust, "trust", nil, "vouch for `SERVER`: its definitions are not reviewed, its annotations are believed (repeatable)")
@@ -184,14 +186,43 @@ func (a *app) question(f *chatFlags) (q host.Question, single bool, err error) {
 		return q, false, usagef("--attach goes with a question: give one with -p, or on standard input; in a conversation write @SERVER:URI into it")
 	}
 	q.Text = text
-	for _, attached := range f.attach {
-		server, uri, found := strings.Cut(attached, ":")
-		if !found || server == "" || uri == "" {
-			return q, false, usagef("--attach: expected SERVER:URI, got %q", attached)
+	for _, name := range f.attach {
+		attached, err := a.attachment(name, f)
+		if err != nil {
+			return q, false, err
 		}
-		q.Attach = append(q.Attach, host.Attachment{Server: server, URI: uri})
+		q.Attach = append(q.Attach, attached)
 	}
 	return q, given, nil
+}
+
+// attachment is what one --attach names.
+func (a *app) attachment(name string, f *chatFlags) (host.Attachment, error) {
+	if name == "-" {
+		return a.attachedInput(f)
+	}
+	server, uri, found := strings.Cut(name, ":")
+	if !found || server == "" || uri == "" {
+		return host.Attachment{}, usagef("--attach: expected SERVER:URI, or - for standard input, got %q", name)
+	}
+	return host.Attachment{Server: server, URI: uri}, nil
+}
+
+// attachedInput is standard input as an attachment.
+func (a *app) attachedInput(f *chatFlags) (host.Attachment, error) {
+	if f.prompt == "" || f.prompt == "-" {
+		return host.Attachment{}, usagef("--attach - goes with a question of its own: give one with -p")
+	}
+	text, err := a.readFile("-")
+	switch {
+	case err != nil:
+		return host.Attachment{}, &connectError{err}
+	case !utf8.Valid(text):
+		return host.Attachment{}, usagef("--attach -: standard input is not text in UTF-8")
+	case len(bytes.TrimSpace(text)) == 0:
+		return host.Attachment{}, usagef("--attach -: standard input is empty")
+	}
+	return host.Attachment{URI: "standard input", Text: string(text)}, nil
 }
 
 // single asks one question and prints the answer.

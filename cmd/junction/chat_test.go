@@ -70,6 +70,9 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 		{"a diagram of a kind that there is not", "", []string{"-p", "x", "--trace-file", "run.png"}, exitUsage, "", "--trace-file: expected a name that ends in .svg, .mmd or .txt"},
 		{"a diagram that cannot be written", "", []string{"-p", "add 2 and 40", "--max-steps", "1", "--trace-file", "none/run.svg"}, exitConnection, "", "--trace-file: open none/run.svg"},
 		{"an attachment without its server", "", []string{"-p", "x", "--attach", "nothing"}, exitUsage, "", "--attach: expected SERVER:URI"},
+		{"standard input without a question", "x", []string{"--attach", "-"}, exitUsage, "", "give one with -p"},
+		{"standard input that is no text", "\xff\xfe", []string{"-p", "x", "--attach", "-"}, exitUsage, "", "not text in UTF-8"},
+		{"standard input that is empty", "\n", []string{"-p", "x", "--attach", "-"}, exitUsage, "", "is empty"},
 		{"a rule that is none", "", []string{"-p", "x", "--allow", "delete"}, exitUsage, "", "--allow: expected SERVER/TOOL"},
 		{"a conversation that is not there", "", []string{"-p", "x", "--resume=nope"}, exitUsage, "", "nope"},
 		{"a conversation that cannot be resumed", "", []string{"-p", "x", "--resume", "--no-save"}, exitUsage, "", "--no-save"},
@@ -175,6 +178,16 @@ func TestAnInterruptedQuestionCanBeResumed(t *testing.T) {
 	}
 	if got := runs(t, "", "conversations", "list"); !strings.Contains(got.stdout, "2 questions") {
 		t.Errorf("listed %s", got.stdout)
+	}
+}
+
+func TestStandardInputGoesAlong(t *testing.T) {
+	seated(t)
+	if got := runs(t, "buy milk\n", "chat", "-p", "add 2 and 40", "--attach", "-"); got.code != exitOK || got.stdout != "42\n" {
+		t.Errorf("%+v", got)
+	}
+	if got := runs(t, "", "conversations", "export", "last"); !strings.Contains(got.stdout, "[attached: standard input]") || !strings.Contains(got.stdout, "buy milk") {
+		t.Errorf("recorded %s", got.stdout)
 	}
 }
 
