@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -26,6 +27,8 @@ type modelFlags struct {
 	window    int
 	maxAnswer int
 	price     []float64
+
+	keyFrom string // the variable whose key is sent, once open has found it
 }
 
 func (f *modelFlags) define(flags *pflag.FlagSet) {
@@ -70,7 +73,24 @@ func (f *modelFlags) open() (model.Model, error) {
 	if f.injected {
 		m = injected.New(m, injected.Options{})
 	}
-	return model.Retrying(m, model.RetryOptions{}), nil
+	return keyed{model.Retrying(m, model.RetryOptions{}), f.keyFrom}, nil
+}
+
+// A keyed model says which key it was that its provider refused.
+type keyed struct {
+	model.Model
+	from string // a variable; empty for none
+}
+
+func (k keyed) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
+	response, err := k.Model.Generate(ctx, req, emit)
+	switch {
+	case !errors.Is(err, model.ErrUnauthorized):
+		return response, err
+	case k.from == "":
+		return response, fmt.Errorf("%w (none was sent: name its variable with --key-env)", err)
+	}
+	return response, fmt.Errorf("%w (the one in %s)", err, k.from)
 }
 
 // complete says what is missing of a model's name.
@@ -143,5 +163,6 @@ func (f *modelFlags) key(usual string, needed bool) (string, error) {
 	if key == "" {
 		return "", &connectError{errors.New("the model's key is missing: set " + from + ", or name another variable with --key-env")}
 	}
+	f.keyFrom = from
 	return key, nil
 }
