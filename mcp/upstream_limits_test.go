@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
@@ -19,6 +20,9 @@ import (
 type sentLink struct {
 	mu   sync.Mutex
 	sent []string
+
+	slow      time.Duration // until Receive has begun
+	receiving atomic.Bool
 }
 
 func (l *sentLink) Call(ctx context.Context, _ link.Out, _ func(*jsonrpc.Message)) (*jsonrpc.Message, error) {
@@ -33,7 +37,12 @@ func (l *sentLink) Send(_ context.Context, out link.Out) error {
 	return nil
 }
 
-func (l *sentLink) Receive(ctx context.Context, _ func(*jsonrpc.Message)) error {
+func (l *sentLink) Receive(ctx context.Context, begun func(), _ func(*jsonrpc.Message)) error {
+	if l.slow > 0 {
+		time.Sleep(l.slow)
+	}
+	l.receiving.Store(true)
+	begun()
 	<-ctx.Done()
 	return ctx.Err()
 }
@@ -46,6 +55,17 @@ func (l *sentLink) ClosingCancels() bool  { return false }
 // quietUpstream is a connection to a server of the legacy era over the link.
 func quietUpstream(l link.Link) *upstream {
 	return newUpstream(l, "quiet", ClientOptions{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+}
+
+func TestAConnectionIsUsedOnlyOnceItsMessagesAreReceived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &sentLink{slow: time.Second}
+		u := quietUpstream(l)
+		defer u.close()
+		if !l.receiving.Load() {
+			t.Error("a call could be made whose response overtakes what comes before it")
+		}
+	})
 }
 
 func TestCallsThatWaitForOneServerAreLimited(t *testing.T) {

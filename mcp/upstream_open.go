@@ -116,8 +116,7 @@ func (u *upstream) receiveAll(ctx context.Context, ended func()) bool {
 	begun := make(chan struct{})
 	runs := u.run(func() {
 		defer ended()
-		close(begun)
-		err := u.link.Receive(ctx, func(m *jsonrpc.Message) { u.receive(nil, m) })
+		err := u.link.Receive(ctx, func() { close(begun) }, func(m *jsonrpc.Message) { u.receive(nil, m) })
 		if err != nil && u.ctx.Err() == nil {
 			u.log.Debug("mcp: no more messages from the server", "server", u.name, "error", err)
 		}

@@ -86,7 +86,7 @@ func TestAServerThatNeitherReadsNorObeysIsKilled(t *testing.T) {
 	c := server(t, "neither reads nor obeys")
 	l := connect(t, c)
 	ready, cancel := context.WithCancel(t.Context())
-	l.Receive(ready, func(*jsonrpc.Message) { cancel() })
+	l.Receive(ready, func() {}, func(*jsonrpc.Message) { cancel() })
 	big := link.Out{ID: "1", Method: "tools/call", Message: append(append([]byte(`{"a":"`), make([]byte, 1<<20)...), `"}`...)}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

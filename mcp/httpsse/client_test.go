@@ -100,7 +100,7 @@ func TestClientCalls(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	var got []string
-	err = l.Receive(ctx, func(m *jsonrpc.Message) {
+	err = l.Receive(ctx, func() {}, func(m *jsonrpc.Message) {
 		if got = append(got, m.Method); len(got) == 2 {
 			cancel(enough)
 		}

@@ -18,8 +18,9 @@ const longStream = 10 * time.Second
 
 // Receive implements [link.Link] with the stream of a legacy session. It opens
 // the stream again whenever it ends, and does not give up.
-func (c *clientLink) Receive(ctx context.Context, deliver func(*jsonrpc.Message)) error {
+func (c *clientLink) Receive(ctx context.Context, begun func(), deliver func(*jsonrpc.Message)) error {
 	const what = "the stream for messages of the server"
+	begun()
 	if ctx.Err() != nil {
 		return c.failure(ctx, what, nil)
 	}

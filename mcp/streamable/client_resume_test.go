@@ -187,7 +187,7 @@ func TestClientReceives(t *testing.T) {
 				l, s := connectScripted(t, test.answers...)
 				time.AfterFunc(time.Hour, func() { l.Close() })
 				var delivered []string
-				err := l.Receive(t.Context(), func(m *jsonrpc.Message) { delivered = append(delivered, m.Method) })
+				err := l.Receive(t.Context(), func() {}, func(m *jsonrpc.Message) { delivered = append(delivered, m.Method) })
 				if !errors.Is(err, test.want) {
 					t.Errorf("ends with %v, want %v", err, test.want)
 				}
@@ -215,7 +215,7 @@ func TestClientDoesNotHammerAServerThatClosesItsStream(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		l.Receive(ctx, nil)
+		l.Receive(ctx, func() {}, nil)
 		if n := len(s.seen); n < 120 || n > 160 {
 			t.Errorf("%d connections in an hour", n)
 		}

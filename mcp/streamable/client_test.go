@@ -157,7 +157,7 @@ func TestClientKeepsTheSession(t *testing.T) {
 	if err := l.Send(ctx, link.Out{Method: "notifications/initialized", Header: clientOut("").Header, Message: []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)}); err != nil {
 		t.Fatal(err)
 	}
-	if err := l.Receive(ctx, nil); !errors.Is(err, link.ErrNoChannel) {
+	if err := l.Receive(ctx, func() {}, nil); !errors.Is(err, link.ErrNoChannel) {
 		t.Errorf("Receive: %v", err)
 	}
 	gone = true
@@ -340,7 +340,7 @@ func TestClientLeavesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		var receiving, calls sync.WaitGroup
-		receiving.Go(func() { l.Receive(t.Context(), func(*jsonrpc.Message) {}) })
+		receiving.Go(func() { l.Receive(t.Context(), func() {}, func(*jsonrpc.Message) {}) })
 		for range 5 {
 			calls.Go(func() {
 				if _, err := l.Call(t.Context(), clientOut("tools/call"), nil); err != nil {

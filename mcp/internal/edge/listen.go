@@ -16,6 +16,13 @@ import (
 // be in force.
 const subscribeTime = 10 * time.Second
 
+// overlapTime is how long a listen request without positions goes on beside the
+// one that takes over from it, so that what is under way in it still arrives.
+const overlapTime = 5 * time.Second
+
+// maxLeaving is how many of them go on so; one more ends the oldest.
+const maxLeaving = 8
+
 // ErrListening is returned by [Session.Listen] where it runs already.
 var ErrListening = errors.New("the session has a stream for news already")
 
@@ -29,8 +36,9 @@ type listening struct {
 	rounds sync.WaitGroup
 
 	// Under the session's lock:
-	latest  *newsRound // the one with the newest filter
-	inForce *newsRound // the one with the newest filter of those acknowledged, if any
+	latest  *newsRound   // the one with the newest filter
+	inForce *newsRound   // the one with the newest filter of those acknowledged, if any
+	leaving []*newsRound // the last ones before, which may still have news under way
 }
 
 // A newsRound is one listen request of a session, and its Peer.
@@ -185,11 +193,33 @@ func (r *newsRound) begin(acknowledged json.RawMessage) {
 		r.cancel(errRefilter)
 	case before != r:
 		l.inForce = r
-		before.cancel(errRefilter)
+		l.leave(before, s.changes != "")
 	}
 	if wanted := resourcesOf(r.request.Params); len(wanted) > 0 {
 		s.forget(wanted, resourcesOf(acknowledged))
 	}
+}
+
+// leave ends a round that another took over from: at once where the other began
+// at the position of this one, and else when what it has under way has arrived.
+// The session's lock is held.
+func (l *listening) leave(r *newsRound, atOnce bool) {
+	if atOnce {
+		r.cancel(errRefilter)
+		return
+	}
+	if len(l.leaving) == maxLeaving {
+		l.leaving[0].cancel(errRefilter)
+		l.leaving = slices.Delete(l.leaving, 0, 1)
+	}
+	l.leaving = append(l.leaving, r)
+	l.rounds.Go(func() {
+		select {
+		case <-time.After(overlapTime):
+			r.cancel(errRefilter)
+		case <-r.ctx.Done():
+		}
+	})
 }
 
 // resourcesOf are the subscriptions in the filter of a listen request or of its

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
@@ -24,6 +25,7 @@ type newsroom struct {
 
 	mu     sync.Mutex
 	listen []*mcp.Request
+	ended  int // how many of them are over
 }
 
 func (n *newsroom) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -37,6 +39,11 @@ func (n *newsroom) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 	n.mu.Lock()
 	n.listen = append(n.listen, req)
 	n.mu.Unlock()
+	defer func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.ended++
+	}()
 	if n.refuse != "" && strings.Contains(string(req.Params), n.refuse) {
 		return mcp.Result{}, errors.New("refused")
 	}
@@ -48,6 +55,12 @@ func (n *newsroom) requests() []*mcp.Request {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.listen)
+}
+
+func (n *newsroom) over() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.ended
 }
 
 // acknowledge puts the i-th listen request in force.
@@ -163,6 +176,30 @@ func TestNewsWithoutPositionsAreToldUntilTheNextListenIsInForce(t *testing.T) {
 		n.tell(t, 1, "resources/updated", "")
 		if got := client.String(); got != "tools/list_changed resources/updated" {
 			t.Errorf("told %s", got)
+		}
+	})
+}
+
+// Nobody knows whether the newer request has what the older one has under way.
+func TestAListenWithoutPositionsLeavesTimeForWhatIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &newsroom{}
+		session, _, end := listening(t, n)
+		defer end()
+		for i := range 10 {
+			code := change(t, session, "subscribe", fmt.Sprintf("test://%d", i))
+			n.acknowledge(t, i+1)
+			<-code
+			synctest.Wait()
+			want := max(0, i+1-8)
+			if got := n.over(); got != want {
+				t.Errorf("after %d changes: %d requests are over, want %d", i+1, got, want)
+			}
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if got := n.over(); got != 10 {
+			t.Errorf("later: %d requests are over, want all but the last", got)
 		}
 	})
 }

@@ -45,8 +45,10 @@ type Link interface {
 	// the other, until ctx is done or the link is dead, and returns why. A
 	// transport with a channel of its own for such messages opens it, and opens it
 	// again (with what the server said of resuming) when it breaks; ErrNoChannel
-	// says that the server has none. At most one Receive runs at a time.
-	Receive(ctx context.Context, deliver func(*jsonrpc.Message)) error
+	// says that the server has none. begun is called once, before anything is
+	// delivered: from then on no response of Call overtakes a message that came
+	// before it on the same channel. At most one Receive runs at a time.
+	Receive(ctx context.Context, begun func(), deliver func(*jsonrpc.Message)) error
 
 	// Dead is closed when the link can carry nothing any more; Err says why.
 	Dead() <-chan struct{}

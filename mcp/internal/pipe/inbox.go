@@ -145,10 +145,12 @@ func (b *Inbox) Lost(err error) {
 }
 
 // Receive hands what belongs to no call to deliver, in the order in which it
-// came, until ctx is done or the Inbox is dead and empty.
-func (b *Inbox) Receive(ctx context.Context, deliver func(*jsonrpc.Message)) error {
+// came, until ctx is done or the Inbox is dead and empty. It calls begun when no
+// response can overtake what came before it any more.
+func (b *Inbox) Receive(ctx context.Context, begun func(), deliver func(*jsonrpc.Message)) error {
 	b.begin()
 	defer b.stop()
+	begun()
 	for {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

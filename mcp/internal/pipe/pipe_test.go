@@ -123,7 +123,7 @@ func TestAnswersOfServersInTheWild(t *testing.T) {
 			}
 			p.Close()
 			var news []string
-			if err := l.Receive(t.Context(), func(m *jsonrpc.Message) { news = append(news, m.Method) }); !errors.Is(err, io.ErrUnexpectedEOF) {
+			if err := l.Receive(t.Context(), func() {}, func(m *jsonrpc.Message) { news = append(news, m.Method) }); !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("Receive ends with %v", err)
 			}
 			if got := strings.Join(news, " "); got != test.news {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ func TestTheQueue(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		enough := errors.New("enough")
 		next := 0
-		err := l.Receive(ctx, func(m *jsonrpc.Message) {
+		err := l.Receive(ctx, func() {}, func(m *jsonrpc.Message) {
 			if want := fmt.Sprintf("n%d", next); m.Method != want {
 				t.Errorf("got %s, want %s", m.Method, want)
 			}
@@ -46,7 +47,7 @@ func TestTheQueue(t *testing.T) {
 		p.Close()
 		<-l.Dead()
 		var got []string
-		l.Receive(t.Context(), func(m *jsonrpc.Message) { got = append(got, m.Method) })
+		l.Receive(t.Context(), func() {}, func(m *jsonrpc.Message) { got = append(got, m.Method) })
 		if len(got) != maxQueued || got[0] != "r0" || got[1] != "n12" || got[maxQueued-1] != "r1" {
 			t.Errorf("%d messages, %v … %v", len(got), got[:2], got[len(got)-1])
 		}
@@ -60,7 +61,7 @@ func TestTheQueue(t *testing.T) {
 		b.put(&jsonrpc.Message{Kind: jsonrpc.Notification, Method: "last"}, 0)
 		b.Closed()
 		var got []string
-		b.Receive(t.Context(), func(m *jsonrpc.Message) { got = append(got, m.Method) })
+		b.Receive(t.Context(), func() {}, func(m *jsonrpc.Message) { got = append(got, m.Method) })
 		if strings.Join(got, " ") != "huge last" {
 			t.Errorf("got %v", got)
 		}
@@ -88,7 +89,7 @@ func TestTheQueue(t *testing.T) {
 		time.Sleep(stallTime / 2)
 		ctx, cancel := context.WithCancel(t.Context())
 		got := 0
-		l.Receive(ctx, func(*jsonrpc.Message) {
+		l.Receive(ctx, func() {}, func(*jsonrpc.Message) {
 			if got++; got == maxQueued+1 {
 				cancel()
 			}
@@ -97,6 +98,37 @@ func TestTheQueue(t *testing.T) {
 			t.Errorf("%d messages, %v", got, l.Err())
 		}
 	})
+}
+
+// What a response could overtake, such as the progress of its call, came before
+// Receive had anything to do.
+func TestNoResponseOvertakesAMessageOnceReceiveHasBegun(t *testing.T) {
+	b := NewInbox("test-server", slog.New(slog.DiscardHandler))
+	c, err := b.Expect(request(5, "tools/call"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := make(chan struct{})
+	receiving := make(chan error, 1)
+	var told atomic.Int32
+	go func() {
+		receiving <- b.Receive(t.Context(), func() {
+			b.Take([]byte(notification(1)))
+			b.Take([]byte(`{"jsonrpc":"2.0","id":5,"result":{}}`))
+			select {
+			case a := <-c.done:
+				t.Errorf("the response %s came first", a.message.Result)
+			default:
+			}
+			close(begun)
+		}, func(*jsonrpc.Message) { told.Add(1) })
+	}()
+	<-begun
+	if _, err := c.Wait(t.Context()); err != nil || told.Load() != 1 {
+		t.Errorf("%d notifications before the response, %v", told.Load(), err)
+	}
+	b.Closed()
+	<-receiving
 }
 
 func FuzzInbox(f *testing.F) {
@@ -116,7 +148,7 @@ func FuzzInbox(f *testing.F) {
 			t.Errorf("the call got %+v", m)
 		}
 		b.Closed()
-		b.Receive(t.Context(), func(m *jsonrpc.Message) {
+		b.Receive(t.Context(), func() {}, func(m *jsonrpc.Message) {
 			if m.Kind == jsonrpc.Response || m.Method == "" && !strings.Contains(string(data), "method") {
 				t.Errorf("Receive got %+v", m)
 			}
