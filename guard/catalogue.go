@@ -63,10 +63,12 @@ func (c *Catalogue) Set(server string, tools ...string) {
 	}
 }
 
-// owner returns another server that has a tool of the name, if server itself has none.
+// owner returns another server that has a tool of the name, if server itself has none,
+// not even with a prefix: one that has jira_get_issue may write get_issue for short.
 func (c *Catalogue) owner(name, server string) string {
-	owners := c.owners[strings.ToLower(name)]
-	if _, own := owners[server]; own || len(owners) == 0 {
+	name = strings.ToLower(name)
+	owners := c.owners[name]
+	if _, own := owners[server]; own || len(owners) == 0 || c.hasPrefixed(name, server) {
 		return ""
 	}
 	first := ""
@@ -76,6 +78,16 @@ func (c *Catalogue) owner(name, server string) string {
 		}
 	}
 	return first
+}
+
+// hasPrefixed reports whether a server has a tool whose name is a prefix and name.
+func (c *Catalogue) hasPrefixed(name, server string) bool {
+	for _, own := range c.servers[server] {
+		if prefix := len(own.name) - len(name); prefix > 1 && strings.IndexByte("_-./:", own.name[prefix-1]) >= 0 && strings.EqualFold(own.name[prefix:], name) {
+			return true
+		}
+	}
+	return false
 }
 
 // addReferences adds a signal if a definition or instructions name a tool of

@@ -96,7 +96,6 @@ type report struct {
 	atMost  Severity // no finding is graver
 	simple  bool     // of a tool that only computes, by its name
 	fault   bool     // of an error
-	stray   bool     // of a tool that does not begin with secrets or conversations
 	about   []string // the texts of a tool's definition
 }
 

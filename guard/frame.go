@@ -32,7 +32,6 @@ func (c *Catalogue) ScanDefinition(d Definition) []Finding {
 	f := &frame{catalogue: c, server: d.Server}
 	f.begin(Block)
 	f.report.simple = d.Kind == Tool && isSimple(d.Name)
-	f.report.stray = d.Kind == Tool && isStray(d.Name, d.Description)
 	f.report.about = []string{d.Name, d.Title, d.Description}
 	part := InDefinition
 	if d.Kind == Instructions {

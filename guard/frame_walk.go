@@ -148,7 +148,6 @@ func (f *frame) content(content json.RawMessage) {
 // definition looks through an element of a list.
 func (f *frame) definition(raw json.RawMessage, field string) {
 	name := text(jsonrpc.Get(raw, "name"))
-	f.report.stray = isStray(name, text(jsonrpc.Get(raw, "description")))
 	f.report.simple, f.report.about = isSimple(name), []string{name, text(jsonrpc.Get(raw, "title")), text(jsonrpc.Get(raw, "description"))}
 	jsonrpc.EachMember(raw, func(name, value []byte) bool {
 		switch member := text(name); member {

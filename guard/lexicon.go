@@ -15,7 +15,7 @@ type ideas uint64
 // "-s", "-ed", "-ing" and the like are found without being listed. Words that mean it
 // only one after the other are joined by "_".
 const vocabulary = `
-ignore    ignore disregard forget override overwrite overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn skip stop_following stop_obeying put_aside set_aside put_them
+ignore    ignore disregard forget override overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn skip stop_following stop_obeying put_aside set_aside put_them
 prior     previous previously prior earlier above preceding existing original foregoing former initial your developer
 every     all any every other safety system these those everything
 orders    instruction guardrail safeguard directive guideline programming safety_concern safety_check safety_rule safety_warning safety_measure security_warning security_check
@@ -80,7 +80,7 @@ fail      fail break refuse unavailable work
 meta      detect flag filter classify identify recognize example phrase such like term string named called contain pattern attempt injection moderation scanner test sample search quote mean match warn check verify prevent moderate determine report guard catch lint leaked exposed
 retry     retry again continue proceed resume unlock restore next_call next_request next_message go_on
 prefer    outrank precede override supersede trump priority precedence
-takeover  real_task new_task true_task actual_task sole_task hidden_task secret_task real_goal new_goal sole_goal true_goal hidden_goal real_objective new_objective real_mission new_mission
+takeover  real_task true_task actual_task sole_task secret_task real_goal sole_goal true_goal real_objective real_mission
 takeover  real_purpose true_purpose system_override admin_override developer_override
 `
 
@@ -162,10 +162,10 @@ func (l language) pair(first, last []byte) ideas {
 }
 
 // lookUp returns what a plain word may mean, in any of its forms. The users of
-// a product are not the user of the model.
+// a product are not the user of the model, and its conversations not the one with it.
 func lookUp(words map[string]ideas, w []byte) ideas {
 	found := words[string(w)]
-	if len(w) < 4 || len(w) > 24 || found != 0 || string(w) == "users" {
+	if len(w) < 4 || len(w) > 24 || found != 0 || string(w) == "users" || string(w) == "conversations" {
 		return found
 	}
 	switch {
@@ -207,9 +207,13 @@ func ends(w []byte, ending string) bool {
 }
 
 // secretFile returns the idea of a file that holds secrets, if the text has the
-// name of one from start to end.
+// name of one from start to end. What follows a name and a dot is a part of it (docs.aws), or
+// says of which kind a file is.
 func secretFile(text string, start, end int) ideas {
 	if start == 0 || end-start > maxWord {
+		return 0
+	}
+	if text[start-1] == '.' && start > 1 && isNameByte(text[start-2]) && !strings.EqualFold(text[start:end], "pem") {
 		return 0
 	}
 	if after, known := secretFiles[strings.ToLower(text[start-1:end])]; !known || !strings.HasPrefix(text[end:], after) {

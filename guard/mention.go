@@ -16,7 +16,7 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	}
 	switch r.name {
 	case "secrecy":
-		return s.isStatement(first, last) || s.isAdvice(first, last) || s.isMuted(first, last)
+		return s.isStatement(first, last) || s.isAdvice(first, last) || s.isMuted(first, last) || s.isInput(first, last)
 	case "conversation":
 		return s.isSample(first) || s.isChecked(first) || s.isForbidden(first)
 	case "override":
@@ -24,7 +24,44 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	case "exfiltration", "sink":
 		return s.isForbidden(first)
 	case "first":
-		return s.isOfOwn(last)
+		return s.isOfOwn(last) || s.isWish(first)
+	}
+	return false
+}
+
+// isInput reports whether what the user is not to be asked for is something that a tool works
+// with, and no consent: "if there is only one version, do not ask the user to select one".
+func (s *scan) isInput(first, last int) bool {
+	names := theLanguage().names
+	if s.words[last].ideas&names["user"] == 0 || s.before(last, 4, names["ask"]) < first || last+1 >= len(s.words) {
+		return false
+	}
+	switch strings.ToLower(s.text(last + 1)) {
+	case "to", "for", "which":
+	default:
+		return false
+	}
+	const near = 4
+	for j := last + 2; j < min(len(s.words), last+2+near) && s.words[j].position-s.words[j-1].position == 1; j++ {
+		if s.words[j].ideas&(names["ask"]|names["approved"]|names["know"]) != 0 || agrees[strings.ToLower(s.text(j))] {
+			return false
+		}
+	}
+	return true
+}
+
+// agrees are what somebody does who consents.
+var agrees = map[string]bool{"approve": true, "allow": true, "agree": true, "accept": true, "review": true, "verify": true, "okay": true, "check": true, "decide": true, "sign": true}
+
+// isWish reports whether the words before first say that somebody may want what follows:
+// "use it if you want to sign in before using other tools".
+func (s *scan) isWish(first int) bool {
+	const near = 5
+	for j := first - 1; j >= max(0, first-near) && s.words[j+1].position-s.words[j].position == 1; j-- {
+		switch strings.ToLower(s.text(j)) {
+		case "want", "wants", "wish", "wishes":
+			return true
+		}
 	}
 	return false
 }

@@ -50,24 +50,6 @@ func isTalk(name string) bool {
 		all&names["model"] != 0 && all&(names["orders"]|names["rules"]) != 0
 }
 
-// isStray reports whether neither the name of a tool nor the first sentence of its
-// description has to do with secrets, files of them, or conversations.
-func isStray(name, description string) bool {
-	names := theLanguage().names
-	about := names["cred"] | names["environ"] | names["secretfile"] | names["convo"] | names["log"] | names["sysprompt"] | names["model"]
-	first := len(description)
-	if n := strings.IndexAny(description, ".\n"); n >= 0 {
-		first = n
-	}
-	words, _ := wordsOf(splitCamel(cut(name, maxWord)) + " " + description[:first])
-	for _, w := range words {
-		if w.ideas&about != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // talks reports whether the texts of a definition say that it has to do with
 // conversations or models, so that it may well want the text of one.
 func talks(texts []string) bool {

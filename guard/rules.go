@@ -41,9 +41,6 @@ const (
 	ofSimple parts = 1 << 15
 	// ofFault is errors, which are no documents.
 	ofFault parts = 1 << 14
-	// ofStray is definitions that do not begin with secrets or conversations: what they say of
-	// them further on has nothing to do with what the tool is for.
-	ofStray parts = 1 << 13
 )
 
 func (p parts) has(at Where, r *report) bool {
@@ -53,8 +50,6 @@ func (p parts) has(at Where, r *report) bool {
 		return part != InArguments
 	case ofSimple:
 		return r.simple && part == InDefinition
-	case ofStray:
-		return r.stray && part == InDefinition && !ofSecret(at.Field)
 	case ofFault:
 		return r.fault && part == InResult
 	}
@@ -73,11 +68,6 @@ const (
 	whyMismatch   = "goes for files, keys or other machines, which a tool of this name has no business with"
 )
 
-// ofSecret reports whether a field belongs to a parameter that is a key or token, by its name.
-func ofSecret(field string) bool {
-	return strings.Contains(field, "oken.") || strings.Contains(field, "ey.")
-}
-
 // theRules are read at their first use, sorted by the first idea.
 var theRules = sync.OnceValue(func() map[ideas][]*rule {
 	described := in(InDefinition, InInstructions)
@@ -91,7 +81,6 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		within  parts
 	}{
 		{"override", 10, "ignore 5 prior 4 orders/rules", whyOverride, 0},
-		{"override", 8, "ignore 3 you 3 sysprompt", whyOverride, told},
 		{"override", 10, "ignore 4 every 3 orders", whyOverride, 0},
 		{"override", 10, "ignore 4 every 3 rules", whyOverride, told},
 		{"override", 10, "ignore 3 orders", whyOverride, told},
@@ -122,23 +111,19 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"override", 3, "new 1 rules", whyOverride, in(InResult)},
 		{"override", 4, "new 1 orders", whyOverride, 0},
 		{"override", 6, "from 2 now 2 you 2 must", whyOverride, 0},
-		{"override", 4, "from 2 now 5 you/must/model", whyOverride, 0},
-		{"override", 8, "new 2 authority 2 orders", whyOverride, 0},
 
 		{"secrecy", 10, "not 3 tell 4 user", whySecrecy, 0},
 		{"secrecy", 6, "not 3 tell 9 user", whySecrecy, told},
-		{"secrecy", 4, "not 3 show 4 user", whySecrecy, told},
 		{"secrecy", 6, "{instead user ask tell} 12", whySecrecy, told},
+		{"secrecy", 4, "not 3 show 4 user", whySecrecy, told},
 		{"secrecy", 8, "{secretly away} 6", whySecrecy, 0},
 		{"secrecy", 6, "{secretly read/send/use} 7", whySecrecy, told},
 		{"secrecy", 6, "secretly 3 know", whySecrecy, told},
 		{"secrecy", 6, "{ask machine/must use not} 14", whySecrecy, told},
 		{"secrecy", 6, "{machine must not tell} 14", whySecrecy, in(InResult, InResource)},
-		{"secrecy", 8, "not 2 tell 3 everything", whySecrecy, 0},
 		{"secrecy", 6, "not 4 ask 4 user", whySecrecy, told},
 		{"secrecy", 5, "not 1 ask 2 user", whySecrecy, 0},
 		{"secrecy", 8, "not 2 tell 5 you 2 read/send/contents", whySecrecy, told},
-		{"secrecy", 6, "ignore 3 ask", whySecrecy, told},
 		{"secrecy", 6, "{approved user not/ignore} 12", whySecrecy, 0},
 		{"secrecy", 6, "not 1 tell 1 ours", whySecrecy, told},
 		{"secrecy", 6, "user 4 approved 12 away", whySecrecy, in(InResult, InResource)},
@@ -164,7 +149,6 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"first", 6, "use 5 instead 3 any 4 tool", whyFirst, described},
 		{"first", 6, "not/ignore 2 use 3 any 1 tool", whyFirst, described},
 		{"first", 6, "ignore 2 any 3 tool", whyFirst, described},
-		{"first", 6, "any 1 host 2 tool 6 fail/not/ignore/send/ask", whyFirst, described},
 		{"first", 6, "tool 2 any 1 host 8 fail/not/ignore/send/ask", whyFirst, described},
 
 		{"exfiltration", 10, "secretfile 14 send 8 param/external/remote", whyExfil, 0},
@@ -174,15 +158,11 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"exfiltration", 6, "read/contents 6 secretfile", whyExfil, told},
 		{"exfiltration", 6, "secretfile 5 read", whyExfil, told},
 		{"exfiltration", 6, "secretfile 8 param", whyExfil, told},
-		{"exfiltration", 8, "read 5 cred/environ 8 away", whyExfil, 0},
 		{"exfiltration", 8, "away 5 cred/environ 8 host/remote/external", whyExfil, 0},
 		{"exfiltration", 8, "must 3 read 5 secretfile 8 send", whyExfil, 0},
 		{"exfiltration", 6, "put/send 4 user/environ/every 3 cred", whyExfil, described},
 		{"exfiltration", 6, "read 4 environ 6 put/send", whyExfil, described},
-		{"exfiltration", 6, "contents 4 environ 8 param", whyExfil, described},
-		{"exfiltration", 6, "put/send 4 cred 4 param", whyExfil, described},
 		{"exfiltration", 6, "put/send 3 contents 6 cred/environ/secretfile", whyExfil, described},
-		{"exfiltration", 6, "machine 8 send/put/read 6 cred/environ/secretfile", whyExfil, told},
 		{"exfiltration", 6, "{cred/environ/secretfile machine send/put} 16", whyExfil, told},
 		{"exfiltration", 6, "read 9 secretfile 8 send", whyExfil, in(InResult, InResource)},
 		{"exfiltration", 6, "{cred/secretfile/environ put/send/ask user/retry/param/machine/contents} 16", whyExfil, ofFault},
@@ -190,39 +170,29 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"authority", 6, "machine 4 must 4 use/read/send/ignore/show", whyAuthority, ofFault},
 		{"exfiltration", 6, "read/contents/away 4 cred 8 send/put", whyExfil, told},
 		{"exfiltration", 6, "put/send 6 cred/secretfile 10 retry/param", whyExfil, in(InResult, InResource)},
-		{"exfiltration", 6, "retry 8 put/send 6 cred/secretfile", whyExfil, in(InResult, InResource)},
 		{"exfiltration", 6, "machine 8 must 4 read/send 6 cred/environ/secretfile", whyExfil, in(InResult, InResource)},
 		{"exfiltration", 6, "ask 4 user 6 cred 8 send", whyExfil, in(InResult, InResource)},
 		{"exfiltration", 6, "put/send 4 user 3 cred", whyExfil, in(InResult, InResource, InSampling, InPrompt)},
 
 		{"sink", 6, "{external machine must/tell/ask} 14", whySink, in(InResult, InResource)},
 		{"sink", 6, "must 5 put/send 6 external", whySink, described},
-		{"sink", 6, "contents 8 away 6 external", whySink, described},
 		{"sink", 5, "away 8 external", whySink, described},
 		{"sink", 4, "away 8 remote 3 host", whySink, described},
 
 		{"conversation", 6, "show/tell 2 everything 2 prior", whyTalk, 0},
 		{"conversation", 8, "show/tell 5 whole 3 convo", whyTalk, in(InSampling, InPrompt)},
 		{"conversation", 6, "put/send 3 everything 4 told/tell", whyTalk, described},
-		{"conversation", 10, "{convo whole put/send} 10", whyTalk, 0},
 		{"conversation", 10, "{convo whole put/send/use param/host/external/remote} 14", whyTalk, 0},
 		{"conversation", 10, "put/send 4 convo 2 log 8 param/host/external/remote", whyTalk, 0},
-		{"conversation", 6, "{whole log ours/you/convo} 8", whyTalk, told},
-		{"conversation", 8, "whole 2 sysprompt", whyTalk, described},
 		{"conversation", 4, "you/prior 3 sysprompt", whyTalk, described},
 		{"conversation", 5, "whole 3 convo", whyTalk, described},
 		{"conversation", 8, "everything 4 user 4 told/tell", whyTalk, told},
-		{"conversation", 8, "everything 3 you 2 know", whyTalk, described},
 		{"conversation", 8, "you 3 orders/rules 6 param/told", whyTalk, told},
-		{"conversation", 8, "sysprompt 2 you 3 told", whyTalk, told},
 		{"conversation", 10, "away/tell/show 6 sysprompt", whyTalk, 0},
 		{"conversation", 10, "put/send 4 prior/whole/you 4 sysprompt", whyTalk, 0},
-		{"conversation", 8, "put/send 4 sysprompt 3 whole", whyTalk, told},
 		{"conversation", 8, "tell/send/show 3 prior/hidden 2 orders", whyTalk, told},
 		{"conversation", 6, "orders/rules 3 authority 3 you", whyTalk, described},
-		{"conversation", 6, "every 2 tool 2 you 3 use", whyTalk, described},
 		{"conversation", 6, "host 6 follow/send 3 convo", whyTalk, in(InResult, InResource)},
-		{"conversation", 6, "user 3 prior 2 log", whyTalk, in(InSampling)},
 		{"conversation", 6, "prior 2 log 4 convo", whyTalk, in(InSampling, InPrompt)},
 		{"conversation", 6, "you 2 sysprompt", whyTalk, in(InSampling)},
 		{"conversation", 6, "{log model/you must put/send} 12", whyTalk, described},
@@ -234,10 +204,6 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"authority", 3, "notice 2 model", whyAuthority, 0},
 		{"authority", 3, "model 4 must 3 use/read/send/ignore", whyAuthority, 0},
 
-		{"exfiltration", 5, "{cred/secretfile put/send/read/contents/away user/you/machine/any/whole} 12", whyExfil, ofStray},
-		{"exfiltration", 5, "{cred/secretfile must user/you} 10", whyExfil, ofStray},
-		{"exfiltration", 5, "{environ put/send/read/away user/you/any/whole} 12", whyExfil, ofStray},
-		{"conversation", 5, "{convo/log/sysprompt put/send/param/away/use user/you/machine/every/whole} 9", whyTalk, ofStray},
 		{"exfiltration", 5, "{cred/secretfile put/send/read/show/away user/you/machine/any/whole} 12", whyExfil, in(InSampling, InPrompt)},
 		{"exfiltration", 6, "{cred send} 12", whyMismatch, ofSimple},
 		{"exfiltration", 6, "read 6 cred/environ", whyMismatch, ofSimple},

@@ -49,6 +49,9 @@ func wordsOf(text string) (words []word, mixed []int) {
 			if strings.HasPrefix(text[i+n:], "@") && i+n+1 < len(text) && isLetter(text[i+n+1]) {
 				w.ideas |= external // a mail address
 			}
+			if w.ideas&user != 0 && isAnyOne(last) {
+				w.ideas &^= user
+			}
 			if n := len(words); n > 0 && words[n-1].ideas&user != 0 && words[n-1].end+1 == i && compounds[string(plain)] {
 				words[n-1].ideas &^= user
 			}
@@ -67,6 +70,12 @@ func wordsOf(text string) (words []word, mixed []int) {
 		i += size
 	}
 	return words, mixed
+}
+
+// isAnyOne reports whether the word before "user" says that it is one of many, and not
+// whom the model works for.
+func isAnyOne(before []byte) bool {
+	return string(before) == "a" || string(before) == "another"
 }
 
 // wordLength returns how many bytes of letters, digits and inner apostrophes
