@@ -24,6 +24,7 @@ func TestHonestDefinitionsAreNotFlagged(t *testing.T) {
 		{"whole conversations of a mailbox", "Gets the complete content of a mail conversation, including all messages in it."},
 		{"many whole conversations", "Moves every message of whole conversations to a folder, by their ids."},
 		{"logs in full", "Gets logs of a job. If you expect long logs or want the full output, give a folder for it."},
+		{"instructions for agents, as all in it are", "Downloads. Instructions for AI agents:\n- If the root is known, take it for dir."},
 		{"a warning sign", "⚠️ Takes a while. The name of a folder, if known from the context of the project, must be passed as `dir`."},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -15,8 +15,8 @@ func (s *scan) calledUpon() {
 		if w.ideas&names["model"] == 0 {
 			continue
 		}
-		if s.isSalutation(i) {
-			s.add("authority", "calls upon the model that reads it", s.weigh(8, warnAt), w.start, w.end)
+		if weight := s.salutation(i); weight > 0 {
+			s.add("authority", "calls upon the model that reads it", weight, w.start, w.end)
 			return
 		}
 		if !s.isAddressed(i) {
@@ -45,16 +45,20 @@ func (s *scan) isAddressed(i int) bool {
 // maxCall is how many bytes before a word are looked at for a call.
 const maxCall = 48
 
-// isSalutation reports whether the word at i ends "Dear assistant," or "instructions for AI
-// models:", which says enough. A dear agent may be a person.
-func (s *scan) isSalutation(i int) bool {
-	switch s.layer.text[s.words[i].end] {
-	case ':':
-		return calls.MatchString(s.lead(i)) || forModels.MatchString(s.lead(i))
-	case ',':
-		return salutes.MatchString(s.lead(i)) && !strings.HasPrefix(strings.ToLower(s.text(i)), "agent")
+// salutation returns the weight of the word at i if it ends "Dear assistant," or "instructions
+// for AI models:", which says enough, but in a definition, which all is for models. A dear agent
+// may be a person.
+func (s *scan) salutation(i int) int {
+	lead := s.lead(i)
+	switch c := s.layer.text[s.words[i].end]; {
+	case c == ':' && calls.MatchString(lead), c == ',' && salutes.MatchString(lead) && !strings.HasPrefix(strings.ToLower(s.text(i)), "agent"):
+		return s.weigh(8, warnAt)
+	case c == ':' && forModels.MatchString(lead) && s.at.Part == InDefinition:
+		return 3
+	case c == ':' && forModels.MatchString(lead):
+		return warnAt
 	}
-	return false
+	return 0
 }
 
 var (
