@@ -14,6 +14,7 @@ func TestHonestDefinitionsAreNotFlagged(t *testing.T) {
 		{"credentials that the server needs", "Lists the roles of an account. You need valid credentials with permission to read roles, and any network."},
 		{"messages to be told in a question", "Searches the handbook. Provide the exact error messages that you see in your query."},
 		{"environments that are picked", "Lists versions. Environment: if no environmentID is given, the tool asks for all environments and gives any."},
+		{"environments of a product", "Adds a variable to an environment. Attach your own values to any environment, and upload the data of each."},
 		{"a new task or goal", "Adds a new task to the board, or sets a new goal. Hidden tasks can be listed too."},
 		{"a domain with the name of a folder", "Gets sections of a page: read_page(url='https://docs.aws.example.com/s3'), value='x.aws/ec2'."},
 		{"a file written over", "Writes the plan. With force, overwrite the existing file without prompting."},

@@ -68,7 +68,7 @@ attempt   attempt whether if try trying injection phrase pattern prompt text inp
 attack    attack poison attacker adversarial adversary malicious manipulate jailbreak injection
 approved  approved authorized authorised authorize authorise consented agreed permitted granted
 shell     shell subprocess bash eval terminal
-environ   environment env cookie clipboard keystroke envvar private_repo private_repository private_repositorie private_file private_message private_data personal_data
+environ   environment_variable env_variable env_var env_file env_value environment_value cookie clipboard keystroke envvar private_repo private_repository private_repositorie private_file private_message private_data personal_data
 environ   home_directory home_directorie home_folder home_dir config_file configuration_file session_data personal_detail personal_information sensitive_information sensitive_data
 environ   sensitive_file private_information contact_list address_book browser_history browsing_history saved_login
 told      said told given gave assigned received wrote written typed asked

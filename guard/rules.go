@@ -162,6 +162,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"exfiltration", 8, "must 3 read 5 secretfile 8 send", whyExfil, 0},
 		{"exfiltration", 6, "put/send 4 user/environ/every 3 cred", whyExfil, described},
 		{"exfiltration", 6, "read 4 environ 6 put/send", whyExfil, described},
+		{"exfiltration", 5, "{environ put/send contents/user/you/any} 10", whyExfil, in(InDefinition)},
 		{"exfiltration", 6, "put/send 3 contents 6 cred/environ/secretfile", whyExfil, described},
 		{"exfiltration", 6, "{cred/environ/secretfile machine send/put} 16", whyExfil, told},
 		{"exfiltration", 6, "read 9 secretfile 8 send", whyExfil, in(InResult, InResource)},
