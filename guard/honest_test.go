@@ -26,6 +26,17 @@ func TestHonestDefinitionsAreNotFlagged(t *testing.T) {
 		{"many whole conversations", "Moves every message of whole conversations to a folder, by their ids."},
 		{"logs in full", "Gets logs of a job. If you expect long logs or want the full output, give a folder for it."},
 		{"instructions for agents, as all in it are", "Downloads. Instructions for AI agents:\n- If the root is known, take it for dir."},
+		{"a note to the model, as all of it is", "Grows a cluster. Note to LLM: use the smallest size if unsure."},
+		{"the agent that calls", "Designs a plan. The calling agent should use what it knows of the wishes, and must read them first."},
+		{"a public key", "Makes a machine. Read the public key of the user (~/.ssh/id_rsa.pub) and pass what it says."},
+		{"the placeholders of a command line", "Keeps a value. Usage: vault set --name <name> --secret <secret>."},
+		{"a part of a text in parts", "Migrates. <steps>Plan, then run.</steps> <important_notes>It takes a minute.</important_notes>"},
+		{"headers as an example", `Extra headers as a value, e.g. {"x-team": "value", "authorization": "bearer token"}. All are sent with it.`},
+		{"the name of a header", "Gets a request with its headers, including values such as those of 'Cookie' and 'Password'."},
+		{"a window in front", "Opens a page without bringing it to the front."},
+		{"when the user asks for it", "Only for when the user mentions a certain model by name and then asks for its state of health."},
+		{"a plan that comes later", "Best practices. Call this tool first, before creating any plan or list of things to do."},
+		{"one interface in place of another", "Mandatory: use this for any question on the shop. Do not use the older interface."},
 		{"a warning sign", "⚠️ Takes a while. The name of a folder, if known from the context of the project, must be passed as `dir`."},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -66,6 +77,15 @@ func TestOwnToolsMayBeNamedWithoutTheirPrefix(t *testing.T) {
 				t.Errorf("got %s, want %s: %v", got, test.want, found)
 			}
 		})
+	}
+}
+
+func TestToolsCalledByTheNameOfTheirServerAreItsOwn(t *testing.T) {
+	for server, want := range map[string]Severity{"Acme Cloud": Note, "calculator": Warn} {
+		at := Where{Part: InDefinition, Server: server, Field: "description"}
+		if got := Worst(new(Catalogue).Scan("Lists regions. Must be called before using any Acme tool.", at)); got != want {
+			t.Errorf("on %s: %s, want %s", server, got, want)
+		}
 	}
 }
 

@@ -21,7 +21,7 @@ every     all any every other safety system these those everything
 orders    instruction guardrail safeguard directive guideline programming safety_concern safety_check safety_rule safety_warning safety_measure security_warning security_check
 rules     rule prompt policy policies restriction moderation ethic training order guidance
 not       not never dont without avoid refrain cannot nor mustnt shouldnt neither no neednt doesnt wont omit nothing
-tell      tell mention inform informed notify notified reveal disclose alert warn acknowledge explain announce discuss say expose bring let_on any_reference any_trace
+tell      tell mention inform informed notify notified reveal disclose alert warn acknowledge explain announce discuss say expose bring_up bringing_up let_on any_reference any_trace
 show      show display report share output print surface repeat recite dump
 ask       ask confirm consult permission approval consent confirmation request question bother disturb trouble check_with
 user      user human person operator anyone anybody owner victim whoever tell_them inform_them notify_them telling_them informing_them notifying_them
@@ -219,8 +219,15 @@ func secretFile(text string, start, end int) ideas {
 	if after, known := secretFiles[strings.ToLower(text[start-1:end])]; !known || !strings.HasPrefix(text[end:], after) {
 		return 0
 	}
+	path := text[end:min(len(text), end+maxWord)]
+	if n := strings.IndexAny(path, " \t\n\"'`),;"); n >= 0 {
+		path = path[:n]
+	}
+	if strings.HasSuffix(strings.TrimRight(path, "."), ".pub") {
+		return 0
+	}
 	for _, name := range harmless {
-		if text[start:end] != "kube" && strings.HasPrefix(text[end:], name) {
+		if text[start:end] != "kube" && strings.HasPrefix(path, name) {
 			return 0
 		}
 	}

@@ -12,6 +12,10 @@ var (
 	beginsSentence = regexp.MustCompile(`[.!?] $|[("\n]$`)
 	// aboutMarkup follows markup that is only spoken of.
 	aboutMarkup = regexp.MustCompile(`(?i)^[` + "`'\"`" + `]?\s+(?:and\s+\S+\s+)?(?:tag|element|block|section|marker|token)s?\b`)
+	// option is what stands before the placeholder of a command line: --secret <secret>.
+	option = regexp.MustCompile(`--[\w-]+[ =]$`)
+	// longerName is of a part of a text that is in parts: <important_notes>.
+	longerName = regexp.MustCompile(`(?i)^</?(?:important|critical|priority|instructions?)[_-]\w`)
 	// elementName is of markup, in small letters, that honest documents have too: sitemaps, projects.
 	elementName = regexp.MustCompile(`^</?(?:secret|hidden|admin|critical|developer|sys|priority|override)\b`)
 )
@@ -125,8 +129,11 @@ func (s *scan) authority(sign string, pattern *regexp.Regexp, inDocument int) {
 			continue
 		}
 		weight := s.weigh(blockAt, inDocument)
-		if aboutMarkup.MatchString(text[i+at[1] : min(len(text), i+at[1]+long)]) {
+		if aboutMarkup.MatchString(text[i+at[1]:min(len(text), i+at[1]+long)]) || option.MatchString(text[max(0, i-long):i]) {
 			continue
+		}
+		if longerName.MatchString(piece) {
+			weight = 3
 		}
 		if weight < blockAt && elementName.MatchString(piece) {
 			weight = 2

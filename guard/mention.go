@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -22,9 +23,9 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	case "override":
 		return s.isStatement(first, last) || s.isChecked(first) || s.isForbidden(first) || s.isPossible(first, last)
 	case "exfiltration", "sink":
-		return s.isForbidden(first)
+		return s.isForbidden(first) || s.isExample(first, last)
 	case "first":
-		return s.isOfOwn(last) || s.isWish(first)
+		return s.isOfOwn(last) || s.isWish(first) || s.isOwnName(first, last)
 	}
 	return false
 }
@@ -52,6 +53,21 @@ func (s *scan) isInput(first, last int) bool {
 
 // agrees are what somebody does who consents.
 var agrees = map[string]bool{"approve": true, "allow": true, "agree": true, "accept": true, "review": true, "verify": true, "okay": true, "check": true, "decide": true, "sign": true}
+
+// isExample reports whether the words from first to last are in part a quoted example:
+// "more headers, e.g. {"authorization": "bearer token"}".
+func (s *scan) isExample(first, last int) bool {
+	const near = 64
+	for i := first; i <= last; i++ {
+		if s.words[i].quoted && leadsExample.MatchString(s.layer.text[max(0, s.words[i].start-near):s.words[i].start]) {
+			return true
+		}
+	}
+	return false
+}
+
+// leadsExample matches what stands before quoted examples.
+var leadsExample = regexp.MustCompile(`(?i)\b(?:e\.g\.|such as|for example|for instance|examples?:|like:?)[^.\n]*$`)
 
 // isWish reports whether the words before first say that somebody may want what follows:
 // "use it if you want to sign in before using other tools".
@@ -134,6 +150,23 @@ func (s *scan) isOfOwn(last int) bool {
 			return j+1 < len(s.words) && ownKinds[strings.ToLower(s.text(j+1))]
 		case "here":
 			return true
+		}
+	}
+	return false
+}
+
+// isOwnName reports whether the tools from first to last are called by the name of their
+// server: "any GitHub tool" of the server github.
+func (s *scan) isOwnName(first, last int) bool {
+	tool, server := theLanguage().names["tool"], strings.ToLower(s.at.Server)
+	for i := first + 1; i < min(len(s.words), last+3); i++ {
+		if s.words[i].ideas&tool == 0 {
+			continue
+		}
+		for j := i - 1; j >= max(0, i-2) && s.words[i].position-s.words[j].position == i-j; j-- {
+			if name := strings.ToLower(s.text(j)); len(name) > 3 && s.words[j].ideas == 0 && !ownKinds[name] && strings.Contains(server, name) {
+				return true
+			}
 		}
 	}
 	return false

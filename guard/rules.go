@@ -114,12 +114,12 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 
 		{"secrecy", 10, "not 3 tell 4 user", whySecrecy, 0},
 		{"secrecy", 6, "not 3 tell 9 user", whySecrecy, told},
-		{"secrecy", 6, "{instead user ask tell} 12", whySecrecy, told},
 		{"secrecy", 4, "not 3 show 4 user", whySecrecy, told},
+		{"secrecy", 6, "{instead user ask tell} 8", whySecrecy, told},
+		{"secrecy", 6, "{ask machine use not} 14", whySecrecy, told},
 		{"secrecy", 8, "{secretly away} 6", whySecrecy, 0},
 		{"secrecy", 6, "{secretly read/send/use} 7", whySecrecy, told},
 		{"secrecy", 6, "secretly 3 know", whySecrecy, told},
-		{"secrecy", 6, "{ask machine/must use not} 14", whySecrecy, told},
 		{"secrecy", 6, "{machine must not tell} 14", whySecrecy, in(InResult, InResource)},
 		{"secrecy", 6, "not 4 ask 4 user", whySecrecy, told},
 		{"secrecy", 5, "not 1 ask 2 user", whySecrecy, 0},
@@ -138,7 +138,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"secrecy", 8, "keep 8 from 2 user", whySecrecy, told},
 		{"secrecy", 8, "keep 4 from 2 user", whySecrecy, 0},
 
-		{"first", 6, "{before use any tool} 10", whyFirst, told},
+		{"first", 6, "before 4 use 3 any 3 tool", whyFirst, told},
 		{"first", 8, "must 4 use 6 before 3 any 2 tool", whyFirst, 0},
 		{"first", 6, "before 4 any 1 any 1 tool", whyFirst, described},
 		{"first", 6, "after 2 any 3 tool/use 8 use/send", whyFirst, described},

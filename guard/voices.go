@@ -51,6 +51,8 @@ const maxCall = 48
 func (s *scan) salutation(i int) int {
 	lead := s.lead(i)
 	switch c := s.layer.text[s.words[i].end]; {
+	case c == ':' && noteTo.MatchString(lead) && s.at.Part == InDefinition:
+		return 3
 	case c == ':' && calls.MatchString(lead), c == ',' && salutes.MatchString(lead) && !strings.HasPrefix(strings.ToLower(s.text(i)), "agent"):
 		return s.weigh(8, warnAt)
 	case c == ':' && forModels.MatchString(lead) && s.at.Part == InDefinition:
@@ -63,6 +65,7 @@ func (s *scan) salutation(i int) int {
 
 var (
 	salutes   = regexp.MustCompile(`(?i)(?:^|[^\w])(?:dear|hey|hello) (?:(?:AI|LLM) )?$`)
+	noteTo    = regexp.MustCompile(`(?i)(?:^|[^\w])(?:note|hint|reminder) (?:to|for) (?:(?:the|an?) )?(?:(?:AI|LLM) )?$`)
 	forModels = regexp.MustCompile(`(?i)[^\w]instructions? (?:to|for) (?:(?:all|any|the|every) )?(?:(?:AI|LLM|language)[ -])?$`)
 )
 
@@ -72,7 +75,7 @@ func (s *scan) lead(i int) string {
 }
 
 // calls matches a text that ends with the words by which somebody is called upon.
-var calls = regexp.MustCompile(`(?i)(?:^|[^\w])(?:(?:dear|hey|hi|hello|attention|calling)[ ,:]+|(?:note|message|notice|memo|reminder|hint|todo) (?:to|for) |if you(?: are|\W?re) )(?:(?:all|any|the|an?|every|other|reading|my) ){0,2}(?:(?:AI|LLM|language)[ -]){0,2}$`)
+var calls = regexp.MustCompile(`(?i)(?:^|[^\w])(?:(?:dear|hey|hi|hello|attention|calling all)[ ,:]+|(?:note|message|notice|memo|reminder|hint|todo) (?:to|for) |if you(?: are|\W?re) )(?:(?:all|any|the|an?|every|other|reading|my) ){0,2}(?:(?:AI|LLM|language)[ -]){0,2}$`)
 
 // isReader reports whether the word at i is whichever model reads the text.
 func (s *scan) isReader(i int) bool {

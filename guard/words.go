@@ -28,7 +28,7 @@ const (
 func wordsOf(text string) (words []word, mixed []int) {
 	language := theLanguage()
 	words = make([]word, 0, len(text)/6+1)
-	external, user := language.names["external"], language.names["user"]
+	external, user, private := language.names["external"], language.names["user"], language.names["cred"]|language.names["environ"]
 	var plain, last []byte
 	position, quotedUntil := 0, 0
 	for i := 0; i < len(text); {
@@ -48,6 +48,9 @@ func wordsOf(text string) (words []word, mixed []int) {
 			}
 			if strings.HasPrefix(text[i+n:], "@") && i+n+1 < len(text) && isLetter(text[i+n+1]) {
 				w.ideas |= external // a mail address
+			}
+			if isQuotedName(text, i, i+n) {
+				w.ideas &^= private
 			}
 			if w.ideas&user != 0 && isAnyOne(last) {
 				w.ideas &^= user
@@ -70,6 +73,12 @@ func wordsOf(text string) (words []word, mixed []int) {
 		i += size
 	}
 	return words, mixed
+}
+
+// isQuotedName reports whether the word from start to end stands in quotes alone, as the name of
+// a field or header that is spoken of.
+func isQuotedName(text string, start, end int) bool {
+	return start > 0 && end < len(text) && text[start-1] == text[end] && strings.IndexByte("\"'`", text[end]) >= 0
 }
 
 // isAnyOne reports whether the word before "user" says that it is one of many, and not
