@@ -37,6 +37,10 @@ func TestHonestDefinitionsAreNotFlagged(t *testing.T) {
 		{"when the user asks for it", "Only for when the user mentions a certain model by name and then asks for its state of health."},
 		{"a plan that comes later", "Best practices. Call this tool first, before creating any plan or list of things to do."},
 		{"one interface in place of another", "Mandatory: use this for any question on the shop. Do not use the older interface."},
+		{"a parameter called llm", "Makes an agent.\n\nArgs:\n    name: how it is called\n    llm: which one to use for the agent"},
+		{"a conversation that is simulated", "Plays the full conversation and gives what came of it."},
+		{"the first of a workflow", "Always call getRules before calling other tools in this workflow."},
+		{"what the model was given", "Modes are named in the initial prompt. They are provided with your system prompt."},
 		{"a warning sign", "⚠️ Takes a while. The name of a folder, if known from the context of the project, must be passed as `dir`."},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -19,7 +19,7 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	case "secrecy":
 		return s.isStatement(first, last) || s.isAdvice(first, last) || s.isMuted(first, last) || s.isInput(first, last)
 	case "conversation":
-		return s.isSample(first) || s.isChecked(first) || s.isForbidden(first)
+		return s.isSample(first) || s.isChecked(first) || s.isForbidden(first) || s.isDone(first)
 	case "override":
 		return s.isStatement(first, last) || s.isChecked(first) || s.isForbidden(first) || s.isPossible(first, last)
 	case "exfiltration", "sink":
@@ -68,6 +68,18 @@ func (s *scan) isExample(first, last int) bool {
 
 // leadsExample matches what stands before quoted examples.
 var leadsExample = regexp.MustCompile(`(?i)\b(?:e\.g\.|such as|for example|for instance|examples?:|like:?)[^.\n]*$`)
+
+// isDone reports whether what first says is done already: "the values that you were provided with".
+func (s *scan) isDone(first int) bool {
+	if first == 0 || !strings.HasSuffix(strings.ToLower(s.text(first)), "ed") {
+		return false
+	}
+	switch strings.ToLower(s.text(first - 1)) {
+	case "is", "are", "was", "were", "been":
+		return true
+	}
+	return false
+}
 
 // isWish reports whether the words before first say that somebody may want what follows:
 // "use it if you want to sign in before using other tools".
@@ -173,7 +185,7 @@ func (s *scan) isOwnName(first, last int) bool {
 }
 
 // ownKinds are words for all that a server offers.
-var ownKinds = map[string]bool{"server": true, "toolkit": true, "toolset": true, "suite": true, "plugin": true, "integration": true, "connector": true, "package": true, "api": true, "module": true, "mcp": true}
+var ownKinds = map[string]bool{"server": true, "toolkit": true, "toolset": true, "suite": true, "plugin": true, "integration": true, "connector": true, "package": true, "api": true, "module": true, "mcp": true, "workflow": true, "collection": true, "group": true}
 
 // text returns a word as it is written.
 func (s *scan) text(i int) string { return s.layer.text[s.words[i].start:s.words[i].end] }

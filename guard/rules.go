@@ -186,7 +186,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"conversation", 10, "{convo whole put/send/use param/host/external/remote} 14", whyTalk, 0},
 		{"conversation", 10, "put/send 4 convo 2 log 8 param/host/external/remote", whyTalk, 0},
 		{"conversation", 4, "you/prior 3 sysprompt", whyTalk, described},
-		{"conversation", 5, "whole 3 convo", whyTalk, described},
+		{"conversation", 4, "whole 3 convo", whyTalk, described},
 		{"conversation", 8, "everything 4 user 4 told/tell", whyTalk, told},
 		{"conversation", 8, "you 3 orders/rules 6 param/told", whyTalk, told},
 		{"conversation", 10, "away/tell/show 6 sysprompt", whyTalk, 0},

@@ -96,12 +96,22 @@ func (s *scan) isReader(i int) bool {
 	return false
 }
 
+// isListed reports whether the word at i is the name of a parameter in a list of such: "llm: the
+// model to use".
+func (s *scan) isListed(i int) bool {
+	text, at := s.layer.text, s.words[i].start
+	line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
+	return at > len(line) && strings.TrimLeft(line, " \t-*`") == "" && text[s.words[i].end] == ':' && s.text(i) == strings.ToLower(s.text(i))
+}
+
 // isMachine reports whether the word at i is AI or LLM, alone or before agents,
 // assistants and models, since agents may be people; where a comma follows, which may be
 // one of a list, the words begin a sentence.
 func (s *scan) isMachine(i int) bool {
 	if at := s.words[i].start; at > 0 && s.layer.text[at-1] == '_' {
 		return false // the end of a name
+	} else if s.isListed(i) {
+		return false
 	}
 	first := i
 	for first > 0 && i-first < 2 && s.layer.text[s.words[first-1].end:s.words[first].start] == " " {
