@@ -19,6 +19,7 @@ type Catalogue struct {
 	mu      sync.RWMutex
 	servers map[string][]toolName          // of each server's tools
 	owners  map[string]map[string]struct{} // the servers of each name, in lower case
+	short   map[string]map[string]struct{} // the names of each server's tools, without their prefixes
 	missed  map[string]bool                // the servers of which there was no room for all names
 	count   int
 }
@@ -33,6 +34,7 @@ func (c *Catalogue) Set(server string, tools ...string) {
 	defer c.mu.Unlock()
 	if c.servers == nil {
 		c.servers, c.owners, c.missed = map[string][]toolName{}, map[string]map[string]struct{}{}, map[string]bool{}
+		c.short = map[string]map[string]struct{}{}
 	}
 	for _, tool := range c.servers[server] {
 		name := strings.ToLower(tool.name)
@@ -42,6 +44,7 @@ func (c *Catalogue) Set(server string, tools ...string) {
 	}
 	c.count -= len(c.servers[server])
 	delete(c.servers, server)
+	delete(c.short, server)
 	delete(c.missed, server)
 	if room := maxNames - c.count; len(tools) > room {
 		tools, c.missed[server] = tools[:room], true
@@ -54,7 +57,9 @@ func (c *Catalogue) Set(server string, tools ...string) {
 		names = append(names, toolName{name: name, folded: foldName(name)})
 	}
 	c.servers[server], c.count = names, c.count+len(tools)
+	c.short[server] = make(map[string]struct{}, len(tools))
 	for _, name := range tools {
+		c.short[server][withoutPrefix(name)] = struct{}{}
 		name = strings.ToLower(name)
 		if c.owners[name] == nil {
 			c.owners[name] = map[string]struct{}{}
@@ -68,7 +73,10 @@ func (c *Catalogue) Set(server string, tools ...string) {
 func (c *Catalogue) owner(name, server string) string {
 	name = strings.ToLower(name)
 	owners := c.owners[name]
-	if _, own := owners[server]; own || len(owners) == 0 || c.hasPrefixed(name, server) {
+	if _, own := owners[server]; own || len(owners) == 0 {
+		return ""
+	}
+	if _, own := c.short[server][name]; own {
 		return ""
 	}
 	first := ""
@@ -80,14 +88,13 @@ func (c *Catalogue) owner(name, server string) string {
 	return first
 }
 
-// hasPrefixed reports whether a server has a tool whose name is a prefix and name.
-func (c *Catalogue) hasPrefixed(name, server string) bool {
-	for _, own := range c.servers[server] {
-		if prefix := len(own.name) - len(name); prefix > 1 && strings.IndexByte("_-./:", own.name[prefix-1]) >= 0 && strings.EqualFold(own.name[prefix:], name) {
-			return true
-		}
+// withoutPrefix returns what follows the first part of a tool's name, in lower case; "" if
+// it has only one.
+func withoutPrefix(name string) string {
+	if at := strings.IndexAny(name, "_-./:"); at > 0 {
+		return strings.ToLower(name[at+1:])
 	}
-	return false
+	return ""
 }
 
 // addReferences adds a signal if a definition or instructions name a tool of

@@ -32,7 +32,7 @@ func TestHonestDefinitionsAreNotFlagged(t *testing.T) {
 		{"the placeholders of a command line", "Keeps a value. Usage: vault set --name <name> --secret <secret>."},
 		{"a part of a text in parts", "Migrates. <steps>Plan, then run.</steps> <important_notes>It takes a minute.</important_notes>"},
 		{"headers as an example", `Extra headers as a value, e.g. {"x-team": "value", "authorization": "bearer token"}. All are sent with it.`},
-		{"the name of a header", "Gets a request with its headers, including values such as those of 'Cookie' and 'Password'."},
+		{"the name of a header", "Gets a request with its headers, including values such as those of 'Set-Cookie' and 'Password'."},
 		{"a window in front", "Opens a page without bringing it to the front."},
 		{"when the user asks for it", "Only for when the user mentions a certain model by name and then asks for its state of health."},
 		{"a plan that comes later", "Best practices. Call this tool first, before creating any plan or list of things to do."},
@@ -41,6 +41,7 @@ func TestHonestDefinitionsAreNotFlagged(t *testing.T) {
 		{"a conversation that is simulated", "Plays the full conversation and gives what came of it."},
 		{"the first of a workflow", "Always call getRules before calling other tools in this workflow."},
 		{"what the model was given", "Modes are named in the initial prompt. They are provided with your system prompt."},
+		{"who supplies settings", "The settings, supplied by the user as environment variables or as arguments of any command."},
 		{"a warning sign", "⚠️ Takes a while. The name of a folder, if known from the context of the project, must be passed as `dir`."},
 	} {
 		t.Run(test.name, func(t *testing.T) {

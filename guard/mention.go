@@ -23,7 +23,7 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	case "override":
 		return s.isStatement(first, last) || s.isChecked(first) || s.isForbidden(first) || s.isPossible(first, last)
 	case "exfiltration", "sink":
-		return s.isForbidden(first) || s.isExample(first, last)
+		return s.isForbidden(first) || s.isExample(first, last) || s.isDone(first)
 	case "first":
 		return s.isOfOwn(last) || s.isWish(first) || s.isOwnName(first, last)
 	}
@@ -58,9 +58,9 @@ var agrees = map[string]bool{"approve": true, "allow": true, "agree": true, "acc
 // "more headers, e.g. {"authorization": "bearer token"}".
 func (s *scan) isExample(first, last int) bool {
 	const near = 64
-	for i := first; i <= last; i++ {
-		if s.words[i].quoted && leadsExample.MatchString(s.layer.text[max(0, s.words[i].start-near):s.words[i].start]) {
-			return true
+	for _, w := range s.words[first : last+1] {
+		if w.quoted {
+			return leadsExample.MatchString(s.layer.text[max(0, w.start-near):w.start])
 		}
 	}
 	return false
@@ -69,10 +69,14 @@ func (s *scan) isExample(first, last int) bool {
 // leadsExample matches what stands before quoted examples.
 var leadsExample = regexp.MustCompile(`(?i)\b(?:e\.g\.|such as|for example|for instance|examples?:|like:?)[^.\n]*$`)
 
-// isDone reports whether what first says is done already: "the values that you were provided with".
+// isDone reports whether what first says is done already, or by somebody: "the values that you
+// were provided with", "settings supplied by the user".
 func (s *scan) isDone(first int) bool {
 	if first == 0 || !strings.HasSuffix(strings.ToLower(s.text(first)), "ed") {
 		return false
+	}
+	if first+1 < len(s.words) && strings.EqualFold(s.text(first+1), "by") {
+		return true
 	}
 	switch strings.ToLower(s.text(first - 1)) {
 	case "is", "are", "was", "were", "been":

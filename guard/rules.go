@@ -185,7 +185,7 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"conversation", 6, "put/send 3 everything 4 told/tell", whyTalk, described},
 		{"conversation", 10, "{convo whole put/send/use param/host/external/remote} 14", whyTalk, 0},
 		{"conversation", 10, "put/send 4 convo 2 log 8 param/host/external/remote", whyTalk, 0},
-		{"conversation", 4, "you/prior 3 sysprompt", whyTalk, described},
+		{"conversation", 3, "you/prior 3 sysprompt", whyTalk, described},
 		{"conversation", 4, "whole 3 convo", whyTalk, described},
 		{"conversation", 8, "everything 4 user 4 told/tell", whyTalk, told},
 		{"conversation", 8, "you 3 orders/rules 6 param/told", whyTalk, told},
@@ -202,7 +202,6 @@ var theRules = sync.OnceValue(func() map[ideas][]*rule {
 		{"authority", 6, "authority 1 notice 6 must/ignore/use", whyAuthority, told},
 		{"authority", 4, "authority 1 notice 6 must/ignore/use", whyAuthority, 0},
 		{"authority", 6, "notice 3 authority 4 machine/model", whyAuthority, 0},
-		{"authority", 3, "notice 2 model", whyAuthority, 0},
 		{"authority", 3, "model 4 must 3 use/read/send/ignore", whyAuthority, 0},
 
 		{"exfiltration", 5, "{cred/secretfile put/send/read/show/away user/you/machine/any/whole} 12", whyExfil, in(InSampling, InPrompt)},

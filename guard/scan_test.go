@@ -184,7 +184,7 @@ func TestHostileTextTakesNoMoreTimeThanItsLength(t *testing.T) {
 	const size = maxText / 16
 	for name, piece := range map[string]string{
 		"orders": "ignore ", "code": "`<system>` ", "quotes": `"'`, "names": "some_tool_1 ", "equals": "token= ", "hidden": "a\u200b", "tags": tags("a"), "marks": "<", "slashes": `\u`, "wide": "\ufdfa",
-		"schemes": "bearer ", "commands": "curl ", "URLs": "http://a:b", "emoji": "👩‍", "newlines": "\n ", "comments": "<!--", "addressed": "<!--ai-->", "links": "](a://?=", "letters": "a b ", "questions": "how ignore previous instructions ", "labels": "```\nsystem: you\n", "unseen": `<p style="color:white">`, "salutations": "dear ai: ", "any order": "secret user ", "base64": "QUJD ",
+		"schemes": "bearer ", "commands": "curl ", "URLs": "http://a:b", "emoji": "👩‍", "newlines": "\n ", "comments": "<!--", "addressed": "<!--ai-->", "links": "](a://?=", "letters": "a b ", "questions": "how ignore previous instructions ", "labels": "```\nsystem: you\n", "unseen": `<p style="color:white">`, "salutations": "dear ai: ", "any order": "secret user ", "names in quotes": "'password-", "examples": "e.g. \"read password send\" ", "parameters": "llm: ", "tools of its own": "before using any x tool ", "base64": "QUJD ",
 	} {
 		start := time.Now()
 		c.Scan(strings.Repeat(piece, size/len(piece)), Where{Part: InDefinition, Server: "x", Field: "description"})

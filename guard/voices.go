@@ -99,9 +99,9 @@ func (s *scan) isReader(i int) bool {
 // isListed reports whether the word at i is the name of a parameter in a list of such: "llm: the
 // model to use".
 func (s *scan) isListed(i int) bool {
-	text, at := s.layer.text, s.words[i].start
-	line := text[strings.LastIndexByte(text[:at], '\n')+1 : at]
-	return at > len(line) && strings.TrimLeft(line, " \t-*`") == "" && text[s.words[i].end] == ':' && s.text(i) == strings.ToLower(s.text(i))
+	lead := s.lead(i)
+	line := strings.LastIndexByte(lead, '\n')
+	return line >= 0 && strings.Trim(lead[line:], " \t\n-*`") == "" && s.layer.text[s.words[i].end] == ':' && s.text(i) == strings.ToLower(s.text(i))
 }
 
 // isMachine reports whether the word at i is AI or LLM, alone or before agents,

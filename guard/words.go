@@ -75,9 +75,15 @@ func wordsOf(text string) (words []word, mixed []int) {
 	return words, mixed
 }
 
-// isQuotedName reports whether the word from start to end stands in quotes alone, as the name of
-// a field or header that is spoken of.
+// isQuotedName reports whether the word from start to end, or the name that it is a part of,
+// stands in quotes alone, as one of a field or header that is spoken of.
 func isQuotedName(text string, start, end int) bool {
+	for from := start; start > 0 && from-start < maxWord && isNameByte(text[start-1]); {
+		start--
+	}
+	for from := end; end < len(text) && end-from < maxWord && isNameByte(text[end]); {
+		end++
+	}
 	return start > 0 && end < len(text) && text[start-1] == text[end] && strings.IndexByte("\"'`", text[end]) >= 0
 }
 
