@@ -39,7 +39,19 @@ func (s *scan) isAddressed(i int) bool {
 	if s.words[i].ideas&theLanguage().names["machine"] == 0 && !s.isReader(i) {
 		return false
 	}
-	return calls.MatchString(s.lead(i)) || s.isReader(i)
+	lead := s.lead(i)
+	return mayCall(lead) && calls.MatchString(lead) || s.isReader(i)
+}
+
+// mayCall reports, quickly, whether a text may match what somebody is called upon with.
+func mayCall(lead string) bool {
+	lead = strings.ToLower(lead)
+	for _, word := range []string{"dear", "hey", "hi", "hello", "attention", "calling", "note", "message", "notice", "memo", "reminder", "hint", "todo", "if you", "instruction"} {
+		if strings.Contains(lead, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // maxCall is how many bytes before a word are looked at for a call.
@@ -50,6 +62,9 @@ const maxCall = 48
 // may be a person.
 func (s *scan) salutation(i int) int {
 	lead := s.lead(i)
+	if !mayCall(lead) {
+		return 0
+	}
 	switch c := s.layer.text[s.words[i].end]; {
 	case c == ':' && noteTo.MatchString(lead) && s.at.Part == InDefinition:
 		return 3
