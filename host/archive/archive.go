@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -13,8 +14,10 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// busyTime is how long one process waits for another's transaction.
-const busyTime = 5 * time.Second
+const (
+	busyTime  = 5 * time.Second       // how long one process waits for another's transaction
+	busyPause = 20 * time.Millisecond // before a file is opened again that SQLite would not wait for
+)
 
 // Archive is an open file of conversations. It is safe for concurrent use, by
 // several goroutines and by several processes.
@@ -42,11 +45,27 @@ func Open(ctx context.Context, path string) (*Archive, error) {
 	// in this process waits in order.
 	db.SetMaxOpenConns(1)
 	a := &Archive{db: db, path: absolute}
-	if err := a.migrate(ctx); err != nil {
+	if err := a.begin(ctx); err != nil {
 		db.Close()
 		return nil, err
 	}
 	return a, nil
+}
+
+// begin connects and brings the file up to date. While another process makes the file, or is
+// the last to close it, SQLite says at once that it is busy, whatever its busy_timeout.
+func (a *Archive) begin(ctx context.Context) error {
+	for began := time.Now(); ; {
+		err := a.migrate(ctx)
+		if !errors.Is(err, ErrBusy) || time.Since(began) >= busyTime {
+			return err
+		}
+		select {
+		case <-time.After(busyPause):
+		case <-ctx.Done():
+			return err
+		}
+	}
 }
 
 // Close closes the file.
