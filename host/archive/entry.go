@@ -50,10 +50,20 @@ func count(e *host.Entry, bytes int) counts {
 		c.calls = len(e.Message.Calls())
 		if e.Message.Role == model.RoleUser {
 			c.questions = 1
-			c.question = titleOf(e.Message.Text())
+			c.question = titleOf(firstText(e.Message))
 		}
 	}
 	return c
+}
+
+// firstText is what a person wrote, without what they attached behind it.
+func firstText(m *model.Message) string {
+	for _, p := range m.Parts {
+		if strings.TrimSpace(p.Text) != "" {
+			return p.Text
+		}
+	}
+	return ""
 }
 
 // titleOf makes a title of the first line of a text.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/model"
 )
 
 func titles(t testing.TB, a *Archive, f Filter) []string {
@@ -107,6 +108,20 @@ func TestATitleIsTheLastGivenOrTheFirstQuestion(t *testing.T) {
 		strings.Repeat("火", 79) + "…": {asked(0, strings.Repeat("火", 200))},
 	} {
 		if got := record(t, a, Meta{}, entries...).Meta().Title; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestATitleIsWhatThePersonWroteWithoutWhatTheyAttached(t *testing.T) {
+	t.Parallel()
+	for want, parts := range map[string][]model.Part{
+		"Summarize this":     {{Text: "Summarize this"}, {Text: "[attached: standard input]\nbuy milk\n[end of standard input]"}},
+		"What is on it?":     {{Media: &model.Media{Type: "image/png", Data: []byte("x")}}, {Text: "What is on it?\nLook closely."}},
+		"[attached: a text]": {{Text: "[attached: a text]\nbuy milk\n[end of a text]"}},
+	} {
+		c := record(t, fresh(t), Meta{}, host.Entry{At: at(1), Message: &model.Message{Role: model.RoleUser, Parts: parts}})
+		if got := c.Meta().Title; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
