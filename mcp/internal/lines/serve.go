@@ -50,11 +50,12 @@ func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrup
 	defer cancel()
 	s.connection.Drain(drain)
 	s.connection.Close()
-	await(&s.jobs, o.DrainTimeout)
+	await(s.jobs.Wait, o.DrainTimeout)
 	if interrupt != nil {
-		await(&s.workers, o.DrainTimeout)
+		await(s.workers.Wait, o.DrainTimeout)
 	}
-	if err := s.out.Flush(); err != nil {
+	await(s.out.finish, o.DrainTimeout)
+	if err := s.out.failed(); err != nil {
 		return err
 	}
 	return s.failed()
@@ -179,12 +180,13 @@ func (s *serving) finish(err error) {
 	close(s.end)
 }
 
-// await waits at most as long as given: a Handler that does not heed its
-// context must not keep a process alive.
-func await(running *sync.WaitGroup, most time.Duration) {
+// await waits for the end of something at most as long as given: a Handler that
+// does not heed its context, or a client that does not read, must not keep a
+// process alive.
+func await(end func(), most time.Duration) {
 	done := make(chan struct{})
 	go func() {
-		running.Wait()
+		end()
 		close(done)
 	}()
 	timer := time.NewTimer(most)

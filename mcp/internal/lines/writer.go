@@ -97,6 +97,24 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
+// finish writes what was gathered and waits for whoever is writing: what is not
+// written when a process exits is lost.
+func (w *Writer) finish() {
+	w.mu.Lock()
+	for w.writing {
+		w.room.Wait()
+	}
+	w.mu.Unlock()
+	w.Flush()
+}
+
+// failed is the first error that writing met so far.
+func (w *Writer) failed() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
 // Send writes a message at once.
 func (w *Writer) Send(_ context.Context, message []byte) error {
 	w.Gather(message)
