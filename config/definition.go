@@ -41,10 +41,13 @@ type Definition struct {
 	Kind     Kind          // how the server is reached
 	Timeout  time.Duration // for one request; 0 when the file does not say
 	Disabled bool          // the person switched it off; Resolve works all the same
-	Source   string        // the file, as it was given to Load or Parse
-	Line     int           // where in Source the server's entry begins
-	Format   Format        // whose conventions Source follows
-	Project  bool          // a project's file defines it: do not start it without consent
+	Eager    bool          // "start": "eager": to be started at once, not when it is first used
+	// StartTimeout is how long a start may take; 0 when the file does not say.
+	StartTimeout time.Duration
+	Source       string // the file, as it was given to Load or Parse
+	Line         int    // where in Source the server's entry begins
+	Format       Format // whose conventions Source follows
+	Project      bool   // a project's file defines it: do not start it without consent
 
 	command, cwd, envFile, url string
 	urlField                   string // the member that gave url

@@ -33,9 +33,10 @@
 //
 // # Folders
 //
-// A project file (.mcp.json, .cursor/mcp.json, .vscode/mcp.json, junction.json)
-// belongs to the folder that it describes: the one that holds it, or that holds its
-// .cursor or .vscode folder. That is the workspace folder, the default working
+// A project file (.mcp.json, .cursor/mcp.json, .vscode/mcp.json, junction.json, and
+// mcp.json in the folder worked in or a folder of its repository above it) belongs to
+// the folder that it describes: the one that holds it, or that holds its .cursor or
+// .vscode folder. That is the workspace folder, the default working
 // directory, and what a relative cwd, command or envFile is relative to. In any
 // other file, cwd and command are relative to the folder of the file, envFile to the
 // home folder, the workspace folder is [Options].WorkDir, and the working directory
@@ -46,7 +47,8 @@
 //
 // In every format a server may say disabled: true or enabled: false, and timeout: a
 // string such as "30s", or a number of seconds (of milliseconds in Claude Code's
-// files, whose own member this is).
+// files, whose own member this is). So is startTimeout, how long a start may take;
+// start is "eager" or "lazy".
 //
 // # Faults
 //

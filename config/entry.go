@@ -79,6 +79,10 @@ func (e *entryReader) readMember(m member) (err error) {
 		d.Disabled = d.Disabled || err == nil && on == (m.name == "disabled")
 	case "timeout":
 		d.Timeout, err = readTimeout(m.value, d.Format)
+	case "startTimeout":
+		d.StartTimeout, err = readTimeout(m.value, d.Format)
+	case "start":
+		d.Eager, err = readStart(m.value)
 	default:
 		e.warnUnknown(m)
 	}
@@ -270,9 +274,21 @@ func readTimeout(v hujson.Value, format Format) (time.Duration, error) {
 	return timeout, nil
 }
 
+// readStart reads when a server is started: "eager" or "lazy".
+func readStart(v hujson.Value) (eager bool, err error) {
+	when, ok := text(v)
+	switch {
+	case !ok:
+		return false, wrongType("a string", v)
+	case when != "eager" && when != "lazy":
+		return false, fmt.Errorf(`expected "lazy", to start the server when it is first used, or "eager", to start it at once, came %s`, quote(when))
+	}
+	return when == "eager", nil
+}
+
 // warnUnknown names what is ignored, and what was meant where only the case is wrong.
 func (e *entryReader) warnUnknown(m member) {
-	for _, known := range []string{"type", "command", "args", "env", "cwd", "envFile", "url", "headers", "disabled", "enabled", "timeout"} {
+	for _, known := range []string{"type", "command", "args", "env", "cwd", "envFile", "url", "headers", "disabled", "enabled", "timeout", "startTimeout", "start"} {
 		if strings.EqualFold(known, m.name) {
 			e.warn(e.def.Name, plain(m.name), m.at, fmt.Errorf("is ignored; did you mean %q?", known))
 			return

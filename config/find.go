@@ -10,7 +10,7 @@ import (
 //
 //   - those of the project: in WorkDir and each folder above it up to the root of the
 //     repository (the folder with .git), nearest first, junction.json, .mcp.json,
-//     .cursor/mcp.json and .vscode/mcp.json. Outside of a repository, in WorkDir only:
+//     .cursor/mcp.json, .vscode/mcp.json and mcp.json. Outside of a repository, in WorkDir only:
 //     a folder above may be anybody's to write;
 //   - Junction's own, junction/mcp.json in $XDG_CONFIG_HOME (by default ~/.config; on
 //     Windows %APPDATA%);
@@ -20,7 +20,7 @@ func Find(o Options) []string {
 	var candidates []string
 	if o.WorkDir != "" {
 		for _, folder := range upward(o.WorkDir) {
-			for _, name := range []string{"junction.json", ".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json"} {
+			for _, name := range []string{"junction.json", ".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json", "mcp.json"} {
 				candidates = append(candidates, filepath.Join(folder, filepath.FromSlash(name)))
 			}
 		}

@@ -14,7 +14,7 @@ import (
 func TestFindListsFilesByPrecedence(t *testing.T) {
 	home := t.TempDir()
 	for _, name := range []string{
-		"repo/.git/HEAD", "repo/.mcp.json", "repo/junction.json", "repo/sub/deep/.vscode/mcp.json", "repo/sub/deep/.cursor/mcp.json",
+		"repo/.git/HEAD", "repo/.mcp.json", "repo/junction.json", "repo/sub/deep/.vscode/mcp.json", "repo/sub/deep/.cursor/mcp.json", "repo/sub/deep/mcp.json",
 		".mcp.json", ".claude.json", ".cursor/mcp.json", ".codeium/windsurf/mcp_config.json",
 		".config/junction/mcp.json", ".config/Claude/claude_desktop_config.json", ".config/Code/User/mcp.json",
 		"Library/Application Support/Claude/claude_desktop_config.json", "Library/Application Support/Code/User/mcp.json",
@@ -25,7 +25,7 @@ func TestFindListsFilesByPrecedence(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(home, "repo/sub/junction.json"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	const project = "repo/sub/deep/.cursor/mcp.json repo/sub/deep/.vscode/mcp.json repo/junction.json repo/.mcp.json "
+	const project = "repo/sub/deep/.cursor/mcp.json repo/sub/deep/.vscode/mcp.json repo/sub/deep/mcp.json repo/junction.json repo/.mcp.json "
 	for _, c := range []struct {
 		about, work, goos, want string
 		env                     map[string]string
@@ -78,4 +78,24 @@ func TestLoadAllKeepsTheFirstDefinitionOfAName(t *testing.T) {
 	set, err = LoadAll(make([]string, 257), Options{})
 	same(t, "too many", errors.Is(err, ErrLimit), true)
 	same(t, "never nil", len(set.Servers), 0)
+}
+
+func TestAPlainFileOfAProjectNeedsConsent(t *testing.T) {
+	folder, elsewhere := t.TempDir(), t.TempDir()
+	for content, format := range map[string]Format{
+		`{"mcpServers":{"a":{"command":"./x","cwd":"."}}}`: Junction,
+		`{"servers":{"a":{"command":"./x","cwd":"."}}}`:    VSCode,
+	} {
+		path := filepath.Join(folder, "mcp.json")
+		write(t, path, content)
+		for work, project := range map[string]bool{folder: true, elsewhere: false} {
+			file, err := Load(path, Options{WorkDir: work, HomeDir: elsewhere})
+			if err != nil {
+				t.Fatal(err)
+			}
+			same(t, "project", file.Project, project)
+			same(t, "of its servers", file.Servers[0].Project, project)
+			same(t, "format", file.Format, format)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -66,6 +67,8 @@ func locate(path string, o Options) place {
 		return user(Junction)
 	case parent == "User" && strings.HasPrefix(filepath.Base(above), "Code"), filepath.Base(above) == "profiles":
 		return user(VSCode)
+	case slices.Contains(upward(o.WorkDir), folder):
+		return place{folder: folder, workspace: folder} // whose format it is, its members say
 	}
 	return place{folder: folder}
 }

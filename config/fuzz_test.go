@@ -37,21 +37,21 @@ func FuzzParse(f *testing.F) {
 		if strings.Contains(string(data), "v4lue") || strings.Contains(string(data), `\u`) {
 			t.Skip()
 		}
-		tell := func(err error) {
+		report := func(err error) {
 			if text := err.Error(); len(text) > 2_000 || strings.Contains(text, secret) || strings.ContainsAny(text, "\n\x00") {
 				t.Errorf("text %q", text)
 			}
 		}
 		file, err := Parse(paths[uint(which)%uint(len(paths))], data, o)
 		if err != nil {
-			tell(err)
+			report(err)
 			return
 		}
 		if len(file.Servers) > maxServers || len(file.Problems) > maxProblems+1 || len(file.Warnings) > maxWarnings+1 || len(file.Inputs) > maxInputs {
 			t.Fatalf("%d servers, %d problems, %d warnings", len(file.Servers), len(file.Problems), len(file.Warnings))
 		}
 		for _, p := range append(file.Problems, file.Warnings...) {
-			tell(p)
+			report(p)
 		}
 		for _, d := range file.Servers {
 			if checkName(d.Name) != nil || d.Kind == 0 || d.String() == "" {
@@ -59,7 +59,7 @@ func FuzzParse(f *testing.F) {
 			}
 			s, err := d.Resolve(t.Context())
 			if err != nil {
-				tell(err)
+				report(err)
 				continue
 			}
 			if strings.Contains(s.String(), secret) || s.Kind == Stdio && s.Command == "" || s.Kind != Stdio && checkURL(s.URL) != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestProblemsOfAnEntryAreToldVerbatim(t *testing.T) {
@@ -34,6 +35,9 @@ func TestProblemsOfAnEntryAreToldVerbatim(t *testing.T) {
 		{"an address without a host", `{"url":"https://"}`, `url: expected an address that begins with https:// or http:// and names a host`},
 		{"a socket", `{"serverUrl":"unix:///tmp/s3cret"}`, `serverUrl: expected an address that begins with https:// or http:// and names a host`},
 		{"disabled is a string", `{"command":"x","disabled":"yes"}`, `disabled: expected true or false, came a string`},
+		{"start is no word of ours", `{"command":"x","start":"now"}`, `start: expected "lazy", to start the server when it is first used, or "eager", to start it at once, came "now"`},
+		{"start is a boolean", `{"command":"x","start":true}`, `start: expected a string, came a boolean`},
+		{"startTimeout is negative", `{"command":"x","startTimeout":-1}`, `startTimeout: expected more than 0 and at most 24h0m0s`},
 		{"timeout is negative", `{"command":"x","timeout":-1}`, `timeout: expected more than 0 and at most 24h0m0s`},
 		{"timeout is huge", `{"command":"x","timeout":1e300}`, `timeout: expected more than 0 and at most 24h0m0s`},
 		{"timeout has no unit", `{"command":"x","timeout":"30"}`, `timeout: expected a duration such as "30s", came "30"`},
@@ -244,5 +248,20 @@ func TestVariablesAreFoundWhateverSurroundsThem(t *testing.T) {
 	} {
 		f := parse(t, "servers.json", `{"mcpServers":{"a":{"command":"x","args":["`+raw+`"]}}}`, o)
 		same(t, raw, resolve(t, f, "a").Args[0], want)
+	}
+}
+
+func TestWhenAndHowLongAServerStarts(t *testing.T) {
+	f := parse(t, "servers.json", `{"mcpServers":{
+		"a":{"command":"x","start":"eager","startTimeout":"5m"},
+		"b":{"command":"x","start":"lazy","startTimeout":90},
+		"c":{"command":"x"}}}`, Options{})
+	for i, want := range []Definition{{Eager: true, StartTimeout: 5 * time.Minute}, {StartTimeout: 90 * time.Second}, {}} {
+		if got := f.Servers[i]; got.Eager != want.Eager || got.StartTimeout != want.StartTimeout {
+			t.Errorf("%s: %v, %v", got.Name, got.Eager, got.StartTimeout)
+		}
+	}
+	if len(f.Warnings) > 0 {
+		t.Errorf("warnings: %v", f.Warnings)
 	}
 }

@@ -37,7 +37,7 @@ func TestTheREADMEsFirstCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	for out := bufio.NewScanner(stderr); strings.Count(said.String(), " connected: ") < 2 && out.Scan(); {
+	for out := bufio.NewScanner(stderr); !strings.Contains(said.String(), " servers: ") && out.Scan(); {
 		said.WriteString(out.Text() + "\n")
 	}
 	url := regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/changes"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
@@ -19,11 +20,10 @@ const maxInstructions = 4 << 10
 func (g *Gateway) discover(ctx context.Context) (mcp.Result, error) {
 	self, instructions := &mcp.Implementation{Name: g.options.Name, Version: g.options.Version}, ""
 	if g.options.Transparent {
-		only, err := g.only(ctx)
-		if err != nil {
+		var err error
+		if self, instructions, err = g.only(ctx); err != nil {
 			return mcp.Result{}, err
 		}
-		self, instructions = only.Server(), only.Instructions()
 	} else {
 		instructions = g.instructions()
 	}
@@ -38,25 +38,36 @@ func (g *Gateway) discover(ctx context.Context) (mcp.Result, error) {
 		},
 		Instructions: instructions,
 	}
-	if self == nil {
-		return mcp.Result{Value: d}, nil
+	meta := map[string]any{changes.MarkKey: g.changes.Mark(), gatewaysKey: g.gateways()}
+	if self != nil {
+		meta[revision.MetaServerInfo] = self
 	}
-	info, err := json.Marshal(map[string]any{revision.MetaServerInfo: self})
+	encoded, err := json.Marshal(meta)
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	return mcp.Result{Value: d, Meta: info}, nil
+	return mcp.Result{Value: d, Meta: encoded}, nil
 }
 
-// only is the connection to the one member that there is.
-func (g *Gateway) only(ctx context.Context) (*mcp.Client, error) {
+// only returns what the one member that there is says of itself. One that was
+// never seen is waited for.
+func (g *Gateway) only(ctx context.Context) (*mcp.Implementation, string, error) {
 	g.mu.RLock()
 	members := g.members
 	g.mu.RUnlock()
 	if len(members) != 1 {
-		return nil, fmt.Errorf("a transparent gateway has one member, and this one has %d", len(members))
+		return nil, "", fmt.Errorf("a transparent gateway has one member, and this one has %d", len(members))
 	}
-	return members[0].connection(ctx)
+	if err := g.await(ctx); err != nil {
+		return nil, "", err
+	}
+	m := members[0]
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.known == nil {
+		return nil, "", m.absent()
+	}
+	return m.implementation(), m.known.Instructions, nil
 }
 
 // instructions joins those of the members, each under its name.
@@ -66,12 +77,12 @@ func (g *Gateway) instructions() string {
 	var b strings.Builder
 	for _, m := range g.members {
 		m.mu.RLock()
-		c := m.client
+		known := m.known
 		m.mu.RUnlock()
-		if c == nil || c.Instructions() == "" {
+		if known == nil || known.Instructions == "" {
 			continue
 		}
-		text := c.Instructions()
+		text := known.Instructions
 		if len(text) > maxInstructions {
 			text = strings.ToValidUTF8(text[:maxInstructions], "") + " […]"
 		}

@@ -1,12 +1,13 @@
 // Package gateway puts many servers behind one Handler. Their tools and prompts
 // are offered under names that begin with the server's, their resources under
-// the URIs they have; requests go to the server they are about, and news of all
-// come together.
+// the URIs they have; requests go to the server they are about, and notifications
+// of all come together.
 //
 // A [Gateway] is an [mcp.Handler] over the Handlers of its members, which are
 // connections to servers ([Gateway.Add]) or anything else that answers
-// ([Gateway.AddHandler]). What is offered is kept ready, and read again from a
-// member only when it says that it changed: a member that is slow, dead or
+// ([Gateway.AddHandler]). A server whose definitions are remembered is started when
+// it is first used. What is offered is kept ready, and read again from a member only
+// when it says that it changed: a member that is slow, dead or
 // babbling costs the others nothing. Middleware goes around the whole or around
 // a member.
 package gateway

@@ -2,41 +2,62 @@ package gateway
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/changes"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 )
 
 // Limits and times.
 const (
-	maxMembers   = 1_000
-	maxListed    = 10_000           // entries of one list of one member
-	listTime     = 30 * time.Second // how long reading one list may take
-	firstBackoff = time.Second      // before a lost member is connected again
-	lastBackoff  = time.Minute
-	firstAnswer  = 10 * time.Second // how long the first list waits for members to connect
+	maxMembers     = 1_000
+	maxListed      = 10_000           // entries of one list of one member
+	maxListedBytes = 2 << 20          // their bytes
+	maxOfferBytes  = 12 << 20         // bytes of one list of all members: it is one message
+	listTime       = 30 * time.Second // how long reading one list may take
+	firstBackoff   = time.Second      // before a lost member is connected again
+	lastBackoff    = 5 * time.Minute
+	firstListTime  = 10 * time.Second       // how long lists wait for members that were never seen
+	moment         = 250 * time.Millisecond // that, where others are remembered
 )
 
 // Options are optional; the zero value of each field means its default.
 type Options struct {
 	// NoPrefix offers tools and prompts under the names that the members give
-	// them. A member with a name that another has already is not connected.
+	// them. Where two members give the same name, that of the one added later
+	// gets a suffix.
 	NoPrefix bool
 	// Transparent is for a gateway that only keeps one member connected: it
-	// introduces that member, with its instructions, in place of itself.
+	// introduces that member, with its instructions, in place of itself, and
+	// changes no name.
 	Transparent bool
+	// OneClient says that all requests come from one client. Members are connected
+	// when its first request has said what it can be asked; see [Start.Client].
+	OneClient bool
+	// FirstList is how long lists wait, after the last member was added, for
+	// members whose definitions are not known yet; default 10 seconds. Where
+	// those of others are remembered it is at most 250 milliseconds. What comes
+	// later, clients hear of by list_changed.
+	FirstList time.Duration
+	// MaxStarts is how many programs start at the same time; default one for
+	// each processor, and at least 2.
+	MaxStarts int
 	// Name and Version introduce the gateway to clients; default junction.
 	Name, Version string
-	// Logger is told what goes wrong with members; default slog.Default().
+	// Logger gets what goes wrong with members; default slog.Default().
 	Logger *slog.Logger
-	// OnChange is called after the state or the offer of a member changed, by one
-	// goroutine at a time. It must not call Close.
+	// OnChange is called after the state or the offer of members changed, by one
+	// goroutine, and not after Close. It must not call Close.
 	OnChange func()
 }
 
@@ -44,16 +65,22 @@ type Options struct {
 // are safe for concurrent use.
 type Gateway struct {
 	options Options
+	id      string // random; see loop.go
 	log     *slog.Logger
 	ctx     context.Context
 	cancel  context.CancelFunc
+	starts  *startQueue
 	running sync.WaitGroup
-	changed sync.Mutex // serializes OnChange
+	reports chan struct{} // of capacity 1: OnChange is due
+	first   firstClient
 
 	mu      sync.RWMutex
 	members []*member // in the order in which they were added
-	offer   *offer    // what all offer together; nil when it must be made again
-	news    news
+	added   time.Time // when the last of them was
+	// remembers says that the definitions of a member were remembered.
+	remembers bool
+	offer     *offer // what all offer together; nil when it must be made again
+	changes   *changes.Feed
 }
 
 // New returns a gateway without members. Close it when done.
@@ -64,11 +91,21 @@ func New(o Options) *Gateway {
 	if o.Version == "" {
 		o.Version = "0.1.0"
 	}
-	g := &Gateway{options: o, log: o.Logger}
+	if o.FirstList <= 0 {
+		o.FirstList = firstListTime
+	}
+	if o.MaxStarts <= 0 {
+		o.MaxStarts = max(2, runtime.GOMAXPROCS(0))
+	}
+	g := &Gateway{options: o, id: rand.Text(), log: o.Logger, changes: changes.NewFeed(), starts: &startQueue{free: o.MaxStarts}, reports: make(chan struct{}, 1)}
+	g.first.known = make(chan struct{})
 	if g.log == nil {
 		g.log = slog.Default()
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
+	if o.OnChange != nil {
+		g.running.Go(g.callOnChange)
+	}
 	return g
 }
 
@@ -84,21 +121,20 @@ func Route(members map[string]mcp.Handler) *Gateway {
 	return g
 }
 
-// Add adds a server. dial connects to it; it is called now, in the background,
-// and again whenever the connection was lost, with growing pauses. The error
-// says what is wrong with the name.
-func (g *Gateway) Add(name string, dial func(ctx context.Context) (*mcp.Client, error)) error {
-	m, err := g.add(name)
+// Add adds a server. What is remembered of it is offered at once; what Upstream
+// says decides when it is started. The error says what is wrong with the name.
+func (g *Gateway) Add(name string, u Upstream) error {
+	m, err := g.add(name, u)
 	if err != nil {
 		return err
 	}
-	g.running.Go(func() { m.keepConnected(g.ctx, dial) })
+	g.running.Go(func() { m.run(g.ctx) })
 	return nil
 }
 
 // AddHandler adds a Handler in this process.
 func (g *Gateway) AddHandler(name string, h mcp.Handler) error {
-	m, err := g.add(name)
+	m, err := g.add(name, Upstream{})
 	if err != nil {
 		return err
 	}
@@ -110,42 +146,59 @@ func (g *Gateway) AddHandler(name string, h mcp.Handler) error {
 	return nil
 }
 
-func (g *Gateway) add(name string) (*member, error) {
+func (g *Gateway) add(name string, u Upstream) (*member, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
+	m := newMember(g, name, u)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if slices.ContainsFunc(g.members, func(m *member) bool { return m.name == name }) {
 		return nil, fmt.Errorf("server %q: there is one of this name already", name)
 	}
 	if len(g.members) >= maxMembers {
-		return nil, fmt.Errorf("server %q: there are %d already, which is the most", name, maxMembers)
+		return nil, fmt.Errorf("server %q: there are %d servers already; at most %d are possible", name, len(g.members), maxMembers)
 	}
-	m := &member{gateway: g, name: name, prefix: prefix(name), settled: make(chan struct{})}
-	if g.options.NoPrefix {
-		m.prefix = ""
+	if !g.options.NoPrefix {
+		m.prefix = uniquePrefix(name, g.members)
 	}
-	g.members = append(g.members, m)
+	m.index = len(g.members)
+	g.members, g.added = append(g.members, m), time.Now()
+	g.remembers = g.remembers || m.known != nil
+	g.starts.again(g.remembers)
 	g.offer = nil
 	return m, nil
 }
 
-// await is Settle for a client, who gets what there is when its patience, that
-// for a first answer, ends: the rest comes with the news. The error is ctx's.
+// await waits until the definitions of all members are known, but only as long
+// after the last was added as a first list may take: what comes later, clients
+// hear of. The error is ctx's.
 func (g *Gateway) await(ctx context.Context) error {
-	wait, cancel := context.WithTimeout(ctx, firstAnswer)
+	g.mu.RLock()
+	limit := g.options.FirstList
+	if g.remembers {
+		limit = min(limit, moment)
+	}
+	until := g.added.Add(limit)
+	g.mu.RUnlock()
+	wait, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	_ = g.Settle(wait)
 	return context.Cause(ctx)
 }
 
-// Settle waits until every member was connected, or failed to connect, once.
+// Settle waits until of every member the definitions are known, because they
+// were remembered or it was connected, or it failed to connect once.
 func (g *Gateway) Settle(ctx context.Context) error {
 	g.mu.RLock()
 	members := slices.Clone(g.members)
 	g.mu.RUnlock()
 	for _, m := range members {
+		select {
+		case <-m.settled:
+			continue
+		default:
+		}
 		select {
 		case <-m.settled:
 		case <-ctx.Done():
@@ -166,6 +219,9 @@ func (g *Gateway) Close() error {
 // Handle answers from what is kept ready, or passes the request on to the
 // member that it is about.
 func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	if g.options.OneClient {
+		g.first.meet(&req.Meta)
+	}
 	switch req.Method {
 	case "tools/call":
 		return g.route(ctx, req, toolKind)
@@ -198,18 +254,18 @@ func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind) (mcp.Resu
 		return mcp.Result{}, err
 	}
 	if m == nil {
-		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q; %s names those that exist", k.noun, req.Name, k.method)
+		return mcp.Result{}, g.current().unknown(k, req.Name)
 	}
 	if k.bit == tools {
-		if err := g.current().checkMirrors(req); err != nil {
+		if err := g.current().validateHeaders(req); err != nil {
 			return mcp.Result{}, err
 		}
 	}
 	return m.handle(ctx, req.Renamed(name))
 }
 
-// read passes resources/read on to the member that offers the URI. Where none
-// lists it and no template matches, those that have resources are asked in turn.
+// read passes resources/read on to the member that lists the URI, or to those
+// with a template that matches it, and to no other: a URI may be a secret.
 func (g *Gateway) read(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	owners, sure := g.current().owners(req.Name)
 	if !sure {
@@ -219,9 +275,16 @@ func (g *Gateway) read(ctx context.Context, req *mcp.Request) (mcp.Result, error
 		owners, _ = g.current().owners(req.Name)
 	}
 	var last error
+	asker, _ := jsonrpc.Unquote(req.State.Get("gateway")) // the member whose questions this round answers
 	for _, m := range owners {
+		if asker != "" && m.name != asker {
+			continue
+		}
 		result, err := m.handle(ctx, req)
-		if err == nil || !isNotFound(err) {
+		if errors.Is(err, mcp.ErrInputRequired) {
+			req.State.Set("gateway", jsonrpc.AppendString(nil, m.name))
+		}
+		if err == nil || !errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) {
 			return result, err
 		}
 		last = err
@@ -234,21 +297,31 @@ func (g *Gateway) read(ctx context.Context, req *mcp.Request) (mcp.Result, error
 	return mcp.Result{}, last
 }
 
-// changedOffer makes the next list read the members anew, and tells the news.
+// changedOffer makes the next list read the members again, and notifies clients.
 func (g *Gateway) changedOffer(kinds kinds) {
 	g.mu.Lock()
 	g.offer = nil
 	g.mu.Unlock()
-	g.news.changed(kinds)
-	g.tell()
+	g.notify(kinds)
+	g.report()
 }
 
-// tell calls OnChange.
-func (g *Gateway) tell() {
-	if g.options.OnChange == nil {
-		return
+// report lets OnChange be called.
+func (g *Gateway) report() {
+	select {
+	case g.reports <- struct{}{}:
+	default: // it is due already
 	}
-	g.changed.Lock()
-	defer g.changed.Unlock()
-	g.options.OnChange()
+}
+
+// callOnChange calls OnChange until the gateway is closed.
+func (g *Gateway) callOnChange() {
+	for {
+		select {
+		case <-g.reports:
+			g.options.OnChange()
+		case <-g.ctx.Done():
+			return
+		}
+	}
 }

@@ -24,7 +24,7 @@ var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 // member is a server with one of everything, which names itself in its answers.
 func member(t *testing.T, name string) *mcp.Server {
 	t.Helper()
-	s := mcp.NewServer(name, "1", mcp.ServerOptions{Instructions: "I am " + name, Logger: quiet})
+	s := mcp.NewServerWith(name, "1", mcp.ServerOptions{Instructions: "I am " + name, Logger: quiet})
 	mcp.AddTool(s, "who", func(context.Context, struct{}) (string, error) { return name, nil })
 	mcp.AddTool(s, "ask", func(ctx context.Context, _ struct{}) (string, error) {
 		answer, err := mcp.Elicit[struct {
@@ -33,14 +33,14 @@ func member(t *testing.T, name string) *mcp.Server {
 		return name + " heard " + answer.Word, err
 	})
 	uri := "test://" + name + "/text"
-	must(t, s.AddText(mcp.Resource{URI: uri, Name: "text"}, "text of "+name))
-	must(t, s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "test://" + name + "/item/{id}", Name: "item"},
+	s.AddText(mcp.Resource{URI: uri, Name: "text"}, "text of "+name)
+	s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "test://" + name + "/item/{id}", Name: "item"},
 		func(_ context.Context, uri string, v map[string]string) (*mcp.ReadResourceResult, error) {
 			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextContents(uri, "", name+" item "+v["id"])}}, nil
-		}))
-	must(t, s.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "name"}}}, func(_ context.Context, a map[string]string) (*mcp.GetPromptResult, error) {
+		})
+	s.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "name"}}}, func(_ context.Context, a map[string]string) (*mcp.GetPromptResult, error) {
 		return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text(name + " greets " + a["name"])}}}, nil
-	}))
+	})
 	s.AddCompletion(mcp.CompletionReference{Type: mcp.RefPrompt, Name: "greet"}, func(context.Context, mcp.CompletionRequest) (*mcp.Completion, error) {
 		return &mcp.Completion{Values: []string{"friend of " + name}}, nil
 	})
@@ -61,12 +61,12 @@ func open(t *testing.T) (*gateway.Gateway, map[string]*mcp.Server) {
 	t.Cleanup(func() { g.Close() })
 	servers := map[string]*mcp.Server{"old": member(t, "old"), "new": member(t, "new"), "inside": member(t, "inside")}
 	for name, revision := range map[string]string{"old": "2025-06-18", "new": "2026-07-28"} {
-		must(t, g.Add(name, func(ctx context.Context) (*mcp.Client, error) {
-			return mcp.Dial(ctx, stream.Pipe(servers[name]), mcp.ClientOptions{Name: name, Revision: revision, Bridge: true, Logger: quiet})
+		must(t, add(g, name, func(ctx context.Context) (*mcp.Client, error) {
+			return mcp.DialWith(ctx, stream.Pipe(servers[name]), mcp.ClientOptions{Name: name, Revision: revision, Bridge: true, Logger: quiet})
 		}))
 	}
 	must(t, g.AddHandler("inside", servers["inside"]))
-	must(t, g.Add("dead", func(context.Context) (*mcp.Client, error) { return nil, errors.New("no such program") }))
+	must(t, add(g, "dead", func(context.Context) (*mcp.Client, error) { return nil, errors.New("no such program") }))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	must(t, g.Settle(ctx))
@@ -77,10 +77,11 @@ func TestEverythingOfAllMembersIsOfferedAndRouted(t *testing.T) {
 	g, _ := open(t)
 	for _, revision := range []string{"2026-07-28", "2025-11-25", "2025-03-26"} {
 		t.Run("to a client of "+revision, func(t *testing.T) {
-			c, err := mcp.Dial(t.Context(), stream.Pipe(g), mcp.ClientOptions{Revision: revision, Logger: quiet,
+			c, err := mcp.DialWith(t.Context(), stream.Pipe(g), mcp.ClientOptions{Revision: revision, Logger: quiet,
 				OnElicit: func(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 					return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"word":"yes"}`)}, nil
 				}})
+
 			must(t, err)
 			defer c.Close()
 			checkOffer(t, c)
@@ -157,7 +158,7 @@ func checkMember(t *testing.T, c *mcp.Client, name string) {
 
 func TestAChangeOfOneMemberReachesClientsWithTheNewList(t *testing.T) {
 	g, servers := open(t)
-	c, err := mcp.Dial(t.Context(), stream.Pipe(g), mcp.ClientOptions{Logger: quiet})
+	c, err := mcp.DialWith(t.Context(), stream.Pipe(g), mcp.ClientOptions{Logger: quiet})
 	must(t, err)
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -179,7 +180,7 @@ func TestAChangeOfOneMemberReachesClientsWithTheNewList(t *testing.T) {
 func TestAnUpdateOfAResourceReachesWhoSubscribed(t *testing.T) {
 	g, servers := open(t)
 	for _, revision := range []string{"2026-07-28", "2025-11-25"} {
-		c, err := mcp.Dial(t.Context(), stream.Pipe(g), mcp.ClientOptions{Revision: revision, Logger: quiet})
+		c, err := mcp.DialWith(t.Context(), stream.Pipe(g), mcp.ClientOptions{Revision: revision, Logger: quiet})
 		must(t, err)
 		defer c.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -189,13 +190,14 @@ func TestAnUpdateOfAResourceReachesWhoSubscribed(t *testing.T) {
 			listening, stop := context.WithCancel(ctx)
 			got := make(chan string, 1)
 			ready := make(chan mcp.SubscriptionFilter, 1)
-			go c.Listen(listening, mcp.SubscriptionFilter{ResourceSubscriptions: []string{uri}},
-				func(n mcp.News) {
+			go c.ListenWith(listening, mcp.SubscriptionFilter{ResourceSubscriptions: []string{uri}},
+				func(n mcp.Notification) {
 					select {
 					case got <- n.URI:
 					default:
 					}
 				}, func(f mcp.SubscriptionFilter) { ready <- f })
+
 			select {
 			case f := <-ready:
 				if len(f.ResourceSubscriptions) != 1 {
@@ -238,7 +240,7 @@ func TestACallWaitsForAMemberThatIsConnectingForTheFirstTime(t *testing.T) {
 				g := gateway.New(gateway.Options{Logger: quiet})
 				defer g.Close()
 				server := member(t, "late")
-				must(t, g.Add("late", func(ctx context.Context) (*mcp.Client, error) {
+				must(t, add(g, "late", func(ctx context.Context) (*mcp.Client, error) {
 					time.Sleep(5 * time.Second)
 					return mcp.NewClient(server), nil
 				}))
@@ -254,36 +256,38 @@ func TestACallWaitsForAMemberThatIsConnectingForTheFirstTime(t *testing.T) {
 	}
 }
 
-func TestACallWaitsNoLongerThanAFirstAnswerMayTake(t *testing.T) {
+func TestACallWaitsForAStartNoLongerThanItsOwnDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: quiet})
 		defer g.Close()
-		must(t, g.Add("never", func(ctx context.Context) (*mcp.Client, error) {
+		must(t, add(g, "never", func(ctx context.Context) (*mcp.Client, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}))
 		began := time.Now()
-		_, err := mcp.NewClient(g).CallTool(t.Context(), "never__who", nil)
-		if err == nil || !strings.Contains(err.Error(), `server "never" is not connected yet`) {
+		ctx, cancel := context.WithTimeout(t.Context(), 40*time.Second)
+		defer cancel()
+		_, err := g.Handle(ctx, mcp.NewRequest("tools/call", json.RawMessage(`{"name":"never__who"}`)))
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), `server "never" is not connected yet`) {
 			t.Errorf("the error is %v", err)
 		}
-		if waited := time.Since(began); waited != 10*time.Second {
+		if waited := time.Since(began); waited != 40*time.Second {
 			t.Errorf("waited %v", waited)
 		}
 	})
 }
 
-func TestWithoutPrefixNamesStayAndAServerThatRepeatsOneIsRefused(t *testing.T) {
+func TestWithoutPrefixNamesStayAndARepeatedOneGetsASuffix(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet, NoPrefix: true})
 	defer g.Close()
 	must(t, g.AddHandler("first", member(t, "first")))
-	other := mcp.NewServer("other", "1", mcp.ServerOptions{Logger: quiet})
+	other := mcp.NewServerWith("other", "1", mcp.ServerOptions{Logger: quiet})
 	mcp.AddTool(other, "more", func(context.Context, struct{}) (string, error) { return "more", nil })
 	must(t, g.AddHandler("other", other))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	must(t, g.Settle(ctx))
-	must(t, g.Add("second", func(context.Context) (*mcp.Client, error) { return mcp.NewClient(member(t, "second")), nil }))
+	must(t, add(g, "second", func(context.Context) (*mcp.Client, error) { return mcp.NewClient(member(t, "second")), nil }))
 	must(t, g.Settle(ctx))
 	c := mcp.NewClient(g)
 	for tool, want := range map[string]string{"who": "first", "more": "more"} {
@@ -296,12 +300,14 @@ func TestWithoutPrefixNamesStayAndAServerThatRepeatsOneIsRefused(t *testing.T) {
 		must(t, err)
 		tools = append(tools, tool.Name)
 	}
-	if slices.Sort(tools); !slices.Equal(tools, []string{"ask", "more", "who"}) {
+	if slices.Sort(tools); !slices.Equal(tools, []string{"ask", "ask_cd24cb3e", "more", "who", "who_7417454b"}) {
 		t.Errorf("tools are %q", tools)
 	}
-	second := g.Status()[2]
-	if second.Err == nil || !strings.Contains(second.Err.Error(), `server "first" has a tool "`) {
-		t.Errorf("the second is %v: %v", second.State, second.Err)
+	if got, err := mcp.Call[string](ctx, c, "who_7417454b", nil); err != nil || got != "second" {
+		t.Errorf("the repeated one: %q, %v", got, err)
+	}
+	if renamed := g.Status()[2].Renamed; len(renamed) != 3 || !strings.Contains(renamed[0], `server "first" has that name`) {
+		t.Errorf("renamed are %q", renamed)
 	}
 }
 
@@ -311,11 +317,11 @@ func TestATransparentGatewayIntroducesItsMember(t *testing.T) {
 		defer g.Close()
 		server := member(t, "one")
 		var dials atomic.Int32
-		must(t, g.Add("one", func(ctx context.Context) (*mcp.Client, error) {
+		must(t, add(g, "one", func(ctx context.Context) (*mcp.Client, error) {
 			if dials.Add(1) == 1 {
 				return nil, errors.New("the disk is full")
 			}
-			return mcp.Dial(ctx, stream.Pipe(server), mcp.ClientOptions{Name: "one", Logger: quiet})
+			return mcp.DialWith(ctx, stream.Pipe(server), mcp.ClientOptions{Name: "one", Logger: quiet})
 		}))
 		must(t, g.Settle(t.Context()))
 		c := mcp.NewClient(g)
@@ -331,18 +337,18 @@ func TestATransparentGatewayIntroducesItsMember(t *testing.T) {
 }
 
 func TestHeadersThatRepeatArgumentsAreCheckedHere(t *testing.T) {
-	s := mcp.NewServer("region", "1", mcp.ServerOptions{Logger: quiet})
-	must(t, s.AddTool(mcp.Tool{Name: "query", InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)},
-		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil }))
+	s := mcp.NewServerWith("region", "1", mcp.ServerOptions{Logger: quiet})
+	s.AddTool(mcp.Tool{Name: "query", InputSchema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)},
+		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil })
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()
-	must(t, g.Add("far", func(ctx context.Context) (*mcp.Client, error) {
-		return mcp.Dial(ctx, stream.Pipe(s), mcp.ClientOptions{Name: "far", Bridge: true, Logger: quiet})
+	must(t, add(g, "far", func(ctx context.Context) (*mcp.Client, error) {
+		return mcp.DialWith(ctx, stream.Pipe(s), mcp.ClientOptions{Name: "far", Bridge: true, Logger: quiet})
 	}))
 	must(t, g.Settle(t.Context()))
 	for what, tt := range map[string]struct {
-		mirrored map[string][]string
-		code     int
+		paramHeaders map[string][]string
+		code         int
 	}{
 		"no headers on this transport": {nil, 0},
 		"the same":                     {map[string][]string{"Mcp-Param-Region": {"north"}}, 0},
@@ -351,7 +357,7 @@ func TestHeadersThatRepeatArgumentsAreCheckedHere(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			req := mcp.NewRequest("tools/call", json.RawMessage(`{"name":"far__query","arguments":{"region":"north"}}`))
-			req.Mirrored = tt.mirrored
+			req.ParamHeaders = tt.paramHeaders
 			_, err := g.Handle(t.Context(), req)
 			var fault *mcp.Error
 			if errors.As(err, &fault); tt.code == 0 && err != nil || tt.code != 0 && (fault == nil || fault.Code != tt.code) {
@@ -368,8 +374,8 @@ func TestALostMemberIsConnectedAgain(t *testing.T) {
 		var dials atomic.Int32
 		var first atomic.Pointer[mcp.Client]
 		server := member(t, "again")
-		must(t, g.Add("again", func(ctx context.Context) (*mcp.Client, error) {
-			c, err := mcp.Dial(ctx, stream.Pipe(server), mcp.ClientOptions{Name: "again", Logger: quiet})
+		must(t, add(g, "again", func(ctx context.Context) (*mcp.Client, error) {
+			c, err := mcp.DialWith(ctx, stream.Pipe(server), mcp.ClientOptions{Name: "again", Logger: quiet})
 			if dials.Add(1) == 1 {
 				first.Store(c)
 			}
@@ -401,8 +407,8 @@ func TestASubscriptionOutlivesTheLossOfItsMember(t *testing.T) {
 		defer g.Close()
 		server := member(t, "again")
 		var connected *mcp.Client
-		must(t, g.Add("again", func(ctx context.Context) (c *mcp.Client, err error) {
-			c, err = mcp.Dial(ctx, stream.Pipe(server), mcp.ClientOptions{Name: "again", Logger: quiet})
+		must(t, add(g, "again", func(ctx context.Context) (c *mcp.Client, err error) {
+			c, err = mcp.DialWith(ctx, stream.Pipe(server), mcp.ClientOptions{Name: "again", Logger: quiet})
 			connected = c
 			return c, err
 		}))
@@ -410,21 +416,29 @@ func TestASubscriptionOutlivesTheLossOfItsMember(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		var updates atomic.Int32
-		go mcp.NewClient(g).Listen(ctx, mcp.SubscriptionFilter{ResourceSubscriptions: []string{"test://again/text"}}, func(n mcp.News) {
+		go mcp.NewClient(g).Listen(ctx, mcp.SubscriptionFilter{ResourceSubscriptions: []string{"test://again/text"}}, func(n mcp.Notification) {
 			if n.URI == "test://again/text" {
 				updates.Add(1)
 			}
 		})
 		synctest.Wait()
+		if n := updates.Load(); n != 1 {
+			t.Errorf("%d updates at first, want the one that covers the time until the member listened", n)
+		}
 		connected.Close()
 		time.Sleep(time.Minute)
-		if n := updates.Load(); n != 1 {
-			t.Errorf("%d updates after the gap, want the one that covers it", n)
+		if n := updates.Load(); n != 2 {
+			t.Errorf("%d updates after the gap, want one more that covers it", n)
 		}
 		server.ResourceUpdated("test://again/text")
 		synctest.Wait()
-		if n := updates.Load(); n != 2 {
-			t.Errorf("%d updates after a change, want 2", n)
+		if n := updates.Load(); n != 3 {
+			t.Errorf("%d updates after a change, want 3", n)
 		}
 	})
+}
+
+// add adds a server of which nothing is remembered.
+func add(g *gateway.Gateway, name string, dial func(context.Context) (*mcp.Client, error)) error {
+	return g.Add(name, gateway.Upstream{Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) { return dial(ctx) }})
 }

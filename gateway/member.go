@@ -2,80 +2,77 @@ package gateway
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A State is how it stands with a member.
-type State int
-
-// The states.
 const (
-	Connecting State = iota // for the first time, or again
-	Connected
-	Failed // and will be tried again
+	// shortLife is how long a connection must have lived at least for its end to
+	// be no failure, unless the member responded to a request.
+	shortLife = 10 * time.Second
+	// startingPause is the time between two notifications of progress to a client
+	// whose call waits for a start.
+	startingPause = time.Second
 )
-
-// String names the state.
-func (s State) String() string {
-	return [...]string{"connecting", "connected", "failed"}[s]
-}
-
-// A Status is how it stands with one member, for people to read.
-type Status struct {
-	Name     string
-	State    State
-	Err      error               // why it failed, if it did
-	Revision string              // spoken with it; empty in process
-	Server   *mcp.Implementation // what it says of itself; nil if nothing
-	Tools    int
-	Prompts  int
-	// Resources counts resources and templates.
-	Resources int
-}
-
-// Status tells how it stands with every member, in the order in which they were added.
-func (g *Gateway) Status() []Status {
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	all := make([]Status, len(g.members))
-	for i, m := range g.members {
-		all[i] = m.status()
-	}
-	return all
-}
 
 // A member is one server behind the gateway.
 type member struct {
-	gateway *Gateway
-	name    string
-	prefix  string        // of the names of its tools and prompts; may be empty
-	settled chan struct{} // closed when it was connected, or failed, once
-	once    sync.Once
+	gateway  *Gateway
+	name     string
+	prefix   string // of the names of its tools and prompts; may be empty
+	index    int    // how many were added before
+	upstream Upstream
+	settled  chan struct{} // closed when its definitions are known, or it failed once
+	once     sync.Once
+	wake     chan struct{} // of capacity 1: a request needs the server
+	wanted   atomic.Bool   // a request waits for it to start
+
+	responded atomic.Bool // to a request, since it was last connected
 
 	mu       sync.RWMutex
 	state    State
+	doing    string // what a start is doing
 	err      error
-	handler  mcp.Handler // nil while it is not connected
+	failures int           // starts, and connections of a short life, in a row
+	retry    time.Time     // when it may be started again after more than one failure
+	attempts int           // that ended
+	changed  chan struct{} // closed, and made new, when any of this changes
+	handler  mcp.Handler   // nil while it is not connected
 	client   *mcp.Client
 	listings map[string]listing
+	known    *definitions.Definitions // what was remembered or read; nil if neither
+	gateways []string                 // ids of the gateways behind it; see loop.go
 }
 
-func (m *member) status() Status {
+func newMember(g *Gateway, name string, u Upstream) *member {
+	m := &member{gateway: g, name: name, upstream: u, settled: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{})}
+	if u.Program {
+		m.state = Waiting
+	}
+	if u.Memory == nil {
+		return m
+	}
+	if m.known = u.Memory.Load(); m.known != nil {
+		m.listings = m.listingsOf(m.known)
+		if !u.Eager {
+			m.state = Idle
+		}
+		m.settle()
+	}
+	return m
+}
+
+func (m *member) settle() { m.once.Do(func() { close(m.settled) }) }
+
+// lazy reports whether the member is only started when it is used.
+func (m *member) lazy() bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	s := Status{Name: m.name, State: m.state, Err: m.err}
-	if m.client != nil {
-		s.Revision, s.Server = m.client.Revision(), m.client.Server()
-	}
-	s.Tools = len(m.listings[toolKind.method].entries)
-	s.Prompts = len(m.listings[promptKind.method].entries)
-	s.Resources = len(m.listings[resourceKind.method].entries) + len(m.listings[templateKind.method].entries)
-	return s
+	return m.upstream.Memory != nil && !m.upstream.Eager && m.known != nil
 }
 
 func (m *member) listing(k kind) listing {
@@ -84,19 +81,7 @@ func (m *member) listing(k kind) listing {
 	return m.listings[k.method]
 }
 
-func (m *member) connected() bool {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.state == Connected
-}
-
-// has reports whether the member is connected and offers things of these kinds.
-func (m *member) has(k kinds) bool {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.client != nil && offered(m.client)&k != 0
-}
-
+// offered returns the kinds of lists that the server has.
 func offered(c *mcp.Client) kinds {
 	var k kinds
 	capabilities := c.Capabilities()
@@ -112,99 +97,112 @@ func offered(c *mcp.Client) kinds {
 	return k
 }
 
-// handle passes a request on to the member. A member that is connecting for the
-// first time is waited for: clients call what they know from their last visit.
-func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	if !m.awaited(ctx) {
-		return mcp.Result{}, context.Cause(ctx)
+// run keeps the member connected, or connects to it whenever it is used, until
+// ctx is done.
+func (m *member) run(ctx context.Context) {
+	if m.lazy() && !m.rest(ctx) {
+		return
 	}
-	m.mu.RLock()
-	h, absent := m.handler, error(nil)
-	if h == nil {
-		absent = m.absent()
-	}
-	m.mu.RUnlock()
-	if absent != nil {
-		return mcp.Result{}, absent
-	}
-	return h.Handle(ctx, req)
-}
-
-// connection returns the connection to the member, or why there is none. A
-// member that is connecting for the first time is waited for.
-func (m *member) connection(ctx context.Context) (*mcp.Client, error) {
-	if !m.awaited(ctx) {
-		return nil, context.Cause(ctx)
-	}
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	if m.client == nil {
-		return nil, m.absent()
-	}
-	return m.client, nil
-}
-
-// absent says why the member cannot be asked; its lock is held.
-func (m *member) absent() error {
-	if m.err != nil {
-		return fmt.Errorf("server %q is not connected: %w", m.name, m.err)
-	}
-	return fmt.Errorf("server %q is not connected yet (%v); try again in a moment", m.name, m.state)
-}
-
-// awaited waits until the member was connected, or failed, once, but no longer
-// than a first answer may take; false if ctx ended meanwhile.
-func (m *member) awaited(ctx context.Context) bool {
-	select {
-	case <-m.settled:
-		return true
-	default:
-	}
-	patience := time.NewTimer(firstAnswer)
-	defer patience.Stop()
-	select {
-	case <-m.settled:
-	case <-patience.C:
-	case <-ctx.Done():
-		return false
-	}
-	return true
-}
-
-// keepConnected connects to the member, and again when it was lost, until ctx
-// is done.
-func (m *member) keepConnected(ctx context.Context, dial func(context.Context) (*mcp.Client, error)) {
-	pause := firstBackoff
-	var last error
 	for ctx.Err() == nil {
-		m.set(Connecting, last, nil, nil)
-		c, err := dial(ctx)
-		if err == nil {
-			began := time.Now()
-			err = m.serve(ctx, c, c)
-			c.Close()
-			if time.Since(began) > lastBackoff {
-				pause = firstBackoff
-			}
-		}
+		began, err := m.connect(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		m.failed(err)
-		last = err
-		if !sleep(ctx, pause) {
+		m.lost(began, err)
+		if !m.rest(ctx) {
 			return
 		}
-		pause = min(pause*2, lastBackoff)
 	}
 }
 
-// failed takes back what the member offered, and says why.
+// connect connects to the member and serves it until it is lost. It returns when
+// it was connected, zero if it was not, and what went wrong.
+func (m *member) connect(ctx context.Context) (began time.Time, err error) {
+	if m.gateway.options.OneClient {
+		select {
+		case <-m.gateway.first.known:
+		case <-ctx.Done():
+			return began, context.Cause(ctx)
+		}
+	}
+	release := func() {}
+	if m.upstream.Program {
+		if release = m.gateway.starts.wait(ctx, m); release == nil {
+			return began, context.Cause(ctx)
+		}
+		defer release()
+	}
+	m.set(Connecting, nil)
+	c, err := m.upstream.Dial(ctx, &Start{member: m, release: release})
+	if err != nil {
+		return began, err
+	}
+	defer c.Close()
+	release()
+	began = time.Now()
+	return began, m.serve(ctx, c, c)
+}
+
+// lost notes that the connection ended, or was never there.
+func (m *member) lost(began time.Time, err error) {
+	m.mu.Lock()
+	if m.failures++; !began.IsZero() && (m.responded.Swap(false) || time.Since(began) >= shortLife) {
+		m.failures = 0
+	}
+	m.retry = time.Now().Add(backoff(m.failures))
+	if began.IsZero() {
+		m.attempts++
+	}
+	m.mu.Unlock()
+	if !began.IsZero() && m.lazy() {
+		m.gateway.log.Debug("gateway: server ended", "server", m.name, "error", err)
+		m.set(Idle, err)
+	} else {
+		m.failed(err)
+	}
+	m.wanted.Store(false)
+	select {
+	case <-m.wake: // of a request that got the error; another one asks again
+	default:
+	}
+}
+
+func backoff(failures int) time.Duration {
+	return min(firstBackoff<<min(max(failures-1, 0), 20), lastBackoff)
+}
+
+// rest waits until the member is to be connected again; false when ctx is done.
+// One that is started when it is used waits for that; another for its time, or
+// for a request where it did not fail repeatedly.
+func (m *member) rest(ctx context.Context) bool {
+	m.mu.RLock()
+	pause := time.Until(m.retry)
+	m.mu.RUnlock()
+	var due <-chan time.Time
+	if !m.lazy() {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-m.wake: // sent only by requests that need not wait
+		return true
+	case <-due:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// failed says why the member cannot be used. What it offers is taken back where
+// nothing is remembered of it.
 func (m *member) failed(err error) {
 	m.gateway.log.Debug("gateway: server lost", "server", m.name, "error", err)
-	m.set(Failed, err, nil, nil)
-	m.forget()
-	m.once.Do(func() { close(m.settled) })
+	if m.upstream.Memory == nil {
+		m.forget()
+	}
+	m.set(Failed, err)
+	m.settle()
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {
@@ -223,7 +221,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 // between.
 func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error {
 	if c == nil {
-		c = mcp.NewClient(h, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})
+		c = mcp.NewClientWith(h, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
@@ -231,81 +229,65 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 	defer cancel(nil)
 	running.Go(func() {
 		select {
-		case <-c.Dead(): // never, for a Handler in this process
+		case <-c.Done(): // never, for a Handler in this process
 			cancel(c.Err())
 		case <-ctx.Done():
 		}
 	})
 	changes, agreed := newPending(), make(chan struct{})
 	running.Go(func() { m.listen(ctx, c, changes, sync.OnceFunc(func() { close(agreed) })) })
-	patience := time.NewTimer(agreeTime)
-	defer patience.Stop()
+	limit := time.NewTimer(agreeTime)
+	defer limit.Stop()
 	select {
 	case <-agreed:
-	case <-patience.C:
+	case <-limit.C:
 	case <-ctx.Done():
 	}
-	if err := m.readAll(ctx, c, offered(c)); err != nil {
+	if err := m.leadsBack(ctx, c); err != nil {
 		return err
 	}
-	if err := m.gateway.collision(m); err != nil {
+	differ, err := m.readAll(ctx, c, offered(c), true)
+	if err != nil {
 		return err
 	}
-	m.set(Connected, nil, h, c)
-	m.gateway.changedOffer(offered(c))
-	m.once.Do(func() { close(m.settled) })
+	m.mu.Lock()
+	m.handler, m.client = h, c
+	m.mu.Unlock()
+	if differ != 0 {
+		m.gateway.changedOffer(differ)
+	}
+	m.set(Connected, nil)
+	m.settle()
 	m.reread(ctx, c, changes)
 	return context.Cause(ctx)
 }
 
-// readAll reads the lists of the given kinds. A list that cannot be read is
-// left as it was; what ends all of it is a connection that is lost.
-func (m *member) readAll(ctx context.Context, c *mcp.Client, which kinds) error {
-	for _, k := range []kind{toolKind, promptKind, resourceKind, templateKind} {
-		if which&k.bit == 0 {
-			continue
-		}
-		l, err := m.readList(ctx, c, k)
-		if err != nil {
-			if ctx.Err() != nil || c.Err() != nil {
-				return err
-			}
-			var fault *mcp.Error
-			if !errors.As(err, &fault) || fault.Code != mcp.CodeMethodNotFound {
-				m.gateway.log.Warn("gateway: a list cannot be read", "server", m.name, "method", k.method, "error", err)
-			}
-			continue
-		}
-		m.mu.Lock()
-		if m.listings == nil {
-			m.listings = map[string]listing{}
-		}
-		m.listings[k.method] = l
-		m.mu.Unlock()
-	}
-	return nil
-}
-
-// set changes how it stands with the member.
-func (m *member) set(s State, err error, h mcp.Handler, c *mcp.Client) {
+// set changes the state of the member.
+func (m *member) set(s State, err error) {
 	m.mu.Lock()
-	m.state, m.err, m.handler, m.client = s, err, h, c
-	m.mu.Unlock()
-	m.gateway.tell()
-}
-
-// forget takes the member's offer back.
-func (m *member) forget() {
-	m.mu.Lock()
-	any := len(m.listings) > 0
-	m.listings = nil
-	m.mu.Unlock()
-	if any {
-		m.gateway.changedOffer(tools | prompts | resources)
+	m.state, m.doing = s, ""
+	switch s {
+	case Connected:
+		m.err = nil
+		m.wanted.Store(false)
+	case Failed, Idle:
+		m.err, m.handler, m.client = err, nil, nil
 	}
+	close(m.changed)
+	m.changed = make(chan struct{})
+	m.mu.Unlock()
+	m.gateway.report()
 }
 
-func isNotFound(err error) bool {
-	var e *mcp.Error
-	return errors.As(err, &e) && e.Code == mcp.CodeInvalidParams
+// note keeps what a start is doing.
+func (m *member) note(text string) {
+	m.mu.Lock()
+	same := m.doing == text || m.state != Connecting
+	if !same {
+		m.doing = text
+	}
+	m.mu.Unlock()
+	if !same {
+		m.gateway.report()
+	}
 }

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,13 +12,18 @@ import (
 // Separator stands between a server's name and the name of its tool or prompt.
 const Separator = "__"
 
-// maxNameLength is the longest name of a member: names of tools that hosts
-// accept are short, and this is the beginning of all of its.
-const maxNameLength = 64
+const (
+	// maxNameLength is the longest name of a member: it is the beginning of the
+	// names of all of its tools.
+	maxNameLength = 64
+	// maxExposed is the longest name of a tool or prompt that hosts pass on to
+	// models.
+	maxExposed = 64
+	// digits is how long the suffix of a changed name is.
+	digits = 8
+)
 
-// checkName says what is wrong with the name of a member. The name begins the
-// names of its tools, which may hold letters, digits, "_", "-" and "."
-// (server/tools, tool names).
+// checkName says what is wrong with the name of a member.
 func checkName(name string) error {
 	if name == "" {
 		return errors.New("the name of a server must not be empty")
@@ -27,41 +34,114 @@ func checkName(name string) error {
 	return nil
 }
 
-// prefix is what the names of a member's tools begin with: its name, with
-// everything that names may not hold replaced.
-func prefix(name string) string {
+// plain replaces everything that the names which models see may not hold.
+func plain(name string) string {
 	return strings.Map(func(r rune) rune {
-		switch {
-		case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', r == '_', r == '-', r == '.':
+		if isPlain(r) {
 			return r
 		}
 		return '-'
-	}, name) + Separator
+	}, name)
 }
 
-// collision says which name the member shares with another that is connected, or
-// was added before, where the names have no prefix to tell them apart.
-func (g *Gateway) collision(m *member) error {
-	if !g.options.NoPrefix {
-		return nil
+func isPlain(r rune) bool {
+	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-'
+}
+
+// suffix is a short hash that tells apart what has the same plain name.
+func suffix(words ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
+	return hex.EncodeToString(sum[:])[:digits]
+}
+
+// uniquePrefix is what the names of a member's tools begin with: its name, with a
+// suffix where letters beyond ASCII were replaced, or where a member before it has
+// the same.
+func uniquePrefix(name string, before []*member) string {
+	p := plain(name)
+	foreign := strings.ContainsFunc(name, func(r rune) bool { return r > 127 })
+	taken := func(m *member) bool { return m.prefix == p+Separator }
+	if foreign || slices.ContainsFunc(before, taken) {
+		p += "-" + suffix(name)
 	}
-	g.mu.RLock()
-	defer g.mu.RUnlock()
-	for _, k := range []kind{toolKind, promptKind} {
-		own := map[string]bool{}
-		for _, e := range m.listing(k).entries {
-			own[e.exposed] = true
+	return p + Separator
+}
+
+// A naming gives the entries of one list of all members the names under which
+// they are offered. It is the one table that lists and calls use.
+type naming struct {
+	kind    kind
+	members []*member
+	found   map[string]owned
+}
+
+func newNaming(k kind, members []*member) *naming {
+	return &naming{kind: k, members: members, found: map[string]owned{}}
+}
+
+// expose returns the name under which an entry is offered, empty if it is not, and
+// why that is another than it should be. Members must be given in their order:
+// who comes first keeps a name. The name of any other, or one that cannot be used,
+// gets a suffix, which depends on nothing but the server's and its own name.
+func (n *naming) expose(m *member, e listed) (exposed, why string) {
+	target, wanted := owned{m, e.name, e.headers}, e.name
+	if n.kind.named {
+		wanted = m.prefix + e.name
+	}
+	owner, taken := n.found[wanted]
+	if taken && owner.member == m && owner.original == e.name {
+		return "", fmt.Sprintf("%s %q is listed twice", n.kind.noun, e.name)
+	}
+	if taken && !n.kind.named {
+		return "", fmt.Sprintf("%s %q: server %q has it, too, and is asked for it", n.kind.noun, e.name, owner.member.name)
+	}
+	nested, contested := n.nested(m, wanted)
+	switch {
+	case taken:
+		why = fmt.Sprintf("server %q has that name", owner.member.name)
+	case contested:
+		why = "another server, which is not known yet, may have that name"
+	case m.prefix != "" && n.kind.named && len(wanted) > maxExposed:
+		why = fmt.Sprintf("names may have %d characters", maxExposed)
+	case m.prefix != "" && n.kind.named && strings.ContainsFunc(wanted, func(r rune) bool { return !isPlain(r) }):
+		why = "names may hold letters, digits, _ and - only"
+	default:
+		n.found[wanted] = target
+		if nested {
+			n.found[m.suffixed(e.name)] = target // its name while it was contested
 		}
-		for i, other := range g.members {
-			if other == m || i > slices.Index(g.members, m) && !other.connected() {
-				continue
-			}
-			for _, e := range other.listing(k).entries {
-				if own[e.exposed] {
-					return fmt.Errorf("server %q: server %q has a %s %q already, and without a prefix names must differ", m.name, other.name, k.noun, e.exposed)
-				}
-			}
+		return wanted, ""
+	}
+	exposed = m.suffixed(e.name)
+	if _, taken := n.found[exposed]; taken {
+		return "", fmt.Sprintf("%s %q is omitted: the name %q is taken", n.kind.noun, e.name, exposed)
+	}
+	n.found[exposed] = target
+	return exposed, fmt.Sprintf("%s %q is offered as %q: %s", n.kind.noun, e.name, exposed, why)
+}
+
+// suffixed is the name of a tool or prompt that cannot have its plain one.
+func (m *member) suffixed(name string) string {
+	p := plain(m.prefix + name)
+	return p[:min(len(p), maxExposed-1-digits)] + "_" + suffix(m.name, name)
+}
+
+// nested reports whether a name begins with the prefix of a member that comes
+// before, so that both may have it, and whether the definitions of one such member
+// are not known yet. Until they are, the name is nobody's: so it never passes from
+// one tool to another when a server is connected.
+func (n *naming) nested(m *member, wanted string) (nested, contested bool) {
+	if !n.kind.named || m.prefix == "" {
+		return false, false
+	}
+	for _, before := range n.members {
+		if before == m {
+			break
+		}
+		if strings.HasPrefix(wanted, before.prefix) {
+			nested = true
+			contested = contested || !before.isKnown()
 		}
 	}
-	return nil
+	return nested, contested
 }

@@ -3,10 +3,13 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/mirror"
+	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/internal/paramheader"
 	"github.com/junction-mcp/junction/internal/uritemplate"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -37,17 +40,18 @@ var (
 	templateKind = kind{resources, "resources/templates/list", "resourceTemplates", "uriTemplate", "resource template", false}
 )
 
-// A listing is one list of one member, as it is offered.
+var allKinds = []kind{toolKind, promptKind, resourceKind, templateKind}
+
+// A listing is one list of one member.
 type listing struct {
 	entries []listed
 }
 
 type listed struct {
-	exposed  string // the name or URI under which it is offered
-	original string
+	name     string // or URI, as the member has it
 	raw      json.RawMessage
 	template *uritemplate.Template // of a resource template
-	mirrors  []mirror.Field        // arguments of a tool that headers repeat
+	headers  []paramheader.Field   // arguments of a tool that headers repeat
 }
 
 // An offer is what all members offer together at one moment; it is not changed.
@@ -56,12 +60,14 @@ type offer struct {
 	lists   map[string]json.RawMessage  // by method: the whole result
 	found   map[string]map[string]owned // by method and exposed name
 	matches []match                     // templates, in order
+	renamed map[*member][]string        // what has another name than it should have
 }
 
+// owned is what one exposed name stands for.
 type owned struct {
 	member   *member
 	original string
-	mirrors  []mirror.Field
+	headers  []paramheader.Field
 }
 
 type match struct {
@@ -86,31 +92,48 @@ func (g *Gateway) current() *offer {
 }
 
 func makeOffer(members []*member) *offer {
-	o := &offer{members: append([]*member(nil), members...), lists: map[string]json.RawMessage{}, found: map[string]map[string]owned{}}
-	for _, k := range []kind{toolKind, promptKind, resourceKind, templateKind} {
-		found := map[string]owned{}
-		out := append(append([]byte(`{"`), k.list...), `":[`...)
-		first := true
-		for _, m := range members {
-			for _, e := range m.listing(k).entries {
-				if _, twice := found[e.exposed]; twice {
-					continue // the server that was added first offers it
+	o := &offer{members: append([]*member(nil), members...), lists: map[string]json.RawMessage{},
+		found: map[string]map[string]owned{}, renamed: map[*member][]string{}}
+	for _, k := range allKinds {
+		names := newNaming(k, o.members)
+		w := jsonrpc.NewObject(nil)
+		w.Array(k.list)
+		for _, m := range o.members {
+			entries := m.listing(k).entries
+			if w.Len()+sizeOf(entries) > maxOfferBytes {
+				o.renamed[m] = append(o.renamed[m], fmt.Sprintf("%s: omitted, as the lists of all servers have more than %d MiB together", k.list, maxOfferBytes>>20))
+				continue
+			}
+			for _, e := range entries {
+				exposed, why := names.expose(m, e)
+				if why != "" {
+					o.renamed[m] = append(o.renamed[m], why)
 				}
-				found[e.exposed] = owned{m, e.original, e.mirrors}
 				if e.template != nil {
 					o.matches = append(o.matches, match{m, e.template})
 				}
-				if !first {
-					out = append(out, ',')
+				switch exposed {
+				case "":
+				case e.name:
+					w.Element(e.raw)
+				default:
+					w.ObjectElement()
+					w.String(k.key, exposed)
+					w.Members(e.raw, k.key)
+					w.End()
 				}
-				first = false
-				out = append(out, e.raw...)
 			}
 		}
-		o.found[k.method] = found
-		o.lists[k.method] = append(out, ']', '}')
+		o.found[k.method], o.lists[k.method] = names.found, w.Bytes()
 	}
 	return o
+}
+
+func sizeOf(entries []listed) (n int) {
+	for _, e := range entries {
+		n += len(e.raw)
+	}
+	return n
 }
 
 // find returns the member that offers something under a name, and its own name
@@ -145,44 +168,60 @@ func (o *offer) find(k kind, exposed string) (*member, string) {
 	return found, exposed[len(found.prefix):]
 }
 
-// owners returns the members that may have a resource: the one that lists it,
-// or those with a matching template; or else, unsure, all that have resources.
+// unknown is the error for a tool or prompt that there is not.
+func (o *offer) unknown(k kind, name string) error {
+	var near []string
+	var all []string
+	for exposed, f := range o.found[k.method] {
+		if all = append(all, exposed); f.original == name {
+			near = append(near, exposed)
+		}
+	}
+	slices.Sort(near)
+	slices.Sort(all)
+	if len(near) == 0 {
+		if one := nearest.Name(name, all); one != "" {
+			near = []string{one}
+		}
+	}
+	if len(near) > 0 {
+		return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q; did you mean %q?", k.noun, name, near[0])
+	}
+	return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q; %s names those that exist", k.noun, name, k.method)
+}
+
+// owners returns the members that may have a resource: the one that lists it, or
+// those with a matching template. It is unsure where there is none.
 func (o *offer) owners(uri string) (owners []*member, sure bool) {
 	if f, ok := o.found[resourceKind.method][uri]; ok {
 		return []*member{f.member}, true
 	}
 	for _, t := range o.matches {
+		if slices.Contains(owners, t.member) {
+			continue
+		}
 		if _, ok := t.template.Match(uri); ok {
 			owners = append(owners, t.member)
 		}
 	}
-	if len(owners) > 0 {
-		return owners, true
-	}
-	for _, m := range o.members {
-		if m.has(resources) {
-			owners = append(owners, m)
-		}
-	}
-	return owners, false
+	return owners, len(owners) > 0
 }
 
-// checkMirrors compares the headers of a call with the arguments that they repeat
-// (2026-07-28 basic/transports/streamable-http): it is here that they end, as the
-// member hears of the call in another way.
-func (o *offer) checkMirrors(req *mcp.Request) error {
-	fields := o.found[toolKind.method][req.Name].mirrors
-	if req.Mirrored == nil || len(fields) == 0 {
+// validateHeaders compares the headers of a call with the arguments that they
+// repeat (2026-07-28 basic/transports/streamable-http, header validation): it is
+// here that they end, as the member hears of the call in another way.
+func (o *offer) validateHeaders(req *mcp.Request) error {
+	fields := o.found[toolKind.method][req.Name].headers
+	if req.ParamHeaders == nil || len(fields) == 0 {
 		return nil
 	}
-	if err := mirror.Check(fields, req.Arguments, req.Mirrored); err != nil {
+	if err := paramheader.Check(fields, req.Arguments, req.ParamHeaders); err != nil {
 		return mcp.Errorf(mcp.CodeHeaderMismatch, "tool %q: %v", req.Name, err)
 	}
 	return nil
 }
 
-// list answers a list request from what is kept ready. The first waits for the
-// members to connect, as clients seldom ask a second time.
+// list answers a list request from what is kept ready.
 func (g *Gateway) list(ctx context.Context, req *mcp.Request, k kind) (mcp.Result, error) {
 	if cursor := jsonrpc.Get(req.Params, "cursor"); cursor != nil {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "cursor: this list has one page")
@@ -190,58 +229,5 @@ func (g *Gateway) list(ctx context.Context, req *mcp.Request, k kind) (mcp.Resul
 	if err := g.await(ctx); err != nil {
 		return mcp.Result{}, err
 	}
-	return mcp.Result{JSON: g.current().lists[k.method]}, nil
-}
-
-// readList reads one list of a member.
-func (m *member) readList(ctx context.Context, c *mcp.Client, k kind) (listing, error) {
-	ctx, cancel := context.WithTimeout(ctx, listTime)
-	defer cancel()
-	var l listing
-	for raw, err := range c.List(ctx, k.method, k.list) {
-		if err != nil {
-			return l, err
-		}
-		if len(l.entries) >= maxListed {
-			m.gateway.log.Warn("gateway: a list is cut off", "server", m.name, "method", k.method, "entries", maxListed)
-			break
-		}
-		if e, ok := m.expose(k, raw); ok {
-			l.entries = append(l.entries, e)
-		}
-	}
-	return l, nil
-}
-
-// expose makes an entry of a member's list one of the gateway's.
-func (m *member) expose(k kind, raw json.RawMessage) (listed, bool) {
-	if len(raw) == 0 || raw[0] != '{' {
-		return listed{}, false
-	}
-	original, ok := jsonrpc.Unquote(jsonrpc.Get(raw, k.key))
-	if !ok || original == "" {
-		m.gateway.log.Debug("gateway: an entry without a name is left out", "server", m.name, "method", k.method)
-		return listed{}, false
-	}
-	if !k.named {
-		e := listed{exposed: original, original: original, raw: raw}
-		if k.method == templateKind.method {
-			e.template, _ = uritemplate.Parse(original) // nil: offered, but nothing is routed by it
-		}
-		return e, true
-	}
-	exposed := m.prefix + original
-	out, any := jsonrpc.AppendEdited([]byte{}, raw, k.key)
-	named := jsonrpc.AppendString(append(append([]byte(`{"`), k.key...), `":`...), exposed)
-	if any {
-		named = append(append(named, ','), out[1:]...)
-	}
-	e := listed{exposed: exposed, original: original, raw: append(named, '}')}
-	if k.bit == tools && mirror.Mentions(raw) {
-		var err error
-		if e.mirrors, err = mirror.Fields(jsonrpc.Get(raw, "inputSchema")); err != nil {
-			m.gateway.log.Warn("gateway: headers of a tool are not checked", "server", m.name, "tool", original, "error", err)
-		}
-	}
-	return e, true
+	return mcp.Result{JSON: g.current().lists[k.method], Meta: g.loopMeta()}, nil
 }

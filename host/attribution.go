@@ -55,7 +55,7 @@ type attributed struct {
 }
 
 // Ask puts the question with the call it belongs to, while that runs.
-func (p attributed) Ask(ctx context.Context, q mcp.Question) (json.RawMessage, error) {
+func (p attributed) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	if p.call.over.Load() {
 		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "server %q asked after the end of the call", p.call.server.Name)
 	}

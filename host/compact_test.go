@@ -185,13 +185,13 @@ func TestAConversationCanBeResumedFromEveryPoint(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 7))
 		var cancel context.CancelFunc
 		srv := mcp.NewServer("s", "1")
-		mcp.AddTool(srv, "look", func(_ context.Context, in struct{ N int }) (string, error) {
+		mcp.AddToolWith(srv, mcp.Tool{Name: "look", Annotations: readOnly}, func(_ context.Context, in struct{ N int }) (string, error) {
 			if in.N%7 == 0 {
 				return "", errors.New("no luck")
 			}
 			return strings.Repeat("x ", in.N), nil
-		}, mcp.Tool{Annotations: readOnly})
-		mcp.AddTool(srv, "cancel", func(ctx context.Context, _ struct{}) (string, error) { cancel(); <-ctx.Done(); return "", ctx.Err() }, mcp.Tool{Annotations: readOnly})
+		})
+		mcp.AddToolWith(srv, mcp.Tool{Name: "cancel", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) { cancel(); <-ctx.Done(); return "", ctx.Err() })
 		servers := []Server{{Name: "s", Handler: srv, Trusted: true}}
 		m := scripted.Always(chaos(random, func() { cancel() })).As(model.Info{Language: true, Window: 3_000})
 		s := play(t, Options{Model: m, Servers: servers, Limits: Limits{Steps: 6}, Budget: Budget{Result: 200}})

@@ -201,8 +201,8 @@ func TestMastra16766RulesSeeAnnotationsAndCardsCanBeRead(t *testing.T) {
 	}
 	srv := mcp.NewServer("files", "1")
 	erase := func(context.Context, struct{ Path string }) (string, error) { return "gone", nil }
-	mcp.AddTool(srv, "erase", erase, mcp.Tool{Title: "Erase a file", Description: "Erase it for good.", Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true)}})
-	mcp.AddTool(srv, "touch", erase, mcp.Tool{Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)}})
+	mcp.AddToolWith(srv, mcp.Tool{Name: "erase", Title: "Erase a file", Description: "Erase it for good.", Annotations: &mcp.ToolAnnotations{DestructiveHint: new(true)}}, erase)
+	mcp.AddToolWith(srv, mcp.Tool{Name: "touch", Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)}}, erase)
 	s := play(t, Options{Policy: rules, Servers: []Server{{Name: "files", Handler: srv, Trusted: true}}},
 		scripted.Call("files__touch", `{"Path":"a"}`), scripted.Call("files__erase", `{"Path":"a"}`), scripted.Say("done"))
 	ask(t, s.Conversation(nil), "go")
@@ -266,12 +266,12 @@ func TestCrush2214ALoopEnds(t *testing.T) {
 
 // mark3labs/kit#31: one tool that fails ends the run.
 func TestKit31AFailedCallIsNotTheEnd(t *testing.T) {
-	srv := mcp.NewServer("s", "1", mcp.ServerOptions{Logger: slog.New(slog.DiscardHandler)})
-	mcp.AddTool(srv, "crash", func(context.Context, struct{}) (string, error) { panic("oh no") }, mcp.Tool{Annotations: readOnly})
-	mcp.AddTool(srv, "refuse", func(context.Context, struct{}) (string, error) {
+	srv := mcp.NewServerWith("s", "1", mcp.ServerOptions{Logger: slog.New(slog.DiscardHandler)})
+	mcp.AddToolWith(srv, mcp.Tool{Name: "crash", Annotations: readOnly}, func(context.Context, struct{}) (string, error) { panic("oh no") })
+	mcp.AddToolWith(srv, mcp.Tool{Name: "refuse", Annotations: readOnly}, func(context.Context, struct{}) (string, error) {
 		return "", mcp.Errorf(mcp.CodeInternalError, "a protocol error")
-	}, mcp.Tool{Annotations: readOnly})
-	mcp.AddTool(srv, "fail", func(context.Context, struct{}) (string, error) { return "", errors.New("a tool error") }, mcp.Tool{Annotations: readOnly})
+	})
+	mcp.AddToolWith(srv, mcp.Tool{Name: "fail", Annotations: readOnly}, func(context.Context, struct{}) (string, error) { return "", errors.New("a tool error") })
 	s := play(t, Options{Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}},
 		scripted.Reply(scripted.Calling("s__crash", ""), scripted.Calling("s__refuse", ""), scripted.Calling("s__fail", "")), scripted.Say("all three failed"))
 	if answer := ask(t, s.Conversation(nil), "go"); answer.Text != "all three failed" {

@@ -16,7 +16,7 @@ import (
 // looking is a trusted server with a tool that returns always the same.
 func looking(result *mcp.CallToolResult) Server {
 	srv := mcp.NewServer("s", "1")
-	_ = srv.AddTool(mcp.Tool{Name: "look", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: readOnly},
+	srv.AddTool(mcp.Tool{Name: "look", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: readOnly},
 		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return result, nil })
 	return Server{Name: "s", Handler: srv, Trusted: true}
 }
@@ -203,9 +203,7 @@ func TestWhatTheModelReadsOfAResult(t *testing.T) {
 
 func TestALongResourceIsKeptToo(t *testing.T) {
 	srv := mcp.NewServer("s", "1")
-	if err := srv.AddText(mcp.Resource{URI: "f://log", Name: "log"}, strings.Repeat("a line of the log\n", 2_000)+"the end"); err != nil {
-		t.Fatal(err)
-	}
+	srv.AddText(mcp.Resource{URI: "f://log", Name: "log"}, strings.Repeat("a line of the log\n", 2_000)+"the end")
 	s := play(t, Options{Budget: Budget{Result: 500}, Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}},
 		read("f://log", 0, ""), read("junction://result/1", 0, "the end"), read("f://log", 35_990, ""), read("junction://result/2", 0, ""), scripted.Say("done"))
 	ask(t, s.Conversation(nil), "read the log")

@@ -75,10 +75,10 @@ func TestEventsOfAHostWithoutServersHaveListsAndUnits(t *testing.T) {
 // What a server used of the model is paid for, also where nothing came of it.
 func TestAServersFailedUseOfTheModelIsCounted(t *testing.T) {
 	asking := mcp.NewServer("asking", "1.0")
-	mcp.AddTool(asking, "ask", func(ctx context.Context, _ struct{}) (string, error) {
+	mcp.AddToolWith(asking, mcp.Tool{Name: "ask", Description: "Ask.", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) {
 		_, err := mcp.Sample(ctx, mcp.CreateMessageRequest{MaxTokens: 10, Messages: []mcp.SamplingMessage{{Role: mcp.RoleUser, Content: mcp.SamplingContent{mcp.Text("hello")}}}})
 		return "", err
-	}, mcp.Tool{Description: "Ask.", Annotations: readOnly})
+	})
 	m := &breaking{Model: scripted.New(scripted.Call("asking__ask", `{}`), scripted.Say("It failed."))}
 	s := play(t, Options{Model: m, Servers: []Server{{Name: "asking", Handler: asking, Trusted: true}}})
 	answer := ask(t, s.Conversation(nil), "ask")
@@ -126,11 +126,11 @@ func TestARunThatIsInterruptedSaysByWhat(t *testing.T) {
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	interrupted := errors.New("the lights went out")
 	slow := mcp.NewServer("slow", "1.0")
-	mcp.AddTool(slow, "wait", func(ctx context.Context, _ struct{}) (string, error) {
+	mcp.AddToolWith(slow, mcp.Tool{Name: "wait", Description: "Wait.", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) {
 		interrupt(interrupted)
 		<-ctx.Done()
 		return "", ctx.Err()
-	}, mcp.Tool{Description: "Wait.", Annotations: readOnly})
+	})
 	s := play(t, Options{Servers: []Server{{Name: "slow", Handler: slow, Trusted: true}}}, scripted.Call("slow__wait", `{}`))
 	answer, err := s.Conversation(nil).Ask(ctx, Question{Text: "wait"})
 	if !errors.Is(err, interrupted) || answer.Stop != stopCancelled {

@@ -18,9 +18,9 @@ func Example() {
 		A float64 `json:"a"`
 		B float64 `json:"b"`
 	}
-	mcp.AddTool(calc, "add", func(_ context.Context, in pair) (string, error) {
+	mcp.AddToolWith(calc, mcp.Tool{Name: "add", Description: "Add two numbers.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)}}, func(_ context.Context, in pair) (string, error) {
 		return fmt.Sprint(in.A + in.B), nil
-	}, mcp.Tool{Description: "Add two numbers.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)}})
+	})
 
 	h, err := host.New(host.Options{
 		Model:   offline.New(),

@@ -21,7 +21,7 @@ func eras(t *testing.T, run func(t *testing.T, connect func(*mcp.Server) mcp.Han
 	for _, revision := range []string{"2025-06-18", "2025-11-25", ""} {
 		t.Run("over a stream "+revision, func(t *testing.T) {
 			run(t, func(s *mcp.Server) mcp.Handler {
-				c, err := mcp.Dial(t.Context(), stream.Pipe(s), mcp.ClientOptions{Bridge: true, Revision: revision})
+				c, err := mcp.DialWith(t.Context(), stream.Pipe(s), mcp.ClientOptions{Bridge: true, OneClient: &mcp.Meta{Capabilities: Capabilities()}, Revision: revision})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -39,8 +39,8 @@ type size struct {
 // shop is a server whose one tool asks for a size.
 func shop() *mcp.Server {
 	srv := mcp.NewServer("shop", "1")
-	mcp.AddTool(srv, "order", func(ctx context.Context, _ struct{}) (string, error) {
-		in, err := mcp.Elicit[size](ctx, "Which size?", "size")
+	mcp.AddToolWith(srv, mcp.Tool{Name: "order", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) {
+		in, err := mcp.ElicitWith[size](ctx, mcp.ElicitRequest{Message: "Which size?", Key: "size"})
 		switch {
 		case errors.Is(err, mcp.ErrDeclined):
 			return "no order: declined", nil
@@ -50,7 +50,7 @@ func shop() *mcp.Server {
 			return "", err
 		}
 		return "ordered " + in.Size, nil
-	}, mcp.Tool{Annotations: readOnly})
+	})
 	return srv
 }
 
@@ -102,13 +102,13 @@ func TestWithoutAPersonAFormIsDismissed(t *testing.T) {
 
 func TestAPageToVisitGetsToThePerson(t *testing.T) {
 	srv := mcp.NewServer("bank", "1")
-	mcp.AddTool(srv, "login", func(ctx context.Context, _ struct{}) (string, error) {
+	mcp.AddToolWith(srv, mcp.Tool{Name: "login", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) {
 		result, err := mcp.ElicitRaw(ctx, mcp.ElicitRequest{Key: "login", Mode: mcp.ElicitURL, Message: "Please sign in", URL: "https://bank.example/login", ElicitationID: "e1"})
 		if err != nil {
 			return "", err
 		}
 		return result.Action, nil
-	}, mcp.Tool{Annotations: readOnly})
+	})
 	s := play(t, Options{Person: &desk{elicit: func(f Form) *mcp.ElicitResult {
 		if f.Request.Mode != mcp.ElicitURL || f.Request.URL != "https://bank.example/login" {
 			t.Errorf("the person saw %+v", f.Request)
@@ -124,7 +124,7 @@ func TestAPageToVisitGetsToThePerson(t *testing.T) {
 // poet is a server whose tool has the model write for it.
 func poet(req func() mcp.CreateMessageRequest) *mcp.Server {
 	srv := mcp.NewServer("poet", "1")
-	mcp.AddTool(srv, "write", func(ctx context.Context, _ struct{}) (string, error) {
+	mcp.AddToolWith(srv, mcp.Tool{Name: "write", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) {
 		r := req()
 		r.Key = "verse"
 		result, err := mcp.Sample(ctx, r)
@@ -139,7 +139,7 @@ func poet(req func() mcp.CreateMessageRequest) *mcp.Server {
 			}
 		}
 		return b.String() + " (" + result.StopReason + ")", nil
-	}, mcp.Tool{Annotations: readOnly})
+	})
 	return srv
 }
 

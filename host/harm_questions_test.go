@@ -175,9 +175,7 @@ func TestAServerThatIsNotApprovedHasNoAddresses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(w *world) {
 		offerTool(w, mcp.Tool{Description: tell}) // so that the review ends with no
-		if err := w.guest.AddText(mcp.Resource{URI: "file:///home/ada/notes.txt", Name: "notes"}, plant); err != nil {
-			panic(err)
-		}
+		w.guest.AddText(mcp.Resource{URI: "file:///home/ada/notes.txt", Name: "notes"}, plant)
 		w.gullible.steps = []model.Part{scripted.Calling(readName, `{"uri":"file:///home/ada/notes.txt"}`)}
 		w.belongs = func(card Card) bool { return card.Server == "files" && card.Resource == "file:///home/ada/notes.txt" }
 	})

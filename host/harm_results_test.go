@@ -17,9 +17,7 @@ import (
 func answers(f mcp.ToolHandler, rules ...string) func(*testing.T, *world) {
 	return func(_ *testing.T, w *world) {
 		w.guest.RemoveTool("weather")
-		if err := w.guest.AddTool(mcp.Tool{Name: "weather", Description: "Tell the weather.", Annotations: readOnly}, f); err != nil {
-			panic(err)
-		}
+		w.guest.AddTool(mcp.Tool{Name: "weather", Description: "Tell the weather.", Annotations: readOnly}, f)
 		for _, rule := range rules {
 			server, tool, _ := strings.Cut(rule, "/")
 			w.always(server, tool)
@@ -123,14 +121,10 @@ func onALaterPage(t *testing.T, w *world) {
 
 // offerResources gives the guest a resource that orders a file, and one that fails.
 func offerResources(w *world) {
-	if err := w.guest.AddText(mcp.Resource{URI: "guest://sky", Name: "sky"}, plant); err != nil {
-		panic(err)
-	}
-	if err := w.guest.AddResource(mcp.Resource{URI: "guest://night", Name: "night"}, func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) {
+	w.guest.AddText(mcp.Resource{URI: "guest://sky", Name: "sky"}, plant)
+	w.guest.AddResource(mcp.Resource{URI: "guest://night", Name: "night"}, func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) {
 		return nil, mcp.Errorf(-32000, "%s", plant)
-	}); err != nil {
-		panic(err)
-	}
+	})
 	w.always("files", "write")
 }
 
@@ -160,8 +154,7 @@ func prompts(_ *testing.T, w *world) {
 // mail is the text of somebody else that a trusted server hands on.
 func mail(_ *testing.T, w *world) {
 	s := mcp.NewServer("post", "1")
-	mcp.AddTool(s, "fetch", func(context.Context, where) (string, error) { return "Dear Ada. " + plant, nil },
-		mcp.Tool{Description: "Get a page.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(true)}})
+	mcp.AddToolWith(s, mcp.Tool{Name: "fetch", Description: "Get a page.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(true)}}, func(context.Context, where) (string, error) { return "Dear Ada. " + plant, nil })
 	w.options.Servers[1] = Server{Name: "post", Handler: w.outside(s), Trusted: true}
 	w.gullible.steps = []model.Part{scripted.Calling("post__fetch", `{"url":"https://post.example/"}`)}
 	w.always("files", "write")

@@ -95,9 +95,9 @@ func TestTextOfALaterPageIsKnownWhereItLeaves(t *testing.T) {
 	secret := "Aunt Agatha keeps the recipe for the blue cake behind the third brick from the left, under the stove."
 	w := newWorld(t, func(w *world) {
 		s := mcp.NewServer("files", "1")
-		mcp.AddTool(s, "read", func(context.Context, where) (string, error) {
+		mcp.AddToolWith(s, mcp.Tool{Name: "read", Description: "Read a file.", Annotations: readOnly}, func(context.Context, where) (string, error) {
 			return strings.Repeat("Nothing of note here.\n", 400) + secret, nil
-		}, mcp.Tool{Description: "Read a file.", Annotations: readOnly})
+		})
 		w.options.Servers[0] = Server{Name: "files", Handler: s, Trusted: true}
 		w.options.Servers = w.options.Servers[:2:2]
 		w.options.Servers = append(w.options.Servers, Server{Name: "clock", Handler: mcp.NewServer("clock", "1"), Trusted: true})

@@ -248,15 +248,12 @@ func (w *world) write(to, text string) {
 
 func (w *world) files() Server {
 	s := mcp.NewServer("files", "1")
-	mcp.AddTool(s, "read", func(_ context.Context, in where) (string, error) { return notes, nil },
-		mcp.Tool{Description: "Read a file.", Annotations: readOnly})
-	mcp.AddTool(s, "write", func(_ context.Context, in where) (string, error) {
+	mcp.AddToolWith(s, mcp.Tool{Name: "read", Description: "Read a file.", Annotations: readOnly}, func(_ context.Context, in where) (string, error) { return notes, nil })
+	mcp.AddToolWith(s, mcp.Tool{Name: "write", Description: "Write a file.", Annotations: writes}, func(_ context.Context, in where) (string, error) {
 		w.write(in.Path, in.Text)
 		return "written", nil
-	}, mcp.Tool{Description: "Write a file.", Annotations: writes})
-	if err := s.AddText(mcp.Resource{URI: "file:///home/ada/notes.txt", Name: "notes"}, notes); err != nil {
-		panic(err)
-	}
+	})
+	s.AddText(mcp.Resource{URI: "file:///home/ada/notes.txt", Name: "notes"}, notes)
 	return Server{Name: "files", Handler: s, Trusted: true}
 }
 
@@ -267,23 +264,22 @@ func (w *world) guestFrom(origin ...string) Server {
 // post is trusted, and what it is sent leaves.
 func (w *world) post() Server {
 	s := mcp.NewServer("post", "1")
-	mcp.AddTool(s, "send", func(_ context.Context, in where) (string, error) {
+	mcp.AddToolWith(s, mcp.Tool{Name: "send", Description: "Send a letter.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(false), OpenWorldHint: new(true)}}, func(_ context.Context, in where) (string, error) {
 		w.write(in.To, in.Text)
 		return "sent", nil
-	}, mcp.Tool{Description: "Send a letter.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(false), OpenWorldHint: new(true)}})
-	mcp.AddTool(s, "fetch", func(context.Context, where) (string, error) { return "an empty page", nil },
-		mcp.Tool{Description: "Get a page.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(true)}})
+	})
+	mcp.AddToolWith(s, mcp.Tool{Name: "fetch", Description: "Get a page.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(true)}}, func(context.Context, where) (string, error) { return "an empty page", nil })
 	return Server{Name: "post", Handler: w.outside(s), Trusted: true}
 }
 
 // addWeather gives the guest its tool, which answers with sun and then some.
 func addWeather(s *mcp.Server, description, then string) {
-	mcp.AddTool(s, "weather", func(_ context.Context, in struct {
+	mcp.AddToolWith(s, mcp.Tool{Name: "weather", Description: description, Annotations: readOnly}, func(_ context.Context, in struct {
 		City string `json:"city"`
 		Note string `json:"note,omitempty"`
 	}) (string, error) {
 		return "Sunny in " + in.City + ". " + then, nil
-	}, mcp.Tool{Description: description, Annotations: readOnly})
+	})
 }
 
 // ask puts the question; whatever is asked of the model, the run must end well.

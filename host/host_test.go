@@ -94,7 +94,7 @@ func TestCallsThatOnlyReadRunBesideEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		met := make(chan struct{})
 		srv := mcp.NewServer("s", "1")
-		mcp.AddTool(srv, "look", func(ctx context.Context, _ struct{}) (string, error) {
+		mcp.AddToolWith(srv, mcp.Tool{Name: "look", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) {
 			select {
 			case met <- struct{}{}:
 			case <-met:
@@ -102,7 +102,7 @@ func TestCallsThatOnlyReadRunBesideEachOther(t *testing.T) {
 				return "", errors.New("alone")
 			}
 			return "met", nil
-		}, mcp.Tool{Annotations: readOnly})
+		})
 		s := play(t, Options{Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}},
 			scripted.Reply(scripted.Calling("s__look", ""), scripted.Calling("s__look", "")), scripted.Say("done"))
 		ask(t, s.Conversation(nil), "look twice")
@@ -134,8 +134,8 @@ func TestACallThatWritesRunsAloneInItsTurn(t *testing.T) {
 		}
 	}
 	srv := mcp.NewServer("s", "1")
-	mcp.AddTool(srv, "first", tool("first"), mcp.Tool{Annotations: writes})
-	mcp.AddTool(srv, "second", tool("second"), mcp.Tool{Annotations: writes})
+	mcp.AddToolWith(srv, mcp.Tool{Name: "first", Annotations: writes}, tool("first"))
+	mcp.AddToolWith(srv, mcp.Tool{Name: "second", Annotations: writes}, tool("second"))
 	s := play(t, Options{Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}},
 		scripted.Reply(scripted.Calling("s__first", ""), scripted.Calling("s__second", "")), scripted.Say("done"))
 	ask(t, s.Conversation(nil), "write twice")
@@ -150,11 +150,11 @@ func TestACallThatWritesRunsAloneInItsTurn(t *testing.T) {
 func TestACancelledRunLeavesAHistoryThatGoesOn(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	srv := mcp.NewServer("s", "1")
-	mcp.AddTool(srv, "slow", func(ctx context.Context, _ struct{}) (string, error) {
+	mcp.AddToolWith(srv, mcp.Tool{Name: "slow", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) {
 		cancel()
 		<-ctx.Done()
 		return "", ctx.Err()
-	}, mcp.Tool{Annotations: readOnly})
+	})
 	s := play(t, Options{Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}},
 		scripted.Reply(scripted.Calling("s__slow", ""), scripted.Calling("s__slow", "")), scripted.Say("as I was saying"))
 	c := s.Conversation(nil)

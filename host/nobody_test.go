@@ -14,8 +14,7 @@ import (
 // keeper is a trusted server with a tool that writes, and that asks before it does.
 func keeper() Server {
 	s := mcp.NewServer("keeper", "1.0")
-	mcp.AddTool(s, "write", func(context.Context, struct{}) (string, error) { return "written", nil },
-		mcp.Tool{Description: "Write.", Annotations: writes})
+	mcp.AddToolWith(s, mcp.Tool{Name: "write", Description: "Write.", Annotations: writes}, func(context.Context, struct{}) (string, error) { return "written", nil })
 	return Server{Name: "keeper", Handler: s, Trusted: true}
 }
 

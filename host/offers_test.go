@@ -19,13 +19,13 @@ func TestServersAreToldWhereThePersonWorks(t *testing.T) {
 	roots := []mcp.Root{{URI: "file:///home/ada/work", Name: "work"}}
 	eras(t, func(t *testing.T, connect func(*mcp.Server) mcp.Handler) {
 		srv := mcp.NewServer("s", "1")
-		mcp.AddTool(srv, "where", func(ctx context.Context, _ struct{}) (string, error) {
-			got, err := mcp.Roots(ctx, "roots")
+		mcp.AddToolWith(srv, mcp.Tool{Name: "where", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) {
+			got, err := mcp.RootsWith(ctx, "roots")
 			if err != nil {
 				return "", err
 			}
 			return fmt.Sprint(len(got), " ", got[0].URI), nil
-		}, mcp.Tool{Annotations: readOnly})
+		})
 		s := play(t, Options{Roots: roots, Servers: []Server{{Name: "s", Handler: connect(srv), Trusted: true}}}, scripted.Call("s__where", ""), scripted.Say("done"))
 		ask(t, s.Conversation(nil), "where am I?")
 		if got := s.results(t)[0].Text(); got != "1 file:///home/ada/work" {
@@ -43,19 +43,19 @@ func TestProgressAndLogsBelongToTheirCall(t *testing.T) {
 		var both sync.WaitGroup
 		both.Add(2)
 		srv := mcp.NewServer("s", "1")
-		mcp.AddTool(srv, "work", func(ctx context.Context, in struct{ Name string }) (string, error) {
+		mcp.AddToolWith(srv, mcp.Tool{Name: "work", Annotations: readOnly}, func(ctx context.Context, in struct{ Name string }) (string, error) {
 			both.Done()
 			both.Wait()
 			for i := range 3 {
 				if err := mcp.Progress(ctx, float64(i+1), 3, in.Name); err != nil {
 					return "", err
 				}
-				if err := mcp.Log(ctx, mcp.LogInfo, "at work", in.Name); err != nil {
+				if err := mcp.LogWith(ctx, in.Name, mcp.LogInfo, "at work"); err != nil {
 					return "", err
 				}
 			}
 			return in.Name, nil
-		}, mcp.Tool{Annotations: readOnly})
+		})
 		s := play(t, Options{Servers: []Server{{Name: "s", Handler: connect(srv), Trusted: true}}},
 			scripted.Reply(scripted.Calling("s__work", `{"Name":"left"}`), scripted.Calling("s__work", `{"Name":"right"}`)), scripted.Say("done"))
 		ask(t, s.Conversation(nil), "work")
@@ -86,15 +86,11 @@ func TestProgressAndLogsBelongToTheirCall(t *testing.T) {
 func library(t *testing.T) Server {
 	t.Helper()
 	srv := mcp.NewServer("library", "1")
-	if err := srv.AddText(mcp.Resource{URI: "book://one", Name: "one"}, "Call me Ishmael."); err != nil {
-		t.Fatal(err)
-	}
-	if err := srv.AddResource(mcp.Resource{URI: "book://cover", Name: "cover"}, func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) {
+	srv.AddText(mcp.Resource{URI: "book://one", Name: "one"}, "Call me Ishmael.")
+	srv.AddResource(mcp.Resource{URI: "book://cover", Name: "cover"}, func(context.Context, string, map[string]string) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{{URI: "book://cover", MIMEType: "image/png", Blob: []byte("png")}}}, nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	err := srv.AddPrompt(mcp.Prompt{Name: "review", Arguments: []mcp.PromptArgument{{Name: "book", Required: true}}}, func(_ context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
+	})
+	srv.AddPrompt(mcp.Prompt{Name: "review", Arguments: []mcp.PromptArgument{{Name: "book", Required: true}}}, func(_ context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
 		return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{
 			{Role: mcp.RoleAssistant, Content: mcp.Text("I review books.")},
 			{Role: mcp.RoleAssistant, Content: mcp.Image([]byte("png"), "image/png")},
@@ -103,9 +99,6 @@ func library(t *testing.T) Server {
 			{Role: mcp.RoleAssistant, Content: mcp.Text("Gladly.")},
 		}}, nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	srv.AddCompletion(mcp.CompletionReference{Type: "ref/prompt", Name: "review"}, mcp.CompleteFrom(map[string][]string{"book": {"Moby-Dick", "Middlemarch"}}))
 	return Server{Name: "library", Handler: srv, Trusted: true}
 }
@@ -134,10 +127,10 @@ func TestWhatIsAttachedGoesAlong(t *testing.T) {
 func TestATextThatIsAttachedIsAStrangers(t *testing.T) {
 	notes := mcp.NewServer("notes", "1")
 	var written []string
-	mcp.AddTool(notes, "write", func(_ context.Context, in struct{ Text string }) (string, error) {
+	mcp.AddToolWith(notes, mcp.Tool{Name: "write", Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)}}, func(_ context.Context, in struct{ Text string }) (string, error) {
 		written = append(written, in.Text)
 		return "written", nil
-	}, mcp.Tool{Annotations: &mcp.ToolAnnotations{DestructiveHint: new(false), OpenWorldHint: new(false)}})
+	})
 	rules, err := policy.Compile([]policy.Rule{{Effect: policy.Allow, Server: "notes"}}, policy.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +211,7 @@ func TestOutsideOfACallTheModelIsNotLent(t *testing.T) {
 // One bad schema must cost one tool, not the request.
 func TestAToolThatNoProviderTakesDoesNotSpoilTheRest(t *testing.T) {
 	srv := mcp.NewServer("s", "1")
-	mcp.AddTool(srv, "good", func(context.Context, struct{}) (string, error) { return "fine", nil }, mcp.Tool{Annotations: readOnly})
+	mcp.AddToolWith(srv, mcp.Tool{Name: "good", Annotations: readOnly}, func(context.Context, struct{}) (string, error) { return "fine", nil })
 	odd := []string{`null`, `true`, `"object"`, `[]`, `{"type":"string"}`, `{"type":["object","null"]}`, `{"properties":{"a":{"type":"any"}}}`}
 	listed := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		result, err := srv.Handle(ctx, req)
@@ -255,7 +248,7 @@ func TestAToolThatNoProviderTakesDoesNotSpoilTheRest(t *testing.T) {
 func TestAfterTheEndOfACallAServerAsksNobody(t *testing.T) {
 	over, asked := make(chan struct{}), make(chan error, 1)
 	srv := mcp.NewServer("s", "1")
-	mcp.AddTool(srv, "leave", func(ctx context.Context, _ struct{}) (string, error) {
+	mcp.AddToolWith(srv, mcp.Tool{Name: "leave", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) {
 		go func() {
 			<-over
 			_ = mcp.Log(ctx, mcp.LogInfo, "still here")
@@ -263,7 +256,7 @@ func TestAfterTheEndOfACallAServerAsksNobody(t *testing.T) {
 			asked <- err
 		}()
 		return "left", nil
-	}, mcp.Tool{Annotations: readOnly})
+	})
 	s := play(t, Options{Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}}, scripted.Call("s__leave", ""), scripted.Func(func(*model.Request) (*model.Response, error) {
 		close(over)
 		return &model.Response{Message: model.Message{Parts: []model.Part{{Text: "done"}}}}, nil

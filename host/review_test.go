@@ -19,16 +19,15 @@ func restless() (Server, *scripted.Model) {
 	srv, n := mcp.NewServer("s", "1"), 0
 	change := func() {
 		n++
-		mcp.AddTool(srv, "look", func(context.Context, struct{}) (string, error) { return "seen", nil },
-			mcp.Tool{Description: fmt.Sprintf("Look, version %d.", n), Annotations: readOnly})
+		mcp.AddToolWith(srv, mcp.Tool{Name: "look", Description: fmt.Sprintf("Look, version %d.", n), Annotations: readOnly}, func(context.Context, struct{}) (string, error) { return "seen", nil })
 	}
 	change()
-	mcp.AddTool(srv, "tick", func(context.Context, struct{}) (int, error) {
+	mcp.AddToolWith(srv, mcp.Tool{Name: "tick", Description: "Tick.", Annotations: readOnly}, func(context.Context, struct{}) (int, error) {
 		srv.RemoveTool("look")
 		change()
 		synctest.Wait()
 		return n, nil
-	}, mcp.Tool{Description: "Tick.", Annotations: readOnly})
+	})
 	steps := 0
 	m := scripted.Always(func(context.Context, *model.Request) (*model.Response, error) {
 		if steps++; steps%6 == 0 {

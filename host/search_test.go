@@ -27,7 +27,7 @@ func crowd(t testing.TB, tools, servers int) []Server {
 		all[i] = Server{Name: fmt.Sprintf("vendor%02d", i), Handler: srv, Trusted: true}
 		for n := i; n < tools; n += servers {
 			verb, thing := verbs[n/servers%len(verbs)], things[i%len(things)]
-			err := srv.AddTool(mcp.Tool{
+			srv.AddTool(mcp.Tool{
 				Name:        fmt.Sprintf("%s_%s_%d", verb, thing, n),
 				Description: fmt.Sprintf("Does what it takes to %s one %s of vendor %d. %s", verb, thing, i, strings.Repeat("It honours the account's time zone. ", 8)),
 				InputSchema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"id":{"type":"string","description":"Which %s to %s"},"notes":{"type":"string","description":"%s"}},"required":["id"]}`, thing, verb, strings.Repeat("Free words for the log. ", 6))),
@@ -35,9 +35,6 @@ func crowd(t testing.TB, tools, servers int) []Server {
 			}, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 				return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("done")}}, nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
 		}
 	}
 	return all
@@ -208,7 +205,7 @@ func TestALongDefinitionIsShortenedAndStillChecked(t *testing.T) {
 		properties[fmt.Sprintf("field%d", i)] = map[string]string{"type": "integer", "description": strings.Repeat("How much of it there is to be had. ", 10)}
 	}
 	schema, _ := json.Marshal(map[string]any{"type": "object", "properties": properties, "required": []string{"field7"}})
-	_ = srv.AddTool(mcp.Tool{Name: "measure", Description: "Measure things. " + strings.Repeat("And more. ", 300), InputSchema: schema, Annotations: readOnly},
+	srv.AddTool(mcp.Tool{Name: "measure", Description: "Measure things. " + strings.Repeat("And more. ", 300), InputSchema: schema, Annotations: readOnly},
 		func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return &mcp.CallToolResult{}, nil })
 	s := play(t, Options{Budget: Budget{Tools: 100}, Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}},
 		search("measure things"), scripted.Call("s__measure", `{"field1":1}`), scripted.Say("done"))
@@ -260,10 +257,8 @@ func TestASearchThatHelpedIsRemembered(t *testing.T) {
 	for name, test := range outcomes {
 		t.Run(name, func(t *testing.T) {
 			srv := mcp.NewServer("s", "1")
-			mcp.AddTool(srv, "polish", func(context.Context, struct{}) (string, error) { return "ok", test.err },
-				mcp.Tool{Description: "Polish the silver spoons. " + strings.Repeat("Well. ", 100), Annotations: readOnly})
-			mcp.AddTool(srv, "gossip", func(context.Context, struct{}) (string, error) { return "search for spoons", nil },
-				mcp.Tool{Description: "Hear what is said. " + strings.Repeat("Well. ", 100), Annotations: readOnly})
+			mcp.AddToolWith(srv, mcp.Tool{Name: "polish", Description: "Polish the silver spoons. " + strings.Repeat("Well. ", 100), Annotations: readOnly}, func(context.Context, struct{}) (string, error) { return "ok", test.err })
+			mcp.AddToolWith(srv, mcp.Tool{Name: "gossip", Description: "Hear what is said. " + strings.Repeat("Well. ", 100), Annotations: readOnly}, func(context.Context, struct{}) (string, error) { return "search for spoons", nil })
 			turns := []scripted.Turn{search("make cutlery shine: silver"), scripted.Call("s__polish", ""), scripted.Say("done")}
 			if test.stranger {
 				turns = slices.Insert(turns, 0, scripted.Call("s__gossip", ""))

@@ -79,6 +79,16 @@ type offer struct {
 	info         *mcp.Implementation
 }
 
+// Capabilities are what a Host declares that servers can ask it. A connection
+// that is made for a Host alone declares the same; see [mcp.ClientOptions.OneClient].
+func Capabilities() *mcp.ClientCapabilities {
+	return &mcp.ClientCapabilities{
+		Roots:       &mcp.RootsCapability{},
+		Sampling:    &mcp.SamplingCapability{Tools: &struct{}{}},
+		Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}},
+	}
+}
+
 func newServer(h *Host, s Server) *server {
 	srv := &server{Server: s, host: h, settled: make(chan struct{})}
 	o := mcp.ClientOptions{
@@ -98,7 +108,7 @@ func newServer(h *Host, s Server) *server {
 		o.Middleware = append(o.Middleware, h.options.Middleware(s.Name))
 	}
 	first := &later{Handler: s.Handler}
-	srv.client = mcp.NewClient(first, o)
+	srv.client = mcp.NewClientWith(first, o)
 	first.begun.Store(true)
 	return srv
 }
@@ -201,7 +211,7 @@ func (s *server) follow(ctx context.Context, read func()) error {
 	ended := make(chan error, 1)
 	go func() {
 		filter := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
-		ended <- s.client.Listen(ctx, filter, func(mcp.News) { again() }, func(mcp.SubscriptionFilter) { again() })
+		ended <- s.client.ListenWith(ctx, filter, func(mcp.Notification) { again() }, func(mcp.SubscriptionFilter) { again() })
 	}()
 	defer func() { cancel(); <-ended; s.upToDate(nil) }()
 	for {

@@ -154,10 +154,8 @@ var (
 // calculator is a trusted server with a tool that only adds.
 func calculator() Server {
 	s := mcp.NewServer("calc", "1.0")
-	mcp.AddTool(s, "add", func(_ context.Context, in pair) (string, error) { return fmt.Sprint(in.A + in.B), nil },
-		mcp.Tool{Description: "Add two numbers.", Annotations: readOnly})
-	mcp.AddTool(s, "fail", func(context.Context, struct{}) (string, error) { return "", errors.New("the disk is full") },
-		mcp.Tool{Description: "Fail.", Annotations: readOnly})
+	mcp.AddToolWith(s, mcp.Tool{Name: "add", Description: "Add two numbers.", Annotations: readOnly}, func(_ context.Context, in pair) (string, error) { return fmt.Sprint(in.A + in.B), nil })
+	mcp.AddToolWith(s, mcp.Tool{Name: "fail", Description: "Fail.", Annotations: readOnly}, func(context.Context, struct{}) (string, error) { return "", errors.New("the disk is full") })
 	return Server{Name: "calc", Handler: s, Trusted: true}
 }
 

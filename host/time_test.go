@@ -14,7 +14,7 @@ import (
 
 func TestARunEndsWhenItsTimeIsOver(t *testing.T) {
 	waiting := mcp.NewServer("s", "1")
-	mcp.AddTool(waiting, "wait", func(ctx context.Context, _ struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() }, mcp.Tool{Annotations: readOnly})
+	mcp.AddToolWith(waiting, mcp.Tool{Name: "wait", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() })
 	turns := map[string]scripted.Turn{"the model thinks for ever": scripted.Hang(), "a tool works for ever": scripted.Call("s__wait", "")}
 	for name, turn := range turns {
 		t.Run(name, func(t *testing.T) {

@@ -2,9 +2,11 @@ package integration
 
 import (
 	"encoding/json"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestClients connects every client, at every revision it speaks, to a server and to a
@@ -19,12 +21,30 @@ func TestClients(t *testing.T) {
 		eachClient(t, []string{binary, "serve", "everything"}, useEverything)
 	})
 	t.Run("up", func(t *testing.T) {
+		t.Run("learns what its servers offer", func(t *testing.T) { learn(t, binary, config) })
 		eachClient(t, []string{binary, "up", "--config", config}, useGateway)
 	})
 }
 
 // eachClient runs use for each client, revision and transport. One process serves all
 // HTTP clients, and so every revision at one endpoint.
+// learn lets junction up remember what its servers offer, as a second start finds it:
+// the clients list once, and do not wait for servers that were never seen.
+func learn(t *testing.T, binary, config string) {
+	env, address := os.Environ(), freeAddress(t)
+	serving(t, env, address, binary, "up", "--config", config, "--http", address)
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		states, errors := standing(t, env)
+		known := func(state string) bool { return state == "connected" || state == "idle" } // idle: from a run before
+		if known(states["legacy"]) && known(states["modern"]) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the servers are %v, %v", states, errors)
+		}
+	}
+}
+
 func eachClient(t *testing.T, argv []string, use func(t *testing.T, c probeClient, target []string, revision string)) {
 	address := freeAddress(t)
 	serving(t, isolated(t), address, append(slices.Clone(argv), "--http", address)...)

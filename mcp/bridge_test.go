@@ -74,9 +74,7 @@ func bridged(t *testing.T) (*mcp.Server, *sync.Map) {
 		s.ResourceUpdated("test://watched")
 		return "changed", nil
 	})
-	if err := s.AddText(mcp.Resource{URI: "test://watched", Name: "watched"}, "text"); err != nil {
-		t.Fatal(err)
-	}
+	s.AddText(mcp.Resource{URI: "test://watched", Name: "watched"}, "text")
 	return s, seen
 }
 
@@ -89,11 +87,18 @@ var paths = [][]string{
 	{"2026-07-28", "2025-11-25", "2026-07-28"}, {"2025-11-25", "2026-07-28", "2025-11-25"},
 }
 
+// able is what the clients of these tests declare.
+var able = &mcp.ClientCapabilities{
+	Roots:       &mcp.RootsCapability{},
+	Sampling:    &mcp.SamplingCapability{Tools: &struct{}{}},
+	Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}},
+}
+
 // dial connects a client through the proxies of a path.
 func dial(t *testing.T, h mcp.Handler, path []string, o mcp.ClientOptions) *mcp.Client {
 	t.Helper()
 	for i := len(path) - 1; i > 0; i-- {
-		proxy, err := mcp.Dial(t.Context(), stream.Pipe(h), mcp.ClientOptions{Bridge: true, Revision: path[i]})
+		proxy, err := mcp.DialWith(t.Context(), stream.Pipe(h), mcp.ClientOptions{Bridge: true, OneClient: &mcp.Meta{Capabilities: able}, Revision: path[i]})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +106,7 @@ func dial(t *testing.T, h mcp.Handler, path []string, o mcp.ClientOptions) *mcp.
 		h = proxy
 	}
 	o.Revision = path[0]
-	c, err := mcp.Dial(t.Context(), stream.Pipe(h), o)
+	c, err := mcp.DialWith(t.Context(), stream.Pipe(h), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,15 +153,14 @@ func TestACallCrossesEveryPath(t *testing.T) {
 					if answers == nil && strings.HasPrefix(tool, "ask") {
 						continue
 					}
-					result, err := c.CallTool(ctx, tool, nil)
-					if err != nil || result.Text() != want {
-						t.Errorf("%s: %q, %v; want %q", tool, result.Text(), err, want)
+					if text, err := mcp.Call[string](ctx, c, tool, nil); err != nil || text != want {
+						t.Errorf("%s: %q, %v; want %q", tool, text, err, want)
 					}
 				}
 				var steps []float64
 				watched := mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) { steps = append(steps, p.Progress) })
-				if result, err := c.CallTool(watched, "progress", nil); err != nil || result.Text() != "done" || fmt.Sprint(steps) != "[1 2 3]" {
-					t.Errorf("progress: %v, %v, %v", steps, result.Text(), err)
+				if text, err := mcp.Call[string](watched, c, "progress", nil); err != nil || text != "done" || fmt.Sprint(steps) != "[1 2 3]" {
+					t.Errorf("progress: %v, %v, %v", steps, text, err)
 				}
 				mu.Lock()
 				if fmt.Sprint(logs) != `["finished"]` {
@@ -164,7 +168,7 @@ func TestACallCrossesEveryPath(t *testing.T) {
 				}
 				mu.Unlock()
 				testCancel(t, c, seen)
-				testNews(t, c)
+				testNotifications(t, c)
 			})
 		})
 	}
@@ -193,14 +197,15 @@ func testCancel(t *testing.T, c *mcp.Client, seen *sync.Map) {
 	}
 }
 
-func testNews(t *testing.T, c *mcp.Client) {
+func testNotifications(t *testing.T, c *mcp.Client) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	news := make(chan mcp.News, 10)
+	notifications := make(chan mcp.Notification, 10)
 	ready := make(chan mcp.SubscriptionFilter, 1)
-	go c.Listen(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, ResourceSubscriptions: []string{"test://watched"}},
-		func(n mcp.News) { news <- n }, func(f mcp.SubscriptionFilter) { ready <- f })
+	go c.ListenWith(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, ResourceSubscriptions: []string{"test://watched"}},
+		func(n mcp.Notification) { notifications <- n }, func(f mcp.SubscriptionFilter) { ready <- f })
+
 	select {
 	case f := <-ready:
 		if !f.ToolsListChanged || len(f.ResourceSubscriptions) != 1 {
@@ -215,10 +220,10 @@ func testNews(t *testing.T, c *mcp.Client) {
 	want := map[string]bool{"notifications/tools/list_changed": true, "notifications/resources/updated": true}
 	for len(want) > 0 {
 		select {
-		case n := <-news:
+		case n := <-notifications:
 			delete(want, n.Method)
 		case <-time.After(10 * time.Second):
-			t.Fatalf("no news of %v", want)
+			t.Fatalf("no notifications of %v", want)
 		}
 	}
 }

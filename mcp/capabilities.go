@@ -66,21 +66,21 @@ type ServerCapabilities struct {
 	Extensions   map[string]json.RawMessage `json:"extensions,omitempty"`
 }
 
-// ListCapability: there is a list, and perhaps news of its changes.
+// ListCapability: there is a list, and perhaps notifications of its changes.
 type ListCapability struct {
 	ListChanged bool `json:"listChanged,omitempty"`
 }
 
-// ResourcesCapability: there are resources, and perhaps news of them.
+// ResourcesCapability: there are resources, and perhaps notifications of them.
 type ResourcesCapability struct {
 	Subscribe   bool `json:"subscribe,omitempty"`
 	ListChanged bool `json:"listChanged,omitempty"`
 }
 
 // Allow reports, as the protocol error to answer with, that the client did not
-// declare what the question needs. A nil receiver declared nothing. Every [Peer]
+// declare what the request needs. A nil receiver declared nothing. Every [Peer]
 // calls it before it asks.
-func (c *ClientCapabilities) Allow(q Question) error {
+func (c *ClientCapabilities) Allow(q ServerRequest) error {
 	if c == nil {
 		c = &ClientCapabilities{}
 	}

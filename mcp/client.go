@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -17,7 +18,7 @@ import (
 // Client is a proxy. All methods are safe for concurrent use.
 type Client struct {
 	handler  Handler
-	upstream *upstream // nil where the Handler is in this process
+	conn     Conn // nil where the Handler is in this process
 	options  ClientOptions
 	cache    *cache
 	info     *Implementation
@@ -59,11 +60,16 @@ type ClientOptions struct {
 	// OnLog is set.
 	LogLevel LogLevel
 
-	// Bridge declares everything that can be passed on to a client further down,
-	// for a Client that is the back of a proxy: questions go to the Peer of the
-	// request that they belong to.
+	// Bridge is for a Client that is the back of a proxy: it declares what can be
+	// passed on to clients further down, and what the server asks goes to the Peer
+	// of the request that it belongs to. Roots are not declared, as a server keeps
+	// them for its session, which several clients share.
 	Bridge bool
-	// Capabilities are declared beside what the callbacks stand for: experimental
+	// OneClient, with Bridge, says that all requests come from one client, and
+	// what it declared: the server is told exactly that, and what it asks at any
+	// time is asked of that client.
+	OneClient *Meta
+	// Capabilities are declared in addition to what the callbacks stand for: experimental
 	// ones and extensions.
 	Capabilities ClientCapabilities
 
@@ -75,12 +81,12 @@ type ClientOptions struct {
 
 	// Revision, if not empty, is the only revision spoken; default is to find out.
 	Revision string
-	// Timeout is how long a request may take without a sign of life (progress, a
-	// question); default 60 seconds, negative for none.
+	// Timeout is how long a request may take while nothing is heard of it (progress,
+	// a request of the server); default 60 seconds, negative for none.
 	Timeout time.Duration
 	// MaxTimeout is how long a request may take in any case; default 30 minutes.
 	MaxTimeout time.Duration
-	// ConnectTimeout is how long connecting may take in all; default 30 seconds.
+	// ConnectTimeout is how long connecting may take in all; default 2 minutes.
 	ConnectTimeout time.Duration
 	// ProbeTimeout is how long a server may take to answer the first, modern
 	// request before it is taken for a legacy one; default 5 seconds.
@@ -90,13 +96,14 @@ type ClientOptions struct {
 	ParkTimeout time.Duration
 	// NoCache asks the server for every list, whatever it said of caching.
 	NoCache bool
-	// Logger is told what a server does wrong, mostly at debug level; default
+	// Logger receives what a server does wrong, mostly at debug level; default
 	// slog.Default().
 	Logger *slog.Logger
 
-	outside Peer // answers what a legacy server asks while no call runs
-	self    *Meta
+	self *Meta
 }
+
+const methodPing = "ping"
 
 const (
 	defaultTimeout    = 60 * time.Second
@@ -106,24 +113,37 @@ const (
 // Dial connects to the server behind a transport, whichever revision it speaks
 // and, on HTTP, whichever transport. The error names the server and says what
 // was expected and what came. Close the client when done.
-func Dial(ctx context.Context, t Transport, options ...ClientOptions) (*Client, error) {
-	c := newClient(options)
+func Dial(ctx context.Context, t Transport) (*Client, error) {
+	return DialWith(ctx, t, ClientOptions{})
+}
+
+// DialWith is [Dial] with options.
+func DialWith(ctx context.Context, t Transport, o ClientOptions) (*Client, error) {
+	c := newClient(o)
 	c.options.Name = c.options.name(t)
-	if c.options.OnElicit != nil || c.options.OnSample != nil || c.options.OnRoots != nil {
-		c.options.outside = &clientPeer{client: c}
-	}
-	u, err := connect(ctx, t, c.options)
+	conn, err := t.Connect(ctx, c.connectOptions())
 	if err != nil {
-		c.closing(errClosed)
+		c.closing(ErrClosed)
 		return nil, err
 	}
-	c.upstream, c.handler = u, Chain(u, c.options.Middleware...)
-	return c, c.introduce(u.discovered)
+	c.conn, c.handler = conn, Chain(conn, c.options.Middleware...)
+	discovered, err := conn.Handle(ctx, &Request{Method: methodDiscover, Meta: *c.options.self, Peer: noPeer{}})
+	if err == nil {
+		err = c.introduce(discovered)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // NewClient returns a client of a Handler in the same process.
-func NewClient(h Handler, options ...ClientOptions) *Client {
-	c := newClient(options)
+func NewClient(h Handler) *Client { return NewClientWith(h, ClientOptions{}) }
+
+// NewClientWith is [NewClient] with options.
+func NewClientWith(h Handler, o ClientOptions) *Client {
+	c := newClient(o)
 	c.handler = Chain(h, c.options.Middleware...)
 	if c.options.Name == "" {
 		c.options.Name = "in-process"
@@ -134,15 +154,25 @@ func NewClient(h Handler, options ...ClientOptions) *Client {
 	return c
 }
 
-func newClient(options []ClientOptions) *Client {
-	c := &Client{}
-	if len(options) > 0 {
-		c.options = options[0]
+// connectOptions tell the transport what the connection is for.
+func (c *Client) connectOptions() ConnectOptions {
+	o := &c.options
+	co := ConnectOptions{
+		Name: o.Name, Meta: *o.self, OneClient: o.OneClient != nil, Revision: o.Revision,
+		ConnectTimeout: o.ConnectTimeout, ProbeTimeout: o.ProbeTimeout, ParkTimeout: o.ParkTimeout, Logger: o.logger(),
 	}
+	if o.OneClient == nil && (o.OnElicit != nil || o.OnSample != nil || o.OnRoots != nil) {
+		co.Peer = &clientPeer{client: c}
+	}
+	return co
+}
+
+func newClient(o ClientOptions) *Client {
+	c := &Client{options: o}
 	if c.options.OnLog != nil && c.options.LogLevel == "" {
 		c.options.LogLevel = LogInfo
 	}
-	meta := c.options.describe()
+	meta := c.options.introduction()
 	c.options.self = &meta
 	c.ctx, c.closing = context.WithCancelCause(context.Background())
 	if !c.options.NoCache {
@@ -180,38 +210,39 @@ func (c *Client) Instructions() string { return c.discover.Instructions }
 
 // Revision is the protocol revision spoken with the server; empty in process.
 func (c *Client) Revision() string {
-	if c.upstream == nil {
+	if c.conn == nil {
 		return ""
 	}
-	return c.upstream.revision.Name
+	return c.conn.Revision()
 }
 
 // Name names the server in errors and logs.
 func (c *Client) Name() string { return c.options.Name }
 
-// Dead is closed when the connection to the server is lost; nil in process.
-func (c *Client) Dead() <-chan struct{} {
-	if c.upstream == nil {
+// Done is closed when the connection to the server is lost, and the Client of no
+// use any more; nil in process.
+func (c *Client) Done() <-chan struct{} {
+	if c.conn == nil {
 		return nil
 	}
-	return c.upstream.link.Dead()
+	return c.conn.Done()
 }
 
 // Err says why the connection is lost; nil while it is not.
 func (c *Client) Err() error {
-	if c.upstream == nil {
+	if c.conn == nil {
 		return nil
 	}
-	return c.upstream.link.Err()
+	return c.conn.Err()
 }
 
 // Close ends the connection and everything that belongs to it: running
 // requests, streams, the server's process.
 func (c *Client) Close() error {
-	c.closing(errClosed)
+	c.closing(ErrClosed)
 	var err error
-	if c.upstream != nil {
-		err = c.upstream.close()
+	if c.conn != nil {
+		err = c.conn.Close()
 	}
 	c.watching.Wait()
 	return err
@@ -225,7 +256,7 @@ func (c *Client) Handle(ctx context.Context, req *Request) (Result, error) {
 // Ping asks whether the server is alive.
 func (c *Client) Ping(ctx context.Context) error {
 	method := methodPing
-	if c.upstream == nil {
+	if c.conn == nil {
 		method = methodDiscover
 	}
 	_, err := c.do(ctx, &Request{Method: method})
@@ -233,96 +264,52 @@ func (c *Client) Ping(ctx context.Context) error {
 }
 
 // do makes a request for the client itself: with its capabilities, its
-// callbacks, and its patience.
+// callbacks and its timeouts.
 func (c *Client) do(ctx context.Context, req *Request) (Result, error) {
-	if result, ok := c.cache.get(req); ok {
+	result, generation, ok := c.cache.get(req)
+	if ok {
 		return result, nil
 	}
-	result, err := c.ask(ctx, req)
+	result, err := c.send(ctx, req)
 	if err != nil {
 		return Result{}, err
 	}
-	c.cache.put(req, &result)
+	c.cache.put(req, &result, generation)
 	return result, nil
 }
 
-func (c *Client) ask(ctx context.Context, req *Request) (Result, error) {
+func (c *Client) send(ctx context.Context, req *Request) (Result, error) {
 	peer := &clientPeer{client: c, progress: progressFrom(ctx)}
-	req.Meta, req.Peer = *c.options.self, peer
+	req.Meta, req.Peer, req.Caller = *c.options.self, peer, c
 	if peer.progress != nil || c.options.OnProgress != nil {
 		req.Meta.ProgressToken = json.RawMessage("0")
 	}
-	if c.options.Timeout < 0 {
-		return c.handler.Handle(ctx, req)
+	if c.options.Timeout >= 0 {
+		var stop func()
+		ctx, stop = peer.idle.watch(ctx, c.options, req)
+		defer stop()
 	}
-	ctx, done := peer.patience.watch(ctx, c.options, req)
-	defer done()
 	result, err := c.handler.Handle(ctx, req)
 	if err != nil && ctx.Err() != nil {
-		err = context.Cause(ctx) // says more than what the connection makes of it
+		err = c.ended(ctx, req)
 	}
 	return result, err
 }
 
-// patience ends a request that shows no sign of life for too long.
-type patience struct {
-	mu    sync.Mutex
-	timer *time.Timer
-	limit time.Duration
-	held  int // questions the user is thinking about
+// ended is the error of a request whose context is done: it says which, and why.
+func (c *Client) ended(ctx context.Context, req *Request) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
+		return fmt.Errorf("server %q: %s: %w", c.options.Name, describe(req), cause)
+	}
+	return fmt.Errorf("server %q: %s: %w: %w", c.options.Name, describe(req), ctx.Err(), cause)
 }
 
-func (p *patience) watch(ctx context.Context, o ClientOptions, req *Request) (context.Context, func()) {
-	limit, most := o.Timeout, o.MaxTimeout
-	if limit == 0 {
-		limit = defaultTimeout
+func describe(req *Request) string {
+	if req.Name == "" {
+		return req.Method
 	}
-	if most <= 0 {
-		most = max(defaultMaxTimeout, limit)
-	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	p.limit = limit
-	p.timer = time.AfterFunc(limit, func() {
-		cancel(fmt.Errorf("server %q: %s: no sign of life for %v: %w", o.Name, describe(req), limit, context.DeadlineExceeded))
-	})
-	all := time.AfterFunc(most, func() {
-		cancel(fmt.Errorf("server %q: %s: not done after %v: %w", o.Name, describe(req), most, context.DeadlineExceeded))
-	})
-	return ctx, func() {
-		all.Stop()
-		p.mu.Lock()
-		p.timer.Stop()
-		p.mu.Unlock()
-		cancel(nil)
-	}
-}
-
-// renew gives the request its time anew: there was a sign of life.
-func (p *patience) renew() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.timer != nil && p.held == 0 && p.timer.Stop() {
-		p.timer.Reset(p.limit)
-	}
-}
-
-// hold stops the clock while a question is being answered; the function that it
-// returns starts it again.
-func (p *patience) hold() func() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.timer == nil {
-		return func() {}
-	}
-	p.held++
-	p.timer.Stop()
-	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		if p.held--; p.held == 0 {
-			p.timer.Reset(p.limit)
-		}
-	}
+	return fmt.Sprintf("%s %q", req.Method, req.Name)
 }
 
 func (o *ClientOptions) logger() *slog.Logger {
@@ -339,16 +326,14 @@ func (o *ClientOptions) name(t Transport) string {
 	return t.String()
 }
 
-// meta is the metadata of requests that a connection makes for itself.
-func (o *ClientOptions) meta() Meta {
-	if o.self != nil {
-		return *o.self
+// introduction says what the client is and what it can be asked for. Of the
+// clients of a bridge that serves many, none can be told apart when the server
+// asks for roots: it may ask at any time, and keeps what it got.
+func (o *ClientOptions) introduction() Meta {
+	if o.OneClient != nil {
+		m := *o.OneClient
+		return Meta{Client: m.Client, Capabilities: m.Capabilities, LogLevel: o.LogLevel}
 	}
-	return o.describe()
-}
-
-// describe says what the client is and what it can be asked for.
-func (o *ClientOptions) describe() Meta {
 	info := o.Info
 	if info.Name == "" {
 		info = Implementation{Name: "junction", Version: "0.1.0"}
@@ -366,7 +351,7 @@ func (o *ClientOptions) describe() Meta {
 			capabilities.Sampling.Tools = &struct{}{}
 		}
 	}
-	if o.OnRoots != nil || o.Bridge {
+	if o.OnRoots != nil {
 		capabilities.Roots = &RootsCapability{}
 	}
 	return Meta{Client: &info, Capabilities: &capabilities, LogLevel: o.LogLevel}

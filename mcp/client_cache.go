@@ -10,25 +10,29 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 )
 
-// Limits of what a client keeps of one server's answers.
+// Limits of what a client keeps of one server's results.
 const (
-	maxCached     = 256     // answers
-	maxCachedSize = 4 << 20 // bytes of one answer
-	maxCacheTTL   = 24 * time.Hour
+	maxCached      = 256      // results
+	maxCachedSize  = 4 << 20  // bytes of one result
+	maxCachedBytes = 16 << 20 // bytes of all
+	maxCacheTTL    = 24 * time.Hour
 )
 
-// A cache keeps answers as long as the server said they are fresh
+// A cache keeps results as long as the server said they are fresh
 // (2026-07-28 server/utilities/caching), and no longer than until the server
-// tells of a change. A nil cache keeps nothing.
+// notifies of a change. A nil cache keeps nothing.
 type cache struct {
-	mu      sync.Mutex
-	entries map[cacheKey]cached
+	mu         sync.Mutex
+	entries    map[cacheKey]cached
+	bytes      int // of entries
+	generation int // counts the changes that the server announced
 }
 
 type cacheKey struct{ method, params string }
 
 type cached struct {
 	result Result
+	size   int
 	until  time.Time
 }
 
@@ -36,33 +40,49 @@ func newCache() *cache { return &cache{entries: make(map[cacheKey]cached)} }
 
 func keyOf(req *Request) cacheKey { return cacheKey{req.Method, string(req.Params)} }
 
-func (c *cache) get(req *Request) (Result, bool) {
+// get returns what is kept, or else the generation to put with.
+func (c *cache) get(req *Request) (result Result, generation int, ok bool) {
 	if c == nil || !revision.Cacheable(req.Method) {
-		return Result{}, false
+		return Result{}, 0, false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, ok := c.entries[keyOf(req)]
+	if ok && !time.Now().Before(e.until) {
+		c.remove(keyOf(req))
+		ok = false
+	}
 	if !ok {
-		return Result{}, false
+		return Result{}, c.generation, false
 	}
-	if !time.Now().Before(e.until) {
-		delete(c.entries, keyOf(req))
-		return Result{}, false
-	}
-	return e.result, true
+	return e.result, 0, true
 }
 
-func (c *cache) put(req *Request, r *Result) {
-	if c == nil || r.TTL <= 0 || r.Type != "" && r.Type != resultComplete || !revision.Cacheable(req.Method) || len(r.JSON) > maxCachedSize {
+// put keeps a result, unless a change was announced since generation, as the
+// result may be older than the change.
+func (c *cache) put(req *Request, r *Result, generation int) {
+	size := len(r.JSON) + len(r.Meta) + len(req.Params)
+	if c == nil || r.TTL <= 0 || r.JSON == nil || r.Type != "" && r.Type != resultComplete || !revision.Cacheable(req.Method) || size > maxCachedSize {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.entries) >= maxCached {
-		clear(c.entries)
+	if generation != c.generation {
+		return
 	}
-	c.entries[keyOf(req)] = cached{*r, time.Now().Add(min(r.TTL, maxCacheTTL))}
+	c.remove(keyOf(req))
+	if len(c.entries) >= maxCached || c.bytes+size > maxCachedBytes {
+		clear(c.entries)
+		c.bytes = 0
+	}
+	c.entries[keyOf(req)] = cached{*r, size, time.Now().Add(min(r.TTL, maxCacheTTL))}
+	c.bytes += size
+}
+
+// remove removes an entry; c.mu is held.
+func (c *cache) remove(key cacheKey) {
+	c.bytes -= c.entries[key].size
+	delete(c.entries, key)
 }
 
 // drop forgets what a notification says has changed.
@@ -84,6 +104,7 @@ func (c *cache) drop(method string, params json.RawMessage) {
 	uri, _ := jsonrpc.Unquote(memberOrNil(params, "uri"))
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.generation++
 	for key := range c.entries {
 		if !strings.HasPrefix(key.method, prefix) || method == notificationUpdated && key.method != methodResourcesRead {
 			continue
@@ -91,6 +112,6 @@ func (c *cache) drop(method string, params json.RawMessage) {
 		if read, _ := jsonrpc.Unquote(memberOrNil(json.RawMessage(key.params), "uri")); method == notificationUpdated && read != uri {
 			continue
 		}
-		delete(c.entries, key)
+		c.remove(key)
 	}
 }

@@ -23,8 +23,11 @@ func (e *ToolFailure) Error() string {
 	return fmt.Sprintf("server %q: tool %q failed: %s", e.Server, e.Tool, e.Result.Text())
 }
 
-// Text joins the blocks of text of a result.
+// Text joins the blocks of text of a result; a nil result has none.
 func (r *CallToolResult) Text() string {
+	if r == nil {
+		return ""
+	}
 	var parts []string
 	for i := range r.Content {
 		if r.Content[i].Type == ContentText {
@@ -53,65 +56,91 @@ func Call[Out any](ctx context.Context, c *Client, tool string, in any) (Out, er
 			return out, nil
 		}
 		if data = json.RawMessage(result.Text()); jsonrpc.Valid(data, jsonrpc.Limits{}) != nil {
-			return out, fmt.Errorf("server %q: tool %q: expected structured content or JSON text for %T, got %d blocks of content", c.options.Name, tool, out, len(result.Content))
+			return out, fmt.Errorf("server %q: tool %q: expected structured content or JSON text for %T, got %s", c.options.Name, tool, out, blocks(len(result.Content)))
 		}
 	}
 	if err := schema.DecodeLoose(data, &out); err != nil {
-		return out, fmt.Errorf("server %q: tool %q: its answer: %w", c.options.Name, tool, err)
+		return out, fmt.Errorf("server %q: tool %q: its result: %w", c.options.Name, tool, err)
 	}
 	return out, nil
+}
+
+func blocks(n int) string {
+	if n == 1 {
+		return "1 block of content"
+	}
+	return fmt.Sprintf("%d blocks of content", n)
 }
 
 // CallTool calls a tool. arguments is anything that encodes to a JSON object, or
 // nil. A tool that failed is a result with IsError, not an error.
 func (c *Client) CallTool(ctx context.Context, tool string, arguments any) (*CallToolResult, error) {
-	params := jsonrpc.AppendString([]byte(`{"name":`), tool)
-	if arguments != nil {
-		var err error
-		if params, err = schema.Encode(append(params, `,"arguments":`...), arguments); err != nil {
-			return nil, fmt.Errorf("server %q: tool %q: arguments: %w", c.options.Name, tool, err)
-		}
+	params, err := named(tool, arguments)
+	if err != nil {
+		return nil, fmt.Errorf("server %q: tool %q: arguments: %w", c.options.Name, tool, err)
 	}
 	result := new(CallToolResult)
-	meta, err := c.request(ctx, methodToolsCall, append(params, '}'), result)
-	result.Meta = meta
-	return result, err
+	if result.Meta, err = c.request(ctx, methodToolsCall, params, result); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// named are parameters with a name and arguments, unless these are nil.
+func named(name string, arguments any) (json.RawMessage, error) {
+	w := jsonrpc.NewObject(nil)
+	w.String("name", name)
+	if arguments != nil {
+		if err := schema.EncodeMember(&w, "arguments", arguments); err != nil {
+			return nil, err
+		}
+	}
+	return w.Bytes(), nil
 }
 
 // ReadResource reads a resource.
 func (c *Client) ReadResource(ctx context.Context, uri string) (*ReadResourceResult, error) {
+	w := jsonrpc.NewObject(nil)
+	w.String("uri", uri)
 	result := new(ReadResourceResult)
-	meta, err := c.request(ctx, methodResourcesRead, append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}'), result)
+	meta, err := c.request(ctx, methodResourcesRead, w.Bytes(), result)
+	if err != nil {
+		return nil, err
+	}
 	result.Meta = meta
-	return result, err
+	return result, nil
 }
 
 // GetPrompt fills in a prompt.
 func (c *Client) GetPrompt(ctx context.Context, name string, arguments map[string]string) (*GetPromptResult, error) {
-	params := jsonrpc.AppendString([]byte(`{"name":`), name)
+	var given any
 	if arguments != nil {
-		var err error
-		if params, err = schema.Encode(append(params, `,"arguments":`...), arguments); err != nil {
-			return nil, err
-		}
+		given = arguments
+	}
+	params, err := named(name, given)
+	if err != nil {
+		return nil, fmt.Errorf("server %q: prompt %q: arguments: %w", c.options.Name, name, err)
 	}
 	result := new(GetPromptResult)
-	meta, err := c.request(ctx, methodPromptsGet, append(params, '}'), result)
-	result.Meta = meta
-	return result, err
+	if result.Meta, err = c.request(ctx, methodPromptsGet, params, result); err != nil {
+		return nil, err
+	}
+	return result, nil
 }
 
 // Complete asks how an argument could go on.
 func (c *Client) Complete(ctx context.Context, req CompletionRequest) (*Completion, error) {
 	params, err := schema.Encode(nil, req)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("server %q: %s: %w", c.options.Name, methodComplete, err)
 	}
 	var result struct {
 		Completion Completion `json:"completion"`
 	}
-	_, err = c.request(ctx, methodComplete, params, &result)
-	return &result.Completion, err
+	if _, err = c.request(ctx, methodComplete, params, &result); err != nil {
+		return nil, err
+	}
+	return &result.Completion, nil
 }
 
 // Do makes any request and returns the result's own members: one JSON object.
@@ -132,7 +161,7 @@ func (c *Client) request(ctx context.Context, method string, params json.RawMess
 		return nil, err
 	}
 	if err := schema.DecodeLoose(body, into); err != nil {
-		return nil, fmt.Errorf("server %q: %s: its answer: %w", c.options.Name, describe(req), err)
+		return nil, fmt.Errorf("server %q: %s: its result: %w", c.options.Name, describe(req), err)
 	}
 	return result.Meta, nil
 }

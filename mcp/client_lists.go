@@ -85,7 +85,9 @@ func (c *Client) List(ctx context.Context, method, list string) iter.Seq2[json.R
 				return
 			}
 			seen[string(cursor)] = true
-			params = append(append([]byte(`{"cursor":`), cursor...), '}')
+			w := jsonrpc.NewObject(nil)
+			w.Raw("cursor", cursor)
+			params = w.Bytes()
 		}
 		yield(nil, fmt.Errorf("server %q: %s: more than %d pages", c.options.Name, method, maxPages))
 	}
@@ -105,13 +107,14 @@ func eachOf(body json.RawMessage, list string, yield func(json.RawMessage, error
 	return more
 }
 
-// WatchTools yields the server's tools, and again whenever it tells that they
+// WatchTools yields the server's tools, and again whenever it notifies that they
 // changed, until ctx is done. After an error of the list it goes on with the
-// next change; it ends when the server tells no more.
+// next change; it ends when the notifications end.
 func (c *Client) WatchTools(ctx context.Context) iter.Seq2[[]*Tool, error] {
 	return func(yield func([]*Tool, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
+		defer context.AfterFunc(c.ctx, cancel)() // Close ends it
 		changed := make(chan struct{}, 1)
 		signal := func() {
 			select {
@@ -123,7 +126,7 @@ func (c *Client) WatchTools(ctx context.Context) iter.Seq2[[]*Tool, error] {
 		c.watching.Add(1)
 		go func() {
 			defer c.watching.Done()
-			ended <- c.Listen(ctx, SubscriptionFilter{ToolsListChanged: true}, func(News) { signal() }, func(SubscriptionFilter) { signal() })
+			ended <- c.ListenWith(ctx, SubscriptionFilter{ToolsListChanged: true}, func(Notification) { signal() }, func(SubscriptionFilter) { signal() })
 		}()
 		for {
 			select {

@@ -14,18 +14,18 @@ import (
 // sees a request first, what the cache answers is not seen, and what the client
 // passes on for others is.
 func TestMiddlewareOfAClientSeesWhatGoesToTheServer(t *testing.T) {
-	s := mcp.NewServer("s", "1", mcp.ServerOptions{ListTTL: time.Hour})
+	s := mcp.NewServerWith("s", "1", mcp.ServerOptions{ListTTL: time.Hour})
 	mcp.AddTool(s, "greet", func(context.Context, none) (string, error) { return "hello", nil })
 	for name, connect := range map[string]func(mcp.ClientOptions) (*mcp.Client, error){
 		"modern": func(o mcp.ClientOptions) (*mcp.Client, error) {
 			o.Revision = "2026-07-28"
-			return mcp.Dial(t.Context(), stream.Pipe(s), o)
+			return mcp.DialWith(t.Context(), stream.Pipe(s), o)
 		},
 		"legacy": func(o mcp.ClientOptions) (*mcp.Client, error) {
 			o.Revision = "2025-11-25"
-			return mcp.Dial(t.Context(), stream.Pipe(s), o)
+			return mcp.DialWith(t.Context(), stream.Pipe(s), o)
 		},
-		"in-process": func(o mcp.ClientOptions) (*mcp.Client, error) { return mcp.NewClient(s, o), nil },
+		"in-process": func(o mcp.ClientOptions) (*mcp.Client, error) { return mcp.NewClientWith(s, o), nil },
 	} {
 		t.Run(name, func(t *testing.T) {
 			var seen []string

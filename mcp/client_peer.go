@@ -10,9 +10,9 @@ import (
 
 type progressKey struct{}
 
-// WatchProgress returns a context in which requests of a [Client] tell f how far
+// WatchProgress returns a context in which requests of a [Client] call f with how far
 // they have come. f is called by one goroutine at a time for each request, and
-// holds up what the server tells next; progress extends the request's timeout.
+// delays the notifications that follow; progress extends the request's timeout.
 func WatchProgress(ctx context.Context, f func(p ProgressUpdate)) context.Context {
 	return context.WithValue(ctx, progressKey{}, f)
 }
@@ -26,13 +26,13 @@ func progressFrom(ctx context.Context) func(ProgressUpdate) {
 type clientPeer struct {
 	client   *Client
 	progress func(ProgressUpdate)
-	news     func(method string, params json.RawMessage)
-	patience patience
+	notified func(method string, params json.RawMessage)
+	idle     idleTimeout
 }
 
-// Notify tells the callbacks.
+// Notify calls the callbacks.
 func (p *clientPeer) Notify(_ context.Context, method string, params json.RawMessage) error {
-	p.patience.renew()
+	p.idle.restart()
 	switch method {
 	case notificationProgress:
 		p.notifyProgress(params)
@@ -43,8 +43,8 @@ func (p *clientPeer) Notify(_ context.Context, method string, params json.RawMes
 		}
 	default:
 		p.client.cache.drop(method, params)
-		if p.news != nil {
-			p.news(method, params)
+		if p.notified != nil {
+			p.notified(method, params)
 		}
 	}
 	return nil
@@ -62,12 +62,12 @@ func (p *clientPeer) notifyProgress(params json.RawMessage) {
 }
 
 // Ask asks the callbacks.
-func (p *clientPeer) Ask(ctx context.Context, q Question) (json.RawMessage, error) {
+func (p *clientPeer) Ask(ctx context.Context, q ServerRequest) (json.RawMessage, error) {
 	o := &p.client.options
 	if err := o.self.Capabilities.Allow(q); err != nil {
 		return nil, err
 	}
-	defer p.patience.hold()()
+	defer p.idle.hold()()
 	switch {
 	case q.Method == methodElicit && o.OnElicit != nil:
 		return askElicit(ctx, o, q)
@@ -86,7 +86,7 @@ func (p *clientPeer) Ask(ctx context.Context, q Question) (json.RawMessage, erro
 	return nil, Errorf(CodeMethodNotFound, "%s: this client cannot be asked that", q.Method)
 }
 
-func askElicit(ctx context.Context, o *ClientOptions, q Question) (json.RawMessage, error) {
+func askElicit(ctx context.Context, o *ClientOptions, q ServerRequest) (json.RawMessage, error) {
 	var req ElicitRequest
 	if err := schema.DecodeLoose(orEmptyObject(q.Params), &req); err != nil {
 		return nil, Errorf(CodeInvalidParams, "%s: %v", q.Method, err)
@@ -115,12 +115,12 @@ func completed(req ElicitRequest, result *ElicitResult) (*ElicitResult, error) {
 	}
 	filled := &ElicitResult{Action: result.Action, Content: form.ApplyDefaults(orEmptyObject(result.Content))}
 	if err := form.Validate(filled.Content); err != nil {
-		return nil, Errorf(CodeInvalidParams, "the answer does not fit the form: %v", err)
+		return nil, Errorf(CodeInvalidParams, "the content does not fit the form: %v", err)
 	}
 	return filled, nil
 }
 
-func askSample(ctx context.Context, o *ClientOptions, q Question) (json.RawMessage, error) {
+func askSample(ctx context.Context, o *ClientOptions, q ServerRequest) (json.RawMessage, error) {
 	var req CreateMessageRequest
 	if err := schema.DecodeLoose(orEmptyObject(q.Params), &req); err != nil {
 		return nil, Errorf(CodeInvalidParams, "%s: %v", q.Method, err)
@@ -133,35 +133,50 @@ func askSample(ctx context.Context, o *ClientOptions, q Question) (json.RawMessa
 	return schema.Encode(nil, result)
 }
 
-// News is a piece of news that a client listens for.
-type News struct {
-	// Method is the notification's name, such as "notifications/tools/list_changed".
+// A Notification is what a client that listens receives (basic/patterns/subscriptions).
+type Notification struct {
+	// Method is its name, such as "notifications/tools/list_changed".
 	Method string
-	// URI is the resource that changed, for resource updates.
+	// URI is the resource that changed, for updates of resources.
 	URI string
 }
 
-// Listen tells f the server's news until ctx is done or the server has no more,
-// and returns why (nil at an orderly end). acknowledged, at most one, is called
-// first, with what the server agreed to tell. f is called by one goroutine at a time.
-func (c *Client) Listen(ctx context.Context, filter SubscriptionFilter, f func(News), acknowledged ...func(SubscriptionFilter)) error {
-	params, err := schema.Encode([]byte(`{"notifications":`), filter)
-	if err != nil {
+// Listen calls f with each notification of the server that the filter wants,
+// until ctx is done or the server ends the subscription, and returns why (nil
+// where the server ended it). f is called by one goroutine at a time.
+func (c *Client) Listen(ctx context.Context, filter SubscriptionFilter, f func(Notification)) error {
+	return c.ListenWith(ctx, filter, f, nil)
+}
+
+// ListenWith is [Client.Listen] that first calls agreed, if it is not nil, with
+// what of the filter the server offers: from then on nothing is missed.
+func (c *Client) ListenWith(ctx context.Context, filter SubscriptionFilter, f func(Notification), agreed func(SubscriptionFilter)) error {
+	w := jsonrpc.NewObject(nil)
+	if err := schema.EncodeMember(&w, "notifications", filter); err != nil {
 		return err
 	}
-	req := NewRequest(methodListen, append(params, '}'))
-	req.Meta = *c.options.self
-	req.Peer = &clientPeer{client: c, news: func(method string, params json.RawMessage) {
+	req := NewRequest(methodListen, w.Bytes())
+	req.Meta, req.Caller = *c.options.self, c
+	req.Peer = &clientPeer{client: c, notified: func(method string, params json.RawMessage) {
 		if method != notificationAcknowledged {
 			uri, _ := jsonrpc.Unquote(memberOrNil(params, "uri"))
-			f(News{Method: method, URI: uri})
+			f(Notification{Method: method, URI: uri})
 			return
 		}
-		var agreed SubscriptionFilter
-		if len(acknowledged) > 0 && schema.DecodeLoose(orEmptyObject(memberOrNil(params, "notifications")), &agreed) == nil {
-			acknowledged[0](agreed)
+		var offered SubscriptionFilter
+		if agreed != nil && schema.DecodeLoose(orEmptyObject(memberOrNil(params, "notifications")), &offered) == nil {
+			agreed(offered)
 		}
 	}}
-	_, err = c.handler.Handle(ctx, req)
+	_, err := c.handler.Handle(ctx, req)
 	return err
+}
+
+// noPeer is the Peer of requests that a client makes for itself.
+type noPeer struct{}
+
+func (noPeer) Notify(context.Context, string, json.RawMessage) error { return nil }
+
+func (noPeer) Ask(_ context.Context, q ServerRequest) (json.RawMessage, error) {
+	return nil, Errorf(CodeMethodNotFound, "%s: there is nobody to ask", q.Method)
 }

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/schema"
@@ -70,9 +71,34 @@ func CompleteFrom(words map[string][]string) Completer {
 }
 
 // AddCompletion registers what completes the arguments of a prompt (by name) or
-// of a resource template (by its URI template).
+// of a resource template (by its URI template), which must be registered before
+// it. It panics at a mistake and where the reference has a completer.
 func (s *Server) AddCompletion(ref CompletionReference, complete Completer) {
-	s.completers.set(&entry[Completer]{name: completionKey(ref), feature: complete})
+	must(s.registerCompletion(ref, complete, adding))
+}
+
+// SetCompletion is [Server.AddCompletion] for what comes from data: it replaces
+// the completer that the reference has, and returns an error.
+func (s *Server) SetCompletion(ref CompletionReference, complete Completer) error {
+	return s.registerCompletion(ref, complete, setting)
+}
+
+func (s *Server) registerCompletion(ref CompletionReference, complete Completer, how registration) error {
+	name := ref.Name + ref.URI
+	switch {
+	case ref.Type != RefPrompt && ref.Type != RefResource:
+		return fmt.Errorf("completion of %q: the type is %q: use RefPrompt or RefResource", name, ref.Type)
+	case ref.Type == RefPrompt && ref.URI != "", ref.Type == RefResource && ref.Name != "":
+		return fmt.Errorf("completion of %q: a prompt has a Name, a resource template a URI: omit the other", name)
+	case complete == nil:
+		return fmt.Errorf("completion of %q: the completer is nil", name)
+	case !s.completable(ref):
+		return fmt.Errorf("completion of %q: no such prompt or resource template: register it first", name)
+	}
+	if _, ok := s.completers.put(&entry[Completer]{name: completionKey(ref), feature: complete}, how); !ok {
+		return taken("completion of", name, "SetCompletion")
+	}
+	return nil
 }
 
 func completionKey(ref CompletionReference) string { return ref.Type + " " + ref.Name + ref.URI }

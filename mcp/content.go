@@ -4,8 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"math"
-	"strconv"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
@@ -88,80 +86,74 @@ func Link(r Resource) Content { return Content{Type: ContentResourceLink, Link: 
 
 // AppendJSON appends the block as JSON.
 func (c *Content) AppendJSON(dst []byte) ([]byte, error) {
-	dst = append(append(append(dst, `{"type":"`...), c.Type...), '"')
+	w := jsonrpc.NewObject(dst)
 	var err error
 	switch c.Type {
 	case ContentText:
-		dst = jsonrpc.AppendString(append(dst, `,"text":`...), c.Text)
+		w.String("type", c.Type)
+		w.String("text", c.Text)
 	case ContentImage, ContentAudio:
-		dst = jsonrpc.AppendBase64String(append(dst, `,"data":`...), c.Data)
-		dst = jsonrpc.AppendString(append(dst, `,"mimeType":`...), c.MIMEType)
+		w.String("type", c.Type)
+		w.Base64("data", c.Data)
+		w.String("mimeType", c.MIMEType)
 	case ContentResource:
 		if c.Resource == nil {
 			return nil, fmt.Errorf("content of type %q without Resource", c.Type)
 		}
-		dst = c.Resource.appendJSON(append(dst, `,"resource":`...))
+		w.String("type", c.Type)
+		err = w.Encoded("resource", c.Resource.appendJSON)
 	case ContentResourceLink:
-		dst, err = appendMembers(dst, c.Link)
+		err = c.writeMembers(&w, c.Link)
 	case ContentToolUse:
-		dst, err = appendMembers(dst, c.ToolUse)
+		err = c.writeMembers(&w, c.ToolUse)
 	case ContentToolResult:
-		dst, err = appendMembers(dst, c.ToolResult)
+		err = c.writeMembers(&w, c.ToolResult)
 	default:
 		if c.Raw == nil {
 			return nil, fmt.Errorf("content of unknown type %q; use mcp.Text, mcp.Image, mcp.Audio, mcp.Embed or mcp.Link", c.Type)
 		}
-		return append(dst[:len(dst)-len(c.Type)-len(`{"type":""`)], c.Raw...), nil
+		return append(dst, c.Raw...), nil
+	}
+	if err == nil && c.Annotations != nil {
+		err = schema.EncodeMember(&w, "annotations", c.Annotations)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if c.Annotations != nil {
-		if dst, err = schema.Encode(append(dst, `,"annotations":`...), c.Annotations); err != nil {
-			return nil, err
-		}
-	}
-	return append(appendMeta(dst, c.Meta), '}'), nil
+	writeMeta(&w, c.Meta)
+	return w.Bytes(), nil
 }
 
-// appendMembers appends the members of a struct to an object that is open and
-// not empty.
-func appendMembers(dst []byte, v any) ([]byte, error) {
-	at := len(dst)
-	dst, err := schema.Encode(append(dst, ','), v)
+// writeMembers writes the type and the members of the details, which are a struct.
+func (c *Content) writeMembers(w *jsonrpc.Writer, details any) error {
+	w.String("type", c.Type)
+	err := w.EncodedMembers(func(dst []byte) ([]byte, error) { return schema.Encode(dst, details) })
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("content of type %q: %T: %w", c.Type, details, err)
 	}
-	body := dst[at+1:]
-	if len(body) < 2 || body[0] != '{' {
-		return nil, fmt.Errorf("content without its details (%T)", v)
-	}
-	if len(body) == 2 {
-		return dst[:at], nil
-	}
-	copy(body, body[1:len(body)-1]) // {…} -> …
-	return dst[:len(dst)-2], nil
+	return nil
 }
 
-func appendMeta(dst []byte, meta json.RawMessage) []byte {
-	if len(meta) == 0 {
-		return dst
+// writeMeta writes _meta, unless there is none.
+func writeMeta(w *jsonrpc.Writer, meta json.RawMessage) {
+	if len(meta) > 0 {
+		w.Raw("_meta", meta)
 	}
-	return append(append(dst, `,"_meta":`...), meta...)
+}
+
+// writeContents writes the member content, an array of blocks.
+func writeContents(w *jsonrpc.Writer, contents []Content) error {
+	return w.Encoded("content", func(dst []byte) ([]byte, error) { return appendContents(dst, contents) })
 }
 
 func appendContents(dst []byte, contents []Content) ([]byte, error) {
-	dst = append(dst, '[')
-	var err error
+	w := jsonrpc.NewArray(dst)
 	for i := range contents {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		if dst, err = contents[i].AppendJSON(dst); err != nil {
+		if err := w.EncodedElement(contents[i].AppendJSON); err != nil {
 			return nil, err
 		}
 	}
-	return append(dst, ']'), nil
+	return w.Bytes(), nil
 }
 
 // MarshalJSON encodes the block.
@@ -242,21 +234,23 @@ func BlobContents(uri, mimeType string, blob []byte) ResourceContents {
 	return ResourceContents{URI: uri, MIMEType: mimeType, Blob: blob}
 }
 
-func (r *ResourceContents) appendJSON(dst []byte) []byte {
-	dst = jsonrpc.AppendString(append(dst, `{"uri":`...), r.URI)
+func (r *ResourceContents) appendJSON(dst []byte) ([]byte, error) {
+	w := jsonrpc.NewObject(dst)
+	w.String("uri", r.URI)
 	if r.MIMEType != "" {
-		dst = jsonrpc.AppendString(append(dst, `,"mimeType":`...), r.MIMEType)
+		w.String("mimeType", r.MIMEType)
 	}
 	if r.Blob != nil {
-		dst = jsonrpc.AppendBase64String(append(dst, `,"blob":`...), r.Blob)
+		w.Base64("blob", r.Blob)
 	} else {
-		dst = jsonrpc.AppendString(append(dst, `,"text":`...), r.Text)
+		w.String("text", r.Text)
 	}
-	return append(appendMeta(dst, r.Meta), '}')
+	writeMeta(&w, r.Meta)
+	return w.Bytes(), nil
 }
 
 // MarshalJSON encodes the contents.
-func (r ResourceContents) MarshalJSON() ([]byte, error) { return r.appendJSON(nil), nil }
+func (r ResourceContents) MarshalJSON() ([]byte, error) { return r.appendJSON(nil) }
 
 // UnmarshalJSON decodes contents of either kind.
 func (r *ResourceContents) UnmarshalJSON(data []byte) error {
@@ -281,12 +275,4 @@ func (r *ResourceContents) UnmarshalJSON(data []byte) error {
 	*r = BlobContents(w.URI, w.MIMEType, blob)
 	r.Meta = w.Meta
 	return nil
-}
-
-// appendNumber appends a finite number the short way: integers without a fraction.
-func appendNumber(dst []byte, f float64) []byte {
-	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-		return strconv.AppendInt(dst, int64(f), 10)
-	}
-	return strconv.AppendFloat(dst, f, 'g', -1, 64)
 }

@@ -20,11 +20,20 @@
 // metadata on every request). Transports translate what clients and servers of
 // older revisions say, in both directions, so that any client works with any
 // server. In the middle of a call a tool can ask the client something with
-// [Elicit], [Sample] and [Roots], and tell it how far it is with [Progress] and
-// [Log]. Where the client answers questions only between two rounds of a request
+// [Elicit], [Sample] and [Roots], and report to it with [Progress] and
+// [Log]. Where the client responds only between two rounds of a request
 // they return [ErrInputRequired]; a tool returns it too and runs again, from the
-// top, when the answer is there.
+// top, when the response is there.
 //
-// Transports are packages beside this one: stdio and command, streamable
-// (Streamable HTTP), httpsse (HTTP+SSE of 2024-11-05), stream (sockets, memory).
+// Transports are packages of their own: stdio and command, streamable (Streamable
+// HTTP), httpsse (HTTP+SSE of 2024-11-05, deprecated since 2025-03-26), stream
+// (sockets, memory).
+//
+// Functions whose name ends in With take what is optional. Methods whose name
+// begins with Add are for what a program knows when it is written, and panic at a
+// mistake; those that begin with Set are for what comes from data, replace what
+// is there, and return an error.
+//
+// The API may change until version 0.1.0. Roots, sampling and logging to clients
+// are deprecated in revision 2026-07-28 (SEP-2577).
 package mcp

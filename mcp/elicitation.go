@@ -21,7 +21,7 @@ const (
 
 // An ElicitRequest asks the user for something (client/elicitation).
 type ElicitRequest struct {
-	// Key names the question, see [Question]. It may be empty and does not travel
+	// Key names the request, see [ServerRequest]. It may be empty and does not travel
 	// to legacy clients.
 	Key string `json:"-"`
 	// Mode is [ElicitForm] (or empty) or [ElicitURL].
@@ -62,17 +62,25 @@ var (
 // as a T: a struct whose fields are strings, numbers, booleans, or slices of
 // strings with an enum, with the same tags as the arguments of tools. The error
 // is [ErrDeclined] or [ErrDismissed] if the user would not, an [*Error] if the
-// client cannot ask, and [ErrInputRequired] where the answer comes with the
-// next round: return them all. key, at most one, names the question, see [Question].
-func Elicit[T any](ctx context.Context, message string, key ...string) (T, error) {
+// client cannot ask, and [ErrInputRequired] where the response comes with the
+// next round: return any of them unchanged.
+func Elicit[T any](ctx context.Context, message string) (T, error) {
+	return ElicitWith[T](ctx, ElicitRequest{Message: message})
+}
+
+// ElicitWith is [Elicit] with a Key, or with a form of your own, whose accepted
+// values fit T. Mode must be empty or [ElicitForm]; for a URL see [ElicitRaw].
+func ElicitWith[T any](ctx context.Context, req ElicitRequest) (T, error) {
 	var value T
-	form, err := elicitForm(reflect.TypeFor[T]())
-	if err != nil {
-		return value, err
+	if req.Mode != "" && req.Mode != ElicitForm {
+		return value, fmt.Errorf("elicitation: mode %q has no form to read: use ElicitRaw", req.Mode)
 	}
-	req := ElicitRequest{Message: message, RequestedSchema: form}
-	if len(key) > 0 {
-		req.Key = key[0]
+	if req.RequestedSchema == nil {
+		form, err := elicitForm(reflect.TypeFor[T]())
+		if err != nil {
+			return value, err
+		}
+		req.RequestedSchema = form
 	}
 	result, err := ElicitRaw(ctx, req)
 	if err != nil {
@@ -91,32 +99,31 @@ func Elicit[T any](ctx context.Context, message string, key ...string) (T, error
 }
 
 // ElicitRaw asks the user with a form known only at run time, or with a URL.
-// Members
-// that an accepted form leaves out have their defaults, and it was checked
+// Members that an accepted form omits have their defaults, and it was checked
 // against the requested schema.
 func ElicitRaw(ctx context.Context, req ElicitRequest) (*ElicitResult, error) {
 	params, err := schema.Encode(nil, req)
 	if err != nil {
 		return nil, fmt.Errorf("elicitation: %w", err)
 	}
-	answer, err := ask(ctx, Question{Key: req.Key, Method: methodElicit, Params: params})
+	response, err := ask(ctx, ServerRequest{Key: req.Key, Method: methodElicit, Params: params})
 	if err != nil {
 		return nil, err
 	}
-	return checkedElicitResult(req, answer)
+	return checkedElicitResult(req, response)
 }
 
-func checkedElicitResult(req ElicitRequest, answer json.RawMessage) (*ElicitResult, error) {
+func checkedElicitResult(req ElicitRequest, response json.RawMessage) (*ElicitResult, error) {
 	var result ElicitResult
-	if err := schema.DecodeLoose(answer, &result); err != nil {
-		return nil, Errorf(CodeInvalidParams, "the answer to an elicitation: %v", err)
+	if err := schema.DecodeLoose(response, &result); err != nil {
+		return nil, Errorf(CodeInvalidParams, "the response to an elicitation: %v", err)
 	}
 	switch result.Action {
 	case ElicitDecline, ElicitCancel:
 		return &result, nil
 	case ElicitAccept:
 	default:
-		return nil, Errorf(CodeInvalidParams, "the answer to an elicitation: action: expected accept, decline or cancel, got %q", result.Action)
+		return nil, Errorf(CodeInvalidParams, "the response to an elicitation: action: expected accept, decline or cancel, got %q", result.Action)
 	}
 	if req.Mode == ElicitURL || req.RequestedSchema == nil {
 		return &result, nil
@@ -130,7 +137,7 @@ func checkedElicitResult(req ElicitRequest, answer json.RawMessage) (*ElicitResu
 	}
 	result.Content = validate.ApplyDefaults(result.Content)
 	if err := validate.Validate(result.Content); err != nil {
-		return nil, Errorf(CodeInvalidParams, "the answer to an elicitation does not fit the form: %v", err)
+		return nil, Errorf(CodeInvalidParams, "the response to an elicitation does not fit the form: %v", err)
 	}
 	return &result, nil
 }
@@ -149,7 +156,7 @@ func elicitForm(t reflect.Type) (json.RawMessage, error) {
 }
 
 // flatForm checks that every property of the form is of a kind that forms may
-// have, and leaves away what the specification has no place for.
+// have, and omits what the specification has no place for.
 func flatForm(form json.RawMessage) (json.RawMessage, error) {
 	var err error
 	jsonrpc.EachMember(jsonrpc.Get(form, "properties"), func(name, property []byte) bool {
@@ -165,6 +172,5 @@ func flatForm(form json.RawMessage) (json.RawMessage, error) {
 		}
 		return err == nil
 	})
-	flat, _ := jsonrpc.AppendEdited(nil, form, "additionalProperties", "$defs", "title", "description")
-	return append(flat, '}'), err
+	return jsonrpc.Without(form, "additionalProperties", "$defs", "title", "description"), err
 }

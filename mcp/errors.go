@@ -17,7 +17,7 @@ const (
 	CodeInvalidParams  = jsonrpc.InvalidParams
 	CodeInternalError  = jsonrpc.InternalError
 
-	// CodeHeaderMismatch: a header that mirrors the body is missing, malformed or different.
+	// CodeHeaderMismatch: a header that repeats the body is missing, malformed or different.
 	CodeHeaderMismatch = -32020
 	// CodeMissingCapability: the request needs a client capability that was not declared.
 	CodeMissingCapability = -32021
@@ -25,7 +25,7 @@ const (
 	CodeUnsupportedRevision = -32022
 )
 
-// An Error is a protocol error: an answer of its own, in place of a result. A
+// An Error is a protocol error: a response of its own, in place of a result. A
 // Handler returns one to choose the code; a client gets one when the server
 // answered with it.
 type Error struct {
@@ -78,11 +78,13 @@ func ErrorOf(err error) *Error {
 // the URI as data (server/resources; older revisions have a code of their own).
 func notFound(uri string) *Error {
 	e := Errorf(CodeInvalidParams, "resource not found: %s", uri)
-	e.Data = append(jsonrpc.AppendString([]byte(`{"uri":`), uri), '}')
+	w := jsonrpc.NewObject(nil)
+	w.String("uri", uri)
+	e.Data = w.Bytes()
 	return e
 }
 
-// missingCapability is the error for a question that the client did not declare
+// missingCapability is the error for a request that the client did not declare
 // it could be asked.
 func missingCapability(required *ClientCapabilities) *Error {
 	data, _ := json.Marshal(struct {

@@ -58,9 +58,9 @@ func TestStructuredContentOfEveryTypeArrives(t *testing.T) {
 	serve := func() mcp.Handler {
 		s := mcp.NewServer("s", "1")
 		for name, value := range values {
-			must(s.AddTool(mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
+			s.AddTool(mcp.Tool{Name: name, InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 				return &mcp.CallToolResult{StructuredContent: json.RawMessage(value), Content: []mcp.Content{mcp.Text(value)}}, nil
-			}))
+			})
 		}
 		return s
 	}
@@ -91,8 +91,8 @@ func TestWhatIsSaidOfAToolArrives(t *testing.T) {
 		Meta:        json.RawMessage(`{"example.com/x":{"y":[1]}}`),
 	}
 	serve := func() mcp.Handler {
-		s := mcp.NewServer("s", "1", mcp.ServerOptions{Instructions: "be kind"})
-		must(s.AddTool(tool, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil }))
+		s := mcp.NewServerWith("s", "1", mcp.ServerOptions{Instructions: "be kind"})
+		s.AddTool(tool, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) { return nil, nil })
 		return s
 	}
 	run(t, serve, noOptions, func(t *testing.T, c *mcp.Client, _ way) {
@@ -113,13 +113,13 @@ func TestWhatIsSaidOfAToolArrives(t *testing.T) {
 
 func TestResourcesPromptsAndCompletionsArrive(t *testing.T) {
 	serve := func() mcp.Handler {
-		s := mcp.NewServer("s", "1", mcp.ServerOptions{PageSize: 2})
+		s := mcp.NewServerWith("s", "1", mcp.ServerOptions{PageSize: 2})
 		for i := range 5 {
-			must(s.AddText(mcp.Resource{URI: fmt.Sprint("test://", i), Name: fmt.Sprint(i)}, fmt.Sprint("text ", i)))
+			s.AddText(mcp.Resource{URI: fmt.Sprint("test://", i), Name: fmt.Sprint(i)}, fmt.Sprint("text ", i))
 		}
-		must(s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "item://{kind}/{id}", Name: "item", Title: "Item"}, func(_ context.Context, uri string, v map[string]string) (*mcp.ReadResourceResult, error) {
+		s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: "item://{kind}/{id}", Name: "item", Title: "Item"}, func(_ context.Context, uri string, v map[string]string) (*mcp.ReadResourceResult, error) {
 			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.BlobContents(uri, "x/y", []byte(v["kind"]+v["id"]))}}, nil
-		}))
+		})
 		mcp.AddPrompt(s, "greet", func(_ context.Context, in struct{ Who string }) (*mcp.GetPromptResult, error) {
 			return &mcp.GetPromptResult{Description: "d", Messages: []mcp.PromptMessage{{Role: mcp.RoleAssistant, Content: mcp.Image([]byte(in.Who), "image/png")}}}, nil
 		})

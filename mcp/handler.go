@@ -20,9 +20,11 @@ import (
 // Handle is called from many goroutines at once. It must not change req or the
 // bytes it points to, may keep them after it returned, and should return soon
 // after ctx is done: ctx ends when the client cancels the request, when the
-// connection is lost in a way that means cancellation, or at shutdown. A panic
-// in Handle ends the process unless a middleware or the Server recovers it;
-// the Server does so for every feature registered with it.
+// connection is lost in a way that means cancellation, or at shutdown.
+//
+// A panic in Handle fails only that request: every transport answers it with an
+// internal error and logs it with its stack. A panic in a goroutine that Handle
+// starts ends the process, as in any program.
 //
 // An error that is (or wraps) an [*Error] is answered with that code; any other
 // error becomes an internal error whose message is the error's text. A tool's
@@ -69,21 +71,37 @@ type Request struct {
 	// Meta is who asks and how; see [Meta].
 	Meta Meta
 
+	// Caller identifies the client: requests with equal, non-nil Callers come from
+	// the same one (a legacy session, a connection on standard input and output).
+	// nil where nothing connects one request with another, as on HTTP in the modern
+	// revision. It is comparable, and of no other use.
+	Caller any
+
 	// Principal is the authenticated user, or nil where nobody authenticates.
 	Principal *Principal
+
+	// Session holds what a server remembers of a legacy client between its
+	// requests; nil in the modern era and in process. See [Session].
+	Session *Session
 
 	// Peer is the way back to whoever asked, until Handle returns. It is never
 	// nil in a request that a transport or a [Client] made.
 	Peer Peer
 
+	// Round counts the rounds of one call, from 0. A call that asks a modern client
+	// something reaches a Handler again, with the answers, as a new request with
+	// the next Round; a legacy client answers while the Handler waits, so its calls
+	// have Round 0 only. Middleware that counts calls looks at Round 0.
+	Round int
+
 	// State is what an earlier round of the same request left behind (see
 	// [SaveState]); nil where requests have one round only.
 	State *State
 
-	// Mirrored holds the Mcp-Param-* headers by canonical header name where the
-	// transport mirrors arguments into headers, so that the Handler that knows
+	// ParamHeaders holds the Mcp-Param-* headers by canonical header name where the
+	// transport repeats arguments in headers, so that the Handler that knows
 	// the tool's schema can check them. nil on transports without headers.
-	Mirrored map[string][]string
+	ParamHeaders map[string][]string
 }
 
 // Meta is the metadata of a request (params._meta of the modern revision; in
@@ -149,14 +167,11 @@ func (r *Request) Renamed(name string) *Request {
 	if r.Method == "resources/read" {
 		member = "uri"
 	}
-	params, any := jsonrpc.AppendEdited(make([]byte, 0, len(r.Params)+len(name)+16), r.Params, member)
-	if any {
-		params = append(params, ',')
-	}
-	params = append(append(append(params, '"'), member...), `":`...)
-	params = append(jsonrpc.AppendString(params, name), '}')
+	w := jsonrpc.NewObject(make([]byte, 0, len(r.Params)+len(name)+16))
+	w.Members(r.Params, member)
+	w.String(member, name)
 	copied := *r
-	copied.Name, copied.Params = name, params
+	copied.Name, copied.Params = name, w.Bytes()
 	return &copied
 }
 
@@ -218,7 +233,7 @@ func (r *Result) AppendJSON(dst []byte) ([]byte, error) {
 	switch v := r.Value.(type) {
 	case nil:
 		if r.JSON == nil {
-			return append(dst, '{', '}'), nil
+			return append(dst, `{}`...), nil
 		}
 		return append(dst, r.JSON...), nil
 	case appender:

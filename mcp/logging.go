@@ -60,7 +60,14 @@ type LogMessage struct {
 // messages of this severity. data is any value that JSON can hold; it must not
 // contain secrets. The error is a value that cannot be encoded, an unknown
 // level, or a client that cannot be reached.
-func Log(ctx context.Context, level LogLevel, data any, logger ...string) error {
+//
+// Logging to clients is deprecated in revision 2026-07-28 (SEP-2577). Clients that ask for messages
+// still get them; for diagnosis use log/slog or traces.
+func Log(ctx context.Context, level LogLevel, data any) error { return LogWith(ctx, "", level, data) }
+
+// LogWith is [Log] with the name of the logger that the message comes from;
+// empty for none.
+func LogWith(ctx context.Context, logger string, level LogLevel, data any) error {
 	req := RequestFrom(ctx)
 	if req == nil {
 		return errNoRequest
@@ -71,13 +78,13 @@ func Log(ctx context.Context, level LogLevel, data any, logger ...string) error 
 	if wanted := req.Meta.LogLevel.Severity(); wanted == 0 || level.Severity() < wanted {
 		return nil
 	}
-	params := append(append(append([]byte(`{"level":"`), level...), '"'), `,"data":`...)
-	params, err := schema.Encode(params, data)
-	if err != nil {
+	w := jsonrpc.NewObject(nil)
+	w.String("level", string(level))
+	if err := schema.EncodeMember(&w, "data", data); err != nil {
 		return fmt.Errorf("log data: %w", err)
 	}
-	if len(logger) > 0 && logger[0] != "" {
-		params = jsonrpc.AppendString(append(params, `,"logger":`...), logger[0])
+	if logger != "" {
+		w.String("logger", logger)
 	}
-	return notify(ctx, notificationMessage, append(params, '}'))
+	return notify(ctx, notificationMessage, w.Bytes())
 }

@@ -18,10 +18,10 @@ const (
 	OutcomeOK Outcome = "ok"
 	// OutcomeToolError: a result that says that the tool itself failed.
 	OutcomeToolError Outcome = "tool_error"
-	// OutcomeInputRequired: the client has to answer questions first; the request
-	// comes again with the answers.
+	// OutcomeInputRequired: the client has to respond to requests of the server first; its request
+	// comes again with the responses.
 	OutcomeInputRequired Outcome = "input_required"
-	// OutcomeCancelled: whoever asked does not want the answer any more, or the
+	// OutcomeCancelled: whoever asked does not want the response any more, or the
 	// server ends.
 	OutcomeCancelled Outcome = "cancelled"
 	// OutcomeError: an error of the protocol; [ErrorOf] has its code.

@@ -8,50 +8,50 @@ import (
 )
 
 // A Peer is the way back to whoever asked, for as long as the request runs. It
-// has two verbs: Notify tells, Ask asks. Both are safe for concurrent use.
+// has two verbs: Notify sends a notification, Ask a request. Both are safe for concurrent use.
 type Peer interface {
 	// Notify sends a notification that belongs to the request: progress, a log
-	// message, or, on subscriptions/listen, a piece of news. params is one JSON
+	// message, or, on subscriptions/listen, a change that is listened for. params is one JSON
 	// object or nil; the progress token and the subscription id are added on the
 	// way. What the client did not ask for is dropped without an error, so a
 	// caller need not check. The error says that the client cannot be reached.
 	Notify(ctx context.Context, method string, params json.RawMessage) error
 
-	// Ask puts a question to the client and returns its bare result. The error is
+	// Ask sends a request to the client and returns its bare result. The error is
 	// an [*Error] where the client did not declare that it can be asked this (see
 	// [ClientCapabilities.Allow]), or answered with one. Where the
-	// client answers questions only between two rounds of the request, and this
-	// one is not answered yet, the error is [ErrInputRequired]: return it, and
-	// the Handler runs again from the top when the answer has come.
-	Ask(ctx context.Context, q Question) (json.RawMessage, error)
+	// client responds only between two rounds of the request, and to this
+	// one it has not responded yet, the error is [ErrInputRequired]: return it, and
+	// the Handler runs again from the top when the response has come.
+	Ask(ctx context.Context, q ServerRequest) (json.RawMessage, error)
 }
 
-// A Question is a request to the client: elicitation/create,
+// A ServerRequest is a request to the client: elicitation/create,
 // sampling/createMessage or roots/list (client features).
-type Question struct {
-	// Key names the question among all questions of one request. Empty means a
+type ServerRequest struct {
+	// Key names it among all that one request makes to the client. Empty means a
 	// name made from the content, which is right unless a Handler asks the same
-	// thing twice and wants to tell the answers apart by order.
+	// thing twice and wants the responses in a certain order.
 	Key string
-	// Method is the specification's name of the question.
+	// Method is the specification's name of the request.
 	Method string
 	// Params is one JSON object, or nil.
 	Params json.RawMessage
 }
 
-// ErrInputRequired is what [Peer.Ask] returns, possibly wrapped, when the answer
+// ErrInputRequired is what [Peer.Ask] returns, possibly wrapped, when the response
 // will only come with the next round of the request (basic/patterns/mrtr).
 var ErrInputRequired = errors.New("input required: return this error; the request runs again when the client has answered")
 
-// Together runs functions that ask the client something side by side, and joins
-// their errors: a client that can answer several questions at once gets them at
+// Parallel runs functions that send requests to the client concurrently, and joins
+// their errors: a client that can respond to several requests at once gets them at
 // once.
 //
-//	err := mcp.Together(
+//	err := mcp.Parallel(
 //		func() (err error) { name, err = mcp.Elicit[Name](ctx, "Who are you?"); return },
 //		func() (err error) { roots, err = mcp.Roots(ctx); return },
 //	)
-func Together(ask ...func() error) error {
+func Parallel(ask ...func() error) error {
 	errs := make([]error, len(ask))
 	var asking sync.WaitGroup
 	for i, f := range ask {
@@ -111,8 +111,12 @@ func (s *State) All() map[string]json.RawMessage {
 }
 
 // SaveState remembers v for the next round of the running request, so that work
-// done before a question is not done twice. Where a request has one round only
+// done before such a request is not done twice. Where a request has one round only
 // (the client answers while the handler waits) it does nothing.
+//
+// The client carries what was saved, sealed, and can bring it back more than
+// once until it expires (see [ServeOptions]): SaveState does not make sure that
+// something is done only once.
 func SaveState(ctx context.Context, key string, v any) error {
 	req := RequestFrom(ctx)
 	if req == nil || req.State == nil {
@@ -140,8 +144,8 @@ func LoadState(ctx context.Context, key string, v any) (bool, error) {
 	return true, json.Unmarshal(data, v)
 }
 
-// Disconnect tells the transport that the client need not hold its connection
-// open for the running request: where the transport can resume, it hangs up now
+// Disconnect says to the transport that the client need not hold its connection
+// open for the running request: where the transport can resume, it is closed now
 // and the client comes back for the result. Elsewhere it does nothing.
 func Disconnect(ctx context.Context) {
 	if req := RequestFrom(ctx); req != nil {
@@ -182,8 +186,8 @@ func RequestFrom(ctx context.Context) *Request {
 // errNoRequest is returned when a handler's context is not the one it was given.
 var errNoRequest = errors.New("mcp: this context belongs to no request; pass on the context that the handler was called with")
 
-// ask puts a question to the client of the request that ctx belongs to.
-func ask(ctx context.Context, q Question) (json.RawMessage, error) {
+// ask sends a request to the client of the request that ctx belongs to.
+func ask(ctx context.Context, q ServerRequest) (json.RawMessage, error) {
 	req := RequestFrom(ctx)
 	if req == nil || req.Peer == nil {
 		return nil, errNoRequest

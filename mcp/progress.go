@@ -8,12 +8,12 @@ import (
 
 const notificationProgress = "notifications/progress"
 
-// Progress tells the client how far the running request has come
+// Progress notifies the client how far the running request has come
 // (basic/patterns/progress): progress of total, in any unit; total 0 means
-// unknown. The first message, if any, is shown beside it. It does nothing
-// where the client asked for no progress. Calls must increase progress; what
-// does not is dropped. The error says that the client cannot be reached.
-func Progress(ctx context.Context, progress, total float64, message ...string) error {
+// unknown. message is shown with it; empty for none. It does nothing where the
+// client asked for no progress. Calls must increase progress; what does not is
+// dropped. The error says that the client cannot be reached.
+func Progress(ctx context.Context, progress, total float64, message string) error {
 	req := RequestFrom(ctx)
 	if req == nil {
 		return errNoRequest
@@ -21,14 +21,15 @@ func Progress(ctx context.Context, progress, total float64, message ...string) e
 	if req.Meta.ProgressToken == nil {
 		return nil
 	}
-	params := appendNumber([]byte(`{"progress":`), progress)
+	w := jsonrpc.NewObject(nil)
+	w.Number("progress", progress)
 	if total > 0 {
-		params = appendNumber(append(params, `,"total":`...), total)
+		w.Number("total", total)
 	}
-	if len(message) > 0 && message[0] != "" {
-		params = jsonrpc.AppendString(append(params, `,"message":`...), message[0])
+	if message != "" {
+		w.String("message", message)
 	}
-	return notify(ctx, notificationProgress, append(params, '}'))
+	return notify(ctx, notificationProgress, w.Bytes())
 }
 
 // A ProgressUpdate is one message of progress, as a client gets it.

@@ -49,24 +49,21 @@ type GetPromptResult struct {
 
 // AppendJSON appends the result as JSON, without Meta.
 func (r *GetPromptResult) AppendJSON(dst []byte) ([]byte, error) {
-	dst = append(dst, '{')
+	w := jsonrpc.NewObject(dst)
 	if r.Description != "" {
-		dst = append(jsonrpc.AppendString(append(dst, `"description":`...), r.Description), ',')
+		w.String("description", r.Description)
 	}
-	dst = append(dst, `"messages":[`...)
-	var err error
+	w.Array("messages")
 	for i := range r.Messages {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
 		m := &r.Messages[i]
-		dst = append(jsonrpc.AppendString(append(dst, `{"role":`...), string(m.Role)), `,"content":`...)
-		if dst, err = m.Content.AppendJSON(dst); err != nil {
+		w.ObjectElement()
+		w.String("role", string(m.Role))
+		if err := w.Encoded("content", m.Content.AppendJSON); err != nil {
 			return nil, err
 		}
-		dst = append(dst, '}')
+		w.End()
 	}
-	return append(dst, ']', '}'), nil
+	return w.Bytes(), nil
 }
 
 // A PromptHandler fills a prompt in. arguments holds the required ones for sure.
@@ -79,47 +76,84 @@ type prompt struct {
 	get       PromptHandler
 }
 
-// AddPrompt registers a prompt and what fills it in.
-func (s *Server) AddPrompt(p Prompt, get PromptHandler) error {
-	if err := checkName(p.Name); err != nil {
-		return fmt.Errorf("prompt: %w", err)
+// AddPrompt registers a prompt whose arguments are known only at run time, and
+// what fills it in. It panics at a mistake and where the name is taken.
+func (s *Server) AddPrompt(p Prompt, get PromptHandler) { must(s.registerPrompt(p, get, adding)) }
+
+// SetPrompt registers a prompt that comes from data, in place of the one of that
+// name if there is one. The error says what is wrong with it.
+func (s *Server) SetPrompt(p Prompt, get PromptHandler) error {
+	return s.registerPrompt(p, get, setting)
+}
+
+func (s *Server) registerPrompt(p Prompt, get PromptHandler, how registration) error {
+	if err := checkPrompt(p, get); err != nil {
+		return fmt.Errorf("prompt %q: %w", p.Name, err)
 	}
 	listed, err := schema.Encode(nil, p)
 	if err != nil {
 		return fmt.Errorf("prompt %q: %w", p.Name, err)
 	}
-	s.prompts.set(&entry[prompt]{name: p.Name, listed: listed, feature: prompt{p.Arguments, get}})
-	s.news.listChanged(newsPrompts)
+	changed, ok := s.prompts.put(&entry[prompt]{name: p.Name, listed: listed, feature: prompt{p.Arguments, get}}, how)
+	if !ok {
+		return taken("prompt", p.Name, "SetPrompt")
+	}
+	if changed {
+		s.listChanged(notificationPromptsChanged)
+	}
+	return nil
+}
+
+func checkPrompt(p Prompt, get PromptHandler) error {
+	if err := checkName(p.Name); err != nil {
+		return err
+	}
+	if get == nil {
+		return errors.New("the handler is nil")
+	}
+	seen := map[string]bool{}
+	for _, a := range p.Arguments {
+		if a.Name == "" || seen[a.Name] {
+			return fmt.Errorf("argument %q: the name is empty or taken: give each argument a name of its own", a.Name)
+		}
+		seen[a.Name] = true
+	}
 	return nil
 }
 
 // AddPrompt registers f as a prompt whose arguments are the fields of In, all of
 // them strings: their names, `doc` and `title` tags, and whether they are
-// required, make the prompt's arguments. It panics where In is anything else.
-// with, at most one, gives title, description and the rest.
-func AddPrompt[In any](s *Server, name string, f func(context.Context, In) (*GetPromptResult, error), with ...Prompt) {
-	var p Prompt
-	if len(with) > 0 {
-		p = with[0]
+// required, make the prompt's arguments. It panics if In is anything else, and
+// if the name is taken.
+func AddPrompt[In any](s *Server, name string, f func(context.Context, In) (*GetPromptResult, error)) {
+	AddPromptWith(s, Prompt{Name: name}, f)
+}
+
+// AddPromptWith is [AddPrompt] for a prompt with a title, a description and the
+// rest. Arguments must be nil: they come from In.
+func AddPromptWith[In any](s *Server, p Prompt, f func(context.Context, In) (*GetPromptResult, error)) {
+	if p.Arguments != nil {
+		panic(fmt.Sprintf("mcp: prompt %q: Arguments are set, and come from %v: omit them, or use Server.AddPrompt", p.Name, reflect.TypeFor[In]()))
 	}
-	p.Name = name
-	var err error
-	if p.Arguments, err = promptArguments[In](); err != nil {
-		panic(fmt.Sprintf("mcp: prompt %q: %v", name, err))
+	if f == nil {
+		panic(fmt.Sprintf("mcp: prompt %q: the function is nil", p.Name))
 	}
-	if err := s.AddPrompt(p, func(ctx context.Context, arguments map[string]string) (*GetPromptResult, error) {
+	arguments, err := promptArguments[In]()
+	if err != nil {
+		panic(fmt.Sprintf("mcp: prompt %q: %v", p.Name, err))
+	}
+	p.Arguments = arguments
+	s.AddPrompt(p, func(ctx context.Context, arguments map[string]string) (*GetPromptResult, error) {
 		var in In
 		data, err := schema.Encode(nil, arguments)
 		if err != nil {
 			return nil, err
 		}
 		if err := schema.DecodeLoose(data, &in); err != nil {
-			return nil, Errorf(CodeInvalidParams, "prompt %q: %v", name, err)
+			return nil, Errorf(CodeInvalidParams, "prompt %q: %v", p.Name, err)
 		}
 		return f(ctx, in)
-	}); err != nil {
-		panic(fmt.Sprintf("mcp: %v", err))
-	}
+	})
 }
 
 // promptArguments reads the arguments of a prompt off the inferred schema.
@@ -150,10 +184,10 @@ func promptArguments[In any]() ([]PromptArgument, error) {
 	return arguments, err
 }
 
-// RemovePrompt takes prompts out; unknown ones are ignored.
+// RemovePrompt removes prompts; unknown names are ignored.
 func (s *Server) RemovePrompt(names ...string) {
 	if s.prompts.remove(names...) {
-		s.news.listChanged(newsPrompts)
+		s.listChanged(notificationPromptsChanged)
 	}
 }
 

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"slices"
@@ -36,15 +37,22 @@ type snapshot[F any] struct {
 	pages  []json.RawMessage
 }
 
-func (r *registry[F]) set(e *entry[F]) {
+// put enters a feature and reports whether what is listed changed. It replaces
+// one of the same name if the registration may; else ok is false.
+func (r *registry[F]) put(e *entry[F], how registration) (changed, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.entries == nil {
 		r.entries = make(map[string]*entry[F])
 	}
+	before, exists := r.entries[e.name]
+	if exists && how == adding {
+		return false, false
+	}
 	r.entries[e.name] = e
 	r.ever = true
 	r.snap.Store(nil)
+	return !exists || !bytes.Equal(before.listed, e.listed), true
 }
 
 // remove takes features out and reports whether any was there.
@@ -99,18 +107,16 @@ func (s *snapshot[F]) page(member string, at, size int) json.RawMessage {
 	for _, e := range s.sorted[at:end] {
 		n += len(e.listed) + 1
 	}
-	out := append(append(append(make([]byte, 0, n+64), `{"`...), member...), `":[`...)
-	for i, e := range s.sorted[at:end] {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, e.listed...)
+	w := jsonrpc.NewObject(make([]byte, 0, n+64))
+	w.Array(member)
+	for _, e := range s.sorted[at:end] {
+		w.Element(e.listed)
 	}
-	out = append(out, ']')
+	w.End()
 	if end < len(s.sorted) {
-		out = jsonrpc.AppendString(append(out, `,"nextCursor":`...), encodeCursor(s.sorted[end-1].name))
+		w.String("nextCursor", encodeCursor(s.sorted[end-1].name))
 	}
-	return append(out, '}')
+	return w.Bytes()
 }
 
 // list answers a list request. The cursor names the last entry the client has,

@@ -15,7 +15,7 @@ import (
 // params, or pages on which no entry stands twice.
 func FuzzCursor(f *testing.F) {
 	const tools, page = 10, 3
-	s := mcp.NewServer("s", "1", mcp.ServerOptions{PageSize: page})
+	s := mcp.NewServerWith("s", "1", mcp.ServerOptions{PageSize: page})
 	for i := range tools {
 		mcp.AddTool(s, fmt.Sprintf("tool-%d", i), func(context.Context, struct{}) (string, error) { return "", nil })
 	}

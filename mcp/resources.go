@@ -5,7 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"strings"
 
+	"github.com/junction-mcp/junction/internal/changes"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/uritemplate"
 )
@@ -50,14 +54,12 @@ type ReadResourceResult struct {
 
 // AppendJSON appends the result as JSON, without Meta.
 func (r *ReadResourceResult) AppendJSON(dst []byte) ([]byte, error) {
-	dst = append(dst, `{"contents":[`...)
+	w := jsonrpc.NewObject(dst)
+	w.Array("contents")
 	for i := range r.Contents {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = r.Contents[i].appendJSON(dst)
+		_ = w.EncodedElement(r.Contents[i].appendJSON) // cannot fail
 	}
-	return append(dst, ']', '}'), nil
+	return w.Bytes(), nil
 }
 
 // A ResourceHandler reads the resource with the given URI. variables are the
@@ -78,66 +80,110 @@ type template struct {
 	read  ResourceHandler
 }
 
-// AddResource registers a resource and what reads it. The error says what is
-// wrong with the URI or the name.
-func (s *Server) AddResource(r Resource, read ResourceHandler) error {
-	if r.URI == "" || r.Name == "" {
-		return fmt.Errorf("resource %q: URI and name must not be empty", r.URI+r.Name)
+// AddResource registers a resource and what reads it. It panics at a mistake,
+// such as a URI without a scheme, and where the URI is taken.
+func (s *Server) AddResource(r Resource, read ResourceHandler) {
+	must(s.registerResource(r, read, adding))
+}
+
+// SetResource registers a resource that comes from data, in place of the one
+// with that URI if there is one. The error says what is wrong with it.
+func (s *Server) SetResource(r Resource, read ResourceHandler) error {
+	return s.registerResource(r, read, setting)
+}
+
+func (s *Server) registerResource(r Resource, read ResourceHandler, how registration) error {
+	switch u, err := url.Parse(r.URI); {
+	case err != nil:
+		return fmt.Errorf("resource %q: %w", r.URI, err)
+	case u.Scheme == "":
+		return fmt.Errorf("resource %q: the URI has no scheme: write one such as notes://%s", r.URI, strings.TrimPrefix(r.URI, "/"))
+	case r.Name == "":
+		return fmt.Errorf("resource %q: the name is empty", r.URI)
+	case read == nil:
+		return fmt.Errorf("resource %q: the handler is nil", r.URI)
 	}
 	listed, err := schema.Encode(nil, r)
 	if err != nil {
 		return fmt.Errorf("resource %q: %w", r.URI, err)
 	}
-	s.resources.set(&entry[ResourceHandler]{name: r.URI, listed: listed, feature: read})
-	s.news.listChanged(newsResources)
+	changed, ok := s.resources.put(&entry[ResourceHandler]{name: r.URI, listed: listed, feature: read}, how)
+	if !ok {
+		return taken("resource", r.URI, "SetResource")
+	}
+	if changed {
+		s.listChanged(notificationResourcesChanged)
+	}
 	return nil
 }
 
-// AddText registers a resource whose text never changes.
-func (s *Server) AddText(r Resource, text string) error {
+// AddText is [Server.AddResource] for a resource whose text never changes.
+func (s *Server) AddText(r Resource, text string) {
 	contents := &ReadResourceResult{Contents: []ResourceContents{TextContents(r.URI, r.MIMEType, text)}}
-	return s.AddResource(r, func(context.Context, string, map[string]string) (*ReadResourceResult, error) {
+	s.AddResource(r, func(context.Context, string, map[string]string) (*ReadResourceResult, error) {
 		return contents, nil
 	})
 }
 
-// RemoveResource takes resources out by URI; unknown ones are ignored.
+// RemoveResource removes resources by URI; unknown ones are ignored.
 func (s *Server) RemoveResource(uris ...string) {
 	if s.resources.remove(uris...) {
-		s.news.listChanged(newsResources)
+		s.listChanged(notificationResourcesChanged)
 	}
 }
 
 // AddResourceTemplate registers a template and what reads the resources it
 // describes. Where two templates match a URI, the one that sorts first reads it.
-// A template may have up to 2 KiB, 32 variables and prefixes of 256 characters
-// in all; URIs above 8 KiB match none.
-func (s *Server) AddResourceTemplate(t ResourceTemplate, read ResourceHandler) error {
+// A template may be up to 2 KiB long, with up to 32 variables and prefixes of 256
+// characters in all; URIs above 8 KiB match none. It panics at a mistake and
+// where the template is registered already.
+func (s *Server) AddResourceTemplate(t ResourceTemplate, read ResourceHandler) {
+	must(s.registerTemplate(t, read, adding))
+}
+
+// SetResourceTemplate registers a template that comes from data, in place of the
+// same one if it is registered. The error says what is wrong with it.
+func (s *Server) SetResourceTemplate(t ResourceTemplate, read ResourceHandler) error {
+	return s.registerTemplate(t, read, setting)
+}
+
+func (s *Server) registerTemplate(t ResourceTemplate, read ResourceHandler, how registration) error {
 	match, err := uritemplate.Parse(t.URITemplate)
 	if err != nil {
 		return fmt.Errorf("resource template %q: %w", t.URITemplate, err)
 	}
 	if t.Name == "" {
-		return fmt.Errorf("resource template %q: name must not be empty", t.URITemplate)
+		return fmt.Errorf("resource template %q: the name is empty", t.URITemplate)
+	}
+	if read == nil {
+		return fmt.Errorf("resource template %q: the handler is nil", t.URITemplate)
 	}
 	listed, err := schema.Encode(nil, t)
 	if err != nil {
 		return fmt.Errorf("resource template %q: %w", t.URITemplate, err)
 	}
-	s.templates.set(&entry[template]{name: t.URITemplate, listed: listed, feature: template{match, read}})
-	s.news.listChanged(newsResources)
+	changed, ok := s.templates.put(&entry[template]{name: t.URITemplate, listed: listed, feature: template{match, read}}, how)
+	if !ok {
+		return taken("resource template", t.URITemplate, "SetResourceTemplate")
+	}
+	if changed {
+		s.listChanged(notificationResourcesChanged)
+	}
 	return nil
 }
 
-// RemoveResourceTemplate takes templates out; unknown ones are ignored.
+// RemoveResourceTemplate removes templates; unknown ones are ignored.
 func (s *Server) RemoveResourceTemplate(templates ...string) {
 	if s.templates.remove(templates...) {
-		s.news.listChanged(newsResources)
+		s.listChanged(notificationResourcesChanged)
 	}
 }
 
-// ResourceUpdated tells clients that listen for it that the resource changed.
-func (s *Server) ResourceUpdated(uri string) { s.news.updated(uri) }
+// ResourceUpdated notifies the clients that subscribed to the resource that it
+// changed. It does not wait for them.
+func (s *Server) ResourceUpdated(uri string) {
+	s.changes.Add(changes.Change{Method: notificationUpdated, URI: uri})
+}
 
 // readResource answers resources/read.
 func (s *Server) readResource(ctx context.Context, req *Request) (Result, error) {

@@ -24,8 +24,8 @@ func FuzzURITemplate(f *testing.F) {
 			t.Skip() // what is no UTF-8 does not get so far
 		}
 		read := false
-		s := mcp.NewServer("s", "1", mcp.ServerOptions{})
-		err := s.AddResourceTemplate(mcp.ResourceTemplate{Name: "t", URITemplate: template}, func(_ context.Context, got string, variables map[string]string) (*mcp.ReadResourceResult, error) {
+		s := mcp.NewServerWith("s", "1", mcp.ServerOptions{})
+		err := s.SetResourceTemplate(mcp.ResourceTemplate{Name: "t", URITemplate: template}, func(_ context.Context, got string, variables map[string]string) (*mcp.ReadResourceResult, error) {
 			read = true
 			if got != uri || variables == nil {
 				t.Errorf("uri %q, variables %q", got, variables)

@@ -16,26 +16,28 @@ type Root struct {
 	Meta json.RawMessage `json:"_meta,omitzero"`
 }
 
-// listRootsResult is the wire form of the answer to roots/list.
+// listRootsResult is the wire form of the response to roots/list.
 type listRootsResult struct {
 	Roots []Root `json:"roots"`
 }
 
 // Roots asks the client of the running request for its roots. The error is an
-// [*Error] if the client has none, and [ErrInputRequired] where the answer comes
-// with the next round: return them both. key names the question, see [Question].
-func Roots(ctx context.Context, key ...string) ([]Root, error) {
-	q := Question{Method: methodRootsList}
-	if len(key) > 0 {
-		q.Key = key[0]
-	}
-	answer, err := ask(ctx, q)
+// [*Error] if the client has none, and [ErrInputRequired] where the response comes
+// with the next round: return either unchanged.
+//
+// Roots are deprecated in revision 2026-07-28 (SEP-2577). Clients that declare them still answer;
+// take folders as arguments of tools where you can.
+func Roots(ctx context.Context) ([]Root, error) { return RootsWith(ctx, "") }
+
+// RootsWith is [Roots] with the Key of a [ServerRequest].
+func RootsWith(ctx context.Context, key string) ([]Root, error) {
+	response, err := ask(ctx, ServerRequest{Key: key, Method: methodRootsList})
 	if err != nil {
 		return nil, err
 	}
 	var result listRootsResult
-	if err := schema.DecodeLoose(answer, &result); err != nil {
-		return nil, Errorf(CodeInvalidParams, "the answer to roots/list: %v", err)
+	if err := schema.DecodeLoose(response, &result); err != nil {
+		return nil, Errorf(CodeInvalidParams, "the response to roots/list: %v", err)
 	}
 	return result.Roots, nil
 }

@@ -12,7 +12,7 @@ const methodSample = "sampling/createMessage"
 
 // A CreateMessageRequest asks the client's language model (client/sampling).
 type CreateMessageRequest struct {
-	// Key names the question, see [Question].
+	// Key names the request, see [ServerRequest].
 	Key              string            `json:"-"`
 	Messages         []SamplingMessage `json:"messages"`
 	MaxTokens        int               `json:"maxTokens"`
@@ -101,7 +101,10 @@ type CreateMessageResult struct {
 
 // Sample asks the language model of the running request's client. The error is
 // an [*Error] if the client has none or refused, and [ErrInputRequired] where
-// the answer comes with the next round: return them all.
+// the response comes with the next round: return any of them unchanged.
+//
+// Sampling is deprecated in revision 2026-07-28 (SEP-2577). Clients that declare it still answer;
+// call a model of your own where you can.
 func Sample(ctx context.Context, req CreateMessageRequest) (*CreateMessageResult, error) {
 	if req.MaxTokens <= 0 {
 		return nil, fmt.Errorf("sampling: MaxTokens must be positive")
@@ -110,13 +113,13 @@ func Sample(ctx context.Context, req CreateMessageRequest) (*CreateMessageResult
 	if err != nil {
 		return nil, fmt.Errorf("sampling: %w", err)
 	}
-	answer, err := ask(ctx, Question{Key: req.Key, Method: methodSample, Params: params})
+	response, err := ask(ctx, ServerRequest{Key: req.Key, Method: methodSample, Params: params})
 	if err != nil {
 		return nil, err
 	}
 	var result CreateMessageResult
-	if err := schema.DecodeLoose(answer, &result); err != nil {
-		return nil, Errorf(CodeInvalidParams, "the answer to a sampling request: %v", err)
+	if err := schema.DecodeLoose(response, &result); err != nil {
+		return nil, Errorf(CodeInvalidParams, "the response to a sampling request: %v", err)
 	}
 	return &result, nil
 }

@@ -5,15 +5,18 @@ import (
 	"time"
 )
 
-// ServeOptions are what every server transport can be told; the zero value of
-// each field means its default.
+// ServeOptions configure a server transport; the zero value of each field means
+// its default.
 type ServeOptions struct {
 	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
 	MaxMessage int
 	// MaxInFlight is how many requests of one client run at the same time;
-	// default 1,024. More are refused with an error.
+	// default 1,024. More are refused with an internal error, over HTTP with
+	// status 503 where they belong to no session. One client is a connection or a
+	// legacy session; for HTTP requests without a session it is a principal, or
+	// an IP address where there is none. Over HTTP, subscriptions do not count.
 	MaxInFlight int
-	// AskTimeout is how long a legacy client may take to answer a question;
+	// AskTimeout is how long a legacy client may take to respond to a request;
 	// default 10 minutes.
 	AskTimeout time.Duration
 	// StateTimeout is how long a modern client may take between two rounds of a
@@ -27,7 +30,7 @@ type ServeOptions struct {
 	// DrainTimeout is how long running requests may go on when serving ends;
 	// default 5 seconds.
 	DrainTimeout time.Duration
-	// Logger is told what goes wrong with a client; default slog.Default().
+	// Logger gets what goes wrong with a client; default slog.Default().
 	Logger *slog.Logger
 }
 

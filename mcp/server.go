@@ -3,12 +3,12 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/changes"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
@@ -18,10 +18,6 @@ const methodDiscover = "server/discover"
 
 // defaultPageSize is how many entries a list answers with at once.
 const defaultPageSize = 1_000
-
-// maxNameLength is the longest name of a tool or prompt, in bytes (server/tools
-// recommends at most 128 characters).
-const maxNameLength = 256
 
 // A Server is a [Handler] made of registered features: tools, resources,
 // prompts, completions. All its methods are safe for concurrent use, also
@@ -34,7 +30,7 @@ type Server struct {
 	info     Implementation
 	options  ServerOptions
 	pageSize int
-	stamp    json.RawMessage // the _meta of every result: who answers, in short
+	stamp    json.RawMessage // the _meta of every result: which server responds
 	log      *slog.Logger
 
 	tools      registry[tool]
@@ -42,80 +38,111 @@ type Server struct {
 	templates  registry[template]
 	prompts    registry[prompt]
 	completers registry[Completer]
-	news       *news
+	methods    registry[HandlerFunc]
+
+	changes     *changes.Feed
+	subscribers subscribers
 }
 
 // ServerOptions are optional; the zero value of each field means its default.
 type ServerOptions struct {
-	// Info describes the server further; Name and Version are those given to [NewServer].
-	Info Implementation
+	// Title, Description, WebsiteURL and Icons describe the server to people.
+	Title, Description, WebsiteURL string
+	Icons                          []Icon
 	// Instructions tell a model how to use the server.
 	Instructions string
 	// PageSize is the number of entries on one page of a list; default 1,000.
 	PageSize int
 	// ListTTL is how long clients may keep lists and the discovery without asking
 	// again (server/utilities/caching); default 0, which is right for a server
-	// whose features change, as clients that listen are told anyway.
+	// whose features change, as clients that listen are notified anyway.
 	ListTTL time.Duration
 	// ListScope says who may share those; default private.
 	ListScope CacheScope
-	// NoLogging leaves the logging capability away, for a server that never logs
-	// to its clients.
+	// NoLogging omits the logging capability, for a server that never logs to its
+	// clients.
 	NoLogging bool
-	// Extensions are the extensions the server offers, by identifier, each with
-	// its settings (a JSON object).
-	Extensions map[string]json.RawMessage
-	// Logger is told what goes wrong inside; default slog.Default().
+	// Capabilities are declared in addition to those of the registered features:
+	// extensions and experimental ones, each with its settings (a JSON object),
+	// and what a server offers that starts empty. Clients look at the capabilities
+	// when they connect, so a server whose first tool may come later declares
+	// &ListCapability{} for Tools. The flags inside are always set: a Server
+	// notifies clients of every change.
+	Capabilities ServerCapabilities
+	// OnSubscribe is called when the first client subscribes to the resource uri,
+	// so that the server can begin to watch it. ctx is done when the last client
+	// has left. An error refuses the subscription; the next client calls it again.
+	// It is called concurrently for different URIs, and not for further clients of
+	// a URI, so it cannot decide who may subscribe: middleware can. What changed
+	// while nobody was subscribed is for OnSubscribe to find out: it calls
+	// [Server.ResourceUpdated], which reaches clients that come back. By default
+	// every subscription is accepted.
+	OnSubscribe func(ctx context.Context, uri string) error
+	// Logger receives what goes wrong inside; default slog.Default().
 	Logger *slog.Logger
 }
 
-// NewServer returns a server without features. options, at most one, may be left away.
-func NewServer(name, version string, options ...ServerOptions) *Server {
-	s := &Server{pageSize: defaultPageSize, log: slog.Default(), news: newNews()}
-	if len(options) > 0 {
-		s.options = options[0]
+// NewServer returns a server without features. It panics if name is empty.
+func NewServer(name, version string) *Server {
+	return NewServerWith(name, version, ServerOptions{})
+}
+
+// NewServerWith is [NewServer] with options.
+func NewServerWith(name, version string, o ServerOptions) *Server {
+	if name == "" {
+		panic("mcp: a server needs a name: clients show it")
 	}
-	s.info = s.options.Info
-	s.info.Name, s.info.Version = name, version
-	if s.options.PageSize > 0 {
-		s.pageSize = s.options.PageSize
+	s := &Server{
+		info: Implementation{
+			Name: name, Version: version, Title: o.Title,
+			Description: o.Description, WebsiteURL: o.WebsiteURL, Icons: o.Icons,
+		},
+		options:  o,
+		pageSize: defaultPageSize,
+		stamp:    stampOf(Implementation{Name: name, Version: version, Title: o.Title}),
+		log:      slog.Default(),
+		changes:  changes.NewFeed(),
 	}
-	if s.options.Logger != nil {
-		s.log = s.options.Logger
+	if o.PageSize > 0 {
+		s.pageSize = o.PageSize
 	}
-	s.stamp = stampOf(Implementation{Name: name, Version: version, Title: s.info.Title})
+	if o.Logger != nil {
+		s.log = o.Logger
+	}
 	return s
 }
 
-// stampOf is the _meta that says who answers.
+// stampOf is the _meta that names the server.
 func stampOf(info Implementation) json.RawMessage {
-	encoded, _ := json.Marshal(info) // strings only: cannot fail
-	return append(append([]byte(`{"`+revision.MetaServerInfo+`":`), encoded...), '}')
+	w := jsonrpc.NewObject(nil)
+	_ = schema.EncodeMember(&w, revision.MetaServerInfo, info) // strings only: cannot fail
+	return w.Bytes()
 }
 
-// Handle answers one request.
-func (s *Server) Handle(ctx context.Context, req *Request) (Result, error) {
-	if req.Method == methodListen { // nothing of a program's runs in it, and its goroutine stays: it takes the short way
-		return Result{Meta: s.stamp}, s.listen(ctx, req)
-	}
-	return s.answer(ctx, req)
-}
-
-// answer answers a request that ends by itself.
-func (s *Server) answer(ctx context.Context, req *Request) (result Result, err error) {
+// Handle answers one request. A panic of a feature becomes an error.
+func (s *Server) Handle(ctx context.Context, req *Request) (result Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			result, err = Result{}, s.panicked(req, p)
 		}
 	}()
 	if result, err = s.dispatch(WithRequest(ctx, req), req); err != nil {
-		return Result{}, err
+		return Result{}, s.ended(ctx, req, err)
 	}
 	result.Meta = s.stamped(result.Meta)
 	return result, nil
 }
 
-// panicked is the answer to a request whose handler panicked.
+// ended says of a bare error of the context what it ended. The error still is
+// context.Canceled or context.DeadlineExceeded.
+func (s *Server) ended(ctx context.Context, req *Request, err error) error {
+	if bare := ctx.Err(); bare != nil && err == bare {
+		return fmt.Errorf("server %q: %s %q: %w", s.info.Name, req.Method, req.Name, err)
+	}
+	return err
+}
+
+// panicked is the response to a request whose handler panicked.
 func (s *Server) panicked(req *Request, p any) *Error {
 	s.log.Error("mcp: panic in a handler", "method", req.Method, "name", req.Name, "panic", p, "stack", string(debug.Stack()))
 	return Errorf(CodeInternalError, "%s %q failed: the server's handler panicked", req.Method, req.Name)
@@ -126,11 +153,11 @@ func (s *Server) panicked(req *Request, p any) *Error {
 func (s *Server) dispatch(ctx context.Context, req *Request) (Result, error) {
 	switch req.Method {
 	case methodToolsCall:
-		if s.tools.declared() {
+		if s.hasTools() {
 			return s.callTool(ctx, req)
 		}
 	case methodToolsList:
-		if s.tools.declared() {
+		if s.hasTools() {
 			return s.cacheable(s.tools.list("tools", s.pageSize, req.Params))
 		}
 	case methodResourcesRead:
@@ -146,44 +173,63 @@ func (s *Server) dispatch(ctx context.Context, req *Request) (Result, error) {
 			return s.cacheable(s.templates.list("resourceTemplates", s.pageSize, req.Params))
 		}
 	case methodPromptsGet:
-		if s.prompts.declared() {
+		if s.hasPrompts() {
 			return s.getPrompt(ctx, req)
 		}
 	case methodPromptsList:
-		if s.prompts.declared() {
+		if s.hasPrompts() {
 			return s.cacheable(s.prompts.list("prompts", s.pageSize, req.Params))
 		}
 	case methodComplete:
-		if s.completers.declared() {
+		if s.hasCompletions() {
 			return s.complete(ctx, req)
 		}
 	case methodDiscover:
 		return s.cacheable(s.discover())
+	case methodListen:
+		return Result{}, s.listen(ctx, req)
+	}
+	if e := s.methods.read("", s.pageSize).byName[req.Method]; e != nil {
+		return e.feature(ctx, req)
 	}
 	return Result{}, Errorf(CodeMethodNotFound, "unknown method %q", req.Method)
 }
 
-func (s *Server) hasResources() bool { return s.resources.declared() || s.templates.declared() }
+func (s *Server) hasTools() bool {
+	return s.options.Capabilities.Tools != nil || s.tools.declared()
+}
 
-// capabilities are what was registered so far.
+func (s *Server) hasResources() bool {
+	return s.options.Capabilities.Resources != nil || s.resources.declared() || s.templates.declared()
+}
+
+func (s *Server) hasPrompts() bool {
+	return s.options.Capabilities.Prompts != nil || s.prompts.declared()
+}
+
+func (s *Server) hasCompletions() bool {
+	return s.options.Capabilities.Completions != nil || s.completers.declared()
+}
+
+// capabilities are those of the options and of what was registered so far.
 func (s *Server) capabilities() *ServerCapabilities {
-	c := &ServerCapabilities{Extensions: s.options.Extensions}
-	if s.tools.declared() {
+	c := s.options.Capabilities
+	if s.hasTools() {
 		c.Tools = &ListCapability{ListChanged: true}
 	}
 	if s.hasResources() {
 		c.Resources = &ResourcesCapability{Subscribe: true, ListChanged: true}
 	}
-	if s.prompts.declared() {
+	if s.hasPrompts() {
 		c.Prompts = &ListCapability{ListChanged: true}
 	}
-	if s.completers.declared() {
+	if s.hasCompletions() {
 		c.Completions = &struct{}{}
 	}
 	if !s.options.NoLogging {
 		c.Logging = &struct{}{}
 	}
-	return c
+	return &c
 }
 
 // DiscoverResult is what a server says of itself (server/discover).
@@ -202,9 +248,10 @@ func (s *Server) discover() (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	stamp := stampOf(s.info)
-	meta := append(stamp[:len(stamp)-1], `,"`+ChangesKey+`":"`+s.news.position()+`"}`...)
-	return Result{JSON: body, Meta: meta}, nil
+	w := jsonrpc.NewObject(nil)
+	w.Members(stampOf(s.info))
+	w.String(ChangesKey, s.changes.Mark())
+	return Result{JSON: body, Meta: w.Bytes()}, nil
 }
 
 // cacheable adds the hints that the server was given for its lists.
@@ -213,7 +260,7 @@ func (s *Server) cacheable(r Result, err error) (Result, error) {
 	return r, err
 }
 
-// stamped says who answers, beside what a feature put into _meta.
+// stamped says which server responds, in addition to what a feature put into _meta.
 func (s *Server) stamped(meta json.RawMessage) json.RawMessage {
 	if meta == nil {
 		return s.stamp
@@ -221,25 +268,8 @@ func (s *Server) stamped(meta json.RawMessage) json.RawMessage {
 	if jsonrpc.Get(meta, revision.MetaServerInfo) != nil {
 		return meta
 	}
-	out, any := jsonrpc.AppendEdited(nil, meta)
-	if any {
-		out = append(out, ',')
-	}
-	return append(out, s.stamp[1:]...)
-}
-
-// checkName says what is wrong with the name of a tool or prompt.
-func checkName(name string) error {
-	if name == "" {
-		return errors.New("the name must not be empty")
-	}
-	if len(name) > maxNameLength {
-		return fmt.Errorf("name %.40q…: at most %d bytes, got %d", name, maxNameLength, len(name))
-	}
-	for _, r := range name {
-		if r < ' ' || r == 0x7f {
-			return fmt.Errorf("name %q: control characters are not allowed", name)
-		}
-	}
-	return nil
+	w := jsonrpc.NewObject(nil)
+	w.Members(meta)
+	w.Members(s.stamp)
+	return w.Bytes()
 }

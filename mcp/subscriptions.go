@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/junction-mcp/junction/internal/changes"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
 )
 
 const (
@@ -15,17 +17,19 @@ const (
 	notificationPromptsChanged   = "notifications/prompts/list_changed"
 	notificationResourcesChanged = "notifications/resources/list_changed"
 
-	// ChangesKey is a member of _meta by which a server tells how far its news
-	// have come (on server/discover, on the acknowledgement and on each piece of
-	// news) and a client that was away says where it stopped (on
-	// subscriptions/listen). The value is opaque. What changed in between is then
-	// told at once.
-	ChangesKey = "io.github.junction-mcp/changes"
+	// ChangesKey is a member of _meta that says how many of a server's changes a
+	// client knows of. A server sends it with the result of server/discover, with
+	// the acknowledgement of subscriptions/listen, and with each notification that
+	// follows. A client that was away returns the last one with its next
+	// subscriptions/listen and is notified at once of what changed in between. The
+	// value is opaque.
+	ChangesKey = changes.MarkKey
 
 	maxResourceSubscriptions = 10_000 // URIs in one filter
 )
 
-// A SubscriptionFilter says which news a client wants (basic/patterns/subscriptions).
+// A SubscriptionFilter says of which changes a client wants to be notified
+// (basic/patterns/subscriptions).
 type SubscriptionFilter struct {
 	ToolsListChanged      bool     `json:"toolsListChanged,omitempty"`
 	PromptsListChanged    bool     `json:"promptsListChanged,omitempty"`
@@ -33,155 +37,110 @@ type SubscriptionFilter struct {
 	ResourceSubscriptions []string `json:"resourceSubscriptions,omitempty"`
 }
 
-// listen answers subscriptions/listen: it acknowledges what the server can
-// tell, and then tells it until the client has enough.
+// changes returns what the filter lets through.
+func (f *SubscriptionFilter) changes() []changes.Change {
+	wanted := make([]changes.Change, 0, 1+len(f.ResourceSubscriptions))
+	for _, list := range [...]struct {
+		wanted bool
+		method string
+	}{
+		{f.ToolsListChanged, notificationToolsChanged},
+		{f.PromptsListChanged, notificationPromptsChanged},
+		{f.ResourcesListChanged, notificationResourcesChanged},
+	} {
+		if list.wanted {
+			wanted = append(wanted, changes.Change{Method: list.method})
+		}
+	}
+	for _, uri := range f.ResourceSubscriptions {
+		wanted = append(wanted, changes.Change{Method: notificationUpdated, URI: uri})
+	}
+	return wanted
+}
+
+// listChanged notifies clients that a list changed.
+func (s *Server) listChanged(method string) { s.changes.Add(changes.Change{Method: method}) }
+
+// listen answers subscriptions/listen: it acknowledges what the server notifies
+// of, and then sends notifications until the client has enough.
 func (s *Server) listen(ctx context.Context, req *Request) error {
-	l, acknowledged, err := s.joinNews(req)
+	sub, err := s.beginListen(ctx, req)
 	if err != nil {
 		return err
 	}
-	defer s.news.leave(l)
-	if err := req.Peer.Notify(ctx, notificationAcknowledged, acknowledged); err != nil {
+	defer s.unsubscribe(sub.watches)
+	defer sub.listener.Close()
+	if err := req.Peer.Notify(ctx, notificationAcknowledged, sub.acknowledgement); err != nil {
 		return err
 	}
-	return s.tell(ctx, req.Peer, l)
+	return sub.listener.Forward(ctx, req.Peer.Notify)
 }
 
-// joinNews registers a listener for what the request asks for, and says what of
-// it the server can tell.
-func (s *Server) joinNews(req *Request) (l *listener, acknowledged json.RawMessage, err error) {
-	wanted, err := filterOf(req.Params)
+// A subscription is one running subscriptions/listen.
+type subscription struct {
+	listener        *changes.Listener
+	watches         []*watch // to unsubscribe from in the end
+	acknowledgement json.RawMessage
+}
+
+func (s *Server) beginListen(ctx context.Context, req *Request) (*subscription, error) {
+	filter, err := filterOf(req.Params)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	filter := s.supported(wanted)
+	filter, watches := s.supported(ctx, filter)
 	since, _ := jsonrpc.Unquote(memberOrNil(memberOrNil(req.Params, "_meta"), ChangesKey))
-	l, position := s.news.join(filter, since)
-	return l, appendPosition(filter.appendJSON([]byte(`{"notifications":`)), position), nil
+	sub := &subscription{listener: s.changes.Listen(filter.changes(), since), watches: watches}
+	w := jsonrpc.NewObject(nil)
+	_ = schema.EncodeMember(&w, "notifications", filter) // cannot fail
+	changes.WriteMark(&w, sub.listener.Mark())
+	sub.acknowledgement = w.Bytes()
+	return sub, nil
 }
 
-// filterOf reads the filter of a listen request. It decodes by hand: the
-// goroutine that does it stays for as long as the client listens, and a decoder
-// would leave it with a stack of twice the size.
+// filterOf reads the filter of a listen request.
 func filterOf(params json.RawMessage) (*SubscriptionFilter, error) {
 	raw := memberOrNil(params, "notifications")
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil, Errorf(CodeInvalidParams, "notifications: expected an object, got %.40s", raw)
 	}
 	f := &SubscriptionFilter{}
-	var err error
-	jsonrpc.EachMember(raw, func(quoted, value []byte) bool {
-		switch name, _ := jsonrpc.Unquote(quoted); name {
-		case "toolsListChanged":
-			f.ToolsListChanged, err = boolOf(name, value)
-		case "promptsListChanged":
-			f.PromptsListChanged, err = boolOf(name, value)
-		case "resourcesListChanged":
-			f.ResourcesListChanged, err = boolOf(name, value)
-		case "resourceSubscriptions":
-			f.ResourceSubscriptions, err = urisOf(value)
-		}
-		return err == nil
-	})
-	return f, err
+	if err := schema.DecodeLoose(raw, f); err != nil {
+		return nil, Errorf(CodeInvalidParams, "notifications: %v", err)
+	}
+	if len(f.ResourceSubscriptions) > maxResourceSubscriptions {
+		return nil, Errorf(CodeInvalidParams, "notifications.resourceSubscriptions: at most %d, got %d", maxResourceSubscriptions, len(f.ResourceSubscriptions))
+	}
+	return f, nil
 }
 
-func boolOf(name string, value []byte) (bool, error) {
-	switch string(value) {
-	case "true":
-		return true, nil
-	case "false", "null":
-		return false, nil
-	}
-	return false, Errorf(CodeInvalidParams, "notifications.%s: expected true or false, got %.40s", name, value)
-}
-
-func urisOf(value []byte) (uris []string, err error) {
-	if len(value) == 0 || value[0] != '[' {
-		return nil, Errorf(CodeInvalidParams, "notifications.resourceSubscriptions: expected an array of strings, got %.40s", value)
-	}
-	jsonrpc.EachElement(value, func(element []byte) bool {
-		uri, ok := jsonrpc.Unquote(element)
-		switch {
-		case !ok:
-			err = Errorf(CodeInvalidParams, "notifications.resourceSubscriptions: expected strings, got %.40s", element)
-		case len(uris) >= maxResourceSubscriptions:
-			err = Errorf(CodeInvalidParams, "notifications.resourceSubscriptions: more than %d", maxResourceSubscriptions)
-		}
-		uris = append(uris, uri)
-		return err == nil
-	})
-	return uris, err
-}
-
-// appendJSON appends the filter as JSON; by hand for the reason above.
-func (f *SubscriptionFilter) appendJSON(dst []byte) []byte {
-	dst = append(dst, '{')
-	comma := func() {
-		if dst[len(dst)-1] != '{' {
-			dst = append(dst, ',')
-		}
-	}
-	for _, m := range [...]struct {
-		name  string
-		value bool
-	}{{"toolsListChanged", f.ToolsListChanged}, {"promptsListChanged", f.PromptsListChanged}, {"resourcesListChanged", f.ResourcesListChanged}} {
-		if m.value {
-			comma()
-			dst = append(append(append(dst, '"'), m.name...), `":true`...)
-		}
-	}
-	if len(f.ResourceSubscriptions) > 0 {
-		comma()
-		dst = append(dst, `"resourceSubscriptions":[`...)
-		for i, uri := range f.ResourceSubscriptions {
-			if i > 0 {
-				dst = append(dst, ',')
-			}
-			dst = jsonrpc.AppendString(dst, uri)
-		}
-		dst = append(dst, ']')
-	}
-	return append(dst, '}')
-}
-
-// supported is the part of the filter that this server can honour.
-func (s *Server) supported(f *SubscriptionFilter) *SubscriptionFilter {
+// supported returns the part of the filter that the server has notifications
+// for, and the resources that it watches for it.
+func (s *Server) supported(ctx context.Context, f *SubscriptionFilter) (*SubscriptionFilter, []*watch) {
 	c := s.capabilities()
 	agreed := &SubscriptionFilter{
 		ToolsListChanged:     f.ToolsListChanged && c.Tools != nil,
 		PromptsListChanged:   f.PromptsListChanged && c.Prompts != nil,
 		ResourcesListChanged: f.ResourcesListChanged && c.Resources != nil,
 	}
-	if c.Resources != nil {
+	if c.Resources == nil {
+		return agreed, nil
+	}
+	if s.options.OnSubscribe == nil {
 		agreed.ResourceSubscriptions = f.ResourceSubscriptions
+		return agreed, nil
 	}
-	return agreed
-}
-
-// appendPosition closes an object of parameters with the position as metadata.
-func appendPosition(params []byte, position string) json.RawMessage {
-	if params[len(params)-1] != '{' {
-		params = append(params, ',')
-	}
-	params = append(params, `"_meta":{"`+ChangesKey+`":"`...)
-	return append(append(params, position...), `"}}`...)
-}
-
-// tell sends news until ctx is done, which is how listening ends.
-func (s *Server) tell(ctx context.Context, peer Peer, l *listener) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-l.wake:
+	var subscribed []*watch
+	for _, uri := range f.ResourceSubscriptions {
+		w, err := s.subscribe(ctx, uri)
+		if err != nil {
+			s.log.Debug("mcp: subscription refused", "uri", uri, "error", err)
+			continue
 		}
-		for _, item := range s.news.take(l) {
-			if err := peer.Notify(ctx, item.method, item.params); err != nil {
-				return err
-			}
-		}
+		subscribed = append(subscribed, w)
+		agreed.ResourceSubscriptions = append(agreed.ResourceSubscriptions, uri)
 	}
+	return agreed, subscribed
 }
 
 func orEmptyObject(params json.RawMessage) json.RawMessage {

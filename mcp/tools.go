@@ -8,7 +8,7 @@ import (
 	"reflect"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/mirror"
+	"github.com/junction-mcp/junction/internal/paramheader"
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
@@ -68,27 +68,24 @@ func ToolError(format string, args ...any) *CallToolResult {
 }
 
 // AppendJSON appends the result as JSON, without Meta.
-func (r *CallToolResult) AppendJSON(dst []byte) ([]byte, error) {
-	dst, err := appendContents(append(dst, `{"content":`...), r.Content)
-	if err != nil {
+func (r *CallToolResult) AppendJSON(dst []byte) ([]byte, error) { return r.appendWith(dst, nil) }
+
+// MarshalJSON encodes the result, Meta included.
+func (r *CallToolResult) MarshalJSON() ([]byte, error) { return r.appendWith(nil, r.Meta) }
+
+func (r *CallToolResult) appendWith(dst []byte, meta json.RawMessage) ([]byte, error) {
+	w := jsonrpc.NewObject(dst)
+	if err := writeContents(&w, r.Content); err != nil {
 		return nil, err
 	}
 	if r.StructuredContent != nil {
-		dst = append(append(dst, `,"structuredContent":`...), r.StructuredContent...)
+		w.Raw("structuredContent", r.StructuredContent)
 	}
 	if r.IsError {
-		dst = append(dst, `,"isError":true`...)
+		w.Bool("isError", true)
 	}
-	return append(dst, '}'), nil
-}
-
-// MarshalJSON encodes the result, Meta included.
-func (r *CallToolResult) MarshalJSON() ([]byte, error) {
-	dst, err := r.AppendJSON(nil)
-	if err != nil {
-		return nil, err
-	}
-	return append(appendMeta(dst[:len(dst)-1], r.Meta), '}'), nil
+	writeMeta(&w, meta)
+	return w.Bytes(), nil
 }
 
 // UnmarshalJSON decodes a result.
@@ -117,14 +114,13 @@ type runTool func(ctx context.Context, arguments json.RawMessage) (Result, error
 // A tool is a registered tool.
 type tool struct {
 	run     runTool
-	mirrors []mirror.Field // arguments that HTTP clients repeat in headers
+	headers []paramheader.Field // arguments that HTTP clients repeat in headers
 }
 
 // AddTool registers f as a tool. The input schema is inferred from In and its
 // struct tags (json, doc, title, min, max, enum, pattern, format, default,
 // required, header), the output schema from Out, and descriptions from the doc
-// comments that `go generate` collected (see cmd/mcpdoc). with, at most one,
-// gives what cannot be inferred, and wins over what was.
+// comments that `go generate` collected (see cmd/mcpdoc).
 //
 // Arguments are checked before f runs; a call that does not fit is answered
 // with a tool error that says which argument, what was expected and what came.
@@ -136,36 +132,61 @@ type tool struct {
 //
 // An error of f becomes a tool error that the model can read, except an
 // [*Error], which is answered as a protocol error, and [ErrInputRequired]. A
-// panic in f costs this one call.
+// panic in f fails only the call it happened in.
 //
-// AddTool panics if In or Out cannot be described by a schema: that is a
-// mistake of the program, and the message names the type and the field.
-// Tools can be added while the server runs; clients that listen are told.
-func AddTool[In, Out any](s *Server, name string, f func(context.Context, In) (Out, error), with ...Tool) {
-	t, validate, err := typedTool[In, Out](name, f, with)
-	if err != nil {
-		panic(fmt.Sprintf("mcp: tool %q: %v", name, err))
+// AddTool panics at a mistake of the program: if In or Out cannot be described
+// by a schema, if a struct tag is not one of the above or does not fit its field,
+// and if the name is taken or not made of letters, digits, '_', '-', '.' and '/'.
+// The message names the type, the field and the remedy. Tools can be added while
+// the server runs; clients that listen are notified.
+func AddTool[In, Out any](s *Server, name string, f func(context.Context, In) (Out, error)) {
+	AddToolWith(s, Tool{Name: name}, f)
+}
+
+// AddToolWith is [AddTool] for a tool of which more is said than its types say.
+// The fields of t that are not zero win over what is inferred. It also panics if
+// the InputSchema has arguments that do not fit In.
+func AddToolWith[In, Out any](s *Server, t Tool, f func(context.Context, In) (Out, error)) {
+	if f == nil {
+		panic(fmt.Sprintf("mcp: tool %q: the function is nil", t.Name))
 	}
-	encode := encoderFor[Out]()
+	input, output, err := completeTool(&t, reflect.TypeFor[In](), reflect.TypeFor[Out](), f)
+	if err != nil {
+		panic(fmt.Sprintf("mcp: tool %q: %v", t.Name, err))
+	}
+	encode := encoderFor[Out](output)
 	run := func(ctx context.Context, arguments json.RawMessage) (Result, error) {
-		in, err := decodeArguments[In](validate, arguments)
+		in, err := decodeArguments[In](input, arguments)
 		if err != nil {
 			return Result{Value: ToolError("%v", err)}, nil
 		}
 		out, err := f(ctx, in)
 		if err != nil {
-			return toolFailure(err)
+			return toolFailure(ctx, err)
 		}
-		return encode(out), nil
+		result, err := encode(out)
+		if err != nil {
+			return Result{}, s.badOutput(t.Name, err)
+		}
+		return result, nil
 	}
-	if err := s.addTool(t, run); err != nil {
-		panic(fmt.Sprintf("mcp: tool %q: %v", name, err))
-	}
+	must(s.putTool(t, run, adding))
 }
 
-// AddTool registers a tool whose input schema is known only at run time. The
-// error says what is wrong with the name or a schema.
-func (s *Server) AddTool(t Tool, f ToolHandler) error {
+// AddTool registers a tool whose input schema is not that of a Go type. Without
+// an InputSchema any object is accepted. It panics at a mistake and where the
+// name is taken, as the function [AddTool] does.
+func (s *Server) AddTool(t Tool, f ToolHandler) { must(s.registerTool(t, f, adding)) }
+
+// SetTool registers a tool that comes from data, in place of the one of that
+// name if there is one. The error says what is wrong with it. Of the name it
+// asks only that clients can be told of it.
+func (s *Server) SetTool(t Tool, f ToolHandler) error { return s.registerTool(t, f, setting) }
+
+func (s *Server) registerTool(t Tool, f ToolHandler, how registration) error {
+	if f == nil {
+		return fmt.Errorf("tool %q: the handler is nil", t.Name)
+	}
 	if t.InputSchema == nil {
 		t.InputSchema = json.RawMessage(`{"type":"object"}`)
 	}
@@ -173,82 +194,54 @@ func (s *Server) AddTool(t Tool, f ToolHandler) error {
 	if err != nil {
 		return fmt.Errorf("tool %q: input schema: %w", t.Name, err)
 	}
-	return s.addTool(t, func(ctx context.Context, arguments json.RawMessage) (Result, error) {
+	output, err := compileOutput(t.OutputSchema)
+	if err != nil {
+		return fmt.Errorf("tool %q: %w", t.Name, err)
+	}
+	return s.putTool(t, func(ctx context.Context, arguments json.RawMessage) (Result, error) {
 		arguments = validate.ApplyDefaults(arguments)
 		if err := validate.Validate(arguments); err != nil {
 			return Result{Value: ToolError("%v", err)}, nil
 		}
 		result, err := f(ctx, arguments)
 		if err != nil {
-			return toolFailure(err)
+			return toolFailure(ctx, err)
+		}
+		if err := checkOutput(output, result); err != nil {
+			return Result{}, s.badOutput(t.Name, err)
 		}
 		return result.result(), nil
-	})
+	}, how)
 }
 
-// RemoveTool takes tools out; names that are not there are ignored.
+// RemoveTool removes tools; unknown names are ignored.
 func (s *Server) RemoveTool(names ...string) {
 	if s.tools.remove(names...) {
-		s.news.listChanged(newsTools)
+		s.listChanged(notificationToolsChanged)
 	}
 }
 
-func (s *Server) addTool(t Tool, run runTool) error {
-	if err := checkName(t.Name); err != nil {
-		return err
+// putTool enters a tool that is complete.
+func (s *Server) putTool(t Tool, run runTool, how registration) error {
+	if err := checkToolName(t.Name, how); err != nil {
+		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
-	mirrors, err := mirror.Fields(t.InputSchema)
+	headers, err := paramheader.Fields(t.InputSchema)
 	if err != nil {
-		return fmt.Errorf("input schema: %w", err)
+		return fmt.Errorf("tool %q: input schema: %w", t.Name, err)
 	}
 	listed, err := schema.Encode(nil, t)
 	if err != nil {
-		return err
+		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
-	s.tools.set(&entry[tool]{name: t.Name, listed: listed, feature: tool{run, mirrors}})
-	s.news.listChanged(newsTools)
+	changed, ok := s.tools.put(&entry[tool]{name: t.Name, listed: listed, feature: tool{run, headers}}, how)
+	if !ok {
+		return taken("tool", t.Name, "SetTool")
+	}
+	if changed {
+		s.listChanged(notificationToolsChanged)
+	}
 	return nil
-}
-
-// typedTool completes a tool's description from its types.
-func typedTool[In, Out any](name string, f any, with []Tool) (Tool, *schema.Validator, error) {
-	var t Tool
-	if len(with) > 0 {
-		t = with[0]
-	}
-	t.Name = name
-	in := reflect.TypeFor[In]()
-	if t.Description == "" {
-		t.Description = schema.FuncDoc(f, in)
-	}
-	var err error
-	if t.InputSchema == nil {
-		if t.InputSchema, err = inferObject(in); err != nil {
-			return t, nil, fmt.Errorf("input %v: %w", in, err)
-		}
-	}
-	out := reflect.TypeFor[Out]()
-	if t.OutputSchema == nil && isStructured(out) {
-		if t.OutputSchema, err = schema.For(out, schema.DocsOf(out)); err != nil {
-			return t, nil, fmt.Errorf("output %v: %w", out, err)
-		}
-	}
-	validate, err := schema.Compile(t.InputSchema)
-	return t, validate, err
-}
-
-// inferObject infers the schema of arguments, which are an object always.
-func inferObject(t reflect.Type) (json.RawMessage, error) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch t.Kind() {
-	case reflect.Struct, reflect.Map:
-		return schema.For(t, schema.DocsOf(t))
-	case reflect.Interface:
-		return json.RawMessage(`{"type":"object"}`), nil
-	}
-	return nil, errors.New("arguments are an object: use a struct, or a map with string keys")
 }
 
 func decodeArguments[In any](validate *schema.Validator, arguments json.RawMessage) (in In, err error) {
@@ -260,80 +253,14 @@ func decodeArguments[In any](validate *schema.Validator, arguments json.RawMessa
 	return in, err
 }
 
-// toolFailure tells errors of the protocol from failures of the tool.
-func toolFailure(err error) (Result, error) {
+// toolFailure tells errors of the protocol, and calls that nobody waits for any
+// more, from failures of the tool.
+func toolFailure(ctx context.Context, err error) (Result, error) {
 	var e *Error
-	if errors.As(err, &e) || errors.Is(err, ErrInputRequired) {
+	if errors.As(err, &e) || errors.Is(err, ErrInputRequired) || ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return Result{}, err
 	}
 	return Result{Value: ToolError("%v", err)}, nil
-}
-
-// isStructured reports whether values of the type are answered as structured content.
-func isStructured(t reflect.Type) bool {
-	switch t {
-	case reflect.TypeFor[Content](), reflect.TypeFor[[]Content](), reflect.TypeFor[*CallToolResult](), reflect.TypeFor[CallToolResult](), reflect.TypeFor[struct{}]():
-		return false
-	}
-	return t.Kind() != reflect.String && t.Kind() != reflect.Interface
-}
-
-// encoderFor chooses, once per tool, what an Out becomes.
-func encoderFor[Out any]() func(Out) Result {
-	if isStructured(reflect.TypeFor[Out]()) {
-		return func(out Out) Result { return Result{Value: &structured[Out]{out}} }
-	}
-	return func(out Out) Result { return unstructured(out) }
-}
-
-// unstructured answers with a value that is content already, or text.
-func unstructured(out any) Result {
-	switch v := out.(type) {
-	case nil, struct{}:
-		return Result{Value: &CallToolResult{}}
-	case *CallToolResult:
-		return v.result()
-	case CallToolResult:
-		return v.result()
-	case Content:
-		return Result{Value: &CallToolResult{Content: []Content{v}}}
-	case []Content:
-		return Result{Value: &CallToolResult{Content: v}}
-	case string:
-		return Result{Value: textResult(v)}
-	}
-	if v := reflect.ValueOf(out); v.Kind() == reflect.String {
-		return Result{Value: textResult(v.String())}
-	}
-	return Result{Value: &structured[any]{out}}
-}
-
-// textResult is a result of one block of text, the most frequent of all.
-type textResult string
-
-func (t textResult) AppendJSON(dst []byte) ([]byte, error) {
-	dst = jsonrpc.AppendString(append(dst, `{"content":[{"type":"text","text":`...), string(t))
-	return append(dst, `}]}`...), nil
-}
-
-// structured is a result whose value is encoded once and copied once, as text.
-type structured[T any] struct{ value T }
-
-func (s *structured[T]) AppendJSON(dst []byte) ([]byte, error) {
-	dst = append(dst, `{"structuredContent":`...)
-	from := len(dst)
-	dst, err := schema.Encode(dst, s.value)
-	if err != nil {
-		return nil, fmt.Errorf("encoding the tool's output: %w", err)
-	}
-	if shown, ok := any(s.value).(interface{ Content() []Content }); ok {
-		if dst, err = appendContents(append(dst, `,"content":`...), shown.Content()); err != nil {
-			return nil, err
-		}
-		return append(dst, '}'), nil
-	}
-	dst = jsonrpc.AppendStringBytes(append(dst, `,"content":[{"type":"text","text":`...), dst[from:])
-	return append(dst, `}]}`...), nil
 }
 
 // callTool answers tools/call.
@@ -349,8 +276,8 @@ func (s *Server) callTool(ctx context.Context, req *Request) (Result, error) {
 	case arguments[0] != '{':
 		return Result{}, Errorf(CodeInvalidParams, "tool %q: arguments: expected an object", req.Name)
 	}
-	if req.Mirrored != nil && len(e.feature.mirrors) > 0 {
-		if err := mirror.Check(e.feature.mirrors, arguments, req.Mirrored); err != nil {
+	if req.ParamHeaders != nil && len(e.feature.headers) > 0 {
+		if err := paramheader.Check(e.feature.headers, arguments, req.ParamHeaders); err != nil {
 			return Result{}, Errorf(CodeHeaderMismatch, "tool %q: %v", req.Name, err)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 	"github.com/junction-mcp/junction/mcp/internal/pipe"
+	"github.com/junction-mcp/junction/mcp/internal/upstream"
 )
 
 // TestClientSpeaksAsTheTranscriptsSay plays the server of every conversation in
@@ -90,7 +91,11 @@ func (c *clientSide) hear(what string, v any) {
 }
 
 // Connect implements [mcp.Transport].
-func (c *clientSide) Connect(context.Context) (link.Link, error) {
+func (c *clientSide) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, error) {
+	return upstream.Connect(ctx, c.link, o)
+}
+
+func (c *clientSide) link(context.Context) (link.Link, error) {
 	w, conn := newWire()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,7 +142,7 @@ func (c *clientSide) run(tr *transcript, s step) bool {
 }
 
 func (c *clientSide) connect(ctx context.Context) (any, error) {
-	client, err := mcp.Dial(ctx, c, c.options)
+	client, err := mcp.DialWith(ctx, c, c.options)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +201,7 @@ func (c *clientSide) do(tr *transcript, s step, name string, words []string) {
 		case "listen":
 			var filter mcp.SubscriptionFilter
 			must(json.Unmarshal([]byte(words[1]), &filter))
-			return nil, client.Listen(ctx, filter, func(n mcp.News) { c.hear("news", n) }, func(f mcp.SubscriptionFilter) { c.hear("agreed", f) })
+			return nil, client.ListenWith(ctx, filter, func(n mcp.Notification) { c.hear("notification", n) }, func(f mcp.SubscriptionFilter) { c.hear("agreed", f) })
 		}
 		return nil, fmt.Errorf("cannot %s", words[0])
 	})

@@ -86,7 +86,7 @@ func (s *serverSide) open(tr *transcript, _ string) *wire {
 		return w
 	}
 	s.serving.Go(func() {
-		if err := stream.ServeConn(s.ctx, conn, s.fixture, s.options); err != nil && !errors.Is(err, io.ErrClosedPipe) {
+		if err := stream.ServeConnWith(s.ctx, conn, s.fixture, s.options); err != nil && !errors.Is(err, io.ErrClosedPipe) {
 			tr.t.Errorf("serving: %v", err)
 		}
 	})
@@ -205,15 +205,15 @@ type fixture struct {
 }
 
 func newFixture(o mcp.ServerOptions) *fixture {
-	f := &fixture{Server: mcp.NewServer("fixture", "1", o), gate: make(chan struct{}), runs: map[string]int{}}
+	f := &fixture{Server: mcp.NewServerWith("fixture", "1", o), gate: make(chan struct{}), runs: map[string]int{}}
 	f.addTools()
 	f.addQuestions()
-	must(f.AddText(mcp.Resource{URI: "test://a", Name: "a", MIMEType: "text/plain"}, "A"))
-	must(f.AddText(mcp.Resource{URI: "test://b", Name: "b"}, "B"))
-	must(f.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "who", Required: true}}},
+	f.AddText(mcp.Resource{URI: "test://a", Name: "a", MIMEType: "text/plain"}, "A")
+	f.AddText(mcp.Resource{URI: "test://b", Name: "b"}, "B")
+	f.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "who", Required: true}}},
 		func(_ context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
 			return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text("hello " + arguments["who"])}}}, nil
-		}))
+		})
 	return f
 }
 
@@ -223,7 +223,7 @@ func must(err error) {
 	}
 }
 
-// release lets what waits go on, and makes what comes wait anew.
+// release lets what waits go on, and makes what comes wait again.
 func (f *fixture) release() {
 	f.mu.Lock()
 	close(f.gate)
@@ -272,14 +272,14 @@ func (f *fixture) addTools() {
 	mcp.AddTool(f.Server, "late", func(ctx context.Context, _ none) (string, error) {
 		f.after.Go(func() {
 			_ = f.wait(context.WithoutCancel(ctx))
-			_ = mcp.Progress(ctx, 1, 0)
+			_ = mcp.Progress(ctx, 1, 0, "")
 			_ = mcp.Log(ctx, mcp.LogError, "too late")
 		})
 		return "done", nil
 	})
 	mcp.AddTool(f.Server, "log", func(ctx context.Context, _ none) (string, error) {
 		for _, level := range []mcp.LogLevel{mcp.LogDebug, mcp.LogInfo, mcp.LogError} {
-			if err := mcp.Log(ctx, level, string(level), "fixture"); err != nil {
+			if err := mcp.LogWith(ctx, "fixture", level, string(level)); err != nil {
 				return "", err
 			}
 		}
@@ -342,7 +342,7 @@ func (f *fixture) addQuestions() {
 		return result.Content[0].Text, nil
 	})
 	mcp.AddTool(f.Server, "roots", func(ctx context.Context, _ none) (string, error) {
-		roots, err := mcp.Roots(ctx, "roots")
+		roots, err := mcp.RootsWith(ctx, "roots")
 		return fmt.Sprint(len(roots)), err
 	})
 	mcp.AddTool(f.Server, "state", func(ctx context.Context, in struct{ Bytes int }) (string, error) {

@@ -23,7 +23,7 @@ import (
 //	# a remark
 //	-> {…}        the client sends this
 //	<- {…}        the server sends this, next
-//	~> {…} <~ {…} the same in any order with the lines of this kind beside it
+//	~> {…} <~ {…} the same in any order with the lines of this kind around it
 //	"-> "…"       the client sends these bytes (a Go string), with no line end added
 //	"<- "…"       the server does
 //	!-> !<-       nothing comes

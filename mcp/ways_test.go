@@ -25,13 +25,13 @@ func (w way) since(revision string) bool { return w.oldest >= revision }
 
 // run runs a test of a feature for every revision, transport, and both directly
 // and through a proxy that speaks the other era to the server. serve makes the
-// server, options what the client is; both are made anew each time.
+// server, options what the client is; both are made again each time.
 func run(t *testing.T, serve func() mcp.Handler, options func() mcp.ClientOptions, f func(t *testing.T, c *mcp.Client, w way)) {
 	t.Run("in process", func(t *testing.T) {
-		f(t, mcp.NewClient(serve(), options()), way{oldest: modern})
+		f(t, mcp.NewClientWith(serve(), options()), way{oldest: modern})
 	})
 	t.Run("in process through a client", func(t *testing.T) {
-		f(t, mcp.NewClient(mcp.NewClient(serve()), options()), way{oldest: modern, proxied: true})
+		f(t, mcp.NewClientWith(mcp.NewClient(serve()), options()), way{oldest: modern, proxied: true})
 	})
 	transports := map[string]func(t *testing.T, h mcp.Handler) mcp.Transport{
 		"stream": func(_ *testing.T, h mcp.Handler) mcp.Transport { return stream.Pipe(h) },
@@ -47,7 +47,7 @@ func run(t *testing.T, serve func() mcp.Handler, options func() mcp.ClientOption
 				if revision == modern {
 					behind = newestLegacy
 				}
-				proxy := connected(t, transport(t, serve()), mcp.ClientOptions{Bridge: true}, behind)
+				proxy := connected(t, transport(t, serve()), mcp.ClientOptions{Bridge: true, OneClient: &mcp.Meta{Capabilities: able}}, behind)
 				f(t, connected(t, transport(t, proxy), options(), revision), way{oldest: min(revision, behind), proxied: true})
 			})
 		}
@@ -67,7 +67,7 @@ func overHTTP(t *testing.T, h mcp.Handler) mcp.Transport {
 func connected(t *testing.T, transport mcp.Transport, o mcp.ClientOptions, revision string) *mcp.Client {
 	t.Helper()
 	o.Revision = revision
-	c, err := mcp.Dial(t.Context(), transport, o)
+	c, err := mcp.DialWith(t.Context(), transport, o)
 	if err != nil {
 		t.Fatal(err)
 	}

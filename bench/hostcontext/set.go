@@ -62,7 +62,7 @@ func (s *set) add(line []byte, at map[string]*mcp.Server) error {
 	if len(t.Schema) == 0 || string(t.Schema) == "null" {
 		t.Schema = json.RawMessage(`{"type":"object"}`)
 	}
-	err := at[t.Server].AddTool(mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Schema}, nothing)
+	err := at[t.Server].SetTool(mcp.Tool{Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Schema}, nothing)
 	if err != nil {
 		s.refused++
 		return nil // its schema is none; package mcp says so to whoever offers it

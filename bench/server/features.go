@@ -30,23 +30,21 @@ type bigIn struct {
 // newServer offers what a benchmark asks for, and the given number of tools more.
 func newServer(tools int) *mcp.Server {
 	s := mcp.NewServer("junction", "1")
-	mcp.AddTool(s, "echo", func(_ context.Context, in echoIn) (string, error) { return in.Text, nil },
-		mcp.Tool{Description: "Returns the text"})
-	mcp.AddTool(s, "add", func(_ context.Context, in addIn) (addOut, error) { return addOut{in.A + in.B}, nil },
-		mcp.Tool{Description: "Adds two integers"})
+	mcp.AddToolWith(s, mcp.Tool{Name: "echo", Description: "Returns the text"}, func(_ context.Context, in echoIn) (string, error) { return in.Text, nil })
+	mcp.AddToolWith(s, mcp.Tool{Name: "add", Description: "Adds two integers"}, func(_ context.Context, in addIn) (addOut, error) { return addOut{in.A + in.B}, nil })
 	big := sync.OnceValue(func() string { return text(1 << 20) })
-	mcp.AddTool(s, "big", func(_ context.Context, in bigIn) (string, error) {
+	mcp.AddToolWith(s, mcp.Tool{Name: "big", Description: "Returns many bytes of text"}, func(_ context.Context, in bigIn) (string, error) {
 		return big()[:min(in.Bytes, 1<<20)], nil
-	}, mcp.Tool{Description: "Returns many bytes of text"})
+	})
 	addToggle(s)
 	for _, t := range generated(tools) {
-		must(s.AddTool(t, ok))
+		s.AddTool(t, ok)
 	}
-	must(s.AddText(mcp.Resource{URI: "bench://readme", Name: "readme", MIMEType: "text/plain"}, "read me"))
-	must(s.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "name", Required: true}}},
+	s.AddText(mcp.Resource{URI: "bench://readme", Name: "readme", MIMEType: "text/plain"}, "read me")
+	s.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "name", Required: true}}},
 		func(_ context.Context, arguments map[string]string) (*mcp.GetPromptResult, error) {
 			return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text("Greet " + arguments["name"])}}}, nil
-		}))
+		})
 	return s
 }
 
@@ -64,15 +62,16 @@ func ok(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {
 func addToggle(s *mcp.Server) {
 	var mu sync.Mutex
 	var on bool
-	mcp.AddTool(s, "toggle", func(context.Context, struct{}) (string, error) {
+	mcp.AddToolWith(s, mcp.Tool{Name: "toggle", Description: "Adds or removes a tool"}, func(context.Context, struct{}) (string, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if on = !on; !on {
 			s.RemoveTool("extra")
 			return "ok", nil
 		}
-		return "ok", s.AddTool(mcp.Tool{Name: "extra", Description: "Comes and goes"}, ok)
-	}, mcp.Tool{Description: "Adds or removes a tool"})
+		s.AddTool(mcp.Tool{Name: "extra", Description: "Comes and goes"}, ok)
+		return "ok", nil
+	})
 }
 
 const line = "The quick brown fox jumps over the lazy dog; \"quoted\" words and a line break.\n"

@@ -17,7 +17,7 @@ func serveHTTP(addr string, s *mcp.Server, stateless bool) error {
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", streamable.Handler(s, streamable.Options{Stateless: stateless}))
+	mux.Handle("/mcp", streamable.HandlerWith(s, streamable.Options{Stateless: stateless}))
 	go func() {
 		io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)

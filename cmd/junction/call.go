@@ -17,7 +17,7 @@ import (
 func (a *app) callCommand() *cobra.Command {
 	var raw string
 	cmd := &cobra.Command{
-		Use:   "call SERVER TOOL [KEY=VALUE… | --args JSON]",
+		Use:   "call SERVER TOOL [KEY=VALUE… | JSON | --args JSON]",
 		Short: "Call a tool",
 		Long: `Call a tool of a server, and print what it answers.
 
@@ -29,8 +29,9 @@ Arguments are typed by the tool's input schema:
   days:=3          JSON as it is written, whatever the schema says
   text=@note.txt   what a file holds; @- is standard input, @@ begins with an @
 
---args gives all arguments as one JSON object, @FILE or - (standard input); they are
-sent as they are. With a command at the end SERVER is left out:
+A single argument that begins with { is all arguments as one JSON object; --args takes
+one as well, or @FILE, or - (standard input). They are sent as they are. With a
+command at the end SERVER is omitted:
 
   junction call TOOL KEY=VALUE -- npx -y some-server
 
@@ -88,9 +89,14 @@ func (a *app) call(ctx context.Context, t target, tool string, words []string, r
 	return err
 }
 
-// wholeArguments reads --args; nil if it was not given.
+// wholeArguments reads --args, or the one word that is a JSON object; nil where
+// neither was given.
 func (a *app) wholeArguments(raw string, words []string) (json.RawMessage, error) {
-	if raw == "" {
+	flag := "--args"
+	switch object := len(words) == 1 && strings.HasPrefix(strings.TrimSpace(words[0]), "{"); {
+	case raw == "" && object:
+		raw, words, flag = words[0], nil, "arguments"
+	case raw == "":
 		return nil, nil
 	}
 	if len(words) > 0 {
@@ -108,7 +114,7 @@ func (a *app) wholeArguments(raw string, words []string) (json.RawMessage, error
 		}
 	}
 	if _, fault := jsonrpc.Index(data, jsonrpc.Limits{}); fault != nil {
-		return nil, usagef("--args: expected a JSON object: %s", fault.Message)
+		return nil, usagef("%s: expected a JSON object: %s", flag, fault.Message)
 	}
 	return data, nil
 }

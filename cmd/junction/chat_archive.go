@@ -37,7 +37,7 @@ func (t *table) openArchive(ctx context.Context) error {
 	return nil
 }
 
-// keepSearches stores which searches found which tools, beside what other
+// keepSearches stores which searches found which tools, in addition to what other
 // processes learned meanwhile. An answer is none the worse where that fails.
 func (t *table) keepSearches() {
 	fresh := t.search.Memory()

@@ -32,7 +32,7 @@ func TestTheHelpOfChatNamesEveryFlagInEightyColumns(t *testing.T) {
 		}
 	}
 	if strings.Contains(out.String(), "default []") {
-		t.Error("a default that is none is told")
+		t.Error("a default that is not valid is told")
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/host/trace"
+	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/policy"
@@ -72,21 +73,26 @@ func (a *app) table(ctx context.Context, cmd *cobra.Command, args []string, f *c
 	if err := t.invite(ctx, cmd, args); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
-	t.tellStrangers("--trust", f.trust)
-	t.tellStrangers("--approve", f.approve)
+	t.warnUnknown("--trust", f.trust)
+	t.warnUnknown("--approve", f.approve)
 	return t, nil
 }
 
-// tellStrangers tells which names of a flag are of no server here.
-func (t *table) tellStrangers(flag string, names []string) {
+// warnUnknown says which names of a flag are of no server here.
+func (t *table) warnUnknown(flag string, names []string) {
 	var here []string
 	for _, s := range t.options.Servers {
 		here = append(here, s.Name)
 	}
 	for _, name := range names {
-		if !slices.Contains(here, name) {
-			t.app.screen.Printf("junction: %s %s: there is no such server here (there are: %s)\n", flag, plaintext.Line(name, 80), strings.Join(here, ", "))
+		if slices.Contains(here, name) {
+			continue
 		}
+		meant := ""
+		if near := nearest.Name(name, here); near != "" {
+			meant = fmt.Sprintf("; did you mean %q?", near)
+		}
+		t.app.screen.Printf("junction: %s %s: there is no such server here (there are: %s)%s\n", flag, plaintext.Line(name, 80), strings.Join(here, ", "), meant)
 	}
 }
 
@@ -162,8 +168,8 @@ func (t *table) invite(ctx context.Context, cmd *cobra.Command, args []string) e
 	if err != nil {
 		return err
 	}
-	t.app.tellProblems(set)
-	for _, e := range entries {
+	t.app.reportProblems(set)
+	for _, e := range t.app.withoutSelf(ctx, entries, nil) {
 		if err := t.inviteEntry(ctx, e); err != nil {
 			t.app.screen.Printf("junction: %v\n", err)
 		}
@@ -250,15 +256,15 @@ func always(fixed target) func(context.Context) (target, error) {
 func (t *table) seat(name string, origin []string, resolve func(context.Context) (target, error)) error {
 	g := gateway.New(gateway.Options{Name: name, NoPrefix: true, Transparent: true, Logger: t.app.logger()})
 	t.gateways = append(t.gateways, g)
-	err := g.Add(name, func(ctx context.Context) (*mcp.Client, error) {
+	err := g.Add(name, gateway.Upstream{Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
 		target, err := resolve(ctx)
 		if err != nil {
 			return nil, err
 		}
 		o := t.app.options(target)
-		o.Bridge = true
-		return mcp.Dial(ctx, target.transport, o)
-	})
+		o.Bridge, o.OneClient = true, &mcp.Meta{Client: &o.Info, Capabilities: host.Capabilities()}
+		return mcp.DialWith(ctx, target.transport, o)
+	}})
 	if err != nil {
 		return err
 	}

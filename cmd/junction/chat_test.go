@@ -73,7 +73,7 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 		{"standard input without a question", "x", []string{"--attach", "-"}, exitUsage, "", "give one with -p"},
 		{"standard input that is no text", "\xff\xfe", []string{"-p", "x", "--attach", "-"}, exitUsage, "", "not text in UTF-8"},
 		{"standard input that is empty", "\n", []string{"-p", "x", "--attach", "-"}, exitUsage, "", "is empty"},
-		{"a rule that is none", "", []string{"-p", "x", "--allow", "delete"}, exitUsage, "", "--allow: expected SERVER/TOOL"},
+		{"a rule that is not valid", "", []string{"-p", "x", "--allow", "delete"}, exitUsage, "", "--allow: expected SERVER/TOOL"},
 		{"a conversation that is not there", "", []string{"-p", "x", "--resume=nope"}, exitUsage, "", "nope"},
 		{"a conversation that cannot be resumed", "", []string{"-p", "x", "--resume", "--no-save"}, exitUsage, "", "--no-save"},
 	} {

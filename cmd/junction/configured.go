@@ -26,6 +26,14 @@ type entry struct {
 	definition *config.Definition // nil: shipped
 }
 
+// origin says where the server is defined, for people.
+func (e entry) origin() string {
+	if e.definition == nil {
+		return "ships with junction"
+	}
+	return "defined in " + shortened(e.definition.Source)
+}
+
 // servers reads the configuration. What is wrong with single servers is told
 // and does not hide the others; with no configuration the servers are those that
 // ship with junction.
@@ -57,8 +65,8 @@ func (a *app) servers() (*config.Set, []entry, error) {
 	return set, entries, nil
 }
 
-// tellProblems tells what is wrong with a configuration, and what is doubtful.
-func (a *app) tellProblems(set *config.Set) {
+// reportProblems says what is wrong with a configuration, and what is doubtful.
+func (a *app) reportProblems(set *config.Set) {
 	for _, p := range set.Problems() {
 		a.screen.Printf("junction: %v\n", p)
 	}
@@ -88,6 +96,9 @@ func (a *app) configured(ctx context.Context, name string) (target, error) {
 			return target{}, &connectError{p}
 		}
 	}
+	if slices.Contains(shippedNames(), name) {
+		return a.resolve(ctx, entry{name: name})
+	}
 	return target{}, &connectError{unknownServer(name, set, entries)}
 }
 
@@ -96,7 +107,7 @@ func unknownServer(name string, set *config.Set, entries []entry) error {
 	for _, e := range entries {
 		names = append(names, e.name)
 	}
-	if near := nearest.Name(name, names); near != "" {
+	if near := nearest.Name(name, append(slices.Clone(names), shippedNames()...)); near != "" {
 		return fmt.Errorf("no server is called %q; did you mean %q?", name, near)
 	}
 	var files []string
@@ -147,18 +158,21 @@ func (a *app) resolve(ctx context.Context, e entry) (target, error) {
 		if err != nil {
 			return target{}, &connectError{err}
 		}
-		return target{name: e.name, transport: stream.Pipe(h, mcp.ServeOptions{Logger: a.logger()})}, nil
+		return target{name: e.name, origin: e.origin(), transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.logger()})}, nil
+	}
+	if slices.Contains(chain(), entryMark(e.definition)) {
+		return target{}, &connectError{fmt.Errorf("server %q is started by itself: its entry in %s runs junction again", e.name, e.definition.Source)}
 	}
 	s, err := e.definition.Resolve(ctx)
 	if err != nil {
 		return target{}, &connectError{err}
 	}
-	t, err := a.transport(s)
-	return target{name: s.Name, transport: t, timeout: s.Timeout}, err
+	t, err := a.transport(s, e.definition)
+	return target{name: s.Name, origin: e.origin(), transport: t, timeout: s.Timeout}, err
 }
 
 // transport is how a server of a configuration is reached.
-func (a *app) transport(s *config.Server) (mcp.Transport, error) {
+func (a *app) transport(s *config.Server, d *config.Definition) (mcp.Transport, error) {
 	switch isCommand := s.Kind == config.Stdio; {
 	case isCommand && len(a.flags.header) > 0:
 		return nil, usagef("--header is for servers with a URL, and %q is started by a command", s.Name)
@@ -170,7 +184,11 @@ func (a *app) transport(s *config.Server) (mcp.Transport, error) {
 		for name, value := range s.Env {
 			c.Env = append(c.Env, name+"="+value)
 		}
-		c.Env = append(c.Env, a.flags.env...)
+		variable, err := a.chained(d)
+		if err != nil {
+			return nil, err
+		}
+		c.Env = append(append(c.Env, a.flags.env...), variable)
 		return c, nil
 	}
 	header, err := headers(a.flags.header)
@@ -183,9 +201,9 @@ func (a *app) transport(s *config.Server) (mcp.Transport, error) {
 		}
 	}
 	if s.Kind == config.SSE {
-		return httpsse.Client(s.URL, httpsse.ClientOptions{Header: header, Logger: a.logger()}), nil
+		return httpsse.ClientWith(s.URL, httpsse.ClientOptions{Header: header, Logger: a.logger()}), nil
 	}
-	return streamable.Client(s.URL, streamable.ClientOptions{Header: header, Logger: a.logger()}), nil
+	return streamable.ClientWith(s.URL, streamable.ClientOptions{Header: header, Logger: a.logger()}), nil
 }
 
 // environ is this process's environment without some variables.
@@ -246,4 +264,9 @@ func inputValue(in config.Input, typed string) (string, error) {
 		return "", errors.New("nothing was typed")
 	}
 	return typed, nil
+}
+
+// needsInput reports whether a person must be asked for a part of the entry.
+func needsInput(d *config.Definition) bool {
+	return slices.ContainsFunc(d.Variables(), func(variable string) bool { return strings.HasPrefix(variable, "input:") })
 }

@@ -174,7 +174,7 @@ func (a *app) conversationsImportCommand() *cobra.Command {
 			}
 			return a.withArchive(cmd.Context(), func(stored *archive.Archive) error {
 				meta, err := stored.Import(cmd.Context(), in)
-				return a.tellID(meta, err)
+				return a.printID(meta, err)
 			})
 		},
 	}
@@ -191,7 +191,7 @@ func (a *app) conversationsForkCommand() *cobra.Command {
 			}
 			return a.withArchive(cmd.Context(), func(stored *archive.Archive) error {
 				meta, err := stored.Fork(cmd.Context(), args[0], upTo)
-				return a.tellID(meta, err)
+				return a.printID(meta, err)
 			})
 		},
 	}
@@ -199,8 +199,8 @@ func (a *app) conversationsForkCommand() *cobra.Command {
 	return cmd
 }
 
-// tellID prints the ID of a conversation that is new.
-func (a *app) tellID(meta archive.Meta, err error) error {
+// printID prints the ID of a conversation that is new.
+func (a *app) printID(meta archive.Meta, err error) error {
 	if err != nil {
 		return err
 	}

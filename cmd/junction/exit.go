@@ -36,8 +36,8 @@ var (
 	errInterrupted = errors.New("interrupted")
 	// errToolFailed says that the result was shown, and is one of failure.
 	errToolFailed = errors.New("the tool failed")
-	// errTold says that what went wrong was told already.
-	errTold = errors.New("not all servers could be asked")
+	// errReported says that what went wrong was reported already.
+	errReported = errors.New("not all servers could be asked")
 )
 
 // A usageError is a mistake on the command line.

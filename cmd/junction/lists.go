@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
@@ -26,30 +27,56 @@ type list struct {
 	what   string
 	has    func(mcp.ServerCapabilities) bool
 	text   func(entries []json.RawMessage, width int) (string, error)
+	// brief is text with a line for each entry; nil where there is no such form.
+	brief func(entries []json.RawMessage, width int) (string, error)
+}
+
+func toolList() list {
+	return list{"tools", "tools/list", "tools", "tools", func(c mcp.ServerCapabilities) bool { return c.Tools != nil }, texts(show.Tools), texts(show.ToolLines)}
 }
 
 // lists are the commands that list what servers offer.
 func (a *app) lists() []*cobra.Command {
 	var commands []*cobra.Command
 	for _, l := range []list{
-		{"tools", "tools/list", "tools", "tools", func(c mcp.ServerCapabilities) bool { return c.Tools != nil }, texts(show.Tools)},
-		{"resources", "resources/list", "resources", "resources", func(c mcp.ServerCapabilities) bool { return c.Resources != nil }, texts(show.Resources)},
-		{"templates", "resources/templates/list", "resourceTemplates", "resource templates", func(c mcp.ServerCapabilities) bool { return c.Resources != nil }, texts(show.Templates)},
-		{"prompts", "prompts/list", "prompts", "prompts", func(c mcp.ServerCapabilities) bool { return c.Prompts != nil }, texts(show.Prompts)},
+		{"resources", "resources/list", "resources", "resources", func(c mcp.ServerCapabilities) bool { return c.Resources != nil }, texts(show.Resources), nil},
+		{"templates", "resources/templates/list", "resourceTemplates", "resource templates", func(c mcp.ServerCapabilities) bool { return c.Resources != nil }, texts(show.Templates), nil},
+		{"prompts", "prompts/list", "prompts", "prompts", func(c mcp.ServerCapabilities) bool { return c.Prompts != nil }, texts(show.Prompts), nil},
 	} {
 		cmd := &cobra.Command{
-			Use:   l.name + " [SERVER | -- COMMAND…]",
-			Short: "List the " + l.what + " of a server, or of all servers",
-			Long: "List the " + l.what + " of a server; without one, those of every configured server.\n\n" +
-				"With --json: one object {\"" + l.member + "\": […]} that holds all pages; without a server\n" +
-				"{\"servers\": {NAME: {\"" + l.member + "\": […]} or {\"error\": {…}}}}.",
+			Use:               l.name + " [SERVER | -- COMMAND…]",
+			Short:             "List the " + l.what + " of a server, or of all servers",
+			Long:              "List the " + l.what + " of a server; without one, those of every configured server.\n\n" + listHelp(l),
 			ValidArgsFunction: a.suggestServers,
-			RunE:              func(cmd *cobra.Command, args []string) error { return a.list(cmd, l, args) },
+			RunE:              func(cmd *cobra.Command, args []string) error { return a.list(cmd, l, args, false) },
 		}
 		a.clientFlags(cmd.Flags())
 		commands = append(commands, cmd)
 	}
-	return commands
+	return append(commands, a.toolsCommand())
+}
+
+func (a *app) toolsCommand() *cobra.Command {
+	var long bool
+	cmd := &cobra.Command{
+		Use:   "tools [SERVER [TOOL…] | [TOOL…] -- COMMAND…]",
+		Short: "List the tools of a server, or of all servers",
+		Long: `List the tools of a server; without one, those of every configured server. A terminal
+shows a line for each; with TOOL, or with --long, descriptions and arguments are shown
+in full, as they are where no terminal is.
+
+` + listHelp(toolList()),
+		ValidArgsFunction: a.suggestToolNames,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.list(cmd, toolList(), args, long) },
+	}
+	cmd.Flags().BoolVarP(&long, "long", "l", false, "show descriptions and arguments in full")
+	a.clientFlags(cmd.Flags())
+	return cmd
+}
+
+func listHelp(l list) string {
+	return "With --json: one object {\"" + l.member + "\": […]} that holds all pages; without a server\n" +
+		"{\"servers\": {NAME: {\"" + l.member + "\": […]} or {\"error\": {…}}}}."
 }
 
 // texts makes a renderer of typed entries one of raw entries. What cannot be
@@ -70,22 +97,30 @@ func texts[T any](render func([]*T, int) string) func([]json.RawMessage, int) (s
 	}
 }
 
-func (a *app) list(cmd *cobra.Command, l list, args []string) error {
+// list lists what one server has, or with names only that of it; or what all have.
+func (a *app) list(cmd *cobra.Command, l list, args []string, long bool) error {
 	ctx := cmd.Context()
 	if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
-		return a.listAll(ctx, l)
+		return a.listAll(ctx, l.shownAs(long || !a.out.Terminal()))
 	}
-	t, rest, err := a.target(ctx, cmd, args)
+	t, names, err := a.target(ctx, cmd, args)
 	if err != nil {
 		return err
 	}
-	if len(rest) > 0 {
-		return usagef("%s: unexpected %q", cmd.CommandPath(), rest[0])
+	if len(names) > 0 && l.brief == nil {
+		return usagef("%s: unexpected %q", cmd.CommandPath(), names[0])
+	}
+	if t.origin != "" && !a.flags.json {
+		a.screen.Printf("%s: %s\n", t.name, t.origin)
 	}
 	listed := a.fetch(ctx, l, t)
+	if listed.err == nil && len(names) > 0 {
+		listed.entries, listed.err = named(listed.entries, names)
+	}
 	if listed.err != nil {
 		return listed.err
 	}
+	l = l.shownAs(long || len(names) > 0 || !a.out.Terminal())
 	if a.flags.json {
 		_, err := fmt.Fprintf(a.stdout, "%s\n", object(l.member, listed.entries))
 		return err
@@ -93,16 +128,50 @@ func (a *app) list(cmd *cobra.Command, l list, args []string) error {
 	return a.printList(l, listed, "")
 }
 
+// shownAs returns the list with its entries shown in full, or a line each where
+// there is such a form.
+func (l list) shownAs(full bool) list {
+	if !full && l.brief != nil {
+		l.text = l.brief
+		return l
+	}
+	l.brief = nil
+	return l
+}
+
+// named returns the entries with these names, in the order of the names.
+func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error) {
+	byName, all := map[string]json.RawMessage{}, []string(nil)
+	for _, raw := range entries {
+		if name, ok := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); ok {
+			byName[name], all = raw, append(all, name)
+		}
+	}
+	var some []json.RawMessage
+	for _, name := range names {
+		raw, ok := byName[name]
+		if near := nearest.Name(name, all); !ok && near != "" {
+			return nil, usagef("the server lists no tool %q; did you mean %q?", name, near)
+		}
+		if !ok {
+			return nil, usagef("the server lists no tool %q", name)
+		}
+		some = append(some, raw)
+	}
+	return some, nil
+}
+
 // A listing is what one server listed.
 type listing struct {
 	server  string
+	origin  string // where the server is defined; empty for one that the command line gives
 	entries []json.RawMessage
 	err     error
 }
 
 // fetch lists all pages. A server that does not offer the feature has none.
 func (a *app) fetch(ctx context.Context, l list, t target) listing {
-	got := listing{server: t.name}
+	got := listing{server: t.name, origin: t.origin}
 	client, err := a.connect(ctx, t)
 	if err != nil {
 		got.err = err
@@ -132,8 +201,8 @@ func (a *app) listAll(ctx context.Context, l list) error {
 	if err != nil {
 		return err
 	}
-	a.tellProblems(set)
-	listings := a.fetchAll(ctx, l, entries)
+	a.reportProblems(set)
+	listings := a.fetchAll(ctx, l, a.withoutSelf(ctx, entries, nil))
 	if a.flags.json {
 		if err := a.printJSON(l, listings); err != nil {
 			return err
@@ -142,7 +211,7 @@ func (a *app) listAll(ctx context.Context, l list) error {
 	var failed error
 	for _, got := range listings {
 		if got.err != nil {
-			failed = errTold
+			failed = errReported
 			a.screen.Printf("junction: %v\n", got.err)
 			continue
 		}
@@ -152,6 +221,9 @@ func (a *app) listAll(ctx context.Context, l list) error {
 		if err := a.printList(l, got, got.server); err != nil {
 			return err
 		}
+	}
+	if l.brief != nil && !a.flags.json {
+		a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.name)
 	}
 	return failed
 }
@@ -164,7 +236,7 @@ func (a *app) fetchAll(ctx context.Context, l list, entries []entry) []listing {
 		if e.definition != nil && e.definition.Disabled {
 			continue
 		}
-		listings, asked = append(listings, listing{server: e.name, err: a.consent(ctx, e)}), append(asked, e)
+		listings, asked = append(listings, listing{server: e.name, origin: e.origin(), err: a.consent(ctx, e)}), append(asked, e)
 	}
 	free := make(chan struct{}, maxDialing)
 	var all sync.WaitGroup
@@ -191,12 +263,15 @@ func (a *app) fetchAll(ctx context.Context, l list, entries []entry) []listing {
 func (a *app) printList(l list, got listing, heading string) error {
 	text, err := l.text(got.entries, a.out.Width())
 	if heading != "" {
-		text = fmt.Sprintf("━━ %s: %d %s\n\n%s\n", plaintext.Line(heading, 80), len(got.entries), l.what, text)
+		text = fmt.Sprintf("━━ %s: %d %s (%s)\n\n%s\n", plaintext.Line(heading, 80), len(got.entries), l.what, plaintext.Line(got.origin, 300), text)
 	} else if len(got.entries) == 0 {
 		a.screen.Printf("The server has no %s.\n", l.what)
 	}
 	if _, err := fmt.Fprint(a.out, text); err != nil {
 		return err
+	}
+	if l.brief != nil && heading == "" && len(got.entries) > 0 {
+		a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.name)
 	}
 	if err != nil {
 		a.screen.Printf("junction: %v\n", err)

@@ -23,6 +23,9 @@ import (
 const asProgram = "JUNCTION_TEST_PROGRAM"
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == asWrapper {
+		os.Exit(wrap(os.Args[2:]))
+	}
 	if os.Getenv(asProgram) != "" {
 		main()
 		return
@@ -65,7 +68,7 @@ func self(t *testing.T, args ...string) []string {
 func alone(t *testing.T) {
 	t.Helper()
 	home := t.TempDir()
-	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "APPDATA"} {
+	for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "APPDATA", "LOCALAPPDATA"} {
 		t.Setenv(name, home)
 	}
 	t.Chdir(home)
@@ -86,10 +89,13 @@ func TestCommands(t *testing.T) {
 		{"an unknown tool is the server's error, with a hint", "call everything ecco", exitProtocol, "", "did you mean \"echo\"?\njunction: server \"everything\": unknown tool"},
 		{"an unknown argument is told before the call", "call everything echo massage=hi", exitUsage, "", `junction: tool "echo": unknown argument "massage"; did you mean "message"?`},
 		{"a missing argument is told before the call", "call everything add a=1", exitUsage, "", `junction: tool "add": argument missing: b (number) is required`},
+		{"a whole object is all arguments", `call everything add {"a":1,"b":2}`, exitOK, "{\"sum\":3}\n", ""},
+		{"a whole object that is no JSON is refused", `call everything add {"a":1,`, exitUsage, "", "arguments: expected a JSON object"},
+		{"a whole object excludes words", `call everything add a=1 {"b":2}`, exitUsage, "", "a JSON object stands alone, and holds all arguments"},
 		{"JSON is sent as it is", "call everything add --args {}", exitToolFailed, "a: required, missing", "The tool add says"},
 		{"JSON and words exclude each other", "call everything add a=1 --args {}", exitUsage, "", "not both"},
 		{"arguments are an object", "call everything add --args [1]", exitUsage, "", "--args: expected a JSON object"},
-		{"a call ends in time", "call everything wait --timeout 50ms", exitTimeout, "", "no sign of life for 50ms"},
+		{"a call ends in time", "call everything wait --timeout 50ms", exitTimeout, "", "nothing was heard of it for 50ms"},
 		{"a form is declined where nobody is", "call everything ask", exitOK, "The user declined to answer.\n", "declined: there is no terminal"},
 		{"a form is answered by a flag", `call everything ask-two-at-once --elicit {"name":"Ada","place":"Oslo"}`, exitOK, "Ada is in Oslo.\n", "What is your name?"},
 		{"a page is consented to by a flag", "call everything ask-url --elicit accept", exitOK, ": accept.\n", "page: https://example.com/\n"},
@@ -113,7 +119,20 @@ func TestCommands(t *testing.T) {
 		{"a server that is not there is told", "ping http://127.0.0.1:1/mcp", exitConnection, "", "connection refused"},
 		{"a command that does not exist is told", "ping -- no-such-program", exitConnection, "", "not found in PATH"},
 		{"a command that ends is told with its last words", "ping -- sh -c echo\u00a0boo>&2", exitConnection, "", "junction: server "},
-		{"an unknown command is told", "calls", exitUsage, "", `unknown command "calls"`},
+		{"an unknown command is told", "calls", exitUsage, "", `unknown command "calls"; did you mean "call"?`},
+		{"a command that others call differently is suggested", "run", exitUsage, "", `unknown command "run"; did you mean "call"?`},
+		{"a command for configurations says where they are", "config", exitUsage, "", `junction list shows which files are read`},
+		{"a server in place of a command suggests tools", "everything", exitUsage, "", `did you mean "tools everything"?`},
+		{"a command that is like no other leads to the help", "xyzzy", exitUsage, "", `unknown command "xyzzy"; junction --help lists them`},
+		{"servers are listed with a line for each tool", "list", exitOK, "everything  (ships with junction, 25 tools)\n", ""},
+		{"a line has the first sentence", "ls everything", exitOK, "  echo               Return the message unchanged.\n", ""},
+		{"an unknown server is not listed", "list everthing", exitConnection, "", `did you mean "everything"?`},
+		{"the list is of configured servers", "list -- x", exitUsage, "", "junction tools -- COMMAND"},
+		{"the tools of a server say where it came from", "tools everything", exitOK, "echo  (", "everything: ships with junction\n"},
+		{"one tool is shown", "tools everything add", exitOK, "add  (", ""},
+		{"an unknown tool is not shown", "tools everything ecco", exitUsage, "", `the server lists no tool "ecco"; did you mean "echo"?`},
+		{"only tools are shown by name", "prompts everything greeting", exitUsage, "", `unexpected "greeting"`},
+		{"a server that does not ship suggests the one that was meant", "serve everthing", exitUsage, "", `did you mean "everything"?`},
 		{"an unknown flag is told", "call --bogus", exitUsage, "", "unknown flag: --bogus; see junction call --help"},
 		{"a server must be named", "call", exitUsage, "", "SERVER is missing"},
 		{"a command must follow the dashes", "ping --", exitUsage, "", `after "--" stands the command`},
@@ -146,6 +165,8 @@ func TestJSON(t *testing.T) {
 		{"resources", "resources everything --json", exitOK, "resources"},
 		{"templates", "templates everything --json", exitOK, "resourceTemplates"},
 		{"prompts", "prompts everything --json", exitOK, "prompts"},
+		{"one tool", "tools everything add --json", exitOK, "tools"},
+		{"the overview", "list --json", exitOK, "servers"},
 		{"the tools of all servers", "tools --json", exitOK, "servers"},
 		{"a call of the modern revision", "call everything add a=1 b=2 --json", exitOK, "resultType structuredContent content _meta"},
 		{"a call of a legacy revision", "call everything add a=1 b=2 --json --revision 2025-06-18", exitOK, "structuredContent content"},
@@ -282,7 +303,7 @@ func (w *watchedBuffer) Write(p []byte) (int, error) {
 }
 
 func TestHelpFitsATerminal(t *testing.T) {
-	for _, command := range []string{"", "tools", "call", "read", "prompt", "complete", "ping", "up", "serve", "proxy", "version"} {
+	for _, command := range []string{"", "tools", "list", "call", "read", "prompt", "complete", "ping", "up", "serve", "proxy", "version"} {
 		got := runs(t, "", append(strings.Fields(command), "--help")...)
 		for line := range strings.Lines(got.stdout) {
 			if terminal.Width(strings.TrimRight(line, "\n")) > 88 {

@@ -14,8 +14,12 @@ func (a *app) proxyCommand() *cobra.Command {
 		Use:   "proxy SERVER",
 		Short: "Serve a server to clients of any revision and transport",
 		Long: `Connect to one server and serve it, on standard input and output (the default) or at
-an address, to clients of every revision: questions in the middle of a call,
-progress, cancellation and news go through. It ends when the server does.`,
+an address, to clients of every revision: requests in the middle of a call,
+progress, cancellation and notifications go through. It ends when the server does.
+
+On standard input and output there is one client: the server is told what that
+client can be asked, and started when the client has said so. At an address,
+where several clients share the server, it cannot ask for roots.`,
 		ValidArgsFunction: a.suggestServers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -30,7 +34,10 @@ progress, cancellation and news go through. It ends when the server does.`,
 			if len(rest) > 0 {
 				return usagef("%s: unexpected %q", cmd.CommandPath(), rest[0])
 			}
-			return a.proxy(ctx, f, t)
+			if f.stdio {
+				return a.proxyOne(ctx, t)
+			}
+			return a.proxyMany(ctx, f, t)
 		},
 	}
 	f.flags(cmd.Flags(), "")
@@ -38,7 +45,8 @@ progress, cancellation and news go through. It ends when the server does.`,
 	return cmd
 }
 
-func (a *app) proxy(ctx context.Context, f front, t target) error {
+// proxyMany serves the target to any number of clients.
+func (a *app) proxyMany(ctx context.Context, f front, t target) error {
 	o := a.options(t)
 	o.Bridge = true
 	client, err := dial(ctx, t.transport, o)
@@ -46,22 +54,76 @@ func (a *app) proxy(ctx context.Context, f front, t target) error {
 		return err
 	}
 	defer client.Close()
-	a.hintStdio(f)
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		select {
-		case <-client.Dead():
-			end(&connectError{lost(client)})
-		case <-ctx.Done():
-		}
-	}()
+	watched := watch(ctx, client, end)
 	err = orderly(ctx, a.serve(ctx, f, client))
 	end(nil)
 	<-watched
 	return err
+}
+
+// proxyOne serves the target to the client on standard input and output. The
+// target is connected to with the client's first request, which says what the
+// client can be asked.
+func (a *app) proxyOne(ctx context.Context, t target) error {
+	a.hintStdio(front{stdio: true})
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	connecting := make(chan struct{}, 1) // holds a token while nobody connects
+	connecting <- struct{}{}
+	var client *mcp.Client
+	var watched <-chan struct{}
+	connect := func(ctx context.Context, req *mcp.Request) (*mcp.Client, error) {
+		select {
+		case <-connecting:
+			defer func() { connecting <- struct{}{} }()
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if client != nil {
+			return client, nil
+		}
+		o := a.options(t)
+		meta := req.Meta
+		o.Bridge, o.OneClient = true, &meta
+		c, err := dial(ctx, t.transport, o)
+		if err != nil {
+			end(err)
+			return nil, err
+		}
+		client, watched = c, watch(ctx, c, end)
+		return c, nil
+	}
+	err := orderly(ctx, a.serveStdio(ctx, mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		c, err := connect(ctx, req)
+		if err != nil {
+			return mcp.Result{}, err
+		}
+		return c.Handle(ctx, req)
+	})))
+	end(nil)
+	<-connecting
+	if client != nil {
+		client.Close()
+		<-watched
+	}
+	return err
+}
+
+// watch ends the command when the server is gone; what it returns is closed
+// when nothing is watched any more.
+func watch(ctx context.Context, client *mcp.Client, end context.CancelCauseFunc) <-chan struct{} {
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-client.Done():
+			end(&connectError{lost(client)})
+		case <-ctx.Done():
+		}
+	}()
+	return watched
 }
 
 // lost says that the server behind is gone.

@@ -57,26 +57,23 @@ func (a *app) answered(method string, r mcp.Result, into any, text func(width in
 // shape puts the members around a result's own that the server had sent with it.
 func shape(method string, r mcp.Result, body json.RawMessage) ([]byte, error) {
 	if r.Type != "" {
-		around := revision.Answer{Type: r.Type, Meta: r.Meta, TTL: int64(r.TTL / time.Millisecond), Scope: string(r.Scope)}
-		return revision.Latest().AppendResult(nil, method, around, revision.Body{JSON: body}, nil)
+		around := revision.Envelope{Type: revision.ResultType(r.Type), Meta: r.Meta, TTL: int64(r.TTL / time.Millisecond), Scope: revision.CacheScope(r.Scope)}
+		return revision.Latest().AppendResult(nil, method, around, revision.Body{JSON: body})
 	}
 	if r.Meta == nil {
 		return body, nil
 	}
-	out, any := jsonrpc.AppendEdited(nil, body)
-	if any {
-		out = append(out, ',')
-	}
-	return append(append(append(out, `"_meta":`...), r.Meta...), '}'), nil
+	return jsonrpc.With(body, "_meta", r.Meta), nil
 }
 
 // params is the object with a name or URI and, unless they are nil, arguments.
 func params(member, subject string, arguments json.RawMessage) json.RawMessage {
-	out := jsonrpc.AppendString(append(jsonrpc.AppendString([]byte{'{'}, member), ':'), subject)
+	w := jsonrpc.NewObject(nil)
+	w.String(member, subject)
 	if arguments != nil {
-		out = append(append(out, `,"arguments":`...), arguments...)
+		w.Raw("arguments", arguments)
 	}
-	return append(out, '}')
+	return w.Bytes()
 }
 
 func readLimited(r io.Reader, name string) ([]byte, error) {

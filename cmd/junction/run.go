@@ -25,7 +25,9 @@ type app struct {
 	screen *terminal.Screen // standard error, cleaned
 	person *terminal.Person // nil if nobody is there
 	flags  flags
-	desk   answer.Desk
+	// gateway is the mark of what this process serves as a gateway; see chain.
+	gateway string
+	desk    answer.Desk
 }
 
 // flags are those that more than one command has.
@@ -69,7 +71,7 @@ func wantsJSON(args []string) bool {
 
 // fail tells why the command failed.
 func (a *app) fail(err error, code int, asJSON bool) {
-	if err == nil || errors.Is(err, errToolFailed) || errors.Is(err, errTold) {
+	if err == nil || errors.Is(err, errToolFailed) || errors.Is(err, errReported) {
 		return
 	}
 	if code == exitInterrupted {
@@ -106,9 +108,9 @@ filesystem (read-only, the current folder).
 ` + exitHelp,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args: func(_ *cobra.Command, args []string) error {
+		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unknown command %q; junction --help lists them", args[0])
+				return unknownCommand(cmd, args[0])
 			}
 			return nil
 		},
@@ -119,9 +121,9 @@ filesystem (read-only, the current folder).
 	})
 	versionFlag(root)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
-	root.AddCommand(a.lists()...)
+	root.AddCommand(append(a.lists(), a.listCommand())...)
 	root.AddCommand(a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(), a.pingCommand(),
-		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.serveCommand(), a.proxyCommand(), a.policyCommand(), versionCommand())
+		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.serveCommand(), a.proxyCommand(), a.policyCommand(), versionCommand())
 	return root
 }
 

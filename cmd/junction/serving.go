@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/junction-mcp/junction/mcp"
@@ -26,12 +27,16 @@ const (
 
 // A front is how a command serves: at an address, or on standard input and output.
 type front struct {
-	http  string
-	stdio bool
+	http    string
+	stdio   bool
+	hosts   []string // names under which it may be reached
+	origins []string // of web pages that may use it
 }
 
 func (f *front) flags(flags *pflag.FlagSet, byDefault string) {
 	flags.StringVar(&f.http, "http", "", "serve at `HOST:PORT`, path "+endpointPath+" ("+olderPath+" for clients that know only HTTP+SSE)"+byDefault)
+	flags.StringSliceVar(&f.hosts, "allow-host", nil, "with --http: let clients reach it by this `NAME`, in addition to localhost and its address")
+	flags.StringSliceVar(&f.origins, "allow-origin", nil, "with --http: let web pages of this `ORIGIN` use it, such as https://example.com")
 	flags.BoolVar(&f.stdio, "stdio", false, "serve on standard input and output")
 }
 
@@ -52,24 +57,30 @@ func (f *front) check() error {
 // serve serves h until ctx is done, or the client on standard input goes away.
 func (a *app) serve(ctx context.Context, f front, h mcp.Handler) error {
 	if !f.stdio {
-		l, err := a.listen(f.http)
+		l, err := a.listen(f)
 		if err != nil {
 			return err
 		}
 		a.screen.Printf("Serving at %s\n", endpoint(l))
-		return a.serveHTTP(ctx, l, h)
+		return a.serveHTTP(ctx, l, f, h)
 	}
 	return a.serveStdio(ctx, h)
 }
 
 // listen opens an address, and warns if it is not of this machine only.
-func (a *app) listen(address string) (net.Listener, error) {
-	l, err := net.Listen("tcp", address)
+func (a *app) listen(f front) (net.Listener, error) {
+	l, err := net.Listen("tcp", f.http)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, &connectError{fmt.Errorf("--http %s: this address is in use, perhaps by another junction (junction status lists those that run); --http 127.0.0.1:0 takes one that is free", f.http)}
+	}
 	if err != nil {
 		return nil, &connectError{fmt.Errorf("--http: %w", err)}
 	}
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
 		a.screen.Printf("warning: %s is not a loopback address: everyone who can reach it may call the tools.\n", l.Addr())
+		if len(f.hosts) == 0 {
+			a.screen.Printf("Clients reach it by its IP address; to let them use a name, add --allow-host NAME.\n")
+		}
 	}
 	return l, nil
 }
@@ -78,9 +89,12 @@ func endpoint(l net.Listener) string { return "http://" + l.Addr().String() + en
 
 // serveHTTP serves h until ctx is done, then waits for running requests as long
 // as a drain may take.
-func (a *app) serveHTTP(ctx context.Context, l net.Listener, h mcp.Handler) error {
+func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Handler) error {
 	o := mcp.ServeOptions{Logger: a.logger()}
-	endpoints := endpoints{streamable.Handler(h, streamable.Options{ServeOptions: o}), httpsse.Handler(h, httpsse.Options{ServeOptions: o})}
+	endpoints := endpoints{
+		streamable.HandlerWith(h, streamable.Options{ServeOptions: o, AllowedHosts: f.hosts, AllowedOrigins: f.origins}),
+		httpsse.HandlerWith(h, httpsse.Options{ServeOptions: o, AllowedHosts: f.hosts, AllowedOrigins: f.origins}),
+	}
 	mux := http.NewServeMux()
 	mux.Handle(endpointPath, endpoints[0])
 	mux.Handle(olderPath, endpoints[1])
@@ -136,7 +150,7 @@ func (es endpoints) close() {
 func (a *app) serveStdio(ctx context.Context, h mcp.Handler) error {
 	o := mcp.ServeOptions{Logger: a.logger()}
 	if a.stdin == os.Stdin && a.stdout == os.Stdout {
-		return stdio.Serve(ctx, h, o)
+		return stdio.ServeWith(ctx, h, o)
 	}
 	in, ok := a.stdin.(io.ReadCloser)
 	if !ok {

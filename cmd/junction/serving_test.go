@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -95,8 +96,10 @@ func TestUpTellsWhyServersAreNotThere(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	r.stop()
-	for _, want := range []string{"every   connected, revision 2026-07-28: ", "last words", "JUNCTION_TEST_UNSET", `"up","--stdio","--config",`} {
-		if !strings.Contains(r.stderr.String(), want) {
+	shown := strings.Join(strings.Fields(r.stderr.String()), " ")
+	for _, want := range []string{"every connected, revision 2026-07-28: 25 tools, 3 resources, 1 template, 4 prompts", "dead failed: it exited with status 7: last words",
+		"JUNCTION_TEST_UNSET", `"up","--stdio","--config",`, "servers.json: broken, dead, every"} {
+		if !strings.Contains(shown, want) {
 			t.Errorf("%q is not in\n%s", want, r.stderr.String())
 		}
 	}
@@ -197,4 +200,31 @@ func configuration(t *testing.T, servers map[string]any) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+func TestNamesAreAllowedByAFlag(t *testing.T) {
+	alone(t)
+	r := serving(t, "serve", "everything", "--allow-host", "mcp.example", "--allow-origin", "https://app.example")
+	for host, want := range map[string]int{"mcp.example": http.StatusMethodNotAllowed, "evil.example": http.StatusForbidden} {
+		for origin, allowed := range map[string]bool{"https://app.example": true, "https://evil.example": false} {
+			req, err := http.NewRequest(http.MethodPut, r.url, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Host = host
+			req.Header.Set("Origin", origin)
+			resp, err := http.DefaultClient.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+			expected := want
+			if !allowed {
+				expected = http.StatusForbidden
+			}
+			if resp.StatusCode != expected {
+				t.Errorf("%s from %s: status %d, want %d", host, origin, resp.StatusCode, expected)
+			}
+		}
+	}
 }

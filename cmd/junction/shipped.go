@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/servers/everything"
 	"github.com/junction-mcp/junction/servers/filesystem"
@@ -27,6 +28,9 @@ func shipped(name string, roots []string, write bool, logger *slog.Logger) (mcp.
 			roots = []string{"."}
 		}
 		return filesystem.New(filesystem.Options{Roots: roots, Write: write, Logger: logger})
+	}
+	if near := nearest.Name(name, shippedNames()); near != "" {
+		return nil, usagef("no server called %q ships with junction; did you mean %q?", name, near)
 	}
 	return nil, &usageError{fmt.Errorf("no server called %q ships with junction (there are: %s)", name, strings.Join(shippedNames(), ", "))}
 }

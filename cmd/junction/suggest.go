@@ -54,6 +54,11 @@ func (a *app) suggestTools(cmd *cobra.Command, args []string, typed string) ([]s
 	})
 }
 
+// suggestToolNames completes the names of tools, any number of them.
+func (a *app) suggestToolNames(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	return a.suggestTools(cmd, args[:min(len(args), 1)], typed)
+}
+
 // suggestArguments completes KEY=VALUE: keys that were not given yet, and values
 // where there are only a few.
 func (a *app) suggestArguments(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ import (
 // A target is a server that can be connected to.
 type target struct {
 	name      string // empty: the transport's own
+	origin    string // where it is defined; empty where the command line gives it
 	transport mcp.Transport
 	timeout   time.Duration // 0: the default
 }
@@ -65,8 +67,12 @@ func (a *app) command(name string, args []string) (target, error) {
 			return target{}, usagef("--env: expected NAME=VALUE")
 		}
 	}
+	variable, err := a.chained(nil)
+	if err != nil {
+		return target{}, err
+	}
 	c := command.New(name, args...)
-	c.Env, c.Logger = a.flags.env, a.logger()
+	c.Env, c.Logger = append(slices.Clone(a.flags.env), variable), a.logger()
 	c.Stderr = a.serverStderr(name)
 	return target{transport: c}, nil
 }
@@ -100,7 +106,7 @@ func (a *app) socket(network, address string) (target, error) {
 	if len(a.flags.header) > 0 || len(a.flags.env) > 0 {
 		return target{}, usagef("--header and --env do not apply to a socket")
 	}
-	return target{transport: stream.Dial(network, address, stream.ClientOptions{Logger: a.logger()})}, nil
+	return target{transport: stream.DialWith(network, address, stream.ClientOptions{Logger: a.logger()})}, nil
 }
 
 func (a *app) url(address string) (target, error) {
@@ -114,7 +120,7 @@ func (a *app) url(address string) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	return target{transport: streamable.Client(address, streamable.ClientOptions{Header: header, Logger: a.logger()})}, nil
+	return target{transport: streamable.ClientWith(address, streamable.ClientOptions{Header: header, Logger: a.logger()})}, nil
 }
 
 // headers reads the values of --header; their errors hold no value.
@@ -169,7 +175,7 @@ func (a *app) connect(ctx context.Context, t target) (*mcp.Client, error) {
 
 // dial marks errors of connecting as such.
 func dial(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (*mcp.Client, error) {
-	client, err := mcp.Dial(ctx, t, o)
+	client, err := mcp.DialWith(ctx, t, o)
 	if err != nil {
 		return nil, &connectError{err}
 	}

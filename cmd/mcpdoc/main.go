@@ -14,6 +14,11 @@
 //
 //	mcpdoc [-check] [directory]
 //
+// What is registered as a tool and cannot have its comment read (a function
+// literal, a generic or wrapped function, one that takes no struct type of the
+// package, a field of a nested struct without a name) is listed on standard
+// error; that is no failure.
+//
 // The directory is the current one unless given. With -check nothing is
 // written: the exit code is 1 where mcp_docs.go is missing or stale.
 package main
@@ -48,5 +53,13 @@ func main() {
 	if err := run(directory); err != nil {
 		fmt.Fprintln(os.Stderr, "mcpdoc:", err)
 		os.Exit(1)
+	}
+	skipped, err := docgen.Skipped(directory)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "mcpdoc:", err)
+		os.Exit(1)
+	}
+	for _, s := range skipped {
+		fmt.Fprintln(os.Stderr, "mcpdoc:", s)
 	}
 }

@@ -40,7 +40,7 @@ func run(ctx context.Context, arguments []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	c, err := mcp.Dial(ctx, streamable.Client(arguments[len(arguments)-1]), options())
+	c, err := mcp.DialWith(ctx, streamable.Client(arguments[len(arguments)-1]), options())
 	if err != nil {
 		return err
 	}

@@ -38,9 +38,9 @@ func addContentTools(s *mcp.Server) {
 			mcp.Embed(mcp.TextContents("test://mixed-content-resource", "application/json", `{"test":"data","value":123}`)),
 		}},
 	} {
-		mcp.AddTool(s, t.name, func(context.Context, struct{}) ([]mcp.Content, error) { return t.content, nil }, about(t.description))
+		mcp.AddToolWith(s, about(t.name, t.description), func(context.Context, struct{}) ([]mcp.Content, error) { return t.content, nil })
 	}
-	mcp.AddTool(s, "test_error_handling", func(context.Context, struct{}) (*mcp.CallToolResult, error) {
+	mcp.AddToolWith(s, about("test_error_handling", "Always fails."), func(context.Context, struct{}) (*mcp.CallToolResult, error) {
 		return mcp.ToolError("This tool intentionally returns an error for testing"), nil
-	}, about("Always fails."))
+	})
 }

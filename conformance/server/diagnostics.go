@@ -25,37 +25,37 @@ func (t *toggle) flip(add, remove func()) {
 
 // addDiagnostics registers the tools with which the suite makes things happen.
 func addDiagnostics(s *mcp.Server) {
-	mcp.AddTool(s, "test_missing_capability", func(ctx context.Context, _ struct{}) (string, error) {
+	mcp.AddToolWith(s, about("test_missing_capability", "Needs the capability sampling."), func(ctx context.Context, _ struct{}) (string, error) {
 		return sampled(ctx, "needed", "Say something", 10)
-	}, about("Needs the capability sampling."))
-	mcp.AddTool(s, "test_streaming_elicitation", func(ctx context.Context, _ struct{}) (string, error) {
+	})
+	mcp.AddToolWith(s, about("test_streaming_elicitation", "Notifies, and then asks the user."), func(ctx context.Context, _ struct{}) (string, error) {
 		if err := mcp.Log(ctx, mcp.LogInfo, "about to ask"); err != nil {
 			return "", err
 		}
-		if err := mcp.Progress(ctx, 1, 2); err != nil {
+		if err := mcp.Progress(ctx, 1, 2, ""); err != nil {
 			return "", err
 		}
 		return text(ctx, "user_name", "What is your name?", "name")
-	}, about("Notifies, and then asks the user."))
-	mcp.AddTool(s, "test_logging_tool", func(ctx context.Context, _ struct{}) (string, error) {
+	})
+	mcp.AddToolWith(s, about("test_logging_tool", "Logs a message."), func(ctx context.Context, _ struct{}) (string, error) {
 		return "Logged, if the client wanted it.", mcp.Log(ctx, mcp.LogWarning, "a message")
-	}, about("Logs a message."))
+	})
 	addTriggers(s)
 }
 
 // addTriggers registers the tools that change a list.
 func addTriggers(s *mcp.Server) {
 	var tools, prompts toggle
-	mcp.AddTool(s, "test_trigger_tool_change", func(context.Context, struct{}) (string, error) {
+	mcp.AddToolWith(s, about("test_trigger_tool_change", "Changes the list of tools."), func(context.Context, struct{}) (string, error) {
 		tools.flip(func() {
-			mcp.AddTool(s, "test_triggered_tool", func(context.Context, struct{}) (string, error) { return "Here.", nil }, about("Comes and goes."))
+			mcp.AddToolWith(s, about("test_triggered_tool", "Comes and goes."), func(context.Context, struct{}) (string, error) { return "Here.", nil })
 		}, func() { s.RemoveTool("test_triggered_tool") })
 		return "The list of tools changed.", nil
-	}, about("Changes the list of tools."))
-	mcp.AddTool(s, "test_trigger_prompt_change", func(context.Context, struct{}) (string, error) {
+	})
+	mcp.AddToolWith(s, about("test_trigger_prompt_change", "Changes the list of prompts."), func(context.Context, struct{}) (string, error) {
 		prompts.flip(func() {
-			must(s.AddPrompt(mcp.Prompt{Name: "test_triggered_prompt", Description: "Comes and goes."}, simplePrompt))
+			s.AddPrompt(mcp.Prompt{Name: "test_triggered_prompt", Description: "Comes and goes."}, simplePrompt)
 		}, func() { s.RemovePrompt("test_triggered_prompt") })
 		return "The list of prompts changed.", nil
-	}, about("Changes the list of prompts."))
+	})
 }

@@ -35,15 +35,15 @@ const enumsForm = `{"type":"object","properties":{
 
 // addElicitation registers the tools that ask the user while they run.
 func addElicitation(s *mcp.Server) {
-	mcp.AddTool(s, "test_elicitation", func(ctx context.Context, in messageInput) (string, error) {
+	mcp.AddToolWith(s, about("test_elicitation", "Asks the user for a name and an address."), func(ctx context.Context, in messageInput) (string, error) {
 		return elicited(ctx, "User response", in.Message, userForm)
-	}, about("Asks the user for a name and an address."))
-	mcp.AddTool(s, "test_elicitation_sep1034_defaults", func(ctx context.Context, _ struct{}) (string, error) {
+	})
+	mcp.AddToolWith(s, about("test_elicitation_sep1034_defaults", "Asks with a default in each kind of field."), func(ctx context.Context, _ struct{}) (string, error) {
 		return elicited(ctx, "Elicitation completed", "Please review and update the form fields with defaults", defaultsForm)
-	}, about("Asks with a default in each kind of field."))
-	mcp.AddTool(s, "test_elicitation_sep1330_enums", func(ctx context.Context, _ struct{}) (string, error) {
+	})
+	mcp.AddToolWith(s, about("test_elicitation_sep1330_enums", "Asks with each kind of choice."), func(ctx context.Context, _ struct{}) (string, error) {
 		return elicited(ctx, "Elicitation completed", "Please select options from the enum fields", enumsForm)
-	}, about("Asks with each kind of choice."))
+	})
 }
 
 func elicited(ctx context.Context, heading, message, form string) (string, error) {

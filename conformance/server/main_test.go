@@ -28,7 +28,7 @@ func connect(t *testing.T, o mcp.ClientOptions) *mcp.Client {
 			t.Errorf("serve: %v", err)
 		}
 	})
-	c, err := mcp.Dial(t.Context(), streamable.Client("http://"+listener.Addr().String()+"/mcp"), o)
+	c, err := mcp.DialWith(t.Context(), streamable.Client("http://"+listener.Addr().String()+"/mcp"), o)
 	if err != nil {
 		t.Fatal(err)
 	}

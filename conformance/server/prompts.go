@@ -18,20 +18,20 @@ type resourceArgument struct {
 
 // addPrompts registers the prompts, and suggestions for the arguments of one.
 func addPrompts(s *mcp.Server) {
-	must(s.AddPrompt(mcp.Prompt{Name: "test_simple_prompt", Description: "A prompt without arguments."}, simplePrompt))
-	must(s.AddPrompt(mcp.Prompt{Name: "test_prompt_with_image", Description: "A prompt with an image."},
+	s.AddPrompt(mcp.Prompt{Name: "test_simple_prompt", Description: "A prompt without arguments."}, simplePrompt)
+	s.AddPrompt(mcp.Prompt{Name: "test_prompt_with_image", Description: "A prompt with an image."},
 		func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
 			return fromUser(mcp.Image(decoded(redPixel), "image/png"), mcp.Text("Please analyze the image above.")), nil
-		}))
-	mcp.AddPrompt(s, "test_prompt_with_arguments", func(_ context.Context, in twoArguments) (*mcp.GetPromptResult, error) {
+		})
+	mcp.AddPromptWith(s, mcp.Prompt{Name: "test_prompt_with_arguments", Description: "A prompt with two arguments."}, func(_ context.Context, in twoArguments) (*mcp.GetPromptResult, error) {
 		return fromUser(mcp.Textf("Prompt with arguments: arg1='%s', arg2='%s'", in.Arg1, in.Arg2)), nil
-	}, mcp.Prompt{Description: "A prompt with two arguments."})
-	mcp.AddPrompt(s, "test_prompt_with_embedded_resource", func(_ context.Context, in resourceArgument) (*mcp.GetPromptResult, error) {
+	})
+	mcp.AddPromptWith(s, mcp.Prompt{Name: "test_prompt_with_embedded_resource", Description: "A prompt with an embedded resource."}, func(_ context.Context, in resourceArgument) (*mcp.GetPromptResult, error) {
 		return fromUser(
 			mcp.Embed(mcp.TextContents(in.ResourceURI, "text/plain", "Embedded resource content for testing.")),
 			mcp.Text("Please process the embedded resource above."),
 		), nil
-	}, mcp.Prompt{Description: "A prompt with an embedded resource."})
+	})
 	s.AddCompletion(mcp.CompletionReference{Type: mcp.RefPrompt, Name: "test_prompt_with_arguments"}, complete)
 }
 

@@ -25,9 +25,9 @@ func addRounds(s *mcp.Server) {
 		{"test_input_required_result_tampered_state", "Keeps state that must not be changed.", confirmState},
 		{"test_input_required_result_capabilities", "Asks what the client can be asked.", whatCanBeAsked},
 	} {
-		mcp.AddTool(s, t.name, t.run, about(t.description))
+		mcp.AddToolWith(s, about(t.name, t.description), t.run)
 	}
-	must(s.AddPrompt(mcp.Prompt{Name: "test_input_required_result_prompt", Description: "A prompt that asks the user first."}, askingPrompt))
+	s.AddPrompt(mcp.Prompt{Name: "test_input_required_result_prompt", Description: "A prompt that asks the user first."}, askingPrompt)
 }
 
 // field asks the user for one value, under a key the client sees.
@@ -66,7 +66,7 @@ func capital(ctx context.Context, _ struct{}) (string, error) {
 }
 
 func countRoots(ctx context.Context, _ struct{}) (string, error) {
-	roots, err := mcp.Roots(ctx, "client_roots")
+	roots, err := mcp.RootsWith(ctx, "client_roots")
 	if err != nil {
 		return "", err
 	}
@@ -97,7 +97,7 @@ func confirmState(ctx context.Context, _ struct{}) (string, error) {
 func threeAtOnce(ctx context.Context, _ struct{}) (string, error) {
 	name, nameErr := text(ctx, "user_name", "What is your name?", "name")
 	greeting, greetingErr := sampled(ctx, "greeting", "Generate a greeting", 50)
-	roots, rootsErr := mcp.Roots(ctx, "client_roots")
+	roots, rootsErr := mcp.RootsWith(ctx, "client_roots")
 	if err := errors.Join(nameErr, greetingErr, rootsErr); err != nil {
 		return "", err
 	}

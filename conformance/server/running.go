@@ -12,9 +12,9 @@ const pause = 50 * time.Millisecond
 
 // addRunningTools registers the tools that notify, and the one that hangs up.
 func addRunningTools(s *mcp.Server) {
-	mcp.AddTool(s, "test_tool_with_logging", logThrice, about("Logs three times, with pauses."))
-	mcp.AddTool(s, "test_tool_with_progress", progressThrice, about("Reports progress three times, with pauses."))
-	mcp.AddTool(s, "test_reconnection", reconnection, about("Closes the stream of its call; the result is there on reconnection."))
+	mcp.AddToolWith(s, about("test_tool_with_logging", "Logs three times, with pauses."), logThrice)
+	mcp.AddToolWith(s, about("test_tool_with_progress", "Reports progress three times, with pauses."), progressThrice)
+	mcp.AddToolWith(s, about("test_reconnection", "Closes the stream of its call; the result is there on reconnection."), reconnection)
 }
 
 // sleep waits for d or until the context is done, whichever comes first.
@@ -50,7 +50,7 @@ func progressThrice(ctx context.Context, _ struct{}) (string, error) {
 				return "", err
 			}
 		}
-		if err := mcp.Progress(ctx, progress, 100); err != nil {
+		if err := mcp.Progress(ctx, progress, 100, ""); err != nil {
 			return "", err
 		}
 	}

@@ -12,10 +12,10 @@ type promptInput struct {
 
 // addSampling registers the tool that asks the model while it runs.
 func addSampling(s *mcp.Server) {
-	mcp.AddTool(s, "test_sampling", func(ctx context.Context, in promptInput) (string, error) {
+	mcp.AddToolWith(s, about("test_sampling", "Asks the client's model."), func(ctx context.Context, in promptInput) (string, error) {
 		text, err := sampled(ctx, "", in.Prompt, 100)
 		return "LLM response: " + text, err
-	}, about("Asks the client's model."))
+	})
 }
 
 // sampled asks the model; key names the question where the client sees names.

@@ -36,14 +36,14 @@ type headerInput struct {
 
 // addSchemaTools registers the tools whose input schema is what is tested.
 func addSchemaTools(s *mcp.Server) {
-	must(s.AddTool(mcp.Tool{
+	s.AddTool(mcp.Tool{
 		Name:        "json_schema_2020_12_tool",
 		Description: "Tool with JSON Schema 2020-12 features",
 		InputSchema: json.RawMessage(schema2020),
 	}, func(_ context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
 		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text("Arguments: " + string(arguments))}}, nil
-	}))
-	mcp.AddTool(s, "test_x_mcp_header", func(_ context.Context, in headerInput) (string, error) {
+	})
+	mcp.AddToolWith(s, about("test_x_mcp_header", "Takes an argument that a header repeats."), func(_ context.Context, in headerInput) (string, error) {
 		return "Region: " + in.Region, nil
-	}, about("Takes an argument that a header mirrors."))
+	})
 }

@@ -6,7 +6,7 @@ import (
 
 // newServer returns a server with all that the scenarios ask for.
 func newServer() *mcp.Server {
-	s := mcp.NewServer("junction-conformance", "1.0.0", mcp.ServerOptions{
+	s := mcp.NewServerWith("junction-conformance", "1.0.0", mcp.ServerOptions{
 		Instructions: "Fixtures of the conformance suite; every name is the suite's.",
 	})
 	addContentTools(s)
@@ -29,4 +29,4 @@ func must(err error) {
 }
 
 // about is the part of a tool that its types do not tell.
-func about(description string) mcp.Tool { return mcp.Tool{Description: description} }
+func about(name, description string) mcp.Tool { return mcp.Tool{Name: name, Description: description} }

@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/model/replay"
 )
 
-var update = flag.Bool("update", false, "write the picture in testdata anew")
+var update = flag.Bool("update", false, "write the picture in testdata again")
 
 // captured is what tmux tells of a screen: styles that go on over lines, frames,
 // wide characters, text that would be markup.

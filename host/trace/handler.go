@@ -78,7 +78,7 @@ func (p *peer) Notify(ctx context.Context, method string, params json.RawMessage
 }
 
 // Ask records the question, passes it on, and records the answer.
-func (p *peer) Ask(ctx context.Context, q mcp.Question) (json.RawMessage, error) {
+func (p *peer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	m := Message{Server: p.of.Server, CallID: p.of.CallID, Method: q.Method, ID: `"` + p.recorder.trace.id() + `"`}
 	p.recorder.tell(m, FromServer, Request, q.Params)
 	answer, err := p.Peer.Ask(ctx, q)

@@ -19,7 +19,7 @@ func (a *answering) Notify(_ context.Context, method string, _ json.RawMessage) 
 	return nil
 }
 
-func (a *answering) Ask(_ context.Context, q mcp.Question) (json.RawMessage, error) {
+func (a *answering) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	if q.Method == "roots/list" {
 		return nil, mcp.Errorf(-32601, "no roots")
 	}
@@ -32,11 +32,11 @@ func chatty(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		return mcp.Result{}, mcp.Errorf(-32602, "no such \"tool\"")
 	}
 	req.Peer.Notify(ctx, "notifications/progress", json.RawMessage(`{"progress":1}`))
-	answer, err := req.Peer.Ask(ctx, mcp.Question{Method: "elicitation/create", Params: json.RawMessage(`{"message":"?"}`)})
+	answer, err := req.Peer.Ask(ctx, mcp.ServerRequest{Method: "elicitation/create", Params: json.RawMessage(`{"message":"?"}`)})
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	if _, err := req.Peer.Ask(ctx, mcp.Question{Method: "roots/list"}); err == nil {
+	if _, err := req.Peer.Ask(ctx, mcp.ServerRequest{Method: "roots/list"}); err == nil {
 		return mcp.Result{}, errors.New("the peer's error was lost")
 	}
 	return mcp.Result{Value: map[string]any{"got": len(answer)}}, nil

@@ -5,7 +5,7 @@
 //
 // The exported surface of every public package and what programs depend on are
 // text files in api/, so that growing either is a line in review. To write them
-// anew:
+// again:
 //
 //	go test ./internal/archtest -update
 package archtest

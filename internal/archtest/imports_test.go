@@ -22,7 +22,7 @@ type rule struct {
 var rules = []rule{
 	{
 		who:    "mcp",
-		never:  []string{"/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd", "/conformance", "/internal/terminal"},
+		never:  []string{"/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/definitions", "/servers", "/cmd", "/conformance", "/internal/terminal"},
 		reason: "the library imports nothing of the product",
 	},
 	{
@@ -103,6 +103,11 @@ var rules = []rule{
 		who:    "config",
 		never:  []string{"/mcp", "/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/servers", "/cmd"},
 		reason: "it reads files; what becomes of a server is its caller's business",
+	},
+	{
+		who:    "definitions",
+		never:  []string{"/mcp", "/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd"},
+		reason: "it keeps bytes; what they mean is the gateway's business",
 	},
 	{
 		who:    "servers",

@@ -10,9 +10,15 @@ import (
 	"testing"
 )
 
-func architecture(t *testing.T) string {
+const (
+	mapPage    = "ARCHITECTURE.md"
+	limitsPage = "docs/limits.md"
+)
+
+// page returns the text of a document.
+func page(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
+	text, err := os.ReadFile(filepath.Join(root, name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,79 +26,121 @@ func architecture(t *testing.T) string {
 }
 
 var (
+	fenced   = regexp.MustCompile("(?ms)^```.*?^```$")
 	quoted   = regexp.MustCompile("`([^`]+)`")
 	goName   = regexp.MustCompile(`^[A-Za-z]\w*(\.[A-Za-z]\w*)*$`)
+	named    = regexp.MustCompile("((?:`[\\w.]+`(?:, | and )?)+) in `([\\w/]+\\.go)`")
 	limitRow = regexp.MustCompile("(?m)^\\|[^|]+\\| `([^`]+)` \\| `([\\w.]+)` \\| `([\\w/]+\\.go)` \\|$")
 )
 
-// A map with streets that were torn down is worse than none.
-func TestTheMapNamesWhatIsThere(t *testing.T) {
-	text := architecture(t)
-	declared := declarations(t)
-	flow, _, found := strings.Cut(text, "## Where does a new thing go?")
-	if !found {
-		t.Fatal("ARCHITECTURE.md has lost its heading")
+// A map that takes long to read is not read.
+func TestTheMapHasAtMost200Lines(t *testing.T) {
+	if lines := strings.Count(page(t, mapPage), "\n"); lines > 200 {
+		t.Errorf("%s: at most 200 lines, got %d", mapPage, lines)
 	}
-	for _, match := range quoted.FindAllStringSubmatch(text, -1) {
-		name := match[1]
-		isPath := strings.Contains(name, "/") && !strings.ContainsAny(name, " …*{") && !strings.HasPrefix(name, "encoding/")
-		if !isPath || strings.Count(name, "/") == 1 && slices.Contains([]string{"tools", "server", "subscriptions"}, name[:strings.Index(name, "/")]) {
-			continue
-		}
-		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
-			t.Errorf("ARCHITECTURE.md: %s is not there", name)
-		}
+}
+
+// Words of our own for what the specification has a word for, and figures of speech.
+var retired = regexp.MustCompile(`(?i)\b(news|upcalls?|couriers?|patience|honoured|swayed|giveback|lastwords|left away|sees to it that|which is the most|what is none)\b`)
+
+func TestThePagesUseTheFieldsWords(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
 	}
-	for _, match := range quoted.FindAllStringSubmatch(flow, -1) {
-		name := match[1]
-		if !goName.MatchString(name) || !strings.Contains(name, ".") || strings.HasPrefix(name, "req.") || strings.HasPrefix(name, "params.") {
-			continue
+	for _, name := range append(names, filepath.Join(root, mapPage), filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md")) {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if last := name[strings.LastIndexByte(name, '.')+1:]; !declared[last] {
-			t.Errorf("ARCHITECTURE.md: %s: nothing is called %s", name, last)
+		prose := quoted.ReplaceAllString(fenced.ReplaceAllString(string(text), ""), "")
+		for _, word := range retired.FindAllString(prose, -1) {
+			t.Errorf("%s: %q: use the word of the specification, or a plain one", filepath.Base(name), word)
 		}
 	}
 }
 
-// declarations are the names of all functions, methods, types and fields.
-func declarations(t *testing.T) map[string]bool {
+// A map that names what is gone is worse than none.
+func TestTheMapNamesWhatIsThere(t *testing.T) {
+	files, all := declarations(t)
+	for _, name := range []string{mapPage, "docs/specification.md"} {
+		text := page(t, name)
+		for _, match := range quoted.FindAllStringSubmatch(text, -1) {
+			checkQuoted(t, all, name, match[1])
+		}
+		for _, match := range named.FindAllStringSubmatch(text, -1) {
+			for _, what := range quoted.FindAllStringSubmatch(match[1], -1) {
+				if !files[match[2]][last(what[1])] {
+					t.Errorf("%s: %s is not in %s", name, what[1], match[2])
+				}
+			}
+		}
+	}
+}
+
+// checkQuoted checks what a document quotes, where that is a path or a name in Go.
+func checkQuoted(t *testing.T, declared map[string]bool, page, name string) {
 	t.Helper()
-	names := map[string]bool{}
+	first, _, _ := strings.Cut(name, "/")
+	switch {
+	case strings.ContainsAny(name, " …*{"), slices.Contains([]string{"encoding", "tools", "prompts", "resources", "server", "subscriptions", "logging", "notifications"}, first):
+	case strings.Contains(name, "/"):
+		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+			t.Errorf("%s: %s is not there", page, name)
+		}
+	case goName.MatchString(name) && strings.Contains(name, "."):
+		if !declared[last(name)] {
+			t.Errorf("%s: nothing is called %s", page, name)
+		}
+	}
+}
+
+// last is the last part of a name such as Server.Handle.
+func last(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+
+// declarations are the names of functions, methods, types and fields: those of
+// each file, and all of them.
+func declarations(t *testing.T) (files map[string]map[string]bool, all map[string]bool) {
+	t.Helper()
+	files, all = map[string]map[string]bool{}, map[string]bool{}
 	for _, s := range sources(t) {
 		if s.isTest {
 			continue
 		}
+		here := map[string]bool{}
+		files[s.path] = here
+		add := func(name string) { here[name], all[name] = true, true }
 		ast.Inspect(s.file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.FuncDecl:
-				names[n.Name.Name] = true
+				add(n.Name.Name)
 			case *ast.TypeSpec:
-				names[n.Name.Name] = true
+				add(n.Name.Name)
 			case *ast.Field:
 				for _, name := range n.Names {
-					names[name.Name] = true
+					add(name.Name)
 				}
 			}
 			return true
 		})
 	}
-	return names
+	return files, all
 }
 
 func TestTheLimitsAreThoseOfTheCode(t *testing.T) {
-	rows := limitRow.FindAllStringSubmatch(architecture(t), -1)
+	rows := limitRow.FindAllStringSubmatch(page(t, limitsPage), -1)
 	if len(rows) < 50 {
-		t.Errorf("ARCHITECTURE.md: %d limits can be read; are the rows of the table | what | `default` | `name` | `file` |?", len(rows))
+		t.Errorf("%s: %d limits can be read; are the rows of the table | what | `default` | `name` | `file` |?", limitsPage, len(rows))
 	}
 	for _, row := range rows {
 		value, name, file := row[1], row[2], row[3]
 		index := slices.IndexFunc(sources(t), func(s *source) bool { return s.path == file })
 		if index < 0 {
-			t.Errorf("ARCHITECTURE.md: %s is not there", file)
+			t.Errorf("%s: %s is not there", limitsPage, file)
 			continue
 		}
 		if got := valueOf(sources(t)[index].file, name); got != value {
-			t.Errorf("ARCHITECTURE.md: the limit %s in %s is %s, and the table says %s", name, file, got, value)
+			t.Errorf("%s: the limit %s in %s is %s, and the table says %s", limitsPage, name, file, got, value)
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the files in api/ anew")
+var update = flag.Bool("update", false, "write the files in api/ again")
 
 const module = "github.com/junction-mcp/junction"
 
@@ -55,7 +55,7 @@ func walk(t *testing.T, f func(p string, text []byte)) {
 			}
 			return nil
 		}
-		if !d.Type().IsRegular() {
+		if !d.Type().IsRegular() || d.Name() == ".git" { // a worktree has a file of that name
 			return nil
 		}
 		text, err := os.ReadFile(name)

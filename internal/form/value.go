@@ -80,20 +80,17 @@ func (f *Field) choose(typed string) (json.RawMessage, error) {
 }
 
 func (f *Field) chooseSeveral(typed string) (json.RawMessage, error) {
-	out := []byte{'['}
+	w := jsonrpc.NewArray(nil)
 	if typed != "none" {
-		for i, word := range strings.FieldsFunc(typed, func(r rune) bool { return r == ',' || r == ' ' }) {
+		for _, word := range strings.FieldsFunc(typed, func(r rune) bool { return r == ',' || r == ' ' }) {
 			value, err := f.choose(word)
 			if err != nil {
 				return nil, fmt.Errorf("%q: %w, several with commas, or none", word, err)
 			}
-			if i > 0 {
-				out = append(out, ',')
-			}
-			out = append(out, value...)
+			w.Element(value)
 		}
 	}
-	return append(out, ']'), nil
+	return w.Bytes(), nil
 }
 
 // checkFormat checks what schemas only annotate.
@@ -231,15 +228,11 @@ func (f *Field) titleOf(value json.RawMessage) string {
 
 // Encode makes the answer: an object with the values that are not nil.
 func Encode(fields []*Field, values []json.RawMessage) json.RawMessage {
-	out := []byte{'{'}
+	w := jsonrpc.NewObject(nil)
 	for i, value := range values {
-		if value == nil {
-			continue
+		if value != nil {
+			w.Raw(fields[i].Name, value)
 		}
-		if len(out) > 1 {
-			out = append(out, ',')
-		}
-		out = append(append(jsonrpc.AppendString(out, fields[i].Name), ':'), value...)
 	}
-	return append(out, '}')
+	return w.Bytes()
 }

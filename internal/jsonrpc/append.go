@@ -2,94 +2,65 @@ package jsonrpc
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
-	"strconv"
 )
 
 // AppendRequest appends a request to dst. Params must be valid JSON, and are
 // copied as they are, line breaks included; nil means none.
 func AppendRequest(dst []byte, id ID, method string, params []byte) []byte {
-	dst = slices.Grow(dst, 48+len(id)+len(method)+len(params))
-	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
-	dst = append(dst, id...)
-	return appendCall(append(dst, ','), method, params)
+	w := NewMessage(slices.Grow(dst, 48+len(id)+len(method)+len(params)), id)
+	w.buf = AppendString(append(w.buf, methodMember...), method)
+	if params != nil {
+		w.buf = append(append(w.buf, paramsMember...), params...)
+	}
+	return w.Bytes()
 }
 
 // AppendNotification appends a notification to dst; params are as in [AppendRequest].
 func AppendNotification(dst []byte, method string, params []byte) []byte {
-	dst = slices.Grow(dst, 48+len(method)+len(params))
-	return appendCall(append(dst, `{"jsonrpc":"2.0",`...), method, params)
-}
-
-func appendCall(dst []byte, method string, params []byte) []byte {
-	dst = append(dst, `"method":`...)
-	dst = AppendString(dst, method)
-	if params != nil {
-		dst = append(dst, `,"params":`...)
-		dst = append(dst, params...)
-	}
-	return append(dst, '}')
+	return AppendRequest(dst, "", method, params)
 }
 
 // AppendResult appends a response to dst. The result must be valid JSON, and is
 // copied as it is; nil is written as an empty object.
 func AppendResult(dst []byte, id ID, result []byte) []byte {
-	dst = slices.Grow(dst, 36+len(id)+len(result))
-	dst = appendResponse(dst, id)
-	dst = append(dst, `"result":`...)
 	if result == nil {
-		dst = append(dst, `{}`...)
+		result = []byte(`{}`)
 	}
-	dst = append(dst, result...)
-	return append(dst, '}')
+	w := NewMessage(slices.Grow(dst, 36+len(id)+len(result)), id.orNull())
+	w.buf = append(append(w.buf, resultMember...), result...)
+	return w.Bytes()
 }
 
 // AppendError appends an error response to dst. The zero id is written as null:
 // the request could not be read well enough to name it.
 func AppendError(dst []byte, id ID, e *Error) []byte {
-	dst = appendResponse(dst, id)
-	dst = append(dst, `"error":{"code":`...)
-	dst = strconv.AppendInt(dst, int64(e.Code), 10)
-	dst = append(dst, `,"message":`...)
-	dst = AppendString(dst, e.Message)
+	w := NewMessage(dst, id.orNull())
+	w.Object("error")
+	w.Int("code", int64(e.Code))
+	w.String("message", e.Message)
 	if e.Data != nil {
-		dst = append(dst, `,"data":`...)
-		dst = append(dst, e.Data...)
+		w.Raw("data", e.Data)
 	}
-	return append(dst, `}}`...)
+	return w.Bytes()
 }
 
-func appendResponse(dst []byte, id ID) []byte {
-	if id.IsZero() {
-		id = "null"
-	}
-	dst = append(dst, `{"jsonrpc":"2.0","id":`...)
-	dst = append(dst, id...)
-	return append(dst, ',')
+// With returns a copy of an object that is known to be valid, in which the named
+// member has the given value. An empty obj is the empty object.
+func With(obj []byte, name string, value []byte) json.RawMessage {
+	w := NewObject(make([]byte, 0, len(obj)+len(name)+len(value)+6))
+	w.Members(obj, name)
+	w.Raw(name, value)
+	return w.Bytes()
 }
 
-// AppendEdited appends the object obj to dst without the members named in drop,
-// and leaves it open: `{"a":1` with no closing brace, so that the caller can
-// append more members and close it. It reports whether any member was written,
-// and so whether a comma is due. Obj must be known to be valid; anything that
-// is no object, nil included, has no members.
-func AppendEdited(dst, obj []byte, drop ...string) (out []byte, wrote bool) {
-	dst = slices.Grow(dst, len(obj)+1)
-	dst = append(dst, '{')
-	for i, more := enter(obj, '{'); more; {
-		nameEnd, _, end, ok := memberAt(obj, i)
-		if !ok {
-			break
-		}
-		if !named(obj[i:nameEnd], drop) {
-			if wrote {
-				dst = append(dst, ',')
-			}
-			dst, wrote = append(dst, obj[i:end]...), true
-		}
-		i, more = next(obj, end)
-	}
-	return dst, wrote
+// Without returns a copy of an object that is known to be valid without the
+// named members.
+func Without(obj []byte, names ...string) json.RawMessage {
+	w := NewObject(make([]byte, 0, len(obj)+2))
+	w.Members(obj, names...)
+	return w.Bytes()
 }
 
 // named reports whether the literal raw stands for one of names.

@@ -137,3 +137,20 @@ func BenchmarkValidMembers(b *testing.B) {
 		})
 	}
 }
+
+func BenchmarkAppendResult(b *testing.B) {
+	result := []byte(`{"content":[{"type":"text","text":"hello, sea"}]}`)
+	var dst []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		dst = AppendResult(dst[:0], "7", result)
+	}
+}
+
+func BenchmarkWithout(b *testing.B) {
+	obj := []byte(`{"resultType":"complete","content":[{"type":"text","text":"hello, sea"}],"_meta":{"a":1}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		Without(obj, "resultType", "_meta")
+	}
+}

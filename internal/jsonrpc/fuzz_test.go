@@ -40,7 +40,7 @@ func FuzzValid(f *testing.F) {
 	})
 }
 
-// checkMembers compares an index, and the object written anew, with what encoding/json reads.
+// checkMembers compares an index, and the object written again, with what encoding/json reads.
 func checkMembers(t *testing.T, obj []byte, m *Members) {
 	want := make(map[string]json.RawMessage)
 	if err := json.Unmarshal(obj, &want); err != nil || len(want) != m.Len() {
@@ -51,10 +51,10 @@ func checkMembers(t *testing.T, obj []byte, m *Members) {
 			t.Fatalf("%q: %q is %q, want %q", obj, name, value, want[name])
 		}
 	}
-	edited, _ := AppendEdited(nil, obj)
-	again, err := Index(append(edited, '}'), Limits{Depth: 10_000, Members: 1 << 30})
+	edited := Without(obj)
+	again, err := Index(edited, Limits{Depth: 10_000, Members: 1 << 30})
 	if err != nil || again.Len() != m.Len() {
-		t.Fatalf("%q: written anew as %q, %v", obj, edited, err)
+		t.Fatalf("%q: written again as %q, %v", obj, edited, err)
 	}
 }
 

@@ -25,6 +25,14 @@ func (id ID) IsZero() bool { return id == "" }
 // IsString reports whether the id is a string; else it is a number, or absent.
 func (id ID) IsString() bool { return len(id) > 0 && id[0] == '"' }
 
+// orNull returns the id of a response: null where the request's could not be read.
+func (id ID) orNull() ID {
+	if id.IsZero() {
+		return "null"
+	}
+	return id
+}
+
 // checkID reports whether the valid JSON value raw can be an id; if not, it
 // says what was expected.
 func checkID(raw []byte) (fault string) {

@@ -287,3 +287,16 @@ func AppendBase64String(dst, b []byte) []byte {
 	dst = base64.StdEncoding.AppendEncode(dst, b)
 	return append(dst, '"')
 }
+
+// JoinLines makes one line of JSON that was written over several, for
+// connections on which a line is a message. Line ends can only stand between
+// tokens, where a space means the same.
+func JoinLines(message []byte) {
+	for _, end := range []byte{'\n', '\r'} {
+		rest := message
+		for i := bytes.IndexByte(rest, end); i >= 0; i = bytes.IndexByte(rest, end) {
+			rest[i] = ' '
+			rest = rest[i+1:]
+		}
+	}
+}

@@ -84,7 +84,7 @@ func TestAppendMessages(t *testing.T) {
 	}
 }
 
-func TestAppendEdited(t *testing.T) {
+func TestMembersAreCopied(t *testing.T) {
 	for _, tt := range []struct {
 		name, in string
 		drop     []string
@@ -101,9 +101,10 @@ func TestAppendEdited(t *testing.T) {
 		{"opens nothing as an object", ``, nil, `{`, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			out, wrote := AppendEdited([]byte("x"), []byte(tt.in), tt.drop...)
-			if string(out) != "x"+tt.want || wrote != tt.wrote {
-				t.Errorf("got %s, %v", out, wrote)
+			w := NewObject([]byte("x"))
+			w.Members([]byte(tt.in), tt.drop...)
+			if string(w.buf) != "x"+tt.want || w.more != tt.wrote {
+				t.Errorf("got %s, %v", w.buf, w.more)
 			}
 		})
 	}

@@ -154,23 +154,3 @@ func Get(obj []byte, name string) json.RawMessage {
 	})
 	return found
 }
-
-// With returns a copy of an object that is known to be valid, in which the named
-// member has the given value; name needs no escapes. An empty obj is the empty object.
-func With(obj []byte, name string, value []byte) json.RawMessage {
-	out, more := []byte{'{'}, false
-	if len(obj) > 0 {
-		out, more = AppendEdited(make([]byte, 0, len(obj)+len(name)+len(value)+4), obj, name)
-	}
-	if more {
-		out = append(out, ',')
-	}
-	return append(append(append(append(append(out, '"'), name...), '"', ':'), value...), '}')
-}
-
-// Without returns a copy of an object that is known to be valid without the
-// named members.
-func Without(obj []byte, names ...string) json.RawMessage {
-	out, _ := AppendEdited(make([]byte, 0, len(obj)), obj, names...)
-	return append(out, '}')
-}

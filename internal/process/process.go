@@ -28,7 +28,7 @@ type Command struct {
 
 	// OnStderr, if set, is called with each line of standard error, cleaned for
 	// display and cut at 8 KiB, from one goroutine. It may take its time: lines
-	// that come too fast are left out, and their number is told in a line of its
+	// that come too fast are left out, and their number is given in a line of its
 	// own. It must return, and must not call Close, which waits for it.
 	OnStderr func(line string)
 }
@@ -37,11 +37,11 @@ const (
 	defaultGrace      = 2 * time.Second
 	defaultStderrTail = 16 << 10
 
-	// lastWords is how long Exited waits for the end of standard error, which
+	// stderrWait is how long Exited waits for the end of standard error, which
 	// comes at once unless another process holds it.
-	lastWords = 100 * time.Millisecond
+	stderrWait = 100 * time.Millisecond
 
-	// killWait bounds the wait for a killed process that is stuck in the kernel.
+	// killWait bounds the wait for a killed process that the kernel does not end.
 	killWait = 10 * time.Second
 )
 

@@ -54,13 +54,13 @@ func (l *stderrLog) readFrom(r io.Reader) {
 // deliver calls onLine with each line until there are no more.
 func (l *stderrLog) deliver() {
 	for line := range l.lines {
-		l.tellMissed(line.missed)
+		l.reportMissed(line.missed)
 		l.onLine(line.text)
 	}
-	l.tellMissed(l.missed) // nobody adds to it any more
+	l.reportMissed(l.missed) // nobody adds to it any more
 }
 
-func (l *stderrLog) tellMissed(n int) {
+func (l *stderrLog) reportMissed(n int) {
 	if n > 0 {
 		l.onLine(fmt.Sprintf("(%d lines left out)", n))
 	}

@@ -11,7 +11,7 @@ func (p *Process) wait() {
 	p.exitErr = exitError(p.cmd)
 	select {
 	case <-p.logDone:
-	case <-time.After(lastWords):
+	case <-time.After(stderrWait):
 	}
 	close(p.exited)
 	p.stop()

@@ -38,7 +38,9 @@ func (r *Revision) ErrorFrom(method, subject string, e *jsonrpc.Error) *jsonrpc.
 	}
 	data := e.Data
 	if jsonrpc.Get(data, "uri") == nil {
-		data = append(jsonrpc.AppendString([]byte(`{"uri":`), subject), '}')
+		w := jsonrpc.NewObject(nil)
+		w.String("uri", subject)
+		data = w.Bytes()
 	}
 	return &jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: e.Message, Data: data}
 }
@@ -56,7 +58,7 @@ func IsModern(e *jsonrpc.Error) bool {
 // Offered returns the revisions that an unsupported-revision error offers instead.
 func Offered(e *jsonrpc.Error) []string {
 	var names []string
-	jsonrpc.EachElement(orEmptyArray(jsonrpc.Get(e.Data, "supported")), func(value []byte) bool {
+	jsonrpc.EachElement(jsonrpc.Get(e.Data, "supported"), func(value []byte) bool {
 		if name, ok := jsonrpc.Unquote(value); ok {
 			names = append(names, name)
 		}
@@ -68,21 +70,18 @@ func Offered(e *jsonrpc.Error) []string {
 // Unsupported is the error for a modern request of a revision that is not spoken here.
 func Unsupported(requested string) *jsonrpc.Error {
 	e := jsonrpc.Errorf(CodeUnsupportedRevision, "unsupported protocol version %.64q; supported: %v", requested, Modern())
-	data := []byte(`{"supported":[`)
-	for i, name := range Modern() {
-		if i > 0 {
-			data = append(data, ',')
-		}
-		data = jsonrpc.AppendString(data, name)
-	}
-	data = jsonrpc.AppendString(append(data, `],"requested":`...), requested)
-	e.Data = append(data, '}')
+	w := jsonrpc.NewObject(nil)
+	writeModern(&w, "supported")
+	w.String("requested", requested)
+	e.Data = w.Bytes()
 	return e
 }
 
-func orEmptyArray(array []byte) []byte {
-	if len(array) == 0 || array[0] != '[' {
-		return []byte(`[]`)
+// writeModern writes the names of the modern revisions as a member.
+func writeModern(w *jsonrpc.Writer, member string) {
+	w.Array(member)
+	for _, name := range Modern() {
+		w.StringElement(name)
 	}
-	return array
+	w.End()
 }

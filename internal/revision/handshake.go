@@ -10,44 +10,53 @@ import (
 // Handshake turns what a Handler says of itself (server/discover: its own
 // members and its _meta) into the result of initialize.
 func Handshake(r *Revision, discovered, meta json.RawMessage) json.RawMessage {
-	out := jsonrpc.AppendString([]byte(`{"protocolVersion":`), r.Name)
-	out = appendOr(append(out, `,"capabilities":`...), jsonrpc.Get(discovered, "capabilities"), `{}`)
-	out = appendOr(append(out, `,"serverInfo":`...), jsonrpc.Get(meta, MetaServerInfo), `{"name":"unknown","version":"0"}`)
-	if instructions := jsonrpc.Get(discovered, "instructions"); instructions != nil {
-		out = append(append(out, `,"instructions":`...), instructions...)
+	w := jsonrpc.NewObject(nil)
+	w.String("protocolVersion", r.Name)
+	writeCapabilities(&w, discovered)
+	if info := jsonrpc.Get(meta, MetaServerInfo); isObject(info) {
+		w.Raw("serverInfo", info)
+	} else {
+		w.Object("serverInfo")
+		w.String("name", "unknown")
+		w.String("version", "0")
+		w.End()
 	}
-	return append(out, '}')
+	writeInstructions(&w, discovered)
+	return w.Bytes()
 }
 
 // Discovery turns the result of initialize into what server/discover answers:
 // its own members and its _meta.
 func Discovery(initialized json.RawMessage) (discovered, meta json.RawMessage) {
-	out := []byte(`{"supportedVersions":[`)
-	for i, name := range Modern() {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = jsonrpc.AppendString(out, name)
+	w := jsonrpc.NewObject(nil)
+	writeModern(&w, "supportedVersions")
+	writeCapabilities(&w, initialized)
+	writeInstructions(&w, initialized)
+	if info := jsonrpc.Get(initialized, "serverInfo"); isObject(info) {
+		meta = jsonrpc.With(nil, MetaServerInfo, info)
 	}
-	out = appendOr(append(out, `],"capabilities":`...), jsonrpc.Get(initialized, "capabilities"), `{}`)
-	if instructions := jsonrpc.Get(initialized, "instructions"); instructions != nil {
-		out = append(append(out, `,"instructions":`...), instructions...)
-	}
-	if info := jsonrpc.Get(initialized, "serverInfo"); len(info) > 0 && info[0] == '{' {
-		meta = append(append([]byte(`{"`+MetaServerInfo+`":`), info...), '}')
-	}
-	return append(out, '}'), meta
+	return w.Bytes(), meta
 }
 
-func appendOr(dst, value []byte, missing string) []byte {
-	if len(value) == 0 || value[0] != '{' {
-		return append(dst, missing...)
+// writeCapabilities writes the capabilities; none where there are none in the
+// form that every revision has.
+func writeCapabilities(w *jsonrpc.Writer, from json.RawMessage) {
+	if capabilities := jsonrpc.Get(from, "capabilities"); isObject(capabilities) {
+		w.Raw("capabilities", capabilities)
+		return
 	}
-	return append(dst, value...)
+	w.Object("capabilities")
+	w.End()
 }
 
-// Question returns the parameters of a question to a client of the revision.
-func (r *Revision) Question(method string, params json.RawMessage) json.RawMessage {
+func writeInstructions(w *jsonrpc.Writer, from json.RawMessage) {
+	if instructions, ok := jsonrpc.Unquote(jsonrpc.Get(from, "instructions")); ok {
+		w.String("instructions", instructions)
+	}
+}
+
+// ServerRequestParams returns the parameters of a request to a client of the revision.
+func (r *Revision) ServerRequestParams(method string, params json.RawMessage) json.RawMessage {
 	if method != "elicitation/create" || r.Modern {
 		return params
 	}

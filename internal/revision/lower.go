@@ -1,17 +1,15 @@
 package revision
 
 import (
-	"bytes"
 	"slices"
-	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
 // lower returns the members of a result as the legacy revision can hold them:
 //
-//   - structured content that is no object is left away (its text copy stays),
-//     and so is an output schema that does not describe an object;
+//   - structured content that is no object is omitted (its text copy stays), and
+//     so is an output schema that does not describe an object;
 //   - content of a kind that came later becomes text.
 //
 // Nearly all results need none of this and are returned as they are, so it
@@ -19,12 +17,12 @@ import (
 func (r *Revision) lower(body []byte, method string) []byte {
 	switch method {
 	case "tools/list":
-		if bytes.Contains(body, []byte(`"outputSchema"`)) {
+		if mayHold(body, "outputSchema") {
 			return eachListed(body, "tools", lowerTool)
 		}
 	case "tools/call":
-		if holdsStructured(body) {
-			body = lowerStructured(body)
+		if mayHold(body, "structuredContent") {
+			body = withoutUnless(body, "structuredContent", isObject)
 		}
 		return r.lowerContents(body, "content")
 	case "prompts/get":
@@ -33,84 +31,27 @@ func (r *Revision) lower(body []byte, method string) []byte {
 	return body
 }
 
-// A Lowering remembers what large results that are handed out again and again,
-// such as lists, look like in a legacy revision. The zero value is ready; it is
-// safe for concurrent use.
-type Lowering struct {
-	mu    sync.Mutex
-	known map[lowerKey][]byte
+// withoutUnless returns the object without the named member, unless its value is
+// of the wanted form. An object that needs no change is returned as it is.
+func withoutUnless(object []byte, name string, wanted func(value []byte) bool) []byte {
+	if value := jsonrpc.Get(object, name); value == nil || wanted(value) {
+		return object
+	}
+	return jsonrpc.Without(object, name)
 }
 
-// A lowerKey identifies bytes that are never changed by where they are. The
-// table holds on to them, so no other bytes can come to lie there.
-type lowerKey struct {
-	revision *Revision
-	method   string
-	first    *byte
-	length   int
-}
-
-const (
-	lowerRemember = 4 << 10 // bytes from which on a result is remembered
-	maxLowerings  = 256
-)
-
-// lowerJSON is lower for a result that was encoded before and is not changed.
-func (l *Lowering) lowerJSON(r *Revision, body []byte, method string) []byte {
-	if l == nil || len(body) < lowerRemember || method != "tools/list" {
-		return r.lower(body, method)
-	}
-	key := lowerKey{r, method, &body[0], len(body)}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if out, ok := l.known[key]; ok {
-		return out
-	}
-	if l.known == nil || len(l.known) >= maxLowerings {
-		l.known = make(map[lowerKey][]byte)
-	}
-	out := r.lower(body, method)
-	l.known[key] = out
-	return out
-}
-
-// holdsStructured reports whether there may be structured content that is no object.
-func holdsStructured(body []byte) bool {
-	name := []byte(`"structuredContent":`)
-	for {
-		i := bytes.Index(body, name)
-		if i < 0 {
-			return false
-		}
-		body = body[i+len(name):]
-		if len(body) > 0 && body[0] != '{' {
-			return true
-		}
-	}
-}
-
-func lowerStructured(body []byte) []byte {
-	value := jsonrpc.Get(body, "structuredContent")
-	if len(value) == 0 || value[0] == '{' {
-		return body
-	}
-	return jsonrpc.Without(body, "structuredContent")
-}
+func isObject(value []byte) bool { return len(value) > 0 && value[0] == '{' }
 
 func lowerTool(tool []byte) []byte {
-	output := jsonrpc.Get(tool, "outputSchema")
-	if output == nil || string(jsonrpc.Get(output, "type")) == `"object"` {
-		return tool
-	}
-	return jsonrpc.Without(tool, "outputSchema")
+	return withoutUnless(tool, "outputSchema", func(schema []byte) bool {
+		return string(jsonrpc.Get(schema, "type")) == `"object"`
+	})
 }
 
 // lowerContents turns blocks of unknown kinds in the named list into text. The
 // list holds blocks, or messages with one block each.
 func (r *Revision) lowerContents(body []byte, list string) []byte {
-	if !slices.ContainsFunc(r.unknownContent, func(kind string) bool {
-		return bytes.Contains(body, []byte(`"`+kind+`"`))
-	}) {
+	if !slices.ContainsFunc(r.unknownContent, func(kind string) bool { return mayHold(body, kind) }) {
 		return body
 	}
 	return eachListed(body, list, func(item []byte) []byte {
@@ -133,27 +74,25 @@ func (r *Revision) lowerBlock(block []byte) []byte {
 	} else if mime, ok := jsonrpc.Unquote(jsonrpc.Get(block, "mimeType")); ok {
 		text = "[" + kind + " " + mime + "]"
 	}
-	return append(jsonrpc.AppendString([]byte(`{"type":"text","text":`), text), '}')
+	w := jsonrpc.NewObject(nil)
+	w.String("type", "text")
+	w.String("text", text)
+	return w.Bytes()
 }
 
-// eachListed rewrites every object in the named array of an object. Where
+// eachListed rewrites every element of the named array of an object. Where
 // nothing changes the object itself is returned, else a copy.
 func eachListed(body []byte, list string, rewrite func([]byte) []byte) []byte {
 	array := jsonrpc.Get(body, list)
-	if len(array) == 0 || array[0] != '[' {
-		return body
-	}
-	changed := false
-	items := make([][]byte, 0, 16)
+	changes := false
 	jsonrpc.EachElement(array, func(item []byte) bool {
-		out := rewrite(item)
-		changed = changed || len(out) != len(item) || len(out) > 0 && &out[0] != &item[0]
-		items = append(items, out)
-		return true
+		changes = &rewrite(item)[0] != &item[0]
+		return !changes
 	})
-	if !changed {
+	if !changes {
 		return body
 	}
-	joined := append(append([]byte{'['}, bytes.Join(items, []byte{','})...), ']')
-	return jsonrpc.With(body, list, joined)
+	w := jsonrpc.NewArray(make([]byte, 0, len(array)))
+	jsonrpc.EachElement(array, func(item []byte) bool { w.Element(rewrite(item)); return true })
+	return jsonrpc.With(body, list, w.Bytes())
 }

@@ -2,18 +2,40 @@ package revision
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// An Answer is what stands around the own members of a result.
-type Answer struct {
-	Type  string          // resultType; empty means complete
-	Meta  json.RawMessage // _meta, or nil
+// A ResultType is the resultType of a result.
+type ResultType string
+
+// The result types of the core protocol.
+const (
+	Complete      ResultType = "complete"
+	InputRequired ResultType = "input_required"
+)
+
+// A CacheScope is the cacheScope of a result: who may share it.
+type CacheScope string
+
+// The scopes of server/utilities/caching.
+const (
+	Private CacheScope = "private"
+	Public  CacheScope = "public"
+)
+
+// An Envelope is what stands around the own members of a result.
+type Envelope struct {
+	Type  ResultType      // empty means complete
+	Meta  json.RawMessage // _meta, an object or nil
 	TTL   int64           // milliseconds, for cacheable methods
-	Scope string          // cacheScope; empty means private
+	Scope CacheScope      // everything but Public means private
 }
 
 // Cacheable reports whether results of the method carry caching hints
@@ -48,69 +70,52 @@ func (b Body) appendTo(dst []byte) ([]byte, error) {
 	return b.Append(dst)
 }
 
-// AppendResult appends the result object as the revision wants it. l may be nil.
-func (r *Revision) AppendResult(dst []byte, method string, a Answer, body Body, l *Lowering) ([]byte, error) {
+// AppendResult appends the result object as the revision wants it. A body that
+// is no object is an error.
+func (r *Revision) AppendResult(dst []byte, method string, e Envelope, body Body) ([]byte, error) {
 	if r.Modern {
-		return appendModern(dst, method, a, body)
+		return appendModern(dst, method, e, body)
 	}
+	w := jsonrpc.NewObject(dst)
+	if err := w.EncodedMembers(func(dst []byte) ([]byte, error) { return r.appendLowered(dst, method, body) }); err != nil {
+		return nil, err
+	}
+	if meta := withoutReserved(e.Meta); meta != nil {
+		w.Raw("_meta", meta)
+	}
+	return w.Bytes(), nil
+}
+
+func (r *Revision) appendLowered(dst []byte, method string, body Body) ([]byte, error) {
 	from := len(dst)
-	if body.JSON != nil {
-		body.JSON = l.lowerJSON(r, body.JSON, method)
-	}
 	dst, err := body.appendTo(dst)
-	if err != nil {
-		return nil, err
+	if err != nil || body.TextOnly {
+		return dst, err
 	}
-	if body.JSON == nil && !body.TextOnly {
-		if lowered := r.lower(dst[from:], method); &lowered[0] != &dst[from] {
-			dst = append(dst[:from], lowered...)
-		}
+	if lowered := r.lower(dst[from:], method); len(lowered) > 0 && &lowered[0] != &dst[from] {
+		return append(dst[:from], lowered...), nil
 	}
-	meta := withoutReserved(a.Meta)
-	if meta == nil {
-		return dst, nil
-	}
-	dst = reopen(dst, from)
-	return append(append(append(dst, `"_meta":`...), meta...), '}'), nil
+	return dst, nil
 }
 
-func appendModern(dst []byte, method string, a Answer, body Body) ([]byte, error) {
-	if a.Type == "" {
-		a.Type = "complete"
-	}
-	dst = append(append(append(dst, `{"resultType":"`...), a.Type...), '"')
-	at := len(dst)
-	dst, err := body.appendTo(dst)
-	if err != nil {
+func appendModern(dst []byte, method string, e Envelope, body Body) ([]byte, error) {
+	w := jsonrpc.NewObject(dst)
+	w.String("resultType", string(cmp.Or(e.Type, Complete)))
+	if err := w.EncodedMembers(body.appendTo); err != nil {
 		return nil, err
 	}
-	if len(dst)-at <= len("{}") {
-		dst = dst[:at]
-	} else {
-		dst[at] = ',' // the body's own brace
-		dst = dst[:len(dst)-1]
-	}
-	if a.Type == "complete" && Cacheable(method) {
-		dst = strconv.AppendInt(append(dst, `,"ttlMs":`...), a.TTL, 10)
-		if a.Scope == "" {
-			a.Scope = "private"
+	if (e.Type == "" || e.Type == Complete) && Cacheable(method) {
+		w.Int("ttlMs", e.TTL)
+		scope := Private
+		if e.Scope == Public {
+			scope = Public
 		}
-		dst = append(append(append(dst, `,"cacheScope":"`...), a.Scope...), '"')
+		w.String("cacheScope", string(scope))
 	}
-	if a.Meta != nil {
-		dst = append(append(dst, `,"_meta":`...), a.Meta...)
+	if e.Meta != nil {
+		w.Raw("_meta", e.Meta)
 	}
-	return append(dst, '}'), nil
-}
-
-// reopen takes the closing brace off the object that began at from, and leaves
-// it ready for another member.
-func reopen(dst []byte, from int) []byte {
-	dst = dst[:len(dst)-1]
-	if len(dst)-from > 1 {
-		dst = append(dst, ',')
-	}
-	return dst
+	return w.Bytes(), nil
 }
 
 // withoutReserved is meta without the members that only the modern revision
@@ -119,38 +124,77 @@ func withoutReserved(meta json.RawMessage) json.RawMessage {
 	if len(meta) <= len("{}") {
 		return nil
 	}
-	if !bytes.Contains(meta, []byte(MetaReserved)) {
+	if !mayHold(meta, MetaReserved) {
 		return meta
 	}
-	var drop [8]string
-	names := drop[:0]
+	var names []string
 	jsonrpc.EachMember(meta, func(quoted, _ []byte) bool {
-		if bytes.HasPrefix(quoted[1:], []byte(MetaReserved)) {
-			names = append(names, string(quoted[1:len(quoted)-1]))
+		if name, _ := jsonrpc.Unquote(quoted); strings.HasPrefix(name, MetaReserved) {
+			names = append(names, name)
 		}
 		return true
 	})
-	kept, any := jsonrpc.AppendEdited(nil, meta, names...)
-	if !any {
-		return nil
+	if kept := jsonrpc.Without(meta, names...); len(kept) > len("{}") {
+		return kept
 	}
-	return append(kept, '}')
+	return nil
+}
+
+// mayHold reports whether text can stand in a string of the JSON. A string may be
+// written with escapes.
+func mayHold(body []byte, text string) bool {
+	return bytes.Contains(body, []byte(text)) || bytes.Contains(body, []byte(`\u`))
 }
 
 // Split takes a result apart as it came from a server of the revision: its own
-// members, and what stands around them.
-func (r *Revision) Split(result json.RawMessage, members *jsonrpc.Members) (json.RawMessage, Answer) {
-	a := Answer{Meta: members.Get("_meta")}
-	if !r.Modern {
-		if a.Meta == nil {
-			return result, a
+// members, and what stands around them. A scope that is not known is dropped.
+// A type that is not known, or that the method cannot have, is an error. What
+// the modern revision put around results means nothing in one of a legacy
+// server, and is dropped.
+func (r *Revision) Split(method string, result json.RawMessage, members *jsonrpc.Members) (json.RawMessage, Envelope, error) {
+	var e Envelope
+	if e.Meta = members.Get("_meta"); len(e.Meta) > 0 && e.Meta[0] != '{' {
+		e.Meta = nil
+	}
+	if r.Modern {
+		var err error
+		if e.Type, err = parseType(method, members.Get("resultType")); err != nil {
+			return nil, Envelope{}, err
 		}
-		return jsonrpc.Without(result, "_meta"), a
+		if ttl, err := strconv.ParseFloat(string(members.Get("ttlMs")), 64); err == nil && ttl > 0 {
+			e.TTL = int64(min(ttl, 1<<50))
+		}
+		e.Scope = parseScope(members.Get("cacheScope"))
 	}
-	a.Type, _ = jsonrpc.Unquote(members.Get("resultType"))
-	if ttl, err := strconv.ParseFloat(string(members.Get("ttlMs")), 64); err == nil && ttl > 0 {
-		a.TTL = int64(min(ttl, 1<<50))
+	for _, name := range []string{"resultType", "ttlMs", "cacheScope", "_meta"} {
+		if members.Get(name) != nil {
+			return jsonrpc.Without(result, "resultType", "ttlMs", "cacheScope", "_meta"), e, nil
+		}
 	}
-	a.Scope, _ = jsonrpc.Unquote(members.Get("cacheScope"))
-	return jsonrpc.Without(result, "resultType", "ttlMs", "cacheScope", "_meta"), a
+	return result, e, nil
+}
+
+func parseType(method string, raw json.RawMessage) (ResultType, error) {
+	if raw == nil {
+		return "", nil
+	}
+	name, _ := jsonrpc.Unquote(raw)
+	switch t := ResultType(name); {
+	case t == Complete:
+		return t, nil
+	case t != InputRequired:
+		return "", fmt.Errorf("expected a result of type complete or input_required, got %.80s", raw)
+	case !Askable(method):
+		return "", errors.New("the result cannot be of type input_required: only tools/call, prompts/get and resources/read can ask for input")
+	}
+	return InputRequired, nil
+}
+
+func parseScope(raw json.RawMessage) CacheScope {
+	name, _ := jsonrpc.Unquote(raw)
+	switch scope := CacheScope(name); scope {
+	case Private, Public:
+		return scope
+	}
+	return ""
 }

@@ -60,7 +60,7 @@ var table = [...]Revision{
 		ElicitationModes: true,
 	},
 	{
-		// No handshake and no session; questions between two rounds of a request.
+		// No handshake and no session; requests of the server between two rounds of a request.
 		Name:             "2026-07-28",
 		Modern:           true,
 		VersionHeader:    true,

@@ -112,43 +112,177 @@ func TestHandshakeFillsWhatIsMissing(t *testing.T) {
 
 func TestQuestionsAreWhatTheRevisionKnows(t *testing.T) {
 	form, url := json.RawMessage(`{"mode":"form","message":"m"}`), json.RawMessage(`{"mode":"url","url":"u"}`)
-	if got := revision.Lookup("2025-06-18").Question("elicitation/create", form); string(got) != `{"message":"m"}` {
+	if got := revision.Lookup("2025-06-18").ServerRequestParams("elicitation/create", form); string(got) != `{"message":"m"}` {
 		t.Errorf("no modes yet: %s", got)
 	}
-	got := revision.Lookup("2025-11-25").Question("elicitation/create", url)
+	got := revision.Lookup("2025-11-25").ServerRequestParams("elicitation/create", url)
 	var with struct{ ElicitationID string }
 	if err := json.Unmarshal(got, &with); err != nil || with.ElicitationID == "" {
 		t.Errorf("an id for a page: %s, %v", got, err)
 	}
-	if got := revision.Lookup("2026-07-28").Question("elicitation/create", url); string(got) != string(url) {
+	if got := revision.Lookup("2026-07-28").ServerRequestParams("elicitation/create", url); string(got) != string(url) {
 		t.Errorf("modern: %s", got)
 	}
-	if got := revision.Lookup("2025-06-18").Question("roots/list", form); string(got) != string(form) {
-		t.Errorf("another question: %s", got)
+	if got := revision.Lookup("2025-06-18").ServerRequestParams("roots/list", form); string(got) != string(form) {
+		t.Errorf("another request: %s", got)
 	}
+}
+
+func split(t *testing.T, name, method, result string) (string, revision.Envelope, error) {
+	t.Helper()
+	members, fault := jsonrpc.Index([]byte(result), jsonrpc.Limits{})
+	if fault != nil {
+		t.Fatal(fault)
+	}
+	body, a, err := revision.Lookup(name).Split(method, json.RawMessage(result), &members)
+	return string(body), a, err
 }
 
 func TestSplitReadsWhatStandsAroundAResult(t *testing.T) {
 	for name, c := range map[string]struct {
-		revision, result, body, kind, scope string
-		ttl                                 int64
+		revision, method, result, body string
+		kind                           revision.ResultType
+		scope                          revision.CacheScope
+		ttl                            int64
 	}{
-		"modern":             {"2026-07-28", `{"resultType":"complete","a":1,"ttlMs":5,"cacheScope":"public","_meta":{}}`, `{"a":1}`, "complete", "public", 5},
-		"no type":            {"2026-07-28", `{"a":1}`, `{"a":1}`, "", "", 0},
-		"a negative time":    {"2026-07-28", `{"ttlMs":-5}`, `{}`, "", "", 0},
-		"a time that is odd": {"2026-07-28", `{"ttlMs":"5"}`, `{}`, "", "", 0},
-		"an endless time":    {"2026-07-28", `{"ttlMs":1e300}`, `{}`, "", "", 1 << 50},
-		"legacy":             {"2025-11-25", `{"ttlMs":5,"resultType":"x","_meta":{}}`, `{"ttlMs":5,"resultType":"x"}`, "", "", 0},
+		"modern":                     {"2026-07-28", "tools/list", `{"resultType":"complete","a":1,"ttlMs":5,"cacheScope":"public","_meta":{}}`, `{"a":1}`, "complete", "public", 5},
+		"no type":                    {"2026-07-28", "tools/list", `{"a":1}`, `{"a":1}`, "", "", 0},
+		"input":                      {"2026-07-28", "tools/call", `{"resultType":"input_required","requestState":"x"}`, `{"requestState":"x"}`, "input_required", "", 0},
+		"an unknown scope":           {"2026-07-28", "tools/list", `{"cacheScope":"team","ttlMs":5}`, `{}`, "", "", 5},
+		"a scope that is no string":  {"2026-07-28", "tools/list", `{"cacheScope":["public"]}`, `{}`, "", "", 0},
+		"a negative time":            {"2026-07-28", "tools/list", `{"ttlMs":-5}`, `{}`, "", "", 0},
+		"a time that is odd":         {"2026-07-28", "tools/list", `{"ttlMs":"5"}`, `{}`, "", "", 0},
+		"an endless time":            {"2026-07-28", "tools/list", `{"ttlMs":1e300}`, `{}`, "", "", 1 << 50},
+		"modern members of a legacy": {"2025-11-25", "tools/call", `{"ttlMs":5,"resultType":"x","a":1,"\u0063acheScope":"public","_meta":{}}`, `{"a":1}`, "", "", 0},
+		"only modern members":        {"2025-11-25", "tools/call", `{"resultType":"input_required"}`, `{}`, "", "", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			members, fault := jsonrpc.Index([]byte(c.result), jsonrpc.Limits{})
-			if fault != nil {
-				t.Fatal(fault)
-			}
-			body, a := revision.Lookup(c.revision).Split(json.RawMessage(c.result), &members)
-			if string(body) != c.body || a.Type != c.kind || a.Scope != c.scope || a.TTL != c.ttl {
-				t.Errorf("got %s %+v", body, a)
+			body, a, err := split(t, c.revision, c.method, c.result)
+			if err != nil || body != c.body || a.Type != c.kind || a.Scope != c.scope || a.TTL != c.ttl {
+				t.Errorf("got %s %+v, %v", body, a, err)
 			}
 		})
+	}
+}
+
+func TestAMetaThatIsNoObjectIsDropped(t *testing.T) {
+	for _, name := range []string{"2026-07-28", "2025-06-18"} {
+		for _, meta := range []string{`5`, `null`, `[{}]`, `"x"`} {
+			if body, a, err := split(t, name, "tools/call", `{"_meta":`+meta+`,"a":1}`); err != nil || body != `{"a":1}` || a.Meta != nil {
+				t.Errorf("%s, %s: got %s %s, %v", name, meta, body, a.Meta, err)
+			}
+		}
+	}
+}
+
+func TestSplitRefusesATypeThatTheMethodCannotHave(t *testing.T) {
+	for _, c := range []struct{ method, result string }{
+		{"tools/call", `{"resultType":"task"}`},
+		{"tools/call", `{"resultType":"x\"},\"id\":42,\"result\":{\"y\":\"z"}`},
+		{"tools/call", `{"resultType":""}`},
+		{"tools/call", `{"resultType":["complete"]}`},
+		{"tools/call", `{"resultType":null}`},
+		{"subscriptions/listen", `{"resultType":"input_required","requestState":"x"}`},
+		{"tools/list", `{"resultType":"input_required","requestState":"x"}`},
+	} {
+		if body, a, err := split(t, "2026-07-28", c.method, c.result); err == nil {
+			t.Errorf("%s: %s: got %s %+v", c.method, c.result, body, a)
+		}
+	}
+}
+
+// A server that is asked through a bridge could end the response of its own
+// request in the middle and begin another one's.
+func TestNothingAroundAResultEscapesFromItsMember(t *testing.T) {
+	forged := `x"},"id":42,"result":{"content":[],"y":"z`
+	for _, a := range []revision.Envelope{
+		{Scope: revision.CacheScope(forged)},
+		{Type: revision.ResultType(forged)},
+	} {
+		out, err := revision.Latest().AppendResult(nil, "resources/read", a, revision.Body{JSON: []byte(`{"contents":[]}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		members, fault := jsonrpc.Index(out, jsonrpc.Limits{})
+		if fault != nil || members.Get("id") != nil || members.Get("contents") == nil {
+			t.Errorf("got %s, %v", out, fault)
+		}
+	}
+}
+
+func TestAResultHasOneMemberOfEachName(t *testing.T) {
+	for name, want := range map[string]string{
+		"2026-07-28": `{"resultType":"complete","tools":[],"ttlMs":5,"cacheScope":"private","_meta":{"a":1}}`,
+		"2025-06-18": `{"tools":[],"_meta":{"a":1}}`,
+	} {
+		a := revision.Envelope{TTL: 5, Meta: json.RawMessage(`{"a":1}`)}
+		for how, body := range map[string]revision.Body{
+			"encoded": {JSON: []byte(`{"tools":[]}`)},
+			"a value": {Append: func(dst []byte) ([]byte, error) { return append(dst, `{"tools":[]}`...), nil }},
+		} {
+			out, err := revision.Lookup(name).AppendResult([]byte("before "), "tools/list", a, body)
+			if err != nil || string(out) != "before "+want {
+				t.Errorf("%s, %s: got %s, %v", name, how, out, err)
+			}
+		}
+	}
+	out, err := revision.Latest().AppendResult(nil, "tools/call", revision.Envelope{}, revision.Body{JSON: []byte(`{}`)})
+	if err != nil || string(out) != `{"resultType":"complete"}` {
+		t.Errorf("an empty result: %s, %v", out, err)
+	}
+	if _, err := revision.Latest().AppendResult(nil, "tools/call", revision.Envelope{}, revision.Body{JSON: []byte(`null`)}); err == nil {
+		t.Error("a result that is no object was written")
+	}
+}
+
+func TestWhatALegacyRevisionHasNoFormForIsFoundHoweverItIsWritten(t *testing.T) {
+	for _, c := range []struct{ revision, method, body, want string }{
+		{"2025-06-18", "tools/call", `{"content":[],"structuredContent" : [1]}`, `{"content":[]}`},
+		{"2025-06-18", "tools/call", `{"content":[],"structured\u0043ontent":[1]}`, `{"content":[]}`},
+		{"2025-06-18", "tools/call", `{"content":[],"structuredContent":{"structuredContent":1}}`, `{"content":[],"structuredContent":{"structuredContent":1}}`},
+		{"2025-03-26", "tools/call", `{"content":[{"type":"resource\u005flink","uri":"a:\"b"}]}`, `{"content":[{"type":"text","text":"[resource a:\"b]"}]}`},
+		{"2025-03-26", "prompts/get", `{"messages":[{"role":"user","content":{"type":"resource_link","uri":"a:"}}]}`, `{"messages":[{"role":"user","content":{"type":"text","text":"[resource a:]"}}]}`},
+		{"2025-06-18", "tools/list", `{"tools":[{"name":"a","outputSchema":{"type":"array"}},{"name":"b","output\u0053chema":true},{"name":"c"}]}`, `{"tools":[{"name":"a"},{"name":"b"},{"name":"c"}]}`},
+		{"2025-06-18", "tools/list", `{"tools":[{"name":"a","outputSchema":{"type":"object"}}], "a":1}`, `{"tools":[{"name":"a","outputSchema":{"type":"object"}}], "a":1}`},
+	} {
+		out, err := revision.Lookup(c.revision).AppendResult(nil, c.method, revision.Envelope{}, revision.Body{JSON: []byte(c.body)})
+		if err != nil || string(out) != c.want {
+			t.Errorf("%s %s: got %s, %v, want %s", c.revision, c.body, out, err, c.want)
+		}
+	}
+}
+
+func TestInstructionsThatAreNoTextAreDropped(t *testing.T) {
+	discovered, _ := revision.Discovery(json.RawMessage(`{"capabilities":{},"instructions":{"a":1}}`))
+	if want := `{"supportedVersions":["2026-07-28"],"capabilities":{}}`; string(discovered) != want {
+		t.Errorf("got %s", discovered)
+	}
+	initialized := revision.Handshake(revision.LatestLegacy(), json.RawMessage(`{"instructions":[1]}`), nil)
+	if jsonrpc.Get(initialized, "instructions") != nil {
+		t.Errorf("got %s", initialized)
+	}
+}
+
+func TestInputRequests(t *testing.T) {
+	got, state, err := revision.ParseInputRequired(json.RawMessage(`{"inputRequests":{"k":{"method":"elicitation/create","params":{"message":"m"}},"r":{"method":"roots/list"}},"requestState":"s"}`))
+	if err != nil || len(got) != 2 || got["k"].Method != "elicitation/create" || string(got["k"].Params) != `{"message":"m"}` || got["r"].Params != nil || state == nil || *state != "s" {
+		t.Errorf("got %+v, %v, %v", got, state, err)
+	}
+	for _, body := range []string{
+		`{}`,
+		`{"inputRequests":{}}`,
+		`{"inputRequests":[]}`,
+		`{"inputRequests":{"k":{"method":"elicitation/create","params":[1]}}}`,
+		`{"inputRequests":{"k":{"method":"elicitation/create","params":"x"}}}`,
+		`{"inputRequests":{"k":{"method":"elicitation/create","params":null}}}`,
+		`{"inputRequests":{"k":{"method":"tools/call","params":{}}}}`,
+		`{"inputRequests":{"k":{"method":7,"params":{}}}}`,
+		`{"inputRequests":{"k":{"params":{}}}}`,
+		`{"inputRequests":{"k":"elicitation/create"}}`,
+		`{"requestState":7}`,
+	} {
+		if got, state, err := revision.ParseInputRequired(json.RawMessage(body)); err == nil {
+			t.Errorf("%s: got %+v, %v", body, got, state)
+		}
 	}
 }

@@ -47,11 +47,11 @@ func BenchmarkValidateSearchArguments(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	g, err := compileGeneral(schema, fast.root)
+	l, err := compileForLibrary(schema, draft2020)
 	if err != nil {
 		b.Fatal(err)
 	}
-	for name, v := range map[string]*Validator{"fast": fast, "general": {general: g}} {
+	for name, v := range map[string]*Validator{"fast": fast, "library": {root: fast.root, library: l}} {
 		b.Run(name, func(b *testing.B) {
 			raw := []byte(searchArguments)
 			b.ReportAllocs()

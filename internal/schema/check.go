@@ -1,145 +1,141 @@
 package schema
 
-import "math/big"
+import "slices"
 
-// check is one schema, prepared for the one-pass walk of [walker].
+// check is one schema, prepared for the one pass of [walker]; nil allows any
+// value. Where the schema says more than the pass can check, the check serves
+// only for messages and defaults.
 type check struct {
+	to     *check // another schema that has to fit too
+	orNull bool   // or else the value is null
+
 	never bool // the schema false
-	types kind // allowed types as bits, 0 for all; kindInteger only without kindNumber
+	types kind // allowed types as bits, 0 for all
+	enum  []constant
 
-	enum     []constant // nil for any value
-	enumWork int        // what comparing with all of the enum costs
+	minimum, above            bound // above is exclusiveMinimum
+	maximum, below            bound
+	multiple                  bound
+	length, elements, members limits // of a string, an array, an object
+	pattern                   *pattern
+	format                    string // for messages
 
-	enumTexts map[string]bool // set where there are many constants
-	plain     bool            // all of the enum are
+	items      *check
+	properties []property
+	index      map[string]int // of properties, where there are many
+	required   int            // how many properties are
+	additional *check
+	closed     bool // additionalProperties: false
 
-	minimum, maximum           *bound
-	exclusiveMin, exclusiveMax *bound
-	strictMin, strictMax       bool // draft 4: minimum, maximum themselves are excluded
-	multiple                   *bound
-	multipleOf                 *big.Rat // the exact value of multiple
-
-	minLength, maxLength int // -1 for none, in code points
-	pattern              *pattern
-
-	minItems, maxItems int // -1 for none
-	items              *check
-	prefix             []*check // for the first elements; items is for the others
-	tuple              bool     // items is an array; rest is for the others
-	rest               *check   // additionalItems
-	unique             bool
-	contains           *check // nil for absent
-	minContains        int
-	maxContains        int // -1 for none
-
-	members    []property
-	index      map[string]int // set where there are many members
-	required   memberSet
-	additional *check // nil allows anything
-	closed     bool   // additionalProperties: false
-	minMembers int
-	maxMembers int
-	patterns   []patternMember
-	names      *check // propertyNames
-	dependents []dependent
-
-	all, any, one   []*check
-	refuse          *check // not; nil for absent
-	condition       *check // if; nil for absent
-	then, otherwise *check
-	format          string // for messages only
-
-	// Only the general validator checks these; see [compiler.general].
-	otherItems, otherMembers *check
-	dynamic                  []*check
-
-	guided      bool // some alternative or condition constrains the value
-	manyItems   bool // more than items constrains the elements
-	manyMembers bool // more than properties constrains the members
+	open, tuple bool // patternProperties, prefixItems decide too
 }
 
-// patternMember is one member of patternProperties.
-type patternMember struct {
-	pattern *pattern // nil where RE2 cannot express it, which fits any name
-	check   *check
+// limits bounds a count; -1 for none.
+type limits struct{ least, most int }
+
+func (l limits) admit(n int) bool { return n >= l.least && (l.most < 0 || n <= l.most) }
+
+// constant is one value of an enum.
+type constant struct {
+	raw  []byte // as written in the schema
+	text string // of a string
 }
 
-// dependent is what the presence of a member asks for.
-type dependent struct {
-	at       int // of the member
-	required memberSet
-	check    *check
-}
-
-// property is a member the schema names.
+// property is a member that the schema names.
 type property struct {
 	name     string
-	check    *check // nil where any value will do
-	declared bool   // in properties, not only in required
+	check    *check
+	declared bool // in properties, not only in required
+	required bool
+	fallback []byte // the default, nil for none
 }
 
-// constant is one value of enum or const.
-type constant struct {
-	text  []byte // as written in the schema
-	value any    // decoded
-	plain bool   // not a string with escapes, which has other texts
+func newCheck() *check {
+	none := limits{-1, -1}
+	return &check{length: none, elements: none, members: none}
 }
 
-// memberSet has a bit per property.
-type memberSet struct {
-	few  [4]uint64
-	more []uint64 // from property 256 on
-}
-
-func (s *memberSet) add(i int) {
-	if at := i >> 6; at < len(s.few) {
-		s.few[at] |= 1 << (i & 63)
-		return
+// target follows the references from c; nil if they lead nowhere.
+func (c *check) target() *check {
+	for range maxSchemaDepth {
+		if c == nil || c.to == nil {
+			return c
+		}
+		c = c.to
 	}
-	at := i>>6 - len(s.few)
-	for len(s.more) <= at {
-		s.more = append(s.more, 0)
-	}
-	s.more[at] |= 1 << (i & 63)
+	return nil
 }
 
-func (s *memberSet) has(i int) bool {
-	if at := i >> 6; at < len(s.few) {
-		return s.few[at]&(1<<(i&63)) != 0
-	}
-	return s.later(i>>6-len(s.few))&(1<<(i&63)) != 0
+// bound returns the bound that a keyword sets; nil for other keywords.
+func (c *check) bound(keyword string) *bound {
+	return map[string]*bound{"minimum": &c.minimum, "maximum": &c.maximum, "exclusiveMinimum": &c.above,
+		"exclusiveMaximum": &c.below, "multipleOf": &c.multiple}[keyword]
 }
 
-// later is a word of more, which grows only as it must.
-func (s *memberSet) later(at int) uint64 {
-	if at < len(s.more) {
-		return s.more[at]
-	}
-	return 0
+// count returns the count that a keyword sets; nil for other keywords.
+func (c *check) count(keyword string) *int {
+	return map[string]*int{"minLength": &c.length.least, "maxLength": &c.length.most, "minItems": &c.elements.least,
+		"maxItems": &c.elements.most, "minProperties": &c.members.least, "maxProperties": &c.members.most}[keyword]
 }
 
-// holds tells whether s has every bit of other.
-func (s *memberSet) holds(other *memberSet) bool {
-	for i := range s.few {
-		if other.few[i]&^s.few[i] != 0 {
+func (c *check) setTypes(raw []byte) bool {
+	list, ok := elements(raw)
+	if !ok {
+		list = [][]byte{raw}
+	}
+	for _, text := range list {
+		at := slices.IndexFunc(typeNames[:], func(t typeName) bool { return t.name == unquote(text) })
+		if at < 0 {
 			return false
 		}
+		c.types |= typeNames[at].kind
 	}
-	for i, want := range other.more {
-		if want&^s.later(i) != 0 {
+	if c.types&kindNumber != 0 {
+		c.types &^= kindInteger
+	}
+	return c.types != 0
+}
+
+// setEnum takes an enum of texts, numbers, booleans and null.
+func (c *check) setEnum(list [][]byte) bool {
+	if c.enum != nil {
+		return false // both enum and const
+	}
+	enum := make([]constant, len(list))
+	for i, raw := range list {
+		if k := kindAt(raw, 0); k == kindArray || k == kindObject || k == kindNumber && !inRange(raw) {
 			return false
 		}
+		enum[i] = constant{raw, unquote(raw)}
 	}
+	c.enum = enum
 	return true
 }
 
-// fewMembers is up to where a linear search beats a map.
-const fewMembers = 8
+func (c *check) setRequired(raw []byte) bool {
+	list, ok := elements(raw)
+	for _, text := range list {
+		if p := c.place(unquote(text)); !p.required {
+			p.required = true
+			c.required++
+		}
+	}
+	return ok
+}
 
-// member finds the property of this name, trying next first because callers
+func setCount(n *int, raw []byte) bool {
+	count, ok := plainInt(raw)
+	*n = int(min(max(count, 0), 1<<31-1))
+	return ok && count >= 0
+}
+
+// fewProperties is up to where a linear search is faster than a map.
+const fewProperties = 8
+
+// property finds the property of this name, trying next first because callers
 // mostly keep the order of the schema; -1 for none.
-func (c *check) member(name []byte, next int) int {
-	if next < len(c.members) && c.members[next].name == string(name) {
+func (c *check) property(name []byte, next int) int {
+	if next < len(c.properties) && c.properties[next].name == string(name) {
 		return next
 	}
 	if c.index != nil {
@@ -148,46 +144,38 @@ func (c *check) member(name []byte, next int) int {
 		}
 		return -1
 	}
-	for i := range c.members {
-		if c.members[i].name == string(name) {
+	for i := range c.properties {
+		if c.properties[i].name == string(name) {
 			return i
 		}
 	}
 	return -1
 }
 
-// accepts tells whether a value of this type may fit at all.
-func (c *check) accepts(k kind) bool {
-	if c.never {
-		return false
+// place finds or makes the property of this name.
+func (c *check) place(name string) *property {
+	if i := c.property([]byte(name), 0); i >= 0 {
+		return &c.properties[i]
 	}
-	for _, sub := range c.all {
-		if sub != nil && !sub.accepts(k) {
-			return false
+	c.properties = append(c.properties, property{name: name})
+	if n := len(c.properties); n > fewProperties {
+		if c.index == nil {
+			c.index = map[string]int{}
+			for i, p := range c.properties {
+				c.index[p.name] = i
+			}
 		}
+		c.index[name] = n - 1
 	}
-	return c.types == 0 || c.types&k != 0 || k == kindNumber && c.types&kindInteger != 0
+	return &c.properties[len(c.properties)-1]
 }
 
-// element is the schema of the element n of an array.
-func (c *check) element(n int) *check {
-	switch {
-	case n < len(c.prefix):
-		return c.prefix[n]
-	case c.tuple:
-		return c.rest
-	default:
-		return c.items
-	}
-}
-
-// declared lists the names of the members the schema declares.
-func (c *check) declared() []string {
-	var list []string
-	for _, p := range c.members {
+// declared lists the names of the properties.
+func (c *check) declared() (names []string) {
+	for _, p := range c.properties {
 		if p.declared {
-			list = append(list, p.name)
+			names = append(names, p.name)
 		}
 	}
-	return list
+	return names
 }

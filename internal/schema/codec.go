@@ -4,11 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
 // dialect is the one JSON dialect of Junction: that of encoding/json/v2, but
@@ -47,6 +50,12 @@ func Encode(dst []byte, v any) ([]byte, error) {
 	return append(dst, text...), nil
 }
 
+// EncodeMember writes a member whose value is [Encode] of v. After an error the
+// member is not written.
+func EncodeMember(w *jsonrpc.Writer, name string, v any) error {
+	return w.Encoded(name, func(dst []byte) ([]byte, error) { return Encode(dst, v) })
+}
+
 func decode(raw []byte, v any, options json.Options) error {
 	err := json.Unmarshal(raw, v, options)
 	if err == nil {
@@ -71,9 +80,9 @@ func plainIntegers(raw []byte) (out []byte, changed bool) {
 		end := i + 1
 		switch kindAt(raw, i) {
 		case kindString:
-			end, _ = skipString(raw, i)
+			end, _ = jsonrpc.SkipValue(raw, i)
 		case kindNumber:
-			end = skipScalar(raw, i)
+			end, _ = jsonrpc.SkipValue(raw, i)
 			plain := plainInteger(raw[i:end])
 			changed = changed || len(plain) != end-i || string(plain) != string(raw[i:end])
 			out = append(out, plain...)
@@ -134,6 +143,8 @@ func expectedBy(e *json.SemanticError) string {
 	t := indirect(e.GoType)
 	var words string
 	switch {
+	case errors.Is(e.Err, strconv.ErrRange) && !wantsInteger(t):
+		return "a number within the range of float64"
 	case t == timeType:
 		words = "date and time such as 2006-01-02T15:04:05Z"
 	case t == durationType:

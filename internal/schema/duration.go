@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -30,82 +31,38 @@ func decodeDuration(dec *jsontext.Decoder, d *time.Duration) error {
 	return err
 }
 
+// formatDuration writes Go's notation in capitals, which is that of ISO 8601
+// but for units below a second.
 func formatDuration(d time.Duration) string {
-	if d == 0 {
-		return "PT0S"
+	text := d.String()
+	if -time.Second < d && d < time.Second {
+		text = strconv.FormatFloat(d.Seconds(), 'f', -1, 64) + "s"
 	}
-	sign, left := "", uint64(d)
-	if d < 0 {
-		sign, left = "-", -left
+	text = strings.Replace(strings.Replace(text, "m0s", "m", 1), "h0m", "h", 1)
+	digits, negative := strings.CutPrefix(strings.ToUpper(text), "-")
+	if negative {
+		return "-PT" + digits
 	}
-	text := sign + "PT"
-	if h := left / uint64(time.Hour); h > 0 {
-		text += strconv.FormatUint(h, 10) + "H"
-		left %= uint64(time.Hour)
-	}
-	if m := left / uint64(time.Minute); m > 0 {
-		text += strconv.FormatUint(m, 10) + "M"
-		left %= uint64(time.Minute)
-	}
-	if left == 0 {
-		return text
-	}
-	seconds, nanos := left/uint64(time.Second), left%uint64(time.Second)
-	text += strconv.FormatUint(seconds, 10)
-	if nanos > 0 {
-		text += "." + strings.TrimRight(fmt.Sprintf("%09d", nanos), "0")
-	}
-	return text + "S"
+	return "PT" + digits
 }
+
+// isoDuration has as groups the sign, weeks, days, and hours to seconds.
+var isoDuration = regexp.MustCompile(`^(-?)P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T((?:\d+H)?(?:\d+M)?(?:\d+(?:\.\d+)?S)?))?$`)
 
 func parseDuration(s string) (time.Duration, error) {
-	bad := fmt.Errorf("%q is not a duration such as PT1H30M or 90s", clip(s))
-	body, negative := strings.CutPrefix(s, "-")
-	body, iso := strings.CutPrefix(body, "P")
-	if !iso {
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			return 0, bad
+	text := s
+	if parts := isoDuration.FindStringSubmatch(s); parts != nil && !strings.HasSuffix(s, "T") {
+		weeks, _ := strconv.Atoi(parts[2])
+		days, _ := strconv.Atoi(parts[3])
+		text = strings.ToLower(parts[4])
+		if hours := weeks*7*24 + days*24; hours > 0 || parts[2]+parts[3] != "" {
+			text = strconv.Itoa(hours) + "h" + text
 		}
-		return d, nil
+		text = parts[1] + text
 	}
-	date, clock, hasClock := strings.Cut(body, "T")
-	if body == "" || hasClock && clock == "" {
-		return 0, bad
-	}
-	text, rest := daysAsHours(date)
-	if rest != "" || strings.Trim(clock, "0123456789.HMS") != "" {
-		return 0, bad
-	}
-	if negative {
-		text = "-" + text
-	}
-	// Go reads units in any order and more than once; ISO 8601 does not, but
-	// no other reading of such a text exists.
-	d, err := time.ParseDuration(text + strings.ToLower(clock))
+	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, bad
+		return 0, fmt.Errorf("%q is not a duration such as PT1H30M or 90s", clip(s))
 	}
 	return d, nil
-}
-
-// daysAsHours writes the weeks and days of a duration as hours; what it
-// does not understand it returns as rest.
-func daysAsHours(date string) (text, rest string) {
-	for _, unit := range []struct {
-		mark  string
-		hours int
-	}{{"W", 7 * 24}, {"D", 24}} {
-		digits, after, ok := strings.Cut(date, unit.mark)
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseUint(digits, 10, 20)
-		if err != nil {
-			return "", date
-		}
-		text += strconv.FormatUint(n*uint64(unit.hours), 10) + "h"
-		date = after
-	}
-	return text, date
 }

@@ -34,14 +34,15 @@ var customTypes = []reflect.Type{
 }
 
 // schemer is a type that gives its own schema.
-type schemer interface{ JSONSchema() json.RawMessage }
+type schemer interface{ MCPSchema() json.RawMessage }
 
 // For infers the schema of a Go type, in the dialect that [Decode] and
 // [Encode] speak, as compact JSON without "$schema" (2020-12). docs may be
 // nil.
 //
 //	bool                        boolean
-//	int..., uint...             integer; unsigned ones have minimum 0
+//	int..., uint...             integer; with minimum and maximum for 8, 16 and 32 bits,
+//	                            with minimum 0 for unsigned ones
 //	float32, float64            number
 //	string                      string
 //	[]byte, [N]byte             string, base64
@@ -54,7 +55,7 @@ type schemer interface{ JSONSchema() json.RawMessage }
 //	any, json.RawMessage        {}: any value
 //	encoding.TextMarshaler and TextUnmarshaler   string
 //	a type with its own JSON methods             {}: any value
-//	a type with JSONSchema() json.RawMessage     what that method returns
+//	a type with MCPSchema() json.RawMessage     what that method returns
 //
 // Recursive types refer to themselves by $ref. A field is required unless it
 // has omitempty, omitzero or a default, or is a pointer; required:"true" and
@@ -68,7 +69,7 @@ type schemer interface{ JSONSchema() json.RawMessage }
 //	format    such as uri or email, not checked; of the items, for a slice
 //	default   JSON, or bare text for a string; see [Validator.ApplyDefaults]
 //	example   as default
-//	header    x-mcp-header: HTTP header Mcp-Param-* that mirrors the argument
+//	header    x-mcp-header: HTTP header Mcp-Param-* that repeats the argument
 //
 // What has no schema is an error that names the type, the field and the
 // remedy.
@@ -103,7 +104,7 @@ type builder struct {
 func (b *builder) shape(t reflect.Type) (*shape, error) {
 	if own, ok := ownSchema(t); ok {
 		if _, err := Compile(own); err != nil {
-			return nil, fmt.Errorf("method JSONSchema of %s: %w", t, err)
+			return nil, fmt.Errorf("method MCPSchema of %s: %w", t, err)
 		}
 		return &shape{raw: own}, nil
 	}
@@ -117,7 +118,8 @@ func (b *builder) shape(t reflect.Type) (*shape, error) {
 	case t == rawMessageType, t == jsontextValueType, isCustom(t):
 		return &shape{}, nil
 	case isText(t):
-		return &shape{types: []string{"string"}}, nil
+		writes := implements(t, textMarshalerType) || implements(t, textAppenderType)
+		return &shape{types: []string{"string"}, narrowed: !writes}, nil
 	}
 	return b.byKind(t)
 }
@@ -126,10 +128,9 @@ func (b *builder) byKind(t reflect.Type) (*shape, error) {
 	switch t.Kind() {
 	case reflect.Bool:
 		return &shape{types: []string{"boolean"}}, nil
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return &shape{types: []string{"integer"}}, nil
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return &shape{types: []string{"integer"}, bounds: []bounds{{"minimum", "0"}}}, nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
+		return integer(t), nil
 	case reflect.Float32, reflect.Float64:
 		return &shape{types: []string{"number"}}, nil
 	case reflect.String:
@@ -150,6 +151,25 @@ func (b *builder) byKind(t reflect.Type) (*shape, error) {
 	}
 }
 
+// integer bounds the types that do not hold every number that JSON programs
+// handle exactly, so that a model can know what fits.
+func integer(t reflect.Type) *shape {
+	s := &shape{types: []string{"integer"}}
+	signed := t.Kind() <= reflect.Int64
+	small := t.Kind() != reflect.Int && t.Kind() != reflect.Uint && t.Kind() != reflect.Uintptr && t.Bits() <= 32
+	switch {
+	case small && signed:
+		s.bound("minimum", -1<<(t.Bits()-1))
+		s.bound("maximum", 1<<(t.Bits()-1)-1)
+	case small:
+		s.bound("minimum", 0)
+		s.bound("maximum", 1<<t.Bits()-1)
+	case !signed:
+		s.bound("minimum", 0)
+	}
+	return s
+}
+
 // ownSchema asks a type for its own schema.
 func ownSchema(t reflect.Type) (json.RawMessage, bool) {
 	switch {
@@ -158,9 +178,9 @@ func ownSchema(t reflect.Type) (json.RawMessage, bool) {
 	case t.Kind() == reflect.Pointer: // it is what its element is, or null
 		return nil, false
 	case t.Implements(schemerType):
-		return reflect.Zero(t).Interface().(schemer).JSONSchema(), true
+		return reflect.Zero(t).Interface().(schemer).MCPSchema(), true
 	case reflect.PointerTo(t).Implements(schemerType):
-		return reflect.New(t).Interface().(schemer).JSONSchema(), true
+		return reflect.New(t).Interface().(schemer).MCPSchema(), true
 	}
 	return nil, false
 }
@@ -290,6 +310,9 @@ func (b *builder) field(f field) (*shape, error) {
 	}
 	if err := applyTags(s, f); err != nil {
 		return nil, err
+	}
+	if f.optional && f.required() {
+		s.narrowed = true
 	}
 	return s, nil
 }

@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -62,7 +63,7 @@ func TestValuesBeyondTheLimitsAreRefused(t *testing.T) {
 }
 
 func TestOneValidatorServesManyGoroutines(t *testing.T) {
-	general, err := Compile(json.RawMessage(`{"uniqueItems":true,"allOf":[{"items":{"type":"integer"}}],"unevaluatedItems":false}`))
+	slow, err := Compile(json.RawMessage(`{"uniqueItems":true,"allOf":[{"items":{"type":"integer"}}],"unevaluatedItems":false}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,10 +72,10 @@ func TestOneValidatorServesManyGoroutines(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for range 200 {
-				if err := general.Validate([]byte(`[1,2,3]`)); err != nil {
+				if err := slow.Validate([]byte(`[1,2,3]`)); err != nil {
 					t.Error(err)
 				}
-				if err := general.Validate([]byte(`[1,1]`)); err == nil {
+				if err := slow.Validate([]byte(`[1,1]`)); err == nil {
 					t.Error("a duplicate passed")
 				}
 				if got := text(fast.Validate([]byte(`{"city":1}`))); got != "city: expected string of at least 1 character, got 1" {
@@ -127,6 +128,60 @@ func TestLargeValuesAreRefusedInTime(t *testing.T) {
 			t.Errorf("%.60s took %v", c.schema, spent)
 		} else {
 			t.Logf("%.60s took %v", c.schema, spent)
+		}
+	}
+}
+
+// The library repeats and keeps what leads to each schema, and reads a text once
+// for each schema around it.
+func TestHostileSchemasAreCompiledInTime(t *testing.T) {
+	var refs, ids strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&refs, `"d%d":{"$ref":"#/$defs/d%d"},`, i, i/2+2000)
+		fmt.Fprintf(&refs, `"d%d":{},`, i+2000)
+		fmt.Fprintf(&ids, `{"$id":"%d","$ref":"#/$defs/x"},`, i)
+	}
+	for _, schema := range []string{
+		strings.Repeat(`{"not":`, 60) + `{"description":"` + strings.Repeat("x", 250_000) + `"}` + strings.Repeat(`}`, 60),
+		`{"allOf":[` + strings.Repeat(`{"not":{}},`, 2000) + `{}]}`,
+		`{"not":{},"$defs":{` + refs.String() + `"x":{}}}`,
+		`{"$id":"http://x/` + strings.Repeat("x", 2000) + `","allOf":[` + ids.String() + `{}],"$defs":{"x":{}}}`,
+		`{"not":{},"properties":{"` + strings.Repeat("x", 2000) + `":{"allOf":[` + strings.Repeat(`{},`, 4000) + `{}]}}}`,
+		`{"not":{},"properties":{"` + strings.Repeat("x", 200_000) + `":{"allOf":[` + strings.Repeat(`{},`, 4000) + `{}]}}}`,
+		`{"anyOf":[` + strings.Repeat(`{"pattern":"(a{31}){31}"},`, 2000) + `{}]}`,
+		`{"$defs":{` + refs.String() + `"x":{}},"properties":{"a":{"$ref":"#/$defs/d0"}}}`,
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		spent := threadtime.Of(func() { _, _ = Compile(json.RawMessage(schema)) })
+		runtime.ReadMemStats(&after)
+		if spent > 3*time.Second*threadtime.Slowdown {
+			t.Errorf("%.60s took %v", schema, spent)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 256<<20 {
+			t.Errorf("%.60s allocated %d MiB", schema, took>>20)
+		}
+		t.Logf("%.60s took %v, %d MiB", schema, spent, (after.TotalAlloc-before.TotalAlloc)>>20)
+	}
+}
+
+// What the library does with a value that passes for cheap enough is bounded.
+func TestTheLibraryIsNotAskedForMoreThanItsBudget(t *testing.T) {
+	nulls := strings.TrimSuffix(strings.Repeat(`{"type":"null"},`, 100), ",")
+	object := `{"a":1,"b":"xx"},`
+	for _, c := range []struct{ schema, value string }{
+		{`{"items":{"anyOf":[` + nulls + `,{}]}}`, `[` + strings.Repeat(`1,`, 400) + `1]`},
+		{`{"items":{"oneOf":[` + nulls + `]}}`, `[` + strings.Repeat(object, 400) + `1]`},
+		{`{"items":{"not":{"enum":[` + strings.TrimSuffix(strings.Repeat(object, 200), ",") + `]}}}`, `[` + strings.Repeat(`{"a":1,"b":"xy"},`, 300) + `1]`},
+		{`{"anyOf":[` + nulls + `],"properties":{"a":{"$ref":"#"}}}`, strings.Repeat(`{"a":`, 60) + `1` + strings.Repeat(`}`, 60)},
+	} {
+		v, err := Compile(json.RawMessage(c.schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		spent := threadtime.Of(func() { err = v.Validate([]byte(c.value)) })
+		if spent > 2*time.Second*threadtime.Slowdown {
+			t.Errorf("%.60s took %v: %v", c.schema, spent, err)
 		}
 	}
 }

@@ -7,9 +7,12 @@ import (
 	"strings"
 )
 
-// maxPatternSize bounds the instructions of a compiled pattern. Matching takes
-// steps in proportion to them and to the length of the text.
-const maxPatternSize = 2000
+// Limits on the instructions of a compiled pattern, and of all of a schema.
+// Matching takes steps in proportion to them and to the length of the text.
+const (
+	maxPatternSize  = 2000
+	maxPatternsSize = 1 << 17
+)
 
 // pattern is a regular expression of a schema.
 type pattern struct {

@@ -3,6 +3,8 @@ package schema
 import (
 	"encoding/json"
 	"strconv"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
 // shape is a schema under construction, in the vocabulary that [For] uses.
@@ -29,6 +31,7 @@ type shape struct {
 	additional  *shape // for maps
 	header      string
 	definitions []namedShape
+	narrowed    bool // allows less than the Go type can hold
 }
 
 // bounds is one numeric keyword with its JSON text.
@@ -39,7 +42,7 @@ type namedShape struct {
 	shape *shape
 }
 
-// nullable allows null beside what the shape allows.
+// nullable allows null in addition to what the shape allows.
 func (s *shape) nullable() *shape {
 	switch {
 	case s.raw != nil || s.ref != "":
@@ -50,152 +53,109 @@ func (s *shape) nullable() *shape {
 	return s
 }
 
-// writer appends the members of one schema object.
-type writer struct {
-	out   []byte
-	empty bool
-}
-
-func (w *writer) name(name string) {
-	if !w.empty {
-		w.out = append(w.out, ',')
-	}
-	w.empty = false
-	w.out = append(appendQuoted(w.out, name), ':')
-}
-
-// text writes a string member, unless it is empty.
-func (w *writer) text(name, value string) {
-	if value != "" {
-		w.name(name)
-		w.out = appendQuoted(w.out, value)
-	}
-}
-
-// json writes a member whose value is JSON already, unless it is empty.
-func (w *writer) json(name, value string) {
-	if value != "" {
-		w.name(name)
-		w.out = append(w.out, value...)
-	}
-}
-
-func (w *writer) list(name string, texts []string) {
-	w.name(name)
-	w.out = append(w.out, '[')
-	for i, text := range texts {
-		if i > 0 {
-			w.out = append(w.out, ',')
-		}
-		w.out = append(w.out, text...)
-	}
-	w.out = append(w.out, ']')
-}
-
-func (w *writer) shapes(name string, list []namedShape) {
-	w.name(name)
-	w.out = append(w.out, '{')
-	for i, p := range list {
-		if i > 0 {
-			w.out = append(w.out, ',')
-		}
-		w.out = append(appendQuoted(w.out, p.name), ':')
-		w.out = p.shape.append(w.out)
-	}
-	w.out = append(w.out, '}')
-}
-
 // append writes the schema with its members in the order people read them:
 // what it is, what it means, what it allows.
 func (s *shape) append(dst []byte) []byte {
-	if s.orNull {
-		return s.appendOrNull(dst)
-	}
-	if s.raw != nil {
-		return s.appendOwn(dst)
-	}
-	w := &writer{out: append(dst, '{'), empty: true}
-	w.text("$ref", s.ref)
-	switch {
-	case len(s.types) == 1:
-		w.text("type", s.types[0])
-	case len(s.types) > 1:
-		w.list("type", quoteAll(s.types))
-	}
-	s.appendMeaning(w)
-	if s.enum != nil {
-		w.list("enum", s.enum)
-	}
-	w.text("format", s.format)
-	w.text("pattern", s.pattern)
-	w.text("contentEncoding", s.encoding)
-	for _, b := range s.bounds {
-		w.json(b.keyword, b.text)
-	}
-	if s.items != nil {
-		w.name("items")
-		w.out = s.items.append(w.out)
-	}
-	s.appendObject(w)
-	w.json("default", s.value)
-	if s.example != "" {
-		w.list("examples", []string{s.example})
-	}
-	w.text("x-mcp-header", s.header)
-	if len(s.definitions) > 0 {
-		w.shapes("$defs", s.definitions)
-	}
-	return append(w.out, '}')
-}
-
-func (s *shape) appendMeaning(w *writer) {
-	w.text("title", s.title)
-	w.text("description", s.description)
-}
-
-func (s *shape) appendObject(w *writer) {
-	if s.isObject {
-		w.shapes("properties", s.properties)
-		if len(s.required) > 0 {
-			w.list("required", quoteAll(s.required))
-		}
-		if s.additional == nil {
-			w.json("additionalProperties", "false")
-		}
-	}
-	if s.additional != nil {
-		w.name("additionalProperties")
-		w.out = s.additional.append(w.out)
-	}
-}
-
-// appendOrNull writes the two alternatives of a pointer.
-func (s *shape) appendOrNull(dst []byte) []byte {
-	w := &writer{out: append(dst, '{'), empty: true}
-	s.appendMeaning(w)
-	target := &shape{raw: s.raw, ref: s.ref}
-	w.list("anyOf", []string{string(target.append(nil)), `{"type":"null"}`})
-	w.json("default", s.value)
-	return append(w.out, '}')
-}
-
-// appendOwn writes a type's own schema, with the title and the description of
-// the field in front of it where the schema has none.
-func (s *shape) appendOwn(dst []byte) []byte {
-	list, isObject := members(s.raw)
-	if !isObject {
+	if _, isObject := members(s.raw); s.raw != nil && !isObject && !s.orNull {
 		return append(dst, s.raw...)
 	}
-	w := &writer{out: append(dst, '{'), empty: true}
-	for _, m := range []struct{ name, value string }{{"title", s.title}, {"description", s.description}} {
-		if memberOf(s.raw, m.name) == nil {
-			w.text(m.name, m.value)
-		}
+	w := jsonrpc.NewObject(dst)
+	switch {
+	case s.orNull:
+		s.writeMeaning(&w)
+		target := &shape{raw: s.raw, ref: s.ref}
+		writeList(&w, "anyOf", []string{string(target.append(nil)), `{"type":"null"}`})
+		writeRaw(&w, "default", s.value)
+	case s.raw != nil:
+		s.writeMeaning(&w)
+		w.Members(s.raw)
+	default:
+		s.write(&w)
 	}
-	for _, m := range list {
-		w.json(string(m.name), string(m.value))
+	return w.Bytes()
+}
+
+// writeMeaning writes what a person reads; a type's own schema may say it
+// already.
+func (s *shape) writeMeaning(w *jsonrpc.Writer) {
+	if s.orNull || memberOf(s.raw, "title") == nil {
+		writeText(w, "title", s.title)
 	}
-	return append(w.out, '}')
+	if s.orNull || memberOf(s.raw, "description") == nil {
+		writeText(w, "description", s.description)
+	}
+}
+
+func (s *shape) write(w *jsonrpc.Writer) {
+	writeText(w, "$ref", s.ref)
+	if len(s.types) == 1 {
+		w.String("type", s.types[0])
+	} else {
+		writeList(w, "type", quoteAll(s.types))
+	}
+	s.writeMeaning(w)
+	writeList(w, "enum", s.enum)
+	writeText(w, "format", s.format)
+	writeText(w, "pattern", s.pattern)
+	writeText(w, "contentEncoding", s.encoding)
+	for _, b := range s.bounds {
+		writeRaw(w, b.keyword, b.text)
+	}
+	if s.items != nil {
+		w.Raw("items", s.items.append(nil))
+	}
+	if s.isObject {
+		writeShapes(w, "properties", s.properties)
+		writeList(w, "required", quoteAll(s.required))
+	}
+	switch {
+	case s.additional != nil:
+		w.Raw("additionalProperties", s.additional.append(nil))
+	case s.isObject:
+		w.Bool("additionalProperties", false)
+	}
+	writeRaw(w, "default", s.value)
+	if s.example != "" {
+		writeList(w, "examples", []string{s.example})
+	}
+	writeText(w, "x-mcp-header", s.header)
+	if len(s.definitions) > 0 {
+		writeShapes(w, "$defs", s.definitions)
+	}
+}
+
+// writeText writes a string, unless it is empty.
+func writeText(w *jsonrpc.Writer, name, value string) {
+	if value != "" {
+		w.String(name, value)
+	}
+}
+
+// writeRaw writes a value that is JSON already, unless it is empty.
+func writeRaw(w *jsonrpc.Writer, name, value string) {
+	if value != "" {
+		w.Raw(name, json.RawMessage(value))
+	}
+}
+
+// writeList writes an array of JSON texts, unless it is empty.
+func writeList(w *jsonrpc.Writer, name string, texts []string) {
+	if len(texts) == 0 {
+		return
+	}
+	w.Array(name)
+	for _, text := range texts {
+		w.Element(json.RawMessage(text))
+	}
+	w.End()
+}
+
+func writeShapes(w *jsonrpc.Writer, name string, list []namedShape) {
+	w.Object(name)
+	for _, p := range list {
+		w.Raw(p.name, p.shape.append(nil))
+	}
+	w.End()
 }
 
 func quoteAll(list []string) []string {

@@ -67,7 +67,7 @@ func checkSuite(t *testing.T, file, dialect string) (checked int) {
 		for _, c := range g.Tests {
 			checked++
 			if err := v.Validate(c.Data); (err == nil) != c.Valid {
-				t.Errorf("%s: %s: %s: %v (general: %v)", filepath.Base(file), g.Description, c.Description, err, v.general != nil)
+				t.Errorf("%s: %s: %s: %v (library: %v)", filepath.Base(file), g.Description, c.Description, err, v.library != nil)
 			}
 		}
 	}

@@ -12,6 +12,9 @@ import (
 
 // applyTags adds what the struct tags of a field say to its schema.
 func applyTags(s *shape, f field) error {
+	if err := checkTags(f.Tag); err != nil {
+		return err
+	}
 	if f.quoted {
 		if err := s.quoteNumber(); err != nil {
 			return err
@@ -26,8 +29,8 @@ func applyTags(s *shape, f field) error {
 	if r, ok := f.Tag.Lookup("required"); ok && r != "true" && r != "false" {
 		return fmt.Errorf("tag required:%q is neither true nor false", r)
 	}
-	for _, apply := range []func(*shape, reflect.StructTag) error{applyRange, applyText, applyEnum, applyValues, applyHeader} {
-		if err := apply(s, f.Tag); err != nil {
+	for _, apply := range []func(*shape, field) error{applyRange, applyText, applyEnum, applyValues, applyHeader} {
+		if err := apply(s, f); err != nil {
 			return err
 		}
 	}
@@ -44,7 +47,7 @@ func (s *shape) quoteNumber() error {
 	return errors.New("json tag has the option string, which is for numbers only: leave it out")
 }
 
-// main is the type of a shape beside null, or empty.
+// main is the type of a shape that is not null, or empty.
 func (s *shape) main() string {
 	if s.raw != nil || len(s.types) == 0 {
 		return ""
@@ -61,13 +64,13 @@ func (s *shape) scalar() *shape {
 	return s
 }
 
-func applyRange(s *shape, tag reflect.StructTag) error {
+func applyRange(s *shape, f field) error {
 	keywords := map[string][2]string{
 		"integer": {"minimum", "maximum"}, "number": {"minimum", "maximum"},
 		"string": {"minLength", "maxLength"}, "array": {"minItems", "maxItems"}, "object": {"minProperties", "maxProperties"},
 	}[s.main()]
 	for i, name := range []string{"min", "max"} {
-		text, ok := tag.Lookup(name)
+		text, ok := f.Tag.Lookup(name)
 		if !ok {
 			continue
 		}
@@ -80,7 +83,13 @@ func applyRange(s *shape, tag reflect.StructTag) error {
 		if kindAt(number, 0) != kindNumber || !number.IsValid() || !inRange(number) || counts && (!isInt || n < 0) {
 			return fmt.Errorf("tag %s:%q is not a number that fits: write one such as %s:\"1\"", name, text, name)
 		}
+		if s.main() == "integer" && wantsInteger(indirect(f.Type)) {
+			if err := Decode(number, reflect.New(f.Type).Interface()); err != nil {
+				return fmt.Errorf("tag %s:%q: %w", name, text, err)
+			}
+		}
 		s.setBound(keywords[i], text)
+		s.narrowed = true
 	}
 	return nil
 }
@@ -95,10 +104,10 @@ func (s *shape) setBound(keyword, text string) {
 	s.bounds = append(s.bounds, bounds{keyword, text})
 }
 
-func applyText(s *shape, tag reflect.StructTag) error {
+func applyText(s *shape, f field) error {
 	at := s.scalar()
-	pattern, hasPattern := tag.Lookup("pattern")
-	format, hasFormat := tag.Lookup("format")
+	pattern, hasPattern := f.Tag.Lookup("pattern")
+	format, hasFormat := f.Tag.Lookup("format")
 	if (hasPattern || hasFormat) && at.main() != "string" {
 		return errors.New("tags pattern and format are for strings only: leave them out")
 	}
@@ -106,7 +115,7 @@ func applyText(s *shape, tag reflect.StructTag) error {
 		if _, err := compilePattern(pattern); err != nil {
 			return fmt.Errorf("tag pattern:%q: %w (write it as RE2, without lookaround and back references)", pattern, err)
 		}
-		at.pattern = pattern
+		at.pattern, at.narrowed = pattern, true
 	}
 	if hasFormat {
 		at.format = format
@@ -114,13 +123,13 @@ func applyText(s *shape, tag reflect.StructTag) error {
 	return nil
 }
 
-func applyEnum(s *shape, tag reflect.StructTag) error {
-	text, ok := tag.Lookup("enum")
+func applyEnum(s *shape, f field) error {
+	text, ok := f.Tag.Lookup("enum")
 	if !ok {
 		return nil
 	}
 	at := s.scalar()
-	at.enum = nil
+	at.enum, at.narrowed = nil, true
 	for word := range strings.SplitSeq(text, ",") {
 		value, err := literal(at, strings.TrimSpace(word))
 		if err != nil || at.isObject {
@@ -134,15 +143,18 @@ func applyEnum(s *shape, tag reflect.StructTag) error {
 	return nil
 }
 
-func applyValues(s *shape, tag reflect.StructTag) error {
+func applyValues(s *shape, f field) error {
 	for _, name := range []string{"default", "example"} {
-		text, ok := tag.Lookup(name)
+		text, ok := f.Tag.Lookup(name)
 		if !ok {
 			continue
 		}
 		value, err := literal(s, text)
 		if err == nil {
 			err = s.admits(value)
+		}
+		if err == nil && !f.quoted {
+			err = Decode([]byte(value), reflect.New(f.Type).Interface())
 		}
 		if err != nil {
 			return fmt.Errorf("tag %s:%q: %w", name, text, err)
@@ -198,10 +210,10 @@ func (s *shape) refers() bool {
 	return s.ref != "" || s.items.refers() || s.additional.refers()
 }
 
-// applyHeader marks an argument that an HTTP header mirrors (specification
+// applyHeader marks an argument that an HTTP header repeats (specification
 // 2026-07-28, x-mcp-header).
-func applyHeader(s *shape, tag reflect.StructTag) error {
-	name, ok := tag.Lookup("header")
+func applyHeader(s *shape, f field) error {
+	name, ok := f.Tag.Lookup("header")
 	if !ok {
 		return nil
 	}

@@ -12,28 +12,29 @@ import (
 const (
 	maxSchemaBytes = 1 << 20 // text of one schema
 	maxSchemaDepth = 64      // nesting of a schema's text, and length of a chain of $ref
+	maxSubschemas  = 1 << 14 // objects and booleans in a schema's text
 	maxValueDepth  = 128     // nesting of a value that is validated
 )
 
 // Validator checks JSON texts against one schema. It is immutable and safe
 // for concurrent use.
 type Validator struct {
-	root     *check   // for the one-pass validator
-	general  *general // set for schemas with keywords beyond it
-	defaults *defaults
+	root     *check
+	supplies bool     // root has defaults
+	library  *library // set for schemas that the one pass cannot check alone
 }
 
 // Compile prepares a JSON Schema for validation. Without "$schema" it is read
-// as 2020-12, the default of the specification; the drafts 4, 6 and 7 are
-// understood too, and 2019-09 except for unevaluatedItems,
-// unevaluatedProperties and $recursiveRef. Others are refused.
+// as 2020-12, the default of the specification; of the other drafts what the
+// package's documentation says is understood.
 //
 // Nothing is ever fetched: a $ref that leads out of the schema, or nowhere,
-// is an error. A schema is at most 1 MiB of text, and 64 levels deep. A
-// pattern that Go's regular expressions (RE2) cannot express, such as one
-// with a lookahead, or that compiles to more than 2000 instructions is not
-// checked. Formats are annotations, as 2020-12 has
-// it, and not checked either.
+// is an error. A schema is at most 1 MiB of text, 64 levels deep, and has at
+// most 16384 schemas within; with keywords that [For] does not write it is at
+// most 256 KiB and 4096. A pattern that Go's regular expressions (RE2) cannot express,
+// such as one with a lookahead, or that compiles to more than 2000 instructions
+// is not checked. Formats are annotations, as 2020-12 has it, and not checked
+// either.
 func Compile(schema json.RawMessage) (*Validator, error) {
 	if len(schema) > maxSchemaBytes {
 		return nil, fmt.Errorf("schema of %d bytes is larger than the limit of %d", len(schema), maxSchemaBytes)
@@ -42,20 +43,21 @@ func Compile(schema json.RawMessage) (*Validator, error) {
 	if err := text.Compact(jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(false)); err != nil {
 		return nil, fmt.Errorf("schema is not valid JSON: %w", err)
 	}
-	if textDepth(text) > maxSchemaDepth {
+	depth, count := measure(text)
+	switch {
+	case depth > maxSchemaDepth:
 		return nil, fmt.Errorf("schema is nested deeper than the limit of %d levels", maxSchemaDepth)
+	case count > maxSubschemas:
+		return nil, fmt.Errorf("schema has more than the limit of %d schemas within", maxSubschemas)
 	}
-	draft, err := draftOf(text)
+	draft, err := draftOf(memberOf(text, "$schema"))
 	if err != nil {
 		return nil, err
 	}
-	root, beyond, err := compile(text, draft)
-	if err != nil {
-		return nil, err
-	}
-	v := &Validator{root: root, defaults: findDefaults(text)}
+	root, beyond := compile(text, draft)
+	v := &Validator{root: root, supplies: root.supplies(map[*check]bool{})}
 	if beyond {
-		v.general, err = compileGeneral(text, root)
+		v.library, err = compileForLibrary(text, draft)
 	}
 	if err != nil {
 		return nil, err
@@ -64,10 +66,10 @@ func Compile(schema json.RawMessage) (*Validator, error) {
 }
 
 // Validate checks raw, which must be well-formed JSON. It returns nil or an
-// [*Error]; the success path of the fast subset does not allocate.
+// [*Error]. It does not allocate for a value that fits a schema of [For].
 func (v *Validator) Validate(raw []byte) error {
-	if v.general != nil {
-		return v.general.validate(raw)
+	if v.library != nil {
+		return v.library.validate(v.root, raw)
 	}
 	w := walker{raw: raw, work: workFor(raw)}
 	if _, ok := w.value(v.root, 0, 1); ok {
@@ -76,26 +78,24 @@ func (v *Validator) Validate(raw []byte) error {
 	if w.limit != nil {
 		return w.limit
 	}
-	return v.explain(raw)
+	violations := explain(v.root, raw)
+	if violations == nil {
+		violations = []Violation{{Expected: v.root.describe(), Got: excerpt(raw)}}
+	}
+	return &Error{Violations: violations}
 }
 
-// explain walks again, slowly, to tell what is wrong.
-func (v *Validator) explain(raw []byte) error {
+// explain walks again, slowly, to find all that is wrong.
+func explain(root *check, raw []byte) []Violation {
 	r := &report{}
 	w := walker{raw: raw, work: workFor(raw), report: r}
-	w.value(v.root, 0, 1)
-	if len(r.violations) == 0 {
-		r.add(v.root.describe(), excerpt(raw))
-	}
-	return &Error{Violations: r.violations}
+	w.value(root, 0, 1)
+	return r.violations
 }
 
 // workFor bounds the steps of one validation. Alternatives read the same text
 // again, and nested ones multiply: no schema may make that endless.
 func workFor(raw []byte) int { return 1<<20 + len(raw) }
-
-// generalWorkFor is workFor for the general validator, whose steps are longer.
-func generalWorkFor(raw []byte) int { return 1<<14 + 2*len(raw) }
 
 func tooDeep() *Error {
 	return &Error{Violations: []Violation{{
@@ -105,23 +105,4 @@ func tooDeep() *Error {
 func tooMuchWork() *Error {
 	return &Error{Violations: []Violation{{
 		Expected: "a value that takes less work to check against its schema", Got: "more"}}}
-}
-
-// textDepth is how deep the objects and arrays of a text are nested.
-func textDepth(raw []byte) (deepest int) {
-	depth := 0
-	for i := 0; i < len(raw); {
-		switch raw[i] {
-		case '"':
-			i, _ = skipString(raw, i)
-			continue
-		case '{', '[':
-			depth++
-			deepest = max(deepest, depth)
-		case '}', ']':
-			depth--
-		}
-		i++
-	}
-	return deepest
 }

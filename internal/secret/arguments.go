@@ -4,8 +4,8 @@ import "strings"
 
 // Arguments returns a copy of a program's arguments to show, one for one:
 //
-//   - what follows a flag whose name is telling, or -H, is hidden;
-//   - so is the value of NAME=value where the name is telling or the value
+//   - what follows a flag whose name is sensitive, or -H, is hidden;
+//   - so is the value of NAME=value where the name is sensitive or the value
 //     looks like a secret, and after -e or --env, whatever the name is;
 //   - so is the value of "Name: value", likewise;
 //   - so are words that look like secrets;

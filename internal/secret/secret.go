@@ -5,8 +5,8 @@ import "strings"
 // Hidden stands in the place of a secret.
 const Hidden = "***"
 
-// telling are parts of names whose values are nobody's business, letters only.
-var telling = [...]string{
+// sensitive are parts of names whose values are nobody's business, letters only.
+var sensitive = [...]string{
 	"token", "secret", "passw", "passphrase", "pwd", "key", "auth", "credential", "cookie", "bearer", "header",
 	"private", "signature", "connectionstring", "dsn",
 }
@@ -15,7 +15,7 @@ var telling = [...]string{
 // holds is a secret. Case, hyphens, underscores and dots do not matter.
 func Named(name string) bool {
 	letters := strings.NewReplacer("-", "", "_", "", ".", "").Replace(strings.ToLower(name))
-	for _, word := range telling {
+	for _, word := range sensitive {
 		if strings.Contains(letters, word) {
 			return true
 		}

@@ -100,7 +100,7 @@ func isWord(name string) bool {
 
 // segments are host and path of a URL, with secrets hidden; keys in the path
 // only where it may hold them. Other URLs in the path have a host too. Nothing
-// is shown behind a host that is none.
+// is shown behind a host that is not valid.
 func segments(rest string, keys bool) []string {
 	all := strings.Split(rest, "/")
 	for i, segment := range all {

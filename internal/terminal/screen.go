@@ -104,12 +104,12 @@ func (s *Screen) print(text string) error {
 func (s *Screen) ask(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_ = s.print(text) // nobody can be told where standard error is gone
+	_ = s.print(text) // there is nowhere to report it when standard error is gone
 }
 
 // Printf is fmt.Fprintf to the screen.
 func (s *Screen) Printf(format string, args ...any) {
-	fmt.Fprintf(s, format, args...) // nobody can be told where standard error is gone
+	fmt.Fprintf(s, format, args...) // there is nowhere to report it when standard error is gone
 }
 
 // Transient replaces the transient line; empty text takes it away. It shows

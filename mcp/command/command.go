@@ -12,11 +12,12 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 	"github.com/junction-mcp/junction/mcp/internal/pipe"
+	"github.com/junction-mcp/junction/mcp/internal/upstream"
 )
 
 // A Command is a program that serves MCP on its standard input and output. Its
 // fields must not change once it is used. It is a [mcp.Transport]: each
-// connection starts the program anew.
+// connection starts the program again.
 type Command struct {
 	// Name is the program: a name that is looked up in PATH, or a path. A
 	// relative path is relative to Dir.
@@ -37,9 +38,11 @@ type Command struct {
 	// Stderr, if set, is called with each line of the program's standard error,
 	// cleaned for display, one after the other. It must return.
 	Stderr func(line string)
+	// Started, if set, is called with each program that was started. It must return.
+	Started func(p Program)
 	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
 	MaxMessage int
-	// Logger is told what the server does wrong; default slog.Default().
+	// Logger receives what the server does wrong; default slog.Default().
 	Logger *slog.Logger
 }
 
@@ -50,9 +53,15 @@ func New(name string, args ...string) *Command {
 	return &Command{Name: name, Args: args}
 }
 
-// Connect starts the program. ctx limits only the start: closing the link ends
-// the program.
-func (c *Command) Connect(ctx context.Context) (link.Link, error) {
+// Connect implements [mcp.Transport]: it starts the program. Closing the
+// connection ends it.
+func (c *Command) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, error) {
+	return upstream.Connect(ctx, c.link, o)
+}
+
+// link starts the program. ctx limits only the start: closing the link ends the
+// program.
+func (c *Command) link(ctx context.Context) (link.Link, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("start %s: %w", c, context.Cause(ctx))
 	}
@@ -62,6 +71,9 @@ func (c *Command) Connect(ctx context.Context) (link.Link, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.Started != nil {
+		c.Started(Program{p})
+	}
 	return pipe.New(p, pipe.Options{
 		Name:       c.String(),
 		MaxMessage: c.MaxMessage,
@@ -69,6 +81,14 @@ func (c *Command) Connect(ctx context.Context) (link.Link, error) {
 		Logger:     c.Logger,
 	}), nil
 }
+
+// A Program is one that was started, and may have ended. Its methods are safe for
+// concurrent use.
+type Program struct{ process *process.Process }
+
+// CPUTime returns the processor time that the program and the processes it
+// started have used so far; false where the system does not say.
+func (p Program) CPUTime() (time.Duration, bool) { return p.process.CPUTime() }
 
 // environment returns nil for this process's own.
 func (c *Command) environment() []string {
@@ -83,8 +103,8 @@ func (c *Command) environment() []string {
 }
 
 const (
-	exitWait = time.Second // how long a program may take to exit after its output ended
-	toldTail = 2 << 10     // bytes of standard error in an error
+	exitWait   = time.Second // how long a program may take to exit after its output ended
+	stderrTail = 2 << 10     // bytes of standard error in an error
 )
 
 // ending says how the program ended and what it said last.
@@ -101,7 +121,7 @@ func ending(p *process.Process) string {
 	case <-wait.C:
 		how = "it is still running"
 	}
-	tail := lastLines(p.Stderr(), toldTail)
+	tail := lastLines(p.Stderr(), stderrTail)
 	if tail == "" {
 		return how + " and wrote nothing to its standard error"
 	}

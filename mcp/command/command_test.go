@@ -20,7 +20,7 @@ import (
 func connect(t *testing.T, c *Command) link.Link {
 	t.Helper()
 	c.Logger = slog.New(slog.DiscardHandler)
-	l, err := c.Connect(t.Context())
+	l, err := c.link(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestAServerThatGoesAway(t *testing.T) {
 			if err == nil || err.Error() != want || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("got  %v\nwant %s", err, want)
 			}
-			<-l.Dead()
+			<-l.Done()
 		})
 	}
 }
@@ -136,13 +136,13 @@ func outcome(t *testing.T, c *Command) string {
 }
 
 func TestWhatCannotBeStarted(t *testing.T) {
-	_, err := New("junction-no-such-program", "--token", "hunter2").Connect(t.Context())
+	_, err := New("junction-no-such-program", "--token", "hunter2").link(t.Context())
 	if want := `start "junction-no-such-program": not found in PATH; is it installed?`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("no time"))
-	_, err = New("cat").Connect(ctx)
+	_, err = New("cat").link(ctx)
 	if want := "start cat: no time"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

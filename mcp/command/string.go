@@ -14,7 +14,7 @@ const (
 
 // String returns the command and its arguments for display, on one line.
 // Arguments that look like secrets are replaced by ***: values of flags and
-// variables with a telling name, headers, tokens by their prefix, and of URLs
+// variables with a sensitive name, headers, tokens by their prefix, and of URLs
 // the userinfo, the values of the query, the fragment and what looks like a key
 // in the path. Whoever passes a secret to a program should use Env all the
 // same: arguments are visible to other users of the machine.

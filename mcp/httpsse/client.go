@@ -16,9 +16,10 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httplink"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 	"github.com/junction-mcp/junction/mcp/internal/pipe"
+	"github.com/junction-mcp/junction/mcp/internal/upstream"
 )
 
-// ClientOptions are what the client can be told; the zero value of each field
+// ClientOptions are the settings of a client; the zero value of each field
 // means its default.
 type ClientOptions struct {
 	// HTTP sends the requests; default a client of each connection's own. Its
@@ -32,7 +33,7 @@ type ClientOptions struct {
 	// EndpointTimeout is how long the server may take to open the stream and to
 	// say where messages go; default 10 seconds.
 	EndpointTimeout time.Duration
-	// Logger is told what the server does wrong; default slog.Default().
+	// Logger receives what the server does wrong; default slog.Default().
 	Logger *slog.Logger
 }
 
@@ -41,13 +42,12 @@ const (
 	maxEndpoint         = 8 << 10 // bytes of the URL for messages
 )
 
-// Client returns a transport to the server whose stream is at a URL. options,
-// at most one, may be left away.
-func Client(url string, options ...ClientOptions) mcp.Transport {
-	t := &clientTransport{url: url}
-	if len(options) > 0 {
-		t.options = options[0]
-	}
+// Client returns a transport to the server whose stream is at a URL.
+func Client(url string) mcp.Transport { return ClientWith(url, ClientOptions{}) }
+
+// ClientWith is [Client] with options.
+func ClientWith(url string, o ClientOptions) mcp.Transport {
+	t := &clientTransport{url: url, options: o}
 	if t.options.EndpointTimeout <= 0 {
 		t.options.EndpointTimeout = defaultEndpointTime
 	}
@@ -62,9 +62,13 @@ type clientTransport struct {
 // String names the server: its URL without what may be secret.
 func (t *clientTransport) String() string { return httplink.Name(t.url) }
 
-// Connect implements [mcp.Transport]. It opens the stream and waits until the
-// server has said where messages go.
-func (t *clientTransport) Connect(ctx context.Context) (link.Link, error) {
+// Connect implements [mcp.Transport].
+func (t *clientTransport) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, error) {
+	return upstream.Connect(ctx, t.Link, o)
+}
+
+// Link opens the stream and waits until the server has said where messages go.
+func (t *clientTransport) Link(ctx context.Context) (link.Link, error) {
 	o := t.options
 	e, err := httplink.New(t.url, httplink.Options{HTTP: o.HTTP, Header: o.Header, MaxMessage: o.MaxMessage, Logger: o.Logger})
 	if err != nil {
@@ -124,7 +128,8 @@ func (c *clientLink) openStream() error {
 	case err != nil:
 		return err
 	case !httplink.OK(resp):
-		return c.endpoint.StatusError(resp)
+		status, _ := c.endpoint.StatusError(resp)
+		return status
 	}
 	c.body = resp
 	if found := httplink.MediaType(resp); found != httplink.EventStream {
@@ -232,17 +237,31 @@ func (c *clientLink) post(ctx context.Context, out link.Out) error {
 	case err != nil:
 		return err
 	case !httplink.OK(resp):
-		return c.endpoint.StatusError(resp)
+		status, id := c.endpoint.StatusError(resp)
+		return c.refused(status, !id.IsZero() && id == out.ID)
 	}
 	httplink.Discard(resp)
 	return nil
+}
+
+// refused ends the link where the server does not know its session any more,
+// even if the stream seems to be open still. answered says that the refusal is
+// the response to the request.
+func (c *clientLink) refused(status *mcp.StatusError, answered bool) error {
+	if !httplink.SessionLost(status, answered) {
+		return status
+	}
+	err := fmt.Errorf("%w: %w", link.ErrSessionLost, status)
+	c.Fail(err)
+	c.cancel(err)
+	return err
 }
 
 // Close implements [link.Link].
 func (c *clientLink) Close() error {
 	c.closeOnce.Do(func() {
 		c.Closed()
-		c.cancel(link.ErrClosed)
+		c.cancel(mcp.ErrClosed)
 		c.reading.Wait()
 		c.endpoint.Close()
 	})

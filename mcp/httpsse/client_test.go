@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
@@ -59,7 +60,7 @@ func dialPeer(t *testing.T, p *clientPeer, o ClientOptions) (link.Link, string, 
 	t.Cleanup(server.Close)
 	o.Logger = slog.New(slog.DiscardHandler)
 	o.Header = http.Header{"X-Extra": {"yes"}}
-	l, err := Client(strings.Replace(server.URL, "http://", "http://me:s3cret@", 1)+"/sse?key=s3cret", o).Connect(t.Context())
+	l, err := ClientWith(strings.Replace(server.URL, "http://", "http://me:s3cret@", 1)+"/sse?key=s3cret", o).(link.Linker).Link(t.Context())
 	if err == nil {
 		t.Cleanup(func() { l.Close() })
 	}
@@ -141,7 +142,7 @@ func TestClientResolvesTheEndpoint(t *testing.T) {
 			if test.name == "silence" {
 				o.EndpointTimeout = 100 * time.Millisecond
 			}
-			l, err := Client(server.URL+"/sse", o).Connect(t.Context())
+			l, err := ClientWith(server.URL+"/sse", o).(link.Linker).Link(t.Context())
 			if err == nil {
 				defer l.Close()
 				err = l.Send(t.Context(), link.Out{Message: []byte(`{"jsonrpc":"2.0","method":"x"}`)})
@@ -181,7 +182,7 @@ func TestClientErrors(t *testing.T) {
 		if want := url + "/sse: expected a response to tools/call: the stream ended, and the session with it: EOF"; err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
-		<-l.Dead()
+		<-l.Done()
 	})
 	t.Run("Close ends calls", func(t *testing.T) {
 		asked := make(chan struct{})
@@ -199,19 +200,42 @@ func TestClientErrors(t *testing.T) {
 		}()
 		<-asked
 		l.Close()
-		if err := <-failed; !errors.Is(err, link.ErrClosed) {
+		if err := <-failed; !errors.Is(err, mcp.ErrClosed) {
 			t.Errorf("got %v", err)
 		}
-		if err := l.Send(t.Context(), request(2, "x")); !errors.Is(err, link.ErrClosed) {
+		if err := l.Send(t.Context(), request(2, "x")); !errors.Is(err, mcp.ErrClosed) {
 			t.Errorf("afterwards: %v", err)
 		}
 	})
-	t.Run("a server that is none", func(t *testing.T) {
+	t.Run("a server that is not valid", func(t *testing.T) {
 		server := httptest.NewServer(http.NotFoundHandler())
 		defer server.Close()
-		_, err := Client(server.URL).Connect(t.Context())
-		if status, ok := errors.AsType[*link.StatusError](err); !ok || status.Status != 404 {
+		_, err := Client(server.URL).(link.Linker).Link(t.Context())
+		if status, ok := errors.AsType[*mcp.StatusError](err); !ok || status.Status != 404 {
 			t.Errorf("got %v", err)
 		}
 	})
+}
+
+func TestAServerThatForgotTheSessionEndsTheLinkThoughTheStreamIsOpen(t *testing.T) {
+	for status, body := range map[int]string{404: "", 400: "No transport found for sessionId"} {
+		l, _, err := dialPeer(t, &clientPeer{endpoint: goodEndpoint, message: func(_ *clientPeer, w http.ResponseWriter, _ *jsonrpc.Message) {
+			w.WriteHeader(status)
+			io.WriteString(w, body)
+		}}, ClientOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Call(t.Context(), request(1, "tools/call"), nil); !errors.Is(err, link.ErrSessionLost) {
+			t.Errorf("status %d: got %v", status, err)
+		}
+		select {
+		case <-l.Done():
+		case <-time.After(5 * time.Second):
+			t.Fatalf("status %d: the link is alive", status)
+		}
+		if !errors.Is(l.Err(), link.ErrSessionLost) {
+			t.Errorf("status %d: Err is %v", status, l.Err())
+		}
+	}
 }

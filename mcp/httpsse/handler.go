@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strconv"
+	"os"
 	"sync"
 	"time"
 
@@ -16,7 +16,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/rebinding"
 )
 
-// Options are what [Handler] can be told; the zero value of each field means
+// Options are the settings of [Handler]; the zero value of each field means
 // its default.
 type Options struct {
 	mcp.ServeOptions
@@ -31,26 +31,34 @@ type Options struct {
 	// are refused with 503.
 	MaxConnections int
 
-	// AllowedHosts are names, without ports, under which the server may be reached
-	// beside localhost, 127.0.0.1 and [::1]. On a loopback address other names are
-	// refused with 403, against DNS rebinding; elsewhere only if there is a list.
-	// "*" allows all, as behind a reverse proxy on the same machine.
+	// AllowedHosts are names, without ports, under which clients may reach the
+	// server over TCP in addition to localhost and the IP address at which they
+	// connected. Other names in the Host header are refused with 403, against DNS
+	// rebinding. Behind a reverse proxy that passes the Host header on, list the
+	// public name. "*" allows all names, and with that rebound pages, too.
 	AllowedHosts []string
 	// AllowedOrigins are origins (scheme://host[:port]) of web pages that may use
-	// the server beside its own and those on localhost; "*" allows all. Others are
-	// refused with 403.
+	// the server, in addition to its own and, where it was reached on localhost,
+	// those on localhost. Others are refused with 403. "*" allows all.
 	AllowedOrigins []string
-	// CORS lets pages of allowed origins read the answers; default off.
+	// CORS lets pages of allowed origins read the responses; default off.
 	CORS bool
 	// Principal authenticates a request. Where its error is (or wraps) an
-	// [http.Handler], that writes the refusal; else it is a plain 401.
+	// [http.Handler], such as that of streamable.Unauthorized, that writes the
+	// refusal; else it is a plain 401. The client does not see the error; it is
+	// logged at debug level.
 	Principal func(*http.Request) (*mcp.Principal, error)
 
 	// KeepAlive is how often a comment is sent on an open stream; default 25
 	// seconds, negative for never.
 	KeepAlive time.Duration
-	// WriteTimeout is how long a client may take to read an event, and a second
-	// more for each 64 KiB of it; then it is disconnected. Default 10 seconds.
+	// ReadTimeout is how long a client may take to send the body of a request, and
+	// a second more for each 64 KiB that it announced; then it is refused with 408.
+	// Default 30 seconds.
+	ReadTimeout time.Duration
+	// WriteTimeout is how long a client may take to read a response or an event,
+	// and a second more for each 64 KiB of it; then it is disconnected. Default 10
+	// seconds.
 	WriteTimeout time.Duration
 }
 
@@ -58,7 +66,6 @@ type Options struct {
 const (
 	defaultMaxConnections = 10_000
 	defaultKeepAlive      = 25 * time.Second
-	defaultWriteTimeout   = 10 * time.Second
 )
 
 func (o *Options) setDefaults() {
@@ -74,8 +81,11 @@ func (o *Options) setDefaults() {
 	if o.KeepAlive == 0 {
 		o.KeepAlive = defaultKeepAlive
 	}
+	if o.ReadTimeout <= 0 {
+		o.ReadTimeout = httpedge.DefaultReadTimeout
+	}
 	if o.WriteTimeout <= 0 {
-		o.WriteTimeout = defaultWriteTimeout
+		o.WriteTimeout = httpedge.DefaultWriteTimeout
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -89,6 +99,7 @@ type Endpoint struct {
 	options Options
 	guard   rebinding.Guard
 	buffers httpedge.Buffers
+	bodies  httpedge.Bodies
 	log     *slog.Logger
 
 	mu          sync.Mutex
@@ -96,30 +107,31 @@ type Endpoint struct {
 	ending      bool // nobody may connect any more
 }
 
-// Handler returns an Endpoint that serves h. options, at most one, may be left
-// away. It panics if h is nil or a key of options.StateKeys is too short, as
-// both are mistakes in the program.
+// Handler returns an Endpoint that serves h. It panics if h is nil, which is a
+// mistake in the program.
 //
 // The server that the Endpoint is mounted on should have a ReadHeaderTimeout; its
 // WriteTimeout does not end streams.
-func Handler(h mcp.Handler, options ...Options) *Endpoint {
-	var o Options
-	if len(options) > 0 {
-		o = options[0]
-	}
+func Handler(h mcp.Handler) *Endpoint { return HandlerWith(h, Options{}) }
+
+// HandlerWith is [Handler] with options. It also panics if a key of o.StateKeys
+// is too short.
+func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 	o.setDefaults()
 	core, err := edge.Serving(h, o.ServeOptions)
 	if err != nil {
 		panic(err)
 	}
-	return &Endpoint{edge: core, options: o, log: o.Logger, connections: make(map[string]*connection),
-		guard: rebinding.Guard{Hosts: o.AllowedHosts, Origins: o.AllowedOrigins}}
+	e := &Endpoint{edge: core, options: o, log: o.Logger, connections: make(map[string]*connection)}
+	e.guard = rebinding.Guard{Hosts: o.AllowedHosts, Origins: o.AllowedOrigins}
+	e.bodies.Max, e.bodies.Timeout = o.MaxMessage, o.ReadTimeout
+	return e
 }
 
 // ServeHTTP opens a stream (GET), or takes a message for one (POST).
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := e.guard.Check(r); err != nil {
-		refuse(w, http.StatusForbidden, "%v", err)
+		e.refuse(w, http.StatusForbidden, "%v", err)
 		return
 	}
 	if e.options.CORS && httpedge.CrossOrigin(w, r) {
@@ -136,11 +148,11 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.take(w, r, principal)
 	default:
 		w.Header().Set("Allow", "GET, POST")
-		refuse(w, http.StatusMethodNotAllowed, "%s is no method of this endpoint", r.Method)
+		e.refuse(w, http.StatusMethodNotAllowed, "%s is no method of this endpoint", r.Method)
 	}
 }
 
-// authenticate finds out who asks; if it reports false it has answered.
+// authenticate finds out who asks; if it reports false it has sent the response.
 func (e *Endpoint) authenticate(w http.ResponseWriter, r *http.Request) (*mcp.Principal, bool) {
 	if e.options.Principal == nil {
 		return nil, true
@@ -149,12 +161,7 @@ func (e *Endpoint) authenticate(w http.ResponseWriter, r *http.Request) (*mcp.Pr
 	if err == nil {
 		return principal, true
 	}
-	var refusal http.Handler
-	if errors.As(err, &refusal) {
-		refusal.ServeHTTP(w, r)
-	} else {
-		refuse(w, http.StatusUnauthorized, "not authenticated")
-	}
+	httpedge.RefuseUnauthenticated(w, r, err, e.log, e.options.WriteTimeout)
 	return nil, false
 }
 
@@ -163,31 +170,37 @@ func (e *Endpoint) take(w http.ResponseWriter, r *http.Request, principal *mcp.P
 	id := r.URL.Query().Get(sessionParameter)
 	if id == "" {
 		w.Header().Set("Allow", "GET") // also tells clients of Streamable HTTP what this is
-		refuse(w, http.StatusMethodNotAllowed, "messages go to the URL that the stream of a GET begins with")
+		e.refuse(w, http.StatusMethodNotAllowed, "messages go to the URL that the stream of a GET begins with")
 		return
 	}
 	c := e.find(id)
 	if c == nil || !samePrincipal(c.principal, principal) {
-		refuse(w, http.StatusNotFound, "unknown session: its stream was closed, or never was")
+		e.refuse(w, http.StatusNotFound, "unknown session: its stream was closed, or never existed")
 		return
 	}
 	if !httpedge.IsJSON(r.Header["Content-Type"]) {
-		refuse(w, http.StatusUnsupportedMediaType, "the body must be %s", httpedge.JSON)
+		e.refuse(w, http.StatusUnsupportedMediaType, "the body must be %s", httpedge.JSON)
 		return
 	}
-	body, err := httpedge.ReadBody(w, r, e.options.MaxMessage)
+	body, err := e.bodies.Read(w, r)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
 		w.Header().Set("Connection", "close") // rather than read all of it
-		refuse(w, http.StatusRequestEntityTooLarge, "the body is too large: at most %d bytes", e.options.MaxMessage)
+		e.refuse(w, http.StatusRequestEntityTooLarge, "the body is too large: at most %d bytes", e.options.MaxMessage)
+	case errors.Is(err, httpedge.ErrBusy):
+		w.Header().Set("Retry-After", "1")
+		e.refuse(w, http.StatusServiceUnavailable, "%v", err)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		w.Header().Set("Connection", "close")
+		e.refuse(w, http.StatusRequestTimeout, "the body did not come within %v", e.options.ReadTimeout)
 	case err != nil:
-		refuse(w, http.StatusBadRequest, "the body could not be read: %v", err)
+		e.refuse(w, http.StatusBadRequest, "the body could not be read: %v", err)
 	case !c.accept(body):
 		w.Header().Set("Retry-After", "1")
-		refuse(w, http.StatusServiceUnavailable, "the connection is ending, or has too many requests: at most %d", e.edge.MaxInFlight())
+		e.refuse(w, http.StatusServiceUnavailable, "the connection is ending, or has too many requests: at most %d", e.edge.MaxInFlight())
 	default:
-		w.WriteHeader(http.StatusAccepted)
+		httpedge.Respond(w, http.StatusAccepted, nil, e.options.WriteTimeout)
 	}
 }
 
@@ -210,10 +223,7 @@ func samePrincipal(a, b *mcp.Principal) bool {
 	return a.Issuer == b.Issuer && a.Subject == b.Subject
 }
 
-func refuse(w http.ResponseWriter, status int, format string, args ...any) {
+func (e *Endpoint) refuse(w http.ResponseWriter, status int, format string, args ...any) {
 	message := jsonrpc.AppendError(nil, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, format, args...))
-	w.Header().Set("Content-Type", httpedge.JSON)
-	w.Header().Set("Content-Length", strconv.Itoa(len(message)))
-	w.WriteHeader(status)
-	w.Write(message)
+	httpedge.Respond(w, status, message, e.options.WriteTimeout)
 }

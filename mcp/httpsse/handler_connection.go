@@ -18,8 +18,8 @@ import (
 // its value may send; it is as hard to guess as a key.
 const sessionParameter = "sessionId"
 
-// A connection is one client: the stream that it opened, and what it sends
-// beside it. When the stream ends all ends, as nobody could be answered.
+// A connection is one client: the stream that it opened, and the messages that it sends
+// in requests of their own. When the stream ends all ends, as no response could be sent.
 type connection struct {
 	id         string
 	principal  *mcp.Principal
@@ -37,11 +37,11 @@ type connection struct {
 // connect answers a GET with a stream, until either side ends it.
 func (e *Endpoint) connect(w http.ResponseWriter, r *http.Request, principal *mcp.Principal) {
 	if e.options.StreamPath != "" && r.URL.Path != e.options.StreamPath {
-		refuse(w, http.StatusNotFound, "streams are opened at %s", e.options.StreamPath)
+		e.refuse(w, http.StatusNotFound, "streams are opened at %s", e.options.StreamPath)
 		return
 	}
 	if !httpedge.Accepts(r.Header["Accept"], httpedge.EventStream) {
-		refuse(w, http.StatusNotAcceptable, "the Accept header must allow %s", httpedge.EventStream)
+		e.refuse(w, http.StatusNotAcceptable, "the Accept header must allow %s", httpedge.EventStream)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
@@ -49,7 +49,7 @@ func (e *Endpoint) connect(w http.ResponseWriter, r *http.Request, principal *mc
 	c := &connection{id: rand.Text(), principal: principal, hangUp: cancel, most: e.edge.MaxInFlight()}
 	if !e.add(c) {
 		w.Header().Set("Retry-After", "1")
-		refuse(w, http.StatusServiceUnavailable, "the server is shutting down, or has too many connections: at most %d", e.options.MaxConnections)
+		e.refuse(w, http.StatusServiceUnavailable, "the server is shutting down, or has too many connections: at most %d", e.options.MaxConnections)
 		return
 	}
 	defer e.remove(c)
@@ -73,7 +73,7 @@ func (c *connection) Send(_ context.Context, message []byte) error {
 }
 
 // accept takes a message; false if there are too many already. What there is to
-// answer is sent on the stream.
+// response is sent on the stream.
 func (c *connection) accept(body []byte) bool {
 	c.mu.Lock()
 	if c.ending || c.jobs >= c.most {
@@ -190,7 +190,7 @@ func (e *Endpoint) Close() {
 // ends the streams. Where ctx is done first, it ends them at once and returns
 // ctx's error. A ctx without a deadline gets options.DrainTimeout.
 //
-// Call it before or beside [http.Server.Shutdown], which waits for the streams
+// Call it before or alongside [http.Server.Shutdown], which waits for the streams
 // that it ends.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
 	if _, limited := ctx.Deadline(); !limited {

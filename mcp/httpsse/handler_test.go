@@ -64,7 +64,7 @@ func newTools(t *testing.T) *tools {
 }
 
 func serve(t *testing.T, h mcp.Handler, o Options) (*caller, *Endpoint) {
-	e := Handler(h, o)
+	e := HandlerWith(h, o)
 	server := httptest.NewServer(e)
 	t.Cleanup(server.Close)
 	t.Cleanup(e.Close)

@@ -39,7 +39,7 @@ func logger() *slog.Logger {
 // A server that logs what it is asked, but not with which arguments.
 func ExampleLog() {
 	h := mcp.Chain(weather(), middleware.Log(middleware.LogOptions{Logger: logger()}))
-	c := mcp.NewClient(h, mcp.ClientOptions{Info: mcp.Implementation{Name: "host", Version: "2"}})
+	c := mcp.NewClientWith(h, mcp.ClientOptions{Info: mcp.Implementation{Name: "host", Version: "2"}})
 	defer c.Close()
 	for _, name := range []string{"Oslo", "Atlantis"} {
 		c.CallTool(context.Background(), "forecast", city{name})
@@ -64,7 +64,7 @@ func ExampleLog_payload() {
 			return nil // what else there is may be secret
 		},
 	})
-	c := mcp.NewClient(weather(), mcp.ClientOptions{Middleware: []mcp.Middleware{log}})
+	c := mcp.NewClientWith(weather(), mcp.ClientOptions{Middleware: []mcp.Middleware{log}})
 	defer c.Close()
 	c.CallTool(context.Background(), "forecast", city{"Oslo"})
 	c.Do(context.Background(), "resources/list", nil)

@@ -35,7 +35,7 @@ type LogOptions struct {
 }
 
 // Log returns middleware that logs every request with these attributes, those
-// that are empty left away:
+// that are empty omitted:
 //
 //	method, name      what was asked; a URI without user information and query
 //	client, subject   who asked: the software, which anybody can claim to be,

@@ -46,7 +46,7 @@ func TestOutcomeAndLevelOfARequest(t *testing.T) {
 		ctx    context.Context
 		result mcp.Result
 		err    error
-		want   line // beside method, name, duration and params_bytes
+		want   line // in addition to method, name, duration and params_bytes
 	}{
 		{"a result as bytes", nil, mcp.Result{JSON: json.RawMessage(`{"content":[]}`)}, nil, line{"level": "INFO", "outcome": "ok", "result_bytes": 14.0}},
 		{"a result as a value", nil, mcp.Result{Value: &mcp.CallToolResult{}}, nil, line{"level": "INFO", "outcome": "ok", "result_bytes": 14.0}},
@@ -57,8 +57,8 @@ func TestOutcomeAndLevelOfARequest(t *testing.T) {
 		{"a tool error in the text", nil, mcp.Result{JSON: json.RawMessage(`{"a":{"isError":true}}`)}, nil, line{"level": "INFO", "outcome": "ok", "result_bytes": 22.0}},
 		{"the client's fault", nil, mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "secret"), line{"level": "WARN", "outcome": "error", "code": -32602.0}},
 		{"the server's fault", nil, mcp.Result{}, errors.New("disk full\n\x1b[2J"), line{"level": "ERROR", "outcome": "error", "code": -32603.0, "error": `disk full \x1b[2J`}},
-		{"a question", nil, mcp.Result{}, fmt.Errorf("asking: %w", mcp.ErrInputRequired), line{"level": "INFO", "outcome": "input_required"}},
-		{"a question from upstream", nil, mcp.Result{Type: "input_required"}, nil, line{"level": "INFO", "outcome": "input_required", "result_bytes": 2.0}},
+		{"a request to the client", nil, mcp.Result{}, fmt.Errorf("asking: %w", mcp.ErrInputRequired), line{"level": "INFO", "outcome": "input_required"}},
+		{"a request from upstream", nil, mcp.Result{Type: "input_required"}, nil, line{"level": "INFO", "outcome": "input_required", "result_bytes": 2.0}},
 		{"cancelled", cancelled, mcp.Result{}, context.Canceled, line{"level": "INFO", "outcome": "cancelled"}},
 		{"done though cancelled", cancelled, mcp.Result{}, nil, line{"level": "INFO", "outcome": "ok", "result_bytes": 2.0}},
 		{"out of time", late, mcp.Result{}, context.Cause(late), line{"level": "ERROR", "outcome": "error", "code": -32603.0, "error": "no sign of life: context deadline exceeded"}},
@@ -148,7 +148,7 @@ func TestMiddlewareOnBothSidesChangesNothing(t *testing.T) {
 			return middleware.Log(middleware.LogOptions{Logger: slog.New(slog.NewJSONHandler(out, nil))})
 		}
 		h := mcp.Chain(weather(), log(&server), middleware.Recover(nil))
-		c, err := mcp.Dial(t.Context(), stream.Pipe(h), mcp.ClientOptions{Revision: revision, Middleware: []mcp.Middleware{log(&client)}})
+		c, err := mcp.DialWith(t.Context(), stream.Pipe(h), mcp.ClientOptions{Revision: revision, Middleware: []mcp.Middleware{log(&client)}})
 		if err != nil {
 			t.Fatal(err)
 		}

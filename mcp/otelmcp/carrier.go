@@ -59,26 +59,14 @@ func (t *tracer) inject(ctx context.Context, req *mcp.Request) *mcp.Request {
 // withMeta returns the parameters with other members of _meta.
 func withMeta(params json.RawMessage, drop []string, add map[string]string) json.RawMessage {
 	keys := slices.Sorted(maps.Keys(add))
-	meta, any := jsonrpc.AppendEdited(nil, orEmpty(member(params, "_meta")), slices.Concat(drop, keys)...)
+	w := jsonrpc.NewObject(make([]byte, 0, len(params)+64*len(keys)))
+	w.Members(params, "_meta")
+	w.Object("_meta")
+	w.Members(member(params, "_meta"), slices.Concat(drop, keys)...)
 	for _, key := range keys {
-		if any {
-			meta = append(meta, ',')
-		}
-		meta = append(jsonrpc.AppendString(meta, key), ':')
-		meta, any = jsonrpc.AppendString(meta, add[key]), true
+		w.String(key, add[key])
 	}
-	out, any := jsonrpc.AppendEdited(make([]byte, 0, len(params)+len(meta)+16), orEmpty(params), "_meta")
-	if any {
-		out = append(out, ',')
-	}
-	return append(append(append(out, `"_meta":`...), meta...), '}', '}')
-}
-
-func orEmpty(object json.RawMessage) json.RawMessage {
-	if len(object) == 0 || object[0] != '{' {
-		return json.RawMessage(`{}`)
-	}
-	return object
+	return w.Bytes()
 }
 
 // member returns one member of an object that was checked before, or nil.

@@ -10,7 +10,7 @@
 // Spans follow OpenTelemetry's semantic conventions for MCP, which are still in
 // development: they are called after the method and, where there is one, the
 // tool or prompt, and never hold arguments or results. The id of a JSON-RPC
-// request and the session are not known above the transport, and left away. A
+// request and the session are not known above the transport, and omitted. A
 // subscriptions/listen, which can last for days, has no span.
 //
 // Only OpenTelemetry's API is imported, and by this package alone: a program

@@ -23,7 +23,7 @@ func Example() {
 	h := mcp.Chain(s, otelmcp.Server(o))
 
 	ctx := context.Background()
-	c, err := mcp.Dial(ctx, stream.Pipe(h), mcp.ClientOptions{Middleware: []mcp.Middleware{otelmcp.Client(o)}})
+	c, err := mcp.DialWith(ctx, stream.Pipe(h), mcp.ClientOptions{Middleware: []mcp.Middleware{otelmcp.Client(o)}})
 	if err != nil {
 		fmt.Println(err)
 		return

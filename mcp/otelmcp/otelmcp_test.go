@@ -43,7 +43,7 @@ func traced() *mcp.Server {
 
 func dial(t *testing.T, h mcp.Handler, o mcp.ClientOptions) *mcp.Client {
 	t.Helper()
-	c, err := mcp.Dial(t.Context(), stream.Pipe(h), o)
+	c, err := mcp.DialWith(t.Context(), stream.Pipe(h), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func checkChain(t *testing.T, spans []sdk.ReadOnlySpan, path []string, told stri
 
 func TestTraceCrossesWithinAProcess(t *testing.T) {
 	o, spans := recording()
-	c := mcp.NewClient(mcp.Chain(traced(), otelmcp.Server(o)), mcp.ClientOptions{Middleware: []mcp.Middleware{otelmcp.Client(o)}})
+	c := mcp.NewClientWith(mcp.Chain(traced(), otelmcp.Server(o)), mcp.ClientOptions{Middleware: []mcp.Middleware{otelmcp.Client(o)}})
 	defer c.Close()
 	spans.Reset()
 	told, err := mcp.Call[string](t.Context(), c, "where", nil)
@@ -242,7 +242,7 @@ func TestOutcomeIsTheStatusOfTheSpan(t *testing.T) {
 		{"protocol error", nil, mcp.Result{}, mcp.Errorf(-32602, "no such tool"), sdk.Status{Code: codes.Error, Description: "no such tool"}, "-32602 -32602", "-32602 -32602", ""},
 		{"other error", nil, mcp.Result{}, errors.New("disk full"), sdk.Status{Code: codes.Error, Description: "disk full"}, "-32603 -32603", "_OTHER", ""},
 		{"timeout", nil, mcp.Result{}, fmt.Errorf("late: %w", context.DeadlineExceeded), sdk.Status{Code: codes.Error, Description: "timed out: late: context deadline exceeded"}, "-32603 -32603", "timeout", ""},
-		{"question", nil, mcp.Result{}, mcp.ErrInputRequired, sdk.Status{}, "", "", "input_required"},
+		{"request to the client", nil, mcp.Result{}, mcp.ErrInputRequired, sdk.Status{}, "", "", "input_required"},
 		{"cancelled", cancelled, mcp.Result{}, context.Canceled, sdk.Status{}, "", "", "cancelled"},
 	} {
 		for side, want := range map[string]string{"server": test.server, "client": test.client} {

@@ -58,7 +58,7 @@ func attributes(req *mcp.Request) []attribute.KeyValue {
 	return attrs
 }
 
-// end says in the span how the request ended. A question to the client and a
+// end says in the span how the request ended. A request to the client and a
 // request that nobody wants any more are no errors. answering is true on the
 // side whose error becomes the response.
 func end(span trace.Span, outcome mcp.Outcome, err error, answering bool) {

@@ -13,27 +13,30 @@ import (
 
 // Serve answers the client on standard input and output until standard input
 // ends or ctx is done, and then waits for running requests as long as
-// DrainTimeout says. options, at most one, may be left away. The error is nil
-// at an orderly end.
+// DrainTimeout says. The error is nil at an orderly end.
+//
+// A client that does not read its responses is not read from either: Serve waits
+// until it does, or closes its side. Once a write failed Serve returns its error.
 //
 // When ctx is done before standard input ends, one goroutine is left waiting
 // for input, as the system cannot interrupt it; what it reads is dropped. Call
 // Serve once in the life of a process.
-func Serve(ctx context.Context, h mcp.Handler, options ...mcp.ServeOptions) error {
-	return serve(ctx, h, os.Stdin, os.Stdout, nil, options)
+func Serve(ctx context.Context, h mcp.Handler) error {
+	return ServeWith(ctx, h, mcp.ServeOptions{})
 }
 
-// ServeStreams is [Serve] for any pair of streams. When ctx is done, in gets a
+// ServeWith is [Serve] with options.
+func ServeWith(ctx context.Context, h mcp.Handler, o mcp.ServeOptions) error {
+	return serve(ctx, h, os.Stdin, os.Stdout, nil, o)
+}
+
+// ServeStreams is [ServeWith] for any pair of streams. When ctx is done, in gets a
 // deadline in the past, or is closed where it has none.
-func ServeStreams(ctx context.Context, h mcp.Handler, in io.ReadCloser, out io.Writer, options ...mcp.ServeOptions) error {
-	return serve(ctx, h, in, out, func() { interrupt(in) }, options)
+func ServeStreams(ctx context.Context, h mcp.Handler, in io.ReadCloser, out io.Writer, o mcp.ServeOptions) error {
+	return serve(ctx, h, in, out, func() { interrupt(in) }, o)
 }
 
-func serve(ctx context.Context, h mcp.Handler, in io.Reader, out io.Writer, interrupt func(), options []mcp.ServeOptions) error {
-	var o mcp.ServeOptions
-	if len(options) > 0 {
-		o = options[0]
-	}
+func serve(ctx context.Context, h mcp.Handler, in io.Reader, out io.Writer, interrupt func(), o mcp.ServeOptions) error {
 	e, err := edge.Serving(h, o)
 	if err != nil {
 		return err

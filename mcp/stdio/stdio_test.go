@@ -30,7 +30,7 @@ func serve(t *testing.T, h mcp.Handler) *serving {
 	ctx, stop := context.WithCancel(t.Context())
 	s := &serving{in: in, out: bufio.NewScanner(out), stop: stop, ended: make(chan error, 1)}
 	go func() {
-		s.ended <- stdio.ServeStreams(ctx, h, fromClient, toClient)
+		s.ended <- stdio.ServeStreams(ctx, h, fromClient, toClient, mcp.ServeOptions{})
 		toClient.Close()
 	}()
 	return s
@@ -60,7 +60,7 @@ func TestASubscriptionEndsWithItsResultAtShutdown(t *testing.T) {
 		server := mcp.NewServer("s", "1")
 		mcp.AddTool(server, "t", func(context.Context, struct{}) (string, error) { return "", nil })
 		s := serve(t, server)
-		s.send(t, `{"jsonrpc":"2.0","id":"news","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`)
+		s.send(t, `{"jsonrpc":"2.0","id":"listen","method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},`+meta+`}}`)
 		if m := s.next(t); m["method"] != "notifications/subscriptions/acknowledged" {
 			t.Fatalf("first came %v", m)
 		}
@@ -68,7 +68,7 @@ func TestASubscriptionEndsWithItsResultAtShutdown(t *testing.T) {
 		m := s.next(t)
 		result, _ := m["result"].(map[string]any)
 		of, _ := result["_meta"].(map[string]any)
-		if m["id"] != "news" || result["resultType"] != "complete" || of["io.modelcontextprotocol/subscriptionId"] != "news" {
+		if m["id"] != "listen" || result["resultType"] != "complete" || of["io.modelcontextprotocol/subscriptionId"] != "listen" {
 			t.Errorf("at the end came %v", m)
 		}
 		if err := <-s.ended; err != nil {

@@ -12,22 +12,16 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 	"github.com/junction-mcp/junction/mcp/internal/pipe"
+	"github.com/junction-mcp/junction/mcp/internal/upstream"
 )
 
-// ClientOptions are what a client transport can be told; the zero value of each
-// field means its default.
+// ClientOptions configure a client transport; the zero value of each field means
+// its default.
 type ClientOptions struct {
 	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
 	MaxMessage int
-	// Logger is told what the server does wrong; default slog.Default().
+	// Logger gets what the server does wrong; default slog.Default().
 	Logger *slog.Logger
-}
-
-func first(options []ClientOptions) ClientOptions {
-	if len(options) > 0 {
-		return options[0]
-	}
-	return ClientOptions{}
 }
 
 func (o ClientOptions) connect(rw io.ReadWriteCloser, name string) link.Link {
@@ -36,9 +30,14 @@ func (o ClientOptions) connect(rw io.ReadWriteCloser, name string) link.Link {
 
 // Dial returns a transport that connects to a socket: network is "unix" or
 // "tcp", or whatever else [net.Dial] takes for streams. Each connection of the
-// transport is a connection of its own. options, at most one, may be left away.
-func Dial(network, address string, options ...ClientOptions) mcp.Transport {
-	return &dialed{network: network, address: address, options: first(options)}
+// transport is a connection of its own.
+func Dial(network, address string) mcp.Transport {
+	return DialWith(network, address, ClientOptions{})
+}
+
+// DialWith is [Dial] with options.
+func DialWith(network, address string, o ClientOptions) mcp.Transport {
+	return &dialed{network: network, address: address, options: o}
 }
 
 type dialed struct {
@@ -47,7 +46,11 @@ type dialed struct {
 }
 
 // Connect implements [mcp.Transport].
-func (d *dialed) Connect(ctx context.Context) (link.Link, error) {
+func (d *dialed) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, error) {
+	return upstream.Connect(ctx, d.Link, o)
+}
+
+func (d *dialed) Link(ctx context.Context) (link.Link, error) {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, d.network, d.address)
 	if err != nil {
@@ -65,8 +68,13 @@ func (d *dialed) String() string {
 // what errors call the server. It can be connected once: rwc belongs to that
 // connection from then on, and is closed with it. Close must make a Read or
 // Write of rwc that waits return.
-func Over(rwc io.ReadWriteCloser, name string, options ...ClientOptions) mcp.Transport {
-	return &over{rwc: rwc, name: plaintext.Line(name, 200), options: first(options)}
+func Over(rwc io.ReadWriteCloser, name string) mcp.Transport {
+	return OverWith(rwc, name, ClientOptions{})
+}
+
+// OverWith is [Over] with options.
+func OverWith(rwc io.ReadWriteCloser, name string, o ClientOptions) mcp.Transport {
+	return &over{rwc: rwc, name: plaintext.Line(name, 200), options: o}
 }
 
 type over struct {
@@ -77,7 +85,11 @@ type over struct {
 }
 
 // Connect implements [mcp.Transport].
-func (o *over) Connect(ctx context.Context) (link.Link, error) {
+func (o *over) Connect(ctx context.Context, options mcp.ConnectOptions) (mcp.Conn, error) {
+	return upstream.Connect(ctx, o.Link, options)
+}
+
+func (o *over) Link(ctx context.Context) (link.Link, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("connect to %s: %w", o, context.Cause(ctx))
 	}

@@ -23,9 +23,9 @@ func ExampleServe() {
 	served := make(chan error)
 	go func() { served <- stream.Serve(ctx, l, s) }()
 
-	link, err := stream.Dial("tcp", l.Addr().String()).Connect(ctx)
+	client, err := mcp.Dial(ctx, stream.Dial("tcp", l.Addr().String()))
 	fmt.Println(err)
-	link.Close()
+	client.Close()
 	cancel()
 	fmt.Println(errors.Is(<-served, nil))
 	// Output:

@@ -10,10 +10,11 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 	"github.com/junction-mcp/junction/mcp/internal/pipe"
+	"github.com/junction-mcp/junction/mcp/internal/upstream"
 )
 
 // pipeDrain is how long requests may go on when a Pipe is closed: nobody reads
-// their answers any more.
+// their responses any more.
 const pipeDrain = time.Second
 
 // Pipe returns a transport to a Handler in the same process that writes and
@@ -21,11 +22,11 @@ const pipeDrain = time.Second
 // until it is closed; closing it waits for the Handler as long as DrainTimeout
 // says, here by default one second. It is meant for tests; where the wire does
 // not matter, call the Handler.
-func Pipe(h mcp.Handler, options ...mcp.ServeOptions) mcp.Transport {
-	p := &memory{handler: h}
-	if len(options) > 0 {
-		p.options = options[0]
-	}
+func Pipe(h mcp.Handler) mcp.Transport { return PipeWith(h, mcp.ServeOptions{}) }
+
+// PipeWith is [Pipe] with options.
+func PipeWith(h mcp.Handler, o mcp.ServeOptions) mcp.Transport {
+	p := &memory{handler: h, options: o}
 	if p.options.DrainTimeout <= 0 {
 		p.options.DrainTimeout = pipeDrain
 	}
@@ -38,11 +39,15 @@ type memory struct {
 }
 
 // Connect implements [mcp.Transport].
-func (m *memory) Connect(ctx context.Context) (link.Link, error) {
+func (m *memory) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, error) {
+	return upstream.Connect(ctx, m.Link, o)
+}
+
+func (m *memory) Link(ctx context.Context) (link.Link, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("connect to %s: %w", m, context.Cause(ctx))
 	}
-	s, err := newServer(m.handler, []mcp.ServeOptions{m.options})
+	s, err := newServer(m.handler, m.options)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -17,8 +18,15 @@ import (
 )
 
 // MaxConnections is how many clients [Serve] serves at the same time. One more
-// is told so and turned away.
+// gets an error, and its connection is closed.
 const MaxConnections = 1_000
+
+// A client may take writeTimeout to read what is written to it, and a second
+// more for each writeRate bytes of that.
+const (
+	writeTimeout = 30 * time.Second
+	writeRate    = 64 << 10
+)
 
 const (
 	turnAwayTime = 100 * time.Millisecond // for the message to a client too many
@@ -28,13 +36,17 @@ const (
 // Serve accepts clients from l and answers each until it closes its connection
 // or ctx is done; then running requests may end within DrainTimeout, and all
 // connections are closed. l is closed when Serve returns, which is after the
-// last client was served. options, at most one, may be left away. The error is
-// nil when ctx is done.
+// last client was served. The error is nil when ctx is done.
 //
 // Who may connect is up to l: a Unix socket is guarded by the permissions of
 // its file.
-func Serve(ctx context.Context, l net.Listener, h mcp.Handler, options ...mcp.ServeOptions) error {
-	s, err := newServer(h, options)
+func Serve(ctx context.Context, l net.Listener, h mcp.Handler) error {
+	return ServeWith(ctx, l, h, mcp.ServeOptions{})
+}
+
+// ServeWith is [Serve] with options.
+func ServeWith(ctx context.Context, l net.Listener, h mcp.Handler, o mcp.ServeOptions) error {
+	s, err := newServer(h, o)
 	if err != nil {
 		return err
 	}
@@ -101,8 +113,16 @@ func turnAway(conn net.Conn) {
 
 // ServeConn answers the one client at the other end of conn until it closes its
 // side or ctx is done, and then closes conn. The error is nil at an orderly end.
-func ServeConn(ctx context.Context, conn io.ReadWriteCloser, h mcp.Handler, options ...mcp.ServeOptions) error {
-	s, err := newServer(h, options)
+//
+// A client that does not read its responses is not read from either. Where conn
+// has write deadlines, as sockets do, it is given up after 30 seconds.
+func ServeConn(ctx context.Context, conn io.ReadWriteCloser, h mcp.Handler) error {
+	return ServeConnWith(ctx, conn, h, mcp.ServeOptions{})
+}
+
+// ServeConnWith is [ServeConn] with options.
+func ServeConnWith(ctx context.Context, conn io.ReadWriteCloser, h mcp.Handler, o mcp.ServeOptions) error {
+	s, err := newServer(h, o)
 	if err != nil {
 		return err
 	}
@@ -115,11 +135,8 @@ type server struct {
 	options mcp.ServeOptions
 }
 
-func newServer(h mcp.Handler, options []mcp.ServeOptions) (*server, error) {
-	s := new(server)
-	if len(options) > 0 {
-		s.options = options[0]
-	}
+func newServer(h mcp.Handler, o mcp.ServeOptions) (*server, error) {
+	s := &server{options: o}
 	var err error
 	s.edge, err = edge.Serving(h, s.options)
 	return s, err
@@ -137,10 +154,38 @@ func (s *server) serve(ctx context.Context, conn net.Conn) {
 
 func (s *server) serveOne(ctx context.Context, conn io.ReadWriteCloser) error {
 	defer conn.Close()
-	return lines.Serve(ctx, s.edge, conn, conn, func() { interrupt(conn) }, s.options)
+	return lines.Serve(ctx, s.edge, conn, withDeadlines(conn), func() { interrupt(conn) }, s.options)
 }
 
-// interrupt makes a Read that waits return, and lets answers be written where
+// withDeadlines returns a writer to conn that gives up a client that does not
+// read, where conn can.
+func withDeadlines(conn io.Writer) io.Writer {
+	if d, ok := conn.(deadlineWriter); ok {
+		return timedWriter{d}
+	}
+	return conn
+}
+
+type deadlineWriter interface {
+	io.Writer
+	SetWriteDeadline(time.Time) error
+}
+
+type timedWriter struct{ conn deadlineWriter }
+
+func (w timedWriter) Write(data []byte) (int, error) {
+	most := writeTimeout + time.Duration(len(data)/writeRate)*time.Second
+	if err := w.conn.SetWriteDeadline(time.Now().Add(most)); err != nil && !errors.Is(err, os.ErrNoDeadline) {
+		return 0, err
+	}
+	n, err := w.conn.Write(data)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = fmt.Errorf("the client read nothing for %v: %w", most, err)
+	}
+	return n, err
+}
+
+// interrupt makes a Read that waits return, and lets responses be written where
 // that is possible.
 func interrupt(conn io.Closer) {
 	if d, ok := conn.(interface{ SetReadDeadline(time.Time) error }); ok && d.SetReadDeadline(time.Unix(1, 0)) == nil {

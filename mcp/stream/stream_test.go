@@ -48,12 +48,12 @@ func mustEcho(t *testing.T, l link.Link) {
 
 func TestPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		transport := Pipe(echo, quiet)
-		one, err := transport.Connect(t.Context())
+		transport := PipeWith(echo, quiet)
+		one, err := transport.(link.Linker).Link(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		two, err := transport.Connect(t.Context())
+		two, err := transport.(link.Linker).Link(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestPipe(t *testing.T) {
 		one.Close()
 		mustEcho(t, two)
 		two.Close()
-		if _, err := two.Call(t.Context(), request(2, "tools/list"), nil); !errors.Is(err, link.ErrClosed) {
+		if _, err := two.Call(t.Context(), request(2, "tools/list"), nil); !errors.Is(err, mcp.ErrClosed) {
 			t.Errorf("after Close: %v", err)
 		}
 	})
@@ -70,7 +70,7 @@ func TestPipe(t *testing.T) {
 
 func TestClosingAPipeEndsItsHandlerSoon(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := Pipe(echo, quiet).Connect(t.Context())
+		l, err := PipeWith(echo, quiet).(link.Linker).Link(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +83,7 @@ func TestClosingAPipeEndsItsHandlerSoon(t *testing.T) {
 		began := time.Now()
 		closed := make(chan error)
 		go func() { closed <- l.Close() }()
-		if err := <-failed; !errors.Is(err, link.ErrClosed) || time.Since(began) > 0 {
+		if err := <-failed; !errors.Is(err, mcp.ErrClosed) || time.Since(began) > 0 {
 			t.Errorf("the call ends with %v after %v", err, time.Since(began))
 		}
 		<-closed
@@ -124,7 +124,7 @@ func listen(t *testing.T, network, address string) (l net.Listener, stop func() 
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- Serve(ctx, l, echo, quiet) }()
+	go func() { done <- ServeWith(ctx, l, echo, quiet) }()
 	stop = func() error {
 		cancel()
 		err := <-done
@@ -152,13 +152,13 @@ func TestSockets(t *testing.T) {
 			if got, want := transport.String(), network+":"+listener.Addr().String(); got != want {
 				t.Errorf("named %s, want %s", got, want)
 			}
-			one, err := transport.Connect(t.Context())
+			one, err := transport.(link.Linker).Link(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer one.Close()
 			mustEcho(t, one)
-			two, err := transport.Connect(t.Context())
+			two, err := transport.(link.Linker).Link(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -169,12 +169,12 @@ func TestSockets(t *testing.T) {
 			if err := stop(); err != nil {
 				t.Error(err)
 			}
-			<-one.Dead()
+			<-one.Done()
 			want := transport.String() + ": found the end of its output"
 			if err := one.Err(); err == nil || err.Error() != want {
 				t.Errorf("the client learns %v, want %s", err, want)
 			}
-			if _, err := transport.Connect(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "connect to "+transport.String()+": dial ") {
+			if _, err := transport.(link.Linker).Link(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "connect to "+transport.String()+": dial ") {
 				t.Errorf("nobody listens: %v", err)
 			}
 		})
@@ -185,14 +185,14 @@ func TestOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
 		served := make(chan error)
-		go func() { served <- ServeConn(t.Context(), theirs, echo, quiet) }()
+		go func() { served <- ServeConnWith(t.Context(), theirs, echo, quiet) }()
 		transport := Over(ours, "given")
-		l, err := transport.Connect(t.Context())
+		l, err := transport.(link.Linker).Link(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		mustEcho(t, l)
-		_, err = transport.Connect(t.Context())
+		_, err = transport.(link.Linker).Link(t.Context())
 		if want := "connect to given: its one connection was used before; open another and call stream.Over again"; err == nil || err.Error() != want {
 			t.Errorf("connected twice: %v, want %s", err, want)
 		}
@@ -221,7 +221,7 @@ func TestServeConnEndsWithItsContext(t *testing.T) {
 					cancel()
 				}()
 				began := time.Now()
-				if err := ServeConn(ctx, test.wrap(theirs), echo, quiet); err != nil {
+				if err := ServeConnWith(ctx, test.wrap(theirs), echo, quiet); err != nil {
 					t.Error(err)
 				}
 				if took := time.Since(began); took != time.Minute {
@@ -240,7 +240,7 @@ func TestClientsTooManyAreToldSo(t *testing.T) {
 		l := make(pipeListener)
 		ctx, cancel := context.WithCancel(t.Context())
 		served := make(chan error)
-		go func() { served <- Serve(ctx, l, echo, quiet) }()
+		go func() { served <- ServeWith(ctx, l, echo, quiet) }()
 		conns := make([]net.Conn, MaxConnections+1)
 		for i := range conns {
 			var theirs net.Conn
@@ -257,7 +257,7 @@ func TestClientsTooManyAreToldSo(t *testing.T) {
 		synctest.Wait()
 		ours, theirs := net.Pipe()
 		l <- theirs
-		given, err := Over(ours, "given").Connect(t.Context())
+		given, err := Over(ours, "given").(link.Linker).Link(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -273,7 +273,7 @@ func TestClientsTooManyAreToldSo(t *testing.T) {
 func TestAcceptGoesOnAfterPassingErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &brokenListener{pipeListener: make(pipeListener), errs: []error{passingError{}, passingError{}, errors.New("broken")}}
-		err := Serve(t.Context(), l, echo, quiet)
+		err := ServeWith(t.Context(), l, echo, quiet)
 		if want := "accept on pipe: broken"; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
@@ -316,3 +316,20 @@ type passingError struct{}
 
 func (passingError) Error() string   { return "out of files" }
 func (passingError) Temporary() bool { return true }
+
+func TestASocketWhoseClientReadsNothingIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		defer client.Close()
+		result := make(chan error, 1)
+		go func() { result <- ServeConnWith(t.Context(), server, echo, quiet) }()
+		began := time.Now()
+		client.Write(append(request(1, "tools/list").Message, '\n'))
+		if err := <-result; !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Error(err)
+		}
+		if took := time.Since(began); took != writeTimeout {
+			t.Errorf("it took %v", took)
+		}
+	})
+}

@@ -6,15 +6,15 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/httpsse"
 	"github.com/junction-mcp/junction/mcp/internal/httplink"
 	"github.com/junction-mcp/junction/mcp/internal/link"
+	"github.com/junction-mcp/junction/mcp/internal/upstream"
 )
 
-// ClientOptions are what the client can be told; the zero value of each field
+// ClientOptions are the settings of a client; the zero value of each field
 // means its default.
 type ClientOptions struct {
 	// HTTP sends the requests; default a client of each connection's own. Its
@@ -28,15 +28,11 @@ type ClientOptions struct {
 	// MaxRetries is how many attempts in a row to resume the stream of a call may
 	// fail before the call does; default 8. Negative means that none is made.
 	MaxRetries int
-	// Logger is told what the server does wrong; default slog.Default().
+	// Logger receives what the server does wrong; default slog.Default().
 	Logger *slog.Logger
 }
 
-const (
-	defaultMaxRetries = 8
-	deleteTime        = 2 * time.Second // for ending the session when the link is closed
-	maxSessionID      = 1 << 10
-)
+const defaultMaxRetries = 8
 
 // Headers of the transport (2025-11-25 basic/transports).
 const (
@@ -49,12 +45,12 @@ const (
 const methodInitialize = "initialize"
 
 // Client returns a transport to the server at a URL. It falls back to HTTP+SSE
-// for servers that know nothing newer. options, at most one, may be left away.
-func Client(url string, options ...ClientOptions) mcp.Transport {
-	t := &clientTransport{url: url}
-	if len(options) > 0 {
-		t.options = options[0]
-	}
+// for servers that know nothing newer.
+func Client(url string) mcp.Transport { return ClientWith(url, ClientOptions{}) }
+
+// ClientWith is [Client] with options.
+func ClientWith(url string, o ClientOptions) mcp.Transport {
+	t := &clientTransport{url: url, options: o}
 	if t.options.MaxRetries == 0 {
 		t.options.MaxRetries = defaultMaxRetries
 	}
@@ -66,8 +62,13 @@ type clientTransport struct {
 	options ClientOptions
 }
 
-// Connect implements [mcp.Transport]. Nothing is sent before the first message.
-func (t *clientTransport) Connect(ctx context.Context) (link.Link, error) {
+// Connect implements [mcp.Transport].
+func (t *clientTransport) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, error) {
+	return upstream.Connect(ctx, t.Link, o)
+}
+
+// Link returns a link to the server. Nothing is sent before the first message.
+func (t *clientTransport) Link(ctx context.Context) (link.Link, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("connect to %s: %w", t, context.Cause(ctx))
 	}
@@ -97,8 +98,9 @@ type clientLink struct {
 
 	mu      sync.Mutex
 	closed  bool
-	session string
-	version string // of the last message
+	session *clientSession // nil if there is none
+	lost    bool           // the server lost the session, and no handshake followed
+	version string         // of the last message
 }
 
 var _ link.Fallback = (*clientLink)(nil)
@@ -110,7 +112,7 @@ func (c *clientLink) Send(ctx context.Context, out link.Out) error {
 	}
 	s := c.scope(ctx)
 	defer s.end()
-	resp, err := c.post(s.ctx, out)
+	resp, _, err := c.post(s.ctx, out)
 	if err != nil {
 		return c.failure(s.ctx, "send a message", err)
 	}
@@ -118,38 +120,39 @@ func (c *clientLink) Send(ctx context.Context, out link.Out) error {
 	return nil
 }
 
-// post sends a message and returns an answer that says success.
-func (c *clientLink) post(ctx context.Context, out link.Out) (*http.Response, error) {
+// post sends a message and returns a response that says success, and the session
+// that it belongs to.
+func (c *clientLink) post(ctx context.Context, out link.Out) (*http.Response, *clientSession, error) {
 	header := make(http.Header, len(out.Header)+4)
 	for name, value := range out.Header {
 		header.Set(name, value)
 	}
 	header.Set("Content-Type", httplink.JSON)
 	header.Set("Accept", httplink.JSON+", "+httplink.EventStream)
-	c.mu.Lock()
-	c.version = header.Get(headerVersion)
-	session := c.session
-	c.mu.Unlock()
-	if session != "" && out.Method != methodInitialize {
-		header.Set(headerSession, session)
-	} else {
-		session = ""
+	session, err := c.sessionFor(out.Method, header.Get(headerVersion))
+	if err != nil {
+		return nil, nil, err
+	}
+	if session != nil {
+		header.Set(headerSession, session.id)
 	}
 	resp, err := c.endpoint.Do(ctx, http.MethodPost, c.endpoint.URL, header, out.Message)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !httplink.OK(resp) {
-		return nil, c.statusError(resp, session)
+		return nil, nil, c.statusError(resp, session, out.ID)
 	}
-	c.keepSession(resp, out.Method)
-	return resp, nil
+	return resp, c.accepted(resp, out.Method, session), nil
 }
 
-// get opens a stream of the server's, which goes on behind the event called
+// get opens a stream of the session, which goes on behind the event called
 // lastID if that is not empty.
-func (c *clientLink) get(ctx context.Context, lastID string) (*http.Response, error) {
-	header, session := c.sessionHeader()
+func (c *clientLink) get(ctx context.Context, session *clientSession, lastID string) (*http.Response, error) {
+	if session.isLost() {
+		return nil, link.ErrSessionLost
+	}
+	header := c.sessionHeader(session)
 	header.Set("Accept", httplink.EventStream)
 	if lastID != "" {
 		header.Set(headerLastEvent, lastID)
@@ -159,74 +162,20 @@ func (c *clientLink) get(ctx context.Context, lastID string) (*http.Response, er
 		return nil, err
 	}
 	if !httplink.OK(resp) {
-		return nil, c.statusError(resp, session)
+		return nil, c.statusError(resp, session, "")
 	}
 	if found := httplink.MediaType(resp); found != httplink.EventStream {
 		resp.Body.Close()
-		return nil, &noStream{found}
+		return nil, &notStream{found}
 	}
 	return resp, nil
 }
 
-// noStream is the error for a stream that is none.
-type noStream struct{ mediaType string }
+// notStream is the error for a response that is not a stream of events.
+type notStream struct{ mediaType string }
 
-func (e *noStream) Error() string {
+func (e *notStream) Error() string {
 	return fmt.Sprintf("expected a stream of events (%s), found %q", httplink.EventStream, e.mediaType)
-}
-
-// sessionHeader returns the headers of a request without a message.
-func (c *clientLink) sessionHeader() (_ http.Header, session string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	header := make(http.Header, 4)
-	if c.session != "" {
-		header.Set(headerSession, c.session)
-	}
-	if c.version != "" {
-		header.Set(headerVersion, c.version)
-	}
-	return header, c.session
-}
-
-// keepSession remembers the session that the server assigned.
-func (c *clientLink) keepSession(resp *http.Response, method string) {
-	session := resp.Header.Get(headerSession)
-	if session == "" && method != methodInitialize {
-		return
-	}
-	if !validSession(session) {
-		c.log.Warn("mcp: the server assigned a session id that the protocol does not allow; it is not used", "server", c.endpoint.Name)
-		session = ""
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.session = session
-}
-
-// validSession reports whether an id consists of visible ASCII characters.
-func validSession(id string) bool {
-	for _, b := range []byte(id) {
-		if b < 0x21 || b > 0x7e {
-			return false
-		}
-	}
-	return len(id) <= maxSessionID
-}
-
-// statusError makes the error of a status other than success. Status 404 to a
-// request within a session means that the session is gone.
-func (c *clientLink) statusError(resp *http.Response, session string) error {
-	status := c.endpoint.StatusError(resp)
-	if status.Status != http.StatusNotFound || session == "" {
-		return status
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.session == session {
-		c.session = ""
-	}
-	return fmt.Errorf("%w: %w", link.ErrSessionLost, status)
 }
 
 // failure says what did not work. When ctx is done, that is why.
@@ -237,9 +186,9 @@ func (c *clientLink) failure(ctx context.Context, what string, err error) error 
 	return fmt.Errorf("%s: %s: %w", c.endpoint.Name, what, err)
 }
 
-// Dead implements [link.Link]: nothing but Close ends the link, as every request
+// Done implements [link.Link]: nothing but Close ends the link, as every request
 // may find a connection of its own.
-func (c *clientLink) Dead() <-chan struct{} { return c.ctx.Done() }
+func (c *clientLink) Done() <-chan struct{} { return c.ctx.Done() }
 
 // Err implements [link.Link].
 func (c *clientLink) Err() error {
@@ -255,9 +204,10 @@ func (c *clientLink) ClosingCancels() bool { return true }
 // Older implements [link.Fallback].
 func (c *clientLink) Older(ctx context.Context) (link.Link, error) {
 	o := c.transport.options
-	return httpsse.Client(c.transport.url, httpsse.ClientOptions{
+	older := httpsse.ClientWith(c.transport.url, httpsse.ClientOptions{
 		HTTP: o.HTTP, Header: o.Header, MaxMessage: o.MaxMessage, Logger: o.Logger,
-	}).Connect(ctx)
+	})
+	return older.(link.Linker).Link(ctx)
 }
 
 // Close implements [link.Link].
@@ -266,28 +216,12 @@ func (c *clientLink) Close() error {
 		c.mu.Lock()
 		c.closed = true
 		c.mu.Unlock()
-		c.cancel(link.ErrClosed)
+		c.cancel(mcp.ErrClosed)
 		c.owned.Wait()
 		c.endSession()
 		c.endpoint.Close()
 	})
 	return nil
-}
-
-// endSession tells the server that its session can go. It need not obey.
-func (c *clientLink) endSession() {
-	header, session := c.sessionHeader()
-	if session == "" {
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), deleteTime)
-	defer cancel()
-	resp, err := c.endpoint.Do(ctx, http.MethodDelete, c.endpoint.URL, header, nil)
-	if err != nil {
-		c.log.Debug("mcp: the session could not be ended", "server", c.endpoint.Name, "error", err)
-		return
-	}
-	httplink.Discard(resp)
 }
 
 // own runs f in a goroutine that Close waits for, unless the link is closed.
@@ -302,7 +236,7 @@ func (c *clientLink) own(f func()) bool {
 }
 
 // A clientScope is the time of one call's requests. It ends with the caller's
-// context and with the link, but can outlast the call.
+// context and with the link, but can last longer than the call.
 type clientScope struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/httplink"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 	"github.com/junction-mcp/junction/mcp/internal/pipe"
@@ -68,16 +69,18 @@ type clientReply struct {
 	scope   *clientScope
 	id      jsonrpc.ID
 	deliver func(*jsonrpc.Message)
+	session *clientSession // in which the request was sent; nil for none
 	events  clientEvents
 }
 
 // exchange sends the request and reads the reply. rest is what follows the
 // response on its stream, if there is one.
 func (r *clientReply) exchange(out link.Out) (_ *jsonrpc.Message, rest io.ReadCloser, _ error) {
-	resp, err := r.link.post(r.scope.ctx, out)
+	resp, session, err := r.link.post(r.scope.ctx, out)
 	if err != nil {
 		return nil, nil, cutOff(err)
 	}
+	r.session = session
 	switch found := httplink.MediaType(resp); {
 	case found == httplink.JSON:
 		m, err := r.readJSON(resp)
@@ -137,7 +140,7 @@ func (r *clientReply) takeOne(data []byte) (*jsonrpc.Message, error) {
 	switch {
 	case fault != nil:
 		return nil, finalError{fmt.Errorf("the reply is not valid: %w", fault)}
-	case pipe.Answers(&m, r.id):
+	case pipe.RespondsTo(&m, r.id):
 		m.ID = r.id
 		return &m, nil
 	case m.Kind == jsonrpc.Response:
@@ -185,7 +188,7 @@ func (r *clientReply) readStream(body io.Reader) (*jsonrpc.Message, error) {
 // cannot have come before.
 func (r *clientReply) isResponse(data []byte) bool {
 	m, fault := pipe.Parse(data)
-	return fault == nil && pipe.Answers(&m, r.id)
+	return fault == nil && pipe.RespondsTo(&m, r.id)
 }
 
 // resume opens the stream again behind the last event (2025-11-25
@@ -204,7 +207,7 @@ func (r *clientReply) resume(broken error) (*http.Response, error) {
 		if err := r.events.wait(r.scope.ctx); err != nil {
 			return nil, err
 		}
-		resp, err := r.link.get(r.scope.ctx, r.events.lastID)
+		resp, err := r.link.get(r.scope.ctx, r.session, r.events.lastID)
 		switch {
 		case err == nil:
 			return resp, nil
@@ -218,23 +221,23 @@ func (r *clientReply) resume(broken error) (*http.Response, error) {
 
 // unanswered is the error for a request whose response is lost.
 func unanswered(cause error, then string) error {
-	return fmt.Errorf("%w; %s, and the server may have executed the request", cause, then)
+	return fmt.Errorf("%w; %s, and %w", cause, then, link.ErrNoResponse)
 }
 
 // cutOff says what it may mean that the connection broke.
 func cutOff(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) {
-		return fmt.Errorf("the connection broke (%w), and the server may have executed the request", err)
+		return fmt.Errorf("the connection broke (%w), and %w", err, link.ErrNoResponse)
 	}
 	return err
 }
 
 // passes reports whether what an error tells of may be over soon.
 func passes(err error) bool {
-	if _, other := errors.AsType[*noStream](err); other || errors.Is(err, link.ErrSessionLost) {
+	if _, other := errors.AsType[*notStream](err); other || errors.Is(err, link.ErrSessionLost) {
 		return false
 	}
-	status, ok := errors.AsType[*link.StatusError](err)
+	status, ok := errors.AsType[*mcp.StatusError](err)
 	if !ok {
 		return true
 	}

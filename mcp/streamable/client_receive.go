@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 	"github.com/junction-mcp/junction/mcp/internal/pipe"
 )
@@ -24,11 +25,18 @@ func (c *clientLink) Receive(ctx context.Context, begun func(), deliver func(*js
 	if ctx.Err() != nil {
 		return c.failure(ctx, what, nil)
 	}
+	session, err := c.current()
+	if err != nil {
+		return c.failure(ctx, what, err)
+	}
 	s := c.scope(ctx)
 	defer s.end()
+	if session != nil {
+		defer context.AfterFunc(session.ctx, func() { s.cancel(context.Cause(session.ctx)) })()
+	}
 	events := newClientEvents()
 	for opened := false; ; {
-		resp, err := c.get(s.ctx, events.lastID)
+		resp, err := c.get(s.ctx, session, events.lastID)
 		switch {
 		case s.ctx.Err() != nil:
 			if err == nil {
@@ -38,7 +46,9 @@ func (c *clientLink) Receive(ctx context.Context, begun func(), deliver func(*js
 		case err == nil:
 			opened = true
 			began := time.Now()
-			err = c.readNews(&events, resp, deliver)
+			session.heard(true)
+			err = c.readNotifications(&events, resp, deliver)
+			session.heard(false)
 			if time.Since(began) >= longStream {
 				events.failures = 0
 			}
@@ -46,6 +56,7 @@ func (c *clientLink) Receive(ctx context.Context, begun func(), deliver func(*js
 			if err := notOffered(err, opened); err != nil {
 				return c.failure(s.ctx, what, err)
 			}
+			session.heard(false)
 			events.failures++
 		}
 		c.log.Debug("mcp: the stream for messages of the server ended", "server", c.endpoint.Name, "error", err)
@@ -61,8 +72,8 @@ func notOffered(err error, opened bool) error {
 	if errors.Is(err, link.ErrSessionLost) {
 		return err
 	}
-	status, isStatus := errors.AsType[*link.StatusError](err)
-	_, other := errors.AsType[*noStream](err)
+	status, isStatus := errors.AsType[*mcp.StatusError](err)
+	_, other := errors.AsType[*notStream](err)
 	switch {
 	case isStatus && status.Status == http.StatusMethodNotAllowed:
 	case opened || passes(err):
@@ -75,21 +86,21 @@ func notOffered(err error, opened bool) error {
 	return fmt.Errorf("%w: %w", link.ErrNoChannel, err)
 }
 
-// readNews reads one connection of the stream to its end.
-func (c *clientLink) readNews(events *clientEvents, resp *http.Response, deliver func(*jsonrpc.Message)) error {
+// readNotifications reads one connection of the stream to its end.
+func (c *clientLink) readNotifications(events *clientEvents, resp *http.Response, deliver func(*jsonrpc.Message)) error {
 	defer resp.Body.Close()
 	_, err := events.read(resp.Body, c.endpoint.MaxMessage, func(data []byte, again bool) (*jsonrpc.Message, error) {
 		if !again {
-			c.news(data, deliver)
+			c.deliverEach(data, deliver)
 		}
 		return nil, nil
 	})
 	return err
 }
 
-// news delivers one message or one batch. What is no message is skipped, as
+// deliverEach delivers one message or one batch. What is no message is skipped, as
 // nobody waits for it.
-func (c *clientLink) news(data []byte, deliver func(*jsonrpc.Message)) {
+func (c *clientLink) deliverEach(data []byte, deliver func(*jsonrpc.Message)) {
 	elements := [][]byte{data}
 	if jsonrpc.IsBatch(data) {
 		elements = nil

@@ -13,17 +13,18 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
 // A scripted server answers one request after the other, without a network. It
 // writes down when each came, and the event it should go on behind.
 type scripted struct {
-	t       *testing.T
-	began   time.Time
-	answers []any // a stream's text, an HTTP status, or an error
-	seen    []string
-	times   []time.Duration
+	t         *testing.T
+	began     time.Time
+	responses []any // a stream's text, an HTTP status, or an error
+	seen      []string
+	times     []time.Duration
 }
 
 func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -32,23 +33,23 @@ func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	s.seen = append(s.seen, r.Method+" "+r.Header.Get("Last-Event-ID"))
 	s.times = append(s.times, time.Since(s.began))
-	if len(s.answers) == 0 {
+	if len(s.responses) == 0 {
 		s.t.Errorf("%s is asked too much", r.Method)
 		return nil, errors.New("too much")
 	}
-	answer := s.answers[0]
-	s.answers = s.answers[1:]
+	response := s.responses[0]
+	s.responses = s.responses[1:]
 	resp := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: r}
-	switch answer := answer.(type) {
+	switch response := response.(type) {
 	case string:
-		resp.Body = io.NopCloser(strings.NewReader(answer))
-		if text, stays := strings.CutSuffix(answer, "STAYS"); stays {
+		resp.Body = io.NopCloser(strings.NewReader(response))
+		if text, stays := strings.CutSuffix(response, "STAYS"); stays {
 			resp.Body = &lasting{text: strings.NewReader(text), done: r.Context().Done()}
 		}
 	case int:
-		resp.StatusCode, resp.Body = answer, http.NoBody
+		resp.StatusCode, resp.Body = response, http.NoBody
 	case error:
-		return nil, answer
+		return nil, response
 	}
 	return resp, nil
 }
@@ -69,10 +70,10 @@ func (l *lasting) Read(b []byte) (int, error) {
 
 func (l *lasting) Close() error { return nil }
 
-func connectScripted(t *testing.T, answers ...any) (link.Link, *scripted) {
+func connectScripted(t *testing.T, responses ...any) (link.Link, *scripted) {
 	t.Helper()
-	s := &scripted{t: t, began: time.Now(), answers: answers}
-	l, err := Client("http://server/mcp", ClientOptions{HTTP: &http.Client{Transport: s}, MaxRetries: 3, Logger: slog.New(slog.DiscardHandler)}).Connect(t.Context())
+	s := &scripted{t: t, began: time.Now(), responses: responses}
+	l, err := ClientWith("http://server/mcp", ClientOptions{HTTP: &http.Client{Transport: s}, MaxRetries: 3, Logger: slog.New(slog.DiscardHandler)}).(link.Linker).Link(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func TestClientResumesCalls(t *testing.T) {
 	)
 	for _, test := range []struct {
 		name      string
-		answers   []any
+		responses []any
 		want      string
 		delivered string
 		seen      string
@@ -119,7 +120,7 @@ func TestClientResumesCalls(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l, s := connectScripted(t, test.answers...)
+				l, s := connectScripted(t, test.responses...)
 				var delivered []string
 				got := clientOutcome(l.Call(t.Context(), clientOut("tools/call"), func(m *jsonrpc.Message) { delivered = append(delivered, m.Method) }))
 				if got != test.want {
@@ -168,23 +169,23 @@ func TestClientStopsWaitingWithItsContext(t *testing.T) {
 func TestClientReceives(t *testing.T) {
 	for _, test := range []struct {
 		name      string
-		answers   []any
+		responses []any
 		delivered string
 		seen      string
 		times     []time.Duration
 		want      error
 	}{
-		{"news, and goes on where the stream broke", []any{"retry: 200\n\n" + eventOf("a", "one"), eventOf("a", "one") + eventOf("b", "two"), 405},
+		{"notifications, and goes on where the stream broke", []any{"retry: 200\n\n" + eventOf("a", "one"), eventOf("a", "one") + eventOf("b", "two"), 405},
 			"one two", "GET  GET a GET b", []time.Duration{0, 200 * time.Millisecond, 400 * time.Millisecond}, link.ErrNoChannel},
-		{"no answers, and no nonsense", []any{"data: " + clientGood + "\n\ndata: oops\n\ndata: []\n\n" + fmt.Sprintf(clientEvent, "one") + "STAYS"}, "one", "GET ", nil, link.ErrClosed},
-		{"batches", []any{`data: [{"jsonrpc":"2.0","method":"one"},{"jsonrpc":"2.0","id":1,"method":"two"}]` + "\n\nSTAYS"}, "one two", "GET ", nil, link.ErrClosed},
+		{"no responses, and no nonsense", []any{"data: " + clientGood + "\n\ndata: oops\n\ndata: []\n\n" + fmt.Sprintf(clientEvent, "one") + "STAYS"}, "one", "GET ", nil, mcp.ErrClosed},
+		{"batches", []any{`data: [{"jsonrpc":"2.0","method":"one"},{"jsonrpc":"2.0","id":1,"method":"two"}]` + "\n\nSTAYS"}, "one two", "GET ", nil, mcp.ErrClosed},
 		{"nothing where there is no stream", []any{405}, "", "GET ", nil, link.ErrNoChannel},
 		{"nothing where GET is unknown", []any{400}, "", "GET ", nil, link.ErrNoChannel},
-		{"after failures that pass", []any{errors.New("refused"), 503, eventOf("a", "one"), 400, "STAYS"}, "one", "GET  GET  GET  GET a GET a", nil, link.ErrClosed},
+		{"after failures that pass", []any{errors.New("refused"), 503, eventOf("a", "one"), 400, "STAYS"}, "one", "GET  GET  GET  GET a GET a", nil, mcp.ErrClosed},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				l, s := connectScripted(t, test.answers...)
+				l, s := connectScripted(t, test.responses...)
 				time.AfterFunc(time.Hour, func() { l.Close() })
 				var delivered []string
 				err := l.Receive(t.Context(), func() {}, func(m *jsonrpc.Message) { delivered = append(delivered, m.Method) })
@@ -211,7 +212,7 @@ func TestClientDoesNotHammerAServerThatClosesItsStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, s := connectScripted(t)
 		for range 1000 {
-			s.answers = append(s.answers, "")
+			s.responses = append(s.responses, "")
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
@@ -40,7 +41,7 @@ func dialTest(t *testing.T, h http.HandlerFunc, o ClientOptions) (link.Link, str
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	o.Logger = slog.New(slog.DiscardHandler)
-	l, err := Client(strings.Replace(server.URL, "http://", "http://me:s3cret@", 1)+"/mcp?key=s3cret", o).Connect(t.Context())
+	l, err := ClientWith(strings.Replace(server.URL, "http://", "http://me:s3cret@", 1)+"/mcp?key=s3cret", o).(link.Linker).Link(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +49,7 @@ func dialTest(t *testing.T, h http.HandlerFunc, o ClientOptions) (link.Link, str
 	return l, server.URL + "/mcp"
 }
 
-func answerWith(status int, contentType, body string) http.HandlerFunc {
+func respondWith(status int, contentType, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodPost {
 			w.WriteHeader(http.StatusMethodNotAllowed)
@@ -91,7 +92,7 @@ func TestClientReadsReplies(t *testing.T) {
 		{"a status alone", "", "", 404, "error: " + expected + "POST URL: HTTP status 404", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			l, url := dialTest(t, answerWith(test.status, test.contentType, test.body), ClientOptions{MaxMessage: 1000})
+			l, url := dialTest(t, respondWith(test.status, test.contentType, test.body), ClientOptions{MaxMessage: 1000})
 			var delivered []string
 			got := clientOutcome(l.Call(t.Context(), clientOut("tools/call"), func(m *jsonrpc.Message) { delivered = append(delivered, m.Method) }))
 			if got = strings.ReplaceAll(got, url, "URL"); got != test.want {
@@ -105,9 +106,9 @@ func TestClientReadsReplies(t *testing.T) {
 }
 
 func TestClientStatusErrors(t *testing.T) {
-	l, url := dialTest(t, answerWith(400, "application/json", `{"jsonrpc":"2.0","id":5,"error":{"code":-32022,"message":"no","data":{"supported":[]}}}`), ClientOptions{})
+	l, url := dialTest(t, respondWith(400, "application/json", `{"jsonrpc":"2.0","id":5,"error":{"code":-32022,"message":"no","data":{"supported":[]}}}`), ClientOptions{})
 	_, err := l.Call(t.Context(), clientOut("tools/call"), nil)
-	status, ok := errors.AsType[*link.StatusError](err)
+	status, ok := errors.AsType[*mcp.StatusError](err)
 	if !ok || status.Status != 400 || status.Method != "POST" || status.URL != url || status.Fault == nil || status.Fault.Code != -32022 || string(status.Fault.Data) != `{"supported":[]}` {
 		t.Errorf("got %+v, %v", status, err)
 	}
@@ -164,8 +165,8 @@ func TestClientKeepsTheSession(t *testing.T) {
 	if _, err := l.Call(ctx, clientOut("tools/list"), nil); !errors.Is(err, link.ErrSessionLost) {
 		t.Errorf("session lost: %v", err)
 	}
-	if _, err := l.Call(ctx, clientOut("tools/list"), nil); err != nil {
-		t.Errorf("without a session: %v", err)
+	if _, err := l.Call(ctx, clientOut("tools/list"), nil); !errors.Is(err, link.ErrSessionLost) {
+		t.Errorf("before another handshake: %v", err)
 	}
 	gone = false
 	seen.lines = seen.lines[:0]
@@ -183,10 +184,10 @@ func TestClientKeepsTheSession(t *testing.T) {
 	if got := strings.Join(seen.lines, "\n"); got != strings.Join(want, "\n") {
 		t.Errorf("the server saw\n%s\nwant\n%s", got, strings.Join(want, "\n"))
 	}
-	if err := l.Err(); !errors.Is(err, link.ErrClosed) {
+	if err := l.Err(); !errors.Is(err, mcp.ErrClosed) {
 		t.Errorf("Err is %v", err)
 	}
-	if _, err := l.Call(ctx, clientOut("tools/list"), nil); !errors.Is(err, link.ErrClosed) {
+	if _, err := l.Call(ctx, clientOut("tools/list"), nil); !errors.Is(err, mcp.ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 }
@@ -211,7 +212,7 @@ func TestClientRedirects(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			l, url := dialTest(t, func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path == "/new" {
-					answerWith(200, "application/json", clientGood)(w, r)
+					respondWith(200, "application/json", clientGood)(w, r)
 					return
 				}
 				http.Redirect(w, r, test.to, test.status)
@@ -250,14 +251,14 @@ func TestClientCallEnds(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		failed := call(ctx)
-		cancel(errors.New("no patience"))
-		if err, want := <-failed, url+": expected a response to tools/call: no patience"; err == nil || err.Error() != want {
+		cancel(errors.New("the time is over"))
+		if err, want := <-failed, url+": expected a response to tools/call: the time is over"; err == nil || err.Error() != want {
 			t.Errorf("with its context: %v, want %s", err, want)
 		}
 		<-closed
 		failed = call(t.Context())
 		l.Close()
-		if err := <-failed; !errors.Is(err, link.ErrClosed) {
+		if err := <-failed; !errors.Is(err, mcp.ErrClosed) {
 			t.Errorf("with the link: %v", err)
 		}
 		<-closed
@@ -276,7 +277,7 @@ func TestClientUsesConnectionsAgain(t *testing.T) {
 			if contentType != "application/json" {
 				body = "data: " + clientGood + "\n\n"
 			}
-			answerWith(200, contentType, body)(w, r)
+			respondWith(200, contentType, body)(w, r)
 		}, ClientOptions{})
 		for range 20 {
 			if _, err := l.Call(t.Context(), clientOut("tools/call"), nil); err != nil {
@@ -296,7 +297,7 @@ func TestClientURLs(t *testing.T) {
 		"https:///mcp":                 "expected a server's URL with a host, found none",
 		"http://me:s3cret@host:bad/%z": `the server's URL cannot be read: invalid port ":bad" after host`,
 	} {
-		if _, err := Client(url).Connect(t.Context()); err == nil || err.Error() != want {
+		if _, err := Client(url).(link.Linker).Link(t.Context()); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", url, err, want)
 		}
 	}
@@ -311,7 +312,7 @@ func TestClientURLs(t *testing.T) {
 
 func mustConnect(t *testing.T, url string) link.Link {
 	t.Helper()
-	l, err := Client(url).Connect(t.Context())
+	l, err := Client(url).(link.Linker).Link(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +336,7 @@ func TestClientLeavesNothing(t *testing.T) {
 	}))
 	defer server.Close()
 	for range 3 {
-		l, err := Client(server.URL).Connect(t.Context())
+		l, err := Client(server.URL).(link.Linker).Link(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

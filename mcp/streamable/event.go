@@ -31,22 +31,22 @@ type Event struct {
 // An event's id names the stream, with a letter for how it began, and the
 // number in it: "p2-17". What comes before the first event has the number 0.
 const (
-	idOfCalls = 'p' // POST
-	idOfNews  = 'g' // GET
+	idOfPOST = 'p' // POST
+	idOfGET  = 'g' // GET
 )
 
-func appendEventID(dst []byte, news bool, stream, number uint64) []byte {
-	letter := byte(idOfCalls)
-	if news {
-		letter = idOfNews
+func appendEventID(dst []byte, fromGET bool, stream, number uint64) []byte {
+	letter := byte(idOfPOST)
+	if fromGET {
+		letter = idOfGET
 	}
 	dst = strconv.AppendUint(append(dst, letter), stream, 36)
 	return strconv.AppendUint(append(dst, '-'), number, 36)
 }
 
-func parseEventID(id string) (news bool, stream, number uint64, ok bool) {
+func parseEventID(id string) (fromGET bool, stream, number uint64, ok bool) {
 	first, second, found := strings.Cut(id, "-")
-	if !found || first == "" || first[0] != idOfCalls && first[0] != idOfNews {
+	if !found || first == "" || first[0] != idOfPOST && first[0] != idOfGET {
 		return false, 0, 0, false
 	}
 	stream, err := strconv.ParseUint(first[1:], 36, 64)
@@ -54,5 +54,5 @@ func parseEventID(id string) (news bool, stream, number uint64, ok bool) {
 		return false, 0, 0, false
 	}
 	number, err = strconv.ParseUint(second, 36, 64)
-	return first[0] == idOfNews, stream, number, err == nil
+	return first[0] == idOfGET, stream, number, err == nil
 }

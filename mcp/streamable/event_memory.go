@@ -14,10 +14,10 @@ import (
 const (
 	defaultMaxEvents       = 1_000
 	defaultMaxSessionBytes = 4 << 20
-	defaultMaxBytes        = 256 << 20
+	defaultMaxBytes        = 8 << 20
 	defaultEventTimeout    = 5 * time.Minute
 
-	eventOverhead = 96 // what an event costs beside its data, about
+	eventOverhead = 96 // what an event costs in addition to its data, about
 )
 
 // MemoryEvents is an [EventStore] in memory. Where there are too many events the
@@ -27,7 +27,7 @@ type MemoryEvents struct {
 	MaxEvents int
 	// MaxSessionBytes is how much one session may take; default 4 MiB.
 	MaxSessionBytes int
-	// MaxBytes is how much all sessions may take together; default 256 MiB.
+	// MaxBytes is how much all sessions may take together; default 8 MiB.
 	MaxBytes int
 	// Timeout is how long an event is kept; default 5 minutes.
 	Timeout time.Duration

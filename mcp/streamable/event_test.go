@@ -128,13 +128,13 @@ func FuzzEventID(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, id string) {
-		news, stream, number, ok := parseEventID(id)
+		fromGET, stream, number, ok := parseEventID(id)
 		if !ok {
 			return
 		}
-		again, stream2, number2, ok := parseEventID(string(appendEventID(nil, news, stream, number)))
-		if !ok || again != news || stream2 != stream || number2 != number {
-			t.Errorf("%q: %v %d %d, then %v %d %d", id, news, stream, number, again, stream2, number2)
+		again, stream2, number2, ok := parseEventID(string(appendEventID(nil, fromGET, stream, number)))
+		if !ok || again != fromGET || stream2 != stream || number2 != number {
+			t.Errorf("%q: %v %d %d, then %v %d %d", id, fromGET, stream, number, again, stream2, number2)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package streamable
 
 import (
-	"errors"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -13,13 +12,13 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/rebinding"
 )
 
-// Options are what [Handler] can be told; the zero value of each field means
+// Options are the settings of [Handler]; the zero value of each field means
 // its default.
 type Options struct {
 	mcp.ServeOptions
 
 	// Stateless serves legacy clients without sessions: every request for itself,
-	// on any replica. They cannot be asked anything then, get no news, cannot
+	// on any replica. They cannot be asked anything then, get no notifications, cannot
 	// cancel, and cannot resume. Modern clients are served alike either way.
 	Stateless bool
 	// SessionTimeout is how long a legacy session lives on when nothing of it is
@@ -28,32 +27,39 @@ type Options struct {
 	// MaxSessions is how many legacy sessions there may be; default 100,000. More
 	// are refused with 503.
 	MaxSessions int
-	// MaxStreams is how many streams for news (GET, subscriptions/listen) may be
+	// MaxStreams is how many streams for notifications (GET, subscriptions/listen) may be
 	// open; default 100,000. More are refused with 503.
 	MaxStreams int
 
-	// AllowedHosts are names, without ports, under which the server may be reached
-	// beside localhost, 127.0.0.1 and [::1]. On a loopback address other names are
-	// refused with 403, against DNS rebinding; elsewhere only if there is a list.
-	// "*" allows all, as behind a reverse proxy on the same machine.
+	// AllowedHosts are names, without ports, under which clients may reach the
+	// server over TCP in addition to localhost and the IP address at which they
+	// connected. Other names in the Host header are refused with 403, against DNS
+	// rebinding. Behind a reverse proxy that passes the Host header on, list the
+	// public name. "*" allows all names, and with that rebound pages, too.
 	AllowedHosts []string
 	// AllowedOrigins are origins (scheme://host[:port]) of web pages that may use
-	// the server beside its own and those on localhost; "*" allows all. Others are
-	// refused with 403.
+	// the server, in addition to its own and, where it was reached on localhost,
+	// those on localhost. Others are refused with 403. "*" allows all.
 	AllowedOrigins []string
-	// CORS lets pages of allowed origins read the answers: OPTIONS is answered, and
+	// CORS lets pages of allowed origins read the responses: OPTIONS is answered, and
 	// the headers of cross-origin resource sharing are sent. Default off.
 	CORS bool
 	// Principal authenticates a request. Where its error is (or wraps) an
-	// [http.Handler], that writes the refusal; else it is a plain 401.
+	// [http.Handler], such as that of [Unauthorized], that writes the refusal;
+	// else it is a plain 401. The client does not see the error; it is logged at
+	// debug level.
 	Principal func(*http.Request) (*mcp.Principal, error)
 
 	// KeepAlive is how often a comment is sent on an open stream; default 25
 	// seconds, negative for never.
 	KeepAlive time.Duration
-	// WriteTimeout is how long a client may take to read an event, and a second
-	// more for each 64 KiB of it; then its connection is dropped, and it can come
-	// back for the rest. Default 10 seconds.
+	// ReadTimeout is how long a client may take to send the body of a request, and
+	// a second more for each 64 KiB that it announced; then it is refused with 408.
+	// Default 30 seconds.
+	ReadTimeout time.Duration
+	// WriteTimeout is how long a client may take to read a response or an event,
+	// and a second more for each 64 KiB of it; then its connection is closed. A
+	// legacy client can come back for the rest of a stream. Default 10 seconds.
 	WriteTimeout time.Duration
 	// EventStore keeps the events of legacy streams for clients that come back;
 	// default a [MemoryEvents] with its own defaults.
@@ -69,7 +75,6 @@ const (
 	defaultMaxSessions    = 100_000
 	defaultMaxStreams     = 100_000
 	defaultKeepAlive      = 25 * time.Second
-	defaultWriteTimeout   = 10 * time.Second
 	defaultRetryAfter     = time.Second
 )
 
@@ -79,7 +84,8 @@ func (o *Options) setDefaults() {
 	orDefault(&o.SessionTimeout, defaultSessionTimeout)
 	orDefault(&o.MaxSessions, defaultMaxSessions)
 	orDefault(&o.MaxStreams, defaultMaxStreams)
-	orDefault(&o.WriteTimeout, defaultWriteTimeout)
+	orDefault(&o.ReadTimeout, httpedge.DefaultReadTimeout)
+	orDefault(&o.WriteTimeout, httpedge.DefaultWriteTimeout)
 	orDefault(&o.RetryAfter, defaultRetryAfter)
 	if o.KeepAlive == 0 {
 		o.KeepAlive = defaultKeepAlive
@@ -105,23 +111,24 @@ type Endpoint struct {
 	options  Options
 	guard    rebinding.Guard
 	sessions sessionTable
-	calls    callTable
-	streams  atomic.Int64 // open streams for news
+	calls    edge.Calls[*call]
+	callers  callerTable
+	streams  atomic.Int64 // open streams for notifications
 	buffers  httpedge.Buffers
+	bodies   httpedge.Bodies
 	log      *slog.Logger
 }
 
-// Handler returns an Endpoint that serves h. options, at most one, may be left
-// away. It panics if h is nil or a key of options.StateKeys is too short, as
-// both are mistakes in the program.
+// Handler returns an Endpoint that serves h. It panics if h is nil, which is a
+// mistake in the program.
 //
 // The server that the Endpoint is mounted on should have a ReadHeaderTimeout; its
 // WriteTimeout does not end streams.
-func Handler(h mcp.Handler, options ...Options) *Endpoint {
-	var o Options
-	if len(options) > 0 {
-		o = options[0]
-	}
+func Handler(h mcp.Handler) *Endpoint { return HandlerWith(h, Options{}) }
+
+// HandlerWith is [Handler] with options. It also panics if a key of o.StateKeys
+// is too short.
+func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 	o.setDefaults()
 	core, err := edge.Serving(h, o.ServeOptions)
 	if err != nil {
@@ -130,6 +137,8 @@ func Handler(h mcp.Handler, options ...Options) *Endpoint {
 	e := &Endpoint{edge: core, options: o, log: o.Logger}
 	e.guard = rebinding.Guard{Hosts: o.AllowedHosts, Origins: o.AllowedOrigins}
 	e.sessions.byID, e.sessions.timeout, e.sessions.most = make(map[string]*session), o.SessionTimeout, o.MaxSessions
+	e.bodies.Max, e.bodies.Timeout = o.MaxMessage, o.ReadTimeout
+	e.callers.most = core.MaxInFlight()
 	if m, ok := o.EventStore.(*MemoryEvents); ok {
 		e.sessions.expire = m.expire
 	}
@@ -149,9 +158,6 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodPost:
 		x.post()
-		if x.subscription != nil {
-			x.listenModern(x.subscription)
-		}
 	case http.MethodGet:
 		x.get()
 	case http.MethodDelete:
@@ -167,11 +173,9 @@ type exchange struct {
 	w         http.ResponseWriter
 	r         *http.Request
 	principal *mcp.Principal
-
-	subscription *subscription // to be answered last
 }
 
-// authenticate finds out who asks; if it reports false it has answered.
+// authenticate finds out who asks; if it reports false it has sent the response.
 func (x *exchange) authenticate() bool {
 	if x.endpoint.options.Principal == nil {
 		return true
@@ -180,11 +184,6 @@ func (x *exchange) authenticate() bool {
 	if x.principal, err = x.endpoint.options.Principal(x.r); err == nil {
 		return true
 	}
-	var refusal http.Handler
-	if errors.As(err, &refusal) {
-		refusal.ServeHTTP(x.w, x.r)
-	} else {
-		x.refuse(http.StatusUnauthorized, "not authenticated")
-	}
+	httpedge.RefuseUnauthenticated(x.w, x.r, err, x.endpoint.log, x.endpoint.options.WriteTimeout)
 	return false
 }

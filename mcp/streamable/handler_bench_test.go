@@ -9,11 +9,14 @@ import (
 )
 
 // A discard is a response that goes nowhere.
-type discard struct{ header http.Header }
+type discard struct {
+	header http.Header
+	status int
+}
 
 func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
-func (d *discard) WriteHeader(int)             {}
+func (d *discard) WriteHeader(status int)      { d.status = status }
 
 // BenchmarkCall is what a call of a tool costs beyond net/http.
 func BenchmarkCall(b *testing.B) {
@@ -23,8 +26,9 @@ func BenchmarkCall(b *testing.B) {
 	f := newFixture(&testing.T{})
 	e := Handler(f.Server)
 	first := httptest.NewRecorder()
-	open := httptest.NewRequest("POST", "/", bytes.NewReader([]byte(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`)))
+	open := httptest.NewRequest("POST", "http://localhost/", bytes.NewReader([]byte(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`)))
 	open.Header.Set("Content-Type", "application/json")
+	open.Header.Set("Accept", "application/json, text/event-stream")
 	e.ServeHTTP(first, open)
 	for _, mode := range []struct {
 		name     string
@@ -33,23 +37,26 @@ func BenchmarkCall(b *testing.B) {
 		header   http.Header
 	}{
 		{"stateful", e, legacy, http.Header{"Mcp-Protocol-Version": {"2025-11-25"}, "Mcp-Session-Id": first.Result().Header["Mcp-Session-Id"]}},
-		{"stateless", Handler(f.Server, Options{Stateless: true}), legacy, http.Header{"Mcp-Protocol-Version": {"2025-11-25"}}},
+		{"stateless", HandlerWith(f.Server, Options{Stateless: true}), legacy, http.Header{"Mcp-Protocol-Version": {"2025-11-25"}}},
 		{"modern", e, modern, http.Header{"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"echo"}}},
 	} {
 		b.Run(mode.name, func(b *testing.B) {
-			r := httptest.NewRequest("POST", "/", nil)
+			r := httptest.NewRequest("POST", "http://localhost/", nil)
 			r.Header = mode.header
 			r.Header["Content-Type"] = []string{"application/json"}
 			r.Header["Accept"] = []string{"application/json, text/event-stream"}
 			r.ContentLength = int64(len(mode.body))
 			body := bytes.NewReader([]byte(mode.body))
 			r.Body = io.NopCloser(body)
-			w := &discard{http.Header{}}
+			w := &discard{header: http.Header{}}
 			b.ReportAllocs()
 			for b.Loop() {
 				body.Reset([]byte(mode.body))
 				clear(w.header)
 				mode.endpoint.ServeHTTP(w, r)
+				if w.status != http.StatusOK {
+					b.Fatal(w.status)
+				}
 			}
 		})
 	}

@@ -2,142 +2,130 @@ package streamable
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
 	"sync"
 
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// A call is a POST or GET that is being answered.
-type call struct {
-	cancel  context.CancelCauseFunc // nil where the session cancels it
-	listens bool                    // it does not end by itself
+// A caller is who counts as one client where requests belong to no session: a
+// principal, or an address where there is none.
+type caller struct {
+	known           bool // false in the zero caller, which has no limit
+	issuer, subject string
+	address         string
 }
 
-// A callTable holds everything that is being answered.
-type callTable struct {
+// caller returns who sent the request.
+func (x *exchange) caller() caller {
+	if p := x.principal; p != nil {
+		return caller{known: true, issuer: p.Issuer, subject: p.Subject}
+	}
+	host, _, err := net.SplitHostPort(x.r.RemoteAddr)
+	if err != nil {
+		host = x.r.RemoteAddr
+	}
+	return caller{known: true, address: host}
+}
+
+// A callerTable counts the running requests of each caller. It is safe for
+// concurrent use.
+type callerTable struct {
+	most    int // requests of one caller
 	mu      sync.Mutex
-	running map[*call]struct{}
-	listens int
-	ending  bool          // nothing more may begin
-	changed chan struct{} // closed at every end while somebody waits; else nil
+	running map[caller]int
 }
 
-// begin registers a call; false if the Endpoint is ending.
-func (t *callTable) begin(c *call) bool {
+// add counts a request, unless the caller has too many already.
+func (t *callerTable) add(c caller) error {
+	if !c.known {
+		return nil
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.ending {
-		return false
+	if t.running[c] >= t.most {
+		return fmt.Errorf("too many requests at once: at most %d", t.most)
 	}
 	if t.running == nil {
-		t.running = make(map[*call]struct{})
+		t.running = make(map[caller]int)
 	}
-	t.running[c] = struct{}{}
-	if c.listens {
-		t.listens++
-	}
-	return true
+	t.running[c]++
+	return nil
 }
 
-func (t *callTable) end(c *call) {
+func (t *callerTable) remove(c caller) {
+	if !c.known {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.running, c)
+	if t.running[c]--; t.running[c] == 0 {
+		delete(t.running, c)
+	}
+}
+
+// A call is a POST or GET that is being answered, or one request of a batch.
+type call struct {
+	caller  caller // zero where the session limits its requests
+	listens bool   // a stream, which does not end by itself
+}
+
+// errEnding is why a call may not begin.
+var errEnding = errors.New("the server is shutting down")
+
+// begin registers a call, unless the Endpoint is ending or has too many of its
+// kind. Its context ends with parent, and with the Endpoint; a call without a
+// parent is cancelled by its session. [Endpoint.end] must follow.
+func (e *Endpoint) begin(parent context.Context, c *call) (context.Context, error) {
+	if c.listens && e.streams.Add(1) > int64(e.options.MaxStreams) {
+		e.streams.Add(-1)
+		return nil, fmt.Errorf("too many open streams: at most %d", e.options.MaxStreams)
+	}
+	err := e.callers.add(c.caller)
+	if err != nil {
+		return nil, err
+	}
+	ctx, fault := e.calls.Begin(parent, c, c.listens, 0)
+	if fault != nil {
+		e.uncount(c)
+		return nil, errors.New(fault.Message)
+	}
+	return ctx, nil
+}
+
+func (e *Endpoint) end(c *call) {
+	e.calls.End(c)
+	e.uncount(c)
+}
+
+func (e *Endpoint) uncount(c *call) {
+	e.callers.remove(c.caller)
 	if c.listens {
-		t.listens--
-	}
-	if t.changed != nil {
-		close(t.changed)
-		t.changed = nil
+		e.streams.Add(-1)
 	}
 }
 
-// admit registers a call that is about to run; if it reports false the server is
-// shutting down, and it has answered.
-func (x *exchange) admit(c *call) bool {
-	if x.endpoint.calls.begin(c) {
-		return true
+// enter is [Endpoint.begin]; if it reports false it has sent the response the request
+// with the id.
+func (x *exchange) enter(parent context.Context, c *call, id jsonrpc.ID) (context.Context, bool) {
+	ctx, err := x.endpoint.begin(parent, c)
+	if err != nil {
+		x.unavailable(id, "%v", err)
 	}
-	x.unavailable("the server is shutting down")
-	return false
-}
-
-// enter registers a call with a context of its own, and counts its stream if it
-// listens; if it returns nil it has answered. Whoever entered leaves.
-func (x *exchange) enter(parent context.Context, listens bool) (context.Context, *call) {
-	ctx, cancel := context.WithCancelCause(parent)
-	c := &call{cancel: cancel, listens: listens}
-	if !x.admit(c) {
-		cancel(nil)
-		return nil, nil
-	}
-	if listens && !x.takeStream() {
-		x.endpoint.calls.end(c)
-		cancel(nil)
-		return nil, nil
-	}
-	return ctx, c
-}
-
-func (x *exchange) leave(c *call) {
-	if c.listens {
-		x.endpoint.streams.Add(-1)
-	}
-	x.endpoint.calls.end(c)
-	c.cancel(nil)
-}
-
-// close lets nothing more begin.
-func (t *callTable) close() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.ending = true
-}
-
-// cancel ends what runs: all of it, or only what does not end by itself.
-func (t *callTable) cancel(all bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for c := range t.running {
-		if c.cancel != nil && (all || c.listens) {
-			c.cancel(edge.ErrShutdown)
-		}
-	}
-}
-
-// wait returns when nothing runs, or nothing that ends by itself, or ctx is done.
-func (t *callTable) wait(ctx context.Context, all bool) error {
-	for {
-		t.mu.Lock()
-		left := len(t.running)
-		if !all {
-			left -= t.listens
-		}
-		if left == 0 {
-			t.mu.Unlock()
-			return nil
-		}
-		if t.changed == nil {
-			t.changed = make(chan struct{})
-		}
-		changed := t.changed
-		t.mu.Unlock()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return ctx, err == nil
 }
 
 // Close ends everything at once: running requests are cancelled, streams and
 // sessions end, and whatever comes later is refused with 503. It does not wait.
 func (e *Endpoint) Close() {
-	e.calls.close()
+	e.calls.Close(errEnding)
 	for _, s := range e.sessions.close() {
 		s.end(edge.ErrShutdown)
 	}
-	e.calls.cancel(true)
+	e.calls.CancelAll(edge.ErrShutdown)
 }
 
 // Shutdown ends the Endpoint in order: new requests are refused with 503,
@@ -145,7 +133,7 @@ func (e *Endpoint) Close() {
 // [Endpoint.Close] does. Where ctx is done first, it does that at once and returns
 // ctx's error. A ctx without a deadline gets options.DrainTimeout.
 //
-// Call it before or beside [http.Server.Shutdown], which waits for the streams
+// Call it before or alongside [http.Server.Shutdown], which waits for the streams
 // that it ends.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
 	if _, limited := ctx.Deadline(); !limited {
@@ -154,10 +142,10 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 		defer cancel()
 	}
 	defer e.Close()
-	e.calls.close()
-	if err := e.calls.wait(ctx, false); err != nil {
+	e.calls.Close(errEnding)
+	if err := e.calls.Drain(ctx); err != nil {
 		return err
 	}
-	e.calls.cancel(false)
-	return e.calls.wait(ctx, true)
+	e.calls.CancelListens(edge.ErrShutdown)
+	return e.calls.Wait(ctx)
 }

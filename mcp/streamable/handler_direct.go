@@ -9,9 +9,9 @@ import (
 )
 
 // openEvents begins a response that is a stream; see [httpedge.OpenEvents].
-func (x *exchange) openEvents(hang func()) *httpedge.EventWriter {
+func (x *exchange) openEvents(release func()) *httpedge.EventWriter {
 	o := &x.endpoint.options
-	return httpedge.OpenEvents(x.w, x.r, httpedge.EventOptions{WriteTimeout: o.WriteTimeout, KeepAlive: o.KeepAlive, Buffers: &x.endpoint.buffers}, hang)
+	return httpedge.OpenEvents(x.w, x.r, httpedge.EventOptions{WriteTimeout: o.WriteTimeout, KeepAlive: o.KeepAlive, Buffers: &x.endpoint.buffers}, release)
 }
 
 // A directReply takes what goes back to a client that cannot resume: a modern
@@ -20,7 +20,7 @@ func (x *exchange) openEvents(hang func()) *httpedge.EventWriter {
 type directReply struct {
 	exchange
 	events *httpedge.EventWriter
-	lost   context.CancelCauseFunc // tells that nothing can be sent any more; may be nil
+	lost   func(cause error) // is called when nothing can be sent any more; may be nil
 }
 
 // Send sends a message before the response. The edge orders the calls.
@@ -41,7 +41,7 @@ func (d *directReply) finish(status int, message []byte) {
 	case d.events == nil && message == nil:
 		d.accepted()
 	case d.events == nil:
-		d.answer(status, message)
+		d.respond(status, message)
 	case message != nil:
 		d.events.Write(eventstream.Event{Data: message})
 	}

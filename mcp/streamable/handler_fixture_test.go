@@ -22,7 +22,7 @@ type name struct {
 // fixture is a server with tools that do what a test wants to see.
 type fixture struct {
 	*mcp.Server
-	steps  chan string        // tool "steps" sends each as progress; "hang up" disconnects; the end of it ends the tool
+	steps  chan string        // tool "steps" sends each as progress; "disconnect" disconnects; the end of it ends the tool
 	causes chan error         // why the context of the tool "wait" ended
 	begun  chan struct{}      // the tool "wait" runs
 	stop   context.CancelFunc // ends what a test left running
@@ -47,7 +47,7 @@ func newFixture(t *testing.T) *fixture {
 		To int `json:"to"`
 	}) (string, error) {
 		for i := range in.To {
-			if err := mcp.Progress(ctx, float64(i+1), float64(in.To)); err != nil {
+			if err := mcp.Progress(ctx, float64(i+1), float64(in.To), ""); err != nil {
 				return "", err
 			}
 		}
@@ -79,7 +79,7 @@ func (f *fixture) step(ctx context.Context, _ struct{}) (string, error) {
 			switch {
 			case !more:
 				return "all steps done", nil
-			case text == "hang up":
+			case text == "disconnect":
 				mcp.Disconnect(ctx)
 			default:
 				if err := mcp.Progress(ctx, n, 0, text); err != nil {
@@ -103,7 +103,7 @@ type site struct {
 }
 
 func newSite(t *testing.T, h mcp.Handler, o Options) *site {
-	e := Handler(h, o)
+	e := HandlerWith(h, o)
 	server := httptest.NewServer(e)
 	t.Cleanup(server.Close)
 	t.Cleanup(e.Close)

@@ -6,7 +6,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
-// get answers a GET: the stream of news of a session, or the rest of a stream
+// get answers a GET: the stream of notifications of a session, or the rest of a stream
 // that was cut.
 func (x *exchange) get() {
 	if x.endpoint.options.Stateless || x.namesModern() {
@@ -36,6 +36,6 @@ func (x *exchange) delete() {
 	}
 	if s := x.session(); s != nil {
 		x.endpoint.endSession(s, errDeleted)
-		x.w.WriteHeader(http.StatusNoContent)
+		x.respond(http.StatusNoContent, nil)
 	}
 }

@@ -31,12 +31,13 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 		x.accepted()
 		return
 	}
-	c := call{}
-	if !x.admit(&c) {
+	c := &call{}
+	if _, ok := x.enter(context.Background(), c, m.ID); !ok {
 		return
 	}
-	defer x.endpoint.calls.end(&c)
+	defer x.endpoint.end(c)
 	out := &sessionReply{exchange: *x, session: s}
+	defer out.close()
 	x.endpoint.buffers.With(func(b []byte) []byte {
 		message := out.request(b, m)
 		out.finish(http.StatusOK, message)
@@ -46,21 +47,26 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 
 // initialize opens a session.
 func (x *exchange) initialize(m *jsonrpc.Message) {
-	ctx, c := x.enter(x.r.Context(), false)
-	if c == nil {
+	c := &call{caller: x.caller()}
+	ctx, ok := x.enter(x.r.Context(), c, m.ID)
+	if !ok {
 		return
 	}
-	defer x.leave(c)
+	defer x.endpoint.end(c)
 	protocol, reply := x.endpoint.edge.Initialize(ctx, nil, m, edge.From{Principal: x.principal})
 	if protocol != nil && !x.endpoint.options.Stateless {
 		s := newSession(x.endpoint, protocol, x.principal)
 		if !x.endpoint.sessions.add(s) {
-			x.unavailable("too many sessions: at most %d", x.endpoint.options.MaxSessions)
+			protocol.Close()
+			x.unavailable(m.ID, "too many sessions: at most %d", x.endpoint.options.MaxSessions)
 			return
 		}
 		x.w.Header()[headerSession] = []string{s.id}
 	}
-	x.answer(http.StatusOK, reply.Message)
+	if protocol != nil && x.endpoint.options.Stateless {
+		protocol.Close() // nothing later belongs to it
+	}
+	x.respond(http.StatusOK, reply.Message)
 }
 
 // sessionless answers a message by itself.
@@ -73,11 +79,12 @@ func (x *exchange) sessionless(m *jsonrpc.Message) {
 		x.initialize(m)
 		return
 	}
-	ctx, c := x.enter(context.WithoutCancel(x.r.Context()), false)
-	if c == nil {
+	c := &call{caller: x.caller()}
+	ctx, ok := x.enter(context.WithoutCancel(x.r.Context()), c, m.ID)
+	if !ok {
 		return
 	}
-	defer x.leave(c)
+	defer x.endpoint.end(c)
 	out := &directReply{exchange: *x}
 	defer out.close()
 	x.endpoint.buffers.With(func(b []byte) []byte {
@@ -112,11 +119,12 @@ func (x *exchange) batch(body []byte) {
 		x.refuse(http.StatusBadRequest, "%s has no batches: send one message at a time", r.Name)
 		return
 	}
-	ctx, c := x.enter(context.WithoutCancel(x.r.Context()), false)
-	if c == nil {
+	c := &call{} // its requests count one by one
+	ctx, ok := x.enter(context.WithoutCancel(x.r.Context()), c, "")
+	if !ok {
 		return
 	}
-	defer x.leave(c)
+	defer x.endpoint.end(c)
 	x.runBatch(ctx, s, r, body)
 }
 
@@ -132,29 +140,36 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 	if s == nil {
 		out := &orderedReply{directReply: directReply{exchange: *x}}
 		defer out.close()
-		answers := one(func(m *jsonrpc.Message) []byte {
+		responses := one(func(m *jsonrpc.Message) []byte {
 			if m.Kind != jsonrpc.Request {
 				return nil
 			}
+			c := &call{caller: x.caller()}
+			ctx, err := x.endpoint.begin(ctx, c)
+			if err != nil {
+				return jsonrpc.AppendError(nil, m.ID, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))
+			}
+			defer x.endpoint.end(c)
 			return x.endpoint.edge.Sessionless(r).Request(ctx, nil, m, edge.From{Principal: x.principal, Out: out}).Message
 		})
-		out.finish(batchStatus(answers), answers)
+		out.finish(batchStatus(responses), responses)
 		return
 	}
 	out := &sessionReply{exchange: *x, session: s}
-	answers := one(func(m *jsonrpc.Message) []byte {
+	defer out.close()
+	responses := one(func(m *jsonrpc.Message) []byte {
 		if m.Kind != jsonrpc.Request {
 			s.take(m)
 			return nil
 		}
 		return out.request(nil, m)
 	})
-	out.finish(batchStatus(answers), answers)
+	out.finish(batchStatus(responses), responses)
 }
 
-// batchStatus tells a batch that was answered from one that could not be read.
-func batchStatus(answers []byte) int {
-	if len(answers) > 0 && answers[0] != '[' {
+// batchStatus distinguishes a batch that was handled from one that could not be read.
+func batchStatus(responses []byte) int {
+	if len(responses) > 0 && responses[0] != '[' {
 		return http.StatusBadRequest
 	}
 	return http.StatusOK

@@ -1,18 +1,17 @@
 package streamable
 
 import (
-	"context"
 	"net/http"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/mirror"
+	"github.com/junction-mcp/junction/internal/paramheader"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// nothingMirrored stands for the headers of a request that mirrors no argument.
-var nothingMirrored = map[string][]string{}
+// noParamHeaders stands for the headers of a request without Mcp-Param-* headers.
+var noParamHeaders = map[string][]string{}
 
 // modern answers a message of the modern era.
 func (x *exchange) modern(m *jsonrpc.Message) {
@@ -33,17 +32,13 @@ func (x *exchange) modern(m *jsonrpc.Message) {
 	case fault != nil:
 		x.fault(http.StatusBadRequest, m.ID, fault)
 	case m.Method == methodListen:
-		x.subscription = &subscription{*m, meta}
+		x.callModern(nil, m, &meta) // a stream stays: it keeps no buffer
 	default:
 		x.endpoint.buffers.With(func(b []byte) []byte { return x.callModern(b, m, &meta) })
 	}
 }
 
-// checkModern reads the metadata and compares it with the headers. It stands
-// apart so that the goroutine of a subscription does not keep room on its stack
-// for what is only needed here.
-//
-//go:noinline
+// checkModern reads the metadata and compares it with the headers.
 func (x *exchange) checkModern(m *jsonrpc.Message, meta *edge.ModernMeta) *jsonrpc.Error {
 	name, fault := x.modernRevision()
 	if fault != nil {
@@ -52,7 +47,7 @@ func (x *exchange) checkModern(m *jsonrpc.Message, meta *edge.ModernMeta) *jsonr
 	if *meta, fault = x.endpoint.edge.ReadMeta(m, name); fault != nil {
 		return fault
 	}
-	return x.checkMirrors(m)
+	return x.checkHeaders(m)
 }
 
 // modernRevision is the revision that the header names, which is not one from
@@ -68,8 +63,8 @@ func (x *exchange) modernRevision() (string, *jsonrpc.Error) {
 	return name, nil
 }
 
-// checkMirrors compares the headers that repeat parts of the body with it.
-func (x *exchange) checkMirrors(m *jsonrpc.Message) *jsonrpc.Error {
+// checkHeaders compares the headers that repeat parts of the body with it.
+func (x *exchange) checkHeaders(m *jsonrpc.Message) *jsonrpc.Error {
 	method, err := x.only(headerMethod, headerMethod)
 	if err != nil {
 		return mismatch("%v; it must repeat the method %q", err, m.Method)
@@ -86,7 +81,7 @@ func (x *exchange) checkMirrors(m *jsonrpc.Message) *jsonrpc.Error {
 	return nil
 }
 
-// checkName compares the header Mcp-Name with the member that it mirrors.
+// checkName compares the header Mcp-Name with the member that it repeats.
 func (x *exchange) checkName(raw []byte, member string) *jsonrpc.Error {
 	values := x.r.Header[headerName]
 	if raw == nil && len(values) == 0 {
@@ -96,7 +91,7 @@ func (x *exchange) checkName(raw []byte, member string) *jsonrpc.Error {
 	if err != nil {
 		return mismatch("%v; it must repeat params.%s", err, member)
 	}
-	header, err = mirror.Decode(header)
+	header, err = paramheader.Decode(header)
 	if err != nil {
 		return mismatch("header Mcp-Name: %v", err)
 	}
@@ -116,14 +111,14 @@ func isHeaderFault(code int) bool {
 	return code == revision.CodeHeaderMismatch || code == revision.CodeMissingCapability || code == revision.CodeUnsupportedRevision
 }
 
-// mirrored returns the headers that repeat arguments of a tool.
-func (x *exchange) mirrored(method string) map[string][]string {
+// paramHeaders returns the headers that repeat arguments of a tool.
+func (x *exchange) paramHeaders(method string) map[string][]string {
 	if method != "tools/call" {
-		return nothingMirrored
+		return noParamHeaders
 	}
-	found := nothingMirrored
+	found := noParamHeaders
 	for name, values := range x.r.Header {
-		if !strings.HasPrefix(name, mirror.Prefix) {
+		if !strings.HasPrefix(name, paramheader.Prefix) {
 			continue
 		}
 		if len(found) == 0 {
@@ -134,71 +129,23 @@ func (x *exchange) mirrored(method string) map[string][]string {
 	return found
 }
 
-// A modernTurn is one modern request while it runs. Its context ends with the
-// connection: that is how a modern client cancels.
-type modernTurn struct {
-	call
-	ctx context.Context
-	out *directReply
-}
-
-// begin registers a request that is about to run; if it returns nil it has answered.
-func (x *exchange) begin(m *jsonrpc.Message) *modernTurn {
-	t := &modernTurn{call: call{listens: m.Method == methodListen}}
-	t.ctx, t.cancel = context.WithCancelCause(x.r.Context())
-	if !x.admit(&t.call) {
-		t.cancel(nil)
-		return nil
-	}
-	t.out = &directReply{exchange: *x, lost: t.cancel}
-	return t
-}
-
-func (x *exchange) end(t *modernTurn) {
-	t.out.close()
-	x.endpoint.calls.end(&t.call)
-	t.cancel(nil)
-}
-
-// callModern hands the request on. The reply is made in b, which is returned.
+// callModern hands the request on. The reply is made in b, which is returned. Its
+// context ends with the connection: that is how a modern client cancels.
 func (x *exchange) callModern(b []byte, m *jsonrpc.Message, meta *edge.ModernMeta) []byte {
-	t := x.begin(m)
-	if t == nil {
+	c := &call{listens: m.Method == methodListen}
+	if !c.listens { // subscriptions have a limit of their own
+		c.caller = x.caller()
+	}
+	ctx, ok := x.enter(x.r.Context(), c, m.ID)
+	if !ok {
 		return b
 	}
-	defer x.end(t)
-	reply := x.endpoint.edge.Call(t.ctx, b, m, meta, edge.From{Principal: x.principal, Mirrored: x.mirrored(m.Method), Out: t.out})
+	defer x.endpoint.end(c)
+	out := &directReply{exchange: *x, lost: func(cause error) { x.endpoint.calls.Cancel(c, cause) }}
+	defer out.close()
+	reply := x.endpoint.edge.Call(ctx, b, m, meta, edge.From{Principal: x.principal, ParamHeaders: x.paramHeaders(m.Method), Out: out})
 	if x.r.Context().Err() == nil {
-		t.out.finish(modernStatus(&reply), reply.Message)
+		out.finish(modernStatus(&reply), reply.Message)
 	}
 	return reply.Message
-}
-
-// A subscription is a listen request that was checked and is still to be
-// answered. As its goroutine stays for as long as the client listens, it is
-// answered where nothing else lies on the stack any more.
-type subscription struct {
-	message jsonrpc.Message
-	meta    edge.ModernMeta
-}
-
-// listenModern answers a subscription, of which there is a largest number, and
-// for which no buffer is kept.
-func (x *exchange) listenModern(s *subscription) {
-	if !x.takeStream() {
-		return
-	}
-	defer x.endpoint.streams.Add(-1)
-	x.callModern(nil, &s.message, &s.meta)
-}
-
-// takeStream counts an open stream for news; if it reports false there are too
-// many, and it has answered.
-func (x *exchange) takeStream() bool {
-	if x.endpoint.streams.Add(1) <= int64(x.endpoint.options.MaxStreams) {
-		return true
-	}
-	x.endpoint.streams.Add(-1)
-	x.unavailable("too many open streams: at most %d", x.endpoint.options.MaxStreams)
-	return false
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
@@ -38,25 +39,17 @@ func (x *exchange) post() {
 		x.batch(body)
 		return
 	}
-	var m jsonrpc.Message
-	fault := parse(&m, body)
-	switch {
-	case fault != nil:
+	m, fault := jsonrpc.Parse(body, jsonrpc.Limits{})
+	if fault != nil {
 		x.fault(http.StatusBadRequest, m.ID, fault)
-	case x.isModern(&m):
+		return
+	}
+	edge.Compact(&m)
+	if x.isModern(&m) {
 		x.modern(&m)
-	default:
+	} else {
 		x.legacy(&m)
 	}
-}
-
-// parse stands apart so that the goroutine of a subscription does not keep room
-// on its stack for a second message.
-//
-//go:noinline
-func parse(m *jsonrpc.Message, body []byte) (fault *jsonrpc.Error) {
-	*m, fault = jsonrpc.Parse(body, jsonrpc.Limits{})
-	return fault
 }
 
 // isModern decides by the header and, where that is missing or legacy, by the
@@ -79,15 +72,20 @@ func (x *exchange) namesModern() bool {
 	return false
 }
 
-// body reads the whole body; if it reports false it has answered.
+// body reads the whole body; if it reports false it has sent the response.
 func (x *exchange) body() ([]byte, bool) {
-	body, err := httpedge.ReadBody(x.w, x.r, x.endpoint.options.MaxMessage)
+	body, err := x.endpoint.bodies.Read(x.w, x.r)
 	var large *http.MaxBytesError
 	switch {
 	case err == nil:
 		return body, true
 	case errors.As(err, &large):
 		x.tooLarge()
+	case errors.Is(err, httpedge.ErrBusy):
+		x.unavailable("", "%v", err)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		x.w.Header().Set("Connection", "close")
+		x.refuse(http.StatusRequestTimeout, "the body did not come within %v", x.endpoint.options.ReadTimeout)
 	default:
 		x.refuse(http.StatusBadRequest, "the body could not be read: %v", err)
 	}
@@ -107,6 +105,6 @@ func (x *exchange) only(header, spelled string) (string, error) {
 	case 0:
 		return "", fmt.Errorf("header %s is missing", spelled)
 	default:
-		return "", fmt.Errorf("header %s stands %d times", spelled, len(values))
+		return "", fmt.Errorf("header %s occurs %d times", spelled, len(values))
 	}
 }

@@ -58,7 +58,7 @@ func TestDeletingASessionCancelsWhatRuns(t *testing.T) {
 	f := newFixture(t)
 	s := newSite(t, f.Server, Options{})
 	session := s.handshake(polling)
-	news := s.events(s.do("GET", "", "Mcp-Session-Id", session))
+	notifications := s.events(s.do("GET", "", "Mcp-Session-Id", session))
 	go s.abandon(t.Context(), callTool(1, "wait", "{}"), "Mcp-Session-Id", session)
 	<-f.begun
 	if resp := s.do("DELETE", "", "Mcp-Session-Id", session); resp.StatusCode != 204 {
@@ -67,7 +67,7 @@ func TestDeletingASessionCancelsWhatRuns(t *testing.T) {
 	if cause := <-f.causes; !errors.Is(cause, errDeleted) {
 		t.Errorf("got %v", cause)
 	}
-	news.wantEnd()
+	notifications.wantEnd()
 }
 
 func TestBodiesAreLimited(t *testing.T) {
@@ -87,7 +87,7 @@ func TestBodiesAreLimited(t *testing.T) {
 			resp, err := s.client.Do(r)
 			if err != nil {
 				if len(body) > o.MaxMessage {
-					continue // the server may hang up on who goes on sending
+					continue // the server may disconnect a client that goes on sending
 				}
 				t.Fatalf("%d bytes: %v", len(body), err)
 			}
@@ -189,7 +189,7 @@ func TestShutdownLetsRunningRequestsFinish(t *testing.T) {
 	session := s.handshake(polling)
 	listen := s.events(s.modern("subscriptions/listen", "", `"notifications":{}`))
 	listen.want("acknowledged")
-	news := s.events(s.do("GET", "", "Mcp-Session-Id", session))
+	notifications := s.events(s.do("GET", "", "Mcp-Session-Id", session))
 	steps := f.steps
 	go func() { steps <- "begin" }()
 	running := s.events(s.do("POST", callTool(1, "steps", "{}"), "Mcp-Session-Id", session))
@@ -197,9 +197,12 @@ func TestShutdownLetsRunningRequestsFinish(t *testing.T) {
 	done := make(chan error)
 	go func() { done <- s.endpoint.Shutdown(context.Background()) }()
 	wait(t, func() bool {
-		s.endpoint.calls.mu.Lock()
-		defer s.endpoint.calls.mu.Unlock()
-		return s.endpoint.calls.ending
+		c := &call{}
+		_, err := s.endpoint.begin(t.Context(), c)
+		if err == nil {
+			s.endpoint.end(c)
+		}
+		return err != nil
 	})
 	if resp := s.do("POST", callTool(2, "echo", `{"text":"hi"}`), "Mcp-Session-Id", session); resp.StatusCode != 503 {
 		t.Errorf("a new request: status %d, want 503", resp.StatusCode)
@@ -217,7 +220,7 @@ func TestShutdownLetsRunningRequestsFinish(t *testing.T) {
 	running.wantEnd()
 	listen.want(`"result"`)
 	listen.wantEnd()
-	news.wantEnd()
+	notifications.wantEnd()
 	if err := <-done; err != nil {
 		t.Errorf("got %v", err)
 	}
@@ -247,7 +250,7 @@ func TestCloseEndsEverythingAtOnce(t *testing.T) {
 	s := newSite(t, f.Server, Options{})
 	session := s.handshake(polling)
 	listen := s.events(s.modern("subscriptions/listen", "", `"notifications":{}`))
-	news := s.events(s.do("GET", "", "Mcp-Session-Id", session))
+	notifications := s.events(s.do("GET", "", "Mcp-Session-Id", session))
 	go s.abandon(t.Context(), callTool(1, "wait", "{}"), "Mcp-Session-Id", session)
 	<-f.begun
 	s.endpoint.Close()
@@ -257,7 +260,7 @@ func TestCloseEndsEverythingAtOnce(t *testing.T) {
 	listen.want("acknowledged")
 	listen.want(`"result"`)
 	listen.wantEnd()
-	news.wantEnd()
+	notifications.wantEnd()
 	if resp := s.do("POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`); resp.StatusCode != 503 {
 		t.Errorf("a handshake after the end: status %d, want 503", resp.StatusCode)
 	}

@@ -48,10 +48,15 @@ func (l *pipeListener) dial(context.Context, string, string) (net.Conn, error) {
 
 // inMemory runs f in a bubble of time with an Endpoint in it.
 func inMemory(t *testing.T, o Options, f func(t *testing.T, s *site, f *fixture)) {
+	inMemoryServing(t, func(h mcp.Handler) mcp.Handler { return h }, o, f)
+}
+
+// inMemoryServing is inMemory with a Handler around that of the fixture.
+func inMemoryServing(t *testing.T, around mcp.Middleware, o Options, f func(t *testing.T, s *site, f *fixture)) {
 	synctest.Test(t, func(t *testing.T) {
 		fixture := newFixture(t)
 		listener := &pipeListener{conns: make(chan net.Conn), done: make(chan struct{})}
-		e := Handler(fixture.Server, o)
+		e := HandlerWith(around(fixture.Server), o)
 		server := &http.Server{Handler: e}
 		go server.Serve(listener)
 		client := &http.Client{Transport: &http.Transport{DialContext: listener.dial}}
@@ -130,8 +135,8 @@ func TestASessionDoesNotExpireWhileSomethingRuns(t *testing.T) {
 func TestCommentsKeepStreamsOpen(t *testing.T) {
 	inMemory(t, Options{}, func(t *testing.T, s *site, f *fixture) {
 		for name, open := range map[string]func() *http.Response{
-			"a session's news":      func() *http.Response { return s.do("GET", "", "Mcp-Session-Id", s.handshake(beforePolling)) },
-			"a modern subscription": func() *http.Response { return s.modern("subscriptions/listen", "", `"notifications":{}`) },
+			"a session's notifications": func() *http.Response { return s.do("GET", "", "Mcp-Session-Id", s.handshake(beforePolling)) },
+			"a modern subscription":     func() *http.Response { return s.modern("subscriptions/listen", "", `"notifications":{}`) },
 		} {
 			resp := open()
 			lines := bufio.NewScanner(resp.Body)
@@ -178,7 +183,7 @@ func TestASlowReaderIsDroppedAndLosesNothing(t *testing.T) {
 		synctest.Wait() // what the client's side buffers is buffered
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if busy := s.endpoint.sessions.find(session).inFlight.Len(); busy != 0 {
+		if busy := s.endpoint.sessions.find(session).calls.Len(); busy != 0 {
 			t.Fatal("the handler still waits for the reader")
 		}
 		if took := time.Since(begun); took != time.Minute {

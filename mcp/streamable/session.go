@@ -27,16 +27,16 @@ type session struct {
 	id        string
 	protocol  *edge.Session
 	principal *mcp.Principal
-	inFlight  edge.InFlight
+	calls     edge.Calls[jsonrpc.ID]
 	endpoint  *Endpoint
 	used      atomic.Int64 // when it was last heard of, in Unix nanoseconds
 
-	mu      sync.Mutex
-	ended   bool
-	opened  uint64    // how many streams were opened so far
-	streams []*stream // those that can be resumed, oldest first
-	news    *newsStream
-	resumed int // open connections of streams that were resumed
+	mu            sync.Mutex
+	ended         bool
+	opened        uint64    // how many streams were opened so far
+	streams       []*stream // those that can be resumed, oldest first
+	notifications *notificationStream
+	resumed       int // open connections of streams that were resumed
 }
 
 func newSession(e *Endpoint, protocol *edge.Session, principal *mcp.Principal) *session {
@@ -50,12 +50,12 @@ func (s *session) touch() { s.used.Store(time.Now().UnixNano()) }
 // idle returns how long the session has been idle, 0 if something of it is
 // running or open.
 func (s *session) idle(now time.Time) time.Duration {
-	if s.inFlight.Len() > 0 {
+	if s.calls.Len() > 0 {
 		return 0
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.news != nil || s.resumed > 0 {
+	if s.notifications != nil || s.resumed > 0 {
 		return 0
 	}
 	return time.Duration(now.UnixNano() - s.used.Load())
@@ -65,25 +65,27 @@ func (s *session) idle(now time.Time) time.Duration {
 func (s *session) take(m *jsonrpc.Message) {
 	switch {
 	case m.Kind == jsonrpc.Response:
-		s.protocol.Answer(m)
+		s.protocol.Response(m)
 	case m.Method == notifyCancelled:
-		s.inFlight.Cancelled(m)
+		s.calls.Cancel(edge.CancelledID(m), edge.ErrCancelled)
 	}
 }
 
 // end cancels what runs, and ends the streams. The session must be out of the
 // table before.
 func (s *session) end(cause error) {
-	s.inFlight.Cancel(cause)
+	s.calls.Close(cause)
+	s.calls.CancelAll(cause)
 	s.mu.Lock()
 	s.ended = true
-	news := s.news
+	open := s.notifications
 	s.streams = nil
 	s.mu.Unlock()
-	if news != nil {
-		news.cancel()
+	if open != nil {
+		open.cancel()
 	}
 	s.endpoint.options.EventStore.Forget(s.id)
+	s.protocol.Close()
 }
 
 func (e *Endpoint) endSession(s *session, cause error) {
@@ -97,12 +99,12 @@ func (e *Endpoint) endSession(s *session, cause error) {
 func (x *exchange) session() *session {
 	ids := x.r.Header[headerSession]
 	if len(ids) != 1 || ids[0] == "" {
-		x.refuse(http.StatusBadRequest, "the request belongs to no session: send initialize first, and the header Mcp-Session-Id of its answer with everything later")
+		x.refuse(http.StatusBadRequest, "the request belongs to no session: send initialize first, and the header Mcp-Session-Id of its response with everything later")
 		return nil
 	}
 	s := x.endpoint.sessions.find(ids[0])
 	if s == nil || !samePrincipal(s.principal, x.principal) {
-		x.refuse(http.StatusNotFound, "unknown session: it ended, or never was; send initialize again, without a session id")
+		x.refuse(http.StatusNotFound, "unknown session: it ended, or never existed; send initialize again, without a session id")
 		return nil
 	}
 	s.touch()

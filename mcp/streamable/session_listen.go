@@ -3,28 +3,35 @@ package streamable
 import (
 	"context"
 	"net/http"
+	"time"
 )
 
-// A newsStream is a stream of news with an open connection.
-type newsStream struct {
+// A notificationStream is a stream of notifications with an open connection.
+type notificationStream struct {
 	stream *stream
 	cancel func()
 	ended  chan struct{}
 }
 
-// listen answers a GET with the session's news: on a new stream if st is nil,
+// listen answers a GET with the session's notifications: on a new stream if st is nil,
 // else on that one after the given event.
 func (x *exchange) listen(s *session, st *stream, after uint64) {
-	ctx, c := x.enter(x.r.Context(), true)
-	if c == nil {
+	c := &call{listens: true}
+	ctx, ok := x.enter(x.r.Context(), c, "")
+	if !ok {
 		return
 	}
-	defer x.leave(c)
-	n := &newsStream{stream: st, cancel: func() { c.cancel(nil) }, ended: make(chan struct{})}
+	defer x.endpoint.end(c)
+	n := &notificationStream{stream: st, cancel: func() { x.endpoint.calls.Cancel(c, nil) }, ended: make(chan struct{})}
 	if !x.claim(ctx, s, n) {
 		return
 	}
 	defer s.release(n)
+	run, err := s.protocol.Listen(ctx, n.stream) // before the client sees that the stream is open
+	if err != nil {
+		x.refuse(http.StatusConflict, "%v", err)
+		return
+	}
 	out := x.openEvents(n.cancel)
 	defer out.Close()
 	if st == nil {
@@ -32,23 +39,20 @@ func (x *exchange) listen(s *session, st *stream, after uint64) {
 	} else {
 		st.resume(ctx, out, after)
 	}
-	s.protocol.Listen(ctx, n.stream)
+	run()
 	n.stream.detach(out)
 }
 
-// claim makes n the session's stream of news. A client that resumes takes the
-// place of its own old connection, of which it knows better that it is gone. If
-// claim reports false it has answered.
-func (x *exchange) claim(ctx context.Context, s *session, n *newsStream) bool {
-	if n.stream == nil {
-		n.stream = s.newStream(true)
-	}
+// claim makes n the session's stream of notifications. A client that resumes takes the
+// place of its own old connection, which it knows to be gone. If
+// claim reports false it has sent the response.
+func (x *exchange) claim(ctx context.Context, s *session, n *notificationStream) bool {
 	for {
 		s.mu.Lock()
-		present := s.news
+		present := s.notifications
 		ended := s.ended
 		if present == nil && !ended {
-			s.news = n
+			s.hold(n)
 		}
 		s.mu.Unlock()
 		switch {
@@ -58,8 +62,7 @@ func (x *exchange) claim(ctx context.Context, s *session, n *newsStream) bool {
 		case present == nil:
 			return true
 		case present.stream != n.stream:
-			n.stream.finish(nil)
-			x.refuse(http.StatusConflict, "the session has a stream for news already")
+			x.refuse(http.StatusConflict, "the session has a stream for notifications already")
 			return false
 		}
 		present.cancel()
@@ -71,11 +74,22 @@ func (x *exchange) claim(ctx context.Context, s *session, n *newsStream) bool {
 	}
 }
 
-// release ends a stream of news; it can be resumed for a while.
-func (s *session) release(n *newsStream) {
+// hold makes n the session's stream of notifications; a new one if n has none. The
+// session's lock is held.
+func (s *session) hold(n *notificationStream) {
+	if n.stream == nil {
+		n.stream = s.open(true)
+	}
+	n.stream.finished.Store(0)
+	s.notifications = n
+}
+
+// release ends a stream of notifications; it can be resumed for a while.
+func (s *session) release(n *notificationStream) {
 	s.touch()
 	s.mu.Lock()
-	s.news = nil
+	s.notifications = nil
+	n.stream.finished.Store(time.Now().UnixNano())
 	s.mu.Unlock()
 	close(n.ended)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,56 +16,72 @@ import (
 )
 
 const (
-	maxStreamsKept  = 64              // finished streams of a session that can be resumed
-	streamKeepsTime = 5 * time.Minute // and for how long
+	maxStreamsKept  = 64              // finished streams of POST requests in a session that can be resumed
+	maxListensKept  = 4               // finished streams of GET requests in a session that can be resumed
+	streamKeepsTime = 5 * time.Minute // how long either can be resumed
 )
 
 var errLost = errors.New("the client's connection is lost, and what was to be sent could not be kept")
 
 // A stream is one stream of a legacy session: the messages around one POST, or
-// the news that a GET asked for. It outlives connections: at any moment it goes
+// the notifications that a GET asked for. It outlives connections: at any moment it goes
 // out on one, or on none and is kept for a client that comes back.
 type stream struct {
 	session  *session
 	number   uint64
-	news     bool
-	finished atomic.Int64 // when the last event came, in Unix nanoseconds; 0 before
+	fromGET  bool
+	finished atomic.Int64 // when nothing more was to come, in Unix nanoseconds; 0 while something may
 
 	mu   sync.Mutex // orders the events, in the store and on the connection
 	last uint64     // number of the newest event
 	out  *httpedge.EventWriter
 }
 
-// newStream returns the next stream of the session.
-func (s *session) newStream(news bool) *stream {
-	now := time.Now()
-	s.prune(now)
+// newStream returns the stream of a POST request.
+func (s *session) newStream() *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.open(false)
+}
+
+// open returns the next stream of the session. The session's lock is held.
+func (s *session) open(fromGET bool) *stream {
+	s.forgetStreams(time.Now())
 	s.opened++
-	st := &stream{session: s, number: s.opened, news: news}
+	st := &stream{session: s, number: s.opened, fromGET: fromGET}
 	if !s.ended {
 		s.streams = append(s.streams, st)
 	}
 	return st
 }
 
-// prune forgets streams that finished long ago, and the oldest of too many.
+// prune forgets streams that nobody will resume any more.
 func (s *session) prune(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	excess := len(s.streams) - maxStreamsKept
-	kept := s.streams[:0]
-	for _, st := range s.streams {
-		at := st.finished.Load()
-		if at != 0 && (excess > 0 || now.UnixNano()-at > int64(streamKeepsTime)) {
-			excess--
-			continue
+	s.forgetStreams(now)
+}
+
+// forgetStreams forgets streams that finished long ago, and the oldest finished
+// ones above the limit of their kind. The session's lock is held.
+func (s *session) forgetStreams(now time.Time) {
+	posts, gets := maxStreamsKept, maxListensKept
+	kept := len(s.streams)
+	for i, st := range slices.Backward(s.streams) {
+		room := &posts
+		if st.fromGET {
+			room = &gets
 		}
-		kept = append(kept, st)
+		if at := st.finished.Load(); at != 0 {
+			if *room == 0 || now.UnixNano()-at > int64(streamKeepsTime) {
+				continue
+			}
+			*room--
+		}
+		kept--
+		s.streams[kept], s.streams[i] = st, s.streams[kept]
 	}
-	clear(s.streams[len(kept):])
-	if s.streams = kept; len(kept) == 0 {
+	if s.streams = slices.Delete(s.streams, 0, kept); len(s.streams) == 0 {
 		s.streams = nil
 	}
 }
@@ -83,7 +100,7 @@ func (s *session) stream(number uint64) *stream {
 
 // event is the form of a message on the wire.
 func (st *stream) event(number uint64, data []byte) eventstream.Event {
-	id := appendEventID(make([]byte, 0, 24), st.news, st.number, number)
+	id := appendEventID(make([]byte, 0, 24), st.fromGET, st.number, number)
 	return eventstream.Event{ID: string(id), HasID: true, Data: data}
 }
 
@@ -94,7 +111,7 @@ func (st *stream) begin(out *httpedge.EventWriter, retry time.Duration) {
 	defer st.mu.Unlock()
 	st.out = out
 	if !st.session.protocol.Revision().Polling {
-		if st.news {
+		if st.fromGET {
 			st.check(out.Begin())
 		}
 		return
@@ -141,7 +158,7 @@ func (st *stream) finish(message []byte) {
 	defer st.mu.Unlock()
 	if message != nil {
 		if err := st.send(context.Background(), message); err != nil {
-			st.session.endpoint.log.Warn("mcp: a client lost the answer to its request", "error", err)
+			st.session.endpoint.log.Warn("mcp: a client lost the response to its request", "error", err)
 		}
 	}
 	st.finished.Store(time.Now().UnixNano())
@@ -159,7 +176,7 @@ func (st *stream) disconnect(retry time.Duration) {
 		return
 	}
 	st.out.Write(eventstream.Event{Retry: retry, HasRetry: true})
-	st.out.HangUp()
+	st.out.Disconnect()
 	st.out = nil
 }
 
@@ -169,7 +186,7 @@ func (st *stream) resume(ctx context.Context, out *httpedge.EventWriter, after u
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.out != nil {
-		st.out.HangUp()
+		st.out.Disconnect()
 		st.out = nil
 	}
 	if out.Begin() != nil {
@@ -214,12 +231,12 @@ type sessionReply struct {
 // does not mean that the client has lost interest.
 func (p *sessionReply) request(dst []byte, m *jsonrpc.Message) []byte {
 	s := p.session
-	ctx, fault := s.inFlight.Begin(context.WithoutCancel(p.r.Context()), m, p.endpoint.edge.MaxInFlight())
+	ctx, fault := s.calls.Begin(context.WithoutCancel(p.r.Context()), m.ID, false, p.endpoint.edge.MaxInFlight())
 	if fault != nil {
 		return jsonrpc.AppendError(dst, m.ID, fault)
 	}
 	defer s.touch()
-	defer s.inFlight.End(m)
+	defer s.calls.End(m.ID)
 	return s.protocol.Request(ctx, dst, m, edge.From{Principal: p.principal, Out: p}).Message
 }
 
@@ -232,7 +249,7 @@ func (p *sessionReply) open() *stream {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stream == nil {
-		p.stream = p.session.newStream(false)
+		p.stream = p.session.newStream()
 		p.stream.begin(p.openEvents(nil), p.endpoint.options.RetryAfter)
 	}
 	return p.stream
@@ -254,20 +271,31 @@ func (p *sessionReply) finish(status int, message []byte) {
 	case message == nil:
 		p.accepted()
 	default:
-		p.answer(status, message)
+		p.respond(status, message)
+	}
+}
+
+// close must be called when the request is over. It ends a stream that finish
+// did not end because the Handler panicked.
+func (p *sessionReply) close() {
+	p.mu.Lock()
+	st := p.stream
+	p.mu.Unlock()
+	if st != nil && st.finished.Load() == 0 {
+		st.finish(nil)
 	}
 }
 
 // resume answers a GET for the rest of a stream.
 func (x *exchange) resume(s *session, last string) {
-	news, number, after, ok := parseEventID(last)
+	fromGET, number, after, ok := parseEventID(last)
 	st := s.stream(number)
 	switch {
-	case news && (st == nil || !st.news):
-		x.listen(s, nil, 0) // forgotten; news go on as news
-	case !ok || st == nil || st.news != news:
+	case fromGET && (st == nil || !st.fromGET):
+		x.listen(s, nil, 0) // forgotten: notifications continue on a new stream
+	case !ok || st == nil || st.fromGET != fromGET:
 		x.refuse(http.StatusBadRequest, "the stream of the event %.40q is not known any more", last)
-	case news:
+	case fromGET:
 		x.listen(s, st, after)
 	default:
 		x.replay(s, st, after)
@@ -276,14 +304,15 @@ func (x *exchange) resume(s *session, last string) {
 
 // replay sends the rest of the stream of a POST.
 func (x *exchange) replay(s *session, st *stream, after uint64) {
-	ctx, c := x.enter(x.r.Context(), true)
-	if c == nil {
+	c := &call{listens: true}
+	ctx, ok := x.enter(x.r.Context(), c, "")
+	if !ok {
 		return
 	}
-	defer x.leave(c)
+	defer x.endpoint.end(c)
 	s.countResumed(1)
 	defer s.countResumed(-1)
-	out := x.openEvents(func() { c.cancel(nil) })
+	out := x.openEvents(func() { x.endpoint.calls.Cancel(c, nil) })
 	defer out.Close()
 	if st.resume(ctx, out, after) {
 		<-ctx.Done()

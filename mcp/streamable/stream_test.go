@@ -109,12 +109,12 @@ func (s *site) primed(e *events) string {
 	return first.ID
 }
 
-func TestAServerMayHangUpWhereTheClientKnowsToComeBack(t *testing.T) {
+func TestAServerMayDisconnectAClientThatKnowsToComeBack(t *testing.T) {
 	f := newFixture(t)
 	s := newSite(t, f.Server, Options{RetryAfter: 1500 * time.Millisecond})
 	session := s.handshake(polling)
 	go func() {
-		for _, step := range []string{"hang up", "a", "hang up", "hang up", "b"} {
+		for _, step := range []string{"disconnect", "a", "disconnect", "disconnect", "b"} {
 			f.steps <- step
 		}
 	}()
@@ -146,12 +146,12 @@ func TestAServerMayHangUpWhereTheClientKnowsToComeBack(t *testing.T) {
 	}
 }
 
-func TestAServerDoesNotHangUpOnOlderClients(t *testing.T) {
+func TestAServerDoesNotDisconnectOlderClients(t *testing.T) {
 	f := newFixture(t)
 	s := newSite(t, f.Server, Options{})
 	session := s.handshake(beforePolling)
 	go func() {
-		f.steps <- "hang up"
+		f.steps <- "disconnect"
 		close(f.steps)
 	}()
 	resp := s.do("POST", callTool(1, "steps", "{}"), "Mcp-Session-Id", session)
@@ -160,7 +160,7 @@ func TestAServerDoesNotHangUpOnOlderClients(t *testing.T) {
 	}
 }
 
-func TestAClientAnswersQuestionsByPost(t *testing.T) {
+func TestAClientRespondsByPost(t *testing.T) {
 	f := newFixture(t)
 	s := newSite(t, f.Server, Options{})
 	session := s.handshake(beforePolling)
@@ -174,7 +174,7 @@ func TestAClientAnswersQuestionsByPost(t *testing.T) {
 	e.wantEnd()
 }
 
-func TestNewsComeOnceAndAreNotLostBetweenConnections(t *testing.T) {
+func TestNotificationsComeOnceAndAreNotLostBetweenConnections(t *testing.T) {
 	const updates = 5
 	for cuts := range uint(1 << updates) {
 		f := newFixture(t)
@@ -221,7 +221,7 @@ func TestWhatChangedBeforeTheStreamOpenedIsToldOnce(t *testing.T) {
 	e.want("notifications/resources/list_changed")
 }
 
-func TestASessionHasOneStreamOfNews(t *testing.T) {
+func TestASessionHasOneStreamOfNotifications(t *testing.T) {
 	f := newFixture(t)
 	s := newSite(t, f.Server, Options{})
 	session := s.handshake(polling)
@@ -243,7 +243,7 @@ func TestASessionHasOneStreamOfNews(t *testing.T) {
 	third.want("notifications/tools/list_changed")
 }
 
-func TestNewsGoOnWhereTheirStreamIsForgotten(t *testing.T) {
+func TestNotificationsGoOnWhereTheirStreamIsForgotten(t *testing.T) {
 	f := newFixture(t)
 	s := newSite(t, f.Server, Options{})
 	session := s.handshake(beforePolling)
@@ -277,7 +277,7 @@ func TestALostConnectionIsNoCancellation(t *testing.T) {
 	}
 }
 
-func TestACancelledRequestGetsNoAnswer(t *testing.T) {
+func TestACancelledRequestGetsNoResponse(t *testing.T) {
 	f := newFixture(t)
 	s := newSite(t, f.Server, Options{})
 	session := s.handshake(beforePolling)
@@ -347,7 +347,7 @@ func TestAServerHangsUpOnHTTP2Too(t *testing.T) {
 	session := s.handshake(polling)
 	go func() {
 		f.steps <- "a"
-		f.steps <- "hang up"
+		f.steps <- "disconnect"
 	}()
 	resp := s.do("POST", callTool(1, "steps", "{}"), "Mcp-Session-Id", session)
 	if resp.ProtoMajor != 2 {

@@ -33,18 +33,18 @@ type changes struct {
 // addChanges registers what makes the server change, and what changes.
 func addChanges(s *mcp.Server) {
 	c := &changes{server: s}
-	mcp.AddTool(s, "toggle-tool", c.toggleTool, mcp.Tool{
+	mcp.AddToolWith(s, mcp.Tool{Name: "toggle-tool",
 		Title: "Toggle a tool", Description: "Add the tool \"extra\", or remove it if it is there. Clients that listen are told that the list of tools changed.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), IdempotentHint: new(false), OpenWorldHint: new(false)},
-	})
-	mcp.AddTool(s, "update-resource", c.updateResource, mcp.Tool{
+	}, c.toggleTool)
+	mcp.AddToolWith(s, mcp.Tool{Name: "update-resource",
 		Title: "Update a resource", Description: "Add one to the resource " + counterURI + ". Clients that subscribed to it are told.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), IdempotentHint: new(false), OpenWorldHint: new(false)},
-	})
-	must(s.AddResource(mcp.Resource{
+	}, c.updateResource)
+	s.AddResource(mcp.Resource{
 		URI: counterURI, Name: "counter", Title: "Counter", MIMEType: "text/plain",
 		Description: "How often the tool update-resource was called. Subscribe to it to hear of each change.",
-	}, c.readCounter))
+	}, c.readCounter)
 }
 
 func (c *changes) toggleTool(context.Context, struct{}) (toggleOutput, error) {
@@ -55,9 +55,9 @@ func (c *changes) toggleTool(context.Context, struct{}) (toggleOutput, error) {
 		c.server.RemoveTool(extraTool)
 		return toggleOutput{false}, nil
 	}
-	mcp.AddTool(c.server, extraTool, func(context.Context, struct{}) (string, error) {
+	mcp.AddToolWith(c.server, mcp.Tool{Name: extraTool, Title: "Extra", Description: "Only there after toggle-tool was called.", Annotations: readOnly()}, func(context.Context, struct{}) (string, error) {
 		return "The tool that comes and goes is here.", nil
-	}, mcp.Tool{Title: "Extra", Description: "Only there after toggle-tool was called.", Annotations: readOnly()})
+	})
 	return toggleOutput{true}, nil
 }
 

@@ -23,10 +23,10 @@ func cities() map[string][]string {
 
 // addPrompts registers one prompt of each kind.
 func addPrompts(s *mcp.Server) {
-	mcp.AddPrompt(s, "greeting", greeting, mcp.Prompt{Title: "Greeting", Description: "A prompt without arguments.", Icons: icons()})
-	mcp.AddPrompt(s, "travel", travel, mcp.Prompt{Title: "Plan a journey", Description: "A prompt with a required and an optional argument, both with suggestions."})
-	mcp.AddPrompt(s, "with-resource", withResource, mcp.Prompt{Title: "With a resource", Description: "A prompt that brings a resource along."})
-	mcp.AddPrompt(s, "with-image", withImage, mcp.Prompt{Title: "With a picture", Description: "A prompt that brings a picture along."})
+	mcp.AddPromptWith(s, mcp.Prompt{Name: "greeting", Title: "Greeting", Description: "A prompt without arguments.", Icons: icons()}, greeting)
+	mcp.AddPromptWith(s, mcp.Prompt{Name: "travel", Title: "Plan a journey", Description: "A prompt with a required and an optional argument, both with suggestions."}, travel)
+	mcp.AddPromptWith(s, mcp.Prompt{Name: "with-resource", Title: "With a resource", Description: "A prompt that brings a resource along."}, withResource)
+	mcp.AddPromptWith(s, mcp.Prompt{Name: "with-image", Title: "With a picture", Description: "A prompt that brings a picture along."}, withImage)
 	s.AddCompletion(mcp.CompletionReference{Type: mcp.RefPrompt, Name: "travel"}, completeTravel)
 }
 

@@ -28,7 +28,7 @@ type profile struct {
 type colour string
 
 // JSONSchema makes the form show titles in place of the values.
-func (colour) JSONSchema() json.RawMessage {
+func (colour) MCPSchema() json.RawMessage {
 	return json.RawMessage(`{"type":"string","title":"Colour","oneOf":[{"const":"#d00","title":"Red"},{"const":"#0a0","title":"Green"},{"const":"#06c","title":"Blue"}],"default":"#06c"}`)
 }
 
@@ -36,7 +36,7 @@ func (colour) JSONSchema() json.RawMessage {
 type topping string
 
 // JSONSchema makes the form show titles in place of the values.
-func (topping) JSONSchema() json.RawMessage {
+func (topping) MCPSchema() json.RawMessage {
 	return json.RawMessage(`{"anyOf":[{"const":"cheese","title":"More cheese"},{"const":"olives","title":"Black olives"},{"const":"basil","title":"Fresh basil"}]}`)
 }
 
@@ -58,21 +58,21 @@ type placeForm struct {
 
 // addQuestions registers tools that ask the user or the client something.
 func addQuestions(s *mcp.Server) {
-	mcp.AddTool(s, "ask", ask, mcp.Tool{
+	mcp.AddToolWith(s, mcp.Tool{Name: "ask",
 		Title: "Ask with a form", Description: "Ask the user to fill in a form with every kind of field, and return what was filled in.", Annotations: readOnly(),
-	})
-	mcp.AddTool(s, "ask-url", askURL, mcp.Tool{
+	}, ask)
+	mcp.AddToolWith(s, mcp.Tool{Name: "ask-url",
 		Title: "Ask with a web page", Description: "Ask the user to visit a web page (example.com), as a server does for a login or a payment.", Annotations: readOnly(),
-	})
-	mcp.AddTool(s, "ask-twice", askTwice, mcp.Tool{
+	}, askURL)
+	mcp.AddToolWith(s, mcp.Tool{Name: "ask-twice",
 		Title: "Ask twice", Description: "Ask the user two questions, the second of which depends on the answer to the first.", Annotations: readOnly(),
-	})
-	mcp.AddTool(s, "ask-two-at-once", askTwoAtOnce, mcp.Tool{
+	}, askTwice)
+	mcp.AddToolWith(s, mcp.Tool{Name: "ask-two-at-once",
 		Title: "Ask two at once", Description: "Ask the user two questions that do not depend on each other, both at once where the client can.", Annotations: readOnly(),
-	})
-	mcp.AddTool(s, "list-roots", listRoots, mcp.Tool{
+	}, askTwoAtOnce)
+	mcp.AddToolWith(s, mcp.Tool{Name: "list-roots",
 		Title: "List roots", Description: "Ask the client which folders it lets servers work in, and list them.", Annotations: readOnly(),
-	})
+	}, listRoots)
 }
 
 // answered turns a user's refusal into an ordinary answer. Any other error stays one.

@@ -41,17 +41,17 @@ func textResource() mcp.Resource {
 
 // addResources registers resources that never change.
 func addResources(s *mcp.Server) {
-	must(s.AddText(textResource(), resourceText))
-	must(s.AddResource(mcp.Resource{
+	s.AddText(textResource(), resourceText)
+	s.AddResource(mcp.Resource{
 		URI: pictureURI, Name: "picture", Title: "Picture", MIMEType: "image/png", Size: new(int64(len(picture()))),
 		Description: "A blue disc: a resource that is bytes.",
 	}, func(_ context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
 		return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.BlobContents(uri, "image/png", picture())}}, nil
-	}))
-	must(s.AddResourceTemplate(mcp.ResourceTemplate{
+	})
+	s.AddResourceTemplate(mcp.ResourceTemplate{
 		URITemplate: planetTemplate, Name: "planet", Title: "Planet", MIMEType: "application/json",
 		Description: "A planet of the solar system by its English name in lower case, such as everything://planets/mars.",
-	}, readPlanet))
+	}, readPlanet)
 	s.AddCompletion(mcp.CompletionReference{Type: mcp.RefResource, URI: planetTemplate},
 		func(_ context.Context, req mcp.CompletionRequest) (*mcp.Completion, error) {
 			return startingWith(req.Argument.Value, slices.Sorted(maps.Keys(planets()))), nil

@@ -23,15 +23,15 @@ type logInput struct {
 
 // addRunningTools registers tools that take time or tell something meanwhile.
 func addRunningTools(s *mcp.Server) {
-	mcp.AddTool(s, "count-slowly", countSlowly, mcp.Tool{
+	mcp.AddToolWith(s, mcp.Tool{Name: "count-slowly",
 		Title: "Count slowly", Description: "Count up to a number and report progress at every step.", Annotations: readOnly(),
-	})
-	mcp.AddTool(s, "wait", wait, mcp.Tool{
+	}, countSlowly)
+	mcp.AddToolWith(s, mcp.Tool{Name: "wait",
 		Title: "Wait", Description: "Do nothing for some time. Cancel the call to see whether cancelling works.", Annotations: readOnly(),
-	})
-	mcp.AddTool(s, "log", logAll, mcp.Tool{
+	}, wait)
+	mcp.AddToolWith(s, mcp.Tool{Name: "log",
 		Title: "Log at every level", Description: "Write one log message at each of the eight levels; the client sees those it asked for.", Annotations: readOnly(),
-	})
+	}, logAll)
 }
 
 func countSlowly(ctx context.Context, in countInput) (string, error) {
@@ -75,7 +75,7 @@ func logAll(ctx context.Context, in logInput) (string, error) {
 		mcp.LogError, mcp.LogCritical, mcp.LogAlert, mcp.LogEmergency,
 	}
 	for _, level := range levels {
-		if err := mcp.Log(ctx, level, map[string]string{"message": in.Message}, "everything"); err != nil {
+		if err := mcp.LogWith(ctx, "everything", level, map[string]string{"message": in.Message}); err != nil {
 			return "", err
 		}
 	}

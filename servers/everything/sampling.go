@@ -19,12 +19,12 @@ type sampleInput struct {
 
 // addModelTools registers tools that ask the client's language model.
 func addModelTools(s *mcp.Server) {
-	mcp.AddTool(s, "sample", sample, mcp.Tool{
+	mcp.AddToolWith(s, mcp.Tool{Name: "sample",
 		Title: "Ask the model", Description: "Ask the client's language model something and return its answer.", Annotations: readOnly(),
-	})
-	mcp.AddTool(s, "sample-with-tools", sampleWithTools, mcp.Tool{
+	}, sample)
+	mcp.AddToolWith(s, mcp.Tool{Name: "sample-with-tools",
 		Title: "Ask the model, with a tool", Description: "Ask the client's language model something, and let it use a tool that adds numbers.", Annotations: readOnly(),
-	})
+	}, sampleWithTools)
 }
 
 func question(in sampleInput) mcp.CreateMessageRequest {

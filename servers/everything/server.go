@@ -14,12 +14,10 @@ Nothing here has any effect outside of the server.`
 // New returns a server with every feature. It holds a counter and one tool that
 // comes and goes, both for all clients together; all else is the same for ever.
 func New() *mcp.Server {
-	s := mcp.NewServer("everything", "1.0.0", mcp.ServerOptions{
-		Info: mcp.Implementation{
-			Title:       "Everything",
-			Description: "One of every MCP feature, for trying out and testing clients.",
-			Icons:       icons(),
-		},
+	s := mcp.NewServerWith("everything", "1.0.0", mcp.ServerOptions{
+		Title:        "Everything",
+		Description:  "One of every MCP feature, for trying out and testing clients.",
+		Icons:        icons(),
 		Instructions: instructions,
 	})
 	addPlainTools(s)

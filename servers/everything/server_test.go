@@ -38,7 +38,7 @@ func inEveryMode(t *testing.T, o mcp.ClientOptions, test func(t *testing.T, c *m
 			o := o
 			o.Revision = mode.revision
 			if mode.revision == "" {
-				test(t, mcp.NewClient(everything.New(), o))
+				test(t, mcp.NewClientWith(everything.New(), o))
 				return
 			}
 			test(t, dial(t, mode.http, o))
@@ -56,7 +56,7 @@ func dial(t *testing.T, overHTTP bool, o mcp.ClientOptions) *mcp.Client {
 		t.Cleanup(endpoint.Close)
 		transport = streamable.Client(server.URL)
 	}
-	c, err := mcp.Dial(t.Context(), transport, o)
+	c, err := mcp.DialWith(t.Context(), transport, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,8 +245,9 @@ func TestToolsComeAndGoAndResourcesChange(t *testing.T) {
 		news, listening := make(chan string, 10), make(chan struct{})
 		var listener sync.WaitGroup
 		listener.Go(func() {
-			_ = c.Listen(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, ResourceSubscriptions: []string{"everything://counter"}},
-				func(n mcp.News) { news <- n.Method + n.URI }, func(mcp.SubscriptionFilter) { close(listening) })
+			_ = c.ListenWith(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, ResourceSubscriptions: []string{"everything://counter"}},
+				func(n mcp.Notification) { news <- n.Method + n.URI }, func(mcp.SubscriptionFilter) { close(listening) })
+
 		})
 		defer listener.Wait()
 		defer stop()

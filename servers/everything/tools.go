@@ -40,33 +40,33 @@ type deleteInput struct {
 
 // addPlainTools registers tools that take arguments and return text or data.
 func addPlainTools(s *mcp.Server) {
-	mcp.AddTool(s, "echo", echo, mcp.Tool{
+	mcp.AddToolWith(s, mcp.Tool{Name: "echo",
 		Title: "Echo", Description: "Return the message unchanged.", Annotations: readOnly(), Icons: icons(),
-	})
-	mcp.AddTool(s, "add", add, mcp.Tool{
+	}, echo)
+	mcp.AddToolWith(s, mcp.Tool{Name: "add",
 		Title: "Add two numbers", Description: "Add two numbers. The sum comes as structured content and as text.", Annotations: readOnly(),
-	})
-	mcp.AddTool(s, "list-primes", listPrimes, mcp.Tool{
+	}, add)
+	mcp.AddToolWith(s, mcp.Tool{Name: "list-primes",
 		Title: "List prime numbers", Description: "List prime numbers. The structured content is a list, not an object.", Annotations: readOnly(),
-	})
-	mcp.AddTool(s, "get-nothing", getNothing, mcp.Tool{
+	}, listPrimes)
+	mcp.AddToolWith(s, mcp.Tool{Name: "get-nothing",
 		Title: "Nothing", Description: "Succeed with an empty result: no content at all.", Annotations: readOnly(),
-	})
-	mcp.AddTool(s, "big-text", bigText, mcp.Tool{
+	}, getNothing)
+	mcp.AddToolWith(s, mcp.Tool{Name: "big-text",
 		Title: "Big text", Description: "Return a large text, to see how a client copes with it.", Annotations: readOnly(),
-	})
-	mcp.AddTool(s, "pick", pick, mcp.Tool{
+	}, bigText)
+	mcp.AddToolWith(s, mcp.Tool{Name: "pick",
 		Title: "Argument in a header", Description: "Take an argument that HTTP clients repeat in a header, so that proxies can route by it.", Annotations: readOnly(),
-	})
-	mcp.AddTool(s, "fail", fail, mcp.Tool{
+	}, pick)
+	mcp.AddToolWith(s, mcp.Tool{Name: "fail",
 		Title: "Fail", Description: "Fail always, with an error that the model can read.", Annotations: readOnly(),
-	})
-	mcp.AddTool(s, "delete", pretendDelete, mcp.Tool{
+	}, fail)
+	mcp.AddToolWith(s, mcp.Tool{Name: "delete",
 		Title: "Delete (pretends)", Description: "Say of itself that it is destructive and reaches into the world, to see what a client does about that. Nothing is deleted.",
 		Annotations: &mcp.ToolAnnotations{
 			Title: "Delete something", ReadOnlyHint: new(false), DestructiveHint: new(true), IdempotentHint: new(true), OpenWorldHint: new(true),
 		},
-	})
+	}, pretendDelete)
 }
 
 func echo(_ context.Context, in echoInput) (string, error) { return in.Message, nil }

@@ -21,7 +21,7 @@ const mimeFolder = "inode/directory"
 // addResources registers each root, and a template for what is below them.
 func (f *files) addResources(s *mcp.Server) error {
 	for _, r := range f.roots {
-		err := s.AddResource(mcp.Resource{
+		err := s.SetResource(mcp.Resource{
 			URI: place{r, "."}.uri(), Name: r.name, MIMEType: mimeFolder,
 			Description: "A folder that can be reached into; reading it lists what is in it.",
 		}, f.readURI)
@@ -29,7 +29,7 @@ func (f *files) addResources(s *mcp.Server) error {
 			return err
 		}
 	}
-	return s.AddResourceTemplate(mcp.ResourceTemplate{
+	return s.SetResourceTemplate(mcp.ResourceTemplate{
 		URITemplate: "file:///{+path}", Name: "file", Title: "File or folder",
 		Description: "A file below one of the roots, or a folder as the list of what is in it.",
 	}, f.readURI)

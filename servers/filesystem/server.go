@@ -50,8 +50,9 @@ func New(o Options) (*mcp.Server, error) {
 	if f.roots, err = openRoots(o.Roots); err != nil {
 		return nil, fmt.Errorf("filesystem: %w", err)
 	}
-	s := mcp.NewServer("filesystem", "1.0.0", mcp.ServerOptions{
-		Info:         mcp.Implementation{Title: "Files", Description: "Files and folders of this machine."},
+	s := mcp.NewServerWith("filesystem", "1.0.0", mcp.ServerOptions{
+		Title:        "Files",
+		Description:  "Files and folders of this machine.",
 		Instructions: f.instructions(o.Write),
 		NoLogging:    true,
 		Logger:       o.Logger,
@@ -79,30 +80,30 @@ func (f *files) instructions(write bool) string {
 }
 
 func (f *files) addReadingTools(s *mcp.Server) {
-	look := func(title, description string) mcp.Tool {
-		return mcp.Tool{Title: title, Description: description, Annotations: &mcp.ToolAnnotations{
+	look := func(name, title, description string) mcp.Tool {
+		return mcp.Tool{Name: name, Title: title, Description: description, Annotations: &mcp.ToolAnnotations{
 			ReadOnlyHint: new(true), IdempotentHint: new(true), OpenWorldHint: new(false),
 		}}
 	}
-	mcp.AddTool(s, "list-folder", f.listFolder, look("List a folder", "List what is in a folder. Without a path: list the roots, which are all that can be reached."))
-	mcp.AddTool(s, "tree", f.tree, look("Show a folder tree", "Show a folder and what is below it as an indented tree. The folder .git is left out."))
-	mcp.AddTool(s, "read-file", f.readFile, look("Read a file", "Read a file: text as text, a whole file or a range of lines; a picture as a picture; other files as bytes."))
-	mcp.AddTool(s, "read-files", f.readFiles, look("Read several files", "Read several text files at once. One that cannot be read does not keep the others from being read."))
-	mcp.AddTool(s, "file-info", f.fileInfo, look("File information", "Tell the kind, size, time of change and permissions of a file or folder."))
-	mcp.AddTool(s, "search", f.search, look("Search files", "Find files by name, by the text in them, or by both. The folder .git is left out."))
+	mcp.AddToolWith(s, look("list-folder", "List a folder", "List what is in a folder. Without a path: list the roots, which are all that can be reached."), f.listFolder)
+	mcp.AddToolWith(s, look("tree", "Show a folder tree", "Show a folder and what is below it as an indented tree. The folder .git is left out."), f.tree)
+	mcp.AddToolWith(s, look("read-file", "Read a file", "Read a file: text as text, a whole file or a range of lines; a picture as a picture; other files as bytes."), f.readFile)
+	mcp.AddToolWith(s, look("read-files", "Read several files", "Read several text files at once. One that cannot be read does not keep the others from being read."), f.readFiles)
+	mcp.AddToolWith(s, look("file-info", "File information", "Tell the kind, size, time of change and permissions of a file or folder."), f.fileInfo)
+	mcp.AddToolWith(s, look("search", "Search files", "Find files by name, by the text in them, or by both. The folder .git is left out."), f.search)
 }
 
 func (f *files) addWritingTools(s *mcp.Server) {
-	change := func(title, description string, destructive, idempotent bool) mcp.Tool {
-		return mcp.Tool{Title: title, Description: description, Annotations: &mcp.ToolAnnotations{
+	change := func(name, title, description string, destructive, idempotent bool) mcp.Tool {
+		return mcp.Tool{Name: name, Title: title, Description: description, Annotations: &mcp.ToolAnnotations{
 			ReadOnlyHint: new(false), DestructiveHint: new(destructive), IdempotentHint: new(idempotent), OpenWorldHint: new(false),
 		}}
 	}
-	mcp.AddTool(s, "write-file", f.writeFile, change("Write a file", "Create a file, and the folders it needs. Replaces an existing file only with overwrite. To change parts of a file use edit-file.", true, true))
-	mcp.AddTool(s, "edit-file", f.editFile, change("Edit a file", "Replace exact pieces of text in a file. Each old text must occur exactly once unless all is set. Answers with a diff; with dry_run nothing is changed.", true, false))
-	mcp.AddTool(s, "move", f.move, change("Move or rename", "Move or rename a file or folder within a root. Nothing is replaced: the new path must be free.", false, false))
-	mcp.AddTool(s, "make-folder", f.makeFolder, change("Make a folder", "Make a folder, and those above it that are missing.", false, true))
-	mcp.AddTool(s, "delete", f.delete, change("Delete", "Delete a file, a link, or an empty folder. This cannot be undone.", true, true))
+	mcp.AddToolWith(s, change("write-file", "Write a file", "Create a file, and the folders it needs. Replaces an existing file only with overwrite. To change parts of a file use edit-file.", true, true), f.writeFile)
+	mcp.AddToolWith(s, change("edit-file", "Edit a file", "Replace exact pieces of text in a file. Each old text must occur exactly once unless all is set. Answers with a diff; with dry_run nothing is changed.", true, false), f.editFile)
+	mcp.AddToolWith(s, change("move", "Move or rename", "Move or rename a file or folder within a root. Nothing is replaced: the new path must be free.", false, false), f.move)
+	mcp.AddToolWith(s, change("make-folder", "Make a folder", "Make a folder, and those above it that are missing.", false, true), f.makeFolder)
+	mcp.AddToolWith(s, change("delete", "Delete", "Delete a file, a link, or an empty folder. This cannot be undone.", true, true), f.delete)
 }
 
 // errNoRoots is the error for Options without roots.

@@ -6,6 +6,7 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -209,15 +210,23 @@ func typeName(e ast.Expr) string {
 	}
 }
 
-// plainText is a comment as one text: lines of a paragraph joined, paragraphs
-// kept apart, directives and everything from a heading such as "Deprecated:"
-// on kept as they are.
+// docLink is a link of a Go doc comment to an exported name.
+var docLink = regexp.MustCompile(`(^|[^\w\]])\[\*?((?:[\w/]+\.)*[A-Z]\w*(?:\.[A-Z]\w*)?)\]`)
+
+// plainText is a comment as one text for a model: lines of a paragraph joined,
+// paragraphs kept apart, links as the names they show. What "Deprecated:" says is
+// for programmers, and omitted.
 func plainText(group *ast.CommentGroup) string {
 	var paragraphs []string
 	for paragraph := range strings.SplitSeq(group.Text(), "\n\n") {
-		if text := strings.TrimSpace(joinLines(paragraph)); text != "" {
-			paragraphs = append(paragraphs, text)
+		text := strings.TrimSpace(joinLines(paragraph))
+		if text == "" || strings.HasPrefix(text, "Deprecated: ") {
+			continue
 		}
+		if !strings.HasPrefix(paragraph, "\t") {
+			text = docLink.ReplaceAllString(text, "$1$2")
+		}
+		paragraphs = append(paragraphs, text)
 	}
 	return strings.Join(paragraphs, "\n\n")
 }

@@ -62,6 +62,14 @@ func Check(directory string) error {
 // generateFrom reads the directory. A file of this name that mcpdoc did not
 // write is never touched.
 func generateFrom(directory string) ([]byte, error) {
+	files, err := readDirectory(directory)
+	if err != nil {
+		return nil, err
+	}
+	return Generate(files)
+}
+
+func readDirectory(directory string) (map[string][]byte, error) {
 	names, err := filepath.Glob(filepath.Join(directory, "*.go"))
 	if err != nil {
 		return nil, fmt.Errorf("cannot list %s: %w", directory, err)
@@ -87,7 +95,7 @@ func generateFrom(directory string) ([]byte, error) {
 	if len(files) == 0 {
 		return nil, fmt.Errorf("no Go files in %s", directory)
 	}
-	return Generate(files)
+	return files, nil
 }
 
 // Generate returns the text of [FileName] for the given Go files, by name, or

@@ -15,7 +15,7 @@ type Pair struct{ A, B float64 }
 func main() {
 	s := mcp.NewServer("calc", "1.0")
 	harmless := &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)}
-	mcp.AddTool(s, "add", func(_ context.Context, p Pair) (float64, error) { return p.A + p.B, nil }, mcp.Tool{Annotations: harmless})
+	mcp.AddToolWith(s, mcp.Tool{Name: "add", Annotations: harmless}, func(_ context.Context, p Pair) (float64, error) { return p.A + p.B, nil })
 
 	h, err := host.New(host.Options{
 		Model:   offline.New(), // or one of model/openai or model/anthropic

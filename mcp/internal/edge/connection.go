@@ -19,9 +19,10 @@ type Connection struct {
 	principal *mcp.Principal
 	ctx       context.Context
 	cancel    context.CancelCauseFunc
-	news      sync.WaitGroup // the session's Listen
+	listening sync.WaitGroup // the session's Listen
 
-	inFlight InFlight
+	calls Calls[jsonrpc.ID]
+	held  *Budget // messages that are being answered
 
 	mu      sync.Mutex
 	session *Session
@@ -30,20 +31,26 @@ type Connection struct {
 // NewConnection returns a connection whose messages go to out, which must order
 // what several goroutines send. ctx ends it; call [Connection.Close] in any case.
 func (e *Edge) NewConnection(ctx context.Context, out Sender, principal *mcp.Principal) *Connection {
-	c := &Connection{edge: e, out: out, principal: principal}
+	c := &Connection{edge: e, out: out, principal: principal, held: NewBudget(maxHeld, nil)}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	return c
 }
 
-// Close ends the requests that still run, as at a shutdown, and the news.
-// Whoever runs jobs waits for them itself.
+// Close ends the requests that still run, as at a shutdown, and the session's
+// notifications. Whoever runs jobs waits for them itself.
 func (c *Connection) Close() {
 	c.cancel(ErrShutdown)
-	c.news.Wait()
+	c.listening.Wait()
+	if s := c.current(); s != nil {
+		s.Close()
+	}
 }
 
+// Held is how many bytes of messages are being answered.
+func (c *Connection) Held() int { return c.held.Held() }
+
 // Drain waits until no request but subscriptions is running, or ctx is done.
-func (c *Connection) Drain(ctx context.Context) { c.inFlight.Drain(ctx) }
+func (c *Connection) Drain(ctx context.Context) { c.calls.Drain(ctx) }
 
 // A Job is what is left to do for a message after [Connection.Accept]. It can be
 // used again for another message.
@@ -54,16 +61,19 @@ type Job struct {
 	session    *Session // nil for a modern request
 	batch      []byte
 	reply      []byte
+	held       int // of the connection's budget
 }
 
 // Accept takes one message, or one batch, in the order in which they came: it
 // does at once what later messages rely on (the handshake, the log level,
-// cancellation, answers to questions) and leaves the rest to [Job.Run]. It
+// cancellation, responses to requests from the server) and leaves the rest to [Job.Run]. It
 // reports whether there is anything left. data must not be changed any more.
 func (c *Connection) Accept(j *Job, data []byte) bool {
 	*j = Job{connection: c}
 	if jsonrpc.IsBatch(data) {
-		j.batch = data
+		if j.batch = data; !c.hold(j, data) {
+			j.reply = jsonrpc.AppendError(nil, "", tooMuchHeld())
+		}
 		return true
 	}
 	var fault *jsonrpc.Error
@@ -71,7 +81,26 @@ func (c *Connection) Accept(j *Job, data []byte) bool {
 		j.reply = jsonrpc.AppendError(nil, j.message.ID, fault)
 		return true
 	}
+	Compact(&j.message)
+	if j.message.Kind == jsonrpc.Request && !c.hold(j, data) {
+		j.reply = jsonrpc.AppendError(nil, j.message.ID, tooMuchHeld())
+		return true
+	}
 	return c.accept(j)
+}
+
+// hold takes a message from the connection's budget until its job has run.
+func (c *Connection) hold(j *Job, data []byte) bool {
+	n := len(data) + jobSize
+	if !c.held.Admit(n) {
+		return false
+	}
+	j.held = n
+	return true
+}
+
+func tooMuchHeld() *jsonrpc.Error {
+	return jsonrpc.Errorf(jsonrpc.InternalError, "too much at once: the messages that are being answered may have %d MiB together; wait for a response", maxHeld>>20)
 }
 
 func (c *Connection) accept(j *Job) bool {
@@ -82,12 +111,12 @@ func (c *Connection) accept(j *Job) bool {
 		return false
 	case jsonrpc.Response:
 		if s := c.current(); s != nil {
-			s.Answer(m)
+			s.Response(m)
 		}
 		return false
 	}
 	var fault *jsonrpc.Error
-	if j.ctx, fault = c.inFlight.Begin(c.ctx, m, c.edge.options.InFlight); fault != nil {
+	if j.ctx, fault = c.calls.Begin(c.ctx, m.ID, m.Method == methodListen, c.edge.options.InFlight); fault != nil {
 		j.reply = jsonrpc.AppendError(nil, m.ID, fault)
 		return true
 	}
@@ -95,7 +124,7 @@ func (c *Connection) accept(j *Job) bool {
 		c.acceptLegacy(j)
 	}
 	if j.reply != nil {
-		c.inFlight.End(m)
+		c.calls.End(m.ID)
 	}
 	return true
 }
@@ -115,19 +144,20 @@ func (c *Connection) acceptLegacy(j *Job) {
 	}
 }
 
-// Run does what is left and returns what there is to answer, appended to dst:
+// Run does what is left and returns the response, if any, appended to dst:
 // nil for nothing. It returns when the request's Handler has; jobs may run at
 // the same time.
 func (j *Job) Run(dst []byte) []byte {
 	c := j.connection
+	defer c.held.Release(j.held)
 	switch {
 	case j.reply != nil:
 		return append(dst, j.reply...)
 	case j.batch != nil:
 		return c.batch(dst, j.batch)
 	}
-	defer c.inFlight.End(&j.message)
-	from := From{Principal: c.principal, Out: c.out}
+	defer c.calls.End(j.message.ID)
+	from := From{Principal: c.principal, Caller: c, Out: c.out}
 	if j.session != nil {
 		return j.session.Request(j.ctx, dst, &j.message, from).Message
 	}
@@ -142,40 +172,52 @@ func (c *Connection) current() *Session {
 
 func (c *Connection) initialize(ctx context.Context, m *jsonrpc.Message) []byte {
 	s, reply := c.edge.Initialize(ctx, nil, m, From{Principal: c.principal})
-	if s != nil {
-		c.mu.Lock()
-		c.session = s
-		c.mu.Unlock()
+	if s == nil || c.adopt(s) {
+		return reply.Message
 	}
-	return reply.Message
+	s.Close()
+	return jsonrpc.AppendError(nil, m.ID, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize: this session was initialized already"))
 }
 
-// notification acts on what the client tells.
+// adopt makes s the connection's session; false if it has one, or is closed.
+func (c *Connection) adopt(s *Session) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session != nil || c.ctx.Err() != nil {
+		return false
+	}
+	c.session = s
+	return true
+}
+
+// notification acts on a notification of the client.
 func (c *Connection) notification(m *jsonrpc.Message) {
 	switch m.Method {
 	case notifyCancelled:
-		c.inFlight.Cancelled(m)
+		c.calls.Cancel(CancelledID(m), ErrCancelled)
 	case notifyInitialized:
 		c.listen()
 	}
 }
 
-// listen starts the news of a legacy session, once.
+// CancelledID is the id of the request that a notifications/cancelled names.
+func CancelledID(m *jsonrpc.Message) jsonrpc.ID { return jsonrpc.ID(m.Members.Get("requestId")) }
+
+// listen starts the notifications of a legacy session, once.
 func (c *Connection) listen() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.session == nil || c.ctx.Err() != nil {
+	s := c.current()
+	if s == nil || c.ctx.Err() != nil {
 		return
 	}
-	listen, err := c.session.OpenListen(c.ctx, c.out)
+	listen, err := s.Listen(c.ctx, c.out)
 	if err != nil {
 		c.edge.log.Debug("mcp: the client sent initialized twice")
 		return
 	}
-	c.news.Go(func() { listen() })
+	c.listening.Go(func() { listen() })
 }
 
-// batch handles the messages of a batch side by side and joins their answers.
+// batch handles the messages of a batch concurrently and joins the responses.
 func (c *Connection) batch(dst, data []byte) []byte {
 	s := c.current()
 	if s == nil || !s.revision.Batches {
@@ -197,38 +239,49 @@ func (c *Connection) batch(dst, data []byte) []byte {
 	})
 }
 
-// Batch handles the messages of a batch side by side and appends their answers
-// as one array; nil if there is none. most is the largest batch accepted.
+// Batch handles the messages of a batch concurrently and appends the responses as
+// one array. It returns nil if there are none. A batch has at most most messages.
 func Batch(dst, data []byte, most int, handle func(*jsonrpc.Message) []byte) []byte {
 	elements, fault := jsonrpc.SplitBatch(data, most, jsonrpc.Limits{})
 	if fault != nil {
 		return jsonrpc.AppendError(dst, "", fault)
 	}
-	answers := make([][]byte, len(elements))
+	responses := make([][]byte, len(elements))
+	held := NewBudget(maxBatchResponses, nil)
 	var running sync.WaitGroup
 	for i, element := range elements {
-		running.Go(func() {
-			m, fault := jsonrpc.Parse(element, jsonrpc.Limits{})
-			if fault != nil {
-				answers[i] = jsonrpc.AppendError(nil, m.ID, fault)
-				return
-			}
-			answers[i] = handle(&m)
-		})
+		running.Go(func() { responses[i] = batchResponse(element, held, handle) })
 	}
 	running.Wait()
-	out, any := append(dst, '['), false
-	for _, answer := range answers {
-		if answer == nil {
-			continue
+	w, any := jsonrpc.NewArray(dst), false
+	for _, response := range responses {
+		if response != nil {
+			w.Element(response)
+			any = true
 		}
-		if any {
-			out = append(out, ',')
-		}
-		out, any = append(out, answer...), true
 	}
 	if !any {
 		return nil
 	}
-	return append(out, ']')
+	return w.Bytes()
+}
+
+// batchResponse handles one message of a batch. All responses wait for the last, so
+// their bytes are limited together; once they are too many no other request runs.
+func batchResponse(element []byte, held *Budget, handle func(*jsonrpc.Message) []byte) []byte {
+	m, fault := jsonrpc.Parse(element, jsonrpc.Limits{})
+	if fault != nil {
+		return jsonrpc.AppendError(nil, m.ID, fault)
+	}
+	if m.Kind != jsonrpc.Request {
+		return handle(&m)
+	}
+	if held.Admit(0) {
+		response := handle(&m)
+		if held.Admit(len(response)) {
+			return response
+		}
+		held.Close()
+	}
+	return jsonrpc.AppendError(nil, m.ID, jsonrpc.Errorf(jsonrpc.InternalError, "the responses to the batch have more than %d bytes together: send fewer messages at a time", maxBatchResponses))
 }

@@ -72,13 +72,13 @@ func FuzzConnection(f *testing.F) {
 }
 
 // checkResponse wants nothing, a response, or an array of responses.
-func checkResponse(t *testing.T, line, answer []byte) {
-	responses := [][]byte{answer}
-	if len(answer) > 0 && answer[0] == '[' {
+func checkResponse(t *testing.T, line, response []byte) {
+	responses := [][]byte{response}
+	if len(response) > 0 && response[0] == '[' {
 		responses = nil
-		jsonrpc.EachElement(answer, func(one []byte) bool { responses = append(responses, one); return true })
-		if len(responses) == 0 || jsonrpc.Valid(answer, jsonrpc.Limits{}) != nil {
-			t.Errorf("%s\nis answered with %s", line, answer)
+		jsonrpc.EachElement(response, func(one []byte) bool { responses = append(responses, one); return true })
+		if len(responses) == 0 || jsonrpc.Valid(response, jsonrpc.Limits{}) != nil {
+			t.Errorf("%s\nis answered with %s", line, response)
 		}
 	}
 	for _, one := range responses {
@@ -86,7 +86,7 @@ func checkResponse(t *testing.T, line, answer []byte) {
 			continue
 		}
 		if m, fault := jsonrpc.Parse(one, jsonrpc.Limits{}); fault != nil || m.Kind != jsonrpc.Response {
-			t.Errorf("%s\nis answered with %s: %v", line, answer, fault)
+			t.Errorf("%s\nis answered with %s: %v", line, response, fault)
 		}
 	}
 }

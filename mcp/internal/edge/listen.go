@@ -1,10 +1,10 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"sync"
 	"time"
 
@@ -12,291 +12,314 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// subscribeTime is how long resources/subscribe waits for its subscription to
-// be in force.
+// subscribeTime is how long resources/subscribe waits for the acknowledgement of
+// its subscription.
 const subscribeTime = 10 * time.Second
 
-// overlapTime is how long a listen request without positions goes on beside the
-// one that takes over from it, so that what is under way in it still arrives.
-const overlapTime = 5 * time.Second
+// ErrListening is returned by [Session.Listen] while another call of it runs.
+var ErrListening = errors.New("the session has a stream for notifications already")
 
-// maxLeaving is how many of them go on so; one more ends the oldest.
-const maxLeaving = 8
-
-// ErrListening is returned by [Session.Listen] where it runs already.
-var ErrListening = errors.New("the session has a stream for news already")
-
-// A listening is one running [Session.Listen]: a listen request, and another for
-// every change of the session's subscriptions, which takes over when it is in
-// force, so that no news falls in between.
-type listening struct {
-	ctx    context.Context
-	out    Sender
-	turn   chan struct{} // holds a token while nobody changes the filter
-	rounds sync.WaitGroup
+// A sessionStream is the stream of one running [Session.Listen]. The session's
+// notifications come from subscriptions/listen requests that the edge makes: one
+// for the lists, and one for each resource that the client subscribed to.
+type sessionStream struct {
+	ctx      context.Context
+	out      Sender
+	requests sync.WaitGroup // those for resources
 
 	// Under the session's lock:
-	latest  *newsRound   // the one with the newest filter
-	inForce *newsRound   // the one with the newest filter of those acknowledged, if any
-	leaving []*newsRound // the last ones before, which may still have news under way
+	begun     bool // out takes notifications
+	resources map[string]*subscription
 }
 
-// A newsRound is one listen request of a session, and its Peer.
-type newsRound struct {
+// A subscription is one listen request of a session, and its Peer.
+type subscription struct {
 	session *Session
-	to      *listening
-	request *mcp.Request
+	stream  *sessionStream
+	uri     string // empty for the lists
+	since   string // what changed after this mark comes first
 	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	version int           // of the subscriptions in its filter
-	ready   chan struct{} // closed when the request is in force, or will never be
+	cancel  context.CancelFunc
+
 	once    sync.Once
-
-	replaced bool // under the session's lock: a newer round tells what has a position
+	settled chan struct{} // closed when the request was acknowledged, or ended without
 }
 
-func (r *newsRound) settle() { r.once.Do(func() { close(r.ready) }) }
-
-// Listen sends the server's news to out until ctx is done. It is how a legacy
-// session subscribes: one long subscriptions/listen, made anew whenever the
-// session subscribes to other resources. What changed since the last Listen, or
-// since the handshake, is told first.
-func (s *Session) Listen(ctx context.Context, out Sender) error {
-	listen, err := s.OpenListen(ctx, out)
-	if err != nil {
-		return err
-	}
-	return listen()
-}
-
-// OpenListen is the part of [Session.Listen] that comes before what the client
-// sends next: a subscription from now on waits until it is in force. The
-// function that it returns does the rest and must be called.
-func (s *Session) OpenListen(ctx context.Context, out Sender) (listen func() error, err error) {
-	l := &listening{ctx: ctx, out: out, turn: make(chan struct{}, 1)}
-	l.turn <- struct{}{}
+// Listen opens the session's stream for notifications: from now on a subscription
+// waits until it is acknowledged. The function that it returns must be called. It
+// sends the server's notifications to out until ctx is done; what changed since
+// the last Listen, or since the handshake, comes first.
+func (s *Session) Listen(ctx context.Context, out Sender) (run func() error, err error) {
+	st := &sessionStream{ctx: ctx, out: out, resources: map[string]*subscription{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.listening != nil {
+	if s.stream != nil {
 		return nil, ErrListening
 	}
-	s.listening = l
-	first := s.newRound(l)
+	s.stream = st
 	return func() error {
-		first.run()
-		<-ctx.Done() // the stream stays open, for other rounds or for nothing
+		lists := s.begin()
+		lists.run()
+		<-ctx.Done() // for resources, or for nothing
 		s.mu.Lock()
-		s.listening = nil
+		s.stream = nil
 		s.mu.Unlock()
-		l.rounds.Wait()
+		st.requests.Wait()
 		return ctx.Err()
 	}, nil
 }
 
-// newRound prepares a listen request with the present subscriptions. The
-// session's lock is held.
-func (s *Session) newRound(l *listening) *newsRound {
-	r := &newsRound{session: s, to: l, version: s.version, ready: make(chan struct{})}
-	r.ctx, r.cancel = context.WithCancelCause(l.ctx)
-	r.request = &mcp.Request{Method: methodListen, Params: s.listenParams(), Meta: s.meta, Peer: r}
-	if l.latest != nil {
-		l.latest.replaced = s.changes != "" // the new one begins where that one is now
+// begin begins to listen for updates of the resources, and returns the
+// subscription for the lists.
+func (s *Session) begin() (lists *subscription) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stream.begun = true
+	for uri, mark := range s.resources {
+		if l := s.stream.resources[uri]; l != nil {
+			s.stream.requests.Go(l.run) // it was waiting for this
+		} else {
+			s.listenFor(uri, cmp.Or(mark, s.mark))
+		}
 	}
-	l.latest = r
-	return r
+	return s.newSubscription("", s.mark)
+}
+
+// newSubscription prepares a listen request. The session's lock is held, and a
+// stream is open.
+func (s *Session) newSubscription(uri, since string) *subscription {
+	l := &subscription{session: s, stream: s.stream, uri: uri, since: since, settled: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancel(s.stream.ctx)
+	return l
+}
+
+// listenFor begins to listen for updates of a resource. The session's lock is
+// held, and a stream is open.
+func (s *Session) listenFor(uri, since string) *subscription {
+	l := s.newSubscription(uri, since)
+	s.stream.resources[uri] = l
+	if s.stream.begun {
+		s.stream.requests.Go(l.run)
+	}
+	return l
 }
 
 // run makes the request and returns when it is over.
-func (r *newsRound) run() {
-	defer r.settle()
-	defer r.cancel(nil)
-	_, err := r.session.edge.handler.Handle(r.ctx, r.request)
-	if err != nil && r.ctx.Err() == nil {
-		r.session.edge.log.Debug("mcp: no news from the server", "error", err)
-		r.giveBack()
-	}
-}
-
-// giveBack leaves the news to the round before where the server refused this one,
-// and takes back what this one subscribed to.
-func (r *newsRound) giveBack() {
-	s, l := r.session, r.to
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l.latest != r || l.inForce == r {
+func (l *subscription) run() {
+	defer l.settle()
+	defer l.cancel()
+	s := l.session
+	req := &mcp.Request{Method: methodListen, Params: l.params(), Meta: s.meta, Caller: s, Principal: s.principal, Peer: l}
+	_, err := s.edge.handler.Handle(l.ctx, req)
+	if l.ctx.Err() != nil {
 		return
 	}
-	var before map[string]struct{}
-	if l.inForce != nil {
-		before = resourcesOf(l.inForce.request.Params)
-		l.latest, l.inForce.replaced = l.inForce, false
-	}
-	s.forget(resourcesOf(r.request.Params), before)
-}
-
-// forget ends the subscriptions that were wanted and not agreed to. The
-// session's lock is held.
-func (s *Session) forget(wanted, agreed map[string]struct{}) {
-	for uri := range wanted {
-		if _, told := agreed[uri]; !told {
-			delete(s.resources, uri)
-		}
+	s.edge.log.Debug("mcp: the server ended its notifications", "uri", l.uri, "error", err)
+	select {
+	case <-l.settled:
+	default:
+		l.refused()
 	}
 }
 
-func (s *Session) listenParams() json.RawMessage {
+func (l *subscription) params() json.RawMessage {
+	has := &l.session.has
 	filter := mcp.SubscriptionFilter{
-		ToolsListChanged:     s.has.Tools.ListChanged,
-		PromptsListChanged:   s.has.Prompts.ListChanged,
-		ResourcesListChanged: s.has.Resources.ListChanged,
+		ToolsListChanged:     has.Tools.ListChanged,
+		PromptsListChanged:   has.Prompts.ListChanged,
+		ResourcesListChanged: has.Resources.ListChanged,
 	}
-	for uri := range s.resources {
-		filter.ResourceSubscriptions = append(filter.ResourceSubscriptions, uri)
+	if l.uri != "" {
+		filter = mcp.SubscriptionFilter{ResourceSubscriptions: []string{l.uri}}
 	}
-	slices.Sort(filter.ResourceSubscriptions)
-	params := map[string]any{"notifications": filter}
-	if s.changes != "" {
-		params["_meta"] = map[string]string{mcp.ChangesKey: s.changes}
+	encoded, _ := json.Marshal(filter) // cannot fail
+	w := jsonrpc.NewObject(nil)
+	w.Raw("notifications", encoded)
+	if l.since != "" {
+		w.Object("_meta")
+		w.String(mcp.ChangesKey, l.since)
 	}
-	data, _ := json.Marshal(params)
-	return data
+	return w.Bytes()
 }
 
-// Notify passes a piece of news on, as legacy clients know it.
-func (r *newsRound) Notify(ctx context.Context, method string, params json.RawMessage) error {
+// Notify passes a notification on in the form that legacy clients know.
+func (l *subscription) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	if method == notifyAcknowledged {
-		r.begin(params)
-		r.settle()
+		l.acknowledged(params)
 		return nil
 	}
-	level, mine := r.note(params)
-	if !mine || method == notifyProgress || method == notifyMessage && !loud(params, level) {
+	if !l.wants(method, params) {
 		return nil
 	}
-	return r.to.out.Send(ctx, jsonrpc.AppendNotification(nil, method, withoutMeta(params)))
+	if err := l.stream.out.Send(ctx, jsonrpc.AppendNotification(nil, method, withoutMeta(params))); err != nil {
+		return err
+	}
+	l.mark(params)
+	return nil
 }
 
-// begin takes over from the round before. What the server does not agree to tell
-// of is not subscribed to. The position is only where to begin, as it comes
-// before what it counts is told.
-func (r *newsRound) begin(acknowledged json.RawMessage) {
-	s, l := r.session, r.to
+// wants reports whether a notification is for this subscription. What belongs to
+// no resource comes with the lists, so that it comes once.
+func (l *subscription) wants(method string, params json.RawMessage) bool {
+	s := l.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.changes == "" {
-		s.changes = position(acknowledged)
+	switch {
+	case l.uri != "":
+		return method == notifyUpdated && l.stream.resources[l.uri] == l
+	case method == notifyMessage:
+		return severe(params, s.level)
 	}
-	switch before := l.inForce; {
-	case before == nil:
-		l.inForce = r
-	case before.version > r.version:
-		r.cancel(errRefilter)
-	case before != r:
-		l.inForce = r
-		l.leave(before, s.changes != "")
-	}
-	if wanted := resourcesOf(r.request.Params); len(wanted) > 0 {
-		s.forget(wanted, resourcesOf(acknowledged))
-	}
+	return method != notifyProgress && method != notifyUpdated
 }
 
-// leave ends a round that another took over from: at once where the other began
-// at the position of this one, and else when what it has under way has arrived.
-// The session's lock is held.
-func (l *listening) leave(r *newsRound, atOnce bool) {
-	if atOnce {
-		r.cancel(errRefilter)
+// acknowledged begins the subscription, unless the server did not agree to it.
+func (l *subscription) acknowledged(params json.RawMessage) {
+	if l.uri != "" && !agreed(params, l.uri) {
+		l.refused()
+		l.cancel()
 		return
 	}
-	if len(l.leaving) == maxLeaving {
-		l.leaving[0].cancel(errRefilter)
-		l.leaving = slices.Delete(l.leaving, 0, 1)
+	l.mark(params)
+	l.settle()
+}
+
+func (l *subscription) settle() { l.once.Do(func() { close(l.settled) }) }
+
+// mark remembers up to where the client was notified, if the server says so.
+func (l *subscription) mark(params json.RawMessage) {
+	mark, _ := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(params, "_meta"), mcp.ChangesKey))
+	if mark == "" {
+		return
 	}
-	l.leaving = append(l.leaving, r)
-	l.rounds.Go(func() {
-		select {
-		case <-time.After(overlapTime):
-			r.cancel(errRefilter)
-		case <-r.ctx.Done():
-		}
-	})
-}
-
-// resourcesOf are the subscriptions in the filter of a listen request or of its
-// acknowledgement.
-func resourcesOf(params json.RawMessage) map[string]struct{} {
-	uris := map[string]struct{}{}
-	jsonrpc.EachElement(jsonrpc.Get(jsonrpc.Get(params, "notifications"), "resourceSubscriptions"), func(element []byte) bool {
-		if uri, ok := jsonrpc.Unquote(element); ok {
-			uris[uri] = struct{}{}
-		}
-		return true
-	})
-	return uris
-}
-
-// note remembers how far the news have come. It reports whether this round
-// tells the piece: of two that overlap the newer one, which begins where the
-// other was when it was made. What has no position both tell, as nobody knows
-// whether both have it.
-func (r *newsRound) note(params json.RawMessage) (level mcp.LogLevel, mine bool) {
-	s := r.session
+	s := l.session
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := position(params)
-	if at == "" {
-		return s.level, true
+	if l.uri == "" {
+		s.mark = mark
+	} else if l.stream.resources[l.uri] == l {
+		s.resources[l.uri] = mark
 	}
-	if !r.replaced {
-		s.changes = at
+}
+
+// refused removes a subscription that the server does not agree to.
+func (l *subscription) refused() {
+	s := l.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.stream.resources[l.uri] == l {
+		delete(l.stream.resources, l.uri)
+		s.dropResource(l.uri)
 	}
-	return s.level, !r.replaced
 }
 
-// position is the mark of how far the news have come; empty if there is none.
-func position(params json.RawMessage) string {
-	at, _ := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(params, "_meta"), mcp.ChangesKey))
-	return at
+// agreed reports whether an acknowledgement names the resource.
+func agreed(acknowledged json.RawMessage, uri string) (found bool) {
+	uris := jsonrpc.Get(jsonrpc.Get(acknowledged, "notifications"), "resourceSubscriptions")
+	jsonrpc.EachElement(uris, func(element []byte) bool {
+		agreed, _ := jsonrpc.Unquote(element)
+		found = agreed == uri
+		return !found
+	})
+	return found
 }
 
-// Ask fails: news are no place for questions.
-func (r *newsRound) Ask(ctx context.Context, q mcp.Question) (json.RawMessage, error) {
-	return silent{}.Ask(ctx, q)
+// Ask asks the client on the session's stream. It is for what belongs to no
+// request, such as the roots that a server behind a proxy asks for at its start.
+func (l *subscription) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+	if err := l.session.meta.Capabilities.Allow(q); err != nil {
+		return nil, err
+	}
+	return l.session.requests.ask(ctx, l.session, l.stream.out.Send, q)
 }
 
-// withoutMeta leaves the metadata of a piece of news away; nil if nothing else is there.
+// withoutMeta returns the parameters of a notification without their metadata;
+// nil if there are no others.
 func withoutMeta(params json.RawMessage) json.RawMessage {
 	if len(params) == 0 {
 		return nil
 	}
-	out, any := jsonrpc.AppendEdited(nil, params, "_meta")
-	if !any {
-		return nil
+	w := jsonrpc.NewObject(nil)
+	w.Members(params, "_meta")
+	if out := w.Bytes(); len(out) > len("{}") {
+		return out
 	}
-	return append(out, '}')
+	return nil
 }
 
-// subscribe adds a resource to what the session wants to hear of, or takes it
-// out. Where a stream is open it returns when the change is in force.
-func (s *Session) subscribe(ctx context.Context, m *jsonrpc.Message, add bool) *jsonrpc.Error {
-	uri, ok := jsonrpc.Unquote(m.Members.Get("uri"))
-	if !ok || uri == "" {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "uri: expected a string, got %.40s", m.Members.Get("uri"))
+// subscribe answers resources/subscribe. Where a stream is open it returns when
+// the server has acknowledged the subscription.
+func (s *Session) subscribe(ctx context.Context, m *jsonrpc.Message) *jsonrpc.Error {
+	uri, fault := s.subscribable(m)
+	if fault != nil {
+		return fault
 	}
-	if !s.has.Resources.Subscribe {
-		return jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server does not tell of changes of resources", m.Method)
-	}
-	version, fault := s.refilter(uri, add)
-	if fault != nil || version == 0 {
+	l, fault := s.addResource(uri)
+	if fault != nil || l == nil {
 		return fault
 	}
 	ctx, cancel := context.WithTimeout(ctx, subscribeTime)
 	defer cancel()
-	s.listenAnew(ctx, version)
-	if add && !s.subscribed(uri) {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "uri: the server does not tell of changes of %.200q", uri)
+	select {
+	case <-l.settled:
+	case <-ctx.Done():
+	}
+	if !s.subscribed(uri) {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "uri: the server does not notify of changes of %.200q", uri)
 	}
 	return nil
+}
+
+// unsubscribe answers resources/unsubscribe.
+func (s *Session) unsubscribe(m *jsonrpc.Message) *jsonrpc.Error {
+	uri, fault := s.subscribable(m)
+	if fault != nil {
+		return fault
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.dropResource(uri)
+	if s.stream != nil && s.stream.resources[uri] != nil {
+		s.stream.resources[uri].cancel()
+		delete(s.stream.resources, uri)
+	}
+	return nil
+}
+
+// subscribable reads the URI of a request to subscribe or to unsubscribe.
+func (s *Session) subscribable(m *jsonrpc.Message) (uri string, fault *jsonrpc.Error) {
+	uri, ok := jsonrpc.Unquote(m.Members.Get("uri"))
+	if !ok || uri == "" {
+		return "", jsonrpc.Errorf(jsonrpc.InvalidParams, "uri: expected a string, got %.40s", m.Members.Get("uri"))
+	}
+	if !s.has.Resources.Subscribe {
+		return "", jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: this server does not notify of changes of resources", m.Method)
+	}
+	return uri, nil
+}
+
+// addResource adds a subscription and returns its listen request; nil while no
+// stream is open.
+func (s *Session) addResource(uri string) (*subscription, *jsonrpc.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, subscribed := s.resources[uri]; subscribed {
+		if s.stream != nil {
+			return s.stream.resources[uri], nil
+		}
+		return nil, nil
+	}
+	if fault := s.admitResource(uri); fault != nil {
+		return nil, fault
+	}
+	if s.resources == nil {
+		s.resources = map[string]string{}
+	}
+	s.resources[uri] = ""
+	if s.stream == nil {
+		return nil, nil
+	}
+	return s.listenFor(uri, ""), nil
 }
 
 func (s *Session) subscribed(uri string) bool {
@@ -304,58 +327,4 @@ func (s *Session) subscribed(uri string) bool {
 	defer s.mu.Unlock()
 	_, subscribed := s.resources[uri]
 	return subscribed
-}
-
-// refilter changes the subscriptions and returns their version, or 0 where
-// nothing changed.
-func (s *Session) refilter(uri string, add bool) (version int, fault *jsonrpc.Error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, subscribed := s.resources[uri]; subscribed == add {
-		return 0, nil
-	}
-	switch {
-	case !add:
-		delete(s.resources, uri)
-	case len(s.resources) >= maxSubscriptions:
-		return 0, jsonrpc.Errorf(jsonrpc.InvalidParams, "uri: the session has %d subscriptions already, which is the most", maxSubscriptions)
-	case s.resources == nil:
-		s.resources = map[string]struct{}{uri: {}}
-	default:
-		s.resources[uri] = struct{}{}
-	}
-	s.version++
-	return s.version, nil
-}
-
-// listenAnew sees to it that a listen request with the given version of the
-// subscriptions is in force, if a stream is open. Changes that come together
-// share one request.
-func (s *Session) listenAnew(ctx context.Context, version int) {
-	s.mu.Lock()
-	l := s.listening
-	s.mu.Unlock()
-	if l == nil {
-		return
-	}
-	select {
-	case <-l.turn:
-		defer func() { l.turn <- struct{}{} }()
-	case <-ctx.Done():
-		return
-	}
-	s.mu.Lock()
-	if s.listening != l {
-		s.mu.Unlock()
-		return // the stream was closed; the next will have all subscriptions
-	}
-	if l.latest.version < version {
-		l.rounds.Go(s.newRound(l).run)
-	}
-	present := l.latest
-	s.mu.Unlock()
-	select {
-	case <-present.ready:
-	case <-ctx.Done():
-	}
 }

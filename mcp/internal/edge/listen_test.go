@@ -10,39 +10,39 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// A newsroom is a Handler whose news the test tells, through the Peer of
+// A notifier is a Handler whose notifications the test sends, through the Peer of
 // whichever listen request it wants.
-type newsroom struct {
-	positions bool
-	refuse    string // listening to this resource fails
-	decline   string // this resource is not agreed to
+type notifier struct {
+	marks   bool
+	refuse  string // listening to this resource fails
+	decline string // this resource is not agreed to
 
-	mu     sync.Mutex
-	listen []*mcp.Request
-	ended  int // how many of them are over
+	mu       sync.Mutex
+	requests []*mcp.Request
+	ended    []int // which of them are over
 }
 
-func (n *newsroom) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+func (n *notifier) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if req.Method == "server/discover" {
 		result := mcp.Result{JSON: []byte(`{"capabilities":{"tools":{"listChanged":true},"resources":{"subscribe":true}},"serverInfo":{"name":"n","version":"1"}}`)}
-		if n.positions {
+		if n.marks {
 			result.Meta = json.RawMessage(`{"` + mcp.ChangesKey + `":"0"}`)
 		}
 		return result, nil
 	}
 	n.mu.Lock()
-	n.listen = append(n.listen, req)
+	i := len(n.requests)
+	n.requests = append(n.requests, req)
 	n.mu.Unlock()
 	defer func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.ended++
+		n.ended = append(n.ended, i)
 	}()
 	if n.refuse != "" && strings.Contains(string(req.Params), n.refuse) {
 		return mcp.Result{}, errors.New("refused")
@@ -51,25 +51,25 @@ func (n *newsroom) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 	return mcp.Result{}, ctx.Err()
 }
 
-func (n *newsroom) requests() []*mcp.Request {
+func (n *notifier) request(i int) *mcp.Request {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return slices.Clone(n.listen)
+	return n.requests[i]
 }
 
-func (n *newsroom) over() int {
+func (n *notifier) over() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.ended
+	return fmt.Sprint(n.ended)
 }
 
 // acknowledge puts the i-th listen request in force.
-func (n *newsroom) acknowledge(t *testing.T, i int) {
+func (n *notifier) acknowledge(t *testing.T, i int) {
 	t.Helper()
 	var params struct {
 		Notifications mcp.SubscriptionFilter `json:"notifications"`
 	}
-	req := n.requests()[i]
+	req := n.request(i)
 	if err := json.Unmarshal(req.Params, &params); err != nil {
 		t.Fatal(err)
 	}
@@ -78,14 +78,14 @@ func (n *newsroom) acknowledge(t *testing.T, i int) {
 	req.Peer.Notify(t.Context(), "notifications/subscriptions/acknowledged", data)
 }
 
-// tell tells a piece of news through the i-th listen request.
-func (n *newsroom) tell(t *testing.T, i int, method, position string) {
+// notify sends a notification through the i-th listen request.
+func (n *notifier) notify(t *testing.T, i int, method, mark string) {
 	t.Helper()
-	var params json.RawMessage
-	if position != "" {
-		params = fmt.Appendf(nil, `{"_meta":{%q:%q}}`, mcp.ChangesKey, position)
+	params := json.RawMessage(`{"level":"error"}`)
+	if mark != "" {
+		params = fmt.Appendf(nil, `{"_meta":{%q:%q}}`, mcp.ChangesKey, mark)
 	}
-	n.requests()[i].Peer.Notify(t.Context(), "notifications/"+method, params)
+	n.request(i).Peer.Notify(t.Context(), "notifications/"+method, params)
 }
 
 // heard is what reached the client.
@@ -111,20 +111,28 @@ func (h *heard) String() string {
 	return strings.Join(h.lines, " ")
 }
 
-// listening begins a session whose news go to the client; end closes it.
-func listening(t *testing.T, n *newsroom) (session *edge.Session, client *heard, end func()) {
+func initialize(t *testing.T, n *notifier, principal *mcp.Principal) *edge.Session {
 	t.Helper()
-	session, reply := newEdge(t, n).Initialize(t.Context(), nil, parse(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`), edge.From{})
+	session, reply := newEdge(t, n).Initialize(t.Context(), nil, parse(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`), edge.From{Principal: principal})
 	if session == nil {
 		t.Fatalf("%s", reply.Message)
 	}
+	return session
+}
+
+// listening opens the stream of a session; end closes it.
+func listening(t *testing.T, session *edge.Session) (client *heard, end func()) {
+	t.Helper()
 	client = &heard{}
 	ctx, cancel := context.WithCancel(t.Context())
+	run, err := session.Listen(ctx, client)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var done sync.WaitGroup
-	done.Go(func() { session.Listen(ctx, client) })
+	done.Go(func() { run() })
 	synctest.Wait()
-	n.acknowledge(t, 0)
-	return session, client, func() { cancel(); done.Wait() }
+	return client, func() { cancel(); done.Wait() }
 }
 
 // change subscribes or unsubscribes in the background and returns the reply's code.
@@ -137,115 +145,152 @@ func change(t *testing.T, session *edge.Session, method, uri string) <-chan int 
 	return code
 }
 
-// Where two listen requests overlap, the newer begins at the position of the
-// older, so what the older still says with a position would come twice.
-func TestOverlappingListensTellEachThingOnce(t *testing.T) {
+func TestEachSubscriptionIsAListenRequestOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &newsroom{positions: true}
-		session, client, end := listening(t, n)
+		n := &notifier{}
+		session := initialize(t, n, nil)
+		_, end := listening(t, session)
 		defer end()
-		n.tell(t, 0, "tools/list_changed", "1")
-		code := change(t, session, "subscribe", "test://a")
-		if since := string(n.requests()[1].Params); !strings.Contains(since, `"`+mcp.ChangesKey+`":"1"`) {
-			t.Errorf("the newer request begins elsewhere: %s", since)
-		}
-		n.tell(t, 0, "tools/list_changed", "2")
-		n.tell(t, 0, "message", "")
-		n.acknowledge(t, 1)
-		if got := <-code; got != 0 {
-			t.Errorf("subscribe: code %d", got)
-		}
-		n.tell(t, 0, "tools/list_changed", "3")
-		n.tell(t, 1, "tools/list_changed", "3")
-		n.tell(t, 1, "resources/updated", "4")
-		if got := client.String(); got != "tools/list_changed tools/list_changed resources/updated" {
-			t.Errorf("told %s", got)
-		}
-	})
-}
-
-func TestNewsWithoutPositionsAreToldUntilTheNextListenIsInForce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := &newsroom{}
-		session, client, end := listening(t, n)
-		defer end()
-		code := change(t, session, "subscribe", "test://a")
-		n.tell(t, 0, "tools/list_changed", "")
-		n.acknowledge(t, 1)
-		<-code
-		n.tell(t, 1, "resources/updated", "")
-		if got := client.String(); got != "tools/list_changed resources/updated" {
-			t.Errorf("told %s", got)
-		}
-	})
-}
-
-// Nobody knows whether the newer request has what the older one has under way.
-func TestAListenWithoutPositionsLeavesTimeForWhatIsUnderWay(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := &newsroom{}
-		session, _, end := listening(t, n)
-		defer end()
-		for i := range 10 {
-			code := change(t, session, "subscribe", fmt.Sprintf("test://%d", i))
+		n.acknowledge(t, 0)
+		for i, uri := range []string{"test://a", "test://b"} {
+			code := change(t, session, "subscribe", uri)
 			n.acknowledge(t, i+1)
-			<-code
-			synctest.Wait()
-			want := max(0, i+1-8)
-			if got := n.over(); got != want {
-				t.Errorf("after %d changes: %d requests are over, want %d", i+1, got, want)
+			if got := <-code; got != 0 {
+				t.Errorf("subscribe: code %d", got)
 			}
 		}
-		time.Sleep(5 * time.Second)
+		for i, want := range []string{`{"notifications":{"toolsListChanged":true}}`, `{"notifications":{"resourceSubscriptions":["test://a"]}}`, `{"notifications":{"resourceSubscriptions":["test://b"]}}`} {
+			if got := string(n.request(i).Params); got != want {
+				t.Errorf("request %d: %s, want %s", i, got, want)
+			}
+		}
+		<-change(t, session, "unsubscribe", "test://a")
 		synctest.Wait()
-		if got := n.over(); got != 10 {
-			t.Errorf("later: %d requests are over, want all but the last", got)
+		if got := n.over(); got != "[1]" {
+			t.Errorf("requests %s are over, want that of the resource", got)
 		}
 	})
 }
 
-func TestAResourceThatTheServerDoesNotTellOfIsAnError(t *testing.T) {
+func TestANotificationComesOnceHoweverManyResourcesAreSubscribedTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := &newsroom{positions: true, decline: "test://gone"}
-		session, client, end := listening(t, n)
+		n := &notifier{}
+		session := initialize(t, n, nil)
+		client, end := listening(t, session)
 		defer end()
-		code := change(t, session, "subscribe", "test://gone")
-		n.acknowledge(t, 1)
-		if got := <-code; got != mcp.CodeInvalidParams {
-			t.Errorf("subscribe: code %d", got)
-		}
-		code = change(t, session, "subscribe", "test://a")
-		if filter := string(n.requests()[2].Params); strings.Contains(filter, "gone") {
-			t.Errorf("what was refused is asked for again: %s", filter)
-		}
-		n.acknowledge(t, 2)
-		if got := <-code; got != 0 {
-			t.Errorf("the next one: code %d", got)
-		}
-		n.tell(t, 2, "tools/list_changed", "1")
-		if got := client.String(); got != "tools/list_changed" {
-			t.Errorf("told %s", got)
-		}
-	})
-}
-
-func TestAListenThatFailsLeavesTheNewsToTheOneBefore(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n := &newsroom{positions: true, refuse: "test://bad"}
-		session, client, end := listening(t, n)
-		defer end()
-		if got := <-change(t, session, "subscribe", "test://bad"); got != mcp.CodeInvalidParams {
-			t.Errorf("subscribe: code %d", got)
-		}
-		n.tell(t, 0, "tools/list_changed", "1")
+		n.acknowledge(t, 0)
 		code := change(t, session, "subscribe", "test://a")
-		n.acknowledge(t, 2)
-		if got := <-code; got != 0 {
-			t.Errorf("the next one: code %d", got)
+		n.notify(t, 0, "tools/list_changed", "")
+		n.acknowledge(t, 1)
+		<-code
+		for i := range 2 {
+			n.notify(t, i, "message", "")
+			n.notify(t, i, "resources/updated", "")
+			n.notify(t, i, "prompts/list_changed", "")
+			n.notify(t, i, "progress", "")
 		}
-		n.tell(t, 2, "resources/updated", "2")
-		if got := client.String(); got != "tools/list_changed resources/updated" {
-			t.Errorf("told %s", got)
+		if got, want := client.String(), "tools/list_changed message prompts/list_changed resources/updated"; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+		<-change(t, session, "unsubscribe", "test://a")
+		n.notify(t, 1, "resources/updated", "")
+		if got := client.String(); strings.Count(got, "updated") != 1 {
+			t.Errorf("after it was unsubscribed: %s", got)
+		}
+	})
+}
+
+// split returns the filter of a listen request, and where it begins.
+func split(params json.RawMessage) (filter, since string) {
+	var p struct {
+		Notifications json.RawMessage   `json:"notifications"`
+		Meta          map[string]string `json:"_meta"`
+	}
+	_ = json.Unmarshal(params, &p)
+	return string(p.Notifications), p.Meta[mcp.ChangesKey]
+}
+
+func TestAStreamThatOpensAgainGoesOnWhereEachSubscriptionWas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &notifier{marks: true}
+		session := initialize(t, n, nil)
+		<-change(t, session, "subscribe", "test://early")
+		_, end := listening(t, session)
+		for i := range 2 {
+			if filter, since := split(n.request(i).Params); since != "0" {
+				t.Errorf("%s: begins at %q, want the mark of the handshake", filter, since)
+			}
+		}
+		n.acknowledge(t, 0)
+		n.acknowledge(t, 1)
+		code := change(t, session, "subscribe", "test://late")
+		n.acknowledge(t, 2)
+		<-code
+		marks := map[string]string{}
+		for i := range 3 {
+			filter, _ := split(n.request(i).Params)
+			method := "resources/updated"
+			if strings.Contains(filter, "tools") {
+				method = "tools/list_changed"
+			}
+			marks[filter] = fmt.Sprint("m", i)
+			n.notify(t, i, method, fmt.Sprint("m", i))
+		}
+		end()
+		_, end = listening(t, session)
+		defer end()
+		for i := range 3 {
+			if filter, since := split(n.request(3 + i).Params); since == "" || since != marks[filter] {
+				t.Errorf("%s: goes on at %q, want %q", filter, since, marks[filter])
+			}
+		}
+	})
+}
+
+func TestAResourceThatTheServerDoesNotNotifyOfIsAnError(t *testing.T) {
+	for how, n := range map[string]*notifier{"declined": {decline: "test://gone"}, "refused": {refuse: "test://gone"}} {
+		t.Run(how, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				session := initialize(t, n, nil)
+				client, end := listening(t, session)
+				defer end()
+				n.acknowledge(t, 0)
+				code := change(t, session, "subscribe", "test://gone")
+				n.acknowledge(t, 1)
+				if got := <-code; got != mcp.CodeInvalidParams {
+					t.Errorf("subscribe: code %d", got)
+				}
+				code = change(t, session, "subscribe", "test://a")
+				n.acknowledge(t, 2)
+				if got := <-code; got != 0 {
+					t.Errorf("the next one: code %d", got)
+				}
+				n.notify(t, 0, "tools/list_changed", "")
+				if got := client.String(); got != "tools/list_changed" {
+					t.Errorf("got %s", got)
+				}
+				synctest.Wait()
+				if got := n.over(); got != "[1]" {
+					t.Errorf("requests %s are over, want that of the resource", got)
+				}
+			})
+		})
+	}
+}
+
+func TestTheSessionsListenRequestsHaveItsPrincipal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, ada := &notifier{}, &mcp.Principal{Subject: "ada"}
+		session := initialize(t, n, ada)
+		_, end := listening(t, session)
+		defer end()
+		code := change(t, session, "subscribe", "test://a")
+		n.acknowledge(t, 1)
+		<-code
+		for i := range 2 {
+			if got := n.request(i).Principal; got != ada {
+				t.Errorf("request %d: principal %v", i, got)
+			}
 		}
 	})
 }

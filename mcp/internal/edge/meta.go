@@ -25,9 +25,8 @@ type ModernMeta struct {
 	meta     mcp.Meta
 }
 
-// ReadMeta reads the metadata of a modern request. header is the revision that
-// the transport was told beside the message, which must be the same; empty where
-// there is no such place.
+// ReadMeta reads the metadata of a modern request. header is the revision in the
+// header of the transport, which must be the same; empty without headers.
 func (e *Edge) ReadMeta(m *jsonrpc.Message, header string) (ModernMeta, *jsonrpc.Error) {
 	var meta ModernMeta
 	raw := m.Members.Get("_meta")
@@ -62,11 +61,13 @@ func (e *Edge) clientMeta(meta *mcp.Meta, members *jsonrpc.Members) *jsonrpc.Err
 	if len(raw) == 0 || raw[0] != '{' {
 		return missingMeta(revision.MetaClientCapabilities)
 	}
-	var err error
-	if meta.Capabilities, err = e.clients.capabilitiesOf(raw); err != nil {
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta: %s: %v", revision.MetaClientCapabilities, err)
+	var fault *jsonrpc.Error
+	if meta.Capabilities, fault = e.capabilitiesOf("_meta: "+revision.MetaClientCapabilities, raw); fault != nil {
+		return fault
 	}
-	meta.Client = e.clients.infoOf(members.Get(revision.MetaClientInfo))
+	if meta.Client, fault = e.infoOf("_meta: "+revision.MetaClientInfo, members.Get(revision.MetaClientInfo)); fault != nil {
+		return fault
+	}
 	if level := members.Get(revision.MetaLogLevel); level != nil {
 		text, _ := jsonrpc.Unquote(level)
 		if meta.LogLevel = mcp.LogLevel(text); meta.LogLevel.Severity() == 0 {
@@ -100,7 +101,7 @@ func missingMeta(key string) *jsonrpc.Error {
 
 // newRequest makes the Handler's request of a message.
 func newRequest(m *jsonrpc.Message, meta mcp.Meta, from From) mcp.Request {
-	req := mcp.Request{Method: m.Method, Params: m.Params, Meta: meta, Principal: from.Principal, Mirrored: from.Mirrored}
+	req := mcp.Request{Method: m.Method, Params: m.Params, Meta: meta, Caller: from.Caller, Principal: from.Principal, ParamHeaders: from.ParamHeaders}
 	req.Name, req.Arguments = mcp.Subject(m.Method, &m.Members)
 	return req
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// FuzzMeta sends any _meta in both eras: an answer, or the error that the
+// FuzzMeta sends any _meta in both eras: a response, or the error that the
 // specification has for metadata that is wrong.
 func FuzzMeta(f *testing.F) {
 	for _, meta := range []string{

@@ -31,52 +31,53 @@ func (e *Edge) Call(ctx context.Context, dst []byte, m *jsonrpc.Message, meta *M
 	return c.reply(ctx, dst, meta.revision, &result, err)
 }
 
-// newCall stands apart so that the goroutine of a subscription, which stays in
-// Call, does not keep room on its stack for what is only needed here.
-//
-//go:noinline
 func (e *Edge) newCall(m *jsonrpc.Message, meta *ModernMeta, from From) (*modernCall, *jsonrpc.Error) {
-	if !inModern(m.Method) {
-		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "method %q does not exist in %s", m.Method, meta.revision.Name)
+	if instead := removed(m.Method); instead != "" {
+		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "method %q does not exist in %s: %s", m.Method, meta.revision.Name, instead)
 	}
-	c := &modernCall{edge: e, id: m.ID, out: from.Out, req: newRequest(m, meta.meta, from)}
+	c := &modernCall{edge: e, id: m.ID, outlet: outlet{out: from.Out}, req: newRequest(m, meta.meta, from)}
 	c.req.Peer = c
+	if m.Method == methodListen {
+		return c, e.admitListen(m.Params)
+	}
 	return c, c.resume(m)
 }
 
-// inModern reports whether the method is not one of those that the modern
-// revision took out. What else there is, the Handler knows.
-func inModern(method string) bool {
+// removed says what takes the place of a method that the modern revision took
+// out, or nothing for every other method: which of those exist, the Handler knows.
+func removed(method string) (instead string) {
 	switch method {
-	case methodInitialize, methodPing, methodSetLevel, methodSubscribe, methodUnsubscribe:
-		return false
+	case methodInitialize:
+		return "send server/discover, or any other request"
+	case methodPing:
+		return "every request shows that the server is there"
+	case methodSetLevel:
+		return "name the level in _meta of each request, as " + revision.MetaLogLevel
+	case methodSubscribe, methodUnsubscribe:
+		return "send subscriptions/listen"
 	}
-	return true
+	return ""
 }
 
 // A modernCall is one running request of a modern client, and its Peer.
 type modernCall struct {
-	edge *Edge
-	id   jsonrpc.ID
-	out  Sender
-	req  mcp.Request
+	edge     *Edge
+	id       jsonrpc.ID
+	outlet   outlet
+	req      mcp.Request
+	progress progress // in the outlet's order
 
-	mu       sync.Mutex // guards what follows, and orders what is sent
-	closed   bool
-	progress progress
-	rounds   rounds
-}
-
-func (c *modernCall) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
+	mu     sync.Mutex
+	rounds rounds
 }
 
 // reply makes the response of what the Handler returned; nothing is sent for the
 // request any more.
 func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision, result *mcp.Result, err error) Reply {
-	c.close()
+	c.outlet.close()
+	if c.req.Method == methodListen {
+		c.edge.sessions.Release(listenSize(c.req.Params))
+	}
 	if err != nil && c.req.Method == methodListen && errors.Is(context.Cause(ctx), ErrShutdown) {
 		*result, err = mcp.Result{}, nil // the server ends a subscription: a result says so
 	}
@@ -102,20 +103,11 @@ func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision
 
 // Notify sends a notification on the request's own stream.
 func (c *modernCall) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return nil
-	}
 	if c.req.Method == methodListen {
 		if method == notifyProgress || method == notifyMessage {
 			return nil // never on a subscription
 		}
 		params = withMetaMember(params, revision.MetaSubscriptionID, []byte(c.id))
 	}
-	params, wanted := outgoing(method, params, &c.req.Meta, &c.progress)
-	if !wanted {
-		return nil
-	}
-	return c.out.Send(ctx, jsonrpc.AppendNotification(nil, method, params))
+	return c.outlet.notify(ctx, func() []byte { return outgoing(method, params, &c.req.Meta, &c.progress) })
 }

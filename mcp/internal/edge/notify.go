@@ -8,39 +8,38 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// outgoing returns the parameters of a notification as the client of a request
-// gets them; false if it did not ask for it.
-func outgoing(method string, params json.RawMessage, meta *mcp.Meta, p *progress) (json.RawMessage, bool) {
-	switch method {
-	case notifyProgress:
-		if meta.ProgressToken == nil || !p.advance(params) {
-			return nil, false
-		}
-		return withFirst(params, "progressToken", meta.ProgressToken), true
-	case notifyMessage:
-		return params, loud(params, meta.LogLevel)
+// outgoing returns a notification as the client of a request gets it; nil if it
+// did not ask for it.
+func outgoing(method string, params json.RawMessage, meta *mcp.Meta, p *progress) []byte {
+	switch {
+	case method == notifyProgress && (meta.ProgressToken == nil || !p.advance(params)):
+		return nil
+	case method == notifyProgress:
+		params = withFirst(params, "progressToken", meta.ProgressToken)
+	case method == notifyMessage && !severe(params, meta.LogLevel):
+		return nil
 	}
-	return params, true
+	return jsonrpc.AppendNotification(nil, method, params)
 }
 
-// progress holds how far a request has told it is; it may only increase.
+// progress is the last progress that was sent for a request; it only increases.
 type progress struct {
-	told bool
+	sent bool
 	last float64
 }
 
 // advance reports whether the notification says more than the one before.
 func (p *progress) advance(params json.RawMessage) bool {
 	n, err := strconv.ParseFloat(string(jsonrpc.Get(params, "progress")), 64)
-	if err != nil || p.told && n <= p.last {
+	if err != nil || p.sent && n <= p.last {
 		return false
 	}
-	p.told, p.last = true, n
+	p.sent, p.last = true, n
 	return true
 }
 
-// loud reports whether a log message is of the wanted severity.
-func loud(params json.RawMessage, wanted mcp.LogLevel) bool {
+// severe reports whether a log message is at least of the wanted severity.
+func severe(params json.RawMessage, wanted mcp.LogLevel) bool {
 	if wanted == "" {
 		return false
 	}
@@ -48,13 +47,12 @@ func loud(params json.RawMessage, wanted mcp.LogLevel) bool {
 	return mcp.LogLevel(level).Severity() >= wanted.Severity()
 }
 
-// withFirst returns the object with one more member, before the others.
+// withFirst returns the object with one member set, before the others.
 func withFirst(object json.RawMessage, name string, value []byte) json.RawMessage {
-	out := append(append(append([]byte{'{', '"'}, name...), '"', ':'), value...)
-	if len(object) <= len("{}") {
-		return append(out, '}')
-	}
-	return append(append(out, ','), object[1:]...)
+	w := jsonrpc.NewObject(nil)
+	w.Raw(name, value)
+	w.Members(object, name)
+	return w.Bytes()
 }
 
 // withMetaMember returns the parameters with one member of _meta set.

@@ -11,34 +11,34 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// rounds is what a request knows of the questions it asked, in this round and
+// rounds is what a request knows of the requests it made to the client, in this round and
 // in those before (basic/patterns/mrtr).
 type rounds struct {
-	answers map[string]json.RawMessage // by key: all the client gave so far
-	used    map[string]bool            // answers a Handler has asked for
-	asked   []question                 // questions without an answer, in order
-	repeats map[string]int             // how often a question of this content was asked
+	responses map[string]json.RawMessage // by key: all the client gave so far
+	used      map[string]bool            // responses that a Handler has asked for
+	asked     []openRequest              // requests without a response, in order
+	repeats   map[string]int             // how often a request of this content was made
 }
 
-type question struct {
+type openRequest struct {
 	key, method string
 	params      json.RawMessage
 }
 
 // sealedState is what travels in requestState.
 type sealedState struct {
-	Expires int64                      `json:"e"` // Unix seconds
-	Answers map[string]json.RawMessage `json:"a,omitempty"`
-	State   map[string]json.RawMessage `json:"s,omitempty"`
+	Expires   int64                      `json:"e"` // Unix seconds
+	Round     int                        `json:"r"` // of the request that brings it back
+	Responses map[string]json.RawMessage `json:"a,omitempty"`
+	State     map[string]json.RawMessage `json:"s,omitempty"`
 }
 
-// resume takes up the answers and the state that the client sent along.
+// resume takes up the responses and the state that the client sent along.
 func (c *modernCall) resume(m *jsonrpc.Message) *jsonrpc.Error {
 	c.req.State = new(mcp.State)
 	responses, state := m.Members.Get("inputResponses"), m.Members.Get("requestState")
@@ -48,7 +48,7 @@ func (c *modernCall) resume(m *jsonrpc.Message) *jsonrpc.Error {
 	if !revision.Askable(m.Method) {
 		return nil // members that mean nothing here are ignored, like all unknown ones
 	}
-	c.rounds.answers = map[string]json.RawMessage{}
+	c.rounds.responses = map[string]json.RawMessage{}
 	if state != nil {
 		if fault := c.open(state); fault != nil {
 			return fault
@@ -66,8 +66,8 @@ func (c *modernCall) resume(m *jsonrpc.Message) *jsonrpc.Error {
 		if value[0] != '{' {
 			fault = jsonrpc.Errorf(jsonrpc.InvalidParams, "inputResponses: %q: expected an object, got %.40s", key, value)
 		}
-		c.rounds.answers[key] = value
-		return fault == nil && len(c.rounds.answers) <= 4*maxQuestions
+		c.rounds.responses[key] = value
+		return fault == nil && len(c.rounds.responses) <= 4*maxServerRequests
 	})
 	return fault
 }
@@ -89,8 +89,9 @@ func (c *modernCall) open(raw json.RawMessage) *jsonrpc.Error {
 	if time.Now().Unix() >= s.Expires {
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "requestState: expired; send the request again without it")
 	}
-	for key, answer := range s.Answers {
-		c.rounds.answers[key] = answer
+	c.req.Round = s.Round
+	for key, response := range s.Responses {
+		c.rounds.responses[key] = response
 	}
 	for key, value := range s.State {
 		c.req.State.Set(key, value)
@@ -99,27 +100,27 @@ func (c *modernCall) open(raw json.RawMessage) *jsonrpc.Error {
 }
 
 // binding is what requestState is bound to: principal, method and parameters,
-// the latter in canonical form, as a client may order them anew.
+// the latter in canonical form, as a client may order them differently.
 func (c *modernCall) binding() []byte {
 	h := sha256.New()
 	if p := c.req.Principal; p != nil {
 		fmt.Fprintf(h, "%q %q ", p.Issuer, p.Subject)
 	}
 	fmt.Fprintf(h, "%q ", c.req.Method)
-	params, _ := jsonrpc.AppendEdited(nil, c.req.Params, "_meta", "inputResponses", "requestState")
-	canonical := jsontext.Value(append(params, '}'))
-	if canonical.Canonicalize() != nil {
-		canonical = jsontext.Value(params)
-	}
-	h.Write(canonical)
+	params := jsonrpc.NewObject(nil)
+	params.Members(c.req.Params, "_meta", "inputResponses", "requestState")
+	h.Write(canonical(params.Bytes()))
 	return h.Sum(nil)
 }
 
-// Ask finds the client's answer among those it sent along; if it is not there,
-// the question goes out with the response.
-func (c *modernCall) Ask(_ context.Context, q mcp.Question) (json.RawMessage, error) {
+// Ask finds the client's response among those it sent along; if it is not there,
+// the request goes out with the response.
+func (c *modernCall) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	if err := c.req.Meta.Capabilities.Allow(q); err != nil {
 		return nil, err
+	}
+	if c.req.Method == methodListen {
+		return nil, mcp.ErrInputRequired // a subscription has no rounds: only a call can ask
 	}
 	if !revision.Askable(c.req.Method) {
 		return nil, mcp.Errorf(mcp.CodeInternalError, "%s asked the client something (%s); only tools/call, prompts/get and resources/read can", c.req.Method, q.Method)
@@ -127,30 +128,30 @@ func (c *modernCall) Ask(_ context.Context, q mcp.Question) (json.RawMessage, er
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := c.rounds.key(q)
-	if answer := c.rounds.answers[key]; answer != nil {
+	if response := c.rounds.responses[key]; response != nil {
 		if c.rounds.used == nil {
 			c.rounds.used = map[string]bool{}
 		}
 		c.rounds.used[key] = true
-		return answer, nil
+		return response, nil
 	}
-	if slices.ContainsFunc(c.rounds.asked, func(other question) bool { return other.key == key }) {
+	if slices.ContainsFunc(c.rounds.asked, func(other openRequest) bool { return other.key == key }) {
 		return nil, mcp.ErrInputRequired
 	}
-	if len(c.rounds.asked) >= maxQuestions {
-		return nil, mcp.Errorf(mcp.CodeInternalError, "more than %d questions in one round", maxQuestions)
+	if len(c.rounds.asked) >= maxServerRequests {
+		return nil, mcp.Errorf(mcp.CodeInternalError, "more than %d requests to the client in one round", maxServerRequests)
 	}
-	c.rounds.asked = append(c.rounds.asked, question{key, q.Method, q.Params})
+	c.rounds.asked = append(c.rounds.asked, openRequest{key, q.Method, q.Params})
 	return nil, mcp.ErrInputRequired
 }
 
-// key names a question by its content, so that a Handler that runs again finds
-// the answer whatever order it asks in.
-func (r *rounds) key(q mcp.Question) string {
+// key names a request by its content, so that a Handler that runs again finds
+// the response whatever order it asks in.
+func (r *rounds) key(q mcp.ServerRequest) string {
 	if q.Key != "" {
 		return q.Key
 	}
-	sum := sha256.Sum256(append(append([]byte(q.Method), ' '), q.Params...))
+	sum := sha256.Sum256(slices.Concat([]byte(q.Method), []byte{' '}, q.Params))
 	kind, _, _ := strings.Cut(q.Method, "/")
 	key := kind + "-" + hex.EncodeToString(sum[:4])
 	if r.repeats == nil {
@@ -163,16 +164,16 @@ func (r *rounds) key(q mcp.Question) string {
 	return key
 }
 
-// inputRequired is the result that asks the client what is still open.
+// inputRequired is the result that asks the client for what is still missing.
 func (c *modernCall) inputRequired() (mcp.Result, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	state := sealedState{Expires: time.Now().Add(c.edge.options.StateTime).Unix(), State: c.req.State.All()}
+	state := sealedState{Expires: time.Now().Add(c.edge.options.StateTime).Unix(), Round: c.req.Round + 1, State: c.req.State.All()}
 	for key := range c.rounds.used {
-		if state.Answers == nil {
-			state.Answers = map[string]json.RawMessage{}
+		if state.Responses == nil {
+			state.Responses = map[string]json.RawMessage{}
 		}
-		state.Answers[key] = c.rounds.answers[key]
+		state.Responses[key] = c.rounds.responses[key]
 	}
 	plain, err := json.Marshal(state)
 	if err != nil {
@@ -182,26 +183,21 @@ func (c *modernCall) inputRequired() (mcp.Result, error) {
 	if len(sealed) > maxState {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInternalError, "the state between two rounds is too large: %d bytes, at most %d", len(sealed), maxState)
 	}
-	out := []byte(`{`)
+	w := jsonrpc.NewObject(nil)
 	if len(c.rounds.asked) > 0 {
-		out = append(c.appendQuestions(append(out, `"inputRequests":{`...)), `},`...)
-	}
-	out = append(append(append(out, `"requestState":"`...), sealed...), `"}`...)
-	return mcp.Result{Type: "input_required", JSON: out}, nil
-}
-
-func (c *modernCall) appendQuestions(out []byte) []byte {
-	for i, q := range c.rounds.asked {
-		if i > 0 {
-			out = append(out, ',')
+		w.Object("inputRequests")
+		for _, q := range c.rounds.asked {
+			w.Object(q.key)
+			w.String("method", q.method)
+			if q.params == nil {
+				w.Raw("params", json.RawMessage(`{}`)) // there are clients that insist on it
+			} else {
+				w.Raw("params", q.params)
+			}
+			w.End()
 		}
-		out = append(jsonrpc.AppendString(out, q.key), `:{"method":`...)
-		out = jsonrpc.AppendString(out, q.method)
-		out = append(out, `,"params":`...)
-		if q.params == nil {
-			out = append(out, `{}`...) // there are clients that insist on it
-		}
-		out = append(append(out, q.params...), '}')
+		w.End()
 	}
-	return out
+	w.String("requestState", sealed)
+	return mcp.Result{Type: "input_required", JSON: w.Bytes()}, nil
 }

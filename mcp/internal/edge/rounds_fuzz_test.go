@@ -20,8 +20,8 @@ func asking() *mcp.Server {
 	}
 	s := mcp.NewServer("asking", "1")
 	mcp.AddTool(s, "ask", func(ctx context.Context, _ struct{}) (string, error) {
-		answer, err := mcp.Elicit[form](ctx, "who?")
-		return "hello " + answer.Name, err
+		who, err := mcp.Elicit[form](ctx, "who?")
+		return "hello " + who.Name, err
 	})
 	mcp.AddTool(s, "ask-twice", func(ctx context.Context, _ struct{}) (string, error) {
 		var rounds int
@@ -130,7 +130,7 @@ func FuzzRequestState(f *testing.F) {
 	})
 }
 
-// checkRound checks a result: complete, or with questions and a state.
+// checkRound checks a result: complete, or with requests to the client and a state.
 func checkRound(t *testing.T, members string, response *jsonrpc.Message) {
 	var result struct {
 		ResultType    string
@@ -140,8 +140,8 @@ func checkRound(t *testing.T, members string, response *jsonrpc.Message) {
 	}
 	err := json.Unmarshal(response.Result, &result)
 	asks := len(result.InputRequests) > 0 && result.RequestState != "" && result.Content == nil
-	answers := result.InputRequests == nil && result.RequestState == "" && result.Content != nil
-	if err != nil || !(result.ResultType == "input_required" && asks || result.ResultType == "complete" && answers) {
+	done := result.InputRequests == nil && result.RequestState == "" && result.Content != nil
+	if err != nil || !(result.ResultType == "input_required" && asks || result.ResultType == "complete" && done) {
 		t.Fatalf("%s\nis answered with %s, %v", members, response.Result, err)
 	}
 }

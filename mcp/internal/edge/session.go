@@ -16,20 +16,22 @@ import (
 const defaultLevel = mcp.LogInfo
 
 // A Session is one legacy client, from its handshake on. It holds no goroutine
-// and little memory; news reach it only while [Session.Listen] runs.
+// and little memory; notifications reach it only while [Session.Listen] runs.
 type Session struct {
 	edge      *Edge
 	revision  *revision.Revision
+	principal *mcp.Principal
+	held      *Budget      // description and subscriptions
 	meta      mcp.Meta     // stamped on every request
-	has       capabilities // what of the server's has news
-	questions questions
+	has       capabilities // which notifications the server has
+	requests  serverRequests
+	values    mcp.Session // what the Handler keeps here
 
 	mu        sync.Mutex
 	level     mcp.LogLevel
-	resources map[string]struct{} // subscribed
-	version   int                 // counts the changes of resources
-	changes   string              // how far the news have been told
-	listening *listening          // the running Listen, if any
+	mark      string            // changes of lists up to here were sent
+	resources map[string]string // those subscribed to, and the same mark of each; empty if unknown
+	stream    *sessionStream    // of the running Listen, if any
 }
 
 // capabilities are the parts of a server's that decide what to listen for.
@@ -51,38 +53,63 @@ func (e *Edge) Initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 		return nil, refuse(dst, m.ID, jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize: protocolVersion: expected a string, got %.40s; supported: %v", m.Members.Get("protocolVersion"), revision.Legacy()))
 	}
 	r := revision.Negotiate(version)
-	s := &Session{edge: e, revision: r, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
-	if raw := m.Members.Get("capabilities"); len(raw) > 0 && raw[0] == '{' {
-		c, err := e.clients.capabilitiesOf(raw)
-		if err != nil {
-			return nil, refuse(dst, m.ID, jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize: capabilities: %v", err))
-		}
-		s.meta.Capabilities = c
+	s := &Session{edge: e, revision: r, principal: from.Principal, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
+	s.held = NewBudget(maxSessionHeld, e.sessions)
+	if fault := s.describe(m); fault != nil {
+		return nil, refuse(dst, m.ID, fault)
 	}
-	s.meta.Client = e.clients.infoOf(m.Members.Get("clientInfo"))
+	handshake, err := s.discover(ctx)
+	if err != nil {
+		s.Close()
+		fault := wireError(r, methodInitialize, err)
+		return nil, Reply{Message: jsonrpc.AppendError(dst, m.ID, fault), Code: fault.Code}
+	}
+	return s, Reply{Message: jsonrpc.AppendResult(dst, m.ID, handshake)}
+}
 
-	discover := &mcp.Request{Method: methodDiscover, Meta: s.meta, Principal: from.Principal, Peer: silent{}}
-	result, err := e.handler.Handle(ctx, discover)
-	if err != nil {
-		fault := wireError(r, methodInitialize, err)
-		return nil, Reply{Message: jsonrpc.AppendError(dst, m.ID, fault), Code: fault.Code}
+// describe remembers what the client says of itself.
+func (s *Session) describe(m *jsonrpc.Message) (fault *jsonrpc.Error) {
+	capabilities, info := m.Members.Get("capabilities"), m.Members.Get("clientInfo")
+	if len(capabilities) > 0 && capabilities[0] == '{' {
+		if s.meta.Capabilities, fault = s.edge.capabilitiesOf("initialize: capabilities", capabilities); fault != nil {
+			return fault
+		}
 	}
-	discovered, err := result.Encoded()
+	if s.meta.Client, fault = s.edge.infoOf("initialize: clientInfo", info); fault != nil {
+		return fault
+	}
+	if !s.held.Admit(max(0, len(capabilities)+len(info)-freeHeld)) {
+		return jsonrpc.Errorf(jsonrpc.InternalError, "initialize: the sessions that are open hold too much; try again later, or with shorter capabilities and clientInfo")
+	}
+	return nil
+}
+
+// discover asks the Handler what it is, and returns the result of initialize.
+func (s *Session) discover(ctx context.Context) (handshake []byte, err error) {
+	req := &mcp.Request{Method: methodDiscover, Meta: s.meta, Caller: s, Principal: s.principal, Peer: noPeer{}}
+	result, err := s.edge.handler.Handle(ctx, req)
 	if err != nil {
-		fault := wireError(r, methodInitialize, err)
-		return nil, Reply{Message: jsonrpc.AppendError(dst, m.ID, fault), Code: fault.Code}
+		return nil, err
+	}
+	discovered, err := s.edge.encode(methodDiscover, &result)
+	if err != nil {
+		return nil, err
 	}
 	if raw := jsonrpc.Get(discovered, "capabilities"); raw != nil {
 		json.Unmarshal(raw, &s.has) // what cannot be read is not listened for
 	}
-	s.changes, _ = jsonrpc.Unquote(jsonrpc.Get(result.Meta, mcp.ChangesKey))
-	return s, Reply{Message: jsonrpc.AppendResult(dst, m.ID, revision.Handshake(r, discovered, result.Meta))}
+	s.mark, _ = jsonrpc.Unquote(jsonrpc.Get(result.Meta, mcp.ChangesKey))
+	return revision.Handshake(s.revision, discovered, result.Meta), nil
 }
+
+// Close forgets what the session holds of its client's. It must be called when
+// the session is over; what still runs of it goes on.
+func (s *Session) Close() { s.held.Close() }
 
 // Sessionless returns a session for one legacy request that came without a
 // handshake, from a client that can be asked nothing.
 func (e *Edge) Sessionless(r *revision.Revision) *Session {
-	return &Session{edge: e, revision: r, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
+	return &Session{edge: e, revision: r, held: NewBudget(maxSessionHeld, nil), level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
 }
 
 var noCapabilities = &mcp.ClientCapabilities{}
@@ -102,9 +129,9 @@ func (s *Session) Request(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 	case methodSetLevel:
 		return s.acknowledge(dst, m, s.setLevel(m))
 	case methodSubscribe:
-		return s.acknowledge(dst, m, s.subscribe(ctx, m, true))
+		return s.acknowledge(dst, m, s.subscribe(ctx, m))
 	case methodUnsubscribe:
-		return s.acknowledge(dst, m, s.subscribe(ctx, m, false))
+		return s.acknowledge(dst, m, s.unsubscribe(m))
 	case methodDiscover, methodListen:
 		return refuse(dst, m.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "method %q does not exist in %s", m.Method, s.revision.Name))
 	}
@@ -134,10 +161,11 @@ func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from
 			return refuse(dst, m.ID, fault)
 		}
 	}
-	c := &legacyCall{session: s, out: from.Out, req: newRequest(m, meta, from)}
-	c.req.Peer = c
+	from.Caller = s
+	c := &sessionCall{session: s, outlet: outlet{out: from.Out}, req: newRequest(m, meta, from)}
+	c.req.Peer, c.req.Session = c, &s.values
 	result, err := s.edge.handler.Handle(ctx, &c.req)
-	c.close()
+	c.outlet.close()
 	if errors.Is(context.Cause(ctx), ErrCancelled) {
 		return Reply{} // nothing may be sent for it any more
 	}
@@ -163,66 +191,43 @@ func (s *Session) setLevel(m *jsonrpc.Message) *jsonrpc.Error {
 	return nil
 }
 
-// A legacyCall is one running request of a legacy client, and its Peer.
-type legacyCall struct {
-	session *Session
-	out     Sender
-	req     mcp.Request
-
-	mu       sync.Mutex // guards what follows, and orders what is sent
-	closed   bool
-	progress progress
-}
-
-func (c *legacyCall) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
+// A sessionCall is one running request of a legacy client, and its Peer.
+type sessionCall struct {
+	session  *Session
+	outlet   outlet
+	req      mcp.Request
+	progress progress // in the outlet's order
 }
 
 // Notify sends a notification on the request's own stream.
-func (c *legacyCall) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return nil
-	}
-	params, wanted := outgoing(method, params, &c.req.Meta, &c.progress)
-	if !wanted {
-		return nil
-	}
-	return c.out.Send(ctx, jsonrpc.AppendNotification(nil, method, params))
+func (c *sessionCall) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	return c.outlet.notify(ctx, func() []byte { return outgoing(method, params, &c.req.Meta, &c.progress) })
 }
 
-// Ask sends the question to the client and waits for the answer.
-func (c *legacyCall) Ask(ctx context.Context, q mcp.Question) (json.RawMessage, error) {
+// Ask sends the request to the client and waits for the response.
+func (c *sessionCall) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	if err := c.req.Meta.Capabilities.Allow(q); err != nil {
 		return nil, err
 	}
-	return c.session.questions.ask(ctx, c.session, c.send, q)
+	return c.session.requests.ask(ctx, c.session, c.send, q)
 }
 
-func (c *legacyCall) send(ctx context.Context, message []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return errors.New("the request is over")
-	}
-	return c.out.Send(ctx, message)
+func (c *sessionCall) send(ctx context.Context, message []byte) error {
+	return c.outlet.send(ctx, func() []byte { return message })
 }
 
-// Disconnect lets a transport that can resume hang up; see [mcp.Disconnect].
-func (c *legacyCall) Disconnect() {
-	if d, ok := c.out.(interface{ Disconnect() }); ok {
+// Disconnect closes the connection where the transport can resume; see [mcp.Disconnect].
+func (c *sessionCall) Disconnect() {
+	if d, ok := c.outlet.out.(interface{ Disconnect() }); ok {
 		d.Disconnect()
 	}
 }
 
-// silent is the Peer of a request that the edge makes on its own.
-type silent struct{}
+// noPeer is the Peer of a request that the edge makes on its own.
+type noPeer struct{}
 
-func (silent) Notify(context.Context, string, json.RawMessage) error { return nil }
+func (noPeer) Notify(context.Context, string, json.RawMessage) error { return nil }
 
-func (silent) Ask(_ context.Context, q mcp.Question) (json.RawMessage, error) {
+func (noPeer) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 	return nil, mcp.Errorf(mcp.CodeInternalError, "%s: there is nobody to ask", q.Method)
 }

@@ -23,7 +23,7 @@ func (deaf) Send(context.Context, []byte) error { return nil }
 func rooting() *mcp.Server {
 	s := mcp.NewServer("s", "1")
 	mcp.AddTool(s, "roots", func(ctx context.Context, _ struct{}) (string, error) {
-		roots, err := mcp.Roots(ctx, "roots")
+		roots, err := mcp.RootsWith(ctx, "roots")
 		return fmt.Sprint(len(roots)), err
 	})
 	return s
@@ -133,9 +133,7 @@ func TestKeysRotateAndAreShared(t *testing.T) {
 // A session subscribes to so many resources and no more.
 func TestASessionHasALimitOfSubscriptions(t *testing.T) {
 	s := rooting()
-	if err := s.AddText(mcp.Resource{URI: "test://a", Name: "a"}, ""); err != nil {
-		t.Fatal(err)
-	}
+	s.AddText(mcp.Resource{URI: "test://a", Name: "a"}, "")
 	e := newEdge(t, s)
 	session, reply := e.Initialize(t.Context(), nil, parse(t, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`), edge.From{})
 	if session == nil {
@@ -145,19 +143,75 @@ func TestASessionHasALimitOfSubscriptions(t *testing.T) {
 		m := parse(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{"uri":"test://%d"}}`, method, i))
 		return session.Request(t.Context(), nil, m, edge.From{Out: deaf{}}).Code
 	}
-	for i := range 10_000 {
+	for i := range 1_000 {
 		if code := subscribe("resources/subscribe", i); code != 0 {
 			t.Fatalf("subscription %d: code %d", i, code)
 		}
 	}
-	if code := subscribe("resources/subscribe", 10_000); code != mcp.CodeInvalidParams {
+	if code := subscribe("resources/subscribe", 1_000); code != mcp.CodeInvalidParams {
 		t.Errorf("one too many: code %d", code)
 	}
 	if code := subscribe("resources/subscribe", 5); code != 0 {
 		t.Errorf("one that is there: code %d", code)
 	}
 	subscribe("resources/unsubscribe", 5)
-	if code := subscribe("resources/subscribe", 10_000); code != 0 {
+	if code := subscribe("resources/subscribe", 1_000); code != 0 {
 		t.Errorf("after one less: code %d", code)
+	}
+}
+
+// A retry of the same request with other parameters is another request.
+func TestAStateIsBoundToExactNumbers(t *testing.T) {
+	var e *edge.Edge
+	call := func(arguments, more string) (code int, state string) {
+		m := parse(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay","arguments":`+arguments+more+`,`+able+`}}`)
+		var reply struct {
+			Result struct{ RequestState string }
+		}
+		r := e.Modern(t.Context(), nil, m, edge.From{Out: deaf{}})
+		if err := json.Unmarshal(r.Message, &reply); err != nil {
+			t.Fatal(err)
+		}
+		return r.Code, reply.Result.RequestState
+	}
+	e = newEdge(t, mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		_, err := req.Peer.Ask(ctx, mcp.ServerRequest{Key: "roots", Method: "roots/list"})
+		return mcp.Result{}, err
+	}))
+	_, state := call(`{"to":"x","amount":9007199254740992}`, "")
+	answered := `,"inputResponses":{"roots":{"roots":[]}},"requestState":"` + state + `"`
+	if code, _ := call(`{"to":"x","amount":9007199254740993}`, answered); code != mcp.CodeInvalidParams {
+		t.Errorf("another amount: code %d", code)
+	}
+	if code, _ := call(`{"amount":9007199254740992,"to":"x"}`, answered); code != 0 {
+		t.Errorf("the same in another order: code %d", code)
+	}
+}
+
+// Middleware can tell the first round of a call from those that follow.
+func TestRoundsAreCounted(t *testing.T) {
+	var rounds []int
+	e := newEdge(t, mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		rounds = append(rounds, req.Round)
+		for _, key := range []string{"a", "b", "c"} {
+			if _, err := req.Peer.Ask(ctx, mcp.ServerRequest{Key: key, Method: "roots/list"}); err != nil {
+				return mcp.Result{}, err
+			}
+		}
+		return mcp.Result{}, nil
+	}))
+	more := ""
+	for _, key := range []string{"a", "b", "c", ""} {
+		m := parse(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"`+more+`,`+able+`}}`)
+		var reply struct {
+			Result struct{ RequestState string }
+		}
+		if err := json.Unmarshal(e.Modern(t.Context(), nil, m, edge.From{Out: deaf{}}).Message, &reply); err != nil {
+			t.Fatal(err)
+		}
+		more = `,"inputResponses":{"` + key + `":{"roots":[]}},"requestState":"` + reply.Result.RequestState + `"`
+	}
+	if fmt.Sprint(rounds) != "[0 1 2 3]" {
+		t.Errorf("rounds %v", rounds)
 	}
 }

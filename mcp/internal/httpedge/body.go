@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
+	"time"
 )
 
 // Media types.
@@ -15,36 +17,82 @@ const (
 	EventStream = "text/event-stream"
 )
 
-// FirstRead is how much memory a body gets on the word of its length alone.
-const FirstRead = 256 << 10
+const (
+	// FirstRead is how much memory a body gets on the word of its length alone.
+	FirstRead = 4 << 10
+	// maxHeld is how many bytes all bodies that are being read may take beyond
+	// their first ones. One of the largest may always be read.
+	maxHeld = 16 << 20
+)
 
-// ReadBody reads the whole body of a request into memory of its own. The error
-// is an [*http.MaxBytesError] if it has more than most bytes.
-func ReadBody(w http.ResponseWriter, r *http.Request, most int) ([]byte, error) {
-	switch length := r.ContentLength; {
-	case length > int64(most):
-		return nil, &http.MaxBytesError{Limit: int64(most)}
-	case length >= 0 && length <= FirstRead:
-		body := make([]byte, length)
-		_, err := io.ReadFull(r.Body, body)
-		if err == nil {
-			r.Body.Close() // so that the server need not look for more before it answers
-		}
-		return body, err
-	default:
-		return readGrowing(http.MaxBytesReader(w, r.Body, int64(most)), int(length))
+// How long a client may take by default to send a body, and to read a response
+// or an event.
+const (
+	DefaultReadTimeout  = 30 * time.Second
+	DefaultWriteTimeout = 10 * time.Second
+)
+
+// ErrBusy is returned where too many large bodies are being read.
+var ErrBusy = errors.New("too many large requests are being read")
+
+// Bodies reads the bodies of requests. It is safe for concurrent use; the fields
+// must not change while it is used.
+type Bodies struct {
+	// Max is how many bytes one body may have.
+	Max int
+	// Timeout is how long a client may take to send one; it gets a second more for
+	// each 64 KiB that it announced.
+	Timeout time.Duration
+
+	held atomic.Int64
+}
+
+// Read reads the whole body of a request into memory of its own. The error is an
+// [*http.MaxBytesError] if it has more than b.Max bytes, [ErrBusy], or wraps
+// [os.ErrDeadlineExceeded].
+func (b *Bodies) Read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	length := r.ContentLength
+	if length > int64(b.Max) {
+		return nil, &http.MaxBytesError{Limit: int64(b.Max)}
 	}
+	control := http.NewResponseController(w)
+	control.SetReadDeadline(time.Now().Add(b.Timeout + time.Duration(max(length, 0)/slowest)*time.Second))
+	body, err := b.read(w, r, length)
+	if err == nil {
+		control.SetReadDeadline(time.Time{}) // the server looks for the end of the connection by reading
+	}
+	return body, err
+}
+
+func (b *Bodies) read(w http.ResponseWriter, r *http.Request, length int64) ([]byte, error) {
+	if length < 0 || length > FirstRead {
+		return b.readGrowing(http.MaxBytesReader(w, r.Body, int64(b.Max)), int(length))
+	}
+	body := make([]byte, length)
+	if _, err := io.ReadFull(r.Body, body); err != nil {
+		return nil, err
+	}
+	r.Body.Close() // so that the server need not look for more before it answers
+	return body, nil
 }
 
 // readGrowing reads to the end. Memory is taken as data comes, up to length if
 // that is known and doubled as needed, so that a client pays for what it costs.
-func readGrowing(r io.Reader, length int) ([]byte, error) {
-	body := make([]byte, 0, FirstRead/4)
+func (b *Bodies) readGrowing(r io.Reader, length int) ([]byte, error) {
+	body := make([]byte, 0, FirstRead)
+	held := int64(0)
+	defer func() { b.held.Add(-held) }()
 	for {
 		if len(body) == cap(body) {
 			grown := 2 * cap(body)
-			if length > 0 && len(body) < length {
-				grown = min(grown, length+1) // one more, so that the end is found without growing again
+			if length <= 0 || len(body) >= length {
+				length = b.Max
+			}
+			grown = min(grown, length+1) // one more, so that the end is found without growing again
+			more := int64(grown - len(body))
+			held += more
+			if b.held.Add(more) > max(maxHeld, int64(b.Max)+1) {
+				return nil, ErrBusy
 			}
 			body = slices.Grow(body, grown-len(body))
 		}

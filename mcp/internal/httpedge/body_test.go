@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestAccepts(t *testing.T) {
@@ -55,7 +56,7 @@ func TestReadBody(t *testing.T) {
 			if r.ContentLength = -1; known {
 				r.ContentLength = int64(length)
 			}
-			body, err := ReadBody(httptest.NewRecorder(), r, most)
+			body, err := (&Bodies{Max: most, Timeout: time.Second}).Read(httptest.NewRecorder(), r)
 			var large *http.MaxBytesError
 			if length > most {
 				if !errors.As(err, &large) {
@@ -72,7 +73,7 @@ func TestABodyThatEndsEarlyIsAnError(t *testing.T) {
 	for _, length := range []int64{10, FirstRead + 10} {
 		r := httptest.NewRequest("POST", "/", io.NopCloser(io.MultiReader(strings.NewReader("x"), failing{})))
 		r.ContentLength = length
-		if body, err := ReadBody(httptest.NewRecorder(), r, 1<<20); err == nil {
+		if body, err := (&Bodies{Max: 1 << 20, Timeout: time.Second}).Read(httptest.NewRecorder(), r); err == nil {
 			t.Errorf("got %q", body)
 		}
 	}
@@ -81,3 +82,41 @@ func TestABodyThatEndsEarlyIsAnError(t *testing.T) {
 type failing struct{}
 
 func (failing) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
+
+func TestBodiesThatAreBeingReadHaveABudget(t *testing.T) {
+	const clients = 100
+	b := &Bodies{Max: 1 << 20, Timeout: time.Second}
+	results := make(chan error, clients)
+	var opened []*io.PipeWriter
+	for range clients {
+		in, out := io.Pipe()
+		opened = append(opened, out)
+		r := httptest.NewRequest("POST", "/", in)
+		r.ContentLength = 1 << 20
+		go func() {
+			_, err := b.Read(httptest.NewRecorder(), r)
+			in.Close()
+			results <- err
+		}()
+		out.Write(make([]byte, 900<<10)) // half open from now on, if it was taken
+		if held := b.held.Load(); held > maxHeld+2<<20 {
+			t.Fatalf("%d bytes are held", held)
+		}
+	}
+	for _, out := range opened {
+		out.CloseWithError(io.ErrUnexpectedEOF)
+	}
+	refused := 0
+	for range clients {
+		switch err := <-results; err {
+		case ErrBusy:
+			refused++
+		case io.ErrUnexpectedEOF:
+		default:
+			t.Errorf("got %v", err)
+		}
+	}
+	if held := b.held.Load(); held != 0 || refused < clients/2 || refused > clients-10 {
+		t.Errorf("%d of %d were refused, %d bytes are held in the end", refused, clients, held)
+	}
+}

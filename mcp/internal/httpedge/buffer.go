@@ -14,11 +14,11 @@ type Buffers struct{ pool sync.Pool }
 
 // With calls f with an empty buffer; what f returns is the buffer, grown or not.
 func (p *Buffers) With(f func(b []byte) []byte) {
-	b := p.take()
-	p.giveBack(b, f((*b)[:0]))
+	b := p.get()
+	p.put(b, f((*b)[:0]))
 }
 
-func (p *Buffers) take() *[]byte {
+func (p *Buffers) get() *[]byte {
 	if b, _ := p.pool.Get().(*[]byte); b != nil {
 		return b
 	}
@@ -26,8 +26,8 @@ func (p *Buffers) take() *[]byte {
 	return &fresh
 }
 
-// giveBack keeps a buffer for the next one; grown is what became of it.
-func (p *Buffers) giveBack(b *[]byte, grown []byte) {
+// put keeps a buffer for the next one; grown is what became of it.
+func (p *Buffers) put(b *[]byte, grown []byte) {
 	if cap(grown) > cap(*b) && cap(grown) <= bufferKept {
 		*b = grown
 	}

@@ -5,7 +5,7 @@ import "net/http"
 const corsMaxAge = "600" // seconds for which a browser remembers what is allowed
 
 // CrossOrigin adds what a browser wants to see before it lets a page of another
-// origin read the answer; the origin was checked before. It reports whether the
+// origin read the response; the origin was checked before. It reports whether the
 // request was only about that, and is answered.
 func CrossOrigin(w http.ResponseWriter, r *http.Request) bool {
 	h := w.Header()

@@ -26,7 +26,7 @@ type EventWriter struct {
 	control  *http.ResponseController
 	chunked  bool
 	options  EventOptions
-	hang     func() // lets go of the connection, if ServeHTTP is not waiting for that
+	release  func() // called when the connection is given up, if ServeHTTP is not waiting for that
 
 	mu    sync.Mutex
 	err   error // why nothing can be written any more
@@ -44,19 +44,16 @@ type EventOptions struct {
 	Buffers *Buffers
 }
 
-// OpenEvents begins a response that is a stream; nothing is sent yet. hang is
+// OpenEvents begins a response that is a stream; nothing is sent yet. release is
 // called, at most once, when the connection is given up, for ServeHTTP to
 // return. Where it is nil ServeHTTP is busy, and the connection is closed
 // without it.
-func OpenEvents(w http.ResponseWriter, r *http.Request, o EventOptions, hang func()) *EventWriter {
-	e := &EventWriter{response: w, control: http.NewResponseController(w), chunked: r.ProtoMajor == 1 && r.ProtoMinor >= 1, options: o, hang: hang}
+func OpenEvents(w http.ResponseWriter, r *http.Request, o EventOptions, release func()) *EventWriter {
+	e := &EventWriter{response: w, control: http.NewResponseController(w), chunked: r.ProtoMajor == 1 && r.ProtoMinor >= 1, options: o, release: release}
 	h := w.Header()
 	h["Content-Type"] = eventsType
 	h.Set("Cache-Control", "no-cache")
 	h.Set("X-Accel-Buffering", "no")
-	if h["Date"] == nil { // net/http would make it deep down, where it doubles the stack of a goroutine that stays
-		h.Set("Date", time.Now().UTC().Format(http.TimeFormat))
-	}
 	w.WriteHeader(http.StatusOK)
 	if o.KeepAlive > 0 {
 		e.timer = time.AfterFunc(time.Hour, e.keepAlive)
@@ -69,14 +66,14 @@ func OpenEvents(w http.ResponseWriter, r *http.Request, o EventOptions, hang fun
 func (w *EventWriter) Write(e eventstream.Event) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	b := w.options.Buffers.take()
+	b := w.options.Buffers.get()
 	event := eventstream.AppendEvent((*b)[:0], e)
 	w.send(event)
-	w.options.Buffers.giveBack(b, event)
+	w.options.Buffers.put(b, event)
 	return w.err
 }
 
-// Begin sends the head of the response, for who has no event yet.
+// Begin sends the header of the response before there is an event.
 func (w *EventWriter) Begin() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,7 +94,7 @@ func (w *EventWriter) send(b []byte) {
 		w.err = w.control.Flush()
 	}
 	if w.err != nil {
-		w.letGo(false)
+		w.freeConnection(false)
 		return
 	}
 	w.control.SetWriteDeadline(time.Time{}) // HTTP/2 ends streams whose deadline passes, idle or not
@@ -123,14 +120,14 @@ func (w *EventWriter) Close() {
 	w.stop()
 }
 
-// HangUp ends the response now. It reports nothing: whatever was not received
+// Disconnect ends the response now. It reports nothing: whatever was not received
 // is sent when the client comes back.
-func (w *EventWriter) HangUp() {
+func (w *EventWriter) Disconnect() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.err == nil {
 		w.err = ErrClosed
-		w.letGo(true)
+		w.freeConnection(true)
 	}
 }
 
@@ -143,12 +140,12 @@ func (w *EventWriter) stop() {
 	}
 }
 
-// letGo frees the connection. Where nobody waits in ServeHTTP it is taken out of
+// freeConnection frees the connection. Where nobody waits in ServeHTTP it is taken out of
 // the server's hands and closed, after its end was marked if all went well.
-func (w *EventWriter) letGo(orderly bool) {
+func (w *EventWriter) freeConnection(orderly bool) {
 	w.stop()
-	if w.hang != nil {
-		w.hang()
+	if w.release != nil {
+		w.release()
 		return
 	}
 	conn, _, err := w.control.Hijack()
@@ -171,7 +168,7 @@ func (w *EventWriter) Finish() {
 		return
 	}
 	w.stop()
-	if w.hang != nil {
-		w.hang()
+	if w.release != nil {
+		w.release()
 	}
 }

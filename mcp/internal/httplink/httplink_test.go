@@ -80,7 +80,7 @@ func TestMediaType(t *testing.T) {
 func TestStatusErrorIsBounded(t *testing.T) {
 	e := &Endpoint{Name: "https://a.example/"}
 	body := &counted{r: strings.NewReader(strings.Repeat("x\n", 10*maxErrorBody))}
-	err := e.StatusError(&http.Response{StatusCode: 500, Body: body})
+	err, _ := e.StatusError(&http.Response{StatusCode: 500, Body: body})
 	if len([]rune(err.Body)) != maxShown || body.n > 2*maxErrorBody || !body.closed {
 		t.Errorf("%d runes shown, %d bytes read, closed %t", len([]rune(err.Body)), body.n, body.closed)
 	}

@@ -8,8 +8,9 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/mcp/internal/link"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/pipe"
 )
 
@@ -18,7 +19,7 @@ const (
 	maxShown     = 300      // runes of it that are shown
 )
 
-// The media types of answers.
+// The media types of responses.
 const (
 	JSON        = "application/json"
 	EventStream = "text/event-stream"
@@ -28,7 +29,7 @@ const (
 var ErrTooLong = errors.New("message too long")
 
 // MediaType returns the media type of a response in lower case, or what stands
-// in its place if that is none.
+// in its place if that is not valid.
 func MediaType(resp *http.Response) string {
 	given := resp.Header.Get("Content-Type")
 	if mediaType, _, err := mime.ParseMediaType(given); err == nil || errors.Is(err, mime.ErrInvalidMediaParameter) {
@@ -41,20 +42,34 @@ func MediaType(resp *http.Response) string {
 // OK reports whether the status says success.
 func OK(resp *http.Response) bool { return resp.StatusCode >= 200 && resp.StatusCode < 300 }
 
-// StatusError makes the error for a status other than success. It reads a part
-// of the body and closes it.
-func (e *Endpoint) StatusError(resp *http.Response) *link.StatusError {
+// StatusError makes the error for a status other than success, and returns the
+// id of the protocol error in the body, if there is one. It reads a part of the
+// body and closes it.
+func (e *Endpoint) StatusError(resp *http.Response) (status *mcp.StatusError, id jsonrpc.ID) {
 	defer resp.Body.Close()
-	err := &link.StatusError{Status: resp.StatusCode, URL: e.Name}
+	err := &mcp.StatusError{Status: resp.StatusCode, Header: resp.Header, URL: e.Name}
 	if resp.Request != nil {
 		err.Method = resp.Request.Method
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-	if m, fault := pipe.Parse(body); fault == nil {
-		err.Fault = m.Error
+	if m, fault := pipe.Parse(body); fault == nil && m.Error != nil {
+		err.Fault = &mcp.Error{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data}
+		id = m.ID
 	}
 	err.Body = plaintext.Line(strings.TrimSpace(string(body)), maxShown)
-	return err
+	return err, id
+}
+
+// SessionLost reports whether a refusal of a request within a session says that
+// the session is gone. The status for that is 404 (2025-11-25 basic/transports,
+// session management), but several SDKs answer 400 and only the text tells. An
+// error with the id of the request, answered, is the response to it.
+func SessionLost(status *mcp.StatusError, answered bool) bool {
+	if status.Status != http.StatusBadRequest || answered {
+		return status.Status == http.StatusNotFound
+	}
+	text := strings.ToLower(status.Body)
+	return strings.Contains(text, "session") || strings.Contains(text, "not initialized")
 }
 
 // ReadMessage reads a body that is one message.

@@ -2,7 +2,7 @@
 // (basic/transports/stdio; sockets use the same framing): a [Reader] and a
 // [Writer], and [Serve], which answers what comes in.
 //
-// What it is fast by: whoever reads a message handles it, and another goroutine
-// reads on; and what is written while more input lies ready goes out in one
-// piece. Neither delays a lone message.
+// Two things make it fast: the goroutine that reads a message also handles it,
+// while another reads on, so that a lone call changes no goroutine; and replies
+// that are ready while more input lies in the buffer are written in one piece.
 package lines

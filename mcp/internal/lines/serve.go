@@ -13,17 +13,28 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// maxIdle is how many goroutines wait to read: one reads, one stands by.
-const maxIdle = 2
+const (
+	// maxIdle is how many goroutines have no message to handle: one reads, the
+	// other takes over reading.
+	maxIdle = 2
+	// maxUnanswered is how many bytes of requests are read while responses cannot
+	// be written: enough to see a cancellation behind a few of them.
+	maxUnanswered = 256 << 10
+	// replySize is the room that a goroutine begins with for its replies.
+	replySize = 1 << 10
+)
 
-// replySize is the room that a goroutine begins with for its replies.
-const replySize = 1 << 10
-
-// Serve answers the messages of one client until r ends or ctx is done. When
-// ctx is done it calls interrupt, which makes a Read of r that waits return. A
-// nil interrupt says that nothing can: then one goroutine stays in that Read
-// when Serve returns, and drops what it reads. Serve returns nil at the end of
-// r, when everything that was asked is answered or the drain time is over.
+// Serve answers the messages of one client until r ends, w fails or ctx is done.
+// When ctx is done or w failed it calls interrupt, which makes a Read of r that
+// waits return. A nil interrupt says that nothing can: then one goroutine stays
+// in that Read when Serve returns, and drops what it reads. Serve returns nil at
+// the end of r, when everything that was asked is answered or the drain time is
+// over, and the error of w at once.
+//
+// A client that does not read its responses is not read from any longer: when
+// maxGathered bytes wait to be written, no request begins to run, and reading
+// goes on only until maxUnanswered bytes of requests wait for that. A Write of w
+// may take as long as w allows.
 func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrupt func(), o mcp.ServeOptions) error {
 	if o.MaxMessage <= 0 {
 		o.MaxMessage = mcp.DefaultMaxMessage
@@ -33,23 +44,23 @@ func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrup
 	}
 	s := &serving{in: NewReader(r, o.MaxMessage), out: NewWriter(w), end: make(chan struct{})}
 	s.free = sync.NewCond(&s.turn)
-	s.connection = e.NewConnection(context.WithoutCancel(ctx), s.out, nil)
+	var cancel context.CancelFunc
+	s.ctx, cancel = context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	s.readCtx, s.stopReading = context.WithCancel(s.ctx)
+	s.connection = e.NewConnection(s.ctx, s.out, nil)
 	s.idle.Store(1)
 	s.workers.Add(1)
 	go s.work()
 	select {
 	case <-s.end:
+	case <-s.out.broken:
+		s.stop(interrupt)
 	case <-ctx.Done():
-		s.stopped.Store(true)
-		if interrupt != nil {
-			interrupt()
-			<-s.end
-		}
+		s.stop(interrupt)
 	}
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.DrainTimeout)
-	defer cancel()
-	s.connection.Drain(drain)
-	s.connection.Close()
+	s.drain(o.DrainTimeout)
+	cancel()
 	await(s.jobs.Wait, o.DrainTimeout)
 	if interrupt != nil {
 		await(s.workers.Wait, o.DrainTimeout)
@@ -61,10 +72,148 @@ func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrup
 	return s.failed()
 }
 
+// A serving is one client being served. One of its goroutines reads. When it has
+// read a message it lets another read on and handles the message itself, so that
+// a lone call changes no goroutine.
+type serving struct {
+	in         *Reader
+	out        *Writer
+	connection *edge.Connection
+	ctx        context.Context // ends when no response may wait for the client any more
+
+	stopped     atomic.Bool     // reading ended from this side
+	readCtx     context.Context // the same
+	stopReading context.CancelFunc
+
+	turn    sync.Mutex     // guards reading
+	free    *sync.Cond     // signalled when nobody reads any more
+	reading bool           // somebody reads
+	idle    atomic.Int32   // goroutines that read or wait to
+	more    atomic.Bool    // another message lies ready: whoever reads it flushes
+	workers sync.WaitGroup // the goroutines
+	jobs    sync.WaitGroup // the messages they handle
+
+	end  chan struct{} // closed when there is nothing more to read
+	over bool          // the same, for whoever reads
+	err  error         // why, if not the end of the stream; set before end closes
+}
+
+// stop ends reading.
+func (s *serving) stop(interrupt func()) {
+	s.stopped.Store(true)
+	s.stopReading()
+	if interrupt != nil {
+		interrupt()
+		<-s.end
+	}
+}
+
+// drain lets the requests that run finish, unless nobody could be answered, and
+// then ends them.
+func (s *serving) drain(most time.Duration) {
+	ctx, cancel := context.WithTimeout(s.ctx, most)
+	defer cancel()
+	if s.out.failed() == nil {
+		s.connection.Drain(ctx)
+	}
+	await(s.connection.Close, most) // a client that reads nothing holds up its notifications
+}
+
+// failed is why reading ended, if it was not the end of the stream or this side.
+func (s *serving) failed() error {
+	if s.stopped.Load() {
+		return nil
+	}
+	return s.err
+}
+
+// work reads messages and handles them, until enough other goroutines do.
+func (s *serving) work() {
+	defer s.workers.Done()
+	buffer := make([]byte, 0, replySize)
+	var job edge.Job
+	for s.read(&job) {
+		if s.out.full() {
+			buffer = nil // it may be large, and the wait long
+			s.out.waitRoom(s.ctx)
+		}
+		if reply := job.Run(buffer[:0]); reply != nil {
+			if buffer = s.out.Give(s.ctx, reply); cap(buffer) > maxGathered {
+				buffer = nil
+			}
+		}
+		s.jobs.Done()
+		if !s.more.Load() || s.out.due() {
+			s.out.Flush()
+		}
+		if s.idle.Add(1) > maxIdle {
+			s.idle.Add(-1)
+			return
+		}
+	}
+}
+
+// read takes messages until there is a job, and lets another goroutine read on.
+// It reports false when there is nothing more to read.
+func (s *serving) read(job *edge.Job) bool {
+	s.takeTurn()
+	defer s.passTurn()
+	for !s.over {
+		if !s.in.Ready() {
+			s.more.Store(false)
+			if s.out.pending() {
+				s.flushAside()
+				continue
+			}
+		}
+		if s.out.full() && s.connection.Held() > maxUnanswered {
+			s.out.waitRoom(s.readCtx)
+		}
+		line, err := s.in.Next()
+		switch {
+		case s.stopped.Load():
+			s.finish(io.EOF)
+			continue
+		case errors.Is(err, ErrTooLong):
+			s.out.Gather(s.readCtx, jsonrpc.AppendError(nil, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, "%v", err)))
+			continue
+		case err != nil:
+			s.finish(err)
+			continue
+		case !s.connection.Accept(job, line):
+			continue
+		}
+		s.jobs.Add(1)
+		s.more.Store(s.in.Ready())
+		s.busy()
+		return true
+	}
+	return false
+}
+
+// busy says that this goroutine reads no longer. If it was the last, another begins.
+func (s *serving) busy() {
+	if s.idle.Add(-1) == 0 {
+		s.idle.Add(1)
+		s.workers.Add(1)
+		go s.work()
+	}
+}
+
+// flushAside writes while another goroutine reads: a client that does not read
+// its responses may still cancel what it asked for.
+func (s *serving) flushAside() {
+	s.passTurn()
+	s.busy()
+	s.out.Flush()
+	s.idle.Add(1)
+	s.takeTurn()
+}
+
 // takeTurn waits until nobody else reads. A goroutine that comes back for the
 // next message may get ahead of one that was woken for it, which spares a switch
-// between the two. (A mutex held while reading would do the same, but is nothing
-// that tests of time can wait for.)
+// between the two. (A mutex held while reading would do the same, but synctest
+// does not wait for mutexes.)
 func (s *serving) takeTurn() {
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -81,97 +230,6 @@ func (s *serving) passTurn() {
 	s.free.Signal()
 }
 
-// failed is why reading ended, if it was not the end of the stream or ours.
-func (s *serving) failed() error {
-	if s.stopped.Load() {
-		return nil
-	}
-	return s.err
-}
-
-// A serving is one client being served.
-type serving struct {
-	in         *Reader
-	out        *Writer
-	connection *edge.Connection
-
-	stopped atomic.Bool // reading is over by our will
-
-	turn    sync.Mutex     // guards reading
-	free    *sync.Cond     // told when nobody reads any more
-	reading bool           // somebody reads
-	idle    atomic.Int32   // goroutines that read or wait to
-	more    atomic.Bool    // another message lies ready: its reader will flush
-	workers sync.WaitGroup // the goroutines
-	jobs    sync.WaitGroup // the messages they handle
-
-	end  chan struct{} // closed when there is nothing more to read
-	over bool          // the same, for those whose turn it is
-	err  error         // why, if not the end of the stream; set before end closes
-}
-
-// work reads messages and handles them, until there are enough others to do so.
-func (s *serving) work() {
-	defer s.workers.Done()
-	buffer := make([]byte, 0, replySize)
-	var job edge.Job
-	for {
-		if !s.read(&job) {
-			return
-		}
-		reply := job.Run(buffer[:0])
-		if reply != nil {
-			if buffer = s.out.Give(reply); cap(buffer) > maxGathered {
-				buffer = nil
-			}
-		}
-		s.jobs.Done()
-		if !s.more.Load() {
-			s.out.Flush()
-		}
-		if s.idle.Add(1) > maxIdle {
-			s.idle.Add(-1)
-			return
-		}
-	}
-}
-
-// read takes messages until there is a job, and sees to it that somebody reads
-// on. Before it waits it sends what was gathered.
-func (s *serving) read(job *edge.Job) bool {
-	s.takeTurn()
-	defer s.passTurn()
-	for !s.over {
-		if !s.in.Ready() {
-			s.more.Store(false)
-			s.out.Flush()
-		}
-		line, err := s.in.Next()
-		switch {
-		case s.stopped.Load():
-			s.finish(io.EOF)
-			continue
-		case errors.Is(err, ErrTooLong):
-			s.out.Gather(jsonrpc.AppendError(nil, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, "%v", err)))
-			continue
-		case err != nil:
-			s.finish(err)
-			continue
-		case !s.connection.Accept(job, line):
-			continue
-		}
-		s.jobs.Add(1)
-		s.more.Store(s.in.Ready())
-		if s.idle.Add(-1) == 0 {
-			s.idle.Add(1)
-			s.workers.Add(1)
-			go s.work()
-		}
-		return true
-	}
-	return false
-}
-
 func (s *serving) finish(err error) {
 	s.over = true
 	if err != io.EOF {
@@ -181,8 +239,8 @@ func (s *serving) finish(err error) {
 }
 
 // await waits for the end of something at most as long as given: a Handler that
-// does not heed its context, or a client that does not read, must not keep a
-// process alive.
+// ignores its context, or a client that does not read, must not keep a process
+// alive.
 func await(end func(), most time.Duration) {
 	done := make(chan struct{})
 	go func() {

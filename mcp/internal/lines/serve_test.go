@@ -37,7 +37,7 @@ func servePing(t *testing.T, w *slowWriter) {
 
 // A process exits when Serve returns, and what another goroutine was about to
 // write would be lost.
-func TestServeReturnsWhenTheLastAnswerIsWritten(t *testing.T) {
+func TestServeReturnsWhenTheLastResponseIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &slowWriter{takes: time.Second}
 		servePing(t, w)

@@ -6,7 +6,6 @@ package link
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
@@ -42,7 +41,7 @@ type Link interface {
 	Send(ctx context.Context, out Out) error
 
 	// Receive hands every message that belongs to no call to deliver, one after
-	// the other, until ctx is done or the link is dead, and returns why. A
+	// the other, until ctx is done or the link is done, and returns why. A
 	// transport with a channel of its own for such messages opens it, and opens it
 	// again (with what the server said of resuming) when it breaks; ErrNoChannel
 	// says that the server has none. begun is called once, before anything is
@@ -50,8 +49,8 @@ type Link interface {
 	// before it on the same channel. At most one Receive runs at a time.
 	Receive(ctx context.Context, begun func(), deliver func(*jsonrpc.Message)) error
 
-	// Dead is closed when the link can carry nothing any more; Err says why.
-	Dead() <-chan struct{}
+	// Done is closed when the link can carry nothing any more; Err says why.
+	Done() <-chan struct{}
 	Err() error
 
 	// Close ends the link and everything that belongs to it: streams, goroutines,
@@ -61,6 +60,11 @@ type Link interface {
 	// ClosingCancels reports whether giving up a request's channel tells a modern
 	// server that the request is cancelled (HTTP does, streams do not).
 	ClosingCancels() bool
+}
+
+// A Linker is a transport that makes links.
+type Linker interface {
+	Link(ctx context.Context) (Link, error)
 }
 
 // A Fallback is a Link that can be replaced by one of an older transport to the
@@ -75,29 +79,22 @@ type Fallback interface {
 // messages of its own accord.
 var ErrNoChannel = errors.New("the server has no stream for messages of its own")
 
-// ErrSessionLost is wrapped by errors that say that the server forgot the
-// session (404 on Streamable HTTP): a new handshake is needed.
+// ErrSessionLost is wrapped by errors that say that the server does not know the
+// session any more: it restarted, or the session expired. Such a request was not
+// executed, unless the error wraps [ErrNoResponse] as well.
+//
+// What to do: send initialize once, over the same Link, however many calls
+// failed; it begins a new session. Until then the Link fails every request but
+// initialize and server/discover with ErrSessionLost and sends nothing, so no
+// call gets lost in between. Then restore the log level and subscriptions, call
+// Receive again, as the one that ran ended with ErrSessionLost, and repeat the
+// calls that were not executed. Calls whose streams are still open go on, but
+// cannot be resumed.
+//
+// A Link whose session is its connection is Done instead, with ErrSessionLost as
+// its Err where the server said so.
 var ErrSessionLost = errors.New("the server does not know the session any more")
 
-// ErrClosed is wrapped by the errors of a link that was closed by its Close.
-var ErrClosed = errors.New("the connection was closed on this side")
-
-// A StatusError is an HTTP status other than success.
-type StatusError struct {
-	Status int
-	Method string         // HTTP method
-	URL    string         // without credentials and query
-	Body   string         // its beginning, cleaned of control characters
-	Fault  *jsonrpc.Error // the JSON-RPC error in the body, if there was one
-}
-
-// Error says what was answered to what.
-func (e *StatusError) Error() string {
-	if e.Fault != nil {
-		return fmt.Sprintf("%s %s: HTTP status %d: %v", e.Method, e.URL, e.Status, e.Fault)
-	}
-	if e.Body != "" {
-		return fmt.Sprintf("%s %s: HTTP status %d: %s", e.Method, e.URL, e.Status, e.Body)
-	}
-	return fmt.Sprintf("%s %s: HTTP status %d", e.Method, e.URL, e.Status)
-}
+// ErrNoResponse is wrapped by errors of calls that were sent and whose response
+// is lost. Repeat such a call only where that does no harm.
+var ErrNoResponse = errors.New("the server may have executed the request")

@@ -13,18 +13,18 @@ type Call struct {
 	inbox  *Inbox
 	id     jsonrpc.ID
 	method string
-	done   chan answer // with room for the one answer
+	done   chan response // with room for the one response
 }
 
-type answer struct {
+type response struct {
 	message *jsonrpc.Message
 	err     error
 }
 
-// Expect tells that out is about to be sent. The caller waits for the response
+// Expect registers a request that is about to be sent. The caller waits for the response
 // with [Call.Wait], or gives up with [Call.Fail].
 func (b *Inbox) Expect(out link.Out) (*Call, error) {
-	c := &Call{inbox: b, id: out.ID, method: out.Method, done: make(chan answer, 1)}
+	c := &Call{inbox: b, id: out.ID, method: out.Method, done: make(chan response, 1)}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err != nil {
@@ -49,32 +49,35 @@ func (c *Call) Wait(ctx context.Context) (*jsonrpc.Message, error) {
 }
 
 // Fail gives up the response because of cause, and returns what [Call.Wait]
-// would: the response, should it have come all the same.
+// would: the response, should it have come all the same. One that has come and
+// waits for its turn behind other messages is waited for: Receive hands it out,
+// at the latest when it ends.
 func (c *Call) Fail(cause error) (*jsonrpc.Message, error) {
-	c.forget()
-	select {
-	case a := <-c.done:
-		return a.message, a.err
-	default:
+	if c.forget() {
 		return nil, c.failure(cause)
 	}
+	a := <-c.done
+	return a.message, a.err
 }
 
-// forget takes the call off the table: its response is ignored if it comes.
-func (c *Call) forget() {
+// forget takes the call off the table: its response is ignored if it comes. It
+// reports false where the response has come.
+func (c *Call) forget() bool {
 	c.inbox.mu.Lock()
 	defer c.inbox.mu.Unlock()
-	if c.inbox.calls[c.id] == c {
-		delete(c.inbox.calls, c.id)
+	if c.inbox.calls[c.id] != c {
+		return false
 	}
+	delete(c.inbox.calls, c.id)
+	return true
 }
 
 func (c *Call) failure(cause error) error {
 	return fmt.Errorf("%s: expected a response to %s: %w", c.inbox.name, c.method, cause)
 }
 
-// answer hands a response to its call.
-func (b *Inbox) answer(m *jsonrpc.Message) {
+// deliver hands a response to its call.
+func (b *Inbox) deliver(m *jsonrpc.Message) {
 	c := b.pick(m.ID)
 	if c == nil {
 		b.log.Debug("mcp: a response that nobody waits for", "server", b.name, "id", string(m.ID))
@@ -84,8 +87,8 @@ func (b *Inbox) answer(m *jsonrpc.Message) {
 	b.complete(c, m)
 }
 
-// pick takes the call that an answer with this id is for off the table, or
-// returns nil. An answer without an id can only be for a call that waits alone.
+// pick takes the call that a response with this id is for off the table, or
+// returns nil. A response without an id can only be for a call that waits alone.
 func (b *Inbox) pick(id jsonrpc.ID) *Call {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -112,9 +115,9 @@ func otherForm(id jsonrpc.ID) jsonrpc.ID {
 	return `"` + id + `"`
 }
 
-// Answers reports whether m is the response to the request with this id, where
+// RespondsTo reports whether m is the response to the request with this id, where
 // no other request could be meant: an error may lack its id.
-func Answers(m *jsonrpc.Message, id jsonrpc.ID) bool {
+func RespondsTo(m *jsonrpc.Message, id jsonrpc.ID) bool {
 	if m.Kind != jsonrpc.Response {
 		return false
 	}

@@ -4,6 +4,6 @@
 // another way.
 //
 // Servers in the wild print banners and logs between their messages, number
-// their answers with strings, and answer twice. What has one meaning only is
-// understood; what has none is skipped and told to the logger.
+// their responses with strings, and answer twice. What has one meaning only is
+// understood; what has none is skipped and logged.
 package pipe

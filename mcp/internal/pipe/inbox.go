@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/mcp/internal/link"
+	"github.com/junction-mcp/junction/mcp"
 )
 
 // Limits and times of an Inbox.
@@ -23,18 +25,18 @@ const (
 // them, everything else waits in a bounded queue for [Inbox.Receive]. All
 // methods are safe for concurrent use.
 type Inbox struct {
-	name  string
-	log   *slog.Logger
-	noise noise
-	dead  chan struct{}
+	name    string
+	log     *slog.Logger
+	skipped skipped
+	done    chan struct{}
 
 	mu    sync.Mutex
-	err   error // why it is dead, without the server's name
+	err   error // why it is done, without the server's name
 	calls map[jsonrpc.ID]*Call
 	queue queue
 	busy  bool          // a Receive runs: responses wait their turn behind its messages
-	more  chan struct{} // told when the queue is no longer empty
-	room  chan struct{} // told when it is no longer full
+	more  chan struct{} // signalled when the queue is no longer empty
+	room  chan struct{} // signalled when it is no longer full
 }
 
 // NewInbox returns an Inbox for the server that errors call name.
@@ -43,20 +45,20 @@ func NewInbox(name string, log *slog.Logger) *Inbox {
 		log = slog.Default()
 	}
 	return &Inbox{
-		name:  name,
-		log:   log,
-		noise: noise{log: log, name: name},
-		dead:  make(chan struct{}),
-		calls: make(map[jsonrpc.ID]*Call),
-		more:  make(chan struct{}, 1),
-		room:  make(chan struct{}, 1),
+		name:    name,
+		log:     log,
+		skipped: skipped{log: log, name: name},
+		done:    make(chan struct{}),
+		calls:   make(map[jsonrpc.ID]*Call),
+		more:    make(chan struct{}, 1),
+		room:    make(chan struct{}, 1),
 	}
 }
 
-// Dead is closed when nothing will arrive any more.
-func (b *Inbox) Dead() <-chan struct{} { return b.dead }
+// Done is closed when nothing will arrive any more.
+func (b *Inbox) Done() <-chan struct{} { return b.done }
 
-// Err says why the Inbox is dead, and nil before it is.
+// Err says why the Inbox is done, and nil before it is.
 func (b *Inbox) Err() error {
 	if cause := b.cause(); cause != nil {
 		return fmt.Errorf("%s: %w", b.name, cause)
@@ -75,24 +77,26 @@ func (b *Inbox) cause() error {
 // Receive still gets what is in the queue. Only the first Fail counts.
 func (b *Inbox) Fail(cause error) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	if b.err != nil {
+		b.mu.Unlock()
 		return
 	}
 	b.err = cause
-	for id, c := range b.calls {
-		delete(b.calls, id)
-		c.done <- answer{err: c.failure(cause)}
+	calls := slices.Collect(maps.Values(b.calls))
+	clear(b.calls)
+	b.mu.Unlock()
+	for _, c := range calls {
+		c.done <- response{err: c.failure(cause)}
 	}
-	close(b.dead)
+	close(b.done)
 }
 
 // Closed is [Inbox.Fail] for an end that came from this side.
-func (b *Inbox) Closed() { b.Fail(link.ErrClosed) }
+func (b *Inbox) Closed() { b.Fail(mcp.ErrClosed) }
 
 // Take sorts one message or one batch as it came from the server. It waits while
 // a request of the server finds no room, for at most 10 seconds, after which the
-// Inbox is dead. data must not be changed any more.
+// Inbox is done. data must not be changed any more.
 func (b *Inbox) Take(data []byte) {
 	if !jsonrpc.IsBatch(data) {
 		b.take(data)
@@ -100,7 +104,7 @@ func (b *Inbox) Take(data []byte) {
 	}
 	elements, fault := jsonrpc.SplitBatch(data, maxBatch, jsonrpc.Limits{})
 	if fault != nil {
-		b.noise.skip(data, fault)
+		b.skipped.add(data, fault)
 		return
 	}
 	for _, element := range elements {
@@ -116,36 +120,36 @@ func (b *Inbox) take(data []byte) {
 		return
 	}
 	if m.Kind == jsonrpc.Response {
-		b.answer(m)
+		b.deliver(m)
 		return
 	}
 	b.put(m, len(data))
 }
 
-// refuse skips what is no message, unless it is an answer that came out wrong:
+// refuse skips what is no message, unless it is a response that came out wrong:
 // then the call need not wait any longer.
 func (b *Inbox) refuse(data []byte, id jsonrpc.ID, fault *jsonrpc.Error) {
-	if !id.IsZero() && looksLikeAnswer(data) {
+	if !id.IsZero() && looksLikeResponse(data) {
 		if c := b.pick(id); c != nil {
-			c.done <- answer{err: fmt.Errorf("%s: the response to %s is not valid: %w", b.name, c.method, fault)}
+			c.done <- response{err: fmt.Errorf("%s: the response to %s is not valid: %w", b.name, c.method, fault)}
 			return
 		}
 	}
-	b.noise.skip(data, fault)
+	b.skipped.add(data, fault)
 }
 
-// Lost tells that a message could not be read. If one call waits, it was the
-// answer.
+// Lost reports a message that could not be read. If one call waits, it was the
+// response.
 func (b *Inbox) Lost(err error) {
 	if c := b.pick(""); c != nil {
-		c.done <- answer{err: fmt.Errorf("%s: the response to %s cannot be read: %w", b.name, c.method, err)}
+		c.done <- response{err: fmt.Errorf("%s: the response to %s cannot be read: %w", b.name, c.method, err)}
 		return
 	}
 	b.log.Warn("mcp: a message of the server cannot be read", "server", b.name, "error", err)
 }
 
 // Receive hands what belongs to no call to deliver, in the order in which it
-// came, until ctx is done or the Inbox is dead and empty. It calls begun when no
+// came, until ctx is done or the Inbox is done and empty. It calls begun when no
 // response can overtake what came before it any more.
 func (b *Inbox) Receive(ctx context.Context, begun func(), deliver func(*jsonrpc.Message)) error {
 	b.begin()
@@ -157,7 +161,7 @@ func (b *Inbox) Receive(ctx context.Context, begun func(), deliver func(*jsonrpc
 		}
 		if w, ok := b.next(); ok {
 			if w.call != nil {
-				w.call.done <- answer{message: w.message}
+				w.call.done <- response{message: w.message}
 			} else {
 				deliver(w.message)
 			}
@@ -166,7 +170,7 @@ func (b *Inbox) Receive(ctx context.Context, begun func(), deliver func(*jsonrpc
 		select {
 		case <-b.more:
 		case <-ctx.Done():
-		case <-b.dead:
+		case <-b.done:
 			if b.empty() {
 				return b.Err()
 			}
@@ -176,10 +180,10 @@ func (b *Inbox) Receive(ctx context.Context, begun func(), deliver func(*jsonrpc
 
 func (b *Inbox) next() (queued, bool) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	w, ok := b.queue.pop()
+	b.mu.Unlock()
 	if ok {
-		tell(b.room)
+		signal(b.room)
 	}
 	return w, ok
 }
@@ -193,27 +197,28 @@ func (b *Inbox) begin() {
 // stop hands out the responses that were still behind other messages.
 func (b *Inbox) stop() {
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.busy = false
-	for _, w := range b.queue.waiting {
-		if w.call != nil {
-			w.call.done <- answer{message: w.message}
-		}
+	responses := b.queue.takeResponses()
+	b.mu.Unlock()
+	for _, w := range responses {
+		w.call.done <- response{message: w.message}
 	}
-	b.queue.dropResponses()
 }
 
 // complete hands a response to its call, in turn with what the server sent
 // before it, as long as somebody takes that.
 func (b *Inbox) complete(c *Call, m *jsonrpc.Message) {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.busy {
-		c.done <- answer{message: m}
-		return
+	busy := b.busy
+	if busy {
+		b.queue.push(queued{message: m, call: c})
 	}
-	b.queue.push(queued{message: m, call: c})
-	tell(b.more)
+	b.mu.Unlock()
+	if busy {
+		signal(b.more)
+	} else {
+		c.done <- response{message: m}
+	}
 }
 
 func (b *Inbox) empty() bool {
@@ -225,24 +230,28 @@ func (b *Inbox) empty() bool {
 // put queues a message of the server's own. Where there is no room the oldest
 // notification gives way; a request waits for some.
 func (b *Inbox) put(m *jsonrpc.Message, size int) {
-	var patience *time.Timer
+	var stalled *time.Timer
 	for {
-		switch b.offer(m, size) {
+		outcome := b.offer(m, size)
+		if outcome != refused {
+			signal(b.more)
+		}
+		switch outcome {
 		case taken:
 			return
 		case dropped:
 			b.log.Debug("mcp: a notification was dropped: nobody takes them", "server", b.name, "queued", maxQueued)
 			return
 		}
-		if patience == nil {
-			patience = time.NewTimer(stallTime)
-			defer patience.Stop()
+		if stalled == nil {
+			stalled = time.NewTimer(stallTime)
+			defer stalled.Stop()
 		}
 		select {
 		case <-b.room:
-		case <-b.dead:
+		case <-b.done:
 			return
-		case <-patience.C:
+		case <-stalled.C:
 			b.Fail(fmt.Errorf("%d of its messages were not taken within %v", maxQueued, stallTime))
 			return
 		}
@@ -275,12 +284,11 @@ func (b *Inbox) offer(m *jsonrpc.Message, size int) offered {
 		outcome = dropped
 	}
 	b.queue.push(queued{message: m, size: size})
-	tell(b.more)
 	return outcome
 }
 
-// tell leaves word in a channel with room for one.
-func tell(c chan struct{}) {
+// signal puts a value into a channel with room for one, if it is empty.
+func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:

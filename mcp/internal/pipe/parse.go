@@ -29,37 +29,38 @@ func Parse(data []byte) (jsonrpc.Message, *jsonrpc.Error) {
 	if len(empty) == 0 {
 		return m, fault
 	}
-	edited, _ := jsonrpc.AppendEdited(nil, data[jsonrpc.SkipSpace(data, 0):], empty...)
-	if again, stillWrong := jsonrpc.Parse(append(edited, '}'), jsonrpc.Limits{}); stillWrong == nil {
+	edited := jsonrpc.NewObject(nil)
+	edited.Members(data[jsonrpc.SkipSpace(data, 0):], empty...)
+	if again, stillWrong := jsonrpc.Parse(edited.Bytes(), jsonrpc.Limits{}); stillWrong == nil {
 		return again, nil
 	}
 	return m, fault
 }
 
-// looksLikeAnswer reports whether data has what only responses have.
-func looksLikeAnswer(data []byte) bool {
+// looksLikeResponse reports whether data has what only responses have.
+func looksLikeResponse(data []byte) bool {
 	members, fault := jsonrpc.Index(data, jsonrpc.Limits{})
 	return fault != nil || members.Get("result") != nil || members.Get("error") != nil
 }
 
-// maxNoise is how many lines that are no messages are told to the logger.
-const maxNoise = 20
+// maxSkipped is how many lines that are no messages are logged.
+const maxSkipped = 20
 
-// noise tells of what a server writes between its messages, a few times.
-type noise struct {
+// skipped logs what a server writes between its messages, at most maxSkipped times.
+type skipped struct {
 	log  *slog.Logger
 	name string
 
-	mu   sync.Mutex
-	told int
+	mu     sync.Mutex
+	logged int
 }
 
-func (n *noise) skip(data []byte, fault *jsonrpc.Error) {
+func (n *skipped) add(data []byte, fault *jsonrpc.Error) {
 	n.mu.Lock()
-	n.told++
-	told := n.told
+	n.logged++
+	logged := n.logged
 	n.mu.Unlock()
-	if told > maxNoise {
+	if logged > maxSkipped {
 		return
 	}
 	n.log.Debug("mcp: the server wrote something that is not a message; it was skipped",

@@ -18,21 +18,21 @@ import (
 // Limits and times of a link.
 const (
 	maxOut    = 64                     // messages that wait to be written
-	lastWords = time.Second            // how long answers may still come after writing failed
+	graceTime = time.Second            // how long responses may still come after writing failed
 	flushTime = 250 * time.Millisecond // how long Close waits for what was sent before it
 )
 
-// Options say what a link knows beside its streams.
+// Options are what a link knows in addition to its streams.
 type Options struct {
 	// Name names the server in errors.
 	Name string
 	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
 	MaxMessage int
-	// Describe, if set, is asked once when the server's output has ended, for
+	// Describe, if set, is called once when the server's output has ended. It returns
 	// what else an error should say: the exit status, the end of standard error.
 	// It may take a moment to find out.
 	Describe func() string
-	// Logger is told what the server does wrong; default slog.Default().
+	// Logger receives what the server does wrong; default slog.Default().
 	Logger *slog.Logger
 }
 
@@ -101,7 +101,7 @@ func (s *streams) send(ctx context.Context, message []byte) error {
 		return context.Cause(ctx)
 	}
 	select {
-	case <-s.dead:
+	case <-s.done:
 		return s.cause()
 	default:
 	}
@@ -110,12 +110,12 @@ func (s *streams) send(ctx context.Context, message []byte) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-s.dead:
+	case <-s.done:
 		return s.cause()
 	}
 }
 
-// write writes what is sent until the link is closed or dead.
+// write writes what is sent until the link is closed or done.
 func (s *streams) write() {
 	defer close(s.written)
 	for {
@@ -123,7 +123,7 @@ func (s *streams) write() {
 		select {
 		case message := <-s.out:
 			err = s.writeAll(message)
-		case <-s.dead:
+		case <-s.done:
 			return
 		case <-s.closing:
 			if len(s.out) == 0 {
@@ -131,7 +131,7 @@ func (s *streams) write() {
 			}
 		}
 		if err != nil {
-			s.outlast(err)
+			s.failLater(err)
 			return
 		}
 	}
@@ -140,7 +140,9 @@ func (s *streams) write() {
 // writeAll writes a message and those that wait behind it, in one piece.
 func (s *streams) writeAll(message []byte) error {
 	for {
-		s.w.Gather(message)
+		if err := s.w.Gather(context.Background(), message); err != nil {
+			return err
+		}
 		select {
 		case message = <-s.out:
 		default:
@@ -149,13 +151,13 @@ func (s *streams) writeAll(message []byte) error {
 	}
 }
 
-// outlast leaves time for answers that are on their way when the server reads
+// failLater leaves time for responses that are on their way when the server reads
 // no more: its output says best why.
-func (s *streams) outlast(err error) {
-	wait := time.NewTimer(lastWords)
+func (s *streams) failLater(err error) {
+	wait := time.NewTimer(graceTime)
 	defer wait.Stop()
 	select {
-	case <-s.dead:
+	case <-s.done:
 	case <-s.closing:
 	case <-wait.C:
 		s.Fail(fmt.Errorf("it takes no more messages: %w", err))
@@ -182,7 +184,7 @@ func (s *streams) read() {
 func (s *streams) ended(err error) error {
 	select {
 	case <-s.closing:
-		return link.ErrClosed
+		return mcp.ErrClosed
 	default:
 	}
 	found := "found the end of its output"

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
@@ -80,17 +81,17 @@ func outcome(m *jsonrpc.Message, err error) string {
 }
 
 // What servers in the wild write in answer to request 5, and what becomes of it.
-func TestAnswersOfServersInTheWild(t *testing.T) {
+func TestResponsesOfServersInTheWild(t *testing.T) {
 	const good = `{"jsonrpc":"2.0","id":5,"result":{"a":1}}` + "\n"
 	for _, test := range []struct {
 		name, says, want string
-		news             string // methods that Receive gets
+		notifications    string // methods that Receive gets
 	}{
 		{"an answer", good, `{"a":1}`, ""},
 		{"an error", `{"jsonrpc":"2.0","id":5,"error":{"code":-32601,"message":"no"}}` + "\n", "fault: no (-32601)", ""},
 		{"a banner before it", "Server v1.2 listening\n\n[INFO] ready\n{\"level\":\"info\",\"id\":5}\n{broken\n" + good, `{"a":1}`, ""},
 		{"a byte order mark and CRLF", "\ufeff" + strings.ReplaceAll(good, "\n", "\r\n"), `{"a":1}`, ""},
-		{"news before it", `{"jsonrpc":"2.0","method":"one"}` + "\n" + `{"jsonrpc":"2.0","id":5,"method":"two"}` + "\n" + good, `{"a":1}`, "one two"},
+		{"notifications before it", `{"jsonrpc":"2.0","method":"one"}` + "\n" + `{"jsonrpc":"2.0","id":5,"method":"two"}` + "\n" + good, `{"a":1}`, "one two"},
 		{"a batch", `[{"jsonrpc":"2.0","method":"one"},{"jsonrpc":"2.0","id":5,"result":{}},{"jsonrpc":"2.0","method":"two"}]` + "\n", `{}`, "one two"},
 		{"an empty batch before it", "[]\n" + good, `{"a":1}`, ""},
 		{"an id that became a string", `{"jsonrpc":"2.0","id":"5","result":{}}` + "\n", `{}`, ""},
@@ -99,7 +100,7 @@ func TestAnswersOfServersInTheWild(t *testing.T) {
 		{"a null result beside the error", `{"jsonrpc":"2.0","id":5,"result":null,"error":{"code":1,"message":"no"}}` + "\n", `fault: no (1)`, ""},
 		{"a notification with a null id", `{"jsonrpc":"2.0","id":null,"method":"one"}` + "\n" + good, `{"a":1}`, "one"},
 		{"an error that names no request", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}` + "\n", "fault: what? (-32700)", ""},
-		{"an answer that is none", `{"jsonrpc":"2.0","id":5,"result":{},"error":{"code":1,"message":"no"}}` + "\n",
+		{"a response that is not valid", `{"jsonrpc":"2.0","id":5,"result":{},"error":{"code":1,"message":"no"}}` + "\n",
 			"error: test-server: the response to tools/call is not valid: expected a result or an error, found both (-32600)", ""},
 		{"an answer with a name twice", `{"jsonrpc":"2.0","id":5,"result":{"a":1,"a":2}}` + "\n",
 			`error: test-server: the response to tools/call is not valid: offset 40: expected each name once in an object, found "a" twice (-32600)`, ""},
@@ -122,12 +123,12 @@ func TestAnswersOfServersInTheWild(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
 			p.Close()
-			var news []string
-			if err := l.Receive(t.Context(), func() {}, func(m *jsonrpc.Message) { news = append(news, m.Method) }); !errors.Is(err, io.ErrUnexpectedEOF) {
+			var notifications []string
+			if err := l.Receive(t.Context(), func() {}, func(m *jsonrpc.Message) { notifications = append(notifications, m.Method) }); !errors.Is(err, io.ErrUnexpectedEOF) {
 				t.Errorf("Receive ends with %v", err)
 			}
-			if got := strings.Join(news, " "); got != test.news {
-				t.Errorf("Receive got %q, want %q", got, test.news)
+			if got := strings.Join(notifications, " "); got != test.notifications {
+				t.Errorf("Receive got %q, want %q", got, test.notifications)
 			}
 		})
 	}
@@ -154,11 +155,11 @@ func TestTheEndOfAServer(t *testing.T) {
 			p.line(t)
 		}
 		if l.Err() != nil {
-			t.Errorf("dead before the end: %v", l.Err())
+			t.Errorf("done before the end: %v", l.Err())
 		}
 		p.Close()
 		calls.Wait()
-		<-l.Dead()
+		<-l.Done()
 		want := "test-server: found the end of its output; it exited with status 3; its standard error ends with:\nboom"
 		if err := l.Err(); err == nil || err.Error() != want {
 			t.Errorf("Err is %v, want %s", err, want)
@@ -180,7 +181,7 @@ func TestTheEndOfAServer(t *testing.T) {
 		defer l.Close()
 		go func() {
 			<-rw.fail
-			time.Sleep(lastWords / 2)
+			time.Sleep(graceTime / 2)
 			io.WriteString(ours, `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n")
 		}()
 		if got := outcome(l.Call(t.Context(), request(1, "tools/call"), nil)); got != "{}" {
@@ -213,11 +214,11 @@ func TestAServerThatDoesNotRead(t *testing.T) {
 		var calls sync.WaitGroup
 		for i := range int64(2 * maxOut) { // more than wait to be written
 			calls.Go(func() {
-				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("no patience"))
+				ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("the time is over"))
 				defer cancel()
 				began := time.Now()
 				_, err := l.Call(ctx, request(i, "tools/call"), nil)
-				if want := "test-server: expected a response to tools/call: no patience"; err == nil || err.Error() != want {
+				if want := "test-server: expected a response to tools/call: the time is over"; err == nil || err.Error() != want {
 					t.Errorf("got %v, want %s", err, want)
 				}
 				if took := time.Since(began); took != time.Second {
@@ -238,14 +239,14 @@ func TestAServerThatDoesNotRead(t *testing.T) {
 		began := time.Now()
 		go l.Close()
 		err := <-done
-		if !errors.Is(err, link.ErrClosed) || err.Error() != "test-server: expected a response to tools/call: the connection was closed on this side" {
+		if !errors.Is(err, mcp.ErrClosed) || err.Error() != "test-server: expected a response to tools/call: the connection was closed on this side" {
 			t.Errorf("got %v", err)
 		}
 		l.Close()
 		if took := time.Since(began); took != flushTime {
 			t.Errorf("closed after %v", took)
 		}
-		if err := l.Err(); !errors.Is(err, link.ErrClosed) {
+		if err := l.Err(); !errors.Is(err, mcp.ErrClosed) {
 			t.Errorf("Err is %v", err)
 		}
 	})
@@ -309,21 +310,21 @@ func TestManyCalls(t *testing.T) {
 	})
 }
 
-func TestNoiseIsToldAFewTimes(t *testing.T) {
+func TestWhatIsSkippedIsLoggedAFewTimes(t *testing.T) {
 	inBubble(t, "at debug level", func(t *testing.T) {
 		l, p := connect(t, Options{})
-		for i := range 3 * maxNoise {
-			p.say(t, fmt.Sprintf("\x1b[31mnoise %d\n", i))
+		for i := range 3 * maxSkipped {
+			p.say(t, fmt.Sprintf("\x1b[31mtext %d\n", i))
 		}
 		p.Close()
-		<-l.Dead()
+		<-l.Done()
 		if n := strings.Count(p.log.String(), "level=WARN"); n != 0 {
 			t.Errorf("%d warnings", n)
 		}
-		if n := strings.Count(p.log.String(), "level=DEBUG"); n != maxNoise {
+		if n := strings.Count(p.log.String(), "level=DEBUG"); n != maxSkipped {
 			t.Errorf("%d debug messages", n)
 		}
-		if !strings.Contains(p.log.String(), `noise 0`) || strings.Contains(p.log.String(), "\x1b") {
+		if !strings.Contains(p.log.String(), `text 0`) || strings.Contains(p.log.String(), "\x1b") {
 			t.Errorf("log: %s", p.log.String())
 		}
 	})

@@ -32,7 +32,7 @@ func (q *queue) push(w queued) {
 	q.bytes += w.size
 }
 
-// pop takes the oldest entry; false if there is none.
+// pop takes the oldest entry; false if the queue is empty.
 func (q *queue) pop() (queued, bool) {
 	if len(q.waiting) == 0 {
 		return queued{}, false
@@ -57,7 +57,14 @@ func (q *queue) dropNotification() bool {
 	return true
 }
 
-// dropResponses forgets the responses that wait.
-func (q *queue) dropResponses() {
-	q.waiting = slices.DeleteFunc(q.waiting, func(w queued) bool { return w.call != nil })
+// takeResponses removes the responses that wait and returns them.
+func (q *queue) takeResponses() []queued {
+	var responses []queued
+	q.waiting = slices.DeleteFunc(q.waiting, func(w queued) bool {
+		if w.call != nil {
+			responses = append(responses, w)
+		}
+		return w.call != nil
+	})
+	return responses
 }

@@ -45,7 +45,7 @@ func TestTheQueue(t *testing.T) {
 		}
 		p.say(t, asked(1))
 		p.Close()
-		<-l.Dead()
+		<-l.Done()
 		var got []string
 		l.Receive(t.Context(), func() {}, func(m *jsonrpc.Message) { got = append(got, m.Method) })
 		if len(got) != maxQueued || got[0] != "r0" || got[1] != "n12" || got[maxQueued-1] != "r1" {
@@ -66,16 +66,16 @@ func TestTheQueue(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 	})
-	inBubble(t, "makes requests wait, and the link dead when nobody takes them", func(t *testing.T) {
+	inBubble(t, "makes requests wait, and the link done when nobody takes them", func(t *testing.T) {
 		l, p := connect(t, Options{})
 		for i := range maxQueued {
 			p.say(t, asked(i))
 		}
 		began := time.Now()
 		p.say(t, asked(maxQueued))
-		<-l.Dead()
+		<-l.Done()
 		if took := time.Since(began); took != stallTime {
-			t.Errorf("dead after %v", took)
+			t.Errorf("done after %v", took)
 		}
 		if err, want := l.Err(), "test-server: 1024 of its messages were not taken within 10s"; err.Error() != want {
 			t.Errorf("Err is %v, want %s", err, want)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -14,44 +15,52 @@ import (
 
 // A Guard decides by the Host and Origin headers. The zero Guard is the default
 // one; it must not change while it is used.
+//
+// A page that was rebound sends the name of its own site in both headers. So a
+// Host is right only if no site of a stranger can have it: localhost, the
+// address at which the connection came in, and the names in Hosts. What does not
+// come over TCP no browser sends, and its Host is not looked at.
 type Guard struct {
-	// Hosts are names, without a port, under which the server may be reached
-	// beside those that are always right: localhost, 127.0.0.1 and [::1] on a
-	// loopback address, and any name elsewhere while the list is empty. "*"
-	// allows every name.
+	// Hosts are more names, without a port, under which the server may be reached.
+	// "*" allows every name.
 	Hosts []string
-	// Origins are allowed beside the server's own and those on localhost, each
-	// as scheme://host[:port]. "*" allows every origin.
+	// Origins are allowed in addition to the server's own, and to those on
+	// localhost where the server was reached there; each is
+	// scheme://host[:port]. "*" allows every origin.
 	Origins []string
 }
 
 // Check returns why the request is refused, nil if it is not.
 func (g *Guard) Check(r *http.Request) error {
-	if !g.hostAllowed(r) {
-		return fmt.Errorf("host %q is not allowed here: add it to the allowed hosts of the server", r.Host)
+	local, isTCP := localAddress(r)
+	name := hostname(r.Host)
+	if isTCP && !g.hostAllowed(name, local) {
+		return fmt.Errorf("host %q is not allowed here, as a web page could have been rebound to it: if it is a name of this server, add it to AllowedHosts (junction: --allow-host)", r.Host)
 	}
 	origins := r.Header["Origin"]
 	if len(origins) == 0 {
 		return nil
 	}
-	if len(origins) > 1 || !g.originAllowed(r, origins[0]) {
-		return fmt.Errorf("origin %q is not allowed here: add it to the allowed origins of the server", origins[0])
+	onLocalhost := isLocal(name) || local.IsLoopback()
+	if len(origins) > 1 || !g.originAllowed(r, origins[0], onLocalhost) {
+		return fmt.Errorf("origin %q is not allowed here: if its pages may use this server, add it to AllowedOrigins (junction: --allow-origin)", origins[0])
 	}
 	return nil
 }
 
-func (g *Guard) hostAllowed(r *http.Request) bool {
-	local := onLoopback(r)
-	if !local && len(g.Hosts) == 0 {
+func (g *Guard) hostAllowed(name string, local netip.Addr) bool {
+	if isLocal(name) {
 		return true
 	}
-	name := hostname(r.Host)
-	return local && isLocal(name) || slices.ContainsFunc(g.Hosts, func(allowed string) bool {
+	if ip, err := netip.ParseAddr(name); err == nil && local.IsValid() && ip.Unmap().WithZone("") == local {
+		return true
+	}
+	return slices.ContainsFunc(g.Hosts, func(allowed string) bool {
 		return allowed == "*" || strings.EqualFold(strings.Trim(allowed, "[]"), name)
 	})
 }
 
-func (g *Guard) originAllowed(r *http.Request, origin string) bool {
+func (g *Guard) originAllowed(r *http.Request, origin string, onLocalhost bool) bool {
 	for _, allowed := range g.Origins {
 		if allowed == "*" || strings.EqualFold(allowed, origin) {
 			return true
@@ -61,20 +70,21 @@ func (g *Guard) originAllowed(r *http.Request, origin string) bool {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return false
 	}
-	return isLocal(u.Hostname()) || strings.EqualFold(u.Host, r.Host)
+	return onLocalhost && isLocal(u.Hostname()) || strings.EqualFold(u.Host, r.Host)
 }
 
-// onLoopback reports whether the request came in over a loopback address, which
-// only programs on this machine can reach: browsers among them.
-func onLoopback(r *http.Request) bool {
-	switch addr := r.Context().Value(http.LocalAddrContextKey).(type) {
+// localAddress returns the address at which the request came in; isTCP is false
+// only where that is known to be of another kind.
+func localAddress(r *http.Request) (_ netip.Addr, isTCP bool) {
+	addr, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	switch addr := addr.(type) {
+	case nil:
+		return netip.Addr{}, true
 	case *net.TCPAddr:
-		return addr.IP.IsLoopback()
-	case net.Addr:
-		ip := net.ParseIP(hostname(addr.String()))
-		return ip != nil && ip.IsLoopback()
+		return addr.AddrPort().Addr().Unmap().WithZone(""), true
 	}
-	return false
+	at, err := netip.ParseAddrPort(addr.String()) // wrapped by a listener of the program's
+	return at.Addr().Unmap().WithZone(""), err == nil || strings.HasPrefix(addr.Network(), "tcp")
 }
 
 func isLocal(name string) bool {

@@ -8,9 +8,14 @@ import (
 	"testing"
 )
 
+// A wrapped address is one of a listener that a program wrote.
+type wrapped struct{ net.Addr }
+
 func TestCheck(t *testing.T) {
 	loopback := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 8080}
 	public := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 8080}
+	mapped := &net.TCPAddr{IP: net.ParseIP("::ffff:192.0.2.1"), Port: 8080}
+	linkLocal := &net.TCPAddr{IP: net.ParseIP("fe80::1"), Port: 8080, Zone: "eth0"}
 	socket := &net.UnixAddr{Name: "/run/mcp.sock", Net: "unix"}
 	for _, c := range []struct {
 		name    string
@@ -29,14 +34,29 @@ func TestCheck(t *testing.T) {
 		{"a name that begins like localhost is another name", Guard{}, loopback, "localhost.evil.example", nil, false},
 		{"an empty host does not reach a loopback address", Guard{}, loopback, "", nil, false},
 		{"an allowed name reaches a loopback address", Guard{Hosts: []string{"mcp.example"}}, loopback, "mcp.example:8080", nil, true},
-		{"localhost stays allowed beside allowed names", Guard{Hosts: []string{"mcp.example"}}, loopback, "localhost", nil, true},
+		{"localhost stays allowed in addition to allowed names", Guard{Hosts: []string{"mcp.example"}}, loopback, "localhost", nil, true},
 		{"a star allows every name", Guard{Hosts: []string{"*"}}, loopback, "evil.example", nil, true},
-		{"any name reaches a public address", Guard{}, public, "mcp.example", nil, true},
-		{"only allowed names reach a public address once there are some", Guard{Hosts: []string{"mcp.example"}}, public, "other.example", nil, false},
+		{"another name does not reach a public address", Guard{}, public, "mcp.example", nil, false},
+		{"its own address reaches a public address", Guard{}, public, "192.0.2.1:8080", nil, true},
+		{"its own address reaches it over IPv6", Guard{}, mapped, "192.0.2.1:8080", nil, true},
+		{"its own IPv6 address reaches it", Guard{}, linkLocal, "[fe80::1]:8080", nil, true},
+		{"another address does not", Guard{}, public, "192.0.2.2:8080", nil, false},
+		{"localhost reaches a public address through a forwarded port", Guard{}, public, "localhost:8080", nil, true},
+		{"an allowed name reaches a public address", Guard{Hosts: []string{"mcp.example"}}, public, "mcp.example", nil, true},
+		{"only allowed names do", Guard{Hosts: []string{"mcp.example"}}, public, "other.example", nil, false},
+		{"a star allows every name there too", Guard{Hosts: []string{"*"}}, public, "other.example", nil, true},
+		{"nothing is known of the address", Guard{}, nil, "mcp.example", nil, false},
+		{"an address that a listener wrapped", Guard{}, wrapped{public}, "192.0.2.1", nil, true},
+		{"a name for an address that a listener wrapped", Guard{}, wrapped{public}, "mcp.example", nil, false},
 		{"any name reaches a unix socket", Guard{}, socket, "x", nil, true},
 
-		{"the server's own origin is allowed", Guard{}, public, "mcp.example:8080", []string{"https://mcp.example:8080"}, true},
-		{"another port is another origin", Guard{}, public, "mcp.example:8080", []string{"https://mcp.example"}, false},
+		{"a rebound page is refused on a public address", Guard{}, public, "evil.example:8080", []string{"http://evil.example:8080"}, false},
+		{"a rebound page is refused on a loopback address", Guard{}, loopback, "evil.example:8080", []string{"http://evil.example:8080"}, false},
+		{"the server's own origin is allowed", Guard{Hosts: []string{"mcp.example"}}, public, "mcp.example:8080", []string{"https://mcp.example:8080"}, true},
+		{"its origin by address is allowed", Guard{}, public, "192.0.2.1:8080", []string{"http://192.0.2.1:8080"}, true},
+		{"another port is another origin", Guard{Hosts: []string{"mcp.example"}}, public, "mcp.example:8080", []string{"https://mcp.example"}, false},
+		{"an origin on the client's localhost is refused elsewhere", Guard{}, public, "192.0.2.1:8080", []string{"http://localhost:3000"}, false},
+		{"it is allowed through a forwarded port", Guard{}, public, "localhost:8080", []string{"http://localhost:3000"}, true},
 		{"an origin on localhost is allowed", Guard{}, loopback, "localhost:8080", []string{"http://localhost:3000"}, true},
 		{"a foreign origin is refused", Guard{}, loopback, "localhost:8080", []string{"https://evil.example"}, false},
 		{"the null origin is refused", Guard{}, loopback, "localhost:8080", []string{"null"}, false},
@@ -48,7 +68,9 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := httptest.NewRequest("POST", "/", nil)
-			r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, c.local))
+			if c.local != nil {
+				r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, c.local))
+			}
 			r.Host = c.host
 			if c.origins != nil {
 				r.Header["Origin"] = c.origins

@@ -147,6 +147,5 @@ func only(content, asks json.RawMessage) (json.RawMessage, error) {
 		}
 		return true
 	})
-	kept, _ := jsonrpc.AppendEdited(nil, content, drop...)
-	return append(kept, '}'), nil
+	return jsonrpc.Without(content, drop...), nil
 }

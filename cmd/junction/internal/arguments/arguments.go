@@ -21,6 +21,9 @@ type ReadFile func(name string) ([]byte, error)
 func Build(schema json.RawMessage, words []string, read ReadFile) (json.RawMessage, error) {
 	top := &object{schema: rootOf(schema), typed: schema != nil}
 	for _, word := range words {
+		if strings.HasPrefix(word, "{") {
+			return nil, fmt.Errorf("argument %q: a JSON object stands alone, and holds all arguments", word)
+		}
 		key, value, found := strings.Cut(word, "=")
 		if !found || key == "" || key == ":" {
 			return nil, fmt.Errorf("argument %q: expected key=value, or key:=JSON", word)

@@ -20,7 +20,7 @@ type Plain struct {
 	Screen *terminal.Screen // told what was decided without asking; required
 	Desk   *answer.Desk     // answers forms; required
 
-	told told
+	shown shown
 }
 
 const (
@@ -285,7 +285,7 @@ func saying(c *mcp.Content) string {
 // Tell tells what a person should know of an event, and the same thing only once in a
 // run. It wants to hear all events.
 func (p *Plain) Tell(e host.Event) {
-	p.told.begin(e.Run)
+	p.shown.begin(e.Run)
 	if e.Notice != nil && (e.Notice.Kind != host.NoticeOffline || p.Screen.Terminal()) {
 		p.once("junction: %s\n", line(e.Notice))
 	}

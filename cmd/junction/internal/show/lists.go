@@ -39,6 +39,51 @@ func Tools(tools []*mcp.Tool, width int) string {
 	return out.String()
 }
 
+// ToolLines lists tools in a line each: the name, and the first sentence of the
+// description.
+func ToolLines(tools []*mcp.Tool, width int) string {
+	widest := 0
+	for _, t := range tools {
+		if cells := terminal.Width(plaintext.Line(t.Name, maxName)); cells <= (width-gap)/2 {
+			widest = max(widest, cells)
+		}
+	}
+	var out strings.Builder
+	for _, t := range tools {
+		name := plaintext.Line(t.Name, maxName)
+		line := strings.Repeat(" ", gap) + name + strings.Repeat(" ", max(widest-terminal.Width(name), 0)+gap)
+		line += cut(firstSentence(t.Description), width-terminal.Width(line))
+		out.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return out.String()
+}
+
+const (
+	gap       = 2  // cells between columns, and before the first
+	leastText = 12 // cells that are worth filling
+)
+
+// firstSentence is the first sentence of a text, or its first line.
+func firstSentence(text string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
+	if end := strings.Index(line, ". "); end >= 0 && !strings.HasSuffix(line[:end], "e.g") && !strings.HasSuffix(line[:end], "i.e") {
+		line = line[:end+1]
+	}
+	return line
+}
+
+// cut is a line of at most so many cells; nothing where there are too few.
+func cut(text string, cells int) string {
+	if cells < leastText {
+		return ""
+	}
+	line := plaintext.Line(text, cells)
+	for runes := cells; terminal.Width(line) > cells; runes-- {
+		line = plaintext.Line(text, runes)
+	}
+	return line
+}
+
 // hints are what a tool says it does.
 func hints(a *mcp.ToolAnnotations) string {
 	if a == nil {

@@ -22,7 +22,7 @@ func TestTools(t *testing.T) {
 				"place":{"enum":["at sea","on land","in the air"]}}}`),
 			Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)},
 		},
-		{Name: "reset", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: &mcp.ToolAnnotations{Title: "Start anew", DestructiveHint: new(true)}},
+		{Name: "reset", InputSchema: json.RawMessage(`{"type":"object"}`), Annotations: &mcp.ToolAnnotations{Title: "Start again", DestructiveHint: new(true)}},
 	}
 	const want = `forecast  (read-only)
     What the weather will be.
@@ -37,7 +37,7 @@ func TestTools(t *testing.T) {
     place  choice   optional  (one of at sea, on land, in
                               the air)
 
-reset  (Start anew, destructive)
+reset  (Start again, destructive)
 `
 	if got := Tools(tools, 60); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/config"
+)
+
+const (
+	// chainVariable is in the environment of every program that junction starts as a
+	// server. It holds the marks of the gateways and entries that the program was
+	// started through, the outermost first.
+	chainVariable = "JUNCTION_CHAIN"
+	// maxChain is how many marks there may be. Each gateway adds two.
+	maxChain = 16
+)
+
+// chain returns the marks of what this process was started through.
+func chain() []string {
+	return strings.FieldsFunc(os.Getenv(chainVariable), func(r rune) bool { return r == ',' })
+}
+
+// chained is the variable for a program that is started for an entry, which is
+// nil for a program that the command line names.
+func (a *app) chained(d *config.Definition) (variable string, err error) {
+	marks := chain()
+	if len(marks) >= maxChain {
+		return "", &connectError{fmt.Errorf("%d gateways start each other; see which of their configurations starts another junction", maxChain/2)}
+	}
+	if a.gateway != "" {
+		marks = append(marks, a.gateway)
+	}
+	if d != nil {
+		marks = append(marks, entryMark(d))
+	}
+	return chainVariable + "=" + strings.Join(marks, ","), nil
+}
+
+// mark is a short hash.
+func mark(words ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(words, "\x00")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// gatewayMark stands for what a gateway serves: the servers with these names, or
+// all, of these files.
+func gatewayMark(set *config.Set, names []string) string {
+	words := []string{"gateway"}
+	for _, f := range set.Files {
+		words = append(words, "file "+realPath(f.Path))
+	}
+	for _, name := range names {
+		words = append(words, "name "+name)
+	}
+	slices.Sort(words[1:])
+	return mark(words...)
+}
+
+func entryMark(d *config.Definition) string { return mark("entry", realPath(d.Source), d.Name) }
+
+// realPath is the absolute path of a file, without symbolic links.
+func realPath(path string) string {
+	if full, err := filepath.Abs(path); err == nil {
+		path = full
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	return path
+}
+
+// enterChain notes what this gateway serves, for the programs that it starts, and
+// returns the entries without those that are this gateway. The error says that
+// this gateway was started by itself.
+func (a *app) enterChain(ctx context.Context, set *config.Set, entries []entry, names []string, l net.Listener) ([]entry, error) {
+	a.gateway = gatewayMark(set, names)
+	if i := slices.Index(chain(), a.gateway); i >= 0 {
+		return nil, &connectError{startedByItself(set, chain()[i+1:])}
+	}
+	return a.withoutSelf(ctx, entries, l), nil
+}
+
+// startedByItself names the entry that began the loop: the first of the marks.
+func startedByItself(set *config.Set, marks []string) error {
+	for _, f := range set.Files {
+		for _, d := range f.Servers {
+			if len(marks) > 0 && entryMark(d) == marks[0] {
+				return fmt.Errorf("this gateway is started by itself: entry %q in %s; remove it there or name other servers", d.Name, d.Source)
+			}
+		}
+	}
+	return fmt.Errorf("this gateway is started by itself; a server that it starts runs junction up again")
+}
+
+// withoutSelf returns the entries without those that would start or call what
+// serves them, and says so. l is where this process listens, if it does.
+func (a *app) withoutSelf(ctx context.Context, entries []entry, l net.Listener) []entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool {
+		if !a.isSelf(ctx, e.definition, l) {
+			return false
+		}
+		why := "it is this gateway itself"
+		if a.gateway == "" {
+			why = "it is a gateway of the same servers"
+		}
+		a.screen.Printf("junction: entry %q in %s is omitted: %s\n", e.name, shortened(e.definition.Source), why)
+		return true
+	})
+}
+
+// isSelf reports whether an entry starts a junction up that serves this entry
+// again, or is a gateway that this process was started through or that listens
+// at l.
+func (a *app) isSelf(ctx context.Context, d *config.Definition, l net.Listener) bool {
+	if d == nil || d.Disabled {
+		return false
+	}
+	self := entryMark(d)
+	if slices.Contains(chain(), self) {
+		return true
+	}
+	if needsInput(d) || d.Kind != config.Stdio && l == nil {
+		return false
+	}
+	s, err := d.Resolve(ctx)
+	if err != nil {
+		return false // connecting says what is wrong
+	}
+	if d.Kind != config.Stdio {
+		return listensAt(l, s.URL)
+	}
+	set, names, ok := servedBy(s)
+	if !ok {
+		return false
+	}
+	if slices.Contains(append(chain(), a.gateway), gatewayMark(set, names)) {
+		return true
+	}
+	return (len(names) == 0 || slices.Contains(names, d.Name)) &&
+		slices.ContainsFunc(set.Servers, func(other *config.Definition) bool { return !other.Disabled && entryMark(other) == self })
+}
+
+// servedBy returns what a server serves that is a junction up: the files that it
+// reads, and the names that its command line gives.
+func servedBy(s *config.Server) (set *config.Set, names []string, ok bool) {
+	if len(s.Args) == 0 || s.Args[0] != "up" || !isJunction(s.Command) {
+		return nil, nil, false
+	}
+	child := &app{}
+	cmd := child.upCommand()
+	if cmd.ParseFlags(s.Args[1:]) != nil {
+		return nil, nil, false
+	}
+	getenv := func(name string) (string, bool) {
+		if value, set := s.Env[name]; set {
+			return value, true
+		}
+		return os.LookupEnv(name)
+	}
+	o := config.Options{Getenv: getenv, WorkDir: s.Dir, HomeDir: s.Env["HOME"]}
+	if runtime.GOOS == "windows" {
+		o.HomeDir = s.Env["USERPROFILE"]
+	}
+	paths := slices.Clone(child.flags.config)
+	for i, path := range paths {
+		if s.Dir != "" && !filepath.IsAbs(path) {
+			paths[i] = filepath.Join(s.Dir, path)
+		}
+	}
+	if len(paths) == 0 {
+		paths = config.Find(o)
+	}
+	set, _ = config.LoadAll(paths, o) // a file that cannot be read is no part of what is served
+	return set, cmd.Flags().Args(), true
+}
+
+// isJunction reports whether a command is this program, or another of its name.
+func isJunction(command string) bool {
+	base := strings.ToLower(filepath.Base(command))
+	if strings.TrimSuffix(base, ".exe") == "junction" {
+		return true
+	}
+	self, err := os.Executable()
+	return err == nil && realPath(command) == realPath(self)
+}
+
+// listensAt reports whether a URL is of the address that l listens at.
+func listensAt(l net.Listener, address string) bool {
+	u, err := url.Parse(address)
+	own, ok := l.Addr().(*net.TCPAddr)
+	if err != nil || !ok || u.Port() != fmt.Sprint(own.Port) {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	if u.Hostname() == "localhost" || ip != nil && (ip.IsLoopback() || ip.IsUnspecified()) {
+		return own.IP.IsLoopback() || own.IP.IsUnspecified()
+	}
+	return ip != nil && ip.Equal(own.IP)
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/show"
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) listCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "list [SERVER…]",
+		Aliases: []string{"ls"},
+		Short:   "List servers, the files that define them, and their tools, a line each",
+		Long: `List every configured server, or those named: the file that defines it, and its tools
+with the first sentence of each description.
+
+What servers offer is remembered by junction up; those that are remembered are not
+started. Others are connected to. junction tools asks the servers themselves.
+
+With --json: {"servers": {NAME: {"source": FILE, "tools": […]}}}; source is missing for
+a server that ships with junction, "disabled" says that a file switches it off, and
+"error" says why there are no tools.`,
+		ValidArgsFunction: a.suggestServers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.ArgsLenAtDash() >= 0 {
+				return usagef(`%s: lists configured servers; for the command of one, see %s tools -- COMMAND`, cmd.CommandPath(), cmd.Root().Name())
+			}
+			return a.overview(cmd.Context(), args)
+		},
+	}
+	a.clientFlags(cmd.Flags())
+	return cmd
+}
+
+// A listedServer is one server with what is known of its tools.
+type listedServer struct {
+	entry      entry
+	remembered bool
+	listing    listing
+}
+
+func (a *app) overview(ctx context.Context, names []string) error {
+	if err := a.checkFlags(); err != nil {
+		return err
+	}
+	set, entries, err := a.servers()
+	if err != nil {
+		return err
+	}
+	a.reportProblems(set)
+	if entries, err = chosen(entries, set, names); err != nil {
+		return err
+	}
+	all := a.recall(ctx, a.withoutSelf(ctx, entries, nil))
+	if a.flags.json {
+		if err := a.printOverviewJSON(all); err != nil {
+			return err
+		}
+	}
+	var failed error
+	for i, s := range all {
+		if s.listing.err != nil {
+			failed = errReported
+			a.screen.Printf("junction: %v\n", s.listing.err)
+		}
+		if a.flags.json {
+			continue
+		}
+		if err := a.printOverview(s, i == 0); err != nil {
+			return err
+		}
+	}
+	return failed
+}
+
+// recall returns the servers with the tools that are remembered of them. Those
+// that nothing is remembered of are connected to.
+func (a *app) recall(ctx context.Context, entries []entry) []listedServer {
+	store, err := definitions.OpenDefault()
+	if len(a.flags.env)+len(a.flags.header) > 0 || a.flags.revision != "" {
+		store = nil // they may change what a server offers
+	}
+	if err != nil {
+		a.logger().Debug("what servers offer is not remembered", "error", err)
+	}
+	all := make([]listedServer, len(entries))
+	var unknown []entry
+	for i, e := range entries {
+		all[i] = listedServer{entry: e, listing: listing{server: e.name}}
+		if e.definition != nil && e.definition.Disabled {
+			continue
+		}
+		if known := remembered(ctx, e, store); known != nil {
+			all[i].remembered, all[i].listing.entries = true, known.Tools
+			continue
+		}
+		unknown = append(unknown, e)
+	}
+	asked := map[string]listing{}
+	for _, l := range a.fetchAll(ctx, toolList(), unknown) {
+		asked[l.server] = l
+	}
+	for i, s := range all {
+		if l, ok := asked[s.entry.name]; ok {
+			all[i].listing = l
+		}
+	}
+	return all
+}
+
+// remembered is what a server offered when it was last connected to; nil if that
+// is not known.
+func remembered(ctx context.Context, e entry, store *definitions.Store) *definitions.Definitions {
+	if store == nil || e.definition == nil || needsInput(e.definition) {
+		return nil
+	}
+	s, err := e.definition.Resolve(ctx)
+	if err != nil {
+		return nil // connecting says what is wrong
+	}
+	return store.Entry(memoryKey(s)).Load()
+}
+
+func (a *app) printOverview(s listedServer, first bool) error {
+	details := []string{s.entry.origin()}
+	switch d := s.entry.definition; {
+	case d != nil && d.Disabled:
+		details = append(details, "disabled")
+	case s.listing.err != nil:
+		details = append(details, "not connected")
+	default:
+		details = append(details, count(len(s.listing.entries), "tool"))
+	}
+	if s.remembered {
+		details = append(details, "remembered")
+	}
+	text, fault := texts(show.ToolLines)(s.listing.entries, a.out.Width())
+	if !first {
+		text = "\n" + head(s.entry.name, details) + text
+	} else {
+		text = head(s.entry.name, details) + text
+	}
+	if fault != nil {
+		a.screen.Printf("junction: server %q: %v\n", s.entry.name, fault)
+	}
+	_, err := fmt.Fprint(a.out, text)
+	return err
+}
+
+func head(name string, details []string) string {
+	return plaintext.Line(name, 80) + "  (" + plaintext.Line(strings.Join(details, ", "), 300) + ")\n"
+}
+
+func (a *app) printOverviewJSON(all []listedServer) error {
+	w := jsonrpc.NewObject(nil)
+	w.Object("servers")
+	for _, s := range all {
+		w.Object(s.entry.name)
+		d := s.entry.definition
+		if d != nil {
+			w.String("source", d.Source)
+		}
+		switch {
+		case d != nil && d.Disabled:
+			w.Bool("disabled", true)
+		case s.listing.err != nil:
+			w.Members(json.RawMessage(errorObject(s.listing.err)))
+		default:
+			w.Array("tools")
+			for _, raw := range s.listing.entries {
+				w.Element(raw)
+			}
+			w.End()
+		}
+		w.End()
+	}
+	w.End()
+	_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
+	return err
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/internal/terminal"
+)
+
+func TestTheListSaysWhereEachServerIsDefined(t *testing.T) {
+	alone(t)
+	argv := self(t, "serve", "everything")
+	config := configuration(t, map[string]any{
+		"every":  map[string]any{"command": argv[0], "args": argv[1:]},
+		"off":    map[string]any{"command": argv[0], "disabled": true},
+		"broken": map[string]any{"command": argv[0], "env": map[string]string{"TOKEN": "${JUNCTION_TEST_UNSET}"}},
+	})
+	got := runs(t, "", "list", "--config", config)
+	for _, want := range []string{"every  (defined in " + config + ", 25 tools)\n", "off  (defined in " + config + ", disabled)\n", "broken  (defined in " + config + ", not connected)\n"} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("%q is not in\n%s", want, got.stdout)
+		}
+	}
+	if got.code != exitConnection || !strings.Contains(got.stderr, "JUNCTION_TEST_UNSET") {
+		t.Errorf("got %+v", got)
+	}
+	if got := runs(t, "", "tools", "--config", config); !strings.Contains(got.stdout, "━━ every: 25 tools (defined in "+config+")\n") {
+		t.Errorf("tools: %s", got.stdout)
+	}
+	if got := runs(t, "", "tools", "every", "--config", config); !strings.Contains(got.stderr, "every: defined in "+config+"\n") {
+		t.Errorf("tools every: %+v", got)
+	}
+	got = runs(t, "", "list", "--json", "--config", config)
+	var all struct {
+		Servers map[string]struct {
+			Source   string
+			Disabled bool
+			Tools    []json.RawMessage
+			Error    *struct{ Message string }
+		}
+	}
+	if err := json.Unmarshal([]byte(got.stdout), &all); err != nil {
+		t.Fatalf("%v: %s", err, got.stdout)
+	}
+	if s := all.Servers; len(s) != 3 || s["every"].Source != config || len(s["every"].Tools) != 25 || !s["off"].Disabled || s["broken"].Error == nil {
+		t.Errorf("got %s", got.stdout)
+	}
+}
+
+func TestTheListStartsNoServerThatIsRemembered(t *testing.T) {
+	alone(t)
+	started := filepath.Join(t.TempDir(), "started")
+	const script = `echo x >> "$1"; exec "$0" serve everything`
+	config := configuration(t, map[string]any{"every": map[string]any{"command": "sh", "args": []string{"-c", script, self(t)[0], started}}})
+	learn(t, config, 1)
+	before, err := os.ReadFile(started)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := runs(t, "", "list", "--config", config)
+	if !strings.Contains(got.stdout, "every  (defined in "+config+", 25 tools, remembered)\n") || !strings.Contains(got.stdout, "  echo ") {
+		t.Errorf("got %+v", got)
+	}
+	if after, _ := os.ReadFile(started); string(after) != string(before) {
+		t.Errorf("it was started")
+	}
+	if got := runs(t, "", "list", "--config", config, "--env", "A=B"); strings.Contains(got.stdout, "remembered") {
+		t.Errorf("with another environment: %s", got.stdout)
+	}
+}
+
+func TestWhatShipsIsThereWithAConfiguration(t *testing.T) {
+	alone(t)
+	config := configuration(t, map[string]any{"other": map[string]any{"url": "http://127.0.0.1:1/mcp"}})
+	got := runs(t, "", "tools", "everything", "--config", config)
+	if got.code != exitOK || !strings.Contains(got.stdout, "\necho") || !strings.Contains(got.stderr, "everything: ships with junction\n") {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestAPlainConfigurationOfAFolderIsFound(t *testing.T) {
+	alone(t)
+	argv := self(t, "serve", "everything")
+	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"everything": map[string]any{"command": argv[0], "args": argv[1:]}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("mcp.json", data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := runs(t, "", "tools", "everything"); got.code != exitConnection || !strings.Contains(got.stderr, "mcp.json; to use it without being asked") {
+		t.Errorf("without consent: %+v", got)
+	}
+	if got := runs(t, "", "tools", "everything", "--config", "mcp.json"); got.code != exitOK || !strings.Contains(got.stderr, "everything: defined in mcp.json\n") {
+		t.Errorf("with consent: %+v", got)
+	}
+}
+
+func TestATerminalShowsALineForEachTool(t *testing.T) {
+	l := toolList()
+	entries := []json.RawMessage{
+		json.RawMessage(`{"name":"a","description":"First. Second.","inputSchema":{"properties":{"x":{"type":"string"}}}}`),
+		json.RawMessage(`{"name":"longer","description":"Use it, e.g. so.\nMore."}`),
+		json.RawMessage(`{"name":"b"}`),
+	}
+	brief, err := l.shownAs(false).text(entries, 60)
+	if want := "  a       First.\n  longer  Use it, e.g. so.\n  b\n"; err != nil || brief != want {
+		t.Errorf("got %v\n%s\nwant\n%s", err, brief, want)
+	}
+	full, err := l.shownAs(true).text(entries, 60)
+	if err != nil || !strings.Contains(full, "Second.") || !strings.Contains(full, "x  string  optional") {
+		t.Errorf("got %v\n%s", err, full)
+	}
+	wide, _ := l.shownAs(false).text([]json.RawMessage{json.RawMessage(`{"name":"` + strings.Repeat("n", 90) + `","description":"` + strings.Repeat("日本", 90) + `"}`),
+		json.RawMessage(`{"name":"n","description":"` + strings.Repeat("日本", 90) + `"}`)}, 60)
+	lines := strings.Split(strings.TrimSuffix(wide, "\n"), "\n")
+	if len(lines) != 2 || terminal.Width(lines[1]) > 60 {
+		t.Errorf("got %q", lines)
+	}
+}
+
+func TestStatusSaysWhereEachServerIsDefined(t *testing.T) {
+	alone(t)
+	argv := self(t, "serve", "everything")
+	config := configuration(t, map[string]any{"every": map[string]any{"command": argv[0], "args": argv[1:]}})
+	serving(t, "up", "--config", config, "every", "filesystem")
+	if got := runs(t, "", "status"); !strings.Contains(got.stdout, "Servers come from\n  "+config+":") && !strings.Contains(got.stdout, config+":\n") {
+		t.Errorf("got %+v", got)
+	}
+	all := shownStatus(t)
+	if len(all) != 1 || len(all[0].Servers) != 2 || all[0].Servers[0].Source != config || all[0].Servers[1].Source != "" {
+		t.Errorf("got %+v", all)
+	}
+}

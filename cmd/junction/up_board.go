@@ -1,0 +1,242 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+)
+
+// A board shows the servers of up: a table at first, then a line for each that
+// connects, fails or ends, and on a terminal one line below that sums up.
+type board struct {
+	screen  *terminal.Screen
+	quiet   bool // only problems are shown
+	verbose bool // errors are shown in full
+
+	mu      sync.Mutex
+	gateway *gateway.Gateway  // nil until it is started
+	shown   map[string]string // what was last said of a server
+	renamed map[string]int    // how many names of a server were said to be changed
+}
+
+func newBoard(screen *terminal.Screen, quiet, verbose bool) *board {
+	return &board{screen: screen, quiet: quiet, verbose: verbose, shown: map[string]string{}, renamed: map[string]int{}}
+}
+
+// start shows all servers.
+func (b *board) start(g *gateway.Gateway) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.gateway = g
+	all := g.Status()
+	for _, s := range all {
+		b.shown[s.Name] = b.standing(s)
+	}
+	switch {
+	case len(all) == 0:
+		b.screen.Printf("There is no server to serve.\n")
+	case !b.quiet:
+		b.screen.Printf("%s\n", statusTable(all, b.verbose, b.screen.Width()))
+	}
+	b.showRenamed(all)
+	b.showSummary(all)
+}
+
+// close takes the summary away.
+func (b *board) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.gateway = nil
+	b.screen.Transient("")
+}
+
+// changed shows what is different from before.
+func (b *board) changed() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.gateway == nil {
+		return
+	}
+	all := b.gateway.Status()
+	for _, s := range all {
+		now := b.standing(s)
+		if b.shown[s.Name] == now || !b.noteworthy(s) {
+			continue
+		}
+		b.shown[s.Name] = now
+		b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), s.Name, now}}, 2, b.screen.Width()))
+	}
+	b.showRenamed(all)
+	b.showSummary(all)
+}
+
+// noteworthy reports whether the state of a server is shown.
+func (b *board) noteworthy(s gateway.Status) bool {
+	switch {
+	case s.State == gateway.Failed:
+		return true
+	case b.quiet:
+		return false
+	case s.State == gateway.Connecting:
+		return s.Note != "" && s.Err == nil // one more attempt says nothing new
+	case s.State == gateway.Idle:
+		return s.Err != nil
+	}
+	return s.State == gateway.Connected
+}
+
+// showRenamed shows which names are not what they should be: of each server some,
+// as junction status shows all.
+func (b *board) showRenamed(all []gateway.Status) {
+	for _, s := range all {
+		before := b.renamed[s.Name]
+		if b.renamed[s.Name] = max(before, len(s.Renamed)); before >= len(s.Renamed) || b.quiet {
+			continue
+		}
+		some := s.Renamed[before:]
+		for _, line := range some[:min(len(some), maxRenamed)] {
+			b.screen.Printf("  %s: %s\n", s.Name, plaintext.Line(line, maxReason))
+		}
+		if len(some) > maxRenamed {
+			b.screen.Printf("  %s: and %d more; junction status shows all\n", s.Name, len(some)-maxRenamed)
+		}
+	}
+}
+
+const (
+	maxRenamed = 2   // changed names of a server that are shown at a time
+	maxReason  = 300 // letters of why a server failed
+)
+
+func (b *board) showSummary(all []gateway.Status) {
+	if !b.quiet {
+		b.screen.Transient(summary(all))
+	}
+}
+
+// standing says in one line what a server is doing; in full with verbose.
+func (b *board) standing(s gateway.Status) string { return standing(s, b.verbose) }
+
+func standing(s gateway.Status, full bool) string {
+	why := ""
+	if s.Err != nil {
+		if why = ": " + plaintext.Line(reason(s.Err, s.Name), maxReason); full {
+			why = fmt.Sprintf(": %v", s.Err)
+		}
+	}
+	switch s.State {
+	case gateway.Connected:
+		spoken := ""
+		if s.Revision != "" {
+			spoken = ", revision " + s.Revision
+		}
+		return fmt.Sprintf("connected%s: %s", spoken, offers(s))
+	case gateway.Idle:
+		if why != "" {
+			return "ended" + why + "; it starts again when it is used"
+		}
+		return "remembered: " + offers(s)
+	case gateway.Connecting:
+		if s.Note != "" {
+			return "still starting: " + s.Note
+		}
+		if s.Program {
+			return "starting" + why
+		}
+	}
+	return s.State.String() + why
+}
+
+// offers counts what a server offers.
+func offers(s gateway.Status) string {
+	parts := []string{count(s.Tools, "tool"), count(s.Resources, "resource")}
+	if s.Templates > 0 {
+		parts = append(parts, count(s.Templates, "template"))
+	}
+	return strings.Join(append(parts, count(s.Prompts, "prompt")), ", ")
+}
+
+// statusTable is a row for each server and a line that sums up.
+func statusTable(all []gateway.Status, full bool, width int) string {
+	var rows [][]string
+	for _, s := range all {
+		rows = append(rows, []string{s.Name, standing(s, full)})
+	}
+	return terminal.Table(rows, 2, width) + summary(all)
+}
+
+// summary sums up, such as "59 servers: 40 remembered, 12 connected, 3 starting, 4
+// failed · 812 tools".
+func summary(all []gateway.Status) string {
+	tools, states := 0, map[string]int{}
+	for _, s := range all {
+		tools += s.Tools
+		states[map[gateway.State]string{gateway.Idle: "remembered", gateway.Connected: "connected",
+			gateway.Connecting: "starting", gateway.Waiting: "waiting to start", gateway.Failed: "failed"}[s.State]]++
+	}
+	var parts []string
+	for _, state := range []string{"remembered", "connected", "starting", "waiting to start", "failed"} {
+		if n := states[state]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+		}
+	}
+	text := count(len(all), "server")
+	if len(parts) > 0 {
+		text += ": " + strings.Join(parts, ", ")
+	}
+	return text + " · " + count(tools, "tool")
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// telling finds the line of a program's standard error that says why it ended.
+var telling = regexp.MustCompile(`(?i)error|missing|required|not found|no such|cannot|can't|denied|unable|invalid|must |please|usage`)
+
+// uninformative are lines that say only that there is an error.
+var uninformative = regexp.MustCompile(`(?i)^(npm (err!|error) (code|errno|syscall|path) .*|node:internal.*|\s*throw .*|error:?|.*\bwarn(ing)?\b.*|.*complete log of this run.*)$`)
+
+// reason is the one line that matters of why a server cannot be used, without its
+// name.
+func reason(err error, name string) string {
+	text := strings.ReplaceAll(err.Error(), fmt.Sprintf("server %q: ", name), "")
+	how, tail, found := strings.Cut(text, "its standard error ends with:\n")
+	if !found {
+		first, _, _ := strings.Cut(text, "\n")
+		return first
+	}
+	if i := strings.LastIndex(how, ": "); i >= 0 {
+		how = how[i+2:]
+	}
+	how = strings.TrimPrefix(how, "found the end of its output; ")
+	return strings.TrimRight(how, "; ") + ": " + lineThatMatters(tail)
+}
+
+func lineThatMatters(tail string) string {
+	lines := strings.FieldsFunc(tail, func(r rune) bool { return r == '\n' })
+	last := ""
+	for _, line := range lines {
+		line = strings.TrimSpace(line)
+		if line == "" || uninformative.MatchString(line) {
+			continue
+		}
+		if telling.MatchString(line) {
+			return line
+		}
+		last = line
+	}
+	if last == "" && len(lines) > 0 {
+		last = strings.TrimSpace(lines[len(lines)-1])
+	}
+	return last
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/internal/terminal"
+)
+
+// introduce says where the endpoint is and how a client gets to it; args start
+// the same on standard input and output.
+func (a *app) introduce(l net.Listener, args []string) {
+	if l == nil {
+		a.screen.Printf("junction serves on standard input and output.\n")
+		return
+	}
+	url := endpoint(l)
+	type server struct {
+		Command string   `json:"command,omitempty"`
+		Args    []string `json:"args,omitempty"`
+		URL     string   `json:"url,omitempty"`
+	}
+	entry := func(s server) []byte {
+		type servers struct {
+			Junction server `json:"junction"`
+		}
+		line, _ := schema.Encode(nil, struct {
+			Servers servers `json:"mcpServers"`
+		}{servers{s}}) // strings always encode
+		return line
+	}
+	a.screen.Printf("junction serves at %s\n\nFor a desktop client, paste\n  %s\nor, where it takes a URL,\n  %s\n\n",
+		url, entry(server{Command: program(), Args: args}), entry(server{URL: url}))
+}
+
+// program is how a client can start this program. What go run made is gone when
+// the client would start it.
+func program() string {
+	path, err := os.Executable()
+	if err != nil || strings.Contains(filepath.ToSlash(path), "/go-build") {
+		return "junction"
+	}
+	return path
+}
+
+// stdioArgs are the arguments that serve the same on standard input and output.
+// A client starts the program in another folder: it must name the files of a
+// project.
+func (a *app) stdioArgs(set *config.Set, ofProject bool, o upOptions) []string {
+	files := a.flags.config
+	if len(files) == 0 && ofProject {
+		for _, f := range set.Files {
+			files = append(files, f.Path)
+		}
+	}
+	args := []string{"up", "--stdio"}
+	for _, file := range files {
+		if full, err := filepath.Abs(file); err == nil {
+			file = full
+		}
+		args = append(args, "--config", file)
+	}
+	if o.noPrefix {
+		args = append(args, "--no-prefix")
+	}
+	return append(args, o.names...)
+}
+
+// sources returns the files that define servers, by the names of the servers.
+func sources(entries []entry) map[string]string {
+	files := map[string]string{}
+	for _, e := range entries {
+		if e.definition != nil {
+			files[e.name] = e.definition.Source
+		}
+	}
+	return files
+}
+
+// sourceTable has a row for each file: which of these servers come from it.
+func sourceTable(names []string, files map[string]string, width int) string {
+	var order []string
+	servers := map[string][]string{}
+	for _, name := range names {
+		file := files[name]
+		if file == "" {
+			continue // it ships with junction
+		}
+		if servers[file] == nil {
+			order = append(order, file)
+		}
+		servers[file] = append(servers[file], name)
+	}
+	var rows [][]string
+	for _, file := range order {
+		rows = append(rows, []string{shortened(file) + ":", strings.Join(servers[file], ", ")})
+	}
+	return terminal.Table(rows, 2, width)
+}
+
+// showSources names the files that the servers came from.
+func (a *app) showSources(entries []entry) {
+	var names []string
+	for _, e := range entries {
+		if e.definition != nil && !e.definition.Disabled {
+			names = append(names, e.name)
+		}
+	}
+	if table := sourceTable(names, sources(entries), a.screen.Width()); table != "" {
+		a.screen.Printf("Servers come from\n%s\n", table)
+	}
+}
+
+// shortened is a path with the home folder as ~.
+func shortened(path string) string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return path
+	}
+	if rest, found := strings.CutPrefix(path, home+string(filepath.Separator)); found {
+		return "~" + string(filepath.Separator) + rest
+	}
+	return path
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+)
+
+const (
+	// defaultStart is how long a server may take to start, unless its entry says.
+	defaultStart = 2 * time.Minute
+	// maxStart is how long one may take that a package runner is visibly working on.
+	maxStart = 10 * time.Minute
+	// lookTime is how often a start is looked at.
+	lookTime = 2 * time.Second
+	// restTime is how long a start must have shown no work to be taken for one that
+	// only waits.
+	restTime = 15 * time.Second
+	// leastWork is the processor time within lookTime that counts as work.
+	leastWork = 20 * time.Millisecond
+	// maxSaid is how much of a line of standard error is shown, in letters.
+	maxSaid = 200
+)
+
+// A startWatch follows one start of a program: whether it works, and for how long
+// it may.
+type startWatch struct {
+	start  *gateway.Start
+	runner string // what it does, such as "npx installs x"; empty for other programs
+	limit  time.Duration
+
+	mu      sync.Mutex
+	program *command.Program // nil until it was started
+	said    string           // the last line of its standard error
+	lines   int
+}
+
+// dialWatched connects to a server. A program is given limit to start, or two
+// minutes; a package runner longer while it visibly works.
+func dialWatched(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start *gateway.Start, limit time.Duration) (*mcp.Client, error) {
+	c, ok := t.(*command.Command)
+	if !ok {
+		if limit > 0 {
+			o.ConnectTimeout = limit
+		}
+		return mcp.DialWith(ctx, t, o)
+	}
+	w := &startWatch{start: start, limit: limit, runner: installs(c.Name, c.Args)}
+	if w.limit <= 0 {
+		w.limit = defaultStart
+	}
+	c.Started = w.started
+	c.Stderr = w.listen(c.Stderr)
+	o.ConnectTimeout = max(maxStart, w.limit) + time.Minute // watch ends it before
+	ctx, cancel := context.WithCancelCause(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		w.watch(ctx, cancel, w.seen)
+	}()
+	client, err := mcp.DialWith(ctx, c, o)
+	cancel(nil)
+	<-watched
+	return client, err
+}
+
+func (w *startWatch) started(p command.Program) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.program = &p
+}
+
+// listen notes what the program writes to its standard error, and passes it on.
+func (w *startWatch) listen(next func(string)) func(string) {
+	return func(line string) {
+		w.mu.Lock()
+		w.lines++
+		if strings.TrimSpace(line) != "" {
+			w.said = line
+		}
+		w.mu.Unlock()
+		if next != nil {
+			next(line)
+		}
+	}
+}
+
+// seen returns what the program has done so far.
+func (w *startWatch) seen() (used time.Duration, lines int, said string) {
+	w.mu.Lock()
+	p := w.program
+	lines, said = w.lines, w.said
+	w.mu.Unlock()
+	if p != nil {
+		used, _ = p.CPUTime()
+	}
+	return used, lines, said
+}
+
+// watch looks at the start until ctx is done, and ends it when it takes too long.
+func (w *startWatch) watch(ctx context.Context, end context.CancelCauseFunc, seen func() (used time.Duration, lines int, said string)) {
+	ticker := time.NewTicker(lookTime)
+	defer ticker.Stop()
+	began := time.Now()
+	worked, before, linesBefore := began, time.Duration(0), 0
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		used, lines, said := seen()
+		if used-before >= leastWork || used < before || lines > linesBefore {
+			worked = time.Now()
+		}
+		before, linesBefore = used, lines
+		if w.runner != "" {
+			w.start.Note(w.runner)
+		}
+		resting := time.Since(worked) >= restTime
+		if resting {
+			w.start.Yield()
+		}
+		took := time.Since(began)
+		if took >= w.limit && (w.runner == "" || resting || took >= max(maxStart, w.limit)) {
+			end(tooLong(took, said))
+			return
+		}
+	}
+}
+
+func tooLong(took time.Duration, said string) error {
+	err := fmt.Errorf("no handshake within %v", took.Round(time.Second))
+	if said != "" {
+		err = fmt.Errorf("%w; its standard error ends with: %s", err, plaintext.Line(said, maxSaid))
+	}
+	return fmt.Errorf(`%w; "startTimeout" in its entry gives it longer`, err)
+}
+
+// runners are programs that may install or build a server before they start it,
+// with the subcommands that do; none: all.
+var runners = map[string][]string{
+	"npx": nil, "bunx": nil, "uvx": nil, "pnpx": nil, "pnpm": {"dlx", "exec"}, "yarn": {"dlx"}, "npm": {"exec", "x"},
+	"bun": {"x"}, "pipx": {"run"}, "uv": {"run", "tool"}, "docker": {"run"}, "podman": {"run"}, "nerdctl": {"run"},
+	"go": {"run"}, "cargo": {"run"}, "deno": nil, "dotnet": {"run", "tool"}, "nix": {"run", "shell"}, "jbang": nil,
+}
+
+// shells are programs whose arguments are another program's command line.
+var shells = []string{"cmd", "env"}
+
+// installs says what a package runner does, such as "npx installs x"; empty for
+// other programs.
+func installs(name string, args []string) string {
+	base := strings.ToLower(filepath.Base(name))
+	if runtime.GOOS == "windows" {
+		base = strings.TrimSuffix(base, filepath.Ext(base))
+	}
+	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool {
+		return strings.HasPrefix(arg, "-") || strings.EqualFold(arg, "/c") || arg == ""
+	})
+	if slices.Contains(shells, base) && len(words) > 0 {
+		return installs(words[0], words[1:])
+	}
+	subcommands, known := runners[base]
+	if !known {
+		return ""
+	}
+	if subcommands != nil {
+		if len(words) == 0 || !slices.Contains(subcommands, words[0]) {
+			return ""
+		}
+		words = words[1:]
+	}
+	if base == "docker" || base == "podman" || base == "nerdctl" {
+		return base + " fetches its image" // which word names it, only its flags would say
+	}
+	if len(words) == 0 {
+		return base + " installs the server"
+	}
+	return base + " installs " + plaintext.Line(words[0], 80)
+}

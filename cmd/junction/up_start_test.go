@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+func TestAStartMayTakeLongerWhileAPackageRunnerWorks(t *testing.T) {
+	works := func(until time.Duration) func(time.Duration) (time.Duration, int) {
+		return func(at time.Duration) (time.Duration, int) { return min(at, until) / 10, 0 }
+	}
+	says := func(until time.Duration) func(time.Duration) (time.Duration, int) {
+		return func(at time.Duration) (time.Duration, int) { return 0, int(min(at, until) / time.Second) }
+	}
+	for what, tt := range map[string]struct {
+		runner string
+		limit  time.Duration
+		does   func(at time.Duration) (time.Duration, int)
+		ends   time.Duration // of the start
+		yields time.Duration // when others may start
+	}{
+		"a program that does nothing":            {"", 0, works(0), 2 * time.Minute, 16 * time.Second},
+		"a program that works":                   {"", 0, works(time.Hour), 2 * time.Minute, 2 * time.Minute},
+		"a program with a limit of its own":      {"", 5 * time.Minute, works(0), 5 * time.Minute, 16 * time.Second},
+		"a runner that does nothing":             {"npx installs x", 0, works(0), 2 * time.Minute, 16 * time.Second},
+		"a runner that uses the processor":       {"npx installs x", 0, works(time.Hour), 10 * time.Minute, 10 * time.Minute},
+		"a runner that works for five minutes":   {"npx installs x", 0, works(5 * time.Minute), 5*time.Minute + 16*time.Second, 5*time.Minute + 16*time.Second},
+		"a runner that writes to standard error": {"docker fetches its image", 0, says(time.Hour), 10 * time.Minute, 10 * time.Minute},
+		"a runner with a longer limit":           {"npx installs x", 20 * time.Minute, works(time.Hour), 20 * time.Minute, 20 * time.Minute},
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				var ended, other time.Duration
+				var cause error
+				first := true
+				dial := func(ctx context.Context, start *gateway.Start) (*mcp.Client, error) {
+					if !first {
+						<-ctx.Done()
+						return nil, ctx.Err()
+					}
+					first = false
+					w := &startWatch{start: start, runner: tt.runner, limit: tt.limit}
+					if w.limit == 0 {
+						w.limit = defaultStart
+					}
+					ctx, cancel := context.WithCancelCause(ctx)
+					w.watch(ctx, cancel, func() (time.Duration, int, string) {
+						used, lines := tt.does(time.Since(began))
+						return used, lines, "fetching"
+					})
+					ended, cause = time.Since(began), context.Cause(ctx)
+					return nil, cause
+				}
+				g := gateway.New(gateway.Options{MaxStarts: 1, Logger: slog.New(slog.DiscardHandler)})
+				defer g.Close()
+				if err := g.Add("one", gateway.Upstream{Program: true, Dial: dial}); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				if err := g.Add("other", gateway.Upstream{Program: true, Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
+					other = time.Since(began)
+					<-ctx.Done()
+					return nil, errors.New("ended")
+				}}); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(10 * time.Second)
+				if s := g.Status()[0]; s.Note != tt.runner || s.State != gateway.Connecting || g.Status()[1].State != gateway.Waiting {
+					t.Errorf("after ten seconds: %+v", g.Status())
+				}
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				if ended != tt.ends || other != tt.yields || !strings.Contains(cause.Error(), "no handshake within "+tt.ends.String()+"; its standard error ends with: fetching") {
+					t.Errorf("it ended after %v, others could start after %v: %v", ended, other, cause)
+				}
+			})
+		})
+	}
+}
+
+func TestPackageRunnersAreKnown(t *testing.T) {
+	for line, want := range map[string]string{
+		"npx -y @scope/server /tmp":          "npx installs @scope/server",
+		"/usr/bin/npx --yes server":          "npx installs server",
+		"uvx mcp-server-time":                "uvx installs mcp-server-time",
+		"pnpm dlx server":                    "pnpm installs server",
+		"pnpm start":                         "",
+		"docker run -i --rm -e A image":      "docker fetches its image",
+		"docker exec x":                      "",
+		"go run ./cmd/server":                "go installs ./cmd/server",
+		"cmd /c npx -y server":               "npx installs server",
+		"node server.js":                     "",
+		"npx":                                "npx installs the server",
+		"python -m server":                   "",
+		"env npx -y @modelcontextprotocol/a": "npx installs @modelcontextprotocol/a",
+	} {
+		words := strings.Fields(line)
+		if got := installs(words[0], words[1:]); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/spf13/cobra"
+)
+
+const (
+	statusTime = 2 * time.Second // how long another junction may take to say its status
+	maxStatus  = 16 << 20        // bytes of it
+	socketEnd  = ".sock"
+)
+
+// An instance is a junction up that runs, as status shows it.
+type instance struct {
+	PID      int            `json:"pid"`
+	Endpoint string         `json:"endpoint"` // its URL, or "stdio"
+	Folder   string         `json:"folder,omitempty"`
+	Summary  string         `json:"summary"`
+	Servers  []serverStatus `json:"servers"`
+}
+
+type serverStatus struct {
+	Name      string   `json:"name"`
+	Source    string   `json:"source,omitempty"` // the file that defines it; empty for one that ships with junction
+	State     string   `json:"state"`
+	Note      string   `json:"note,omitempty"`
+	Error     string   `json:"error,omitempty"`
+	Revision  string   `json:"revision,omitempty"`
+	Server    string   `json:"server,omitempty"`
+	Tools     int      `json:"tools"`
+	Prompts   int      `json:"prompts"`
+	Resources int      `json:"resources"`
+	Templates int      `json:"templates"`
+	Renamed   []string `json:"renamed,omitempty"`
+
+	Line string `json:"line"` // as the table shows it
+}
+
+// statusFolder is where those that run can be asked for their status. Only this
+// user can enter it.
+func statusFolder() (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(cache, "junction", "up")
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// publish lets junction status ask this process for its servers, through a socket
+// in the user's cache folder; where there can be none, it does without. The
+// function that it returns ends that. files are those that define the servers.
+func (a *app) publish(g *gateway.Gateway, at net.Listener, files map[string]string) (end func()) {
+	l, path, err := listenForStatus()
+	if err != nil {
+		a.logger().Debug("junction status cannot ask this process", "error", err)
+		return func() {}
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.SetDeadline(time.Now().Add(statusTime))
+			data, _ := schema.Encode(nil, describeInstance(g, at, files)) // strings and numbers always encode
+			_, _ = conn.Write(data)                                       // who asked may be gone
+			conn.Close()
+		}
+	}()
+	return func() {
+		os.Remove(path)
+		l.Close()
+		<-ended
+	}
+}
+
+// listenForStatus opens this process's socket. It gets its name when it listens:
+// one that refuses is taken for what a dead process left.
+func listenForStatus() (l *net.UnixListener, path string, err error) {
+	dir, err := statusFolder()
+	if err != nil {
+		return nil, "", err
+	}
+	path = filepath.Join(dir, fmt.Sprint(os.Getpid(), socketEnd))
+	temp := path + ".new"
+	_ = os.Remove(temp) // of a process that had this id
+	if l, err = net.ListenUnix("unix", &net.UnixAddr{Name: temp, Net: "unix"}); err != nil {
+		return nil, "", err
+	}
+	l.SetUnlinkOnClose(false)
+	_ = os.Chmod(temp, 0o600) // the folder keeps others out already
+	if err := os.Rename(temp, path); err != nil {
+		l.Close()
+		os.Remove(temp)
+		return nil, "", err
+	}
+	return l, path, nil
+}
+
+func describeInstance(g *gateway.Gateway, at net.Listener, files map[string]string) instance {
+	all := g.Status()
+	i := instance{PID: os.Getpid(), Endpoint: "stdio", Summary: summary(all), Servers: []serverStatus{}}
+	if at != nil {
+		i.Endpoint = endpoint(at)
+	}
+	i.Folder, _ = os.Getwd()
+	for _, s := range all {
+		one := serverStatus{Name: s.Name, Source: files[s.Name], State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,
+			Resources: s.Resources, Templates: s.Templates, Renamed: s.Renamed, Line: standing(s, false)}
+		if s.Err != nil {
+			one.Error = s.Err.Error()
+		}
+		if s.Server != nil {
+			one.Server = strings.TrimSpace(s.Server.Name + " " + s.Server.Version)
+		}
+		i.Servers = append(i.Servers, one)
+	}
+	return i
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show the servers of every junction up that runs",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("%s: unexpected %q", cmd.CommandPath(), args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context()) },
+	}
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON object")
+	return cmd
+}
+
+func (a *app) status(ctx context.Context) error {
+	all, err := instances(ctx)
+	if err != nil {
+		return &connectError{err}
+	}
+	if a.flags.json {
+		data, err := json.MarshalIndent(map[string][]instance{"instances": all}, "", "  ")
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.stdout, "%s\n", data)
+		return err
+	}
+	if len(all) == 0 {
+		a.out.Printf("No junction up runs.\n")
+	}
+	for n, i := range all {
+		if n > 0 {
+			a.out.Printf("\n")
+		}
+		a.out.Printf("%s (process %d, in %s)\n", i.Endpoint, i.PID, shortened(i.Folder))
+		var rows [][]string
+		var names []string
+		files := map[string]string{}
+		for _, s := range i.Servers {
+			names, files[s.Name] = append(names, s.Name), s.Source
+			rows = append(rows, []string{s.Name, strings.Join(append([]string{s.Line}, s.Renamed...), "; ")})
+		}
+		a.out.Printf("%s", terminal.Table(rows, 2, a.out.Width()))
+		a.out.Printf("%s\n", i.Summary)
+		if table := sourceTable(names, files, a.out.Width()); table != "" {
+			a.out.Printf("Servers come from\n%s", table)
+		}
+	}
+	return nil
+}
+
+// instances asks all that run. What nobody answers at any more is removed.
+func instances(ctx context.Context) ([]instance, error) {
+	dir, err := statusFolder()
+	if err != nil {
+		return nil, err
+	}
+	sockets, err := filepath.Glob(filepath.Join(dir, "*"+socketEnd))
+	if err != nil {
+		return nil, err
+	}
+	all := []instance{}
+	for _, path := range sockets {
+		i, err := askInstance(ctx, path)
+		if err == nil {
+			all = append(all, i)
+		}
+	}
+	slices.SortFunc(all, func(a, b instance) int { return strings.Compare(a.Endpoint, b.Endpoint) })
+	return all, nil
+}
+
+func askInstance(ctx context.Context, path string) (i instance, err error) {
+	ctx, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+	if err != nil {
+		if ctx.Err() == nil {
+			os.Remove(path) // its process is gone
+		}
+		return i, err
+	}
+	defer conn.Close()
+	deadline, _ := ctx.Deadline()
+	_ = conn.SetDeadline(deadline)
+	data, err := io.ReadAll(io.LimitReader(conn, maxStatus))
+	if err != nil {
+		return i, err
+	}
+	return i, json.Unmarshal(data, &i)
+}

@@ -1,0 +1,190 @@
+package definitions
+
+import (
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Limits of a store.
+const (
+	maxFile  = 4 << 20 // bytes of one server's definitions
+	maxFiles = 256     // servers remembered
+)
+
+const (
+	suffix     = ".json"
+	secretFile = "key"
+	secretSize = 32
+)
+
+// A Store keeps definitions in a folder. Several processes may share it; all
+// methods are safe for concurrent use.
+type Store struct {
+	dir    string
+	secret []byte
+}
+
+// Open opens the store in a folder, which is made where it is missing.
+func Open(dir string) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("remember definitions: %w", err)
+	}
+	secret, err := readSecret(filepath.Join(dir, secretFile))
+	if err != nil {
+		return nil, fmt.Errorf("remember definitions: %w", err)
+	}
+	return &Store{dir: dir, secret: secret}, nil
+}
+
+// OpenDefault opens the store that all of this user's programs share, in the
+// user's cache folder.
+func OpenDefault() (*Store, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, fmt.Errorf("remember definitions: %w", err)
+	}
+	return Open(filepath.Join(cache, "junction", "definitions"))
+}
+
+// readSecret reads the key of the hashes, or makes one. Where two processes make
+// one at the same time, that of the first is used by both.
+func readSecret(path string) ([]byte, error) {
+	secret, err := os.ReadFile(path)
+	if err == nil && len(secret) == secretSize {
+		return secret, nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	secret = make([]byte, secretSize)
+	rand.Read(secret)
+	temp, err := writeTemp(filepath.Dir(path), secret)
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(temp)
+	if err := os.Link(temp, path); err != nil {
+		if read, readErr := os.ReadFile(path); readErr == nil && len(read) == secretSize {
+			return read, nil
+		}
+		return secret, os.Rename(temp, path) // no links here, or the file was damaged
+	}
+	return secret, nil
+}
+
+// writeTemp writes a file that only this user can read.
+func writeTemp(dir string, data []byte) (name string, err error) {
+	f, err := os.CreateTemp(dir, ".new-*")
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Close()); err != nil {
+		os.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
+}
+
+// An Entry is the place of one server in a store. All methods are safe for
+// concurrent use.
+type Entry struct {
+	store *Store
+	key   string
+}
+
+// Entry returns the place of the server with this origin, remembered or not.
+func (s *Store) Entry(o Origin) *Entry { return &Entry{store: s, key: o.key(s.secret)} }
+
+func (e *Entry) path() string { return filepath.Join(e.store.dir, e.key+suffix) }
+
+// Load returns what is remembered; nil where nothing is, or where the file
+// cannot be read or used.
+func (e *Entry) Load() *Definitions {
+	f, err := os.Open(e.path())
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxFile {
+		return nil
+	}
+	data := make([]byte, info.Size())
+	if _, err := io.ReadFull(f, data); err != nil {
+		return nil
+	}
+	d, err := parse(data, e.key)
+	if err != nil {
+		return nil
+	}
+	now := time.Now()
+	_ = os.Chtimes(e.path(), now, now) // what was used last is kept longest
+	return d
+}
+
+// Save remembers definitions in place of what was remembered, or forgets the
+// server where d is nil. What is larger than 4 MiB is an error and is not kept;
+// of more than 256 servers, those not loaded for the longest time are forgotten.
+func (e *Entry) Save(d *Definitions) error {
+	if d == nil {
+		if err := os.Remove(e.path()); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	data := d.append(nil, e.key)
+	if len(data) > maxFile {
+		_ = os.Remove(e.path()) // better nothing than what is not true any more
+		return fmt.Errorf("the definitions have %d bytes, and at most %d are remembered", len(data), maxFile)
+	}
+	temp, err := writeTemp(e.store.dir, data)
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(temp, e.path()); err != nil {
+		os.Remove(temp)
+		return err
+	}
+	return e.store.prune()
+}
+
+// tempAge is how old a file may be that a process left half written.
+const tempAge = time.Hour
+
+// prune removes the files that were not used for the longest time where there are
+// too many.
+func (s *Store) prune() error {
+	all, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	var files []fs.FileInfo
+	for _, entry := range all {
+		info, err := entry.Info()
+		switch {
+		case err != nil: // another process removed it
+		case strings.HasPrefix(entry.Name(), ".new-") && time.Since(info.ModTime()) > tempAge:
+			os.Remove(filepath.Join(s.dir, entry.Name()))
+		case strings.HasSuffix(entry.Name(), suffix):
+			files = append(files, info)
+		}
+	}
+	if len(files) <= maxFiles {
+		return nil
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int { return cmp.Compare(a.ModTime().UnixNano(), b.ModTime().UnixNano()) })
+	for _, old := range files[:len(files)-maxFiles] {
+		os.Remove(filepath.Join(s.dir, old.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,197 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/paramheader"
+	"github.com/junction-mcp/junction/internal/uritemplate"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// readAll reads the lists of the given kinds, and returns those that are not as
+// they were. A list that cannot be read is left as it was; what ends all of it is
+// a connection that is lost. With whole, lists of other kinds become empty.
+func (m *member) readAll(ctx context.Context, c *mcp.Client, which kinds, whole bool) (differ kinds, err error) {
+	now := definitions.Definitions{}
+	m.mu.RLock()
+	if m.known != nil {
+		now = *m.known
+	}
+	m.mu.RUnlock()
+	before, complete := now, true
+	for _, k := range allKinds {
+		list := k.of(&now)
+		if which&k.bit == 0 {
+			if whole {
+				*list = nil
+			}
+			continue
+		}
+		entries, err := m.readList(ctx, c, k)
+		if err == nil {
+			*list = entries
+			continue
+		}
+		if ctx.Err() != nil || c.Err() != nil || errors.As(err, new(*loopError)) {
+			return 0, err
+		}
+		var fault *mcp.Error
+		if !errors.As(err, &fault) || fault.Code != mcp.CodeMethodNotFound {
+			m.gateway.log.Warn("gateway: a list cannot be read", "server", m.name, "method", k.method, "error", err)
+			complete = false
+		} else {
+			*list = nil
+		}
+	}
+	m.introduce(c, &now)
+	listings := m.listingsOf(&now)
+	m.mu.Lock()
+	first := m.known == nil
+	m.known, m.listings = &now, listings
+	m.mu.Unlock()
+	if complete && (first || !now.Equal(&before)) {
+		m.remember(&now)
+	}
+	for _, k := range allKinds {
+		if !sameEntries(*k.of(&before), *k.of(&now)) {
+			differ |= k.bit
+		}
+	}
+	return differ, nil
+}
+
+// introduce notes what the server says of itself.
+func (m *member) introduce(c *mcp.Client, d *definitions.Definitions) {
+	d.Instructions, d.Revision, d.Server = c.Instructions(), c.Revision(), nil
+	d.Capabilities, _ = json.Marshal(c.Capabilities()) // structs of strings always encode
+	if self := c.Server(); self != nil {
+		d.Server, _ = json.Marshal(self)
+	}
+}
+
+// remember keeps the definitions for the next process.
+func (m *member) remember(d *definitions.Definitions) {
+	if m.upstream.Memory == nil {
+		return
+	}
+	if err := m.upstream.Memory.Save(d); err != nil {
+		m.gateway.log.Warn("gateway: definitions are not remembered", "server", m.name, "error", err)
+	}
+}
+
+// forget takes the member's offer back.
+func (m *member) forget() {
+	m.mu.Lock()
+	any := len(m.listings) > 0
+	m.listings, m.known = nil, nil
+	m.mu.Unlock()
+	if any {
+		m.gateway.changedOffer(tools | prompts | resources)
+	}
+}
+
+// of returns the list of this kind in the definitions.
+func (k kind) of(d *definitions.Definitions) *[]json.RawMessage {
+	switch k.method {
+	case toolKind.method:
+		return &d.Tools
+	case promptKind.method:
+		return &d.Prompts
+	case resourceKind.method:
+		return &d.Resources
+	}
+	return &d.Templates
+}
+
+func sameEntries(a, b []json.RawMessage) bool {
+	return slices.EqualFunc(a, b, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+}
+
+// readList reads one list of a member.
+func (m *member) readList(ctx context.Context, c *mcp.Client, k kind) (entries []json.RawMessage, err error) {
+	ctx, cancel := context.WithTimeout(ctx, listTime)
+	defer cancel()
+	checked := mcp.NewClientWith(&loopCheck{c, m}, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})
+	size := 0
+	for raw, err := range checked.List(ctx, k.method, k.list) {
+		if err != nil {
+			return nil, err
+		}
+		if size += len(raw); len(entries) >= maxListed || size > maxListedBytes {
+			m.gateway.log.Warn("gateway: a list is truncated", "server", m.name, "method", k.method, "entries", len(entries), "bytes", size)
+			break
+		}
+		entries = append(entries, slices.Clone(raw))
+	}
+	return entries, nil
+}
+
+// listingsOf makes the lists of a member ready to be offered.
+func (m *member) listingsOf(d *definitions.Definitions) map[string]listing {
+	all := map[string]listing{}
+	for _, k := range allKinds {
+		var l listing
+		for _, raw := range *k.of(d) {
+			if e, ok := m.entry(k, raw); ok {
+				l.entries = append(l.entries, e)
+			}
+		}
+		all[k.method] = l
+	}
+	return all
+}
+
+// entry reads what the gateway needs to know of an entry of a list.
+func (m *member) entry(k kind, raw json.RawMessage) (listed, bool) {
+	if len(raw) == 0 || raw[0] != '{' {
+		return listed{}, false
+	}
+	name, ok := jsonrpc.Unquote(jsonrpc.Get(raw, k.key))
+	if !ok || name == "" {
+		m.gateway.log.Debug("gateway: an entry without a name is omitted", "server", m.name, "method", k.method)
+		return listed{}, false
+	}
+	e := listed{name: name, raw: raw}
+	if k.method == templateKind.method {
+		e.template, _ = uritemplate.Parse(name) // nil: offered, but nothing is routed by it
+	}
+	if k.bit == tools {
+		e.raw = withObjectSchema(raw)
+	}
+	if k.bit == tools && paramheader.Mentions(raw) {
+		var err error
+		if e.headers, err = paramheader.Fields(jsonrpc.Get(raw, "inputSchema")); err != nil {
+			m.gateway.log.Warn("gateway: headers of a tool are not validated", "server", m.name, "tool", name, "error", err)
+		}
+	}
+	return e, true
+}
+
+func (m *member) isKnown() bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.known != nil
+}
+
+// withObjectSchema returns a tool whose input schema says that it is that of an
+// object, as the specification demands (server/tools): clients that check refuse
+// the whole list for one tool that does not say so.
+func withObjectSchema(tool json.RawMessage) json.RawMessage {
+	schema := jsonrpc.Get(tool, "inputSchema")
+	if string(jsonrpc.Get(schema, "type")) == `"object"` || len(schema) > 0 && schema[0] != '{' {
+		return tool
+	}
+	inner := jsonrpc.NewObject(nil)
+	inner.String("type", "object")
+	inner.Members(schema, "type")
+	w := jsonrpc.NewObject(make([]byte, 0, len(tool)+32))
+	w.Members(tool, "inputSchema")
+	w.Raw("inputSchema", inner.Bytes())
+	return w.Bytes()
+}

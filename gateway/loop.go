@@ -1,0 +1,116 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// gatewaysKey is the member of _meta that holds the ids of the gateways which a
+// result came through, the nearest first. A gateway that finds itself among them
+// would call itself without end.
+const gatewaysKey = "io.github.junction-mcp/gateways"
+
+const (
+	maxGateways  = 16 // ids in one result
+	maxGatewayID = 64 // bytes of one
+)
+
+// gateways returns the ids of this gateway and of those behind it.
+func (g *Gateway) gateways() []string {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	ids := []string{g.id}
+	for _, m := range g.members {
+		m.mu.RLock()
+		for _, id := range m.gateways {
+			if len(ids) < maxGateways && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+		m.mu.RUnlock()
+	}
+	return ids
+}
+
+// loopMeta is the _meta of a list.
+func (g *Gateway) loopMeta() json.RawMessage {
+	w := jsonrpc.NewObject(nil)
+	w.Array(gatewaysKey)
+	for _, id := range g.gateways() {
+		w.StringElement(id)
+	}
+	w.End()
+	return w.Bytes()
+}
+
+// A loopCheck is a server whose results are searched for the id of the gateway
+// that it is a member of. It is for what the gateway itself asks, not for the
+// calls of clients.
+type loopCheck struct {
+	mcp.Handler
+	member *member
+}
+
+// Handle implements [mcp.Handler].
+func (l *loopCheck) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	r, err := l.Handler.Handle(ctx, req)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	if err := l.member.noteGateways(gatewaysIn(r.Meta)); err != nil {
+		return mcp.Result{}, err
+	}
+	return r, nil
+}
+
+// A loopError says that a member leads back to its gateway.
+type loopError struct{ server string }
+
+func (e *loopError) Error() string {
+	return fmt.Sprintf("server %q: it is this gateway, or a gateway that has this one as a server: each would call the other without end; remove its entry from one of them", e.server)
+}
+
+// leadsBack reports whether what the server says of itself names this gateway. It
+// is known without a list, for which such a server would wait.
+func (m *member) leadsBack(ctx context.Context, c *mcp.Client) error {
+	_, err := (&loopCheck{c, m}).Handle(ctx, mcp.NewRequest("server/discover", nil))
+	if loop := new(loopError); errors.As(err, &loop) {
+		return loop
+	}
+	return nil
+}
+
+func gatewaysIn(meta json.RawMessage) (ids []string) {
+	array := jsonrpc.Get(meta, gatewaysKey)
+	if len(array) == 0 || array[0] != '[' {
+		return nil
+	}
+	jsonrpc.EachElement(array, func(value []byte) bool {
+		if id, ok := jsonrpc.Unquote(value); ok && len(id) <= maxGatewayID {
+			ids = append(ids, id)
+		}
+		return len(ids) < maxGateways
+	})
+	return ids
+}
+
+// noteGateways keeps which gateways are behind the member. The error says that
+// this one is among them.
+func (m *member) noteGateways(ids []string) error {
+	if slices.Contains(ids, m.gateway.id) {
+		return &loopError{m.name}
+	}
+	if ids == nil {
+		return nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.gateways = ids
+	return nil
+}

@@ -1,0 +1,230 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/changes"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+const (
+	// followPause is how long a member that sends no notifications of its lists is
+	// left alone before it is asked for them again.
+	followPause = 30 * time.Second
+	// agreeTime is how long a member may take to acknowledge that it will, before
+	// its lists are read all the same.
+	agreeTime = 5 * time.Second
+	// watchPause is how long after a member was lost its resources are subscribed
+	// to again.
+	watchPause = 5 * time.Second
+)
+
+const (
+	notifyAcknowledged = "notifications/subscriptions/acknowledged"
+	notifyUpdated      = "notifications/resources/updated"
+)
+
+// changedLists are the notifications of the lists, with their kinds.
+var changedLists = [...]struct {
+	kind   kinds
+	method string
+}{
+	{tools, "notifications/tools/list_changed"},
+	{prompts, "notifications/prompts/list_changed"},
+	{resources, "notifications/resources/list_changed"},
+}
+
+// listen listens to the member for changes of its lists until ctx is done, and
+// notes in changed what to read again. agreed is called when the member first
+// agreed, or first refused.
+func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, agreed func()) {
+	filter := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
+	for again := false; ; again = true {
+		err := c.ListenWith(ctx, filter, func(n mcp.Notification) {
+			for _, list := range changedLists {
+				if n.Method == list.method {
+					changed.add(list.kind)
+				}
+			}
+		}, func(mcp.SubscriptionFilter) {
+			if again {
+				changed.add(offered(c))
+			}
+			agreed()
+		})
+
+		agreed()
+		if ctx.Err() != nil {
+			return
+		}
+		m.gateway.log.Debug("gateway: no notifications from the server", "server", m.name, "error", err)
+		if !sleep(ctx, followPause) {
+			return
+		}
+	}
+}
+
+// reread reads the lists again that changed, until ctx is done.
+func (m *member) reread(ctx context.Context, c *mcp.Client, changed *pending) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed.wake:
+		}
+		which := kinds(changed.kinds.Swap(0))
+		if differ, err := m.readAll(ctx, c, which, false); err == nil && differ != 0 {
+			m.gateway.changedOffer(differ)
+		}
+	}
+}
+
+// pending collects the kinds of the lists that changed.
+type pending struct {
+	kinds atomic.Uint32
+	wake  chan struct{}
+}
+
+func newPending() *pending { return &pending{wake: make(chan struct{}, 1)} }
+
+func (p *pending) add(k kinds) {
+	p.kinds.Or(uint32(k))
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// notify notifies the clients that listen of lists that changed.
+func (g *Gateway) notify(k kinds) {
+	for _, list := range changedLists {
+		if k&list.kind != 0 {
+			g.changes.Add(changes.Change{Method: list.method})
+		}
+	}
+}
+
+// listen acknowledges everything that a client asks for and then notifies it:
+// of changes of the lists, and of updates of the resources that it subscribed
+// to, as soon as their members agree to it.
+func (g *Gateway) listen(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	var filter mcp.SubscriptionFilter
+	if raw := jsonrpc.Get(req.Params, "notifications"); raw != nil {
+		if err := json.Unmarshal(raw, &filter); err != nil {
+			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "notifications: %v", err)
+		}
+	}
+	since, _ := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(req.Params, "_meta"), changes.MarkKey))
+	l := g.changes.Listen(wanted(filter), since)
+	defer l.Close()
+	encoded, err := json.Marshal(filter)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	w := jsonrpc.NewObject(nil)
+	w.Raw("notifications", encoded)
+	changes.WriteMark(&w, l.Mark())
+	if err := req.Peer.Notify(ctx, notifyAcknowledged, w.Bytes()); err != nil {
+		return mcp.Result{}, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer context.AfterFunc(g.ctx, func() { cancel(errClosed) })()
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	defer cancel(nil)
+	watching.Go(func() { g.watch(ctx, l, req, filter.ResourceSubscriptions) })
+	if err = l.Forward(ctx, req.Peer.Notify); errors.Is(err, errClosed) {
+		err = nil
+	}
+	return mcp.Result{}, err
+}
+
+// errClosed is why subscriptions end when the gateway is closed.
+var errClosed = errors.New("the gateway is closed")
+
+// wanted returns the lists that a filter names.
+func wanted(f mcp.SubscriptionFilter) (lists []changes.Change) {
+	for i, wanted := range []bool{f.ToolsListChanged, f.PromptsListChanged, f.ResourcesListChanged} {
+		if wanted {
+			lists = append(lists, changes.Change{Method: changedLists[i].method})
+		}
+	}
+	return lists
+}
+
+// watch listens to the members for updates of the resources until ctx is done.
+func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string) {
+	byMember := map[*member][]string{}
+	for _, uri := range uris {
+		owners, sure := g.current().owners(uri)
+		if !sure && g.await(ctx) == nil {
+			owners, _ = g.current().owners(uri)
+		}
+		for _, m := range owners {
+			byMember[m] = append(byMember[m], uri)
+		}
+	}
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	for m, uris := range byMember {
+		watching.Go(func() { m.watch(ctx, l, req, uris) })
+	}
+}
+
+// watch listens to the member for updates of resources until ctx is done or the
+// member refuses. A member that is lost, or not connected, is tried again.
+func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string) {
+	params, _ := json.Marshal(map[string]any{"notifications": mcp.SubscriptionFilter{ResourceSubscriptions: uris}}) // cannot fail
+	sub := mcp.NewRequest(req.Method, params)
+	sub.Meta, sub.Caller, sub.Principal, sub.Peer = req.Meta, req.Caller, req.Principal, watchPeer{l, uris}
+	for {
+		_, err := m.handle(ctx, sub)
+		if ctx.Err() != nil {
+			return
+		}
+		m.gateway.log.Debug("gateway: no updates of resources", "server", m.name, "error", err)
+		if errors.As(err, new(*mcp.Error)) || !sleep(ctx, watchPause) {
+			return
+		}
+	}
+}
+
+// A watchPeer is the Peer of a listen request to one member.
+type watchPeer struct {
+	client *changes.Listener
+	uris   []string
+}
+
+// Notify passes updates on. What changed before the member began to listen
+// nobody knows, so its acknowledgement counts as an update of each resource.
+func (p watchPeer) Notify(_ context.Context, method string, params json.RawMessage) error {
+	switch method {
+	case notifyAcknowledged:
+		uris := jsonrpc.Get(jsonrpc.Get(params, "notifications"), "resourceSubscriptions")
+		jsonrpc.EachElement(uris, func(uri []byte) bool {
+			p.updated(uri)
+			return true
+		})
+	case notifyUpdated:
+		p.updated(jsonrpc.Get(params, "uri"))
+	}
+	return nil
+}
+
+func (p watchPeer) updated(quoted []byte) {
+	if uri, ok := jsonrpc.Unquote(quoted); ok && slices.Contains(p.uris, uri) {
+		p.client.Add(changes.Change{Method: notifyUpdated, URI: uri})
+	}
+}
+
+// Ask fails: a notification is no place for requests to the client.
+func (watchPeer) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+	return nil, mcp.Errorf(mcp.CodeInternalError, "%s: there is nobody to ask", q.Method)
+}

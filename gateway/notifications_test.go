@@ -1,0 +1,162 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+)
+
+// A listener has what a client was notified of.
+type listener struct {
+	mu       sync.Mutex
+	notified []string
+	agreed   *mcp.SubscriptionFilter
+}
+
+func (l *listener) listen(ctx context.Context, c *mcp.Client, f mcp.SubscriptionFilter) error {
+	return c.ListenWith(ctx, f, func(n mcp.Notification) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.notified = append(l.notified, n.Method+n.URI)
+	}, func(f mcp.SubscriptionFilter) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.agreed = &f
+	})
+
+}
+
+func (l *listener) check(t *testing.T, when string, agreed bool, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if (l.agreed != nil) != agreed || !slices.Equal(l.notified, want) {
+		t.Errorf("%s: acknowledged %v, notified of %q, want %q", when, l.agreed, l.notified, want)
+	}
+}
+
+// slowly is a member that answers subscriptions/listen when the test lets it,
+// with an error if there is one.
+func slowly(s *mcp.Server, listen <-chan error) mcp.Handler {
+	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		if req.Method == "subscriptions/listen" {
+			select {
+			case err := <-listen:
+				if err != nil {
+					return mcp.Result{}, err
+				}
+			case <-ctx.Done():
+				return mcp.Result{}, ctx.Err()
+			}
+		}
+		return s.Handle(ctx, req)
+	})
+}
+
+func TestAClientIsAcknowledgedBeforeMembersAreAndMissesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		server, listen := member(t, "slow"), make(chan error)
+		must(t, g.AddHandler("slow", slowly(server, listen)))
+		listen <- nil // for the gateway's own request about the lists
+		must(t, g.Settle(t.Context()))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		l, uri := &listener{}, "test://slow/text"
+		go l.listen(ctx, mcp.NewClient(g), mcp.SubscriptionFilter{ResourceSubscriptions: []string{uri}})
+		l.check(t, "before the member", true)
+		server.ResourceUpdated(uri)
+		listen <- nil
+		l.check(t, "what changed before the member listened", true, "notifications/resources/updated"+uri)
+		server.ResourceUpdated(uri)
+		l.check(t, "what changes then", true, "notifications/resources/updated"+uri, "notifications/resources/updated"+uri)
+	})
+}
+
+func TestAMemberThatRefusesASubscriptionIsNotTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		listen := make(chan error)
+		must(t, g.AddHandler("slow", slowly(member(t, "slow"), listen)))
+		listen <- nil
+		must(t, g.Settle(t.Context()))
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		l := &listener{}
+		go l.listen(ctx, mcp.NewClient(g), mcp.SubscriptionFilter{ToolsListChanged: true, ResourceSubscriptions: []string{"test://slow/text"}})
+		listen <- errors.New("lost")
+		time.Sleep(time.Minute)
+		listen <- mcp.Errorf(mcp.CodeMethodNotFound, "no subscriptions")
+		time.Sleep(time.Minute)
+		select {
+		case listen <- nil:
+			t.Error("the member was asked again")
+		default:
+		}
+		l.check(t, "with nothing from the member", true)
+	})
+}
+
+// A notified is a Peer that takes the names of notifications.
+type notified chan<- string
+
+func (n notified) Notify(_ context.Context, method string, _ json.RawMessage) error {
+	n <- method
+	return nil
+}
+
+func (n notified) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
+	return nil, errors.New("nobody is here")
+}
+
+// Lists change while members connect, and that is when clients make their handshake.
+func TestAListThatChangesAfterTheHandshakeIsNotified(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		must(t, g.AddHandler("one", member(t, "one")))
+		must(t, g.Settle(t.Context()))
+		result, err := g.Handle(t.Context(), mcp.NewRequest("server/discover", nil))
+		must(t, err)
+		must(t, g.AddHandler("two", member(t, "two")))
+		must(t, g.Settle(t.Context()))
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		methods := make(chan string, 10)
+		req := mcp.NewRequest("subscriptions/listen", []byte(`{"notifications":{"toolsListChanged":true},"_meta":`+string(result.Meta)+`}`))
+		req.Peer = notified(methods)
+		go g.Handle(ctx, req)
+		if got := []string{<-methods, <-methods}; !slices.Equal(got, []string{"notifications/subscriptions/acknowledged", "notifications/tools/list_changed"}) {
+			t.Errorf("got %v", got)
+		}
+	})
+}
+
+func TestASubscriptionEndsInOrderWhenTheGatewayIsClosed(t *testing.T) {
+	g, _ := open(t)
+	c, err := mcp.DialWith(t.Context(), stream.Pipe(g), mcp.ClientOptions{Logger: quiet})
+	must(t, err)
+	defer c.Close()
+	ended, agreed := make(chan error, 1), make(chan struct{})
+	go func() {
+		ended <- c.ListenWith(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true, ResourceSubscriptions: []string{"test://old/text"}}, func(mcp.Notification) {}, func(mcp.SubscriptionFilter) { close(agreed) })
+	}()
+	<-agreed
+	g.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

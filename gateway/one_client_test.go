@@ -1,0 +1,58 @@
+package gateway_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+)
+
+// Behind a gateway with one client a server is told what that client declared, and
+// what it asks outside of a call reaches the client.
+func TestTheServersOfOneClientAreToldWhatItDeclared(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, test := range []struct {
+			name  string
+			roots bool
+			want  string
+		}{
+			{"a client with roots", true, "1 root"},
+			{"a client without", false, "it has none"},
+		} {
+			s := mcp.NewServer("asks", "1")
+			mcp.AddTool(s, "roots", func(ctx context.Context, _ struct{}) (string, error) {
+				if mcp.RequestFrom(ctx).Meta.Capabilities.Roots == nil {
+					return "it has none", nil
+				}
+				roots, err := mcp.Roots(ctx)
+				if len(roots) == 1 {
+					return "1 root", err
+				}
+				return "", err
+			})
+			g := gateway.New(gateway.Options{OneClient: true, NoPrefix: true, Logger: quiet})
+			err := g.Add("asks", gateway.Upstream{Dial: func(ctx context.Context, start *gateway.Start) (*mcp.Client, error) {
+				return mcp.DialWith(ctx, stream.Pipe(s), mcp.ClientOptions{Name: "asks", Revision: "2025-11-25", Bridge: true, OneClient: start.Client(), Logger: quiet})
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := mcp.ClientOptions{Revision: "2025-06-18", Logger: quiet}
+			if test.roots {
+				o.OnRoots = func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///a"}}, nil }
+			}
+			c, err := mcp.DialWith(t.Context(), stream.Pipe(g), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, err := mcp.Call[string](t.Context(), c, "roots", nil); err != nil || text != test.want {
+				t.Errorf("%s: %q, %v, want %q", test.name, text, err, test.want)
+			}
+			c.Close()
+			g.Close()
+		}
+	})
+}

@@ -1,0 +1,173 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// handle passes a request on to the member, which is started if need be. Where
+// the member ended before it responded, and a second request changes nothing,
+// the request is made again, once.
+func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	h, err := m.ready(ctx, req)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	m.mu.RLock()
+	connected := m.client
+	m.mu.RUnlock()
+	tools := m.listing(toolKind) // before it may be taken back
+	result, err := m.send(ctx, h, req)
+	if err == nil || ctx.Err() != nil || !errors.Is(err, mcp.ErrLost) || !m.ended(connected) || !tools.repeats(req) {
+		return result, err
+	}
+	if h, _ = m.ready(ctx, req); h == nil {
+		return result, err
+	}
+	return m.send(ctx, h, req)
+}
+
+// ended reports whether a connection of the member is over. One that is not has
+// made the request again by itself.
+func (m *member) ended(c *mcp.Client) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.client != c || m.usable() == nil
+}
+
+func (m *member) send(ctx context.Context, h mcp.Handler, req *mcp.Request) (mcp.Result, error) {
+	result, err := h.Handle(ctx, req)
+	if err == nil && !m.responded.Load() {
+		m.responded.Store(true)
+	}
+	return result, err
+}
+
+// repeats reports whether a request may be made twice: it only reads, or the
+// member says of its tool that a second call changes nothing.
+func (tools listing) repeats(req *mcp.Request) bool {
+	switch {
+	case req.Round > 0 || req.Method == "subscriptions/listen":
+		return false
+	case req.Method != "tools/call":
+		return true
+	}
+	for _, e := range tools.entries {
+		if e.name == req.Name {
+			hints := jsonrpc.Get(e.raw, "annotations")
+			return string(jsonrpc.Get(hints, "idempotentHint")) == "true" || string(jsonrpc.Get(hints, "readOnlyHint")) == "true"
+		}
+	}
+	return false
+}
+
+// usable returns the Handler of the member unless its connection is lost. The
+// member's lock is held.
+func (m *member) usable() mcp.Handler {
+	if m.client != nil {
+		select {
+		case <-m.client.Done():
+			return nil
+		default:
+		}
+	}
+	return m.handler
+}
+
+// ready returns the Handler of the member. It starts a member that is idle, or
+// failed once, and waits for one that starts, as long as ctx allows; the client
+// is notified of progress where it asked for that. More failures in a row are an
+// error at once until it may be tried again.
+func (m *member) ready(ctx context.Context, req *mcp.Request) (mcp.Handler, error) {
+	m.mu.RLock()
+	h, attempts := m.usable(), m.attempts
+	m.mu.RUnlock()
+	if h != nil {
+		return h, nil
+	}
+	ticker := time.NewTicker(startingPause)
+	defer ticker.Stop()
+	for ticks := 0; ; {
+		m.mu.RLock()
+		changed, h := m.changed, m.usable()
+		refused := m.state == Failed && (m.attempts > attempts || m.failures > 1 && time.Now().Before(m.retry) || m.upstream.Dial == nil)
+		absent := m.absent()
+		m.mu.RUnlock()
+		switch {
+		case h != nil:
+			return h, nil
+		case refused:
+			return nil, absent
+		}
+		m.want()
+		select {
+		case <-changed:
+		case <-ticker.C:
+			ticks++
+			m.notifyStarting(ctx, req, ticks)
+		case <-m.gateway.ctx.Done():
+			return nil, absent
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%w: %w", absent, context.Cause(ctx))
+		}
+	}
+}
+
+// want asks for the member to be started.
+func (m *member) want() {
+	m.wanted.Store(true)
+	m.gateway.starts.again(false)
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// notifyStarting notifies a client that asked for progress that its call waits
+// for the server. The values are tiny so that those of the call itself, which
+// follow, are larger.
+func (m *member) notifyStarting(ctx context.Context, req *mcp.Request, ticks int) {
+	if req.Meta.ProgressToken == nil || req.Peer == nil {
+		return
+	}
+	m.mu.RLock()
+	message := fmt.Sprintf("starting %s", m.name)
+	if m.state == Waiting {
+		message = fmt.Sprintf("%s is waiting to start", m.name)
+	}
+	if m.doing != "" {
+		message += ": " + m.doing
+	}
+	m.mu.RUnlock()
+	w := jsonrpc.NewObject(nil)
+	w.Raw("progress", fmt.Appendf(nil, "%de-6", ticks))
+	w.String("message", message)
+	_ = req.Peer.Notify(ctx, "notifications/progress", w.Bytes()) // a client that is gone ends ctx
+}
+
+// absent says why the member cannot be asked; its lock is held.
+func (m *member) absent() error {
+	if m.err != nil {
+		return &memberError{m.name, m.err}
+	}
+	return fmt.Errorf("server %q is not connected yet (%v); try again in a moment", m.name, m.state)
+}
+
+// A memberError says why a member cannot be asked, and names it once.
+type memberError struct {
+	name string
+	err  error
+}
+
+func (e *memberError) Error() string {
+	why := strings.TrimPrefix(e.err.Error(), fmt.Sprintf("server %q: ", e.name))
+	return fmt.Sprintf("server %q is not connected: %s", e.name, why)
+}
+
+func (e *memberError) Unwrap() error { return e.err }

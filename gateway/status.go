@@ -1,0 +1,89 @@
+package gateway
+
+import (
+	"encoding/json"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// A State says what a member is doing.
+type State int
+
+// The states.
+const (
+	Connecting State = iota // for the first time, or again
+	Connected
+	Failed  // and will be tried again
+	Waiting // to start: as many others as may are starting
+	Idle    // not connected: it is when it is used
+)
+
+// String names the state.
+func (s State) String() string {
+	return [...]string{"connecting", "connected", "failed", "waiting to start", "idle"}[s]
+}
+
+// A Status describes one member, for people to read.
+type Status struct {
+	Name  string
+	State State
+	// Note says what a start is doing; often empty.
+	Note string
+	// Err says why it failed, or why the last connection ended; nil if neither.
+	Err error
+	// Program says that it is a program that is started.
+	Program bool
+	// Known says that its definitions are known: they were remembered, or read.
+	Known     bool
+	Revision  string              // spoken with it; empty in process
+	Server    *mcp.Implementation // what it says of itself; nil if nothing
+	Tools     int
+	Prompts   int
+	Resources int
+	Templates int
+	// Renamed says in one line each which of its tools, prompts and resources are
+	// not offered under the name that they should have, and why.
+	Renamed []string
+}
+
+// Status describes every member, in the order in which they were added.
+func (g *Gateway) Status() []Status {
+	offer := g.current()
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	all := make([]Status, len(g.members))
+	for i, m := range g.members {
+		all[i] = m.status()
+		all[i].Renamed = offer.renamed[m]
+	}
+	return all
+}
+
+func (m *member) status() Status {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	s := Status{
+		Name: m.name, State: m.state, Note: m.doing, Err: m.err, Program: m.upstream.Program, Known: m.known != nil,
+		Tools: len(m.listings[toolKind.method].entries), Prompts: len(m.listings[promptKind.method].entries),
+		Resources: len(m.listings[resourceKind.method].entries), Templates: len(m.listings[templateKind.method].entries),
+	}
+	switch {
+	case m.client != nil:
+		s.Revision, s.Server = m.client.Revision(), m.client.Server()
+	case m.known != nil:
+		s.Revision, s.Server = m.known.Revision, m.implementation()
+	}
+	return s
+}
+
+// implementation is what the server said of itself; the member's lock is held.
+func (m *member) implementation() *mcp.Implementation {
+	if m.known.Server == nil {
+		return nil
+	}
+	self := new(mcp.Implementation)
+	if json.Unmarshal(m.known.Server, self) != nil {
+		return nil
+	}
+	return self
+}

@@ -1,0 +1,155 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// An Upstream says how a server is reached, and when.
+type Upstream struct {
+	// Dial connects to the server. It is called in the background, and again when
+	// the connection was lost. Errors name the server.
+	Dial func(ctx context.Context, s *Start) (*mcp.Client, error)
+	// Program says that Dial starts a program on this machine: only some start at
+	// the same time.
+	Program bool
+	// Memory is where the server's definitions are remembered. Without it the
+	// server is connected to at once, and what it offers is taken back when it is
+	// lost.
+	Memory *definitions.Entry
+	// Eager connects to the server at once, and again when it was lost, also
+	// where its definitions are remembered.
+	Eager bool
+}
+
+// A Start is one attempt to connect to a server. Its methods are for the Dial
+// function that was given it, and safe for concurrent use.
+type Start struct {
+	member  *member
+	release func()
+}
+
+// Client is what the gateway's one client said of itself; nil where there may be
+// several. See [Options.OneClient].
+func (s *Start) Client() *mcp.Meta { return s.member.gateway.first.meta() }
+
+// Note says in a few words what the start is doing, for people to read; see
+// [Status].
+func (s *Start) Note(text string) { s.member.note(text) }
+
+// Yield lets the next program start, although this one is not ready: it does
+// nothing that others would have to wait for.
+func (s *Start) Yield() { s.release() }
+
+// A startQueue lets a number of programs start at the same time, those that were
+// added first before others. Once the definitions of others are remembered, one
+// place is kept for programs that a request waits for: those that start to be
+// learned, or that fail at every start, do not hold it up.
+type startQueue struct {
+	mu      sync.Mutex
+	free    int
+	keep    bool // the last place is for programs that a request waits for
+	waiting []*turn
+}
+
+// A turn is one member's place in the queue.
+type turn struct {
+	member *member
+	ready  chan struct{} // closed when it may start
+}
+
+// wait waits until the member may start, and returns what ends its start; nil
+// when ctx is done.
+func (q *startQueue) wait(ctx context.Context, m *member) (release func()) {
+	t := &turn{m, make(chan struct{})}
+	q.mu.Lock()
+	q.waiting = append(q.waiting, t)
+	q.next()
+	q.mu.Unlock()
+	select {
+	case <-t.ready:
+		return sync.OnceFunc(q.release)
+	default:
+	}
+	m.set(Waiting, nil)
+	select {
+	case <-t.ready:
+		return sync.OnceFunc(q.release)
+	case <-ctx.Done():
+	}
+	q.mu.Lock()
+	i := slices.Index(q.waiting, t)
+	if i >= 0 {
+		q.waiting = slices.Delete(q.waiting, i, i+1)
+	}
+	q.mu.Unlock()
+	if i < 0 { // its turn came at the same moment
+		q.release()
+	}
+	return nil
+}
+
+func (q *startQueue) release() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.free++
+	q.next()
+}
+
+// again lets those start that there is room for now.
+func (q *startQueue) again(keep bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.keep = q.keep || keep
+	q.next()
+}
+
+// next lets those start that there is room for; the lock is held.
+func (q *startQueue) next() {
+	for q.free > 0 && len(q.waiting) > 0 {
+		first := slices.MinFunc(q.waiting, func(a, b *turn) int {
+			if wanted := a.member.wanted.Load(); wanted != b.member.wanted.Load() {
+				if wanted {
+					return -1
+				}
+				return 1
+			}
+			return a.member.index - b.member.index
+		})
+		if q.keep && q.free == 1 && !first.member.wanted.Load() {
+			return
+		}
+		close(first.ready)
+		q.waiting = slices.DeleteFunc(q.waiting, func(t *turn) bool { return t == first })
+		q.free--
+	}
+}
+
+// A firstClient is what a gateway with one client knows of it.
+type firstClient struct {
+	once  sync.Once
+	known chan struct{} // closed when said is there
+	said  mcp.Meta
+}
+
+// meet keeps what the client said of itself with its first request.
+func (f *firstClient) meet(m *mcp.Meta) {
+	f.once.Do(func() {
+		f.said = mcp.Meta{Client: m.Client, Capabilities: m.Capabilities}
+		close(f.known)
+	})
+}
+
+// meta is what the client said; nil before that.
+func (f *firstClient) meta() *mcp.Meta {
+	select {
+	case <-f.known:
+		return &f.said
+	default:
+		return nil
+	}
+}

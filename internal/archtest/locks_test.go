@@ -1,0 +1,179 @@
+package archtest
+
+import (
+	"go/ast"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// locksAllowed are the functions that hold a mutex across a callback, a channel
+// operation or I/O, and why they may. Those without a reason are to be mended:
+// the table may only become shorter.
+var locksAllowed = map[string]string{
+	"(*mcp/internal/httpedge.EventWriter).Begin": "orders what is written to one response, each time with a deadline",
+	"(*mcp/internal/httpedge.EventWriter).Write": "orders what is written to one response, each time with a deadline",
+
+	"(*mcp/httpsse.connection).begin":                 "",
+	"(*mcp/internal/httpedge.EventWriter).Finish":     "",
+	"(*mcp/internal/httpedge.EventWriter).Disconnect": "",
+	"(*mcp/streamable.orderedReply).Send":             "",
+	"(*mcp/streamable.sessionReply).open":             "",
+	"(*mcp/streamable.stream).Send":                   "",
+	"(*mcp/streamable.stream).begin":                  "",
+	"(*mcp/streamable.stream).disconnect":             "",
+	"(*mcp/streamable.stream).finish":                 "",
+	"(*mcp/streamable.stream).resume":                 "",
+}
+
+// A mutex that is held while somebody else's code runs, or while a peer takes its
+// time, makes everybody wait whom the mutex concerns, with no deadline; and two
+// of them taken in two orders end a connection for good.
+func TestNoMutexIsHeldWhileSomebodyElseIsWaitedFor(t *testing.T) {
+	found := findHeld(loadPackages(t, "./mcp/..."))
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if _, allowed := locksAllowed[name]; allowed {
+			continue
+		}
+		for _, finding := range found[name] {
+			t.Errorf("%s: %s", name, finding)
+		}
+	}
+	for name := range locksAllowed {
+		if found[name] == nil {
+			t.Logf("%s: holds no mutex across anything any more: take it off locksAllowed", name)
+		}
+	}
+}
+
+// A loaded is one package with its types.
+type loaded struct {
+	files    []*ast.File
+	info     *types.Info
+	literals map[types.Object]bool // variables that stand for function literals
+}
+
+// loadPackages checks the types of our packages; those of others come compiled
+// from the build cache.
+func loadPackages(t *testing.T, pattern string) []*loaded {
+	t.Helper()
+	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}}\t{{.Export}}\t{{.DepOnly}}\t{{.Dir}}\t{{join .GoFiles \",\"}}", pattern)
+	list.Dir, list.Stderr = root, os.Stderr
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled := map[string]string{}
+	var ours [][]string
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Split(strings.TrimSpace(line), "\t")
+		compiled[fields[0]] = fields[1]
+		if fields[2] == "false" {
+			ours = append(ours, fields)
+		}
+	}
+	lookup := func(path string) (io.ReadCloser, error) { return os.Open(compiled[path]) }
+	config := types.Config{Importer: importer.ForCompiler(files, "gc", lookup)}
+	byPath := map[string]*ast.File{}
+	for _, s := range sources(t) {
+		byPath[s.path] = s.file
+	}
+	var all []*loaded
+	for _, fields := range ours {
+		p := &loaded{info: newInfo()}
+		for name := range strings.SplitSeq(fields[4], ",") {
+			p.files = append(p.files, byPath[filepath.ToSlash(filepath.Join(strings.TrimPrefix(fields[0], module+"/"), name))])
+		}
+		if _, err := config.Check(fields[0], files, p.files, p.info); err != nil {
+			t.Fatal(err)
+		}
+		p.findLiterals()
+		all = append(all, p)
+	}
+	return all
+}
+
+func newInfo() *types.Info {
+	return &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
+}
+
+// findLiterals finds the variables that are defined as function literals.
+func (p *loaded) findLiterals() {
+	p.literals = map[types.Object]bool{}
+	for _, file := range p.files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			assign, ok := n.(*ast.AssignStmt)
+			if !ok || assign.Tok != token.DEFINE || len(assign.Lhs) != len(assign.Rhs) {
+				return true
+			}
+			for i, value := range assign.Rhs {
+				if _, ok := value.(*ast.FuncLit); ok {
+					p.literals[p.info.Defs[assign.Lhs[i].(*ast.Ident)]] = true
+				}
+			}
+			return true
+		})
+	}
+}
+
+// findHeld returns what functions do while they hold a mutex, by their names.
+func findHeld(packages []*loaded) map[string][]string {
+	waits := summaries{}
+	for changed := true; changed; { // until nothing more is reached through calls
+		changed = false
+		eachFunction(packages, func(p *loaded, name string, f *ast.FuncDecl) {
+			if waits[name] != "" {
+				return
+			}
+			w := walker{loaded: p, waits: waits}
+			w.block(f.Body.List, held{callers: true})
+			if len(w.found) > 0 {
+				waits[name], changed = w.found[0], true
+			}
+		})
+	}
+	found := map[string][]string{}
+	eachFunction(packages, func(p *loaded, name string, f *ast.FuncDecl) {
+		w := walker{loaded: p, waits: waits}
+		w.block(f.Body.List, held{})
+		if len(w.found) > 0 {
+			found[name] = w.found
+		}
+	})
+	return found
+}
+
+// summaries say, by the full name of a function, what it waits for.
+type summaries map[string]string
+
+func eachFunction(packages []*loaded, visit func(p *loaded, name string, f *ast.FuncDecl)) {
+	for _, p := range packages {
+		for _, file := range p.files {
+			for _, d := range file.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
+					visit(p, shortName(p.info.Defs[f.Name].(*types.Func)), f)
+				}
+			}
+		}
+	}
+}
+
+func shortName(f *types.Func) string {
+	return strings.ReplaceAll(f.Origin().FullName(), module+"/", "")
+}
+
+// position is where something stands, as a person looks for it.
+func position(p token.Pos) string {
+	at := files.Position(p)
+	at.Filename = strings.TrimPrefix(filepath.ToSlash(at.Filename), root+"/")
+	at.Column = 0
+	return at.String()
+}

@@ -1,0 +1,225 @@
+// Package changes remembers what changed in a server, and notifies those who
+// listen for it.
+package changes
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// MarkKey is the member of _meta that holds a mark: how many of a server's
+// changes the receiver knows of. It is opaque to others.
+const MarkKey = "io.github.junction-mcp/changes"
+
+const (
+	maxRemembered = 1_024   // lists and resources of which a Feed remembers the last change
+	maxPending    = 1_024   // changes that a Listener holds of those that [Listener.Add] added
+	maxURI        = 8 << 10 // bytes of the URI of one of them
+)
+
+// A Change is what one notification says: Method is its name, and URI the
+// resource of notifications/resources/updated.
+type Change struct {
+	Method string
+	URI    string
+}
+
+// A Feed numbers the changes of one server and passes them on to listeners. To
+// add a change never waits for a listener. Safe for concurrent use.
+type Feed struct {
+	epoch string // distinguishes the marks of this Feed from those of another
+
+	mu        sync.Mutex
+	count     uint64            // of changes so far
+	last      map[Change]uint64 // the number of the last change of each
+	forgotten uint64            // up to this number, what is not in last may have changed as well
+	listeners map[Change]map[*Listener]struct{}
+}
+
+// NewFeed returns a Feed without changes.
+func NewFeed() *Feed {
+	return &Feed{epoch: rand.Text()[:8], last: map[Change]uint64{}, listeners: map[Change]map[*Listener]struct{}{}}
+}
+
+// Add notes a change.
+func (f *Feed) Add(c Change) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.last) >= maxRemembered {
+		clear(f.last)
+		f.forgotten = f.count
+	}
+	f.count++
+	f.last[c] = f.count
+	for l := range f.listeners[c] {
+		l.add(c)
+	}
+}
+
+// Mark returns the mark that stands for every change so far.
+func (f *Feed) Mark() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mark(f.count)
+}
+
+func (f *Feed) mark(count uint64) string {
+	return f.epoch + "." + strconv.FormatUint(count, 10)
+}
+
+// known returns the number of changes that a mark stands for, none for the mark
+// of another Feed.
+func (f *Feed) known(mark string) (count uint64, own bool) {
+	epoch, number, _ := strings.Cut(mark, ".")
+	count, err := strconv.ParseUint(number, 10, 64)
+	if epoch != f.epoch || err != nil {
+		return 0, false
+	}
+	return count, true
+}
+
+// A Listener collects the changes that one client wants to know of. Something
+// that changes repeatedly before it is taken is one change.
+type Listener struct {
+	feed   *Feed
+	wanted []Change
+	wake   chan struct{} // holds a token while something is pending
+
+	// Under the feed's lock:
+	mark    string // all that changed up to here was taken
+	pending []Change
+	queued  map[Change]struct{} // the same as a set
+}
+
+// Listen returns a Listener for the wanted changes, which must be closed. What
+// changed since a mark is pending at once; the mark of another Feed stands for
+// none, and an empty one for all.
+func (f *Feed) Listen(wanted []Change, since string) *Listener {
+	l := &Listener{feed: f, wanted: wanted, wake: make(chan struct{}, 1)}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range wanted {
+		if f.listeners[c] == nil {
+			f.listeners[c] = map[*Listener]struct{}{}
+		}
+		f.listeners[c][l] = struct{}{}
+	}
+	if since != "" {
+		f.catchUp(l, since)
+	}
+	if l.mark = since; l.pending == nil {
+		l.mark = f.mark(f.count)
+	}
+	return l
+}
+
+// catchUp makes everything pending that changed after the mark, or may have.
+func (f *Feed) catchUp(l *Listener, since string) {
+	count, own := f.known(since)
+	for _, c := range l.wanted {
+		last, remembered := f.last[c]
+		if !own || last > count || !remembered && f.forgotten > count {
+			l.add(c)
+		}
+	}
+}
+
+// add makes a change pending. The feed's lock is held.
+func (l *Listener) add(c Change) {
+	if _, queued := l.queued[c]; queued {
+		return
+	}
+	if l.queued == nil {
+		l.queued = map[Change]struct{}{}
+	}
+	l.queued[c] = struct{}{}
+	l.pending = append(l.pending, c)
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Add makes a change pending that only this Listener is notified of. It is
+// dropped where too many are pending, or where its URI is too long.
+func (l *Listener) Add(c Change) {
+	l.feed.mu.Lock()
+	defer l.feed.mu.Unlock()
+	if len(l.pending) < maxPending && len(c.URI) <= maxURI {
+		l.add(c)
+	}
+}
+
+// Mark returns the mark up to which everything was taken.
+func (l *Listener) Mark() string {
+	l.feed.mu.Lock()
+	defer l.feed.mu.Unlock()
+	return l.mark
+}
+
+// Close ends the listening.
+func (l *Listener) Close() {
+	l.feed.mu.Lock()
+	defer l.feed.mu.Unlock()
+	for _, c := range l.wanted {
+		delete(l.feed.listeners[c], l)
+		if len(l.feed.listeners[c]) == 0 {
+			delete(l.feed.listeners, c)
+		}
+	}
+}
+
+// Forward passes changes to notify, each with the mark up to which everything
+// was passed, until ctx is done or notify fails.
+func (l *Listener) Forward(ctx context.Context, notify func(ctx context.Context, method string, params json.RawMessage) error) error {
+	for {
+		select {
+		case <-ctx.Done():
+		case <-l.wake:
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		pending, before, after := l.take()
+		for i, c := range pending {
+			mark := before
+			if i == len(pending)-1 {
+				mark = after
+			}
+			if err := notify(ctx, c.Method, params(c.URI, mark)); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// take returns and clears what is pending, with the marks before and after it.
+func (l *Listener) take() (pending []Change, before, after string) {
+	l.feed.mu.Lock()
+	defer l.feed.mu.Unlock()
+	pending, before = l.pending, l.mark
+	l.mark, l.pending, l.queued = l.feed.mark(l.feed.count), nil, nil
+	return pending, before, l.mark
+}
+
+func params(uri, mark string) json.RawMessage {
+	w := jsonrpc.NewObject(nil)
+	if uri != "" {
+		w.String("uri", uri)
+	}
+	WriteMark(&w, mark)
+	return w.Bytes()
+}
+
+// WriteMark writes a mark as the _meta of the object in w.
+func WriteMark(w *jsonrpc.Writer, mark string) {
+	w.Object("_meta")
+	w.String(MarkKey, mark)
+	w.End()
+}

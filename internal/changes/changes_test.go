@@ -1,0 +1,131 @@
+package changes_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/internal/changes"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+var tools = changes.Change{Method: "tools"}
+
+func updated(uri string) changes.Change { return changes.Change{Method: "updated", URI: uri} }
+
+// forward returns what is pending, as method, URI and whether it has a new mark,
+// and the last mark. It must not be called while nothing is pending.
+func forward(t *testing.T, l *changes.Listener, count int) (got, mark string) {
+	t.Helper()
+	enough, old := errors.New("enough"), l.Mark()
+	err := l.Forward(t.Context(), func(_ context.Context, method string, params json.RawMessage) error {
+		uri, _ := jsonrpc.Unquote(jsonrpc.Get(params, "uri"))
+		mark, _ = jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(params, "_meta"), changes.MarkKey))
+		if got += " " + method + uri; mark != old {
+			got += "!"
+		}
+		if count--; count == 0 {
+			return enough
+		}
+		return nil
+	})
+	if !errors.Is(err, enough) {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(got), mark
+}
+
+func TestAListenerGetsEachChangeOnceInOrderAndItsMarkWithTheLast(t *testing.T) {
+	f := changes.NewFeed()
+	l := f.Listen([]changes.Change{tools, updated("a"), updated("b")}, "")
+	defer l.Close()
+	for _, c := range []changes.Change{updated("b"), tools, updated("b"), updated("other"), tools} {
+		f.Add(c)
+	}
+	if got, mark := forward(t, l, 2); got != "updatedb tools!" || mark != f.Mark() {
+		t.Errorf("got %s up to %s of %s", got, mark, f.Mark())
+	}
+	l.Add(updated("of one client"))
+	if got, _ := forward(t, l, 1); got != "updatedof one client" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestWhoListensAgainGetsWhatChangedInBetween(t *testing.T) {
+	f, other := changes.NewFeed(), changes.NewFeed()
+	f.Add(tools)
+	then := f.Mark()
+	f.Add(updated("a"))
+	f.Add(updated("other"))
+	wanted := []changes.Change{tools, updated("a"), updated("b")}
+	for since, want := range map[string]string{then: "updateda!", other.Mark(): "tools updateda updatedb!", "nonsense": "tools updateda updatedb!"} {
+		l := f.Listen(wanted, since)
+		if l.Mark() != since {
+			t.Errorf("since %s: already at %s", since, l.Mark())
+		}
+		if got, mark := forward(t, l, len(strings.Fields(want))); got != want || mark != f.Mark() {
+			t.Errorf("since %s: got %s up to %s, want %s", since, got, mark, want)
+		}
+		l.Close()
+	}
+	for _, fresh := range []bool{true, false} {
+		since := ""
+		if !fresh {
+			since = f.Mark()
+		}
+		l := f.Listen(wanted, since)
+		if l.Mark() != f.Mark() {
+			t.Errorf("since %q: at %s, want %s", since, l.Mark(), f.Mark())
+		}
+		f.Add(tools)
+		if got, _ := forward(t, l, 1); got != "tools!" {
+			t.Errorf("since %q: got %s", since, got)
+		}
+		l.Close()
+	}
+}
+
+// More changes than a Feed remembers are no reason to lose one.
+func TestAnOldMarkLosesNoChange(t *testing.T) {
+	f := changes.NewFeed()
+	then := f.Mark()
+	f.Add(updated("a"))
+	for i := range 5_000 {
+		f.Add(updated(fmt.Sprint(i)))
+	}
+	l := f.Listen([]changes.Change{updated("a"), updated("4999")}, then)
+	defer l.Close()
+	if got, _ := forward(t, l, 2); got != "updateda updated4999!" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestAListenerThatIsClosedGetsNothing(t *testing.T) {
+	f := changes.NewFeed()
+	l := f.Listen([]changes.Change{tools, tools}, "")
+	l.Close()
+	f.Add(tools)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := l.Forward(ctx, func(context.Context, string, json.RawMessage) error {
+		t.Error("a notification after Close")
+		return nil
+	}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// The cost of one change where many clients listen for others.
+func BenchmarkAdd(b *testing.B) {
+	f := changes.NewFeed()
+	for i := range 10_000 {
+		defer f.Listen([]changes.Change{updated(fmt.Sprint(i))}, "").Close()
+	}
+	b.ResetTimer()
+	for b.Loop() {
+		f.Add(updated("7"))
+	}
+}

@@ -1,0 +1,271 @@
+package jsonrpc
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// A Writer appends one JSON object or array to a buffer. It writes commas,
+// quotes and braces, so that no other code joins fragments of JSON. Names and
+// strings are escaped; raw values must be valid JSON. A Writer is used by one
+// goroutine.
+//
+//	w := jsonrpc.NewObject(dst)
+//	w.String("name", tool)
+//	w.Raw("arguments", arguments)
+//	return w.Bytes()
+type Writer struct {
+	buf   []byte
+	more  bool   // a member or element precedes the next one
+	depth uint8  // open objects and arrays
+	array uint64 // bit i: the one at depth i is an array
+}
+
+// NewObject opens an object at the end of dst, which may be nil.
+func NewObject(dst []byte) Writer {
+	return Writer{buf: append(dst, '{')}
+}
+
+// NewArray opens an array at the end of dst, which may be nil.
+func NewArray(dst []byte) Writer {
+	return Writer{buf: append(dst, '['), array: 1}
+}
+
+// The names of a message's members, as they stand behind another member. They
+// are written with every message, so their names are not looked through.
+const (
+	idMember     = `,"id":`
+	methodMember = `,"method":`
+	paramsMember = `,"params":`
+	resultMember = `,"result":`
+)
+
+// NewMessage opens a JSON-RPC message at the end of dst, which has the version
+// so far and, unless the id is zero, the id.
+func NewMessage(dst []byte, id ID) Writer {
+	dst = append(dst, `{"jsonrpc":"2.0"`...)
+	if !id.IsZero() {
+		dst = append(append(dst, idMember...), id...)
+	}
+	return Writer{buf: dst, more: true}
+}
+
+// Bytes closes what is open and returns the buffer. The Writer must not be used
+// afterwards.
+func (w *Writer) Bytes() []byte {
+	if w.depth == 0 && w.array == 0 {
+		return append(w.buf, '}')
+	}
+	for w.depth > 0 {
+		w.End()
+	}
+	return append(w.buf, w.closing())
+}
+
+// Len returns the length of the buffer so far, what stood in it before included.
+func (w *Writer) Len() int { return len(w.buf) }
+
+// Null writes a member that is null.
+func (w *Writer) Null(name string) { w.name(name); w.buf = append(w.buf, "null"...) }
+
+// String writes a member that is a string.
+func (w *Writer) String(name, value string) {
+	w.name(name)
+	w.buf = AppendString(w.buf, value)
+}
+
+// StringBytes is [Writer.String] for bytes, such as JSON text that is shown as text.
+func (w *Writer) StringBytes(name string, value []byte) {
+	w.name(name)
+	w.buf = AppendStringBytes(w.buf, value)
+}
+
+// Base64 writes a member that is a string with bytes in standard base64, padded.
+func (w *Writer) Base64(name string, value []byte) {
+	w.name(name)
+	w.buf = AppendBase64String(w.buf, value)
+}
+
+// Number writes a member that is a finite number; an integer has no fraction.
+func (w *Writer) Number(name string, value float64) {
+	w.name(name)
+	if value == math.Trunc(value) && math.Abs(value) < 1<<53 {
+		w.buf = strconv.AppendInt(w.buf, int64(value), 10)
+	} else {
+		w.buf = strconv.AppendFloat(w.buf, value, 'g', -1, 64)
+	}
+}
+
+// Int writes a member that is an integer.
+func (w *Writer) Int(name string, value int64) {
+	w.name(name)
+	w.buf = strconv.AppendInt(w.buf, value, 10)
+}
+
+// Bool writes a member that is a boolean.
+func (w *Writer) Bool(name string, value bool) {
+	w.name(name)
+	w.buf = strconv.AppendBool(w.buf, value)
+}
+
+// ID writes a member that is an id; the zero ID is written as null.
+func (w *Writer) ID(name string, id ID) {
+	w.name(name)
+	w.buf = append(w.buf, id.orNull()...)
+}
+
+// Raw writes a member whose value is JSON already; nil is written as null.
+func (w *Writer) Raw(name string, value json.RawMessage) {
+	if value == nil {
+		w.Null(name)
+		return
+	}
+	w.name(name)
+	w.buf = append(w.buf, value...)
+}
+
+// Encoded writes a member whose value encode appends to the buffer. After an
+// error the member is not written.
+func (w *Writer) Encoded(name string, encode func(dst []byte) ([]byte, error)) error {
+	length, more := len(w.buf), w.more
+	w.name(name)
+	return w.encoded(length, more, encode)
+}
+
+// EncodedElement is [Writer.Encoded] for an element of an array.
+func (w *Writer) EncodedElement(encode func(dst []byte) ([]byte, error)) error {
+	length, more := len(w.buf), w.more
+	w.comma()
+	return w.encoded(length, more, encode)
+}
+
+func (w *Writer) encoded(length int, more bool, encode func(dst []byte) ([]byte, error)) error {
+	buf, err := encode(w.buf)
+	if err != nil {
+		w.buf, w.more = w.buf[:length], more
+		return err
+	}
+	w.buf = buf
+	return nil
+}
+
+// EncodedMembers writes the members of the object that encode appends to the
+// buffer. After an error nothing is written.
+func (w *Writer) EncodedMembers(encode func(dst []byte) ([]byte, error)) error {
+	at := len(w.buf)
+	if !w.more {
+		at-- // the brace of the object takes the place of the one that stands there
+	}
+	buf, err := encode(w.buf[:at])
+	for len(buf) > at && isSpace(buf[len(buf)-1]) {
+		buf = buf[:len(buf)-1]
+	}
+	if err == nil && (len(buf) < at+2 || buf[at] != '{' || buf[len(buf)-1] != '}') {
+		err = errors.New("expected a value that encodes to an object")
+	}
+	if err != nil || SkipSpace(buf, at+1) == len(buf)-1 {
+		if w.buf = w.buf[:at]; !w.more {
+			w.buf = append(w.buf, '{')
+		}
+		return err
+	}
+	if w.more {
+		buf[at] = ','
+	}
+	w.buf, w.more = buf[:len(buf)-1], true
+	return nil
+}
+
+// Object opens a member that is an object; End closes it.
+func (w *Writer) Object(name string) { w.name(name); w.open('{') }
+
+// Array opens a member that is an array; End closes it.
+func (w *Writer) Array(name string) { w.name(name); w.open('[') }
+
+// Members copies the members of the object obj, without those named in drop.
+// obj must be known to be valid; anything that is no object has no members.
+func (w *Writer) Members(obj json.RawMessage, drop ...string) {
+	w.buf = slices.Grow(w.buf, len(obj)+1)
+	for i, more := enter(obj, '{'); more; {
+		nameEnd, _, end, ok := memberAt(obj, i)
+		if !ok {
+			return
+		}
+		if !named(obj[i:nameEnd], drop) {
+			w.comma()
+			w.buf = append(w.buf, obj[i:end]...)
+		}
+		i, more = next(obj, end)
+	}
+}
+
+// Element writes an element of an array; its value is JSON already.
+func (w *Writer) Element(value json.RawMessage) {
+	w.comma()
+	w.buf = append(w.buf, value...)
+}
+
+// StringElement writes an element of an array that is a string.
+func (w *Writer) StringElement(value string) {
+	w.comma()
+	w.buf = AppendString(w.buf, value)
+}
+
+// ObjectElement opens an element of an array that is an object; End closes it.
+func (w *Writer) ObjectElement() { w.comma(); w.open('{') }
+
+// End closes the innermost object or array that Object, Array or ObjectElement opened.
+func (w *Writer) End() {
+	w.buf = append(w.buf, w.closing())
+	w.depth--
+	w.more = true
+}
+
+func (w *Writer) closing() byte {
+	if w.array>>w.depth&1 == 1 {
+		return ']'
+	}
+	return '}'
+}
+
+// open opens an object or array. It panics at a depth of 64, which no message
+// that is written here comes near to.
+func (w *Writer) open(bracket byte) {
+	w.depth++
+	if w.depth >= 64 {
+		panic("jsonrpc: objects are nested too deep to be written")
+	}
+	w.array &^= 1 << w.depth
+	if bracket == '[' {
+		w.array |= 1 << w.depth
+	}
+	w.buf = append(w.buf, bracket)
+	w.more = false
+}
+
+func (w *Writer) comma() {
+	if w.more {
+		w.buf = append(w.buf, ',')
+	}
+	w.more = true
+}
+
+// name writes the name of a member. Nearly all names need no escapes.
+func (w *Writer) name(name string) {
+	w.comma()
+	for i := range len(name) {
+		if c := name[i]; c-'#' > '~'-'#' || c == '\\' {
+			w.buf = append(AppendString(w.buf, name), ':')
+			return
+		}
+	}
+	n := len(w.buf) + 1
+	buf := slices.Grow(w.buf, len(name)+3)[:n+len(name)+2]
+	buf[n-1] = '"'
+	copy(buf[n:], name)
+	buf[len(buf)-2], buf[len(buf)-1] = '"', ':'
+	w.buf = buf
+}

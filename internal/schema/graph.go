@@ -1,0 +1,288 @@
+package schema
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// documentURI names a schema that does not name itself. It is never fetched,
+// but relative references need something to be relative to.
+const documentURI = "https://junction.invalid/schema"
+
+// maxSchemaPath bounds, in bytes, an $id, and what leads from a schema to one
+// within: the library keeps it for each, and repeats it in messages.
+const maxSchemaPath = 2048
+
+var errElsewhere = errors.New("junction never fetches schemas: copy it into $defs")
+
+// graph is which schemas of a document lead to which. The library knows that
+// too, but does not export it.
+type graph struct {
+	draft   draft
+	nodes   []*node
+	named   map[string]*node   // by URI, and anchors by URI#name
+	dynamic map[string][]*node // by $dynamicAnchor
+
+	patterns int // in instructions
+}
+
+// node is what the graph knows of one schema.
+type node struct {
+	schema     *jsonschema.Schema
+	base       *url.URL         // what references are relative to
+	within     map[string]*node // by JSON Pointer
+	sameValue  []*node          // what applies to the same value
+	parts      []*node          // what applies to the elements and members
+	properties map[string]*node // what applies to one member
+	names      int              // of patternProperties, in instructions
+	pattern    int              // in instructions
+	cost       int              // of a validation, without what lies within
+	chain      int              // see measure; -1 while under way
+}
+
+// newGraph prepares root for the library, and refuses what it would not survive.
+func newGraph(root *jsonschema.Schema, d draft) (*graph, error) {
+	g := &graph{draft: d, named: map[string]*node{}, dynamic: map[string][]*node{}}
+	base, err := url.Parse(documentURI)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = g.add(root, base, ""); err != nil {
+		return nil, err
+	}
+	g.named[documentURI] = g.nodes[0]
+	for _, n := range g.nodes {
+		for _, ref := range []string{n.schema.Ref, n.schema.DynamicRef} {
+			target, err := g.resolve(n.base, ref)
+			if err != nil {
+				return nil, err
+			}
+			if target != nil {
+				n.sameValue = append(n.sameValue, target)
+			}
+		}
+		if uri, err := url.Parse(n.schema.DynamicRef); err == nil && uri.Fragment != "" {
+			n.sameValue = append(n.sameValue, g.dynamic[uri.Fragment]...)
+		}
+	}
+	for _, n := range g.nodes {
+		if err := n.measure(0); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// add enters s and what lies within. path leads to it from the root.
+func (g *graph) add(s *jsonschema.Schema, base *url.URL, path string) (*node, error) {
+	if len(path) > maxSchemaPath || len(s.ID) > maxSchemaPath {
+		return nil, fmt.Errorf("schema has a path or $id longer than the limit of %d bytes", maxSchemaPath)
+	}
+	if err := g.draft.adapt(s); err != nil {
+		return nil, err
+	}
+	n := &node{schema: s, base: base, within: map[string]*node{}, properties: map[string]*node{}, cost: costOf(s)}
+	g.nodes = append(g.nodes, n)
+	if err := g.name(n); err != nil {
+		return nil, err
+	}
+	n.adaptPatterns()
+	if g.patterns += n.pattern + n.names; g.patterns > maxPatternsSize {
+		return nil, fmt.Errorf("schema has patterns of more than %d instructions", maxPatternsSize)
+	}
+	return n, eachSchema(s, func(keyword, pointer string, sub *jsonschema.Schema) error {
+		child, err := g.add(sub, n.base, path+"/"+pointer)
+		n.within[pointer] = child
+		switch keyword {
+		case "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies":
+			n.sameValue = append(n.sameValue, child)
+		case "properties":
+			n.properties[pointer[len("properties/"):]] = child
+		case "$defs", "definitions", "contentSchema":
+		default:
+			n.parts = append(n.parts, child)
+		}
+		return err
+	})
+}
+
+// adaptPatterns writes the patterns for RE2. What it cannot express is not
+// checked, so any name may be one of a pattern of names.
+func (n *node) adaptPatterns() {
+	s := n.schema
+	text := s.Pattern
+	if s.Pattern = ""; text != "" {
+		if p, err := compilePattern(text); err == nil {
+			s.Pattern, n.pattern = p.regexp.String(), p.size
+		}
+	}
+	patterns := make(map[string]*jsonschema.Schema, len(s.PatternProperties))
+	for text, sub := range s.PatternProperties {
+		if p, err := compilePattern(text); err == nil {
+			patterns[p.regexp.String()] = sub
+			n.names += p.size
+		} else {
+			patterns["(?:)(?:)"] = &jsonschema.Schema{}
+		}
+	}
+	s.PatternProperties = patterns
+}
+
+// eachSchema calls f for the schemas in the keywords of s, with what leads
+// there as a JSON Pointer without escapes.
+func eachSchema(s *jsonschema.Schema, f func(keyword, pointer string, sub *jsonschema.Schema) error) (err error) {
+	v := reflect.ValueOf(s).Elem()
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		keyword, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if own := unnamed[field.Name]; own != "" {
+			keyword = own
+		}
+		call := func(pointer string, sub *jsonschema.Schema) {
+			if err == nil && sub != nil {
+				err = f(keyword, pointer, sub)
+			}
+		}
+		switch value := v.Field(i).Interface().(type) {
+		case *jsonschema.Schema:
+			call(keyword, value)
+		case []*jsonschema.Schema:
+			for i, sub := range value {
+				call(keyword+"/"+strconv.Itoa(i), sub)
+			}
+		case map[string]*jsonschema.Schema:
+			for name, sub := range value {
+				call(keyword+"/"+name, sub)
+			}
+		}
+	}
+	return err
+}
+
+// unnamed are the keywords of the library's fields that have none in their tag.
+var unnamed = map[string]string{"Items": "items", "ItemsArray": "items", "DependencySchemas": "dependencies"}
+
+// costOf is what the library spends on the keywords of one schema.
+func costOf(s *jsonschema.Schema) int {
+	names := len(s.Properties) + len(s.Required) + len(s.DependencySchemas) + len(s.DependentSchemas)
+	for _, lists := range []map[string][]string{s.DependentRequired, s.DependencyStrings} {
+		for _, list := range lists {
+			names += 1 + len(list)
+		}
+	}
+	n := 1 + names>>3 + len(s.Enum) + size(s.Enum)>>6
+	if s.Const != nil {
+		n += size(*s.Const) >> 6
+	}
+	return n
+}
+
+// name enters the names of a schema, and finds what references in it are
+// relative to.
+func (g *graph) name(n *node) error {
+	id, anchors := n.schema.ID, []string{n.schema.Anchor, n.schema.DynamicAnchor}
+	switch anchor, isAnchor := strings.CutPrefix(id, "#"); {
+	case id == "", g.draft == draft7 && n.schema.Ref != "": // what stands with $ref has no meaning there
+	case isAnchor && g.draft == draft7:
+		anchors = append(anchors, anchor)
+	default:
+		uri, err := n.base.Parse(id)
+		if err != nil || uri.Fragment != "" {
+			return fmt.Errorf("schema has an $id that is no URI without fragment: %q", clip(id))
+		}
+		n.base = uri
+		if err := g.enter(uri.String(), n); err != nil {
+			return err
+		}
+	}
+	g.dynamic[n.schema.DynamicAnchor] = append(g.dynamic[n.schema.DynamicAnchor], n)
+	for _, anchor := range anchors {
+		if anchor == "" {
+			continue
+		}
+		if err := g.enter(n.base.String()+"#"+anchor, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *graph) enter(name string, n *node) error {
+	if other, taken := g.named[name]; taken && other != n {
+		return fmt.Errorf("schema has two parts called %q: rename one", clip(strings.TrimPrefix(name, documentURI)))
+	}
+	g.named[name] = n
+	return nil
+}
+
+// resolve finds the schema that a reference names; nil for an empty one.
+func (g *graph) resolve(base *url.URL, ref string) (*node, error) {
+	if ref == "" {
+		return nil, nil
+	}
+	uri, err := base.Parse(ref)
+	if err != nil {
+		return nil, fmt.Errorf("schema has a reference that is no URI: %q", clip(ref))
+	}
+	fragment := uri.Fragment
+	uri.Fragment = ""
+	n, ok := g.named[uri.String()]
+	if !ok {
+		return nil, fmt.Errorf("schema has a $ref to %q: %w", clip(ref), errElsewhere)
+	}
+	if pointer, ok := strings.CutPrefix(fragment, "/"); ok {
+		n = n.follow(strings.Split(pointer, "/"))
+	} else if fragment != "" {
+		n = g.named[uri.String()+"#"+fragment]
+	}
+	if n == nil {
+		return nil, fmt.Errorf("schema has a $ref to %q, which it does not define: add it, under $defs for instance", clip(ref))
+	}
+	return n, nil
+}
+
+// follow finds what a JSON Pointer names; nil for none.
+func (n *node) follow(tokens []string) *node {
+	for len(tokens) > 0 && n != nil {
+		next, used := n.within[tokens[0]], 1
+		if next == nil && len(tokens) > 1 {
+			next, used = n.within[tokens[0]+"/"+unescapeToken(tokens[1])], 2
+		}
+		n, tokens = next, tokens[used:]
+	}
+	return n
+}
+
+// unescapeToken reads one token of a JSON Pointer.
+func unescapeToken(token string) string {
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+}
+
+// measure finds how many schemas apply to one and the same value, one through
+// the other; a cycle among them would never end.
+func (n *node) measure(depth int) error {
+	switch {
+	case n.chain < 0:
+		return errors.New("schema has a $ref that leads back to itself without consuming a value")
+	case depth+max(n.chain, 1) > maxSchemaDepth:
+		return fmt.Errorf("schema has a chain of more than %d $ref or combinations for one value", maxSchemaDepth)
+	case n.chain > 0:
+		return nil
+	}
+	n.chain = -1
+	longest := 0
+	for _, next := range n.sameValue {
+		if err := next.measure(depth + 1); err != nil {
+			return err
+		}
+		longest = max(longest, next.chain)
+	}
+	n.chain = longest + 1
+	return nil
+}

@@ -1,0 +1,104 @@
+package schema
+
+import "github.com/junction-mcp/junction/internal/jsonrpc"
+
+// The functions of this file read JSON text that is known to be well formed.
+// Other text makes them neither panic nor run on.
+
+// kind is the JSON type of a value, as a bit of a set.
+type kind uint8
+
+const (
+	kindNull kind = 1 << iota
+	kindBoolean
+	kindNumber
+	kindString
+	kindArray
+	kindObject
+	kindInteger // only in schemas: a number without fraction
+)
+
+// byteAt is raw[i], or 0 behind the end.
+func byteAt(raw []byte, i int) byte {
+	if uint(i) < uint(len(raw)) {
+		return raw[i]
+	}
+	return 0
+}
+
+// kindAt returns the type of the value that starts at raw[i], or 0 for none.
+func kindAt(raw []byte, i int) kind {
+	switch c := byteAt(raw, i); {
+	case c == '"':
+		return kindString
+	case c == '{':
+		return kindObject
+	case c == '[':
+		return kindArray
+	case c == 't', c == 'f':
+		return kindBoolean
+	case c == 'n':
+		return kindNull
+	case c == '-', '0' <= c && c <= '9':
+		return kindNumber
+	default:
+		return 0
+	}
+}
+
+// member is one name and value of an object.
+type member struct {
+	name  string // unquoted
+	value []byte
+}
+
+// members lists the members of an object; ok is false where raw is no object.
+func members(raw []byte) (list []member, ok bool) {
+	jsonrpc.EachMember(raw, func(name, value []byte) bool {
+		list = append(list, member{unquote(name), value})
+		return true
+	})
+	return list, kindAt(raw, 0) == kindObject
+}
+
+// elements lists the elements of an array; ok is false where raw is no array.
+func elements(raw []byte) (list [][]byte, ok bool) {
+	jsonrpc.EachElement(raw, func(value []byte) bool {
+		list = append(list, value)
+		return true
+	})
+	return list, kindAt(raw, 0) == kindArray
+}
+
+func memberOf(raw []byte, name string) []byte { return jsonrpc.Get(raw, name) }
+
+func appendQuoted(dst []byte, s string) []byte { return jsonrpc.AppendString(dst, s) }
+
+func unquote(quoted []byte) string {
+	text, _ := jsonrpc.Unquote(quoted)
+	return text
+}
+
+// measure returns how deep the objects and arrays of a text are nested, and how
+// many objects and booleans there are, which in a schema may be schemas.
+func measure(raw []byte) (deepest, count int) {
+	depth := 0
+	for i := 0; i < len(raw); {
+		switch raw[i] {
+		case '"':
+			i, _ = jsonrpc.SkipValue(raw, i)
+			continue
+		case '{', '[':
+			if depth++; raw[i] == '{' {
+				count++
+			}
+			deepest = max(deepest, depth)
+		case '}', ']':
+			depth--
+		case 't', 'f':
+			count++
+		}
+		i++
+	}
+	return deepest, count
+}

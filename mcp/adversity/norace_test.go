@@ -1,0 +1,5 @@
+//go:build !race
+
+package adversity
+
+const slow = 1

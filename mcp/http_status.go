@@ -1,0 +1,38 @@
+package mcp
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// A StatusError says that a server answered over HTTP with a status other than
+// success. Errors of a [Client] and of [Dial] wrap it, so that a program can
+// find out with [errors.As] what was refused and, from the header
+// WWW-Authenticate, how to authenticate.
+type StatusError struct {
+	// Status is the HTTP status, such as [http.StatusUnauthorized].
+	Status int
+	// Header is the header of the response; it must not be changed.
+	Header http.Header
+	// Method is the HTTP method of the request.
+	Method string
+	// URL is where the request went, without user information, query and fragment.
+	URL string
+	// Body is the beginning of the response's body, on one line and without
+	// control characters.
+	Body string
+	// Fault is the JSON-RPC error in the body; nil if there was none.
+	Fault *Error
+}
+
+// Error says what the server answered to which request.
+func (e *StatusError) Error() string {
+	const format = "%s %s: HTTP status %d"
+	switch {
+	case e.Fault != nil:
+		return fmt.Sprintf(format+": %s (%d)", e.Method, e.URL, e.Status, e.Fault.Message, e.Fault.Code)
+	case e.Body != "":
+		return fmt.Sprintf(format+": %s", e.Method, e.URL, e.Status, e.Body)
+	}
+	return fmt.Sprintf(format, e.Method, e.URL, e.Status)
+}

@@ -1,0 +1,142 @@
+package edge
+
+import (
+	"encoding/json"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// What one client can make this side hold, in bytes. Other limits count things
+// of a bounded size.
+const (
+	maxDescription = 16 << 10 // of clientInfo, and of clientCapabilities
+	maxURI         = 8 << 10  // of a resource that a client subscribes to
+	maxSessionHeld = 1 << 20  // of one session, or one listen: description and subscriptions
+	freeHeld       = 512      // of it that are not counted, as every session has some
+
+	maxSessionsHeld   = 16 << 20 // of all sessions and listens of an Edge
+	maxHeld           = 32 << 20 // of one connection's messages that are being answered
+	jobSize           = 4 << 10  // that count for each message in addition to its own
+	maxBatchResponses = 16 << 20 // of the responses to one batch
+
+	maxSubscriptions = 1_000 // resources one session subscribes to
+)
+
+// A Budget limits the bytes that clients can make this side hold. What is kept
+// is admitted first and released when it is dropped. A Budget may be part of
+// another, which then has to admit the same. It is safe for concurrent use.
+type Budget struct {
+	most  int
+	whole *Budget // of which this is a part, or nil
+
+	mu     sync.Mutex
+	held   int
+	closed bool
+}
+
+// NewBudget returns a budget of so many bytes, as part of whole if that is not nil.
+func NewBudget(most int, whole *Budget) *Budget { return &Budget{most: most, whole: whole} }
+
+// Admit takes n bytes from the budget. It reports false, and takes nothing,
+// where that is more than is left. What is larger than a whole budget is
+// admitted while nothing else is.
+func (b *Budget) Admit(n int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed || b.held > 0 && b.held+n > b.most {
+		return false
+	}
+	if b.whole != nil && !b.whole.Admit(n) {
+		return false
+	}
+	b.held += n
+	return true
+}
+
+// Release gives n admitted bytes back.
+func (b *Budget) Release(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	b.held -= n
+	if b.whole != nil {
+		b.whole.Release(n)
+	}
+}
+
+// Close gives back everything that is admitted, and admits nothing more.
+func (b *Budget) Close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.whole != nil && !b.closed {
+		b.whole.Release(b.held)
+	}
+	b.closed, b.held = true, 0
+}
+
+// Held is how many bytes are admitted at present.
+func (b *Budget) Held() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.held
+}
+
+// subscriptionSize is what a subscription counts for in addition to its URI.
+const subscriptionSize = 64
+
+// admitResource checks whether the session may subscribe to one more resource.
+// The session's lock is held.
+func (s *Session) admitResource(uri string) *jsonrpc.Error {
+	switch {
+	case len(uri) > maxURI:
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "uri: at most %d bytes, got %d", maxURI, len(uri))
+	case len(s.resources) >= maxSubscriptions:
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "uri: at most %d subscriptions of one session; unsubscribe from another first", maxSubscriptions)
+	case !s.held.Admit(len(uri) + subscriptionSize):
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "uri: the session holds too much; unsubscribe from another first, or try again later")
+	}
+	return nil
+}
+
+// dropResource ends a subscription, if there is one. The session's lock is held.
+func (s *Session) dropResource(uri string) {
+	if _, subscribed := s.resources[uri]; subscribed {
+		delete(s.resources, uri)
+		s.held.Release(len(uri) + subscriptionSize)
+	}
+}
+
+// admitListen checks the parameters of a subscriptions/listen and takes what
+// stays of it as long as it lasts.
+func (e *Edge) admitListen(params json.RawMessage) (fault *jsonrpc.Error) {
+	uris := jsonrpc.Get(jsonrpc.Get(params, "notifications"), "resourceSubscriptions")
+	jsonrpc.EachElement(uris, func(element []byte) bool {
+		if len(element) > maxURI {
+			fault = jsonrpc.Errorf(jsonrpc.InvalidParams, "notifications: resourceSubscriptions: at most %d bytes of one URI, got %d", maxURI, len(element))
+		}
+		return fault == nil
+	})
+	switch {
+	case fault != nil:
+		return fault
+	case len(params) > maxSessionHeld:
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "subscriptions/listen: at most %d bytes of parameters, got %d", maxSessionHeld, len(params))
+	case !e.sessions.Admit(listenSize(params)):
+		return jsonrpc.Errorf(jsonrpc.InternalError, "the subscriptions that are open hold too much; try again later, or with fewer resources")
+	}
+	return nil
+}
+
+// listenSize is what a listen counts for.
+func listenSize(params json.RawMessage) int { return max(0, len(params)-freeHeld) }
+
+// Compact lets a listen, which lasts long, keep no more of its message than it
+// needs: what else came with it, in the same memory, can be freed.
+func Compact(m *jsonrpc.Message) {
+	if m.Kind == jsonrpc.Request && m.Method == methodListen {
+		*m, _ = jsonrpc.Parse(jsonrpc.AppendRequest(nil, m.ID, m.Method, m.Params), jsonrpc.Limits{})
+	}
+}

@@ -1,0 +1,68 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/json"
+	"sync/atomic"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// capabilitiesOf reads what a client can be asked for. name is the member's, for
+// errors. The value is shared and must not be changed.
+func (e *Edge) capabilitiesOf(name string, raw json.RawMessage) (*mcp.ClientCapabilities, *jsonrpc.Error) {
+	if fault := checkDescription(name, raw); fault != nil {
+		return nil, fault
+	}
+	c, err := e.capabilities.decode(raw)
+	if err != nil {
+		return nil, jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: %v", name, err)
+	}
+	return c, nil
+}
+
+// infoOf reads which software the client is, or returns nil where it does not
+// say so in a form that can be read: it is for display only. The value is shared
+// and must not be changed.
+func (e *Edge) infoOf(name string, raw json.RawMessage) (*mcp.Implementation, *jsonrpc.Error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	if fault := checkDescription(name, raw); fault != nil {
+		return nil, fault
+	}
+	info, err := e.info.decode(raw)
+	if err != nil {
+		return nil, nil
+	}
+	return info, nil
+}
+
+func checkDescription(name string, raw json.RawMessage) *jsonrpc.Error {
+	if len(raw) > maxDescription {
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: at most %d bytes, got %d", name, maxDescription, len(raw))
+	}
+	return nil
+}
+
+// newest keeps the last value that was decoded: modern clients send the same
+// bytes with every request.
+type newest[T any] struct{ last atomic.Pointer[decoded[T]] }
+
+type decoded[T any] struct {
+	raw   []byte
+	value *T // apart, so that whoever keeps it does not keep raw
+}
+
+func (n *newest[T]) decode(raw json.RawMessage) (*T, error) {
+	if last := n.last.Load(); last != nil && bytes.Equal(last.raw, raw) {
+		return last.value, nil
+	}
+	value := new(T)
+	if err := json.Unmarshal(raw, value); err != nil {
+		return nil, err
+	}
+	n.last.Store(&decoded[T]{raw: bytes.Clone(raw), value: value})
+	return value, nil
+}

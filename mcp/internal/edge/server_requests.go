@@ -1,0 +1,86 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// serverRequests are the requests that wait for a response of a legacy client.
+type serverRequests struct {
+	mu      sync.Mutex
+	count   int
+	waiting map[jsonrpc.ID]chan jsonrpc.Message
+}
+
+// ask sends a request with send and waits for the response, at most as long as
+// the options say.
+func (q *serverRequests) ask(ctx context.Context, s *Session, send func(context.Context, []byte) error, r mcp.ServerRequest) (json.RawMessage, error) {
+	id, response, err := q.register()
+	if err != nil {
+		return nil, err
+	}
+	defer q.forget(id)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.edge.options.AskTime, fmt.Errorf("the client did not respond to %s within %v", r.Method, s.edge.options.AskTime))
+	defer cancel()
+	params := s.revision.ServerRequestParams(r.Method, r.Params)
+	if params == nil {
+		params = json.RawMessage(`{}`) // there are clients that insist on it
+	}
+	if err := send(ctx, jsonrpc.AppendRequest(nil, id, r.Method, params)); err != nil {
+		return nil, fmt.Errorf("%s: the client cannot be asked: %w", r.Method, err)
+	}
+	select {
+	case m := <-response:
+		if m.Error != nil {
+			return nil, &mcp.Error{Code: m.Error.Code, Message: m.Error.Message, Data: m.Error.Data}
+		}
+		return m.Result, nil
+	case <-ctx.Done():
+		cause := context.Cause(ctx)
+		w := jsonrpc.NewObject(nil)
+		w.ID("requestId", id)
+		w.String("reason", cause.Error())
+		_ = send(context.WithoutCancel(ctx), jsonrpc.AppendNotification(nil, notifyCancelled, w.Bytes())) // the client may be gone
+		return nil, cause
+	}
+}
+
+func (q *serverRequests) register() (jsonrpc.ID, chan jsonrpc.Message, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) >= maxServerRequests {
+		return "", nil, errors.New("the client has too many requests of the server to respond to")
+	}
+	if q.waiting == nil {
+		q.waiting = make(map[jsonrpc.ID]chan jsonrpc.Message)
+	}
+	q.count++
+	id := jsonrpc.StringID("junction-" + strconv.Itoa(q.count))
+	response := make(chan jsonrpc.Message, 1)
+	q.waiting[id] = response
+	return id, response, nil
+}
+
+func (q *serverRequests) forget(id jsonrpc.ID) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.waiting, id)
+}
+
+// Response takes a client's response to a request of the server; one that nobody waits for is ignored.
+func (s *Session) Response(m *jsonrpc.Message) {
+	s.requests.mu.Lock()
+	response := s.requests.waiting[m.ID]
+	delete(s.requests.waiting, m.ID)
+	s.requests.mu.Unlock()
+	if response != nil {
+		response <- *m // the caller uses m again
+	}
+}

@@ -1,0 +1,400 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+)
+
+// Limits and times of a connection.
+const (
+	maxCalls      = 10_000                 // requests to one server that wait for their response
+	maxResponses  = 256                    // responses that are being sent to the server
+	maxRounds     = 16                     // rounds of one request, before it is given up
+	maxPages      = 1_000                  // pages of a list that is read for its headers
+	sendTime      = 5 * time.Second        // how long a notification or a response to the server may take
+	connectTime   = 2 * time.Minute        // how long connecting may take
+	probeTime     = 5 * time.Second        // how long a server may take to respond to server/discover
+	streamTime    = 250 * time.Millisecond // how long a server may take to open the session's stream before calls are made
+	roundsBackoff = 100 * time.Millisecond
+)
+
+const (
+	methodInitialize    = "initialize"
+	methodPing          = "ping"
+	methodDiscover      = "server/discover"
+	methodListen        = "subscriptions/listen"
+	methodSetLevel      = "logging/setLevel"
+	methodSubscribe     = "resources/subscribe"
+	methodUnsubscribe   = "resources/unsubscribe"
+	methodToolsCall     = "tools/call"
+	methodToolsList     = "tools/list"
+	methodPromptsGet    = "prompts/get"
+	methodResourcesRead = "resources/read"
+	methodElicit        = "elicitation/create"
+	methodSample        = "sampling/createMessage"
+	methodRootsList     = "roots/list"
+
+	notificationInitialized      = "notifications/initialized"
+	notificationCancelled        = "notifications/cancelled"
+	notificationProgress         = "notifications/progress"
+	notificationMessage          = "notifications/message"
+	notificationAcknowledged     = "notifications/subscriptions/acknowledged"
+	notificationToolsChanged     = "notifications/tools/list_changed"
+	notificationPromptsChanged   = "notifications/prompts/list_changed"
+	notificationResourcesChanged = "notifications/resources/list_changed"
+	notificationUpdated          = "notifications/resources/updated"
+)
+
+// A conn is a connection to one server.
+type conn struct {
+	link    link.Link
+	options mcp.ConnectOptions
+	log     *slog.Logger
+	tools   toolTable
+
+	session atomic.Pointer[session] // nil until the era is known
+	ids     atomic.Int64
+
+	ctx    context.Context // ends with the connection
+	cancel context.CancelCauseFunc
+	owned  sync.WaitGroup // goroutines of the connection
+	done   chan struct{}  // closed when the connection is of no use any more
+
+	responses chan struct{} // holds a token for each response that is being sent
+
+	mu     sync.Mutex
+	closed bool
+	ended  bool  // done is closed
+	lost   error // why, where the link does not say
+	calls  map[jsonrpc.ID]*call
+}
+
+// A session is what is known of the server. It does not change.
+type session struct {
+	era      era
+	revision *revision.Revision
+	discover mcp.Result             // what server/discover answers
+	has      mcp.ServerCapabilities // of the server
+}
+
+// An era is how requests go to servers of one of the two eras.
+type era interface {
+	// call asks the server and answers what it asks back.
+	call(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error)
+	// listen passes the server's notifications on to req's Peer until ctx is done.
+	listen(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error)
+	// ping asks whether the server is alive.
+	ping(ctx context.Context, s *session) error
+	// request takes a request of the server; c is the call on whose channel it came, or nil.
+	request(c *call, m *jsonrpc.Message)
+	// notify takes a notification that belongs to no call.
+	notify(m *jsonrpc.Message)
+}
+
+func newConn(l link.Link, o mcp.ConnectOptions) *conn {
+	c := &conn{link: l, options: o, log: o.Logger, calls: make(map[jsonrpc.ID]*call),
+		done: make(chan struct{}), responses: make(chan struct{}, maxResponses)}
+	if c.log == nil {
+		c.log = slog.Default()
+	}
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	c.spawn(func() {
+		select {
+		case <-l.Done():
+			c.end(nil)
+		case <-c.ctx.Done():
+		}
+	})
+	return c
+}
+
+// Revision implements [mcp.Conn].
+func (c *conn) Revision() string { return c.session.Load().revision.Name }
+
+// Done implements [mcp.Conn].
+func (c *conn) Done() <-chan struct{} { return c.done }
+
+// Err implements [mcp.Conn].
+func (c *conn) Err() error {
+	if err := c.link.Err(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lost
+}
+
+// end makes the connection done; err says why where the link does not.
+func (c *conn) end(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		c.ended, c.lost = true, err
+		close(c.done)
+	}
+}
+
+// Close implements [mcp.Conn].
+func (c *conn) Close() error {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.cancel(mcp.ErrClosed)
+	c.end(mcp.ErrClosed)
+	err := c.link.Close()
+	c.owned.Wait()
+	return err
+}
+
+// spawn starts a goroutine of the connection, which Close waits for; false if
+// the connection is closed already.
+func (c *conn) spawn(f func()) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.owned.Go(f)
+	return true
+}
+
+// Handle asks the server.
+func (c *conn) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	s := c.session.Load()
+	switch req.Method {
+	case methodDiscover:
+		return s.discover, nil
+	case methodListen:
+		return s.era.listen(ctx, s, req)
+	case methodPing:
+		return mcp.Result{}, s.era.ping(ctx, s)
+	}
+	if req.Method == methodToolsCall && req.ParamHeaders != nil {
+		if err := c.tools.check(req); err != nil {
+			return mcp.Result{}, err
+		}
+	}
+	result, err := s.era.call(ctx, s, req)
+	if err == nil && req.Method == methodToolsList {
+		result.JSON = c.tools.learn(result.JSON, c.omits(s))
+	}
+	return result, err
+}
+
+// omits decides about a tool whose header annotations are invalid: HTTP clients
+// must omit it (2026-07-28 basic/transports/streamable-http).
+func (c *conn) omits(s *session) func(tool string, err error) bool {
+	return func(tool string, err error) bool {
+		if !c.link.ClosingCancels() || !s.revision.Modern {
+			return false
+		}
+		c.log.Warn("mcp: tool omitted: its header annotations are invalid", "server", c.options.Name, "tool", tool, "error", err)
+		return true
+	}
+}
+
+// A call is one request that waits for the server's response. Its fields do not
+// change; its events go to the goroutine that owns it.
+type call struct {
+	id     jsonrpc.ID
+	method string
+	caller any // of the request; see [mcp.Request.Caller]
+	events mailbox
+	filter *mcp.SubscriptionFilter // of a listen request
+	takes  bool                    // requests of the server
+}
+
+// open registers a call, so that what arrives for it finds it.
+func (c *conn) open(req *mcp.Request) (*call, error) {
+	_, own := req.Peer.(noPeer)
+	k := &call{id: jsonrpc.IntID(c.ids.Add(1)), method: req.Method, caller: req.Caller, events: newMailbox()}
+	if req.Method == methodListen {
+		filter, err := filterOf(req)
+		if err != nil {
+			return nil, err
+		}
+		k.filter = &filter
+	}
+	k.takes = !own && k.filter == nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.calls) >= maxCalls {
+		return nil, fmt.Errorf("server %q: %s: %d requests wait for a response already; try again later", c.options.Name, describe(req), maxCalls)
+	}
+	c.calls[k.id] = k
+	return k, nil
+}
+
+// over takes a call off the table and closes its mailbox.
+func (c *conn) over(k *call) {
+	c.answered(k)
+	k.events.close()
+}
+
+// answered takes a call off the table: no message of the server is for it any more.
+func (c *conn) answered(k *call) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.calls, k.id)
+}
+
+// find returns the call that a token or id names, or nil.
+func (c *conn) find(raw json.RawMessage) *call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.calls[jsonrpc.ID(raw)]
+}
+
+// mayAsk reports whether a server has reason to ask or log in the middle of a request.
+func mayAsk(method string) bool {
+	return method == methodToolsCall || method == methodPromptsGet || method == methodResourcesRead
+}
+
+// exchange sends a request in a goroutine of its own; what comes back is an
+// event of the call. When ctx ends first the server hears that the request is
+// cancelled.
+func (c *conn) exchange(ctx context.Context, k *call, out link.Out) {
+	run := func() {
+		m, err := c.link.Call(ctx, out, func(m *jsonrpc.Message) { c.receive(k, m) })
+		if err != nil && ctx.Err() != nil {
+			c.sendCancelled(ctx, out.ID)
+		}
+		k.events.put(event{kind: response, message: m, err: err})
+	}
+	if !c.spawn(run) {
+		k.events.put(event{kind: response, err: mcp.ErrClosed})
+	}
+}
+
+// simple makes a request in which nothing else happens.
+func (c *conn) simple(ctx context.Context, s *session, req *mcp.Request, out func(id jsonrpc.ID) link.Out) (*jsonrpc.Message, error) {
+	k, err := c.open(req)
+	if err != nil {
+		return nil, err
+	}
+	defer c.over(k)
+	o := out(k.id)
+	m, err := c.link.Call(ctx, o, func(m *jsonrpc.Message) { c.receive(k, m) })
+	if err != nil {
+		if ctx.Err() != nil {
+			c.spawn(func() { c.sendCancelled(ctx, o.ID) })
+		}
+		return nil, c.failed(s, req, err)
+	}
+	return m, nil
+}
+
+// sendCancelled says that a request is not wanted any more, where giving up its
+// channel did not say so.
+func (c *conn) sendCancelled(ctx context.Context, id jsonrpc.ID) {
+	s := c.session.Load()
+	if s == nil || c.link.ClosingCancels() && s.revision.Modern || c.link.Err() != nil {
+		return
+	}
+	w := jsonrpc.NewObject(nil)
+	w.ID("requestId", id)
+	w.String("reason", context.Cause(ctx).Error())
+	c.send(notificationCancelled, w.Bytes())
+}
+
+// send sends a notification. A server that cannot be reached is noticed by its
+// next request.
+func (c *conn) send(method string, params []byte) {
+	ctx, cancel := context.WithTimeout(c.ctx, sendTime)
+	defer cancel()
+	out := link.Out{Method: method, Message: jsonrpc.AppendNotification(nil, method, params), Header: c.header(c.session.Load(), method, "")}
+	if err := c.link.Send(ctx, out); err != nil {
+		c.log.Debug("mcp: a notification did not reach the server", "server", c.options.Name, "method", method, "error", err)
+	}
+}
+
+// result makes a Result of a server's response.
+func (c *conn) result(s *session, req *mcp.Request, m *jsonrpc.Message) (mcp.Result, error) {
+	if m.Error != nil {
+		return mcp.Result{}, c.protocolError(s, req, m.Error)
+	}
+	if len(m.Result) == 0 || m.Result[0] != '{' {
+		return mcp.Result{}, fmt.Errorf("server %q: %s: expected a result that is an object, got %.80s", c.options.Name, describe(req), m.Result)
+	}
+	body, a, err := s.revision.Split(req.Method, m.Result, &m.Members)
+	if err != nil {
+		return mcp.Result{}, fmt.Errorf("server %q: %s: %w", c.options.Name, describe(req), err)
+	}
+	return mcp.Result{Type: string(a.Type), JSON: body, Meta: a.Meta, TTL: time.Duration(a.TTL) * time.Millisecond, Scope: mcp.CacheScope(a.Scope)}, nil
+}
+
+func (c *conn) protocolError(s *session, req *mcp.Request, e *jsonrpc.Error) error {
+	if s != nil {
+		e = s.revision.ErrorFrom(req.Method, req.Name, e)
+	}
+	return &mcp.Error{Code: e.Code, Message: e.Message, Data: e.Data, Server: c.options.Name}
+}
+
+// failed is the error of a request that got no response: a protocol error where
+// the body of an HTTP status held one. It is an [mcp.ErrLost] where the server
+// may have executed the request.
+func (c *conn) failed(s *session, req *mcp.Request, err error) error {
+	var status *mcp.StatusError
+	if errors.As(err, &status) && status.Fault != nil && !errors.Is(err, link.ErrSessionLost) {
+		return c.protocolError(s, req, statusFault(status))
+	}
+	ended := c.link.Err()
+	if errors.Is(ended, mcp.ErrClosed) {
+		ended = nil
+	}
+	if ended != nil {
+		c.end(nil) // whoever gets this error finds the connection done
+	}
+	if ended != nil && errors.Is(err, mcp.ErrClosed) {
+		err = ended // it was closed because it had ended
+	}
+	failed := fmt.Errorf("server %q: %s: %w", c.options.Name, describe(req), err)
+	switch {
+	case errors.Is(err, link.ErrNoResponse):
+		return lostError{failed}
+	case ended != nil:
+		return lostError{fmt.Errorf("%w; %w", failed, link.ErrNoResponse)}
+	}
+	return failed
+}
+
+// A lostError is an [mcp.ErrLost] in words of its own.
+type lostError struct{ error }
+
+func (e lostError) Unwrap() error { return e.error }
+
+func (e lostError) Is(target error) bool { return target == mcp.ErrLost }
+
+func describe(req *mcp.Request) string {
+	if req.Name == "" {
+		return req.Method
+	}
+	return fmt.Sprintf("%s %q", req.Method, req.Name)
+}
+
+func orEmptyObject(params json.RawMessage) json.RawMessage {
+	if len(params) == 0 {
+		return json.RawMessage(`{}`)
+	}
+	return params
+}
+
+// noPeer is the Peer of requests that a connection makes for itself.
+type noPeer struct{}
+
+func (noPeer) Notify(context.Context, string, json.RawMessage) error { return nil }
+
+func (noPeer) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+	return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: there is nobody to ask", q.Method)
+}

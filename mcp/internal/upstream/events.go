@@ -1,0 +1,142 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// Limits of what waits for the owner of a call or of a listen request.
+const (
+	maxEvents     = 1_024   // notifications
+	maxEventBytes = 4 << 20 // their bytes
+)
+
+// An event is something that happened to a call or a listen request.
+type event struct {
+	kind eventKind
+
+	// response: what came back, or why nothing did.
+	message *jsonrpc.Message // also that of a notification or a request
+	err     error
+
+	// answered: the client's response to a request of the server, and the round
+	// that it was given in.
+	request *serverRequest // also of requested and withdrawn
+	result  json.RawMessage
+	round   *round // also of attached
+}
+
+type eventKind uint8
+
+const (
+	response     eventKind = iota // the call is over
+	notification                  // for the client
+	requested                     // the server asks the client something
+	withdrawn                     // it takes that back
+	answered                      // the client has responded, or cannot in this round
+	attached                      // a round of the client's request begins
+)
+
+// A mailbox holds the events that wait for their owner, in order. Everybody may
+// put, one goroutine takes.
+type mailbox struct {
+	ready chan struct{} // holds a token while events wait
+
+	mu     sync.Mutex
+	events []event
+	bytes  int // of the notifications and requests in events
+	count  int // notifications and requests in events
+	closed bool
+}
+
+func newMailbox() mailbox { return mailbox{ready: make(chan struct{}, 1)} }
+
+// put adds an event; false if the owner takes no more, or no more requests. A
+// notification is dropped where too many wait: a client that slow has no use for
+// them.
+func (b *mailbox) put(e event) bool {
+	b.mu.Lock()
+	taken := b.add(e)
+	b.mu.Unlock()
+	if taken {
+		select {
+		case b.ready <- struct{}{}:
+		default:
+		}
+	}
+	return taken
+}
+
+func (b *mailbox) add(e event) bool {
+	if b.closed {
+		return false
+	}
+	if e.kind == notification || e.kind == requested {
+		size := len(e.message.Params)
+		if b.count >= maxEvents || b.count > 0 && b.bytes+size > maxEventBytes {
+			return e.kind == notification
+		}
+		b.count++
+		b.bytes += size
+	}
+	b.events = append(b.events, e)
+	return true
+}
+
+// putOnce is put for a notification that says no more than that something
+// changed: it is not needed twice.
+func (b *mailbox) putOnce(e event) bool {
+	b.mu.Lock()
+	for i := range b.events {
+		if m := b.events[i].message; b.events[i].kind == notification && m.Method == e.message.Method && string(m.Params) == string(e.message.Params) {
+			b.mu.Unlock()
+			return true
+		}
+	}
+	b.mu.Unlock()
+	return b.put(e)
+}
+
+// take returns what waits.
+func (b *mailbox) take() []event {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	events := b.events
+	b.events, b.count, b.bytes = nil, 0, 0
+	return events
+}
+
+// close refuses further events and returns what still waits.
+func (b *mailbox) close() []event {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	events := b.events
+	b.events = nil
+	return events
+}
+
+// A turn is a lock that waits no longer than a context allows, for what is done
+// one at a time and takes a server's time.
+type turn chan struct{}
+
+func newTurn() turn { return make(turn, 1) }
+
+func (t turn) acquire(ctx context.Context) error {
+	select {
+	case t <- struct{}{}:
+		return nil
+	default:
+	}
+	select {
+	case t <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (t turn) release() { <-t }

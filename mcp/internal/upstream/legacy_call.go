@@ -1,0 +1,382 @@
+package upstream
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+)
+
+// A call to a legacy server cannot be made twice. When the server asks something
+// that the client only responds to with its next round, the call is parked: it
+// goes on waiting here, under a ticket that travels in the request's state,
+// until the client comes back or its time is up.
+
+const stateParked = "parked"
+
+// Limits and times of calls to a legacy server.
+const (
+	maxRequested = 64                     // requests of the server that one call has open
+	maxParked    = 1_024                  // parked calls
+	heldTime     = 100 * time.Millisecond // how long a request waits for what the server asked before it
+	maxHeld      = 20                     // as long as the client is still being asked
+	turnTime     = 20 * time.Second       // how long one is, whose turn others wait for
+	parkTime     = 10 * time.Minute       // how long a call is parked
+	maxRenewals  = 3                      // sessions that one call begins, where servers lose them
+	settleTime   = 20 * time.Millisecond  // how long to wait for another request before a call is parked
+)
+
+var (
+	errGivenUp = errors.New("the client did not come back with a response")
+	errOver    = mcp.Errorf(mcp.CodeInvalidParams, "requestState: the call it belongs to is over or was given up; send the request again without it")
+)
+
+// A round is one request of the client within a call.
+type round struct {
+	ctx     context.Context
+	req     *mcp.Request
+	outcome chan outcome // gets exactly one
+}
+
+type outcome struct {
+	result mcp.Result
+	err    error
+}
+
+// A legacyCall owns one call to a legacy server: all its fields belong to run.
+type legacyCall struct {
+	*call
+	era       *legacy
+	session   *session
+	req       *mcp.Request // of the first round
+	cancel    context.CancelCauseFunc
+	serial    bool // it holds the era's turn
+	sent      bool // what waited for this call is answered first
+	cancelled bool
+	renewed   int  // how often a new session was begun for it
+	resent    bool // after its response was lost
+
+	round  *round // nil while the call is parked
+	ticket string // while it is parked
+	open   []*serverRequest
+	early  *outcome         // of the call: it came while it was parked
+	final  *outcome         // of the call: it is over
+	settle <-chan time.Time // the call is parked then
+	expiry <-chan time.Time // a parked call is given up then
+	yield  <-chan time.Time // and then, where others wait for its turn
+	held   <-chan time.Time // the request is sent then
+}
+
+// begin makes a call and waits until its first round is over.
+func (e *legacy) begin(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
+	serial := e.namesNone.Load() && mayAsk(req.Method)
+	if serial {
+		if err := e.serial.acquire(ctx, req.Caller); err != nil {
+			return mcp.Result{}, err
+		}
+	}
+	k, err := e.conn.open(req)
+	if err != nil {
+		if serial {
+			e.serial.release()
+		}
+		return mcp.Result{}, err
+	}
+	ctx, over := e.within(ctx)
+	defer over()
+	first := &round{ctx, req, make(chan outcome, 1)}
+	p := &legacyCall{call: k, era: e, session: s, req: req, serial: serial, round: first}
+	if !e.spawn(p.run) {
+		p.finish()
+		return mcp.Result{}, e.failed(s, req, mcp.ErrClosed)
+	}
+	o := <-first.outcome
+	return o.result, o.err
+}
+
+// within returns a context that also ends with the connection, and with the round.
+func (e *legacy) within(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(e.ctx, func() { cancel(mcp.ErrClosed) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+// resume goes on with a parked call: the server gets the responses that came.
+func (e *legacy) resume(ctx context.Context, req *mcp.Request, state json.RawMessage) (mcp.Result, error) {
+	ticket, _ := jsonrpc.Unquote(state)
+	e.mu.Lock()
+	k := e.parked[ticket]
+	delete(e.parked, ticket)
+	e.mu.Unlock()
+	ctx, over := e.within(ctx)
+	defer over()
+	r := &round{ctx, req, make(chan outcome, 1)}
+	if k == nil || !k.events.put(event{kind: attached, round: r}) {
+		return mcp.Result{}, errOver
+	}
+	req.State.Set(stateParked, nil)
+	o := <-r.outcome
+	return o.result, o.err
+}
+
+// run sends the request and handles what happens to it until it is over.
+func (p *legacyCall) run() {
+	defer p.finish()
+	if p.era.options.OneClient && mayAsk(p.method) {
+		p.hold()
+	}
+	held := 0
+	for p.final == nil && !p.cancelled {
+		if !p.sent && p.held == nil && len(p.open) == 0 && len(p.events.ready) == 0 {
+			p.send()
+		}
+		var roundOver <-chan struct{}
+		if p.round != nil {
+			roundOver = p.round.ctx.Done()
+		}
+		select {
+		case <-p.events.ready:
+			p.handle(p.events.take())
+		case <-roundOver:
+			p.fail(context.Cause(p.round.ctx))
+			return
+		case <-p.era.ctx.Done():
+			p.closed()
+		case <-p.settle:
+			p.settle = nil
+			if p.blocked() && !p.park() {
+				return
+			}
+		case <-p.expiry:
+			p.fail(errGivenUp)
+			return
+		case <-p.held:
+			p.held = nil
+			if held++; len(p.era.outsiders) > 0 && held < maxHeld {
+				p.held = time.After(heldTime)
+			}
+		case <-p.yield:
+			if p.era.serial.wanted() {
+				p.fail(errGivenUp)
+				return
+			}
+			p.yield = time.After(turnTime)
+		}
+	}
+	p.era.answered(p.call)
+	p.handle(p.events.take()) // what came before the response was noticed
+	if p.round != nil {
+		p.reply(*p.final)
+	}
+}
+
+// hold takes over what the server asked outside of calls, and gives it a moment to
+// use the responses before it gets the call: without roots, for one, it would
+// answer as if there were none.
+func (p *legacyCall) hold() {
+	if p.era.takeWaiting(p.call) || len(p.era.outsiders) > 0 {
+		p.held = time.After(heldTime)
+	}
+}
+
+// closed ends the call with the connection: with its response, if that has come.
+func (p *legacyCall) closed() {
+	for p.sent && p.final == nil && p.early == nil {
+		<-p.events.ready // the exchange ends with the connection, and says so
+		p.handle(p.events.take())
+	}
+	if p.final == nil {
+		p.fail(p.era.failed(p.session, p.req, mcp.ErrClosed))
+	}
+}
+
+// fail ends the call and its round, if there is one.
+func (p *legacyCall) fail(err error) {
+	p.cancelled = true
+	if p.cancel != nil {
+		p.cancel(err)
+	}
+	if p.round != nil {
+		p.reply(outcome{err: err})
+	}
+}
+
+// send sends the request. Its time is the connection's, as the call may outlive
+// the round that began it.
+func (p *legacyCall) send() {
+	p.sent = true
+	var ctx context.Context
+	ctx, p.cancel = context.WithCancelCause(p.era.ctx)
+	params := legacyParams(p.id, p.req)
+	p.era.exchange(ctx, p.call, link.Out{ID: p.id, Method: p.method, Header: p.era.header(p.session, p.method, p.req.Name),
+		Message: jsonrpc.AppendRequest(nil, p.id, p.method, params)})
+}
+
+// finish lets go of everything; a round that comes too late learns that the call
+// is over.
+func (p *legacyCall) finish() {
+	e := p.era
+	if p.cancel != nil {
+		p.cancel(nil)
+	}
+	e.mu.Lock()
+	delete(e.parked, p.ticket)
+	e.mu.Unlock()
+	late := p.events.close()
+	e.over(p.call)
+	p.releaseTurn()
+	for _, ev := range late {
+		switch ev.kind {
+		case attached:
+			ev.round.outcome <- outcome{err: errOver}
+		case requested:
+			p.open = append(p.open, ev.request)
+		}
+	}
+	for _, r := range p.open {
+		r.stopAsking()
+		e.forget(r)
+		other, _ := e.unnamed()
+		switch {
+		case r.unnamed && other != nil && p.caller != nil && other.caller == p.caller: // it may belong to another call
+			e.request(nil, r.message)
+		case !p.cancelled: // else the server hears that the call is
+			e.refuse(r.message.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: the request that it belongs to is over", r.message.Method))
+		}
+	}
+}
+
+// releaseTurn lets the next call that may ask run.
+func (p *legacyCall) releaseTurn() {
+	if p.serial {
+		p.serial = false
+		p.era.serial.release()
+	}
+}
+
+// reply ends the present round.
+func (p *legacyCall) reply(o outcome) {
+	p.round.outcome <- o
+	p.round = nil
+}
+
+// handle handles events, in order.
+func (p *legacyCall) handle(events []event) {
+	for _, ev := range events {
+		switch ev.kind {
+		case response:
+			p.respond(ev)
+		case notification:
+			if p.round != nil {
+				pass(p.round.ctx, p.round.req.Peer, ev.message)
+			}
+		case requested:
+			p.take(ev)
+		case withdrawn:
+			ev.request.stopAsking()
+			p.open = slices.DeleteFunc(p.open, func(r *serverRequest) bool { return r == ev.request })
+		case answered:
+			p.forward(ev)
+		case attached:
+			p.attach(ev.round)
+		}
+	}
+}
+
+// respond takes the server's response. While the call is parked it waits for
+// the client.
+func (p *legacyCall) respond(ev event) {
+	if ev.err != nil && p.repeat(ev.err) {
+		return
+	}
+	var o outcome
+	if ev.err != nil {
+		o.err = p.era.failed(p.session, p.req, ev.err)
+	} else {
+		o.result, o.err = p.era.result(p.session, p.req, ev.message)
+	}
+	if p.round != nil {
+		p.final = &o
+		return
+	}
+	p.early = &o
+	p.era.answered(p.call)
+	p.releaseTurn()
+}
+
+// repeat sends the request again after its session was lost, where the server
+// did not take it, or once after its response was lost, where a second call
+// changes nothing.
+func (p *legacyCall) repeat(err error) bool {
+	lost := errors.Is(err, link.ErrSessionLost)
+	noResponse := errors.Is(err, link.ErrNoResponse)
+	if p.round == nil || !lost && !noResponse || p.renewed >= maxRenewals || p.era.link.Err() != nil {
+		return false
+	}
+	if lost { // also where the call is not repeated: the next one needs the session
+		s, err := p.era.renew(p.round.ctx, p.session)
+		if err != nil {
+			return false
+		}
+		p.session = s
+		p.renewed++
+	}
+	if noResponse && (p.resent || !p.era.tools.repeats(p.req)) {
+		return false
+	}
+	for _, r := range p.open { // of the request that is lost
+		r.stopAsking()
+		p.era.forget(r)
+	}
+	p.resent, p.open = p.resent || noResponse, nil
+	p.send()
+	return true
+}
+
+// blocked reports whether the server waits for a response that this round cannot give.
+func (p *legacyCall) blocked() bool {
+	return p.round != nil && slices.ContainsFunc(p.open, func(r *serverRequest) bool { return r.blocked == p.round })
+}
+
+// park ends the round: the client has to come back. It reports false where too
+// many calls are parked already; then the call is over.
+func (p *legacyCall) park() bool {
+	e := p.era
+	ticket := rand.Text()
+	e.mu.Lock()
+	full := len(e.parked) >= maxParked
+	if !full {
+		e.parked[ticket] = p.call
+	}
+	e.mu.Unlock()
+	if full {
+		p.fail(fmt.Errorf("server %q: %d calls wait for their clients already; try again later", e.options.Name, maxParked))
+		return false
+	}
+	p.ticket = ticket
+	p.expiry = time.After(orDefault(e.options.ParkTimeout, parkTime))
+	if p.serial {
+		p.yield = time.After(turnTime)
+	}
+	p.round.req.State.Set(stateParked, jsonrpc.AppendString(nil, ticket))
+	p.reply(outcome{err: mcp.ErrInputRequired})
+	return true
+}
+
+// attach begins the next round: the client is asked again what is still open.
+func (p *legacyCall) attach(r *round) {
+	p.round, p.ticket, p.expiry, p.yield, p.settle = r, "", nil, nil, nil
+	if p.final = p.early; p.final != nil {
+		return
+	}
+	for _, open := range p.open {
+		p.ask(open)
+	}
+}

@@ -1,0 +1,247 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// A listener is one running subscriptions/listen on a legacy connection.
+type listener struct {
+	filter mcp.SubscriptionFilter
+	peer   mcp.Peer
+	events mailbox
+}
+
+// filterOf reads the filter of a listen request.
+func filterOf(req *mcp.Request) (mcp.SubscriptionFilter, error) {
+	var params struct {
+		Notifications mcp.SubscriptionFilter `json:"notifications"`
+	}
+	if err := schema.DecodeLoose(orEmptyObject(req.Params), &params); err != nil {
+		return params.Notifications, mcp.Errorf(mcp.CodeInvalidParams, "notifications: %v", err)
+	}
+	return params.Notifications, nil
+}
+
+// wants reports whether the filter lets a notification through. Log messages
+// that belong to no call reach every listener; the edge knows who may see them.
+func wants(f *mcp.SubscriptionFilter, method, uri string) bool {
+	switch method {
+	case notificationToolsChanged:
+		return f.ToolsListChanged
+	case notificationPromptsChanged:
+		return f.PromptsListChanged
+	case notificationResourcesChanged:
+		return f.ResourcesListChanged
+	case notificationUpdated:
+		return slices.Contains(f.ResourceSubscriptions, uri)
+	}
+	return method == notificationMessage
+}
+
+// listen passes on what the session is sent, and subscribes to the resources
+// that nobody subscribed to yet.
+func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
+	wanted, err := filterOf(req)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	l := &listener{filter: offered(s, wanted), peer: req.Peer, events: newMailbox()}
+	e.join(l)
+	defer e.leave(l)
+	agreed, err := e.subscribeAll(ctx, l.filter.ResourceSubscriptions)
+	defer e.unsubscribeAll(agreed)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	acknowledged := l.filter
+	acknowledged.ResourceSubscriptions = agreed
+	w := jsonrpc.NewObject(nil)
+	if err := schema.EncodeMember(&w, "notifications", acknowledged); err != nil {
+		return mcp.Result{}, err
+	}
+	if err := req.Peer.Notify(ctx, notificationAcknowledged, w.Bytes()); err != nil {
+		return mcp.Result{}, err
+	}
+	for {
+		select {
+		case <-l.events.ready:
+			for _, ev := range l.events.take() {
+				pass(ctx, l.peer, ev.message)
+			}
+		case <-ctx.Done():
+			return mcp.Result{}, context.Cause(ctx)
+		case <-e.Done():
+			return mcp.Result{}, fmt.Errorf("server %q: %s: %w", e.options.Name, describe(req), e.Err())
+		}
+	}
+}
+
+func (e *legacy) join(l *listener) {
+	e.mu.Lock()
+	e.listeners[l] = struct{}{}
+	var waiting []*jsonrpc.Message
+	if e.options.OneClient {
+		waiting, e.waiting = e.waiting, nil
+	}
+	e.mu.Unlock()
+	for _, m := range waiting {
+		e.outside(m)
+	}
+}
+
+func (e *legacy) leave(l *listener) {
+	e.mu.Lock()
+	delete(e.listeners, l)
+	e.mu.Unlock()
+}
+
+// offered is the part of a filter that the server sends notifications of.
+func offered(s *session, f mcp.SubscriptionFilter) mcp.SubscriptionFilter {
+	o := mcp.SubscriptionFilter{
+		ToolsListChanged:     f.ToolsListChanged && s.has.Tools != nil && s.has.Tools.ListChanged,
+		PromptsListChanged:   f.PromptsListChanged && s.has.Prompts != nil && s.has.Prompts.ListChanged,
+		ResourcesListChanged: f.ResourcesListChanged && s.has.Resources != nil && s.has.Resources.ListChanged,
+	}
+	if s.has.Resources != nil && s.has.Resources.Subscribe {
+		o.ResourceSubscriptions = f.ResourceSubscriptions
+	}
+	return o
+}
+
+// notify hands a notification to all who listen for it.
+func (e *legacy) notify(m *jsonrpc.Message) {
+	if m.Method == notificationCancelled {
+		e.withdraw(jsonrpc.ID(m.Members.Get("requestId")))
+		return
+	}
+	uri, _ := jsonrpc.Unquote(m.Members.Get("uri"))
+	for _, l := range e.allListeners() {
+		switch {
+		case !wants(&l.filter, m.Method, uri):
+		case m.Method == notificationMessage:
+			l.events.put(event{kind: notification, message: m})
+		default:
+			l.events.putOnce(event{kind: notification, message: m})
+		}
+	}
+}
+
+func (e *legacy) allListeners() []*listener {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all := make([]*listener, 0, len(e.listeners))
+	for l := range e.listeners {
+		all = append(all, l)
+	}
+	return all
+}
+
+// A subscription is a resource that the session subscribes to, once for all who
+// listen for it.
+type subscription struct {
+	turn  turn // to change count and to ask the server
+	count int  // listen requests that it is in force for; whoever has turn owns it
+	users int  // who hold on to the entry; under the era's mutex
+}
+
+// use returns the entry of a resource; unuse gives it back.
+func (e *legacy) use(uri string) *subscription {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	u := e.subscriptions[uri]
+	if u == nil {
+		u = &subscription{turn: newTurn()}
+		e.subscriptions[uri] = u
+	}
+	u.users++
+	return u
+}
+
+func (e *legacy) unuse(uri string, u *subscription) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if u.users--; u.users == 0 {
+		delete(e.subscriptions, uri)
+	}
+}
+
+// subscribeAll subscribes to resources and returns those that the server agreed
+// to. One that it refuses takes nothing from the others.
+func (e *legacy) subscribeAll(ctx context.Context, uris []string) (agreed []string, err error) {
+	for _, uri := range uris {
+		var refused *mcp.Error
+		switch err := e.subscribe(ctx, uri); {
+		case errors.As(err, &refused):
+			e.log.Debug("mcp: subscription refused", "server", e.options.Name, "uri", uri, "error", err)
+		case err != nil:
+			return agreed, err
+		default:
+			agreed = append(agreed, uri)
+		}
+	}
+	return agreed, nil
+}
+
+// subscribe subscribes to a resource where nobody did before. The entry stays in
+// use until unsubscribe.
+func (e *legacy) subscribe(ctx context.Context, uri string) error {
+	u := e.use(uri)
+	err := u.turn.acquire(ctx)
+	if err == nil {
+		if u.count == 0 {
+			err = e.sendSubscription(ctx, methodSubscribe, uri)
+		}
+		if err == nil {
+			u.count++
+		}
+		u.turn.release()
+	}
+	if err != nil {
+		e.unuse(uri, u)
+	}
+	return err
+}
+
+// unsubscribeAll ends subscriptions, without waiting for the server.
+func (e *legacy) unsubscribeAll(uris []string) {
+	if len(uris) == 0 {
+		return
+	}
+	e.spawn(func() {
+		ctx, cancel := context.WithTimeout(e.ctx, sendTime)
+		defer cancel()
+		for _, uri := range uris {
+			e.unsubscribe(ctx, uri)
+		}
+	})
+}
+
+func (e *legacy) unsubscribe(ctx context.Context, uri string) {
+	u := e.use(uri)
+	defer e.unuse(uri, u)
+	defer e.unuse(uri, u) // that of subscribe
+	if err := u.turn.acquire(e.ctx); err != nil {
+		return
+	}
+	defer u.turn.release()
+	if u.count--; u.count > 0 || e.Err() != nil {
+		return
+	}
+	if err := e.sendSubscription(ctx, methodUnsubscribe, uri); err != nil {
+		e.log.Debug("mcp: unsubscribe failed", "server", e.options.Name, "uri", uri, "error", err)
+	}
+}
+
+func (e *legacy) sendSubscription(ctx context.Context, method, uri string) error {
+	w := jsonrpc.NewObject(nil)
+	w.String("uri", uri)
+	_, err := e.do(ctx, e.session.Load(), method, w.Bytes())
+	return err
+}

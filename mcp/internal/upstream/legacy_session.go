@@ -1,0 +1,167 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+)
+
+// A server on HTTP may lose its session at any time: it restarts, or the session
+// expires. Then a new one is begun, once for all who notice it, with the log
+// level and the subscriptions of the one before (2025-11-25
+// basic/transports, session management).
+
+// Pauses between attempts to begin a session while nobody waits for it.
+const (
+	firstRenewal = time.Second
+	lastRenewal  = 30 * time.Second
+)
+
+// A renewal is a handshake that replaces a lost session.
+type renewal struct {
+	done    chan struct{} // closed when session and err are there
+	session *session
+	err     error
+}
+
+// renew begins a session in place of lost, unless somebody did, and returns it.
+func (e *legacy) renew(ctx context.Context, lost *session) (*session, error) {
+	if s := e.session.Load(); s != lost {
+		return s, nil
+	}
+	r, mine := e.joinRenewal(lost)
+	if mine && !e.spawn(func() { e.runRenewal(r) }) {
+		return nil, mcp.ErrClosed
+	}
+	select {
+	case <-r.done:
+		return r.session, r.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case <-e.ctx.Done():
+		return nil, mcp.ErrClosed
+	}
+}
+
+func (e *legacy) joinRenewal(lost *session) (r *renewal, mine bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.renewal != nil {
+		return e.renewal, false
+	}
+	r = &renewal{done: make(chan struct{})}
+	if s := e.session.Load(); s != lost { // somebody was faster
+		r.session = s
+		close(r.done)
+		return r, false
+	}
+	e.renewal = r
+	return r, true
+}
+
+func (e *legacy) runRenewal(r *renewal) {
+	ctx, cancel := context.WithTimeoutCause(e.ctx, orDefault(e.options.ConnectTimeout, connectTime), fmt.Errorf("server %q: no new session in time: %w", e.options.Name, context.DeadlineExceeded))
+	defer cancel()
+	e.log.Info("mcp: the server does not know the session any more; a new one is begun", "server", e.options.Name)
+	err := e.handshake(ctx)
+	if err == nil {
+		r.session = e.session.Load()
+		e.restoreLevel(ctx, r.session)
+	}
+	r.err = err
+	e.mu.Lock()
+	e.renewal = nil
+	e.mu.Unlock()
+	close(r.done)
+	if err == nil {
+		e.restoreSubscriptions(ctx, r.session)
+		e.announce(r.session)
+	} else if refusedByServer(err) {
+		e.end(err) // it may speak another era now: whoever owns the connection makes a new one
+	}
+}
+
+func (e *legacy) restoreLevel(ctx context.Context, s *session) {
+	if e.levelTurn.acquire(ctx) != nil {
+		return
+	}
+	defer e.levelTurn.release()
+	if e.level != "" && s.has.Logging != nil {
+		_ = e.sendLevel(ctx, s, e.level) // logged there
+	}
+}
+
+func (e *legacy) restoreSubscriptions(ctx context.Context, s *session) {
+	for _, uri := range e.subscribed() {
+		u := e.use(uri)
+		if u.turn.acquire(ctx) == nil {
+			if u.count > 0 && s.has.Resources != nil && s.has.Resources.Subscribe {
+				if err := e.sendSubscription(ctx, methodSubscribe, uri); err != nil {
+					e.log.Warn("mcp: a subscription could not be restored in the new session", "server", e.options.Name, "uri", uri, "error", err)
+				}
+			}
+			u.turn.release()
+		}
+		e.unuse(uri, u)
+	}
+}
+
+func (e *legacy) subscribed() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	uris := make([]string, 0, len(e.subscriptions))
+	for uri := range e.subscriptions {
+		uris = append(uris, uri)
+	}
+	return uris
+}
+
+// announce notifies all who listen that anything may have changed.
+func (e *legacy) announce(s *session) {
+	for _, l := range e.allListeners() {
+		f := offered(s, l.filter)
+		changed := func(wanted bool, method string, params []byte) {
+			if wanted {
+				l.events.putOnce(event{kind: notification, message: &jsonrpc.Message{Kind: jsonrpc.Notification, Method: method, Params: params}})
+			}
+		}
+		changed(f.ToolsListChanged, notificationToolsChanged, nil)
+		changed(f.PromptsListChanged, notificationPromptsChanged, nil)
+		changed(f.ResourcesListChanged, notificationResourcesChanged, nil)
+		for _, uri := range f.ResourceSubscriptions {
+			w := jsonrpc.NewObject(nil)
+			w.String("uri", uri)
+			changed(true, notificationUpdated, w.Bytes())
+		}
+	}
+}
+
+// streamEnded begins a new session where the old one's stream says that it is
+// lost, and tries until there is one: clients that only listen make no requests
+// that would notice it.
+func (e *legacy) streamEnded(ctx context.Context, s *session, err error) {
+	if ctx.Err() != nil {
+		return
+	}
+	e.log.Debug("mcp: no more messages from the server", "server", e.options.Name, "error", err)
+	if !errors.Is(err, link.ErrSessionLost) {
+		return
+	}
+	e.spawn(func() {
+		for pause := firstRenewal; ; pause = min(2*pause, lastRenewal) {
+			if _, err := e.renew(e.ctx, s); err == nil || !sleep(e.ctx, pause) {
+				return
+			}
+			select {
+			case <-e.Done():
+				return
+			default:
+			}
+		}
+	})
+}

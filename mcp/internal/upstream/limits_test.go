@@ -1,0 +1,189 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+)
+
+// sentLink is a link to a server that only listens.
+type sentLink struct {
+	mu   sync.Mutex
+	sent []string
+
+	slow      time.Duration // until Receive has begun
+	receiving atomic.Bool
+}
+
+func (l *sentLink) Call(ctx context.Context, _ link.Out, _ func(*jsonrpc.Message)) (*jsonrpc.Message, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func (l *sentLink) Send(_ context.Context, out link.Out) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sent = append(l.sent, string(out.Message))
+	return nil
+}
+
+func (l *sentLink) all() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.sent, "\n")
+}
+
+func (l *sentLink) Receive(ctx context.Context, begun func(), _ func(*jsonrpc.Message)) error {
+	time.Sleep(l.slow)
+	l.receiving.Store(true)
+	begun()
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+func (l *sentLink) Done() <-chan struct{} { return nil }
+func (l *sentLink) Err() error            { return nil }
+func (l *sentLink) Close() error          { return nil }
+func (l *sentLink) ClosingCancels() bool  { return false }
+
+// quietConn is a connection to a legacy server over the link, after its handshake.
+func quietConn(t *testing.T, l link.Link) (*conn, *legacy, *session) {
+	t.Helper()
+	c, err := open(t.Context(), func(context.Context) (link.Link, error) { return l, nil }, mcp.ConnectOptions{Name: "quiet", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newLegacy(c)
+	s := &session{era: e, revision: revision.LatestLegacy()}
+	c.session.Store(s)
+	return c, e, s
+}
+
+func TestAConnectionIsUsedOnlyOnceItsMessagesAreReceived(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &sentLink{slow: time.Second}
+		c, _, _ := quietConn(t, l)
+		defer c.Close()
+		if !l.receiving.Load() {
+			t.Error("a call could be made whose response overtakes what comes before it")
+		}
+	})
+}
+
+func TestCallsThatWaitForOneServerAreLimited(t *testing.T) {
+	c, _, _ := quietConn(t, &sentLink{})
+	defer c.Close()
+	for range maxCalls {
+		if _, err := c.open(&mcp.Request{Method: methodToolsCall}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.open(&mcp.Request{Method: methodToolsCall}); err == nil || !strings.Contains(err.Error(), `server "quiet": tools/call: 10000 requests wait`) {
+		t.Errorf("one more: %v", err)
+	}
+}
+
+func TestRequestsOfTheServerInOneCallAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &sentLink{}
+		c, e, s := quietConn(t, l)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() {
+			_, err := e.begin(ctx, s, &mcp.Request{Method: methodToolsCall, Peer: waitingPeer{}})
+			done <- err
+		}()
+		synctest.Wait()
+		for i := range maxRequested + 1 {
+			c.receive(nil, &jsonrpc.Message{Kind: jsonrpc.Request, ID: jsonrpc.IntID(int64(i)), Method: methodElicit})
+			synctest.Wait()
+		}
+		if want := fmt.Sprintf(`"id":%d,"error":{"code":-32603,"message":"64 requests of this call are open already"`, maxRequested); strings.Count(l.all(), "error") != 1 || !strings.Contains(l.all(), want) {
+			t.Errorf("the server was sent %s, want one message with %s", l.all(), want)
+		}
+		cancel()
+		if err := <-done; err == nil {
+			t.Error("a call that was cancelled has a result")
+		}
+		if synctest.Wait(); len(e.asked) != 0 || len(c.calls) != 0 {
+			t.Errorf("left behind: %d requests of the server, %d calls", len(e.asked), len(c.calls))
+		}
+		c.Close()
+	})
+}
+
+// waitingPeer responds when the context ends.
+type waitingPeer struct{ noPeer }
+
+func (waitingPeer) Ask(ctx context.Context, _ mcp.ServerRequest) (raw json.RawMessage, err error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestNotificationsThatASlowClientDoesNotTakeAreDropped(t *testing.T) {
+	m := &jsonrpc.Message{Kind: jsonrpc.Notification, Method: notificationMessage, Params: []byte(`{"data":1}`)}
+	b := newMailbox()
+	for range maxEvents + 100 {
+		if !b.put(event{kind: notification, message: m}) {
+			t.Fatal("the mailbox is closed")
+		}
+	}
+	b.put(event{kind: response})
+	if n := len(b.take()); n != maxEvents+1 {
+		t.Errorf("%d events wait, want %d notifications and the response", n, maxEvents)
+	}
+	big := &jsonrpc.Message{Kind: jsonrpc.Notification, Method: notificationMessage, Params: make([]byte, maxEventBytes/2+1)}
+	for range 3 {
+		b.put(event{kind: notification, message: big})
+	}
+	if n := len(b.take()); n != 1 {
+		t.Errorf("%d large notifications wait, want 1", n)
+	}
+}
+
+func TestACallIsFoundForAMessageThatNamesNoneOnlyWhereItsClientIsSure(t *testing.T) {
+	type open struct {
+		id, method string
+		caller     any
+	}
+	tests := []struct {
+		name  string
+		calls []open
+		want  string
+		sure  bool
+	}{
+		{"nothing runs", nil, "", true},
+		{"only listening", []open{{"1", methodListen, nil}}, "", true},
+		{"one call of a client that is not known", []open{{"1", methodToolsCall, nil}}, "1", true},
+		{"the newest call of one client", []open{{"2", methodToolsCall, "a"}, {"10", methodToolsCall, "a"}}, "10", true},
+		{"calls of two clients", []open{{"2", methodToolsCall, "a"}, {"10", methodToolsCall, "b"}}, "", false},
+		{"two calls of clients that are not known", []open{{"2", methodToolsCall, nil}, {"10", methodToolsCall, nil}}, "", false},
+		{"a list in addition to a call", []open{{"2", methodToolsCall, "a"}, {"3", methodToolsList, "b"}, {"4", methodListen, "c"}}, "2", true},
+		{"only a list", []open{{"3", methodToolsList, "a"}}, "3", true},
+		{"a prompt and a ping", []open{{"7", methodPromptsGet, "a"}, {"8", methodPing, "b"}}, "7", true},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := &conn{calls: map[jsonrpc.ID]*call{}}
+			for _, o := range test.calls {
+				c.calls[jsonrpc.ID(o.id)] = &call{id: jsonrpc.ID(o.id), method: o.method, caller: o.caller, takes: o.method != methodListen}
+			}
+			got, sure := c.unnamed()
+			if sure != test.sure || sure && (got == nil) != (test.want == "") || sure && got != nil && string(got.id) != test.want {
+				t.Errorf("found %+v, %v, want %q, %v", got, sure, test.want, test.sure)
+			}
+		})
+	}
+}

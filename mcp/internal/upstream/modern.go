@@ -1,0 +1,394 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/paramheader"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+)
+
+// modern speaks to a modern server: metadata on every request, and requests for
+// input between two rounds.
+type modern struct {
+	*conn
+	meta atomic.Pointer[encodedMeta]
+}
+
+func newModern(c *conn) *modern { return &modern{conn: c} }
+
+// inputState is what a request keeps between two rounds when it is the server
+// behind this connection that wants input.
+type inputState struct {
+	RequestState *string                          `json:"r,omitempty"`
+	Requests     map[string]revision.InputRequest `json:"q,omitempty"`
+}
+
+const stateInput = "upstream"
+
+const resultInputRequired = string(revision.InputRequired)
+
+// call asks the server; while it wants input, the client is asked and the
+// request sent again with the responses.
+func (e *modern) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
+	var state inputState
+	var responses map[string]json.RawMessage
+	if saved := req.State.Get(stateInput); saved != nil {
+		err := json.Unmarshal(saved, &state)
+		if err == nil {
+			responses, err = askAll(ctx, req.Peer, state.Requests)
+		}
+		if err != nil {
+			return mcp.Result{}, err
+		}
+	}
+	for round := range maxRounds {
+		result, err := e.ask(ctx, s, req, responses, state.RequestState)
+		if err != nil || result.Type != resultInputRequired {
+			return result, err
+		}
+		if state, err = inputRequired(result.JSON); err != nil {
+			return mcp.Result{}, fmt.Errorf("server %q: %s: %w", e.options.Name, describe(req), err)
+		}
+		if len(state.Requests) == 0 && !sleep(ctx, min(roundsBackoff<<round, 5*time.Second)) {
+			return mcp.Result{}, context.Cause(ctx)
+		}
+		saved, err := json.Marshal(state)
+		if err != nil {
+			return mcp.Result{}, err
+		}
+		req.State.Set(stateInput, saved)
+		if responses, err = askAll(ctx, req.Peer, state.Requests); err != nil {
+			return mcp.Result{}, err
+		}
+		req.State.Set(stateInput, nil)
+	}
+	return mcp.Result{}, fmt.Errorf("server %q: %s: input was required %d times in a row", e.options.Name, describe(req), maxRounds)
+}
+
+// inputRequired reads a result that wants input.
+func inputRequired(body json.RawMessage) (inputState, error) {
+	requests, state, err := revision.ParseInputRequired(body)
+	if err != nil {
+		return inputState{}, err
+	}
+	if len(requests) > maxRequested {
+		return inputState{}, fmt.Errorf("inputRequests: at most %d, got %d", maxRequested, len(requests))
+	}
+	return inputState{RequestState: state, Requests: requests}, nil
+}
+
+// askAll asks the client all that the server wants to know, at the same time.
+func askAll(ctx context.Context, peer mcp.Peer, requests map[string]revision.InputRequest) (map[string]json.RawMessage, error) {
+	type outcome struct {
+		key    string
+		result json.RawMessage
+		err    error
+	}
+	outcomes := make(chan outcome, len(requests))
+	var asking sync.WaitGroup
+	for key, r := range requests {
+		asking.Go(func() {
+			result, err := peer.Ask(ctx, mcp.ServerRequest{Key: key, Method: r.Method, Params: r.Params})
+			if err != nil && r.Method == methodElicit && !errors.Is(err, mcp.ErrInputRequired) && ctx.Err() == nil {
+				result, err = json.RawMessage(`{"action":"cancel"}`), nil // inputResponses cannot carry an error
+			}
+			outcomes <- outcome{key, result, err}
+		})
+	}
+	asking.Wait()
+	close(outcomes)
+	var failed error
+	responses := make(map[string]json.RawMessage, len(requests))
+	for o := range outcomes {
+		responses[o.key] = o.result
+		if o.err != nil && (failed == nil || errors.Is(o.err, mcp.ErrInputRequired)) {
+			failed = o.err
+		}
+	}
+	return responses, failed
+}
+
+// ask makes one round. Where the server misses a header that repeats an
+// argument, it reads the tools again and tries once more.
+func (e *modern) ask(ctx context.Context, s *session, req *mcp.Request, responses map[string]json.RawMessage, state *string) (mcp.Result, error) {
+	result, err := e.round(ctx, s, req, responses, state)
+	var fault *mcp.Error
+	if errors.As(err, &fault) && fault.Code == mcp.CodeHeaderMismatch && req.Method == methodToolsCall && e.link.ClosingCancels() {
+		if relist := e.relist(ctx, s, req); relist == nil {
+			return e.round(ctx, s, req, responses, state)
+		}
+	}
+	return result, err
+}
+
+// round makes one round, and makes it again, once, where the response is lost
+// and a second call changes nothing.
+func (e *modern) round(ctx context.Context, s *session, req *mcp.Request, responses map[string]json.RawMessage, state *string) (mcp.Result, error) {
+	m, err := e.exchangeOnce(ctx, s, req, responses, state)
+	if errors.Is(err, link.ErrNoResponse) && e.link.Err() == nil && e.tools.repeats(req) {
+		m, err = e.exchangeOnce(ctx, s, req, responses, state)
+	}
+	if err != nil {
+		return mcp.Result{}, e.failed(s, req, err)
+	}
+	return e.result(s, req, m)
+}
+
+func (e *modern) exchangeOnce(ctx context.Context, s *session, req *mcp.Request, responses map[string]json.RawMessage, state *string) (*jsonrpc.Message, error) {
+	k, err := e.open(req)
+	if err != nil {
+		return nil, err
+	}
+	defer e.over(k)
+	return e.own(ctx, k, e.out(s, k.id, req, responses, state), req.Peer)
+}
+
+// own sends a request and passes its notifications on until the response comes
+// or ctx ends. It runs in the goroutine that owns the call.
+func (e *modern) own(ctx context.Context, k *call, out link.Out, peer mcp.Peer) (*jsonrpc.Message, error) {
+	exchanging, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	e.exchange(exchanging, k, out)
+	for {
+		select {
+		case <-k.events.ready:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		last, over := passAll(ctx, peer, k.events.take())
+		if over {
+			e.answered(k)
+			passAll(ctx, peer, k.events.close()) // what came before the response was noticed
+			return last.message, last.err
+		}
+	}
+}
+
+// passAll passes notifications on, and returns the response if it is there.
+func passAll(ctx context.Context, peer mcp.Peer, events []event) (last event, over bool) {
+	for _, ev := range events {
+		if ev.kind == response {
+			last, over = ev, true
+		} else {
+			pass(ctx, peer, ev.message)
+		}
+	}
+	return last, over
+}
+
+// pass passes a notification on to whoever made the call. A client that is gone
+// is noticed by its request.
+func pass(ctx context.Context, peer mcp.Peer, m *jsonrpc.Message) {
+	params := m.Params
+	if m.Method == notificationProgress {
+		params = jsonrpc.Without(params, "progressToken")
+	}
+	_ = peer.Notify(ctx, m.Method, params)
+}
+
+// relist reads the tools again, for their headers.
+func (e *modern) relist(ctx context.Context, s *session, req *mcp.Request) error {
+	var cursor json.RawMessage
+	for range maxPages {
+		list := &mcp.Request{Method: methodToolsList, Meta: req.Meta, Peer: noPeer{}}
+		if cursor != nil {
+			w := jsonrpc.NewObject(nil)
+			w.Raw("cursor", cursor)
+			list.Params = w.Bytes()
+		}
+		result, err := e.round(ctx, s, list, nil, nil)
+		if err != nil {
+			return err
+		}
+		e.tools.learn(result.JSON, e.omits(s))
+		if cursor = jsonrpc.Get(result.JSON, "nextCursor"); cursor == nil {
+			return nil
+		}
+	}
+	return nil
+}
+
+// out is a request as a modern server wants it.
+func (e *modern) out(s *session, id jsonrpc.ID, req *mcp.Request, responses map[string]json.RawMessage, state *string) link.Out {
+	w := jsonrpc.NewObject(make([]byte, 0, len(req.Params)+512))
+	w.Members(req.Params, "_meta", "inputResponses", "requestState")
+	if len(responses) > 0 {
+		w.Object("inputResponses")
+		for key, result := range responses {
+			w.Raw(key, result)
+		}
+		w.End()
+	}
+	if state != nil {
+		w.String("requestState", *state)
+	}
+	e.writeMeta(&w, s, id, req)
+	out := link.Out{ID: id, Method: req.Method, Message: jsonrpc.AppendRequest(nil, id, req.Method, w.Bytes())}
+	if e.link.ClosingCancels() {
+		out.Header = e.header(s, req.Method, req.Name)
+		if req.Method == methodToolsCall {
+			e.tools.addHeaders(out.Header, req)
+		}
+	}
+	return out
+}
+
+// header are the headers of a message on HTTP.
+func (c *conn) header(s *session, method, subject string) map[string]string {
+	if s == nil || !c.link.ClosingCancels() || !s.revision.VersionHeader {
+		return nil
+	}
+	h := map[string]string{"Mcp-Protocol-Version": s.revision.Name}
+	if s.revision.Modern {
+		h["Mcp-Method"] = method
+		if subject != "" {
+			h["Mcp-Name"] = paramheader.Encode(subject)
+		}
+	}
+	return h
+}
+
+// writeMeta writes the _meta of a request: what the client added itself, and
+// what the revision requires.
+func (e *modern) writeMeta(w *jsonrpc.Writer, s *session, id jsonrpc.ID, req *mcp.Request) {
+	w.Object("_meta")
+	if own := jsonrpc.Get(req.Params, "_meta"); len(own) > 0 {
+		w.Members(own, "progressToken", revision.MetaProtocolVersion, revision.MetaClientInfo, revision.MetaClientCapabilities, revision.MetaLogLevel)
+	}
+	w.Members(e.clientMeta(s, req))
+	if req.Meta.ProgressToken != nil {
+		w.ID("progressToken", id)
+	}
+	if req.Meta.LogLevel != "" && s.has.Logging != nil {
+		w.String(revision.MetaLogLevel, string(req.Meta.LogLevel))
+	}
+	w.End()
+}
+
+// An encodedMeta is the part of _meta that is the same for all requests of one
+// client: it is encoded again when another client asks.
+type encodedMeta struct {
+	capabilities *mcp.ClientCapabilities
+	client       *mcp.Implementation
+	revision     *revision.Revision
+	json         json.RawMessage
+}
+
+func (e *modern) clientMeta(s *session, req *mcp.Request) json.RawMessage {
+	capabilities, client := req.Meta.Capabilities, req.Meta.Client
+	if client == nil {
+		client = e.options.Meta.Client
+	}
+	if m := e.meta.Load(); m != nil && m.capabilities == capabilities && m.client == client && m.revision == s.revision {
+		return m.json
+	}
+	w := jsonrpc.NewObject(nil)
+	w.String(revision.MetaProtocolVersion, s.revision.Name)
+	if schema.EncodeMember(&w, revision.MetaClientCapabilities, orNone(capabilities)) != nil {
+		w.Object(revision.MetaClientCapabilities)
+		w.End()
+	}
+	_ = schema.EncodeMember(&w, revision.MetaClientInfo, client) // or not at all
+	m := &encodedMeta{capabilities, client, s.revision, w.Bytes()}
+	e.meta.Store(m)
+	return m.json
+}
+
+// listen opens a subscription of its own for each that is asked for.
+func (e *modern) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
+	k, err := e.open(req)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	defer e.over(k)
+	m, err := e.own(ctx, k, e.out(s, k.id, req, nil, nil), req.Peer)
+	if err != nil {
+		if ctx.Err() != nil {
+			return mcp.Result{}, context.Cause(ctx)
+		}
+		return mcp.Result{}, e.failed(s, req, err)
+	}
+	result, err := e.result(s, req, m)
+	result.Meta = nil // it names the subscription, whose id is another on this side
+	return result, err
+}
+
+// ping asks for the discovery again: the modern revision has no ping.
+func (e *modern) ping(ctx context.Context, s *session) error {
+	req := &mcp.Request{Method: methodDiscover, Meta: e.options.Meta, Peer: noPeer{}}
+	m, err := e.simple(ctx, s, req, func(id jsonrpc.ID) link.Out { return e.out(s, id, req, nil, nil) })
+	if err == nil && m.Error != nil {
+		err = e.protocolError(s, req, m.Error)
+	}
+	return err
+}
+
+// request drops a request of a modern server, which may send none and gets no response.
+func (e *modern) request(_ *call, m *jsonrpc.Message) {
+	e.log.Debug("mcp: a modern server sent a request", "server", e.options.Name, "method", m.Method)
+}
+
+// notify finds the subscription that a notification belongs to. One that names
+// none goes to all that asked for it: mcp-go, for one, omits the id where there
+// is one channel for everything.
+func (e *modern) notify(m *jsonrpc.Message) {
+	if m.Method == notificationCancelled { // the server ends a subscription
+		if k := e.find(m.Members.Get("requestId")); k != nil && k.filter != nil {
+			k.events.put(event{kind: response, message: &jsonrpc.Message{Kind: jsonrpc.Response, ID: k.id, Result: []byte(`{}`)}})
+		}
+		return
+	}
+	id := jsonrpc.Get(jsonrpc.Get(m.Params, "_meta"), revision.MetaSubscriptionID)
+	if k := e.find(id); k != nil && k.filter != nil {
+		k.events.put(event{kind: notification, message: m})
+		return
+	}
+	delivered := false
+	if id == nil && m.Method != notificationMessage {
+		uri, _ := jsonrpc.Unquote(m.Members.Get("uri"))
+		for _, k := range e.listening() {
+			if wants(k.filter, m.Method, uri) {
+				k.events.putOnce(event{kind: notification, message: m})
+				delivered = true
+			}
+		}
+	}
+	if !delivered {
+		e.log.Debug("mcp: a notification that nobody listens for", "server", e.options.Name, "method", m.Method)
+	}
+}
+
+// listening returns the open subscriptions.
+func (c *conn) listening() []*call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var open []*call
+	for _, k := range c.calls {
+		if k.filter != nil {
+			open = append(open, k)
+		}
+	}
+	return open
+}
+
+// sleep waits, and reports whether ctx is still wanted after it.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

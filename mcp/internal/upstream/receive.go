@@ -1,0 +1,112 @@
+package upstream
+
+import (
+	"context"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+)
+
+// receiveAll reads what belongs to no call as long as ctx lasts, and then calls
+// ended; false if the connection is closed already. It returns when reading has
+// begun, so that no response overtakes what came before it.
+func (c *conn) receiveAll(ctx context.Context, ended func(error)) bool {
+	begun := make(chan struct{})
+	runs := c.spawn(func() {
+		ended(c.link.Receive(ctx, func() { close(begun) }, func(m *jsonrpc.Message) { c.receive(nil, m) }))
+	})
+	if runs {
+		<-begun
+	}
+	return runs
+}
+
+// receive takes a message that is no response; k is the call on whose channel
+// it came, or nil. It is called while messages are read, so it must not wait.
+func (c *conn) receive(k *call, m *jsonrpc.Message) {
+	s := c.session.Load()
+	switch {
+	case m.Kind == jsonrpc.Request && m.Method == methodPing && (s == nil || !s.revision.Modern):
+		c.respond(jsonrpc.AppendResult(nil, m.ID, nil))
+	case s == nil && m.Kind == jsonrpc.Request:
+		c.refuse(m.ID, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the handshake is not over yet", m.Method))
+	case m.Kind == jsonrpc.Request:
+		s.era.request(k, m)
+	case m.Kind != jsonrpc.Notification:
+		c.log.Debug("mcp: a response that nobody waits for", "server", c.options.Name, "id", string(m.ID))
+	case s == nil: // nobody listens yet
+	case m.Method == notificationProgress:
+		if k := c.find(m.Members.Get("progressToken")); k != nil {
+			k.events.put(event{kind: notification, message: m})
+		}
+	case m.Method == notificationMessage:
+		c.receiveLog(s, k, m)
+	default:
+		s.era.notify(m)
+	}
+}
+
+// receiveLog finds the call that a log message belongs to. Where several
+// clients have calls open and the message names none, nobody sees it.
+func (c *conn) receiveLog(s *session, k *call, m *jsonrpc.Message) {
+	alone := true
+	if k == nil {
+		k, alone = c.unnamed()
+	}
+	switch {
+	case !alone:
+		c.log.Debug("mcp: a log message could belong to several clients", "server", c.options.Name)
+	case k != nil:
+		k.events.put(event{kind: notification, message: m})
+	default:
+		s.era.notify(m)
+	}
+}
+
+// unnamed finds the call that a message without an association belongs to: the
+// newest of those that may ask, else the newest of the others; nil if none is
+// open. It reports false where these calls are not all of one client.
+func (c *conn) unnamed() (newest *call, alone bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	asks, alone := false, true
+	for _, k := range c.calls {
+		switch {
+		case !k.takes:
+		case newest == nil || mayAsk(k.method) && !asks:
+			newest, asks, alone = k, mayAsk(k.method), true
+		case mayAsk(k.method) != asks:
+		default:
+			alone = alone && k.caller != nil && k.caller == newest.caller
+			if newer(k.id, newest.id) {
+				newest = k
+			}
+		}
+	}
+	return newest, alone
+}
+
+// newer compares ids of this connection, which count up.
+func newer(a, b jsonrpc.ID) bool { return len(a) > len(b) || len(a) == len(b) && a > b }
+
+// respond sends a response to a request of the server, without waiting for it.
+// A server that asks more than it reads gets no response.
+func (c *conn) respond(message []byte) {
+	s := c.session.Load()
+	select {
+	case c.responses <- struct{}{}:
+	default:
+		c.log.Debug("mcp: a response was dropped: the server does not take them", "server", c.options.Name, "waiting", maxResponses)
+		return
+	}
+	c.spawn(func() {
+		defer func() { <-c.responses }()
+		ctx, cancel := context.WithTimeout(c.ctx, sendTime)
+		defer cancel()
+		if err := c.link.Send(ctx, link.Out{Message: message, Header: c.header(s, "", "")}); err != nil {
+			c.log.Debug("mcp: a response did not reach the server", "server", c.options.Name, "error", err)
+		}
+	})
+}
+
+func (c *conn) refuse(id jsonrpc.ID, e *jsonrpc.Error) { c.respond(jsonrpc.AppendError(nil, id, e)) }

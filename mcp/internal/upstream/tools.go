@@ -1,0 +1,121 @@
+package upstream
+
+import (
+	"bytes"
+	"encoding/json"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/paramheader"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// Limits of what is remembered of one server's tools.
+const (
+	maxTools    = 10_000
+	maxToolName = 1 << 10 // bytes; tools with longer names are not remembered
+)
+
+// A toolTable remembers of a server's tools, as they were last listed, which
+// arguments are repeated in headers and which calls may be repeated.
+type toolTable struct {
+	mu    sync.RWMutex
+	tools map[string]toolFacts // only those of which there is something to remember
+}
+
+type toolFacts struct {
+	headers    []paramheader.Field
+	repeatable bool // the server says that a second call changes nothing
+}
+
+var hints = [][]byte{[]byte("idempotentHint"), []byte("readOnlyHint")}
+
+// learn takes the tools of a list, and returns the list without those whose
+// header annotations are invalid, as far as omit wants.
+func (t *toolTable) learn(list json.RawMessage, omit func(tool string, err error) bool) json.RawMessage {
+	annotated := paramheader.Mentions(list)
+	if !annotated && !bytes.Contains(list, hints[0]) && !bytes.Contains(list, hints[1]) && t.empty() {
+		return list
+	}
+	omitted := false
+	kept := jsonrpc.NewArray(nil)
+	facts := map[string]toolFacts{}
+	jsonrpc.EachElement(jsonrpc.Get(list, "tools"), func(tool []byte) bool {
+		name, _ := jsonrpc.Unquote(jsonrpc.Get(tool, "name"))
+		fields, err := paramheader.Fields(jsonrpc.Get(tool, "inputSchema"))
+		if err != nil && omit(name, err) {
+			omitted = true
+			return true
+		}
+		facts[name] = toolFacts{headers: fields, repeatable: repeatable(jsonrpc.Get(tool, "annotations"))}
+		if annotated {
+			kept.Element(tool)
+		}
+		return true
+	})
+	t.remember(facts)
+	if !omitted {
+		return list
+	}
+	w := jsonrpc.NewObject(make([]byte, 0, len(list)))
+	w.Members(list, "tools")
+	w.Raw("tools", kept.Bytes())
+	return w.Bytes()
+}
+
+func repeatable(annotations json.RawMessage) bool {
+	return string(jsonrpc.Get(annotations, "idempotentHint")) == "true" || string(jsonrpc.Get(annotations, "readOnlyHint")) == "true"
+}
+
+func (t *toolTable) empty() bool {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return len(t.tools) == 0
+}
+
+// remember replaces what was known of the listed tools.
+func (t *toolTable) remember(facts map[string]toolFacts) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.tools == nil || len(t.tools) > maxTools {
+		t.tools = make(map[string]toolFacts)
+	}
+	for name, f := range facts {
+		if f.headers == nil && !f.repeatable || len(name) > maxToolName {
+			delete(t.tools, name)
+		} else {
+			t.tools[name] = f
+		}
+	}
+}
+
+func (t *toolTable) of(tool string) toolFacts {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.tools[tool]
+}
+
+// check compares the headers of a call that came over HTTP with its arguments,
+// where the tool is known: a proxy reads the body, so it must
+// (2026-07-28 basic/transports/streamable-http, server validation).
+func (t *toolTable) check(req *mcp.Request) error {
+	if err := paramheader.Check(t.of(req.Name).headers, orEmptyObject(req.Arguments), req.ParamHeaders); err != nil {
+		return mcp.Errorf(mcp.CodeHeaderMismatch, "tool %q: %v", req.Name, err)
+	}
+	return nil
+}
+
+// addHeaders sets the headers that repeat arguments of a call.
+func (t *toolTable) addHeaders(header map[string]string, req *mcp.Request) {
+	for _, f := range t.of(req.Name).headers {
+		if value, present, err := f.Value(req.Arguments); err == nil && present {
+			header[f.Header] = paramheader.Encode(value)
+		}
+	}
+}
+
+// repeats reports whether a request whose response was lost may be sent again:
+// it only reads, or the server says that a second call changes nothing.
+func (t *toolTable) repeats(req *mcp.Request) bool {
+	return req.Method != methodToolsCall || t.of(req.Name).repeatable
+}

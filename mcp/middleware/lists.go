@@ -1,0 +1,109 @@
+package middleware
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// maxNames is how many names of tools are remembered; beyond it they are read
+// again.
+const maxNames = 10_000
+
+// names remembers something about tools by name.
+type names struct {
+	mu    sync.Mutex
+	known map[string]bool
+}
+
+func (n *names) get(name string) (value, known bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	value, known = n.known[name]
+	return value, known
+}
+
+func (n *names) set(name string, value bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.known == nil || len(n.known) >= maxNames {
+		n.known = make(map[string]bool)
+	}
+	n.known[name] = value
+}
+
+func unknownTool(name string) *mcp.Error {
+	return mcp.Errorf(mcp.CodeInvalidParams, "unknown tool %q; tools/list names those that exist", name)
+}
+
+// editList passes the tools of a list through f, which returns nil for one that
+// is omitted. The list stays encoded.
+func editList(result mcp.Result, f func(json.RawMessage) (json.RawMessage, error)) (mcp.Result, error) {
+	body, err := result.Encoded()
+	if err != nil {
+		return result, err
+	}
+	var tools []json.RawMessage
+	for _, raw := range elements(body) {
+		edited, err := f(raw)
+		if err != nil {
+			return result, err
+		}
+		if edited != nil {
+			tools = append(tools, edited)
+		}
+	}
+	return withTools(result.WithJSON(body), tools)
+}
+
+// elements are the tools of an encoded list.
+func elements(body json.RawMessage) []json.RawMessage {
+	var list []json.RawMessage
+	if array := jsonrpc.Get(body, "tools"); len(array) > 0 && array[0] == '[' {
+		jsonrpc.EachElement(array, func(raw []byte) bool {
+			list = append(list, raw)
+			return true
+		})
+	}
+	return list
+}
+
+func withTools(result mcp.Result, tools []json.RawMessage) (mcp.Result, error) {
+	if tools == nil {
+		tools = []json.RawMessage{}
+	}
+	encoded, err := json.Marshal(tools)
+	if err != nil {
+		return result, err
+	}
+	return result.WithJSON(jsonrpc.With(result.JSON, "tools", encoded)), nil
+}
+
+// listAll reads all pages of the tools of a Handler, for whoever made req.
+func listAll(ctx context.Context, h mcp.Handler, req *mcp.Request) ([]json.RawMessage, error) {
+	var tools []json.RawMessage
+	params := json.RawMessage(`{}`)
+	for range maxPages {
+		list := *req
+		list.Method, list.Params, list.Name, list.Arguments, list.ParamHeaders, list.State = methodList, params, "", nil, nil, nil
+		result, err := h.Handle(ctx, &list)
+		if err != nil {
+			return nil, err
+		}
+		body, err := result.Encoded()
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, elements(body)...)
+		cursor := jsonrpc.Get(body, "nextCursor")
+		if cursor == nil || string(cursor) == "null" {
+			return tools, nil
+		}
+		params = jsonrpc.With([]byte(`{}`), "cursor", cursor)
+	}
+	return nil, fmt.Errorf("tools/list: more than %d pages", maxPages)
+}

@@ -1,0 +1,81 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"io"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// A MessageConn carries whole JSON-RPC messages in both directions: a websocket,
+// a pair of queues. Read is called by one goroutine, Write by another; Close may
+// be called at any time.
+type MessageConn interface {
+	// Read returns the next message of the other side, which must not be changed
+	// afterwards. The error is io.EOF where there are no more.
+	Read(ctx context.Context) ([]byte, error)
+	// Write sends a message, which is only valid during the call.
+	Write(ctx context.Context, message []byte) error
+	// Close ends the connection. A Read or Write that waits must return; that ctx
+	// ends tells it so too.
+	Close() error
+}
+
+// Messages returns c as a pair of byte streams. With [Over] it makes a client's
+// transport of anything that carries messages, with [ServeConn] a server's:
+//
+//	client, err := mcp.Dial(ctx, stream.Over(stream.Messages(socket), "the socket"))
+//	err := stream.ServeConn(ctx, stream.Messages(socket), server)
+func Messages(c MessageConn) io.ReadWriteCloser {
+	m := &messages{conn: c}
+	m.ctx, m.cancel = context.WithCancelCause(context.Background())
+	return m
+}
+
+// messages frames each message as a line, as package lines reads and writes them.
+type messages struct {
+	conn   MessageConn
+	ctx    context.Context // ends with Close
+	cancel context.CancelCauseFunc
+	in     []byte // the rest of the message that is being read
+	out    []byte // the beginning of the message that is being written
+}
+
+func (m *messages) Read(b []byte) (int, error) {
+	for len(m.in) == 0 {
+		message, err := m.conn.Read(m.ctx)
+		if err != nil {
+			return 0, err
+		}
+		m.in = append(bytes.Clone(message), '\n')
+		jsonrpc.JoinLines(m.in[:len(m.in)-1])
+	}
+	n := copy(b, m.in)
+	m.in = m.in[n:]
+	return n, nil
+}
+
+func (m *messages) Write(b []byte) (int, error) {
+	rest := b
+	for {
+		line, after, whole := bytes.Cut(rest, []byte{'\n'})
+		if !whole {
+			m.out = append(m.out, line...)
+			return len(b), nil
+		}
+		if len(m.out) > 0 {
+			line = append(m.out, line...)
+			m.out = m.out[:0]
+		}
+		if err := m.conn.Write(m.ctx, line); err != nil {
+			return len(b) - len(rest), err
+		}
+		rest = after
+	}
+}
+
+func (m *messages) Close() error {
+	m.cancel(io.ErrClosedPipe)
+	return m.conn.Close()
+}

@@ -1,0 +1,52 @@
+package streamable_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/streamable"
+)
+
+// An error about the argument "session" is not the end of the session.
+func TestAnErrorThatMentionsASessionEndsNone(t *testing.T) {
+	var begun, called atomic.Int32
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var m struct {
+			ID     json.RawMessage
+			Method string
+		}
+		json.Unmarshal(body, &m)
+		w.Header().Set("Content-Type", "application/json")
+		switch m.Method {
+		case "initialize":
+			w.Header().Set("Mcp-Session-Id", fmt.Sprint("s", begun.Add(1)))
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}}`, m.ID)
+		case "notifications/initialized":
+			w.WriteHeader(202)
+		case "tools/call":
+			called.Add(1)
+			w.WriteHeader(400)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"payment done, but unknown argument \"session\""}}`, m.ID)
+		default:
+			w.WriteHeader(405)
+		}
+	}))
+	defer s.Close()
+	c, err := mcp.DialWith(t.Context(), streamable.Client(s.URL), mcp.ClientOptions{Revision: "2025-11-25", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, err = c.CallTool(t.Context(), "pay", nil)
+	if n := called.Load(); n != 1 {
+		t.Errorf("a call that the server answered was made %d times, in %d sessions: %v", n, begun.Load(), err)
+	}
+}

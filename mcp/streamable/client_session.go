@@ -1,0 +1,162 @@
+package streamable
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp/internal/httplink"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+)
+
+const (
+	deleteTime   = 2 * time.Second // for ending the session when the link is closed
+	maxSessionID = 1 << 10
+)
+
+// methodDiscover finds out what a server speaks, and so goes without a session too.
+const methodDiscover = "server/discover"
+
+// A clientSession is one session, from the response to initialize until the
+// server says that it does not know it. Whoever used it compares pointers: a
+// server may assign the same id twice.
+type clientSession struct {
+	id   string
+	ctx  context.Context // ends with the session
+	lose context.CancelCauseFunc
+	cut  atomic.Bool // the stream of notifications broke, and nothing was answered since
+}
+
+// isLost reports whether the server does not know the session any more. No
+// session is never lost.
+func (s *clientSession) isLost() bool { return s != nil && s.ctx.Err() != nil }
+
+// heard notes whether the stream of notifications is there.
+func (s *clientSession) heard(yes bool) {
+	if s != nil {
+		s.cut.Store(!yes)
+	}
+}
+
+// sessionFor returns the session that a message belongs to; nil for a handshake
+// and where there is none. It fails where the session is lost.
+func (c *clientLink) sessionFor(method, version string) (*clientSession, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.version = version
+	if method == methodInitialize {
+		return nil, nil
+	}
+	if c.lost && method != methodDiscover {
+		return nil, link.ErrSessionLost
+	}
+	return c.session, nil
+}
+
+// current returns the session; it fails where that is lost.
+func (c *clientLink) current() (*clientSession, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lost {
+		return nil, link.ErrSessionLost
+	}
+	return c.session, nil
+}
+
+// sessionHeader returns the headers of a request without a message.
+func (c *clientLink) sessionHeader(session *clientSession) http.Header {
+	header := make(http.Header, 4)
+	if session != nil {
+		header.Set(headerSession, session.id)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.version != "" {
+		header.Set(headerVersion, c.version)
+	}
+	return header
+}
+
+// accepted notes that the server accepted a message, and returns the session
+// that the response belongs to: a new one after a handshake.
+func (c *clientLink) accepted(resp *http.Response, method string, session *clientSession) *clientSession {
+	session.heard(true)
+	if method != methodInitialize && method != methodDiscover {
+		return session
+	}
+	var begun *clientSession
+	if method == methodInitialize {
+		begun = c.newSession(resp.Header.Get(headerSession))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lost = false
+	if method == methodInitialize {
+		c.session = begun
+	}
+	return c.session
+}
+
+// newSession returns the session with the id that the server assigned, or nil.
+func (c *clientLink) newSession(id string) *clientSession {
+	if !validSession(id) {
+		c.log.Warn("mcp: the server assigned a session id that the protocol does not allow; it is not used", "server", c.endpoint.Name)
+		return nil
+	}
+	if id == "" {
+		return nil
+	}
+	s := &clientSession{id: id}
+	s.ctx, s.lose = context.WithCancelCause(context.Background())
+	return s
+}
+
+// validSession reports whether an id consists of visible ASCII characters.
+func validSession(id string) bool {
+	for _, b := range []byte(id) {
+		if b < 0x21 || b > 0x7e {
+			return false
+		}
+	}
+	return len(id) <= maxSessionID
+}
+
+// statusError makes the error of a status other than success. Where it says that
+// the session is gone, the first to hear of it ends the session.
+func (c *clientLink) statusError(resp *http.Response, session *clientSession, request jsonrpc.ID) error {
+	status, id := c.endpoint.StatusError(resp)
+	if session == nil {
+		return status
+	}
+	answered := !id.IsZero() && id == request
+	restarted := status.Status == http.StatusBadRequest && session.cut.Load() && !answered
+	if !httplink.SessionLost(status, answered) && !restarted {
+		return status
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == session {
+		c.session, c.lost = nil, true
+		session.lose(link.ErrSessionLost)
+	}
+	return fmt.Errorf("%w: %w", link.ErrSessionLost, status)
+}
+
+// endSession asks the server to end its session. It need not obey.
+func (c *clientLink) endSession() {
+	session, err := c.current()
+	if session == nil || err != nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), deleteTime)
+	defer cancel()
+	resp, err := c.endpoint.Do(ctx, http.MethodDelete, c.endpoint.URL, c.sessionHeader(session), nil)
+	if err != nil {
+		c.log.Debug("mcp: the session could not be ended", "server", c.endpoint.Name, "error", err)
+		return
+	}
+	httplink.Discard(resp)
+}

@@ -1,0 +1,65 @@
+package streamable
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/httpedge"
+)
+
+// respond sends a message as the whole response.
+func (x *exchange) respond(status int, message []byte) {
+	httpedge.Respond(x.w, status, message, x.endpoint.options.WriteTimeout)
+}
+
+// accepted responds to what needs no response.
+func (x *exchange) accepted() { x.respond(http.StatusAccepted, nil) }
+
+// fault responds with an error.
+func (x *exchange) fault(status int, id jsonrpc.ID, fault *jsonrpc.Error) {
+	x.respond(status, jsonrpc.AppendError(nil, id, fault))
+}
+
+// refuse answers a request that was not looked into.
+func (x *exchange) refuse(status int, format string, args ...any) {
+	code := jsonrpc.InvalidRequest
+	if status >= http.StatusInternalServerError {
+		code = jsonrpc.InternalError
+	}
+	x.fault(status, "", jsonrpc.Errorf(code, format, args...))
+}
+
+// unavailable refuses for now the request with the id, if that is known.
+func (x *exchange) unavailable(id jsonrpc.ID, format string, args ...any) {
+	seconds := int(x.endpoint.options.RetryAfter.Seconds())
+	x.w.Header().Set("Retry-After", strconv.Itoa(max(1, seconds)))
+	x.fault(http.StatusServiceUnavailable, id, jsonrpc.Errorf(jsonrpc.InternalError, format, args...))
+}
+
+// notAllowed refuses the HTTP method, and says which there are.
+func (x *exchange) notAllowed(format string, args ...any) {
+	allow := "GET, POST, DELETE"
+	if x.endpoint.options.Stateless || x.namesModern() {
+		allow = "POST"
+	}
+	if x.endpoint.options.CORS {
+		allow += ", OPTIONS"
+	}
+	x.w.Header().Set("Allow", allow)
+	x.refuse(http.StatusMethodNotAllowed, format, args...)
+}
+
+// modernStatus is the HTTP status for the response to a modern request.
+func modernStatus(reply *edge.Reply) int {
+	switch {
+	case reply.Code == 0:
+		return http.StatusOK
+	case reply.Code == jsonrpc.MethodNotFound:
+		return http.StatusNotFound
+	case reply.Malformed, isHeaderFault(reply.Code):
+		return http.StatusBadRequest
+	}
+	return http.StatusOK
+}

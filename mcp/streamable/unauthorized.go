@@ -1,0 +1,35 @@
+package streamable
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp/internal/httpedge"
+)
+
+// Unauthorized returns an error for [Options.Principal] that wraps err. The
+// request is answered with status 401 and a WWW-Authenticate header that asks
+// for a bearer token of the realm. The client does not see err.
+func Unauthorized(realm string, err error) error { return &unauthorized{realm, err} }
+
+type unauthorized struct {
+	realm string
+	err   error
+}
+
+// Error returns the reason.
+func (u *unauthorized) Error() string { return fmt.Sprintf("not authenticated: %v", u.err) }
+
+// Unwrap returns the error that was given to [Unauthorized].
+func (u *unauthorized) Unwrap() error { return u.err }
+
+var quotedString = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", "", "\n", "")
+
+// ServeHTTP writes the refusal.
+func (u *unauthorized) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("WWW-Authenticate", `Bearer realm="`+quotedString.Replace(u.realm)+`"`)
+	fault := jsonrpc.Errorf(jsonrpc.InvalidRequest, "not authenticated")
+	httpedge.Respond(w, http.StatusUnauthorized, jsonrpc.AppendError(nil, "", fault), httpedge.DefaultWriteTimeout)
+}

@@ -1,0 +1,158 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+)
+
+// isStructured reports whether values of the type are answered as structured content.
+func isStructured(t reflect.Type) bool {
+	switch t {
+	case reflect.TypeFor[Content](), reflect.TypeFor[[]Content](), reflect.TypeFor[*CallToolResult](), reflect.TypeFor[CallToolResult](), reflect.TypeFor[struct{}]():
+		return false
+	}
+	return t.Kind() != reflect.String && t.Kind() != reflect.Interface
+}
+
+// encoderFor chooses, once per tool, what an Out becomes. The check is nil where
+// every Out fits the output schema; else the value is encoded at once.
+func encoderFor[Out any](check *schema.Validator) func(Out) (Result, error) {
+	t := reflect.TypeFor[Out]()
+	switch {
+	case !isStructured(t):
+		return func(out Out) (Result, error) {
+			result := unstructured(out)
+			return result, checkResult(check, &result)
+		}
+	case check == nil && t.Kind() != reflect.Pointer:
+		return func(out Out) (Result, error) { return Result{Value: &structured[Out]{value: out}}, nil }
+	}
+	return func(out Out) (Result, error) {
+		if t.Kind() == reflect.Pointer && reflect.ValueOf(out).IsNil() {
+			return Result{}, fmt.Errorf("the function returned a nil %v without an error", t)
+		}
+		s := &structured[Out]{value: out}
+		if check == nil {
+			return Result{Value: s}, nil
+		}
+		var err error
+		if s.encoded, err = schema.Encode(nil, out); err == nil {
+			err = check.Validate(s.encoded)
+		}
+		return Result{Value: s}, err
+	}
+}
+
+// checkResult is checkOutput for the result of an Out that is content, text, or
+// of an interface type.
+func checkResult(check *schema.Validator, result *Result) error {
+	if check == nil {
+		return nil
+	}
+	if r, ok := result.Value.(*CallToolResult); ok {
+		return checkOutput(check, r)
+	}
+	encoded, err := result.Encoded()
+	if err != nil {
+		return err
+	}
+	r := new(CallToolResult)
+	if err := r.UnmarshalJSON(encoded); err != nil {
+		return err
+	}
+	return checkOutput(check, r)
+}
+
+// checkOutput holds structured content against the output schema, if there is
+// one. A tool that failed owes none.
+func checkOutput(check *schema.Validator, r *CallToolResult) error {
+	switch {
+	case check == nil, r != nil && r.IsError:
+		return nil
+	case r == nil || r.StructuredContent == nil:
+		return errors.New("there is no structured content")
+	}
+	return check.Validate(r.StructuredContent)
+}
+
+// badOutput is the answer where a tool's output does not fit what the tool
+// declares: a mistake of the program, which its logs should show.
+func (s *Server) badOutput(tool string, err error) *Error {
+	s.log.Error("mcp: the output of a tool does not fit its output schema", "tool", tool, "error", err)
+	return Errorf(CodeInternalError, "tool %q failed: its output does not fit its output schema: %v", tool, err)
+}
+
+// unstructured answers with a value that is content already, or text.
+func unstructured(out any) Result {
+	switch v := out.(type) {
+	case nil, struct{}:
+		return Result{Value: &CallToolResult{}}
+	case *CallToolResult:
+		return v.result()
+	case CallToolResult:
+		return v.result()
+	case Content:
+		return Result{Value: &CallToolResult{Content: []Content{v}}}
+	case []Content:
+		return Result{Value: &CallToolResult{Content: v}}
+	case string:
+		return Result{Value: textResult(v)}
+	}
+	if v := reflect.ValueOf(out); v.Kind() == reflect.String {
+		return Result{Value: textResult(v.String())}
+	}
+	return Result{Value: &structured[any]{value: out}}
+}
+
+// textResult is a result of one block of text, the most frequent of all.
+type textResult string
+
+func (t textResult) AppendJSON(dst []byte) ([]byte, error) {
+	w := jsonrpc.NewObject(dst)
+	w.Array("content")
+	w.ObjectElement()
+	w.String("type", ContentText)
+	w.String("text", string(t))
+	return w.Bytes(), nil
+}
+
+// structured is a result whose value is encoded once and copied once, as text.
+type structured[T any] struct {
+	value   T
+	encoded json.RawMessage // the value, where it was encoded to be checked
+}
+
+func (s *structured[T]) AppendJSON(dst []byte) ([]byte, error) {
+	w := jsonrpc.NewObject(dst)
+	encoded := []byte(s.encoded)
+	err := w.Encoded("structuredContent", func(dst []byte) ([]byte, error) {
+		if encoded != nil {
+			return append(dst, encoded...), nil
+		}
+		from := len(dst)
+		dst, err := schema.Encode(dst, s.value)
+		if err == nil {
+			encoded = dst[from:]
+		}
+		return dst, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the tool's output: %w", err)
+	}
+	if shown, ok := any(s.value).(interface{ Content() []Content }); ok {
+		if err := writeContents(&w, shown.Content()); err != nil {
+			return nil, err
+		}
+		return w.Bytes(), nil
+	}
+	w.Array("content")
+	w.ObjectElement()
+	w.String("type", ContentText)
+	w.StringBytes("text", encoded)
+	return w.Bytes(), nil
+}
