@@ -95,12 +95,13 @@ func (o *Options) setDefaults() {
 // An Endpoint serves a Handler to clients of the HTTP+SSE transport. It is an
 // [http.Handler] and safe for concurrent use.
 type Endpoint struct {
-	edge    *edge.Edge
-	options Options
-	guard   rebinding.Guard
-	buffers httpedge.Buffers
-	bodies  httpedge.Bodies
-	log     *slog.Logger
+	edge      *edge.Edge
+	options   Options
+	guard     rebinding.Guard
+	buffers   httpedge.Buffers
+	bodies    httpedge.Bodies
+	deadlines httpedge.Deadlines // of responses
+	log       *slog.Logger
 
 	mu          sync.Mutex
 	connections map[string]*connection
@@ -161,7 +162,7 @@ func (e *Endpoint) authenticate(w http.ResponseWriter, r *http.Request) (*mcp.Pr
 	if err == nil {
 		return principal, true
 	}
-	httpedge.RefuseUnauthenticated(w, r, err, e.log, e.options.WriteTimeout)
+	e.deadlines.RefuseUnauthenticated(w, r, err, e.log, e.options.WriteTimeout)
 	return nil, false
 }
 
@@ -200,7 +201,7 @@ func (e *Endpoint) take(w http.ResponseWriter, r *http.Request, principal *mcp.P
 		w.Header().Set("Retry-After", "1")
 		e.refuse(w, http.StatusServiceUnavailable, "the connection is ending, or has too many requests: at most %d", e.edge.MaxInFlight())
 	default:
-		httpedge.Respond(w, http.StatusAccepted, nil, e.options.WriteTimeout)
+		e.deadlines.Respond(w, http.StatusAccepted, nil, e.options.WriteTimeout)
 	}
 }
 
@@ -225,5 +226,5 @@ func samePrincipal(a, b *mcp.Principal) bool {
 
 func (e *Endpoint) refuse(w http.ResponseWriter, status int, format string, args ...any) {
 	message := jsonrpc.AppendError(nil, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, format, args...))
-	httpedge.Respond(w, status, message, e.options.WriteTimeout)
+	e.deadlines.Respond(w, status, message, e.options.WriteTimeout)
 }

@@ -107,16 +107,17 @@ func orDefault[T int | time.Duration](value *T, otherwise T) {
 // An Endpoint serves a Handler to HTTP clients of every revision at one URL. It
 // is an [http.Handler] and safe for concurrent use.
 type Endpoint struct {
-	edge     *edge.Edge
-	options  Options
-	guard    rebinding.Guard
-	sessions sessionTable
-	calls    edge.Calls[*call]
-	callers  callerTable
-	streams  atomic.Int64 // open streams for notifications
-	buffers  httpedge.Buffers
-	bodies   httpedge.Bodies
-	log      *slog.Logger
+	edge      *edge.Edge
+	options   Options
+	guard     rebinding.Guard
+	sessions  sessionTable
+	calls     edge.Calls[*call]
+	callers   callerTable
+	streams   atomic.Int64 // open streams for notifications
+	buffers   httpedge.Buffers
+	bodies    httpedge.Bodies
+	deadlines httpedge.Deadlines // of responses
+	log       *slog.Logger
 }
 
 // Handler returns an Endpoint that serves h. It panics if h is nil, which is a
@@ -184,6 +185,6 @@ func (x *exchange) authenticate() bool {
 	if x.principal, err = x.endpoint.options.Principal(x.r); err == nil {
 		return true
 	}
-	httpedge.RefuseUnauthenticated(x.w, x.r, err, x.endpoint.log, x.endpoint.options.WriteTimeout)
+	x.endpoint.deadlines.RefuseUnauthenticated(x.w, x.r, err, x.endpoint.log, x.endpoint.options.WriteTimeout)
 	return false
 }

@@ -4,31 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
+	"strings"
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// A caller is who counts as one client where requests belong to no session: a
-// principal, or an address where there is none.
-type caller struct {
-	known           bool // false in the zero caller, which has no limit
-	issuer, subject string
-	address         string
-}
-
-// caller returns who sent the request.
-func (x *exchange) caller() caller {
+// caller names who counts as one client where requests belong to no session: a
+// principal, or an address where there is none. It is never empty.
+func (x *exchange) caller() string {
 	if p := x.principal; p != nil {
-		return caller{known: true, issuer: p.Issuer, subject: p.Subject}
+		return "principal " + p.Issuer + "\x00" + p.Subject
 	}
-	host, _, err := net.SplitHostPort(x.r.RemoteAddr)
-	if err != nil {
-		host = x.r.RemoteAddr
+	if end := strings.LastIndexByte(x.r.RemoteAddr, ':'); end > 0 {
+		return x.r.RemoteAddr[:end]
 	}
-	return caller{known: true, address: host}
+	return "unknown address"
 }
 
 // A callerTable counts the running requests of each caller. It is safe for
@@ -36,40 +28,44 @@ func (x *exchange) caller() caller {
 type callerTable struct {
 	most    int // requests of one caller
 	mu      sync.Mutex
-	running map[caller]int
+	running map[string]int
 }
 
-// add counts a request, unless the caller has too many already.
-func (t *callerTable) add(c caller) error {
-	if !c.known {
+// add counts a request, unless the caller has too many already; an empty caller
+// has no limit.
+func (t *callerTable) add(caller string) error {
+	if caller == "" {
 		return nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.running[c] >= t.most {
+	running := t.running[caller]
+	if running >= t.most {
 		return fmt.Errorf("too many requests at once: at most %d", t.most)
 	}
 	if t.running == nil {
-		t.running = make(map[caller]int)
+		t.running = make(map[string]int)
 	}
-	t.running[c]++
+	t.running[caller] = running + 1
 	return nil
 }
 
-func (t *callerTable) remove(c caller) {
-	if !c.known {
+func (t *callerTable) remove(caller string) {
+	if caller == "" {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.running[c]--; t.running[c] == 0 {
-		delete(t.running, c)
+	if running := t.running[caller]; running > 1 {
+		t.running[caller] = running - 1
+	} else {
+		delete(t.running, caller)
 	}
 }
 
 // A call is a POST or GET that is being answered, or one request of a batch.
 type call struct {
-	caller  caller // zero where the session limits its requests
+	caller  string // empty where the session limits its requests
 	listens bool   // a stream, which does not end by itself
 }
 

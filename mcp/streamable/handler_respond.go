@@ -6,12 +6,11 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
-	"github.com/junction-mcp/junction/mcp/internal/httpedge"
 )
 
 // respond sends a message as the whole response.
 func (x *exchange) respond(status int, message []byte) {
-	httpedge.Respond(x.w, status, message, x.endpoint.options.WriteTimeout)
+	x.endpoint.deadlines.Respond(x.w, status, message, x.endpoint.options.WriteTimeout)
 }
 
 // accepted responds to what needs no response.

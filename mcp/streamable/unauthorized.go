@@ -31,5 +31,5 @@ var quotedString = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", "", "\n", "")
 func (u *unauthorized) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("WWW-Authenticate", `Bearer realm="`+quotedString.Replace(u.realm)+`"`)
 	fault := jsonrpc.Errorf(jsonrpc.InvalidRequest, "not authenticated")
-	httpedge.Respond(w, http.StatusUnauthorized, jsonrpc.AppendError(nil, "", fault), httpedge.DefaultWriteTimeout)
+	new(httpedge.Deadlines).Respond(w, http.StatusUnauthorized, jsonrpc.AppendError(nil, "", fault), httpedge.DefaultWriteTimeout)
 }

@@ -44,7 +44,8 @@ type Bodies struct {
 	// each 64 KiB that it announced.
 	Timeout time.Duration
 
-	held atomic.Int64
+	held      atomic.Int64
+	deadlines Deadlines
 }
 
 // Read reads the whole body of a request into memory of its own. The error is an
@@ -55,12 +56,11 @@ func (b *Bodies) Read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if length > int64(b.Max) {
 		return nil, &http.MaxBytesError{Limit: int64(b.Max)}
 	}
-	control := http.NewResponseController(w)
-	control.SetReadDeadline(time.Now().Add(b.Timeout + time.Duration(max(length, 0)/slowest)*time.Second))
-	body, err := b.read(w, r, length)
-	if err == nil {
-		control.SetReadDeadline(time.Time{}) // the server looks for the end of the connection by reading
-	}
+	var body []byte
+	err := b.deadlines.Read(w, b.Timeout+time.Duration(max(length, 0)/slowest)*time.Second, func() (err error) {
+		body, err = b.read(w, r, length)
+		return err
+	})
 	return body, err
 }
 

@@ -9,9 +9,9 @@ import (
 var jsonType = []string{JSON} // never changed
 
 // Respond sends body, which is JSON, as the whole response; nil for none. The
-// client has the timeout to read it, and a second more for each 64 KiB. The
-// deadline holds for this response only: the connection may be used for others.
-func Respond(w http.ResponseWriter, status int, body []byte, timeout time.Duration) {
+// client has the timeout to read it, and a second more for each 64 KiB; then the
+// server ends the connection.
+func (d *Deadlines) Respond(w http.ResponseWriter, status int, body []byte, timeout time.Duration) {
 	h := w.Header()
 	if body != nil {
 		h["Content-Type"] = jsonType
@@ -19,13 +19,9 @@ func Respond(w http.ResponseWriter, status int, body []byte, timeout time.Durati
 	if status != http.StatusNoContent {
 		h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
-	control := http.NewResponseController(w)
-	control.SetWriteDeadline(time.Now().Add(timeout + time.Duration(len(body)/slowest)*time.Second))
-	w.WriteHeader(status)
-	if _, err := w.Write(body); err != nil && body != nil {
-		return // the deadline stays, so that the server ends the connection
-	}
-	if control.Flush() == nil {
-		control.SetWriteDeadline(time.Time{})
-	}
+	d.Write(w, timeout+time.Duration(len(body)/slowest)*time.Second, func() error {
+		w.WriteHeader(status)
+		w.Write(body)
+		return http.NewResponseController(w).Flush() // so that the write is over when its deadline is
+	})
 }

@@ -11,7 +11,7 @@ import (
 
 // RefuseUnauthenticated answers a request that a Principal function refused with
 // err. Where err wraps an [http.Handler], that writes the response.
-func RefuseUnauthenticated(w http.ResponseWriter, r *http.Request, err error, log *slog.Logger, timeout time.Duration) {
+func (d *Deadlines) RefuseUnauthenticated(w http.ResponseWriter, r *http.Request, err error, log *slog.Logger, timeout time.Duration) {
 	log.Debug("mcp: a request is not authenticated", "client", r.RemoteAddr, "error", err)
 	var refusal http.Handler
 	if errors.As(err, &refusal) {
@@ -19,5 +19,5 @@ func RefuseUnauthenticated(w http.ResponseWriter, r *http.Request, err error, lo
 		return
 	}
 	fault := jsonrpc.Errorf(jsonrpc.InvalidRequest, "not authenticated")
-	Respond(w, http.StatusUnauthorized, jsonrpc.AppendError(nil, "", fault), timeout)
+	d.Respond(w, http.StatusUnauthorized, jsonrpc.AppendError(nil, "", fault), timeout)
 }
