@@ -7,7 +7,11 @@
 // connections to servers ([Gateway.Add]) or anything else that answers
 // ([Gateway.AddHandler]). A server whose definitions are remembered is started when
 // it is first used. What is offered is kept ready, and read again from a member only
-// when it says that it changed: a member that is slow, dead or
-// babbling costs the others nothing. Middleware goes around the whole or around
-// a member.
+// when it says that it changed: a member that is slow, has ended or sends too
+// much costs the others nothing.
+//
+// Middleware goes around the gateway, mcp.Chain(g, m); around a server, as
+// [mcp.ClientOptions.Middleware] of the Client that [Upstream.Dial] returns; or
+// around another Handler, g.AddHandler(name, mcp.Chain(h, m)). A gateway itself
+// checks no rules: those of package policy apply in package host only.
 package gateway

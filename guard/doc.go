@@ -19,7 +19,7 @@
 //
 // Orders in ordinary words cannot be found in text. They are what [Flow] is
 // for: it follows which text of a conversation is [Private] and which is
-// [Untrusted], and says which calls need a yes because of it, whatever the
+// [Untrusted], and says which calls need approval because of it, whatever the
 // text said. A server that is not trusted in the configuration is believed that a tool only
 // reads, but not that it keeps to itself what it is sent: to ask it anything is
 // a way out for private text of others. Private text is what no configuration called public, as

@@ -16,14 +16,16 @@
 //
 // A [Middleware] wraps a Handler on either side.
 //
-// Handlers speak the modern revision only (2026-07-28: no handshake, no session,
-// metadata on every request). Transports translate what clients and servers of
-// older revisions say, in both directions, so that any client works with any
-// server. In the middle of a call a tool can ask the client something with
-// [Elicit], [Sample] and [Roots], and report to it with [Progress] and
-// [Log]. Where the client responds only between two rounds of a request
-// they return [ErrInputRequired]; a tool returns it too and runs again, from the
-// top, when the response is there.
+// Handlers know modern requests only: those of revision 2026-07-28 and later, with
+// metadata on every request, and without a handshake and a session. Revisions
+// before that are legacy: transports translate what such clients and servers
+// say, in both directions, so that any client works with any server.
+//
+// In the middle of a call a tool can ask the client something with [Elicit],
+// [Sample] and [Roots], and report to it with [Progress] and [Log]. Where the
+// client responds only between two rounds of a request they return
+// [ErrInputRequired]; a tool returns it too and runs again, from the top, when the
+// response is there.
 //
 // Transports are packages of their own: stdio and command, streamable (Streamable
 // HTTP), httpsse (HTTP+SSE of 2024-11-05, deprecated since 2025-03-26), stream

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/schema"
 )
 
@@ -141,23 +142,10 @@ func NewRequest(method string, params json.RawMessage) *Request {
 	req := &Request{Method: method, Params: params}
 	if len(params) > 0 {
 		if members, err := jsonrpc.Index(params, jsonrpc.Limits{}); err == nil {
-			req.Name, req.Arguments = Subject(method, &members)
+			req.Name, req.Arguments = revision.Subject(method, &members)
 		}
 	}
 	return req
-}
-
-// Subject finds what a request is about in the members of its parameters: the
-// values of [Request.Name] and [Request.Arguments].
-func Subject(method string, params *jsonrpc.Members) (name string, arguments json.RawMessage) {
-	switch method {
-	case "tools/call", "prompts/get":
-		name, _ = jsonrpc.Unquote(params.Get("name"))
-		arguments = params.Get("arguments")
-	case "resources/read", "resources/subscribe", "resources/unsubscribe":
-		name, _ = jsonrpc.Unquote(params.Get("uri"))
-	}
-	return name, arguments
 }
 
 // Renamed returns a copy of the request that is about another tool, prompt or

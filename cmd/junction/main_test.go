@@ -112,7 +112,7 @@ func TestCommands(t *testing.T) {
 		{"a prompt needs its arguments", "prompt everything travel", exitUsage, "", "country (string) is required"},
 		{"an argument is completed", "complete everything travel city=O country=Norway", exitOK, "Oslo\n", ""},
 		{"a variable of a template is completed", "complete everything everything://planets/{name} name=ma", exitOK, "mars\n", ""},
-		{"a server is pinged", "ping everything", exitOK, "everything: alive, answered in ", ""},
+		{"a server is pinged", "ping everything", exitOK, "everything: reachable, answered in ", ""},
 		{"a revision can be chosen", "ping everything --revision 2025-03-26", exitOK, "revision 2025-03-26", ""},
 		{"all servers are listed", "tools", exitOK, "━━ filesystem: ", ""},
 		{"an unknown server is told with those there are", "tools everthing", exitConnection, "", `did you mean "everything"?`},

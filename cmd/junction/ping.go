@@ -12,8 +12,8 @@ import (
 func (a *app) pingCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "ping SERVER",
-		Short:             "Ask whether a server is alive, and what it is",
-		Long:              "Connect to a server, ask whether it is alive, and say what it is.\n\n" + exitHelp,
+		Short:             "Ask whether a server is reachable, and what it is",
+		Long:              "Connect to a server, ask whether it is reachable, and say what it is.\n\n" + exitHelp,
 		ValidArgsFunction: a.suggestServers,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -37,7 +37,7 @@ func (a *app) pingCommand() *cobra.Command {
 				_, err := fmt.Fprintln(a.stdout, "{}")
 				return err
 			}
-			_, err = fmt.Fprintf(a.out, "%s: alive, answered in %v, revision %s%s\n", plaintext.Line(client.Name(), 200),
+			_, err = fmt.Fprintf(a.out, "%s: reachable, answered in %v, revision %s%s\n", plaintext.Line(client.Name(), 200),
 				time.Since(start).Round(10*time.Microsecond), client.Revision(), described(client.Server()))
 			return err
 		},

@@ -136,7 +136,7 @@ func (a *app) configFlags(f *pflag.FlagSet) {
 // connectionFlags are those of every command that connects to a server.
 func (a *app) connectionFlags(f *pflag.FlagSet) {
 	a.configFlags(f)
-	f.DurationVar(&a.flags.timeout, "timeout", 0, "give up after `DURATION` without a sign of life, such as 30s (default 1m; 30s to connect)")
+	f.DurationVar(&a.flags.timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
 	f.StringVar(&a.flags.revision, "revision", "", "speak this `REVISION` of the protocol only, such as "+revision.LatestLegacy().Name)
 	f.StringArrayVar(&a.flags.header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
 	f.StringArrayVar(&a.flags.env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")

@@ -16,5 +16,5 @@
 // servers ask of it), every question to the person (calls, definitions, forms, the
 // use of the model), the JSON-RPC messages, if [Handler] wraps the servers, and the
 // exchanges with the model, if [host.Options] asks for them. What looks like
-// a secret is blotted out, what is hidden is made visible, and long texts are cut.
+// a secret is replaced by •••, what is hidden is made visible, and long texts are cut.
 package trace

@@ -3,6 +3,7 @@ package archtest
 import (
 	"go/ast"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -10,10 +11,7 @@ import (
 	"testing"
 )
 
-const (
-	mapPage    = "ARCHITECTURE.md"
-	limitsPage = "docs/limits.md"
-)
+const mapPage = "ARCHITECTURE.md"
 
 // page returns the text of a document.
 func page(t *testing.T, name string) string {
@@ -26,11 +24,10 @@ func page(t *testing.T, name string) string {
 }
 
 var (
-	fenced   = regexp.MustCompile("(?ms)^```.*?^```$")
-	quoted   = regexp.MustCompile("`([^`]+)`")
-	goName   = regexp.MustCompile(`^[A-Za-z]\w*(\.[A-Za-z]\w*)*$`)
-	named    = regexp.MustCompile("((?:`[\\w.]+`(?:, | and )?)+) in `([\\w/]+\\.go)`")
-	limitRow = regexp.MustCompile("(?m)^\\|[^|]+\\| `([^`]+)` \\| `([\\w.]+)` \\| `([\\w/]+\\.go)` \\|$")
+	fenced = regexp.MustCompile("(?ms)^```.*?^```$")
+	quoted = regexp.MustCompile("`([^`]+)`")
+	goName = regexp.MustCompile(`^[A-Za-z]\w*(\.[A-Za-z]\w*)*$`)
+	named  = regexp.MustCompile("((?:`[\\w.]+`(?:, | and )?)+) in `([\\w/]+\\.go)`")
 )
 
 // A map that takes long to read is not read.
@@ -40,37 +37,47 @@ func TestTheMapHasAtMost200Lines(t *testing.T) {
 	}
 }
 
-// Words of our own for what the specification has a word for, and figures of speech.
-var retired = regexp.MustCompile(`(?i)\b(news|upcalls?|couriers?|patience|honoured|swayed|giveback|lastwords|left away|sees to it that|which is the most|what is none)\b`)
+// prose is the text of a document without examples and quoted names.
+func prose(text string) string {
+	return quoted.ReplaceAllString(fenced.ReplaceAllString(text, ""), "")
+}
 
-func TestThePagesUseTheFieldsWords(t *testing.T) {
+// The documents have the same vocabulary as the code; see words_test.go.
+func TestTheDocumentsUseTheWordsOfTheSpecification(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil || len(names) == 0 {
 		t.Fatal(names, err)
 	}
-	for _, name := range append(names, filepath.Join(root, mapPage), filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md")) {
+	for _, name := range []string{"README.md", mapPage, "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"} {
+		names = append(names, filepath.Join(root, name))
+	}
+	for _, name := range names {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		prose := quoted.ReplaceAllString(fenced.ReplaceAllString(string(text), ""), "")
-		for _, word := range retired.FindAllString(prose, -1) {
-			t.Errorf("%s: %q: use the word of the specification, or a plain one", filepath.Base(name), word)
+		words := prose(string(text))
+		for _, word := range retiredWords {
+			for _, found := range word.pattern.FindAllString(words, -1) {
+				t.Errorf("%s: %q is retired; write %s", filepath.Base(name), found, word.instead)
+			}
 		}
 	}
 }
 
 // A map that names what is gone is worse than none.
 func TestTheMapNamesWhatIsThere(t *testing.T) {
-	files, all := declarations(t)
+	d := declarations(t)
 	for _, name := range []string{mapPage, "docs/specification.md"} {
 		text := page(t, name)
 		for _, match := range quoted.FindAllStringSubmatch(text, -1) {
-			checkQuoted(t, all, name, match[1])
+			if fault := d.fault(match[1]); fault != "" {
+				t.Errorf("%s: %s", name, fault)
+			}
 		}
 		for _, match := range named.FindAllStringSubmatch(text, -1) {
 			for _, what := range quoted.FindAllStringSubmatch(match[1], -1) {
-				if !files[match[2]][last(what[1])] {
+				if !d.files[match[2]].has(what[1]) {
 					t.Errorf("%s: %s is not in %s", name, what[1], match[2])
 				}
 			}
@@ -78,93 +85,117 @@ func TestTheMapNamesWhatIsThere(t *testing.T) {
 	}
 }
 
-// checkQuoted checks what a document quotes, where that is a path or a name in Go.
-func checkQuoted(t *testing.T, declared map[string]bool, page, name string) {
-	t.Helper()
-	first, _, _ := strings.Cut(name, "/")
-	switch {
-	case strings.ContainsAny(name, " …*{"), slices.Contains([]string{"encoding", "tools", "prompts", "resources", "server", "subscriptions", "logging", "notifications"}, first):
-	case strings.Contains(name, "/"):
-		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
-			t.Errorf("%s: %s is not there", page, name)
+// The check must see a method that another type has.
+func TestTheMapsNamesAreComparedWithTheirTypes(t *testing.T) {
+	d := declarations(t)
+	for name, want := range map[string]bool{
+		"sessionCall.Ask": true, "legacyCall.Ask": false, "edge.IsModern": true, "edge.Ask": false,
+		"mcp.ClientOptions.Bridge": true, "mcp.ClientOptions.Handle": false, "http.Handle": true,
+		"internal/archtest": true, "internal/none": false,
+	} {
+		if fault := d.fault(name); (fault == "") != want {
+			t.Errorf("%s: %q", name, fault)
 		}
-	case goName.MatchString(name) && strings.Contains(name, "."):
-		if !declared[last(name)] {
-			t.Errorf("%s: nothing is called %s", page, name)
+	}
+	here := d.files["mcp/internal/edge/session.go"]
+	for name, want := range map[string]bool{"sessionCall.Ask": true, "Session.Ask": false, "edge.sessionCall": true, "noPeer": true} {
+		if here.has(name) != want {
+			t.Errorf("%s is in session.go: got %v", name, !want)
 		}
 	}
 }
 
-// last is the last part of a name such as Server.Handle.
-func last(name string) string { return name[strings.LastIndexByte(name, '.')+1:] }
+// names are what a file, a package or the repository declares: functions, types,
+// constants and variables, and methods and fields with their types, such as
+// Server.Handle.
+type names map[string]bool
 
-// declarations are the names of functions, methods, types and fields: those of
-// each file, and all of them.
-func declarations(t *testing.T) (files map[string]map[string]bool, all map[string]bool) {
+// has reports whether a name is among them. It may begin with a package.
+func (n names) has(name string) bool {
+	_, rest, _ := strings.Cut(name, ".")
+	return n[name] || n[rest]
+}
+
+// declared is what the repository declares.
+type declared struct {
+	files    map[string]names
+	packages map[string]names // by the last part of the path; some share it
+	all      names
+}
+
+// fault says what is wrong with what a document quotes, where that is a path or
+// a name in Go. Of other modules' packages nothing is known.
+func (d *declared) fault(name string) string {
+	first, _, _ := strings.Cut(name, "/")
+	switch {
+	case strings.ContainsAny(name, " …*{"), slices.Contains([]string{"encoding", "tools", "prompts", "resources", "server", "subscriptions", "logging", "notifications", "testing"}, first):
+	case strings.Contains(name, "/"):
+		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+			return name + " is not there"
+		}
+	case goName.MatchString(name) && strings.Contains(name, "."):
+		of, rest, _ := strings.Cut(name, ".")
+		known := d.packages[of] != nil || d.all[of]
+		if known && !d.packages[of][rest] && !d.all[name] {
+			return "nothing is called " + name
+		}
+	}
+	return ""
+}
+
+func declarations(t *testing.T) *declared {
 	t.Helper()
-	files, all = map[string]map[string]bool{}, map[string]bool{}
+	d := &declared{files: map[string]names{}, packages: map[string]names{}, all: names{}}
 	for _, s := range sources(t) {
 		if s.isTest {
 			continue
 		}
-		here := map[string]bool{}
-		files[s.path] = here
-		add := func(name string) { here[name], all[name] = true, true }
-		ast.Inspect(s.file, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.FuncDecl:
-				add(n.Name.Name)
-			case *ast.TypeSpec:
-				add(n.Name.Name)
-			case *ast.Field:
-				for _, name := range n.Names {
-					add(name.Name)
+		in := path.Base(s.dir())
+		if d.packages[in] == nil {
+			d.packages[in] = names{}
+		}
+		d.files[s.path] = names{}
+		for name := range declaredIn(s.file) {
+			d.files[s.path][name], d.packages[in][name], d.all[name] = true, true, true
+		}
+	}
+	return d
+}
+
+func declaredIn(file *ast.File) names {
+	n := names{}
+	for _, decl := range file.Decls {
+		switch decl := decl.(type) {
+		case *ast.FuncDecl:
+			name := decl.Name.Name
+			if decl.Recv != nil {
+				name = receiver(decl) + "." + name
+			}
+			n[name] = true
+		case *ast.GenDecl:
+			for _, spec := range decl.Specs {
+				n.addSpec(spec)
+			}
+		}
+	}
+	return n
+}
+
+func (n names) addSpec(spec ast.Spec) {
+	switch spec := spec.(type) {
+	case *ast.ValueSpec:
+		for _, name := range spec.Names {
+			n[name.Name] = true
+		}
+	case *ast.TypeSpec:
+		n[spec.Name.Name] = true
+		ast.Inspect(spec.Type, func(node ast.Node) bool {
+			if field, ok := node.(*ast.Field); ok {
+				for _, name := range field.Names {
+					n[spec.Name.Name+"."+name.Name] = true
 				}
 			}
 			return true
 		})
 	}
-	return files, all
-}
-
-func TestTheLimitsAreThoseOfTheCode(t *testing.T) {
-	rows := limitRow.FindAllStringSubmatch(page(t, limitsPage), -1)
-	if len(rows) < 50 {
-		t.Errorf("%s: %d limits can be read; are the rows of the table | what | `default` | `name` | `file` |?", limitsPage, len(rows))
-	}
-	for _, row := range rows {
-		value, name, file := row[1], row[2], row[3]
-		index := slices.IndexFunc(sources(t), func(s *source) bool { return s.path == file })
-		if index < 0 {
-			t.Errorf("%s: %s is not there", limitsPage, file)
-			continue
-		}
-		if got := valueOf(sources(t)[index].file, name); got != value {
-			t.Errorf("%s: the limit %s in %s is %s, and the table says %s", limitsPage, name, file, got, value)
-		}
-	}
-}
-
-// valueOf is the expression that a constant stands for, or that a method such as
-// Limits.depth returns at its end.
-func valueOf(file *ast.File, name string) string {
-	_, method, isMethod := strings.Cut(name, ".")
-	for _, d := range file.Decls {
-		switch d := d.(type) {
-		case *ast.GenDecl:
-			for _, spec := range d.Specs {
-				if v, ok := spec.(*ast.ValueSpec); ok && !isMethod && len(v.Values) > 0 && v.Names[0].Name == name {
-					return show(v.Values[0])
-				}
-			}
-		case *ast.FuncDecl:
-			if !isMethod || d.Name.Name != method || len(d.Body.List) == 0 {
-				continue
-			}
-			if r, ok := d.Body.List[len(d.Body.List)-1].(*ast.ReturnStmt); ok {
-				return show(r.Results[0])
-			}
-		}
-	}
-	return "not there"
 }

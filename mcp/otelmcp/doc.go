@@ -5,7 +5,7 @@
 // context).
 //
 //	h := mcp.Chain(server, otelmcp.Server(otelmcp.Options{}))
-//	c, err := mcp.Dial(ctx, transport, mcp.ClientOptions{Middleware: []mcp.Middleware{otelmcp.Client(otelmcp.Options{})}})
+//	c, err := mcp.DialWith(ctx, transport, mcp.ClientOptions{Middleware: []mcp.Middleware{otelmcp.Client(otelmcp.Options{})}})
 //
 // Spans follow OpenTelemetry's semantic conventions for MCP, which are still in
 // development: they are called after the method and, where there is one, the

@@ -1,7 +1,6 @@
 // Package edge stands between the messages of one client and a Handler. It
-// turns JSON-RPC messages of any revision into requests in the terms of the
-// modern one, and results, errors, requests from the server
-// and notifications back into messages.
+// turns JSON-RPC messages of any revision into modern requests, and results,
+// errors, requests from the server and notifications back into messages.
 //
 // An [Edge] belongs to a Handler and answers modern requests, each for itself
 // ([Edge.Modern]). A [Session] is one legacy client: its handshake, log level

@@ -102,6 +102,6 @@ func missingMeta(key string) *jsonrpc.Error {
 // newRequest makes the Handler's request of a message.
 func newRequest(m *jsonrpc.Message, meta mcp.Meta, from From) mcp.Request {
 	req := mcp.Request{Method: m.Method, Params: m.Params, Meta: meta, Caller: from.Caller, Principal: from.Principal, ParamHeaders: from.ParamHeaders}
-	req.Name, req.Arguments = mcp.Subject(m.Method, &m.Members)
+	req.Name, req.Arguments = revision.Subject(m.Method, &m.Members)
 	return req
 }

@@ -9,7 +9,8 @@
 // made for it where the call may outlive the request that began it
 // (legacy_call.go). Whatever happens to a call reaches that goroutine as an
 // event: the response, a notification, a request from the server, a withdrawn
-// request, the client's response, the next round of its request. No other
+// request, the client's response, the next round of its request. Only a
+// cancellation is no event: it ends the context of the client's request. No other
 // goroutine touches a call's state, and no mutex of this package is held while
 // anything is called, sent or waited for.
 //
