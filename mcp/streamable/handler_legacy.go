@@ -3,11 +3,11 @@ package streamable
 import (
 	"context"
 	"net/http"
-	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/turn"
 )
 
 const notifyCancelled = "notifications/cancelled"
@@ -27,7 +27,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 		return
 	}
 	if m.Kind != jsonrpc.Request {
-		s.take(m)
+		s.handle(m)
 		x.accepted()
 		return
 	}
@@ -39,7 +39,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 	out := &sessionReply{exchange: *x, session: s}
 	defer out.close()
 	x.endpoint.buffers.With(func(b []byte) []byte {
-		message := out.request(b, m)
+		message := out.request(b, m, out)
 		out.finish(http.StatusOK, message)
 		return message
 	})
@@ -138,8 +138,9 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 		})
 	}
 	if s == nil {
-		out := &orderedReply{directReply: directReply{exchange: *x}}
+		out := &directReply{exchange: *x}
 		defer out.close()
+		ordered := &batchReply{turn: turn.New(), reply: out}
 		responses := one(func(m *jsonrpc.Message) []byte {
 			if m.Kind != jsonrpc.Request {
 				return nil
@@ -150,19 +151,20 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 				return jsonrpc.AppendError(nil, m.ID, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))
 			}
 			defer x.endpoint.end(c)
-			return x.endpoint.edge.Sessionless(r).Request(ctx, nil, m, edge.From{Principal: x.principal, Out: out}).Message
+			return x.endpoint.edge.Sessionless(r).Request(ctx, nil, m, edge.From{Principal: x.principal, Out: ordered}).Message
 		})
 		out.finish(batchStatus(responses), responses)
 		return
 	}
 	out := &sessionReply{exchange: *x, session: s}
 	defer out.close()
+	ordered := &batchReply{turn: turn.New(), reply: out}
 	responses := one(func(m *jsonrpc.Message) []byte {
 		if m.Kind != jsonrpc.Request {
-			s.take(m)
+			s.handle(m)
 			return nil
 		}
-		return out.request(nil, m)
+		return out.request(nil, m, ordered)
 	})
 	out.finish(batchStatus(responses), responses)
 }
@@ -175,15 +177,26 @@ func batchStatus(responses []byte) int {
 	return http.StatusOK
 }
 
-// An orderedReply is a directReply for several requests at once.
-type orderedReply struct {
-	mu sync.Mutex
-	directReply
+// A batchReply lets the requests of a batch use one reply, one at a time.
+type batchReply struct {
+	turn  turn.Turn
+	reply edge.Sender
 }
 
-// Send sends a message before the response.
-func (o *orderedReply) Send(ctx context.Context, message []byte) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.directReply.Send(ctx, message)
+// Send sends a message before the responses.
+func (b *batchReply) Send(ctx context.Context, message []byte) error {
+	if err := b.turn.Acquire(ctx); err != nil {
+		return err
+	}
+	defer b.turn.Release()
+	return b.reply.Send(ctx, message)
+}
+
+// Disconnect ends the connection where the reply can be resumed.
+func (b *batchReply) Disconnect() {
+	if d, ok := b.reply.(interface{ Disconnect() }); ok {
+		b.turn.Acquire(context.Background())
+		defer b.turn.Release()
+		d.Disconnect()
+	}
 }

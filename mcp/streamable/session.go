@@ -61,8 +61,8 @@ func (s *session) idle(now time.Time) time.Duration {
 	return time.Duration(now.UnixNano() - s.used.Load())
 }
 
-// take acts on a notification or a response.
-func (s *session) take(m *jsonrpc.Message) {
+// handle acts on a notification or a response.
+func (s *session) handle(m *jsonrpc.Message) {
 	switch {
 	case m.Kind == jsonrpc.Response:
 		s.protocol.Response(m)
