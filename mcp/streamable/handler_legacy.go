@@ -140,7 +140,7 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 	if s == nil {
 		out := &directReply{exchange: *x}
 		defer out.close()
-		ordered := &batchReply{turn: turn.New(), reply: out}
+		ordered := &batchReply{reply: out}
 		responses := one(func(m *jsonrpc.Message) []byte {
 			if m.Kind != jsonrpc.Request {
 				return nil
@@ -158,7 +158,7 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 	}
 	out := &sessionReply{exchange: *x, session: s}
 	defer out.close()
-	ordered := &batchReply{turn: turn.New(), reply: out}
+	ordered := &batchReply{reply: out}
 	responses := one(func(m *jsonrpc.Message) []byte {
 		if m.Kind != jsonrpc.Request {
 			s.handle(m)

@@ -48,7 +48,7 @@ func (s *session) newStream() *stream {
 func (s *session) addStream(fromGET bool) *stream {
 	s.forgetStreams(time.Now())
 	s.opened++
-	st := &stream{session: s, number: s.opened, fromGET: fromGET, turn: turn.New()}
+	st := &stream{session: s, number: s.opened, fromGET: fromGET}
 	if !s.ended {
 		s.streams = append(s.streams, st)
 	}

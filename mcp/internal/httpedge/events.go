@@ -55,7 +55,7 @@ type EventOptions struct {
 // return. Where it is nil ServeHTTP is busy, and the connection is closed
 // without it.
 func OpenEvents(w http.ResponseWriter, r *http.Request, o EventOptions, release func()) *EventWriter {
-	e := &EventWriter{response: w, control: *http.NewResponseController(w), chunked: r.ProtoMajor == 1 && r.ProtoMinor >= 1, options: o, release: release, turn: turn.New()}
+	e := &EventWriter{response: w, control: *http.NewResponseController(w), chunked: r.ProtoMajor == 1 && r.ProtoMinor >= 1, options: o, release: release}
 	h := w.Header()
 	h["Content-Type"] = eventsType
 	h["Cache-Control"] = eventsCaching
