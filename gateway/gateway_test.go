@@ -21,7 +21,7 @@ import (
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// member is a server with one of everything, which names itself in its answers.
+// member is a server with one of everything, which names itself in its results.
 func member(t *testing.T, name string) *mcp.Server {
 	t.Helper()
 	s := mcp.NewServerWith(name, "1", mcp.ServerOptions{Instructions: "I am " + name, Logger: quiet})

@@ -39,8 +39,8 @@ type ClientOptions struct {
 	Name string
 
 	// OnElicit asks the user: req is a form or a URL to visit. For forms, members
-	// left out of an accepted answer are filled with the form's defaults, and the
-	// answer is checked against the form.
+	// left out of an accepted answer are filled with the form's defaults, and what
+	// was entered is checked against the form.
 	OnElicit func(ctx context.Context, req ElicitRequest) (*ElicitResult, error)
 	// ElicitURL declares that OnElicit can send the user to a web page.
 	ElicitURL bool

@@ -143,7 +143,7 @@ func TestChatTellsEventsAsJSON(t *testing.T) {
 		}
 	}
 	if want := []string{"listed", "asked", "decided", "called", "returned", "asked", "decided", "answered"}; !slices.Equal(kinds, want) {
-		t.Errorf("told %v, want %v", kinds, want)
+		t.Errorf("reported %v, want %v", kinds, want)
 	}
 }
 

@@ -40,26 +40,6 @@ func TestTheMapHasAtMost200Lines(t *testing.T) {
 	}
 }
 
-// Words of our own for what the specification has a word for, and figures of speech.
-var retired = regexp.MustCompile(`(?i)\b(news|upcalls?|couriers?|patience|honoured|swayed|giveback|lastwords|left away|sees to it that|which is the most|what is none)\b`)
-
-func TestThePagesUseTheFieldsWords(t *testing.T) {
-	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil || len(names) == 0 {
-		t.Fatal(names, err)
-	}
-	for _, name := range append(names, filepath.Join(root, mapPage), filepath.Join(root, "README.md"), filepath.Join(root, "CHANGELOG.md")) {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		prose := quoted.ReplaceAllString(fenced.ReplaceAllString(string(text), ""), "")
-		for _, word := range retired.FindAllString(prose, -1) {
-			t.Errorf("%s: %q: use the word of the specification, or a plain one", filepath.Base(name), word)
-		}
-	}
-}
-
 // A map that names what is gone is worse than none.
 func TestTheMapNamesWhatIsThere(t *testing.T) {
 	files, all := declarations(t)
