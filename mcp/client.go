@@ -286,7 +286,7 @@ func (c *Client) send(ctx context.Context, req *Request) (Result, error) {
 	}
 	if c.options.Timeout >= 0 {
 		var stop func()
-		ctx, stop = peer.idle.watch(ctx, c.options, req)
+		ctx, stop = peer.idle.start(ctx, c.options, req)
 		defer stop()
 	}
 	result, err := c.handler.Handle(ctx, req)

@@ -19,8 +19,8 @@ type caller struct {
 	address         string
 }
 
-// caller returns who sent the request.
-func (x *exchange) caller() caller {
+// findCaller returns who sent the request.
+func (x *exchange) findCaller() caller {
 	if p := x.principal; p != nil {
 		return caller{known: true, issuer: p.Issuer, subject: p.Subject}
 	}

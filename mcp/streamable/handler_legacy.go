@@ -22,7 +22,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 		x.initialize(m)
 		return
 	}
-	s := x.session()
+	s := x.findSession()
 	if s == nil {
 		return
 	}
@@ -47,7 +47,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 
 // initialize opens a session.
 func (x *exchange) initialize(m *jsonrpc.Message) {
-	c := &call{caller: x.caller()}
+	c := &call{caller: x.findCaller()}
 	ctx, ok := x.enter(x.r.Context(), c, m.ID)
 	if !ok {
 		return
@@ -79,7 +79,7 @@ func (x *exchange) sessionless(m *jsonrpc.Message) {
 		x.initialize(m)
 		return
 	}
-	c := &call{caller: x.caller()}
+	c := &call{caller: x.findCaller()}
 	ctx, ok := x.enter(context.WithoutCancel(x.r.Context()), c, m.ID)
 	if !ok {
 		return
@@ -110,7 +110,7 @@ func (x *exchange) batch(body []byte) {
 	}
 	s, r := (*session)(nil), x.namedRevision()
 	if !x.endpoint.options.Stateless {
-		if s = x.session(); s == nil {
+		if s = x.findSession(); s == nil {
 			return
 		}
 		r = s.protocol.Revision()
@@ -145,7 +145,7 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 			if m.Kind != jsonrpc.Request {
 				return nil
 			}
-			c := &call{caller: x.caller()}
+			c := &call{caller: x.findCaller()}
 			ctx, err := x.endpoint.begin(ctx, c)
 			if err != nil {
 				return jsonrpc.AppendError(nil, m.ID, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))

@@ -86,8 +86,8 @@ func (s *session) forgetStreams(now time.Time) {
 	}
 }
 
-// stream finds a stream that can be resumed.
-func (s *session) stream(number uint64) *stream {
+// findStream finds a stream that can be resumed.
+func (s *session) findStream(number uint64) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, st := range s.streams {
@@ -293,7 +293,7 @@ func (p *sessionReply) close() {
 // resume answers a GET for the rest of a stream.
 func (x *exchange) resume(s *session, last string) {
 	fromGET, number, after, ok := parseEventID(last)
-	st := s.stream(number)
+	st := s.findStream(number)
 	switch {
 	case fromGET && (st == nil || !st.fromGET):
 		x.listen(s, nil, 0) // forgotten: notifications continue on a new stream
