@@ -131,7 +131,7 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 	if !single && !f.plain && a.desk.Elicit != "" {
 		return usagef("--elicit answers forms where one question is asked (-p); on the screen you fill them in")
 	}
-	t, err := a.table(ctx, cmd, args, f)
+	t, err := a.setUpChat(ctx, cmd, args, f)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ var retiredWords = []retiredWord{
 	retire(`upcalls?|couriers?`, "call", "icsp"),
 	retire(`patience`, "idle timeout, time", "icsp"),
 	retire(`dead`, "done", "i"),
-	retire(`last words|woke modern|give back|let go|nothing mirrored|swayed?|stuck|shelf`, "what it does", "i"),
+	retire(`last words|woke modern|give back|let go|nothing mirrored|swayed?|stuck|shelf|seat(?:ed)?`, "what it does", "i"),
 	retire(`honou?r(?:s|ed|ing)?`, "obey", "icsp"),
 	retire(`mirror(?:s|ed|ing)?`, "repeat in a header; header validation", "icsp"),
 	retire(`told`, "reported, notified, learned", "icsp"),
