@@ -7,7 +7,7 @@
 // connections to servers ([Gateway.Add]) or anything else that answers
 // ([Gateway.AddHandler]). A server whose definitions are remembered is started when
 // it is first used. What is offered is kept ready, and read again from a member only
-// when it says that it changed: a member that is slow, dead or
+// when it says that it changed: a member that is slow, failed or
 // babbling costs the others nothing. Middleware goes around the whole or around
 // a member.
 package gateway

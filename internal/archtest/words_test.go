@@ -30,6 +30,8 @@ var retiredWords = []retiredWord{
 	retire(`upcalls?|couriers?`, "call", "icsp"),
 	retire(`patience`, "idle timeout, time", "icsp"),
 	retire(`dead`, "done", "i"),
+	retire(`dead`, "done", "cs", "mcp", "internal", "gateway", "config", "definitions"),
+	retire(`lastwords|wokemodern|giveback|letgo|setaside|nothingmirrored`, "what it does", "csp", "mcp", "internal", "gateway", "config", "definitions", "docs"), // names in prose
 	retire(`last words|woke modern|give back|let go|nothing mirrored|swayed?|stuck|shelf|seat(?:ed)?`, "what it does", "i"),
 	retire(`honou?r(?:s|ed|ing)?`, "obey", "icsp"),
 	retire(`mirror(?:s|ed|ing)?`, "repeat in a header; header validation", "icsp"),
