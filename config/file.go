@@ -273,7 +273,7 @@ func (r *fileReader) bounded(list []*Problem, limit int, server, field string, o
 	case len(list) > limit:
 		return list
 	case len(list) == limit:
-		return append(list, r.problem("", "", 0, errors.New("more of these; only the first are told")))
+		return append(list, r.problem("", "", 0, errors.New("more of these; only the first are reported")))
 	}
 	return append(list, r.problem(server, field, offset, err))
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestProblemsOfAnEntryAreToldVerbatim(t *testing.T) {
+func TestProblemsOfAnEntryAreReportedVerbatim(t *testing.T) {
 	for _, c := range []struct{ about, entry, want string }{
 		{"not an object", `"npx"`, `expected an object, came a string`},
 		{"neither command nor url", `{}`, `expected "command", a program to start, or "url", an address to call`},
@@ -51,7 +51,7 @@ func TestProblemsOfAnEntryAreToldVerbatim(t *testing.T) {
 	}
 }
 
-func TestAllFaultsOfAnEntryAreToldAtOnce(t *testing.T) {
+func TestAllFaultsOfAnEntryAreReportedAtOnce(t *testing.T) {
 	f := parse(t, "servers.json", `{"mcpServers":{"bad":{
 		"command": 1,
 		"args": [true, "x", null],
@@ -134,7 +134,7 @@ func TestThereIsALimitToServersAndProblems(t *testing.T) {
 
 	f = parse(t, "servers.json", `{"mcpServers":{"a":{"command":"x","args":[`+strings.Repeat("1,", 500)+`]}}}`, Options{})
 	same(t, "problems", len(f.Problems), 101)
-	same(t, "last", f.Problems[100].Error(), "servers.json: more of these; only the first are told")
+	same(t, "last", f.Problems[100].Error(), "servers.json: more of these; only the first are reported")
 }
 
 func TestWarningsNameWhatIsIgnored(t *testing.T) {
@@ -189,7 +189,7 @@ func TestAnUnsetVariableIsAnErrorOfItsServerOnly(t *testing.T) {
 	same(t, "without defaults", unresolved(t, f, "a").Error(), `/srv/.cursor/mcp.json: server "a": args[0]: variable TOKEN is not set; export it`)
 }
 
-func TestResolvedValuesAreCheckedWithoutBeingTold(t *testing.T) {
+func TestResolvedValuesAreCheckedWithoutBeingShown(t *testing.T) {
 	o := Options{Getenv: variables(map[string]string{
 		"LINES": "s3cret\r\nX-Admin: 1", "ZERO": "s3\x00cret", "BAD": "://s3cret", "EMPTY": "", "COMMAND": "npx s3cret",
 		"LONG": strings.Repeat("s3cret", 100_000),
@@ -232,7 +232,7 @@ func TestHostileFilesTakeLinearTime(t *testing.T) {
 	}
 }
 
-func TestTheValuesOfAServerHaveALimitTogether(t *testing.T) {
+func TestAllValuesOfAServerHaveOneLimit(t *testing.T) {
 	f := parse(t, "servers.json", `{"mcpServers":{"a":{"command":"x","args":["${A}","${A}","${A}","${A}","${A}"]}}}`,
 		Options{Getenv: variables(map[string]string{"A": strings.Repeat("x", 1<<20)})})
 	same(t, "error", unresolved(t, f, "a").Error(), `servers.json: server "a": args[3]: the values of the server are longer than 4 MiB with their variables replaced`)

@@ -34,8 +34,8 @@ const (
 	fromTheHost                 // what only the host itself can tell, such as ${command:x}
 )
 
-// variableSyntax says whether a body between ${ and } is a variable of a format. What
-// is none is plain text.
+// variableSyntax says whether a body between ${ and } is a variable of a format. Any
+// other is plain text.
 type variableSyntax func(body string) (reference, bool)
 
 func (f Format) syntax() variableSyntax {
@@ -292,7 +292,7 @@ func (e *entryReader) warnForeign(field, raw string, at int) {
 	})
 }
 
-var errOnce = errors.New("told")
+var errOnce = errors.New("reported already")
 
 // hint says how a format writes its variables.
 func (f Format) hint() string {

@@ -192,7 +192,7 @@ func TestOfTooManyTheOnesNotUsedAreForgotten(t *testing.T) {
 	}
 }
 
-func TestProcessesThatStartTogetherShareOneKey(t *testing.T) {
+func TestProcessesThatStartAtOnceShareOneKey(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup
 	stores := make([]*definitions.Store, 16)

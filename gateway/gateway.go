@@ -275,7 +275,7 @@ func (g *Gateway) read(ctx context.Context, req *mcp.Request) (mcp.Result, error
 		owners, _ = g.current().owners(req.Name)
 	}
 	var last error
-	asker, _ := jsonrpc.Unquote(req.State.Get("gateway")) // the member whose questions this round answers
+	asker, _ := jsonrpc.Unquote(req.State.Get("gateway")) // the member whose requests this round responds to
 	for _, m := range owners {
 		if asker != "" && m.name != asker {
 			continue

@@ -21,7 +21,7 @@ import (
 
 var quiet = slog.New(slog.NewTextHandler(io.Discard, nil))
 
-// member is a server with one of everything, which names itself in its answers.
+// member is a server with one of everything, which names itself in its results.
 func member(t *testing.T, name string) *mcp.Server {
 	t.Helper()
 	s := mcp.NewServerWith(name, "1", mcp.ServerOptions{Instructions: "I am " + name, Logger: quiet})
@@ -54,7 +54,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// open puts two servers of both eras and a dead one behind a gateway.
+// open puts two servers of both eras and a failed one behind a gateway.
 func open(t *testing.T) (*gateway.Gateway, map[string]*mcp.Server) {
 	t.Helper()
 	g := gateway.New(gateway.Options{Logger: quiet})
@@ -66,7 +66,7 @@ func open(t *testing.T) (*gateway.Gateway, map[string]*mcp.Server) {
 		}))
 	}
 	must(t, g.AddHandler("inside", servers["inside"]))
-	must(t, add(g, "dead", func(context.Context) (*mcp.Client, error) { return nil, errors.New("no such program") }))
+	must(t, add(g, "failed", func(context.Context) (*mcp.Client, error) { return nil, errors.New("no such program") }))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	must(t, g.Settle(ctx))
@@ -88,8 +88,8 @@ func TestEverythingOfAllMembersIsOfferedAndRouted(t *testing.T) {
 			for _, name := range []string{"old", "new", "inside"} {
 				checkMember(t, c, name)
 			}
-			if _, err := c.CallTool(t.Context(), "dead__who", nil); err == nil || !strings.Contains(err.Error(), `server "dead" is not connected`) || !strings.Contains(err.Error(), "no such program") {
-				t.Errorf("a call to a dead server: %v", err)
+			if _, err := c.CallTool(t.Context(), "failed__who", nil); err == nil || !strings.Contains(err.Error(), `server "failed" is not connected`) || !strings.Contains(err.Error(), "no such program") {
+				t.Errorf("a call to a failed server: %v", err)
 			}
 			var fault *mcp.Error
 			if _, err := c.CallTool(t.Context(), "nobody__who", nil); !errors.As(err, &fault) || fault.Code != mcp.CodeInvalidParams {

@@ -40,8 +40,8 @@ func hostileServe(conn net.Conn, on func(send func(format string, args ...any), 
 	}
 }
 
-// The answer of the user to one server must not reach another.
-func TestAnAnswerForOneServerReachesNoOther(t *testing.T) {
+// The response of the user to one server must not reach another.
+func TestAResponseForOneServerReachesNoOther(t *testing.T) {
 	var stolen atomic.Value
 	modern := func(name string, read func(send func(string, ...any), id, params json.RawMessage)) func(context.Context) (*mcp.Client, error) {
 		return func(ctx context.Context) (*mcp.Client, error) {

@@ -10,9 +10,9 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// Behind a gateway with one client a server is told what that client declared, and
+// Behind a gateway with one client a server gets what that client declared, and
 // what it asks outside of a call reaches the client.
-func TestTheServersOfOneClientAreToldWhatItDeclared(t *testing.T) {
+func TestTheServersOfOneClientGetWhatItDeclared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct {
 			name  string

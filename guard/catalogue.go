@@ -281,7 +281,7 @@ func isDistinct(name string) bool {
 }
 
 // isMarked reports whether text says that a word is the name of a tool: it is
-// called or has the word tool beside it, and stands in quotes or has a hyphen.
+// called or has the word tool next to it, and is in quotes or has a hyphen.
 func isMarked(text string, start, end int) bool {
 	hyphen := strings.Contains(text[start:end], "-")
 	if start > 0 && end < len(text) && strings.IndexByte("\"'`", text[start-1]) >= 0 && text[end] == text[start-1] {

@@ -13,7 +13,7 @@
 // invisible, with look-alike letters as the Latin ones, with what base64, hexadecimal and escapes
 // decode to. Rules are sequences of ideas, not of words, so that a synonym is
 // no way around them; a text that quotes an order in order to detect it is
-// told from the order where that can be told. Each finding has a weight; weights
+// distinguished from the order where that is possible. Each finding has a weight; weights
 // of different rules in one definition or message add up to [Warn] or [Block]. [Secrets]
 // finds keys and tokens, and [Visible] shows a person what would stay hidden.
 //

@@ -12,7 +12,7 @@ func (s *scan) isMention(r *rule, first, last int) bool {
 	if s.layer.how != "" && s.layer.how != howSplit {
 		return false
 	}
-	if s.isQuotation(first, last) || s.isTold(first) || s.isReported(first) || s.isQuestion(first) {
+	if s.isQuotation(first, last) || s.isNarrated(first) || s.isReported(first) || s.isQuestion(first) {
 		return true
 	}
 	switch r.name {
@@ -304,9 +304,9 @@ func (s *scan) isMuted(first, last int) bool {
 	return s.words[last].ideas&theLanguage().names["secretly"] != 0 && (strings.Contains(near, "notif") || strings.Contains(near, "sound"))
 }
 
-// isTold reports whether a result tells what somebody makes a model do, in a
+// isNarrated reports whether a result tells what somebody makes a model do, in a
 // text about attacks: "the attacker makes a model ignore its orders".
-func (s *scan) isTold(first int) bool {
+func (s *scan) isNarrated(first int) bool {
 	if s.at.Part != InResult {
 		return false
 	}

@@ -42,7 +42,7 @@ func Load(path string) (*Pins, error) {
 // Save writes what was approved and forgotten since [Load] or the last Save
 // into the file, together with what other processes wrote there meanwhile; of
 // the same definition the later Save wins. Afterwards p holds all of it. The file is
-// replaced as a whole, readable by its owner only, under a lock beside it. Save of pins
+// replaced as a whole, readable by its owner only, under a lock next to it. Save of pins
 // that were not loaded is an error.
 func (p *Pins) Save() error {
 	p.mu.Lock()
@@ -105,7 +105,7 @@ func readPins(path string) (map[pinKey]pin, error) {
 	return pins, nil
 }
 
-// writePins replaces the file by way of a new one beside it. The caller holds the lock.
+// writePins replaces the file by way of a new one next to it. The caller holds the lock.
 func writePins(path string, pins map[pinKey]pin) error {
 	file := pinsFile{Version: 1, Pins: []pin{}}
 	for _, pin := range pins {

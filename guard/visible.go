@@ -137,7 +137,7 @@ func hiddenRun(text string) int {
 
 // inPlace reports whether a character that is hidden elsewhere belongs where it
 // stands: a joiner between letters of a script that needs it, a direction mark
-// beside right-to-left text, a selector behind what it selects a form of.
+// next to right-to-left text, a selector behind what it selects a form of.
 func inPlace(r, last rune, rest string) bool {
 	next, _ := utf8.DecodeRuneInString(rest)
 	switch {

@@ -16,12 +16,12 @@ type calling struct {
 	server *server
 	tool   *tool // nil for resources and prompts
 
-	questions atomic.Int32 // that the server asked
-	over      atomic.Bool
+	serverRequests atomic.Int32 // that came in the middle of it
+	over           atomic.Bool
 }
 
-// maxQuestions is how many questions a server may ask in the middle of one call.
-const maxQuestions = 64
+// maxServerRequests is how many requests a server may send in the middle of one call.
+const maxServerRequests = 64
 
 type callKey struct{}
 
@@ -34,7 +34,7 @@ func callFrom(ctx context.Context) *calling {
 	return c
 }
 
-// attribute gives every request a Peer that knows the call: the questions of a
+// attribute gives every request a Peer that knows the call: the requests of a
 // legacy server come with no context of their own.
 func attribute(next mcp.Handler) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -59,8 +59,8 @@ func (p attributed) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessa
 	if p.call.over.Load() {
 		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "server %q asked after the end of the call", p.call.server.Name)
 	}
-	if p.call.questions.Add(1) > maxQuestions {
-		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "server %q asked more than %d questions in one call", p.call.server.Name, maxQuestions)
+	if p.call.serverRequests.Add(1) > maxServerRequests {
+		return nil, mcp.Errorf(mcp.CodeInvalidRequest, "server %q sent more than %d requests in one call", p.call.server.Name, maxServerRequests)
 	}
 	return p.Peer.Ask(withCall(ctx, p.call), q)
 }

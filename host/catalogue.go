@@ -121,7 +121,7 @@ func claims(a mcp.ToolAnnotations) policy.Annotations {
 }
 
 // readsOnly reports whether the tool says that it changes nothing, so that calls
-// of it can run beside each other.
+// of it can run at the same time.
 func (t *tool) readsOnly() bool {
 	hint := t.annotations().ReadOnlyHint
 	return hint != nil && *hint
@@ -188,7 +188,7 @@ func (h *Host) survey() *catalogue {
 
 func (c *catalogue) add(s *server, rules *policy.Policy) ServerTools {
 	tools, accepted := s.current().tools, s.host.accepted(s)
-	told := ServerTools{Server: s.Name, Tools: len(tools)}
+	counted := ServerTools{Server: s.Name, Tools: len(tools)}
 	for _, t := range tools {
 		state := ToolSent
 		switch {
@@ -204,15 +204,15 @@ func (c *catalogue) add(s *server, rules *policy.Policy) ServerTools {
 			c.tools = append(c.tools, t)
 			c.byName[t.sent.Name], c.byID[t.id] = t, t
 			c.tokens += t.tokens
-			told.Seen++
+			counted.Seen++
 		}
 		if state == ToolUnapproved {
-			told.State = StateUnapproved
+			counted.State = StateUnapproved
 		}
-		told.Tokens += t.tokens
+		counted.Tokens += t.tokens
 		c.all = append(c.all, listed{t, state})
 	}
-	return told
+	return counted
 }
 
 // standings tell how it stands with the servers of a catalogue now.
@@ -325,7 +325,7 @@ func (a *asOf[T]) get(now uint64, make func() *T) *T {
 	return a.made
 }
 
-// forget has it made anew.
+// forget has it made again.
 func (a *asOf[T]) forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -61,7 +61,7 @@ func TestALongRunIsShortenedOnTheWay(t *testing.T) {
 		}
 	}
 	if summaries < 2 || summaries > 10 || len(s.notices(NoticeCompact)) != summaries {
-		t.Errorf("%d summaries, told %d times", summaries, len(s.notices(NoticeCompact)))
+		t.Errorf("%d summaries, reported %d times", summaries, len(s.notices(NoticeCompact)))
 	}
 	if len(c.Messages()) != 62 {
 		t.Errorf("%d messages are kept, want all 62", len(c.Messages()))
@@ -102,7 +102,7 @@ func TestWhereTheModelWritesNoSummaryTheBeginningsStandIn(t *testing.T) {
 				}
 			}
 			if got := s.notices(NoticeCompact); len(got) < 2 || !strings.Contains(got[0], "could not write a summary") || strings.Contains(got[0], "nil") {
-				t.Errorf("told %q", got)
+				t.Errorf("reported %q", got)
 			}
 		})
 	}

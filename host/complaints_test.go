@@ -25,11 +25,11 @@ func TestClaudeCode6702ToolDefinitionsAreDeferredAndTheirCostIsShown(t *testing.
 	c := s.Conversation(nil)
 	ask(t, c, "hello")
 	all := 0
-	for _, told := range s.eventsOf(func(e Event) bool { return e.Listed != nil })[0].Listed.Servers {
-		if told.Tokens < 1_000 {
-			t.Errorf("server %s is said to cost %d tokens", told.Server, told.Tokens)
+	for _, reported := range s.eventsOf(func(e Event) bool { return e.Listed != nil })[0].Listed.Servers {
+		if reported.Tokens < 1_000 {
+			t.Errorf("server %s is said to cost %d tokens", reported.Server, reported.Tokens)
 		}
-		all += told.Tokens
+		all += reported.Tokens
 	}
 	if sent := tokensOf(m.Requests()[0].Tools); all < 100_000 || sent > 500 {
 		t.Errorf("of %d tokens of definitions %d were sent", all, sent)
@@ -54,8 +54,8 @@ func TestClaudeCode7328ADeniedToolIsNotInTheContext(t *testing.T) {
 	if got := namesOf(s.last(t).Tools); !slices.Equal(got, []string{readName, "calc__fail"}) {
 		t.Errorf("the model has %v", got)
 	}
-	if told := s.Servers()[0]; told.Tools != 2 || told.Seen != 1 {
-		t.Errorf("told %+v", told)
+	if reported := s.Servers()[0]; reported.Tools != 2 || reported.Seen != 1 {
+		t.Errorf("reported %+v", reported)
 	}
 }
 
@@ -98,12 +98,12 @@ func TestCopilotCLI4623OneOddSchemaIsNamedAndTheRequestGoesOn(t *testing.T) {
 	}), scripted.Say("hello again"))
 	c := s.Conversation(nil)
 	ask(t, c, "hello")
-	var told []string
+	var reported []string
 	for _, e := range s.eventsOf(func(e Event) bool { return e.Notice != nil && e.Notice.Kind == NoticeLowered }) {
-		told = append(told, e.Notice.Server+"/"+e.Notice.Tool+": "+e.Notice.Text)
+		reported = append(reported, e.Notice.Server+"/"+e.Notice.Tool+": "+e.Notice.Text)
 	}
-	if want := []string{"calc/fail: was set aside: the schema has no type", "calc/add: format was left out"}; !slices.Equal(told, want) {
-		t.Errorf("told %q, want %q", told, want)
+	if want := []string{"calc/fail: was set aside: the schema has no type", "calc/add: format was left out"}; !slices.Equal(reported, want) {
+		t.Errorf("reported %q, want %q", reported, want)
 	}
 }
 
@@ -132,12 +132,12 @@ func TestOpencode33027TheStatusCountsWhatTheModelHas(t *testing.T) {
 		{Name: "empty", Handler: empty, Trusted: true}, {Name: "new", Handler: srv}, calculator(),
 	}}, scripted.Say("hello"))
 	ask(t, s.Conversation(nil), "hello")
-	var told []string
+	var reported []string
 	for _, server := range s.eventsOf(func(e Event) bool { return e.Listed != nil })[0].Listed.Servers {
-		told = append(told, fmt.Sprintf("%s: %s, %d of %d", server.Server, server.State, server.Seen, server.Tools))
+		reported = append(reported, fmt.Sprintf("%s: %s, %d of %d", server.Server, server.State, server.Seen, server.Tools))
 	}
-	if want := []string{"empty: connected, 0 of 0", "new: unapproved, 0 of 1", "calc: connected, 2 of 2"}; !slices.Equal(told, want) {
-		t.Errorf("told %q, want %q", told, want)
+	if want := []string{"empty: connected, 0 of 0", "new: unapproved, 0 of 1", "calc: connected, 2 of 2"}; !slices.Equal(reported, want) {
+		t.Errorf("reported %q, want %q", reported, want)
 	}
 }
 
@@ -153,8 +153,8 @@ func TestGitHubApp2585AReconnectListsAgain(t *testing.T) {
 		f.down.Store(true)
 		mcp.AddTool(f.Handler.(*mcp.Server), "sub", func(context.Context, pair) (string, error) { return "", nil })
 		time.Sleep(2 * time.Minute)
-		if told := s.Servers()[0]; told.State != StateFailed || told.Seen != 0 {
-			t.Errorf("while it is away it stands as %+v", told)
+		if reported := s.Servers()[0]; reported.State != StateFailed || reported.Seen != 0 {
+			t.Errorf("while it is away it stands as %+v", reported)
 		}
 		f.down.Store(false)
 		time.Sleep(2 * time.Minute)
@@ -163,7 +163,7 @@ func TestGitHubApp2585AReconnectListsAgain(t *testing.T) {
 			t.Errorf("the model has %v", got)
 		}
 		if got := s.notices(NoticeServer); len(got) != 2 || !strings.Contains(got[1], "is back, with 3 tools") {
-			t.Errorf("told %q", got)
+			t.Errorf("reported %q", got)
 		}
 	})
 }
@@ -188,7 +188,7 @@ func TestCline11698TheRuleForTheToolDecidesAndIsShown(t *testing.T) {
 		by = append(by, e.Consent.Tool+": "+e.Consent.By+", "+e.Consent.Rule)
 	}
 	if want := []string{"add: person, not without me", "fail: policy, yes to all"}; !slices.Equal(by, want) {
-		t.Errorf("told %q, want %q", by, want)
+		t.Errorf("reported %q, want %q", by, want)
 	}
 }
 
@@ -216,12 +216,12 @@ func TestMastra16766RulesSeeAnnotationsAndCardsCanBeRead(t *testing.T) {
 }
 
 // mark3labs/mcphost#116: answers are cut, and nobody says why.
-func TestMCPHost116ACutAnswerIsToldAndGoesOn(t *testing.T) {
+func TestMCPHost116ACutAnswerIsReportedAndGoesOn(t *testing.T) {
 	s := play(t, Options{}, scripted.Respond(&model.Response{Message: model.Message{Parts: []model.Part{{Text: "Once upon"}}}, Stop: model.StopLength, StopDetail: "max_tokens"}), scripted.Say("a time."))
 	c := s.Conversation(nil)
 	answer := ask(t, c, "tell me a tale")
 	if answer.Stop != "length" || answer.Text != "Once upon" || len(s.notices(NoticeStop)) != 1 || !strings.Contains(s.notices(NoticeStop)[0], "max_tokens") {
-		t.Errorf("got %+v, told %q", answer, s.notices(NoticeStop))
+		t.Errorf("got %+v, reported %q", answer, s.notices(NoticeStop))
 	}
 	if answer := ask(t, c, "go on"); answer.Text != "a time." || s.last(t).Messages[1].Text() != "Once upon" {
 		t.Errorf("got %+v", answer)
@@ -247,7 +247,7 @@ func TestCrush2622ACallWithoutAResultIsMended(t *testing.T) {
 	c := s.Conversation(nil)
 	ask(t, c, "add")
 	if answer := ask(t, s.Conversation(nil, c.Entries()[:2]...), "go on"); answer.Text != "on we go" || len(s.notices(NoticeRepaired)) != 1 {
-		t.Errorf("got %+v, told %q", answer, s.notices(NoticeRepaired))
+		t.Errorf("got %+v, reported %q", answer, s.notices(NoticeRepaired))
 	}
 }
 
@@ -260,7 +260,7 @@ func TestCrush2214ALoopEnds(t *testing.T) {
 	}))
 	s := play(t, Options{Model: circle, Servers: []Server{calculator()}})
 	if answer := ask(t, s.Conversation(nil), "loop"); answer.Stop != "loop" || answer.Totals.Calls > 3*loopStop || len(s.notices(NoticeLoop)) < 2 {
-		t.Errorf("got %+v, told %q", answer, s.notices(NoticeLoop))
+		t.Errorf("got %+v, reported %q", answer, s.notices(NoticeLoop))
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 
 // consent finds out whether a call may run: by the rules, by where the data of the
 // conversation comes from, and by the person where either says so. It returns
-// what the model is told if it may not.
+// what the model gets if it may not.
 func (r *run) consent(ctx context.Context, j *job) (refusal string) {
 	t := j.tool
 	in := policy.Input{
@@ -49,21 +49,21 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 	defer r.c.consenting.Unlock()
 	r.labels(&in)
 	decision := r.h.currentRules().Decide(ctx, in)
-	told := Consented{CallID: card.CallID, Server: card.Server, Tool: card.Tool, By: byPolicy, Rule: decision.Rule.Name, Reason: decision.Reason}
+	event := Consented{CallID: card.CallID, Server: card.Server, Tool: card.Tool, By: byPolicy, Rule: decision.Rule.Name, Reason: decision.Reason}
 	if decision.Rule.Source == sessionSource {
-		told.By = bySession
+		event.By = bySession
 	}
 	if card.Resource != "" {
-		told.Tool = card.Resource
+		event.Tool = card.Resource
 	}
 	if decision.Effect == policy.Deny {
-		r.tell(Event{Consent: &told})
+		r.tell(Event{Consent: &event})
 		return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", reasonOf(decision))
 	}
-	flowing, swayed := r.c.flow.Ask(flow), r.swayed(flow, own)
-	if decision.Effect == policy.Allow && flowing.Allowed && swayed.Allowed {
-		told.Allowed = true
-		r.tell(Event{Consent: &told})
+	flowing, offered := r.c.flow.Ask(flow), r.askOffered(flow, own)
+	if decision.Effect == policy.Allow && flowing.Allowed && offered.Allowed {
+		event.Allowed = true
+		r.tell(Event{Consent: &event})
 		return ""
 	}
 	if decision.Effect == policy.Allow {
@@ -74,16 +74,16 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 	card.Secret = len(flowing.Secrets) > 0
 	switch {
 	case !flowing.Allowed:
-		card.Reasons = append(card.Reasons, besides(card.Allowed)+flowing.Why)
-	case !swayed.Allowed:
-		card.Reasons = append(card.Reasons, besides(card.Allowed)+swayed.Why)
+		card.Reasons = append(card.Reasons, notByRule(card.Allowed)+flowing.Why)
+	case !offered.Allowed:
+		card.Reasons = append(card.Reasons, notByRule(card.Allowed)+offered.Why)
 	}
 	card.Always = always(in)
-	verdict, err := r.askPerson(ctx, card, told)
+	verdict, err := r.askPerson(ctx, card, event)
 	if err != nil || !verdict.Allow {
 		return refused(verdict, err, card.Reasons)
 	}
-	r.agree(flow, flowing, swayed)
+	r.agree(flow, flowing, offered)
 	return ""
 }
 
@@ -96,19 +96,19 @@ const (
 )
 
 // askPerson asks, makes the rule of the answer hold, and tells it.
-func (r *run) askPerson(ctx context.Context, card Card, told Consented) (Verdict, error) {
+func (r *run) askPerson(ctx context.Context, card Card, event Consented) (Verdict, error) {
 	verdict, err := r.h.options.Person.Consent(ctx, card)
-	told.By, told.Allowed = byPerson, verdict.Allow && err == nil
+	event.By, event.Allowed = byPerson, verdict.Allow && err == nil
 	switch {
 	case errors.Is(err, ErrNobody):
-		told.By, told.Reason = byHost, strings.Join(card.Reasons, "; ")
+		event.By, event.Reason = byHost, strings.Join(card.Reasons, "; ")
 	case err != nil && ctx.Err() != nil:
-		told.By, told.Reason = byHost, "the run was ended before there was an answer"
+		event.By, event.Reason = byHost, "the run was ended before there was an answer"
 		r.use(Totals{Asked: 1})
 	default:
 		r.use(Totals{Asked: 1})
 	}
-	r.tell(Event{Consent: &told})
+	r.tell(Event{Consent: &event})
 	if err == nil && verdict.Rule != nil {
 		if err := r.h.Rule(*verdict.Rule, verdict.Forever); err != nil {
 			r.notice(NoticeServer, "%v", err)
@@ -117,8 +117,8 @@ func (r *run) askPerson(ctx context.Context, card Card, told Consented) (Verdict
 	return verdict, err
 }
 
-// besides says that a rule is not why the person is asked: one allows the call.
-func besides(allowed *policy.Rule) string {
+// notByRule says that a rule is not why the person is asked: one allows the call.
+func notByRule(allowed *policy.Rule) string {
 	if allowed == nil {
 		return ""
 	}
@@ -132,7 +132,7 @@ func reasonOf(d policy.Decision) string {
 	return d.Reason
 }
 
-// refused is what the model is told of a no.
+// refused is what the model gets for a no.
 func refused(v Verdict, err error, reasons []string) string {
 	switch {
 	case errors.Is(err, ErrNobody):

@@ -64,7 +64,7 @@ func TestALongResultIsKeptAndReadPageByPage(t *testing.T) {
 	}
 	returned := s.eventsOf(func(e Event) bool { return e.Returned != nil })[0].Returned
 	if returned.Kept != uri || returned.Bytes != whole.Len() || returned.Tokens > 2_100 {
-		t.Errorf("told %d tokens, %d bytes, kept as %q", returned.Tokens, returned.Bytes, returned.Kept)
+		t.Errorf("reported %d tokens, %d bytes, kept as %q", returned.Tokens, returned.Bytes, returned.Kept)
 	}
 }
 
@@ -114,8 +114,8 @@ func FuzzPageOf(f *testing.F) {
 	})
 }
 
-func TestTheShelfHasItsLimits(t *testing.T) {
-	s := new(shelf)
+func TestTheKeptResultsHasItsLimits(t *testing.T) {
+	s := new(keptResults)
 	for range maxKept + 5 {
 		s.put(Kept{URI: s.name(), Text: "x"})
 	}
@@ -194,8 +194,8 @@ func TestWhatTheModelReadsOfAResult(t *testing.T) {
 			if got.Text() != test.want || images != test.images {
 				t.Errorf("the model reads %q and sees %d images, want %q and %d", got.Text(), images, test.want, test.images)
 			}
-			if told := s.eventsOf(func(e Event) bool { return e.Returned != nil })[0].Returned; len(told.Media) != test.media {
-				t.Errorf("the person gets %d media, want %d", len(told.Media), test.media)
+			if reported := s.eventsOf(func(e Event) bool { return e.Returned != nil })[0].Returned; len(reported.Media) != test.media {
+				t.Errorf("the person gets %d media, want %d", len(reported.Media), test.media)
 			}
 		})
 	}

@@ -33,7 +33,7 @@ type Conversation struct {
 	summary  Summary         // of the first ones
 	notes    []string        // what every summary must keep
 	found    []ToolRef       // tools that searches brought, in order
-	kept     shelf           // long results
+	kept     keptResults     // long results
 	flow     *guard.Flow
 	offered  guard.Flow // private texts, and definitions of servers that are not trusted
 	totals   Totals
@@ -52,7 +52,7 @@ type session struct {
 }
 
 // Conversation returns a new conversation, or, with the entries of an earlier
-// one, its continuation; a history that a crash cut off is mended. record is told
+// one, its continuation; a history that a crash cut off is mended. record is called with
 // every new entry; it may be nil.
 func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 	c := &Conversation{host: h, record: record, busy: make(chan struct{}, 1), flow: new(guard.Flow), sampled: map[string]int{}, reviews: map[string]int{}}
@@ -192,7 +192,7 @@ func (c *Conversation) Keep(note string) error {
 		return fmt.Errorf("a note has 1 to %d bytes", maxNote)
 	}
 	if len(c.Notes()) >= maxNotes {
-		return fmt.Errorf("there are %d notes already, which is the most", maxNotes)
+		return fmt.Errorf("there are %d notes already: at most that many are kept", maxNotes)
 	}
 	return c.add(Entry{Note: note})
 }

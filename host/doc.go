@@ -4,7 +4,7 @@
 // runs them, gives the results back, and repeats until there is an answer.
 //
 // A Host holds the connections and what they offer; a Conversation holds what
-// was said, what was kept of it and what it cost. Everything that happens is told
+// was said, what was kept of it and what it cost. Everything that happens is reported
 // as an [Event]; everything that must be decided by a person is asked through
 // [Person]. Neither needs a terminal, so a program can embed the loop.
 package host

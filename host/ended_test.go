@@ -58,14 +58,14 @@ func endsWithoutAnAnswer(t *testing.T, server Server, call string) {
 		t.Errorf("the run ended with %+v, %v", answer, err)
 	}
 	synctest.Wait() // a question may end after its run
-	told := s.eventsOf(func(e Event) bool { return e.Consent != nil && e.Consent.By != byPolicy || e.Question != nil })
-	if len(told) != 1 {
-		t.Fatalf("told %+v", told)
+	reported := s.eventsOf(func(e Event) bool { return e.Consent != nil && e.Consent.By != byPolicy || e.ServerRequest != nil })
+	if len(reported) != 1 {
+		t.Fatalf("reported %+v", reported)
 	}
-	if c := told[0].Consent; c != nil && (c.By != byHost || c.Allowed || c.Reason == "") {
-		t.Errorf("told %+v", c)
+	if c := reported[0].Consent; c != nil && (c.By != byHost || c.Allowed || c.Reason == "") {
+		t.Errorf("reported %+v", c)
 	}
-	if q := told[0].Question; q != nil && q.Outcome != "cancel" {
-		t.Errorf("told %+v", q)
+	if q := reported[0].ServerRequest; q != nil && q.Outcome != "cancel" {
+		t.Errorf("reported %+v", q)
 	}
 }

@@ -18,18 +18,18 @@ type Event struct {
 	Run  int `json:"run,omitempty"`
 	Step int `json:"step,omitempty"`
 
-	Listed   *Listed      `json:"listed,omitempty"`   // step 1 of 7: which tools there are
-	Asked    *Asked       `json:"asked,omitempty"`    // steps 2 and 6: the model is asked
-	Delta    *model.Delta `json:"delta,omitempty"`    // a piece of its answer
-	Decided  *Decided     `json:"decided,omitempty"`  // step 3: what it wants
-	Consent  *Consented   `json:"consent,omitempty"`  // whether a call may run, and who said so
-	Called   *Called      `json:"called,omitempty"`   // step 4: a call is made
-	Progress *Progress    `json:"progress,omitempty"` // how far it has come
-	Log      *Logged      `json:"log,omitempty"`      // a server's log message
-	Question *Questioned  `json:"question,omitempty"` // a server asked something, and what came of it
-	Returned *Returned    `json:"returned,omitempty"` // step 5: a call's result
-	Notice   *Notice      `json:"notice,omitempty"`   // what a person should know
-	Answered *Answered    `json:"answered,omitempty"` // step 7: the run is over
+	Listed        *Listed          `json:"listed,omitempty"`        // step 1 of 7: which tools there are
+	Asked         *Asked           `json:"asked,omitempty"`         // steps 2 and 6: the model is asked
+	Delta         *model.Delta     `json:"delta,omitempty"`         // a piece of its answer
+	Decided       *Decided         `json:"decided,omitempty"`       // step 3: what it wants
+	Consent       *Consented       `json:"consent,omitempty"`       // whether a call may run, and who said so
+	Called        *Called          `json:"called,omitempty"`        // step 4: a call is made
+	Progress      *Progress        `json:"progress,omitempty"`      // how far it has come
+	Log           *Logged          `json:"log,omitempty"`           // a server's log message
+	ServerRequest *ServerRequested `json:"serverRequest,omitempty"` // a server asked something, and what came of it
+	Returned      *Returned        `json:"returned,omitempty"`      // step 5: a call's result
+	Notice        *Notice          `json:"notice,omitempty"`        // what a person should know
+	Answered      *Answered        `json:"answered,omitempty"`      // step 7: the run is over
 
 	Generated *Generated `json:"generated,omitempty"` // the model was asked outside of the seven steps
 	Reviewed  *Reviewed  `json:"reviewed,omitempty"`  // the person was shown definitions, and what came of it
@@ -100,7 +100,7 @@ type Generated struct {
 const (
 	ForSummary  = "summary"  // of old turns, which it replaces
 	ForSampling = "sampling" // for a server
-	ForStep     = "step"     // for a step after all, which the model did not answer: Asked was told before
+	ForStep     = "step"     // for a step after all, which the model did not answer: Asked was reported before
 )
 
 // Reviewed tells what a person said to definitions of a server that are new or changed.
@@ -152,8 +152,8 @@ type Logged struct {
 	Data   json.RawMessage `json:"data"`
 }
 
-// Questioned tells what a server asked in the middle of a call.
-type Questioned struct {
+// ServerRequested reports a request from a server in the middle of a call.
+type ServerRequested struct {
 	CallID  string `json:"callId,omitempty"`
 	Server  string `json:"server"`
 	Method  string `json:"method"`

@@ -136,8 +136,8 @@ func TestARunThatIsInterruptedSaysByWhat(t *testing.T) {
 	if !errors.Is(err, interrupted) || answer.Stop != stopCancelled {
 		t.Errorf("%+v, %v", answer, err)
 	}
-	if told := s.eventsOf(func(e Event) bool { return e.Answered != nil }); len(told) != 1 || told[0].Answered.Error != interrupted.Error() {
-		t.Errorf("told %+v", told)
+	if reported := s.eventsOf(func(e Event) bool { return e.Answered != nil }); len(reported) != 1 || reported[0].Answered.Error != interrupted.Error() {
+		t.Errorf("reported %+v", reported)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestAServerIsNamedOnceWhereItDoesNotAnswer(t *testing.T) {
 	ask(t, s.Conversation(nil), "hello")
 	want := `start "far": not found in PATH`
 	if got := s.notices(NoticeServer); len(got) != 1 || got[0] != `server "far" does not answer: `+want {
-		t.Errorf("told %q", got)
+		t.Errorf("reported %q", got)
 	}
 	if got := s.Servers()[0]; got.Error != want || got.State != StateFailed {
 		t.Errorf("%+v", got)

@@ -24,7 +24,7 @@ type job struct {
 
 // execute carries out the calls of one turn and returns a result for each,
 // whatever happens. First the person is asked about all of them, then those that
-// only read run beside each other; any other runs alone, in its turn. The error
+// only read run in parallel; any other runs alone, in its turn. The error
 // says why none was made.
 func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result, error) {
 	failed := r.refresh(ctx) // what changed while the model thought
@@ -37,14 +37,14 @@ func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result
 		jobs[i] = r.prepare(ctx, call)
 	}
 	for i := 0; i < len(jobs); {
-		together := i + 1
-		if jobs[i].beside() {
-			for together < len(jobs) && together-i < maxParallel && jobs[together].beside() {
-				together++
+		end := i + 1
+		if jobs[i].isParallel() {
+			for end < len(jobs) && end-i < maxParallel && jobs[end].isParallel() {
+				end++
 			}
 		}
-		r.together(ctx, jobs[i:together])
-		i = together
+		r.parallel(ctx, jobs[i:end])
+		i = end
 	}
 	results := make([]*model.Result, len(jobs))
 	for i, j := range jobs {
@@ -53,12 +53,12 @@ func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result
 	return results, failed
 }
 
-// beside reports whether the call can run beside others.
-func (j *job) beside() bool {
+// isParallel reports whether the call can run at the same time as others.
+func (j *job) isParallel() bool {
 	return j.result != nil || j.builtin != nil || j.tool.readsOnly()
 }
 
-func (r *run) together(ctx context.Context, jobs []*job) {
+func (r *run) parallel(ctx context.Context, jobs []*job) {
 	var running sync.WaitGroup
 	for _, j := range jobs {
 		if j.result != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/junction-mcp/junction/model/scripted"
 )
 
-// eras are the ways in which a server can be connected: with questions that come
-// as results of their own, and with questions in the middle of a call.
+// eras are the ways in which a server can be connected: with requests to the client that come
+// as results of their own, and with requests in the middle of a call.
 func eras(t *testing.T, run func(t *testing.T, connect func(*mcp.Server) mcp.Handler)) {
 	t.Run("in this process", func(t *testing.T) { run(t, func(s *mcp.Server) mcp.Handler { return s }) })
 	for _, revision := range []string{"2025-06-18", "2025-11-25", ""} {
@@ -79,9 +79,9 @@ func TestAFormGetsToThePersonAndBack(t *testing.T) {
 			if len(s.desk.forms) != 1 || s.desk.forms[0].Server != "shop" || s.desk.forms[0].Tool != "order" || s.desk.forms[0].Request.Message != "Which size?" {
 				t.Errorf("%s: the person saw %+v", test.name, s.desk.forms)
 			}
-			asked := s.eventsOf(func(e Event) bool { return e.Question != nil })
-			if len(asked) != 1 || asked[0].Question.Outcome != test.outcome || asked[0].Question.CallID != "call_1" || asked[0].Step != 1 {
-				t.Errorf("%s: told %+v", test.name, asked)
+			asked := s.eventsOf(func(e Event) bool { return e.ServerRequest != nil })
+			if len(asked) != 1 || asked[0].ServerRequest.Outcome != test.outcome || asked[0].ServerRequest.CallID != "call_1" || asked[0].Step != 1 {
+				t.Errorf("%s: reported %+v", test.name, asked)
 			}
 		}
 	})
@@ -228,8 +228,8 @@ func TestSamplingHasItsLimits(t *testing.T) {
 			if len(s.desk.samplings) == 1 != (test.outcome == "decline") || s.model.Remaining() != 0 {
 				t.Errorf("the person was asked %d times", len(s.desk.samplings))
 			}
-			if told := s.eventsOf(func(e Event) bool { return e.Question != nil }); len(told) != 1 || !strings.HasPrefix(told[0].Question.Outcome, test.outcome) {
-				t.Errorf("told %+v", told)
+			if reported := s.eventsOf(func(e Event) bool { return e.ServerRequest != nil }); len(reported) != 1 || !strings.HasPrefix(reported[0].ServerRequest.Outcome, test.outcome) {
+				t.Errorf("reported %+v", reported)
 			}
 		})
 	}

@@ -99,7 +99,7 @@ func TestACallIsOfTheToolThatThePersonAgreedTo(t *testing.T) {
 			t.Errorf("%d calls of another tool than the person agreed to", n)
 		}
 		if got := results(w.latest()); len(got) != 1 || !got[0].IsError || !strings.Contains(got[0].Text(), "changed its definition") {
-			t.Errorf("the model was told %+v", got)
+			t.Errorf("the model got %+v", got)
 		}
 	})
 }

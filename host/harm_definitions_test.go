@@ -81,7 +81,7 @@ func TestHarmByDefinitions(t *testing.T) {
 			arrange: func(t *testing.T, w *world) { describe(plainly)(t, w); w.always("post", "send") },
 		},
 		{
-			name: "the tool of the task is to be told the secret, and has a rule", ends: declined, names: "guest: its definitions",
+			name: "the tool of the task is to get the secret, and has a rule", ends: declined, names: "guest: its definitions",
 			arrange: func(t *testing.T, w *world) { describe(whisper)(t, w); w.always("guest", "weather") },
 		},
 		{

@@ -53,7 +53,7 @@ func TestHarmByResults(t *testing.T) {
 			arrange: answers(gives(&mcp.CallToolResult{StructuredContent: escaped(hidden(plant))}), "files/write"),
 		},
 		{
-			name: "an embedded resource beside an image", ends: declined, names: "guest/weather",
+			name: "an embedded resource next to an image", ends: declined, names: "guest/weather",
 			arrange: answers(gives(&mcp.CallToolResult{Content: []mcp.Content{
 				mcp.Image([]byte("picture"), "image/png"), mcp.Embed(mcp.TextContents("guest://sky", "text/plain", plant)),
 			}}), "files/write"),

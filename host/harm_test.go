@@ -137,7 +137,7 @@ type world struct {
 	agreed   []string // those that the person said yes to
 	refused  []Card
 	rules    []policy.Rule
-	belongs  func(Card) bool // beside the steps of the task
+	belongs  func(Card) bool // in addition to the steps of the task
 	question Question
 	options  Options
 }

@@ -47,7 +47,7 @@ type Options struct {
 	// Budget says how much of the model's window may be used for what.
 	Budget Budget
 
-	// OnEvent is told what happens, by one goroutine at a time, and holds it up
+	// OnEvent is called with what happens, by one goroutine at a time, and holds it up
 	// while it runs. It may ask the Host and its conversations what they know, but
 	// must not wait for anything that tells events: a run, a new Conversation.
 	OnEvent func(Event)
@@ -55,7 +55,7 @@ type Options struct {
 	Trace bool
 	// Middleware goes around the connection of each server.
 	Middleware func(server string) mcp.Middleware
-	// Logger is told what goes wrong with servers; default slog.Default().
+	// Logger gets what goes wrong with servers; default slog.Default().
 	Logger *slog.Logger
 }
 

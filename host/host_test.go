@@ -90,7 +90,7 @@ func TestWhatMakesNoSenseIsAnsweredWithAnErrorThatHelps(t *testing.T) {
 	}
 }
 
-func TestCallsThatOnlyReadRunBesideEachOther(t *testing.T) {
+func TestCallsThatOnlyReadRunInParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		met := make(chan struct{})
 		srv := mcp.NewServer("s", "1")
@@ -191,26 +191,26 @@ func TestAHistoryThatWasCutOffIsMended(t *testing.T) {
 		t.Errorf("got %q", answer.Text)
 	}
 	if got := s.notices(NoticeRepaired); len(got) != 1 || !strings.Contains(got[0], "1 calls without a result") {
-		t.Errorf("told %q", got)
+		t.Errorf("reported %q", got)
 	}
 }
 
 // The model repeats itself (charmbracelet/crush#2214).
-func TestAModelThatRepeatsItselfIsToldAndThenStopped(t *testing.T) {
+func TestAModelThatRepeatsItselfIsWarnedAndThenStopped(t *testing.T) {
 	loop := scripted.Always(scripted.Call("calc__add", `{"A":1,"B":1}`))
 	s := play(t, Options{Model: loop, Servers: []Server{calculator()}})
 	answer := ask(t, s.Conversation(nil), "loop")
 	if answer.Stop != "loop" || answer.Totals.Calls != loopStop {
 		t.Errorf("stopped by %q after %d calls", answer.Stop, answer.Totals.Calls)
 	}
-	told := false
+	warned := false
 	for _, m := range loop.Requests()[loopWarn].Messages {
 		for _, p := range m.Parts {
-			told = told || p.Result != nil && strings.Contains(p.Result.Text(), "3 times in a row")
+			warned = warned || p.Result != nil && strings.Contains(p.Result.Text(), "3 times in a row")
 		}
 	}
-	if !told {
-		t.Error("the model was not told")
+	if !warned {
+		t.Error("the model was not warned")
 	}
 }
 
@@ -240,14 +240,14 @@ func TestLimitsEndARun(t *testing.T) {
 				t.Errorf("stopped by %q after %d requests", answer.Stop, answer.Totals.Requests)
 			}
 			if len(s.notices(NoticeLimit)) != 1 {
-				t.Error("nobody was told")
+				t.Error("no notice says so")
 			}
 		})
 	}
 }
 
 // Answers were cut and nobody said so (mark3labs/mcphost#116).
-func TestWhyTheModelStoppedIsTold(t *testing.T) {
+func TestWhyTheModelStoppedIsReported(t *testing.T) {
 	tests := []struct {
 		stop, detail, want string
 	}{
@@ -261,7 +261,7 @@ func TestWhyTheModelStoppedIsTold(t *testing.T) {
 			answer := ask(t, s.Conversation(nil), "tell me")
 			notices := s.notices(NoticeStop)
 			if answer.Stop != test.want || answer.Text != "so far" || len(notices) != 1 || !strings.Contains(notices[0], test.detail) {
-				t.Errorf("stopped by %q, told %q", answer.Stop, notices)
+				t.Errorf("stopped by %q, reported %q", answer.Stop, notices)
 			}
 		})
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// A model that repeats itself is told once, and stopped if it goes on.
+// A model that repeats itself is warned once, and stopped if it goes on.
 const (
 	loopWarn = 3 // times the same turns came
 	loopStop = 5

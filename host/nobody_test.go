@@ -18,14 +18,14 @@ func keeper() Server {
 	return Server{Name: "keeper", Handler: s, Trusted: true}
 }
 
-func TestWhereNobodyIsThereTheModelIsToldSo(t *testing.T) {
+func TestWhereNobodyIsThereTheModelLearnsIt(t *testing.T) {
 	for name, person := range map[string]Person{"no person is given": nil, "the person says that nobody is there": nobody{}} {
 		t.Run(name, func(t *testing.T) {
 			model := scripted.New(scripted.Call("keeper__write", `{}`), scripted.Say("I may not."))
-			var told []*Consented
+			var reported []*Consented
 			h, err := New(Options{Model: model, Person: person, Servers: []Server{keeper()}, OnEvent: func(e Event) {
 				if e.Consent != nil {
-					told = append(told, e.Consent)
+					reported = append(reported, e.Consent)
 				}
 			}})
 			if err != nil {
@@ -36,10 +36,10 @@ func TestWhereNobodyIsThereTheModelIsToldSo(t *testing.T) {
 			requests := model.Requests()
 			messages := requests[len(requests)-1].Messages
 			if got := messages[len(messages)-1].Parts[0].Result.Text(); !strings.Contains(got, "nobody is there to be asked (no rule allows it)") || strings.Contains(got, "person") {
-				t.Errorf("the model is told %q", got)
+				t.Errorf("the model gets %q", got)
 			}
-			if len(told) != 1 || told[0].By != byHost || told[0].Allowed || answer.Totals.Asked != 0 {
-				t.Errorf("told %+v, asked %d times", told, answer.Totals.Asked)
+			if len(reported) != 1 || reported[0].By != byHost || reported[0].Allowed || answer.Totals.Asked != 0 {
+				t.Errorf("reported %+v, asked %d times", reported, answer.Totals.Asked)
 			}
 		})
 	}
@@ -68,6 +68,6 @@ func TestARuleThatCannotBeKeptHoldsAndSaysUntilWhen(t *testing.T) {
 	}}, scripted.Call("keeper__write", `{}`), scripted.Call("keeper__write", `{}`), scripted.Say("done"))
 	ask(t, s.Conversation(nil), "write twice")
 	if got := s.notices(NoticeServer); len(got) != 1 || got[0] != "the rule holds until the end of the program only: the disk is full" || len(s.desk.cards) != 1 {
-		t.Errorf("told %q, asked %d times", got, len(s.desk.cards))
+		t.Errorf("reported %q, asked %d times", got, len(s.desk.cards))
 	}
 }

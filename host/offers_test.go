@@ -15,7 +15,7 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-func TestServersAreToldWhereThePersonWorks(t *testing.T) {
+func TestServersGetTheFolderWhereThePersonWorks(t *testing.T) {
 	roots := []mcp.Root{{URI: "file:///home/ada/work", Name: "work"}}
 	eras(t, func(t *testing.T, connect func(*mcp.Server) mcp.Handler) {
 		srv := mcp.NewServer("s", "1")
@@ -64,7 +64,7 @@ func TestProgressAndLogsBelongToTheirCall(t *testing.T) {
 			p := e.Progress
 			progress[p.CallID+" "+p.Message]++
 			if p.Server != "s" || p.Tool != "work" || p.Total != 3 || e.Run != 1 || e.Step != 1 {
-				t.Errorf("told %+v", e)
+				t.Errorf("reported %+v", e)
 			}
 		}
 		if progress["call_1 left"] != 3 || progress["call_2 right"] != 3 || len(progress) != 2 {
@@ -73,11 +73,11 @@ func TestProgressAndLogsBelongToTheirCall(t *testing.T) {
 		logs := s.eventsOf(func(e Event) bool { return e.Log != nil })
 		for _, e := range logs {
 			if e.Log.Server != "s" || e.Log.Level != mcp.LogInfo || string(e.Log.Data) != `"at work"` || e.Run != 1 {
-				t.Errorf("told %+v", e.Log)
+				t.Errorf("reported %+v", e.Log)
 			}
 		}
 		if len(logs) != 6 {
-			t.Errorf("%d log messages were told, want 6", len(logs))
+			t.Errorf("%d log messages were reported, want 6", len(logs))
 		}
 	})
 }
@@ -243,7 +243,7 @@ func TestAToolThatNoProviderTakesDoesNotSpoilTheRest(t *testing.T) {
 	}
 }
 
-// What a server does after the end of a call belongs to no call: its questions get
+// What a server does after the end of a call belongs to no call: its requests get
 // to nobody.
 func TestAfterTheEndOfACallAServerAsksNobody(t *testing.T) {
 	over, asked := make(chan struct{}), make(chan error, 1)

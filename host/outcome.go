@@ -120,7 +120,7 @@ func (o *outcome) attach(m model.Media) string {
 	return fmt.Sprintf("[%s of %d bytes, attached]", m.Type, len(m.Data))
 }
 
-// paged puts a long text on the shelf and returns its first page.
+// paged keeps a long text and returns its first page.
 func (r *run) paged(got *outcome, whole string, from ToolRef) string {
 	most := r.page()
 	if len(whole) <= most {

@@ -7,7 +7,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// watched is what is told of a request, and where its exchanges will be.
+// watched is what is reported of a request, and where its exchanges will be.
 func (r *run) watched(request *model.Request) (Asked, *[]model.Exchange) {
 	exchanges := new([]model.Exchange)
 	asked := Asked{Model: r.h.options.Model.Info().Name, Messages: len(request.Messages), Tools: len(request.Tools), Tokens: tokensOfRequest(request)}
@@ -18,21 +18,21 @@ func (r *run) watched(request *model.Request) (Asked, *[]model.Exchange) {
 	return asked, exchanges
 }
 
-// outside asks the model for what is none of the seven steps, counts what it cost, and
+// outside asks the model for what belongs to none of the seven steps, counts what it cost, and
 // tells it: whoever follows a run must see all that is paid for. The answer is there,
 // too, where it broke off with an error.
-func (r *run) outside(ctx context.Context, request *model.Request, told Generated) (*model.Response, error) {
+func (r *run) outside(ctx context.Context, request *model.Request, generated Generated) (*model.Response, error) {
 	began := time.Now()
 	asked, exchanges := r.watched(request)
 	response, err := r.h.options.Model.Generate(ctx, request, r.retried)
-	told.Asked, told.Exchanges, told.Duration = asked, *exchanges, time.Since(began)
+	generated.Asked, generated.Exchanges, generated.Duration = asked, *exchanges, time.Since(began)
 	if response != nil {
 		cost := r.charge(request, response)
-		told.Decided = &Decided{Message: &response.Message, Stop: response.Stop, StopDetail: response.StopDetail, Usage: response.Usage, Cost: cost}
+		generated.Decided = &Decided{Message: &response.Message, Stop: response.Stop, StopDetail: response.StopDetail, Usage: response.Usage, Cost: cost}
 	}
 	if err = orNothing(response, err); err != nil {
-		told.Error = err.Error()
+		generated.Error = err.Error()
 	}
-	r.tell(Event{Generated: &told})
+	r.tell(Event{Generated: &generated})
 	return response, err
 }

@@ -11,7 +11,7 @@ import (
 
 func isGenerated(e Event) bool { return e.Generated != nil }
 
-// A tapped model shows its exchanges, and fails where it is told to.
+// A tapped model shows its exchanges, and fails where its script says so.
 type tapped struct {
 	*scripted.Model
 	fails func(*model.Request) bool
@@ -27,7 +27,7 @@ func (m tapped) Generate(ctx context.Context, req *model.Request, emit func(mode
 	return m.Model.Generate(ctx, req, emit)
 }
 
-func TestASummaryIsTold(t *testing.T) {
+func TestASummaryIsReported(t *testing.T) {
 	m := talkative(1, scripted.Say("It was short."))
 	s := play(t, Options{Model: tapped{Model: m}, Trace: true, Servers: []Server{paragraphs()}})
 	c := s.Conversation(nil)
@@ -36,71 +36,71 @@ func TestASummaryIsTold(t *testing.T) {
 	if err := c.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	told := s.eventsOf(isGenerated)
-	if len(told) != 1 || told[0].Run != 0 {
-		t.Fatalf("told %+v", told)
+	reported := s.eventsOf(isGenerated)
+	if len(reported) != 1 || reported[0].Run != 0 {
+		t.Fatalf("reported %+v", reported)
 	}
-	g := told[0].Generated
+	g := reported[0].Generated
 	if g.For != ForSummary || g.Decided == nil || g.Decided.Message.Text() != "It was short." || g.Decided.Usage.Input == 0 ||
 		g.Asked.Messages != 1 || g.Asked.Request == nil || len(g.Exchanges) != 1 {
-		t.Errorf("told %+v", g)
+		t.Errorf("reported %+v", g)
 	}
 }
 
 // The person's yes comes before what it costs, and both before the call's result.
-func TestWhatAServerAskedOfTheModelIsTold(t *testing.T) {
+func TestWhatAServerAskedOfTheModelIsReported(t *testing.T) {
 	m := tapped{Model: scripted.New(scripted.Call("poet__write", ""), scripted.Say("a verse"), scripted.Say("done"))}
 	s := play(t, Options{Model: m, Trace: true, Servers: []Server{{Name: "poet", Handler: poet(plainSample), Trusted: true}}})
 	ask(t, s.Conversation(nil), "write")
-	told := s.eventsOf(func(e Event) bool { return isGenerated(e) || e.Question != nil || e.Returned != nil })
-	if len(told) != 3 || told[0].Question == nil || told[0].Question.Outcome != "accept" || told[1].Generated == nil || told[2].Returned == nil {
-		t.Fatalf("told %+v", told)
+	reported := s.eventsOf(func(e Event) bool { return isGenerated(e) || e.ServerRequest != nil || e.Returned != nil })
+	if len(reported) != 3 || reported[0].ServerRequest == nil || reported[0].ServerRequest.Outcome != "accept" || reported[1].Generated == nil || reported[2].Returned == nil {
+		t.Fatalf("reported %+v", reported)
 	}
-	g := told[1].Generated
-	if g.For != ForSampling || g.Server != "poet" || g.CallID != "call_1" || g.Decided.Message.Text() != "a verse" || len(g.Exchanges) != 1 || told[1].Run != 1 {
-		t.Errorf("told %+v", g)
+	g := reported[1].Generated
+	if g.For != ForSampling || g.Server != "poet" || g.CallID != "call_1" || g.Decided.Message.Text() != "a verse" || len(g.Exchanges) != 1 || reported[1].Run != 1 {
+		t.Errorf("reported %+v", g)
 	}
 }
 
-func TestAYesIsToldWhereTheModelFailsAfterIt(t *testing.T) {
+func TestAYesIsReportedWhereTheModelFailsAfterIt(t *testing.T) {
 	m := tapped{Model: scripted.New(scripted.Call("poet__write", ""), scripted.Say("done")), fails: func(r *model.Request) bool { return len(r.Tools) == 0 }}
 	s := play(t, Options{Model: m, Servers: []Server{{Name: "poet", Handler: poet(plainSample), Trusted: true}}})
 	ask(t, s.Conversation(nil), "write")
-	told := s.eventsOf(func(e Event) bool { return isGenerated(e) || e.Question != nil })
-	if len(told) != 2 || told[0].Question.Outcome != "accept" || told[1].Generated.Error != "the model is gone" || told[1].Generated.Decided != nil {
-		t.Errorf("told %+v", told)
+	reported := s.eventsOf(func(e Event) bool { return isGenerated(e) || e.ServerRequest != nil })
+	if len(reported) != 2 || reported[0].ServerRequest.Outcome != "accept" || reported[1].Generated.Error != "the model is gone" || reported[1].Generated.Decided != nil {
+		t.Errorf("reported %+v", reported)
 	}
 }
 
 // A request that fails has been on the wire all the same.
-func TestARequestWithoutAnAnswerIsTold(t *testing.T) {
+func TestARequestWithoutAnAnswerIsReported(t *testing.T) {
 	m := tapped{Model: scripted.New(), fails: func(*model.Request) bool { return true }}
 	s := play(t, Options{Model: m, Trace: true})
 	if _, err := s.Conversation(nil).Ask(t.Context(), Question{Text: "hello"}); err == nil {
 		t.Fatal("there is an answer")
 	}
-	told := s.eventsOf(isGenerated)
-	if len(told) != 1 || told[0].Generated.For != ForStep || len(told[0].Generated.Exchanges) != 1 || told[0].Generated.Error == "" {
-		t.Errorf("told %+v", told)
+	reported := s.eventsOf(isGenerated)
+	if len(reported) != 1 || reported[0].Generated.For != ForStep || len(reported[0].Generated.Exchanges) != 1 || reported[0].Generated.Error == "" {
+		t.Errorf("reported %+v", reported)
 	}
 }
 
-func TestReviewsAreTold(t *testing.T) {
+func TestReviewsAreReported(t *testing.T) {
 	for _, agreed := range []bool{true, false} {
 		server := calculator()
 		server.Trusted = false
 		s := play(t, Options{Person: &desk{review: func(Review) bool { return agreed }}, Servers: []Server{server}}, scripted.Say("done"))
 		ask(t, s.Conversation(nil), "hello")
-		told := s.eventsOf(func(e Event) bool { return e.Reviewed != nil })
-		if len(told) != 1 || *told[0].Reviewed != (Reviewed{Server: "calc", First: true, Definitions: 3, Approved: agreed}) {
-			t.Errorf("told %+v", told)
+		reported := s.eventsOf(func(e Event) bool { return e.Reviewed != nil })
+		if len(reported) != 1 || *reported[0].Reviewed != (Reviewed{Server: "calc", First: true, Definitions: 3, Approved: agreed}) {
+			t.Errorf("reported %+v", reported)
 		}
 	}
 	server := calculator()
 	server.Trusted = false
 	s := play(t, Options{Person: nobody{}, Servers: []Server{server}}, scripted.Say("done"))
 	ask(t, s.Conversation(nil), "hello")
-	if told := s.eventsOf(func(e Event) bool { return e.Reviewed != nil }); len(told) != 0 || len(s.notices(NoticeServer)) != 1 {
-		t.Errorf("nobody was asked, and told is %+v", told)
+	if reported := s.eventsOf(func(e Event) bool { return e.Reviewed != nil }); len(reported) != 0 || len(s.notices(NoticeServer)) != 1 {
+		t.Errorf("nobody was asked, and reported is %+v", reported)
 	}
 }

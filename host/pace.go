@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// How often a person is told that a server's tools are others now.
+// How often a person is notified that a server's tools are others now.
 const (
-	maxToolNews  = 5                // at once
-	toolNewsTime = 10 * time.Second // for one more
+	maxToolNotices = 5                // at once
+	toolNoticeTime = 10 * time.Second // for one more
 )
 
-// maxFaultsTold is how many tools that are set aside are told one by one.
-const maxFaultsTold = 10
+// maxFaultsListed is how many tools that are set aside are named one by one.
+const maxFaultsListed = 10
 
-// A pace is how often something is told. The zero value begins with all of maxToolNews.
+// A pace is how often something is reported. The zero value begins with all of maxToolNotices.
 type pace struct {
 	mu   sync.Mutex
 	used int
@@ -26,14 +26,14 @@ func (p *pace) next() (ok, last bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	if back := int(now.Sub(p.at) / toolNewsTime); back >= p.used {
+	if back := int(now.Sub(p.at) / toolNoticeTime); back >= p.used {
 		p.used, p.at = 0, now
 	} else {
-		p.used, p.at = p.used-back, p.at.Add(time.Duration(back)*toolNewsTime)
+		p.used, p.at = p.used-back, p.at.Add(time.Duration(back)*toolNoticeTime)
 	}
-	if p.used == maxToolNews {
+	if p.used == maxToolNotices {
 		return false, false
 	}
 	p.used++
-	return true, p.used == maxToolNews
+	return true, p.used == maxToolNotices
 }

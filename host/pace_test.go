@@ -28,7 +28,7 @@ func TestAPaceGivesBackWithTime(t *testing.T) {
 		for _, test := range []struct {
 			after time.Duration
 			want  int
-		}{{0, maxToolNews}, {0, 0}, {toolNewsTime - 1, 0}, {1, 1}, {toolNewsTime / 2, 0}, {toolNewsTime / 2, 1}, {2 * toolNewsTime, 2}, {time.Hour, maxToolNews}} {
+		}{{0, maxToolNotices}, {0, 0}, {toolNoticeTime - 1, 0}, {1, 1}, {toolNoticeTime / 2, 0}, {toolNoticeTime / 2, 1}, {2 * toolNoticeTime, 2}, {time.Hour, maxToolNotices}} {
 			time.Sleep(test.after)
 			if got := take(); got != test.want {
 				t.Errorf("after %v more there are %d, want %d", test.after, got, test.want)
@@ -37,15 +37,15 @@ func TestAPaceGivesBackWithTime(t *testing.T) {
 	})
 }
 
-// A server with a thousand tools that no provider takes is told in a few lines.
-func TestManyToolsThatAreSetAsideAreToldTogether(t *testing.T) {
+// A server with a thousand tools that no provider takes is reported in a few lines.
+func TestManyToolsThatAreSetAsideAreReportedInOneLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := play(t, Options{Servers: []Server{faulty(maxFaultsTold + 30)}}, scripted.Say("well"))
+		s := play(t, Options{Servers: []Server{faulty(maxFaultsListed + 30)}}, scripted.Say("well"))
 		defer s.Close()
 		ask(t, s.Conversation(nil), "go")
-		told := s.notices(NoticeLowered)
-		if len(told) != maxFaultsTold+1 || !strings.Contains(told[maxFaultsTold], "30 more tools") {
-			t.Errorf("told %d times: %q", len(told), told)
+		reported := s.notices(NoticeLowered)
+		if len(reported) != maxFaultsListed+1 || !strings.Contains(reported[maxFaultsListed], "30 more tools") {
+			t.Errorf("reported %d times: %q", len(reported), reported)
 		}
 	})
 }

@@ -28,7 +28,7 @@ type Person interface {
 }
 
 // ErrNobody is what a [Person] returns where nobody can be asked. The answer is no
-// then, and the model is told that nobody has given it.
+// then, and the model learns that nobody has given it.
 var ErrNobody = errors.New("nobody is there to be asked")
 
 // nobody is the Person of a Host that has none.
@@ -81,7 +81,7 @@ type Verdict struct {
 	// Allow is false): it holds for the session, or for good if Forever is set.
 	Rule    *policy.Rule
 	Forever bool
-	// Note is told to the model where Allow is false: what to do instead.
+	// Note goes to the model where Allow is false: what to do instead.
 	Note string
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/junction-mcp/junction/guard"
 )
 
-// newsTime is how long a step waits for lists of which it is known that they changed.
-const newsTime = 2 * time.Second
+// changeTime is how long a step waits for lists of which it is known that they changed.
+const changeTime = 2 * time.Second
 
 // refresh takes up what the servers offer now, if anything of it changed since the
 // last time: the person is asked about what is new or different before the model
@@ -31,7 +31,7 @@ func (r *run) refresh(ctx context.Context) error {
 
 // await waits, for a moment, until lists that are known to be old were read.
 func (h *Host) await(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, newsTime)
+	ctx, cancel := context.WithTimeout(ctx, changeTime)
 	defer cancel()
 	for _, s := range h.servers {
 		s.await(ctx)
@@ -56,62 +56,62 @@ func (s *server) await(ctx context.Context) {
 }
 
 // outdate marks the lists as old and has them read again.
-func (s *server) outdate(news chan<- struct{}) {
+func (s *server) outdate(changed chan<- struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stale == nil {
 		s.stale = make(chan struct{})
 	}
 	select {
-	case news <- struct{}{}:
-	default: // what is to be read will be newer than this piece of news
+	case changed <- struct{}{}:
+	default: // what is to be read will be newer than this change
 	}
 }
 
-// upToDate marks the lists as read, unless there was news meanwhile.
-func (s *server) upToDate(news <-chan struct{}) {
+// upToDate marks the lists as read, unless they changed meanwhile.
+func (s *server) upToDate(changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.stale != nil && len(news) == 0 {
+	if s.stale != nil && len(changed) == 0 {
 		close(s.stale)
 		s.stale = nil
 	}
 }
 
-// setAside tells of tools that the model cannot be given, once.
+// setAside reports tools that the model cannot be given, once.
 func (s *server) setAside(old, fresh []*tool) {
 	known := make(map[string]string, len(old))
 	for _, t := range old {
 		known[t.Name] = t.fault
 	}
-	told := 0
+	found := 0
 	for _, t := range fresh {
 		if t.fault == "" || known[t.Name] == t.fault {
 			continue
 		}
-		if told++; told <= maxFaultsTold {
+		if found++; found <= maxFaultsListed {
 			s.host.notice(Notice{Kind: NoticeLowered, Server: t.ref.Server, Tool: t.ref.Tool, Text: "was set aside: " + readable(t.fault)})
 		}
 	}
-	if more := told - maxFaultsTold; more > 0 {
+	if more := found - maxFaultsListed; more > 0 {
 		s.host.notice(Notice{Kind: NoticeLowered, Server: s.Name, Text: fmt.Sprintf("%d more tools of server %q were set aside", more, s.Name)})
 	}
 }
 
-// tellDifference tells how the tools changed, but not at every change of a server that
+// tellDifference reports how the tools changed, but not at every change of a server that
 // changes all the time.
 func (s *server) tellDifference(before, fresh []*tool) {
 	what := difference(before, fresh)
 	if what == "" {
 		return
 	}
-	ok, last := s.news.next()
+	ok, last := s.notices.next()
 	if !ok {
 		return
 	}
 	text := fmt.Sprintf("server %q has %d tools now: %s", s.Name, len(fresh), what)
 	if last {
-		text += " (it changes them all the time; not every change is told)"
+		text += " (it changes them all the time; not every change is reported)"
 	}
 	s.host.notice(Notice{Kind: NoticeTools, Server: s.Name, Text: text})
 }

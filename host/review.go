@@ -62,11 +62,11 @@ func (h *Host) reviewServer(ctx context.Context, c *Conversation, s *server) err
 			"server %q: %d of what it defines is new or changed, so the model does not get it: %v", s.Name, len(definitions), err)})
 		return nil
 	}
-	told := Reviewed{Server: s.Name, First: review.First, Definitions: len(definitions), Approved: agreed && err == nil}
+	reviewed := Reviewed{Server: s.Name, First: review.First, Definitions: len(definitions), Approved: agreed && err == nil}
 	if err != nil {
-		told.Error = err.Error()
+		reviewed.Error = err.Error()
 	}
-	h.tell(Event{Reviewed: &told})
+	h.tell(Event{Reviewed: &reviewed})
 	if err != nil {
 		return fmt.Errorf("server %q: the review of its definitions: %w", s.Name, err)
 	}
@@ -78,7 +78,7 @@ func (h *Host) reviewServer(ctx context.Context, c *Conversation, s *server) err
 }
 
 // mayReview counts the reviews of what a server changed, and reports whether the person
-// is to be shown one more. That they are not is told once.
+// is to be shown one more. That they are not is said once.
 func (c *Conversation) mayReview(review *Review) bool {
 	if review.First {
 		return true

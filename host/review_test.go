@@ -52,11 +52,11 @@ func TestReviewsOfAServerThatKeepsChangingAreBounded(t *testing.T) {
 			if len(person.reviews) != 1+maxReviews {
 				t.Errorf("agreed %v: the person was asked %d times", agreed, len(person.reviews))
 			}
-			if got := s.notices(NoticeTools); len(got) != maxToolNews || !strings.Contains(got[maxToolNews-1], "not every change is told") {
-				t.Errorf("told %q", got)
+			if got := s.notices(NoticeTools); len(got) != maxToolNotices || !strings.Contains(got[maxToolNotices-1], "not every change is reported") {
+				t.Errorf("reported %q", got)
 			}
 			if got := s.notices(NoticeReviews); len(got) != 1 || !strings.Contains(got[0], "set aside") {
-				t.Errorf("told %q", got)
+				t.Errorf("reported %q", got)
 			}
 			last := m.Requests()[len(m.Requests())-1]
 			if got := namesOf(last.Tools); slices.Contains(got, "s__look") || !slices.Contains(got, "s__tick") {

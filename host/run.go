@@ -51,14 +51,14 @@ type run struct {
 	catalogue *catalogue
 	seen      uint64          // of the host's changes
 	ids       map[string]bool // of the conversation's calls
-	told      map[string]bool // notes of the adapter that were told already
+	noted     map[string]bool // notes of the adapter that were reported already
 	said      string          // by the person
 	asked     bool            // whether the question stands in the conversation
 	text      string          // of the last answer
 }
 
 func newRun(c *Conversation) *run {
-	r := &run{c: c, h: c.host, number: c.number() + 1, sharing: 1, began: time.Now(), ids: map[string]bool{}, told: map[string]bool{}}
+	r := &run{c: c, h: c.host, number: c.number() + 1, sharing: 1, began: time.Now(), ids: map[string]bool{}, noted: map[string]bool{}}
 	for _, m := range c.Messages() {
 		for _, call := range m.Calls() {
 			r.ids[call.ID] = true
@@ -102,11 +102,11 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 		err = errors.Join(err, r.c.saveFlow(), r.c.add(Entry{Totals: &totals}))
 	}
 	answer := Answer{Text: r.text, Stop: stop, Totals: totals}
-	told := Answered{Text: answer.Text, Stop: stop, Totals: totals, Cost: totals.Cost}
+	answered := Answered{Text: answer.Text, Stop: stop, Totals: totals, Cost: totals.Cost}
 	if err != nil {
-		told.Error = err.Error()
+		answered.Error = err.Error()
 	}
-	r.tell(Event{Answered: &told})
+	r.tell(Event{Answered: &answered})
 	return answer, err
 }
 
@@ -182,7 +182,7 @@ func orError(stop string, err error) string {
 func (r *run) begin(ctx context.Context) error {
 	settling, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
-	_ = r.h.Settle(settling) // who comes later is told when it comes
+	_ = r.h.Settle(settling) // who comes later is reported when it comes
 	if err := r.refresh(ctx); err != nil {
 		return err
 	}
@@ -291,7 +291,7 @@ func (r *run) generate(ctx context.Context) (*model.Response, error) {
 		r.tell(Event{Generated: &Generated{For: ForStep, Asked: asked, Error: err.Error(), Duration: time.Since(began), Exchanges: *exchanges}})
 		return nil, err
 	}
-	fit(&response.Message, r.ids, r.freshID) // before it is told, as it does not change after that
+	fit(&response.Message, r.ids, r.freshID) // before it is reported, as it does not change after that
 	cost := r.charge(request, response)
 	r.c.measured(asked.Tokens, response.Usage)
 	for _, note := range response.Notes {
@@ -319,7 +319,7 @@ func (r *run) charge(request *model.Request, response *model.Response) (cost flo
 	return cost
 }
 
-// use counts what was used; calls and servers that use the model do so beside each other.
+// use counts what was used; calls and servers that use the model do so at the same time.
 func (r *run) use(t Totals) {
 	r.counting.Lock()
 	defer r.counting.Unlock()
@@ -348,10 +348,10 @@ func (r *run) retried(d model.Delta) {
 // lowered tells once what the adapter did to a tool.
 func (r *run) lowered(note model.Note) {
 	key := note.Tool + "\x00" + note.Text
-	if r.told[key] {
+	if r.noted[key] {
 		return
 	}
-	r.told[key] = true
+	r.noted[key] = true
 	n := Notice{Kind: NoticeLowered, Tool: note.Tool, Text: note.Text}
 	if t := r.catalogue.byName[note.Tool]; t != nil {
 		n.Server, n.Tool = t.ref.Server, t.ref.Tool
@@ -370,7 +370,7 @@ func (r *run) carryOut(ctx context.Context, calls []*model.Call) (stop string, e
 	if times == loopWarn {
 		last := results[len(results)-1]
 		last.Parts = append(last.Parts, model.Part{Text: fmt.Sprintf("[The same calls came with the same results %d times in a row. Do something else, or answer with what is known.]", times)})
-		r.notice(NoticeLoop, "the model repeats itself (%d times); it was told", times)
+		r.notice(NoticeLoop, "the model repeats itself (%d times); it was warned", times)
 	}
 	reply := model.Message{Role: model.RoleTool}
 	for _, result := range results {

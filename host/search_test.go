@@ -29,7 +29,7 @@ func crowd(t testing.TB, tools, servers int) []Server {
 			verb, thing := verbs[n/servers%len(verbs)], things[i%len(things)]
 			srv.AddTool(mcp.Tool{
 				Name:        fmt.Sprintf("%s_%s_%d", verb, thing, n),
-				Description: fmt.Sprintf("Does what it takes to %s one %s of vendor %d. %s", verb, thing, i, strings.Repeat("It honours the account's time zone. ", 8)),
+				Description: fmt.Sprintf("Does what it takes to %s one %s of vendor %d. %s", verb, thing, i, strings.Repeat("It follows the account's time zone. ", 8)),
 				InputSchema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"id":{"type":"string","description":"Which %s to %s"},"notes":{"type":"string","description":"%s"}},"required":["id"]}`, thing, verb, strings.Repeat("Free words for the log. ", 6))),
 				Annotations: readOnly,
 			}, func(context.Context, json.RawMessage) (*mcp.CallToolResult, error) {

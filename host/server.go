@@ -59,8 +59,8 @@ type server struct {
 	client  *mcp.Client
 	settled chan struct{} // closed when its lists were read, or could not be, once
 
-	unprompted atomic.Int32 // questions that belong to no call
-	news       pace         // of its tools
+	unprompted atomic.Int32 // requests that belong to no call
+	notices    pace         // that its tools changed
 
 	mu     sync.RWMutex
 	offer  offer
@@ -147,7 +147,7 @@ func (s *server) state() (string, error) {
 }
 
 // watch keeps the offer fresh until ctx is done: it listens, and reads the lists
-// whenever there is news.
+// whenever it notifies of a change.
 func (s *server) watch(ctx context.Context) {
 	var settled sync.Once
 	pause, longest := firstRetry, lastRetry
@@ -200,13 +200,13 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// follow reads the lists, and again with all news, until the server has no more
-// of it. It listens before it reads, so that no change falls in between.
+// follow reads the lists, and again after each notification of a change, until the server sends no
+// more. It listens before it reads, so that no change falls in between.
 func (s *server) follow(ctx context.Context, read func()) error {
 	ctx, cancel := context.WithCancel(ctx)
-	news := make(chan struct{}, 1)
-	again := func() { s.outdate(news) }
-	heard := time.NewTimer(newsTime) // a server that does not say that it listens is read all the same
+	changed := make(chan struct{}, 1)
+	again := func() { s.outdate(changed) }
+	heard := time.NewTimer(changeTime) // a server that does not say that it listens is read all the same
 	defer heard.Stop()
 	ended := make(chan error, 1)
 	go func() {
@@ -218,12 +218,12 @@ func (s *server) follow(ctx context.Context, read func()) error {
 		select {
 		case <-heard.C:
 			again()
-		case <-news:
+		case <-changed:
 			heard.Stop()
 			if err := s.read(ctx); err != nil {
 				return err
 			}
-			s.upToDate(news)
+			s.upToDate(changed)
 			read()
 		case err := <-ended:
 			ended <- err
@@ -234,7 +234,7 @@ func (s *server) follow(ctx context.Context, read func()) error {
 	}
 }
 
-// quiet is for a server that has no news to tell: what it offered stays. Whether
+// quiet is for a server that notifies of nothing: what it offered stays. Whether
 // it still answers is seen when it is called, and when it is read again.
 func (s *server) quiet(ctx context.Context, err error, read func()) error {
 	if code := mcp.ErrorOf(err).Code; err != nil && code != mcp.CodeMethodNotFound {

@@ -21,7 +21,7 @@ func enabling(description string) *mcp.Server {
 	srv := mcp.NewServer("s", "1")
 	mcp.AddToolWith(srv, mcp.Tool{Name: "enable", Annotations: readOnly}, func(context.Context, struct{}) (string, error) {
 		mcp.AddToolWith(srv, mcp.Tool{Name: "extra", Description: description, Annotations: readOnly}, func(context.Context, struct{}) (string, error) { return "extra!", nil })
-		synctest.Wait() // the host reads the news meanwhile
+		synctest.Wait() // the host reads the lists meanwhile
 		return "enabled", nil
 	})
 	return srv
@@ -41,7 +41,7 @@ func TestToolsThatComeInTheMiddleOfARunCanBeCalled(t *testing.T) {
 			t.Errorf("the second request has the tools %v", got)
 		}
 		if got := s.notices(NoticeTools); len(got) != 1 || !strings.Contains(got[0], "has 2 tools now: 1 new") {
-			t.Errorf("told %q", got)
+			t.Errorf("reported %q", got)
 		}
 	})
 }
@@ -135,32 +135,32 @@ func TestAServerThatFailsComesBack(t *testing.T) {
 		defer s.Close()
 		c := s.Conversation(nil)
 		ask(t, c, "add")
-		if told := s.Servers()[0]; told.State != StateFailed || !strings.Contains(told.Error, "connection refused") || told.Seen != 0 {
-			t.Errorf("it stands as %+v", told)
+		if reported := s.Servers()[0]; reported.State != StateFailed || !strings.Contains(reported.Error, "connection refused") || reported.Seen != 0 {
+			t.Errorf("it stands as %+v", reported)
 		}
 		time.Sleep(10 * time.Minute)
 		f.down.Store(false)
 		time.Sleep(lastRetry + time.Second)
-		if told := s.Servers()[0]; told.State != StateConnected || told.Seen != 2 {
-			t.Errorf("it stands as %+v", told)
+		if reported := s.Servers()[0]; reported.State != StateConnected || reported.Seen != 2 {
+			t.Errorf("it stands as %+v", reported)
 		}
 		ask(t, c, "add")
 		if got := s.results(t)[0].Text(); got != "42" {
 			t.Errorf("the model got %q", got)
 		}
 		if got := s.notices(NoticeServer); len(got) != 2 || !strings.Contains(got[0], "does not answer") || !strings.Contains(got[1], "is back, with 2 tools") {
-			t.Errorf("told %q", got)
+			t.Errorf("reported %q", got)
 		}
 	})
 }
 
 func TestAServerThatNeverAnswersDoesNotHoldUpARun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		hanging := mcp.HandlerFunc(func(ctx context.Context, _ *mcp.Request) (mcp.Result, error) {
+		waiting := mcp.HandlerFunc(func(ctx context.Context, _ *mcp.Request) (mcp.Result, error) {
 			<-ctx.Done()
 			return mcp.Result{}, ctx.Err()
 		})
-		s := play(t, Options{Servers: []Server{{Name: "hang", Handler: hanging, Trusted: true}, calculator()}},
+		s := play(t, Options{Servers: []Server{{Name: "wait", Handler: waiting, Trusted: true}, calculator()}},
 			scripted.Call("calc__add", `{"A":2,"B":40}`), scripted.Say("42"), scripted.Say("again"), scripted.Say("and again"))
 		defer s.Close()
 		c := s.Conversation(nil)
@@ -169,12 +169,12 @@ func TestAServerThatNeverAnswersDoesNotHoldUpARun(t *testing.T) {
 		if took := time.Since(began); took > settleTime+time.Second {
 			t.Errorf("the first answer took %v", took)
 		}
-		if told := s.Servers(); told[0].State != StateConnecting || told[1].State != StateConnected {
-			t.Errorf("they stand as %+v", told)
+		if reported := s.Servers(); reported[0].State != StateConnecting || reported[1].State != StateConnected {
+			t.Errorf("they stand as %+v", reported)
 		}
 		time.Sleep(listTime)
-		if told := s.Servers()[0]; told.State != StateFailed {
-			t.Errorf("it stands as %+v", told)
+		if reported := s.Servers()[0]; reported.State != StateFailed {
+			t.Errorf("it stands as %+v", reported)
 		}
 		began = time.Now()
 		ask(t, c, "again")
@@ -185,14 +185,14 @@ func TestAServerThatNeverAnswersDoesNotHoldUpARun(t *testing.T) {
 	})
 }
 
-// A server that was there and does not answer when it has news is waited for a moment only.
-func TestNewsThatCannotBeReadHoldUpAStepForAMomentOnly(t *testing.T) {
+// A server that was there, announces a change and does not answer is waited for a moment only.
+func TestListsThatCannotBeReadHoldUpAStepForAMomentOnly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := mcp.NewServer("s", "1")
 		mcp.AddToolWith(srv, mcp.Tool{Name: "look", Annotations: readOnly}, func(context.Context, struct{}) (string, error) { return "seen", nil })
-		var stuck atomic.Bool
+		var silent atomic.Bool
 		handler := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-			if stuck.Load() && strings.HasSuffix(req.Method, "/list") {
+			if silent.Load() && strings.HasSuffix(req.Method, "/list") {
 				<-ctx.Done()
 				return mcp.Result{}, ctx.Err()
 			}
@@ -202,12 +202,12 @@ func TestNewsThatCannotBeReadHoldUpAStepForAMomentOnly(t *testing.T) {
 		defer s.Close()
 		c := s.Conversation(nil)
 		ask(t, c, "one")
-		stuck.Store(true)
+		silent.Store(true)
 		mcp.AddTool(srv, "more", func(context.Context, struct{}) (string, error) { return "", nil })
 		synctest.Wait()
 		began := time.Now()
 		ask(t, c, "two")
-		if took := time.Since(began); took == 0 || took > 5*newsTime {
+		if took := time.Since(began); took == 0 || took > 5*changeTime {
 			t.Errorf("the answer took %v", took)
 		}
 		if got := s.results(t)[0].Text(); got != "seen" {

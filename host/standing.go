@@ -48,7 +48,7 @@ func (t *tool) withdrawn(ctx context.Context) string {
 	if s.Trusted {
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(ctx, newsTime)
+	ctx, cancel := context.WithTimeout(ctx, changeTime)
 	defer cancel()
 	s.await(ctx)
 	for _, now := range s.current().tools {

@@ -15,7 +15,7 @@ import (
 func TestARunEndsWhenItsTimeIsOver(t *testing.T) {
 	waiting := mcp.NewServer("s", "1")
 	mcp.AddToolWith(waiting, mcp.Tool{Name: "wait", Annotations: readOnly}, func(ctx context.Context, _ struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() })
-	turns := map[string]scripted.Turn{"the model thinks for ever": scripted.Hang(), "a tool works for ever": scripted.Call("s__wait", "")}
+	turns := map[string]scripted.Turn{"the model thinks for ever": scripted.Wait(), "a tool works for ever": scripted.Call("s__wait", "")}
 	for name, turn := range turns {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -28,7 +28,7 @@ func TestARunEndsWhenItsTimeIsOver(t *testing.T) {
 					t.Errorf("stopped by %q after %v", answer.Stop, took)
 				}
 				if got := s.notices(NoticeLimit); len(got) != 1 || !strings.Contains(got[0], "10s") {
-					t.Errorf("told %q", got)
+					t.Errorf("reported %q", got)
 				}
 				if answer := ask(t, c, "again"); answer.Text != "in time" {
 					t.Errorf("got %+v", answer)
@@ -38,12 +38,12 @@ func TestARunEndsWhenItsTimeIsOver(t *testing.T) {
 	}
 }
 
-func TestARequestThatIsMadeAgainIsTold(t *testing.T) {
+func TestARequestThatIsMadeAgainIsReported(t *testing.T) {
 	retry := model.Delta{Retry: &model.Retry{Attempt: 1, After: 2 * time.Second, Err: &model.Error{Provider: "p", Status: 429}}}
 	s := play(t, Options{Model: emitting{scripted.New(scripted.Say("at last")), retry}})
 	ask(t, s.Conversation(nil), "hello")
 	if got := s.notices(NoticeRetry); len(got) != 1 || !strings.Contains(got[0], "attempt 1 failed, the next is in 2s") {
-		t.Errorf("told %q", got)
+		t.Errorf("reported %q", got)
 	}
 }
 

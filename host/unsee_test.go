@@ -39,7 +39,7 @@ func spoken(entries []Entry) (messages []model.Message) {
 }
 
 // A conversation of days does not hold every screenshot in memory; its record does.
-func TestImagesThatASummaryReplacedAreLetGo(t *testing.T) {
+func TestImagesThatASummaryReplacedAreDropped(t *testing.T) {
 	picture := mcp.Content{Type: "image", Data: bytes.Repeat([]byte{7}, 5_000), MIMEType: "image/png"}
 	server := looking(&mcp.CallToolResult{Content: []mcp.Content{picture}})
 	m := talkative(1, scripted.Say("There was a picture."))

@@ -167,7 +167,7 @@ func (b alarmBase) verify(t *testing.T, path string) {
 	}
 }
 
-// refused asks without allowing to write: the model is told so, and the person which
+// refused asks without allowing to write: the model learns it, and the person which
 // flag would have helped.
 func (b alarmBase) refused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "alarms.csv")
@@ -182,17 +182,17 @@ func (b alarmBase) refused(t *testing.T) {
 	if code != 0 {
 		t.Errorf("the exit code is %d; the model has answered", code)
 	}
-	var told []string
+	var reported []string
 	for _, e := range events(t, stdout) {
 		if e.Consent != nil && !e.Consent.Allowed {
-			told = append(told, e.Consent.Server+"/"+e.Consent.Tool)
+			reported = append(reported, e.Consent.Server+"/"+e.Consent.Tool)
 		}
 		if e.Called != nil && e.Called.Server == "files" {
 			t.Errorf("%s was called", e.Called.Tool)
 		}
 	}
-	if !slices.Equal(told, []string{"files/write_file"}) {
-		t.Errorf("refused were %q", told)
+	if !slices.Equal(reported, []string{"files/write_file"}) {
+		t.Errorf("refused were %q", reported)
 	}
 }
 

@@ -54,11 +54,11 @@ var bridgeCases = []bridgeCase{
 	{"two questions are asked at once and one is declined", []step{call("ask_two")}, says("first=1 second declined")},
 	{"a second question depends on the first answer", []step{call("ask_again")}, says("color=red shade=dark")},
 	{"the model of the client is asked", []step{call("sample")}, says("sampled: canned words")},
-	{"the roots of the client are told", []step{call("roots")}, says("roots: file:///tmp")},
+	{"the roots of the client are reported", []step{call("roots")}, says("roots: file:///tmp")},
 	{"progress arrives in order", []step{{"op": "call", "name": "progress", "progress": true}, wait("progress", 5)}, verifyProgress},
 	{"log messages arrive", []step{{"op": "setLevel", "level": "info"}, call("logs"), wait("message", 3)}, succeeded},
-	{"a change of the tools is told", []step{call("change_tools"), wait("tools/list_changed", 1), {"op": "list"}}, verifyChange},
-	{"an update of a resource is told", []step{{"op": "subscribe", "uri": "test://watched"}, call("touch"), wait("resources/updated", 1)}, verifyUpdate},
+	{"a change of the tools is reported", []step{call("change_tools"), wait("tools/list_changed", 1), {"op": "list"}}, verifyChange},
+	{"an update of a resource is reported", []step{{"op": "subscribe", "uri": "test://watched"}, call("touch"), wait("resources/updated", 1)}, verifyUpdate},
 	{"a cancelled call ends at the server", []step{
 		{"op": "cancelCall", "name": "slow", "arguments": map[string]any{"ms": 20000}, "afterMs": 400},
 		{"op": "sleep", "ms": 400},
@@ -209,16 +209,16 @@ var noElicitation = map[string]string{
 
 // noAsking is a server that cannot ask at all.
 var noAsking = together(noElicitation, map[string]string{
-	"the model of the client is asked":    "the server asks nothing over this transport",
-	"the roots of the client are told":    "the server asks nothing over this transport",
-	"a cancelled call ends at the server": "the server ends no call over this transport",
+	"the model of the client is asked":     "the server asks nothing over this transport",
+	"the roots of the client are reported": "the server asks nothing over this transport",
+	"a cancelled call ends at the server":  "the server ends no call over this transport",
 })
 
 // noUpdates is a server without subscriptions to resources.
-var noUpdates = map[string]string{"an update of a resource is told": "FastMCP has no subscriptions"}
+var noUpdates = map[string]string{"an update of a resource is reported": "FastMCP has no subscriptions"}
 
 // noListen is a modern server without any subscriptions.
-var noListen = together(noUpdates, map[string]string{"a change of the tools is told": "FastMCP has no subscriptions/listen"})
+var noListen = together(noUpdates, map[string]string{"a change of the tools is reported": "FastMCP has no subscriptions/listen"})
 
 // serverCannot is what is known of the servers, by name, transport and era: what fails
 // with every client, so that it is not Junction's fault when it fails through Junction.
@@ -227,7 +227,7 @@ func serverCannot(server, over, era string) map[string]string {
 	case server == "gosdk" && over == "http" && era == "modern":
 		return map[string]string{"a cancelled call ends at the server": "the Go SDK ends no modern HTTP call whose client left"}
 	case server == "mcpgo" && over == "http" && era != "legacy":
-		return map[string]string{"an update of a resource is told": "mcp-go sends no resource update to a modern HTTP stream"}
+		return map[string]string{"an update of a resource is reported": "mcp-go sends no resource update to a modern HTTP stream"}
 	case server == "mcpgo" && over == "sse":
 		return noAsking
 	case server == "python" && era != "legacy":

@@ -16,8 +16,8 @@ import (
 	"github.com/junction-mcp/junction/model/replay"
 )
 
-// patience is how long a chat may take on a machine with much else to do.
-const patience = 3 * time.Minute
+// chatTime is how long a chat may take on a machine with much else to do.
+const chatTime = 3 * time.Minute
 
 // A chat is how one person starts `junction chat`: a folder of the person's own, a
 // configuration, and a model that plays a recording.
@@ -72,7 +72,7 @@ func modelEndpoint(t testing.TB, recording string) string {
 // ask asks one question, as in a script, and returns what was printed and the exit code.
 func (c *chat) ask(t testing.TB, question string, more ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), chatTime)
 	defer cancel()
 	command := c.command(ctx, t, append(more, "-p", question)...)
 	var out, log bytes.Buffer

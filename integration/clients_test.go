@@ -137,12 +137,12 @@ var everythingCases = []bridgeCase{
 	{"a second question depends on the first answer", []step{call("ask-twice")}, tells("small pizza for 8 euros")},
 	{"two questions are answered", []step{call("ask-two-at-once")}, says("Ada is in Oslo.")},
 	{"the model of the client is asked", []step{calling("sample", map[string]any{"prompt": "Say something."})}, tells("canned words")},
-	{"the roots of the client are told", []step{call("list-roots")}, tells("file:///tmp")},
+	{"the roots of the client are reported", []step{call("list-roots")}, tells("file:///tmp")},
 	// The TypeScript clients drop progress that is read together with the result, so one of five may lack.
 	{"progress arrives", []step{{"op": "call", "name": "count-slowly", "progress": true, "arguments": map[string]any{"steps": 5}}, wait("progress", 4)}, succeeded},
 	{"log messages from info upward arrive", []step{{"op": "setLevel", "level": "info"}, call("log"), wait("message", 7)}, succeeded},
-	{"a change of the tools is told", []step{call("toggle-tool"), wait("tools/list_changed", 1)}, succeeded},
-	{"an update of a resource is told", []step{
+	{"a change of the tools is reported", []step{call("toggle-tool"), wait("tools/list_changed", 1)}, succeeded},
+	{"an update of a resource is reported", []step{
 		{"op": "subscribe", "uri": "everything://counter"}, call("update-resource"), wait("resources/updated", 1),
 	}, succeeded},
 	{"a call is cancelled and the connection lives", []step{

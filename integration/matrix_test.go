@@ -36,7 +36,7 @@ func TestPeersMatrix(t *testing.T) {
 				target := serverNamed(t, server.name).target(t, server.over, server.flag)
 				cannot := together(serverCannot(server.name, server.over, server.era), clientCannot(client.name, server.over, revision))
 				if client.name == "gosdk" && revision == modern && server.name != "gosdk" {
-					cannot["the roots of the client are told"] = "the Go client cannot read a roots question without params"
+					cannot["the roots of the client are reported"] = "the Go client cannot read a roots question without params"
 				}
 				if client.name == "gosdk" && server.name == "mcpgo" && server.over == "http" && revision == modern {
 					cannot["a cancelled call ends at the server"] = "mcp-go answers the cancellation with 400, and the Go client gives up"

@@ -96,7 +96,7 @@ func program(t testing.TB, names ...string) string {
 var staging sync.Mutex
 
 // nodeScript copies a script and what it imports to where its packages are installed,
-// because Node looks for packages beside the script, and returns the command to run it.
+// because Node looks for packages next to the script, and returns the command to run it.
 func nodeScript(t testing.TB, folder, script string, imports ...string) []string {
 	t.Helper()
 	staging.Lock()

@@ -95,7 +95,7 @@ func (s *screen) consents() {
 	s.see("Both have echoed.") // the second was not asked about
 }
 
-// fillsIn fills in a form; what does not fit is told at the field.
+// fillsIn fills in a form; what does not fit is said at the field.
 func (s *screen) fillsIn() {
 	s.t.Helper()
 	s.enter("Ask me something.")

@@ -99,7 +99,7 @@ func (c *chat) calling(t *testing.T) (running *exec.Cmd, stderr *tail, drained <
 	case <-called:
 	case <-done:
 		t.Fatalf("the chat ended before it called: %v\n%s", command.Wait(), stderr)
-	case <-time.After(patience):
+	case <-time.After(chatTime):
 		t.Fatalf("nothing was called: %s", stderr)
 	}
 	return command, stderr, done

@@ -48,7 +48,7 @@ func newScreen(t *testing.T, env []string, dir string, argv ...string) *screen {
 		if t.Failed() {
 			t.Logf("the screen at the end:\n%s", s.shown())
 		}
-		_ = exec.Command(s.tmux, "-S", s.socket, "kill-server").Run() // hangs the program up
+		_ = exec.Command(s.tmux, "-S", s.socket, "kill-server").Run() // ends the program
 		_ = syscall.Kill(-pid, syscall.SIGKILL)                       // it may have ended
 		_ = os.RemoveAll(folder)
 	})
@@ -116,12 +116,12 @@ func (s *screen) gone(text string) {
 func (s *screen) until(what string, as func(shown string) bool) {
 	s.t.Helper()
 	var shown string
-	for deadline := time.Now().Add(patience / 3); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(chatTime / 3); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if shown = s.shown(); as(shown) {
 			return
 		}
 	}
-	s.t.Fatalf("waited %v %s; the screen is\n%s", patience/3, what, shown)
+	s.t.Fatalf("waited %v %s; the screen is\n%s", chatTime/3, what, shown)
 }
 
 // words are those of a text, whatever is between them.

@@ -39,8 +39,8 @@ type ClientOptions struct {
 	Name string
 
 	// OnElicit asks the user: req is a form or a URL to visit. For forms, members
-	// left out of an accepted answer are filled with the form's defaults, and the
-	// answer is checked against the form.
+	// left out of an accepted answer are filled with the form's defaults, and what
+	// was entered is checked against the form.
 	OnElicit func(ctx context.Context, req ElicitRequest) (*ElicitResult, error)
 	// ElicitURL declares that OnElicit can send the user to a web page.
 	ElicitURL bool
@@ -66,7 +66,7 @@ type ClientOptions struct {
 	// them for its session, which several clients share.
 	Bridge bool
 	// OneClient, with Bridge, says that all requests come from one client, and
-	// what it declared: the server is told exactly that, and what it asks at any
+	// what it declared: the server gets exactly that, and what it asks at any
 	// time is asked of that client.
 	OneClient *Meta
 	// Capabilities are declared in addition to what the callbacks stand for: experimental
@@ -92,7 +92,7 @@ type ClientOptions struct {
 	// request before it is taken for a legacy one; default 5 seconds.
 	ProbeTimeout time.Duration
 	// ParkTimeout is how long a call of a bridge waits for its client to come back
-	// with an answer; default 10 minutes.
+	// with a response; default 10 minutes.
 	ParkTimeout time.Duration
 	// NoCache asks the server for every list, whatever it said of caching.
 	NoCache bool
@@ -286,7 +286,7 @@ func (c *Client) send(ctx context.Context, req *Request) (Result, error) {
 	}
 	if c.options.Timeout >= 0 {
 		var stop func()
-		ctx, stop = peer.idle.watch(ctx, c.options, req)
+		ctx, stop = peer.idle.start(ctx, c.options, req)
 		defer stop()
 	}
 	result, err := c.handler.Handle(ctx, req)
@@ -327,7 +327,7 @@ func (o *ClientOptions) name(t Transport) string {
 }
 
 // introduction says what the client is and what it can be asked for. Of the
-// clients of a bridge that serves many, none can be told apart when the server
+// clients of a bridge that serves many, none can be distinguished when the server
 // asks for roots: it may ask at any time, and keeps what it got.
 func (o *ClientOptions) introduction() Meta {
 	if o.OneClient != nil {

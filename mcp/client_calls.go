@@ -37,7 +37,7 @@ func (r *CallToolResult) Text() string {
 	return strings.Join(parts, "\n")
 }
 
-// Call calls a tool with arguments in and returns its answer as an Out: its
+// Call calls a tool with arguments in and returns its result as an Out: its
 // structured content, or, where there is none, its text, as it is if Out is a
 // string, else as JSON. The error is a [*ToolFailure] if the tool failed.
 func Call[Out any](ctx context.Context, c *Client, tool string, in any) (Out, error) {

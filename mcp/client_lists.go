@@ -35,7 +35,7 @@ func (c *Client) Prompts(ctx context.Context) iter.Seq2[*Prompt, error] {
 	return each[Prompt](ctx, c, methodPromptsList, "prompts")
 }
 
-// each decodes the entries of all pages. An entry that cannot be read is told
+// each decodes the entries of all pages. An entry that cannot be read is logged
 // at debug level and left out, so that it does not hide the others.
 func each[T any](ctx context.Context, c *Client, method, list string) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {

@@ -15,7 +15,7 @@ type idleTimeout struct {
 	held  int // requests of the server that the user is thinking about
 }
 
-func (t *idleTimeout) watch(ctx context.Context, o ClientOptions, req *Request) (context.Context, func()) {
+func (t *idleTimeout) start(ctx context.Context, o ClientOptions, req *Request) (context.Context, func()) {
 	limit, total := o.Timeout, o.MaxTimeout
 	if limit == 0 {
 		limit = defaultTimeout

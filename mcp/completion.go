@@ -10,7 +10,7 @@ import (
 
 const methodComplete = "completion/complete"
 
-// maxCompletions is the most values one answer may hold (schema.ts CompleteResult).
+// maxCompletions is how many values a response may have at most (schema.ts CompleteResult).
 const maxCompletions = 100
 
 // A CompletionReference says what an argument belongs to: a prompt by name, or a
@@ -46,7 +46,7 @@ type CompletionContext struct {
 	Arguments map[string]string `json:"arguments,omitempty"`
 }
 
-// A Completion is the answer: at most 100 values, more are cut off.
+// A Completion is the result: at most 100 values, more are cut off.
 type Completion struct {
 	Values  []string `json:"values"`
 	Total   *int     `json:"total,omitempty"` // how many there are in all, if known

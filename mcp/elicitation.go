@@ -52,7 +52,7 @@ type ElicitResult struct {
 	Content json.RawMessage `json:"content,omitzero"`
 }
 
-// Errors of [Elicit] when there is no answer to work with.
+// Errors of [Elicit] when the user filled in nothing.
 var (
 	ErrDeclined  = errors.New("the user declined")
 	ErrDismissed = errors.New("the user dismissed the question without a choice")

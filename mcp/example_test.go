@@ -304,7 +304,7 @@ func ExampleSaveState() {
 		if err != nil {
 			return "", err
 		}
-		if !found { // the tool runs again with the answer: do this once
+		if !found { // the tool runs again with the response: do this once
 			reservations++
 			reservation = reservations
 			if err := mcp.SaveState(ctx, "reservation", reservation); err != nil {

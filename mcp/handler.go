@@ -14,7 +14,7 @@ import (
 // A Handler answers one MCP request, whichever revision and transport carried it.
 //
 // A Handler speaks the modern revision only: transports translate what older
-// clients say before Handle sees it, and translate its answer back. A [Server]
+// clients say before Handle sees it, and translate its result back. A [Server]
 // is a Handler, a connection to a remote server is one (see [Dial]), and so is
 // whatever a [Middleware] makes of either.
 //
@@ -90,7 +90,7 @@ type Request struct {
 	Peer Peer
 
 	// Round counts the rounds of one call, from 0. A call that asks a modern client
-	// something reaches a Handler again, with the answers, as a new request with
+	// something reaches a Handler again, with the responses, as a new request with
 	// the next Round; a legacy client answers while the Handler waits, so its calls
 	// have Round 0 only. Middleware that counts calls looks at Round 0.
 	Round int
@@ -171,7 +171,7 @@ func (r *Request) WithParams(params json.RawMessage) *Request {
 	return &copied
 }
 
-// A Result is the answer to a request: one JSON object, either encoded already
+// A Result is what a Handler answers a request with: one JSON object, either encoded already
 // or as a Go value that is encoded once, into the output buffer. What a
 // revision adds (resultType, ttlMs, cacheScope, _meta) is written around it and
 // is never part of it.
@@ -190,7 +190,7 @@ type Result struct {
 	Meta json.RawMessage
 
 	// TTL and Scope are the caching hints of the six cacheable results
-	// (server/utilities/caching): how long the answer stays fresh, and for whom.
+	// (server/utilities/caching): how long the result stays fresh, and for whom.
 	// The zero values mean: do not cache, and for this principal only.
 	TTL   time.Duration
 	Scope CacheScope
@@ -235,7 +235,7 @@ func (r *Result) AppendJSON(dst []byte) ([]byte, error) {
 	return schema.Encode(dst, r.Value)
 }
 
-// TextOnly reports whether the result is known to be a tool's answer of nothing
+// TextOnly reports whether the result is known to be a tool's result of nothing
 // but text, which every revision can hold as it is.
 func (r *Result) TextOnly() bool {
 	switch v := r.Value.(type) {

@@ -81,7 +81,7 @@ type ToolUse struct {
 	Meta  json.RawMessage `json:"_meta,omitzero"`
 }
 
-// A ToolResult is the answer to a [ToolUse].
+// A ToolResult is the result of a [ToolUse].
 type ToolResult struct {
 	ToolUseID         string          `json:"toolUseId"`
 	Content           []Content       `json:"content"`

@@ -24,7 +24,7 @@ const defaultPageSize = 1_000
 // while it serves.
 //
 // A Server knows no transport and no session. Serve it with one of the packages
-// beside this one (stdio, streamable, …), any number of times at once, or hand
+// in addition to this one (stdio, streamable, …), any number of times at once, or hand
 // it to [NewClient] in the same process.
 type Server struct {
 	info     Implementation

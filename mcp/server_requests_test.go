@@ -110,7 +110,7 @@ func TestAUserCanSayNo(t *testing.T) {
 	}
 }
 
-func TestAClientThatCannotBeAskedIsToldSo(t *testing.T) {
+func TestAClientThatCannotBeAskedGetsAnError(t *testing.T) {
 	run(t, asking, noOptions, func(t *testing.T, c *mcp.Client, _ way) {
 		for _, tool := range []string{"form", "page", "model", "roots"} {
 			var fault *mcp.Error

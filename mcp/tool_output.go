@@ -80,7 +80,7 @@ func checkOutput(check *schema.Validator, r *CallToolResult) error {
 	return check.Validate(r.StructuredContent)
 }
 
-// badOutput is the answer where a tool's output does not fit what the tool
+// badOutput is the result where a tool's output does not fit what the tool
 // declares: a mistake of the program, which its logs should show.
 func (s *Server) badOutput(tool string, err error) *Error {
 	s.log.Error("mcp: the output of a tool does not fit its output schema", "tool", tool, "error", err)

@@ -44,7 +44,7 @@ type ToolAnnotations struct {
 type CallToolResult struct {
 	// Content is what the model reads.
 	Content []Content
-	// StructuredContent is the answer as JSON of any type, for programs; nil if
+	// StructuredContent is the output as JSON of any type, for programs; nil if
 	// there is none (the JSON null is a value: json.RawMessage("null")).
 	StructuredContent json.RawMessage
 	// IsError says that the tool failed; Content then says why, so that the
@@ -54,7 +54,7 @@ type CallToolResult struct {
 	Meta json.RawMessage
 }
 
-// result is r as the answer of a Handler.
+// result is r as a Handler returns it.
 func (r *CallToolResult) result() Result {
 	if r == nil {
 		r = &CallToolResult{}
@@ -180,7 +180,7 @@ func (s *Server) AddTool(t Tool, f ToolHandler) { must(s.registerTool(t, f, addi
 
 // SetTool registers a tool that comes from data, in place of the one of that
 // name if there is one. The error says what is wrong with it. Of the name it
-// asks only that clients can be told of it.
+// asks only that clients can be sent it.
 func (s *Server) SetTool(t Tool, f ToolHandler) error { return s.registerTool(t, f, setting) }
 
 func (s *Server) registerTool(t Tool, f ToolHandler, how registration) error {

@@ -42,7 +42,7 @@ type clientSide struct {
 	heard  []string
 }
 
-// A deed is something that the client was told to do.
+// A deed is something that the client is to do.
 type deed struct {
 	cancel  context.CancelFunc
 	done    chan struct{}

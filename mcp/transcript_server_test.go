@@ -207,7 +207,7 @@ type fixture struct {
 func newFixture(o mcp.ServerOptions) *fixture {
 	f := &fixture{Server: mcp.NewServerWith("fixture", "1", o), gate: make(chan struct{}), runs: map[string]int{}}
 	f.addTools()
-	f.addQuestions()
+	f.addAskingTools()
 	f.AddText(mcp.Resource{URI: "test://a", Name: "a", MIMEType: "text/plain"}, "A")
 	f.AddText(mcp.Resource{URI: "test://b", Name: "b"}, "B")
 	f.AddPrompt(mcp.Prompt{Name: "greet", Arguments: []mcp.PromptArgument{{Name: "who", Required: true}}},
@@ -287,7 +287,7 @@ func (f *fixture) addTools() {
 	})
 }
 
-func (f *fixture) addQuestions() {
+func (f *fixture) addAskingTools() {
 	mcp.AddTool(f.Server, "ask", func(ctx context.Context, _ none) (string, error) {
 		answer, err := mcp.Elicit[nameForm](ctx, "who?")
 		return "hello " + answer.Name, err

@@ -236,7 +236,7 @@ func checkExtra(extra map[string]map[string]json.RawMessage) error {
 	return nil
 }
 
-// checkPairs sees to it that calls and results belong together.
+// checkPairs checks that calls and results belong together.
 func checkPairs(req *Request) error {
 	used := map[string]bool{}
 	open := map[string]string{} // calls without a result: names by id

@@ -48,7 +48,7 @@ func Lower(tools []Tool, d Dialect) ([]Tool, []Note) {
 			notes = append(notes, Note{Tool: t.Name, SetAside: true, Text: fmt.Sprintf("a request can have %d tools", d.MaxTools)})
 			continue
 		case len(changes) > 0:
-			notes = append(notes, Note{Tool: t.Name, Text: told(d.Name, changes)})
+			notes = append(notes, Note{Tool: t.Name, Text: rewritten(d.Name, changes)})
 		}
 		t.Schema = schema
 		kept = append(kept, t)
@@ -56,8 +56,8 @@ func Lower(tools []Tool, d Dialect) ([]Tool, []Note) {
 	return kept, notes
 }
 
-// told lists changes, each once.
-func told(dialect string, changes []string) string {
+// rewritten lists changes, each once.
+func rewritten(dialect string, changes []string) string {
 	slices.Sort(changes)
 	changes = slices.Compact(changes)
 	more := ""

@@ -195,7 +195,7 @@ func form(required []string, properties *members) string {
 	return short(json.RawMessage("{" + strings.Join(names, ", ") + "}"))
 }
 
-// loneAnyOf moves what stands beside anyOf into its alternatives.
+// loneAnyOf moves what is next to anyOf into its alternatives.
 func (l *lowering) loneAnyOf(s *members, at string) {
 	list := elements(s.get("anyOf"))
 	if !l.dialect.LoneAnyOf || list == nil || len(s.names) == 1 {

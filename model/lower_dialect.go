@@ -23,7 +23,7 @@ type Dialect struct {
 	Nullable bool
 	// StringEnums is whether enum can only have strings, and only for strings.
 	StringEnums bool
-	// LoneAnyOf is whether nothing may stand beside anyOf.
+	// LoneAnyOf is whether nothing may be next to anyOf.
 	LoneAnyOf bool
 	// PropertyNames is whether names of properties must match
 	// [A-Za-z0-9_.-]{1,64}.

@@ -80,7 +80,7 @@ func (m *members) json() json.RawMessage {
 	return append(out, '}')
 }
 
-// elements are those of a JSON array; nil of what is none.
+// elements are those of a JSON array; nil if it is not one.
 func elements(raw json.RawMessage) []json.RawMessage {
 	if len(raw) == 0 || raw[0] != '[' {
 		return nil

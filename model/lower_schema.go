@@ -113,7 +113,7 @@ func (l *lowering) repair(s *members, at string) {
 	}
 }
 
-// repairBounds turns draft 4's exclusiveMinimum, which is true beside minimum, into
+// repairBounds turns draft 4's exclusiveMinimum, which is true next to minimum, into
 // today's.
 func (l *lowering) repairBounds(s *members, at string) {
 	for _, name := range []string{"Minimum", "Maximum"} {

@@ -10,7 +10,7 @@ type Model interface {
 	// Info describes the model. It costs nothing and never changes.
 	Info() Info
 
-	// Generate asks for the next message. emit is told every piece as it comes,
+	// Generate asks for the next message. emit is called with every piece as it comes,
 	// from the calling goroutine, and may be nil. The Response is what the pieces
 	// add up to.
 	//
@@ -57,8 +57,8 @@ type Request struct {
 	Temperature *float64
 	// Stop are sequences at which the answer ends.
 	Stop []string
-	// Tap is told every exchange with the provider, after its end, from the calling
-	// goroutine; those that failed and were made again are told too. It may be nil.
+	// Tap is called with every exchange with the provider, after its end, from the calling
+	// goroutine; also with those that failed and were made again. It may be nil.
 	Tap func(Exchange)
 }
 

@@ -140,28 +140,28 @@ func (r *retrying) after(err error, attempt int, said progress) (time.Duration, 
 		pause = min(pause, r.options.First<<doublings)
 	}
 	pause = pause/2 + rand.N(pause/2+1)
-	var told *Error
-	if errors.As(err, &told) && told.RetryAfter > 0 {
-		return max(pause, told.RetryAfter), told.RetryAfter <= r.options.MaxAfter
+	var failure *Error
+	if errors.As(err, &failure) && failure.RetryAfter > 0 {
+		return max(pause, failure.RetryAfter), failure.RetryAfter <= r.options.MaxAfter
 	}
 	return pause, true
 }
 
 // passes says whether an error can be another one the next time.
 func passes(err error) bool {
-	var told *Error
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &told) {
+	var failure *Error
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &failure) {
 		return false
 	}
 	switch {
-	case told.Code == "insufficient_quota", errors.Is(err, ErrUnauthorized), errors.Is(err, ErrWindow), errors.Is(err, ErrNoModel), errors.Is(err, ErrBadTool):
+	case failure.Code == "insufficient_quota", errors.Is(err, ErrUnauthorized), errors.Is(err, ErrWindow), errors.Is(err, ErrNoModel), errors.Is(err, ErrBadTool):
 		return false
 	case errors.Is(err, ErrRateLimited), errors.Is(err, ErrOverloaded), errors.Is(err, ErrBroken):
 		return true
-	case told.Status == 0:
-		return isConnection(told.Err)
+	case failure.Status == 0:
+		return isConnection(failure.Err)
 	}
-	return told.Status == 408 || told.Status >= 500 && told.Status != 501 && told.Status != 505
+	return failure.Status == 408 || failure.Status >= 500 && failure.Status != 501 && failure.Status != 505
 }
 
 // isConnection says whether an error is of the connection, and not of what was

@@ -23,7 +23,7 @@ type attempt struct {
 	err   error
 }
 
-// fallible is a model that does as it is told, and knows when it was asked.
+// fallible is a model that does what its script says, and knows when it was asked.
 type fallible struct {
 	attempts []attempt
 	asked    []time.Time

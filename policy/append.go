@@ -21,7 +21,7 @@ const lockTime = 10 * time.Second
 // Append writes a rule behind the others of a file, which is made if it is not there,
 // for its owner only. Comments and form of the file stay. A rule that stands in it
 // already is not written again. The file is replaced as a whole, so that no reader
-// sees half of it, and a lock beside it (its name with .lock) keeps other processes
+// sees half of it, and a lock next to it (its name with .lock) keeps other processes
 // from losing the rule. The rule and what is in the file must compile; what Append
 // returns is otherwise that of [Load] and [Compile].
 func Append(ctx context.Context, path string, rule Rule) error {

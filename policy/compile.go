@@ -15,7 +15,7 @@ var ErrLimit = errors.New("too large")
 // maxRules bounds the rules of a policy.
 const maxRules = 10_000
 
-// Options are what a policy has beside its rules. The zero value is ready to use.
+// Options are what a policy has in addition to its rules. The zero value is ready to use.
 type Options struct {
 	// Default is what becomes of calls that no rule matches; empty is Ask. While it is
 	// Ask, the built-in rule read-only-trusted stands before it.

@@ -47,7 +47,7 @@ func TestCompileTellsEveryFaultWithItsPlace(t *testing.T) {
 		t.Error("a rule that is too large is no ErrLimit")
 	}
 	if strings.Contains(err.Error(), `"fine"`) {
-		t.Error("a rule without a fault is told")
+		t.Error("a rule without a fault is reported")
 	}
 }
 

@@ -37,7 +37,7 @@
 //	trusted      bool             whether the person trusts the server's claims
 //	client       string           the program that calls
 //
-// Beside CEL's own functions (contains, startsWith, matches, size, in, …) there are:
+// In addition to CEL's own functions (contains, startsWith, matches, size, in, …) there are:
 //
 //	glob(text, pattern)   whole text; * is any characters, slashes too, ? is one
 //	under(path, folder)   path is the folder or in it; an error where that is not certain:

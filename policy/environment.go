@@ -46,7 +46,7 @@ const (
 	maxLoops = 2
 	// maxNesting bounds how deep a condition's parentheses and lists are nested.
 	maxNesting = 100
-	// maxReported bounds the faults told of one condition.
+	// maxReported bounds the faults reported of one condition.
 	maxReported = 8
 )
 
@@ -147,7 +147,7 @@ func (price) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	switch function {
 	case "glob", overloads.Matches:
 		cost += sizes[0] * sizes[1] / 10
-	case operators.Add: // the sum is made anew
+	case operators.Add: // the sum is a new value
 		cost += all / 2
 	}
 	return &cost

@@ -10,7 +10,7 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// maxRegex bounds a regular expression, in what it has to be told apart while it is
+// maxRegex bounds a regular expression, in what it has to be distinguished while it is
 // matched; a{100} counts a hundred times.
 const maxRegex = 1_000
 

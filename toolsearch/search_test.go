@@ -21,7 +21,7 @@ func TestTheRightToolIsFound(t *testing.T) {
 		"by its server":                       {"vault open", "vault__openContract"},
 		"by a synonym":                        {"remove message", "mail__deleteMessage"},
 		"in Chinese":                          {"请搜索", "vault__搜索"},
-		"though most words are beside it":     {"well then, could you kindly sign this thing on paper tomorrow", "vault__sign_contract"},
+		"though most words are others":        {"well then, could you kindly sign this thing on paper tomorrow", "vault__sign_contract"},
 		"whatever the case":                   {"LIST EVENTS", "calendar__listEvents"},
 		"with a query of signs: nothing":      {"?!", ""},
 		"with no query: nothing":              {"", ""},

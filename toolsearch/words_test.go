@@ -53,7 +53,7 @@ func TestTextIsSplitIntoWords(t *testing.T) {
 	}
 }
 
-func TestALongWordIsCutAndSplittingStopsWhenTold(t *testing.T) {
+func TestALongWordIsCutAndSplittingStopsAtTheLimit(t *testing.T) {
 	t.Parallel()
 	if got := words(strings.Repeat("a", 10_000)); len(got) != 1 || len(got[0]) != maxWord {
 		t.Errorf("got %d words, the first of %d bytes", len(got), len(got[0]))

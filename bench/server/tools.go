@@ -64,7 +64,7 @@ func reading(properties object, entity string) {
 	properties["query"] = property("string", "What to look for; quotes keep words together, a colon restricts to a field")
 	properties["state"] = property("string", "Which state to look at", object{"enum": []string{"open", "closed", "archived", "any"}})
 	properties["order"] = property("string", "What the results are sorted by", object{"enum": []string{"created", "changed", "title"}})
-	properties["since"] = property("string", "Leave away what did not change after this moment, in RFC 3339 form", object{"format": "date-time"})
+	properties["since"] = property("string", "Omit what did not change after this moment, in RFC 3339 form", object{"format": "date-time"})
 	properties["limit"] = property("integer", fmt.Sprintf("How many %ss to return at most", entity), object{"minimum": 1, "maximum": 100})
 	properties["position"] = property("string", "Where to go on, as an earlier answer said; opaque")
 	properties["fields"] = property("array", "Which fields to search through", object{"items": property("string", "Name of a field", object{"enum": []string{"title", "text", "labels", "people"}})})
@@ -80,7 +80,7 @@ func writing(properties object, service, entity string) {
 	properties["due"] = property("object", "By when it must be done", object{
 		"properties": object{
 			"date": property("string", "A day of the calendar, such as 2026-03-01", object{"format": "date"}),
-			"zone": property("string", "A time zone by its IANA name; UTC where left away"),
+			"zone": property("string", "A time zone by its IANA name; UTC where omitted"),
 		},
 		"required": []string{"date"},
 	})

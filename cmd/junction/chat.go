@@ -131,7 +131,7 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 	if !single && !f.plain && a.desk.Elicit != "" {
 		return usagef("--elicit answers forms where one question is asked (-p); on the screen you fill them in")
 	}
-	t, err := a.table(ctx, cmd, args, f)
+	t, err := a.setUpChat(ctx, cmd, args, f)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 		return t.talk(ctx)
 	}
 	plain := &person.Plain{Person: a.person, Screen: a.screen, Desk: &a.desk}
-	if err := t.open(plain, a.told(plain)); err != nil {
+	if err := t.open(plain, a.reporter(plain)); err != nil {
 		return err
 	}
 	conversation, err := t.begin(ctx)
@@ -279,9 +279,9 @@ type providerError struct{ err error }
 func (e *providerError) Error() string { return e.err.Error() }
 func (e *providerError) Unwrap() error { return e.err }
 
-// told hears what happens in a run with one question: JSON on standard output, or
+// reporter prints what happens in a run with one question: JSON on standard output, or
 // on standard error what a person should know.
-func (a *app) told(plain *person.Plain) func(host.Event) {
+func (a *app) reporter(plain *person.Plain) func(host.Event) {
 	if a.flags.json {
 		return func(e host.Event) { writeEvent(a.stdout, e) }
 	}

@@ -17,7 +17,7 @@ import (
 
 // openArchive opens the stored conversations, and remembers which searches found
 // which tools.
-func (t *table) openArchive(ctx context.Context) error {
+func (t *chatSetup) openArchive(ctx context.Context) error {
 	path, err := stateFile("conversations.db")
 	if err != nil {
 		return err
@@ -39,7 +39,7 @@ func (t *table) openArchive(ctx context.Context) error {
 
 // keepSearches stores which searches found which tools, in addition to what other
 // processes learned meanwhile. An answer is none the worse where that fails.
-func (t *table) keepSearches() {
+func (t *chatSetup) keepSearches() {
 	fresh := t.search.Memory()
 	if len(fresh) == 0 {
 		return
@@ -61,7 +61,7 @@ func (t *table) keepSearches() {
 
 // resumes reports whether a word behind --resume is the ID of a conversation, which
 // belongs behind an equals sign: the flag has a meaning without it, too.
-func (t *table) resumes(ctx context.Context, word string) bool {
+func (t *chatSetup) resumes(ctx context.Context, word string) bool {
 	if t.flags.resume != archive.Last || t.archive == nil || len(word) != idLength {
 		return false
 	}
@@ -74,7 +74,7 @@ const idLength = 8
 
 // chosen is the conversation that the command line wants to go on: one that is
 // stored, or a copy of it; empty for a new one.
-func (t *table) chosen(ctx context.Context) (id string, err error) {
+func (t *chatSetup) chosen(ctx context.Context) (id string, err error) {
 	switch f := t.flags; {
 	case f.resume != "" && f.fork != "":
 		return "", usagef("--resume and --fork exclude each other")
@@ -104,7 +104,7 @@ func storedFault(err error) error {
 }
 
 // begin begins the conversation that the command line wants.
-func (t *table) begin(ctx context.Context) (*host.Conversation, error) {
+func (t *chatSetup) begin(ctx context.Context) (*host.Conversation, error) {
 	id, err := t.chosen(ctx)
 	switch {
 	case err != nil:
@@ -123,7 +123,7 @@ func (t *table) begin(ctx context.Context) (*host.Conversation, error) {
 }
 
 // store keeps the conversations; nil where nothing is stored.
-func (t *table) store() tui.Store {
+func (t *chatSetup) store() tui.Store {
 	if t.archive == nil {
 		return nil
 	}

@@ -16,7 +16,7 @@ const maxDiverted = 256
 // divert has what is written to standard error shown in the screen's log: anything
 // else on the terminal would be written across the screen. What comes faster than it
 // can be shown is left out. It returns what ends it.
-func (t *table) divert(ui *tui.UI) (back func()) {
+func (t *chatSetup) divert(ui *tui.UI) (back func()) {
 	texts, ended := make(chan string, maxDiverted), make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -11,7 +11,7 @@ import (
 
 // greeting is what a person should know who begins without a model or without servers
 // of their own, as Markdown; who has both needs none.
-func (t *table) greeting() string {
+func (t *chatSetup) greeting() string {
 	var parts []string
 	if !t.options.Model.Info().Language && t.flags.model.name == "" && os.Getenv(modelEnv) == "" {
 		parts = append(parts, "**No language model is chosen.** The one that is built in only finds a tool by the words of a question "+

@@ -32,7 +32,7 @@ func TestTheHelpOfChatNamesEveryFlagInEightyColumns(t *testing.T) {
 		}
 	}
 	if strings.Contains(out.String(), "default []") {
-		t.Error("a default that is not valid is told")
+		t.Error("a default that is not valid is shown")
 	}
 }
 
@@ -55,7 +55,7 @@ func TestTheGreetingNamesAModelWhoseKeyIsThere(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrittenBesideTheScreenIsLogged(t *testing.T) {
+func TestWhatIsWrittenPastTheScreenIsLogged(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]mcp.LogLevel{"time=x level=WARN msg=y\n": mcp.LogWarning, "level=ERROR": mcp.LogError, "→ files {}\n": mcp.LogInfo} {
 		if e := logged(text); e.Log.Level != want || string(e.Log.Data) != strconv.Quote(strings.TrimSpace(text)) {
@@ -77,7 +77,7 @@ func TestTheGreetingIsForWhoHasNoServersOfTheirOwn(t *testing.T) {
 		{"none at all", nil, "No server is there"},
 	} {
 		o := host.Options{Model: scripted.New(), Servers: test.servers}
-		greeting := (&table{flags: &chatFlags{model: modelFlags{name: "scripted"}}, options: o}).greeting()
+		greeting := (&chatSetup{flags: &chatFlags{model: modelFlags{name: "scripted"}}, options: o}).greeting()
 		if !strings.Contains(greeting, test.want) || test.want == "" && greeting != "" {
 			t.Errorf("%s: %q", test.name, greeting)
 		}

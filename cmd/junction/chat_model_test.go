@@ -9,7 +9,7 @@ import (
 )
 
 func TestAKeyThatIsRefusedIsNamedNotShown(t *testing.T) {
-	seated(t)
+	noState(t)
 	t.Setenv("SECRET_OF_MINE", "sk-0123456789abcdef0123")
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

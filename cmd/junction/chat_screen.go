@@ -19,7 +19,7 @@ const (
 )
 
 // talk shows the screen.
-func (t *table) talk(ctx context.Context) error {
+func (t *chatSetup) talk(ctx context.Context) error {
 	ui, err := tui.New(tui.Options{
 		Theme: t.flags.theme, NoColor: os.Getenv("NO_COLOR") != "", Trace: t.flags.trace,
 		History: t.history(ctx), Remember: t.rememberLine, SaveMedia: saveMedia,
@@ -48,7 +48,7 @@ func (t *table) talk(ctx context.Context) error {
 }
 
 // history are the lines that were typed before.
-func (t *table) history(ctx context.Context) []string {
+func (t *chatSetup) history(ctx context.Context) []string {
 	if t.archive == nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (t *table) history(ctx context.Context) []string {
 	return lines
 }
 
-func (t *table) rememberLine(line string) {
+func (t *chatSetup) rememberLine(line string) {
 	if t.archive == nil || len(line) > maxHistoryLine {
 		return
 	}

@@ -22,8 +22,8 @@ import (
 	"github.com/junction-mcp/junction/model/replay"
 )
 
-// seated is alone, with no model and no state of anybody.
-func seated(t *testing.T) {
+// noState runs the test with no model and no state of anybody.
+func noState(t *testing.T) {
 	t.Helper()
 	alone(t)
 	t.Setenv("JUNCTION_STATE", t.TempDir())
@@ -33,7 +33,7 @@ func seated(t *testing.T) {
 }
 
 func TestChatAnswersOneQuestion(t *testing.T) {
-	seated(t)
+	noState(t)
 	if err := os.WriteFile("note.txt", []byte("buy milk\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 }
 
 func TestAServerThatIsDisabledIsNotReplacedByAllOthers(t *testing.T) {
-	seated(t)
+	noState(t)
 	config := `{"mcpServers":{"off":{"command":"none","disabled":true},"on":{"command":"none"}}}`
 	if err := os.WriteFile("servers.json", []byte(config), 0o600); err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestAServerThatIsDisabledIsNotReplacedByAllOthers(t *testing.T) {
 }
 
 func TestChatTellsItsSevenSteps(t *testing.T) {
-	seated(t)
+	noState(t)
 	got := runs(t, "", "chat", "-p", "add 2 and 40", "--trace", "--trace-file", "run.svg")
 	if got.code != exitOK || got.stdout != "42\n" {
 		t.Fatalf("exit code %d, stdout %q", got.code, got.stdout)
@@ -127,7 +127,7 @@ func TestChatTellsItsSevenSteps(t *testing.T) {
 }
 
 func TestChatTellsEventsAsJSON(t *testing.T) {
-	seated(t)
+	noState(t)
 	got := runs(t, "", "chat", "-p", "add 2 and 40", "--json")
 	var kinds []string
 	lines := bufio.NewScanner(strings.NewReader(got.stdout))
@@ -143,14 +143,14 @@ func TestChatTellsEventsAsJSON(t *testing.T) {
 		}
 	}
 	if want := []string{"listed", "asked", "decided", "called", "returned", "asked", "decided", "answered"}; !slices.Equal(kinds, want) {
-		t.Errorf("told %v, want %v", kinds, want)
+		t.Errorf("reported %v, want %v", kinds, want)
 	}
 }
 
 // A model that says nothing, and a text longer than its window, are no failure of a
 // connection.
 func TestARunWithoutAnAnswerSaysWhy(t *testing.T) {
-	seated(t)
+	noState(t)
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, `data: {"id":"1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"role":"assistant"},"finish_reason":"stop"}]}`+"\n\ndata: [DONE]\n\n")
@@ -166,7 +166,7 @@ func TestARunWithoutAnAnswerSaysWhy(t *testing.T) {
 
 // Ctrl-C in the middle of a call: the conversation is kept as far as it came.
 func TestAnInterruptedQuestionCanBeResumed(t *testing.T) {
-	seated(t)
+	noState(t)
 	ctx, interrupt := context.WithCancelCause(t.Context())
 	stdout := &watchedBuffer{word: `"progress"`, seen: func() { interrupt(errInterrupted) }}
 	code := run(ctx, []string{"chat", "-p", "wait milliseconds=60000", "--json"}, strings.NewReader(""), stdout, new(safeBuffer))
@@ -182,7 +182,7 @@ func TestAnInterruptedQuestionCanBeResumed(t *testing.T) {
 }
 
 func TestStandardInputGoesAlong(t *testing.T) {
-	seated(t)
+	noState(t)
 	if got := runs(t, "buy milk\n", "chat", "-p", "add 2 and 40", "--attach", "-"); got.code != exitOK || got.stdout != "42\n" {
 		t.Errorf("%+v", got)
 	}
@@ -192,7 +192,7 @@ func TestStandardInputGoesAlong(t *testing.T) {
 }
 
 func TestARunThatEndsBeforeItsQuestionLeavesNoConversation(t *testing.T) {
-	seated(t)
+	noState(t)
 	runs(t, "", "chat", "-p", "add 2 and 40", "--max-time", "1ns")
 	if got := runs(t, "", "chat", "-p", "x", "--attach", "nowhere:file:///a"); got.code != exitConnection || !strings.Contains(got.stderr, `there is no server "nowhere"`) {
 		t.Errorf("%+v", got)
@@ -203,7 +203,7 @@ func TestARunThatEndsBeforeItsQuestionLeavesNoConversation(t *testing.T) {
 }
 
 func TestWhatSearchesFoundIsRememberedWhereItCan(t *testing.T) {
-	seated(t)
+	noState(t)
 	path, err := stateFile("conversations.db")
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +222,7 @@ func TestWhatSearchesFoundIsRememberedWhereItCan(t *testing.T) {
 }
 
 func TestConversationsAreStoredAndGoOn(t *testing.T) {
-	seated(t)
+	noState(t)
 	runs(t, "", "chat", "-p", "add 2 and 40")
 	if got := runs(t, "", "chat", "-p", "echo again", "--resume"); got.code != exitOK || !strings.Contains(got.stdout, "again") {
 		t.Fatalf("resumed: %+v", got)
@@ -270,7 +270,7 @@ func TestConversationsAreStoredAndGoOn(t *testing.T) {
 // A server that nobody vouched for is seen by the model only when it was approved;
 // when what it defines changes, that is asked again.
 func TestServersAreApprovedBeforeTheModelSeesThem(t *testing.T) {
-	seated(t)
+	noState(t)
 	server := append([]string{"--"}, self(t, "serve", "everything")...)
 	name := serverName(server[1])
 	got := runs(t, "", append([]string{"chat", "-p", "add 2 and 40"}, server...)...)
@@ -289,7 +289,7 @@ func TestServersAreApprovedBeforeTheModelSeesThem(t *testing.T) {
 
 // The server itself is pinned, not what stands between it and the host.
 func TestAServerOfAnotherVersionIsReviewedAgain(t *testing.T) {
-	seated(t)
+	noState(t)
 	var current atomic.Pointer[http.Handler]
 	install := func(version string) {
 		s := mcp.NewServer("calc", version)
@@ -317,7 +317,7 @@ func TestAServerOfAnotherVersionIsReviewedAgain(t *testing.T) {
 }
 
 func TestChatSpeaksToAModelOverItsWire(t *testing.T) {
-	seated(t)
+	noState(t)
 	recording, err := replay.Parse([]byte(`{"turns":[
 		{"calls":[{"name":"everything__add","arguments":{"a":20,"b":22}}]},
 		{"text":"It is ${result[0].sum}."}]}`))
@@ -349,7 +349,7 @@ func TestChatSpeaksToAModelOverItsWire(t *testing.T) {
 }
 
 func TestRulesThatHoldForGoodAreWritten(t *testing.T) {
-	seated(t)
+	noState(t)
 	path := filepath.Join(t.TempDir(), "policy.json")
 	if err := os.WriteFile(path, []byte(`{"rules":[{"effect":"deny","tool":"echo","reason":"be quiet"}]}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -364,7 +364,7 @@ func TestRulesThatHoldForGoodAreWritten(t *testing.T) {
 }
 
 func TestImagesOfOneMomentHaveFilesOfTheirOwn(t *testing.T) {
-	seated(t)
+	noState(t)
 	paths := map[string]bool{}
 	for i := range 20 {
 		path, err := saveMedia("files", "../paint", model.Media{Type: "image/png", Data: []byte{byte(i)}})

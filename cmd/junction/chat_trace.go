@@ -14,7 +14,7 @@ import (
 )
 
 // traced keeps a trace where one is wanted, and shows it.
-func (t *table) traced() error {
+func (t *chatSetup) traced() error {
 	f := t.flags
 	if f.traceFile != "" {
 		if _, err := drawing(f.traceFile); err != nil { // before a model is paid for
@@ -50,7 +50,7 @@ func drawing(path string) (func(*trace.Trace, io.Writer) error, error) {
 }
 
 // draw writes what happened as a diagram.
-func (t *table) draw(path string) error {
+func (t *chatSetup) draw(path string) error {
 	write, err := drawing(path)
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ func (e entry) origin() string {
 	return "defined in " + shortened(e.definition.Source)
 }
 
-// servers reads the configuration. What is wrong with single servers is told
+// servers reads the configuration. What is wrong with single servers is reported
 // and does not hide the others; with no configuration the servers are those that
 // ship with junction.
 func (a *app) servers() (*config.Set, []entry, error) {

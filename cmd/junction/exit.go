@@ -87,13 +87,13 @@ func errorObject(err error) []byte {
 		Message string          `json:"message"`
 		Data    json.RawMessage `json:"data,omitzero"`
 	}
-	told := object{Message: err.Error()}
+	shown := object{Message: err.Error()}
 	var e *mcp.Error
 	if errors.As(err, &e) {
-		told.Code, told.Message, told.Data = &e.Code, e.Message, e.Data
+		shown.Code, shown.Message, shown.Data = &e.Code, e.Message, e.Data
 	}
 	line, _ := schema.Encode(nil, struct {
 		Error object `json:"error"`
-	}{told}) // strings and raw JSON always encode
+	}{shown}) // strings and raw JSON always encode
 	return line
 }

@@ -9,7 +9,7 @@ import (
 
 // One code means one thing, whichever command ends with it.
 func TestChatAndConversationsEndWithTheSameCodes(t *testing.T) {
-	seated(t)
+	noState(t)
 	if got := runs(t, "", "chat", "-p", "add 2 and 40"); got.code != exitOK {
 		t.Fatalf("%+v", got)
 	}
@@ -56,7 +56,7 @@ func TestChatAndConversationsEndWithTheSameCodes(t *testing.T) {
 
 // Stored conversations that cannot be read are a file, whoever wants them.
 func TestAnUnreadableArchiveIsAFile(t *testing.T) {
-	seated(t)
+	noState(t)
 	path := filepath.Join(os.Getenv("JUNCTION_STATE"), "conversations.db")
 	if err := os.WriteFile(path, []byte(strings.Repeat("this is no archive ", 1000)), 0o600); err != nil {
 		t.Fatal(err)

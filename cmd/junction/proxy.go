@@ -17,7 +17,7 @@ func (a *app) proxyCommand() *cobra.Command {
 an address, to clients of every revision: requests in the middle of a call,
 progress, cancellation and notifications go through. It ends when the server does.
 
-On standard input and output there is one client: the server is told what that
+On standard input and output there is one client: the server gets what that
 client can be asked, and started when the client has said so. At an address,
 where several clients share the server, it cannot ask for roots.`,
 		ValidArgsFunction: a.suggestServers,

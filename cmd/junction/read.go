@@ -11,7 +11,7 @@ func (a *app) readCommand() *cobra.Command {
 		Use:   "read SERVER URI",
 		Short: "Read a resource",
 		Long: `Read a resource of a server. Text is printed as it is; of other contents the type
-and size are told, and --output saves them.
+and size are printed, and --output saves them.
 
 ` + exitHelp,
 		ValidArgsFunction: a.suggestResources,

@@ -30,14 +30,14 @@ func serving(t *testing.T, args ...string) *running {
 	ctx, interrupt := context.WithCancelCause(context.WithoutCancel(t.Context()))
 	r := &running{stderr: new(safeBuffer), exitCode: make(chan int, 1)}
 	up := make(chan string, 1)
-	told := &watchedBuffer{word: "/mcp", seen: func() {
+	printed := &watchedBuffer{word: "/mcp", seen: func() {
 		select {
 		case up <- address.FindString(r.stderr.String()):
 		default:
 		}
 	}}
 	go func() {
-		r.exitCode <- run(ctx, append([]string{args[0], "--http", "127.0.0.1:0"}, args[1:]...), strings.NewReader(""), io.Discard, io.MultiWriter(r.stderr, told))
+		r.exitCode <- run(ctx, append([]string{args[0], "--http", "127.0.0.1:0"}, args[1:]...), strings.NewReader(""), io.Discard, io.MultiWriter(r.stderr, printed))
 	}()
 	stopped := -1
 	r.stop = func() int {

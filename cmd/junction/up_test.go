@@ -212,8 +212,8 @@ func TestStatusShowsWhatRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead := filepath.Join(dir, "999999.sock")
-	l, err := net.Listen("unix", dead)
+	unreachable := filepath.Join(dir, "999999.sock")
+	l, err := net.Listen("unix", unreachable)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestStatusShowsWhatRuns(t *testing.T) {
 	if all := shownStatus(t); len(all) != 0 {
 		t.Errorf("of one that crashed: %+v", all)
 	}
-	if _, err := os.Stat(dead); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(unreachable); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("its socket is still there: %v", err)
 	}
 }

@@ -5,7 +5,7 @@
 //	//go:generate go run github.com/junction-mcp/junction/cmd/mcpdoc
 //
 // and run go generate. Mcpdoc reads the Go files of the package (tests left
-// out) and writes mcp_docs.go beside them: one method MCPDocs on each struct
+// out) and writes mcp_docs.go next to them: one method MCPDocs on each struct
 // type that has something to tell. The mcp library finds these methods by
 // reflection, so there is nothing to register, and a program built without
 // the file works all the same, with shorter descriptions.

@@ -48,7 +48,7 @@ func run(ctx context.Context, arguments []string) error {
 	return scenario(ctx, c, details)
 }
 
-// details are what a scenario is told beside its name.
+// details are what a scenario gets in addition to its name.
 type details struct {
 	ToolCalls []struct {
 		Name      string          `json:"name"`

@@ -83,9 +83,9 @@ func TestSchemaIsListedVerbatim(t *testing.T) {
 	})
 }
 
-// The tools whose questions the suite answers in rounds answer a client that
+// The tools whose requests the suite responds to in rounds answer a client that
 // waits as well: they are written once.
-func TestQuestionsAreAskedInBothEras(t *testing.T) {
+func TestServerRequestsAreSentInBothEras(t *testing.T) {
 	o := mcp.ClientOptions{
 		OnElicit: func(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
 			content := map[string]string{"What is your name?": `{"name":"Ada"}`, "Please confirm": `{"ok":true}`, "Who?": `{"username":"ada","email":"a@example.com"}`,

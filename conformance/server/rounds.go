@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// addRounds registers the tools and the prompt whose questions go out with the
+// addRounds registers the tools and the prompt whose requests go out with the
 // result (multi round-trip requests). Keys and messages are the suite's.
 func addRounds(s *mcp.Server) {
 	for _, t := range []struct {
@@ -89,7 +89,7 @@ func confirmState(ctx context.Context, _ struct{}) (string, error) {
 		return "", err
 	}
 	if !begun && mcp.RequestFrom(ctx).State != nil {
-		return "", errors.New("the answer came without the state of the first round")
+		return "", errors.New("the response came without the state of the first round")
 	}
 	return "state-ok", nil
 }
@@ -113,7 +113,7 @@ func nameThenColor(ctx context.Context, _ struct{}) (string, error) {
 	return fmt.Sprintf("%s likes %s", name, color), err
 }
 
-// whatCanBeAsked asks the user and the model, and leaves away whichever of the
+// whatCanBeAsked asks the user and the model, and omits whichever of the
 // two the client did not declare.
 func whatCanBeAsked(ctx context.Context, _ struct{}) (string, error) {
 	name, nameErr := text(ctx, "user_name", "What is your name?", "name")

@@ -10,7 +10,7 @@ import (
 // pause is the time between two notifications, as the scenarios want it.
 const pause = 50 * time.Millisecond
 
-// addRunningTools registers the tools that notify, and the one that hangs up.
+// addRunningTools registers the tools that notify, and the one that disconnects.
 func addRunningTools(s *mcp.Server) {
 	mcp.AddToolWith(s, about("test_tool_with_logging", "Logs three times, with pauses."), logThrice)
 	mcp.AddToolWith(s, about("test_tool_with_progress", "Reports progress three times, with pauses."), progressThrice)

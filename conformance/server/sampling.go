@@ -18,7 +18,7 @@ func addSampling(s *mcp.Server) {
 	})
 }
 
-// sampled asks the model; key names the question where the client sees names.
+// sampled asks the model; key names the request where the client sees names.
 func sampled(ctx context.Context, key, prompt string, maxTokens int) (string, error) {
 	result, err := mcp.Sample(ctx, mcp.CreateMessageRequest{
 		Key:       key,

@@ -79,7 +79,7 @@ type drawing struct {
 }
 
 // bytes is the drawing as SVG. It names no font that must be there: each piece of
-// text is told how wide it is.
+// text says how wide it is.
 func (d *drawing) bytes() []byte {
 	var b bytes.Buffer
 	width := 2*margin + float64(d.columns)*cellWidth

@@ -75,7 +75,7 @@ func (a *Archive) Close() error { return a.fail("close", a.db.Close()) }
 func (a *Archive) Path() string { return a.path }
 
 // private makes the file, so that it never was readable for others, not even for
-// the moment between its making and a chmod. SQLite gives the files beside it the
+// the moment between its making and a chmod. SQLite gives the files next to it the
 // same mode.
 func private(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

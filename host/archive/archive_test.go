@@ -193,7 +193,7 @@ func exec(t testing.TB, a *Archive, query string, args ...any) {
 	}
 }
 
-func TestTwoWhoContinueOneConversationAreToldApart(t *testing.T) {
+func TestTwoWhoContinueOneConversationAreDistinguished(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "conversations.db")
 	here, there := open(t, path), open(t, path)

@@ -144,7 +144,7 @@ func TestMarkdownOfOthersDoesNothing(t *testing.T) {
 	}
 }
 
-func TestAWriterThatFailsIsTold(t *testing.T) {
+func TestAWriterThatFailsIsReported(t *testing.T) {
 	t.Parallel()
 	a := fresh(t)
 	record(t, a, Meta{}, script()...)

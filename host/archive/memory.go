@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// The limits of what is remembered beside conversations.
+// The limits of what is remembered in addition to conversations.
 const (
 	maxKey   = 256      // bytes of a key
 	maxValue = 16 << 20 // bytes of a value

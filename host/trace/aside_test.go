@@ -15,8 +15,8 @@ func answered(text string, in, out int) *host.Decided {
 		Stop: model.StopEnd, Usage: model.Usage{Input: in, Output: out}, Cost: 0.001}
 }
 
-// besides is a run in which the model is asked more than the seven steps say.
-func besides(o Options) *Trace {
+// askedMore is a run in which the model is asked more than the seven steps say.
+func askedMore(o Options) *Trace {
 	t := &teller{New(o), noon}
 	t.event(host.Event{Reviewed: &host.Reviewed{Server: "poet", First: true, Definitions: 3, Approved: true}})
 	t.event(host.Event{Listed: &host.Listed{Native: 1}})
@@ -29,10 +29,10 @@ func besides(o Options) *Trace {
 	t.event(host.Event{Decided: &host.Decided{Message: &model.Message{Role: model.RoleAssistant, Parts: []model.Part{call("c1", "poet__write", `{}`)}}, Stop: model.StopCalls}})
 	t.event(host.Event{Called: &host.Called{CallID: "c1", Server: "poet", Tool: "write"}})
 	t.Event(host.Event{At: t.tick(), Notice: &host.Notice{Kind: host.NoticeServer, Server: "files", Text: "is back"}}) // of no run
-	t.event(host.Event{Question: &host.Questioned{CallID: "c1", Server: "poet", Method: "sampling/createMessage", Message: "A verse about rain", Outcome: "accept"}})
+	t.event(host.Event{ServerRequest: &host.ServerRequested{CallID: "c1", Server: "poet", Method: "sampling/createMessage", Message: "A verse about rain", Outcome: "accept"}})
 	t.event(host.Event{Generated: &host.Generated{For: host.ForSampling, Server: "poet", CallID: "c1",
 		Asked: host.Asked{Model: "gpt-example", Messages: 1, Tokens: 30}, Decided: answered("It rains.", 30, 3)}})
-	t.event(host.Event{Question: &host.Questioned{CallID: "c1", Server: "poet", Method: "sampling/createMessage", Message: "And more", Outcome: "refused: the budget is used up"}})
+	t.event(host.Event{ServerRequest: &host.ServerRequested{CallID: "c1", Server: "poet", Method: "sampling/createMessage", Message: "And more", Outcome: "refused: the budget is used up"}})
 	t.event(host.Event{Returned: &host.Returned{CallID: "c1", Server: "poet", Tool: "write", Text: "It rains."}})
 	t.event(host.Event{Reviewed: &host.Reviewed{Server: "poet", Definitions: 1}})
 	t.event(host.Event{Asked: &host.Asked{Model: "gpt-example", Messages: 3, Tools: 1, Tokens: 2200}})
@@ -42,12 +42,12 @@ func besides(o Options) *Trace {
 	return t.Trace
 }
 
-func TestWhatElseTheModelAndThePersonAreAskedIsTold(t *testing.T) {
+func TestWhatElseTheModelAndThePersonAreAskedIsReported(t *testing.T) {
 	t.Parallel()
 	var live bytes.Buffer
-	trace := besides(Options{Out: &live})
-	golden(t, "besides.txt", live.String())
-	golden(t, "besides.mmd", written(t, trace.WriteMermaid))
+	trace := askedMore(Options{Out: &live})
+	golden(t, "aside.txt", live.String())
+	golden(t, "aside.mmd", written(t, trace.WriteMermaid))
 	svg := written(t, trace.WriteSVG)
 	for _, want := range []string{"summary", "sampling poet", "A verse about rain", "They said hello.", "review", "3 definitions of poet, new", "no answer", "the budget is used up", "https://api.example/v1"} {
 		if !strings.Contains(svg, want) {
@@ -56,10 +56,10 @@ func TestWhatElseTheModelAndThePersonAreAskedIsTold(t *testing.T) {
 	}
 }
 
-// News of a server in the middle of a run do not begin another.
+// A notification of a server in the middle of a run do not begin another.
 func TestWhatBelongsToNoRunLeavesTheStepsAsTheyAre(t *testing.T) {
 	t.Parallel()
-	text := written(t, besides(Options{}).WriteText)
+	text := written(t, askedMore(Options{}).WriteText)
 	if strings.Count(text, " 2  ask model") != 1 || strings.Count(text, " 6  model") != 1 || strings.Count(text, "question: Write a verse.") != 1 {
 		t.Errorf("the steps are\n%s", text)
 	}

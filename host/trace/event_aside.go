@@ -8,9 +8,9 @@ import (
 	"github.com/junction-mcp/junction/host"
 )
 
-// questioned records a server's question to the person. What did not get there has a
+// serverRequested records a server's question to the person. What did not get there has a
 // note.
-func (t *Trace) questioned(at time.Time, q *host.Questioned) {
+func (t *Trace) serverRequested(at time.Time, q *host.ServerRequested) {
 	text := q.Message
 	if text == "" {
 		text = "asked by " + q.Server
@@ -65,7 +65,7 @@ func (t *Trace) generated(at time.Time, g *host.Generated) {
 	t.add(i)
 }
 
-// requested records the request of what is none of the seven steps.
+// requested records a request that belongs to none of the seven steps.
 func (t *Trace) requested(at time.Time, head string, g *host.Generated) *item {
 	text := requestText(g.Asked.Request)
 	i := &item{at: at, form: arrow, from: theHost, to: theModel, head: head, label: askedText(&g.Asked), call: g.CallID, says: text}

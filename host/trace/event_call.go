@@ -111,8 +111,8 @@ func (t *Trace) aside(e host.Event) {
 			subject += ": "
 		}
 		t.add(&item{at: e.At, form: note, from: theHost, to: theHost, head: n.Kind, label: subject + n.Text, detail: subject + n.Text})
-	case e.Question != nil:
-		t.questioned(e.At, e.Question)
+	case e.ServerRequest != nil:
+		t.serverRequested(e.At, e.ServerRequest)
 	case e.Reviewed != nil:
 		t.reviewed(e.At, e.Reviewed)
 	case e.Generated != nil:

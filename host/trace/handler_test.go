@@ -12,10 +12,10 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-type answering struct{ told []string }
+type answering struct{ reported []string }
 
 func (a *answering) Notify(_ context.Context, method string, _ json.RawMessage) error {
-	a.told = append(a.told, method)
+	a.reported = append(a.reported, method)
 	return nil
 }
 
@@ -59,8 +59,8 @@ func TestEveryMessageOfARequestIsRecorded(t *testing.T) {
 	if _, err := h.Handle(t.Context(), callRequest(peer, "broken", `{}`)); mcp.ErrorOf(err).Code != -32602 {
 		t.Errorf("%v", err)
 	}
-	if len(peer.told) != 1 {
-		t.Errorf("notifications got lost: %v", peer.told)
+	if len(peer.reported) != 1 {
+		t.Errorf("notifications got lost: %v", peer.reported)
 	}
 	got := written(t, trace.WriteText)
 	want := `    → s  {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tool","arguments":{}}}

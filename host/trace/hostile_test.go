@@ -42,7 +42,7 @@ func about(text string, o Options) *Trace {
 		{Called: &host.Called{CallID: text + "2", Server: text, Tool: text, Arguments: json.RawMessage(text)}},
 		{Progress: &host.Progress{CallID: text, Server: text, Tool: text, Message: text}},
 		{Log: &host.Logged{Server: text, Level: "info", Data: json.RawMessage(text)}},
-		{Question: &host.Questioned{CallID: text, Server: text, Method: text, Message: text, Outcome: text}},
+		{ServerRequest: &host.ServerRequested{CallID: text, Server: text, Method: text, Message: text, Outcome: text}},
 		{Returned: &host.Returned{CallID: text, Server: text, Tool: text, Text: text, IsError: true, Kept: text, Media: []model.Media{{Type: text}}}},
 		{Notice: &host.Notice{Kind: text, Server: text, Tool: text, Text: text}},
 		{Answered: &host.Answered{Text: text, Stop: text, Error: text, Totals: host.Totals{Requests: 1}}},

@@ -25,7 +25,7 @@ func redact(text string) string {
 	has := func(signs ...string) bool {
 		return slices.ContainsFunc(signs, func(sign string) bool { return strings.Contains(lower, sign) })
 	}
-	// The patterns are slow beside a look whether they can match at all.
+	// The patterns are slow compared to a look whether they can match at all.
 	if has("private key") {
 		text = keys.ReplaceAllString(text, blot)
 	}

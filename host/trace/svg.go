@@ -40,7 +40,7 @@ type bar struct {
 	participant string
 	call        string
 	from, to    int
-	level       int // bars at the same time stand beside each other
+	level       int // bars at the same time are next to each other
 }
 
 // WriteSVG writes the trace as a drawing that needs nothing else: no script, no

@@ -26,7 +26,7 @@ const (
 // write tells Out of an item. t.mu is held.
 func (t *Trace) write(i *item) {
 	if t.options.Out != nil {
-		io.WriteString(t.options.Out, t.options.text(i)) // nobody can be told
+		io.WriteString(t.options.Out, t.options.text(i)) // nobody would see the error
 	}
 }
 

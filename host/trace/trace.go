@@ -24,7 +24,7 @@ const (
 
 // Options are optional; the zero value keeps what happens and writes nothing.
 type Options struct {
-	// Out is told everything as text, while it happens. Its errors are ignored: a
+	// Out gets everything as text, while it happens. Its errors are ignored: a
 	// run does not end because nobody reads how it goes.
 	Out io.Writer
 	// Color is whether the text has colours, as terminals have them.

@@ -67,7 +67,7 @@ func script(o Options) *Trace {
 	t.event(host.Event{Progress: &host.Progress{CallID: "c1", Server: "db", Tool: "query", Progress: 1}})
 	t.message("db", "", "c1", "notifications/progress", FromServer, Notification, `{"progress":1,"progressToken":2}`)
 	t.message("db", `"3"`, "c1", "elicitation/create", FromServer, Request, `{"message":"Which password?","requestedSchema":{}}`)
-	t.event(host.Event{Question: &host.Questioned{CallID: "c1", Server: "db", Method: "elicitation/create", Message: "Which password?", Outcome: "accept"}})
+	t.event(host.Event{ServerRequest: &host.ServerRequested{CallID: "c1", Server: "db", Method: "elicitation/create", Message: "Which password?", Outcome: "accept"}})
 	t.message("db", `"3"`, "c1", "elicitation/create", ToServer, Response, `{"action":"accept","content":{"password":"swordfish"}}`)
 	t.event(host.Event{Called: &host.Called{CallID: "c3", Tool: "search_tools", Arguments: json.RawMessage(`{"queries":["mail"]}`)}})
 	t.event(host.Event{Returned: &host.Returned{CallID: "c3", Tool: "search_tools", Duration: 300 * time.Microsecond, Text: "mail/send", Tokens: 40, Bytes: 160}})
@@ -104,14 +104,14 @@ func written(t testing.TB, write func(io.Writer) error) string {
 	return b.String()
 }
 
-func TestARunIsToldInEveryForm(t *testing.T) {
+func TestARunIsReportedInEveryForm(t *testing.T) {
 	t.Parallel()
 	var live, colored bytes.Buffer
 	trace := script(Options{Out: &live})
 	golden(t, "run.txt", live.String())
 	question := "    ← person question: Which alarm types are there? Save them as CSV.\n"
 	if got := written(t, trace.WriteText); strings.Replace(got, question, "", 1) != live.String() || !strings.Contains(got, question) {
-		t.Errorf("afterwards it is told differently:\n%s", got)
+		t.Errorf("afterwards it is reported differently:\n%s", got)
 	}
 	script(Options{Out: &colored, Color: true, Width: 60})
 	golden(t, "run-color-60.txt", colored.String())

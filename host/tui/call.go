@@ -52,7 +52,7 @@ func (s *screen) consented(c *host.Consented) {
 		by = c.By
 	}
 	for _, more := range []string{c.Rule, c.Reason} {
-		if more != "" && c.By != "person" { // who knows why, and was told why it was asked
+		if more != "" && c.By != "person" { // who knows why, and saw why it was asked
 			by += ": " + more
 		}
 	}

@@ -50,7 +50,7 @@ func (b *body) of(width int, layout func(width int) []ink.Line) []ink.Line {
 	return b.lines
 }
 
-// newCard is the card for what is asked. What is none is answered with nothing,
+// newCard is the card for what is asked. What cannot be shown is answered with nothing,
 // which means no.
 func newCard(s *screen, a *ask) card {
 	switch what := a.what.(type) {

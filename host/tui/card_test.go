@@ -111,7 +111,7 @@ func TestVerdicts(t *testing.T) {
 				if !same || got.Allow != test.want.Allow || got.Forever != test.want.Forever || got.Note != test.want.Note || *failed != nil {
 					t.Errorf("got %+v, %v", *got, *failed)
 				}
-				if told := strings.Contains(st.scrollback(), "§ files · write: "); told != (test.want.Rule != nil) {
+				if reported := strings.Contains(st.scrollback(), "§ files · write: "); reported != (test.want.Rule != nil) {
 					t.Errorf("what holds from now on: %q", st.scrollback())
 				}
 				cancel()

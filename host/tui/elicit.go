@@ -222,7 +222,7 @@ func (e *entry) press(k keypress) {
 	}
 }
 
-// move goes to the choice beside, and takes it where only one can be taken.
+// move goes to the next choice, and takes it where only one can be taken.
 func (e *entry) move(name string) {
 	switch {
 	case !e.Several && len(e.chosen) == 0: // nothing is taken yet: the first

@@ -52,7 +52,7 @@ func hostileRun(st *stage) func(context.Context, host.Question) error {
 			host.Event{Called: &host.Called{CallID: "1", Server: hostile, Tool: hostile, Title: hostile, Arguments: object(hostile)}},
 			host.Event{Progress: &host.Progress{CallID: "1", Progress: 1, Message: hostile}},
 			host.Event{Log: &host.Logged{Server: hostile, Level: hostile, Logger: hostile, Data: object(hostile)}},
-			host.Event{Question: &host.Questioned{Server: hostile, Method: hostile, Message: hostile, Outcome: hostile}},
+			host.Event{ServerRequest: &host.ServerRequested{Server: hostile, Method: hostile, Message: hostile, Outcome: hostile}},
 			host.Event{Notice: &host.Notice{Kind: hostile, Text: hostile}})
 		time.Sleep(time.Second)
 		st.tell(host.Event{Returned: &host.Returned{CallID: "1", Server: hostile, Tool: hostile, Text: strings.Repeat(hostile+"\n", 9), Kept: hostile, Media: []model.Media{{Type: hostile}}}},

@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 )
 
-// A pager shows lines that can be scrolled through. They are made anew whenever
+// A pager shows lines that can be scrolled through. They are made again whenever
 // they are shown, so they are true as long as the pager is open.
 type pager struct {
 	title  string

@@ -250,7 +250,7 @@ func TestWhatMayHappenInARun(t *testing.T) {
 		session.ask = func(context.Context, host.Question) error {
 			st.tell(text("half an ans"), host.Event{Delta: &model.Delta{Retry: &model.Retry{Attempt: 1}}}, text("A whole answer."),
 				host.Event{Notice: &host.Notice{Kind: host.NoticeGuard, Server: "ev", Tool: "rm", Text: "hidden text in \u202e"}},
-				host.Event{Question: &host.Questioned{Server: "ev", Method: "sampling/createMessage", Outcome: "refused"}},
+				host.Event{ServerRequest: &host.ServerRequested{Server: "ev", Method: "sampling/createMessage", Outcome: "refused"}},
 				host.Event{Consent: &host.Consented{CallID: "9", Server: "ev", Tool: "rm", By: "policy", Rule: "no-rm"}},
 				host.Event{Consent: &host.Consented{CallID: "8", Server: "ev", Tool: "mv", By: "person", Rule: "default", Reason: "no rule allows it"}},
 				host.Event{Returned: &host.Returned{CallID: "7", Server: "ev", Tool: "draw", Text: "x", IsError: true, Media: []model.Media{{Type: "image/png", Data: []byte("abc")}}}},

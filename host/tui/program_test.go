@@ -78,7 +78,7 @@ func TestARealProgramEndsWithItsContext(t *testing.T) {
 	if _, err := ui.Consent(t.Context(), host.Card{}); !errors.Is(err, errGone) {
 		t.Errorf("who asks afterwards gets %v", err)
 	}
-	ui.Event(host.Event{}) // and does not hang
+	ui.Event(host.Event{}) // and returns
 }
 
 func TestADumbTerminalIsUsedLineByLine(t *testing.T) {
@@ -177,7 +177,7 @@ func (f *folder) Export(_ context.Context, id, path string) (string, error) {
 	return path, os.WriteFile(path, []byte(id), 0o600)
 }
 
-// parrot is a model that says again what it is told.
+// parrot is a model that repeats what it is asked.
 type parrot struct{}
 
 func (parrot) Info() model.Info { return model.Info{Name: "parrot", Provider: "test", Window: 32_000} }

@@ -81,7 +81,7 @@ func (r *run) hear(e *host.Event) {
 }
 
 // neverCalled prints the calls that were answered without being made: of a tool that
-// there is not, or with arguments that do not fit. What the model was told stands in
+// there is not, or with arguments that do not fit. What the model got stands in
 // the conversation.
 func (s *screen) neverCalled() {
 	untold := s.run.untold

@@ -29,7 +29,7 @@ type run struct {
 	thought   strings.Builder
 	thinking  time.Time     // when it began
 	doing     string        // what it is, where that is no question
-	listed    bool          // which tools there are was told
+	listed    bool          // which tools there are was shown
 	asked     bool          // the model is being asked
 	calls     []*call       // that have not returned
 	untold    []*model.Call // calls of which nothing was heard yet
@@ -116,8 +116,8 @@ func (s *screen) progress(e *host.Event) {
 		if c := r.call(e.Progress.CallID); c != nil {
 			c.progress = *e.Progress
 		}
-	case e.Question != nil:
-		s.questioned(e.Question)
+	case e.ServerRequest != nil:
+		s.serverRequested(e.ServerRequest)
 	case e.Returned != nil:
 		s.returned(e.Returned)
 	case e.Answered != nil:

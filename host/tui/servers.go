@@ -18,13 +18,13 @@ func (s *screen) look(now []host.ServerTools) {
 	s.servers = now
 	for i := range now {
 		t := &now[i]
-		told := slices.Index(s.troubled, t.Server)
+		reported := slices.Index(s.troubled, t.Server)
 		switch {
-		case t.State == host.StateFailed && told < 0:
+		case t.State == host.StateFailed && reported < 0:
 			s.troubled = append(s.troubled, t.Server)
 			s.print(s.failed(t)...)
-		case t.State != host.StateFailed && t.State != host.StateConnecting && told >= 0: // connecting it may only be once more
-			s.troubled = slices.Delete(s.troubled, told, told+1)
+		case t.State != host.StateFailed && t.State != host.StateConnecting && reported >= 0: // connecting it may only be once more
+			s.troubled = slices.Delete(s.troubled, reported, reported+1)
 		}
 	}
 	if s.run != nil || slices.ContainsFunc(now, isConnecting) {

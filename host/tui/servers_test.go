@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-func TestServersThatAppearAreTold(t *testing.T) {
+func TestServersThatAppearAreReported(t *testing.T) {
 	session := &scripted{servers: []host.ServerTools{
 		{Server: "files", State: host.StateConnecting}, {Server: "web", State: host.StateConnecting}, {Server: "old", State: host.StateConnected, Tools: 3, Seen: 3}}}
 	play(t, session, 60, 20, func(st *stage) {
@@ -38,10 +38,10 @@ func TestServersThatAppearAreTold(t *testing.T) {
 		session.servers[1] = host.ServerTools{Server: "web", State: host.StateConnecting}
 		st.send(pollMsg{})
 		session.servers[1] = failed
-		st.tell(host.Event{Notice: &host.Notice{Kind: host.NoticeTools, Server: "old", Text: "news"}})
+		st.tell(host.Event{Notice: &host.Notice{Kind: host.NoticeTools, Server: "old", Text: "changed"}})
 		st.keys("x<enter>")
 		if after := st.scrollback(); strings.Count(after, "to be reviewed") != 1 || strings.Count(after, "failed") != 1 || !strings.HasPrefix(after, before) {
-			t.Errorf("it is told again:\n%s", after)
+			t.Errorf("it is reported again:\n%s", after)
 		}
 	})
 	play(t, session, 40, 20, func(st *stage) {

@@ -20,7 +20,7 @@ type Session interface {
 	Model() model.Info
 	// Ask puts a question and returns when the run is over. What happens meanwhile
 	// comes as events; the error, if there is one, is shown unless an Answered
-	// event told it.
+	// event reported it.
 	Ask(ctx context.Context, q host.Question) error
 
 	// Servers tells how it stands with the servers, the others what they have.

@@ -33,8 +33,8 @@ type Options struct {
 	NoColor bool
 	// Greeting is shown first, as Markdown.
 	Greeting string
-	// History are lines that were typed earlier, the oldest first; Remember is told
-	// each new one.
+	// History are lines that were typed earlier, the oldest first; Remember is called
+	// with each new one.
 	History  []string
 	Remember func(line string)
 	// SaveMedia keeps an image, a sound or a file of a result and returns its
@@ -48,7 +48,7 @@ type Options struct {
 const maxInbox = 1_024
 
 // A UI is a person at a terminal. It is the [host.Person] of the host whose
-// events it is told. What it is asked before Run waits for it; after Run, all of
+// events it gets. What it is asked before Run waits for it; after Run, all of
 // it is an error, which a host takes for a no. It is safe for concurrent use.
 type UI struct {
 	options Options
@@ -95,7 +95,7 @@ func (u *UI) getenv(name string) string {
 	return ""
 }
 
-// Event is told what happens; it is meant as [host.Options.OnEvent]. It waits
+// Event shows what happens; it is meant as [host.Options.OnEvent]. It waits
 // while the screen is busy. Before Run, what does not fit is dropped.
 func (u *UI) Event(e host.Event) {
 	if u.running.Load() {

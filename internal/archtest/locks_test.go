@@ -15,41 +15,15 @@ import (
 	"testing"
 )
 
-// locksAllowed are the functions that hold a mutex across a callback, a channel
-// operation or I/O, and why they may. Those without a reason are to be mended:
-// the table may only become shorter.
-var locksAllowed = map[string]string{
-	"(*mcp/internal/httpedge.EventWriter).Begin": "orders what is written to one response, each time with a deadline",
-	"(*mcp/internal/httpedge.EventWriter).Write": "orders what is written to one response, each time with a deadline",
-
-	"(*mcp/httpsse.connection).begin":                 "",
-	"(*mcp/internal/httpedge.EventWriter).Finish":     "",
-	"(*mcp/internal/httpedge.EventWriter).Disconnect": "",
-	"(*mcp/streamable.orderedReply).Send":             "",
-	"(*mcp/streamable.sessionReply).open":             "",
-	"(*mcp/streamable.stream).Send":                   "",
-	"(*mcp/streamable.stream).begin":                  "",
-	"(*mcp/streamable.stream).disconnect":             "",
-	"(*mcp/streamable.stream).finish":                 "",
-	"(*mcp/streamable.stream).resume":                 "",
-}
-
 // A mutex that is held while somebody else's code runs, or while a peer takes its
 // time, makes everybody wait whom the mutex concerns, with no deadline; and two
-// of them taken in two orders end a connection for good.
+// of them taken in two orders end a connection for good. There are no exceptions: what
+// takes its time is ordered by a turn.Turn, which is waited for with a context.
 func TestNoMutexIsHeldWhileSomebodyElseIsWaitedFor(t *testing.T) {
 	found := findHeld(loadPackages(t, "./mcp/..."))
 	for _, name := range slices.Sorted(maps.Keys(found)) {
-		if _, allowed := locksAllowed[name]; allowed {
-			continue
-		}
 		for _, finding := range found[name] {
 			t.Errorf("%s: %s", name, finding)
-		}
-	}
-	for name := range locksAllowed {
-		if found[name] == nil {
-			t.Logf("%s: holds no mutex across anything any more: take it off locksAllowed", name)
 		}
 	}
 }

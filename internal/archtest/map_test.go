@@ -37,34 +37,6 @@ func TestTheMapHasAtMost200Lines(t *testing.T) {
 	}
 }
 
-// prose is the text of a document without examples and quoted names.
-func prose(text string) string {
-	return quoted.ReplaceAllString(fenced.ReplaceAllString(text, ""), "")
-}
-
-// The documents have the same vocabulary as the code; see words_test.go.
-func TestTheDocumentsUseTheWordsOfTheSpecification(t *testing.T) {
-	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil || len(names) == 0 {
-		t.Fatal(names, err)
-	}
-	for _, name := range []string{"README.md", mapPage, "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md"} {
-		names = append(names, filepath.Join(root, name))
-	}
-	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		words := prose(string(text))
-		for _, word := range retiredWords {
-			for _, found := range word.pattern.FindAllString(words, -1) {
-				t.Errorf("%s: %q is retired; write %s", filepath.Base(name), found, word.instead)
-			}
-		}
-	}
-}
-
 // A map that names what is gone is worse than none.
 func TestTheMapNamesWhatIsThere(t *testing.T) {
 	d := declarations(t)

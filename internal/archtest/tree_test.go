@@ -34,7 +34,7 @@ type source struct {
 func (s *source) dir() string { return path.Dir(s.path) }
 
 // inModule reports whether the file belongs to the main module and not to one
-// of those beside it.
+// of those next to it.
 func (s *source) inModule() bool {
 	return !below(s.path, "bench") && !below(s.path, "integration")
 }

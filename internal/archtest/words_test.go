@@ -1,65 +1,181 @@
 package archtest
 
 import (
-	"bytes"
+	"fmt"
+	"go/parser"
+	"go/scanner"
+	"go/token"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// A retiredWord gave way to a word of the specification or of Go. It matches
-// whole words.
+// A retiredWord gave way to a word of the specification, of Go, or of plain English.
 type retiredWord struct {
-	pattern *regexp.Regexp
+	pattern *regexp.Regexp // matches whole words, in small letters; a name is taken apart into its words
 	instead string
+	in      []string // folders; none for all
+	kinds   string   // of pieces: any of i(dentifier), c(omment), s(tring), p(age)
 }
 
-func retire(words, instead string) retiredWord {
-	return retiredWord{regexp.MustCompile(`\b(?:` + words + `)\b`), instead}
+func retire(words, instead, kinds string, in ...string) retiredWord {
+	return retiredWord{regexp.MustCompile(`\b(?:` + words + `)\b`), instead, in, kinds}
 }
 
 var retiredWords = []retiredWord{
-	retire(`(?i)news|newsStream`, "notification"),
-	retire(`(?i)upcall|courier`, "call"),
-	retire(`(?i)patience`, "idle timeout"),
-	retire(`Dead`, "Done"),
-	retire(`lastWords|wokeModern|giveBack|letGo|setAside|nothingMirrored`, "what it does"),
-	retire(`(?i)honou?red`, "obeyed"),
-	retire(`(?i)mirrors?|mirrored`, "repeats in a header, paramheader"),
-	retire(`Together`, "Parallel"),
-	retire(`mcp\.Question|maxQuestions`, "ServerRequest"),
-	retire(`left away|leaves? away`, "omitted, omits"),
-	retire(`which is the most`, "at most N"),
-	retire(`what is none`, "what is not valid"),
-	retire(`sees? to it that`, "ensures that"),
-	retire(`stands \S+ times`, "occurs N times"),
-	retire(`or never was`, "or never existed"),
-	retire(`(?:made|begun) anew`, "again"),
+	retire(`news`, "notification, change", "csp"),
+	retire(`news`, "notification, change", "i", "cmd", "config", "conformance", "definitions", "docs", "gateway", "guard", "host", "integration", "internal", "mcp", "model", "policy", "toolsearch"), // not a field of a form in servers
+	retire(`upcalls?|couriers?`, "call", "icsp"),
+	retire(`patience`, "idle timeout, time", "icsp"),
+	retire(`dead`, "done", "i"),
+	retire(`dead`, "done", "cs", "mcp", "internal", "gateway", "config", "definitions"),
+	retire(`lastwords|wokemodern|giveback|letgo|setaside|nothingmirrored`, "what it does", "csp", "mcp", "internal", "gateway", "config", "definitions", "docs"), // names in prose
+	retire(`last words|woke modern|give back|let go|nothing mirrored|swayed?|stuck|shelf|seat(?:ed)?`, "what it does", "i"),
+	retire(`honou?r(?:s|ed|ing)?`, "obey", "icsp"),
+	retire(`mirror(?:s|ed|ing)?`, "repeat in a header; header validation", "icsp"),
+	retire(`told`, "reported, notified, learned", "icsp"),
+	retire(`hang(?:s|ing)?|hang(?:s|ing)? ?up|hung`, "wait for ever, disconnect", "icsp"),
+	retire(`stuck|swayed`, "what happened", "cp"),
+	retire(`besides?`, "next to, in addition to", "icsp"),
+	retire(`left away|leav(?:es?|ing) away`, "omitted, omits", "csp"),
+	retire(`which is the most|is the most`, "at most N", "csp"),
+	retire(`what is none`, "what is not valid", "csp"),
+	retire(`see(?:s|n)? to it that|sees to it`, "ensures that", "csp"),
+	retire(`stands \S+ times`, "occurs N times", "csp"),
+	retire(`or never was`, "or never existed", "csp"),
+	retire(`(?:made|begun) anew`, "again", "csp"),
+
+	// Where messages of the protocol are meant. Elsewhere a person asks a model
+	// questions, and answers those of a program.
+	retire(`questions?|questioned`, "request from the server, server request", "ic", "mcp", "gateway", "definitions", "conformance", "bench/server"),
+	retire(`question`, "server request", "i", "internal/jsonrpc", "internal/revision", "internal/changes"),
+	retire(`(?:an|the|its|no|late) answers?`, "response, result", "c", "mcp", "gateway", "definitions", "internal/jsonrpc", "internal/revision", "internal/changes"),
+	retire(`set aside|together`, "omit; parallel", "i", "mcp", "internal", "gateway", "config", "definitions"),
 }
 
-// retiredIn are the folders whose Go files must not use these words; those of archtest
-// name them, and a server in a test is called news.
-func retiredIn(p string) bool {
-	if !strings.HasSuffix(p, ".go") || strings.HasPrefix(p, "internal/archtest/") || p == "config/format_test.go" {
-		return false
-	}
-	for _, folder := range []string{"mcp", "internal", "gateway", "config", "definitions"} {
-		if below(p, folder) {
-			return true
-		}
-	}
-	return false
+// quotes are the folders and files whose strings hold what other people write.
+var quotes = []string{
+	"internal/archtest", "guard", "toolsearch", "model/offline", // patterns and lexicons
+	"config/format_test.go", "integration/clients_test.go", "servers/everything", // names and texts of servers
+}
+
+// A piece is something in a file that has words: an identifier, a comment, a string or
+// a line of a page.
+type piece struct {
+	line int
+	kind byte
+	text string
 }
 
 func TestWordsAreThoseOfTheSpecificationAndOfGo(t *testing.T) {
 	walk(t, func(p string, text []byte) {
-		if !retiredIn(p) {
-			return
-		}
-		for _, word := range retiredWords {
-			if at := word.pattern.FindIndex(text); at != nil {
-				t.Errorf("%s:%d: %q is retired; write %s", p, bytes.Count(text[:at[0]], []byte{'\n'})+1, text[at[0]:at[1]], word.instead)
+		for _, piece := range pieces(p, text) {
+			if piece.kind == 's' && slices.ContainsFunc(quotes, func(q string) bool { return below(p, q) }) {
+				continue
+			}
+			for _, word := range retiredWords {
+				if found := word.find(p, piece); found != "" {
+					t.Errorf("%s:%d: %q is retired; write %s", p, piece.line, found, word.instead)
+				}
 			}
 		}
 	})
+}
+
+// find returns where the word is in a piece of the file, or "".
+func (w *retiredWord) find(p string, piece piece) string {
+	if !strings.ContainsRune(w.kinds, rune(piece.kind)) {
+		return ""
+	}
+	if len(w.in) > 0 && !slices.ContainsFunc(w.in, func(folder string) bool { return below(p, folder) }) {
+		return ""
+	}
+	return w.pattern.FindString(piece.text)
+}
+
+// pieces takes a file apart, with its words in small letters.
+func pieces(p string, text []byte) []piece {
+	switch {
+	case below(p, "internal/archtest") && strings.HasPrefix(path.Base(p), "words"):
+		return nil // names them
+	case strings.Contains("/"+p, "/testdata/") || strings.Contains(p, "/node_modules/"):
+		return nil
+	case path.Ext(p) == ".go":
+		return piecesOfGo(text)
+	case slices.Contains([]string{".md", ".html", ".conf"}, path.Ext(p)):
+		return piecesOfText(text, 'p')
+	case slices.Contains([]string{".mjs", ".js", ".ts", ".py", ".sh"}, path.Ext(p)):
+		return piecesOfText([]byte(split(string(text))), 'i')
+	}
+	return nil
+}
+
+func piecesOfText(text []byte, kind byte) []piece {
+	var all []piece
+	for line := range strings.Lines(strings.ToLower(string(text))) {
+		all = append(all, piece{len(all) + 1, kind, line})
+	}
+	return all
+}
+
+func piecesOfGo(text []byte) []piece {
+	var all []piece
+	set := token.NewFileSet()
+	file := set.AddFile("", -1, len(text))
+	var s scanner.Scanner
+	s.Init(file, text, nil, scanner.ScanComments)
+	ended := 0 // the line on which the last comment ends
+	for {
+		pos, tok, literal := s.Scan()
+		line := file.Line(pos)
+		switch tok {
+		case token.EOF:
+			return all
+		case token.IDENT:
+			all = append(all, piece{line, 'i', split(literal)})
+		case token.STRING:
+			all = append(all, piece{line, 's', strings.ToLower(literal)})
+		case token.COMMENT:
+			words := strings.ToLower(strings.Join(strings.Fields(strings.ReplaceAll(literal, "//", " ")), " "))
+			if last := len(all) - 1; last >= 0 && all[last].kind == 'c' && line == ended+1 {
+				all[last].text += " " + words // a phrase goes on in the next line
+			} else {
+				all = append(all, piece{line, 'c', words})
+			}
+			ended = line + strings.Count(literal, "\n")
+		}
+	}
+}
+
+var humps = regexp.MustCompile(`([a-z0-9])([A-Z])|([A-Z])([A-Z][a-z])|_`)
+
+// split takes a name apart into its words: lastWords, LastWords and last_words are
+// "last words".
+func split(name string) string {
+	return strings.ToLower(humps.ReplaceAllString(name, "$1$3 $2$4"))
+}
+
+func TestRetiredWordsAreFound(t *testing.T) {
+	const sample = `package p
+var isTold, newServer, deadline, newsTime, HTTPNews, tellHim = 1, 2, 3, 4, 5, 6
+// It is left
+// away. The honoured guest.
+var s = "it hangs"
+`
+	if _, err := parser.ParseFile(token.NewFileSet(), "", sample, 0); err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, piece := range piecesOfGo([]byte(sample)) {
+		for _, word := range retiredWords {
+			if text := word.find("host/x.go", piece); text != "" {
+				found = append(found, fmt.Sprint(piece.line, " ", text))
+			}
+		}
+	}
+	if want := []string{"2 told", "2 news", "2 news", "3 honoured", "3 left away", "5 hangs"}; !slices.Equal(found, want) {
+		t.Errorf("found %q, want %q", found, want)
+	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // DefaultMaxEvent is how many bytes an event may have when a [Reader] is not
-// told otherwise.
+// set otherwise.
 const DefaultMaxEvent = 16 << 20
 
 // ErrTooLarge is wrapped by the error for an event with more bytes than the

@@ -42,7 +42,7 @@ type Message struct {
 
 // Parse reads exactly one message, with space around it or not. On failure the
 // error has the specified code, and the Message holds nothing but the ID, if
-// one could be read, so that the answer can name it.
+// one could be read, so that the response can name it.
 //
 // It allocates one string for ID and Method together, the error of an error
 // response, and space for objects with more than 16 members.

@@ -115,7 +115,7 @@ func TestIDs(t *testing.T) {
 		t.Error("a number and a string are the same id")
 	}
 	if id := ID(""); !id.IsZero() || id.IsString() || IntID(0).IsZero() {
-		t.Error("the zero ID is not told from others")
+		t.Error("the zero ID is not distinguished from others")
 	}
 }
 

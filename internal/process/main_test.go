@@ -166,7 +166,7 @@ func checkNothingLeft(t *testing.T, p *Process, files int) {
 }
 
 // members lists the processes of a group, with their states, except orphans
-// that are dead and wait for the system's first process to reap them. The child
+// that ended and wait for the system's first process to reap them. The child
 // itself is no orphan: Exited says that it was reaped.
 func members(t *testing.T, group int) (found []string) {
 	t.Helper()

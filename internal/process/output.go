@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// pipeSize is what a pipe holds on Linux unless it is told otherwise, and more
+// pipeSize is what a pipe holds on Linux by default, and more
 // than it holds elsewhere.
 const pipeSize = 64 << 10
 

@@ -20,7 +20,7 @@ func TestFloodOfStderrNeitherBlocksNorGrows(t *testing.T) {
 
 func TestFloodGoesOnWhileALineIsLookedAt(t *testing.T) {
 	release := make(chan struct{})
-	var told, missed int
+	var reported, missed int
 	p := start(t, Command{OnStderr: func(line string) {
 		<-release
 		var n int
@@ -28,12 +28,12 @@ func TestFloodGoesOnWhileALineIsLookedAt(t *testing.T) {
 			missed += n
 			return
 		}
-		told++
+		reported++
 	}}, "floods stderr")
 	close(release)
 	p.Close()
-	if told+missed != 50001 || missed == 0 {
-		t.Errorf("%d lines told and %d left out, want 50001 together", told, missed)
+	if reported+missed != 50001 || missed == 0 {
+		t.Errorf("%d lines reported and %d left out, want 50001 together", reported, missed)
 	}
 }
 

@@ -110,7 +110,7 @@ func TestHandshakeFillsWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestQuestionsAreWhatTheRevisionKnows(t *testing.T) {
+func TestServerRequestsAreWhatTheRevisionKnows(t *testing.T) {
 	form, url := json.RawMessage(`{"mode":"form","message":"m"}`), json.RawMessage(`{"mode":"url","url":"u"}`)
 	if got := revision.Lookup("2025-06-18").ServerRequestParams("elicitation/create", form); string(got) != `{"message":"m"}` {
 		t.Errorf("no modes yet: %s", got)

@@ -48,8 +48,8 @@ func (c *compiler) schema(raw []byte) *check {
 	return t
 }
 
-// besidesRef lists what may stand with a $ref that the one pass checks.
-var besidesRef = strings.Fields("$defs definitions $schema title description default examples")
+// nextToRef lists what may stand with a $ref that the one pass checks.
+var nextToRef = strings.Fields("$defs definitions $schema title description default examples")
 
 func (c *compiler) fill(t *check, raw []byte) {
 	list, ok := members(raw)
@@ -60,7 +60,7 @@ func (c *compiler) fill(t *check, raw []byte) {
 	for i, m := range list {
 		if refers := m.name == "$ref"; refers || m.name == "anyOf" && orNull(m.value) != nil {
 			for j, other := range list {
-				ignored := refers && c.draft == draft7 || slices.Contains(besidesRef, other.name)
+				ignored := refers && c.draft == draft7 || slices.Contains(nextToRef, other.name)
 				c.beyond = c.beyond || i != j && !ignored
 				c.foreign = c.foreign || other.name == "$id"
 			}

@@ -215,7 +215,7 @@ func (s *session) cancelled(id json.RawMessage) {
 	}
 }
 
-// sse is HTTP+SSE: one stream for everything, and messages posted beside it.
+// sse is HTTP+SSE: one stream for everything, and messages posted apart from it.
 type sse struct{ *server }
 
 func (s sse) ServeHTTP(w http.ResponseWriter, r *http.Request) {

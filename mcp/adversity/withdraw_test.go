@@ -20,7 +20,7 @@ func withdraws(s *server) {
 		for i := range asked {
 			c.request(c.name(i))
 		}
-		late := 20 * time.Millisecond // by then a bridge has told its client to come back
+		late := 20 * time.Millisecond // by then a bridge has asked its client to come back
 		if c.Params.Arguments.Call%2 == 0 {
 			late += time.Duration(c.Params.Arguments.Client) * 300 * time.Microsecond
 		}

@@ -112,7 +112,7 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// children lists the children of this process, dead ones that nobody reaped
+// children lists the children of this process, ended ones that nobody reaped
 // included.
 func children(t *testing.T) (found []string) {
 	t.Helper()

@@ -86,7 +86,7 @@ func (t *clientTransport) Link(ctx context.Context) (link.Link, error) {
 }
 
 // clientLink is one session: a stream for everything that the server says, and
-// a URL for everything that it is told.
+// a URL for everything that is sent to it.
 type clientLink struct {
 	*pipe.Inbox
 	endpoint  *httplink.Endpoint

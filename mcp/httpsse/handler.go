@@ -23,7 +23,7 @@ type Options struct {
 
 	// StreamPath is the path on which streams are opened; default any.
 	StreamPath string
-	// MessagePath is the path, or the URL, that clients are told to send messages
+	// MessagePath is the path, or the URL, that clients are to send messages
 	// to; requests for it must reach the Endpoint. Default the path on which the
 	// stream was opened. Set it where a proxy changes paths.
 	MessagePath string
@@ -104,6 +104,7 @@ type Endpoint struct {
 	log       *slog.Logger
 
 	mu          sync.Mutex
+	open        int // how many have room; some may not be in the table yet
 	connections map[string]*connection
 	ending      bool // nobody may connect any more
 }
@@ -146,7 +147,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodGet:
 		e.connect(w, r, principal)
 	case http.MethodPost:
-		e.take(w, r, principal)
+		e.receive(w, r, principal)
 	default:
 		w.Header().Set("Allow", "GET, POST")
 		e.refuse(w, http.StatusMethodNotAllowed, "%s is no method of this endpoint", r.Method)
@@ -166,8 +167,8 @@ func (e *Endpoint) authenticate(w http.ResponseWriter, r *http.Request) (*mcp.Pr
 	return nil, false
 }
 
-// take hands a message to the connection that it names.
-func (e *Endpoint) take(w http.ResponseWriter, r *http.Request, principal *mcp.Principal) {
+// receive hands a message to the connection that it names.
+func (e *Endpoint) receive(w http.ResponseWriter, r *http.Request, principal *mcp.Principal) {
 	id := r.URL.Query().Get(sessionParameter)
 	if id == "" {
 		w.Header().Set("Allow", "GET") // also tells clients of Streamable HTTP what this is

@@ -25,7 +25,7 @@ type connection struct {
 	principal  *mcp.Principal
 	connection *edge.Connection
 	events     *httpedge.EventWriter
-	hangUp     context.CancelFunc
+	cancel     context.CancelFunc // ends the stream
 
 	mu     sync.Mutex
 	most   int
@@ -44,36 +44,33 @@ func (e *Endpoint) connect(w http.ResponseWriter, r *http.Request, principal *mc
 		e.refuse(w, http.StatusNotAcceptable, "the Accept header must allow %s", httpedge.EventStream)
 		return
 	}
-	ctx, cancel := context.WithCancel(r.Context())
-	defer cancel()
-	c := &connection{id: rand.Text(), principal: principal, hangUp: cancel, most: e.edge.MaxInFlight()}
-	if !e.add(c) {
+	if !e.reserve() {
 		w.Header().Set("Retry-After", "1")
 		e.refuse(w, http.StatusServiceUnavailable, "the server is shutting down, or has too many connections: at most %d", e.options.MaxConnections)
 		return
 	}
+	defer e.free()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	c := &connection{id: rand.Text(), principal: principal, cancel: cancel, most: e.edge.MaxInFlight()}
+	c.connection = e.edge.NewConnection(ctx, c, principal)
+	c.events = httpedge.OpenEvents(w, r, httpedge.EventOptions{WriteTimeout: e.options.WriteTimeout, KeepAlive: e.options.KeepAlive, Buffers: &e.buffers}, cancel)
+	defer c.end()
+	if !e.add(c) {
+		return
+	}
 	defer e.remove(c)
-	c.begin(ctx, e, w, r)
+	c.events.Write(ctx, eventstream.Event{Name: "endpoint", Data: []byte(e.messageURL(r, c.id))})
 	<-ctx.Done()
-	c.end()
-}
-
-// begin opens the stream and says where messages go.
-func (c *connection) begin(ctx context.Context, e *Endpoint, w http.ResponseWriter, r *http.Request) {
-	c.mu.Lock() // messages wait, though nobody can know the id yet
-	defer c.mu.Unlock()
-	c.connection = e.edge.NewConnection(ctx, c, c.principal)
-	c.events = httpedge.OpenEvents(w, r, httpedge.EventOptions{WriteTimeout: e.options.WriteTimeout, KeepAlive: e.options.KeepAlive, Buffers: &e.buffers}, c.hangUp)
-	c.events.Write(eventstream.Event{Name: "endpoint", Data: []byte(e.messageURL(r, c.id))})
 }
 
 // Send sends a message on the stream.
-func (c *connection) Send(_ context.Context, message []byte) error {
-	return c.events.Write(eventstream.Event{Name: "message", Data: message})
+func (c *connection) Send(ctx context.Context, message []byte) error {
+	return c.events.Write(ctx, eventstream.Event{Name: "message", Data: message})
 }
 
-// accept takes a message; false if there are too many already. What there is to
-// response is sent on the stream.
+// accept takes a message; false if there are too many already. The response is sent
+// on the stream.
 func (c *connection) accept(body []byte) bool {
 	c.mu.Lock()
 	if c.ending || c.jobs >= c.most {
@@ -126,16 +123,10 @@ func (c *connection) end() {
 // drain lets running requests finish, ends subscriptions with their result, and
 // then the stream.
 func (c *connection) drain(ctx context.Context) {
-	defer c.hangUp()
-	c.mu.Lock() // it may be just beginning
-	running := c.connection
-	c.mu.Unlock()
-	if running == nil {
-		return
-	}
-	running.Drain(ctx)
+	defer c.cancel()
+	c.connection.Drain(ctx)
 	c.refuseMore()
-	running.Close()
+	c.connection.Close()
 	finished := make(chan struct{})
 	go func() {
 		c.done.Wait()
@@ -147,15 +138,33 @@ func (c *connection) drain(ctx context.Context) {
 	}
 }
 
-// add puts a connection into the table; false if there are too many.
+// reserve makes room for a connection; false if there are too many, or nobody may
+// connect any more.
+func (e *Endpoint) reserve() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.ending || e.open >= e.options.MaxConnections {
+		return false
+	}
+	e.open++
+	return true
+}
+
+func (e *Endpoint) free() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.open--
+}
+
+// add puts a connection that has room into the table, where messages find it; false if
+// nobody may connect any more.
 func (e *Endpoint) add(c *connection) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.ending || len(e.connections) >= e.options.MaxConnections {
-		return false
+	if !e.ending {
+		e.connections[c.id] = c
 	}
-	e.connections[c.id] = c
-	return true
+	return !e.ending
 }
 
 func (e *Endpoint) remove(c *connection) {
@@ -182,7 +191,7 @@ func (e *Endpoint) all() []*connection {
 // Whoever comes later is refused with 503.
 func (e *Endpoint) Close() {
 	for _, c := range e.all() {
-		c.hangUp()
+		c.cancel()
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// A server offers the old transport beside the new one, each at its own path.
+// A server offers the old transport next to the new one, each at its own path.
 func ExampleHandler() {
 	s := mcp.NewServer("greeter", "1.0")
 	mcp.AddTool(s, "greet", func(_ context.Context, in struct {

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/eventstream"
@@ -270,7 +271,7 @@ func TestStreamsThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestMessagesGoWhereTheServerWasToldTo(t *testing.T) {
+func TestMessagesGoWhereTheOptionsSay(t *testing.T) {
 	for path, want := range map[string]string{"": "/some/path", "/messages/": "/messages/", "https://mcp.example/m": "https://mcp.example/m"} {
 		c, _ := serve(t, newTools(t), Options{MessagePath: path})
 		c.open()
@@ -379,4 +380,30 @@ func TestCommentsKeepTheStreamOpen(t *testing.T) {
 	if line, err := bufio.NewReader(c.stream.Body).ReadString('\n'); err != nil || line != ":\n" {
 		t.Errorf("got %q, %v", line, err)
 	}
+}
+
+// A silent client reads nothing until the test lets it.
+type silent struct {
+	*httptest.ResponseRecorder
+	read chan struct{}
+}
+
+func (s *silent) Write(b []byte) (int, error) {
+	<-s.read
+	return s.ResponseRecorder.Write(b)
+}
+
+func TestAClientThatDoesNotReadHoldsUpNoShutdown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := Handler(mcp.NewServer("test", "1"))
+		w := &silent{httptest.NewRecorder(), make(chan struct{})}
+		go e.ServeHTTP(w, httptest.NewRequest("GET", "http://localhost/", nil))
+		synctest.Wait()
+		began := time.Now()
+		time.AfterFunc(time.Minute, func() { close(w.read) })
+		if err := e.Shutdown(t.Context()); err != nil || time.Since(began) != 0 {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		<-w.read
+	})
 }

@@ -12,7 +12,7 @@ import (
 
 // Recover returns middleware that answers a request whose Handler panics with an
 // internal error, and logs the panic with its stack; nil means slog.Default().
-// The client is not told what happened. Transports and [mcp.Server] do the same;
+// The client does not learn what happened. Transports and [mcp.Server] do the same;
 // this is for Handlers that are called in the process, and for middleware that
 // should see the error. It does not see panics of goroutines that a Handler starts.
 func Recover(log *slog.Logger) mcp.Middleware {

@@ -73,24 +73,24 @@ func TestTraceCrossesEveryEra(t *testing.T) {
 			member, _ := baggage.NewMember("user", "ada")
 			bag, _ := baggage.New(member)
 			ctx, root := o.TracerProvider.Tracer("test").Start(baggage.ContextWithBaggage(t.Context(), bag), "root")
-			told, err := mcp.Call[string](ctx, c, "where", nil)
+			where, err := mcp.Call[string](ctx, c, "where", nil)
 			root.End()
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkChain(t, spans.Ended(), path, told)
+			checkChain(t, spans.Ended(), path, where)
 		})
 	}
 }
 
 // checkChain: every span but the last has the next one as its parent.
-func checkChain(t *testing.T, spans []sdk.ReadOnlySpan, path []string, told string) {
+func checkChain(t *testing.T, spans []sdk.ReadOnlySpan, path []string, where string) {
 	if len(spans) != 2*len(path)+1 {
 		t.Fatalf("%d spans", len(spans))
 	}
 	innermost := spans[0].SpanContext()
-	if want := fmt.Sprint(innermost.TraceID(), " ", innermost.SpanID(), " user=ada"); told != want {
-		t.Errorf("the tool is in %s, want %s", told, want)
+	if want := fmt.Sprint(innermost.TraceID(), " ", innermost.SpanID(), " user=ada"); where != want {
+		t.Errorf("the tool is in %s, want %s", where, want)
 	}
 	for i, span := range spans[:len(spans)-1] {
 		kind := trace.SpanKindServer
@@ -125,13 +125,13 @@ func TestTraceCrossesWithinAProcess(t *testing.T) {
 	c := mcp.NewClientWith(mcp.Chain(traced(), otelmcp.Server(o)), mcp.ClientOptions{Middleware: []mcp.Middleware{otelmcp.Client(o)}})
 	defer c.Close()
 	spans.Reset()
-	told, err := mcp.Call[string](t.Context(), c, "where", nil)
+	where, err := mcp.Call[string](t.Context(), c, "where", nil)
 	if err != nil || len(spans.Ended()) != 2 {
 		t.Fatalf("%d spans, %v", len(spans.Ended()), err)
 	}
 	server, client := spans.Ended()[0], spans.Ended()[1]
-	if server.Parent().SpanID() != client.SpanContext().SpanID() || len(server.Links()) != 0 || !strings.Contains(told, server.SpanContext().SpanID().String()) {
-		t.Errorf("server %v in %v with links %v, client %v, tool in %s", server.SpanContext(), server.Parent(), server.Links(), client.SpanContext(), told)
+	if server.Parent().SpanID() != client.SpanContext().SpanID() || len(server.Links()) != 0 || !strings.Contains(where, server.SpanContext().SpanID().String()) {
+		t.Errorf("server %v in %v with links %v, client %v, tool in %s", server.SpanContext(), server.Parent(), server.Links(), client.SpanContext(), where)
 	}
 }
 

@@ -235,7 +235,7 @@ func TestServeConnEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestClientsTooManyAreToldSo(t *testing.T) {
+func TestClientsTooManyGetAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := make(pipeListener)
 		ctx, cancel := context.WithCancel(t.Context())

@@ -32,7 +32,7 @@ func (c *clientLink) Call(ctx context.Context, out link.Out, deliver func(*jsonr
 	}
 	s := c.scope(ctx)
 	r := &clientReply{link: c, scope: s, id: out.ID, deliver: deliver, events: newClientEvents()}
-	m, rest, err := r.exchange(out)
+	m, rest, err := r.roundTrip(out)
 	if err != nil {
 		err = c.failure(s.ctx, what, err)
 		s.end()
@@ -73,9 +73,9 @@ type clientReply struct {
 	events  clientEvents
 }
 
-// exchange sends the request and reads the reply. rest is what follows the
+// roundTrip sends the request and reads the reply. rest is what follows the
 // response on its stream, if there is one.
-func (r *clientReply) exchange(out link.Out) (_ *jsonrpc.Message, rest io.ReadCloser, _ error) {
+func (r *clientReply) roundTrip(out link.Out) (_ *jsonrpc.Message, rest io.ReadCloser, _ error) {
 	resp, session, err := r.link.post(r.scope.ctx, out)
 	if err != nil {
 		return nil, nil, cutOff(err)
@@ -106,25 +106,25 @@ func (r *clientReply) readJSON(resp *http.Response) (*jsonrpc.Message, error) {
 	if jsonrpc.SkipSpace(body, 0) == len(body) {
 		return nil, fmt.Errorf("found HTTP status %d with an empty body", resp.StatusCode)
 	}
-	m, err := r.take(body)
+	m, err := r.receive(body)
 	if m == nil && err == nil {
 		err = fmt.Errorf("found messages, but no response with the id %s", r.id)
 	}
 	return m, err
 }
 
-// take sorts one message or one batch of the reply, and returns the response if
+// receive sorts one message or one batch of the reply, and returns the response if
 // it is there.
-func (r *clientReply) take(data []byte) (response *jsonrpc.Message, err error) {
+func (r *clientReply) receive(data []byte) (response *jsonrpc.Message, err error) {
 	if !jsonrpc.IsBatch(data) {
-		return r.takeOne(data)
+		return r.receiveOne(data)
 	}
 	elements, fault := jsonrpc.SplitBatch(data, maxClientBatch, jsonrpc.Limits{})
 	if fault != nil {
 		return nil, finalError{fmt.Errorf("the reply is not valid: %w", fault)}
 	}
 	for _, element := range elements {
-		m, err := r.takeOne(element)
+		m, err := r.receiveOne(element)
 		if err != nil {
 			return nil, err
 		}
@@ -135,7 +135,7 @@ func (r *clientReply) take(data []byte) (response *jsonrpc.Message, err error) {
 	return response, nil
 }
 
-func (r *clientReply) takeOne(data []byte) (*jsonrpc.Message, error) {
+func (r *clientReply) receiveOne(data []byte) (*jsonrpc.Message, error) {
 	m, fault := pipe.Parse(data)
 	switch {
 	case fault != nil:
@@ -180,7 +180,7 @@ func (r *clientReply) readStream(body io.Reader) (*jsonrpc.Message, error) {
 		if again && !r.isResponse(data) {
 			return nil, nil
 		}
-		return r.take(data)
+		return r.receive(data)
 	})
 }
 

@@ -64,7 +64,7 @@ type Options struct {
 	// EventStore keeps the events of legacy streams for clients that come back;
 	// default a [MemoryEvents] with its own defaults.
 	EventStore EventStore
-	// RetryAfter is how long a client is told to wait before it comes back to a
+	// RetryAfter is how long a client is asked to wait before it comes back to a
 	// stream that was cut; default 1 second.
 	RetryAfter time.Duration
 }

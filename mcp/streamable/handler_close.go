@@ -11,9 +11,9 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 )
 
-// caller names who counts as one client where requests belong to no session: a
+// findCaller names who counts as one client where requests belong to no session: a
 // principal, or an address where there is none. It is never empty.
-func (x *exchange) caller() string {
+func (x *exchange) findCaller() string {
 	if p := x.principal; p != nil {
 		return "principal " + p.Issuer + "\x00" + p.Subject
 	}

@@ -28,7 +28,7 @@ func (d *directReply) Send(_ context.Context, message []byte) error {
 	if d.events == nil {
 		d.events = d.openEvents(nil)
 	}
-	err := d.events.Write(eventstream.Event{Data: message})
+	err := d.events.Write(context.Background(), eventstream.Event{Data: message})
 	if err != nil && d.lost != nil {
 		d.lost(edge.ErrCancelled)
 	}
@@ -43,7 +43,7 @@ func (d *directReply) finish(status int, message []byte) {
 	case d.events == nil:
 		d.respond(status, message)
 	case message != nil:
-		d.events.Write(eventstream.Event{Data: message})
+		d.events.Write(context.Background(), eventstream.Event{Data: message})
 	}
 }
 

@@ -17,7 +17,7 @@ func (x *exchange) get() {
 		x.refuse(http.StatusNotAcceptable, "the Accept header must allow %s", httpedge.EventStream)
 		return
 	}
-	s := x.session()
+	s := x.findSession()
 	if s == nil {
 		return
 	}
@@ -34,7 +34,7 @@ func (x *exchange) delete() {
 		x.notAllowed("there are no sessions to delete here")
 		return
 	}
-	if s := x.session(); s != nil {
+	if s := x.findSession(); s != nil {
 		x.endpoint.endSession(s, errDeleted)
 		x.respond(http.StatusNoContent, nil)
 	}

@@ -72,8 +72,8 @@ func (h *hostile) halfOpen() {
 
 // abandonStream opens a stream and closes it.
 func (h *hostile) abandonStream(session string) {
-	ctx, hangUp := context.WithCancel(context.Background())
-	defer hangUp()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
 	r, _ := http.NewRequestWithContext(ctx, "GET", h.url, nil)
 	r.Header.Set("Mcp-Session-Id", session)
 	if resp, err := h.client.Do(r); err == nil {

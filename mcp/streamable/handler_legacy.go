@@ -3,11 +3,11 @@ package streamable
 import (
 	"context"
 	"net/http"
-	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/turn"
 )
 
 const notifyCancelled = "notifications/cancelled"
@@ -22,12 +22,12 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 		x.initialize(m)
 		return
 	}
-	s := x.session()
+	s := x.findSession()
 	if s == nil {
 		return
 	}
 	if m.Kind != jsonrpc.Request {
-		s.take(m)
+		s.handle(m)
 		x.accepted()
 		return
 	}
@@ -39,7 +39,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 	out := &sessionReply{exchange: *x, session: s}
 	defer out.close()
 	x.endpoint.buffers.With(func(b []byte) []byte {
-		message := out.request(b, m)
+		message := out.request(b, m, out)
 		out.finish(http.StatusOK, message)
 		return message
 	})
@@ -47,7 +47,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 
 // initialize opens a session.
 func (x *exchange) initialize(m *jsonrpc.Message) {
-	c := &call{caller: x.caller()}
+	c := &call{caller: x.findCaller()}
 	ctx, ok := x.enter(x.r.Context(), c, m.ID)
 	if !ok {
 		return
@@ -79,7 +79,7 @@ func (x *exchange) sessionless(m *jsonrpc.Message) {
 		x.initialize(m)
 		return
 	}
-	c := &call{caller: x.caller()}
+	c := &call{caller: x.findCaller()}
 	ctx, ok := x.enter(context.WithoutCancel(x.r.Context()), c, m.ID)
 	if !ok {
 		return
@@ -110,7 +110,7 @@ func (x *exchange) batch(body []byte) {
 	}
 	s, r := (*session)(nil), x.namedRevision()
 	if !x.endpoint.options.Stateless {
-		if s = x.session(); s == nil {
+		if s = x.findSession(); s == nil {
 			return
 		}
 		r = s.protocol.Revision()
@@ -138,31 +138,33 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 		})
 	}
 	if s == nil {
-		out := &orderedReply{directReply: directReply{exchange: *x}}
+		out := &directReply{exchange: *x}
 		defer out.close()
+		ordered := &batchReply{reply: out}
 		responses := one(func(m *jsonrpc.Message) []byte {
 			if m.Kind != jsonrpc.Request {
 				return nil
 			}
-			c := &call{caller: x.caller()}
+			c := &call{caller: x.findCaller()}
 			ctx, err := x.endpoint.begin(ctx, c)
 			if err != nil {
 				return jsonrpc.AppendError(nil, m.ID, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))
 			}
 			defer x.endpoint.end(c)
-			return x.endpoint.edge.Sessionless(r).Request(ctx, nil, m, edge.From{Principal: x.principal, Out: out}).Message
+			return x.endpoint.edge.Sessionless(r).Request(ctx, nil, m, edge.From{Principal: x.principal, Out: ordered}).Message
 		})
 		out.finish(batchStatus(responses), responses)
 		return
 	}
 	out := &sessionReply{exchange: *x, session: s}
 	defer out.close()
+	ordered := &batchReply{reply: out}
 	responses := one(func(m *jsonrpc.Message) []byte {
 		if m.Kind != jsonrpc.Request {
-			s.take(m)
+			s.handle(m)
 			return nil
 		}
-		return out.request(nil, m)
+		return out.request(nil, m, ordered)
 	})
 	out.finish(batchStatus(responses), responses)
 }
@@ -175,15 +177,26 @@ func batchStatus(responses []byte) int {
 	return http.StatusOK
 }
 
-// An orderedReply is a directReply for several requests at once.
-type orderedReply struct {
-	mu sync.Mutex
-	directReply
+// A batchReply lets the requests of a batch use one reply, one at a time.
+type batchReply struct {
+	turn  turn.Turn
+	reply edge.Sender
 }
 
-// Send sends a message before the response.
-func (o *orderedReply) Send(ctx context.Context, message []byte) error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.directReply.Send(ctx, message)
+// Send sends a message before the responses.
+func (b *batchReply) Send(ctx context.Context, message []byte) error {
+	if err := b.turn.Acquire(ctx); err != nil {
+		return err
+	}
+	defer b.turn.Release()
+	return b.reply.Send(ctx, message)
+}
+
+// Disconnect ends the connection where the reply can be resumed.
+func (b *batchReply) Disconnect() {
+	if d, ok := b.reply.(interface{ Disconnect() }); ok {
+		b.turn.Acquire(context.Background())
+		defer b.turn.Release()
+		d.Disconnect()
+	}
 }

@@ -134,7 +134,7 @@ func (x *exchange) paramHeaders(method string) map[string][]string {
 func (x *exchange) callModern(b []byte, m *jsonrpc.Message, meta *edge.ModernMeta) []byte {
 	c := &call{listens: m.Method == methodListen}
 	if !c.listens { // subscriptions have a limit of their own
-		c.caller = x.caller()
+		c.caller = x.findCaller()
 	}
 	ctx, ok := x.enter(x.r.Context(), c, m.ID)
 	if !ok {

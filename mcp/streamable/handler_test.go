@@ -18,7 +18,7 @@ import (
 func TestClosingTheConnectionCancelsAModernRequest(t *testing.T) {
 	f := newFixture(t)
 	s := newSite(t, f.Server, Options{})
-	ctx, hangUp := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -26,7 +26,7 @@ func TestClosingTheConnectionCancelsAModernRequest(t *testing.T) {
 			"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "wait")
 	}()
 	<-f.begun
-	hangUp()
+	cancel()
 	if cause := <-f.causes; !errors.Is(cause, context.Canceled) {
 		t.Errorf("got %v", cause)
 	}

@@ -61,8 +61,8 @@ func (s *session) idle(now time.Time) time.Duration {
 	return time.Duration(now.UnixNano() - s.used.Load())
 }
 
-// take acts on a notification or a response.
-func (s *session) take(m *jsonrpc.Message) {
+// handle acts on a notification or a response.
+func (s *session) handle(m *jsonrpc.Message) {
 	switch {
 	case m.Kind == jsonrpc.Response:
 		s.protocol.Response(m)
@@ -94,9 +94,9 @@ func (e *Endpoint) endSession(s *session, cause error) {
 	}
 }
 
-// session finds the session that the request belongs to. If it returns nil it
+// findSession finds the session that the request belongs to. If it returns nil it
 // has answered.
-func (x *exchange) session() *session {
+func (x *exchange) findSession() *session {
 	ids := x.r.Header[headerSession]
 	if len(ids) != 1 || ids[0] == "" {
 		x.refuse(http.StatusBadRequest, "the request belongs to no session: send initialize first, and the header Mcp-Session-Id of its response with everything later")

@@ -35,7 +35,7 @@ func (x *exchange) listen(s *session, st *stream, after uint64) {
 	out := x.openEvents(n.cancel)
 	defer out.Close()
 	if st == nil {
-		n.stream.begin(out, x.endpoint.options.RetryAfter)
+		n.stream.attach(out, x.endpoint.options.RetryAfter)
 	} else {
 		st.resume(ctx, out, after)
 	}
@@ -78,7 +78,7 @@ func (x *exchange) claim(ctx context.Context, s *session, n *notificationStream)
 // session's lock is held.
 func (s *session) hold(n *notificationStream) {
 	if n.stream == nil {
-		n.stream = s.open(true)
+		n.stream = s.addStream(true)
 	}
 	n.stream.finished.Store(0)
 	s.notifications = n

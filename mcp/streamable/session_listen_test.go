@@ -10,8 +10,8 @@ import (
 // getAndClose opens the session's stream of notifications and closes it again.
 func (s *site) getAndClose(session string) {
 	s.t.Helper()
-	ctx, hangUp := context.WithCancel(s.t.Context())
-	defer hangUp()
+	ctx, cancel := context.WithCancel(s.t.Context())
+	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, "GET", s.url, nil)
 	if err != nil {
 		s.t.Fatal(err)
@@ -25,7 +25,7 @@ func (s *site) getAndClose(session string) {
 	if resp.StatusCode != 200 {
 		s.t.Fatalf("GET: status %d", resp.StatusCode)
 	}
-	hangUp()
+	cancel()
 	wait(s.t, func() bool { return s.endpoint.streams.Load() == 0 })
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
+	"github.com/junction-mcp/junction/mcp/internal/turn"
 )
 
 const (
@@ -32,20 +32,20 @@ type stream struct {
 	fromGET  bool
 	finished atomic.Int64 // when nothing more was to come, in Unix nanoseconds; 0 while something may
 
-	mu   sync.Mutex // orders the events, in the store and on the connection
-	last uint64     // number of the newest event
-	out  *httpedge.EventWriter
+	turn turn.Turn             // orders the events, in the store and on the connection; whoever has it owns the rest
+	last uint64                // number of the newest event
+	out  *httpedge.EventWriter // the connection; nil while there is none
 }
 
 // newStream returns the stream of a POST request.
 func (s *session) newStream() *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.open(false)
+	return s.addStream(false)
 }
 
-// open returns the next stream of the session. The session's lock is held.
-func (s *session) open(fromGET bool) *stream {
+// addStream returns the next stream of the session. The session's lock is held.
+func (s *session) addStream(fromGET bool) *stream {
 	s.forgetStreams(time.Now())
 	s.opened++
 	st := &stream{session: s, number: s.opened, fromGET: fromGET}
@@ -86,8 +86,8 @@ func (s *session) forgetStreams(now time.Time) {
 	}
 }
 
-// stream finds a stream that can be resumed.
-func (s *session) stream(number uint64) *stream {
+// findStream finds a stream that can be resumed.
+func (s *session) findStream(number uint64) *stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, st := range s.streams {
@@ -104,37 +104,46 @@ func (st *stream) event(number uint64, data []byte) eventstream.Event {
 	return eventstream.Event{ID: string(id), HasID: true, Data: data}
 }
 
-// begin puts a new stream on its first connection. Where the client knows of
-// polling it is told at once how to come back.
-func (st *stream) begin(out *httpedge.EventWriter, retry time.Duration) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
+// acquire waits for the stream's turn without an end of its own: whoever has it writes
+// with a deadline, or waits for the store.
+func (st *stream) acquire() { st.turn.Acquire(context.Background()) }
+
+// write writes an event to the connection, which is given up if that fails.
+func (st *stream) write(e eventstream.Event) error {
+	err := st.out.Write(context.Background(), e)
+	if err != nil {
+		st.out = nil // the writer has freed it already
+	}
+	return err
+}
+
+// attach puts a new stream on its first connection. Where the client knows of
+// polling, the first event says how to come back.
+func (st *stream) attach(out *httpedge.EventWriter, retry time.Duration) {
+	st.acquire()
+	defer st.turn.Release()
 	st.out = out
 	if !st.session.protocol.Revision().Polling {
-		if st.fromGET {
-			st.check(out.Begin())
+		if st.fromGET && out.Begin() != nil {
+			st.out = nil
 		}
 		return
 	}
 	prime := st.event(0, []byte{})
 	prime.Retry, prime.HasRetry = retry, true
-	st.check(out.Write(prime))
-}
-
-// check gives the connection up when writing to it failed.
-func (st *stream) check(err error) {
-	if err != nil {
-		st.out = nil // the writer has let go of it already
-	}
+	st.write(prime)
 }
 
 // Send sends a message, or keeps it while there is no connection.
 func (st *stream) Send(ctx context.Context, message []byte) error {
-	st.mu.Lock()
-	defer st.mu.Unlock()
+	if err := st.turn.Acquire(ctx); err != nil {
+		return err
+	}
+	defer st.turn.Release()
 	return st.send(ctx, message)
 }
 
+// send is Send for whoever has the turn.
 func (st *stream) send(ctx context.Context, message []byte) error {
 	st.last++
 	store := st.session.endpoint.options.EventStore
@@ -143,8 +152,7 @@ func (st *stream) send(ctx context.Context, message []byte) error {
 	if st.out == nil {
 		sent = errLost
 	} else {
-		sent = st.out.Write(st.event(st.last, message))
-		st.check(sent)
+		sent = st.write(st.event(st.last, message))
 	}
 	if sent != nil && kept != nil {
 		return errors.Join(errLost, kept)
@@ -154,8 +162,8 @@ func (st *stream) send(ctx context.Context, message []byte) error {
 
 // finish sends the last message, if there is one, and ends the connection.
 func (st *stream) finish(message []byte) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
+	st.acquire()
+	defer st.turn.Release()
 	if message != nil {
 		if err := st.send(context.Background(), message); err != nil {
 			st.session.endpoint.log.Warn("mcp: a client lost the response to its request", "error", err)
@@ -170,12 +178,11 @@ func (st *stream) finish(message []byte) {
 
 // disconnect ends the connection, and says when to come back.
 func (st *stream) disconnect(retry time.Duration) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
-	if st.out == nil {
+	st.acquire()
+	defer st.turn.Release()
+	if st.out == nil || st.write(eventstream.Event{Retry: retry, HasRetry: true}) != nil {
 		return
 	}
-	st.out.Write(eventstream.Event{Retry: retry, HasRetry: true})
 	st.out.Disconnect()
 	st.out = nil
 }
@@ -183,8 +190,10 @@ func (st *stream) disconnect(retry time.Duration) {
 // resume sends what came after the given event on a new connection, in place of
 // the one before, and reports whether more is to come.
 func (st *stream) resume(ctx context.Context, out *httpedge.EventWriter, after uint64) bool {
-	st.mu.Lock()
-	defer st.mu.Unlock()
+	if st.turn.Acquire(ctx) != nil {
+		return false
+	}
+	defer st.turn.Release()
 	if st.out != nil {
 		st.out.Disconnect()
 		st.out = nil
@@ -197,7 +206,7 @@ func (st *stream) resume(ctx context.Context, out *httpedge.EventWriter, after u
 		st.session.endpoint.log.Warn("mcp: the events of a stream cannot be read", "error", err)
 	}
 	for _, e := range events {
-		if out.Write(st.event(e.Number, e.Data)) != nil {
+		if out.Write(ctx, st.event(e.Number, e.Data)) != nil || ctx.Err() != nil {
 			return false
 		}
 	}
@@ -210,26 +219,25 @@ func (st *stream) resume(ctx context.Context, out *httpedge.EventWriter, after u
 
 // detach takes the stream off a connection that is gone.
 func (st *stream) detach(out *httpedge.EventWriter) {
-	st.mu.Lock()
-	defer st.mu.Unlock()
+	st.acquire()
+	defer st.turn.Release()
 	if st.out == out {
 		st.out = nil
 	}
 }
 
 // A sessionReply takes what goes back for a POST of a session. It becomes a
-// stream with the first message that is not the response.
+// stream with the first message that is not the response. One goroutine uses it at
+// a time: the edge orders what belongs to one request, a batchReply several of them.
 type sessionReply struct {
 	exchange
 	session *session
-
-	mu     sync.Mutex
-	stream *stream
+	stream  *stream
 }
 
-// request answers one request. Its context outlives the connection: a lost one
-// does not mean that the client has lost interest.
-func (p *sessionReply) request(dst []byte, m *jsonrpc.Message) []byte {
+// request answers one request; out takes what comes before the response. Its context outlives
+// the connection: a lost one does not mean that the client has lost interest.
+func (p *sessionReply) request(dst []byte, m *jsonrpc.Message, out edge.Sender) []byte {
 	s := p.session
 	ctx, fault := s.calls.Begin(context.WithoutCancel(p.r.Context()), m.ID, false, p.endpoint.edge.MaxInFlight())
 	if fault != nil {
@@ -237,20 +245,19 @@ func (p *sessionReply) request(dst []byte, m *jsonrpc.Message) []byte {
 	}
 	defer s.touch()
 	defer s.calls.End(m.ID)
-	return s.protocol.Request(ctx, dst, m, edge.From{Principal: p.principal, Out: p}).Message
+	return s.protocol.Request(ctx, dst, m, edge.From{Principal: p.principal, Out: out}).Message
 }
 
 // Send sends a message before the response.
 func (p *sessionReply) Send(ctx context.Context, message []byte) error {
-	return p.open().Send(ctx, message)
+	return p.openStream().Send(ctx, message)
 }
 
-func (p *sessionReply) open() *stream {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// openStream returns the stream, which begins when it is first needed.
+func (p *sessionReply) openStream() *stream {
 	if p.stream == nil {
 		p.stream = p.session.newStream()
-		p.stream.begin(p.openEvents(nil), p.endpoint.options.RetryAfter)
+		p.stream.attach(p.openEvents(nil), p.endpoint.options.RetryAfter)
 	}
 	return p.stream
 }
@@ -259,7 +266,7 @@ func (p *sessionReply) open() *stream {
 // has to come back.
 func (p *sessionReply) Disconnect() {
 	if p.session.protocol.Revision().Polling {
-		p.open().disconnect(p.endpoint.options.RetryAfter)
+		p.openStream().disconnect(p.endpoint.options.RetryAfter)
 	}
 }
 
@@ -278,18 +285,15 @@ func (p *sessionReply) finish(status int, message []byte) {
 // close must be called when the request is over. It ends a stream that finish
 // did not end because the Handler panicked.
 func (p *sessionReply) close() {
-	p.mu.Lock()
-	st := p.stream
-	p.mu.Unlock()
-	if st != nil && st.finished.Load() == 0 {
-		st.finish(nil)
+	if p.stream != nil && p.stream.finished.Load() == 0 {
+		p.stream.finish(nil)
 	}
 }
 
 // resume answers a GET for the rest of a stream.
 func (x *exchange) resume(s *session, last string) {
 	fromGET, number, after, ok := parseEventID(last)
-	st := s.stream(number)
+	st := s.findStream(number)
 	switch {
 	case fromGET && (st == nil || !st.fromGET):
 		x.listen(s, nil, 0) // forgotten: notifications continue on a new stream

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/junction-mcp/junction/mcp"
@@ -189,7 +190,7 @@ func TestNotificationsComeOnceAndAreNotLostBetweenConnections(t *testing.T) {
 		for i := range updates {
 			cut := cuts&(1<<i) != 0
 			if cut {
-				e.resp.Body.Close() // the server may or may not notice before it tells
+				e.resp.Body.Close() // the server may or may not notice before it notifies
 			}
 			f.ResourceUpdated(fmt.Sprint("test://", i))
 			if cut {
@@ -209,7 +210,7 @@ func TestNotificationsComeOnceAndAreNotLostBetweenConnections(t *testing.T) {
 	}
 }
 
-func TestWhatChangedBeforeTheStreamOpenedIsToldOnce(t *testing.T) {
+func TestWhatChangedBeforeTheStreamOpenedIsSentOnce(t *testing.T) {
 	f := newFixture(t)
 	s := newSite(t, f.Server, Options{})
 	session := s.handshake(beforePolling)
@@ -235,7 +236,7 @@ func TestASessionHasOneStreamOfNotifications(t *testing.T) {
 	f.RemoveTool("echo")
 	second.want("notifications/tools/list_changed")
 	if forgotten := s.do("GET", "", "Mcp-Session-Id", session, "Last-Event-ID", "g99-1"); forgotten.StatusCode != 409 {
-		t.Errorf("a stream that is not known, beside one that is: status %d, want 409", forgotten.StatusCode)
+		t.Errorf("a stream that is not known, next to one that is: status %d, want 409", forgotten.StatusCode)
 	}
 	second.resp.Body.Close()
 	third := s.resume(session, second.last)
@@ -256,14 +257,14 @@ func TestALostConnectionIsNoCancellation(t *testing.T) {
 	f := newFixture(t)
 	s := newSite(t, f.Server, Options{})
 	session := s.handshake(beforePolling)
-	ctx, hangUp := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		s.abandon(ctx, callTool(1, "wait", "{}"), "Mcp-Session-Id", session)
 	}()
 	<-f.begun
-	hangUp()
+	cancel()
 	<-done
 	s.do("POST", `{"jsonrpc":"2.0","id":2,"method":"ping"}`, "Mcp-Session-Id", session)
 	select {
@@ -335,7 +336,7 @@ func TestStreamsAreForgottenInTheEnd(t *testing.T) {
 	}
 }
 
-func TestAServerHangsUpOnHTTP2Too(t *testing.T) {
+func TestAServerDisconnectsOnHTTP2Too(t *testing.T) {
 	f := newFixture(t)
 	e := Handler(f.Server)
 	server := httptest.NewUnstartedServer(e)
@@ -368,4 +369,31 @@ func TestAServerHangsUpOnHTTP2Too(t *testing.T) {
 	modern.want("acknowledged")
 	modern.resp.Body.Close()
 	wait(t, func() bool { return e.streams.Load() == 0 })
+}
+
+// slowStore takes a minute for each event.
+type slowStore struct{ MemoryEvents }
+
+func (s *slowStore) Append(context.Context, string, Event) error {
+	time.Sleep(time.Minute)
+	return nil
+}
+
+func TestAMessageThatWaitsForAnotherCanBeGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := &Endpoint{options: Options{EventStore: new(slowStore)}}
+		st := newSession(e, nil, nil).newStream()
+		go st.Send(context.Background(), []byte("first"))
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if err := st.Send(ctx, []byte("second")); err != context.DeadlineExceeded {
+			t.Errorf("the second message: %v", err)
+		}
+		if st.resume(ctx, nil, 0) || time.Since(began) != time.Second {
+			t.Errorf("resumed, or waited %v", time.Since(began))
+		}
+		st.finish(nil) // waits for the first
+	})
 }

@@ -21,7 +21,7 @@ const (
 	apiVersion = "2023-06-01"
 
 	defaultBaseURL = "https://api.anthropic.com/"
-	// defaultMaxTokens limits an answer, as the provider wants to be told a limit.
+	// defaultMaxTokens limits an answer, as the provider requires a limit.
 	defaultMaxTokens = 16_384
 )
 

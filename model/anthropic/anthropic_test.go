@@ -124,16 +124,16 @@ func TestHeadersKeyAndMoreMembersAreSent(t *testing.T) {
 	}
 }
 
-func TestTheKeyIsInNoErrorAndTheWaitIsTold(t *testing.T) {
+func TestTheKeyIsInNoErrorAndTheWaitIsReported(t *testing.T) {
 	m, _ := opened(t, Options{Key: "sk-ant-secret"}, reply{429, `{"type":"error","error":{"type":"rate_limit_error","message":"key sk-ant-secret is too fast"}}`})
 	_, err := m.Generate(context.Background(), asking(), nil)
-	var told *model.Error
-	if !errors.As(err, &told) || told.RetryAfter != 7*time.Second || strings.Contains(err.Error(), "secret") {
-		t.Errorf("%v, to wait %v", err, told)
+	var failure *model.Error
+	if !errors.As(err, &failure) || failure.RetryAfter != 7*time.Second || strings.Contains(err.Error(), "secret") {
+		t.Errorf("%v, to wait %v", err, failure)
 	}
 }
 
-func TestTheTapIsToldWithoutTheKey(t *testing.T) {
+func TestTheTapDoesNotGetTheKey(t *testing.T) {
 	m, _ := opened(t, Options{Key: "sk-ant-secret"}, reply{200, fine})
 	req := asking()
 	var got []model.Exchange
@@ -142,7 +142,7 @@ func TestTheTapIsToldWithoutTheKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(got) != 1 || string(got[0].ResponseBody) != fine || got[0].Status != 200 || strings.Contains(fmt.Sprintf("%v", got), "secret") {
-		t.Errorf("told %+v", got)
+		t.Errorf("reported %+v", got)
 	}
 }
 
@@ -160,7 +160,7 @@ func TestChoicesAreTheProvidersOwn(t *testing.T) {
 func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 	for _, o := range []Options{{}, {Model: "m", BaseURL: "localhost:80"}, {Model: "m", BaseURL: "ftp://me:s3cret@x?key=s3cret"}} {
 		if _, err := New(o); err == nil || strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("of %+v is told: %v", o, err)
+			t.Errorf("of %+v is reported: %v", o, err)
 		}
 	}
 }

@@ -169,7 +169,7 @@ func mediaBlock(m *model.Media) block {
 }
 
 // portableID is the id of a call of any provider in the form that is taken here.
-// Ids that would become the same are still told apart.
+// Ids that would become the same are still distinguished.
 func portableID(id string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || '0' <= r && r <= '9' || 'a' <= r|0x20 && r|0x20 <= 'z' {

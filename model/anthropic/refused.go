@@ -29,19 +29,19 @@ var (
 
 // From learns from an error. It says whether to ask again, and with which tools.
 func (r *refused) From(err error, tools []model.Tool) (next []model.Tool, notes []model.Note, again bool) {
-	var told *model.Error
-	if !errors.As(err, &told) || told.Status != http.StatusBadRequest || told.Err != nil {
+	var failure *model.Error
+	if !errors.As(err, &failure) || failure.Status != http.StatusBadRequest || failure.Err != nil {
 		return tools, nil, false
 	}
-	if match := tooMany.FindStringSubmatch(told.Message); match != nil {
+	if match := tooMany.FindStringSubmatch(failure.Message); match != nil {
 		most, err := strconv.ParseInt(match[2], 10, 64)
 		return tools, nil, err == nil && most > 0 && r.mostTokens.Swap(most) != most
 	}
-	bad := named(told.Message, tools)
+	bad := named(failure.Message, tools)
 	if bad < 0 {
 		return tools, nil, false
 	}
-	next, notes = r.Refuse([]int{bad}, tools, told.Message)
+	next, notes = r.Refuse([]int{bad}, tools, failure.Message)
 	return next, notes, true
 }
 

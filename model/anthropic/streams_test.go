@@ -12,13 +12,13 @@ import (
 func TestRecordedStreams(t *testing.T) {
 	wiretest.Suite{Dir: "testdata/streams", AtLeast: 28, Open: func(t testing.TB, client *http.Client, options json.RawMessage) model.Model {
 		o := Options{Model: "claude-sonnet-4-5", Key: "sk-secret-key", HTTPClient: client}
-		var told struct{ Thinking int }
+		var given struct{ Thinking int }
 		if options != nil {
-			if err := json.Unmarshal(options, &told); err != nil {
+			if err := json.Unmarshal(options, &given); err != nil {
 				t.Fatal(err)
 			}
 		}
-		o.Thinking = told.Thinking
+		o.Thinking = given.Thinking
 		m, err := New(o)
 		if err != nil {
 			t.Fatal(err)

@@ -21,7 +21,7 @@ type Options struct {
 //
 // A call is found in the form that the manual asks for, and in those that models
 // were trained on. One that was cut off is dropped; one that is too damaged is
-// returned as malformed, so that the model can be told. What a model writes as
+// returned as malformed, so that the model can learn of it. What a model writes as
 // the result of its own call is cut off.
 func New(m model.Model, o Options) model.Model {
 	if o.MaxManual <= 0 {

@@ -38,7 +38,7 @@ func readLoose(text string) ([]byte, bool) {
 }
 
 // value reads one value. It reports false where there is none, or one so
-// damaged that it cannot be told where it ends.
+// damaged that nobody knows where it ends.
 func (l *loose) value() bool {
 	l.skipFiller()
 	switch c := l.at(0); {

@@ -15,13 +15,13 @@ const (
 	maxSpace = 4 << 10
 )
 
-// parser finds the calls in what a model writes, while it writes. It is told
-// the text in pieces, by write, and tells what it finds to the functions; how
+// parser finds the calls in what a model writes, while it writes. It gets
+// the text in pieces, by write, and passes what it finds to the functions; how
 // the text was cut into pieces makes no difference. It must be closed.
 type parser struct {
 	source
 	tools *toolbox
-	// text and reasoning are told pieces of it, call a whole call.
+	// text and reasoning get pieces of it, call a whole call.
 	text, reasoning func(string)
 	call            func(*model.Call)
 

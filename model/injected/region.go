@@ -161,7 +161,7 @@ func (p *parser) emitCalls(calls []*model.Call) bool {
 var damagedName = regexp.MustCompile(`(?:name|tool|function)["']?\s*[:=]\s*["']?([\w.:/-]{1,128})`)
 
 // damaged says what becomes of a call that cannot be read: one that was cut off is
-// dropped, and of one that the model finished it is told that it is malformed.
+// dropped, and one that the model finished is reported as malformed.
 func (p *parser) damaged(cut, tagged bool) bool {
 	if cut && p.atEnd() && !p.complete {
 		if tagged || p.names(p.held()) != "" {

@@ -280,7 +280,7 @@ func (f *filling) saysName(p *param, at int) bool {
 	return len(p.words) > 0
 }
 
-// numbers takes numbers: beside a parameter's name, then in order for those that
+// numbers takes numbers: next to a parameter's name, then in order for those that
 // are required, then for the only one that is not.
 func (f *filling) numbers() {
 	takers := f.open(func(p *param) bool { return p.numeric() && p.choices == nil })

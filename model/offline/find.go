@@ -69,7 +69,7 @@ func otherTool(p *plan, tools []model.Tool) string {
 	return ""
 }
 
-// merit is what speaks for a plan beside its tool's score.
+// merit is what speaks for a plan in addition to its tool's score.
 func merit(p *plan) float64 {
 	merit := p.named + min(0.4, 0.2*float64(p.typed))
 	if p.ready() {

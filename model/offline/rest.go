@@ -152,7 +152,7 @@ func (f *filling) rest() {
 	if len(takers) > 1 {
 		free := slices.IndexFunc(takers, (*param).free)
 		if free < 0 {
-			return // whose it is cannot be told
+			return // whose it is cannot be known
 		}
 		p = takers[free]
 	}

@@ -21,7 +21,7 @@ type call struct {
 	wireID    string // as the provider has it; may be empty
 	id, name  string
 	arguments joined
-	told      bool
+	emitted   bool
 	extra     map[string]json.RawMessage
 }
 
@@ -80,17 +80,17 @@ func (a *assembly) toolCall(p piece) {
 		c.extra[name] = value
 	}
 	text := c.arguments.add(p.arguments)
-	a.tell(c, text)
+	a.emitCall(c, text)
 }
 
-// tell emits a piece. The first has the name, so it waits for that.
-func (a *assembly) tell(c *call, text string) {
+// emitCall emits a piece. The first has the name, so it waits for that.
+func (a *assembly) emitCall(c *call, text string) {
 	d := &model.CallDelta{Index: c.index, Arguments: text}
 	switch {
 	case c.name == "":
 		return
-	case !c.told:
-		c.told = true
+	case !c.emitted:
+		c.emitted = true
 		c.id = a.ids.unique(c.wireID)
 		d.ID, d.Name, d.Arguments = c.id, c.name, c.arguments.String()
 	case text == "":

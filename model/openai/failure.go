@@ -95,7 +95,7 @@ func complaintOf(body []byte) complaint {
 		code:    firstText(inner, "code", "type", "status"),
 		param:   firstText(inner, "param"),
 	}
-	// A status as the code says less than the name beside it.
+	// A status as the code says less than the name next to it.
 	if name := firstText(inner, "type", "status"); name != "" && isNumber(c.code) {
 		c.code = name
 	}

@@ -33,17 +33,17 @@ func (l *learned) now() facts {
 
 // From learns from an error. It says whether to ask again, and with which tools.
 func (l *learned) From(err error, tools []model.Tool) (next []model.Tool, notes []model.Note, again bool) {
-	var told *model.Error
-	if !errors.As(err, &told) || told.Status != http.StatusBadRequest && told.Status != http.StatusUnprocessableEntity || told.Err != nil {
+	var failure *model.Error
+	if !errors.As(err, &failure) || failure.Status != http.StatusBadRequest && failure.Status != http.StatusUnprocessableEntity || failure.Err != nil {
 		return tools, nil, false
 	}
-	if bad := namedTools(told.Message, tools); len(bad) > 0 {
-		next, notes = l.Refuse(bad, tools, told.Message)
+	if bad := namedTools(failure.Message, tools); len(bad) > 0 {
+		next, notes = l.Refuse(bad, tools, failure.Message)
 		return next, notes, true
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return tools, nil, l.learn(told.Message)
+	return tools, nil, l.learn(failure.Message)
 }
 
 // learn finds the member that an error is about, and leaves it out from now on. It

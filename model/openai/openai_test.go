@@ -192,8 +192,8 @@ func TestRefusalsDoNotGoOnForEver(t *testing.T) {
 	}
 	s, m := at(t, Options{}, answers...)
 	_, err := m.Generate(t.Context(), withTools(names...), nil)
-	var told *model.Error
-	if !errors.As(err, &told) || len(s.sent) != wire.MaxAttempts {
+	var failure *model.Error
+	if !errors.As(err, &failure) || len(s.sent) != wire.MaxAttempts {
 		t.Errorf("%d requests: %v", len(s.sent), err)
 	}
 	s, m = at(t, Options{}, refused("stream_options unknown"), refused("stream_options unknown"))
@@ -236,18 +236,18 @@ func TestErrorsSayWhatTheyAre(t *testing.T) {
 			t.Parallel()
 			s, m := at(t, Options{Key: "sk-secret-key"}, test.answer)
 			res, err := m.Generate(t.Context(), hello(), nil)
-			var told *model.Error
-			if res != nil || !errors.As(err, &told) || told.Status != test.answer.status || told.Provider != "openai" {
+			var failure *model.Error
+			if res != nil || !errors.As(err, &failure) || failure.Status != test.answer.status || failure.Provider != "openai" {
 				t.Fatalf("%+v %v", res, err)
 			}
-			if test.is != nil && !errors.Is(err, test.is) || test.is == nil && told.Err != nil {
+			if test.is != nil && !errors.Is(err, test.is) || test.is == nil && failure.Err != nil {
 				t.Errorf("%v is not %v", err, test.is)
 			}
-			if !strings.Contains(err.Error(), test.text) || strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, told), "sk-secret") {
+			if !strings.Contains(err.Error(), test.text) || strings.Contains(fmt.Sprintf("%v %+v %#v", err, err, failure), "sk-secret") {
 				t.Errorf("%v", err)
 			}
-			if test.answer.status == 429 && told.RetryAfter != 3*time.Second {
-				t.Errorf("asks to wait %v", told.RetryAfter)
+			if test.answer.status == 429 && failure.RetryAfter != 3*time.Second {
+				t.Errorf("asks to wait %v", failure.RetryAfter)
 			}
 			if len(s.sent) != 1 {
 				t.Errorf("asked %d times; retries are for model.Retrying", len(s.sent))
@@ -267,19 +267,19 @@ func TestAConnectionThatFailsIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = m.Generate(t.Context(), hello(), nil)
-	var told *model.Error
-	if !errors.As(err, &told) || told.Status != 0 || !errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "sk-secret") {
+	var failure *model.Error
+	if !errors.As(err, &failure) || failure.Status != 0 || !errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "sk-secret") {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := m.Generate(ctx, hello(), nil); !errors.Is(err, context.Canceled) || !errors.As(err, &told) {
+	if _, err := m.Generate(ctx, hello(), nil); !errors.Is(err, context.Canceled) || !errors.As(err, &failure) {
 		t.Errorf("%v", err)
 	}
 }
 
 // See mark3labs/mcphost#116: answers were cut, the limit of tokens was ignored, and
-// nobody was told.
+// nobody noticed.
 func TestACutAnswerSaysSoAndTheLimitIsSent(t *testing.T) {
 	t.Parallel()
 	cut := "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n"

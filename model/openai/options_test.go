@@ -26,7 +26,7 @@ func TestOptionsThatSayTooLittle(t *testing.T) {
 		if err == nil || m != nil {
 			t.Errorf("%s is taken", name)
 		} else if strings.Contains(err.Error(), "s3cret") {
-			t.Errorf("%s is told: %v", name, err)
+			t.Errorf("%s is reported: %v", name, err)
 		}
 	}
 }
@@ -186,17 +186,17 @@ func TestIDsAreWhatTheProviderTakes(t *testing.T) {
 	}
 }
 
-func TestTapIsToldEveryExchange(t *testing.T) {
+func TestTapGetsEveryExchange(t *testing.T) {
 	t.Parallel()
 	s, m := at(t, Options{Key: "sk-secret"}, refused("stream_options is not supported"))
-	var told []model.Exchange
+	var reported []model.Exchange
 	req := hello()
-	req.Tap = func(x model.Exchange) { told = append(told, x) }
+	req.Tap = func(x model.Exchange) { reported = append(reported, x) }
 	generate(t, m, req)
-	if len(told) != 2 || told[0].Status != http.StatusBadRequest || told[1].Status != http.StatusOK || string(told[1].ResponseBody) != fine {
-		t.Fatalf("%+v", told)
+	if len(reported) != 2 || reported[0].Status != http.StatusBadRequest || reported[1].Status != http.StatusOK || string(reported[1].ResponseBody) != fine {
+		t.Fatalf("%+v", reported)
 	}
-	for i, x := range told {
+	for i, x := range reported {
 		if string(x.RequestBody) != s.sent[i] || x.Method != "POST" || x.URL != "https://api.openai.com/v1/chat/completions" {
 			t.Errorf("%d: %+v", i, x)
 		}

@@ -34,10 +34,10 @@ func (m *Model) receive(ctx context.Context, res *http.Response, req *model.Requ
 // to stop has come, whatever became of the connection then, or the stream said
 // that it is done.
 func (a *assembly) problem(ctx context.Context, err error, done bool, f *failures) error {
-	var told *ssestream.StreamError
+	var failure *ssestream.StreamError
 	switch {
-	case errors.As(err, &told):
-		e := f.of(complaintOf(told.Event.Data), 0)
+	case errors.As(err, &failure):
+		e := f.of(complaintOf(failure.Event.Data), 0)
 		if e.Err == nil {
 			e.Err = model.ErrBroken
 		}

@@ -104,7 +104,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(data) // nothing can be told to someone who has gone
+	_, _ = w.Write(data) // who has gone learns of no error
 }
 
 // halves are a text in two pieces, so that who joins them is tested.

@@ -1,4 +1,4 @@
-// Package scripted is a model that says what it was told to: for tests of what
+// Package scripted is a model that says what its script holds: for tests of what
 // is built on models, and for programs that show a conversation without one.
 //
 // A script is a list of turns, played one after another. A turn is a text, calls

@@ -133,7 +133,7 @@ func TestAFunctionOfTheRequestDecides(t *testing.T) {
 
 func TestFailuresComeAsTheyWereWritten(t *testing.T) {
 	limited := &model.Error{Provider: "scripted", Status: 429, Err: model.ErrRateLimited}
-	m := scripted.New(scripted.Fail(limited), scripted.Break(model.ErrBroken, model.Part{Text: "half"}), scripted.Hang())
+	m := scripted.New(scripted.Fail(limited), scripted.Break(model.ErrBroken, model.Part{Text: "half"}), scripted.Wait())
 	if resp, err := m.Generate(t.Context(), ask("x"), nil); resp != nil || !errors.Is(err, model.ErrRateLimited) {
 		t.Errorf("%v, %v", resp, err)
 	}

@@ -52,8 +52,8 @@ func Break(err error, parts ...model.Part) Turn {
 	}
 }
 
-// Hang answers nothing until the context ends, and then with its error.
-func Hang() Turn {
+// Wait answers nothing until the context ends, and then with its error.
+func Wait() Turn {
 	return func(ctx context.Context, _ *model.Request) (*model.Response, error) {
 		<-ctx.Done()
 		return nil, ctx.Err()

@@ -34,11 +34,11 @@ type changes struct {
 func addChanges(s *mcp.Server) {
 	c := &changes{server: s}
 	mcp.AddToolWith(s, mcp.Tool{Name: "toggle-tool",
-		Title: "Toggle a tool", Description: "Add the tool \"extra\", or remove it if it is there. Clients that listen are told that the list of tools changed.",
+		Title: "Toggle a tool", Description: "Add the tool \"extra\", or remove it if it is there. Clients that listen are notified that the list of tools changed.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), IdempotentHint: new(false), OpenWorldHint: new(false)},
 	}, c.toggleTool)
 	mcp.AddToolWith(s, mcp.Tool{Name: "update-resource",
-		Title: "Update a resource", Description: "Add one to the resource " + counterURI + ". Clients that subscribed to it are told.",
+		Title: "Update a resource", Description: "Add one to the resource " + counterURI + ". Clients that subscribed to it are notified.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(false), DestructiveHint: new(false), IdempotentHint: new(false), OpenWorldHint: new(false)},
 	}, c.updateResource)
 	s.AddResource(mcp.Resource{

@@ -203,28 +203,28 @@ func TestContent(t *testing.T) {
 
 func TestProgressAndLogging(t *testing.T) {
 	var mu sync.Mutex
-	var told []string
+	var reported []string
 	o := mcp.ClientOptions{
 		LogLevel: mcp.LogError,
 		OnLog: func(m mcp.LogMessage) {
 			mu.Lock()
 			defer mu.Unlock()
-			told = append(told, string(m.Level))
+			reported = append(reported, string(m.Level))
 		},
 		OnProgress: func(p mcp.ProgressUpdate) {
 			mu.Lock()
 			defer mu.Unlock()
-			told = append(told, fmt.Sprintf("%g/%g %s", p.Progress, p.Total, p.Message))
+			reported = append(reported, fmt.Sprintf("%g/%g %s", p.Progress, p.Total, p.Message))
 		},
 	}
 	inEveryMode(t, o, func(t *testing.T, c *mcp.Client) {
-		told = nil
+		reported = nil
 		says(t, c, "count-slowly", values{"steps": 3, "milliseconds": 0}, "Counted to 3.")
 		says(t, c, "log", nil, "Wrote eight log messages, from debug to emergency.")
 		mu.Lock()
 		defer mu.Unlock()
-		if got := strings.Join(told, ", "); got != "1/3 step 1 of 3, 2/3 step 2 of 3, 3/3 step 3 of 3, error, critical, alert, emergency" {
-			t.Errorf("told %s", got)
+		if got := strings.Join(reported, ", "); got != "1/3 step 1 of 3, 2/3 step 2 of 3, 3/3 step 3 of 3, error, critical, alert, emergency" {
+			t.Errorf("reported %s", got)
 		}
 	})
 }
@@ -242,24 +242,24 @@ func TestWaitEndsWhenItIsCancelled(t *testing.T) {
 func TestToolsComeAndGoAndResourcesChange(t *testing.T) {
 	inEveryMode(t, mcp.ClientOptions{NoCache: true}, func(t *testing.T, c *mcp.Client) {
 		ctx, stop := context.WithCancel(t.Context())
-		news, listening := make(chan string, 10), make(chan struct{})
+		notified, listening := make(chan string, 10), make(chan struct{})
 		var listener sync.WaitGroup
 		listener.Go(func() {
 			_ = c.ListenWith(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, ResourceSubscriptions: []string{"everything://counter"}},
-				func(n mcp.Notification) { news <- n.Method + n.URI }, func(mcp.SubscriptionFilter) { close(listening) })
+				func(n mcp.Notification) { notified <- n.Method + n.URI }, func(mcp.SubscriptionFilter) { close(listening) })
 
 		})
 		defer listener.Wait()
 		defer stop()
 		<-listening
 		says(t, c, "toggle-tool", nil, `{"present":true}`)
-		if got := <-news; got != "notifications/tools/list_changed" {
-			t.Errorf("news: %s", got)
+		if got := <-notified; got != "notifications/tools/list_changed" {
+			t.Errorf("notified: %s", got)
 		}
 		says(t, c, "extra", nil, "The tool that comes and goes is here.")
 		says(t, c, "update-resource", nil, `{"counter":1}`)
-		if got := <-news; got != "notifications/resources/updatedeverything://counter" {
-			t.Errorf("news: %s", got)
+		if got := <-notified; got != "notifications/resources/updatedeverything://counter" {
+			t.Errorf("notified: %s", got)
 		}
 		if r, err := c.ReadResource(t.Context(), "everything://counter"); err != nil || r.Contents[0].Text != "1" {
 			t.Errorf("counter: %+v %v", r, err)

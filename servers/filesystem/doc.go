@@ -11,7 +11,7 @@
 // a root are followed. Only regular files are opened; pipes, sockets and devices
 // are refused.
 //
-// A hard link to a file outside cannot be told from the file itself, so do not
+// A hard link to a file outside looks like the file itself, so do not
 // serve a folder in which somebody you do not trust may make hard links.
 // Reading follows one; writing never does: it puts a new file in the place of
 // the old one, and leaves what other names refer to as it was.

@@ -71,7 +71,7 @@ func isText(data []byte, cut bool) bool {
 	return utf8.Valid(data) && bytes.IndexByte(data, 0) < 0
 }
 
-// wholeRunes leaves away a character that is not complete at the end.
+// wholeRunes omits a character that is not complete at the end.
 func wholeRunes(data []byte) []byte {
 	for i := 1; i < utf8.UTFMax && i <= len(data); i++ {
 		if last := data[len(data)-i:]; utf8.RuneStart(last[0]) {

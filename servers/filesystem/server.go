@@ -24,7 +24,7 @@ type Options struct {
 	// MaxRead is how many bytes of a file are read at a time, and how large a
 	// file may be that cannot be read in parts; default [DefaultMaxRead].
 	MaxRead int
-	// Logger is told of what was changed; default slog.Default().
+	// Logger gets what was changed; default slog.Default().
 	Logger *slog.Logger
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// A fixture is a server over two roots, "work" and "notes", beside which lies a
+// A fixture is a server over two roots, "work" and "notes", next to which is a
 // folder that must not be reached.
 type fixture struct {
 	t                    *testing.T
@@ -164,7 +164,7 @@ func TestRootsMustBeFolders(t *testing.T) {
 	}
 }
 
-func TestRootsOfTheSameNameAreToldApart(t *testing.T) {
+func TestRootsOfTheSameNameAreDistinguished(t *testing.T) {
 	a, b := filepath.Join(t.TempDir(), "src"), filepath.Join(t.TempDir(), "src")
 	for _, dir := range []string{a, b} {
 		if err := os.Mkdir(dir, 0o755); err != nil {

@@ -20,7 +20,7 @@ import (
 const (
 	defaultBatch   = 64               // texts of one request
 	maxBatch       = 2_048            // texts of one request
-	defaultTimeout = 30 * time.Second // one request, beside what ctx allows
+	defaultTimeout = 30 * time.Second // one request, in addition to what ctx allows
 	maxAnswer      = 16 << 20         // bytes of an answer
 	maxFault       = 64 << 10         // bytes of an answer that says what went wrong
 )

@@ -138,10 +138,10 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-// hanging answers nothing until the request is given up.
-type hanging struct{}
+// silent answers nothing until the request is given up.
+type silent struct{}
 
-func (hanging) RoundTrip(r *http.Request) (*http.Response, error) {
+func (silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
 }
@@ -149,7 +149,7 @@ func (hanging) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestARequestEndsAtItsTimeoutAndWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		c, err := New(Options{BaseURL: "http://localhost/v1", HTTP: &http.Client{Transport: hanging{}}})
+		c, err := New(Options{BaseURL: "http://localhost/v1", HTTP: &http.Client{Transport: silent{}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,7 +67,7 @@ func connect(ctx context.Context, flags script.Flags, probe *script.Probe) (scri
 	}
 	p := &peer{client: c, probe: probe, welcome: welcome, modern: mcp.IsModernProtocol(c.ProtocolVersion())}
 	if err := p.listen(ctx); err != nil {
-		probe.Event("listen failed", err.Error()) // a server may have no news
+		probe.Event("listen failed", err.Error()) // a server may announce no changes
 	}
 	return p, nil
 }
@@ -128,7 +128,7 @@ type peer struct {
 	stop    func()
 }
 
-// listen opens the modern stream of news, with every resource subscribed so far. It waits
+// listen opens the modern stream of notifications, with every resource subscribed so far. It waits
 // for the acknowledgement, which the SDK hands on as a notification like any other.
 func (p *peer) listen(ctx context.Context) (err error) {
 	if !p.modern {

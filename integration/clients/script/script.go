@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Flags is what a probing client is told on its command line.
+// Flags is what a probing client gets on its command line.
 type Flags struct {
 	Stdio    []string // command of the server, or nil
 	HTTP     string   // URL of a Streamable HTTP endpoint, or ""

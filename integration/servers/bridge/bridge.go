@@ -22,7 +22,7 @@ const (
 	Item     = "test://item/"
 )
 
-// Flags is what a bridge server is told on its command line.
+// Flags is what a bridge server gets on its command line.
 type Flags struct {
 	HTTP, SSE    string
 	Era          string

@@ -52,7 +52,7 @@ func build(state *bridge.State) *mcp.Server {
 		CompletionHandler:  complete,
 	})
 	addAsking(server)
-	addNews(server, state)
+	addChanges(server, state)
 	addContent(server, state)
 	return server
 }
@@ -221,7 +221,7 @@ func roots(ctx context.Context, req *mcp.CallToolRequest, _ none) (string, error
 	return "roots: " + strings.Join(uris, ","), nil
 }
 
-func addNews(server *mcp.Server, state *bridge.State) {
+func addChanges(server *mcp.Server, state *bridge.State) {
 	add(server, "progress", "tells its progress five times", func(ctx context.Context, req *mcp.CallToolRequest, _ none) (string, error) {
 		token := req.Params.GetProgressToken()
 		for i := 1; i <= 5 && token != nil; i++ {

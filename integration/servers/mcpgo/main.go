@@ -28,7 +28,7 @@ func main() {
 				"one era":           "the era is decided for each request",
 				"asking over SSE":   "the SDK sends no request to the client over HTTP+SSE",
 				"updates by URI":    "a legacy session hears of every update, subscribed or not",
-				"delivery of news":  "the last notifications of a call are lost at times over HTTP",
+				"late delivery":     "the last notifications of a call are lost at times over HTTP",
 				"concurrent asking": "a legacy client is asked one question after the other",
 			},
 		}.Print()
@@ -58,7 +58,7 @@ func build(state *bridge.State) *server.MCPServer {
 	)
 	s.EnableSampling()
 	addAsking(s)
-	addNews(s, state)
+	addChanges(s, state)
 	addContent(s, state)
 	return s
 }
@@ -154,7 +154,7 @@ func askAgain(_ context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, 
 		Elicit("shade", form("shade", fmt.Sprintf("Which shade of %s?", color))).ToolResult(), nil
 }
 
-func addNews(s *server.MCPServer, state *bridge.State) {
+func addChanges(s *server.MCPServer, state *bridge.State) {
 	add(s, "progress", "tells its progress five times", func(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if req.Params.Meta == nil || req.Params.Meta.ProgressToken == nil {
 			return text("progressed")

@@ -20,7 +20,7 @@ function build() {
     { capabilities: { logging: {}, resources: { subscribe: true, listChanged: true } }, instructions: 'bridge server' },
   );
   addAsking(server);
-  addNews(server);
+  addChanges(server);
   addContent(server);
   return server;
 }
@@ -56,7 +56,7 @@ function addAsking(server) {
   });
 }
 
-function addNews(server) {
+function addChanges(server) {
   const subscribed = new Set();
   server.server.setRequestHandler(SubscribeRequestSchema, async (r) => {
     subscribed.add(r.params.uri);

@@ -31,7 +31,7 @@ function build(context) {
     },
   );
   addAsking(server);
-  addNews(server, context);
+  addChanges(server, context);
   addContent(server);
   return server;
 }
@@ -84,7 +84,7 @@ function addAsking(server) {
   });
 }
 
-function addNews(server, context) {
+function addChanges(server, context) {
   const subscribed = new Set();
   if (context.era === 'legacy') {
     server.server.setRequestHandler('resources/subscribe', async (r) => {

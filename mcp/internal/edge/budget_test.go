@@ -76,7 +76,7 @@ func TestWhatModernClientsSayOfThemselvesIsNotKept(t *testing.T) {
 	runtime.KeepAlive(e)
 }
 
-func TestAllSessionsTogetherHoldLimitedBytes(t *testing.T) {
+func TestAllSessionsHoldLimitedBytes(t *testing.T) {
 	e := newWaiting(t)
 	open := func(i, size int) (*Session, Reply) {
 		return e.Initialize(t.Context(), nil, parsed(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"experimental":{"x":%s}},"clientInfo":%s}}`, describing(i, size), describing(i, size))), From{})

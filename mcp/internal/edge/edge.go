@@ -94,8 +94,8 @@ func New(h mcp.Handler, o Options) (*Edge, error) {
 func (e *Edge) MaxInFlight() int { return e.options.InFlight }
 
 // A Sender takes messages that belong to one request, or to one stream of
-// notifications, to the client. message is only valid during the call. Send is called by one
-// goroutine at a time.
+// notifications, to the client. message is only valid during the call. For one request,
+// one goroutine at a time calls Send, or Disconnect where the transport can resume.
 type Sender interface {
 	Send(ctx context.Context, message []byte) error
 }

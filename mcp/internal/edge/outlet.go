@@ -3,7 +3,8 @@ package edge
 import (
 	"context"
 	"errors"
-	"sync"
+
+	"github.com/junction-mcp/junction/mcp/internal/turn"
 )
 
 var errOver = errors.New("the request is over")
@@ -12,31 +13,19 @@ var errOver = errors.New("the request is over")
 // and nothing once it is closed. No mutex is held while it sends, so that whoever
 // waits for another message can give up.
 type outlet struct {
-	out Sender
-
-	mu     sync.Mutex
-	turn   chan struct{} // holds a value while a message is sent; nil before the first
-	closed bool
+	out    Sender
+	turn   turn.Turn // to send
+	closed bool      // it belongs to whoever has the turn
 }
 
 // send sends the message that make returns, if it is not nil. Calls of make are
 // ordered like the messages.
 func (o *outlet) send(ctx context.Context, make func() []byte) error {
-	turn, closed := o.state(true)
-	if closed {
-		return errOver
+	if err := o.turn.Acquire(ctx); err != nil {
+		return err
 	}
-	select {
-	case turn <- struct{}{}:
-	default: // what need not wait is sent even if ctx is done
-		select {
-		case turn <- struct{}{}:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-	defer func() { <-turn }()
-	if _, closed := o.state(true); closed {
+	defer o.turn.Release()
+	if o.closed {
 		return errOver
 	}
 	if message := make(); message != nil {
@@ -53,30 +42,23 @@ func (o *outlet) notify(ctx context.Context, make func() []byte) error {
 	return nil
 }
 
-// close waits for the message that is being sent and lets no other follow.
-func (o *outlet) close() {
-	turn, closed := o.state(false)
-	if turn == nil || closed {
+// disconnect ends the connection behind the messages so far, where the transport can
+// resume.
+func (o *outlet) disconnect() {
+	d, ok := o.out.(interface{ Disconnect() })
+	if !ok {
 		return
 	}
-	turn <- struct{}{}
-	o.mu.Lock()
-	o.closed = true
-	o.mu.Unlock()
-	<-turn
+	o.turn.Acquire(context.Background())
+	defer o.turn.Release()
+	if !o.closed {
+		d.Disconnect()
+	}
 }
 
-// state returns the turn and whether the outlet is closed. Where no message was
-// sent yet it makes the turn, or closes the outlet.
-func (o *outlet) state(sending bool) (turn chan struct{}, closed bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.turn == nil && !o.closed {
-		if sending {
-			o.turn = make(chan struct{}, 1)
-		} else {
-			o.closed = true
-		}
-	}
-	return o.turn, o.closed
+// close waits for the message that is being sent and lets no other follow.
+func (o *outlet) close() {
+	o.turn.Acquire(context.Background())
+	defer o.turn.Release()
+	o.closed = true
 }

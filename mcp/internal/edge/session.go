@@ -217,11 +217,7 @@ func (c *sessionCall) send(ctx context.Context, message []byte) error {
 }
 
 // Disconnect closes the connection where the transport can resume; see [mcp.Disconnect].
-func (c *sessionCall) Disconnect() {
-	if d, ok := c.outlet.out.(interface{ Disconnect() }); ok {
-		d.Disconnect()
-	}
-}
+func (c *sessionCall) Disconnect() { c.outlet.disconnect() }
 
 // noPeer is the Peer of a request that the edge makes on its own.
 type noPeer struct{}

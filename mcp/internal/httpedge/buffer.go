@@ -2,7 +2,7 @@ package httpedge
 
 import "sync"
 
-// Answers are made in buffers that are used again, unless they grew very large:
+// Responses are made in buffers that are used again, unless they grew very large:
 // the garbage collector takes back those that lie idle.
 const (
 	bufferSize = 2 << 10

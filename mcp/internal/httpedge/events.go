@@ -1,12 +1,13 @@
 package httpedge
 
 import (
+	"context"
 	"errors"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/eventstream"
+	"github.com/junction-mcp/junction/mcp/internal/turn"
 )
 
 // ErrClosed is returned for events on a stream that was closed.
@@ -16,21 +17,26 @@ var ErrClosed = errors.New("the connection is closed")
 // that is larger than that.
 const slowest = 64 << 10
 
-var eventsType = []string{EventStream} // never changed
+// Headers of streams, which are never changed.
+var (
+	eventsType     = []string{EventStream}
+	eventsCaching  = []string{"no-cache"}
+	eventsBuffered = []string{"no"}
+)
 
 // An EventWriter writes events into one HTTP response, and comments where there
 // is nothing to write for long. Its methods are safe for concurrent use. It
 // must be closed before ServeHTTP returns.
 type EventWriter struct {
 	response http.ResponseWriter
-	control  *http.ResponseController
+	control  http.ResponseController
 	chunked  bool
 	options  EventOptions
-	release  func() // called when the connection is given up, if ServeHTTP is not waiting for that
+	release  func()      // called when the connection is given up, if ServeHTTP is waiting for that
+	timer    *time.Timer // for comments; may be nil
 
-	mu    sync.Mutex
-	err   error // why nothing can be written any more
-	timer *time.Timer
+	turn turn.Turn // to write
+	err  error     // why nothing can be written any more; it belongs to whoever has the turn
 }
 
 // EventOptions say how long things may take on a stream.
@@ -49,11 +55,11 @@ type EventOptions struct {
 // return. Where it is nil ServeHTTP is busy, and the connection is closed
 // without it.
 func OpenEvents(w http.ResponseWriter, r *http.Request, o EventOptions, release func()) *EventWriter {
-	e := &EventWriter{response: w, control: http.NewResponseController(w), chunked: r.ProtoMajor == 1 && r.ProtoMinor >= 1, options: o, release: release}
+	e := &EventWriter{response: w, control: *http.NewResponseController(w), chunked: r.ProtoMajor == 1 && r.ProtoMinor >= 1, options: o, release: release}
 	h := w.Header()
 	h["Content-Type"] = eventsType
-	h.Set("Cache-Control", "no-cache")
-	h.Set("X-Accel-Buffering", "no")
+	h["Cache-Control"] = eventsCaching
+	h["X-Accel-Buffering"] = eventsBuffered
 	w.WriteHeader(http.StatusOK)
 	if o.KeepAlive > 0 {
 		e.timer = time.AfterFunc(time.Hour, e.keepAlive)
@@ -62,10 +68,13 @@ func OpenEvents(w http.ResponseWriter, r *http.Request, o EventOptions, release 
 	return e
 }
 
-// Write sends one event.
-func (w *EventWriter) Write(e eventstream.Event) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// Write sends one event. Where another event, or a comment, is being sent it waits
+// for that until ctx is done; each has the time of the options.
+func (w *EventWriter) Write(ctx context.Context, e eventstream.Event) error {
+	if err := w.turn.Acquire(ctx); err != nil {
+		return err
+	}
+	defer w.turn.Release()
 	b := w.options.Buffers.get()
 	event := eventstream.AppendEvent((*b)[:0], e)
 	w.send(event)
@@ -75,11 +84,15 @@ func (w *EventWriter) Write(e eventstream.Event) error {
 
 // Begin sends the header of the response before there is an event.
 func (w *EventWriter) Begin() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.acquire()
+	defer w.turn.Release()
 	w.send(nil)
 	return w.err
 }
+
+// acquire waits for the turn, which everybody has for at most the time that an event
+// may take.
+func (w *EventWriter) acquire() { w.turn.Acquire(context.Background()) }
 
 // send writes and waits until the client's system has it, or the time is over.
 func (w *EventWriter) send(b []byte) {
@@ -102,11 +115,11 @@ func (w *EventWriter) send(b []byte) {
 
 // keepAlive sends a comment, unless something is being sent right now.
 func (w *EventWriter) keepAlive() {
-	if !w.mu.TryLock() {
+	if !w.turn.TryAcquire() {
 		w.timer.Reset(w.options.KeepAlive)
 		return
 	}
-	defer w.mu.Unlock()
+	defer w.turn.Release()
 	w.send([]byte(":\n\n"))
 	if w.err == nil {
 		w.timer.Reset(w.options.KeepAlive)
@@ -115,16 +128,16 @@ func (w *EventWriter) keepAlive() {
 
 // Close ends writing; the response ends when ServeHTTP returns.
 func (w *EventWriter) Close() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.acquire()
+	defer w.turn.Release()
 	w.stop()
 }
 
 // Disconnect ends the response now. It reports nothing: whatever was not received
 // is sent when the client comes back.
 func (w *EventWriter) Disconnect() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.acquire()
+	defer w.turn.Release()
 	if w.err == nil {
 		w.err = ErrClosed
 		w.freeConnection(true)
@@ -162,8 +175,8 @@ func (w *EventWriter) freeConnection(orderly bool) {
 
 // Finish ends the response in order.
 func (w *EventWriter) Finish() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.acquire()
+	defer w.turn.Release()
 	if w.err != nil {
 		return
 	}

@@ -43,7 +43,7 @@ func TestEventsAndCommentsDoNotMix(t *testing.T) {
 	for range 4 {
 		writers.Go(func() {
 			for range 100 {
-				if err := e.Write(eventstream.Event{Data: []byte("word")}); err != nil {
+				if err := e.Write(t.Context(), eventstream.Event{Data: []byte("word")}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -51,7 +51,7 @@ func TestEventsAndCommentsDoNotMix(t *testing.T) {
 	}
 	writers.Wait()
 	e.Close()
-	if err := e.Write(eventstream.Event{Data: []byte("late")}); err != ErrClosed {
+	if err := e.Write(t.Context(), eventstream.Event{Data: []byte("late")}); err != ErrClosed {
 		t.Errorf("got %v", err)
 	}
 	text := w.Body.String()

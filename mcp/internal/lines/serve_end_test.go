@@ -15,7 +15,7 @@ import (
 )
 
 // hostileTalker notifies whoever listens.
-type hostileTalker struct{ told chan struct{} }
+type hostileTalker struct{ sent chan struct{} }
 
 func (h hostileTalker) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	switch req.Method {
@@ -23,7 +23,7 @@ func (h hostileTalker) Handle(ctx context.Context, req *mcp.Request) (mcp.Result
 		return mcp.Result{JSON: json.RawMessage(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}`)}, nil
 	case "subscriptions/listen":
 		req.Peer.Notify(ctx, "notifications/subscriptions/acknowledged", json.RawMessage(`{"notifications":{"toolsListChanged":true}}`))
-		close(h.told)
+		close(h.sent)
 		req.Peer.Notify(ctx, "notifications/tools/list_changed", nil)
 		<-ctx.Done()
 	}
@@ -51,7 +51,7 @@ func TestServeEndsThoughTheClientReadsNoNotifications(t *testing.T) {
 		t.Fatal(string(buf[:n]))
 	}
 	fmt.Fprintln(toServer, `{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-	<-h.told
+	<-h.sent
 	time.Sleep(100 * time.Millisecond)
 	cancel()
 	select {

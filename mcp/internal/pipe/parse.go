@@ -9,7 +9,7 @@ import (
 )
 
 // Parse reads one message of a server. It forgives members that are null where
-// they should be absent, such as "error":null beside a result, which some
+// they should be absent, such as "error":null next to a result, which some
 // libraries write.
 func Parse(data []byte) (jsonrpc.Message, *jsonrpc.Error) {
 	m, fault := jsonrpc.Parse(data, jsonrpc.Limits{})

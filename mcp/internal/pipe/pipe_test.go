@@ -87,7 +87,7 @@ func TestResponsesOfServersInTheWild(t *testing.T) {
 		name, says, want string
 		notifications    string // methods that Receive gets
 	}{
-		{"an answer", good, `{"a":1}`, ""},
+		{"a response", good, `{"a":1}`, ""},
 		{"an error", `{"jsonrpc":"2.0","id":5,"error":{"code":-32601,"message":"no"}}` + "\n", "fault: no (-32601)", ""},
 		{"a banner before it", "Server v1.2 listening\n\n[INFO] ready\n{\"level\":\"info\",\"id\":5}\n{broken\n" + good, `{"a":1}`, ""},
 		{"a byte order mark and CRLF", "\ufeff" + strings.ReplaceAll(good, "\n", "\r\n"), `{"a":1}`, ""},
@@ -96,17 +96,17 @@ func TestResponsesOfServersInTheWild(t *testing.T) {
 		{"an empty batch before it", "[]\n" + good, `{"a":1}`, ""},
 		{"an id that became a string", `{"jsonrpc":"2.0","id":"5","result":{}}` + "\n", `{}`, ""},
 		{"answers nobody waits for", `{"jsonrpc":"2.0","id":4,"result":{}}` + "\n" + `{"jsonrpc":"2.0","id":"x","result":{}}` + "\n" + good, `{"a":1}`, ""},
-		{"a null error beside the result", `{"jsonrpc":"2.0","id":5,"result":{"a":1},"error":null}` + "\n", `{"a":1}`, ""},
-		{"a null result beside the error", `{"jsonrpc":"2.0","id":5,"result":null,"error":{"code":1,"message":"no"}}` + "\n", `fault: no (1)`, ""},
+		{"a null error next to the result", `{"jsonrpc":"2.0","id":5,"result":{"a":1},"error":null}` + "\n", `{"a":1}`, ""},
+		{"a null result next to the error", `{"jsonrpc":"2.0","id":5,"result":null,"error":{"code":1,"message":"no"}}` + "\n", `fault: no (1)`, ""},
 		{"a notification with a null id", `{"jsonrpc":"2.0","id":null,"method":"one"}` + "\n" + good, `{"a":1}`, "one"},
 		{"an error that names no request", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}` + "\n", "fault: what? (-32700)", ""},
 		{"a response that is not valid", `{"jsonrpc":"2.0","id":5,"result":{},"error":{"code":1,"message":"no"}}` + "\n",
 			"error: test-server: the response to tools/call is not valid: expected a result or an error, found both (-32600)", ""},
-		{"an answer with a name twice", `{"jsonrpc":"2.0","id":5,"result":{"a":1,"a":2}}` + "\n",
+		{"a response with a name twice", `{"jsonrpc":"2.0","id":5,"result":{"a":1,"a":2}}` + "\n",
 			`error: test-server: the response to tools/call is not valid: offset 40: expected each name once in an object, found "a" twice (-32600)`, ""},
-		{"an answer that is too long", `{"jsonrpc":"2.0","id":5,"result":{"a":"` + strings.Repeat("x", 200_000) + `"}}` + "\n",
+		{"a response that is too long", `{"jsonrpc":"2.0","id":5,"result":{"a":"` + strings.Repeat("x", 200_000) + `"}}` + "\n",
 			"error: test-server: the response to tools/call cannot be read: message too long: over 100000 bytes", ""},
-		{"an answer without a line end, and the end", strings.TrimSuffix(good, "\n") + "EOF", `{"a":1}`, ""},
+		{"a response without a line end, and the end", strings.TrimSuffix(good, "\n") + "EOF", `{"a":1}`, ""},
 	} {
 		inBubble(t, test.name, func(t *testing.T) {
 			l, p := connect(t, Options{MaxMessage: 100_000})
@@ -174,7 +174,7 @@ func TestTheEndOfAServer(t *testing.T) {
 			t.Errorf("described %d times", described)
 		}
 	})
-	inBubble(t, "lets answers arrive that were on their way when writing failed", func(t *testing.T) {
+	inBubble(t, "lets responses arrive that were on their way when writing failed", func(t *testing.T) {
 		out, ours := io.Pipe()
 		rw := &halves{Reader: out, closer: ours, fail: make(chan struct{})}
 		l := New(rw, Options{Name: "test-server"})

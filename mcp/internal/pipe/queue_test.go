@@ -110,7 +110,7 @@ func TestNoResponseOvertakesAMessageOnceReceiveHasBegun(t *testing.T) {
 	}
 	begun := make(chan struct{})
 	receiving := make(chan error, 1)
-	var told atomic.Int32
+	var notified atomic.Int32
 	go func() {
 		receiving <- b.Receive(t.Context(), func() {
 			b.Take([]byte(notification(1)))
@@ -121,11 +121,11 @@ func TestNoResponseOvertakesAMessageOnceReceiveHasBegun(t *testing.T) {
 			default:
 			}
 			close(begun)
-		}, func(*jsonrpc.Message) { told.Add(1) })
+		}, func(*jsonrpc.Message) { notified.Add(1) })
 	}()
 	<-begun
-	if _, err := c.Wait(t.Context()); err != nil || told.Load() != 1 {
-		t.Errorf("%d notifications before the response, %v", told.Load(), err)
+	if _, err := c.Wait(t.Context()); err != nil || notified.Load() != 1 {
+		t.Errorf("%d notifications before the response, %v", notified.Load(), err)
 	}
 	b.Closed()
 	<-receiving

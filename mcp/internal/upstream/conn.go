@@ -215,8 +215,8 @@ type call struct {
 	takes  bool                    // requests of the server
 }
 
-// open registers a call, so that what arrives for it finds it.
-func (c *conn) open(req *mcp.Request) (*call, error) {
+// addCall registers a call, so that what arrives for it finds it.
+func (c *conn) addCall(req *mcp.Request) (*call, error) {
 	_, own := req.Peer.(noPeer)
 	k := &call{id: jsonrpc.IntID(c.ids.Add(1)), method: req.Method, caller: req.Caller, events: newMailbox()}
 	if req.Method == methodListen {
@@ -279,7 +279,7 @@ func (c *conn) exchange(ctx context.Context, k *call, out link.Out) {
 
 // simple makes a request in which nothing else happens.
 func (c *conn) simple(ctx context.Context, s *session, req *mcp.Request, out func(id jsonrpc.ID) link.Out) (*jsonrpc.Message, error) {
-	k, err := c.open(req)
+	k, err := c.addCall(req)
 	if err != nil {
 		return nil, err
 	}

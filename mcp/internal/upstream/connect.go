@@ -214,7 +214,7 @@ func (c *conn) discover(ctx context.Context, r *revision.Revision) (*jsonrpc.Mes
 	defer cancel()
 	s := &session{revision: r}
 	req := &mcp.Request{Method: methodDiscover, Meta: c.options.Meta, Peer: noPeer{}}
-	k, err := c.open(req)
+	k, err := c.addCall(req)
 	if err != nil {
 		return nil, err
 	}

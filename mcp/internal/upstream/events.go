@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"context"
 	"encoding/json"
 	"sync"
 
@@ -118,25 +117,3 @@ func (b *mailbox) close() []event {
 	b.events = nil
 	return events
 }
-
-// A turn is a lock that waits no longer than a context allows, for what is done
-// one at a time and takes a server's time.
-type turn chan struct{}
-
-func newTurn() turn { return make(turn, 1) }
-
-func (t turn) acquire(ctx context.Context) error {
-	select {
-	case t <- struct{}{}:
-		return nil
-	default:
-	}
-	select {
-	case t <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (t turn) release() { <-t }

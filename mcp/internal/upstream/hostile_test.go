@@ -34,9 +34,9 @@ func (p *hostilePeer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMes
 	return p.ask(ctx, q)
 }
 
-// A question that came while only Alice's call ran is Alice's: when her call is
+// A request that came while only Alice's call ran is Alice's: when her call is
 // cancelled it must not be put to Bob, whose call began later.
-func TestAQuestionOfACancelledCallGoesToNobodyElse(t *testing.T) {
+func TestAServerRequestOfACancelledCallGoesToNobodyElse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		bridge, s := played(t, mcp.ClientOptions{Bridge: true}, `{"tools":{}}`, func(s *playedServer, m message) {
@@ -61,7 +61,7 @@ func TestAQuestionOfACancelledCallGoesToNobodyElse(t *testing.T) {
 		cancel() // Alice goes away
 		synctest.Wait()
 		if got := bob.all(); got != "" {
-			t.Errorf("Bob was asked Alice's question (%s), and the server got: %s", got, s.received("")[0].Result)
+			t.Errorf("Bob got Alice's request (%s), and the server got: %s", got, s.received("")[0].Result)
 		}
 		close(release)
 		calling.Wait()
@@ -80,7 +80,7 @@ func TestCloseDoesNotWaitForASlowClient(t *testing.T) {
 	defer cancel()
 	peer := &hostilePeer{notify: func(ctx context.Context, _ string, _ json.RawMessage) error {
 		close(called)
-		<-ctx.Done() // honours its context
+		<-ctx.Done() // obeys its context
 		return ctx.Err()
 	}}
 	go bridge.Handle(ctx, request("slow", "x", peer))
@@ -96,8 +96,8 @@ func TestCloseDoesNotWaitForASlowClient(t *testing.T) {
 	}
 }
 
-// A question that the server takes back must be taken back from the client.
-func TestAWithdrawnQuestionIsTakenBackFromTheClient(t *testing.T) {
+// A request that the server takes back must be taken back from the client.
+func TestAWithdrawnServerRequestIsTakenBackFromTheClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 2000
 		release := make(chan struct{})
@@ -127,15 +127,15 @@ func TestAWithdrawnQuestionIsTakenBackFromTheClient(t *testing.T) {
 		calling.Go(func() { bridge.Handle(t.Context(), request("c", "x", peer)) })
 		time.Sleep(10 * time.Second)
 		if got := open.Load(); got > 64 {
-			t.Errorf("%d questions that the server took back are still open at the client, at most 64 of one call should ever be (goroutines)", got)
+			t.Errorf("%d requests that the server took back are still open at the client, at most 64 of one call should ever be (goroutines)", got)
 		}
 		close(release)
 		calling.Wait()
 	})
 }
 
-// The answer to one question must not become that to another with the same id.
-func TestAnAnswerIsForItsOwnQuestion(t *testing.T) {
+// The response to one request must not become that to another with the same id.
+func TestAResponseIsForItsOwnRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		bridge, s := played(t, mcp.ClientOptions{Bridge: true}, `{"tools":{}}`, func(s *playedServer, m message) {})
 		answer := make(chan struct{})
@@ -156,13 +156,13 @@ func TestAnAnswerIsForItsOwnQuestion(t *testing.T) {
 		synctest.Wait()
 		s.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"1"}}`)
 		synctest.Wait()
-		s.send("%s", elicitation("1")) // another question
+		s.send("%s", elicitation("1")) // another request
 		synctest.Wait()
 		close(answer)
 		time.Sleep(2 * time.Minute)
 		for _, m := range s.received("") {
 			if strings.Contains(string(m.Result), "accept") {
-				t.Errorf("the user declined the second question, the server got %s", m.Result)
+				t.Errorf("the user declined the second request, the server got %s", m.Result)
 			}
 		}
 		cancel()

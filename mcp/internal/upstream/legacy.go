@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
+	"github.com/junction-mcp/junction/mcp/internal/turn"
 )
 
 // codeElicitationRequired is how servers of revision 2025-11-25 ask the user to
@@ -28,7 +29,7 @@ type legacy struct {
 
 	stream *sessionStream // of the handshake, see closeStream
 
-	levelTurn turn
+	levelTurn turn.Turn
 	level     mcp.LogLevel // that the server was asked to log at; whoever has levelTurn owns it
 
 	serial    *callerTurn   // held by calls that may ask, of a server that names no call
@@ -47,7 +48,7 @@ type legacy struct {
 
 func newLegacy(c *conn) *legacy {
 	return &legacy{
-		conn: c, levelTurn: newTurn(), serial: newCallerTurn(),
+		conn: c, serial: newCallerTurn(),
 		parked: map[string]*call{}, asked: map[jsonrpc.ID]*serverRequest{}, outsiders: make(chan struct{}, maxWaiting),
 		listeners: map[*listener]struct{}{}, subscriptions: map[string]*subscription{},
 	}
@@ -111,10 +112,10 @@ func (e *legacy) setLevel(ctx context.Context, s *session, level mcp.LogLevel) e
 	if level.Severity() == 0 || s.has.Logging == nil {
 		return nil
 	}
-	if err := e.levelTurn.acquire(ctx); err != nil {
+	if err := e.levelTurn.Acquire(ctx); err != nil {
 		return err
 	}
-	defer e.levelTurn.release()
+	defer e.levelTurn.Release()
 	if e.level != "" && e.level.Severity() <= level.Severity() {
 		return nil
 	}

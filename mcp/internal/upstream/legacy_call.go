@@ -82,7 +82,7 @@ func (e *legacy) begin(ctx context.Context, s *session, req *mcp.Request) (mcp.R
 			return mcp.Result{}, err
 		}
 	}
-	k, err := e.conn.open(req)
+	k, err := e.conn.addCall(req)
 	if err != nil {
 		if serial {
 			e.serial.release()
@@ -278,7 +278,7 @@ func (p *legacyCall) handle(events []event) {
 				pass(p.round.ctx, p.round.req.Peer, ev.message)
 			}
 		case requested:
-			p.take(ev)
+			p.addRequest(ev)
 		case withdrawn:
 			ev.request.stopAsking()
 			p.open = slices.DeleteFunc(p.open, func(r *serverRequest) bool { return r == ev.request })

@@ -71,7 +71,7 @@ func TestNoRoundOfAParkedCallAsksNothing(t *testing.T) {
 	})
 }
 
-// A client that never comes back with its answer holds a call for ParkTimeout; then the
+// A client that never comes back with its response holds a call for ParkTimeout; then the
 // server hears that it is cancelled, and nothing is left of it.
 func TestAParkedCallIsGivenUpAfterParkTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

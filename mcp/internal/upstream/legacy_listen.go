@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/turn"
 )
 
 // A listener is one running subscriptions/listen on a legacy connection.
@@ -146,9 +147,9 @@ func (e *legacy) allListeners() []*listener {
 // A subscription is a resource that the session subscribes to, once for all who
 // listen for it.
 type subscription struct {
-	turn  turn // to change count and to ask the server
-	count int  // listen requests that it is in force for; whoever has turn owns it
-	users int  // who hold on to the entry; under the era's mutex
+	turn  turn.Turn // to change count and to ask the server
+	count int       // listen requests that it is in force for; whoever has turn owns it
+	users int       // who hold on to the entry; under the era's mutex
 }
 
 // use returns the entry of a resource; unuse gives it back.
@@ -157,7 +158,7 @@ func (e *legacy) use(uri string) *subscription {
 	defer e.mu.Unlock()
 	u := e.subscriptions[uri]
 	if u == nil {
-		u = &subscription{turn: newTurn()}
+		u = new(subscription)
 		e.subscriptions[uri] = u
 	}
 	u.users++
@@ -193,7 +194,7 @@ func (e *legacy) subscribeAll(ctx context.Context, uris []string) (agreed []stri
 // use until unsubscribe.
 func (e *legacy) subscribe(ctx context.Context, uri string) error {
 	u := e.use(uri)
-	err := u.turn.acquire(ctx)
+	err := u.turn.Acquire(ctx)
 	if err == nil {
 		if u.count == 0 {
 			err = e.sendSubscription(ctx, methodSubscribe, uri)
@@ -201,7 +202,7 @@ func (e *legacy) subscribe(ctx context.Context, uri string) error {
 		if err == nil {
 			u.count++
 		}
-		u.turn.release()
+		u.turn.Release()
 	}
 	if err != nil {
 		e.unuse(uri, u)
@@ -227,10 +228,10 @@ func (e *legacy) unsubscribe(ctx context.Context, uri string) {
 	u := e.use(uri)
 	defer e.unuse(uri, u)
 	defer e.unuse(uri, u) // that of subscribe
-	if err := u.turn.acquire(e.ctx); err != nil {
+	if err := u.turn.Acquire(e.ctx); err != nil {
 		return
 	}
-	defer u.turn.release()
+	defer u.turn.Release()
 	if u.count--; u.count > 0 || e.Err() != nil {
 		return
 	}

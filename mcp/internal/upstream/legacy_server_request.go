@@ -30,8 +30,8 @@ func (r *serverRequest) stopAsking() {
 	}
 }
 
-// take takes a request of the server.
-func (p *legacyCall) take(ev event) {
+// addRequest takes a request of the server.
+func (p *legacyCall) addRequest(ev event) {
 	r := ev.request
 	if len(p.open) >= maxRequested {
 		p.era.forget(r)

@@ -87,10 +87,10 @@ func (e *legacy) runRenewal(r *renewal) {
 }
 
 func (e *legacy) restoreLevel(ctx context.Context, s *session) {
-	if e.levelTurn.acquire(ctx) != nil {
+	if e.levelTurn.Acquire(ctx) != nil {
 		return
 	}
-	defer e.levelTurn.release()
+	defer e.levelTurn.Release()
 	if e.level != "" && s.has.Logging != nil {
 		_ = e.sendLevel(ctx, s, e.level) // logged there
 	}
@@ -99,13 +99,13 @@ func (e *legacy) restoreLevel(ctx context.Context, s *session) {
 func (e *legacy) restoreSubscriptions(ctx context.Context, s *session) {
 	for _, uri := range e.subscribed() {
 		u := e.use(uri)
-		if u.turn.acquire(ctx) == nil {
+		if u.turn.Acquire(ctx) == nil {
 			if u.count > 0 && s.has.Resources != nil && s.has.Resources.Subscribe {
 				if err := e.sendSubscription(ctx, methodSubscribe, uri); err != nil {
 					e.log.Warn("mcp: a subscription could not be restored in the new session", "server", e.options.Name, "uri", uri, "error", err)
 				}
 			}
-			u.turn.release()
+			u.turn.Release()
 		}
 		e.unuse(uri, u)
 	}

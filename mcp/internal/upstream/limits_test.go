@@ -86,11 +86,11 @@ func TestCallsThatWaitForOneServerAreLimited(t *testing.T) {
 	c, _, _ := quietConn(t, &sentLink{})
 	defer c.Close()
 	for range maxCalls {
-		if _, err := c.open(&mcp.Request{Method: methodToolsCall}); err != nil {
+		if _, err := c.addCall(&mcp.Request{Method: methodToolsCall}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := c.open(&mcp.Request{Method: methodToolsCall}); err == nil || !strings.Contains(err.Error(), `server "quiet": tools/call: 10000 requests wait`) {
+	if _, err := c.addCall(&mcp.Request{Method: methodToolsCall}); err == nil || !strings.Contains(err.Error(), `server "quiet": tools/call: 10000 requests wait`) {
 		t.Errorf("one more: %v", err)
 	}
 }

@@ -145,7 +145,7 @@ func (e *modern) round(ctx context.Context, s *session, req *mcp.Request, respon
 }
 
 func (e *modern) exchangeOnce(ctx context.Context, s *session, req *mcp.Request, responses map[string]json.RawMessage, state *string) (*jsonrpc.Message, error) {
-	k, err := e.open(req)
+	k, err := e.addCall(req)
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +306,7 @@ func (e *modern) clientMeta(s *session, req *mcp.Request) json.RawMessage {
 
 // listen opens a subscription of its own for each that is asked for.
 func (e *modern) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
-	k, err := e.open(req)
+	k, err := e.addCall(req)
 	if err != nil {
 		return mcp.Result{}, err
 	}

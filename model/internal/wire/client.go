@@ -33,7 +33,7 @@ var (
 
 type tapKey struct{}
 
-// WithTap returns a context whose exchanges through a [Client] are told to tap;
+// WithTap returns a context whose exchanges through a [Client] are reported to tap;
 // nil changes nothing.
 func WithTap(ctx context.Context, tap func(model.Exchange)) context.Context {
 	if tap == nil {
@@ -91,7 +91,7 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// exchange collects what the tap is told.
+// exchange collects what the tap gets.
 type exchange struct {
 	model.Exchange
 	tap  func(model.Exchange)

@@ -11,7 +11,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// maxErrorText is how many bytes of a provider's error are told.
+// maxErrorText is how many bytes of a provider's error are reported.
 const maxErrorText = 2 << 10
 
 // Sentinel returns which of model's errors a status stands for; nil for those that
@@ -47,7 +47,7 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 	return 0
 }
 
-// Text returns a provider's text as it may be told: bounded, and without any of
+// Text returns a provider's text as it may be reported: bounded, and without any of
 // the secrets, which some servers repeat in what they complain about.
 func Text(text string, secrets ...string) string {
 	for _, secret := range secrets {

@@ -32,10 +32,10 @@ func post(t *testing.T, ctx context.Context, a answering, body string) (*http.Re
 	return Client(&http.Client{Transport: a}).Do(req)
 }
 
-func TestTapIsToldWhatWentAndCame(t *testing.T) {
+func TestTapGetsWhatWentAndCame(t *testing.T) {
 	t.Parallel()
-	var told []model.Exchange
-	ctx := WithTap(t.Context(), func(x model.Exchange) { told = append(told, x) })
+	var reported []model.Exchange
+	ctx := WithTap(t.Context(), func(x model.Exchange) { reported = append(reported, x) })
 	res, err := post(t, ctx, func(req *http.Request) (*http.Response, error) {
 		if got, _ := io.ReadAll(req.Body); string(got) != "asked" {
 			t.Errorf("the provider got %q", got)
@@ -45,35 +45,35 @@ func TestTapIsToldWhatWentAndCame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(told) > 0 {
-		t.Error("the tap was told before the end")
+	if len(reported) > 0 {
+		t.Error("the tap was called before the end")
 	}
 	_, _ = io.ReadAll(res.Body)
 	_ = res.Body.Close()
 	_ = res.Body.Close()
-	if len(told) != 1 {
-		t.Fatalf("the tap was told %d times", len(told))
+	if len(reported) != 1 {
+		t.Fatalf("the tap was called %d times", len(reported))
 	}
-	x := told[0]
+	x := reported[0]
 	if x.Method != "POST" || x.URL != "https://host/v1/chat" || x.Status != 200 || string(x.RequestBody) != "asked" || string(x.ResponseBody) != "answered" || x.Cut {
 		t.Errorf("%+v", x)
 	}
 }
 
-func TestTapIsToldOfFailures(t *testing.T) {
+func TestTapGetsFailures(t *testing.T) {
 	t.Parallel()
-	var told []model.Exchange
-	ctx := WithTap(t.Context(), func(x model.Exchange) { told = append(told, x) })
+	var reported []model.Exchange
+	ctx := WithTap(t.Context(), func(x model.Exchange) { reported = append(reported, x) })
 	_, err := post(t, ctx, func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }, "asked")
-	if !errors.Is(err, io.ErrUnexpectedEOF) || len(told) != 1 || told[0].Status != 0 || string(told[0].RequestBody) != "asked" {
-		t.Errorf("%v %+v", err, told)
+	if !errors.Is(err, io.ErrUnexpectedEOF) || len(reported) != 1 || reported[0].Status != 0 || string(reported[0].RequestBody) != "asked" {
+		t.Errorf("%v %+v", err, reported)
 	}
 }
 
 func TestTapKeepsLongBodiesCut(t *testing.T) {
 	t.Parallel()
-	var told model.Exchange
-	ctx := WithTap(t.Context(), func(x model.Exchange) { told = x })
+	var reported model.Exchange
+	ctx := WithTap(t.Context(), func(x model.Exchange) { reported = x })
 	long := bytes.Repeat([]byte("x"), maxTapped+10)
 	res, err := post(t, ctx, func(*http.Request) (*http.Response, error) { return ok(bytes.NewReader(long)), nil }, string(long))
 	if err != nil {
@@ -83,8 +83,8 @@ func TestTapKeepsLongBodiesCut(t *testing.T) {
 		t.Errorf("%d bytes came", n)
 	}
 	_ = res.Body.Close()
-	if len(told.RequestBody) != maxTapped || len(told.ResponseBody) != maxTapped || !told.Cut {
-		t.Errorf("%d and %d bytes, cut %v", len(told.RequestBody), len(told.ResponseBody), told.Cut)
+	if len(reported.RequestBody) != maxTapped || len(reported.ResponseBody) != maxTapped || !reported.Cut {
+		t.Errorf("%d and %d bytes, cut %v", len(reported.RequestBody), len(reported.ResponseBody), reported.Cut)
 	}
 }
 

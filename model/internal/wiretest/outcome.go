@@ -18,8 +18,8 @@ type outcome struct {
 	err              error
 }
 
-// told is the form of response.json.
-type told struct {
+// recorded is the form of response.json.
+type recorded struct {
 	Message *model.Message   `json:"message,omitempty"`
 	Stop    model.StopReason `json:"stop,omitempty"`
 	Detail  string           `json:"stopDetail,omitempty"`
@@ -33,9 +33,9 @@ type told struct {
 func generate(m model.Model, req *model.Request) outcome {
 	var deltas []model.Delta
 	res, err := m.Generate(context.Background(), req, func(d model.Delta) { deltas = append(deltas, d) })
-	t := told{}
+	t := recorded{}
 	if res != nil {
-		t = told{Message: &res.Message, Stop: res.Stop, Detail: res.StopDetail, Usage: &res.Usage, Model: res.Model, Notes: res.Notes}
+		t = recorded{Message: &res.Message, Stop: res.Stop, Detail: res.StopDetail, Usage: &res.Usage, Model: res.Model, Notes: res.Notes}
 	}
 	if err != nil {
 		t.Error, t.Is = err.Error(), sentinels(err)

@@ -126,13 +126,13 @@ func (s Suite) cutEverywhere(t *testing.T, stream *Stream, whole outcome, run fu
 	}
 }
 
-// checkKept sees to it that an outcome can be used: an error that says what it is,
+// checkKept checks that an outcome can be used: an error that says what it is,
 // and a message that can go back to the provider.
 func checkKept(t *testing.T, at string, o outcome) {
 	t.Helper()
-	var told *model.Error
+	var failure *model.Error
 	switch {
-	case o.err != nil && !errors.As(o.err, &told):
+	case o.err != nil && !errors.As(o.err, &failure):
 		t.Errorf("%s: the error is no *model.Error: %v", at, o.err)
 	case o.err == nil && o.got == nil:
 		t.Errorf("%s: neither response nor error", at)
@@ -147,7 +147,7 @@ func checkKept(t *testing.T, at string, o outcome) {
 	}
 }
 
-// checkPart sees to it that half an answer says nothing that the whole does not.
+// checkPart checks that half an answer says nothing that the whole does not.
 func (s Suite) checkPart(t *testing.T, at string, part, whole *model.Response) {
 	t.Helper()
 	if !s.TextChanges && !strings.HasPrefix(whole.Message.Text(), part.Message.Text()) {

@@ -21,7 +21,7 @@ const maxServerName = 80
 // A Desk is where questions are answered. The zero values of its fields answer
 // as little as possible.
 type Desk struct {
-	// Screen is told what was answered without asking anybody; required.
+	// Screen shows what was answered without asking anybody; required.
 	Screen *terminal.Screen
 	// Person is asked where nothing below says the answer; nil if nobody is there.
 	Person *terminal.Person
@@ -77,7 +77,7 @@ func (d *Desk) Answer(ctx context.Context, server string, req mcp.ElicitRequest)
 	return d.elicit(ctx, plaintext.Line(server, maxServerName), req)
 }
 
-// Folders are the roots, as servers are told of them.
+// Folders are the roots, as servers get them.
 func (d *Desk) Folders() ([]mcp.Root, error) {
 	var roots []mcp.Root
 	for _, dir := range d.Roots {
@@ -100,29 +100,29 @@ func (d *Desk) elicit(ctx context.Context, server string, req mcp.ElicitRequest)
 	isURL := req.Mode == mcp.ElicitURL
 	switch {
 	case d.Elicit == "" && d.Person == nil:
-		d.told(server, req, "declined: there is no terminal to ask on (--elicit answers without one)")
+		d.report(server, req, "declined: there is no terminal to ask on (--elicit answers without one)")
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	case d.Elicit == "" && isURL:
 		return visit(ctx, d.Person, server, req)
 	case d.Elicit == "":
 		return fill(ctx, d.Person, server, req)
 	case d.Elicit[0] != '{':
-		d.told(server, req, "answered: "+d.Elicit)
+		d.report(server, req, "answered: "+d.Elicit)
 		result := &mcp.ElicitResult{Action: d.Elicit}
 		if result.Action == mcp.ElicitAccept && !isURL {
 			result.Content = json.RawMessage(`{}`) // the client fills in the defaults
 		}
 		return result, nil
 	case isURL:
-		d.told(server, req, "declined: --elicit answers forms, and this is a web page (--elicit accept consents to both)")
+		d.report(server, req, "declined: --elicit answers forms, and this is a web page (--elicit accept consents to both)")
 		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
 	}
-	d.told(server, req, "answered with --elicit")
+	d.report(server, req, "answered with --elicit")
 	content, err := only(json.RawMessage(d.Elicit), req.RequestedSchema)
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, err
 }
 
-func (d *Desk) told(server string, req mcp.ElicitRequest, what string) {
+func (d *Desk) report(server string, req mcp.ElicitRequest, what string) {
 	d.Screen.Printf("%s asks: %s\n  %s\n", server, plaintext.Line(req.Message, 500), what)
 	if req.URL != "" {
 		d.Screen.Printf("  page: %s\n", plaintext.Line(req.URL, maxURL))

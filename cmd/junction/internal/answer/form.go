@@ -41,7 +41,7 @@ func fill(ctx context.Context, person *terminal.Person, server string, req mcp.E
 	return result(content, err)
 }
 
-// result is what the person did, as the server is told.
+// result is what the person did, as the server gets it.
 func result(content json.RawMessage, err error) (*mcp.ElicitResult, error) {
 	switch {
 	case errors.Is(err, errDeclined):

@@ -93,7 +93,7 @@ func (n node) fields() []Field {
 	return fields
 }
 
-// near is a member beside a reference, or behind it.
+// near is a member next to a reference, or behind it.
 func (n node) near(name string) json.RawMessage {
 	if value := jsonrpc.Get(n.raw, name); value != nil {
 		return value

@@ -17,7 +17,7 @@ import (
 // Plain is a person at a plain terminal. It is a [host.Person]. It must not be copied.
 type Plain struct {
 	Person *terminal.Person // nil if nobody is there
-	Screen *terminal.Screen // told what was decided without asking; required
+	Screen *terminal.Screen // shows what was decided without asking; required
 	Desk   *answer.Desk     // answers forms; required
 
 	shown shown

@@ -18,15 +18,15 @@ func TestWhereNobodyIsThereTheCommandLineDecides(t *testing.T) {
 	ofFile := &policy.Rule{Name: "writing is fine", Effect: policy.Allow, Source: "policy.json:2"}
 	const remedy, onlyAsked = "--allow 'files/write'", "a person at a terminal"
 	for _, c := range []struct {
-		name  string
-		card  host.Card
-		allow bool
-		told  string
-		never string
+		name     string
+		card     host.Card
+		allow    bool
+		reported string
+		never    string
 	}{
 		{"what the rules ask about is not called, and the remedy is named", host.Card{}, false, remedy, onlyAsked},
 		{"a rule of a file is no yes to what was read since", host.Card{Allowed: ofFile}, false, remedy, onlyAsked},
-		{"a rule of the command line is, and it is told", host.Card{Allowed: ofLine}, true, "was allowed in advance by --allow files/write (untrusted text was read)", "not called"},
+		{"a rule of the command line is, and it is reported", host.Card{Allowed: ofLine}, true, "was allowed in advance by --allow files/write (untrusted text was read)", "not called"},
 		{"a secret is sent by no rule, and no remedy is named that would not help", host.Card{Allowed: ofLine, Secret: true}, false, onlyAsked, "--allow 'files"},
 		{"a resource is not read, and the remedy for tools is not named", host.Card{Resource: "file:///a"}, false, "files/file:///a", "--allow"},
 	} {
@@ -38,8 +38,8 @@ func TestWhereNobodyIsThereTheCommandLineDecides(t *testing.T) {
 			if verdict.Allow != c.allow || errors.Is(err, host.ErrNobody) == c.allow {
 				t.Errorf("the verdict is %+v, %v", verdict, err)
 			}
-			if got := out.String(); !strings.Contains(got, c.told) || strings.Contains(got, c.never) {
-				t.Errorf("told %q, want %q in it and not %q", got, c.told, c.never)
+			if got := out.String(); !strings.Contains(got, c.reported) || strings.Contains(got, c.never) {
+				t.Errorf("reported %q, want %q in it and not %q", got, c.reported, c.never)
 			}
 		})
 	}
@@ -62,7 +62,7 @@ func TestWhatWasApprovedIsNotAskedAbout(t *testing.T) {
 	}
 }
 
-func TestTheSameIsToldOnceInARun(t *testing.T) {
+func TestTheSameIsReportedOnceInARun(t *testing.T) {
 	var out bytes.Buffer
 	plain := person.Plain{Screen: terminal.NewScreen(&out)}
 	card := host.Card{Server: "files", Tool: "write", Reasons: []string{"no rule allows it"}}
@@ -78,12 +78,12 @@ func TestTheSameIsToldOnceInARun(t *testing.T) {
 	once := out.String()
 	for text, want := range map[string]int{"was not called": 1, "--allow": 1, "careful": 1, "is back": 1} {
 		if got := strings.Count(once, text); got != want {
-			t.Errorf("%q was told %d times, want %d:\n%s", text, got, want, once)
+			t.Errorf("%q was reported %d times, want %d:\n%s", text, got, want, once)
 		}
 	}
 	plain.Tell(host.Event{Run: 2, Notice: &host.Notice{Kind: host.NoticeGuard, Server: "files", Text: "careful"}})
 	if got := strings.Count(out.String(), "careful"); got != 2 {
-		t.Errorf("in the next run it was told %d times in all", got)
+		t.Errorf("in the next run it was reported %d times in all", got)
 	}
 }
 

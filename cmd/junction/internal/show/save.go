@@ -28,7 +28,7 @@ func SaveTo(path string) Save {
 	saved := false
 	return func(_, _ string, data []byte) (string, error) {
 		if saved {
-			return "", fmt.Errorf("--output %s: the answer holds several files; name a folder", path)
+			return "", fmt.Errorf("--output %s: the result holds several files; name a folder", path)
 		}
 		saved = true
 		return path, os.WriteFile(path, data, 0o666)

@@ -83,7 +83,7 @@ func TestCallResult(t *testing.T) {
 		{"nothing is nothing", mcp.CallToolResult{}, ""},
 		{"text is as it is", mcp.CallToolResult{Content: []mcp.Content{mcp.Text("a  b\n\n"), mcp.Text("c")}}, "a  b\n\nc\n"},
 		{"structured content is shown where there is no text", mcp.CallToolResult{StructuredContent: json.RawMessage(`{"a":[1]}`)}, "{\n  \"a\": [\n    1\n  ]\n}\n"},
-		{"structured content is not shown beside text", mcp.CallToolResult{Content: []mcp.Content{mcp.Text("a is 1")}, StructuredContent: json.RawMessage(`{"a":1}`)}, "a is 1\n"},
+		{"structured content is not shown in addition to text", mcp.CallToolResult{Content: []mcp.Content{mcp.Text("a is 1")}, StructuredContent: json.RawMessage(`{"a":1}`)}, "a is 1\n"},
 		{"pictures and sounds are announced", mcp.CallToolResult{Content: []mcp.Content{mcp.Image(make([]byte, 1), "image/png"), mcp.Audio(make([]byte, 3<<20), "audio/wav")}},
 			"[image, image/png, 1 byte]\n[audio, audio/wav, 3.0 MiB]\n"},
 		{"embedded resources are announced, and shown if they are text", mcp.CallToolResult{Content: []mcp.Content{mcp.Embed(text), mcp.Embed(blob)}},

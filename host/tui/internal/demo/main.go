@@ -88,7 +88,7 @@ func (s *session) call(ctx context.Context, arguments json.RawMessage) {
 	if err != nil {
 		return
 	}
-	s.tell(host.Event{Question: &host.Questioned{CallID: "1", Server: "everything", Method: "elicitation/create", Message: "Who is asking?", Outcome: result.Action}}, 0)
+	s.tell(host.Event{ServerRequest: &host.ServerRequested{CallID: "1", Server: "everything", Method: "elicitation/create", Message: "Who is asking?", Outcome: result.Action}}, 0)
 	s.tell(host.Event{Returned: &host.Returned{CallID: "1", Server: "everything", Tool: "add", Duration: 1500 * time.Millisecond, Text: "42\n" + string(result.Content) + "\n3\n4\n5\n6", Tokens: 12, Bytes: 30}}, 0)
 }
 
@@ -97,7 +97,7 @@ func (s *session) tell(e host.Event, pause time.Duration) {
 	time.Sleep(pause)
 }
 
-// What the screen needs besides.
+// What else the screen needs.
 
 func (s *session) Model() model.Info { return model.Info{Name: "demo", Provider: "script"} }
 func (s *session) Servers() []host.ServerTools {

@@ -21,8 +21,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A table is where a person, a model and servers sit together.
-type table struct {
+// A chatSetup is what a chat needs: the model, the servers, the rules and what is stored.
+type chatSetup struct {
 	app      *app
 	flags    *chatFlags
 	options  host.Options
@@ -37,10 +37,10 @@ type table struct {
 	named    bool         // whether the command line names servers
 }
 
-// table lays the table: the model, the rules, what was approved and said before,
+// setUpChat prepares the model, the rules, what was approved and said before,
 // and the servers.
-func (a *app) table(ctx context.Context, cmd *cobra.Command, args []string, f *chatFlags) (*table, error) {
-	t := &table{app: a, flags: f}
+func (a *app) setUpChat(ctx context.Context, cmd *cobra.Command, args []string, f *chatFlags) (*chatSetup, error) {
+	t := &chatSetup{app: a, flags: f}
 	m, err := f.model.open()
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (a *app) table(ctx context.Context, cmd *cobra.Command, args []string, f *c
 			return nil, err
 		}
 	}
-	if err := t.invite(ctx, cmd, args); err != nil {
+	if err := t.addServers(ctx, cmd, args); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
 	t.warnUnknown("--trust", f.trust)
@@ -79,7 +79,7 @@ func (a *app) table(ctx context.Context, cmd *cobra.Command, args []string, f *c
 }
 
 // warnUnknown says which names of a flag are of no server here.
-func (t *table) warnUnknown(flag string, names []string) {
+func (t *chatSetup) warnUnknown(flag string, names []string) {
 	var here []string
 	for _, s := range t.options.Servers {
 		here = append(here, s.Name)
@@ -114,7 +114,7 @@ func allowing(rules *policy.Policy, allow []string) (*policy.Policy, error) {
 }
 
 // open makes the host, with a person to ask and somebody to tell.
-func (t *table) open(who host.Person, tell func(host.Event)) (err error) {
+func (t *chatSetup) open(who host.Person, tell func(host.Event)) (err error) {
 	t.options.Person = &person.Approving{Person: who, Servers: t.flags.approve}
 	t.options.OnEvent = func(e host.Event) {
 		if t.trace != nil {
@@ -128,9 +128,9 @@ func (t *table) open(who host.Person, tell func(host.Event)) (err error) {
 	return nil
 }
 
-// invite finds the servers: those that the command line names, or all that are
+// addServers finds the servers: those that the command line names, or all that are
 // configured.
-func (t *table) invite(ctx context.Context, cmd *cobra.Command, args []string) error {
+func (t *chatSetup) addServers(ctx context.Context, cmd *cobra.Command, args []string) error {
 	if err := t.app.checkFlags(); err != nil {
 		return err
 	}
@@ -142,20 +142,20 @@ func (t *table) invite(ctx context.Context, cmd *cobra.Command, args []string) e
 		if err != nil {
 			return err
 		}
-		if err := t.seat(serverName(args[dash]), args[dash:], always(target)); err != nil {
+		if err := t.addServer(serverName(args[dash]), args[dash:], always(target)); err != nil {
 			return err
 		}
 		args = args[:dash]
 	}
 	if t.flags.up != "" {
 		t.named = true
-		return t.seatGateway(t.flags.up)
+		return t.addGateway(t.flags.up)
 	}
 	if len(args) > 0 && t.resumes(ctx, args[0]) {
 		t.flags.resume, args = args[0], args[1:]
 	}
 	for _, name := range args {
-		if err := t.inviteNamed(ctx, name); err != nil && t.flags.resume == archive.Last {
+		if err := t.addNamed(ctx, name); err != nil && t.flags.resume == archive.Last {
 			return fmt.Errorf("%w; to name a conversation, write --resume=%s", err, name)
 		} else if err != nil {
 			return err
@@ -170,7 +170,7 @@ func (t *table) invite(ctx context.Context, cmd *cobra.Command, args []string) e
 	}
 	t.app.reportProblems(set)
 	for _, e := range t.app.withoutSelf(ctx, entries, nil) {
-		if err := t.inviteEntry(ctx, e); err != nil {
+		if err := t.addEntry(ctx, e); err != nil {
 			t.app.screen.Printf("junction: %v\n", err)
 		}
 	}
@@ -179,7 +179,7 @@ func (t *table) invite(ctx context.Context, cmd *cobra.Command, args []string) e
 
 // reached says that none of the servers that the command line names answers: who
 // names them does not want an answer without them. Why, a notice has said.
-func (t *table) reached() error {
+func (t *chatSetup) reached() error {
 	servers := t.host.Servers()
 	if !t.named || slices.ContainsFunc(servers, func(s host.ServerTools) bool {
 		return s.State == host.StateConnected || s.State == host.StateUnapproved
@@ -193,15 +193,15 @@ func (t *table) reached() error {
 	return &connectError{fmt.Errorf("no server that was named is there to be used: %s", strings.Join(names, ", "))}
 }
 
-// inviteNamed is a server that the command line names: of a configuration, or by
+// addNamed is a server that the command line names: of a configuration, or by
 // its URL.
-func (t *table) inviteNamed(ctx context.Context, name string) error {
+func (t *chatSetup) addNamed(ctx context.Context, name string) error {
 	if strings.Contains(name, ":") {
 		target, err := t.app.named(ctx, name)
 		if err != nil {
 			return err
 		}
-		return t.seat(serverName(name), []string{name}, always(target))
+		return t.addServer(serverName(name), []string{name}, always(target))
 	}
 	set, entries, err := t.app.servers()
 	if err != nil {
@@ -212,11 +212,11 @@ func (t *table) inviteNamed(ctx context.Context, name string) error {
 			return &connectError{fmt.Errorf("server %q is disabled in %s; enable it there to use it", name, e.definition.Source)}
 		}
 		if e.name == name {
-			return t.inviteEntry(ctx, e)
+			return t.addEntry(ctx, e)
 		}
 	}
 	if slices.Contains(shippedNames(), name) {
-		return t.inviteEntry(ctx, entry{name: name})
+		return t.addEntry(ctx, entry{name: name})
 	}
 	for _, p := range set.Problems() {
 		if p.Server == name {
@@ -226,7 +226,7 @@ func (t *table) inviteNamed(ctx context.Context, name string) error {
 	return &connectError{unknownServer(name, set, entries)}
 }
 
-func (t *table) inviteEntry(ctx context.Context, e entry) error {
+func (t *chatSetup) addEntry(ctx context.Context, e entry) error {
 	if e.definition == nil {
 		h, err := shipped(e.name, t.app.desk.Roots, false, t.app.logger())
 		if err != nil {
@@ -243,17 +243,17 @@ func (t *table) inviteEntry(ctx context.Context, e entry) error {
 	}
 	t.app.askInputs(ctx, e)
 	resolve := func(ctx context.Context) (target, error) { return t.app.resolve(ctx, e) }
-	return t.seat(e.name, []string{e.definition.String()}, resolve)
+	return t.addServer(e.name, []string{e.definition.String()}, resolve)
 }
 
 func always(fixed target) func(context.Context) (target, error) {
 	return func(context.Context) (target, error) { return fixed, nil }
 }
 
-// seat adds a server that is connected to, and again when the connection was lost:
+// addServer adds a server that is connected to, and again when the connection was lost:
 // each is behind a gateway of its own, so that one that fails costs the others
 // nothing.
-func (t *table) seat(name string, origin []string, resolve func(context.Context) (target, error)) error {
+func (t *chatSetup) addServer(name string, origin []string, resolve func(context.Context) (target, error)) error {
 	g := gateway.New(gateway.Options{Name: name, NoPrefix: true, Transparent: true, Logger: t.app.logger()})
 	t.gateways = append(t.gateways, g)
 	err := g.Add(name, gateway.Upstream{Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
@@ -280,13 +280,13 @@ func (t *table) seat(name string, origin []string, resolve func(context.Context)
 	return nil
 }
 
-// seatGateway adds a junction up that runs.
-func (t *table) seatGateway(url string) error {
+// addGateway adds a junction up that runs.
+func (t *chatSetup) addGateway(url string) error {
 	target, err := t.app.url(url)
 	if err != nil {
 		return err
 	}
-	if err := t.seat("junction", []string{url}, always(target)); err != nil {
+	if err := t.addServer("junction", []string{url}, always(target)); err != nil {
 		return err
 	}
 	t.options.Servers[len(t.options.Servers)-1].Prefixed = true
@@ -313,7 +313,7 @@ func serverName(origin string) string {
 }
 
 // close ends everything, and writes what is to stay.
-func (t *table) close() error {
+func (t *chatSetup) close() error {
 	if t.back != nil {
 		defer func() {
 			t.back()

@@ -9,11 +9,11 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// swayed asks what the flow of results alone does not: definitions and instructions
+// askOffered asks what the flow of results alone does not: definitions and instructions
 // are text too, and a person who approved them may have overlooked what they ask
 // for. So where private text would have a way out of its server, they count as read,
 // unless the call holds no other words than the person's and the tool's own.
-func (r *run) swayed(call guard.Call, own string) guard.Decision {
+func (r *run) askOffered(call guard.Call, own string) guard.Decision {
 	private := r.c.flow.Sources(guard.Private)
 	elsewhere := slices.ContainsFunc(private, func(s guard.Source) bool { return s.Server != call.Server })
 	if !call.Leaves() || !elsewhere || saysNothingNew(string(call.Arguments), own, r.said) {
@@ -30,10 +30,10 @@ func (r *run) swayed(call guard.Call, own string) guard.Decision {
 
 // agree remembers that a person said yes to a call. What a trusted server answers to
 // a call that writes is part of that.
-func (r *run) agree(call guard.Call, flowing, swayed guard.Decision) {
+func (r *run) agree(call guard.Call, flowing, offered guard.Decision) {
 	r.c.flow.Consent(flowing)
-	r.c.offered.Consent(swayed)
-	if !swayed.Allowed && call.Trust.Trusted && call.Writes() {
+	r.c.offered.Consent(offered)
+	if !offered.Allowed && call.Trust.Trusted && call.Writes() {
 		r.c.flow.Read(guard.Source{Server: call.Server, Tool: call.Tool}, guard.LabelsOf(call.Trust, call.Annotations), "")
 		r.c.flow.Consent(r.c.flow.Ask(call))
 	}

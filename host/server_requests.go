@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// tool names what a question belongs to; empty if to nothing.
+// toolName is the tool that a request from the server belongs to; empty if to nothing.
 func (c *calling) toolName() string {
 	if c == nil || c.tool == nil {
 		return ""
@@ -29,7 +29,7 @@ func (c *calling) callID() string {
 	return c.id
 }
 
-// tell tells an event of the run that the call belongs to, if to any.
+// tell reports an event of the run that the call belongs to, if to any.
 func (s *server) tell(c *calling, e Event) {
 	if c != nil && c.run != nil {
 		c.run.tell(e)
@@ -46,9 +46,9 @@ func (c *calling) log(params json.RawMessage) {
 	}
 }
 
-// asked tells what came of a server's question.
+// asked reports what came of a request from the server.
 func (s *server) asked(c *calling, method, message, outcome string) {
-	s.tell(c, Event{Question: &Questioned{CallID: c.callID(), Server: s.Name, Method: method, Message: readable(message), Outcome: outcome}})
+	s.tell(c, Event{ServerRequest: &ServerRequested{CallID: c.callID(), Server: s.Name, Method: method, Message: readable(message), Outcome: outcome}})
 }
 
 // elicit puts a server's form, or the page it wants visited, to the person.
@@ -79,7 +79,7 @@ func (s *server) elicit(ctx context.Context, req mcp.ElicitRequest) (*mcp.Elicit
 	return result, nil
 }
 
-// unanswered is the outcome of a question that a person did not answer: a run that they
+// unanswered is the outcome of a request that a person did not answer: a run that they
 // ended meanwhile is no fault.
 func unanswered(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
@@ -88,13 +88,13 @@ func unanswered(ctx context.Context, err error) string {
 	return err.Error()
 }
 
-// mayNotAsk says why the server's questions do not get to a person.
+// mayNotAsk says why the server's requests do not get to a person.
 func (s *server) mayNotAsk(c *calling) string {
 	switch {
 	case !s.host.accepted(s):
 		return "the server is not approved"
-	case c == nil && s.unprompted.Add(1) > maxQuestions:
-		return fmt.Sprintf("it asked more than %d questions that belong to no call", maxQuestions)
+	case c == nil && s.unprompted.Add(1) > maxServerRequests:
+		return fmt.Sprintf("it sent more than %d requests that belong to no call", maxServerRequests)
 	}
 	return ""
 }
@@ -106,7 +106,7 @@ func isWebPage(address string) bool {
 	return err == nil && (page.Scheme == "https" || page.Scheme == "http") && page.Host != "" && page.User == nil
 }
 
-// warnings say what is suspicious about a question of the server.
+// warnings say what is suspicious about a request from the server.
 func (s *server) warnings(method string, params any) []string {
 	frame, err := schema.Encode(nil, map[string]any{"jsonrpc": "2.0", "id": 0, "method": method, "params": params})
 	if err != nil {

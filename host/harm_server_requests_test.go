@@ -153,7 +153,7 @@ func TestAServerThatNeverStopsAskingIsStopped(t *testing.T) {
 	stopped := false
 	w := newWorld(t, func(w *world) {
 		answers(func(ctx context.Context, _ json.RawMessage) (*mcp.CallToolResult, error) {
-			for range 2 * maxQuestions {
+			for range 2 * maxServerRequests {
 				if _, err := mcp.ElicitRaw(ctx, mcp.ElicitRequest{Message: "Are you sure?", RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)}); err != nil {
 					stopped = true
 					return nil, err
@@ -164,7 +164,7 @@ func TestAServerThatNeverStopsAskingIsStopped(t *testing.T) {
 	})
 	w.desk.elicit = func(Form) *mcp.ElicitResult { return &mcp.ElicitResult{Action: mcp.ElicitDecline} }
 	w.ask(t)
-	if !stopped || len(w.desk.forms) != maxQuestions {
+	if !stopped || len(w.desk.forms) != maxServerRequests {
 		t.Errorf("the person was asked %d times", len(w.desk.forms))
 	}
 }
@@ -190,12 +190,12 @@ func TestAServerThatAsksWithoutACallIsStoppedToo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(*world) {})
 	w.ask(t)
-	for range 2 * maxQuestions {
-		if result, err := w.servers[2].elicit(t.Context(), mcp.ElicitRequest{Message: "Are you sure?"}); err != nil || result.Action == mcp.ElicitAccept && len(w.desk.forms) > maxQuestions {
+	for range 2 * maxServerRequests {
+		if result, err := w.servers[2].elicit(t.Context(), mcp.ElicitRequest{Message: "Are you sure?"}); err != nil || result.Action == mcp.ElicitAccept && len(w.desk.forms) > maxServerRequests {
 			t.Fatalf("got %+v, %v", result, err)
 		}
 	}
-	if len(w.desk.forms) != maxQuestions {
+	if len(w.desk.forms) != maxServerRequests {
 		t.Errorf("the person was asked %d times", len(w.desk.forms))
 	}
 }

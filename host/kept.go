@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/guard"
 )
 
-// What a shelf may hold.
+// What a keptResults may hold.
 const (
 	maxKept      = 200      // results
 	maxKeptBytes = 32 << 20 // of all of them; the oldest go first
@@ -16,19 +16,19 @@ const (
 	keptScheme   = "junction://result/"
 )
 
-// A shelf holds results that are too long to be shown to the model whole.
-type shelf struct {
+// keptResults are results that are too long to be shown to the model whole.
+type keptResults struct {
 	all   []Kept
 	bytes int
 	next  int
 }
 
 // name is the URI of the next result.
-func (s *shelf) name() string { return fmt.Sprintf("%s%d", keptScheme, s.next+1) }
+func (s *keptResults) name() string { return fmt.Sprintf("%s%d", keptScheme, s.next+1) }
 
 // put adds a result, and returns the URIs of those that had to go for it. One without
 // its text had to go before.
-func (s *shelf) put(k Kept) (gone []string) {
+func (s *keptResults) put(k Kept) (gone []string) {
 	s.next++
 	if k.Text == "" {
 		return nil
@@ -43,7 +43,7 @@ func (s *shelf) put(k Kept) (gone []string) {
 	return gone
 }
 
-func (s *shelf) get(uri string) (Kept, bool) {
+func (s *keptResults) get(uri string) (Kept, bool) {
 	for _, k := range s.all {
 		if k.URI == uri {
 			return k, true

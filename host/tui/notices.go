@@ -63,10 +63,10 @@ func (s *screen) notice(n *host.Notice) {
 	}
 	switch n.Kind {
 	case host.NoticeServer, host.NoticeTools:
-		told := len(s.troubled)
+		before := len(s.troubled)
 		s.look(s.session.Servers())
 		s.menu.load(s)
-		if n.Kind == host.NoticeServer && len(s.troubled) > told {
+		if n.Kind == host.NoticeServer && len(s.troubled) > before {
 			return // that says it
 		}
 	case host.NoticeRetry:
@@ -89,8 +89,8 @@ func (s *screen) notice(n *host.Notice) {
 	s.print(ink.Indent(ink.Lines(role, text, s.width-2), ink.Line{ink.T(role, "! ")}, ink.Of("  "))...)
 }
 
-// questioned prints what a server asked in the middle of a call.
-func (s *screen) questioned(q *host.Questioned) {
+// serverRequested prints what a server asked in the middle of a call.
+func (s *screen) serverRequested(q *host.ServerRequested) {
 	what := q.Method
 	switch q.Method {
 	case "elicitation/create":
