@@ -66,6 +66,7 @@ type legacyCall struct {
 	round  *round // nil while the call is parked
 	ticket string // while it is parked
 	open   []*serverRequest
+	taken  int              // requests of the server so far
 	early  *outcome         // of the call: it came while it was parked
 	final  *outcome         // of the call: it is over
 	settle <-chan time.Time // the call is parked then
@@ -172,8 +173,12 @@ func (p *legacyCall) run() {
 	}
 	p.era.answered(p.call)
 	p.handle(p.events.take()) // what came before the response was noticed
-	if p.round != nil {
+	switch {
+	case p.round == nil:
+	case p.final != nil:
 		p.reply(*p.final)
+	default: // it came back while the connection was closed
+		p.reply(outcome{err: p.era.failed(p.session, p.req, mcp.ErrClosed)})
 	}
 }
 
@@ -200,6 +205,9 @@ func (p *legacyCall) closed() {
 // fail ends the call and its round, if there is one.
 func (p *legacyCall) fail(err error) {
 	p.cancelled = true
+	if p.sent && p.early == nil {
+		p.era.abandoned(p.call)
+	}
 	if p.cancel != nil {
 		p.cancel(err)
 	}
@@ -212,6 +220,9 @@ func (p *legacyCall) fail(err error) {
 // the round that began it.
 func (p *legacyCall) send() {
 	p.sent = true
+	if p.cancel != nil { // of the exchange before
+		p.cancel(nil)
+	}
 	var ctx context.Context
 	ctx, p.cancel = context.WithCancelCause(p.era.ctx)
 	params := legacyParams(p.id, p.req)

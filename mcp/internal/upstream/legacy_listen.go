@@ -53,6 +53,8 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 		return mcp.Result{}, err
 	}
 	l := &listener{filter: offered(s, wanted), peer: req.Peer, events: newMailbox()}
+	l.events.whole = &e.noted
+	defer l.events.close()
 	e.join(l)
 	defer e.leave(l)
 	agreed, err := e.subscribeAll(ctx, l.filter.ResourceSubscriptions)
