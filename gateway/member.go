@@ -246,9 +246,13 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 	if err := m.leadsBack(ctx, c); err != nil {
 		return err
 	}
+	first := !m.isKnown()
 	differ, err := m.readAll(ctx, c, offered(c), true)
 	if err != nil {
 		return err
+	}
+	if first { // names of others may have waited for it, whatever it offers
+		differ |= tools | prompts
 	}
 	m.mu.Lock()
 	m.handler, m.client = h, c

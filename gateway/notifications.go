@@ -45,21 +45,17 @@ var changedLists = [...]struct {
 // notes in changed what to read again. agreed is called when the member first
 // agreed, or first refused.
 func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, agreed func()) {
-	filter := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
+	params, _ := json.Marshal(map[string]any{"notifications": mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}}) // cannot fail
 	for again := false; ; again = true {
-		err := c.ListenWith(ctx, filter, func(n mcp.Notification) {
-			for _, list := range changedLists {
-				if n.Method == list.method {
-					changed.add(list.kind)
-				}
-			}
-		}, func(mcp.SubscriptionFilter) {
+		req := mcp.NewRequest("subscriptions/listen", params)
+		req.Meta.Capabilities = &mcp.ClientCapabilities{}
+		req.Peer = &listsPeer{changed: changed, acknowledged: func() {
 			if again {
 				changed.add(offered(c))
 			}
 			agreed()
-		})
-
+		}}
+		_, err := c.Handle(ctx, req)
 		agreed()
 		if ctx.Err() != nil {
 			return
@@ -69,6 +65,31 @@ func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, ag
 			return
 		}
 	}
+}
+
+// A listsPeer is the Peer of the gateway's own listen request to one member.
+type listsPeer struct {
+	changed      *pending
+	acknowledged func()
+}
+
+// Notify notes which lists changed.
+func (p *listsPeer) Notify(_ context.Context, method string, _ json.RawMessage) error {
+	if method == notifyAcknowledged {
+		p.acknowledged()
+	}
+	for _, list := range changedLists {
+		if method == list.method {
+			p.changed.add(list.kind)
+		}
+	}
+	return nil
+}
+
+// Ask says that what a member asks outside of calls, such as the roots at its
+// start, waits for a call of a client: the gateway itself has no response.
+func (*listsPeer) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
+	return nil, mcp.ErrInputRequired
 }
 
 // reread reads the lists again that changed, until ctx is done.
@@ -224,7 +245,7 @@ func (p watchPeer) updated(quoted []byte) {
 	}
 }
 
-// Ask fails: a notification is no place for requests to the client.
-func (watchPeer) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
-	return nil, mcp.Errorf(mcp.CodeInternalError, "%s: there is nobody to ask", q.Method)
+// Ask is that of a listsPeer: only a call can ask the client.
+func (watchPeer) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
+	return nil, mcp.ErrInputRequired
 }

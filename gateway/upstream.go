@@ -52,6 +52,7 @@ func (s *Start) Yield() { s.release() }
 type startQueue struct {
 	mu      sync.Mutex
 	free    int
+	alone   bool // there is one place only, for all programs
 	keep    bool // the last place is for programs that a request waits for
 	waiting []*turn
 }
@@ -120,7 +121,7 @@ func (q *startQueue) next() {
 			}
 			return a.member.index - b.member.index
 		})
-		if q.keep && q.free == 1 && !first.member.wanted.Load() {
+		if q.keep && !q.alone && q.free == 1 && !first.member.wanted.Load() {
 			return
 		}
 		close(first.ready)
