@@ -37,6 +37,7 @@ type legacy struct {
 
 	mu            sync.Mutex
 	parked        map[string]*call // by ticket
+	parkedBytes   int              // that they hold
 	asked         map[jsonrpc.ID]*serverRequest
 	askedBytes    int // of their parameters
 	listeners     map[*listener]struct{}
