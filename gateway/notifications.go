@@ -21,6 +21,9 @@ const (
 	// agreeTime is how long a member may take to acknowledge that it will, before
 	// its lists are read all the same.
 	agreeTime = 5 * time.Second
+	// rereadPause is how long after its lists were read those that changed are read
+	// again: a member whose lists change all the time costs the others little.
+	rereadPause = time.Second
 	// watchPause is how long after a member was lost its resources are subscribed
 	// to again.
 	watchPause = 5 * time.Second
@@ -103,6 +106,9 @@ func (m *member) reread(ctx context.Context, c *mcp.Client, changed *pending) {
 		which := kinds(changed.kinds.Swap(0))
 		if differ, err := m.readAll(ctx, c, which, false); err == nil && differ != 0 {
 			m.gateway.changedOffer(differ)
+		}
+		if !sleep(ctx, rereadPause) {
+			return
 		}
 	}
 }
