@@ -247,6 +247,12 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 		return err
 	}
 	first := !m.isKnown()
+	if !first { // calls need not wait for lists, which may take their time
+		m.mu.Lock()
+		m.handler, m.client = h, c
+		m.mu.Unlock()
+		m.set(Connecting, nil) // wakes those that wait
+	}
 	differ, err := m.readAll(ctx, c, offered(c), true)
 	if err != nil {
 		return err

@@ -526,3 +526,29 @@ func TestANameIsNotContestedByAServerThatOffersNothing(t *testing.T) {
 		}
 	})
 }
+
+// What is remembered of a server is enough to call it: one that never answers some
+// list does not hold up calls.
+func TestACallToARememberedServerDoesNotWaitForItsLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory(t)
+		a := newProgram(t, "a", time.Second)
+		learned(t, store, a)
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		stalls := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			if req.Method == "prompts/list" {
+				<-ctx.Done()
+				return mcp.Result{}, ctx.Err()
+			}
+			return a.server.Handle(ctx, req)
+		})
+		must(t, g.Add("a", gateway.Upstream{Program: true, Memory: store.Entry(definitions.Origin{Command: "a"}), Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
+			return mcp.DialWith(ctx, stream.Pipe(stalls), mcp.ClientOptions{Name: "a", Bridge: true, Logger: quiet})
+		}}))
+		began := time.Now()
+		if _, err := callTool(t.Context(), g, "a__who"); err != nil || time.Since(began) > time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}
