@@ -18,6 +18,7 @@ import (
 // Limits and times of a connection.
 const (
 	maxCalls      = 10_000                 // requests to one server that wait for their response
+	maxListens    = maxCalls / 2           // of them, listen requests, which last: they leave room for others
 	maxResponses  = 256                    // responses that are being sent to the server
 	maxRounds     = 16                     // rounds of one request, before it is given up
 	maxPages      = 1_000                  // pages of a list that is read for its headers
@@ -80,6 +81,7 @@ type conn struct {
 	lost   error // why, where the link does not say
 	calls  map[jsonrpc.ID]*call
 
+	listens   int               // of them, listen requests
 	lingering map[any]time.Time // clients that gave up calls, and until when the server may go on with them
 }
 
@@ -247,6 +249,12 @@ func (c *conn) open(req *mcp.Request) (*call, error) {
 	if len(c.calls) >= maxCalls {
 		return nil, fmt.Errorf("server %q: %s: %d requests wait for a response already; try again later", c.options.Name, describe(req), maxCalls)
 	}
+	if k.filter != nil {
+		if c.listens >= maxListens {
+			return nil, fmt.Errorf("server %q: %s: %d subscriptions are open already; try again later", c.options.Name, describe(req), maxListens)
+		}
+		c.listens++
+	}
 	c.calls[k.id] = k
 	return k, nil
 }
@@ -261,6 +269,9 @@ func (c *conn) over(k *call) {
 func (c *conn) answered(k *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.calls[k.id] == k && k.filter != nil {
+		c.listens--
+	}
 	delete(c.calls, k.id)
 }
 

@@ -106,3 +106,26 @@ func TestNotificationsOfAllCallsTogetherAreLimited(t *testing.T) {
 		t.Errorf("after all, %d notifications of a call wait, want 1", n)
 	}
 }
+
+// Listen requests last: those of one client must not take all the room that calls of
+// others need.
+func TestListenRequestsLeaveRoomForCalls(t *testing.T) {
+	c, _, _ := quietConn(t, &sentLink{})
+	defer c.Close()
+	var last *call
+	for range maxCalls {
+		if k, err := c.open(&mcp.Request{Method: methodListen}); err == nil {
+			last = k
+		}
+	}
+	if _, err := c.open(&mcp.Request{Method: methodToolsCall}); err != nil {
+		t.Errorf("a call: %v", err)
+	}
+	if _, err := c.open(&mcp.Request{Method: methodListen}); err == nil {
+		t.Error("there is no limit of listen requests")
+	}
+	c.over(last)
+	if _, err := c.open(&mcp.Request{Method: methodListen}); err != nil {
+		t.Errorf("after one is over: %v", err)
+	}
+}
