@@ -52,7 +52,7 @@ func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, ag
 	for again := false; ; again = true {
 		req := mcp.NewRequest("subscriptions/listen", params)
 		req.Meta.Capabilities = &mcp.ClientCapabilities{}
-		req.Peer = &listsPeer{changed: changed, acknowledged: func() {
+		req.Peer = &listsPeer{client: &m.gateway.first, changed: changed, acknowledged: func() {
 			if again {
 				changed.add(offered(c))
 			}
@@ -72,6 +72,7 @@ func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, ag
 
 // A listsPeer is the Peer of the gateway's own listen request to one member.
 type listsPeer struct {
+	client       *firstClient
 	changed      *pending
 	acknowledged func()
 }
@@ -89,10 +90,9 @@ func (p *listsPeer) Notify(_ context.Context, method string, _ json.RawMessage) 
 	return nil
 }
 
-// Ask says that what a member asks outside of calls, such as the roots at its
-// start, waits for a call of a client: the gateway itself has no response.
-func (*listsPeer) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
-	return nil, mcp.ErrInputRequired
+// Ask asks the one client, if there is only one.
+func (p *listsPeer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+	return p.client.ask(ctx, q)
 }
 
 // reread reads the lists again that changed, until ctx is done.
@@ -151,6 +151,9 @@ func (g *Gateway) listen(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	since, _ := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(req.Params, "_meta"), changes.MarkKey))
 	l := g.changes.Listen(wanted(filter), since)
 	defer l.Close()
+	if g.options.OneClient {
+		defer g.first.listens(req.Peer)()
+	}
 	encoded, err := json.Marshal(filter)
 	if err != nil {
 		return mcp.Result{}, err
@@ -210,7 +213,7 @@ func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Reque
 func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string) {
 	params, _ := json.Marshal(map[string]any{"notifications": mcp.SubscriptionFilter{ResourceSubscriptions: uris}}) // cannot fail
 	sub := mcp.NewRequest(req.Method, params)
-	sub.Meta, sub.Caller, sub.Principal, sub.Peer = req.Meta, req.Caller, req.Principal, watchPeer{l, uris}
+	sub.Meta, sub.Caller, sub.Principal, sub.Peer = req.Meta, req.Caller, req.Principal, watchPeer{&m.gateway.first, l, uris}
 	for {
 		_, err := m.handle(ctx, sub)
 		if ctx.Err() != nil {
@@ -225,6 +228,7 @@ func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Reques
 
 // A watchPeer is the Peer of a listen request to one member.
 type watchPeer struct {
+	first  *firstClient
 	client *changes.Listener
 	uris   []string
 }
@@ -251,7 +255,7 @@ func (p watchPeer) updated(quoted []byte) {
 	}
 }
 
-// Ask is that of a listsPeer: only a call can ask the client.
-func (watchPeer) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
-	return nil, mcp.ErrInputRequired
+// Ask asks the one client, if there is only one.
+func (p watchPeer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+	return p.first.ask(ctx, q)
 }

@@ -98,20 +98,24 @@ func TestACallThroughTwoGatewaysGoesOnWithTheServerThatAsked(t *testing.T) {
 // A server that asks for the roots as soon as it is connected, while the gateway
 // reads its lists, gets those of the gateway's one client.
 func TestRootsThatAServerAsksForAtItsStartAreThoseOfTheOneClient(t *testing.T) {
-	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+	for revision, waits := range map[string]bool{"2025-11-25": true, "2026-07-28": false} {
 		synctest.Test(t, func(t *testing.T) {
 			g := gateway.New(gateway.Options{OneClient: true, NoPrefix: true, Logger: quiet})
 			far := make(chan net.Conn, 1)
 			must(t, g.Add("roots", gateway.Upstream{Dial: func(ctx context.Context, start *gateway.Start) (*mcp.Client, error) {
+				time.Sleep(time.Second) // it starts
 				near, other := net.Pipe()
 				far <- other
-				go asksForRoots(other)
+				go asksForRoots(other, waits)
 				return mcp.DialWith(ctx, stream.Over(near, "roots"), mcp.ClientOptions{Name: "roots", Revision: "2025-11-25", Bridge: true, OneClient: start.Client(), Logger: quiet})
 			}}))
 			c, err := mcp.DialWith(t.Context(), stream.Pipe(g), mcp.ClientOptions{Revision: revision, Logger: quiet,
 				OnRoots: func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///a"}}, nil }})
 			must(t, err)
-			must(t, g.Settle(t.Context()))
+			began := time.Now()
+			if must(t, g.Settle(t.Context())); time.Since(began) > 2*time.Second {
+				t.Errorf("to a client of %s: connected after %v", revision, time.Since(began))
+			}
 			if text, err := mcp.Call[string](t.Context(), c, "roots", nil); err != nil || text != "file:///a" {
 				t.Errorf("to a client of %s: %q, %v", revision, text, err)
 			}
@@ -123,10 +127,14 @@ func TestRootsThatAServerAsksForAtItsStartAreThoseOfTheOneClient(t *testing.T) {
 }
 
 // asksForRoots plays a legacy server that asks for the roots before it answers the
-// first tools/list, and whose tool says what it got.
-func asksForRoots(conn net.Conn) {
+// first tools/list, and maybe waits for them, and whose tool says what it got.
+func asksForRoots(conn net.Conn, waits bool) {
 	in := bufio.NewScanner(conn)
 	got := "nothing"
+	var list json.RawMessage // the id of tools/list
+	listed := func() {
+		fmt.Fprintf(conn, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"roots","inputSchema":{"type":"object"}}]}}`+"\n", list)
+	}
 	for in.Scan() {
 		var m struct {
 			ID     json.RawMessage
@@ -141,13 +149,17 @@ func asksForRoots(conn net.Conn) {
 			reply(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"roots","version":"1"}}`)
 		case m.Method == "tools/list":
 			fmt.Fprintln(conn, `{"jsonrpc":"2.0","id":"roots","method":"roots/list"}`)
-			reply(`{"tools":[{"name":"roots","inputSchema":{"type":"object"}}]}`)
+			if list = m.ID; !waits {
+				listed()
+			}
 		case m.Method == "tools/call":
 			reply(fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, got))
 		case m.Error != nil:
 			got = string(m.Error)
 		case len(m.Result.Roots) > 0:
-			got = m.Result.Roots[0].URI
+			if got = m.Result.Roots[0].URI; waits {
+				listed()
+			}
 		}
 	}
 }
