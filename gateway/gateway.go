@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/changes"
-	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -97,7 +96,7 @@ func New(o Options) *Gateway {
 	if o.MaxStarts <= 0 {
 		o.MaxStarts = max(2, runtime.GOMAXPROCS(0))
 	}
-	g := &Gateway{options: o, id: rand.Text(), log: o.Logger, changes: changes.NewFeed(), starts: &startQueue{free: o.MaxStarts}, reports: make(chan struct{}, 1)}
+	g := &Gateway{options: o, id: rand.Text(), log: o.Logger, changes: changes.NewFeed(), starts: &startQueue{free: o.MaxStarts, alone: o.MaxStarts == 1}, reports: make(chan struct{}, 1)}
 	g.first.known = make(chan struct{})
 	if g.log == nil {
 		g.log = slog.Default()
@@ -261,7 +260,49 @@ func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind) (mcp.Resu
 			return mcp.Result{}, err
 		}
 	}
-	return m.handle(ctx, req.Renamed(name))
+	asker := takeAsker(req)
+	if asker != "" && asker != m.name {
+		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "requestState: %s %q is not of server %q any more, which asked for input; send the request again without requestState", k.noun, req.Name, asker)
+	}
+	return m.ask(ctx, req, req.Renamed(name))
+}
+
+// stateAskers is where a request keeps which member asked the client in the round
+// before, and, where that is a gateway in this process, which of its own.
+const stateAskers = "gateway"
+
+// takeAsker returns the member whose requests this round responds to, empty in the
+// first: no other may see the responses, nor the state that the member gave.
+func takeAsker(req *mcp.Request) string {
+	askers := askersOf(req)
+	if len(askers) == 0 {
+		return ""
+	}
+	setAskers(req, askers[1:])
+	return askers[0]
+}
+
+func askersOf(req *mcp.Request) (askers []string) {
+	_ = json.Unmarshal(req.State.Get(stateAskers), &askers) // nothing: nobody asked
+	return askers
+}
+
+func setAskers(req *mcp.Request, askers []string) {
+	var encoded json.RawMessage
+	if len(askers) > 0 {
+		encoded, _ = json.Marshal(askers) // strings always encode
+	}
+	req.State.Set(stateAskers, encoded)
+}
+
+// ask passes a request of a client on to the member, in the member's terms, and
+// notes that it needs input where it does.
+func (m *member) ask(ctx context.Context, req, renamed *mcp.Request) (mcp.Result, error) {
+	result, err := m.handle(ctx, renamed)
+	if errors.Is(err, mcp.ErrInputRequired) {
+		setAskers(req, append([]string{m.name}, askersOf(req)...))
+	}
+	return result, err
 }
 
 // read passes resources/read on to the member that lists the URI, or to those
@@ -275,15 +316,12 @@ func (g *Gateway) read(ctx context.Context, req *mcp.Request) (mcp.Result, error
 		owners, _ = g.current().owners(req.Name)
 	}
 	var last error
-	asker, _ := jsonrpc.Unquote(req.State.Get("gateway")) // the member whose requests this round responds to
+	asker := takeAsker(req)
 	for _, m := range owners {
 		if asker != "" && m.name != asker {
 			continue
 		}
-		result, err := m.handle(ctx, req)
-		if errors.Is(err, mcp.ErrInputRequired) {
-			req.State.Set("gateway", jsonrpc.AppendString(nil, m.name))
-		}
+		result, err := m.ask(ctx, req, req)
 		if err == nil || !errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) {
 			return result, err
 		}

@@ -246,9 +246,19 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 	if err := m.leadsBack(ctx, c); err != nil {
 		return err
 	}
+	first := !m.isKnown()
+	if !first { // calls need not wait for lists, which may take their time
+		m.mu.Lock()
+		m.handler, m.client = h, c
+		m.mu.Unlock()
+		m.set(Connecting, nil) // wakes those that wait
+	}
 	differ, err := m.readAll(ctx, c, offered(c), true)
 	if err != nil {
 		return err
+	}
+	if first { // names of others may have waited for it, whatever it offers
+		differ |= tools | prompts
 	}
 	m.mu.Lock()
 	m.handler, m.client = h, c

@@ -21,6 +21,9 @@ const (
 	// agreeTime is how long a member may take to acknowledge that it will, before
 	// its lists are read all the same.
 	agreeTime = 5 * time.Second
+	// rereadPause is how long after its lists were read those that changed are read
+	// again: a member whose lists change all the time costs the others little.
+	rereadPause = time.Second
 	// watchPause is how long after a member was lost its resources are subscribed
 	// to again.
 	watchPause = 5 * time.Second
@@ -45,21 +48,17 @@ var changedLists = [...]struct {
 // notes in changed what to read again. agreed is called when the member first
 // agreed, or first refused.
 func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, agreed func()) {
-	filter := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
+	params, _ := json.Marshal(map[string]any{"notifications": mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}}) // cannot fail
 	for again := false; ; again = true {
-		err := c.ListenWith(ctx, filter, func(n mcp.Notification) {
-			for _, list := range changedLists {
-				if n.Method == list.method {
-					changed.add(list.kind)
-				}
-			}
-		}, func(mcp.SubscriptionFilter) {
+		req := mcp.NewRequest("subscriptions/listen", params)
+		req.Meta.Capabilities = &mcp.ClientCapabilities{}
+		req.Peer = &listsPeer{client: &m.gateway.first, changed: changed, acknowledged: func() {
 			if again {
 				changed.add(offered(c))
 			}
 			agreed()
-		})
-
+		}}
+		_, err := c.Handle(ctx, req)
 		agreed()
 		if ctx.Err() != nil {
 			return
@@ -69,6 +68,31 @@ func (m *member) listen(ctx context.Context, c *mcp.Client, changed *pending, ag
 			return
 		}
 	}
+}
+
+// A listsPeer is the Peer of the gateway's own listen request to one member.
+type listsPeer struct {
+	client       *firstClient
+	changed      *pending
+	acknowledged func()
+}
+
+// Notify notes which lists changed.
+func (p *listsPeer) Notify(_ context.Context, method string, _ json.RawMessage) error {
+	if method == notifyAcknowledged {
+		p.acknowledged()
+	}
+	for _, list := range changedLists {
+		if method == list.method {
+			p.changed.add(list.kind)
+		}
+	}
+	return nil
+}
+
+// Ask asks the one client, if there is only one.
+func (p *listsPeer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+	return p.client.ask(ctx, q)
 }
 
 // reread reads the lists again that changed, until ctx is done.
@@ -82,6 +106,9 @@ func (m *member) reread(ctx context.Context, c *mcp.Client, changed *pending) {
 		which := kinds(changed.kinds.Swap(0))
 		if differ, err := m.readAll(ctx, c, which, false); err == nil && differ != 0 {
 			m.gateway.changedOffer(differ)
+		}
+		if !sleep(ctx, rereadPause) {
+			return
 		}
 	}
 }
@@ -124,6 +151,9 @@ func (g *Gateway) listen(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	since, _ := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(req.Params, "_meta"), changes.MarkKey))
 	l := g.changes.Listen(wanted(filter), since)
 	defer l.Close()
+	if g.options.OneClient {
+		defer g.first.listens(req.Peer)()
+	}
 	encoded, err := json.Marshal(filter)
 	if err != nil {
 		return mcp.Result{}, err
@@ -183,7 +213,7 @@ func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Reque
 func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string) {
 	params, _ := json.Marshal(map[string]any{"notifications": mcp.SubscriptionFilter{ResourceSubscriptions: uris}}) // cannot fail
 	sub := mcp.NewRequest(req.Method, params)
-	sub.Meta, sub.Caller, sub.Principal, sub.Peer = req.Meta, req.Caller, req.Principal, watchPeer{l, uris}
+	sub.Meta, sub.Caller, sub.Principal, sub.Peer = req.Meta, req.Caller, req.Principal, watchPeer{&m.gateway.first, l, uris}
 	for {
 		_, err := m.handle(ctx, sub)
 		if ctx.Err() != nil {
@@ -198,6 +228,7 @@ func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Reques
 
 // A watchPeer is the Peer of a listen request to one member.
 type watchPeer struct {
+	first  *firstClient
 	client *changes.Listener
 	uris   []string
 }
@@ -224,7 +255,7 @@ func (p watchPeer) updated(quoted []byte) {
 	}
 }
 
-// Ask fails: a notification is no place for requests to the client.
-func (watchPeer) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
-	return nil, mcp.Errorf(mcp.CodeInternalError, "%s: there is nobody to ask", q.Method)
+// Ask asks the one client, if there is only one.
+func (p watchPeer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+	return p.first.ask(ctx, q)
 }

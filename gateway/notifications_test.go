@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -159,4 +161,45 @@ func TestASubscriptionEndsInOrderWhenTheGatewayIsClosed(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
+}
+
+// A restless member has other tools whenever they are read, and says so at once.
+type restless struct {
+	lists   atomic.Int32
+	changed chan struct{}
+}
+
+func (r *restless) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	switch req.Method {
+	case "server/discover":
+		return mcp.Result{JSON: json.RawMessage(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}`)}, nil
+	case "tools/list":
+		n := r.lists.Add(1)
+		if n < 2_000 { // else a test that fails would not end
+			r.changed <- struct{}{}
+		}
+		return mcp.Result{JSON: fmt.Appendf(nil, `{"tools":[{"name":"t%d","inputSchema":{"type":"object"}}]}`, n)}, nil
+	}
+	for {
+		select {
+		case <-r.changed:
+			_ = req.Peer.Notify(ctx, "notifications/tools/list_changed", nil)
+		case <-ctx.Done():
+			return mcp.Result{}, ctx.Err()
+		}
+	}
+}
+
+// A member must not keep the gateway busy with its lists.
+func TestListsThatChangeAllTheTimeAreReadNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &restless{changed: make(chan struct{}, 10)}
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		must(t, g.AddHandler("restless", r))
+		time.Sleep(time.Minute)
+		if n := r.lists.Load(); n < 10 || n > 100 {
+			t.Errorf("in a minute the tools were read %d times", n)
+		}
+	})
 }

@@ -484,3 +484,71 @@ func TestACallEndsWithItsClientWhileTheServerStarts(t *testing.T) {
 		}
 	})
 }
+
+// With room for one program at a time, none is kept free: what is not known yet
+// would never be.
+func TestOneStartAtATimeIsEnoughToLearnWhatIsNotKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory(t)
+		a, b := newProgram(t, "a", time.Second), newProgram(t, "b", time.Second)
+		learned(t, store, a)
+		g := gateway.New(gateway.Options{Logger: quiet, MaxStarts: 1})
+		defer g.Close()
+		a.join(g, store)
+		b.join(g, store)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		if err := g.Settle(ctx); err != nil {
+			t.Errorf("b was not started: %v", err)
+		}
+	})
+}
+
+// A name that was nobody's while a server was not known is the other's when that
+// server turns out to offer nothing.
+func TestANameIsNotContestedByAServerThatOffersNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New(gateway.Options{Logger: quiet, FirstList: time.Millisecond})
+		defer g.Close()
+		empty := mcp.NewServer("empty", "1")
+		must(t, add(g, "a", func(ctx context.Context) (*mcp.Client, error) {
+			time.Sleep(time.Minute)
+			return mcp.DialWith(ctx, stream.Pipe(empty), mcp.ClientOptions{Name: "a", Bridge: true, Logger: quiet})
+		}))
+		must(t, g.AddHandler("a__b", member(t, "b")))
+		synctest.Wait()
+		if got := toolNames(t, g); slices.Contains(got, "a__b__who") {
+			t.Errorf("before a is known, the tools are %q", got)
+		}
+		time.Sleep(2 * time.Minute)
+		if got := toolNames(t, g); !slices.Contains(got, "a__b__who") {
+			t.Errorf("when a is known, the tools are %q", got)
+		}
+	})
+}
+
+// What is remembered of a server is enough to call it: one that never answers some
+// list does not hold up calls.
+func TestACallToARememberedServerDoesNotWaitForItsLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := memory(t)
+		a := newProgram(t, "a", time.Second)
+		learned(t, store, a)
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		stalls := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			if req.Method == "prompts/list" {
+				<-ctx.Done()
+				return mcp.Result{}, ctx.Err()
+			}
+			return a.server.Handle(ctx, req)
+		})
+		must(t, g.Add("a", gateway.Upstream{Program: true, Memory: store.Entry(definitions.Origin{Command: "a"}), Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
+			return mcp.DialWith(ctx, stream.Pipe(stalls), mcp.ClientOptions{Name: "a", Bridge: true, Logger: quiet})
+		}}))
+		began := time.Now()
+		if _, err := callTool(t.Context(), g, "a__who"); err != nil || time.Since(began) > time.Second {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}

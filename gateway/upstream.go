@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"sync"
 
@@ -52,6 +53,7 @@ func (s *Start) Yield() { s.release() }
 type startQueue struct {
 	mu      sync.Mutex
 	free    int
+	alone   bool // there is one place only, for all programs
 	keep    bool // the last place is for programs that a request waits for
 	waiting []*turn
 }
@@ -120,7 +122,7 @@ func (q *startQueue) next() {
 			}
 			return a.member.index - b.member.index
 		})
-		if q.keep && q.free == 1 && !first.member.wanted.Load() {
+		if q.keep && !q.alone && q.free == 1 && !first.member.wanted.Load() {
 			return
 		}
 		close(first.ready)
@@ -134,6 +136,39 @@ type firstClient struct {
 	once  sync.Once
 	known chan struct{} // closed when said is there
 	said  mcp.Meta
+
+	mu        sync.Mutex
+	listening []*mcp.Peer // of its listen requests
+}
+
+// listens notes a listen request of the client until the function that it returns
+// is called: a legacy client can be asked on it.
+func (f *firstClient) listens(p mcp.Peer) (over func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.listening = append(f.listening, &p)
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		i := slices.Index(f.listening, &p)
+		f.listening = slices.Delete(f.listening, i, i+1)
+	}
+}
+
+// ask asks the client what a member asks outside of calls, such as the roots at its
+// start. Where the client does not listen, or cannot be asked on that, the request
+// has to wait for its next call.
+func (f *firstClient) ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+	f.mu.Lock()
+	var peer mcp.Peer
+	if len(f.listening) > 0 {
+		peer = *f.listening[0]
+	}
+	f.mu.Unlock()
+	if peer == nil {
+		return nil, mcp.ErrInputRequired
+	}
+	return peer.Ask(ctx, q)
 }
 
 // meet keeps what the client said of itself with its first request.

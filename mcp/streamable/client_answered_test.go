@@ -16,6 +16,17 @@ import (
 
 // An error about the argument "session" is not the end of the session.
 func TestAnErrorThatMentionsASessionEndsNone(t *testing.T) {
+	answersAnError(t, http.StatusBadRequest, `payment done, but unknown argument \"session\"`)
+}
+
+// Nor is any other error, whatever its status.
+func TestAnErrorWithTheStatusOfALostSessionEndsNone(t *testing.T) {
+	answersAnError(t, http.StatusNotFound, "payment done, but no receipt was found")
+}
+
+// answersAnError calls a tool of a legacy server that answers with an error.
+func answersAnError(t *testing.T, status int, text string) {
+	t.Helper()
 	var begun, called atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -33,8 +44,8 @@ func TestAnErrorThatMentionsASessionEndsNone(t *testing.T) {
 			w.WriteHeader(202)
 		case "tools/call":
 			called.Add(1)
-			w.WriteHeader(400)
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"payment done, but unknown argument \"session\""}}`, m.ID)
+			w.WriteHeader(status)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"%s"}}`, m.ID, text)
 		default:
 			w.WriteHeader(405)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -41,6 +42,7 @@ type subscription struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 
+	again   atomic.Bool // it was lost, and is not acknowledged again yet
 	once    sync.Once
 	settled chan struct{} // closed when the request was acknowledged, or ended without
 }
@@ -104,24 +106,6 @@ func (s *Session) listenFor(uri, since string) *subscription {
 	return l
 }
 
-// run makes the request and returns when it is over.
-func (l *subscription) run() {
-	defer l.settle()
-	defer l.cancel()
-	s := l.session
-	req := &mcp.Request{Method: methodListen, Params: l.params(), Meta: s.meta, Caller: s, Principal: s.principal, Peer: l}
-	_, err := s.edge.handler.Handle(l.ctx, req)
-	if l.ctx.Err() != nil {
-		return
-	}
-	s.edge.log.Debug("mcp: the server ended its notifications", "uri", l.uri, "error", err)
-	select {
-	case <-l.settled:
-	default:
-		l.refused()
-	}
-}
-
 func (l *subscription) params() json.RawMessage {
 	has := &l.session.has
 	filter := mcp.SubscriptionFilter{
@@ -135,9 +119,9 @@ func (l *subscription) params() json.RawMessage {
 	encoded, _ := json.Marshal(filter) // cannot fail
 	w := jsonrpc.NewObject(nil)
 	w.Raw("notifications", encoded)
-	if l.since != "" {
+	if since := l.known(); since != "" {
 		w.Object("_meta")
-		w.String(mcp.ChangesKey, l.since)
+		w.String(mcp.ChangesKey, since)
 	}
 	return w.Bytes()
 }
@@ -145,7 +129,9 @@ func (l *subscription) params() json.RawMessage {
 // Notify passes a notification on in the form that legacy clients know.
 func (l *subscription) Notify(ctx context.Context, method string, params json.RawMessage) error {
 	if method == notifyAcknowledged {
-		l.acknowledged(params)
+		if l.acknowledged(params); l.again.Swap(false) && l.known() == "" {
+			return l.missed(ctx)
+		}
 		return nil
 	}
 	if !l.wants(method, params) {

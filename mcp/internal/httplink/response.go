@@ -63,13 +63,18 @@ func (e *Endpoint) StatusError(resp *http.Response) (status *mcp.StatusError, id
 // SessionLost reports whether a refusal of a request within a session says that
 // the session is gone. The status for that is 404 (2025-11-25 basic/transports,
 // session management), but several SDKs answer 400 and only the text tells. An
-// error with the id of the request, answered, is the response to it.
+// error with the id of the request, answered, is the response to it, unless a 404
+// says otherwise.
 func SessionLost(status *mcp.StatusError, answered bool) bool {
-	if status.Status != http.StatusBadRequest || answered {
-		return status.Status == http.StatusNotFound
-	}
 	text := strings.ToLower(status.Body)
-	return strings.Contains(text, "session") || strings.Contains(text, "not initialized")
+	named := strings.Contains(text, "session") || strings.Contains(text, "not initialized")
+	switch status.Status {
+	case http.StatusNotFound:
+		return !answered || named
+	case http.StatusBadRequest:
+		return !answered && named
+	}
+	return false
 }
 
 // ReadMessage reads a body that is one message.

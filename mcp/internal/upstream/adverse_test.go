@@ -207,3 +207,26 @@ func TestAServerMaySpeakBeforeTheHandshakeIsOver(t *testing.T) {
 		t.Errorf("a ping before the handshake was answered with %+v", got)
 	}
 }
+
+// A server that never answers resources/subscribe must not keep a client from hearing
+// of its lists.
+func TestASubscriptionThatIsNotAnsweredHoldsUpNoOtherNotifications(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, s := played(t, mcp.ClientOptions{}, `{"tools":{"listChanged":true},"resources":{"subscribe":true}}`, func(*playedServer, message) {})
+		ctx, cancel := context.WithCancel(t.Context())
+		heard, ended := make(chan mcp.Notification, 1), make(chan error)
+		go func() {
+			ended <- c.Listen(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, ResourceSubscriptions: []string{"test://a", "test://b"}}, func(n mcp.Notification) { heard <- n })
+		}()
+		time.Sleep(time.Minute)
+		s.send(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+		synctest.Wait()
+		select {
+		case <-heard:
+		default:
+			t.Error("after a minute the client hears nothing")
+		}
+		cancel()
+		<-ended
+	})
+}

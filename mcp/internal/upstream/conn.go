@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -19,9 +18,11 @@ import (
 // Limits and times of a connection.
 const (
 	maxCalls      = 10_000                 // requests to one server that wait for their response
+	maxListens    = maxCalls / 2           // of them, listen requests, which last: they leave room for others
 	maxResponses  = 256                    // responses that are being sent to the server
 	maxRounds     = 16                     // rounds of one request, before it is given up
 	maxPages      = 1_000                  // pages of a list that is read for its headers
+	closeTime     = 5 * time.Second        // how long Close waits for clients that take no notification
 	sendTime      = 5 * time.Second        // how long a notification or a response to the server may take
 	connectTime   = 2 * time.Minute        // how long connecting may take
 	probeTime     = 5 * time.Second        // how long a server may take to respond to server/discover
@@ -65,6 +66,7 @@ type conn struct {
 
 	session atomic.Pointer[session] // nil until the era is known
 	ids     atomic.Int64
+	noted   atomic.Int64 // bytes of notifications that wait for the owners of calls
 
 	ctx    context.Context // ends with the connection
 	cancel context.CancelCauseFunc
@@ -78,6 +80,9 @@ type conn struct {
 	ended  bool  // done is closed
 	lost   error // why, where the link does not say
 	calls  map[jsonrpc.ID]*call
+
+	listens   int               // of them, listen requests
+	lingering map[any]time.Time // clients that gave up calls, and until when the server may go on with them
 }
 
 // A session is what is known of the server. It does not change.
@@ -153,7 +158,18 @@ func (c *conn) Close() error {
 	c.cancel(mcp.ErrClosed)
 	c.end(mcp.ErrClosed)
 	err := c.link.Close()
-	c.owned.Wait()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.owned.Wait()
+	}()
+	limit := time.NewTimer(closeTime)
+	defer limit.Stop()
+	select {
+	case <-ended:
+	case <-limit.C: // a Peer ignores its context: a client that does not read
+		c.log.Warn("mcp: a connection was closed while a client still holds up a call", "server", c.options.Name)
+	}
 	return err
 }
 
@@ -219,6 +235,7 @@ type call struct {
 func (c *conn) addCall(req *mcp.Request) (*call, error) {
 	_, own := req.Peer.(noPeer)
 	k := &call{id: jsonrpc.IntID(c.ids.Add(1)), method: req.Method, caller: req.Caller, events: newMailbox()}
+	k.events.whole = &c.noted
 	if req.Method == methodListen {
 		filter, err := filterOf(req)
 		if err != nil {
@@ -231,6 +248,12 @@ func (c *conn) addCall(req *mcp.Request) (*call, error) {
 	defer c.mu.Unlock()
 	if len(c.calls) >= maxCalls {
 		return nil, fmt.Errorf("server %q: %s: %d requests wait for a response already; try again later", c.options.Name, describe(req), maxCalls)
+	}
+	if k.filter != nil {
+		if c.listens >= maxListens {
+			return nil, fmt.Errorf("server %q: %s: %d subscriptions are open already; try again later", c.options.Name, describe(req), maxListens)
+		}
+		c.listens++
 	}
 	c.calls[k.id] = k
 	return k, nil
@@ -246,6 +269,9 @@ func (c *conn) over(k *call) {
 func (c *conn) answered(k *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.calls[k.id] == k && k.filter != nil {
+		c.listens--
+	}
 	delete(c.calls, k.id)
 }
 
@@ -334,67 +360,9 @@ func (c *conn) result(s *session, req *mcp.Request, m *jsonrpc.Message) (mcp.Res
 	return mcp.Result{Type: string(a.Type), JSON: body, Meta: a.Meta, TTL: time.Duration(a.TTL) * time.Millisecond, Scope: mcp.CacheScope(a.Scope)}, nil
 }
 
-func (c *conn) protocolError(s *session, req *mcp.Request, e *jsonrpc.Error) error {
-	if s != nil {
-		e = s.revision.ErrorFrom(req.Method, req.Name, e)
-	}
-	return &mcp.Error{Code: e.Code, Message: e.Message, Data: e.Data, Server: c.options.Name}
-}
-
-// failed is the error of a request that got no response: a protocol error where
-// the body of an HTTP status held one. It is an [mcp.ErrLost] where the server
-// may have executed the request.
-func (c *conn) failed(s *session, req *mcp.Request, err error) error {
-	var status *mcp.StatusError
-	if errors.As(err, &status) && status.Fault != nil && !errors.Is(err, link.ErrSessionLost) {
-		return c.protocolError(s, req, statusFault(status))
-	}
-	ended := c.link.Err()
-	if errors.Is(ended, mcp.ErrClosed) {
-		ended = nil
-	}
-	if ended != nil {
-		c.end(nil) // whoever gets this error finds the connection done
-	}
-	if ended != nil && errors.Is(err, mcp.ErrClosed) {
-		err = ended // it was closed because it had ended
-	}
-	failed := fmt.Errorf("server %q: %s: %w", c.options.Name, describe(req), err)
-	switch {
-	case errors.Is(err, link.ErrNoResponse):
-		return lostError{failed}
-	case ended != nil:
-		return lostError{fmt.Errorf("%w; %w", failed, link.ErrNoResponse)}
-	}
-	return failed
-}
-
-// A lostError is an [mcp.ErrLost] in words of its own.
-type lostError struct{ error }
-
-func (e lostError) Unwrap() error { return e.error }
-
-func (e lostError) Is(target error) bool { return target == mcp.ErrLost }
-
-func describe(req *mcp.Request) string {
-	if req.Name == "" {
-		return req.Method
-	}
-	return fmt.Sprintf("%s %q", req.Method, req.Name)
-}
-
 func orEmptyObject(params json.RawMessage) json.RawMessage {
 	if len(params) == 0 {
 		return json.RawMessage(`{}`)
 	}
 	return params
-}
-
-// noPeer is the Peer of requests that a connection makes for itself.
-type noPeer struct{}
-
-func (noPeer) Notify(context.Context, string, json.RawMessage) error { return nil }
-
-func (noPeer) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
-	return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: there is nobody to ask", q.Method)
 }

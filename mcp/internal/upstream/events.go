@@ -1,8 +1,11 @@
 package upstream
 
 import (
+	"context"
 	"encoding/json"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
@@ -11,6 +14,8 @@ import (
 const (
 	maxEvents     = 1_024   // notifications
 	maxEventBytes = 4 << 20 // their bytes
+
+	maxAllEventBytes = 16 << 20 // those of all calls and listen requests of a connection
 )
 
 // An event is something that happened to a call or a listen request.
@@ -46,8 +51,10 @@ type mailbox struct {
 
 	mu     sync.Mutex
 	events []event
-	bytes  int // of the notifications and requests in events
-	count  int // notifications and requests in events
+	whole  *atomic.Int64 // bytes of notifications in all mailboxes of a connection; nil: not counted
+	noted  int64         // of them, those in events
+	bytes  int           // of the notifications and requests in events
+	count  int           // notifications and requests in events
 	closed bool
 }
 
@@ -78,6 +85,13 @@ func (b *mailbox) add(e event) bool {
 		if b.count >= maxEvents || b.count > 0 && b.bytes+size > maxEventBytes {
 			return e.kind == notification
 		}
+		if e.kind == notification && b.whole != nil {
+			if b.whole.Load() > 0 && b.whole.Load()+int64(size) > maxAllEventBytes {
+				return true
+			}
+			b.whole.Add(int64(size))
+			b.noted += int64(size)
+		}
 		b.count++
 		b.bytes += size
 	}
@@ -105,7 +119,16 @@ func (b *mailbox) take() []event {
 	defer b.mu.Unlock()
 	events := b.events
 	b.events, b.count, b.bytes = nil, 0, 0
+	b.forget()
 	return events
+}
+
+// forget gives back what the notifications took of the connection's limit.
+func (b *mailbox) forget() {
+	if b.whole != nil {
+		b.whole.Add(-b.noted)
+		b.noted = 0
+	}
 }
 
 // close refuses further events and returns what still waits.
@@ -115,5 +138,18 @@ func (b *mailbox) close() []event {
 	b.closed = true
 	events := b.events
 	b.events = nil
+	b.forget()
 	return events
+}
+
+// sleep waits, and reports whether ctx is still wanted after it.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }

@@ -211,3 +211,72 @@ func TestAParkedCallDoesNotBlockOtherClients(t *testing.T) {
 		}
 	})
 }
+
+// A server that goes on with a call after it was given up may ask for its client
+// when only another one's call is open.
+func TestARequestAfterACallWasGivenUpGoesToNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		bridge, s := played(t, mcp.ClientOptions{Bridge: true}, `{"tools":{}}`, func(s *playedServer, m message) {
+			if m.Method == "tools/call" && strings.Contains(string(m.Params), "bob") {
+				<-release
+				s.send(done, m.ID)
+			}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		var calling sync.WaitGroup
+		calling.Go(func() { bridge.Handle(ctx, request("alice", "alice", &askedPeer{})) })
+		synctest.Wait()
+		cancel() // Alice goes away; the server does not care
+		synctest.Wait()
+		bob := &askedPeer{}
+		calling.Go(func() { bridge.Handle(t.Context(), request("bob", "bob", bob)) })
+		synctest.Wait()
+		const ask = `{"jsonrpc":"2.0","id":%q,"method":"elicitation/create","params":{"message":"Alice, transfer 1000?","requestedSchema":{"type":"object","properties":{}}}}`
+		s.send(ask, "late")
+		synctest.Wait()
+		if got := bob.all(); got != "" {
+			t.Errorf("Bob was asked Alice's request (%s)", got)
+		}
+		if got := s.received(""); len(got) != 1 || got[0].Error == nil {
+			t.Errorf("the server got %+v, want an error", got)
+		}
+		time.Sleep(time.Minute) // long after it
+		s.send(ask, "later")
+		synctest.Wait()
+		if got := bob.all(); got != "elicitation/create" {
+			t.Errorf("a minute later Bob was asked %q", got)
+		}
+		close(release)
+		calling.Wait()
+	})
+}
+
+// Close must not wait for ever for a client that reads nothing.
+func TestCloseWaitsOnlySoLongForAPeerThatIgnoresItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bridge, _ := played(t, mcp.ClientOptions{Bridge: true}, `{"tools":{},"logging":{}}`, func(s *playedServer, m message) {
+			if m.Method == "tools/call" {
+				s.send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
+			}
+		})
+		release := make(chan struct{})
+		peer := &hostilePeer{notify: func(context.Context, string, json.RawMessage) error {
+			<-release // a Write to a pipe that nobody reads
+			return nil
+		}}
+		var calling sync.WaitGroup
+		calling.Go(func() { bridge.Handle(t.Context(), request("slow", "x", peer)) })
+		synctest.Wait()
+		closed := make(chan struct{})
+		go func() { bridge.Close(); close(closed) }()
+		select {
+		case <-closed:
+		case <-time.After(time.Minute):
+			t.Error("Close still waits after a minute")
+		}
+		close(release)
+		<-closed
+		calling.Wait()
+	})
+}

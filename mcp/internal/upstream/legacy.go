@@ -38,11 +38,13 @@ type legacy struct {
 
 	mu            sync.Mutex
 	parked        map[string]*call // by ticket
+	parkedBytes   int              // that they hold
 	asked         map[jsonrpc.ID]*serverRequest
 	askedBytes    int // of their parameters
 	listeners     map[*listener]struct{}
 	subscriptions map[string]*subscription
 	renewal       *renewal
+	renewing      *session           // that is being replaced until it works, also while nobody asks
 	waiting       []*jsonrpc.Message // requests of the server that wait for a call
 }
 
@@ -174,9 +176,16 @@ func (e *legacy) request(k *call, m *jsonrpc.Message) {
 		e.refuse(m.ID, jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: params: expected an object", m.Method))
 		return
 	}
+	if k != nil && !k.takes { // a request that the connection made for itself
+		e.outside(m)
+		return
+	}
 	alone, unnamed := true, k == nil
 	if unnamed {
 		k, alone = e.unnamed()
+		if e.options.OneClient && k != nil && !mayAsk(k.method) {
+			k, alone = nil, true // a list that happens to be read: who reads it may not be the client
+		}
 		if !e.options.OneClient {
 			e.namesNone.Store(true)
 		}
@@ -349,7 +358,7 @@ func visitAll(ctx context.Context, peer mcp.Peer, pages []mcp.ElicitRequest, cau
 		}
 		requests[fmt.Sprintf("visit-%d-%s", i, page.ElicitationID)] = revision.InputRequest{Method: methodElicit, Params: params}
 	}
-	responses, err := askAll(ctx, peer, requests)
+	responses, err := askAll(ctx, peer, &inputState{Requests: requests})
 	if err != nil {
 		return err
 	}

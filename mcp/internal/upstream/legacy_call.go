@@ -2,8 +2,6 @@ package upstream
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,23 +12,19 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A call to a legacy server cannot be made twice. When the server asks something
-// that the client only responds to with its next round, the call is parked: it
-// goes on waiting here, under a ticket that travels in the request's state,
-// until the client comes back or its time is up.
-
-const stateParked = "parked"
-
 // Limits and times of calls to a legacy server.
 const (
-	maxRequested = 64                     // requests of the server that one call has open
-	maxParked    = 1_024                  // parked calls
-	heldTime     = 100 * time.Millisecond // how long a request waits for what the server asked before it
-	maxHeld      = 20                     // as long as the client is still being asked
-	turnTime     = 20 * time.Second       // how long one is, whose turn others wait for
-	parkTime     = 10 * time.Minute       // how long a call is parked
-	maxRenewals  = 3                      // sessions that one call begins, where servers lose them
-	settleTime   = 20 * time.Millisecond  // how long to wait for another request before a call is parked
+	maxRequested = 64    // requests of the server that one call has open
+	maxParked    = 1_024 // parked calls
+
+	maxParkedBytes = 32 << 20 // of their parameters, and of the responses that wait for their clients
+
+	heldTime    = 100 * time.Millisecond // how long a request waits for what the server asked before it
+	maxHeld     = 20                     // as long as the client is still being asked
+	turnTime    = 20 * time.Second       // how long one is, whose turn others wait for
+	parkTime    = 10 * time.Minute       // how long a call is parked
+	maxRenewals = 3                      // sessions that one call begins, where servers lose them
+	settleTime  = 20 * time.Millisecond  // how long to wait for another request before a call is parked
 )
 
 var (
@@ -66,6 +60,8 @@ type legacyCall struct {
 	round  *round // nil while the call is parked
 	ticket string // while it is parked
 	open   []*serverRequest
+	kept   int              // bytes of it that were admitted while it is parked
+	taken  int              // requests of the server so far
 	early  *outcome         // of the call: it came while it was parked
 	final  *outcome         // of the call: it is over
 	settle <-chan time.Time // the call is parked then
@@ -106,24 +102,6 @@ func (e *legacy) within(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(e.ctx, func() { cancel(mcp.ErrClosed) })
 	return ctx, func() { stop(); cancel(nil) }
-}
-
-// resume goes on with a parked call: the server gets the responses that came.
-func (e *legacy) resume(ctx context.Context, req *mcp.Request, state json.RawMessage) (mcp.Result, error) {
-	ticket, _ := jsonrpc.Unquote(state)
-	e.mu.Lock()
-	k := e.parked[ticket]
-	delete(e.parked, ticket)
-	e.mu.Unlock()
-	ctx, over := e.within(ctx)
-	defer over()
-	r := &round{ctx, req, make(chan outcome, 1)}
-	if k == nil || !k.events.put(event{kind: attached, round: r}) {
-		return mcp.Result{}, errOver
-	}
-	req.State.Set(stateParked, nil)
-	o := <-r.outcome
-	return o.result, o.err
 }
 
 // run sends the request and handles what happens to it until it is over.
@@ -172,8 +150,12 @@ func (p *legacyCall) run() {
 	}
 	p.era.answered(p.call)
 	p.handle(p.events.take()) // what came before the response was noticed
-	if p.round != nil {
+	switch {
+	case p.round == nil:
+	case p.final != nil:
 		p.reply(*p.final)
+	default: // it came back while the connection was closed
+		p.reply(outcome{err: p.era.failed(p.session, p.req, mcp.ErrClosed)})
 	}
 }
 
@@ -200,6 +182,9 @@ func (p *legacyCall) closed() {
 // fail ends the call and its round, if there is one.
 func (p *legacyCall) fail(err error) {
 	p.cancelled = true
+	if p.sent && p.early == nil {
+		p.era.abandoned(p.call)
+	}
 	if p.cancel != nil {
 		p.cancel(err)
 	}
@@ -212,6 +197,9 @@ func (p *legacyCall) fail(err error) {
 // the round that began it.
 func (p *legacyCall) send() {
 	p.sent = true
+	if p.cancel != nil { // of the exchange before
+		p.cancel(nil)
+	}
 	var ctx context.Context
 	ctx, p.cancel = context.WithCancelCause(p.era.ctx)
 	params := legacyParams(p.id, p.req)
@@ -229,6 +217,7 @@ func (p *legacyCall) finish() {
 	e.mu.Lock()
 	delete(e.parked, p.ticket)
 	e.mu.Unlock()
+	p.unkeep()
 	late := p.events.close()
 	e.over(p.call)
 	p.releaseTurn()
@@ -240,7 +229,14 @@ func (p *legacyCall) finish() {
 			p.open = append(p.open, ev.request)
 		}
 	}
-	for _, r := range p.open {
+	p.dropOpen()
+}
+
+// dropOpen lets go of what the server asked, as the call is over.
+func (p *legacyCall) dropOpen() {
+	e, open := p.era, p.open
+	p.open = nil
+	for _, r := range open {
 		r.stopAsking()
 		e.forget(r)
 		other, _ := e.unnamed()
@@ -306,8 +302,12 @@ func (p *legacyCall) respond(ev event) {
 		p.final = &o
 		return
 	}
+	if ev.message != nil && !p.keep(len(ev.message.Result), "") {
+		o = outcome{err: fmt.Errorf("server %q: %s: the response came while the client was away, and is too large to be kept", p.era.options.Name, describe(p.req))}
+	}
 	p.early = &o
 	p.era.answered(p.call)
+	p.dropOpen() // the server does not wait any more, and may use the ids again
 	p.releaseTurn()
 }
 
@@ -338,45 +338,4 @@ func (p *legacyCall) repeat(err error) bool {
 	p.resent, p.open = p.resent || noResponse, nil
 	p.send()
 	return true
-}
-
-// blocked reports whether the server waits for a response that this round cannot give.
-func (p *legacyCall) blocked() bool {
-	return p.round != nil && slices.ContainsFunc(p.open, func(r *serverRequest) bool { return r.blocked == p.round })
-}
-
-// park ends the round: the client has to come back. It reports false where too
-// many calls are parked already; then the call is over.
-func (p *legacyCall) park() bool {
-	e := p.era
-	ticket := rand.Text()
-	e.mu.Lock()
-	full := len(e.parked) >= maxParked
-	if !full {
-		e.parked[ticket] = p.call
-	}
-	e.mu.Unlock()
-	if full {
-		p.fail(fmt.Errorf("server %q: %d calls wait for their clients already; try again later", e.options.Name, maxParked))
-		return false
-	}
-	p.ticket = ticket
-	p.expiry = time.After(orDefault(e.options.ParkTimeout, parkTime))
-	if p.serial {
-		p.yield = time.After(turnTime)
-	}
-	p.round.req.State.Set(stateParked, jsonrpc.AppendString(nil, ticket))
-	p.reply(outcome{err: mcp.ErrInputRequired})
-	return true
-}
-
-// attach begins the next round: the client is asked again what is still open.
-func (p *legacyCall) attach(r *round) {
-	p.round, p.ticket, p.expiry, p.yield, p.settle = r, "", nil, nil, nil
-	if p.final = p.early; p.final != nil {
-		return
-	}
-	for _, open := range p.open {
-		p.ask(open)
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
@@ -54,6 +55,8 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 		return mcp.Result{}, err
 	}
 	l := &listener{filter: offered(s, wanted), peer: req.Peer, events: newMailbox()}
+	l.events.whole = &e.noted
+	defer l.events.close()
 	e.join(l)
 	defer e.leave(l)
 	agreed, err := e.subscribeAll(ctx, l.filter.ResourceSubscriptions)
@@ -173,12 +176,20 @@ func (e *legacy) unuse(uri string, u *subscription) {
 	}
 }
 
+// subscribeTime is how long a server may take to agree to the subscriptions of one
+// listen request.
+const subscribeTime = 30 * time.Second
+
 // subscribeAll subscribes to resources and returns those that the server agreed
-// to. One that it refuses takes nothing from the others.
+// to in time. One that it refuses takes nothing from the others.
 func (e *legacy) subscribeAll(ctx context.Context, uris []string) (agreed []string, err error) {
+	within, cancel := context.WithTimeout(ctx, subscribeTime)
+	defer cancel()
 	for _, uri := range uris {
 		var refused *mcp.Error
-		switch err := e.subscribe(ctx, uri); {
+		switch err := e.subscribe(within, uri); {
+		case err != nil && within.Err() != nil && ctx.Err() == nil:
+			e.log.Debug("mcp: no response to a subscription", "server", e.options.Name, "uri", uri, "error", err)
 		case errors.As(err, &refused):
 			e.log.Debug("mcp: subscription refused", "server", e.options.Name, "uri", uri, "error", err)
 		case err != nil:

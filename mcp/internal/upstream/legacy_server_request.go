@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ type serverRequest struct {
 	unnamed bool // it came without an association
 
 	// Of the goroutine that owns the call:
+	key     string             // under which the client is asked; a server may use an id again
 	stop    context.CancelFunc // ends asking the client; nil while nobody is asked
 	blocked *round             // the round in which the client could not respond, if any
 }
@@ -41,6 +43,8 @@ func (p *legacyCall) addRequest(ev event) {
 	if r.unnamed && !p.serial && p.era.namesNone.Load() { // the first one: it had no turn to wait for
 		p.serial, _ = p.era.serial.try(p.caller, 0)
 	}
+	p.taken++
+	r.key = "ask-" + strings.Trim(string(r.message.ID), `"`) + "-" + strconv.Itoa(p.taken)
 	p.open = append(p.open, r)
 	p.ask(r)
 }
@@ -55,7 +59,7 @@ func (p *legacyCall) ask(r *serverRequest) {
 	r.stop = stop
 	events, round, m := &p.events, p.round, r.message
 	p.era.spawn(func() {
-		q := mcp.ServerRequest{Key: "ask-" + strings.Trim(string(m.ID), `"`), Method: m.Method, Params: m.Params}
+		q := mcp.ServerRequest{Key: r.key, Method: m.Method, Params: m.Params}
 		result, err := round.req.Peer.Ask(ctx, q)
 		events.put(event{kind: answered, request: r, result: result, err: err, round: round})
 	})

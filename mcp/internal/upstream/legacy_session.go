@@ -83,6 +83,8 @@ func (e *legacy) runRenewal(r *renewal) {
 		e.announce(r.session)
 	} else if refusedByServer(err) {
 		e.end(err) // it may speak another era now: whoever owns the connection makes a new one
+	} else {
+		e.keepRenewing(e.session.Load()) // its stream is closed, which would have tried
 	}
 }
 
@@ -142,14 +144,24 @@ func (e *legacy) announce(s *session) {
 }
 
 // streamEnded begins a new session where the old one's stream says that it is
-// lost, and tries until there is one: clients that only listen make no requests
-// that would notice it.
+// lost: clients that only listen make no requests that would notice it.
 func (e *legacy) streamEnded(ctx context.Context, s *session, err error) {
 	if ctx.Err() != nil {
 		return
 	}
 	e.log.Debug("mcp: no more messages from the server", "server", e.options.Name, "error", err)
-	if !errors.Is(err, link.ErrSessionLost) {
+	if errors.Is(err, link.ErrSessionLost) {
+		e.keepRenewing(s)
+	}
+}
+
+// keepRenewing tries to begin a session in place of s until there is one.
+func (e *legacy) keepRenewing(s *session) {
+	e.mu.Lock()
+	already := e.renewing == s
+	e.renewing = s
+	e.mu.Unlock()
+	if already {
 		return
 	}
 	e.spawn(func() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,6 +32,7 @@ func newModern(c *conn) *modern { return &modern{conn: c} }
 type inputState struct {
 	RequestState *string                          `json:"r,omitempty"`
 	Requests     map[string]revision.InputRequest `json:"q,omitempty"`
+	Asked        int                              `json:"n,omitempty"` // how often it wanted some, this time included
 }
 
 const stateInput = "upstream"
@@ -45,7 +47,7 @@ func (e *modern) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Re
 	if saved := req.State.Get(stateInput); saved != nil {
 		err := json.Unmarshal(saved, &state)
 		if err == nil {
-			responses, err = askAll(ctx, req.Peer, state.Requests)
+			responses, err = askAll(ctx, req.Peer, &state)
 		}
 		if err != nil {
 			return mcp.Result{}, err
@@ -56,9 +58,11 @@ func (e *modern) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Re
 		if err != nil || result.Type != resultInputRequired {
 			return result, err
 		}
+		asked := state.Asked + 1
 		if state, err = inputRequired(result.JSON); err != nil {
 			return mcp.Result{}, fmt.Errorf("server %q: %s: %w", e.options.Name, describe(req), err)
 		}
+		state.Asked = asked
 		if len(state.Requests) == 0 && !sleep(ctx, min(roundsBackoff<<round, 5*time.Second)) {
 			return mcp.Result{}, context.Cause(ctx)
 		}
@@ -67,7 +71,7 @@ func (e *modern) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Re
 			return mcp.Result{}, err
 		}
 		req.State.Set(stateInput, saved)
-		if responses, err = askAll(ctx, req.Peer, state.Requests); err != nil {
+		if responses, err = askAll(ctx, req.Peer, &state); err != nil {
 			return mcp.Result{}, err
 		}
 		req.State.Set(stateInput, nil)
@@ -87,8 +91,19 @@ func inputRequired(body json.RawMessage) (inputState, error) {
 	return inputState{RequestState: state, Requests: requests}, nil
 }
 
+// keyFor returns the key under which the client is asked. The server's keys are
+// its own for one round only: with the same one in a later round, the response to
+// the request before would be taken for that to the new one.
+func (s *inputState) keyFor(key string) string {
+	if s.Asked <= 1 {
+		return key
+	}
+	return key + "-" + strconv.Itoa(s.Asked)
+}
+
 // askAll asks the client all that the server wants to know, at the same time.
-func askAll(ctx context.Context, peer mcp.Peer, requests map[string]revision.InputRequest) (map[string]json.RawMessage, error) {
+func askAll(ctx context.Context, peer mcp.Peer, s *inputState) (map[string]json.RawMessage, error) {
+	requests := s.Requests
 	type outcome struct {
 		key    string
 		result json.RawMessage
@@ -98,7 +113,7 @@ func askAll(ctx context.Context, peer mcp.Peer, requests map[string]revision.Inp
 	var asking sync.WaitGroup
 	for key, r := range requests {
 		asking.Go(func() {
-			result, err := peer.Ask(ctx, mcp.ServerRequest{Key: key, Method: r.Method, Params: r.Params})
+			result, err := peer.Ask(ctx, mcp.ServerRequest{Key: s.keyFor(key), Method: r.Method, Params: r.Params})
 			if err != nil && r.Method == methodElicit && !errors.Is(err, mcp.ErrInputRequired) && ctx.Err() == nil {
 				result, err = json.RawMessage(`{"action":"cancel"}`), nil // inputResponses cannot carry an error
 			}
@@ -163,6 +178,7 @@ func (e *modern) own(ctx context.Context, k *call, out link.Out, peer mcp.Peer) 
 		select {
 		case <-k.events.ready:
 		case <-ctx.Done():
+			e.abandoned(k)
 			return nil, context.Cause(ctx)
 		}
 		last, over := passAll(ctx, peer, k.events.take())
@@ -379,16 +395,4 @@ func (c *conn) listening() []*call {
 		}
 	}
 	return open
-}
-
-// sleep waits, and reports whether ctx is still wanted after it.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

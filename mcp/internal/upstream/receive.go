@@ -2,8 +2,11 @@ package upstream
 
 import (
 	"context"
+	"encoding/json"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
@@ -83,7 +86,40 @@ func (c *conn) unnamed() (newest *call, alone bool) {
 			}
 		}
 	}
+	for caller, until := range c.lingering {
+		switch {
+		case time.Now().After(until):
+			delete(c.lingering, caller)
+		case newest != nil && (caller == nil || caller != newest.caller):
+			alone = false
+		}
+	}
 	return newest, alone
+}
+
+// Limits of what is known of calls that were given up.
+const (
+	lingerTime   = 30 * time.Second // how long the server may go on with one
+	maxLingering = 1_024            // clients with such calls, before it counts as anybody's
+)
+
+// abandoned notes that a client gave up a call before its response: the server may
+// not have heard of it, or not care, and what it asks next may still be for that
+// client.
+func (c *conn) abandoned(k *call) {
+	if !k.takes || !mayAsk(k.method) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	caller := k.caller
+	if len(c.lingering) >= maxLingering {
+		caller = nil
+	}
+	if c.lingering == nil {
+		c.lingering = map[any]time.Time{}
+	}
+	c.lingering[caller] = time.Now().Add(lingerTime)
 }
 
 // newer compares ids of this connection, which count up.
@@ -110,3 +146,12 @@ func (c *conn) respond(message []byte) {
 }
 
 func (c *conn) refuse(id jsonrpc.ID, e *jsonrpc.Error) { c.respond(jsonrpc.AppendError(nil, id, e)) }
+
+// noPeer is the Peer of requests that a connection makes for itself.
+type noPeer struct{}
+
+func (noPeer) Notify(context.Context, string, json.RawMessage) error { return nil }
+
+func (noPeer) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+	return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: there is nobody to ask", q.Method)
+}

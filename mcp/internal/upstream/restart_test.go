@@ -136,3 +136,37 @@ func TestAListenerAloneNoticesThatTheServerRestarted(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A new session that cannot be begun at once is begun later, although the first to
+// try was a call, and nobody but a listener is left.
+func TestAListenerHearsAgainAfterARenewalThatFailed(t *testing.T) {
+	r := newRestarting(t)
+	var down atomic.Bool
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if down.Load() && req.Header.Get("Mcp-Session-Id") == "" {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		r.handler.Load().ServeHTTP(w, req)
+	}))
+	t.Cleanup(func() { r.handler.Load().Close(); front.CloseClientConnections(); front.Close() })
+	c, err := mcp.DialWith(t.Context(), streamable.Client(front.URL), mcp.ClientOptions{Revision: "2025-11-25", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	heard, agreed := make(chan mcp.Notification, 16), make(chan struct{})
+	go c.ListenWith(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true}, func(n mcp.Notification) { heard <- n }, func(mcp.SubscriptionFilter) { close(agreed) })
+	<-agreed
+	down.Store(true)
+	r.restart()
+	if _, err := mcp.Call[int](t.Context(), c, "count", nil); err == nil {
+		t.Fatal("a call to a server that begins no session has a result")
+	}
+	down.Store(false)
+	select {
+	case <-heard:
+	case <-time.After(10 * time.Second):
+		t.Error("the listener heard nothing of the new session")
+	}
+}

@@ -1,0 +1,110 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// Pauses before a listen request that was lost is made again.
+const (
+	firstListenPause = time.Second
+	lastListenPause  = 30 * time.Second
+)
+
+// run makes the request and returns when it is over. A legacy client does not
+// learn that its notifications ended, and so cannot listen again: a request that was
+// in force and is lost is made again, unless the server refuses it.
+func (l *subscription) run() {
+	defer l.settle()
+	defer l.cancel()
+	s := l.session
+	for pause := firstListenPause; ; pause = min(2*pause, lastListenPause) {
+		began := time.Now()
+		req := &mcp.Request{Method: methodListen, Params: l.params(), Meta: s.meta, Caller: s, Principal: s.principal, Peer: l}
+		_, err := s.edge.handler.Handle(l.ctx, req)
+		if l.ctx.Err() != nil {
+			return
+		}
+		s.edge.log.Debug("mcp: the server ended its notifications", "uri", l.uri, "error", err)
+		if !l.inForce() || errors.As(err, new(*mcp.Error)) {
+			l.refused()
+			return
+		}
+		if time.Since(began) > lastListenPause {
+			pause = firstListenPause
+		}
+		if !l.sleep(pause) {
+			return
+		}
+		l.again.Store(true)
+	}
+}
+
+// inForce reports whether the request was acknowledged.
+func (l *subscription) inForce() bool {
+	select {
+	case <-l.settled:
+		return true
+	default:
+		return false
+	}
+}
+
+func (l *subscription) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-l.ctx.Done():
+		return false
+	}
+}
+
+// known is the mark up to which the client was notified.
+func (l *subscription) known() string {
+	if !l.inForce() {
+		return l.since
+	}
+	s := l.session
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.uri == "" {
+		return s.mark
+	}
+	return s.resources[l.uri]
+}
+
+// missed notifies of everything that may have changed while nobody listened, where
+// the server does not know what did.
+func (l *subscription) missed(ctx context.Context) error {
+	send := func(method string, params json.RawMessage) error {
+		return l.stream.out.Send(ctx, jsonrpc.AppendNotification(nil, method, params))
+	}
+	if l.uri != "" {
+		w := jsonrpc.NewObject(nil)
+		w.String("uri", l.uri)
+		return send(notifyUpdated, w.Bytes())
+	}
+	has := &l.session.has
+	for _, list := range []struct {
+		changes bool
+		method  string
+	}{
+		{has.Tools.ListChanged, "notifications/tools/list_changed"},
+		{has.Prompts.ListChanged, "notifications/prompts/list_changed"},
+		{has.Resources.ListChanged, "notifications/resources/list_changed"},
+	} {
+		if list.changes {
+			if err := send(list.method, nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package upstream
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+)
+
+func (c *conn) protocolError(s *session, req *mcp.Request, e *jsonrpc.Error) error {
+	if s != nil {
+		e = s.revision.ErrorFrom(req.Method, req.Name, e)
+	}
+	return &mcp.Error{Code: e.Code, Message: e.Message, Data: e.Data, Server: c.options.Name}
+}
+
+// failed is the error of a request that got no response: a protocol error where
+// the body of an HTTP status held one. It is an [mcp.ErrLost] where the server
+// may have executed the request.
+func (c *conn) failed(s *session, req *mcp.Request, err error) error {
+	var status *mcp.StatusError
+	if errors.As(err, &status) && status.Fault != nil && !errors.Is(err, link.ErrSessionLost) {
+		return c.protocolError(s, req, statusFault(status))
+	}
+	ended := c.link.Err()
+	if errors.Is(ended, mcp.ErrClosed) {
+		ended = nil
+	}
+	if ended != nil {
+		c.end(nil) // whoever gets this error finds the connection done
+	}
+	if ended != nil && errors.Is(err, mcp.ErrClosed) {
+		err = ended // it was closed because it had ended
+	}
+	failed := fmt.Errorf("server %q: %s: %w", c.options.Name, describe(req), err)
+	switch {
+	case errors.Is(err, link.ErrNoResponse):
+		return lostError{failed}
+	case ended != nil:
+		return lostError{fmt.Errorf("%w; %w", failed, link.ErrNoResponse)}
+	}
+	return failed
+}
+
+// A lostError is an [mcp.ErrLost] in words of its own.
+type lostError struct{ error }
+
+func (e lostError) Unwrap() error { return e.error }
+
+func (e lostError) Is(target error) bool { return target == mcp.ErrLost }
+
+func describe(req *mcp.Request) string {
+	if req.Name == "" {
+		return req.Method
+	}
+	return fmt.Sprintf("%s %q", req.Method, req.Name)
+}

@@ -1,0 +1,99 @@
+package upstream
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// A call to a legacy server cannot be made twice. When the server asks something
+// that the client only responds to with its next round, the call is parked: it
+// goes on waiting here, under a ticket that travels in the request's state,
+// until the client comes back or its time is up.
+
+const stateParked = "parked"
+
+// resume goes on with a parked call: the server gets the responses that came.
+func (e *legacy) resume(ctx context.Context, req *mcp.Request, state json.RawMessage) (mcp.Result, error) {
+	ticket, _ := jsonrpc.Unquote(state)
+	e.mu.Lock()
+	k := e.parked[ticket]
+	delete(e.parked, ticket)
+	e.mu.Unlock()
+	ctx, over := e.within(ctx)
+	defer over()
+	r := &round{ctx, req, make(chan outcome, 1)}
+	req.State.Set(stateParked, nil) // first: this round may park the call again
+	if k == nil || !k.events.put(event{kind: attached, round: r}) {
+		return mcp.Result{}, errOver
+	}
+	o := <-r.outcome
+	return o.result, o.err
+}
+
+// blocked reports whether the server waits for a response that this round cannot give.
+func (p *legacyCall) blocked() bool {
+	return p.round != nil && slices.ContainsFunc(p.open, func(r *serverRequest) bool { return r.blocked == p.round })
+}
+
+// park ends the round: the client has to come back. It reports false where too
+// many calls are parked already; then the call is over.
+func (p *legacyCall) park() bool {
+	e := p.era
+	ticket := rand.Text()
+	if !p.keep(2*len(p.req.Params), ticket) { // one copy is still on its way
+		p.fail(fmt.Errorf("server %q: too many calls wait for their clients already, or too large ones: at most %d, of %d MiB; try again later", e.options.Name, maxParked, maxParkedBytes>>20))
+		return false
+	}
+	p.ticket = ticket
+	p.expiry = time.After(orDefault(e.options.ParkTimeout, parkTime))
+	if p.serial {
+		p.yield = time.After(turnTime)
+	}
+	p.round.req.State.Set(stateParked, jsonrpc.AppendString(nil, ticket))
+	p.reply(outcome{err: mcp.ErrInputRequired})
+	return true
+}
+
+// attach begins the next round: the client is asked again what is still open.
+func (p *legacyCall) attach(r *round) {
+	p.round, p.ticket, p.expiry, p.yield, p.settle = r, "", nil, nil, nil
+	p.unkeep()
+	if p.final = p.early; p.final != nil {
+		return
+	}
+	for _, open := range p.open {
+		p.ask(open)
+	}
+}
+
+// keep admits what a parked call holds, in bytes, and a call that is parked under
+// a ticket.
+func (p *legacyCall) keep(size int, ticket string) bool {
+	e := p.era
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if ticket != "" && len(e.parked) >= maxParked || e.parkedBytes > 0 && e.parkedBytes+size > maxParkedBytes {
+		return false
+	}
+	if ticket != "" {
+		e.parked[ticket] = p.call
+	}
+	e.parkedBytes += size
+	p.kept += size
+	return true
+}
+
+// unkeep gives back what keep admitted.
+func (p *legacyCall) unkeep() {
+	p.era.mu.Lock()
+	defer p.era.mu.Unlock()
+	p.era.parkedBytes -= p.kept
+	p.kept = 0
+}
