@@ -17,6 +17,7 @@ import (
 // A hostile client sends what costs the server most.
 type hostile struct {
 	*site
+	mu       sync.Mutex
 	sessions []string
 }
 
@@ -89,9 +90,61 @@ func heap() int {
 	return int(m.HeapAlloc)
 }
 
+// modern sends a modern request whose client says as much of itself as it may, or
+// more.
+func (h *hostile) modern(method, name, params string, described int) {
+	about := strings.Repeat("d", described)
+	h.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":{%s"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":%q,"version":"1"},"io.modelcontextprotocol/clientCapabilities":{"experimental":{"x":%q}}}}}`, method, params, about, about),
+		"MCP-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name)
+}
+
+// initialize opens a session; the client says so many bytes of itself, twice.
+func (h *hostile) initialize(i, described int) {
+	about := fmt.Sprintf("%d%s", i, strings.Repeat("d", described))
+	session := h.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{"experimental":{"x":%q}},"clientInfo":{"name":%q,"version":"1"}}}`,
+		[]string{"2025-11-25", "2025-03-26"}[i%2], about, about))
+	if session != "" {
+		h.mu.Lock()
+		h.sessions = append(h.sessions, session)
+		h.mu.Unlock()
+	}
+}
+
+// listenHalfOpen opens a modern subscription to a large URI, and leaves it open.
+func (h *hostile) listenHalfOpen(i int) {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
+	if err != nil {
+		h.t.Error(err)
+		return
+	}
+	h.t.Cleanup(func() { conn.Close() })
+	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["x:%d%s"]},%s}}`, i, strings.Repeat("u", 8<<10-20), modernMeta)
+	fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nMCP-Protocol-Version: 2026-07-28\r\nMcp-Method: subscriptions/listen\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+}
+
+// everyMethod is what a client of a session may send, with a place for the largest
+// text that is allowed there.
+var everyMethod = []string{
+	`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"x":"%s"}}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"%s"}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s"}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"x:%s"}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"resources/templates/list","params":{"cursor":"%s"}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"prompts/get","params":{"name":"%s"}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"ref":{"type":"ref/prompt","name":"%s"},"argument":{"name":"x","value":"y"}}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"debug","_meta":{"x":"%s"}}}`,
+	`{"jsonrpc":"2.0","id":1,"method":"%s"}`,
+	`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"%.200s","reason":"x"}}`,
+	`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"%s","progress":1}}`,
+	`{"jsonrpc":"2.0","method":"notifications/roots/list_changed","params":{"_meta":{"x":"%s"}}}`,
+	`{"jsonrpc":"2.0","id":"%.200s","result":{}}`,
+	`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"%s"}}]`,
+	`{"jsonrpc":"2.0","id":1,"method":"ping","%s":1`,
+}
+
 func TestTheWorstAnonymousClientLeavesLittleBehind(t *testing.T) {
 	if testing.Short() {
-		t.Skip("sends 10,000 large requests")
+		t.Skip("sends 14,000 large requests")
 	}
 	f := newFixture(t)
 	mcp.AddTool(f.Server, "large", func(ctx context.Context, _ struct{}) (string, error) {
@@ -100,24 +153,15 @@ func TestTheWorstAnonymousClientLeavesLittleBehind(t *testing.T) {
 	})
 	h := &hostile{site: newSite(t, f.Server, Options{})}
 	before := heap()
-	description := func(i int) string { return fmt.Sprintf("%d%s", i, strings.Repeat("d", 15<<10)) }
-	var mu sync.Mutex
-	h.parallel(2_000, func(i int) {
-		session := h.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"experimental":{"x":%q}},"clientInfo":{"name":%q,"version":"1"}}}`, description(i), description(i)))
-		if session != "" {
-			mu.Lock()
-			h.sessions = append(h.sessions, session)
-			mu.Unlock()
-		}
-	})
+	h.parallel(2_000, func(i int) { h.initialize(i, 15<<10) })
+	h.parallel(64, func(i int) { h.initialize(i, 1<<20) })
 	if len(h.sessions) == 0 {
 		t.Fatal("no session was opened")
 	}
 	of := func(i int) string { return h.sessions[i%len(h.sessions)] }
-	h.parallel(2_000, func(i int) {
-		meta := fmt.Sprintf(`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":%q,"version":"1"},"io.modelcontextprotocol/clientCapabilities":{"experimental":{"x":%q}}}`, description(i), description(i))
-		h.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{`+meta+`}}`, "MCP-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list")
-	})
+	h.parallel(2_000, func(i int) { h.modern("tools/list", "", "", 15<<10) })
+	h.parallel(64, func(i int) { h.modern("tools/list", "", "", 1<<20) })
+	h.parallel(500, func(i int) { h.modern("tools/call", "echo", `"name":"echo","arguments":{"text":"x"},`, 15<<10) })
 	h.parallel(2_000, func(i int) {
 		h.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/subscribe","params":{"uri":"x:%d%s"}}`, i, i, strings.Repeat("u", 8<<10-20)), "Mcp-Session-Id", of(i%4))
 	})
@@ -125,8 +169,12 @@ func TestTheWorstAnonymousClientLeavesLittleBehind(t *testing.T) {
 	h.parallel(20, func(i int) {
 		h.send(callTool(i, "echo", fmt.Sprintf(`{"text":%q}`, strings.Repeat("b", 4<<20))), "Mcp-Session-Id", of(i))
 	})
-	h.parallel(2_000, func(i int) { h.send(`{"jsonrpc":"2.0","id":1,"method":"ping"}`, "Mcp-Session-Id", of(i)) })
+	large := strings.Repeat("m", 8<<10)
+	h.parallel(300*len(everyMethod), func(i int) {
+		h.send(fmt.Sprintf(everyMethod[i%len(everyMethod)], large), "Mcp-Session-Id", of(i))
+	})
 	h.parallel(250, func(int) { h.halfOpen() })
+	h.parallel(250, h.listenHalfOpen)
 	h.parallel(1_000, func(i int) { h.abandonStream(of(i % 8)) })
 	h.client.CloseIdleConnections()
 	if grown := heap() - before; grown > 64<<20 {

@@ -76,3 +76,28 @@ func TestRequestsOfABatchWithoutASessionAreLimited(t *testing.T) {
 	f.stop()
 	running.Wait()
 }
+
+// What is read is counted until it is answered: a client with many slow requests
+// must not fill the memory.
+func TestTheBytesOfRequestsThatAreBeingAnsweredAreLimited(t *testing.T) {
+	f := newFixture(t)
+	s := newSite(t, f.Server, Options{})
+	large := `"name":"wait","padding":"` + strings.Repeat("x", 15<<20) + `"`
+	var running sync.WaitGroup
+	for range 4 {
+		running.Go(func() { s.read(s.modern("tools/call", "wait", large)) })
+		<-f.begun
+	}
+	resp := s.modern("tools/call", "wait", large)
+	if body := s.read(resp); resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(body, `"id":1,`) || resp.Header.Get("Retry-After") == "" {
+		t.Errorf("a large request too many: status %d, %s", resp.StatusCode, body)
+	}
+	if resp := s.modern("tools/call", "echo", `"name":"echo","arguments":{"text":"hi"}`); !strings.Contains(s.read(resp), "hi") {
+		t.Errorf("a small request: status %d", resp.StatusCode)
+	}
+	f.stop()
+	running.Wait()
+	if resp := s.modern("tools/list", "", `"padding":"`+strings.Repeat("x", 15<<20)+`"`); resp.StatusCode != http.StatusOK {
+		t.Errorf("a large request afterwards: status %d", resp.StatusCode)
+	}
+}

@@ -36,7 +36,10 @@ func (x *exchange) post() {
 		return
 	}
 	if jsonrpc.IsBatch(body) {
-		x.batch(body)
+		if x.admit("", len(body)) {
+			defer x.endpoint.edge.ReleaseMessage(len(body))
+			x.batch(body)
+		}
 		return
 	}
 	m, fault := jsonrpc.Parse(body, jsonrpc.Limits{})
@@ -44,12 +47,26 @@ func (x *exchange) post() {
 		x.fault(http.StatusBadRequest, m.ID, fault)
 		return
 	}
-	edge.Compact(&m)
+	size := edge.Compact(&m, len(body))
+	if !x.admit(m.ID, size) {
+		return
+	}
+	defer x.endpoint.edge.ReleaseMessage(size)
 	if x.isModern(&m) {
 		x.modern(&m)
 	} else {
 		x.legacy(&m)
 	}
+}
+
+// admit admits a message of so many bytes to those that are being answered; if it
+// reports false it has sent the response.
+func (x *exchange) admit(id jsonrpc.ID, size int) bool {
+	if x.endpoint.edge.AdmitMessage(size) {
+		return true
+	}
+	x.unavailable(id, "too much at once: wait until large requests that are being answered are done")
+	return false
 }
 
 // isModern decides by the header and, where that is missing or legacy, by the

@@ -17,6 +17,7 @@ const (
 
 	maxSessionsHeld   = 16 << 20 // of all sessions and listens of an Edge
 	maxHeld           = 32 << 20 // of one connection's messages that are being answered
+	maxMessagesHeld   = 64 << 20 // of those of all clients, each beyond jobSize
 	jobSize           = 4 << 10  // that count for each message in addition to its own
 	maxBatchResponses = 16 << 20 // of the responses to one batch
 
@@ -84,6 +85,18 @@ func (b *Budget) Held() int {
 	return b.held
 }
 
+// AdmitMessage takes a message of n bytes, which is about to be answered, from
+// what all clients may have. A small one is free, as the number of requests is
+// limited: large ones of others do not keep it out.
+func (e *Edge) AdmitMessage(n int) bool { return n <= jobSize || e.messages.Admit(n-jobSize) }
+
+// ReleaseMessage gives a message of n bytes back when it was answered.
+func (e *Edge) ReleaseMessage(n int) {
+	if n > jobSize {
+		e.messages.Release(n - jobSize)
+	}
+}
+
 // subscriptionSize is what a subscription counts for in addition to its URI.
 const subscriptionSize = 64
 
@@ -134,9 +147,13 @@ func (e *Edge) admitListen(params json.RawMessage) (fault *jsonrpc.Error) {
 func listenSize(params json.RawMessage) int { return max(0, len(params)-freeHeld) }
 
 // Compact lets a listen, which lasts long, keep no more of its message than it
-// needs: what else came with it, in the same memory, can be freed.
-func Compact(m *jsonrpc.Message) {
-	if m.Kind == jsonrpc.Request && m.Method == methodListen {
-		*m, _ = jsonrpc.Parse(jsonrpc.AppendRequest(nil, m.ID, m.Method, m.Params), jsonrpc.Limits{})
+// needs: what else came with it, in the same memory, can be freed. It returns how
+// many bytes the message keeps, of the size that came.
+func Compact(m *jsonrpc.Message, size int) int {
+	if m.Kind != jsonrpc.Request || m.Method != methodListen {
+		return size
 	}
+	data := jsonrpc.AppendRequest(nil, m.ID, m.Method, m.Params)
+	*m, _ = jsonrpc.Parse(data, jsonrpc.Limits{})
+	return len(data)
 }

@@ -172,7 +172,7 @@ func TestListensHoldLimitedBytes(t *testing.T) {
 func TestAListenKeepsNoMoreOfItsMessageThanItNeeds(t *testing.T) {
 	n := grown(func() {
 		m := parsed(t, `{"jsonrpc":"2.0","junk":"`+strings.Repeat("x", 8<<20)+`","id":1,"method":"subscriptions/listen","params":{`+modernMeta+`}}`)
-		Compact(m)
+		Compact(m, 8<<20)
 		t.Cleanup(func() { runtime.KeepAlive(m) })
 		if !IsModern(m) {
 			t.Error("the parameters are lost")

@@ -71,7 +71,7 @@ type Job struct {
 func (c *Connection) Accept(j *Job, data []byte) bool {
 	*j = Job{connection: c}
 	if jsonrpc.IsBatch(data) {
-		if j.batch = data; !c.hold(j, data) {
+		if j.batch = data; !c.hold(j, len(data)) {
 			j.reply = jsonrpc.AppendError(nil, "", tooMuchHeld())
 		}
 		return true
@@ -81,26 +81,37 @@ func (c *Connection) Accept(j *Job, data []byte) bool {
 		j.reply = jsonrpc.AppendError(nil, j.message.ID, fault)
 		return true
 	}
-	Compact(&j.message)
-	if j.message.Kind == jsonrpc.Request && !c.hold(j, data) {
+	size := Compact(&j.message, len(data))
+	if j.message.Kind == jsonrpc.Request && !c.hold(j, size) {
 		j.reply = jsonrpc.AppendError(nil, j.message.ID, tooMuchHeld())
 		return true
 	}
 	return c.accept(j)
 }
 
-// hold takes a message from the connection's budget until its job has run.
-func (c *Connection) hold(j *Job, data []byte) bool {
-	n := len(data) + jobSize
-	if !c.held.Admit(n) {
+// hold takes a message of so many bytes from the budgets until its job has run.
+func (c *Connection) hold(j *Job, size int) bool {
+	if !c.held.Admit(size + jobSize) {
 		return false
 	}
-	j.held = n
+	if !c.edge.AdmitMessage(size) {
+		c.held.Release(size + jobSize)
+		return false
+	}
+	j.held = size + jobSize
 	return true
 }
 
+// release gives back what hold took.
+func (j *Job) release() {
+	if j.held > 0 {
+		j.connection.held.Release(j.held)
+		j.connection.edge.ReleaseMessage(j.held - jobSize)
+	}
+}
+
 func tooMuchHeld() *jsonrpc.Error {
-	return jsonrpc.Errorf(jsonrpc.InternalError, "too much at once: the messages that are being answered may have %d MiB together; wait for a response", maxHeld>>20)
+	return jsonrpc.Errorf(jsonrpc.InternalError, "too much at once: the messages of one client that are being answered may have %d MiB together, those of all %d MiB; wait for a response", maxHeld>>20, maxMessagesHeld>>20)
 }
 
 func (c *Connection) accept(j *Job) bool {
@@ -149,7 +160,7 @@ func (c *Connection) acceptLegacy(j *Job) {
 // the same time.
 func (j *Job) Run(dst []byte) []byte {
 	c := j.connection
-	defer c.held.Release(j.held)
+	defer j.release()
 	switch {
 	case j.reply != nil:
 		return append(dst, j.reply...)

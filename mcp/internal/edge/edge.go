@@ -56,6 +56,7 @@ type Edge struct {
 	log      *slog.Logger
 	seal     *seal.Ring
 	sessions *Budget // what is kept of all sessions and listens
+	messages *Budget // large messages that are being answered
 
 	capabilities newest[mcp.ClientCapabilities]
 	info         newest[mcp.Implementation]
@@ -85,7 +86,7 @@ func New(h mcp.Handler, o Options) (*Edge, error) {
 		}
 		o.Seal = ring
 	}
-	e := &Edge{options: o, log: o.Logger, seal: o.Seal, sessions: NewBudget(maxSessionsHeld, nil)}
+	e := &Edge{options: o, log: o.Logger, seal: o.Seal, sessions: NewBudget(maxSessionsHeld, nil), messages: NewBudget(maxMessagesHeld, nil)}
 	e.handler = guarded{e, h}
 	return e, nil
 }
