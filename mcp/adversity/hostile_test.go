@@ -12,7 +12,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -154,35 +153,6 @@ func openAndCut(t *testing.T, url, session string) {
 		} // else the one before is still there
 	}
 	t.Fatal("the stream cannot be opened")
-}
-
-// What anonymous clients say of themselves is not kept by the megabyte. Not
-// parallel, as it measures the heap.
-func TestClientsSayTooMuchOfThemselves(t *testing.T) {
-	e := streamable.HandlerWith(mcp.NewServer("s", "1"), streamable.Options{ServeOptions: mcp.ServeOptions{Logger: quiet}})
-	server := httptest.NewServer(e)
-	defer server.Close()
-	defer e.Close()
-	big := strings.Repeat("a", 1<<20)
-	before := heap()
-	for i := range 64 {
-		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"%d%s","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"experimental":{"x":{"%d":"%s"}}}}}}`, i, big, i, big)
-		request(t, t.Context(), "POST", server.URL, body, "Mcp-Protocol-Version", modern, "Mcp-Method", "tools/list")
-		request(t, t.Context(), "POST", server.URL, strings.Replace(initialize, `"x"`, `"`+big+`"`, 1))
-	}
-	if grown := heap() - before; grown > 32<<20 {
-		t.Errorf("%d MiB are kept of 192 MiB that anonymous clients said of themselves", grown>>20)
-	}
-	runtime.KeepAlive(e)
-}
-
-func heap() int64 {
-	var m runtime.MemStats
-	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc)
 }
 
 // A client whose reading side is closed, but who sends on, is given up.

@@ -16,7 +16,7 @@ import (
 // Limits and times of an Inbox.
 const (
 	maxQueued      = 1_024            // messages that wait for Receive
-	maxQueuedBytes = 64 << 20         // the same in bytes; one message may always wait
+	maxQueuedBytes = 32 << 20         // the same in bytes; one message may always wait
 	maxBatch       = 1_024            // messages in one batch
 	stallTime      = 10 * time.Second // how long a request of the server waits for room in the queue
 )
