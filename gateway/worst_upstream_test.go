@@ -117,7 +117,7 @@ func TestTheWorstUpstreamLeavesLittleBehind(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
 			must(t, g.Settle(ctx))
-			calling, hangUp := context.WithTimeout(ctx, 20*time.Second)
+			calling, giveUp := context.WithTimeout(ctx, 20*time.Second)
 			var calls sync.WaitGroup
 			for i := range 16 {
 				calls.Go(func() {
@@ -134,7 +134,7 @@ func TestTheWorstUpstreamLeavesLittleBehind(t *testing.T) {
 			} else {
 				t.Logf("%d MiB are held while the clients do not read", held>>20)
 			}
-			hangUp()
+			giveUp()
 			calls.Wait()
 			defer runtime.KeepAlive(huge)
 			time.Sleep(2 * time.Second) // the server still sends for calls that are over
