@@ -12,7 +12,7 @@ import (
 // tenth of answering it. The zero value is ready; it is safe for concurrent use.
 type Deadlines struct {
 	mu    sync.Mutex
-	open  map[*waiting]struct{}
+	first *waiting
 	timer *time.Timer
 	fires time.Time // zero while the timer is not set
 }
@@ -23,6 +23,8 @@ type waiting struct {
 	until   time.Time
 	set     func(*http.ResponseController, time.Time) error
 	expired bool
+
+	previous, next *waiting // in the list of all
 }
 
 // Read calls f, which reads from the client of w, and ends that after the timeout.
@@ -37,24 +39,41 @@ func (d *Deadlines) Write(w http.ResponseWriter, timeout time.Duration, f func()
 	return d.run(&waiting{w: w, until: time.Now().Add(timeout), set: (*http.ResponseController).SetWriteDeadline}, f)
 }
 
-func (d *Deadlines) run(x *waiting, f func() error) error {
-	d.mu.Lock()
-	if d.open == nil {
-		d.open = make(map[*waiting]struct{})
-	}
-	d.open[x] = struct{}{}
-	d.arm(x.until)
-	d.mu.Unlock()
+func (d *Deadlines) run(x *waiting, f func() error) (err error) {
+	d.add(x)
+	defer func() {
+		if d.remove(x) {
+			err = os.ErrDeadlineExceeded
+		}
+	}()
+	return f()
+}
 
-	err := f()
-
+func (d *Deadlines) add(x *waiting) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	delete(d.open, x)
-	if x.expired {
-		return os.ErrDeadlineExceeded
+	if x.next = d.first; x.next != nil {
+		x.next.previous = x
 	}
-	return err
+	d.first = x
+	d.arm(x.until)
+}
+
+// remove reports whether the deadline has passed.
+func (d *Deadlines) remove(x *waiting) (expired bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case x.previous != nil:
+		x.previous.next = x.next
+	case d.first == x:
+		d.first = x.next
+	}
+	if x.next != nil {
+		x.next.previous = x.previous
+	}
+	x.previous, x.next = nil, nil
+	return x.expired
 }
 
 // arm sets the timer, unless it fires before. The caller holds d.mu.
@@ -76,7 +95,7 @@ func (d *Deadlines) expire() {
 	var late []*waiting
 	d.mu.Lock()
 	d.fires = time.Time{}
-	for x := range d.open {
+	for x := d.first; x != nil; x = x.next {
 		switch {
 		case x.expired:
 		case x.until.After(now):
