@@ -37,6 +37,14 @@ type round struct {
 	ctx     context.Context
 	req     *mcp.Request
 	outcome chan outcome // gets exactly one
+
+	// Of the goroutine that owns the call:
+	during context.Context // see legacyCall.during
+	over   func()          // ends it
+}
+
+func newRound(ctx context.Context, req *mcp.Request) *round {
+	return &round{ctx: ctx, req: req, outcome: make(chan outcome, 1)}
 }
 
 type outcome struct {
@@ -44,7 +52,9 @@ type outcome struct {
 	err    error
 }
 
-// A legacyCall owns one call to a legacy server: all its fields belong to run.
+// A legacyCall owns one call to a legacy server: all its fields belong to run, which
+// the goroutine of the client's request does until the call is parked, and then one
+// of the connection's.
 type legacyCall struct {
 	*call
 	era       *legacy
@@ -54,6 +64,8 @@ type legacyCall struct {
 	serial    bool // it holds the era's turn
 	sent      bool // what waited for this call is answered first
 	cancelled bool
+	alone     bool // run has a goroutine of its own
+	holds     int  // how often it was held
 	renewed   int  // how often a new session was begun for it
 	resent    bool // after its response was lost
 
@@ -85,32 +97,47 @@ func (e *legacy) begin(ctx context.Context, s *session, req *mcp.Request) (mcp.R
 		}
 		return mcp.Result{}, err
 	}
-	ctx, over := e.within(ctx)
-	defer over()
-	first := &round{ctx, req, make(chan outcome, 1)}
+	first := newRound(ctx, req)
 	p := &legacyCall{call: k, era: e, session: s, req: req, serial: serial, round: first}
-	if !e.spawn(p.run) {
-		p.finish()
-		return mcp.Result{}, e.failed(s, req, mcp.ErrClosed)
+	if e.options.OneClient && mayAsk(p.method) {
+		p.hold()
 	}
+	p.run()
 	o := <-first.outcome
 	return o.result, o.err
 }
 
-// within returns a context that also ends with the connection, and with the round.
-func (e *legacy) within(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(e.ctx, func() { cancel(mcp.ErrClosed) })
-	return ctx, func() { stop(); cancel(nil) }
+// during is the context of what happens in the present round: it also ends with the
+// connection, and with the round.
+func (p *legacyCall) during() context.Context {
+	if r := p.round; r.during == nil {
+		ctx, cancel := context.WithCancelCause(r.ctx)
+		stop := context.AfterFunc(p.era.ctx, func() { cancel(mcp.ErrClosed) })
+		r.during, r.over = ctx, func() { stop(); cancel(nil) }
+	}
+	return p.round.during
 }
 
 // run sends the request and handles what happens to it until it is over.
 func (p *legacyCall) run() {
-	defer p.finish()
-	if p.era.options.OneClient && mayAsk(p.method) {
-		p.hold()
+	over := true
+	defer func() {
+		if over { // or a Peer panicked
+			p.finish()
+		}
+	}()
+	if over = p.serve(); over {
+		return
 	}
-	held := 0
+	p.alone = true
+	if over = !p.era.spawn(p.run); over {
+		p.closed()
+	}
+}
+
+// serve is run until the call is over, or parked for the first time; then it reports
+// false.
+func (p *legacyCall) serve() bool {
 	for p.final == nil && !p.cancelled {
 		if !p.sent && p.held == nil && len(p.open) == 0 && len(p.events.ready) == 0 {
 			p.send()
@@ -124,26 +151,28 @@ func (p *legacyCall) run() {
 			p.handle(p.events.take())
 		case <-roundOver:
 			p.fail(context.Cause(p.round.ctx))
-			return
+			return true
 		case <-p.era.ctx.Done():
 			p.closed()
 		case <-p.settle:
 			p.settle = nil
-			if p.blocked() && !p.park() {
-				return
+			if p.blocked() {
+				if p.park(); !p.alone && !p.cancelled {
+					return false
+				}
 			}
 		case <-p.expiry:
 			p.fail(errGivenUp)
-			return
+			return true
 		case <-p.held:
 			p.held = nil
-			if held++; len(p.era.outsiders) > 0 && held < maxHeld {
+			if p.holds++; len(p.era.outsiders) > 0 && p.holds < maxHeld {
 				p.held = time.After(heldTime)
 			}
 		case <-p.yield:
 			if p.era.serial.wanted() {
 				p.fail(errGivenUp)
-				return
+				return true
 			}
 			p.yield = time.After(turnTime)
 		}
@@ -157,6 +186,7 @@ func (p *legacyCall) run() {
 	default: // it came back while the connection was closed
 		p.reply(outcome{err: p.era.failed(p.session, p.req, mcp.ErrClosed)})
 	}
+	return true
 }
 
 // hold takes over what the server asked outside of calls, and gives it a moment to
@@ -259,6 +289,9 @@ func (p *legacyCall) releaseTurn() {
 
 // reply ends the present round.
 func (p *legacyCall) reply(o outcome) {
+	if p.round.over != nil {
+		p.round.over()
+	}
 	p.round.outcome <- o
 	p.round = nil
 }
@@ -271,7 +304,7 @@ func (p *legacyCall) handle(events []event) {
 			p.respond(ev)
 		case notification:
 			if p.round != nil {
-				pass(p.round.ctx, p.round.req.Peer, ev.message)
+				pass(p.during(), p.round.req.Peer, ev.message)
 			}
 		case requested:
 			p.addRequest(ev)
@@ -321,7 +354,7 @@ func (p *legacyCall) repeat(err error) bool {
 		return false
 	}
 	if lost { // also where the call is not repeated: the next one needs the session
-		s, err := p.era.renew(p.round.ctx, p.session)
+		s, err := p.era.renew(p.during(), p.session)
 		if err != nil {
 			return false
 		}

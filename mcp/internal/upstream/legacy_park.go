@@ -26,9 +26,7 @@ func (e *legacy) resume(ctx context.Context, req *mcp.Request, state json.RawMes
 	k := e.parked[ticket]
 	delete(e.parked, ticket)
 	e.mu.Unlock()
-	ctx, over := e.within(ctx)
-	defer over()
-	r := &round{ctx, req, make(chan outcome, 1)}
+	r := newRound(ctx, req)
 	req.State.Set(stateParked, nil) // first: this round may park the call again
 	if k == nil || !k.events.put(event{kind: attached, round: r}) {
 		return mcp.Result{}, errOver
@@ -42,14 +40,14 @@ func (p *legacyCall) blocked() bool {
 	return p.round != nil && slices.ContainsFunc(p.open, func(r *serverRequest) bool { return r.blocked == p.round })
 }
 
-// park ends the round: the client has to come back. It reports false where too
-// many calls are parked already; then the call is over.
-func (p *legacyCall) park() bool {
+// park ends the round: the client has to come back. Where too many calls are parked
+// already the call is over.
+func (p *legacyCall) park() {
 	e := p.era
 	ticket := rand.Text()
 	if !p.keep(2*len(p.req.Params), ticket) { // one copy is still on its way
 		p.fail(fmt.Errorf("server %q: too many calls wait for their clients already, or too large ones: at most %d, of %d MiB; try again later", e.options.Name, maxParked, maxParkedBytes>>20))
-		return false
+		return
 	}
 	p.ticket = ticket
 	p.expiry = time.After(orDefault(e.options.ParkTimeout, parkTime))
@@ -58,7 +56,6 @@ func (p *legacyCall) park() bool {
 	}
 	p.round.req.State.Set(stateParked, jsonrpc.AppendString(nil, ticket))
 	p.reply(outcome{err: mcp.ErrInputRequired})
-	return true
 }
 
 // attach begins the next round: the client is asked again what is still open.

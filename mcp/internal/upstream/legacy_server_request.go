@@ -55,7 +55,7 @@ func (p *legacyCall) ask(r *serverRequest) {
 		return
 	}
 	r.stopAsking()
-	ctx, stop := context.WithCancel(p.round.ctx)
+	ctx, stop := context.WithCancel(p.during())
 	r.stop = stop
 	events, round, m := &p.events, p.round, r.message
 	p.era.spawn(func() {
