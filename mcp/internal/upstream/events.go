@@ -50,6 +50,7 @@ type mailbox struct {
 	ready chan struct{} // holds a token while events wait
 
 	mu     sync.Mutex
+	first  func() // is called with the first event; nil when it was, or for none
 	events []event
 	whole  *atomic.Int64 // bytes of notifications in all mailboxes of a connection; nil: not counted
 	noted  int64         // of them, those in events
@@ -65,15 +66,26 @@ func newMailbox() mailbox { return mailbox{ready: make(chan struct{}, 1)} }
 // them.
 func (b *mailbox) put(e event) bool {
 	b.mu.Lock()
-	taken := b.add(e)
-	b.mu.Unlock()
+	taken, first := b.add(e), b.first
 	if taken {
-		select {
-		case b.ready <- struct{}{}:
-		default:
-		}
+		b.first = nil
 	}
-	return taken
+	b.mu.Unlock()
+	if !taken {
+		return false
+	}
+	if first != nil {
+		first()
+	}
+	b.wake()
+	return true
+}
+
+func (b *mailbox) wake() {
+	select {
+	case b.ready <- struct{}{}:
+	default:
+	}
 }
 
 func (b *mailbox) add(e event) bool {
@@ -121,6 +133,23 @@ func (b *mailbox) take() []event {
 	b.events, b.count, b.bytes = nil, 0, 0
 	b.forget()
 	return events
+}
+
+// stop refuses further events, wakes whoever takes them, and reports whether there
+// were any.
+func (b *mailbox) stop() (any bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	b.wake()
+	return b.first == nil
+}
+
+// stopped reports whether no event will follow those that wait.
+func (b *mailbox) stopped() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.closed
 }
 
 // forget gives back what the notifications took of the connection's limit.

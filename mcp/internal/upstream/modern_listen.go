@@ -1,0 +1,105 @@
+package upstream
+
+import (
+	"context"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+)
+
+// listen opens a subscription of its own for each that is asked for.
+func (e *modern) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
+	k, err := e.addCall(req)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	defer e.over(k)
+	m, err := e.own(ctx, k, e.out(s, k.id, req, nil, nil), req.Peer)
+	if err != nil {
+		if ctx.Err() != nil {
+			return mcp.Result{}, context.Cause(ctx)
+		}
+		return mcp.Result{}, e.failed(s, req, err)
+	}
+	result, err := e.result(s, req, m)
+	result.Meta = nil // it names the subscription, whose id is another on this side
+	return result, err
+}
+
+// own is the exchange of a listen request, which lasts: it passes notifications on
+// until the response comes or ctx ends.
+func (e *modern) own(ctx context.Context, k *call, out link.Out, peer mcp.Peer) (*jsonrpc.Message, error) {
+	exchanging, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	e.exchange(exchanging, k, out)
+	for {
+		select {
+		case <-k.events.ready:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		last, over := passAll(ctx, peer, k.events.take())
+		if over {
+			e.answered(k)
+			passAll(ctx, peer, k.events.close()) // what came before the response was noticed
+			return last.message, last.err
+		}
+	}
+}
+
+// passAll passes notifications on, and returns the response if it is there.
+func passAll(ctx context.Context, peer mcp.Peer, events []event) (last event, over bool) {
+	for _, ev := range events {
+		if ev.kind == response {
+			last, over = ev, true
+		} else {
+			pass(ctx, peer, ev.message)
+		}
+	}
+	return last, over
+}
+
+// notify finds the subscription that a notification belongs to. One that names
+// none goes to all that asked for it: mcp-go, for one, omits the id where there
+// is one channel for everything.
+func (e *modern) notify(m *jsonrpc.Message) {
+	if m.Method == notificationCancelled { // the server ends a subscription
+		if k := e.find(m.Members.Get("requestId")); k != nil && k.filter != nil {
+			k.events.put(event{kind: response, message: &jsonrpc.Message{Kind: jsonrpc.Response, ID: k.id, Result: []byte(`{}`)}})
+		}
+		return
+	}
+	id := jsonrpc.Get(jsonrpc.Get(m.Params, "_meta"), revision.MetaSubscriptionID)
+	if k := e.find(id); k != nil && k.filter != nil {
+		k.events.put(event{kind: notification, message: m})
+		return
+	}
+	delivered := false
+	if id == nil && m.Method != notificationMessage {
+		uri, _ := jsonrpc.Unquote(m.Members.Get("uri"))
+		for _, k := range e.listening() {
+			if wants(k.filter, m.Method, uri) {
+				k.events.putOnce(event{kind: notification, message: m})
+				delivered = true
+			}
+		}
+	}
+	if !delivered {
+		e.log.Debug("mcp: a notification that nobody listens for", "server", e.options.Name, "method", m.Method)
+	}
+}
+
+// listening returns the open subscriptions.
+func (c *conn) listening() []*call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var open []*call
+	for _, k := range c.calls {
+		if k.filter != nil {
+			open = append(open, k)
+		}
+	}
+	return open
+}
