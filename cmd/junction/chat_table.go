@@ -215,15 +215,10 @@ func (t *table) inviteNamed(ctx context.Context, name string) error {
 			return t.inviteEntry(ctx, e)
 		}
 	}
-	if slices.Contains(shippedNames(), name) {
+	if slices.Contains(shippedNames(), name) && !hasProblem(set, name) {
 		return t.inviteEntry(ctx, entry{name: name})
 	}
-	for _, p := range set.Problems() {
-		if p.Server == name {
-			return &connectError{p}
-		}
-	}
-	return &connectError{unknownServer(name, set, entries)}
+	return absent(name, set, entries)
 }
 
 func (t *table) inviteEntry(ctx context.Context, e entry) error {

@@ -204,11 +204,14 @@ func (a *app) listAll(ctx context.Context, l list) error {
 	a.reportProblems(set)
 	listings := a.fetchAll(ctx, l, a.withoutSelf(ctx, entries, nil))
 	if a.flags.json {
-		if err := a.printJSON(l, listings); err != nil {
+		if err := a.printJSON(l, append(listings, unusableServers(set)...)); err != nil {
 			return err
 		}
 	}
 	var failed error
+	if a.faulty {
+		failed = errReported
+	}
 	for _, got := range listings {
 		if got.err != nil {
 			failed = errReported

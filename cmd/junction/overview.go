@@ -54,10 +54,10 @@ func (a *app) overview(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	a.reportProblems(set)
 	if entries, err = chosen(entries, set, names); err != nil {
 		return err
 	}
+	a.reportProblems(set)
 	all := a.recall(ctx, a.withoutSelf(ctx, entries, nil))
 	if a.flags.json {
 		if err := a.printOverviewJSON(all); err != nil {
@@ -65,6 +65,9 @@ func (a *app) overview(ctx context.Context, names []string) error {
 		}
 	}
 	var failed error
+	if a.faulty && len(names) == 0 {
+		failed = errReported
+	}
 	for i, s := range all {
 		if s.listing.err != nil {
 			failed = errReported

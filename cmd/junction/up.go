@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -72,9 +73,12 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 	if err != nil {
 		return err
 	}
-	a.reportProblems(set)
 	if entries, err = chosen(entries, set, o.names); err != nil {
 		return err
+	}
+	a.reportProblems(set)
+	if len(entries) == 0 && a.faulty {
+		return &connectError{errors.New("there is no server to serve")}
 	}
 	var l net.Listener
 	if !o.stdio {
@@ -132,16 +136,11 @@ func chosen(entries []entry, set *config.Set, names []string) ([]entry, error) {
 		case i >= 0:
 			some = append(some, entries[i])
 			continue
-		case slices.Contains(shippedNames(), name):
+		case slices.Contains(shippedNames(), name) && !hasProblem(set, name):
 			some = append(some, entry{name: name})
 			continue
 		}
-		for _, p := range set.Problems() {
-			if p.Server == name {
-				return nil, &connectError{p}
-			}
-		}
-		return nil, &connectError{unknownServer(name, set, entries)}
+		return nil, absent(name, set, entries)
 	}
 	return some, nil
 }
