@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -91,6 +93,9 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 		return err
 	}
 	board := newBoard(a.screen, o.stdio && !a.flags.verbose, a.flags.verbose)
+	if l != nil {
+		board.endpoint = endpoint(l)
+	}
 	g := gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: board.changed,
 		NoPrefix: o.noPrefix, FirstList: firstList})
 	defer board.close()
@@ -171,9 +176,12 @@ func (a *app) join(ctx context.Context, g *gateway.Gateway, e entry, store *defi
 // upstream is how the gateway reaches a configured server. Its variables are
 // resolved again for each connection.
 func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store) gateway.Upstream {
-	u := gateway.Upstream{Program: e.definition.Kind == config.Stdio, Eager: e.definition.Eager}
-	if s, err := e.definition.Resolve(ctx); err == nil && store != nil {
-		u.Memory = store.Entry(memoryKey(s))
+	u := gateway.Upstream{Eager: e.definition.Eager}
+	if s, err := e.definition.Resolve(ctx); err == nil {
+		u.Program = s.Kind == config.Stdio && startable(s)
+		if store != nil {
+			u.Memory = store.Entry(memoryKey(s))
+		}
 	}
 	u.Dial = func(ctx context.Context, start *gateway.Start) (*mcp.Client, error) {
 		t, err := a.resolve(ctx, e)
@@ -182,9 +190,20 @@ func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store) g
 		}
 		o := a.options(t)
 		o.Bridge, o.OneClient = true, start.Client()
-		return dialWatched(ctx, t.transport, o, start, e.definition.StartTimeout)
+		known := u.Memory != nil && u.Memory.Load() != nil
+		return dialWatched(ctx, t.transport, o, start, e.definition.StartTimeout, known)
 	}
 	return u
+}
+
+// startable reports whether there is a program to start. One that is missing fails
+// at once: it need not wait until others have started.
+func startable(s *config.Server) bool {
+	if _, changed := s.Env["PATH"]; filepath.IsAbs(s.Command) || !changed {
+		_, err := exec.LookPath(s.Command)
+		return err == nil
+	}
+	return true // starting it says
 }
 
 // memoryKey is what the definitions that are remembered of a server depend on.
