@@ -34,6 +34,9 @@ func (e entry) origin() string {
 	return "defined in " + shortened(e.definition.Source)
 }
 
+// ofProject reports whether a project's file defines the server.
+func (e entry) ofProject() bool { return e.definition != nil && e.definition.Project }
+
 // servers reads the configuration. What is wrong with single servers is told
 // and does not hide the others; with no configuration the servers are those that
 // ship with junction.
@@ -155,7 +158,7 @@ func (a *app) resolve(ctx context.Context, e entry) (target, error) {
 		return target{}, &connectError{err}
 	}
 	t, err := a.transport(s, e.definition)
-	return target{name: s.Name, origin: e.origin(), transport: t, timeout: s.Timeout}, err
+	return target{name: s.Name, origin: e.origin(), transport: t, timeout: s.Timeout, server: s, startTimeout: e.definition.StartTimeout}, err
 }
 
 // transport is how a server of a configuration is reached.

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
@@ -35,7 +34,7 @@ const (
 // A startWatch follows one start of a program: whether it works, and for how long
 // it may.
 type startWatch struct {
-	start  *gateway.Start
+	start  starter
 	runner string // what a package runner does, such as "npx installs x"; empty for other programs
 	limit  time.Duration
 
@@ -45,10 +44,17 @@ type startWatch struct {
 	lines   int
 }
 
+// A starter hears how a start goes: what it is doing, and that others need not wait
+// for it.
+type starter interface {
+	Note(text string)
+	Yield()
+}
+
 // dialWatched connects to a server. A program is given limit to start, or two
 // minutes; a package runner longer while it visibly works. known says that the
 // server was started before: nothing is installed any more.
-func dialWatched(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start *gateway.Start, limit time.Duration, known bool) (*mcp.Client, error) {
+func dialWatched(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start starter, limit time.Duration, known bool) (*mcp.Client, error) {
 	c, ok := t.(*command.Command)
 	if !ok {
 		if limit > 0 {
