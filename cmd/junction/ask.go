@@ -172,7 +172,7 @@ func (a *app) dialForList(ctx context.Context, t target, starts *startList) (*mc
 	o := a.options(t)
 	o.Bridge = true
 	_, program := t.transport.(*command.Command)
-	if starts == nil || !program {
+	if starts == nil || !program || !startable(t.server) {
 		return dial(ctx, t.transport, o)
 	}
 	start, err := starts.begin(ctx, t.name)

@@ -84,6 +84,18 @@ func TestAServerThatFailsIsOneLine(t *testing.T) {
 	}
 }
 
+func TestWhatCannotStartIsNotWaitedFor(t *testing.T) {
+	alone(t)
+	servers := map[string]any{"z-missing": map[string]any{"command": "no-such-program"}}
+	for i := range max(2, runtime.GOMAXPROCS(0)) {
+		servers[fmt.Sprint("mute", i)] = map[string]any{"command": "sh", "args": []string{"-c", "cat > /dev/null"}}
+	}
+	got := runs(t, "", "tools", "--config", configuration(t, servers), "--timeout", "2500ms")
+	if !strings.Contains(got.stderr, "still starting: mute0") || strings.Contains(strings.ReplaceAll(got.stderr, `server "z-missing"`, ""), "z-missing") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestServersThatStillStartAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := new(bytes.Buffer)
@@ -148,5 +160,26 @@ func TestClientsAreOfferedWhatTheirLikeGot(t *testing.T) {
 			t.Errorf("client %d: it started %v", i, children)
 		}
 		k.end()
+	}
+}
+
+func TestUpEndsAtOnceWithServersThatDo(t *testing.T) {
+	alone(t)
+	argv := self(t, "serve", "everything")
+	config := configuration(t, map[string]any{
+		"one": map[string]any{"command": argv[0], "args": argv[1:], "start": "eager"},
+		"two": map[string]any{"command": argv[0], "args": argv[1:], "start": "eager"},
+	})
+	k := startTalk(t, "up", "--stdio", "--config", config)
+	k.ask(1, "initialize", hello)
+	for id, name := range []string{"one", "two"} {
+		if answer, _ := k.ask(2+id, "tools/call", `{"name":"`+name+`__add","arguments":{"a":1,"b":2}}`); !strings.Contains(answer, `{"sum":3}`) {
+			t.Fatal(answer)
+		}
+	}
+	began := time.Now()
+	k.end()
+	if took := time.Since(began); took > 1500*time.Millisecond { // a server that does not end is given 2 seconds
+		t.Errorf("it ended after %v", took)
 	}
 }

@@ -238,7 +238,10 @@ func reason(err error, name string) string {
 	how, tail, found := strings.Cut(text, "its standard error ends with:\n")
 	if !found {
 		first, _, _ := strings.Cut(text, "\n")
-		return first
+		if _, why, found := strings.Cut(first, "expected a response to initialize: "); found {
+			return why
+		}
+		return strings.Replace(first, "initialize: initialize: ", "initialize: ", 1) // the server says it, too
 	}
 	if i := strings.LastIndex(how, ": "); i >= 0 {
 		how = how[i+2:]

@@ -28,6 +28,9 @@ func TestAFailureIsOneLineThatNamesTheServerOnce(t *testing.T) {
 		"node":      {ended("node:internal/process:1\n    throw err;\n    ^\n\nError: Cannot find module 'x'\n    at f (y.js:1)\n\nNode.js v22.1.0"), "it exited with status 1: Error: Cannot find module 'x'"},
 		"in words":  {ended("starting\nAPI_KEY environment variable is required\nbye"), "it exited with status 1: API_KEY environment variable is required"},
 		"no reason": {ended("starting\nbye"), "it exited with status 1: bye"},
+		"doubled":   {errors.New(`server "x": initialize: initialize: clientInfo: expected an object (-32602)`), "initialize: clientInfo: expected an object (-32602)"},
+		"refused":   {errors.New(`server "x": initialize: http://127.0.0.1:1/mcp: expected a response to initialize: dial tcp 127.0.0.1:1: connect: connection refused`), "dial tcp 127.0.0.1:1: connect: connection refused"},
+		"late":      {errors.New(`server "x": initialize: sh: expected a response to initialize: server "x": not connected within 3s`), "not connected within 3s"},
 		"a URL":     {errors.New(`server "x": initialize: connection refused`), "initialize: connection refused"},
 	} {
 		if got := reason(tt.err, "x"); got != tt.want {
