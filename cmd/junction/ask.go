@@ -295,10 +295,11 @@ func (a *app) reportFailed(all []listedServer) (failed bool) {
 // that is known.
 func (a *app) failure(s listedServer) string {
 	err := s.listing.err
+	ended := errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	switch {
 	case a.flags.verbose:
 		return err.Error()
-	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case ended && errors.As(err, new(*connectError)):
 		return "still starting: " + s.entry.name
 	}
 	return fmt.Sprintf("server %q: %s", s.entry.name, reason(err, s.entry.name))

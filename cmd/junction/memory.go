@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/config"
@@ -18,18 +19,25 @@ const (
 	learnTime  = 30 * time.Second // how long reading them may take
 )
 
+// A memory is where definitions are remembered, once it is opened.
+type memory struct {
+	once  sync.Once
+	store *definitions.Store
+}
+
 // store is where definitions are remembered; nil where they are not, or where flags
 // may change what servers offer.
 func (a *app) store() *definitions.Store {
 	if len(a.flags.env)+len(a.flags.header) > 0 || a.flags.revision != "" {
 		return nil
 	}
-	store, err := definitions.OpenDefault()
-	if err != nil {
-		a.logger().Warn("what servers offer is not remembered", "error", err)
-		return nil
-	}
-	return store
+	a.memory.once.Do(func() {
+		var err error
+		if a.memory.store, err = definitions.OpenDefault(); err != nil {
+			a.logger().Warn("what servers offer is not remembered", "error", err)
+		}
+	})
+	return a.memory.store
 }
 
 // declared is what a client declared that it can be asked, as a part of what

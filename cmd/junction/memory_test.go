@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -93,6 +94,32 @@ func TestWhatCannotStartIsNotWaitedFor(t *testing.T) {
 	got := runs(t, "", "tools", "--config", configuration(t, servers), "--timeout", "2500ms")
 	if !strings.Contains(got.stderr, "still starting: mute0") || strings.Contains(strings.ReplaceAll(got.stderr, `server "z-missing"`, ""), "z-missing") {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestOneThatIsConnectedDoesNotStart(t *testing.T) {
+	a := &app{}
+	s := listedServer{entry: entry{name: "slow"}, listing: listing{err: fmt.Errorf("server %q: tools/list: %w", "slow", context.DeadlineExceeded)}}
+	if got := a.failure(s); got != `server "slow": tools/list: context deadline exceeded` {
+		t.Error(got)
+	}
+	s.listing.err = &connectError{s.listing.err}
+	if got := a.failure(s); got != "still starting: slow" {
+		t.Error(got)
+	}
+}
+
+func TestACacheFolderThatCannotBeUsedIsSaidOnce(t *testing.T) {
+	alone(t)
+	if err := os.WriteFile("file", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(os.Getenv("HOME"), "file"))
+	argv := self(t, "serve", "everything")
+	one := map[string]any{"command": argv[0], "args": argv[1:]}
+	got := runs(t, "", "tools", "--config", configuration(t, map[string]any{"one": one, "two": one}))
+	if n := strings.Count(got.stderr, "not remembered"); got.code != exitOK || !strings.Contains(got.stdout, "━━ two: 25 tools") || n > 1 || n == 0 && runtime.GOOS == "linux" {
+		t.Errorf("said %d times: %+v", n, got.stderr)
 	}
 }
 

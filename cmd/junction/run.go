@@ -29,6 +29,7 @@ type app struct {
 	gateway string
 	// faulty says that a part of the configuration cannot be used.
 	faulty bool
+	memory memory
 	desk   answer.Desk
 }
 
