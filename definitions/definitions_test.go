@@ -72,6 +72,7 @@ func TestEveryPartOfAnOriginCounts(t *testing.T) {
 		{Command: "a", Unset: []string{"KEY"}},
 		{URL: "a"},
 		{URL: "a", Headers: map[string]string{"KEY": "1"}},
+		{URL: "a", Client: `{"roots":{}}`},
 	}
 	for i, o := range origins {
 		d := sample()
@@ -84,6 +85,25 @@ func TestEveryPartOfAnOriginCounts(t *testing.T) {
 		if d := s.Entry(o).Load(); d == nil || d.Instructions != fmt.Sprint(i) {
 			t.Errorf("%+v: %+v", o, d)
 		}
+	}
+}
+
+func TestOthersStandInForWhatIsNotRemembered(t *testing.T) {
+	s := open(t, t.TempDir())
+	own, plain, full := definitions.Origin{Command: "a", Client: "own"}, definitions.Origin{Command: "a"}, definitions.Origin{Command: "a", Client: "full"}
+	e := s.Entry(own, plain, full)
+	for _, o := range []definitions.Origin{full, plain, own} {
+		d := sample()
+		d.Instructions = o.Client
+		if err := s.Entry(o).Save(d); err != nil {
+			t.Fatal(err)
+		}
+		if got := e.Load(); got == nil || got.Instructions != o.Client {
+			t.Errorf("%q: %+v", o.Client, got)
+		}
+	}
+	if err := e.Save(nil); err != nil || s.Entry(own).Load() != nil || s.Entry(plain).Load() == nil {
+		t.Errorf("Save is about the others, too: %v", err)
 	}
 }
 

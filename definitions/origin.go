@@ -21,12 +21,16 @@ type Origin struct {
 	Unset   []string          // what is taken out of it
 	URL     string
 	Headers map[string]string // that are added to requests
+	// Client is what the client declares that it can be asked, in whatever form;
+	// empty for one that declares what most clients can. Servers offer different
+	// tools to different clients.
+	Client string
 }
 
 // key is a hash over the origin that says nothing of it to who has not the secret.
 func (o Origin) key(secret []byte) string {
 	h := hmac.New(sha256.New, secret)
-	write(h, o.Command, o.Dir, o.URL)
+	write(h, o.Command, o.Dir, o.URL, o.Client)
 	write(h, o.Args...)
 	write(h, slices.Sorted(slices.Values(o.Unset))...)
 	for _, pairs := range []map[string]string{o.Env, o.Headers} {

@@ -98,18 +98,38 @@ func writeTemp(dir string, data []byte) (name string, err error) {
 // An Entry is the place of one server in a store. All methods are safe for
 // concurrent use.
 type Entry struct {
-	store *Store
-	key   string
+	store  *Store
+	key    string
+	others []*Entry
 }
 
-// Entry returns the place of the server with this origin, remembered or not.
-func (s *Store) Entry(o Origin) *Entry { return &Entry{store: s, key: o.key(s.secret)} }
+// Entry returns the place of the server with this origin, remembered or not. Where
+// it is not, Load returns what is remembered of the first of the others that is.
+func (s *Store) Entry(o Origin, others ...Origin) *Entry {
+	e := &Entry{store: s, key: o.key(s.secret)}
+	for _, other := range others {
+		e.others = append(e.others, s.Entry(other))
+	}
+	return e
+}
 
 func (e *Entry) path() string { return filepath.Join(e.store.dir, e.key+suffix) }
 
 // Load returns what is remembered; nil where nothing is, or where the file
 // cannot be read or used.
 func (e *Entry) Load() *Definitions {
+	if d := e.load(); d != nil {
+		return d
+	}
+	for _, other := range e.others {
+		if d := other.load(); d != nil {
+			return d
+		}
+	}
+	return nil
+}
+
+func (e *Entry) load() *Definitions {
 	f, err := os.Open(e.path())
 	if err != nil {
 		return nil

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
@@ -63,16 +65,17 @@ func (a *app) call(ctx context.Context, t target, tool string, words []string, r
 		return err
 	}
 	defer client.Close()
-	known, names := true, []string(nil)
+	var names []string // that the server lists, as far as they were read
 	if given == nil {
-		if given, known, names, err = a.toolArguments(ctx, client, tool, words); err != nil {
+		if given, names, err = a.toolArguments(ctx, client, tool, words); err != nil {
+			a.hintTool(ctx, client, tool, names)
 			return err
 		}
 	}
 	answer, err := a.do(ctx, client, "tools/call", params("name", tool, given))
 	if err != nil {
-		if near := nearest.Name(tool, names); !known && near != "" {
-			a.screen.Printf("The server lists no tool %q; did you mean %q?\n", tool, near)
+		if errors.As(err, new(*mcp.Error)) {
+			a.hintTool(ctx, client, tool, names)
 		}
 		return err
 	}
@@ -84,9 +87,31 @@ func (a *app) call(ctx context.Context, t target, tool string, words []string, r
 		return show.CallResult(&result, width, save)
 	})
 	if err == nil && result.IsError {
+		a.hintTool(ctx, client, tool, names) // some servers respond with a result to a call of a tool that they have not
 		return errToolFailed
 	}
 	return err
+}
+
+// hintTool says that a tool which could not be called is none that the server lists,
+// and which one was meant. names are those that were read already.
+func (a *app) hintTool(ctx context.Context, client *mcp.Client, tool string, names []string) {
+	if names == nil {
+		for t, err := range client.Tools(ctx) {
+			if err != nil {
+				return
+			}
+			names = append(names, t.Name)
+		}
+	}
+	if slices.Contains(names, tool) {
+		return
+	}
+	if near := nearest.Name(tool, names); near != "" {
+		a.screen.Printf("The server lists no tool %q; did you mean %q?\n", tool, near)
+		return
+	}
+	a.screen.Printf("The server lists no tool %q; junction tools lists those that it has.\n", tool)
 }
 
 // wholeArguments reads --args, or the one word that is a JSON object; nil where
@@ -119,13 +144,13 @@ func (a *app) wholeArguments(raw string, words []string) (json.RawMessage, error
 	return data, nil
 }
 
-// toolArguments makes the arguments of words, by the tool's own schema. known
-// tells whether the server lists the tool; names are those it lists.
-func (a *app) toolArguments(ctx context.Context, client *mcp.Client, tool string, words []string) (given json.RawMessage, known bool, names []string, err error) {
+// toolArguments makes the arguments of words, by the tool's own schema. names are
+// the tools that the server lists, up to this one.
+func (a *app) toolArguments(ctx context.Context, client *mcp.Client, tool string, words []string) (given json.RawMessage, names []string, err error) {
 	var schema json.RawMessage
 	for t, err := range client.Tools(ctx) {
 		if err != nil {
-			return nil, false, nil, fmt.Errorf("the schema of the tool is needed (--args works without it): %w", err)
+			return nil, []string{tool}, fmt.Errorf("the schema of the tool is needed (--args works without it): %w", err)
 		}
 		names = append(names, t.Name)
 		if t.Name == tool {
@@ -137,5 +162,5 @@ func (a *app) toolArguments(ctx context.Context, client *mcp.Client, tool string
 	if err != nil {
 		err = usagef("tool %q: %w", tool, err)
 	}
-	return given, schema != nil, names, err
+	return given, names, err
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -218,7 +219,12 @@ func TestAServerThatIsAProxyOfItselfIsRefused(t *testing.T) {
 
 func TestAGatewayRefusesAProgramThatLeadsBackToIt(t *testing.T) {
 	s := newSeparate(t)
-	const at = "127.0.0.1:27719"
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := l.Addr().String() // it has to be known before up begins
+	l.Close()
 	argv := self(t, "proxy", "http://"+at+"/mcp")
 	for _, revision := range []string{"2026-07-28", "2025-06-18"} {
 		t.Run("by "+revision, func(t *testing.T) {

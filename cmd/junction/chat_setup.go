@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/gateway"
@@ -31,10 +33,11 @@ type chatSetup struct {
 	archive  *archive.Archive // nil where nothing is stored
 	rules    *rulebook
 	gateways []*gateway.Gateway
-	trace    *trace.Trace // nil if nobody wants one
-	back     func()       // gives standard error back; nil if nobody took it
-	farewell string       // is said when the screen is gone
-	named    bool         // whether the command line names servers
+	learning sync.WaitGroup // what servers offer is read, to be remembered
+	trace    *trace.Trace   // nil if nobody wants one
+	back     func()         // gives standard error back; nil if nobody took it
+	farewell string         // is said when the screen is gone
+	named    bool           // whether the command line names servers
 }
 
 // setUpChat prepares the model, the rules, what was approved and said before,
@@ -215,15 +218,10 @@ func (t *chatSetup) addNamed(ctx context.Context, name string) error {
 			return t.addEntry(ctx, e)
 		}
 	}
-	if slices.Contains(shippedNames(), name) {
+	if slices.Contains(shippedNames(), name) && !hasProblem(set, name) {
 		return t.addEntry(ctx, entry{name: name})
 	}
-	for _, p := range set.Problems() {
-		if p.Server == name {
-			return &connectError{p}
-		}
-	}
-	return &connectError{unknownServer(name, set, entries)}
+	return absent(name, set, entries)
 }
 
 func (t *chatSetup) addEntry(ctx context.Context, e entry) error {
@@ -263,7 +261,11 @@ func (t *chatSetup) addServer(name string, origin []string, resolve func(context
 		}
 		o := t.app.options(target)
 		o.Bridge, o.OneClient = true, &mcp.Meta{Client: &o.Info, Capabilities: host.Capabilities()}
-		return mcp.DialWith(ctx, target.transport, o)
+		client, err := mcp.DialWith(ctx, target.transport, o)
+		if err == nil {
+			t.learn(ctx, client, target)
+		}
+		return client, err
 	}})
 	if err != nil {
 		return err
@@ -278,6 +280,34 @@ func (t *chatSetup) addServer(name string, origin []string, resolve func(context
 		Public:  slices.Contains(t.rules.public, name),
 	})
 	return nil
+}
+
+// learn remembers what a configured server offers, for other commands. The chat itself
+// does not use what is remembered: a server whose definitions changed must be reviewed
+// before it is called, not when the first call has started it.
+func (t *chatSetup) learn(ctx context.Context, client *mcp.Client, target target) {
+	store := t.app.store()
+	if target.server == nil || store == nil {
+		return
+	}
+	t.learning.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, learnTime)
+		defer cancel()
+		t.app.learn(ctx, client, memoryOf(store, target.server, declared(host.Capabilities())), "", nil)
+	})
+}
+
+// learned waits, for a moment, until what servers offer is remembered.
+func (t *chatSetup) learned() {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		t.learning.Wait()
+	}()
+	select {
+	case <-ended:
+	case <-time.After(time.Second):
+	}
 }
 
 // addGateway adds a junction up that runs.
@@ -327,6 +357,7 @@ func (t *chatSetup) close() error {
 	if t.host != nil {
 		errs = append(errs, t.host.Close())
 	}
+	t.learned()
 	for _, g := range t.gateways {
 		errs = append(errs, g.Close())
 	}

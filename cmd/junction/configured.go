@@ -34,6 +34,9 @@ func (e entry) origin() string {
 	return "defined in " + shortened(e.definition.Source)
 }
 
+// ofProject reports whether a project's file defines the server.
+func (e entry) ofProject() bool { return e.definition != nil && e.definition.Project }
+
 // servers reads the configuration. What is wrong with single servers is reported
 // and does not hide the others; with no configuration the servers are those that
 // ship with junction.
@@ -53,6 +56,7 @@ func (a *app) servers() (*config.Set, []entry, error) {
 	if err != nil {
 		a.screen.Printf("junction: %v\n", err)
 	}
+	a.faulty = err != nil || len(set.Problems()) > 0
 	var entries []entry
 	for _, d := range set.Servers {
 		entries = append(entries, entry{d.Name, d})
@@ -65,18 +69,6 @@ func (a *app) servers() (*config.Set, []entry, error) {
 	return set, entries, nil
 }
 
-// reportProblems says what is wrong with a configuration, and what is doubtful.
-func (a *app) reportProblems(set *config.Set) {
-	for _, p := range set.Problems() {
-		a.screen.Printf("junction: %v\n", p)
-	}
-	for _, p := range set.Warnings() {
-		if a.flags.verbose {
-			a.screen.Printf("junction: warning: %v\n", p)
-		}
-	}
-}
-
 // configured is the server of that name.
 func (a *app) configured(ctx context.Context, name string) (target, error) {
 	set, entries, err := a.servers()
@@ -85,21 +77,19 @@ func (a *app) configured(ctx context.Context, name string) (target, error) {
 	}
 	for _, e := range entries {
 		if e.name == name {
+			if e.definition != nil {
+				a.reportMisspelt(set, e.definition)
+			}
 			if err := a.consent(ctx, e); err != nil {
 				return target{}, &connectError{err}
 			}
 			return a.resolve(ctx, e)
 		}
 	}
-	for _, p := range set.Problems() {
-		if p.Server == name {
-			return target{}, &connectError{p}
-		}
-	}
-	if slices.Contains(shippedNames(), name) {
+	if slices.Contains(shippedNames(), name) && !hasProblem(set, name) {
 		return a.resolve(ctx, entry{name: name})
 	}
-	return target{}, &connectError{unknownServer(name, set, entries)}
+	return target{}, absent(name, set, entries)
 }
 
 func unknownServer(name string, set *config.Set, entries []entry) error {
@@ -168,7 +158,7 @@ func (a *app) resolve(ctx context.Context, e entry) (target, error) {
 		return target{}, &connectError{err}
 	}
 	t, err := a.transport(s, e.definition)
-	return target{name: s.Name, origin: e.origin(), transport: t, timeout: s.Timeout}, err
+	return target{name: s.Name, origin: e.origin(), transport: t, timeout: s.Timeout, server: s, startTimeout: e.definition.StartTimeout}, err
 }
 
 // transport is how a server of a configuration is reached.

@@ -1,19 +1,19 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
+	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // maxDialing is how many servers are asked at the same time.
@@ -26,38 +26,58 @@ type list struct {
 	member string // of the result
 	what   string
 	has    func(mcp.ServerCapabilities) bool
+	of     func(*definitions.Definitions) *[]json.RawMessage
 	text   func(entries []json.RawMessage, width int) (string, error)
 	// brief is text with a line for each entry; nil where there is no such form.
 	brief func(entries []json.RawMessage, width int) (string, error)
 }
 
+func allLists() []list {
+	return []list{
+		toolList(),
+		{"resources", "resources/list", "resources", "resources", func(c mcp.ServerCapabilities) bool { return c.Resources != nil },
+			func(d *definitions.Definitions) *[]json.RawMessage { return &d.Resources }, texts(show.Resources), nil},
+		{"templates", "resources/templates/list", "resourceTemplates", "resource templates", func(c mcp.ServerCapabilities) bool { return c.Resources != nil },
+			func(d *definitions.Definitions) *[]json.RawMessage { return &d.Templates }, texts(show.Templates), nil},
+		{"prompts", "prompts/list", "prompts", "prompts", func(c mcp.ServerCapabilities) bool { return c.Prompts != nil },
+			func(d *definitions.Definitions) *[]json.RawMessage { return &d.Prompts }, texts(show.Prompts), nil},
+	}
+}
+
 func toolList() list {
-	return list{"tools", "tools/list", "tools", "tools", func(c mcp.ServerCapabilities) bool { return c.Tools != nil }, texts(show.Tools), texts(show.ToolLines)}
+	return list{"tools", "tools/list", "tools", "tools", func(c mcp.ServerCapabilities) bool { return c.Tools != nil },
+		func(d *definitions.Definitions) *[]json.RawMessage { return &d.Tools }, texts(show.Tools), texts(show.ToolLines)}
+}
+
+// A listFlags is what the command line of a list says.
+type listFlags struct{ all, refresh, long bool }
+
+func (f *listFlags) define(flags *pflag.FlagSet) {
+	flags.BoolVar(&f.all, "all", false, "list those of all servers, as without SERVER")
+	flags.BoolVar(&f.refresh, "refresh", false, "ask all servers, also those whose lists are remembered")
 }
 
 // lists are the commands that list what servers offer.
 func (a *app) lists() []*cobra.Command {
-	var commands []*cobra.Command
-	for _, l := range []list{
-		{"resources", "resources/list", "resources", "resources", func(c mcp.ServerCapabilities) bool { return c.Resources != nil }, texts(show.Resources), nil},
-		{"templates", "resources/templates/list", "resourceTemplates", "resource templates", func(c mcp.ServerCapabilities) bool { return c.Resources != nil }, texts(show.Templates), nil},
-		{"prompts", "prompts/list", "prompts", "prompts", func(c mcp.ServerCapabilities) bool { return c.Prompts != nil }, texts(show.Prompts), nil},
-	} {
+	commands := []*cobra.Command{a.toolsCommand()}
+	for _, l := range allLists()[1:] {
+		var f listFlags
 		cmd := &cobra.Command{
 			Use:               l.name + " [SERVER | -- COMMAND…]",
 			Short:             "List the " + l.what + " of a server, or of all servers",
 			Long:              "List the " + l.what + " of a server; without one, those of every configured server.\n\n" + listHelp(l),
 			ValidArgsFunction: a.suggestServers,
-			RunE:              func(cmd *cobra.Command, args []string) error { return a.list(cmd, l, args, false) },
+			RunE:              func(cmd *cobra.Command, args []string) error { return a.list(cmd, l, args, f) },
 		}
+		f.define(cmd.Flags())
 		a.clientFlags(cmd.Flags())
 		commands = append(commands, cmd)
 	}
-	return append(commands, a.toolsCommand())
+	return commands
 }
 
 func (a *app) toolsCommand() *cobra.Command {
-	var long bool
+	var f listFlags
 	cmd := &cobra.Command{
 		Use:   "tools [SERVER [TOOL…] | [TOOL…] -- COMMAND…]",
 		Short: "List the tools of a server, or of all servers",
@@ -67,15 +87,18 @@ in full, as they are where no terminal is.
 
 ` + listHelp(toolList()),
 		ValidArgsFunction: a.suggestToolNames,
-		RunE:              func(cmd *cobra.Command, args []string) error { return a.list(cmd, toolList(), args, long) },
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.list(cmd, toolList(), args, f) },
 	}
-	cmd.Flags().BoolVarP(&long, "long", "l", false, "show descriptions and arguments in full")
+	f.define(cmd.Flags())
+	cmd.Flags().BoolVarP(&f.long, "long", "l", false, "show descriptions and arguments in full")
 	a.clientFlags(cmd.Flags())
 	return cmd
 }
 
 func listHelp(l list) string {
-	return "With --json: one object {\"" + l.member + "\": […]} that holds all pages; without a server\n" +
+	return "Lists of all servers are as they were when each was last connected to; servers that\n" +
+		"were never connected to are started, and so are all with --refresh.\n\n" +
+		"With --json: one object {\"" + l.member + "\": […]} that holds all pages; without a server\n" +
 		"{\"servers\": {NAME: {\"" + l.member + "\": […]} or {\"error\": {…}}}}."
 }
 
@@ -98,10 +121,13 @@ func texts[T any](render func([]*T, int) string) func([]json.RawMessage, int) (s
 }
 
 // list lists what one server has, or with names only that of it; or what all have.
-func (a *app) list(cmd *cobra.Command, l list, args []string, long bool) error {
+func (a *app) list(cmd *cobra.Command, l list, args []string, f listFlags) error {
 	ctx := cmd.Context()
 	if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
-		return a.listAll(ctx, l.shownAs(long || !a.out.Terminal()))
+		return a.listAll(ctx, l.shownAs(f.long || !a.out.Terminal()), f.refresh)
+	}
+	if f.all {
+		return usagef("%s: --all lists those of all servers, so name none", cmd.CommandPath())
 	}
 	t, names, err := a.target(ctx, cmd, args)
 	if err != nil {
@@ -113,14 +139,14 @@ func (a *app) list(cmd *cobra.Command, l list, args []string, long bool) error {
 	if t.origin != "" && !a.flags.json {
 		a.screen.Printf("%s: %s\n", t.name, t.origin)
 	}
-	listed := a.fetch(ctx, l, t)
+	listed := a.fetch(ctx, l, t, nil)
 	if listed.err == nil && len(names) > 0 {
 		listed.entries, listed.err = named(listed.entries, names)
 	}
 	if listed.err != nil {
 		return listed.err
 	}
-	l = l.shownAs(long || len(names) > 0 || !a.out.Terminal())
+	l = l.shownAs(f.long || len(names) > 0 || !a.out.Terminal())
 	if a.flags.json {
 		_, err := fmt.Fprintf(a.stdout, "%s\n", object(l.member, listed.entries))
 		return err
@@ -166,102 +192,17 @@ type listing struct {
 	server  string
 	origin  string // where the server is defined; empty for one that the command line gives
 	entries []json.RawMessage
-	err     error
-}
-
-// fetch lists all pages. A server that does not offer the feature has none.
-func (a *app) fetch(ctx context.Context, l list, t target) listing {
-	got := listing{server: t.name, origin: t.origin}
-	client, err := a.connect(ctx, t)
-	if err != nil {
-		got.err = err
-		return got
-	}
-	defer client.Close()
-	for raw, err := range client.List(ctx, l.method, l.member) {
-		if err != nil && !l.has(client.Capabilities()) && errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
-			break
-		}
-		if err != nil {
-			got.err = err
-			break
-		}
-		got.entries = append(got.entries, raw)
-	}
-	return got
-}
-
-// listAll lists what every configured server has. The error says that
-// some could not be asked, and was reported.
-func (a *app) listAll(ctx context.Context, l list) error {
-	if err := a.checkFlags(); err != nil {
-		return err
-	}
-	set, entries, err := a.servers()
-	if err != nil {
-		return err
-	}
-	a.reportProblems(set)
-	listings := a.fetchAll(ctx, l, a.withoutSelf(ctx, entries, nil))
-	if a.flags.json {
-		if err := a.printJSON(l, listings); err != nil {
-			return err
-		}
-	}
-	var failed error
-	for _, got := range listings {
-		if got.err != nil {
-			failed = errReported
-			a.screen.Printf("junction: %v\n", got.err)
-			continue
-		}
-		if a.flags.json {
-			continue
-		}
-		if err := a.printList(l, got, got.server); err != nil {
-			return err
-		}
-	}
-	if l.brief != nil && !a.flags.json {
-		a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.name)
-	}
-	return failed
-}
-
-// fetchAll asks all servers, several at a time; consent is asked for first.
-func (a *app) fetchAll(ctx context.Context, l list, entries []entry) []listing {
-	var listings []listing
-	var asked []entry
-	for _, e := range entries {
-		if e.definition != nil && e.definition.Disabled {
-			continue
-		}
-		listings, asked = append(listings, listing{server: e.name, origin: e.origin(), err: a.consent(ctx, e)}), append(asked, e)
-	}
-	free := make(chan struct{}, maxDialing)
-	var all sync.WaitGroup
-	for i, e := range asked {
-		if listings[i].err != nil {
-			continue
-		}
-		all.Go(func() {
-			free <- struct{}{}
-			defer func() { <-free }()
-			t, err := a.resolve(ctx, e)
-			if err != nil {
-				listings[i].err = err
-				return
-			}
-			listings[i] = a.fetch(ctx, l, t)
-		})
-	}
-	all.Wait()
-	return listings
+	// remembered says that the server was not asked.
+	remembered bool
+	err        error
 }
 
 // printList prints one server's entries for people.
 func (a *app) printList(l list, got listing, heading string) error {
 	text, err := l.text(got.entries, a.out.Width())
+	if got.remembered {
+		got.origin += ", remembered"
+	}
 	if heading != "" {
 		text = fmt.Sprintf("━━ %s: %d %s (%s)\n\n%s\n", plaintext.Line(heading, 80), len(got.entries), l.what, plaintext.Line(got.origin, 300), text)
 	} else if len(got.entries) == 0 {

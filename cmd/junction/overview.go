@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
-	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) listCommand() *cobra.Command {
+	var refresh bool
 	cmd := &cobra.Command{
 		Use:     "list [SERVER…]",
 		Aliases: []string{"ls"},
@@ -21,8 +21,8 @@ func (a *app) listCommand() *cobra.Command {
 		Long: `List every configured server, or those named: the file that defines it, and its tools
 with the first sentence of each description.
 
-What servers offer is remembered by junction up; those that are remembered are not
-started. Others are connected to. junction tools asks the servers themselves.
+What servers offer is remembered when they are connected to; those that are remembered
+are not started. Others are connected to.
 
 With --json: {"servers": {NAME: {"source": FILE, "tools": […]}}}; source is missing for
 a server that ships with junction, "disabled" says that a file switches it off, and
@@ -32,21 +32,15 @@ a server that ships with junction, "disabled" says that a file switches it off, 
 			if cmd.ArgsLenAtDash() >= 0 {
 				return usagef(`%s: lists configured servers; for the command of one, see %s tools -- COMMAND`, cmd.CommandPath(), cmd.Root().Name())
 			}
-			return a.overview(cmd.Context(), args)
+			return a.overview(cmd.Context(), args, refresh)
 		},
 	}
+	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask all servers, also those whose tools are remembered")
 	a.clientFlags(cmd.Flags())
 	return cmd
 }
 
-// A listedServer is one server with what is known of its tools.
-type listedServer struct {
-	entry      entry
-	remembered bool
-	listing    listing
-}
-
-func (a *app) overview(ctx context.Context, names []string) error {
+func (a *app) overview(ctx context.Context, names []string, refresh bool) error {
 	if err := a.checkFlags(); err != nil {
 		return err
 	}
@@ -54,22 +48,22 @@ func (a *app) overview(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	a.reportProblems(set)
 	if entries, err = chosen(entries, set, names); err != nil {
 		return err
 	}
-	all := a.recall(ctx, a.withoutSelf(ctx, entries, nil))
+	a.reportProblems(set)
+	all := a.recall(ctx, toolList(), a.withoutSelf(ctx, entries, nil), refresh)
+	a.askOpen(ctx, toolList(), all)
 	if a.flags.json {
 		if err := a.printOverviewJSON(all); err != nil {
 			return err
 		}
 	}
 	var failed error
+	if a.reportFailed(all) || a.faulty && len(names) == 0 {
+		failed = errReported
+	}
 	for i, s := range all {
-		if s.listing.err != nil {
-			failed = errReported
-			a.screen.Printf("junction: %v\n", s.listing.err)
-		}
 		if a.flags.json {
 			continue
 		}
@@ -78,54 +72,6 @@ func (a *app) overview(ctx context.Context, names []string) error {
 		}
 	}
 	return failed
-}
-
-// recall returns the servers with the tools that are remembered of them. Those
-// that nothing is remembered of are connected to.
-func (a *app) recall(ctx context.Context, entries []entry) []listedServer {
-	store, err := definitions.OpenDefault()
-	if len(a.flags.env)+len(a.flags.header) > 0 || a.flags.revision != "" {
-		store = nil // they may change what a server offers
-	}
-	if err != nil {
-		a.logger().Debug("what servers offer is not remembered", "error", err)
-	}
-	all := make([]listedServer, len(entries))
-	var unknown []entry
-	for i, e := range entries {
-		all[i] = listedServer{entry: e, listing: listing{server: e.name}}
-		if e.definition != nil && e.definition.Disabled {
-			continue
-		}
-		if known := remembered(ctx, e, store); known != nil {
-			all[i].remembered, all[i].listing.entries = true, known.Tools
-			continue
-		}
-		unknown = append(unknown, e)
-	}
-	asked := map[string]listing{}
-	for _, l := range a.fetchAll(ctx, toolList(), unknown) {
-		asked[l.server] = l
-	}
-	for i, s := range all {
-		if l, ok := asked[s.entry.name]; ok {
-			all[i].listing = l
-		}
-	}
-	return all
-}
-
-// remembered is what a server offered when it was last connected to; nil if that
-// is not known.
-func remembered(ctx context.Context, e entry, store *definitions.Store) *definitions.Definitions {
-	if store == nil || e.definition == nil || needsInput(e.definition) {
-		return nil
-	}
-	s, err := e.definition.Resolve(ctx)
-	if err != nil {
-		return nil // connecting says what is wrong
-	}
-	return store.Entry(memoryKey(s)).Load()
 }
 
 func (a *app) printOverview(s listedServer, first bool) error {
@@ -138,7 +84,7 @@ func (a *app) printOverview(s listedServer, first bool) error {
 	default:
 		details = append(details, count(len(s.listing.entries), "tool"))
 	}
-	if s.remembered {
+	if s.listing.remembered {
 		details = append(details, "remembered")
 	}
 	text, fault := texts(show.ToolLines)(s.listing.entries, a.out.Width())

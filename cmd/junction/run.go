@@ -27,7 +27,10 @@ type app struct {
 	flags  flags
 	// gateway is the mark of what this process serves as a gateway; see chain.
 	gateway string
-	desk    answer.Desk
+	// faulty says that a part of the configuration cannot be used.
+	faulty bool
+	memory memory
+	desk   answer.Desk
 }
 
 // flags are those that more than one command has.

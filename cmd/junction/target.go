@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
@@ -25,6 +26,9 @@ type target struct {
 	origin    string // where it is defined; empty where the command line gives it
 	transport mcp.Transport
 	timeout   time.Duration // 0: the default
+	// server is what a configuration says of it; nil where none does.
+	server       *config.Server
+	startTimeout time.Duration // 0: the default
 }
 
 // target finds the server that a command line means, and returns what else

@@ -2,9 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/config"
@@ -72,9 +76,12 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 	if err != nil {
 		return err
 	}
-	a.reportProblems(set)
 	if entries, err = chosen(entries, set, o.names); err != nil {
 		return err
+	}
+	a.reportProblems(set)
+	if len(entries) == 0 && a.faulty {
+		return &connectError{errors.New("there is no server to serve")}
 	}
 	var l net.Listener
 	if !o.stdio {
@@ -87,35 +94,52 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 		return err
 	}
 	board := newBoard(a.screen, o.stdio && !a.flags.verbose, a.flags.verbose)
+	if l != nil {
+		board.endpoint = endpoint(l)
+	}
 	g := gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: board.changed,
 		NoPrefix: o.noPrefix, FirstList: firstList})
 	defer board.close()
 	defer g.Close()
-	store, err := definitions.OpenDefault()
-	if err != nil {
-		a.logger().Warn("what servers offer is not remembered", "error", err)
-	}
-	ofProject := false
-	for _, e := range entries {
-		joined := a.join(ctx, g, e, store)
-		ofProject = ofProject || joined && e.definition != nil && e.definition.Project
-	}
-	if !slices.ContainsFunc(entries, func(e entry) bool { return e.definition != nil }) {
-		_ = g.Settle(ctx) // those in this process are there at once; the error is ctx's
-	}
+	store := a.store()
+	entries = a.admitted(ctx, entries)
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)
 	}
+	join := func(client string) {
+		for _, e := range entries {
+			a.join(ctx, g, e, store, client)
+		}
+		if !slices.ContainsFunc(entries, func(e entry) bool { return e.definition != nil }) {
+			_ = g.Settle(ctx) // those in this process are there at once; the error is ctx's
+		}
+	}
+	if !o.stdio {
+		join("")
+	}
 	defer a.publish(g, l, sources(entries))()
 	if !o.stdio || a.flags.verbose {
-		a.introduce(l, a.stdioArgs(set, ofProject, o))
+		a.introduce(l, a.stdioArgs(set, slices.ContainsFunc(entries, entry.ofProject), o))
 		a.showSources(entries)
 	}
-	board.start(g)
-	if o.stdio {
-		return orderly(ctx, a.serveStdio(ctx, g))
+	if !o.stdio {
+		board.start(g)
+		return orderly(ctx, a.serveHTTP(ctx, l, o.front, g))
 	}
-	return orderly(ctx, a.serveHTTP(ctx, l, o.front, g))
+	return orderly(ctx, a.serveStdio(ctx, joinFirst(g, func(client string) {
+		join(client)
+		board.start(g)
+	})))
+}
+
+// joinFirst returns the gateway for one client: its servers join with the first
+// request, which says what the client declared, as what they offered depends on it.
+func joinFirst(g *gateway.Gateway, join func(client string)) mcp.Handler {
+	var first sync.Once
+	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		first.Do(func() { join(declared(req.Meta.Capabilities)) })
+		return g.Handle(ctx, req)
+	})
 }
 
 // chosen returns the servers with these names, or all where there are none.
@@ -132,49 +156,61 @@ func chosen(entries []entry, set *config.Set, names []string) ([]entry, error) {
 		case i >= 0:
 			some = append(some, entries[i])
 			continue
-		case slices.Contains(shippedNames(), name):
+		case slices.Contains(shippedNames(), name) && !hasProblem(set, name):
 			some = append(some, entry{name: name})
 			continue
 		}
-		for _, p := range set.Problems() {
-			if p.Server == name {
-				return nil, &connectError{p}
-			}
-		}
-		return nil, &connectError{unknownServer(name, set, entries)}
+		return nil, absent(name, set, entries)
 	}
 	return some, nil
 }
 
-// join adds a server to the gateway. Why one cannot be added is shown.
-func (a *app) join(ctx context.Context, g *gateway.Gateway, e entry, store *definitions.Store) bool {
-	if e.definition != nil && e.definition.Disabled {
-		return false
+// admitted returns the servers that are not switched off and may be started. What
+// must be asked for that is asked now.
+func (a *app) admitted(ctx context.Context, entries []entry) []entry {
+	var some []entry
+	for _, e := range entries {
+		if e.definition != nil && e.definition.Disabled {
+			continue
+		}
+		if err := a.consent(ctx, e); err != nil {
+			a.screen.Printf("junction: %v\n", err)
+			continue
+		}
+		if e.definition != nil {
+			a.askInputs(ctx, e)
+		}
+		some = append(some, e)
 	}
-	err := a.consent(ctx, e)
-	switch {
-	case err != nil:
-	case e.definition == nil:
+	return some
+}
+
+// join adds a server to the gateway. client is what the one client declared; empty
+// where there may be several. Why one cannot be added is shown.
+func (a *app) join(ctx context.Context, g *gateway.Gateway, e entry, store *definitions.Store, client string) {
+	var err error
+	if e.definition != nil {
+		err = g.Add(e.name, a.upstream(ctx, e, store, client))
+	} else {
 		var h mcp.Handler
 		if h, err = shipped(e.name, nil, false, a.logger()); err == nil {
 			err = g.AddHandler(e.name, h)
 		}
-	default:
-		a.askInputs(ctx, e)
-		err = g.Add(e.name, a.upstream(ctx, e, store))
 	}
 	if err != nil {
 		a.screen.Printf("junction: %v\n", err)
 	}
-	return err == nil
 }
 
 // upstream is how the gateway reaches a configured server. Its variables are
 // resolved again for each connection.
-func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store) gateway.Upstream {
-	u := gateway.Upstream{Program: e.definition.Kind == config.Stdio, Eager: e.definition.Eager}
-	if s, err := e.definition.Resolve(ctx); err == nil && store != nil {
-		u.Memory = store.Entry(memoryKey(s))
+func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store, client string) gateway.Upstream {
+	u := gateway.Upstream{Eager: e.definition.Eager}
+	if s, err := e.definition.Resolve(ctx); err == nil {
+		u.Program = s.Kind == config.Stdio && startable(s)
+		if store != nil {
+			u.Memory = memoryOf(store, s, client)
+		}
 	}
 	u.Dial = func(ctx context.Context, start *gateway.Start) (*mcp.Client, error) {
 		t, err := a.resolve(ctx, e)
@@ -183,14 +219,26 @@ func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store) g
 		}
 		o := a.options(t)
 		o.Bridge, o.OneClient = true, start.Client()
-		return dialWatched(ctx, t.transport, o, start, e.definition.StartTimeout)
+		known := u.Memory != nil && u.Memory.Load() != nil
+		return dialWatched(ctx, t.transport, o, start, e.definition.StartTimeout, known)
 	}
 	return u
 }
 
-// memoryKey is what the definitions that are remembered of a server depend on.
-func memoryKey(s *config.Server) definitions.Origin {
-	return definitions.Origin{Command: s.Command, Args: s.Args, Dir: s.Dir, Env: s.Env, Unset: s.Unset, URL: s.URL, Headers: s.Headers}
+// startable reports whether there is a program to start. One that is missing fails
+// at once: it need not wait until others have started.
+func startable(s *config.Server) bool {
+	if _, changed := s.Env["PATH"]; filepath.IsAbs(s.Command) || !changed {
+		_, err := exec.LookPath(s.Command)
+		return err == nil
+	}
+	return true // starting it says
+}
+
+// memoryKey is what the definitions that are remembered of a server depend on. client
+// is what the one client declared; empty where there may be several.
+func memoryKey(s *config.Server, client string) definitions.Origin {
+	return definitions.Origin{Command: s.Command, Args: s.Args, Dir: s.Dir, Env: s.Env, Unset: s.Unset, URL: s.URL, Headers: s.Headers, Client: client}
 }
 
 // askInputs asks for the inputs that a server needs, before anything else is on

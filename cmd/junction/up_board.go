@@ -18,6 +18,8 @@ type board struct {
 	screen  *terminal.Screen
 	quiet   bool // only problems are shown
 	verbose bool // errors are shown in full
+	// endpoint is where clients connect; empty on standard input and output.
+	endpoint string
 
 	mu      sync.Mutex
 	gateway *gateway.Gateway  // nil until it is started
@@ -42,7 +44,10 @@ func (b *board) start(g *gateway.Gateway) {
 	case len(all) == 0:
 		b.screen.Printf("There is no server to serve.\n")
 	case !b.quiet:
-		b.screen.Printf("%s\n", statusTable(all, b.verbose, b.screen.Width()))
+		b.screen.Printf("%s", statusTable(all, b.verbose, lineWidth(b.screen)))
+		if !b.screen.Terminal() { // where it has a line of its own
+			b.screen.Printf("%s\n", summary(all))
+		}
 	}
 	b.showRenamed(all)
 	b.showSummary(all)
@@ -70,7 +75,7 @@ func (b *board) changed() {
 			continue
 		}
 		b.shown[s.Name] = now
-		b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), s.Name, now}}, 2, b.screen.Width()))
+		b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), s.Name, now}}, 2, lineWidth(b.screen)))
 	}
 	b.showRenamed(all)
 	b.showSummary(all)
@@ -116,8 +121,28 @@ const (
 
 func (b *board) showSummary(all []gateway.Status) {
 	if !b.quiet {
-		b.screen.Transient(summary(all))
+		b.screen.Transient(b.lastLine(all))
 	}
+}
+
+// lastLine is what stays at the end of a terminal, whatever scrolls above it: where
+// clients connect, and the summary.
+func (b *board) lastLine(all []gateway.Status) string {
+	if b.endpoint == "" {
+		return summary(all)
+	}
+	return b.endpoint + "  " + summary(all)
+}
+
+// notWrapped is the width of lines that a program reads, or a file keeps.
+const notWrapped = 1 << 16
+
+// lineWidth is how wide a line may be: on a terminal that of the screen.
+func lineWidth(s *terminal.Screen) int {
+	if s.Terminal() {
+		return s.Width()
+	}
+	return notWrapped
 }
 
 // standing says in one line what a server is doing; in full with verbose.
@@ -162,13 +187,13 @@ func offers(s gateway.Status) string {
 	return strings.Join(append(parts, count(s.Prompts, "prompt")), ", ")
 }
 
-// statusTable is a row for each server and a line that sums up.
+// statusTable is a row for each server.
 func statusTable(all []gateway.Status, full bool, width int) string {
 	var rows [][]string
 	for _, s := range all {
 		rows = append(rows, []string{s.Name, standing(s, full)})
 	}
-	return terminal.Table(rows, 2, width) + summary(all)
+	return terminal.Table(rows, 2, width)
 }
 
 // summary sums up, such as "59 servers: 40 remembered, 12 connected, 3 starting, 4
@@ -213,7 +238,10 @@ func reason(err error, name string) string {
 	how, tail, found := strings.Cut(text, "its standard error ends with:\n")
 	if !found {
 		first, _, _ := strings.Cut(text, "\n")
-		return first
+		if _, why, found := strings.Cut(first, "expected a response to initialize: "); found {
+			return why
+		}
+		return strings.Replace(first, "initialize: initialize: ", "initialize: ", 1) // the server says it, too
 	}
 	if i := strings.LastIndex(how, ": "); i >= 0 {
 		how = how[i+2:]

@@ -1,12 +1,18 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/terminal"
 )
 
 func TestAFailureIsOneLineThatNamesTheServerOnce(t *testing.T) {
@@ -22,6 +28,9 @@ func TestAFailureIsOneLineThatNamesTheServerOnce(t *testing.T) {
 		"node":      {ended("node:internal/process:1\n    throw err;\n    ^\n\nError: Cannot find module 'x'\n    at f (y.js:1)\n\nNode.js v22.1.0"), "it exited with status 1: Error: Cannot find module 'x'"},
 		"in words":  {ended("starting\nAPI_KEY environment variable is required\nbye"), "it exited with status 1: API_KEY environment variable is required"},
 		"no reason": {ended("starting\nbye"), "it exited with status 1: bye"},
+		"doubled":   {errors.New(`server "x": initialize: initialize: clientInfo: expected an object (-32602)`), "initialize: clientInfo: expected an object (-32602)"},
+		"refused":   {errors.New(`server "x": initialize: http://127.0.0.1:1/mcp: expected a response to initialize: dial tcp 127.0.0.1:1: connect: connection refused`), "dial tcp 127.0.0.1:1: connect: connection refused"},
+		"late":      {errors.New(`server "x": initialize: sh: expected a response to initialize: server "x": not connected within 3s`), "not connected within 3s"},
 		"a URL":     {errors.New(`server "x": initialize: connection refused`), "initialize: connection refused"},
 	} {
 		if got := reason(tt.err, "x"); got != tt.want {
@@ -48,15 +57,63 @@ func TestTheTableStaysReadableWithManyServers(t *testing.T) {
 	}
 	table := statusTable(all, false, 80)
 	lines := strings.Split(table, "\n")
-	if got, want := lines[len(lines)-1], "59 servers: 45 remembered, 6 connected, 1 starting, 1 waiting to start, 6 failed · 826 tools"; got != want {
+	if got, want := summary(all), "59 servers: 45 remembered, 6 connected, 1 starting, 1 waiting to start, 6 failed · 826 tools"; got != want {
 		t.Errorf("the summary is %q, want %q", got, want)
 	}
-	if len(lines) > 59+6*5+1 {
+	if len(lines) > 59+6*5+1 || strings.Contains(table, "59 servers") {
 		t.Errorf("it has %d lines:\n%s", len(lines), table)
 	}
 	for _, want := range []string{"remembered: 14 tools, 7 resources, 2 templates, 0 prompts", "still starting: npx installs x", "waiting to start", "connected, revision 2025-11-25: 14 tools"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("%q is not in\n%s", want, table)
+		}
+	}
+}
+
+func TestTheEndpointStaysOnTheLastLine(t *testing.T) {
+	all := []gateway.Status{{Name: "a", State: gateway.Idle, Known: true, Tools: 3}}
+	b := newBoard(terminal.NewScreen(new(bytes.Buffer)), false, false)
+	b.endpoint = "http://127.0.0.1:7717/mcp"
+	if got, want := b.lastLine(all), "http://127.0.0.1:7717/mcp  1 server: 1 remembered · 3 tools"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestLinesAreWrappedOnlyOnATerminal(t *testing.T) {
+	alone(t)
+	name := strings.Repeat("long", 10)
+	config := configuration(t, map[string]any{name: map[string]any{"command": filepath.Join(t.TempDir(), strings.Repeat("missing", 10))}})
+	r := serving(t, "up", "--config", config)
+	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(r.stderr.String(), "failed"); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(r.stderr)
+		}
+	}
+	got := runs(t, "", "status")
+	for what, text := range map[string]string{"status": got.stdout, "up": r.stderr.String()} {
+		if !regexp.MustCompile(`(?m)` + name + `  failed: .*missing.*is it installed\?$`).MatchString(text) {
+			t.Errorf("%s:\n%s", what, text)
+		}
+	}
+}
+
+func TestWhatCannotStartFailsAtOnce(t *testing.T) {
+	alone(t)
+	servers := map[string]any{
+		"z-missing": map[string]any{"command": "no-such-program"},
+		"z-unset":   map[string]any{"command": "sh", "env": map[string]string{"TOKEN": "${JUNCTION_TEST_UNSET}"}},
+	}
+	for i := range max(2, runtime.GOMAXPROCS(0)) + 1 {
+		servers[fmt.Sprint("mute", i)] = map[string]any{"command": "sh", "args": []string{"-c", "cat > /dev/null"}}
+	}
+	r := serving(t, "up", "--config", configuration(t, servers))
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		all := shownStatus(t)
+		if len(all) == 1 && strings.Contains(all[0].Summary, ", 2 failed") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%+v\n%s", all, r.stderr)
 		}
 	}
 }

@@ -110,7 +110,7 @@ func (a *app) showSources(entries []entry) {
 			names = append(names, e.name)
 		}
 	}
-	if table := sourceTable(names, sources(entries), a.screen.Width()); table != "" {
+	if table := sourceTable(names, sources(entries), lineWidth(a.screen)); table != "" {
 		a.screen.Printf("Servers come from\n%s\n", table)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
@@ -35,8 +34,8 @@ const (
 // A startWatch follows one start of a program: whether it works, and for how long
 // it may.
 type startWatch struct {
-	start  *gateway.Start
-	runner string // what it does, such as "npx installs x"; empty for other programs
+	start  starter
+	runner string // what a package runner does, such as "npx installs x"; empty for other programs
 	limit  time.Duration
 
 	mu      sync.Mutex
@@ -45,9 +44,17 @@ type startWatch struct {
 	lines   int
 }
 
+// A starter hears how a start goes: what it is doing, and that others need not wait
+// for it.
+type starter interface {
+	Note(text string)
+	Yield()
+}
+
 // dialWatched connects to a server. A program is given limit to start, or two
-// minutes; a package runner longer while it visibly works.
-func dialWatched(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start *gateway.Start, limit time.Duration) (*mcp.Client, error) {
+// minutes; a package runner longer while it visibly works. known says that the
+// server was started before: nothing is installed any more.
+func dialWatched(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, start starter, limit time.Duration, known bool) (*mcp.Client, error) {
 	c, ok := t.(*command.Command)
 	if !ok {
 		if limit > 0 {
@@ -55,7 +62,7 @@ func dialWatched(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, star
 		}
 		return mcp.DialWith(ctx, t, o)
 	}
-	w := &startWatch{start: start, limit: limit, runner: installs(c.Name, c.Args)}
+	w := &startWatch{start: start, limit: limit, runner: runnerWork(c.Name, c.Args, known)}
 	if w.limit <= 0 {
 		w.limit = defaultStart
 	}
@@ -124,12 +131,15 @@ func (w *startWatch) watch(ctx context.Context, end context.CancelCauseFunc, see
 			worked = time.Now()
 		}
 		before, linesBefore = used, lines
-		if w.runner != "" {
-			w.start.Note(w.runner)
-		}
 		resting := time.Since(worked) >= restTime
 		if resting {
 			w.start.Yield()
+		}
+		switch {
+		case w.runner != "" && resting:
+			w.start.Note("it shows no work")
+		case w.runner != "":
+			w.start.Note(w.runner)
 		}
 		took := time.Since(began)
 		if took >= w.limit && (w.runner == "" || resting || took >= max(maxStart, w.limit)) {
@@ -158,9 +168,9 @@ var runners = map[string][]string{
 // shells are programs whose arguments are another program's command line.
 var shells = []string{"cmd", "env"}
 
-// installs says what a package runner does, such as "npx installs x"; empty for
-// other programs.
-func installs(name string, args []string) string {
+// runnerWork says what a package runner does, such as "npx installs x", or "npx starts x"
+// where the server is known; empty for other programs.
+func runnerWork(name string, args []string, known bool) string {
 	base := strings.ToLower(filepath.Base(name))
 	if runtime.GOOS == "windows" {
 		base = strings.TrimSuffix(base, filepath.Ext(base))
@@ -169,10 +179,10 @@ func installs(name string, args []string) string {
 		return strings.HasPrefix(arg, "-") || strings.EqualFold(arg, "/c") || arg == ""
 	})
 	if slices.Contains(shells, base) && len(words) > 0 {
-		return installs(words[0], words[1:])
+		return runnerWork(words[0], words[1:], known)
 	}
-	subcommands, known := runners[base]
-	if !known {
+	subcommands, isRunner := runners[base]
+	if !isRunner {
 		return ""
 	}
 	if subcommands != nil {
@@ -181,11 +191,16 @@ func installs(name string, args []string) string {
 		}
 		words = words[1:]
 	}
-	if base == "docker" || base == "podman" || base == "nerdctl" {
-		return base + " fetches its image" // which word names it, only its flags would say
+	container := base == "docker" || base == "podman" || base == "nerdctl" // which word names its image, only its flags would say
+	what := "the server"
+	if len(words) > 0 && !container {
+		what = plaintext.Line(words[0], 80)
 	}
-	if len(words) == 0 {
-		return base + " installs the server"
+	switch {
+	case known:
+		return base + " starts " + what
+	case container:
+		return base + " fetches its image"
 	}
-	return base + " installs " + plaintext.Line(words[0], 80)
+	return base + " installs " + what
 }

@@ -77,6 +77,12 @@ func TestAStartMayTakeLongerWhileAPackageRunnerWorks(t *testing.T) {
 				if s := g.Status()[0]; s.Note != tt.runner || s.State != gateway.Connecting || g.Status()[1].State != gateway.Waiting {
 					t.Errorf("after ten seconds: %+v", g.Status())
 				}
+				if used, lines := tt.does(time.Minute); used == 0 && lines == 0 && tt.runner != "" {
+					time.Sleep(10 * time.Second)
+					if s := g.Status()[0]; s.Note != "it shows no work" {
+						t.Errorf("after twenty seconds without work: %q", s.Note)
+					}
+				}
 				time.Sleep(time.Hour)
 				synctest.Wait()
 				if ended != tt.ends || other != tt.yields || !strings.Contains(cause.Error(), "no handshake within "+tt.ends.String()+"; its standard error ends with: fetching") {
@@ -104,8 +110,11 @@ func TestPackageRunnersAreKnown(t *testing.T) {
 		"env npx -y @modelcontextprotocol/a": "npx installs @modelcontextprotocol/a",
 	} {
 		words := strings.Fields(line)
-		if got := installs(words[0], words[1:]); got != want {
+		if got := runnerWork(words[0], words[1:], false); got != want {
 			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+		if got := runnerWork(words[0], words[1:], true); strings.Contains(got, "installs") || strings.Contains(got, "fetches") || (got == "") != (want == "") {
+			t.Errorf("%s, when it was started before: %q", line, got)
 		}
 	}
 }

@@ -179,9 +179,9 @@ func (a *app) status(ctx context.Context) error {
 			names, files[s.Name] = append(names, s.Name), s.Source
 			rows = append(rows, []string{s.Name, strings.Join(append([]string{s.Line}, s.Renamed...), "; ")})
 		}
-		a.out.Printf("%s", terminal.Table(rows, 2, a.out.Width()))
+		a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
 		a.out.Printf("%s\n", i.Summary)
-		if table := sourceTable(names, files, a.out.Width()); table != "" {
+		if table := sourceTable(names, files, lineWidth(a.out)); table != "" {
 			a.out.Printf("Servers come from\n%s", table)
 		}
 	}

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+)
+
+// startingPause is how long nothing is said of servers that start.
+const startingPause = 2 * time.Second
+
+// A listedServer is one server with what it lists. One that is switched off lists
+// nothing, and was not asked.
+type listedServer struct {
+	entry   entry
+	listing listing
+	open    bool // it was not asked yet, and nothing is remembered of it
+}
+
+// recall returns the servers with what is remembered of them, unless all are to be
+// asked.
+func (a *app) recall(ctx context.Context, l list, entries []entry, refresh bool) []listedServer {
+	store := a.store()
+	all := make([]listedServer, len(entries))
+	for i, e := range entries {
+		all[i] = listedServer{entry: e, listing: listing{server: e.name, origin: e.origin()}}
+		if e.definition != nil && e.definition.Disabled {
+			continue
+		}
+		if known := remembered(ctx, e, store); known != nil && !refresh {
+			all[i].listing.entries, all[i].listing.remembered = *l.of(known), true
+			continue
+		}
+		all[i].open = true
+	}
+	return all
+}
+
+// askOpen asks the servers that nothing is remembered of, several at a time; consent
+// is asked for first. Who takes long is named meanwhile.
+func (a *app) askOpen(ctx context.Context, l list, all []listedServer) {
+	s := &startList{app: a, pending: map[string]string{}, free: make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))}
+	var asked []*listedServer
+	for i := range all {
+		if !all[i].open {
+			continue
+		}
+		all[i].open = false
+		if all[i].listing.err = a.consent(ctx, all[i].entry); all[i].listing.err == nil {
+			asked = append(asked, &all[i])
+			s.pending[all[i].entry.name] = ""
+		}
+	}
+	ended := make(chan struct{})
+	var telling, asking sync.WaitGroup
+	telling.Go(func() { s.tell(ended) })
+	dialing := make(chan struct{}, maxDialing)
+	for _, one := range asked {
+		asking.Go(func() {
+			t, err := a.resolve(ctx, one.entry)
+			if err != nil {
+				one.listing.err = err
+			} else {
+				if _, program := t.transport.(*command.Command); !program {
+					dialing <- struct{}{}
+					defer func() { <-dialing }()
+				}
+				one.listing = a.fetch(ctx, l, t, s)
+			}
+			s.note(one.entry.name, "", false)
+		})
+	}
+	asking.Wait()
+	close(ended)
+	telling.Wait()
+}
+
+// A startList knows which of the servers that are asked have not answered yet, and
+// lets only some programs start at the same time.
+type startList struct {
+	app  *app
+	free chan struct{}
+
+	mu      sync.Mutex
+	pending map[string]string // what each does
+}
+
+func (s *startList) note(name, text string, pending bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if pending {
+		s.pending[name] = text
+	} else {
+		delete(s.pending, name)
+	}
+}
+
+// begin waits until a program may start.
+func (s *startList) begin(ctx context.Context, name string) (*listStart, error) {
+	select {
+	case s.free <- struct{}{}:
+		return &listStart{list: s, name: name, end: sync.OnceFunc(func() { <-s.free })}, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// tell says which servers still start, until ended is closed.
+func (s *startList) tell(ended <-chan struct{}) {
+	ticker := time.NewTicker(startingPause)
+	defer ticker.Stop()
+	defer s.app.screen.Transient("")
+	said := ""
+	for {
+		select {
+		case <-ticker.C:
+		case <-ended:
+			return
+		}
+		now := s.String()
+		if now == said || now == "" {
+			continue
+		}
+		said = now
+		if s.app.screen.Terminal() {
+			s.app.screen.Transient(now)
+		} else {
+			s.app.screen.Printf("junction: %s\n", now)
+		}
+	}
+}
+
+// String is such as "still starting: a, b (npx installs x)".
+func (s *startList) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var names []string
+	for name, does := range s.pending {
+		if does != "" {
+			name += " (" + does + ")"
+		}
+		names = append(names, name)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	return "still starting: " + strings.Join(names, ", ")
+}
+
+// A listStart is the start of one program that is asked for its lists.
+type listStart struct {
+	list *startList
+	name string
+	end  func()
+}
+
+func (s *listStart) Note(text string) { s.list.note(s.name, text, true) }
+func (s *listStart) Yield()           { s.end() }
+
+// dialForList connects to a server to read its lists, as junction up would. Programs
+// that are asked with others wait for their turn.
+func (a *app) dialForList(ctx context.Context, t target, starts *startList) (*mcp.Client, error) {
+	o := a.options(t)
+	o.Bridge = true
+	_, program := t.transport.(*command.Command)
+	if starts == nil || !program || !startable(t.server) {
+		return dial(ctx, t.transport, o)
+	}
+	start, err := starts.begin(ctx, t.name)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	defer start.end()
+	if a.flags.timeout > 0 {
+		return dial(ctx, t.transport, o)
+	}
+	client, err := dialWatched(ctx, t.transport, o, start, t.startTimeout, false)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	return client, nil
+}
+
+// fetch lists all pages, and remembers what the server offers. A server that does not
+// offer the feature has none.
+func (a *app) fetch(ctx context.Context, l list, t target, starts *startList) listing {
+	got := listing{server: t.name, origin: t.origin}
+	client, err := a.dialForList(ctx, t, starts)
+	if err != nil {
+		got.err = err
+		return got
+	}
+	defer client.Close()
+	for raw, err := range client.List(ctx, l.method, l.member) {
+		if err != nil && !l.has(client.Capabilities()) && errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
+			break
+		}
+		if err != nil {
+			got.err = err
+			return got
+		}
+		got.entries = append(got.entries, raw)
+	}
+	if t.server != nil {
+		if store := a.store(); store != nil {
+			ctx, cancel := context.WithTimeout(ctx, learnTime)
+			defer cancel()
+			a.learn(ctx, client, memoryOf(store, t.server, ""), l.method, got.entries)
+		}
+	}
+	return got
+}
+
+// listAll lists what every configured server has. The error says that
+// some could not be asked, and was told.
+func (a *app) listAll(ctx context.Context, l list, refresh bool) error {
+	if err := a.checkFlags(); err != nil {
+		return err
+	}
+	set, entries, err := a.servers()
+	if err != nil {
+		return err
+	}
+	a.reportProblems(set)
+	all := a.recall(ctx, l, a.withoutSelf(ctx, entries, nil), refresh)
+	all = slices.DeleteFunc(all, func(s listedServer) bool { return !s.open && !s.listing.remembered }) // switched off
+	if a.flags.json {
+		a.askOpen(ctx, l, all)
+		listings := unusableServers(set)
+		for _, s := range all {
+			listings = append(listings, s.listing)
+		}
+		err = a.printJSON(l, listings)
+	} else {
+		err = a.printAll(ctx, l, all)
+	}
+	if err != nil {
+		return err
+	}
+	if a.reportFailed(all) || a.faulty {
+		return errReported
+	}
+	return nil
+}
+
+// printAll prints what is remembered at once, and what others list when they were
+// asked.
+func (a *app) printAll(ctx context.Context, l list, all []listedServer) error {
+	later := make([]bool, len(all))
+	for i := range all {
+		later[i] = all[i].open
+	}
+	for _, asked := range []bool{false, true} {
+		if asked {
+			a.askOpen(ctx, l, all)
+		}
+		for i, s := range all {
+			if later[i] != asked || s.listing.err != nil {
+				continue
+			}
+			if err := a.printList(l, s.listing, s.listing.server); err != nil {
+				return err
+			}
+		}
+	}
+	if l.brief != nil {
+		a.screen.Printf("(--long shows them in full; junction %s SERVER TOOL shows one.)\n", l.name)
+	}
+	return nil
+}
+
+// reportFailed says in one line each why servers could not be asked, and reports
+// whether there are any.
+func (a *app) reportFailed(all []listedServer) (failed bool) {
+	for _, s := range all {
+		if s.listing.err == nil {
+			continue
+		}
+		failed = true
+		a.screen.Printf("junction: %s\n", a.failure(s))
+	}
+	return failed
+}
+
+// failure is the line that says why a server could not be asked; with --verbose all
+// that is known.
+func (a *app) failure(s listedServer) string {
+	err := s.listing.err
+	ended := errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	switch {
+	case a.flags.verbose:
+		return err.Error()
+	case ended && errors.As(err, new(*connectError)):
+		return "still starting: " + s.entry.name
+	}
+	return fmt.Sprintf("server %q: %s", s.entry.name, reason(err, s.entry.name))
+}

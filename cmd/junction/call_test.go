@@ -1,0 +1,40 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestAnUnknownToolIsNamedHoweverTheServerRefusesIt(t *testing.T) {
+	alone(t)
+	const script = `while read line; do
+	id=$(printf %s "$line" | sed -n 's/.*"id":\([0-9]*\).*/\1/p')
+	case "$line" in
+	*'"initialize"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"x","version":"1"}}}';;
+	*'"tools/list"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"tools":[{"name":"forecast","inputSchema":{"type":"object"}}]}}';;
+	*'"tools/call"'*) echo '{"jsonrpc":"2.0","id":'$id',"result":{"isError":true,"content":[{"type":"text","text":"Tool not found"}]}}';;
+	esac
+done`
+	for _, test := range []struct {
+		args string
+		code int
+		want string // on standard error
+	}{
+		{"forcast", exitToolFailed, `The server lists no tool "forcast"; did you mean "forecast"?`},
+		{`forcast {"city":"Oslo"}`, exitToolFailed, `The server lists no tool "forcast"; did you mean "forecast"?`},
+		{"forcast city=@none.txt", exitUsage, `The server lists no tool "forcast"; did you mean "forecast"?`},
+		{"other", exitToolFailed, `The server lists no tool "other"; junction tools lists those that it has.`},
+		{"forecast", exitToolFailed, ""},
+	} {
+		args := append(append([]string{"call"}, strings.Fields(test.args)...), "--revision", "2025-11-25", "--", "sh", "-c", script)
+		got := runs(t, "", args...)
+		if got.code != test.code || !strings.Contains(got.stderr, test.want) || test.want == "" && strings.Contains(got.stderr, "lists no tool") {
+			t.Errorf("%s: %+v", test.args, got)
+		}
+	}
+	for _, args := range []string{"call everything masage x=1", `call everything ad {"a":1}`, "call everything ad --json"} {
+		if got := runs(t, "", strings.Fields(args)...); got.code != exitProtocol || !strings.Contains(got.stderr, "The server lists no tool") {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+const (
+	maxLearned = 4 << 20          // bytes of lists that are read to be remembered
+	learnTime  = 30 * time.Second // how long reading them may take
+)
+
+// A memory is where definitions are remembered, once it is opened.
+type memory struct {
+	once  sync.Once
+	store *definitions.Store
+}
+
+// store is where definitions are remembered; nil where they are not, or where flags
+// may change what servers offer.
+func (a *app) store() *definitions.Store {
+	if len(a.flags.env)+len(a.flags.header) > 0 || a.flags.revision != "" {
+		return nil
+	}
+	a.memory.once.Do(func() {
+		var err error
+		if a.memory.store, err = definitions.OpenDefault(); err != nil {
+			a.logger().Warn("what servers offer is not remembered", "error", err)
+		}
+	})
+	return a.memory.store
+}
+
+// declared is what a client declared that it can be asked, as a part of what
+// definitions depend on: servers offer different tools to different clients.
+func declared(c *mcp.ClientCapabilities) string {
+	if c == nil {
+		c = new(mcp.ClientCapabilities)
+	}
+	data, _ := json.Marshal(c) // structs of strings and valid JSON always encode
+	return string(data)
+}
+
+// memoryOf is where the definitions of a server are remembered. client is what the one
+// client declared; empty where there may be several, and where lists are only shown.
+// What clients that can be asked most got stands in for what is not known.
+func memoryOf(store *definitions.Store, s *config.Server, client string) *definitions.Entry {
+	return store.Entry(memoryKey(s, client), memoryKey(s, ""), memoryKey(s, declared(host.Capabilities())))
+}
+
+// remembered is what a server offered when it was last connected to; nil if that
+// is not known.
+func remembered(ctx context.Context, e entry, store *definitions.Store) *definitions.Definitions {
+	if store == nil || e.definition == nil || needsInput(e.definition) {
+		return nil
+	}
+	s, err := e.definition.Resolve(ctx)
+	if err != nil {
+		return nil // connecting says what is wrong
+	}
+	return memoryOf(store, s, "").Load()
+}
+
+// learn remembers what the server offers. Where one of its lists was read already,
+// known are its entries.
+func (a *app) learn(ctx context.Context, c *mcp.Client, memory *definitions.Entry, method string, known []json.RawMessage) {
+	d := &definitions.Definitions{Instructions: c.Instructions(), Revision: c.Revision()}
+	capabilities := c.Capabilities()
+	d.Capabilities, _ = json.Marshal(capabilities) // structs of strings always encode
+	if self := c.Server(); self != nil {
+		d.Server, _ = json.Marshal(self)
+	}
+	size := 0
+	for _, l := range allLists() {
+		entries := l.of(d)
+		if l.method == method {
+			*entries = known
+			continue
+		}
+		for raw, err := range c.List(ctx, l.method, l.member) {
+			if size += len(raw); size > maxLearned {
+				return
+			}
+			if errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
+				break
+			}
+			if err != nil {
+				a.logger().Debug("what the server offers is not remembered", "server", c.Name(), "method", l.method, "error", err)
+				return
+			}
+			*entries = append(*entries, slices.Clone(raw))
+		}
+	}
+	if err := memory.Save(d); err != nil {
+		a.logger().Warn("what the server offers is not remembered", "server", c.Name(), "error", err)
+	}
+}

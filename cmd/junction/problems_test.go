@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/config"
+)
+
+func TestMisspeltMembersOfAnEntryAreReported(t *testing.T) {
+	alone(t)
+	argv := self(t, "serve", "everything")
+	path := configuration(t, map[string]any{
+		"typo": map[string]any{"comand": "npx", "args": []string{"x"}},
+		"ok":   map[string]any{"command": argv[0], "args": argv[1:], "heders": map[string]any{}},
+	})
+	const meant = `comand is ignored; did you mean "command"?`
+	for _, args := range []string{"tools", "tools typo", "list", "list typo", "up typo", "ping typo", "call typo x", "chat -p x typo", "tools --json"} {
+		got := runs(t, "", append(strings.Fields(args), "--config", path)...)
+		if got.code != exitConnection || strings.Count(got.stderr, meant) != 1 {
+			t.Errorf("%s: %+v", args, got)
+		}
+		if args == "tools --json" && !strings.Contains(got.stdout, `"typo":{"error":{"message":`) {
+			t.Errorf("%s", got.stdout)
+		}
+	}
+	got := runs(t, "", "ping", "ok", "--config", path)
+	if got.code != exitOK || !strings.Contains(got.stderr, `server "ok": heders is ignored; did you mean "headers"?`) || strings.Contains(got.stderr, "typo") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestUpServesNothingOnlyWhereNothingIsWrong(t *testing.T) {
+	alone(t)
+	path := configuration(t, map[string]any{"typo": map[string]any{"comand": "npx"}})
+	if got := runs(t, "", "up", "--stdio", "--config", path); got.code != exitConnection || !strings.Contains(got.stderr, "there is no server to serve") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAFileThatCannotBeReadIsAFailure(t *testing.T) {
+	alone(t)
+	if err := os.WriteFile(".mcp.json", []byte(`{"mcpServers":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"tools", "list", "prompts"} {
+		if got := runs(t, "", command); got.code != exitConnection || !strings.Contains(got.stderr, ".mcp.json") {
+			t.Errorf("%s: %+v", command, got)
+		}
+	}
+}
+
+func TestTheMembersOfAnEntryAreThoseThatAreRead(t *testing.T) {
+	for _, name := range entryMembers {
+		file, err := config.Parse("mcp.json", fmt.Appendf(nil, `{"mcpServers":{"x":{"command":"a",%q:null}}}`, name), config.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range file.Warnings {
+			t.Errorf("%v", w)
+		}
+	}
+	for field, want := range map[string]string{"comand": "command", "cmd": "command", "start_timeout": "startTimeout", "uri": "url", "autoApprove": "", "description": "", "name": "", "args": ""} {
+		if got := meantMember(&config.Problem{Field: field}); got != want {
+			t.Errorf("%s: %q, want %q", field, got, want)
+		}
+	}
+}
