@@ -221,7 +221,7 @@ func (a *app) fetch(ctx context.Context, l list, t target, starts *startList) li
 }
 
 // listAll lists what every configured server has. The error says that
-// some could not be asked, and was told.
+// some could not be asked, and was reported.
 func (a *app) listAll(ctx context.Context, l list, refresh bool) error {
 	if err := a.checkFlags(); err != nil {
 		return err
