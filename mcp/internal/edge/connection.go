@@ -21,8 +21,9 @@ type Connection struct {
 	cancel    context.CancelCauseFunc
 	listening sync.WaitGroup // the session's Listen
 
-	calls Calls[jsonrpc.ID]
-	held  *Budget // messages that are being answered
+	calls   Calls[jsonrpc.ID]
+	batches Calls[*Job]
+	held    *Budget // messages that are being answered
 
 	mu      sync.Mutex
 	session *Session
@@ -49,8 +50,14 @@ func (c *Connection) Close() {
 // Held is how many bytes of messages are being answered.
 func (c *Connection) Held() int { return c.held.Held() }
 
+// Refuse lets no more requests begin; those that run go on.
+func (c *Connection) Refuse() { c.calls.Close(ErrShutdown) }
+
 // Drain waits until no request but subscriptions is running, or ctx is done.
-func (c *Connection) Drain(ctx context.Context) { c.calls.Drain(ctx) }
+func (c *Connection) Drain(ctx context.Context) {
+	c.batches.Drain(ctx)
+	c.calls.Drain(ctx)
+}
 
 // A Job is what is left to do for a message after [Connection.Accept]. It can be
 // used again for another message.
@@ -73,6 +80,8 @@ func (c *Connection) Accept(j *Job, data []byte) bool {
 	if jsonrpc.IsBatch(data) {
 		if j.batch = data; !c.hold(j, data) {
 			j.reply = jsonrpc.AppendError(nil, "", tooMuchHeld())
+		} else {
+			c.batches.Begin(nil, j, false, 0) // its requests begin one by one, and later
 		}
 		return true
 	}
@@ -155,6 +164,7 @@ func (j *Job) Run(dst []byte) []byte {
 	case j.reply != nil:
 		return append(dst, j.reply...)
 	case j.batch != nil:
+		defer c.batches.End(j)
 		return c.batch(dst, j.batch)
 	}
 	defer c.calls.End(j.message.ID)

@@ -264,12 +264,45 @@ func TestResponsesThatWaitForTheClientOutlastTheInput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &lateReader{open: make(chan struct{})}
 		var serving sync.WaitGroup
-		serving.Go(func() { Serve(t.Context(), e, &requests{n: calls}, out, nil, mcp.ServeOptions{DrainTimeout: 10 * time.Second}) })
+		serving.Go(func() {
+			Serve(t.Context(), e, &requests{n: calls}, out, nil, mcp.ServeOptions{DrainTimeout: 10 * time.Second})
+		})
 		time.Sleep(5 * time.Second)
 		close(out.open)
 		serving.Wait()
 		if got := strings.Count(out.String(), `"resultType":"complete"`); got != calls {
 			t.Errorf("%d of %d calls were answered", got, calls)
+		}
+	})
+}
+
+func TestABatchAtTheEndOfTheInputIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEdge(t, func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			switch req.Name {
+			case "big":
+				return mcp.Result{JSON: []byte(`{"x":"` + strings.Repeat("x", 2*maxGathered) + `"}`)}, nil
+			case "small":
+				return mcp.Result{JSON: []byte(`{"small":true}`)}, ctx.Err()
+			}
+			return mcp.Result{JSON: []byte(`{"capabilities":{}}`)}, nil
+		})
+		in, client := io.Pipe()
+		out := &lateReader{open: make(chan struct{})}
+		var serving sync.WaitGroup
+		serving.Go(func() { Serve(t.Context(), e, in, out, nil, mcp.ServeOptions{DrainTimeout: time.Minute}) })
+		io.WriteString(client, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{}}}`+"\n")
+		synctest.Wait()
+		io.WriteString(client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"big"}}`+"\n")
+		synctest.Wait()
+		io.WriteString(client, `[{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"small"}}]`+"\n")
+		synctest.Wait()
+		client.Close()
+		synctest.Wait()
+		close(out.open)
+		serving.Wait()
+		if !strings.Contains(out.String(), `"small":true`) {
+			t.Error("the batch was not answered")
 		}
 	})
 }
