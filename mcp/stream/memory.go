@@ -73,7 +73,7 @@ type served struct {
 }
 
 // Close ends the serving and waits for it. Where nobody reads, because a handshake
-// hangs, the serving does not see that the client is gone.
+// does not end, the serving does not see that the client is gone.
 func (s *served) Close() error {
 	s.duplex.Close()
 	defer s.cancel()

@@ -10,7 +10,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/stream"
 )
 
-// A Handler that hangs in the handshake of a legacy client learns that the client
+// A Handler that does not end the handshake of a legacy client learns that the client
 // is gone.
 func TestClosingAPipeEndsTheHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
