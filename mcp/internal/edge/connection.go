@@ -41,8 +41,9 @@ func (e *Edge) NewConnection(ctx context.Context, out Sender, principal *mcp.Pri
 // notifications. Whoever runs jobs waits for them itself.
 func (c *Connection) Close() {
 	c.cancel(ErrShutdown)
+	s := c.current() // whoever has the lock later sees that ctx is done, and does not listen
 	c.listening.Wait()
-	if s := c.current(); s != nil {
+	if s != nil {
 		s.Close()
 	}
 }
@@ -216,16 +217,32 @@ func CancelledID(m *jsonrpc.Message) jsonrpc.ID { return jsonrpc.ID(m.Members.Ge
 
 // listen starts the notifications of a legacy session, once.
 func (c *Connection) listen() {
-	s := c.current()
-	if s == nil || c.ctx.Err() != nil {
+	s := c.listener()
+	if s == nil {
 		return
 	}
 	listen, err := s.Listen(c.ctx, c.out)
 	if err != nil {
+		c.listening.Done()
 		c.edge.log.Debug("mcp: the client sent initialized twice")
 		return
 	}
-	c.listening.Go(func() { listen() })
+	go func() {
+		defer c.listening.Done()
+		listen()
+	}()
+}
+
+// listener returns the session, to listen for; nil if there is none, or the connection
+// is closed. Close waits for it.
+func (c *Connection) listener() *Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == nil || c.ctx.Err() != nil {
+		return nil
+	}
+	c.listening.Add(1)
+	return c.session
 }
 
 // batch handles the messages of a batch concurrently and joins the responses.
