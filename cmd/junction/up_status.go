@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/junction-mcp/junction/gateway"
@@ -214,7 +217,7 @@ func askInstance(ctx context.Context, path string) (i instance, err error) {
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err != nil {
-		if ctx.Err() == nil {
+		if refused(err) {
 			os.Remove(path) // its process is gone
 		}
 		return i, err
@@ -227,4 +230,11 @@ func askInstance(ctx context.Context, path string) (i instance, err error) {
 		return i, err
 	}
 	return i, json.Unmarshal(data, &i)
+}
+
+// refused reports whether nobody listens at a socket. Another error, such as too many
+// open files or a queue that is full, says nothing of who does.
+func refused(err error) bool {
+	const ofWindows = syscall.Errno(10061) // WSAECONNREFUSED
+	return errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, ofWindows)
 }

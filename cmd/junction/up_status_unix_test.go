@@ -1,0 +1,60 @@
+//go:build unix
+
+package main
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// listenFull listens at a path with a queue that is full.
+func listenFull(t *testing.T, path string) {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Listen(fd, 0); err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		conn, err := net.Dial("unix", path)
+		if err != nil {
+			return
+		}
+		t.Cleanup(func() { conn.Close() })
+	}
+	t.Skip("the queue of a socket has no limit here")
+}
+
+// A socket is removed only where nobody listens at it any more.
+func TestTheSocketOfABusyProcessIsKept(t *testing.T) {
+	dir, err := os.MkdirTemp("", "s") // a short path: those of sockets are limited
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	busy, dead := filepath.Join(dir, "1.sock"), filepath.Join(dir, "2.sock")
+	listenFull(t, busy)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: dead, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SetUnlinkOnClose(false)
+	l.Close()
+	for path, keep := range map[string]bool{busy: true, dead: false} {
+		if _, err := askInstance(t.Context(), path); err == nil {
+			t.Error("asked")
+		}
+		if _, err := os.Stat(path); (err == nil) != keep {
+			t.Errorf("%s: %v", filepath.Base(path), err)
+		}
+	}
+}
