@@ -3,11 +3,13 @@
 package main
 
 import (
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"testing/synctest"
 )
 
 // listenFull listens at a path with a queue that is full.
@@ -57,4 +59,39 @@ func TestTheSocketOfABusyProcessIsKept(t *testing.T) {
 			t.Errorf("%s: %v", filepath.Base(path), err)
 		}
 	}
+}
+
+// A failing listener cannot accept at first.
+type failing struct {
+	net.Listener
+	errs  []error
+	conns chan net.Conn
+}
+
+func (f *failing) Accept() (net.Conn, error) {
+	if len(f.errs) > 0 {
+		err := f.errs[0]
+		f.errs = f.errs[1:]
+		return nil, err
+	}
+	conn, more := <-f.conns
+	if !more {
+		return nil, net.ErrClosed
+	}
+	return conn, nil
+}
+
+func TestStatusIsAnsweredAfterTooManyOpenFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		defer here.Close()
+		accepted := make(chan net.Conn, 1)
+		accepted <- there
+		close(accepted)
+		go answerEach(&failing{errs: []error{syscall.EMFILE}, conns: accepted}, func() []byte { return []byte("fine") })
+		got := make([]byte, 4)
+		if _, err := io.ReadFull(here, got); err != nil || string(got) != "fine" {
+			t.Errorf("got %s, %v", got, err)
+		}
+	})
 }
