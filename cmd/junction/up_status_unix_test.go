@@ -43,15 +43,15 @@ func TestTheSocketOfABusyProcessIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	busy, dead := filepath.Join(dir, "1.sock"), filepath.Join(dir, "2.sock")
+	busy, ended := filepath.Join(dir, "1.sock"), filepath.Join(dir, "2.sock")
 	listenFull(t, busy)
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: dead, Net: "unix"})
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: ended, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.SetUnlinkOnClose(false)
 	l.Close()
-	for path, keep := range map[string]bool{busy: true, dead: false} {
+	for path, keep := range map[string]bool{busy: true, ended: false} {
 		if _, err := askInstance(t.Context(), path); err == nil {
 			t.Error("asked")
 		}
