@@ -3,13 +3,16 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/junction-mcp/junction/gateway"
@@ -19,9 +22,10 @@ import (
 )
 
 const (
-	statusTime = 2 * time.Second // how long another junction may take to say its status
-	maxStatus  = 16 << 20        // bytes of it
-	socketEnd  = ".sock"
+	statusTime  = 2 * time.Second // how long another junction may take to say its status
+	maxStatus   = 16 << 20        // bytes of it
+	socketEnd   = ".sock"
+	acceptPause = 100 * time.Millisecond // after a connection that could not be accepted
 )
 
 // An instance is a junction up that runs, as status shows it.
@@ -73,21 +77,32 @@ func (a *app) publish(g *gateway.Gateway, at net.Listener, files map[string]stri
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			_ = conn.SetDeadline(time.Now().Add(statusTime))
+		answerEach(l, func() []byte {
 			data, _ := schema.Encode(nil, describeInstance(g, at, files)) // strings and numbers always encode
-			_, _ = conn.Write(data)                                       // who asked may be gone
-			conn.Close()
-		}
+			return data
+		})
 	}()
 	return func() {
 		os.Remove(path)
 		l.Close()
 		<-ended
+	}
+}
+
+// answerEach writes what answer returns to everybody who connects, until l is closed.
+func answerEach(l net.Listener, answer func() []byte) {
+	for {
+		conn, err := l.Accept()
+		switch {
+		case errors.Is(err, net.ErrClosed):
+			return
+		case err != nil:
+			time.Sleep(acceptPause) // such as too many open files, which passes
+			continue
+		}
+		_ = conn.SetDeadline(time.Now().Add(statusTime))
+		_, _ = conn.Write(answer()) // who asked may be gone
+		conn.Close()
 	}
 }
 
@@ -214,7 +229,7 @@ func askInstance(ctx context.Context, path string) (i instance, err error) {
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
 	if err != nil {
-		if ctx.Err() == nil {
+		if refused(err) {
 			os.Remove(path) // its process is gone
 		}
 		return i, err
@@ -227,4 +242,11 @@ func askInstance(ctx context.Context, path string) (i instance, err error) {
 		return i, err
 	}
 	return i, json.Unmarshal(data, &i)
+}
+
+// refused reports whether nobody listens at a socket. Another error, such as too many
+// open files or a queue that is full, says nothing of who does.
+func refused(err error) bool {
+	const ofWindows = syscall.Errno(10061) // WSAECONNREFUSED
+	return errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, ofWindows)
 }

@@ -238,7 +238,7 @@ func (c *clientLink) post(ctx context.Context, out link.Out) error {
 		return err
 	case !httplink.OK(resp):
 		status, id := c.endpoint.StatusError(resp)
-		return c.refused(status, !id.IsZero() && id == out.ID)
+		return c.refused(within, status, !id.IsZero() && id == out.ID)
 	}
 	httplink.Discard(resp)
 	return nil
@@ -247,8 +247,8 @@ func (c *clientLink) post(ctx context.Context, out link.Out) error {
 // refused ends the link where the server does not know its session any more,
 // even if the stream seems to be open still. answered says that the refusal is
 // the response to the request.
-func (c *clientLink) refused(status *mcp.StatusError, answered bool) error {
-	if !httplink.SessionLost(status, answered) {
+func (c *clientLink) refused(ctx context.Context, status *mcp.StatusError, answered bool) error {
+	if !httplink.SessionLost(status, answered) || status.Status == http.StatusBadRequest && c.endpoint.Knows(ctx, c.messages, http.Header{}) {
 		return status
 	}
 	err := fmt.Errorf("%w: %w", link.ErrSessionLost, status)

@@ -239,3 +239,21 @@ func TestAServerThatForgotTheSessionEndsTheLinkThoughTheStreamIsOpen(t *testing.
 		}
 	}
 }
+
+// A refusal may repeat what one client sent, and others share the link.
+func TestARefusalThatNamesASessionEndsNoLinkThatTheServerKnows(t *testing.T) {
+	l, _, err := dialPeer(t, &clientPeer{endpoint: goodEndpoint, message: func(_ *clientPeer, w http.ResponseWriter, m *jsonrpc.Message) {
+		if m.Method != "ping" {
+			http.Error(w, `Invalid message: {"name":"session"}`, 400)
+		}
+	}}, ClientOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Call(t.Context(), request(1, "tools/call"), nil); err == nil || errors.Is(err, link.ErrSessionLost) {
+		t.Errorf("got %v", err)
+	}
+	if l.Err() != nil {
+		t.Errorf("the link ended: %v", l.Err())
+	}
+}

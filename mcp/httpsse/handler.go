@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -213,6 +214,9 @@ func (e *Endpoint) messageURL(r *http.Request, id string) string {
 		path = r.URL.EscapedPath()
 		if u, err := url.ParseRequestURI(r.RequestURI); err == nil {
 			path = u.EscapedPath() // as the client knows it, whatever was stripped since
+		}
+		if strings.HasPrefix(path, "//") {
+			path = "/." + path // by itself it would name another server
 		}
 	}
 	return path + "?" + sessionParameter + "=" + id

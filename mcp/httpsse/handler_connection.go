@@ -87,6 +87,7 @@ func (c *connection) accept(body []byte) bool {
 	}
 	go func() {
 		defer c.done.Done()
+		c.events.WaitTurn() // for a client that does not read its responses nothing more is done
 		reply := job.Run(nil)
 		c.mu.Lock()
 		c.jobs-- // before the client can know, and send the next
@@ -124,6 +125,7 @@ func (c *connection) end() {
 // then the stream.
 func (c *connection) drain(ctx context.Context) {
 	defer c.cancel()
+	c.connection.Refuse()
 	c.connection.Drain(ctx)
 	c.refuseMore()
 	c.connection.Close()
@@ -195,7 +197,7 @@ func (e *Endpoint) Close() {
 	}
 }
 
-// Shutdown lets nobody connect any more, lets running requests finish, and then
+// Shutdown lets nobody connect and no request begin any more, lets running requests finish, and then
 // ends the streams. Where ctx is done first, it ends them at once and returns
 // ctx's error. A ctx without a deadline gets options.DrainTimeout.
 //

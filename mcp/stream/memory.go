@@ -52,9 +52,11 @@ func (m *memory) Link(ctx context.Context) (link.Link, error) {
 		return nil, err
 	}
 	toServer, toClient := newHalf(), newHalf()
-	end := &served{duplex: duplex{in: toClient, out: toServer}}
+	end := &served{duplex: duplex{in: toClient, out: toServer}, drain: m.options.DrainTimeout}
+	var serving context.Context
+	serving, end.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	end.serving.Go(func() {
-		s.serveOne(context.WithoutCancel(ctx), &duplex{in: toServer, out: toClient})
+		s.serveOne(serving, &duplex{in: toServer, out: toClient})
 	})
 	return pipe.New(end, pipe.Options{Name: m.String(), MaxMessage: m.options.MaxMessage, Logger: m.options.Logger}), nil
 }
@@ -66,11 +68,16 @@ func (m *memory) String() string { return "a server in this process" }
 type served struct {
 	duplex
 	serving sync.WaitGroup
+	drain   time.Duration
+	cancel  context.CancelFunc // ends the serving
 }
 
-// Close ends the serving and waits for it.
+// Close ends the serving and waits for it. Where nobody reads, because a handshake
+// does not end, the serving does not see that the client is gone.
 func (s *served) Close() error {
 	s.duplex.Close()
+	defer s.cancel()
+	defer time.AfterFunc(s.drain, s.cancel).Stop()
 	s.serving.Wait()
 	return nil
 }

@@ -141,7 +141,7 @@ func (c *clientLink) post(ctx context.Context, out link.Out) (*http.Response, *c
 		return nil, nil, err
 	}
 	if !httplink.OK(resp) {
-		return nil, nil, c.statusError(resp, session, out.ID)
+		return nil, nil, c.statusError(ctx, resp, session, out.ID)
 	}
 	return resp, c.accepted(resp, out.Method, session), nil
 }
@@ -162,7 +162,7 @@ func (c *clientLink) get(ctx context.Context, session *clientSession, lastID str
 		return nil, err
 	}
 	if !httplink.OK(resp) {
-		return nil, c.statusError(resp, session, "")
+		return nil, c.statusError(ctx, resp, session, "")
 	}
 	if found := httplink.MediaType(resp); found != httplink.EventStream {
 		resp.Body.Close()

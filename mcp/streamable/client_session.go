@@ -126,7 +126,7 @@ func validSession(id string) bool {
 
 // statusError makes the error of a status other than success. Where it says that
 // the session is gone, the first to hear of it ends the session.
-func (c *clientLink) statusError(resp *http.Response, session *clientSession, request jsonrpc.ID) error {
+func (c *clientLink) statusError(ctx context.Context, resp *http.Response, session *clientSession, request jsonrpc.ID) error {
 	status, id := c.endpoint.StatusError(resp)
 	if session == nil {
 		return status
@@ -134,6 +134,9 @@ func (c *clientLink) statusError(resp *http.Response, session *clientSession, re
 	answered := !id.IsZero() && id == request
 	restarted := status.Status == http.StatusBadRequest && session.cut.Load() && !answered
 	if !httplink.SessionLost(status, answered) && !restarted {
+		return status
+	}
+	if status.Status == http.StatusBadRequest && !session.isLost() && c.endpoint.Knows(ctx, c.endpoint.URL, c.sessionHeader(session)) {
 		return status
 	}
 	c.mu.Lock()

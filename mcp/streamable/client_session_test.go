@@ -1,6 +1,7 @@
 package streamable
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -152,6 +153,35 @@ func TestA400IsALostSessionOnlyAfterTheStreamBroke(t *testing.T) {
 	}
 	if _, err := l.Call(t.Context(), clientOut("tools/call"), nil); !errors.Is(err, link.ErrSessionLost) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A refusal may repeat what one client sent, and others share the session.
+func TestARefusalThatNamesASessionLosesNoneThatTheServerKnows(t *testing.T) {
+	s := &restartable{streams: make(chan struct{})}
+	l, _ := dialTest(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if m, _ := jsonrpc.Parse(body, jsonrpc.Limits{}); m.Method == "tools/call" {
+			http.Error(w, "Invalid message: "+string(body), 400)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		s.serve(w, r)
+	}, ClientOptions{})
+	initialize(t, l)
+	forged := link.Out{ID: "5", Method: "tools/call", Message: []byte(`{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"session"}}`)}
+	if _, err := l.Call(t.Context(), forged, nil); err == nil || errors.Is(err, link.ErrSessionLost) {
+		t.Fatalf("got %v", err)
+	}
+	opened := make(chan struct{}, 10)
+	go l.Receive(t.Context(), func() {}, func(*jsonrpc.Message) { opened <- struct{}{} })
+	<-opened
+	l.(*clientLink).session.heard(false) // as while the stream is opened again
+	if _, err := l.Call(t.Context(), clientOut("tools/call"), nil); err == nil || errors.Is(err, link.ErrSessionLost) {
+		t.Errorf("after the stream broke: %v", err)
+	}
+	if _, err := l.Call(t.Context(), clientOut("tools/list"), nil); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -183,7 +183,7 @@ func TestASlowReaderIsDroppedAndLosesNothing(t *testing.T) {
 		synctest.Wait() // what the client's side buffers is buffered
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if busy := s.endpoint.sessions.find(session).calls.Len(); busy != 0 {
+		if busy := s.endpoint.sessions.find(session, nil).calls.Len(); busy != 0 {
 			t.Fatal("the handler still waits for the reader")
 		}
 		if took := time.Since(begun); took != time.Minute {
@@ -244,7 +244,7 @@ func TestEventsAreKeptForAWhile(t *testing.T) {
 		if store.bytes != 0 {
 			t.Errorf("%d bytes are kept", store.bytes)
 		}
-		if n := len(s.endpoint.sessions.find(session).streams); n != 0 {
+		if n := len(s.endpoint.sessions.find(session, nil).streams); n != 0 {
 			t.Errorf("%d streams are kept", n)
 		}
 	})

@@ -71,6 +71,12 @@ func (s *session) handle(m *jsonrpc.Message) {
 	}
 }
 
+func (s *session) hasEnded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
+}
+
 // end cancels what runs, and ends the streams. The session must be out of the
 // table before.
 func (s *session) end(cause error) {
@@ -89,7 +95,7 @@ func (s *session) end(cause error) {
 }
 
 func (e *Endpoint) endSession(s *session, cause error) {
-	if e.sessions.remove(s) {
+	if e.sessions.remove(s, 0) {
 		s.end(cause)
 	}
 }
@@ -102,12 +108,10 @@ func (x *exchange) findSession() *session {
 		x.refuse(http.StatusBadRequest, "the request belongs to no session: send initialize first, and the header Mcp-Session-Id of its response with everything later")
 		return nil
 	}
-	s := x.endpoint.sessions.find(ids[0])
-	if s == nil || !samePrincipal(s.principal, x.principal) {
+	s := x.endpoint.sessions.find(ids[0], x.principal)
+	if s == nil {
 		x.refuse(http.StatusNotFound, "unknown session: it ended, or never existed; send initialize again, without a session id")
-		return nil
 	}
-	s.touch()
 	return s
 }
 
@@ -144,25 +148,46 @@ func (t *sessionTable) add(s *session) bool {
 	return true
 }
 
-// find returns the session with the id; nil if there is none, or it expired.
-func (t *sessionTable) find(id string) *session {
-	t.mu.RLock()
-	s := t.byID[id]
-	t.mu.RUnlock()
-	if s == nil || s.idle(time.Now()) < t.timeout {
+// find returns the session of the principal with the id, which is used from now on;
+// nil if there is none, or it expired.
+func (t *sessionTable) find(id string, principal *mcp.Principal) *session {
+	s, used := t.use(id, principal)
+	if used {
 		return s
 	}
-	if t.remove(s) {
-		s.end(errExpired)
+	if s != nil {
+		t.endExpired(s)
 	}
 	return nil
 }
 
-// remove takes a session out; false if somebody else has.
-func (t *sessionTable) remove(s *session) bool {
+// use finds the session of the principal with the id, and touches it unless it expired.
+func (t *sessionTable) use(id string, principal *mcp.Principal) (s *session, used bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if s = t.byID[id]; s == nil || !samePrincipal(s.principal, principal) {
+		return nil, false
+	}
+	if s.idle(time.Now()) >= t.timeout {
+		return s, false
+	}
+	s.touch()
+	return s, true
+}
+
+// endExpired ends a session, unless it is used again since it was seen to be idle.
+func (t *sessionTable) endExpired(s *session) {
+	if t.remove(s, t.timeout) {
+		s.end(errExpired)
+	}
+}
+
+// remove takes a session out that has been idle for that long; false if it has not, or
+// somebody else took it out.
+func (t *sessionTable) remove(s *session, idle time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.byID[s.id] != s {
+	if t.byID[s.id] != s || idle > 0 && s.idle(time.Now()) < idle {
 		return false
 	}
 	delete(t.byID, s.id)
@@ -198,9 +223,7 @@ func (t *sessionTable) sweep() {
 	}
 	t.mu.RUnlock()
 	for _, s := range expired {
-		if t.remove(s) {
-			s.end(errExpired)
-		}
+		t.endExpired(s)
 	}
 	if t.expire != nil {
 		t.expire()

@@ -39,7 +39,7 @@ func TestRepeatedGETsKeepFewStreamsAndNoPOSTStreamLosesItsPlace(t *testing.T) {
 	for range 2 * maxStreamsKept {
 		s.getAndClose(session)
 	}
-	found := s.endpoint.sessions.find(session)
+	found := s.endpoint.sessions.find(session, nil)
 	if n := len(found.streams); n > maxListensKept+2 {
 		t.Errorf("%d streams are kept", n)
 	}
@@ -64,7 +64,7 @@ func TestARefusedGETLeavesNoStreamBehind(t *testing.T) {
 			t.Fatalf("status %d", resp.StatusCode)
 		}
 	}
-	found := s.endpoint.sessions.find(session)
+	found := s.endpoint.sessions.find(session, nil)
 	found.mu.Lock()
 	defer found.mu.Unlock()
 	if found.opened != 1 || len(found.streams) != 1 {

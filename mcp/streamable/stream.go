@@ -148,6 +148,9 @@ func (st *stream) send(ctx context.Context, message []byte) error {
 	st.last++
 	store := st.session.endpoint.options.EventStore
 	kept := store.Append(context.WithoutCancel(ctx), st.session.id, Event{Stream: st.number, Number: st.last, Data: message})
+	if st.session.hasEnded() {
+		store.Forget(st.session.id) // it may have been forgotten before
+	}
 	var sent error
 	if st.out == nil {
 		sent = errLost
@@ -243,8 +246,8 @@ func (p *sessionReply) request(dst []byte, m *jsonrpc.Message, out edge.Sender) 
 	if fault != nil {
 		return jsonrpc.AppendError(dst, m.ID, fault)
 	}
-	defer s.touch()
 	defer s.calls.End(m.ID)
+	defer s.touch() // before: a session in which nothing runs may have expired
 	return s.protocol.Request(ctx, dst, m, edge.From{Principal: p.principal, Out: out}).Message
 }
 

@@ -328,7 +328,7 @@ func TestStreamsAreForgottenInTheEnd(t *testing.T) {
 	for i := range maxStreamsKept + 10 {
 		s.read(s.do("POST", callTool(i, "count", `{"to":1}`), "Mcp-Session-Id", session))
 	}
-	if n := len(s.endpoint.sessions.find(session).streams); n > maxStreamsKept+1 {
+	if n := len(s.endpoint.sessions.find(session, nil).streams); n > maxStreamsKept+1 {
 		t.Errorf("%d streams are kept", n)
 	}
 	if resp := s.do("GET", "", "Mcp-Session-Id", session, "Last-Event-ID", "p1-1"); resp.StatusCode != 400 {

@@ -21,8 +21,9 @@ type Connection struct {
 	cancel    context.CancelCauseFunc
 	listening sync.WaitGroup // the session's Listen
 
-	calls Calls[jsonrpc.ID]
-	held  *Budget // messages that are being answered
+	calls   Calls[jsonrpc.ID]
+	batches Calls[*Job]
+	held    *Budget // messages that are being answered
 
 	mu      sync.Mutex
 	session *Session
@@ -40,8 +41,9 @@ func (e *Edge) NewConnection(ctx context.Context, out Sender, principal *mcp.Pri
 // notifications. Whoever runs jobs waits for them itself.
 func (c *Connection) Close() {
 	c.cancel(ErrShutdown)
+	s := c.current() // whoever has the lock later sees that ctx is done, and does not listen
 	c.listening.Wait()
-	if s := c.current(); s != nil {
+	if s != nil {
 		s.Close()
 	}
 }
@@ -49,8 +51,14 @@ func (c *Connection) Close() {
 // Held is how many bytes of messages are being answered.
 func (c *Connection) Held() int { return c.held.Held() }
 
+// Refuse lets no more requests begin; those that run go on.
+func (c *Connection) Refuse() { c.calls.Close(ErrShutdown) }
+
 // Drain waits until no request but subscriptions is running, or ctx is done.
-func (c *Connection) Drain(ctx context.Context) { c.calls.Drain(ctx) }
+func (c *Connection) Drain(ctx context.Context) {
+	c.batches.Drain(ctx)
+	c.calls.Drain(ctx)
+}
 
 // A Job is what is left to do for a message after [Connection.Accept]. It can be
 // used again for another message.
@@ -73,11 +81,14 @@ func (c *Connection) Accept(j *Job, data []byte) bool {
 	if jsonrpc.IsBatch(data) {
 		if j.batch = data; !c.hold(j, len(data)) {
 			j.reply = jsonrpc.AppendError(nil, "", tooMuchHeld())
+		} else {
+			c.batches.Begin(nil, j, false, 0) // its requests begin one by one, and later
 		}
 		return true
 	}
 	var fault *jsonrpc.Error
 	if j.message, fault = jsonrpc.Parse(data, jsonrpc.Limits{}); fault != nil {
+		c.hold(j, data) // its response may have to wait, too; where there is no room nothing more is read
 		j.reply = jsonrpc.AppendError(nil, j.message.ID, fault)
 		return true
 	}
@@ -165,6 +176,7 @@ func (j *Job) Run(dst []byte) []byte {
 	case j.reply != nil:
 		return append(dst, j.reply...)
 	case j.batch != nil:
+		defer c.batches.End(j)
 		return c.batch(dst, j.batch)
 	}
 	defer c.calls.End(j.message.ID)
@@ -216,16 +228,32 @@ func CancelledID(m *jsonrpc.Message) jsonrpc.ID { return jsonrpc.ID(m.Members.Ge
 
 // listen starts the notifications of a legacy session, once.
 func (c *Connection) listen() {
-	s := c.current()
-	if s == nil || c.ctx.Err() != nil {
+	s := c.listener()
+	if s == nil {
 		return
 	}
 	listen, err := s.Listen(c.ctx, c.out)
 	if err != nil {
+		c.listening.Done()
 		c.edge.log.Debug("mcp: the client sent initialized twice")
 		return
 	}
-	c.listening.Go(func() { listen() })
+	go func() {
+		defer c.listening.Done()
+		listen()
+	}()
+}
+
+// listener returns the session, to listen for; nil if there is none, or the connection
+// is closed. Close waits for it.
+func (c *Connection) listener() *Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.session == nil || c.ctx.Err() != nil {
+		return nil
+	}
+	c.listening.Add(1)
+	return c.session
 }
 
 // batch handles the messages of a batch concurrently and joins the responses.

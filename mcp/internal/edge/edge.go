@@ -14,11 +14,13 @@ import (
 
 // Limits and times, with their defaults.
 const (
-	defaultInFlight   = 1_024            // requests of one client that run at the same time
-	defaultAskTime    = 10 * time.Minute // how long a legacy client may take to respond to a request
-	defaultStateTime  = time.Hour        // how long a modern client may take between two rounds
-	maxServerRequests = 64               // requests to the client in one round
-	maxState          = 256 << 10        // bytes of requestState
+	defaultInFlight  = 1_024            // requests of one client that run at the same time
+	defaultAskTime   = 10 * time.Minute // how long a legacy client may take to respond to a request
+	defaultStateTime = time.Hour        // how long a modern client may take between two rounds
+	maxState         = 256 << 10        // bytes of requestState
+
+	maxServerRequests  = 64    // requests to the client in one round or call, or from one subscription
+	maxSessionRequests = 1_024 // of all calls and subscriptions of a legacy session
 )
 
 // Method and notification names that the edge itself acts on.

@@ -216,7 +216,7 @@ func (l *subscription) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMe
 	if err := l.session.meta.Capabilities.Allow(q); err != nil {
 		return nil, err
 	}
-	return l.session.requests.ask(ctx, l.session, l.stream.out.Send, q)
+	return l.session.requests.ask(ctx, l.session, l, l.stream.out.Send, q)
 }
 
 // withoutMeta returns the parameters of a notification without their metadata;

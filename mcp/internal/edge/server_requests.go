@@ -16,13 +16,19 @@ import (
 type serverRequests struct {
 	mu      sync.Mutex
 	count   int
-	waiting map[jsonrpc.ID]chan jsonrpc.Message
+	waiting map[jsonrpc.ID]waitingRequest
 }
 
-// ask sends a request with send and waits for the response, at most as long as
-// the options say.
-func (q *serverRequests) ask(ctx context.Context, s *Session, send func(context.Context, []byte) error, r mcp.ServerRequest) (json.RawMessage, error) {
-	id, response, err := q.register()
+// A waitingRequest is one of them.
+type waitingRequest struct {
+	asker    mcp.Peer
+	response chan jsonrpc.Message // with room for it
+}
+
+// ask sends a request of asker with send and waits for the response, at most as long
+// as the options say.
+func (q *serverRequests) ask(ctx context.Context, s *Session, asker mcp.Peer, send func(context.Context, []byte) error, r mcp.ServerRequest) (json.RawMessage, error) {
+	id, response, err := q.register(asker)
 	if err != nil {
 		return nil, err
 	}
@@ -52,19 +58,27 @@ func (q *serverRequests) ask(ctx context.Context, s *Session, send func(context.
 	}
 }
 
-func (q *serverRequests) register() (jsonrpc.ID, chan jsonrpc.Message, error) {
+// register adds a request. Behind a gateway many servers ask the client of one session:
+// what one call may ask leaves room for others.
+func (q *serverRequests) register(asker mcp.Peer) (jsonrpc.ID, chan jsonrpc.Message, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if len(q.waiting) >= maxServerRequests {
+	same := 0
+	for _, w := range q.waiting {
+		if w.asker == asker {
+			same++
+		}
+	}
+	if same >= maxServerRequests || len(q.waiting) >= maxSessionRequests {
 		return "", nil, errors.New("the client has too many requests of the server to respond to")
 	}
 	if q.waiting == nil {
-		q.waiting = make(map[jsonrpc.ID]chan jsonrpc.Message)
+		q.waiting = make(map[jsonrpc.ID]waitingRequest)
 	}
 	q.count++
 	id := jsonrpc.StringID("junction-" + strconv.Itoa(q.count))
 	response := make(chan jsonrpc.Message, 1)
-	q.waiting[id] = response
+	q.waiting[id] = waitingRequest{asker, response}
 	return id, response, nil
 }
 
@@ -77,7 +91,7 @@ func (q *serverRequests) forget(id jsonrpc.ID) {
 // Response takes a client's response to a request of the server; one that nobody waits for is ignored.
 func (s *Session) Response(m *jsonrpc.Message) {
 	s.requests.mu.Lock()
-	response := s.requests.waiting[m.ID]
+	response := s.requests.waiting[m.ID].response
 	delete(s.requests.waiting, m.ID)
 	s.requests.mu.Unlock()
 	if response != nil {

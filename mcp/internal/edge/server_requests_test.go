@@ -81,6 +81,40 @@ func TestServerRequestsWithoutAResponseAreLimited(t *testing.T) {
 	})
 }
 
+// Behind a gateway the requests of one session go to many servers.
+func TestOneCallLeavesRoomForServerRequestsOfOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := legacySession(t, mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			if req.Method == "server/discover" {
+				return mcp.Result{}, nil
+			}
+			asks := 1
+			if req.Name == "greedy" {
+				asks = 70
+			}
+			var asking sync.WaitGroup
+			for range asks {
+				asking.Go(func() { req.Peer.Ask(ctx, mcp.ServerRequest{Method: "roots/list"}) })
+			}
+			asking.Wait()
+			return mcp.Result{}, nil
+		}))
+		ctx, cancel := context.WithCancel(t.Context())
+		greedy, other := &asked{}, &asked{}
+		call := func(id, name string, out *asked) {
+			s.Request(ctx, nil, parse(t, `{"jsonrpc":"2.0","id":`+id+`,"method":"tools/call","params":{"name":"`+name+`"}}`), edge.From{Out: out})
+		}
+		go call("2", "greedy", greedy)
+		synctest.Wait()
+		go call("3", "modest", other)
+		synctest.Wait()
+		if len(greedy.requests) != 64 || len(other.requests) != 1 {
+			t.Errorf("one call asked %d times, another %d times", len(greedy.requests), len(other.requests))
+		}
+		cancel()
+	})
+}
+
 func TestARequestWithoutAResponseIsGivenUpAndWithdrawn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var failed error

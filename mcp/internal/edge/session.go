@@ -209,7 +209,7 @@ func (c *sessionCall) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMes
 	if err := c.req.Meta.Capabilities.Allow(q); err != nil {
 		return nil, err
 	}
-	return c.session.requests.ask(ctx, c.session, c.send, q)
+	return c.session.requests.ask(ctx, c.session, c, c.send, q)
 }
 
 func (c *sessionCall) send(ctx context.Context, message []byte) error {

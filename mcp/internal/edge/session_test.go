@@ -2,6 +2,9 @@ package edge_test
 
 import (
 	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -43,4 +46,34 @@ func TestEveryRequestOfASessionSaysWhoseItIs(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A client may send initialized at the moment at which its connection ends.
+func TestNothingListensBehindAClosedConnection(t *testing.T) {
+	var closed atomic.Bool
+	var late atomic.Int32
+	e := newEdge(t, mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
+		if req.Method == "subscriptions/listen" && closed.Load() {
+			late.Add(1)
+		}
+		return mcp.Result{JSON: []byte(`{"capabilities":{"tools":{"listChanged":true}}}`)}, nil
+	}))
+	for range 3_000 {
+		closed.Store(false)
+		c := e.NewConnection(t.Context(), deaf{}, nil)
+		var job edge.Job
+		c.Accept(&job, []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`))
+		job.Run(nil)
+		var sending sync.WaitGroup
+		sending.Go(func() {
+			c.Accept(new(edge.Job), []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+		})
+		c.Close()
+		closed.Store(true)
+		sending.Wait()
+		runtime.Gosched()
+	}
+	if n := late.Load(); n > 0 {
+		t.Errorf("%d listens began after Close", n)
+	}
 }

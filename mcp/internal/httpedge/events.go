@@ -82,6 +82,13 @@ func (w *EventWriter) Write(ctx context.Context, e eventstream.Event) error {
 	return w.err
 }
 
+// WaitTurn waits until what is being sent now, and what waits for that, is sent or
+// given up.
+func (w *EventWriter) WaitTurn() {
+	w.acquire()
+	w.turn.Release()
+}
+
 // Begin sends the header of the response before there is an event.
 func (w *EventWriter) Begin() error {
 	w.acquire()

@@ -1,12 +1,15 @@
 package httplink
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -62,7 +65,8 @@ func (e *Endpoint) StatusError(resp *http.Response) (status *mcp.StatusError, id
 
 // SessionLost reports whether a refusal of a request within a session says that
 // the session is gone. The status for that is 404 (2025-11-25 basic/transports,
-// session management), but several SDKs answer 400 and only the text tells. An
+// session management), but several SDKs answer 400 and only the text tells, which may
+// repeat what a client sent: then [Endpoint.Knows] has to say so too. An
 // error with the id of the request, answered, is the response to it, unless a 404
 // says otherwise.
 func SessionLost(status *mcp.StatusError, answered bool) bool {
@@ -75,6 +79,26 @@ func SessionLost(status *mcp.StatusError, answered bool) bool {
 		return !answered && named
 	}
 	return false
+}
+
+// knowsTime is how long a server may take to say whether it knows a session.
+const knowsTime = 5 * time.Second
+
+// Knows asks the server at u whether it knows a session, which the header or u names,
+// by a ping: nothing of any client's is in that. Only a refusal says that it does not. The
+// header is changed.
+func (e *Endpoint) Knows(ctx context.Context, u *url.URL, header http.Header) bool {
+	ctx, cancel := context.WithTimeout(ctx, knowsTime)
+	defer cancel()
+	header = header.Clone()
+	header.Set("Content-Type", JSON)
+	header.Set("Accept", JSON+", "+EventStream)
+	resp, err := e.Do(ctx, http.MethodPost, u, header, jsonrpc.AppendRequest(nil, jsonrpc.StringID("session"), "ping", nil))
+	if err != nil {
+		return true
+	}
+	Discard(resp)
+	return resp.StatusCode != http.StatusBadRequest && resp.StatusCode != http.StatusNotFound
 }
 
 // ReadMessage reads a body that is one message.

@@ -230,3 +230,108 @@ func TestServeEndsWithTheErrorOfAWrite(t *testing.T) {
 		}
 	})
 }
+
+// Lines that are no messages are answered too, and count like requests.
+func TestWhatIsNoMessageIsNotReadFromAClientThatReadsNothing(t *testing.T) {
+	e := newEdge(t, func(context.Context, *mcp.Request) (mcp.Result, error) { return mcp.Result{}, nil })
+	const sent = 100_000
+	in := strings.NewReader(strings.Repeat("{\n", sent))
+	synctest.Test(t, func(t *testing.T) {
+		out := &lateReader{open: make(chan struct{})}
+		before := runtime.NumGoroutine()
+		var serving sync.WaitGroup
+		serving.Go(func() { Serve(t.Context(), e, in, out, nil, mcp.ServeOptions{}) })
+		synctest.Wait()
+		if grown := runtime.NumGoroutine() - before; grown > 1_000 {
+			t.Errorf("%d goroutines wait", grown)
+		}
+		close(out.open)
+		serving.Wait()
+		if got := strings.Count(out.String(), `"error":`); got != sent {
+			t.Errorf("%d of %d lines were answered", got, sent)
+		}
+	})
+}
+
+// The end of the input is no reason to drop what the client reads a moment later.
+func TestResponsesThatWaitForTheClientOutlastTheInput(t *testing.T) {
+	const calls = 50
+	result := mcp.Result{JSON: []byte(`{"x":"` + strings.Repeat("x", 100<<10) + `"}`)}
+	e := newEdge(t, func(ctx context.Context, _ *mcp.Request) (mcp.Result, error) {
+		time.Sleep(time.Second) // all are read by then
+		return result, nil
+	})
+	synctest.Test(t, func(t *testing.T) {
+		out := &lateReader{open: make(chan struct{})}
+		var serving sync.WaitGroup
+		serving.Go(func() {
+			Serve(t.Context(), e, &requests{n: calls}, out, nil, mcp.ServeOptions{DrainTimeout: 10 * time.Second})
+		})
+		time.Sleep(5 * time.Second)
+		close(out.open)
+		serving.Wait()
+		if got := strings.Count(out.String(), `"resultType":"complete"`); got != calls {
+			t.Errorf("%d of %d calls were answered", got, calls)
+		}
+	})
+}
+
+func TestABatchAtTheEndOfTheInputIsAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEdge(t, func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			switch req.Name {
+			case "big":
+				return mcp.Result{JSON: []byte(`{"x":"` + strings.Repeat("x", 2*maxGathered) + `"}`)}, nil
+			case "small":
+				return mcp.Result{JSON: []byte(`{"small":true}`)}, ctx.Err()
+			}
+			return mcp.Result{JSON: []byte(`{"capabilities":{}}`)}, nil
+		})
+		in, client := io.Pipe()
+		out := &lateReader{open: make(chan struct{})}
+		var serving sync.WaitGroup
+		serving.Go(func() { Serve(t.Context(), e, in, out, nil, mcp.ServeOptions{DrainTimeout: time.Minute}) })
+		io.WriteString(client, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{}}}`+"\n")
+		synctest.Wait()
+		io.WriteString(client, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"big"}}`+"\n")
+		synctest.Wait()
+		io.WriteString(client, `[{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"small"}}]`+"\n")
+		synctest.Wait()
+		client.Close()
+		synctest.Wait()
+		close(out.open)
+		serving.Wait()
+		if !strings.Contains(out.String(), `"small":true`) {
+			t.Error("the batch was not answered")
+		}
+	})
+}
+
+// A Handler that is slow to say what it is must not keep Serve from ending.
+func TestServeEndsDuringAHandshake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := make(chan struct{})
+		e := newEdge(t, func(ctx context.Context, _ *mcp.Request) (mcp.Result, error) {
+			close(begun)
+			<-ctx.Done()
+			return mcp.Result{}, ctx.Err()
+		})
+		in, client := io.Pipe()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			ended <- Serve(ctx, e, in, io.Discard, func() { in.Close() }, mcp.ServeOptions{DrainTimeout: time.Second})
+		}()
+		io.WriteString(client, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`+"\n")
+		<-begun
+		cancel()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("Serve goes on a minute after its context ended, with a drain time of a second")
+		}
+	})
+}

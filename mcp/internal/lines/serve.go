@@ -55,9 +55,9 @@ func Serve(ctx context.Context, e *edge.Edge, r io.Reader, w io.Writer, interrup
 	select {
 	case <-s.end:
 	case <-s.out.broken:
-		s.stop(interrupt)
+		s.stop(interrupt, o.DrainTimeout)
 	case <-ctx.Done():
-		s.stop(interrupt)
+		s.stop(interrupt, o.DrainTimeout)
 	}
 	s.drain(o.DrainTimeout)
 	cancel()
@@ -98,25 +98,30 @@ type serving struct {
 	err  error         // why, if not the end of the stream; set before end closes
 }
 
-// stop ends reading.
-func (s *serving) stop(interrupt func()) {
+// stop ends reading. Whoever reads may be in a handshake, which takes as long as the
+// Handler does; it is waited for at most as long as given.
+func (s *serving) stop(interrupt func(), most time.Duration) {
 	s.stopped.Store(true)
 	s.stopReading()
 	if interrupt != nil {
 		interrupt()
-		<-s.end
+		await(func() { <-s.end }, most)
 	}
 }
 
 // drain lets the requests that run finish, unless nobody could be answered, and
-// then ends them.
+// then ends them. Responses that wait for the client get what is left of the time.
 func (s *serving) drain(most time.Duration) {
-	ctx, cancel := context.WithTimeout(s.ctx, most)
+	until := time.Now().Add(most)
+	ctx, cancel := context.WithDeadline(s.ctx, until)
 	defer cancel()
 	if s.out.failed() == nil {
 		s.connection.Drain(ctx)
 	}
 	await(s.connection.Close, most) // a client that reads nothing holds up its notifications
+	if s.out.failed() == nil {
+		await(s.jobs.Wait, time.Until(until))
+	}
 }
 
 // failed is why reading ended, if it was not the end of the stream or this side.
