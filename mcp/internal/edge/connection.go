@@ -88,7 +88,7 @@ func (c *Connection) Accept(j *Job, data []byte) bool {
 	}
 	var fault *jsonrpc.Error
 	if j.message, fault = jsonrpc.Parse(data, jsonrpc.Limits{}); fault != nil {
-		c.hold(j, data) // its response may have to wait, too; where there is no room nothing more is read
+		c.hold(j, len(data)) // its response may have to wait, too; where there is no room nothing more is read
 		j.reply = jsonrpc.AppendError(nil, j.message.ID, fault)
 		return true
 	}
