@@ -1,8 +1,6 @@
 package integration
 
 import (
-	"encoding/json"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +18,10 @@ type sideClient struct {
 }
 
 func (c sideClient) root() string { return "file:///of/" + c.name }
+
+func (c sideClient) target(address string) []string {
+	return []string{"--" + c.over, "http://" + address + map[string]string{"http": "/mcp", "sse": "/sse"}[c.over]}
+}
 
 // answers are those that only this client gives.
 func (c sideClient) answers() answers {
@@ -43,9 +45,9 @@ func pairs(t *testing.T) map[string][2]sideClient {
 	}
 }
 
-// beside runs one script in both clients at the same time: neither starts it before the
+// beside runs a script in both clients at the same time: neither starts it before the
 // other is connected, and neither leaves before the other is done.
-func beside(t *testing.T, pair [2]sideClient, address string, script []step) [2][]line {
+func beside(t *testing.T, pair [2]sideClient, address string, scriptOf func(sideClient) []step) [2][]line {
 	t.Helper()
 	dir := t.TempDir()
 	type printed struct {
@@ -55,14 +57,13 @@ func beside(t *testing.T, pair [2]sideClient, address string, script []step) [2]
 	var outputs [2]chan printed
 	for i, c := range pair {
 		here := func(place, name string) string { return filepath.Join(dir, place+" "+name) }
-		other := pair[1-i]
+		other, script := pair[1-i], scriptOf(c)
 		whole := slices.Concat(
 			[]step{{"op": "meet", "make": here("start", c.name), "wait": here("start", other.name), "timeoutMs": 60000}},
 			script,
 			[]step{{"op": "meet", "make": here("end", c.name), "wait": here("end", other.name), "timeoutMs": 60000}},
 		)
-		path := map[string]string{"http": "/mcp", "sse": "/sse"}[c.over]
-		argv := c.client.commandLine(t, []string{"--" + c.over, "http://" + address + path}, c.revision, whole, c.answers())
+		argv := c.client.commandLine(t, c.target(address), c.revision, whole, c.answers())
 		done := make(chan printed, 1)
 		outputs[i] = done
 		go func() {
@@ -77,7 +78,7 @@ func beside(t *testing.T, pair [2]sideClient, address string, script []step) [2]
 			t.Errorf("%s, %s, was told of %s:\n%.3000s", c.name, c.client.name, pair[1-i].name, out.stdout)
 		}
 		lines := c.client.parse(t, out.stdout)
-		if len(lines) != len(script)+3 || !lines[0].OK {
+		if len(lines) != len(scriptOf(c))+3 || !lines[0].OK {
 			t.Fatalf("%s, %s, ended with %v and printed\n%.2000s\nstderr: %.2000s", c.name, c.client.name, out.err, out.stdout, out.stderr)
 		}
 		for _, l := range []line{lines[1], lines[len(lines)-1]} {
@@ -88,6 +89,11 @@ func beside(t *testing.T, pair [2]sideClient, address string, script []step) [2]
 		all[i] = lines[2 : len(lines)-1]
 	}
 	return all
+}
+
+// both is the same script for both clients.
+func both(script ...step) func(sideClient) []step {
+	return func(sideClient) []step { return script }
 }
 
 // everythingServer is the server everything of npm, on standard input and output.
@@ -114,35 +120,23 @@ func known(t *testing.T, env []string, names ...string) {
 	}
 }
 
-// fronts are the ways to put a server before many clients.
-type front struct {
-	name, prefix string
-	argv         func(binary, config string, server []string) []string
+// configOf is a configuration of one server, which is named real.
+func configOf(t *testing.T, server []string) string {
+	t.Helper()
+	return upConfig(t, []realServer{{name: "real", argv: func(testing.TB) []string { return server }}})
 }
 
-func gatewayOf(flags ...string) func(binary, config string, server []string) []string {
-	return func(binary, config string, _ []string) []string {
-		return append([]string{binary, "up", "--config", config}, flags...)
-	}
-}
-
-func proxyOf(flags ...string) func(binary, config string, server []string) []string {
-	return func(binary, _ string, server []string) []string {
-		return append(append(append([]string{binary, "proxy"}, flags...), "--"), server...)
-	}
-}
-
-// shared starts a front over HTTP and returns its address.
-func shared(t *testing.T, f string, server []string) (address, prefix string) {
+// shared starts `junction up` or `junction proxy` for many clients in front of a server,
+// and returns its address and what tool names have in front.
+func shared(t *testing.T, command string, server []string) (address, prefix string) {
 	t.Helper()
 	env, binary := isolated(t), junction(t)
 	address = freeAddress(t)
-	config := upConfig(t, []realServer{{name: "real", argv: func(testing.TB) []string { return server }}})
-	if f == "proxy" {
-		serving(t, env, address, proxyOf("--http", address)(binary, config, server)...)
+	if command == "proxy" {
+		serving(t, env, address, append([]string{binary, "proxy", "--http", address, "--"}, server...)...)
 		return address, ""
 	}
-	serving(t, env, address, gatewayOf("--http", address)(binary, config, server)...)
+	serving(t, env, address, binary, "up", "--config", configOf(t, server), "--http", address)
 	known(t, env, "real")
 	return address, "real__"
 }
@@ -161,7 +155,7 @@ func TestRootsStayWithTheirClient(t *testing.T) {
 				address, prefix := shared(t, f, everythingServer(t))
 				ask := call(prefix + "get-roots-list")
 				// The server asks for roots 350 ms after it started.
-				for i, lines := range beside(t, pair, address, []step{{"op": "list"}, ask, {"op": "sleep", "ms": 700}, {"op": "list"}, ask}) {
+				for i, lines := range beside(t, pair, address, both(step{"op": "list"}, ask, step{"op": "sleep", "ms": 700}, step{"op": "list"}, ask)) {
 					for _, l := range lines {
 						if l.heard("roots/list") || strings.Contains(l.Text, "file:///of/") {
 							t.Errorf("%s: roots were asked for: %+v", pair[i].name, l)
@@ -186,7 +180,7 @@ func TestSharedFilesystemKeepsItsFolders(t *testing.T) {
 			dir := sandbox(t)
 			address, prefix := shared(t, "up", filesystemServer(t, dir))
 			list := call(prefix + "list_allowed_directories")
-			for i, lines := range beside(t, pair, address, []step{list, {"op": "sleep", "ms": 300}, list}) {
+			for i, lines := range beside(t, pair, address, both(list, step{"op": "sleep", "ms": 300}, list)) {
 				for _, l := range []line{lines[0], lines[2]} {
 					if got := strings.TrimSpace(strings.TrimPrefix(l.Text, "Allowed directories:")); !l.OK || got != dir {
 						t.Errorf("%s: said %q (%+v), want %s", pair[i].name, l.Text, l.Error, dir)
@@ -209,12 +203,12 @@ func TestQuestionsGoToTheClientThatCalls(t *testing.T) {
 			t.Run(f+", "+name, func(t *testing.T) {
 				t.Parallel()
 				address, prefix := shared(t, f, everythingServer(t))
-				form := step{"op": "call", "name": prefix + "trigger-elicitation-request", "timeoutMs": 60000}
-				sample := step{"op": "call", "name": prefix + "trigger-sampling-request", "timeoutMs": 60000,
-					"arguments": map[string]any{"prompt": "Say something.", "maxTokens": 10}}
-				echo := calling(prefix+"echo", map[string]any{"message": "between"})
-				round := step{"op": "parallel", "steps": []step{form, sample, echo}, "timeoutMs": 90000}
-				for i, lines := range beside(t, pair, address, []step{sample, form, round, round, sample, form}) {
+				// From the first request that names no call on, Junction lets the calls of one
+				// client run at a time; before, a request is refused where several run.
+				first := pair[0]
+				first.client.run(t, first.target(address), first.revision, asking(prefix, first)[:1], first.answers())
+				lines := beside(t, pair, address, func(c sideClient) []step { return asking(prefix, c) })
+				for i, lines := range lines {
 					verifyAsked(t, pair[i], lines)
 				}
 			})
@@ -222,37 +216,43 @@ func TestQuestionsGoToTheClientThatCalls(t *testing.T) {
 	}
 }
 
+// asking makes calls in which the server asks: one by one, and several at a time.
+func asking(prefix string, c sideClient) []step {
+	form := step{"op": "call", "name": prefix + "trigger-elicitation-request", "timeoutMs": 60000}
+	sample := step{"op": "call", "name": prefix + "trigger-sampling-request", "timeoutMs": 60000,
+		"arguments": map[string]any{"prompt": "Say something to " + c.name, "maxTokens": 10}}
+	echo := calling(prefix+"echo", map[string]any{"message": "between"})
+	round := step{"op": "parallel", "steps": []step{form, sample, echo}, "timeoutMs": 90000}
+	return []step{sample, form, round, round, round, sample, form}
+}
+
 // verifyAsked verifies that each call was answered by the client itself.
 func verifyAsked(t *testing.T, c sideClient, lines []line) {
 	t.Helper()
-	asked := 0
-	for _, l := range lines {
+	person, words, between := "person "+c.name, "words of "+c.name, "between"
+	rounds := []string{person, words, between}
+	for i, want := range [][]string{{words}, {person}, rounds, rounds, rounds, {words}, {person}} {
+		l := lines[i]
 		results := []line{l}
 		if l.Op == "parallel" {
 			results = l.Results
 		}
 		for k, r := range results {
-			want := []string{"person " + c.name, "words of " + c.name, "between"}[k]
-			if l.Op == "call" {
-				want = c.name
-			}
-			if !r.OK || r.IsError || !strings.Contains(r.Text, want) {
-				t.Errorf("%s, %s, step %d.%d: said %.500q (%+v), want %q in it", c.name, c.client.name, l.Step, k, r.Text, r.Error, want)
+			if !r.OK || r.IsError || !strings.Contains(r.Text, want[k]) {
+				t.Errorf("%s, %s, step %d.%d: said %.500q (%+v), want %q in it", c.name, c.client.name, l.Step, k, r.Text, r.Error, want[k])
 			}
 		}
+		asked := map[string]int{}
 		for _, e := range l.Events {
-			if e.Method == "elicitation/create" || e.Method == "sampling/createMessage" {
-				asked++
+			asked[e.Method]++
+		}
+		for method, word := range map[string]string{"elicitation/create": person, "sampling/createMessage": words} {
+			// Where calls of one client run at the same time, a request goes to the newest,
+			// and to another one when that is over first.
+			n, wanted := asked[method], slices.Contains(want, word)
+			if wanted && n == 0 || !wanted && n > 0 || l.Op == "call" && n > 1 {
+				t.Errorf("%s, %s, step %d: was sent %d times %s", c.name, c.client.name, l.Step, n, method)
 			}
 		}
 	}
-	if asked != 8 {
-		t.Errorf("%s, %s, was asked %d times, want 8", c.name, c.client.name, asked)
-	}
-}
-
-// toolCount describes what a client sees, for the log.
-func toolCount(tools []string) string {
-	raw, _ := json.Marshal(tools) // strings always encode
-	return fmt.Sprintf("%d tools: %s", len(tools), raw)
 }

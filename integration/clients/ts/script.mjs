@@ -5,6 +5,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 
 export async function run(connect) {
+  console.log = console.debug = console.info = console.error; // stdout is for the lines of the script
   const flags = parseFlags(process.argv.slice(2));
   const probe = new Probe(flags.answers);
   let peer;
