@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -12,14 +11,9 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
-	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
-
-// codeElicitationRequired is how servers of revision 2025-11-25 ask the user to
-// visit a page before a call: as an error (client/elicitation, URL mode errors).
-const codeElicitationRequired = -32042
 
 // legacy speaks to a legacy server: one session for all requests, and requests
 // from the server while a call runs.
@@ -61,15 +55,18 @@ func (e *legacy) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Re
 	if err := e.setLevel(ctx, s, req.Meta.LogLevel); err != nil {
 		return mcp.Result{}, err
 	}
+	required := requiredBefore(req)
 	for attempt := 0; ; attempt++ {
-		result, err := e.begin(ctx, s, req)
-		pages, required := elicitationsRequired(err)
-		if !required || attempt == maxRounds {
-			return result, err
+		if required == nil {
+			result, err := e.begin(ctx, s, req)
+			if required = pagesRequired(err); required == nil || attempt == maxRounds {
+				return result, err
+			}
 		}
-		if err := visitAll(ctx, req.Peer, pages, err); err != nil {
+		if err := required.visit(ctx, req); err != nil {
 			return mcp.Result{}, err
 		}
+		required = nil
 	}
 }
 
@@ -176,8 +173,11 @@ func (e *legacy) request(k *call, m *jsonrpc.Message) {
 	alone, unnamed := true, k == nil
 	if unnamed {
 		k, alone = e.unnamed()
-		if !e.options.OneClient {
+		switch {
+		case !e.options.OneClient:
 			e.namesNone.Store(true)
+		case k != nil && !mayAsk(k.method): // it only happens to run, and a modern client is not asked in it
+			k = nil
 		}
 	}
 	switch {
@@ -320,42 +320,4 @@ func faultToServer(err error) *jsonrpc.Error {
 		code = mcp.CodeMethodNotFound
 	}
 	return &jsonrpc.Error{Code: code, Message: f.Message, Data: f.Data}
-}
-
-// elicitationsRequired finds the pages that the server wants visited before the call.
-func elicitationsRequired(err error) ([]mcp.ElicitRequest, bool) {
-	var fault *mcp.Error
-	if !errors.As(err, &fault) || fault.Code != codeElicitationRequired {
-		return nil, false
-	}
-	var data struct {
-		Elicitations []mcp.ElicitRequest `json:"elicitations"`
-	}
-	if schema.DecodeLoose(orEmptyObject(fault.Data), &data) != nil || len(data.Elicitations) == 0 || len(data.Elicitations) > maxRequested {
-		return nil, false
-	}
-	return data.Elicitations, true
-}
-
-// visitAll asks the user to visit the pages; cause is returned if they do not.
-func visitAll(ctx context.Context, peer mcp.Peer, pages []mcp.ElicitRequest, cause error) error {
-	requests := make(map[string]revision.InputRequest)
-	for i, page := range pages {
-		page.Mode = mcp.ElicitURL
-		params, err := schema.Encode(nil, page)
-		if err != nil {
-			return err
-		}
-		requests[fmt.Sprintf("visit-%d-%s", i, page.ElicitationID)] = revision.InputRequest{Method: methodElicit, Params: params}
-	}
-	responses, err := askAll(ctx, peer, requests)
-	if err != nil {
-		return err
-	}
-	for _, response := range responses {
-		if action, _ := jsonrpc.Unquote(jsonrpc.Get(response, "action")); action != mcp.ElicitAccept {
-			return cause
-		}
-	}
-	return nil
 }
