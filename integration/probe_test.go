@@ -107,6 +107,9 @@ type answers struct {
 	Elicit elicit         `json:"elicit"`
 	Sample map[string]any `json:"sample"`
 	Roots  []root         `json:"roots"`
+	// Declare names the capabilities that the client declares, of elicitation, url,
+	// sampling and roots; nil is every one but url. Only ts-v1, ts-v2 and python read it.
+	Declare []string `json:"declare,omitzero"`
 }
 
 type elicit struct {
@@ -198,24 +201,36 @@ func (c probeClient) run(t testing.TB, target []string, revision string, script 
 // try is run for scripts that may fail to connect.
 func (c probeClient) try(t testing.TB, target []string, revision string, script []step, say answers) []line {
 	t.Helper()
+	stdout, stderr, err := tryRun(t, nil, c.commandLine(t, target, revision, script, say)...)
+	lines := c.parse(t, stdout)
+	if err != nil {
+		t.Logf("client %s ended with %v; stderr: %.3000s", c.name, err, stderr)
+	} else if len(lines) != len(script)+1 {
+		t.Logf("client %s: stderr: %.3000s", c.name, stderr)
+	}
+	return lines
+}
+
+// commandLine is what runs a script.
+func (c probeClient) commandLine(t testing.TB, target []string, revision string, script []step, say answers) []string {
+	t.Helper()
 	argv := c.argv(t)
 	if revision != "" {
 		argv = append(argv, "--revision", revision)
 	}
 	argv = append(argv, "--script", encode(t, script), "--answers", encode(t, say))
-	stdout, stderr, err := tryRun(t, nil, append(argv, target...)...)
-	var lines []line
+	return append(argv, target...)
+}
+
+// parse decodes what the client printed.
+func (c probeClient) parse(t testing.TB, stdout string) (lines []line) {
+	t.Helper()
 	for text := range strings.Lines(stdout) {
 		var l line
 		if err := json.Unmarshal([]byte(text), &l); err != nil {
 			t.Fatalf("client %s printed %q: %v", c.name, text, err)
 		}
 		lines = append(lines, l)
-	}
-	if err != nil {
-		t.Logf("client %s ended with %v; stderr: %.3000s", c.name, err, stderr)
-	} else if len(lines) != len(script)+1 {
-		t.Logf("client %s: stderr: %.3000s", c.name, stderr)
 	}
 	return lines
 }

@@ -28,6 +28,7 @@ type clientPeer struct {
 	progress func(ProgressUpdate)
 	notified func(method string, params json.RawMessage)
 	idle     idleTimeout
+	listens  bool // it is of a listen request
 }
 
 // Notify calls the callbacks.
@@ -82,6 +83,9 @@ func (p *clientPeer) Ask(ctx context.Context, q ServerRequest) (json.RawMessage,
 			roots = []Root{}
 		}
 		return schema.Encode(nil, listRootsResult{roots})
+	}
+	if p.listens && o.OneClient != nil {
+		return nil, ErrInputRequired // the one client is asked with its next request
 	}
 	return nil, Errorf(CodeMethodNotFound, "%s: this client cannot be asked that", q.Method)
 }
@@ -157,7 +161,7 @@ func (c *Client) ListenWith(ctx context.Context, filter SubscriptionFilter, f fu
 	}
 	req := NewRequest(methodListen, w.Bytes())
 	req.Meta, req.Caller = *c.options.self, c
-	req.Peer = &clientPeer{client: c, notified: func(method string, params json.RawMessage) {
+	req.Peer = &clientPeer{client: c, listens: true, notified: func(method string, params json.RawMessage) {
 		if method != notificationAcknowledged {
 			uri, _ := jsonrpc.Unquote(memberOrNil(params, "uri"))
 			f(Notification{Method: method, URI: uri})

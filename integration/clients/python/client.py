@@ -51,6 +51,10 @@ class Probe:
         self.unclaimed = []
         self.changed = anyio.Event()
 
+    def declares(self, name):
+        declared = self.answers.get("declare")
+        return declared is None or name in declared
+
     def event(self, method, params):
         item = {"method": method, "params": params}
         self.fresh.append(item)
@@ -72,6 +76,8 @@ class Probe:
     async def elicit(self, _context, params):
         self.event("elicitation/create", {"message": params.message, "mode": getattr(params, "mode", None)})
         answer = self.answers.get("elicit", {"action": "decline"})
+        if getattr(params, "mode", None) == "url":
+            return types.ElicitResult(action=answer["action"])
         fields = list((getattr(params, "requested_schema", None) or {}).get("properties", {}))
         if any(f in fields for f in answer.get("decline", [])):
             return types.ElicitResult(action="decline")
@@ -209,6 +215,13 @@ class Peer:
         else:
             await self.client.send_ping()
 
+    async def request(self, step):
+        """Sends what the SDK's own methods send, whatever the revision has."""
+        if step["method"] == "ping":
+            await self.client.send_ping()
+        else:
+            await self.client.set_logging_level(step["level"])
+
     async def set_level(self, level):
         self.level = level
         if not self.modern:
@@ -237,6 +250,17 @@ def describe(err):
 
 
 async def perform(peer, probe, step):
+    """Performs a step, again and again where it says until what its result has."""
+    end = time.monotonic() + step.get("timeoutMs", 20000) / 1000
+    while True:
+        out = await perform_once(peer, probe, step)
+        found = step.get("until", "") in json.dumps(out, default=str, ensure_ascii=False)
+        if found or time.monotonic() > end:
+            return out
+        await anyio.sleep(0.1)
+
+
+async def perform_once(peer, probe, step):
     try:
         with anyio.fail_after(step.get("timeoutMs", 20000) / 1000 + 1):
             return {"ok": True, **(await perform_unsafe(peer, probe, step) or {})}
@@ -265,6 +289,10 @@ async def perform_unsafe(peer, probe, step):
             return {"params": [await probe.wait(step["method"], timeout) for _ in range(step.get("count", 1))]}
         case "sleep":
             await anyio.sleep(step["ms"] / 1000)
+        case "meet":
+            await meet(step)
+        case "request":
+            await peer.request(step)
         case "ping":
             await peer.ping()
         case "setLevel":
@@ -273,6 +301,15 @@ async def perform_unsafe(peer, probe, step):
             await peer.subscribe(step["uri"], step["op"] == "subscribe")
         case op:
             raise ValueError(f"unknown op {op}")
+
+
+async def meet(step):
+    """Tells another client that this one has come here, by a file, and waits for its file."""
+    with open(step["make"], "w"):
+        pass
+    with anyio.fail_after(step.get("timeoutMs", 20000) / 1000):
+        while not os.path.exists(step["wait"]):
+            await anyio.sleep(0.01)
 
 
 async def parallel(peer, probe, steps):
@@ -303,9 +340,9 @@ async def main():
             target(flags),
             mode=mode(flags["revision"]),
             client_info=types.Implementation(name="probe-python", version="1.0.0"),
-            elicitation_callback=probe.elicit,
-            sampling_callback=probe.sample,
-            list_roots_callback=probe.roots,
+            elicitation_callback=probe.elicit if probe.declares("elicitation") else None,
+            sampling_callback=probe.sample if probe.declares("sampling") else None,
+            list_roots_callback=probe.roots if probe.declares("roots") else None,
             message_handler=probe.message,
         ) as client:
             peer = Peer(client, probe)

@@ -27,13 +27,14 @@ function offer(transport, revision) {
 }
 
 await run(async (flags, probe) => {
+  const capabilities = probe.capabilities();
   const client = new Client(
     { name: 'probe-ts-v1', version: '1.0.0' },
-    { capabilities: { elicitation: { form: {} }, sampling: {}, roots: { listChanged: true } } },
+    { capabilities },
   );
-  client.setRequestHandler(ElicitRequestSchema, async (r) => probe.elicit(r.params));
-  client.setRequestHandler(CreateMessageRequestSchema, async (r) => probe.sample(r.params));
-  client.setRequestHandler(ListRootsRequestSchema, async () => probe.roots());
+  if (capabilities.elicitation) client.setRequestHandler(ElicitRequestSchema, async (r) => probe.elicit(r.params));
+  if (capabilities.sampling) client.setRequestHandler(CreateMessageRequestSchema, async (r) => probe.sample(r.params));
+  if (capabilities.roots) client.setRequestHandler(ListRootsRequestSchema, async () => probe.roots());
   client.fallbackNotificationHandler = async (n) => probe.event(n.method, n.params);
 
   const transport = transportFor(flags);

@@ -37,16 +37,17 @@ class Subscriptions {
 }
 
 await run(async (flags, probe) => {
+  const capabilities = probe.capabilities();
   const client = new Client(
     { name: 'probe-ts-v2', version: '1.0.0' },
     {
-      capabilities: { elicitation: { form: {} }, sampling: {}, roots: { listChanged: true } },
+      capabilities,
       ...negotiation(flags.revision),
     },
   );
-  client.setRequestHandler('elicitation/create', async (r) => probe.elicit(r.params));
-  client.setRequestHandler('sampling/createMessage', async (r) => probe.sample(r.params));
-  client.setRequestHandler('roots/list', async () => probe.roots());
+  if (capabilities.elicitation) client.setRequestHandler('elicitation/create', async (r) => probe.elicit(r.params));
+  if (capabilities.sampling) client.setRequestHandler('sampling/createMessage', async (r) => probe.sample(r.params));
+  if (capabilities.roots) client.setRequestHandler('roots/list', async () => probe.roots());
   client.fallbackNotificationHandler = async (n) => probe.event(n.method, n.params);
 
   const transport = transportFor(flags);

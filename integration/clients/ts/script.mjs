@@ -2,7 +2,10 @@
 // flags, the steps and the shape of what is printed. A client hands run() a function that
 // connects and returns { revision, server, capabilities, instructions, list, call, read, … }.
 
+import { existsSync, writeFileSync } from 'node:fs';
+
 export async function run(connect) {
+  console.log = console.debug = console.info = console.error; // stdout is for the lines of the script
   const flags = parseFlags(process.argv.slice(2));
   const probe = new Probe(flags.answers);
   let peer;
@@ -89,6 +92,7 @@ export class Probe {
   elicit(params) {
     this.event('elicitation/create', { message: params.message, mode: params.mode });
     const answer = this.answers.elicit ?? { action: 'decline' };
+    if (params.mode === 'url') return { action: answer.action };
     const fields = Object.keys(params.requestedSchema?.properties ?? {});
     if ((answer.decline ?? []).some((f) => fields.includes(f))) return { action: 'decline' };
     if (answer.action !== 'accept') return { action: answer.action };
@@ -108,13 +112,32 @@ export class Probe {
     };
   }
 
+  // capabilities are what the client declares: all of them, or those that the answers name.
+  capabilities() {
+    const declares = (name) => (this.answers.declare ?? ['elicitation', 'sampling', 'roots']).includes(name);
+    const elicitation = { ...(declares('elicitation') && { form: {} }), ...(declares('url') && { url: {} }) };
+    return {
+      ...(Object.keys(elicitation).length > 0 && { elicitation }),
+      ...(declares('sampling') && { sampling: {} }),
+      ...(declares('roots') && { roots: { listChanged: true } }),
+    };
+  }
+
   roots() {
     this.event('roots/list', {});
     return { roots: this.answers.roots ?? [] };
   }
 }
 
+// perform performs a step, again and again where it says until what its result has.
 async function perform(peer, probe, step) {
+  for (const end = Date.now() + (step.timeoutMs ?? 20000); ; await delay(100)) {
+    const out = await performOnce(peer, probe, step);
+    if (JSON.stringify(out).includes(step.until ?? '') || Date.now() > end) return out;
+  }
+}
+
+async function performOnce(peer, probe, step) {
   try {
     return { ok: true, ...(await perform1(peer, probe, step)) };
   } catch (err) {
@@ -157,6 +180,8 @@ async function perform1(peer, probe, step) {
       return { params: await waitAll(probe, step) };
     case 'sleep':
       return delay(step.ms).then(() => ({}));
+    case 'meet':
+      return meet(step, timeout);
     case 'ping':
     case 'setLevel':
     case 'subscribe':
@@ -172,6 +197,15 @@ async function waitAll(probe, step) {
   const all = [];
   while (all.length < (step.count ?? 1)) all.push(await probe.wait(step.method, step.timeoutMs ?? 20000));
   return all;
+}
+
+// meet tells another client that this one has come here, by a file, and waits for its file.
+async function meet(step, timeout) {
+  writeFileSync(step.make, '');
+  for (const end = Date.now() + timeout; !existsSync(step.wait); await delay(10)) {
+    if (Date.now() > end) throw new Error(`${step.wait} is not there after ${timeout} ms`);
+  }
+  return {};
 }
 
 async function list(peer) {

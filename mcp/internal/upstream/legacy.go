@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -12,15 +11,10 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
-	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 	"github.com/junction-mcp/junction/mcp/internal/turn"
 )
-
-// codeElicitationRequired is how servers of revision 2025-11-25 ask the user to
-// visit a page before a call: as an error (client/elicitation, URL mode errors).
-const codeElicitationRequired = -32042
 
 // legacy speaks to a legacy server: one session for all requests, and requests
 // from the server while a call runs.
@@ -64,15 +58,18 @@ func (e *legacy) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Re
 	if err := e.setLevel(ctx, s, req.Meta.LogLevel); err != nil {
 		return mcp.Result{}, err
 	}
+	required := requiredBefore(req)
 	for attempt := 0; ; attempt++ {
-		result, err := e.begin(ctx, s, req)
-		pages, required := elicitationsRequired(err)
-		if !required || attempt == maxRounds {
-			return result, err
+		if required == nil {
+			result, err := e.begin(ctx, s, req)
+			if required = pagesRequired(err); required == nil || attempt == maxRounds {
+				return result, err
+			}
 		}
-		if err := visitAll(ctx, req.Peer, pages, err); err != nil {
+		if err := required.visit(ctx, req); err != nil {
 			return mcp.Result{}, err
 		}
+		required = nil
 	}
 }
 
@@ -183,11 +180,11 @@ func (e *legacy) request(k *call, m *jsonrpc.Message) {
 	alone, unnamed := true, k == nil
 	if unnamed {
 		k, alone = e.unnamed()
-		if e.options.OneClient && k != nil && !mayAsk(k.method) {
-			k, alone = nil, true // a list that happens to be read: who reads it may not be the client
-		}
-		if !e.options.OneClient {
+		switch {
+		case !e.options.OneClient:
 			e.namesNone.Store(true)
+		case k != nil && !mayAsk(k.method): // it only happens to run, and a modern client is not asked in it
+			k, alone = nil, true
 		}
 	}
 	switch {
@@ -203,6 +200,9 @@ func (e *legacy) request(k *call, m *jsonrpc.Message) {
 // give hands a request of the server to a call.
 func (e *legacy) give(k *call, m *jsonrpc.Message, unnamed bool) {
 	r := &serverRequest{message: m, call: k, unnamed: unnamed}
+	if unnamed && !e.options.OneClient { // now, and not when the call's owner sees it: until then no other call begins
+		r.turn, _ = e.serial.try(k.caller, 0)
+	}
 	e.mu.Lock()
 	_, twice := e.asked[m.ID]
 	full := len(e.asked) >= maxAsked || e.askedBytes > 0 && e.askedBytes+len(m.Params) > maxAskedBytes
@@ -211,14 +211,26 @@ func (e *legacy) give(k *call, m *jsonrpc.Message, unnamed bool) {
 		e.askedBytes += len(m.Params)
 	}
 	e.mu.Unlock()
-	switch {
+	switch taken := !twice && !full && k.events.put(event{kind: requested, message: m, request: r}); {
+	case taken:
+		return
 	case twice:
 		e.log.Debug("mcp: the server used the id of a request again that is still open", "server", e.options.Name, "id", string(m.ID))
 	case full:
 		e.refuse(m.ID, jsonrpc.Errorf(jsonrpc.InternalError, "too many requests of this server wait for responses already: at most %d, of %d MiB", maxAsked, maxAskedBytes>>20))
-	case !k.events.put(event{kind: requested, message: m, request: r}):
+	default:
 		e.forget(r)
 		e.refuse(m.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: the request that it belongs to is over, or its client does not keep up", m.Method))
+	}
+	e.dropTurn(r)
+}
+
+// dropTurn releases the turn that was taken for a request of the server that its
+// call did not get.
+func (e *legacy) dropTurn(r *serverRequest) {
+	if r.turn {
+		r.turn = false
+		e.serial.release()
 	}
 }
 
@@ -330,42 +342,4 @@ func faultToServer(err error) *jsonrpc.Error {
 		code = mcp.CodeMethodNotFound
 	}
 	return &jsonrpc.Error{Code: code, Message: f.Message, Data: f.Data}
-}
-
-// elicitationsRequired finds the pages that the server wants visited before the call.
-func elicitationsRequired(err error) ([]mcp.ElicitRequest, bool) {
-	var fault *mcp.Error
-	if !errors.As(err, &fault) || fault.Code != codeElicitationRequired {
-		return nil, false
-	}
-	var data struct {
-		Elicitations []mcp.ElicitRequest `json:"elicitations"`
-	}
-	if schema.DecodeLoose(orEmptyObject(fault.Data), &data) != nil || len(data.Elicitations) == 0 || len(data.Elicitations) > maxRequested {
-		return nil, false
-	}
-	return data.Elicitations, true
-}
-
-// visitAll asks the user to visit the pages; cause is returned if they do not.
-func visitAll(ctx context.Context, peer mcp.Peer, pages []mcp.ElicitRequest, cause error) error {
-	requests := make(map[string]revision.InputRequest)
-	for i, page := range pages {
-		page.Mode = mcp.ElicitURL
-		params, err := schema.Encode(nil, page)
-		if err != nil {
-			return err
-		}
-		requests[fmt.Sprintf("visit-%d-%s", i, page.ElicitationID)] = revision.InputRequest{Method: methodElicit, Params: params}
-	}
-	responses, err := askAll(ctx, peer, &inputState{Requests: requests})
-	if err != nil {
-		return err
-	}
-	for _, response := range responses {
-		if action, _ := jsonrpc.Unquote(jsonrpc.Get(response, "action")); action != mcp.ElicitAccept {
-			return cause
-		}
-	}
-	return nil
 }

@@ -256,6 +256,7 @@ func (p *legacyCall) finish() {
 		case attached:
 			ev.round.outcome <- outcome{err: errOver}
 		case requested:
+			p.era.dropTurn(ev.request)
 			p.open = append(p.open, ev.request)
 		}
 	}

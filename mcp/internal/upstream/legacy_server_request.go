@@ -17,6 +17,7 @@ type serverRequest struct {
 	message *jsonrpc.Message
 	call    *call
 	unnamed bool // it came without an association
+	turn    bool // the era's turn was taken for it, and not yet handed to the call
 
 	// Of the goroutine that owns the call:
 	key     string             // under which the client is asked; a server may use an id again
@@ -35,13 +36,14 @@ func (r *serverRequest) stopAsking() {
 // addRequest takes a request of the server.
 func (p *legacyCall) addRequest(ev event) {
 	r := ev.request
+	if r.turn && !p.serial { // the first one: it had no turn to wait for
+		p.serial, r.turn = true, false
+	}
+	p.era.dropTurn(r)
 	if len(p.open) >= maxRequested {
 		p.era.forget(r)
 		p.era.refuse(r.message.ID, jsonrpc.Errorf(jsonrpc.InternalError, "%d requests of this call are open already", maxRequested))
 		return
-	}
-	if r.unnamed && !p.serial && p.era.namesNone.Load() { // the first one: it had no turn to wait for
-		p.serial, _ = p.era.serial.try(p.caller, 0)
 	}
 	p.taken++
 	r.key = "ask-" + strings.Trim(string(r.message.ID), `"`) + "-" + strconv.Itoa(p.taken)

@@ -1,0 +1,83 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// codeElicitationRequired is how servers of revision 2025-11-25 ask the user to
+// visit a page before a call: as an error (client/elicitation, URL mode errors).
+const codeElicitationRequired = -32042
+
+// statePages holds the pages while the client asks its user, between two rounds: the
+// server must not get the call again before the user has accepted.
+const statePages = "pages"
+
+// requiredPages are pages that the server wants visited before a call.
+type requiredPages struct {
+	cause error      // returned if the user does not visit them
+	fault *mcp.Error // of the server
+	pages []mcp.ElicitRequest
+}
+
+// pagesRequired returns the pages that an error of the server names, if it does.
+func pagesRequired(err error) *requiredPages {
+	var fault *mcp.Error
+	if !errors.As(err, &fault) || fault.Code != codeElicitationRequired {
+		return nil
+	}
+	var data struct {
+		Elicitations []mcp.ElicitRequest `json:"elicitations"`
+	}
+	if schema.DecodeLoose(orEmptyObject(fault.Data), &data) != nil || len(data.Elicitations) == 0 || len(data.Elicitations) > maxRequested {
+		return nil
+	}
+	return &requiredPages{cause: err, fault: fault, pages: data.Elicitations}
+}
+
+// requiredBefore returns the pages for which an earlier round of the request was ended.
+func requiredBefore(req *mcp.Request) *requiredPages {
+	kept := req.State.Get(statePages)
+	if kept == nil {
+		return nil
+	}
+	message, _ := jsonrpc.Unquote(jsonrpc.Get(kept, "message"))
+	return pagesRequired(&mcp.Error{Code: codeElicitationRequired, Message: message, Data: jsonrpc.Get(kept, "data")})
+}
+
+// visit asks the user to visit the pages.
+func (p *requiredPages) visit(ctx context.Context, req *mcp.Request) error {
+	requests := make(map[string]revision.InputRequest)
+	for i, page := range p.pages {
+		page.Mode = mcp.ElicitURL
+		params, err := schema.Encode(nil, page)
+		if err != nil {
+			return err
+		}
+		requests[fmt.Sprintf("visit-%d-%s", i, page.ElicitationID)] = revision.InputRequest{Method: methodElicit, Params: params}
+	}
+	responses, err := askAll(ctx, req.Peer, &inputState{Requests: requests})
+	if errors.Is(err, mcp.ErrInputRequired) {
+		w := jsonrpc.NewObject(nil)
+		w.String("message", p.fault.Message)
+		w.Raw("data", p.fault.Data)
+		req.State.Set(statePages, w.Bytes())
+		return err
+	}
+	req.State.Set(statePages, nil)
+	if err != nil {
+		return err
+	}
+	for _, response := range responses {
+		if action, _ := jsonrpc.Unquote(jsonrpc.Get(response, "action")); action != mcp.ElicitAccept {
+			return p.cause
+		}
+	}
+	return nil
+}

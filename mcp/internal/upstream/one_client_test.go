@@ -1,0 +1,111 @@
+package upstream_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+var hasRoots = &mcp.Meta{Capabilities: &mcp.ClientCapabilities{Roots: &mcp.RootsCapability{}}}
+
+// roundless is the client of a request without rounds, such as a list.
+type roundless struct{ askedPeer }
+
+func (p *roundless) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
+	return nil, errors.New("only calls can ask")
+}
+
+// A list that happens to run, and notifications that the gateway listens for, are no
+// place for what a server asks as soon as it runs: the one client's next call is.
+func TestWhatIsAskedDuringAListReachesTheOneClientInItsNextCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, listens := range []bool{false, true} {
+			bridge, s := played(t, mcp.ClientOptions{Bridge: true, OneClient: hasRoots}, `{"tools":{"listChanged":true}}`, func(s *playedServer, m message) {
+				switch m.Method {
+				case "tools/list":
+					s.send(`{"jsonrpc":"2.0","id":"roots","method":"roots/list"}`)
+					synctest.Wait()
+					s.send(`{"jsonrpc":"2.0","id":%s,"result":{"tools":[]}}`, m.ID)
+				case "tools/call":
+					s.send(done, m.ID)
+				}
+			})
+			ctx, cancel := context.WithCancel(t.Context())
+			if listens {
+				go func() {
+					_ = bridge.Listen(ctx, mcp.SubscriptionFilter{ToolsListChanged: true}, func(mcp.Notification) {})
+				}()
+				synctest.Wait()
+			}
+			list := mcp.NewRequest("tools/list", nil)
+			list.Caller, list.Peer, list.Meta = "one", &roundless{}, *hasRoots
+			if _, err := bridge.Handle(t.Context(), list); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if got := s.received(""); len(got) != 0 {
+				t.Errorf("listening %v: before a call the server got %+v", listens, got)
+			}
+			peer := &askedPeer{}
+			if _, err := bridge.Handle(t.Context(), request("one", "x", peer)); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.received(""); peer.all() != "roots/list" || len(got) != 1 || got[0].Result == nil {
+				t.Errorf("listening %v: asked %q, and the server got %+v", listens, peer.all(), got)
+			}
+			cancel()
+			bridge.Close()
+		}
+	})
+}
+
+// visitor responds to a request of the server in the next round.
+type visitor struct {
+	askedPeer
+	round  int
+	action string
+}
+
+func (v *visitor) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+	if v.round == 0 {
+		return nil, mcp.ErrInputRequired
+	}
+	_, err := v.askedPeer.Ask(ctx, q)
+	return json.RawMessage(`{"action":"` + v.action + `"}`), err
+}
+
+// A call that was refused until its user visits a page is only sent again when the user
+// has accepted, also where the client responds with the next round.
+func TestACallIsNotSentAgainBeforeItsPageIsVisited(t *testing.T) {
+	for action, calls := range map[string]int{"accept": 2, "decline": 1} {
+		refused := false
+		bridge, s := played(t, mcp.ClientOptions{Bridge: true}, `{"tools":{}}`, func(s *playedServer, m message) {
+			switch {
+			case m.Method == "tools/call" && !refused:
+				refused = true
+				s.send(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"first the page","data":{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://a.example/","message":"m"}]}}}`, m.ID)
+			case m.Method == "tools/call":
+				s.send(done, m.ID)
+			}
+		})
+		v := &visitor{action: action}
+		req := request("one", "x", v)
+		req.State = new(mcp.State)
+		if _, err := bridge.Handle(t.Context(), req); !errors.Is(err, mcp.ErrInputRequired) {
+			t.Fatalf("the first round: %v", err)
+		}
+		v.round++
+		_, err := bridge.Handle(t.Context(), req)
+		var fault *mcp.Error
+		if action == "accept" && err != nil || action != "accept" && (!errors.As(err, &fault) || fault.Code != -32042 || fault.Message != "first the page") {
+			t.Errorf("%s: %v", action, err)
+		}
+		if got := len(s.received("tools/call")); got != calls || v.all() != "elicitation/create" {
+			t.Errorf("%s: the server got %d calls, want %d; asked %q", action, got, calls, v.all())
+		}
+	}
+}
