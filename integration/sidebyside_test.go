@@ -37,11 +37,11 @@ func pairs(t *testing.T) map[string][2]sideClient {
 	t.Helper()
 	python, v1, v2 := clientNamed(t, "python"), clientNamed(t, "ts-v1"), clientNamed(t, "ts-v2")
 	return map[string][2]sideClient{
-		"both legacy":          {{python, legacyNewest, "http", "anna"}, {v1, legacyNewest, "http", "bert"}},
-		"both modern":          {{python, modern, "http", "anna"}, {v2, modern, "http", "bert"}},
+		"both legacy":           {{python, legacyNewest, "http", "anna"}, {v1, legacyNewest, "http", "bert"}},
+		"both modern":           {{python, modern, "http", "anna"}, {v2, modern, "http", "bert"}},
 		"legacy next to modern": {{python, legacyNewest, "http", "anna"}, {v2, modern, "http", "bert"}},
 		"modern next to legacy": {{python, modern, "http", "anna"}, {v1, "2025-06-18", "http", "bert"}},
-		"both HTTP+SSE":        {{python, legacyNewest, "sse", "anna"}, {v1, legacyNewest, "sse", "bert"}},
+		"both HTTP+SSE":         {{python, legacyNewest, "sse", "anna"}, {v1, legacyNewest, "sse", "bert"}},
 	}
 }
 

@@ -24,7 +24,6 @@ func page(t *testing.T, name string) string {
 }
 
 var (
-	fenced = regexp.MustCompile("(?ms)^```.*?^```$")
 	quoted = regexp.MustCompile("`([^`]+)`")
 	goName = regexp.MustCompile(`^[A-Za-z]\w*(\.[A-Za-z]\w*)*$`)
 	named  = regexp.MustCompile("((?:`[\\w.]+`(?:, | and )?)+) in `([\\w/]+\\.go)`")

@@ -82,7 +82,7 @@ func (c *Connection) Accept(j *Job, data []byte) bool {
 		if j.batch = data; !c.hold(j, len(data)) {
 			j.reply = jsonrpc.AppendError(nil, "", tooMuchHeld())
 		} else {
-			c.batches.Begin(nil, j, false, 0) // its requests begin one by one, and later
+			c.batches.Begin(c.ctx, j, false, 0) // its requests begin one by one, and later
 		}
 		return true
 	}
