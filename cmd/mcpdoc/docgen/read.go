@@ -148,11 +148,11 @@ type function struct {
 func (p *goPackage) readFunctions(file *ast.File) (list []function) {
 	for _, declaration := range file.Decls {
 		f, ok := declaration.(*ast.FuncDecl)
-		if !ok {
+		if !ok || f.Recv != nil && len(f.Recv.List) != 1 { // not one receiver: it is parsed, but does not compile
 			continue
 		}
 		name := f.Name.Name
-		if f.Recv != nil && len(f.Recv.List) == 1 {
+		if f.Recv != nil {
 			name = typeName(f.Recv.List[0].Type) + "." + name
 		}
 		fn := function{key: "func " + name, text: withoutName(plainText(f.Doc), f.Name.Name)}
