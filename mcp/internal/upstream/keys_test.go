@@ -33,7 +33,9 @@ func asksTwice(conn net.Conn) {
 		ask := func(state, text string) {
 			fmt.Fprintf(conn, head+`"resultType":"input_required","requestState":%q,"inputRequests":{"confirm":{"method":"elicitation/create","params":{"mode":"form","message":%q,"requestedSchema":{"type":"object","properties":{}}}}}}}`+"\n", m.ID, state, text)
 		}
-		heard += " " + m.Params.InputResponses["confirm"].Action
+		if m.Method == "tools/call" { // others come when they like
+			heard += " " + m.Params.InputResponses["confirm"].Action
+		}
 		switch {
 		case m.Method == "server/discover":
 			fmt.Fprintf(conn, head+`"resultType":"complete","ttlMs":0,"cacheScope":"private","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}`+"\n", m.ID)

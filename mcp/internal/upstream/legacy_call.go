@@ -89,6 +89,7 @@ func (e *legacy) begin(ctx context.Context, s *session, req *mcp.Request) (mcp.R
 		if err := e.serial.acquire(ctx, req.Caller); err != nil {
 			return mcp.Result{}, err
 		}
+		e.awaitLingering(ctx, req.Caller)
 	}
 	k, err := e.conn.addCall(req)
 	if err != nil {

@@ -99,8 +99,8 @@ func (c *conn) unnamed() (newest *call, alone bool) {
 
 // Limits of what is known of calls that were given up.
 const (
-	lingerTime   = 30 * time.Second // how long the server may go on with one
-	maxLingering = 1_024            // clients with such calls, before it counts as anybody's
+	lingerTime   = time.Second // how long the server may go on with one
+	maxLingering = 1_024       // clients with such calls, before it counts as anybody's
 )
 
 // abandoned notes that a client gave up a call before its response: the server may
@@ -120,6 +120,22 @@ func (c *conn) abandoned(k *call) {
 		c.lingering = map[any]time.Time{}
 	}
 	c.lingering[caller] = time.Now().Add(lingerTime)
+}
+
+// awaitLingering waits until the server can be expected to have left the calls that
+// other clients gave up before.
+func (c *conn) awaitLingering(ctx context.Context, caller any) {
+	var last time.Time
+	c.mu.Lock()
+	for other, until := range c.lingering {
+		if (other == nil || other != caller) && until.After(last) {
+			last = until
+		}
+	}
+	c.mu.Unlock()
+	if wait := time.Until(last); !last.IsZero() && wait > 0 {
+		sleep(ctx, wait)
+	}
 }
 
 // newer compares ids of this connection, which count up.
