@@ -273,6 +273,8 @@ func (p *legacyCall) dropOpen() {
 		e.forget(r)
 		other, _ := e.unnamed()
 		switch {
+		case r.unnamed && e.options.OneClient && r.message.Method == methodRootsList: // of no call, but of the client
+			e.request(nil, r.message)
 		case r.unnamed && other != nil && p.caller != nil && other.caller == p.caller: // it may belong to another call
 			e.request(nil, r.message)
 		case !p.cancelled: // else the server hears that the call is
