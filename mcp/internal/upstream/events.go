@@ -50,7 +50,7 @@ type mailbox struct {
 	ready chan struct{} // holds a token while events wait
 
 	mu     sync.Mutex
-	first  func() // is called with the first event; nil when it was, or for none
+	first  func() // see begin; nil when it was called
 	events []event
 	whole  *atomic.Int64 // bytes of notifications in all mailboxes of a connection; nil: not counted
 	noted  int64         // of them, those in events
@@ -60,6 +60,19 @@ type mailbox struct {
 }
 
 func newMailbox() mailbox { return mailbox{ready: make(chan struct{}, 1)} }
+
+// begin has f called with the first event, at once where one waits already.
+func (b *mailbox) begin(f func()) {
+	b.mu.Lock()
+	waiting := len(b.events) > 0
+	if !waiting {
+		b.first = f
+	}
+	b.mu.Unlock()
+	if waiting {
+		f()
+	}
+}
 
 // put adds an event; false if the owner takes no more, or no more requests. A
 // notification is dropped where too many wait: a client that slow has no use for

@@ -187,3 +187,16 @@ func TestACallIsFoundForAMessageThatNamesNoneOnlyWhereItsClientIsSure(t *testing
 		})
 	}
 }
+
+// A server may name the call of another client in its notifications, also one that
+// has its number but is not sent yet.
+func TestAMailboxBeginsWithAnEventThatCameBefore(t *testing.T) {
+	b := newMailbox()
+	b.put(event{kind: notification, message: &jsonrpc.Message{Kind: jsonrpc.Notification, Method: notificationMessage}})
+	begun := 0
+	b.begin(func() { begun++ })
+	b.put(event{kind: response})
+	if begun != 1 || !b.stop() {
+		t.Errorf("begun %d times, want once", begun)
+	}
+}

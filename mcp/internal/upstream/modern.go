@@ -166,11 +166,11 @@ func (e *modern) exchangeOnce(ctx context.Context, s *session, req *mcp.Request,
 	}
 	defer e.over(k)
 	passed := make(chan struct{})
-	k.events.first = func() { // most requests have no notifications
+	k.events.begin(func() { // most requests have no notifications
 		if !e.spawn(func() { defer close(passed); k.passOn(ctx, req.Peer) }) {
 			close(passed)
 		}
-	}
+	})
 	out := e.out(s, k.id, req, responses, state)
 	m, err := e.link.Call(ctx, out, func(m *jsonrpc.Message) { e.receive(k, m) })
 	if err != nil && ctx.Err() != nil {
