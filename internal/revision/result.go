@@ -127,6 +127,9 @@ func withoutReserved(meta json.RawMessage) json.RawMessage {
 	if !mayHold(meta, MetaReserved) {
 		return meta
 	}
+	if holdsOnlyReserved(meta) { // as those of most results
+		return nil
+	}
 	var names []string
 	jsonrpc.EachMember(meta, func(quoted, _ []byte) bool {
 		if name, _ := jsonrpc.Unquote(quoted); strings.HasPrefix(name, MetaReserved) {
@@ -138,6 +141,15 @@ func withoutReserved(meta json.RawMessage) json.RawMessage {
 		return kept
 	}
 	return nil
+}
+
+func holdsOnlyReserved(meta json.RawMessage) bool {
+	only := true
+	jsonrpc.EachMember(meta, func(quoted, _ []byte) bool {
+		only = bytes.HasPrefix(quoted[1:], []byte(MetaReserved))
+		return only
+	})
+	return only
 }
 
 // mayHold reports whether text can stand in a string of the JSON. A string may be

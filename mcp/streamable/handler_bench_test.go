@@ -17,6 +17,7 @@ type discard struct {
 func (d *discard) Header() http.Header         { return d.header }
 func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
 func (d *discard) WriteHeader(status int)      { d.status = status }
+func (d *discard) Flush()                      {}
 
 // BenchmarkCall is what a call of a tool costs beyond net/http.
 func BenchmarkCall(b *testing.B) {

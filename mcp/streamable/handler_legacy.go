@@ -32,7 +32,8 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 		return
 	}
 	c := &call{}
-	if _, ok := x.enter(context.Background(), c, m.ID); !ok {
+	var bySession context.Context // nil: its session cancels it
+	if _, ok := x.enter(bySession, c, m.ID); !ok {
 		return
 	}
 	defer x.endpoint.end(c)

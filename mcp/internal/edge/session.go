@@ -21,7 +21,7 @@ type Session struct {
 	edge      *Edge
 	revision  *revision.Revision
 	principal *mcp.Principal
-	held      *Budget      // description and subscriptions
+	held      Budget       // description and subscriptions
 	meta      mcp.Meta     // stamped on every request
 	has       capabilities // which notifications the server has
 	requests  serverRequests
@@ -54,7 +54,7 @@ func (e *Edge) Initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 	}
 	r := revision.Negotiate(version)
 	s := &Session{edge: e, revision: r, principal: from.Principal, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
-	s.held = NewBudget(maxSessionHeld, e.sessions)
+	s.held.most, s.held.whole = maxSessionHeld, e.sessions
 	if fault := s.describe(m); fault != nil {
 		return nil, refuse(dst, m.ID, fault)
 	}
@@ -109,7 +109,9 @@ func (s *Session) Close() { s.held.Close() }
 // Sessionless returns a session for one legacy request that came without a
 // handshake, from a client that can be asked nothing.
 func (e *Edge) Sessionless(r *revision.Revision) *Session {
-	return &Session{edge: e, revision: r, held: NewBudget(maxSessionHeld, nil), level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
+	s := &Session{edge: e, revision: r, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
+	s.held.most = maxSessionHeld
+	return s
 }
 
 var noCapabilities = &mcp.ClientCapabilities{}

@@ -15,6 +15,8 @@ type Deadlines struct {
 	first *waiting
 	timer *time.Timer
 	fires time.Time // zero while the timer is not set
+
+	free sync.Pool // of *waiting
 }
 
 // waiting is a read or write that has not ended.
@@ -31,20 +33,28 @@ type waiting struct {
 // The connection cannot be read from any more then, and the error is
 // [os.ErrDeadlineExceeded].
 func (d *Deadlines) Read(w http.ResponseWriter, timeout time.Duration, f func() error) error {
-	return d.run(&waiting{w: w, until: time.Now().Add(timeout), set: (*http.ResponseController).SetReadDeadline}, f)
+	return d.run(w, time.Now().Add(timeout), (*http.ResponseController).SetReadDeadline, f)
 }
 
 // Write calls f, which writes to the client of w, as Read does.
 func (d *Deadlines) Write(w http.ResponseWriter, timeout time.Duration, f func() error) error {
-	return d.run(&waiting{w: w, until: time.Now().Add(timeout), set: (*http.ResponseController).SetWriteDeadline}, f)
+	return d.run(w, time.Now().Add(timeout), (*http.ResponseController).SetWriteDeadline, f)
 }
 
-func (d *Deadlines) run(x *waiting, f func() error) (err error) {
+func (d *Deadlines) run(w http.ResponseWriter, until time.Time, set func(*http.ResponseController, time.Time) error, f func() error) (err error) {
+	x, _ := d.free.Get().(*waiting)
+	if x == nil {
+		x = new(waiting)
+	}
+	*x = waiting{w: w, until: until, set: set}
 	d.add(x)
 	defer func() {
 		if d.remove(x) {
 			err = os.ErrDeadlineExceeded
+			return // expire still uses it
 		}
+		*x = waiting{}
+		d.free.Put(x)
 	}()
 	return f()
 }
