@@ -235,12 +235,14 @@ func (s sse) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
-	w.WriteHeader(http.StatusAccepted)
 	c := &call{write: sess.push, cut: sess.kill}
 	if m.ID == nil || m.Method == "" {
+		w.WriteHeader(http.StatusAccepted)
 		sess.take(m, c)
 		return
 	}
+	sess.register(m, c) // a cancellation may follow as soon as it is accepted
+	w.WriteHeader(http.StatusAccepted)
 	go sess.take(m, c)
 }
 

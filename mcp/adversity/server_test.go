@@ -180,18 +180,25 @@ func (s *session) serve(m *message, c *call) {
 		s.open.Add(1)
 		defer s.open.Add(-1)
 	}
-	c.session, c.message = s, m
-	c.ctx, c.cancel = context.WithCancel(s.ctx)
+	if c.session == nil {
+		s.register(m, c)
+	}
 	defer c.cancel()
-	s.mu.Lock()
-	s.running[string(m.ID)] = c.cancel
-	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		delete(s.running, string(m.ID))
 		s.mu.Unlock()
 	}()
 	c.handle()
+}
+
+// register makes the request known to cancellations.
+func (s *session) register(m *message, c *call) {
+	c.session, c.message = s, m
+	c.ctx, c.cancel = context.WithCancel(s.ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running[string(m.ID)] = c.cancel
 }
 
 // A call is one request of a client.

@@ -222,9 +222,15 @@ func (c *clientLink) post(ctx context.Context, out link.Out) error {
 	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)
 	}
-	within, cancel := context.WithCancelCause(ctx)
+	within, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	defer context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })()
+	defer context.AfterFunc(ctx, func() {
+		if out.Arrives {
+			httplink.AwaitArrival(within.Done())
+		}
+		cancel(context.Cause(ctx))
+	})()
 	header := make(http.Header, len(out.Header)+1)
 	for name, value := range out.Header {
 		header.Set(name, value)

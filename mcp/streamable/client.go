@@ -110,7 +110,7 @@ func (c *clientLink) Send(ctx context.Context, out link.Out) error {
 	if ctx.Err() != nil {
 		return c.failure(ctx, "send a message", nil)
 	}
-	s := c.scope(ctx)
+	s := c.scope(ctx, false)
 	defer s.end()
 	resp, _, err := c.post(s.ctx, out)
 	if err != nil {
@@ -242,14 +242,30 @@ type clientScope struct {
 	cancel   context.CancelCauseFunc
 	release  func() bool // from the caller's context
 	withLink func() bool
+	arrived  chan struct{} // closed when the server has the request; nil where nobody waits for that
 }
 
-func (c *clientLink) scope(ctx context.Context) *clientScope {
+func (c *clientLink) scope(ctx context.Context, arrives bool) *clientScope {
 	s := new(clientScope)
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	s.release = context.AfterFunc(ctx, func() { s.cancel(context.Cause(ctx)) })
+	if arrives {
+		s.arrived = make(chan struct{})
+	}
+	s.release = context.AfterFunc(ctx, func() {
+		if arrives {
+			httplink.AwaitArrival(s.arrived)
+		}
+		s.cancel(context.Cause(ctx))
+	})
 	s.withLink = context.AfterFunc(c.ctx, func() { s.cancel(context.Cause(c.ctx)) })
 	return s
+}
+
+// arrive notes that the server has the request, or never gets it.
+func (s *clientScope) arrive() {
+	if s.arrived != nil {
+		close(s.arrived)
+	}
 }
 
 func (s *clientScope) end() {

@@ -30,7 +30,7 @@ func (c *clientLink) Call(ctx context.Context, out link.Out, deliver func(*jsonr
 			return nil, c.failure(over, what, nil)
 		}
 	}
-	s := c.scope(ctx)
+	s := c.scope(ctx, out.Arrives)
 	r := &clientReply{link: c, scope: s, id: out.ID, deliver: deliver, events: newClientEvents()}
 	m, rest, err := r.roundTrip(out)
 	if err != nil {
@@ -77,6 +77,7 @@ type clientReply struct {
 // response on its stream, if there is one.
 func (r *clientReply) roundTrip(out link.Out) (_ *jsonrpc.Message, rest io.ReadCloser, _ error) {
 	resp, session, err := r.link.post(r.scope.ctx, out)
+	r.scope.arrive()
 	if err != nil {
 		return nil, nil, cutOff(err)
 	}

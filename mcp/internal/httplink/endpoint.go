@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/secret"
@@ -161,6 +162,20 @@ func (e *Endpoint) Do(ctx context.Context, method string, u *url.URL, header htt
 		return nil, bare(err)
 	}
 	return resp, nil
+}
+
+// arriveTime is how long a request that was given up may take to reach the server.
+const arriveTime = 500 * time.Millisecond
+
+// AwaitArrival waits until a request has arrived at the server, for a while: a server
+// ignores a cancellation that comes before the request (basic/utilities/cancellation).
+func AwaitArrival(arrived <-chan struct{}) {
+	timer := time.NewTimer(arriveTime)
+	defer timer.Stop()
+	select {
+	case <-arrived:
+	case <-timer.C:
+	}
 }
 
 // bare takes the URL off an error, which may hold secrets.

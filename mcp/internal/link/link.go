@@ -22,6 +22,10 @@ type Out struct {
 	// Header are headers that go with it, by canonical name, on transports that
 	// have headers. Others ignore them.
 	Header map[string]string
+	// Arrives says that notifications/cancelled follows where the request is given
+	// up, which must not overtake it: where each message has a connection of its
+	// own, Call gives the request a moment to arrive before it returns.
+	Arrives bool
 }
 
 // A Link carries messages to one server and back. All methods are safe for

@@ -234,7 +234,7 @@ func (p *legacyCall) send() {
 	var ctx context.Context
 	ctx, p.cancel = context.WithCancelCause(p.era.ctx)
 	params := legacyParams(p.id, p.req)
-	p.era.exchange(ctx, p.call, link.Out{ID: p.id, Method: p.method, Header: p.era.header(p.session, p.method, p.req.Name),
+	p.era.exchange(ctx, p.call, link.Out{ID: p.id, Method: p.method, Arrives: true, Header: p.era.header(p.session, p.method, p.req.Name),
 		Message: jsonrpc.AppendRequest(nil, p.id, p.method, params)})
 }
 
