@@ -27,7 +27,7 @@ const (
 	connectTime   = 2 * time.Minute        // how long connecting may take
 	probeTime     = 5 * time.Second        // how long a server may take to respond to server/discover
 	streamTime    = 250 * time.Millisecond // how long a server may take to open the session's stream before calls are made
-	roundsBackoff = 100 * time.Millisecond // before the second round that asks for nothing; doubled for each that follows
+	roundsBackoff = 100 * time.Millisecond // before the next round where the server asked for nothing; doubled with each round
 )
 
 const (
