@@ -109,7 +109,7 @@ func (e *entryReader) readType(v hujson.Value) error {
 	case "remote":
 		e.kind = Auto
 	default:
-		return fmt.Errorf("expected stdio, http or sse, came %s", quote(name))
+		return fmt.Errorf("expected stdio, http or sse, got %s", quote(name))
 	}
 	return nil
 }
@@ -263,7 +263,7 @@ func readTimeout(v hujson.Value, format Format) (time.Duration, error) {
 		s, _ := text(v)
 		var err error
 		if timeout, err = time.ParseDuration(s); err != nil {
-			return 0, fmt.Errorf(`expected a duration such as "30s", came %s`, quote(s))
+			return 0, fmt.Errorf(`expected a duration such as "30s", got %s`, quote(s))
 		}
 	default:
 		return 0, wrongType(`a number or a duration such as "30s"`, v)
@@ -281,7 +281,7 @@ func readStart(v hujson.Value) (eager bool, err error) {
 	case !ok:
 		return false, wrongType("a string", v)
 	case when != "eager" && when != "lazy":
-		return false, fmt.Errorf(`expected "lazy", to start the server when it is first used, or "eager", to start it at once, came %s`, quote(when))
+		return false, fmt.Errorf(`expected "lazy", to start the server when it is first used, or "eager", to start it at once, got %s`, quote(when))
 	}
 	return when == "eager", nil
 }

@@ -70,7 +70,7 @@ func TestLoadAllKeepsTheFirstDefinitionOfAName(t *testing.T) {
 	}
 	same(t, "servers", got, []string{"a (stdio): first from .mcp.json", "off (stdio): x from .mcp.json", "b (stdio): second from second.json", "c (stdio): z from second.json"})
 	same(t, "shadowed", shadowed, []string{"a of second.json by .mcp.json", "bad of second.json by .mcp.json", "off of second.json by .mcp.json"})
-	same(t, "problems", texts(set.Problems()), []string{first + `: server "bad": command: expected a string, came a number`})
+	same(t, "problems", texts(set.Problems()), []string{first + `: server "bad": command: expected a string, got a number`})
 	same(t, "warnings", texts(set.Warnings()), []string{second + `: server "c": Url: is ignored; did you mean "url"?`})
 	_, found := set.Server("bad")
 	same(t, "a faulty server is not replaced", found, false)

@@ -87,7 +87,7 @@ func readInput(v hujson.Value) (Input, error) {
 	case "promptString", "pickString", "command":
 		return input, nil
 	}
-	return input, fmt.Errorf("type: expected promptString, pickString or command, came %s", quote(input.Type))
+	return input, fmt.Errorf("type: expected promptString, pickString or command, got %s", quote(input.Type))
 }
 
 func readOptions(v hujson.Value) ([]Option, error) {
@@ -111,7 +111,7 @@ func readOptions(v hujson.Value) ([]Option, error) {
 			}
 		}
 		if option.Label == "" {
-			return nil, fmt.Errorf("expected strings, or objects with label and value, came %s", kindName(element))
+			return nil, fmt.Errorf("expected strings, or objects with label and value, got %s", kindName(element))
 		}
 		options = append(options, option)
 	}

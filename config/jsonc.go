@@ -186,7 +186,7 @@ func text(v hujson.Value) (string, bool) {
 }
 
 func wrongType(expected string, v hujson.Value) error {
-	return fmt.Errorf("expected %s, came %s", expected, kindName(v))
+	return fmt.Errorf("expected %s, got %s", expected, kindName(v))
 }
 
 func kindName(v hujson.Value) string {

@@ -12,21 +12,21 @@ import (
 
 func TestProblemsOfAnEntryAreReportedVerbatim(t *testing.T) {
 	for _, c := range []struct{ about, entry, want string }{
-		{"not an object", `"npx"`, `expected an object, came a string`},
+		{"not an object", `"npx"`, `expected an object, got a string`},
 		{"neither command nor url", `{}`, `expected "command", a program to start, or "url", an address to call`},
 		{"both", `{"command":"x","url":"https://a.example"}`, `has both "command" and "url"; remove one, or say which with "type"`},
 		{"stdio without command", `{"type":"stdio","url":"https://a.example"}`, `type: stdio needs "command", a program to start`},
 		{"http without url", `{"type":"http","command":"x"}`, `type: http needs "url", an address to call`},
-		{"unknown type", `{"type":"websocket","url":"wss://a"}`, `type: expected stdio, http or sse, came "websocket"`},
-		{"type is no string", `{"type":1,"command":"x"}`, `type: expected a string, came a number`},
-		{"command is no string", `{"command":["npx","-y","foo"]}`, `command: expected a string, came an array`},
+		{"unknown type", `{"type":"websocket","url":"wss://a"}`, `type: expected stdio, http or sse, got "websocket"`},
+		{"type is no string", `{"type":1,"command":"x"}`, `type: expected a string, got a number`},
+		{"command is no string", `{"command":["npx","-y","foo"]}`, `command: expected a string, got an array`},
 		{"command is empty", `{"command":" "}`, `command: is empty`},
 		{"command line", `{"command":"npx -y foo --token s3cret"}`, `command: is a whole command line, but no shell reads it; write "command": "npx", and the other words in "args"`},
-		{"args are a string", `{"command":"x","args":"-y"}`, `args: expected an array of strings, came a string`},
-		{"an arg is a number", `{"command":"x","args":["--port",8080]}`, `args[1]: expected a string, came a number`},
-		{"env is an array", `{"command":"x","env":["A=b"]}`, `env: expected an object of strings, came an array`},
-		{"an env value is a boolean", `{"command":"x","env":{"DEBUG":true}}`, `env.DEBUG: expected a string, came a boolean`},
-		{"an env value is null", `{"command":"x","env":{"DEBUG":null}}`, `env.DEBUG: expected a string, came null`},
+		{"args are a string", `{"command":"x","args":"-y"}`, `args: expected an array of strings, got a string`},
+		{"an arg is a number", `{"command":"x","args":["--port",8080]}`, `args[1]: expected a string, got a number`},
+		{"env is an array", `{"command":"x","env":["A=b"]}`, `env: expected an object of strings, got an array`},
+		{"an env value is a boolean", `{"command":"x","env":{"DEBUG":true}}`, `env.DEBUG: expected a string, got a boolean`},
+		{"an env value is null", `{"command":"x","env":{"DEBUG":null}}`, `env.DEBUG: expected a string, got null`},
 		{"an env name has =", `{"command":"x","env":{"A=B":"c"}}`, `env."A=B": is not a name that an environment variable can have`},
 		{"an env name comes twice", "{\"command\":\"x\",\"env\":{\"A\":\"b\",\n\"A\":\"c\"}}", `env: A is defined twice, on lines 1 and 2`},
 		{"a header name has a space", `{"url":"https://a.example","headers":{"X Y":"z"}}`, `headers."X Y": is not a name that a header can have`},
@@ -34,14 +34,14 @@ func TestProblemsOfAnEntryAreReportedVerbatim(t *testing.T) {
 		{"two addresses", `{"url":"https://a.example","serverUrl":"https://b.example"}`, `serverUrl: url already gives the address; remove one`},
 		{"an address without a host", `{"url":"https://"}`, `url: expected an address that begins with https:// or http:// and names a host`},
 		{"a socket", `{"serverUrl":"unix:///tmp/s3cret"}`, `serverUrl: expected an address that begins with https:// or http:// and names a host`},
-		{"disabled is a string", `{"command":"x","disabled":"yes"}`, `disabled: expected true or false, came a string`},
-		{"start is no word of ours", `{"command":"x","start":"now"}`, `start: expected "lazy", to start the server when it is first used, or "eager", to start it at once, came "now"`},
-		{"start is a boolean", `{"command":"x","start":true}`, `start: expected a string, came a boolean`},
+		{"disabled is a string", `{"command":"x","disabled":"yes"}`, `disabled: expected true or false, got a string`},
+		{"start is no word of ours", `{"command":"x","start":"now"}`, `start: expected "lazy", to start the server when it is first used, or "eager", to start it at once, got "now"`},
+		{"start is a boolean", `{"command":"x","start":true}`, `start: expected a string, got a boolean`},
 		{"startTimeout is negative", `{"command":"x","startTimeout":-1}`, `startTimeout: expected more than 0 and at most 24h0m0s`},
 		{"timeout is negative", `{"command":"x","timeout":-1}`, `timeout: expected more than 0 and at most 24h0m0s`},
 		{"timeout is huge", `{"command":"x","timeout":1e300}`, `timeout: expected more than 0 and at most 24h0m0s`},
-		{"timeout has no unit", `{"command":"x","timeout":"30"}`, `timeout: expected a duration such as "30s", came "30"`},
-		{"timeout is an object", `{"command":"x","timeout":{}}`, `timeout: expected a number or a duration such as "30s", came an object`},
+		{"timeout has no unit", `{"command":"x","timeout":"30"}`, `timeout: expected a duration such as "30s", got "30"`},
+		{"timeout is an object", `{"command":"x","timeout":{}}`, `timeout: expected a number or a duration such as "30s", got an object`},
 	} {
 		t.Run(c.about, func(t *testing.T) {
 			f := parse(t, "servers.json", `{"mcpServers":{"good":{"command":"x"},"bad":`+c.entry+`,"better":{"command":"y"}}}`, Options{})
@@ -58,10 +58,10 @@ func TestAllFaultsOfAnEntryAreReportedAtOnce(t *testing.T) {
 		"env": {"A": []}
 	}}}`, Options{})
 	same(t, "problems", texts(f.Problems), []string{
-		`servers.json: server "bad": command: expected a string, came a number`,
-		`servers.json: server "bad": args[0]: expected a string, came a boolean`,
-		`servers.json: server "bad": args[2]: expected a string, came null`,
-		`servers.json: server "bad": env.A: expected a string, came an array`,
+		`servers.json: server "bad": command: expected a string, got a number`,
+		`servers.json: server "bad": args[0]: expected a string, got a boolean`,
+		`servers.json: server "bad": args[2]: expected a string, got null`,
+		`servers.json: server "bad": env.A: expected a string, got an array`,
 	})
 	same(t, "line", f.Problems[1].Line, 3)
 }
@@ -73,7 +73,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		{"a missing comma", "{\"a\":1\n\"b\":2}", `servers.json: not JSON: line 2, column 1: invalid character '"' after object value (expecting ',' or '}')`},
 		{"a bad escape in a secret", `{"a":"s3cret\q"}`, `servers.json: not JSON: line 1, column 6: invalid string, number or word`},
 		{"a word", `{"a":s3cret}`, `servers.json: not JSON: line 1, column 6: invalid string, number or word`},
-		{"an array", `[]`, `servers.json: expected an object, came an array`},
+		{"an array", `[]`, `servers.json: expected an object, got an array`},
 		{"not UTF-8", "{\"a\":\"\xff\"}", `servers.json: the file is not UTF-8; save it in that encoding`},
 		{"a root member twice", "{\"mcpServers\":{},\n\"mcpServers\":{}}", `servers.json: member "mcpServers" is defined twice, on lines 1 and 2`},
 		{"deep", strings.Repeat("[", 1<<20), `servers.json: line 1: nested deeper than 100 levels`},
@@ -159,12 +159,12 @@ func TestInputsAreChecked(t *testing.T) {
 		{"id":"d","type":"pickString","options":[3]}
 	]}`, Options{})
 	same(t, "problems", texts(f.Problems), []string{
-		`/srv/.vscode/mcp.json: inputs[0]: expected an object, came a number`,
+		`/srv/.vscode/mcp.json: inputs[0]: expected an object, got a number`,
 		`/srv/.vscode/mcp.json: inputs[1]: id is missing`,
-		`/srv/.vscode/mcp.json: inputs[2]: type: expected promptString, pickString or command, came "slider"`,
-		`/srv/.vscode/mcp.json: inputs[3]: password: expected true or false, came a string`,
+		`/srv/.vscode/mcp.json: inputs[2]: type: expected promptString, pickString or command, got "slider"`,
+		`/srv/.vscode/mcp.json: inputs[3]: password: expected true or false, got a string`,
 		`/srv/.vscode/mcp.json: inputs[5]: id "c" is defined twice; rename one`,
-		`/srv/.vscode/mcp.json: inputs[6]: options: expected strings, or objects with label and value, came a number`,
+		`/srv/.vscode/mcp.json: inputs[6]: options: expected strings, or objects with label and value, got a number`,
 	})
 	same(t, "inputs", f.Inputs, []Input{{ID: "c", Type: "pickString", Options: []Option{{"Europe", "eu"}}, Source: f.Path}})
 }

@@ -65,7 +65,7 @@ func (g *Gateway) only(ctx context.Context) (*mcp.Implementation, string, error)
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if m.known == nil {
-		return nil, "", m.absent()
+		return nil, "", m.unavailable()
 	}
 	return m.implementation(), m.known.Instructions, nil
 }

@@ -219,7 +219,7 @@ func (g *Gateway) Close() error {
 // member that it is about.
 func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if g.options.OneClient {
-		g.first.meet(&req.Meta)
+		g.first.setMeta(&req.Meta)
 	}
 	switch req.Method {
 	case "tools/call":

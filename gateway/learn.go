@@ -17,7 +17,7 @@ import (
 // readAll reads the lists of the given kinds, and returns those that are not as
 // they were. A list that cannot be read is left as it was; what ends all of it is
 // a connection that is lost. With whole, lists of other kinds become empty.
-func (m *member) readAll(ctx context.Context, c *mcp.Client, which kinds, whole bool) (differ kinds, err error) {
+func (m *member) readAll(ctx context.Context, c *mcp.Client, which kinds, whole bool) (changed kinds, err error) {
 	now := definitions.Definitions{}
 	m.mu.RLock()
 	if m.known != nil {
@@ -49,7 +49,7 @@ func (m *member) readAll(ctx context.Context, c *mcp.Client, which kinds, whole 
 			*list = nil
 		}
 	}
-	m.introduce(c, &now)
+	m.setServerInfo(c, &now)
 	listings := m.listingsOf(&now)
 	m.mu.Lock()
 	first := m.known == nil
@@ -60,14 +60,14 @@ func (m *member) readAll(ctx context.Context, c *mcp.Client, which kinds, whole 
 	}
 	for _, k := range allKinds {
 		if !sameEntries(*k.of(&before), *k.of(&now)) {
-			differ |= k.bit
+			changed |= k.bit
 		}
 	}
-	return differ, nil
+	return changed, nil
 }
 
-// introduce notes what the server says of itself.
-func (m *member) introduce(c *mcp.Client, d *definitions.Definitions) {
+// setServerInfo notes what the server says of itself.
+func (m *member) setServerInfo(c *mcp.Client, d *definitions.Definitions) {
 	d.Instructions, d.Revision, d.Server = c.Instructions(), c.Revision(), nil
 	d.Capabilities, _ = json.Marshal(c.Capabilities()) // structs of strings always encode
 	if self := c.Server(); self != nil {

@@ -100,7 +100,7 @@ func offered(c *mcp.Client) kinds {
 // run keeps the member connected, or connects to it whenever it is used, until
 // ctx is done.
 func (m *member) run(ctx context.Context) {
-	if m.lazy() && !m.rest(ctx) {
+	if m.lazy() && !m.waitToConnect(ctx) {
 		return
 	}
 	for ctx.Err() == nil {
@@ -109,7 +109,7 @@ func (m *member) run(ctx context.Context) {
 			return
 		}
 		m.lost(began, err)
-		if !m.rest(ctx) {
+		if !m.waitToConnect(ctx) {
 			return
 		}
 	}
@@ -171,10 +171,11 @@ func backoff(failures int) time.Duration {
 	return min(firstBackoff<<min(max(failures-1, 0), 20), lastBackoff)
 }
 
-// rest waits until the member is to be connected again; false when ctx is done.
+// waitToConnect waits until the member is to be connected, for the first time or
+// again; false when ctx is done.
 // One that is started when it is used waits for that; another for its time, or
 // for a request where it did not fail repeatedly.
-func (m *member) rest(ctx context.Context) bool {
+func (m *member) waitToConnect(ctx context.Context) bool {
 	m.mu.RLock()
 	pause := time.Until(m.retry)
 	m.mu.RUnlock()
@@ -253,18 +254,18 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 		m.mu.Unlock()
 		m.set(Connecting, nil) // wakes those that wait
 	}
-	differ, err := m.readAll(ctx, c, offered(c), true)
+	changed, err := m.readAll(ctx, c, offered(c), true)
 	if err != nil {
 		return err
 	}
 	if first { // names of others may have waited for it, whatever it offers
-		differ |= tools | prompts
+		changed |= tools | prompts
 	}
 	m.mu.Lock()
 	m.handler, m.client = h, c
 	m.mu.Unlock()
-	if differ != 0 {
-		m.gateway.changedOffer(differ)
+	if changed != 0 {
+		m.gateway.changedOffer(changed)
 	}
 	m.set(Connected, nil)
 	m.settle()

@@ -97,13 +97,13 @@ func (m *member) ready(ctx context.Context, req *mcp.Request) (mcp.Handler, erro
 		m.mu.RLock()
 		changed, h := m.changed, m.usable()
 		refused := m.state == Failed && (m.attempts > attempts || m.failures > 1 && time.Now().Before(m.retry) || m.upstream.Dial == nil)
-		absent := m.absent()
+		unavailable := m.unavailable()
 		m.mu.RUnlock()
 		switch {
 		case h != nil:
 			return h, nil
 		case refused:
-			return nil, absent
+			return nil, unavailable
 		}
 		m.want()
 		select {
@@ -112,9 +112,9 @@ func (m *member) ready(ctx context.Context, req *mcp.Request) (mcp.Handler, erro
 			ticks++
 			m.notifyStarting(ctx, req, ticks)
 		case <-m.gateway.ctx.Done():
-			return nil, absent
+			return nil, unavailable
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: %w", absent, context.Cause(ctx))
+			return nil, fmt.Errorf("%w: %w", unavailable, context.Cause(ctx))
 		}
 	}
 }
@@ -151,8 +151,8 @@ func (m *member) notifyStarting(ctx context.Context, req *mcp.Request, ticks int
 	_ = req.Peer.Notify(ctx, "notifications/progress", w.Bytes()) // a client that is gone ends ctx
 }
 
-// absent says why the member cannot be asked; its lock is held.
-func (m *member) absent() error {
+// unavailable says why the member cannot be asked; its lock is held.
+func (m *member) unavailable() error {
 	if m.err != nil {
 		return &memberError{m.name, m.err}
 	}

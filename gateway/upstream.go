@@ -55,11 +55,11 @@ type startQueue struct {
 	free    int
 	alone   bool // there is one place only, for all programs
 	keep    bool // the last place is for programs that a request waits for
-	waiting []*turn
+	waiting []*queuedStart
 }
 
-// A turn is one member's place in the queue.
-type turn struct {
+// A queuedStart is one member's place in the queue.
+type queuedStart struct {
 	member *member
 	ready  chan struct{} // closed when it may start
 }
@@ -67,7 +67,7 @@ type turn struct {
 // wait waits until the member may start, and returns what ends its start; nil
 // when ctx is done.
 func (q *startQueue) wait(ctx context.Context, m *member) (release func()) {
-	t := &turn{m, make(chan struct{})}
+	t := &queuedStart{m, make(chan struct{})}
 	q.mu.Lock()
 	q.waiting = append(q.waiting, t)
 	q.next()
@@ -113,7 +113,7 @@ func (q *startQueue) again(keep bool) {
 // next lets those start that there is room for; the lock is held.
 func (q *startQueue) next() {
 	for q.free > 0 && len(q.waiting) > 0 {
-		first := slices.MinFunc(q.waiting, func(a, b *turn) int {
+		first := slices.MinFunc(q.waiting, func(a, b *queuedStart) int {
 			if wanted := a.member.wanted.Load(); wanted != b.member.wanted.Load() {
 				if wanted {
 					return -1
@@ -126,16 +126,16 @@ func (q *startQueue) next() {
 			return
 		}
 		close(first.ready)
-		q.waiting = slices.DeleteFunc(q.waiting, func(t *turn) bool { return t == first })
+		q.waiting = slices.DeleteFunc(q.waiting, func(t *queuedStart) bool { return t == first })
 		q.free--
 	}
 }
 
 // A firstClient is what a gateway with one client knows of it.
 type firstClient struct {
-	once  sync.Once
-	known chan struct{} // closed when said is there
-	said  mcp.Meta
+	once       sync.Once
+	known      chan struct{} // closed when clientMeta is there
+	clientMeta mcp.Meta
 
 	mu        sync.Mutex
 	listening []*mcp.Peer // of its listen requests
@@ -171,10 +171,10 @@ func (f *firstClient) ask(ctx context.Context, q mcp.ServerRequest) (json.RawMes
 	return peer.Ask(ctx, q)
 }
 
-// meet keeps what the client said of itself with its first request.
-func (f *firstClient) meet(m *mcp.Meta) {
+// setMeta keeps what the client said of itself with its first request.
+func (f *firstClient) setMeta(m *mcp.Meta) {
 	f.once.Do(func() {
-		f.said = mcp.Meta{Client: m.Client, Capabilities: m.Capabilities}
+		f.clientMeta = mcp.Meta{Client: m.Client, Capabilities: m.Capabilities}
 		close(f.known)
 	})
 }
@@ -183,7 +183,7 @@ func (f *firstClient) meet(m *mcp.Meta) {
 func (f *firstClient) meta() *mcp.Meta {
 	select {
 	case <-f.known:
-		return &f.said
+		return &f.clientMeta
 	default:
 		return nil
 	}

@@ -26,7 +26,7 @@ func (t *idleTimeout) start(ctx context.Context, o ClientOptions, req *Request) 
 	ctx, cancel := context.WithCancelCause(ctx)
 	t.limit = limit
 	t.timer = time.AfterFunc(limit, func() {
-		cancel(fmt.Errorf("nothing was heard of it for %v: %w", limit, context.DeadlineExceeded))
+		cancel(fmt.Errorf("no message for %v: %w", limit, context.DeadlineExceeded))
 	})
 	all := time.AfterFunc(total, func() {
 		cancel(fmt.Errorf("not done after %v: %w", total, context.DeadlineExceeded))

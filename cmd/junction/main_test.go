@@ -95,7 +95,7 @@ func TestCommands(t *testing.T) {
 		{"JSON is sent as it is", "call everything add --args {}", exitToolFailed, "a: required, missing", "The tool add says"},
 		{"JSON and words exclude each other", "call everything add a=1 --args {}", exitUsage, "", "not both"},
 		{"arguments are an object", "call everything add --args [1]", exitUsage, "", "--args: expected a JSON object"},
-		{"a call ends in time", "call everything wait --timeout 50ms", exitTimeout, "", "nothing was heard of it for 50ms"},
+		{"a call ends in time", "call everything wait --timeout 50ms", exitTimeout, "", "no message for 50ms"},
 		{"a form is declined where nobody is", "call everything ask", exitOK, "The user declined to answer.\n", "declined: there is no terminal"},
 		{"a form is answered by a flag", `call everything ask-two-at-once --elicit {"name":"Ada","place":"Oslo"}`, exitOK, "Ada is in Oslo.\n", "What is your name?"},
 		{"a page is consented to by a flag", "call everything ask-url --elicit accept", exitOK, ": accept.\n", "page: https://example.com/\n"},

@@ -246,7 +246,7 @@ func reason(err error, name string) string {
 	if i := strings.LastIndex(how, ": "); i >= 0 {
 		how = how[i+2:]
 	}
-	how = strings.TrimPrefix(how, "found the end of its output; ")
+	how = strings.TrimPrefix(how, "its output ended; ")
 	return strings.TrimRight(how, "; ") + ": " + lineThatMatters(tail)
 }
 

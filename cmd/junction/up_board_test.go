@@ -17,7 +17,7 @@ import (
 
 func TestAFailureIsOneLineThatNamesTheServerOnce(t *testing.T) {
 	ended := func(tail string) error {
-		return fmt.Errorf("server %q: initialize: server %q: npx -y x: expected a response to initialize: found the end of its output; it exited with status 1; its standard error ends with:\n%s", "x", "x", tail)
+		return fmt.Errorf("server %q: initialize: server %q: npx -y x: expected a response to initialize: its output ended; it exited with status 1; its standard error ends with:\n%s", "x", "x", tail)
 	}
 	for what, tt := range map[string]struct {
 		err  error

@@ -15,7 +15,7 @@ const limitsPage = "docs/limits.md"
 
 var (
 	limitRow  = regexp.MustCompile("(?m)^\\| ([^|]+) \\| `([^`]+)` \\| `([\\w.]+)` \\| `([\\w/]+\\.go)` \\|$")
-	limitName = regexp.MustCompile(`^(?:max|Max|default|Default)[A-Z0-9]`)
+	limitName = regexp.MustCompile(`^(?:max|Max|default|Default)[A-Z0-9]|[a-z0-9](?:Time|Timeout|Pause|Backoff)$`)
 
 	// Rows are found by searching, not read in order.
 	needsTheRowBefore = regexp.MustCompile(`\b(?:in|of|from|behind|to) (?:it|them)\b|^(?:its|their|and|such|that|those)\b|\bof (?:one|each|all)(?:$|,| of)|\bthe same of\b`)
@@ -79,6 +79,10 @@ var noLimit = map[string][]string{
 	"what is used where nobody says; it bounds nothing": {
 		"internal/terminal.defaultWidth", "mcp/internal/edge.defaultLevel", "toolsearch.defaultEmbedWeight",
 	},
+	"when something is drawn, or said to a person who waits": {
+		"cmd/junction.startingPause", "host/tui.drawTime", "host/tui.pollTime", "host/tui.tickTime",
+	},
+	"an exit status": {"cmd/junction.exitTimeout"},
 	"a fact of JSON: beyond it numbers are not exact": {"internal/paramheader.maxInteger"},
 }
 
@@ -123,6 +127,18 @@ func (s *source) isProduction() bool {
 		}
 	}
 	return s.inModule() && !strings.HasPrefix(s.path, ".")
+}
+
+// The name of a time or a pause says so at its end.
+func TestNamesOfLimitsAreKnown(t *testing.T) {
+	for name, want := range map[string]bool{
+		"maxCalls": true, "DefaultReadTimeout": true, "parkTime": true, "followPause": true, "roundsBackoff": true, "idleTimeout": true,
+		"maximum": false, "defaults": false, "Time": false, "timeFormat": false, "unpaused": false,
+	} {
+		if limitName.MatchString(name) != want {
+			t.Errorf("%s has the name of a limit: got %v", name, !want)
+		}
+	}
 }
 
 // limitConstants are the constants of a file that have the name of a limit. A

@@ -49,7 +49,7 @@ func Fields(schema json.RawMessage) ([]Field, error) {
 	f := finder{seen: map[string]string{}}
 	f.properties(schema, nil)
 	if f.err == nil && f.reached != countAnnotations(schema, 0) {
-		f.err = fmt.Errorf("%s stands where it may not: only properties that are reached through \"properties\" alone can have one", Annotation)
+		f.err = fmt.Errorf("%s is not allowed here: only properties that are reached through \"properties\" alone can have one", Annotation)
 	}
 	return f.fields, f.err
 }
@@ -94,7 +94,7 @@ func (f *finder) add(path []string, property, raw []byte) {
 		f.err = fmt.Errorf("%s of %s: expected a header token of letters, digits and !#$%%&'*+-.^_`|~, got %.80s", Annotation, where, raw)
 		return
 	case f.seen[strings.ToLower(token)] != "":
-		f.err = fmt.Errorf("%s %q stands at both %s and %s (the case of letters does not count)", Annotation, token, f.seen[strings.ToLower(token)], where)
+		f.err = fmt.Errorf("%s %q occurs at both %s and %s (the case of letters does not count)", Annotation, token, f.seen[strings.ToLower(token)], where)
 		return
 	}
 	kind, _ := jsonrpc.Unquote(jsonrpc.Get(property, "type"))

@@ -162,7 +162,7 @@ func (f *field) parseJSONTag(tag string) error {
 		case "embed", "inline":
 			f.embed = true
 			if option == "inline" {
-				return errors.New("json tag has the option inline: it is spelled embed")
+				return errors.New("json tag has the option inline: use embed instead")
 			}
 		case "case:strict":
 		default:

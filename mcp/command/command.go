@@ -128,13 +128,13 @@ func ending(p *process.Process) string {
 	return how + "; its standard error ends with:\n" + tail
 }
 
-// lastLines returns the last whole lines of text that have at most most bytes
+// lastLines returns the last whole lines of text that have at most limit bytes
 // together, or the end of the last one.
-func lastLines(text string, most int) string {
-	if len(text) <= most {
+func lastLines(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	text = text[len(text)-most:]
+	text = text[len(text)-limit:]
 	if _, lines, ok := strings.Cut(text, "\n"); ok {
 		return lines
 	}

@@ -65,9 +65,9 @@ func TestAServerAnswersAndIsEnded(t *testing.T) {
 
 func TestAServerThatGoesAway(t *testing.T) {
 	for name, want := range map[string]string{
-		"fails":             "found the end of its output; it exited with status 3; its standard error ends with:\nno API key\nset WEATHER_KEY",
-		"ends":              "found the end of its output; it exited with status 0 and wrote nothing to its standard error",
-		"closes its output": "found the end of its output; it is still running and wrote nothing to its standard error",
+		"fails":             "its output ended; it exited with status 3; its standard error ends with:\nno API key\nset WEATHER_KEY",
+		"ends":              "its output ended; it exited with status 0 and wrote nothing to its standard error",
+		"closes its output": "its output ended; it is still running and wrote nothing to its standard error",
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := server(t, name, "--api-key", "hunter2")

@@ -151,7 +151,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.receive(w, r, principal)
 	default:
 		w.Header().Set("Allow", "GET, POST")
-		e.refuse(w, http.StatusMethodNotAllowed, "%s is no method of this endpoint", r.Method)
+		e.refuse(w, http.StatusMethodNotAllowed, "HTTP method %s is not allowed here", r.Method)
 	}
 }
 

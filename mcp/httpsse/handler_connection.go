@@ -28,7 +28,7 @@ type connection struct {
 	cancel     context.CancelFunc // ends the stream
 
 	mu     sync.Mutex
-	most   int
+	limit  int
 	jobs   int  // messages that are being worked on
 	ending bool // nothing more is taken
 	done   sync.WaitGroup
@@ -52,7 +52,7 @@ func (e *Endpoint) connect(w http.ResponseWriter, r *http.Request, principal *mc
 	defer e.free()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	c := &connection{id: rand.Text(), principal: principal, cancel: cancel, most: e.edge.MaxInFlight()}
+	c := &connection{id: rand.Text(), principal: principal, cancel: cancel, limit: e.edge.MaxInFlight()}
 	c.connection = e.edge.NewConnection(ctx, c, principal)
 	c.events = httpedge.OpenEvents(w, r, httpedge.EventOptions{WriteTimeout: e.options.WriteTimeout, KeepAlive: e.options.KeepAlive, Buffers: &e.buffers}, cancel)
 	defer c.end()
@@ -73,7 +73,7 @@ func (c *connection) Send(ctx context.Context, message []byte) error {
 // on the stream.
 func (c *connection) accept(body []byte) bool {
 	c.mu.Lock()
-	if c.ending || c.jobs >= c.most {
+	if c.ending || c.jobs >= c.limit {
 		c.mu.Unlock()
 		return false
 	}

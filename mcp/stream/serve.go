@@ -174,13 +174,13 @@ type deadlineWriter interface {
 type timedWriter struct{ conn deadlineWriter }
 
 func (w timedWriter) Write(data []byte) (int, error) {
-	most := writeTimeout + time.Duration(len(data)/writeRate)*time.Second
-	if err := w.conn.SetWriteDeadline(time.Now().Add(most)); err != nil && !errors.Is(err, os.ErrNoDeadline) {
+	limit := writeTimeout + time.Duration(len(data)/writeRate)*time.Second
+	if err := w.conn.SetWriteDeadline(time.Now().Add(limit)); err != nil && !errors.Is(err, os.ErrNoDeadline) {
 		return 0, err
 	}
 	n, err := w.conn.Write(data)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		err = fmt.Errorf("the client read nothing for %v: %w", most, err)
+		err = fmt.Errorf("the client read nothing for %v: %w", limit, err)
 	}
 	return n, err
 }

@@ -170,7 +170,7 @@ func TestSockets(t *testing.T) {
 				t.Error(err)
 			}
 			<-one.Done()
-			want := transport.String() + ": found the end of its output"
+			want := transport.String() + ": its output ended"
 			if err := one.Err(); err == nil || err.Error() != want {
 				t.Errorf("the client learns %v, want %s", err, want)
 			}

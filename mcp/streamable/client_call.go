@@ -90,7 +90,7 @@ func (r *clientReply) roundTrip(out link.Out) (_ *jsonrpc.Message, rest io.ReadC
 		return r.follow(resp)
 	case resp.StatusCode != http.StatusOK:
 		httplink.Discard(resp)
-		return nil, nil, fmt.Errorf("found HTTP status %d, which announces none", resp.StatusCode)
+		return nil, nil, fmt.Errorf("found HTTP status %d, which announces no response", resp.StatusCode)
 	default:
 		resp.Body.Close()
 		return nil, nil, fmt.Errorf("expected %s or %s, found the content type %q", httplink.JSON, httplink.EventStream, found)

@@ -137,9 +137,9 @@ func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 	}
 	e := &Endpoint{edge: core, options: o, log: o.Logger}
 	e.guard = rebinding.Guard{Hosts: o.AllowedHosts, Origins: o.AllowedOrigins}
-	e.sessions.byID, e.sessions.timeout, e.sessions.most = make(map[string]*session), o.SessionTimeout, o.MaxSessions
+	e.sessions.byID, e.sessions.timeout, e.sessions.limit = make(map[string]*session), o.SessionTimeout, o.MaxSessions
 	e.bodies.Max, e.bodies.Timeout = o.MaxMessage, o.ReadTimeout
-	e.callers.most = core.MaxInFlight()
+	e.callers.limit = core.MaxInFlight()
 	if m, ok := o.EventStore.(*MemoryEvents); ok {
 		e.sessions.expire = m.expire
 	}
@@ -164,7 +164,7 @@ func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case http.MethodDelete:
 		x.delete()
 	default:
-		x.notAllowed("%s is no method of this endpoint", r.Method)
+		x.notAllowed("HTTP method %s is not allowed here", r.Method)
 	}
 }
 

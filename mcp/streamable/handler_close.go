@@ -26,7 +26,7 @@ func (x *exchange) findCaller() string {
 // A callerTable counts the running requests of each caller. It is safe for
 // concurrent use.
 type callerTable struct {
-	most    int // requests of one caller
+	limit   int // requests of one caller
 	mu      sync.Mutex
 	running map[string]int
 }
@@ -40,8 +40,8 @@ func (t *callerTable) add(caller string) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	running := t.running[caller]
-	if running >= t.most {
-		return fmt.Errorf("too many requests at once: at most %d", t.most)
+	if running >= t.limit {
+		return fmt.Errorf("too many requests at once: at most %d", t.limit)
 	}
 	if t.running == nil {
 		t.running = make(map[string]int)
@@ -104,8 +104,8 @@ func (e *Endpoint) uncount(c *call) {
 	}
 }
 
-// enter is [Endpoint.begin]; if it reports false it has sent the response the request
-// with the id.
+// enter is [Endpoint.begin]; if it reports false it has sent the response to
+// the request with the id.
 func (x *exchange) enter(parent context.Context, c *call, id jsonrpc.ID) (context.Context, bool) {
 	ctx, err := x.endpoint.begin(parent, c)
 	if err != nil {

@@ -17,7 +17,7 @@ var noParamHeaders = map[string][]string{}
 func (x *exchange) modern(m *jsonrpc.Message) {
 	switch m.Kind {
 	case jsonrpc.Response:
-		x.fault(http.StatusBadRequest, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, "a response to nothing: nobody asks modern clients by requests"))
+		x.fault(http.StatusBadRequest, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, "unexpected response: the server sends no requests to modern clients"))
 		return
 	case jsonrpc.Notification:
 		if _, fault := x.modernRevision(); fault != nil {
@@ -50,10 +50,10 @@ func (x *exchange) checkModern(m *jsonrpc.Message, meta *edge.ModernMeta) *jsonr
 	return x.checkHeaders(m)
 }
 
-// modernRevision is the revision that the header names, which is not one from
-// the future; whether it is the body's is left to be seen.
+// modernRevision returns the revision that the header names, which must be known;
+// ReadMeta compares it with the body's.
 func (x *exchange) modernRevision() (string, *jsonrpc.Error) {
-	name, err := x.only(headerVersion, "MCP-Protocol-Version")
+	name, err := x.singleHeader(headerVersion, "MCP-Protocol-Version")
 	if err != nil {
 		return "", mismatch("%v", err)
 	}
@@ -65,7 +65,7 @@ func (x *exchange) modernRevision() (string, *jsonrpc.Error) {
 
 // checkHeaders compares the headers that repeat parts of the body with it.
 func (x *exchange) checkHeaders(m *jsonrpc.Message) *jsonrpc.Error {
-	method, err := x.only(headerMethod, headerMethod)
+	method, err := x.singleHeader(headerMethod, headerMethod)
 	if err != nil {
 		return mismatch("%v; it must repeat the method %q", err, m.Method)
 	}
@@ -87,7 +87,7 @@ func (x *exchange) checkName(raw []byte, member string) *jsonrpc.Error {
 	if raw == nil && len(values) == 0 {
 		return nil // it is missing, and the Handler will say so
 	}
-	header, err := x.only(headerName, headerName)
+	header, err := x.singleHeader(headerName, headerName)
 	if err != nil {
 		return mismatch("%v; it must repeat params.%s", err, member)
 	}

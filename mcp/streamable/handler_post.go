@@ -65,7 +65,7 @@ func (x *exchange) admit(id jsonrpc.ID, size int) bool {
 	if x.endpoint.edge.AdmitMessage(size) {
 		return true
 	}
-	x.unavailable(id, "too much at once: wait until large requests that are being answered are done")
+	x.unavailable(id, "too many bytes of requests in progress; try again when some have ended")
 	return false
 }
 
@@ -114,8 +114,8 @@ func (x *exchange) tooLarge() {
 	x.refuse(http.StatusRequestEntityTooLarge, "the body is too large: at most %d bytes", x.endpoint.options.MaxMessage)
 }
 
-// only returns the value of a header that must stand once.
-func (x *exchange) only(header, spelled string) (string, error) {
+// singleHeader returns the value of a header that must occur exactly once.
+func (x *exchange) singleHeader(header, spelled string) (string, error) {
 	switch values := x.r.Header[header]; len(values) {
 	case 1:
 		return values[0], nil

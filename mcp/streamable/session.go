@@ -18,7 +18,7 @@ import (
 // Why a session ends.
 var (
 	errDeleted = errors.New("the client ended the session")
-	errExpired = errors.New("the session expired: nothing was heard of it for long")
+	errExpired = errors.New("the session expired: it was idle for too long")
 )
 
 // A session is one legacy client. While nothing of it runs it is a few hundred
@@ -128,7 +128,7 @@ type sessionTable struct {
 	mu      sync.RWMutex
 	byID    map[string]*session
 	timeout time.Duration
-	most    int
+	limit   int
 	expire  func()      // drops old events; nil if the store does so itself
 	timer   *time.Timer // nil while there is no session
 	closed  bool
@@ -138,7 +138,7 @@ type sessionTable struct {
 func (t *sessionTable) add(s *session) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed || len(t.byID) >= t.most {
+	if t.closed || len(t.byID) >= t.limit {
 		return false
 	}
 	t.byID[s.id] = s

@@ -12,13 +12,13 @@ import (
 const (
 	maxDescription = 16 << 10 // of clientInfo, and of clientCapabilities
 	maxURI         = 8 << 10  // of a resource that a client subscribes to
-	maxSessionHeld = 1 << 20  // of one session, or one listen: description and subscriptions
-	freeHeld       = 512      // of it that are not counted, as every session has some
+	maxSessionHeld = 1 << 20  // of what one session, or one listen, keeps: description and subscriptions
+	freeHeld       = 512      // the first bytes of that, which every session has and which are not counted
 
-	maxSessionsHeld   = 16 << 20 // of all sessions and listens of an Edge
-	maxHeld           = 32 << 20 // of one connection's messages that are being answered
-	maxMessagesHeld   = 64 << 20 // of those of all clients, each beyond jobSize
-	jobSize           = 4 << 10  // that count for each message in addition to its own
+	maxSessionsHeld   = 16 << 20 // of what all sessions and listens of an Edge keep
+	maxConnectionHeld = 32 << 20 // of one connection's messages that are being answered; each counts jobSize more
+	maxMessagesHeld   = 64 << 20 // of all clients' messages that are being answered, without the first jobSize of each
+	jobSize           = 4 << 10  // what answering a small message costs
 	maxBatchResponses = 16 << 20 // of the responses to one batch
 
 	maxSubscriptions = 1_000 // resources one session subscribes to
@@ -109,7 +109,7 @@ func (s *Session) admitResource(uri string) *jsonrpc.Error {
 	case len(s.resources) >= maxSubscriptions:
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "uri: at most %d subscriptions of one session; unsubscribe from another first", maxSubscriptions)
 	case !s.held.Admit(len(uri) + subscriptionSize):
-		return jsonrpc.Errorf(jsonrpc.InvalidParams, "uri: the session holds too much; unsubscribe from another first, or try again later")
+		return jsonrpc.Errorf(jsonrpc.InvalidParams, "uri: the subscriptions exceed the memory limit; unsubscribe from another first, or try again later")
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func (e *Edge) admitListen(params json.RawMessage) (fault *jsonrpc.Error) {
 	case len(params) > maxSessionHeld:
 		return jsonrpc.Errorf(jsonrpc.InvalidParams, "subscriptions/listen: at most %d bytes of parameters, got %d", maxSessionHeld, len(params))
 	case !e.sessions.Admit(listenSize(params)):
-		return jsonrpc.Errorf(jsonrpc.InternalError, "the subscriptions that are open hold too much; try again later, or with fewer resources")
+		return jsonrpc.Errorf(jsonrpc.InternalError, "the open subscriptions exceed the memory limit; try again later, or with fewer resources")
 	}
 	return nil
 }

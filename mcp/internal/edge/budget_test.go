@@ -214,7 +214,7 @@ func TestMessagesThatAreBeingAnsweredHaveALimitOfBytes(t *testing.T) {
 		running.Go(func() { responses <- string(job.Run(nil)) })
 	}
 	for range 3 {
-		if response := <-responses; !strings.Contains(response, "too much at once") {
+		if response := <-responses; !strings.Contains(response, "too many bytes") {
 			t.Errorf("%.200s", response)
 		}
 	}

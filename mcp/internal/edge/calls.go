@@ -31,9 +31,9 @@ type runningCall struct {
 
 // Begin adds a request that starts to run; [Calls.End] must follow. The context
 // that it returns ends with parent and when the table cancels the request. A
-// request whose parent is nil is only counted: another table cancels it. most is
+// request whose parent is nil is only counted: another table cancels it. limit is
 // how many may run at the same time; 0 means no limit.
-func (t *Calls[K]) Begin(parent context.Context, key K, listens bool, most int) (context.Context, *jsonrpc.Error) {
+func (t *Calls[K]) Begin(parent context.Context, key K, listens bool, limit int) (context.Context, *jsonrpc.Error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed != nil {
@@ -42,8 +42,8 @@ func (t *Calls[K]) Begin(parent context.Context, key K, listens bool, most int) 
 	if _, running := t.running[key]; running {
 		return nil, jsonrpc.Errorf(jsonrpc.InvalidRequest, "a request with the id %s is running already", fmt.Sprint(key))
 	}
-	if most > 0 && len(t.running) >= most {
-		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "too many requests at once: at most %d", most)
+	if limit > 0 && len(t.running) >= limit {
+		return nil, jsonrpc.Errorf(jsonrpc.InternalError, "too many requests at once: at most %d", limit)
 	}
 	c := runningCall{listens: listens}
 	ctx := parent

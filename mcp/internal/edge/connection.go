@@ -32,7 +32,7 @@ type Connection struct {
 // NewConnection returns a connection whose messages go to out, which must order
 // what several goroutines send. ctx ends it; call [Connection.Close] in any case.
 func (e *Edge) NewConnection(ctx context.Context, out Sender, principal *mcp.Principal) *Connection {
-	c := &Connection{edge: e, out: out, principal: principal, held: NewBudget(maxHeld, nil)}
+	c := &Connection{edge: e, out: out, principal: principal, held: NewBudget(maxConnectionHeld, nil)}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	return c
 }
@@ -122,7 +122,7 @@ func (j *Job) release() {
 }
 
 func tooMuchHeld() *jsonrpc.Error {
-	return jsonrpc.Errorf(jsonrpc.InternalError, "too much at once: the messages of one client that are being answered may have %d MiB together, those of all %d MiB; wait for a response", maxHeld>>20, maxMessagesHeld>>20)
+	return jsonrpc.Errorf(jsonrpc.InternalError, "too many bytes of messages in progress: at most %d MiB of one client, and %d MiB of all; wait for a response", maxConnectionHeld>>20, maxMessagesHeld>>20)
 }
 
 func (c *Connection) accept(j *Job) bool {
@@ -279,9 +279,9 @@ func (c *Connection) batch(dst, data []byte) []byte {
 }
 
 // Batch handles the messages of a batch concurrently and appends the responses as
-// one array. It returns nil if there are none. A batch has at most most messages.
-func Batch(dst, data []byte, most int, handle func(*jsonrpc.Message) []byte) []byte {
-	elements, fault := jsonrpc.SplitBatch(data, most, jsonrpc.Limits{})
+// one array. It returns nil if there are none. A batch has at most limit messages.
+func Batch(dst, data []byte, limit int, handle func(*jsonrpc.Message) []byte) []byte {
+	elements, fault := jsonrpc.SplitBatch(data, limit, jsonrpc.Limits{})
 	if fault != nil {
 		return jsonrpc.AppendError(dst, "", fault)
 	}

@@ -46,7 +46,7 @@ type Options struct {
 	InFlight  int
 	AskTime   time.Duration
 	StateTime time.Duration
-	// Seal locks requestState; default a ring that ends with the process.
+	// Seal encrypts requestState; default a ring that ends with the process.
 	Seal   *seal.Ring
 	Logger *slog.Logger
 }

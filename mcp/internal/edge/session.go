@@ -79,7 +79,7 @@ func (s *Session) describe(m *jsonrpc.Message) (fault *jsonrpc.Error) {
 		return fault
 	}
 	if !s.held.Admit(max(0, len(capabilities)+len(info)-freeHeld)) {
-		return jsonrpc.Errorf(jsonrpc.InternalError, "initialize: the sessions that are open hold too much; try again later, or with shorter capabilities and clientInfo")
+		return jsonrpc.Errorf(jsonrpc.InternalError, "initialize: the open sessions exceed the memory limit; try again later, or with shorter capabilities and clientInfo")
 	}
 	return nil
 }

@@ -20,9 +20,9 @@ const (
 const (
 	// FirstRead is how much memory a body gets on the word of its length alone.
 	FirstRead = 4 << 10
-	// maxHeld is how many bytes all bodies that are being read may take beyond
+	// maxAllBodyBytes is how many bytes all bodies that are being read may take beyond
 	// their first ones. One of the largest may always be read.
-	maxHeld = 16 << 20
+	maxAllBodyBytes = 16 << 20
 )
 
 // How long a client may take by default to send a body, and to read a response
@@ -91,7 +91,7 @@ func (b *Bodies) readGrowing(r io.Reader, length int) ([]byte, error) {
 			grown = min(grown, length+1) // one more, so that the end is found without growing again
 			more := int64(grown - len(body))
 			held += more
-			if b.held.Add(more) > max(maxHeld, int64(b.Max)+1) {
+			if b.held.Add(more) > max(maxAllBodyBytes, int64(b.Max)+1) {
 				return nil, ErrBusy
 			}
 			body = slices.Grow(body, grown-len(body))

@@ -99,7 +99,7 @@ func TestBodiesThatAreBeingReadHaveABudget(t *testing.T) {
 			results <- err
 		}()
 		out.Write(make([]byte, 900<<10)) // half open from now on, if it was taken
-		if held := b.held.Load(); held > maxHeld+2<<20 {
+		if held := b.held.Load(); held > maxAllBodyBytes+2<<20 {
 			t.Fatalf("%d bytes are held", held)
 		}
 	}

@@ -100,25 +100,25 @@ type serving struct {
 
 // stop ends reading. Whoever reads may be in a handshake, which takes as long as the
 // Handler does; it is waited for at most as long as given.
-func (s *serving) stop(interrupt func(), most time.Duration) {
+func (s *serving) stop(interrupt func(), limit time.Duration) {
 	s.stopped.Store(true)
 	s.stopReading()
 	if interrupt != nil {
 		interrupt()
-		await(func() { <-s.end }, most)
+		await(func() { <-s.end }, limit)
 	}
 }
 
 // drain lets the requests that run finish, unless nobody could be answered, and
 // then ends them. Responses that wait for the client get what is left of the time.
-func (s *serving) drain(most time.Duration) {
-	until := time.Now().Add(most)
+func (s *serving) drain(limit time.Duration) {
+	until := time.Now().Add(limit)
 	ctx, cancel := context.WithDeadline(s.ctx, until)
 	defer cancel()
 	if s.out.failed() == nil {
 		s.connection.Drain(ctx)
 	}
-	await(s.connection.Close, most) // a client that reads nothing holds up its notifications
+	await(s.connection.Close, limit) // a client that reads nothing holds up its notifications
 	if s.out.failed() == nil {
 		await(s.jobs.Wait, time.Until(until))
 	}
@@ -246,13 +246,13 @@ func (s *serving) finish(err error) {
 // await waits for the end of something at most as long as given: a Handler that
 // ignores its context, or a client that does not read, must not keep a process
 // alive.
-func await(end func(), most time.Duration) {
+func await(end func(), limit time.Duration) {
 	done := make(chan struct{})
 	go func() {
 		end()
 		close(done)
 	}()
-	timer := time.NewTimer(most)
+	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	select {
 	case <-done:

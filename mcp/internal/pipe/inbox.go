@@ -252,7 +252,7 @@ func (b *Inbox) put(m *jsonrpc.Message, size int) {
 		case <-b.done:
 			return
 		case <-stalled.C:
-			b.Fail(fmt.Errorf("%d of its messages were not taken within %v", maxQueued, stallTime))
+			b.Fail(fmt.Errorf("the queue of its messages stayed full for %v", stallTime))
 			return
 		}
 	}

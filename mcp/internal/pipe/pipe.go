@@ -160,7 +160,7 @@ func (s *streams) failLater(err error) {
 	case <-s.done:
 	case <-s.closing:
 	case <-wait.C:
-		s.Fail(fmt.Errorf("it takes no more messages: %w", err))
+		s.Fail(fmt.Errorf("writing to it failed: %w", err))
 	}
 }
 
@@ -187,7 +187,7 @@ func (s *streams) ended(err error) error {
 		return mcp.ErrClosed
 	default:
 	}
-	found := "found the end of its output"
+	found := "its output ended"
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	} else {
@@ -201,7 +201,7 @@ func (s *streams) ended(err error) error {
 	return &end{found, err}
 }
 
-// end is an error in words of its own.
+// end is an error with its own text.
 type end struct {
 	text string
 	err  error

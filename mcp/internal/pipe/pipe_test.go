@@ -145,7 +145,7 @@ func TestTheEndOfAServer(t *testing.T) {
 		for i := range int64(3) {
 			calls.Go(func() {
 				_, err := l.Call(t.Context(), request(i, fmt.Sprint("method", i)), nil)
-				want := fmt.Sprintf("test-server: expected a response to method%d: found the end of its output; it exited with status 3; its standard error ends with:\nboom", i)
+				want := fmt.Sprintf("test-server: expected a response to method%d: its output ended; it exited with status 3; its standard error ends with:\nboom", i)
 				if err == nil || err.Error() != want || !errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Errorf("got %v, want %s", err, want)
 				}
@@ -160,14 +160,14 @@ func TestTheEndOfAServer(t *testing.T) {
 		p.Close()
 		calls.Wait()
 		<-l.Done()
-		want := "test-server: found the end of its output; it exited with status 3; its standard error ends with:\nboom"
+		want := "test-server: its output ended; it exited with status 3; its standard error ends with:\nboom"
 		if err := l.Err(); err == nil || err.Error() != want {
 			t.Errorf("Err is %v, want %s", err, want)
 		}
-		if _, err := l.Call(t.Context(), request(9, "late"), nil); err == nil || !strings.Contains(err.Error(), "a response to late: found the end of its output") {
+		if _, err := l.Call(t.Context(), request(9, "late"), nil); err == nil || !strings.Contains(err.Error(), "a response to late: its output ended") {
 			t.Errorf("a late call gets %v", err)
 		}
-		if err := l.Send(t.Context(), link.Out{Message: []byte("{}")}); err == nil || !strings.Contains(err.Error(), "test-server: send a message: found the end") {
+		if err := l.Send(t.Context(), link.Out{Message: []byte("{}")}); err == nil || !strings.Contains(err.Error(), "test-server: send a message: its output ended") {
 			t.Errorf("a late message gets %v", err)
 		}
 		if described != 1 {
@@ -188,7 +188,7 @@ func TestTheEndOfAServer(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 		_, err := l.Call(t.Context(), request(2, "tools/list"), nil)
-		if want := "test-server: expected a response to tools/list: it takes no more messages: no reader"; err == nil || err.Error() != want {
+		if want := "test-server: expected a response to tools/list: writing to it failed: no reader"; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	})

@@ -77,7 +77,7 @@ func TestTheQueue(t *testing.T) {
 		if took := time.Since(began); took != stallTime {
 			t.Errorf("done after %v", took)
 		}
-		if err, want := l.Err(), "test-server: 1024 of its messages were not taken within 10s"; err.Error() != want {
+		if err, want := l.Err(), "test-server: the queue of its messages stayed full for 10s"; err.Error() != want {
 			t.Errorf("Err is %v, want %s", err, want)
 		}
 	})

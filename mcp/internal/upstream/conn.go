@@ -27,7 +27,7 @@ const (
 	connectTime   = 2 * time.Minute        // how long connecting may take
 	probeTime     = 5 * time.Second        // how long a server may take to respond to server/discover
 	streamTime    = 250 * time.Millisecond // how long a server may take to open the session's stream before calls are made
-	roundsBackoff = 100 * time.Millisecond
+	roundsBackoff = 100 * time.Millisecond // before the next round where the server asked for nothing; doubled with each round
 )
 
 const (
@@ -64,9 +64,9 @@ type conn struct {
 	log     *slog.Logger
 	tools   toolTable
 
-	session atomic.Pointer[session] // nil until the era is known
-	ids     atomic.Int64
-	noted   atomic.Int64 // bytes of notifications that wait for the owners of calls
+	session     atomic.Pointer[session] // nil until the era is known
+	ids         atomic.Int64
+	queuedBytes atomic.Int64 // of the notifications in all mailboxes, which wait for the owners of calls
 
 	ctx    context.Context // ends with the connection
 	cancel context.CancelCauseFunc
@@ -87,10 +87,10 @@ type conn struct {
 
 // A session is what is known of the server. It does not change.
 type session struct {
-	era      era
-	revision *revision.Revision
-	discover mcp.Result             // what server/discover answers
-	has      mcp.ServerCapabilities // of the server
+	era          era
+	revision     *revision.Revision
+	discover     mcp.Result             // what server/discover answers
+	capabilities mcp.ServerCapabilities // of the server
 }
 
 // An era is how requests go to servers of one of the two eras.
@@ -223,19 +223,19 @@ func (c *conn) omits(s *session) func(tool string, err error) bool {
 // A call is one request that waits for the server's response. Its fields do not
 // change; its events go to the goroutine that owns it.
 type call struct {
-	id     jsonrpc.ID
-	method string
-	caller any // of the request; see [mcp.Request.Caller]
-	events mailbox
-	filter *mcp.SubscriptionFilter // of a listen request
-	takes  bool                    // requests of the server
+	id              jsonrpc.ID
+	method          string
+	caller          any // of the request; see [mcp.Request.Caller]
+	events          mailbox
+	filter          *mcp.SubscriptionFilter // of a listen request
+	acceptsRequests bool                    // the server may ask in it; false for listen requests and the connection's own
 }
 
 // addCall registers a call, so that what arrives for it finds it.
 func (c *conn) addCall(req *mcp.Request) (*call, error) {
 	_, own := req.Peer.(noPeer)
 	k := &call{id: jsonrpc.IntID(c.ids.Add(1)), method: req.Method, caller: req.Caller, events: newMailbox()}
-	k.events.whole = &c.noted
+	k.events.total = &c.queuedBytes
 	if req.Method == methodListen {
 		filter, err := filterOf(req)
 		if err != nil {
@@ -243,7 +243,7 @@ func (c *conn) addCall(req *mcp.Request) (*call, error) {
 		}
 		k.filter = &filter
 	}
-	k.takes = !own && k.filter == nil
+	k.acceptsRequests = !own && k.filter == nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.calls) >= maxCalls {
@@ -259,14 +259,14 @@ func (c *conn) addCall(req *mcp.Request) (*call, error) {
 	return k, nil
 }
 
-// over takes a call off the table and closes its mailbox.
-func (c *conn) over(k *call) {
-	c.answered(k)
+// finishCall takes a call off the table and closes its mailbox.
+func (c *conn) finishCall(k *call) {
+	c.removeCall(k)
 	k.events.close()
 }
 
-// answered takes a call off the table: no message of the server is for it any more.
-func (c *conn) answered(k *call) {
+// removeCall takes a call off the table: no message of the server is for it any more.
+func (c *conn) removeCall(k *call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.calls[k.id] == k && k.filter != nil {
@@ -309,7 +309,7 @@ func (c *conn) simple(ctx context.Context, s *session, req *mcp.Request, out fun
 	if err != nil {
 		return nil, err
 	}
-	defer c.over(k)
+	defer c.finishCall(k)
 	o := out(k.id)
 	m, err := c.link.Call(ctx, o, func(m *jsonrpc.Message) { c.receive(k, m) })
 	if err != nil {

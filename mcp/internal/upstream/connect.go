@@ -218,7 +218,7 @@ func (c *conn) discover(ctx context.Context, r *revision.Revision) (*jsonrpc.Mes
 	if err != nil {
 		return nil, err
 	}
-	defer c.over(k)
+	defer c.finishCall(k)
 	return c.link.Call(ctx, newModern(c).out(s, k.id, req, nil, nil), func(m *jsonrpc.Message) { c.receive(k, m) })
 }
 
@@ -239,7 +239,7 @@ func (c *conn) discovered(r *revision.Revision, m *jsonrpc.Message) *session {
 	} else if len(d.SupportedVersions) > 0 {
 		return nil
 	}
-	s.discover, s.has = result, d.Capabilities
+	s.discover, s.capabilities = result, d.Capabilities
 	return s
 }
 
@@ -282,7 +282,7 @@ func (e *legacy) initializeParams(r *revision.Revision) ([]byte, error) {
 	w := jsonrpc.NewObject(nil)
 	w.String("protocolVersion", r.Name)
 	meta := &e.options.Meta
-	if err := schema.EncodeMember(&w, "capabilities", orNone(meta.Capabilities)); err != nil {
+	if err := schema.EncodeMember(&w, "capabilities", orNoCapabilities(meta.Capabilities)); err != nil {
 		return nil, fmt.Errorf("server %q: initialize: capabilities: %w", e.options.Name, err)
 	}
 	if err := schema.EncodeMember(&w, "clientInfo", meta.Client); err != nil {
@@ -304,7 +304,7 @@ func (e *legacy) initialized(m *jsonrpc.Message) (*session, error) {
 	if err := schema.DecodeLoose(body, &d); err != nil {
 		e.log.Debug("mcp: the server's capabilities cannot be read", "server", e.options.Name, "error", err)
 	}
-	s.has = d.Capabilities
+	s.capabilities = d.Capabilities
 	return s, nil
 }
 
@@ -361,7 +361,7 @@ func orDefault(d, otherwise time.Duration) time.Duration {
 	return otherwise
 }
 
-func orNone(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
+func orNoCapabilities(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
 	if c == nil {
 		return &mcp.ClientCapabilities{}
 	}

@@ -44,7 +44,7 @@ func (c *conn) failed(s *session, req *mcp.Request, err error) error {
 	return failed
 }
 
-// A lostError is an [mcp.ErrLost] in words of its own.
+// A lostError is an [mcp.ErrLost] with its own text.
 type lostError struct{ error }
 
 func (e lostError) Unwrap() error { return e.error }

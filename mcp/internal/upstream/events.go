@@ -12,10 +12,10 @@ import (
 
 // Limits of what waits for the owner of a call or of a listen request.
 const (
-	maxEvents     = 1_024   // notifications
-	maxEventBytes = 4 << 20 // their bytes
+	maxEvents     = 1_024   // notifications and requests
+	maxEventBytes = 4 << 20 // of their parameters
 
-	maxAllEventBytes = 16 << 20 // those of all calls and listen requests of a connection
+	maxAllEventBytes = 16 << 20 // of the notifications of all calls and listen requests of a connection
 )
 
 // An event is something that happened to a call or a listen request.
@@ -49,14 +49,14 @@ const (
 type mailbox struct {
 	ready chan struct{} // holds a token while events wait
 
-	mu     sync.Mutex
-	first  func() // see begin; nil when it was called
-	events []event
-	whole  *atomic.Int64 // bytes of notifications in all mailboxes of a connection; nil: not counted
-	noted  int64         // of them, those in events
-	bytes  int           // of the notifications and requests in events
-	count  int           // notifications and requests in events
-	closed bool
+	mu      sync.Mutex
+	first   func() // see begin; nil when it was called
+	events  []event
+	total   *atomic.Int64 // bytes of the notifications in all mailboxes of the connection; nil: not counted
+	counted int64         // of them, those in this one
+	bytes   int           // of the notifications and requests in events
+	count   int           // notifications and requests in events
+	closed  bool
 }
 
 func newMailbox() mailbox { return mailbox{ready: make(chan struct{}, 1)} }
@@ -110,12 +110,12 @@ func (b *mailbox) add(e event) bool {
 		if b.count >= maxEvents || b.count > 0 && b.bytes+size > maxEventBytes {
 			return e.kind == notification
 		}
-		if e.kind == notification && b.whole != nil {
-			if b.whole.Load() > 0 && b.whole.Load()+int64(size) > maxAllEventBytes {
+		if e.kind == notification && b.total != nil {
+			if b.total.Load() > 0 && b.total.Load()+int64(size) > maxAllEventBytes {
 				return true
 			}
-			b.whole.Add(int64(size))
-			b.noted += int64(size)
+			b.total.Add(int64(size))
+			b.counted += int64(size)
 		}
 		b.count++
 		b.bytes += size
@@ -165,11 +165,11 @@ func (b *mailbox) stopped() bool {
 	return b.closed
 }
 
-// forget gives back what the notifications took of the connection's limit.
+// forget subtracts this mailbox's notifications from the connection's.
 func (b *mailbox) forget() {
-	if b.whole != nil {
-		b.whole.Add(-b.noted)
-		b.noted = 0
+	if b.total != nil {
+		b.total.Add(-b.counted)
+		b.counted = 0
 	}
 }
 

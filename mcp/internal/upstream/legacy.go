@@ -26,9 +26,9 @@ type legacy struct {
 	levelTurn turn.Turn
 	level     mcp.LogLevel // that the server was asked to log at; whoever has levelTurn owns it
 
-	serial    *callerTurn   // held by calls that may ask, of a server that names no call
-	namesNone atomic.Bool   // the server sent a request without an association
-	outsiders chan struct{} // holds a token for each request outside of calls that is being answered
+	callTurn     *callerTurn   // held by calls that may ask, of a server that names no call
+	namesNone    atomic.Bool   // the server sent a request without an association
+	outsideSlots chan struct{} // holds a token for each request outside of calls that is being answered
 
 	mu            sync.Mutex
 	parked        map[string]*call // by ticket
@@ -44,8 +44,8 @@ type legacy struct {
 
 func newLegacy(c *conn) *legacy {
 	return &legacy{
-		conn: c, serial: newCallerTurn(),
-		parked: map[string]*call{}, asked: map[jsonrpc.ID]*serverRequest{}, outsiders: make(chan struct{}, maxWaiting),
+		conn: c, callTurn: newCallerTurn(),
+		parked: map[string]*call{}, asked: map[jsonrpc.ID]*serverRequest{}, outsideSlots: make(chan struct{}, maxWaiting),
 		listeners: map[*listener]struct{}{}, subscriptions: map[string]*subscription{},
 	}
 }
@@ -108,7 +108,7 @@ func reservedNames(meta json.RawMessage) []string {
 // is asked for the least severe level that anybody wanted so far. A server that
 // refuses, or does not respond in time, is not asked again.
 func (e *legacy) setLevel(ctx context.Context, s *session, level mcp.LogLevel) error {
-	if level.Severity() == 0 || s.has.Logging == nil {
+	if level.Severity() == 0 || s.capabilities.Logging == nil {
 		return nil
 	}
 	if err := e.levelTurn.Acquire(ctx); err != nil {
@@ -173,35 +173,35 @@ func (e *legacy) request(k *call, m *jsonrpc.Message) {
 		e.refuse(m.ID, jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: params: expected an object", m.Method))
 		return
 	}
-	if k != nil && !k.takes { // a request that the connection made for itself
-		e.outside(m)
+	if k != nil && !k.acceptsRequests { // a request that the connection made for itself
+		e.handleOutside(m)
 		return
 	}
-	alone, unnamed := true, k == nil
+	sameCaller, unnamed := true, k == nil
 	if unnamed {
-		k, alone = e.unnamed()
+		k, sameCaller = e.unnamed()
 		switch {
 		case !e.options.OneClient:
 			e.namesNone.Store(true)
 		case k != nil && !mayAsk(k.method): // it only happens to run, and a modern client is not asked in it
-			k, alone = nil, true
+			k, sameCaller = nil, true
 		}
 	}
 	switch {
-	case !alone:
+	case !sameCaller:
 		e.refuse(m.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: requests of several clients run, and it cannot be known which one is meant; send the request again in a later call", m.Method))
 	case k == nil:
-		e.outside(m)
+		e.handleOutside(m)
 	default:
-		e.give(k, m, unnamed)
+		e.deliver(k, m, unnamed)
 	}
 }
 
-// give hands a request of the server to a call.
-func (e *legacy) give(k *call, m *jsonrpc.Message, unnamed bool) {
+// deliver hands a request of the server to a call.
+func (e *legacy) deliver(k *call, m *jsonrpc.Message, unnamed bool) {
 	r := &serverRequest{message: m, call: k, unnamed: unnamed}
 	if unnamed && !e.options.OneClient { // now, and not when the call's owner sees it: until then no other call begins
-		r.turn, _ = e.serial.try(k.caller, 0)
+		r.turn, _ = e.callTurn.try(k.caller, 0)
 	}
 	e.mu.Lock()
 	_, twice := e.asked[m.ID]
@@ -230,7 +230,7 @@ func (e *legacy) give(k *call, m *jsonrpc.Message, unnamed bool) {
 func (e *legacy) dropTurn(r *serverRequest) {
 	if r.turn {
 		r.turn = false
-		e.serial.release()
+		e.callTurn.release()
 	}
 }
 
@@ -262,33 +262,33 @@ const (
 	maxWaitingSize = 1 << 20 // bytes of the parameters of one
 )
 
-// outside answers a request of the server that belongs to no call: the
+// handleOutside answers a request of the server that belongs to no call: the
 // connection's own Peer does, or, where all requests come from one client, that
 // client: on the stream that it listens on, or else in its next call.
-func (e *legacy) outside(m *jsonrpc.Message) {
+func (e *legacy) handleOutside(m *jsonrpc.Message) {
 	peer := e.options.Peer
 	if peer == nil && e.options.OneClient {
 		if peer = e.listening(); peer == nil {
-			e.keep(m)
+			e.postpone(m)
 			return
 		}
 	}
 	if peer == nil {
-		e.refuse(m.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: only possible while a request of the client runs", m.Method))
+		e.refuse(m.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: allowed only during a request of the client", m.Method))
 		return
 	}
 	select {
-	case e.outsiders <- struct{}{}:
+	case e.outsideSlots <- struct{}{}:
 	default:
 		e.refuse(m.ID, jsonrpc.Errorf(jsonrpc.InternalError, "%d requests outside of calls wait for responses already", maxWaiting))
 		return
 	}
 	e.spawn(func() {
-		defer func() { <-e.outsiders }()
+		defer func() { <-e.outsideSlots }()
 		result, err := peer.Ask(e.ctx, mcp.ServerRequest{Method: m.Method, Params: m.Params})
 		switch {
 		case errors.Is(err, mcp.ErrInputRequired):
-			e.keep(m)
+			e.postpone(m)
 		case err != nil:
 			e.refuse(m.ID, faultToServer(err))
 		default:
@@ -307,8 +307,8 @@ func (e *legacy) listening() mcp.Peer {
 	return nil
 }
 
-// keep lets a request of the server wait for the next call of the one client.
-func (e *legacy) keep(m *jsonrpc.Message) {
+// postpone lets a request of the server wait for the next call of the one client.
+func (e *legacy) postpone(m *jsonrpc.Message) {
 	e.mu.Lock()
 	full := len(e.waiting) >= maxWaiting || len(m.Params) > maxWaitingSize
 	if !full {
@@ -328,7 +328,7 @@ func (e *legacy) takeWaiting(k *call) bool {
 	e.waiting = nil
 	e.mu.Unlock()
 	for _, m := range waiting {
-		e.give(k, m, true)
+		e.deliver(k, m, true)
 	}
 	return len(waiting) > 0
 }

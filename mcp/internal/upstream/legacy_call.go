@@ -19,10 +19,10 @@ const (
 
 	maxParkedBytes = 32 << 20 // of their parameters, and of the responses that wait for their clients
 
-	heldTime    = 100 * time.Millisecond // how long a request waits for what the server asked before it
-	maxHeld     = 20                     // as long as the client is still being asked
-	turnTime    = 20 * time.Second       // how long one is, whose turn others wait for
+	heldTime    = 100 * time.Millisecond // how long a call is held while the server uses responses to its earlier requests
+	maxHolds    = 20                     // how often it is held while the client is still being asked
 	parkTime    = 10 * time.Minute       // how long a call is parked
+	turnTime    = 20 * time.Second       // the same while calls of others wait for its turn
 	maxRenewals = 3                      // sessions that one call begins, where servers lose them
 	settleTime  = 20 * time.Millisecond  // how long to wait for another request before a call is parked
 )
@@ -57,49 +57,49 @@ type outcome struct {
 // of the connection's.
 type legacyCall struct {
 	*call
-	era       *legacy
-	session   *session
-	req       *mcp.Request // of the first round
-	cancel    context.CancelCauseFunc
-	serial    bool // it holds the era's turn
-	sent      bool // what waited for this call is answered first
-	cancelled bool
-	alone     bool // run has a goroutine of its own
-	holds     int  // how often it was held
-	renewed   int  // how often a new session was begun for it
-	resent    bool // after its response was lost
+	era          *legacy
+	session      *session
+	req          *mcp.Request // of the first round
+	cancel       context.CancelCauseFunc
+	holdsTurn    bool // the era's callTurn
+	sent         bool // what waited for this call is answered first
+	cancelled    bool
+	ownGoroutine bool // run has a goroutine of its own
+	holds        int  // how often it was held
+	renewed      int  // how often a new session was begun for it
+	resent       bool // after its response was lost
 
-	round  *round // nil while the call is parked
-	ticket string // while it is parked
-	open   []*serverRequest
-	kept   int              // bytes of it that were admitted while it is parked
-	taken  int              // requests of the server so far
-	early  *outcome         // of the call: it came while it was parked
-	final  *outcome         // of the call: it is over
-	settle <-chan time.Time // the call is parked then
-	expiry <-chan time.Time // a parked call is given up then
-	yield  <-chan time.Time // and then, where others wait for its turn
-	held   <-chan time.Time // the request is sent then
+	round    *round // nil while the call is parked
+	ticket   string // while it is parked
+	open     []*serverRequest
+	reserved int              // bytes that reserve took while it is parked
+	taken    int              // requests of the server so far
+	early    *outcome         // of the call: it came while it was parked
+	final    *outcome         // of the call: it is over
+	settle   <-chan time.Time // the call is parked then
+	expiry   <-chan time.Time // a parked call is given up then
+	yield    <-chan time.Time // and then, where others wait for its turn
+	held     <-chan time.Time // the request is sent then
 }
 
 // begin makes a call and waits until its first round is over.
 func (e *legacy) begin(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
-	serial := e.namesNone.Load() && mayAsk(req.Method)
-	if serial {
-		if err := e.serial.acquire(ctx, req.Caller); err != nil {
+	inTurn := e.namesNone.Load() && mayAsk(req.Method)
+	if inTurn {
+		if err := e.callTurn.acquire(ctx, req.Caller); err != nil {
 			return mcp.Result{}, err
 		}
 		e.awaitLingering(ctx, req.Caller)
 	}
 	k, err := e.conn.addCall(req)
 	if err != nil {
-		if serial {
-			e.serial.release()
+		if inTurn {
+			e.callTurn.release()
 		}
 		return mcp.Result{}, err
 	}
 	first := newRound(ctx, req)
-	p := &legacyCall{call: k, era: e, session: s, req: req, serial: serial, round: first}
+	p := &legacyCall{call: k, era: e, session: s, req: req, holdsTurn: inTurn, round: first}
 	if e.options.OneClient && mayAsk(p.method) {
 		p.hold()
 	}
@@ -130,7 +130,7 @@ func (p *legacyCall) run() {
 	if over = p.serve(); over {
 		return
 	}
-	p.alone = true
+	p.ownGoroutine = true
 	if over = !p.era.spawn(p.run); over {
 		p.closed()
 	}
@@ -158,7 +158,7 @@ func (p *legacyCall) serve() bool {
 		case <-p.settle:
 			p.settle = nil
 			if p.blocked() {
-				if p.park(); !p.alone && !p.cancelled {
+				if p.park(); !p.ownGoroutine && !p.cancelled {
 					return false
 				}
 			}
@@ -167,18 +167,18 @@ func (p *legacyCall) serve() bool {
 			return true
 		case <-p.held:
 			p.held = nil
-			if p.holds++; len(p.era.outsiders) > 0 && p.holds < maxHeld {
+			if p.holds++; len(p.era.outsideSlots) > 0 && p.holds < maxHolds {
 				p.held = time.After(heldTime)
 			}
 		case <-p.yield:
-			if p.era.serial.wanted() {
+			if p.era.callTurn.wanted() {
 				p.fail(errGivenUp)
 				return true
 			}
 			p.yield = time.After(turnTime)
 		}
 	}
-	p.era.answered(p.call)
+	p.era.removeCall(p.call)
 	p.handle(p.events.take()) // what came before the response was noticed
 	switch {
 	case p.round == nil:
@@ -194,7 +194,7 @@ func (p *legacyCall) serve() bool {
 // use the responses before it gets the call: without roots, for one, it would
 // answer as if there were none.
 func (p *legacyCall) hold() {
-	if p.era.takeWaiting(p.call) || len(p.era.outsiders) > 0 {
+	if p.era.takeWaiting(p.call) || len(p.era.outsideSlots) > 0 {
 		p.held = time.After(heldTime)
 	}
 }
@@ -248,9 +248,9 @@ func (p *legacyCall) finish() {
 	e.mu.Lock()
 	delete(e.parked, p.ticket)
 	e.mu.Unlock()
-	p.unkeep()
+	p.releaseReserved()
 	late := p.events.close()
-	e.over(p.call)
+	e.finishCall(p.call)
 	p.releaseTurn()
 	for _, ev := range late {
 		switch ev.kind {
@@ -285,9 +285,9 @@ func (p *legacyCall) dropOpen() {
 
 // releaseTurn lets the next call that may ask run.
 func (p *legacyCall) releaseTurn() {
-	if p.serial {
-		p.serial = false
-		p.era.serial.release()
+	if p.holdsTurn {
+		p.holdsTurn = false
+		p.era.callTurn.release()
 	}
 }
 
@@ -339,11 +339,11 @@ func (p *legacyCall) respond(ev event) {
 		p.final = &o
 		return
 	}
-	if ev.message != nil && !p.keep(len(ev.message.Result), "") {
+	if ev.message != nil && !p.reserve(len(ev.message.Result), "") {
 		o = outcome{err: fmt.Errorf("server %q: %s: the response came while the client was away, and is too large to be kept", p.era.options.Name, describe(p.req))}
 	}
 	p.early = &o
-	p.era.answered(p.call)
+	p.era.removeCall(p.call)
 	p.dropOpen() // the server does not wait any more, and may use the ids again
 	p.releaseTurn()
 }

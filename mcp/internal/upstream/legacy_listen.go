@@ -55,7 +55,7 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 		return mcp.Result{}, err
 	}
 	l := &listener{filter: offered(s, wanted), peer: req.Peer, events: newMailbox()}
-	l.events.whole = &e.noted
+	l.events.total = &e.queuedBytes
 	defer l.events.close()
 	e.join(l)
 	defer e.leave(l)
@@ -96,7 +96,7 @@ func (e *legacy) join(l *listener) {
 	}
 	e.mu.Unlock()
 	for _, m := range waiting {
-		e.outside(m)
+		e.handleOutside(m)
 	}
 }
 
@@ -109,11 +109,11 @@ func (e *legacy) leave(l *listener) {
 // offered is the part of a filter that the server sends notifications of.
 func offered(s *session, f mcp.SubscriptionFilter) mcp.SubscriptionFilter {
 	o := mcp.SubscriptionFilter{
-		ToolsListChanged:     f.ToolsListChanged && s.has.Tools != nil && s.has.Tools.ListChanged,
-		PromptsListChanged:   f.PromptsListChanged && s.has.Prompts != nil && s.has.Prompts.ListChanged,
-		ResourcesListChanged: f.ResourcesListChanged && s.has.Resources != nil && s.has.Resources.ListChanged,
+		ToolsListChanged:     f.ToolsListChanged && s.capabilities.Tools != nil && s.capabilities.Tools.ListChanged,
+		PromptsListChanged:   f.PromptsListChanged && s.capabilities.Prompts != nil && s.capabilities.Prompts.ListChanged,
+		ResourcesListChanged: f.ResourcesListChanged && s.capabilities.Resources != nil && s.capabilities.Resources.ListChanged,
 	}
-	if s.has.Resources != nil && s.has.Resources.Subscribe {
+	if s.capabilities.Resources != nil && s.capabilities.Resources.Subscribe {
 		o.ResourceSubscriptions = f.ResourceSubscriptions
 	}
 	return o

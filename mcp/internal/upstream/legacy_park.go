@@ -45,13 +45,13 @@ func (p *legacyCall) blocked() bool {
 func (p *legacyCall) park() {
 	e := p.era
 	ticket := rand.Text()
-	if !p.keep(2*len(p.req.Params), ticket) { // one copy is still on its way
+	if !p.reserve(2*len(p.req.Params), ticket) { // one copy is still on its way
 		p.fail(fmt.Errorf("server %q: too many calls wait for their clients already, or too large ones: at most %d, of %d MiB; try again later", e.options.Name, maxParked, maxParkedBytes>>20))
 		return
 	}
 	p.ticket = ticket
 	p.expiry = time.After(orDefault(e.options.ParkTimeout, parkTime))
-	if p.serial {
+	if p.holdsTurn {
 		p.yield = time.After(turnTime)
 	}
 	p.round.req.State.Set(stateParked, jsonrpc.AppendString(nil, ticket))
@@ -61,7 +61,7 @@ func (p *legacyCall) park() {
 // attach begins the next round: the client is asked again what is still open.
 func (p *legacyCall) attach(r *round) {
 	p.round, p.ticket, p.expiry, p.yield, p.settle = r, "", nil, nil, nil
-	p.unkeep()
+	p.releaseReserved()
 	if p.final = p.early; p.final != nil {
 		return
 	}
@@ -70,9 +70,9 @@ func (p *legacyCall) attach(r *round) {
 	}
 }
 
-// keep admits what a parked call holds, in bytes, and a call that is parked under
-// a ticket.
-func (p *legacyCall) keep(size int, ticket string) bool {
+// reserve takes size bytes of the limit of all parked calls and, where the ticket is
+// not empty, parks the call under it; false if there is no room.
+func (p *legacyCall) reserve(size int, ticket string) bool {
 	e := p.era
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -83,14 +83,14 @@ func (p *legacyCall) keep(size int, ticket string) bool {
 		e.parked[ticket] = p.call
 	}
 	e.parkedBytes += size
-	p.kept += size
+	p.reserved += size
 	return true
 }
 
-// unkeep gives back what keep admitted.
-func (p *legacyCall) unkeep() {
+// releaseReserved returns the bytes that reserve took.
+func (p *legacyCall) releaseReserved() {
 	p.era.mu.Lock()
 	defer p.era.mu.Unlock()
-	p.era.parkedBytes -= p.kept
-	p.kept = 0
+	p.era.parkedBytes -= p.reserved
+	p.reserved = 0
 }

@@ -36,8 +36,8 @@ func (r *serverRequest) stopAsking() {
 // addRequest takes a request of the server.
 func (p *legacyCall) addRequest(ev event) {
 	r := ev.request
-	if r.turn && !p.serial { // the first one: it had no turn to wait for
-		p.serial, r.turn = true, false
+	if r.turn && !p.holdsTurn { // the first one: it had no turn to wait for
+		p.holdsTurn, r.turn = true, false
 	}
 	p.era.dropTurn(r)
 	if len(p.open) >= maxRequested {

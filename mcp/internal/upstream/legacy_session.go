@@ -93,7 +93,7 @@ func (e *legacy) restoreLevel(ctx context.Context, s *session) {
 		return
 	}
 	defer e.levelTurn.Release()
-	if e.level != "" && s.has.Logging != nil {
+	if e.level != "" && s.capabilities.Logging != nil {
 		_ = e.sendLevel(ctx, s, e.level) // logged there
 	}
 }
@@ -102,7 +102,7 @@ func (e *legacy) restoreSubscriptions(ctx context.Context, s *session) {
 	for _, uri := range e.subscribed() {
 		u := e.use(uri)
 		if u.turn.Acquire(ctx) == nil {
-			if u.count > 0 && s.has.Resources != nil && s.has.Resources.Subscribe {
+			if u.count > 0 && s.capabilities.Resources != nil && s.capabilities.Resources.Subscribe {
 				if err := e.sendSubscription(ctx, methodSubscribe, uri); err != nil {
 					e.log.Warn("mcp: a subscription could not be restored in the new session", "server", e.options.Name, "uri", uri, "error", err)
 				}

@@ -178,7 +178,7 @@ func TestACallIsFoundForAMessageThatNamesNoneOnlyWhereItsClientIsSure(t *testing
 		t.Run(test.name, func(t *testing.T) {
 			c := &conn{calls: map[jsonrpc.ID]*call{}}
 			for _, o := range test.calls {
-				c.calls[jsonrpc.ID(o.id)] = &call{id: jsonrpc.ID(o.id), method: o.method, caller: o.caller, takes: o.method != methodListen}
+				c.calls[jsonrpc.ID(o.id)] = &call{id: jsonrpc.ID(o.id), method: o.method, caller: o.caller, acceptsRequests: o.method != methodListen}
 			}
 			got, sure := c.unnamed()
 			if sure != test.sure || sure && (got == nil) != (test.want == "") || sure && got != nil && string(got.id) != test.want {

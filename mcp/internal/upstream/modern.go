@@ -164,7 +164,7 @@ func (e *modern) exchangeOnce(ctx context.Context, s *session, req *mcp.Request,
 	if err != nil {
 		return nil, err
 	}
-	defer e.over(k)
+	defer e.finishCall(k)
 	passed := make(chan struct{})
 	k.events.begin(func() { // most requests have no notifications
 		if !e.spawn(func() { defer close(passed); k.passOn(ctx, req.Peer) }) {
@@ -177,7 +177,7 @@ func (e *modern) exchangeOnce(ctx context.Context, s *session, req *mcp.Request,
 		e.abandoned(k)
 		e.spawn(func() { e.sendCancelled(ctx, out.ID) })
 	}
-	if e.answered(k); k.events.stop() {
+	if e.removeCall(k); k.events.stop() {
 		<-passed
 	}
 	return m, err
@@ -279,7 +279,7 @@ func (e *modern) writeMeta(w *jsonrpc.Writer, s *session, id jsonrpc.ID, req *mc
 	if req.Meta.ProgressToken != nil {
 		w.ID("progressToken", id)
 	}
-	if req.Meta.LogLevel != "" && s.has.Logging != nil {
+	if req.Meta.LogLevel != "" && s.capabilities.Logging != nil {
 		w.String(revision.MetaLogLevel, string(req.Meta.LogLevel))
 	}
 	w.End()
@@ -304,7 +304,7 @@ func (e *modern) clientMeta(s *session, req *mcp.Request) json.RawMessage {
 	}
 	w := jsonrpc.NewObject(nil)
 	w.String(revision.MetaProtocolVersion, s.revision.Name)
-	if schema.EncodeMember(&w, revision.MetaClientCapabilities, orNone(capabilities)) != nil {
+	if schema.EncodeMember(&w, revision.MetaClientCapabilities, orNoCapabilities(capabilities)) != nil {
 		w.Object(revision.MetaClientCapabilities)
 		w.End()
 	}

@@ -15,8 +15,8 @@ func (e *modern) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	defer e.over(k)
-	m, err := e.own(ctx, k, e.out(s, k.id, req, nil, nil), req.Peer)
+	defer e.finishCall(k)
+	m, err := e.runListen(ctx, k, e.out(s, k.id, req, nil, nil), req.Peer)
 	if err != nil {
 		if ctx.Err() != nil {
 			return mcp.Result{}, context.Cause(ctx)
@@ -28,9 +28,9 @@ func (e *modern) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 	return result, err
 }
 
-// own is the exchange of a listen request, which lasts: it passes notifications on
+// runListen is the exchange of a listen request, which lasts: it passes notifications on
 // until the response comes or ctx ends.
-func (e *modern) own(ctx context.Context, k *call, out link.Out, peer mcp.Peer) (*jsonrpc.Message, error) {
+func (e *modern) runListen(ctx context.Context, k *call, out link.Out, peer mcp.Peer) (*jsonrpc.Message, error) {
 	exchanging, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	e.exchange(exchanging, k, out)
@@ -42,7 +42,7 @@ func (e *modern) own(ctx context.Context, k *call, out link.Out, peer mcp.Peer) 
 		}
 		last, over := passAll(ctx, peer, k.events.take())
 		if over {
-			e.answered(k)
+			e.removeCall(k)
 			passAll(ctx, peer, k.events.close()) // what came before the response was noticed
 			return last.message, last.err
 		}

@@ -27,7 +27,7 @@ func TestARequestOnTheChannelOfAnOwnRequestIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.receive(k, &jsonrpc.Message{Kind: jsonrpc.Request, ID: "1", Method: methodElicit})
-		c.over(k)
+		c.finishCall(k)
 		synctest.Wait()
 		if !strings.Contains(l.all(), `"id":1,"error"`) || len(e.asked) != 0 {
 			t.Errorf("the server was sent %q; left behind: %d requests", l.all(), len(e.asked))
@@ -95,7 +95,7 @@ func TestNotificationsOfAllCallsAreLimited(t *testing.T) {
 		t.Errorf("%d MiB of notifications wait", held>>20)
 	}
 	for _, k := range calls {
-		c.over(k)
+		c.finishCall(k)
 	}
 	k, err := c.addCall(&mcp.Request{Method: methodToolsCall})
 	if err != nil {
@@ -124,7 +124,7 @@ func TestListenRequestsLeaveRoomForCalls(t *testing.T) {
 	if _, err := c.addCall(&mcp.Request{Method: methodListen}); err == nil {
 		t.Error("there is no limit of listen requests")
 	}
-	c.over(last)
+	c.finishCall(last)
 	if _, err := c.addCall(&mcp.Request{Method: methodListen}); err != nil {
 		t.Errorf("after one is over: %v", err)
 	}

@@ -52,12 +52,12 @@ func (c *conn) receive(k *call, m *jsonrpc.Message) {
 // receiveLog finds the call that a log message belongs to. Where several
 // clients have calls open and the message names none, nobody sees it.
 func (c *conn) receiveLog(s *session, k *call, m *jsonrpc.Message) {
-	alone := true
+	sameCaller := true
 	if k == nil {
-		k, alone = c.unnamed()
+		k, sameCaller = c.unnamed()
 	}
 	switch {
-	case !alone:
+	case !sameCaller:
 		c.log.Debug("mcp: a log message could belong to several clients", "server", c.options.Name)
 	case k != nil:
 		k.events.put(event{kind: notification, message: m})
@@ -68,19 +68,19 @@ func (c *conn) receiveLog(s *session, k *call, m *jsonrpc.Message) {
 
 // unnamed finds the call that a message without an association belongs to: the
 // newest of those that may ask, else the newest of the others; nil if none is
-// open. It reports false where these calls are not all of one client.
-func (c *conn) unnamed() (newest *call, alone bool) {
+// open. sameCaller is false where these calls are not all of one client.
+func (c *conn) unnamed() (newest *call, sameCaller bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	asks, alone := false, true
+	asks, sameCaller := false, true
 	for _, k := range c.calls {
 		switch {
-		case !k.takes:
+		case !k.acceptsRequests:
 		case newest == nil || mayAsk(k.method) && !asks:
-			newest, asks, alone = k, mayAsk(k.method), true
+			newest, asks, sameCaller = k, mayAsk(k.method), true
 		case mayAsk(k.method) != asks:
 		default:
-			alone = alone && k.caller != nil && k.caller == newest.caller
+			sameCaller = sameCaller && k.caller != nil && k.caller == newest.caller
 			if newer(k.id, newest.id) {
 				newest = k
 			}
@@ -91,23 +91,23 @@ func (c *conn) unnamed() (newest *call, alone bool) {
 		case time.Now().After(until):
 			delete(c.lingering, caller)
 		case newest != nil && (caller == nil || caller != newest.caller):
-			alone = false
+			sameCaller = false
 		}
 	}
-	return newest, alone
+	return newest, sameCaller
 }
 
 // Limits of what is known of calls that were given up.
 const (
-	lingerTime   = time.Second // how long the server may go on with one
-	maxLingering = 1_024       // clients with such calls, before it counts as anybody's
+	lingerTime   = time.Second // how long the server may go on with a call
+	maxLingering = 1_024       // clients with such calls; those of more clients count as anybody's
 )
 
 // abandoned notes that a client gave up a call before its response: the server may
 // not have heard of it, or not care, and what it asks next may still be for that
 // client.
 func (c *conn) abandoned(k *call) {
-	if !k.takes || !mayAsk(k.method) {
+	if !k.acceptsRequests || !mayAsk(k.method) {
 		return
 	}
 	c.mu.Lock()
