@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/junction-mcp/junction/definitions"
@@ -23,10 +24,15 @@ func (m *member) readAll(ctx context.Context, c *mcp.Client, which kinds, whole 
 	if m.known != nil {
 		now = *m.known
 	}
+	unread := map[string]error{}
+	maps.Copy(unread, m.unread)
 	m.mu.RUnlock()
-	before, complete := now, true
+	before := now
 	for _, k := range allKinds {
 		list := k.of(&now)
+		if which&k.bit != 0 || whole {
+			delete(unread, k.method)
+		}
 		if which&k.bit == 0 {
 			if whole {
 				*list = nil
@@ -43,8 +49,8 @@ func (m *member) readAll(ctx context.Context, c *mcp.Client, which kinds, whole 
 		}
 		var fault *mcp.Error
 		if !errors.As(err, &fault) || fault.Code != mcp.CodeMethodNotFound {
-			m.gateway.log.Warn("gateway: a list cannot be read", "server", m.name, "method", k.method, "error", err)
-			complete = false
+			m.gateway.log.Info("gateway: a list cannot be read", "server", m.name, "method", k.method, "error", err)
+			unread[k.method] = err
 		} else {
 			*list = nil
 		}
@@ -53,9 +59,10 @@ func (m *member) readAll(ctx context.Context, c *mcp.Client, which kinds, whole 
 	listings := m.listingsOf(&now)
 	m.mu.Lock()
 	first := m.known == nil
-	m.known, m.listings = &now, listings
+	m.known, m.listings, m.unread = &now, listings, unread
 	m.mu.Unlock()
-	if complete && (first || !now.Equal(&before)) {
+	// Tools are enough to have the server started, which reads the other lists again.
+	if useful := len(unread) == 0 || len(now.Tools) > 0; useful && (first || !now.Equal(&before)) {
 		m.remember(&now)
 	}
 	for _, k := range allKinds {

@@ -39,12 +39,13 @@ type member struct {
 	err      error
 	failures int           // starts, and connections of a short life, in a row
 	retry    time.Time     // when it may be started again after more than one failure
-	attempts int           // that ended
+	attempts int           // to start it that failed
 	changed  chan struct{} // closed, and made new, when any of this changes
 	handler  mcp.Handler   // nil while it is not connected
 	client   *mcp.Client
 	listings map[string]listing
 	known    *definitions.Definitions // what was remembered or read; nil if neither
+	unread   map[string]error         // why a list could not be read, by method; nil or never changed
 	gateways []string                 // ids of the gateways behind it; see loop.go
 }
 
@@ -73,6 +74,12 @@ func (m *member) lazy() bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.upstream.Memory != nil && !m.upstream.Eager && m.known != nil
+}
+
+func (m *member) failedStarts() int {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.attempts
 }
 
 func (m *member) listing(k kind) listing {

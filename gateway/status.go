@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -29,7 +31,8 @@ type Status struct {
 	State State
 	// Note says what a start is doing; often empty.
 	Note string
-	// Err says why it failed, or why the last connection ended; nil if neither.
+	// Err says why it failed, why the last connection ended, or which lists of a
+	// connected one cannot be read; nil if nothing is wrong.
 	Err error
 	// Program says that it is a program that is started.
 	Program bool
@@ -66,6 +69,13 @@ func (m *member) status() Status {
 		Name: m.name, State: m.state, Note: m.doing, Err: m.err, Program: m.upstream.Program, Known: m.known != nil,
 		Tools: len(m.listings[toolKind.method].entries), Prompts: len(m.listings[promptKind.method].entries),
 		Resources: len(m.listings[resourceKind.method].entries), Templates: len(m.listings[templateKind.method].entries),
+	}
+	if m.state == Connected {
+		for _, k := range allKinds {
+			if err := m.unread[k.method]; err != nil {
+				s.Err = errors.Join(s.Err, fmt.Errorf("%s: %w", k.method, err))
+			}
+		}
 	}
 	switch {
 	case m.client != nil:

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -46,10 +47,11 @@ func (s *Start) Note(text string) { s.member.note(text) }
 // nothing that others would have to wait for.
 func (s *Start) Yield() { s.release() }
 
-// A startQueue lets a number of programs start at the same time, those that were
-// added first before others. Once the definitions of others are remembered, one
-// place is kept for programs that a request waits for: those that start to be
-// learned, or that fail at every start, do not hold it up.
+// A startQueue lets a number of programs start at the same time: first those that a
+// request waits for, then those that failed least often, then those that were added
+// first. Once the definitions of others are remembered, one place is kept for programs
+// that a request waits for: those that start to be learned, or that fail at every
+// start, do not hold it up.
 type startQueue struct {
 	mu      sync.Mutex
 	free    int
@@ -61,13 +63,14 @@ type startQueue struct {
 // A queuedStart is one member's place in the queue.
 type queuedStart struct {
 	member *member
+	failed int           // how often its start failed before
 	ready  chan struct{} // closed when it may start
 }
 
 // wait waits until the member may start, and returns what ends its start; nil
 // when ctx is done.
 func (q *startQueue) wait(ctx context.Context, m *member) (release func()) {
-	t := &queuedStart{m, make(chan struct{})}
+	t := &queuedStart{m, m.failedStarts(), make(chan struct{})}
 	q.mu.Lock()
 	q.waiting = append(q.waiting, t)
 	q.next()
@@ -120,7 +123,7 @@ func (q *startQueue) next() {
 				}
 				return 1
 			}
-			return a.member.index - b.member.index
+			return cmp.Or(a.failed-b.failed, a.member.index-b.member.index)
 		})
 		if q.keep && !q.alone && q.free == 1 && !first.member.wanted.Load() {
 			return

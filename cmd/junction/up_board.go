@@ -161,7 +161,10 @@ func standing(s gateway.Status, full bool) string {
 		if s.Revision != "" {
 			spoken = ", revision " + s.Revision
 		}
-		return fmt.Sprintf("connected%s: %s", spoken, offers(s))
+		if why != "" {
+			why = "; careful" + why
+		}
+		return fmt.Sprintf("connected%s: %s%s", spoken, offers(s), why)
 	case gateway.Idle:
 		if why != "" {
 			return "ended" + why + "; it starts again when it is used"

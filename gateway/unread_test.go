@@ -1,0 +1,72 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+)
+
+// failing is a server with tools, prompts and resources, one of whose lists cannot be
+// read.
+func failing(t *testing.T, method string) func(context.Context, *gateway.Start) (*mcp.Client, error) {
+	server := member(t, "a")
+	h := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		if req.Method == method {
+			return mcp.Result{}, mcp.Errorf(mcp.CodeInternalError, "the database is gone")
+		}
+		return server.Handle(ctx, req)
+	})
+	return func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
+		return mcp.DialWith(ctx, stream.Pipe(h), mcp.ClientOptions{Name: "a", Bridge: true, Logger: quiet})
+	}
+}
+
+func TestAServerWithoutOneListIsRememberedWhereItHasTools(t *testing.T) {
+	for method, remembered := range map[string]bool{"resources/list": true, "prompts/list": true, "tools/list": false} {
+		synctest.Test(t, func(t *testing.T) {
+			entry := memory(t).Entry(definitions.Origin{Command: "a"})
+			g := gateway.New(gateway.Options{Logger: quiet})
+			defer g.Close()
+			must(t, g.Add("a", gateway.Upstream{Program: true, Memory: entry, Dial: failing(t, method)}))
+			must(t, g.Settle(t.Context()))
+			if got := entry.Load() != nil; got != remembered {
+				t.Errorf("without %s it is remembered: %v, want %v", method, got, remembered)
+			}
+			s := g.Status()[0]
+			if s.State != gateway.Connected || s.Err == nil || !strings.Contains(s.Err.Error(), method+": ") || !strings.Contains(s.Err.Error(), "the database is gone") {
+				t.Errorf("without %s it is %v: %v", method, s.State, s.Err)
+			}
+		})
+	}
+}
+
+// Servers that fail at every start do not keep those waiting that were not tried yet.
+func TestAProgramThatFailedStartsAfterThoseThatWereNotTried(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New(gateway.Options{Logger: quiet, MaxStarts: 1})
+		defer g.Close()
+		for i := range 3 {
+			p := newProgram(t, fmt.Sprint("broken", i), time.Minute)
+			p.fail(errors.New("no key"))
+			p.join(g, nil)
+		}
+		for i := range 3 {
+			newProgram(t, fmt.Sprint("good", i), time.Minute).join(g, nil)
+		}
+		time.Sleep(6*time.Minute + time.Second)
+		for _, s := range g.Status()[3:] {
+			if s.State != gateway.Connected {
+				t.Errorf("%s is %v after the time of six starts", s.Name, s.State)
+			}
+		}
+	})
+}
