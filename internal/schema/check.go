@@ -24,6 +24,7 @@ type check struct {
 	properties []property
 	index      map[string]int // of properties, where there are many
 	required   int            // how many properties are
+	defaults   int            // how many properties have one
 	additional *check
 	closed     bool // additionalProperties: false
 

@@ -115,24 +115,22 @@ func decodeError(err error, raw []byte) error {
 }
 
 func violationAt(pointer jsontext.Pointer, raw []byte, expected, got string) error {
-	var path []step
-	at := raw
+	path, at := "", raw
 	for token := range pointer.Tokens() {
 		if list, ok := elements(at); ok {
 			n, _ := plainInt([]byte(token))
-			path = append(path, step{index: int(n)})
+			path = joinPath(path, indexStep(int(n)))
 			if at = nil; int(n) < len(list) {
 				at = list[n]
 			}
 			continue
 		}
-		path = append(path, step{name: token, index: -1})
-		at = memberOf(at, token)
+		path, at = joinPath(path, nameStep(token)), memberOf(at, token)
 	}
 	if got == "" {
 		got = excerpt(at)
 	}
-	return &Error{Violations: []Violation{{Path: formatPath(path), Expected: expected, Got: got}}}
+	return &Error{Violations: []Violation{{Path: path, Expected: expected, Got: got}}}
 }
 
 // expectedBy says what the Go type at fault would have taken.

@@ -162,6 +162,9 @@ func (c *compiler) properties(t *check, raw []byte) bool {
 	for _, m := range list {
 		p := t.place(m.name)
 		p.check, p.declared, p.fallback = c.schema(m.value), true, memberOf(m.value, "default")
+		if p.fallback != nil {
+			t.defaults++
+		}
 	}
 	return ok
 }

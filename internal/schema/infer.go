@@ -67,7 +67,7 @@ type schemer interface{ MCPSchema() json.RawMessage }
 //	enum      "a,b,c"; of the items, for a slice
 //	pattern   regular expression (RE2); of the items, for a slice
 //	format    such as uri or email, not checked; of the items, for a slice
-//	default   JSON, or bare text for a string; see [Validator.ApplyDefaults]
+//	default   JSON, or bare text for a string; see [Validator.Complete]
 //	example   as default
 //	header    x-mcp-header: HTTP header Mcp-Param-* that repeats the argument
 //
