@@ -27,8 +27,6 @@ type check struct {
 	defaults   int            // how many properties have one
 	additional *check
 	closed     bool // additionalProperties: false
-
-	open, tuple bool // patternProperties, prefixItems decide too
 }
 
 // limits bounds a count; -1 for none.

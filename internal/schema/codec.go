@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -70,9 +71,7 @@ func decode(raw []byte, v any, options json.Options) error {
 	return decodeError(err, raw)
 }
 
-func wantsInteger(t reflect.Type) bool {
-	return t != nil && reflect.Int <= t.Kind() && t.Kind() <= reflect.Uintptr
-}
+func wantsInteger(t reflect.Type) bool { return t != nil && typeOf(t.Kind()) == "integer" }
 
 // plainIntegers rewrites each number that is an integer in disguise.
 func plainIntegers(raw []byte) (out []byte, changed bool) {
@@ -168,27 +167,11 @@ func gotBy(e *json.SemanticError) string {
 }
 
 func wordsFor(t reflect.Type) string {
-	switch {
-	case implements(t, textUnmarshalerType) || isBytes(t):
-		return "string"
-	case t.Kind() == reflect.Pointer:
-		return wordsFor(t.Elem())
+	for t.Kind() == reflect.Pointer && !implements(t, textUnmarshalerType) {
+		t = t.Elem()
 	}
-	switch t.Kind() {
-	case reflect.Bool:
-		return "boolean"
-	case reflect.String:
+	if implements(t, textUnmarshalerType) || isBytes(t) {
 		return "string"
-	case reflect.Float32, reflect.Float64:
-		return "number"
-	case reflect.Slice, reflect.Array:
-		return "array"
-	case reflect.Struct, reflect.Map:
-		return "object"
-	default:
-		if wantsInteger(t) {
-			return "integer"
-		}
-		return "another value"
 	}
+	return cmp.Or(typeOf(t.Kind()), "another value")
 }

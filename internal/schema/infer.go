@@ -4,7 +4,9 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -145,30 +147,44 @@ func (b *builder) shape(t reflect.Type) (*shape, error) {
 }
 
 func (b *builder) byKind(t reflect.Type) (*shape, error) {
-	switch t.Kind() {
-	case reflect.Bool:
-		return typed("boolean"), nil
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return integer(t), nil
-	case reflect.Float32, reflect.Float64:
-		return typed("number"), nil
-	case reflect.String:
-		return typed("string"), nil
-	case reflect.Interface:
-		if t.NumMethod() > 0 {
-			return nil, fmt.Errorf("interface %s cannot be decoded: use any, json.RawMessage or a struct", t)
-		}
+	switch name := typeOf(t.Kind()); {
+	case t.Kind() == reflect.Interface && t.NumMethod() > 0:
+		return nil, fmt.Errorf("interface %s cannot be decoded: use any, json.RawMessage or a struct", t)
+	case t.Kind() == reflect.Interface:
 		return &shape{}, nil
-	case reflect.Slice, reflect.Array:
+	case name == "":
+		return nil, fmt.Errorf("%s has no JSON form: leave it out with `json:\"-\"`, or use another type", t)
+	case name == "integer":
+		return integer(t), nil
+	case name == "array":
 		return b.recurring(t, b.list)
-	case reflect.Map:
+	case t.Kind() == reflect.Map:
 		return b.recurring(t, b.dictionary)
-	case reflect.Struct:
+	case t.Kind() == reflect.Struct:
 		return b.recurring(t, b.object)
 	default:
-		return nil, fmt.Errorf("%s has no JSON form: leave it out with `json:\"-\"`, or use another type", t)
+		return typed(name), nil
 	}
+}
+
+// typeOf is the JSON type of a kind of Go types; empty for none, or any.
+func typeOf(k reflect.Kind) string {
+	switch k {
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Float32, reflect.Float64:
+		return "number"
+	case reflect.String:
+		return "string"
+	case reflect.Slice, reflect.Array:
+		return "array"
+	case reflect.Map, reflect.Struct:
+		return "object"
+	}
+	if reflect.Int <= k && k <= reflect.Uintptr {
+		return "integer"
+	}
+	return ""
 }
 
 // integer bounds the types that do not hold every number that JSON programs
@@ -253,19 +269,10 @@ func (b *builder) reference(t reflect.Type) string {
 		return '_'
 	}, t.Name())
 	name := base
-	for n := 2; b.taken(name); n++ {
+	for n := 2; slices.Contains(slices.Collect(maps.Values(b.names)), name); n++ {
 		name = fmt.Sprintf("%s_%d", base, n)
 	}
 	return name
-}
-
-func (b *builder) taken(reference string) bool {
-	for _, name := range b.names {
-		if name == reference {
-			return true
-		}
-	}
-	return false
 }
 
 func (b *builder) list(t reflect.Type) (*shape, error) {
@@ -336,10 +343,7 @@ func (b *builder) field(f field) (*shape, error) {
 
 // docKey is the key of a type in Docs; all instances of a generic type share
 // one.
-func docKey(t reflect.Type) string {
-	name, _, _ := strings.Cut(t.Name(), "[")
-	return t.PkgPath() + "." + name
-}
+func docKey(t reflect.Type) string { return t.PkgPath() + "." + baseName(t) }
 
 // implements tells whether t or *t has the methods.
 func implements(t, methods reflect.Type) bool {

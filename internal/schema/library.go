@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -209,8 +208,9 @@ func (d draft) adapt(s *jsonschema.Schema) error {
 // or to every one.
 func checkKeywords(s *jsonschema.Schema) error {
 	for name := range s.Extra {
-		if keyword := keywordLike(name); keyword != "" {
-			return invalid(name, "the keyword is spelled "+keyword)
+		// encoding/json, which ignores case, would take it for the keyword
+		if i := slices.IndexFunc(keywords, func(keyword string) bool { return strings.EqualFold(name, keyword) }); i >= 0 {
+			return invalid(name, "the keyword is spelled "+keywords[i])
 		}
 	}
 	for _, name := range append(s.Types, s.Type) {
@@ -232,21 +232,4 @@ func checkKeywords(s *jsonschema.Schema) error {
 		return invalid("multipleOf", fmt.Sprintf("expected number greater than 0, got %v", *s.MultipleOf))
 	}
 	return nil
-}
-
-// keywordLike finds the keyword that encoding/json takes an unknown name for,
-// because it ignores case; empty for none.
-func keywordLike(name string) string {
-	keywords := []string{"type", "items", "dependencies"}
-	t := reflect.TypeFor[jsonschema.Schema]()
-	for i := range t.NumField() {
-		keyword, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		keywords = append(keywords, keyword)
-	}
-	for _, keyword := range keywords {
-		if strings.EqualFold(name, keyword) {
-			return keyword
-		}
-	}
-	return ""
 }
