@@ -34,16 +34,18 @@ func (w *walker) value(c *check, i, depth int) int {
 		c = c.to
 	}
 	var end int
-	free := c == nil || c.to != nil
-	fits := free || !c.never && (c.types == 0 || c.types&k != 0 || k == kindNumber && c.types&kindInteger != 0)
 	switch {
-	case !free && fits && k == kindObject:
+	case c == nil || c.to != nil:
+		end, _ = jsonrpc.SkipValue(w.raw, i)
+	case c.never || c.types != 0 && c.types&k == 0 && (k != kindNumber || c.types&kindInteger == 0):
+		end, _ = jsonrpc.SkipValue(w.raw, i)
+		w.refuse(outer, i, end)
+	case k == kindObject:
 		end = w.object(c, i, depth)
-	case !free && fits && k == kindArray:
+	case k == kindArray:
 		end = w.array(c, i, depth)
 	default:
-		end, _ = jsonrpc.SkipValue(w.raw, i)
-		if !fits || !free && !w.scalar(c, k, w.raw[i:end]) {
+		if end, _ = jsonrpc.SkipValue(w.raw, i); !w.scalar(c, k, w.raw[i:end]) {
 			w.refuse(outer, i, end)
 		}
 	}
