@@ -117,11 +117,11 @@ func completed(req ElicitRequest, result *ElicitResult) (*ElicitResult, error) {
 	if err != nil {
 		return nil, Errorf(CodeInvalidParams, "the server's form: %v", err)
 	}
-	filled := &ElicitResult{Action: result.Action, Content: form.ApplyDefaults(orEmptyObject(result.Content))}
-	if err := form.Validate(filled.Content); err != nil {
+	content, err := form.Complete(orEmptyObject(result.Content))
+	if err != nil {
 		return nil, Errorf(CodeInvalidParams, "the content does not fit the form: %v", err)
 	}
-	return filled, nil
+	return &ElicitResult{Action: result.Action, Content: content}, nil
 }
 
 func askSample(ctx context.Context, o *ClientOptions, q ServerRequest) (json.RawMessage, error) {

@@ -135,8 +135,7 @@ func checkedElicitResult(req ElicitRequest, response json.RawMessage) (*ElicitRe
 	if err != nil {
 		return nil, fmt.Errorf("elicitation: requested schema: %w", err)
 	}
-	result.Content = validate.ApplyDefaults(result.Content)
-	if err := validate.Validate(result.Content); err != nil {
+	if result.Content, err = validate.Complete(result.Content); err != nil {
 		return nil, Errorf(CodeInvalidParams, "the response to an elicitation does not fit the form: %v", err)
 	}
 	return &result, nil

@@ -199,8 +199,8 @@ func (s *Server) registerTool(t Tool, f ToolHandler, how registration) error {
 		return fmt.Errorf("tool %q: %w", t.Name, err)
 	}
 	return s.putTool(t, func(ctx context.Context, arguments json.RawMessage) (Result, error) {
-		arguments = validate.ApplyDefaults(arguments)
-		if err := validate.Validate(arguments); err != nil {
+		arguments, err := validate.Complete(arguments)
+		if err != nil {
 			return Result{Value: ToolError("%v", err)}, nil
 		}
 		result, err := f(ctx, arguments)
@@ -245,11 +245,9 @@ func (s *Server) putTool(t Tool, run runTool, how registration) error {
 }
 
 func decodeArguments[In any](validate *schema.Validator, arguments json.RawMessage) (in In, err error) {
-	arguments = validate.ApplyDefaults(arguments)
-	if err := validate.Validate(arguments); err != nil {
-		return in, err
+	if arguments, err = validate.Complete(arguments); err == nil {
+		err = schema.Decode(arguments, &in)
 	}
-	err = schema.Decode(arguments, &in)
 	return in, err
 }
 

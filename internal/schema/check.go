@@ -24,10 +24,9 @@ type check struct {
 	properties []property
 	index      map[string]int // of properties, where there are many
 	required   int            // how many properties are
+	defaults   int            // how many properties have one
 	additional *check
 	closed     bool // additionalProperties: false
-
-	open, tuple bool // patternProperties, prefixItems decide too
 }
 
 // limits bounds a count; -1 for none.

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -70,9 +71,7 @@ func decode(raw []byte, v any, options json.Options) error {
 	return decodeError(err, raw)
 }
 
-func wantsInteger(t reflect.Type) bool {
-	return t != nil && reflect.Int <= t.Kind() && t.Kind() <= reflect.Uintptr
-}
+func wantsInteger(t reflect.Type) bool { return t != nil && typeOf(t.Kind()) == "integer" }
 
 // plainIntegers rewrites each number that is an integer in disguise.
 func plainIntegers(raw []byte) (out []byte, changed bool) {
@@ -115,24 +114,22 @@ func decodeError(err error, raw []byte) error {
 }
 
 func violationAt(pointer jsontext.Pointer, raw []byte, expected, got string) error {
-	var path []step
-	at := raw
+	path, at := "", raw
 	for token := range pointer.Tokens() {
 		if list, ok := elements(at); ok {
 			n, _ := plainInt([]byte(token))
-			path = append(path, step{index: int(n)})
+			path = joinPath(path, indexStep(int(n)))
 			if at = nil; int(n) < len(list) {
 				at = list[n]
 			}
 			continue
 		}
-		path = append(path, step{name: token, index: -1})
-		at = memberOf(at, token)
+		path, at = joinPath(path, nameStep(token)), memberOf(at, token)
 	}
 	if got == "" {
 		got = excerpt(at)
 	}
-	return &Error{Violations: []Violation{{Path: formatPath(path), Expected: expected, Got: got}}}
+	return &Error{Violations: []Violation{{Path: path, Expected: expected, Got: got}}}
 }
 
 // expectedBy says what the Go type at fault would have taken.
@@ -170,27 +167,11 @@ func gotBy(e *json.SemanticError) string {
 }
 
 func wordsFor(t reflect.Type) string {
-	switch {
-	case implements(t, textUnmarshalerType) || isBytes(t):
-		return "string"
-	case t.Kind() == reflect.Pointer:
-		return wordsFor(t.Elem())
+	for t.Kind() == reflect.Pointer && !implements(t, textUnmarshalerType) {
+		t = t.Elem()
 	}
-	switch t.Kind() {
-	case reflect.Bool:
-		return "boolean"
-	case reflect.String:
+	if implements(t, textUnmarshalerType) || isBytes(t) {
 		return "string"
-	case reflect.Float32, reflect.Float64:
-		return "number"
-	case reflect.Slice, reflect.Array:
-		return "array"
-	case reflect.Struct, reflect.Map:
-		return "object"
-	default:
-		if wantsInteger(t) {
-			return "integer"
-		}
-		return "another value"
 	}
+	return cmp.Or(typeOf(t.Kind()), "another value")
 }

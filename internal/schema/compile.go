@@ -73,18 +73,15 @@ func (c *compiler) fill(t *check, raw []byte) {
 		if !c.keyword(t, m.name, m.value) {
 			c.beyond = true
 		}
-		switch m.name {
-		case "patternProperties":
-			t.open = true
-		case "prefixItems":
-			t.tuple = true
-		}
 	}
 	c.depth--
-	if t.open {
+	says := func(keyword string) bool {
+		return slices.ContainsFunc(list, func(m member) bool { return m.name == keyword })
+	}
+	if says("patternProperties") {
 		t.closed, t.additional = false, nil
 	}
-	if t.tuple {
+	if says("prefixItems") {
 		t.items = nil
 	}
 }
@@ -162,6 +159,9 @@ func (c *compiler) properties(t *check, raw []byte) bool {
 	for _, m := range list {
 		p := t.place(m.name)
 		p.check, p.declared, p.fallback = c.schema(m.value), true, memberOf(m.value, "default")
+		if p.fallback != nil {
+			t.defaults++
+		}
 	}
 	return ok
 }

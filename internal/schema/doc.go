@@ -8,15 +8,15 @@
 //
 // A schema of the keywords that [For] writes, and exclusiveMinimum,
 // exclusiveMaximum, multipleOf and const, is validated in one pass over the raw
-// bytes, with no decoding, and no allocation for a value that fits. References
+// bytes, with no decoding, and no allocation for a value that fits, which also
+// fills in defaults and words what is wrong for a language model. References
 // lead to the root or to a definition there, and anyOf is of a schema and null.
-// Numbers are compared exactly. A second pass finds all violations, in words
-// made for a language model.
+// Numbers are compared exactly.
 //
 // All other schemas go to google/jsonschema-go. It has no limits of its own and
 // overflows the stack on cycles of references, so cycles are refused by Compile,
 // and what a validation may cost is reckoned before it. It stops at the first
-// violation; messages are those of the second pass where that finds one, and
+// violation; messages are those of the one pass where that finds one, and
 // name the keyword otherwise. It compares float64: integers beyond 2^53 are
 // rounded, and 19.99 is no multiple of 0.01. A property test, a fuzz target and
 // the official suite hold the two together.

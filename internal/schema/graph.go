@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -138,12 +139,7 @@ func (n *node) adaptPatterns() {
 // there as a JSON Pointer without escapes.
 func eachSchema(s *jsonschema.Schema, f func(keyword, pointer string, sub *jsonschema.Schema) error) (err error) {
 	v := reflect.ValueOf(s).Elem()
-	for i := range v.NumField() {
-		field := v.Type().Field(i)
-		keyword, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-		if own := unnamed[field.Name]; own != "" {
-			keyword = own
-		}
+	for i, keyword := range keywords {
 		call := func(pointer string, sub *jsonschema.Schema) {
 			if err == nil && sub != nil {
 				err = f(keyword, pointer, sub)
@@ -165,8 +161,16 @@ func eachSchema(s *jsonschema.Schema, f func(keyword, pointer string, sub *jsons
 	return err
 }
 
-// unnamed are the keywords of the library's fields that have none in their tag.
-var unnamed = map[string]string{"Items": "items", "ItemsArray": "items", "DependencySchemas": "dependencies"}
+// keywords are those of the library's fields, in their order. Those that the
+// library reads itself have none in their tag.
+var keywords = func() (list []string) {
+	unnamed := map[string]string{"Type": "type", "Items": "items", "ItemsArray": "items", "DependencySchemas": "dependencies"}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[jsonschema.Schema]()) {
+		keyword, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		list = append(list, cmp.Or(unnamed[field.Name], keyword))
+	}
+	return list
+}()
 
 // costOf is what the library spends on the keywords of one schema.
 func costOf(s *jsonschema.Schema) int {

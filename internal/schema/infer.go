@@ -4,7 +4,9 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,28 +69,48 @@ type schemer interface{ MCPSchema() json.RawMessage }
 //	enum      "a,b,c"; of the items, for a slice
 //	pattern   regular expression (RE2); of the items, for a slice
 //	format    such as uri or email, not checked; of the items, for a slice
-//	default   JSON, or bare text for a string; see [Validator.ApplyDefaults]
+//	default   JSON, or bare text for a string; see [Validator.Complete]
 //	example   as default
 //	header    x-mcp-header: HTTP header Mcp-Param-* that repeats the argument
 //
 // What has no schema is an error that names the type, the field and the
 // remedy.
 func For(t reflect.Type, docs Docs) (json.RawMessage, error) {
-	t = indirect(t) // nobody calls a tool with null
-	b := &builder{docs: docs, root: t, active: map[reflect.Type]bool{}, names: map[reflect.Type]string{}}
-	s, err := b.shape(t)
+	s, err := infer(t, docs)
+	if err == nil {
+		err = s.checkHeaders("", true, map[string]string{})
+	}
+	var text []byte
+	if err == nil {
+		text, err = Encode(nil, s)
+	}
+	if err == nil {
+		_, err = Compile(text)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("no JSON schema for %s: %w", t, err)
-	}
-	s.definitions = b.definitions
-	if err := s.checkHeaders("", true, map[string]string{}); err != nil {
-		return nil, fmt.Errorf("no JSON schema for %s: %w", t, err)
-	}
-	text := s.append(nil)
-	if _, err := Compile(text); err != nil {
-		return nil, fmt.Errorf("no JSON schema for %s: %w", t, err)
+		return nil, fmt.Errorf("no JSON schema for %s: %w", indirect(t), err)
 	}
 	return text, nil
+}
+
+// Certain reports whether everything that a value of type t encodes to fits the
+// schema that [For] infers, so that checking it would be a waste. It does not
+// where a tag or the type's own schema allows less than the type can hold.
+// A pointer counts as what it points to.
+func Certain(t reflect.Type) bool {
+	s, err := infer(t, nil)
+	return err == nil && !s.contains(func(s *shape) bool { return s.narrowed || s.raw != nil && s != closed })
+}
+
+// infer builds the shape of a type; nobody calls a tool with null.
+func infer(t reflect.Type, docs Docs) (*shape, error) {
+	t = indirect(t)
+	b := &builder{docs: docs, root: t, active: map[reflect.Type]bool{}, names: map[reflect.Type]string{}}
+	s, err := b.shape(t)
+	if err == nil {
+		s.Definitions = b.definitions
+	}
+	return s, err
 }
 
 // builder builds the shapes of one schema.
@@ -97,7 +119,7 @@ type builder struct {
 	root        reflect.Type
 	active      map[reflect.Type]bool   // structs and maps under way
 	names       map[reflect.Type]string // types that turned out to recur, with their reference
-	definitions []namedShape
+	definitions namedShapes
 }
 
 // shape builds the schema of a type.
@@ -112,60 +134,72 @@ func (b *builder) shape(t reflect.Type) (*shape, error) {
 	case t.Kind() == reflect.Pointer:
 		return b.pointer(t)
 	case t == timeType:
-		return &shape{types: []string{"string"}, format: "date-time"}, nil
+		return &shape{Types: types{"string"}, Format: "date-time"}, nil
 	case t == durationType:
-		return &shape{types: []string{"string"}, format: "duration"}, nil
+		return &shape{Types: types{"string"}, Format: "duration"}, nil
 	case t == rawMessageType, t == jsontextValueType, isCustom(t):
 		return &shape{}, nil
 	case isText(t):
 		writes := implements(t, textMarshalerType) || implements(t, textAppenderType)
-		return &shape{types: []string{"string"}, narrowed: !writes}, nil
+		return &shape{Types: types{"string"}, narrowed: !writes}, nil
 	}
 	return b.byKind(t)
 }
 
 func (b *builder) byKind(t reflect.Type) (*shape, error) {
-	switch t.Kind() {
-	case reflect.Bool:
-		return &shape{types: []string{"boolean"}}, nil
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return integer(t), nil
-	case reflect.Float32, reflect.Float64:
-		return &shape{types: []string{"number"}}, nil
-	case reflect.String:
-		return &shape{types: []string{"string"}}, nil
-	case reflect.Interface:
-		if t.NumMethod() > 0 {
-			return nil, fmt.Errorf("interface %s cannot be decoded: use any, json.RawMessage or a struct", t)
-		}
+	switch name := typeOf(t.Kind()); {
+	case t.Kind() == reflect.Interface && t.NumMethod() > 0:
+		return nil, fmt.Errorf("interface %s cannot be decoded: use any, json.RawMessage or a struct", t)
+	case t.Kind() == reflect.Interface:
 		return &shape{}, nil
-	case reflect.Slice, reflect.Array:
+	case name == "":
+		return nil, fmt.Errorf("%s has no JSON form: leave it out with `json:\"-\"`, or use another type", t)
+	case name == "integer":
+		return integer(t), nil
+	case name == "array":
 		return b.recurring(t, b.list)
-	case reflect.Map:
+	case t.Kind() == reflect.Map:
 		return b.recurring(t, b.dictionary)
-	case reflect.Struct:
+	case t.Kind() == reflect.Struct:
 		return b.recurring(t, b.object)
 	default:
-		return nil, fmt.Errorf("%s has no JSON form: leave it out with `json:\"-\"`, or use another type", t)
+		return typed(name), nil
 	}
+}
+
+// typeOf is the JSON type of a kind of Go types; empty for none, or any.
+func typeOf(k reflect.Kind) string {
+	switch k {
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Float32, reflect.Float64:
+		return "number"
+	case reflect.String:
+		return "string"
+	case reflect.Slice, reflect.Array:
+		return "array"
+	case reflect.Map, reflect.Struct:
+		return "object"
+	}
+	if reflect.Int <= k && k <= reflect.Uintptr {
+		return "integer"
+	}
+	return ""
 }
 
 // integer bounds the types that do not hold every number that JSON programs
 // handle exactly, so that a model can know what fits.
 func integer(t reflect.Type) *shape {
-	s := &shape{types: []string{"integer"}}
+	s := typed("integer")
 	signed := t.Kind() <= reflect.Int64
 	small := t.Kind() != reflect.Int && t.Kind() != reflect.Uint && t.Kind() != reflect.Uintptr && t.Bits() <= 32
 	switch {
 	case small && signed:
-		s.bound("minimum", -1<<(t.Bits()-1))
-		s.bound("maximum", 1<<(t.Bits()-1)-1)
+		s.Minimum, s.Maximum = integerText(-1<<(t.Bits()-1)), integerText(1<<(t.Bits()-1)-1)
 	case small:
-		s.bound("minimum", 0)
-		s.bound("maximum", 1<<t.Bits()-1)
+		s.Minimum, s.Maximum = integerText(0), integerText(1<<t.Bits()-1)
 	case !signed:
-		s.bound("minimum", 0)
+		s.Minimum = integerText(0)
 	}
 	return s
 }
@@ -197,14 +231,14 @@ func (b *builder) pointer(t reflect.Type) (*shape, error) {
 // referred to as #, and other types move to $defs.
 func (b *builder) recurring(t reflect.Type, build func(reflect.Type) (*shape, error)) (*shape, error) {
 	if name, ok := b.names[t]; ok {
-		return &shape{ref: name}, nil
+		return &shape{Ref: name}, nil
 	}
 	if b.active[t] {
 		if t.Name() == "" && t.Kind() != reflect.Struct {
 			return nil, fmt.Errorf("%s contains itself without a named struct: name the type", t)
 		}
 		b.names[t] = b.reference(t)
-		return &shape{ref: b.names[t]}, nil
+		return &shape{Ref: b.names[t]}, nil
 	}
 	b.active[t] = true
 	defer delete(b.active, t)
@@ -220,7 +254,7 @@ func (b *builder) recurring(t reflect.Type, build func(reflect.Type) (*shape, er
 		return s, nil
 	}
 	b.definitions = append(b.definitions, namedShape{strings.TrimPrefix(name, "#/$defs/"), s})
-	return &shape{ref: name}, nil
+	return &shape{Ref: name}, nil
 }
 
 // reference chooses the $ref of a type that contains itself.
@@ -235,33 +269,23 @@ func (b *builder) reference(t reflect.Type) string {
 		return '_'
 	}, t.Name())
 	name := base
-	for n := 2; b.taken(name); n++ {
+	for n := 2; slices.Contains(slices.Collect(maps.Values(b.names)), name); n++ {
 		name = fmt.Sprintf("%s_%d", base, n)
 	}
 	return name
 }
 
-func (b *builder) taken(reference string) bool {
-	for _, name := range b.names {
-		if name == reference {
-			return true
-		}
-	}
-	return false
-}
-
 func (b *builder) list(t reflect.Type) (*shape, error) {
 	if isBytes(t) {
-		return &shape{types: []string{"string"}, encoding: "base64"}, nil
+		return &shape{Types: types{"string"}, Encoding: "base64"}, nil
 	}
 	items, err := b.shape(t.Elem())
 	if err != nil {
 		return nil, err
 	}
-	s := &shape{types: []string{"array"}, items: items}
+	s := &shape{Types: types{"array"}, Items: items}
 	if t.Kind() == reflect.Array {
-		s.bound("minItems", t.Len())
-		s.bound("maxItems", t.Len())
+		s.MinItems, s.MaxItems = integerText(t.Len()), integerText(t.Len())
 	}
 	return s, nil
 }
@@ -274,7 +298,7 @@ func (b *builder) dictionary(t reflect.Type) (*shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &shape{types: []string{"object"}, additional: values}, nil
+	return &shape{Types: types{"object"}, Additional: values}, nil
 }
 
 func (b *builder) object(t reflect.Type) (*shape, error) {
@@ -282,19 +306,19 @@ func (b *builder) object(t reflect.Type) (*shape, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shape{types: []string{"object"}, isObject: true, description: b.docs[docKey(t)]}
+	s := &shape{Types: types{"object"}, Description: b.docs[docKey(t)], Properties: namedShapes{}, Additional: closed}
 	for _, f := range fields {
 		p, err := b.field(f)
 		if err != nil {
 			return nil, fmt.Errorf("%s.%s: %w", t.Name(), f.Name, err)
 		}
-		s.properties = append(s.properties, namedShape{f.name, p})
+		s.Properties = append(s.Properties, namedShape{f.name, p})
 		if f.required() {
-			s.required = append(s.required, f.name)
+			s.Required = append(s.Required, f.name)
 		}
 	}
 	if rest != nil {
-		s.additional, err = b.shape(rest)
+		s.Additional, err = b.shape(rest)
 	}
 	return s, err
 }
@@ -306,7 +330,7 @@ func (b *builder) field(f field) (*shape, error) {
 		return nil, err
 	}
 	if doc := b.docs[docKey(f.owner)+"."+f.Name]; doc != "" {
-		s.description = doc
+		s.Description = doc
 	}
 	if err := applyTags(s, f); err != nil {
 		return nil, err
@@ -319,10 +343,7 @@ func (b *builder) field(f field) (*shape, error) {
 
 // docKey is the key of a type in Docs; all instances of a generic type share
 // one.
-func docKey(t reflect.Type) string {
-	name, _, _ := strings.Cut(t.Name(), "[")
-	return t.PkgPath() + "." + name
-}
+func docKey(t reflect.Type) string { return t.PkgPath() + "." + baseName(t) }
 
 // implements tells whether t or *t has the methods.
 func implements(t, methods reflect.Type) bool {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -69,7 +68,9 @@ func recoverLibrary(err *error) {
 	}
 }
 
-func (l *library) validate(root *check, raw []byte) (err error) {
+// validate checks raw; found is what the one pass has against it, which serves
+// for the message only.
+func (l *library) validate(raw []byte, found []Violation) (err error) {
 	if depth, _ := measure(raw); depth > maxValueDepth {
 		return tooDeep()
 	}
@@ -85,11 +86,10 @@ func (l *library) validate(root *check, raw []byte) (err error) {
 	if err := l.resolved.Validate(value); err != nil {
 		// The library stops at the first fault and says where in the schema, but
 		// not where in the value; what our own pass finds too it says better.
-		violations := explain(root, raw)
-		if violations == nil {
-			violations = []Violation{refused(err, bytes.TrimSpace(raw))}
+		if found == nil {
+			found = []Violation{refused(err, bytes.TrimSpace(raw))}
 		}
-		return &Error{Violations: violations}
+		return &Error{Violations: found}
 	}
 	return nil
 }
@@ -109,13 +109,13 @@ func refused(err error, raw []byte) Violation {
 	if keyword != "not" && !strings.Contains(keyword, " ") || at == "" {
 		at = strings.TrimPrefix(at+"/"+keyword, "/") // false is a not of the library's
 	}
-	var path []step
+	var path string
 	tokens := strings.Split(at, "/")
 	for ; len(tokens) > 2 && tokens[0] == "properties"; tokens = tokens[2:] {
 		name := unescapeToken(tokens[1])
-		path, raw = append(path, step{name: name, index: -1}), memberOf(raw, name)
+		path, raw = joinPath(path, nameStep(name)), memberOf(raw, name)
 	}
-	return Violation{formatPath(path), "a value that fits " + clip(strings.Join(tokens, "/")) + " of its schema", excerpt(raw)}
+	return Violation{path, "a value that fits " + clip(strings.Join(tokens, "/")) + " of its schema", excerpt(raw)}
 }
 
 // libraryWorkFor is workFor for the library, whose steps are longer.
@@ -208,8 +208,9 @@ func (d draft) adapt(s *jsonschema.Schema) error {
 // or to every one.
 func checkKeywords(s *jsonschema.Schema) error {
 	for name := range s.Extra {
-		if keyword := keywordLike(name); keyword != "" {
-			return invalid(name, "the keyword is spelled "+keyword)
+		// encoding/json, which ignores case, would take it for the keyword
+		if i := slices.IndexFunc(keywords, func(keyword string) bool { return strings.EqualFold(name, keyword) }); i >= 0 {
+			return invalid(name, "the keyword is spelled "+keywords[i])
 		}
 	}
 	for _, name := range append(s.Types, s.Type) {
@@ -231,21 +232,4 @@ func checkKeywords(s *jsonschema.Schema) error {
 		return invalid("multipleOf", fmt.Sprintf("expected number greater than 0, got %v", *s.MultipleOf))
 	}
 	return nil
-}
-
-// keywordLike finds the keyword that encoding/json takes an unknown name for,
-// because it ignores case; empty for none.
-func keywordLike(name string) string {
-	keywords := []string{"type", "items", "dependencies"}
-	t := reflect.TypeFor[jsonschema.Schema]()
-	for i := range t.NumField() {
-		keyword, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		keywords = append(keywords, keyword)
-	}
-	for _, keyword := range keywords {
-		if strings.EqualFold(name, keyword) {
-			return keyword
-		}
-	}
-	return ""
 }

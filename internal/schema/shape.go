@@ -2,170 +2,129 @@ package schema
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// shape is a schema under construction, in the vocabulary that [For] uses.
+// shape is a schema under construction, in the vocabulary that [For] uses, and
+// in the order people read it: what it is, what it means, what it allows.
 type shape struct {
-	raw json.RawMessage // a schema the type gave itself, instead of all below
+	Ref         string           `json:"$ref,omitempty"`
+	Types       types            `json:"type,omitempty"`
+	Title       string           `json:"title,omitempty"`
+	Description string           `json:"description,omitempty"`
+	AnyOf       []*shape         `json:"anyOf,omitempty"` // another and null
+	Enum        []jsontext.Value `json:"enum,omitempty"`
+	Format      string           `json:"format,omitempty"`
+	Pattern     string           `json:"pattern,omitempty"`
+	Encoding    string           `json:"contentEncoding,omitempty"`
+	bounds
+	Items       *shape           `json:"items,omitempty"`
+	Properties  namedShapes      `json:"properties,omitzero"` // of a struct, not nil
+	Required    []string         `json:"required,omitempty"`
+	Additional  *shape           `json:"additionalProperties,omitempty"`
+	Default     jsontext.Value   `json:"default,omitempty"`
+	Examples    []jsontext.Value `json:"examples,omitempty"`
+	Header      string           `json:"x-mcp-header,omitempty"`
+	Definitions namedShapes      `json:"$defs,omitempty"`
 
-	orNull bool // raw or ref, or null
-
-	ref         string
-	types       []string
-	title       string
-	description string
-	enum        []string // JSON texts
-	value       string   // default, as JSON text
-	example     string   // as JSON text
-	format      string
-	pattern     string
-	encoding    string // contentEncoding
-	bounds      []bounds
-	items       *shape
-	properties  []namedShape
-	isObject    bool
-	required    []string
-	additional  *shape // for maps
-	header      string
-	definitions []namedShape
-	narrowed    bool // allows less than the Go type can hold
+	raw      json.RawMessage // a schema the type gave itself, instead of all but what a person reads
+	narrowed bool            // allows less than the Go type can hold
 }
 
-// bounds is one numeric keyword with its JSON text.
-type bounds struct{ keyword, text string }
+type bounds struct {
+	Minimum       jsontext.Value `json:"minimum,omitempty"`
+	Maximum       jsontext.Value `json:"maximum,omitempty"`
+	MinLength     jsontext.Value `json:"minLength,omitempty"`
+	MaxLength     jsontext.Value `json:"maxLength,omitempty"`
+	MinItems      jsontext.Value `json:"minItems,omitempty"`
+	MaxItems      jsontext.Value `json:"maxItems,omitempty"`
+	MinProperties jsontext.Value `json:"minProperties,omitempty"`
+	MaxProperties jsontext.Value `json:"maxProperties,omitempty"`
+}
 
 type namedShape struct {
 	name  string
 	shape *shape
 }
 
+// namedShapes keeps the order of a struct's fields.
+type namedShapes []namedShape
+
+func (list namedShapes) MarshalJSON() ([]byte, error) {
+	w := jsonrpc.NewObject(nil)
+	for _, p := range list {
+		if err := EncodeMember(&w, p.name, p.shape); err != nil {
+			return nil, err
+		}
+	}
+	return w.Bytes(), nil
+}
+
+// types are the names of one type, or of one and null.
+type types []string
+
+func (t types) MarshalJSON() ([]byte, error) {
+	if len(t) == 1 {
+		return Encode(nil, t[0])
+	}
+	return Encode(nil, []string(t))
+}
+
+// closed is what a struct allows of other members.
+var closed = &shape{raw: json.RawMessage("false")}
+
+func typed(name string) *shape { return &shape{Types: types{name}} }
+
+func integerText(n int) jsontext.Value { return strconv.AppendInt(nil, int64(n), 10) }
+
 // nullable allows null in addition to what the shape allows.
 func (s *shape) nullable() *shape {
 	switch {
-	case s.raw != nil || s.ref != "":
-		s.orNull = true
-	case len(s.types) == 1:
-		s.types = append(s.types, "null")
+	case s.raw != nil || s.Ref != "":
+		return &shape{AnyOf: []*shape{s, typed("null")}}
+	case len(s.Types) == 1:
+		s.Types = append(s.Types, "null")
 	}
 	return s
 }
 
-// append writes the schema with its members in the order people read them:
-// what it is, what it means, what it allows.
-func (s *shape) append(dst []byte) []byte {
-	if _, isObject := members(s.raw); s.raw != nil && !isObject && !s.orNull {
-		return append(dst, s.raw...)
+// contains reports whether the shape or one within is such a one.
+func (s *shape) contains(such func(*shape) bool) bool {
+	if s == nil || such(s) {
+		return s != nil
 	}
-	w := jsonrpc.NewObject(dst)
-	switch {
-	case s.orNull:
-		s.writeMeaning(&w)
-		target := &shape{raw: s.raw, ref: s.ref}
-		writeList(&w, "anyOf", []string{string(target.append(nil)), `{"type":"null"}`})
-		writeRaw(&w, "default", s.value)
-	case s.raw != nil:
-		s.writeMeaning(&w)
-		w.Members(s.raw)
-	default:
-		s.write(&w)
+	within := append(slices.Clone(s.AnyOf), s.Items, s.Additional)
+	for _, p := range slices.Concat(s.Properties, s.Definitions) {
+		within = append(within, p.shape)
 	}
-	return w.Bytes()
+	return slices.ContainsFunc(within, func(sub *shape) bool { return sub.contains(such) })
 }
 
-// writeMeaning writes what a person reads; a type's own schema may say it
-// already.
-func (s *shape) writeMeaning(w *jsonrpc.Writer) {
-	if s.orNull || memberOf(s.raw, "title") == nil {
-		writeText(w, "title", s.title)
+// MarshalJSON adds to a type's own schema what it does not say to people.
+func (s *shape) MarshalJSON() ([]byte, error) {
+	if s.raw == nil {
+		type members shape
+		if s.AnyOf != nil {
+			s = &shape{Title: s.Title, Description: s.Description, AnyOf: s.AnyOf, Default: s.Default}
+		}
+		return jsonv2.Marshal((*members)(s), dialect)
 	}
-	if s.orNull || memberOf(s.raw, "description") == nil {
-		writeText(w, "description", s.description)
+	if kindAt(s.raw, 0) != kindObject {
+		return s.raw, nil
 	}
-}
-
-func (s *shape) write(w *jsonrpc.Writer) {
-	writeText(w, "$ref", s.ref)
-	if len(s.types) == 1 {
-		w.String("type", s.types[0])
-	} else {
-		writeList(w, "type", quoteAll(s.types))
+	w := jsonrpc.NewObject(nil)
+	if s.Title != "" && memberOf(s.raw, "title") == nil {
+		w.String("title", s.Title)
 	}
-	s.writeMeaning(w)
-	writeList(w, "enum", s.enum)
-	writeText(w, "format", s.format)
-	writeText(w, "pattern", s.pattern)
-	writeText(w, "contentEncoding", s.encoding)
-	for _, b := range s.bounds {
-		writeRaw(w, b.keyword, b.text)
+	if s.Description != "" && memberOf(s.raw, "description") == nil {
+		w.String("description", s.Description)
 	}
-	if s.items != nil {
-		w.Raw("items", s.items.append(nil))
-	}
-	if s.isObject {
-		writeShapes(w, "properties", s.properties)
-		writeList(w, "required", quoteAll(s.required))
-	}
-	switch {
-	case s.additional != nil:
-		w.Raw("additionalProperties", s.additional.append(nil))
-	case s.isObject:
-		w.Bool("additionalProperties", false)
-	}
-	writeRaw(w, "default", s.value)
-	if s.example != "" {
-		writeList(w, "examples", []string{s.example})
-	}
-	writeText(w, "x-mcp-header", s.header)
-	if len(s.definitions) > 0 {
-		writeShapes(w, "$defs", s.definitions)
-	}
-}
-
-// writeText writes a string, unless it is empty.
-func writeText(w *jsonrpc.Writer, name, value string) {
-	if value != "" {
-		w.String(name, value)
-	}
-}
-
-// writeRaw writes a value that is JSON already, unless it is empty.
-func writeRaw(w *jsonrpc.Writer, name, value string) {
-	if value != "" {
-		w.Raw(name, json.RawMessage(value))
-	}
-}
-
-// writeList writes an array of JSON texts, unless it is empty.
-func writeList(w *jsonrpc.Writer, name string, texts []string) {
-	if len(texts) == 0 {
-		return
-	}
-	w.Array(name)
-	for _, text := range texts {
-		w.Element(json.RawMessage(text))
-	}
-	w.End()
-}
-
-func writeShapes(w *jsonrpc.Writer, name string, list []namedShape) {
-	w.Object(name)
-	for _, p := range list {
-		w.Raw(p.name, p.shape.append(nil))
-	}
-	w.End()
-}
-
-func quoteAll(list []string) []string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = string(appendQuoted(nil, s))
-	}
-	return out
-}
-
-func (s *shape) bound(keyword string, n int) {
-	s.bounds = append(s.bounds, bounds{keyword, strconv.Itoa(n)})
+	w.Members(s.raw)
+	return w.Bytes(), nil
 }

@@ -21,10 +21,10 @@ func applyTags(s *shape, f field) error {
 		}
 	}
 	if doc, ok := f.Tag.Lookup("doc"); ok {
-		s.description = doc
+		s.Description = doc
 	}
 	if title, ok := f.Tag.Lookup("title"); ok {
-		s.title = title
+		s.Title = title
 	}
 	if r, ok := f.Tag.Lookup("required"); ok && r != "true" && r != "false" {
 		return fmt.Errorf("tag required:%q is neither true nor false", r)
@@ -41,7 +41,7 @@ func applyTags(s *shape, f field) error {
 func (s *shape) quoteNumber() error {
 	switch s.main() {
 	case "integer", "number":
-		s.types[0], s.bounds, s.pattern = "string", nil, `^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`
+		s.Types[0], s.bounds, s.Pattern = "string", bounds{}, `^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$`
 		return nil
 	}
 	return errors.New("json tag has the option string, which is for numbers only: leave it out")
@@ -49,32 +49,32 @@ func (s *shape) quoteNumber() error {
 
 // main is the type of a shape that is not null, or empty.
 func (s *shape) main() string {
-	if s.raw != nil || len(s.types) == 0 {
+	if s.raw != nil || len(s.Types) == 0 {
 		return ""
 	}
-	return s.types[0]
+	return s.Types[0]
 }
 
 // scalar is the shape that enum, pattern and format talk about: for a slice
 // its items.
 func (s *shape) scalar() *shape {
 	for s.main() == "array" {
-		s = s.items
+		s = s.Items
 	}
 	return s
 }
 
 func applyRange(s *shape, f field) error {
-	keywords := map[string][2]string{
-		"integer": {"minimum", "maximum"}, "number": {"minimum", "maximum"},
-		"string": {"minLength", "maxLength"}, "array": {"minItems", "maxItems"}, "object": {"minProperties", "maxProperties"},
+	ends := map[string][2]*jsontext.Value{
+		"integer": {&s.Minimum, &s.Maximum}, "number": {&s.Minimum, &s.Maximum}, "string": {&s.MinLength, &s.MaxLength},
+		"array": {&s.MinItems, &s.MaxItems}, "object": {&s.MinProperties, &s.MaxProperties},
 	}[s.main()]
 	for i, name := range []string{"min", "max"} {
 		text, ok := f.Tag.Lookup(name)
 		if !ok {
 			continue
 		}
-		if keywords[i] == "" || s.isObject || s.encoding != "" {
+		if ends[i] == nil || s.Properties != nil || s.Encoding != "" {
 			return fmt.Errorf("tag %s:%q is for numbers, strings, slices and maps only: leave it out", name, text)
 		}
 		number := jsontext.Value(text)
@@ -88,20 +88,10 @@ func applyRange(s *shape, f field) error {
 				return fmt.Errorf("tag %s:%q: %w", name, text, err)
 			}
 		}
-		s.setBound(keywords[i], text)
+		*ends[i] = number
 		s.narrowed = true
 	}
 	return nil
-}
-
-func (s *shape) setBound(keyword, text string) {
-	for i := range s.bounds {
-		if s.bounds[i].keyword == keyword {
-			s.bounds[i].text = text
-			return
-		}
-	}
-	s.bounds = append(s.bounds, bounds{keyword, text})
 }
 
 func applyText(s *shape, f field) error {
@@ -115,10 +105,10 @@ func applyText(s *shape, f field) error {
 		if _, err := compilePattern(pattern); err != nil {
 			return fmt.Errorf("tag pattern:%q: %w (write it as RE2, without lookaround and back references)", pattern, err)
 		}
-		at.pattern, at.narrowed = pattern, true
+		at.Pattern, at.narrowed = pattern, true
 	}
 	if hasFormat {
-		at.format = format
+		at.Format = format
 	}
 	return nil
 }
@@ -129,16 +119,16 @@ func applyEnum(s *shape, f field) error {
 		return nil
 	}
 	at := s.scalar()
-	at.enum, at.narrowed = nil, true
+	at.Enum, at.narrowed = nil, true
 	for word := range strings.SplitSeq(text, ",") {
 		value, err := literal(at, strings.TrimSpace(word))
-		if err != nil || at.isObject {
+		if err != nil || at.Properties != nil {
 			return fmt.Errorf("tag enum:%q: %q is no %s: list values of the field's type, with commas between", text, word, at.main())
 		}
-		at.enum = append(at.enum, value)
+		at.Enum = append(at.Enum, value)
 	}
-	if len(at.types) > 1 {
-		at.enum = append(at.enum, "null")
+	if len(at.Types) > 1 {
+		at.Enum = append(at.Enum, jsontext.Value("null"))
 	}
 	return nil
 }
@@ -154,60 +144,49 @@ func applyValues(s *shape, f field) error {
 			err = s.admits(value)
 		}
 		if err == nil && !f.quoted {
-			err = Decode([]byte(value), reflect.New(f.Type).Interface())
+			err = Decode(value, reflect.New(f.Type).Interface())
 		}
 		if err != nil {
 			return fmt.Errorf("tag %s:%q: %w", name, text, err)
 		}
 		if name == "default" {
-			s.value = value
+			s.Default = value
 		} else {
-			s.example = value
+			s.Examples = []jsontext.Value{value}
 		}
 	}
 	return nil
 }
 
 // literal turns the text of a tag into JSON, by the type of the field.
-func literal(s *shape, text string) (string, error) {
-	value := jsontext.Value(text)
-	if s.main() == "string" && kindAt(value, 0) != kindString {
-		return string(appendQuoted(nil, text)), nil
-	}
-	if !value.IsValid() {
-		if s.main() == "" || s.main() == "string" {
-			return string(appendQuoted(nil, text)), nil
-		}
-		return "", fmt.Errorf("expected %s, as JSON", s.main())
+func literal(s *shape, text string) (jsontext.Value, error) {
+	value, isText := jsontext.Value(text), s.main() == "string"
+	switch {
+	case isText && kindAt(value, 0) != kindString, !value.IsValid() && (isText || s.main() == ""):
+		return appendQuoted(nil, text), nil
+	case !value.IsValid():
+		return nil, fmt.Errorf("expected %s, as JSON", s.main())
 	}
 	if err := value.Compact(); err != nil {
-		return "", err
+		return nil, err
 	}
-	return string(value), (&shape{types: s.types}).admits(string(value))
+	return value, (&shape{Types: s.Types}).admits(value)
 }
 
 // admits checks a value against the shape, unless it refers elsewhere.
-func (s *shape) admits(value string) error {
-	if s.refers() {
+func (s *shape) admits(value []byte) error {
+	if s.contains(func(s *shape) bool { return s.Ref != "" }) {
 		return nil
 	}
-	v, err := Compile(s.append(nil))
+	text, err := Encode(nil, s)
 	if err != nil {
 		return err
 	}
-	return v.Validate([]byte(value))
-}
-
-func (s *shape) refers() bool {
-	if s == nil {
-		return false
+	v, err := Compile(text)
+	if err != nil {
+		return err
 	}
-	for _, p := range s.properties {
-		if p.shape.refers() {
-			return true
-		}
-	}
-	return s.ref != "" || s.items.refers() || s.additional.refers()
+	return v.Validate(value)
 }
 
 // applyHeader marks an argument that an HTTP header repeats (specification
@@ -230,7 +209,7 @@ func applyHeader(s *shape, f field) error {
 	if name == "" {
 		return errors.New("tag header is empty: name the header")
 	}
-	s.header = name
+	s.Header = name
 	return nil
 }
 
@@ -241,28 +220,28 @@ func (s *shape) checkHeaders(path string, reached bool, seen map[string]string) 
 	if s == nil {
 		return nil
 	}
-	if s.header != "" {
-		name := strings.ToLower(s.header)
+	if s.Header != "" {
+		name := strings.ToLower(s.Header)
 		if other, twice := seen[name]; twice {
-			return fmt.Errorf("%s: tag header:%q is that of %s too: choose another", path, s.header, other)
+			return fmt.Errorf("%s: tag header:%q is that of %s too: choose another", path, s.Header, other)
 		}
 		if !reached {
-			return fmt.Errorf("%s: tag header:%q is inside a list, a map or a type that contains itself: leave it out", path, s.header)
+			return fmt.Errorf("%s: tag header:%q is inside a list, a map or a type that contains itself: leave it out", path, s.Header)
 		}
 		seen[name] = path
 	}
-	for _, p := range s.properties {
+	for _, p := range s.Properties {
 		if err := p.shape.checkHeaders(strings.TrimPrefix(path+"."+p.name, "."), reached, seen); err != nil {
 			return err
 		}
 	}
-	for _, p := range s.definitions {
+	for _, p := range s.Definitions {
 		if err := p.shape.checkHeaders(p.name, false, seen); err != nil {
 			return err
 		}
 	}
-	if err := s.items.checkHeaders(path+"[]", false, seen); err != nil {
+	if err := s.Items.checkHeaders(path+"[]", false, seen); err != nil {
 		return err
 	}
-	return s.additional.checkHeaders(path+"[]", false, seen)
+	return s.Additional.checkHeaders(path+"[]", false, seen)
 }

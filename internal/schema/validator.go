@@ -19,9 +19,8 @@ const (
 // Validator checks JSON texts against one schema. It is immutable and safe
 // for concurrent use.
 type Validator struct {
-	root     *check
-	supplies bool     // root has defaults
-	library  *library // set for schemas that the one pass cannot check alone
+	root    *check
+	library *library // set for schemas that the one pass cannot check alone
 }
 
 // Compile prepares a JSON Schema for validation. Without "$schema" it is read
@@ -55,7 +54,7 @@ func Compile(schema json.RawMessage) (*Validator, error) {
 		return nil, err
 	}
 	root, beyond := compile(text, draft)
-	v := &Validator{root: root, supplies: root.supplies(map[*check]bool{})}
+	v := &Validator{root: root}
 	if beyond {
 		v.library, err = compileForLibrary(text, draft)
 	}
@@ -68,29 +67,29 @@ func Compile(schema json.RawMessage) (*Validator, error) {
 // Validate checks raw, which must be well-formed JSON. It returns nil or an
 // [*Error]. It does not allocate for a value that fits a schema of [For].
 func (v *Validator) Validate(raw []byte) error {
-	if v.library != nil {
-		return v.library.validate(v.root, raw)
-	}
-	w := walker{raw: raw, work: workFor(raw)}
-	if _, ok := w.value(v.root, 0, 1); ok {
-		return nil
-	}
-	if w.limit != nil {
-		return w.limit
-	}
-	violations := explain(v.root, raw)
-	if violations == nil {
-		violations = []Violation{{Expected: v.root.describe(), Got: excerpt(raw)}}
-	}
-	return &Error{Violations: violations}
+	_, err := v.check(raw, false)
+	return err
 }
 
-// explain walks again, slowly, to find all that is wrong.
-func explain(root *check, raw []byte) []Violation {
-	r := &report{}
-	w := walker{raw: raw, work: workFor(raw), report: r}
-	w.value(root, 0, 1)
-	return r.violations
+// Complete is [Validator.Validate] of raw with the schema's defaults inserted for
+// absent members, also in nested objects that are present. It returns raw itself
+// where nothing is to add. A default inside an alternative (anyOf, allOf, if, ...)
+// is not applied: which one counts is not known before the value is checked.
+func (v *Validator) Complete(raw []byte) ([]byte, error) { return v.check(raw, true) }
+
+func (v *Validator) check(raw []byte, filling bool) ([]byte, error) {
+	w := walker{raw: raw, work: workFor(raw), filling: filling}
+	w.value(v.root, 0, 1)
+	if w.filled != nil {
+		raw = append(w.filled, raw[w.copied:]...)
+	}
+	switch {
+	case v.library != nil:
+		return raw, v.library.validate(raw, w.found)
+	case w.found != nil:
+		return raw, &Error{Violations: w.found}
+	}
+	return raw, w.limit
 }
 
 // workFor bounds the steps of one validation. Alternatives read the same text

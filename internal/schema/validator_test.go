@@ -293,7 +293,7 @@ func TestTextThatIsNoJSONNeverPanics(t *testing.T) {
 		for _, tail := range []string{"", `"`, `\`, "{", "[", ",", "}", "]", ":", "-"} {
 			raw := []byte(whole[:end] + tail)
 			_ = v.Validate(raw)
-			_ = v.ApplyDefaults(raw)
+			_, _ = v.Complete(raw)
 			_, _ = measure(raw)
 			_ = slow.Validate(raw)
 		}
@@ -318,7 +318,7 @@ func TestDefaultsFillAbsentMembers(t *testing.T) {
 		{`[]`, `[]`}, {`1`, `1`},
 	} {
 		raw := []byte(c.value)
-		got := v.ApplyDefaults(raw)
+		got, _ := v.Complete(raw)
 		if string(got) != c.want {
 			t.Errorf("%s\n got %s\nwant %s", c.value, got, c.want)
 		}
@@ -327,6 +327,27 @@ func TestDefaultsFillAbsentMembers(t *testing.T) {
 		}
 		if string(raw) != c.value {
 			t.Errorf("%s was changed in place to %s", c.value, raw)
+		}
+	}
+}
+
+func TestDefaultsAreCheckedLikeWhatWasSent(t *testing.T) {
+	for _, c := range []struct{ schema, value, filled, want string }{
+		{`{"properties":{"a":{"default":1}},"required":["a"],"minProperties":1}`, `{}`, `{"a":1}`, ``},
+		{`{"properties":{"a":{"default":1}},"required":["a"],"allOf":[{"minProperties":1}]}`, `{}`, `{"a":1}`, ``},
+		{`{"properties":{"a":{"default":1}},"maxProperties":1}`, `{"b":2}`, `{"b":2,"a":1}`, `expected object of at most 1 member, got an object`},
+		{`{"properties":{"a":{"type":"string","default":5}}}`, `{}`, `{"a":5}`, `a: expected string, got 5`},
+		{`{"properties":{"a":{"items":{"type":"null"},"default":[1]}},"required":["b"]}`, `{}`, `{"a":[1]}`, `a[0]: expected null, got 1; b: required, missing`},
+		{`{"properties":{"a":{"properties":{"n":{"default":1}},"default":{}}}}`, `{}`, `{"a":{}}`, ``},
+		{`{"properties":{"a":{"anyOf":[{"properties":{"n":{"default":1}}},{"type":"null"}]},"b":{"default":2}}}`, `{"a":{}}`, `{"a":{},"b":2}`, ``},
+	} {
+		v, err := Compile(json.RawMessage(c.schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		filled, err := v.Complete([]byte(c.value))
+		if string(filled) != c.filled || text(err) != c.want {
+			t.Errorf("%s of %s is %s, %v\nwant %s, %s", c.value, c.schema, filled, err, c.filled, c.want)
 		}
 	}
 }
@@ -343,7 +364,7 @@ func TestValidArgumentsCostNoAllocation(t *testing.T) {
 	}
 }
 
-func FuzzValidateAndApplyDefaults(f *testing.F) {
+func FuzzValidateAndComplete(f *testing.F) {
 	f.Add([]byte(searchArguments))
 	f.Add([]byte(`{"query":"\u00e9\ud83d","limit":1e400,"labels":[[]]}`))
 	v := validatorFor[struct {
@@ -351,7 +372,7 @@ func FuzzValidateAndApplyDefaults(f *testing.F) {
 		Page int `json:"page" default:"1"`
 	}](f)
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		filled := v.ApplyDefaults(raw)
+		filled, _ := v.Complete(raw)
 		err := v.Validate(raw)
 		if !jsontext.Value(raw).IsValid() {
 			return
@@ -359,7 +380,7 @@ func FuzzValidateAndApplyDefaults(f *testing.F) {
 		if !jsontext.Value(filled).IsValid() {
 			t.Fatalf("%s became %s", raw, filled)
 		}
-		if again := v.ApplyDefaults(filled); string(again) != string(filled) {
+		if again, _ := v.Complete(filled); string(again) != string(filled) {
 			t.Fatalf("%s became %s", filled, again)
 		}
 		if err == nil && v.Validate(filled) != nil {

@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -63,43 +62,22 @@ func (e *Error) Error() string {
 	return strings.Join(texts, "; ")
 }
 
-// step is one step of a path: a member's name, or an element's index.
-type step struct {
-	name  string
-	index int // -1 for a member
-}
+// A path is made of steps: nameStep into an object, indexStep into an array.
 
-// report collects violations during the second, slow pass.
-type report struct {
-	path       []step
-	violations []Violation
-}
-
-func (r *report) full() bool { return len(r.violations) >= maxViolations }
-
-func (r *report) add(expected, got string) {
-	v := Violation{Path: formatPath(r.path), Expected: expected, Got: got}
-	if !r.full() && !slices.Contains(r.violations, v) {
-		r.violations = append(r.violations, v)
+func nameStep(name string) string {
+	if isPlainName(name) {
+		return name
 	}
+	return "[" + strconv.Quote(clip(name)) + "]"
 }
 
-func formatPath(path []step) string {
-	var b strings.Builder
-	for i, s := range path {
-		switch {
-		case s.index >= 0:
-			b.WriteString("[" + strconv.Itoa(s.index) + "]")
-		case isPlainName(s.name):
-			if i > 0 {
-				b.WriteByte('.')
-			}
-			b.WriteString(s.name)
-		default:
-			b.WriteString("[" + strconv.Quote(clip(s.name)) + "]")
-		}
+func indexStep(n int) string { return "[" + strconv.Itoa(n) + "]" }
+
+func joinPath(path, rest string) string {
+	if path == "" || rest == "" || rest[0] == '[' {
+		return path + rest
 	}
-	return b.String()
+	return path + "." + rest
 }
 
 func isPlainName(name string) bool {

@@ -2,46 +2,55 @@ package schema
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// walker validates one text. Without a report it stops at the first
-// violation; with one it goes on and reports each.
+// walker checks one text in one pass, and inserts defaults on the way. A path
+// costs nothing until there is a violation: each level adds its step on return.
 type walker struct {
-	raw    []byte
-	work   int // what may still be spent; see workFor
-	report *report
-	limit  error // why the walk was ended early
+	raw   []byte
+	work  int // what may still be spent; see workFor. Below 0 the walk is over
+	found []Violation
+	limit error // why the walk was ended early
+
+	filling bool   // defaults are inserted here
+	filled  []byte // raw[:copied] with defaults; nil until one is inserted
+	copied  int
 }
 
 // value checks the value at w.raw[i:] and returns the index behind it.
-func (w *walker) value(c *check, i, depth int) (int, bool) {
+func (w *walker) value(c *check, i, depth int) int {
 	i = jsonrpc.SkipSpace(w.raw, i)
 	k := kindAt(w.raw, i)
-	if w.work--; w.work < 0 || depth > maxValueDepth || k == 0 {
-		return w.refuseLimits(i, depth)
+	if w.work--; w.work < 0 || depth > maxValueDepth || k == 0 || len(w.found) >= maxViolations {
+		return w.end(i, depth)
 	}
-	outer := c
+	outer, filling := c, w.filling
 	for c != nil && c.to != nil && (k != kindNull || !c.orNull) {
+		w.filling = w.filling && !c.orNull // nothing is inserted in an alternative
 		c = c.to
 	}
+	var end int
 	switch {
 	case c == nil || c.to != nil:
+		end, _ = jsonrpc.SkipValue(w.raw, i)
 	case c.never || c.types != 0 && c.types&k == 0 && (k != kindNumber || c.types&kindInteger == 0):
-		end, _ := jsonrpc.SkipValue(w.raw, i)
-		return end, w.fail(outer, i, end)
+		end, _ = jsonrpc.SkipValue(w.raw, i)
+		w.refuse(outer, i, end)
 	case k == kindObject:
-		return w.object(c, i, depth)
+		end = w.object(c, i, depth)
 	case k == kindArray:
-		return w.array(c, i, depth)
+		end = w.array(c, i, depth)
 	default:
-		end, _ := jsonrpc.SkipValue(w.raw, i)
-		return end, w.scalar(c, k, w.raw[i:end]) || w.fail(outer, i, end)
+		if end, _ = jsonrpc.SkipValue(w.raw, i); !w.scalar(c, k, w.raw[i:end]) {
+			w.refuse(outer, i, end)
+		}
 	}
-	end, _ := jsonrpc.SkipValue(w.raw, i)
-	return end, true
+	w.filling = filling
+	return end
 }
 
 // scalar checks a string, number, boolean or null.
@@ -94,8 +103,8 @@ func (w *walker) allows(c *check, k kind, raw []byte) bool {
 	return false
 }
 
-// refuseLimits ends the walk: too deep, too much work, or no JSON at all.
-func (w *walker) refuseLimits(i, depth int) (int, bool) {
+// end ends the walk: too deep, too much work, enough violations, or no JSON.
+func (w *walker) end(i, depth int) int {
 	if w.limit == nil {
 		switch {
 		case depth > maxValueDepth:
@@ -108,28 +117,34 @@ func (w *walker) refuseLimits(i, depth int) (int, bool) {
 		}
 	}
 	w.work = -1
-	return len(w.raw), false
+	return len(w.raw)
 }
 
-// fail reports that the value w.raw[i:end] does not fit; it is always false.
-func (w *walker) fail(c *check, i, end int) bool {
-	if w.report == nil {
-		return false
-	}
+// refuse says that the value w.raw[i:end] does not fit.
+func (w *walker) refuse(c *check, i, end int) {
 	expected := c.describe()
 	if raw := w.raw[i:end]; kindAt(raw, 0) == kindNumber && !inRange(raw) {
 		expected = "a number within the range of float64"
 	}
-	w.addViolation(expected, excerpt(w.raw[i:end]))
-	return false
+	w.add("", expected, excerpt(w.raw[i:end]))
 }
 
-// addViolation reports a violation, and ends the walk when the report is full.
-func (w *walker) addViolation(expected, got string) {
-	w.report.add(expected, got)
-	if w.report.full() {
-		w.work = 0
+func (w *walker) add(path, expected, got string) {
+	if w.work >= 0 && len(w.found) < maxViolations {
+		w.found = append(w.found, Violation{Path: path, Expected: expected, Got: got})
 	}
+}
+
+// within puts a step before the paths of the violations found since from, and
+// drops those that are known; base is how many were there before the container.
+func (w *walker) within(base, from int, step string) {
+	kept := w.found[:from]
+	for _, v := range w.found[from:] {
+		if v.Path = joinPath(step, v.Path); !slices.Contains(kept[base:], v) {
+			kept = append(kept, v)
+		}
+	}
+	w.found = kept
 }
 
 func (w *walker) matches(p *pattern, text []byte) bool {
@@ -137,47 +152,43 @@ func (w *walker) matches(p *pattern, text []byte) bool {
 		return true
 	}
 	if w.work -= p.workFor(len(text)); w.work < 0 {
-		w.refuseLimits(0, 0)
+		w.end(0, 0)
 		return false
 	}
 	return p.regexp.Match(text)
 }
 
-func (w *walker) array(c *check, start, depth int) (int, bool) {
-	n, valid := 0, true
-	i := start + 1
+func (w *walker) array(c *check, start, depth int) int {
+	n, base, i := 0, len(w.found), start+1
 	for {
 		i = jsonrpc.SkipSpace(w.raw, i)
 		if kindAt(w.raw, i) == 0 {
 			i = min(i+1, len(w.raw))
 			break
 		}
-		w.enter(step{index: n})
-		end, ok := w.value(c.items, i, depth+1)
-		w.leave()
-		if !ok {
-			if valid = false; w.report == nil {
-				return end, false
-			}
+		before := len(w.found)
+		i = jsonrpc.SkipSpace(w.raw, w.value(c.items, i, depth+1))
+		if len(w.found) > before {
+			w.within(base, before, indexStep(n))
 		}
 		n++
-		if i = jsonrpc.SkipSpace(w.raw, end); byteAt(w.raw, i) == ',' {
+		if byteAt(w.raw, i) == ',' {
 			i++
 		}
 	}
 	if !c.elements.admit(n) || c.enum != nil {
-		valid = w.fail(c, start, i)
+		w.refuse(c, start, i)
 	}
-	return i, valid
+	return i
 }
 
-func (w *walker) object(c *check, start, depth int) (int, bool) {
+func (w *walker) object(c *check, start, depth int) int {
 	var few [4]uint64
 	seen := few[:]
 	if len(c.properties) > 64*len(few) {
 		seen = make([]uint64, len(c.properties)/64+1)
 	}
-	n, next, required, valid := 0, 0, c.required, true
+	n, next, required, base := 0, 0, c.required, len(w.found)
 	i := start + 1
 	for {
 		i = jsonrpc.SkipSpace(w.raw, i)
@@ -198,72 +209,80 @@ func (w *walker) object(c *check, start, depth int) (int, bool) {
 				required--
 			}
 		}
-		end, ok := w.member(c, at, name, jsonrpc.SkipSpace(w.raw, end)+1, depth, again)
-		if !ok {
-			if valid = false; w.report == nil {
-				return end, false
-			}
+		before := len(w.found)
+		i = jsonrpc.SkipSpace(w.raw, w.member(c, at, name, jsonrpc.SkipSpace(w.raw, end)+1, depth, again))
+		if len(w.found) > before {
+			w.within(base, before, nameStep(string(name)))
 		}
 		n++
-		if i = jsonrpc.SkipSpace(w.raw, end); byteAt(w.raw, i) == ',' {
+		if byteAt(w.raw, i) == ',' {
 			i++
 		}
 	}
+	if w.filling && c.defaults > 0 && w.work >= 0 {
+		n += w.fill(c, seen, n, i-1, depth)
+	}
 	if !c.members.admit(n) || c.enum != nil {
-		valid = w.fail(c, start, i)
+		w.refuse(c, start, i)
 	}
 	if required > 0 {
-		valid = w.missing(c, seen)
+		w.missing(c, seen)
 	}
-	return i, valid
+	return i
 }
 
 // member checks one member, whose value starts at w.raw[i:]; at is its place
 // among the properties, or -1.
-func (w *walker) member(c *check, at int, name []byte, i, depth int, again bool) (int, bool) {
-	if w.report != nil {
-		w.enter(step{name: string(name), index: -1})
-		defer w.leave()
-	}
-	known := at >= 0 && c.properties[at].declared
-	switch {
+func (w *walker) member(c *check, at int, name []byte, i, depth int, again bool) int {
+	switch known := at >= 0 && c.properties[at].declared; {
 	case again:
-		if w.report != nil {
-			w.addViolation("each member once", "it twice")
-		}
+		w.add("", "each member once", "it twice")
 	case known:
 		return w.value(c.properties[at].check, i, depth+1)
 	case c.closed:
-		if w.report != nil {
-			w.addViolation(hint(string(name), c.declared()), Unknown)
-		}
+		w.add("", hint(string(name), c.declared()), Unknown)
 	default:
 		return w.value(c.additional, i, depth+1)
 	}
-	end, _ := w.value(nil, i, depth+1)
-	return end, false
+	return w.value(nil, i, depth+1)
 }
 
-// missing reports each required member that was not seen; it is always false.
-func (w *walker) missing(c *check, seen []uint64) bool {
+// missing reports each required member that was not seen.
+func (w *walker) missing(c *check, seen []uint64) {
 	for i, p := range c.properties {
-		if w.report != nil && p.required && seen[i>>6]&(1<<(i&63)) == 0 {
-			w.enter(step{name: p.name, index: -1})
-			w.addViolation("required", Missing)
-			w.leave()
+		if p.required && seen[i>>6]&(1<<(i&63)) == 0 {
+			w.add(nameStep(p.name), "required", Missing)
 		}
 	}
-	return false
 }
 
-func (w *walker) enter(s step) {
-	if w.report != nil {
-		w.report.path = append(w.report.path, s)
+// fill inserts the defaults of properties that were not seen before the brace
+// at w.raw[brace], behind n members, and returns how many.
+func (w *walker) fill(c *check, seen []uint64, n, brace, depth int) (added int) {
+	object := jsonrpc.NewObject(nil)
+	raw, base := w.raw, len(w.found)
+	w.filling = false
+	for i, p := range c.properties {
+		if p.fallback == nil || seen[i>>6]&(1<<(i&63)) != 0 {
+			continue
+		}
+		seen[i>>6] |= 1 << (i & 63)
+		object.Raw(p.name, p.fallback)
+		added++
+		before := len(w.found)
+		w.raw = p.fallback
+		w.value(p.check, 0, depth+1)
+		w.within(base, before, nameStep(p.name))
 	}
-}
-
-func (w *walker) leave() {
-	if w.report != nil {
-		w.report.path = w.report.path[:len(w.report.path)-1]
+	w.raw, w.filling = raw, true
+	if text := object.Bytes(); added > 0 {
+		if n > 0 {
+			text[0] = ',' // in place of the brace
+		} else {
+			text = text[1:]
+		}
+		w.filled = append(append(w.filled, raw[w.copied:brace]...), text[:len(text)-1]...)
+		w.copied = brace
 	}
+	return added
 }
