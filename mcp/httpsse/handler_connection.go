@@ -44,22 +44,22 @@ func (e *Endpoint) connect(w http.ResponseWriter, r *http.Request, principal *mc
 		e.refuse(w, http.StatusNotAcceptable, "the Accept header must allow %s", httpedge.EventStream)
 		return
 	}
-	if !e.reserve() {
+	id := rand.Text()
+	if !e.reserve(id) {
 		w.Header().Set("Retry-After", "1")
 		e.refuse(w, http.StatusServiceUnavailable, "the server is shutting down, or has too many connections: at most %d", e.options.MaxConnections)
 		return
 	}
-	defer e.free()
+	defer e.remove(id)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	c := &connection{id: rand.Text(), principal: principal, cancel: cancel, most: e.edge.MaxInFlight()}
+	c := &connection{id: id, principal: principal, cancel: cancel, most: e.edge.MaxInFlight()}
 	c.connection = e.edge.NewConnection(ctx, c, principal)
 	c.events = httpedge.OpenEvents(w, r, httpedge.EventOptions{WriteTimeout: e.options.WriteTimeout, KeepAlive: e.options.KeepAlive, Buffers: &e.buffers}, cancel)
 	defer c.end()
 	if !e.add(c) {
 		return
 	}
-	defer e.remove(c)
 	c.events.Write(ctx, eventstream.Event{Name: "endpoint", Data: []byte(e.messageURL(r, c.id))})
 	<-ctx.Done()
 }
@@ -142,20 +142,14 @@ func (c *connection) drain(ctx context.Context) {
 
 // reserve makes room for a connection; false if there are too many, or nobody may
 // connect any more.
-func (e *Endpoint) reserve() bool {
+func (e *Endpoint) reserve(id string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.ending || e.open >= e.options.MaxConnections {
+	if e.ending || len(e.connections) >= e.options.MaxConnections {
 		return false
 	}
-	e.open++
+	e.connections[id] = nil
 	return true
-}
-
-func (e *Endpoint) free() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.open--
 }
 
 // add puts a connection that has room into the table, where messages find it; false if
@@ -169,10 +163,10 @@ func (e *Endpoint) add(c *connection) bool {
 	return !e.ending
 }
 
-func (e *Endpoint) remove(c *connection) {
+func (e *Endpoint) remove(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	delete(e.connections, c.id)
+	delete(e.connections, id)
 }
 
 func (e *Endpoint) find(id string) *connection {
@@ -186,7 +180,8 @@ func (e *Endpoint) all() []*connection {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.ending = true
-	return slices.Collect(maps.Values(e.connections))
+	all := slices.Collect(maps.Values(e.connections))
+	return slices.DeleteFunc(all, func(c *connection) bool { return c == nil })
 }
 
 // Close ends all streams at once, and with them what runs; it does not wait.
