@@ -1,24 +1,63 @@
 package terminal
 
-import "github.com/charmbracelet/x/ansi"
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// wide are the characters that take two cells: those of East Asian scripts, the
+// full-width forms and emoji (Unicode TR 11, without its ambiguous ones).
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x1100, Hi: 0x115f, Stride: 1},
+		{Lo: 0x2e80, Hi: 0x303e, Stride: 1},
+		{Lo: 0x3041, Hi: 0xa4cf, Stride: 1},
+		{Lo: 0xac00, Hi: 0xd7a3, Stride: 1},
+		{Lo: 0xf900, Hi: 0xfaff, Stride: 1},
+		{Lo: 0xfe30, Hi: 0xfe6f, Stride: 1},
+		{Lo: 0xff00, Hi: 0xff60, Stride: 1},
+		{Lo: 0xffe0, Hi: 0xffe6, Stride: 1},
+	},
+	R32: []unicode.Range32{
+		{Lo: 0x1f300, Hi: 0x1f64f, Stride: 1},
+		{Lo: 0x1f680, Hi: 0x1f6ff, Stride: 1},
+		{Lo: 0x1f900, Hi: 0x1f9ff, Stride: 1},
+		{Lo: 0x20000, Hi: 0x3fffd, Stride: 1},
+	},
+}
 
 // Width is how many cells of a terminal a cleaned line takes.
-func Width(s string) (cells int) {
-	for s != "" {
-		character, width := ansi.FirstGraphemeCluster(s, ansi.GraphemeWidth)
-		s, cells = s[len(character):], cells+width
+func Width(s string) int {
+	cells := 0
+	for _, r := range s {
+		cells += cellsOf(r)
 	}
 	return cells
 }
 
-// fit is how many bytes of s take at most the given cells, and at least one character.
-func fit(s string, cells int) (end int) {
-	for end < len(s) {
-		character, width := ansi.FirstGraphemeCluster(s[end:], ansi.GraphemeWidth)
-		if cells -= width; cells < 0 && end > 0 {
-			break
-		}
-		end += len(character)
+func cellsOf(r rune) int {
+	switch {
+	case r < 0x300:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me) || r == 0xfe0f:
+		return 0
+	case unicode.Is(wide, r):
+		return 2
 	}
-	return end
+	return 1
+}
+
+// fit is how many bytes of s take at most the given cells, and at least one rune.
+func fit(s string, cells int) int {
+	used := 0
+	for i, r := range s {
+		used += cellsOf(r)
+		if used > cells && i > 0 {
+			return i
+		}
+		if used > cells {
+			return utf8.RuneLen(r)
+		}
+	}
+	return len(s)
 }
