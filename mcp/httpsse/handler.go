@@ -105,8 +105,9 @@ type Endpoint struct {
 	log       *slog.Logger
 
 	mu          sync.Mutex
-	connections map[string]*connection // nil for one that has room and is not open yet
-	ending      bool                   // nobody may connect any more
+	open        int // how many have room; some may not be in the table yet
+	connections map[string]*connection
+	ending      bool // nobody may connect any more
 }
 
 // Handler returns an Endpoint that serves h. It panics if h is nil, which is a

@@ -44,22 +44,22 @@ func (e *Endpoint) connect(w http.ResponseWriter, r *http.Request, principal *mc
 		e.refuse(w, http.StatusNotAcceptable, "the Accept header must allow %s", httpedge.EventStream)
 		return
 	}
-	id := rand.Text()
-	if !e.reserve(id) {
+	if !e.reserve() {
 		w.Header().Set("Retry-After", "1")
 		e.refuse(w, http.StatusServiceUnavailable, "the server is shutting down, or has too many connections: at most %d", e.options.MaxConnections)
 		return
 	}
-	defer e.remove(id)
+	defer e.free()
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	c := &connection{id: id, principal: principal, cancel: cancel, most: e.edge.MaxInFlight()}
+	c := &connection{id: rand.Text(), principal: principal, cancel: cancel, most: e.edge.MaxInFlight()}
 	c.connection = e.edge.NewConnection(ctx, c, principal)
 	c.events = httpedge.OpenEvents(w, r, httpedge.EventOptions{WriteTimeout: e.options.WriteTimeout, KeepAlive: e.options.KeepAlive, Buffers: &e.buffers}, cancel)
 	defer c.end()
 	if !e.add(c) {
 		return
 	}
+	defer e.remove(c)
 	c.events.Write(ctx, eventstream.Event{Name: "endpoint", Data: []byte(e.messageURL(r, c.id))})
 	<-ctx.Done()
 }
@@ -142,14 +142,20 @@ func (c *connection) drain(ctx context.Context) {
 
 // reserve makes room for a connection; false if there are too many, or nobody may
 // connect any more.
-func (e *Endpoint) reserve(id string) bool {
+func (e *Endpoint) reserve() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.ending || len(e.connections) >= e.options.MaxConnections {
+	if e.ending || e.open >= e.options.MaxConnections {
 		return false
 	}
-	e.connections[id] = nil
+	e.open++
 	return true
+}
+
+func (e *Endpoint) free() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.open--
 }
 
 // add puts a connection that has room into the table, where messages find it; false if
@@ -163,10 +169,10 @@ func (e *Endpoint) add(c *connection) bool {
 	return !e.ending
 }
 
-func (e *Endpoint) remove(id string) {
+func (e *Endpoint) remove(c *connection) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	delete(e.connections, id)
+	delete(e.connections, c.id)
 }
 
 func (e *Endpoint) find(id string) *connection {
@@ -180,8 +186,7 @@ func (e *Endpoint) all() []*connection {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.ending = true
-	all := slices.Collect(maps.Values(e.connections))
-	return slices.DeleteFunc(all, func(c *connection) bool { return c == nil })
+	return slices.Collect(maps.Values(e.connections))
 }
 
 // Close ends all streams at once, and with them what runs; it does not wait.
