@@ -21,14 +21,36 @@ const (
 	Zed
 )
 
-// String is the product's name, such as "Claude Code".
-func (f Format) String() string {
-	names := [...]string{"Junction", "Claude Desktop", "Claude Code", "Cursor", "VS Code", "Windsurf", "Zed"}
-	if f < 0 || int(f) >= len(names) {
-		return "unknown format"
-	}
-	return names[f]
+// formatRules are what a format has of variables, and what to say about it.
+type formatRules struct {
+	name            string   // the product's
+	bare, env       bool     // ${NAME}, ${env:NAME}
+	defaults        bool     // ${NAME:-default}, and the same with env:
+	inputs, folders bool     // ${input:id}, ${workspaceFolder} and its like
+	host            []string // what the variables begin with that only the host knows
+	hint            string   // how the format writes variables
 }
+
+var formats = [...]formatRules{
+	Junction:      {name: "Junction", bare: true, env: true, defaults: true, inputs: true, folders: true},
+	ClaudeDesktop: {name: "Claude Desktop", hint: "a Claude Desktop file has no variables"},
+	ClaudeCode:    {name: "Claude Code", bare: true, defaults: true, hint: "a Claude Code file writes ${NAME} or ${NAME:-default}"},
+	Cursor:        {name: "Cursor", env: true, folders: true, hint: "a Cursor file writes ${env:NAME}"},
+	VSCode: {name: "VS Code", env: true, inputs: true, folders: true, host: []string{"command:", "config:", "workspaceFolder:"},
+		hint: "a VS Code file writes ${env:NAME} or ${input:id}"},
+	Windsurf: {name: "Windsurf", env: true, host: []string{"file:"}, hint: "a Windsurf file writes ${env:NAME}"},
+	Zed:      {name: "Zed", hint: "a Zed file has no variables"},
+}
+
+func (f Format) rules() *formatRules {
+	if f < 0 || int(f) >= len(formats) {
+		return &formatRules{name: "unknown format"}
+	}
+	return &formats[f]
+}
+
+// String is the product's name, such as "Claude Code".
+func (f Format) String() string { return f.rules().name }
 
 // place is what a file's path tells about it.
 type place struct {

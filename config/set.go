@@ -46,18 +46,13 @@ func LoadAll(paths []string, o Options) (*Set, error) {
 			}
 			set.Servers = append(set.Servers, d)
 		}
-		file.claim(owner)
-	}
-	return set, errors.Join(faults...)
-}
-
-// claim marks the names that the file defines, well or badly.
-func (f *File) claim(owner map[string]string) {
-	for name := range f.names {
-		if _, taken := owner[name]; !taken {
-			owner[name] = f.Path
+		for name := range file.names { // those that are defined badly count, too
+			if _, taken := owner[name]; !taken {
+				owner[name] = file.Path
+			}
 		}
 	}
+	return set, errors.Join(faults...)
 }
 
 // Server finds the definition that counts for a name.

@@ -34,82 +34,38 @@ const (
 	fromTheHost                 // what only the host itself can tell, such as ${command:x}
 )
 
-// variableSyntax says whether a body between ${ and } is a variable of a format. Any
-// other is plain text.
-type variableSyntax func(body string) (reference, bool)
-
-func (f Format) syntax() variableSyntax {
-	switch f {
-	case Junction:
-		return firstOf(folderVariable, inputVariable, defaulted(envVariable), defaulted(bareVariable))
-	case ClaudeCode:
-		return defaulted(bareVariable)
-	case Cursor:
-		return firstOf(folderVariable, envVariable)
-	case VSCode:
-		return firstOf(folderVariable, inputVariable, envVariable, hostVariable("command:", "config:", "workspaceFolder:"))
-	case Windsurf:
-		return firstOf(envVariable, hostVariable("file:"))
-	}
-	return firstOf()
-}
-
-func firstOf(list ...variableSyntax) variableSyntax {
-	return func(body string) (reference, bool) {
-		for _, syntax := range list {
-			if ref, ok := syntax(body); ok {
-				return ref, true
-			}
+// variable reads a body between ${ and } as a variable of the format; false for
+// what is plain text there.
+func (f Format) variable(body string) (ref reference, ok bool) {
+	rules := f.rules()
+	if rules.folders {
+		switch body {
+		case "workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/":
+			return reference{source: fromFolder, name: body}, true
 		}
-		return reference{}, false
 	}
-}
-
-// bareVariable is NAME, which must be one that a shell accepts: ${var%suffix} is for the shell to read.
-func bareVariable(body string) (reference, bool) {
-	return reference{source: fromEnv, name: body}, isIdentifier(body)
-}
-
-func envVariable(body string) (reference, bool) {
-	name, ok := strings.CutPrefix(body, "env:")
-	return reference{source: fromEnv, name: name}, ok && name != "" && len(name) <= maxVariableName
-}
-
-func inputVariable(body string) (reference, bool) {
-	id, ok := strings.CutPrefix(body, "input:")
-	return reference{source: fromInput, name: id}, ok && id != "" && len(id) <= maxVariableName
-}
-
-func folderVariable(body string) (reference, bool) {
-	switch body {
-	case "workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "/":
-		return reference{source: fromFolder, name: body}, true
+	if id, found := strings.CutPrefix(body, "input:"); found && rules.inputs {
+		return reference{source: fromInput, name: id}, id != "" && len(id) <= maxVariableName
 	}
-	return reference{}, false
-}
-
-func hostVariable(prefixes ...string) variableSyntax {
-	return func(body string) (reference, bool) {
-		for _, prefix := range prefixes {
-			if strings.HasPrefix(body, prefix) {
-				return reference{source: fromTheHost, name: body}, true
-			}
+	for _, prefix := range rules.host {
+		if strings.HasPrefix(body, prefix) {
+			return reference{source: fromTheHost, name: body}, true
 		}
-		return reference{}, false
 	}
-}
-
-// defaulted adds :-default to a syntax.
-func defaulted(syntax variableSyntax) variableSyntax {
-	return func(body string) (reference, bool) {
-		name, _, found := strings.Cut(body[:min(len(body), maxVariableName+2)], ":-")
-		ref, ok := syntax(name)
+	if rules.defaults {
+		name, _, found := strings.Cut(body[:min(len(body), len("env:")+maxVariableName+len(":-"))], ":-")
 		if found {
-			fallback := body[len(name)+2:]
-			ref.fallback = &fallback
+			ref.fallback = new(body[len(name)+len(":-"):])
 		}
-		return ref, ok && len(name) <= maxVariableName
+		body = name
 	}
+	ref.name = body
+	if name, found := strings.CutPrefix(body, "env:"); found && rules.env {
+		ref.name, ok = name, name != ""
+	} else {
+		ok = rules.bare && isIdentifier(body) // ${var%suffix} is for a shell to read
+	}
+	return ref, ok && len(ref.name) <= maxVariableName
 }
 
 func isIdentifier(s string) bool {
@@ -122,8 +78,8 @@ func isIdentifier(s string) bool {
 	return s != ""
 }
 
-// replaceVariables calls value for each variable of the syntax, and keeps all else.
-func replaceVariables(raw string, syntax variableSyntax, value func(reference) (string, error)) (string, error) {
+// replaceVariables calls value for each body that is a variable, and keeps all else.
+func replaceVariables(raw string, variable func(body string) (reference, bool), value func(reference) (string, error)) (string, error) {
 	var b strings.Builder
 	done, end := 0, -1 // what is in b, and the closing brace found last: both only grow
 	for at := 0; ; {
@@ -140,7 +96,7 @@ func replaceVariables(raw string, syntax variableSyntax, value func(reference) (
 			end = start + found
 		}
 		at = start + len("${")
-		ref, ok := syntax(raw[at:end])
+		ref, ok := variable(raw[at:end])
 		if !ok {
 			continue
 		}
@@ -181,7 +137,7 @@ func (d *Definition) Variables() []string {
 		written = append(written, p.value)
 	}
 	for _, raw := range written {
-		_, _ = replaceVariables(raw, d.Format.syntax(), note) // note never fails
+		_, _ = replaceVariables(raw, d.Format.variable, note) // note never fails
 	}
 	return list
 }
@@ -194,7 +150,7 @@ type expansion struct {
 }
 
 func (x *expansion) expand(raw string) (string, error) {
-	value, err := replaceVariables(raw, x.def.Format.syntax(), x.value)
+	value, err := replaceVariables(raw, x.def.Format.variable, x.value)
 	if x.size += len(value); x.size > maxExpandedAll {
 		return "", caused(ErrLimit, "the values of the server are longer than %d MiB with their variables replaced", maxExpandedAll>>20)
 	}
@@ -226,7 +182,7 @@ func (x *expansion) value(ref reference) (string, error) {
 		return *ref.fallback, nil
 	}
 	name := plain(ref.name)
-	if _, ok := x.def.Format.syntax()("A:-B"); ok {
+	if x.def.Format.rules().defaults {
 		return "", caused(ErrNotSet, "variable %s is not set; export it or give a default with ${%s:-…}", name, name)
 	}
 	return "", caused(ErrNotSet, "variable %s is not set; export it", name)
@@ -277,32 +233,14 @@ func (e *entryReader) warnForeignVariables(at int) {
 }
 
 func (e *entryReader) warnForeign(field, raw string, at int) {
-	if !strings.Contains(raw, "${") {
-		return
-	}
-	own := e.def.Format.syntax()
-	every := Junction.syntax() // it has those of all formats
 	_, _ = replaceVariables(raw, func(body string) (reference, bool) {
-		ref, ok := every(body)
-		_, mine := own(body)
+		ref, ok := Junction.variable(body) // it has those of all formats
+		_, mine := e.def.Format.variable(body)
 		return ref, ok && !mine
 	}, func(ref reference) (string, error) {
-		e.warn(e.def.Name, field, at, fmt.Errorf("the variable %s stays as it is written: %s", plain(ref.name), e.def.Format.hint()))
+		e.warn(e.def.Name, field, at, fmt.Errorf("the variable %s stays as it is written: %s", plain(ref.name), e.def.Format.rules().hint))
 		return "", errOnce // one warning for a value is enough
 	})
 }
 
 var errOnce = errors.New("reported already")
-
-// hint says how a format writes its variables.
-func (f Format) hint() string {
-	switch f {
-	case ClaudeCode:
-		return "a Claude Code file writes ${NAME} or ${NAME:-default}"
-	case Cursor, Windsurf:
-		return fmt.Sprintf("a %s file writes ${env:NAME}", f)
-	case VSCode:
-		return "a VS Code file writes ${env:NAME} or ${input:id}"
-	}
-	return fmt.Sprintf("a %s file has no variables", f)
-}

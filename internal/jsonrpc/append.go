@@ -1,7 +1,6 @@
 package jsonrpc
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 )
@@ -61,15 +60,4 @@ func Without(obj []byte, names ...string) json.RawMessage {
 	w := NewObject(make([]byte, 0, len(obj)+2))
 	w.Members(obj, names...)
 	return w.Bytes()
-}
-
-// named reports whether the literal raw stands for one of names.
-func named(raw []byte, names []string) bool {
-	escaped := bytes.IndexByte(raw, '\\') >= 0
-	for _, name := range names {
-		if escaped && sameName(raw, name) || !escaped && string(raw[1:len(raw)-1]) == name {
-			return true
-		}
-	}
-	return false
 }

@@ -65,11 +65,7 @@ func (m *Members) find(name string) *member {
 	for i := range m.count {
 		one := m.at(i)
 		raw := m.src[one.name:one.nameEnd]
-		if m.escaped && bytes.IndexByte(raw, '\\') >= 0 {
-			if sameName(raw, name) {
-				return one
-			}
-		} else if string(raw[1:len(raw)-1]) == name {
+		if !m.escaped && string(raw[1:len(raw)-1]) == name || m.escaped && sameName(raw, name) {
 			return one
 		}
 	}
@@ -78,8 +74,22 @@ func (m *Members) find(name string) *member {
 
 // sameName reports whether the literal raw stands for name.
 func sameName(raw []byte, name string) bool {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1:len(raw)-1]) == name
+	}
 	text, ok := Unquote(raw)
 	return ok && text == name
+}
+
+// named reports whether the literal raw stands for one of names.
+func named(raw []byte, names []string) bool {
+	escaped := bytes.IndexByte(raw, '\\') >= 0
+	for _, name := range names {
+		if escaped && sameName(raw, name) || !escaped && string(raw[1:len(raw)-1]) == name {
+			return true
+		}
+	}
+	return false
 }
 
 // Get returns the value of the member called name, or nil if there is none.

@@ -79,45 +79,28 @@ func newEnvelope(top *Members) envelope {
 	env := envelope{data: top.src}
 	for i := range top.count {
 		one := top.at(i)
-		raw := top.src[one.name:one.nameEnd]
-		if field := env.field(raw[1 : len(raw)-1]); field != nil {
-			*field = span{one.value, one.valueEnd}
+		name := top.src[one.name+1 : one.nameEnd-1]
+		if top.escaped {
+			text, _ := Unquote(top.src[one.name:one.nameEnd])
+			name = []byte(text)
 		}
-	}
-	if top.escaped {
-		env.unescape(top)
+		value := span{one.value, one.valueEnd}
+		switch string(name) {
+		case "jsonrpc":
+			env.jsonrpc = value
+		case "id":
+			env.id = value
+		case "method":
+			env.method = value
+		case "params":
+			env.params = value
+		case "result":
+			env.result = value
+		case "error":
+			env.err = value
+		}
 	}
 	return env
-}
-
-// field returns where the member called name belongs, or nil.
-func (env *envelope) field(name []byte) *span {
-	switch string(name) {
-	case "jsonrpc":
-		return &env.jsonrpc
-	case "id":
-		return &env.id
-	case "method":
-		return &env.method
-	case "params":
-		return &env.params
-	case "result":
-		return &env.result
-	case "error":
-		return &env.err
-	}
-	return nil
-}
-
-// unescape fills in the members whose names were written with escapes.
-func (env *envelope) unescape(top *Members) {
-	for i := range top.count {
-		one := top.at(i)
-		name, _ := Unquote(top.src[one.name:one.nameEnd])
-		if field := env.field([]byte(name)); field != nil {
-			*field = span{one.value, one.valueEnd}
-		}
-	}
 }
 
 func (env *envelope) raw(v span) []byte { return env.data[v.start:v.end:v.end] }
@@ -132,10 +115,10 @@ func (env *envelope) check() *Error {
 	if i := SkipSpace(env.data, 0); env.data[i] != '{' {
 		return expected(InvalidRequest, env.data, i, "an object")
 	}
-	switch version := string(env.raw(env.jsonrpc)); {
+	switch {
 	case env.jsonrpc.absent():
 		return Errorf(InvalidRequest, `expected "jsonrpc":"2.0", found no member "jsonrpc"`)
-	case version != `"2.0"` && !sameName([]byte(version), "2.0"):
+	case env.data[env.jsonrpc.start] != '"' || !sameName(env.raw(env.jsonrpc), "2.0"):
 		return env.refuse(env.jsonrpc, `"jsonrpc" to be "2.0"`)
 	}
 	if env.id.absent() || string(env.raw(env.id)) == "null" && !env.err.absent() {

@@ -147,7 +147,7 @@ func Get(obj []byte, name string) json.RawMessage {
 	}
 	var found json.RawMessage
 	EachMember(obj, func(quoted, value []byte) bool {
-		if plain := quoted[1 : len(quoted)-1]; string(plain) == name || bytes.IndexByte(plain, '\\') >= 0 && sameName(quoted, name) {
+		if sameName(quoted, name) {
 			found = value
 		}
 		return found == nil

@@ -6,6 +6,7 @@ func TestGetFindsOneMemberWhateverItsSpelling(t *testing.T) {
 	for _, c := range []struct{ name, object, member, want string }{
 		{"plain", `{"a":1,"b":[2]}`, "b", `[2]`},
 		{"escaped in the object", `{"\u0061":1}`, "a", `1`},
+		{"the text of an escape is another name", `{"\u0061":1}`, `\u0061`, ``},
 		{"another case", `{"A":1}`, "a", ``},
 		{"absent", `{"a":1}`, "b", ``},
 		{"null is a value", `{"a":null}`, "a", `null`},

@@ -63,12 +63,10 @@ func editList(result mcp.Result, f func(json.RawMessage) (json.RawMessage, error
 // elements are the tools of an encoded list.
 func elements(body json.RawMessage) []json.RawMessage {
 	var list []json.RawMessage
-	if array := jsonrpc.Get(body, "tools"); len(array) > 0 && array[0] == '[' {
-		jsonrpc.EachElement(array, func(raw []byte) bool {
-			list = append(list, raw)
-			return true
-		})
-	}
+	jsonrpc.EachElement(jsonrpc.Get(body, "tools"), func(raw []byte) bool {
+		list = append(list, raw)
+		return true
+	})
 	return list
 }
 

@@ -32,7 +32,7 @@ func (c carried) Get(key string) string {
 	case keyBaggage:
 		return c.req.Meta.Baggage
 	}
-	text, _ := jsonrpc.Unquote(member(member(c.req.Params, "_meta"), key))
+	text, _ := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(c.req.Params, "_meta"), key))
 	return text
 }
 
@@ -62,21 +62,9 @@ func withMeta(params json.RawMessage, drop []string, add map[string]string) json
 	w := jsonrpc.NewObject(make([]byte, 0, len(params)+64*len(keys)))
 	w.Members(params, "_meta")
 	w.Object("_meta")
-	w.Members(member(params, "_meta"), slices.Concat(drop, keys)...)
+	w.Members(jsonrpc.Get(params, "_meta"), slices.Concat(drop, keys)...)
 	for _, key := range keys {
 		w.String(key, add[key])
 	}
 	return w.Bytes()
-}
-
-// member returns one member of an object that was checked before, or nil.
-func member(object json.RawMessage, name string) json.RawMessage {
-	var found json.RawMessage
-	jsonrpc.EachMember(object, func(quoted, value []byte) bool {
-		if n, ok := jsonrpc.Unquote(quoted); ok && n == name {
-			found = value
-		}
-		return found == nil
-	})
-	return found
 }
