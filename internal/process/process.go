@@ -64,7 +64,7 @@ type Process struct {
 
 	stopOnce, closeOnce sync.Once
 	closing             chan struct{} // Close was called
-	closed              atomic.Bool
+	closed, hasty       atomic.Bool
 	closeErr            error
 	running             sync.WaitGroup
 }
@@ -131,11 +131,10 @@ func (p *Process) start() (err error) {
 	p.stdin, p.stdout, p.stderr = toStdin, newOutput(fromStdout), newOutput(fromStderr)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = stdin, stdout, stderr
 	p.cmd.SysProcAttr = groupLeader()
-	if err := p.cmd.Start(); err != nil {
+	if err := p.begin(); err != nil {
 		return err
 	}
 	closeAll(stdin, stdout, stderr)
-	p.group = groupOf(p.cmd.Process)
 	return nil
 }
 

@@ -65,12 +65,24 @@ func (p *Process) Close() error {
 	return p.closeErr
 }
 
+// Terminate is [Process.Close] for a child that has nothing to finish: no time passes
+// between the end of its standard input and the request to end.
+func (p *Process) Terminate() error {
+	p.hasty.Store(true)
+	return p.Close()
+}
+
 // stop ends the group step by step, until the child is reaped and nothing of
 // its group is left. It runs once; other calls wait for it.
 func (p *Process) stop() {
 	p.stopOnce.Do(func() {
+		defer all.Delete(p)
 		p.stdin.Close()
-		if p.gone(p.grace) {
+		first := p.grace
+		if p.hasty.Load() {
+			first = time.Millisecond
+		}
+		if p.gone(first) {
 			return
 		}
 		p.group.terminate()

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/process"
@@ -56,12 +57,30 @@ func New(name string, args ...string) *Command {
 // Connect implements [mcp.Transport]: it starts the program. Closing the
 // connection ends it.
 func (c *Command) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, error) {
-	return upstream.Connect(ctx, c.link, o)
+	var connected atomic.Bool
+	conn, err := upstream.Connect(ctx, func(ctx context.Context) (link.Link, error) { return c.link(ctx, &connected) }, o)
+	connected.Store(err == nil)
+	return conn, err
+}
+
+// A starting program is one that may not be connected to yet: nobody who gives up
+// waits for it.
+type starting struct {
+	*process.Process
+	connecting context.Context
+	connected  *atomic.Bool
+}
+
+func (s starting) Close() error {
+	if s.connecting.Err() != nil && !s.connected.Load() {
+		return s.Terminate()
+	}
+	return s.Process.Close()
 }
 
 // link starts the program. ctx limits only the start: closing the link ends the
 // program.
-func (c *Command) link(ctx context.Context) (link.Link, error) {
+func (c *Command) link(ctx context.Context, connected *atomic.Bool) (link.Link, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("start %s: %w", c, context.Cause(ctx))
 	}
@@ -74,7 +93,7 @@ func (c *Command) link(ctx context.Context) (link.Link, error) {
 	if c.Started != nil {
 		c.Started(Program{p})
 	}
-	return pipe.New(p, pipe.Options{
+	return pipe.New(starting{p, ctx, connected}, pipe.Options{
 		Name:       c.String(),
 		MaxMessage: c.MaxMessage,
 		Describe:   func() string { return ending(p) },

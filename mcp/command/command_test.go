@@ -10,17 +10,19 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
 func connect(t *testing.T, c *Command) link.Link {
 	t.Helper()
 	c.Logger = slog.New(slog.DiscardHandler)
-	l, err := c.link(t.Context())
+	l, err := c.link(t.Context(), new(atomic.Bool))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,14 +138,26 @@ func outcome(t *testing.T, c *Command) string {
 }
 
 func TestWhatCannotBeStarted(t *testing.T) {
-	_, err := New("junction-no-such-program", "--token", "hunter2").link(t.Context())
+	_, err := New("junction-no-such-program", "--token", "hunter2").link(t.Context(), new(atomic.Bool))
 	if want := `start "junction-no-such-program": not found in PATH; is it installed?`; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("no time"))
-	_, err = New("cat").link(ctx)
+	_, err = New("cat").link(ctx, new(atomic.Bool))
 	if want := "start cat: no time"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+// The time to connect is not followed by the time that a program gets to finish
+// what it does: it did nothing yet.
+func TestAProgramThatIsGivenUpBeforeItIsConnectedIsTerminatedAtOnce(t *testing.T) {
+	c := server(t, "says nothing")
+	c.Grace = time.Minute
+	began := time.Now()
+	_, err := mcp.DialWith(t.Context(), c, mcp.ClientOptions{ConnectTimeout: 200 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+	if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) || took > 20*time.Second {
+		t.Errorf("after %v: %v", took, err)
 	}
 }

@@ -58,6 +58,7 @@ var servers = map[string]func(*bufio.Reader){
 		fmt.Println(`{"jsonrpc":"2.0","method":"ready"}`)
 		<-time.After(time.Minute) // and not longer, should the test fail
 	},
+	"says nothing": func(*bufio.Reader) { <-time.After(2 * time.Minute) },
 	"runs behind a wrapper": func(*bufio.Reader) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), childEnv+"=answers")
