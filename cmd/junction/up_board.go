@@ -36,9 +36,12 @@ func newBoard(screen *terminal.Screen, quiet, verbose bool, l net.Listener) *boa
 	if l != nil {
 		b.endpoint = endpoint(l)
 	}
-	sizes, stop := resizes()
-	b.noMoreSizes = stop
-	go b.resized(sizes)
+	b.noMoreSizes = func() {}
+	if screen.Terminal() {
+		sizes, stop := resizes()
+		b.noMoreSizes = stop
+		go b.resized(sizes)
+	}
 	return b
 }
 
