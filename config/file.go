@@ -205,6 +205,15 @@ func (r *fileReader) readServers(field string, v hujson.Value) {
 	}
 }
 
+// definedTwice is the fault of a server with two entries.
+func definedTwice(first, second int) error {
+	where := fmt.Sprintf("on lines %d and %d", first, second)
+	if first == second {
+		where = fmt.Sprintf("both times on line %d", first)
+	}
+	return caused(ErrDuplicate, "defined twice, %s, and not used; rename or remove one", where)
+}
+
 // readServer reads one entry; at holds the offsets of all entries of its name.
 func (r *fileReader) readServer(m member, at []int) {
 	if err := checkName(m.name); err != nil {
@@ -215,7 +224,7 @@ func (r *fileReader) readServer(m member, at []int) {
 	if before, ok := r.file.names[m.name]; ok {
 		// A second entry in the same object was reported with the first.
 		if len(at) == 1 && !r.hasScopes() {
-			r.fail(m.name, "", m.at, caused(ErrDuplicate, "defined twice, on lines %d and %d; rename or remove one", before, line))
+			r.fail(m.name, "", m.at, definedTwice(before, line))
 			// Which one was meant is not for this package to guess.
 			r.file.Servers = slices.DeleteFunc(r.file.Servers, func(d *Definition) bool { return d.Name == m.name })
 		}
@@ -223,7 +232,7 @@ func (r *fileReader) readServer(m member, at []int) {
 	}
 	r.file.names[m.name] = line
 	if len(at) > 1 {
-		r.fail(m.name, "", m.at, caused(ErrDuplicate, "defined twice, on lines %d and %d; rename or remove one", line, r.doc.line(at[1])))
+		r.fail(m.name, "", m.at, definedTwice(line, r.doc.line(at[1])))
 		return
 	}
 	e := &entryReader{fileReader: r, def: &Definition{

@@ -42,6 +42,9 @@ func parseDocument(data []byte) (*document, error) {
 	}
 	// Editors on Windows put a byte order mark in front.
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, errors.New(`the file is empty; expected {"mcpServers": {NAME: {…}}}`)
+	}
 	if !utf8.Valid(data) {
 		return nil, errors.New("the file is not UTF-8; save it in that encoding")
 	}

@@ -68,7 +68,8 @@ func TestAllFaultsOfAnEntryAreReportedAtOnce(t *testing.T) {
 
 func TestFilesThatCannotBeUsed(t *testing.T) {
 	for _, c := range []struct{ about, data, want string }{
-		{"empty", ``, `servers.json: not JSON: line 1, column 1: parsing value: unexpected EOF`},
+		{"empty", ``, `servers.json: the file is empty; expected {"mcpServers": {NAME: {…}}}`},
+		{"blank", " \n", `servers.json: the file is empty; expected {"mcpServers": {NAME: {…}}}`},
 		{"cut off", `{"mcpServers":`, `servers.json: not JSON: line 1, column 15: parsing value: unexpected EOF`},
 		{"a missing comma", "{\"a\":1\n\"b\":2}", `servers.json: not JSON: line 2, column 1: invalid character '"' after object value (expecting ',' or '}')`},
 		{"a bad escape in a secret", `{"a":"s3cret\q"}`, `servers.json: not JSON: line 1, column 6: invalid string, number or word`},
@@ -104,10 +105,12 @@ func TestDuplicateServersAreAnErrorThatNamesBoth(t *testing.T) {
 	}`, Options{})
 	same(t, "servers", names(f), []string{"c"})
 	same(t, "problems", texts(f.Problems), []string{
-		`servers.json: server "a": defined twice, on lines 3 and 5; rename or remove one`,
-		`servers.json: server "b": defined twice, on lines 4 and 8; rename or remove one`,
+		`servers.json: server "a": defined twice, on lines 3 and 5, and not used; rename or remove one`,
+		`servers.json: server "b": defined twice, on lines 4 and 8, and not used; rename or remove one`,
 	})
 	same(t, "is ErrDuplicate", errors.Is(f.Problems[0], ErrDuplicate), true)
+	f = parse(t, "servers.json", `{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}`, Options{})
+	same(t, "problems", texts(f.Problems), []string{`servers.json: server "a": defined twice, both times on line 1, and not used; rename or remove one`})
 }
 
 func TestNamesAreChecked(t *testing.T) {

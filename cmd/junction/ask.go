@@ -45,8 +45,8 @@ func (a *app) recall(ctx context.Context, l list, entries []entry, refresh bool)
 }
 
 // askOpen asks the servers that nothing is remembered of, several at a time; consent
-// is asked for first. Who takes long is named meanwhile.
-func (a *app) askOpen(ctx context.Context, l list, all []listedServer) {
+// is asked for first. Who takes long is named meanwhile. The error is why ctx is done.
+func (a *app) askOpen(ctx context.Context, l list, all []listedServer) error {
 	s := &startList{app: a, pending: map[string]string{}, free: make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))}
 	var asked []*listedServer
 	for i := range all {
@@ -56,12 +56,12 @@ func (a *app) askOpen(ctx context.Context, l list, all []listedServer) {
 		all[i].open = false
 		if all[i].listing.err = a.consent(ctx, all[i].entry); all[i].listing.err == nil {
 			asked = append(asked, &all[i])
-			s.pending[all[i].entry.name] = ""
+			s.pending[all[i].entry.name] = waits
 		}
 	}
 	ended := make(chan struct{})
 	var telling, asking sync.WaitGroup
-	telling.Go(func() { s.tell(ended) })
+	telling.Go(func() { s.tell(ctx, ended) })
 	dialing := make(chan struct{}, maxDialing)
 	for _, one := range asked {
 		asking.Go(func() {
@@ -72,6 +72,7 @@ func (a *app) askOpen(ctx context.Context, l list, all []listedServer) {
 				if _, program := t.transport.(*command.Command); !program {
 					dialing <- struct{}{}
 					defer func() { <-dialing }()
+					s.note(one.entry.name, "", true)
 				}
 				one.listing = a.fetch(ctx, l, t, s)
 			}
@@ -81,6 +82,7 @@ func (a *app) askOpen(ctx context.Context, l list, all []listedServer) {
 	asking.Wait()
 	close(ended)
 	telling.Wait()
+	return context.Cause(ctx)
 }
 
 // A startList knows which of the servers that are asked have not answered yet, and
@@ -92,6 +94,9 @@ type startList struct {
 	mu      sync.Mutex
 	pending map[string]string // what each does
 }
+
+// waits is what a server does that may not start yet.
+const waits = "waits"
 
 func (s *startList) note(name, text string, pending bool) {
 	s.mu.Lock()
@@ -107,53 +112,74 @@ func (s *startList) note(name, text string, pending bool) {
 func (s *startList) begin(ctx context.Context, name string) (*listStart, error) {
 	select {
 	case s.free <- struct{}{}:
+		s.note(name, "", true)
 		return &listStart{list: s, name: name, end: sync.OnceFunc(func() { <-s.free })}, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
 
-// tell says which servers still start, until ended is closed.
-func (s *startList) tell(ended <-chan struct{}) {
+// tell says which servers still start, until ended is closed or nobody wants them any more.
+func (s *startList) tell(ctx context.Context, ended <-chan struct{}) {
 	ticker := time.NewTicker(startingPause)
 	defer ticker.Stop()
 	defer s.app.screen.Transient("")
-	said := ""
+	said := map[string]bool{}
 	for {
 		select {
 		case <-ticker.C:
 		case <-ended:
 			return
+		case <-ctx.Done():
+			return
 		}
-		now := s.String()
-		if now == said || now == "" {
+		starting, waiting := s.standing()
+		if s.app.screen.Terminal() {
+			s.app.screen.Transient(stillStarting(starting, waiting))
 			continue
 		}
-		said = now
-		if s.app.screen.Terminal() {
-			s.app.screen.Transient(now)
-		} else {
-			s.app.screen.Printf("junction: %s\n", now)
+		changed := slices.DeleteFunc(starting, func(name string) bool { return said[name] })
+		for _, name := range changed {
+			said[name] = true
+		}
+		if len(changed) > 0 { // a file keeps what was said before
+			s.app.screen.Printf("junction: %s\n", stillStarting(changed, waiting))
 		}
 	}
 }
 
-// String is such as "still starting: a, b (npx installs x)".
-func (s *startList) String() string {
+// standing returns the servers that start, with what they do, and how many wait.
+func (s *startList) standing() (starting []string, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var names []string
 	for name, does := range s.pending {
-		if does != "" {
+		switch does {
+		case waits:
+			waiting++
+			continue
+		case "":
+		default:
 			name += " (" + does + ")"
 		}
-		names = append(names, name)
+		starting = append(starting, name)
 	}
-	if len(names) == 0 {
+	slices.Sort(starting)
+	return starting, waiting
+}
+
+// stillStarting is such as "still starting: a, b (npx installs x); 3 wait for their turn".
+func stillStarting(starting []string, waiting int) string {
+	if len(starting) == 0 {
 		return ""
 	}
-	slices.Sort(names)
-	return "still starting: " + strings.Join(names, ", ")
+	text := "still starting: " + strings.Join(starting, ", ")
+	switch waiting {
+	case 0:
+		return text
+	case 1:
+		return text + "; 1 waits for its turn"
+	}
+	return fmt.Sprintf("%s; %d wait for their turn", text, waiting)
 }
 
 // A listStart is the start of one program that is asked for its lists.
@@ -234,7 +260,9 @@ func (a *app) listAll(ctx context.Context, l list, refresh bool) error {
 	all := a.recall(ctx, l, a.withoutSelf(ctx, entries, nil), refresh)
 	all = slices.DeleteFunc(all, func(s listedServer) bool { return !s.open && !s.listing.remembered }) // switched off
 	if a.flags.json {
-		a.askOpen(ctx, l, all)
+		if err := a.askOpen(ctx, l, all); err != nil {
+			return err
+		}
 		listings := unusableServers(set)
 		for _, s := range all {
 			listings = append(listings, s.listing)
@@ -261,7 +289,9 @@ func (a *app) printAll(ctx context.Context, l list, all []listedServer) error {
 	}
 	for _, asked := range []bool{false, true} {
 		if asked {
-			a.askOpen(ctx, l, all)
+			if err := a.askOpen(ctx, l, all); err != nil {
+				return err
+			}
 		}
 		for i, s := range all {
 			if later[i] != asked || s.listing.err != nil {

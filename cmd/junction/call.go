@@ -5,13 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
 )
@@ -68,14 +66,13 @@ func (a *app) call(ctx context.Context, t target, tool string, words []string, r
 	var names []string // that the server lists, as far as they were read
 	if given == nil {
 		if given, names, err = a.toolArguments(ctx, client, tool, words); err != nil {
-			a.hintTool(ctx, client, tool, names)
-			return err
+			return unlistedTool(ctx, client, tool, names, err)
 		}
 	}
 	answer, err := a.do(ctx, client, "tools/call", params("name", tool, given))
 	if err != nil {
 		if errors.As(err, new(*mcp.Error)) {
-			a.hintTool(ctx, client, tool, names)
+			err = unlistedTool(ctx, client, tool, names, err)
 		}
 		return err
 	}
@@ -87,31 +84,27 @@ func (a *app) call(ctx context.Context, t target, tool string, words []string, r
 		return show.CallResult(&result, width, save)
 	})
 	if err == nil && result.IsError {
-		a.hintTool(ctx, client, tool, names) // some servers respond with a result to a call of a tool that they have not
+		// Some servers respond with a result to a call of a tool that they have not.
+		if unlisted := unlistedTool(ctx, client, tool, names, errToolFailed); unlisted != errToolFailed {
+			a.screen.Printf("junction: %v\n", unlisted)
+		}
 		return errToolFailed
 	}
 	return err
 }
 
-// hintTool says that a tool which could not be called is none that the server lists,
-// and which one was meant. names are those that were read already.
-func (a *app) hintTool(ctx context.Context, client *mcp.Client, tool string, names []string) {
+// unlistedTool is why a tool could not be called: that it is none which the server
+// lists, and which one was meant; else err. names are those that were read already.
+func unlistedTool(ctx context.Context, client *mcp.Client, tool string, names []string, err error) error {
 	if names == nil {
-		for t, err := range client.Tools(ctx) {
-			if err != nil {
-				return
+		for t, failed := range client.Tools(ctx) {
+			if failed != nil {
+				return err
 			}
 			names = append(names, t.Name)
 		}
 	}
-	if slices.Contains(names, tool) {
-		return
-	}
-	if near := nearest.Name(tool, names); near != "" {
-		a.screen.Printf("The server lists no tool %q; did you mean %q?\n", tool, near)
-		return
-	}
-	a.screen.Printf("The server lists no tool %q; junction tools lists those that it has.\n", tool)
+	return unlisted("tool", tool, names, err)
 }
 
 // wholeArguments reads --args, or the one word that is a JSON object; nil where

@@ -20,10 +20,10 @@ done`
 		code int
 		want string // on standard error
 	}{
-		{"forcast", exitToolFailed, `The server lists no tool "forcast"; did you mean "forecast"?`},
-		{`forcast {"city":"Oslo"}`, exitToolFailed, `The server lists no tool "forcast"; did you mean "forecast"?`},
-		{"forcast city=@none.txt", exitUsage, `The server lists no tool "forcast"; did you mean "forecast"?`},
-		{"other", exitToolFailed, `The server lists no tool "other"; junction tools lists those that it has.`},
+		{"forcast", exitToolFailed, `junction: the server lists no tool "forcast"; did you mean "forecast"?`},
+		{`forcast {"city":"Oslo"}`, exitToolFailed, `junction: the server lists no tool "forcast"; did you mean "forecast"?`},
+		{"forcast city=@none.txt", exitUsage, `junction: the server lists no tool "forcast"; did you mean "forecast"?`},
+		{"other", exitToolFailed, `junction: the server lists no tool "other"; junction tools lists those that it has`},
 		{"forecast", exitToolFailed, ""},
 	} {
 		args := append(append([]string{"call"}, strings.Fields(test.args)...), "--revision", "2025-11-25", "--", "sh", "-c", script)
@@ -32,8 +32,11 @@ done`
 			t.Errorf("%s: %+v", test.args, got)
 		}
 	}
-	for _, args := range []string{"call everything masage x=1", `call everything ad {"a":1}`, "call everything ad --json"} {
-		if got := runs(t, "", strings.Fields(args)...); got.code != exitProtocol || !strings.Contains(got.stderr, "The server lists no tool") {
+	if got := runs(t, "", "call", "everything", "masage", "x=1"); got.code != exitProtocol || !strings.Contains(got.stderr, `unknown tool "masage"`) || strings.Count(got.stderr, "\n") != 1 {
+		t.Errorf("a name that is like none: %+v", got)
+	}
+	for _, args := range []string{`call everything ad {"a":1}`, "call everything ad --json"} {
+		if got := runs(t, "", strings.Fields(args)...); got.code != exitProtocol || !strings.Contains(got.stderr, "junction: the server lists no tool") {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}

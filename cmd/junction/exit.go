@@ -67,7 +67,7 @@ func exitCode(ctx context.Context, err error) int {
 		return exitUsage
 	case errors.As(err, new(*unansweredError)):
 		return exitToolFailed
-	case errors.As(err, new(*connectError)):
+	case errors.As(err, new(*connectError)) && !errors.Is(err, context.DeadlineExceeded):
 		return exitConnection
 	case errors.As(err, new(*mcp.Error)), errors.As(err, new(*providerError)):
 		return exitProtocol
@@ -87,7 +87,7 @@ func errorObject(err error) []byte {
 		Message string          `json:"message"`
 		Data    json.RawMessage `json:"data,omitzero"`
 	}
-	shown := object{Message: err.Error()}
+	shown := object{Message: once(plainText(err))}
 	var e *mcp.Error
 	if errors.As(err, &e) {
 		shown.Code, shown.Message, shown.Data = &e.Code, e.Message, e.Data

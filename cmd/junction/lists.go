@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/definitions"
@@ -140,18 +141,21 @@ func (a *app) list(cmd *cobra.Command, l list, args []string, f listFlags) error
 		a.screen.Printf("%s: %s\n", t.name, t.origin)
 	}
 	listed := a.fetch(ctx, l, t, nil)
-	if listed.err == nil && len(names) > 0 {
-		listed.entries, listed.err = named(listed.entries, names)
-	}
 	if listed.err != nil {
 		return listed.err
+	}
+	if len(names) > 0 {
+		listed.entries, err = named(listed.entries, names)
+		if err != nil && (a.flags.json || len(listed.entries) == 0) {
+			return err
+		}
 	}
 	l = l.shownAs(f.long || len(names) > 0 || !a.out.Terminal())
 	if a.flags.json {
 		_, err := fmt.Fprintf(a.stdout, "%s\n", object(l.member, listed.entries))
 		return err
 	}
-	return a.printList(l, listed, "")
+	return firstOf(a.printList(l, listed, ""), err)
 }
 
 // shownAs returns the list with its entries shown in full, or a line each where
@@ -165,7 +169,8 @@ func (l list) shownAs(full bool) list {
 	return l
 }
 
-// named returns the entries with these names, in the order of the names.
+// named returns the entries with these names, in the order of the names. The error
+// says which there are not.
 func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error) {
 	byName, all := map[string]json.RawMessage{}, []string(nil)
 	for _, raw := range entries {
@@ -174,15 +179,20 @@ func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error)
 		}
 	}
 	var some []json.RawMessage
+	var missing []string
 	for _, name := range names {
 		raw, ok := byName[name]
-		if near := nearest.Name(name, all); !ok && near != "" {
-			return nil, usagef("the server lists no tool %q; did you mean %q?", name, near)
+		switch near := nearest.Name(name, all); {
+		case ok:
+			some = append(some, raw)
+		case near != "":
+			missing = append(missing, fmt.Sprintf("the server lists no tool %q; did you mean %q?", name, near))
+		default:
+			missing = append(missing, fmt.Sprintf("the server lists no tool %q", name))
 		}
-		if !ok {
-			return nil, usagef("the server lists no tool %q", name)
-		}
-		some = append(some, raw)
+	}
+	if len(missing) > 0 {
+		return some, usagef("%s", strings.Join(missing, "; "))
 	}
 	return some, nil
 }

@@ -18,10 +18,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/process"
 )
 
 // sameSignal is the time in which signals are taken for one: timeout(1) and
@@ -38,6 +41,8 @@ func main() {
 		first := time.Now()
 		for range signals {
 			if time.Since(first) > sameSignal {
+				process.KillAll()
+				fmt.Fprintln(os.Stderr, "\njunction: interrupted twice; what was still running is killed")
 				os.Exit(exitInterrupted)
 			}
 		}

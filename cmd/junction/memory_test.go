@@ -100,7 +100,7 @@ func TestWhatCannotStartIsNotWaitedFor(t *testing.T) {
 func TestOneThatIsConnectedDoesNotStart(t *testing.T) {
 	a := &app{}
 	s := listedServer{entry: entry{name: "slow"}, listing: listing{err: fmt.Errorf("server %q: tools/list: %w", "slow", context.DeadlineExceeded)}}
-	if got := a.failure(s); got != `server "slow": tools/list: context deadline exceeded` {
+	if got := a.failure(s); got != `server "slow": tools/list: no response in time` {
 		t.Error(got)
 	}
 	s.listing.err = &connectError{s.listing.err}
@@ -126,9 +126,9 @@ func TestACacheFolderThatCannotBeUsedIsSaidOnce(t *testing.T) {
 func TestServersThatStillStartAreNamed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		seen := new(bytes.Buffer)
-		s := &startList{app: &app{screen: terminal.NewScreen(seen)}, pending: map[string]string{"a": "", "b": "", "c": ""}}
+		s := &startList{app: &app{screen: terminal.NewScreen(seen)}, pending: map[string]string{"a": "", "b": "", "c": "", "d": waits, "e": waits}}
 		ended := make(chan struct{})
-		go s.tell(ended)
+		go s.tell(t.Context(), ended)
 		time.Sleep(startingPause / 2)
 		s.note("a", "", false)
 		time.Sleep(3 * startingPause)
@@ -136,10 +136,14 @@ func TestServersThatStillStartAreNamed(t *testing.T) {
 		time.Sleep(startingPause)
 		s.note("b", "", false)
 		s.note("c", "", false)
+		s.note("d", "", true)
+		time.Sleep(startingPause)
+		s.note("d", "", false)
 		time.Sleep(startingPause)
 		close(ended)
 		synctest.Wait()
-		if want := "junction: still starting: b, c\njunction: still starting: b (npx installs x), c\n"; seen.String() != want {
+		if want := "junction: still starting: b, c; 2 wait for their turn\n" +
+			"junction: still starting: b (npx installs x); 2 wait for their turn\njunction: still starting: d; 1 waits for its turn\n"; seen.String() != want {
 			t.Errorf("got %q, want %q", seen, want)
 		}
 	})

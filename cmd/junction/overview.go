@@ -53,7 +53,9 @@ func (a *app) overview(ctx context.Context, names []string, refresh bool) error 
 	}
 	a.reportProblems(set)
 	all := a.recall(ctx, toolList(), a.withoutSelf(ctx, entries, nil), refresh)
-	a.askOpen(ctx, toolList(), all)
+	if err := a.askOpen(ctx, toolList(), all); err != nil {
+		return err
+	}
 	if a.flags.json {
 		if err := a.printOverviewJSON(all); err != nil {
 			return err

@@ -32,8 +32,23 @@ func TestMisspeltMembersOfAnEntryAreReported(t *testing.T) {
 	}
 }
 
-func TestUpServesNothingOnlyWhereNothingIsWrong(t *testing.T) {
+func TestUpDoesNotServeNothing(t *testing.T) {
 	alone(t)
+	for data, want := range map[string]string{
+		`{}`:                   `there is no server to serve: d.json defines none; expected {"mcpServers": {NAME: {…}}}`,
+		`{"mcpServers":{}}`:    `there is no server to serve: d.json defines none; expected {"mcpServers": {NAME: {…}}}`,
+		`{"mcpServers":["a"]}`: "there is no server to serve",
+		`{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}`: `server "a": defined twice, both times on line 1, and not used; rename or remove one`,
+		`{"mcpServers":{"a":{"command":"x","disabled":true}}}`:     "there is no server to serve: all of d.json are disabled",
+		``: `d.json: the file is empty`,
+	} {
+		if err := os.WriteFile("d.json", []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := runs(t, "", "up", "--http", "127.0.0.1:0", "--config", "d.json"); got.code != exitConnection || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: %+v", data, got)
+		}
+	}
 	path := configuration(t, map[string]any{"typo": map[string]any{"comand": "npx"}})
 	if got := runs(t, "", "up", "--stdio", "--config", path); got.code != exitConnection || !strings.Contains(got.stderr, "there is no server to serve") {
 		t.Errorf("%+v", got)

@@ -42,7 +42,7 @@ func (a *app) prompt(ctx context.Context, t target, name string, words []string)
 		return err
 	}
 	defer client.Close()
-	form, err := promptSchema(ctx, client, name)
+	form, names, err := promptSchema(ctx, client, name)
 	if err != nil {
 		return err
 	}
@@ -54,6 +54,9 @@ func (a *app) prompt(ctx context.Context, t target, name string, words []string)
 		given = nil
 	}
 	answer, err := a.do(ctx, client, "prompts/get", params("name", name, given))
+	if errors.As(err, new(*mcp.Error)) {
+		return unlisted("prompt", name, names, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -64,20 +67,22 @@ func (a *app) prompt(ctx context.Context, t target, name string, words []string)
 }
 
 // promptSchema describes a prompt's arguments as a schema; nil if the server
-// lists no such prompt.
-func promptSchema(ctx context.Context, client *mcp.Client, name string) (json.RawMessage, error) {
+// lists no such prompt. names are those that it lists, up to this one.
+func promptSchema(ctx context.Context, client *mcp.Client, name string) (form json.RawMessage, names []string, err error) {
 	for p, err := range client.Prompts(ctx) {
 		if errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
-			return nil, nil
+			return nil, names, nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		names = append(names, p.Name)
 		if p.Name == name {
-			return schemaOf(p.Arguments)
+			form, err = schemaOf(p.Arguments)
+			return form, names, err
 		}
 	}
-	return nil, nil
+	return nil, names, nil
 }
 
 func schemaOf(args []mcp.PromptArgument) (json.RawMessage, error) {

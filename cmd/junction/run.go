@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
@@ -58,7 +59,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	stopped := a.tellStopping(ctx)
 	err := root.ExecuteContext(ctx)
+	stopped()
 	code := exitCode(ctx, err)
 	a.fail(err, code, a.flags.json || wantsJSON(args))
 	return code
@@ -74,18 +77,43 @@ func wantsJSON(args []string) bool {
 
 // fail tells why the command failed.
 func (a *app) fail(err error, code int, asJSON bool) {
-	if err == nil || errors.Is(err, errToolFailed) || errors.Is(err, errReported) {
+	switch {
+	case err == nil || errors.Is(err, errToolFailed):
+		return
+	case code == exitInterrupted:
+		err = errInterrupted
+	case errors.Is(err, errReported):
 		return
 	}
-	if code == exitInterrupted {
-		err = errInterrupted
-	}
-	a.screen.Printf("junction: %v\n", err)
+	a.screen.Printf("junction: %s\n", once(plainText(err)))
 	if errors.Is(err, &mcp.Error{Code: mcp.CodeMissingCapability}) {
 		a.screen.Printf("  (--sample answers for a language model, --root names folders to work in.)\n")
 	}
 	if asJSON {
 		writeError(a.stdout, err)
+	}
+}
+
+// stopPause is how long nothing is said of an end that was asked for.
+const stopPause = 300 * time.Millisecond
+
+// tellStopping says, when an interrupt does not end the command at once, that it is
+// heard: servers get time to end. stopped says that the command ended.
+func (a *app) tellStopping(ctx context.Context) (stopped func()) {
+	over := make(chan struct{})
+	unheard := context.AfterFunc(ctx, func() {
+		if !errors.Is(context.Cause(ctx), errInterrupted) {
+			return
+		}
+		select {
+		case <-over:
+		case <-time.After(stopPause):
+			a.screen.Printf("junction: stopping; Ctrl-C again kills what is still running\n")
+		}
+	})
+	return func() {
+		unheard()
+		close(over)
 	}
 }
 
@@ -123,7 +151,9 @@ filesystem (read-only, the current folder).
 		return usagef("%w; see %s --help", err, cmd.CommandPath())
 	})
 	versionFlag(root)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", ".FlagUsagesWrapped 80 "))
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages ", fmt.Sprintf(".FlagUsagesWrapped %d ", min(80, a.out.Width()))))
+	a.fitHelp(root)
+	root.SetHelpCommand(helpCommand())
 	root.AddCommand(append(a.lists(), a.listCommand())...)
 	root.AddCommand(a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(), a.pingCommand(),
 		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.serveCommand(), a.proxyCommand(), a.policyCommand(), versionCommand())

@@ -48,7 +48,11 @@ func (f *front) check() error {
 	if f.stdio {
 		return usagef("--http and --stdio exclude each other")
 	}
-	if _, _, err := net.SplitHostPort(f.http); err != nil {
+	_, port, err := net.SplitHostPort(f.http)
+	if err == nil {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil {
 		return usagef("--http: expected HOST:PORT, such as 127.0.0.1:7717, got %q", f.http)
 	}
 	return nil

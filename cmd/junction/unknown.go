@@ -1,6 +1,10 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/spf13/cobra"
 )
@@ -42,4 +46,29 @@ func unknownCommand(root *cobra.Command, word string) error {
 		return usagef("unknown command %q; %s --help lists them", word, root.Name())
 	}
 	return usagef("unknown command %q; did you mean %q? %s --help lists all commands", word, meant, root.Name())
+}
+
+// An unlistedError is an error about a name that the server does not list.
+type unlistedError struct {
+	text string
+	err  error
+}
+
+func (e *unlistedError) Error() string { return e.text }
+func (e *unlistedError) Unwrap() error { return e.err }
+
+// unlisted is err, or if the server lists no such name, that and which one was meant. A
+// server that names what it does not know may know better what was meant.
+func unlisted(what, name string, names []string, err error) error {
+	if slices.Contains(names, name) {
+		return err
+	}
+	near := nearest.Name(name, names)
+	switch {
+	case near != "":
+		return &unlistedError{fmt.Sprintf("the server lists no %s %q; did you mean %q?", what, name, near), err}
+	case strings.Contains(err.Error(), name):
+		return err
+	}
+	return &unlistedError{fmt.Sprintf("the server lists no %s %q; junction %ss lists those that it has", what, name, what), err}
 }

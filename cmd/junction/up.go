@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -60,7 +61,11 @@ only if you agree, on the terminal or by naming the file with --config.`,
 			if o.http == "" && !o.stdio {
 				o.http = defaultAddress
 			}
-			o.names = args
+			for _, name := range args {
+				if !slices.Contains(o.names, name) {
+					o.names = append(o.names, name)
+				}
+			}
 			return a.up(cmd.Context(), o)
 		},
 	}
@@ -80,8 +85,8 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 		return err
 	}
 	a.reportProblems(set)
-	if len(entries) == 0 && a.faulty {
-		return &connectError{errors.New("there is no server to serve")}
+	if err := nothing(set, entries); err != nil {
+		return &connectError{err}
 	}
 	var l net.Listener
 	if !o.stdio {
@@ -93,10 +98,7 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 	if entries, err = a.enterChain(ctx, set, entries, o.names, l); err != nil {
 		return err
 	}
-	board := newBoard(a.screen, o.stdio && !a.flags.verbose, a.flags.verbose)
-	if l != nil {
-		board.endpoint = endpoint(l)
-	}
+	board := newBoard(a.screen, o.stdio && !a.flags.verbose, a.flags.verbose, l)
 	g := gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: board.changed,
 		NoPrefix: o.noPrefix, FirstList: firstList})
 	defer board.close()
@@ -126,10 +128,30 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 		board.start(g)
 		return orderly(ctx, a.serveHTTP(ctx, l, o.front, g))
 	}
+	a.hintStdio(o.front)
 	return orderly(ctx, a.serveStdio(ctx, joinFirst(g, func(client string) {
 		join(client)
 		board.start(g)
 	})))
+}
+
+// nothing says why there is no server to serve, if there is none.
+func nothing(set *config.Set, entries []entry) error {
+	why := "there is no server to serve"
+	var files []string
+	for _, f := range set.Files {
+		files = append(files, f.Path)
+	}
+	switch in := strings.Join(files, ", "); {
+	case slices.ContainsFunc(entries, func(e entry) bool { return e.definition == nil || !e.definition.Disabled }):
+		return nil
+	case len(entries) > 0:
+		return fmt.Errorf("%s: all of %s are disabled", why, in)
+	case len(set.Problems()) > 0 || len(files) == 0:
+		return errors.New(why) // the problems were shown
+	default:
+		return fmt.Errorf(`%s: %s defines none; expected {"mcpServers": {NAME: {…}}}`, why, in)
+	}
 }
 
 // joinFirst returns the gateway for one client: its servers join with the first
@@ -148,7 +170,10 @@ func chosen(entries []entry, set *config.Set, names []string) ([]entry, error) {
 		return entries, nil
 	}
 	var some []entry
-	for _, name := range names {
+	for k, name := range names {
+		if slices.Contains(names[:k], name) {
+			continue
+		}
 		i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
 		switch {
 		case i >= 0 && entries[i].definition != nil && entries[i].definition.Disabled:

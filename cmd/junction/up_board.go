@@ -2,7 +2,8 @@ package main
 
 import (
 	"fmt"
-	"regexp"
+	"net"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +20,8 @@ type board struct {
 	quiet   bool // only problems are shown
 	verbose bool // errors are shown in full
 	// endpoint is where clients connect; empty on standard input and output.
-	endpoint string
+	endpoint    string
+	noMoreSizes func()
 
 	mu      sync.Mutex
 	gateway *gateway.Gateway  // nil until it is started
@@ -27,8 +29,20 @@ type board struct {
 	renamed map[string]int    // how many names of a server were said to be changed
 }
 
-func newBoard(screen *terminal.Screen, quiet, verbose bool) *board {
-	return &board{screen: screen, quiet: quiet, verbose: verbose, shown: map[string]string{}, renamed: map[string]int{}}
+// newBoard returns a board for servers that are served at l, which is nil on standard
+// input and output.
+func newBoard(screen *terminal.Screen, quiet, verbose bool, l net.Listener) *board {
+	b := &board{screen: screen, quiet: quiet, verbose: verbose, shown: map[string]string{}, renamed: map[string]int{}}
+	if l != nil {
+		b.endpoint = endpoint(l)
+	}
+	b.noMoreSizes = func() {}
+	if screen.Terminal() {
+		sizes, stop := resizes()
+		b.noMoreSizes = stop
+		go b.resized(sizes)
+	}
+	return b
 }
 
 // start shows all servers.
@@ -53,8 +67,20 @@ func (b *board) start(g *gateway.Gateway) {
 	b.showSummary(all)
 }
 
+// resized fits the summary to the terminal each time that resizes says so.
+func (b *board) resized(resizes <-chan os.Signal) {
+	for range resizes {
+		b.mu.Lock()
+		if b.gateway != nil {
+			b.showSummary(b.gateway.Status())
+		}
+		b.mu.Unlock()
+	}
+}
+
 // close takes the summary away.
 func (b *board) close() {
+	b.noMoreSizes()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.gateway = nil
@@ -121,17 +147,23 @@ const (
 
 func (b *board) showSummary(all []gateway.Status) {
 	if !b.quiet {
-		b.screen.Transient(b.lastLine(all))
+		b.screen.Transient(b.lastLine(all, b.screen.TransientWidth()))
 	}
 }
 
 // lastLine is what stays at the end of a terminal, whatever scrolls above it: where
-// clients connect, and the summary.
-func (b *board) lastLine(all []gateway.Status) string {
-	if b.endpoint == "" {
-		return summary(all)
+// clients connect, and the summary, as much as fits.
+func (b *board) lastLine(all []gateway.Status, width int) string {
+	at := ""
+	if b.endpoint != "" {
+		at = b.endpoint + "  "
 	}
-	return b.endpoint + "  " + summary(all)
+	for _, line := range []string{at + summary(all), at + brief(all), summary(all)} {
+		if terminal.Width(line) <= width {
+			return line
+		}
+	}
+	return brief(all)
 }
 
 // notWrapped is the width of lines that a program reads, or a file keeps.
@@ -202,21 +234,33 @@ func statusTable(all []gateway.Status, full bool, width int) string {
 // summary sums up, such as "59 servers: 40 remembered, 12 connected, 3 starting, 4
 // failed · 812 tools".
 func summary(all []gateway.Status) string {
-	tools, states := 0, map[string]int{}
+	return summed(all, ": ", gateway.Idle, gateway.Connected, gateway.Connecting, gateway.Waiting, gateway.Failed)
+}
+
+// brief is a summary without the servers of which nothing is to be expected or done.
+func brief(all []gateway.Status) string {
+	return summed(all, ", ", gateway.Connecting, gateway.Failed)
+}
+
+var stateWords = map[gateway.State]string{gateway.Idle: "remembered", gateway.Connected: "connected",
+	gateway.Connecting: "starting", gateway.Waiting: "waiting to start", gateway.Failed: "failed"}
+
+// summed counts the servers, those in some states, and the tools.
+func summed(all []gateway.Status, separator string, states ...gateway.State) string {
+	tools, in := 0, map[gateway.State]int{}
 	for _, s := range all {
 		tools += s.Tools
-		states[map[gateway.State]string{gateway.Idle: "remembered", gateway.Connected: "connected",
-			gateway.Connecting: "starting", gateway.Waiting: "waiting to start", gateway.Failed: "failed"}[s.State]]++
+		in[s.State]++
 	}
 	var parts []string
-	for _, state := range []string{"remembered", "connected", "starting", "waiting to start", "failed"} {
-		if n := states[state]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, state))
+	for _, state := range states {
+		if in[state] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", in[state], stateWords[state]))
 		}
 	}
 	text := count(len(all), "server")
 	if len(parts) > 0 {
-		text += ": " + strings.Join(parts, ", ")
+		text += separator + strings.Join(parts, ", ")
 	}
 	return text + " · " + count(tools, "tool")
 }
@@ -226,48 +270,4 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-// telling finds the line of a program's standard error that says why it ended.
-var telling = regexp.MustCompile(`(?i)error|missing|required|not found|no such|cannot|can't|denied|unable|invalid|must |please|usage`)
-
-// uninformative are lines that say only that there is an error.
-var uninformative = regexp.MustCompile(`(?i)^(npm (err!|error) (code|errno|syscall|path) .*|node:internal.*|\s*throw .*|error:?|.*\bwarn(ing)?\b.*|.*complete log of this run.*)$`)
-
-// reason is the one line that matters of why a server cannot be used, without its
-// name.
-func reason(err error, name string) string {
-	text := strings.ReplaceAll(err.Error(), fmt.Sprintf("server %q: ", name), "")
-	how, tail, found := strings.Cut(text, "its standard error ends with:\n")
-	if !found {
-		first, _, _ := strings.Cut(text, "\n")
-		if _, why, found := strings.Cut(first, "expected a response to initialize: "); found {
-			return why
-		}
-		return strings.Replace(first, "initialize: initialize: ", "initialize: ", 1) // the server says it, too
-	}
-	if i := strings.LastIndex(how, ": "); i >= 0 {
-		how = how[i+2:]
-	}
-	how = strings.TrimPrefix(how, "its output ended; ")
-	return strings.TrimRight(how, "; ") + ": " + lineThatMatters(tail)
-}
-
-func lineThatMatters(tail string) string {
-	lines := strings.FieldsFunc(tail, func(r rune) bool { return r == '\n' })
-	last := ""
-	for _, line := range lines {
-		line = strings.TrimSpace(line)
-		if line == "" || uninformative.MatchString(line) {
-			continue
-		}
-		if telling.MatchString(line) {
-			return line
-		}
-		last = line
-	}
-	if last == "" && len(lines) > 0 {
-		last = strings.TrimSpace(lines[len(lines)-1])
-	}
-	return last
 }

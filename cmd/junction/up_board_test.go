@@ -15,30 +15,6 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
-func TestAFailureIsOneLineThatNamesTheServerOnce(t *testing.T) {
-	ended := func(tail string) error {
-		return fmt.Errorf("server %q: initialize: server %q: npx -y x: expected a response to initialize: its output ended; it exited with status 1; its standard error ends with:\n%s", "x", "x", tail)
-	}
-	for what, tt := range map[string]struct {
-		err  error
-		want string
-	}{
-		"npm":       {ended("npm error code E404\nnpm error 404 Not Found - GET https://registry.example/x\nnpm error A complete log of this run can be found in: /tmp/log"), "it exited with status 1: npm error 404 Not Found - GET https://registry.example/x"},
-		"python":    {ended("Traceback (most recent call last):\n  File \"x.py\", line 1, in <module>\nKeyError: 'API_KEY'"), "it exited with status 1: KeyError: 'API_KEY'"},
-		"node":      {ended("node:internal/process:1\n    throw err;\n    ^\n\nError: Cannot find module 'x'\n    at f (y.js:1)\n\nNode.js v22.1.0"), "it exited with status 1: Error: Cannot find module 'x'"},
-		"in words":  {ended("starting\nAPI_KEY environment variable is required\nbye"), "it exited with status 1: API_KEY environment variable is required"},
-		"no reason": {ended("starting\nbye"), "it exited with status 1: bye"},
-		"doubled":   {errors.New(`server "x": initialize: initialize: clientInfo: expected an object (-32602)`), "initialize: clientInfo: expected an object (-32602)"},
-		"refused":   {errors.New(`server "x": initialize: http://127.0.0.1:1/mcp: expected a response to initialize: dial tcp 127.0.0.1:1: connect: connection refused`), "dial tcp 127.0.0.1:1: connect: connection refused"},
-		"late":      {errors.New(`server "x": initialize: sh: expected a response to initialize: server "x": not connected within 3s`), "not connected within 3s"},
-		"a URL":     {errors.New(`server "x": initialize: connection refused`), "initialize: connection refused"},
-	} {
-		if got := reason(tt.err, "x"); got != tt.want {
-			t.Errorf("%s: %q, want %q", what, got, tt.want)
-		}
-	}
-}
-
 func TestTheTableStaysReadableWithManyServers(t *testing.T) {
 	var all []gateway.Status
 	for i := range 59 {
@@ -72,10 +48,18 @@ func TestTheTableStaysReadableWithManyServers(t *testing.T) {
 
 func TestTheEndpointStaysOnTheLastLine(t *testing.T) {
 	all := []gateway.Status{{Name: "a", State: gateway.Idle, Known: true, Tools: 3}}
-	b := newBoard(terminal.NewScreen(new(bytes.Buffer)), false, false)
+	b := newBoard(terminal.NewScreen(new(bytes.Buffer)), false, false, nil)
+	defer b.close()
 	b.endpoint = "http://127.0.0.1:7717/mcp"
-	if got, want := b.lastLine(all), "http://127.0.0.1:7717/mcp  1 server: 1 remembered · 3 tools"; got != want {
-		t.Errorf("%q, want %q", got, want)
+	for width, want := range map[int]string{
+		77: "http://127.0.0.1:7717/mcp  1 server: 1 remembered · 3 tools",
+		57: "http://127.0.0.1:7717/mcp  1 server · 3 tools",
+		37: "1 server: 1 remembered · 3 tools",
+		20: "1 server · 3 tools",
+	} {
+		if got := b.lastLine(all, width); got != want {
+			t.Errorf("in %d cells: %q, want %q", width, got, want)
+		}
 	}
 }
 

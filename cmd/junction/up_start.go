@@ -29,6 +29,8 @@ const (
 	leastWork = 20 * time.Millisecond
 	// maxSaid is how much of a line of standard error is shown, in letters.
 	maxSaid = 200
+	// linesKept is how many lines of it are looked at.
+	linesKept = 40
 )
 
 // A startWatch follows one start of a program: whether it works, and for how long
@@ -40,7 +42,7 @@ type startWatch struct {
 
 	mu      sync.Mutex
 	program *command.Program // nil until it was started
-	said    string           // the last line of its standard error
+	said    []string         // the last lines of its standard error
 	lines   int
 }
 
@@ -93,7 +95,8 @@ func (w *startWatch) listen(next func(string)) func(string) {
 		w.mu.Lock()
 		w.lines++
 		if strings.TrimSpace(line) != "" {
-			w.said = line
+			w.said = append(w.said, plaintext.Line(line, maxSaid))
+			w.said = w.said[max(0, len(w.said)-linesKept):]
 		}
 		w.mu.Unlock()
 		if next != nil {
@@ -106,7 +109,7 @@ func (w *startWatch) listen(next func(string)) func(string) {
 func (w *startWatch) seen() (used time.Duration, lines int, said string) {
 	w.mu.Lock()
 	p := w.program
-	lines, said = w.lines, w.said
+	lines, said = w.lines, lineThatMatters(w.said)
 	w.mu.Unlock()
 	if p != nil {
 		used, _ = p.CPUTime()

@@ -176,12 +176,12 @@ func TestUpOffersAtOnceWhatIsRememberedAndStartsWhatIsUsed(t *testing.T) {
 func TestUpServesTheServersThatAreNamed(t *testing.T) {
 	alone(t)
 	config := manyServers(t, 3)
-	r := serving(t, "up", "--config", config, "every1", "filesystem")
+	r := serving(t, "up", "--config", config, "every1", "filesystem", "every1")
 	got := runs(t, "", "tools", r.url, "--json")
 	if !strings.Contains(got.stdout, "every1__add") || strings.Contains(got.stdout, "every0__") || !strings.Contains(got.stdout, "filesystem__") {
 		t.Errorf("got %+v", got)
 	}
-	if !strings.Contains(r.stderr.String(), `"every1","filesystem"]`) {
+	if !strings.Contains(r.stderr.String(), `"every1","filesystem"]`) || strings.Contains(r.stderr.String(), "there is one of this name already") {
 		t.Errorf("the entry for clients names others:\n%s", r.stderr)
 	}
 	if got := runs(t, "", "up", "--http", "127.0.0.1:0", "--config", config, "every7"); got.code != exitConnection || !strings.Contains(got.stderr, `no server is called "every7"; did you mean "every`) {

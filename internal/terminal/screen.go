@@ -29,7 +29,8 @@ type Screen struct {
 	mu        sync.Mutex
 	out       io.Writer
 	terminal  bool
-	width     int
+	file      *os.File // the terminal, which knows its width; nil where there is none
+	width     int      // where there is no file
 	transient string
 	held      bool     // a person is being asked, and reads nothing else
 	waiting   []string // what was written meanwhile
@@ -41,13 +42,8 @@ type Screen struct {
 // NewScreen returns a Screen that writes to out. It is a terminal if out is one.
 func NewScreen(out io.Writer) *Screen {
 	s := &Screen{out: out, width: defaultWidth}
-	f, ok := out.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return s
-	}
-	s.terminal = true
-	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-		s.width = max(minWidth, min(width, maxWidth))
+	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		s.terminal, s.file = true, f
 	}
 	return s
 }
@@ -56,8 +52,21 @@ func NewScreen(out io.Writer) *Screen {
 func (s *Screen) Terminal() bool { return s.terminal }
 
 // Width is how many cells a line should have at most: the terminal's width, at
-// most 100, and 80 where there is no terminal.
-func (s *Screen) Width() int { return s.width }
+// most 100, and 80 where there is no terminal. It changes with the terminal's size.
+func (s *Screen) Width() int {
+	if s.file == nil {
+		return s.width
+	}
+	width, _, err := term.GetSize(int(s.file.Fd()))
+	if err != nil || width <= 0 {
+		return defaultWidth
+	}
+	return max(minWidth, min(width, maxWidth))
+}
+
+// TransientWidth is how many cells the transient line may take. What a terminal echoes
+// behind it, such as ^C, fits on the same line, and is taken away with it.
+func (s *Screen) TransientWidth() int { return s.Width() - len("^C") - 1 }
 
 // Write writes text, cleaned, above the transient line. It should be whole lines.
 func (s *Screen) Write(p []byte) (int, error) {
@@ -122,7 +131,7 @@ func (s *Screen) Transient(line string) {
 	}
 	s.erase()
 	line = plaintext.Line(line, 4*maxWidth)
-	s.transient = line[:fit(line, s.width-1)]
+	s.transient = line[:fit(line, s.TransientWidth())]
 	s.draw()
 }
 

@@ -75,7 +75,7 @@ func TestAServerThatGoesAway(t *testing.T) {
 			c := server(t, name, "--api-key", "hunter2")
 			l := connect(t, c)
 			_, err := call(t.Context(), l, 1)
-			want := c.String() + ": expected a response to tools/call: " + want
+			want := "expected a response to tools/call: " + want
 			if err == nil || err.Error() != want || strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("got  %v\nwant %s", err, want)
 			}

@@ -79,7 +79,7 @@ func (t *clientTransport) Link(ctx context.Context) (link.Link, error) {
 	if err := c.open(ctx, o.EndpointTimeout); err != nil {
 		c.cancel(nil)
 		e.Close()
-		return nil, fmt.Errorf("connect to %s: %w", t, err)
+		return nil, err
 	}
 	c.reading.Go(c.read)
 	return c, nil

@@ -70,7 +70,7 @@ func (t *clientTransport) Connect(ctx context.Context, o mcp.ConnectOptions) (mc
 // Link returns a link to the server. Nothing is sent before the first message.
 func (t *clientTransport) Link(ctx context.Context) (link.Link, error) {
 	if ctx.Err() != nil {
-		return nil, fmt.Errorf("connect to %s: %w", t, context.Cause(ctx))
+		return nil, context.Cause(ctx)
 	}
 	o := t.options
 	e, err := httplink.New(t.url, httplink.Options{HTTP: o.HTTP, Header: o.Header, MaxMessage: o.MaxMessage, Logger: o.Logger})
@@ -178,12 +178,13 @@ func (e *notStream) Error() string {
 	return fmt.Sprintf("expected a stream of events (%s), found %q", httplink.EventStream, e.mediaType)
 }
 
-// failure says what did not work. When ctx is done, that is why.
+// failure says what did not work. When ctx is done, that is why. The caller names the
+// server.
 func (c *clientLink) failure(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return fmt.Errorf("%s: %s: %w", c.endpoint.Name, what, err)
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 // Done implements [link.Link]: nothing but Close ends the link, as every request

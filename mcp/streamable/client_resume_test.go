@@ -88,7 +88,7 @@ func eventOf(id, method string) string { return "id: " + id + "\n" + fmt.Sprintf
 func TestClientResumesCalls(t *testing.T) {
 	const (
 		response = "data: " + clientGood + "\n\n"
-		failed   = "error: http://server/mcp: expected a response to tools/call: "
+		failed   = "error: expected a response to tools/call: "
 		unknown  = ", and the server may have executed the request"
 	)
 	for _, test := range []struct {

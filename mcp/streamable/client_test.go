@@ -62,7 +62,7 @@ func respondWith(status int, contentType, body string) http.HandlerFunc {
 }
 
 func TestClientReadsReplies(t *testing.T) {
-	const expected = "URL: expected a response to tools/call: "
+	const expected = "expected a response to tools/call: "
 	for _, test := range []struct {
 		name, contentType, body string
 		status                  int
@@ -204,10 +204,10 @@ func TestClientRedirects(t *testing.T) {
 	}{
 		{"within the server", "/new", 307, `{"a":1}`},
 		{"to another server", other.URL + "/x?key=s3cret", 308,
-			"error: URL: expected a response to tools/call: redirected to another server, " + other.URL + "/x; if that is right, use its URL"},
+			"error: expected a response to tools/call: redirected to another server, " + other.URL + "/x; if that is right, use its URL"},
 		{"that forget the message", "/new", 302,
-			"error: URL: expected a response to tools/call: redirected to ORIGIN/new in a way that turns POST into GET; if that is right, use its URL"},
-		{"round and round", "/mcp", 307, "error: URL: expected a response to tools/call: redirected more than 5 times"},
+			"error: expected a response to tools/call: redirected to ORIGIN/new in a way that turns POST into GET; if that is right, use its URL"},
+		{"round and round", "/mcp", 307, "error: expected a response to tools/call: redirected more than 5 times"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l, url := dialTest(t, func(w http.ResponseWriter, r *http.Request) {
@@ -229,7 +229,7 @@ func TestClientRedirects(t *testing.T) {
 func TestClientCallEnds(t *testing.T) {
 	for _, body := range []string{"", ": stream\n\nid: 1\ndata:\n\n"} {
 		started, closed := make(chan struct{}, 1), make(chan struct{}, 1)
-		l, url := dialTest(t, func(w http.ResponseWriter, r *http.Request) {
+		l, _ := dialTest(t, func(w http.ResponseWriter, r *http.Request) {
 			io.ReadAll(r.Body)
 			if body != "" {
 				w.Header().Set("Content-Type", "text/event-stream")
@@ -252,7 +252,7 @@ func TestClientCallEnds(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		failed := call(ctx)
 		cancel(errors.New("the time is over"))
-		if err, want := <-failed, url+": expected a response to tools/call: the time is over"; err == nil || err.Error() != want {
+		if err, want := <-failed, "expected a response to tools/call: the time is over"; err == nil || err.Error() != want {
 			t.Errorf("with its context: %v, want %s", err, want)
 		}
 		<-closed
@@ -305,7 +305,7 @@ func TestClientURLs(t *testing.T) {
 		t.Errorf("named %s", got)
 	}
 	_, err := mustConnect(t, "http://me:s3cret@127.0.0.1:1/mcp?key=s3cret").Call(t.Context(), clientOut("tools/call"), nil)
-	if err == nil || strings.Contains(err.Error(), "s3cret") || !strings.HasPrefix(err.Error(), "http://127.0.0.1:1/mcp: expected a response to tools/call: dial tcp 127.0.0.1:1: ") {
+	if err == nil || strings.Contains(err.Error(), "s3cret") || !strings.HasPrefix(err.Error(), "expected a response to tools/call: dial tcp 127.0.0.1:1: ") {
 		t.Errorf("nobody there: %v", err)
 	}
 }

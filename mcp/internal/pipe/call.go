@@ -31,7 +31,7 @@ func (b *Inbox) Expect(out link.Out) (*Call, error) {
 		return nil, c.failure(b.err)
 	}
 	if _, twice := b.calls[out.ID]; twice {
-		return nil, fmt.Errorf("%s: a request with the id %s waits for its response already", b.name, out.ID)
+		return nil, fmt.Errorf("a request with the id %s waits for its response already", out.ID)
 	}
 	b.calls[out.ID] = c
 	return c, nil
@@ -72,8 +72,9 @@ func (c *Call) forget() bool {
 	return true
 }
 
+// failure leaves it to the caller to name the server, once.
 func (c *Call) failure(cause error) error {
-	return fmt.Errorf("%s: expected a response to %s: %w", c.inbox.name, c.method, cause)
+	return fmt.Errorf("expected a response to %s: %w", c.method, cause)
 }
 
 // deliver hands a response to its call.

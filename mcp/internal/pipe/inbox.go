@@ -131,7 +131,7 @@ func (b *Inbox) take(data []byte) {
 func (b *Inbox) refuse(data []byte, id jsonrpc.ID, fault *jsonrpc.Error) {
 	if !id.IsZero() && looksLikeResponse(data) {
 		if c := b.pick(id); c != nil {
-			c.done <- response{err: fmt.Errorf("%s: the response to %s is not valid: %w", b.name, c.method, fault)}
+			c.done <- response{err: fmt.Errorf("the response to %s is not valid: %w", c.method, fault)}
 			return
 		}
 	}
@@ -142,7 +142,7 @@ func (b *Inbox) refuse(data []byte, id jsonrpc.ID, fault *jsonrpc.Error) {
 // response.
 func (b *Inbox) Lost(err error) {
 	if c := b.pick(""); c != nil {
-		c.done <- response{err: fmt.Errorf("%s: the response to %s cannot be read: %w", b.name, c.method, err)}
+		c.done <- response{err: fmt.Errorf("the response to %s cannot be read: %w", c.method, err)}
 		return
 	}
 	b.log.Warn("mcp: a message of the server cannot be read", "server", b.name, "error", err)

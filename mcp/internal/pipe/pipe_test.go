@@ -101,11 +101,11 @@ func TestResponsesOfServersInTheWild(t *testing.T) {
 		{"a notification with a null id", `{"jsonrpc":"2.0","id":null,"method":"one"}` + "\n" + good, `{"a":1}`, "one"},
 		{"an error that names no request", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what?"}}` + "\n", "fault: what? (-32700)", ""},
 		{"a response that is not valid", `{"jsonrpc":"2.0","id":5,"result":{},"error":{"code":1,"message":"no"}}` + "\n",
-			"error: test-server: the response to tools/call is not valid: expected a result or an error, found both (-32600)", ""},
+			"error: the response to tools/call is not valid: expected a result or an error, found both (-32600)", ""},
 		{"a response with a name twice", `{"jsonrpc":"2.0","id":5,"result":{"a":1,"a":2}}` + "\n",
-			`error: test-server: the response to tools/call is not valid: offset 40: expected each name once in an object, found "a" twice (-32600)`, ""},
+			`error: the response to tools/call is not valid: offset 40: expected each name once in an object, found "a" twice (-32600)`, ""},
 		{"a response that is too long", `{"jsonrpc":"2.0","id":5,"result":{"a":"` + strings.Repeat("x", 200_000) + `"}}` + "\n",
-			"error: test-server: the response to tools/call cannot be read: message too long: over 100000 bytes", ""},
+			"error: the response to tools/call cannot be read: message too long: over 100000 bytes", ""},
 		{"a response without a line end, and the end", strings.TrimSuffix(good, "\n") + "EOF", `{"a":1}`, ""},
 	} {
 		inBubble(t, test.name, func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestTheEndOfAServer(t *testing.T) {
 		for i := range int64(3) {
 			calls.Go(func() {
 				_, err := l.Call(t.Context(), request(i, fmt.Sprint("method", i)), nil)
-				want := fmt.Sprintf("test-server: expected a response to method%d: its output ended; it exited with status 3; its standard error ends with:\nboom", i)
+				want := fmt.Sprintf("expected a response to method%d: its output ended; it exited with status 3; its standard error ends with:\nboom", i)
 				if err == nil || err.Error() != want || !errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Errorf("got %v, want %s", err, want)
 				}
@@ -188,7 +188,7 @@ func TestTheEndOfAServer(t *testing.T) {
 			t.Errorf("got %s", got)
 		}
 		_, err := l.Call(t.Context(), request(2, "tools/list"), nil)
-		if want := "test-server: expected a response to tools/list: writing to it failed: no reader"; err == nil || err.Error() != want {
+		if want := "expected a response to tools/list: writing to it failed: no reader"; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	})
@@ -218,7 +218,7 @@ func TestAServerThatDoesNotRead(t *testing.T) {
 				defer cancel()
 				began := time.Now()
 				_, err := l.Call(ctx, request(i, "tools/call"), nil)
-				if want := "test-server: expected a response to tools/call: the time is over"; err == nil || err.Error() != want {
+				if want := "expected a response to tools/call: the time is over"; err == nil || err.Error() != want {
 					t.Errorf("got %v, want %s", err, want)
 				}
 				if took := time.Since(began); took != time.Second {
@@ -239,7 +239,7 @@ func TestAServerThatDoesNotRead(t *testing.T) {
 		began := time.Now()
 		go l.Close()
 		err := <-done
-		if !errors.Is(err, mcp.ErrClosed) || err.Error() != "test-server: expected a response to tools/call: the connection was closed on this side" {
+		if !errors.Is(err, mcp.ErrClosed) || err.Error() != "expected a response to tools/call: the connection was closed on this side" {
 			t.Errorf("got %v", err)
 		}
 		l.Close()
@@ -304,7 +304,7 @@ func TestManyCalls(t *testing.T) {
 		go l.Call(t.Context(), request(1, "tools/call"), nil)
 		p.line(t)
 		_, err := l.Call(t.Context(), request(1, "tools/list"), nil)
-		if want := "test-server: a request with the id 1 waits for its response already"; err == nil || err.Error() != want {
+		if want := "a request with the id 1 waits for its response already"; err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	})

@@ -23,7 +23,7 @@ import (
 // that they do not know.
 func Connect(ctx context.Context, dial func(context.Context) (link.Link, error), o mcp.ConnectOptions) (mcp.Conn, error) {
 	limit := orDefault(o.ConnectTimeout, connectTime)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("server %q: not connected within %v: %w", o.Name, limit, context.DeadlineExceeded))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not connected within %v: %w", limit, context.DeadlineExceeded))
 	defer cancel()
 	c, err := open(ctx, dial, o)
 	if err != nil {
@@ -95,7 +95,7 @@ func refusedByServer(err error) bool {
 func connectOlder(ctx context.Context, f link.Fallback, first error, o mcp.ConnectOptions) (mcp.Conn, error) {
 	c, err := open(ctx, f.Older, o)
 	if err != nil {
-		return nil, fmt.Errorf("%w; and not HTTP+SSE either: %w", first, err)
+		return nil, fmt.Errorf("%w; and not HTTP+SSE either: %w", first, errors.Unwrap(err)) // which names the server, too
 	}
 	if err := newLegacy(c).handshake(ctx); err != nil {
 		c.Close()
@@ -138,7 +138,7 @@ func (c *conn) probe(ctx context.Context) (s *session, timedOut bool, err error)
 			}
 			continue
 		case ctx.Err() != nil:
-			return nil, false, context.Cause(ctx)
+			return nil, false, fmt.Errorf("server %q: %w", o.Name, context.Cause(ctx))
 		case isStatus(err, http.StatusUnauthorized, http.StatusForbidden):
 			return nil, false, fmt.Errorf("server %q: %w", o.Name, err)
 		}

@@ -65,7 +65,7 @@ func (e *legacy) joinRenewal(lost *session) (r *renewal, mine bool) {
 }
 
 func (e *legacy) runRenewal(r *renewal) {
-	ctx, cancel := context.WithTimeoutCause(e.ctx, orDefault(e.options.ConnectTimeout, connectTime), fmt.Errorf("server %q: no new session in time: %w", e.options.Name, context.DeadlineExceeded))
+	ctx, cancel := context.WithTimeoutCause(e.ctx, orDefault(e.options.ConnectTimeout, connectTime), fmt.Errorf("no new session in time: %w", context.DeadlineExceeded))
 	defer cancel()
 	e.log.Info("mcp: the server does not know the session any more; a new one is begun", "server", e.options.Name)
 	err := e.handshake(ctx)

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"regexp"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/spf13/cobra"
+)
+
+// helpCommand shows the help of a command, and says of others which was meant.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 && about.HasAvailableSubCommands() {
+				return unknownCommand(about, append(rest, args...)[0])
+			}
+			return about.Help()
+		},
+	}
+}
+
+// fitHelp wraps the help of all commands where the terminal is narrow.
+func (a *app) fitHelp(root *cobra.Command) {
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if !a.out.Terminal() {
+			help(cmd, args)
+			return
+		}
+		out := cmd.OutOrStdout()
+		var text bytes.Buffer
+		cmd.Root().SetOut(&text)
+		defer cmd.Root().SetOut(out)
+		help(cmd, args)
+		_, _ = io.WriteString(out, fitted(text.String(), a.out.Width())) // there is nowhere to report it
+	})
+}
+
+// column finds where the last column of a line begins.
+var column = regexp.MustCompile(`^ *\S.*?\S? {2,}`)
+
+// fitted wraps the lines of a text that are too long: paragraphs as a whole, rows of
+// two columns below their second one.
+func fitted(text string, width int) string {
+	var out []string
+	var paragraph []string
+	end := func() {
+		long := false
+		for _, line := range paragraph {
+			long = long || terminal.Width(line) > width
+		}
+		if long {
+			paragraph = []string{terminal.Wrap(strings.Join(paragraph, " "), 0, width)}
+		}
+		out, paragraph = append(out, paragraph...), nil
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		switch {
+		case line != "" && line[0] != ' ':
+			paragraph = append(paragraph, line)
+			continue
+		case len(paragraph) > 0:
+			end()
+		}
+		if terminal.Width(line) > width {
+			line = indented(line, width)
+		}
+		out = append(out, line)
+	}
+	end()
+	return strings.Join(out, "\n")
+}
+
+// indented wraps a line below its second column, or its own beginning.
+func indented(line string, width int) string {
+	first := column.FindString(line)
+	if at := terminal.Width(first); first == "" || at > width/2 {
+		own := len(line) - len(strings.TrimLeft(line, " "))
+		return terminal.Wrap(strings.TrimSpace(line), own, width)
+	} else {
+		return first + terminal.Wrap(line[len(first):], at, width)[at:]
+	}
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/internal/terminal"
+)
+
+func TestHelpFitsANarrowTerminal(t *testing.T) {
+	for _, command := range []string{"", "tools", "call", "chat", "up", "serve", "proxy"} {
+		text := runs(t, "", append(strings.Fields(command), "--help")...).stdout
+		got := fitted(text, 60)
+		for line := range strings.Lines(got) {
+			if terminal.Width(strings.TrimRight(line, "\n")) > 60 {
+				t.Errorf("junction %s --help: %s", command, line)
+			}
+		}
+		if want := strings.Join(strings.Fields(text), " "); strings.Join(strings.Fields(got), " ") != want {
+			t.Errorf("junction %s --help: words were changed:\n%s", command, got)
+		}
+	}
+	const rows = "One line\nand another one that is much too long.\n\n  call        Call a tool and do more\n  a b c d e f g h i j k l m n o p q r s\n"
+	const want = "One line and another one that is\nmuch too long.\n\n  call        Call a tool and do\n              more\n  a b c d e f g h i j k l m n o p q\n  r s\n"
+	if got := fitted(rows, 36); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}

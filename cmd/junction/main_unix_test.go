@@ -1,0 +1,118 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// waitFor waits until a condition holds.
+func waitFor(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("not in time: " + what)
+		}
+	}
+}
+
+// alive reports whether a process is there, and not only waits to be reaped.
+func alive(pid int) bool {
+	if syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return err != nil || !strings.HasPrefix(state, "Z")
+}
+
+// slowServers are a configuration of two servers that never speak, of which one does
+// not obey, and the file in which they write their process ids.
+func slowServers(t *testing.T) (config string, started func() (pids []int)) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "pids")
+	script := func(text string) map[string]any {
+		return map[string]any{"command": "sh", "args": []string{"-c", text, path}}
+	}
+	config = configuration(t, map[string]any{
+		"slow": script(`trap "" INT TERM; echo $$ >> "$0"; sleep 300`),
+		"mute": script(`echo $$ >> "$0"; exec sleep 301`),
+	})
+	return config, func() (pids []int) {
+		data, _ := os.ReadFile(path)
+		for _, word := range strings.Fields(string(data)) {
+			if pid, err := strconv.Atoi(word); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+		return pids
+	}
+}
+
+func TestASecondInterruptKillsWhatWasStarted(t *testing.T) {
+	alone(t)
+	config, started := slowServers(t)
+	for _, command := range []string{"list", "up --http 127.0.0.1:0"} {
+		before := len(started())
+		argv := self(t, append(strings.Fields(command), "--config", config)...)
+		cmd := exec.Command(argv[0], argv[1:]...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, "two servers are started", func() bool { return len(started()) == before+2 })
+		cmd.Process.Signal(os.Interrupt)
+		time.Sleep(2 * sameSignal)
+		cmd.Process.Signal(os.Interrupt)
+		if cmd.Wait(); cmd.ProcessState.ExitCode() != exitInterrupted {
+			t.Errorf("%s: %v", command, cmd.ProcessState)
+		}
+		waitFor(t, command+": all that was started is gone", func() bool {
+			for _, pid := range started()[before:] {
+				if alive(pid) || syscall.Kill(-pid, 0) == nil && alive(-pid) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+}
+
+func TestAnInterruptSaysThatItIsHeard(t *testing.T) {
+	alone(t)
+	config, started := slowServers(t)
+	argv := self(t, "list", "--config", config)
+	cmd := exec.Command(argv[0], argv[1:]...)
+	var stdout, stderr safeBuffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "two servers are started", func() bool { return len(started()) == 2 })
+	cmd.Process.Signal(os.Interrupt)
+	cmd.Wait()
+	said := stderr.String()
+	if cmd.ProcessState.ExitCode() != exitInterrupted || stdout.String() != "" ||
+		!strings.HasSuffix(said, "junction: stopping; Ctrl-C again kills what is still running\njunction: interrupted\n") {
+		t.Errorf("%v\n%s\n%s", cmd.ProcessState, stdout.String(), said)
+	}
+}
+
+func TestATimeoutIsKept(t *testing.T) {
+	alone(t)
+	began := time.Now()
+	got := runs(t, "", "tools", "--timeout", "300ms", "--", "sleep", "60")
+	if got.code != exitTimeout || got.stderr != "junction: server \"sleep 60\": not connected within 300ms\n" {
+		t.Errorf("got %+v", got)
+	}
+	if took := time.Since(began); took > 1800*time.Millisecond {
+		t.Errorf("it took %v", took)
+	}
+}
