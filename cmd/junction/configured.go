@@ -170,6 +170,7 @@ func (a *app) transport(s *config.Server, d *config.Definition) (mcp.Transport, 
 		return nil, usagef("--env is for servers that are started by a command, and %q has a URL", s.Name)
 	case isCommand:
 		c := command.New(s.Command, s.Args...)
+		c.Kill = a.kill
 		c.Dir, c.Environ, c.Logger, c.Stderr = s.Dir, environ(s.Unset), a.logger(), a.serverStderr(s.Name)
 		for name, value := range s.Env {
 			c.Env = append(c.Env, name+"="+value)

@@ -23,29 +23,39 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/junction-mcp/junction/internal/process"
 )
 
 // sameSignal is the time in which signals are taken for one: timeout(1) and
 // others send theirs to the process and to its group.
 const sameSignal = 250 * time.Millisecond
 
+// killTime is how long the second interrupt waits for what it kills.
+const killTime = 2 * time.Second
+
 func main() {
 	ctx, interrupt := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	kill := make(chan struct{})
 	go func() {
 		<-signals
 		interrupt(errInterrupted)
 		first := time.Now()
 		for range signals {
 			if time.Since(first) > sameSignal {
-				process.KillAll()
-				fmt.Fprintln(os.Stderr, "\njunction: interrupted twice; what was still running is killed")
-				os.Exit(exitInterrupted)
+				break
 			}
 		}
+		fmt.Fprintln(os.Stderr, "\njunction: interrupted twice; what is still running is killed")
+		close(kill)
+		time.Sleep(killTime)
+		os.Exit(exitInterrupted)
 	}()
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	code := runKillable(ctx, kill, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	select {
+	case <-kill:
+		code = exitInterrupted
+	default:
+	}
+	os.Exit(code)
 }

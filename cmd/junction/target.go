@@ -76,6 +76,7 @@ func (a *app) command(name string, args []string) (target, error) {
 		return target{}, err
 	}
 	c := command.New(name, args...)
+	c.Kill = a.kill
 	c.Env, c.Logger = append(slices.Clone(a.flags.env), variable), a.logger()
 	c.Stderr = a.serverStderr(name)
 	return target{transport: c}, nil

@@ -23,8 +23,10 @@ type Command struct {
 	Env []string // the full environment as "key=value"; nil means this process's own
 	Dir string   // working directory; empty means this process's own
 
-	Grace      time.Duration // for each step of stopping; 0 means 2 seconds
-	StderrTail int           // bytes of standard error kept; 0 means 16 KiB
+	Grace time.Duration   // for each step of stopping; 0 means 2 seconds
+	Kill  <-chan struct{} // may be nil; once it is closed, a child that is to stop is killed without grace
+
+	StderrTail int // bytes of standard error kept; 0 means 16 KiB
 
 	// OnStderr, if set, is called with each line of standard error, cleaned for
 	// display and cut at 8 KiB, from one goroutine. It may take its time: lines
@@ -50,6 +52,7 @@ const (
 type Process struct {
 	name  string
 	grace time.Duration
+	kill  <-chan struct{}
 	cmd   *exec.Cmd
 	group group
 
@@ -78,6 +81,7 @@ func Start(c Command) (*Process, error) {
 	p := &Process{
 		name:    filepath.Base(c.Path),
 		grace:   orDefault(c.Grace, defaultGrace),
+		kill:    c.Kill,
 		cmd:     &exec.Cmd{Path: path, Args: append([]string{c.Path}, c.Args...), Env: c.Env, Dir: c.Dir},
 		logDone: make(chan struct{}),
 		exited:  make(chan struct{}),
@@ -131,10 +135,11 @@ func (p *Process) start() (err error) {
 	p.stdin, p.stdout, p.stderr = toStdin, newOutput(fromStdout), newOutput(fromStderr)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = stdin, stdout, stderr
 	p.cmd.SysProcAttr = groupLeader()
-	if err := p.begin(); err != nil {
+	if err := p.cmd.Start(); err != nil {
 		return err
 	}
 	closeAll(stdin, stdout, stderr)
+	p.group = groupOf(p.cmd.Process)
 	return nil
 }
 

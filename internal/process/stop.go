@@ -76,39 +76,42 @@ func (p *Process) Terminate() error {
 // its group is left. It runs once; other calls wait for it.
 func (p *Process) stop() {
 	p.stopOnce.Do(func() {
-		defer all.Delete(p)
 		p.stdin.Close()
 		first := p.grace
 		if p.hasty.Load() {
 			first = time.Millisecond
 		}
-		if p.gone(first) {
+		if p.gone(first, p.kill) {
 			return
 		}
 		p.group.terminate()
-		if p.gone(p.grace) {
+		if p.gone(p.grace, p.kill) {
 			return
 		}
 		p.group.kill()
-		p.gone(killWait)
+		p.gone(killWait, nil)
 	})
 }
 
 // gone waits for the child to be reaped and its group to be empty, and reports
 // whether they are. The system does not tell when a group becomes empty, so it
-// is asked, less and less often.
-func (p *Process) gone(within time.Duration) bool {
+// is asked, less and less often. It waits no longer once kill is closed.
+func (p *Process) gone(within time.Duration, kill <-chan struct{}) bool {
 	deadline := time.NewTimer(within)
 	defer deadline.Stop()
 	select {
 	case <-p.exited:
 	case <-deadline.C:
 		return false
+	case <-kill:
+		return false
 	}
 	for pause := time.Millisecond; !p.group.empty(); pause = min(2*pause, 50*time.Millisecond) {
 		select {
 		case <-time.After(pause):
 		case <-deadline.C:
+			return false
+		case <-kill:
 			return false
 		}
 	}

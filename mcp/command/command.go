@@ -36,6 +36,9 @@ type Command struct {
 	// Grace is how long the program may take for each step of being ended;
 	// default 2 seconds.
 	Grace time.Duration
+	// Kill, if set, takes that time away: once it is closed, a program that is to
+	// end is killed at once, with all that it started.
+	Kill <-chan struct{}
 	// Stderr, if set, is called with each line of the program's standard error,
 	// cleaned for display, one after the other. It must return.
 	Stderr func(line string)
@@ -85,7 +88,7 @@ func (c *Command) link(ctx context.Context, connected *atomic.Bool) (link.Link, 
 		return nil, fmt.Errorf("start %s: %w", c, context.Cause(ctx))
 	}
 	p, err := process.Start(process.Command{
-		Path: c.Name, Args: c.Args, Env: c.environment(), Dir: c.Dir, Grace: c.Grace, OnStderr: c.Stderr,
+		Path: c.Name, Args: c.Args, Env: c.environment(), Dir: c.Dir, Grace: c.Grace, Kill: c.Kill, OnStderr: c.Stderr,
 	})
 	if err != nil {
 		return nil, err

@@ -7,13 +7,11 @@ import (
 	"time"
 )
 
-func TestKillAllKillsTheWholeGroupAtOnce(t *testing.T) {
-	p := start(t, Command{Grace: time.Minute}, "waits for a stubborn grandchild")
-	KillAll()
+func TestAChildIsKilledWithoutGraceOnceKillIsClosed(t *testing.T) {
+	kill := make(chan struct{})
+	p := start(t, Command{Grace: time.Minute, Kill: kill}, "waits for a stubborn grandchild")
+	time.AfterFunc(10*time.Millisecond, func() { close(kill) })
 	closeIn(t, p, 0)
-	if _, listed := all.Load(p); listed {
-		t.Error("it is still listed")
-	}
 }
 
 func TestTerminateDoesNotWaitForTheEndOfTheInputToBeSeen(t *testing.T) {
