@@ -32,14 +32,23 @@ func TestMisspeltMembersOfAnEntryAreReported(t *testing.T) {
 	}
 }
 
-func TestUpDoesNotServeNothing(t *testing.T) {
+func TestUpServesNothingOnlyWhereNothingIsWrong(t *testing.T) {
 	alone(t)
 	for data, want := range map[string]string{
-		`{}`:                   `there is no server to serve: d.json defines none; expected {"mcpServers": {NAME: {…}}}`,
-		`{"mcpServers":{}}`:    `there is no server to serve: d.json defines none; expected {"mcpServers": {NAME: {…}}}`,
+		`{}`:                `there is no server to serve: d.json defines none; expected {"mcpServers": {NAME: {…}}}`,
+		`{"mcpServers":{}}`: `there is no server to serve: d.json defines none; expected {"mcpServers": {NAME: {…}}}`,
+		`{"mcpServers":{"a":{"command":"x","disabled":true}}}`: "there is no server to serve: all of d.json are disabled",
+	} {
+		if err := os.WriteFile("d.json", []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := serving(t, "up", "--config", "d.json"); !strings.Contains(r.stderr.String(), want) {
+			t.Errorf("%s: %s", data, r.stderr)
+		}
+	}
+	for data, want := range map[string]string{
 		`{"mcpServers":["a"]}`: "there is no server to serve",
 		`{"mcpServers":{"a":{"command":"x"},"a":{"command":"y"}}}`: `server "a": defined twice, both times on line 1, and not used; rename or remove one`,
-		`{"mcpServers":{"a":{"command":"x","disabled":true}}}`:     "there is no server to serve: all of d.json are disabled",
 		``: `d.json: the file is empty`,
 	} {
 		if err := os.WriteFile("d.json", []byte(data), 0o600); err != nil {

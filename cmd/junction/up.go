@@ -85,8 +85,8 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 		return err
 	}
 	a.reportProblems(set)
-	if err := nothing(set, entries); err != nil {
-		return &connectError{err}
+	if err := a.reportNothing(set, entries); err != nil {
+		return err
 	}
 	var l net.Listener
 	if !o.stdio {
@@ -133,6 +133,20 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 		join(client)
 		board.start(g)
 	})))
+}
+
+// reportNothing says that there is no server to serve, if so; it is an error only where
+// something is wrong with the configuration.
+func (a *app) reportNothing(set *config.Set, entries []entry) error {
+	why := nothing(set, entries)
+	switch {
+	case why == nil:
+		return nil
+	case a.faulty && len(entries) == 0:
+		return &connectError{why}
+	}
+	a.screen.Printf("junction: %v\n", why)
+	return nil
 }
 
 // nothing says why there is no server to serve, if there is none.

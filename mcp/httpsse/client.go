@@ -222,12 +222,13 @@ func (c *clientLink) post(ctx context.Context, out link.Out) error {
 	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)
 	}
+	sent := time.Now()
 	within, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	defer context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })()
 	defer context.AfterFunc(ctx, func() {
 		if out.Arrives {
-			httplink.AwaitArrival(within.Done())
+			httplink.AwaitArrival(sent, within.Done())
 		}
 		cancel(context.Cause(ctx))
 	})()

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"time"
 
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/httpsse"
@@ -249,12 +250,13 @@ type clientScope struct {
 func (c *clientLink) scope(ctx context.Context, arrives bool) *clientScope {
 	s := new(clientScope)
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	sent := time.Now()
 	if arrives {
 		s.arrived = make(chan struct{})
 	}
 	s.release = context.AfterFunc(ctx, func() {
 		if arrives {
-			httplink.AwaitArrival(s.arrived)
+			httplink.AwaitArrival(sent, s.arrived)
 		}
 		s.cancel(context.Cause(ctx))
 	})

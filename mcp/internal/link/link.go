@@ -24,7 +24,7 @@ type Out struct {
 	Header map[string]string
 	// Arrives says that notifications/cancelled follows where the request is given
 	// up, which must not overtake it: where each message has a connection of its
-	// own, Call gives the request a moment to arrive before it returns.
+	// own, Call gives the request the time to arrive before it returns.
 	Arrives bool
 }
 
