@@ -40,6 +40,8 @@ type ClientOptions struct {
 const (
 	defaultEndpointTime = 10 * time.Second
 	maxEndpoint         = 8 << 10 // bytes of the URL for messages
+
+	acceptTime = 5 * time.Second // for the server to accept a request that was given up
 )
 
 // Client returns a transport to the server whose stream is at a URL.
@@ -222,13 +224,12 @@ func (c *clientLink) post(ctx context.Context, out link.Out) error {
 	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)
 	}
-	sent := time.Now()
 	within, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	defer context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })()
 	defer context.AfterFunc(ctx, func() {
 		if out.Arrives {
-			httplink.AwaitArrival(sent, within.Done())
+			httplink.AwaitArrival(within.Done(), acceptTime)
 		}
 		cancel(context.Cause(ctx))
 	})()

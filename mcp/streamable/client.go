@@ -256,7 +256,7 @@ func (c *clientLink) scope(ctx context.Context, arrives bool) *clientScope {
 	}
 	s.release = context.AfterFunc(ctx, func() {
 		if arrives {
-			httplink.AwaitArrival(sent, s.arrived)
+			httplink.AwaitArrival(s.arrived, arriveTime-time.Since(sent))
 		}
 		s.cancel(context.Cause(ctx))
 	})

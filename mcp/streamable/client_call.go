@@ -20,6 +20,7 @@ const (
 	maxClientBatch = 1_024                  // messages in one batch of the server
 	lingerTime     = 250 * time.Millisecond // for the end of a stream behind the response
 	maxLinger      = 4 << 10                // bytes of it
+	arriveTime     = 500 * time.Millisecond // for a request to reach the server, which may say nothing of it before it responds
 )
 
 // Call implements [link.Link].

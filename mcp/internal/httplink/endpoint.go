@@ -164,14 +164,10 @@ func (e *Endpoint) Do(ctx context.Context, method string, u *url.URL, header htt
 	return resp, nil
 }
 
-// arriveTime is how long a request may take to reach the server.
-const arriveTime = 500 * time.Millisecond
-
-// AwaitArrival waits until a request that was sent at a time has arrived at the server,
-// or must have: a server ignores a cancellation that comes before the request
-// (basic/utilities/cancellation).
-func AwaitArrival(sent time.Time, arrived <-chan struct{}) {
-	timer := time.NewTimer(arriveTime - time.Since(sent))
+// AwaitArrival waits until a request has arrived at the server, or must have: a server
+// ignores a cancellation that comes before the request (basic/utilities/cancellation).
+func AwaitArrival(arrived <-chan struct{}, within time.Duration) {
+	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
 	case <-arrived:
