@@ -84,7 +84,7 @@ func (c *Conversation) apply(e *Entry) {
 		}
 	case e.Summary != nil:
 		c.summary = *e.Summary
-		c.unsee()
+		c.dropMedia()
 	case e.Note != "":
 		c.notes = append(c.notes, e.Note)
 	case e.Found != nil:

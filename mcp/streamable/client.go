@@ -250,9 +250,9 @@ type clientScope struct {
 func (c *clientLink) scope(ctx context.Context, arrives bool) *clientScope {
 	s := new(clientScope)
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
-	sent := time.Now()
+	var sent time.Time
 	if arrives {
-		s.arrived = make(chan struct{})
+		s.arrived, sent = make(chan struct{}), time.Now()
 	}
 	s.release = context.AfterFunc(ctx, func() {
 		if arrives {

@@ -6,10 +6,10 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// unsee drops the data of images and sounds in messages that a summary stands for. The
+// dropMedia drops the data of images and sounds in messages that a summary stands for. The
 // model is not sent them any more, and a conversation of days would hold every
 // screenshot of it.
-func (c *Conversation) unsee() {
+func (c *Conversation) dropMedia() {
 	replaced := c.summary.Messages
 	c.messages = slices.Clone(c.messages) // requests may still hold the others
 	bare := map[*model.Part]*model.Message{}
