@@ -36,3 +36,17 @@ func TestTheNameOfAVariableMayHave256BytesInEveryForm(t *testing.T) {
 		}
 	}
 }
+
+func resolve(t *testing.T, f *File, name string) *Server {
+	t.Helper()
+	d, ok := f.Server(name)
+	if !ok {
+		t.Fatalf("no server %q; problems: %v", name, f.Problems)
+	}
+	s, err := d.Resolve(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.definition = nil
+	return s
+}

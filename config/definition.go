@@ -2,7 +2,11 @@ package config
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/secret"
@@ -93,6 +97,23 @@ func (d *Definition) written() Server {
 		s.Headers[p.name] = secret.Hidden
 	}
 	return s
+}
+
+// EnvHash is a hash over what the file adds to the environment or takes out of it, names and
+// values, with variables by their names: a token that is replaced by ${TOKEN} can change
+// without changing it. Empty where the file does neither.
+func (d Definition) EnvHash() string {
+	if len(d.env) == 0 && d.envFile == "" {
+		return ""
+	}
+	pairs := slices.Clone(d.env)
+	slices.SortStableFunc(pairs, func(a, b pair) int { return strings.Compare(a.name, b.name) })
+	h := sha256.New()
+	fmt.Fprintf(h, "%q", d.envFile)
+	for _, p := range pairs {
+		fmt.Fprintf(h, "%q=%q %t", p.name, p.value, p.remove)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // Resolve makes the definition ready to be used: it looks up variables, asks for

@@ -54,20 +54,6 @@ func parse(t *testing.T, path, data string, o Options) *File {
 	return f
 }
 
-func resolve(t *testing.T, f *File, name string) *Server {
-	t.Helper()
-	d, ok := f.Server(name)
-	if !ok {
-		t.Fatalf("no server %q; problems: %v", name, f.Problems)
-	}
-	s, err := d.Resolve(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.definition = nil
-	return s
-}
-
 func unresolved(t *testing.T, f *File, name string) error {
 	t.Helper()
 	d, ok := f.Server(name)

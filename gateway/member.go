@@ -33,20 +33,22 @@ type member struct {
 
 	responded atomic.Bool // to a request, since it was last connected
 
-	mu       sync.RWMutex
-	state    State
-	doing    string // what a start is doing
-	err      error
-	failures int           // starts, and connections of a short life, in a row
-	retry    time.Time     // when it may be started again after more than one failure
-	attempts int           // to start it that failed
-	changed  chan struct{} // closed, and made new, when any of this changes
-	handler  mcp.Handler   // nil while it is not connected
-	client   *mcp.Client
-	listings map[string]listing
-	known    *definitions.Definitions // what was remembered or read; nil if neither
-	unread   map[string]error         // why a list could not be read, by method; nil or never changed
-	gateways []string                 // ids of the gateways behind it; see loop.go
+	mu        sync.RWMutex
+	state     State
+	doing     string // what a start is doing
+	err       error
+	failures  int                     // starts, and connections of a short life, in a row
+	retry     time.Time               // when it may be started again after more than one failure
+	attempts  int                     // to start it that failed
+	restarted bool                    // somebody wants it to be connected again; see restart.go
+	end       context.CancelCauseFunc // of the present attempt to connect; nil before the first
+	changed   chan struct{}           // closed, and made new, when any of this changes
+	handler   mcp.Handler             // nil while it is not connected
+	client    *mcp.Client
+	listings  map[string]listing
+	known     *definitions.Definitions // what was remembered or read; nil if neither
+	unread    map[string]error         // why a list could not be read, by method; nil or never changed
+	gateways  []string                 // ids of the gateways behind it; see loop.go
 }
 
 func newMember(g *Gateway, name string, u Upstream) *member {
@@ -111,9 +113,15 @@ func (m *member) run(ctx context.Context) {
 		return
 	}
 	for ctx.Err() == nil {
-		began, err := m.connect(ctx)
+		attempt, end := m.attempt(ctx)
+		began, err := m.connect(attempt)
+		end(nil)
 		if ctx.Err() != nil {
 			return
+		}
+		if m.isRestarted() {
+			m.reset()
+			continue
 		}
 		m.lost(began, err)
 		if !m.waitToConnect(ctx) {
@@ -183,6 +191,9 @@ func backoff(failures int) time.Duration {
 // One that is started when it is used waits for that; another for its time, or
 // for a request where it did not fail repeatedly.
 func (m *member) waitToConnect(ctx context.Context) bool {
+	if m.isRestarted() {
+		return true
+	}
 	m.mu.RLock()
 	pause := time.Until(m.retry)
 	m.mu.RUnlock()

@@ -16,27 +16,31 @@ func (f *Flow) Ask(c Call) Decision {
 	if len(d.Secrets) > 0 {
 		d.Reasons = append(d.Reasons, CarriesSecret)
 	}
-	carried := f.carried(c)
+	carried := f.unless(&d, CarriesText, f.carried(c))
 	cause, reason := f.cause(c)
-	asked := merge(carried, cause)
-	if len(d.Secrets) == 0 && f.agreed(c, asked) {
-		carried, cause = nil, nil
-	}
-	if len(carried) > 0 {
-		d.Reasons = append(d.Reasons, CarriesText)
-	}
-	if len(cause) > 0 {
-		d.Reasons = append(d.Reasons, reason)
-	}
+	cause = f.unless(&d, reason, cause)
 	d.Sources = merge(carried, cause)
-	for _, s := range d.Sources {
-		d.read = append(d.read, f.asRead(s))
-	}
 	d.Allowed = len(d.Reasons) == 0
 	if !d.Allowed {
 		d.Why = why(d, carried, cause)
 	}
 	return d
+}
+
+// unless adds a reason to ask because of sources, unless there is a yes that covers it.
+func (f *Flow) unless(d *Decision, reason Reason, sources []Source) []Source {
+	if len(sources) == 0 {
+		return nil
+	}
+	asked := consentTo(d.call, reason)
+	for _, s := range sources {
+		asked.Sources = append(asked.Sources, f.asRead(s))
+	}
+	if slices.ContainsFunc(f.consents, asked.isPartOf) {
+		return nil
+	}
+	d.Reasons, d.asked = append(d.Reasons, reason), append(d.asked, asked)
+	return sources
 }
 
 // carriedSecrets returns what in the arguments looks like a secret. A call that
@@ -80,20 +84,23 @@ func (f *Flow) carried(c Call) []Source {
 
 // cause returns which sources make the call need a yes, and why.
 func (f *Flow) cause(c Call) ([]Source, Reason) {
-	any := func(*source) bool { return true }
 	elsewhere := func(s *source) bool { return s.Server != c.Server }
-	untrusted := f.having(Untrusted, any)
+	private := f.having(Private, elsewhere)
+	own := c.Chosen && (len(private) == 0 || !c.Leaves())
+	unknown := func(s *source) bool {
+		return s.Alarms > 0 || !slices.Contains(c.Known, s.Server) && (!own || elsewhere(s))
+	}
+	untrusted := f.having(Untrusted, unknown)
 	switch {
-	case len(untrusted) == 0:
-		return nil, ""
 	case c.Writes():
 		return untrusted, Tainted
-	case !c.Leaves():
+	case !c.Leaves() || len(private) == 0:
+		return nil, ""
+	case len(untrusted) == 0 && len(f.having(Private, func(s *source) bool { return elsewhere(s) && unknown(s) })) == 0:
 		return nil, ""
 	}
 	// A question that only reads is a way out for what others know.
-	private := f.having(Private, elsewhere)
-	if len(private) == 0 {
+	if untrusted = f.having(Untrusted, func(*source) bool { return true }); len(untrusted) == 0 {
 		return nil, ""
 	}
 	return merge(untrusted, private), WayOut

@@ -111,7 +111,8 @@ func (c *Catalogue) addReferences(s *scan) {
 	if len(c.missed) > 0 {
 		s.report.cutShort(s.at.Field, "too many tools to know the names of all")
 	}
-	ordered := s.has("must", "before", "use", "instead", "away")
+	names := theLanguage().names
+	ordered := s.means(0, len(s.words), names["must"]|names["before"]|names["use"]|names["instead"]|names["away"])
 	eachIdentifier(s.layer.text, func(start, end int) bool {
 		name := s.layer.text[start:end]
 		if !isDistinct(name) && !isMarked(s.layer.text, start, end) {

@@ -1,6 +1,8 @@
 package guard
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,9 +30,9 @@ const (
 // on its way out. Second, what was read before: once there is untrusted text,
 // a call that writes, sends or spends; and a call that only reads, if private text of another server
 // was read too and the question itself leaves. A reading call back to the one server that all
-// of this text came from needs none. The yes is remembered with [Flow.Consent] until a
-// new untrusted source is read, or one that was known says something new: what looks
-// like an order, or much more than when the yes was given.
+// of this text came from needs none. The yes is remembered with [Flow.Consent], for its
+// reasons only, until a new untrusted source is read, or one that was known says something
+// new: what looks like an order, or much more than when the yes was given.
 type Flow struct {
 	mu       sync.Mutex
 	sources  []*source
@@ -49,7 +51,7 @@ type source struct {
 // state is how far a source was read.
 type state struct {
 	Reads  int `json:"reads,omitempty"`  // how often, where it is untrusted
-	Alarms int `json:"alarms,omitempty"` // how often, after the first time, what it said looked like an order
+	Alarms int `json:"alarms,omitempty"` // how often what it said looked like an order
 }
 
 // holds reports whether a yes that was given at one state is one at a later state:
@@ -59,12 +61,42 @@ func (s state) holds(now state) bool {
 	return s.Alarms == now.Alarms && now.Reads <= 2*s.Reads+few
 }
 
-// A consent is a yes to the calls of a tool as far as they have to do with
-// certain sources.
+// A consent is a yes to the calls of a tool, for one reason and as far as they have to
+// do with certain sources.
 type consent struct {
-	Server  string       `json:"server"`
-	Tool    string       `json:"tool,omitempty"` // none for all tools that only read
+	scope
 	Sources []readSource `json:"sources"`
+}
+
+// A scope is what a yes is about.
+type scope struct {
+	Server    string `json:"server"`
+	Origin    string `json:"origin,omitempty"`
+	Tool      string `json:"tool,omitempty"` // none for all tools that only read
+	Reason    Reason `json:"reason"`
+	Arguments string `json:"arguments,omitempty"` // the hash of the only ones, where they carry text
+}
+
+// consentTo is a yes to a call for a reason, with no sources yet.
+func consentTo(c Call, reason Reason) consent {
+	to := consent{scope: scope{Server: c.Server, Origin: c.Origin, Tool: c.Tool, Reason: reason}}
+	switch reason {
+	case CarriesText:
+		hash := sha256.Sum256(c.Arguments)
+		to.Arguments = hex.EncodeToString(hash[:])
+	case WayOut:
+		to.Tool = ""
+	}
+	return to
+}
+
+// isPartOf reports whether a yes was given to all of c, and still holds.
+func (c consent) isPartOf(given consent) bool {
+	return c.scope == given.scope && !slices.ContainsFunc(c.Sources, func(now readSource) bool {
+		return !slices.ContainsFunc(given.Sources, func(then readSource) bool {
+			return then.Source == now.Source && then.holds(now.state)
+		})
+	})
 }
 
 // A readSource is a source as it was when a question was asked.
@@ -92,8 +124,8 @@ type Decision struct {
 	Secrets []Finding // what in the arguments looks like a secret
 	Why     string    // one or two sentences for a person, with the sources; safe to show
 
-	call Call
-	read []readSource // Sources, as they were
+	call  Call
+	asked []consent // what a yes means
 }
 
 // Read notes that text of a source is in the conversation now. Fingerprints of
@@ -122,9 +154,9 @@ func (f *Flow) Read(from Source, labels Labels, text string) {
 	}
 }
 
-// note counts a text. The first needs no look: no yes was given to what it says.
+// note counts a text.
 func (s *source) note(text string) {
-	if s.Reads > 0 && Worst((*Catalogue)(nil).Scan(text, Where{Part: InResult, Server: s.Server})) >= Warn {
+	if Worst((*Catalogue)(nil).Scan(text, Where{Part: InResult, Server: s.Server})) >= Warn {
 		s.Alarms++
 	}
 	s.Reads++
@@ -153,6 +185,18 @@ func (f *Flow) source(of Source) *source {
 		}
 	}
 	return f.sources[len(f.sources)-1]
+}
+
+// Trust takes back that what was read of a server is untrusted, as the person trusts it
+// now; but not of a source that is still somebody else's text.
+func (f *Flow) Trust(server string, still func(Source) bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.sources {
+		if s.Server == server && !still(s.Source) {
+			s.Labels &^= Untrusted
+		}
+	}
 }
 
 // Labels returns the labels of everything that was read.
@@ -190,55 +234,32 @@ func (s Source) compare(other Source) int {
 }
 
 // Consent remembers that the person said yes to what d asked for: calls of the
-// same tool are not asked about again for the same sources as they were when [Flow.Ask] was
-// called; nor are, if the call only read, other reading calls of its server. The yes ends when one
-// of the sources says something that looks like an order, or was read more than twice and eight times as often.
-// A secret is asked about every time.
+// same tool are not asked about again for the same reason and sources, as they were when
+// [Flow.Ask] was called; nor are, if the call only read, other reading calls of its server. The
+// yes ends when one of the sources says something that looks like an order, or was read more
+// than twice and eight times as often. A yes to text that is carried is one to the same
+// arguments only, and a secret is asked about every time.
 func (f *Flow) Consent(d Decision) {
-	if d.Allowed || len(d.Sources) == 0 {
-		return
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := consent{Server: d.call.Server, Tool: d.call.Tool, Sources: slices.Clone(d.read)}
-	if !d.call.Writes() {
-		c.Tool = ""
-	}
-	f.consents = slices.DeleteFunc(f.consents, func(old consent) bool {
-		same := old.Server == c.Server && old.Tool == c.Tool
-		if same {
+	for _, c := range d.asked {
+		c.Sources = slices.Clone(c.Sources)
+		f.consents = slices.DeleteFunc(f.consents, func(old consent) bool {
+			if old.scope != c.scope {
+				return false
+			}
 			for _, s := range old.Sources {
 				if !slices.ContainsFunc(c.Sources, func(new readSource) bool { return new.Source == s.Source }) {
 					c.Sources = append(c.Sources, s)
 				}
 			}
-		}
-		return same
-	})
-	if len(f.consents) >= maxConsents {
-		f.consents = f.consents[1:]
-	}
-	f.consents = append(f.consents, c)
-}
-
-// agreed reports whether a yes for the call covers all of the sources.
-func (f *Flow) agreed(c Call, sources []Source) bool {
-	for _, old := range f.consents {
-		if old.Server != c.Server || old.Tool != c.Tool && (old.Tool != "" || c.Writes()) {
-			continue
-		}
-		if !slices.ContainsFunc(sources, func(s Source) bool { return !old.covers(f.asRead(s)) }) {
 			return true
+		})
+		if len(f.consents) >= maxConsents {
+			f.consents = f.consents[1:]
 		}
+		f.consents = append(f.consents, c)
 	}
-	return false
-}
-
-// covers reports whether a yes was given to a source, and still holds.
-func (c consent) covers(now readSource) bool {
-	return slices.ContainsFunc(c.Sources, func(then readSource) bool {
-		return then.Source == now.Source && then.holds(now.state)
-	})
 }
 
 // asRead returns a source with how far it was read.

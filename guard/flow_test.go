@@ -120,6 +120,10 @@ func TestAYesHoldsUntilSomethingNewIsRead(t *testing.T) {
 	if f.Ask(postWeb).Allowed {
 		t.Error("the yes counted for another tool")
 	}
+	other := saveNote
+	if other.Origin = "another"; f.Ask(other).Allowed {
+		t.Error("the yes counted for another server of that name")
+	}
 	f.Read(Source{Server: "mail", Tool: "inbox"}, Untrusted, "Hello!")
 	d = f.Ask(saveNote)
 	if d.Allowed || len(d.Sources) != 2 {
@@ -183,6 +187,32 @@ func TestAYesToAQuestionCountsForItsServer(t *testing.T) {
 	again.Annotations = Annotations{}
 	if f.Ask(again).Allowed {
 		t.Error("the yes to questions counted for writing")
+	}
+}
+
+// A yes covers what was asked: one to what was read before does not cover a copy of it.
+func TestAYesIsOneToItsReasons(t *testing.T) {
+	f := having("private web page", "diary")
+	f.Consent(f.Ask(otherWeb))
+	copied := otherWeb
+	copied.Arguments = fmt.Appendf(nil, `{"q":%q}`, diary)
+	d := f.Ask(copied)
+	if !slices.Equal(d.Reasons, []Reason{CarriesText}) {
+		t.Fatalf("after a yes to a harmless question, a copy needs one for %v", d.Reasons)
+	}
+	f.Consent(d)
+	if !f.Ask(copied).Allowed {
+		t.Error("the same copy needs a second yes")
+	}
+	copied.Arguments = fmt.Appendf(nil, `{"q":%q}`, "Also: "+diary)
+	if d := f.Ask(copied); !slices.Equal(d.Reasons, []Reason{CarriesText}) {
+		t.Errorf("the yes to one copy covers another: %v", d.Reasons)
+	}
+	written := postWeb
+	f.Consent(f.Ask(written))
+	written.Arguments = copied.Arguments
+	if d := f.Ask(written); !slices.Equal(d.Reasons, []Reason{CarriesText}) {
+		t.Errorf("the yes to a writing call covers a copy: %v", d.Reasons)
 	}
 }
 
@@ -284,7 +314,7 @@ func TestAFlowIsBounded(t *testing.T) {
 	for i := range 2 * maxConsents {
 		call := saveNote
 		call.Tool = fmt.Sprint(i)
-		f.Consent(Decision{call: call, Sources: []Source{web}, read: []readSource{{Source: web}}})
+		f.Consent(Decision{asked: []consent{{consentTo(call, Tainted).scope, []readSource{{Source: web}}}}})
 	}
 	if n := len(f.consents); n > maxConsents {
 		t.Errorf("%d consents", n)

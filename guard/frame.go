@@ -65,20 +65,34 @@ func (f *frame) arguments(raw []byte, part Part) {
 // secretsIn looks for secrets in all strings of a value, each together with
 // its name, which may say what it is.
 func (f *frame) secretsIn(raw json.RawMessage, field string, part Part) {
+	visit(raw, field, func(s, field string) {
+		s = f.report.take(s, field)
+		addSecrets(f.report, s, f.at(part, field))
+		if part == InArguments {
+			(&scan{report: f.report, layer: layer{text: s}, at: f.at(part, field)}).commands()
+		}
+	}, func(member string, value []byte, inside string) bool {
+		addSecrets(f.report, f.report.take(member, inside), f.at(part, inside))
+		if len(value) > 2 && len(value) < 256 && value[0] == '"' {
+			addSecrets(f.report, f.report.take(member+"="+text(value), inside), f.at(part, inside))
+		}
+		return true
+	})
+}
+
+// visit calls said with the strings of a value, and first named with each member, whose value
+// is left out if that returns false.
+func visit(raw []byte, field string, said func(s, field string), named func(member string, value []byte, inside string) bool) {
 	if len(raw) == 0 {
 		return
 	}
 	switch raw[0] {
 	case '"':
-		s := f.report.take(text(raw), field)
-		addSecrets(f.report, s, f.at(part, field))
-		if part == InArguments {
-			(&scan{report: f.report, layer: layer{text: s}, at: f.at(part, field)}).commands()
-		}
+		said(text(raw), field)
 	case '[':
 		i := 0
 		jsonrpc.EachElement(raw, func(value []byte) bool {
-			f.secretsIn(value, field+"."+strconv.Itoa(i), part)
+			visit(value, field+"."+strconv.Itoa(i), said, named)
 			i++
 			return true
 		})
@@ -86,11 +100,9 @@ func (f *frame) secretsIn(raw json.RawMessage, field string, part Part) {
 		jsonrpc.EachMember(raw, func(name, value []byte) bool {
 			member := text(name)
 			inside := field + "." + cut(member, maxWord)
-			addSecrets(f.report, f.report.take(member, inside), f.at(part, inside))
-			if len(value) > 2 && len(value) < 256 && value[0] == '"' {
-				addSecrets(f.report, f.report.take(member+"="+text(value), inside), f.at(part, inside))
+			if named(member, value, inside) {
+				visit(value, inside, said, named)
 			}
-			f.secretsIn(value, inside, part)
 			return true
 		})
 	}

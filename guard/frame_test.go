@@ -48,6 +48,7 @@ func TestFrames(t *testing.T) {
 		{"a call", request("tools/call", `{"name":"a","arguments":{"text":"`+order+`"}}`), None, ""},
 		{"a call with a token", request("tools/call", `{"name":"a","arguments":{"text":"glpat-k2j9x7q4m1z8w5v3t6y0"}}`), Warn, "params.arguments.text"},
 		{"a call for a file of keys", request("tools/call", `{"name":"a","arguments":{"path":"/home/me/.aws/credentials"}}`), Warn, "params.arguments.path"},
+		{"a call for a file in quotes", request("tools/call", `{"name":"a","arguments":{"text":"the values (of \u0060.env\u0060, as ever)"}}`), Warn, "params.arguments.text"},
 		{"a call for a public key", request("tools/call", `{"name":"a","arguments":{"path":"/home/me/keys/id_rsa.pub"}}`), None, ""},
 		{"a call that destroys", request("tools/call", `{"name":"a","arguments":{"command":"ls; rm -rf /home"}}`), Warn, "params.arguments.command"},
 		{"no JSON", `{"jsonrpc":"2.0",`, Warn, ""},

@@ -196,42 +196,16 @@ func (f *frame) properties(raw json.RawMessage, field string, do func(name, fiel
 	})
 }
 
-// walk looks through all strings of a value, and the names of members.
+// walk looks through all strings of a value, and the names of members. It leaves out what is
+// bytes and no text.
 func (f *frame) walk(raw json.RawMessage, field string, part Part) {
-	if len(raw) == 0 {
-		return
-	}
-	switch raw[0] {
-	case '"':
-		f.catalogue.scanText(f.report, text(raw), f.at(part, field))
-	case '[':
-		i := 0
-		jsonrpc.EachElement(raw, func(value []byte) bool {
-			f.walk(value, field+"."+strconv.Itoa(i), part)
-			i++
-			return true
-		})
-	case '{':
-		jsonrpc.EachMember(raw, func(name, value []byte) bool {
-			member := text(name)
-			inside := field + "." + cut(member, maxWord)
-			if !isPlainName(member) {
-				f.catalogue.scanText(f.report, member, f.at(part, inside))
-			}
-			f.walkMember(member, value, inside, part)
-			return true
-		})
-	}
-}
-
-// walkMember leaves out what is bytes and no text.
-func (f *frame) walkMember(member string, value json.RawMessage, field string, part Part) {
-	if member == "blob" || member == "data" && part == InResult && len(value) > 0 && value[0] == '"' {
-		if len(value) > 256 {
-			return
+	visit(raw, field, func(s, field string) { f.catalogue.scanText(f.report, s, f.at(part, field)) }, func(member string, value []byte, inside string) bool {
+		if !isPlainName(member) {
+			f.catalogue.scanText(f.report, member, f.at(part, inside))
 		}
-	}
-	f.walk(value, field, part)
+		encoded := member == "blob" || member == "data" && part == InResult && len(value) > 0 && value[0] == '"'
+		return !encoded || len(value) <= 256
+	})
 }
 
 func (f *frame) at(part Part, field string) Where {

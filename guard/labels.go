@@ -107,10 +107,19 @@ func LabelsOf(trust Trust, a Annotations) Labels {
 // A Call is a call that a model asks for.
 type Call struct {
 	Server      string
+	Origin      string // tells the server from others of its name
 	Tool        string
 	Trust       Trust
 	Annotations Annotations
 	Arguments   []byte // JSON, or any text that will leave
+
+	// Chosen is for a call that a rule allows which the person made for its server: what
+	// this server says itself is part of that, where the call can carry nothing to it that
+	// is others'.
+	Chosen bool
+	// Known are servers whose text the person knew of when they made such a rule. It is no
+	// reason to ask, unless it looks like an order.
+	Known []string
 }
 
 // Writes reports whether a call may change, send or spend something. A server

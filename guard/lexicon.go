@@ -15,20 +15,19 @@ type ideas uint64
 // "-s", "-ed", "-ing" and the like are found without being listed. Words that mean it
 // only one after the other are joined by "_".
 const vocabulary = `
-ignore    ignore disregard forget override overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn skip stop_following stop_obeying put_aside set_aside put_them
+ignore    ignore disregard forget override overrule bypass circumvent discard supersede neglect dismiss abandon disable deactivate unlearn skip stop_following stop_obeying put_aside set_aside
 prior     previous previously prior earlier above preceding existing original foregoing former initial your developer
 every     all any every other safety system these those everything
 orders    instruction guardrail safeguard directive guideline programming safety_concern safety_check safety_rule safety_warning safety_measure security_warning security_check
 rules     rule prompt policy policies restriction moderation ethic training order guidance
 not       not never dont without avoid refrain cannot nor mustnt shouldnt neither no neednt doesnt wont omit nothing
-tell      tell mention inform informed notify notified reveal disclose alert warn acknowledge explain announce discuss say expose bring_up bringing_up let_on any_reference any_trace
+tell      tell mention inform informed notify notified reveal disclose share alert warn acknowledge explain announce discuss say expose bring_up bringing_up let_on any_reference any_trace
 show      show display report share output print surface repeat recite dump
 ask       ask confirm consult permission approval consent confirmation request question bother disturb trouble check_with
-user      user human person operator anyone anybody owner victim whoever tell_them inform_them notify_them telling_them informing_them notifying_them
-secretly  secretly silently covertly quietly stealthily discreetly invisibly unnoticed surreptitiously clandestinely nobody no_one
+user      user human person operator anyone anybody owner victim whoever
 before    before ahead prior precede precondition prerequisite
 use       call use invoke run execute perform trigger utilize employ
-any       any all every other others each another
+any       any all every other others each another whichever
 tool      tool function
 must      must always mandatory shall required imperative need should have_to has_to
 read      read open load retrieve cat extract collect gather obtain copy dump grab harvest scan fetch
@@ -36,7 +35,7 @@ send      send pass post upload transmit forward exfiltrate submit deliver leak 
 away      send post upload transmit forward exfiltrate leak relay smuggle copied
 cred      credential password passwd passphrase secret apikey mnemonic private_key api_key api_token access_key access_token auth_token bearer_token refresh_token session_token
 cred      session_cookie ssh_key signing_key encryption_key key_material card_number card_detail stored_card saved_card bank_detail seed_phrase recovery_phrase security_number github_token oauth_token user_token developer_token your_token keychain keystore key_store
-param     parameter argument field sidenote param
+param     parameter argument field param
 convo     conversation chat dialogue talking
 log       history transcript log context messages memory
 whole     entire full whole complete verbatim raw
@@ -45,17 +44,13 @@ external  ngrok pastebin attacker exfil collector webhook remote_server remote_d
 remote    external remote third outside
 host      http https server endpoint host url address site domain
 everything everything anything all_you
-unbound   dan god jailbreak jailbroken unrestricted unfiltered uncensored unbound evil no_limit no_restriction without_restriction without_limit without_rule
-devmode   developer_mode debug_mode maintenance_mode admin_mode test_mode
-enter     enter enable activate switch act operate pretend behave roleplay
+unbound   dan god jailbreak jailbroken unrestricted unfiltered uncensored unbound evil no_limit no_restriction without_restriction without_limit without_rule developer_mode debug_mode maintenance_mode admin_mode test_mode
 you       you your yourself youre youve youll
 now       now this_point
 authority system administrator admin anthropic openai developer
 notice    message notice override announcement
-new       new updated revised real actual true
 follow    follow obey comply attention heed bound subject
 instead   instead only in_place rather_than
-know      know see notice aware learn realize suspect hear informed notified bothered
 keep      keep remain stay hide conceal withhold
 hidden    secret hidden confidential invisible unaware
 from      from
@@ -66,8 +61,6 @@ steal     steal stolen harvest siphon exfiltrate exfiltration
 put       include embed append attach add insert supply put pass write record bcc fill paste go_into
 attempt   attempt whether if try trying injection phrase pattern prompt text input message like such attack jailbreak adversarial malicious
 attack    attack poison attacker adversarial adversary malicious manipulate jailbreak injection
-approved  approved authorized authorised authorize authorise consented agreed permitted granted
-shell     shell subprocess bash eval terminal
 environ   environment_variable env_variable env_var env_file env_value environment_value cookie clipboard keystroke envvar private_repo private_repository private_repositorie private_file private_message private_data personal_data
 environ   home_directory home_directorie home_folder home_dir config_file configuration_file session_data personal_detail personal_information sensitive_information sensitive_data
 environ   sensitive_file private_information contact_list address_book browser_history browsing_history saved_login
@@ -75,32 +68,16 @@ told      said told given gave assigned received wrote written typed asked
 ours      this our current it these
 model     model assistant ai llm agent chatbot copilot chatgpt gpt
 machine   assistant ai llm agent chatbot copilot chatgpt gpt bot language_model ai_model
-after     after following whenever
-fail      fail break refuse unavailable work
 meta      detect flag filter classify identify recognize example phrase such like term string named called contain pattern attempt injection moderation scanner test sample search quote mean match warn check verify prevent moderate determine report guard catch lint leaked exposed
-retry     retry again continue proceed resume unlock restore next_call next_request next_message go_on
-prefer    outrank precede override supersede trump priority precedence
-takeover  real_task true_task actual_task sole_task secret_task real_goal sole_goal true_goal real_objective real_mission
-takeover  real_purpose true_purpose system_override admin_override developer_override
+prefer    override outrank precede supersede trump precedence
 `
-
-// secretFiles are names of files that hold secrets, with the character that
-// stands before them (.ssh, /shadow, id_rsa) and what has to stand behind them.
-var secretFiles = map[string]string{
-	".ssh": "", ".env": "", ".aws": "", ".netrc": "", ".npmrc": "", ".pypirc": "", ".kube": "", ".gnupg": "", ".pem": "",
-	".pgpass": "", ".dockercfg": "", ".htpasswd": "", "/passwd": "", "/shadow": "", "_rsa": "", "_dsa": "", "_ecdsa": "", "_ed25519": "",
-	".git": "-credentials", ".bash": "_history", ".zsh": "_history", ".psql": "_history", ".mysql": "_history", ".vault": "-token", ".docker": "/config.json",
-	"/mcp": ".json", "/credentials": ".json", "/secrets": ".json", "_config": ".json", "_credentials": ".json", "/hosts": ".yml", "/kubeconfig": "", "/cookies": "",
-}
 
 // simple are words in the names of tools that only compute: such a tool has no
 // business with files, keys or other machines.
 var simple = map[string]bool{
-	"sum": true, "subtract": true, "multiply": true, "divide": true, "calculate": true, "calculator": true, "calc": true, "math": true,
-	"arithmetic": true, "average": true, "reverse": true, "uppercase": true, "lowercase": true, "capitalize": true, "string": true, "strings": true,
-	"concat": true, "slugify": true, "palindrome": true, "factorial": true, "fibonacci": true, "prime": true, "uuid": true, "random": true, "dice": true,
-	"joke": true, "greet": true, "greeting": true, "hello": true, "echo": true, "format": true, "unit": true, "units": true, "temperature": true, "square": true, "sqrt": true, "roman": true, "leap": true, "percentage": true, "median": true, "anagram": true, "truncate": true, "rhyme": true, "horoscope": true,
-	"celsius": true, "color": true, "count": true, "length": true, "sort": true, "trim": true, "numbers": true, "weather": true, "fact": true,
+	"sum": true, "subtract": true, "multiply": true, "divide": true, "calculate": true, "calculator": true, "calc": true, "math": true, "arithmetic": true, "average": true, "median": true, "sqrt": true,
+	"reverse": true, "uppercase": true, "lowercase": true, "capitalize": true, "string": true, "strings": true, "concat": true, "slugify": true, "trim": true, "format": true, "sort": true, "count": true, "length": true,
+	"uuid": true, "random": true, "unit": true, "units": true, "temperature": true, "percentage": true, "numbers": true, "color": true,
 }
 
 // compounds are words before which "user" is no person: the user interface.
@@ -109,9 +86,6 @@ var compounds = map[string]bool{
 	"manual": true, "guide": true, "name": true, "names": true, "profile": true, "profiles": true, "role": true, "roles": true, "input": true, "data": true, "table": true,
 	"experience": true, "record": true, "records": true, "session": true, "sessions": true, "land": true, "space": true, "defined": true, "friendly": true, "facing": true, "supplied": true, "provided": true, "settings": true, "story": true, "stories": true, "permissions": true, "error": true, "errors": true,
 }
-
-// harmless are the neighbours of such files, which hold nothing secret.
-var harmless = []string{"/config", "/authorized", "/known_hosts", ".pub", ".example", ".sample", ".template"}
 
 // words and names that the rest is written with.
 type language struct {
@@ -204,34 +178,6 @@ func stem(words map[string]ideas, w []byte) ideas {
 
 func ends(w []byte, ending string) bool {
 	return len(w) > len(ending) && string(w[len(w)-len(ending):]) == ending
-}
-
-// secretFile returns the idea of a file that holds secrets, if the text has the
-// name of one from start to end. What follows a name and a dot is a part of it (docs.aws), or
-// says of which kind a file is.
-func secretFile(text string, start, end int) ideas {
-	if start == 0 || end-start > maxWord {
-		return 0
-	}
-	if text[start-1] == '.' && start > 1 && isNameByte(text[start-2]) && !strings.EqualFold(text[start:end], "pem") {
-		return 0
-	}
-	if after, known := secretFiles[strings.ToLower(text[start-1:end])]; !known || !strings.HasPrefix(text[end:], after) {
-		return 0
-	}
-	path := text[end:min(len(text), end+maxWord)]
-	if n := strings.IndexAny(path, " \t\n\"'`),;"); n >= 0 {
-		path = path[:n]
-	}
-	if strings.HasSuffix(strings.TrimRight(path, "."), ".pub") {
-		return 0
-	}
-	for _, name := range harmless {
-		if text[start:end] != "kube" && strings.HasPrefix(path, name) {
-			return 0
-		}
-	}
-	return theLanguage().names["secretfile"]
 }
 
 // isSimple reports whether the name of a tool says that it only computes.

@@ -6,10 +6,9 @@ import (
 )
 
 var (
-	authorityTag   = regexp.MustCompile(`(?i)^(?:<\s*/?\s*(?:important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)(?:[^a-z<>][^<>]{0,40})?>|</?\s*(?:tool_result|tool_response|tool_output|function_results?|human)\s*>|<\|\s*(?:im_start|im_end|system|assistant|user|end)[^<>]{0,10}\|>|<<\s*sys\s*>>)`)
-	authorityTab   = regexp.MustCompile(`(?i)^\[\s*/?\s*(?:system|inst|admin|important instructions?|system (?:prompt|message|override|note|instructions?))\s*\]`)
-	heading        = regexp.MustCompile(`(?i)^#{1,6}[ \t]*(?:(?:system|new)[ \t]+(?:prompt|message|override|instructions?)|system[ \t]*(?::|\n|$))`)
-	beginsSentence = regexp.MustCompile(`[.!?] $|[("\n]$`)
+	authorityTag = regexp.MustCompile(`(?i)^(?:<\s*/?\s*(?:important|system|secret|hidden|admin|critical|instructions?|developer|sys|priority|override|assistant)(?:[^a-z<>][^<>]{0,40})?>|</?\s*(?:tool_result|tool_response|tool_output|function_results?|human)\s*>|<\|\s*(?:im_start|im_end|system|assistant|user|end)[^<>]{0,10}\|>|<<\s*sys\s*>>)`)
+	authorityTab = regexp.MustCompile(`(?i)^\[\s*/?\s*(?:system|inst|admin|important instructions?|system (?:prompt|message|override|note|instructions?))\s*\]`)
+	heading      = regexp.MustCompile(`(?i)^#{1,6}[ \t]*(?:(?:system|new)[ \t]+(?:prompt|message|override|instructions?)|system[ \t]*(?::|\n|$))`)
 	// aboutMarkup follows markup that is only spoken of.
 	aboutMarkup = regexp.MustCompile(`(?i)^[` + "`'\"`" + `]?\s+(?:and\s+\S+\s+)?(?:tag|element|block|section|marker|token)s?\b`)
 	// option is what stands before the placeholder of a command line: --secret <secret>.
@@ -180,9 +179,6 @@ var shellSigns = []string{"curl", "wget", "rm -", "/dev/tcp", "bash -i", "nc -",
 // fetcher is a command that an encoded command line may start with.
 var fetcher = regexp.MustCompile(`(?i)\b(?:curl|wget|invoke-webrequest|iwr|powershell|bash|sh|nc|eval|exec|python3?|chmod|ssh|scp)\s+\S`)
 
-// example leads to a command that is quoted as an example.
-var example = regexp.MustCompile("(?i)(?:example|e\\.g\\.|such as|like)[^`'\"\\n]{0,24}[`'\"]$")
-
 const whyCommand = "has a command line that destroys, or runs what comes from elsewhere"
 
 // commands looks for command lines that destroy, or run what comes from
@@ -210,9 +206,6 @@ func (s *scan) commands() {
 				break
 			}
 			if at := shell.FindStringIndex(text[i:min(len(text), i+long)]); at != nil {
-				if example.MatchString(text[max(0, i-long):i]) {
-					continue
-				}
 				s.add("command", whyCommand, 6, i, i+at[1])
 				return
 			}

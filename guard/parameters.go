@@ -46,7 +46,7 @@ func isTalk(name string) bool {
 		all |= w.ideas
 	}
 	names := theLanguage().names
-	return all&names["sysprompt"] != 0 || all&names["convo"] != 0 && all&(names["whole"]|names["prior"]|names["every"]|names["log"]|names["retry"]) != 0 ||
+	return all&names["sysprompt"] != 0 || all&names["convo"] != 0 && all&(names["whole"]|names["prior"]|names["every"]|names["log"]) != 0 ||
 		all&names["model"] != 0 && all&(names["orders"]|names["rules"]) != 0
 }
 

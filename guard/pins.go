@@ -139,6 +139,18 @@ func (p *Pins) Approved(server string) []Definition {
 	return found
 }
 
+// Servers returns the names of the servers of which something is approved, sorted.
+func (p *Pins) Servers() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var names []string
+	for key := range p.pins {
+		names = append(names, key.Server)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 func (k pinKey) compare(other pinKey) int {
 	for _, pair := range [][2]string{{k.Server, other.Server}, {string(k.Kind), string(other.Kind)}, {k.Name, other.Name}} {
 		if order := strings.Compare(pair[0], pair[1]); order != 0 {

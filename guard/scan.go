@@ -1,5 +1,7 @@
 package guard
 
+import "strings"
+
 // Scan looks through one text: for orders that are hidden in it or hide
 // something from the user, for characters that nobody sees, for what encoded pieces say, for images and links that carry data out, and, where it is a
 // definition or instructions, for references to another server's tools. A nil Catalogue knows
@@ -65,6 +67,7 @@ func (s *scan) add(rule, why string, weight, start, end int) {
 func (s *scan) orders() {
 	words, mixed := wordsOf(s.layer.text)
 	s.words = words
+	s.secretFiles()
 	if mixed != nil {
 		s.report.add(signal{rule: "mixed-script", weight: warnAt, where: s.at.Field, excerpt: excerpt(s.layer.text, mixed[0], mixed[1]),
 			why: "a word is written with letters of two scripts that look alike"})
@@ -81,17 +84,37 @@ func (s *scan) orders() {
 	}
 }
 
+// secretFiles gives the first words of paths to files that hold secrets their idea. Public keys
+// and samples hold none, nor do the neighbours of private keys.
+func (s *scan) secretFiles() {
+	idea, i := theLanguage().names["secretfile"], 0
+	eachSecretPath(s.layer.text, func(start, end, until int) bool {
+		path := strings.TrimRight(s.layer.text[start:until], ".,;:)\"'`")
+		for _, harmless := range []string{".pub", ".example", ".sample", ".template", "ssh/config", "known_hosts", "authorized_keys"} {
+			if strings.HasSuffix(path, harmless) {
+				return true
+			}
+		}
+		for ; i < len(s.words) && s.words[i].start < start; i++ {
+		}
+		if i < len(s.words) {
+			s.words[i].ideas |= idea
+		}
+		return true
+	})
+}
+
 // try adds a signal if the rule matches at word i.
 func (s *scan) try(r *rule, i int) {
 	if s.done[r] {
 		return
 	}
-	first, last := r.match(s.words, i)
+	last := r.match(s.words, i)
 	if last < 0 {
 		return
 	}
-	start, end := s.words[first].start, s.words[last].end
-	if s.isMention(r, first, last) {
+	start, end := s.words[i].start, s.words[last].end
+	if s.isMention(r, i, last) {
 		s.report.add(signal{rule: r.name, weight: 1, where: s.at.Field, excerpt: excerpt(s.layer.text, start, end), why: r.why + ", in a text about such things"})
 		return
 	}
@@ -100,18 +123,4 @@ func (s *scan) try(r *rule, i int) {
 	}
 	s.done[r] = true
 	s.add(r.name, r.why, r.weight, start, end)
-}
-
-// has reports whether any word means one of the named ideas.
-func (s *scan) has(names ...string) bool {
-	var wanted ideas
-	for _, name := range names {
-		wanted |= theLanguage().names[name]
-	}
-	for _, w := range s.words {
-		if w.ideas&wanted != 0 {
-			return true
-		}
-	}
-	return false
 }

@@ -52,7 +52,7 @@ var theShapes = sync.OnceValue(func() []shape {
 var privateKey = regexp.MustCompile(`-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----`)
 
 // secretPath is the path of a file that holds secrets.
-var secretPath = regexp.MustCompile(`(?i)(?:^|[\s"'=:/\\~@])(?:\.ssh(?:[/\\]|$)|id_(?:rsa|dsa|ecdsa|ed25519)\b|\.env(?:\.(?:local|production|prod|development|staging))?(?:["'\s]|$)|` +
+var secretPath = regexp.MustCompile(`(?i)(?:^|[\s"'` + "`" + `(=:/\\~@])(?:\.ssh(?:[/\\]|$)|id_(?:rsa|dsa|ecdsa|ed25519)\b|\.env(?:\.(?:local|production|prod|development|staging))?\.?(?:[^\w./\\-]|$)|` +
 	`\.aws[/\\](?:credentials|config)|\.netrc\b|\.npmrc\b|\.pypirc\b|\.pgpass\b|\.kube[/\\]config|\.gnupg(?:[/\\]|$)|\.docker[/\\]config\.json|\.git-credentials|` +
 	`etc[/\\](?:shadow|sudoers|passwd)\b|\.config[/\\](?:gcloud|gh)[/\\]|login\.keychain|\.azure[/\\]|application_default_credentials\.json|\.(?:bash|zsh|psql|mysql)_history\b|\.vault-token|proc/self/environ|claude_desktop_config\.json|\.cursor[/\\]mcp\.json|(?:credentials|secrets)\.(?:json|ya?ml|toml)\b|[\w.-]+\.(?:pem|p12|pfx|keystore|kdbx)\b|wallet\.dat)`)
 
@@ -78,18 +78,26 @@ func addSecrets(r *report, text string, at Where) {
 	if at.Part != InArguments {
 		return
 	}
+	eachSecretPath(text, func(start, end, until int) bool {
+		if strings.HasPrefix(text[end:until], ".pub") {
+			return true
+		}
+		r.add(signal{rule: "secret-path", weight: warnAt, where: at.Field, excerpt: excerpt(text, start, end), why: "names a file that holds secrets"})
+		return false
+	})
+}
+
+// eachSecretPath calls f with the places of paths to files that hold secrets, from start to end of what
+// tells that they do and until where they may go on, until it returns false.
+func eachSecretPath(text string, f func(start, end, until int) bool) {
 	const shortest = len(".env")
-	eachRun(text, shortest, func(start, end int) bool {
-		run := text[start:end]
+	eachRun(text, shortest, func(start, until int) bool {
+		run := text[start:until]
 		if !strings.ContainsAny(run[:len(run)-1], "./\\_") || !mayBePath(strings.ToLower(run)) {
 			return true
 		}
 		found := secretPath.FindStringIndex(run)
-		if found == nil || strings.HasPrefix(run[found[1]:], ".pub") {
-			return true
-		}
-		r.add(signal{rule: "secret-path", weight: warnAt, where: at.Field, excerpt: excerpt(text, start+found[0], start+found[1]), why: "names a file that holds secrets"})
-		return false
+		return found == nil || f(start+found[0], start+found[1], until)
 	})
 }
 

@@ -30,7 +30,8 @@ func wordsOf(text string) (words []word, mixed []int) {
 	words = make([]word, 0, len(text)/6+1)
 	external, user, private := language.names["external"], language.names["user"], language.names["cred"]|language.names["environ"]
 	var plain, last []byte
-	position, quotedUntil := 0, 0
+	const long = 24 // bytes of a quotation that is no name, nor an example of a value
+	position, quotedFrom, quotedUntil := 0, 0, -1
 	for i := 0; i < len(text); {
 		if n := wordLength(text[i:]); n > 0 {
 			var mixes bool
@@ -43,14 +44,11 @@ func wordsOf(text string) (words []word, mixed []int) {
 			if len(words) > 0 && words[len(words)-1].end+1 == i && strings.IndexByte(" -_", text[i-1]) >= 0 {
 				w.ideas |= language.pair(last, plain)
 			}
-			if i > 0 && strings.IndexByte("./~_", text[i-1]) >= 0 {
-				w.ideas |= secretFile(text, i, i+n)
-			}
 			if strings.HasPrefix(text[i+n:], "@") && i+n+1 < len(text) && isLetter(text[i+n+1]) {
 				w.ideas |= external // a mail address
 			}
-			if isQuotedName(text, i, i+n) {
-				w.ideas &^= private
+			if w.quoted && quotedUntil-quotedFrom <= long {
+				w.ideas &^= private // the name of a field or header that is spoken of
 			}
 			if w.ideas&user != 0 && isAnyOne(last) {
 				w.ideas &^= user
@@ -63,8 +61,8 @@ func wordsOf(text string) (words []word, mixed []int) {
 			i += n
 			continue
 		}
-		if i >= quotedUntil {
-			quotedUntil = quotation(text, i)
+		if end := quotation(text, i); i > quotedUntil && end > 0 {
+			quotedFrom, quotedUntil = i, end
 		}
 		if endsSentence(text, i) {
 			position += sentenceGap
@@ -73,18 +71,6 @@ func wordsOf(text string) (words []word, mixed []int) {
 		i += size
 	}
 	return words, mixed
-}
-
-// isQuotedName reports whether the word from start to end, or the name that it is a part of,
-// stands in quotes alone, as one of a field or header that is spoken of.
-func isQuotedName(text string, start, end int) bool {
-	for from := start; start > 0 && from-start < maxWord && isNameByte(text[start-1]); {
-		start--
-	}
-	for from := end; end < len(text) && end-from < maxWord && isNameByte(text[end]); {
-		end++
-	}
-	return start > 0 && end < len(text) && text[start-1] == text[end] && strings.IndexByte("\"'`", text[end]) >= 0
 }
 
 // isAnyOne reports whether the word before "user" says that it is one of many, and not

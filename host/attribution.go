@@ -18,6 +18,7 @@ type calling struct {
 
 	serverRequests atomic.Int32 // that came in the middle of it
 	over           atomic.Bool
+	labelled       atomic.Bool // a tool of the program's own has said where its result comes from
 }
 
 // maxServerRequests is how many requests a server may send in the middle of one call.

@@ -104,6 +104,12 @@ func readResource(ctx context.Context, r *run, call *model.Call) outcome {
 	if s == nil {
 		return complained("%s", why)
 	}
+	if r.catalogue.off[s.Name] {
+		return complained("server %q is switched off in this conversation; only the person can switch it on", s.Name)
+	}
+	if !r.catalogue.has(s) {
+		return complained("resources of server %q are not among what was chosen for this task", s.Name)
+	}
 	if !r.h.accepted(s) {
 		return complained("%s", s.notAccepted())
 	}

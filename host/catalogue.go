@@ -51,6 +51,9 @@ func (s *server) tool(t *mcp.Tool, names *model.Names) *tool {
 			full.ref = ToolRef{Server: behind, Tool: name}
 		}
 	}
+	if isOwn(full.ref.Server) && !isOwn(s.Name) { // as a server behind a gateway may be called
+		full.ref = ToolRef{Server: s.Name, Tool: t.Name}
+	}
 	full.sent = model.Tool{Name: names.Portable(prefixed), Description: describe(t), Schema: plain(t.InputSchema)}
 	full.tokens = model.EstimateTokens(len(full.sent.Name) + len(full.sent.Description) + len(full.sent.Schema))
 	full.brief = sync.OnceValue(func() model.Tool { return shortened(full.sent) })
@@ -163,8 +166,10 @@ type catalogue struct {
 	byName  map[string]*tool
 	byID    map[string]*tool
 	tokens  int
-	all     []listed      // with what the model cannot have
-	servers []ServerTools // but for how it stands with their connections
+	of      map[*server]int // of which there are so many tools, where they were chosen; nil: all
+	off     map[string]bool // servers that are switched off
+	all     []listed        // with what the model cannot have
+	servers []ServerTools   // but for how it stands with their connections
 }
 
 // listed is a tool that a server has, and whether the model can have it.
@@ -222,11 +227,12 @@ func (h *Host) standings(c *catalogue) []ServerTools {
 		all[i] = c.servers[i]
 		state, err := s.state()
 		if err != nil {
-			all[i].Error = s.why(err)
+			all[i].Error, all[i].Remedy = s.why(err), remedy(err)
 		}
 		if state != StateConnected || all[i].State == "" || all[i].Seen > 0 {
 			all[i].State = state
 		}
+		all[i].Off, all[i].Trusted = c.off[s.Name], s.trusted()
 	}
 	return all
 }
@@ -238,12 +244,12 @@ func (h *Host) Servers() []ServerTools { return h.standings(h.catalogue()) }
 // approved reports whether the model may see a definition.
 func (h *Host) approved(s *server, d guard.Definition) bool { return h.accepted(s) && s.pinned(d) }
 
-// instructions are what the approved servers say about themselves.
-func (h *Host) instructions() []string {
+// instructions are what the approved servers of a catalogue say about themselves.
+func (h *Host) instructions(c *catalogue) []string {
 	var names, texts []string
 	for _, s := range h.servers {
 		text := s.current().instructions
-		if text != "" && h.approved(s, instructionsOf(s, text)) {
+		if text != "" && c.has(s) && h.approved(s, instructionsOf(s, text)) {
 			names, texts = append(names, s.Name), append(texts, guard.Clean(text))
 		}
 	}
@@ -281,6 +287,19 @@ type ToolInfo struct {
 	Title string `json:"title,omitempty"`
 	// State says how the model can have it: ToolSent, ToolSearched, or why it cannot.
 	State string `json:"state"`
+	// ReadOnly is whether it says that it changes nothing. Whether it is believed, and may
+	// run, is decided at each call.
+	ReadOnly bool `json:"readOnly,omitempty"`
+	// Via is the server that it is reached through, where that is a gateway; see [Server].Prefixed.
+	Via string `json:"via,omitempty"`
+}
+
+func (t *tool) info(state string) ToolInfo {
+	info := ToolInfo{ToolRef: t.ref, Title: t.title(), State: state, ReadOnly: t.readsOnly()}
+	if t.server.Name != t.ref.Server {
+		info.Via = t.server.Name
+	}
+	return info
 }
 
 // How the model can have a tool, or why it cannot.
@@ -291,16 +310,21 @@ const (
 	ToolUnapproved = "not approved" // by the person
 	ToolSetAside   = "set aside"    // as no provider takes its schema
 	ToolHidden     = "hidden"       // behind another of the same name
+	ToolOff        = "off"          // as the person switched its server off in the conversation
 )
 
 // Tools tells which tools there are and how the model can have them.
-func (h *Host) Tools() []ToolInfo {
-	c := h.catalogue()
+func (h *Host) Tools() []ToolInfo { return h.toolsOf(h.catalogue()) }
+
+func (h *Host) toolsOf(c *catalogue) []ToolInfo {
 	deferred := h.deferred(c)
 	all := make([]ToolInfo, len(c.all))
 	for i, t := range c.all {
-		all[i] = ToolInfo{ToolRef: t.ref, Title: t.title(), State: t.state}
-		if t.state == ToolSent && deferred && !h.budget.always(t.server.Name) {
+		all[i] = t.info(t.state)
+		switch {
+		case c.off[t.server.Name]:
+			all[i].State = ToolOff
+		case t.state == ToolSent && deferred && !h.budget.always(t.server.Name):
 			all[i].State = ToolSearched
 		}
 	}

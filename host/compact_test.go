@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/scripted"
 )
 
 // isSummary reports whether a request is for a summary.
@@ -110,7 +110,7 @@ func TestWhereTheModelWritesNoSummaryTheBeginningsStandIn(t *testing.T) {
 
 func TestAWindowThatIsSmallerThanItSaysLeadsToASummary(t *testing.T) {
 	full := &model.Error{Provider: "p", Status: 400, Err: model.ErrWindow}
-	s := play(t, Options{Servers: []Server{paragraphs()}}, scripted.Say("one"), scripted.Say("two"), scripted.Fail(full), scripted.Say("Two answers were given."), scripted.Say("three"))
+	s := play(t, Options{Servers: []Server{paragraphs()}}, scripted.Say(strings.Repeat("one ", 100)), scripted.Say("two"), scripted.Fail(full), scripted.Say("Two answers were given."), scripted.Say("three"))
 	c := s.Conversation(nil)
 	ask(t, c, "first")
 	ask(t, c, "second")
@@ -120,6 +120,65 @@ func TestAWindowThatIsSmallerThanItSaysLeadsToASummary(t *testing.T) {
 	before, after := s.model.Requests()[2].Messages, s.last(t).Messages
 	if len(after) >= len(before) || !strings.Contains(after[0].Text(), "Two answers were given.") || !strings.HasSuffix(after[len(after)-1].Text(), "third") {
 		t.Errorf("the model reads %+v", after)
+	}
+}
+
+func TestTheWindowIsTheOneThatTheProviderNames(t *testing.T) {
+	full := &model.Error{Provider: "p", Status: 400, Err: model.ErrWindow, Window: 16_000}
+	s := play(t, Options{}, scripted.Say(strings.Repeat("one ", 100)), scripted.Say("two"), scripted.Fail(full), scripted.Say("Two answers were given."), scripted.Say("three"))
+	c := s.Conversation(nil)
+	ask(t, c, "first")
+	ask(t, c, "second")
+	if ask(t, c, "third"); c.Ledger().Window != 16_000 {
+		t.Errorf("the window is %d, want that of the provider's error", c.Ledger().Window)
+	}
+}
+
+func TestASummaryWithoutGainIsDropped(t *testing.T) {
+	s := play(t, Options{}, scripted.Say("one"), scripted.Say("two"), scripted.Say("A long summary. "+strings.Repeat("It says more than what was said. ", 20)))
+	c := s.Conversation(nil)
+	ask(t, c, "first")
+	ask(t, c, "second")
+	if err := c.Compact(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range c.Entries() {
+		if e.Summary != nil {
+			t.Errorf("kept a summary of %d messages that is longer than they are", e.Summary.Messages)
+		}
+	}
+	if got := s.notices(NoticeCompact); len(got) != 1 || !strings.Contains(got[0], "dropped") {
+		t.Errorf("reported %q", got)
+	}
+}
+
+// A model whose window is smaller than was said, and which the tools fill: the history is
+// not what is too long, so it stays, and no summary is paid for.
+func TestToolsThatFillAWindowAreLeftToSearch(t *testing.T) {
+	srv := mcp.NewServer("s", "1")
+	for i := range 100 {
+		mcp.AddToolWith(srv, mcp.Tool{Name: fmt.Sprintf("tool%d", i), Description: strings.Repeat("It does a thing. ", 40), Annotations: readOnly},
+			func(context.Context, struct{}) (string, error) { return "", nil })
+	}
+	summaries := 0
+	m := scripted.Always(func(_ context.Context, req *model.Request) (*model.Response, error) {
+		if isSummary(req) {
+			summaries++
+		}
+		if tokensOfRequest(req) > 8_000 {
+			return nil, &model.Error{Provider: "p", Status: 400, Err: model.ErrWindow, Window: 8_000}
+		}
+		return &model.Response{Message: model.Message{Parts: []model.Part{{Text: "fine"}}}}, nil
+	}).As(model.Info{Language: true, Window: 200_000})
+	s := play(t, Options{Model: m, Budget: Budget{Tools: -1}, Servers: []Server{{Name: "s", Handler: srv, Trusted: true}}})
+	c := s.Conversation(nil)
+	for _, question := range []string{"first", "second", "third"} {
+		if answer := ask(t, c, question); answer.Text != "fine" {
+			t.Errorf("%s: got %q", question, answer.Text)
+		}
+	}
+	if summaries != 0 || len(m.Requests()) != 4 {
+		t.Errorf("%d requests, %d of them for summaries; want 4 and none", len(m.Requests()), summaries)
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/scripted"
 	"github.com/junction-mcp/junction/policy"
 )
 
@@ -210,7 +210,7 @@ func TestMastra16766RulesSeeAnnotationsAndCardsCanBeRead(t *testing.T) {
 		t.Fatalf("the person was asked about %+v", s.desk.cards)
 	}
 	card := s.desk.cards[0]
-	if card.Title != "Erase a file" || card.Description != "Erase it for good." || string(card.Arguments) != `{"Path":"a"}` || !*card.Annotations.DestructiveHint || len(card.Reasons) == 0 || len(card.Always) == 0 {
+	if card.Title != "Erase a file" || card.Description != "Erase it for good." || string(card.Arguments) != `{"Path":"a"}` || !*card.Annotations.DestructiveHint || len(card.Reasons) == 0 || len(card.Always) > 0 || len(card.Never) == 0 {
 		t.Errorf("the card is %+v", card)
 	}
 }

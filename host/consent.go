@@ -5,12 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
-	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/policy"
@@ -22,29 +20,39 @@ import (
 func (r *run) consent(ctx context.Context, j *job) (refusal string) {
 	t := j.tool
 	in := policy.Input{
-		Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Arguments: j.call.Arguments,
-		Annotations: claims(t.annotations()), Trusted: t.server.Trusted, Client: "junction",
+		Server: t.ref.Server, Origin: t.server.origin(), Tool: t.ref.Tool, Title: t.title(), Arguments: j.call.Arguments,
+		Annotations: claims(t.annotations()), Trusted: t.server.trusted(), Client: "junction",
 	}
 	card := Card{
 		CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Description: t.Description,
-		Arguments: j.call.Arguments, Annotations: t.annotations(), Trusted: t.server.Trusted,
+		Arguments: j.call.Arguments, Annotations: t.annotations(), Trusted: t.server.trusted(),
 	}
-	return r.permit(ctx, in, card, r.flowOf(t, j.call), t.sent.Name+" "+t.sent.Description+" "+string(t.sent.Schema))
+	return r.permit(ctx, in, card, r.flowOf(t, j.call), t.sent.Schema)
+}
+
+// reading is what is assumed of a resource or a prompt, which no annotation speaks of: that its
+// text comes from, and its address goes to, the outside world. Those of the program itself
+// are its own text.
+func (s *server) reading() mcp.ToolAnnotations {
+	claim := mcp.ToolAnnotations{ReadOnlyHint: new(true)}
+	if isOwn(s.Name) {
+		claim.OpenWorldHint = new(false)
+	}
+	return claim
 }
 
 // consentToRead is consent to the reading of a resource.
 func (r *run) consentToRead(ctx context.Context, call *model.Call, s *server, uri string) (refusal string) {
-	reads, open := true, !s.Trusted
-	claim := mcp.ToolAnnotations{ReadOnlyHint: &reads, OpenWorldHint: &open}
-	in := policy.Input{Method: "resources/read", Server: s.Name, Resource: uri, Annotations: claims(claim), Trusted: s.Trusted, Client: "junction"}
-	card := Card{CallID: call.ID, Server: s.Name, Resource: uri, Annotations: claim, Trusted: s.Trusted, Arguments: call.Arguments}
+	claim := s.reading()
+	in := policy.Input{Method: "resources/read", Server: s.Name, Origin: s.origin(), Resource: uri, Annotations: claims(claim), Trusted: s.trusted(), Client: "junction"}
+	card := Card{CallID: call.ID, Server: s.Name, Resource: uri, Annotations: claim, Trusted: s.trusted(), Arguments: call.Arguments}
 	return r.permit(ctx, in, card, guard.Call{
-		Server: s.Name, Tool: "resources/read", Arguments: []byte(uri), Trust: s.trust(), Annotations: hints(claim),
-	}, "")
+		Server: s.Name, Origin: s.origin(), Tool: "resources/read", Arguments: []byte(uri), Trust: s.trust(), Annotations: hints(claim),
+	}, nil)
 }
 
-// permit decides about one call. own are the words of the definition that it is made by.
-func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard.Call, own string) (refusal string) {
+// permit decides about one call of a tool with this schema.
+func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard.Call, schema json.RawMessage) (refusal string) {
 	r.c.consenting.Lock() // one question after the other
 	defer r.c.consenting.Unlock()
 	r.labels(&in)
@@ -60,7 +68,8 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 		r.tell(Event{Consent: &event})
 		return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", reasonOf(decision))
 	}
-	flowing, offered := r.c.flow.Ask(flow), r.askOffered(flow, own)
+	r.known(&flow, &decision)
+	flowing, offered := r.c.flow.Ask(flow), r.askOffered(flow, schema)
 	if decision.Effect == policy.Allow && flowing.Allowed && offered.Allowed {
 		event.Allowed = true
 		r.tell(Event{Consent: &event})
@@ -72,19 +81,59 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 		card.Reasons = append(card.Reasons, reasonOf(decision))
 	}
 	card.Secret = len(flowing.Secrets) > 0
-	switch {
-	case !flowing.Allowed:
-		card.Reasons = append(card.Reasons, notByRule(card.Allowed)+flowing.Why)
-	case !offered.Allowed:
-		card.Reasons = append(card.Reasons, notByRule(card.Allowed)+offered.Why)
+	asked := flowing
+	if asked.Allowed {
+		asked = offered
 	}
-	card.Always = always(in)
+	if !asked.Allowed {
+		card.Reasons = append(card.Reasons, notByRule(card.Allowed)+asked.Why)
+	}
+	card.Agent = r.c.agent.Name
+	card.Always = r.h.helpful(ctx, in, asked, card.Allowed != nil)
+	for _, rule := range always(in) {
+		rule.Rule.Effect, rule.Rule.Origin = policy.Deny, ""
+		card.Never = append(card.Never, rule)
+	}
+	_, found := r.h.serverNamed(card.Server)
+	card.CanTrust = found && !card.Trusted
 	verdict, err := r.askPerson(ctx, card, event)
 	if err != nil || !verdict.Allow {
 		return refused(verdict, err, card.Reasons)
 	}
 	r.agree(flow, flowing, offered)
+	if verdict.Trust {
+		r.c.trust(card.Server, verdict.Forever)
+	}
 	return ""
+}
+
+// known tells the guard what the person knew when they made the rules that allow a call.
+func (r *run) known(call *guard.Call, decision *policy.Decision) {
+	for _, rule := range decision.Allowing() {
+		call.Chosen = call.Chosen || rule.IsFor(call.Server)
+		for _, s := range r.h.servers {
+			if rule.Covers(s.Name, s.origin()) {
+				call.Known = append(call.Known, s.Name)
+			}
+		}
+	}
+}
+
+// trust is [Host.Trust] in the middle of a conversation: of what was read before only what
+// is somebody else's stays untrusted.
+func (c *Conversation) trust(server string, forever bool) {
+	if err := c.host.Trust(server, forever); err != nil {
+		c.host.notice(Notice{Kind: NoticeServer, Server: server, Text: err.Error()})
+	}
+	s, found := c.host.serverNamed(server)
+	if !found || !s.trusted() {
+		return
+	}
+	c.flow.Trust(server, func(from guard.Source) bool {
+		i := slices.IndexFunc(s.current().tools, func(t *tool) bool { return t.ref.Tool == from.Tool })
+		return i < 0 || guard.LabelsOf(s.trust(), hints(s.current().tools[i].annotations()))&guard.Untrusted != 0
+	})
+	c.offered.Trust(server, func(guard.Source) bool { return false })
 }
 
 // Who decides about a call, as [Consented] names it.
@@ -104,9 +153,9 @@ func (r *run) askPerson(ctx context.Context, card Card, event Consented) (Verdic
 		event.By, event.Reason = byHost, strings.Join(card.Reasons, "; ")
 	case err != nil && ctx.Err() != nil:
 		event.By, event.Reason = byHost, "the run was ended before there was an answer"
-		r.use(Totals{Asked: 1})
+		r.account.use(Totals{Asked: 1})
 	default:
-		r.use(Totals{Asked: 1})
+		r.account.use(Totals{Asked: 1})
 	}
 	r.tell(Event{Consent: &event})
 	if err == nil && verdict.Rule != nil {
@@ -145,89 +194,6 @@ func refused(v Verdict, err error, reasons []string) string {
 	return "The person did not allow this call. Do not try to reach the same by another way; go on without it, or say why it is needed."
 }
 
-// sessionSource is the source of rules that hold until the Host is closed.
-const sessionSource = "session"
-
-// Rule makes a rule hold until the Host is closed, or for good. The error says that
-// it does not hold, or that it holds until then only, and why.
-func (h *Host) Rule(rule policy.Rule, forever bool) error {
-	if !forever {
-		rule.Source = sessionSource
-	}
-	if err := h.hold(rule); err != nil {
-		return fmt.Errorf("the rule does not hold: %w", err)
-	}
-	if !forever {
-		return nil
-	}
-	err := errors.New("there is no place to keep it")
-	if h.options.Remember != nil {
-		err = h.options.Remember(rule)
-	}
-	if err != nil {
-		return fmt.Errorf("the rule holds until the end of the program only: %w", err)
-	}
-	return nil
-}
-
-// hold adds a rule to those of this Host.
-func (h *Host) hold(rule policy.Rule) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	rules, err := h.rules.With(rule)
-	if err != nil {
-		return err
-	}
-	h.rules = rules
-	h.changes.Add(1) // a tool that is denied goes from the model's hands
-	return nil
-}
-
-func (h *Host) currentRules() *policy.Policy {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.rules
-}
-
-// always are the rules that "always" could write about a call, the narrowest first.
-func always(in policy.Input) []AlwaysRule {
-	scopes := []struct {
-		label string
-		scope policy.Scope
-	}{
-		{"exactly this call", policy.Scope{Reach: policy.ThisCall}},
-		{"this tool, below the same folder", policy.Scope{Reach: policy.ThisCall, Under: folders(in.Arguments)}},
-		{"this tool, with any arguments", policy.Scope{Reach: policy.ThisTool}},
-		{"tools of this server that only read", policy.Scope{Reach: policy.ReadOnlyTools}},
-		{"everything of this server", policy.Scope{Reach: policy.ThisServer}},
-	}
-	var rules []AlwaysRule
-	for _, s := range scopes {
-		if s.scope.Reach == policy.ThisCall && s.scope.Under != nil && len(s.scope.Under) == 0 {
-			continue
-		}
-		if rule, err := policy.Suggest(in, s.scope); err == nil {
-			rules = append(rules, AlwaysRule{Label: s.label, Rule: rule})
-		}
-	}
-	return rules
-}
-
-// folders are the folders of arguments that are absolute paths, by the arguments'
-// names; never nil.
-func folders(arguments json.RawMessage) map[string]string {
-	all := map[string]string{}
-	jsonrpc.EachMember(arguments, func(quoted, value []byte) bool {
-		name, _ := jsonrpc.Unquote(quoted)
-		text, isText := jsonrpc.Unquote(value)
-		if isText && path.IsAbs(text) && !strings.Contains(text, "\n") && path.Dir(text) != "/" {
-			all[name] = path.Dir(path.Clean(text))
-		}
-		return true
-	})
-	return all
-}
-
 // labels tells the rules what the conversation has read.
 func (r *run) labels(in *policy.Input) {
 	read := r.c.flow.Labels()
@@ -246,10 +212,10 @@ func (r *run) labels(in *policy.Input) {
 
 // flowOf is a call in the words of the guard.
 func (r *run) flowOf(t *tool, call *model.Call) guard.Call {
-	return guard.Call{Server: t.ref.Server, Tool: t.ref.Tool, Arguments: call.Arguments, Trust: t.server.trust(), Annotations: hints(t.annotations())}
+	return guard.Call{Server: t.ref.Server, Origin: t.server.origin(), Tool: t.ref.Tool, Arguments: call.Arguments, Trust: t.server.trust(), Annotations: hints(t.annotations())}
 }
 
-func (s *server) trust() guard.Trust { return guard.Trust{Trusted: s.Trusted, Public: s.Public} }
+func (s *server) trust() guard.Trust { return guard.Trust{Trusted: s.trusted(), Public: s.Public} }
 
 // hints are annotations in the words of the guard.
 func hints(a mcp.ToolAnnotations) guard.Annotations {
@@ -266,8 +232,7 @@ func (r *run) read(t *tool, text string) {
 // readText notes that the model has read a resource or a prompt.
 func (r *run) readText(s *server, uri, text string, part guard.Part) {
 	r.suspect(s.Name, uri, text, part)
-	closed := false
-	r.c.flow.Read(guard.Source{Server: s.Name, URI: uri}, guard.LabelsOf(s.trust(), guard.Annotations{OpenWorld: &closed}), text)
+	r.c.flow.Read(guard.Source{Server: s.Name, URI: uri}, guard.LabelsOf(s.trust(), hints(s.reading())), text)
 }
 
 func textOf(parts []model.Part) string {

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/scripted"
 )
 
 // looking is a trusted server with a tool that returns always the same.
@@ -230,6 +230,9 @@ func TestTheLedgerAddsUpToTheRequest(t *testing.T) {
 		l := c.Ledger()
 		r := newRun(c)
 		r.catalogue = s.catalogue()
+		if err := r.prepareStep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 		want := tokensOfRequest(r.request())
 		sum, deferred := 0, 0
 		for _, p := range l.Parts {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -23,54 +23,61 @@ type Conversation struct {
 	host   *Host
 	record Record
 	busy   chan struct{} // holds a token while no run is going
+	agent  Agent         // of a child conversation
+	within *calling      // nil: this is none
+	ends   context.Context
 
-	shelving   sync.Mutex // one long result after the other, as each gets a number
-	consenting sync.Mutex // one question to the person after the other
+	shelving sync.Mutex // one long result after the other, as each gets a number
+	adding   sync.Mutex // one entry after the other: the record and the conversation have the same order
 
-	mu       sync.Mutex
+	*shared
 	entries  []Entry
 	messages []model.Message // all of them
 	summary  Summary         // of the first ones
 	notes    []string        // what every summary must keep
 	found    []ToolRef       // tools that searches brought, in order
 	kept     keptResults     // long results
-	flow     *guard.Flow
-	offered  guard.Flow // private texts, and definitions of servers that are not trusted
+	flowAt   int             // the entry that last said what was read; negative: none did
 	totals   Totals
+	plan     Plan
 	runs     int
-	running  bool // a question came that no totals followed yet
-	session  session
-	sampled  map[string]int // tokens that servers used of the model
-	reviews  map[string]int // of what servers changed
-	window   int            // tokens that the model has proved not to see; 0: not known
-	factor   float64        // between estimated tokens and those that the provider counts; 0: not known
-}
-
-// session is what holds until the program ends.
-type session struct {
-	queries map[string]string // by tool: the query that found it
+	running  bool            // a question came that no totals followed yet
+	cutOff   bool            // the record ends in the middle of a run, as after a crash
+	ids      map[string]bool // of calls
+	window   int             // tokens that the model sees, as a request that did not fit has shown; 0: not known
+	windowOf string          // the model that has shown it
+	noGain   int             // tokens of the messages when a summary of them was dropped; 0: none was
+	factor   float64         // between estimated tokens and those that the provider counts; 0: not known
 }
 
 // Conversation returns a new conversation, or, with the entries of an earlier
 // one, its continuation; a history that a crash cut off is mended. record is called with
 // every new entry; it may be nil.
 func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
-	c := &Conversation{host: h, record: record, busy: make(chan struct{}, 1), flow: new(guard.Flow), sampled: map[string]int{}, reviews: map[string]int{}}
-	c.session.queries = map[string]string{}
-	c.busy <- struct{}{}
+	c := h.newConversation(newShared(), record)
 	c.entries = slices.Clone(entries)
 	for i := range c.entries {
 		c.apply(&c.entries[i])
+		c.keepFlow(i)
+	}
+	if c.flowAt >= 0 && c.flow.UnmarshalJSON(c.entries[c.flowAt].Flow) != nil {
+		unknown(c.flow)
 	}
 	if unaccounted(entries) {
 		unknown(c.flow)
 	}
-	c.running = false
+	c.cutOff, c.running = c.running, false
 	mended, what := repair(c.messages)
-	if what != "" {
-		c.messages = mended
+	c.messages = mended
+	if what != "" && c.cutOff { // once: from the next run on, the record says that it was cut off
 		h.notice(Notice{Kind: NoticeRepaired, Text: what})
 	}
+	return c
+}
+
+func (h *Host) newConversation(with *shared, record Record) *Conversation {
+	c := &Conversation{host: h, record: record, busy: make(chan struct{}, 1), shared: with, ids: map[string]bool{}, flowAt: -1}
+	c.busy <- struct{}{}
 	return c
 }
 
@@ -79,27 +86,30 @@ func (c *Conversation) apply(e *Entry) {
 	switch {
 	case e.Message != nil:
 		c.messages = append(c.messages, *e.Message)
+		for _, call := range e.Message.Calls() {
+			c.ids[call.ID] = true
+		}
 		if e.Message.Role == model.RoleUser && !c.running {
 			c.runs, c.running = c.runs+1, true
 		}
 	case e.Summary != nil:
+		if n := e.Summary.Messages; n < 0 || n > len(c.messages) {
+			return // of a record that somebody else wrote
+		}
 		c.summary = *e.Summary
 		c.dropMedia()
 	case e.Note != "":
 		c.notes = append(c.notes, e.Note)
+	case e.Plan != nil:
+		c.plan = *e.Plan
+	case e.Switched != nil:
+		c.switched(e.Switched)
 	case e.Found != nil:
 		c.found = append(c.found, e.Found...)
 	case e.Kept != nil:
 		for _, uri := range c.kept.put(*e.Kept) {
 			c.unload(uri)
 		}
-	case e.Flow != nil:
-		flow := new(guard.Flow)
-		if err := flow.UnmarshalJSON(e.Flow); err != nil {
-			flow = new(guard.Flow)
-			unknown(flow)
-		}
-		c.flow = flow
 	case e.Totals != nil:
 		c.totals, c.running = c.totals.add(*e.Totals), false
 	}
@@ -118,6 +128,8 @@ func (c *Conversation) unload(uri string) {
 
 // add records an entry and applies it.
 func (c *Conversation) add(e Entry) error {
+	c.adding.Lock()
+	defer c.adding.Unlock()
 	e.At = time.Now()
 	if c.record != nil {
 		if err := c.record.Append(e); err != nil {
@@ -128,26 +140,52 @@ func (c *Conversation) add(e Entry) error {
 	defer c.mu.Unlock()
 	c.entries = append(c.entries, e)
 	c.apply(&e)
+	c.keepFlow(len(c.entries) - 1)
 	return nil
 }
+
+// keepFlow drops what earlier entries say of what was read, if this one says it: it can be
+// long, and each holds all of the one before. The Record has them.
+func (c *Conversation) keepFlow(at int) {
+	if c.entries[at].Flow == nil {
+		return
+	}
+	if c.flowAt >= 0 {
+		c.entries[c.flowAt].Flow = flowDropped
+	}
+	c.flowAt = at
+}
+
+// flowDropped stands for what was read in an entry that does not say it any more. It is not
+// valid, so that whoever goes on from there knows nothing and assumes the worst.
+var flowDropped = json.RawMessage(`"not kept"`)
 
 func (c *Conversation) say(m model.Message) error { return c.add(Entry{Message: &m}) }
 
 // Question is what a person says.
 type Question struct {
 	Text string
-	// Attach are resources and texts that go along.
+	// Attach are resources, texts and pictures that go along.
 	Attach []Attachment
 	// Prompt is a prompt of a server whose messages go along, before Text.
 	Prompt *PromptCall
+	// Tools chooses among the tools that the model can have for this question, and so whose
+	// resources it can read; nil means all. The host's own, to search and to read, stay.
+	Tools func(ToolInfo) bool
+	// Relayed is for a Text that the person did not write: nothing that it says counts as
+	// their words. In a child conversation it always is.
+	Relayed bool
 }
 
-// Attachment is a resource of a server or, where Text is not empty, a text that the
-// person has from elsewhere, such as a file.
+// Attachment is a resource of a server or, where Text or Picture is not empty, a text or a
+// picture that the person has from elsewhere, such as a file.
 type Attachment struct {
 	Server string // may be empty where one server lists the resource
-	URI    string // of the resource; the name of the text
+	URI    string // of the resource; the name of the text or picture
 	Text   string
+	// Picture is a PNG, JPEG, GIF or WebP, as its content says, of at most 3.75 MiB and
+	// 8,000 pixels on a side.
+	Picture []byte
 }
 
 // PromptCall is a prompt of a server with its arguments.
@@ -176,10 +214,15 @@ func (c *Conversation) Ask(ctx context.Context, q Question) (Answer, error) {
 		return Answer{}, ErrBusy
 	}
 	defer func() { c.busy <- struct{}{} }()
+	ctx, end, err := c.bound(ctx)
+	if err != nil {
+		return Answer{}, err
+	}
+	defer end()
 	r := newRun(c)
-	if c.host.options.Limits.Time > 0 {
+	if most := r.account.limits.Time; most > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, c.host.options.Limits.Time, errTimeLimit)
+		ctx, cancel = context.WithTimeoutCause(ctx, most, errTimeLimit)
 		defer cancel()
 	}
 	return r.answer(ctx, q)
@@ -243,18 +286,24 @@ func (c *Conversation) Totals() Totals {
 	return c.totals
 }
 
-// saveFlow records which texts were read.
+// saveFlow records which texts were read, if there are others than the record says.
 func (c *Conversation) saveFlow() error {
 	state, err := json.Marshal(c.flow)
 	if err != nil {
 		return err
+	}
+	c.mu.Lock()
+	same := c.flowAt >= 0 && bytes.Equal(c.entries[c.flowAt].Flow, state) || c.flowAt < 0 && string(state) == "{}"
+	c.mu.Unlock()
+	if same {
+		return nil
 	}
 	return c.add(Entry{Flow: state})
 }
 
 func (t Totals) add(u Totals) Totals {
 	return Totals{
-		Usage: t.Usage.Add(u.Usage), Cost: t.Cost + u.Cost, Requests: t.Requests + u.Requests,
+		Usage: t.Usage.Add(u.Usage), Cost: t.Cost + u.Cost, CostUnknown: t.CostUnknown || u.CostUnknown, Requests: t.Requests + u.Requests,
 		Calls: t.Calls + u.Calls, Asked: t.Asked + u.Asked, Duration: t.Duration + u.Duration,
 	}
 }

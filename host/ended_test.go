@@ -5,8 +5,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/model/scripted"
 )
 
 // A leaver ends the run in place of an answer.

@@ -23,10 +23,15 @@ type Entry struct {
 	Kept *Kept `json:"kept,omitempty"`
 	// Note is a fact that must survive every summary.
 	Note string `json:"note,omitempty"`
-	// Flow is which untrusted and private texts were read; see guard.Flow.
+	// Flow is which untrusted and private texts were read, so far; see guard.Flow. It comes
+	// when it changed. Only the last one is kept in memory.
 	Flow json.RawMessage `json:"flow,omitempty"`
-	// Totals are what a run used.
+	// Totals are what a run used; all zero for one that was cut off, as by a crash.
 	Totals *Totals `json:"totals,omitempty"`
+	// Plan is what is to be done, in place of the plan before.
+	Plan *Plan `json:"plan,omitempty"`
+	// Switched says that a server was switched off, or on again.
+	Switched *Switched `json:"switched,omitempty"`
 	// Title names the conversation for people.
 	Title string `json:"title,omitempty"`
 }
@@ -35,6 +40,12 @@ type Entry struct {
 type Summary struct {
 	Messages int    `json:"messages"`
 	Text     string `json:"text"`
+}
+
+// Switched says whether the model has a server in a conversation.
+type Switched struct {
+	Server string `json:"server"`
+	Off    bool   `json:"off,omitempty"`
 }
 
 // ToolRef names a tool of a server.

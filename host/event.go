@@ -30,6 +30,7 @@ type Event struct {
 	Returned      *Returned        `json:"returned,omitempty"`      // step 5: a call's result
 	Notice        *Notice          `json:"notice,omitempty"`        // what a person should know
 	Answered      *Answered        `json:"answered,omitempty"`      // step 7: the run is over
+	Child         *ChildEvent      `json:"child,omitempty"`         // something happened in a child conversation
 
 	Generated *Generated `json:"generated,omitempty"` // the model was asked outside of the seven steps
 	Reviewed  *Reviewed  `json:"reviewed,omitempty"`  // the person was shown definitions, and what came of it
@@ -55,6 +56,12 @@ type ServerTools struct {
 	Tools  int `json:"tools"`
 	Seen   int `json:"seen"`
 	Tokens int `json:"tokens"` // of all its definitions
+	// Trusted is whether the person trusts it now.
+	Trusted bool `json:"trusted,omitempty"`
+	// Off is whether it is switched off in the conversation, so that Seen is 0.
+	Off bool `json:"off,omitempty"`
+	// Remedy says what to do where the server refused the authorization.
+	Remedy string `json:"remedy,omitempty"`
 }
 
 // Asked tells that the model is asked.
@@ -74,8 +81,10 @@ type Decided struct {
 	Stop       model.StopReason `json:"stop"`
 	StopDetail string           `json:"stopDetail,omitempty"`
 	Usage      model.Usage      `json:"usage"`
-	Cost       float64          `json:"cost"` // US dollars
-	Exchanges  []model.Exchange `json:"-"`    // the bytes on the wire; only if [Options.Trace] is set
+	Cost       float64          `json:"cost,omitempty"` // US dollars
+	// CostUnknown is whether the price of the model is not known, so that Cost is 0.
+	CostUnknown bool             `json:"costUnknown,omitempty"`
+	Exchanges   []model.Exchange `json:"-"` // the bytes on the wire; only if [Options.Trace] is set
 }
 
 // Generated tells of an exchange with the model that is none of the seven steps, when
@@ -110,7 +119,8 @@ type Reviewed struct {
 	First       bool   `json:"first,omitempty"`
 	Definitions int    `json:"definitions"` // that were shown
 	Approved    bool   `json:"approved"`
-	Error       string `json:"error,omitempty"` // why the person did not answer
+	Trusted     bool   `json:"trusted,omitempty"` // from now on, as the person said
+	Error       string `json:"error,omitempty"`   // why the person did not answer
 }
 
 // Consented tells whether a call may run.
@@ -191,7 +201,7 @@ const (
 	NoticeServer   = "server"   // a server was lost, came back, or was not approved
 	NoticeTools    = "tools"    // tools came, went or changed
 	NoticeReviews  = "reviews"  // a server changes too often: see [Conversation.ReviewAgain]
-	NoticeLowered  = "lowered"  // a schema was rewritten for the provider, or a tool set aside
+	NoticeLowered  = "lowered"  // a schema was rewritten for the provider, a tool set aside, or a picture not shown to the model
 	NoticeGuard    = "guard"    // something suspicious was found
 	NoticeRetry    = "retry"    // the provider is asked again
 	NoticeStop     = "stop"     // the model stopped for another reason than being done
@@ -209,16 +219,19 @@ type Answered struct {
 	// "money", "loop", "length", "refusal", "cancelled", "error".
 	Stop   string  `json:"stop"`
 	Error  string  `json:"error,omitempty"`
-	Totals Totals  `json:"totals"` // of this run
-	Cost   float64 `json:"cost"`
+	Totals Totals  `json:"totals"`         // of this run
+	Cost   float64 `json:"cost,omitempty"` // as the totals have it
 }
 
 // Totals count what was used.
 type Totals struct {
-	Usage    model.Usage   `json:"usage"`
-	Cost     float64       `json:"cost"` // US dollars
-	Requests int           `json:"requests"`
-	Calls    int           `json:"calls"`
-	Asked    int           `json:"asked"` // how often a person was asked for consent
-	Duration time.Duration `json:"durationNs"`
+	Usage model.Usage `json:"usage"`
+	Cost  float64     `json:"cost,omitempty"` // US dollars
+	// CostUnknown is whether there were requests to a model whose price is not known: Cost
+	// has only that of the others.
+	CostUnknown bool          `json:"costUnknown,omitempty"`
+	Requests    int           `json:"requests"`
+	Calls       int           `json:"calls"`
+	Asked       int           `json:"asked"` // how often a person was asked for consent
+	Duration    time.Duration `json:"durationNs"`
 }

@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/scripted"
 )
 
 // A nameless model gives its calls no IDs.
@@ -153,5 +154,18 @@ func TestAServerIsNamedOnceWhereItDoesNotAnswer(t *testing.T) {
 	}
 	if got := s.Servers()[0]; got.Error != want || got.State != StateFailed {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A variable that is not set is no fault of the server's, which was never started.
+func TestAServerThatWasNotStartedIsNotSaidToBeSilent(t *testing.T) {
+	why := errors.New("variable NOT_SET_VAR is not set; export it")
+	fails := mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
+		return mcp.Result{}, fmt.Errorf(`server "unset" is not connected: %w`, why)
+	})
+	s := play(t, Options{Servers: []Server{{Name: "unset", Handler: fails, State: func() (string, error) { return StateFailed, why }}}}, scripted.Say("hello"))
+	ask(t, s.Conversation(nil), "hello")
+	if got := s.notices(NoticeServer); len(got) != 1 || got[0] != `server "unset" is not connected: variable NOT_SET_VAR is not set; export it` {
+		t.Errorf("reported %q", got)
 	}
 }

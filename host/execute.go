@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -121,7 +122,7 @@ func (r *run) unknown(name string) string {
 
 // carry carries out one call.
 func (r *run) carry(ctx context.Context, j *job) {
-	r.use(Totals{Calls: 1})
+	r.account.use(Totals{Calls: 1})
 	called := Called{CallID: j.call.ID, Tool: j.call.Name, Arguments: j.call.Arguments}
 	if j.tool != nil {
 		called.Server, called.Tool, called.Title, called.Annotations = j.tool.ref.Server, j.tool.ref.Tool, j.tool.title(), j.tool.Annotations
@@ -148,7 +149,15 @@ func (r *run) callTool(ctx context.Context, j *job) outcome {
 		r.read(t, why) // it may quote the server
 		return complained("%s", why)
 	}
-	ctx = withCall(ctx, &calling{run: r, id: j.call.ID, server: t.server, tool: t})
+	for at := r; at != nil; at = at.parent() {
+		if at.c.isOff(t.server.Name) {
+			return complained("The person switched the server %q off. The call was not made.", t.server.Name)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // what a tool of the program's own began ends with its call
+	calling := &calling{run: r, id: j.call.ID, server: t.server, tool: t}
+	ctx = withCall(ctx, calling)
 	ctx = mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) {
 		r.tell(Event{Progress: &Progress{CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Progress: p.Progress, Total: p.Total, Message: readable(p.Message)}})
 	})
@@ -157,7 +166,11 @@ func (r *run) callTool(ctx context.Context, j *job) outcome {
 		return r.failed(ctx, t, err)
 	}
 	got := r.outcome(t, result)
-	r.read(t, got.whole)
+	if calling.labelled.Load() {
+		r.suspect(t.ref.Server, t.ref.Tool, got.whole, guard.InResult)
+	} else {
+		r.read(t, got.whole)
+	}
 	if !got.isError {
 		r.remember(t)
 	}
@@ -184,7 +197,7 @@ const maxErrorText = 8 << 10
 // remember adds the search that found the tool to what is known of it.
 func (r *run) remember(t *tool) {
 	r.c.mu.Lock()
-	query := r.c.session.queries[t.id]
+	query := r.c.queries[t.id]
 	r.c.mu.Unlock()
 	if query != "" {
 		r.h.search.Remember(t.id, query)

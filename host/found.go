@@ -151,7 +151,7 @@ func (r *run) foundBy(t *tool, query string) {
 	}
 	r.c.mu.Lock()
 	defer r.c.mu.Unlock()
-	r.c.session.queries[t.id] = query
+	r.c.queries[t.id] = query
 }
 
 // addFound records what searches brought.

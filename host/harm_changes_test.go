@@ -7,9 +7,10 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/scripted"
+	"github.com/junction-mcp/junction/policy"
 )
 
 // again puts a second question, with these steps.
@@ -88,6 +89,7 @@ func TestACallIsOfTheToolThatThePersonAgreedTo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(w *world) {
 			w.gullible.steps = []model.Part{scripted.Calling("guest__weather", `{"city":"Oslo"}`)}
+			w.rules = append(w.rules, policy.Rule{Effect: policy.Ask, Server: "guest"})
 		})
 		consent := w.desk.consent
 		w.desk.consent = func(card Card) Verdict {
@@ -214,13 +216,19 @@ func ordered(entries []Entry) (read bool) {
 	return read
 }
 
+// recorded is a Record that keeps everything.
+type recorded []Entry
+
+func (r *recorded) Append(e Entry) error { *r = append(*r, e); return nil }
+
 // The program ended right after the question, and nobody knows any more that the
 // person did not write all of it.
 func TestHarmByAnAttachmentInALaterSession(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(w *world) { attaches(t, w) })
+	var entries recorded
+	w.c = w.Conversation(&entries)
 	w.ask(t)
-	entries := w.c.Entries()
 	for cut := range entries {
 		if entries[cut].Message == nil || entries[cut].Message.Role != model.RoleUser {
 			continue

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/scripted"
 	"github.com/junction-mcp/junction/policy"
 )
 
@@ -77,6 +77,8 @@ func TestHarmByResults(t *testing.T) {
 		{name: "an attached resource", arrange: attaches, ends: declined, names: "guest: guest://sky"},
 		{name: "a prompt", arrange: prompts, ends: declined, names: "guest: greet"},
 		{name: "a letter that was read by the trusted post office", arrange: mail, ends: declined, names: "post/fetch"},
+		{name: "the same letter as a resource", arrange: mailed, ends: declined, names: "post: mail://inbox/1"},
+		{name: "the same letter as a prompt", arrange: mailedPrompt, ends: declined, names: "post: inbox"},
 	} {
 		t.Run(h.name, h.run)
 	}
@@ -158,4 +160,25 @@ func mail(_ *testing.T, w *world) {
 	w.options.Servers[1] = Server{Name: "post", Handler: w.outside(s), Trusted: true}
 	w.gullible.steps = []model.Part{scripted.Calling("post__fetch", `{"url":"https://post.example/"}`)}
 	w.always("files", "write")
+}
+
+// mailed is the same text as a resource of the trusted server.
+func mailed(t *testing.T, w *world) {
+	mail(t, w)
+	s := mcp.NewServer("post", "1")
+	s.AddText(mcp.Resource{URI: "mail://inbox/1", Name: "letter"}, "Dear Ada. "+plant)
+	w.options.Servers[1] = Server{Name: "post", Handler: w.outside(s), Trusted: true}
+	w.gullible.steps = []model.Part{scripted.Calling(readName, `{"uri":"mail://inbox/1"}`)}
+	w.belongs = func(card Card) bool { return card.Resource == "mail://inbox/1" }
+}
+
+func mailedPrompt(t *testing.T, w *world) {
+	mail(t, w)
+	s := mcp.NewServer("post", "1")
+	mcp.AddPrompt(s, "inbox", func(context.Context, struct{}) (*mcp.GetPromptResult, error) {
+		return &mcp.GetPromptResult{Messages: []mcp.PromptMessage{{Role: mcp.RoleUser, Content: mcp.Text("Dear Ada. " + plant)}}}, nil
+	})
+	w.options.Servers[1] = Server{Name: "post", Handler: w.outside(s), Trusted: true}
+	w.gullible.steps = nil
+	w.question = Question{Prompt: &PromptCall{Server: "post", Name: "inbox"}}
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/scripted"
 )
 
 // sampling asks the model with this text, and keeps what it said.

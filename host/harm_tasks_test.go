@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/scripted"
 	"github.com/junction-mcp/junction/policy"
 )
 
@@ -42,7 +42,7 @@ func TestOrdinaryTasksNeedAtMostOneMoreYes(t *testing.T) {
 		{"look up trains, twice, allowed", []string{"post/fetch"}, []model.Part{fetch, fetch}, 0},
 		{"read a file and look up trains, allowed", []string{"post/fetch"}, []model.Part{read, fetch}, 1},
 		{"read a file and look up what the person named, allowed", []string{"post/fetch"}, []model.Part{read, named, named}, 1},
-		{"send letters, allowed", []string{"post/send"}, []model.Part{send, thanks, send}, 1},
+		{"send letters, allowed", []string{"post/send"}, []model.Part{send, thanks, send}, 0},
 		{"ask for the weather and send it, by hand", nil, []model.Part{weather, send, thanks}, 0},
 	}
 	for _, test := range tests {

@@ -23,8 +23,19 @@ type Options struct {
 	Model model.Model
 	// Servers are whose tools the model can be given, in the order in which it sees them.
 	Servers []Server
+	// Tools are the program's own, which [mcp.AddTool] adds as to any server; nil means none.
+	// They stand before those of the servers, as tools of the server [OwnServer], and are never
+	// left to search. As the program vouches for them they need no review, and their annotations
+	// are believed; consent, labels, traces and limits are those of any trusted server. Its prompts
+	// and resources count as the program's own text. What a tool can do with the conversation that
+	// calls it: [Child], [Labels], [Read].
+	Tools *mcp.Server
 	// System is added to the host's own system prompt.
 	System string
+	// BeforeStep is called before each request to the model that is a step of a run, of child
+	// conversations too, and may be called by several of them at once. It may change what the
+	// model is sent; an error ends the run, which returns it.
+	BeforeStep func(ctx context.Context, step *Step) error
 
 	// Person decides what must be decided by a person; nil is one who is not there,
 	// see [ErrNobody].
@@ -34,6 +45,10 @@ type Options struct {
 	Policy *policy.Policy
 	// Remember makes a rule hold for good, beyond this process; nil means it cannot.
 	Remember func(rule policy.Rule) error
+	// RememberTrust makes the person's trust in a server hold for good, beyond this process;
+	// nil means it cannot. It gets the server's name with its origin, as [policy.Named] has
+	// them: another server of that name is not trusted. See [Host.Trust].
+	RememberTrust func(name string) error
 	// Pins are the definitions that a person approved; nil means none yet, and that
 	// approvals are forgotten with the Host.
 	Pins *guard.Pins
@@ -156,6 +171,7 @@ func New(o Options) (*Host, error) {
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.reviewing, h.embed = make(chan struct{}, 1), make(chan struct{}, 1)
+	h.addOwn()
 	for _, s := range o.Servers {
 		if err := h.add(s); err != nil {
 			h.cancel()
@@ -173,6 +189,8 @@ func (h *Host) add(s Server) error {
 	switch {
 	case s.Name == "":
 		return errors.New("host: a server without a name")
+	case isOwn(s.Name):
+		return fmt.Errorf("host: a server is called %q, the name of the host's own tools; give it another one", s.Name)
 	case s.Handler == nil:
 		return fmt.Errorf("host: server %q has no Handler", s.Name)
 	case slices.ContainsFunc(h.servers, func(other *server) bool { return other.Name == s.Name }):
@@ -226,6 +244,7 @@ func (b Budget) withDefaults(info model.Info) Budget {
 	b.Tools = orDefault(b.Tools, min(b.Window/10, 8_000))
 	b.Result = max(orDefault(b.Result, min(b.Window/8, 8_000)), leastResult)
 	b.Sampling = orDefault(b.Sampling, defaultSampling)
+	b.Always = append(b.Always[:len(b.Always):len(b.Always)], OwnServer)
 	return b
 }
 

@@ -5,16 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/scripted"
 )
 
 func TestAQuestionGoesThroughTheWholeLoop(t *testing.T) {
@@ -190,8 +192,9 @@ func TestAHistoryThatWasCutOffIsMended(t *testing.T) {
 	if answer := ask(t, c, "go on"); answer.Text != "where were we" {
 		t.Errorf("got %q", answer.Text)
 	}
-	if got := s.notices(NoticeRepaired); len(got) != 1 || !strings.Contains(got[0], "1 calls without a result") {
-		t.Errorf("reported %q", got)
+	s.Conversation(nil, c.Entries()...) // resumed again
+	if got := s.notices(NoticeRepaired); len(got) != 1 || !strings.Contains(got[0], "a call has no result") {
+		t.Errorf("reported %q, want it once", got)
 	}
 }
 
@@ -241,6 +244,31 @@ func TestLimitsEndARun(t *testing.T) {
 			}
 			if len(s.notices(NoticeLimit)) != 1 {
 				t.Error("no notice says so")
+			}
+		})
+	}
+}
+
+func TestACostThatIsNotKnownIsNotNothing(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		info  model.Info
+		wants string
+	}{
+		{"no price", model.Info{Language: true}, `"costUnknown":true`},
+		{"a price", model.Info{Language: true, Price: model.Price{Input: 1e6, Output: 1e6}}, `"cost":11`},
+		{"free", model.Info{Language: true, Price: model.Price{Free: true}}, ``},
+		{"no language model", model.Info{}, ``},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			m := scripted.Always(scripted.Func(func(*model.Request) (*model.Response, error) {
+				return &model.Response{Message: model.Message{Parts: []model.Part{{Text: "fine"}}}, Usage: model.Usage{Input: 10, Output: 1}}, nil
+			})).As(test.info)
+			s := play(t, Options{Model: m})
+			answer := ask(t, s.Conversation(nil), "go")
+			text, err := json.Marshal(answer.Totals)
+			if err != nil || test.wants == "" && strings.Contains(string(text), "cost") || !strings.Contains(string(text), test.wants) || strings.Contains(string(text), `"cost":0`) {
+				t.Errorf("the totals are %s (%v), want %s in them", text, err, test.wants)
 			}
 		})
 	}
@@ -333,5 +361,44 @@ func TestEntriesSurviveJSON(t *testing.T) {
 	}
 	if again.Totals().Calls != 1 {
 		t.Errorf("totals are %+v", again.Totals())
+	}
+}
+
+// oneAtATime notices who appends while another one does.
+type oneAtATime struct {
+	appending atomic.Int32
+	twice     atomic.Bool
+	mu        sync.Mutex
+	notes     []string
+}
+
+func (r *oneAtATime) Append(e Entry) error {
+	if r.appending.Add(1) > 1 {
+		r.twice.Store(true)
+	}
+	runtime.Gosched()
+	r.mu.Lock()
+	r.notes = append(r.notes, e.Note)
+	r.mu.Unlock()
+	r.appending.Add(-1)
+	return nil
+}
+
+// The person keeps notes and switches servers while a run records what it does.
+func TestEntriesAreRecordedOneAfterTheOther(t *testing.T) {
+	s := play(t, Options{})
+	record := new(oneAtATime)
+	c := s.Conversation(record)
+	var keeping sync.WaitGroup
+	for i := range 20 {
+		keeping.Go(func() {
+			if err := c.Keep(fmt.Sprint("note ", i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	keeping.Wait()
+	if record.twice.Load() || !slices.Equal(record.notes, c.Notes()) {
+		t.Errorf("at the same time: %v; the record has %q, the conversation %q", record.twice.Load(), record.notes, c.Notes())
 	}
 }

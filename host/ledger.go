@@ -27,9 +27,9 @@ type LedgerPart struct {
 // Ledger tells what the next request would hold.
 func (c *Conversation) Ledger() Ledger {
 	r := newRun(c)
-	r.catalogue = c.host.catalogue()
+	r.choose()
 	l := Ledger{Window: r.window()}
-	l.add(c, LedgerPart{Kind: "system", Name: "system prompt", Tokens: model.EstimateTokens(len(r.system()))})
+	l.add(c, LedgerPart{Kind: "system", Name: "system prompt", Tokens: model.EstimateTokens(len(r.system(c.instructions())))})
 	l.tools(r)
 	if messages, text := c.summarized(); messages > 0 {
 		l.add(c, LedgerPart{Kind: "summary", Name: fmt.Sprintf("%d messages", messages), Tokens: model.EstimateTokens(len(text))})

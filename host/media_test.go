@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/scripted"
 )
 
 // seen is how many bytes of images messages hold.

@@ -1,22 +1,25 @@
 package host
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/model"
 )
 
 // askOffered asks what the flow of results alone does not: definitions and instructions
 // are text too, and a person who approved them may have overlooked what they ask
 // for. So where private text would have a way out of its server, they count as read,
-// unless the call holds no other words than the person's and the tool's own.
-func (r *run) askOffered(call guard.Call, own string) guard.Decision {
+// unless the call says no more than a few words of the person's.
+func (r *run) askOffered(call guard.Call, schema json.RawMessage) guard.Decision {
 	private := r.c.flow.Sources(guard.Private)
 	elsewhere := slices.ContainsFunc(private, func(s guard.Source) bool { return s.Server != call.Server })
-	if !call.Leaves() || !elsewhere || saysNothingNew(string(call.Arguments), own, r.said) {
+	if !call.Leaves() || !elsewhere || repeats(call.Arguments, schema, r.said) {
 		return guard.Decision{Allowed: true}
 	}
 	for _, source := range private {
@@ -39,20 +42,47 @@ func (r *run) agree(call guard.Call, flowing, offered guard.Decision) {
 	}
 }
 
-// saysNothingNew reports whether all words of a text stand in others.
-func saysNothingNew(text string, others ...string) bool {
-	known := map[string]bool{"true": true, "false": true, "null": true}
-	for _, other := range others {
-		for _, word := range wordsOf(other) {
-			known[word] = true
-		}
+// What a call may hold that says no more than what the person did: so few words that
+// which they are, and how they are put, can carry hardly anything.
+const (
+	maxRepeatedMembers = 4
+	maxRepeatedWords   = 8
+)
+
+// repeats reports whether arguments are only a few words of what the person said, as the
+// person wrote them, under names that the schema declares. What a server wrote counts for
+// nothing: its words are no more known to be harmless than what it asks for.
+func repeats(arguments []byte, schema json.RawMessage, said string) bool {
+	if len(arguments) == 0 {
+		return true
 	}
-	return !slices.ContainsFunc(wordsOf(text), func(word string) bool { return !known[word] })
+	properties, known, words, members := jsonrpc.Get(schema, "properties"), wordsOf(said), 0, 0
+	allowed := func(text string) bool {
+		all := wordsOf(text)
+		words += len(all)
+		separators := len(text) - len(strings.Join(all, ""))
+		return separators <= len(all) && !slices.ContainsFunc(all, func(word string) bool { return !slices.Contains(known, word) })
+	}
+	if arguments[0] != '{' { // the address of a resource
+		return allowed(string(arguments)) && words <= maxRepeatedWords
+	}
+	fits := true
+	jsonrpc.EachMember(arguments, func(quoted, value []byte) bool {
+		name, _ := jsonrpc.Unquote(quoted)
+		text, isText := jsonrpc.Unquote(value)
+		if !isText {
+			text = string(value)
+		}
+		members++
+		fits = jsonrpc.Get(properties, name) != nil && (text == "true" || text == "false" || allowed(text))
+		return fits
+	})
+	return fits && members <= maxRepeatedMembers && words <= maxRepeatedWords
 }
 
-// wordsOf are the words and numbers of a text, in small letters.
+// wordsOf are the words and numbers of a text.
 func wordsOf(text string) []string {
-	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+	return strings.FieldsFunc(text, func(r rune) bool {
 		return r < unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	})
 }
@@ -62,12 +92,12 @@ func wordsOf(text string) []string {
 func (r *run) strangers() []string {
 	var names []string
 	for _, t := range r.given() {
-		if !t.server.Trusted {
+		if !t.server.trusted() {
 			names = append(names, t.ref.Server)
 		}
 	}
 	for _, s := range r.h.servers {
-		if text := s.current().instructions; text != "" && !s.Trusted && r.h.approved(s, instructionsOf(s, text)) {
+		if text := s.current().instructions; text != "" && !s.trusted() && r.catalogue.has(s) && r.h.approved(s, instructionsOf(s, text)) {
 			names = append(names, s.Name)
 		}
 	}
@@ -81,12 +111,21 @@ func unknown(flow *guard.Flow) {
 	flow.Read(guard.Source{Server: "an earlier session"}, guard.Private|guard.Untrusted, "")
 }
 
+// Unknown is an entry with which the record of a conversation begins that comes from
+// elsewhere: all of it counts as read from a stranger, and as private.
+func Unknown() (Entry, error) {
+	flow := new(guard.Flow)
+	unknown(flow)
+	state, err := json.Marshal(flow)
+	return Entry{At: time.Now(), Flow: state}, err
+}
+
 // unaccounted reports whether a record ends, as after a crash, with results of which
 // it does not say where they came from.
 func unaccounted(entries []Entry) bool {
 	for _, e := range slices.Backward(entries) {
 		switch {
-		case e.Flow != nil:
+		case e.Flow != nil, e.Totals != nil: // at the end of a run, it was written before these if it changed
 			return false
 		case e.Kept != nil, e.Message != nil && e.Message.Role == model.RoleTool:
 			return true

@@ -9,9 +9,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/scripted"
 	"github.com/junction-mcp/junction/policy"
 )
 

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/picture"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 )
@@ -21,8 +22,6 @@ type outcome struct {
 	kept    string // URI of the whole text, where the model sees only a part
 	media   []model.Media
 }
-
-const maxMedia = 4 << 20 // bytes of an image or sound that the model is sent
 
 // outcome makes what the model reads of a result: texts without what a person
 // could not see, images as they are, and of long texts the first page.
@@ -113,7 +112,7 @@ func (o *outcome) take(text *strings.Builder, c *mcp.Content) {
 func (o *outcome) attach(m model.Media) string {
 	o.bytes += len(m.Data)
 	o.media = append(o.media, m)
-	if !strings.HasPrefix(m.Type, "image/") || len(m.Data) > maxMedia || len(m.Data) == 0 {
+	if !strings.HasPrefix(m.Type, "image/") || len(m.Data) > picture.MaxBytes || len(m.Data) == 0 {
 		return fmt.Sprintf("[%s of %d bytes, which the person can see and you cannot]", orWord(m.Type, "data"), len(m.Data))
 	}
 	o.parts = append(o.parts, model.Part{Media: &m})

@@ -27,8 +27,8 @@ func (r *run) outside(ctx context.Context, request *model.Request, generated Gen
 	response, err := r.h.options.Model.Generate(ctx, request, r.retried)
 	generated.Asked, generated.Exchanges, generated.Duration = asked, *exchanges, time.Since(began)
 	if response != nil {
-		cost := r.charge(request, response)
-		generated.Decided = &Decided{Message: &response.Message, Stop: response.Stop, StopDetail: response.StopDetail, Usage: response.Usage, Cost: cost}
+		used := r.charge(request, response)
+		generated.Decided = &Decided{Message: &response.Message, Stop: response.Stop, StopDetail: response.StopDetail, Usage: response.Usage, Cost: used.Cost, CostUnknown: used.CostUnknown}
 	}
 	if err = orNothing(response, err); err != nil {
 		generated.Error = err.Error()

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/scripted"
 )
 
 func isGenerated(e Event) bool { return e.Generated != nil }

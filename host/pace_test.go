@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/model/scripted"
 )
 
 func TestAPaceGivesBackWithTime(t *testing.T) {

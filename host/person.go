@@ -18,9 +18,11 @@ import (
 type Person interface {
 	// Consent is asked whether a call may run.
 	Consent(ctx context.Context, card Card) (Verdict, error)
-	// Review is asked whether the definitions of a server may be used: at its first
-	// connection, and again for whatever changed since.
-	Review(ctx context.Context, review Review) (bool, error)
+	// Review is asked whether the definitions of servers may be used: at the first
+	// connection to each, and again for whatever changed since. All that wait for a review
+	// come together, each server once, and the answers are in their order. A yes to a
+	// server holds whatever error comes with it.
+	Review(ctx context.Context, reviews []Review) ([]ReviewAnswer, error)
 	// Elicit is asked to fill in a server's form or to visit its page.
 	Elicit(ctx context.Context, form Form) (*mcp.ElicitResult, error)
 	// Sample is asked whether a server may use the model. It may change the request.
@@ -36,7 +38,7 @@ type nobody struct{}
 
 func (nobody) Consent(context.Context, Card) (Verdict, error) { return Verdict{}, ErrNobody }
 
-func (nobody) Review(context.Context, Review) (bool, error) { return false, ErrNobody }
+func (nobody) Review(context.Context, []Review) ([]ReviewAnswer, error) { return nil, ErrNobody }
 
 func (nobody) Elicit(context.Context, Form) (*mcp.ElicitResult, error) { return nil, ErrNobody }
 
@@ -46,6 +48,7 @@ func (nobody) Sample(context.Context, Sampling) (bool, error) { return false, Er
 // server's own: whoever shows them cleans them.
 type Card struct {
 	CallID      string
+	Agent       string // the sub-agent that wants it; empty: the conversation's own model
 	Server      string // empty: a tool of the host itself
 	Tool        string // as the server names it
 	Title       string
@@ -62,8 +65,14 @@ type Card struct {
 	Allowed *policy.Rule
 	// Secret is whether the arguments hold what looks like a secret.
 	Secret bool
-	// Always are the rules that "always" could write, the narrowest first.
+	// Always are the rules that "always" could write, the narrowest first: those that would
+	// save the next such question. There are none where the call is asked about every time.
 	Always []AlwaysRule
+	// Never are the rules that "never" could write, the narrowest first.
+	Never []AlwaysRule
+	// CanTrust is whether the person could trust the server, with [Verdict].Trust or
+	// [Host.Trust].
+	CanTrust bool
 	// Resource is set where this is not a call but the reading of a resource.
 	Resource string
 }
@@ -77,10 +86,12 @@ type AlwaysRule struct {
 // Verdict is what a person said to a Card.
 type Verdict struct {
 	Allow bool
-	// Rule, if not nil, is one of the card's Always rules (or its opposite, where
+	// Rule, if not nil, is one of the card's Always rules (or of its Never rules, where
 	// Allow is false): it holds for the session, or for good if Forever is set.
 	Rule    *policy.Rule
 	Forever bool
+	// Trust is whether the server is to be trusted from now on, for good if Forever is set.
+	Trust bool
 	// Note goes to the model where Allow is false: what to do instead.
 	Note string
 }
@@ -92,6 +103,15 @@ type Review struct {
 	First bool
 	// Items are the definitions that are new or changed.
 	Items []ReviewItem
+}
+
+// ReviewAnswer is what a person said to a Review. The zero ReviewAnswer is a no.
+type ReviewAnswer struct {
+	// Approve is whether the model may use what was shown.
+	Approve bool
+	// Trust is whether the server is to be trusted from now on, for good if Forever is set.
+	// It counts with Approve only.
+	Trust, Forever bool
 }
 
 // ReviewItem is one definition that is new or changed.

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/picture"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 )
@@ -24,6 +26,13 @@ func (r *run) question(ctx context.Context, q Question) ([]model.Message, error)
 	said := model.Message{Role: model.RoleUser}
 	if text := strings.TrimSpace(q.Text); text != "" {
 		said.Parts = append(said.Parts, model.Part{Text: strings.ToValidUTF8(q.Text, "\uFFFD")})
+	}
+	bytes := 0
+	for _, a := range q.Attach {
+		bytes += len(a.Picture)
+	}
+	if bytes > maxPictures {
+		return nil, fmt.Errorf("the pictures have more than %d MiB: ask with fewer at a time, or make them smaller", maxPictures>>20)
 	}
 	r.sharing = len(q.Attach)
 	for _, a := range q.Attach {
@@ -50,7 +59,10 @@ func (r *run) question(ctx context.Context, q Question) ([]model.Message, error)
 
 // attached is what the person attached.
 func (r *run) attached(ctx context.Context, a Attachment) ([]model.Part, error) {
-	if a.Text != "" {
+	switch {
+	case a.Picture != nil:
+		return r.shownPicture(a)
+	case a.Text != "":
 		return r.brought(a), nil
 	}
 	s, why := r.h.serverOf(a.Server, a.URI)
@@ -69,10 +81,32 @@ func (r *run) attached(ctx context.Context, a Attachment) ([]model.Part, error) 
 	return got.parts, nil
 }
 
+// fromPerson is where attached texts and pictures come from, for the flow of data.
+const fromPerson = "what was attached"
+
+const (
+	maxPictures = 12 << 20 // bytes of all pictures of one question: in base64, less than the 20 MB that Gemini takes
+	maxName     = 200      // characters of the name of what was attached
+)
+
+// shownPicture is a picture that the person attached, after a text that names it. It
+// counts as a text that they brought does: it may show one.
+func (r *run) shownPicture(a Attachment) ([]model.Part, error) {
+	a.URI = plaintext.Line(a.URI, maxName)
+	p, err := picture.Read(a.Picture)
+	if err != nil {
+		return nil, fmt.Errorf("%s %w", a.URI, err)
+	}
+	r.c.flow.Read(guard.Source{Server: fromPerson, URI: a.URI}, guard.Private|guard.Untrusted, "")
+	said := fmt.Sprintf("[attached: picture %s (%s)]", a.URI, p)
+	return []model.Part{{Text: said}, {Media: &model.Media{Type: p.Type, Data: a.Picture}}}, nil
+}
+
 // brought is a text that the person attached. Where it comes from nobody knows, as
 // of a page that was saved, so it counts as private and as a stranger's.
 func (r *run) brought(a Attachment) []model.Part {
-	const from = "what was attached"
+	const from = fromPerson
+	a.URI = plaintext.Line(a.URI, maxName)
 	whole := readable(a.Text)
 	r.suspect(from, a.URI, whole, guard.InResource)
 	r.c.flow.Read(guard.Source{Server: from, URI: a.URI}, guard.Private|guard.Untrusted, whole)

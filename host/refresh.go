@@ -25,7 +25,8 @@ func (r *run) refresh(ctx context.Context) error {
 		return err
 	}
 	r.h.offered.forget() // pins are not the host's alone
-	r.catalogue, r.seen = r.h.catalogue(), now
+	r.choose()
+	r.seen = now
 	return nil
 }
 

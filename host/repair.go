@@ -43,7 +43,17 @@ func repair(messages []model.Message) (mended []model.Message, what string) {
 	if answered+dropped == 0 {
 		return messages, ""
 	}
-	return mended, fmt.Sprintf("the conversation was cut off: %d calls without a result got one that says so, %d pieces that belong to nothing were left out", answered, dropped)
+	what = "the conversation was cut off"
+	switch {
+	case answered == 1:
+		what += ": a call has no result, and got one that says so"
+	case answered > 1:
+		what += fmt.Sprintf(": %d calls have no result, and got one that says so", answered)
+	}
+	if dropped > 0 {
+		what += fmt.Sprintf("; omitted, as they belong to nothing: %d", dropped)
+	}
+	return mended, what
 }
 
 // replies is the message of results right behind calls.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/junction-mcp/junction/model"
@@ -14,18 +15,23 @@ Where a call was not allowed, do not try to reach the same by another way; tell 
 
 const overviewTokens = 1_500 // of the list of servers, where tools are left to search
 
-// request is what the model is sent next: the same prefix as before wherever
-// nothing of it changed, so that the provider's cache hits.
+const agentPrompt = `You are the sub-agent %q: your question comes from another model, which reads your last answer and nothing else of yours.`
+
+// request is what the model is sent next: what was made for the step, and the messages.
 func (r *run) request() *model.Request {
-	tools := r.tools()
-	return &model.Request{System: r.system(), Messages: r.c.view(), Tools: tools, CachedTools: len(tools)}
+	request := r.prefix
+	request.Messages = r.c.view()
+	return &request
 }
 
-// system is the system prompt.
-func (r *run) system() string {
+// system is the system prompt, with what the program adds to it.
+func (r *run) system(instructions string) string {
 	parts := []string{systemPrompt}
-	if r.h.options.System != "" {
-		parts = append(parts, r.h.options.System)
+	if r.c.within != nil {
+		parts = append(parts, fmt.Sprintf(agentPrompt, r.c.agent.Name))
+	}
+	if instructions != "" {
+		parts = append(parts, instructions)
 	}
 	if len(r.h.options.Roots) > 0 {
 		var roots strings.Builder
@@ -38,7 +44,7 @@ func (r *run) system() string {
 	if r.deferred() {
 		parts = append(parts, r.overview())
 	}
-	parts = append(parts, r.h.instructions()...)
+	parts = append(parts, r.h.instructions(r.catalogue)...)
 	return strings.Join(parts, "\n\n")
 }
 
@@ -67,7 +73,7 @@ func (s *server) about() string {
 	return ""
 }
 
-func (r *run) deferred() bool { return r.h.deferred(r.catalogue) }
+func (r *run) deferred() bool { return r.h.deferred(r.catalogue) || r.crowded() }
 
 // deferred reports whether tools are left to search, as they are too many or
 // cost too much.
@@ -148,10 +154,7 @@ func tokensOfRequest(req *model.Request) int {
 	return tokens
 }
 
-const (
-	messageTokens = 4     // what surrounds a message
-	mediaTokens   = 1_200 // of an image
-)
+const messageTokens = 4 // what surrounds a message
 
 func tokensOfMessage(m *model.Message) int {
 	return messageTokens + tokensOfParts(m.Parts)
@@ -169,7 +172,7 @@ func tokensOfParts(parts []model.Part) int {
 			bytes += len(p.Result.CallID)
 			more += tokensOfParts(p.Result.Parts)
 		case p.Media != nil:
-			more += mediaTokens
+			more += model.PictureTokens
 		case p.Reasoning != nil:
 			bytes += max(len(p.Reasoning.Text), len(p.Reasoning.Raw))
 		case p.Opaque != nil:

@@ -15,8 +15,8 @@ import (
 // Whoever changes at every step wears a person out until they say yes.
 const maxReviews = 3
 
-// review asks the person about every definition that is new or changed, before
-// the model sees it. What was refused is not asked again until it changes.
+// review asks the person about every definition that is new or changed, of all servers
+// at once, before the model sees it. What was refused is not asked again until it changes.
 func (h *Host) review(ctx context.Context, c *Conversation) error {
 	select { // one review after the other
 	case h.reviewing <- struct{}{}:
@@ -24,57 +24,100 @@ func (h *Host) review(ctx context.Context, c *Conversation) error {
 		return context.Cause(ctx)
 	}
 	defer func() { <-h.reviewing }()
+	var reviews []Review
+	var pending []*pendingReview
 	for _, s := range h.servers {
-		if s.Trusted || !s.answers() {
+		if s.trusted() || !s.answers() || c.isOff(s.Name) {
 			continue
 		}
-		if err := h.reviewServer(ctx, c, s); err != nil {
-			return err
+		if p := h.pendingReview(c, s); p != nil {
+			reviews, pending = append(reviews, p.Review), append(pending, p)
 		}
 	}
-	return nil
+	if len(pending) == 0 {
+		return nil
+	}
+	answers, err := h.options.Person.Review(ctx, reviews)
+	if err == nil && len(answers) != len(reviews) {
+		err = fmt.Errorf("%d of %d servers were answered about", len(answers), len(reviews))
+	}
+	var errs []error
+	for i, p := range pending {
+		errs = append(errs, h.reviewed(c, p, answered(answers, i), err))
+	}
+	if err != nil && !errors.Is(err, ErrNobody) {
+		errs = append(errs, fmt.Errorf("the review of what servers define: %w", err))
+	}
+	return errors.Join(errs...)
 }
 
-func (h *Host) reviewServer(ctx context.Context, c *Conversation, s *server) error {
-	review := Review{Server: s.Name}
-	var definitions []guard.Definition
+// answered is the answer about one server: a no where there is none.
+func answered(answers []ReviewAnswer, i int) ReviewAnswer {
+	if i >= len(answers) || !answers[i].Approve {
+		return ReviewAnswer{}
+	}
+	return answers[i]
+}
+
+// pendingReview is what a person has to be asked about one server.
+type pendingReview struct {
+	Review
+	server      *server
+	definitions []guard.Definition
+	hashes      string
+}
+
+// pendingReview is nil where there is nothing to ask.
+func (h *Host) pendingReview(c *Conversation, s *server) *pendingReview {
+	p := &pendingReview{Review: Review{Server: s.Name}, server: s}
 	var hashes strings.Builder
 	for _, d := range s.definitions() {
 		verdict := h.pins.Check(d)
 		if verdict.State == guard.Same {
 			continue
 		}
-		definitions = append(definitions, d)
+		p.definitions = append(p.definitions, d)
 		hashes.WriteString(verdict.Hash)
-		review.Items = append(review.Items, h.item(d, verdict))
+		p.Items = append(p.Items, h.item(d, verdict))
 	}
-	if len(definitions) == 0 || h.wasRefused(s.Name, hashes.String()) {
+	p.hashes = hashes.String()
+	if len(p.definitions) == 0 || h.wasRefused(s.Name, p.hashes) {
 		return nil
 	}
-	review.First = len(h.pins.Approved(s.Name)) == 0
-	if !c.mayReview(&review) {
+	p.First = len(h.pins.Approved(s.Name)) == 0
+	if !c.mayReview(&p.Review) {
 		return nil
 	}
-	agreed, err := h.options.Person.Review(ctx, review)
+	return p
+}
+
+// reviewed makes the person's answer about one server hold. What ended the review, if
+// anything did, does not undo a yes.
+func (h *Host) reviewed(c *Conversation, p *pendingReview, said ReviewAnswer, err error) error {
+	if said.Approve {
+		err = nil
+	}
 	if errors.Is(err, ErrNobody) {
-		h.refuse(s.Name, hashes.String())
-		h.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf(
-			"server %q: %d of what it defines is new or changed, so the model does not get it: %v", s.Name, len(definitions), err)})
+		h.refuse(p.Server, p.hashes)
+		h.notice(Notice{Kind: NoticeServer, Server: p.Server, Text: fmt.Sprintf(
+			"server %q: %d of what it defines is new or changed, so the model does not get it: %v", p.Server, len(p.definitions), err)})
 		return nil
 	}
-	reviewed := Reviewed{Server: s.Name, First: review.First, Definitions: len(definitions), Approved: agreed && err == nil}
+	event := Reviewed{Server: p.Server, First: p.First, Definitions: len(p.definitions), Approved: said.Approve, Trusted: said.Trust}
 	if err != nil {
-		reviewed.Error = err.Error()
+		event.Error = err.Error()
 	}
-	h.tell(Event{Reviewed: &reviewed})
-	if err != nil {
-		return fmt.Errorf("server %q: the review of its definitions: %w", s.Name, err)
+	h.tell(Event{Reviewed: &event})
+	if said.Trust {
+		c.trust(p.Server, said.Forever)
 	}
-	if !agreed {
-		h.refuse(s.Name, hashes.String())
-		return nil
+	if said.Approve {
+		return h.approve(p.server, p.definitions)
 	}
-	return h.approve(s, definitions)
+	if err == nil { // what was not answered is asked about again
+		h.refuse(p.Server, p.hashes)
+	}
+	return nil
 }
 
 // mayReview counts the reviews of what a server changed, and reports whether the person
@@ -99,12 +142,11 @@ func (c *Conversation) mayReview(review *Review) bool {
 // often. The error says that there is no such server, or nothing to be reviewed of it.
 func (c *Conversation) ReviewAgain(name string) error {
 	h := c.host
-	i := slices.IndexFunc(h.servers, func(s *server) bool { return s.Name == name })
-	if i < 0 {
-		return fmt.Errorf("there is no server %q", name)
+	s, found := h.serverNamed(name)
+	if !found {
+		return noServer(name)
 	}
-	s := h.servers[i]
-	if s.Trusted || !slices.ContainsFunc(s.definitions(), func(d guard.Definition) bool { return !s.pinned(d) }) {
+	if s.trusted() || !slices.ContainsFunc(s.definitions(), func(d guard.Definition) bool { return !s.pinned(d) }) {
 		return fmt.Errorf("of server %q there is nothing to be reviewed", name)
 	}
 	c.mu.Lock()

@@ -2,15 +2,16 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/scripted"
 )
 
 // restless is a server whose tool look has another definition after every call of
@@ -109,4 +110,91 @@ func TestReviewsAreCountedByConversation(t *testing.T) {
 			t.Errorf("the person was asked %d times more", len(s.desk.reviews)-before)
 		}
 	})
+}
+
+// reviewer is a person who gives these answers to a review.
+type reviewer struct {
+	desk
+	answers []bool
+	trusts  bool // and a yes comes with trust, for good
+	err     error
+}
+
+func (r *reviewer) Review(ctx context.Context, reviews []Review) ([]ReviewAnswer, error) {
+	if _, err := r.desk.Review(ctx, reviews); err != nil {
+		return nil, err
+	}
+	var answers []ReviewAnswer
+	for _, yes := range r.answers {
+		answers = append(answers, ReviewAnswer{Approve: yes, Trust: yes && r.trusts, Forever: true})
+	}
+	return answers, r.err
+}
+
+func TestAReviewCanTrustAServer(t *testing.T) {
+	var kept []string
+	person := &reviewer{answers: []bool{true}, trusts: true}
+	srv := mcp.NewServer("files", "1")
+	mcp.AddToolWith(srv, mcp.Tool{Name: "look", Annotations: readOnly}, func(context.Context, struct{}) (string, error) { return "seen", nil })
+	s := play(t, Options{Person: person, Servers: []Server{{Name: "files", Handler: srv, Origin: []string{"npx files"}}},
+		RememberTrust: func(name string) error { kept = append(kept, name); return nil }}, scripted.Say("one"), scripted.Say("two"))
+	c := s.Conversation(nil)
+	ask(t, c, "first")
+	mcp.AddToolWith(srv, mcp.Tool{Name: "more", Annotations: readOnly}, func(context.Context, struct{}) (string, error) { return "seen", nil })
+	ask(t, c, "second")
+	if server, _ := s.serverNamed("files"); !server.trusted() || person.reviewed != 1 || len(kept) != 1 || !strings.HasPrefix(kept[0], "files") {
+		t.Errorf("reviewed %d times, kept %q", person.reviewed, kept)
+	}
+}
+
+func TestAllServersAreReviewedTogether(t *testing.T) {
+	lost := errors.New("the terminal is gone")
+	for _, test := range []struct {
+		name    string
+		answers []bool
+		err     error
+		want    string // the tools that the model has
+		notices int    // of servers that nobody was there to review
+		again   int    // how many are asked about again
+	}{
+		{"each has its answer", []bool{true, false, true}, nil, "a__look c__look", 0, 0},
+		{"nobody is there", nil, ErrNobody, "", 3, 0},
+		{"nobody is there, but one was approved in advance", []bool{false, true, false}, ErrNobody, "b__look", 2, 0},
+		{"it broke off after the first", []bool{true}, lost, "a__look", 0, 2},
+		{"an answer is missing", []bool{true, true}, nil, "a__look b__look", 0, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				person := &reviewer{answers: test.answers, err: test.err}
+				o := Options{Person: person}
+				for _, name := range []string{"a", "b", "c"} {
+					srv := mcp.NewServer(name, "1")
+					mcp.AddToolWith(srv, mcp.Tool{Name: "look", Description: "Look.", Annotations: readOnly}, func(context.Context, struct{}) (string, error) { return "seen", nil })
+					o.Servers = append(o.Servers, Server{Name: name, Handler: srv})
+				}
+				s := play(t, o, scripted.Say("done"), scripted.Say("done"))
+				defer s.Close()
+				c := s.Conversation(nil)
+				_, err := c.Ask(t.Context(), Question{Text: "look"})
+				if broken := test.again > 0; (err != nil) != broken || test.err == lost && !errors.Is(err, lost) {
+					t.Errorf("the question ended with %v", err)
+				}
+				if len(person.reviews) != 3 || person.reviewed != 1 {
+					t.Errorf("asked %d times, about %+v", person.reviewed, person.reviews)
+				}
+				if got := s.notices(NoticeServer); len(got) != test.notices {
+					t.Errorf("reported %q", got)
+				}
+				person.answers, person.err = make([]bool, test.again), nil
+				ask(t, c, "once more")
+				if got := len(person.reviews) - 3; got != test.again {
+					t.Errorf("asked again about %d", got)
+				}
+				requests := s.model.Requests()
+				if got := strings.TrimSpace(strings.TrimPrefix(strings.Join(namesOf(requests[len(requests)-1].Tools), " "), readName)); got != test.want {
+					t.Errorf("the model has %q", got)
+				}
+			})
+		})
+	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,30 +38,25 @@ const (
 
 // A run is what happens between a question and its answer.
 type run struct {
-	c         *Conversation
-	h         *Host
-	number    int
-	step      atomic.Int32
-	sharing   int // results that come together share the room for one
-	began     time.Time
-	counting  sync.Mutex
-	totals    Totals
-	loop      loopDetector
-	catalogue *catalogue
-	seen      uint64          // of the host's changes
-	ids       map[string]bool // of the conversation's calls
-	noted     map[string]bool // notes of the adapter that were reported already
-	said      string          // by the person
-	asked     bool            // whether the question stands in the conversation
-	text      string          // of the last answer
+	c       *Conversation
+	h       *Host
+	number  int
+	step    atomic.Int32
+	sharing int // results that come together share the room for one
+	account account
+	loop    loopDetector
+	noted   map[model.Note]bool // of the adapter, that were reported already
+	said    string              // by the person
+	asked   bool                // whether the question stands in the conversation
+	text    string              // of the last answer
+	toolset
 }
 
 func newRun(c *Conversation) *run {
-	r := &run{c: c, h: c.host, number: c.number() + 1, sharing: 1, began: time.Now(), ids: map[string]bool{}, noted: map[string]bool{}}
-	for _, m := range c.Messages() {
-		for _, call := range m.Calls() {
-			r.ids[call.ID] = true
-		}
+	r := &run{c: c, h: c.host, number: c.number() + 1, sharing: 1, noted: map[model.Note]bool{}}
+	r.account.limits = c.host.options.Limits
+	if parent := r.parent(); parent != nil {
+		r.account.limits, r.account.above, r.said = c.agent.Limits, &parent.account, parent.said
 	}
 	return r
 }
@@ -73,17 +67,13 @@ func (c *Conversation) number() int {
 	return c.runs
 }
 
-func (r *run) tell(e Event) {
-	e.Run, e.Step = r.number, int(r.step.Load())
-	r.h.tell(e)
-}
-
 func (r *run) notice(kind, format string, args ...any) {
 	r.tell(Event{Notice: &Notice{Kind: kind, Text: fmt.Sprintf(format, args...)}})
 }
 
 // answer is one run, from the question to the end, whatever the end is.
 func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
+	began := time.Now()
 	stop, err := r.work(ctx, q)
 	if err != nil && ctx.Err() != nil {
 		stop = stopCancelled
@@ -92,14 +82,16 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 		}
 		if errors.Is(context.Cause(ctx), errTimeLimit) {
 			stop, err = stopTime, nil
-			r.notice(NoticeLimit, "the run was ended after %v", r.h.options.Limits.Time)
+			if most := r.account.limits.Time; most > 0 { // else it was the parent's, which says so
+				r.notice(NoticeLimit, "the run was ended after %v", most)
+			}
 		}
 	}
-	used := r.used() != Totals{}
-	r.use(Totals{Duration: time.Since(r.began)})
-	totals := r.used()
+	used := r.account.used() != Totals{}
+	r.account.use(Totals{Duration: time.Since(began)})
+	totals := r.account.used()
 	if used || r.asked { // a run that ended before its question leaves nothing to go on with
-		err = errors.Join(err, r.c.saveFlow(), r.c.add(Entry{Totals: &totals}))
+		err = errors.Join(err, r.finish(&totals))
 	}
 	answer := Answer{Text: r.text, Stop: stop, Totals: totals}
 	answered := Answered{Text: answer.Text, Stop: stop, Totals: totals, Cost: totals.Cost}
@@ -110,14 +102,32 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 	return answer, err
 }
 
+// finish records what was read and used. Totals say that there is nothing more to know of
+// what was read, so they come last.
+func (r *run) finish(totals *Totals) error {
+	if err := r.c.saveFlow(); err != nil {
+		return err
+	}
+	return r.c.add(Entry{Totals: totals})
+}
+
 func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
+	r.chosen = r.within(q.Tools)
 	if err := r.begin(ctx); err != nil {
 		return stopError, err
 	}
-	r.said = q.Text
+	if r.parent() == nil && !q.Relayed {
+		r.said = q.Text
+	}
 	messages, err := r.question(ctx, q)
 	if err != nil {
 		return stopError, err
+	}
+	if r.c.cutOff { // else what is asked now would be a part of that run
+		if err := r.finish(&Totals{}); err != nil {
+			return stopError, err
+		}
+		r.c.cutOff = false
 	}
 	for _, m := range messages {
 		if err := r.c.say(m); err != nil {
@@ -127,7 +137,8 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 	}
 	pauses, empty := 0, 0
 	for {
-		if stop := r.limit(); stop != "" {
+		if stop, why := r.account.step(); stop != "" {
+			r.notice(NoticeLimit, "%s", why)
 			return stop, nil
 		}
 		if err := r.refresh(ctx); err != nil {
@@ -192,29 +203,10 @@ func (r *run) begin(ctx context.Context) error {
 		listed.Deferred = len(r.catalogue.tools) - (len(tools) - len(builtins()))
 	}
 	r.tell(Event{Listed: &listed})
-	if info := r.h.options.Model.Info(); !info.Language && r.number == 1 {
+	if info := r.h.options.Model.Info(); !info.Language && r.number == 1 && r.parent() == nil {
 		r.notice(NoticeOffline, "%s is not a language model: it finds a tool by the words of the question and fills in what it finds there", info.Name)
 	}
 	return ctx.Err()
-}
-
-// limit says whether the run must end before the next step.
-func (r *run) limit() (stop string) {
-	most := r.h.options.Limits
-	spent := r.used()
-	used := spent.Usage.Input + spent.Usage.Output
-	switch {
-	case int(r.step.Load()) >= orDefault(most.Steps, defaultSteps):
-		r.notice(NoticeLimit, "the run was ended at its limit of requests to the model, %d; ask it to go on", r.step.Load())
-		return stopSteps
-	case most.Tokens > 0 && used >= most.Tokens:
-		r.notice(NoticeLimit, "the run was ended after %d tokens, of %d allowed", used, most.Tokens)
-		return stopTokens
-	case most.Money > 0 && spent.Cost >= most.Money:
-		r.notice(NoticeLimit, "the run was ended after $%.4f, of $%.4f allowed", spent.Cost, most.Money)
-		return stopMoney
-	}
-	return ""
 }
 
 // stopped says why a model that calls nothing has stopped.
@@ -242,13 +234,15 @@ func orWord(word, otherwise string) string {
 // ask asks the model for its next message and keeps it.
 func (r *run) ask(ctx context.Context) (*model.Response, error) {
 	r.step.Add(1)
+	if err := r.prepareStep(ctx); err != nil {
+		return nil, err
+	}
 	if err := r.makeRoom(ctx, false); err != nil {
 		return nil, err
 	}
 	response, err := r.generate(ctx)
 	if errors.Is(err, model.ErrWindow) {
-		r.tooLarge()
-		if err := r.makeRoom(ctx, true); err != nil {
+		if err := r.fitAfter(ctx, err); err != nil {
 			return nil, err
 		}
 		response, err = r.generate(ctx)
@@ -265,8 +259,12 @@ func (r *run) ask(ctx context.Context) (*model.Response, error) {
 	return response, r.c.say(response.Message)
 }
 
-// freshID is an identifier for a call that has none of its own.
-func (r *run) freshID() string { return fmt.Sprintf("call_%d_%d", r.number, len(r.ids)+1) }
+// fit makes a model's message fit to be kept, before it is reported: it does not change after that.
+func (r *run) fit(m *model.Message) {
+	r.c.mu.Lock()
+	defer r.c.mu.Unlock()
+	fit(m, r.c.ids, func() string { return fmt.Sprintf("call_%d_%d", r.number, len(r.c.ids)+1) })
+}
 
 // keepBroken keeps what the person has seen of an answer that broke off. Its calls
 // are not carried out.
@@ -291,13 +289,13 @@ func (r *run) generate(ctx context.Context) (*model.Response, error) {
 		r.tell(Event{Generated: &Generated{For: ForStep, Asked: asked, Error: err.Error(), Duration: time.Since(began), Exchanges: *exchanges}})
 		return nil, err
 	}
-	fit(&response.Message, r.ids, r.freshID) // before it is reported, as it does not change after that
-	cost := r.charge(request, response)
+	r.fit(&response.Message)
+	used := r.charge(request, response)
 	r.c.measured(asked.Tokens, response.Usage)
 	for _, note := range response.Notes {
 		r.lowered(note)
 	}
-	r.tell(Event{Decided: &Decided{Message: &response.Message, Stop: response.Stop, StopDetail: response.StopDetail, Usage: response.Usage, Cost: cost, Exchanges: *exchanges}})
+	r.tell(Event{Decided: &Decided{Message: &response.Message, Stop: response.Stop, StopDetail: response.StopDetail, Usage: response.Usage, Cost: used.Cost, CostUnknown: used.CostUnknown, Exchanges: *exchanges}})
 	return response, err
 }
 
@@ -310,27 +308,14 @@ func orNothing(response *model.Response, err error) error {
 
 // charge counts what a request cost, by the lengths of the texts where the provider did
 // not count.
-func (r *run) charge(request *model.Request, response *model.Response) (cost float64) {
+func (r *run) charge(request *model.Request, response *model.Response) Totals {
 	if response.Usage == (model.Usage{}) {
 		response.Usage = model.Usage{Input: tokensOfRequest(request), Output: tokensOfMessage(&response.Message), Estimated: true}
 	}
-	cost = r.h.options.Model.Info().Price.Cost(response.Usage)
-	r.use(Totals{Usage: response.Usage, Cost: cost, Requests: 1})
-	return cost
-}
-
-// use counts what was used; calls and servers that use the model do so at the same time.
-func (r *run) use(t Totals) {
-	r.counting.Lock()
-	defer r.counting.Unlock()
-	r.totals = r.totals.add(t)
-}
-
-// used is what the run used so far.
-func (r *run) used() Totals {
-	r.counting.Lock()
-	defer r.counting.Unlock()
-	return r.totals
+	info := r.h.options.Model.Info()
+	used := Totals{Usage: response.Usage, Cost: info.Price.Cost(response.Usage), CostUnknown: info.Language && !info.Price.Known(), Requests: 1}
+	r.account.use(used)
+	return used
 }
 
 func (r *run) delta(d model.Delta) {
@@ -347,11 +332,10 @@ func (r *run) retried(d model.Delta) {
 
 // lowered tells once what the adapter did to a tool.
 func (r *run) lowered(note model.Note) {
-	key := note.Tool + "\x00" + note.Text
-	if r.noted[key] {
+	if r.noted[note] {
 		return
 	}
-	r.noted[key] = true
+	r.noted[note] = true
 	n := Notice{Kind: NoticeLowered, Tool: note.Tool, Text: note.Text}
 	if t := r.catalogue.byName[note.Tool]; t != nil {
 		n.Server, n.Tool = t.ref.Server, t.ref.Tool

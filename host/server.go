@@ -32,10 +32,15 @@ type Server struct {
 	// Public is for servers that have nothing private: a search engine, a weather service.
 	Public bool
 	// Origin is the command line or the URL, with the version of the package where
-	// it is known. It is shown and pinned.
+	// it is known. It is shown and pinned, and rules that cards write hold for it only.
 	Origin []string
 	// State tells how it stands with the connection; nil means connected.
 	State func() (state string, err error)
+	// Restart ends the connection and connects again, without waiting; nil means that it cannot
+	// be done. Stderr are the last lines that the server's program wrote to its standard
+	// error; nil means that nobody keeps them.
+	Restart func() error
+	Stderr  func() []string
 	// Prefixed is for a gateway, whose tools are named SERVER__TOOL: cards and rules
 	// then name the server behind it.
 	Prefixed bool
@@ -59,6 +64,7 @@ type server struct {
 	client  *mcp.Client
 	settled chan struct{} // closed when its lists were read, or could not be, once
 
+	vouched    atomic.Bool  // the person trusts it now
 	unprompted atomic.Int32 // requests that belong to no call
 	notices    pace         // that its tools changed
 
@@ -91,6 +97,7 @@ func Capabilities() *mcp.ClientCapabilities {
 
 func newServer(h *Host, s Server) *server {
 	srv := &server{Server: s, host: h, settled: make(chan struct{})}
+	srv.vouched.Store(s.Trusted)
 	o := mcp.ClientOptions{
 		Info:        mcp.Implementation{Name: "junction", Title: "Junction"},
 		Name:        s.Name,
@@ -103,6 +110,9 @@ func newServer(h *Host, s Server) *server {
 		OnLog:       func(mcp.LogMessage) {}, // attribution hears them
 		Middleware:  []mcp.Middleware{attribute},
 		Logger:      h.log,
+	}
+	if s.Name == OwnServer {
+		o.Timeout = -1 // a sub-agent takes its time; the run's limits are for it
 	}
 	if h.options.Middleware != nil {
 		o.Middleware = append(o.Middleware, h.options.Middleware(s.Name))
@@ -333,13 +343,16 @@ func (s *server) replace(fresh offer) {
 // a tool that cannot be called must not be in the model's hands.
 func (s *server) failed(err error) {
 	s.mu.Lock()
-	first := s.err == nil
+	first, what := s.err == nil, "does not answer"
+	if !s.listed && s.State != nil { // nobody has asked it anything: it was not started, or not reached
+		what = "is not connected"
+	}
 	s.err, s.offer = err, offer{}
 	s.mu.Unlock()
 	s.host.changes.Add(1)
 	s.host.index(s)
 	if first {
-		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q does not answer: %s", s.Name, s.why(err))})
+		s.host.notice(Notice{Kind: NoticeServer, Server: s.Name, Text: fmt.Sprintf("server %q %s: %s", s.Name, what, s.why(err))})
 	}
 }
 

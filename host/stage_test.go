@@ -7,9 +7,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/scripted"
 )
 
 // A desk is a Person that follows a script, and remembers what it was asked.
@@ -22,6 +22,7 @@ type desk struct {
 	mu        sync.Mutex
 	cards     []Card
 	reviews   []Review
+	reviewed  int // how often it was shown reviews
 	forms     []Form
 	samplings []Sampling
 }
@@ -36,11 +37,16 @@ func (d *desk) Consent(_ context.Context, card Card) (Verdict, error) {
 	return d.consent(card), nil
 }
 
-func (d *desk) Review(_ context.Context, r Review) (bool, error) {
+func (d *desk) Review(_ context.Context, reviews []Review) ([]ReviewAnswer, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.reviews = append(d.reviews, r)
-	return d.review == nil || d.review(r), nil
+	d.reviewed++
+	d.reviews = append(d.reviews, reviews...)
+	var answers []ReviewAnswer
+	for _, r := range reviews {
+		answers = append(answers, ReviewAnswer{Approve: d.review == nil || d.review(r)})
+	}
+	return answers, nil
 }
 
 func (d *desk) Elicit(_ context.Context, f Form) (*mcp.ElicitResult, error) {

@@ -27,13 +27,13 @@ func (s *server) identity(o offer) []guard.Definition {
 // another command or has another version is another server, whatever of its tools
 // stayed the same.
 func (h *Host) accepted(s *server) bool {
-	return s.Trusted || !slices.ContainsFunc(s.identity(s.current()), func(d guard.Definition) bool { return !s.pinned(d) })
+	return s.trusted() || !slices.ContainsFunc(s.identity(s.current()), func(d guard.Definition) bool { return !s.pinned(d) })
 }
 
 // pinned reports whether a definition of the server is one that the person approved,
 // or need not be.
 func (s *server) pinned(d guard.Definition) bool {
-	return s.Trusted || s.host.pins.Check(d).State == guard.Same
+	return s.trusted() || s.host.pins.Check(d).State == guard.Same
 }
 
 // notAccepted says that a server cannot be used yet.
@@ -45,7 +45,7 @@ func (s *server) notAccepted() string {
 // the person agreed to is not the one that the server has now. Empty if it is.
 func (t *tool) withdrawn(ctx context.Context) string {
 	s := t.server
-	if s.Trusted {
+	if s.trusted() {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, changeTime)

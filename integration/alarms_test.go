@@ -2,13 +2,17 @@ package integration
 
 import (
 	"encoding/csv"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/internal/replay"
 )
 
 // alarms is what the database of alarm events holds: 10,000 events of nine types, each
@@ -20,26 +24,6 @@ INSERT INTO noc.alarm_event SELECT seq, '2026-01-01' + INTERVAL (seq * 53) SECON
 CREATE USER 'reader'@'%' IDENTIFIED BY 'reading';
 GRANT SELECT ON noc.* TO 'reader'@'%';
 `
-
-// alarmTalk is a recorded exchange with a model. It does not hold the answer: what the model
-// writes is computed from what the tools returned.
-const alarmTalk = `{"turns": [{search}
-  {"expect": {"last": "{first}", "tools": ["execute_query", "list_tables", "describe_table", "{tool}"]},
-   "text": "I look at the tables first.",
-   "calls": [{"name": "list_tables", "arguments": {"database": "noc"}}, {"name": "describe_table", "arguments": {"database": "noc", "table": "alarm_event"}}]},
-  {"expect": {"last": "tool", "contains": ["raised_at"]},
-   "calls": [{"name": "execute_query", "arguments": {"database": "noc", "query": "SELECT DISTINCT type FROM alarm_event ORDER BY type"}}]},
-  {"expect": {"last": "tool", "contains": ["CONFIG_CHANGED", "LINK_DOWN"]},
-   "calls": [{"name": "execute_query", "arguments": {"database": "noc", "query": "SELECT type, COUNT(*) AS count FROM alarm_event GROUP BY type ORDER BY count DESC LIMIT 5"}}]},
-  {"expect": {"last": "tool", "contains": ["LINK_DOWN"]}, "calls": [{"name": "{tool}", "arguments": {"path": "{path}", "content": "${csv(result)}"}}]},
-  {"expect": {"last": "tool"}, "text": "There are ${len(result[-3])} alarm types. The most frequent of them is ${result[-2][0].type}, ${result[-2][0].count} times."}
-]}`
-
-// alarmSearch is the turn that comes before all where the definitions of the tools are too
-// long for each request.
-const alarmSearch = `
-  {"expect": {"last": "user", "contains": ["alarm types", "five most frequent"], "tools": ["search_tools"]},
-   "calls": [{"name": "search_tools", "arguments": {"queries": ["list the tables of a database", "describe a table", "execute an SQL query", "write a file"]}}]},`
 
 const alarmQuestion = "Which alarm types are there? Count the five most frequent and save them as CSV in "
 
@@ -63,13 +47,68 @@ var (
 	}}
 )
 
-// recording is the exchange in which the writer writes to the path.
-func (w writer) recording(path string) string {
-	search, first := "", "user"
-	if w.long {
-		search, first = alarmSearch, "tool"
+// recording is the exchange in which the writer writes to the path. It does not hold the
+// answer: what the model writes is made from what the tools returned.
+func (w writer) recording(path string) []replay.Turn {
+	query := func(sql string) []replay.Call {
+		return callOf("execute_query", object{"database": "noc", "query": sql})
 	}
-	return strings.NewReplacer("{search}", search, "{first}", first, "{tool}", w.tool, "{path}", path).Replace(alarmTalk)
+	turns := []replay.Turn{
+		{
+			Expect: replay.Expect{Last: "user", Tools: []string{"execute_query", "list_tables", "describe_table", w.tool}},
+			Text:   "I look at the tables first.",
+			Calls: append(callOf("list_tables", object{"database": "noc"}),
+				callOf("describe_table", object{"database": "noc", "table": "alarm_event"})...),
+		},
+		{Expect: returned("raised_at"), Calls: query("SELECT DISTINCT type FROM alarm_event ORDER BY type")},
+		{Expect: returned("CONFIG_CHANGED", "LINK_DOWN"), Calls: query("SELECT type, COUNT(*) AS count FROM alarm_event GROUP BY type ORDER BY count DESC LIMIT 5")},
+		{Expect: returned("LINK_DOWN"), Then: func(results []string) replay.Turn {
+			return replay.Turn{Calls: callOf(w.tool, object{"path": path, "content": asCSV(alarmRows(results, -1))})}
+		}},
+		{Expect: returned(), Then: func(results []string) replay.Turn {
+			types, most := alarmRows(results, -3), alarmRows(results, -2)[0]
+			return replay.Turn{Text: fmt.Sprintf("There are %d alarm types. The most frequent of them is %s, %s times.", len(types), most.Type, most.Count)}
+		}},
+	}
+	if !w.long {
+		return turns
+	}
+	// The definitions of its tools are too long for each request.
+	turns[0].Expect.Last = "tool"
+	search := replay.Turn{
+		Expect: replay.Expect{Last: "user", Contains: []string{"alarm types", "five most frequent"}, Tools: []string{"search_tools"}},
+		Calls: callOf("search_tools", object{"queries": []string{
+			"list the tables of a database", "describe a table", "execute an SQL query", "write a file",
+		}}),
+	}
+	return append([]replay.Turn{search}, turns...)
+}
+
+type alarmRow struct {
+	Type  string
+	Count json.Number
+}
+
+// alarmRows are the rows of a result, counted from the last one at -1. One without rows
+// stands in for a result that has none.
+func alarmRows(results []string, at int) []alarmRow {
+	var rows []alarmRow
+	if err := replay.JSON(results[len(results)+at], &rows); err != nil || len(rows) == 0 {
+		return []alarmRow{{Type: fmt.Sprintf("no rows: %v", err)}}
+	}
+	return rows
+}
+
+func asCSV(rows []alarmRow) string {
+	table := [][]string{{"type", "count"}}
+	for _, row := range rows {
+		table = append(table, []string{row.Type, row.Count.String()})
+	}
+	var text strings.Builder
+	if err := csv.NewWriter(&text).WriteAll(table); err != nil {
+		return err.Error()
+	}
+	return text.String()
 }
 
 // alarmBase is a database of alarm events, with SQL's own answer to the question.

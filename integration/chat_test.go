@@ -5,15 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/junction-mcp/junction/model/replay"
+	"github.com/junction-mcp/junction/internal/replay"
 )
 
 // chatTime is how long a chat may take on a machine with much else to do.
@@ -28,7 +30,7 @@ type chat struct {
 }
 
 // newChat is a chat with the servers, and with a model at an endpoint of this process.
-func newChat(t testing.TB, servers map[string][]string, recording string, args ...string) *chat {
+func newChat(t testing.TB, servers map[string][]string, recording []replay.Turn, args ...string) *chat {
 	t.Helper()
 	c := &chat{home: t.TempDir()}
 	c.env = append(os.Environ(), "HOME="+c.home, "XDG_CONFIG_HOME="+c.home, "XDG_CACHE_HOME="+c.home, "XDG_STATE_HOME="+c.home,
@@ -37,7 +39,7 @@ func newChat(t testing.TB, servers map[string][]string, recording string, args .
 	if servers != nil {
 		c.args = append([]string{"--config", configured(t, servers)}, args...)
 	}
-	if recording != "" {
+	if recording != nil {
 		c.args = append(c.args, "--base-url", modelEndpoint(t, recording)+"/v1", "--model", "recorded")
 	}
 	return c
@@ -57,14 +59,34 @@ func configured(t testing.TB, servers map[string][]string) string {
 	return path
 }
 
-// modelEndpoint plays a recording at a URL, over chat completions and Anthropic's messages.
-func modelEndpoint(t testing.TB, recording string) string {
-	t.Helper()
-	r, err := replay.Parse([]byte(recording))
-	if err != nil {
-		t.Fatal(err)
+// saying is an answer with what a pattern finds in the last result: its group, or all of
+// it.
+func saying(format, pattern string) func(results []string) replay.Turn {
+	return func(results []string) replay.Turn {
+		found := regexp.MustCompile(pattern).FindStringSubmatch(results[len(results)-1])
+		if found == nil {
+			found = []string{"nothing like " + pattern}
+		}
+		return replay.Turn{Text: fmt.Sprintf(format, found[len(found)-1])}
 	}
-	server := httptest.NewServer(replay.Handler(r))
+}
+
+// asked and returned are what a request must hold where a person or a tool spoke last.
+func asked(texts ...string) replay.Expect { return replay.Expect{Last: "user", Contains: texts} }
+
+func returned(texts ...string) replay.Expect { return replay.Expect{Last: "tool", Contains: texts} }
+
+// callOf is one call in a recording.
+func callOf(tool string, arguments any) []replay.Call {
+	return []replay.Call{{Name: tool, Arguments: arguments}}
+}
+
+type object = map[string]any
+
+// modelEndpoint plays a recording at a URL, over chat completions and Anthropic's messages.
+func modelEndpoint(t testing.TB, recording []replay.Turn) string {
+	t.Helper()
+	server := httptest.NewServer(replay.Handler(recording...))
 	t.Cleanup(server.Close)
 	return server.URL
 }

@@ -17,7 +17,7 @@ import (
 // Mermaid itself renders in a browser.
 func TestTraceIsDrawn(t *testing.T) {
 	t.Parallel()
-	chat := newChat(t, everythingOf(t), sumTalk, "--approve", "everything", "--allow", "everything/add")
+	chat := newChat(t, everythingOf(t), sumTalk(), "--approve", "everything", "--allow", "everything/add")
 	for name, verify := range map[string]func(*testing.T, string){"trace.svg": verifySVG, "trace.mmd": verifyMermaid} {
 		t.Run(name, func(t *testing.T) {
 			if _, stderr, code := chat.ask(t, "What are two and forty?", "--trace-file", name); code != 0 {

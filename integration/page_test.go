@@ -5,21 +5,28 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/internal/replay"
 )
 
-const pageTalk = `{"turns": [
-  {"expect": {"last": "user", "contains": ["pressure"], "tools": ["search_tools"]},
-   "calls": [{"name": "search_tools", "arguments": {"queries": ["navigate to a URL", "snapshot of the page", "click on the page"]}}]},
-  {"expect": {"last": "tool", "tools": ["browser_navigate", "browser_snapshot"]},
-   "calls": [{"name": "browser_navigate", "arguments": {"url": "{url}"}}]},
-  {"expect": {"last": "tool"}, "calls": [{"name": "browser_snapshot", "arguments": {}}]},
-  {"expect": {"last": "tool", "contains": ["Measure"]},
-   "calls": [{"name": "browser_click", "arguments": {"element": "the button", "target": "${match(result, ` + "`button \\\"Measure\\\" \\\\[ref=(\\\\w+)\\\\]`" + `)}"}}]},
-  {"expect": {"last": "tool"}, "calls": [{"name": "browser_snapshot", "arguments": {}}]},
-  {"expect": {"last": "tool", "contains": ["The pressure is"]}, "text": "It is ${match(result, ` + "`The pressure is ([A-Z0-9]+)`" + `)}."}
-]}`
+// pageTalk is what a model says that reads a page after it pressed the button there.
+func pageTalk(url string) []replay.Turn {
+	press := saying("%s", `button "Measure" \[ref=(\w+)\]`)
+	return []replay.Turn{
+		{
+			Expect: replay.Expect{Last: "user", Contains: []string{"pressure"}, Tools: []string{"search_tools"}},
+			Calls:  callOf("search_tools", object{"queries": []string{"navigate to a URL", "snapshot of the page", "click on the page"}}),
+		},
+		{Expect: replay.Expect{Last: "tool", Tools: []string{"browser_navigate", "browser_snapshot"}}, Calls: callOf("browser_navigate", object{"url": url})},
+		{Expect: returned(), Calls: callOf("browser_snapshot", nil)},
+		{Expect: returned("Measure"), Then: func(results []string) replay.Turn {
+			return replay.Turn{Calls: callOf("browser_click", object{"element": "the button", "target": press(results).Text})}
+		}},
+		{Expect: returned(), Calls: callOf("browser_snapshot", nil)},
+		{Expect: returned("The pressure is"), Then: saying("It is %s.", `The pressure is ([A-Z0-9]+)`)},
+	}
+}
 
 // The model opens a page in a browser, presses a button, and answers with what is there
 // then. The value exists nowhere but on the page.
@@ -33,7 +40,7 @@ func TestPageIsReadInABrowser(t *testing.T) {
 	t.Cleanup(page.Close)
 	browser := npmServer("@playwright/mcp/cli.js", "--headless", "--no-sandbox", "--isolated",
 		"--executable-path", program(t, "chromium"), "--output-dir", t.TempDir())(t)
-	chat := newChat(t, map[string][]string{"browser": browser}, strings.ReplaceAll(pageTalk, "{url}", page.URL),
+	chat := newChat(t, map[string][]string{"browser": browser}, pageTalk(page.URL),
 		"--approve", "browser", "--allow", "browser/browser_*")
 	stdout, stderr, code := chat.ask(t, "What is the pressure on the page "+page.URL+"?")
 	if want := "It is " + value + ".\n"; code != 0 || stdout != want {

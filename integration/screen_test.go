@@ -6,43 +6,43 @@ import (
 	"testing"
 	"time"
 
-	"github.com/junction-mcp/junction/model/replay"
+	"github.com/junction-mcp/junction/internal/replay"
 )
 
 // talkOnScreen is what the model says in a conversation in which the person is asked for
 // consent, fills in a form, and interrupts.
-const talkOnScreen = `{"turns": [
-  {"expect": {"last": "user", "contains": ["Who are you"]}, "text": "I am **a recording**, and I speak slowly. LATER I have said all."},
-  {"expect": {"last": "user", "contains": ["two and forty"], "tools": ["add"]}, "calls": [{"name": "add", "arguments": {"a": 2, "b": 40}}]},
-  {"expect": {"last": "tool", "contains": ["42"]}, "text": "The sum is ${match(result, ` + "`[0-9]+`" + `)}."},
-  {"expect": {"last": "user"}, "calls": [{"name": "echo", "arguments": {"message": "first echo"}}]},
-  {"expect": {"last": "tool", "contains": ["first echo"]}, "calls": [{"name": "echo", "arguments": {"message": "second echo"}}]},
-  {"expect": {"last": "tool", "contains": ["second echo"]}, "text": "Both have echoed."},
-  {"expect": {"last": "user"}, "calls": [{"name": "ask", "arguments": {}}]},
-  {"expect": {"last": "tool", "contains": ["Ada Lovelace"]}, "text": "Your name is ${match(result, ` + "`name...([A-Za-z ]+)`" + `)}."},
-  {"expect": {"last": "user"}, "calls": [{"name": "wait", "arguments": {"milliseconds": 600000}}]},
-  {"expect": {"last": "user", "contains": ["Still there"]}, "text": "Yes, and nothing is running."},
-  {"expect": {"last": "user", "contains": ["Do you remember"]}, "text": "You are back, and I remember all."}
-]}`
+func talkOnScreen() []replay.Turn {
+	return []replay.Turn{
+		{Expect: asked("Who are you"), Text: "I am **a recording**, and I speak slowly. LATER I have said all."},
+		{Expect: replay.Expect{Last: "user", Contains: []string{"two and forty"}, Tools: []string{"add"}}, Calls: callOf("add", object{"a": 2, "b": 40})},
+		{Expect: returned("42"), Then: saying("The sum is %s.", `[0-9]+`)},
+		{Expect: asked(), Calls: callOf("update-resource", nil)},
+		{Expect: returned("1"), Text: "It is counted."},
+		{Expect: asked(), Calls: callOf("update-resource", nil)},
+		{Expect: returned("2"), Calls: callOf("update-resource", nil)},
+		{Expect: returned("3"), Text: "Both are counted."},
+		{Expect: asked(), Calls: callOf("ask", nil)},
+		{Expect: returned("Ada Lovelace"), Then: saying("Your name is %s.", `name...([A-Za-z ]+)`)},
+		{Expect: asked(), Calls: callOf("wait", object{"milliseconds": 600000})},
+		{Expect: asked("Still there"), Text: "Yes, and nothing is running."},
+		{Expect: asked("Do you remember"), Text: "You are back, and I remember all."},
+	}
+}
 
 // A whole conversation at a terminal: an answer that is streamed, consent for one call and
 // for the session, a form of a server, a run that is cancelled, the end, and the same
 // conversation resumed.
 func TestConversationOnAScreen(t *testing.T) {
-	recording, err := replay.Parse([]byte(talkOnScreen))
-	if err != nil {
-		t.Fatal(err)
-	}
-	slow := &gate{Handler: replay.Handler(recording), word: "LATER", open: make(chan struct{})}
+	slow := &gate{Handler: replay.Handler(talkOnScreen()...), word: "LATER", open: make(chan struct{})}
 	endpoint := httptest.NewServer(slow)
 	t.Cleanup(endpoint.Close)
-	chat := newChat(t, map[string][]string{"everything": {junction(t), "serve", "everything", "--stdio"}}, "",
+	chat := newChat(t, map[string][]string{"everything": {junction(t), "serve", "everything", "--stdio"}}, nil,
 		"--base-url", endpoint.URL+"/v1", "--model", "recorded", "--theme", "mono")
 	s := chat.onScreen(t)
 
 	s.see("recorded", "0/1 servers") // it is new, and was not approved
 	s.enter("Who are you?")
-	s.answer("y", "everything is new")
+	s.answer("y", "New server “everything”")
 	s.see("I am a recording", "1/1 servers")
 	s.gone("LATER")
 	close(slow.open)
@@ -80,26 +80,28 @@ func (c *chat) onScreen(t *testing.T, more ...string) *screen {
 	return newScreen(t, c.env, c.home, append(append([]string{junction(t), "chat"}, c.args...), more...)...)
 }
 
-// consents says yes once, and then for the session.
+// consents is not asked about what only reads, says yes to what writes, and then for the
+// session.
 func (s *screen) consents() {
 	s.t.Helper()
 	s.enter("What are two and forty?")
-	s.answer("y", "may this call run?", "everything · add", "a: 2", "b: 40")
 	s.see("The sum is 42.")
-	s.enter("Echo twice.")
-	s.answer("s", "may this call run?", "first echo")
+	s.enter("Count.")
+	s.answer("y", "may this call run?", "everything · update-resource")
+	s.see("It is counted.")
+	s.enter("Count twice.")
+	s.answer("s", "may this call run?", "everything · update-resource")
 	s.see("for this session", "this tool, with any arguments")
 	s.press("2")
 	s.see("▸ 2")
 	s.press("Enter")
-	s.see("Both have echoed.") // the second was not asked about
+	s.see("Both are counted.") // the second was not asked about
 }
 
 // fillsIn fills in a form; what does not fit is said at the field.
 func (s *screen) fillsIn() {
 	s.t.Helper()
 	s.enter("Ask me something.")
-	s.answer("y", "may this call run?", "everything · ask")
 	s.see("everything asks you", "▸ Name")
 	time.Sleep(soon)
 	s.do("send-keys", "-l", "Ada Lovelace")
@@ -117,6 +119,8 @@ func (s *screen) fillsIn() {
 	}
 	s.see("[ Send ]")
 	s.press("Enter")
+	s.see("send this to everything?", `name: "Ada Lovelace"`)
+	s.press("y")
 	s.see("Your name is Ada Lovelace.")
 }
 
@@ -124,7 +128,6 @@ func (s *screen) fillsIn() {
 func (s *screen) cancels() {
 	s.t.Helper()
 	s.enter("Wait for me.")
-	s.answer("y", "may this call run?", "everything · wait")
 	s.see("waiting")
 	s.press("C-c")
 	s.see("cancelled")

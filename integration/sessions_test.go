@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/replay"
 )
 
 // everythingOf is Junction's own server as a command, so that it is one like any other.
@@ -20,18 +22,20 @@ func everythingOf(t testing.TB) map[string][]string {
 	return map[string][]string{"everything": {junction(t), "serve", "everything", "--stdio"}}
 }
 
-const sumTalk = `{"turns": [
-  {"expect": {"last": "user", "contains": ["two and forty"], "tools": ["add"]}, "calls": [{"name": "add", "arguments": {"a": 2, "b": 40}}]},
-  {"expect": {"last": "tool", "contains": ["42"]}, "text": "It is ${match(result, ` + "`[0-9]+`" + `)}."},
-  {"expect": {"last": "user", "contains": ["once more"]}, "text": "As I said: ${match(result, ` + "`[0-9]+`" + `)}."}
-]}`
+func sumTalk() []replay.Turn {
+	return []replay.Turn{
+		{Expect: replay.Expect{Last: "user", Contains: []string{"two and forty"}, Tools: []string{"add"}}, Calls: callOf("add", object{"a": 2, "b": 40})},
+		{Expect: returned("42"), Then: saying("It is %s.", `[0-9]+`)},
+		{Expect: asked("once more"), Then: saying("As I said: %s.", `[0-9]+`)},
+	}
+}
 
 // A chat uses a junction up that runs; --json tells the seven steps.
 func TestChatThroughARunningUp(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t)
 	serving(t, isolated(t), address, junction(t), "up", "--config", configured(t, everythingOf(t)), "--http", address)
-	chat := newChat(t, nil, sumTalk, "--up=http://"+address+"/mcp", "--approve", "junction", "--allow", "*/*add")
+	chat := newChat(t, nil, sumTalk(), "--up=http://"+address+"/mcp", "--approve", "junction", "--allow", "*/*add")
 	stdout, stderr, code := chat.ask(t, "What are two and forty?", "--json")
 	if code != 0 {
 		t.Fatalf("exit code %d\nstderr: %.4000s", code, stderr)
@@ -50,7 +54,7 @@ func TestChatThroughARunningUp(t *testing.T) {
 // The conversation goes on in another process, with what was said and returned before.
 func TestChatGoesOn(t *testing.T) {
 	t.Parallel()
-	chat := newChat(t, everythingOf(t), sumTalk, "--approve", "everything", "--allow", "everything/add")
+	chat := newChat(t, everythingOf(t), sumTalk(), "--approve", "everything", "--allow", "everything/add")
 	for _, question := range []struct {
 		text  string
 		want  string
@@ -66,10 +70,12 @@ func TestChatGoesOn(t *testing.T) {
 	}
 }
 
-const waitTalk = `{"turns": [
-  {"expect": {"last": "user"}, "calls": [{"name": "{tool}", "arguments": {arguments}}]},
-  {"expect": {"last": "user", "contains": ["What happened"]}, "text": "I was cut off."}
-]}`
+func waitTalk(tool string, arguments object) []replay.Turn {
+	return []replay.Turn{
+		{Expect: asked(), Calls: callOf(tool, arguments)},
+		{Expect: asked("What happened"), Text: "I was cut off."},
+	}
+}
 
 // calling starts a chat that calls a tool which takes its time, and waits until it runs.
 func (c *chat) calling(t *testing.T) (running *exec.Cmd, stderr *tail, drained <-chan struct{}) {
@@ -109,7 +115,7 @@ func (c *chat) calling(t *testing.T) (running *exec.Cmd, stderr *tail, drained <
 // provider takes, and its server is gone.
 func TestChatThatWasKilledGoesOn(t *testing.T) {
 	t.Parallel()
-	talk := strings.NewReplacer("{tool}", "wait", "{arguments}", `{"milliseconds": 600000}`).Replace(waitTalk)
+	talk := waitTalk("wait", object{"milliseconds": 600000})
 	chat := newChat(t, everythingOf(t), talk, "--approve", "everything", "--allow", "everything/wait")
 	command, _, drained := chat.calling(t)
 	children := descendants(t, command.Process.Pid)
@@ -134,7 +140,7 @@ func TestInterruptedChatLeavesNothingRunning(t *testing.T) {
 	t.Parallel()
 	servers := everythingOf(t)
 	servers["other"] = npmServer("@modelcontextprotocol/server-everything/dist/index.js", "stdio")(t)
-	talk := strings.NewReplacer("{tool}", "trigger-long-running-operation", "{arguments}", `{"duration": 600, "steps": 600}`).Replace(waitTalk)
+	talk := waitTalk("trigger-long-running-operation", object{"duration": 600, "steps": 600})
 	chat := newChat(t, servers, talk, "--approve", "everything", "--approve", "other", "--allow", "other/*", "--root", ".", "--tool-budget", "-1")
 	command, stderr, drained := chat.calling(t)
 	children := descendants(t, command.Process.Pid)

@@ -83,7 +83,7 @@ func (s *screen) enter(text string) {
 }
 
 // soon is longer than a card takes no keys: those that were meant for what was there before.
-const soon = 500 * time.Millisecond
+const soon = 900 * time.Millisecond
 
 // answer waits for a card and presses keys, as soon as it takes some.
 func (s *screen) answer(keys string, texts ...string) {

@@ -3,9 +3,10 @@
 // piece while it is made.
 //
 // The adapters are packages of their own: model/openai for chat completions
-// (OpenAI and everything that speaks like it), model/anthropic for messages,
-// model/injected for models without function calling, and model/offline, which
-// is no language model and needs neither network nor key.
+// (OpenAI and everything that speaks like it), model/responses for OpenAI's newer
+// API, model/anthropic for messages, model/injected for models without function
+// calling, and model/offline, which is no language model and needs neither network
+// nor key.
 //
 // A message keeps what its provider put into it and this package has no name
 // for, and the adapter sends it back: reasoning that must be returned verbatim,

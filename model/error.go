@@ -18,6 +18,9 @@ type Error struct {
 	Message string
 	// RetryAfter is how long the provider asks to wait; 0 if it does not say.
 	RetryAfter time.Duration
+	// Window is how many tokens the model takes, where Err is ErrWindow and the provider
+	// says it; 0 if it does not.
+	Window int
 	// Err is the cause, or one of the errors below.
 	Err error
 }

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,9 +30,6 @@ const (
 // is left out: its schema is broken, too large or not of an object, or there are
 // too many tools, of which the first are kept. A Note tells of each tool that was
 // changed or left out.
-//
-// There is one exception: where alternatives become one object, a member that some
-// of them describe is described so for all.
 //
 // The order is kept, the same tools give the same bytes, and the work is bounded
 // whatever the schemas are. The tools given are not changed.
@@ -86,6 +84,13 @@ type lowering struct {
 	within   []string            // the references that are being resolved
 	places   map[string]*members // what was read on the way to their targets
 	resolved int                 // bytes of their targets
+
+	draft7 bool // it is written by the rules of draft 7, or of one before
+	typed  bool // the root was given its type
+	moved  bool // a schema within became another
+	// relies is whether a strict keyword was kept that refers to other schemas, and
+	// distrust that none is.
+	relies, distrust bool
 }
 
 func lowerRoot(raw json.RawMessage, d *Dialect) (json.RawMessage, []string, error) {
@@ -99,28 +104,45 @@ func lowerRoot(raw json.RawMessage, d *Dialect) (json.RawMessage, []string, erro
 	if fault := jsonrpc.Valid(raw, jsonrpc.Limits{}); fault != nil {
 		return nil, nil, errors.New("is not valid JSON: " + fault.Message)
 	}
-	l := &lowering{dialect: d, root: raw, places: map[string]*members{}}
-	out := l.rootObject(raw)
+	var out bytes.Buffer
+	_ = json.Compact(&out, raw) // so that what is as it was can be recognized
+	l := &lowering{dialect: d, root: out.Bytes()}
+	lowered := l.all()
+	if l.relies && l.moved {
+		l.distrust = true
+		lowered = l.all()
+	}
 	if l.err != nil {
 		return nil, nil, l.err
 	}
-	if len(out) > maxSchema {
+	if len(lowered) > maxSchema {
 		return nil, nil, errSchemaLarge
 	}
-	return out, l.changes, nil
+	return lowered, l.changes, nil
+}
+
+// all lowers the whole schema.
+func (l *lowering) all() json.RawMessage {
+	*l = lowering{dialect: l.dialect, root: l.root, distrust: l.distrust, places: map[string]*members{}}
+	if s := readMembers(l.root); s != nil {
+		draft, _ := textOf(s.get("$schema"))
+		l.draft7 = strings.Contains(draft, "/draft-0")
+		return l.rootObject(s)
+	}
+	l.err = errSchemaObject
+	return nil
 }
 
 // rootObject makes the root what every provider wants: an object that says so, and
 // has properties.
-func (l *lowering) rootObject(raw json.RawMessage) json.RawMessage {
-	s := readMembers(raw)
-	if s == nil {
-		l.err = errSchemaObject
-		return nil
+func (l *lowering) rootObject(s *members) json.RawMessage {
+	var said words
+	l.repair(s, "")
+	if l.dialect.PlainRoot && s.has("$ref") {
+		l.changed("", "$ref at the root")
+		s = l.follow(s, "", &said)
 	}
-	if l.dialect.PlainRoot {
-		s = l.resolveRoot(s)
-	}
+	said.describe(s)
 	for _, name := range []string{"$schema", "$comment"} {
 		s.drop(name)
 	}
@@ -148,6 +170,7 @@ func (l *lowering) rootType(s *members) bool {
 	case len(types) > 0 && !slices.Contains(types, "object"):
 		return false
 	case len(types) == 0:
+		l.typed = true
 		s.first("type", json.RawMessage(`"object"`))
 	case len(types) > 1 && l.dialect.PlainRoot:
 		l.changed("", "the arguments are always an object")

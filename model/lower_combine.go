@@ -6,37 +6,42 @@ import (
 	"strings"
 )
 
-// maxAlternatives is how many alternatives are described in words.
-const maxAlternatives = 6
-
 // combine does without the combinations that the dialect does not have.
 func (l *lowering) combine(s *members, at string, said *words) {
-	if all := elements(s.get("allOf")); all != nil && !l.takes("allOf") {
-		s.drop("allOf")
-		l.changed(at, "allOf")
-		for _, raw := range all {
-			l.merge(s, l.alternative(raw))
-		}
+	if !l.dialect.takes("allOf") {
+		l.mergeAll(s, at, "allOf", said)
 	}
-	if one := s.get("oneOf"); one != nil && !l.takes("oneOf") {
+	if one := s.get("oneOf"); one != nil && !l.dialect.takes("oneOf") && !s.has("anyOf") {
 		s.drop("oneOf")
 		l.changed(at, "oneOf")
-		if s.has("anyOf") {
-			said.add("exactly one of " + short(one))
-		} else {
-			s.set("anyOf", one)
-		}
+		s.set("anyOf", one)
 	}
 	if l.dialect.Nullable && s.has("anyOf") {
-		l.withoutNull(s)
+		l.withoutNull(s, at, said)
 	}
 	if l.dialect.LoneAnyOf && s.has("anyOf") && (s.has("properties") || slices.Contains(typesOf(s.get("type")), "object")) {
-		l.flattenOne(s, "anyOf", at, said)
+		l.widen(s, "anyOf", at, said)
 	}
 }
 
+// mergeAll merges the schemas of allOf, and of the allOf that those have.
+func (l *lowering) mergeAll(s *members, at, what string, said *words) {
+	for range maxFollowed {
+		all := elements(s.get("allOf"))
+		if all == nil {
+			return
+		}
+		s.drop("allOf")
+		l.changed(at, what)
+		for _, raw := range all {
+			l.merge(s, l.alternative(raw, at, said), said)
+		}
+	}
+	l.leaveOut(s, "allOf", at, said)
+}
+
 // withoutNull makes a schema nullable instead of null an alternative.
-func (l *lowering) withoutNull(s *members) {
+func (l *lowering) withoutNull(s *members, at string, said *words) {
 	var left []json.RawMessage
 	for _, raw := range elements(s.get("anyOf")) {
 		if m := readMembers(raw); m != nil && string(m.get("type")) == `"null"` {
@@ -50,7 +55,7 @@ func (l *lowering) withoutNull(s *members) {
 		s.drop("anyOf")
 	case 1:
 		s.drop("anyOf")
-		l.merge(s, l.alternative(left[0]))
+		l.merge(s, l.alternative(left[0], at, said), said)
 	default:
 		s.set("anyOf", listOf(left))
 	}
@@ -58,35 +63,44 @@ func (l *lowering) withoutNull(s *members) {
 
 // alternative reads a schema that becomes part of another; references are followed
 // as far as they lead to others.
-func (l *lowering) alternative(raw json.RawMessage) *members {
+func (l *lowering) alternative(raw json.RawMessage, at string, said *words) *members {
 	s := readMembers(raw)
 	if s == nil {
-		return &members{values: map[string]json.RawMessage{}}
+		return noMembers()
 	}
-	return l.follow(s)
+	return l.follow(s, at, said)
 }
 
 // merge adds the members of another schema that holds as well. Where both say
-// something of the same, the first is kept, which accepts no less than both.
-func (l *lowering) merge(s, more *members) {
+// something of the same the first is kept, which accepts no less than both, and the
+// second is put into words. What limits another keyword comes only with that.
+func (l *lowering) merge(s, more *members, said *words) {
+	conditional, counted := s.has("if"), s.has("contains")
+	shorter := s.has("prefixItems") && len(elements(s.get("prefixItems"))) < len(elements(more.get("prefixItems")))
 	for _, name := range more.names {
 		value := more.get(name)
 		switch {
+		case keywords[name].place,
+			conditional && (name == "if" || name == "then" || name == "else"),
+			counted && (name == "contains" || name == "minContains" || name == "maxContains"),
+			shorter && name == "items":
 		case !s.has(name):
 			s.set(name, value)
-		case name == "properties":
+		case name == "properties" || name == "patternProperties":
 			s.set(name, union(readMembers(s.get(name)), readMembers(value)))
 		case name == "required":
 			s.set(name, textList(append(textsOf(s.get(name)), textsOf(value)...)))
 		case name == "additionalProperties" && string(s.get(name)) == "false":
 			s.set(name, value)
+		case name != "description" && string(s.get(name)) != string(value):
+			said.add(inWords(name, value))
 		}
 	}
 }
 
 func union(a, b *members) json.RawMessage {
 	if a == nil {
-		a = &members{values: map[string]json.RawMessage{}}
+		a = noMembers()
 	}
 	if b != nil {
 		for _, name := range b.names {
@@ -101,15 +115,9 @@ func union(a, b *members) json.RawMessage {
 // flatten takes the combinations from the root, which some providers refuse there.
 func (l *lowering) flatten(s *members) {
 	var said words
-	if all := elements(s.get("allOf")); all != nil {
-		s.drop("allOf")
-		l.changed("", "allOf at the root")
-		for _, raw := range all {
-			l.merge(s, l.alternative(raw))
-		}
-	}
+	l.mergeAll(s, "", "allOf at the root", &said)
 	for _, name := range []string{"anyOf", "oneOf"} {
-		l.flattenOne(s, name, "", &said)
+		l.widen(s, name, "", &said)
 	}
 	for _, name := range []string{"not", "enum", "const"} {
 		if v := s.get(name); v != nil {
@@ -121,100 +129,117 @@ func (l *lowering) flatten(s *members) {
 	said.describe(s)
 }
 
-// flattenOne makes one object of alternatives: it has the properties of all, and
-// requires what all require.
-func (l *lowering) flattenOne(s *members, name, at string, said *words) {
+// widen makes one object of alternatives that accepts what any of them does: it has
+// the properties of all, and requires what all require.
+func (l *lowering) widen(s *members, name, at string, said *words) {
 	list := elements(s.get(name))
 	s.drop(name)
 	if len(list) == 0 {
 		return
 	}
 	l.changed(at, name+" of objects")
-	own := readMembers(s.get("properties"))
-	if own == nil {
-		own = &members{values: map[string]json.RawMessage{}}
-	}
-	offered := &members{values: map[string]json.RawMessage{}}
-	var required, forms []string
+	var required, texts []string
+	var forms, properties []*members
 	for i, raw := range list {
-		a := l.alternative(raw)
-		needs := textsOf(a.get("required"))
+		f := l.alternative(raw, at, &words{})
+		of := readMembers(f.get("properties"))
+		needs := textsOf(f.get("required"))
 		if i == 0 {
-			required = needs
+			required = slices.Clone(needs)
 		}
-		required = slices.DeleteFunc(slices.Clone(required), func(n string) bool { return !slices.Contains(needs, n) })
-		properties := readMembers(a.get("properties"))
-		l.offer(own, offered, properties)
-		forms = append(forms, form(needs, properties))
+		required = slices.DeleteFunc(required, func(n string) bool { return !slices.Contains(needs, n) })
+		if len(needs) == 0 && of != nil {
+			needs = of.names
+		}
+		texts = append(texts, "{"+strings.Join(needs, ", ")+"}")
+		forms, properties = append(forms, f), append(properties, of)
 	}
-	for _, name := range offered.names {
-		own.set(name, offered.get(name))
-	}
-	s.set("properties", own.json())
+	said.add(map[string]string{"anyOf": "at least one of these forms: ", "oneOf": "one of these forms: "}[name] +
+		short(json.RawMessage(strings.Join(texts, " or "))))
+	l.offer(s, forms, properties)
 	if len(required) > 0 {
 		s.set("required", textList(append(textsOf(s.get("required")), required...)))
 	}
-	s.drop("additionalProperties")
-	if len(forms) > maxAlternatives {
-		forms = append(forms[:maxAlternatives], "…")
-	}
-	said.add(map[string]string{"anyOf": "at least one of these forms: ", "oneOf": "one of these forms: "}[name] + strings.Join(forms, " or "))
 }
 
-// offer adds the properties of an alternative. One that another alternative has
-// in another form can be both.
-func (l *lowering) offer(own, offered, properties *members) {
-	if properties == nil {
-		return
-	}
-	for _, name := range properties.names {
-		value, other := properties.get(name), offered.get(name)
-		switch {
-		case own.has(name) || string(other) == string(value):
-		case other == nil:
-			offered.set(name, value)
-		default:
-			forms := []json.RawMessage{other}
-			if m := readMembers(other); m != nil && len(m.names) == 1 && m.has("anyOf") {
-				forms = elements(m.get("anyOf"))
+// offer gives an object the properties of all forms.
+func (l *lowering) offer(s *members, forms, properties []*members) {
+	offered := noMembers()
+	for _, of := range properties {
+		if of == nil {
+			continue
+		}
+		for _, name := range of.names {
+			if !offered.has(name) {
+				offered.set(name, l.common(forms, properties, name))
 			}
-			if !slices.ContainsFunc(forms, func(f json.RawMessage) bool { return string(f) == string(value) }) {
-				forms = append(forms, value)
-			}
-			offered.set(name, append(append([]byte(`{"anyOf":`), listOf(forms)...), '}'))
 		}
 	}
+	s.set("properties", union(readMembers(s.get("properties")), offered))
 }
 
-// form names the members of an alternative.
-func form(required []string, properties *members) string {
-	names := required
-	if len(names) == 0 && properties != nil {
-		names = properties.names
+// common is a schema for a property that accepts what any of the forms does. One
+// that a form does not describe may be anything there.
+func (l *lowering) common(forms, properties []*members, name string) json.RawMessage {
+	var each []json.RawMessage
+	open := false
+	for i, of := range properties {
+		value := of.get(name)
+		switch {
+		case value == nil:
+			open = open || string(forms[i].get("additionalProperties")) != "false" || forms[i].has("patternProperties")
+		case !slices.ContainsFunc(each, func(v json.RawMessage) bool { return string(v) == string(value) }):
+			each = append(each, value)
+		}
 	}
-	return short(json.RawMessage("{" + strings.Join(names, ", ") + "}"))
+	out := noMembers()
+	switch {
+	case !open && len(each) == 1:
+		return each[0]
+	case !open && l.dialect.takes("anyOf"):
+		out.set("anyOf", listOf(each))
+		return out.json()
+	}
+	var said words
+	for _, raw := range each {
+		m := readMembers(raw)
+		if d := m.get("description"); d != nil {
+			out.set("description", d)
+			m.drop("description")
+		}
+		if m != nil && len(m.names) > 0 {
+			said.add("in one form " + short(m.json()))
+		}
+	}
+	said.describe(out)
+	return out.json()
 }
 
-// loneAnyOf moves what is next to anyOf into its alternatives.
-func (l *lowering) loneAnyOf(s *members, at string) {
+// loneAnyOf leaves nothing next to anyOf: the description goes into the alternatives
+// that have none, and what else there is becomes words.
+func (l *lowering) loneAnyOf(s *members, said *words) {
 	list := elements(s.get("anyOf"))
-	if !l.dialect.LoneAnyOf || list == nil || len(s.names) == 1 {
+	if !l.dialect.LoneAnyOf || list == nil || len(s.names) == 1 && len(said.list) == 0 {
 		return
 	}
+	for _, name := range s.names {
+		if name != "anyOf" && name != "description" && name != "nullable" && name != "type" {
+			said.add(inWords(name, s.get(name)))
+		}
+	}
+	said.describe(s)
 	for i, raw := range list {
 		b := readMembers(raw)
 		if b == nil {
 			continue
 		}
-		for _, name := range s.names {
-			types := typesOf(b.get("type"))
-			if name == "anyOf" || b.has(name) || len(types) == 1 && !isAbout(name, types[0]) {
-				continue
+		for _, name := range []string{"type", "description", "nullable"} {
+			if v := s.get(name); v != nil && !b.has(name) {
+				b.set(name, v)
 			}
-			b.set(name, s.get(name))
 		}
 		list[i] = b.json()
 	}
-	*s = members{values: map[string]json.RawMessage{}}
+	*s = *noMembers()
 	s.set("anyOf", listOf(list))
 }

@@ -18,7 +18,7 @@ func readMembers(raw json.RawMessage) *members {
 	if len(raw) == 0 || raw[0] != '{' {
 		return nil
 	}
-	m := &members{values: map[string]json.RawMessage{}}
+	m := noMembers()
 	jsonrpc.EachMember(raw, func(quoted, value []byte) bool {
 		if name, ok := jsonrpc.Unquote(quoted); ok {
 			m.set(name, value)
@@ -28,9 +28,16 @@ func readMembers(raw json.RawMessage) *members {
 	return m
 }
 
-func (m *members) has(name string) bool { return m.values[name] != nil }
+func noMembers() *members { return &members{values: map[string]json.RawMessage{}} }
 
-func (m *members) get(name string) json.RawMessage { return m.values[name] }
+func (m *members) has(name string) bool { return m.get(name) != nil }
+
+func (m *members) get(name string) json.RawMessage {
+	if m == nil {
+		return nil
+	}
+	return m.values[name]
+}
 
 func (m *members) set(name string, value json.RawMessage) {
 	if !m.has(name) {

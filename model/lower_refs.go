@@ -23,6 +23,7 @@ func (l *lowering) resolve(s *members, at string, said *words) int {
 			return resolved
 		}
 		s.drop("$ref")
+		l.repair(target, at)
 		switch {
 		case target == nil:
 			l.changed(at, "$ref "+short(json.RawMessage(ref))+" leads nowhere, so anything is allowed")
@@ -38,9 +39,11 @@ func (l *lowering) resolve(s *members, at string, said *words) int {
 		l.changed(at, "$ref "+ref)
 		l.within = append(l.within, ref)
 		resolved++
-		l.merge(s, target)
+		l.merge(s, target, said)
 	}
-	s.dropIf("$ref", resolved == maxFollowed)
+	if resolved == maxFollowed {
+		s.drop("$ref")
+	}
 	return resolved
 }
 
@@ -49,23 +52,17 @@ func (l *lowering) mustInline(ref string) bool {
 	if l.dialect.NoRefs {
 		return true
 	}
-	stays := strings.HasPrefix(ref, "#/$defs/") || strings.HasPrefix(ref, "#/definitions/")
-	return l.dialect.PlainRoot && !stays
-}
-
-// resolveRoot follows a reference at the root, where some providers want to see
-// the object.
-func (l *lowering) resolveRoot(s *members) *members {
-	if !s.has("$ref") {
-		return s
+	name, stays := strings.CutPrefix(ref, "#/$defs/")
+	if !stays {
+		name, stays = strings.CutPrefix(ref, "#/definitions/")
 	}
-	l.changed("", "$ref at the root")
-	return l.follow(s)
+	return (l.dialect.PlainRoot || l.typed) && (!stays || strings.Contains(name, "/"))
 }
 
 // follow merges what the references of a schema lead to.
-func (l *lowering) follow(s *members) *members {
+func (l *lowering) follow(s *members, at string, said *words) *members {
 	s = s.clone()
+	l.repair(s, at)
 	for range maxFollowed {
 		ref, ok := textOf(s.get("$ref"))
 		if !ok {
@@ -73,17 +70,12 @@ func (l *lowering) follow(s *members) *members {
 		}
 		s.drop("$ref")
 		if target := l.target(ref); target != nil {
-			l.merge(s, target)
+			l.repair(target, at)
+			l.merge(s, target, said)
 		}
 	}
 	s.drop("$ref")
 	return s
-}
-
-func (m *members) dropIf(name string, condition bool) {
-	if condition {
-		m.drop(name)
-	}
 }
 
 // maxResolved is how many bytes the targets of all references may add up to.

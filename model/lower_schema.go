@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
 // schemaOf lowers one schema, and those within it.
@@ -27,9 +29,9 @@ func (l *lowering) schemaOf(s *members, at string, depth int) json.RawMessage {
 	l.items(s, at, &said)
 	l.names(s, at, &said)
 	l.filter(s, at, &said)
+	l.loneAnyOf(s, &said)
+	l.inner(s, at, depth, &said)
 	said.describe(s)
-	l.loneAnyOf(s, at)
-	l.inner(s, at, depth)
 	l.within = l.within[:len(l.within)-resolved]
 	return s.json()
 }
@@ -39,7 +41,7 @@ func (l *lowering) child(raw json.RawMessage, at string, depth int) json.RawMess
 	if s := readMembers(raw); s != nil {
 		return l.schemaOf(s, at, depth+1)
 	}
-	if string(raw) == "false" && l.takes("not") {
+	if string(raw) == "false" && l.dialect.takes("not") {
 		return raw
 	}
 	if string(raw) != "true" {
@@ -48,68 +50,139 @@ func (l *lowering) child(raw json.RawMessage, at string, depth int) json.RawMess
 	return json.RawMessage("{}")
 }
 
-// inner lowers the schemas that a schema consists of. Those of not and if stay: if
-// they accepted more, the whole would accept less.
-func (l *lowering) inner(s *members, at string, depth int) {
+// inner lowers the schemas that a schema consists of.
+func (l *lowering) inner(s *members, at string, depth int, said *words) {
 	for _, name := range slices.Clone(s.names) {
 		value := s.get(name)
-		switch name {
-		case "items", "additionalItems", "contains", "then", "else", "propertyNames", "unevaluatedItems", "unevaluatedProperties":
-			s.set(name, l.child(value, at+"/"+name, depth))
-		case "additionalProperties":
-			if value[0] == '{' {
-				s.set(name, l.child(value, at+"/"+name, depth))
-			}
-		case "anyOf", "oneOf", "allOf", "prefixItems":
-			list := elements(value)
-			for i := range list {
-				list[i] = l.child(list[i], at+"/"+name+"/"+strconv.Itoa(i), depth)
-			}
-			if out := listOf(list); name == "oneOf" && string(out) != string(value) && !s.has("anyOf") {
-				s.rename(name, "anyOf", out) // more of them may fit now
-			} else {
-				s.set(name, out)
-			}
-		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas":
-			if inner := readMembers(value); inner != nil {
-				for _, key := range inner.names {
-					inner.set(key, l.child(inner.get(key), at+"/"+name+"/"+key, depth))
-				}
-				s.set(name, inner.json())
-			}
+		if value == nil {
+			continue
 		}
+		out := l.valueOf(name, value, at+"/"+name, depth)
 		if l.err != nil {
 			return
 		}
+		if string(out) != string(value) {
+			l.moved = true
+		}
+		if keywords[name].strict || name == "contains" && s.has("maxContains") {
+			l.strictly(s, name, out, at, said)
+		} else {
+			s.set(name, out)
+		}
+	}
+}
+
+// valueOf lowers the schemas within the value of a keyword.
+func (l *lowering) valueOf(name string, value json.RawMessage, at string, depth int) json.RawMessage {
+	switch keywords[name].within {
+	case oneSchema:
+		if value[0] == '{' || value[0] != '[' && name != "additionalProperties" {
+			return l.child(value, at, depth)
+		}
+	case listOfSchemas:
+		list := elements(value)
+		for i := range list {
+			list[i] = l.child(list[i], at+"/"+strconv.Itoa(i), depth)
+		}
+		return listOf(list)
+	case namedSchemas:
+		if inner := readMembers(value); inner != nil {
+			for _, key := range inner.names {
+				inner.set(key, l.child(inner.get(key), at+"/"+key, depth))
+			}
+			return inner.json()
+		}
+	}
+	return value
+}
+
+// strictly sees to a keyword by which the whole accepts less if the schemas within
+// accept more. It stays if they are as they were, and so is what they refer to.
+func (l *lowering) strictly(s *members, name string, out json.RawMessage, at string, said *words) {
+	value := s.get(name)
+	refers := strings.Contains(string(value), `Ref"`) || strings.Contains(string(value), `$ref"`)
+	switch {
+	case string(out) == string(value) && !(refers && l.distrust):
+		l.relies = l.relies || refers
+	case name == "contains":
+		s.set(name, out)
+		l.leaveOut(s, "maxContains", at, said)
+	case name == "oneOf" && !s.has("anyOf"):
+		s.rename(name, "anyOf", out) // more of them may fit now
+	default:
+		l.leaveOut(s, name, at, said)
 	}
 }
 
 // repair does away with what is valid in no draft that providers check against,
 // or only in old ones.
 func (l *lowering) repair(s *members, at string) {
-	if d := s.get("description"); d != nil && d[0] != '"' {
-		s.drop("description")
+	if s == nil {
+		return
 	}
-	if r := s.get("required"); r != nil && r[0] != '[' {
-		l.changed(at, "required is not a list")
-		s.drop("required")
+	if l.draft7 {
+		l.modernize(s)
 	}
-	for _, name := range []string{"properties", "patternProperties", "$defs", "definitions"} {
-		if v := s.get(name); v != nil && v[0] != '{' {
-			l.changed(at, name+" is not an object")
+	for name, first := range mustBegin {
+		if v := s.get(name); v != nil && (v[0] != first || first == '[' && name != "required" && len(elements(v)) == 0) {
 			s.drop(name)
-		}
-	}
-	for _, name := range []string{"anyOf", "oneOf", "allOf", "enum"} {
-		if v := s.get(name); v != nil && len(elements(v)) == 0 {
-			l.changed(at, name+" is not a list of something")
-			s.drop(name)
+			l.changed(at, name+" is not "+map[byte]string{'[': "a list of something", '{': "an object", '"': "a text"}[first])
 		}
 	}
 	l.repairBounds(s, at)
+	l.repairItems(s, at)
+	for name, limits := range map[string]string{"if": "then else", "contains": "minContains maxContains"} {
+		for _, limited := range strings.Fields(limits) {
+			if !s.has(name) {
+				s.drop(limited) // says nothing on its own
+			}
+		}
+	}
+	if l.dialect.Nullable && string(s.get("nullable")) != "true" {
+		s.drop("nullable")
+	}
 	if t := s.get("type"); t != nil && (len(typesOf(t)) == 0 || t[0] == '[' && len(typesOf(t)) != len(elements(t))) {
 		l.changed(at, "type "+short(t)+" is not known")
 		s.drop("type") // with an unknown type among them anything may be meant
+	}
+}
+
+// mustBegin has the first bytes of values that are of one type in every draft.
+var mustBegin = map[string]byte{
+	"description": '"', "required": '[', "enum": '[', "anyOf": '[', "oneOf": '[', "allOf": '[', "prefixItems": '[',
+	"properties": '{', "patternProperties": '{', "$defs": '{', "definitions": '{', "dependentSchemas": '{',
+}
+
+// modernize takes out what draft 7 does not look at and today's does: what stands
+// next to $ref, and the keywords that are newer.
+func (l *lowering) modernize(s *members) {
+	for _, name := range slices.Clone(s.names) {
+		switch name {
+		case "$ref", "$defs", "definitions", "$schema", "title", "description", "default":
+		case "prefixItems", "dependentRequired", "dependentSchemas", "minContains", "maxContains", "unevaluatedItems", "unevaluatedProperties":
+			s.drop(name)
+		default:
+			if s.has("$ref") {
+				s.drop(name)
+			}
+		}
+	}
+}
+
+// repairItems turns a list in items, as it was once, into prefixItems.
+func (l *lowering) repairItems(s *members, at string) {
+	v := s.get("items")
+	if v == nil || v[0] != '[' || l.dialect.Name == "plain" {
+		return
+	}
+	l.changed(at, "items is a list")
+	s.drop("items")
+	if len(elements(v)) > 0 {
+		s.set("prefixItems", v)
+	}
+	if rest := s.get("additionalItems"); rest != nil {
+		s.set("items", rest)
+		s.drop("additionalItems")
 	}
 }
 
@@ -131,11 +204,6 @@ func (l *lowering) repairBounds(s *members, at string) {
 	}
 }
 
-// takes says whether the dialect has a keyword.
-func (l *lowering) takes(keyword string) bool {
-	return l.dialect.Keywords == nil || slices.Contains(l.dialect.Keywords, keyword)
-}
-
 // types replaces lists of types, where the dialect has none.
 func (l *lowering) types(s *members, at string) {
 	types := typesOf(s.get("type"))
@@ -153,64 +221,20 @@ func (l *lowering) types(s *members, at string) {
 	case len(types) == 0 || s.has("anyOf"):
 		s.drop("type")
 	default:
-		s.set("anyOf", branches(s, types))
-		for _, name := range slices.Clone(s.names) {
-			if name != "anyOf" && name != "description" && name != "nullable" {
-				s.drop(name)
-			}
+		var each []json.RawMessage
+		for _, t := range types {
+			one := noMembers()
+			one.set("type", jsonrpc.AppendString(nil, t))
+			each = append(each, one.json())
 		}
+		s.set("anyOf", listOf(each))
 	}
 }
 
-// branches are one schema for each type, with the keywords that are about it.
-func branches(s *members, types []string) json.RawMessage {
-	var list []json.RawMessage
-	for _, t := range types {
-		b := &members{values: map[string]json.RawMessage{}}
-		b.set("type", textList([]string{t})[1:len(t)+3])
-		for _, name := range s.names {
-			if name != "type" && name != "anyOf" && name != "description" && name != "nullable" && isAbout(name, t) {
-				b.set(name, s.get(name))
-			}
-		}
-		list = append(list, b.json())
-	}
-	return listOf(list)
-}
-
-// isAbout says whether a keyword says something of values of a type.
-func isAbout(keyword, t string) bool {
-	switch keyword {
-	case "properties", "required", "minProperties", "maxProperties", "additionalProperties", "patternProperties", "propertyNames":
-		return t == "object"
-	case "items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains":
-		return t == "array"
-	case "minLength", "maxLength", "pattern", "format":
-		return t == "string"
-	case "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf":
-		return t == "number" || t == "integer"
-	case "enum":
-		return t == "string"
-	}
-	return true
-}
-
-// items makes lists of items say what the dialect can.
+// items says what the dialect can of the items of an array.
 func (l *lowering) items(s *members, at string, said *words) {
-	if v := s.get("items"); v != nil && v[0] == '[' && l.dialect.Name != "plain" {
-		l.changed(at, "items is a list")
-		s.set("prefixItems", v)
-		s.drop("items")
-		if rest := s.get("additionalItems"); rest != nil {
-			s.set("items", rest)
-			s.drop("additionalItems")
-		}
-	}
-	if first := s.get("prefixItems"); first != nil && !l.takes("prefixItems") {
-		l.changed(at, "prefixItems")
-		said.add("the items in order: " + short(first))
-		s.drop("prefixItems")
-		s.drop("items")
+	if s.has("prefixItems") && !l.dialect.takes("prefixItems") {
+		l.leaveOut(s, "prefixItems", at, said)
 	}
 	if l.dialect.ItemsNeeded && slices.Contains(typesOf(s.get("type")), "array") && !s.has("items") {
 		s.set("items", json.RawMessage("{}"))

@@ -55,12 +55,22 @@ func TestLowerRewritesWhatADialectDoesNotTake(t *testing.T) {
 		{"an array says what its items are", "openai", `{"type":"object","properties":{"a":{"type":"array"}}}`, `{"type":"object","properties":{"a":{"type":"array","items":{}}}}`, ""},
 		{"a reference at the root is followed", "anthropic", `{"$ref":"#/$defs/In","$defs":{"In":{"type":"object","properties":{"a":{"type":"string"}}}}}`, `{"$defs":{"In":{"type":"object","properties":{"a":{"type":"string"}}}},"type":"object","properties":{"a":{"type":"string"}}}`, "/: $ref at the root"},
 		{"alternatives at the root become one object", "openai", `{"type":"object","anyOf":[{"properties":{"a":{"type":"string"}},"required":["a","k"]},{"properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["b","k"]}]}`,
-			`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"integer"}]},"b":{"type":"string"}},"required":["k"],"description":"(at least one of these forms: {a, k} or {b, k})"}`, "anyOf of objects"},
+			`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"integer"}]},"b":{"description":"(in one form {\"type\":\"string\"})"}},"required":["k"],"description":"(at least one of these forms: {a, k} or {b, k})"}`, "anyOf of objects"},
 		{"required alternatives become words", "anthropic", `{"type":"object","description":"Pick.","properties":{"a":{},"b":{}},"oneOf":[{"required":["a"]},{"required":["b"]}]}`, `{"type":"object","description":"Pick. (one of these forms: {a} or {b})","properties":{"a":{},"b":{}}}`, "oneOf of objects"},
 		{"allOf at the root is merged", "openai", `{"allOf":[{"type":"object","properties":{"a":{}},"required":["a"]},{"properties":{"b":{}},"required":["b"]}]}`, `{"type":"object","properties":{"a":{},"b":{}},"required":["a","b"]}`, "allOf at the root"},
+		{"a property that other forms forbid is as its form has it", "anthropic", `{"type":"object","oneOf":[{"properties":{"a":{"type":"string"}},"additionalProperties":false},{"properties":{"b":{"type":"integer","description":"B"}}}]}`,
+			`{"type":"object","properties":{"a":{"description":"(in one form {\"type\":\"string\"})"},"b":{"type":"integer","description":"B"}},"description":"(one of these forms: {a} or {b})"}`, "oneOf of objects"},
+		{"allOf within allOf at the root is merged", "openai", `{"allOf":[{"allOf":[{"type":"object","properties":{"a":{}}}]}]}`, `{"type":"object","properties":{"a":{}}}`, "allOf at the root"},
+		{"what schemas merged say of the same becomes words", "openai", `{"type":"object","minProperties":1,"allOf":[{"minProperties":2}]}`, `{"type":"object","minProperties":1,"description":"(minProperties 2)","properties":{}}`, "allOf at the root"},
+		{"what depends on rewritten neighbours becomes words", "openai", `{"type":"object","properties":{},"unevaluatedProperties":{"type":"string"}}`, `{"type":"object","properties":{},"description":"(others are {\"type\":\"string\"})"}`, "unevaluatedProperties"},
+		{"a negation whose inside is rewritten becomes words", "openai", `{"type":"object","properties":{"a":{"not":{"type":"array"}}}}`, `{"type":"object","properties":{"a":{"description":"(not {\"type\":\"array\"})"}}}`, "not"},
+		{"one of several that refer to what is rewritten is any of them", "openai", `{"type":"object","properties":{"a":{"oneOf":[{"const":1},{"$ref":"#/$defs/x"}]}},"$defs":{"x":{"type":"any","minimum":2}}}`,
+			`{"type":"object","properties":{"a":{"anyOf":[{"const":1},{"$ref":"#/$defs/x"}]}},"$defs":{"x":{"minimum":2}}}`, "not known"},
+		{"draft 7 does not look at what is next to a reference", "anthropic", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{"a":{"$ref":"#/definitions/x","minimum":5}},"definitions":{"x":{"type":"string"}}}`,
+			`{"type":"object","properties":{"a":{"$ref":"#/definitions/x"}},"definitions":{"x":{"type":"string"}}}`, ""},
 		{"not at the root becomes words", "openai", `{"type":"object","properties":{},"not":{"required":["a"]}}`, `{"type":"object","properties":{},"description":"(not {\"required\":[\"a\"]})"}`, "not at the root"},
 		{"draft 4's bounds are today's", "anthropic", `{"type":"object","properties":{"n":{"type":"number","minimum":0,"exclusiveMinimum":true}}}`, `{"type":"object","properties":{"n":{"type":"number","exclusiveMinimum":0}}}`, "/properties/n: exclusiveMinimum is a number now"},
-		{"required that is no list is left out", "openai", `{"type":"object","properties":{"a":{"type":"string","required":true}}}`, `{"type":"object","properties":{"a":{"type":"string"}}}`, "required is not a list"},
+		{"required that is no list is left out", "openai", `{"type":"object","properties":{"a":{"type":"string","required":true}}}`, `{"type":"object","properties":{"a":{"type":"string"}}}`, "required is not a list of something"},
 		{"a list of items is today's", "anthropic", `{"type":"object","properties":{"p":{"type":"array","items":[{"type":"number"}],"additionalItems":{"type":"string"}}}}`, `{"type":"object","properties":{"p":{"type":"array","prefixItems":[{"type":"number"}],"items":{"type":"string"}}}}`, "items is a list"},
 		{"types that there are not are left out", "openai", `{"type":"object","properties":{"a":{"type":"any"},"b":{"type":["string","file"]}}}`, `{"type":"object","properties":{"a":{},"b":{}}}`, `type "any" is not known`},
 		{"names of properties that are not portable become words", "anthropic", `{"type":"object","properties":{"城市":{"type":"string"},"a":{}},"required":["城市","a"],"additionalProperties":false}`, `{"type":"object","properties":{"a":{}},"required":["a"],"description":"(also takes [\"城市\"]: {\"type\":\"string\"})"}`, "not portable"},
@@ -76,7 +86,7 @@ func TestLowerRewritesWhatADialectDoesNotTake(t *testing.T) {
 		{"Gemini: an enum with null is nullable", "gemini", `{"type":"object","properties":{"a":{"enum":["x",null]}}}`, `{"type":"object","properties":{"a":{"enum":["x"],"nullable":true,"type":"string"}}}`, ""},
 		{"Gemini: null as a type is nullable", "gemini", `{"type":"object","properties":{"a":{"type":["string","null"]}}}`, `{"type":"object","properties":{"a":{"type":"string","nullable":true}}}`, "a list of types"},
 		{"Gemini: null as an alternative is nullable", "gemini", `{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}],"default":null}}}`, `{"type":"object","properties":{"a":{"nullable":true,"type":"string","description":"(default null)"}}}`, "default"},
-		{"Gemini: several types are alternatives, each with its keywords", "gemini", `{"type":"object","properties":{"a":{"type":["string","integer"],"minimum":1,"maxLength":3,"description":"D"}}}`, `{"type":"object","properties":{"a":{"anyOf":[{"type":"string","maxLength":3,"description":"D"},{"type":"integer","minimum":1,"description":"D"}]}}}`, "a list of types"},
+		{"Gemini: several types are alternatives, and their keywords words", "gemini", `{"type":"object","properties":{"a":{"type":["string","integer"],"minimum":1,"maxLength":3,"description":"D"}}}`, `{"type":"object","properties":{"a":{"anyOf":[{"type":"string","description":"D (at least 1; maxLength 3)"},{"type":"integer","description":"D (at least 1; maxLength 3)"}]}}}`, "a list of types"},
 		{"Gemini: oneOf is anyOf, and stands alone", "gemini", `{"type":"object","properties":{"a":{"description":"D","oneOf":[{"type":"string"},{"type":"object","properties":{"x":{}}}]}}}`, `{"type":"object","properties":{"a":{"anyOf":[{"type":"string","description":"D"},{"type":"object","properties":{"x":{}},"description":"D"}]}}}`, "oneOf"},
 		{"Gemini: keywords it does not know become words", "gemini", `{"type":"object","properties":{"a":{"type":"number","exclusiveMinimum":0,"multipleOf":2},"b":{"type":"object","propertyNames":{"pattern":"^x"},"additionalProperties":{"type":"string"}}}}`,
 			`{"type":"object","properties":{"a":{"type":"number","description":"(more than 0; a multiple of 2)"},"b":{"type":"object","description":"(propertyNames {\"pattern\":\"^x\"}; others are {\"type\":\"string\"})"}}}`, "propertyNames"},
@@ -84,6 +94,7 @@ func TestLowerRewritesWhatADialectDoesNotTake(t *testing.T) {
 		{"Gemini: only what there is can be required", "gemini", `{"type":"object","properties":{"a":{}},"required":["a","b","a"]}`, `{"type":"object","properties":{"a":{}},"required":["a"]}`, ""},
 		{"Gemini: items in order become words", "gemini", `{"type":"object","properties":{"p":{"type":"array","prefixItems":[{"type":"number"}],"items":false}}}`, `{"type":"object","properties":{"p":{"type":"array","items":{},"description":"(the items in order: [{\"type\":\"number\"}])"}}}`, "prefixItems"},
 		{"Gemini: a schema that is true or false allows anything", "gemini", `{"type":"object","properties":{"a":true,"b":false}}`, `{"type":"object","properties":{"a":{},"b":{}}}`, "anything is allowed"},
+		{"llama.cpp: names that match a pattern are not others", "grammar", `{"type":"object","properties":{},"patternProperties":{"^x":{}},"additionalProperties":false}`, `{"type":"object","properties":{},"description":"(patternProperties {\"^x\":{}})"}`, "patternProperties"},
 		{"llama.cpp: patterns become words", "grammar", `{"type":"object","properties":{"a":{"type":"string","pattern":"x+"}}}`, `{"type":"object","properties":{"a":{"type":"string","description":"(pattern \"x+\")"}}}`, "pattern"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -271,10 +282,17 @@ func object(r *rand.Rand, depth int) string {
 	if r.IntN(2) == 0 {
 		more += fmt.Sprintf(`,"required":[%q]`, names[r.IntN(len(names))])
 	}
-	more += pick(r, ``, ``, `,"additionalProperties":false`, `,"additionalProperties":{"type":"string"}`, `,"minProperties":1`)
+	more += pick(r, ``, ``, `,"additionalProperties":false`, `,"additionalProperties":{"type":"string"}`, `,"minProperties":1`,
+		`,"patternProperties":{"^[bc]":{"type":["integer","string"]}},"additionalProperties":false`)
 	more += pick(r, ``, ``, `,"anyOf":[{"required":["a"]},{"required":["b"]}]`, `,"not":{"required":["c","b"]}`,
-		`,"allOf":[{"required":["a"]},{"properties":{"a":{"type":"string"}}}]`, `,"propertyNames":{"maxLength":1}`)
-	return fmt.Sprintf(`{"type":"object","properties":{%s}%s,"$defs":{"s":{"type":"string"},"r":{"type":"object","properties":{"a":{"$ref":"#/$defs/r"}}}}}`, strings.Join(properties, ","), more)
+		`,"allOf":[{"required":["a"]},{"properties":{"a":{"type":"string"}}}]`, `,"propertyNames":{"maxLength":1}`,
+		`,"anyOf":[{"properties":{"a":{"type":"string"}}},{"properties":{"b":{"type":"integer"}},"required":["b"]}]`,
+		`,"oneOf":[{"properties":{"a":{"const":"x"},"c":{"type":"string"}},"required":["a"],"additionalProperties":false},{"properties":{"a":{"const":2}},"patternProperties":{"^[bc]":{"type":"integer"}},"additionalProperties":false}]`,
+		`,"allOf":[{"patternProperties":{"^b":{}},"additionalProperties":false},{"patternProperties":{"^[ac]":{}}}]`,
+		`,"allOf":[{"if":{"required":["b"]},"then":{"required":["a"]}},{"if":{"$ref":"#/$defs/r"},"else":{"required":["c"]}}]`,
+		`,"anyOf":[{"$ref":"#/$defs/r"},{"additionalProperties":{"type":"integer"}}],"unevaluatedProperties":false`,
+		`,"dependentSchemas":{"a":{"required":["b"]}}`, `,"if":{"properties":{"a":{"type":"array"}}},"then":{"required":["b"]}`)
+	return fmt.Sprintf(`{"type":"object","properties":{%s}%s,"$defs":{"s":{"type":"string"},"t":{"type":["string","array"],"maxItems":1,"anyOf":[{"type":"string","nullable":false},{"items":{"type":"string"}}]},"r":{"type":"object","properties":{"a":{"$ref":"#/$defs/r"}}}}}`, strings.Join(properties, ","), more)
 }
 
 func anySchema(r *rand.Rand, depth int) string {
@@ -292,7 +310,11 @@ func anySchema(r *rand.Rand, depth int) string {
 	return pick(r, `{"type":"string"}`, `{"type":["string","null"],"maxLength":1}`, `{"type":["string","integer","array"],"minimum":2,"items":{"type":"integer"}}`,
 		`{"enum":["x","y",null]}`, `{"enum":[1,"x"]}`, `{"const":"x"}`, `{"const":2}`, `{"type":"integer","exclusiveMinimum":1}`, `{"$ref":"#/$defs/s"}`,
 		`{"$ref":"#/$defs/r"}`, `true`, `{}`, `{"type":"array"}`, `{"type":"array","prefixItems":[{"type":"string"}],"items":{"type":"integer"}}`,
-		`{"type":"null"}`, `{"type":"string","format":"uri","enum":["x",""]}`, `{"anyOf":[{"type":"string"},{"type":"null"}]}`, `{"not":{"type":"string"}}`)
+		`{"type":"null"}`, `{"type":"string","format":"uri","enum":["x",""]}`, `{"anyOf":[{"type":"string"},{"type":"null"}]}`, `{"not":{"type":"string"}}`,
+		`{"oneOf":[{"$ref":"#/$defs/s"},{"$ref":"#/$defs/t"}]}`, `{"not":{"$ref":"#/$defs/t"}}`, `{"oneOf":[{"type":"array"},{"const":2}],"anyOf":[{"type":"array"},{"type":"integer"}]}`,
+		`{"allOf":[{"prefixItems":[{"type":"string"}]},{"prefixItems":[{},{"type":"integer"}],"items":false}]}`,
+		`{"type":"array","contains":{"$ref":"#/$defs/t"},"maxContains":1}`, `{"type":"array","contains":{"type":"string"},"minContains":0}`,
+		`{"allOf":[{"contains":{"type":"string"}},{"contains":{"type":"integer"},"minContains":0}]}`, `{"$ref":"#/$defs/t/anyOf/1"}`, `{"nullable":false,"anyOf":[{"type":"string","nullable":false},{"type":"integer"}]}`)
 }
 
 func pick(r *rand.Rand, from ...string) string { return from[r.IntN(len(from))] }
@@ -318,9 +340,14 @@ func sample(r *rand.Rand, raw json.RawMessage, depth int) string {
 				members = append(members, fmt.Sprintf("%q:%s", name, sample(r, s.Properties[name], depth+1)))
 			}
 		}
+		for _, name := range []string{"b", "c", "d"} { // what the schema does not describe, or not here
+			if s.Properties[name] == nil && r.IntN(4) == 0 {
+				members = append(members, fmt.Sprintf("%q:%s", name, sample(r, nil, 5)))
+			}
+		}
 		return "{" + strings.Join(members, ",") + "}"
 	}
-	return pick(r, `"x"`, `"y"`, `""`, `1`, `2`, `3`, `null`, `[]`, `[2]`, `["x",3]`, `{}`, `{"a":{"a":{}}}`, `true`)
+	return pick(r, `"x"`, `"y"`, `""`, `1`, `2`, `3`, `null`, `[]`, `[2]`, `["x",3]`, `["x"]`, `["x",3,4]`, `["x","y"]`, `{}`, `{"a":{"a":{}}}`, `true`)
 }
 
 func FuzzLower(f *testing.F) {

@@ -21,12 +21,12 @@ const (
 type words struct{ list []string }
 
 func (w *words) add(text string) {
-	if len(w.list) < maxWords && !slices.Contains(w.list, text) {
+	if text != "" && len(w.list) < maxWords && !slices.Contains(w.list, text) {
 		w.list = append(w.list, text)
 	}
 }
 
-// describe puts the words behind the description.
+// describe puts the words behind the description, once.
 func (w *words) describe(s *members) {
 	if len(w.list) == 0 {
 		return
@@ -36,6 +36,7 @@ func (w *words) describe(s *members) {
 		text += " "
 	}
 	s.set("description", jsonrpc.AppendString(nil, text+"("+strings.Join(w.list, "; ")+")"))
+	w.list = nil
 }
 
 // short is JSON as it stands in a text.
@@ -60,57 +61,45 @@ func (l *lowering) filter(s *members, at string, said *words) {
 				s.drop(name)
 				said.add("format " + f)
 			}
-			continue
+		} else if value != nil && !l.dialect.takes(name) {
+			l.leaveOut(s, name, at, said)
 		}
-		if l.takes(name) {
-			continue
-		}
-		s.drop(name)
-		if text := inWords(name, value); text != "" {
-			l.changed(at, name)
-			said.add(text)
-		}
+	}
+}
+
+// leaveOut puts a keyword into words, with those that would accept less without it.
+func (l *lowering) leaveOut(s *members, name, at string, said *words) {
+	value := s.get(name)
+	if value == nil {
+		return
+	}
+	s.drop(name)
+	if text := inWords(name, value); text != "" {
+		l.changed(at, name)
+		said.add(text)
+	}
+	for _, limited := range keywords[name].limits {
+		l.leaveOut(s, limited, at, said)
 	}
 }
 
 // inWords is what a keyword says; empty for those that mean nothing to a model.
 func inWords(name string, value json.RawMessage) string {
-	switch name {
-	case "$schema", "$id", "id", "$comment", "$anchor", "$defs", "definitions", "title", "readOnly", "writeOnly", "deprecated",
-		"nullable", "additionalProperties", "unevaluatedProperties", "additionalItems", "unevaluatedItems", "$vocabulary", "$dynamicAnchor":
-		if value[0] != '{' || name[0] == '$' || name == "definitions" {
-			return ""
-		}
-		return "others are " + short(value)
-	case "default":
-		return "default " + short(value)
-	case "exclusiveMinimum":
-		return "more than " + short(value)
-	case "exclusiveMaximum":
-		return "less than " + short(value)
-	case "minimum":
-		return "at least " + short(value)
-	case "maximum":
-		return "at most " + short(value)
-	case "multipleOf":
-		return "a multiple of " + short(value)
-	case "const":
-		return "always " + short(value)
-	case "uniqueItems":
-		if string(value) == "true" {
-			return "no item twice"
-		}
+	k := keywords[name]
+	switch {
+	case k.silent, strings.HasPrefix(name, "x-"),
+		name == "uniqueItems" && string(value) != "true",
+		k.words == "others are %s" && value[0] != '{':
 		return ""
+	case k.words == "":
+		return name + " " + short(value)
 	}
-	if strings.HasPrefix(name, "x-") {
-		return ""
-	}
-	return name + " " + short(value)
+	return strings.Replace(k.words, "%s", short(value), 1)
 }
 
 // enumerate sees to enum and const.
 func (l *lowering) enumerate(s *members, at string, said *words) {
-	if c := s.get("const"); c != nil && !l.takes("const") {
+	if c := s.get("const"); c != nil && !l.dialect.takes("const") {
 		if !s.has("enum") {
 			s.set("enum", listOf([]json.RawMessage{c}))
 		}

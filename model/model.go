@@ -30,7 +30,7 @@ type Info struct {
 	Window int `json:"window,omitempty"`
 	// MaxTools is how many tools one request may have; 0 if there is no limit.
 	MaxTools int `json:"maxTools,omitempty"`
-	// Price is what tokens cost; zero if not known, and for models that are free.
+	// Price is what tokens cost; zero if not known. Models that are free say so.
 	Price Price `json:"price,omitzero"`
 	// Language says whether this is a language model at all. The built-in offline
 	// model is not, and whoever shows its answers should say so.
@@ -87,7 +87,8 @@ type Response struct {
 	Stop       StopReason
 	StopDetail string
 	Usage      Usage
-	// Notes say what was done to tools on the way, and which were set aside.
+	// Notes say what was done to tools on the way, and which were set aside, and whether
+	// pictures were.
 	Notes []Note
 	// Model is the name the provider answered under, which can be more exact than
 	// the one that was asked for.
@@ -108,7 +109,7 @@ const (
 
 // Note tells what an adapter did with a tool that the provider cannot take as it is.
 type Note struct {
-	// Tool is the tool's name.
+	// Tool is the tool's name; empty where the note is about pictures.
 	Tool string `json:"tool"`
 	// SetAside is whether the tool was left out of the request.
 	SetAside bool `json:"setAside,omitempty"`

@@ -30,13 +30,19 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Price is what tokens cost, in US dollars for a million of them.
+// Price is what tokens cost, in US dollars for a million of them. The zero Price is one
+// that is not known.
 type Price struct {
+	// Free says that they cost nothing.
+	Free       bool    `json:"free,omitempty"`
 	Input      float64 `json:"input,omitempty"`
 	Output     float64 `json:"output,omitempty"`
 	CacheRead  float64 `json:"cacheRead,omitempty"`  // 0 means as Input
 	CacheWrite float64 `json:"cacheWrite,omitempty"` // 0 means as Input
 }
+
+// Known reports whether it is known what tokens cost.
+func (p Price) Known() bool { return p != Price{} }
 
 // Cost returns what the tokens cost, in US dollars.
 func (p Price) Cost(u Usage) float64 {
@@ -50,6 +56,10 @@ func (p Price) Cost(u Usage) float64 {
 	plain := max(0, u.Input-u.CacheRead-u.CacheWrite)
 	return (float64(plain)*p.Input + float64(u.CacheRead)*read + float64(u.CacheWrite)*write + float64(u.Output)*p.Output) / 1e6
 }
+
+// PictureTokens is a guess how many tokens a picture takes: providers scale it down until
+// it takes some 260 to 1,600.
+const PictureTokens = 1_200
 
 // EstimateTokens guesses how many tokens a text of so many bytes has: a quarter.
 // It is used before a provider has counted, and where none does.

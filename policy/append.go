@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,23 @@ func Append(ctx context.Context, path string, rule Rule) error {
 	if _, err := Compile([]Rule{rule}, Options{}); err != nil {
 		return err
 	}
+	return rewrite(ctx, path, func(path string, before []byte) ([]byte, error) { return withRule(path, before, rule) })
+}
+
+// AppendTrusted writes the name of a server, as [NameOf] makes it, into the member trusted
+// of a file. It is like [Append] in everything else.
+func AppendTrusted(ctx context.Context, path, name string) error {
+	return rewrite(ctx, path, func(path string, before []byte) ([]byte, error) {
+		file, err := Parse(path, before, LoadOptions{})
+		if err != nil || slices.Contains(file.Trusted, name) {
+			return nil, err
+		}
+		return with(path, before, "trusted", name)
+	})
+}
+
+// rewrite replaces a file by what change makes of it, unless that is nil.
+func rewrite(ctx context.Context, path string, change func(path string, before []byte) ([]byte, error)) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // the link stays one
 	}
@@ -39,7 +57,7 @@ func Append(ctx context.Context, path string, rule Rule) error {
 	defer cancel()
 	unlock, err := lock(ctx, path+".lock")
 	if err != nil {
-		return fmt.Errorf("policy: the rule was not written to %s: %w", path, err)
+		return fmt.Errorf("policy: nothing was written to %s: %w", path, err)
 	}
 	defer unlock()
 	before, err := readFile(path)
@@ -49,12 +67,12 @@ func Append(ctx context.Context, path string, rule Rule) error {
 	if err != nil {
 		return fmt.Errorf("policy: %w", err)
 	}
-	after, err := withRule(path, before, rule)
+	after, err := change(path, before)
 	if err != nil || after == nil {
 		return err
 	}
 	if err := replace(path, after); err != nil {
-		return fmt.Errorf("policy: the rule was not written to %s: %w", path, err)
+		return fmt.Errorf("policy: nothing was written to %s: %w", path, err)
 	}
 	return nil
 }
@@ -70,37 +88,43 @@ func withRule(path string, data []byte, rule Rule) ([]byte, error) {
 			return nil, nil
 		}
 	}
-	text, err := schema.Encode(nil, rule)
+	return with(path, data, "rules", rule)
+}
+
+// with is a file with one more element of a member.
+func with(path string, data []byte, member string, value any) ([]byte, error) {
+	text, err := schema.Encode(nil, value)
 	if err != nil {
 		return nil, err
 	}
 	root, err := parseFile(data)
-	if err != nil {
-		return nil, &Problem{Source: path, Err: err}
+	if err == nil {
+		err = add(&root, member, text)
 	}
-	if err := add(&root, text); err != nil {
+	if err != nil {
 		return nil, &Problem{Source: path, Err: err}
 	}
 	after := root.Pack()
 	if _, err := Parse(path, after, LoadOptions{}); err != nil {
-		return nil, fmt.Errorf("with one more rule: %w", err)
+		return nil, fmt.Errorf("with one more of %s: %w", member, err)
 	}
 	return after, nil
 }
 
-// add puts a rule at the end of the member rules, indented like the one before it.
-func add(root *hujson.Value, rule []byte) error {
-	element, err := hujson.Parse(rule)
+// add puts an element at the end of a member, indented like the one before it.
+func add(root *hujson.Value, member string, text []byte) error {
+	element, err := hujson.Parse(text)
 	if err != nil {
 		return err
 	}
-	if root.Find("/rules") == nil {
-		patch := `[{"op": "add", "path": "/rules", "value": []}]`
+	if root.Find("/"+member) == nil {
+		patch := fmt.Sprintf(`[{"op": "add", "path": "/%s", "value": []}]`, member)
 		if err := root.Patch([]byte(patch)); err != nil {
 			return err
 		}
+		likeTheFirst(root.Value.(*hujson.Object))
 	}
-	list := root.Find("/rules").Value.(*hujson.Array)
+	list := root.Find("/" + member).Value.(*hujson.Array)
 	if n := len(list.Elements); n > 0 {
 		follow(list, &list.Elements[n-1], &element)
 	} else {
@@ -110,6 +134,21 @@ func add(root *hujson.Value, rule []byte) error {
 	}
 	list.Elements = append(list.Elements, element)
 	return nil
+}
+
+// likeTheFirst puts the last member of an object where the first one stands: on a line of
+// its own, or not.
+func likeTheFirst(object *hujson.Object) {
+	n := len(object.Members)
+	if n < 2 {
+		return
+	}
+	first, last := &object.Members[0], &object.Members[n-1]
+	if before := first.Name.BeforeExtra; bytes.ContainsRune(before, '\n') {
+		note := bytes.TrimRight(last.Name.BeforeExtra, " \t\r\n") // of the member before it
+		last.Name.BeforeExtra = hujson.Extra(string(note) + "\n" + indentation(before))
+	}
+	last.Value.BeforeExtra = hujson.Extra(" ")
 }
 
 // follow gives a rule the form of the one before it.

@@ -18,7 +18,7 @@ const maxRules = 10_000
 // Options are what a policy has in addition to its rules. The zero value is ready to use.
 type Options struct {
 	// Default is what becomes of calls that no rule matches; empty is Ask. While it is
-	// Ask, the built-in rule read-only-trusted stands before it.
+	// Ask, there is the built-in rule read-only.
 	Default Effect
 }
 
@@ -27,9 +27,7 @@ type Options struct {
 type Policy struct {
 	env      *cel.Env
 	fallback Effect
-	final    []*compiled // in their order of precedence, like those that follow
-	rules    []*compiled
-	builtin  []*compiled
+	rules    []*compiled // the strictest first
 }
 
 // Compile makes a policy of rules, whose order means nothing. The error joins a
@@ -46,22 +44,22 @@ func Compile(rules []Rule, o Options) (*Policy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("conditions cannot be compiled: %w", err)
 	}
-	empty := &Policy{env: env, fallback: o.Default}
-	if o.Default == Ask {
-		if empty, err = empty.With(readOnlyTrusted()); err != nil {
-			return nil, err
-		}
-		empty.builtin, empty.rules = empty.rules, nil
+	p, err := (&Policy{env: env, fallback: o.Default}).With(rules...)
+	if err == nil && o.Default == Ask {
+		p, err = p.With(readOnly())
 	}
-	return empty.With(rules...)
+	return p, err
 }
 
-// readOnlyTrusted is the built-in rule.
-func readOnlyTrusted() Rule {
+// readOnly is the built-in rule. Whoever approved a server's definitions has seen which of
+// its tools only read; a server that lies about them could do the same harm without a
+// call. Where the arguments could carry something away, or the text that comes back could
+// steer the model, is not for rules to say: a host asks about the flow of data in addition.
+func readOnly() Rule {
 	return Rule{
-		Name: "read-only-trusted", Effect: Allow, Tool: "*", Source: builtinSource,
-		When:   "trusted && annotations.readOnly && !annotations.openWorld",
-		Reason: "a trusted server says that the tool only reads, and nothing of the outside world",
+		Name: "read-only", Effect: Allow, Tool: "*", Source: builtinSource,
+		When:   "annotations.readOnly",
+		Reason: "the definition of the tool says that it only reads",
 	}
 }
 
@@ -71,11 +69,11 @@ const builtinSource = "built-in"
 // With returns a policy that has more rules; p stays as it is. Only the new rules are
 // compiled, so it is the way to add one for a session. Its error is that of [Compile].
 func (p *Policy) With(rules ...Rule) (*Policy, error) {
-	if n := len(p.final) + len(p.rules) + len(rules); n > maxRules {
+	if n := len(p.rules) + len(rules); n > maxRules+1 { // and the one that is built in
 		return nil, &Problem{Err: fmt.Errorf("%w: %d rules, more than %d; let patterns stand for many names", ErrLimit, n, maxRules)}
 	}
 	more := *p
-	more.final, more.rules = slices.Clone(p.final), slices.Clone(p.rules)
+	more.rules = slices.Clone(p.rules)
 	var faults []error
 	for i := range rules {
 		rule := rules[i]
@@ -84,34 +82,61 @@ func (p *Policy) With(rules ...Rule) (*Policy, error) {
 			problem.Source, problem.Rule = rule.Source, rule.title(i)
 			faults = append(faults, problem)
 		}
-		switch {
-		case len(problems) > 0:
-		case rule.Final:
-			more.final = append(more.final, c)
-		default:
-			more.rules = append(more.rules, c)
-		}
+		more.rules = append(more.rules, c)
 	}
 	if len(faults) > 0 {
 		return nil, errors.Join(faults...)
 	}
-	slices.SortStableFunc(more.final, byPrecedence)
-	slices.SortStableFunc(more.rules, byPrecedence)
+	slices.SortStableFunc(more.rules, byStrictness)
 	return &more, nil
 }
 
-// Rules are the policy's rules by precedence: final ones, the others from the most
-// specific to the least, and what is built in.
+// Rules are the policy's rules, the strictest first, and its default.
 func (p *Policy) Rules() []Rule {
 	var rules []Rule
-	for _, c := range slices.Concat(p.final, p.rules, p.builtin) {
+	for _, c := range p.rules {
 		rules = append(rules, *c.rule)
 	}
 	return append(rules, *p.defaultRule())
 }
 
+const noRule = "there is no rule for it yet"
+
+// defaultReason says what a call that no rule is for does, as far as it is known: of a
+// server that is not trusted, its claims are named as such, and the worst is assumed.
+func (p *Policy) defaultReason(in *Input) string {
+	if p.fallback == Allow {
+		return p.defaultRule().Reason
+	}
+	holds := func(claim *bool, unsaid bool) bool {
+		if claim == nil || !in.Trusted {
+			return unsaid
+		}
+		return *claim
+	}
+	var does string
+	switch readOnly := in.Annotations.ReadOnly; {
+	case in.method() == "prompts/get":
+		does = "it brings a text of the server"
+	case in.method() != callTool:
+		does = "it reads a resource"
+	case readOnly != nil && *readOnly && in.Trusted:
+		does = "it only reads"
+	case readOnly != nil && *readOnly:
+		does = "it only reads, as the server claims"
+	case holds(in.Annotations.Destructive, true):
+		does = "it may write and delete"
+	default:
+		does = "it writes, and deletes nothing"
+	}
+	if in.method() == callTool && holds(in.Annotations.OpenWorld, true) {
+		does += ", and may reach other systems"
+	}
+	return does + "; " + noRule
+}
+
 func (p *Policy) defaultRule() *Rule {
-	reason := "no rule allows it"
+	reason := noRule
 	if p.fallback == Allow {
 		reason = "no rule is against it"
 	}
@@ -126,10 +151,7 @@ func compileRule(env *cel.Env, r *Rule) (*compiled, []*Problem) {
 	if r.Effect.strictness() < 0 {
 		problems = append(problems, &Problem{Field: "effect", Err: unknownEffect(r.Effect)})
 	}
-	if r.Final && r.Effect == Allow {
-		problems = append(problems, &Problem{Field: "final", Err: errors.New("a rule that allows cannot be final, or no narrower rule could deny; write the narrower patterns themselves")})
-	}
-	for _, field := range []struct{ name, text string }{{"name", r.Name}, {"server", r.Server}, {"tool", r.Tool}, {"reason", r.Reason}} {
+	for _, field := range []struct{ name, text string }{{"name", r.Name}, {"server", r.Server}, {"tool", r.Tool}, {"after", r.After}, {"origin", r.Origin}, {"reason", r.Reason}} {
 		if len(field.text) > maxText {
 			problems = append(problems, &Problem{Field: field.name, Err: fmt.Errorf("%w: %d bytes, more than %d", ErrLimit, len(field.text), maxText)})
 		}
@@ -138,9 +160,6 @@ func compileRule(env *cel.Env, r *Rule) (*compiled, []*Problem) {
 	if r.When != "" {
 		when, faults := compileCondition(env, r.When)
 		c.when, problems = when, append(problems, faults...)
-	}
-	if len(problems) == 0 {
-		c.rank = c.specificity()
 	}
 	return c, problems
 }

@@ -16,7 +16,7 @@ func TestCompileTellsEveryFaultWithItsPlace(t *testing.T) {
 		{Effect: Deny, When: "annotations.readonly"},
 		{Effect: Deny, When: "tool"},
 		{Effect: Deny, When: "tool.matches('(')"},
-		{Effect: Allow, Final: true},
+		{Effect: "final"},
 		{Effect: Deny, When: strings.Repeat(" ", maxCondition) + "true"},
 		{Effect: Deny, Tool: strings.Repeat("a", maxText+1)},
 	}, Options{})
@@ -31,7 +31,7 @@ func TestCompileTellsEveryFaultWithItsPlace(t *testing.T) {
 		`rule 5: when: column 12: undefined field 'readonly'; annotations has readOnly, destructive`,
 		`rule 6: when: is string, not true or false; compare it with something`,
 		`rule 7: when: column 14: the pattern is wrong: error parsing regexp`,
-		`rule 8: final: a rule that allows cannot be final`,
+		`rule 8: effect: "final" is none`,
 		`rule 9: when: has 4100 bytes, more than 4096`,
 		`rule 10: tool: too large: 4097 bytes`,
 	} {
@@ -72,26 +72,26 @@ func TestAPolicyHasALimitedNumberOfRules(t *testing.T) {
 }
 
 func TestWithLeavesThePolicyAsItIs(t *testing.T) {
-	p, err := Compile([]Rule{{Effect: Deny, Server: "files"}}, Options{})
+	p, err := Compile([]Rule{{Effect: Allow, Server: "files"}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 3 { // appending to shared memory would show
-		q, err := p.With(Rule{Effect: Allow, Tool: "read_file", Source: "session"})
+		q, err := p.With(Rule{Effect: Deny, Tool: "read_file", Source: "session"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := q.Decide(t.Context(), read); d.Effect != Allow || d.Rule.Source != "session" {
+		if d := q.Decide(t.Context(), read); d.Effect != Deny || d.Rule.Source != "session" {
 			t.Errorf("with the rule: %s by %s", d.Effect, d.Rule)
 		}
 	}
-	if d := p.Decide(t.Context(), read); d.Effect != Deny {
+	if d := p.Decide(t.Context(), read); d.Effect != Allow {
 		t.Errorf("without: %s by %s", d.Effect, d.Rule)
 	}
 }
 
-func TestRulesAreListedByPrecedence(t *testing.T) {
-	p, err := Compile([]Rule{{Name: "d", Effect: Allow}, {Name: "b", Effect: Allow, Tool: "x"}, {Name: "a", Effect: Deny, Final: true}, {Name: "c", Effect: Allow, Server: "x"}}, Options{})
+func TestTheStrictestRulesAreListedFirst(t *testing.T) {
+	p, err := Compile([]Rule{{Name: "d", Effect: Allow}, {Name: "b", Effect: Ask, Tool: "x"}, {Name: "z", Effect: Deny}, {Name: "c", Effect: Allow, Server: "x"}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestRulesAreListedByPrecedence(t *testing.T) {
 	for _, r := range p.Rules() {
 		names = append(names, r.Name)
 	}
-	if got := strings.Join(names, " "); got != "a b c d read-only-trusted default" {
+	if got := strings.Join(names, " "); got != "z b c d read-only default" {
 		t.Errorf("got %s", got)
 	}
 }
@@ -146,15 +146,38 @@ func FuzzAnEscapedNameMatchesItselfOnly(f *testing.F) {
 
 func TestUnder(t *testing.T) {
 	for _, test := range []struct {
-		path, root string
-		within     bool
+		system, path, root string
+		within             bool
 	}{
-		{"/a/b", "/a", true}, {"/a", "/a", true}, {"/ab", "/a", false}, {"//a//./b/", "/a/", true}, {"/a", "/", true}, {"/a", "/a/b", false},
-		{"a/b", "a", true}, {"a/b", ".", true}, {"./a", "a", true}, {"...", ".", true},
-		{`C:\Users\ada\x`, `c:/Users/ada`, true}, {`D:\x`, `C:\`, false}, {`/x`, `C:\`, false}, {"/A", "/a", false},
+		{"linux", "/a/b", "/a", true}, {"linux", "/a", "/a", true}, {"linux", "/ab", "/a", false}, {"linux", "/a//./b/", "/a/", true}, {"linux", "/a", "/", true}, {"linux", "/a", "/a/b", false},
+		{"linux", "a/b", "a", true}, {"linux", "a/b", ".", true}, {"linux", "./a", "a", true}, {"linux", "...", ".", true},
+		{"linux", "/A", "/a", false}, {"darwin", "/ETC/passwd", "/etc", true}, {"darwin", "/cafe\u0301/x", "/caf\u00e9", true}, {"windows", "/A/b", "/a", true},
+		{"linux", `C:\Users\ada\x`, `c:/users/Ada`, true}, {"linux", `D:\x`, `C:\`, false}, {"linux", `/x`, `C:\`, false},
+		{"windows", `src\main.go`, "src", true}, {"windows", `C:\secret.\x`, `C:\Secret`, true},
 	} {
-		if got, err := under(test.path, test.root); err != nil || got != test.within {
-			t.Errorf("%s under %s: %v, %v", test.path, test.root, got, err)
+		if got, err := underOn(test.system, test.path, test.root); err != nil || got != test.within {
+			t.Errorf("%s: %s under %s: %v, %v", test.system, test.path, test.root, got, err)
+		}
+	}
+	for _, test := range [][3]string{
+		{"linux", `/home/me/project\secret`, "/home/me/project"}, {"linux", "//host/share", "/host"}, {"linux", `\\host\share`, "/"}, {"windows", `\\?\C:\x`, `C:\`},
+		{"windows", `C:\PROGRA~1\x`, `C:\`}, {"windows", `C:\p\x:stream`, `C:\p`}, {"windows", `C:\p\...\x`, `C:\p`}, {"linux", "C:x", `C:\`},
+	} {
+		if got, err := underOn(test[0], test[1], test[2]); err == nil {
+			t.Errorf("%s: %s under %s: %v, and no error", test[0], test[1], test[2], got)
+		}
+	}
+}
+
+func TestHostIsThatOfTheURLStandard(t *testing.T) {
+	for text, want := range map[string]string{
+		"HTTPS://Example.COM.:8080/x": "example.com", "https://good@evil.example/": "evil.example", "https://\uff45vil.com/": "evil.com", "https://xn--bcher-kva.example": "xn--bcher-kva.example", "https://b\u00fccher.example": "",
+		"http://2130706433/": "127.0.0.1", "http://0x7f.1/": "127.0.0.1", "http://0177.0.0.1": "127.0.0.1", "http://127.1": "127.0.0.1", "http://\uff11\uff12\uff17.0.0.1": "127.0.0.1",
+		"http://[::ffff:127.0.0.1]/": "127.0.0.1", "http://[0:0::1]:80/": "::1", "http://evil\u3002com/": "",
+		"https://good.com\\@evil.com/": "", "http:evil.com": "", "http://1.2.3.4.5/": "", "http://256.1/": "", "http:///x": "", "http://.../": "", "http://09.1/": "",
+	} {
+		if got, err := hostOf(text); got != want || (err != nil) != (want == "") {
+			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
 		}
 	}
 }
@@ -169,13 +192,11 @@ func TestHides(t *testing.T) {
 	}{
 		{"a tool that is denied", []Rule{{Effect: Deny, Tool: "t"}}, Options{}, true},
 		{"a tool of a server that is denied", []Rule{{Effect: Deny, Server: "s"}}, Options{}, true},
-		{"not a tool that is allowed in spite of its server", []Rule{{Effect: Deny, Server: "s"}, {Effect: Allow, Tool: "t"}}, Options{}, false},
-		{"not a tool that is asked about", []Rule{{Effect: Ask, Tool: "t"}, {Effect: Deny}}, Options{}, false},
-		{"a tool that is denied finally", []Rule{{Effect: Deny, Server: "s", Final: true}, {Effect: Allow, Tool: "t"}}, Options{}, true},
-		{"not a tool that some arguments allow", []Rule{{Effect: Deny, Tool: "t"}, {Effect: Allow, Tool: "t", When: "args.x == 1"}}, Options{}, false},
+		{"a tool that is allowed, of a server that is denied", []Rule{{Effect: Deny, Server: "s"}, {Effect: Allow, Tool: "t"}}, Options{}, true},
+		{"not a tool that is asked about", []Rule{{Effect: Ask, Tool: "t"}, {Effect: Allow}}, Options{}, false},
 		{"a tool that some arguments deny once more", []Rule{{Effect: Deny, Server: "s"}, {Effect: Deny, Tool: "t", When: "args.x == 1"}}, Options{}, true},
 		{"not a tool that only some arguments deny", []Rule{{Effect: Deny, Tool: "t", When: "args.x == 1"}}, Options{}, false},
-		{"not a tool that only some labels deny finally", []Rule{{Effect: Deny, When: "'untrusted' in labels", Final: true}}, Options{}, false},
+		{"not a tool that only some labels deny", []Rule{{Effect: Deny, When: "'untrusted' in labels"}}, Options{}, false},
 		{"a tool whose annotations deny it", []Rule{{Effect: Deny, When: "!annotations.destructive && method == 'tools/call'"}}, Options{}, true},
 		{"not a tool whose annotations do not", []Rule{{Effect: Deny, When: "annotations.readOnly"}}, Options{}, false},
 		{"a tool that no rule allows where the default denies", nil, Options{Default: Deny}, true},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -27,7 +28,7 @@ var read = Input{
 	Labels: []string{"private"}, Sources: []string{"web"}, Client: "junction", Principal: Principal{Subject: "ada", Issuer: "https://id.example", Scopes: []string{"files"}},
 }
 
-func TestTheMostSpecificRuleWins(t *testing.T) {
+func TestTheStrictestRuleDecides(t *testing.T) {
 	allow := func(server, tool, when string) Rule {
 		return Rule{Effect: Allow, Server: server, Tool: tool, When: when}
 	}
@@ -40,20 +41,14 @@ func TestTheMostSpecificRuleWins(t *testing.T) {
 		rules []Rule
 		want  Effect
 	}{
-		{"a tool's name comes before a pattern of tools", []Rule{deny("", "read_*", ""), allow("", "read_file", "")}, Allow},
-		{"a pattern of tools comes before a server", []Rule{deny("files", "", ""), allow("", "read_*", "")}, Allow},
-		{"a server comes before a condition", []Rule{deny("", "", "true"), allow("files", "", "")}, Allow},
-		{"a pattern of servers comes before a condition", []Rule{deny("", "", "true"), allow("f*", "", "")}, Allow},
-		{"a server's name comes before a pattern of servers", []Rule{deny("f*", "", ""), allow("files", "", "")}, Allow},
-		{"a condition comes before everything", []Rule{deny("", "", ""), allow("", "", "true")}, Allow},
-		{"a tool of a server comes before a tool of any", []Rule{deny("", "read_file", ""), allow("files", "read_file", "")}, Allow},
-		{"a tool of a server comes before a tool of some", []Rule{deny("f*", "read_file", ""), allow("files", "read_file", "")}, Allow},
-		{"a condition makes a rule for a tool more specific", []Rule{deny("files", "read_file", ""), allow("files", "read_file", "true")}, Allow},
-		{"a condition on arguments comes before another one", []Rule{deny("files", "", "'private' in labels"), allow("files", "", "args.limit < 20")}, Allow},
-		{"of two rules alike deny comes before allow", []Rule{allow("files", "read_file", ""), deny("files", "read_file", "")}, Deny},
-		{"of two rules alike deny comes before ask", []Rule{ask("files", "read_file", ""), deny("files", "read_file", "")}, Deny},
-		{"of two rules alike ask comes before allow", []Rule{allow("files", "read_file", ""), ask("files", "read_file", "")}, Ask},
-		{"a star for tools says no more than its server", []Rule{deny("files", "", ""), allow("files", "*", "")}, Deny},
+		{"a ban of a server holds against an allow of its tool", []Rule{deny("files", "", ""), allow("", "read_file", "")}, Deny},
+		{"a ban by label holds against an allow of a tool", []Rule{deny("", "", "'private' in labels"), allow("files", "read_file", "")}, Deny},
+		{"a ban of everything holds against an exact call", []Rule{deny("", "", ""), allow("files", "read_file", "args.limit == 10")}, Deny},
+		{"an ask of everything holds against an allow", []Rule{ask("", "", ""), allow("files", "read_file", "")}, Ask},
+		{"a deny comes before an ask", []Rule{ask("files", "read_file", "true"), deny("", "", "")}, Deny},
+		{"an ask does not loosen a deny", []Rule{ask("", "read_file", ""), deny("", "", "")}, Deny},
+		{"a deny that fails asks", []Rule{deny("", "", "args.missing"), allow("", "", "")}, Ask},
+		{"a deny that fails does not loosen another", []Rule{deny("", "", "args.missing"), deny("", "read_*", "")}, Deny},
 		{"a rule that does not match is none", []Rule{deny("web", "", ""), deny("", "write_*", ""), deny("", "", "false"), allow("", "", "")}, Allow},
 		{"names are case-sensitive", []Rule{deny("Files", "read_file", ""), allow("", "", "")}, Allow},
 		{"an escaped star is a star", []Rule{deny("", `read\*`, ""), allow("", "", "")}, Allow},
@@ -68,25 +63,24 @@ func TestTheMostSpecificRuleWins(t *testing.T) {
 	}
 }
 
-func TestFinalRulesAreAFloor(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		rules []Rule
-		want  Effect
-	}{
-		{"nothing more specific overrides a final deny", []Rule{{Effect: Deny, Final: true}, {Effect: Allow, Server: "files", Tool: "read_file"}}, Deny},
-		{"a final ask asks where a rule allows", []Rule{{Effect: Ask, When: "'private' in labels", Final: true}, {Effect: Allow, Tool: "read_file"}}, Ask},
-		{"a final ask does not loosen a deny", []Rule{{Effect: Ask, Tool: "read_file", Final: true}, {Effect: Deny}}, Deny},
-		{"a final ask does not loosen a final deny", []Rule{{Effect: Ask, Tool: "read_file", Final: true}, {Effect: Deny, Final: true}}, Deny},
-		{"a final rule that does not match is none", []Rule{{Effect: Deny, Server: "web", Final: true}, {Effect: Allow}}, Allow},
-		{"a final deny that fails asks", []Rule{{Effect: Deny, When: "args.missing", Final: true}, {Effect: Allow}}, Ask},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			if d := decide(t, read, Options{}, test.rules...); d.Effect != test.want {
-				t.Errorf("decided to %s by %s, want %s", d.Effect, d.Rule, test.want)
-			}
-		})
+func TestARuleWithAnOriginIsForNoOtherServerOfThatName(t *testing.T) {
+	in := read
+	in.Origin = OriginOf([]string{"npx", "-y", "files"})
+	rule, err := Suggest(in, Scope{Reach: ThisServer})
+	if err != nil || rule.Origin != in.Origin {
+		t.Fatalf("got %+v, %v", rule, err)
+	}
+	for want, origin := range map[Effect]string{Allow: in.Origin, Ask: OriginOf([]string{"npx", "-y files"}), "": ""} {
+		if in.Origin = origin; want == "" {
+			want = Ask
+		}
+		if d := decide(t, in, Options{}, rule); d.Effect != want {
+			t.Errorf("%q: %s by %s", origin, d.Effect, d.Rule)
+		}
+	}
+	names := []string{"a", " " + NameOf("b", "x")}
+	if !Named(names, "a", "y") || !Named(names, "b", "x") || Named(names, "b", "y") || Named(names, "b", "") || Named(names, "", "") {
+		t.Error("names of servers are not those of their origins")
 	}
 }
 
@@ -132,7 +126,7 @@ func TestConditionsThatFailLetNothingThrough(t *testing.T) {
 		{"an argument of another type", `args.path.startsWith("/etc")`, `{"path":5}`, "no such overload"},
 		{"a condition of another type", `args.path`, `{"path":"x"}`, "the condition is string, not true or false"},
 		{"a path that goes up", `under(args.path, "/etc")`, `{"path":"/tmp/../etc/passwd"}`, `has ".." in it`},
-		{"a path that goes up backwards", `under(args.path, "/etc")`, `{"path":"/tmp\\..\\etc"}`, `has ".." in it`},
+		{"a path that goes up backwards", `under(args.path, "/etc")`, `{"path":"/tmp\\..\\etc"}`, `has a backslash in it`},
 		{"a path of nowhere certain", `under(args.path, "/etc")`, `{"path":"etc/passwd"}`, "one is relative"},
 		{"a path with a zero byte", `under(args.path, "/etc")`, `{"path":"/tmp\u0000/etc"}`, "zero byte"},
 		{"an empty path", `under(args.path, "/etc")`, `{"path":""}`, "is empty"},
@@ -161,7 +155,7 @@ func TestConditionsThatFailLetNothingThrough(t *testing.T) {
 					t.Errorf("rule to %s: %s, %s", strict, d.Effect, d.Reason)
 				}
 				d = decide(t, in, Options{}, Rule{Effect: strict, Tool: "t", When: test.when}, Rule{Effect: Deny, Server: "s"})
-				if d.Effect != Deny || d.Trace[0].Outcome != Failed {
+				if d.Effect != Deny || !slices.ContainsFunc(d.Trace, func(s Step) bool { return s.Outcome == Failed }) {
 					t.Errorf("rule to %s over a deny: %s, %s", strict, d.Effect, d.Reason)
 				}
 			}
@@ -193,15 +187,15 @@ func TestBuiltInRules(t *testing.T) {
 		want  Effect
 		by    string
 	}{
-		{"a trusted server's tool that only reads is allowed", reads, Options{}, nil, Allow, "read-only-trusted"},
-		{"of a server that is not trusted it is not", with(func(in *Input) { in.Trusted = false }), Options{}, nil, Ask, "default"},
+		{"a tool that only reads is allowed", reads, Options{}, nil, Allow, "read-only"},
+		{"of a server that is not trusted, too", with(func(in *Input) { in.Trusted = false }), Options{}, nil, Allow, "read-only"},
 		{"one that may write is not", with(func(in *Input) { in.Annotations.ReadOnly = nil }), Options{}, nil, Ask, "default"},
-		{"one of the open world is not", with(func(in *Input) { in.Annotations.OpenWorld = nil }), Options{}, nil, Ask, "default"},
+		{"one of the open world, too", with(func(in *Input) { in.Annotations.OpenWorld = nil }), Options{}, nil, Allow, "read-only"},
 		{"what is no tool is not", with(func(in *Input) { in.Tool, in.Method = "", "sampling/createMessage" }), Options{}, nil, Ask, "default"},
-		{"any rule comes before it", reads, Options{}, []Rule{{Name: "all", Effect: Deny}}, Deny, "all"},
+		{"a rule that denies comes before it", reads, Options{}, []Rule{{Name: "all", Effect: Deny}}, Deny, "all"},
 		{"a rule that fails comes before it", reads, Options{}, []Rule{{Name: "all", Effect: Deny, When: "args.x"}}, Ask, "all"},
 		{"with another default it is not there", reads, Options{Default: Deny}, nil, Deny, "default"},
-		{"the default can be to allow", with(func(in *Input) { in.Trusted = false }), Options{Default: Allow}, nil, Allow, "default"},
+		{"the default can be to allow", with(func(in *Input) { in.Annotations.ReadOnly = nil }), Options{Default: Allow}, nil, Allow, "default"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -218,20 +212,20 @@ func TestTheTraceSaysWhatBecameOfEachRule(t *testing.T) {
 		Rule{Name: "tool", Effect: Allow, Tool: "read_file", When: "args.mode == 'r'"},
 		Rule{Name: "writing", Effect: Deny, Tool: "write_file"},
 		Rule{Name: "web", Effect: Deny, Server: "web"},
-		Rule{Name: "private", Effect: Ask, When: "'private' in labels", Final: true, Reason: "private data"},
+		Rule{Name: "private", Effect: Ask, When: "'private' in labels", Reason: "private data"},
 		Rule{Name: "large", Effect: Ask, Server: "files", When: "args.limit > 100"},
 		Rule{Name: "files", Effect: Allow, Server: "files"},
-		Rule{Name: "all", Effect: Deny},
+		Rule{Name: "all", Effect: Ask},
 	)
 	var got []string
 	for _, s := range d.Trace {
 		got = append(got, s.Rule.Name+": "+string(s.Outcome))
 	}
-	want := "private: decided, tool: failed, writing: other tool, large: condition false, web: other server, files: overruled, all: outranked, read-only-trusted: outranked"
+	want := "web: other server, writing: other tool, all: decided, large: condition false, private: applies too, files: applies too, tool: failed, read-only: condition false"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
 	}
-	if d.Effect != Ask || d.Reason != "private data" || d.Default {
+	if d.Effect != Ask || d.Rule.Name != "all" || d.Default {
 		t.Errorf("got %s: %s", d.Effect, d.Reason)
 	}
 }
@@ -258,8 +252,7 @@ func pool() []Rule {
 		for _, server := range []string{"", "*", "f*", "files", "web"} {
 			for _, tool := range []string{"", "*", "read_*", "read_file", "write"} {
 				for _, when := range []string{"", "true", "args.limit > 5", "args.mode == 'w'", "'private' in labels", "false"} {
-					rules = append(rules, Rule{Effect: effect, Server: server, Tool: tool, When: when},
-						Rule{Effect: effect, Server: server, Tool: tool, When: when, Final: effect != Allow})
+					rules = append(rules, Rule{Effect: effect, Server: server, Tool: tool, When: when})
 				}
 			}
 		}
@@ -327,4 +320,28 @@ func conditions(n int) []Rule {
 		rules = append(rules, Rule{Effect: Deny, Server: "files", When: `args.path.startsWith("/etc/") || "untrusted" in labels`})
 	}
 	return rules
+}
+
+func TestTheDefaultSaysWhatTheCallDoes(t *testing.T) {
+	p, err := Compile(nil, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes, no := true, false
+	for _, test := range []struct {
+		in   Input
+		want string
+	}{
+		{Input{}, "it may write and delete, and may reach other systems; there is no rule for it yet"},
+		{Input{Annotations: Annotations{Destructive: &no, OpenWorld: &no}}, "it may write and delete, and may reach other systems; there is no rule for it yet"},
+		{Input{Trusted: true, Annotations: Annotations{Destructive: &no, OpenWorld: &no}}, "it writes, and deletes nothing; there is no rule for it yet"},
+		{Input{Annotations: Annotations{ReadOnly: &yes, OpenWorld: &no}}, "it only reads, as the server claims, and may reach other systems; there is no rule for it yet"},
+		{Input{Trusted: true, Annotations: Annotations{ReadOnly: &yes}}, "it only reads, and may reach other systems; there is no rule for it yet"},
+		{Input{Method: "resources/read", Resource: "file:///a"}, "it reads a resource; there is no rule for it yet"},
+		{Input{Method: "prompts/get"}, "it brings a text of the server; there is no rule for it yet"},
+	} {
+		if got := p.Decide(t.Context(), test.in).Reason; got != test.want {
+			t.Errorf("%+v: %q, want %q", test.in, got, test.want)
+		}
+	}
 }

@@ -10,14 +10,14 @@
 //	    // The folder of this project may be written to.
 //	    {"effect": "allow", "server": "files", "tool": "write_file", "when": "under(args.path, '/home/ada/project')"},
 //	    {"effect": "deny", "server": "files", "tool": "delete_*", "reason": "nothing is deleted here"},
-//	    {"effect": "ask", "when": "'untrusted' in labels && !annotations.readOnly", "final": true},
+//	    {"effect": "ask", "when": "'untrusted' in labels && !annotations.readOnly"},
 //	  ],
 //	  "default": "ask",
 //	}
 //
-// The most specific rule wins, as [Policy.Decide] describes, wherever it stands: in a
-// file, or in the session. So an allow for one tool holds against a deny for its whole
-// server. Where that must not be, as in an organisation's deny, the deny is final.
+// Of the rules that match a call the strictest decides, wherever it stands, in a file or in
+// the session: deny before ask before allow. So a ban is one, and an exception to a rule
+// that denies or asks is written into its condition.
 //
 // # Conditions
 //
@@ -41,8 +41,11 @@
 //
 //	glob(text, pattern)   whole text; * is any characters, slashes too, ? is one
 //	under(path, folder)   path is the folder or in it; an error where that is not certain:
-//	                      with "..", or if one of both is relative
-//	host(url)             the host of a URL, in small letters; an error without one
+//	                      with "..", of a network, with a backslash where folders are
+//	                      separated by slashes, or if one of both is relative. Case counts
+//	                      where the file system says so
+//	host(url)             the host of a URL, in small letters and ASCII, an address as 127.0.0.1;
+//	                      an error without one, or where programs disagree
 //	text.lowerAscii()     the text with small letters for A to Z
 //
 // A condition that fails never lets a call through: an allow does not apply, and a deny
@@ -52,8 +55,8 @@
 // # What is built in
 //
 // While the default is Ask, tools/call is allowed for a tool that a trusted server
-// declares to be read-only and not open to the world; a rule of any kind comes before
-// that. Everything else is asked about.
+// declares to be read-only and not open to the world. Everything else that no rule is
+// about is asked about.
 //
 // # Files of others
 //

@@ -12,8 +12,8 @@ func Example() {
 		"rules": [
 			// Within my project files may be written.
 			{"name": "project", "effect": "allow", "server": "files", "tool": "write_file", "when": "under(args.path, '/home/ada/project')"},
-			{"name": "careful", "effect": "ask", "server": "files"},
-			{"name": "no shell", "effect": "deny", "tool": "*shell*", "final": true, "reason": "commands run in a terminal"},
+			{"name": "careful", "effect": "ask", "server": "files", "when": "annotations.idempotent"},
+			{"name": "no shell", "effect": "deny", "tool": "*shell*", "reason": "commands run in a terminal"},
 		],
 	}`), policy.LoadOptions{})
 	if err != nil {
@@ -36,7 +36,7 @@ func Example() {
 	fmt.Println("hidden:", p.Hides("system", "run_shell", policy.Annotations{}))
 	// Output:
 	// allow by "project" (policy.json:4)
-	// ask by "careful" (policy.json:5)
+	// ask by "default" (built-in)
 	// deny by "no shell" (policy.json:6)
 	// hidden: true
 }
@@ -45,7 +45,7 @@ func ExampleSuggest() {
 	in := policy.Input{Server: "files", Tool: "write_file", Arguments: []byte(`{"path": "/home/ada/notes.txt", "text": "hi"}`)}
 	for _, scope := range []policy.Scope{
 		{Reach: policy.ThisTool},
-		{Under: map[string]string{"path": "/home/ada"}},
+		{Under: map[string]string{"path": "/home/ada"}, Free: []string{"text"}},
 		{Reach: policy.ThisServer, Effect: policy.Deny},
 	} {
 		rule, err := policy.Suggest(in, scope)
@@ -53,6 +53,6 @@ func ExampleSuggest() {
 	}
 	// Output:
 	// allow tool "write_file" of server "files" <nil>
-	// allow tool "write_file" of server "files" when under(args.path, "/home/ada") <nil>
+	// allow tool "write_file" of server "files" when under(args.path, "/home/ada") && args.all(name, name in ["path", "text"]) <nil>
 	// deny tool "*" of server "files" <nil>
 }

@@ -27,7 +27,8 @@ type File struct {
 	Rules   []Rule // with their Source
 	Default Effect // empty where the file says none
 	// Trusted are the servers that the person vouches for, and Public those that have
-	// nothing private. What that means is for whoever makes the calls.
+	// nothing private, both as [Named] has them. What that means is for whoever makes the
+	// calls; a server that a project defines should count only where its origin is named.
 	Trusted, Public []string
 	Ignored         []error // with Tighten: a *Problem for each thing that was left out
 }
@@ -35,9 +36,8 @@ type File struct {
 // LoadOptions say how a file is read. The zero value takes all of it.
 type LoadOptions struct {
 	// Tighten takes only what makes decisions stricter, for a file whose writer is not
-	// the person: rules that deny or ask, which become final, so that not even a more
-	// specific one of them loosens the person's own. Rules that allow are left out.
-	// The file's Default is for [Strictest], together with the person's.
+	// the person: rules that deny or ask. Rules that allow are left out. The file's
+	// Default is for [Strictest], together with the person's.
 	Tighten bool
 }
 
@@ -104,7 +104,6 @@ func (f *File) tighten() {
 			f.Ignored = append(f.Ignored, &Problem{Source: r.Source, Rule: r.title(i), Err: errors.New("is left out: this file may only deny and ask; put what allows into your own policy")})
 			continue
 		}
-		r.Final = true
 		strict = append(strict, r)
 	}
 	f.Rules = strict
@@ -145,6 +144,10 @@ func (f *File) readRules(data []byte, v *hujson.Value) []error {
 		plain := element.Clone()
 		plain.Minimize()
 		var rule Rule
+		if plain.Find("/final") != nil {
+			faults = append(faults, &Problem{Source: source, Rule: rule.title(i), Field: "final", Err: errors.New("is no more: deny comes before ask and ask before allow; remove it, and write exceptions into the condition")})
+			continue
+		}
 		if err := schema.Decode(plain.Pack(), &rule); err != nil {
 			faults = append(faults, &Problem{Source: source, Rule: rule.title(i), Err: err})
 			continue

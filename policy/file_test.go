@@ -23,7 +23,7 @@ func TestLoadReadsRulesWithTheirPlaces(t *testing.T) {
   "rules": [
     {"effect": "allow", "tool": "a", "source": "elsewhere"},
     /* two lines
-    */ {"name": "b", "effect": "deny", "final": true,}, // note
+    */ {"name": "b", "effect": "deny",}, // note
   ],
   "default": "deny",
 }`
@@ -34,7 +34,7 @@ func TestLoadReadsRulesWithTheirPlaces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []Rule{{Effect: Allow, Tool: "a", Source: path + ":5"}, {Name: "b", Effect: Deny, Final: true, Source: path + ":7"}}
+	want := []Rule{{Effect: Allow, Tool: "a", Source: path + ":5"}, {Name: "b", Effect: Deny, Source: path + ":7"}}
 	if len(file.Rules) != 2 || file.Rules[0] != want[0] || file.Rules[1] != want[1] || file.Default != Deny || file.Path != path {
 		t.Errorf("got %+v", file)
 	}
@@ -64,6 +64,7 @@ func TestLoadTellsEveryFaultWithItsPlace(t *testing.T) {
 		{"rules that are none", `{"rules": {}}`, "p.json:1: rules: expected an array"},
 		{"a rule that is none", `{"rules": [7]}`, "p.json:1: rule 1: "},
 		{"a misspelt word", "{\"rules\": [{},\n{\"efect\": \"deny\"}]}", "p.json:2: rule 2: efect"},
+		{"a word that is gone", `{"rules": [{"effect": "deny", "final": true}]}`, "p.json:1: rule 1: final: is no more: deny comes before ask"},
 		{"a value of another type", `{"rules": [{"effect": 1}]}`, "p.json:1: rule 1: effect: expected string"},
 		{"a default that is none", `{"default": "no"}`, `p.json:1: default: "no" is none; write "allow"`},
 		{"a default of another type", `{"default": ["allow"]}`, `p.json:1: default: missing`},
@@ -161,6 +162,42 @@ func TestAppendKeepsTheFormOfTheFile(t *testing.T) {
 				t.Errorf("left behind: %v", left)
 			}
 		})
+	}
+}
+
+func TestAppendTrustedNamesAServerOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "policy.json")
+	if err := os.WriteFile(path, []byte("{\n  \"rules\": [], // mine\n}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a@1", "b", "a@1"} {
+		if err := AppendTrusted(t.Context(), path, name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, _ := os.ReadFile(path)
+	if file, err := Load(path, LoadOptions{}); err != nil || !slices.Equal(file.Trusted, []string{"a@1", "b"}) || !strings.Contains(string(text), "// mine") {
+		t.Errorf("got %+v, %v of %s", file, err, text)
+	}
+}
+
+func TestANewMemberHasTheFormOfTheOthers(t *testing.T) {
+	for before, want := range map[string]string{
+		"{\n  \"rules\": []\n}\n":                        "{\n  \"rules\": [],\n  \"trusted\": [\n    \"files\"\n  ]\n}\n",
+		"{\n  // mine\n  \"default\": \"ask\", // so\n}": "{\n  // mine\n  \"default\": \"ask\", // so\n  \"trusted\": [\n    \"files\"\n  ]\n}",
+		`{"rules": []}`:                                  "{\"rules\": [],\"trusted\": [\n    \"files\"\n  ]}",
+		`{}`:                                             "{\"trusted\":[\n    \"files\"\n  ]}",
+	} {
+		path := filepath.Join(t.TempDir(), "policy.json")
+		if err := os.WriteFile(path, []byte(before), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := AppendTrusted(t.Context(), path, "files"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%s became\n%s\nwant\n%s\n%v", before, got, want, err)
+		}
 	}
 }
 

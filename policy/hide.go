@@ -7,21 +7,16 @@ import "context"
 // With the default Deny, that is every tool that no rule allows or asks about.
 func (p *Policy) Hides(server, tool string, a Annotations) bool {
 	facts := &facts{in: &Input{Server: server, Tool: tool, Annotations: a}}
-	for _, c := range p.final {
-		if c.rule.Effect == Deny && c.atListing(facts) == always {
-			return true
-		}
-	}
+	hidden := p.fallback == Deny
 	for _, c := range p.rules {
 		switch when := c.atListing(facts); {
-		case when == never:
-		case c.rule.Effect != Deny:
-			return false
-		case when == always:
+		case c.rule.Effect == Deny && when == always:
 			return true
+		case c.rule.Effect != Deny && when != never:
+			hidden = false
 		}
 	}
-	return p.fallback == Deny
+	return hidden
 }
 
 // certainty is what is known of a rule before there is a call.
@@ -37,6 +32,9 @@ const (
 func (c *compiled) atListing(f *facts) certainty {
 	if !c.server.matches(f.in.Server) || !c.tool.matches(f.in.Tool) {
 		return never
+	}
+	if c.rule.Origin != "" {
+		return sometimes
 	}
 	if c.when == nil {
 		return always

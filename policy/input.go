@@ -8,6 +8,9 @@ type Input struct {
 	Method string `json:"method,omitempty"`
 	// Server is the name under which the server is configured.
 	Server string `json:"server,omitempty"`
+	// Origin tells the server from others that go by the same name: a hash of what it is
+	// started or reached by. Empty is not known.
+	Origin string `json:"origin,omitempty"`
 	// Tool is the tool's own name at that server; empty for other requests.
 	Tool string `json:"tool,omitempty"`
 	// Title is what people read in place of the name. It is the server's claim.

@@ -3,18 +3,28 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
+	"regexp"
+	"runtime"
+	"strconv"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // under reports whether a path is a folder or in it. A path whose place is not
 // certain is an error, so that neither an allow nor a deny is fooled by it.
-func under(path, root string) (bool, error) {
-	p, err := parsePath(path)
+func under(path, root string) (bool, error) { return underOn(runtime.GOOS, path, root) }
+
+// underOn is under, on a system.
+func underOn(system, path, root string) (bool, error) {
+	p, err := parsePath(system, path)
 	if err != nil {
 		return false, fmt.Errorf("under: the path %s %w", quote(path), err)
 	}
-	r, err := parsePath(root)
+	r, err := parsePath(system, root)
 	if err != nil {
 		return false, fmt.Errorf("under: the folder %s %w", quote(root), err)
 	}
@@ -24,8 +34,12 @@ func under(path, root string) (bool, error) {
 	if p.volume != r.volume || len(p.names) < len(r.names) {
 		return false, nil
 	}
+	same := func(a, b string) bool { return a == b }
+	if system == "darwin" || system == "ios" || p.windows {
+		same = strings.EqualFold
+	}
 	for i, name := range r.names {
-		if p.names[i] != name {
+		if !same(norm.NFC.String(p.names[i]), norm.NFC.String(name)) {
 			return false, nil
 		}
 	}
@@ -35,31 +49,47 @@ func under(path, root string) (bool, error) {
 // path is a path without what makes no difference.
 type path struct {
 	volume   string // such as c:
+	windows  bool
 	absolute bool
 	names    []string
 }
 
-// parsePath reads a path of any system, since the server need not run on this one: a
-// backslash separates like a slash.
-func parsePath(text string) (path, error) {
-	var p path
-	switch {
+// shortName is a name that Windows makes up for a longer one.
+var shortName = regexp.MustCompile(`~[0-9]`)
+
+// parsePath reads a path as its system does. One with a drive is of Windows wherever this
+// runs, since the server need not run here.
+func parsePath(system, text string) (path, error) {
+	p := path{windows: system == "windows"}
+	if len(text) >= 2 && text[1] == ':' && isLetter(text[0]) {
+		p.windows, p.volume, text = true, strings.ToLower(text[:2]), text[2:]
+		if !strings.HasPrefix(text, "/") && !strings.HasPrefix(text, `\`) {
+			return p, errors.New("depends on the current folder of a drive")
+		}
+	}
+	switch slashes := strings.ReplaceAll(text, `\`, "/"); {
 	case text == "":
 		return p, errors.New("is empty")
 	case strings.ContainsRune(text, 0):
 		return p, errors.New("has a zero byte in it")
-	case strings.HasPrefix(text, `\\`):
+	case strings.HasPrefix(slashes, "//"):
 		return p, errors.New("is of a network or a device")
-	}
-	text = strings.ReplaceAll(text, `\`, "/")
-	if len(text) >= 2 && text[1] == ':' && isLetter(text[0]) {
-		p.volume, text = strings.ToLower(text[:2]), text[2:]
-		if !strings.HasPrefix(text, "/") {
-			return p, errors.New("depends on the current folder of a drive")
-		}
+	case p.windows:
+		text = slashes
+	case slashes != text:
+		return p, errors.New("has a backslash in it, which is part of a name here and ends one on Windows")
 	}
 	p.absolute = strings.HasPrefix(text, "/")
 	for name := range strings.SplitSeq(text, "/") {
+		if p.windows && name != "." && name != ".." {
+			if strings.Contains(name, ":") || shortName.MatchString(name) {
+				return p, errors.New("has a short name or a stream in it; what that is only the server can know")
+			}
+			if strings.Trim(name, ". ") == "" && name != "" {
+				return p, errors.New("has a name of dots and spaces in it")
+			}
+			name = strings.TrimRight(name, ". ") // Windows does not see them
+		}
 		switch name {
 		case "", ".":
 		case "..":
@@ -73,11 +103,57 @@ func parsePath(text string) (path, error) {
 
 func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// hostOf is the host that a URL leads to, in small letters and without the port.
+// hostOf is the host that a URL leads to, as the URL standard reads it: in small letters,
+// an address in its usual form, without the port. What is read differently by different
+// programs is an error.
 func hostOf(text string) (string, error) {
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme == "" || u.Hostname() == "" {
+	if err != nil || u.Scheme == "" || u.Hostname() == "" || strings.ContainsAny(text, "\\ ") {
 		return "", fmt.Errorf("host: %s is no URL with a host", quote(text))
 	}
-	return strings.TrimSuffix(strings.ToLower(u.Hostname()), "."), nil
+	name := u.Hostname()
+	if ip, err := netip.ParseAddr(name); err == nil {
+		return ip.Unmap().WithZone("").String(), nil
+	}
+	name = strings.TrimSuffix(strings.ToLower(norm.NFKC.String(name)), ".") // letters of full width are the usual ones
+	if strings.ContainsFunc(name, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return "", fmt.Errorf("host: of %s: the name has other letters than those of ASCII; only its form with xn-- is compared", quote(text))
+	}
+	parts := strings.Split(name, ".")
+	if last := parts[len(parts)-1]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
+		if name, err = addressOf(parts); err != nil {
+			return "", fmt.Errorf("host: of %s: %w", quote(text), err)
+		}
+	}
+	if name == "" {
+		return "", fmt.Errorf("host: %s is no URL with a host", quote(text))
+	}
+	return name, nil
+}
+
+// addressOf is an address whose parts are numbers: one to four, of which the last fills
+// what is left; 0x begins a hexadecimal one and 0 an octal one.
+func addressOf(parts []string) (string, error) {
+	if len(parts) > 4 {
+		return "", errors.New("the address has more than four parts")
+	}
+	var address uint64
+	for i, part := range parts {
+		base := 10
+		if hex, found := strings.CutPrefix(part, "0x"); found {
+			base, part = 16, "0"+hex
+		} else if len(part) > 1 && part[0] == '0' {
+			base = 8
+		}
+		bits := 8
+		if i == len(parts)-1 {
+			bits = 8 * (5 - len(parts))
+		}
+		n, err := strconv.ParseUint(part, base, bits)
+		if err != nil {
+			return "", fmt.Errorf("the address: %w", err)
+		}
+		address = address<<bits | n
+	}
+	return netip.AddrFrom4([4]byte{byte(address >> 24), byte(address >> 16), byte(address >> 8), byte(address)}).String(), nil
 }

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// kind says how much a pattern leaves open; a higher one is more specific.
+// kind says how much a pattern leaves open.
 type kind int
 
 const (

@@ -2,7 +2,10 @@ package policy
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -56,14 +59,17 @@ type Rule struct {
 	// other request.
 	Server string `json:"server,omitempty"`
 	Tool   string `json:"tool,omitempty"`
+	// Origin, if not empty, is that of the server: the rule is for no other one of its name.
+	Origin string `json:"origin,omitempty"`
 	// When is a condition in CEL, of which the package comment lists the variables;
 	// empty is true.
 	When string `json:"when,omitempty"`
+	// After, of a rule that allows, are servers whose text the person knew to have been read
+	// when they made the rule, as [Named] has them, separated by commas: that it was read is
+	// no reason to ask again. See [Rule.Covers].
+	After string `json:"after,omitempty"`
 	// Reason is shown where the rule decided.
 	Reason string `json:"reason,omitempty"`
-	// Final, of a rule that denies or asks, says that no rule, however specific, makes
-	// calls it matches freer than that.
-	Final bool `json:"final,omitempty"`
 	// Source is where the rule stands, such as policy.json:12 or session. [Load] sets
 	// it, and [Append] does not write it.
 	Source string `json:"source,omitempty"`
@@ -94,10 +100,57 @@ func (r *Rule) subject() string {
 	case r.Server != "":
 		words = fmt.Sprintf("server %q", r.Server)
 	}
+	if r.Origin != "" {
+		words += " of this origin"
+	}
 	if r.When != "" {
 		words += " when " + r.When
 	}
+	if r.After != "" {
+		words += ", also after text of " + r.After
+	}
 	return words
+}
+
+// IsFor reports whether the rule is made for one server, and this is its name.
+func (r *Rule) IsFor(server string) bool {
+	p := parsePattern(r.Server)
+	return p.kind == exactly && p.text == server
+}
+
+// Covers reports whether a server is one of those in After.
+func (r *Rule) Covers(server, origin string) bool {
+	return Named(strings.Split(r.After, ","), server, origin)
+}
+
+// Named reports whether names have a server: as NAME, whatever its origin is, or as
+// NAME@ORIGIN, which is what [NameOf] writes.
+func Named(names []string, server, origin string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		name = strings.TrimSpace(name)
+		return name != "" && (name == server || origin != "" && name == NameOf(server, origin))
+	})
+}
+
+// NameOf names a server so that no other one of its name is meant.
+func NameOf(server, origin string) string {
+	if origin == "" {
+		return server
+	}
+	return server + "@" + origin
+}
+
+// OriginOf is the Origin of a server that is started by this command line, or reached at
+// this URL. Of one that has neither, since it is part of the program, it is "built-in".
+func OriginOf(origin []string) string {
+	if len(origin) == 0 {
+		return builtinSource
+	}
+	hash := sha256.New()
+	for _, word := range origin {
+		fmt.Fprintf(hash, "%d %s", len(word), word)
+	}
+	return hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
 // compiled is a rule that is ready to be asked. It never changes.
@@ -106,45 +159,29 @@ type compiled struct {
 	server pattern
 	tool   pattern
 	when   *condition // nil: no condition
-	rank   int
 }
 
-// specificity ranks a rule: what it says of the tool first, then of the server, then
-// of the call.
-func (c *compiled) specificity() int {
-	scope := 0
-	switch {
-	case c.tool.kind == exactly:
-		scope = 4
-	case c.tool.kind == some:
-		scope = 3
-	case c.server.kind != anything:
-		scope = 2
-	case c.when != nil:
-		scope = 1
+// order is the strictness of the rule; what is built in comes last.
+func (c *compiled) order() int {
+	if c.rule.Source == builtinSource {
+		return -1
 	}
-	call := 0
-	switch {
-	case c.when != nil && c.when.uses(variableArgs, variableResource):
-		call = 2
-	case c.when != nil:
-		call = 1
-	}
-	return scope*100 + int(c.server.kind)*10 + call
+	return c.rule.Effect.strictness()
 }
 
-// byPrecedence orders rules so that the first that applies decides. What follows the
-// effect only makes the order, and so the explanation, independent of how the rules
-// were given.
-func byPrecedence(a, b *compiled) int {
+// byStrictness orders rules so that the strictest come first. What follows the effect only
+// makes the order, and so the explanation, independent of how the rules were given.
+func byStrictness(a, b *compiled) int {
 	return cmp.Or(
-		cmp.Compare(b.rank, a.rank),
-		cmp.Compare(b.rule.Effect.strictness(), a.rule.Effect.strictness()),
+		cmp.Compare(b.order(), a.order()),
+		cmp.Compare(min(len(b.rule.Name), 1), min(len(a.rule.Name), 1)), // a name says more than none
 		strings.Compare(a.rule.Name, b.rule.Name),
 		strings.Compare(a.rule.Server, b.rule.Server),
 		strings.Compare(a.rule.Tool, b.rule.Tool),
 		strings.Compare(a.rule.When, b.rule.When),
 		strings.Compare(a.rule.Source, b.rule.Source),
 		strings.Compare(a.rule.Reason, b.rule.Reason),
+		strings.Compare(a.rule.After, b.rule.After),
+		strings.Compare(a.rule.Origin, b.rule.Origin),
 	)
 }

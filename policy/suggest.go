@@ -33,12 +33,12 @@ type Scope struct {
 	Reach Reach
 	// Effect is that of the rule; empty is Allow.
 	Effect Effect
-	// Arguments, for ThisCall, are names of arguments that must be the same, or missing
-	// again; others may be anything. Nil, with no Under, means all, and no further ones.
-	Arguments []string
-	// Under, for ThisCall, are the folders that path arguments must be in, by the
-	// arguments' names.
+	// Under, for ThisCall, are the folders that path arguments, or all paths of a list,
+	// must be in, by the arguments' names.
 	Under map[string]string
+	// Free, for ThisCall, are names of arguments that may be anything. Those that are
+	// neither here nor in Under must be the same, and there may be no further ones.
+	Free []string
 }
 
 // ErrNotSuggested says that no rule of a scope fits a call.
@@ -52,6 +52,9 @@ func Suggest(in Input, s Scope) (Rule, error) {
 	rule := Rule{Effect: s.Effect, Server: escapePattern(in.Server), Tool: "*"}
 	if rule.Effect == "" {
 		rule.Effect = Allow
+	}
+	if rule.Effect == Allow {
+		rule.Origin = in.Origin // what denies holds for whatever goes by that name
 	}
 	var terms []string
 	if in.Server == "" {
@@ -110,29 +113,36 @@ func sameCall(in *Input, s Scope) ([]string, error) {
 	if in.Resource != "" {
 		terms = append(terms, variableResource+" == "+strconv.Quote(in.Resource))
 	}
-	if s.Arguments == nil && s.Under == nil {
+	if len(s.Under)+len(s.Free) == 0 {
 		if in.Tool == "" && len(arguments) == 0 {
 			return terms, nil
 		}
 		all, err := literal(arguments)
 		return append(terms, variableArgs+" == "+all), err
 	}
-	for _, name := range s.Arguments {
-		value, given := arguments[name]
-		if !given {
-			terms = append(terms, "!("+strconv.Quote(name)+" in "+variableArgs+")")
-			continue
+	names := slices.Sorted(maps.Keys(arguments))
+	for _, name := range names {
+		folder, below := s.Under[name]
+		_, isList := arguments[name].([]any)
+		switch {
+		case slices.Contains(s.Free, name):
+		case below && isList:
+			terms = append(terms, argument(name)+".all(path, under(path, "+strconv.Quote(folder)+"))")
+		case below:
+			terms = append(terms, "under("+argument(name)+", "+strconv.Quote(folder)+")")
+		default:
+			text, err := literal(arguments[name])
+			if err != nil {
+				return nil, err
+			}
+			terms = append(terms, argument(name)+" == "+text)
 		}
-		text, err := literal(value)
-		if err != nil {
-			return nil, err
-		}
-		terms = append(terms, argument(name)+" == "+text)
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.Under)) {
-		terms = append(terms, "under("+argument(name)+", "+strconv.Quote(s.Under[name])+")")
+	var quoted []string
+	for _, name := range names {
+		quoted = append(quoted, strconv.Quote(name))
 	}
-	return terms, nil
+	return append(terms, variableArgs+".all(name, name in ["+strings.Join(quoted, ", ")+"])"), nil
 }
 
 // identifier is what may follow a dot. Words that CEL reserves are left out by the

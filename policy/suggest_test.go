@@ -22,15 +22,16 @@ func TestSuggest(t *testing.T) {
 		{"never this tool", in, Scope{Reach: ThisTool, Effect: Deny}, Rule{Effect: Deny, Server: "files", Tool: "read_file"}},
 		{"this call", in, Scope{}, Rule{Effect: Allow, Server: "files", Tool: "read_file", When: `args == {"limit": 10, "path": "/home/ada/notes.txt"}`}},
 		{"a call without arguments", Input{Server: "s", Tool: "t"}, Scope{}, Rule{Effect: Allow, Server: "s", Tool: "t", When: `args == {}`}},
-		{"some arguments", in, Scope{Arguments: []string{"limit", "mode"}}, Rule{Effect: Allow, Server: "files", Tool: "read_file", When: `args.limit == 10 && !("mode" in args)`}},
-		{"a folder", in, Scope{Under: map[string]string{"path": "/home/ada"}}, Rule{Effect: Allow, Server: "files", Tool: "read_file", When: `under(args.path, "/home/ada")`}},
+		{"a folder", in, Scope{Under: map[string]string{"path": "/home/ada"}}, Rule{Effect: Allow, Server: "files", Tool: "read_file", When: `args.limit == 10 && under(args.path, "/home/ada") && args.all(name, name in ["limit", "path"])`}},
+		{"a folder, and an argument that is free", in, Scope{Under: map[string]string{"path": "/home/ada"}, Free: []string{"limit"}}, Rule{Effect: Allow, Server: "files", Tool: "read_file", When: `under(args.path, "/home/ada") && args.all(name, name in ["limit", "path"])`}},
+		{"a list of paths", Input{Server: "s", Tool: "t", Arguments: []byte(`{"paths":["/a/b","/a/c"]}`)}, Scope{Under: map[string]string{"paths": "/a"}}, Rule{Effect: Allow, Server: "s", Tool: "t", When: `args.paths.all(path, under(path, "/a")) && args.all(name, name in ["paths"])`}},
 		{"tools that read", in, Scope{Reach: ReadOnlyTools}, Rule{Effect: Allow, Server: "files", Tool: "*", When: "annotations.readOnly"}},
 		{"this server", in, Scope{Reach: ThisServer}, Rule{Effect: Allow, Server: "files", Tool: "*"}},
 		{"names with stars", Input{Server: "a*", Tool: "b?"}, Scope{Reach: ThisTool}, Rule{Effect: Allow, Server: `a\*`, Tool: `b\?`}},
 		{"a tool of no server", Input{Tool: "t"}, Scope{Reach: ThisTool}, Rule{Effect: Allow, Tool: "t", When: `server == ""`}},
 		{"a resource", Input{Server: "s", Method: "resources/read", Resource: "file:///x"}, Scope{}, Rule{Effect: Allow, Server: "s", When: `method == "resources/read" && resource == "file:///x"`}},
 		{"resources of a server", Input{Server: "s", Method: "resources/read", Resource: "file:///x"}, Scope{Reach: ThisServer}, Rule{Effect: Allow, Server: "s", When: `method == "resources/read"`}},
-		{"names that CEL knows", Input{Server: "s", Tool: "t", Arguments: []byte(`{"in":1,"a b":null}`)}, Scope{Arguments: []string{"in", "a b"}}, Rule{Effect: Allow, Server: "s", Tool: "t", When: `args["in"] == 1 && args["a b"] == null`}},
+		{"names that CEL knows", Input{Server: "s", Tool: "t", Arguments: []byte(`{"in":1,"a b":null}`)}, Scope{Free: []string{"c"}}, Rule{Effect: Allow, Server: "s", Tool: "t", When: `args["a b"] == null && args["in"] == 1 && args.all(name, name in ["a b", "in"])`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -89,6 +90,31 @@ func TestASuggestedRuleHoldsForNoOtherArguments(t *testing.T) {
 	}
 }
 
+func TestARuleForAFolderIsClosed(t *testing.T) {
+	in := Input{Server: "s", Tool: "copy", Arguments: json.RawMessage(`{"source":"/home/me/p/a.txt","also":["/home/me/p/b"],"mode":"fast","note":"x"}`)}
+	rule, err := Suggest(in, Scope{Under: map[string]string{"source": "/home/me/p", "also": "/home/me/p"}, Free: []string{"note"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for arguments, want := range map[string]Effect{
+		`{"source":"/home/me/p/c","also":[],"mode":"fast","note":"y"}`:                              Allow,
+		`{"source":"/home/me/p/c","also":["/home/me/p/d"],"mode":"fast"}`:                           Allow,
+		`{"source":"/home/me/p/c","also":["/home/me/p/d"],"mode":"fast","destination":"/etc/cron"}`: Ask,
+		`{"source":"/home/me/p/c","also":["/home/me/p/d","/etc/shadow"],"mode":"fast"}`:             Ask,
+		`{"source":"/home/me/p/c","also":"/home/me/p/d","mode":"fast"}`:                             Ask,
+		`{"source":["/home/me/p/c"],"also":[],"mode":"fast"}`:                                       Ask,
+		`{"source":"/home/me/p/c","also":[],"mode":"force"}`:                                        Ask,
+		`{"source":"/home/me/p/c","also":[]}`:                                                       Ask,
+		`{"source":"/home/me/p/../x","also":[],"mode":"fast"}`:                                      Ask,
+		`{"source":"/home/me/p/c","also":[{"path":"/etc"}],"mode":"fast"}`:                          Ask,
+	} {
+		in.Arguments = json.RawMessage(arguments)
+		if d := decide(t, in, Options{}, rule); d.Effect != want {
+			t.Errorf("%s of %s by %s, want %s", d.Effect, arguments, rule.When, want)
+		}
+	}
+}
+
 // hostile are texts that try to get out of a string, or to look like another one.
 var hostile = []string{
 	"", `"`, `'`, `\`, `\\"`, `" || true || "`, `' || true || '`, `\" || true //`, "\n\r\t\x00\x1b[2J\x7f", "\u202e\u200b\ufeff\u2028", "é日本🎉", "\U000e0041", `"""`, `r"x"`, "`", "${x}", "//", "\ufffd", `{"a":1}`, "*?\\*",
@@ -104,7 +130,7 @@ func FuzzSuggestedRulesGiveTheirEffect(f *testing.F) {
 			t.Skip() // not UTF-8, or not a number
 		}
 		in := Input{Server: name, Tool: text, Arguments: arguments, Annotations: Annotations{ReadOnly: yes()}}
-		for _, s := range []Scope{{}, {Reach: ThisTool}, {Reach: ReadOnlyTools}, {Reach: ThisServer}, {Arguments: []string{name, name + "?"}}, {Effect: Deny}} {
+		for _, s := range []Scope{{}, {Reach: ThisTool}, {Reach: ReadOnlyTools}, {Reach: ThisServer}, {Free: []string{name, name + "?"}}, {Effect: Deny}} {
 			want := s.Effect
 			if want == "" {
 				want = Allow

@@ -3,9 +3,10 @@
 // style, and the share of real tools flagged by mistake. It never prints a text, as the texts are
 // real attacks; findings appear as the names of rules only.
 //
-//	go run ./guard [-tools tools.jsonl] [-ids] DIR
+//	go run ./guard [-tools tools.jsonl] [-ids] [-half 1|2] DIR
 //
-// Every *.jsonl in DIR is read. What a file holds is known by the fields of
+// Rules are chosen by what they find in half 1 and checked on half 2; a row's half depends on its id
+// only. Every *.jsonl in DIR is read. What a file holds is known by the fields of
 // its rows:
 //
 //	message, expected           a JSON-RPC message, and the action: block, warn or pass
@@ -25,16 +26,17 @@ import (
 func main() {
 	tools := flag.String("tools", "", "a file of real tools, of which none should be flagged")
 	ids := flag.Bool("ids", false, "name the rows that were judged wrongly, and the rules that fired")
+	half := flag.Int("half", 0, "only the rows of half 1, by which rules are chosen, or of half 2, on which they are checked")
 	flag.Usage = func() {
-		fmt.Fprintln(flag.CommandLine.Output(), "usage: guard [-tools tools.jsonl] [-ids] DIR")
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: guard [-tools tools.jsonl] [-ids] [-half 1|2] DIR")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	if flag.NArg() != 1 {
+	if flag.NArg() != 1 || *half < 0 || *half > 2 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := measure(os.Stdout, flag.Arg(0), *tools, *ids); err != nil {
+	if err := measure(os.Stdout, flag.Arg(0), *tools, *ids, *half); err != nil {
 		fmt.Fprintln(os.Stderr, "guard:", err)
 		os.Exit(1)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // measure writes what the checks make of the files of a folder.
-func measure(out io.Writer, dir, tools string, ids bool) error {
+func measure(out io.Writer, dir, tools string, ids bool, half int) error {
 	files, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
 	if err != nil {
 		return err
@@ -23,7 +23,7 @@ func measure(out io.Writer, dir, tools string, ids bool) error {
 	}
 	fmt.Fprintf(out, "%-24s %-42s %5s %8s %8s %8s\n", "file", "style", "rows", "block", "warn", "flagged")
 	for _, path := range files {
-		rows, err := readRows(path)
+		rows, err := readRows(path, half)
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func measure(out io.Writer, dir, tools string, ids bool) error {
 	if tools == "" {
 		return nil
 	}
-	return measureTools(out, tools, ids)
+	return measureTools(out, tools, ids, half)
 }
 
 func printPairs(out io.Writer, name string, rows []row) {
@@ -141,8 +141,8 @@ func percent(n, of int) string {
 }
 
 // measureTools looks at real tools, all of them as one host's catalogue.
-func measureTools(out io.Writer, path string, ids bool) error {
-	rows, err := readRows(path)
+func measureTools(out io.Writer, path string, ids bool, half int) error {
+	rows, err := readRows(path, half)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,7 +29,7 @@ func TestEveryFormIsMeasuredAndNoTextIsPrinted(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if err := measure(&out, dir, filepath.Join(dir, "benign.jsonl"), true); err != nil {
+	if err := measure(&out, dir, filepath.Join(dir, "benign.jsonl"), true, 0); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -48,13 +49,29 @@ func TestEveryFormIsMeasuredAndNoTextIsPrinted(t *testing.T) {
 
 func TestFilesOfAnotherFormAreAnError(t *testing.T) {
 	dir := t.TempDir()
-	if err := measure(&strings.Builder{}, dir, "", false); err == nil {
+	if err := measure(&strings.Builder{}, dir, "", false, 0); err == nil {
 		t.Error("an empty folder is measured")
 	}
 	if err := os.WriteFile(filepath.Join(dir, "a.jsonl"), []byte("secret words"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := measure(&strings.Builder{}, dir, "", false); err == nil || strings.Contains(err.Error(), "secret") {
+	if err := measure(&strings.Builder{}, dir, "", false, 0); err == nil || strings.Contains(err.Error(), "secret") {
 		t.Errorf("no JSON: %v", err)
+	}
+}
+
+func TestEveryRowIsInOneHalf(t *testing.T) {
+	in := map[int]int{}
+	for i := range 1000 {
+		r := row{ID: fmt.Sprint("row-", i)}
+		if r.isIn(1) == r.isIn(2) || !r.isIn(0) {
+			t.Fatalf("row %d is in both halves or in none", i)
+		}
+		if r.isIn(1) {
+			in[1]++
+		}
+	}
+	if in[1] < 400 || in[1] > 600 {
+		t.Errorf("%d of 1000 rows are in half 1", in[1])
 	}
 }

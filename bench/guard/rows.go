@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"crypto/sha1"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -68,8 +69,14 @@ func (r row) style() string {
 	return "all"
 }
 
-// readRows reads a file of rows. Its errors name lines, not what they hold.
-func readRows(path string) ([]row, error) {
+// isIn reports whether a row is in a half; every row is in half 0, which is the whole.
+func (r row) isIn(half int) bool {
+	sum := sha1.Sum([]byte(r.ID))
+	return half == 0 || int(sum[3]&1)+1 == half
+}
+
+// readRows reads the rows of a half of a file. Its errors name lines, not what they hold.
+func readRows(path string, half int) ([]row, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -86,7 +93,9 @@ func readRows(path string) ([]row, error) {
 		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
 			return nil, fmt.Errorf("%s:%d: not a row of a known form", path, n)
 		}
-		rows = append(rows, r)
+		if r.isIn(half) {
+			rows = append(rows, r)
+		}
 	}
 	return rows, lines.Err()
 }

@@ -20,8 +20,8 @@ import (
 	"slices"
 
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/scripted"
 )
 
 func main() {

@@ -48,15 +48,18 @@ func (a *app) recall(ctx context.Context, l list, entries []entry, refresh bool)
 // is asked for first. Who takes long is named meanwhile. The error is why ctx is done.
 func (a *app) askOpen(ctx context.Context, l list, all []listedServer) error {
 	s := &startList{app: a, pending: map[string]string{}, free: make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))}
-	var asked []*listedServer
+	var asked, open []*listedServer
+	var entries []entry
 	for i := range all {
-		if !all[i].open {
-			continue
+		if all[i].open {
+			all[i].open = false
+			open, entries = append(open, &all[i]), append(entries, all[i].entry)
 		}
-		all[i].open = false
-		if all[i].listing.err = a.consent(ctx, all[i].entry); all[i].listing.err == nil {
-			asked = append(asked, &all[i])
-			s.pending[all[i].entry.name] = waits
+	}
+	for i, fault := range a.consents(ctx, entries) {
+		if open[i].listing.err = fault; fault == nil {
+			asked = append(asked, open[i])
+			s.pending[open[i].entry.name] = waits
 		}
 	}
 	ended := make(chan struct{})

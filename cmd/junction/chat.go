@@ -1,15 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/host"
@@ -35,24 +35,28 @@ const startTime = time.Minute
 
 // chatFlags are those of chat.
 type chatFlags struct {
-	prompt    string
-	attach    []string
-	up        string
-	trust     []string
-	approve   []string
-	policy    string
-	allow     []string
-	model     modelFlags
-	search    searchFlags
-	limits    host.Limits
-	budget    host.Budget
-	trace     bool
-	traceFile string
-	resume    string
-	fork      string
-	unsaved   bool
-	theme     string
-	plain     bool
+	prompt       string
+	instructions []string
+	attach       []string
+	up           string
+	trust        []string
+	approve      []string
+	policy       string
+	allow        []string
+	model        modelFlags
+	search       searchFlags
+	limits       host.Limits
+	budget       host.Budget
+	trace        bool
+	traceFile    string
+	resume       string
+	fork         string
+	unsaved      bool
+	theme        string
+	plain        bool
+	noAlerts     bool
+
+	onScreen bool // no flag: whether there is a conversation, on the screen or line by line
 }
 
 func (a *app) chatCommand() *cobra.Command {
@@ -89,11 +93,12 @@ words of the question.
 
 func (f *chatFlags) define(flags *pflag.FlagSet) {
 	flags.StringVarP(&f.prompt, "prompt", "p", "", "ask this `QUESTION`, print the answer and end; - reads it from standard input")
-	flags.StringArrayVar(&f.attach, "attach", nil, "let a resource go with the question, `SERVER:URI`, or - for standard input (repeatable)")
+	flags.StringArrayVar(&f.attach, "attach", nil, "let a text file or a picture go with the question, `FILE`, a resource, SERVER:URI, or - for standard input (repeatable)")
+	flags.StringArrayVar(&f.instructions, "instructions", nil, "give the model the instructions in `FILE` (repeatable); those in the folder's AGENTS.md are used once you agreed to them")
 	flags.StringVar(&f.up, "up", "", "use the servers of a junction up that runs, at `URL` (default with --up alone: this machine's)")
 	flags.Lookup("up").NoOptDefVal = "http://" + defaultAddress + "/mcp"
 	flags.StringArrayVar(&f.trust, "trust", nil, "vouch for `SERVER`: its definitions are not reviewed, its annotations are believed (repeatable)")
-	flags.StringArrayVar(&f.approve, "approve", nil, "approve what `SERVER` defines now, without being shown it (repeatable)")
+	flags.StringArrayVar(&f.approve, "approve", nil, "approve what `SERVER` defines when it is first seen, without being shown it; what has changed since needs SERVER@HASH, which the refusal names (repeatable)")
 	policyFlag(flags, &f.policy)
 	flags.StringArrayVar(&f.allow, "allow", nil, "let calls of `SERVER/TOOL` run without asking, in this session; where nobody can be asked, also after text that is not trusted was read; * and ? are patterns (repeatable)")
 	f.model.define(flags)
@@ -112,6 +117,7 @@ func (f *chatFlags) define(flags *pflag.FlagSet) {
 	flags.StringVar(&f.fork, "fork", "", "begin with a copy of the conversation `ID`")
 	flags.BoolVar(&f.unsaved, "no-save", false, "do not store the conversation")
 	flags.StringVar(&f.theme, "theme", "", "colours of the terminal: `NAME` is auto, dark, light or mono")
+	flags.BoolVar(&f.noAlerts, "no-alerts", false, "do not ring the bell, notify or change the window's title when you are waited for")
 	flags.BoolVar(&f.plain, "plain", false, "read questions line by line and write plain text, as for screen readers")
 }
 
@@ -128,28 +134,31 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 	if err := a.desk.Check(); err != nil {
 		return &usageError{err}
 	}
-	if !single && !f.plain && a.desk.Elicit != "" {
-		return usagef("--elicit answers forms where one question is asked (-p); on the screen you fill them in")
+	f.onScreen = !single
+	if (single || f.plain) && f.theme != "" {
+		return usagef("--theme is for the colours of the screen; with -p or --plain there is none")
+	}
+	if f.onScreen && a.desk.Elicit != "" {
+		return usagef("--elicit answers forms where one question is asked (-p); in a conversation you fill them in")
+	}
+	if f.onScreen && a.flags.json {
+		return usagef("--json prints what happens with one question: give it with -p, or on standard input")
 	}
 	t, err := a.setUpChat(ctx, cmd, args, f)
 	if err != nil {
 		return err
 	}
 	defer func() { err = closed(err, t.close()) }()
-	if !single && !f.plain {
+	if f.onScreen {
 		return t.talk(ctx)
 	}
-	plain := &person.Plain{Person: a.person, Screen: a.screen, Desk: &a.desk}
+	plain := &person.Plain{Person: a.person, Screen: a.screen, Desk: &a.desk, OnDisk: onDisk(a.desk.Roots)}
 	if err := t.open(plain, a.reporter(plain)); err != nil {
 		return err
 	}
 	conversation, err := t.begin(ctx)
 	if err != nil {
 		return err
-	}
-	if !single {
-		a.screen.Printf("Ask something; /help lists commands, Ctrl+D leaves.\n")
-		return a.lines(ctx, conversation)
 	}
 	settling, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -172,6 +181,9 @@ func closed(err, closing error) error {
 // question is what is asked on the command line or on standard input.
 func (a *app) question(f *chatFlags) (q host.Question, single bool, err error) {
 	text, given := f.prompt, f.prompt != ""
+	if f.prompt == "-" && slices.Contains(f.attach, "-") {
+		return q, false, usagef("-p - and --attach - would both read standard input: write the question behind -p")
+	}
 	if f.prompt == "-" || !given && a.person == nil {
 		piped, err := a.readFile("-")
 		if err != nil {
@@ -183,7 +195,7 @@ func (a *app) question(f *chatFlags) (q host.Question, single bool, err error) {
 		return q, false, usagef("the question is empty; ask with -p, or on standard input")
 	}
 	if !given && len(f.attach) > 0 {
-		return q, false, usagef("--attach goes with a question: give one with -p, or on standard input; in a conversation write @SERVER:URI into it")
+		return q, false, usagef("--attach goes with a question: give one with -p, or on standard input; in a conversation write @FILE or @SERVER:URI into it")
 	}
 	q.Text = text
 	for _, name := range f.attach {
@@ -201,9 +213,12 @@ func (a *app) attachment(name string, f *chatFlags) (host.Attachment, error) {
 	if name == "-" {
 		return a.attachedInput(f)
 	}
+	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+		return attachedFile(name)
+	}
 	server, uri, found := strings.Cut(name, ":")
 	if !found || server == "" || uri == "" {
-		return host.Attachment{}, usagef("--attach: expected SERVER:URI, or - for standard input, got %q", name)
+		return host.Attachment{}, usagef("--attach: there is no file %q; expected FILE, SERVER:URI, or - for standard input", name)
 	}
 	return host.Attachment{Server: server, URI: uri}, nil
 }
@@ -213,16 +228,15 @@ func (a *app) attachedInput(f *chatFlags) (host.Attachment, error) {
 	if f.prompt == "" || f.prompt == "-" {
 		return host.Attachment{}, usagef("--attach - goes with a question of its own: give one with -p")
 	}
-	text, err := a.readFile("-")
-	switch {
-	case err != nil:
+	data, err := a.readFile("-")
+	if err != nil {
 		return host.Attachment{}, &connectError{err}
-	case !utf8.Valid(text):
-		return host.Attachment{}, usagef("--attach -: standard input is not text in UTF-8")
-	case len(bytes.TrimSpace(text)) == 0:
-		return host.Attachment{}, usagef("--attach -: standard input is empty")
 	}
-	return host.Attachment{URI: "standard input", Text: string(text)}, nil
+	attached, err := attachable("standard input", data)
+	if err != nil {
+		return attached, usagef("--attach -: %w", err)
+	}
+	return attached, nil
 }
 
 // single asks one question and prints the answer.
@@ -286,6 +300,9 @@ func (a *app) reporter(plain *person.Plain) func(host.Event) {
 		return func(e host.Event) { writeEvent(a.stdout, e) }
 	}
 	return func(e host.Event) {
+		for run := e.Run; e.Child != nil; e.Run = run { // a person should know the same of a sub-agent
+			e = e.Child.Event
+		}
 		plain.Tell(e)
 		switch {
 		case e.Log != nil && a.flags.verbose:

@@ -81,7 +81,7 @@ func (t *chatSetup) chosen(ctx context.Context) (id string, err error) {
 	case f.resume+f.fork != "" && t.archive == nil:
 		return "", usagef("--resume and --fork need the stored conversations, without --no-save")
 	case f.fork != "":
-		id, err = t.store().Fork(ctx, f.fork)
+		id, err = t.store().Fork(ctx, f.fork, 0)
 	case f.resume != "":
 		id = f.resume
 	}
@@ -158,8 +158,8 @@ func (s store) Open(ctx context.Context, id string) (tui.Record, []host.Entry, e
 	return record{loaded}, entries, nil
 }
 
-func (s store) Fork(ctx context.Context, id string) (string, error) {
-	meta, err := s.Archive.Fork(ctx, id, 0)
+func (s store) Fork(ctx context.Context, id string, entries int) (string, error) {
+	meta, err := s.Archive.Fork(ctx, id, entries)
 	return meta.ID, err
 }
 

@@ -46,6 +46,10 @@ func logged(text string) host.Event {
 	case strings.Contains(text, "level=WARN"):
 		level = mcp.LogWarning
 	}
-	data, _ := json.Marshal(strings.Join(strings.Fields(text), " ")) // a text can always be written
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	for i := range lines {
+		lines[i] = strings.TrimSpace(lines[i]) // the blanks between words are part of what they say
+	}
+	data, _ := json.Marshal(strings.TrimSpace(strings.Join(lines, " "))) // a text can always be written
 	return host.Event{At: time.Now(), Log: &host.Logged{Server: "junction", Level: level, Data: data}}
 }

@@ -24,6 +24,9 @@ func (t *chatSetup) greeting() string {
 		parts = append(parts, "The servers are those that ship with Junction. For your own, write a `.mcp.json` as other programs do, "+
 			"or begin with `junction chat -- npx -y some-server`.")
 	}
+	if len(t.instructed) > 0 {
+		parts = append(parts, "The model follows "+strings.Join(t.instructed, ", ")+".")
+	}
 	return strings.Join(parts, "\n\n")
 }
 

@@ -22,14 +22,14 @@ type flagGroup struct {
 
 func chatGroups() []flagGroup {
 	return []flagGroup{
-		{"The question and its answer", "prompt attach json trace trace-file"},
-		{"The model", "model base-url key-env injected window max-answer price"},
+		{"The question and its answer", "prompt attach instructions json trace trace-file"},
+		{"The model", "model base-url key-env injected window max-answer price effort"},
 		{"The servers", "config up root env header timeout revision elicit"},
 		{"What may be done", "allow trust approve policy"},
 		{"Limits of a run", "max-steps max-time max-tokens max-cost"},
 		{"What the model sees at once", "tool-budget always result-budget embeddings embeddings-model embeddings-key-env"},
 		{"Conversations", "resume fork no-save"},
-		{"The terminal", "theme plain verbose help"},
+		{"The terminal", "theme plain no-alerts verbose help"},
 	}
 }
 

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/scripted"
+	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/model/scripted"
+	"github.com/junction-mcp/junction/model"
 	"github.com/spf13/pflag"
 )
 
@@ -57,10 +61,25 @@ func TestTheGreetingNamesAModelWhoseKeyIsThere(t *testing.T) {
 
 func TestWhatIsWrittenPastTheScreenIsLogged(t *testing.T) {
 	t.Parallel()
-	for text, want := range map[string]mcp.LogLevel{"time=x level=WARN msg=y\n": mcp.LogWarning, "level=ERROR": mcp.LogError, "→ files {}\n": mcp.LogInfo} {
+	for text, want := range map[string]mcp.LogLevel{"time=x level=WARN msg=y\n": mcp.LogWarning, "level=ERROR": mcp.LogError, "→ files {\"a\":\"b  c\"}\n": mcp.LogInfo} {
 		if e := logged(text); e.Log.Level != want || string(e.Log.Data) != strconv.Quote(strings.TrimSpace(text)) {
 			t.Errorf("%q is %s %s", text, e.Log.Level, e.Log.Data)
 		}
+	}
+}
+
+func TestJSONInTheLogOfTheScreenIsWhole(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	setup := &chatSetup{app: &app{screen: terminal.NewScreen(&out)}, flags: &chatFlags{trace: true, onScreen: true}}
+	if err := setup.traced(); err != nil {
+		t.Fatal(err)
+	}
+	body := `{"model":"mock-1","messages":[{"role":"user","content":"` + strings.Repeat("a long  question ", 20) + `"}]}`
+	setup.trace.Event(host.Event{Decided: &host.Decided{Message: &model.Message{}, Exchanges: []model.Exchange{{Method: "POST", URL: "http://m", Status: 200, RequestBody: []byte(body)}}}})
+	var data string
+	if err := json.Unmarshal(logged(out.String()).Log.Data, &data); err != nil || !strings.Contains(data, body) {
+		t.Errorf("the log has %s, %v", data, err)
 	}
 }
 

@@ -2,34 +2,104 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/remember"
+	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/model/offline"
+	"github.com/junction-mcp/junction/toolsearch"
 )
 
-func TestAConversationLineByLine(t *testing.T) {
-	h, err := host.New(host.Options{Model: offline.New()})
+// typed is what a conversation with --plain prints when these lines are typed.
+func typed(t *testing.T, setup *chatSetup, session tui.Session, lines ...string) string {
+	t.Helper()
+	options := tui.Options{Greeting: "Welcome.", Notes: setup.notes()}
+	setup.plain(&options)
+	var out bytes.Buffer
+	options.In, options.Out = strings.NewReader(strings.Join(lines, "\n")), &out
+	ui, err := tui.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.Close()
-	typed := strings.Join([]string{"", "/help", "/keep", "/keep the deadline is Friday", "/review nowhere", "/none", "/etc/hosts: what is it?", "  "}, "\n")
-	var out bytes.Buffer
-	screen := terminal.NewScreen(&out)
-	a := &app{out: screen, screen: screen, person: terminal.NewPerson(strings.NewReader(typed), screen)}
-	c := h.Conversation(nil)
-	if err := a.lines(t.Context(), c); err != nil {
-		t.Errorf("at the end of the input: %v", err)
-	}
-	for _, want := range []string{"/review SERVER", "/keep of what?", `there is no server "nowhere"`, "there is no command /none; /help lists them", "I am not a language model"} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("%q is not said:\n%s", want, out.String())
+	setup.options.OnEvent = ui.Event
+	if session == nil {
+		h, err := host.New(setup.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		if session, err = tui.Attach(t.Context(), h, setup.store(), ""); err != nil {
+			t.Fatal(err)
 		}
 	}
-	if notes := c.Notes(); len(notes) != 1 || notes[0] != "the deadline is Friday" || c.Totals().Requests != 1 {
-		t.Errorf("kept %q, after %d requests", notes, c.Totals().Requests)
+	if err := ui.Run(t.Context(), session); err != nil {
+		t.Errorf("at the end of the input: %v", err)
+	}
+	return out.String()
+}
+
+func TestAConversationLineByLine(t *testing.T) {
+	noState(t)
+	var answers bytes.Buffer
+	setup := &chatSetup{app: &app{out: terminal.NewScreen(&answers)}, flags: &chatFlags{plain: true}, search: toolsearch.New(toolsearch.Options{}), options: host.Options{Model: offline.New()}}
+	if err := setup.openArchive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer setup.archive.Close()
+	for _, text := range []string{"Ada paints in green", "The bank\nis closed"} {
+		if _, err := setup.archive.Notes().Keep(t.Context(), remember.Note{At: time.Unix(2e9, 0), Text: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := typed(t, setup, nil, "", "/keep the deadline is Friday", "/review nowhere", "/none", "/etc/hosts: what is it?", "/notes bank", "1", "2", "/notes", "", "/rewind", "1")
+	at := 0
+	for _, want := range []string{
+		"Welcome.", "/help lists commands, Ctrl+D leaves.", "remembered: the deadline is Friday", `there is no server "nowhere"`, "there is no command /none; /help lists them", "I am not a language model",
+		"1  The bank is closed  note 2 · 2033-05-18", "2  delete it", "note 2 is deleted", "1  Ada paints in green",
+		"1  /etc/hosts: what is it?", "This is a copy that ends before",
+	} {
+		next := strings.Index(out[at:], want)
+		if next < 0 {
+			t.Fatalf("%q is not said, or not in its turn:\n%s", want, out)
+		}
+		at += next
+	}
+	if strings.Contains(out, "\x1b") {
+		t.Errorf("%q", out)
+	}
+}
+
+// Where standard output is a file or a pipe, it gets what the model wrote and nothing else.
+func TestAnswersGoToStandardOutput(t *testing.T) {
+	var out bytes.Buffer
+	setup := &chatSetup{app: &app{out: terminal.NewScreen(&out)}}
+	var o tui.Options
+	setup.plain(&o)
+	heard := 0
+	tell := setup.answersTo(setup.app.out, func(host.Event) { heard++ })
+	for _, e := range []host.Event{{Notice: &host.Notice{Text: "careful"}}, {Answered: &host.Answered{Text: "**42**\n"}}, {Answered: &host.Answered{Stop: "error"}}} {
+		tell(e)
+	}
+	if out.String() != "**42**\n" || heard != 3 || o.Out == nil || !o.Plain {
+		t.Errorf("%q, heard %d", out.String(), heard)
+	}
+}
+
+func TestFlagsThatAConversationHasNoUseFor(t *testing.T) {
+	for flag, want := range map[string]string{"--json": "--json prints what happens with one question", "--elicit=accept": "in a conversation you fill them in", "--theme=dark": "with -p or --plain there is none"} {
+		screen := terminal.NewScreen(&bytes.Buffer{})
+		a := &app{out: screen, screen: screen, person: terminal.NewPerson(strings.NewReader(""), screen)}
+		a.desk.Screen = screen
+		cmd := a.chatCommand()
+		cmd.SetArgs([]string{"--plain", flag})
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		if err := cmd.ExecuteContext(context.Background()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", flag, err)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/model"
@@ -12,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/model/injected"
 	"github.com/junction-mcp/junction/model/offline"
 	"github.com/junction-mcp/junction/model/openai"
+	"github.com/junction-mcp/junction/model/responses"
 	"github.com/spf13/pflag"
 )
 
@@ -27,18 +29,20 @@ type modelFlags struct {
 	window    int
 	maxAnswer int
 	price     []float64
+	effort    string
 
 	keyFrom string // the variable whose key is sent, once open has found it
 }
 
 func (f *modelFlags) define(flags *pflag.FlagSet) {
-	flags.StringVar(&f.name, "model", "", "ask `PROVIDER:NAME`, such as openai:gpt-5.2, anthropic:claude-sonnet-4-5, ollama:qwen3; or offline (default $"+modelEnv+", or offline)")
-	flags.StringVar(&f.baseURL, "base-url", "", "reach the model at `URL`: any server that speaks chat completions, or Anthropic's messages")
+	flags.StringVar(&f.name, "model", "", "ask `PROVIDER:NAME`, such as openai:gpt-5.2, responses:gpt-5.2, anthropic:claude-sonnet-4-5, ollama:qwen3; or offline (default $"+modelEnv+", or offline)")
+	flags.StringVar(&f.baseURL, "base-url", "", "reach the model at `URL`: any server that speaks chat completions, OpenAI's responses or Anthropic's messages")
 	flags.StringVar(&f.keyEnv, "key-env", "", "take the model's key from the environment variable `NAME` (default: the provider's usual one)")
 	flags.BoolVar(&f.injected, "injected", false, "describe the tools in the text, for a model without function calling")
 	flags.IntVar(&f.window, "window", 0, "the model sees `TOKENS` at a time, where junction does not know")
 	flags.IntVar(&f.maxAnswer, "max-answer", 0, "limit each answer of the model to `TOKENS`")
 	flags.Float64SliceVar(&f.price, "price", nil, "the model costs `IN,OUT` dollars for a million tokens")
+	flags.StringVar(&f.effort, "effort", "", "ask the model for this `LEVEL` of effort in thinking: low, medium or high (default: its own)")
 }
 
 // open makes the model.
@@ -61,10 +65,16 @@ func (f *modelFlags) open() (model.Model, error) {
 	if err := f.complete(provider, of); err != nil {
 		return nil, err
 	}
+	if err := f.checkEffort(provider); err != nil {
+		return nil, err
+	}
 	var m model.Model
-	if provider == "anthropic" {
+	switch provider {
+	case anthropic.Provider:
 		m, err = f.anthropic(of, price)
-	} else {
+	case responses.Provider:
+		m, err = f.responses(of, price)
+	default:
 		m, err = f.openai(provider, of, price)
 	}
 	if err != nil {
@@ -97,8 +107,10 @@ func (k keyed) Generate(ctx context.Context, req *model.Request, emit func(model
 func (f *modelFlags) complete(provider, name string) error {
 	_, known := openai.ByName(name)
 	switch {
-	case provider == "" && f.baseURL == "" && (known || name == "anthropic"):
+	case provider == "" && f.baseURL == "" && (known || name == anthropic.Provider || name == responses.Provider):
 		return usagef("--model: %s is a provider: expected %s:NAME, with the name of a model", name, name)
+	case provider == "" && f.baseURL == "" && strings.HasPrefix(name, "claude"):
+		return usagef("--model: %s is a model of Anthropic: expected anthropic:%s", name, name)
 	case name == "":
 		return usagef("--model: the name of the model is missing: expected PROVIDER:NAME, such as ollama:qwen3")
 	}
@@ -110,7 +122,7 @@ func (f *modelFlags) prices() (model.Price, error) {
 	case 0:
 		return model.Price{}, nil
 	case 2:
-		return model.Price{Input: f.price[0], Output: f.price[1]}, nil
+		return model.Price{Input: f.price[0], Output: f.price[1], Free: f.price[0] == 0 && f.price[1] == 0}, nil
 	}
 	return model.Price{}, usagef("--price: expected IN,OUT, such as 3,15")
 }
@@ -120,7 +132,19 @@ func (f *modelFlags) anthropic(name string, price model.Price) (model.Model, err
 	if err != nil {
 		return nil, err
 	}
-	m, err := anthropic.New(anthropic.Options{Model: name, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price})
+	m, err := anthropic.New(anthropic.Options{Model: name, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price, Thinking: thinkingTokens[f.effort]})
+	if err != nil {
+		return nil, &usageError{fmt.Errorf("--model: %w", err)}
+	}
+	return m, nil
+}
+
+func (f *modelFlags) responses(name string, price model.Price) (model.Model, error) {
+	key, err := f.key("OPENAI_API_KEY", f.baseURL == "")
+	if err != nil {
+		return nil, err
+	}
+	m, err := responses.New(responses.Options{Model: name, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price})
 	if err != nil {
 		return nil, &usageError{fmt.Errorf("--model: %w", err)}
 	}
@@ -134,7 +158,7 @@ func (f *modelFlags) openai(provider, name string, price model.Price) (model.Mod
 		for _, p := range openai.Presets() {
 			names = append(names, p.Name)
 		}
-		return nil, usagef("--model: no provider is called %q; there are anthropic, %s, and any other with --base-url", provider, strings.Join(names, ", "))
+		return nil, usagef("--model: no provider is called %q; there are anthropic, responses, %s, and any other with --base-url", provider, strings.Join(names, ", "))
 	}
 	if !known {
 		preset, _ = openai.ByName("openai")
@@ -143,7 +167,11 @@ func (f *modelFlags) openai(provider, name string, price model.Price) (model.Mod
 	if err != nil {
 		return nil, err
 	}
-	m, err := openai.New(openai.Options{Model: name, Provider: provider, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price})
+	var more map[string]any
+	if f.effort != "" && f.effort != defaultEffort {
+		more = map[string]any{"reasoning_effort": f.effort}
+	}
+	m, err := openai.New(openai.Options{Model: name, Provider: provider, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price, Body: more})
 	if err != nil {
 		return nil, &usageError{fmt.Errorf("--model: %w", err)}
 	}
@@ -165,4 +193,28 @@ func (f *modelFlags) key(usual string, needed bool) (string, error) {
 	}
 	f.keyFrom = from
 	return key, nil
+}
+
+// defaultEffort leaves the effort to the model.
+const defaultEffort = "default"
+
+// thinkingTokens are how many tokens a model of Anthropic may think at a level of effort.
+var thinkingTokens = map[string]int{"low": 2_048, "medium": 8_192, "high": 24_576}
+
+func efforts() []string { return []string{defaultEffort, "low", "medium", "high"} }
+
+// hasEffort reports whether a provider takes a level of effort.
+func hasEffort(provider string) bool {
+	return !slices.Contains([]string{"offline", "deepseek", "qwen", "mistral", "llamacpp"}, provider)
+}
+
+func (f *modelFlags) checkEffort(provider string) error {
+	switch {
+	case f.effort == "":
+	case !slices.Contains(efforts(), f.effort):
+		return usagef("--effort: expected one of %s, got %q", strings.Join(efforts(), ", "), f.effort)
+	case !hasEffort(provider):
+		return usagef("--effort: %s takes none", provider)
+	}
+	return nil
 }

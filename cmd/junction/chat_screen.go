@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
+	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/model"
 )
@@ -20,16 +22,29 @@ const (
 
 // talk shows the screen.
 func (t *chatSetup) talk(ctx context.Context) error {
-	ui, err := tui.New(tui.Options{
+	models := newModelSwitch(t.flags, t.options.Model)
+	t.options.Model = models
+	files, closeFiles := files()
+	defer closeFiles()
+	options := tui.Options{
 		Theme: t.flags.theme, NoColor: os.Getenv("NO_COLOR") != "", Trace: t.flags.trace,
 		History: t.history(ctx), Remember: t.rememberLine, SaveMedia: saveMedia,
-		Greeting: t.greeting(),
-	})
+		Greeting: t.greeting(), Models: models, Files: files, Clipboard: clipboardPicture, NoAlerts: t.flags.noAlerts,
+		Notes: t.notes(), Permissions: t.permissions, OnDisk: onDisk(t.app.desk.Roots),
+	}
+	if t.flags.plain {
+		t.plain(&options)
+	}
+	ui, err := tui.New(options)
 	if err != nil {
 		return &usageError{err}
 	}
 	t.back = t.divert(ui)
-	if err := t.open(ui, ui.Event); err != nil {
+	tell := ui.Event
+	if options.Out != nil {
+		tell = t.answersTo(t.app.out, tell)
+	}
+	if err := t.open(ui, tell); err != nil {
 		return err
 	}
 	id, err := t.chosen(ctx)
@@ -45,6 +60,26 @@ func (t *chatSetup) talk(ctx context.Context) error {
 		t.farewell = "To go on with this conversation: junction chat --resume=" + saved.ID + "\n"
 	}
 	return orderly(ctx, err)
+}
+
+// plain has the conversation go on line by line. Where standard output is no terminal, it gets
+// the answers, and standard error all else.
+func (t *chatSetup) plain(o *tui.Options) {
+	o.Plain = true
+	o.Greeting = strings.TrimSpace(o.Greeting + "\n\nAsk something; /help lists commands, Ctrl+D leaves.")
+	if !t.app.out.Terminal() {
+		o.Out = os.Stderr
+	}
+}
+
+// answersTo writes each answer, as the model wrote it.
+func (t *chatSetup) answersTo(out io.Writer, tell func(host.Event)) func(host.Event) {
+	return func(e host.Event) {
+		tell(e)
+		if e.Answered != nil && e.Answered.Text != "" {
+			_, _ = io.WriteString(out, strings.TrimRight(e.Answered.Text, "\n")+"\n") // a reader that went away ends the program by its signal
+		}
+	}
 }
 
 // history are the lines that were typed before.

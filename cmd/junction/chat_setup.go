@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/gateway"
@@ -17,7 +16,6 @@ import (
 	"github.com/junction-mcp/junction/host/trace"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/toolsearch"
 	"github.com/spf13/cobra"
@@ -25,28 +23,33 @@ import (
 
 // A chatSetup is what a chat needs: the model, the servers, the rules and what is stored.
 type chatSetup struct {
-	app      *app
-	flags    *chatFlags
-	options  host.Options
-	search   *toolsearch.Index
-	host     *host.Host
-	archive  *archive.Archive // nil where nothing is stored
-	rules    *rulebook
-	gateways []*gateway.Gateway
-	learning sync.WaitGroup // what servers offer is read, to be remembered
-	trace    *trace.Trace   // nil if nobody wants one
-	back     func()         // gives standard error back; nil if nobody took it
-	farewell string         // is said when the screen is gone
-	named    bool           // whether the command line names servers
+	app        *app
+	flags      *chatFlags
+	options    host.Options
+	search     *toolsearch.Index
+	host       *host.Host
+	archive    *archive.Archive // nil where nothing is stored
+	rules      *rulebook
+	gateways   []*gateway.Gateway
+	learning   sync.WaitGroup  // what servers offer is read, to be remembered
+	trace      *trace.Trace    // nil if nobody wants one
+	back       func()          // gives standard error back; nil if nobody took it
+	farewell   string          // is said when the screen is gone
+	instructed []string        // files whose instructions the model gets
+	ownNames   map[string]bool // servers that have their names from the person
+	named      bool            // whether the command line names servers
 }
 
 // setUpChat prepares the model, the rules, what was approved and said before,
 // and the servers.
 func (a *app) setUpChat(ctx context.Context, cmd *cobra.Command, args []string, f *chatFlags) (*chatSetup, error) {
-	t := &chatSetup{app: a, flags: f}
+	t := &chatSetup{app: a, flags: f, ownNames: map[string]bool{}}
 	m, err := f.model.open()
 	if err != nil {
 		return nil, err
+	}
+	if info := m.Info(); f.limits.Money > 0 && info.Language && !info.Price.Known() {
+		return nil, usagef("--max-cost: the price of %s is not known; give it with --price IN,OUT (0,0 where it costs nothing)", info.Name)
 	}
 	if t.search, err = f.search.open(); err != nil {
 		return nil, err
@@ -56,10 +59,14 @@ func (a *app) setUpChat(ctx context.Context, cmd *cobra.Command, args []string, 
 	}
 	t.options = host.Options{Model: m, Limits: f.limits, Budget: f.budget, Search: t.search, Logger: a.logger()}
 	t.options.Remember = func(rule policy.Rule) error { return a.rememberRule(ctx, f.policy, rule) }
+	t.options.RememberTrust = func(name string) error { return a.rememberTrust(ctx, f.policy, name) }
 	if t.options.Policy, err = allowing(t.rules.Policy, f.allow); err != nil {
 		return nil, err
 	}
 	if t.options.Pins, err = pins(); err != nil {
+		return nil, err
+	}
+	if t.options.System, err = t.instructions(ctx); err != nil {
 		return nil, err
 	}
 	if t.options.Roots, err = a.desk.Folders(); err != nil {
@@ -73,6 +80,7 @@ func (a *app) setUpChat(ctx context.Context, cmd *cobra.Command, args []string, 
 			return nil, err
 		}
 	}
+	t.options.Tools = t.ownTools()
 	if err := t.addServers(ctx, cmd, args); err != nil {
 		return nil, errors.Join(err, t.close())
 	}
@@ -88,6 +96,9 @@ func (t *chatSetup) warnUnknown(flag string, names []string) {
 		here = append(here, s.Name)
 	}
 	for _, name := range names {
+		if at := strings.LastIndexByte(name, '@'); at > 0 && !slices.Contains(here, name) {
+			name = name[:at] // NAME@HASH of --approve, NAME@ORIGIN of --trust
+		}
 		if slices.Contains(here, name) {
 			continue
 		}
@@ -145,7 +156,7 @@ func (t *chatSetup) addServers(ctx context.Context, cmd *cobra.Command, args []s
 		if err != nil {
 			return err
 		}
-		if err := t.addServer(serverName(args[dash]), args[dash:], always(target)); err != nil {
+		if err := t.addServer(serverName(args[dash]), args[dash:], false, always(target)); err != nil {
 			return err
 		}
 		args = args[:dash]
@@ -172,9 +183,14 @@ func (t *chatSetup) addServers(ctx context.Context, cmd *cobra.Command, args []s
 		return err
 	}
 	t.app.reportProblems(set)
-	for _, e := range t.app.withoutSelf(ctx, entries, nil) {
-		if err := t.addEntry(ctx, e); err != nil {
-			t.app.screen.Printf("junction: %v\n", err)
+	entries = slices.DeleteFunc(t.app.withoutSelf(ctx, entries, nil), entry.isDisabled)
+	faults := t.app.consents(ctx, entries)
+	for i, e := range entries {
+		if faults[i] == nil {
+			faults[i] = t.addConsented(ctx, e)
+		}
+		if faults[i] != nil {
+			t.app.screen.Printf("junction: %v\n", faults[i])
 		}
 	}
 	return nil
@@ -185,13 +201,15 @@ func (t *chatSetup) addServers(ctx context.Context, cmd *cobra.Command, args []s
 func (t *chatSetup) reached() error {
 	servers := t.host.Servers()
 	if !t.named || slices.ContainsFunc(servers, func(s host.ServerTools) bool {
-		return s.State == host.StateConnected || s.State == host.StateUnapproved
+		return s.Server != host.OwnServer && (s.State == host.StateConnected || s.State == host.StateUnapproved)
 	}) {
 		return nil
 	}
 	var names []string
 	for _, s := range servers {
-		names = append(names, fmt.Sprintf("%q is %s", s.Server, s.State))
+		if s.Server != host.OwnServer {
+			names = append(names, fmt.Sprintf("%q is %s", s.Server, s.State))
+		}
 	}
 	return &connectError{fmt.Errorf("no server that was named is there to be used: %s", strings.Join(names, ", "))}
 }
@@ -204,7 +222,7 @@ func (t *chatSetup) addNamed(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		return t.addServer(serverName(name), []string{name}, always(target))
+		return t.addServer(serverName(name), []string{name}, false, always(target))
 	}
 	set, entries, err := t.app.servers()
 	if err != nil {
@@ -225,6 +243,14 @@ func (t *chatSetup) addNamed(ctx context.Context, name string) error {
 }
 
 func (t *chatSetup) addEntry(ctx context.Context, e entry) error {
+	if err := t.app.consent(ctx, e); err != nil {
+		return &connectError{err}
+	}
+	return t.addConsented(ctx, e)
+}
+
+// addConsented adds a server that may be started.
+func (t *chatSetup) addConsented(ctx context.Context, e entry) error {
 	if e.definition == nil {
 		h, err := shipped(e.name, t.app.desk.Roots, false, t.app.logger())
 		if err != nil {
@@ -233,81 +259,16 @@ func (t *chatSetup) addEntry(ctx context.Context, e entry) error {
 		t.options.Servers = append(t.options.Servers, host.Server{Name: e.name, Handler: h, Trusted: true})
 		return nil
 	}
-	if e.definition.Disabled {
-		return nil
-	}
-	if err := t.app.consent(ctx, e); err != nil {
-		return &connectError{err}
+	if err := reserved(e); err != nil {
+		return err
 	}
 	t.app.askInputs(ctx, e)
 	resolve := func(ctx context.Context) (target, error) { return t.app.resolve(ctx, e) }
-	return t.addServer(e.name, []string{e.definition.String()}, resolve)
+	return t.addServer(e.name, e.command(), !e.ofProject(), resolve)
 }
 
 func always(fixed target) func(context.Context) (target, error) {
 	return func(context.Context) (target, error) { return fixed, nil }
-}
-
-// addServer adds a server that is connected to, and again when the connection was lost:
-// each is behind a gateway of its own, so that one that fails costs the others
-// nothing.
-func (t *chatSetup) addServer(name string, origin []string, resolve func(context.Context) (target, error)) error {
-	g := gateway.New(gateway.Options{Name: name, NoPrefix: true, Transparent: true, Logger: t.app.logger()})
-	t.gateways = append(t.gateways, g)
-	err := g.Add(name, gateway.Upstream{Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
-		target, err := resolve(ctx)
-		if err != nil {
-			return nil, err
-		}
-		o := t.app.options(target)
-		o.Bridge, o.OneClient = true, &mcp.Meta{Client: &o.Info, Capabilities: host.Capabilities()}
-		client, err := mcp.DialWith(ctx, target.transport, o)
-		if err == nil {
-			t.learn(ctx, client, target)
-		}
-		return client, err
-	}})
-	if err != nil {
-		return err
-	}
-	state := func() (string, error) {
-		s := g.Status()[0]
-		return s.State.String(), s.Err
-	}
-	t.options.Servers = append(t.options.Servers, host.Server{
-		Name: name, Handler: g, Origin: origin, State: state,
-		Trusted: slices.Contains(t.flags.trust, name) || slices.Contains(t.rules.trusted, name),
-		Public:  slices.Contains(t.rules.public, name),
-	})
-	return nil
-}
-
-// learn remembers what a configured server offers, for other commands. The chat itself
-// does not use what is remembered: a server whose definitions changed must be reviewed
-// before it is called, not when the first call has started it.
-func (t *chatSetup) learn(ctx context.Context, client *mcp.Client, target target) {
-	store := t.app.store()
-	if target.server == nil || store == nil {
-		return
-	}
-	t.learning.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, learnTime)
-		defer cancel()
-		t.app.learn(ctx, client, memoryOf(store, target.server, declared(host.Capabilities())), "", nil)
-	})
-}
-
-// learned waits, for a moment, until what servers offer is remembered.
-func (t *chatSetup) learned() {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		t.learning.Wait()
-	}()
-	select {
-	case <-ended:
-	case <-time.After(time.Second):
-	}
 }
 
 // addGateway adds a junction up that runs.
@@ -316,7 +277,7 @@ func (t *chatSetup) addGateway(url string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.addServer("junction", []string{url}, always(target)); err != nil {
+	if err := t.addServer("junction", []string{url}, false, always(target)); err != nil {
 		return err
 	}
 	t.options.Servers[len(t.options.Servers)-1].Prefixed = true
@@ -336,8 +297,11 @@ func serverName(origin string) string {
 		}
 		return '-'
 	}, origin)
-	if name == "" {
+	switch {
+	case name == "":
 		return "server"
+	case strings.EqualFold(name, host.OwnServer): // which junction's own tools are called
+		return name + "-server"
 	}
 	return name
 }
@@ -366,13 +330,4 @@ func (t *chatSetup) close() error {
 		errs = append(errs, t.archive.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// rememberRule writes a rule into the person's policy.
-func (a *app) rememberRule(ctx context.Context, path string, rule policy.Rule) error {
-	path, err := policyPath(path)
-	if err != nil {
-		return err
-	}
-	return policy.Append(ctx, path, rule)
 }

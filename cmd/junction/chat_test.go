@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,14 +13,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/junction-mcp/junction/host/archive"
-	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/junction-mcp/junction/internal/replay"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/model/replay"
 )
 
 // noState runs the test with no model and no state of anybody.
@@ -69,7 +67,13 @@ func TestChatAnswersOneQuestion(t *testing.T) {
 		{"a limit below nothing", "", []string{"-p", "x", "--max-steps", "-1"}, exitUsage, "", "are not negative"},
 		{"a diagram of a kind that there is not", "", []string{"-p", "x", "--trace-file", "run.png"}, exitUsage, "", "--trace-file: expected a name that ends in .svg, .mmd or .txt"},
 		{"a diagram that cannot be written", "", []string{"-p", "add 2 and 40", "--max-steps", "1", "--trace-file", "none/run.svg"}, exitConnection, "", "--trace-file: open none/run.svg"},
-		{"an attachment without its server", "", []string{"-p", "x", "--attach", "nothing"}, exitUsage, "", "--attach: expected SERVER:URI"},
+		{"an attachment without its server", "", []string{"-p", "x", "--attach", "nothing"}, exitUsage, "", `--attach: there is no file "nothing"`},
+		{"a question and an attachment that both are standard input", "x", []string{"-p", "-", "--attach", "-"}, exitUsage, "", "would both read standard input"},
+		{"a theme without a screen", "", []string{"-p", "x", "--theme", "foo"}, exitUsage, "", "--theme is for the colours of the screen"},
+		{"a limit of costs without a price", "", []string{"-p", "x", "--model", "mock-1", "--base-url", "http://127.0.0.1:1/v1", "--max-cost", "0.5"}, exitUsage, "", "the price of mock-1 is not known; give it with --price IN,OUT"},
+		{"a limit of costs with a price", "", []string{"-p", "x", "--model", "mock-1", "--base-url", "http://127.0.0.1:1/v1", "--max-cost", "0.5", "--price", "0,0"}, exitConnection, "", "is the model's server running?"},
+		{"a limit of costs of what costs nothing", "", []string{"-p", "add 2 and 40", "--max-cost", "0.5"}, exitOK, "42\n", ""},
+		{"a model without its provider", "", []string{"-p", "x", "--model", "claude-sonnet-4-5"}, exitUsage, "", "expected anthropic:claude-sonnet-4-5"},
 		{"standard input without a question", "x", []string{"--attach", "-"}, exitUsage, "", "give one with -p"},
 		{"standard input that is no text", "\xff\xfe", []string{"-p", "x", "--attach", "-"}, exitUsage, "", "not text in UTF-8"},
 		{"standard input that is empty", "\n", []string{"-p", "x", "--attach", "-"}, exitUsage, "", "is empty"},
@@ -267,62 +271,17 @@ func TestConversationsAreStoredAndGoOn(t *testing.T) {
 	}
 }
 
-// A server that nobody vouched for is seen by the model only when it was approved;
-// when what it defines changes, that is asked again.
-func TestServersAreApprovedBeforeTheModelSeesThem(t *testing.T) {
-	noState(t)
-	server := append([]string{"--"}, self(t, "serve", "everything")...)
-	name := serverName(server[1])
-	got := runs(t, "", append([]string{"chat", "-p", "add 2 and 40"}, server...)...)
-	if strings.Contains(got.stdout, "42") || !strings.Contains(got.stderr, "--approve "+name) {
-		t.Fatalf("not approved: %+v", got)
-	}
-	got = runs(t, "", append([]string{"chat", "-p", "add 2 and 40", "--approve", name, "--allow", name + "/add"}, server...)...)
-	if got.stdout != "42\n" {
-		t.Fatalf("approved: %+v", got)
-	}
-	got = runs(t, "", append([]string{"chat", "-p", "add 1 and 1", "--allow", name + "/add"}, server...)...)
-	if got.stdout != "2\n" {
-		t.Errorf("approved before: %+v", got)
-	}
-}
-
-// The server itself is pinned, not what stands between it and the host.
-func TestAServerOfAnotherVersionIsReviewedAgain(t *testing.T) {
-	noState(t)
-	var current atomic.Pointer[http.Handler]
-	install := func(version string) {
-		s := mcp.NewServer("calc", version)
-		mcp.AddTool(s, "double", func(_ context.Context, in struct{ N int }) (int, error) { return 2 * in.N, nil })
-		h := http.Handler(streamable.Handler(s))
-		current.Store(&h)
-	}
-	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*current.Load()).ServeHTTP(w, r) }))
-	defer web.Close()
-	name := serverName(web.URL)
-	double := func(flags ...string) outcome {
-		return runs(t, "", append([]string{"chat", web.URL, "-p", "double N=21", "--allow", name + "/double"}, flags...)...)
-	}
-	install("1.0")
-	if got := double("--approve", name); got.stdout != "42\n" {
-		t.Fatalf("approved: %+v", got)
-	}
-	if got := double(); got.stdout != "42\n" {
-		t.Fatalf("approved before: %+v", got)
-	}
-	install("1.1")
-	if got := double(); strings.Contains(got.stdout, "42") || !strings.Contains(got.stderr, "--approve "+name) {
-		t.Errorf("another version: %+v", got)
-	}
-}
-
 func TestChatSpeaksToAModelOverItsWire(t *testing.T) {
 	noState(t)
-	recording, err := replay.Parse([]byte(`{"turns":[
-		{"calls":[{"name":"everything__add","arguments":{"a":20,"b":22}}]},
-		{"text":"It is ${result[0].sum}."}]}`))
-	if err != nil {
-		t.Fatal(err)
+	recording := []replay.Turn{
+		{Calls: []replay.Call{{Name: "everything__add", Arguments: map[string]int{"a": 20, "b": 22}}}},
+		{Then: func(results []string) replay.Turn {
+			var result struct{ Sum int }
+			if err := replay.JSON(results[0], &result); err != nil {
+				t.Error(err)
+			}
+			return replay.Turn{Text: fmt.Sprintf("It is %d.", result.Sum)}
+		}},
 	}
 	for _, test := range []struct {
 		name  string
@@ -330,10 +289,11 @@ func TestChatSpeaksToAModelOverItsWire(t *testing.T) {
 	}{
 		{"chat completions", []string{"--model", "m"}},
 		{"tools in the text", []string{"--model", "m", "--injected"}},
+		{"OpenAI's responses", []string{"--model", "responses:gpt-5.2", "--key-env", "KEY"}},
 		{"Anthropic's messages", []string{"--model", "anthropic:claude-sonnet-4-5", "--key-env", "KEY"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			endpoint := httptest.NewServer(replay.Handler(recording))
+			endpoint := httptest.NewServer(replay.Handler(recording...))
 			defer endpoint.Close()
 			t.Setenv("KEY", "none")
 			url := endpoint.URL + "/v1"

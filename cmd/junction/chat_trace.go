@@ -13,6 +13,9 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
+// unbroken is a width that no line of a trace has.
+const unbroken = 1 << 30
+
 // traced keeps a trace where one is wanted, and shows it.
 func (t *chatSetup) traced() error {
 	f := t.flags
@@ -25,6 +28,9 @@ func (t *chatSetup) traced() error {
 		return nil
 	}
 	o := trace.Options{Width: t.app.screen.Width()}
+	if f.onScreen {
+		o.Width = unbroken // the log of the screen breaks lines itself
+	}
 	if f.trace {
 		o.Out = t.app.screen
 	}

@@ -37,6 +37,9 @@ func (e entry) origin() string {
 // ofProject reports whether a project's file defines the server.
 func (e entry) ofProject() bool { return e.definition != nil && e.definition.Project }
 
+// isDisabled reports whether the person switched the server off.
+func (e entry) isDisabled() bool { return e.definition != nil && e.definition.Disabled }
+
 // servers reads the configuration. What is wrong with single servers is reported
 // and does not hide the others; with no configuration the servers are those that
 // ship with junction.
@@ -49,6 +52,7 @@ func (a *app) servers() (*config.Set, []entry, error) {
 	if len(paths) == 0 {
 		paths = config.Find(o)
 	}
+	a.readContents(paths)
 	set, err := config.LoadAll(paths, o)
 	if err != nil && len(a.flags.config) > 0 {
 		return nil, nil, &connectError{err}
@@ -109,36 +113,6 @@ func unknownServer(name string, set *config.Set, entries []entry) error {
 		where = "not in " + strings.Join(files, ", ")
 	}
 	return fmt.Errorf("no server is called %q (%s; there are: %s)", name, where, strings.Join(names, ", "))
-}
-
-// consent asks whether a server that a project's file defines may be started:
-// whoever wrote the repository wrote what would run. A file named by --config
-// was consented to.
-func (a *app) consent(ctx context.Context, e entry) error {
-	if e.definition == nil || !e.definition.Project || len(a.flags.config) > 0 {
-		return nil
-	}
-	d := e.definition
-	if a.person == nil {
-		return fmt.Errorf("server %q is defined by the project's file %s; to use it without being asked, name the file: --config %s", e.name, d.Source, d.Source)
-	}
-	end, err := a.person.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer end()
-	a.person.Printf("The project's file %s defines this server:\n  %s\n", d.Source, d)
-	if variables := d.Variables(); len(variables) > 0 {
-		a.person.Printf("  It gets: %s\n", strings.Join(variables, ", "))
-	}
-	typed, err := a.person.Line(ctx, "Use it? [y]es, [N]o > ")
-	if err != nil {
-		return err
-	}
-	if word := strings.ToLower(strings.TrimSpace(typed)); word != "y" && word != "yes" {
-		return fmt.Errorf("server %q of the project's file %s was refused", e.name, d.Source)
-	}
-	return nil
 }
 
 // resolve makes a target of an entry.

@@ -21,15 +21,15 @@ const policyHelp = `Rules stand in a file of JSON, comments allowed:
     "rules": [
       {"effect": "allow", "server": "files", "tool": "read_*"},
       {"effect": "deny", "tool": "delete_*", "reason": "nothing is deleted here"},
-      {"effect": "ask", "when": "'untrusted' in labels", "final": true},
+      {"effect": "ask", "when": "'untrusted' in labels"},
     ],
     "default": "ask",
     "trusted": ["files"],
     "public": ["search"],
   }
 
-The most specific rule wins, in whatever order they stand: a tool's name, a pattern of
-tools, a server, a condition (CEL), everything. Nothing loosens a rule that is final.
+Of the rules that match a call the strictest decides, in whatever order they stand: deny
+before ask before allow. "when" is a condition in CEL.
 The file is junction/policy.json in your configuration folder, or --policy FILE; rules of
 a project, in ` + projectPolicy + `, can only deny and ask.`
 

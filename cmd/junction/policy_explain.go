@@ -27,6 +27,7 @@ type explanation struct {
 	sources     []string
 	annotations []string
 	trusted     bool
+	trustSaid   bool // on the command line
 	offline     bool
 }
 
@@ -46,9 +47,7 @@ junction call.
 			if len(args) < 2 {
 				return usagef("%s: expected SERVER and TOOL", cmd.CommandPath())
 			}
-			if !cmd.Flags().Changed("trusted") {
-				x.trusted = a.trusts(&x, args[0])
-			}
+			x.trustSaid = cmd.Flags().Changed("trusted")
 			return a.explain(cmd.Context(), &x, args[0], args[1], args[2:])
 		},
 	}
@@ -70,6 +69,7 @@ func (a *app) explain(ctx context.Context, x *explanation, server, tool string, 
 		return err
 	}
 	in := policy.Input{Server: server, Tool: tool, Labels: x.labels, Sources: x.sources, Trusted: x.trusted, Client: "junction"}
+	a.identify(x, book, &in)
 	inputSchema, err := a.lookUp(ctx, x, &in)
 	if err != nil {
 		return err
@@ -144,23 +144,36 @@ func offlineHint(err error) error {
 	return &connectError{fmt.Errorf("%w (--offline explains without the server)", err)}
 }
 
-// trusts reports whether the person vouches for a server: one that ships with
-// junction, or one that the person's own policy names.
-func (a *app) trusts(x *explanation, server string) bool {
-	if book, err := a.rulebook(x.policy); err == nil && slices.Contains(book.trusted, server) {
-		return true
-	}
+// identify says which server of its name this is, and whether the person vouches for it,
+// as they do for those that ship with junction. Of a server that is only a name, its name
+// is all that can be known.
+func (a *app) identify(x *explanation, book *rulebook, in *policy.Input) {
+	trusted := policy.Named(book.trusted, in.Server, "")
 	_, entries, err := a.servers()
-	return err == nil && slices.Contains(entries, entry{name: server})
+	i := slices.IndexFunc(entries, func(e entry) bool { return e.name == in.Server })
+	switch {
+	case err == nil && i >= 0:
+		e := entries[i]
+		in.Origin = policy.OriginOf(e.command())
+		trusted = e.definition == nil || vouches(book.trusted, e.name, e.command(), !e.ofProject())
+	case isURL(in.Server):
+		in.Origin = policy.OriginOf([]string{in.Server})
+	}
+	if !x.trustSaid {
+		in.Trusted = trusted
+	}
+}
+
+// isURL reports whether a server is reached at what is its name.
+func isURL(name string) bool {
+	scheme, _, found := strings.Cut(name, ":")
+	return found && slices.Contains([]string{"http", "https", "unix", "tcp"}, scheme)
 }
 
 // isServer reports whether a name is a URL or stands in a configuration.
 func (a *app) isServer(name string) (bool, error) {
-	if scheme, _, isURL := strings.Cut(name, ":"); isURL {
-		switch scheme {
-		case "http", "https", "unix", "tcp":
-			return true, nil
-		}
+	if isURL(name) {
+		return true, nil
 	}
 	set, entries, err := a.servers()
 	if err != nil {
@@ -229,26 +242,19 @@ func (a *app) showExplanation(in policy.Input, d policy.Decision, hidden bool) e
 		b.WriteString("  It is denied whatever its arguments, so no model gets to see it.\n")
 	}
 	if len(d.Trace) > 0 {
-		b.WriteString("\nRules, by precedence:\n")
+		b.WriteString("\nRules, the strictest first:\n")
 		var rows [][]string
 		for _, s := range d.Trace {
 			about := s.Rule.String()
 			if s.Err != nil {
 				about += ": " + s.Why()
 			}
-			rows = append(rows, []string{string(s.Outcome), string(s.Rule.Effect) + final(s.Rule), plaintext.Line(about, maxLog)})
+			rows = append(rows, []string{string(s.Outcome), string(s.Rule.Effect), plaintext.Line(about, maxLog)})
 		}
 		b.WriteString(terminal.Table(rows, 2, a.out.Width()))
 	}
 	_, err := fmt.Fprint(a.out, b.String())
 	return err
-}
-
-func final(r *policy.Rule) string {
-	if r.Final {
-		return ", final"
-	}
-	return ""
 }
 
 // printExplanation prints a decision for programs.

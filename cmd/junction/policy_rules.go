@@ -14,8 +14,8 @@ func (a *app) policyListCommand() *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the rules by precedence",
-		Long:  "List the rules that hold here, by precedence, with what is built in.\n\n" + policyHelp + "\n\n" + policyExitHelp,
+		Short: "List the rules, the strictest first",
+		Long:  "List the rules that hold here, the strictest first, with what is built in.\n\n" + policyHelp + "\n\n" + policyExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return usagef("%s: unexpected %q", cmd.CommandPath(), args[0])
@@ -41,20 +41,24 @@ func (a *app) listRules(book *rulebook) error {
 	}
 	rows := [][]string{}
 	for _, r := range book.Rules() {
-		about := ""
-		if r.Name != "" {
-			about = r.Name + ": "
-		}
-		place := r.Source
-		r.Name, r.Source = "", ""
-		about += strings.TrimPrefix(r.String(), string(r.Effect)+" ")
-		if r.Reason != "" {
-			about += " (" + r.Reason + ")"
-		}
-		rows = append(rows, []string{string(r.Effect) + final(&r), plaintext.Line(place, 200), plaintext.Line(about, maxLog)})
+		rows = append(rows, []string{string(r.Effect), plaintext.Line(r.Source, 200), plaintext.Line(aboutRule(r), maxLog)})
 	}
 	_, err := fmt.Fprint(a.out, terminal.Table(rows, 0, a.out.Width()))
 	return err
+}
+
+// aboutRule is what a rule is about, with its name and its reason.
+func aboutRule(r policy.Rule) string {
+	about := ""
+	if r.Name != "" {
+		about = r.Name + ": "
+	}
+	r.Name, r.Source = "", ""
+	about += strings.TrimPrefix(r.String(), string(r.Effect)+" ")
+	if r.Reason != "" {
+		about += " (" + r.Reason + ")"
+	}
+	return about
 }
 
 func (a *app) policyCheckCommand() *cobra.Command {

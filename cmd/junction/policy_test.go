@@ -53,7 +53,7 @@ func TestPolicyCommands(t *testing.T) {
 	}{
 		{"a call is explained", "explain everything add a=1 b=2", exitOK, "ALLOW: add of everything\n  decided by \"small\" (", ""},
 		{"the rule's file and line are reported", "explain everything add a=1 b=2", exitOK, "policy.json:3)", ""},
-		{"arguments decide", "explain everything add a=100 b=2 --trusted=false", exitOK, "ASK: add of everything\n  decided by \"default\" (built-in)\n  because: no rule allows it\n", ""},
+		{"arguments decide", "explain everything add --annotations readOnly=false a=100 b=2 --trusted=false", exitOK, "ASK: add of everything\n  decided by \"default\" (built-in)\n  because: it may write and delete, and may reach other systems; there is no rule for it yet\n", ""},
 		{"arguments may be left out, and then the rule fails", "explain everything add a=1 --trusted=false", exitOK, "no such key: b", ""},
 		{"arguments may be JSON", `explain everything add --args {"a":1,"b":2}`, exitOK, "ALLOW", ""},
 		{"arguments are typed by the tool", "explain everything add a=x b=2", exitUsage, "", `junction: tool "add": `},
@@ -62,8 +62,8 @@ func TestPolicyCommands(t *testing.T) {
 		{"the reason of a rule is reported", "explain everything fail", exitOK, "because: it fails\n", ""},
 		{"a project's rule tightens", "explain everything add a=1 b=2 --label untrusted --trusted=false", exitOK, `ASK: add of everything`, "is left out: this file may only deny and ask"},
 		{"annotations are those of the server", "explain everything count --trusted", exitOK, "ASK: count of everything", "the server lists no tool"},
-		{"a trusted server's tool that reads is allowed", "explain everything echo --trusted message=x", exitOK, `ALLOW: echo of everything`, ""},
-		{"annotations can be given", "explain nobody x --trusted --annotations readOnly=true,openWorld=false", exitOK, `decided by "read-only-trusted" (built-in)`, `no server is called "nobody"`},
+		{"a tool that reads is allowed", "explain everything echo message=x", exitOK, `ALLOW: echo of everything`, ""},
+		{"annotations can be given", "explain nobody x --trusted --annotations readOnly=true,openWorld=false", exitOK, `decided by "read-only" (built-in)`, `no server is called "nobody"`},
 		{"a server need not be asked", "explain everything add a:=1 b:=2 --offline", exitOK, "ALLOW", ""},
 		{"another policy takes the place of one's own", "explain everything add a=1 b=2 --policy other.json", exitOK, "DENY: add", ""},
 		{"a server that cannot be reached is reported", "explain http://127.0.0.1:1/mcp x", exitConnection, "", "--offline explains without the server"},
@@ -72,8 +72,8 @@ func TestPolicyCommands(t *testing.T) {
 		{"a tool must be named", "explain everything", exitUsage, "", "expected SERVER and TOOL"},
 		{"a policy that is named must be there", "explain everything add --policy nowhere.json", exitConnection, "", "nowhere.json"},
 		{"a policy with mistakes decides nothing", "explain everything add --policy wrong.json", exitConnection, "", `"alow" is none`},
-		{"rules are listed by precedence", "list", exitOK, "ask, final  ", ""},
-		{"with what is built in", "list", exitOK, "read-only-trusted: ", ""},
+		{"the strictest rules are listed first", "list", exitOK, "ask    .junction", ""},
+		{"with what is built in", "list", exitOK, "read-only: ", ""},
 		{"list takes nothing", "list x", exitUsage, "", `unexpected "x"`},
 		{"a file without mistakes is reported", "check other.json", exitOK, "other.json: 0 rules, default deny: nothing is wrong\n", ""},
 		{"a project's file is read and what is left out reported", "check --project " + projectPolicy, exitOK, ": 1 rules, default ask", `rule "greedy": is left out`},
@@ -123,7 +123,7 @@ func TestPolicyJSON(t *testing.T) {
 
 func TestWithoutFilesThereIsThePolicyThatIsBuiltIn(t *testing.T) {
 	alone(t)
-	if got := runs(t, "", "policy", "list", "--json"); got.code != exitOK || !strings.HasPrefix(got.stdout, `{"files":[],"rules":[{"name":"read-only-trusted"`) {
+	if got := runs(t, "", "policy", "list", "--json"); got.code != exitOK || !strings.HasPrefix(got.stdout, `{"files":[],"rules":[{"name":"read-only"`) {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -33,6 +33,10 @@ type app struct {
 	faulty bool
 	memory memory
 	desk   answer.Desk
+	// ofProject are the servers of projects' files that the person was asked about, now or before.
+	ofProject []entry
+	// contents are hashes of configuration files, as they were before they were read.
+	contents map[string]string
 }
 
 // flags are those that more than one command has.

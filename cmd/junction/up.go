@@ -208,12 +208,11 @@ func chosen(entries []entry, set *config.Set, names []string) ([]entry, error) {
 // must be asked for that is asked now.
 func (a *app) admitted(ctx context.Context, entries []entry) []entry {
 	var some []entry
-	for _, e := range entries {
-		if e.definition != nil && e.definition.Disabled {
-			continue
-		}
-		if err := a.consent(ctx, e); err != nil {
-			a.screen.Printf("junction: %v\n", err)
+	entries = slices.DeleteFunc(slices.Clone(entries), entry.isDisabled)
+	faults := a.consents(ctx, entries)
+	for i, e := range entries {
+		if faults[i] != nil {
+			a.screen.Printf("junction: %v\n", faults[i])
 			continue
 		}
 		if e.definition != nil {

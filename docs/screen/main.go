@@ -6,7 +6,7 @@
 //	go run ./docs/screen
 //
 // Everything in them is real but the model's words in the first, which are those of
-// conversation.json. They come over the wire of chat completions.
+// conversation.go. They come over the wire of chat completions.
 package main
 
 import (
@@ -23,7 +23,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/junction-mcp/junction/model/replay"
+	"github.com/junction-mcp/junction/internal/replay"
 )
 
 const (
@@ -32,9 +32,6 @@ const (
 	// within is how long anything may take.
 	within = 2 * time.Minute
 )
-
-//go:embed conversation.json
-var conversation []byte
 
 //go:embed expenses.csv
 var expenses []byte
@@ -105,7 +102,7 @@ func reviewing(ctx context.Context, home, into string) error {
 	if err := configure(home, "--write"); err != nil {
 		return err
 	}
-	return photograph(ctx, home, into, question, "y yes")
+	return photograph(ctx, home, into, question, "y approve")
 }
 
 // configuration is the file that says which servers there are.
@@ -135,15 +132,11 @@ func configure(home string, more ...string) error {
 
 // serveModel serves the recorded model on loopback.
 func serveModel() (url string, end func(), err error) {
-	recording, err := replay.Parse(conversation)
-	if err != nil {
-		return "", nil, err
-	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, err
 	}
-	server := &http.Server{Handler: replay.Handler(recording), ReadHeaderTimeout: within}
+	server := &http.Server{Handler: replay.Handler(conversation()...), ReadHeaderTimeout: within}
 	done := make(chan struct{})
 	go func() { defer close(done); _ = server.Serve(listener) }()
 	return "http://" + listener.Addr().String() + "/v1", func() { _ = server.Close(); <-done }, nil

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/model"
 )
 
 // The limits of a conversation.
@@ -118,23 +120,25 @@ type growth struct {
 }
 
 func (c *Conversation) with(e *host.Entry, text []byte) growth {
-	n := count(e, len(text))
-	g := growth{meta: c.meta, bytes: c.bytes + n.bytes, text: n.text}
-	g.meta.Changed = e.At
-	if e.At.IsZero() {
-		g.meta.Changed = time.Now()
+	g := growth{meta: c.meta, bytes: c.bytes + len(text)}
+	m := &g.meta
+	m.Entries++
+	if m.Changed = e.At; e.At.IsZero() {
+		m.Changed = time.Now()
 	}
-	g.meta.Entries++
-	g.meta.Questions += n.questions
-	g.meta.Calls += n.calls
-	g.meta.Tokens += n.tokens
-	g.meta.Cost += n.cost
-	switch {
-	case n.title != "":
-		g.meta.Title = n.title
-	case g.meta.Title == "":
-		g.meta.Title = n.question
+	if e.Totals != nil {
+		m.Cost += e.Totals.Cost
+		m.Tokens += e.Totals.Usage.Input + e.Totals.Usage.Output
 	}
+	if e.Message != nil {
+		g.text = searchable(e.Message)
+		m.Calls += len(e.Message.Calls())
+		if e.Message.Role == model.RoleUser {
+			m.Questions++
+			m.Title = cmp.Or(m.Title, titleOf(firstText(e.Message)))
+		}
+	}
+	m.Title = cmp.Or(titleOf(e.Title), m.Title)
 	return g
 }
 

@@ -2,12 +2,10 @@ package archive
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	jsonv1 "github.com/go-json-experiment/json/v1"
-	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
 )
@@ -29,32 +27,6 @@ const (
 	maxTitle   = 80
 	maxIndexed = 64 << 10
 )
-
-// counts is what an entry adds to the conversation it belongs to.
-type counts struct {
-	bytes, questions, calls, tokens int
-	cost                            float64
-	title                           string // which the entry gives
-	question                        string // whose first line names an untitled conversation
-	text                            string // to be searched
-}
-
-// count looks at an entry, whose JSON has so many bytes.
-func count(e *host.Entry, bytes int) counts {
-	c := counts{bytes: bytes, title: titleOf(e.Title)}
-	if e.Totals != nil {
-		c.cost, c.tokens = e.Totals.Cost, e.Totals.Usage.Input+e.Totals.Usage.Output
-	}
-	if e.Message != nil {
-		c.text = searchable(e.Message)
-		c.calls = len(e.Message.Calls())
-		if e.Message.Role == model.RoleUser {
-			c.questions = 1
-			c.question = titleOf(firstText(e.Message))
-		}
-	}
-	return c
-}
 
 // firstText is what a person wrote, without what they attached behind it.
 func firstText(m *model.Message) string {
@@ -83,7 +55,7 @@ func searchable(m *model.Message) string {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(cut(text, maxIndexed-b.Len()))
+		b.WriteString(plaintext.Beginning(text, maxIndexed-b.Len()))
 	}
 	for i := range m.Parts {
 		switch p := &m.Parts[i]; {
@@ -96,15 +68,4 @@ func searchable(m *model.Message) string {
 		}
 	}
 	return b.String()
-}
-
-// cut is the longest beginning of s of at most n bytes that ends with a whole character.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
 }

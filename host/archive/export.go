@@ -79,18 +79,11 @@ func (m *Meta) facts() string {
 	if m.Model != "" {
 		facts = append([]string{plaintext.Line(m.Model, maxTitle)}, facts...)
 	}
-	facts = append(facts, plural(m.Questions, "question"), plural(m.Calls, "call"), plural(m.Tokens, "token"))
+	facts = append(facts, plaintext.Count(m.Questions, "question"), plaintext.Count(m.Calls, "call"), plaintext.Count(m.Tokens, "token"))
 	if m.Cost > 0 {
 		facts = append(facts, fmt.Sprintf("$%.4f", m.Cost))
 	}
 	return strings.Join(facts, ", ")
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // results finds what came of each call.
@@ -111,7 +104,7 @@ func results(entries []host.Entry) map[string]*model.Result {
 
 // mediaText stands for what is no text.
 func mediaText(m *model.Media) string {
-	return fmt.Sprintf("[%s, %s]", plaintext.Line(m.Type, maxTitle), plural(len(m.Data), "byte"))
+	return fmt.Sprintf("[%s, %s]", plaintext.Line(m.Type, maxTitle), plaintext.Count(len(m.Data), "byte"))
 }
 
 // resultText is a result as text, with a line for whatever is none.
@@ -141,9 +134,15 @@ func outcome(r *model.Result) string {
 
 // usage is a line about what a run used.
 func usage(t *host.Totals) string {
-	line := fmt.Sprintf("%s in, %d out, %s", plural(t.Usage.Input, "token"), t.Usage.Output, t.Duration.Round(time.Millisecond))
+	if *t == (host.Totals{}) {
+		return "cut off"
+	}
+	line := fmt.Sprintf("%s in, %d out, %s", plaintext.Count(t.Usage.Input, "token"), t.Usage.Output, t.Duration.Round(time.Millisecond))
 	if t.Cost > 0 {
 		line += fmt.Sprintf(", $%.4f", t.Cost)
+	}
+	if t.CostUnknown {
+		line += ", cost not known of all requests"
 	}
 	return line
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -25,7 +26,10 @@ type exported struct {
 }
 
 // Import stores what Export wrote as [JSON], as a new conversation with an ID of
-// its own. It is read whole before anything is stored.
+// its own. It is read whole before anything is stored. Whoever wrote the file may not
+// be the person: what it says of what was read and agreed to is left out, and so are
+// notes, which every summary repeats, and plans, which would be carried out. All of it counts
+// as unknown.
 func (a *Archive) Import(ctx context.Context, r io.Reader) (Meta, error) {
 	var in exported
 	limited := &io.LimitedReader{R: r, N: maxConversation + maxEntry}
@@ -54,12 +58,27 @@ func (a *Archive) Import(ctx context.Context, r io.Reader) (Meta, error) {
 	return meta, err
 }
 
-// each adds the entries, without what this version does not know.
+// each adds the entries, without what this version does not know and what only the
+// person can say.
 func (in *exported) each(add func(e *host.Entry, text []byte) error) error {
+	first, err := host.Unknown()
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(&first, dialect)
+	if err == nil {
+		err = add(&first, text)
+	}
+	if err != nil {
+		return err
+	}
 	for i, raw := range in.Entries {
 		var e host.Entry
 		if err := json.Unmarshal(raw, &e, dialect); err != nil {
 			return fmt.Errorf("entry %d: %w", i+1, err)
+		}
+		if e.Flow, e.Note, e.Plan = nil, "", nil; reflect.DeepEqual(e, host.Entry{At: e.At}) {
+			continue
 		}
 		text, err := json.Marshal(&e, dialect)
 		if err != nil {

@@ -98,11 +98,11 @@ func excerpt(text string, words []string) string {
 		return ""
 	}
 	at := max(0, strings.Index(strings.ToLower(text), strings.ToLower(words[0])))
-	at = len(cut(text, max(0, min(at, len(text))-maxMatch/3)))
+	at = len(plaintext.Beginning(text, max(0, min(at, len(text))-maxMatch/3)))
 	begin := text[at:]
 	if at > 0 {
-		if _, rest, ok := strings.Cut(cut(begin, maxMatch/3), " "); ok {
-			begin = begin[len(cut(begin, maxMatch/3))-len(rest):]
+		if _, rest, ok := strings.Cut(plaintext.Beginning(begin, maxMatch/3), " "); ok {
+			begin = begin[len(plaintext.Beginning(begin, maxMatch/3))-len(rest):]
 		}
 		begin = "…" + begin
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -11,7 +12,6 @@ import (
 const (
 	maxKey   = 256      // bytes of a key
 	maxValue = 16 << 20 // bytes of a value
-	maxKeys  = 10_000
 )
 
 // ToolQueries is the key under which the host keeps which queries led to which
@@ -60,26 +60,13 @@ func (m *Memory) Update(ctx context.Context, key string, f func(value json.RawMe
 			_, err = tx.ExecContext(ctx, `DELETE FROM memory WHERE key = ?`, key)
 			return err
 		}
-		return put(ctx, tx, key, after, before == nil)
+		if len(after) > maxValue {
+			return fmt.Errorf("a value of %d bytes: %w: at most %d", len(after), ErrTooLarge, maxValue)
+		}
+		if !json.Valid(after) {
+			return errors.New("the value is not JSON")
+		}
+		_, err = tx.ExecContext(ctx, `INSERT INTO memory (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, string(after))
+		return err
 	})
-}
-
-func put(ctx context.Context, tx *sql.Tx, key string, value []byte, isNew bool) error {
-	if len(value) > maxValue {
-		return fmt.Errorf("a value of %d bytes: %w: at most %d", len(value), ErrTooLarge, maxValue)
-	}
-	if isNew {
-		var keys int
-		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM memory`).Scan(&keys); err != nil {
-			return err
-		}
-		if keys >= maxKeys {
-			return fmt.Errorf("more than %d keys: %w", maxKeys, ErrTooLarge)
-		}
-	}
-	if !json.Valid(value) {
-		return fmt.Errorf("the value is not JSON")
-	}
-	_, err := tx.ExecContext(ctx, `INSERT INTO memory (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, string(value))
-	return err
 }

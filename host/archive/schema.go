@@ -42,6 +42,15 @@ var migrations = []string{`
 		key TEXT PRIMARY KEY,
 		value TEXT NOT NULL CHECK (json_valid(value))
 	) STRICT, WITHOUT ROWID;
+`, `
+	CREATE TABLE notes (
+		row INTEGER PRIMARY KEY AUTOINCREMENT,
+		at INTEGER NOT NULL,
+		labels TEXT NOT NULL,
+		text TEXT NOT NULL
+	) STRICT;
+	CREATE VIRTUAL TABLE note_texts USING fts5 (text, tokenize = 'trigram');
+	INSERT INTO note_texts (note_texts, rank) VALUES ('secure-delete', 1);
 `}
 
 // migrate brings the file up to date, in one transaction, so that two processes

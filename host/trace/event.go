@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -16,9 +17,16 @@ func (t *Trace) Event(e host.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e.Run != 0 && e.Run != t.inRun { // what belongs to no run can come in the middle of one
-		t.inRun, t.asked, t.began = e.Run, false, t.dropped+len(t.items)
+		t.inRun, t.at, t.began = e.Run, new(scope), t.dropped+len(t.items)
+		clear(t.agents)
 	}
+	t.event(e)
+}
+
+func (t *Trace) event(e host.Event) {
 	switch {
+	case e.Child != nil:
+		t.child(e.At, e.Child)
 	case e.Listed != nil:
 		t.listed(e.At, e.Listed)
 	case e.Asked != nil:
@@ -43,22 +51,22 @@ func (t *Trace) listed(at time.Time, l *host.Listed) {
 	tools := 0
 	for _, s := range l.Servers {
 		tools += s.Tools
-		line := fmt.Sprintf("%s: %s, %d of %s, about %s", s.Server, s.State, s.Seen, plural(s.Tools, "tool"), plural(s.Tokens, "token"))
+		line := fmt.Sprintf("%s: %s, %d of %s, about %s", s.Server, s.State, s.Seen, plaintext.Count(s.Tools, "tool"), plaintext.Count(s.Tokens, "token"))
 		if s.Error != "" {
 			line += ": " + s.Error
 		}
 		lines = append(lines, line)
 	}
 	label := fmt.Sprintf("%s, %s: %d given, %d deferred, about %s",
-		plural(len(l.Servers), "server"), plural(tools, "tool"), l.Native, l.Deferred, plural(l.Tokens, "token"))
+		plaintext.Count(len(l.Servers), "server"), plaintext.Count(tools, "tool"), l.Native, l.Deferred, plaintext.Count(l.Tokens, "token"))
 	t.add(&item{at: at, step: 1, form: note, from: theHost, to: theHost, label: label, detail: strings.Join(lines, "\n"), says: strings.Join(lines, "\n")})
 }
 
 func (t *Trace) request(at time.Time, a *host.Asked) {
 	step := 6
-	if !t.asked {
-		step, t.asked = 2, true
-		if question := questionOf(a.Request); question != "" {
+	if !t.at.asked {
+		step, t.at.asked = 2, true
+		if question := questionOf(a.Request); question != "" && t.at.depth == 0 {
 			t.insert(&item{at: at, form: arrow, from: person, to: theHost, head: "question", label: question, detail: question})
 		}
 	}
@@ -69,7 +77,7 @@ func (t *Trace) request(at time.Time, a *host.Asked) {
 
 // askedText says how much the model is asked with.
 func askedText(a *host.Asked) string {
-	return fmt.Sprintf("%s, %s, about %s, to %s", plural(a.Messages, "message"), plural(a.Tools, "tool"), plural(a.Tokens, "token"), a.Model)
+	return fmt.Sprintf("%s, %s, about %s, to %s", plaintext.Count(a.Messages, "message"), plaintext.Count(a.Tools, "tool"), plaintext.Count(a.Tokens, "token"), a.Model)
 }
 
 // questionOf is what the person said last.
@@ -96,7 +104,7 @@ func requestText(r *model.Request) string {
 	}
 	newest := r.Messages[max(0, len(r.Messages)-newMessages):]
 	if left := len(r.Messages) - len(newest); left > 0 {
-		lines = append(lines, fmt.Sprintf("(%s before)", plural(left, "message")))
+		lines = append(lines, fmt.Sprintf("(%s before)", plaintext.Count(left, "message")))
 	}
 	for i := range newest {
 		lines = append(lines, string(newest[i].Role)+": "+oneLine(said(&newest[i])))
@@ -117,12 +125,9 @@ func requestText(r *model.Request) string {
 // newMessages is how many messages of a request are shown: mostly the new ones.
 const newMessages = 4
 
+// oneLine is the beginning of a text, without runs of white space.
 func oneLine(text string) string {
-	text = strings.Join(strings.Fields(beginning(text, maxDetail)), " ")
-	if r := []rune(text); len(r) > maxLabel {
-		text = string(r[:maxLabel-1]) + "…"
-	}
-	return text
+	return plaintext.Line(strings.Join(strings.Fields(plaintext.Beginning(text, maxDetail)), " "), maxLabel)
 }
 
 // said is a message on one line: its texts, calls and results.
@@ -166,10 +171,11 @@ func (t *Trace) decided(at time.Time, d *host.Decided) {
 	t.add(i)
 }
 
-// last is the newest of the seven steps that went to a participant.
+// last is the newest of the seven steps that went to a participant from whose event is
+// recorded.
 func (t *Trace) last(to string) *item {
 	for n := len(t.items) - 1; n >= 0; n-- {
-		if t.items[n].to == to && t.items[n].form == arrow && t.items[n].step != 0 {
+		if t.items[n].scope == t.at && t.items[n].to == to && t.items[n].form == arrow && t.items[n].step != 0 {
 			return t.items[n]
 		}
 	}
@@ -177,7 +183,7 @@ func (t *Trace) last(to string) *item {
 }
 
 func usage(d *host.Decided) string {
-	text := fmt.Sprintf("%s in, %d out, stop: %s", plural(d.Usage.Input, "token"), d.Usage.Output, d.Stop)
+	text := fmt.Sprintf("%s in, %d out, stop: %s", plaintext.Count(d.Usage.Input, "token"), d.Usage.Output, d.Stop)
 	if d.StopDetail != "" && d.StopDetail != string(d.Stop) {
 		text += " (" + d.StopDetail + ")"
 	}
@@ -214,11 +220,4 @@ func compact(raw json.RawMessage) string {
 		return string(raw)
 	}
 	return b.String()
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

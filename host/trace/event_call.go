@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // where is the participant that a tool belongs to; the host has tools of its own.
@@ -18,7 +19,7 @@ func where(name string) string {
 }
 
 func (t *Trace) consent(at time.Time, c *host.Consented) {
-	i := &item{at: at, form: note, from: theHost, to: theHost, call: c.CallID, failed: !c.Allowed, head: "allowed"}
+	i := &item{at: at, form: note, from: theHost, to: theHost, call: t.at.id(c.CallID), failed: !c.Allowed, head: "allowed"}
 	if !c.Allowed {
 		i.head = "refused"
 	}
@@ -38,24 +39,24 @@ func (t *Trace) consent(at time.Time, c *host.Consented) {
 
 func (t *Trace) called(at time.Time, c *host.Called) {
 	arguments := compact(c.Arguments)
-	i := &item{at: at, step: 4, form: arrow, from: theHost, to: where(c.Server), head: c.Tool, label: arguments, call: c.CallID, opens: true}
+	i := &item{at: at, step: 4, form: arrow, from: theHost, to: where(c.Server), head: c.Tool, label: arguments, call: t.at.id(c.CallID), opens: true}
 	if i.to == theHost {
 		i.form = note
 	}
 	i.detail = c.Tool + " " + arguments
 	t.add(i)
 	if len(t.calls) < maxOpen {
-		t.calls[c.CallID] = &callState{server: c.Server, tool: c.Tool, arguments: sha256.Sum256([]byte(arguments)), called: i}
+		t.calls[i.call] = &callState{scope: t.at, server: c.Server, tool: c.Tool, arguments: sha256.Sum256([]byte(arguments)), called: i}
 	}
 }
 
 func (t *Trace) returned(at time.Time, r *host.Returned) {
-	i := &item{at: at, step: 5, form: reply, from: where(r.Server), to: theHost, head: r.Tool, call: r.CallID, closes: true, failed: r.IsError}
+	i := &item{at: at, step: 5, form: reply, from: where(r.Server), to: theHost, head: r.Tool, call: t.at.id(r.CallID), closes: true, failed: r.IsError}
 	if i.from == theHost {
 		i.form = note
 	}
 	i.label = strings.TrimSpace(r.Text)
-	facts := fmt.Sprintf("%s, %s, about %s for the model", r.Duration.Round(time.Millisecond), plural(r.Bytes, "byte"), plural(r.Tokens, "token"))
+	facts := fmt.Sprintf("%s, %s, about %s for the model", r.Duration.Round(time.Millisecond), plaintext.Count(r.Bytes, "byte"), plaintext.Count(r.Tokens, "token"))
 	if r.Duration < time.Millisecond {
 		facts = strings.Replace(facts, "0s", "under 1ms", 1)
 	}
@@ -63,21 +64,24 @@ func (t *Trace) returned(at time.Time, r *host.Returned) {
 		facts += ", the rest kept as " + r.Kept
 	}
 	for _, m := range r.Media {
-		facts += fmt.Sprintf(", %s of %s", m.Type, plural(len(m.Data), "byte"))
+		facts += fmt.Sprintf(", %s of %s", m.Type, plaintext.Count(len(m.Data), "byte"))
 	}
 	if r.IsError {
 		facts = "failed; " + facts
 	}
 	i.detail = facts + "\n" + r.Text
-	if call := t.calls[r.CallID]; call != nil {
+	if call := t.calls[i.call]; call != nil {
 		i.detail += "\n" + call.response
-		delete(t.calls, r.CallID)
+		delete(t.calls, i.call)
 	}
 	t.add(i)
 }
 
 func (t *Trace) answered(at time.Time, a *host.Answered) {
 	i := &item{at: at, step: 7, form: reply, from: theHost, to: person, label: strings.TrimSpace(a.Text), failed: a.Error != ""}
+	if t.at.depth > 0 {
+		i.step, i.form, i.to, i.head = 0, note, theHost, "answer"
+	}
 	if a.Stop != "" && a.Stop != "end" {
 		i.head = "stopped: " + a.Stop
 	}
@@ -85,9 +89,13 @@ func (t *Trace) answered(at time.Time, a *host.Answered) {
 		i.head += ": " + a.Error
 	}
 	u := a.Totals.Usage
-	i.detail = fmt.Sprintf("%s\n%s, %s, %s in, %d out, $%.4f, %s", a.Text, plural(a.Totals.Requests, "request"), plural(a.Totals.Calls, "call"),
-		plural(u.Input, "token"), u.Output, a.Totals.Cost, a.Totals.Duration.Round(time.Millisecond))
+	i.detail = fmt.Sprintf("%s\n%s, %s, %s in, %d out, $%.4f, %s", a.Text, plaintext.Count(a.Totals.Requests, "request"), plaintext.Count(a.Totals.Calls, "call"),
+		plaintext.Count(u.Input, "token"), u.Output, a.Totals.Cost, a.Totals.Duration.Round(time.Millisecond))
 	t.add(i)
+	if t.at.depth > 0 {
+		t.agentDone()
+		return
+	}
 	t.use(a.Totals)
 	clear(t.calls) // whatever has no result by now will have none
 }
@@ -126,7 +134,7 @@ func (t *Trace) aside(e host.Event) {
 		if p.Total > 0 {
 			label += fmt.Sprintf(" of %g", p.Total)
 		}
-		t.add(&item{at: e.At, form: message, from: where(p.Server), to: theHost, head: "progress", label: label + " " + p.Message, call: p.CallID})
+		t.add(&item{at: e.At, form: message, from: where(p.Server), to: theHost, head: "progress", label: label + " " + p.Message, call: t.at.id(p.CallID)})
 	case e.Log != nil && !t.wired[e.Log.Server]:
 		l := e.Log
 		t.add(&item{at: e.At, form: message, from: where(l.Server), to: theHost, head: "log " + string(l.Level), label: compact(l.Data)})

@@ -76,12 +76,13 @@ func (v *view) blocks() []block {
 // parallel finds the calls that overlap with the one that begins at item n, and
 // the item after all of them.
 func (v *view) parallel(n int) (calls []string, end int) {
-	if !v.items[n].opens {
+	if !v.items[n].opens || v.items[n].scope.depth > 0 {
 		return nil, n
 	}
 	open := map[string]bool{}
 	for end = n; end < len(v.items); end++ {
 		switch i := &v.items[end]; {
+		case i.scope.depth > 0: // within one of them
 		case i.step == 7:
 			return calls, end // what is still open was never closed
 		case i.opens:
@@ -100,7 +101,7 @@ func (v *view) parallel(n int) (calls []string, end int) {
 func (v *view) par(items []item, calls []string) block {
 	b := strings.Builder{}
 	for n := range items {
-		if !slices.Contains(calls, items[n].call) {
+		if !slices.Contains(calls, items[n].top()) {
 			b.WriteString(v.line(&items[n], "    "))
 		}
 	}
@@ -111,7 +112,7 @@ func (v *view) par(items []item, calls []string) block {
 		}
 		fmt.Fprintf(&b, "    %s call %d\n", word, n+1)
 		for m := range items {
-			if items[m].call == call {
+			if items[m].top() == call {
 				b.WriteString(v.line(&items[m], "        "))
 			}
 		}
@@ -124,7 +125,7 @@ func (v *view) par(items []item, calls []string) block {
 func (v *view) line(i *item, indent string) string {
 	text := i.title()
 	if i.step != 0 {
-		text = strings.TrimSpace(fmt.Sprintf("%d %s %s", i.step, steps[i.step], i.head))
+		text = i.scope.prefix() + strings.TrimSpace(fmt.Sprintf("%d %s %s", i.step, steps[i.step], i.head))
 	}
 	if i.label != "" {
 		text += " · " + i.label

@@ -87,7 +87,11 @@ func (t *Trace) Message(m Message) {
 		i.label = string(m.Body[:min(len(m.Body), maxDetail)])
 	}
 	i.detail = m.JSON()
-	if call := t.calls[m.CallID]; call != nil && m.Method == "tools/call" {
+	call := t.calls[m.CallID]
+	if call != nil {
+		i.scope = call.scope
+	}
+	if call != nil && m.Method == "tools/call" {
 		// Steps 4 and 5 are these messages: a diagram has one arrow for both.
 		i.covered = true
 		if m.Kind == Request {

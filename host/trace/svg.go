@@ -20,7 +20,6 @@ const (
 	stepHeight   = 54
 	lineHeight   = 38 // of a message
 	noteHeight   = 40
-	barWidth     = 10
 	stepRadius   = 10
 )
 
@@ -31,16 +30,7 @@ type drawing struct {
 	width  int
 	height int
 	tops   []int // of the items
-	bars   []bar
 	b      strings.Builder
-}
-
-// bar shows that a participant is at work.
-type bar struct {
-	participant string
-	call        string
-	from, to    int
-	level       int // bars at the same time are next to each other
 }
 
 // WriteSVG writes the trace as a drawing that needs nothing else: no script, no
@@ -51,7 +41,6 @@ func (t *Trace) WriteSVG(w io.Writer) error {
 	d.measure()
 	d.open()
 	d.lifelines()
-	d.activity()
 	for n := range d.items {
 		d.item(n)
 	}
@@ -75,17 +64,11 @@ func (d *drawing) measure() {
 	}
 	for n := range d.items {
 		d.tops = append(d.tops, y)
-		d.mark(&d.items[n], y+d.heightOf(n)/2)
 		y += d.heightOf(n)
 	}
 	d.height = y + 20
 	if d.height+boxHeight > 900 {
 		d.height += boxHeight + 10
-	}
-	for n := range d.bars {
-		if d.bars[n].to == 0 {
-			d.bars[n].to = y
-		}
 	}
 }
 
@@ -103,48 +86,6 @@ func (d *drawing) heightOf(n int) int {
 func (d *drawing) x(column int) int { return leftMargin + d.gap/2 + column*d.gap }
 
 func (d *drawing) column(participant string) int { return slices.Index(d.participants, participant) }
-
-// mark begins and ends bars.
-func (d *drawing) mark(i *item, y int) {
-	switch {
-	case i.form == arrow && i.from == person && i.head == "question", i.step == 1:
-		d.begin(theHost, "run", y)
-	case i.form == arrow && i.to == theModel:
-		d.begin(theModel, "model", y)
-	case i.form == reply && i.from == theModel:
-		d.end("model", y)
-	case i.opens && i.to != theHost:
-		d.begin(i.to, i.call, y)
-	case i.closes:
-		d.end(i.call, y)
-	case i.step == 7:
-		for n := range d.bars {
-			d.end(d.bars[n].call, y)
-		}
-	}
-}
-
-func (d *drawing) begin(participant, call string, y int) {
-	level := 0
-	for _, b := range d.bars {
-		if b.to != 0 || b.participant != participant {
-			continue
-		}
-		if b.call == call {
-			return
-		}
-		level++
-	}
-	d.bars = append(d.bars, bar{participant: participant, call: call, from: y, level: min(level, 4)})
-}
-
-func (d *drawing) end(call string, y int) {
-	for n := range d.bars {
-		if b := &d.bars[n]; b.call == call && b.to == 0 {
-			b.to = max(y, b.from+4)
-		}
-	}
-}
 
 // elapsed says how long after the first item something happened.
 func (d *drawing) elapsed(n int) string {

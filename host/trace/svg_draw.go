@@ -29,7 +29,6 @@ text { font-family: ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "D
 .life { stroke: #d0d7de; stroke-dasharray: 3 4 }
 .box { fill: #f6f8fa; stroke: #d0d7de }
 .note { fill: #fff8e1; stroke: #e5cf8f }
-.bar { fill: #ddf0ff; stroke: #80b9ea }
 .arrow { stroke: #3d4650; stroke-width: 1.4; fill: none }
 .head { fill: #3d4650 }
 .back { stroke-dasharray: 6 4 }
@@ -47,7 +46,6 @@ text { fill: #e6edf3 }
 .life { stroke: #30363d }
 .box { fill: #161b22; stroke: #3d444d }
 .note { fill: #2a230f; stroke: #6b5618 }
-.bar { fill: #12304f; stroke: #2f6fb0 }
 .arrow { stroke: #b6bfc9 }
 .head { fill: #b6bfc9 }
 .wire { stroke: #59636e }
@@ -109,13 +107,6 @@ func (d *drawing) boxes(y int) {
 	}
 }
 
-func (d *drawing) activity() {
-	for _, b := range d.bars {
-		x := d.x(d.column(b.participant)) - barWidth/2 + b.level*(barWidth-4)
-		d.printf(`<rect class="bar" x="%d" y="%d" width="%d" height="%d" rx="3"/>`+"\n", x, b.from, barWidth, b.to-b.from)
-	}
-}
-
 func (d *drawing) item(n int) {
 	i, y := &d.items[n], d.tops[n]
 	class := "item"
@@ -166,7 +157,7 @@ func (d *drawing) arrow(i *item, y int) {
 	if from > to {
 		toward = -1
 	}
-	start, end := from+toward*barWidth/2, to-toward*(barWidth/2+1)
+	start, end := from, to-toward
 	line, head := "arrow", "head"
 	switch i.form {
 	case reply:

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 )
 
@@ -52,15 +54,29 @@ func droppedText(n int) string {
 	return fmt.Sprintf("%d earlier lines were left out", n)
 }
 
-// text is an item as lines.
+// text is an item as lines, those of a sub-agent further to the right.
 func (o *Options) text(i *item) string {
+	margin := min(i.scope.depth*sideIndent, o.Width/2)
+	if margin == 0 {
+		return o.lines(i)
+	}
+	inner := *o
+	inner.Width -= margin
+	var b strings.Builder
+	for line := range strings.Lines(inner.lines(i)) {
+		b.WriteString(strings.Repeat(" ", margin) + line)
+	}
+	return b.String()
+}
+
+func (o *Options) lines(i *item) string {
 	switch {
 	case i.form == message:
 		return o.messageText(i)
 	case i.step == 0:
 		text := o.paint(i, faint, terminal.Wrap(arrowText(i)+" "+i.line(), sideIndent, o.Width)) + "\n"
 		if i.says != "" {
-			text += o.paint(i, faint, terminal.Wrap(beginning(i.says, maxSpoken), stepIndent, o.Width)) + "\n"
+			text += o.paint(i, faint, terminal.Wrap(plaintext.Beginning(i.says, maxSpoken), stepIndent, o.Width)) + "\n"
 		}
 		return text
 	}
@@ -71,20 +87,21 @@ func (o *Options) text(i *item) string {
 	name := fmt.Sprintf("%2d  %-*s", i.step, stepIndent-4, steps[i.step])
 	text := o.paint(i, bold, name) + o.paint(i, "", lines[stepIndent:]) + "\n"
 	if i.says != "" {
-		text += o.paint(i, faint, terminal.Wrap(beginning(i.says, maxSpoken), stepIndent, o.Width)) + "\n"
+		text += o.paint(i, faint, terminal.Wrap(plaintext.Beginning(i.says, maxSpoken), stepIndent, o.Width)) + "\n"
 	}
 	return text
 }
 
 // line is what an item says, on one line.
 func (i *item) line() string {
-	switch {
+	switch agent := i.scope.prefix(); {
 	case i.head == "":
-		return i.label
+		return agent + i.label
 	case i.label == "":
-		return i.head
+		return agent + i.head
+	default:
+		return agent + i.head + ": " + i.label
 	}
-	return i.head + ": " + i.label
 }
 
 func (o *Options) messageText(i *item) string {
@@ -93,7 +110,7 @@ func (o *Options) messageText(i *item) string {
 		text = i.line()
 	}
 	if len(text) > maxSpoken {
-		text = beginning(text, maxSpoken) + "…"
+		text = plaintext.Beginning(text, maxSpoken) + "…"
 	}
 	return o.paint(i, faint, fill(arrowText(i)+"  "+text, sideIndent, o.Width)) + "\n"
 }
@@ -132,7 +149,13 @@ func arrowText(i *item) string {
 	return "← " + shortName(i.from)
 }
 
-func shortName(participant string) string { return strings.TrimPrefix(participant, "server ") }
+func shortName(participant string) string {
+	name := strings.TrimPrefix(participant, "server ")
+	if name == host.OwnServer && name != participant { // another than the host itself
+		return "own tools"
+	}
+	return name
+}
 
 func (o *Options) paint(i *item, color, text string) string {
 	if i.failed {

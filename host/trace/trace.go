@@ -45,15 +45,17 @@ type Trace struct {
 	model   string          // its name
 	wired   map[string]bool // servers whose messages are seen
 	calls   map[string]*callState
-	asked   bool // the model was asked in this run
-	inRun   int  // the run's number
-	began   int  // items before the run's first, dropped ones counted
-	next    int  // id of the next message
+	at      *scope            // whose event is recorded
+	agents  map[string]*scope // sub-agents of this run, by the id of their call
+	inRun   int               // the run's number
+	began   int               // items before the run's first, dropped ones counted
+	next    int               // id of the next message
 	totals  host.Totals
 }
 
 // callState is a call that has no result yet.
 type callState struct {
+	scope        *scope
 	server, tool string
 	arguments    [sha256.Size]byte // of them, without white space
 	called       *item
@@ -66,7 +68,7 @@ func New(o Options) *Trace {
 	if o.Width <= 0 {
 		o.Width = 80
 	}
-	return &Trace{options: o, wired: map[string]bool{}, calls: map[string]*callState{}}
+	return &Trace{options: o, wired: map[string]bool{}, calls: map[string]*callState{}, at: new(scope), agents: map[string]*scope{}}
 }
 
 // The participants of every diagram; the others are servers.
@@ -78,7 +80,7 @@ const (
 
 // server is the participant of that name.
 func server(name string) string {
-	return "server " + plaintext.Line(redact(beginning(name, 8*maxLabel)), maxLabel)
+	return "server " + plaintext.Line(redact(plaintext.Beginning(name, 8*maxLabel)), maxLabel)
 }
 
 // The forms of an item.
@@ -106,6 +108,7 @@ type item struct {
 	opens    bool   // it begins the call
 	closes   bool   // it ends it
 	covered  bool   // diagrams show it as part of another item
+	scope    *scope // whose it is
 }
 
 // steps are the names of the seven.
@@ -113,6 +116,7 @@ var steps = [...]string{1: "list tools", 2: "ask model", 3: "decide", 4: "call",
 
 // add keeps an item and writes it. t.mu is held.
 func (t *Trace) add(i *item) {
+	t.place(i)
 	t.clean(i)
 	t.items = append(t.items, i)
 	t.bytes += i.size()
@@ -122,6 +126,7 @@ func (t *Trace) add(i *item) {
 
 // insert keeps an item before the others of its run. t.mu is held.
 func (t *Trace) insert(i *item) {
+	t.place(i)
 	t.clean(i)
 	at := min(max(0, t.began-t.dropped), len(t.items))
 	t.items = append(t.items, nil)
@@ -147,8 +152,8 @@ func (t *Trace) clean(i *item) {
 	if i.at.IsZero() {
 		i.at = time.Now()
 	}
-	i.head = plaintext.Line(redact(beginning(i.head, 8*maxLabel)), maxLabel)
-	i.label = plaintext.Line(redact(beginning(i.label, 8*maxLabel)), maxLabel)
+	i.head = plaintext.Line(redact(plaintext.Beginning(i.head, 8*maxLabel)), maxLabel)
+	i.label = plaintext.Line(redact(plaintext.Beginning(i.label, 8*maxLabel)), maxLabel)
 	i.detail = detail(i.detail)
 	i.says = detail(i.says)
 }
@@ -170,18 +175,10 @@ const itemSize = 256
 
 // detail is a text for reading, of bounded length.
 func detail(text string) string {
-	begin := beginning(text, 2*maxDetail) // a secret at the end of the cut must not lose its name
+	begin := plaintext.Beginning(text, 2*maxDetail) // a secret at the end of the cut must not lose its name
 	begin = plaintext.Clean(redact(begin))
-	if cut := beginning(begin, maxDetail); len(cut) < len(begin) || len(begin) == 0 && text != "" {
+	if cut := plaintext.Beginning(begin, maxDetail); len(cut) < len(begin) || len(begin) == 0 && text != "" {
 		return cut + fmt.Sprintf(" … (%d bytes)", len(text))
 	}
 	return strings.Clone(begin) // of a long text, only this stays in memory
-}
-
-// beginning is at most n bytes of text.
-func beginning(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	return strings.ToValidUTF8(text[:n], "")
 }

@@ -3,6 +3,8 @@ package trace
 import (
 	"slices"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
 // A view is what diagrams show: a copy of the trace, so that drawing keeps nobody
@@ -64,19 +66,20 @@ func (t *Trace) summary() string {
 		return ""
 	}
 	u := t.totals.Usage
-	return plural(t.totals.Requests, "request") + " to the model, " + plural(t.totals.Calls, "call") + ", " +
-		plural(u.Input+u.Output, "token") + ", " + t.totals.Duration.Round(time.Millisecond).String()
+	return plaintext.Count(t.totals.Requests, "request") + " to the model, " + plaintext.Count(t.totals.Calls, "call") + ", " +
+		plaintext.Count(u.Input+u.Output, "token") + ", " + t.totals.Duration.Round(time.Millisecond).String()
 }
 
-// title is what an item does, in a few words.
+// title is what an item does, in a few words, and which sub-agent does it.
 func (i *item) title() string {
+	title := i.head
 	switch {
 	case i.step != 0 && i.head != "":
-		return steps[i.step] + ": " + i.head
+		title = steps[i.step] + ": " + i.head
 	case i.step != 0:
-		return steps[i.step]
+		title = steps[i.step]
 	}
-	return i.head
+	return i.scope.prefix() + title
 }
 
 // tooltip is all that is known of an item.

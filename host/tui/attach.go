@@ -2,9 +2,11 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/plan"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -15,8 +17,9 @@ type Store interface {
 	New(ctx context.Context) (Record, error)
 	// Open returns the record of a kept conversation, and its entries so far.
 	Open(ctx context.Context, id string) (Record, []host.Entry, error)
-	// Fork copies a conversation and returns the id of the copy.
-	Fork(ctx context.Context, id string) (string, error)
+	// Fork copies the first entries of a conversation, 0 for all of them, and returns the
+	// id of the copy.
+	Fork(ctx context.Context, id string, entries int) (string, error)
 	// List returns kept conversations, the last one first.
 	List(ctx context.Context) ([]Saved, error)
 	// Export writes a conversation to a file, in a format that the path's ending
@@ -105,6 +108,28 @@ func (a *attached) Compact(ctx context.Context) error {
 	return talk.Compact(ctx)
 }
 
+// Plan, SetPlan, Propose and Execute are about the conversation's plan.
+
+func (a *attached) Plan() host.Plan {
+	talk, _ := a.now()
+	return talk.Plan()
+}
+
+func (a *attached) SetPlan(p host.Plan) error {
+	talk, _ := a.now()
+	return talk.SetPlan(p)
+}
+
+func (a *attached) Propose(ctx context.Context, goal string) (host.Plan, error) {
+	talk, _ := a.now()
+	return plan.Propose(ctx, talk, goal)
+}
+
+func (a *attached) Execute(ctx context.Context, changed func(host.Plan)) error {
+	talk, _ := a.now()
+	return plan.Execute(ctx, talk, changed)
+}
+
 func (a *attached) ReviewAgain(server string) error {
 	talk, _ := a.now()
 	return talk.ReviewAgain(server)
@@ -154,16 +179,32 @@ func (a *attached) Resume(ctx context.Context, id string) error {
 }
 
 // Fork goes on with a copy.
-func (a *attached) Fork(ctx context.Context) error {
+func (a *attached) Fork(ctx context.Context) error { return a.fork(ctx, 0) }
+
+func (a *attached) fork(ctx context.Context, entries int) error {
 	saved := a.Saved()
 	if a.store == nil || saved.ID == "" {
 		return ErrNotKept
 	}
-	id, err := a.store.Fork(ctx, saved.ID)
+	id, err := a.store.Fork(ctx, saved.ID, entries)
 	if err != nil {
 		return err
 	}
 	return a.Resume(ctx, id)
+}
+
+// Rewind goes on with a copy of the first entries.
+func (a *attached) Rewind(ctx context.Context, entries int) error {
+	if entries == 0 {
+		return a.New(ctx)
+	}
+	err := a.fork(ctx, entries)
+	if errors.Is(err, ErrNotKept) { // the one in memory is good enough
+		all := a.Entries()
+		a.set(a.Conversation(nil, all[:min(entries, len(all))]...), nil)
+		return nil
+	}
+	return err
 }
 
 // List returns kept conversations.

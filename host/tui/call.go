@@ -30,6 +30,12 @@ type call struct {
 	took     time.Duration
 
 	thought string
+
+	agent   string  // the sub-agent that carries it out
+	inner   []*call // that it makes
+	omitted int     // before them
+	by      string  // the sub-agent that makes it
+	refused string  // why it did not run; only where a sub-agent makes it
 }
 
 func (r *run) call(id string) *call {
@@ -47,6 +53,11 @@ func (s *screen) consented(c *host.Consented) {
 		s.run.consent(c)
 		return
 	}
+	s.print(ink.Wrap(ink.Line{ink.T(ink.Bad, "✗ "), ink.T(ink.Plain, toolName(c.Server, c.Tool), ink.Bold), ink.T(ink.Muted, " did not run; "+s.refusal(c))}, s.width)...)
+}
+
+// refusal is who did not allow a call, and why.
+func (s *screen) refusal(c *host.Consented) string {
 	by := map[string]string{"person": "you said no", "policy": "a rule says no", "session": "you said no for this session", "host": "not allowed"}[c.By]
 	if by == "" {
 		by = c.By
@@ -56,7 +67,23 @@ func (s *screen) consented(c *host.Consented) {
 			by += ": " + more
 		}
 	}
-	s.print(ink.Wrap(ink.Line{ink.T(ink.Bad, "✗ "), ink.T(ink.Plain, toolName(c.Server, c.Tool), ink.Bold), ink.T(ink.Muted, " did not run; "+by)}, s.width)...)
+	if c.By == "person" && s.noted.call == c.CallID && s.noted.text != "" {
+		by += ": “" + oneLine(s.noted.text, 1_000) + "”"
+	}
+	return by
+}
+
+// allower is who allowed a call.
+func allower(c *host.Consented) string {
+	switch c.By {
+	case "person":
+		return "you, once"
+	case "session":
+		return "you, for this session"
+	case "policy":
+		return strings.TrimSpace("the rule " + c.Rule)
+	}
+	return c.By
 }
 
 // consent keeps who allowed a call until the call is made.
@@ -144,6 +171,9 @@ func (c *call) head(mark ink.Span, more string, width int) ink.Line {
 	if title := " “" + oneLine(c.Title, 60) + "”"; c.Title != "" && c.Title != c.Tool && line.Width()+ink.Width(title) < width-roomForArguments {
 		line = append(line, ink.T(ink.Plain, title))
 	}
+	if c.agent != "" {
+		line = append(line, ink.T(ink.Plain, " "+oneLine(c.agent, 30)))
+	}
 	if more != "" {
 		line = append(line, ink.T(ink.Muted, " "+more))
 	}
@@ -162,7 +192,7 @@ func (c *call) live(s *screen) []ink.Line {
 	if p := c.progress; p.CallID != "" {
 		lines = append(lines, bar(p.Progress, p.Total, p.Message).Cut(s.width))
 	}
-	return lines
+	return append(lines, c.steps(s, s.width, agentRows)...)
 }
 
 func bar(progress, total float64, message string) ink.Line {
@@ -173,7 +203,7 @@ func bar(progress, total float64, message string) ink.Line {
 	full := int(share * barCells)
 	return ink.Line{
 		ink.T(ink.Accent, "  "+strings.Repeat("█", full)), ink.T(ink.Muted, strings.Repeat("░", barCells-full)),
-		ink.T(ink.Plain, fmt.Sprintf(" %3.0f %%  %s", share*100, oneLine(message, 200))),
+		ink.T(ink.Plain, fmt.Sprintf(" %3.0f%%  %s", share*100, oneLine(message, 200))),
 	}
 }
 
@@ -193,7 +223,7 @@ func (c *call) folded(s *screen) []ink.Line {
 	if c.result.IsError {
 		mark, role = ink.T(ink.Bad, "✗ "), ink.Bad
 	}
-	lines := []ink.Line{c.head(mark, c.lasted(), width)}
+	lines := append([]ink.Line{c.head(mark, c.lasted(), width)}, c.steps(s, width, agentRows)...)
 	text := strings.TrimSpace(c.result.Text)
 	if text == "" {
 		return lines
@@ -208,7 +238,7 @@ func (c *call) folded(s *screen) []ink.Line {
 		lines = append(lines, ink.Line{ink.T(role, "  "+oneLine(row, width))}.Cut(width))
 	}
 	if len(rows) > foldedRows {
-		more := fmt.Sprintf("  … %d more lines, %s tokens (%s shows them)", strings.Count(text, "\n")+1-foldedRows, count(c.result.Tokens), s.more())
+		more := fmt.Sprintf("  … %s, %s tokens (%s shows all)", plural(strings.Count(text, "\n")+1-foldedRows, "more line", "more lines"), count(c.result.Tokens), s.more())
 		lines = append(lines, ink.Line{ink.T(ink.Muted, more)}.Cut(width))
 	}
 	return lines
@@ -234,7 +264,8 @@ func (c *call) details(width int) []ink.Line {
 		}
 	}
 	say("title", c.Title)
-	say("allowed by", strings.TrimSpace(c.consent.By+" "+c.consent.Rule))
+	say("sub-agent", c.agent+c.by)
+	say("allowed by", allower(&c.consent))
 	lines = append(lines, ink.Line{ink.T(ink.Muted, "arguments")})
 	lines = append(lines, ink.Indent(jsonLines(c.Arguments, width-2), ink.Of("  "), ink.Of("  "))...)
 	if c.result != nil {

@@ -2,39 +2,65 @@ package tui
 
 import (
 	"slices"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 )
 
-// guardTime is how long a card takes no answer after it came up, so that nobody
-// consents by a key that was meant for the input.
-const guardTime = 400 * time.Millisecond
+// quietTime is how long no key may be pressed before a card takes one: who types is
+// not reading, and must not consent by a letter that was meant for the input.
+const quietTime = 700 * time.Millisecond
 
 // A card is an overlay that waits for the person's decision.
 type card interface {
 	overlay
-	asked() *ask
-	begin(now time.Time) time.Time
+	state() *pending
+	takesText() bool   // letters are text now
+	keys() [][2]string // what keys do, but for those that scroll
 }
 
 // pending is what every card has.
 type pending struct {
 	ask    *ask
 	since  time.Time // when it came up
+	awake  bool      // it takes keys
+	locked bool      // it came up while something was being typed: Tab or Enter comes first
+	help   *pager    // what its keys do, in its place
 	scroll scroll
 	laid   body
 }
 
-func (p *pending) asked() *ask { return p.ask }
+func (p *pending) state() *pending { return p }
+func (p *pending) takesText() bool { return false }
 
-// begin notes that the card is in sight and returns since when.
-func (p *pending) begin(now time.Time) time.Time {
-	if p.since.IsZero() {
-		p.since = now
+// cardHelp says what all keys of a card do.
+func cardHelp(c card) *pager {
+	return &pager{title: "keys of this card", build: func(_ *screen, width int) []ink.Line {
+		return pairs(append(c.keys(), [2]string{"↑ ↓ PgUp PgDn Home End", "scroll"}, [2]string{"Ctrl+C", "cancel the run"}), width)
+	}}
+}
+
+// cardLines are the first card, or what its keys do.
+func (s *screen) cardLines(height int) []ink.Line {
+	if help := s.cards[0].state().help; help != nil {
+		return help.lines(s, s.width, height)
 	}
-	return p.since
+	return s.cards[0].lines(s, s.width, height)
+}
+
+// cardInSight notes since when the first card is shown.
+func (s *screen) cardInSight() {
+	if len(s.cards) == 0 {
+		return
+	}
+	if p := s.cards[0].state(); p.since.IsZero() {
+		p.since, p.locked = s.now(), !s.input.Empty() || s.panel != nil
+	}
 }
 
 // body is what a card shows, laid out once for each width: it can be long.
@@ -54,10 +80,10 @@ func (b *body) of(width int, layout func(width int) []ink.Line) []ink.Line {
 // which means no.
 func newCard(s *screen, a *ask) card {
 	switch what := a.what.(type) {
-	case host.Card:
-		return &consentCard{pending: pending{ask: a}, card: what}
-	case host.Review:
-		return &reviewCard{pending: pending{ask: a}, review: what}
+	case wanted:
+		return &consentCard{pending: pending{ask: a}, card: what.card, change: what.change}
+	case []host.Review:
+		return newReviewCard(a, what)
 	case host.Form:
 		return newFormCard(a, what)
 	case host.Sampling:
@@ -66,18 +92,76 @@ func newCard(s *screen, a *ask) card {
 	return &sampleCard{pending: pending{ask: a}}
 }
 
-// decide hands a key to the first card, once the person could see it.
+// decide hands a key to the first card, once the person could read it.
 func (s *screen) decide(k keypress) {
+	s.cardInSight()
 	c := s.cards[0]
-	if s.now().Sub(c.begin(s.now())) < guardTime {
+	p := c.state()
+	switch {
+	case p.help != nil:
+		s.answering = true // whoever reads this is not typing
+		if p.help.press(s, k) {
+			p.help = nil
+		}
+		return
+	case k.name != "f1" && !p.awake && !s.wakes(p, k):
+		return
+	case k.name == "f1", k.text == "?" && !c.takesText():
+		p.help, s.answering = cardHelp(c), true
 		return
 	}
+	if strays(c, k) {
+		p.awake, p.locked, s.answering = false, true, false
+		editKey(&s.input, k)
+		return
+	}
+	s.answering = true
 	if c.press(s, k) {
 		s.cards = s.cards[1:]
+		s.menu.update(s)
 	}
-	if len(s.cards) > 0 {
-		s.cards[0].begin(s.now())
+	s.cardInSight()
+}
+
+// strays reports whether a letter means nothing to a card: whoever presses it is typing
+// something else, and the next letter would be an answer.
+func strays(c card, k keypress) bool {
+	letter, size := utf8.DecodeRuneInString(k.text)
+	_, isForm := c.(*formCard) // whose fields take letters
+	if isForm || c.takesText() || size != len(k.text) || !unicode.IsLetter(letter) {
+		return false
 	}
+	if consent, ok := c.(*consentCard); ok && consent.choosing {
+		consent.choosing = false
+		return true
+	}
+	return !slices.ContainsFunc(c.keys(), func(row [2]string) bool { return slices.Contains(strings.Fields(row[0]), k.text) })
+}
+
+// wakes reports whether a card takes a key, and all that follow. While the person is
+// typing, what they type goes where it was meant to go.
+func (s *screen) wakes(p *pending, k keypress) bool {
+	now := s.now()
+	quiet := now.Sub(p.since) >= quietTime && now.Sub(s.pressed) >= quietTime
+	switch {
+	case quiet && !p.locked:
+		p.awake = true
+	case quiet && (k.name == "tab" || k.name == "enter"):
+		p.locked = false
+	case s.answering: // the card before, perhaps twice
+		s.answering = false
+	case editKey(&s.input, k):
+		p.locked = true
+	}
+	return p.awake
+}
+
+// asleep are the input, below a card that takes no keys yet, and how to wake it.
+func (s *screen) asleep(room int) ([]ink.Line, *tea.Cursor) {
+	lines, cursor := s.inputLines(room)
+	hint := ink.Line{ink.T(ink.Warn, "You were typing. "), ink.T(ink.Accent, "Tab", ink.Bold), ink.T(ink.Warn, " or "), ink.T(ink.Accent, "Enter", ink.Bold), ink.T(ink.Warn, ", then answer.")}
+	cursor.Y++
+	return append([]ink.Line{hint.Cut(s.width)}, lines...), cursor
 }
 
 // about is a line of a card: what it is about, in the person's words and the server's.
@@ -98,12 +182,15 @@ func warnings(texts []string, width int) []ink.Line {
 	return lines
 }
 
-// foot says what keys do. Where there are only lines, it is byLine, or the letters
+// scrollKeys are the keys that scroll a card.
+const scrollKeys = "↑↓ PgUp PgDn Home End scroll"
+
+// foot says what all keys of a card do. Where there are only lines, it is byLine, or the letters
 // among the keys.
 func (s *screen) foot(width int, byLine string, keys ...string) []ink.Line {
 	switch {
 	case !s.byLine:
-		return wrapKeys(width, keys...)
+		return wrapKeys(width, append(keys, "F1 keys", "Ctrl+C cancel")...)
 	case byLine != "":
 		return ink.Lines(ink.Muted, byLine, width)
 	}

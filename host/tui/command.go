@@ -17,30 +17,37 @@ type command struct {
 	help           string
 	values         []string // what the argument can be, if that is a choice
 	idle           bool     // not while an answer is coming
+	drawn          bool     // not where there are only lines
 	do             func(s *screen, argument string)
 }
 
 // commands are all commands, in the order in which they are listed.
 func commands() []command {
 	return []command{
-		{name: "help", help: "all keys and commands", do: func(s *screen, _ string) { s.panel = helpPanel() }},
-		{name: "servers", help: "servers and what of them the model sees", do: func(s *screen, _ string) { s.panel = serversPanel() }},
+		{name: "help", help: "all keys and commands", do: (*screen).showHelp},
+		{name: "mcp", argument: "VERB SERVER", help: "servers: state, tools, trust; to restart, switch off and on, trust one, and read its log", do: (*screen).mcp},
+		{name: "permissions", argument: "undo NUMBER", help: "rules, trust, approvals and what you allowed in this session; to be taken back", do: (*screen).permissions},
 		{name: "tools", argument: "WORD", help: "all tools, or those with a word in their name", do: func(s *screen, word string) { s.panel = toolsPanel(word) }},
-		{name: "review", argument: "SERVER", help: "show again what of a server was refused or set aside", do: (*screen).reviewAgain},
-		{name: "context", help: "what takes how much of the model's window", do: func(s *screen, _ string) { s.panel = contextPanel() }},
+		{name: "review", argument: "SERVER", help: "show again what was refused or disabled of a server", do: (*screen).reviewAgain},
+		{name: "context", help: "what fills the context window", do: func(s *screen, _ string) { s.panel = contextPanel() }},
 		{name: "log", help: "what servers log", do: func(s *screen, _ string) { s.panel = logPanel() }},
 		{name: "calls", help: "calls and thoughts in full", do: func(s *screen, _ string) { s.panel = callsPanel(s) }},
-		{name: "model", help: "which model answers, and what it costs", do: (*screen).describeModel},
-		{name: "keep", argument: "NOTE", help: "a fact that stays when old turns are shortened", do: (*screen).keep},
-		{name: "compact", help: "replace old turns by a summary", idle: true, do: (*screen).compact},
+		{name: "model", argument: "NAME", help: "choose which model answers", idle: true, do: (*screen).model},
+		{name: "effort", argument: "LEVEL", help: "how hard the model thinks, where it can be asked", idle: true, do: (*screen).effort},
+		{name: "keep", argument: "NOTE", help: "remember a fact when old turns are summarized", do: (*screen).keep},
+		{name: "notes", argument: "WORDS", help: "what the model remembered in all conversations; Enter shows or deletes one", do: (*screen).listNotes},
+		{name: "plan", argument: "GOAL", help: "the model proposes steps, you edit them; alone: shows them; do, edit, drop", do: (*screen).plan},
+		{name: "compact", help: "summarize old turns", idle: true, do: (*screen).compact},
 		{name: "trace", help: "show or hide the steps of each run", do: func(s *screen, _ string) { s.toggleTrace() }},
 		{name: "save", argument: "TITLE", help: "give the conversation a title", do: (*screen).save},
-		{name: "resume", argument: "ID", help: "go on with a kept conversation", idle: true, do: (*screen).resume},
-		{name: "fork", help: "go on with a copy of this conversation", idle: true, do: (*screen).fork},
+		{name: "resume", argument: "ID", help: "open an earlier conversation", idle: true, do: (*screen).resume},
+		{name: "rewind", help: "go on from an earlier question, in a copy", idle: true, do: (*screen).rewind},
+		{name: "fork", help: "continue in a copy of this conversation", idle: true, do: (*screen).fork},
+		{name: "copy", argument: "code", help: "copy the last answer, or its last block of code", values: []string{"code"}, do: (*screen).copyAnswer},
 		{name: "export", argument: "FILE", help: "write the conversation to a file", do: (*screen).export},
-		{name: "new", help: "begin another conversation", idle: true, do: (*screen).begin},
-		{name: "theme", argument: "NAME", help: "dark, light or mono", values: ink.Themes(), do: (*screen).chooseTheme},
-		{name: "quit", help: "leave", do: func(s *screen, _ string) { s.leave() }},
+		{name: "new", help: "start a new conversation", idle: true, do: (*screen).begin},
+		{name: "theme", argument: "NAME", help: "dark, light or mono", values: ink.Themes(), drawn: true, do: (*screen).chooseTheme},
+		{name: "quit", help: "quit", do: func(s *screen, _ string) { s.leave() }},
 	}
 }
 
@@ -52,32 +59,43 @@ func commandNamed(name string) *command {
 	return nil
 }
 
-// slash runs a command, or sends a prompt of a server.
-func (s *screen) slash(text string) {
-	name, argument, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
-	argument = strings.TrimSpace(argument)
-	c, p := commandNamed(name), s.menu.prompt(name)
+// command runs a command, and reports whether the text is one.
+func (s *screen) command(text string) bool {
+	name, argument, _ := strings.Cut(text, " ")
+	c := commandNamed(strings.TrimPrefix(name, "/"))
 	switch {
-	case c == nil && p == nil:
-		s.hint = fmt.Sprintf("there is no command /%s; /help lists them", oneLine(name, 40))
-		return
-	case s.run != nil && (c == nil || c.idle):
-		s.hint = "the answer is still coming; Ctrl+C cancels it"
-		return
-	case c != nil:
-		s.history.add(text)
-		s.input.Set("")
-		s.menu.update(s)
-		c.do(s, argument)
-		return
+	case !strings.HasPrefix(s.folded(text), "/") || c == nil:
+		return false
+	case s.run != nil && c.idle:
+		s.hint = "the answer is still coming; Esc interrupts it"
+		return true
+	case s.byLine && c.drawn:
+		s.hint = "/" + c.name + needsScreen
+		return true
 	}
-	call, err := promptCall(p, argument)
-	if err != nil {
-		s.hint = err.Error()
-		return
+	s.history.add(text)
+	s.history.leave()
+	s.input.Set("")
+	s.menu.update(s)
+	c.do(s, strings.TrimSpace(argument))
+	return true
+}
+
+// toSend is what was typed as a question; behind a slash, that is a prompt of a server.
+func (s *screen) toSend(text string) (host.Question, error) {
+	if !strings.HasPrefix(s.folded(text), "/") {
+		return s.question(text)
 	}
-	s.sent(text)
-	s.ask(host.Question{Prompt: call})
+	name, argument, _ := strings.Cut(strings.TrimPrefix(text, "/"), " ")
+	p := s.menu.prompt(name)
+	switch server, _, _ := strings.Cut(name, ":"); {
+	case p == nil && strings.Contains(server, "/"): // the path of a file
+		return s.question(text)
+	case p == nil:
+		return host.Question{}, fmt.Errorf("there is no command /%s; /help lists them", oneLine(name, 40))
+	}
+	call, err := promptCall(p, strings.TrimSpace(argument))
+	return host.Question{Prompt: call}, err
 }
 
 // inBackground runs something, and says what came of it.
@@ -97,27 +115,12 @@ func (s *screen) inBackground(f func(ctx context.Context) error, done func(s *sc
 	})
 }
 
-func (s *screen) describeModel(string) {
-	m := s.session.Model()
-	text := fmt.Sprintf("%s, of %s", m.Name, m.Provider)
-	if !m.Language {
-		text += "; it is not a language model"
-	}
-	if m.Window > 0 {
-		text += fmt.Sprintf("; sees %s tokens", count(m.Window))
-	}
-	if m.Price.Output > 0 {
-		text += fmt.Sprintf("; a million tokens cost $%g in, $%g out", m.Price.Input, m.Price.Output)
-	}
-	s.say(ink.Plain, text)
-}
-
 func (s *screen) keep(note string) {
 	if note == "" {
 		s.hint = "expected /keep NOTE, such as /keep the deadline is Friday"
 		return
 	}
-	s.inBackground(func(context.Context) error { return s.session.Keep(note) }, func(s *screen) { s.say(ink.Muted, "kept: "+note) })
+	s.inBackground(func(context.Context) error { return s.session.Keep(note) }, func(s *screen) { s.say(ink.Muted, "remembered: "+note) })
 }
 
 // compact takes as long as the model does, and can be cancelled as a run can.
@@ -142,10 +145,10 @@ func (s *screen) save(title string) {
 	if title == "" {
 		saved := s.session.Saved()
 		if saved.ID == "" {
-			s.say(ink.Muted, "the conversation is kept with its first question")
+			s.say(ink.Muted, "the conversation is stored with its first question")
 			return
 		}
-		s.say(ink.Muted, fmt.Sprintf("the conversation is kept as %s: %s", saved.ID, saved.Title))
+		s.say(ink.Muted, fmt.Sprintf("the conversation is stored as %s: %s", saved.ID, saved.Title))
 		return
 	}
 	s.inBackground(func(ctx context.Context) error { return s.session.Name(ctx, title) },
@@ -169,7 +172,7 @@ func (s *screen) resume(id string) {
 			case err != nil:
 				s.say(ink.Bad, "error: "+err.Error())
 			case len(list) == 0:
-				s.say(ink.Muted, "no conversation is kept yet")
+				s.say(ink.Muted, "there is no earlier conversation")
 			default:
 				s.panel = conversationsPanel(list, s.session.Saved().ID)
 			}
@@ -189,6 +192,7 @@ func (s *screen) changedHere() {
 // changed shows another conversation.
 func (s *screen) changed() {
 	s.used = s.session.Ledger()
+	s.look(s.session.Servers()) // each conversation has others switched off
 	entries := s.session.Entries()
 	if len(entries) == 0 {
 		s.print(s.rule("new conversation"))
@@ -202,6 +206,7 @@ func (s *screen) changed() {
 	for i := range entries {
 		s.replay(&entries[i])
 	}
+	s.planLeft()
 }
 
 // rule is a line across the screen with a title in it.

@@ -24,6 +24,10 @@ type formCard struct {
 	at     int // the field that has the keys; behind them: send, decline
 	fault  string
 	page   *url.URL // in place of a form
+
+	checking bool            // what would be sent is shown
+	content  json.RawMessage // what would be sent
+	seen     int             // lines of it that were in sight
 }
 
 // entry is a field while it is filled in.
@@ -106,19 +110,24 @@ func (e *entry) typedValue() (json.RawMessage, error) {
 	switch {
 	case strings.TrimSpace(text) == "" && !e.Required:
 		return nil, nil
-	case strings.TrimSpace(text) == "" && e.Type != "string":
+	case strings.TrimSpace(text) == "" && e.Type == "string":
+		return nil, fmt.Errorf(`this is required ("" is an empty text)`)
+	case strings.TrimSpace(text) == "":
 		return nil, fmt.Errorf("this is required")
 	}
 	return e.Parse(text)
 }
 
 func (c *formCard) write(_ *screen, text string) {
-	if c.at < len(c.fields) && len(c.fields[c.at].Choices) == 0 {
+	if !c.checking && c.at < len(c.fields) && len(c.fields[c.at].Choices) == 0 {
 		c.fields[c.at].text.Insert(strings.ReplaceAll(text, "\n", " "))
 	}
 }
 
 func (c *formCard) press(_ *screen, k keypress) bool {
+	if c.checking {
+		return c.pressCheck(k)
+	}
 	switch k.name {
 	case "esc":
 		return c.answer(mcp.ElicitCancel, nil)
@@ -169,31 +178,10 @@ func (c *formCard) enter() bool {
 		c.at++
 		return false
 	case c.at == len(c.fields):
-		return c.send()
-	}
-	return c.answer(mcp.ElicitDecline, nil)
-}
-
-// send answers with the form, if every field fits.
-func (c *formCard) send() bool {
-	fields, values := make([]*form.Field, len(c.fields)), make([]json.RawMessage, len(c.fields))
-	wrong := -1
-	for i, e := range c.fields {
-		value, err := e.value()
-		e.fault = ""
-		if err != nil {
-			e.fault = err.Error()
-			if wrong < 0 {
-				wrong = i
-			}
-		}
-		fields[i], values[i] = e.Field, value
-	}
-	if wrong >= 0 {
-		c.at = wrong
+		c.check()
 		return false
 	}
-	return c.answer(mcp.ElicitAccept, form.Encode(fields, values))
+	return c.answer(mcp.ElicitDecline, nil)
 }
 
 func (c *formCard) answer(action string, content json.RawMessage) bool {
@@ -240,12 +228,15 @@ func (c *formCard) lines(s *screen, width, height int) []ink.Line {
 	if c.page != nil || c.fault != "" && c.fields == nil {
 		return c.pageLines(s, width, height)
 	}
+	if c.checking {
+		return c.checkLines(s, width, height)
+	}
 	body, at := c.body(width)
 	c.scroll.all, c.scroll.rows = len(body), height-2
 	if at < c.scroll.at || at >= c.scroll.at+c.scroll.rows-2 {
 		c.scroll.at = max(0, at-c.scroll.rows/2)
 	}
-	foot := s.foot(width, "the field with ▸: a text, a number of a choice, or nothing; at the end nothing sends; :decline, :cancel", "Tab next field", "Space choose", "Enter next, send", "Esc cancel")
+	foot := s.foot(width, "the field with ▸: a text, a number of a choice, or nothing; :decline, :cancel", "Tab Shift+Tab field", "Space ← → choose", "Enter next", "Esc cancel")
 	return framed(c.form.Server+" asks you", body, &c.scroll, foot, width, height)
 }
 
@@ -261,7 +252,7 @@ func (c *formCard) pageLines(s *screen, width, height int) []ink.Line {
 	body = append(body, nil)
 	body = append(body, about("host", ink.Plain, c.page.Hostname(), width)...)
 	body = append(body, warnings(form.Doubts(c.page), width)...)
-	body = append(body, ink.Lines(ink.Muted, "Nothing opens it for you.", width)...)
+	body = append(body, ink.Lines(ink.Muted, "Junction does not open it; copy the address.", width)...)
 	return framed(c.form.Server+" asks you to visit a page; will you?", body, &c.scroll, s.foot(width, "y, n or :cancel", "y yes", "n decline", "Esc cancel"), width, height)
 }
 

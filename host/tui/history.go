@@ -24,14 +24,22 @@ func newHistory(lines []string) history {
 	return history{lines: lines, at: len(lines)}
 }
 
+// add adds a line. Whoever looks at others goes on doing so: the line may have waited.
 func (h *history) add(line string) {
+	looking := h.at < len(h.lines)
 	if n := len(h.lines); n > 0 && (len(h.lines[n-1]) > maxHistoryLine || h.lines[n-1] == line) {
 		h.lines = h.lines[:n-1]
 	}
 	h.lines = append(h.lines, line)
-	h.lines = h.lines[max(0, len(h.lines)-maxHistory):]
-	h.at, h.draft = len(h.lines), ""
+	extra := max(0, len(h.lines)-maxHistory)
+	h.lines = h.lines[extra:]
+	if h.at = max(0, h.at-extra); !looking {
+		h.at = len(h.lines)
+	}
 }
+
+// leave goes back to what is being typed, which is nothing yet.
+func (h *history) leave() { h.at, h.draft = len(h.lines), "" }
 
 func (h *history) older(b *editor.Buffer) {
 	if h.at == 0 {

@@ -71,7 +71,8 @@ func hostileCards(st *stage) []func(ctx context.Context) (bool, error) {
 			return false, err
 		},
 		func(ctx context.Context) (bool, error) {
-			return st.ui.Review(ctx, host.Review{Server: h, Items: []host.ReviewItem{{Kind: h, Name: h, Text: h, Findings: []guard.Finding{{Where: h, Excerpt: h, Why: h}}}}})
+			_, err := st.ui.Review(ctx, []host.Review{{Server: h, Items: []host.ReviewItem{{Kind: h, Name: h, Text: h, Findings: []guard.Finding{{Where: h, Excerpt: h, Why: h}}}}}})
+			return false, err
 		},
 		func(ctx context.Context) (bool, error) {
 			return st.ui.Sample(ctx, host.Sampling{Server: h, Tool: h, Warnings: []string{h}, Request: &mcp.CreateMessageRequest{SystemPrompt: h,

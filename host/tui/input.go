@@ -18,15 +18,18 @@ type keypress struct{ name, text string }
 func (s *screen) press(msg tea.KeyPressMsg) {
 	k := keypress{name: msg.String(), text: msg.Text}
 	s.hint = ""
+	defer func() { s.pressed = s.now() }()
 	if k.name == "ctrl+c" {
 		s.interrupt()
 		return
 	}
 	s.leaving = time.Time{}
+	twice := s.answering && s.now().Sub(s.pressed) < quietTime // the key was for a card that is gone
 	if len(s.cards) > 0 {
 		s.decide(k)
 		return
 	}
+	s.answering = false
 	if s.panel != nil {
 		if panel := s.panel; panel.press(s, k) && s.panel == panel {
 			s.panel = nil
@@ -34,6 +37,14 @@ func (s *screen) press(msg tea.KeyPressMsg) {
 		return
 	}
 	if s.shortcut(k) || s.menu.press(s, k) {
+		return
+	}
+	switch {
+	case k.name == "alt+esc": // twice, in one piece
+		s.escape()
+		fallthrough
+	case k.name == "esc" && !twice:
+		s.escape()
 		return
 	}
 	s.edit(k)
@@ -58,7 +69,7 @@ func (s *screen) interrupt() {
 		s.menu.update(s)
 	default:
 		s.leaving = now
-		s.hint = "Ctrl+C again leaves"
+		s.hint = "Press Ctrl+C again to quit"
 	}
 }
 
@@ -68,7 +79,7 @@ func (s *screen) shortcut(k keypress) bool {
 	case "f1":
 		s.panel = helpPanel()
 	case "f2":
-		s.panel = serversPanel()
+		s.panel = mcpPanel()
 	case "f3":
 		s.panel = contextPanel()
 	case "f4":
@@ -81,6 +92,12 @@ func (s *screen) shortcut(k keypress) bool {
 		s.panel = newSearch()
 	case "ctrl+t":
 		s.toggleTrace()
+	case "ctrl+x":
+		s.unqueue()
+	case "ctrl+g":
+		s.openEditor()
+	case "ctrl+v":
+		s.fromClipboard()
 	case "ctrl+d":
 		if !s.input.Empty() {
 			return false
@@ -113,17 +130,21 @@ func (s *screen) edit(k keypress) {
 	case "alt+enter", "shift+enter", "ctrl+j":
 		s.input.Insert("\n")
 	case "up":
-		if !s.input.Up(width) {
+		if !s.takeBack() && !s.input.Up(width) {
 			s.history.older(&s.input)
+			s.refold()
 		}
 	case "down":
 		if !s.input.Down(width) {
 			s.history.newer(&s.input)
+			s.refold()
 		}
 	case "ctrl+p":
 		s.history.older(&s.input)
+		s.refold()
 	case "ctrl+n":
 		s.history.newer(&s.input)
+		s.refold()
 	default:
 		editKey(&s.input, k)
 	}
@@ -167,45 +188,61 @@ func editKey(b *editor.Buffer, k keypress) bool {
 
 // paste takes pasted text, line breaks and all.
 func (s *screen) paste(text string) {
-	if o := s.overlay(); o != nil {
+	defer func() { s.pressed = s.now() }()
+	if len(s.cards) > 0 && !s.cards[0].state().awake {
+		s.cards[0].state().locked = true
+	} else if o := s.overlay(); o != nil {
 		if t, ok := o.(typing); ok {
 			t.write(s, text)
 		}
 		return
 	}
-	s.input.Insert(text)
+	if !s.dropped(text) {
+		s.input.Insert(s.fold(text))
+	}
 	s.menu.update(s)
 }
 
 // submit sends what was typed.
 func (s *screen) submit() {
-	text := strings.TrimSpace(s.input.Text())
+	text := s.unfolded(strings.TrimSpace(s.input.Text()))
 	switch {
 	case text == "":
+		s.goOn()
 		return
-	case strings.HasPrefix(text, "/"):
-		s.slash(text)
+	case s.command(text):
 		return
 	case s.run != nil:
-		s.hint = "the answer is still coming; Ctrl+C cancels it"
+		if _, err := s.toSend(text); err != nil {
+			s.hint = err.Error()
+			return
+		}
+		s.enqueue(text)
 		return
 	}
-	q, err := s.question(text)
-	if err != nil {
+	if err := s.send(text); err != nil {
 		s.hint = err.Error()
 		return
 	}
-	s.sent(text)
-	s.ask(q)
+	s.input.Set("")
+	s.history.leave()
+	s.menu.update(s)
 }
 
-// sent moves the input to the scrollback and the history.
-func (s *screen) sent(text string) {
-	s.typed(text)
+// send asks what was typed. The error says why that cannot be.
+func (s *screen) send(text string) error {
+	q, err := s.toSend(text)
+	if err != nil {
+		return err
+	}
+	if !s.byLine { // where it stands already
+		s.typed(s.folded(text))
+	}
+	s.attachedFiles(&q)
 	s.history.add(text)
 	if s.ui.options.Remember != nil {
 		s.ui.options.Remember(text)
 	}
-	s.input.Set("")
-	s.menu.update(s)
+	s.ask(q)
+	return nil
 }

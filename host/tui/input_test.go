@@ -95,8 +95,8 @@ func TestCtrlCCancelsTheRunAndThenLeaves(t *testing.T) {
 			cause = ctx.Err()
 			return cause
 		}
-		st.keys("x<enter>more<enter>")
-		st.holds("the answer is still coming")
+		st.keys("x<enter>more<enter>/new<enter>")
+		st.holds("the answer is still coming; Esc interrupts it")
 		st.keys("<ctrl+c>")
 		st.holds("cancelling")
 		st.wait(2 * time.Second)
@@ -122,9 +122,9 @@ func TestAnErrorOfTheRunIsShown(t *testing.T) {
 
 func TestTheMenu(t *testing.T) {
 	for _, test := range []struct{ name, keys, input, frame string }{
-		{"commands", "/co", "/co", "▸ /context  what takes how much of the model's window\n  /compact  replace old turns by a summary"},
+		{"commands", "/co", "/co", "▸ /context  what fills the context window\n  /compact  summarize old turns"},
 		{"the selected one", "/co<down><tab>", "/compact ", ""},
-		{"around the end", "/co<up><tab>", "/compact ", ""},
+		{"around the end", "/co<up><tab>", "/copy ", ""},
 		{"closed", "/co<esc>", "/co", ""},
 		{"a prompt", "/gre<tab>", "/ev:greet ", "name=  (required) Whom"},
 		{"an argument", "/gre<tab><tab>", "/ev:greet name=", "▸ Ada"},

@@ -36,8 +36,17 @@ func jsonLines(raw []byte, width int) []ink.Line {
 func jsonMembers(raw []byte, width, depth int) []ink.Line {
 	var lines []ink.Line
 	if raw[0] == '{' {
+		e, isEdit := editIn(raw)
+		var change []ink.Line
+		if isEdit {
+			change, isEdit = e.lines(width)
+		}
 		jsonrpc.EachMember(raw, func(quoted, value []byte) bool {
 			name, _ := jsonrpc.Unquote(quoted)
+			if isEdit && (name == e.before.name || name == e.after.name) {
+				lines, change = append(lines, change...), nil // in place of the first of the two
+				return true
+			}
 			lines = append(lines, jsonValue(ink.Line{ink.T(ink.Accent, oneLine(name, 200)+": ")}, value, width, depth)...)
 			return true
 		})
@@ -94,6 +103,9 @@ func jsonInline(raw []byte) (string, bool) {
 		jsonrpc.EachElement(raw, func(value []byte) bool { return add("", value) })
 		return "[" + strings.Join(parts, ", ") + "]", fits
 	}
+	if _, isEdit := editIn(raw); isEdit {
+		return "", false
+	}
 	jsonrpc.EachMember(raw, func(quoted, value []byte) bool {
 		name, ok := jsonrpc.Unquote(quoted)
 		if !ok || strings.ContainsAny(name, `",:{}[]`) {
@@ -116,7 +128,7 @@ func jsonText(name ink.Line, text string, width int) []ink.Line {
 		line := append(name, ink.T(ink.Code, quoted))
 		return ink.Wrap(append(line, hidden...), width)
 	}
-	rows := strings.Split(text, "\n")
+	rows := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	about := ink.T(ink.Muted, fmt.Sprintf("%s, %s", plural(len(rows), "line", "lines"), bytes(len(text))))
 	lines := ink.Wrap(append(append(name, about), hidden...), width)
 	bar := ink.Line{ink.T(ink.Muted, "│ ")}

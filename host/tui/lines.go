@@ -3,12 +3,14 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
@@ -41,6 +43,10 @@ func (u *UI) lineByLine(ctx context.Context, session Session) error {
 	t := &typist{screen: s, out: terminal.NewScreen(out)}
 	t.person = terminal.NewPerson(in, t.out)
 	s.width, s.height = t.out.Width(), 24
+	u.raw = nil
+	if t.out.Terminal() && !u.isDumb() {
+		u.raw = func(text string) tea.Cmd { _, _ = io.WriteString(out, text); return nil } // what the terminal does not take is lost
+	}
 	s.greet()
 	err := t.loop(ctx)
 	if errors.Is(err, terminal.ErrNoAnswer) {
@@ -52,6 +58,7 @@ func (u *UI) lineByLine(ctx context.Context, session Session) error {
 func (t *typist) loop(ctx context.Context) error {
 	for !t.quitting {
 		t.flushLines()
+		t.width, t.cmds = t.out.Width(), nil
 		line, err := t.person.Line(ctx, "> ")
 		if err != nil {
 			return err
@@ -120,21 +127,70 @@ func (t *typist) show(ctx context.Context, panel overlay) error {
 	switch p := panel.(type) {
 	case *pager:
 		t.print(append([]ink.Line{t.rule(p.title)}, p.build(t.screen, t.width)...)...)
-	case *picker:
+	case *roster:
 		t.print(t.rule(p.title))
-		for i, it := range p.items {
-			t.add(ink.Of(strconv.Itoa(i+1) + "  " + oneLine(it.label, 100) + "  " + oneLine(it.detail, 100)))
+		for i, row := range p.rows(t.screen, t.width-4) {
+			t.add(ink.Indent(row, ink.Of(fmt.Sprintf("%3d ", i+1)), ink.Of("    "))...)
 		}
-		t.flushLines()
-		line, err := t.person.Line(ctx, "number, or nothing: ")
-		if err != nil {
-			return err
-		}
-		if n, err := strconv.Atoi(strings.TrimSpace(line)); err == nil && n >= 1 && n <= len(p.items) {
-			p.chosen(t.screen, n-1)
-		}
+	case *picker:
+		return t.pick(ctx, p)
+	default:
+		t.say(ink.Warn, "what this would show"+needsScreen)
 	}
 	return nil
+}
+
+// needsScreen says why something cannot be done line by line.
+const needsScreen = " needs the screen: start without --plain, on a terminal that can move its cursor"
+
+// maxListed is how many things to choose from are listed at once.
+const maxListed = 50
+
+// pick has the person choose from a list by number, or search it.
+func (t *typist) pick(ctx context.Context, p *picker) error {
+	for {
+		fitting := p.fitting()
+		t.print(t.rule(p.title))
+		for n, i := range fitting[:min(len(fitting), maxListed)] {
+			t.add(ink.Of(strconv.Itoa(n+1) + "  " + oneLine(p.items[i].label, 100) + "  " + oneLine(p.items[i].detail, 100)))
+		}
+		if more := len(fitting) - maxListed; more > 0 {
+			t.add(ink.Of(fmt.Sprintf("and %d more", more)))
+		}
+		t.flushLines()
+		line, err := t.person.Line(ctx, "number, words to find, or nothing: ")
+		if line = strings.TrimSpace(line); err != nil || line == "" {
+			return err
+		}
+		if n, err := strconv.Atoi(line); err == nil && n >= 1 && n <= len(fitting) {
+			p.chosen(t.screen, fitting[n-1])
+			return nil
+		}
+		p.filter.Set(line)
+		if len(p.fitting()) == 0 {
+			t.say(ink.Warn, "nothing has these words")
+			p.filter.Set("")
+		}
+	}
+}
+
+// showHelp lists commands, and keys where they do something.
+func (s *screen) showHelp(string) {
+	if !s.byLine {
+		s.panel = helpPanel()
+		return
+	}
+	s.panel = &pager{title: "commands", build: func(_ *screen, width int) []ink.Line {
+		var rows [][2]string
+		for _, c := range commands() {
+			if !c.drawn {
+				rows = append(rows, [2]string{strings.TrimSpace("/" + c.name + " " + c.argument), c.help})
+			}
+		}
+		return pairs(append(rows, [2]string{"/SERVER:PROMPT", "a prompt of a server; NAME=VALUE for its arguments"},
+			[2]string{"@PATH @SERVER:URI", "a text file or a picture below this folder, or a resource of a server, goes along"},
+			[2]string{"Ctrl+D Ctrl+C", "quit; cancel the run and quit"}, [2]string{"anything else", "is a question"}), width)
+	}}
 }
 
 // flushLines prints what waits, and the hint.
@@ -155,22 +211,39 @@ func (c *consentCard) line(s *screen, text string) bool {
 	switch {
 	case c.noting:
 		c.note.Set(text)
-		return c.pressNote(keypress{name: "enter"})
+		return c.pressNote(s, keypress{name: "enter"})
 	case c.choosing:
-		if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(c.card.Always) {
+		if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(c.choices) {
 			c.selected = n - 1
 			return c.pressScope(s, keypress{name: "enter"})
 		}
 		return c.pressScope(s, keypress{name: "esc"})
+	case len(letter(text).text) == 0 && text != "": // why not
+		c.note.Set(text)
+		return c.pressNote(s, keypress{name: "enter"})
 	}
 	return c.press(s, letter(text))
 }
 
-func (c *reviewCard) line(s *screen, text string) bool { return c.press(s, letter(text)) }
+func (c *reviewCard) line(s *screen, text string) bool {
+	if text == "N" && !c.open && !c.trusting || text == "" && (c.open || c.trusting) {
+		return c.press(s, keypress{name: "esc"})
+	}
+	switch strings.ToLower(text) {
+	case "details":
+		text = "d"
+	case "all":
+		text = "A"
+	}
+	return c.press(s, letter(text))
+}
+
 func (c *sampleCard) line(s *screen, text string) bool { return c.press(s, letter(text)) }
 
-// letter is the key that a line of one letter stands for.
+// letter is the key that a line of one letter stands for, or one word.
 func letter(text string) keypress {
+	words := map[string]string{"yes": "y", "no": "n", "session": "s", "always": "a", "never": "d", "trust": "t"}
+	text = orElse(words[strings.ToLower(text)], text)
 	if len(text) != 1 {
 		return keypress{}
 	}
@@ -185,14 +258,17 @@ func (c *formCard) line(_ *screen, text string) bool {
 		return c.answer(mcp.ElicitDecline, nil)
 	case c.page != nil || c.fields == nil && c.fault != "":
 		return c.pressPage(letter(text))
+	case c.checking:
+		c.seen = c.scroll.all // there is no more than what was printed
+		return c.pressCheck(letter(text))
 	case c.at < len(c.fields):
 		c.fields[c.at].take(text)
 		c.enter()
-		return false
-	case text == "" || text == "y":
-		return c.send()
 	}
-	return c.answer(mcp.ElicitDecline, nil)
+	if c.at == len(c.fields) {
+		c.check()
+	}
+	return false
 }
 
 // take sets a field to what was typed; nothing leaves it as it is. Choices are

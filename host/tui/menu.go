@@ -147,8 +147,11 @@ func (m *menu) prompt(name string) *host.PromptRef {
 	return &m.prompts[i]
 }
 
-// attachments are the resources and templates that a word can become.
+// attachments are the resources, templates and files that a word can become.
 func (m *menu) attachments(s *screen, word string) {
+	if s.ui.options.Files != nil {
+		m.files(s, word)
+	}
 	for _, r := range m.resources {
 		name := "@" + r.server + ":" + r.uri
 		fixed, variable, isOpen := strings.Cut(name, "{")

@@ -63,15 +63,15 @@ func (s *screen) notice(n *host.Notice) {
 	}
 	switch n.Kind {
 	case host.NoticeServer, host.NoticeTools:
-		before := len(s.troubled)
 		s.look(s.session.Servers())
 		s.menu.load(s)
-		if n.Kind == host.NoticeServer && len(s.troubled) > before {
-			return // that says it
+		if n.Kind == host.NoticeServer && slices.Contains(s.troubled, n.Server) {
+			return // it was said that it failed, and why
 		}
 	case host.NoticeRetry:
 		if s.run != nil {
-			s.endText() // of the attempt that failed
+			s.run.retry = n.Text // in the frame: of most, nobody needs to know afterwards
+			return
 		}
 	case host.NoticeStop, host.NoticeLimit, host.NoticeLoop:
 		if s.run != nil {
@@ -94,9 +94,9 @@ func (s *screen) serverRequested(q *host.ServerRequested) {
 	what := q.Method
 	switch q.Method {
 	case "elicitation/create":
-		what = "a question to you"
+		what = "asked you"
 	case "sampling/createMessage":
-		what = "a question to the model"
+		what = "asked the model"
 	case "roots/list":
 		return
 	}
@@ -104,17 +104,23 @@ func (s *screen) serverRequested(q *host.ServerRequested) {
 	if done, ok := map[string]string{mcp.ElicitAccept: "accepted", mcp.ElicitDecline: "declined", mcp.ElicitCancel: "cancelled"}[outcome]; ok {
 		outcome = done
 	}
+	if q.Method == "sampling/createMessage" && outcome == "accepted" {
+		outcome = "allowed"
+	}
 	text := what + ": " + outcome
 	if q.Message != "" {
 		text = fmt.Sprintf("%s “%s”: %s", what, oneLine(q.Message, 80), outcome)
 	}
-	s.print(ink.Wrap(ink.Line{ink.T(ink.Muted, "? "), ink.T(ink.Plain, q.Server, ink.Bold), ink.T(ink.Muted, " · "+text)}, s.width)...)
+	s.print(ink.Wrap(ink.Line{ink.T(ink.Muted, "? "), ink.T(ink.Plain, q.Server, ink.Bold), ink.T(ink.Muted, " "+text)}, s.width)...)
 }
 
 // traced prints which of the seven steps an event is.
 func (s *screen) traced(e *host.Event) {
 	var step int
-	var text string
+	var text, agent string
+	for ; e.Child != nil; e = &e.Child.Event {
+		agent = "sub-agent " + oneLine(e.Child.Agent, 60) + ": "
+	}
 	switch {
 	case e.Listed != nil:
 		step, text = 1, fmt.Sprintf("list tools: %s of %s are sent, about %s tokens; %d are left to search",
@@ -127,7 +133,7 @@ func (s *screen) traced(e *host.Event) {
 		}
 	case e.Decided != nil:
 		step, text = 3, fmt.Sprintf("decided: %s, %s in, %s out, %s", e.Decided.Stop,
-			count(e.Decided.Usage.Input), count(e.Decided.Usage.Output), money(e.Decided.Cost))
+			count(e.Decided.Usage.Input), count(e.Decided.Usage.Output), money(e.Decided.Cost, e.Decided.CostUnknown))
 	case e.Called != nil:
 		step, text = 4, "tools/call "+toolName(e.Called.Server, e.Called.Tool)+" "+oneLine(string(e.Called.Arguments), 200)
 	case e.Returned != nil:
@@ -135,10 +141,10 @@ func (s *screen) traced(e *host.Event) {
 			seconds(e.Returned.Duration), bytes(e.Returned.Bytes), count(e.Returned.Tokens))
 	case e.Generated != nil && e.Generated.Decided != nil:
 		d := e.Generated.Decided
-		text = fmt.Sprintf("%s: %s in, %s out, %s", strings.TrimSpace(e.Generated.For+" "+e.Generated.Server), count(d.Usage.Input), count(d.Usage.Output), money(d.Cost))
+		text = fmt.Sprintf("%s: %s in, %s out, %s", strings.TrimSpace(e.Generated.For+" "+e.Generated.Server), count(d.Usage.Input), count(d.Usage.Output), money(d.Cost, d.CostUnknown))
 	case e.Answered != nil:
 		step, text = 7, fmt.Sprintf("answer: %s, %s, %s, %s", orElse(e.Answered.Stop, "end"),
-			plural(e.Answered.Totals.Requests, "request", "requests"), plural(e.Answered.Totals.Calls, "call", "calls"), money(e.Answered.Cost))
+			plural(e.Answered.Totals.Requests, "request", "requests"), plural(e.Answered.Totals.Calls, "call", "calls"), money(e.Answered.Totals.Cost, e.Answered.Totals.CostUnknown))
 	default:
 		return
 	}
@@ -146,7 +152,7 @@ func (s *screen) traced(e *host.Event) {
 	if step > 0 {
 		mark = fmt.Sprint(step)
 	}
-	s.add(ink.Indent(ink.Lines(ink.Muted, strings.TrimSpace(text), s.width-4), ink.Line{ink.T(ink.Accent, "  "+mark+" ")}, ink.Of("    "))...)
+	s.add(ink.Indent(ink.Lines(ink.Muted, agent+strings.TrimSpace(text), s.width-4), ink.Line{ink.T(ink.Accent, "  "+mark+" ")}, ink.Of("    "))...)
 }
 
 func orElse(text, otherwise string) string {

@@ -15,7 +15,8 @@ type pager struct {
 	title  string
 	build  func(s *screen, width int) []ink.Line
 	scroll scroll
-	end    bool // shows the last lines until it is scrolled
+	end    bool    // shows the last lines until it is scrolled
+	back   overlay // is shown again when this is closed; nil: nothing
 }
 
 // scroll is a window on lines.
@@ -61,12 +62,16 @@ func (w *scroll) position() string {
 	return fmt.Sprintf("%d–%d of %d", w.at+1, min(w.at+w.rows, w.all), w.all)
 }
 
-func (p *pager) press(_ *screen, k keypress) bool {
+func (p *pager) press(s *screen, k keypress) bool {
 	if p.scroll.move(k.name) {
 		p.end = false
 		return false
 	}
-	return k.name == "esc" || k.name == "q" || k.name == "enter"
+	done := k.name == "esc" || k.name == "q" || k.name == "enter"
+	if done && p.back != nil {
+		s.panel = p.back
+	}
+	return done
 }
 
 func (p *pager) lines(s *screen, width, height int) []ink.Line {
@@ -112,7 +117,7 @@ func helpPanel() *pager {
 			rows = append(rows, [2]string{strings.TrimSpace("/" + c.name + " " + c.argument), c.help})
 		}
 		rows = append(rows, [2]string{"/SERVER:PROMPT", "a prompt of a server; NAME=VALUE for its arguments"},
-			[2]string{"@SERVER:URI", "a resource of a server goes along"})
+			[2]string{"@PATH", "a text file or a picture below this folder goes along; @\"a path\" with spaces"}, [2]string{"@SERVER:URI", "a resource of a server goes along"})
 		return pairs(rows, width)
 	}}
 }
@@ -121,13 +126,14 @@ func helpPanel() *pager {
 func keys() [][2]string {
 	return [][2]string{
 		{"Enter", "send"}, {"Alt+Enter Ctrl+J", "a new line; a backslash before Enter too"},
-		{"Tab", "take what the menu offers"}, {"↑ ↓", "lines, then earlier input"},
-		{"Ctrl+R", "search earlier input"}, {"Ctrl+F", "search what is on the screen"},
+		{"Tab", "accept the completion"}, {"↑ ↓", "lines, then earlier input"},
+		{"Ctrl+G", "open the input in $VISUAL or $EDITOR, pastes in full"}, {"Ctrl+V", "the picture in the clipboard goes along"}, {"Ctrl+R", "search earlier input"}, {"Ctrl+F", "search what is on the screen"},
 		{"Ctrl+O", "calls and thoughts in full"}, {"Ctrl+T", "show or hide the steps of a run"},
-		{"Ctrl+C", "cancel the run; twice: leave"}, {"Ctrl+D", "leave"}, {"Esc", "close"},
+		{"Esc", "interrupt the answer, what came stays; close; twice: earlier questions to go on from"}, {"Enter ↑ Ctrl+X", "while an answer comes: queue a question, edit the last one, remove it"},
+		{"Ctrl+C", "cancel the run, hold what is queued; twice: quit"}, {"Ctrl+D", "quit"},
 		{"F1 F2 F3 F4", "help, servers, context, log"},
-		{"Ctrl+A Ctrl+E", "begin and end of the line"}, {"Alt+B Alt+F", "a word back or on"},
-		{"Ctrl+W Ctrl+U Ctrl+K", "delete a word, to the begin, to the end; Ctrl+Y brings it back"},
+		{"Ctrl+A Ctrl+E", "start and end of the line"}, {"Alt+B Alt+F", "a word back or on"},
+		{"Ctrl+W Ctrl+U Ctrl+K", "delete a word, to the start, to the end; Ctrl+Y brings it back"},
 	}
 }
 
@@ -157,10 +163,17 @@ func toolsPanel(word string) *pager {
 	if word != "" {
 		title += " with “" + word + "”"
 	}
+	return toolsPager(title, func(t *host.ToolInfo) bool {
+		return strings.Contains(strings.ToLower(t.Server+" "+t.Tool+" "+t.Title), strings.ToLower(word))
+	})
+}
+
+// toolsPager lists the tools that keep is true of.
+func toolsPager(title string, keep func(*host.ToolInfo) bool) *pager {
 	return &pager{title: title, build: func(s *screen, width int) []ink.Line {
 		var lines []ink.Line
 		for _, t := range s.session.Tools() {
-			if !strings.Contains(strings.ToLower(t.Server+" "+t.Tool+" "+t.Title), strings.ToLower(word)) {
+			if !keep(&t) {
 				continue
 			}
 			line := ink.Line{ink.T(ink.Plain, toolName(t.Server, t.Tool), ink.Bold)}
@@ -211,7 +224,7 @@ func contextPanel() *pager {
 		t := s.session.Totals()
 		about := fmt.Sprintf("so far: %s, %s, %s tokens in (%s cached), %s out, %s",
 			plural(t.Requests, "request", "requests"), plural(t.Calls, "call", "calls"),
-			count(t.Usage.Input), count(t.Usage.CacheRead), count(t.Usage.Output), money(t.Cost))
+			count(t.Usage.Input), count(t.Usage.CacheRead), count(t.Usage.Output), money(t.Cost, t.CostUnknown))
 		return append(append(lines, nil), ink.Lines(ink.Muted, about, width)...)
 	}}
 }

@@ -35,19 +35,19 @@ func panels() *scripted {
 
 func TestPanels(t *testing.T) {
 	for _, test := range []struct{ name, keys, want string }{
-		{"servers", "/servers<enter>", `
+		{"servers", "/mcp<enter>", `
 ── servers ─────────────────────────────────────────────────
-● ev connected, 12 tools, about 1.5k tokens
-● files connected, 5 tools, about 400 tokens
-  the model cannot have 2 of them: denied by a rule, set
-  aside or not approved (/tools says which)
-✗ web failed
-  exec: \x1b[2J not found
-? new unapproved, 2 tools, about 0 tokens
-  its definitions are not approved: what is new is shown
-  with the next question, what was refused or set aside
-  after /review new
-↑↓ scroll · Esc close
+▸ ● ev connected, 12 tools, about 1.5k tokens
+  ● files connected, 5 tools, about 400 tokens
+    the model cannot use 2 of them: denied by a rule,
+    disabled or not approved (/tools says which)
+  ✗ web failed
+    exec: \x1b[2J not found
+  ? new unapproved, 2 tools, about 0 tokens
+    not approved yet: what is new is shown with your next
+    question, what was refused or disabled after /review new
+Enter tools · r restart · o on/off · t trust · l log · Esc
+close
 test-model · 2/4 servers, 15 tools, 1 to review, 1 failed`},
 		{"tools with a word", "/tools ad<enter>", `
 ── tools with “ad” ─────────────────────────────────────────
@@ -56,7 +56,7 @@ ev · add “Add numbers”  sent
 test-model · 2/4 servers, 15 tools, 1 to review, 1 failed`},
 		{"context", "<f3>", `
 ── context ─────────────────────────────────────────────────
-  █████████████████░░░  85 %  8.5k of 10.0k tokens
+  █████████████████░░░  85%  8.5k of 10.0k tokens
 
     8.2k tools    ev (700 more are left to search)
      300 system   system prompt
@@ -71,7 +71,7 @@ no server has logged anything
 ↑↓ scroll · Esc close
 test-model · 2/4 servers, 15 tools, 1 to review, 1 failed`},
 		{"kept conversations", "/resume<enter>tri", `
-── kept conversations ──────────────────────────────────────
+── conversations ───────────────────────────────────────────
 ▸ Trips  efgh · 0001-01-01 00:00 · 0 questions
 filter: tri
 Enter choose · ↑↓ move · Esc close
@@ -97,14 +97,16 @@ func TestTheHelpNamesEveryKeyAndCommand(t *testing.T) {
 	play(t, panels(), 80, 24, func(st *stage) {
 		st.keys("<f1>")
 		seen := st.frame()
-		st.keys("<end>")
-		seen += st.frame()
+		for range 4 {
+			st.keys("<pgdown>")
+			seen += st.frame()
+		}
 		for _, c := range commands() {
 			if !strings.Contains(seen, "/"+c.name) {
 				t.Errorf("/%s is not in the help", c.name)
 			}
 		}
-		for _, key := range []string{"Ctrl+R", "Ctrl+F", "Ctrl+O", "Ctrl+T", "Ctrl+C", "Alt+Enter", "@SERVER:URI"} {
+		for _, key := range []string{"Ctrl+R", "Ctrl+F", "Ctrl+V", "Ctrl+O", "Ctrl+T", "Ctrl+C", "Alt+Enter", "@SERVER:URI"} {
 			if !strings.Contains(seen, key) {
 				t.Errorf("%s is not in the help", key)
 			}
@@ -114,11 +116,11 @@ func TestTheHelpNamesEveryKeyAndCommand(t *testing.T) {
 
 func TestCommands(t *testing.T) {
 	for _, test := range []struct{ typed, did, printed string }{
-		{"/model", "", "test-model, of test"},
-		{"/keep the sky is blue", "keep the sky is blue", "kept: the sky is blue"},
+		{"/model", "", "test-model at test"},
+		{"/keep the sky is blue", "keep the sky is blue", "remembered: the sky is blue"},
 		{"/compact", "compact", "old turns are replaced by a summary"},
 		{"/save A title", "name A title", "the conversation is called A title"},
-		{"/save", "", "the conversation is kept as abcd: Sums"},
+		{"/save", "", "the conversation is stored as abcd: Sums"},
 		{"/fork", "fork", "conversation abcd Sums"},
 		{"/new", "new", "new conversation"},
 		{"/export out.md", "", "the conversation is in out.md"},
@@ -173,7 +175,7 @@ I will.
 ✓ ev · add  {"a":2}
   42
 
-kept: a note
+remembered: a note
 
 old turns were replaced by a summary`)
 	})
@@ -252,13 +254,13 @@ func TestWhatMayHappenInARun(t *testing.T) {
 				host.Event{Notice: &host.Notice{Kind: host.NoticeGuard, Server: "ev", Tool: "rm", Text: "hidden text in \u202e"}},
 				host.Event{ServerRequest: &host.ServerRequested{Server: "ev", Method: "sampling/createMessage", Outcome: "refused"}},
 				host.Event{Consent: &host.Consented{CallID: "9", Server: "ev", Tool: "rm", By: "policy", Rule: "no-rm"}},
-				host.Event{Consent: &host.Consented{CallID: "8", Server: "ev", Tool: "mv", By: "person", Rule: "default", Reason: "no rule allows it"}},
+				host.Event{Consent: &host.Consented{CallID: "8", Server: "ev", Tool: "mv", By: "person", Rule: "default", Reason: "it may write and delete, and may reach other systems; there is no rule for it yet"}},
 				host.Event{Returned: &host.Returned{CallID: "7", Server: "ev", Tool: "draw", Text: "x", IsError: true, Media: []model.Media{{Type: "image/png", Data: []byte("abc")}}}},
 				host.Event{Answered: &host.Answered{Stop: "steps"}})
 			return nil
 		}
 		st.keys("x<enter>")
-		for _, want := range []string{"half an ans", "what stands above is void", "A whole answer.", `! ev · rm: hidden text in \u202e`, "? ev · a question to the model: refused",
+		for _, want := range []string{"A whole answer.", `! ev · rm: hidden text in \u202e`, "? ev asked the model: refused",
 			"✗ ev · rm did not run; a rule says no: no-rm", "✗ ev · mv did not run; you said no\n", "✗ ev · draw", "image/png, 3 bytes is in pictures/ev-draw.png", "stopped: the limit of steps is reached"} {
 			st.printedText(want)
 		}
@@ -308,5 +310,22 @@ func TestEverySizeWorks(t *testing.T) {
 				st.send(tea.WindowSizeMsg{Width: 100 - width, Height: 40 - height})
 			})
 		}
+	}
+}
+
+func TestAnUnknownCostIsNotNothing(t *testing.T) {
+	for _, test := range []struct {
+		dollars float64
+		unknown bool
+		want    string
+	}{{0, false, "$0"}, {0, true, "cost unknown"}, {0.25, true, "at least $0.25"}, {0.25, false, "$0.25"}} {
+		session := panels()
+		session.totals.Cost, session.totals.CostUnknown = test.dollars, test.unknown
+		play(t, session, 100, 20, func(st *stage) {
+			st.keys("<f3>")
+			if got := st.frame(); !strings.Contains(got, ", "+test.want+"\n") {
+				t.Errorf("the panel is\n%s\nwant %q", got, test.want)
+			}
+		})
 	}
 }

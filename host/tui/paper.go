@@ -23,11 +23,17 @@ type paper struct {
 	begun      bool // something was printed
 	transcript []ink.Line
 
-	drawn    int  // the height of the highest frame that may be on the terminal
-	peak     int  // of the frames since settling began
-	held     bool // nothing may be printed before that
-	settling bool // it is being waited until a lower frame is drawn
+	drawn    int       // the height of the highest frame that may be on the terminal
+	peak     int       // of the frames since settling began
+	held     bool      // nothing may be printed before that
+	settling bool      // it is being waited until a lower frame is drawn
+	resized  time.Time // when the terminal last had another size
+	width    int       // that the lines of the queue fit in
+	waited   int       // how often the program did not know the terminal's size yet
 }
+
+// maxWaited is how often printing waits for the program to hear of another size.
+const maxWaited = 20
 
 // print prints lines, with an empty line before them.
 func (s *screen) print(lines ...ink.Line) {
@@ -43,6 +49,7 @@ func (s *screen) print(lines ...ink.Line) {
 
 // add prints lines right below the last one.
 func (s *screen) add(lines ...ink.Line) {
+	s.paper.width = max(s.paper.width, s.width)
 	for _, l := range lines {
 		s.paper.queue = append(s.paper.queue, l.Cut(s.width))
 	}
@@ -67,8 +74,12 @@ func (s *screen) flush() tea.Cmd {
 	if p.printing || len(p.queue) == 0 || s.width == 0 || s.full {
 		return nil
 	}
+	if p.held = p.held || s.isOutgrown(); p.held {
+		return s.settle()
+	}
+	p.fit(s.width)
 	room := max(1, s.height-p.drawn-1)
-	if p.held || room < len(p.queue) && s.frame < p.drawn {
+	if room < len(p.queue) && s.frame < p.drawn {
 		return s.settle()
 	}
 	n := min(len(p.queue), room)
@@ -79,6 +90,33 @@ func (s *screen) flush() tea.Cmd {
 	p.queue = slices.Delete(p.queue, 0, n)
 	p.printing = true
 	return tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} })
+}
+
+// isOutgrown reports whether the terminal has another size than the program knows of. What
+// is printed then lands on other lines, and the next frame erases it.
+func (s *screen) isOutgrown() bool {
+	width, height, known := s.ui.size()
+	if !known || width == s.reported.width && height == s.reported.height || s.paper.waited >= maxWaited {
+		s.paper.waited = 0
+		return false
+	}
+	s.paper.waited++
+	return true
+}
+
+// fit breaks the lines that wait for the width that the terminal has now: the terminal
+// would break them where nobody counts it.
+func (p *paper) fit(width int) {
+	if p.width <= width {
+		p.width = width
+		return
+	}
+	p.width = width
+	var rows []ink.Line
+	for _, l := range p.queue {
+		rows = append(rows, ink.Chop(l, width)...)
+	}
+	p.queue = rows
 }
 
 // settle waits until a lower frame is on the terminal.
@@ -95,5 +133,11 @@ func (p *paper) drew(height int) {
 	p.drawn, p.peak = max(p.drawn, height), max(p.peak, height)
 }
 
-// settled notes that frames of some time ago are on the terminal.
-func (p *paper) settled() { p.settling, p.held, p.drawn = false, false, p.peak }
+// settled notes that frames of some time ago are on the terminal; unless it has had another
+// size since, which a frame has to be drawn for.
+func (p *paper) settled(now time.Time) {
+	p.settling = false
+	if now.Sub(p.resized) >= drawTime {
+		p.held, p.drawn = false, p.peak
+	}
+}

@@ -13,8 +13,14 @@ var errGone = errors.New("the terminal is closed: nobody can be asked")
 
 // An ask is something that a person is asked, and waits for the answer.
 type ask struct {
-	what  any // host.Card, host.Review, host.Form or host.Sampling
+	what  any // wanted, []host.Review, host.Form or host.Sampling
 	reply chan any
+}
+
+// wanted is a call that is asked about, with what it would change in a file of this disk.
+type wanted struct {
+	card   host.Card
+	change *edit
 }
 
 // withdrawn tells the screen that nobody waits for the answer any more.
@@ -51,12 +57,12 @@ func (u *UI) ask(ctx context.Context, what any) (any, error) {
 
 // Consent shows a call and waits for a yes or no.
 func (u *UI) Consent(ctx context.Context, card host.Card) (host.Verdict, error) {
-	return asked[host.Verdict](u.ask(ctx, card))
+	return asked[host.Verdict](u.ask(ctx, wanted{card, fileChange(&card, u.options.OnDisk)}))
 }
 
-// Review shows what a server brings and waits for a yes or no.
-func (u *UI) Review(ctx context.Context, review host.Review) (bool, error) {
-	return asked[bool](u.ask(ctx, review))
+// Review shows what servers bring, each in a line, and waits for an answer to each.
+func (u *UI) Review(ctx context.Context, reviews []host.Review) ([]host.ReviewAnswer, error) {
+	return asked[[]host.ReviewAnswer](u.ask(ctx, reviews))
 }
 
 // Elicit shows a form, or the page to visit, and waits for the answer.

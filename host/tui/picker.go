@@ -106,7 +106,7 @@ func historyPanel(s *screen) *picker {
 		p.items = append(p.items, item{label: line})
 	}
 	p.chosen = func(s *screen, i int) {
-		s.input.Set(p.items[i].label)
+		s.input.Set(s.folded(p.items[i].label))
 		s.menu.update(s)
 	}
 	return p
@@ -131,20 +131,24 @@ func callsPanel(s *screen) *picker {
 }
 
 func (c *call) item() item {
+	name := toolName(c.Server, c.Tool)
+	if c.by != "" {
+		name = oneLine(c.by, 30) + ": " + name
+	}
 	switch {
 	case c.thought != "":
 		return item{label: "∴ thought for " + seconds(c.took), detail: c.thought}
 	case c.result == nil:
-		return item{label: "● " + toolName(c.Server, c.Tool), detail: string(c.Arguments)}
+		return item{label: "● " + name, detail: string(c.Arguments)}
 	case c.result.IsError:
-		return item{label: "✗ " + toolName(c.Server, c.Tool), detail: string(c.Arguments)}
+		return item{label: "✗ " + name, detail: string(c.Arguments)}
 	}
-	return item{label: "✓ " + toolName(c.Server, c.Tool), detail: string(c.Arguments)}
+	return item{label: "✓ " + name, detail: string(c.Arguments)}
 }
 
 // conversationsPanel offers kept conversations.
 func conversationsPanel(list []Saved, current string) *picker {
-	p := &picker{title: "kept conversations"}
+	p := &picker{title: "conversations"}
 	for _, c := range list {
 		this := ""
 		if c.ID == current {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -90,7 +91,7 @@ func TestADumbTerminalIsUsedLineByLine(t *testing.T) {
 	var form *mcp.ElicitResult
 	session.ask = func(ctx context.Context, _ host.Question) (err error) {
 		ui.Event(text("Let me *see*.\n\n"))
-		if agreed, err := ui.Review(ctx, host.Review{Server: "crm", First: true}); err != nil || !agreed {
+		if agreed, err := agreed(ui.Review(ctx, []host.Review{{Server: "crm", First: true}})); err != nil || !slices.Equal(agreed, []bool{true}) {
 			return errors.Join(err, errors.New("it was not agreed to"))
 		}
 		if verdict, err = ui.Consent(ctx, writeCard()); err != nil {
@@ -106,18 +107,18 @@ func TestADumbTerminalIsUsedLineByLine(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	say("Welcome.", "/servers")
+	say("Welcome.", "/mcp")
 	say("about 1.5k tokens", "hello")
-	say("crm is new", "y")
+	say("New server “crm”", "y")
 	say("may this call run?", "a")
 	say("allow always: which calls?", "2")
 	say("Who?", "Ada")
 	for _, line := range []string{"x", "36", "", "2", "1,2", "1"} {
 		say("▸ age", line) // whoever reads the pipe is asked for one after the other
 	}
-	say("Decline", "")
+	say("send this to ev?", "y")
 	say("Done.", "/resume")
-	say("number, or nothing:", "2")
+	say("number, words to find, or nothing:", "2")
 	say("new conversation", "/quit")
 	if err := <-ended; err != nil {
 		t.Fatal(err)
@@ -158,10 +159,13 @@ func (f *folder) Open(_ context.Context, id string) (Record, []host.Entry, error
 	return nil, nil, errScripted
 }
 
-func (f *folder) Fork(_ context.Context, id string) (string, error) {
+func (f *folder) Fork(_ context.Context, id string, entries int) (string, error) {
 	r, _ := f.New(context.Background())
 	k := r.(*kept)
-	k.entries = append(k.entries, f.kept[id].entries...)
+	if entries == 0 {
+		entries = len(f.kept[id].entries)
+	}
+	k.entries = append(k.entries, f.kept[id].entries[:entries]...)
 	return k.id, nil
 }
 

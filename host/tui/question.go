@@ -10,18 +10,27 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// question is what was typed, with the resources that it names as @SERVER:URI.
+// question is what was typed, with the resources that it names as @SERVER:URI, the files
+// that it names as @PATH, and the pictures that were pasted.
 func (s *screen) question(text string) (host.Question, error) {
 	q := host.Question{Text: text}
-	for word := range strings.FieldsSeq(text) {
-		server, uri, found := strings.Cut(strings.TrimPrefix(word, "@"), ":")
-		if word[0] != '@' || !found || uri == "" || !s.isServer(server) {
+	rest, err := s.attachPictures(&q, s.folded(text))
+	if err != nil {
+		return q, err
+	}
+	for _, word := range mentions(rest) {
+		server, uri, found := strings.Cut(word, ":")
+		if !found || uri == "" || !s.isServer(server) {
+			if err := s.attachFile(&q, word); err != nil {
+				return q, err
+			}
 			continue
 		}
 		if strings.Contains(uri, "{") {
-			return q, fmt.Errorf("%s: fill in the part in braces", word)
+			return q, fmt.Errorf("@%s: fill in the part in braces", word)
 		}
-		if a := (host.Attachment{Server: server, URI: s.knownURI(server, uri)}); !slices.Contains(q.Attach, a) {
+		a := host.Attachment{Server: server, URI: s.knownURI(server, uri)}
+		if !slices.ContainsFunc(q.Attach, func(other host.Attachment) bool { return other.Server == server && other.URI == a.URI }) {
 			q.Attach = append(q.Attach, a)
 		}
 	}

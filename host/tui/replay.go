@@ -21,15 +21,13 @@ func (s *screen) replay(e *host.Entry) {
 	case e.Summary != nil:
 		s.say(ink.Muted, "old turns were replaced by a summary")
 	case e.Note != "":
-		s.say(ink.Muted, "kept: "+e.Note)
+		s.say(ink.Muted, "remembered: "+e.Note)
 	}
 }
 
 func (s *screen) replayMessage(m *model.Message) {
 	if m.Role == model.RoleUser {
-		if text := strings.TrimSpace(m.Text()); text != "" {
-			s.typed(text)
-		}
+		s.replayQuestion(m.Parts)
 	} else if text := strings.TrimSpace(m.Text()); text != "" {
 		s.printMarkdown(text)
 	}
@@ -44,6 +42,25 @@ func (s *screen) replayMessage(m *model.Message) {
 			s.replayResult(p.Result)
 		}
 	}
+}
+
+// replayQuestion prints what the person said, and names what they attached.
+func (s *screen) replayQuestion(parts []model.Part) {
+	var said strings.Builder
+	var names []string
+	for _, p := range parts {
+		line, _, _ := strings.Cut(p.Text, "\n")
+		name, isAttached := strings.CutPrefix(line, "[attached: ")
+		if name, closed := strings.CutSuffix(name, "]"); isAttached && closed {
+			names = append(names, oneLine(name, 200))
+			continue
+		}
+		said.WriteString(p.Text)
+	}
+	if text := strings.TrimSpace(said.String()); text != "" {
+		s.typed(text)
+	}
+	s.attachedLine(names)
 }
 
 func (s *screen) replayResult(r *model.Result) {

@@ -3,98 +3,290 @@ package tui
 import (
 	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/approval"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
-	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// reviewCard shows what a server brings before the model sees it.
+// maxWarned is how many warnings of a server stand in the list; its details have all.
+const maxWarned = 2
+
+// reviewCard shows what servers bring before the model sees it: a list with a server in a line or
+// two, those with warnings first, and on demand all that one of them defines.
 type reviewCard struct {
 	pending
-	review host.Review
+	servers  []reviewed // those with warnings first
+	selected int
+	same     string // what their tools' names have in common
+	open     bool   // the details of the selected one are shown
+	trusting bool   // it is asked for how long the selected one is trusted
+	list     scroll
+}
+
+// reviewed is a server of the list.
+type reviewed struct {
+	host.Review
+	at       int // among the reviews that were asked about
+	overview approval.Overview
+	seen     bool // its details were shown
+	decided  bool
+	said     host.ReviewAnswer
+}
+
+// calm reports whether it can be approved without looking at its details: it is new, and
+// there is no warning.
+func (r *reviewed) calm() bool { return !r.decided && r.First && r.overview.Found == 0 }
+
+func newReviewCard(a *ask, reviews []host.Review) card {
+	c := &reviewCard{pending: pending{ask: a}, same: approval.SameNames(reviews)}
+	for i, r := range reviews {
+		c.servers = append(c.servers, reviewed{Review: r, at: i, overview: approval.Of(r)})
+	}
+	slices.SortStableFunc(c.servers, func(a, b reviewed) int { return min(1, b.overview.Found) - min(1, a.overview.Found) })
+	if len(reviews) == 1 && !reviews[0].First {
+		c.open, c.servers[0].seen = true, true // a change is a text to be read
+	}
+	return c
 }
 
 func (c *reviewCard) press(s *screen, k keypress) bool {
 	switch {
-	case c.scroll.move(k.name):
-		return false
+	case len(c.servers) == 0:
+		return c.done()
+	case c.trusting:
+		c.trust(s, k)
+	case (k.text == "y" || k.text == "t") && !c.servers[c.selected].First && !c.servers[c.selected].seen, !c.open && (k.name == "enter" || k.text == "d"):
+		c.open, c.servers[c.selected].seen, c.laid, c.scroll = true, true, body{}, scroll{}
 	case k.text == "y":
-		c.ask.answer(true)
-		s.print(c.decided(ink.T(ink.Good, "✓ "), "the model may see", s.width)...)
-		return true
-	case k.text == "n", k.name == "esc":
-		c.ask.answer(false)
-		s.print(c.decided(ink.T(ink.Bad, "✗ "), "kept from the model:", s.width)...)
-		return true
+		c.decide(s, c.selected, host.ReviewAnswer{Approve: true})
+	case k.text == "n":
+		c.decide(s, c.selected, host.ReviewAnswer{})
+	case k.text == "t":
+		c.trusting = true
+	case c.open:
+		if k.name == "esc" || k.name == "enter" || k.text == "d" {
+			c.open = false
+		} else {
+			c.scroll.move(k.name)
+		}
+	case k.text == "A":
+		for i := range c.servers {
+			if c.servers[i].calm() {
+				c.decide(s, i, host.ReviewAnswer{Approve: true})
+			}
+		}
+	case k.name == "esc":
+		for i := range c.servers {
+			c.decide(s, i, c.servers[i].said)
+		}
+	default:
+		c.choose(k)
 	}
-	return false
+	return c.done()
 }
 
-// decided says what became of the review.
-func (c *reviewCard) decided(mark ink.Span, what string, width int) []ink.Line {
-	kinds, _ := kindsOf(c.review.Items)
-	line := ink.Line{ink.T(ink.Plain, c.review.Server, ink.Bold), ink.T(ink.Muted, ": "+what+" "+kinds)}
-	return ink.Indent(ink.Wrap(line, width-2), ink.Line{mark}, ink.Of("  "))
+// trust takes the answer to how long the selected server is trusted.
+func (c *reviewCard) trust(s *screen, k keypress) {
+	switch {
+	case k.text == "s" || k.text == "a":
+		c.decide(s, c.selected, host.ReviewAnswer{Approve: true, Trust: true, Forever: k.text == "a"})
+	case k.name != "esc":
+		return
+	}
+	c.trusting = false
+}
+
+// choose selects another server.
+func (c *reviewCard) choose(k keypress) {
+	to := c.selected
+	switch k.name {
+	case "up":
+		to--
+	case "down", "tab":
+		to++
+	default:
+		if n := int(first(k.text)) - '1'; n >= 0 && n < len(c.servers) {
+			to = n
+		} else if !c.list.move(k.name) {
+			return
+		}
+	}
+	c.selected = max(0, min(to, len(c.servers)-1))
+}
+
+// decide notes what is to become of a server, and goes on to the next.
+func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
+	r := &c.servers[i]
+	if r.decided {
+		return
+	}
+	r.decided, r.said = true, said
+	c.open = false
+	if next := slices.IndexFunc(c.servers, func(r reviewed) bool { return !r.decided }); next >= 0 {
+		c.selected = next
+	}
+	mark, what := ink.T(ink.Good, "✓ "), " approved: "+r.overview.Counts
+	switch {
+	case said.Trust && said.Forever:
+		what = " approved and trusted (saved in your policy): " + r.overview.Counts
+	case said.Trust:
+		what = " approved, and trusted for this session: " + r.overview.Counts
+	case !said.Approve:
+		mark, what = ink.T(ink.Bad, "✗ "), " refused: the model cannot use it (/review "+r.Server+" shows it again)"
+	}
+	line := ink.Line{ink.T(ink.Plain, r.Server, ink.Bold), ink.T(ink.Muted, what)}
+	s.print(ink.Indent(ink.Wrap(line, s.width-2), ink.Line{mark}, ink.Of("  "))...)
+}
+
+// done answers once every server is decided about.
+func (c *reviewCard) done() bool {
+	answers := make([]host.ReviewAnswer, len(c.servers))
+	for _, r := range c.servers {
+		if !r.decided {
+			return false
+		}
+		answers[r.at] = r.said
+	}
+	c.ask.answer(answers)
+	return true
 }
 
 func (c *reviewCard) lines(s *screen, width, height int) []ink.Line {
-	title := fmt.Sprintf("%s changed; may the model see it?", c.review.Server)
-	if c.review.First {
-		title = fmt.Sprintf("%s is new; may the model see it?", c.review.Server)
+	if c.open {
+		return c.openLines(s, width, height)
+	}
+	keys := []string{"y approve", "n refuse", "t approve and trust…", "d Enter details"}
+	calm := 0
+	for i := range c.servers {
+		if c.servers[i].calm() {
+			calm++
+		}
+	}
+	if calm > 0 && len(c.servers) > 1 {
+		keys = append(keys, fmt.Sprintf("A approve all %d without warnings", calm))
+	}
+	if len(c.servers) > 1 {
+		keys = append(keys, "↑↓ Tab 1 2 3 … choose")
+	}
+	if s.byLine && len(c.servers) > 1 {
+		keys = append(keys, "N refuse all", "1 and so on: choose")
+	}
+	foot := c.trustFoot(s, width)
+	if !c.trusting {
+		foot = s.foot(width, "", append(keys, "Esc refuse")...)
+	}
+	c.list.rows = max(1, height-1-len(foot))
+	text, at := c.rows(width, false)
+	if len(text) > c.list.rows {
+		text, at = c.rows(width, true)
+	}
+	if at < c.list.at || at >= c.list.at+c.list.rows-1 {
+		c.list.at = max(0, at-c.list.rows/2)
+	}
+	return framed(c.title(s), text, &c.list, foot, width, height)
+}
+
+func (c *reviewCard) title(s *screen) string {
+	switch {
+	case len(c.servers) > 1:
+		return fmt.Sprintf("%d servers are new or changed: let the model use them?", len(c.servers))
+	case len(c.servers) == 0:
+		return "nothing to review"
+	}
+	title := fmt.Sprintf("New server “%s”: let the model use it?", c.servers[0].Server)
+	if !c.servers[0].First {
+		title = fmt.Sprintf("Server “%s” changed: let the model use it?", c.servers[0].Server)
 	}
 	if n := c.behind(s); n > 0 {
 		title += fmt.Sprintf(" (%d more to review)", n)
 	}
-	return framed(title, c.laid.of(width, c.body), &c.scroll, s.foot(width, "", "y yes", "n no, keep it from the model", "↑↓ scroll"), width, height)
+	return title
 }
 
-func (c *reviewCard) body(width int) []ink.Line {
-	items := slices.Clone(c.review.Items)
-	slices.SortStableFunc(items, func(a, b host.ReviewItem) int { // the worst first
-		return int(guard.Worst(b.Findings)) - int(guard.Worst(a.Findings))
+// rows are all servers of the list, and at which line the selected one stands. Where there is
+// little room, each warning has a line, and each server but the selected one a line and its first
+// warning.
+func (c *reviewCard) rows(width int, crowded bool) (text []ink.Line, at int) {
+	if c.same != "" {
+		text = ink.Lines(ink.Muted, oneLine(c.same, 300), width)
+	}
+	for i := range c.servers {
+		if i == c.selected {
+			at = len(text)
+		}
+		text = append(text, c.row(i, width, crowded)...)
+	}
+	return text, at
+}
+
+// row is a server in the list: what it brings, how it is started, and its warnings.
+func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
+	r, o := &c.servers[i], &c.servers[i].overview
+	mark := ink.T(ink.Accent, "  ")
+	if i == c.selected && len(c.servers) > 1 {
+		mark = ink.T(ink.Accent, "▸ ", ink.Bold)
+	}
+	head := ink.Line{ink.T(ink.Plain, oneLine(r.Server, 60), ink.Bold), ink.T(ink.Plain, "  "+oneLine(o.Line(), 200))}
+	switch {
+	case r.said.Approve:
+		head = append(head, ink.T(ink.Good, "  approved"))
+	case r.decided:
+		head = append(head, ink.T(ink.Bad, "  refused"))
+	case !o.First && len(c.servers) > 1:
+		head = append(head, ink.T(ink.Warn, "  changed"))
+	}
+	margin := ink.Of("    ")
+	lines := ink.Indent(ink.Wrap(head, width-2), ink.Line{mark}, margin)
+	warned, excerpt, brief := maxWarned, 300, crowded && i != c.selected
+	if crowded {
+		excerpt = width - 6
+	}
+	if brief {
+		warned = 1
+	}
+	if o.Command != "" && !brief { // all of it: it is what will run
+		lines = append(lines, ink.Indent(ink.Wrap(ink.Line{ink.T(ink.Code, oneLine(o.Command, len(o.Command)))}, width-4), margin, margin)...)
+	}
+	for n, text := range o.Warnings {
+		if r.decided || brief && n == warned {
+			break
+		}
+		if n == warned {
+			lines = append(lines, ink.Line{margin[0], ink.T(ink.Bad, fmt.Sprintf("! %s of another kind: d shows them", plural(len(o.Warnings)-n, "warning", "warnings")))}.Cut(width))
+			break
+		}
+		lines = append(lines, ink.Indent(ink.Lines(ink.Bad, oneLine(text, excerpt), width-6), ink.Line{margin[0], ink.T(ink.Bad, "! ", ink.Bold)}, ink.Of("      "))...)
+	}
+	return lines
+}
+
+// openLines are all definitions of the selected server.
+func (c *reviewCard) openLines(s *screen, width, height int) []ink.Line {
+	text := c.laid.of(width, func(width int) []ink.Line {
+		return append(c.row(c.selected, width, false), reviewDetails(&c.servers[c.selected].Review, width)...)
 	})
-	lines := reviewSummary(items, width)
-	calm := slices.IndexFunc(items, func(it host.ReviewItem) bool { return len(it.Findings) == 0 })
-	for i := range items {
-		if i == calm && len(items)-calm > manyItems {
-			lines = append(lines, contents(items[calm:], width)...)
-		}
-		lines = append(lines, reviewItem(&items[i], width)...)
+	foot := c.trustFoot(s, width)
+	if !c.trusting {
+		foot = s.foot(width, "", "y approve", "n refuse", "t approve and trust…", scrollKeys, "d Enter Esc back")
 	}
-	return lines
+	return framed(c.title(s), text, &c.scroll, foot, width, height)
 }
 
-// manyItems is how many definitions are more than a person sees at a glance: there
-// is a list of their names first.
-const manyItems = 6
-
-// contents are the names of what follows, of each kind.
-func contents(items []host.ReviewItem, width int) []ink.Line {
-	lines := []ink.Line{nil}
-	for len(items) > 0 {
-		kind := items[0].Kind
-		var names []string
-		for _, it := range items {
-			if it.Kind == kind && it.Name != "" {
-				names = append(names, oneLine(it.Name, 100))
-			}
-		}
-		items = slices.DeleteFunc(slices.Clone(items), func(it host.ReviewItem) bool { return it.Kind == kind })
-		if len(names) > 0 {
-			lines = append(lines, about(plural(len(names), kind, strings.TrimSuffix(kind, "s")+"s"), ink.Plain, strings.Join(names, ", "), width)...)
-		}
+// trustFoot asks for how long the selected server is trusted, and says what that means.
+func (c *reviewCard) trustFoot(s *screen, width int) []ink.Line {
+	if !c.trusting {
+		return nil
 	}
-	return lines
+	text := "Trust “" + oneLine(c.servers[c.selected].Server, 60) + "”? What it claims about its tools is believed, and what it defines or changes is not reviewed. What comes from outside of it stays untrusted."
+	return append(ink.Lines(ink.Warn, text, width), s.foot(width, "s for this session, a for good, as it is started now; Enter goes back", "s for this session", "a for good, as it is started now", "Esc back")...)
 }
 
 // behind is how many servers are reviewed after this one.
 func (c *reviewCard) behind(s *screen) int {
 	n := 0
 	for _, t := range slices.Backward(s.servers) {
-		if t.Server == c.review.Server {
+		if t.Server == c.servers[0].Server {
 			break
 		}
 		if t.State == host.StateUnapproved {
@@ -102,105 +294,4 @@ func (c *reviewCard) behind(s *screen) int {
 		}
 	}
 	return n
-}
-
-// kindsOf says how many definitions of which kind there are, and how many findings.
-func kindsOf(items []host.ReviewItem) (text string, found int) {
-	var kinds, words []string
-	many := map[string]int{}
-	for i := range items {
-		kind := items[i].Kind
-		if many[kind] == 0 {
-			kinds = append(kinds, kind)
-		}
-		many[kind]++
-		found += len(items[i].Findings)
-	}
-	for _, kind := range kinds {
-		words = append(words, plural(many[kind], kind, strings.TrimSuffix(kind, "s")+"s"))
-	}
-	return strings.Join(words, ", "), found
-}
-
-// reviewSummary says how many definitions of which kind there are, and warnings.
-func reviewSummary(items []host.ReviewItem, width int) []ink.Line {
-	kinds, found := kindsOf(items)
-	line := ink.Line{ink.T(ink.Muted, kinds+"; "), ink.T(ink.Good, "nothing suspicious was found")}
-	if found > 0 {
-		line[1] = ink.T(ink.Bad, plural(found, "warning", "warnings"), ink.Bold)
-	}
-	return ink.Wrap(line, width)
-}
-
-func reviewItem(it *host.ReviewItem, width int) []ink.Line {
-	mark, what := ink.T(ink.Added, "+ ", ink.Bold), "new "
-	if it.Changed {
-		mark, what = ink.T(ink.Warn, "~ ", ink.Bold), "changed "
-	}
-	head := ink.Line{mark, ink.T(ink.Muted, what+it.Kind+" "), ink.T(ink.Plain, it.Name, ink.Bold)}
-	lines := append([]ink.Line{nil}, ink.Wrap(head, width)...)
-	for _, f := range it.Findings {
-		role := ink.Warn
-		if f.Severity >= guard.Block {
-			role = ink.Bad
-		}
-		text := fmt.Sprintf("%s (%s): “%s”", f.Why, f.Where, f.Excerpt)
-		lines = append(lines, ink.Indent(ink.Lines(role, text, width-4), ink.Line{ink.T(role, "  ! ", ink.Bold)}, ink.Of("    "))...)
-	}
-	margin := ink.Of("  ")
-	body := diffLines
-	if !it.Changed {
-		body = fieldLines
-	}
-	return append(lines, ink.Indent(body(it.Text, width-2), margin, margin)...)
-}
-
-// diffLines is a difference, as diff writes it.
-func diffLines(text string, width int) []ink.Line {
-	var lines []ink.Line
-	for row := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		role := ink.Plain
-		switch {
-		case strings.HasPrefix(row, "+++ ") || strings.HasPrefix(row, "--- ") || strings.HasPrefix(row, "@@ "):
-			role = ink.Muted
-		case strings.HasPrefix(row, "+"):
-			role = ink.Added
-		case strings.HasPrefix(row, "-"):
-			role = ink.Removed
-		}
-		lines = append(lines, ink.Lines(role, row, width)...)
-	}
-	return lines
-}
-
-// fieldLines is a whole definition: fields, those of several lines indented. What of
-// them is JSON is laid out as a person reads it.
-func fieldLines(text string, width int) []ink.Line {
-	if isObject(text) {
-		return jsonLines([]byte(text), width)
-	}
-	var lines []ink.Line
-	rows := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	for i := 0; i < len(rows); {
-		lines = append(lines, ink.Lines(ink.Plain, rows[i], width)...)
-		i++
-		from := i
-		for i < len(rows) && strings.HasPrefix(rows[i], "  ") {
-			i++
-		}
-		block := rows[from:i]
-		if joined := strings.Join(block, "\n"); isObject(joined) {
-			lines = append(lines, ink.Indent(jsonLines([]byte(joined), width-2), ink.Of("  "), ink.Of("  "))...)
-			continue
-		}
-		for _, row := range block {
-			lines = append(lines, ink.Lines(ink.Plain, row, width)...)
-		}
-	}
-	return lines
-}
-
-func isObject(text string) bool {
-	text = strings.TrimSpace(text)
-	return strings.HasPrefix(text, "{") && jsonrpc.Valid([]byte(text), jsonrpc.Limits{}) == nil
 }

@@ -24,11 +24,15 @@ type run struct {
 	began     time.Time
 	ticking   bool
 
+	interrupted bool // by Esc: the next question goes on from here
+
 	text      markdown.Stream
 	wrote     bool // text came in pieces in this step
 	thought   strings.Builder
 	thinking  time.Time     // when it began
 	doing     string        // what it is, where that is no question
+	step      int           // of the plan
+	doingStep string        // the same for people
 	listed    bool          // which tools there are was shown
 	asked     bool          // the model is being asked
 	calls     []*call       // that have not returned
@@ -36,6 +40,11 @@ type run struct {
 	draft     string        // the tool whose arguments are being written
 	answered  bool          // an Answered event came
 	explained bool          // a notice said why it ends
+
+	printed bool     // text of this step stands in the scrollback
+	retry   string   // the request failed, and is made again
+	retried bool     // it was made again: its text is printed once it is whole
+	held    []string // parts of that text
 
 	rendered struct { // of the text's rest
 		text  string
@@ -65,11 +74,21 @@ func (s *screen) over(r *run, err error) {
 	if err != nil && !r.answered && !errors.Is(err, context.Canceled) {
 		s.say(ink.Bad, "error: "+err.Error())
 	}
-	if r.cancelled && !r.answered {
+	switch {
+	case r.interrupted:
+		s.say(ink.Muted, "You interrupted the answer. What came of it stays in the conversation.")
+	case r.cancelled && !r.answered:
 		s.say(ink.Muted, "cancelled")
 	}
 	s.run, s.used = nil, s.session.Ledger()
 	s.look(s.session.Servers())
+	if !r.interrupted && (err != nil || r.cancelled) {
+		s.waiting.held = true
+	}
+	if !s.waiting.held {
+		s.goOn()
+	}
+	s.announce(r)
 }
 
 // happened shows an event.
@@ -80,6 +99,10 @@ func (s *screen) happened(e *host.Event) {
 		if s.run != nil {
 			s.run.listed = true
 		}
+	case e.Child != nil && s.run != nil:
+		s.child(s.run.call(e.Child.CallID), e.Child)
+	case e.Reviewed != nil:
+		s.reviewed(e.Reviewed)
 	case e.Log != nil:
 		s.logs(e)
 	case e.Notice != nil:
@@ -103,7 +126,7 @@ func (s *screen) progress(e *host.Event) {
 	case e.Asked != nil:
 		s.endText()
 		s.neverCalled()
-		r.asked, r.wrote = true, false
+		r.asked, r.wrote, r.printed, r.retried, r.retry = true, false, false, false, ""
 	case e.Delta != nil:
 		s.delta(e.Delta)
 	case e.Decided != nil:
@@ -130,15 +153,7 @@ func (s *screen) delta(d *model.Delta) {
 	r.asked = false
 	switch {
 	case d.Retry != nil:
-		rest := r.text.End()
-		if r.wrote && rest != "" {
-			s.printMarkdown(rest)
-		}
-		if r.wrote {
-			s.say(ink.Warn, "the answer broke off and is asked for again; what stands above is void")
-		}
-		r.wrote, r.draft, r.asked = false, "", true
-		r.thought.Reset()
+		s.retry(d.Retry)
 	case d.Reasoning != "":
 		if r.thought.Len() == 0 {
 			r.thinking = s.now()
@@ -146,9 +161,9 @@ func (s *screen) delta(d *model.Delta) {
 		r.thought.WriteString(d.Reasoning[:min(len(d.Reasoning), maxThought-min(maxThought, r.thought.Len()))])
 	case d.Text != "":
 		s.endThought()
-		r.wrote = true
+		r.wrote, r.retry = true, ""
 		for _, part := range r.text.Add(d.Text) {
-			s.printMarkdown(part)
+			s.part(part)
 		}
 	case d.Call != nil:
 		s.endThought()
@@ -158,9 +173,40 @@ func (s *screen) delta(d *model.Delta) {
 	}
 }
 
+// retry takes back what came of an answer that broke off. What of it was printed cannot be,
+// but that happens once: what comes now is printed when it is whole.
+func (s *screen) retry(again *model.Retry) {
+	r := s.run
+	r.text.End()
+	if r.printed {
+		s.say(ink.Warn, "The answer was interrupted; retrying. Ignore the partial answer above.")
+	}
+	r.retry = fmt.Sprintf("retrying in %s, attempt %d failed", seconds(again.After), again.Attempt)
+	if again.Err != nil {
+		r.retry += ": " + oneLine(again.Err.Error(), 500)
+	}
+	r.printed, r.retried, r.held = false, true, nil
+	r.wrote, r.draft, r.asked = false, "", true
+	r.thought.Reset()
+}
+
+// part prints a part of the text, or holds it back.
+func (s *screen) part(text string) {
+	if s.run.retried {
+		s.run.held = append(s.run.held, text)
+		return
+	}
+	s.run.printed = true
+	s.printMarkdown(text)
+}
+
 // endText prints what is left of the text.
 func (s *screen) endText() {
 	s.endThought()
+	for _, part := range s.run.held {
+		s.printMarkdown(part)
+	}
+	s.run.held = nil
 	if rest := s.run.text.End(); strings.TrimSpace(rest) != "" {
 		s.printMarkdown(rest)
 	}
@@ -181,7 +227,7 @@ func (s *screen) endThought() {
 
 func (s *screen) decided(d *host.Decided) {
 	r := s.run
-	r.asked = false
+	r.asked, r.retry = false, ""
 	wrote := r.wrote
 	r.wrote = false
 	if !wrote && d.Message != nil {
@@ -209,6 +255,9 @@ func (s *screen) answered(a *host.Answered) {
 	s.endText()
 	s.neverCalled()
 	s.run.answered = true
+	if s.run.interrupted && a.Stop == "cancelled" {
+		return // which is said when it is over
+	}
 	if text := stopped(a); text != "" && (!s.run.explained || a.Stop == "error") {
 		role := ink.Warn
 		if a.Stop == "error" {
@@ -253,17 +302,29 @@ func (s *screen) live() []ink.Line {
 	if r.thought.Len() > 0 {
 		lines = append(lines, s.thinkingLine())
 	}
-	if rest := r.text.Rest(); strings.TrimSpace(rest) != "" {
+	if rest := r.unprinted(); strings.TrimSpace(rest) != "" {
 		if r.rendered.text != rest || r.rendered.width != s.width {
 			r.rendered.text, r.rendered.width = rest, s.width
-			r.rendered.lines = markdown.Part(rest, s.width)
+			r.rendered.lines = markdown.Render(rest, s.width)
 		}
 		lines = append(lines, r.rendered.lines...)
 	}
 	for _, c := range r.calls {
 		lines = append(lines, c.live(s)...)
 	}
+	if r.retry != "" {
+		lines = append(lines, ink.Line{ink.T(ink.Warn, "↻ "+r.retry)}.Cut(s.width))
+	}
 	return append(lines, s.activity())
+}
+
+// unprinted is the end of the text that was not printed yet.
+func (r *run) unprinted() string {
+	rest := r.text.Rest()
+	if n := len(r.held); n > 0 {
+		rest = r.held[n-1] + rest
+	}
+	return rest
 }
 
 // thinkingLine shows the last line of the reasoning.
@@ -303,8 +364,8 @@ func (s *screen) activity() ink.Line {
 	frames := []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 	frame := frames[int(s.now().Sub(r.began)/tickTime)%len(frames)]
 	return ink.Line{
-		ink.T(ink.Accent, frame+" "), ink.T(ink.Plain, what),
-		ink.T(ink.Muted, " "+seconds(s.now().Sub(r.began))+" · Ctrl+C cancels"),
+		ink.T(ink.Accent, frame+" "), ink.T(ink.Plain, r.doingStep+what),
+		ink.T(ink.Muted, " "+seconds(s.now().Sub(r.began))+" · Esc interrupts"),
 	}.Cut(s.width)
 }
 

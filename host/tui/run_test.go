@@ -23,8 +23,9 @@ func conversation(st *stage, verdict *host.Verdict) func(ctx context.Context, q 
 			host.Event{Decided: &host.Decided{Message: &model.Message{}, Stop: model.StopCalls}})
 		v, err := st.ui.Consent(ctx, host.Card{
 			CallID: "1", Server: "everything", Tool: "add", Title: "Add", Arguments: object(`{"a":2,"b":40}`),
-			Reasons: []string{"no rule allows it"},
+			Reasons: []string{"it may write and delete, and may reach other systems; there is no rule for it yet"},
 			Always:  []host.AlwaysRule{{Label: "this tool with any arguments", Rule: policy.Rule{Effect: policy.Allow, Server: "everything", Tool: "add"}}},
+			Never:   []host.AlwaysRule{{Label: "this tool with any arguments", Rule: policy.Rule{Effect: policy.Deny, Server: "everything", Tool: "add"}}},
 		})
 		if err != nil {
 			return err
@@ -50,38 +51,40 @@ func TestAConversation(t *testing.T) {
 		session.ask = conversation(st, &verdict)
 		expect(t, "the empty screen", st.frame(), `
 ❯ ask something, / for commands, @ for resources
-test-model · 1/1 servers, 5 tools · context 800/32.0k 2 % · F1 help`)
+test-model · 1/1 servers, 5 tools · context 800/32.0k 2% · F1 help`)
 
 		st.keys("add 2 and 40<enter>")
 		st.wait(1100 * time.Millisecond)
 		expect(t, "the frame while the model thinks", st.frame(), `
 ∴ thinking: There is a tool.
-⠴ working 1.1 s · Ctrl+C cancels
+⠴ working 1.1 s · Esc interrupts
 ❯ ask something, / for commands, @ for resources
-test-model · 1/1 servers, 5 tools · context 800/32.0k 2 % · F1 help`)
+test-model · 1/1 servers, 5 tools · context 800/32.0k 2% · F1 help`)
 
 		st.wait(2 * time.Second)
 		expect(t, "the frame with a card", st.frame(), `
-⠴ waiting for you 3.1 s · Ctrl+C cancels
+⠴ waiting for you 3.1 s · Esc interrupts
 ── may this call run? ──────────────────────────────────────────────────────────
 everything · add “Add”
-! no rule allows it
+! it may write and delete, and may reach other systems; there is no rule for it
+  yet
+The server does not say what this does: it may write, delete and reach other
+systems
 arguments:
   a: 2
   b: 40
-the server says: nothing about what it does
-y once · s this session… · a always… · n no · N no, with a note · d never…
-↑↓ scroll
-test-model · 1/1 servers, 5 tools · context 800/32.0k 2 % · F1 help`)
+y once · s this session… · a always… · n Esc no · N no, with a note · d never…
+↑↓ PgUp PgDn Home End scroll · F1 keys · Ctrl+C cancel
+test-model · 1/1 servers, 5 tools · context 800/32.0k 2% · F1 help`)
 
 		st.wait(time.Second)
 		st.keys("y")
 		expect(t, "the frame while the call runs", st.frame(), `
 ● everything · add “Add” 0 ms  {"a":2,"b":40}
-  ██████████░░░░░░░░░░  50 %  half
-⠋ a call is running 4.1 s · Ctrl+C cancels
+  ██████████░░░░░░░░░░  50%  half
+⠋ a call is running 4.1 s · Esc interrupts
 ❯ ask something, / for commands, @ for resources
-test-model · 1/1 servers, 5 tools · context 800/32.0k 2 % · F1 help`)
+test-model · 1/1 servers, 5 tools · context 800/32.0k 2% · F1 help`)
 
 		st.wait(2 * time.Second)
 		expect(t, "the scrollback", st.scrollback(), `
@@ -98,7 +101,7 @@ First the call.
   2
   3
   4
-  … 2 more lines, 3 tokens (Ctrl+O shows them)
+  … 2 more lines, 3 tokens (Ctrl+O shows all)
 
 The sum is 42.`)
 		if !verdict.Allow || verdict.Rule != nil || st.screen.run != nil {
@@ -118,7 +121,7 @@ func TestASummaryCanBeCancelled(t *testing.T) {
 		st.keys("/compact<enter>")
 		st.holds("old turns are being summarized")
 		st.keys("hello<enter>")
-		st.holds("the answer is still coming; Ctrl+C cancels it")
+		st.holds("1 question queued")
 		st.keys("<ctrl+c>")
 		st.printedText("cancelled")
 		if strings.Contains(st.scrollback(), "replaced by a summary") {
@@ -130,5 +133,42 @@ func TestASummaryCanBeCancelled(t *testing.T) {
 		}
 		st.keys("<enter>")
 		st.printedText("❯ hello")
+	})
+}
+
+// A provider that breaks off again and again leaves one half answer, not one of each
+// attempt.
+func TestHalfAnswersAreFoldedToOne(t *testing.T) {
+	session := &scripted{}
+	play(t, session, 80, 24, func(st *stage) {
+		session.ask = func(ctx context.Context, _ host.Question) error {
+			st.tell(host.Event{Asked: &host.Asked{}})
+			for attempt := 1; attempt < 5; attempt++ {
+				st.tell(text("First.\n\nSecond.\n\nThi"),
+					host.Event{Notice: &host.Notice{Kind: host.NoticeRetry, Text: "attempt failed"}},
+					host.Event{Delta: &model.Delta{Retry: &model.Retry{Attempt: attempt, After: time.Second, Err: errScripted}}})
+				time.Sleep(time.Second)
+			}
+			st.tell(text("First.\n\nSecond.\n\nThird."), host.Event{Decided: &host.Decided{Message: &model.Message{}}}, host.Event{Answered: &host.Answered{Stop: "end"}})
+			return nil
+		}
+		st.keys("x<enter>")
+		st.wait(500 * time.Millisecond)
+		st.holds("↻ retrying in 1.0 s, attempt 1 failed: the provider is on holiday")
+		st.wait(time.Second)
+		st.holds("↻ retrying in 1.0 s, attempt 2 failed: the provider is on holiday")
+		st.wait(10 * time.Second)
+		expect(t, "the scrollback", st.scrollback(), `
+❯ x
+
+First.
+
+The answer was interrupted; retrying. Ignore the partial answer above.
+
+First.
+
+Second.
+
+Third.`)
 	})
 }

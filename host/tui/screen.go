@@ -21,9 +21,10 @@ type screen struct {
 	now     func() time.Time
 
 	width, height int
-	view          tea.View // what is drawn
-	frame         int      // its lines
-	full          bool     // it takes the whole screen, which comes back afterwards
+	reported      struct{ width, height int } // by the terminal
+	view          tea.View                    // what is drawn
+	frame         int                         // its lines
+	full          bool                        // it takes the whole screen, which comes back afterwards
 
 	paper     paper   // what goes to the scrollback
 	run       *run    // the question that is being answered; nil: none
@@ -33,6 +34,7 @@ type screen struct {
 	trace     bool
 	byLine    bool // the terminal can only print lines
 	servers   []host.ServerTools
+	permitted []Permission // as they were listed last
 	polling   bool
 	troubled  []string    // servers of which it was said that they failed
 	announced []string    // servers of which it was said that they wait to be reviewed
@@ -41,13 +43,23 @@ type screen struct {
 	input   editor.Buffer
 	history history
 	menu    menu
-	hint    string // shown in place of the status line until the next key
+	waiting waiting
+	pastes  struct {
+		all   []pasted
+		count int
+	}
+	cmds []tea.Cmd // what the program is to do next
+	hint string    // shown in place of the status line until the next key
 
-	cards []card  // what waits for the person, the first one shown
-	panel overlay // what the person opened; nil: nothing
+	cards     []card                      // what waits for the person, the first one shown
+	panel     overlay                     // what the person opened; nil: nothing
+	pressed   time.Time                   // when the last key was
+	answering bool                        // it was for a card
+	noted     struct{ call, text string } // what the person said to a call that they refused
 
 	listening bool // somebody waits for what comes next
 	quitting  bool
+	escaped   time.Time // when Esc was pressed with nothing to close
 	leaving   time.Time // when Ctrl+C was pressed with nothing to cancel
 }
 
@@ -114,14 +126,14 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		for _, v := range msg {
 			s.receive(v)
 		}
-		if len(s.cards) > 0 {
-			s.cards[0].begin(s.now())
-		}
+		s.cardInSight()
 		s.listening = false
 	case printedMsg:
 		s.paper.printing = false
+	case edited:
+		s.editorClosed(msg)
 	case settledMsg:
-		s.paper.settled()
+		s.paper.settled(s.now())
 	case pollMsg:
 		s.polling, s.used = false, s.session.Ledger()
 		s.look(s.session.Servers())
@@ -131,6 +143,7 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	}
 	s.draw()
+	cmds, s.cmds = append(cmds, s.cmds...), nil
 	return s, tea.Batch(append(cmds, s.listen(), s.flush(), s.tick(), s.poll(), s.quit())...)
 }
 
@@ -142,8 +155,10 @@ const drawTime = 60 * time.Millisecond
 // what stood on the terminal before.
 func (s *screen) resize(width, height int) tea.Cmd {
 	first := s.width == 0
+	s.reported.width, s.reported.height = width, height
 	s.width, s.height = max(width, 10), max(height, 4)
 	if !first {
+		s.paper.held, s.paper.resized = true, s.now()
 		return nil
 	}
 	s.greet()
@@ -178,8 +193,9 @@ func (s *screen) receive(v any) {
 			s.endText() // the model has said what it says before the call
 		}
 		s.cards = append(s.cards, newCard(s, v))
+		s.alert("waits for you")
 	case withdrawn:
-		s.cards = slices.DeleteFunc(s.cards, func(c card) bool { return c.asked() == v.ask })
+		s.cards = slices.DeleteFunc(s.cards, func(c card) bool { return c.state().ask == v.ask })
 	case func(*screen):
 		v(s)
 	}

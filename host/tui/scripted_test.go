@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"unicode"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -24,6 +27,7 @@ type scripted struct {
 	info    model.Info
 	ask     func(ctx context.Context, q host.Question) error
 	servers []host.ServerTools
+	stderr  map[string][]string
 	tools   []host.ToolInfo
 	prompts []host.PromptRef
 	found   []host.ResourceRef
@@ -35,6 +39,9 @@ type scripted struct {
 	saved   Saved
 	list    []Saved
 	fail    error
+	plan    host.Plan
+	propose func(ctx context.Context, goal string) (host.Plan, error)
+	execute func(ctx context.Context, changed func(host.Plan)) error
 
 	mu    sync.Mutex
 	calls []string
@@ -60,7 +67,11 @@ func (s *scripted) Ask(ctx context.Context, q host.Question) error {
 	}
 	return s.ask(ctx, q)
 }
-func (s *scripted) Servers() []host.ServerTools           { return s.servers }
+func (s *scripted) Servers() []host.ServerTools {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.servers
+}
 func (s *scripted) Tools() []host.ToolInfo                { return s.tools }
 func (s *scripted) Prompts() []host.PromptRef             { return s.prompts }
 func (s *scripted) Resources() []host.ResourceRef         { return s.found }
@@ -71,7 +82,40 @@ func (s *scripted) Entries() []host.Entry                 { return s.entries }
 func (s *scripted) Saved() Saved                          { return s.saved }
 func (s *scripted) List(context.Context) ([]Saved, error) { return s.list, s.fail }
 func (s *scripted) ReviewAgain(server string) error       { s.note("review " + server); return s.fail }
-func (s *scripted) Keep(note string) error                { s.note("keep " + note); return s.fail }
+func (s *scripted) Restart(server string) error           { s.note("restart " + server); return s.fail }
+func (s *scripted) Distrust(server string) error          { s.note("distrust " + server); return s.fail }
+func (s *scripted) Stderr(server string) []string         { return s.stderr[server] }
+func (s *scripted) Approvals() []guard.Approval           { return nil }
+func (s *scripted) Withdraw(guard.Approval) error         { return s.fail }
+func (s *scripted) Trust(server string, forever bool) error {
+	s.note(fmt.Sprintf("trust %s %v", server, forever))
+	return s.change(server, func(t *host.ServerTools) { t.Trusted = true })
+}
+func (s *scripted) SetOff(server string, off bool) error {
+	return s.change(server, func(t *host.ServerTools) { t.Off = off })
+}
+
+// change changes what is known of a server.
+func (s *scripted) change(server string, change func(*host.ServerTools)) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.servers = slices.Clone(s.servers)
+	for i := range s.servers {
+		if s.servers[i].Server == server {
+			change(&s.servers[i])
+		}
+	}
+	return s.fail
+}
+func (s *scripted) Plan() host.Plan           { return s.plan }
+func (s *scripted) SetPlan(p host.Plan) error { s.plan = p; return s.fail }
+func (s *scripted) Propose(ctx context.Context, goal string) (host.Plan, error) {
+	return s.propose(ctx, goal)
+}
+func (s *scripted) Execute(ctx context.Context, changed func(host.Plan)) error {
+	return s.execute(ctx, changed)
+}
+func (s *scripted) Keep(note string) error { s.note("keep " + note); return s.fail }
 func (s *scripted) Compact(ctx context.Context) error {
 	s.note("compact")
 	if s.compact != nil {
@@ -79,8 +123,15 @@ func (s *scripted) Compact(ctx context.Context) error {
 	}
 	return s.fail
 }
-func (s *scripted) New(context.Context) error                 { s.note("new"); s.entries = nil; return s.fail }
-func (s *scripted) Fork(context.Context) error                { s.note("fork"); return s.fail }
+func (s *scripted) New(context.Context) error  { s.note("new"); s.entries = nil; return s.fail }
+func (s *scripted) Fork(context.Context) error { s.note("fork"); return s.fail }
+func (s *scripted) Rewind(_ context.Context, entries int) error {
+	s.note("rewind " + strconv.Itoa(entries))
+	if s.fail == nil {
+		s.entries = s.entries[:entries]
+	}
+	return s.fail
+}
 func (s *scripted) Resume(_ context.Context, id string) error { s.note("resume " + id); return s.fail }
 func (s *scripted) Name(_ context.Context, title string) error {
 	s.note("name " + title)
@@ -151,7 +202,8 @@ func (st *stage) do(cmd tea.Cmd) {
 	_ = cmd // printing is done by the stage itself, waiting by synctest
 	for p := &st.screen.paper; len(p.queue) > 0 && !st.screen.full; {
 		p.printing = false
-		p.settled()
+		p.resized = time.Time{}
+		p.settled(st.screen.now())
 		st.screen.flush()
 	}
 	st.screen.paper.printing = false
@@ -239,6 +291,15 @@ func (st *stage) keys(keys string) {
 		r := []rune(keys)[0]
 		st.send(tea.KeyPressMsg{Code: r, Text: string(r)})
 		keys = keys[len(string(r)):]
+	}
+}
+
+// typing types as a person does who does not look up.
+func (st *stage) typing(text string) {
+	st.t.Helper()
+	for _, r := range text {
+		st.send(tea.KeyPressMsg{Code: r, Text: string(r)})
+		st.wait(250 * time.Millisecond)
 	}
 }
 

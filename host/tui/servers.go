@@ -9,7 +9,7 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 )
 
-// maxTrouble is how many lines tell why a server failed; F2 has all of them.
+// maxTrouble is how many lines tell why a server failed; /mcp has all of them.
 const maxTrouble = 6
 
 // look takes up how it stands with the servers now, and prints what a person should
@@ -32,7 +32,7 @@ func (s *screen) look(now []host.ServerTools) {
 	}
 	var fresh []string
 	for _, t := range now {
-		if t.State == host.StateUnapproved && !slices.Contains(s.announced, t.Server) {
+		if t.State == host.StateUnapproved && !t.Off && !slices.Contains(s.announced, t.Server) {
 			fresh = append(fresh, t.Server)
 		}
 	}
@@ -40,31 +40,57 @@ func (s *screen) look(now []host.ServerTools) {
 		return
 	}
 	s.announced = append(s.announced, fresh...)
-	text := "to be reviewed: " + strings.Join(fresh, ", ") + ". With your next question you are shown what is new, before the model sees it."
+	text := "Needs review: " + strings.Join(fresh, ", ") + ". You will see what is new when you send your next question."
 	s.print(ink.Indent(ink.Lines(ink.Plain, text, s.width-2), ink.Line{ink.T(ink.Warn, "? ", ink.Bold)}, ink.Of("  "))...)
+}
+
+// reviewed notes what became of a review, until the next list of servers.
+func (s *screen) reviewed(r *host.Reviewed) {
+	s.servers = slices.Clone(s.servers)
+	for i := range s.servers {
+		if t := &s.servers[i]; t.Server == r.Server && r.Approved {
+			t.State, t.Seen = host.StateConnected, t.Tools
+		}
+	}
 }
 
 func isConnecting(t host.ServerTools) bool { return t.State == host.StateConnecting }
 
 // failed says why a server is not there.
 func (s *screen) failed(t *host.ServerTools) []ink.Line {
-	why := strings.TrimPrefix(orElse(t.Error, "no reason is known"), fmt.Sprintf("server %q: ", t.Server))
-	lines := ink.Lines(ink.Warn, t.Server+" failed: "+why, s.width-2)
+	lines := ink.Lines(ink.Warn, t.Server+" failed: "+troubleOf(t), s.width-2)
 	if len(lines) > maxTrouble {
-		lines = append(lines[:maxTrouble-1:maxTrouble-1], ink.Line{ink.T(ink.Muted, "… (/servers has it all)")})
+		lines = append(lines[:maxTrouble-1:maxTrouble-1], ink.Line{ink.T(ink.Muted, "… (/mcp has it all)")})
 	}
 	return ink.Indent(lines, ink.Line{ink.T(ink.Bad, "✗ ", ink.Bold)}, ink.Of("  "))
 }
 
+// troubleOf is why a server is not there, and what can be done about it.
+func troubleOf(t *host.ServerTools) string {
+	why := strings.TrimPrefix(orElse(t.Error, "no reason is known"), fmt.Sprintf("server %q: ", t.Server))
+	if t.Remedy != "" {
+		why += "; " + t.Remedy
+	}
+	return why
+}
+
 // serverStatus is how many servers the model has, and what of them, and how it stands
-// with the others.
+// with the others. The program's own tools are none of a server that a person knows.
 func (s *screen) serverStatus() ink.Span {
-	states, seen := map[string]int{}, 0
+	states, seen, servers, off := map[string]int{}, 0, 0, 0
 	for _, t := range s.servers {
+		if t.Server == host.OwnServer {
+			continue
+		}
+		if t.Off {
+			off++
+			continue
+		}
 		states[t.State]++
 		seen += t.Seen
+		servers++
 	}
-	text := fmt.Sprintf("%d/%d servers", states[host.StateConnected], len(s.servers))
+	text := fmt.Sprintf("%d/%d servers", states[host.StateConnected], servers)
 	if s.width >= narrow || states[host.StateUnapproved]+states[host.StateFailed] == 0 {
 		text += ", " + plural(seen, "tool", "tools")
 	}
@@ -74,24 +100,14 @@ func (s *screen) serverStatus() ink.Span {
 	if n := states[host.StateFailed]; n > 0 {
 		text += fmt.Sprintf(", %d failed", n)
 	}
+	if off > 0 {
+		text += fmt.Sprintf(", %d off", off)
+	}
 	role := ink.Muted
-	if states[host.StateConnected] < len(s.servers) {
+	if states[host.StateConnected] < servers {
 		role = ink.Warn
 	}
 	return ink.T(role, text)
-}
-
-func serversPanel() *pager {
-	return &pager{title: "servers", build: func(s *screen, width int) []ink.Line {
-		var lines []ink.Line
-		for _, t := range s.session.Servers() {
-			lines = append(lines, serverLines(&t, width)...)
-		}
-		if len(lines) == 0 {
-			lines = ink.Lines(ink.Muted, "no server is configured", width)
-		}
-		return lines
-	}}
 }
 
 func serverLines(t *host.ServerTools, width int) []ink.Line {
@@ -103,16 +119,26 @@ func serverLines(t *host.ServerTools, width int) []ink.Line {
 		mark = ink.T(ink.Muted, "  ")
 	}
 	about := ink.T(ink.Muted, " "+t.State)
+	if t.Off {
+		mark, about.Text = ink.T(ink.Muted, "– "), " off, "+t.State
+	}
 	if t.Tools > 0 {
 		about.Text += fmt.Sprintf(", %s, about %s tokens", plural(t.Tools, "tool", "tools"), count(t.Tokens))
+	}
+	if t.Trusted {
+		about.Text += ", trusted"
 	}
 	lines := ink.Wrap(ink.Line{mark, ink.T(ink.Plain, t.Server, ink.Bold), about}, width)
 	why := t.Error
 	switch {
+	case t.Remedy != "":
+		why = troubleOf(t)
+	case why == "" && t.Off:
+		why = "off in this conversation: the model has nothing of it"
 	case why == "" && t.State == host.StateUnapproved:
-		why = "its definitions are not approved: what is new is shown with the next question, what was refused or set aside after /review " + t.Server
+		why = "not approved yet: what is new is shown with your next question, what was refused or disabled after /review " + t.Server
 	case why == "" && t.Seen < t.Tools:
-		why = fmt.Sprintf("the model cannot have %d of them: denied by a rule, set aside or not approved (/tools says which)", t.Tools-t.Seen)
+		why = fmt.Sprintf("the model cannot use %d of them: denied by a rule, disabled or not approved (/tools says which)", t.Tools-t.Seen)
 	}
 	if why != "" {
 		lines = append(lines, ink.Indent(ink.Lines(ink.Warn, why, width-2), ink.Of("  "), ink.Of("  "))...)
@@ -143,5 +169,5 @@ func (s *screen) reviewAgain(server string) {
 	if s.run != nil {
 		when = "before the model's next step"
 	}
-	s.say(ink.Muted, "what "+server+" defines is shown to you "+when)
+	s.say(ink.Muted, "You will see what "+server+" defines "+when)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,8 @@ import (
 
 func TestServersThatAppearAreReported(t *testing.T) {
 	session := &scripted{servers: []host.ServerTools{
-		{Server: "files", State: host.StateConnecting}, {Server: "web", State: host.StateConnecting}, {Server: "old", State: host.StateConnected, Tools: 3, Seen: 3}}}
+		{Server: "files", State: host.StateConnecting}, {Server: "web", State: host.StateConnecting}, {Server: "old", State: host.StateConnected, Tools: 3, Seen: 3},
+		{Server: host.OwnServer, State: host.StateConnected, Tools: 2, Seen: 2}}}
 	play(t, session, 60, 20, func(st *stage) {
 		st.holds("1/3 servers, 3 tools")
 		session.servers = []host.ServerTools{{Server: "files", State: host.StateUnapproved, Tools: 4},
@@ -28,10 +30,10 @@ func TestServersThatAppearAreReported(t *testing.T) {
   no module
   no module
   no module
-  … (/servers has it all)
+  … (/mcp has it all)
 
-? to be reviewed: files. With your next question you are
-  shown what is new, before the model sees it.`)
+? Needs review: files. You will see what is new when you
+  send your next question.`)
 		st.holds("1/3 servers, 3 tools, 1 to review, 1 failed")
 		before := st.scrollback()
 		failed := session.servers[1]
@@ -40,7 +42,7 @@ func TestServersThatAppearAreReported(t *testing.T) {
 		session.servers[1] = failed
 		st.tell(host.Event{Notice: &host.Notice{Kind: host.NoticeTools, Server: "old", Text: "changed"}})
 		st.keys("x<enter>")
-		if after := st.scrollback(); strings.Count(after, "to be reviewed") != 1 || strings.Count(after, "failed") != 1 || !strings.HasPrefix(after, before) {
+		if after := st.scrollback(); strings.Count(after, "Needs review") != 1 || strings.Count(after, "failed") != 1 || !strings.HasPrefix(after, before) {
 			t.Errorf("it is reported again:\n%s", after)
 		}
 	})
@@ -74,13 +76,6 @@ func TestWhatAHostSaysOfAServerIsNotSaidTwice(t *testing.T) {
 		st.keys("x<enter>")
 		_, run, _ := strings.Cut(st.scrollback(), "❯ x")
 		expect(t, "the run", run, `
-half
-
-! attempt 1 failed
-
-the answer broke off and is asked for again; what stands
-above is void
-
 cut at
 
 ! the answer was cut`)
@@ -96,12 +91,18 @@ func TestAServerOfManyToolsCanBeReviewed(t *testing.T) {
 	review.Items[7].Findings = []guard.Finding{{Severity: guard.Block, Why: "it gives orders", Where: "description", Excerpt: "Reads."}}
 	session := &scripted{servers: []host.ServerTools{{Server: "crm", State: host.StateUnapproved}, {Server: "next", State: host.StateUnapproved}}}
 	play(t, session, 80, 45, func(st *stage) {
-		agreed, _, cancel := asks(st, func(ctx context.Context) (bool, error) { return st.ui.Review(ctx, review) })
+		agreed, _, cancel := asks(st, func(ctx context.Context) ([]bool, error) { return agreed(st.ui.Review(ctx, []host.Review{review})) })
 		st.holds(`
-8 tools; 1 warning
-
+── New server “crm”: let the model use it? (1 more to review) ──────────────────
+  crm  8 tools: 0 read, 8 write; 1 warning
+    ! tool read_7: it gives orders, in its description: “Reads.”
+y approve · n refuse · t approve and trust… · d Enter details · Esc refuse
+F1 keys · Ctrl+C cancel
+`)
+		st.keys("<enter>")
+		st.holds(`
 + new tool read_7
-  ! it gives orders (description): “Reads.”
+  ! it gives orders, in its description: “Reads.”
   description: Reads.
   schema:
     properties:
@@ -113,13 +114,12 @@ func TestAServerOfManyToolsCanBeReviewed(t *testing.T) {
 
 + new tool read_0
 `)
-		st.holds("(1 more to review)")
 		st.wait(time.Second)
 		st.keys("y")
-		if !*agreed {
+		if !slices.Equal(*agreed, []bool{true}) {
 			t.Error("it was agreed to")
 		}
-		st.printedText("✓ crm: the model may see 8 tools")
+		st.printedText("✓ crm approved: 8 tools")
 		cancel()
 	})
 }
@@ -168,7 +168,7 @@ func TestACallThatCouldNotBeMadeIsShown(t *testing.T) {
   two numbers.`)
 		session.ledger.Used = 50
 		st.keys("/compact<enter>")
-		st.holds("context 50/100 50 %")
+		st.holds("context 50/100 50%")
 	})
 }
 
@@ -180,7 +180,7 @@ func TestReviewsCanBeAskedForAgain(t *testing.T) {
 		st.printedText("! it changes (/review web shows it to you)")
 		st.holds("expected /review SERVER, such as web")
 		st.keys("/review web<enter>")
-		st.printedText("what web defines is shown to you with your next question")
+		st.printedText("You will see what web defines with your next question")
 		session.fail = errors.New("there is nothing to be reviewed")
 		st.keys("/review old<enter>")
 		st.printedText("error: there is nothing to be reviewed")
@@ -210,5 +210,25 @@ func TestWhatIsWaitedForHasAName(t *testing.T) {
 		}
 		st.keys("/keep<enter>")
 		st.holds("expected /keep NOTE")
+	})
+}
+
+// A server that fails while it starts is found by looking and reported by the host.
+func TestAServerThatFailsIsReportedOnce(t *testing.T) {
+	session := &scripted{servers: []host.ServerTools{{Server: "web", State: host.StateFailed, Error: "no such file"}}}
+	play(t, session, 80, 20, func(st *stage) {
+		st.tell(host.Event{Notice: &host.Notice{Kind: host.NoticeServer, Server: "web", Text: `server "web" does not answer: no such file`}})
+		st.settle()
+		expect(t, "the scrollback", st.scrollback(), `✗ web failed: no such file`)
+	})
+}
+
+func TestTheStatusKnowsWhatWasReviewed(t *testing.T) {
+	session := &scripted{servers: []host.ServerTools{{Server: "a", State: host.StateUnapproved, Tools: 3}, {Server: "b", State: host.StateUnapproved, Tools: 4}}}
+	play(t, session, 80, 20, func(st *stage) {
+		st.holds("0/2 servers, 0 tools, 2 to review")
+		st.tell(host.Event{Reviewed: &host.Reviewed{Server: "a", Approved: true}})
+		st.settle()
+		st.holds("1/2 servers, 3 tools, 1 to review")
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -40,20 +41,41 @@ type Session interface {
 	Keep(note string) error
 	Compact(ctx context.Context) error
 
+	// Plan is the conversation's plan and SetPlan replaces it; Propose has the model propose
+	// one, and Execute carries it out, as in package plan.
+	Plan() host.Plan
+	SetPlan(p host.Plan) error
+	Propose(ctx context.Context, goal string) (host.Plan, error)
+	Execute(ctx context.Context, changed func(host.Plan)) error
+
 	// ReviewAgain has the person asked again about what of a server they refused, or
 	// was set aside as it changed too often.
 	ReviewAgain(server string) error
+
+	// Restart connects to a server again, without waiting; SetOff switches it off or on in the
+	// conversation, Trust trusts it from now on, and Distrust ends that. Stderr are the last
+	// lines that its program wrote to its standard error.
+	Restart(server string) error
+	SetOff(server string, off bool) error
+	Trust(server string, forever bool) error
+	Distrust(server string) error
+	Stderr(server string) []string
+	// Approvals are the answers to calls that the conversation remembers, and Withdraw
+	// forgets one.
+	Approvals() []guard.Approval
+	Withdraw(a guard.Approval) error
 
 	// Saved describes the conversation as it is kept; zero if it is not.
 	Saved() Saved
 	// Entries are the conversation's record.
 	Entries() []host.Entry
 	// New begins another conversation, Resume goes on with a kept one, Fork with a
-	// copy of this one. Name gives this one a title. Export writes it to a file and
+	// copy of this one, Rewind with a copy of its first entries. Name gives this one a title. Export writes it to a file and
 	// returns the file's path; an empty path leaves the choice to the session.
 	New(ctx context.Context) error
 	Resume(ctx context.Context, id string) error
 	Fork(ctx context.Context) error
+	Rewind(ctx context.Context, entries int) error
 	Name(ctx context.Context, title string) error
 	Export(ctx context.Context, path string) (string, error)
 	// List returns kept conversations, the last one first.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/model"
+	"golang.org/x/term"
 )
 
 // Options are optional; the zero value of each field means its default.
@@ -40,6 +42,27 @@ type Options struct {
 	// SaveMedia keeps an image, a sound or a file of a result and returns its
 	// path; nil: they are announced only.
 	SaveMedia func(server, tool string, m model.Media) (path string, err error)
+	// Files are the local files that can be attached; nil: none.
+	Files Files
+	// OnDisk reads a file below a folder that the person gave to the chat: an approval card
+	// shows what a call that writes all of it would change. It is not ok where the file is none
+	// of those, or not to be shown; nil: none is. It is called from several goroutines.
+	OnDisk func(path string) (text string, ok bool)
+	// Clipboard returns the picture that is in the clipboard, for Ctrl+V; nil: it cannot be
+	// read.
+	Clipboard func(ctx context.Context) ([]byte, error)
+	// Notes are what the model remembered; nil: nothing is.
+	Notes Notes
+	// Permissions lists what may be done in a session; nil: nobody knows.
+	Permissions func(ctx context.Context, s Session) ([]Permission, error)
+	// Models are the models that can answer; nil: there is one.
+	Models Models
+	// NoAlerts neither rings the bell nor notifies when the person is waited for, and
+	// leaves the title of the window alone.
+	NoAlerts bool
+	// Plain reads line by line and writes plain text, as is done on a terminal that cannot move
+	// its cursor.
+	Plain bool
 	// Trace shows the steps of each run from the beginning.
 	Trace bool
 }
@@ -62,12 +85,15 @@ type UI struct {
 	work    sync.WaitGroup // what runs in the background
 	jobs    atomic.Int64   // how many that are
 
-	now func() time.Time
+	now  func() time.Time
+	size func() (width, height int, known bool)           // of the terminal
+	raw  func(text string) tea.Cmd                        // sends the terminal something that is not drawn; nil: it takes nothing
+	exec func(c *exec.Cmd, done tea.ExecCallback) tea.Cmd // runs a program in place of the screen
 }
 
 // New returns a UI. The error says that there is no such theme.
 func New(o Options) (*UI, error) {
-	u := &UI{options: o, inbox: make(chan any, maxInbox), closed: make(chan struct{}), now: time.Now}
+	u := &UI{options: o, inbox: make(chan any, maxInbox), closed: make(chan struct{}), now: time.Now, size: unknownSize, raw: func(text string) tea.Cmd { return tea.Raw(text) }, exec: tea.ExecProcess}
 	name := o.Theme
 	if name == "" || name == "auto" {
 		name, u.auto = "dark", true
@@ -126,7 +152,8 @@ func (u *UI) Run(ctx context.Context, session Session) error {
 		u.work.Wait()
 	}()
 	u.running.Store(true)
-	if u.isDumb() {
+	u.size = sizeOf(u.options.Out)
+	if u.options.Plain || u.isDumb() {
 		return u.lineByLine(ctx, session)
 	}
 	options := []tea.ProgramOption{tea.WithContext(ctx)}
@@ -147,6 +174,23 @@ func (u *UI) Run(ctx context.Context, session Session) error {
 		return nil
 	}
 	return err
+}
+
+func unknownSize() (width, height int, known bool) { return 0, 0, false }
+
+// sizeOf asks a terminal for its size; nil is standard output.
+func sizeOf(out io.Writer) func() (width, height int, known bool) {
+	if out == nil {
+		out = os.Stdout
+	}
+	f, ok := out.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return unknownSize
+	}
+	return func() (width, height int, known bool) {
+		width, height, err := term.GetSize(int(f.Fd()))
+		return width, height, err == nil
+	}
 }
 
 // background runs f, and hands what it returns to the screen.

@@ -36,9 +36,16 @@ func (s *screen) draw() {
 	var bottom []ink.Line
 	var cursor *tea.Cursor
 	live := s.live()
-	if len(s.cards) > 0 {
-		bottom = s.cards[0].lines(s, s.width, min(room, max(8, s.height*2/3)))
-	} else {
+	switch {
+	case len(s.cards) > 0 && s.cards[0].state().locked:
+		var below []ink.Line
+		below, cursor = s.asleep(max(1, room/3))
+		bottom = s.cardLines(min(room-len(below), s.cardHeight()))
+		cursor.Y += len(bottom)
+		bottom = append(bottom[:len(bottom):len(bottom)], below...)
+	case len(s.cards) > 0:
+		bottom = s.cardLines(min(room, s.cardHeight()))
+	default:
 		bottom, cursor = s.inputLines(room)
 	}
 	if s.height >= roomy && s.paper.begun {
@@ -51,13 +58,22 @@ func (s *screen) draw() {
 	s.show(append(append(live[:len(live):len(live)], bottom...), s.status()), cursor)
 }
 
+// cardHeight is how many lines a card may have. A list of servers may have them all, so
+// that it fits.
+func (s *screen) cardHeight() int {
+	if c, ok := s.cards[0].(*reviewCard); ok && !c.open {
+		return s.height
+	}
+	return max(8, s.height*2/3)
+}
+
 // show makes lines the frame.
 func (s *screen) show(lines []ink.Line, cursor *tea.Cursor) {
 	for i := range lines {
 		lines[i] = lines[i].Cut(s.width)
 	}
 	s.view = tea.NewView(s.theme.PaintAll(lines))
-	s.view.Cursor, s.view.AltScreen = cursor, s.full
+	s.view.Cursor, s.view.AltScreen, s.view.WindowTitle = cursor, s.full, s.title()
 	if !s.full {
 		s.frame = len(lines)
 		s.paper.drew(s.frame)
@@ -71,7 +87,8 @@ func (s *screen) inputLines(room int) ([]ink.Line, *tea.Cursor) {
 	rows, x, y := s.input.Layout(s.inputWidth())
 	most := max(1, room/3)
 	from := max(0, min(y-most+1, len(rows)-most))
-	lines := s.menu.lines(s.width, room-min(len(rows), most))
+	lines := s.waitingLines(s.width, room-min(len(rows), most)-1)
+	lines = append(lines, s.menu.lines(s.width, room-min(len(rows), most)-len(lines))...)
 	cursor := tea.NewCursor(x+2, len(lines)+y-from)
 	cursor.Shape, cursor.Blink = tea.CursorBar, false
 	for i, r := range rows[from:min(len(rows), from+most)] {
@@ -79,12 +96,20 @@ func (s *screen) inputLines(room int) ([]ink.Line, *tea.Cursor) {
 		if from+i == 0 {
 			mark = ink.T(ink.Accent, "❯ ", ink.Bold)
 		}
-		lines = append(lines, ink.Line{mark, ink.T(ink.Plain, r.Text)})
+		lines = append(lines, append(ink.Line{mark}, s.inked(r.Text)...))
 	}
 	if s.input.Empty() {
-		lines[len(lines)-1] = ink.Line{ink.T(ink.Accent, "❯ ", ink.Bold), ink.T(ink.Muted, "ask something, / for commands, @ for resources")}
+		lines[len(lines)-1] = ink.Line{ink.T(ink.Accent, "❯ ", ink.Bold), ink.T(ink.Muted, s.invitation())}
 	}
 	return lines, cursor
+}
+
+// invitation stands where nothing was typed.
+func (s *screen) invitation() string {
+	if s.ui.options.Files != nil {
+		return "ask something, / for commands, @ for files and resources"
+	}
+	return "ask something, / for commands, @ for resources"
 }
 
 // status is the last line: the model, the servers, the context, what it cost.
@@ -111,7 +136,7 @@ func (s *screen) status() ink.Line {
 		parts = append(parts, ink.T(ink.Muted, count(n)+" tokens"))
 	}
 	if t.Cost > 0 {
-		parts = append(parts, ink.T(ink.Muted, money(t.Cost)))
+		parts = append(parts, ink.T(ink.Muted, money(t.Cost, t.CostUnknown)))
 	}
 	parts = append(parts, ink.T(ink.Muted, "F1 help"))
 	line := ink.Line{parts[0]}
@@ -133,7 +158,7 @@ func (s *screen) contextStatus() ink.Span {
 	if share >= 80 {
 		role = ink.Warn
 	}
-	return ink.T(role, fmt.Sprintf("context %s/%s %d %%", count(l.Used), count(l.Window), share))
+	return ink.T(role, fmt.Sprintf("context %s/%s %d%%", count(l.Used), count(l.Window), share))
 }
 
 // warnings are those that were not looked at.

@@ -10,6 +10,10 @@ import (
 // oneLine is text of somebody else on one line of at most max characters.
 func oneLine(text string, max int) string { return plaintext.Line(text, max) }
 
+// unbroken is all of a text without its line breaks, which would begin lines that somebody
+// else seems to have written.
+func unbroken(text string) string { return oneLine(text, 16*len(text)) }
+
 // count is a number as people read it.
 func count(n int) string {
 	switch {
@@ -26,6 +30,8 @@ func count(n int) string {
 // bytes is a size as people read it.
 func bytes(n int) string {
 	switch {
+	case n == 1:
+		return "1 byte"
 	case n < 1<<10:
 		return fmt.Sprintf("%d bytes", n)
 	case n < 1<<20:
@@ -35,8 +41,12 @@ func bytes(n int) string {
 }
 
 // money is an amount of US dollars.
-func money(dollars float64) string {
+func money(dollars float64, unknown bool) string {
 	switch {
+	case unknown && dollars == 0:
+		return "cost unknown"
+	case unknown: // of other requests
+		return "at least " + money(dollars, false)
 	case dollars == 0:
 		return "$0"
 	case dollars < 0.1:

@@ -73,7 +73,7 @@ var noLimit = map[string][]string{
 		"internal/schema.maxDescription", "internal/schema.maxExcerpt", "internal/schema.maxNamesListed",
 		"internal/terminal.maxWidth", "mcp/command.maxArgument", "mcp/command.maxShown", "mcp/internal/httplink.maxShown",
 		"mcp/middleware.maxText", "mcp/otelmcp.maxName", "mcp/otelmcp.maxText", "mcp/otelmcp.maxURI",
-		"model.maxChanges", "model/offline.maxExtractLine", "model/offline.maxLine", "model/offline.maxListed",
+		"model.maxChanges", "model/offline.maxLine", "model/offline.maxListed",
 		"policy.maxQuoted", "servers/filesystem.maxShownLine",
 	},
 	"what is used where nobody says; it bounds nothing": {

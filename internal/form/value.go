@@ -140,7 +140,9 @@ func (f *Field) Describe() string {
 	default:
 		words = append(words, "text"+between(asFloat(f.MinLength), asFloat(f.MaxLength), "characters"))
 	}
-	if !f.Required {
+	if f.Required {
+		words = append(words, "required")
+	} else {
 		words = append(words, "optional")
 	}
 	return strings.Join(words, ", ")

@@ -17,8 +17,10 @@ import (
 //     text, as \u202e;
 //   - zero-width and other invisible characters: joiners, fillers, soft hyphens,
 //     the byte order mark, tag characters, variation selectors, as \u200b or
-//     \U000e0041. One variation selector 16 stays when it follows a symbol,
-//     because it is how an emoji is written;
+//     \U000e0041. One variation selector 16 stays when it follows a symbol, and one
+//     joiner between two symbols, because that is how emoji are written; so does one
+//     joiner between letters of a script that is written with them, such as Persian
+//     or Hindi;
 //   - the line and paragraph separators, as \u2028;
 //   - each byte that is not valid UTF-8, as \xff.
 //
@@ -43,7 +45,7 @@ func Clean(s string) string {
 		case invalid(r, size):
 			fmt.Fprintf(&b, `\x%02x`, s[i])
 			last = escape
-		case hidden(r, last):
+		case hidden(r, last) && !joinsAt(r, last, s[i+size:]):
 			writeEscape(&b, r)
 			last = escape
 		default:
@@ -69,7 +71,8 @@ func Line(s string, max int) string {
 	if len(line) <= max {
 		return string(line)
 	}
-	return string(line[:max-1]) + "…"
+	// A joiner at the cut would join nothing.
+	return strings.TrimRight(string(line[:max-1]), "\u200c\u200d") + "…"
 }
 
 // prefix returns a part of s that gives more than max runes once it is cleaned
@@ -124,7 +127,7 @@ func indexHidden(s string) int {
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
-		if invalid(r, size) || hidden(r, last) {
+		if invalid(r, size) || hidden(r, last) && !joinsAt(r, last, s[i+size:]) {
 			return i
 		}
 		last = r
@@ -161,6 +164,42 @@ const emojiSelector = '\ufe0f'
 // pictograph reports whether r may be a symbol with a coloured form: other
 // symbols, and the two outside that category which are in daily use.
 func pictograph(r rune) bool { return unicode.Is(unicode.So, r) || r == 'ℹ' || r == '↔' }
+
+// The joiners.
+const (
+	nonJoiner = '\u200c'
+	joiner    = '\u200d'
+)
+
+// joinsAt reports whether r is a joiner that belongs between last and the rest: between
+// symbols that are one emoji, or letters whose script needs it. The end of the text is as
+// good as what follows there.
+func joinsAt(r, last rune, rest string) bool {
+	if r != joiner && r != nonJoiner {
+		return false
+	}
+	next, size := utf8.DecodeRuneInString(rest)
+	if joining(last) && (size == 0 || joining(next)) {
+		return true
+	}
+	isPart := last == emojiSelector || last >= 0x1f3fb && last <= 0x1f3ff // its skin tone
+	return r == joiner && (isPart || joinable(last)) && (size == 0 || joinable(next))
+}
+
+// joinable reports whether r may be a part of an emoji of several.
+func joinable(r rune) bool { return r >= 0x2190 && unicode.Is(unicode.So, r) }
+
+// joining reports whether r is a letter or a mark of a script in which joiners make a
+// difference that is read.
+func joining(r rune) bool {
+	if r >= 0x64b && r <= 0x655 || r == 0x670 { // marks of Arabic, which other scripts use too
+		return true
+	}
+	return unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Nko, unicode.Mongolian, unicode.Devanagari, unicode.Bengali,
+		unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu, unicode.Kannada, unicode.Malayalam,
+		unicode.Sinhala, unicode.Khmer, unicode.Myanmar) &&
+		unicode.In(r, unicode.L, unicode.M) && !unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
 
 func writeEscape(b *strings.Builder, r rune) {
 	switch {

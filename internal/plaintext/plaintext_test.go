@@ -35,6 +35,15 @@ func TestCleanShowsWhatIsHidden(t *testing.T) {
 		{"an emoji selector too many", "⚠\ufe0f\ufe0f", "⚠\ufe0f" + `\ufe0f`},
 		{"an emoji selector behind what was hidden", "\u200b\ufe0f", `\u200b\ufe0f`},
 		{"an emoji selector at the start", "\ufe0fa", `\ufe0fa`},
+		{"a family", "👩\u200d👩\u200d👧\u200d👦 and 🏳\ufe0f\u200d🌈, 👩🏽\u200d💻", "👩\u200d👩\u200d👧\u200d👦 and 🏳\ufe0f\u200d🌈, 👩🏽\u200d💻"},
+		{"two joiners", "👩\u200d\u200d👧", `👩\u200d\u200d👧`},
+		{"a joiner that joins a letter", "👩\u200da", `👩\u200da`},
+		{"a joiner that separates symbols", "👩\u200c👧", `👩\u200c👧`},
+		{"joiners between signs that are no emoji", "°\u200d°", `°\u200d°`},
+		{"Persian", "می\u200cخواهم", "می\u200cخواهم"},
+		{"Hindi", "क्\u200dष", "क्\u200dष"},
+		{"two joiners in Persian", "می\u200c\u200cخواهم", `می\u200c\u200cخواهم`},
+		{"a joiner before Persian", "\u200cخ", `\u200cخ`},
 		{"a visible format character", "\u0600\u06dd", "\u0600\u06dd"},
 		{"no characters", "\ufffe\uffff\U0001fffe", `\ufffe\uffff\U0001fffe`},
 		{"invalid UTF-8", "a\xffb\xc3(\xed\xa0\x80", `a\xffb\xc3(\xed\xa0\x80`},
@@ -71,6 +80,7 @@ func TestLineIsShortAndSingle(t *testing.T) {
 		{"an escape is shortened too", "ab\u202ecd", 5, `ab\u…`},
 		{"a cut that would end in a line end", "ab\n\ncd", 4, "ab …"},
 		{"invalid UTF-8", "\xff\xff", 4, `\xf…`},
+		{"a cut behind a joiner", "👩\u200d👩\u200d👧", 3, "👩…"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			if got := Line(test.in, test.max); got != test.want {
@@ -91,6 +101,8 @@ func TestPlainTextIsNotCopied(t *testing.T) {
 func mayStay(r, last rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
+		return true
+	case r == '\u200d' && (unicode.IsSymbol(last) || last == '\ufe0f'), (r == '\u200c' || r == '\u200d') && last >= 0x600 && (unicode.IsLetter(last) || unicode.IsMark(last)):
 		return true
 	case r == '\ufe0f':
 		return unicode.IsSymbol(last) || last == 'ℹ'
@@ -163,5 +175,18 @@ func BenchmarkLineOfMuch(b *testing.B) {
 	text := strings.Repeat("plain text, Wörter 你好\n", 100000)
 	for b.Loop() {
 		Line(text, 80)
+	}
+}
+
+func TestNumbersAndBeginnings(t *testing.T) {
+	for n, want := range map[int]string{0: "0 tools", 1: "1 tool", 2: "2 tools"} {
+		if got := Count(n, "tool"); got != want {
+			t.Errorf("%d is %q", n, got)
+		}
+	}
+	for n, want := range map[int]string{0: "", 1: "a", 2: "a", 3: "aé", 9: "aéb"} {
+		if got := Beginning("aéb", n); got != want {
+			t.Errorf("of %d bytes: %q", n, got)
+		}
 	}
 }

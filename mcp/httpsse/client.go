@@ -229,7 +229,7 @@ func (c *clientLink) post(ctx context.Context, out link.Out) error {
 	defer context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })()
 	defer context.AfterFunc(ctx, func() {
 		if out.Arrives {
-			httplink.AwaitArrival(within.Done(), acceptTime)
+			c.endpoint.AwaitArrival(len(out.Message), within.Done(), acceptTime)
 		}
 		cancel(context.Cause(ctx))
 	})()

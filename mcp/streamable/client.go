@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/httpsse"
 	"github.com/junction-mcp/junction/mcp/internal/httplink"
@@ -100,6 +101,7 @@ type clientLink struct {
 	mu      sync.Mutex
 	closed  bool
 	session *clientSession // nil if there is none
+	begun   jsonrpc.ID     // of the initialize that the session began with
 	lost    bool           // the server lost the session, and no handshake followed
 	version string         // of the last message
 }
@@ -111,7 +113,7 @@ func (c *clientLink) Send(ctx context.Context, out link.Out) error {
 	if ctx.Err() != nil {
 		return c.failure(ctx, "send a message", nil)
 	}
-	s := c.scope(ctx, false)
+	s := c.scope(ctx, link.Out{})
 	defer s.end()
 	resp, _, err := c.post(s.ctx, out)
 	if err != nil {
@@ -130,7 +132,7 @@ func (c *clientLink) post(ctx context.Context, out link.Out) (*http.Response, *c
 	}
 	header.Set("Content-Type", httplink.JSON)
 	header.Set("Accept", httplink.JSON+", "+httplink.EventStream)
-	session, err := c.sessionFor(out.Method, header.Get(headerVersion))
+	session, err := c.sessionFor(out, header.Get(headerVersion))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -144,7 +146,7 @@ func (c *clientLink) post(ctx context.Context, out link.Out) (*http.Response, *c
 	if !httplink.OK(resp) {
 		return nil, nil, c.statusError(ctx, resp, session, out.ID)
 	}
-	return resp, c.accepted(resp, out.Method, session), nil
+	return resp, c.accepted(resp, out, session), nil
 }
 
 // get opens a stream of the session, which goes on behind the event called
@@ -247,16 +249,17 @@ type clientScope struct {
 	arrived  chan struct{} // closed when the server has the request; nil where nobody waits for that
 }
 
-func (c *clientLink) scope(ctx context.Context, arrives bool) *clientScope {
+func (c *clientLink) scope(ctx context.Context, out link.Out) *clientScope {
 	s := new(clientScope)
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	arrives, size := out.Arrives, len(out.Message) // the message is not kept longer than it must
 	var sent time.Time
 	if arrives {
 		s.arrived, sent = make(chan struct{}), time.Now()
 	}
 	s.release = context.AfterFunc(ctx, func() {
 		if arrives {
-			httplink.AwaitArrival(s.arrived, arriveTime-time.Since(sent))
+			c.endpoint.AwaitArrival(size, s.arrived, arriveTime-time.Since(sent))
 		}
 		s.cancel(context.Cause(ctx))
 	})

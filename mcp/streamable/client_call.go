@@ -31,7 +31,7 @@ func (c *clientLink) Call(ctx context.Context, out link.Out, deliver func(*jsonr
 			return nil, c.failure(over, what, nil)
 		}
 	}
-	s := c.scope(ctx, out.Arrives)
+	s := c.scope(ctx, out)
 	r := &clientReply{link: c, scope: s, id: out.ID, deliver: deliver, events: newClientEvents()}
 	m, rest, err := r.roundTrip(out)
 	if err != nil {

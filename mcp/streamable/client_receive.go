@@ -29,7 +29,7 @@ func (c *clientLink) Receive(ctx context.Context, begun func(), deliver func(*js
 	if err != nil {
 		return c.failure(ctx, what, err)
 	}
-	s := c.scope(ctx, false)
+	s := c.scope(ctx, link.Out{})
 	defer s.end()
 	if session != nil {
 		defer context.AfterFunc(session.ctx, func() { s.cancel(context.Cause(session.ctx)) })()

@@ -42,15 +42,16 @@ func (s *clientSession) heard(yes bool) {
 }
 
 // sessionFor returns the session that a message belongs to; nil for a handshake
-// and where there is none. It fails where the session is lost.
-func (c *clientLink) sessionFor(method, version string) (*clientSession, error) {
+// and where there is none. It fails where the session is lost, or another one than
+// the message's.
+func (c *clientLink) sessionFor(out link.Out, version string) (*clientSession, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.version = version
-	if method == methodInitialize {
+	if out.Method == methodInitialize {
 		return nil, nil
 	}
-	if c.lost && method != methodDiscover {
+	if c.lost && out.Method != methodDiscover || !out.Session.IsZero() && out.Session != c.begun {
 		return nil, link.ErrSessionLost
 	}
 	return c.session, nil
@@ -82,20 +83,20 @@ func (c *clientLink) sessionHeader(session *clientSession) http.Header {
 
 // accepted notes that the server accepted a message, and returns the session
 // that the response belongs to: a new one after a handshake.
-func (c *clientLink) accepted(resp *http.Response, method string, session *clientSession) *clientSession {
+func (c *clientLink) accepted(resp *http.Response, out link.Out, session *clientSession) *clientSession {
 	session.heard(true)
-	if method != methodInitialize && method != methodDiscover {
+	if out.Method != methodInitialize && out.Method != methodDiscover {
 		return session
 	}
 	var begun *clientSession
-	if method == methodInitialize {
+	if out.Method == methodInitialize {
 		begun = c.newSession(resp.Header.Get(headerSession))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.lost = false
-	if method == methodInitialize {
-		c.session = begun
+	if out.Method == methodInitialize {
+		c.session, c.begun = begun, out.ID
 	}
 	return c.session
 }

@@ -205,6 +205,23 @@ func TestAStreamOfALostSessionEndsWithIt(t *testing.T) {
 	}
 }
 
+// A response to what was asked in the session before must not become one to what is asked
+// under the same id in this one.
+func TestAMessageOfAnotherSessionIsNotSent(t *testing.T) {
+	s := &restartable{streams: make(chan struct{})}
+	l, _ := dialTest(t, s.serve, ClientOptions{})
+	for _, id := range []jsonrpc.ID{"1", "2"} { // a session begins before its response is read, which is one to "5" here
+		l.Call(t.Context(), link.Out{ID: id, Method: methodInitialize, Message: jsonrpc.AppendRequest(nil, id, methodInitialize, nil)}, nil)
+	}
+	s.requests()
+	for session, want := range map[jsonrpc.ID]string{"1": "", "2": "POST  same", "": "POST  same"} {
+		err := l.Send(t.Context(), link.Out{Session: session, Message: []byte(clientGood)})
+		if got := s.requests(); got != want || errors.Is(err, link.ErrSessionLost) != (want == "") {
+			t.Errorf("in the session that began with %q the server got %q, want %q: %v", session, got, want, err)
+		}
+	}
+}
+
 func TestARefusedKeyCanBeFoundOut(t *testing.T) {
 	_, url := dialTest(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="https://example.com/meta"`)

@@ -174,6 +174,8 @@ type exchange struct {
 	w         http.ResponseWriter
 	r         *http.Request
 	principal *mcp.Principal
+
+	paramHeaders map[string][]string // of a modern request: those that repeat arguments
 }
 
 // authenticate finds out who asks; if it reports false it has sent the response.

@@ -18,9 +18,9 @@ func (x *exchange) openEvents(release func()) *httpedge.EventWriter {
 // one, or a legacy one without a session. It becomes a stream with the first
 // message that is not the response.
 type directReply struct {
-	exchange
+	*exchange
 	events *httpedge.EventWriter
-	lost   func(cause error) // is called when nothing can be sent any more; may be nil
+	call   *call // is cancelled when nothing can be sent any more; may be nil
 }
 
 // Send sends a message before the response. The edge orders the calls.
@@ -29,8 +29,8 @@ func (d *directReply) Send(_ context.Context, message []byte) error {
 		d.events = d.openEvents(nil)
 	}
 	err := d.events.Write(context.Background(), eventstream.Event{Data: message})
-	if err != nil && d.lost != nil {
-		d.lost(edge.ErrCancelled)
+	if err != nil && d.call != nil {
+		d.endpoint.calls.Cancel(d.call, edge.ErrCancelled)
 	}
 	return err
 }

@@ -37,7 +37,7 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 		return
 	}
 	defer x.endpoint.end(c)
-	out := &sessionReply{exchange: *x, session: s}
+	out := &sessionReply{exchange: x, session: s}
 	defer out.close()
 	x.endpoint.buffers.With(func(b []byte) []byte {
 		message := out.request(b, m, out)
@@ -86,7 +86,7 @@ func (x *exchange) sessionless(m *jsonrpc.Message) {
 		return
 	}
 	defer x.endpoint.end(c)
-	out := &directReply{exchange: *x}
+	out := &directReply{exchange: x}
 	defer out.close()
 	x.endpoint.buffers.With(func(b []byte) []byte {
 		reply := x.endpoint.edge.Sessionless(x.namedRevision()).Request(ctx, b, m, edge.From{Principal: x.principal, Out: out})
@@ -139,7 +139,7 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 		})
 	}
 	if s == nil {
-		out := &directReply{exchange: *x}
+		out := &directReply{exchange: x}
 		defer out.close()
 		ordered := &batchReply{reply: out}
 		responses := one(func(m *jsonrpc.Message) []byte {
@@ -157,7 +157,7 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 		out.finish(batchStatus(responses), responses)
 		return
 	}
-	out := &sessionReply{exchange: *x, session: s}
+	out := &sessionReply{exchange: x, session: s}
 	defer out.close()
 	ordered := &batchReply{reply: out}
 	responses := one(func(m *jsonrpc.Message) []byte {

@@ -63,7 +63,8 @@ func (x *exchange) modernRevision() (string, *jsonrpc.Error) {
 	return name, nil
 }
 
-// checkHeaders compares the headers that repeat parts of the body with it.
+// checkHeaders compares the headers that repeat parts of the body with it, and finds
+// those that repeat arguments: the Handler knows which.
 func (x *exchange) checkHeaders(m *jsonrpc.Message) *jsonrpc.Error {
 	method, err := x.singleHeader(headerMethod, headerMethod)
 	if err != nil {
@@ -72,8 +73,12 @@ func (x *exchange) checkHeaders(m *jsonrpc.Message) *jsonrpc.Error {
 	if method != m.Method {
 		return mismatch("header Mcp-Method is %.80q, the method is %.80q", method, m.Method)
 	}
+	x.paramHeaders = noParamHeaders
 	switch m.Method {
-	case "tools/call", "prompts/get":
+	case "tools/call":
+		x.paramHeaders = x.findParamHeaders()
+		return x.checkName(m.Members.Get("name"), "name")
+	case "prompts/get":
 		return x.checkName(m.Members.Get("name"), "name")
 	case "resources/read":
 		return x.checkName(m.Members.Get("uri"), "uri")
@@ -111,11 +116,8 @@ func isHeaderFault(code int) bool {
 	return code == revision.CodeHeaderMismatch || code == revision.CodeMissingCapability || code == revision.CodeUnsupportedRevision
 }
 
-// paramHeaders returns the headers that repeat arguments of a tool.
-func (x *exchange) paramHeaders(method string) map[string][]string {
-	if method != "tools/call" {
-		return noParamHeaders
-	}
+// findParamHeaders returns the headers that repeat arguments of a tool.
+func (x *exchange) findParamHeaders() map[string][]string {
 	found := noParamHeaders
 	for name, values := range x.r.Header {
 		if !strings.HasPrefix(name, paramheader.Prefix) {
@@ -141,9 +143,9 @@ func (x *exchange) callModern(b []byte, m *jsonrpc.Message, meta *edge.ModernMet
 		return b
 	}
 	defer x.endpoint.end(c)
-	out := &directReply{exchange: *x, lost: func(cause error) { x.endpoint.calls.Cancel(c, cause) }}
+	out := &directReply{exchange: x, call: c}
 	defer out.close()
-	reply := x.endpoint.edge.Call(ctx, b, m, meta, edge.From{Principal: x.principal, ParamHeaders: x.paramHeaders(m.Method), Out: out})
+	reply := x.endpoint.edge.Call(ctx, b, m, meta, edge.From{Principal: x.principal, ParamHeaders: x.paramHeaders, Out: out})
 	if x.r.Context().Err() == nil {
 		out.finish(modernStatus(&reply), reply.Message)
 	}

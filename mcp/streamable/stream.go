@@ -233,7 +233,7 @@ func (st *stream) detach(out *httpedge.EventWriter) {
 // stream with the first message that is not the response. One goroutine uses it at
 // a time: the edge orders what belongs to one request, a batchReply several of them.
 type sessionReply struct {
-	exchange
+	*exchange
 	session *session
 	stream  *stream
 }

@@ -1,14 +1,11 @@
 package anthropic
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"net/url"
 
-	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
@@ -58,9 +55,7 @@ type Options struct {
 // Model is a language model behind the messages API. It is safe for concurrent use.
 type Model struct {
 	options Options
-	dialect model.Dialect
-	client  *http.Client
-	url     string
+	service wire.Service
 	refused refused
 }
 
@@ -72,12 +67,9 @@ func New(o Options) (*Model, error) {
 	if o.Model == "" {
 		return nil, errors.New("anthropic: the name of the model is missing; set Model")
 	}
-	if o.BaseURL == "" {
-		o.BaseURL = defaultBaseURL
-	}
-	base, err := url.Parse(o.BaseURL)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fmt.Errorf("anthropic: the base URL %q is not one; it looks like https://host", secret.URL(o.BaseURL))
+	base, err := wire.BaseURL("anthropic", cmp.Or(o.BaseURL, defaultBaseURL), "https://host")
+	if err != nil {
+		return nil, err
 	}
 	known := familyOf(o.Model)
 	if o.Window == 0 {
@@ -86,8 +78,12 @@ func New(o Options) (*Model, error) {
 	if o.Price == (model.Price{}) {
 		o.Price = known.price
 	}
-	m := &Model{options: o, client: wire.Client(o.HTTPClient), url: base.JoinPath("v1/messages").String()}
-	m.dialect, _ = model.DialectNamed("anthropic")
+	m := &Model{options: o}
+	dialect, _ := model.DialectNamed("anthropic")
+	m.service = wire.Service{
+		Provider: Provider, URL: base.JoinPath("v1/messages").String(), Client: wire.Client(o.HTTPClient),
+		Key: o.Key, KeyFunc: o.KeyFunc, Header: m.setHeaders, Dialect: dialect, Refusals: &m.refused, Cause: causeOf,
+	}
 	return m, nil
 }
 
@@ -102,41 +98,15 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(mode
 	if emit == nil {
 		emit = func(model.Delta) {}
 	}
-	ctx = wire.WithTap(ctx, req.Tap)
-	return wire.Insist(Provider, req, m.dialect, &m.refused, func(tools []model.Tool) (*model.Response, error) {
-		return m.ask(ctx, req, tools, emit)
+	return m.service.Generate(ctx, req, wire.Exchange{
+		Body: m.request,
+		Read: func(ctx context.Context, req *model.Request, res *http.Response, f *wire.Failures) (*model.Response, error) {
+			return receive(ctx, res, emit, f)
+		},
 	})
 }
 
-// ask makes one request. A Response says that an answer had begun.
-func (m *Model) ask(ctx context.Context, req *model.Request, tools []model.Tool, emit func(model.Delta)) (*model.Response, error) {
-	key, err := m.key(ctx)
-	if err != nil {
-		return nil, &model.Error{Provider: Provider, Message: "the key could not be had", Err: err}
-	}
-	body, err := m.request(req, tools)
-	if err != nil {
-		return nil, &model.Error{Provider: Provider, Message: "the request cannot be written as JSON", Err: err}
-	}
-	f := &failures{key: key}
-	asked, err := http.NewRequestWithContext(ctx, http.MethodPost, m.url, bytes.NewReader(body))
-	if err != nil {
-		return nil, f.unsent(ctx, err)
-	}
-	m.setHeaders(asked.Header, key)
-	res, err := m.client.Do(asked)
-	if err != nil {
-		return nil, f.unsent(ctx, err)
-	}
-	defer res.Body.Close()
-	if res.StatusCode >= 300 {
-		return nil, f.answered(res)
-	}
-	return receive(ctx, res, emit, f)
-}
-
 func (m *Model) setHeaders(h http.Header, key string) {
-	h.Set("Content-Type", "application/json")
 	h.Set("Accept", "text/event-stream")
 	h.Set("Anthropic-Version", apiVersion)
 	if key != "" {
@@ -145,11 +115,4 @@ func (m *Model) setHeaders(h http.Header, key string) {
 	for name, value := range m.options.Headers {
 		h.Set(name, value)
 	}
-}
-
-func (m *Model) key(ctx context.Context) (string, error) {
-	if m.options.KeyFunc != nil {
-		return m.options.KeyFunc(ctx)
-	}
-	return m.options.Key, nil
 }

@@ -164,3 +164,18 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestTheWindowIsReadFromTheError(t *testing.T) {
+	for message, want := range map[string]int{
+		"prompt is too long: 208310 tokens > 200000 maximum":                                                                               200_000,
+		"input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input length or `max_tokens` and try again": 200_000,
+		"prompt is too long": 0,
+	} {
+		m, _ := opened(t, Options{}, refusal(message))
+		_, err := m.Generate(t.Context(), asking(), nil)
+		var failure *model.Error
+		if !errors.As(err, &failure) || !errors.Is(err, model.ErrWindow) || failure.Window != want {
+			t.Errorf("%s: got %+v, want a window of %d", message, failure, want)
+		}
+	}
+}

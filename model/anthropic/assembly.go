@@ -25,7 +25,7 @@ type assembly struct {
 	calls     int
 	name      string // the model's
 	reason    string
-	complaint *complaint
+	complaint *wire.Complaint
 	fault     string // why nothing more is read
 	begun     bool   // a message has come
 	done      bool
@@ -51,19 +51,19 @@ func (a *assembly) startBlock(index int64, raw []byte) {
 		a.fault = "the answer has more than 1,024 blocks"
 		return
 	}
-	p := &piece{kind: stringOf(raw, "type"), first: slices.Clone(raw), members: map[string]*strings.Builder{}, lists: map[string][]byte{}}
+	p := &piece{kind: wire.StringOf(raw, "type"), first: slices.Clone(raw), members: map[string]*strings.Builder{}, lists: map[string][]byte{}}
 	a.pieces = append(a.pieces, p)
 	a.byIndex[index] = p
 	switch p.kind {
 	case "text":
-		a.add(p, "text", stringOf(raw, "text"))
+		a.add(p, "text", wire.StringOf(raw, "text"))
 	case "thinking":
-		a.add(p, "thinking", stringOf(raw, "thinking"))
-		a.add(p, "signature", stringOf(raw, "signature"))
+		a.add(p, "thinking", wire.StringOf(raw, "thinking"))
+		a.add(p, "signature", wire.StringOf(raw, "signature"))
 	case "tool_use":
 		p.call = a.calls
 		a.calls++
-		a.emit(model.Delta{Call: &model.CallDelta{Index: p.call, ID: stringOf(raw, "id"), Name: stringOf(raw, "name")}})
+		a.emit(model.Delta{Call: &model.CallDelta{Index: p.call, ID: wire.StringOf(raw, "id"), Name: wire.StringOf(raw, "name")}})
 		if input := jsonrpc.Get(raw, "input"); len(input) > 0 && string(input) != "{}" {
 			a.add(p, "input", string(input))
 		}
@@ -83,9 +83,9 @@ func (a *assembly) delta(index int64, raw []byte) {
 	if p == nil || p.closed {
 		return
 	}
-	switch stringOf(raw, "type") {
+	switch wire.StringOf(raw, "type") {
 	case "input_json_delta":
-		a.add(p, "input", stringOf(raw, "partial_json"))
+		a.add(p, "input", wire.StringOf(raw, "partial_json"))
 		return
 	case "citations_delta":
 		if citation := jsonrpc.Get(raw, "citation"); len(citation) > 0 {
@@ -148,10 +148,10 @@ func (p *piece) whole() json.RawMessage {
 				value = []byte("{}")
 			}
 		}
-		raw = with(raw, name, value)
+		raw = jsonrpc.With(raw, name, value)
 	}
 	for name, list := range p.lists {
-		raw = with(raw, name, append(append([]byte{'['}, list...), ']'))
+		raw = jsonrpc.With(raw, name, append(append([]byte{'['}, list...), ']'))
 	}
 	return raw
 }
@@ -218,7 +218,7 @@ func (p *piece) part(cut bool) *model.Part {
 
 // made is the call; nil if it was cut off before its arguments were complete.
 func (p *piece) made(cut bool) *model.Call {
-	c := &model.Call{ID: stringOf(p.first, "id"), Name: stringOf(p.first, "name"), Extra: extraOf(p.first, "type", "id", "name", "input")}
+	c := &model.Call{ID: wire.StringOf(p.first, "id"), Name: wire.StringOf(p.first, "name"), Extra: wire.Extra(Provider, wire.MembersBut(p.first, "type", "id", "name", "input"))}
 	if c.ID == "" || c.Name == "" || cut && strings.TrimSpace(p.text("input")) == "" {
 		return nil
 	}
@@ -232,12 +232,12 @@ func (p *piece) made(cut bool) *model.Call {
 // dangles reports whether a block is the call of a tool of the provider whose
 // result is not there, which is not taken back.
 func dangles(raw json.RawMessage, parts []model.Part) bool {
-	if kind := stringOf(raw, "type"); !strings.HasSuffix(kind, "tool_use") {
+	if kind := wire.StringOf(raw, "type"); !strings.HasSuffix(kind, "tool_use") {
 		return false
 	}
-	id := stringOf(raw, "id")
+	id := wire.StringOf(raw, "id")
 	return !slices.ContainsFunc(parts, func(p model.Part) bool {
-		return p.Opaque != nil && stringOf(p.Opaque.Raw, "tool_use_id") == id
+		return p.Opaque != nil && wire.StringOf(p.Opaque.Raw, "tool_use_id") == id
 	})
 }
 

@@ -1,7 +1,6 @@
 // Package anthropic is the adapter of package model for the messages API of
-// Anthropic. Of its Go library it uses the decoder of streams alone: compiling
-// the rest takes minutes and 2.5 GB, and would be most of the time of every
-// build, for types whose unknown members have to be read from the raw JSON anyway.
+// Anthropic. It does without Anthropic's library, which takes minutes and 2.5 GB to
+// compile, for types whose unknown members have to be read from the raw JSON anyway.
 //
 // Answers are streamed. Thinking and the blocks that only the provider
 // understands are kept as they came and sent back unchanged and in order, and

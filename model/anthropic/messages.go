@@ -5,14 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
-	"maps"
 	"slices"
 	"strings"
 
-	jsonv2 "github.com/go-json-experiment/json"
-
-	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
 // block is a block of content, as the messages API has it.
@@ -45,11 +42,7 @@ func (b block) MarshalJSON() ([]byte, error) {
 		return b.verbatim, nil
 	}
 	type plain block
-	raw, err := jsonv2.Marshal(plain(b))
-	for _, name := range slices.Sorted(maps.Keys(b.extra)) {
-		raw = with(raw, name, b.extra[name])
-	}
-	return raw, err
+	return wire.Marshal(plain(b), b.extra)
 }
 
 func textBlock(text string) block { return block{Type: "text", Text: text} }
@@ -165,7 +158,7 @@ func mediaBlock(m *model.Media) block {
 			return textBlock(text)
 		}
 	}
-	return textBlock(fmt.Sprintf("[%s of %d bytes, which cannot be shown to this model]", m.Type, len(m.Data)))
+	return textBlock(wire.NotShown(m))
 }
 
 // portableID is the id of a call of any provider in the form that is taken here.
@@ -181,19 +174,4 @@ func portableID(id string) string {
 		return id
 	}
 	return fmt.Sprintf("%s_%08x", clean, crc32.ChecksumIEEE([]byte(id)))
-}
-
-// extraOf are the members of a block that have no name here.
-func extraOf(raw json.RawMessage, known ...string) map[string]map[string]json.RawMessage {
-	extra := map[string]json.RawMessage{}
-	jsonrpc.EachMember(raw, func(quoted, value []byte) bool {
-		if name, ok := jsonrpc.Unquote(quoted); ok && !slices.Contains(known, name) {
-			extra[name] = slices.Clone(value)
-		}
-		return true
-	})
-	if len(extra) == 0 {
-		return nil
-	}
-	return map[string]map[string]json.RawMessage{Provider: extra}
 }

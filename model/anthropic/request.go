@@ -2,14 +2,11 @@ package anthropic
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
 
-	jsonv2 "github.com/go-json-experiment/json"
-
-	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
 // params is the body of a request, as the messages API has it.
@@ -70,21 +67,7 @@ func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) 
 		p.Temperature = req.Temperature // one that thinks can have none but its own
 	}
 	m.choose(p, req)
-	body, err := jsonv2.Marshal(p)
-	for _, name := range slices.Sorted(maps.Keys(m.options.Body)) {
-		value, fault := jsonv2.Marshal(m.options.Body[name], jsonv2.Deterministic(true))
-		if fault != nil {
-			return nil, fault
-		}
-		body = with(body, name, value)
-	}
-	return body, err
-}
-
-// with sets a member, whose name may need escapes.
-func with(raw json.RawMessage, name string, value []byte) json.RawMessage {
-	quoted := string(jsonrpc.AppendString(nil, name))
-	return jsonrpc.With(jsonrpc.Without(raw, name), quoted[1:len(quoted)-1], value)
+	return wire.Marshal(p, m.options.Body)
 }
 
 // choose says whether tools must be called. The provider refuses a conversation

@@ -1,7 +1,8 @@
 package injected
 
 import (
-	"strings"
+	"cmp"
+	"fmt"
 
 	"github.com/junction-mcp/junction/model"
 )
@@ -70,17 +71,9 @@ func renderCall(c *model.Call) string {
 }
 
 func renderResult(r *model.Result) string {
-	var b strings.Builder
-	b.WriteString(`<tool_response name="` + portable(r.Name) + `"`)
+	failed := ""
 	if r.IsError {
-		b.WriteString(` error="true"`)
+		failed = ` error="true"`
 	}
-	b.WriteString(">\n")
-	text := harmlessText(r.Text())
-	if text == "" {
-		text = "(no text)"
-	}
-	b.WriteString(text)
-	b.WriteString("\n</tool_response>")
-	return b.String()
+	return fmt.Sprintf("<tool_response name=%q%s>\n%s\n</tool_response>", portable(r.Name), failed, cmp.Or(harmlessText(r.Text()), "(no text)"))
 }

@@ -3,8 +3,10 @@ package injected
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
 // Options says how tools are injected. The zero value is good for most models.
@@ -50,26 +52,56 @@ func (m *injected) Generate(ctx context.Context, req *model.Request, emit func(m
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	below, offered, notes := m.request(req)
-	a := &answer{emit: emit, tools: newToolbox(offered, req.Messages), mute: req.Choice == model.ChoiceNone, stop: cancel}
-	a.begin()
-	defer func() { a.parser.stop() }()
-	res, err := m.inner.Generate(within, below, a.delta)
-	if a.stopped && ctx.Err() == nil {
-		err = nil // what came after was made up, and was not waited for
-	}
-	if res == nil && err != nil {
-		return nil, err
+	p := &scanner{emit: emit, tools: newToolbox(offered, req.Messages), mute: req.Choice == model.ChoiceNone}
+	p.start()
+	res, err := m.inner.Generate(within, below, func(d model.Delta) {
+		switch {
+		case d.Text != "" && !p.over:
+			if p.write(d.Text); p.over {
+				cancel() // what comes now is made up
+			}
+		case d.Retry != nil:
+			p.start()
+			emit(d)
+		case d.Reasoning != "":
+			emit(d)
+		}
+	})
+	if p.over && ctx.Err() == nil {
+		err = nil // it was not waited for
 	}
 	if res == nil {
+		if err != nil {
+			return nil, err
+		}
 		res = &model.Response{Stop: model.StopOther}
 	}
 	out := *res
 	out.Notes = append(notes, res.Notes...)
-	a.finish(&out, err)
+	p.finish(&out, err)
 	if out.Usage == (model.Usage{}) {
-		out.Usage = estimate(below, &out.Message)
+		out.Usage = wire.Estimate(below, &out.Message)
 	}
 	return &out, err
+}
+
+// finish makes res the whole answer. It had come to its end if failed is nil.
+func (p *scanner) finish(res *model.Response, failed error) {
+	// A model that tells nothing while it writes has it all in its answer.
+	if rest, ok := strings.CutPrefix(res.Message.Text(), p.fed.String()); ok && !p.over {
+		p.write(rest)
+	}
+	whole := failed == nil && res.Stop != model.StopLength && res.Stop != model.StopRefusal
+	p.close(whole)
+	// What the model below thought apart from its text stays in front of it.
+	rest := slices.DeleteFunc(slices.Clone(res.Message.Parts), func(part model.Part) bool {
+		return part.Text != "" || part.Call != nil || part == (model.Part{})
+	})
+	res.Message.Role = model.RoleAssistant
+	res.Message.Parts = append(rest, p.parts...)
+	if whole && len(res.Message.Calls()) > 0 {
+		res.Stop = model.StopCalls
+	}
 }
 
 // request returns what the model below is asked, and which tools it knows of.
@@ -79,42 +111,20 @@ func (m *injected) request(req *model.Request) (*model.Request, []model.Tool, []
 	offered := slices.DeleteFunc(slices.Clone(req.Tools), func(t model.Tool) bool {
 		return slices.ContainsFunc(notes, func(n model.Note) bool { return n.SetAside && n.Tool == t.Name })
 	})
-	for _, more := range []string{text, choiceText(req.Choice, len(offered))} {
-		if more != "" && below.System != "" {
-			below.System += "\n\n"
-		}
-		below.System += more
+	if choice := choices[req.Choice]; choice != "" && text != "" {
+		text += "\n\n" + choice
 	}
+	if below.System != "" && text != "" {
+		text = "\n\n" + text
+	}
+	below.System += text
 	below.Tools, below.CachedTools, below.Choice = nil, 0, model.ChoiceAuto
 	below.Messages = render(req.Messages)
 	return &below, offered, notes
 }
 
-func choiceText(c model.Choice, tools int) string {
-	switch {
-	case tools == 0:
-		return ""
-	case c == model.ChoiceRequired:
-		return "Call at least one tool now."
-	case c == model.ChoiceNone:
-		return "Answer now without calling a tool."
-	}
-	return ""
-}
-
-// estimate guesses what was used, where the model below did not say.
-func estimate(req *model.Request, answer *model.Message) model.Usage {
-	read, written := len(req.System), len(answer.Text())
-	for i := range req.Messages {
-		read += len(req.Messages[i].Text())
-	}
-	for i := range answer.Parts {
-		if r := answer.Parts[i].Reasoning; r != nil {
-			written += len(r.Text)
-		}
-	}
-	for _, c := range answer.Calls() {
-		written += len(c.Name) + len(c.Arguments) + len(c.Raw)
-	}
-	return model.Usage{Input: model.EstimateTokens(read), Output: model.EstimateTokens(written), Estimated: true}
+// choices is what a request that leaves no choice adds to the manual.
+var choices = map[model.Choice]string{
+	model.ChoiceRequired: "Call at least one tool now.",
+	model.ChoiceNone:     "Answer now without calling a tool.",
 }

@@ -2,7 +2,10 @@ package injected
 
 import (
 	"bytes"
-	"strconv"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -11,49 +14,60 @@ import (
 // maxNesting is how deep arrays and objects of a call may nest.
 const maxNesting = 64
 
-// loose reads what a model wrote as JSON, and writes it as JSON. It takes single
-// and typographic quotes, quotes inside strings, names without quotes, commas
-// too many and too few, comments, raw line breaks, and Python's literals. It
+// loose reads what a model wrote as JSON, and writes it as JSON. It takes single and
+// typographic quotes, quotes inside strings, names without quotes, commas too many and
+// too few, brackets too few, comments, raw line breaks, and Python's literals. It
 // looks at every byte a bounded number of times, and never back.
 type loose struct {
-	*source
+	src   string
+	pos   int
 	out   []byte
 	depth int
-	// open is whether the text ended inside the value, torn whether that was within
-	// a string, a name or a number, so that nobody knows what it would have been.
-	open, torn bool
-	// patched is whether a brace was missing.
-	patched bool
+	// open is whether the text ended inside the value, and quoted whether that was
+	// within a string. What has only brackets missing is read.
+	open, quoted bool
 }
 
 // readLoose reads all of text as one value.
-func readLoose(text string) ([]byte, bool) {
-	l := loose{source: &source{buf: []byte(text), ended: true}}
-	l.skipFiller()
-	if !l.value() {
-		return nil, false
-	}
-	l.skipFiller()
-	return l.out, !l.open && !l.patched && l.at(0) == none && jsonrpc.Valid(l.out, jsonrpc.Limits{}) == nil
+func readLoose(text string) (json.RawMessage, bool) {
+	l := loose{src: text}
+	ok := l.value()
+	l.skip()
+	return l.out, ok && !l.open && l.pos == len(text) && jsonrpc.Valid(l.out, jsonrpc.Limits{}) == nil
 }
 
-// value reads one value. It reports false where there is none, or one so
-// damaged that nobody knows where it ends.
+// at is the byte i from here; 0 behind the end.
+func (l *loose) at(i int) byte {
+	if l.pos+i < len(l.src) {
+		return l.src[l.pos+i]
+	}
+	return 0
+}
+
+// atEnd reports whether the text is over. The value is open then.
+func (l *loose) atEnd() bool {
+	l.open = l.open || l.pos >= len(l.src)
+	return l.open
+}
+
+// blank is white space and comments.
+var blank = regexp.MustCompile(`^(?:[ \t\r\n]+|//[^\n]*|#[^\n]*|/\*(?s:.*?)(?:\*/|$))+`)
+
+func (l *loose) skip() { l.pos += len(blank.FindString(l.src[l.pos:])) }
+
+// value reads one value. It reports false where there is none, or one so damaged that
+// nobody knows where it ends.
 func (l *loose) value() bool {
-	l.skipFiller()
+	l.skip()
 	switch c := l.at(0); {
-	case c == none:
-		l.open, l.torn = true, true
+	case l.atEnd():
 		return false
 	case c == '{':
 		return l.container('}', l.member)
 	case c == '[':
 		return l.container(']', l.value)
-	}
-	if l.quote(0) > 0 {
-		text, ok := l.text()
-		l.out = jsonrpc.AppendString(l.out, text)
-		return ok
+	case l.quote() != "":
+		return l.text()
 	}
 	return l.bare()
 }
@@ -63,11 +77,17 @@ func (l *loose) container(end byte, element func() bool) bool {
 	if l.depth++; l.depth > maxNesting {
 		return false
 	}
-	l.out = append(l.out, byte(l.at(0)))
+	l.out = append(l.out, l.at(0))
 	l.pos++
 	for first := true; ; first = false {
-		l.skipCommas()
-		if l.closes(end) {
+		for l.skip(); l.at(0) == ','; l.skip() {
+			l.pos++
+		}
+		c := l.at(0)
+		if c == end {
+			l.pos++
+		}
+		if c == end || c == '}' || c == ']' || l.atEnd() { // one that is missing is added
 			l.depth--
 			l.out = append(l.out, end)
 			return true
@@ -81,137 +101,120 @@ func (l *loose) container(end byte, element func() bool) bool {
 	}
 }
 
-// closes reports whether a container is over, and goes behind its bracket if it
-// has one. Behind the end of the text and before what cannot be JSON it has none.
-func (l *loose) closes(end byte) bool {
-	switch c := l.at(0); c {
-	case none:
-		l.open = true
-	case int(end):
-		l.pos++
-	case '}', ']', ')', '<', '`':
-		l.patched = true
-	default:
-		return false
-	}
-	return true
-}
-
 func (l *loose) member() bool {
-	if l.quote(0) > 0 {
-		name, ok := l.text()
-		if !ok {
+	if l.quote() != "" {
+		if !l.text() {
 			return false
 		}
-		l.out = jsonrpc.AppendString(l.out, name)
 	} else {
-		name := l.word(0)
-		name, _, _ = strings.Cut(name, ":")
+		name := l.word()
 		if name == "" {
 			return false
 		}
-		l.pos += len(name)
 		l.out = jsonrpc.AppendString(l.out, name)
 	}
-	l.skipFiller()
-	if c := l.at(0); c != ':' && c != '=' {
-		l.open, l.torn = c == none, c == none
+	l.skip()
+	if l.atEnd() || l.at(0) != ':' {
 		return false
 	}
 	l.pos++
-	l.skip(">")
 	l.out = append(l.out, ':')
 	return l.value()
 }
 
-// bare reads a literal, a number, or a string without quotes.
-func (l *loose) bare() bool {
-	n := 0
-	for n < 256 && (isLetter(l.at(n)) || isDigit(l.at(n)) || l.at(n) == '.' || l.at(n) == '-' || l.at(n) == '+' || l.at(n) >= 0x80) {
-		n++
-	}
-	if n == 0 {
-		return false
-	}
-	token := string(l.buf[l.pos : l.pos+n])
-	if word := literal(token); word != "" {
-		l.pos += n
-		l.out = append(l.out, word...)
-		return true
-	}
-	if l.at(n) == none && l.depth > 0 {
-		l.open, l.torn = true, true
-		return false
-	}
-	if next := l.at(n + l.blank(n)); l.depth > 0 && next != ',' && next != '}' && next != ']' && next != ')' && next != '<' && next != '/' && next != '#' && l.at(n) != '\n' {
-		return false
-	}
-	l.pos += n
-	l.out = append(l.out, number(token)...)
-	return true
+// bareWord is a name or a value without quotes.
+var bareWord = regexp.MustCompile(`^[\w.+\-\x{80}-\x{10ffff}]{1,256}`)
+
+func (l *loose) word() string {
+	word := bareWord.FindString(l.src[l.pos:])
+	l.pos += len(word)
+	return word
 }
 
-// literal returns the JSON of a word that is no string; "" if token is none.
-func literal(token string) string {
-	switch token {
-	case "true", "True", "TRUE":
-		return "true"
-	case "false", "False", "FALSE":
-		return "false"
-	case "null", "None", "NULL", "nil", "undefined", "NaN":
-		return "null"
+var literals = map[string]string{"True": "true", "False": "false", "None": "null"}
+
+// bare reads a literal or a number, which may go on where the text ends.
+func (l *loose) bare() bool {
+	word := l.word()
+	word = cmp.Or(literals[word], word)
+	l.out = append(l.out, word...)
+	return (l.depth == 0 || !l.atEnd()) && jsonrpc.Valid([]byte(word), jsonrpc.Limits{}) == nil
+}
+
+// closing are the marks that can close a string, by the one that opened it.
+var closing = map[string]string{`"`: `"`, `'`: `'`, "“": "“”\"", "”": "“”\"", "‘": "‘’'", "’": "‘’'"}
+
+// quote returns the quotation mark that stands here; "" if there is none.
+func (l *loose) quote() string {
+	size := 1
+	if l.at(0) >= 0x80 {
+		size = len("“")
+	}
+	if mark := l.src[l.pos:min(l.pos+size, len(l.src))]; closing[mark] != "" {
+		return mark
 	}
 	return ""
 }
 
-// number returns the JSON of a number as programming languages write them, or
-// of the string that token is.
-func number(token string) []byte {
-	if c := token[0]; c == '-' || isDigit(int(c)) {
-		if jsonrpc.Valid([]byte(token), jsonrpc.Limits{}) == nil {
-			return []byte(token)
-		}
-	}
-	plain, base := strings.ReplaceAll(strings.TrimPrefix(token, "+"), "_", ""), 10
-	if digits, ok := strings.CutPrefix(plain, "0x"); ok {
-		plain, base = digits, 16
-	}
-	if i, err := strconv.ParseInt(plain, base, 64); err == nil {
-		return strconv.AppendInt(nil, i, 10)
-	}
-	if f, err := strconv.ParseFloat(plain, 64); err == nil && strings.ContainsAny(plain, "0123456789") {
-		if text := strconv.AppendFloat(nil, f, 'g', -1, 64); jsonrpc.Valid(text, jsonrpc.Limits{}) == nil {
-			return text
-		}
-	}
-	return jsonrpc.AppendString(nil, token)
-}
-
-// skipFiller goes behind white space and comments.
-func (l *loose) skipFiller() {
-	for {
-		l.skipBlank()
+// text reads a string. A quotation mark inside it ends it only if what follows can
+// follow a string, because many models forget to escape.
+func (l *loose) text() bool {
+	opened := l.quote()
+	l.pos += len(opened)
+	b := []byte{'"'}
+	for !l.atEnd() {
+		c := l.at(0)
+		mark := l.quote()
 		switch {
-		case l.has(0, "//") || l.at(0) == '#':
-			for c := l.at(0); c != none && c != '\n'; c = l.at(0) {
-				l.pos++
+		case c == '\\':
+			b = l.escape(b)
+			continue
+		case mark != "" && strings.Contains(closing[opened], mark) && l.over(len(mark)):
+			l.pos += len(mark)
+			var text string
+			if json.Unmarshal(append(b, '"'), &text) != nil {
+				return false
 			}
-		case l.has(0, "/*"):
-			l.pos += 2
-			for l.at(0) != none && !l.has(0, "*/") {
-				l.pos++
-			}
-			l.skip("*/")
+			l.out = jsonrpc.AppendString(l.out, text)
+			return true
+		case c == '"':
+			b = append(b, `\"`...)
+		case c < ' ':
+			b = fmt.Appendf(b, `\u%04x`, c)
 		default:
-			return
+			b = append(b, c)
 		}
-	}
-}
-
-func (l *loose) skipCommas() {
-	for l.skipFiller(); l.at(0) == ','; l.skipFiller() {
 		l.pos++
 	}
+	l.quoted = true
+	return false
+}
+
+// afterString is what can follow a string: what separates values, a comment, the end of the text,
+// or, on another line, the next string.
+var afterString = regexp.MustCompile(`^(?:[ \t\r\n]*(?:$|[,:}\]#]|//|/\*)|[ \t\r]*\n[ \t\r\n]*["'“”‘’])`)
+
+// over reports whether a string is over if n more bytes belong to it.
+func (l *loose) over(n int) bool {
+	rest := l.src[l.pos+n:]
+	return afterString.MatchString(rest[:min(len(rest), 256)])
+}
+
+var escape = regexp.MustCompile(`^\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})`)
+
+// escape copies what a backslash begins; one that stands for nothing, as in a regular
+// expression, is one.
+func (l *loose) escape(b []byte) []byte {
+	if e := escape.FindString(l.src[l.pos:]); e != "" {
+		l.pos += len(e)
+		return append(b, e...)
+	}
+	l.pos++
+	if c := l.at(0); c == '\n' || c == '\'' {
+		l.pos++
+		return append(b, strings.Trim(string(c), "\n")...)
+	}
+	return append(b, `\\`...)
 }
 
 // isObject reports whether valid JSON is an object.

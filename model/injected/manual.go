@@ -1,6 +1,7 @@
 package injected
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -10,12 +11,8 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-const (
-	// defaultManual is how many bytes the manual of the tools has at most.
-	defaultManual = 128 << 10
-	// maxDescription is how many bytes of a tool's description the manual holds.
-	maxDescription = 4 << 10
-)
+// defaultManual is how many bytes the manual of the tools has at most.
+const defaultManual = 128 << 10
 
 const manualHead = `# Tools
 
@@ -45,12 +42,7 @@ func manual(tools []model.Tool, room int) (string, []model.Note) {
 			notes = append(notes, model.Note{Tool: t.Name, SetAside: true, Text: "its schema is no JSON object"})
 			continue
 		}
-		description := t.Description
-		if len(description) > maxDescription {
-			description = strings.ToValidUTF8(description[:maxDescription], "") + "…"
-			notes = append(notes, model.Note{Tool: t.Name, Text: fmt.Sprintf("its description was cut to %d bytes", maxDescription)})
-		}
-		line := entry(t.Name, description, schema)
+		line := entry(t.Name, t.Description, schema)
 		if lines.Len()+len(line) > room {
 			notes = append(notes, model.Note{Tool: t.Name, SetAside: true, Text: fmt.Sprintf("the manual of the tools would be longer than %d bytes", room)})
 			continue
@@ -80,52 +72,33 @@ func compact(schema json.RawMessage) json.RawMessage {
 	if len(schema) == 0 {
 		return json.RawMessage(`{"type":"object"}`)
 	}
-	if fault := jsonrpc.Valid(schema, jsonrpc.Limits{}); fault != nil {
+	var out bytes.Buffer
+	if jsonrpc.Valid(schema, jsonrpc.Limits{}) != nil || json.Compact(&out, schema) != nil || !isObject(out.Bytes()) {
 		return nil
 	}
-	l := loose{source: &source{buf: schema, ended: true}}
-	if !l.value() || !isObject(l.out) {
-		return nil
-	}
-	return l.out
+	return out.Bytes()
 }
 
 // exampleCall writes a call of the tool, with what it requires.
 func exampleCall(name string, schema json.RawMessage) string {
-	var values []parameter
+	w := jsonrpc.NewObject(nil)
 	jsonrpc.EachElement(jsonrpc.Get(schema, "required"), func(quoted []byte) bool {
-		if property, ok := jsonrpc.Unquote(quoted); ok && len(values) < 8 {
-			of := jsonrpc.Get(jsonrpc.Get(schema, "properties"), property)
-			values = append(values, parameter{name: property, text: exampleValue(of), json: true})
+		if property, ok := jsonrpc.Unquote(quoted); ok {
+			w.Raw(property, exampleValue(jsonrpc.Get(jsonrpc.Get(schema, "properties"), property)))
 		}
 		return true
 	})
-	return string(appendCall(nil, name, objectOf(values)))
+	return string(appendCall(nil, name, w.Bytes()))
 }
 
-func exampleValue(schema json.RawMessage) string {
-	jsonrpc.EachElement(jsonrpc.Get(schema, "enum"), func(value []byte) bool {
-		schema = value
-		return false
-	})
-	if len(schema) > 0 && schema[0] != '{' {
-		return string(schema)
+func exampleValue(schema json.RawMessage) json.RawMessage {
+	types := typesOf(schema)
+	for _, example := range [][2]string{{"integer", "1"}, {"number", "1"}, {"boolean", "true"}, {"array", "[]"}, {"object", "{}"}} {
+		if types[example[0]] {
+			return json.RawMessage(example[1])
+		}
 	}
-	kind := "string"
-	for _, name := range typesOf(schema, 0) {
-		kind = name
-	}
-	switch kind {
-	case "integer", "number":
-		return "1"
-	case "boolean":
-		return "true"
-	case "array":
-		return "[]"
-	case "object":
-		return "{}"
-	}
-	return `"…"`
+	return json.RawMessage(`"…"`)
 }
 
 func appendCall(dst []byte, name string, arguments json.RawMessage) []byte {
@@ -134,12 +107,12 @@ func appendCall(dst []byte, name string, arguments json.RawMessage) []byte {
 	return append(dst, '}')
 }
 
-// marks are what could end the place that a text of somebody else is in, or pretend
+// tokens are what could end the place that a text of somebody else is in, or pretend
 // to be a call or another speaker.
-var marks = regexp.MustCompile(`<(/?tool_response|/?tool_call|/?tools>|[|｜][\w▁/]+[|｜]>)`)
+var tokens = regexp.MustCompile(`<(/?tool_response|/?tool_call|/?tools>|[|｜][\w▁/]+[|｜]>)`)
 
 // harmless breaks the marks in JSON, where it can be done without a change.
-func harmless(raw []byte) []byte { return marks.ReplaceAll(raw, []byte(`\u003c$1`)) }
+func harmless(raw []byte) []byte { return tokens.ReplaceAll(raw, []byte(`\u003c$1`)) }
 
 // harmlessText breaks the marks in text.
-func harmlessText(text string) string { return marks.ReplaceAllString(text, "&lt;$1") }
+func harmlessText(text string) string { return tokens.ReplaceAllString(text, "&lt;$1") }

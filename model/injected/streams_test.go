@@ -55,7 +55,7 @@ func (p plainText) Generate(ctx context.Context, _ *model.Request, emit func(mod
 }
 
 func TestRecordedTexts(t *testing.T) {
-	wiretest.Suite{Dir: "testdata/streams", AtLeast: 22, TextChanges: true, Open: func(_ testing.TB, client *http.Client, _ json.RawMessage) model.Model {
+	wiretest.Suite{Dir: "testdata/streams", AtLeast: 18, TextChanges: true, Open: func(_ testing.TB, client *http.Client, _ json.RawMessage) model.Model {
 		return New(plainText{client}, Options{})
 	}}.Run(t)
 }

@@ -2,6 +2,7 @@ package offline
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -9,11 +10,10 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// What an answer repeats.
+// What an answer shows.
 const (
-	maxResult = 32 << 10 // bytes of a result
-	maxListed = 6        // tools
-	maxLine   = 90       // characters of a description
+	maxListed = 6  // tools
+	maxLine   = 90 // characters of a description
 )
 
 const honest = "I am not a language model: I look for one tool that fits your words, and fill in its arguments from them."
@@ -26,92 +26,57 @@ func outcome(done []*model.Result) string {
 	}
 	var lines []string
 	for _, r := range done {
-		text := shown(r)
-		switch {
-		case r.IsError:
-			lines = append(lines, fmt.Sprintf("%s failed: %s", own(r.Name), text))
-		case strings.Contains(text, "\n"):
-			lines = append(lines, own(r.Name)+":\n"+text)
-		default:
-			lines = append(lines, own(r.Name)+": "+text)
+		text, between := shown(r), ": "
+		if r.IsError {
+			between = " failed: "
+		} else if strings.Contains(text, "\n") {
+			between = ":\n"
 		}
+		lines = append(lines, own(r.Name)+between+text)
 	}
-	return strings.Join(lines, "\n")
+	return join(lines...)
 }
 
 // shown is a result's text. An object with one value is that value.
 func shown(r *model.Result) string {
-	text := r.Text()
-	if only, ok := single(text); ok {
-		text = only
-	}
+	text := single(r.Text())
 	for _, p := range r.Parts {
 		if p.Media != nil {
 			text = join(text, fmt.Sprintf("[%s, %d bytes]", plaintext.Line(p.Media.Type, maxLine), len(p.Media.Data)))
 		}
 	}
-	switch {
-	case strings.TrimSpace(text) == "":
+	if strings.TrimSpace(text) == "" {
 		return "done; there is nothing to show."
-	case len(text) > maxResult:
-		return whole(text[:maxResult]) + fmt.Sprintf("\n… (cut; the result has %d bytes)", len(text))
 	}
 	return text
 }
 
-func single(text string) (string, bool) {
+func single(text string) string {
 	members, fault := jsonrpc.Index([]byte(text), jsonrpc.Limits{})
 	if fault != nil || members.Len() != 1 {
-		return "", false
+		return text
 	}
 	for _, value := range members.All() {
 		if only, isText := jsonrpc.Unquote(value); isText {
-			return only, true
+			return only
 		}
-		return string(value), value[0] != '{' && value[0] != '['
+		if value[0] != '{' && value[0] != '[' {
+			return string(value)
+		}
 	}
-	return "", false
+	return text
 }
 
 // unable says why no call is made, and what would help.
-func unable(p *plan, step string, tools []model.Tool, later bool) string {
-	switch {
-	case p == nil && later:
-		return fmt.Sprintf("For the step %q I found no tool that fits. %s", clip(step), honest)
-	case p == nil:
-		return introduction(tools)
-	case p.other != "":
-		return fmt.Sprintf("This names two tools, %s and %s. Write one step after the other, with \"then\" between them. %s", own(p.tool.Name), own(p.other), honest)
-	case len(p.unknown) > 0:
-		return fmt.Sprintf("%s has no parameter called %s. %s\n\n%s", own(p.tool.Name), strings.Join(p.unknown, " or "), usage(p), honest)
-	case p.problem == "":
-		var names []string
-		for _, m := range p.missing {
-			names = append(names, described(m))
-		}
-		return fmt.Sprintf("To call %s I still need %s. %s\n\n%s", own(p.tool.Name), strings.Join(names, " and "), usage(p), honest)
-	}
-	return fmt.Sprintf("The arguments do not fit %s: %s. %s\n\n%s", own(p.tool.Name), plaintext.Line(p.problem, 4*maxLine), usage(p), honest)
-}
-
-// withheld says what would have been called.
-func withheld(p *plan) string {
+func unable(p *plan, step string) string {
 	if p == nil {
-		return honest
+		return fmt.Sprintf("For the step %q I found no tool that fits. %s", plaintext.Line(step, maxLine), honest)
 	}
-	return fmt.Sprintf("I may not call a tool now; %s would fit. %s", own(p.tool.Name), honest)
+	return p.problem + " Give it as key=value: " + written(p) + "\n\n" + honest
 }
 
-func described(p *param) string {
-	text := plaintext.Line(p.name, maxLine) + " (" + plaintext.Line(p.kindName(), maxLine)
-	if p.description != "" {
-		text += ": " + strings.TrimSuffix(plaintext.Line(p.description, maxLine), ".")
-	}
-	return text + ")"
-}
-
-// usage shows how the arguments can be given.
-func usage(p *plan) string {
+// written is a call as it can be written, with what is missing.
+func written(p *plan) string {
 	words := []string{own(p.tool.Name)}
 	for _, param := range p.params {
 		value, given := p.values[param.name]
@@ -123,59 +88,50 @@ func usage(p *plan) string {
 			words = append(words, name+"=…")
 		}
 	}
-	if len(words) == 1 {
-		return "It can be called without arguments: " + words[0]
-	}
-	return "Give it as key=value: " + strings.Join(words, " ")
+	return strings.Join(words, " ")
 }
 
 // introduction says what this is, and what it can do with the tools there are.
 func introduction(tools []model.Tool) string {
-	var b strings.Builder
-	b.WriteString(honest)
 	if len(tools) == 0 {
-		b.WriteString(" There are no tools here, so I can do nothing. Connect a server, or choose a language model.")
-		return b.String()
+		return honest + " There are no tools here, so I can do nothing. Connect a server, or choose a language model."
 	}
-	b.WriteString(" I found none for this. Name a tool, and give its arguments as key=value, for example:\n")
+	lines := []string{honest + " I found none for this. Name a tool, and give its arguments as key=value, for example:\n"}
 	for _, t := range tools[:min(len(tools), maxListed)] {
-		b.WriteString("\n- " + own(t.Name))
-		for _, p := range paramsOf(t.Schema) {
-			if p.required {
-				b.WriteString(" " + plaintext.Line(p.name, maxLine) + "=…")
-			}
-		}
+		line := "- " + written(&plan{tool: &t, params: paramsOf(t.Schema)})
 		if t.Description != "" {
-			b.WriteString(": " + plaintext.Line(t.Description, maxLine))
+			line += ": " + plaintext.Line(t.Description, maxLine)
 		}
+		lines = append(lines, line)
 	}
 	if more := len(tools) - maxListed; more > 0 {
-		fmt.Fprintf(&b, "\n- and %d more", more)
+		lines = append(lines, fmt.Sprintf("- and %d more", more))
 	}
-	return b.String()
+	return join(lines...)
 }
 
 // notDone names the steps that were left.
-func notDone(todo []string, from int) string {
-	if from >= len(todo) {
+func notDone(left []string) string {
+	var quoted []string
+	for _, step := range left {
+		quoted = append(quoted, fmt.Sprintf("%q", plaintext.Line(step, maxLine)))
+	}
+	if len(quoted) == 0 {
 		return ""
 	}
-	var left []string
-	for _, step := range todo[from:] {
-		left = append(left, fmt.Sprintf("%q", clip(step)))
-	}
-	return "Not done: " + strings.Join(left, ", ") + "."
+	return "Not done: " + strings.Join(quoted, ", ") + "."
 }
+
+// hashed is what [model.Names] puts behind a name that providers do not take.
+var hashed = regexp.MustCompile(`_[0-9a-f]{8}$`)
 
 // own is a tool's name without the server's.
 func own(name string) string {
 	if _, after, found := strings.Cut(name, "__"); found && after != "" {
-		return after
+		name = after
 	}
-	return name
+	return hashed.ReplaceAllString(name, "")
 }
-
-func clip(s string) string { return plaintext.Line(s, maxLine) }
 
 // join puts the texts that are not empty below each other.
 func join(texts ...string) string {

@@ -104,14 +104,15 @@ func TestWhatIsMissingIsAskedFor(t *testing.T) {
 		name, question string
 		want           []string
 	}{
-		{"a number", "add 2", []string{"To call add I still need b (number: Second number).", "add a=2 b=…", "not a language model"}},
-		{"both numbers", "add", []string{"a (number: First number) and b (number", "add a=… b=…"}},
-		{"a path", "read the file", []string{"path (string: Absolute path)", "read-file path=…"}},
-		{"a choice", "pick something", []string{"region (eu or us or asia)"}},
-		{"a list", "average", []string{"numbers (list of numbers)"}},
+		{"a number", "add 2", []string{"To call add I still need b (number).", "add a=2 b=…", "not a language model"}},
+		{"both numbers", "add", []string{"a (number) and b (number)", "add a=… b=…"}},
+		{"a path", "read file", []string{"path (string)", "read-file path=…"}},
+		{"a choice", "pick", []string{"region (string)"}},
+		{"a list", "average", []string{"numbers (array)"}},
+		{"what stands behind a pair", "echo message=hello world", []string{`"world" belongs to no argument`, `message="hello"`}},
 		{"a value of the wrong type", "add a=two b=3", []string{"do not fit add", `a: expected number, got "two"`}},
 		{"a value out of bounds", "list primes below=-5", []string{"do not fit list-primes", "below"}},
-		{"a value that is no choice", "pick region=mars", []string{"eu or us or asia", "mars"}},
+		{"a value that is no choice", "pick region=mars", []string{"\"eu\", \"us\", \"asia\"", "mars"}},
 		{"a key that is not there", "add a=1 b=2 c=3", []string{"add has no parameter called c", "add a=1 b=2"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -125,15 +126,10 @@ func TestWhatIsMissingIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestOfTwoToolsInOneStepNoneIsCalled(t *testing.T) {
-	for question, want := range map[string]string{
-		"read notes.txt and delete it": "two tools, delete and read-file",
-		"add 2 and 40 and echo hi":     "two tools, add and echo",
-	} {
-		resp := generate(t, asking(question))
-		if text := resp.Message.Text(); len(resp.Message.Calls()) > 0 || !strings.Contains(text, want) {
-			t.Errorf("%q: %q, %v", question, text, resp.Message.Calls())
-		}
+func TestOfTwoToolsOfOneNameNoneIsCalled(t *testing.T) {
+	resp := generate(t, asking("delete notes.txt"))
+	if text := resp.Message.Text(); len(resp.Message.Calls()) > 0 || !strings.Contains(text, "everything__delete, files__delete") {
+		t.Errorf("%q, %v", text, resp.Message.Calls())
 	}
 }
 
@@ -171,7 +167,7 @@ func TestOnlyTheLastMessageOfTheUserCounts(t *testing.T) {
 	req.Messages = append(req.Messages, model.UserText("echo hello"))
 	resp := generate(t, req)
 	calls := resp.Message.Calls()
-	if len(calls) != 1 || calls[0].Name != "everything__echo" || calls[0].ID != "offline_2" {
+	if len(calls) != 1 || calls[0].Name != "everything__echo" || calls[0].ID == req.Messages[1].Calls()[0].ID {
 		t.Errorf("the second question is %+v", resp.Message)
 	}
 	req.Messages = append(req.Messages, model.UserText("thanks")) // instead of the call
@@ -204,51 +200,21 @@ func TestACallThatIsNotAllowedIsNotMade(t *testing.T) {
 	req := asking("add 2 and 40")
 	req.Choice = model.ChoiceNone
 	resp := generate(t, req)
-	if len(resp.Message.Calls()) != 0 || !strings.Contains(resp.Message.Text(), "add would fit") {
+	if len(resp.Message.Calls()) != 0 || !strings.Contains(resp.Message.Text(), "may not call") {
 		t.Errorf("it says %+v", resp.Message)
 	}
 }
 
 func TestASummaryIsAnExtract(t *testing.T) {
-	var messages []model.Message
-	for i := range 200 {
-		messages = append(messages, model.UserText(fmt.Sprintf("question %d %s\nmore", i, strings.Repeat("x", 300))))
-	}
-	messages = append(messages,
-		model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Call: &model.Call{ID: "1", Name: "add", Arguments: json.RawMessage(`{"a":1}`)}}}},
-		model.Message{Role: model.RoleTool, Parts: []model.Part{{Result: &model.Result{CallID: "1", Name: "add", Parts: []model.Part{{Text: "3"}}}}}})
-	text := generate(t, &model.Request{System: "Summarise the conversation.", Messages: messages}).Message.Text()
-	for _, want := range []string{"no language model", "user: question 0", "lines left out", "user: question 199", `called add: {"a":1}`, "result of add: 3"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the extract has no %q: %s", want, text)
-		}
-	}
-	if len(text) > 5<<10 || strings.Contains(text, "more") {
-		t.Errorf("the extract has %d bytes: %s", len(text), text)
-	}
-	transcript := model.UserText("user: add 1 and 2\nadd returned: 3\n")
-	text = generate(t, &model.Request{System: "You shorten a conversation", Messages: []model.Message{transcript}}).Message.Text()
-	if !strings.HasSuffix(text, "\nuser: add 1 and 2\nadd returned: 3") {
+	transcript := model.UserText(strings.Repeat("x", 10<<10) + "\nuser: add 1 and 2\nadd returned: 3\n")
+	text := generate(t, &model.Request{System: "You shorten a conversation", Messages: []model.Message{transcript}}).Message.Text()
+	if !strings.Contains(text, "no language model") || !strings.HasSuffix(text, "\nuser: add 1 and 2\nadd returned: 3\n") || len(text) > 5<<10 {
 		t.Errorf("the extract of a transcript is %q", text)
 	}
 }
 
-func TestLimitsOfTheAnswerAreKept(t *testing.T) {
-	req := asking("hello")
-	req.MaxTokens = 10
-	resp := generate(t, req)
-	if resp.Stop != model.StopLength || len(resp.Message.Text()) > 40 {
-		t.Errorf("%d bytes, %s", len(resp.Message.Text()), resp.Stop)
-	}
-	req.MaxTokens, req.Stop = 0, []string{" language"}
-	if text := generate(t, req).Message.Text(); text != "I am not a" {
-		t.Errorf("the answer is %q", text)
-	}
-	text, _ := answered(t, asking("echo a"), returning(strings.Repeat("ä", 40<<10)))
-	if len(text) > 33<<10 || !utf8.ValidString(text) || !strings.Contains(text, "the result has 81920 bytes") {
-		t.Errorf("a long result has %d bytes", len(text))
-	}
-	if text, calls := answered(t, asking(strings.Repeat("echo a\n", 20)), returning("a")); len(calls) != 16 || !strings.HasSuffix(text, "the rest was not done.") {
+func TestAQuestionHasAtMostSixteenSteps(t *testing.T) {
+	if text, calls := answered(t, asking(strings.Repeat("echo a\n", 20)), returning("a")); len(calls) != 16 || !strings.HasSuffix(text, "Not done: \"echo a\", \"echo a\", \"echo a\", \"echo a\".") {
 		t.Errorf("%d steps, %q", len(calls), text)
 	}
 }

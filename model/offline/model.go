@@ -2,143 +2,124 @@ package offline
 
 import (
 	"context"
-	"encoding/json"
+	"slices"
 	"strings"
-	"sync"
-	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/model"
-	"github.com/junction-mcp/junction/toolsearch"
+	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
-// searchTool is the host's own tool that finds others: {"queries":[string]}.
-const searchTool = "search_tools"
+const (
+	// maxQuestion is how many bytes of a question are read.
+	maxQuestion = 8 << 10
+	// maxSteps is how many steps of one question are taken.
+	maxSteps = 16
+	// maxExtract is how many bytes of a conversation stand for its summary.
+	maxExtract = 4 << 10
+	// searchTool is the host's own tool that finds others: {"queries":[string]}.
+	searchTool = "search_tools"
+)
 
-type offline struct {
-	mu    sync.Mutex
-	tools []model.Tool // that index holds
-	index *toolsearch.Index
-}
+type offline struct{}
 
 // New returns the model. It is safe for concurrent use, never fails but when the
 // context has ended, and never asks for more than one call at a time. A choice of
-// [model.ChoiceRequired] is not kept where no call can be made.
-func New() model.Model { return &offline{} }
+// [model.ChoiceRequired] is not kept where no call can be made, nor are limits of an answer.
+func New() model.Model { return offline{} }
 
 // Info says that this is no language model.
-func (*offline) Info() model.Info { return model.Info{Provider: "junction", Name: "offline"} }
+func (offline) Info() model.Info { return model.Info{Provider: "junction", Name: "offline"} }
 
 // Generate answers the last message of the user.
-func (o *offline) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
+func (offline) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	if emit == nil {
 		emit = func(model.Delta) {}
 	}
-	var resp *model.Response
-	if wantsSummary(req) {
-		resp = say(req, extract(req.Messages), emit)
+	res := &model.Response{Stop: model.StopEnd, Model: "offline"}
+	call, text := next(req)
+	if call != nil {
+		res.Stop = model.StopCalls
+		emit(model.Delta{Call: &model.CallDelta{ID: call.ID, Name: call.Name, Arguments: string(call.Arguments)}})
 	} else {
-		resp = o.next(ctx, req, emit)
+		for word := range strings.SplitAfterSeq(text, " ") {
+			emit(model.Delta{Text: word})
+		}
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	return resp, nil
+	res.Message = model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Text: text, Call: call}}}
+	res.Usage = wire.Estimate(req, &res.Message)
+	return res, ctx.Err()
 }
 
-// next makes the call of the next step, or answers if there is none.
-func (o *offline) next(ctx context.Context, req *model.Request, emit func(model.Delta)) *model.Response {
-	t := readTurn(req.Messages)
-	todo, cut := steps(t.question)
-	report := outcome(t.done)
-	switch {
-	case t.failed:
-		return say(req, join(report, notDone(todo, len(t.done))), emit)
-	case len(t.done) >= len(todo) && len(t.done) > 0:
-		if cut {
-			report = join(report, "There were more steps than I take at a time; the rest was not done.")
-		}
-		return say(req, report, emit)
-	case len(todo) == 0:
-		return say(req, introduction(req.Tools), emit)
+// next is the call of the next step, or what is said where there is none.
+func next(req *model.Request) (*model.Call, string) {
+	if len(req.Tools) == 0 && req.System != "" {
+		text := req.Messages[len(req.Messages)-1].Text()
+		return nil, "An extract, as no language model is at hand:\n" + strings.ToValidUTF8(text[max(0, len(text)-maxExtract):], "")
 	}
-	step := todo[len(t.done)]
-	tools, canSearch := withoutSearch(req.Tools)
-	found := o.find(ctx, tools, step)
+	question, done, searched := lastTurn(req.Messages)
+	todo := steps(question)
+	at, last := len(done), min(len(todo), maxSteps)
+	said := outcome(done)
 	switch {
+	case at > 0 && (at >= last || done[at-1].IsError):
+		return nil, join(said, notDone(todo[min(at, last):]))
+	case last == 0:
+		return nil, introduction(req.Tools)
 	case req.Choice == model.ChoiceNone:
-		return say(req, join(report, withheld(found)), emit)
-	case found != nil && found.ready():
-		return call(req, found.tool.Name, found.arguments(), emit)
-	case found == nil && canSearch && !t.searched:
-		query := jsonrpc.AppendString([]byte(`{"queries":[`), step)
-		return call(req, searchTool, append(query, "]}"...), emit)
+		return nil, join(said, "I may not call a tool now.", honest)
 	}
-	return say(req, join(report, unable(found, step, tools, len(t.done) > 0), notDone(todo, len(t.done)+1)), emit)
+	tools := slices.DeleteFunc(slices.Clone(req.Tools), func(t model.Tool) bool { return t.Name == searchTool })
+	p := find(tools, todo[at])
+	call := &model.Call{ID: wire.NewIDs(req).Unique("")}
+	switch {
+	case p != nil && p.problem == "":
+		call.Name, call.Arguments = p.tool.Name, p.arguments
+		return call, ""
+	case p == nil && !searched && len(tools) < len(req.Tools):
+		query := jsonrpc.NewObject(nil)
+		query.Array("queries")
+		query.StringElement(todo[at])
+		call.Name, call.Arguments = searchTool, query.Bytes()
+		return call, ""
+	case p == nil && at == 0:
+		said = introduction(tools)
+	default:
+		said = join(said, unable(p, todo[at]))
+	}
+	return nil, join(said, notDone(todo[at+1:]))
 }
 
-func withoutSearch(tools []model.Tool) (others []model.Tool, canSearch bool) {
-	others = make([]model.Tool, 0, len(tools))
-	for _, t := range tools {
-		if t.Name == searchTool {
-			canSearch = true
-		} else {
-			others = append(others, t)
+// lastTurn is what the user said last, and what came of it: the results of calls,
+// without those of the tool search, and whether that was the last call.
+func lastTurn(messages []model.Message) (question string, done []*model.Result, searched bool) {
+	for i := range messages {
+		if messages[i].Role == model.RoleUser {
+			question, done, searched = questionIn(&messages[i]), nil, false
+		}
+		for _, p := range messages[i].Parts {
+			if p.Result == nil {
+				continue
+			}
+			if searched = p.Result.Name == searchTool; !searched {
+				done = append(done, p.Result)
+			}
 		}
 	}
-	return others, canSearch
+	return question, done, searched
 }
 
-// call asks for one call.
-func call(req *model.Request, name string, arguments json.RawMessage, emit func(model.Delta)) *model.Response {
-	c := &model.Call{ID: newID(req.Messages), Name: name, Arguments: arguments}
-	emit(model.Delta{Call: &model.CallDelta{ID: c.ID, Name: c.Name, Arguments: string(arguments)}})
-	return respond(req, model.Part{Call: c}, model.StopCalls, len(arguments))
-}
-
-// say answers with a text, word by word, within the limits of the request.
-func say(req *model.Request, text string, emit func(model.Delta)) *model.Response {
-	reason := model.StopEnd
-	for _, stop := range req.Stop {
-		if before, _, found := strings.Cut(text, stop); found && stop != "" {
-			text = before
+// questionIn is the first text that a person may have written: what a host puts
+// before it, such as a summary of what was said, is several lines in brackets.
+func questionIn(m *model.Message) string {
+	for _, p := range m.Parts {
+		note := strings.HasPrefix(p.Text, "[") && strings.HasSuffix(p.Text, "]") && strings.Contains(p.Text, "\n")
+		if p.Text != "" && !note {
+			return strings.ToValidUTF8(p.Text[:min(len(p.Text), maxQuestion)], "")
 		}
 	}
-	if most := req.MaxTokens; most > 0 && model.EstimateTokens(len(text)) > most {
-		text, reason = whole(text[:most*4]), model.StopLength
-	}
-	if strings.TrimSpace(text) == "" {
-		text = "…" // a message must say something
-	}
-	for word := range strings.SplitAfterSeq(text, " ") {
-		emit(model.Delta{Text: word})
-	}
-	return respond(req, model.Part{Text: text}, reason, len(text))
-}
-
-func respond(req *model.Request, part model.Part, reason model.StopReason, size int) *model.Response {
-	input := len(req.System)
-	for i := range req.Messages {
-		input += len(req.Messages[i].Text())
-	}
-	return &model.Response{
-		Message: model.Message{Role: model.RoleAssistant, Parts: []model.Part{part}},
-		Stop:    reason,
-		Model:   "offline",
-		Usage:   model.Usage{Input: model.EstimateTokens(input), Output: model.EstimateTokens(size), Estimated: true},
-	}
-}
-
-// whole is the text without the half of a character at its end.
-func whole(text string) string {
-	for len(text) > 0 {
-		if r, size := utf8.DecodeLastRuneInString(text); r != utf8.RuneError || size != 1 {
-			break
-		}
-		text = text[:len(text)-1]
-	}
-	return text
+	return ""
 }

@@ -42,15 +42,14 @@ func TestTheServersThatShipWithItCanBeUsed(t *testing.T) {
 		"echo hello world":            `everything__echo {"message":"hello world"}`,
 		"list primes below 10":        `everything__list-primes {"below":10}`,
 		"primes below 10":             `everything__list-primes {"below":10}`,
-		"pick tea region=eu":          `everything__pick {"region":"eu"}`,
 		"pick item=tea region=eu":     `everything__pick {"region":"eu","item":"tea"}`,
-		"delete docs/old.txt":         `filesystem__delete {"path":"docs/old.txt"}`,
 		"read docs/old.txt":           `filesystem__read-file {"path":"docs/old.txt"}`,
-		"list the folder docs/a":      `filesystem__list-folder {"path":"docs/a"}`,
+		"delete path=docs/old.txt":    `filesystem__delete {"path":"docs/old.txt"}`,
+		"list folder path=docs/a":     `filesystem__list-folder {"path":"docs/a"}`,
+		`move "docs/a.txt" "b.md"`:    `filesystem__move {"from":"docs/a.txt","to":"b.md"}`,
+		`write-file path=a content=b`: `filesystem__write-file {"path":"a","content":"b"}`,
+		"tree docs/a":                 `filesystem__tree {"path":"docs/a"}`,
 		"make folder docs/new":        `filesystem__make-folder {"path":"docs/new"}`,
-		"move docs/a.txt docs/b.md":   `filesystem__move {"from":"docs/a.txt","to":"docs/b.md"}`,
-		`write "hello" to docs/a.txt`: `filesystem__write-file {"path":"docs/a.txt","content":"hello"}`,
-		"show the tree of docs/a":     `filesystem__tree {"path":"docs/a"}`,
 	} {
 		resp, err := m.Generate(t.Context(), &model.Request{Messages: []model.Message{model.UserText(question)}, Tools: tools}, nil)
 		if err != nil {

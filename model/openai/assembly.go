@@ -3,125 +3,123 @@ package openai
 import (
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
-
-	"github.com/openai/openai-go/v3"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
 // assembly puts an answer together from its pieces.
 type assembly struct {
 	provider  string
 	emit      func(model.Delta)
-	ids       *ids
-	text      joined
-	reasoning joined
+	ids       *wire.IDs
+	text      wire.Joined
+	reasoning wire.Joined
 	calls     []*call
-	byIndex   map[int64]*call // the newest of each index
+	byIndex   map[int]*call // the newest of each index
 	extra     extras
 	usage     *model.Usage
 	name      string // the model's
 	reason    string
 	refused   bool
-	begun     bool   // a choice has come
-	fault     string // why nothing more is read
+	begun     bool            // a choice has come
+	done      bool            // the stream said that it is
+	fault     string          // why nothing more is read
+	complaint *wire.Complaint // what the provider says instead
 }
 
 func newAssembly(provider string, req *model.Request, emit func(model.Delta)) *assembly {
 	return &assembly{
-		provider: provider, emit: emit, ids: newIDs(req),
-		byIndex: map[int64]*call{},
+		provider: provider, emit: emit, ids: wire.NewIDs(req),
+		byIndex: map[int]*call{},
 	}
 }
 
-// chunk takes in one event of the stream.
-func (a *assembly) chunk(c *openai.ChatCompletionChunk) {
-	if c.Model != "" {
-		a.name = c.Model
+// chunk takes in one event of the stream, or a whole answer. What came of the
+// message is in the named member of a choice.
+func (a *assembly) chunk(data []byte, member string) {
+	if name := wire.StringOf(data, "model"); name != "" {
+		a.name = name
 	}
-	if u := usageOf(c); u != nil {
+	if u := usageOf(data); u != nil {
 		a.usage = u
 	}
-	for i := range c.Choices {
-		choice := &c.Choices[i]
-		if choice.Index != 0 {
-			continue // nobody asked for a second answer
+	jsonrpc.EachElement(jsonrpc.Get(data, "choices"), func(choice []byte) bool {
+		if wire.Number(choice, "index") != 0 {
+			return true // nobody asked for a second answer
 		}
 		a.begun = true
-		a.delta(&choice.Delta)
-		if choice.FinishReason != "" {
-			a.reason = choice.FinishReason
+		a.delta(jsonrpc.Get(choice, member))
+		if reason := wire.StringOf(choice, "finish_reason"); reason != "" {
+			a.reason = reason
 		}
-	}
+		return true
+	})
 }
 
-func (a *assembly) delta(d *openai.ChatCompletionChunkChoiceDelta) {
-	more := map[string]json.RawMessage{}
-	for name, field := range d.JSON.ExtraFields {
-		if raw := field.Raw(); raw != "" && raw != "null" {
-			more[name] = json.RawMessage(raw)
-		}
-	}
+func (a *assembly) delta(delta []byte) {
+	more := wire.MembersBut(delta, "role", "content", "refusal", "tool_calls", "function_call")
 	a.addReasoning(reasoningIn(more))
 	for name, value := range more {
 		a.extra.add(name, value)
 	}
-	a.content(d, isThought(more))
-	if d.Refusal != "" {
+	a.content(jsonrpc.Get(delta, "content"), isThought(more))
+	if refusal := wire.StringOf(delta, "refusal"); refusal != "" {
 		a.refused = true
-		a.addText(d.Refusal)
+		a.addText(refusal)
 	}
-	for i := range d.ToolCalls {
-		a.toolCall(pieceOf(&d.ToolCalls[i]))
-	}
-	//lint:ignore SA1019 servers that were made before tool calls still answer with it
-	if f := d.FunctionCall; f.Name != "" || d.JSON.FunctionCall.Valid() {
-		zero := int64(0)
-		a.toolCall(piece{index: &zero, name: f.Name, arguments: argumentsIn(f.JSON.Arguments.Raw())})
+	jsonrpc.EachElement(jsonrpc.Get(delta, "tool_calls"), func(call []byte) bool {
+		a.toolCall(pieceOf(call))
+		return true
+	})
+	// Servers that were made before tool calls still answer with it.
+	if f := jsonrpc.Get(delta, "function_call"); len(f) > 0 && f[0] == '{' {
+		zero := 0
+		p := piece{index: &zero}
+		p.addFunction(f)
+		a.toolCall(p)
 	}
 }
 
 // content is a text, or a list of parts (Mistral's thinking).
-func (a *assembly) content(d *openai.ChatCompletionChunkChoiceDelta, thought bool) {
-	raw := d.JSON.Content.Raw()
-	if !strings.HasPrefix(raw, "[") {
+func (a *assembly) content(raw []byte, thought bool) {
+	if len(raw) == 0 || raw[0] != '[' {
 		if thought {
-			a.addReasoning(d.Content)
+			a.addReasoning(wire.String(raw))
 		} else {
-			a.addText(d.Content)
+			a.addText(wire.String(raw))
 		}
 		return
 	}
-	jsonrpc.EachElement([]byte(raw), func(part []byte) bool {
+	jsonrpc.EachElement(raw, func(part []byte) bool {
 		if inner := jsonrpc.Get(part, "thinking"); inner != nil {
 			a.addReasoning(textsIn(inner))
 		} else {
-			a.addText(stringIn(jsonrpc.Get(part, "text")))
+			a.addText(wire.StringOf(part, "text"))
 		}
 		return true
 	})
 }
 
 func (a *assembly) addText(text string) {
-	if text = a.text.add(text); text != "" {
+	if text = a.text.Add(text); text != "" {
 		a.emit(model.Delta{Text: text})
 	}
 }
 
 // addRest gives on bytes that waited for the rest of their character.
 func (a *assembly) addRest() {
-	if rest := a.reasoning.end(); rest != "" {
+	if rest := a.reasoning.End(); rest != "" {
 		a.emit(model.Delta{Reasoning: rest})
 	}
-	if rest := a.text.end(); rest != "" {
+	if rest := a.text.End(); rest != "" {
 		a.emit(model.Delta{Text: rest})
 	}
 }
 
 func (a *assembly) addReasoning(text string) {
-	if text = a.reasoning.add(text); text != "" {
+	if text = a.reasoning.Add(text); text != "" {
 		a.emit(model.Delta{Reasoning: text})
 	}
 }
@@ -141,7 +139,7 @@ func (a *assembly) response(req *model.Request, broken bool) *model.Response {
 	if a.usage != nil {
 		res.Usage = *a.usage
 	} else {
-		res.Usage = a.estimate(req)
+		res.Usage = wire.Estimate(req, &res.Message)
 	}
 	return res
 }
@@ -182,43 +180,4 @@ func (a *assembly) stop(calls int, broken bool) model.StopReason {
 		return model.StopEnd
 	}
 	return model.StopOther
-}
-
-// joined is text from pieces. A character whose bytes came in two pieces is
-// given on when it is whole; bytes that are none become U+FFFD.
-type joined struct {
-	strings.Builder
-	rest string
-}
-
-// add takes in a piece, and returns what can be shown now.
-func (j *joined) add(piece string) string {
-	if piece == "" {
-		return ""
-	}
-	text := j.rest + piece
-	whole := len(text)
-	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
-		if b := text[len(text)-back]; utf8.RuneStart(b) {
-			if b >= utf8.RuneSelf && !utf8.FullRuneInString(text[len(text)-back:]) {
-				whole -= back
-			}
-			break
-		}
-	}
-	j.rest = text[whole:]
-	return j.write(text[:whole])
-}
-
-// end returns what was held back.
-func (j *joined) end() string {
-	rest := j.rest
-	j.rest = ""
-	return j.write(rest)
-}
-
-func (j *joined) write(text string) string {
-	text = strings.ToValidUTF8(text, "\ufffd")
-	j.WriteString(text)
-	return text
 }

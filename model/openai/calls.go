@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/internal/wire"
@@ -20,45 +18,38 @@ type call struct {
 	index     int
 	wireID    string // as the provider has it; may be empty
 	id, name  string
-	arguments joined
+	arguments wire.Joined
 	emitted   bool
 	extra     map[string]json.RawMessage
 }
 
 // piece is what one event says of one call.
 type piece struct {
-	index     *int64
+	index     *int
 	id, name  string
 	arguments string
 	extra     map[string]json.RawMessage
 }
 
-func pieceOf(t *openai.ChatCompletionChunkChoiceDeltaToolCall) piece {
-	p := piece{id: t.ID, name: t.Function.Name, arguments: argumentsIn(t.Function.JSON.Arguments.Raw())}
-	if t.JSON.Index.Valid() {
-		p.index = &t.Index
+func pieceOf(raw []byte) piece {
+	p := piece{id: wire.StringOf(raw, "id"), extra: wire.MembersBut(raw, "index", "id", "type", "function")}
+	if index := 0; json.Unmarshal(jsonrpc.Get(raw, "index"), &index) == nil && string(jsonrpc.Get(raw, "index")) != "null" {
+		p.index = &index
 	}
-	for name, field := range t.JSON.ExtraFields {
-		if raw := field.Raw(); raw != "" && raw != "null" {
-			if p.extra == nil {
-				p.extra = map[string]json.RawMessage{}
-			}
-			p.extra[name] = json.RawMessage(raw)
-		}
-	}
+	p.addFunction(jsonrpc.Get(raw, "function"))
 	return p
 }
 
-// argumentsIn reads arguments, which are a string of JSON; some servers send the
-// JSON itself.
-func argumentsIn(raw string) string {
-	if strings.HasPrefix(raw, `"`) {
-		return stringIn([]byte(raw))
+// addFunction reads the name and the arguments, which are a string of JSON; some
+// servers send the JSON itself.
+func (p *piece) addFunction(raw []byte) {
+	p.name = wire.StringOf(raw, "name")
+	switch arguments := jsonrpc.Get(raw, "arguments"); {
+	case len(arguments) > 0 && arguments[0] == '"':
+		p.arguments = wire.String(arguments)
+	case string(arguments) != "null":
+		p.arguments = string(arguments)
 	}
-	if raw == "null" {
-		return ""
-	}
-	return raw
 }
 
 // toolCall takes in a piece of a call.
@@ -79,7 +70,7 @@ func (a *assembly) toolCall(p piece) {
 		}
 		c.extra[name] = value
 	}
-	text := c.arguments.add(p.arguments)
+	text := c.arguments.Add(p.arguments)
 	a.emitCall(c, text)
 }
 
@@ -91,7 +82,7 @@ func (a *assembly) emitCall(c *call, text string) {
 		return
 	case !c.emitted:
 		c.emitted = true
-		c.id = a.ids.unique(c.wireID)
+		c.id = a.ids.Unique(c.wireID)
 		d.ID, d.Name, d.Arguments = c.id, c.name, c.arguments.String()
 	case text == "":
 		return
@@ -166,53 +157,10 @@ func isObject(text string) bool {
 
 func (c *call) call(provider string) *model.Call {
 	made := &model.Call{ID: c.id, Name: c.name}
-	c.arguments.end()
+	c.arguments.End()
 	wire.SetArguments(made, c.arguments.String())
 	if len(c.extra) > 0 {
 		made.Extra = map[string]map[string]json.RawMessage{provider: c.extra}
 	}
 	return made
-}
-
-// ids hands out the ids of calls. Those of some servers are missing, or begin anew
-// with every message, or are the same for several calls.
-type ids struct {
-	taken map[string]bool
-	turn  int
-	next  int
-}
-
-func newIDs(req *model.Request) *ids {
-	i := &ids{taken: map[string]bool{}, turn: len(req.Messages)}
-	for m := range req.Messages {
-		for _, c := range req.Messages[m].Calls() {
-			i.taken[c.ID] = true
-		}
-	}
-	return i
-}
-
-// unique returns the id, or one made from its place in the conversation.
-func (i *ids) unique(id string) string {
-	for id == "" || i.taken[id] {
-		id = fmt.Sprintf("call_%d_%d", i.turn, i.next)
-		i.next++
-	}
-	i.taken[id] = true
-	return id
-}
-
-// stringIn is the text of a JSON string; of anything else it is empty.
-func stringIn(raw []byte) string {
-	if len(raw) == 0 || raw[0] != '"' {
-		return ""
-	}
-	if text, ok := jsonrpc.Unquote(raw); ok {
-		return text
-	}
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return ""
-	}
-	return text
 }

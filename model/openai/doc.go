@@ -3,10 +3,9 @@
 // OpenRouter, vLLM, llama.cpp, Ollama, LM Studio. [Presets] has what is known
 // about each; any other needs a base URL.
 //
-// It is made on OpenAI's own library, and reads what that has no name for from the
-// raw JSON. What the services disagree on is found out once and remembered: a
-// server that refuses stream_options, or a tool, or max_completion_tokens, is
-// asked again without.
+// What the services disagree on is found out once and remembered: a server that
+// refuses stream_options, or a tool, or max_completion_tokens, is asked again
+// without.
 //
 // Members of messages and calls that the protocol does not know (reasoning,
 // signatures) are kept in Extra under the provider's name, and go back to that

@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
 // reasoningIn is the reasoning among the members that the protocol does not know.
 // Servers that send it twice mean the same.
 func reasoningIn(more map[string]json.RawMessage) string {
 	for _, name := range []string{"reasoning_content", "reasoning", "thinking"} {
-		if text := stringIn(more[name]); text != "" {
+		if text := wire.String(more[name]); text != "" {
 			return text
 		}
 	}
@@ -21,12 +22,12 @@ func reasoningIn(more map[string]json.RawMessage) string {
 // textsIn joins the texts of a list of parts.
 func textsIn(list []byte) string {
 	if len(list) == 0 || list[0] != '[' {
-		return stringIn(list)
+		return wire.String(list)
 	}
 	var b strings.Builder
 	jsonrpc.EachElement(list, func(part []byte) bool {
-		b.WriteString(stringIn(jsonrpc.Get(part, "text")))
-		b.WriteString(stringIn(jsonrpc.Get(part, "summary")))
+		b.WriteString(wire.StringOf(part, "text"))
+		b.WriteString(wire.StringOf(part, "summary"))
 		return true
 	})
 	return b.String()
@@ -41,7 +42,7 @@ func isThought(more map[string]json.RawMessage) bool {
 // lists of reasoning come in pieces; of anything else the last is the whole.
 type extras struct {
 	values  map[string]json.RawMessage
-	texts   map[string]*joined
+	texts   map[string]*wire.Joined
 	details []*detail // of reasoning_details
 }
 
@@ -54,12 +55,12 @@ func (e *extras) add(name string, value json.RawMessage) {
 		})
 	case value[0] == '"' && (strings.HasPrefix(name, "reasoning") || name == "thinking"):
 		if e.texts == nil {
-			e.texts = map[string]*joined{}
+			e.texts = map[string]*wire.Joined{}
 		}
 		if e.texts[name] == nil {
-			e.texts[name] = &joined{}
+			e.texts[name] = &wire.Joined{}
 		}
-		e.texts[name].add(stringIn(value))
+		e.texts[name].Add(wire.String(value))
 	default:
 		if e.values == nil {
 			e.values = map[string]json.RawMessage{}
@@ -75,7 +76,7 @@ func (e *extras) all() map[string]json.RawMessage {
 		all[name] = value
 	}
 	for name, text := range e.texts {
-		text.end()
+		text.End()
 		if text.Len() > 0 {
 			all[name] = jsonrpc.AppendString(nil, text.String())
 		}
@@ -100,7 +101,7 @@ func (e *extras) all() map[string]json.RawMessage {
 type detail struct {
 	names  []string // as they came, in quotes
 	values map[string]json.RawMessage
-	texts  map[string]*joined
+	texts  map[string]*wire.Joined
 }
 
 // addDetail takes in a piece; one of the last detail's type and index goes on
@@ -110,7 +111,7 @@ func (e *extras) addDetail(piece []byte) {
 		e.details[last].add(piece)
 		return
 	}
-	d := &detail{values: map[string]json.RawMessage{}, texts: map[string]*joined{}}
+	d := &detail{values: map[string]json.RawMessage{}, texts: map[string]*wire.Joined{}}
 	d.add(piece)
 	e.details = append(e.details, d)
 }
@@ -136,9 +137,9 @@ func (d *detail) add(piece []byte) {
 		switch name {
 		case `"text"`, `"summary"`, `"data"`:
 			if d.texts[name] == nil {
-				d.texts[name] = &joined{}
+				d.texts[name] = &wire.Joined{}
 			}
-			d.texts[name].add(stringIn(value))
+			d.texts[name].Add(wire.String(value))
 		}
 		return true
 	})
@@ -152,7 +153,7 @@ func (d *detail) append(dst []byte) []byte {
 		}
 		dst = append(append(dst, name...), ':')
 		if text := d.texts[name]; text != nil && d.values[name][0] == '"' {
-			text.end()
+			text.End()
 			dst = jsonrpc.AppendString(dst, text.String())
 			continue
 		}

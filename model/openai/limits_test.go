@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
 func event(delta string) string {
@@ -47,7 +48,7 @@ func TestALongThoughtIsJoinedInLinearTime(t *testing.T) {
 
 func TestAnEventHasALimit(t *testing.T) {
 	t.Parallel()
-	body := event(`{"content":"ok"}`) + "data: " + strings.Repeat("x", maxEvent+1) + "\n\n"
+	body := event(`{"content":"ok"}`) + "data: " + strings.Repeat("x", wire.MaxEvent+1) + "\n\n"
 	_, m := at(t, Options{}, answer{status: http.StatusOK, body: body})
 	res, err := m.Generate(t.Context(), hello(), nil)
 	if !errors.Is(err, model.ErrBroken) || res == nil || res.Message.Text() != "ok" {

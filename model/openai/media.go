@@ -2,38 +2,60 @@ package openai
 
 import (
 	"encoding/base64"
-	"fmt"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-
 	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
 )
+
+// part is one of the parts of a message of the user.
+type part struct {
+	ImageURL   *imageURL   `json:"image_url,omitempty"`
+	InputAudio *inputAudio `json:"input_audio,omitempty"`
+	File       *file       `json:"file,omitempty"`
+	Text       string      `json:"text,omitempty"`
+	Type       string      `json:"type"`
+}
+
+type imageURL struct {
+	URL string `json:"url"`
+}
+
+type inputAudio struct {
+	Data   string `json:"data"`
+	Format string `json:"format"`
+}
+
+type file struct {
+	Data string `json:"file_data"`
+	Name string `json:"filename"`
+}
 
 // userMessage is a message of the user: a string where that is enough, as some
 // servers know nothing else.
-func userMessage(parts []model.Part) openai.ChatCompletionMessageParamUnion {
-	var content []openai.ChatCompletionContentPartUnionParam
+func userMessage(parts []model.Part) message {
+	var content []part
 	var texts []string
 	plain := true
 	for _, p := range parts {
-		switch {
-		case p.Text != "":
-			texts = append(texts, p.Text)
-			content = append(content, openai.TextContentPart(p.Text))
-		case p.Media != nil && canShow(p.Media):
+		text := p.Text
+		if p.Media != nil && canShow(p.Media) {
 			plain = false
 			content = append(content, mediaPart(p.Media))
-		case p.Media != nil:
-			texts = append(texts, notShown(p.Media))
-			content = append(content, openai.TextContentPart(notShown(p.Media)))
+			continue
+		}
+		if p.Media != nil {
+			text = wire.NotShown(p.Media)
+		}
+		if text != "" {
+			texts = append(texts, text)
+			content = append(content, part{Type: "text", Text: text})
 		}
 	}
 	if plain {
-		return openai.UserMessage(strings.Join(texts, "\n\n"))
+		return message{Role: "user", Content: strings.Join(texts, "\n\n")}
 	}
-	return openai.UserMessage(content)
+	return message{Role: "user", Content: content}
 }
 
 // canShow says whether the protocol has a form for such media.
@@ -41,18 +63,16 @@ func canShow(media *model.Media) bool {
 	return strings.HasPrefix(media.Type, "image/") || audioFormat(media.Type) != "" || media.Type == "application/pdf"
 }
 
-func mediaPart(media *model.Media) openai.ChatCompletionContentPartUnionParam {
+func mediaPart(media *model.Media) part {
 	data := base64.StdEncoding.EncodeToString(media.Data)
 	url := "data:" + media.Type + ";base64," + data
 	if format := audioFormat(media.Type); format != "" {
-		return openai.InputAudioContentPart(openai.ChatCompletionContentPartInputAudioInputAudioParam{Data: data, Format: format})
+		return part{Type: "input_audio", InputAudio: &inputAudio{Data: data, Format: format}}
 	}
 	if media.Type == "application/pdf" {
-		return openai.FileContentPart(openai.ChatCompletionContentPartFileFileParam{
-			FileData: param.NewOpt(url), Filename: param.NewOpt("document.pdf"),
-		})
+		return part{Type: "file", File: &file{Data: url, Name: "document.pdf"}}
 	}
-	return openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: url})
+	return part{Type: "image_url", ImageURL: &imageURL{URL: url}}
 }
 
 func audioFormat(mime string) string {
@@ -63,8 +83,4 @@ func audioFormat(mime string) string {
 		return "mp3"
 	}
 	return ""
-}
-
-func notShown(media *model.Media) string {
-	return fmt.Sprintf("[%s of %d bytes, which cannot be shown to this model]", media.Type, len(media.Data))
 }

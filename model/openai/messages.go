@@ -8,17 +8,15 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/packages/param"
-
 	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
 // messages is the conversation as the provider wants it.
-func (m *Model) messages(req *model.Request, has facts) []openai.ChatCompletionMessageParamUnion {
-	out := make([]openai.ChatCompletionMessageParamUnion, 0, len(req.Messages)+1)
+func (m *Model) messages(req *model.Request, left map[string]bool) []message {
+	out := make([]message, 0, len(req.Messages)+1)
 	if req.System != "" {
-		out = append(out, openai.SystemMessage(req.System))
+		out = append(out, message{Role: "system", Content: req.System})
 	}
 	called := turnsWithCalls(req.Messages)
 	for i := range req.Messages {
@@ -27,7 +25,7 @@ func (m *Model) messages(req *model.Request, has facts) []openai.ChatCompletionM
 		case model.RoleUser:
 			out = append(out, userMessage(msg.Parts))
 		case model.RoleAssistant:
-			out = append(out, m.assistant(msg, called[i], has))
+			out = append(out, m.assistant(msg, called[i], left))
 		case model.RoleTool:
 			out = append(out, m.results(msg)...)
 		}
@@ -52,53 +50,42 @@ func turnsWithCalls(messages []model.Message) []bool {
 }
 
 // assistant is a message of the model, with what its provider put into it.
-func (m *Model) assistant(msg *model.Message, inTurn bool, has facts) openai.ChatCompletionMessageParamUnion {
-	a := &openai.ChatCompletionAssistantMessageParam{}
+func (m *Model) assistant(msg *model.Message, inTurn bool, left map[string]bool) message {
+	a := message{Role: "assistant", more: map[string]json.RawMessage{}}
 	text := msg.Text()
 	for _, c := range msg.Calls() {
 		a.ToolCalls = append(a.ToolCalls, m.call(c))
 	}
 	if text != "" || len(a.ToolCalls) == 0 {
-		a.Content.OfString = param.NewOpt(text)
+		a.Content = text
 	}
-	more := map[string]any{}
 	for name, value := range msg.Extra[m.preset.Name] {
-		if m.goesBack(name, msg, inTurn, has) {
-			more[name] = value
+		if m.goesBack(name, msg, inTurn, left) {
+			a.more[name] = value
 		}
 	}
-	if _, there := more["reasoning_content"]; !there && m.preset.reasoning == always && inTurn && !has.noReasoning {
-		more["reasoning_content"] = ""
+	if _, there := a.more["reasoning_content"]; !there && m.preset.reasoning == always && inTurn && !left[reasoningMember] {
+		a.more["reasoning_content"] = json.RawMessage(`""`)
 	}
-	if len(more) > 0 {
-		a.SetExtraFields(more)
-	}
-	return openai.ChatCompletionMessageParamUnion{OfAssistant: a}
+	return a
 }
 
 // goesBack says whether a member of a message is sent back to its provider.
-func (m *Model) goesBack(name string, msg *model.Message, inTurn bool, has facts) bool {
+func (m *Model) goesBack(name string, msg *model.Message, inTurn bool, left map[string]bool) bool {
 	switch name {
 	case "role", "content", "tool_calls", "function_call", "refusal", "annotations", "audio":
 		return false // the message has them, or requests do not
 	case "reasoning_content", "reasoning":
 		_, detail := msg.Extra[m.preset.Name]["reasoning_details"]
-		return m.preset.reasoning != never && !has.noReasoning && inTurn && !detail
+		return m.preset.reasoning != never && !left[reasoningMember] && inTurn && !detail
 	}
-	return !has.noExtra
+	return !left[extraMember]
 }
 
-func (m *Model) call(c *model.Call) openai.ChatCompletionMessageToolCallUnionParam {
-	f := &openai.ChatCompletionMessageFunctionToolCallParam{ID: m.wireID(c.ID)}
-	f.Function.Name, f.Function.Arguments = c.Name, string(c.Arguments)
-	more := map[string]any{}
-	for name, value := range c.Extra[m.preset.Name] {
-		more[name] = value
-	}
-	if len(more) > 0 {
-		f.SetExtraFields(more)
-	}
-	return openai.ChatCompletionMessageToolCallUnionParam{OfFunction: f}
+func (m *Model) call(c *model.Call) callSent {
+	sent := callSent{ID: m.wireID(c.ID), Type: "function", more: c.Extra[m.preset.Name]}
+	sent.Function.Name, sent.Function.Arguments = c.Name, string(c.Arguments)
+	return sent
 }
 
 // maxWireID is the longest id of a call that OpenAI takes.
@@ -122,8 +109,8 @@ func (m *Model) wireID(id string) string {
 
 // results are one message for each result, and then, as their content can only be
 // text, one of the user with their media.
-func (m *Model) results(msg *model.Message) []openai.ChatCompletionMessageParamUnion {
-	var out []openai.ChatCompletionMessageParamUnion
+func (m *Model) results(msg *model.Message) []message {
+	var out []message
 	var media []model.Part
 	for i := range msg.Parts {
 		r := msg.Parts[i].Result
@@ -139,25 +126,13 @@ func (m *Model) results(msg *model.Message) []openai.ChatCompletionMessageParamU
 				text = append(text, fmt.Sprintf("[%s, in the message that follows]", p.Media.Type))
 				media = append(media, model.Part{Text: fmt.Sprintf("The %s of %s (%s):", p.Media.Type, r.Name, m.wireID(r.CallID))}, p)
 			case p.Media != nil:
-				text = append(text, notShown(p.Media))
+				text = append(text, wire.NotShown(p.Media))
 			}
 		}
-		out = append(out, openai.ToolMessage(resultText(r, text), m.wireID(r.CallID)))
+		out = append(out, message{Role: "tool", Content: wire.MarkError(r, strings.Join(text, "\n")), ToolCallID: m.wireID(r.CallID)})
 	}
 	if len(media) > 0 {
 		out = append(out, userMessage(media))
 	}
 	return out
-}
-
-// resultText marks errors, for which the protocol has no member.
-func resultText(r *model.Result, texts []string) string {
-	text := strings.Join(texts, "\n")
-	switch {
-	case r.IsError && !json.Valid([]byte(text)):
-		return "Error: " + text
-	case text == "":
-		return "(no output)"
-	}
-	return text
 }

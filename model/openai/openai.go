@@ -1,16 +1,13 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-
-	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
@@ -32,7 +29,8 @@ type Options struct {
 	// Dialect is the JSON Schema that is taken; one without a name means the
 	// preset's.
 	Dialect model.Dialect
-	// Window, MaxTools and Price go into Info. MaxTools replaces the dialect's.
+	// Window, MaxTools and Price go into Info. A model on this machine is free unless it has
+	// a price. MaxTools replaces the dialect's.
 	Window, MaxTools int
 	Price            model.Price
 	// MaxTokens limits answers whose request has no limit; 0 leaves that to the
@@ -52,9 +50,8 @@ type Options struct {
 type Model struct {
 	options Options
 	preset  Preset
-	dialect model.Dialect
-	service openai.ChatCompletionService
-	learned learned
+	service wire.Service
+	learned wire.Learned
 }
 
 var _ model.Model = (*Model)(nil)
@@ -70,39 +67,36 @@ func New(o Options) (*Model, error) {
 	if dialect.Name == "" {
 		dialect, _ = model.DialectNamed(preset.Dialect)
 	}
+	if preset.Local && !o.Price.Known() {
+		o.Price.Free = true
+	}
 	if o.MaxTools > 0 {
 		dialect.MaxTools = o.MaxTools
 	}
-	m := &Model{options: o, preset: preset, dialect: dialect}
-	// A service by itself reads no environment: the key of one provider must not go
-	// to another.
-	m.service = openai.NewChatCompletionService(
-		option.WithBaseURL(base),
-		option.WithHTTPClient(wire.Client(o.HTTPClient)),
-		option.WithMaxRetries(0),
-	)
+	m := &Model{options: o, preset: preset, learned: wire.Learned{Members: optional}}
+	m.service = wire.Service{
+		Provider: preset.Name, URL: base.JoinPath("chat/completions").String(), Client: wire.Client(o.HTTPClient),
+		Key: o.Key, KeyFunc: o.KeyFunc, Header: wire.Bearer(o.Headers), Dialect: dialect, Refusals: &m.learned,
+	}
 	return m, nil
 }
 
 // where finds out which provider is meant and at which URL.
-func (o *Options) where() (Preset, string, error) {
+func (o *Options) where() (Preset, *url.URL, error) {
 	if o.Model == "" {
-		return Preset{}, "", errors.New("openai: the name of the model is missing; set Model")
+		return Preset{}, nil, errors.New("openai: the name of the model is missing; set Model")
 	}
 	provider := o.Provider
 	if provider == "" && o.BaseURL == "" {
 		provider = "openai"
 	}
 	preset, known := ByName(provider)
-	if o.BaseURL == "" {
-		if !known {
-			return Preset{}, "", fmt.Errorf("openai: provider %q is not known; set BaseURL", provider)
-		}
-		return preset, preset.BaseURL, nil
+	if o.BaseURL == "" && !known {
+		return Preset{}, nil, fmt.Errorf("openai: provider %q is not known; set BaseURL", provider)
 	}
-	base, err := url.Parse(o.BaseURL)
-	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return Preset{}, "", fmt.Errorf("openai: the base URL %q is not one; it looks like https://host/v1", secret.URL(o.BaseURL))
+	base, err := wire.BaseURL("openai", cmp.Or(o.BaseURL, preset.BaseURL), "https://host/v1")
+	if err != nil {
+		return Preset{}, nil, err
 	}
 	if !known {
 		preset = byURL(base)
@@ -110,14 +104,14 @@ func (o *Options) where() (Preset, string, error) {
 	if provider != "" {
 		preset.Name = provider
 	}
-	return preset, o.BaseURL, nil
+	return preset, base, nil
 }
 
 // Info describes the model.
 func (m *Model) Info() model.Info {
 	return model.Info{
 		Provider: m.preset.Name, Name: m.options.Model, Window: m.options.Window,
-		MaxTools: m.dialect.MaxTools, Price: m.options.Price, Language: true,
+		MaxTools: m.service.Dialect.MaxTools, Price: m.options.Price, Language: true,
 	}
 }
 
@@ -127,43 +121,10 @@ func (m *Model) Generate(ctx context.Context, req *model.Request, emit func(mode
 	if emit == nil {
 		emit = func(model.Delta) {}
 	}
-	ctx = wire.WithTap(ctx, req.Tap)
-	return wire.Insist(m.preset.Name, req, m.dialect, &m.learned, func(tools []model.Tool) (*model.Response, error) {
-		return m.ask(ctx, req, tools, emit)
+	return m.service.Generate(ctx, req, wire.Exchange{
+		Body: m.request,
+		Read: func(ctx context.Context, req *model.Request, res *http.Response, f *wire.Failures) (*model.Response, error) {
+			return m.receive(ctx, res, req, emit, f)
+		},
 	})
-}
-
-// ask makes one request. A Response says that an answer had begun.
-func (m *Model) ask(ctx context.Context, req *model.Request, tools []model.Tool, emit func(model.Delta)) (*model.Response, error) {
-	key, err := m.key(ctx)
-	if err != nil {
-		return nil, &model.Error{Provider: m.preset.Name, Message: "the key could not be had", Err: err}
-	}
-	r := m.request(req, tools)
-	var raw *http.Response
-	options := []option.RequestOption{option.WithResponseBodyInto(&raw)}
-	if key != "" {
-		options = append(options, option.WithHeader("Authorization", "Bearer "+key))
-	}
-	for name, value := range m.options.Headers {
-		options = append(options, option.WithHeader(name, value))
-	}
-	_, err = m.service.New(ctx, r, options...)
-	switch f := (&failures{provider: m.preset.Name, key: key}); {
-	case raw != nil && raw.StatusCode >= 300:
-		defer raw.Body.Close()
-		return nil, f.answered(raw)
-	case err != nil || raw == nil:
-		return nil, f.unsent(ctx, err)
-	default:
-		defer raw.Body.Close()
-		return m.receive(ctx, raw, req, emit, f)
-	}
-}
-
-func (m *Model) key(ctx context.Context) (string, error) {
-	if m.options.KeyFunc != nil {
-		return m.options.KeyFunc(ctx)
-	}
-	return m.options.Key, nil
 }

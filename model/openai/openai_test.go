@@ -293,3 +293,36 @@ func TestACutAnswerSaysSoAndTheLimitIsSent(t *testing.T) {
 		t.Errorf("the limit sent is %q", got)
 	}
 }
+
+func TestTheWindowIsReadFromTheError(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name, body string
+		want       int
+	}{
+		{"OpenAI", `{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130541 tokens (130000 in the messages, 541 in the functions). Please reduce the length of the messages or functions.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, 128_000},
+		{"OpenAI without the number", `{"error":{"message":"Your input exceeds the context window of this model. Please adjust your input and try again.","code":"context_length_exceeded"}}`, 0},
+		{"vLLM", `{"object":"error","message":"This model's maximum context length is 32768 tokens. However, you requested 40000 tokens (38976 in the messages, 1024 in the completion). Please reduce the length of the messages or completion.","type":"BadRequestError","code":400}`, 32_768},
+		{"vLLM, of the prompt", `{"error":{"message":"The decoder prompt (length 40000) is longer than the maximum model length of 32768. Make sure that max_model_len is no smaller than the number of text tokens.","type":"BadRequestError","code":400}}`, 32_768},
+		{"llama.cpp, in a member", `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":12345,"n_ctx":4096}}`, 4_096},
+		{"llama.cpp, in the text", `{"error":{"code":400,"message":"request (12345 tokens) exceeds the available context size (4096 tokens), try increasing it","type":"exceed_context_size_error"}}`, 4_096},
+		{"Ollama, which says by how much", `{"error":{"message":"prompt too long; exceeded max context length by 1234 tokens","type":"invalid_request_error"}}`, 0},
+		{"Ollama", `{"error":"input length exceeds the context length"}`, 0},
+		{"LM Studio", `{"error":"Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough."}`, 4_096},
+		{"Gemini", `{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}`, 1_048_576},
+		{"xAI", `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 200000 tokens."}`, 131_072},
+		{"Qwen", `{"error":{"message":"Range of input length should be [1, 30720]"}}`, 30_720},
+		{"thousands with commas", `{"error":{"message":"maximum context length is 32,768 tokens"}}`, 32_768},
+		{"a number too small to be one", `{"error":{"message":"maximum context length is 7 tokens"}}`, 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			_, m := at(t, Options{}, answer{400, test.body, nil})
+			_, err := m.Generate(t.Context(), hello(), nil)
+			var failure *model.Error
+			if !errors.As(err, &failure) || !errors.Is(err, model.ErrWindow) || failure.Window != test.want {
+				t.Errorf("got a window of %d, want %d: %v", failure.Window, test.want, err)
+			}
+		})
+	}
+}

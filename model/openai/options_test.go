@@ -125,7 +125,7 @@ func TestAKeyThatCannotBeHadIsAnError(t *testing.T) {
 	}
 }
 
-// The library reads OPENAI_API_KEY and its kin, and would send that key to any base
+// OpenAI's libraries read OPENAI_API_KEY and its kin, and send that key to any base
 // URL.
 func TestNothingIsTakenFromTheEnvironment(t *testing.T) {
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"} {

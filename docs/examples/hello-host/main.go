@@ -18,7 +18,7 @@ func main() {
 	mcp.AddToolWith(s, mcp.Tool{Name: "add", Annotations: harmless}, func(_ context.Context, p Pair) (float64, error) { return p.A + p.B, nil })
 
 	h, err := host.New(host.Options{
-		Model:   offline.New(), // or one of model/openai or model/anthropic
+		Model:   offline.New(), // or one of model/openai, model/responses or model/anthropic
 		Servers: []host.Server{{Name: "calc", Handler: s, Trusted: true}},
 	})
 	if err != nil {

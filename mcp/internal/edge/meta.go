@@ -99,9 +99,9 @@ func missingMeta(key string) *jsonrpc.Error {
 	return jsonrpc.Errorf(jsonrpc.InvalidParams, "_meta: %s: required on every request of a modern client; a legacy client begins with initialize", key)
 }
 
-// newRequest makes the Handler's request of a message.
-func newRequest(m *jsonrpc.Message, meta mcp.Meta, from From) mcp.Request {
-	req := mcp.Request{Method: m.Method, Params: m.Params, Meta: meta, Caller: from.Caller, Principal: from.Principal, ParamHeaders: from.ParamHeaders}
+// setRequest makes the Handler's request of a message.
+func setRequest(req *mcp.Request, m *jsonrpc.Message, meta *mcp.Meta, from *From) {
+	req.Method, req.Params, req.Meta = m.Method, m.Params, *meta
 	req.Name, req.Arguments = revision.Subject(m.Method, &m.Members)
-	return req
+	req.Caller, req.Principal, req.ParamHeaders = from.Caller, from.Principal, from.ParamHeaders
 }

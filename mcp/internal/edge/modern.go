@@ -35,7 +35,8 @@ func (e *Edge) newCall(m *jsonrpc.Message, meta *ModernMeta, from From) (*modern
 	if instead := removed(m.Method); instead != "" {
 		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "method %q does not exist in %s: %s", m.Method, meta.revision.Name, instead)
 	}
-	c := &modernCall{edge: e, id: m.ID, outlet: outlet{out: from.Out}, req: newRequest(m, meta.meta, from)}
+	c := &modernCall{edge: e, id: m.ID, outlet: outlet{out: from.Out}}
+	setRequest(&c.req, m, &meta.meta, &from)
 	c.req.Peer = c
 	if m.Method == methodListen {
 		return c, e.admitListen(m.Params)
@@ -65,6 +66,7 @@ type modernCall struct {
 	id       jsonrpc.ID
 	outlet   outlet
 	req      mcp.Request
+	state    mcp.State
 	progress progress // in the outlet's order
 
 	mu     sync.Mutex

@@ -41,7 +41,7 @@ type sealedState struct {
 
 // resume takes up the responses and the state that the client sent along.
 func (c *modernCall) resume(m *jsonrpc.Message) *jsonrpc.Error {
-	c.req.State = new(mcp.State)
+	c.req.State = &c.state
 	responses, state := m.Members.Get("inputResponses"), m.Members.Get("requestState")
 	if responses == nil && state == nil {
 		return nil

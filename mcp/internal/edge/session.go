@@ -164,7 +164,8 @@ func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from
 		}
 	}
 	from.Caller = s
-	c := &sessionCall{session: s, outlet: outlet{out: from.Out}, req: newRequest(m, meta, from)}
+	c := &sessionCall{session: s, outlet: outlet{out: from.Out}}
+	setRequest(&c.req, m, &meta, &from)
 	c.req.Peer, c.req.Session = c, &s.values
 	result, err := s.edge.handler.Handle(ctx, &c.req)
 	c.outlet.close()

@@ -23,40 +23,50 @@ type Deadlines struct {
 type waiting struct {
 	w       http.ResponseWriter
 	until   time.Time
-	set     func(*http.ResponseController, time.Time) error
-	expired bool
+	set     setter
+	expired chan struct{} // nil before its time; closed when the deadline was set
 
 	previous, next *waiting // in the list of all
 }
 
+// A setter sets one of the deadlines of a connection.
+type setter func(*http.ResponseController, time.Time) error
+
 // Read calls f, which reads from the client of w, and ends that after the timeout.
 // The connection cannot be read from any more then, and the error is
 // [os.ErrDeadlineExceeded].
-func (d *Deadlines) Read(w http.ResponseWriter, timeout time.Duration, f func() error) error {
-	return d.run(w, time.Now().Add(timeout), (*http.ResponseController).SetReadDeadline, f)
+func (d *Deadlines) Read(w http.ResponseWriter, timeout time.Duration, f func() error) (err error) {
+	x := d.begin(w, timeout, (*http.ResponseController).SetReadDeadline)
+	defer func() {
+		if d.end(x) {
+			err = os.ErrDeadlineExceeded
+		}
+	}()
+	return f()
 }
 
-// Write calls f, which writes to the client of w, as Read does.
-func (d *Deadlines) Write(w http.ResponseWriter, timeout time.Duration, f func() error) error {
-	return d.run(w, time.Now().Add(timeout), (*http.ResponseController).SetWriteDeadline, f)
-}
-
-func (d *Deadlines) run(w http.ResponseWriter, until time.Time, set func(*http.ResponseController, time.Time) error, f func() error) (err error) {
+// begin starts an operation on the connection of w, whose deadline is set when the
+// timeout is over. end must follow.
+func (d *Deadlines) begin(w http.ResponseWriter, timeout time.Duration, set setter) *waiting {
 	x, _ := d.free.Get().(*waiting)
 	if x == nil {
 		x = new(waiting)
 	}
-	*x = waiting{w: w, until: until, set: set}
+	*x = waiting{w: w, until: time.Now().Add(timeout), set: set}
 	d.add(x)
-	defer func() {
-		if d.remove(x) {
-			err = os.ErrDeadlineExceeded
-			return // expire still uses it
-		}
-		*x = waiting{}
-		d.free.Put(x)
-	}()
-	return f()
+	return x
+}
+
+// end reports whether the deadline of an operation that is over had passed. A deadline
+// that is being set is waited for: net/http frees a response when its handler returns.
+func (d *Deadlines) end(x *waiting) (expired bool) {
+	if set := d.remove(x); set != nil {
+		<-set
+		return true
+	}
+	*x = waiting{}
+	d.free.Put(x)
+	return false
 }
 
 func (d *Deadlines) add(x *waiting) {
@@ -69,8 +79,8 @@ func (d *Deadlines) add(x *waiting) {
 	d.arm(x.until)
 }
 
-// remove reports whether the deadline has passed.
-func (d *Deadlines) remove(x *waiting) (expired bool) {
+// remove returns what is closed when the deadline was set; nil if it has not passed.
+func (d *Deadlines) remove(x *waiting) (expired <-chan struct{}) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -107,16 +117,17 @@ func (d *Deadlines) expire() {
 	d.fires = time.Time{}
 	for x := d.first; x != nil; x = x.next {
 		switch {
-		case x.expired:
+		case x.expired != nil:
 		case x.until.After(now):
 			d.arm(x.until)
 		default:
-			x.expired = true
+			x.expired = make(chan struct{})
 			late = append(late, x)
 		}
 	}
 	d.mu.Unlock()
 	for _, x := range late {
 		x.set(http.NewResponseController(x.w), now)
+		close(x.expired)
 	}
 }

@@ -2,9 +2,11 @@ package httpedge
 
 import (
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,15 +16,18 @@ import (
 // done, or the deadline is set.
 type slowConn struct {
 	*httptest.ResponseRecorder
+	takes time.Duration
 	ended chan struct{}
 }
 
 func (c *slowConn) SetReadDeadline(time.Time) error  { close(c.ended); return nil }
 func (c *slowConn) SetWriteDeadline(time.Time) error { close(c.ended); return nil }
 
-func (c *slowConn) take(d time.Duration) error {
+func (c *slowConn) Write(b []byte) (int, error) { return len(b), c.read() }
+
+func (c *slowConn) read() error {
 	select {
-	case <-time.After(d):
+	case <-time.After(c.takes):
 		return nil
 	case <-c.ended:
 		return errors.New("the deadline has passed")
@@ -40,16 +45,18 @@ func TestEachOperationEndsAtItsOwnDeadline(t *testing.T) {
 			{20 * time.Second, 19 * time.Second, 19 * time.Second},
 			{20 * time.Second, time.Hour, 20 * time.Second},
 		} {
-			for name, run := range map[string]func(*slowConn, func() error) error{
-				"read":  func(c *slowConn, f func() error) error { return d.Read(c, test.timeout, f) },
-				"write": func(c *slowConn, f func() error) error { return d.Write(c, test.timeout, f) },
+			for name, run := range map[string]func(*slowConn){
+				"read": func(c *slowConn) {
+					err := d.Read(c, test.timeout, c.read)
+					if late := test.takes > test.timeout; errors.Is(err, os.ErrDeadlineExceeded) != late {
+						t.Errorf("read of %v within %v: %v", test.takes, test.timeout, err)
+					}
+				},
+				"write": func(c *slowConn) { d.Respond(c, http.StatusOK, []byte("{}"), test.timeout) },
 			} {
 				running.Go(func() {
-					c, began := &slowConn{httptest.NewRecorder(), make(chan struct{})}, time.Now()
-					err := run(c, func() error { return c.take(test.takes) })
-					if late := test.takes > test.timeout; errors.Is(err, os.ErrDeadlineExceeded) != late {
-						t.Errorf("%s of %v within %v: %v", name, test.takes, test.timeout, err)
-					}
+					c, began := &slowConn{httptest.NewRecorder(), test.takes, make(chan struct{})}, time.Now()
+					run(c)
 					if took := time.Since(began); took != test.want {
 						t.Errorf("%s of %v within %v: it took %v", name, test.takes, test.timeout, took)
 					}
@@ -72,9 +79,44 @@ func TestAFunctionThatPanicsLeavesNoDeadline(t *testing.T) {
 	var d Deadlines
 	func() {
 		defer func() { recover() }()
-		d.Write(httptest.NewRecorder(), time.Hour, func() error { panic("on purpose") })
+		d.Read(httptest.NewRecorder(), time.Hour, func() error { panic("on purpose") })
 	}()
 	if d.first != nil {
 		t.Error("the operation is still in the list")
 	}
+}
+
+// A gate is a response whose deadline takes a while to be set.
+type gate struct {
+	*httptest.ResponseRecorder
+	reached, open chan struct{}
+}
+
+func (g *gate) SetReadDeadline(time.Time) error {
+	close(g.reached)
+	<-g.open
+	return nil
+}
+
+// Over HTTP/2, to set the deadline of a response whose handler has returned is a panic.
+func TestAnOperationIsNotOverWhileItsDeadlineIsBeingSet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d Deadlines
+		g := &gate{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+		var returned atomic.Bool
+		go func() {
+			d.Read(g, time.Second, func() error { <-g.reached; return nil })
+			returned.Store(true)
+		}()
+		<-g.reached
+		synctest.Wait()
+		if returned.Load() {
+			t.Error("the operation ended before its deadline was set")
+		}
+		close(g.open)
+		synctest.Wait()
+		if !returned.Load() {
+			t.Error("the operation never ends")
+		}
+	})
 }

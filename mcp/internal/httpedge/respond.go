@@ -19,9 +19,9 @@ func (d *Deadlines) Respond(w http.ResponseWriter, status int, body []byte, time
 	if status != http.StatusNoContent {
 		h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
-	d.Write(w, timeout+time.Duration(len(body)/slowest)*time.Second, func() error {
-		w.WriteHeader(status)
-		w.Write(body)
-		return http.NewResponseController(w).Flush() // so that the write is over when its deadline is
-	})
+	x := d.begin(w, timeout+time.Duration(len(body)/slowest)*time.Second, (*http.ResponseController).SetWriteDeadline)
+	defer d.end(x)
+	w.WriteHeader(status)
+	w.Write(body)
+	http.NewResponseController(w).Flush() // so that the write is over when its deadline is
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -21,6 +22,9 @@ import (
 const (
 	maxRedirects = 5
 	maxIdle      = 64 // connections kept to one server
+
+	maxArriving      = 256     // requests of one connection that were given up and have not arrived yet
+	maxArrivingBytes = 8 << 20 // of their messages; one message may always wait
 )
 
 // Options say how a server is reached; the zero value of each field means its
@@ -42,6 +46,10 @@ type Endpoint struct {
 	client *http.Client
 	header http.Header
 	own    bool // client is ours to close
+
+	mu            sync.Mutex
+	arriving      int // requests in AwaitArrival
+	arrivingBytes int // of their messages
 }
 
 // Name returns what errors call a URL: without userinfo, query and fragment,
@@ -164,15 +172,39 @@ func (e *Endpoint) Do(ctx context.Context, method string, u *url.URL, header htt
 	return resp, nil
 }
 
-// AwaitArrival waits until a request has arrived at the server, or must have: a server
+// AwaitArrival waits until a request of that size has arrived at the server, or must have: a server
 // ignores a cancellation that comes before the request (basic/utilities/cancellation).
-func AwaitArrival(arrived <-chan struct{}, within time.Duration) {
+// Where too many wait already it does not: a client that calls and cancels again and
+// again would fill the memory with messages to a server that takes none.
+func (e *Endpoint) AwaitArrival(size int, arrived <-chan struct{}, within time.Duration) {
+	if !e.addArriving(size) {
+		return
+	}
+	defer e.removeArriving(size)
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
 	case <-arrived:
 	case <-timer.C:
 	}
+}
+
+func (e *Endpoint) addArriving(size int) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.arriving >= maxArriving || e.arriving > 0 && e.arrivingBytes+size > maxArrivingBytes {
+		return false
+	}
+	e.arriving++
+	e.arrivingBytes += size
+	return true
+}
+
+func (e *Endpoint) removeArriving(size int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.arriving--
+	e.arrivingBytes -= size
 }
 
 // bare takes the URL off an error, which may hold secrets.

@@ -22,10 +22,19 @@ type Out struct {
 	// Header are headers that go with it, by canonical name, on transports that
 	// have headers. Others ignore them.
 	Header map[string]string
+	// Session is the ID of the initialize that began the session which the message
+	// belongs to: in another one it is not sent, but fails with ErrSessionLost. Empty
+	// is whatever session there is. A link with only one session ignores it.
+	Session jsonrpc.ID
 	// Arrives says that notifications/cancelled follows where the request is given
 	// up, which must not overtake it: where each message has a connection of its
-	// own, Call gives the request the time to arrive before it returns.
+	// own, Call gives the request the time to arrive before it returns, unless too
+	// many that were given up have not arrived yet.
 	Arrives bool
+	// Responded, if set, is called when the response to a request has come, before
+	// anything is delivered that came behind it on the same channel. An error
+	// without an id is no response to such a request.
+	Responded func()
 }
 
 // A Link carries messages to one server and back. All methods are safe for

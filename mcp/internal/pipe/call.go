@@ -10,10 +10,11 @@ import (
 
 // A Call is a request whose response is expected in an Inbox.
 type Call struct {
-	inbox  *Inbox
-	id     jsonrpc.ID
-	method string
-	done   chan response // with room for the one response
+	inbox     *Inbox
+	id        jsonrpc.ID
+	method    string
+	responded func()        // see [link.Out]
+	done      chan response // with room for the one response
 }
 
 type response struct {
@@ -24,7 +25,7 @@ type response struct {
 // Expect registers a request that is about to be sent. The caller waits for the response
 // with [Call.Wait], or gives up with [Call.Fail].
 func (b *Inbox) Expect(out link.Out) (*Call, error) {
-	c := &Call{inbox: b, id: out.ID, method: out.Method, done: make(chan response, 1)}
+	c := &Call{inbox: b, id: out.ID, method: out.Method, responded: out.Responded, done: make(chan response, 1)}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.err != nil {
@@ -97,14 +98,36 @@ func (b *Inbox) pick(id jsonrpc.ID) *Call {
 	if c == nil && !id.IsZero() {
 		c = b.calls[otherForm(id)]
 	}
-	if c == nil && id.IsZero() && len(b.calls) == 1 {
-		for _, c = range b.calls {
-		}
+	if c == nil && id.IsZero() {
+		c = b.alone()
 	}
 	if c != nil {
 		delete(b.calls, c.id)
 	}
 	return c
+}
+
+// alone returns the call that waits alone, or nil. Calls that take no response without an
+// id do not count.
+func (b *Inbox) alone() (only *Call) {
+	for _, c := range b.calls {
+		switch {
+		case c.responded != nil:
+		case only != nil:
+			return nil
+		default:
+			only = c
+		}
+	}
+	return only
+}
+
+// hand hands a call its response.
+func (c *Call) hand(m *jsonrpc.Message) {
+	if c.responded != nil {
+		c.responded()
+	}
+	c.done <- response{message: m}
 }
 
 // otherForm returns "5" for 5 and 5 for "5": some servers make strings of

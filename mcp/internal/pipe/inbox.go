@@ -161,7 +161,7 @@ func (b *Inbox) Receive(ctx context.Context, begun func(), deliver func(*jsonrpc
 		}
 		if w, ok := b.next(); ok {
 			if w.call != nil {
-				w.call.done <- response{message: w.message}
+				w.call.hand(w.message)
 			} else {
 				deliver(w.message)
 			}
@@ -201,7 +201,7 @@ func (b *Inbox) stop() {
 	responses := b.queue.takeResponses()
 	b.mu.Unlock()
 	for _, w := range responses {
-		w.call.done <- response{message: w.message}
+		w.call.hand(w.message)
 	}
 }
 
@@ -217,7 +217,7 @@ func (b *Inbox) complete(c *Call, m *jsonrpc.Message) {
 	if busy {
 		signal(b.more)
 	} else {
-		c.done <- response{message: m}
+		c.hand(m)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -18,6 +19,7 @@ import (
 // Limits and times of a link.
 const (
 	maxOut    = 64                     // messages that wait to be written
+	maxSmall  = 64 << 10               // bytes of such a message; the sender of a larger one waits until it is written, or takes it back
 	graceTime = time.Second            // how long responses may still come after writing failed
 	flushTime = 250 * time.Millisecond // how long Close waits for what was sent before it
 )
@@ -49,7 +51,8 @@ func New(rw io.ReadWriteCloser, o Options) link.Link {
 		in:       lines.NewReader(rw, o.MaxMessage),
 		w:        lines.NewWriter(rw),
 		describe: o.Describe,
-		out:      make(chan []byte, maxOut),
+		out:      make(chan outgoing, maxOut),
+		one:      make(chan struct{}, 1),
 		closing:  make(chan struct{}),
 		written:  make(chan struct{}),
 	}
@@ -66,7 +69,8 @@ type streams struct {
 	in       *lines.Reader
 	w        *lines.Writer
 	describe func() string
-	out      chan []byte
+	out      chan outgoing
+	one      chan struct{} // holds a token while out has a large message: those that are taken back must not fill it
 	running  sync.WaitGroup
 
 	closeOnce sync.Once
@@ -95,6 +99,32 @@ func (s *streams) Send(ctx context.Context, out link.Out) error {
 	return nil
 }
 
+// An outgoing message waits to be written: a small one by itself, a large one in the
+// hands of its sender.
+type outgoing struct {
+	small []byte
+	large *large
+}
+
+type large struct {
+	message atomic.Pointer[[]byte] // nil once it was taken to be written, or taken back
+	taken   chan struct{}          // closed when it is taken to be written
+}
+
+// take returns the message; nil if its sender took it back.
+func (s *streams) take(o outgoing) []byte {
+	if o.large == nil {
+		return o.small
+	}
+	<-s.one
+	message := o.large.message.Swap(nil)
+	if message == nil {
+		return nil
+	}
+	close(o.large.taken)
+	return *message
+}
+
 // send hands a message to the writing goroutine.
 func (s *streams) send(ctx context.Context, message []byte) error {
 	if ctx.Err() != nil {
@@ -105,8 +135,11 @@ func (s *streams) send(ctx context.Context, message []byte) error {
 		return s.cause()
 	default:
 	}
+	if len(message) > maxSmall {
+		return s.sendLarge(ctx, message)
+	}
 	select {
-	case s.out <- message:
+	case s.out <- outgoing{small: message}:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -115,14 +148,50 @@ func (s *streams) send(ctx context.Context, message []byte) error {
 	}
 }
 
+// sendLarge returns when the message is being written, or takes it back.
+func (s *streams) sendLarge(ctx context.Context, message []byte) error {
+	select {
+	case s.one <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.done:
+		return s.cause()
+	}
+	l := &large{taken: make(chan struct{})}
+	l.message.Store(&message)
+	select {
+	case s.out <- outgoing{large: l}:
+	case <-ctx.Done():
+		<-s.one
+		return context.Cause(ctx)
+	case <-s.done:
+		return s.cause()
+	}
+	var err error
+	select {
+	case <-l.taken:
+		return nil
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-s.done:
+		err = s.cause()
+	}
+	if l.message.Swap(nil) == nil {
+		return nil // it is being written
+	}
+	return err
+}
+
 // write writes what is sent until the link is closed or done.
 func (s *streams) write() {
 	defer close(s.written)
 	for {
-		var err error
 		select {
-		case message := <-s.out:
-			err = s.writeAll(message)
+		case o := <-s.out:
+			if err := s.writeAll(o); err != nil {
+				s.failLater(err)
+				return
+			}
 		case <-s.done:
 			return
 		case <-s.closing:
@@ -130,21 +199,19 @@ func (s *streams) write() {
 				return
 			}
 		}
-		if err != nil {
-			s.failLater(err)
-			return
-		}
 	}
 }
 
 // writeAll writes a message and those that wait behind it, in one piece.
-func (s *streams) writeAll(message []byte) error {
+func (s *streams) writeAll(o outgoing) error {
 	for {
-		if err := s.w.Gather(context.Background(), message); err != nil {
-			return err
+		if message := s.take(o); message != nil {
+			if err := s.w.Gather(context.Background(), message); err != nil {
+				return err
+			}
 		}
 		select {
-		case message = <-s.out:
+		case o = <-s.out:
 		default:
 			return s.w.Flush()
 		}

@@ -9,11 +9,13 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
@@ -227,6 +229,30 @@ func TestAServerThatDoesNotRead(t *testing.T) {
 			})
 		}
 		calls.Wait()
+	})
+	inBubble(t, "holds no large message of a call that ended", func(t *testing.T) {
+		l, _ := connect(t, Options{})
+		var held []weak.Pointer[byte]
+		for i := range int64(maxOut) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			out := request(i, "tools/call")
+			out.Message = append(out.Message[:len(out.Message):len(out.Message)], bytes.Repeat([]byte(" "), 2*maxSmall)...)
+			held = append(held, weak.Make(&out.Message[0]))
+			if _, err := l.Call(ctx, out, nil); err == nil {
+				t.Error("a call got a response")
+			}
+			cancel()
+		}
+		runtime.GC()
+		n := 0
+		for _, p := range held {
+			if p.Value() != nil {
+				n++
+			}
+		}
+		if n > 2 { // one is being written
+			t.Errorf("%d of %d messages are in memory", n, len(held))
+		}
 	})
 	inBubble(t, "does not hold up Close, nor calls that run", func(t *testing.T) {
 		l, _ := connect(t, Options{})

@@ -17,9 +17,10 @@ import (
 
 // Limits and times of a connection.
 const (
-	maxCalls      = 10_000                 // requests to one server that wait for their response
+	maxCalls      = 10_000                 // requests to one server that wait for their response, or whose cancellation is being sent
 	maxListens    = maxCalls / 2           // of them, listen requests, which last: they leave room for others
 	maxResponses  = 256                    // responses that are being sent to the server
+	maxSendBytes  = 32 << 20               // of these responses
 	maxRounds     = 16                     // rounds of one request, before it is given up
 	maxPages      = 1_000                  // pages of a list that is read for its headers
 	closeTime     = 5 * time.Second        // how long Close waits for clients that take no notification
@@ -66,6 +67,8 @@ type conn struct {
 
 	session     atomic.Pointer[session] // nil until the era is known
 	ids         atomic.Int64
+	cancelling  atomic.Int64 // cancellations that are being sent
+	namesNone   atomic.Bool  // the server sent a request without an association
 	queuedBytes atomic.Int64 // of the notifications in all mailboxes, which wait for the owners of calls
 
 	ctx    context.Context // ends with the connection
@@ -73,7 +76,9 @@ type conn struct {
 	owned  sync.WaitGroup // goroutines of the connection
 	done   chan struct{}  // closed when the connection is of no use any more
 
-	responses chan struct{} // holds a token for each response that is being sent
+	responses     chan struct{} // holds a token for each response that is being sent
+	responseBytes atomic.Int64  // of them
+	lingers       chan struct{} // signalled when the lingering change
 
 	mu     sync.Mutex
 	closed bool
@@ -81,12 +86,15 @@ type conn struct {
 	lost   error // why, where the link does not say
 	calls  map[jsonrpc.ID]*call
 
-	listens   int               // of them, listen requests
-	lingering map[any]time.Time // clients that gave up calls, and until when the server may go on with them
+	listens   int             // of them, listen requests
+	lingering map[any]*linger // by the client that gave up calls
+	cancelled int64           // exchanges of such calls that are over
+	leaving   bool            // watchLingering runs
 }
 
 // A session is what is known of the server. It does not change.
 type session struct {
+	id           jsonrpc.ID // of the initialize that it began with; empty with a modern server
 	era          era
 	revision     *revision.Revision
 	discover     mcp.Result             // what server/discover answers
@@ -102,14 +110,14 @@ type era interface {
 	// ping asks whether the server is alive.
 	ping(ctx context.Context, s *session) error
 	// request takes a request of the server; c is the call on whose channel it came, or nil.
-	request(c *call, m *jsonrpc.Message)
+	request(s *session, c *call, m *jsonrpc.Message)
 	// notify takes a notification that belongs to no call.
-	notify(m *jsonrpc.Message)
+	notify(s *session, m *jsonrpc.Message)
 }
 
 func newConn(l link.Link, o mcp.ConnectOptions) *conn {
 	c := &conn{link: l, options: o, log: o.Logger, calls: make(map[jsonrpc.ID]*call),
-		done: make(chan struct{}), responses: make(chan struct{}, maxResponses)}
+		done: make(chan struct{}), responses: make(chan struct{}, maxResponses), lingers: make(chan struct{}, 1)}
 	if c.log == nil {
 		c.log = slog.Default()
 	}
@@ -220,15 +228,20 @@ func (c *conn) omits(s *session) func(tool string, err error) bool {
 	}
 }
 
-// A call is one request that waits for the server's response. Its fields do not
-// change; its events go to the goroutine that owns it.
+// A call is one request that waits for the server's response. Its events go to the
+// goroutine that owns it; the other fields do not change, but for the last two.
 type call struct {
 	id              jsonrpc.ID
 	method          string
-	caller          any // of the request; see [mcp.Request.Caller]
+	caller          any      // of the request; see [mcp.Request.Caller]
+	session         *session // in which it was sent, for what reads its channel; changes only before it is sent again
 	events          mailbox
 	filter          *mcp.SubscriptionFilter // of a listen request
 	acceptsRequests bool                    // the server may ask in it; false for listen requests and the connection's own
+
+	// Guarded by the connection's mu:
+	exchanged bool    // nothing of it is on its way to the server any more, nor its cancellation
+	lingers   *linger // of its client, which gave it up before that
 }
 
 // addCall registers a call, so that what arrives for it finds it.
@@ -246,8 +259,8 @@ func (c *conn) addCall(req *mcp.Request) (*call, error) {
 	k.acceptsRequests = !own && k.filter == nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.calls) >= maxCalls {
-		return nil, fmt.Errorf("server %q: %s: %d requests wait for a response already; try again later", c.options.Name, describe(req), maxCalls)
+	if len(c.calls)+int(c.cancelling.Load()) >= maxCalls {
+		return nil, fmt.Errorf("server %q: %s: %d requests wait for a response, or to be cancelled, already; try again later", c.options.Name, describe(req), maxCalls)
 	}
 	if k.filter != nil {
 		if c.listens >= maxListens {
@@ -291,10 +304,13 @@ func mayAsk(method string) bool {
 // event of the call. When ctx ends first the server hears that the request is
 // cancelled.
 func (c *conn) exchange(ctx context.Context, k *call, out link.Out) {
+	c.exchangeBegins(k)
 	run := func() {
 		m, err := c.link.Call(ctx, out, func(m *jsonrpc.Message) { c.receive(k, m) })
 		if err != nil && ctx.Err() != nil {
-			c.sendCancelled(ctx, out.ID)
+			c.exchangeOver(k, c.sendCancelled(ctx, k.id))
+		} else {
+			c.exchangeOver(k, true)
 		}
 		k.events.put(event{kind: response, message: m, err: err})
 	}
@@ -310,6 +326,7 @@ func (c *conn) simple(ctx context.Context, s *session, req *mcp.Request, out fun
 		return nil, err
 	}
 	defer c.finishCall(k)
+	k.session = s
 	o := out(k.id)
 	m, err := c.link.Call(ctx, o, func(m *jsonrpc.Message) { c.receive(k, m) })
 	if err != nil {
@@ -322,27 +339,31 @@ func (c *conn) simple(ctx context.Context, s *session, req *mcp.Request, out fun
 }
 
 // sendCancelled says that a request is not wanted any more, where giving up its
-// channel did not say so.
-func (c *conn) sendCancelled(ctx context.Context, id jsonrpc.ID) {
+// channel did not say so; false if the server did not take that.
+func (c *conn) sendCancelled(ctx context.Context, id jsonrpc.ID) bool {
 	s := c.session.Load()
 	if s == nil || c.link.ClosingCancels() && s.revision.Modern || c.link.Err() != nil {
-		return
+		return true
 	}
+	c.cancelling.Add(1)
+	defer c.cancelling.Add(-1)
 	w := jsonrpc.NewObject(nil)
 	w.ID("requestId", id)
 	w.String("reason", context.Cause(ctx).Error())
-	c.send(notificationCancelled, w.Bytes())
+	return c.send(notificationCancelled, w.Bytes())
 }
 
-// send sends a notification. A server that cannot be reached is noticed by its
-// next request.
-func (c *conn) send(method string, params []byte) {
+// send sends a notification; false if the server did not take it. One that cannot be
+// reached is noticed by its next request.
+func (c *conn) send(method string, params []byte) bool {
 	ctx, cancel := context.WithTimeout(c.ctx, sendTime)
 	defer cancel()
 	out := link.Out{Method: method, Message: jsonrpc.AppendNotification(nil, method, params), Header: c.header(c.session.Load(), method, "")}
-	if err := c.link.Send(ctx, out); err != nil {
+	err := c.link.Send(ctx, out)
+	if err != nil {
 		c.log.Debug("mcp: a notification did not reach the server", "server", c.options.Name, "method", method, "error", err)
 	}
+	return err == nil
 }
 
 // result makes a Result of a server's response.

@@ -259,7 +259,7 @@ func (e *legacy) handshake(ctx context.Context) error {
 	}
 	e.closeStream()
 	out := link.Out{ID: id, Method: methodInitialize, Message: jsonrpc.AppendRequest(nil, id, methodInitialize, params)}
-	m, err := e.link.Call(ctx, out, func(m *jsonrpc.Message) { e.receive(nil, m) })
+	m, err := e.link.Call(ctx, out, func(m *jsonrpc.Message) { e.receiveIn(nil, nil, m) }) // there is no session yet
 	if err == nil {
 		err = asError(m.Error)
 	}
@@ -270,7 +270,9 @@ func (e *legacy) handshake(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.id = id
 	e.session.Store(s)
+	e.withdrawOthers(s)
 	e.send(notificationInitialized, nil)
 	if e.link.ClosingCancels() {
 		e.openStream(ctx, s)

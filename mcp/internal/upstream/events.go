@@ -29,6 +29,7 @@ type event struct {
 	// answered: the client's response to a request of the server, and the round
 	// that it was given in.
 	request *serverRequest // also of requested and withdrawn
+	askKey  string         // under which the client was asked
 	result  json.RawMessage
 	round   *round // also of attached
 }

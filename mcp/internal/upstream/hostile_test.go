@@ -170,6 +170,46 @@ func TestAResponseIsForItsOwnRequest(t *testing.T) {
 	})
 }
 
+// A response that waits while the server takes back its request and uses the id again
+// is nobody's.
+func TestAResponseToAWithdrawnRequestIsNotSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bridge, s := played(t, mcp.ClientOptions{Bridge: true}, `{"tools":{},"logging":{}}`, func(s *playedServer, m message) {})
+		answer, read := make(chan struct{}), make(chan struct{})
+		var asked atomic.Int32
+		peer := &hostilePeer{
+			notify: func(context.Context, string, json.RawMessage) error { <-read; return nil },
+			ask: func(ctx context.Context, _ mcp.ServerRequest) (json.RawMessage, error) {
+				if asked.Add(1) == 1 {
+					<-answer
+					return json.RawMessage(`{"action":"accept","content":{}}`), nil
+				}
+				return json.RawMessage(`{"action":"decline"}`), nil
+			},
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var calling sync.WaitGroup
+		calling.Go(func() { bridge.Handle(ctx, request("c", "x", peer)) })
+		synctest.Wait()
+		s.send("%s", elicitation("1"))
+		synctest.Wait()
+		s.send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
+		synctest.Wait()
+		close(answer)
+		synctest.Wait()
+		s.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"1"}}`)
+		s.send("%s", elicitation("1")) // another request
+		synctest.Wait()
+		close(read)
+		synctest.Wait()
+		if got := s.received(""); len(got) != 1 || !strings.Contains(string(got[0].Result), "decline") {
+			t.Errorf("the user declined the second request, the server got %+v", got)
+		}
+		cancel()
+		calling.Wait()
+	})
+}
+
 // One client that does not come back must not keep all others from the server.
 func TestAParkedCallDoesNotBlockOtherClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

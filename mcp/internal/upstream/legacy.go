@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
@@ -27,25 +26,24 @@ type legacy struct {
 	level     mcp.LogLevel // that the server was asked to log at; whoever has levelTurn owns it
 
 	callTurn     *callerTurn   // held by calls that may ask, of a server that names no call
-	namesNone    atomic.Bool   // the server sent a request without an association
 	outsideSlots chan struct{} // holds a token for each request outside of calls that is being answered
 
 	mu            sync.Mutex
-	parked        map[string]*call // by ticket
-	parkedBytes   int              // that they hold
-	asked         map[jsonrpc.ID]*serverRequest
-	askedBytes    int // of their parameters
+	parked        map[string]*call            // by ticket
+	parkedBytes   int                         // that they hold
+	asked         map[askedKey]*serverRequest // what the server waits for responses to, inside and outside of calls
+	askedBytes    int                         // of their parameters
 	listeners     map[*listener]struct{}
 	subscriptions map[string]*subscription
 	renewal       *renewal
-	renewing      *session           // that is being replaced until it works, also while nobody asks
-	waiting       []*jsonrpc.Message // requests of the server that wait for a call
+	renewing      *session         // that is being replaced until it works, also while nobody asks
+	waiting       []*serverRequest // that wait for a call
 }
 
 func newLegacy(c *conn) *legacy {
 	return &legacy{
 		conn: c, callTurn: newCallerTurn(),
-		parked: map[string]*call{}, asked: map[jsonrpc.ID]*serverRequest{}, outsideSlots: make(chan struct{}, maxWaiting),
+		parked: map[string]*call{}, asked: map[askedKey]*serverRequest{}, outsideSlots: make(chan struct{}, maxWaiting),
 		listeners: map[*listener]struct{}{}, subscriptions: map[string]*subscription{},
 	}
 }
@@ -115,6 +113,7 @@ func (e *legacy) setLevel(ctx context.Context, s *session, level mcp.LogLevel) e
 		return err
 	}
 	defer e.levelTurn.Release()
+	s = e.session.Load() // a new one may have begun, and was given the level of before
 	if e.level != "" && e.level.Severity() <= level.Severity() {
 		return nil
 	}
@@ -141,7 +140,7 @@ func (e *legacy) sendLevel(ctx context.Context, s *session, level mcp.LogLevel) 
 func (e *legacy) do(ctx context.Context, s *session, method string, params json.RawMessage) (mcp.Result, error) {
 	req := &mcp.Request{Method: method, Params: params, Peer: noPeer{}}
 	m, err := e.simple(ctx, s, req, func(id jsonrpc.ID) link.Out {
-		return link.Out{ID: id, Method: method, Message: jsonrpc.AppendRequest(nil, id, method, params), Header: e.header(s, method, "")}
+		return link.Out{ID: id, Method: method, Session: s.id, Message: jsonrpc.AppendRequest(nil, id, method, params), Header: e.header(s, method, "")}
 	})
 	if err != nil {
 		return mcp.Result{}, err
@@ -154,31 +153,33 @@ func (e *legacy) ping(ctx context.Context, s *session) error {
 	return err
 }
 
-// Limits of what one server has asked its clients.
-const (
-	maxAsked      = 1_024    // requests that wait for responses
-	maxAskedBytes = 32 << 20 // bytes of their parameters
-)
-
 // request takes a request of the server. One that came on no call's channel
 // belongs to an open call, if there is no doubt whose client is meant.
-func (e *legacy) request(k *call, m *jsonrpc.Message) {
+func (e *legacy) request(s *session, k *call, m *jsonrpc.Message) {
 	switch m.Method {
 	case methodRootsList, methodSample, methodElicit:
 	default:
-		e.refuse(m.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "unknown method %q", m.Method))
+		e.refuse(s, m.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "unknown method %q", m.Method))
 		return
 	}
 	if m.Params != nil && m.Params[0] != '{' {
-		e.refuse(m.ID, jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: params: expected an object", m.Method))
+		e.refuse(s, m.ID, jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: params: expected an object", m.Method))
 		return
 	}
-	if k != nil && !k.acceptsRequests { // a request that the connection made for itself
-		e.handleOutside(m)
-		return
+	if r := (&serverRequest{session: s, message: m, inCall: k != nil && k.acceptsRequests}); e.register(r) {
+		e.route(k, r)
 	}
-	sameCaller, unnamed := true, k == nil
-	if unnamed {
+}
+
+// route hands a request of the server to the call that it belongs to, or to whoever
+// is asked outside of calls. k is the call on whose channel it came, or nil.
+func (e *legacy) route(k *call, r *serverRequest) {
+	sameCaller := true
+	r.unnamed = k == nil || !k.acceptsRequests
+	switch {
+	case k != nil && r.unnamed: // a request that the connection made for itself
+		k = nil
+	case k == nil:
 		k, sameCaller = e.unnamed()
 		switch {
 		case !e.options.OneClient:
@@ -189,40 +190,25 @@ func (e *legacy) request(k *call, m *jsonrpc.Message) {
 	}
 	switch {
 	case !sameCaller:
-		e.refuse(m.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: requests of several clients run, and it cannot be known which one is meant; send the request again in a later call", m.Method))
+		e.reject(r, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: requests of several clients run, and it cannot be known which one is meant; send the request again in a later call", r.message.Method))
 	case k == nil:
-		e.handleOutside(m)
+		e.handleOutside(r)
 	default:
-		e.deliver(k, m, unnamed)
+		e.deliver(k, r)
 	}
 }
 
 // deliver hands a request of the server to a call.
-func (e *legacy) deliver(k *call, m *jsonrpc.Message, unnamed bool) {
-	r := &serverRequest{message: m, call: k, unnamed: unnamed}
-	if unnamed && !e.options.OneClient { // now, and not when the call's owner sees it: until then no other call begins
+func (e *legacy) deliver(k *call, r *serverRequest) {
+	if r.unnamed && !e.options.OneClient { // now, and not when the call's owner sees it: until then no other call begins
 		r.turn, _ = e.callTurn.try(k.caller, 0)
 	}
-	e.mu.Lock()
-	_, twice := e.asked[m.ID]
-	full := len(e.asked) >= maxAsked || e.askedBytes > 0 && e.askedBytes+len(m.Params) > maxAskedBytes
-	if !twice && !full {
-		e.asked[m.ID] = r
-		e.askedBytes += len(m.Params)
-	}
-	e.mu.Unlock()
-	switch taken := !twice && !full && k.events.put(event{kind: requested, message: m, request: r}); {
-	case taken:
+	stop := func() { k.events.put(event{kind: withdrawn, request: r}) }
+	if e.assign(r, true, stop) && k.events.put(event{kind: requested, message: r.message, request: r}) {
 		return
-	case twice:
-		e.log.Debug("mcp: the server used the id of a request again that is still open", "server", e.options.Name, "id", string(m.ID))
-	case full:
-		e.refuse(m.ID, jsonrpc.Errorf(jsonrpc.InternalError, "too many requests of this server wait for responses already: at most %d, of %d MiB", maxAsked, maxAskedBytes>>20))
-	default:
-		e.forget(r)
-		e.refuse(m.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: the request that it belongs to is over, or its client does not keep up", m.Method))
 	}
 	e.dropTurn(r)
+	e.reject(r, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: the request that it belongs to is over, or its client does not keep up", r.message.Method))
 }
 
 // dropTurn releases the turn that was taken for a request of the server that its
@@ -234,67 +220,50 @@ func (e *legacy) dropTurn(r *serverRequest) {
 	}
 }
 
-// forget takes a request of the server off the table.
-func (e *legacy) forget(r *serverRequest) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.asked[r.message.ID] == r {
-		delete(e.asked, r.message.ID)
-		e.askedBytes -= len(r.message.Params)
-	}
-}
-
-// withdraw takes back a request of the server.
-func (e *legacy) withdraw(id jsonrpc.ID) {
-	e.mu.Lock()
-	r := e.asked[id]
-	e.waiting = slices.DeleteFunc(e.waiting, func(m *jsonrpc.Message) bool { return m.ID == id })
-	e.mu.Unlock()
-	if r != nil {
-		e.forget(r)
-		r.call.events.put(event{kind: withdrawn, request: r})
-	}
-}
-
 // Limits of the requests of the server that wait for a call of the one client.
 const (
-	maxWaiting     = 16
-	maxWaitingSize = 1 << 20 // bytes of the parameters of one
+	maxWaiting      = 16
+	maxWaitingBytes = 2 << 20 // of their parameters: a call can take them all over
 )
 
 // handleOutside answers a request of the server that belongs to no call: the
 // connection's own Peer does, or, where all requests come from one client, that
 // client: on the stream that it listens on, or else in its next call.
-func (e *legacy) handleOutside(m *jsonrpc.Message) {
+func (e *legacy) handleOutside(r *serverRequest) {
 	peer := e.options.Peer
 	if peer == nil && e.options.OneClient {
 		if peer = e.listening(); peer == nil {
-			e.postpone(m)
+			e.postpone(r)
 			return
 		}
 	}
 	if peer == nil {
-		e.refuse(m.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: allowed only during a request of the client", m.Method))
+		e.reject(r, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: allowed only during a request of the client", r.message.Method))
 		return
 	}
 	select {
 	case e.outsideSlots <- struct{}{}:
 	default:
-		e.refuse(m.ID, jsonrpc.Errorf(jsonrpc.InternalError, "%d requests outside of calls wait for responses already", maxWaiting))
+		e.reject(r, jsonrpc.Errorf(jsonrpc.InternalError, "%d requests outside of calls wait for responses already", maxWaiting))
 		return
 	}
-	e.spawn(func() {
-		defer func() { <-e.outsideSlots }()
-		result, err := peer.Ask(e.ctx, mcp.ServerRequest{Method: m.Method, Params: m.Params})
+	ctx, cancel := context.WithCancel(e.ctx)
+	over := func() { cancel(); <-e.outsideSlots }
+	ask := func() {
+		defer over()
+		result, err := peer.Ask(ctx, mcp.ServerRequest{Method: r.message.Method, Params: r.message.Params})
 		switch {
 		case errors.Is(err, mcp.ErrInputRequired):
-			e.postpone(m)
+			e.postpone(r)
 		case err != nil:
-			e.refuse(m.ID, faultToServer(err))
-		default:
-			e.respond(jsonrpc.AppendResult(nil, m.ID, result))
+			e.reject(r, faultToServer(err))
+		case e.forget(r):
+			e.respond(r.session, r.message.ID, jsonrpc.AppendResult(nil, r.message.ID, result))
 		}
-	})
+	}
+	if !e.assign(r, false, cancel) || !e.spawn(ask) {
+		over()
+	}
 }
 
 // listening is the Peer of a listen request, if there is one.
@@ -307,17 +276,34 @@ func (e *legacy) listening() mcp.Peer {
 	return nil
 }
 
-// postpone lets a request of the server wait for the next call of the one client.
-func (e *legacy) postpone(m *jsonrpc.Message) {
+// postpone lets a request of the server wait for the next call of the one client, or gives
+// it to one that runs.
+func (e *legacy) postpone(r *serverRequest) {
 	e.mu.Lock()
-	full := len(e.waiting) >= maxWaiting || len(m.Params) > maxWaitingSize
-	if !full {
-		e.waiting = append(e.waiting, m)
+	size := len(r.message.Params)
+	for _, other := range e.waiting {
+		size += len(other.message.Params)
+	}
+	full := len(e.waiting) >= maxWaiting || size > maxWaitingBytes
+	if !full && e.asked[r.key()] == r {
+		e.waiting = append(e.waiting, r)
+		r.waited, r.inCall, r.onWithdrawn = true, false, func() { e.stopWaiting(r) }
 	}
 	e.mu.Unlock()
 	if full {
-		e.refuse(m.ID, jsonrpc.Errorf(jsonrpc.InternalError, "%d requests wait for the client already", maxWaiting))
+		e.reject(r, jsonrpc.Errorf(jsonrpc.InternalError, "requests wait for the client already: at most %d, of %d MiB", maxWaiting, maxWaitingBytes>>20))
+		return
 	}
+	// A call that began before the request waited has not taken it over.
+	if k, _ := e.unnamed(); k != nil && mayAsk(k.method) {
+		e.takeWaiting(k)
+	}
+}
+
+func (e *legacy) stopWaiting(r *serverRequest) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.waiting = slices.DeleteFunc(e.waiting, func(other *serverRequest) bool { return other == r })
 }
 
 // takeWaiting gives the requests of the server that waited for a call to one, and
@@ -327,10 +313,22 @@ func (e *legacy) takeWaiting(k *call) bool {
 	waiting := e.waiting
 	e.waiting = nil
 	e.mu.Unlock()
-	for _, m := range waiting {
-		e.deliver(k, m, true)
+	for _, r := range waiting {
+		e.deliver(k, r)
 	}
 	return len(waiting) > 0
+}
+
+// asksOutside reports whether a request of the server is open that no call has.
+func (e *legacy) asksOutside() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.asked {
+		if !r.inCall {
+			return true
+		}
+	}
+	return false
 }
 
 // faultToServer is the error with which a legacy client says that it cannot do

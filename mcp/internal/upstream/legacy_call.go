@@ -90,6 +90,10 @@ func (e *legacy) begin(ctx context.Context, s *session, req *mcp.Request) (mcp.R
 			return mcp.Result{}, err
 		}
 		e.awaitLingering(ctx, req.Caller)
+		if ctx.Err() != nil {
+			e.callTurn.release()
+			return mcp.Result{}, context.Cause(ctx)
+		}
 	}
 	k, err := e.conn.addCall(req)
 	if err != nil {
@@ -141,6 +145,10 @@ func (p *legacyCall) run() {
 func (p *legacyCall) serve() bool {
 	for p.final == nil && !p.cancelled {
 		if !p.sent && p.held == nil && len(p.open) == 0 && len(p.events.ready) == 0 {
+			if p.round != nil && p.round.ctx.Err() != nil {
+				p.fail(context.Cause(p.round.ctx))
+				return true
+			}
 			p.send()
 		}
 		var roundOver <-chan struct{}
@@ -166,10 +174,7 @@ func (p *legacyCall) serve() bool {
 			p.fail(errGivenUp)
 			return true
 		case <-p.held:
-			p.held = nil
-			if p.holds++; len(p.era.outsideSlots) > 0 && p.holds < maxHolds {
-				p.held = time.After(heldTime)
-			}
+			p.hold()
 		case <-p.yield:
 			if p.era.callTurn.wanted() {
 				p.fail(errGivenUp)
@@ -192,9 +197,12 @@ func (p *legacyCall) serve() bool {
 
 // hold takes over what the server asked outside of calls, and gives it a moment to
 // use the responses before it gets the call: without roots, for one, it would
-// answer as if there were none.
+// answer as if there were none. What was being asked on the client's stream comes
+// to wait for a call where that client cannot be asked there.
 func (p *legacyCall) hold() {
-	if p.era.takeWaiting(p.call) || len(p.era.outsideSlots) > 0 {
+	p.held = nil
+	if p.holds < maxHolds && (p.era.takeWaiting(p.call) || p.era.asksOutside()) {
+		p.holds++
 		p.held = time.After(heldTime)
 	}
 }
@@ -228,13 +236,15 @@ func (p *legacyCall) fail(err error) {
 // the round that began it.
 func (p *legacyCall) send() {
 	p.sent = true
+	p.session = p.era.session.Load()
+	p.call.session = p.session
 	if p.cancel != nil { // of the exchange before
 		p.cancel(nil)
 	}
 	var ctx context.Context
 	ctx, p.cancel = context.WithCancelCause(p.era.ctx)
 	params := legacyParams(p.id, p.req)
-	p.era.exchange(ctx, p.call, link.Out{ID: p.id, Method: p.method, Arrives: true, Header: p.era.header(p.session, p.method, p.req.Name),
+	p.era.exchange(ctx, p.call, link.Out{ID: p.id, Method: p.method, Session: p.session.id, Arrives: true, Header: p.era.header(p.session, p.method, p.req.Name),
 		Message: jsonrpc.AppendRequest(nil, p.id, p.method, params)})
 }
 
@@ -270,15 +280,18 @@ func (p *legacyCall) dropOpen() {
 	p.open = nil
 	for _, r := range open {
 		r.stopAsking()
-		e.forget(r)
 		other, _ := e.unnamed()
 		switch {
-		case r.unnamed && e.options.OneClient && r.message.Method == methodRootsList: // of no call, but of the client
-			e.request(nil, r.message)
+		case r.waited: // it is of no call, but of the one client
+			e.postpone(r)
+		case r.unnamed && e.options.OneClient && (!p.sent || r.message.Method == methodRootsList):
+			e.route(nil, r)
 		case r.unnamed && other != nil && p.caller != nil && other.caller == p.caller: // it may belong to another call
-			e.request(nil, r.message)
-		case !p.cancelled: // else the server hears that the call is
-			e.refuse(r.message.ID, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: the request that it belongs to is over", r.message.Method))
+			e.route(nil, r)
+		case p.cancelled && p.sent: // the server hears that the call is
+			e.forget(r)
+		default:
+			e.reject(r, jsonrpc.Errorf(jsonrpc.MethodNotFound, "%s: the request that it belongs to is over", r.message.Method))
 		}
 	}
 }
@@ -358,21 +371,24 @@ func (p *legacyCall) repeat(err error) bool {
 		return false
 	}
 	if lost { // also where the call is not repeated: the next one needs the session
-		s, err := p.era.renew(p.during(), p.session)
-		if err != nil {
+		if _, err := p.era.renew(p.during(), p.session); err != nil {
 			return false
 		}
-		p.session = s
 		p.renewed++
 	}
 	if noResponse && (p.resent || !p.era.tools.repeats(p.req)) {
 		return false
 	}
-	for _, r := range p.open { // of the request that is lost
-		r.stopAsking()
-		p.era.forget(r)
-	}
+	open := p.open
 	p.resent, p.open = p.resent || noResponse, nil
+	for _, r := range open {
+		r.stopAsking()
+		if r.unnamed { // it may belong to another call
+			p.era.route(nil, r)
+		} else {
+			p.era.forget(r)
+		}
+	}
 	p.send()
 	return true
 }

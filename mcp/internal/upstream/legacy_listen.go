@@ -90,13 +90,13 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 func (e *legacy) join(l *listener) {
 	e.mu.Lock()
 	e.listeners[l] = struct{}{}
-	var waiting []*jsonrpc.Message
+	var waiting []*serverRequest
 	if e.options.OneClient {
 		waiting, e.waiting = e.waiting, nil
 	}
 	e.mu.Unlock()
-	for _, m := range waiting {
-		e.handleOutside(m)
+	for _, r := range waiting {
+		e.handleOutside(r)
 	}
 }
 
@@ -120,9 +120,9 @@ func offered(s *session, f mcp.SubscriptionFilter) mcp.SubscriptionFilter {
 }
 
 // notify hands a notification to all who listen for it.
-func (e *legacy) notify(m *jsonrpc.Message) {
+func (e *legacy) notify(s *session, m *jsonrpc.Message) {
 	if m.Method == notificationCancelled {
-		e.withdraw(jsonrpc.ID(m.Members.Get("requestId")))
+		e.withdraw(askedKey{s, jsonrpc.ID(m.Members.Get("requestId"))})
 		return
 	}
 	uri, _ := jsonrpc.Unquote(m.Members.Get("uri"))

@@ -20,22 +20,33 @@ import (
 
 // sentLink is a link to a server that only listens.
 type sentLink struct {
-	mu   sync.Mutex
-	sent []string
+	mu       sync.Mutex
+	sent     []string
+	sessions []jsonrpc.ID // of what was sent
 
 	slow      time.Duration // until Receive has begun
+	arrives   time.Duration // until a request has arrived that was given up
+	stalls    bool          // no Send gets through
 	receiving atomic.Bool
 }
 
-func (l *sentLink) Call(ctx context.Context, _ link.Out, _ func(*jsonrpc.Message)) (*jsonrpc.Message, error) {
+func (l *sentLink) Call(ctx context.Context, out link.Out, _ func(*jsonrpc.Message)) (*jsonrpc.Message, error) {
+	if out.Method == methodPing {
+		return &jsonrpc.Message{Kind: jsonrpc.Response, ID: out.ID}, nil
+	}
 	<-ctx.Done()
+	time.Sleep(l.arrives)
 	return nil, ctx.Err()
 }
 
-func (l *sentLink) Send(_ context.Context, out link.Out) error {
+func (l *sentLink) Send(ctx context.Context, out link.Out) error {
+	if l.stalls {
+		<-ctx.Done()
+		return ctx.Err()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.sent = append(l.sent, string(out.Message))
+	l.sent, l.sessions = append(l.sent, string(out.Message)), append(l.sessions, out.Session)
 	return nil
 }
 
@@ -61,7 +72,19 @@ func (l *sentLink) ClosingCancels() bool  { return false }
 // quietConn is a connection to a legacy server over the link, after its handshake.
 func quietConn(t *testing.T, l link.Link) (*conn, *legacy, *session) {
 	t.Helper()
-	c, err := open(t.Context(), func(context.Context) (link.Link, error) { return l, nil }, mcp.ConnectOptions{Name: "quiet", Logger: slog.New(slog.DiscardHandler)})
+	return connected(t, l, mcp.ConnectOptions{})
+}
+
+// oneClientConn is the same for the requests of one client.
+func oneClientConn(t *testing.T, l link.Link) (*conn, *legacy, *session) {
+	t.Helper()
+	return connected(t, l, mcp.ConnectOptions{OneClient: true})
+}
+
+func connected(t *testing.T, l link.Link, o mcp.ConnectOptions) (*conn, *legacy, *session) {
+	t.Helper()
+	o.Name, o.Logger = "quiet", slog.New(slog.DiscardHandler)
+	c, err := open(t.Context(), func(context.Context) (link.Link, error) { return l, nil }, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,6 +116,34 @@ func TestCallsThatWaitForOneServerAreLimited(t *testing.T) {
 	if _, err := c.addCall(&mcp.Request{Method: methodToolsCall}); err == nil || !strings.Contains(err.Error(), `server "quiet": tools/call: 10000 requests wait`) {
 		t.Errorf("one more: %v", err)
 	}
+}
+
+// A client that calls and cancels again and again must not fill the memory, where the
+// server takes no cancellation.
+func TestCallsThatAreBeingCancelledCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &sentLink{stalls: true}
+		c, e, s := quietConn(t, l)
+		ctx, cancel := context.WithCancel(t.Context())
+		var calling sync.WaitGroup
+		for range maxCalls {
+			calling.Go(func() { e.begin(ctx, s, &mcp.Request{Method: methodToolsCall, Peer: waitingPeer{}}) })
+		}
+		synctest.Wait()
+		cancel()
+		calling.Wait()
+		synctest.Wait()
+		req := &mcp.Request{Method: methodToolsCall}
+		if _, err := c.addCall(req); len(c.calls) != 0 || err == nil || !strings.Contains(err.Error(), "10000 requests wait") {
+			t.Errorf("%d calls, and one more: %v", len(c.calls), err)
+		}
+		time.Sleep(sendTime)
+		synctest.Wait()
+		if _, err := c.addCall(req); err != nil {
+			t.Errorf("when the cancellations were given up: %v", err)
+		}
+		c.Close()
+	})
 }
 
 func TestRequestsOfTheServerInOneCallAreLimited(t *testing.T) {
@@ -186,6 +237,63 @@ func TestACallIsFoundForAMessageThatNamesNoneOnlyWhereItsClientIsSure(t *testing
 			}
 		})
 	}
+}
+
+// Alice gives up a call that arrives after three seconds; the cancellation waits for
+// that. What the server asks until it can have left the call is Alice's.
+func TestWhatIsAskedBeforeACancellationIsHeardGoesToNobodyElse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &sentLink{arrives: 3 * time.Second}
+		c, e, s := quietConn(t, l)
+		ctx, cancel := context.WithCancel(t.Context())
+		var calling sync.WaitGroup
+		calling.Go(func() { e.begin(ctx, s, &mcp.Request{Method: methodToolsCall, Caller: "alice", Peer: waitingPeer{}}) })
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		bob, leave := context.WithCancel(t.Context())
+		asked := &countingPeer{}
+		calling.Go(func() { e.begin(bob, s, &mcp.Request{Method: methodToolsCall, Caller: "bob", Peer: asked}) })
+		for i := range 4 {
+			time.Sleep(990 * time.Millisecond)
+			c.receive(nil, &jsonrpc.Message{Kind: jsonrpc.Request, ID: jsonrpc.IntID(int64(i)), Method: methodElicit})
+			synctest.Wait()
+		}
+		if n := asked.asked.Load(); n != 0 {
+			t.Errorf("Bob was asked %d times for Alice", n)
+		}
+		time.Sleep(lingerTime)
+		c.receive(nil, &jsonrpc.Message{Kind: jsonrpc.Request, ID: "4", Method: methodElicit})
+		synctest.Wait()
+		if n := asked.asked.Load(); n != 1 {
+			t.Errorf("after that Bob was asked %d times, want once", n)
+		}
+		leave()
+		calling.Wait()
+		c.Close()
+	})
+}
+
+// Where the server names no call, those of other clients wait until it has heard of a
+// cancellation, and a second longer.
+func TestACallWaitsUntilACancellationOfAnotherClientIsHeard(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, e, s := quietConn(t, &sentLink{arrives: 3 * time.Second})
+		e.namesNone.Store(true)
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		e.begin(ctx, s, &mcp.Request{Method: methodToolsCall, Caller: "alice", Peer: waitingPeer{}})
+		began := time.Now()
+		e.awaitLingering(t.Context(), "alice")
+		if took := time.Since(began); took != 0 {
+			t.Errorf("her own calls waited for %v", took)
+		}
+		e.awaitLingering(t.Context(), "bob")
+		if took := time.Since(began); took != 3*time.Second+lingerTime {
+			t.Errorf("those of another client waited for %v", took)
+		}
+		c.Close()
+	})
 }
 
 // A server may name the call of another client in its notifications, also one that

@@ -175,7 +175,7 @@ func (e *modern) exchangeOnce(ctx context.Context, s *session, req *mcp.Request,
 	m, err := e.link.Call(ctx, out, func(m *jsonrpc.Message) { e.receive(k, m) })
 	if err != nil && ctx.Err() != nil {
 		e.abandoned(k)
-		e.spawn(func() { e.sendCancelled(ctx, out.ID) })
+		e.spawn(func() { e.exchangeOver(k, e.sendCancelled(ctx, k.id)) })
 	}
 	if e.removeCall(k); k.events.stop() {
 		<-passed
@@ -325,6 +325,6 @@ func (e *modern) ping(ctx context.Context, s *session) error {
 }
 
 // request drops a request of a modern server, which may send none and gets no response.
-func (e *modern) request(_ *call, m *jsonrpc.Message) {
+func (e *modern) request(_ *session, _ *call, m *jsonrpc.Message) {
 	e.log.Debug("mcp: a modern server sent a request", "server", e.options.Name, "method", m.Method)
 }

@@ -64,7 +64,7 @@ func passAll(ctx context.Context, peer mcp.Peer, events []event) (last event, ov
 // notify finds the subscription that a notification belongs to. One that names
 // none goes to all that asked for it: mcp-go, for one, omits the id where there
 // is one channel for everything.
-func (e *modern) notify(m *jsonrpc.Message) {
+func (e *modern) notify(_ *session, m *jsonrpc.Message) {
 	if m.Method == notificationCancelled { // the server ends a subscription
 		if k := e.find(m.Members.Get("requestId")); k != nil && k.filter != nil {
 			k.events.put(event{kind: response, message: &jsonrpc.Message{Kind: jsonrpc.Response, ID: k.id, Result: []byte(`{}`)}})

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -60,6 +63,128 @@ func TestWhatIsAskedDuringAListReachesTheOneClientInItsNextCall(t *testing.T) {
 			cancel()
 			bridge.Close()
 		}
+	})
+}
+
+// A request outside of calls that the server takes back is taken back from the client,
+// and holds up no call.
+func TestAWithdrawnRequestOutsideOfCallsHoldsUpNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bridge, s := played(t, mcp.ClientOptions{Bridge: true, OneClient: &mcp.Meta{}}, `{"tools":{"listChanged":true}}`, func(s *playedServer, m message) {
+			if m.Method == "tools/call" {
+				s.send(done, m.ID)
+			}
+		})
+		var open atomic.Int32
+		peer := &hostilePeer{ask: func(ctx context.Context, _ mcp.ServerRequest) (json.RawMessage, error) {
+			open.Add(1)
+			defer open.Add(-1)
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}}
+		ctx, cancel := context.WithCancel(t.Context())
+		listened := make(chan struct{})
+		go func() {
+			defer close(listened)
+			req := mcp.NewRequest("subscriptions/listen", json.RawMessage(`{"notifications":{"toolsListChanged":true}}`))
+			req.Caller, req.Peer = "one", peer
+			bridge.Handle(ctx, req)
+		}()
+		synctest.Wait()
+		s.send(`{"jsonrpc":"2.0","id":"r","method":"roots/list"}`)
+		synctest.Wait()
+		s.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"r"}}`)
+		synctest.Wait()
+		if n := open.Load(); n != 0 {
+			t.Errorf("the client is still asked %d requests that the server took back", n)
+		}
+		began := time.Now()
+		_, err := bridge.Handle(t.Context(), request("one", "x", &askedPeer{}))
+		if took := time.Since(began); took > 100*time.Millisecond {
+			t.Errorf("a call took %v (%v): it was held for a request that nobody waits for", took, err)
+		}
+		cancel()
+		<-listened
+	})
+}
+
+// A client that listens, and turns out to be asked only in its calls, is asked in the
+// one that was held meanwhile.
+func TestACallThatWasHeldTakesOverWhatItsClientIsNotAskedOutsideOfCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var before []message // responses that the server had when it got the call
+		bridge, s := played(t, mcp.ClientOptions{Bridge: true, OneClient: hasRoots}, `{"tools":{"listChanged":true}}`, func(s *playedServer, m message) {
+			if m.Method == "tools/call" {
+				before = s.received("")
+				s.send(done, m.ID)
+			}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		listened := make(chan struct{})
+		go func() {
+			defer close(listened)
+			req := mcp.NewRequest("subscriptions/listen", json.RawMessage(`{"notifications":{"toolsListChanged":true}}`))
+			req.Caller, req.Peer = "one", &hostilePeer{ask: func(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
+				time.Sleep(30 * time.Millisecond)
+				return nil, mcp.ErrInputRequired
+			}}
+			bridge.Handle(ctx, req)
+		}()
+		synctest.Wait()
+		s.send(`{"jsonrpc":"2.0","id":"r","method":"roots/list"}`)
+		synctest.Wait()
+		peer := &askedPeer{}
+		if _, err := bridge.Handle(t.Context(), request("one", "x", peer)); err != nil {
+			t.Fatal(err)
+		}
+		if peer.all() != "roots/list" || len(before) != 1 || before[0].Result == nil {
+			t.Errorf("asked %q, and before the call the server got %+v", peer.all(), before)
+		}
+		cancel()
+		<-listened
+	})
+}
+
+// A listening client turns out not to be asked on its stream when a call of it runs
+// already: the call is where it can be asked, as the next one may never come.
+func TestWhatTheStreamCannotAnswerGoesToACallThatRuns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var call message
+		bridge, s := played(t, mcp.ClientOptions{Bridge: true, OneClient: hasRoots}, `{"tools":{"listChanged":true}}`, func(s *playedServer, m message) {
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case m.Method == "tools/call":
+				call = m // it needs the roots first
+			case m.Method == "" && call.ID != nil:
+				s.send(done, call.ID)
+			}
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		listened := make(chan struct{})
+		go func() {
+			defer close(listened)
+			req := mcp.NewRequest("subscriptions/listen", json.RawMessage(`{"notifications":{"toolsListChanged":true}}`))
+			req.Caller, req.Peer = "one", &hostilePeer{ask: func(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
+				time.Sleep(3 * time.Second)
+				return nil, mcp.ErrInputRequired
+			}}
+			bridge.Handle(ctx, req)
+		}()
+		synctest.Wait()
+		s.send(`{"jsonrpc":"2.0","id":"r","method":"roots/list"}`)
+		synctest.Wait()
+		within, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+		defer stop()
+		peer := &askedPeer{}
+		began := time.Now()
+		_, err := bridge.Handle(within, request("one", "x", peer))
+		if err != nil {
+			t.Errorf("after %v: %v; the call's client was asked %q, and the server got %+v", time.Since(began), err, peer.all(), s.received(""))
+		}
+		cancel()
+		<-listened
 	})
 }
 

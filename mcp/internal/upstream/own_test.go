@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +32,120 @@ func TestARequestOnTheChannelOfAnOwnRequestIsRefused(t *testing.T) {
 		synctest.Wait()
 		if !strings.Contains(l.all(), `"id":1,"error"`) || len(e.asked) != 0 {
 			t.Errorf("the server was sent %q; left behind: %d requests", l.all(), len(e.asked))
+		}
+	})
+}
+
+// Over HTTP a withdrawal may come on another stream, and overtake its request on the way
+// to the call.
+func TestARequestWhoseWithdrawalWasFasterIsNotPutToTheClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, e, s := quietConn(t, &sentLink{})
+		peer := &countingPeer{}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			e.call(ctx, s, &mcp.Request{Method: methodToolsCall, Peer: peer})
+			close(ended)
+		}()
+		synctest.Wait()
+		k, _ := c.unnamed()
+		r := &serverRequest{session: s, message: &jsonrpc.Message{Kind: jsonrpc.Request, ID: "1", Method: methodElicit}}
+		if !e.register(r) || !e.assign(r, true, func() { k.events.put(event{kind: withdrawn, request: r}) }) {
+			t.Fatal("the request was not taken")
+		}
+		e.withdraw(r.key())
+		k.events.put(event{kind: requested, message: r.message, request: r})
+		synctest.Wait()
+		if n := peer.asked.Load(); n != 0 || len(e.asked) != 0 {
+			t.Errorf("the client was asked %d times; left behind: %d requests", n, len(e.asked))
+		}
+		cancel()
+		<-ended
+		c.Close()
+	})
+}
+
+// A new session's server begins with the same ids: what is still said in the one before,
+// on the stream of a call that goes on, is not about its requests.
+func TestNothingOfASessionThatWasReplacedIsTakenForTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &sentLink{}
+		c, e, old := quietConn(t, l)
+		old.id = "1"
+		ctx, cancel := context.WithCancel(t.Context())
+		var calling sync.WaitGroup
+		begin := func(s *session) *call {
+			calling.Go(func() { e.call(ctx, s, &mcp.Request{Method: methodToolsCall, Peer: waitingPeer{}}) })
+			synctest.Wait()
+			k, _ := c.unnamed()
+			return k
+		}
+		say := func(k *call, text string) (open int) {
+			m, fault := jsonrpc.Parse([]byte(text), jsonrpc.Limits{})
+			if fault != nil {
+				t.Fatal(fault)
+			}
+			c.receive(k, &m)
+			synctest.Wait()
+			return len(e.asked)
+		}
+		const ask, ping = `{"jsonrpc":"2.0","id":7,"method":"elicitation/create"}`, `{"jsonrpc":"2.0","id":9,"method":"ping"}`
+		alice := begin(old)
+		if open := say(alice, ask); open != 1 {
+			t.Errorf("Alice: %d requests are open", open)
+		}
+		next := &session{id: "2", era: e, revision: old.revision}
+		c.session.Store(next)
+		e.withdrawOthers(next)
+		if synctest.Wait(); len(e.asked) != 0 || l.all() != "" {
+			t.Errorf("of the old session %d requests are open, and the server was sent %s", len(e.asked), l.all())
+		}
+		bob := begin(next)
+		if open := say(bob, ask); open != 1 {
+			t.Errorf("Bob: %d requests are open", open)
+		}
+		if open := say(alice, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`); open != 1 {
+			t.Error("a withdrawal in the old session withdrew a request of the new one")
+		}
+		if open := say(alice, `{"jsonrpc":"2.0","id":8,"method":"elicitation/create"}`); open != 1 {
+			t.Error("a client is asked in the old session")
+		}
+		say(alice, ping)
+		say(bob, ping)
+		if !slices.Equal(l.sessions, []jsonrpc.ID{"1", "2"}) {
+			t.Errorf("responses went to the sessions %q", l.sessions)
+		}
+		cancel()
+		calling.Wait()
+		c.Close()
+	})
+}
+
+// An askingLink is a server that asks before it answers initialize.
+type askingLink struct{ sentLink }
+
+func (l *askingLink) Call(_ context.Context, out link.Out, deliver func(*jsonrpc.Message)) (*jsonrpc.Message, error) {
+	deliver(&jsonrpc.Message{Kind: jsonrpc.Request, ID: "1", Method: methodRootsList})
+	m, fault := jsonrpc.Parse([]byte(`{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"a","version":"1"}}}`), jsonrpc.Limits{})
+	if fault != nil {
+		return nil, fault
+	}
+	return &m, nil
+}
+
+// What a server asks while it begins the next session belongs to neither.
+func TestARequestDuringAHandshakeIsRefusedAlsoInTheNextSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &askingLink{}
+		c, e, _ := quietConn(t, l)
+		defer c.Close()
+		if err := e.handshake(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if !strings.Contains(l.all(), "the handshake is not over yet") {
+			t.Errorf("the server was sent %s", l.all())
 		}
 	})
 }

@@ -19,7 +19,7 @@ import (
 // A playedServer is a legacy server on a pair of streams that does what a test says.
 type playedServer struct {
 	conn net.Conn
-	// on is called for each message but initialize, each in a goroutine of its own.
+	// on is called for each message but initialize and ping, each in a goroutine of its own.
 	on func(s *playedServer, m message)
 
 	mu      sync.Mutex
@@ -64,6 +64,10 @@ func (s *playedServer) serve(capabilities string) {
 		s.mu.Unlock()
 		if m.Method == "initialize" {
 			s.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":%s,"serverInfo":{"name":"played","version":"1"}}}`, m.ID, capabilities)
+			continue
+		}
+		if m.Method == "ping" {
+			s.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
 			continue
 		}
 		s.running.Go(func() { s.on(s, m) })

@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
@@ -28,13 +27,21 @@ func (c *conn) receiveAll(ctx context.Context, ended func(error)) bool {
 // it came, or nil. It is called while messages are read, so it must not wait.
 func (c *conn) receive(k *call, m *jsonrpc.Message) {
 	s := c.session.Load()
+	if k != nil && k.session != nil { // which may have been replaced since
+		s = k.session
+	}
+	c.receiveIn(s, k, m)
+}
+
+// receiveIn takes a message of a session; nil before there is one.
+func (c *conn) receiveIn(s *session, k *call, m *jsonrpc.Message) {
 	switch {
 	case m.Kind == jsonrpc.Request && m.Method == methodPing && (s == nil || !s.revision.Modern):
-		c.respond(jsonrpc.AppendResult(nil, m.ID, nil))
+		c.respond(s, m.ID, jsonrpc.AppendResult(nil, m.ID, nil))
 	case s == nil && m.Kind == jsonrpc.Request:
-		c.refuse(m.ID, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the handshake is not over yet", m.Method))
+		c.refuse(s, m.ID, jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s: the handshake is not over yet", m.Method))
 	case m.Kind == jsonrpc.Request:
-		s.era.request(k, m)
+		s.era.request(s, k, m)
 	case m.Kind != jsonrpc.Notification:
 		c.log.Debug("mcp: a response that nobody waits for", "server", c.options.Name, "id", string(m.ID))
 	case s == nil: // nobody listens yet
@@ -45,7 +52,7 @@ func (c *conn) receive(k *call, m *jsonrpc.Message) {
 	case m.Method == notificationMessage:
 		c.receiveLog(s, k, m)
 	default:
-		s.era.notify(m)
+		s.era.notify(s, m)
 	}
 }
 
@@ -62,7 +69,7 @@ func (c *conn) receiveLog(s *session, k *call, m *jsonrpc.Message) {
 	case k != nil:
 		k.events.put(event{kind: notification, message: m})
 	default:
-		s.era.notify(m)
+		s.era.notify(s, m)
 	}
 }
 
@@ -86,9 +93,9 @@ func (c *conn) unnamed() (newest *call, sameCaller bool) {
 			}
 		}
 	}
-	for caller, until := range c.lingering {
+	for caller, l := range c.lingering {
 		switch {
-		case time.Now().After(until):
+		case l.isOver():
 			delete(c.lingering, caller)
 		case newest != nil && (caller == nil || caller != newest.caller):
 			sameCaller = false
@@ -97,71 +104,43 @@ func (c *conn) unnamed() (newest *call, sameCaller bool) {
 	return newest, sameCaller
 }
 
-// Limits of what is known of calls that were given up.
-const (
-	lingerTime   = time.Second // how long the server may go on with a call
-	maxLingering = 1_024       // clients with such calls; those of more clients count as anybody's
-)
-
-// abandoned notes that a client gave up a call before its response: the server may
-// not have heard of it, or not care, and what it asks next may still be for that
-// client.
-func (c *conn) abandoned(k *call) {
-	if !k.acceptsRequests || !mayAsk(k.method) {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	caller := k.caller
-	if len(c.lingering) >= maxLingering {
-		caller = nil
-	}
-	if c.lingering == nil {
-		c.lingering = map[any]time.Time{}
-	}
-	c.lingering[caller] = time.Now().Add(lingerTime)
-}
-
-// awaitLingering waits until the server can be expected to have left the calls that
-// other clients gave up before.
-func (c *conn) awaitLingering(ctx context.Context, caller any) {
-	var last time.Time
-	c.mu.Lock()
-	for other, until := range c.lingering {
-		if (other == nil || other != caller) && until.After(last) {
-			last = until
-		}
-	}
-	c.mu.Unlock()
-	if wait := time.Until(last); !last.IsZero() && wait > 0 {
-		sleep(ctx, wait)
-	}
-}
-
 // newer compares ids of this connection, which count up.
 func newer(a, b jsonrpc.ID) bool { return len(a) > len(b) || len(a) == len(b) && a > b }
 
-// respond sends a response to a request of the server, without waiting for it.
-// A server that asks more than it reads gets no response.
-func (c *conn) respond(message []byte) {
-	s := c.session.Load()
+// respond sends a response to a request of the server, without waiting for it, and only
+// in the session that asked. A server that asks more than it reads gets no response, or
+// an error in place of one that is large.
+func (c *conn) respond(s *session, id jsonrpc.ID, message []byte) {
 	select {
 	case c.responses <- struct{}{}:
 	default:
 		c.log.Debug("mcp: a response was dropped: the server does not take them", "server", c.options.Name, "waiting", maxResponses)
 		return
 	}
+	if size := int64(len(message)); c.responseBytes.Add(size) > max(size, maxSendBytes) {
+		c.responseBytes.Add(-size)
+		message = jsonrpc.AppendError(nil, id, jsonrpc.Errorf(jsonrpc.InternalError, "the response is too large to be sent behind others: at most %d MiB wait", maxSendBytes>>20))
+		c.responseBytes.Add(int64(len(message)))
+	}
+	size := int64(len(message))
+	over := func() { c.responseBytes.Add(-size); <-c.responses }
+	out := link.Out{Message: message, Header: c.header(s, "", "")}
+	if s != nil {
+		out.Session = s.id
+	}
 	c.spawn(func() {
-		defer func() { <-c.responses }()
+		defer over()
 		ctx, cancel := context.WithTimeout(c.ctx, sendTime)
 		defer cancel()
-		if err := c.link.Send(ctx, link.Out{Message: message, Header: c.header(s, "", "")}); err != nil {
+		if err := c.link.Send(ctx, out); err != nil {
 			c.log.Debug("mcp: a response did not reach the server", "server", c.options.Name, "error", err)
 		}
 	})
 }
 
-func (c *conn) refuse(id jsonrpc.ID, e *jsonrpc.Error) { c.respond(jsonrpc.AppendError(nil, id, e)) }
+func (c *conn) refuse(s *session, id jsonrpc.ID, e *jsonrpc.Error) {
+	c.respond(s, id, jsonrpc.AppendError(nil, id, e))
+}
 
 // noPeer is the Peer of requests that a connection makes for itself.
 type noPeer struct{}

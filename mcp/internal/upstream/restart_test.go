@@ -2,10 +2,14 @@ package upstream_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -169,4 +173,119 @@ func TestAListenerHearsAgainAfterARenewalThatFailed(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("the listener heard nothing of the new session")
 	}
+}
+
+// A forgetful server forgets its session while a stream of it is still open, and counts
+// the ids of its requests from 1 again, as every server does that restarts.
+type forgetful struct {
+	mu      sync.Mutex
+	session int
+	lost    bool
+	answers []string      // responses to requests of the server, with their sessions
+	came    chan struct{} // gets one for each
+}
+
+func (s *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	body, _ := io.ReadAll(r.Body)
+	var m message
+	_ = json.Unmarshal(body, &m)
+	w.Header().Set("Content-Type", "application/json")
+	session, known := s.begin(r, m)
+	switch {
+	case m.Method == "initialize":
+		w.Header().Set("Mcp-Session-Id", session)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"f","version":"1"}}}`, m.ID)
+	case !known:
+		w.WriteHeader(http.StatusNotFound)
+	case m.Method == "tools/call":
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"elicitation/create\",\"params\":{\"message\":%q,\"requestedSchema\":{\"type\":\"object\",\"properties\":{}}}}\n\n", m.Params)
+		w.(http.Flusher).Flush()
+		if strings.Contains(string(m.Params), "bob") {
+			<-s.came
+			fmt.Fprintf(w, "data: "+done+"\n\n", m.ID)
+			return
+		}
+		<-r.Context().Done()
+	default:
+		w.WriteHeader(http.StatusAccepted)
+	}
+}
+
+// begin notes a message, and returns its session and whether that is known.
+func (s *forgetful) begin(r *http.Request, m message) (session string, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if m.Method == "initialize" {
+		s.session, s.lost = s.session+1, false
+		return fmt.Sprint("s", s.session), true
+	}
+	session = r.Header.Get("Mcp-Session-Id")
+	known = !s.lost && session == fmt.Sprint("s", s.session)
+	if known && m.Method == "" {
+		s.answers = append(s.answers, session+" "+string(m.Result))
+		s.came <- struct{}{}
+	}
+	return session, known
+}
+
+// Alice is asked in the old session, Bob in the new one, both under the id 1.
+func TestARequestOfANewSessionIsNotTakenForOneOfTheOld(t *testing.T) {
+	s := &forgetful{came: make(chan struct{}, 8)}
+	server := httptest.NewServer(s)
+	defer server.Close()
+	defer server.CloseClientConnections()
+	bridge, err := mcp.DialWith(t.Context(), streamable.Client(server.URL), mcp.ClientOptions{Bridge: true, Revision: "2025-11-25", Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bridge.Close()
+	asked, stopped, answer := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	alice := &hostilePeer{ask: func(ctx context.Context, _ mcp.ServerRequest) (json.RawMessage, error) {
+		close(asked)
+		context.AfterFunc(ctx, func() { close(stopped) })
+		<-answer
+		return json.RawMessage(`{"action":"accept","content":{"of":"alice"}}`), nil
+	}}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	var calling sync.WaitGroup
+	defer calling.Wait()
+	calling.Go(func() { bridge.Handle(ctx, request("alice", "alice", alice)) })
+	<-asked
+	s.mu.Lock()
+	s.lost = true
+	s.mu.Unlock()
+	bobAsked := make(chan struct{})
+	bob := &hostilePeer{ask: func(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
+		close(bobAsked)
+		<-answer
+		return json.RawMessage(`{"action":"accept","content":{"of":"bob"}}`), nil
+	}}
+	bobsCall := make(chan error, 1)
+	calling.Go(func() {
+		_, err := bridge.Handle(ctx, request("bob", "bob", bob))
+		bobsCall <- err
+	})
+	for what, happened := range map[string]chan struct{}{"Bob is not asked": bobAsked, "Alice is asked on, though nobody waits for her response": stopped} {
+		select {
+		case <-happened:
+		case <-time.After(2 * time.Second):
+			t.Error(what)
+		}
+	}
+	close(answer)
+	if err := <-bobsCall; err != nil {
+		t.Errorf("Bob's call: %v", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if want := `s2 {"action":"accept","content":{"of":"bob"}}`; len(s.answers) != 1 || s.answers[0] != want {
+		t.Errorf("the server got %q, want %s", s.answers, want)
+	}
+	cancel()
 }

@@ -16,6 +16,9 @@ import (
 const (
 	// maxAnswer is how many bytes one answer may have, as it comes on the wire.
 	maxAnswer = 64 << 20
+	// MaxEvent is how many bytes one event of a stream, or an answer that is no
+	// stream, may have.
+	MaxEvent = 16 << 20
 	// maxTapped is how many bytes of each body an Exchange keeps.
 	maxTapped = 4 << 20
 	// answerTime is how long the first byte of an answer may take: a model on the

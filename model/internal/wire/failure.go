@@ -62,9 +62,9 @@ func Text(text string, secrets ...string) string {
 	return text
 }
 
-// Broken is the error for an answer that ended too early: because ctx did, because of a
+// broken is the error for an answer that ended too early: because ctx did, because of a
 // limit, or with a message of the adapter's.
-func Broken(ctx context.Context, provider, key, message string, err error) *model.Error {
+func broken(ctx context.Context, provider, key, message string, err error) *model.Error {
 	cause := error(model.ErrBroken)
 	switch {
 	case ctx.Err() != nil:

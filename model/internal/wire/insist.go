@@ -17,22 +17,31 @@ type Refusals interface {
 	// From learns from an error, and says whether the request can be made again, and
 	// with which tools.
 	From(err error, tools []model.Tool) (next []model.Tool, notes []model.Note, again bool)
+	// Sendable returns the request with texts in place of the pictures that are among it,
+	// or that the dialect does not take.
+	Sendable(req *model.Request, d *model.Dialect) *model.Request
+	// FromPictures is as From, for the pictures of the request that was sent.
+	FromPictures(err error, sent *model.Request) (notes []model.Note, again bool)
 }
 
 // Insist makes a request with ask, whose Response says that an answer had begun, and
-// again without what was refused. Notes of the Response tell of tools.
-func Insist(provider string, req *model.Request, d model.Dialect, known Refusals, ask func(tools []model.Tool) (*model.Response, error)) (*model.Response, error) {
+// again without what was refused. Notes of the Response tell of tools and pictures.
+func Insist(provider string, req *model.Request, d model.Dialect, known Refusals, ask func(req *model.Request, tools []model.Tool) (*model.Response, error)) (*model.Response, error) {
 	tools, notes := model.Lower(req.Tools, d)
 	tools, aside := known.Without(tools)
 	notes = append(notes, aside...)
 	var last error
 	for range MaxAttempts {
-		res, err := ask(tools)
+		sent := known.Sendable(req, &d)
+		res, err := ask(sent, tools)
 		if res != nil {
 			res.Notes = notes
 			return res, err
 		}
 		next, more, again := known.From(err, tools)
+		if !again {
+			more, again = known.FromPictures(err, sent)
+		}
 		if !again {
 			return nil, err
 		}

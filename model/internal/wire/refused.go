@@ -8,14 +8,15 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// maxRefused is how many refused tools are remembered.
+// maxRefused is how many refused tools are remembered, and how many pictures.
 const maxRefused = 256
 
-// Refused remembers the tools that a provider turned out not to take. The zero value
-// knows none. It may be used from many goroutines.
+// Refused remembers the tools and pictures that a provider turned out not to take. The
+// zero value knows none. It may be used from many goroutines.
 type Refused struct {
-	mu    sync.Mutex
-	tools map[[sha256.Size]byte]string // by all that was sent of them, and why
+	mu       sync.Mutex
+	tools    map[[sha256.Size]byte]string // by all that was sent of them, and why
+	pictures map[[sha256.Size]byte]bool   // by their data
 }
 
 // Without sets aside the tools that are known to be refused.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -31,11 +32,17 @@ type Stream struct {
 	archive *txtar.Archive
 }
 
+// origin is the line that says where a stream comes from.
+var origin = regexp.MustCompile(`(?m)^(synthetic$|synthetic, |published: |recorded: )`)
+
 // Read reads the file of a stream.
 func Read(path string) (*Stream, error) {
 	archive, err := txtar.ParseFile(path)
 	if err != nil {
 		return nil, err
+	}
+	if !origin.Match(archive.Comment) {
+		return nil, fmt.Errorf("%s: where does it come from? A line of the comment begins with synthetic, published or recorded", path)
 	}
 	s := &Stream{Path: path, Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, archive: archive}
 	s.Request.Messages = []model.Message{model.UserText("go on")}

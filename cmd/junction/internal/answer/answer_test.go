@@ -48,6 +48,8 @@ func TestForm(t *testing.T) {
 		{"a required number is insisted on", `"a":{"type":"integer"}`, true, ",x,1.5,7,", `{"a":7}`},
 		{"an integer has bounds", `"a":{"type":"integer","minimum":1,"maximum":9}`, true, "0,10,9,", `{"a":9}`},
 		{"a number may have a fraction", `"a":{"type":"number"}`, true, "1.5,", `{"a":1.5}`},
+		{"an empty line is no required text", `"a":{"type":"string"}`, true, ",x,", `{"a":"x"}`},
+		{"Enter alone sends nothing, defaults neither", `"password":{"type":"string","default":"hunter2"}`, false, ",,,,c", `cancel`},
 		{"yes and no are booleans", `"a":{"type":"boolean"},"b":{"type":"boolean"}`, true, "Yes,n,", `{"a":true,"b":false}`},
 		{"a boolean is nothing else", `"a":{"type":"boolean"}`, true, "maybe,y,", `{"a":true}`},
 		{"a default false is an offer", `"a":{"type":"boolean","default":false}`, true, ",", `{"a":false}`},
@@ -76,6 +78,9 @@ func TestForm(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			lines := strings.Split(test.typed, ",")
+			if last := len(lines) - 1; last > 0 && lines[last] == "" {
+				lines[last] = "y" // Enter alone sends nothing
+			}
 			d, seen := desk(lines...)
 			if test.typed == "x" { // nothing more is typed
 				d.Person = terminal.NewPerson(strings.NewReader("x\n"), d.Screen)
@@ -100,7 +105,7 @@ func TestForm(t *testing.T) {
 }
 
 func TestFormAsThePersonSeesIt(t *testing.T) {
-	d, seen := desk("9", "3", "", "")
+	d, seen := desk("9", "3", "", "y")
 	_, err := d.elicit(t.Context(), "weather\x1b[2J", asking(
 		`"days":{"type":"integer","title":"Days\u001b[2J","description":"How many.","minimum":1,"maximum":5},"unit":{"type":"string","enum":["C","F"],"enumNames":["Celsius","Fahrenheit"],"default":"F"}`, "days"))
 	if err != nil {
@@ -112,7 +117,7 @@ weather\x1b[2J asks:
   (Enter takes what stands in brackets, or leaves the field out.
   :decline says no to the server, :cancel goes away without an answer.)
 
-Days\x1b[2J (integer, 1 to 5)
+Days\x1b[2J (integer, 1 to 5, required)
   How many.
 >   expected integer between 1 and 5, got 9
 > 
@@ -121,8 +126,8 @@ unit (one of these, optional)
     2  Fahrenheit (F)
 [Fahrenheit] > 
   days  3
-  unit  Fahrenheit
-Send this to weather\x1b[2J? [Y]es, [e]dit, [d]ecline, [c]ancel > `
+  unit  Fahrenheit (F)
+Send this to weather\x1b[2J? [y]es, [e]dit, [d]ecline, [c]ancel > `
 	if seen.String() != want {
 		t.Errorf("the person saw\n%s\nwant\n%s", seen, want)
 	}

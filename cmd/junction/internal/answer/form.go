@@ -107,8 +107,8 @@ func ask(ctx context.Context, person *terminal.Person, f *form.Field, before jso
 			typed = f.Typed(before)
 		case word == "" && !f.Required:
 			return nil, nil
-		case word == "" && (f.Type != "string" || len(f.Choices) > 0):
-			person.Printf("  this field is required\n")
+		case word == "":
+			person.Printf("  this field is required%s\n", empty(f))
 			continue
 		}
 		value, err := f.Parse(typed)
@@ -120,6 +120,14 @@ func ask(ctx context.Context, person *terminal.Person, f *form.Field, before jso
 			before, prompt = nil, "> " // a default that does not fit is no offer
 		}
 	}
+}
+
+// empty says how an empty text is typed, where there can be one.
+func empty(f *form.Field) string {
+	if f.Type == "string" && len(f.Choices) == 0 {
+		return ` ("" is an empty text)`
+	}
+	return ""
 }
 
 func introduce(person *terminal.Person, f *form.Field) {
@@ -145,21 +153,21 @@ func introduce(person *terminal.Person, f *form.Field) {
 	}
 }
 
-// confirm shows the filled form and asks whether to send it; false to go through
-// it again.
+// confirm shows all that would be sent and asks whether to send it; false to go
+// through it again. Enter alone sends nothing: the form is a server's, and its defaults.
 func confirm(ctx context.Context, person *terminal.Person, server string, fields []*form.Field, values []json.RawMessage) (bool, error) {
 	var rows [][]string
 	for i, f := range fields {
-		rows = append(rows, []string{plaintext.Line(f.Name, maxLabel), plaintext.Line(f.Shown(values[i]), maxLabel)})
+		rows = append(rows, []string{plaintext.Line(f.Name, maxLabel), sent(f, values[i])})
 	}
 	person.Printf("\n%s", terminal.Table(rows, 2, person.Width()))
 	for {
-		typed, err := person.Line(ctx, "Send this to "+server+"? [Y]es, [e]dit, [d]ecline, [c]ancel > ")
+		typed, err := person.Line(ctx, "Send this to "+server+"? [y]es, [e]dit, [d]ecline, [c]ancel > ")
 		if err != nil {
 			return false, err
 		}
 		switch strings.ToLower(strings.TrimSpace(typed)) {
-		case "", "y", "yes":
+		case "y", "yes":
 			return true, nil
 		case "e", "edit":
 			return false, nil
@@ -169,4 +177,18 @@ func confirm(ctx context.Context, person *terminal.Person, server string, fields
 			return false, errDismissed
 		}
 	}
+}
+
+// sent is a value as it is sent, all of it, with the title of a choice.
+func sent(f *form.Field, value json.RawMessage) string {
+	text := f.Shown(value)
+	switch {
+	case value == nil:
+		return text
+	case strings.Contains(text, "\n"):
+		text = string(value)
+	case text != form.PlainValue(value):
+		text += " (" + form.PlainValue(value) + ")"
+	}
+	return plaintext.Line(text, len(text))
 }

@@ -33,7 +33,7 @@ func visit(ctx context.Context, person *terminal.Person, server string, req mcp.
 		person.Printf("  warning: %s\n", warning)
 	}
 	for {
-		typed, err := person.Line(ctx, "Nothing opens it for you. Will you? [y]es, [n]o (decline), [c]ancel > ")
+		typed, err := person.Line(ctx, "Junction does not open it; copy the address. Will you visit it? [y]es, [n]o (decline), [c]ancel > ")
 		if err != nil {
 			return result(nil, err)
 		}

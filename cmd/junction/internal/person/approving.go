@@ -6,32 +6,51 @@ import (
 	"sync"
 
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/approval"
 )
 
-// Approving is a person who has approved what some servers define at their first
-// review, without being shown it. What changes after that is shown.
+// Approving is a person who has approved in advance what some servers define, without
+// being shown it: at first sight, or exactly one change.
 type Approving struct {
 	host.Person
+	// Servers are names, for what a server defines when it is seen for the first time, or
+	// NAME@HASH, for a change of what was approved; the hash is that of
+	// [approval.Hash].
 	Servers []string
 
 	mu   sync.Mutex
 	done []string // servers that were reviewed
 }
 
-// Review approves once for each of the servers, and asks the person about all else.
-func (a *Approving) Review(ctx context.Context, r host.Review) (bool, error) {
-	if slices.Contains(a.Servers, r.Server) && a.first(r.Server) {
-		return true, nil
+// Review approves what was approved in advance, and asks the person about all else.
+func (a *Approving) Review(ctx context.Context, reviews []host.Review) ([]host.ReviewAnswer, error) {
+	answers := make([]host.ReviewAnswer, len(reviews))
+	var left []host.Review
+	var places []int
+	for i := range reviews {
+		if answers[i].Approve = a.approved(&reviews[i]); !answers[i].Approve {
+			left, places = append(left, reviews[i]), append(places, i)
+		}
 	}
-	return a.Person.Review(ctx, r)
+	if len(left) == 0 {
+		return answers, nil
+	}
+	said, err := a.Person.Review(ctx, left)
+	for i := range min(len(said), len(places)) {
+		answers[places[i]] = said[i]
+	}
+	return answers, err
 }
 
-func (a *Approving) first(server string) bool {
+func (a *Approving) approved(r *host.Review) bool {
+	if !r.First {
+		return slices.Contains(a.Servers, r.Server+"@"+approval.Hash(*r))
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if slices.Contains(a.done, server) {
+	if !slices.Contains(a.Servers, r.Server) || slices.Contains(a.done, r.Server) {
 		return false
 	}
-	a.done = append(a.done, server)
+	a.done = append(a.done, r.Server)
 	return true
 }

@@ -2,13 +2,12 @@ package person
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
-	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
@@ -19,6 +18,8 @@ type Plain struct {
 	Person *terminal.Person // nil if nobody is there
 	Screen *terminal.Screen // shows what was decided without asking; required
 	Desk   *answer.Desk     // answers forms; required
+	// OnDisk reads files of the person's folders, as in [tui.Options]; nil: none.
+	OnDisk func(path string) (text string, ok bool)
 
 	shown shown
 }
@@ -44,12 +45,8 @@ func (p *Plain) Consent(ctx context.Context, card host.Card) (host.Verdict, erro
 		return host.Verdict{}, err
 	}
 	defer end()
-	p.show(card)
-	choices := "[y]es, [N]o"
-	if len(card.Always) > 0 {
-		choices += ", [s]ession, [a]lways"
-	}
-	typed, err := p.Person.Line(ctx, "Allow? "+choices+", or say why not > ")
+	p.Person.Printf("\n%s\n", tui.CardText(card, p.Person.Width(), p.OnDisk))
+	typed, err := p.Person.Line(ctx, "Allow? "+offers(&card)+", or say why not > ")
 	if err != nil {
 		return host.Verdict{}, err
 	}
@@ -58,15 +55,40 @@ func (p *Plain) Consent(ctx context.Context, card host.Card) (host.Verdict, erro
 		return host.Verdict{Allow: true}, nil
 	case word == "", word == "n", word == "no":
 		return host.Verdict{}, nil
-	case (word == "s" || word == "session" || word == "a" || word == "always") && len(card.Always) > 0:
-		return p.always(ctx, card, word[0] == 'a')
+	case (word == "s" || word == "session") && len(card.Always) > 0:
+		return p.rule(ctx, card.Always, host.Verdict{Allow: true})
+	case (word == "a" || word == "always") && len(card.Always) > 0:
+		return p.rule(ctx, card.Always, host.Verdict{Allow: true, Forever: true})
+	case (word == "d" || word == "never") && len(card.Never) > 0:
+		return p.rule(ctx, card.Never, host.Verdict{Forever: true})
+	case (word == "t" || word == "trust") && card.CanTrust:
+		trust, forever, err := p.trust(ctx, card.Server, "allows this call only")
+		return host.Verdict{Allow: err == nil, Trust: trust, Forever: forever}, err
 	}
 	return host.Verdict{Note: typed}, nil
+}
+
+// offers are the answers to a card that can help.
+func offers(card *host.Card) string {
+	choices := "[y]es, [N]o"
+	if len(card.Always) > 0 {
+		choices += ", [s]ession, [a]lways"
+	}
+	if len(card.Never) > 0 {
+		choices += ", [d] never"
+	}
+	if card.CanTrust {
+		choices += ", [t]rust this server"
+	}
+	return choices
 }
 
 // inAdvance is what the command line says about a call.
 func (p *Plain) inAdvance(card host.Card) (host.Verdict, error) {
 	reasons := plaintext.Line(strings.Join(card.Reasons, "; "), maxReason)
+	if card.Agent != "" {
+		reasons = "sub-agent " + plaintext.Line(card.Agent, maxName) + "; " + reasons
+	}
 	allowed := card.Allowed != nil && card.Allowed.Source == CommandLine
 	if allowed && !card.Secret {
 		p.once("junction: %s was allowed in advance by %s (%s)\n", name(card), plaintext.Line(card.Allowed.Name, maxName), reasons)
@@ -91,133 +113,42 @@ func name(card host.Card) string {
 	return plaintext.Line(card.Server+"/"+what, maxName)
 }
 
-// show shows a card, with all that will be sent.
-func (p *Plain) show(card host.Card) {
-	p.Person.Printf("\n%s wants to be called", name(card))
-	if card.Title != "" {
-		p.Person.Printf(": %s", plaintext.Line(card.Title, maxName))
+// rule asks how far a rule reaches, and adds it to the verdict.
+func (p *Plain) rule(ctx context.Context, rules []host.AlwaysRule, verdict host.Verdict) (host.Verdict, error) {
+	for i, r := range rules {
+		p.Person.Printf("  %d  %s\n     %s\n", i+1, r.Label, plaintext.Line(r.Rule.String(), maxReason))
 	}
-	p.Person.Printf("\n")
-	for _, line := range strings.Split(indented(card.Arguments), "\n") {
-		p.Person.Printf("  %s\n", guard.Visible(line))
+	otherwise := "refuses"
+	if verdict.Allow {
+		otherwise = "allows"
 	}
-	p.Person.Printf("  %s\n", claims(card))
-	for _, reason := range card.Reasons {
-		p.Person.Printf("  asked because: %s\n", plaintext.Line(reason, maxReason))
-	}
-}
-
-// claims says what the server says of the tool.
-func claims(card host.Card) string {
-	is := func(hint *bool, otherwise bool) bool {
-		if hint == nil {
-			return otherwise
-		}
-		return *hint
-	}
-	a := card.Annotations
-	var words []string
-	if is(a.ReadOnlyHint, false) {
-		words = append(words, "only reads")
-	} else {
-		words = append(words, "writes")
-		if is(a.DestructiveHint, true) {
-			words = append(words, "may destroy")
-		}
-	}
-	if is(a.OpenWorldHint, true) {
-		words = append(words, "deals with the outside world")
-	}
-	text := strings.Join(words, ", ")
-	if !card.Trusted {
-		return "says the server, which nobody vouched for: " + text
-	}
-	return text
-}
-
-func indented(raw json.RawMessage) string {
-	var v any
-	if json.Unmarshal(raw, &v) != nil {
-		return string(raw)
-	}
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return string(raw)
-	}
-	return string(b)
-}
-
-// always asks how far a rule reaches.
-func (p *Plain) always(ctx context.Context, card host.Card, forever bool) (host.Verdict, error) {
-	for i, a := range card.Always {
-		p.Person.Printf("  %d  %s\n     %s\n", i+1, a.Label, plaintext.Line(a.Rule.String(), maxReason))
-	}
-	typed, err := p.Person.Line(ctx, "Which rule? (number; anything else allows this call only) > ")
+	typed, err := p.Person.Line(ctx, "Which rule? (number; anything else "+otherwise+" this call only) > ")
 	if err != nil {
 		return host.Verdict{}, err
 	}
 	var n int
-	if _, err := fmt.Sscanf(strings.TrimSpace(typed), "%d", &n); err != nil || n < 1 || n > len(card.Always) {
-		return host.Verdict{Allow: true}, nil
+	if _, err := fmt.Sscanf(strings.TrimSpace(typed), "%d", &n); err != nil || n < 1 || n > len(rules) {
+		return host.Verdict{Allow: verdict.Allow}, nil
 	}
-	return host.Verdict{Allow: true, Rule: &card.Always[n-1].Rule, Forever: forever}, nil
+	verdict.Rule = &rules[n-1].Rule
+	return verdict, nil
 }
 
-// Review shows what a server defines and asks.
-func (p *Plain) Review(ctx context.Context, r host.Review) (bool, error) {
-	server := plaintext.Line(r.Server, maxName)
-	if p.Person == nil {
-		return false, fmt.Errorf("%w (--approve %s approves what there is now)", host.ErrNobody, server)
-	}
-	end, err := p.Person.Begin(ctx)
+// trust asks for how long a server is to be trusted; otherwise says what anything else does.
+func (p *Plain) trust(ctx context.Context, server, otherwise string) (trust, forever bool, err error) {
+	p.Person.Printf("  What %s claims about its tools is believed, and what it defines or changes is not reviewed.\n"+
+		"  What comes from outside of it stays untrusted.\n", plaintext.Line(server, maxName))
+	typed, err := p.Person.Line(ctx, "Until when? [s]ession, [a]lways (anything else "+otherwise+") > ")
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
-	defer end()
-	what := "changed what it defines"
-	if r.First {
-		what = "is new"
+	switch strings.ToLower(strings.TrimSpace(typed)) {
+	case "a", "always":
+		return true, true, nil
+	case "s", "session":
+		return true, false, nil
 	}
-	p.Person.Printf("\nServer %s %s: %s.\n", server, what, counted(len(r.Items), "definition"))
-	for _, item := range r.Items {
-		if item.Changed || len(item.Findings) > 0 {
-			p.item(item)
-		}
-	}
-	for {
-		typed, err := p.Person.Line(ctx, "Let the model use it? [y]es, [N]o, [s]how all > ")
-		if err != nil {
-			return false, err
-		}
-		word := strings.ToLower(strings.TrimSpace(typed))
-		if word != "s" && word != "show" {
-			return word == "y" || word == "yes", nil
-		}
-		for _, item := range r.Items {
-			p.item(item)
-		}
-	}
-}
-
-func (p *Plain) item(item host.ReviewItem) {
-	p.Person.Printf("\n%s %s\n", item.Kind, plaintext.Line(item.Name, maxName))
-	for _, f := range item.Findings {
-		p.Person.Printf("  ! %s: %s (%s)\n", f.Severity, f.Why, f.Excerpt)
-	}
-	text := item.Text
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "") + " […]"
-	}
-	for _, line := range strings.Split(text, "\n") {
-		p.Person.Printf("  %s\n", line)
-	}
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return false, false, nil
 }
 
 // Elicit answers a form as the flags say, or asks.

@@ -3,11 +3,13 @@ package person_test
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/approval"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/policy"
@@ -28,6 +30,7 @@ func TestWhereNobodyIsThereTheCommandLineDecides(t *testing.T) {
 		{"a rule of a file is no yes to what was read since", host.Card{Allowed: ofFile}, false, remedy, onlyAsked},
 		{"a rule of the command line is, and it is reported", host.Card{Allowed: ofLine}, true, "was allowed in advance by --allow files/write (untrusted text was read)", "not called"},
 		{"a secret is sent by no rule, and no remedy is named that would not help", host.Card{Allowed: ofLine, Secret: true}, false, onlyAsked, "--allow 'files"},
+		{"it is said which sub-agent wanted the call", host.Card{Agent: "scout"}, false, "(sub-agent scout; untrusted text was read)", onlyAsked},
 		{"a resource is not read, and the remedy for tools is not named", host.Card{Resource: "file:///a"}, false, "files/file:///a", "--allow"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -45,27 +48,57 @@ func TestWhereNobodyIsThereTheCommandLineDecides(t *testing.T) {
 	}
 }
 
-func TestWhatWasApprovedIsNotAskedAbout(t *testing.T) {
-	who := person.Approving{Person: &person.Plain{Screen: terminal.NewScreen(new(bytes.Buffer))}, Servers: []string{"files"}}
+func TestWhatWasApprovedInAdvance(t *testing.T) {
+	changed := host.Review{Server: "files", Items: []host.ReviewItem{{Kind: "tool", Name: "x", Changed: true, Text: "+ evil"}}}
+	hash := approval.Hash(changed)
+	other := host.Review{Server: "files", Items: []host.ReviewItem{{Kind: "tool", Name: "x", Changed: true, Text: "+ worse"}}}
 	for _, c := range []struct {
-		name, server string
-		approved     bool
+		name     string
+		approve  string
+		review   host.Review
+		approved bool
+		remedy   string
 	}{
-		{"what a server defines now is approved", "files", true},
-		{"what it changes later is not", "files", false},
-		{"another server is not", "mysql", false},
+		{"at first sight", "files", host.Review{Server: "files", First: true}, true, ""},
+		{"another server", "files", host.Review{Server: "mysql", First: true}, false, "now: --approve mysql)"},
+		{"a change, in a new process too", "files", changed, false, "shows: --approve files@" + hash + ")"},
+		{"a change that was named", "files@" + hash, changed, true, ""},
+		{"another change", "files@" + hash, other, false, "shows: --approve files@" + approval.Hash(other)},
+		{"a hash at first sight", "files@" + hash, host.Review{Server: "files", First: true}, false, "now: --approve files)"},
 	} {
-		got, err := who.Review(t.Context(), host.Review{Server: c.server})
-		if got != c.approved || errors.Is(err, host.ErrNobody) == c.approved || err != nil && !strings.Contains(err.Error(), "--approve "+c.server) {
-			t.Errorf("%s: %v, %v", c.name, got, err)
+		var out bytes.Buffer
+		who := person.Approving{Person: &person.Plain{Screen: terminal.NewScreen(&out)}, Servers: []string{c.approve}}
+		got, err := who.Review(t.Context(), []host.Review{c.review})
+		if got[0].Approve != c.approved || errors.Is(err, host.ErrNobody) == c.approved || !strings.Contains(out.String(), c.remedy) {
+			t.Errorf("%s: %v, %v\n%s", c.name, got, err, out.String())
 		}
+		if again, _ := who.Review(t.Context(), []host.Review{c.review}); c.approved && again[0].Approve != !c.review.First {
+			t.Errorf("%s, once more: %v", c.name, again)
+		}
+	}
+}
+
+func TestWhereNobodyIsThereToReviewWhatWasApprovedInAdvanceHolds(t *testing.T) {
+	var out bytes.Buffer
+	who := person.Approving{Person: &person.Plain{Screen: terminal.NewScreen(&out)}, Servers: []string{"files"}}
+	changed := host.Review{Server: "db", Items: []host.ReviewItem{{Kind: "tool", Name: "x", Changed: true, Text: "+ evil"}}}
+	got, err := who.Review(t.Context(), []host.Review{{Server: "web", First: true}, {Server: "files", First: true}, changed, {Server: "time", First: true}})
+	if !slices.Equal(approved(got), []bool{false, true, false, false}) || !errors.Is(err, host.ErrNobody) {
+		t.Errorf("the answer is %v, %v", got, err)
+	}
+	want := `junction: nobody is there to review web, db, time
+  (to approve what there is now: --approve web --approve time)
+  (to approve what has changed, which junction chat shows: --approve db@` + approval.Hash(changed) + `)
+`
+	if out.String() != want {
+		t.Errorf("shown:\n%s\nwant:\n%s", out.String(), want)
 	}
 }
 
 func TestTheSameIsReportedOnceInARun(t *testing.T) {
 	var out bytes.Buffer
 	plain := person.Plain{Screen: terminal.NewScreen(&out)}
-	card := host.Card{Server: "files", Tool: "write", Reasons: []string{"no rule allows it"}}
+	card := host.Card{Server: "files", Tool: "write", Reasons: []string{"it may write and delete, and may reach other systems; there is no rule for it yet"}}
 	plain.Tell(host.Event{Run: 1, Listed: &host.Listed{}})
 	for range 3 {
 		if _, err := plain.Consent(t.Context(), card); !errors.Is(err, host.ErrNobody) {
@@ -107,5 +140,93 @@ func TestAllThatAServerWantsTheModelToReadIsShown(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("not shown: %s\n%s", want, out.String())
 		}
+	}
+}
+
+func TestACardSaysWhichSubAgentWantsTheCall(t *testing.T) {
+	var out bytes.Buffer
+	screen := terminal.NewScreen(&out)
+	plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader("n\n"), screen)}
+	if _, err := plain.Consent(t.Context(), host.Card{Server: "files", Tool: "write", Agent: "scout\nof", Reasons: []string{"it writes"}}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "files · write\nsub-agent: scout of\n! it writes\n") {
+		t.Errorf("shown:\n%s", out.String())
+	}
+}
+
+func TestTheAnswersToACard(t *testing.T) {
+	allow := func(label string) host.AlwaysRule {
+		return host.AlwaysRule{Label: label, Rule: policy.Rule{Name: label, Effect: policy.Allow}}
+	}
+	never := host.AlwaysRule{Label: "not this", Rule: policy.Rule{Name: "not this", Effect: policy.Deny}}
+	card := host.Card{Server: "files", Tool: "write", Always: []host.AlwaysRule{allow("this"), allow("all")}, Never: []host.AlwaysRule{never}, CanTrust: true}
+	for _, test := range []struct {
+		typed  string
+		card   host.Card
+		want   host.Verdict
+		rule   string
+		offers string
+	}{
+		{"s,2", card, host.Verdict{Allow: true}, "all", "Allow? [y]es, [N]o, [s]ession, [a]lways, [d] never, [t]rust this server, or say why not > "},
+		{"always,1", card, host.Verdict{Allow: true, Forever: true}, "this", "anything else allows this call only"},
+		{"a,", card, host.Verdict{Allow: true}, "", ""},
+		{"d,1", card, host.Verdict{Forever: true}, "not this", "anything else refuses this call only"},
+		{"never,x", card, host.Verdict{}, "", ""},
+		{"t,s", card, host.Verdict{Allow: true, Trust: true}, "", "is believed, and what it defines or changes is not reviewed"},
+		{"trust,a", card, host.Verdict{Allow: true, Trust: true, Forever: true}, "", ""},
+		{"t,", card, host.Verdict{Allow: true}, "", ""},
+		{"use /tmp", card, host.Verdict{Note: "use /tmp"}, "", ""},
+		{"y", host.Card{Always: card.Always}, host.Verdict{Allow: true}, "", "Allow? [y]es, [N]o, [s]ession, [a]lways, or say"},
+		{"n", host.Card{Never: card.Never}, host.Verdict{}, "", "Allow? [y]es, [N]o, [d] never, or say"},
+		{"t", host.Card{}, host.Verdict{Note: "t"}, "", "Allow? [y]es, [N]o, or say"},
+		{"a", host.Card{Never: card.Never, CanTrust: true}, host.Verdict{Note: "a"}, "", "Allow? [y]es, [N]o, [d] never, [t]rust this server, or say"},
+	} {
+		var out bytes.Buffer
+		screen := terminal.NewScreen(&out)
+		plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader(strings.ReplaceAll(test.typed, ",", "\n")+"\n"), screen)}
+		got, err := plain.Consent(t.Context(), test.card)
+		rule := ""
+		if got.Rule != nil {
+			rule, got.Rule = got.Rule.Name, nil
+		}
+		if err != nil || got != test.want || rule != test.rule || !strings.Contains(out.String(), test.offers) {
+			t.Errorf("%s: %+v by %q, %v\n%s", test.typed, got, rule, err, out.String())
+		}
+	}
+}
+
+func TestTheCardShowsWhatIsSent(t *testing.T) {
+	var out bytes.Buffer
+	screen := terminal.NewScreen(&out)
+	plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader("y\n"), screen)}
+	yes := true
+	verdict, err := plain.Consent(t.Context(), host.Card{
+		Server: "bank", Tool: "pay", Title: "Pay", Description: "Pays somebody.", Reasons: []string{"a secret is sent"},
+		Annotations: mcp.ToolAnnotations{DestructiveHint: &yes},
+		Arguments:   []byte(`{"to_account":9007199254740993,"rate":1e400,"note":"<b>","hidden":"a` + "\u200b" + `b","text":{"old":"a\nb\nc","new":"a\nd\nc"}}`),
+	})
+	if err != nil || !verdict.Allow {
+		t.Errorf("the verdict is %+v, %v", verdict, err)
+	}
+	const want = `
+bank · pay “Pay”
+! a secret is sent
+The server claims (unverified): may overwrite or delete
+arguments:
+  to_account: 9007199254740993
+  rate: 1e400
+  note: "<b>"
+  hidden: "a\u200bb" (has invisible characters, written out here)
+  text:
+    old (3 lines, 5 bytes) is replaced by new (3 lines, 5 bytes)
+    │   a
+    │ - b
+    │ + d
+    │   c
+description: Pays somebody.
+Allow? [y]es, [N]o, or say why not > `
+	if out.String() != want {
+		t.Errorf("shown:\n%s\nwant:\n%s", out.String(), want)
 	}
 }

@@ -7,10 +7,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"time"
 
+	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/mcp"
@@ -124,13 +126,27 @@ func (s *session) Ledger() host.Ledger {
 func (s *session) Totals() host.Totals {
 	return host.Totals{Usage: model.Usage{Input: 1_200, Output: 300}, Cost: 0.0123, Requests: 2, Calls: 1}
 }
+func (s *session) Plan() host.Plan         { return host.Plan{} }
+func (s *session) SetPlan(host.Plan) error { return nil }
+func (s *session) Propose(context.Context, string) (host.Plan, error) {
+	return host.Plan{}, errors.New("a demo has no plans")
+}
+func (s *session) Execute(context.Context, func(host.Plan)) error { return nil }
 func (s *session) ReviewAgain(string) error                       { return nil }
+func (s *session) Restart(string) error                           { return nil }
+func (s *session) SetOff(string, bool) error                      { return nil }
+func (s *session) Trust(string, bool) error                       { return nil }
+func (s *session) Distrust(string) error                          { return nil }
+func (s *session) Stderr(string) []string                         { return []string{"ready"} }
+func (s *session) Approvals() []guard.Approval                    { return nil }
+func (s *session) Withdraw(guard.Approval) error                  { return nil }
 func (s *session) Keep(string) error                              { return nil }
 func (s *session) Compact(context.Context) error                  { return nil }
 func (s *session) Saved() tui.Saved                               { return tui.Saved{ID: "abcd1234", Title: "A demo"} }
 func (s *session) Entries() []host.Entry                          { return s.entries }
 func (s *session) New(context.Context) error                      { s.entries = nil; return nil }
 func (s *session) Fork(context.Context) error                     { return nil }
+func (s *session) Rewind(context.Context, int) error              { return nil }
 func (s *session) Name(context.Context, string) error             { return nil }
 func (s *session) Export(context.Context, string) (string, error) { return "", tui.ErrNotKept }
 func (s *session) Resume(context.Context, string) error {

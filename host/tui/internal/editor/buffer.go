@@ -14,6 +14,9 @@ const maxText = 1 << 20
 // A Buffer is text with a cursor. The zero value is empty. It is used by one
 // goroutine.
 type Buffer struct {
+	// Solid are texts that the cursor passes as if they were one character.
+	Solid []string
+
 	text   string
 	at     int // the cursor, in bytes
 	killed string
@@ -94,7 +97,37 @@ func (b *Buffer) KillRight() { b.kill(b.at, b.end()) }
 // Yank inserts what was deleted last.
 func (b *Buffer) Yank() { b.Insert(b.killed) }
 
-func (b *Buffer) move(at int) { b.at, b.goal = at, 0 }
+func (b *Buffer) move(at int) {
+	from, _ := b.around(at)
+	b.at, b.goal = from, 0
+}
+
+// around are the ends of the solid text that a place is in; without one, the place itself.
+func (b *Buffer) around(at int) (from, to int) {
+	for _, solid := range b.Solid {
+		for end := 0; solid != ""; {
+			begin := strings.Index(b.text[end:], solid)
+			if begin < 0 {
+				break
+			}
+			begin += end
+			if end = begin + len(solid); begin < at && at < end {
+				return begin, end
+			}
+		}
+	}
+	return at, at
+}
+
+func (b *Buffer) before(at int) int {
+	from, _ := b.around(at)
+	return from
+}
+
+func (b *Buffer) behind(at int) int {
+	_, to := b.around(at)
+	return to
+}
 
 func (b *Buffer) cut(from, to int) {
 	b.text = b.text[:from] + b.text[to:]
@@ -118,7 +151,7 @@ func (b *Buffer) end() int {
 	return len(b.text)
 }
 
-func (b *Buffer) right() int { return b.at + cluster(b.text[b.at:]) }
+func (b *Buffer) right() int { return b.behind(b.at + cluster(b.text[b.at:])) }
 
 func (b *Buffer) left() int {
 	if b.at == 0 {
@@ -131,7 +164,7 @@ func (b *Buffer) left() int {
 	for {
 		next := from + cluster(b.text[from:b.at])
 		if next >= b.at {
-			return from
+			return b.before(from)
 		}
 		from = next
 	}
@@ -147,7 +180,7 @@ func (b *Buffer) wordLeft() int {
 		return 0
 	}
 	_, size := utf8.DecodeRuneInString(b.text[space:])
-	return space + size
+	return b.before(space + size)
 }
 
 func (b *Buffer) wordRight() int {
@@ -157,7 +190,7 @@ func (b *Buffer) wordRight() int {
 		return len(b.text)
 	}
 	if space := strings.IndexFunc(rest[word:], unicode.IsSpace); space >= 0 {
-		return b.at + word + space
+		return b.behind(b.at + word + space)
 	}
 	return len(b.text)
 }

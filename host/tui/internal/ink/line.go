@@ -30,6 +30,10 @@ const (
 	Bad
 	Added
 	Removed
+	Keyword
+	String
+	Comment
+	Number
 	roles
 )
 

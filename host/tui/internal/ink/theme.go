@@ -24,11 +24,13 @@ func Named(name string) (Theme, bool) {
 		return Theme{Name: name, codes: [roles]string{
 			Muted: "90", Accent: "96", Heading: "95", Code: "93", Quote: "37", Link: "94",
 			Good: "92", Warn: "93", Bad: "91", Added: "32", Removed: "31",
+			Keyword: "94", String: "32", Comment: "90", Number: "36",
 		}}, true
 	case "light":
 		return Theme{Name: name, codes: [roles]string{
 			Muted: "90", Accent: "34", Heading: "35", Code: "36", Quote: "90", Link: "34",
 			Good: "32", Warn: "33", Bad: "31", Added: "32", Removed: "31",
+			Keyword: "34", String: "32", Comment: "90", Number: "36",
 		}}, true
 	case "mono":
 		return Theme{Name: name}, true

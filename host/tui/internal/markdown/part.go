@@ -150,10 +150,10 @@ func (l *layout) code(n ast.Node, language string, width int) []ink.Line {
 	if width < minWidth {
 		margin = nil
 	}
-	code := strings.TrimRight(string(n.Lines().Value(l.source)), "\n")
-	for line := range strings.SplitSeq(code, "\n") {
-		line = strings.ReplaceAll(strings.TrimSuffix(line, "\r"), "\t", "    ")
-		parts := ink.Chop(ink.Line{ink.T(ink.Code, line)}, width-margin.Width())
+	code := strings.TrimRight(string(n.Lines().Value(l.source)), "\r\n")
+	code = strings.NewReplacer("\r\n", "\n", "\t", "    ").Replace(code)
+	for _, line := range Highlighted(language, code) {
+		parts := ink.Chop(line, width-margin.Width())
 		lines = append(lines, ink.Indent(parts, margin, margin)...)
 	}
 	return lines

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/picture"
+)
+
+// clipboardTime is how long the program that reads the clipboard may take: another
+// program has to hand the picture over.
+const clipboardTime = 5 * time.Second
+
+var (
+	errNoClipboard = errors.New("the clipboard cannot be read here: it takes wl-paste (Wayland), xclip (X11) or macOS; drop the picture's file on the terminal, or name it as @PATH")
+	errNoPicture   = errors.New("there is no picture in the clipboard; text is pasted with the terminal's own key")
+)
+
+// clipboardPicture is the picture in the clipboard, which the desktop's own program reads:
+// a terminal hands over texts only.
+func clipboardPicture(ctx context.Context) ([]byte, error) {
+	words := clipboardCommand(runtime.GOOS, os.Getenv)
+	if words == nil {
+		return nil, errNoClipboard
+	}
+	program, err := exec.LookPath(words[0])
+	if err != nil {
+		return nil, errNoClipboard
+	}
+	ctx, cancel := context.WithTimeout(ctx, clipboardTime)
+	defer cancel()
+	out := cutWriter{room: 2*picture.MaxBytes + 1<<10} // macOS writes two digits a byte
+	command := exec.CommandContext(ctx, program, words[1:]...)
+	command.Stdout = &out
+	command.WaitDelay = time.Second
+	if err := command.Run(); err != nil || out.kept.Len() == 0 {
+		if ctx.Err() != nil {
+			return nil, errors.New("the clipboard was not handed over in time")
+		}
+		return nil, errNoPicture
+	}
+	data := out.kept.Bytes()
+	if digits, isAppleScript := bytes.CutPrefix(bytes.TrimSpace(data), []byte("«data PNGf")); isAppleScript {
+		data = make([]byte, hex.DecodedLen(len(digits)))
+		n, _ := hex.Decode(data, digits) // up to the »
+		data = data[:n]
+	}
+	if !picture.Is(data) {
+		return nil, errNoPicture
+	}
+	return data, nil
+}
+
+// clipboardCommand is the command that writes the picture in the clipboard to its standard
+// output; nil where there is none. Desktops offer every picture as PNG.
+func clipboardCommand(system string, getenv func(string) string) []string {
+	switch {
+	case system == "darwin":
+		return []string{"osascript", "-e", "get the clipboard as «class PNGf»"}
+	case system == "windows":
+		return nil
+	case getenv("WAYLAND_DISPLAY") != "":
+		return []string{"wl-paste", "--no-newline", "--type", "image/png"}
+	case getenv("DISPLAY") != "":
+		return []string{"xclip", "-selection", "clipboard", "-target", "image/png", "-out"}
+	}
+	return nil
+}
+
+// A cutWriter keeps so many bytes. Of a picture that is too large it keeps enough to see that.
+type cutWriter struct {
+	kept bytes.Buffer
+	room int
+}
+
+func (w *cutWriter) Write(p []byte) (int, error) {
+	w.kept.Write(p[:min(len(p), w.room-w.kept.Len())])
+	return len(p), nil
+}

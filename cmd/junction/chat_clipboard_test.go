@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/internal/picture"
+)
+
+func TestEachDesktopHasItsCommandForTheClipboard(t *testing.T) {
+	for _, test := range []struct {
+		system, variable string
+		want             string
+	}{
+		{"linux", "WAYLAND_DISPLAY", "wl-paste"}, {"freebsd", "DISPLAY", "xclip"}, {"linux", "", ""}, {"darwin", "", "osascript"}, {"windows", "DISPLAY", ""},
+	} {
+		words := clipboardCommand(test.system, func(name string) string {
+			if name == test.variable {
+				return "x"
+			}
+			return ""
+		})
+		if got := strings.Join(words[:min(1, len(words))], ""); got != test.want || got != "" && !slices.ContainsFunc(words, func(w string) bool { return w == "image/png" || strings.Contains(w, "PNGf") }) {
+			t.Errorf("%s %s: %q", test.system, test.variable, words)
+		}
+	}
+}
+
+// The program that reads the clipboard is played by a script.
+func TestAPictureIsReadFromTheClipboard(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the script plays wl-paste")
+	}
+	folder := t.TempDir()
+	t.Setenv("PATH", folder+string(filepath.ListSeparator)+os.Getenv("PATH"))
+	t.Setenv("WAYLAND_DISPLAY", "wayland-0")
+	cat := painted(t, 3, 4)
+	for what, test := range map[string]struct{ script, data, want, fault string }{
+		"a picture":      {"cat " + folder + "/data", cat, cat, ""},
+		"as macOS says":  {"cat " + folder + "/data", "«data PNGf" + strings.ToUpper(hex.EncodeToString([]byte(cat))) + "»\n", cat, ""},
+		"no picture":     {"exit 1", "", "", "no picture in the clipboard"},
+		"a text":         {"cat " + folder + "/data", "text", "", "no picture in the clipboard"},
+		"nothing at all": {"exit 0", "", "", "no picture in the clipboard"},
+		"too large":      {"cat " + folder + "/data", cat + strings.Repeat("x", 3*picture.MaxBytes), cat + strings.Repeat("x", 2*picture.MaxBytes+1<<10-len(cat)), ""},
+	} {
+		write(t, map[string]string{folder + "/wl-paste": "#!/bin/sh\n" + test.script + "\n", folder + "/data": test.data})
+		if err := os.Chmod(folder+"/wl-paste", 0o700); err != nil {
+			t.Fatal(err)
+		}
+		got, err := clipboardPicture(t.Context())
+		if string(got) != test.want || (err == nil) != (test.fault == "") || err != nil && !strings.Contains(err.Error(), test.fault) {
+			t.Errorf("%s: %d bytes, %v", what, len(got), err)
+		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := clipboardPicture(t.Context()); err == nil || !strings.Contains(err.Error(), "wl-paste (Wayland), xclip (X11)") {
+		t.Errorf("without the program: %v", err)
+	}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"unicode/utf8"
+)
+
+// maxOnDisk is how many bytes a file may have that an approval card compares with.
+const maxOnDisk = 1 << 20
+
+// onDisk reads files below the folders that --root gave to this chat, and no others: no path and no
+// link leads out of them. It is nil where there are none.
+func onDisk(folders []string) func(path string) (text string, ok bool) {
+	if len(folders) == 0 {
+		return nil
+	}
+	return func(path string) (string, bool) {
+		if filepath.Clean(path) != path { // behind a link, a/../b is not b
+			return "", false
+		}
+		for _, folder := range folders {
+			given, err := filepath.Abs(folder)
+			if err != nil {
+				continue
+			}
+			real, err := filepath.EvalSymlinks(given)
+			if err != nil {
+				continue
+			}
+			for _, dir := range []string{given, real} { // servers say either
+				if within, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(within) {
+					return textBelow(dir, within)
+				}
+			}
+		}
+		return "", false
+	}
+}
+
+// textBelow is a regular file of the folder, if it is a text and not large.
+func textBelow(folder, name string) (text string, ok bool) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return "", false
+	}
+	defer root.Close()
+	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxOnDisk {
+		return "", false
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be another one by now, which nobody writes to
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	all, err := io.ReadAll(io.LimitReader(f, maxOnDisk+1))
+	return string(all), err == nil && len(all) <= maxOnDisk && utf8.Valid(all)
+}

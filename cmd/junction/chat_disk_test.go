@@ -1,0 +1,63 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestOnlyTextsBelowTheFoldersOfTheChatAreRead(t *testing.T) {
+	base := t.TempDir()
+	inside := filepath.Join(base, "work")
+	write := func(name, text string) string {
+		path := filepath.Join(base, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	link := func(to, name string) string {
+		path := filepath.Join(base, filepath.FromSlash(name))
+		if err := os.Symlink(to, path); err != nil {
+			t.Skip(err)
+		}
+		return path
+	}
+	file, secret := write("work/sub/a.txt", "hello"), write("secret", "key")
+	write("work2/a.txt", "other")
+	through := link(inside, "link")
+	for _, test := range []struct {
+		name, path, want string
+		folders          []string
+	}{
+		{"a file", file, "hello", []string{inside}},
+		{"in the second folder", file, "hello", []string{filepath.Join(base, "work2"), inside}},
+		{"an empty one", write("work/empty", ""), "", []string{inside}},
+		{"where the folder is a link", filepath.Join(through, "sub", "a.txt"), "hello", []string{through}},
+		{"where links lead to, as servers say it", file, "hello", []string{through}},
+		{"a link that stays", link("sub/a.txt", "work/stays"), "hello", []string{inside}},
+		{"no folder", file, "-", nil},
+		{"outside", secret, "-", []string{inside}},
+		{"out of it", inside + "/../secret", "-", []string{inside}},
+		{"a folder that begins alike", filepath.Join(base, "work2", "a.txt"), "-", []string{inside}},
+		{"a link that leads out", link(secret, "work/out"), "-", []string{inside}},
+		{"a folder on the way that leads out", filepath.Join(link(base, "work/up"), "secret"), "-", []string{inside}},
+		{"none", filepath.Join(inside, "none"), "-", []string{inside}},
+		{"a folder", filepath.Join(inside, "sub"), "-", []string{inside}},
+		{"the folder itself", inside, "-", []string{inside}},
+		{"what is no text", write("work/bytes", "\xff\xfe"), "-", []string{inside}},
+		{"what is large", write("work/large", strings.Repeat("x", maxOnDisk+1)), "-", []string{inside}},
+	} {
+		got, ok := "-", false
+		if read := onDisk(test.folders); read != nil {
+			got, ok = read(test.path)
+		}
+		if ok != (test.want != "-") || ok && got != test.want {
+			t.Errorf("%s: %v, %.40q", test.name, ok, got)
+		}
+	}
+}

@@ -1,0 +1,21 @@
+//go:build unix
+
+package main
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// A pipe that nobody writes to would keep the card waiting.
+func TestAPipeIsNotRead(t *testing.T) {
+	folder := t.TempDir()
+	pipe := filepath.Join(folder, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip(err)
+	}
+	if text, ok := onDisk([]string{folder})(pipe); ok {
+		t.Errorf("read %q", text)
+	}
+}

@@ -1,0 +1,217 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui"
+	"github.com/junction-mcp/junction/internal/picture"
+)
+
+const (
+	maxAttachment   = 1 << 20 // bytes of one file of text
+	maxFound        = 200     // paths that a word is completed with
+	maxFilesVisited = 5_000   // while files are looked for below the folder
+)
+
+// localFiles are the files below the folder in which the chat was started. No path and no
+// link leads out of it.
+type localFiles struct{ root *os.Root }
+
+// files are the files that can be attached on the screen; nil where the folder cannot be
+// read.
+func files() (tui.Files, func()) {
+	root, err := os.OpenRoot(".")
+	if err != nil {
+		return nil, func() {}
+	}
+	return localFiles{root}, func() { root.Close() }
+}
+
+// Read returns a file to be attached.
+func (l localFiles) Read(name string) (a host.Attachment, found bool, err error) {
+	if !filepath.IsLocal(name) {
+		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+			return a, false, nil
+		}
+		return a, true, fmt.Errorf("@%s is not below this folder; start with --attach, or copy it here", name)
+	}
+	info, err := l.root.Stat(name)
+	switch {
+	case err != nil:
+		if _, linked := l.root.Lstat(name); linked == nil {
+			return a, true, fmt.Errorf("@%s is a link that leads nowhere below this folder", name)
+		}
+		return a, false, nil
+	case info.IsDir() && strings.HasSuffix(name, "/"):
+		return a, true, fmt.Errorf("@%s is a folder; name a file in it", name)
+	case !info.Mode().IsRegular():
+		return a, false, nil
+	}
+	f, err := l.root.Open(name)
+	if err != nil {
+		return a, true, fmt.Errorf("@%s: %w", name, pathless(err))
+	}
+	defer f.Close()
+	if a, err = attachedContent(filepath.ToSlash(filepath.Clean(name)), f); err != nil {
+		return a, true, fmt.Errorf("@%w", err)
+	}
+	return a, true, nil
+}
+
+// Picture returns a picture, wherever it is: the person has just dropped it here.
+func (l localFiles) Picture(name string) (a host.Attachment, found bool, err error) {
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return a, false, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return a, false, nil
+	}
+	defer f.Close()
+	head := make([]byte, 32)
+	if n, _ := io.ReadFull(f, head); !picture.Is(head[:n]) {
+		return a, false, nil
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return a, false, nil
+	}
+	a, err = attachedContent(filepath.Base(name), f)
+	return a, true, err
+}
+
+// pathless is an error without the path, which is said already.
+func pathless(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
+}
+
+// attachedContent is a file as an attachment.
+func attachedContent(name string, f io.Reader) (host.Attachment, error) {
+	data, err := io.ReadAll(io.LimitReader(f, max(maxAttachment, picture.MaxBytes)+1))
+	switch {
+	case err != nil:
+		return host.Attachment{}, fmt.Errorf("%s: %w", name, pathless(err))
+	case len(data) > maxAttachment && !picture.Is(data):
+		return host.Attachment{}, fmt.Errorf("%s is larger than %d MiB", name, maxAttachment>>20)
+	}
+	return attachable(name, data)
+}
+
+// attachable is a picture or a text as an attachment.
+func attachable(name string, data []byte) (host.Attachment, error) {
+	if picture.Is(data) {
+		if _, err := picture.Read(data); err != nil {
+			return host.Attachment{}, fmt.Errorf("%s %w", name, err)
+		}
+		return host.Attachment{URI: name, Picture: data}, nil
+	}
+	switch {
+	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
+		return host.Attachment{}, fmt.Errorf("%s is not text in UTF-8, and no picture (%s); nothing else can be attached", name, picture.Kinds)
+	case len(bytes.TrimSpace(data)) == 0:
+		return host.Attachment{}, fmt.Errorf("%s is empty", name)
+	}
+	return host.Attachment{URI: name, Text: string(data)}, nil
+}
+
+// attachedFile is a file that --attach names, wherever it is.
+func attachedFile(name string) (host.Attachment, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return host.Attachment{}, &connectError{fmt.Errorf("--attach: %w", err)}
+	}
+	defer f.Close()
+	a, err := attachedContent(name, f)
+	if err != nil {
+		return a, usagef("--attach: %w", err)
+	}
+	return a, nil
+}
+
+// Find returns the paths that what was typed could become: those in the folder that it
+// names, then files further below.
+func (l localFiles) Find(ctx context.Context, typed string) []string {
+	folder, word := path.Split(typed)
+	at := path.Clean(orDot(folder))
+	if !fs.ValidPath(at) {
+		return nil
+	}
+	var begin, within []string
+	entries, _ := fs.ReadDir(l.root.FS(), at)
+	for _, e := range entries {
+		name := folder + e.Name()
+		if e.IsDir() {
+			name += "/"
+		}
+		switch {
+		case strings.HasPrefix(e.Name(), ".") && !strings.HasPrefix(word, "."), !offerable(name):
+		case strings.HasPrefix(e.Name(), word):
+			begin = append(begin, name)
+		case matches(e.Name(), word):
+			within = append(within, name)
+		}
+	}
+	found := append(begin, within...)
+	if len(word) >= 2 {
+		found = append(found, l.below(ctx, at, folder, word)...)
+	}
+	return found[:min(len(found), maxFound)]
+}
+
+// below are the files in folders of the folder whose names hold the word. Folders full of
+// what others wrote are omitted.
+func (l localFiles) below(ctx context.Context, at, typed, word string) []string {
+	var found []string
+	visited := 0
+	_ = fs.WalkDir(l.root.FS(), at, func(name string, e fs.DirEntry, err error) error {
+		visited++
+		switch {
+		case visited > maxFilesVisited, len(found) >= maxFound, ctx.Err() != nil:
+			return fs.SkipAll
+		case err != nil, name == at:
+			return nil
+		case e.IsDir() && (strings.HasPrefix(e.Name(), ".") || slices.Contains([]string{"node_modules", "vendor", "target"}, e.Name())):
+			return fs.SkipDir
+		}
+		rest := strings.TrimPrefix(strings.TrimPrefix(name, at), "/")
+		if at == "." {
+			rest = name
+		}
+		if strings.Contains(rest, "/") && !e.IsDir() && matches(e.Name(), word) && offerable(name) {
+			found = append(found, typed+rest)
+		}
+		return nil
+	})
+	return found
+}
+
+func matches(name, word string) bool {
+	return strings.Contains(strings.ToLower(name), strings.ToLower(word))
+}
+
+// offerable reports whether a path can be typed behind an @ and read back.
+func offerable(name string) bool {
+	return !strings.ContainsAny(name, "\"\n\r") && utf8.ValidString(name)
+}
+
+func orDot(folder string) string {
+	if folder == "" {
+		return "."
+	}
+	return folder
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+)
+
+const (
+	projectInstructions = "AGENTS.md"
+	maxInstructions     = 64 << 10 // bytes of one file
+	instructionsShown   = 20       // lines, before the person asks for all
+)
+
+// instructions are what the model gets in addition to Junction's own: those of the person,
+// and those of the project if the person agreed to them.
+func (t *chatSetup) instructions(ctx context.Context) (string, error) {
+	var parts []string
+	own := map[string]bool{}
+	for _, name := range t.flags.instructions {
+		text, err := ownInstructions(name)
+		if err != nil {
+			return "", err
+		}
+		own[text] = true
+		parts = append(parts, "The person gives these instructions:\n"+text)
+		t.instructed = append(t.instructed, name)
+	}
+	text, err := folderInstructions(".")
+	switch {
+	case err != nil:
+		t.app.screen.Printf("junction: %s of this folder is not used: %v\n", projectInstructions, err)
+	case text == "", own[text]:
+	default:
+		agreed, err := t.agreed(ctx, text)
+		if err != nil {
+			return "", err
+		}
+		if agreed {
+			t.instructed = append(t.instructed, projectInstructions+" of this folder")
+			parts = append(parts, "The folder in which the person works has instructions in its "+projectInstructions+". They are the project's text; the person agreed to it. "+
+				"Follow them, but where the person says otherwise the person is right.\n"+text)
+		}
+	}
+	return strings.Join(parts, "\n\n"), nil
+}
+
+// ownInstructions are those in a file that the command line names.
+func ownInstructions(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", &connectError{fmt.Errorf("--instructions: %w", err)}
+	}
+	defer f.Close()
+	text, err := readInstructions(f)
+	switch {
+	case err != nil:
+		return "", usagef("--instructions %s: %w", name, err)
+	case text == "":
+		return "", usagef("--instructions %s: the file is empty", name)
+	}
+	return text, nil
+}
+
+// folderInstructions are those of a folder; empty where it has none. A link that leads out
+// of the folder is not followed.
+func folderInstructions(folder string) (string, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	info, err := root.Stat(projectInstructions)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", nil
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", errors.New("it is no regular file")
+	}
+	f, err := root.Open(projectInstructions)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	return readInstructions(f)
+}
+
+// readInstructions reads text as a person can see all of it.
+func readInstructions(r io.Reader) (string, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxInstructions+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(data) > maxInstructions:
+		return "", fmt.Errorf("larger than %d KiB", maxInstructions>>10)
+	case !utf8.Valid(data):
+		return "", errors.New("not text in UTF-8")
+	}
+	return strings.TrimSpace(plaintext.Clean(strings.ReplaceAll(string(data), "\r\n", "\n"))), nil
+}
+
+// agreed reports whether the person wants a project's instructions to be followed. Each
+// text is asked about once, wherever it is found.
+func (t *chatSetup) agreed(ctx context.Context, text string) (bool, error) {
+	path, err := decisionFile(text)
+	if err != nil {
+		return false, err
+	}
+	if said, err := os.ReadFile(path); err == nil {
+		return strings.TrimSpace(string(said)) == "yes", nil
+	}
+	if t.app.person == nil {
+		t.app.screen.Printf("junction: %s of this folder is not used, as nobody agreed to it; --instructions %s uses it\n", projectInstructions, projectInstructions)
+		return false, nil
+	}
+	agreed, err := t.askAgreement(ctx, text)
+	switch {
+	case errors.Is(err, terminal.ErrNoAnswer):
+		return false, nil // which decides nothing
+	case err != nil:
+		return false, err
+	}
+	said := "no\n"
+	if agreed {
+		said = "yes\n"
+	}
+	if err := os.WriteFile(path, []byte(said), 0o600); err != nil {
+		t.app.screen.Printf("junction: the decision on %s is not remembered: %v\n", projectInstructions, err)
+	}
+	return agreed, nil
+}
+
+func (t *chatSetup) askAgreement(ctx context.Context, text string) (bool, error) {
+	p := t.app.person
+	end, err := p.Begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer end()
+	lines := strings.Split(text, "\n")
+	p.Printf("This folder's %s has instructions for the model. The text is the project's, not yours:\n\n", projectInstructions)
+	shown := min(len(lines), instructionsShown)
+	show := func(lines []string) { p.Printf("  | %s\n", strings.Join(lines, "\n  | ")) }
+	show(lines[:shown])
+	for {
+		choices := "[y]es, [N]o"
+		if more := len(lines) - shown; more > 0 {
+			choices += fmt.Sprintf(", [a]ll of it (%d more lines)", more)
+		}
+		typed, err := p.Line(ctx, "\nShould the model follow it? You are asked once for this text. "+choices+" > ")
+		if err != nil {
+			return false, err
+		}
+		switch strings.ToLower(strings.TrimSpace(typed)) {
+		case "y", "yes":
+			return true, nil
+		case "a", "all":
+			if shown < len(lines) {
+				show(lines[shown:])
+			}
+			shown = len(lines)
+		default:
+			p.Printf("It is not used. --instructions %s uses it anyway.\n", projectInstructions)
+			return false, nil
+		}
+	}
+}
+
+// decisionFile is where it is kept what the person said to a text.
+func decisionFile(text string) (string, error) {
+	folder, err := stateFile("instructions")
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", &connectError{err}
+	}
+	sum := sha256.Sum256([]byte(text))
+	return filepath.Join(folder, hex.EncodeToString(sum[:])), nil
+}

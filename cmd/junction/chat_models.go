@@ -1,0 +1,295 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/host/tui"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/openai"
+)
+
+const (
+	maxModels        = 2_000   // of one provider
+	maxModelsBody    = 8 << 20 // bytes of a provider's list
+	listModelsTime   = 10 * time.Second
+	anthropicBaseURL = "https://api.anthropic.com"
+)
+
+// A modelSwitch is a model that gives way to another one when the person chooses it.
+type modelSwitch struct {
+	limited bool // a run ends at an amount of dollars, so the price must be known
+
+	mu      sync.Mutex
+	flags   modelFlags
+	model   model.Model
+	windows map[string]int // of models that a provider listed, as Choose takes their names
+}
+
+func newModelSwitch(f *chatFlags, m model.Model) *modelSwitch {
+	return &modelSwitch{limited: f.limits.Money > 0, flags: f.model, model: m, windows: map[string]int{}}
+}
+
+func (s *modelSwitch) now() (model.Model, modelFlags) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.model, s.flags
+}
+
+func (s *modelSwitch) Info() model.Info {
+	m, _ := s.now()
+	return m.Info()
+}
+
+func (s *modelSwitch) Generate(ctx context.Context, req *model.Request, emit func(model.Delta)) (*model.Response, error) {
+	m, _ := s.now()
+	return m.Generate(ctx, req, emit)
+}
+
+// Choose has another model answer. A name without a provider is one of the current
+// provider.
+func (s *modelSwitch) Choose(name string) error {
+	_, f := s.now()
+	if err := s.rename(&f, name); err != nil {
+		return err
+	}
+	return s.use(f)
+}
+
+// rename puts another name in place of the model's, and drops what held for the other
+// provider or the other model only.
+func (s *modelSwitch) rename(f *modelFlags, name string) error {
+	current := s.provider()
+	provider, _, found := strings.Cut(name, ":")
+	switch {
+	case name == "offline":
+		provider = "offline"
+	case found && (isProvider(provider) || provider == current):
+	case current == "":
+		return fmt.Errorf("model %q: name its provider, too, such as ollama:%s", plaintext.Line(name, 80), plaintext.Line(name, 80))
+	default:
+		provider, name = current, current+":"+name
+	}
+	if provider != current {
+		f.baseURL, f.keyEnv, f.injected = "", "", false
+	}
+	if !hasEffort(provider) {
+		f.effort = ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.name, f.window, f.price = name, s.windows[name], nil
+	return nil
+}
+
+// use opens the model that the flags name.
+func (s *modelSwitch) use(f modelFlags) error {
+	f.keyFrom = ""
+	m, err := f.open()
+	if err != nil {
+		return err
+	}
+	info := m.Info()
+	if s.limited && info.Language && !info.Price.Known() {
+		return fmt.Errorf("the price of %s is not known, and --max-cost needs it; start with --model %s and --price IN,OUT", plaintext.Line(info.Name, 80), plaintext.Line(f.name, 80))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.model, s.flags = m, f
+	return nil
+}
+
+// provider is that of the model that answers; empty for the built-in model.
+func (s *modelSwitch) provider() string {
+	info := s.Info()
+	if !info.Language || strings.Contains(info.Provider, ":") { // an address that would be taken for a name
+		return ""
+	}
+	return info.Provider
+}
+
+func isProvider(name string) bool {
+	_, known := openai.ByName(name)
+	return known || name == "anthropic"
+}
+
+// Efforts are the levels that the provider takes.
+func (s *modelSwitch) Efforts() (levels []string, current string) {
+	_, f := s.now()
+	if provider := s.provider(); provider == "" || !hasEffort(provider) {
+		return nil, ""
+	}
+	return efforts(), cmp.Or(f.effort, defaultEffort)
+}
+
+// SetEffort opens the same model again, with another effort.
+func (s *modelSwitch) SetEffort(level string) error {
+	_, f := s.now()
+	f.effort = level
+	return s.use(f)
+}
+
+// List asks the current provider, and those whose key is there, for their models.
+func (s *modelSwitch) List(ctx context.Context) ([]tui.ModelChoice, error) {
+	ctx, cancel := context.WithTimeout(ctx, listModelsTime)
+	defer cancel()
+	sources, err := s.sources()
+	found, errs := make([][]listedModel, len(sources)), make([]error, len(sources))
+	var asking sync.WaitGroup
+	for i, from := range sources {
+		asking.Go(func() { found[i], errs[i] = from.list(ctx) })
+	}
+	asking.Wait()
+	info := s.Info()
+	var choices []tui.ModelChoice
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, from := range sources {
+		for _, m := range found[i] {
+			name := from.provider + ":" + m.ID
+			if n := m.window(); n > 0 {
+				s.windows[name] = n
+			}
+			choices = append(choices, tui.ModelChoice{Name: name, About: m.about(), Current: from.provider == info.Provider && m.ID == info.Name})
+		}
+	}
+	return choices, errors.Join(append(errs, err)...)
+}
+
+// A modelSource is where a provider lists its models.
+type modelSource struct {
+	provider, url, key string
+}
+
+// sources are the current provider and those that the person has keys of. The error says
+// why the current one cannot be asked.
+func (s *modelSwitch) sources() (all []modelSource, err error) {
+	_, f := s.now()
+	current := s.provider()
+	if current != "" {
+		var from modelSource
+		if from, err = f.source(current); err == nil {
+			all = append(all, from)
+		}
+	}
+	add := func(provider, key string) {
+		if provider == current || key == "" || os.Getenv(key) == "" {
+			return
+		}
+		if from, err := new(modelFlags).source(provider); err == nil {
+			all = append(all, from)
+		}
+	}
+	add("anthropic", "ANTHROPIC_API_KEY")
+	for _, p := range openai.Presets() {
+		add(p.Name, p.KeyEnv)
+	}
+	return all, err
+}
+
+// source is where a provider lists its models, with the key that it would be asked with.
+func (f modelFlags) source(provider string) (modelSource, error) {
+	base, usual, needed := f.baseURL, "ANTHROPIC_API_KEY", f.baseURL == ""
+	path := "v1/models"
+	if provider == "anthropic" {
+		base = cmp.Or(base, anthropicBaseURL)
+	} else {
+		preset, _ := openai.ByName(provider)
+		base, usual, needed, path = cmp.Or(base, preset.BaseURL), preset.KeyEnv, needed && !preset.Local, "models"
+	}
+	key, err := f.key(usual, needed)
+	if err != nil {
+		return modelSource{}, err
+	}
+	at, err := url.JoinPath(base, path)
+	return modelSource{provider, at, key}, err
+}
+
+// A listedModel is a model as its provider lists it. How the context is called differs.
+type listedModel struct {
+	ID          string `json:"id"`
+	DisplayName string `json:"display_name"`
+	Length      int    `json:"context_length"`
+	Window      int    `json:"context_window"`
+	MaxLength   int    `json:"max_model_len"`
+	Loaded      int    `json:"max_context_length"`
+}
+
+func (m *listedModel) window() int { return cmp.Or(m.Length, m.Window, m.MaxLength, m.Loaded) }
+
+func (m *listedModel) about() string {
+	var parts []string
+	if m.DisplayName != "" && m.DisplayName != m.ID {
+		parts = append(parts, plaintext.Line(m.DisplayName, 60))
+	}
+	if n := m.window(); n > 0 {
+		parts = append(parts, fmt.Sprintf("%dk-token context", n/1_000))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// list asks the provider. No redirect is followed, so that the key goes nowhere else.
+func (from modelSource) list(ctx context.Context) ([]listedModel, error) {
+	fail := func(err error) error { return fmt.Errorf("the models of %s: %w", from.provider, err) }
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from.url, nil)
+	if err != nil {
+		return nil, fail(errors.New("the base URL is not one"))
+	}
+	switch {
+	case from.provider == "anthropic":
+		req.URL.RawQuery = "limit=1000"
+		req.Header.Set("anthropic-version", "2023-06-01")
+		if from.key != "" {
+			req.Header.Set("x-api-key", from.key)
+		}
+	case from.key != "":
+		req.Header.Set("Authorization", "Bearer "+from.key)
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := client.Do(req)
+	if err != nil {
+		var at *url.Error
+		if errors.As(err, &at) {
+			err = at.Err // which address it is the person knows; it may hold a secret
+		}
+		return nil, fail(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fail(fmt.Errorf("status %d", res.StatusCode))
+	}
+	var listed struct {
+		Data []listedModel `json:"data"`
+	}
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxModelsBody)).Decode(&listed); err != nil {
+		return nil, fail(errors.New("the list is not JSON as expected"))
+	}
+	return from.talking(listed.Data), nil
+}
+
+// talking are the models that answer questions, in an order to find them in.
+func (from modelSource) talking(all []listedModel) []listedModel {
+	others := []string{"embed", "whisper", "tts", "dall-e", "moderation", "transcribe", "realtime", "imagen", "veo-", "sora", "rerank"}
+	for i := range all {
+		all[i].ID = strings.TrimPrefix(all[i].ID, "models/") // as Gemini lists them
+	}
+	all = slices.DeleteFunc(all, func(m listedModel) bool {
+		return m.ID == "" || m.ID != plaintext.Line(m.ID, 200) || slices.ContainsFunc(others, func(word string) bool { return strings.Contains(m.ID, word) })
+	})
+	if from.provider != "anthropic" { // which lists the newest first
+		slices.SortFunc(all, func(a, b listedModel) int { return strings.Compare(a.ID, b.ID) })
+	}
+	return all[:min(len(all), maxModels)]
+}

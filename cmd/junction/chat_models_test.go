@@ -1,0 +1,150 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/model"
+)
+
+// provider answers as a provider of chat completions and of Anthropic's messages does, and
+// tells what it was sent.
+func provider(t *testing.T, sent *[]string) *httptest.Server {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		*sent = append(*sent, r.URL.Path+" "+r.Header.Get("Authorization")+r.Header.Get("X-Api-Key")+" "+string(body))
+		switch r.URL.Path {
+		case "/v1/models":
+			_, _ = io.WriteString(w, `{"data":[{"id":"qwen3:8b","context_length":128000},{"id":"models/b"},{"id":"text-embedding-3"},{"id":"bad\u001b[2J"},{"id":"a","display_name":"The A"}]}`)
+		case "/v1/messages":
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{}}`)
+		default:
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}`)
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server
+}
+
+// opened is a switch with the model of these flags.
+func opened(t *testing.T, f *chatFlags) *modelSwitch {
+	t.Helper()
+	m, err := f.model.open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return newModelSwitch(f, m)
+}
+
+func ask(t *testing.T, m model.Model) {
+	t.Helper()
+	if _, err := m.Generate(t.Context(), &model.Request{Messages: []model.Message{model.UserText("hi")}}, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func withoutKeys(t *testing.T) {
+	t.Helper()
+	for _, key := range []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY", "DASHSCOPE_API_KEY", "MISTRAL_API_KEY", "GROQ_API_KEY", "XAI_API_KEY", "OPENROUTER_API_KEY"} {
+		t.Setenv(key, "")
+	}
+}
+
+func TestTheModelsOfTheProviderAreListedAndOneIsChosen(t *testing.T) {
+	withoutKeys(t)
+	t.Setenv("MINE", "key-of-mine")
+	var sent []string
+	server := provider(t, &sent)
+	s := opened(t, &chatFlags{model: modelFlags{name: "ollama:a", baseURL: server.URL + "/v1", keyEnv: "MINE", window: 9_000}})
+	list, err := s.List(t.Context())
+	if err != nil || len(list) != 3 || list[0].Name != "ollama:a" || !list[0].Current || list[0].About != "The A" || list[1].Name != "ollama:b" || list[2].Name != "ollama:qwen3:8b" || list[2].About != "128k-token context" {
+		t.Fatalf("listed %+v, %v", list, err)
+	}
+	if !strings.Contains(sent[0], "Bearer key-of-mine") {
+		t.Errorf("asked %q", sent[0])
+	}
+	if levels, now := s.Efforts(); len(levels) != 4 || now != "default" {
+		t.Errorf("efforts %q, %q", levels, now)
+	}
+	for _, name := range []string{"ollama:qwen3:8b", "qwen3:8b"} {
+		if err := s.Choose(name); err != nil {
+			t.Fatal(err)
+		}
+		if info := s.Info(); info.Provider != "ollama" || info.Name != "qwen3:8b" || info.Window != 128_000 {
+			t.Errorf("%s: %+v", name, info)
+		}
+	}
+	if err := s.SetEffort("high"); err != nil {
+		t.Fatal(err)
+	}
+	ask(t, s)
+	if last := sent[len(sent)-1]; !strings.Contains(last, `"model":"qwen3:8b"`) || !strings.Contains(last, `"reasoning_effort":"high"`) || !strings.Contains(last, "key-of-mine") {
+		t.Errorf("asked %s", last)
+	}
+}
+
+func TestTheEffortOfAnthropicIsThinking(t *testing.T) {
+	withoutKeys(t)
+	t.Setenv("MINE", "key-of-mine")
+	var sent []string
+	server := provider(t, &sent)
+	s := opened(t, &chatFlags{model: modelFlags{name: "anthropic:claude-sonnet-4-5", baseURL: server.URL, keyEnv: "MINE", effort: "low"}})
+	if list, err := s.List(t.Context()); err != nil || len(list) != 3 || !strings.Contains(sent[0], "key-of-mine") {
+		t.Fatalf("listed %+v, %v", list, err)
+	}
+	ask(t, s)
+	if last := sent[len(sent)-1]; !strings.Contains(last, `"budget_tokens":2048`) {
+		t.Errorf("asked %s", last)
+	}
+}
+
+// A key, an address and a price are of the provider and the model that they were given for.
+func TestAnotherProviderGetsNothingOfTheFirst(t *testing.T) {
+	withoutKeys(t)
+	t.Setenv("MINE", "key-of-mine")
+	t.Setenv("GROQ_API_KEY", "key-of-groq")
+	var sent []string
+	server := provider(t, &sent)
+	f := &chatFlags{model: modelFlags{name: "m", baseURL: server.URL + "/v1", keyEnv: "MINE", price: []float64{1, 2}, effort: "low"}}
+	s := opened(t, f)
+	if err := s.Choose("groq:llama"); err != nil {
+		t.Fatal(err)
+	}
+	if _, now := s.now(); now.baseURL != "" || now.keyEnv != "" || now.price != nil || now.keyFrom != "" && now.keyFrom != "GROQ_API_KEY" || now.effort != "low" {
+		t.Errorf("%+v", now)
+	}
+	if err := s.Choose("mistral:x"); err == nil || !strings.Contains(err.Error(), "set MISTRAL_API_KEY") || s.Info().Name != "llama" {
+		t.Errorf("without a key: %v, %+v", err, s.Info())
+	}
+	if err := s.Choose("offline"); err != nil || s.Info().Language {
+		t.Errorf("%v, %+v", err, s.Info())
+	}
+	if levels, _ := s.Efforts(); levels != nil {
+		t.Errorf("the built-in model thinks: %q", levels)
+	}
+	if err := s.Choose("llama"); err == nil || !strings.Contains(err.Error(), "name its provider") {
+		t.Errorf("a name alone: %v", err)
+	}
+	f.limits.Money = 1
+	if err := newModelSwitch(f, s).Choose("groq:llama"); err == nil || !strings.Contains(err.Error(), "--max-cost needs it") {
+		t.Errorf("without a price: %v", err)
+	}
+}
+
+func TestAnEffortThatCannotBeAskedForIsRefused(t *testing.T) {
+	noState(t)
+	for want, flags := range map[string][]string{
+		"expected one of default, low, medium, high": {"--model", "ollama:x", "--effort", "huge"},
+		"deepseek takes none":                        {"--model", "deepseek:x", "--effort", "low"},
+	} {
+		if got := runs(t, "", append([]string{"chat", "-p", "x"}, flags...)...); got.code != exitUsage || !strings.Contains(got.stderr, want) {
+			t.Errorf("%+v", got)
+		}
+	}
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/person"
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/tui"
+	"github.com/junction-mcp/junction/policy"
+)
+
+// permissions list all that says what may be done: rules, trust, approvals of definitions,
+// answers about the project, and what the conversation remembers.
+func (t *chatSetup) permissions(_ context.Context, s tui.Session) ([]tui.Permission, error) {
+	path, err := policyPath(t.flags.policy)
+	if err != nil {
+		return nil, err
+	}
+	file, err := policy.Load(path, policy.LoadOptions{}) // as it is now: lines move
+	if errors.Is(err, fs.ErrNotExist) {
+		file, err = &policy.File{Path: path}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(t.rulePermissions(file), t.trustPermissions(file, s), t.approvedPermissions(), t.app.projectPermissions(), answerPermissions(s)), nil
+}
+
+// fixed is the Undo of what cannot be taken back here.
+func fixed(format string, args ...any) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) { return "", fmt.Errorf(format, args...) }
+}
+
+// bareRule is a rule wherever it stands.
+func bareRule(r policy.Rule) policy.Rule {
+	r.Source = ""
+	return r
+}
+
+// rulePermissions are the rules that hold, the strictest first.
+func (t *chatSetup) rulePermissions(file *policy.File) (all []tui.Permission) {
+	for _, r := range t.host.Rules() {
+		p := tui.Permission{What: permitted(r), Where: r.Source}
+		switch {
+		case r.Source == "built-in" && r.Name == "default":
+			p.Undo = fixed(`what becomes of calls without a rule is said by "default" in %s`, shortened(file.Path))
+		case r.Source == "built-in":
+			p.Undo = fixed("this rule is built in, and cannot be removed; rules of your own that ask or deny are stricter")
+		case r.Source == person.CommandLine:
+			r.Name = "" // which is the flag
+			p.What = permitted(r)
+			p.Undo = fixed("this rule stands on the command line, and cannot be removed here: start without it")
+		case r.Source == "session":
+			p.Where = "until junction chat ends"
+			p.Undo = func(context.Context) (string, error) {
+				return "does not hold any more: " + p.What, t.host.RemoveRule(r)
+			}
+		case ofFile(r, file.Path):
+			p.Where = "until junction chat ends, not in " + shortened(file.Path)
+			if i := slices.IndexFunc(file.Rules, func(f policy.Rule) bool { return bareRule(f) == bareRule(r) }); i >= 0 {
+				p.Where = shortened(file.Rules[i].Source)
+			}
+			if r.Origin != "" {
+				p.Where += ", from a card"
+			}
+			p.Undo = func(ctx context.Context) (string, error) {
+				return "removed from " + shortened(file.Path) + ": " + p.What, t.removeRule(ctx, file.Path, r)
+			}
+		default:
+			p.Undo = fixed("this rule is one of the project's; it can be removed in %s", r.Source)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// origins are those in the names of servers, which say nothing to a person.
+var origins = regexp.MustCompile(`@[0-9a-f]{32}\b`)
+
+func permitted(r policy.Rule) string {
+	return string(r.Effect) + " " + origins.ReplaceAllString(aboutRule(r), "")
+}
+
+// ofFile reports whether a rule came from the person's file, or was written into it since.
+func ofFile(r policy.Rule, path string) bool {
+	return r.Source == "" || strings.HasPrefix(r.Source, path+":")
+}
+
+// removeRule takes a rule out of the person's file, and has it not hold any more.
+func (t *chatSetup) removeRule(ctx context.Context, path string, rule policy.Rule) error {
+	if err := policy.Remove(ctx, path, rule); err != nil && !errors.Is(err, policy.ErrNotThere) {
+		return err
+	}
+	file, err := policy.Load(path, policy.LoadOptions{})
+	if err == nil && slices.ContainsFunc(file.Rules, func(r policy.Rule) bool { return bareRule(r) == bareRule(rule) }) {
+		return fmt.Errorf("the rule stood in %s several times, and one of them is left; it holds until that is removed, too", path)
+	}
+	var errs []error
+	for _, r := range t.host.Rules() {
+		if ofFile(r, path) && bareRule(r) == bareRule(rule) {
+			errs = append(errs, t.host.RemoveRule(r))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// trustPermissions are the servers that are trusted, and those that have nothing private.
+func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (all []tui.Permission) {
+	inFile := func(s *host.Server, names []string) bool { return vouches(names, s.Name, s.Origin, t.ownNames[s.Name]) }
+	trusted := func(server string) bool {
+		return slices.ContainsFunc(session.Servers(), func(s host.ServerTools) bool { return s.Server == server && s.Trusted })
+	}
+	byFlag := func(s *host.Server) bool { return vouches(t.flags.trust, s.Name, s.Origin, true) }
+	for _, name := range file.Trusted {
+		what := name
+		if server, _, bound := strings.Cut(name, "@"); bound {
+			what = server + ", as it was started when you trusted it"
+		}
+		all = append(all, tui.Permission{What: "trust " + what, Where: shortened(file.Path), Undo: func(ctx context.Context) (string, error) {
+			if err := policy.RemoveTrusted(ctx, file.Path, name); err != nil {
+				return "", err
+			}
+			left := slices.DeleteFunc(slices.Clone(file.Trusted), func(other string) bool { return other == name })
+			var errs []error
+			for _, s := range t.options.Servers {
+				if inFile(&s, []string{name}) && !inFile(&s, left) && !byFlag(&s) {
+					errs = append(errs, session.Distrust(s.Name))
+				}
+			}
+			return "removed from " + shortened(file.Path) + ": trust " + what, errors.Join(errs...)
+		}})
+	}
+	for _, name := range file.Public {
+		all = append(all, tui.Permission{What: "nothing private comes from " + name, Where: shortened(file.Path), Undo: fixed(`that is not taken back here: remove %q from "public" in %s`, name, file.Path)})
+	}
+	for i := range t.options.Servers {
+		s := &t.options.Servers[i]
+		p := tui.Permission{What: "trust " + s.Name, Where: "until junction chat ends"}
+		switch {
+		case !trusted(s.Name), !byFlag(s) && s.Origin != nil && inFile(s, file.Trusted):
+			continue
+		case s.Origin == nil:
+			p.Where, p.Undo = "ships with junction", fixed("%s ships with junction and is trusted; /mcp off %s switches it off", s.Name, s.Name)
+		case byFlag(s):
+			p.Where, p.Undo = "command line", fixed("--trust stands on the command line: start without it")
+		default:
+			p.Undo = func(context.Context) (string, error) {
+				return s.Name + " is not trusted any more", session.Distrust(s.Name)
+			}
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// approvedPermissions are the servers of which definitions were approved.
+func (t *chatSetup) approvedPermissions() (all []tui.Permission) {
+	for _, name := range t.options.Pins.Servers() {
+		all = append(all, tui.Permission{
+			What: fmt.Sprintf("approved: %d definitions of server %q", len(t.options.Pins.Approved(name)), name), Where: "approvals",
+			Undo: func(context.Context) (string, error) {
+				return "what server " + name + " defines is reviewed again before the model sees it", t.host.Disapprove(name)
+			},
+		})
+	}
+	return all
+}
+
+// projectPermissions are what the person said of the project's servers and instructions.
+func (a *app) projectPermissions() (all []tui.Permission) {
+	said := a.saidBefore()
+	for _, e := range a.ofProject {
+		agreed, known := said[a.consentKey(e)]
+		if !known {
+			continue
+		}
+		what := "start server"
+		if !agreed {
+			what = "do not start server"
+		}
+		all = append(all, tui.Permission{What: fmt.Sprintf("%s %q of the project", what, e.name), Where: shortened(e.definition.Source), Undo: func(context.Context) (string, error) {
+			return "you are asked about server " + e.name + " when junction chat starts again", a.changeConsents(func(said map[string]bool) { delete(said, a.consentKey(e)) })
+		}})
+	}
+	text, err := folderInstructions(".")
+	if err != nil || text == "" {
+		return all
+	}
+	path, err := decisionFile(text)
+	if err != nil {
+		return all
+	}
+	answer, err := os.ReadFile(path)
+	if err != nil {
+		return all
+	}
+	what := "follow " + projectInstructions + " of this folder: " + strings.TrimSpace(string(answer))
+	return append(all, tui.Permission{What: what, Where: shortened(filepath.Dir(path)), Undo: func(context.Context) (string, error) {
+		return "you are asked about " + projectInstructions + " when junction chat starts again", os.Remove(path)
+	}})
+}
+
+// answerPermissions are the answers to cards that the conversation remembers.
+func answerPermissions(session tui.Session) (all []tui.Permission) {
+	for _, a := range session.Approvals() {
+		var from []string
+		for _, s := range a.Sources {
+			from = append(from, s.String())
+		}
+		of := strings.Join(from, ", ")
+		what := fmt.Sprintf("allow %s/%s, though text of %s was read", a.Server, a.Tool, of)
+		switch a.Reason {
+		case guard.WayOut:
+			what = fmt.Sprintf("allow queries to %s, though private text was read, of %s", a.Server, of)
+		case guard.CarriesText:
+			what = fmt.Sprintf("allow %s/%s to carry text of %s, with the arguments that you saw", a.Server, a.Tool, of)
+		}
+		all = append(all, tui.Permission{What: what, Where: "this conversation", Undo: func(context.Context) (string, error) {
+			return "you are asked again: " + what, session.Withdraw(a)
+		}})
+	}
+	return all
+}

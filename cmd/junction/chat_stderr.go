@@ -1,0 +1,56 @@
+package main
+
+import (
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+)
+
+// maxStderrKept is how many bytes of a server's standard error are kept for its log.
+const maxStderrKept = 64 << 10
+
+// A stderrTail keeps the last lines that a server wrote to its standard error, of all the
+// programs that were started for it.
+type stderrTail struct {
+	mu    sync.Mutex
+	kept  []string
+	bytes int
+}
+
+func (t *stderrTail) add(line string) {
+	line = plaintext.Line(line, maxLog)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, line)
+	t.bytes += stderrSize(line)
+	for t.bytes > maxStderrKept {
+		t.bytes -= stderrSize(t.kept[0])
+		t.kept = t.kept[1:]
+	}
+}
+
+func stderrSize(line string) int { return len(line) + 16 } // an empty line takes memory, too
+
+func (t *stderrTail) lines() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]string(nil), t.kept...)
+}
+
+// of has the tail hear what the program of a transport writes, if it is one.
+func (t *stderrTail) of(transport mcp.Transport) mcp.Transport {
+	c, program := transport.(*command.Command)
+	if !program {
+		return transport
+	}
+	heard, before := *c, c.Stderr
+	heard.Stderr = func(line string) {
+		t.add(line)
+		if before != nil {
+			before(line)
+		}
+	}
+	return &heard
+}

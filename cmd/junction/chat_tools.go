@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/remember"
+	"github.com/junction-mcp/junction/host/task"
+	"github.com/junction-mcp/junction/host/tui"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// agentSteps is how many requests to the model one sub-agent may make. They count toward
+// those of the run that it belongs to, which should be left some.
+const agentSteps = 20
+
+// ownTools are those that junction chat itself gives the model: sub-agents, and notes
+// where conversations are stored.
+func (t *chatSetup) ownTools() *mcp.Server {
+	own := mcp.NewServer("junction", version)
+	task.Add(own, task.Options{Limits: host.Limits{Steps: agentSteps}})
+	if t.archive != nil {
+		remember.Add(own, t.archive.Notes())
+	}
+	return own
+}
+
+// notes are what was remembered; nil where nothing is stored.
+func (t *chatSetup) notes() tui.Notes {
+	if t.archive == nil {
+		return nil
+	}
+	return t.archive.Notes()
+}
+
+// reserved says that a configured server has the name of junction's own tools, which rules
+// and approvals refer to.
+func reserved(e entry) error {
+	if !strings.EqualFold(strings.TrimSpace(e.name), host.OwnServer) {
+		return nil
+	}
+	return &connectError{fmt.Errorf("server %q is left out of the chat, as junction's own tools are called that: give it another name in %s", e.name, e.definition.Source)}
+}

@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/rogpeppe/go-internal/lockedfile"
+)
+
+// maxConsents bounds what the person said about servers of projects' files; beyond it
+// all is asked again.
+const maxConsents = 10_000
+
+// consent asks whether a server that a project's file defines may be started: whoever
+// wrote the repository wrote what would run. A file named by --config was consented to.
+func (a *app) consent(ctx context.Context, e entry) error {
+	return a.consents(ctx, []entry{e})[0]
+}
+
+// consents asks it about several servers, in one list. What the person said holds until
+// their file changes; a no also until the server is asked about alone, by its name. It
+// returns, of each, why it may not be started.
+func (a *app) consents(ctx context.Context, entries []entry) []error {
+	faults := make([]error, len(entries))
+	if len(a.flags.config) > 0 {
+		return faults
+	}
+	said := a.saidBefore()
+	var open []int
+	for i, e := range entries {
+		if !e.ofProject() {
+			continue
+		}
+		a.ofProject = append(a.ofProject, e)
+		switch agreed, known := said[a.consentKey(e)]; {
+		case known && agreed:
+		case known && len(entries) > 1:
+			faults[i] = fmt.Errorf("server %q of the project's file %s was refused before; name it to be asked again", e.name, e.definition.Source)
+		default:
+			open = append(open, i)
+		}
+	}
+	if len(open) == 0 {
+		return faults
+	}
+	answers := make(map[int]bool)
+	var decided bool
+	var err error
+	if a.person != nil {
+		answers, decided, err = a.askConsents(ctx, entries, open)
+	}
+	for _, i := range open {
+		d := entries[i].definition
+		switch {
+		case err != nil:
+			faults[i] = err
+		case a.person == nil:
+			faults[i] = fmt.Errorf("server %q is defined by the project's file %s; to use it without being asked, name the file: --config %s", entries[i].name, d.Source, d.Source)
+		case !answers[i]:
+			faults[i] = fmt.Errorf("server %q of the project's file %s was refused", entries[i].name, d.Source)
+		}
+	}
+	if decided && err == nil {
+		a.rememberConsents(entries, answers, open)
+	}
+	return faults
+}
+
+// askConsents shows servers and asks which may be started. Where the person decides
+// nothing, all are refused for this time.
+func (a *app) askConsents(ctx context.Context, entries []entry, open []int) (answers map[int]bool, decided bool, err error) {
+	end, err := a.person.Begin(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer end()
+	source := ""
+	for n, i := range open {
+		d := entries[i].definition
+		if d.Source != source {
+			source = d.Source
+			a.person.Printf("The project's file %s defines:\n", source)
+		}
+		margin := "  "
+		if len(open) > 1 {
+			margin = fmt.Sprintf("%3d  ", n+1)
+		}
+		a.person.Printf("%s%s\n", margin, whole(d.String()))
+		if variables := d.Variables(); len(variables) > 0 {
+			a.person.Printf("%s  It receives: %s\n", strings.Repeat(" ", len(margin)), strings.Join(variables, ", "))
+		}
+	}
+	prompt := "Use it? [y]es, [N]o > "
+	if len(open) > 1 {
+		prompt = "Use them? [a]ll, [n]one, or the numbers of some, such as 1 3 > "
+	}
+	typed, err := a.person.Line(ctx, prompt)
+	if err != nil {
+		return nil, false, err
+	}
+	answers, decided = chosenConsents(typed, open)
+	return answers, decided, nil
+}
+
+// whole is a text on one line, with all of it: it is what will run.
+func whole(text string) string { return plaintext.Line(text, len(text)) }
+
+// chosenConsents is what was typed about these servers.
+func chosenConsents(typed string, open []int) (answers map[int]bool, decided bool) {
+	answers = map[int]bool{}
+	word := strings.ToLower(strings.TrimSpace(typed))
+	switch one := len(open) == 1; {
+	case one && (word == "y" || word == "yes"), !one && (word == "a" || word == "all"):
+		for _, i := range open {
+			answers[i] = true
+		}
+		return answers, true
+	case word == "n" || word == "no" || !one && word == "none":
+		return answers, true
+	case one:
+		return answers, false
+	}
+	for _, number := range strings.FieldsFunc(word, func(r rune) bool { return r == ' ' || r == ',' }) {
+		n, err := strconv.Atoi(number)
+		if err != nil || n < 1 || n > len(open) {
+			return map[int]bool{}, false // whoever mistypes agrees to nothing
+		}
+		answers[open[n-1]] = true
+	}
+	return answers, len(answers) > 0
+}
+
+// consentKey is the server with its file, as the file was before it was read; empty
+// where that is not known.
+func (a *app) consentKey(e entry) string {
+	content, known := a.contents[e.definition.Source]
+	if !known {
+		return ""
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %s", realPath(e.definition.Source), e.name, content))
+	return hex.EncodeToString(sum[:])
+}
+
+// readContents notes what is in configuration files, to see whether they changed later.
+func (a *app) readContents(paths []string) {
+	if a.contents == nil {
+		a.contents = map[string]string{}
+	}
+	for _, path := range paths {
+		if sum := contentOf(path); sum != "" {
+			a.contents[path] = sum
+		}
+	}
+}
+
+func contentOf(path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// saidBefore is what the person said about servers of projects. What cannot be read is
+// asked again.
+func (a *app) saidBefore() map[string]bool {
+	path, err := stateFile("projects.json")
+	if err != nil {
+		return nil
+	}
+	data, err := os.ReadFile(path)
+	said := map[string]bool{}
+	if err != nil || json.Unmarshal(data, &said) != nil {
+		return nil
+	}
+	delete(said, "")
+	return said
+}
+
+// rememberConsents writes what the person said, unless a file was changed meanwhile.
+func (a *app) rememberConsents(entries []entry, answers map[int]bool, asked []int) {
+	err := a.changeConsents(func(said map[string]bool) {
+		if len(said)+len(asked) > maxConsents {
+			clear(said)
+		}
+		for _, i := range asked {
+			source := entries[i].definition.Source
+			if key := a.consentKey(entries[i]); key != "" && contentOf(source) == a.contents[source] {
+				said[key] = answers[i]
+			}
+		}
+	})
+	if err != nil {
+		a.screen.Printf("junction: what you said of the project's servers is asked again next time: %v\n", err)
+	}
+}
+
+// changeConsents changes what the person said about servers of projects.
+func (a *app) changeConsents(change func(said map[string]bool)) error {
+	path, err := stateFile("projects.json")
+	if err != nil {
+		return err
+	}
+	unlock, err := lockedfile.MutexAt(path + ".lock").Lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	said := a.saidBefore()
+	if said == nil {
+		said = map[string]bool{}
+	}
+	change(said)
+	return writeState(path, said)
+}
+
+// writeState replaces a file of junction's own as a whole.
+func writeState(path string, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}

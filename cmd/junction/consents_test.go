@@ -1,0 +1,108 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
+	alone(t)
+	const three = `{"mcpServers":{"a":{"command":"run-a","env":{"A":"${TOKEN}"}},"b":{"command":"run-b"},"c":{"command":"run-c"}}}`
+	write(t, map[string]string{".git/HEAD": ""})
+	write(t, map[string]string{".mcp.json": three})
+	// agreed are the servers that may be started, after this was typed, and what was shown.
+	agreed := func(typed string, names ...string) (string, string) {
+		t.Helper()
+		a, seen := asking(typed)
+		if typed == "" {
+			a.person = nil
+		}
+		_, entries, err := a.servers()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if names != nil {
+			entries = slices.DeleteFunc(entries, func(e entry) bool { return !slices.Contains(names, e.name) })
+		}
+		var may []string
+		for i, fault := range a.consents(t.Context(), entries) {
+			if fault == nil {
+				may = append(may, entries[i].name)
+			}
+		}
+		return strings.Join(may, " "), seen.String()
+	}
+	if got, seen := agreed("\n"); got != "" || strings.Count(seen, "defines:") != 1 || strings.Count(seen, "Use them?") != 1 ||
+		!strings.Contains(seen, "  1  a (stdio): run-a A=***\n       It receives: TOKEN\n  2  b (stdio): run-b\n") {
+		t.Errorf("Enter alone: %q\n%s", got, seen)
+	}
+	if got, seen := agreed("1, 3\n"); got != "a c" || !strings.Contains(seen, "Use them?") {
+		t.Errorf("some of them: %q\n%s", got, seen)
+	}
+	if got, seen := agreed("a\n"); got != "a c" || seen != "" {
+		t.Errorf("the next time: %q\n%s", got, seen)
+	}
+	if got, _ := agreed(""); got != "a c" {
+		t.Errorf("where nobody is there: %q", got)
+	}
+	if got, seen := agreed("y\n", "b"); got != "b" || !strings.Contains(seen, "run-b\nUse it?") {
+		t.Errorf("the refused one by its name: %q\n%s", got, seen)
+	}
+	if got, _ := agreed(""); got != "a b c" {
+		t.Errorf("after that: %q", got)
+	}
+	write(t, map[string]string{".mcp.json": strings.Replace(three, "${TOKEN}", "--require=./evil.js", 1)})
+	if got, seen := agreed("\n"); got != "" || !strings.Contains(seen, "Use them?") {
+		t.Errorf("another file: %q\n%s", got, seen)
+	}
+	write(t, map[string]string{"sub/.mcp.json": three})
+	t.Chdir("sub")
+	if got, _ := agreed(""); got != "" {
+		t.Errorf("the same text in another folder: %q", got)
+	}
+}
+
+func TestAFileThatChangesWhileThePersonReadsIsNotRemembered(t *testing.T) {
+	alone(t)
+	write(t, map[string]string{".mcp.json": `{"mcpServers":{"a":{"command":"run-a"}}}`})
+	a, _ := asking("y\n")
+	_, entries, err := a.servers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, map[string]string{".mcp.json": `{"mcpServers":{"a":{"command":"evil"}}}`})
+	if err := a.consent(t.Context(), entries[0]); err != nil {
+		t.Errorf("what was shown may be started: %v", err)
+	}
+	for _, content := range []string{"evil", "run-a"} {
+		write(t, map[string]string{".mcp.json": `{"mcpServers":{"a":{"command":"` + content + `"}}}`})
+		a, _ := asking("")
+		if _, entries, err = a.servers(); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.consent(t.Context(), entries[0]); err == nil {
+			t.Errorf("%s is remembered", content)
+		}
+	}
+}
+
+func TestWhatIsTypedAboutServersOfAProject(t *testing.T) {
+	one, three := []int{4}, []int{1, 2, 5}
+	for _, test := range []struct {
+		typed   string
+		open    []int
+		want    []int
+		decided bool
+	}{
+		{"y", one, []int{4}, true}, {"Yes", one, []int{4}, true}, {"n", one, nil, true}, {"", one, nil, false}, {"a", one, nil, false}, {"1", one, nil, false},
+		{"a", three, []int{1, 2, 5}, true}, {"all", three, []int{1, 2, 5}, true}, {"none", three, nil, true}, {"n", three, nil, true}, {"", three, nil, false},
+		{"1 3", three, []int{1, 5}, true}, {"2,3", three, []int{2, 5}, true}, {"1 4", three, nil, false}, {"y", three, nil, false}, {"0", three, nil, false},
+	} {
+		got, decided := chosenConsents(test.typed, test.open)
+		if chosen := slices.Sorted(maps.Keys(got)); !slices.Equal(chosen, test.want) || decided != test.decided {
+			t.Errorf("%q of %d: %v, %v", test.typed, len(test.open), chosen, decided)
+		}
+	}
+}

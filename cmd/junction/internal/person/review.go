@@ -1,0 +1,180 @@
+package person
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/approval"
+	"github.com/junction-mcp/junction/internal/plaintext"
+)
+
+// maxWarned is how many kinds of warnings of a server stand in the overview.
+const maxWarned = 5
+
+// Review shows what servers bring, those with warnings first, and asks about all of them.
+func (p *Plain) Review(ctx context.Context, reviews []host.Review) ([]host.ReviewAnswer, error) {
+	if p.Person == nil {
+		p.once("junction: nobody is there to review %s\n", approvals(reviews))
+		return nil, host.ErrNobody
+	}
+	end, err := p.Person.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	answers := make([]host.ReviewAnswer, len(reviews))
+	if len(reviews) == 1 {
+		answers[0], err = p.review(ctx, reviews[0])
+		return answers, err
+	}
+	order := worstFirst(reviews)
+	calm := 0
+	p.Person.Printf("\n%d servers are new or changed:\n", len(reviews))
+	p.sameNames(reviews)
+	for n, i := range order {
+		p.overview(fmt.Sprintf("%3d  ", n+1), &reviews[i])
+		if isCalm(&reviews[i]) {
+			calm++
+		}
+	}
+	for {
+		typed, err := p.Person.Line(ctx, fmt.Sprintf("Let the model use them? [a]ll %d without warnings, [e]ach one by one, [N]one, or a number for details > ", calm))
+		if err != nil {
+			return nil, err
+		}
+		switch word := strings.ToLower(strings.TrimSpace(typed)); word {
+		case "a", "all", "e", "each":
+			for _, i := range order {
+				if word[0] == 'a' && isCalm(&reviews[i]) {
+					answers[i].Approve = true
+				} else if answers[i], err = p.review(ctx, reviews[i]); err != nil {
+					return answers, err
+				}
+			}
+			return answers, nil
+		default:
+			n, err := strconv.Atoi(word)
+			if err != nil || n < 1 || n > len(order) {
+				return answers, nil
+			}
+			p.details(&reviews[order[n-1]])
+		}
+	}
+}
+
+// approvals are the servers that nobody is there to review, and what would have to be said
+// in advance.
+func approvals(reviews []host.Review) string {
+	var names, first, changed []string
+	for i := range reviews {
+		name := plaintext.Line(reviews[i].Server, maxName)
+		names = append(names, name)
+		if reviews[i].First {
+			first = append(first, "--approve "+name)
+		} else {
+			changed = append(changed, "--approve "+name+"@"+approval.Hash(reviews[i]))
+		}
+	}
+	text := strings.Join(names, ", ")
+	if len(first) > 0 {
+		text += "\n  (to approve what there is now: " + strings.Join(first, " ") + ")"
+	}
+	if len(changed) > 0 {
+		text += "\n  (to approve what has changed, which junction chat shows: " + strings.Join(changed, " ") + ")"
+	}
+	return text
+}
+
+// isCalm reports whether a server can be approved without looking at its definitions.
+func isCalm(r *host.Review) bool { return r.First && approval.Of(*r).Found == 0 }
+
+// worstFirst are the places of the reviews, those with warnings first.
+func worstFirst(reviews []host.Review) []int {
+	order := make([]int, len(reviews))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return min(1, approval.Of(reviews[b]).Found) - min(1, approval.Of(reviews[a]).Found)
+	})
+	return order
+}
+
+// review asks about one server. What changed is shown at once.
+func (p *Plain) review(ctx context.Context, r host.Review) (host.ReviewAnswer, error) {
+	state := "New server "
+	if !r.First {
+		state = "Changed server "
+	}
+	p.Person.Printf("\n")
+	p.overview(state, &r)
+	p.sameNames([]host.Review{r})
+	for _, item := range r.Items {
+		if item.Changed {
+			p.item(item)
+		}
+	}
+	for {
+		typed, err := p.Person.Line(ctx, "Let the model use it? [y]es, [N]o, yes and [t]rust it, [d]etails > ")
+		if err != nil {
+			return host.ReviewAnswer{}, err
+		}
+		switch word := strings.ToLower(strings.TrimSpace(typed)); word {
+		case "d", "details":
+			p.details(&r)
+		case "t", "trust":
+			trust, forever, err := p.trust(ctx, r.Server, "approves what is shown only")
+			return host.ReviewAnswer{Approve: err == nil, Trust: trust, Forever: forever}, err
+		default:
+			return host.ReviewAnswer{Approve: word == "y" || word == "yes"}, nil
+		}
+	}
+}
+
+// overview is a server in a line, with the command that starts it and its warnings.
+func (p *Plain) overview(before string, r *host.Review) {
+	o := approval.Of(*r)
+	p.Person.Printf("%s%s: %s\n", before, plaintext.Line(o.Server, maxName), plaintext.Line(o.Line(), maxReason))
+	if o.Command != "" { // all of it: it is what will run
+		p.Person.Printf("     %s\n", guard.Visible(plaintext.Line(o.Command, len(o.Command))))
+	}
+	for i, warning := range o.Warnings {
+		if i == maxWarned {
+			p.Person.Printf("     ! and more of another kind, among the details\n")
+			break
+		}
+		p.Person.Printf("     ! %s\n", plaintext.Line(warning, maxReason))
+	}
+}
+
+// sameNames says which tools are called as another server's, once for all servers.
+func (p *Plain) sameNames(reviews []host.Review) {
+	if text := approval.SameNames(reviews); text != "" {
+		p.Person.Printf("     %s\n", plaintext.Line(text, maxReason))
+	}
+}
+
+func (p *Plain) details(r *host.Review) {
+	for _, item := range r.Items {
+		p.item(item)
+	}
+}
+
+func (p *Plain) item(item host.ReviewItem) {
+	p.Person.Printf("\n%s %s\n", item.Kind, plaintext.Line(item.Name, maxName))
+	for i := range item.Findings {
+		p.Person.Printf("  ! %s\n", plaintext.Line(approval.Finding(&item.Findings[i]), maxReason))
+	}
+	text := item.Text
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + " […]"
+	}
+	for _, line := range strings.Split(text, "\n") {
+		p.Person.Printf("  %s\n", line)
+	}
+}

@@ -1,0 +1,97 @@
+package person_test
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/person"
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/terminal"
+)
+
+// brings is the first review of a server with a tool that the scanner finds nothing in.
+func brings(server string, findings ...guard.Finding) host.Review {
+	return host.Review{Server: server, First: true, Items: []host.ReviewItem{
+		{Kind: "command", Text: "text: npx -y " + server}, {Kind: "version", Text: "text: " + server + " 1.0.0"},
+		{Kind: "tool", Name: "fetch", Text: "description: Fetches, and whatever nobody finds.", Findings: findings}}}
+}
+
+func TestTheReviewShowsWhatItAsksAbout(t *testing.T) {
+	orders := guard.Finding{Severity: guard.Warn, Where: "description", Excerpt: "you must", Why: "It gives orders."}
+	sameName := guard.Finding{Rule: "equal-name", Severity: guard.Warn, Where: "name", Excerpt: "fetch / a: fetch", Why: "another server has a tool of the same name"}
+	changed := host.Review{Server: "c", Items: []host.ReviewItem{{Kind: "tool", Name: "x", Changed: true, Text: "+ evil"}}}
+	for _, test := range []struct {
+		name    string
+		reviews []host.Review
+		typed   string
+		want    []bool
+		shown   string
+	}{
+		{"one server, its command and what it brings", []host.Review{brings("a")}, "y", []bool{true}, `
+New server a: 1 tool: 0 read, 1 write; a 1.0.0
+     npx -y a
+Let the model use it? [y]es, [N]o, yes and [t]rust it, [d]etails > `},
+		{"its definitions on demand", []host.Review{brings("a")}, "d,", []bool{false}, "Fetches, and whatever nobody finds."},
+		{"a change at once", []host.Review{changed}, "", []bool{false}, "Changed server c: 1 tool changed\n\ntool x\n  + evil\nLet the model"},
+		{"several, those with warnings first", []host.Review{brings("a"), brings("b", orders)}, "a,n", []bool{true, false}, `
+2 servers are new or changed:
+  1  b: 1 tool: 0 read, 1 write; b 1.0.0; 1 warning
+     npx -y b
+     ! tool fetch: It gives orders, in its description: “you must”
+  2  a: 1 tool: 0 read, 1 write; a 1.0.0
+     npx -y a
+Let the model use them? [a]ll 1 without warnings, [e]ach one by one, [N]one, or a number for details > `},
+		{"a name that they share, once", []host.Review{brings("a", sameName), brings("b", sameName)}, "a", []bool{true, true}, `
+2 servers are new or changed:
+     Names that tools of several servers share, or nearly: fetch. The model sees each behind its server's name.
+  1  a: 1 tool: 0 read, 1 write; a 1.0.0
+     npx -y a
+  2  b: 1 tool: 0 read, 1 write; b 1.0.0
+     npx -y b
+Let the model use them? [a]ll 2 without`},
+		{"none of several", []host.Review{brings("a"), brings("b")}, "", []bool{false, false}, "[a]ll 2 without"},
+		{"a change is no part of all", []host.Review{brings("a"), changed}, "a,", []bool{true, false}, "+ evil"},
+		{"one by one, with details before", []host.Review{brings("a"), brings("b")}, "1,e,n,y", []bool{false, true}, "whatever nobody finds"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var out bytes.Buffer
+			screen := terminal.NewScreen(&out)
+			plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader(strings.ReplaceAll(test.typed, ",", "\n")+"\n"), screen)}
+			who := person.Approving{Person: &plain}
+			got, err := who.Review(t.Context(), test.reviews)
+			if err != nil || !slices.Equal(approved(got), test.want) || slices.ContainsFunc(got, func(a host.ReviewAnswer) bool { return a.Trust }) {
+				t.Errorf("the answer is %v, %v", got, err)
+			}
+			if !strings.Contains(out.String(), test.shown) {
+				t.Errorf("shown:\n%s\nwithout:\n%s", out.String(), test.shown)
+			}
+		})
+	}
+}
+
+func approved(answers []host.ReviewAnswer) []bool {
+	var all []bool
+	for _, a := range answers {
+		all = append(all, a.Approve)
+	}
+	return all
+}
+
+func TestAReviewCanBeAnsweredWithTrust(t *testing.T) {
+	for typed, want := range map[string]host.ReviewAnswer{
+		"t,s": {Approve: true, Trust: true},
+		"t,a": {Approve: true, Trust: true, Forever: true},
+		"t,":  {Approve: true},
+	} {
+		var out bytes.Buffer
+		screen := terminal.NewScreen(&out)
+		plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader(strings.ReplaceAll(typed, ",", "\n")+"\n"), screen)}
+		got, err := plain.Review(t.Context(), []host.Review{brings("a")})
+		if err != nil || !slices.Equal(got, []host.ReviewAnswer{want}) {
+			t.Errorf("%s: the answer is %+v, %v\n%s", typed, got, err, out.String())
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+
+	"github.com/junction-mcp/junction/policy"
+)
+
+// command is the command line of the server, or its URL, as the host and rules know it;
+// nil for one that ships with junction. A project's server differs from those that
+// other projects start by the same words, which may run another program; and so does one with
+// other values in its environment, such as a PATH or an address, of which only a hash is known.
+func (e entry) command() []string {
+	if e.definition == nil {
+		return nil
+	}
+	words := []string{e.definition.String()}
+	if hash := e.definition.EnvHash(); hash != "" {
+		words = append(words, "(env "+hash+")")
+	}
+	if e.ofProject() {
+		words = append(words, "(in "+filepath.Dir(realPath(e.definition.Source))+")")
+	}
+	return words
+}
+
+// vouches reports whether the person's names of servers have this one. The name alone
+// counts where the person gave it, in a configuration of their own: what a project's file
+// calls a server, and what a command line without a name is called, may be any other one.
+func vouches(names []string, server string, command []string, own bool) bool {
+	origin := policy.OriginOf(command)
+	if own {
+		return policy.Named(names, server, origin)
+	}
+	var bound []string
+	for _, name := range names {
+		if strings.TrimSpace(name) != server {
+			bound = append(bound, name)
+		}
+	}
+	return policy.Named(bound, server, origin)
+}
+
+// rememberRule writes a rule into the person's policy.
+func (a *app) rememberRule(ctx context.Context, path string, rule policy.Rule) error {
+	path, err := policyPath(path)
+	if err != nil {
+		return err
+	}
+	return policy.Append(ctx, path, rule)
+}
+
+// rememberTrust writes into the person's policy that they trust a server.
+func (a *app) rememberTrust(ctx context.Context, path, name string) error {
+	path, err := policyPath(path)
+	if err != nil {
+		return err
+	}
+	return policy.AppendTrusted(ctx, path, name)
+}

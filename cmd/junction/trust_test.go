@@ -1,0 +1,278 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/junction-mcp/junction/policy"
+	"github.com/spf13/cobra"
+)
+
+func TestANameIsTrustedWhereThePersonGaveIt(t *testing.T) {
+	first, second := []string{"npx", "-y", "a"}, []string{"npx", "-y", "b"}
+	bound := policy.NameOf("npx", policy.OriginOf(first))
+	for _, test := range []struct {
+		name    string
+		trusted []string
+		command []string
+		own     bool
+		want    bool
+	}{
+		{"by name, as it is configured", []string{"npx"}, second, true, true},
+		{"by name, as the command line has none", []string{"npx"}, second, false, false},
+		{"by name, with blanks", []string{" npx "}, second, false, false},
+		{"the package that was trusted", []string{"npx", bound}, first, false, true},
+		{"another package of that name", []string{"npx", bound}, second, false, false},
+		{"another package of that name, configured", []string{bound}, second, true, false},
+		{"another server", []string{"files"}, first, true, false},
+	} {
+		if got := vouches(test.trusted, "npx", test.command, test.own); got != test.want {
+			t.Errorf("%s: %v", test.name, got)
+		}
+	}
+}
+
+// setUp is a chat as these flags and arguments make it, and what was said meanwhile.
+func setUp(t *testing.T, configuration string, f *chatFlags, args ...string) (*chatSetup, string) {
+	t.Helper()
+	said := new(bytes.Buffer)
+	screen := terminal.NewScreen(said)
+	a := &app{screen: screen, out: screen, desk: answer.Desk{Screen: screen}}
+	if configuration != "" {
+		a.flags.config = []string{configuration}
+	}
+	f.unsaved = true
+	setup, err := a.setUpChat(t.Context(), &cobra.Command{}, args, f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { setup.close() })
+	return setup, said.String()
+}
+
+func TestAProjectsServerInheritsNoTrust(t *testing.T) {
+	noState(t)
+	const servers = `{"mcpServers":{"files":{"command":"run-me"},"search":{"command":"find-it"}}}`
+	own := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
+	for _, path := range []string{own, "one/.mcp.json", "two/.mcp.json"} {
+		write(t, map[string]string{path: servers})
+	}
+	write(t, map[string]string{"policy.json": `{"trusted":["files"],"public":["search"]}`})
+	shown := func(path string, f chatFlags) string {
+		f.policy = "policy.json"
+		setup, _ := setUp(t, path, &f)
+		var words []string
+		for _, s := range setup.options.Servers {
+			if s.Trusted {
+				words = append(words, s.Name+" is trusted")
+			}
+			if s.Public {
+				words = append(words, s.Name+" is public")
+			}
+		}
+		return strings.Join(words, ", ")
+	}
+	if got := shown(own, chatFlags{}); got != "files is trusted, search is public" {
+		t.Errorf("in the person's own file: %s", got)
+	}
+	if got := shown("one/.mcp.json", chatFlags{}); got != "" {
+		t.Errorf("in the file of a project: %s", got)
+	}
+	if got := shown("one/.mcp.json", chatFlags{trust: []string{"files"}}); got != "files is trusted" {
+		t.Errorf("in the file of a project, with --trust: %s", got)
+	}
+
+	// What the person said of the server of this project is kept, and holds for no other one.
+	setup, _ := setUp(t, "one/.mcp.json", &chatFlags{policy: "policy.json"})
+	s := setup.options.Servers[0]
+	if err := setup.options.RememberTrust(policy.NameOf(s.Name, policy.OriginOf(s.Origin))); err != nil {
+		t.Fatal(err)
+	}
+	if got := shown("one/.mcp.json", chatFlags{}); got != "files is trusted" {
+		t.Errorf("once it was trusted: %s", got)
+	}
+	if got := shown("two/.mcp.json", chatFlags{}); got != "" {
+		t.Errorf("in the file of another project: %s", got)
+	}
+}
+
+func TestTwoCommandsOfOneNameAreTwoServers(t *testing.T) {
+	noState(t)
+	f, err := config.Parse("servers.json", []byte(`{"mcpServers":{"files":{"command":"npx","args":["-y","a"]}}}`), config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := (entry{"files", f.Servers[0]}).command(); !slices.Equal(got, []string{"files (stdio): npx -y a"}) {
+		t.Errorf("the command is %q", got)
+	}
+	of := func(url string) host.Server {
+		setup, _ := setUp(t, "", &chatFlags{}, url)
+		return setup.options.Servers[0]
+	}
+	a, b := of("http://127.0.0.1:1/a"), of("http://127.0.0.1:1/b")
+	if a.Name != b.Name || policy.OriginOf(a.Origin) == policy.OriginOf(b.Origin) {
+		t.Errorf("%s of %q, %s of %q", a.Name, a.Origin, b.Name, b.Origin)
+	}
+}
+
+// The same words with another PATH start another program.
+func TestTheEnvironmentIsPartOfWhatAServerIs(t *testing.T) {
+	command := func(env string) []string {
+		t.Helper()
+		f, err := config.Parse("servers.json", []byte(`{"mcpServers":{"files":{"command":"npx","args":["a"],"env":`+env+`}}}`), config.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return entry{"files", f.Servers[0]}.command()
+	}
+	one := command(`{"PATH":"/usr/bin","TOKEN":"sesame"}`)
+	if text := strings.Join(one, " "); strings.Contains(text, "sesame") || strings.Contains(text, "/usr/bin") || !strings.Contains(text, "(env ") {
+		t.Errorf("the command is %q", text)
+	}
+	for _, test := range []struct {
+		env  string
+		same bool
+	}{
+		{`{"TOKEN":"sesame","PATH":"/usr/bin"}`, true},
+		{`{"PATH":"/tmp/evil","TOKEN":"sesame"}`, false},
+		{`{"PATH":"/usr/bin"}`, false},
+		{`{}`, false},
+	} {
+		if got := command(test.env); (policy.OriginOf(got) == policy.OriginOf(one)) != test.same {
+			t.Errorf("%s: the command is %q", test.env, got)
+		}
+	}
+	t.Setenv("TOKEN", "first")
+	before := command(`{"TOKEN":"${TOKEN}"}`)
+	t.Setenv("TOKEN", "second")
+	if got := command(`{"TOKEN":"${TOKEN}"}`); !slices.Equal(got, before) {
+		t.Errorf("a token that was renewed makes another server: %q, %q", before, got)
+	}
+}
+
+func TestNamesOfNoServerAreReported(t *testing.T) {
+	noState(t)
+	_, said := setUp(t, "", &chatFlags{approve: []string{"everything@0123456789abcdef", "everthing@0123456789abcdef"}, trust: []string{"filesystem@built-in"}})
+	const want = "junction: --approve everthing: there is no such server here (there are: everything, filesystem); did you mean \"everything\"?\n"
+	if said != want {
+		t.Errorf("it says:\n%swant:\n%s", said, want)
+	}
+}
+
+func TestTheHelpSaysWhatAnApprovalCovers(t *testing.T) {
+	alone(t)
+	got := runs(t, "", "chat", "--help")
+	if text := strings.Join(strings.Fields(got.stdout), " "); !strings.Contains(text, "when it is first seen") || !strings.Contains(text, "SERVER@HASH") {
+		t.Errorf("the help is\n%s", got.stdout)
+	}
+}
+
+func TestAnExplanationKnowsWhichServerItIs(t *testing.T) {
+	alone(t)
+	write(t, map[string]string{"servers.json": `{"mcpServers":{"files":{"command":"run-me"}}}`})
+	write(t, map[string]string{".mcp.json": `{"mcpServers":{"files":{"command":"run-me"}}}`})
+	f, err := config.Load("servers.json", config.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := policy.NameOf("files", policy.OriginOf(entry{"files", f.Servers[0]}.command()))
+	_, origin, _ := strings.Cut(name, "@")
+	rule := `{"name":"this one","effect":"allow","server":"files","origin":"` + origin + `"}`
+	write(t, map[string]string{"policy.json": `{"trusted":["files"],"rules":[` + rule + `,{"name":"shipped","effect":"allow","server":"everything","origin":"built-in"}]}`})
+	for _, test := range []struct{ server, configuration, want string }{
+		{"files", "servers.json", `"rule":{"name":"this one"`},
+		{"files", "servers.json", `"trusted":true`},
+		{"files", ".mcp.json", `"rule":{"name":"default"`},
+		{"everything", "", `"rule":{"name":"shipped"`},
+		{"nobody", "", `"rule":{"name":"default"`},
+	} {
+		args := []string{"policy", "explain", test.server, "write", "--offline", "--json", "--policy", "policy.json"}
+		if test.configuration != "" {
+			args = append(args, "--config", test.configuration)
+		} else if err := os.RemoveAll(".mcp.json"); err != nil {
+			t.Fatal(err)
+		}
+		got := runs(t, "", args...)
+		if !strings.Contains(got.stdout, test.want) || test.configuration == ".mcp.json" && strings.Contains(got.stdout, `"trusted":true`) {
+			t.Errorf("%s of %q: %+v", test.server, test.configuration, got)
+		}
+	}
+}
+
+// A server that nobody vouched for is seen by the model only when it was approved;
+// when what it defines changes, that is asked again.
+func TestServersAreApprovedBeforeTheModelSeesThem(t *testing.T) {
+	noState(t)
+	server := append([]string{"--"}, self(t, "serve", "everything")...)
+	name := serverName(server[1])
+	got := runs(t, "", append([]string{"chat", "-p", "add 2 and 40"}, server...)...)
+	if strings.Contains(got.stdout, "42") || !strings.Contains(got.stderr, "--approve "+name) {
+		t.Fatalf("not approved: %+v", got)
+	}
+	got = runs(t, "", append([]string{"chat", "-p", "add 2 and 40", "--approve", name, "--allow", name + "/add"}, server...)...)
+	if got.stdout != "42\n" {
+		t.Fatalf("approved: %+v", got)
+	}
+	got = runs(t, "", append([]string{"chat", "-p", "add 1 and 1", "--allow", name + "/add"}, server...)...)
+	if got.stdout != "2\n" {
+		t.Errorf("approved before: %+v", got)
+	}
+}
+
+// The server itself is pinned, not what stands between it and the host.
+func TestAServerOfAnotherVersionIsReviewedAgain(t *testing.T) {
+	noState(t)
+	var current atomic.Pointer[http.Handler]
+	install := func(version string) {
+		s := mcp.NewServer("calc", version)
+		mcp.AddTool(s, "double", func(_ context.Context, in struct{ N int }) (int, error) { return 2 * in.N, nil })
+		h := http.Handler(streamable.Handler(s))
+		current.Store(&h)
+	}
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*current.Load()).ServeHTTP(w, r) }))
+	defer web.Close()
+	name := serverName(web.URL)
+	double := func(flags ...string) outcome {
+		return runs(t, "", append([]string{"chat", web.URL, "-p", "double N=21", "--allow", name + "/double"}, flags...)...)
+	}
+	install("1.0")
+	if got := double("--approve", name); got.stdout != "42\n" {
+		t.Fatalf("approved: %+v", got)
+	}
+	if got := double(); got.stdout != "42\n" {
+		t.Fatalf("approved before: %+v", got)
+	}
+	install("1.1")
+	for _, flags := range [][]string{nil, {"--approve", name}} {
+		if got := double(flags...); strings.Contains(got.stdout, "42") || !strings.Contains(got.stderr, "--approve "+name+"@") {
+			t.Fatalf("another version, with %q: %+v", flags, got)
+		}
+	}
+	_, hash, _ := strings.Cut(double().stderr, name+"@")
+	hash, _, _ = strings.Cut(hash, ")")
+	install("1.2")
+	if got := double("--approve", name+"@"+hash); strings.Contains(got.stdout, "42") {
+		t.Errorf("a change that was not named: %+v", got)
+	}
+	install("1.1")
+	if got := double("--approve", name+"@"+hash); got.stdout != "42\n" {
+		t.Errorf("the change that was named: %+v", got)
+	}
+	if got := double(); got.stdout != "42\n" {
+		t.Errorf("the change that was approved before: %+v", got)
+	}
+}

@@ -1,0 +1,68 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// errRestarted is why a connection ended that Restart ended.
+var errRestarted = errors.New("the server is being restarted")
+
+// Restart ends the connection to a member, or the wait until it is tried again, and
+// connects again at once. What the member offered is taken back until it is read again,
+// unless it is remembered. It does not wait. The error says that there is no such member,
+// or that it is a Handler in this process.
+func (g *Gateway) Restart(name string) error {
+	g.mu.RLock()
+	i := slices.IndexFunc(g.members, func(m *member) bool { return m.name == name })
+	if i < 0 {
+		g.mu.RUnlock()
+		return fmt.Errorf("there is no server %q", name)
+	}
+	m := g.members[i]
+	g.mu.RUnlock()
+	if m.upstream.Dial == nil {
+		return fmt.Errorf("server %q is part of this program; there is nothing to restart", name)
+	}
+	m.mu.Lock()
+	m.restarted = true
+	m.err, m.failures, m.retry = nil, 0, time.Time{}
+	end := m.end
+	m.mu.Unlock()
+	if end != nil {
+		end(errRestarted)
+	}
+	m.want()
+	return nil
+}
+
+// attempt is the context of one attempt to connect and of what follows from it. Restart
+// ends it.
+func (m *member) attempt(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, end := context.WithCancelCause(ctx)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.end, m.restarted = end, false
+	return ctx, end
+}
+
+// isRestarted reports whether a restart is wanted that no attempt to connect followed yet.
+func (m *member) isRestarted() bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.restarted
+}
+
+// reset takes back what the ended connection offered.
+func (m *member) reset() {
+	if m.upstream.Memory == nil {
+		m.forget()
+	}
+	m.mu.Lock()
+	m.handler, m.client, m.err = nil, nil, nil
+	m.mu.Unlock()
+	m.set(Connecting, nil)
+}

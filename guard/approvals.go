@@ -1,0 +1,52 @@
+package guard
+
+import "slices"
+
+// An Approval is a yes that a [Flow] remembers, as [Flow.Consent] has it.
+type Approval struct {
+	Server string
+	Tool   string // empty: all tools of the server that only read
+	Reason Reason
+	// Sources are what the person knew to have been read, sorted.
+	Sources []Source
+
+	scope scope
+}
+
+// Approvals are the answers that are remembered, the oldest first. Some of them may not
+// hold any more.
+func (f *Flow) Approvals() []Approval {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []Approval
+	for _, c := range f.consents {
+		a := Approval{Server: c.Server, Tool: c.Tool, Reason: c.Reason, scope: c.scope}
+		for _, s := range c.Sources {
+			a.Sources = append(a.Sources, s.Source)
+		}
+		slices.SortFunc(a.Sources, Source.compare)
+		all = append(all, a)
+	}
+	return all
+}
+
+// Withdraw forgets an answer, and reports whether it was remembered.
+func (f *Flow) Withdraw(a Approval) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := len(f.consents)
+	f.consents = slices.DeleteFunc(f.consents, func(c consent) bool { return c.scope == a.scope })
+	return len(f.consents) < before
+}
+
+// Distrust has all that was read of a server count as untrusted, as the person does not
+// trust it any more.
+func (f *Flow) Distrust(server string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.sources {
+		if s.Server == server {
+			s.Labels |= Untrusted
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package approval
+
+import (
+	"strings"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// Claims is what a server claims about a tool. Nobody checks it; trusted says whether
+// the person believes it.
+func Claims(a *mcp.ToolAnnotations, trusted bool) string {
+	var words []string
+	say := func(hint *bool, yes, no string) {
+		switch {
+		case hint == nil:
+		case *hint:
+			words = append(words, yes)
+		default:
+			words = append(words, no)
+		}
+	}
+	say(a.ReadOnlyHint, "only reads", "writes")
+	if a.ReadOnlyHint == nil || !*a.ReadOnlyHint {
+		say(a.DestructiveHint, "may overwrite or delete", "never overwrites or deletes")
+		say(a.IdempotentHint, "safe to repeat", "not safe to repeat")
+	}
+	say(a.OpenWorldHint, "reaches other systems", "no outside access")
+	switch {
+	case len(words) == 0:
+		return "The server does not say what this does: it may write, delete and reach other systems"
+	case trusted:
+		return "The server claims (you trust it): " + strings.Join(words, "; ")
+	}
+	return "The server claims (unverified): " + strings.Join(words, "; ")
+}

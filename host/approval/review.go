@@ -1,0 +1,247 @@
+package approval
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// An Overview is what a server brings, at a glance.
+type Overview struct {
+	Server string
+	First  bool // it was never approved
+	// Counts says how many definitions there are of which kind, such as
+	// "14 tools: 9 read, 5 write; 1 prompt". What a tool does is the server's claim; one
+	// that does not claim to read counts as one that writes.
+	Counts string
+	// Command starts the server, or is its address; Version is how it names itself.
+	// They are empty where they are not part of the review.
+	Command, Version string
+	// Warnings are the findings in its definitions, alike ones counted as one, the worst first;
+	// Found is how many there are in all. What [SameNames] says is none of them.
+	Warnings []string
+	Found    int
+}
+
+// Of is the overview of a review.
+func Of(r host.Review) Overview {
+	o := Overview{Server: r.Server, First: r.First}
+	reads, unchanged := 0, 0
+	var kinds []string
+	count, changed := map[string]int{}, map[string]int{}
+	for i := range r.Items {
+		it := &r.Items[i]
+		if !it.Changed {
+			switch guard.Kind(it.Kind) {
+			case guard.Command:
+				o.Command = text(it.Text)
+				continue
+			case guard.Version:
+				o.Version = text(it.Text)
+				continue
+			}
+		}
+		if count[it.Kind] == 0 {
+			kinds = append(kinds, it.Kind)
+		}
+		count[it.Kind]++
+		switch {
+		case it.Changed:
+			changed[it.Kind]++
+		case guard.Kind(it.Kind) == guard.Tool:
+			unchanged++
+			if a := annotations(it.Text); a.ReadOnlyHint != nil && *a.ReadOnlyHint {
+				reads++
+			}
+		}
+	}
+	var parts []string
+	for _, kind := range kinds {
+		part := counted(count[kind], kind)
+		switch n := changed[kind]; {
+		case n == count[kind]:
+			part += " changed"
+		case n > 0:
+			part += fmt.Sprintf(" (%d changed)", n)
+		}
+		if guard.Kind(kind) == guard.Tool && unchanged > 0 && unchanged == count[kind] {
+			part += fmt.Sprintf(": %d read, %d write", reads, unchanged-reads)
+		}
+		parts = append(parts, part)
+	}
+	o.Counts = cmp.Or(strings.Join(parts, "; "), "nothing yet")
+	o.warn(r.Items)
+	return o
+}
+
+// warn collects the findings. Those that say the same stand there once.
+func (o *Overview) warn(items []host.ReviewItem) {
+	type group struct {
+		guard.Finding
+		item *host.ReviewItem
+		more int
+	}
+	var groups []*group
+	for i := range items {
+		for _, f := range items[i].Findings {
+			if isSameName(&f) {
+				continue
+			}
+			o.Found++
+			at := slices.IndexFunc(groups, func(g *group) bool { return g.Why == f.Why && g.Severity == f.Severity })
+			if at >= 0 {
+				groups[at].more++
+				continue
+			}
+			groups = append(groups, &group{Finding: f, item: &items[i]})
+		}
+	}
+	slices.SortStableFunc(groups, func(a, b *group) int { return int(b.Severity) - int(a.Severity) })
+	for _, g := range groups {
+		text := strings.TrimSpace(g.item.Kind+" "+g.item.Name) + ": " + Finding(&g.Finding)
+		if g.more > 0 {
+			text += fmt.Sprintf(" (and %d more like this)", g.more)
+		}
+		o.Warnings = append(o.Warnings, text)
+	}
+}
+
+// isSameName reports whether all there is to a finding is that two servers chose the same name
+// for a tool, or one that is much alike. The model sees each behind the name of its server, so it
+// is no warning about either of them; a name that begins like another server's is one.
+func isSameName(f *guard.Finding) bool {
+	return (f.Rule == "equal-name" || f.Rule == "look-alike" && f.Severity == guard.Note) && !strings.Contains(f.Excerpt, "__")
+}
+
+// namesShown is how many names of tools stand in one line.
+const namesShown = 3
+
+// SameNames says in one line, for all reviews together, which tools are called as another
+// server's, or much alike; it is empty where none are.
+func SameNames(reviews []host.Review) string {
+	var names []string
+	for i := range reviews {
+		for _, it := range reviews[i].Items {
+			if slices.ContainsFunc(it.Findings, func(f guard.Finding) bool { return isSameName(&f) }) {
+				names = append(names, it.Name)
+			}
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	if len(names) == 0 {
+		return ""
+	}
+	text := strings.Join(names[:min(len(names), namesShown)], ", ")
+	if more := len(names) - namesShown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return "Names that tools of several servers share, or nearly: " + text + ". The model sees each behind its server's name."
+}
+
+// Finding is what was found, where, and the words.
+func Finding(f *guard.Finding) string {
+	where := ""
+	if f.Where != "" && f.Where != "name" && f.Where != "text" {
+		where = ", in its " + f.Where
+	}
+	return fmt.Sprintf("%s%s: “%s”", strings.TrimSuffix(f.Why, "."), where, f.Excerpt)
+}
+
+// Line is the overview in one line, without the server's name and its command.
+func (o *Overview) Line() string {
+	parts := []string{o.Counts}
+	if o.Version != "" {
+		parts = append(parts, o.Version)
+	}
+	if o.Found > 0 {
+		parts = append(parts, counted(o.Found, "warning"))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Hash names exactly what a review shows: whoever approves it approves this and
+// nothing else. The order of the definitions does not count.
+func Hash(r host.Review) string {
+	items := slices.Clone(r.Items)
+	slices.SortStableFunc(items, func(a, b host.ReviewItem) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Text, b.Text))
+	})
+	h := sha256.New()
+	write := func(text string) {
+		_ = binary.Write(h, binary.BigEndian, uint64(len(text))) // a hash takes everything
+		h.Write([]byte(text))
+	}
+	write(r.Server)
+	for i := range items {
+		write(items[i].Kind)
+		write(items[i].Name)
+		write(fmt.Sprint(items[i].Changed))
+		write(items[i].Text)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:hashLetters]
+}
+
+// hashLetters is how many letters of a hash are typed: 64 bits, which nobody finds a second
+// definition for.
+const hashLetters = 16
+
+// text is the one field of a definition that has no other.
+func text(definition string) string {
+	field, found := field(definition, "text")
+	if !found {
+		return definition
+	}
+	return field
+}
+
+// field is a field of a definition as it is shown: NAME: VALUE, or the value indented on the
+// lines that follow.
+func field(definition, name string) (value string, found bool) {
+	rest, found := strings.CutPrefix(definition, name+":")
+	if !found {
+		_, rest, found = strings.Cut(definition, "\n"+name+":")
+	}
+	line, after, _ := strings.Cut(rest, "\n")
+	if line != "" || !found {
+		return strings.TrimPrefix(line, " "), found
+	}
+	var lines []string
+	for row := range strings.SplitSeq(after, "\n") {
+		row, indented := strings.CutPrefix(row, "  ")
+		if !indented {
+			break
+		}
+		lines = append(lines, row)
+	}
+	return strings.Join(lines, "\n"), true
+}
+
+// annotations are those of a tool's definition.
+func annotations(definition string) mcp.ToolAnnotations {
+	var a mcp.ToolAnnotations
+	if raw, found := field(definition, "annotations"); found {
+		_ = json.Unmarshal([]byte(raw), &a) // what cannot be read claims nothing
+	}
+	return a
+}
+
+// counted is a number of things.
+func counted(n int, what string) string {
+	switch {
+	case what == string(guard.Instructions):
+		return what
+	case n == 1:
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

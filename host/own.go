@@ -1,0 +1,62 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/guard"
+)
+
+// OwnServer is the name under which [Options].Tools are shown, and which rules are about.
+// No other server can have it.
+const OwnServer = "host"
+
+// isOwn reports whether a name is, or reads like, the one that is reserved.
+func isOwn(server string) bool { return strings.EqualFold(strings.TrimSpace(server), OwnServer) }
+
+// addOwn adds the program's own tools, before those of any server, so that none of these
+// can stand in front of one.
+func (h *Host) addOwn() {
+	if h.options.Tools != nil {
+		h.servers = append(h.servers, newServer(h, Server{Name: OwnServer, Handler: h.options.Tools, Trusted: true}))
+	}
+}
+
+// Labels are what the conversation has read in which the tool of [Options].Tools is called
+// that ctx belongs to. Elsewhere they are all there are, as nothing is known then.
+func Labels(ctx context.Context) guard.Labels {
+	if c, err := ownCall(ctx); err == nil {
+		return c.run.c.flow.Labels()
+	}
+	return guard.Private | guard.Untrusted
+}
+
+// Read notes, for the tool of [Options].Tools that ctx belongs to, from where the text is that it
+// returns: a note that was taken while a stranger's page was read is a stranger's text still.
+// A tool that says so is not labelled by its annotations. The name of the source's server
+// must be that of no server: [Host.Trust] would vouch for it.
+func Read(ctx context.Context, from guard.Source, labels guard.Labels, text string) error {
+	c, err := ownCall(ctx)
+	if err != nil {
+		return err
+	}
+	c.labelled.Store(true)
+	c.run.c.flow.Read(from, labels, text)
+	return nil
+}
+
+var errNotOwn = errors.New("the context is not that of a call of one of Options.Tools; pass on the one that the tool was called with")
+
+// ownCall is the call of an own tool that runs with this context.
+func ownCall(ctx context.Context) (*calling, error) {
+	c := callFrom(ctx)
+	if c == nil || c.run == nil || c.server.Name != OwnServer {
+		return nil, errNotOwn
+	}
+	if c.over.Load() {
+		return nil, fmt.Errorf("the call of %s is over", c.toolName())
+	}
+	return c, nil
+}

@@ -1,0 +1,113 @@
+package host
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/scripted"
+)
+
+func TestARuleThatIsRemovedDoesNotHold(t *testing.T) {
+	t.Parallel()
+	yes := &desk{consent: func(card Card) Verdict { return Verdict{Allow: true, Rule: &card.Always[0].Rule} }}
+	write := scripted.Call("files__write", `{"text":"a"}`)
+	s := play(t, Options{Servers: []Server{stranger("files", "a file")}, Person: yes}, write, write, scripted.Say("done"), write, scripted.Say("done"))
+	c := s.Conversation(nil)
+	ask(t, c, "write twice")
+	rules := s.Rules()
+	if len(yes.cards) != 1 || rules[0].Source != "session" || len(rules) != 3 {
+		t.Fatalf("%d cards, the rules are %+v", len(yes.cards), rules)
+	}
+	if err := s.RemoveRule(rules[0]); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.RemoveRule(rules[0]); err == nil || !strings.Contains(err.Error(), "no rule allow tool") {
+		t.Errorf("removed twice: %v", err)
+	}
+	if ask(t, c, "write again"); len(yes.cards) != 2 {
+		t.Errorf("%d cards", len(yes.cards))
+	}
+}
+
+func TestAYesOfTheConversationIsWithdrawn(t *testing.T) {
+	t.Parallel()
+	read, write := scripted.Call("memory__read", `{}`), scripted.Call("files__write", `{"text":"a"}`)
+	s := play(t, Options{Servers: []Server{stranger("files", "a file"), stranger("memory", "a memory")}}, read, write, scripted.Say("done"))
+	var record entries
+	c := s.Conversation(&record)
+	ask(t, c, "read and write")
+	all := c.Approvals()
+	i := slices.IndexFunc(all, func(a guard.Approval) bool {
+		return a.Server == "files" && a.Tool == "write" && a.Reason == guard.Tainted
+	})
+	if i < 0 || !slices.Contains(all[i].Sources, guard.Source{Server: "memory", Tool: "read"}) {
+		t.Fatalf("remembered are %+v", all)
+	}
+	if err := c.Withdraw(all[i]); err != nil {
+		t.Fatal(err)
+	}
+	for what, c := range map[string]*Conversation{"here": c, "resumed": s.Conversation(nil, record...)} {
+		if left := c.Approvals(); len(left) != len(all)-1 {
+			t.Errorf("%s there are %+v", what, left)
+		}
+	}
+}
+
+// entries is a record in memory.
+type entries []Entry
+
+func (e *entries) Append(entry Entry) error { *e = append(*e, entry); return nil }
+
+func TestTrustIsTakenBack(t *testing.T) {
+	t.Parallel()
+	trusted := stranger("files", "a file")
+	trusted.Trusted = true
+	s := play(t, Options{Servers: []Server{trusted}}, scripted.Call("files__read", `{}`), scripted.Say("done"), scripted.Say("done"))
+	c := s.Conversation(nil)
+	ask(t, c, "read")
+	if len(s.desk.reviews) != 0 || c.flow.Labels()&guard.Untrusted != 0 {
+		t.Fatalf("of a trusted server: %+v, %v", s.desk.reviews, c.flow.Labels())
+	}
+	if err := c.Distrust("files"); err != nil {
+		t.Fatal(err)
+	}
+	if c.flow.Labels()&guard.Untrusted == 0 || s.Servers()[0].Trusted {
+		t.Errorf("what was read is %v, of %+v", c.flow.Labels(), s.Servers())
+	}
+	if ask(t, c, "and now?"); len(s.desk.reviews) != 1 {
+		t.Errorf("%d reviews", len(s.desk.reviews))
+	}
+	if err := errors.Join(c.Trust("files", false)); err != nil || c.flow.Labels()&guard.Untrusted != 0 || !s.Servers()[0].Trusted {
+		t.Errorf("%v; trusted again, what was read is %v", err, c.flow.Labels())
+	}
+	for name, err := range map[string]error{"none": c.Trust("none", true), "gone": c.Distrust("gone")} {
+		if err == nil || !strings.Contains(err.Error(), "no server") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWhatWasApprovedIsForgotten(t *testing.T) {
+	t.Parallel()
+	pins, err := guard.Load(filepath.Join(t.TempDir(), "pins.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := play(t, Options{Servers: []Server{stranger("files", "a file")}, Pins: pins}, scripted.Say("one"), scripted.Say("two"), scripted.Say("three"))
+	c := s.Conversation(nil)
+	ask(t, c, "one")
+	ask(t, c, "two")
+	if names := pins.Servers(); len(s.desk.reviews) != 1 || !slices.Equal(names, []string{"files"}) {
+		t.Fatalf("%d reviews, approved is something of %q", len(s.desk.reviews), names)
+	}
+	if err := s.Disapprove("files"); err != nil {
+		t.Fatal(err)
+	}
+	if ask(t, c, "three"); len(s.desk.reviews) != 2 || !s.desk.reviews[1].First {
+		t.Errorf("the reviews are %+v", s.desk.reviews)
+	}
+}

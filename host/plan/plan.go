@@ -1,0 +1,159 @@
+package plan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/host"
+)
+
+// maxProposed is how many steps a model is asked for.
+const maxProposed = 20
+
+// failedMark begins the answer of a model that could not do a step.
+const failedMark = "NOT DONE:"
+
+// Propose asks the model for the steps to a goal and makes them the conversation's plan. It
+// is given only tools that read, and its calls need the person's approval as ever.
+func Propose(ctx context.Context, c *host.Conversation, goal string) (host.Plan, error) {
+	if goal = strings.TrimSpace(goal); goal == "" {
+		return host.Plan{}, errors.New("plan: the goal is empty; say what is to be reached")
+	}
+	text := fmt.Sprintf("Make a plan for the goal below, and do nothing of it yet. Look at what you must know first. "+
+		"Then answer with the steps alone, at most %d: a numbered line for each, which can be done and checked by itself.\n\nGoal: %s", maxProposed, goal)
+	answer, err := c.Ask(ctx, host.Question{Text: text, Tools: func(t host.ToolInfo) bool { return t.ReadOnly }})
+	if err != nil {
+		return host.Plan{}, fmt.Errorf("plan: the proposal: %w", err)
+	}
+	p := host.Plan{Goal: goal}
+	for _, found := range numbered.FindAllStringSubmatch(answer.Text, -1) {
+		p.Steps = append(p.Steps, host.PlanStep{Text: strings.TrimSpace(found[1])})
+	}
+	if answer.Stop != "end" || len(p.Steps) == 0 {
+		return host.Plan{}, fmt.Errorf("plan: the model proposed no numbered steps, or did not get to the end of them (%s); ask again, or write the steps yourself", answer.Stop)
+	}
+	return p, c.SetPlan(p)
+}
+
+var (
+	numbered = regexp.MustCompile(`(?m)^\s*\d+[.)]\s+(\S.*)$`)
+	edited   = regexp.MustCompile(`^(?:\d+[.)]|[-*])?\s*(?:\[([ xX>!])\])?\s*(.*)$`)
+	ticks    = map[string]string{host.PlanOpen: " ", host.PlanBegun: ">", host.PlanDone: "x", host.PlanFailed: "!"}
+)
+
+// Format writes the steps as a person edits them, a line for each: "- [ ] open", "- [x]
+// done", "- [>] begun", "- [!] failed".
+func Format(p host.Plan) string {
+	var b strings.Builder
+	for _, s := range p.Steps {
+		fmt.Fprintf(&b, "- [%s] %s\n", ticks[s.State], strings.ReplaceAll(s.Text, "\n", " "))
+	}
+	return b.String()
+}
+
+// Parse reads what Format wrote and a person edited: a step in each line that is not empty. A
+// line without a box is an open step, numbered or not.
+func Parse(text string) ([]host.PlanStep, error) {
+	var steps []host.PlanStep
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		found := edited.FindStringSubmatch(line)
+		if found[2] == "" {
+			return nil, fmt.Errorf("plan: the step %q has no text; write what is to be done, or remove the line", line)
+		}
+		step := host.PlanStep{Text: found[2]}
+		for state, tick := range ticks {
+			if tick == strings.ToLower(found[1]) {
+				step.State = state
+			}
+		}
+		steps = append(steps, step)
+	}
+	return steps, nil
+}
+
+// ErrFailed says that the model could not do a step, which the plan says in its note.
+var ErrFailed = errors.New("the step could not be done")
+
+// Execute carries out the steps of the conversation's plan that are not done, in their order,
+// each in a run of its own, and ticks them off. changed, if not nil, is called with the plan after
+// each change. It ends at a step that fails, at a limit of a run, and with ctx; called again, it
+// goes on with that step. The plan may be edited meanwhile.
+//
+// The steps are the model's words, even where the person saw them: none of them excuses a
+// call from a question.
+func Execute(ctx context.Context, c *host.Conversation, changed func(host.Plan)) error {
+	for {
+		p := c.Plan()
+		at := slices.IndexFunc(p.Steps, func(s host.PlanStep) bool { return s.State != host.PlanDone })
+		if at < 0 {
+			return nil
+		}
+		step := p.Steps[at]
+		question := host.Question{Text: ask(p, at), Relayed: true}
+		if err := mark(c, step.Text, host.PlanBegun, "", changed); err != nil {
+			return err
+		}
+		answer, err := c.Ask(ctx, question)
+		if err != nil {
+			return fmt.Errorf("plan: step %d: %w", at+1, err)
+		}
+		if answer.Stop != "end" {
+			return fmt.Errorf("plan: step %d: its run was ended (%s); carry the plan out again to go on", at+1, answer.Stop)
+		}
+		if why, failed := strings.CutPrefix(strings.TrimSpace(answer.Text), failedMark); failed {
+			why = strings.TrimSpace(why)
+			err := fmt.Errorf("plan: step %d: %w: %s", at+1, ErrFailed, why)
+			return errors.Join(err, mark(c, step.Text, host.PlanFailed, short(why), changed))
+		}
+		if err := mark(c, step.Text, host.PlanDone, "", changed); err != nil {
+			return err
+		}
+	}
+}
+
+// ask is the question for one step. It holds all of the plan, which a summary of the
+// conversation may have lost.
+func ask(p host.Plan, at int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The plan for: %s\n%s\nDo step %d now, and no other: %s\n", p.Goal, Format(p), at+1, p.Steps[at].Text)
+	if p.Steps[at].State != host.PlanOpen {
+		b.WriteString("It was begun before: look first what of it is done already.\n")
+	}
+	fmt.Fprintf(&b, "If it cannot be done, answer %s and why.", failedMark)
+	return b.String()
+}
+
+// mark sets the state of the first step with this text that is not done; the person may have
+// taken it out.
+func mark(c *host.Conversation, text, state, note string, changed func(host.Plan)) error {
+	p := c.Plan()
+	at := slices.IndexFunc(p.Steps, func(s host.PlanStep) bool { return s.Text == text && s.State != host.PlanDone })
+	if at < 0 {
+		return nil
+	}
+	p.Steps[at].State, p.Steps[at].Note = state, note
+	if err := c.SetPlan(p); err != nil {
+		return fmt.Errorf("plan: %w", err)
+	}
+	if changed != nil {
+		changed(p)
+	}
+	return nil
+}
+
+// maxReason is how much is kept of why a step failed, in bytes.
+const maxReason = 1 << 10
+
+func short(why string) string {
+	if len(why) <= maxReason {
+		return why
+	}
+	return strings.ToValidUTF8(why[:maxReason], "")
+}

@@ -1,0 +1,91 @@
+// Package task is a tool with which a model gives a piece of work to a sub-agent: a
+// conversation of its own, with the tools that it chooses, of which it reads the answer only. So
+// a long search does not fill the window of the conversation that needs its result.
+package task
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// Name is the tool's.
+const Name = "task"
+
+// Options are optional.
+type Options struct {
+	// Instructions are added to those of every sub-agent.
+	Instructions string
+	// Limits end each of them, in addition to those of the run that it belongs to.
+	Limits host.Limits
+	// Tools are those that a sub-agent may have at all; nil means every one but this.
+	Tools func(host.ToolInfo) bool
+}
+
+// A work is what the model asks of a sub-agent.
+type work struct {
+	Task  string   `json:"task" doc:"what is to be done and what the answer must hold; the sub-agent knows nothing else of this conversation"`
+	Tools []string `json:"tools,omitempty" doc:"the only tools that it may use: SERVER for all of a server, or SERVER__TOOL; without it, all but this one"`
+	Name  string   `json:"name,omitempty" doc:"a word or two for what it does, which the person sees"`
+}
+
+// Add adds the tool to a program's own, for [host.Options].Tools. It only reads, as each call
+// of the sub-agent is decided about by itself; see [host.Child].
+func Add(own *mcp.Server, o Options) {
+	mcp.AddToolWith(own, mcp.Tool{
+		Name: Name, Title: "Sub-agent",
+		Description: "Give a piece of work to a sub-agent, which answers with its result alone. Several can work at the same time. Use it for what takes many calls and has a short result.",
+		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)},
+	}, func(ctx context.Context, w work) (string, error) { return o.do(ctx, w) })
+}
+
+func (o *Options) do(ctx context.Context, w work) (string, error) {
+	name := strings.TrimSpace(w.Name)
+	if name == "" {
+		name = Name
+	}
+	child, err := host.Child(ctx, host.Agent{Name: name, Instructions: o.Instructions, Limits: o.Limits})
+	if err != nil {
+		return "", err
+	}
+	choice := chosen{names: w.Tools, found: map[string]bool{}}
+	answer, err := child.Ask(ctx, host.Question{Text: w.Task, Tools: func(t host.ToolInfo) bool {
+		return t.ToolRef != host.ToolRef{Server: host.OwnServer, Tool: Name} && (o.Tools == nil || o.Tools(t)) && choice.has(t)
+	}})
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("sub-agent %q: %w", name, err)
+	case answer.Stop != "end":
+		return "", fmt.Errorf("sub-agent %q was ended before it was done (%s); its last words: %s", name, answer.Stop, answer.Text)
+	}
+	return answer.Text + choice.missing(), nil
+}
+
+// chosen are the tools that a model named.
+type chosen struct {
+	names []string
+	found map[string]bool
+}
+
+func (c *chosen) has(t host.ToolInfo) bool {
+	for _, name := range []string{t.Server, t.Server + "__" + t.Tool} {
+		if slices.Contains(c.names, name) {
+			c.found[name] = true
+			return true
+		}
+	}
+	return len(c.names) == 0
+}
+
+// missing says which names are of no tool.
+func (c *chosen) missing() string {
+	unknown := slices.DeleteFunc(slices.Clone(c.names), func(name string) bool { return c.found[name] })
+	if len(unknown) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n[It had no tools called %s.]", strings.Join(unknown, ", "))
+}

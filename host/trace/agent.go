@@ -1,0 +1,86 @@
+package trace
+
+import (
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/host"
+)
+
+// A scope is the run, or a sub-agent in it.
+type scope struct {
+	agent string // its name; empty: of the run itself
+	call  string // that it carries out
+	top   string // the run's own call that this one is part of
+	depth int
+	asked bool // the model was asked
+}
+
+// id makes the id of a call one of the whole run: those of sub-agents may repeat.
+func (s *scope) id(call string) string {
+	if s.call == "" || call == "" {
+		return call
+	}
+	return s.call + "/" + call
+}
+
+func (s *scope) prefix() string {
+	if s.agent == "" {
+		return ""
+	}
+	return s.agent + ": "
+}
+
+// top is the run's own call that an item is part of.
+func (i *item) top() string {
+	if i.scope.depth > 0 {
+		return i.scope.top
+	}
+	return i.call
+}
+
+// place notes whose item this is, unless that is known.
+func (t *Trace) place(i *item) {
+	if i.scope == nil {
+		i.scope = t.at
+	}
+}
+
+// child records what a sub-agent does as part of the call that it carries out.
+func (t *Trace) child(at time.Time, c *host.ChildEvent) {
+	outer := t.at
+	defer func() { t.at = outer }()
+	t.at = t.agent(outer, c)
+	e := c.Event
+	if e.At.IsZero() {
+		e.At = at
+	}
+	t.event(e)
+}
+
+// agent finds or makes the scope of a sub-agent.
+func (t *Trace) agent(outer *scope, c *host.ChildEvent) *scope {
+	call := outer.id(c.CallID)
+	key := call + "\x00" + c.Agent // a call can have several
+	found := t.agents[key]
+	if found == nil {
+		found = &scope{agent: detail(oneLine(c.Agent)), call: call, top: call, depth: outer.depth + 1}
+		if outer.depth > 0 {
+			found.top = outer.top
+		}
+		if len(t.agents) < maxOpen {
+			t.agents[key] = found
+		}
+	}
+	return found
+}
+
+// agentDone forgets what a sub-agent has open. What it used is counted with the run.
+func (t *Trace) agentDone() {
+	t.at.asked = false
+	for id := range t.calls {
+		if strings.HasPrefix(id, t.at.call+"/") {
+			delete(t.calls, id)
+		}
+	}
+}

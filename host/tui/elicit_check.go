@@ -1,0 +1,70 @@
+package tui
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/form"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// check shows what would be sent, if every field fits. A form is a server's: nobody
+// sends it by pressing Enter until it is gone.
+func (c *formCard) check() {
+	fields, values := make([]*form.Field, len(c.fields)), make([]json.RawMessage, len(c.fields))
+	wrong := -1
+	for i, e := range c.fields {
+		value, err := e.value()
+		e.fault = ""
+		if err != nil {
+			e.fault = err.Error()
+			if wrong < 0 {
+				wrong = i
+			}
+		}
+		fields[i], values[i] = e.Field, value
+	}
+	if wrong >= 0 {
+		c.at = wrong
+		return
+	}
+	c.content = form.Encode(fields, values)
+	c.checking, c.seen, c.laid, c.scroll = true, 0, body{}, scroll{}
+}
+
+// pressCheck handles the keys while what would be sent is shown.
+func (c *formCard) pressCheck(k keypress) bool {
+	switch {
+	case c.scroll.move(k.name):
+	case k.text == "y" && c.seen < c.scroll.all:
+		c.scroll.move("pgdown")
+	case k.text == "y":
+		return c.answer(mcp.ElicitAccept, c.content)
+	case k.text == "n":
+		return c.answer(mcp.ElicitDecline, nil)
+	case k.text == "e", k.name == "esc":
+		c.checking, c.at, c.scroll = false, 0, scroll{}
+	}
+	return false
+}
+
+// checkLines show all that would be sent.
+func (c *formCard) checkLines(s *screen, width, height int) []ink.Line {
+	foot := s.foot(width, "", "y send", "n decline", "e Esc edit", scrollKeys)
+	lines := framed("send this to "+c.form.Server+"?", c.laid.of(width, c.sent), &c.scroll, foot, width, height)
+	c.seen = max(c.seen, c.scroll.at+c.scroll.rows)
+	return lines
+}
+
+// sent is what would be sent, and what would not.
+func (c *formCard) sent(width int) []ink.Line {
+	lines := append(jsonLines(c.content, width), warnings(c.form.Warnings, width)...)
+	var left []string
+	for _, e := range c.fields {
+		if value, err := e.value(); err == nil && value == nil {
+			left = append(left, oneLine(e.Name, 100))
+		}
+	}
+	return append(lines, about("left out", ink.Muted, strings.Join(left, ", "), width)...)
+}

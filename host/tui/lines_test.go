@@ -1,0 +1,182 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/policy"
+)
+
+// lineByLine is what is printed when these lines are typed. Each is read when it is asked for.
+func lineByLine(t *testing.T, session *scripted, with func(ui *UI, o *Options), lines ...string) string {
+	t.Helper()
+	var out strings.Builder
+	ui, err := New(Options{In: strings.NewReader(strings.Join(lines, "\n") + "\n"), Out: &out, Env: []string{"TERM=xterm"}, Plain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if with != nil {
+		with(ui, &ui.options)
+	}
+	if session.info.Name == "" {
+		session.info = model.Info{Name: "test-model", Provider: "test", Language: true}
+	}
+	if err := ui.Run(t.Context(), session); err != nil {
+		t.Errorf("at the end of the input: %v", err)
+	}
+	if strings.Contains(out.String(), "\x1b") {
+		t.Errorf("there are escape sequences: %q", out.String())
+	}
+	return out.String()
+}
+
+// manyModels are more than are listed at once.
+type manyModels struct {
+	choices
+	list   []ModelChoice
+	chosen string
+}
+
+func (m *manyModels) List(context.Context) ([]ModelChoice, error) { return m.list, nil }
+func (m *manyModels) Choose(name string) error                    { m.chosen = name; return nil }
+func (m *manyModels) SetEffort(string) error                      { return nil }
+
+func TestCommandsLineByLine(t *testing.T) {
+	session := panels()
+	models := &manyModels{choices: choices{session: session}, list: []ModelChoice{{Name: "p:small"}, {Name: "p:large"}}}
+	for i := range maxListed {
+		models.list = append(models.list, ModelChoice{Name: fmt.Sprint("p:other", i)})
+	}
+	for _, test := range []struct {
+		typed, want, never string
+	}{
+		{"/help", "/effort LEVEL", "/theme"},
+		{"/theme dark", "/theme needs the screen: start without --plain", ""},
+		{"/context", "so far: ", ""},
+		{"/mcp", "about 1.5k tokens", ""},
+		{"/copy", "no clipboard that can be reached here; /export writes a file", ""},
+		{"/effort low", "From the next question on", ""},
+		{"/model,large,1", "and 2 more", ""},
+		{"/model,nowhere,2", "nothing has these words", ""},
+		{"/tools", "── tools ", ""},
+		{"/log", "── log ", ""},
+		{"/keep", "expected /keep NOTE", ""},
+		{"/compact", "old turns are replaced by a summary", ""},
+		{"/new", "new conversation", ""},
+		{"/crm:a/b", "there is no command /crm:a/b", ""},
+		{"/none", "there is no command /none", ""},
+	} {
+		models.chosen = ""
+		out := lineByLine(t, session, func(_ *UI, o *Options) { o.Models = models }, strings.Split(test.typed, ",")...)
+		if !strings.Contains(out, test.want) || test.never != "" && strings.Contains(out, test.never) {
+			t.Errorf("%s:\n%s", test.typed, out)
+		}
+		if strings.HasPrefix(test.typed, "/model") && models.chosen != "p:large" {
+			t.Errorf("%s chose %q", test.typed, models.chosen)
+		}
+	}
+}
+
+func TestAPlanIsEditedLineByLine(t *testing.T) {
+	session := planning(func(s *scripted, changed func(host.Plan)) error {
+		for i := range s.plan.Steps {
+			s.mark(i, host.PlanBegun, "", changed)
+			s.mark(i, host.PlanDone, "", changed)
+		}
+		return nil
+	}, "Buy paint", "Paint", "Rest")
+	out := lineByLine(t, session, nil, "/plan edit", "/plan a green wall", "/plan edit 2 Paint it green", "/plan edit 3", "/plan edit 9", "/plan edit + Clean up", "/plan do", "/plan drop", "/plan edit the docs")
+	at := 0
+	for _, want := range []string{
+		"there is no plan;", "○ 1 Buy paint\n○ 2 Paint\n○ 3 Rest\n/plan do carries them out", "○ 2 Paint it green", "expected /plan edit with a step's number from 1 to 2",
+		"○ 1 Buy paint\n○ 2 Paint it green\n○ 3 Clean up\n", "▸ step 1 of 3: Buy paint", "✓ step 3 of 3: Clean up", "The plan is done.", "there is no plan any more",
+	} {
+		next := strings.Index(out[at:], want)
+		if next < 0 {
+			t.Fatalf("%q is not said, or not in its turn:\n%s", want, out)
+		}
+		at += next
+	}
+	if !session.did("propose edit the docs") {
+		t.Error("a goal was taken for a step")
+	}
+}
+
+func TestACardLineByLine(t *testing.T) {
+	path, onDisk := aFile(t)
+	card := host.Card{CallID: "1", Server: "files", Tool: "write_file", CanTrust: true, Arguments: object(`{"path":` + quoted(path) + `,"content":"x\n"}`),
+		Always: []host.AlwaysRule{{Label: "this", Rule: policy.Rule{Name: "this"}}}}
+	for _, test := range []struct {
+		typed string
+		want  host.Verdict
+		rule  bool
+		said  string
+	}{
+		{"yes", host.Verdict{Allow: true}, false, "│ - ten\n│ + x\n"},
+		{"x,,n", host.Verdict{}, false, "y once · s this session… · a always… · n Esc no"},
+		{"use /tmp", host.Verdict{Note: "use /tmp"}, false, ""},
+		{"N,use /tmp", host.Verdict{Note: "use /tmp"}, false, "what should the model do instead?"},
+		{"session,1", host.Verdict{Allow: true}, true, "Type a number, or Enter to go back"},
+		{"a,,y", host.Verdict{Allow: true}, false, "allow always: which calls?"},
+		{"trust,2", host.Verdict{Allow: true, Trust: true, Forever: true}, false, "until when?"},
+	} {
+		var got host.Verdict
+		session := &scripted{}
+		out := lineByLine(t, session, func(ui *UI, o *Options) {
+			o.OnDisk = onDisk
+			session.ask = func(ctx context.Context, _ host.Question) (err error) {
+				got, err = ui.Consent(ctx, card)
+				return err
+			}
+		}, append([]string{"go on"}, strings.Split(test.typed, ",")...)...)
+		rule := got.Rule != nil
+		if got.Rule = nil; got != test.want || rule != test.rule || !strings.Contains(out, test.said) || strings.Contains(out, "❯ go on") {
+			t.Errorf("%s: %+v, rule %v\n%s", test.typed, got, rule, out)
+		}
+	}
+}
+
+func TestAReviewLineByLine(t *testing.T) {
+	yes, no := host.ReviewAnswer{Approve: true}, host.ReviewAnswer{}
+	for _, test := range []struct {
+		typed string
+		want  [2]host.ReviewAnswer // of the sixth and the last server
+		said  string
+	}{
+		{"A,n,y", [2]host.ReviewAnswer{yes, yes}, "  memory  9 tools: 3 read, 6 write; memory-server 0.6.3\n    npx -y @modelcontextprotocol/server-memory\n"},
+		{"N", [2]host.ReviewAnswer{no, no}, "A approve all 6 without warnings · N refuse all"},
+		{"8,d,,t,,y,N", [2]host.ReviewAnswer{no, yes}, "Enter goes back"},
+	} {
+		var got []host.ReviewAnswer
+		session := &scripted{}
+		out := lineByLine(t, session, func(ui *UI, _ *Options) {
+			session.ask = func(ctx context.Context, _ host.Question) (err error) {
+				got, err = ui.Review(ctx, eightServers())
+				return err
+			}
+		}, append([]string{"go on"}, strings.Split(test.typed, ",")...)...)
+		if len(got) != 8 || [2]host.ReviewAnswer{got[5], got[7]} != test.want || !strings.Contains(out, test.said) {
+			t.Errorf("%s: %+v\n%s", test.typed, got, out)
+		}
+	}
+}
+
+// The end of the input is an answer to nothing.
+func TestTheInputEndsInACard(t *testing.T) {
+	session := &scripted{}
+	var failed error
+	lineByLine(t, session, func(ui *UI, _ *Options) {
+		session.ask = func(ctx context.Context, _ host.Question) (err error) {
+			_, failed = ui.Consent(ctx, host.Card{CallID: "1", Server: "files", Tool: "write_file"})
+			return failed
+		}
+	}, "go on")
+	if failed == nil || !errors.Is(failed, context.Canceled) && !errors.Is(failed, errGone) {
+		t.Errorf("the call's card ends with %v", failed)
+	}
+}

@@ -1,0 +1,236 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/plan"
+	"github.com/junction-mcp/junction/host/tui/internal/ink"
+)
+
+// planDo stands before the steps in the input: Enter has them carried out.
+const planDo = "/plan do"
+
+// plan shows the plan, has one proposed, edited or carried out.
+func (s *screen) plan(argument string) {
+	verb, steps, _ := strings.Cut(argument, "\n")
+	verb = strings.TrimSpace(verb)
+	switch {
+	case argument == "":
+		s.panel = planPanel()
+	case s.run != nil:
+		s.hint = "the answer is still coming; Esc interrupts it"
+	case verb == "do":
+		s.doPlan(argument, steps)
+	case s.byLine && isStepEdit(verb):
+		s.editStep(strings.TrimPrefix(verb, "edit "))
+	case argument == "edit":
+		s.editPlan()
+	case argument == "drop":
+		s.inBackground(func(context.Context) error { return s.session.SetPlan(host.Plan{}) }, func(s *screen) { s.say(ink.Muted, "there is no plan any more") })
+	default:
+		s.propose(argument)
+	}
+}
+
+// propose has the model propose steps, and puts them into the input.
+func (s *screen) propose(goal string) {
+	s.typed("plan: " + goal)
+	ctx, r := s.begun()
+	s.ui.background(func() any {
+		_, err := s.session.Propose(ctx, goal)
+		r.cancel()
+		return func(s *screen) {
+			s.ended(r, err, "", "")
+			if err == nil {
+				s.editPlan()
+			}
+		}
+	})
+}
+
+// begun begins a run that is more than the answer to one question.
+func (s *screen) begun() (context.Context, *run) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	r := &run{cancel: cancel, began: s.now()}
+	s.run = r
+	return ctx, r
+}
+
+// ended ends it, and says what came of it, or how to go on where it failed.
+func (s *screen) ended(r *run, err error, done, remedy string) {
+	if s.run != r {
+		return
+	}
+	s.endText()
+	if err == nil && done != "" {
+		s.say(ink.Good, done)
+	}
+	if err != nil {
+		if !errors.Is(err, context.Canceled) {
+			s.say(ink.Warn, strings.TrimPrefix(err.Error(), "plan: "))
+		}
+		if remedy != "" {
+			s.say(ink.Muted, remedy)
+		}
+		r.answered = true // and it was said why it ends
+	}
+	s.over(r, err)
+}
+
+// editPlan puts the steps into the input, where they are edited as any text.
+func (s *screen) editPlan() {
+	p := s.session.Plan()
+	switch {
+	case len(p.Steps) == 0:
+		s.hint = "there is no plan; /plan GOAL has the model propose one"
+	case s.byLine:
+		s.print(planLines(p, s.width)...)
+		s.add(ink.Lines(ink.Muted, "/plan do carries them out, /plan drop forgets them. /plan edit NUMBER TEXT changes one, NUMBER alone removes it, + TEXT adds one.", s.width)...)
+	case !s.input.Empty() || s.run != nil:
+		s.say(ink.Muted, "The steps are proposed: /plan edit puts them into the input, /plan do carries them out.")
+	default:
+		s.input.Set(planDo + "\n" + strings.TrimSuffix(plan.Format(p), "\n"))
+		s.menu.update(s)
+		s.hint = "edit the steps, a line for each (Ctrl+G: in your editor); Enter carries them out"
+	}
+}
+
+// isStepEdit reports whether one step is to be changed: "edit 2 TEXT", "edit 2" or "edit + TEXT".
+func isStepEdit(argument string) bool {
+	words := strings.Fields(argument)
+	if len(words) < 2 || words[0] != "edit" {
+		return false
+	}
+	_, err := strconv.Atoi(words[1])
+	return err == nil || words[1] == "+"
+}
+
+// editStep changes one step, where steps are not edited in the input.
+func (s *screen) editStep(typed string) {
+	p := s.session.Plan()
+	first, text, _ := strings.Cut(strings.TrimSpace(typed), " ")
+	text = strings.TrimSpace(text)
+	n, err := strconv.Atoi(first)
+	switch {
+	case first == "+" && text != "":
+		p.Steps = append(p.Steps, host.PlanStep{Text: text})
+	case err != nil || n < 1 || n > len(p.Steps):
+		s.hint = fmt.Sprintf("expected /plan edit with a step's number from 1 to %d, or with + TEXT", len(p.Steps))
+		return
+	case text == "":
+		p.Steps = slices.Delete(p.Steps, n-1, n)
+	default:
+		p.Steps[n-1] = host.PlanStep{Text: text}
+	}
+	s.inBackground(func(context.Context) error { return s.session.SetPlan(p) }, (*screen).editPlan)
+}
+
+// doPlan carries out the plan, with these steps if there are any.
+func (s *screen) doPlan(typed, text string) {
+	p := s.session.Plan()
+	if strings.TrimSpace(text) != "" {
+		steps, err := plan.Parse(text)
+		if err == nil {
+			p.Steps = noted(steps, p.Steps)
+			err = s.session.SetPlan(p)
+		}
+		if err != nil {
+			s.hint = strings.TrimPrefix(err.Error(), "plan: ")
+			s.input.Set("/plan " + typed)
+			return
+		}
+	}
+	if !slices.ContainsFunc(p.Steps, isOpen) {
+		s.hint = "no step is left to be done; /plan GOAL has the model propose some"
+		return
+	}
+	ctx, r := s.begun()
+	s.ui.background(func() any {
+		err := s.session.Execute(ctx, func(p host.Plan) { s.ui.post(func(s *screen) { s.ticked(r, p) }) })
+		r.cancel()
+		return func(s *screen) {
+			s.ended(r, err, "The plan is done.", "/plan do goes on with this step, /plan edit changes what is left.")
+		}
+	})
+}
+
+// noted are steps with the notes that they had.
+func noted(steps, before []host.PlanStep) []host.PlanStep {
+	for i := range steps {
+		if at := slices.IndexFunc(before, func(s host.PlanStep) bool { return s.Text == steps[i].Text }); at >= 0 && before[at].State == steps[i].State {
+			steps[i].Note = before[at].Note
+		}
+	}
+	return steps
+}
+
+func isOpen(s host.PlanStep) bool { return s.State != host.PlanDone }
+
+// ticked prints the step that begins or ends now.
+func (s *screen) ticked(r *run, p host.Plan) {
+	if s.run != r {
+		return
+	}
+	s.endText()
+	if at := slices.IndexFunc(p.Steps, func(s host.PlanStep) bool { return s.State == host.PlanBegun }); at >= 0 {
+		r.step = at
+		r.doingStep = fmt.Sprintf("step %d of %d: ", at+1, len(p.Steps))
+	}
+	if r.step < len(p.Steps) {
+		s.print(planLine(&p.Steps[r.step], r.doingStep, s.width)...)
+	}
+}
+
+// planMarks are how the states of steps are drawn.
+var planMarks = map[string]ink.Span{
+	host.PlanOpen: ink.T(ink.Muted, "○ "), host.PlanBegun: ink.T(ink.Accent, "▸ "), host.PlanDone: ink.T(ink.Good, "✓ "), host.PlanFailed: ink.T(ink.Bad, "✗ "),
+}
+
+func planLine(step *host.PlanStep, label string, width int) []ink.Line {
+	lines := ink.Indent(ink.Wrap(ink.Line{ink.T(ink.Muted, label), ink.T(ink.Plain, oneLine(step.Text, 2_000))}, width-2), ink.Line{planMarks[step.State]}, ink.Of("  "))
+	if step.Note != "" {
+		lines = append(lines, ink.Indent(ink.Lines(ink.Bad, oneLine(step.Note, 2_000), width-4), ink.Of("    "), ink.Of("    "))...)
+	}
+	return lines
+}
+
+func planLines(p host.Plan, width int) []ink.Line {
+	var lines []ink.Line
+	for i := range p.Steps {
+		lines = append(lines, planLine(&p.Steps[i], fmt.Sprintf("%d ", i+1), width)...)
+	}
+	return lines
+}
+
+// planPanel shows the plan as it is.
+func planPanel() *pager {
+	return &pager{title: "plan", build: func(s *screen, width int) []ink.Line {
+		p := s.session.Plan()
+		if len(p.Steps) == 0 {
+			return ink.Lines(ink.Muted, "there is none; /plan GOAL has the model propose one", width)
+		}
+		lines := append(ink.Lines(ink.Plain, oneLine(p.Goal, 2_000), width), nil)
+		lines = append(append(lines, planLines(p, width)...), nil)
+		return append(lines, ink.Lines(ink.Muted, "/plan do carries out what is left, /plan edit changes it, /plan drop forgets it", width)...)
+	}}
+}
+
+// planLeft says that a conversation that goes on has a plan which is not done.
+func (s *screen) planLeft() {
+	p := s.session.Plan()
+	done := 0
+	for _, step := range p.Steps {
+		if !isOpen(step) {
+			done++
+		}
+	}
+	if done < len(p.Steps) {
+		s.say(ink.Muted, fmt.Sprintf("Its plan is not done: %d of %s. /plan shows it, /plan do goes on.", done, plural(len(p.Steps), "step", "steps")))
+	}
+}

@@ -1,0 +1,154 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/host"
+	script "github.com/junction-mcp/junction/internal/scripted"
+)
+
+// planning is a session whose model proposes these steps, and which ends as the test says.
+func planning(end func(s *scripted, changed func(host.Plan)) error, steps ...string) *scripted {
+	s := &scripted{}
+	s.propose = func(_ context.Context, goal string) (host.Plan, error) {
+		s.note("propose " + goal)
+		s.plan = host.Plan{Goal: goal}
+		for _, text := range steps {
+			s.plan.Steps = append(s.plan.Steps, host.PlanStep{Text: text})
+		}
+		if len(steps) == 0 {
+			return s.plan, errors.New("plan: the model proposed no numbered steps")
+		}
+		return s.plan, nil
+	}
+	s.execute = func(_ context.Context, changed func(host.Plan)) error { return end(s, changed) }
+	return s
+}
+
+// mark sets the state of a step.
+func (s *scripted) mark(at int, state, note string, changed func(host.Plan)) {
+	s.plan.Steps[at].State, s.plan.Steps[at].Note = state, note
+	p := s.plan
+	p.Steps = append([]host.PlanStep(nil), p.Steps...)
+	changed(p)
+}
+
+func TestAPlanIsProposedEditedAndCarriedOut(t *testing.T) {
+	session := planning(func(s *scripted, changed func(host.Plan)) error {
+		for i := range s.plan.Steps {
+			s.mark(i, host.PlanBegun, "", changed)
+			time.Sleep(time.Second)
+			s.mark(i, host.PlanDone, "", changed)
+		}
+		return nil
+	}, "Buy paint", "Paint the wall")
+	play(t, session, 80, 24, func(st *stage) {
+		st.keys("/plan<enter>")
+		st.holds("there is none; /plan GOAL has the model propose one")
+		st.keys("<esc>/plan a green wall<enter>")
+		st.holds("❯ /plan do\n  - [ ] Buy paint\n  - [ ] Paint the wall\nedit the steps, a line for each")
+		st.keys(" twice<ctrl+j>Look at it <enter>")
+		st.wait(1500 * time.Millisecond)
+		st.holds("step 2 of 3: ")
+		st.keys("/plan<enter>")
+		st.holds("a green wall\n\n✓ 1 Buy paint\n▸ 2 Paint the wall twice\n○ 3 Look at it\n\n/plan do carries out what is left")
+		st.keys("<esc>/plan edit<enter>")
+		st.holds("the answer is still coming")
+		st.wait(3 * time.Second)
+		st.printedText("▸ step 2 of 3: Paint the wall twice\n\n✓ step 2 of 3: Paint the wall twice\n\n▸ step 3 of 3: Look at it")
+		st.printedText("The plan is done.")
+		st.keys("<ctrl+u>/plan do<enter>")
+		st.holds("no step is left to be done")
+		st.keys("<ctrl+u>/plan drop<enter>")
+		st.printedText("there is no plan any more")
+	})
+	if !session.did("propose a green wall") {
+		t.Errorf("%q", session.calls)
+	}
+}
+
+func TestAPlanThatFailsGoesOn(t *testing.T) {
+	session := planning(func(s *scripted, changed func(host.Plan)) error {
+		s.mark(0, host.PlanBegun, "", changed)
+		s.mark(0, host.PlanFailed, "the shop is closed", changed)
+		return errors.New("plan: step 1: the step could not be done: the shop is closed")
+	}, "Buy paint")
+	play(t, session, 80, 24, func(st *stage) {
+		st.keys("/plan a green wall<enter><enter>")
+		st.printedText("✗ step 1 of 1: Buy paint\n    the shop is closed")
+		st.printedText("step 1: the step could not be done: the shop is closed\n\n/plan do goes on with this step, /plan edit changes what is left.")
+		st.keys("/plan edit<enter>")
+		st.holds("❯ /plan do\n  - [!] Buy paint")
+		st.keys("<ctrl+u>- [ ]<enter>")
+		st.holds("has no text")
+		st.holds("❯ /plan do\n  - [ ]")
+		if got := session.plan.Steps[0]; got.State != host.PlanFailed || got.Note == "" {
+			t.Errorf("the step is %+v", got)
+		}
+	})
+	play(t, planning(nil), 80, 24, func(st *stage) {
+		st.keys("/plan edit<enter>")
+		st.holds("there is no plan; /plan GOAL")
+		st.keys("/plan a green wall<enter>")
+		st.printedText("the model proposed no numbered steps")
+		if !st.screen.input.Empty() {
+			t.Errorf("the input holds %q", st.screen.input.Text())
+		}
+	})
+}
+
+// What was typed while the proposal came stays where it is.
+func TestAProposalTakesNobodysInput(t *testing.T) {
+	session := planning(nil, "Buy paint")
+	proposed := session.propose
+	session.propose = func(ctx context.Context, goal string) (host.Plan, error) {
+		time.Sleep(time.Second)
+		return proposed(ctx, goal)
+	}
+	play(t, session, 80, 24, func(st *stage) {
+		st.keys("/plan a wall<enter>by the way")
+		st.wait(2 * time.Second)
+		st.holds("❯ by the way")
+		st.printedText("The steps are proposed: /plan edit puts them into the input")
+		session.ask = func(context.Context, host.Question) error { time.Sleep(time.Second); return nil }
+		st.keys("<ctrl+u>/plan a roof<enter>and now<enter>")
+		st.wait(1500 * time.Millisecond)
+		if !session.did("ask and now") || !st.screen.input.Empty() || strings.Count(st.scrollback(), "The steps are proposed") != 2 {
+			t.Errorf("%q, and the input holds %q", session.calls, st.screen.input.Text())
+		}
+	})
+}
+
+func TestAPlanIsThereWhenTheConversationIsResumed(t *testing.T) {
+	store := &folder{kept: map[string]*kept{}}
+	h, err := host.New(host.Options{Model: script.New(script.Say("1. Buy paint\n2. Paint"), script.Say("Bought."), script.Say("NOT DONE: it rains"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	s, err := Attach(t.Context(), h, store, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Propose(t.Context(), "a green wall"); err != nil {
+		t.Fatal(err)
+	}
+	ticks := 0
+	if err := s.Execute(t.Context(), func(host.Plan) { ticks++ }); err == nil || !strings.Contains(err.Error(), "it rains") || ticks != 4 {
+		t.Errorf("%v, after %d changes", err, ticks)
+	}
+	again, err := Attach(t.Context(), h, store, s.Saved().ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := &scripted{entries: again.Entries(), plan: again.Plan()}
+	play(t, session, 80, 24, func(st *stage) {
+		st.printedText("Its plan is not done: 1 of 2 steps. /plan shows it, /plan do goes on.")
+		st.keys("/plan<enter>")
+		st.holds("a green wall\n\n✓ 1 Buy paint\n✗ 2 Paint\n    it rains")
+	})
+}

@@ -1,0 +1,109 @@
+package tui
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/model"
+)
+
+// exchange are the entries of a question with its answer; more is attached to it.
+func exchange(text string, more ...string) []host.Entry {
+	question := model.UserText(text)
+	for _, m := range more {
+		question.Parts = append(question.Parts, model.Part{Text: m})
+	}
+	result := model.Message{Role: model.RoleUser, Parts: []model.Part{{Text: "a result"}}}
+	answer := model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Text: "yes"}}}
+	return []host.Entry{{Message: &question}, {Message: &answer}, {Message: &result}, {Message: &answer}, {Totals: &host.Totals{}}}
+}
+
+func TestAConversationGoesOnFromAnEarlierQuestion(t *testing.T) {
+	entries := slices.Concat([]host.Entry{{Note: "a note"}}, exchange("typed one", "[attached: x]"), exchange("from a prompt"), exchange("typed three"))
+	session := &scripted{entries: entries, saved: Saved{ID: "abcd"}}
+	play(t, session, 80, 24, func(st *stage) {
+		st.keys("<esc>")
+		st.wait(time.Second)
+		st.keys("<esc>")
+		st.holds("go on from before which question?")
+		st.holds("▸ typed three\n  from a prompt  omits 1 later question\n  typed one  omits 2 later questions")
+		st.keys("<down><enter>")
+		st.printedText("This is a copy that ends before “from a prompt”. Calls that ran since are not\nundone. The whole conversation: /resume abcd")
+		if !session.did("rewind 6") || !st.screen.input.Empty() {
+			t.Errorf("%q; the input holds %q", session.calls, st.screen.input.Text())
+		}
+		st.keys("<alt+esc><enter>")
+		if !session.did("rewind 1") || st.screen.input.Text() != "typed one" {
+			t.Errorf("%q; the input holds %q", session.calls, st.screen.input.Text())
+		}
+		st.keys("<ctrl+u>/rewind<enter>")
+		st.holds("there is no question to go back to")
+		st.wait(10 * time.Second)
+		session.entries = entries
+		st.keys("<esc>")
+		st.wait(3 * time.Second)
+		st.keys("<esc>x<esc><esc>")
+		if st.screen.panel != nil {
+			t.Error("it opens by itself")
+		}
+	}, func(o *Options) { o.History = []string{"typed one", "typed three"} })
+}
+
+// Where the conversation is kept, the copy is, too; without a store it is in memory.
+func TestAHostsConversationIsRewound(t *testing.T) {
+	t.Parallel()
+	for _, store := range []Store{&folder{kept: map[string]*kept{}}, nil} {
+		h, err := host.New(host.Options{Model: parrot{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		s, err := Attach(t.Context(), h, store, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"one", "two", "three"} {
+			if err := s.Ask(t.Context(), host.Question{Text: text}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all := questions(s.Entries())
+		if len(all) != 3 || all[1].text != "two" {
+			t.Fatalf("the questions are %+v", all)
+		}
+		if err := s.Rewind(t.Context(), all[1].entry); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Ask(t.Context(), host.Question{Text: "another"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := questions(s.Entries()); len(got) != 2 || got[1].text != "another" || s.Totals().Requests != 2 {
+			t.Errorf("the questions are %+v, %+v", got, s.Totals())
+		}
+		if err := s.Rewind(t.Context(), 0); err != nil || len(s.Entries()) != 0 {
+			t.Errorf("%v, %d entries", err, len(s.Entries()))
+		}
+	}
+}
+
+// A crash in the middle of a run hides no question that came after it.
+func TestQuestionsAfterACrashAreFound(t *testing.T) {
+	h, err := host.New(host.Options{Model: parrot{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	cut := model.UserText("typed before the crash")
+	c := h.Conversation(nil, host.Entry{Message: &cut})
+	for range 2 { // and resumed again
+		if _, err := c.Ask(t.Context(), host.Question{Text: "and after"}); err != nil {
+			t.Fatal(err)
+		}
+		c = h.Conversation(nil, c.Entries()...)
+	}
+	if got := questions(c.Entries()); len(got) != 3 || got[1].text != "and after" {
+		t.Errorf("the questions are %+v", got)
+	}
+}

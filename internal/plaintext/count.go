@@ -1,0 +1,22 @@
+package plaintext
+
+import "strconv"
+
+// Count is a number of things whose name gets an s where they are not one: "1 tool", "2 tools".
+func Count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
+}
+
+// Beginning is the longest beginning of s of at most n bytes that ends with a whole character.
+func Beginning(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:max(n, 0)]
+}

@@ -1,0 +1,186 @@
+package replay
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/eventstream"
+	"github.com/junction-mcp/junction/model"
+)
+
+// maxBody is how many bytes a request may have.
+const maxBody = 32 << 20
+
+// A wire is how one kind of provider speaks.
+type wire interface {
+	read(header http.Header, body []byte) (*request, error)
+	whole(a *answer) any
+	// events are what is streamed; a string is sent as it is.
+	events(a *answer, usage bool) []event
+	failure(message string) any
+}
+
+type event struct {
+	name string
+	data any
+}
+
+// A recording is what is played, in order.
+type recording []Turn
+
+// Handler plays turns. It is safe for concurrent use and keeps nothing
+// between requests; it asks for no key. It must not be reachable by anyone but a
+// test.
+func Handler(turns ...Turn) http.Handler { return player(recording(turns).answer) }
+
+// HandlerFunc plays what a function answers to the last message of a request, whose
+// role is user or tool: for conversations of which no order is known. It is like
+// [Handler] otherwise, and calls the function concurrently.
+func HandlerFunc(say func(role, text string) Turn) http.Handler {
+	return player(func(req *request) (*answer, error) {
+		t := say(req.lastRole(), req.lastText())
+		return t.play(req, req.turn())
+	})
+}
+
+// A player answers a request that a strict provider would take.
+type player func(req *request) (*answer, error)
+
+func (play player) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	switch {
+	case strings.HasSuffix(req.URL.Path, "/chat/completions"):
+		play.serve(w, req, chat{})
+	case strings.HasSuffix(req.URL.Path, "/messages"):
+		play.serve(w, req, messages{})
+	case strings.HasSuffix(req.URL.Path, "/responses"):
+		play.serve(w, req, responses{})
+	default:
+		http.Error(w, "replay: chat completions, responses and messages are played, and nothing at "+req.URL.Path, http.StatusNotFound)
+	}
+}
+
+func (play player) serve(w http.ResponseWriter, httpReq *http.Request, by wire) {
+	if httpReq.Method != http.MethodPost {
+		http.Error(w, "replay: expected POST", http.StatusMethodNotAllowed)
+		return
+	}
+	req, a, err := play.handle(w, httpReq, by)
+	if err != nil {
+		writeJSON(w, http.StatusBadRequest, by.failure("replay: "+err.Error()))
+		return
+	}
+	if !req.stream {
+		writeJSON(w, http.StatusOK, by.whole(a))
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	for _, e := range by.events(a, req.usage) {
+		if err := writeEvent(w, e); err != nil {
+			return // nobody reads any more
+		}
+	}
+}
+
+func (play player) handle(w http.ResponseWriter, httpReq *http.Request, by wire) (*request, *answer, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, httpReq.Body, maxBody))
+	if err != nil {
+		return nil, nil, fmt.Errorf("the request cannot be read: %w", err)
+	}
+	req, err := by.read(httpReq.Header, body)
+	if err != nil {
+		return nil, nil, err
+	}
+	req.read()
+	if err := model.Check(&req.Request); err != nil {
+		return nil, nil, err
+	}
+	a, err := play(req)
+	return req, a, err
+}
+
+func writeEvent(w http.ResponseWriter, e event) error {
+	text, isText := e.data.(string)
+	data := []byte(text)
+	if !isText {
+		var err error
+		if data, err = json.Marshal(e.data); err != nil {
+			return err
+		}
+	}
+	if _, err := w.Write(eventstream.AppendEvent(nil, eventstream.Event{Name: e.name, Data: data})); err != nil {
+		return err
+	}
+	return http.NewResponseController(w).Flush()
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		http.Error(w, "replay: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(data) // who has gone learns of no error
+}
+
+// halves are a text in two pieces, so that who joins them is tested.
+func halves(s string) []string {
+	runes := []rune(s)
+	return []string{string(runes[:len(runes)/2]), string(runes[len(runes)/2:])}
+}
+
+// blocks are what both wires write as one text or as a list of blocks.
+type blocks []block
+
+type block struct {
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	ID        string          `json:"id"`
+	Name      string          `json:"name"`
+	Input     json.RawMessage `json:"input"`
+	ToolUseID string          `json:"tool_use_id"`
+	Content   blocks          `json:"content"`
+	IsError   bool            `json:"is_error"`
+}
+
+// UnmarshalJSON reads a text as one block, and null as none.
+func (b *blocks) UnmarshalJSON(data []byte) error {
+	var text *string
+	if json.Unmarshal(data, &text) == nil {
+		*b = nil
+		if text != nil && *text != "" {
+			*b = blocks{{Type: "text", Text: *text}}
+		}
+		return nil
+	}
+	var list []block
+	if err := json.Unmarshal(data, &list); err != nil {
+		return errors.New("content is neither text nor blocks")
+	}
+	*b = list
+	return nil
+}
+
+// texts are the blocks as parts. What is no text stands as media, which nobody
+// looks at.
+func (b blocks) texts() []model.Part {
+	var parts []model.Part
+	for _, block := range b {
+		if block.Type == "text" {
+			parts = append(parts, model.Part{Text: block.Text})
+		} else {
+			parts = append(parts, model.Part{Media: &model.Media{Type: block.Type, Data: []byte(block.Type)}})
+		}
+	}
+	return parts
+}
+
+func (b blocks) text() string {
+	m := model.Message{Parts: b.texts()}
+	return m.Text()
+}

@@ -1,0 +1,123 @@
+package upstream_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+)
+
+// A server on stdio does one thing after the other, as many do: it reads the next message
+// when it is done with the one before. Alice has two calls, the first takes ten seconds,
+// and goes away after one. The server hears of that when it has begun the second.
+func TestAServerThatReadsWhenItIsDoneAsksNobodyElse(t *testing.T) {
+	for name, asksFirst := range map[string]bool{"it asks for the first time": false, "it is known to name no call": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				near, far := net.Pipe()
+				s := &playedServer{conn: far}
+				answered := make(chan struct{})
+				on := func(m message) {
+					tool := string(m.Params)
+					switch {
+					case m.Method == "initialize":
+						s.send(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"played","version":"1"}}}`, m.ID)
+					case m.Method == "ping":
+						s.send(`{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID)
+					case m.Method != "tools/call":
+					case strings.Contains(tool, "slow"):
+						if asksFirst {
+							s.send(`{"jsonrpc":"2.0","id":"first","method":"elicitation/create","params":{"message":"Alice, slowly?","requestedSchema":{"type":"object","properties":{}}}}`)
+						}
+						time.Sleep(10 * time.Second)
+						s.send(done, m.ID)
+					case strings.Contains(tool, "transfer"):
+						s.send(`{"jsonrpc":"2.0","id":"second","method":"elicitation/create","params":{"message":"Alice, transfer 1000?","requestedSchema":{"type":"object","properties":{}}}}`)
+					default:
+						s.send(done, m.ID)
+					}
+				}
+				served := make(chan struct{})
+				go func() {
+					defer close(served)
+					in := bufio.NewScanner(far)
+					for in.Scan() {
+						var m message
+						_ = json.Unmarshal(in.Bytes(), &m)
+						on(m)
+						if m.Method == "" && string(m.ID) == `"second"` && m.Result != nil {
+							close(answered)
+						}
+					}
+				}()
+				c, err := mcp.DialWith(t.Context(), stream.Over(near, "played"), mcp.ClientOptions{Bridge: true, Revision: "2025-11-25", Logger: slog.New(slog.DiscardHandler)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				ctx, leave := context.WithTimeout(t.Context(), time.Second)
+				defer leave()
+				var calling sync.WaitGroup
+				for _, tool := range []string{"slow", "transfer"} {
+					calling.Go(func() { c.Handle(ctx, request("alice", tool, &askedPeer{})) })
+					synctest.Wait()
+				}
+				time.Sleep(3 * time.Second)
+				bob := &askedPeer{}
+				within, stop := context.WithTimeout(t.Context(), 30*time.Second)
+				defer stop()
+				calling.Go(func() { c.Handle(within, request("bob", "x", bob)) })
+				time.Sleep(15 * time.Second)
+				if got := bob.all(); got != "" {
+					t.Errorf("Bob was asked %q for Alice", got)
+					select {
+					case <-answered:
+						t.Error("and his response was taken for hers")
+					default:
+					}
+				}
+				calling.Wait()
+				c.Close()
+				far.Close()
+				<-served
+			})
+		})
+	}
+}
+
+// The same as TestACallThatIsGivenUpWhileItWaitsForOthersIsNotSent, over a real
+// link, which does not send what was given up before it looks: a tool runs all the same.
+func TestAToolDoesNotRunThatWasGivenUpBeforeItWasSent(t *testing.T) {
+	ran := 0
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			c, s := played(t, mcp.ClientOptions{Bridge: true}, `{"tools":{}}`, func(s *playedServer, m message) {
+				if m.Method == "tools/call" && strings.Contains(string(m.Params), "alice") {
+					s.send(`{"jsonrpc":"2.0","id":"a","method":"elicitation/create","params":{"message":"m","requestedSchema":{"type":"object","properties":{}}}}`)
+				}
+			})
+			for _, who := range []string{"alice", "bob"} {
+				ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+				c.Handle(ctx, request(who, who, &askedPeer{}))
+				cancel()
+			}
+			time.Sleep(time.Second)
+			for _, m := range s.received("tools/call") {
+				if strings.Contains(string(m.Params), "bob") {
+					ran++
+				}
+			}
+		})
+	}
+	if ran > 0 {
+		t.Errorf("%d of 100 calls reached the server after their client had given them up", ran)
+	}
+}

@@ -1,0 +1,128 @@
+package wire
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/model"
+)
+
+// A picture that is refused would be refused in every request from then on, and the
+// conversation could not go on.
+var (
+	// aboutPictures is a complaint about a picture, where there was one. Servers whose
+	// models know texts only complain about the list that it stands in.
+	aboutPictures = regexp.MustCompile(`(?i)\bimages?\b|image_url|input_image|multi-?modal|mmproj|content.{0,20} must be a string`)
+	// noPictures is one about all pictures, and not about what is wrong with one.
+	noPictures = regexp.MustCompile(`(?i)not (be )?(supported|enabled)|does(n't| not) support|unsupported content|unknown variant|only supported by|endpoints found|must be a string|at most 0 |not a multi-?modal|missing data required`)
+)
+
+// Sendable is the request with texts in place of pictures that are not taken; it shares
+// with req what is not changed.
+func (r *Refused) Sendable(req *model.Request, d *model.Dialect) *model.Request {
+	r.mu.Lock()
+	refused := maps.Clone(r.pictures)
+	r.mu.Unlock()
+	takes := func(m *model.Media) bool {
+		return !isPicture(m) || d.TakesPicture(m.Type) && (len(refused) == 0 || !refused[sha256.Sum256(m.Data)])
+	}
+	sent, changed := *req, false
+	for i := range req.Messages {
+		parts := withTexts(req.Messages[i].Parts, takes)
+		if parts == nil {
+			continue
+		}
+		if !changed {
+			sent.Messages, changed = slices.Clone(req.Messages), true
+		}
+		sent.Messages[i].Parts = parts
+	}
+	return &sent
+}
+
+func isPicture(m *model.Media) bool { return strings.HasPrefix(strings.ToLower(m.Type), "image/") }
+
+// withTexts is parts with texts in place of what is not taken; nil where all is.
+func withTexts(parts []model.Part, takes func(*model.Media) bool) []model.Part {
+	var changed []model.Part
+	for i, p := range parts {
+		switch {
+		case p.Media != nil && !takes(p.Media):
+			p = model.Part{Text: NotShown(p.Media)}
+		case p.Result != nil:
+			inner := withTexts(p.Result.Parts, takes)
+			if inner == nil {
+				continue
+			}
+			result := *p.Result
+			result.Parts, p.Result = inner, &result
+		default:
+			continue
+		}
+		if changed == nil {
+			changed = slices.Clone(parts)
+		}
+		changed[i] = p
+	}
+	return changed
+}
+
+// FromPictures learns from an error that is about pictures: none of those that were sent
+// is taken, or else one of the newest is not. Some servers say it with the status of a
+// fault of their own.
+func (r *Refused) FromPictures(err error, sent *model.Request) (notes []model.Note, again bool) {
+	var failure *model.Error
+	if !errors.As(err, &failure) || failure.Status < 400 || failure.Status > 501 || failure.Err != nil || !aboutPictures.MatchString(failure.Message) {
+		return nil, false
+	}
+	all := noPictures.MatchString(failure.Message)
+	n := 0
+	for i := len(sent.Messages) - 1; i >= 0 && (all || n == 0); i-- {
+		n += r.refusePictures(sent.Messages[i].Parts)
+	}
+	if n == 0 {
+		return nil, false
+	}
+	what := "a picture is"
+	if n > 1 {
+		what = fmt.Sprintf("%d pictures are", n)
+	}
+	return []model.Note{{Text: what + " not shown to the model, as its provider refused: " + failure.Message}}, true
+}
+
+// refusePictures remembers the pictures among parts, and returns how many there are.
+func (r *Refused) refusePictures(parts []model.Part) (n int) {
+	for i := range parts {
+		if result := parts[i].Result; result != nil {
+			n += r.refusePictures(result.Parts)
+		}
+		if m := parts[i].Media; m != nil && isPicture(m) {
+			r.mu.Lock()
+			if r.pictures == nil || len(r.pictures) >= maxRefused {
+				r.pictures = map[[sha256.Size]byte]bool{}
+			}
+			r.pictures[sha256.Sum256(m.Data)] = true
+			r.mu.Unlock()
+			n++
+		}
+	}
+	return n
+}
+
+// picturesIn is how many pictures there are among parts.
+func picturesIn(parts []model.Part) (n int) {
+	for i := range parts {
+		if result := parts[i].Result; result != nil {
+			n += picturesIn(result.Parts)
+		}
+		if parts[i].Media != nil {
+			n++
+		}
+	}
+	return n
+}

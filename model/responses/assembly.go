@@ -1,0 +1,295 @@
+package responses
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
+)
+
+// maxItems is how many items an answer may have.
+const maxItems = 1_024
+
+// assembly puts an answer together from its events.
+type assembly struct {
+	provider  string
+	emit      func(model.Delta)
+	ids       *wire.IDs
+	stops     []string // sequences at which the text ends
+	held      string   // the end of the text, which may be the beginning of one
+	items     []*item
+	byIndex   map[int]*item
+	calls     int
+	usage     *model.Usage
+	name      string // the model's
+	status    string // of the whole response; empty before its end
+	reason    string // why it is incomplete
+	refused   bool
+	begun     bool // an item has come, or an end without
+	stopped   bool // one of stops has come
+	fault     string
+	complaint *wire.Complaint
+}
+
+// item is one item of the output while it comes.
+type item struct {
+	kind string
+	raw  json.RawMessage // as it was when it began, and then when it was done
+	done bool
+	text wire.Joined // a message's, a call's arguments, or what was thought
+	part int         // which part of what was thought comes
+	// Of a call: which of the answer it is, and its id there.
+	call int
+	id   string
+}
+
+func (i *item) member(name string) string { return wire.StringOf(i.raw, name) }
+
+// open begins an item, or returns the one at its index.
+func (a *assembly) open(index int, raw []byte) *item {
+	if i := a.byIndex[index]; i != nil {
+		return i
+	}
+	if len(a.items) >= maxItems {
+		a.fault = fmt.Sprintf("the answer has more than %d items", maxItems)
+		return &item{}
+	}
+	i := &item{kind: wire.StringOf(raw, "type"), raw: slices.Clone(raw)}
+	a.items, a.byIndex[index], a.begun = append(a.items, i), i, true
+	a.announce(i)
+	return i
+}
+
+// announce tells of a call as soon as its name is known.
+func (a *assembly) announce(i *item) {
+	if i.kind != "function_call" || i.id != "" || i.member("name") == "" {
+		return
+	}
+	id := i.member("call_id")
+	if id == "" {
+		id = i.member("id")
+	}
+	i.id, i.call = a.ids.Unique(id), a.calls
+	a.calls++
+	a.emit(model.Delta{Call: &model.CallDelta{Index: i.call, ID: i.id, Name: i.member("name"), Arguments: i.text.String()}})
+}
+
+// add takes in a piece of a text or of arguments.
+func (a *assembly) add(index int, kind, delta string) {
+	i := a.open(index, []byte(`{"type":"`+kind+`"}`))
+	switch {
+	case delta == "" || i.done || i.kind != kind:
+	case kind == "function_call":
+		if text := i.text.Add(delta); text != "" && i.id != "" {
+			a.emit(model.Delta{Call: &model.CallDelta{Index: i.call, Arguments: text}})
+		}
+	default:
+		a.say(i, delta)
+	}
+}
+
+// say takes in text of a message, up to the sequence at which it ends.
+func (a *assembly) say(i *item, text string) {
+	if a.stopped {
+		return
+	}
+	text, a.held = a.held+text, ""
+	end := len(text)
+	for _, stop := range a.stops {
+		if at := strings.Index(text, stop); stop != "" && at >= 0 && at < end {
+			end, a.stopped = at, true
+		}
+	}
+	if !a.stopped {
+		end -= beginning(text, a.stops)
+		a.held = text[end:]
+	}
+	if text = i.text.Add(text[:end]); text != "" {
+		a.emit(model.Delta{Text: text})
+	}
+}
+
+// beginning is how many bytes at the end of a text can be the beginning of a sequence.
+func beginning(text string, stops []string) int {
+	most := 0
+	for _, stop := range stops {
+		for n := min(len(stop)-1, len(text)); n > most; n-- {
+			if strings.HasSuffix(text, stop[:n]) {
+				most = n
+			}
+		}
+	}
+	return most
+}
+
+// think takes in a piece of what the model tells of its thoughts.
+func (a *assembly) think(index, part int, delta string) {
+	i := a.open(index, []byte(`{"type":"reasoning"}`))
+	if delta == "" || i.done || i.kind != "reasoning" {
+		return
+	}
+	if i.part != part && i.text.Len() > 0 {
+		delta = "\n\n" + delta
+	}
+	i.part = part
+	if text := i.text.Add(delta); text != "" {
+		a.emit(model.Delta{Reasoning: text})
+	}
+}
+
+// close ends an item. What it has and no event had is passed on now.
+func (a *assembly) close(index int, raw []byte) {
+	i := a.open(index, raw)
+	if i.done || a.fault != "" {
+		return
+	}
+	if len(raw) > 0 {
+		i.raw = slices.Clone(raw)
+	}
+	a.announce(i)
+	if i.text.Len() == 0 && a.held == "" {
+		switch i.kind {
+		case "message":
+			a.contents(i.raw, "content", func(_ int, text string) { a.add(index, "message", text) })
+		case "reasoning":
+			a.contents(i.raw, "summary", func(n int, text string) { a.think(index, n, text) })
+			a.contents(i.raw, "content", func(n int, text string) { a.think(index, n, text) })
+		case "function_call":
+			a.add(index, "function_call", i.member("arguments"))
+		}
+	}
+	a.rest(i)
+	i.done = true
+}
+
+// rest gives on what was held back of a text that is over.
+func (a *assembly) rest(i *item) {
+	text := ""
+	if i.kind == "message" && !a.stopped {
+		text, a.held = i.text.Add(a.held), ""
+	}
+	text += i.text.End()
+	switch {
+	case text == "":
+	case i.kind == "message":
+		a.emit(model.Delta{Text: text})
+	case i.kind == "reasoning":
+		a.emit(model.Delta{Reasoning: text})
+	case i.id != "":
+		a.emit(model.Delta{Call: &model.CallDelta{Index: i.call, Arguments: text}})
+	}
+}
+
+// contents finds the texts of an item.
+func (a *assembly) contents(raw []byte, list string, found func(n int, text string)) {
+	n := 0
+	jsonrpc.EachElement(jsonrpc.Get(raw, list), func(part []byte) bool {
+		if refusal := wire.StringOf(part, "refusal"); refusal != "" {
+			a.refused = true
+			found(n, refusal)
+		}
+		found(n, wire.StringOf(part, "text"))
+		n++
+		return true
+	})
+}
+
+// response is what the events add up to. Of an answer that is cut, calls that are
+// not complete are left out.
+func (a *assembly) response(req *model.Request, broken bool) *model.Response {
+	if !broken && len(a.items) > 0 {
+		a.rest(a.items[len(a.items)-1])
+	}
+	res := &model.Response{Model: a.name, StopDetail: a.status, Message: model.Message{Role: model.RoleAssistant}}
+	var phases []string
+	for _, i := range a.items {
+		part := a.part(i, broken || a.status == "incomplete")
+		if part == nil {
+			continue
+		}
+		res.Message.Parts = append(res.Message.Parts, *part)
+		if part.Text != "" {
+			phases = append(phases, i.member("phase"))
+		}
+	}
+	if slices.ContainsFunc(phases, func(p string) bool { return p != "" }) {
+		raw, _ := json.Marshal(phases) // texts
+		res.Message.Extra = map[string]map[string]json.RawMessage{a.provider: {"phases": raw}}
+	}
+	if a.reason != "" {
+		res.StopDetail = a.reason
+	}
+	if a.stopped {
+		res.StopDetail = "stop_sequence"
+	}
+	res.Stop = a.stop(len(res.Message.Calls()), broken)
+	if a.usage != nil {
+		res.Usage = *a.usage
+	} else {
+		res.Usage = wire.Estimate(req, &res.Message)
+	}
+	return res
+}
+
+// part is an item as a part; nil if it is nothing that can be kept.
+func (a *assembly) part(i *item, cut bool) *model.Part {
+	text := i.text.String()
+	switch i.kind {
+	case "message":
+		if strings.TrimSpace(text) != "" {
+			return &model.Part{Text: text}
+		}
+	case "function_call":
+		if c := a.made(i, cut); c != nil {
+			return &model.Part{Call: c}
+		}
+	case "reasoning":
+		r := &model.Reasoning{Text: text, Provider: a.provider}
+		if i.done && goesBack(i.raw) {
+			r.Raw = i.raw
+		}
+		if r.Raw != nil || strings.TrimSpace(text) != "" {
+			return &model.Part{Reasoning: r}
+		}
+	default:
+		if i.done && i.kind != "" {
+			return &model.Part{Opaque: &model.Opaque{Provider: a.provider, Raw: i.raw}}
+		}
+	}
+	return nil
+}
+
+// made is the call; nil if it was cut off before it was complete.
+func (a *assembly) made(i *item, cut bool) *model.Call {
+	if i.id == "" || cut && (!i.done || i.member("status") == "incomplete") {
+		return nil
+	}
+	c := &model.Call{ID: i.id, Name: i.member("name")}
+	wire.SetArguments(c, i.text.String())
+	if cut && c.Malformed != "" {
+		return nil
+	}
+	c.Extra = wire.Extra(a.provider, wire.MembersBut(i.raw, "type", "id", "call_id", "name", "arguments", "status"))
+	return c
+}
+
+// stop translates the end.
+func (a *assembly) stop(calls int, broken bool) model.StopReason {
+	switch {
+	case broken:
+		return model.StopOther
+	case a.refused || a.reason == "content_filter":
+		return model.StopRefusal
+	case a.reason == "max_output_tokens":
+		return model.StopLength
+	case a.status == "incomplete" || a.status == "cancelled":
+		return model.StopOther
+	case calls > 0:
+		return model.StopCalls
+	}
+	return model.StopEnd
+}

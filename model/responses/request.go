@@ -1,0 +1,234 @@
+package responses
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/internal/wire"
+)
+
+const (
+	// minTokens is the lowest limit of an answer that the API takes.
+	minTokens = 16
+	// maxCallID is the longest id of a call that it takes.
+	maxCallID = 64
+)
+
+// What a server may turn out not to take.
+const (
+	reasoningMember   = "reasoning"
+	includeMember     = "include"
+	phaseMember       = "phase"
+	temperatureMember = "temperature"
+	toolChoiceMember  = "tool_choice"
+)
+
+var optional = []wire.Member{
+	// Reasoning of another organization, or of a key that is no more.
+	{Name: reasoningMember, Words: []string{"could not be verified", "could not be decrypted"}},
+	{Name: includeMember, Words: []string{"ncrypted content", "'include'", "reasoning.encrypted_content"}},
+	{Name: phaseMember, Words: []string{"phase"}},
+	{Name: temperatureMember, Words: []string{"temperature"}},
+	{Name: toolChoiceMember, Words: []string{"tool_choice"}},
+}
+
+// params is the body of a request.
+type params struct {
+	Model        string       `json:"model"`
+	Instructions string       `json:"instructions,omitempty"`
+	Input        []input      `json:"input"`
+	Tools        []toolParam  `json:"tools,omitempty"`
+	ToolChoice   model.Choice `json:"tool_choice,omitempty"`
+	Temperature  *float64     `json:"temperature,omitempty"`
+	MaxTokens    int          `json:"max_output_tokens,omitempty"`
+	Include      []string     `json:"include,omitempty"`
+	Store        bool         `json:"store"`
+	Stream       bool         `json:"stream"`
+}
+
+type toolParam struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      bool            `json:"strict"` // missing means true
+}
+
+// input is one item of the conversation.
+type input struct {
+	Type      string `json:"type"`
+	Role      string `json:"role,omitempty"`
+	Content   any    `json:"content,omitempty"` // a string, or a list of contents
+	Phase     string `json:"phase,omitempty"`
+	CallID    string `json:"call_id,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Arguments string `json:"arguments,omitempty"`
+	Output    any    `json:"output,omitempty"` // as Content
+
+	verbatim json.RawMessage // what is sent instead of all this
+	more     map[string]json.RawMessage
+}
+
+// MarshalJSON writes the item with the members that have no name here.
+func (i input) MarshalJSON() ([]byte, error) {
+	if i.verbatim != nil {
+		return i.verbatim, nil
+	}
+	type known input
+	return wire.Marshal(known(i), i.more)
+}
+
+// content is a piece of a message of the user, or of a result.
+type content struct {
+	Type     string `json:"type"`
+	Text     string `json:"text,omitempty"`
+	ImageURL string `json:"image_url,omitempty"`
+	FileName string `json:"filename,omitempty"`
+	FileData string `json:"file_data,omitempty"`
+}
+
+// request is the body of a request.
+func (m *Model) request(req *model.Request, tools []model.Tool) ([]byte, error) {
+	left := m.learned.Left()
+	p := &params{Model: m.options.Model, Instructions: req.System, Input: m.input(req.Messages, left), Stream: true}
+	for i := range tools {
+		p.Tools = append(p.Tools, toolParam{Type: "function", Name: tools[i].Name, Description: tools[i].Description, Parameters: tools[i].Schema})
+	}
+	if len(tools) > 0 && !left[toolChoiceMember] {
+		p.ToolChoice = req.Choice
+	}
+	if !left[temperatureMember] {
+		p.Temperature = req.Temperature
+	}
+	if !left[includeMember] {
+		p.Include = []string{"reasoning.encrypted_content"}
+	}
+	if tokens := max(req.MaxTokens, 0); tokens > 0 || m.options.MaxTokens > 0 {
+		if tokens == 0 {
+			tokens = m.options.MaxTokens
+		}
+		p.MaxTokens = max(tokens, minTokens)
+	}
+	return wire.Marshal(p, m.options.Body)
+}
+
+// input is the conversation.
+func (m *Model) input(messages []model.Message, left map[string]bool) []input {
+	items := []input{}
+	for i := range messages {
+		msg := &messages[i]
+		switch msg.Role {
+		case model.RoleUser:
+			items = append(items, input{Type: "message", Role: "user", Content: contents(msg.Parts)})
+		case model.RoleAssistant:
+			items = append(items, m.assistant(msg, left)...)
+		case model.RoleTool:
+			for j := range msg.Parts {
+				if r := msg.Parts[j].Result; r != nil {
+					items = append(items, input{Type: "function_call_output", CallID: callID(r.CallID), Output: output(r)})
+				}
+			}
+		}
+	}
+	return items
+}
+
+// assistant is a message of the model as its items. What it thought goes back only
+// in front of what followed, and is refused without.
+func (m *Model) assistant(msg *model.Message, left map[string]bool) []input {
+	var items, thoughts []input
+	add := func(i input) {
+		items = append(append(items, thoughts...), i)
+		thoughts = nil
+	}
+	var phases []string
+	if !left[phaseMember] {
+		_ = json.Unmarshal(msg.Extra[m.provider]["phases"], &phases) // none is as good
+	}
+	texts := 0
+	for i := range msg.Parts {
+		p := &msg.Parts[i]
+		switch {
+		case p.Text != "":
+			said := input{Type: "message", Role: "assistant", Content: p.Text}
+			if texts < len(phases) {
+				said.Phase = phases[texts]
+			}
+			texts++
+			add(said)
+		case p.Call != nil:
+			add(input{Type: "function_call", CallID: callID(p.Call.ID), Name: p.Call.Name, Arguments: string(p.Call.Arguments), more: p.Call.Extra[m.provider]})
+		case p.Opaque != nil && p.Opaque.Provider == m.provider:
+			add(input{verbatim: p.Opaque.Raw})
+		case p.Reasoning != nil && p.Reasoning.Provider == m.provider && goesBack(p.Reasoning.Raw) && !left[reasoningMember]:
+			thoughts = append(thoughts, input{verbatim: jsonrpc.Without(p.Reasoning.Raw, "status")})
+		}
+	}
+	return items
+}
+
+// goesBack reports whether the provider can do something with what was thought: it
+// keeps nothing, so the item must hold it.
+func goesBack(raw json.RawMessage) bool {
+	text, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "encrypted_content"))
+	plain := jsonrpc.Get(raw, "content")
+	return text != "" || len(plain) > len("[]") && plain[0] == '['
+}
+
+// output is a result as a text, or as contents where it has more than that.
+func output(r *model.Result) any {
+	media := slices.ContainsFunc(r.Parts, func(p model.Part) bool { return p.Media != nil })
+	if !media || r.IsError {
+		return wire.ResultText(r)
+	}
+	return contents(r.Parts)
+}
+
+// contents are parts as a text where that is enough, or as a list.
+func contents(parts []model.Part) any {
+	var list []content
+	var texts []string
+	plain := true
+	for i := range parts {
+		c := content{Type: "input_text", Text: parts[i].Text}
+		if media := parts[i].Media; media != nil {
+			c = mediaContent(media)
+			plain = plain && c.Text != ""
+		}
+		if c.Text != "" {
+			texts = append(texts, c.Text)
+		}
+		list = append(list, c)
+	}
+	if plain {
+		return strings.Join(texts, "\n\n")
+	}
+	return list
+}
+
+func mediaContent(media *model.Media) content {
+	url := "data:" + media.Type + ";base64," + base64.StdEncoding.EncodeToString(media.Data)
+	switch {
+	case strings.HasPrefix(media.Type, "image/"):
+		return content{Type: "input_image", ImageURL: url}
+	case media.Type == "application/pdf":
+		return content{Type: "input_file", FileName: "document.pdf", FileData: url}
+	}
+	return content{Type: "input_text", Text: wire.NotShown(media)}
+}
+
+// callID is the id of a call as the API takes it: calls of another provider can be
+// in the conversation.
+func callID(id string) string {
+	if len(id) <= maxCallID {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "call_" + hex.EncodeToString(sum[:12])
+}
