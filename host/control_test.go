@@ -150,6 +150,33 @@ func TestARestartedServerIsReadAgain(t *testing.T) {
 	})
 }
 
+// The connection is made at the moment in which what was asked before it fails.
+func TestAnErrorBeforeTheConnectionIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var connected atomic.Bool
+		srv := books()
+		srv.State = func() (string, error) {
+			if connected.Load() {
+				return StateConnected, nil
+			}
+			return StateConnecting, nil
+		}
+		inner := srv.Handler
+		srv.Handler = mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			if !connected.Swap(true) {
+				return mcp.Result{}, errors.New("not yet")
+			}
+			return inner.Handle(ctx, req)
+		})
+		s := play(t, Options{Servers: []Server{srv}})
+		defer s.Close()
+		time.Sleep(5 * time.Second)
+		if l := s.Servers()[0]; l.Tools != 1 || len(s.notices(NoticeServer)) != 0 {
+			t.Errorf("it is %+v; notices: %q", l, s.notices(NoticeServer))
+		}
+	})
+}
+
 func TestARefusedAuthorizationHasARemedy(t *testing.T) {
 	refused := func(status int, header ...string) error {
 		return fmt.Errorf("server %q: %w", "web", &mcp.StatusError{Status: status, Header: http.Header{"Www-Authenticate": header}, Method: "POST", URL: "https://web.example/mcp"})

@@ -165,12 +165,12 @@ func (s *server) watch(ctx context.Context) {
 		longest = firstRetry // somebody else connects, and to look again costs nothing
 	}
 	for ctx.Err() == nil {
-		began := time.Now()
+		began, before := time.Now(), s.connecting()
 		err := s.follow(ctx, func() { settled.Do(func() { close(s.settled) }) })
 		if ctx.Err() != nil {
 			break
 		}
-		if !s.connecting() {
+		if !before && !s.connecting() { // an error of the time before is none of the connection's
 			if err != nil {
 				s.failed(err)
 			}

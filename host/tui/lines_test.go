@@ -84,7 +84,7 @@ func TestCommandsLineByLine(t *testing.T) {
 
 func TestAPlanIsEditedLineByLine(t *testing.T) {
 	session := planning(func(s *scripted, changed func(host.Plan)) error {
-		for i := range s.plan.Steps {
+		for i := range s.Plan().Steps {
 			s.mark(i, host.PlanBegun, "", changed)
 			s.mark(i, host.PlanDone, "", changed)
 		}

@@ -16,14 +16,14 @@ func planning(end func(s *scripted, changed func(host.Plan)) error, steps ...str
 	s := &scripted{}
 	s.propose = func(_ context.Context, goal string) (host.Plan, error) {
 		s.note("propose " + goal)
-		s.plan = host.Plan{Goal: goal}
+		p := host.Plan{Goal: goal}
 		for _, text := range steps {
-			s.plan.Steps = append(s.plan.Steps, host.PlanStep{Text: text})
+			p.Steps = append(p.Steps, host.PlanStep{Text: text})
 		}
-		if len(steps) == 0 {
-			return s.plan, errors.New("plan: the model proposed no numbered steps")
+		if err := s.SetPlan(p); err != nil || len(steps) > 0 {
+			return p, err
 		}
-		return s.plan, nil
+		return p, errors.New("plan: the model proposed no numbered steps")
 	}
 	s.execute = func(_ context.Context, changed func(host.Plan)) error { return end(s, changed) }
 	return s
@@ -31,15 +31,15 @@ func planning(end func(s *scripted, changed func(host.Plan)) error, steps ...str
 
 // mark sets the state of a step.
 func (s *scripted) mark(at int, state, note string, changed func(host.Plan)) {
+	s.mu.Lock()
 	s.plan.Steps[at].State, s.plan.Steps[at].Note = state, note
-	p := s.plan
-	p.Steps = append([]host.PlanStep(nil), p.Steps...)
-	changed(p)
+	s.mu.Unlock()
+	changed(s.Plan())
 }
 
 func TestAPlanIsProposedEditedAndCarriedOut(t *testing.T) {
 	session := planning(func(s *scripted, changed func(host.Plan)) error {
-		for i := range s.plan.Steps {
+		for i := range s.Plan().Steps {
 			s.mark(i, host.PlanBegun, "", changed)
 			time.Sleep(time.Second)
 			s.mark(i, host.PlanDone, "", changed)
@@ -86,7 +86,7 @@ func TestAPlanThatFailsGoesOn(t *testing.T) {
 		st.keys("<ctrl+u>- [ ]<enter>")
 		st.holds("has no text")
 		st.holds("❯ /plan do\n  - [ ]")
-		if got := session.plan.Steps[0]; got.State != host.PlanFailed || got.Note == "" {
+		if got := session.Plan().Steps[0]; got.State != host.PlanFailed || got.Note == "" {
 			t.Errorf("the step is %+v", got)
 		}
 	})

@@ -107,8 +107,19 @@ func (s *scripted) change(server string, change func(*host.ServerTools)) error {
 	}
 	return s.fail
 }
-func (s *scripted) Plan() host.Plan           { return s.plan }
-func (s *scripted) SetPlan(p host.Plan) error { s.plan = p; return s.fail }
+func (s *scripted) Plan() host.Plan {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := s.plan
+	p.Steps = slices.Clone(p.Steps)
+	return p
+}
+func (s *scripted) SetPlan(p host.Plan) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.plan = p
+	return s.fail
+}
 func (s *scripted) Propose(ctx context.Context, goal string) (host.Plan, error) {
 	return s.propose(ctx, goal)
 }
