@@ -228,10 +228,11 @@ func (c *clientLink) post(ctx context.Context, out link.Out) error {
 	defer cancel(nil)
 	defer context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })()
 	defer context.AfterFunc(ctx, func() {
+		givenUp := context.Cause(ctx)
 		if out.Arrives {
-			c.endpoint.AwaitArrival(len(out.Message), within.Done(), acceptTime)
+			givenUp = c.endpoint.AwaitArrival(givenUp, len(out.Message), within.Done(), acceptTime)
 		}
-		cancel(context.Cause(ctx))
+		cancel(givenUp)
 	})()
 	header := make(http.Header, len(out.Header)+1)
 	for name, value := range out.Header {

@@ -258,10 +258,11 @@ func (c *clientLink) scope(ctx context.Context, out link.Out) *clientScope {
 		s.arrived, sent = make(chan struct{}), time.Now()
 	}
 	s.release = context.AfterFunc(ctx, func() {
+		givenUp := context.Cause(ctx)
 		if arrives {
-			c.endpoint.AwaitArrival(size, s.arrived, arriveTime-time.Since(sent))
+			givenUp = c.endpoint.AwaitArrival(givenUp, size, s.arrived, arriveTime-time.Since(sent))
 		}
-		s.cancel(context.Cause(ctx))
+		s.cancel(givenUp)
 	})
 	s.withLink = context.AfterFunc(c.ctx, func() { s.cancel(context.Cause(c.ctx)) })
 	return s

@@ -63,7 +63,7 @@ func TestARequestThatIsGivenUpArrivesBeforeItsCancellation(t *testing.T) {
 				ctx, cancel := context.WithTimeoutCause(t.Context(), 10*time.Millisecond, givenUp)
 				defer cancel()
 				out := link.Out{ID: "1", Method: "tools/call", Arrives: test.arrives, Message: jsonrpc.AppendRequest(nil, "1", "tools/call", nil)}
-				if _, err := l.Call(ctx, out, func(*jsonrpc.Message) {}); !errors.Is(err, givenUp) {
+				if _, err := l.Call(ctx, out, func(*jsonrpc.Message) {}); !errors.Is(err, givenUp) || errors.Is(err, link.ErrMayArrive) != (test.arrives && test.aborted) {
 					t.Errorf("got %v", err)
 				}
 				if took := time.Since(began); took != test.want || server.aborted.Load() != test.aborted {

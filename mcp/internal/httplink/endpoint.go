@@ -17,6 +17,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
 const (
@@ -172,20 +173,25 @@ func (e *Endpoint) Do(ctx context.Context, method string, u *url.URL, header htt
 	return resp, nil
 }
 
-// AwaitArrival waits until a request of that size has arrived at the server, or must have: a server
-// ignores a cancellation that comes before the request (basic/utilities/cancellation).
-// Where too many wait already it does not: a client that calls and cancels again and
-// again would fill the memory with messages to a server that takes none.
-func (e *Endpoint) AwaitArrival(size int, arrived <-chan struct{}, within time.Duration) {
+// AwaitArrival waits until a request of that size that was given up has arrived at the
+// server: a server ignores a cancellation that comes before the request
+// (basic/utilities/cancellation). Where too many wait already it does not: a client that
+// calls and cancels again and again would fill the memory with messages to a server that
+// takes none. It returns why the request was given up, which wraps link.ErrMayArrive
+// where it is not known to have arrived.
+func (e *Endpoint) AwaitArrival(givenUp error, size int, arrived <-chan struct{}, within time.Duration) error {
+	late := fmt.Errorf("%w; %w", givenUp, link.ErrMayArrive)
 	if !e.addArriving(size) {
-		return
+		return late
 	}
 	defer e.removeArriving(size)
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
 	case <-arrived:
+		return givenUp
 	case <-timer.C:
+		return late
 	}
 }
 

@@ -29,7 +29,8 @@ type Out struct {
 	// Arrives says that notifications/cancelled follows where the request is given
 	// up, which must not overtake it: where each message has a connection of its
 	// own, Call gives the request the time to arrive before it returns, unless too
-	// many that were given up have not arrived yet.
+	// many that were given up have not arrived yet. Where it is not known to have
+	// arrived, the error wraps ErrMayArrive.
 	Arrives bool
 	// Responded, if set, is called when the response to a request has come, before
 	// anything is delivered that came behind it on the same channel. An error
@@ -111,3 +112,8 @@ var ErrSessionLost = errors.New("the server does not know the session any more")
 // ErrNoResponse is wrapped by errors of calls that were sent and whose response
 // is lost. Repeat such a call only where that does no harm.
 var ErrNoResponse = errors.New("the server may have executed the request")
+
+// ErrMayArrive is wrapped by errors of calls that were given up before the server was
+// known to have the request. Cancel such a call again later: a server ignores a
+// cancellation that comes first.
+var ErrMayArrive = errors.New("the request may still arrive")

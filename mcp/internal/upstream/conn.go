@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -307,10 +308,11 @@ func (c *conn) exchange(ctx context.Context, k *call, out link.Out) {
 	c.exchangeBegins(k)
 	run := func() {
 		m, err := c.link.Call(ctx, out, func(m *jsonrpc.Message) { c.receive(k, m) })
-		if err != nil && ctx.Err() != nil {
-			c.exchangeOver(k, c.sendCancelled(ctx, k.id))
+		sent := err == nil || ctx.Err() == nil || c.sendCancelled(ctx, k.id)
+		if errors.Is(err, link.ErrMayArrive) {
+			c.spawn(func() { c.cancelAgain(ctx, k.id); c.exchangeOver(k, sent) })
 		} else {
-			c.exchangeOver(k, true)
+			c.exchangeOver(k, sent)
 		}
 		k.events.put(event{kind: response, message: m, err: err})
 	}
@@ -336,21 +338,6 @@ func (c *conn) simple(ctx context.Context, s *session, req *mcp.Request, out fun
 		return nil, c.failed(s, req, err)
 	}
 	return m, nil
-}
-
-// sendCancelled says that a request is not wanted any more, where giving up its
-// channel did not say so; false if the server did not take that.
-func (c *conn) sendCancelled(ctx context.Context, id jsonrpc.ID) bool {
-	s := c.session.Load()
-	if s == nil || c.link.ClosingCancels() && s.revision.Modern || c.link.Err() != nil {
-		return true
-	}
-	c.cancelling.Add(1)
-	defer c.cancelling.Add(-1)
-	w := jsonrpc.NewObject(nil)
-	w.ID("requestId", id)
-	w.String("reason", context.Cause(ctx).Error())
-	return c.send(notificationCancelled, w.Bytes())
 }
 
 // send sends a notification; false if the server did not take it. One that cannot be

@@ -1,0 +1,36 @@
+package upstream
+
+import (
+	"context"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+const overtakeTime = 8 * time.Second // how long a request may take to arrive behind its cancellation
+
+// sendCancelled says that a request is not wanted any more, where giving up its
+// channel did not say so; false if the server did not take that.
+func (c *conn) sendCancelled(ctx context.Context, id jsonrpc.ID) bool {
+	s := c.session.Load()
+	if s == nil || c.link.ClosingCancels() && s.revision.Modern || c.link.Err() != nil {
+		return true
+	}
+	c.cancelling.Add(1)
+	defer c.cancelling.Add(-1)
+	w := jsonrpc.NewObject(nil)
+	w.ID("requestId", id)
+	w.String("reason", context.Cause(ctx).Error())
+	return c.send(notificationCancelled, w.Bytes())
+}
+
+// cancelAgain repeats the cancellation of a request that may have arrived behind it, which
+// would run without end: the server has ignored the first. One that knows the request no
+// more ignores the others (basic/utilities/cancellation).
+func (c *conn) cancelAgain(ctx context.Context, id jsonrpc.ID) {
+	c.cancelling.Add(1)
+	defer c.cancelling.Add(-1)
+	for pause := overtakeTime / 8; pause < overtakeTime && sleep(c.ctx, pause); pause *= 2 {
+		c.sendCancelled(ctx, id)
+	}
+}
