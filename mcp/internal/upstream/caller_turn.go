@@ -2,64 +2,89 @@ package upstream
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
-// A callerTurn lets the calls of one client run, while those of others wait. It
+// A callerTurn lets the calls of one client run, while those of others wait in line. It
 // is for servers whose requests name no call: whom they are for is then known.
 type callerTurn struct {
-	mu      sync.Mutex
-	caller  any           // whose turn it is; nil: that of one call whose client is not known
-	calls   int           // that hold it
-	waiting int           // calls of others
-	free    chan struct{} // closed, and made new, when nobody holds it any more
+	mu     sync.Mutex
+	caller any // whose turn it is; nil: that of one call whose client is not known
+	calls  int // that hold it
+	line   []*inLine
 }
 
-func newCallerTurn() *callerTurn { return &callerTurn{free: make(chan struct{})} }
+// An inLine is a call that waits for its turn.
+type inLine struct {
+	caller any
+	next   chan struct{} // closed when it has the turn
+}
 
 // acquire takes the turn for a call of the client, or waits for it until ctx is done.
 func (t *callerTurn) acquire(ctx context.Context, caller any) error {
 	t.mu.Lock()
-	t.waiting++
-	t.mu.Unlock()
-	defer func() {
-		t.mu.Lock()
-		t.waiting--
+	if t.take(caller) {
 		t.mu.Unlock()
-	}()
-	for {
-		taken, free := t.try(caller, 1)
-		if taken {
-			return nil
-		}
-		select {
-		case <-free:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+		return nil
 	}
+	w := &inLine{caller: caller, next: make(chan struct{})}
+	t.line = append(t.line, w)
+	t.mu.Unlock()
+	select {
+	case <-w.next:
+		return nil
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	at := slices.Index(t.line, w)
+	if at >= 0 {
+		t.line = slices.Delete(t.line, at, at+1)
+		t.advance() // it may have stood before calls of the client that has the turn
+	}
+	t.mu.Unlock()
+	if at < 0 {
+		t.release()
+	}
+	return context.Cause(ctx)
 }
 
-// try takes the turn if it is free, or if the client has it and at most waiting
-// calls wait: a client that goes on and on does not keep it from others.
-func (t *callerTurn) try(caller any, waiting int) (taken bool, free <-chan struct{}) {
+// try takes the turn if nobody has to wait for that.
+func (t *callerTurn) try(caller any) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.calls > 0 && (caller == nil || caller != t.caller || t.waiting > waiting) {
-		return false, t.free
+	return t.take(caller)
+}
+
+// take takes the turn if it is free, or if the client has it and nobody waits: one that
+// goes on and on does not keep it from others.
+func (t *callerTurn) take(caller any) bool {
+	if t.calls > 0 && (len(t.line) > 0 || caller == nil || caller != t.caller) {
+		return false
 	}
 	t.caller = caller
 	t.calls++
-	return true, nil
+	return true
 }
 
 func (t *callerTurn) release() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.calls--; t.calls == 0 {
-		t.caller = nil
-		close(t.free)
-		t.free = make(chan struct{})
+	t.calls--
+	t.advance()
+}
+
+// advance hands the turn to the first in line, and those of the same client behind it.
+func (t *callerTurn) advance() {
+	for len(t.line) > 0 {
+		first, rest := t.line[0], t.line[1:]
+		if t.calls > 0 && (first.caller == nil || first.caller != t.caller) {
+			return
+		}
+		t.line = rest
+		t.caller = first.caller
+		t.calls++
+		close(first.next)
 	}
 }
 
@@ -67,5 +92,5 @@ func (t *callerTurn) release() {
 func (t *callerTurn) wanted() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.waiting > 0
+	return len(t.line) > 0
 }

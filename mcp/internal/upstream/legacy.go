@@ -42,7 +42,7 @@ type legacy struct {
 
 func newLegacy(c *conn) *legacy {
 	return &legacy{
-		conn: c, callTurn: newCallerTurn(),
+		conn: c, callTurn: new(callerTurn),
 		parked: map[string]*call{}, asked: map[askedKey]*serverRequest{}, outsideSlots: make(chan struct{}, maxWaiting),
 		listeners: map[*listener]struct{}{}, subscriptions: map[string]*subscription{},
 	}
@@ -201,7 +201,7 @@ func (e *legacy) route(k *call, r *serverRequest) {
 // deliver hands a request of the server to a call.
 func (e *legacy) deliver(k *call, r *serverRequest) {
 	if r.unnamed && !e.options.OneClient { // now, and not when the call's owner sees it: until then no other call begins
-		r.turn, _ = e.callTurn.try(k.caller, 0)
+		r.turn = e.callTurn.try(k.caller)
 	}
 	stop := func() { k.events.put(event{kind: withdrawn, request: r}) }
 	if e.assign(r, true, stop) && k.events.put(event{kind: requested, message: r.message, request: r}) {
