@@ -180,6 +180,11 @@ func (e *Endpoint) Do(ctx context.Context, method string, u *url.URL, header htt
 // takes none. It returns why the request was given up, which wraps link.ErrMayArrive
 // where it is not known to have arrived.
 func (e *Endpoint) AwaitArrival(givenUp error, size int, arrived <-chan struct{}, within time.Duration) error {
+	select {
+	case <-arrived:
+		return givenUp
+	default:
+	}
 	late := fmt.Errorf("%w; %w", givenUp, link.ErrMayArrive)
 	if !e.addArriving(size) {
 		return late

@@ -20,6 +20,8 @@ import (
 const (
 	maxErrorBody = 64 << 10 // bytes of the body of an error that are read
 	maxShown     = 300      // runes of it that are shown
+
+	discardTime = 250 * time.Millisecond // for the rest of a body that says nothing
 )
 
 // The media types of responses.
@@ -114,10 +116,11 @@ func (e *Endpoint) ReadMessage(resp *http.Response) ([]byte, error) {
 }
 
 // Discard closes a body that says nothing. One that is known to be short is read
-// first, so that its connection can be used again.
+// first, so that its connection can be used again, but not waited for.
 func Discard(resp *http.Response) {
+	defer resp.Body.Close()
 	if resp.ContentLength > 0 && resp.ContentLength <= maxErrorBody {
+		defer time.AfterFunc(discardTime, func() { resp.Body.Close() }).Stop()
 		io.Copy(io.Discard, resp.Body)
 	}
-	resp.Body.Close()
 }

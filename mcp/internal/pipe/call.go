@@ -3,6 +3,7 @@ package pipe
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp/internal/link"
@@ -70,6 +71,9 @@ func (c *Call) forget() bool {
 		return false
 	}
 	delete(c.inbox.calls, c.id)
+	if c.responded == nil {
+		c.inbox.givenUp = time.Now()
+	}
 	return true
 }
 
@@ -108,8 +112,11 @@ func (b *Inbox) pick(id jsonrpc.ID) *Call {
 }
 
 // alone returns the call that waits alone, or nil. Calls that take no response without an
-// id do not count.
+// id do not count, and one that was given up a moment ago may still get it.
 func (b *Inbox) alone() (only *Call) {
+	if time.Since(b.givenUp) < strayTime {
+		return nil
+	}
 	for _, c := range b.calls {
 		switch {
 		case c.responded != nil:

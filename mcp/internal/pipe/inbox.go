@@ -19,6 +19,7 @@ const (
 	maxQueuedBytes = 32 << 20         // the same in bytes; one message may always wait
 	maxBatch       = 1_024            // messages in one batch
 	stallTime      = 10 * time.Second // how long a request of the server waits for room in the queue
+	strayTime      = time.Minute      // how long a response without an id may be for a call that was given up
 )
 
 // An Inbox sorts what one server sends: responses go to the calls that wait for
@@ -37,6 +38,8 @@ type Inbox struct {
 	busy  bool          // a Receive runs: responses wait their turn behind its messages
 	more  chan struct{} // signalled when the queue is no longer empty
 	room  chan struct{} // signalled when it is no longer full
+
+	givenUp time.Time // when a call was, last
 }
 
 // NewInbox returns an Inbox for the server that errors call name.

@@ -7,7 +7,10 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-const overtakeTime = 8 * time.Second // how long a request may take to arrive behind its cancellation
+const (
+	overtakeTime = 8 * time.Second // how long a request may take to arrive behind its cancellation
+	maxRepeating = 256             // cancellations that are sent again; those of more are not
+)
 
 // sendCancelled says that a request is not wanted any more, where giving up its
 // channel did not say so; false if the server did not take that.
@@ -26,11 +29,15 @@ func (c *conn) sendCancelled(ctx context.Context, id jsonrpc.ID) bool {
 
 // cancelAgain repeats the cancellation of a request that may have arrived behind it, which
 // would run without end: the server has ignored the first. One that knows the request no
-// more ignores the others (basic/utilities/cancellation).
-func (c *conn) cancelAgain(ctx context.Context, id jsonrpc.ID) {
-	c.cancelling.Add(1)
-	defer c.cancelling.Add(-1)
-	for pause := overtakeTime / 8; pause < overtakeTime && sleep(c.ctx, pause); pause *= 2 {
-		c.sendCancelled(ctx, id)
+// more ignores the others (basic/utilities/cancellation). It reports whether the server
+// took one.
+func (c *conn) cancelAgain(ctx context.Context, id jsonrpc.ID) (sent bool) {
+	defer c.repeating.Add(-1)
+	if c.repeating.Add(1) > maxRepeating {
+		return false
 	}
+	for pause := overtakeTime / 8; pause < overtakeTime && sleep(c.ctx, pause); pause *= 2 {
+		sent = c.sendCancelled(ctx, id) || sent
+	}
+	return sent
 }

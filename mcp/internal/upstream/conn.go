@@ -69,6 +69,7 @@ type conn struct {
 	session     atomic.Pointer[session] // nil until the era is known
 	ids         atomic.Int64
 	cancelling  atomic.Int64 // cancellations that are being sent
+	repeating   atomic.Int64 // that are sent again
 	namesNone   atomic.Bool  // the server sent a request without an association
 	queuedBytes atomic.Int64 // of the notifications in all mailboxes, which wait for the owners of calls
 
@@ -309,9 +310,7 @@ func (c *conn) exchange(ctx context.Context, k *call, out link.Out) {
 	run := func() {
 		m, err := c.link.Call(ctx, out, func(m *jsonrpc.Message) { c.receive(k, m) })
 		sent := err == nil || ctx.Err() == nil || c.sendCancelled(ctx, k.id)
-		if errors.Is(err, link.ErrMayArrive) {
-			c.spawn(func() { c.cancelAgain(ctx, k.id); c.exchangeOver(k, sent) })
-		} else {
+		if !errors.Is(err, link.ErrMayArrive) || !c.spawn(func() { c.exchangeOver(k, c.cancelAgain(ctx, k.id) || sent) }) {
 			c.exchangeOver(k, sent)
 		}
 		k.events.put(event{kind: response, message: m, err: err})
@@ -340,8 +339,9 @@ func (c *conn) simple(ctx context.Context, s *session, req *mcp.Request, out fun
 	return m, nil
 }
 
-// send sends a notification; false if the server did not take it. One that cannot be
-// reached is noticed by its next request.
+// send sends a notification; false if the server did not take it, and may yet need it: one
+// that has lost the session does not. One that cannot be reached is noticed by its next
+// request.
 func (c *conn) send(method string, params []byte) bool {
 	ctx, cancel := context.WithTimeout(c.ctx, sendTime)
 	defer cancel()
@@ -350,7 +350,7 @@ func (c *conn) send(method string, params []byte) bool {
 	if err != nil {
 		c.log.Debug("mcp: a notification did not reach the server", "server", c.options.Name, "method", method, "error", err)
 	}
-	return err == nil
+	return err == nil || errors.Is(err, link.ErrSessionLost)
 }
 
 // result makes a Result of a server's response.

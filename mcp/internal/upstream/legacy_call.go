@@ -14,8 +14,9 @@ import (
 
 // Limits and times of calls to a legacy server.
 const (
-	maxRequested = 64    // requests of the server that one call has open
-	maxParked    = 1_024 // parked calls
+	maxRequested   = 64    // requests of the server that one call has open
+	maxParked      = 1_024 // parked calls
+	maxParkedOfOne = 256   // of one client: it need not come back
 
 	maxParkedBytes = 32 << 20 // of their parameters, and of the responses that wait for their clients
 
@@ -144,8 +145,8 @@ func (p *legacyCall) run() {
 // false.
 func (p *legacyCall) serve() bool {
 	for p.final == nil && !p.cancelled {
-		if !p.sent && p.held == nil && len(p.open) == 0 && len(p.events.ready) == 0 {
-			if p.round != nil && p.round.ctx.Err() != nil {
+		if !p.sent && p.round != nil && p.held == nil && len(p.open) == 0 && len(p.events.ready) == 0 {
+			if p.round.ctx.Err() != nil {
 				p.fail(context.Cause(p.round.ctx))
 				return true
 			}
@@ -299,7 +300,7 @@ func (p *legacyCall) dropOpen() {
 // releaseTurn lets the next call that may ask run.
 func (p *legacyCall) releaseTurn() {
 	if p.holdsTurn {
-		p.holdsTurn = false
+		p.holdsTurn, p.yield = false, nil
 		p.era.callTurn.release()
 	}
 }

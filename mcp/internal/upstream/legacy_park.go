@@ -46,7 +46,7 @@ func (p *legacyCall) park() {
 	e := p.era
 	ticket := rand.Text()
 	if !p.reserve(2*len(p.req.Params), ticket) { // one copy is still on its way
-		p.fail(fmt.Errorf("server %q: too many calls wait for their clients already, or too large ones: at most %d, of %d MiB; try again later", e.options.Name, maxParked, maxParkedBytes>>20))
+		p.fail(fmt.Errorf("server %q: too many calls wait for their clients already, or too large ones: at most %d, of one client %d, of %d MiB; try again later", e.options.Name, maxParked, maxParkedOfOne, maxParkedBytes>>20))
 		return
 	}
 	p.ticket = ticket
@@ -76,7 +76,7 @@ func (p *legacyCall) reserve(size int, ticket string) bool {
 	e := p.era
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if ticket != "" && len(e.parked) >= maxParked || e.parkedBytes > 0 && e.parkedBytes+size > maxParkedBytes {
+	if ticket != "" && e.parkedFull(p.caller) || e.parkedBytes > 0 && e.parkedBytes+size > maxParkedBytes {
 		return false
 	}
 	if ticket != "" {
@@ -85,6 +85,17 @@ func (p *legacyCall) reserve(size int, ticket string) bool {
 	e.parkedBytes += size
 	p.reserved += size
 	return true
+}
+
+// parkedFull reports whether a client can have no more calls parked. The caller holds mu.
+func (e *legacy) parkedFull(caller any) bool {
+	own := 0
+	for _, k := range e.parked {
+		if k.caller == caller {
+			own++
+		}
+	}
+	return len(e.parked) >= maxParked || own >= maxParkedOfOne
 }
 
 // releaseReserved returns the bytes that reserve took.

@@ -1,0 +1,49 @@
+package httpsse
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp/internal/link"
+)
+
+// A stuckServer responds on the stream, and never ends what it says to the POST.
+type stuckServer struct{ stream *io.PipeWriter }
+
+func (s *stuckServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Method == http.MethodGet {
+		body, server := io.Pipe()
+		s.stream = server
+		go io.WriteString(server, "event: endpoint\ndata: /messages\n\n")
+		context.AfterFunc(r.Context(), func() { server.CloseWithError(r.Context().Err()) })
+		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: body, Request: r}, nil
+	}
+	io.WriteString(s.stream, "data: "+`{"jsonrpc":"2.0","id":1,"result":{}}`+"\n\n")
+	body, server := io.Pipe()
+	context.AfterFunc(r.Context(), func() { server.CloseWithError(r.Context().Err()) })
+	return &http.Response{StatusCode: http.StatusAccepted, Header: http.Header{}, ContentLength: 8, Body: body, Request: r}, nil
+}
+
+// A response that has come is not held up by what else the server says, or does not say.
+func TestAResponseOnTheStreamIsNotHeldUpByThePost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, err := ClientWith("http://stuck.example/sse", ClientOptions{HTTP: &http.Client{Transport: new(stuckServer)}}).(link.Linker).Link(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		out := link.Out{ID: "1", Method: "tools/call", Arrives: true, Message: jsonrpc.AppendRequest(nil, "1", "tools/call", nil)}
+		m, err := l.Call(ctx, out, nil)
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("the response, which came at once, was returned after %v: %v, %v", took, m, err)
+		}
+		l.Close()
+	})
+}
