@@ -12,10 +12,10 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A stuckServer responds on the stream, and never ends what it says to the POST.
-type stuckServer struct{ stream *io.PipeWriter }
+// A endlessServer responds on the stream, and never ends what it says to the POST.
+type endlessServer struct{ stream *io.PipeWriter }
 
-func (s *stuckServer) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *endlessServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodGet {
 		body, server := io.Pipe()
 		s.stream = server
@@ -32,7 +32,7 @@ func (s *stuckServer) RoundTrip(r *http.Request) (*http.Response, error) {
 // A response that has come is not held up by what else the server says, or does not say.
 func TestAResponseOnTheStreamIsNotHeldUpByThePost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l, err := ClientWith("http://stuck.example/sse", ClientOptions{HTTP: &http.Client{Transport: new(stuckServer)}}).(link.Linker).Link(t.Context())
+		l, err := ClientWith("http://endless.example/sse", ClientOptions{HTTP: &http.Client{Transport: new(endlessServer)}}).(link.Linker).Link(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
