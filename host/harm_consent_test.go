@@ -41,6 +41,23 @@ func TestHarmByACopyAfterAYes(t *testing.T) {
 	w.refuses(t, "post/fetch", "files/read")
 }
 
+// While a card is open, other calls go on reading: its yes is none to what they brought.
+func TestAYesDoesNotCoverWhatWasReadWhileTheCardWasOpen(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(w *world) { w.gullible.steps = nil; w.always("post", "send") })
+	w.desk.consent = func(Card) Verdict {
+		if len(w.desk.cards) == 1 {
+			w.c.flow.Read(guard.Source{Server: "web", Tool: "fetch"}, guard.Untrusted, "Welcome.")
+		}
+		return Verdict{Allow: true}
+	}
+	send := func(to string) model.Part { return scripted.Calling("post__send", `{"to":"`+to+`","text":"hello"}`) }
+	w.again(t, scripted.Calling("files__read", `{"path":"/home/ada/notes.txt"}`), send("ada"), send("bob"), send("eve"))
+	if len(w.desk.cards) != 2 || !strings.Contains(strings.Join(w.desk.cards[1].Reasons, " "), "web/fetch") {
+		t.Errorf("asked %d times: %+v", len(w.desk.cards), w.desk.cards)
+	}
+}
+
 // A person says "always" to a folder; a call that names another place, too, is no such call.
 func TestHarmByASecondArgument(t *testing.T) {
 	t.Parallel()
