@@ -81,12 +81,12 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 		card.Reasons = append(card.Reasons, reasonOf(decision))
 	}
 	card.Secret = len(flowing.Secrets) > 0
-	asked := flowing
-	if asked.Allowed {
-		asked = offered
-	}
-	if !asked.Allowed {
-		card.Reasons = append(card.Reasons, notByRule(card.Allowed)+asked.Why)
+	asked, because := guard.Decision{}, notByRule(card.Allowed)
+	for _, d := range []guard.Decision{flowing, offered} { // a yes is one to both
+		if !d.Allowed {
+			card.Reasons, because = append(card.Reasons, because+d.Why), ""
+			asked.Reasons, asked.Sources = append(asked.Reasons, d.Reasons...), append(asked.Sources, d.Sources...)
+		}
 	}
 	card.Agent = r.c.agent.Name
 	card.Always = r.h.helpful(ctx, in, asked, card.Allowed != nil)
