@@ -66,6 +66,7 @@ func (c *Conversation) Distrust(server string) error {
 	s.vouched.Store(false)
 	c.host.changes.Add(1)
 	c.flow.Distrust(server)
+	c.withdrawals.Add(1)
 	return c.saveFlow()
 }
 
@@ -85,5 +86,6 @@ func (c *Conversation) Approvals() []guard.Approval {
 func (c *Conversation) Withdraw(a guard.Approval) error {
 	c.flow.Withdraw(a)
 	c.offered.Withdraw(a)
+	c.withdrawals.Add(1)
 	return c.saveFlow()
 }
