@@ -130,6 +130,11 @@ func (c *Conversation) unload(uri string) {
 func (c *Conversation) add(e Entry) error {
 	c.adding.Lock()
 	defer c.adding.Unlock()
+	return c.addNext(e)
+}
+
+// addNext is add for whoever has its lock.
+func (c *Conversation) addNext(e Entry) error {
 	e.At = time.Now()
 	if c.record != nil {
 		if err := c.record.Append(e); err != nil {
@@ -286,8 +291,11 @@ func (c *Conversation) Totals() Totals {
 	return c.totals
 }
 
-// saveFlow records which texts were read, if there are others than the record says.
+// saveFlow records which texts were read, if there are others than the record says. Nothing
+// is recorded between: it would be of a state that is newer.
 func (c *Conversation) saveFlow() error {
+	c.adding.Lock()
+	defer c.adding.Unlock()
 	state, err := json.Marshal(c.flow)
 	if err != nil {
 		return err
@@ -298,7 +306,7 @@ func (c *Conversation) saveFlow() error {
 	if same {
 		return nil
 	}
-	return c.add(Entry{Flow: state})
+	return c.addNext(Entry{Flow: state})
 }
 
 func (t Totals) add(u Totals) Totals {
