@@ -66,6 +66,16 @@ func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 	if unaccounted(entries) {
 		unknown(c.flow)
 	}
+	for _, e := range c.entries[c.flowAt+1:] { // after what was read was recorded
+		if e.Withdrawn != nil {
+			c.flow.Withdraw(*e.Withdrawn)
+		}
+	}
+	for _, s := range h.servers { // trust may have ended since
+		if !s.trusted() {
+			c.flow.Distrust(s.Name)
+		}
+	}
 	c.cutOff, c.running = c.running, false
 	mended, what := repair(c.messages)
 	c.messages = mended

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -82,10 +83,15 @@ func (c *Conversation) Approvals() []guard.Approval {
 }
 
 // Withdraw forgets one of [Conversation.Approvals], so that such a call is asked about again.
-// The error is what the record says.
+// The error says that it is not remembered, or what the record says.
 func (c *Conversation) Withdraw(a guard.Approval) error {
-	c.flow.Withdraw(a)
-	c.offered.Withdraw(a)
+	recorded := c.flow.Withdraw(a)
+	if offered := c.offered.Withdraw(a); !recorded && !offered {
+		return fmt.Errorf("the yes to %s is not remembered any more", guard.Source{Server: a.Server, Tool: a.Tool})
+	}
 	c.withdrawals.Add(1)
-	return c.saveFlow()
+	if !recorded {
+		return nil
+	}
+	return errors.Join(c.add(Entry{Withdrawn: &a}), c.saveFlow())
 }

@@ -56,6 +56,9 @@ func TestAYesOfTheConversationIsWithdrawn(t *testing.T) {
 			t.Errorf("%s there are %+v", what, left)
 		}
 	}
+	if err := c.Withdraw(all[i]); err == nil || !strings.Contains(err.Error(), "not remembered") {
+		t.Errorf("withdrawn twice: %v", err)
+	}
 }
 
 // The end of a run records what was read and agreed to, at the same time, but no older state
@@ -96,6 +99,27 @@ func waitsInSaveFlow() bool {
 		}
 	}
 	return false
+}
+
+// Whoever goes on from an earlier entry, or with an older conversation, trusts nobody again.
+func TestWhatWasReadOfAServerThatIsNotTrustedAnyMoreIsUntrusted(t *testing.T) {
+	t.Parallel()
+	trusted := stranger("files", "a file")
+	trusted.Trusted = true
+	s := play(t, Options{Servers: []Server{trusted}}, scripted.Call("files__read", `{}`), scripted.Say("done"))
+	var record entries
+	c := s.Conversation(&record)
+	ask(t, c, "read")
+	before := slices.Clone(record)
+	if early := s.Conversation(nil, before...); early.flow.Labels()&guard.Untrusted != 0 {
+		t.Fatalf("what was read is %v", early.flow.Labels())
+	}
+	if err := c.Distrust("files"); err != nil {
+		t.Fatal(err)
+	}
+	if early := s.Conversation(nil, before...); early.flow.Labels()&guard.Untrusted == 0 {
+		t.Errorf("what was read is %v", early.flow.Labels())
+	}
 }
 
 // entries is a record in memory.
