@@ -110,6 +110,26 @@ func TestACallThatWasDecidedIsNotMadeOnceThatIsTakenBack(t *testing.T) {
 	}
 }
 
+// The card for a resource names a rule that allows it, which is removed before there is an answer.
+func TestAResourceIsNotReadOnceTheRuleIsTakenBack(t *testing.T) {
+	var s *stage
+	person := &desk{consent: func(card Card) Verdict {
+		if card.Allowed == nil {
+			t.Fatalf("asked %+v", card)
+		}
+		if err := s.RemoveRule(*card.Allowed); err != nil {
+			t.Error(err)
+		}
+		return Verdict{Allow: true}
+	}}
+	s = play(t, Options{Person: person, Policy: allowing(t, "library"), Servers: []Server{library(t), stranger("web", "a page")}},
+		scripted.Call("web__read", `{}`), scripted.Call("read_resource", `{"uri":"book://one"}`), scripted.Say("done"))
+	ask(t, s.Conversation(nil), "read")
+	if got := s.results(t)[0].Text(); len(person.cards) != 1 || !strings.Contains(got, "Not allowed any more") {
+		t.Errorf("%d cards, and the model reads %q", len(person.cards), got)
+	}
+}
+
 // The person answers "never" to the second of two calls, before the first one is made.
 func TestANeverIsOneForCallsThatWereDecided(t *testing.T) {
 	for label, want := range map[string][]string{"exactly this call": {"a"}, "this tool, with any arguments": nil} {
