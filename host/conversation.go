@@ -71,11 +71,7 @@ func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 			c.flow.Withdraw(*e.Withdrawn)
 		}
 	}
-	for _, s := range h.servers { // trust may have ended since
-		if !s.trusted() {
-			c.flow.Distrust(s.Name)
-		}
-	}
+	c.relabel()
 	c.cutOff, c.running = c.running, false
 	mended, what := repair(c.messages)
 	c.messages = mended

@@ -66,9 +66,19 @@ func (c *Conversation) Distrust(server string) error {
 	}
 	s.vouched.Store(false)
 	c.host.changes.Add(1)
-	c.flow.Distrust(server)
+	c.relabel()
 	c.withdrawals.Add(1)
 	return c.saveFlow()
+}
+
+// relabel has what servers that are not trusted said before count as untrusted, also where it
+// was read while they were: before a copy of the conversation ends, or in another one.
+func (c *Conversation) relabel() {
+	for _, s := range c.host.servers {
+		if !s.trusted() {
+			c.flow.Distrust(s.Name)
+		}
+	}
 }
 
 // Approvals are the answers of the person to calls that this conversation remembers.
