@@ -3,8 +3,6 @@ package guard
 import (
 	"bytes"
 	"encoding/json"
-	"strconv"
-	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -53,40 +51,9 @@ func canonicalNumbers(value []byte) []byte {
 		if c == '"' {
 			out = append(out, value[i:end]...)
 		} else {
-			out = append(out, canonicalNumber(string(value[i:end]))...)
+			out = append(out, jsonrpc.Decimal(string(value[i:end]))...)
 		}
 		i = end
 	}
 	return out
-}
-
-// canonicalNumber writes a JSON number as digits without outer zeros and the
-// power of ten they are multiplied with. An exponent that no int holds, or whose
-// sum with the digits would not, stays as it is: then only equal spellings are equal.
-func canonicalNumber(s string) string {
-	mantissa, exponent, _ := strings.Cut(strings.ToLower(s), "e")
-	power := 0
-	if exponent != "" {
-		n, err := strconv.ParseInt(exponent, 10, 32)
-		if err != nil {
-			return s
-		}
-		power = int(n)
-	}
-	digits, negative := strings.CutPrefix(mantissa, "-")
-	whole, fraction, _ := strings.Cut(digits, ".")
-	power -= len(fraction)
-	digits = strings.TrimLeft(whole+fraction, "0")
-	if digits == "" {
-		return "0"
-	}
-	short := strings.TrimRight(digits, "0")
-	power += len(digits) - len(short)
-	if negative {
-		short = "-" + short
-	}
-	if power == 0 {
-		return short
-	}
-	return short + "e" + strconv.Itoa(power)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/guard"
@@ -44,7 +45,8 @@ func Child(ctx context.Context, a Agent) (*Conversation, error) {
 
 // shared is what a conversation and its children have in common.
 type shared struct {
-	consenting sync.Mutex // one question to the person after the other
+	consenting  sync.Mutex    // one question to the person after the other
+	withdrawals atomic.Uint64 // counts what the person took back that a decision could rest on
 
 	mu      sync.Mutex // of this and of each conversation's own
 	flow    *guard.Flow

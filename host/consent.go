@@ -27,7 +27,8 @@ func (r *run) consent(ctx context.Context, j *job) (refusal string) {
 		CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Description: t.Description,
 		Arguments: j.call.Arguments, Annotations: t.annotations(), Trusted: t.server.trusted(),
 	}
-	return r.permit(ctx, in, card, r.flowOf(t, j.call), t.sent.Schema)
+	j.permission, refusal = r.permit(ctx, in, card, r.flowOf(t, j.call), t.sent.Schema)
+	return refusal
 }
 
 // reading is what is assumed of a resource or a prompt, which no annotation speaks of: that its
@@ -46,17 +47,23 @@ func (r *run) consentToRead(ctx context.Context, call *model.Call, s *server, ur
 	claim := s.reading()
 	in := policy.Input{Method: "resources/read", Server: s.Name, Origin: s.origin(), Resource: uri, Annotations: claims(claim), Trusted: s.trusted(), Client: "junction"}
 	card := Card{CallID: call.ID, Server: s.Name, Resource: uri, Annotations: claim, Trusted: s.trusted(), Arguments: call.Arguments}
-	return r.permit(ctx, in, card, guard.Call{
+	p, refusal := r.permit(ctx, in, card, guard.Call{
 		Server: s.Name, Origin: s.origin(), Tool: "resources/read", Arguments: []byte(uri), Trust: s.trust(), Annotations: hints(claim),
 	}, nil)
+	if refusal == "" {
+		refusal = r.takenBack(ctx, s, p) // an answer takes its time
+	}
+	return refusal
 }
 
 // permit decides about one call of a tool with this schema.
-func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard.Call, schema json.RawMessage) (refusal string) {
+func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard.Call, schema json.RawMessage) (p permission, refusal string) {
 	r.c.consenting.Lock() // one question after the other
 	defer r.c.consenting.Unlock()
+	p.withdrawals = r.c.withdrawals.Load()
 	r.labels(&in)
 	decision := r.h.currentRules().Decide(ctx, in)
+	p.in, p.effect = in, decision.Effect
 	event := Consented{CallID: card.CallID, Server: card.Server, Tool: card.Tool, By: byPolicy, Rule: decision.Rule.Name, Reason: decision.Reason}
 	if decision.Rule.Source == sessionSource {
 		event.By = bySession
@@ -66,14 +73,14 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 	}
 	if decision.Effect == policy.Deny {
 		r.tell(Event{Consent: &event})
-		return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", reasonOf(decision))
+		return p, denied(decision)
 	}
 	r.known(&flow, &decision)
 	flowing, offered := r.c.flow.Ask(flow), r.askOffered(flow, schema)
 	if decision.Effect == policy.Allow && flowing.Allowed && offered.Allowed {
 		event.Allowed = true
 		r.tell(Event{Consent: &event})
-		return ""
+		return p, ""
 	}
 	if decision.Effect == policy.Allow {
 		card.Allowed = decision.Rule
@@ -81,12 +88,12 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 		card.Reasons = append(card.Reasons, reasonOf(decision))
 	}
 	card.Secret = len(flowing.Secrets) > 0
-	asked := flowing
-	if asked.Allowed {
-		asked = offered
-	}
-	if !asked.Allowed {
-		card.Reasons = append(card.Reasons, notByRule(card.Allowed)+asked.Why)
+	asked, because := guard.Decision{}, notByRule(card.Allowed)
+	for _, d := range []guard.Decision{flowing, offered} { // a yes is one to both
+		if !d.Allowed {
+			card.Reasons, because = append(card.Reasons, because+d.Why), ""
+			asked.Reasons, asked.Sources = append(asked.Reasons, d.Reasons...), append(asked.Sources, d.Sources...)
+		}
 	}
 	card.Agent = r.c.agent.Name
 	card.Always = r.h.helpful(ctx, in, asked, card.Allowed != nil)
@@ -98,13 +105,13 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 	card.CanTrust = found && !card.Trusted
 	verdict, err := r.askPerson(ctx, card, event)
 	if err != nil || !verdict.Allow {
-		return refused(verdict, err, card.Reasons)
+		return p, refused(verdict, err, card.Reasons)
 	}
 	r.agree(flow, flowing, offered)
 	if verdict.Trust {
 		r.c.trust(card.Server, verdict.Forever)
 	}
-	return ""
+	return p, ""
 }
 
 // known tells the guard what the person knew when they made the rules that allow a call.
@@ -179,6 +186,11 @@ func reasonOf(d policy.Decision) string {
 		return "the rule " + d.Rule.Name
 	}
 	return d.Reason
+}
+
+// denied is what the model gets for what a rule denies.
+func denied(d policy.Decision) string {
+	return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", reasonOf(d))
 }
 
 // refused is what the model gets for a no.

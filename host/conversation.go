@@ -66,6 +66,12 @@ func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 	if unaccounted(entries) {
 		unknown(c.flow)
 	}
+	for _, e := range c.entries[c.flowAt+1:] { // after what was read was recorded
+		if e.Withdrawn != nil {
+			c.flow.Withdraw(*e.Withdrawn)
+		}
+	}
+	c.relabel()
 	c.cutOff, c.running = c.running, false
 	mended, what := repair(c.messages)
 	c.messages = mended
@@ -130,6 +136,11 @@ func (c *Conversation) unload(uri string) {
 func (c *Conversation) add(e Entry) error {
 	c.adding.Lock()
 	defer c.adding.Unlock()
+	return c.addNext(e)
+}
+
+// addNext is add for whoever has its lock.
+func (c *Conversation) addNext(e Entry) error {
 	e.At = time.Now()
 	if c.record != nil {
 		if err := c.record.Append(e); err != nil {
@@ -286,8 +297,11 @@ func (c *Conversation) Totals() Totals {
 	return c.totals
 }
 
-// saveFlow records which texts were read, if there are others than the record says.
+// saveFlow records which texts were read, if there are others than the record says. Nothing
+// is recorded between: it would be of a state that is newer.
 func (c *Conversation) saveFlow() error {
+	c.adding.Lock()
+	defer c.adding.Unlock()
 	state, err := json.Marshal(c.flow)
 	if err != nil {
 		return err
@@ -298,7 +312,7 @@ func (c *Conversation) saveFlow() error {
 	if same {
 		return nil
 	}
-	return c.add(Entry{Flow: state})
+	return c.addNext(Entry{Flow: state})
 }
 
 func (t Totals) add(u Totals) Totals {

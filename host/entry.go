@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -32,9 +33,16 @@ type Entry struct {
 	Plan *Plan `json:"plan,omitempty"`
 	// Switched says that a server was switched off, or on again.
 	Switched *Switched `json:"switched,omitempty"`
+	// Withdrawn is an answer of the person that they took back: what Flow said of it before
+	// does not hold.
+	Withdrawn *guard.Approval `json:"withdrawn,omitempty"`
 	// Title names the conversation for people.
 	Title string `json:"title,omitempty"`
 }
+
+// TakesBack reports whether the entry is no part of what was said, but something that the
+// person took back, or gave again: it holds in a copy, too, that ends before it.
+func (e *Entry) TakesBack() bool { return e.Switched != nil || e.Withdrawn != nil }
 
 // Summary stands for the first Messages messages of the conversation.
 type Summary struct {

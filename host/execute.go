@@ -17,10 +17,11 @@ import (
 
 // A job is a call on its way.
 type job struct {
-	call    *model.Call
-	tool    *tool
-	builtin *builtin
-	result  *model.Result // set where there is one already: the call was not allowed, or makes no sense
+	call       *model.Call
+	tool       *tool
+	builtin    *builtin
+	permission permission    // of a call of a tool of a server
+	result     *model.Result // set where there is one already: the call was not allowed, or makes no sense
 }
 
 // execute carries out the calls of one turn and returns a result for each,
@@ -153,6 +154,9 @@ func (r *run) callTool(ctx context.Context, j *job) outcome {
 		if at.c.isOff(t.server.Name) {
 			return complained("The person switched the server %q off. The call was not made.", t.server.Name)
 		}
+	}
+	if why := r.takenBack(ctx, t.server, j.permission); why != "" {
+		return complained("%s", why)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // what a tool of the program's own began ends with its call

@@ -28,17 +28,21 @@ func (r *run) askOffered(call guard.Call, schema json.RawMessage) guard.Decision
 	for _, server := range r.strangers() {
 		r.c.offered.Read(guard.Source{Server: server, URI: "its definitions"}, guard.Untrusted, "")
 	}
+	call.Arguments = nil // the flow of results asks about what they carry
 	return r.c.offered.Ask(call)
 }
 
-// agree remembers that a person said yes to a call. What a trusted server answers to
-// a call that writes is part of that.
+// agree remembers that a person said yes to a call, as it was decided about when they were
+// asked. What a trusted server answers to a call that writes is part of that.
 func (r *run) agree(call guard.Call, flowing, offered guard.Decision) {
 	r.c.flow.Consent(flowing)
 	r.c.offered.Consent(offered)
-	if !offered.Allowed && call.Trust.Trusted && call.Writes() {
-		r.c.flow.Read(guard.Source{Server: call.Server, Tool: call.Tool}, guard.LabelsOf(call.Trust, call.Annotations), "")
-		r.c.flow.Consent(r.c.flow.Ask(call))
+	own := guard.Source{Server: call.Server, Tool: call.Tool}
+	if !offered.Allowed && call.Trust.Trusted && call.Writes() && !slices.Contains(r.c.flow.Sources(guard.Untrusted), own) {
+		answer := new(guard.Flow) // that has read nothing else
+		answer.Read(own, guard.LabelsOf(call.Trust, call.Annotations), "")
+		call.Chosen, call.Known = false, nil // whatever made an exception of the rest
+		r.c.flow.Consent(answer.Ask(call))
 	}
 }
 

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -65,8 +66,19 @@ func (c *Conversation) Distrust(server string) error {
 	}
 	s.vouched.Store(false)
 	c.host.changes.Add(1)
-	c.flow.Distrust(server)
+	c.relabel()
+	c.withdrawals.Add(1)
 	return c.saveFlow()
+}
+
+// relabel has what servers that are not trusted said before count as untrusted, also where it
+// was read while they were: before a copy of the conversation ends, or in another one.
+func (c *Conversation) relabel() {
+	for _, s := range c.host.servers {
+		if !s.trusted() {
+			c.flow.Distrust(s.Name)
+		}
+	}
 }
 
 // Approvals are the answers of the person to calls that this conversation remembers.
@@ -81,9 +93,15 @@ func (c *Conversation) Approvals() []guard.Approval {
 }
 
 // Withdraw forgets one of [Conversation.Approvals], so that such a call is asked about again.
-// The error is what the record says.
+// The error says that it is not remembered, or what the record says.
 func (c *Conversation) Withdraw(a guard.Approval) error {
-	c.flow.Withdraw(a)
-	c.offered.Withdraw(a)
-	return c.saveFlow()
+	recorded := c.flow.Withdraw(a)
+	if offered := c.offered.Withdraw(a); !recorded && !offered {
+		return fmt.Errorf("the yes to %s is not remembered any more", guard.Source{Server: a.Server, Tool: a.Tool})
+	}
+	c.withdrawals.Add(1)
+	if !recorded {
+		return nil
+	}
+	return errors.Join(c.add(Entry{Withdrawn: &a}), c.saveFlow())
 }

@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -54,6 +55,70 @@ func TestAYesOfTheConversationIsWithdrawn(t *testing.T) {
 		if left := c.Approvals(); len(left) != len(all)-1 {
 			t.Errorf("%s there are %+v", what, left)
 		}
+	}
+	if err := c.Withdraw(all[i]); err == nil || !strings.Contains(err.Error(), "not remembered") {
+		t.Errorf("withdrawn twice: %v", err)
+	}
+}
+
+// The end of a run records what was read and agreed to, at the same time, but no older state
+// after a newer one.
+func TestAYesThatIsWithdrawnAsARunEndsStaysWithdrawn(t *testing.T) {
+	t.Parallel()
+	s := play(t, Options{Servers: []Server{stranger("files", "a file")}}, scripted.Call("files__read", `{}`), scripted.Call("files__write", `{"text":"a"}`), scripted.Say("done"))
+	var record entries
+	c := s.Conversation(&record)
+	ask(t, c, "read and write")
+	all := c.Approvals()
+	if len(all) != 1 {
+		t.Fatalf("remembered are %+v", all)
+	}
+	c.flow.Read(guard.Source{Server: "files", Tool: "read"}, guard.Untrusted, "more")
+	c.adding.Lock()
+	saved := make(chan error)
+	go func() { saved <- c.saveFlow() }()
+	for !waitsInSaveFlow() {
+		runtime.Gosched()
+	}
+	c.flow.Withdraw(all[0]) // as Withdraw does, before it records it
+	c.adding.Unlock()
+	if err := <-saved; err != nil {
+		t.Fatal(err)
+	}
+	if left := s.Conversation(nil, record...).Approvals(); len(left) != 0 {
+		t.Errorf("resumed, there are %+v", left)
+	}
+}
+
+// waitsInSaveFlow reports whether a goroutine waits for its turn to record what was read.
+func waitsInSaveFlow() bool {
+	stacks := make([]byte, 1<<20)
+	for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+		if strings.Contains(stack, "[sync.Mutex.Lock") && strings.Contains(stack, ".saveFlow(") {
+			return true
+		}
+	}
+	return false
+}
+
+// Whoever goes on from an earlier entry, or with an older conversation, trusts nobody again.
+func TestWhatWasReadOfAServerThatIsNotTrustedAnyMoreIsUntrusted(t *testing.T) {
+	t.Parallel()
+	trusted := stranger("files", "a file")
+	trusted.Trusted = true
+	s := play(t, Options{Servers: []Server{trusted}}, scripted.Call("files__read", `{}`), scripted.Say("done"))
+	var record entries
+	c := s.Conversation(&record)
+	ask(t, c, "read")
+	before := slices.Clone(record)
+	if early := s.Conversation(nil, before...); early.flow.Labels()&guard.Untrusted != 0 {
+		t.Fatalf("what was read is %v", early.flow.Labels())
+	}
+	if err := c.Distrust("files"); err != nil {
+		t.Fatal(err)
+	}
+	if early := s.Conversation(nil, before...); early.flow.Labels()&guard.Untrusted == 0 {
+		t.Errorf("what was read is %v", early.flow.Labels())
 	}
 }
 

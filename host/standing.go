@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/policy"
 )
 
 // identity is what a server is, apart from what it offers: how it is started or
@@ -64,4 +65,24 @@ func (t *tool) withdrawn(ctx context.Context) string {
 		return fmt.Sprintf("%s was not called: server %q does not answer: %s", t.sent.Name, s.Name, s.why(err))
 	}
 	return fmt.Sprintf("%s was not called: server %q does not have it any more.", t.sent.Name, s.Name)
+}
+
+// A permission is the decision that let a call run.
+type permission struct {
+	in          policy.Input
+	effect      policy.Effect // of the rules, whatever the person said to the call
+	withdrawals uint64        // in the conversation, before it was decided
+}
+
+// takenBack says why a call must not be made though it was allowed: before it began, the
+// person forbade it or took something back that had allowed it. Empty if they did not.
+func (r *run) takenBack(ctx context.Context, s *server, p permission) string {
+	now := r.h.currentRules().Decide(context.WithoutCancel(ctx), p.in)
+	switch {
+	case now.Effect == policy.Deny:
+		return denied(now)
+	case policy.Strictest(now.Effect, p.effect) != p.effect, p.in.Trusted && !s.trusted(), r.c.withdrawals.Load() != p.withdrawals:
+		return "Not allowed any more: the person took something back that allowed this call, before it was made. It was not made. Make it again if it is still needed; then it is decided anew."
+	}
+	return ""
 }

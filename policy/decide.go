@@ -2,6 +2,7 @@ package policy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -83,7 +84,8 @@ func (s *Step) effect() Effect {
 // default.
 //
 // A rule whose condition fails (a member of args is missing, a price is too high, ctx is
-// done) does not allow; if it asks or denies, the decision is Ask at least.
+// done) does not allow; if it asks or denies, the decision is Ask at least. Nor does one
+// allow that looks at args of which a number was rounded.
 //
 // The order in which rules were given means nothing. Decide starts nothing and waits
 // for nothing.
@@ -113,6 +115,8 @@ func (p *Policy) Decide(ctx context.Context, in Input) Decision {
 	return d
 }
 
+var errRounded = errors.New("a number of the arguments has more digits than conditions compare, so it may be another one")
+
 // look says what the rule has to do with a call.
 func (c *compiled) look(ctx context.Context, f *facts) Step {
 	s := Step{Rule: c.rule, Outcome: Applies}
@@ -123,6 +127,9 @@ func (c *compiled) look(ctx context.Context, f *facts) Step {
 		s.Outcome = OtherTool
 	case c.when != nil:
 		holds, err := c.when.holds(ctx, f)
+		if holds && c.rule.Effect == Allow && f.rounded && c.when.uses(variableArgs) {
+			err = errRounded
+		}
 		if s.Err = err; err != nil {
 			s.Outcome = Failed
 		} else if !holds {

@@ -49,8 +49,9 @@
 //	text.lowerAscii()     the text with small letters for A to Z
 //
 // A condition that fails never lets a call through: an allow does not apply, and a deny
-// or ask makes the decision Ask at least. Integers are exact up to 64 bits; other
-// numbers are doubles.
+// or ask makes the decision Ask at least. Integers are exact up to 64 bits, however they are
+// written; other numbers are doubles. Where one was rounded to become that, no condition on args
+// allows the call.
 //
 // # What is built in
 //

@@ -1,9 +1,11 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
@@ -22,6 +24,7 @@ const (
 type facts struct {
 	in        *Input
 	arguments map[string]any
+	rounded   bool           // whether a number of them is not exactly what is compared
 	fault     error          // why there are no arguments
 	known     map[string]any // variables that were looked at, as CEL has them
 }
@@ -79,51 +82,54 @@ func (f *facts) Parent() cel.Activation { return nil }
 // readArguments reads the arguments once, and repeats its error.
 func (f *facts) readArguments() error {
 	if f.arguments == nil && f.fault == nil {
-		f.arguments, f.fault = decodeArguments(f.in.Arguments)
+		f.arguments, f.rounded, f.fault = decodeArguments(f.in.Arguments)
 	}
 	return f.fault
 }
 
-func decodeArguments(raw json.RawMessage) (map[string]any, error) {
+func decodeArguments(raw json.RawMessage) (arguments map[string]any, rounded bool, err error) {
 	if len(raw) == 0 {
-		return map[string]any{}, nil
+		return map[string]any{}, false, nil
 	}
 	if len(raw) > maxArguments {
-		return nil, fmt.Errorf("the arguments have %d bytes, more than conditions look at (%d)", len(raw), maxArguments)
+		return nil, false, fmt.Errorf("the arguments have %d bytes, more than conditions look at (%d)", len(raw), maxArguments)
 	}
 	if _, fault := jsonrpc.Index(raw, jsonrpc.Limits{Depth: maxArgumentDepth}); fault != nil {
-		return nil, fmt.Errorf("the arguments are no JSON object: %s", fault.Message)
+		return nil, false, fmt.Errorf("the arguments are no JSON object: %s", fault.Message)
 	}
-	return object(raw), nil
+	var r reader
+	arguments = r.object(raw)
+	return arguments, r.rounded, nil
 }
 
-// object, array and value make of checked JSON what conditions compare: integers stay
-// exact where 64 bits hold them.
-func object(raw []byte) map[string]any {
+// A reader makes of checked JSON what conditions compare.
+type reader struct{ rounded bool } // whether a number is not exactly what they compare
+
+func (r *reader) object(raw []byte) map[string]any {
 	members := map[string]any{}
 	jsonrpc.EachMember(raw, func(name, member []byte) bool {
 		text, _ := jsonrpc.Unquote(name)
-		members[text] = value(member)
+		members[text] = r.value(member)
 		return true
 	})
 	return members
 }
 
-func array(raw []byte) []any {
+func (r *reader) array(raw []byte) []any {
 	elements := []any{}
 	jsonrpc.EachElement(raw, func(element []byte) bool {
-		elements = append(elements, value(element))
+		elements = append(elements, r.value(element))
 		return true
 	})
 	return elements
 }
 
-func value(raw []byte) any {
+func (r *reader) value(raw []byte) any {
 	switch raw[0] {
 	case '{':
-		return object(raw)
+		return r.object(raw)
 	case '[':
-		return array(raw)
+		return r.array(raw)
 	case '"':
 		text, _ := jsonrpc.Unquote(raw)
 		return text
@@ -132,16 +138,27 @@ func value(raw []byte) any {
 	case 'n':
 		return nil
 	}
-	return number(string(raw))
+	number, exact := number(string(raw))
+	r.rounded = r.rounded || !exact
+	return number
 }
 
-func number(text string) any {
-	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return i
-	}
-	if u, err := strconv.ParseUint(text, 10, 64); err == nil {
-		return u
+// number is an integer where 64 bits hold it, however it is written, and else a double. It is
+// exact where no other number is the same to CEL, which compares integers with doubles
+// as doubles.
+func number(text string) (v any, exact bool) {
+	decimal := jsonrpc.Decimal(text)
+	digits, power, _ := strings.Cut(decimal, "e")
+	if zeros, err := strconv.Atoi(cmp.Or(power, "0")); err == nil && 0 <= zeros && zeros < len("18446744073709551615") {
+		digits += strings.Repeat("0", zeros)
+		if i, err := strconv.ParseInt(digits, 10, 64); err == nil {
+			return i, true
+		}
+		if u, err := strconv.ParseUint(digits, 10, 64); err == nil {
+			return u, true
+		}
 	}
 	f, _ := strconv.ParseFloat(text, 64) // out of range it is infinite
-	return f
+	shortest := jsonrpc.Decimal(strconv.FormatFloat(f, 'e', -1, 64))
+	return f, shortest == decimal && f != -1<<63 && f != 1<<64
 }

@@ -105,7 +105,7 @@ func notSuggested(format string, args ...any) error {
 
 // sameCall are the terms of a condition that say that a call is the same.
 func sameCall(in *Input, s Scope) ([]string, error) {
-	arguments, err := decodeArguments(in.Arguments)
+	arguments, _, err := decodeArguments(in.Arguments)
 	if err != nil {
 		return nil, notSuggested("%v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 )
 
@@ -204,6 +205,26 @@ func TestAForkGoesOnByItself(t *testing.T) {
 	}
 	if got := titles(t, a, Filter{Search: "another way"}); len(got) != 1 {
 		t.Errorf("%q", got)
+	}
+}
+
+// A copy ends before it, but what the person took back is none of the text. A later entry that
+// cannot be read is no reason not to have the copy.
+func TestWhatWasTakenBackLaterHoldsInAFork(t *testing.T) {
+	t.Parallel()
+	a := fresh(t)
+	off := host.Entry{Switched: &host.Switched{Server: "files", Off: true}}
+	withdrawn := host.Entry{Withdrawn: &guard.Approval{Server: "files", Origin: "built-in", Tool: "write", Reason: guard.Tainted, Sources: []guard.Source{{Server: "web"}}}}
+	id := record(t, a, Meta{}, asked(0, "one"), answered(1, "1"), asked(2, "two"), off, answered(3, "2"), withdrawn).Meta().ID
+	if _, err := a.db.Exec(`UPDATE entries SET entry = '{"message":7}' WHERE number = 5`); err != nil {
+		t.Fatal(err)
+	}
+	fork, err := a.Fork(t.Context(), id, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, entries := load(t, a, fork.ID); fork.Entries != 4 || !reflect.DeepEqual(entries[2:], []host.Entry{off, withdrawn}) {
+		t.Errorf("%+v has %+v", fork, entries)
 	}
 }
 

@@ -8,12 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/junction-mcp/junction/host"
 )
 
 // Fork makes a conversation of the first upto entries of another; 0 means all of
-// them. The new one goes on by itself: [Archive.Load] it by the ID that is
-// returned.
+// them. What the person took back after these holds in it, too: see [host.Entry.TakesBack].
+// The new one goes on by itself: [Archive.Load] it by the ID that is returned.
 // Where it has fewer, the error is [ErrNoEntry].
 func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 	var fork Meta
@@ -29,7 +30,10 @@ func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 		}
 		fork = Meta{Model: from.Model, Folder: from.Folder, Parent: from.ID, Created: time.Now()}
 		fork, err = fill(tx, fork, func(add func(*host.Entry, []byte) error) error {
-			return eachEntry(ctx, tx, from.ID, upto, add)
+			if err := eachEntry(ctx, tx, from.ID, upto, add); err != nil {
+				return err
+			}
+			return eachTakenBack(ctx, tx, from.ID, upto, add)
 		})
 		if err != nil {
 			return err
@@ -39,6 +43,30 @@ func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 		return err
 	})
 	return fork, err
+}
+
+// eachTakenBack calls f with the entries behind the first after of a conversation that take
+// something back. One that is damaged says nothing.
+func eachTakenBack(ctx context.Context, tx *sql.Tx, id string, after int, f func(e *host.Entry, text []byte) error) error {
+	rows, err := tx.QueryContext(ctx, `SELECT entry FROM entries WHERE conversation = ? AND number > ? ORDER BY number`, id, after)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var text []byte
+		if err := rows.Scan(&text); err != nil {
+			return err
+		}
+		var e host.Entry
+		if json.Unmarshal(text, &e, dialect) != nil || !e.TakesBack() {
+			continue
+		}
+		if err := f(&e, text); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // fill stores a new conversation with the entries that each adds, in the text

@@ -77,7 +77,7 @@ func (in *exported) each(add func(e *host.Entry, text []byte) error) error {
 		if err := json.Unmarshal(raw, &e, dialect); err != nil {
 			return fmt.Errorf("entry %d: %w", i+1, err)
 		}
-		if e.Flow, e.Note, e.Plan = nil, "", nil; reflect.DeepEqual(e, host.Entry{At: e.At}) {
+		if e.Flow, e.Withdrawn, e.Note, e.Plan = nil, nil, "", nil; reflect.DeepEqual(e, host.Entry{At: e.At}) {
 			continue
 		}
 		text, err := json.Marshal(&e, dialect)

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/junction-mcp/junction/host"
@@ -17,8 +18,8 @@ type Store interface {
 	New(ctx context.Context) (Record, error)
 	// Open returns the record of a kept conversation, and its entries so far.
 	Open(ctx context.Context, id string) (Record, []host.Entry, error)
-	// Fork copies the first entries of a conversation, 0 for all of them, and returns the
-	// id of the copy.
+	// Fork copies the first entries of a conversation, 0 for all of them, and of the others
+	// those that [host.Entry.TakesBack] is true of. It returns the id of the copy.
 	Fork(ctx context.Context, id string, entries int) (string, error)
 	// List returns kept conversations, the last one first.
 	List(ctx context.Context) ([]Saved, error)
@@ -152,16 +153,24 @@ func (a *attached) Saved() Saved {
 }
 
 // New begins another conversation.
-func (a *attached) New(ctx context.Context) error {
+func (a *attached) New(ctx context.Context) error { return a.newWith(ctx, nil) }
+
+// newWith begins another conversation with some entries.
+func (a *attached) newWith(ctx context.Context, begin []host.Entry) error {
 	if a.store == nil {
-		a.set(a.Conversation(nil), nil)
+		a.set(a.Conversation(nil, begin...), nil)
 		return nil
 	}
 	record, err := a.store.New(ctx)
 	if err != nil {
 		return err
 	}
-	a.set(a.Conversation(record), record)
+	for _, e := range begin {
+		if err := record.Append(e); err != nil {
+			return err
+		}
+	}
+	a.set(a.Conversation(record, begin...), record)
 	return nil
 }
 
@@ -193,15 +202,21 @@ func (a *attached) fork(ctx context.Context, entries int) error {
 	return a.Resume(ctx, id)
 }
 
-// Rewind goes on with a copy of the first entries.
+// Rewind goes on with a copy of the first entries, and of what the person took back since.
 func (a *attached) Rewind(ctx context.Context, entries int) error {
+	all := a.Entries()
+	begin := slices.Clone(all[:min(entries, len(all))])
+	for _, e := range all[len(begin):] {
+		if e.TakesBack() {
+			begin = append(begin, e)
+		}
+	}
 	if entries == 0 {
-		return a.New(ctx)
+		return a.newWith(ctx, begin)
 	}
 	err := a.fork(ctx, entries)
 	if errors.Is(err, ErrNotKept) { // the one in memory is good enough
-		all := a.Entries()
-		a.set(a.Conversation(nil, all[:min(entries, len(all))]...), nil)
+		a.set(a.Conversation(nil, begin...), nil)
 		return nil
 	}
 	return err

@@ -166,6 +166,11 @@ func (f *folder) Fork(_ context.Context, id string, entries int) (string, error)
 		entries = len(f.kept[id].entries)
 	}
 	k.entries = append(k.entries, f.kept[id].entries[:entries]...)
+	for _, e := range f.kept[id].entries[entries:] {
+		if e.TakesBack() {
+			k.entries = append(k.entries, e)
+		}
+	}
 	return k.id, nil
 }
 

@@ -1,11 +1,14 @@
 package tui
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/junction-mcp/junction/host"
+	turns "github.com/junction-mcp/junction/internal/scripted"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -105,5 +108,72 @@ func TestQuestionsAfterACrashAreFound(t *testing.T) {
 	}
 	if got := questions(c.Entries()); len(got) != 3 || got[1].text != "and after" {
 		t.Errorf("the questions are %+v", got)
+	}
+}
+
+// agreeable is a person who says yes.
+type agreeable struct{ host.Person }
+
+func (agreeable) Consent(context.Context, host.Card) (host.Verdict, error) {
+	return host.Verdict{Allow: true}, nil
+}
+
+func (agreeable) Review(_ context.Context, reviews []host.Review) ([]host.ReviewAnswer, error) {
+	answers := make([]host.ReviewAnswer, len(reviews))
+	for i := range answers {
+		answers[i].Approve = true
+	}
+	return answers, nil
+}
+
+// The text goes back to an earlier question; what the person took back since does not.
+func TestWhatWasTakenBackStaysSoWhenAConversationIsRewound(t *testing.T) {
+	t.Parallel()
+	for name, store := range map[string]Store{"kept": &folder{kept: map[string]*kept{}}, "in memory": nil} {
+		t.Run(name, func(t *testing.T) {
+			files := mcp.NewServer("files", "1")
+			mcp.AddToolWith(files, mcp.Tool{Name: "read", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)}}, func(context.Context, struct{}) (string, error) { return "a file", nil })
+			mcp.AddToolWith(files, mcp.Tool{Name: "write"}, func(context.Context, struct{}) (string, error) { return "written", nil })
+			h, err := host.New(host.Options{Person: agreeable{}, Servers: []host.Server{{Name: "files", Handler: files}},
+				Model: turns.New(turns.Call("files__read", `{}`), turns.Call("files__write", `{}`), turns.Say("done"), turns.Say("two"), turns.Say("three"))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer h.Close()
+			s, err := Attach(t.Context(), h, store, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range []string{"one", "two", "three"} {
+				if err := s.Ask(t.Context(), host.Question{Text: text}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			all, given := questions(s.Entries()), s.Approvals()
+			if len(given) == 0 {
+				t.Fatal("no yes is remembered")
+			}
+			for _, a := range given {
+				if err := s.Withdraw(a); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := s.SetOff("files", true); err != nil {
+				t.Fatal(err)
+			}
+			for _, q := range []int{2, 1, 0} { // each from the copy that the one before made
+				if err := s.Rewind(t.Context(), all[q].entry); err != nil {
+					t.Fatal(err)
+				}
+				if left := s.Approvals(); len(left) != 0 || !s.Servers()[0].Off {
+					t.Errorf("before question %d there are %+v, and %+v", q+1, left, s.Servers())
+				}
+				if id := s.Saved().ID; store != nil && q > 0 {
+					if err := s.Resume(t.Context(), id); err != nil || len(s.Approvals()) != 0 || !s.Servers()[0].Off {
+						t.Errorf("resumed, there are %+v, and %+v; %v", s.Approvals(), s.Servers(), err)
+					}
+				}
+			}
+		})
 	}
 }

@@ -69,9 +69,10 @@ type Session interface {
 	Saved() Saved
 	// Entries are the conversation's record.
 	Entries() []host.Entry
-	// New begins another conversation, Resume goes on with a kept one, Fork with a
-	// copy of this one, Rewind with a copy of its first entries. Name gives this one a title. Export writes it to a file and
-	// returns the file's path; an empty path leaves the choice to the session.
+	// New begins another conversation, Resume goes on with a kept one, Fork with a copy of
+	// this one, Rewind with a copy of its first entries and of what the person took back
+	// since. Name gives this one a title. Export writes it to a file and returns the file's
+	// path; an empty path leaves the choice to the session.
 	New(ctx context.Context) error
 	Resume(ctx context.Context, id string) error
 	Fork(ctx context.Context) error

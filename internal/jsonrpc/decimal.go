@@ -1,0 +1,37 @@
+package jsonrpc
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Decimal writes a JSON number as digits without outer zeros and the power of ten they are
+// multiplied with, as -12e-1: the one form of all its spellings. An exponent that no int holds, or whose
+// sum with the digits would not, stays as it is: then only equal spellings are equal.
+func Decimal(s string) string {
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(s), "e")
+	power := 0
+	if exponent != "" {
+		n, err := strconv.ParseInt(exponent, 10, 32)
+		if err != nil {
+			return s
+		}
+		power = int(n)
+	}
+	digits, negative := strings.CutPrefix(mantissa, "-")
+	whole, fraction, _ := strings.Cut(digits, ".")
+	power -= len(fraction)
+	digits = strings.TrimLeft(whole+fraction, "0")
+	if digits == "" {
+		return "0"
+	}
+	short := strings.TrimRight(digits, "0")
+	power += len(digits) - len(short)
+	if negative {
+		short = "-" + short
+	}
+	if power == 0 {
+		return short
+	}
+	return short + "e" + strconv.Itoa(power)
+}
