@@ -101,6 +101,7 @@ func (t *typist) answerAll(ctx context.Context) error {
 		typed, ok := c.(interface {
 			line(s *screen, text string) bool
 		})
+		t.person.Discard()
 		for done := !ok; !done; {
 			t.print(c.lines(t.screen, t.width, 10_000)...)
 			t.flushLines()

@@ -107,6 +107,7 @@ func worstFirst(reviews []host.Review) []int {
 
 // review asks about one server. What changed is shown at once.
 func (p *Plain) review(ctx context.Context, r host.Review) (host.ReviewAnswer, error) {
+	p.Person.Discard()
 	state := "New server "
 	if !r.First {
 		state = "Changed server "
