@@ -69,7 +69,7 @@ func jsonValue(name ink.Line, raw []byte, width, depth int) []ink.Line {
 	case raw[0] != '{' && raw[0] != '[' || isEmpty:
 		return ink.Wrap(append(name, ink.T(ink.Code, string(raw))), width)
 	case depth >= maxShownDepth || width < 20:
-		return ink.Wrap(append(name, ink.T(ink.Code, oneLine(string(raw), len(raw)))), width)
+		return ink.Wrap(append(name, ink.T(ink.Code, unbroken(string(raw)))), width)
 	}
 	if flat, ok := jsonInline(raw); ok && name.Width()+ink.Width(flat) <= width {
 		return []ink.Line{append(name, ink.T(ink.Code, flat))}

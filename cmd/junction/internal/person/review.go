@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/approval"
+	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
 
@@ -142,7 +143,7 @@ func (p *Plain) overview(before string, r *host.Review) {
 	o := approval.Of(*r)
 	p.Person.Printf("%s%s: %s\n", before, plaintext.Line(o.Server, maxName), plaintext.Line(o.Line(), maxReason))
 	if o.Command != "" { // all of it: it is what will run
-		p.Person.Printf("     %s\n", guard.Visible(plaintext.Line(o.Command, len(o.Command))))
+		p.Person.Printf("     %s\n", guard.Visible(plaintext.Unbroken(o.Command)))
 	}
 	for i, warning := range o.Warnings {
 		if i == maxWarned {
@@ -166,16 +167,7 @@ func (p *Plain) details(r *host.Review) {
 	}
 }
 
+// item shows all of a definition, however long: who approves it approves all of it.
 func (p *Plain) item(item host.ReviewItem) {
-	p.Person.Printf("\n%s %s\n", item.Kind, plaintext.Line(item.Name, maxName))
-	for i := range item.Findings {
-		p.Person.Printf("  ! %s\n", plaintext.Line(approval.Finding(&item.Findings[i]), maxReason))
-	}
-	text := item.Text
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "") + " […]"
-	}
-	for _, line := range strings.Split(text, "\n") {
-		p.Person.Printf("  %s\n", line)
-	}
+	p.Person.Printf("%s\n", tui.ReviewText(item, p.Person.Width()))
 }

@@ -35,7 +35,7 @@ New server a: 1 tool: 0 read, 1 write; a 1.0.0
      npx -y a
 Let the model use it? [y]es, [N]o, yes and [t]rust it, [d]etails > `},
 		{"its definitions on demand", []host.Review{brings("a")}, "d,", []bool{false}, "Fetches, and whatever nobody finds."},
-		{"a change at once", []host.Review{changed}, "", []bool{false}, "Changed server c: 1 tool changed\n\ntool x\n  + evil\nLet the model"},
+		{"a change at once", []host.Review{changed}, "", []bool{false}, "Changed server c: 1 tool changed\n\n~ changed tool x\n  + evil\nLet the model"},
 		{"several, those with warnings first", []host.Review{brings("a"), brings("b", orders)}, "a,n", []bool{true, false}, `
 2 servers are new or changed:
   1  b: 1 tool: 0 read, 1 write; b 1.0.0; 1 warning
@@ -92,6 +92,28 @@ func TestAReviewCanBeAnsweredWithTrust(t *testing.T) {
 		got, err := plain.Review(t.Context(), []host.Review{brings("a")})
 		if err != nil || !slices.Equal(got, []host.ReviewAnswer{want}) {
 			t.Errorf("%s: the answer is %+v, %v\n%s", typed, got, err, out.String())
+		}
+	}
+}
+
+func TestAllOfADefinitionIsShown(t *testing.T) {
+	long := "description: " + strings.Repeat("Fetches. ", 4_000) + "the last word"
+	for _, test := range []struct {
+		name, typed string
+		item        host.ReviewItem
+	}{
+		{"one that is new, on demand", "d\n", host.ReviewItem{Kind: "tool", Name: "fetch", Text: long}},
+		{"one that changed, at once", "", host.ReviewItem{Kind: "tool", Name: "fetch", Changed: true, Text: "+" + long}},
+		{"a command with characters that nobody sees", "", host.ReviewItem{Kind: "command", Text: "text: npx" + strings.Repeat("\u200b", 100) + " the last word"}},
+	} {
+		var out bytes.Buffer
+		screen := terminal.NewScreen(&out)
+		plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader(test.typed+"y\n"), screen)}
+		if _, err := plain.Review(t.Context(), []host.Review{{Server: "a", First: !test.item.Changed, Items: []host.ReviewItem{test.item}}}); err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if shown := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(shown, "the last word") {
+			t.Errorf("%s: the last word is not shown", test.name)
 		}
 	}
 }
