@@ -63,8 +63,8 @@ func reviewItem(it *host.ReviewItem, width int) []ink.Line {
 	if it.Changed {
 		mark, what = ink.T(ink.Warn, "~ ", ink.Bold), "changed "
 	}
-	head := ink.Line{mark, ink.T(ink.Muted, what+it.Kind+" "), ink.T(ink.Plain, it.Name, ink.Bold)}
-	lines := append([]ink.Line{nil}, ink.Wrap(head, width)...)
+	head := ink.Line{mark, ink.T(ink.Muted, what+it.Kind+" "), ink.T(ink.Plain, unbroken(it.Name), ink.Bold)}
+	lines := append([]ink.Line{nil}, ink.Barred(head, width)...)
 	for _, f := range it.Findings {
 		role := ink.Warn
 		if f.Severity >= guard.Block {
@@ -93,7 +93,7 @@ func diffLines(text string, width int) []ink.Line {
 		case strings.HasPrefix(row, "-"):
 			role = ink.Removed
 		}
-		lines = append(lines, ink.Lines(role, row, width)...)
+		lines = append(lines, ink.Barred(ink.Line{ink.T(role, row)}, width)...)
 	}
 	return lines
 }
@@ -107,7 +107,7 @@ func fieldLines(text string, width int) []ink.Line {
 	var lines []ink.Line
 	rows := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i := 0; i < len(rows); {
-		lines = append(lines, ink.Lines(ink.Plain, rows[i], width)...)
+		lines = append(lines, ink.Barred(ink.Line{ink.T(ink.Plain, rows[i])}, width)...)
 		i++
 		from := i
 		for i < len(rows) && strings.HasPrefix(rows[i], "  ") {
@@ -119,7 +119,7 @@ func fieldLines(text string, width int) []ink.Line {
 			continue
 		}
 		for _, row := range block {
-			lines = append(lines, ink.Lines(ink.Plain, row, width)...)
+			lines = append(lines, ink.Barred(ink.Line{ink.T(ink.Plain, row)}, width)...)
 		}
 	}
 	return lines
