@@ -130,6 +130,11 @@ func (c *Conversation) unload(uri string) {
 func (c *Conversation) add(e Entry) error {
 	c.adding.Lock()
 	defer c.adding.Unlock()
+	return c.addNext(e)
+}
+
+// addNext is add for who holds the lock.
+func (c *Conversation) addNext(e Entry) error {
 	e.At = time.Now()
 	if c.record != nil {
 		if err := c.record.Append(e); err != nil {

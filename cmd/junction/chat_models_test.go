@@ -107,7 +107,7 @@ func TestTheEffortOfAnthropicIsThinking(t *testing.T) {
 	}
 }
 
-func TestTheModelsOfResponsesAreListedAskedAndThinkAsTold(t *testing.T) {
+func TestTheModelsOfResponsesAreListedAndAskedWithTheirEffort(t *testing.T) {
 	withoutKeys(t)
 	t.Setenv("MINE", "key-of-mine")
 	var sent []string
