@@ -64,6 +64,7 @@ func (t *typist) loop(ctx context.Context) error {
 			return err
 		}
 		t.input.Set(line)
+		t.menu.load(t.screen) // the prompts and resources that the line may name
 		t.submit()
 		if err := t.follow(ctx); err != nil {
 			return err
