@@ -181,7 +181,7 @@ type Question struct {
 	// Prompt is a prompt of a server whose messages go along, before Text.
 	Prompt *PromptCall
 	// Tools chooses among the tools that the model can have for this question, and so whose
-	// resources it can read; nil means all. The host's own, to search and to read, stay.
+	// resources it can read; nil means all. The built-in ones, to search and to read, stay.
 	Tools func(ToolInfo) bool
 	// Relayed is for a Text that the person did not write: nothing that it says counts as
 	// their words. In a child conversation it always is.

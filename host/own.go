@@ -16,7 +16,7 @@ const OwnServer = "host"
 // isOwn reports whether a name is, or reads like, the one that is reserved.
 func isOwn(server string) bool { return strings.EqualFold(strings.TrimSpace(server), OwnServer) }
 
-// addOwn adds the program's own tools, before those of any server, so that none of these
+// addOwn adds the program's tools, before those of any server, so that none of these
 // can stand in front of one.
 func (h *Host) addOwn() {
 	if h.options.Tools != nil {

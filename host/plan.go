@@ -46,6 +46,44 @@ func (c *Conversation) Plan() Plan {
 
 // SetPlan replaces the conversation's plan; one without steps takes it away.
 func (c *Conversation) SetPlan(p Plan) error {
+	_, err := c.ChangePlan(func(Plan) (Plan, error) { return p, nil })
+	return err
+}
+
+// ChangePlan replaces the conversation's plan by what change makes of it, and returns that. Where
+// somebody else changed the plan meanwhile, change is called again with theirs, so that nothing is
+// lost: it should do nothing but compute. Its error leaves the plan as it is.
+func (c *Conversation) ChangePlan(change func(Plan) (Plan, error)) (Plan, error) {
+	for {
+		before := c.Plan()
+		seen := before
+		seen.Steps = slices.Clone(before.Steps)
+		after, err := change(seen)
+		if err == nil {
+			err = after.check()
+		}
+		if err != nil {
+			return before, err
+		}
+		after.Steps = slices.Clone(after.Steps)
+		if replaced, err := c.replacePlan(before, after); replaced || err != nil {
+			return after, err
+		}
+	}
+}
+
+// replacePlan does so unless the plan is another one by now.
+func (c *Conversation) replacePlan(before, after Plan) (bool, error) {
+	c.adding.Lock()
+	defer c.adding.Unlock()
+	if now := c.Plan(); now.Goal != before.Goal || !slices.Equal(now.Steps, before.Steps) {
+		return false, nil
+	}
+	return true, c.addNext(Entry{Plan: &after})
+}
+
+// check says what of a plan a conversation does not take.
+func (p *Plan) check() error {
 	if len(p.Steps) > maxPlanSteps {
 		return fmt.Errorf("the plan has %d steps: at most %d; put some of them together", len(p.Steps), maxPlanSteps)
 	}
@@ -57,6 +95,5 @@ func (c *Conversation) SetPlan(p Plan) error {
 			return fmt.Errorf("step %d of the plan has the state %q: it is %q, %q or %q, or open with none", i, s.State, PlanBegun, PlanDone, PlanFailed)
 		}
 	}
-	p.Steps = slices.Clone(p.Steps)
-	return c.add(Entry{Plan: &p})
+	return nil
 }

@@ -31,8 +31,8 @@ func (r *run) question(ctx context.Context, q Question) ([]model.Message, error)
 	for _, a := range q.Attach {
 		bytes += len(a.Picture)
 	}
-	if bytes > maxPictures {
-		return nil, fmt.Errorf("the pictures have more than %d MiB: ask with fewer at a time, or make them smaller", maxPictures>>20)
+	if bytes > maxPictureBytes {
+		return nil, fmt.Errorf("the pictures have more than %d MiB: ask with fewer at a time, or make them smaller", maxPictureBytes>>20)
 	}
 	r.sharing = len(q.Attach)
 	for _, a := range q.Attach {
@@ -85,8 +85,8 @@ func (r *run) attached(ctx context.Context, a Attachment) ([]model.Part, error) 
 const fromPerson = "what was attached"
 
 const (
-	maxPictures = 12 << 20 // bytes of all pictures of one question: in base64, less than the 20 MB that Gemini takes
-	maxName     = 200      // characters of the name of what was attached
+	maxPictureBytes = 12 << 20 // bytes of all pictures of one question: in base64, less than the 20 MB that Gemini takes
+	maxName         = 200      // characters of the name of what was attached
 )
 
 // shownPicture is a picture that the person attached, after a text that names it. It

@@ -85,7 +85,7 @@ func (h *Host) deferred(c *catalogue) bool {
 	return h.budget.Tools >= 0 && c.tokens > h.budget.Tools
 }
 
-// tools are the tools of the next request: the host's own, those of the servers
+// tools are the tools of the next request: the built-in ones, those of the servers
 // unless they are left to search, and, at the end, those that searches brought.
 func (r *run) tools() []model.Tool {
 	deferred := r.deferred()

@@ -19,7 +19,7 @@ type Step struct {
 	Instructions string
 	// Tools are what the model can have. What is taken out can be neither called nor
 	// found in this step, and what is put in counts for nothing: only [Options] and the
-	// person give tools. The host's own, to search and to read, are not among them.
+	// person give tools. The built-in ones, to search and to read, are not among them.
 	Tools []ToolInfo
 	// Messages are the conversation as the model sees it. They are not to be changed.
 	Messages []model.Message

@@ -151,7 +151,7 @@ func TestUnder(t *testing.T) {
 	}{
 		{"linux", "/a/b", "/a", true}, {"linux", "/a", "/a", true}, {"linux", "/ab", "/a", false}, {"linux", "/a//./b/", "/a/", true}, {"linux", "/a", "/", true}, {"linux", "/a", "/a/b", false},
 		{"linux", "a/b", "a", true}, {"linux", "a/b", ".", true}, {"linux", "./a", "a", true}, {"linux", "...", ".", true},
-		{"linux", "/A", "/a", false}, {"darwin", "/ETC/passwd", "/etc", true}, {"darwin", "/cafe\u0301/x", "/caf\u00e9", true}, {"windows", "/A/b", "/a", true},
+		{"linux", "/A", "/a", false}, {"darwin", "/ETC/passwd", "/etc", true}, {"darwin", "/cafe\u0301/x", "/caf\u00e9", true}, {"linux", "/caf\u00e9/x", "/caf\u00e9", true}, {"linux", "/cafe\u0301/x", "/cafe\u0301", true}, {"linux", "/cafe\u0301/x", "/caf\u00e9/y", false}, {"linux", "/cafe\u0301", "/cafe", false}, {"windows", "/A/b", "/a", true},
 		{"linux", `C:\Users\ada\x`, `c:/users/Ada`, true}, {"linux", `D:\x`, `C:\`, false}, {"linux", `/x`, `C:\`, false},
 		{"windows", `src\main.go`, "src", true}, {"windows", `C:\secret.\x`, `C:\Secret`, true},
 	} {
@@ -162,6 +162,7 @@ func TestUnder(t *testing.T) {
 	for _, test := range [][3]string{
 		{"linux", `/home/me/project\secret`, "/home/me/project"}, {"linux", "//host/share", "/host"}, {"linux", `\\host\share`, "/"}, {"windows", `\\?\C:\x`, `C:\`},
 		{"windows", `C:\PROGRA~1\x`, `C:\`}, {"windows", `C:\p\x:stream`, `C:\p`}, {"windows", `C:\p\...\x`, `C:\p`}, {"linux", "C:x", `C:\`},
+		{"linux", "/cafe\u0301/x", "/caf\u00e9"}, {"linux", "/caf\u00e9", "/cafe\u0301"}, {"windows", "C:/Cafe\u0301/x", "C:/caf\u00e9"}, {"linux", "/\u212b/x", "/\u00c5"},
 	} {
 		if got, err := underOn(test[0], test[1], test[2]); err == nil {
 			t.Errorf("%s: %s under %s: %v, and no error", test[0], test[1], test[2], got)

@@ -34,14 +34,22 @@ func underOn(system, path, root string) (bool, error) {
 	if p.volume != r.volume || len(p.names) < len(r.names) {
 		return false, nil
 	}
+	apple := system == "darwin" || system == "ios"
 	same := func(a, b string) bool { return a == b }
-	if system == "darwin" || system == "ios" || p.windows {
+	if apple || p.windows {
 		same = strings.EqualFold
 	}
+	written := "" // a name that stands there in another form
 	for i, name := range r.names {
 		if !same(norm.NFC.String(p.names[i]), norm.NFC.String(name)) {
 			return false, nil
 		}
+		if !same(p.names[i], name) {
+			written = name
+		}
+	}
+	if written != "" && (!apple || p.windows) { // two folders to most file systems, and one to some
+		return false, fmt.Errorf("under: %s has the letters of %s in another form of Unicode; whether that is the same folder only the server can know", quote(path), quote(written))
 	}
 	return true, nil
 }

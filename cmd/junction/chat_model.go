@@ -144,7 +144,11 @@ func (f *modelFlags) responses(name string, price model.Price) (model.Model, err
 	if err != nil {
 		return nil, err
 	}
-	m, err := responses.New(responses.Options{Model: name, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price})
+	var more map[string]any
+	if f.effort != "" && f.effort != defaultEffort {
+		more = map[string]any{"reasoning": map[string]any{"effort": f.effort}}
+	}
+	m, err := responses.New(responses.Options{Model: name, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price, Body: more})
 	if err != nil {
 		return nil, &usageError{fmt.Errorf("--model: %w", err)}
 	}

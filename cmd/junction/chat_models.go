@@ -18,7 +18,9 @@ import (
 	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
+	"github.com/junction-mcp/junction/model/anthropic"
 	"github.com/junction-mcp/junction/model/openai"
+	"github.com/junction-mcp/junction/model/responses"
 )
 
 const (
@@ -114,15 +116,16 @@ func (s *modelSwitch) use(f modelFlags) error {
 // provider is that of the model that answers; empty for the built-in model.
 func (s *modelSwitch) provider() string {
 	info := s.Info()
-	if !info.Language || strings.Contains(info.Provider, ":") { // an address that would be taken for a name
+	provider, _, _ := strings.Cut(info.Provider, "@")      // behind which the server of a wire is named
+	if !info.Language || strings.Contains(provider, ":") { // an address that would be taken for a name
 		return ""
 	}
-	return info.Provider
+	return provider
 }
 
 func isProvider(name string) bool {
 	_, known := openai.ByName(name)
-	return known || name == "anthropic"
+	return known || name == anthropic.Provider || name == responses.Provider
 }
 
 // Efforts are the levels that the provider takes.
@@ -152,7 +155,7 @@ func (s *modelSwitch) List(ctx context.Context) ([]tui.ModelChoice, error) {
 		asking.Go(func() { found[i], errs[i] = from.list(ctx) })
 	}
 	asking.Wait()
-	info := s.Info()
+	current, info := s.provider(), s.Info()
 	var choices []tui.ModelChoice
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,7 +165,7 @@ func (s *modelSwitch) List(ctx context.Context) ([]tui.ModelChoice, error) {
 			if n := m.window(); n > 0 {
 				s.windows[name] = n
 			}
-			choices = append(choices, tui.ModelChoice{Name: name, About: m.about(), Current: from.provider == info.Provider && m.ID == info.Name})
+			choices = append(choices, tui.ModelChoice{Name: name, About: m.about(), Current: from.provider == current && m.ID == info.Name})
 		}
 	}
 	return choices, errors.Join(append(errs, err)...)
@@ -192,7 +195,8 @@ func (s *modelSwitch) sources() (all []modelSource, err error) {
 			all = append(all, from)
 		}
 	}
-	add("anthropic", "ANTHROPIC_API_KEY")
+	add(anthropic.Provider, "ANTHROPIC_API_KEY")
+	add(responses.Provider, "OPENAI_API_KEY")
 	for _, p := range openai.Presets() {
 		add(p.Name, p.KeyEnv)
 	}
@@ -203,10 +207,14 @@ func (s *modelSwitch) sources() (all []modelSource, err error) {
 func (f modelFlags) source(provider string) (modelSource, error) {
 	base, usual, needed := f.baseURL, "ANTHROPIC_API_KEY", f.baseURL == ""
 	path := "v1/models"
-	if provider == "anthropic" {
+	if provider == anthropic.Provider {
 		base = cmp.Or(base, anthropicBaseURL)
 	} else {
-		preset, _ := openai.ByName(provider)
+		service := provider
+		if provider == responses.Provider {
+			service = "openai" // whose models it is another wire to
+		}
+		preset, _ := openai.ByName(service)
 		base, usual, needed, path = cmp.Or(base, preset.BaseURL), preset.KeyEnv, needed && !preset.Local, "models"
 	}
 	key, err := f.key(usual, needed)
@@ -248,7 +256,7 @@ func (from modelSource) list(ctx context.Context) ([]listedModel, error) {
 		return nil, fail(errors.New("the base URL is not one"))
 	}
 	switch {
-	case from.provider == "anthropic":
+	case from.provider == anthropic.Provider:
 		req.URL.RawQuery = "limit=1000"
 		req.Header.Set("anthropic-version", "2023-06-01")
 		if from.key != "" {
@@ -288,7 +296,7 @@ func (from modelSource) talking(all []listedModel) []listedModel {
 	all = slices.DeleteFunc(all, func(m listedModel) bool {
 		return m.ID == "" || m.ID != plaintext.Line(m.ID, 200) || slices.ContainsFunc(others, func(word string) bool { return strings.Contains(m.ID, word) })
 	})
-	if from.provider != "anthropic" { // which lists the newest first
+	if from.provider != anthropic.Provider { // which lists the newest first
 		slices.SortFunc(all, func(a, b listedModel) int { return strings.Compare(a.ID, b.ID) })
 	}
 	return all[:min(len(all), maxModels)]

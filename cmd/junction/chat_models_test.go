@@ -23,6 +23,9 @@ func provider(t *testing.T, sent *[]string) *httptest.Server {
 		case "/v1/messages":
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"hello"}],"stop_reason":"end_turn","usage":{}}`)
+		case "/v1/responses":
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"id":"1","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hello"}]}]}`)
 		default:
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = io.WriteString(w, `{"choices":[{"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}`)
@@ -101,6 +104,35 @@ func TestTheEffortOfAnthropicIsThinking(t *testing.T) {
 	ask(t, s)
 	if last := sent[len(sent)-1]; !strings.Contains(last, `"budget_tokens":2048`) {
 		t.Errorf("asked %s", last)
+	}
+}
+
+func TestTheModelsOfResponsesAreListedAndAskedWithTheirEffort(t *testing.T) {
+	withoutKeys(t)
+	t.Setenv("MINE", "key-of-mine")
+	var sent []string
+	server := provider(t, &sent)
+	s := opened(t, &chatFlags{model: modelFlags{name: "responses:a", baseURL: server.URL + "/v1", keyEnv: "MINE", effort: "low"}})
+	list, err := s.List(t.Context())
+	if err != nil || len(list) != 3 || list[0].Name != "responses:a" || !list[0].Current || !strings.Contains(sent[0], "/v1/models Bearer key-of-mine") {
+		t.Fatalf("listed %+v, %v, asked %q", list, err, sent)
+	}
+	if levels, now := s.Efforts(); len(levels) != 4 || now != "low" {
+		t.Errorf("efforts %q, %q", levels, now)
+	}
+	for _, name := range []string{"responses:b", "b"} {
+		if err := s.Choose(name); err != nil {
+			t.Fatal(err)
+		}
+		ask(t, s)
+		if last := sent[len(sent)-1]; !strings.HasPrefix(last, "/v1/responses Bearer key-of-mine ") || !strings.Contains(last, `"model":"b"`) || !strings.Contains(last, `"reasoning":{"effort":"low"}`) {
+			t.Errorf("%s: asked %s", name, last)
+		}
+	}
+	t.Setenv("OPENAI_API_KEY", "key-of-openai")
+	other := opened(t, &chatFlags{model: modelFlags{name: "ollama:a", baseURL: server.URL + "/v1"}})
+	if err := other.Choose("responses:b"); err != nil || other.Info().Provider != "responses" || other.Info().Name != "b" {
+		t.Errorf("chosen %+v, %v", other.Info(), err)
 	}
 }
 

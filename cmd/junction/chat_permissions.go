@@ -49,7 +49,7 @@ func bareRule(r policy.Rule) policy.Rule {
 // rulePermissions are the rules that hold, the strictest first.
 func (t *chatSetup) rulePermissions(file *policy.File) (all []tui.Permission) {
 	for _, r := range t.host.Rules() {
-		p := tui.Permission{What: permitted(r), Where: r.Source}
+		p := tui.Permission{What: t.permitted(r), Where: r.Source}
 		switch {
 		case r.Source == "built-in" && r.Name == "default":
 			p.Undo = fixed(`what becomes of calls without a rule is said by "default" in %s`, shortened(file.Path))
@@ -57,7 +57,7 @@ func (t *chatSetup) rulePermissions(file *policy.File) (all []tui.Permission) {
 			p.Undo = fixed("this rule is built in, and cannot be removed; rules of your own that ask or deny are stricter")
 		case r.Source == person.CommandLine:
 			r.Name = "" // which is the flag
-			p.What = permitted(r)
+			p.What = t.permitted(r)
 			p.Undo = fixed("this rule stands on the command line, and cannot be removed here: start without it")
 		case r.Source == "session":
 			p.Where = "until junction chat ends"
@@ -83,11 +83,30 @@ func (t *chatSetup) rulePermissions(file *policy.File) (all []tui.Permission) {
 	return all
 }
 
-// origins are those in the names of servers, which say nothing to a person.
-var origins = regexp.MustCompile(`@[0-9a-f]{32}\b`)
+// origin is what [policy.OriginOf] returns, which says nothing to a person.
+var origin = regexp.MustCompile(`^(?:[0-9a-f]{32}|built-in)$`)
 
-func permitted(r policy.Rule) string {
-	return string(r.Effect) + " " + origins.ReplaceAllString(aboutRule(r), "")
+// meant is the server that a name in a policy means, and whether only as it was started then, as
+// [policy.NameOf] writes it. A name may have an @ of its own, as packages of npm do.
+func (t *chatSetup) meant(name string) (server string, bound bool) {
+	at := strings.LastIndexByte(name, '@')
+	if at <= 0 || !origin.MatchString(name[at+1:]) || slices.ContainsFunc(t.options.Servers, func(s host.Server) bool { return s.Name == name }) {
+		return name, false
+	}
+	return name[:at], true
+}
+
+// permitted is a rule for a person: with the servers whose text it covers, but not their origins.
+func (t *chatSetup) permitted(r policy.Rule) string {
+	if r.After != "" {
+		var after []string
+		for name := range strings.SplitSeq(r.After, ",") {
+			server, _ := t.meant(strings.TrimSpace(name))
+			after = append(after, server)
+		}
+		r.After = strings.Join(after, ", ")
+	}
+	return string(r.Effect) + " " + aboutRule(r)
 }
 
 // ofFile reports whether a rule came from the person's file, or was written into it since.
@@ -121,9 +140,9 @@ func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (al
 	}
 	byFlag := func(s *host.Server) bool { return vouches(t.flags.trust, s.Name, s.Origin, true) }
 	for _, name := range file.Trusted {
-		what := name
-		if server, _, bound := strings.Cut(name, "@"); bound {
-			what = server + ", as it was started when you trusted it"
+		what, bound := t.meant(name)
+		if bound {
+			what += ", as it was started when you trusted it"
 		}
 		all = append(all, tui.Permission{What: "trust " + what, Where: shortened(file.Path), Undo: func(ctx context.Context) (string, error) {
 			if err := policy.RemoveTrusted(ctx, file.Path, name); err != nil {
@@ -140,7 +159,11 @@ func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (al
 		}})
 	}
 	for _, name := range file.Public {
-		all = append(all, tui.Permission{What: "nothing private comes from " + name, Where: shortened(file.Path), Undo: fixed(`that is not taken back here: remove %q from "public" in %s`, name, file.Path)})
+		what, bound := t.meant(name)
+		if bound {
+			what += ", as it was started then"
+		}
+		all = append(all, tui.Permission{What: "nothing private comes from " + what, Where: shortened(file.Path), Undo: fixed(`that is not taken back here: remove %q from "public" in %s`, name, file.Path)})
 	}
 	for i := range t.options.Servers {
 		s := &t.options.Servers[i]

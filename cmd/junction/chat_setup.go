@@ -300,7 +300,7 @@ func serverName(origin string) string {
 	switch {
 	case name == "":
 		return "server"
-	case strings.EqualFold(name, host.OwnServer): // which junction's own tools are called
+	case strings.EqualFold(name, host.OwnServer): // which Junction's tools are called
 		return name + "-server"
 	}
 	return name

@@ -34,11 +34,11 @@ func (t *chatSetup) notes() tui.Notes {
 	return t.archive.Notes()
 }
 
-// reserved says that a configured server has the name of junction's own tools, which rules
+// reserved says that a configured server has the name of Junction's tools, which rules
 // and approvals refer to.
 func reserved(e entry) error {
 	if !strings.EqualFold(strings.TrimSpace(e.name), host.OwnServer) {
 		return nil
 	}
-	return &connectError{fmt.Errorf("server %q is left out of the chat, as junction's own tools are called that: give it another name in %s", e.name, e.definition.Source)}
+	return &connectError{fmt.Errorf("server %q is left out of the chat, as Junction's tools are called that: give it another name in %s", e.name, e.definition.Source)}
 }

@@ -110,7 +110,7 @@ func (a *app) askConsents(ctx context.Context, entries []entry, open []int) (ans
 }
 
 // whole is a text on one line, with all of it: it is what will run.
-func whole(text string) string { return plaintext.Line(text, len(text)) }
+func whole(text string) string { return plaintext.Unbroken(text) }
 
 // chosenConsents is what was typed about these servers.
 func chosenConsents(typed string, open []int) (answers map[int]bool, decided bool) {

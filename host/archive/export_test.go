@@ -67,7 +67,7 @@ func TestAnExportCanBeImported(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, entries := load(t, b, meta.ID)
-	kept := slices.DeleteFunc(script(), func(e host.Entry) bool { return e.Flow != nil || e.Note != "" })
+	kept := slices.DeleteFunc(script(), func(e host.Entry) bool { return e.Flow != nil || e.Note != "" || e.Kept != nil })
 	if len(entries) != len(kept)+1 || !reflect.DeepEqual(entries[1:], kept) {
 		t.Errorf("got %+v", entries)
 	}

@@ -28,8 +28,9 @@ type exported struct {
 // Import stores what Export wrote as [JSON], as a new conversation with an ID of
 // its own. It is read whole before anything is stored. Whoever wrote the file may not
 // be the person: what it says of what was read and agreed to is left out, and so are
-// notes, which every summary repeats, and plans, which would be carried out. All of it counts
-// as unknown.
+// notes, which every summary repeats, plans, which would be carried out, and the whole of long
+// results, which the model would read under the names of results that servers give from now on.
+// All of it counts as unknown.
 func (a *Archive) Import(ctx context.Context, r io.Reader) (Meta, error) {
 	var in exported
 	limited := &io.LimitedReader{R: r, N: maxConversation + maxEntry}
@@ -77,7 +78,7 @@ func (in *exported) each(add func(e *host.Entry, text []byte) error) error {
 		if err := json.Unmarshal(raw, &e, dialect); err != nil {
 			return fmt.Errorf("entry %d: %w", i+1, err)
 		}
-		if e.Flow, e.Withdrawn, e.Note, e.Plan = nil, nil, "", nil; reflect.DeepEqual(e, host.Entry{At: e.At}) {
+		if e.Flow, e.Withdrawn, e.Note, e.Plan, e.Kept = nil, nil, "", nil, nil; reflect.DeepEqual(e, host.Entry{At: e.At}) {
 			continue
 		}
 		text, err := json.Marshal(&e, dialect)

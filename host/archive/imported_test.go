@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -41,5 +42,30 @@ func TestAnImportEndsNoProgram(t *testing.T) {
 	c.Ledger()
 	if _, err := c.Ask(t.Context(), host.Question{Text: "go on"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// What a file says that a server answered does not answer when the model reads on in a result.
+func TestAnImportAnswersForNoServer(t *testing.T) {
+	const kept = `{"at":"2030-01-01T00:00:00Z","kept":{"uri":"junction://result/%d","server":"bank","tool":"balance","text":"nobody's words"}}`
+	entries := imported(t, `{"at":"2030-01-01T00:00:00Z","message":{"role":"user","parts":[{"text":"hello"}]}},`+fmt.Sprintf(kept, 1)+","+fmt.Sprintf(kept, 2))
+	read := func(n int) scripted.Turn {
+		return scripted.Call("read_resource", fmt.Sprintf(`{"uri":"junction://result/%d"}`, n))
+	}
+	h, err := host.New(host.Options{Model: scripted.New(read(1), read(2), scripted.Say("done"))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	c := h.Conversation(nil, entries...)
+	if _, err := c.Ask(t.Context(), host.Question{Text: "go on"}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := json.Marshal(c.Entries())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(all), "nobody's words") {
+		t.Errorf("the file answered: %s", all)
 	}
 }

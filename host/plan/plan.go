@@ -133,13 +133,18 @@ func ask(p host.Plan, at int) string {
 // mark sets the state of the first step with this text that is not done; the person may have
 // taken it out.
 func mark(c *host.Conversation, text, state, note string, changed func(host.Plan)) error {
-	p := c.Plan()
-	at := slices.IndexFunc(p.Steps, func(s host.PlanStep) bool { return s.Text == text && s.State != host.PlanDone })
-	if at < 0 {
+	p, err := c.ChangePlan(func(p host.Plan) (host.Plan, error) {
+		at := slices.IndexFunc(p.Steps, func(s host.PlanStep) bool { return s.Text == text && s.State != host.PlanDone })
+		if at < 0 {
+			return p, errGone
+		}
+		p.Steps[at].State, p.Steps[at].Note = state, note
+		return p, nil
+	})
+	switch {
+	case errors.Is(err, errGone):
 		return nil
-	}
-	p.Steps[at].State, p.Steps[at].Note = state, note
-	if err := c.SetPlan(p); err != nil {
+	case err != nil:
 		return fmt.Errorf("plan: %w", err)
 	}
 	if changed != nil {
@@ -147,6 +152,9 @@ func mark(c *host.Conversation, text, state, note string, changed func(host.Plan
 	}
 	return nil
 }
+
+// errGone says that a step is not in the plan any more.
+var errGone = errors.New("the step is gone")
 
 // maxReason is how much is kept of why a step failed, in bytes.
 const maxReason = 1 << 10

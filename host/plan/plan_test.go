@@ -6,6 +6,7 @@ import (
 	"errors"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/junction-mcp/junction/host"
@@ -183,4 +184,56 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q was read as %+v, and that as %+v, %v", text, steps, again, err)
 		}
 	})
+}
+
+func TestTwoChangesOfAPlanLoseNothing(t *testing.T) {
+	c := newHost(t, scripted.New()).Conversation(nil)
+	if err := c.SetPlan(host.Plan{Goal: "a green wall", Steps: []host.PlanStep{{Text: "buy"}}}); err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	got, err := c.ChangePlan(func(p host.Plan) (host.Plan, error) {
+		if calls++; calls == 1 { // another change comes in between
+			if err := c.SetPlan(host.Plan{Goal: p.Goal, Steps: append(p.Steps, host.PlanStep{Text: "paint"})}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		p.Steps[0].State = host.PlanDone
+		return p, nil
+	})
+	if want := "- [x] buy\n- [ ] paint\n"; err != nil || plan.Format(got) != want || plan.Format(c.Plan()) != want || calls != 2 {
+		t.Errorf("after %d calls the plan is %+v, kept as %+v, %v", calls, got, c.Plan(), err)
+	}
+}
+
+func TestMarksAndEditsAtATimeLoseNothing(t *testing.T) {
+	const edits = 20
+	var c *host.Conversation
+	var editing sync.WaitGroup
+	edit := func() {
+		_, err := c.ChangePlan(func(p host.Plan) (host.Plan, error) {
+			p.Steps = append([]host.PlanStep{{Text: "look", State: host.PlanDone}}, p.Steps...)
+			return p, nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	answer := func(context.Context, *model.Request) (*model.Response, error) {
+		for range edits {
+			editing.Go(edit)
+		}
+		return &model.Response{Message: model.Message{Parts: []model.Part{{Text: "Bought."}}}}, nil
+	}
+	c = newHost(t, scripted.New(answer)).Conversation(nil)
+	if err := c.SetPlan(host.Plan{Steps: []host.PlanStep{{Text: "buy"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := plan.Execute(t.Context(), c, nil); err != nil {
+		t.Fatal(err)
+	}
+	editing.Wait()
+	if got := plan.Format(c.Plan()); got != strings.Repeat("- [x] look\n", edits)+"- [x] buy\n" {
+		t.Errorf("got %s", got)
+	}
 }

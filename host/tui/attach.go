@@ -109,16 +109,16 @@ func (a *attached) Compact(ctx context.Context) error {
 	return talk.Compact(ctx)
 }
 
-// Plan, SetPlan, Propose and Execute are about the conversation's plan.
+// Plan, ChangePlan, Propose and Execute are about the conversation's plan.
 
 func (a *attached) Plan() host.Plan {
 	talk, _ := a.now()
 	return talk.Plan()
 }
 
-func (a *attached) SetPlan(p host.Plan) error {
+func (a *attached) ChangePlan(change func(host.Plan) (host.Plan, error)) (host.Plan, error) {
 	talk, _ := a.now()
-	return talk.SetPlan(p)
+	return talk.ChangePlan(change)
 }
 
 func (a *attached) Propose(ctx context.Context, goal string) (host.Plan, error) {

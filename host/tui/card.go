@@ -170,7 +170,7 @@ func about(name string, role ink.Role, text string, width int) []ink.Line {
 		return nil
 	}
 	first := ink.Line{ink.T(ink.Muted, name+": ")}
-	return ink.Wrap(append(first, ink.T(role, text)), width)
+	return ink.Barred(append(first, ink.T(role, text)), width)
 }
 
 // warnings are lines that a person should not overlook.

@@ -133,7 +133,7 @@ func (c *consentCard) body(width int) []ink.Line {
 	if call.Title != "" {
 		head = append(head, ink.T(ink.Plain, " “"+oneLine(call.Title, 120)+"”"))
 	}
-	lines := ink.Wrap(head, width)
+	lines := ink.Barred(head, width)
 	lines = append(lines, about("sub-agent", ink.Plain, oneLine(call.Agent, 120), width)...)
 	lines = append(lines, warnings(call.Reasons, width)...)
 	lines = append(lines, about("resource", ink.Link, unbroken(call.Resource), width)...)

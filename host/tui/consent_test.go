@@ -60,8 +60,8 @@ test-model · 0/0 servers, 0 tools · F1 help`)
 		expect(t, "the narrow card, scrolled", st.frame(), `
 ── may this call … · 11–16 of 16 ───────
   content: 2 lines, 10 bytes (has
-  invisible characters, written out
-  here)
+  ┆ invisible characters, written out
+  ┆ here)
   │ one
   │ two\u200b
 description: Writes.\x1b[2J

@@ -242,13 +242,13 @@ func (c *formCard) lines(s *screen, width, height int) []ink.Line {
 
 // pageLines show where the person is asked to go.
 func (c *formCard) pageLines(s *screen, width, height int) []ink.Line {
-	body := append(ink.Lines(ink.Plain, c.form.Request.Message, width), warnings(c.form.Warnings, width)...)
+	body := append(c.message(width), warnings(c.form.Warnings, width)...)
 	if c.page == nil {
 		body = append(body, warnings([]string{c.fault}, width)...)
 		return framed(c.form.Server+" asks you", body, &c.scroll, s.foot(width, ":cancel", "n decline", "Esc cancel"), width, height)
 	}
 	body = append(body, nil)
-	body = append(body, ink.Lines(ink.Link, c.form.Request.URL, width)...)
+	body = append(body, ink.Barred(ink.Line{ink.T(ink.Link, c.form.Request.URL)}, width)...)
 	body = append(body, nil)
 	body = append(body, about("host", ink.Plain, c.page.Hostname(), width)...)
 	body = append(body, warnings(form.Doubts(c.page), width)...)
@@ -256,9 +256,15 @@ func (c *formCard) pageLines(s *screen, width, height int) []ink.Line {
 	return framed(c.form.Server+" asks you to visit a page; will you?", body, &c.scroll, s.foot(width, "y, n or :cancel", "y yes", "n decline", "Esc cancel"), width, height)
 }
 
+// message is what the server says, behind a bar: the lines without one are the card's own.
+func (c *formCard) message(width int) []ink.Line {
+	bar := ink.Line{ink.T(ink.Muted, "│ ")}
+	return ink.Indent(ink.Lines(ink.Plain, c.form.Request.Message, width-2), bar, bar)
+}
+
 // body is the form; at is the line of the field that has the keys.
 func (c *formCard) body(width int) (lines []ink.Line, at int) {
-	lines = append(ink.Lines(ink.Plain, c.form.Request.Message, width), warnings(c.form.Warnings, width)...)
+	lines = append(c.message(width), warnings(c.form.Warnings, width)...)
 	for i, e := range c.fields {
 		lines = append(lines, nil)
 		if i == c.at {
@@ -287,7 +293,7 @@ func (e *entry) lines(selected bool, width int) []ink.Line {
 		mark = "▸ "
 	}
 	head := ink.Line{ink.T(ink.Accent, mark), ink.T(ink.Plain, oneLine(orElse(e.Title, e.Name), 200), ink.Bold), ink.T(ink.Muted, " ("+e.Describe()+")")}
-	lines := ink.Wrap(head, width)
+	lines := ink.Barred(head, width)
 	margin := ink.Of("  ")
 	if e.Description != "" {
 		lines = append(lines, ink.Indent(ink.Lines(ink.Muted, oneLine(e.Description, 500), width-2), margin, margin)...)

@@ -71,11 +71,11 @@ func (e *edit) hunks(width int) []ink.Line {
 		ink.T(ink.Muted, fmt.Sprintf(" is on this disk (%s, %s). ", plural(len(before), "line", "lines"), bytes(len(e.before.text))))}
 	switch {
 	case e.before.text == e.after.text:
-		return ink.Wrap(append(head, ink.T(ink.Muted, "It already holds this text.")), width)
+		return ink.Barred(append(head, ink.T(ink.Muted, "It already holds this text.")), width)
 	case beforeEnds != afterEnds:
 		head = append(head, ink.T(ink.Muted, "Line endings change. "))
 	}
-	lines := ink.Wrap(append(head, ink.T(ink.Muted, "If the call replaces all of it, this changes:")), width)
+	lines := ink.Barred(append(head, ink.T(ink.Muted, "If the call replaces all of it, this changes:")), width)
 	near := make([]bool, len(rows))
 	for i, row := range rows {
 		if row.mark == " " {

@@ -54,7 +54,7 @@ func TestTheFormSaysWhatIsWrong(t *testing.T) {
 		st.keys("A<enter>")
 		expect(t, "the form", st.frame(), `
 ── web asks you ────────────────────────────────────────────
-Who?
+│ Who?
 ! it asks for a secret
 
 ▸ Your name (text, at least 2 characters, required)

@@ -19,7 +19,7 @@ const maxInline = 400
 // as text. What is invisible is shown, and said to be there.
 func jsonLines(raw []byte, width int) []ink.Line {
 	if jsonrpc.Valid(raw, jsonrpc.Limits{}) != nil {
-		return ink.Lines(ink.Code, string(raw), width)
+		return ink.Barred(ink.Line{ink.T(ink.Code, unbroken(string(raw)))}, width)
 	}
 	raw = raw[jsonrpc.SkipSpace(raw, 0):]
 	if raw[0] != '{' && raw[0] != '[' {
@@ -67,15 +67,15 @@ func jsonValue(name ink.Line, raw []byte, width, depth int) []ink.Line {
 	case isText:
 		return jsonText(name, text, width)
 	case raw[0] != '{' && raw[0] != '[' || isEmpty:
-		return ink.Wrap(append(name, ink.T(ink.Code, string(raw))), width)
+		return ink.Barred(append(name, ink.T(ink.Code, string(raw))), width)
 	case depth >= maxShownDepth || width < 20:
-		return ink.Wrap(append(name, ink.T(ink.Code, oneLine(string(raw), len(raw)))), width)
+		return ink.Barred(append(name, ink.T(ink.Code, unbroken(string(raw)))), width)
 	}
 	if flat, ok := jsonInline(raw); ok && name.Width()+ink.Width(flat) <= width {
 		return []ink.Line{append(name, ink.T(ink.Code, flat))}
 	}
 	margin := ink.Of("  ")
-	return append(ink.Wrap(name, width), ink.Indent(jsonMembers(raw, width-2, depth+1), margin, margin)...)
+	return append(ink.Barred(name, width), ink.Indent(jsonMembers(raw, width-2, depth+1), margin, margin)...)
 }
 
 // jsonInline is a value in one line, unless it holds a text that is not shown as it
@@ -126,14 +126,14 @@ func jsonText(name ink.Line, text string, width int) []ink.Line {
 	if !strings.Contains(text, "\n") {
 		quoted := `"` + strings.ReplaceAll(text, `"`, `\"`) + `"` // so that nobody writes a second member into a text
 		line := append(name, ink.T(ink.Code, quoted))
-		return ink.Wrap(append(line, hidden...), width)
+		return ink.Barred(append(line, hidden...), width)
 	}
 	rows := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	about := ink.T(ink.Muted, fmt.Sprintf("%s, %s", plural(len(rows), "line", "lines"), bytes(len(text))))
-	lines := ink.Wrap(append(append(name, about), hidden...), width)
+	lines := ink.Barred(append(append(name, about), hidden...), width)
 	bar := ink.Line{ink.T(ink.Muted, "│ ")}
 	for _, row := range rows {
-		row = strings.ReplaceAll(strings.TrimSuffix(row, "\r"), "\t", "    ")
+		row = strings.TrimSuffix(row, "\r")
 		lines = append(lines, ink.Indent(ink.Chop(ink.Line{ink.T(ink.Code, row)}, max(1, width-2)), bar, bar)...)
 	}
 	return lines

@@ -64,6 +64,7 @@ func (t *typist) loop(ctx context.Context) error {
 			return err
 		}
 		t.input.Set(line)
+		t.menu.load(t.screen) // the prompts and resources that the line may name
 		t.submit()
 		if err := t.follow(ctx); err != nil {
 			return err
@@ -101,6 +102,7 @@ func (t *typist) answerAll(ctx context.Context) error {
 		typed, ok := c.(interface {
 			line(s *screen, text string) bool
 		})
+		t.person.Discard()
 		for done := !ok; !done; {
 			t.print(c.lines(t.screen, t.width, 10_000)...)
 			t.flushLines()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/policy"
 )
@@ -178,5 +179,21 @@ func TestTheInputEndsInACard(t *testing.T) {
 	}, "go on")
 	if failed == nil || !errors.Is(failed, context.Canceled) && !errors.Is(failed, errGone) {
 		t.Errorf("the call's card ends with %v", failed)
+	}
+}
+
+func TestAPromptOfAServerIsSentLineByLine(t *testing.T) {
+	session := &scripted{prompts: []host.PromptRef{{Server: "crm", Prompt: &mcp.Prompt{Name: "letter", Arguments: []mcp.PromptArgument{{Name: "to"}}}}}}
+	var asked []host.Question
+	session.ask = func(_ context.Context, q host.Question) error {
+		asked = append(asked, q)
+		return nil
+	}
+	out := lineByLine(t, session, nil, "/crm:letter to=Ada", "/crm:other")
+	if len(asked) != 1 || asked[0].Prompt == nil || asked[0].Prompt.Server != "crm" || asked[0].Prompt.Name != "letter" || asked[0].Prompt.Arguments["to"] != "Ada" {
+		t.Errorf("asked %+v\n%s", asked, out)
+	}
+	if !strings.Contains(out, "there is no command /crm:other") {
+		t.Errorf("a prompt that is not there:\n%s", out)
 	}
 }

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	maxPastedPictures = 32 << 20 // bytes of pictures that are remembered by their labels
-	maxDropped        = 16 << 10 // bytes of a paste in which paths of pictures are looked for
+	maxPastedBytes = 32 << 20 // bytes of pictures that are remembered by their labels
+	maxDropped     = 16 << 10 // bytes of a paste in which paths of pictures are looked for
 )
 
 // dropped takes a paste that is nothing but the paths of pictures, as terminals send it
@@ -139,7 +139,7 @@ func (s *screen) forgetPastes() {
 				held += len(p.picture.Picture)
 			}
 		}
-		return held > maxPastedPictures || len(s.pastes.all) > maxPastes
+		return held > maxPastedBytes || len(s.pastes.all) > maxPastes
 	}
 	for tooMany() {
 		used := append(slices.Clone(s.waiting.texts), s.input.Text())

@@ -160,7 +160,7 @@ func TestPicturesAreRememberedWithinALimit(t *testing.T) {
 		for _, p := range s.pastes.all {
 			held += len(p.picture.Picture)
 		}
-		if held > maxPastedPictures || s.pastes.all[0].picture.URI != "queued" {
+		if held > maxPastedBytes || s.pastes.all[0].picture.URI != "queued" {
 			t.Errorf("%d bytes are remembered, the first of %s", held, s.pastes.all[0].picture.URI)
 		}
 		if q, err := s.toSend(s.waiting.texts[0]); err != nil || len(q.Attach) != 1 {

@@ -32,7 +32,7 @@ func (s *screen) plan(argument string) {
 	case argument == "edit":
 		s.editPlan()
 	case argument == "drop":
-		s.inBackground(func(context.Context) error { return s.session.SetPlan(host.Plan{}) }, func(s *screen) { s.say(ink.Muted, "there is no plan any more") })
+		s.inBackground(s.changePlan(func(host.Plan) (host.Plan, error) { return host.Plan{}, nil }), func(s *screen) { s.say(ink.Muted, "there is no plan any more") })
 	default:
 		s.propose(argument)
 	}
@@ -95,6 +95,7 @@ func (s *screen) editPlan() {
 	case !s.input.Empty() || s.run != nil:
 		s.say(ink.Muted, "The steps are proposed: /plan edit puts them into the input, /plan do carries them out.")
 	default:
+		s.steps = p.Steps
 		s.input.Set(planDo + "\n" + strings.TrimSuffix(plan.Format(p), "\n"))
 		s.menu.update(s)
 		s.hint = "edit the steps, a line for each (Ctrl+G: in your editor); Enter carries them out"
@@ -113,7 +114,24 @@ func isStepEdit(argument string) bool {
 
 // editStep changes one step, where steps are not edited in the input.
 func (s *screen) editStep(typed string) {
-	p := s.session.Plan()
+	change := func(p host.Plan) (host.Plan, error) { return withStep(p, typed) }
+	if _, err := change(s.session.Plan()); err != nil {
+		s.hint = err.Error()
+		return
+	}
+	s.inBackground(s.changePlan(change), (*screen).editPlan)
+}
+
+// changePlan is a job that changes the plan as it is then: another change can come before it.
+func (s *screen) changePlan(change func(host.Plan) (host.Plan, error)) func(context.Context) error {
+	return func(context.Context) error {
+		_, err := s.session.ChangePlan(change)
+		return err
+	}
+}
+
+// withStep is a plan with the change that was typed: "2 TEXT", "2" or "+ TEXT".
+func withStep(p host.Plan, typed string) (host.Plan, error) {
 	first, text, _ := strings.Cut(strings.TrimSpace(typed), " ")
 	text = strings.TrimSpace(text)
 	n, err := strconv.Atoi(first)
@@ -121,14 +139,13 @@ func (s *screen) editStep(typed string) {
 	case first == "+" && text != "":
 		p.Steps = append(p.Steps, host.PlanStep{Text: text})
 	case err != nil || n < 1 || n > len(p.Steps):
-		s.hint = fmt.Sprintf("expected /plan edit with a step's number from 1 to %d, or with + TEXT", len(p.Steps))
-		return
+		return p, fmt.Errorf("expected /plan edit with a step's number from 1 to %d, or with + TEXT", len(p.Steps))
 	case text == "":
 		p.Steps = slices.Delete(p.Steps, n-1, n)
 	default:
 		p.Steps[n-1] = host.PlanStep{Text: text}
 	}
-	s.inBackground(func(context.Context) error { return s.session.SetPlan(p) }, (*screen).editPlan)
+	return p, nil
 }
 
 // doPlan carries out the plan, with these steps if there are any.
@@ -137,8 +154,10 @@ func (s *screen) doPlan(typed, text string) {
 	if strings.TrimSpace(text) != "" {
 		steps, err := plan.Parse(text)
 		if err == nil {
-			p.Steps = noted(steps, p.Steps)
-			err = s.session.SetPlan(p)
+			p, err = s.session.ChangePlan(func(p host.Plan) (host.Plan, error) {
+				p.Steps = merged(steps, s.steps, p.Steps)
+				return p, nil
+			})
 		}
 		if err != nil {
 			s.hint = strings.TrimPrefix(err.Error(), "plan: ")
@@ -160,11 +179,25 @@ func (s *screen) doPlan(typed, text string) {
 	})
 }
 
-// noted are steps with the notes that they had.
-func noted(steps, before []host.PlanStep) []host.PlanStep {
+// merged are edited steps with what they got meanwhile: a step whose box the person left as it was
+// in before, when the steps were put into the input, has the state and the note that it has now.
+func merged(steps, before, now []host.PlanStep) []host.PlanStep {
+	steps, before, now = slices.Clone(steps), slices.Clone(before), slices.Clone(now)
+	// found takes the first step with a text, so that each of two alike is found once.
+	found := func(steps *[]host.PlanStep, text string) (host.PlanStep, bool) {
+		at := slices.IndexFunc(*steps, func(s host.PlanStep) bool { return strings.ReplaceAll(s.Text, "\n", " ") == text })
+		if at < 0 {
+			return host.PlanStep{}, false
+		}
+		step := (*steps)[at]
+		*steps = slices.Delete(*steps, at, at+1)
+		return step, true
+	}
 	for i := range steps {
-		if at := slices.IndexFunc(before, func(s host.PlanStep) bool { return s.Text == steps[i].Text }); at >= 0 && before[at].State == steps[i].State {
-			steps[i].Note = before[at].Note
+		was, known := found(&before, steps[i].Text)
+		is, there := found(&now, steps[i].Text)
+		if there && (known && was.State == steps[i].State || is.State == steps[i].State) {
+			steps[i] = is
 		}
 	}
 	return steps

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ func planning(end func(s *scripted, changed func(host.Plan)) error, steps ...str
 		for _, text := range steps {
 			p.Steps = append(p.Steps, host.PlanStep{Text: text})
 		}
-		if err := s.SetPlan(p); err != nil || len(steps) > 0 {
+		if _, err := s.ChangePlan(func(host.Plan) (host.Plan, error) { return p, nil }); err != nil || len(steps) > 0 {
 			return p, err
 		}
 		return p, errors.New("plan: the model proposed no numbered steps")
@@ -150,5 +151,21 @@ func TestAPlanIsThereWhenTheConversationIsResumed(t *testing.T) {
 		st.printedText("Its plan is not done: 1 of 2 steps. /plan shows it, /plan do goes on.")
 		st.keys("/plan<enter>")
 		st.holds("a green wall\n\n✓ 1 Buy paint\n✗ 2 Paint\n    it rains")
+	})
+}
+
+// A run that was ended may still mark its step while the person edits the steps.
+func TestAnEditKeepsWhatWasMarkedMeanwhile(t *testing.T) {
+	session := planning(func(*scripted, func(host.Plan)) error { return nil }, "Buy paint", "Paint", "Look", "Look")
+	play(t, session, 80, 24, func(st *stage) {
+		st.keys("/plan a green wall<enter>")
+		session.mark(0, host.PlanDone, "", func(host.Plan) {})
+		session.mark(1, host.PlanFailed, "it rains", func(host.Plan) {})
+		session.mark(3, host.PlanDone, "", func(host.Plan) {})
+		st.keys(" again<enter>")
+		want := []host.PlanStep{{Text: "Buy paint", State: host.PlanDone}, {Text: "Paint", State: host.PlanFailed, Note: "it rains"}, {Text: "Look"}, {Text: "Look again"}}
+		if got := session.Plan(); !slices.Equal(got.Steps, want) || got.Goal != "a green wall" {
+			t.Errorf("the plan is %+v", got)
+		}
 	})
 }

@@ -246,7 +246,7 @@ func (c *reviewCard) row(i, width int, crowded bool) []ink.Line {
 		warned = 1
 	}
 	if o.Command != "" && !brief { // all of it: it is what will run
-		lines = append(lines, ink.Indent(ink.Wrap(ink.Line{ink.T(ink.Code, oneLine(o.Command, len(o.Command)))}, width-4), margin, margin)...)
+		lines = append(lines, ink.Indent(ink.Barred(ink.Line{ink.T(ink.Code, unbroken(o.Command))}, width-4), margin, margin)...)
 	}
 	for n, text := range o.Warnings {
 		if r.decided || brief && n == warned {

@@ -51,13 +51,20 @@ func contents(items []host.ReviewItem, width int) []ink.Line {
 	return lines
 }
 
+// ReviewText is all of a definition that is reviewed, as the screen shows it, in lines of at
+// most so many columns and without colours.
+func ReviewText(item host.ReviewItem, width int) string {
+	bare, _ := ink.Named("bare")
+	return bare.PaintAll(reviewItem(&item, width))
+}
+
 func reviewItem(it *host.ReviewItem, width int) []ink.Line {
 	mark, what := ink.T(ink.Added, "+ ", ink.Bold), "new "
 	if it.Changed {
 		mark, what = ink.T(ink.Warn, "~ ", ink.Bold), "changed "
 	}
-	head := ink.Line{mark, ink.T(ink.Muted, what+it.Kind+" "), ink.T(ink.Plain, it.Name, ink.Bold)}
-	lines := append([]ink.Line{nil}, ink.Wrap(head, width)...)
+	head := ink.Line{mark, ink.T(ink.Muted, what+it.Kind+" "), ink.T(ink.Plain, unbroken(it.Name), ink.Bold)}
+	lines := append([]ink.Line{nil}, ink.Barred(head, width)...)
 	for _, f := range it.Findings {
 		role := ink.Warn
 		if f.Severity >= guard.Block {
@@ -86,7 +93,7 @@ func diffLines(text string, width int) []ink.Line {
 		case strings.HasPrefix(row, "-"):
 			role = ink.Removed
 		}
-		lines = append(lines, ink.Lines(role, row, width)...)
+		lines = append(lines, ink.Barred(ink.Line{ink.T(role, row)}, width)...)
 	}
 	return lines
 }
@@ -100,7 +107,7 @@ func fieldLines(text string, width int) []ink.Line {
 	var lines []ink.Line
 	rows := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i := 0; i < len(rows); {
-		lines = append(lines, ink.Lines(ink.Plain, rows[i], width)...)
+		lines = append(lines, ink.Barred(ink.Line{ink.T(ink.Plain, rows[i])}, width)...)
 		i++
 		from := i
 		for i < len(rows) && strings.HasPrefix(rows[i], "  ") {
@@ -112,7 +119,7 @@ func fieldLines(text string, width int) []ink.Line {
 			continue
 		}
 		for _, row := range block {
-			lines = append(lines, ink.Lines(ink.Plain, row, width)...)
+			lines = append(lines, ink.Barred(ink.Line{ink.T(ink.Plain, row)}, width)...)
 		}
 	}
 	return lines

@@ -59,7 +59,7 @@ func (c *sampleCard) body(width int) []ink.Line {
 		}
 	}
 	for i := range req.Tools {
-		lines = append(lines, about("with the tool", ink.Plain, req.Tools[i].Name+" "+oneLine(req.Tools[i].Description, 200), width)...)
+		lines = append(lines, about("with the tool", ink.Plain, req.Tools[i].Name+" "+unbroken(req.Tools[i].Description), width)...)
 	}
 	return lines
 }

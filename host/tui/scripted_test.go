@@ -114,11 +114,15 @@ func (s *scripted) Plan() host.Plan {
 	p.Steps = slices.Clone(p.Steps)
 	return p
 }
-func (s *scripted) SetPlan(p host.Plan) error {
+func (s *scripted) ChangePlan(change func(host.Plan) (host.Plan, error)) (host.Plan, error) {
+	p, err := change(s.Plan())
+	if err != nil {
+		return p, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.plan = p
-	return s.fail
+	return p, s.fail
 }
 func (s *scripted) Propose(ctx context.Context, goal string) (host.Plan, error) {
 	return s.propose(ctx, goal)

@@ -41,10 +41,10 @@ type Session interface {
 	Keep(note string) error
 	Compact(ctx context.Context) error
 
-	// Plan is the conversation's plan and SetPlan replaces it; Propose has the model propose
+	// Plan is the conversation's plan and ChangePlan changes it; Propose has the model propose
 	// one, and Execute carries it out, as in package plan.
 	Plan() host.Plan
-	SetPlan(p host.Plan) error
+	ChangePlan(change func(host.Plan) (host.Plan, error)) (host.Plan, error)
 	Propose(ctx context.Context, goal string) (host.Plan, error)
 	Execute(ctx context.Context, changed func(host.Plan)) error
 

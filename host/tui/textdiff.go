@@ -71,13 +71,13 @@ func (e *edit) lines(width int) ([]ink.Line, bool) {
 		ink.T(ink.Accent, oneLine(e.before.name, 200)), ink.T(ink.Muted, " ("+size(before, e.before.text)+") is replaced by "),
 		ink.T(ink.Accent, oneLine(e.after.name, 200)), ink.T(ink.Muted, " ("+size(after, e.after.text)+")"),
 	}
-	return append(ink.Wrap(head, width), rowLines(rows, width)...), true
+	return append(ink.Barred(head, width), rowLines(rows, width)...), true
 }
 
 // rowLines are the lines of a comparison as they are shown.
 func rowLines(rows []diffRow, width int) []ink.Line {
 	var lines []ink.Line
-	shown := func(text string) string { return strings.ReplaceAll(text, "\t", "    ") }
+	shown := func(text string) string { return text }
 	if differInSpaces(rows) {
 		shown = withSpaces
 	}

@@ -24,16 +24,16 @@ func TestTheCardShowsAnEditAsADiff(t *testing.T) {
   dryRun: false
   edits:
     -
-      oldText (3 lines, 23 bytes) is replaced by newText (4 lines, 31
-      bytes)
+      oldText (3 lines, 23 bytes) is replaced by newText (4 lines,
+      ┆ 31 bytes)
       │   func a() {
       │ -     return 1
       │ +     // two
       │ +     return 2
       │   }
     -
-      old_string (1 line, 1 byte) is replaced by new_string (1 line, 1
-      byte)
+      old_string (1 line, 1 byte) is replaced by new_string (1 line,
+      ┆ 1 byte)
       │ - x
       │ + y`)
 		st.keys("n")

@@ -12,7 +12,7 @@ func oneLine(text string, max int) string { return plaintext.Line(text, max) }
 
 // unbroken is all of a text without its line breaks, which would begin lines that somebody
 // else seems to have written.
-func unbroken(text string) string { return oneLine(text, 16*len(text)) }
+func unbroken(text string) string { return plaintext.Unbroken(text) }
 
 // count is a number as people read it.
 func count(n int) string {

@@ -64,7 +64,7 @@ var noLimit = map[string][]string{
 		"cmd/junction.maxLog", "cmd/junction.maxReason", "cmd/junction.maxRenamed", "cmd/junction.maxSaid", "cmd/junction.maxTitleShown",
 		"cmd/junction/internal/answer.maxLabel", "cmd/junction/internal/answer.maxMessage",
 		"cmd/junction/internal/answer.maxServerName", "cmd/junction/internal/answer.maxShown",
-		"cmd/junction/internal/person.maxName", "cmd/junction/internal/person.maxReason", "cmd/junction/internal/person.maxText",
+		"cmd/junction/internal/person.maxName", "cmd/junction/internal/person.maxNotice", "cmd/junction/internal/person.maxReason",
 		"cmd/junction/internal/show.maxName", "cmd/junction/internal/show.maxType",
 		"config.maxQuoted", "guard.maxExcerpt", "guard.maxNamed", "guard.maxQuote",
 		"host/archive.maxMatch", "host/archive.maxTitle",

@@ -75,6 +75,10 @@ func Line(s string, max int) string {
 	return strings.TrimRight(string(line[:max-1]), "\u200c\u200d") + "…"
 }
 
+// Unbroken returns all of s cleaned as by [Clean] on a single line: for what must be seen
+// whole, and must not begin a line that somebody else seems to have written.
+func Unbroken(s string) string { return fold(Clean(s)) }
+
 // prefix returns a part of s that gives more than max runes once it is cleaned
 // and folded, or all of s. Only runs of newlines and tabs become shorter.
 func prefix(s string, max int) string {

@@ -49,17 +49,28 @@ func NewPerson(in io.Reader, screen *Screen) *Person {
 	return &Person{screen: screen, in: in, turn: make(chan struct{}, 1), lines: lines}
 }
 
-// Begin waits until nobody else asks. The error is that of ctx.
+// Begin waits until nobody else asks, and then begins as [Person.Discard] does. The
+// error is that of ctx.
 func (p *Person) Begin(ctx context.Context) (end func(), err error) {
 	select {
 	case p.turn <- struct{}{}:
 		p.screen.hold(true)
+		p.Discard()
 		return func() {
 			p.screen.hold(false)
 			<-p.turn
 		}, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
+	}
+}
+
+// Discard forgets what was typed into a terminal until now, with or without Enter: who
+// typed it had not seen what is asked next. What comes from elsewhere was not typed, and
+// stays.
+func (p *Person) Discard() {
+	if f, ok := p.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		_ = discardTyped(f) // a terminal that cannot do it is gone, and answers nothing
 	}
 }
 
@@ -70,9 +81,27 @@ func (p *Person) Printf(format string, args ...any) { p.screen.ask(fmt.Sprintf(f
 func (p *Person) Width() int { return p.screen.Width() }
 
 // Line asks for one line. The error is [ErrNoAnswer] at the end of the input, or
-// why ctx is done. A read from a terminal cannot be interrupted: one that is
-// under way when ctx is done answers the next question, or ends with the process.
+// why ctx is done. A read from a terminal cannot be interrupted: one that is under way
+// when ctx is done goes on, and the line that it gets answers no other question.
 func (p *Person) Line(ctx context.Context, prompt string) (string, error) {
+	if err := p.settle(ctx); err != nil {
+		return "", err
+	}
+	return p.next(ctx, prompt)
+}
+
+// settle waits for the line that was typed for a question that is withdrawn, and drops it.
+// Whether it was typed before or after the next question appeared, nobody can tell.
+func (p *Person) settle(ctx context.Context) error {
+	if p.reading == nil {
+		return nil
+	}
+	_, err := p.next(ctx, "(what was asked before is withdrawn: Enter goes on) > ")
+	return err
+}
+
+// next prints the prompt and waits for the next line.
+func (p *Person) next(ctx context.Context, prompt string) (string, error) {
 	p.Printf("%s", prompt)
 	if p.reading == nil {
 		reading := make(chan answer, 1)
@@ -112,6 +141,9 @@ func (p *Person) Secret(ctx context.Context, prompt string) (string, error) {
 	shown, err := term.GetState(int(f.Fd()))
 	if err != nil {
 		return p.Line(ctx, prompt)
+	}
+	if err := p.settle(ctx); err != nil {
+		return "", err
 	}
 	p.Printf("%s", prompt)
 	typed := make(chan answer, 1)

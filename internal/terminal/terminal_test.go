@@ -154,19 +154,27 @@ func TestPersonAnswersLineByLine(t *testing.T) {
 	}
 }
 
-func TestQuestionEndsWithItsContext(t *testing.T) {
+func TestALineForAWithdrawnQuestionAnswersNoOther(t *testing.T) {
 	in, typing := io.Pipe()
 	defer typing.Close()
-	p := NewPerson(in, NewScreen(io.Discard))
+	var out bytes.Buffer
+	p := NewPerson(in, screenOf(&out))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("gone")
 	cancel(gone)
-	if _, err := p.Line(ctx, "? "); !errors.Is(err, gone) {
+	if _, err := p.Line(ctx, "one? "); !errors.Is(err, gone) {
 		t.Errorf("got %v", err)
 	}
-	go io.WriteString(typing, "late\n")
-	if got, err := p.Line(t.Context(), "? "); got != "late" || err != nil {
-		t.Errorf("got %q, %v from the read that was under way", got, err)
+	if _, err := p.Line(ctx, "two? "); !errors.Is(err, gone) {
+		t.Errorf("got %v from a question that is withdrawn before it is asked", err)
+	}
+	go io.WriteString(typing, "yes, the first\nno\n")
+	if got, err := p.Line(t.Context(), "three? "); got != "no" || err != nil {
+		t.Errorf("got %q, %v from what was typed for another question", got, err)
+	}
+	const settle = "(what was asked before is withdrawn: Enter goes on) > "
+	if want := "one? \n" + settle + "\n" + settle + "three? "; out.String() != want {
+		t.Errorf("the screen shows %q, want %q", out.String(), want)
 	}
 }
 

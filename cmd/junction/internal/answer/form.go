@@ -190,5 +190,5 @@ func sent(f *form.Field, value json.RawMessage) string {
 	case text != form.PlainValue(value):
 		text += " (" + form.PlainValue(value) + ")"
 	}
-	return plaintext.Line(text, len(text))
+	return plaintext.Unbroken(text)
 }

@@ -26,7 +26,7 @@ type Plain struct {
 
 const (
 	maxName   = 200    // characters of a name that is shown
-	maxText   = 20_000 // of a text
+	maxNotice = 20_000 // of a notice
 	maxReason = 1_000
 )
 
@@ -173,20 +173,20 @@ func (p *Plain) Sample(ctx context.Context, s host.Sampling) (bool, error) {
 	defer end()
 	p.Person.Printf("\nServer %s wants to use the model, for up to %d tokens (of %d that are left to it):\n", server, s.Tokens, s.Budget)
 	if s.Request.SystemPrompt != "" {
-		p.Person.Printf("  system: %s\n", plaintext.Line(s.Request.SystemPrompt, maxText))
+		p.indented("  ", "system: "+plaintext.Unbroken(s.Request.SystemPrompt))
 	}
 	for i := range s.Request.Messages {
 		m := &s.Request.Messages[i]
 		for j := range m.Content {
-			p.Person.Printf("  %s: %s\n", plaintext.Line(string(m.Role), maxName), plaintext.Line(saying(&m.Content[j]), maxText))
+			p.indented("  ", plaintext.Line(string(m.Role), maxName)+": "+plaintext.Unbroken(saying(&m.Content[j])))
 		}
 	}
 	for i := range s.Request.Tools {
 		t := &s.Request.Tools[i]
-		p.Person.Printf("  tool %s: %s\n", plaintext.Line(t.Name, maxName), plaintext.Line(t.Description, maxText))
+		p.indented("  ", "tool "+plaintext.Line(t.Name, maxName)+": "+plaintext.Unbroken(t.Description))
 	}
 	for _, warning := range s.Warnings {
-		p.Person.Printf("  ! %s\n", plaintext.Line(warning, maxReason))
+		p.indented("  ", "! "+plaintext.Line(warning, maxReason))
 	}
 	typed, err := p.Person.Line(ctx, "Allow? [y]es, [N]o > ")
 	if err != nil {
@@ -231,5 +231,5 @@ func line(n *host.Notice) string {
 	case n.Server != "" && !strings.Contains(n.Text, n.Server):
 		from = plaintext.Line(n.Server, maxName) + ": "
 	}
-	return from + plaintext.Line(n.Text, maxText)
+	return from + plaintext.Line(n.Text, maxNotice)
 }

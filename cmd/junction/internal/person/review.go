@@ -10,7 +10,9 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/approval"
+	"github.com/junction-mcp/junction/host/tui"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
 )
 
 // maxWarned is how many kinds of warnings of a server stand in the overview.
@@ -107,6 +109,7 @@ func worstFirst(reviews []host.Review) []int {
 
 // review asks about one server. What changed is shown at once.
 func (p *Plain) review(ctx context.Context, r host.Review) (host.ReviewAnswer, error) {
+	p.Person.Discard()
 	state := "New server "
 	if !r.First {
 		state = "Changed server "
@@ -139,23 +142,30 @@ func (p *Plain) review(ctx context.Context, r host.Review) (host.ReviewAnswer, e
 // overview is a server in a line, with the command that starts it and its warnings.
 func (p *Plain) overview(before string, r *host.Review) {
 	o := approval.Of(*r)
-	p.Person.Printf("%s%s: %s\n", before, plaintext.Line(o.Server, maxName), plaintext.Line(o.Line(), maxReason))
+	p.indented(before, plaintext.Line(o.Server, maxName)+": "+plaintext.Line(o.Line(), maxReason))
 	if o.Command != "" { // all of it: it is what will run
-		p.Person.Printf("     %s\n", guard.Visible(plaintext.Line(o.Command, len(o.Command))))
+		p.indented("     ", guard.Visible(plaintext.Unbroken(o.Command)))
 	}
 	for i, warning := range o.Warnings {
 		if i == maxWarned {
-			p.Person.Printf("     ! and more of another kind, among the details\n")
+			p.indented("     ", "! and more of another kind, among the details")
 			break
 		}
-		p.Person.Printf("     ! %s\n", plaintext.Line(warning, maxReason))
+		p.indented("     ", "! "+plaintext.Line(warning, maxReason))
 	}
+}
+
+// indented prints a text of a server on lines of which all but the first are indented: none is
+// left for the terminal to break, whose lines would begin like the question.
+func (p *Plain) indented(before, text string) {
+	text = terminal.Wrap(text, max(len(before), 4), p.Person.Width())
+	p.Person.Printf("%s%s\n", before, strings.TrimLeft(text, " "))
 }
 
 // sameNames says which tools are called as another server's, once for all servers.
 func (p *Plain) sameNames(reviews []host.Review) {
 	if text := approval.SameNames(reviews); text != "" {
-		p.Person.Printf("     %s\n", plaintext.Line(text, maxReason))
+		p.indented("     ", plaintext.Line(text, maxReason))
 	}
 }
 
@@ -165,16 +175,7 @@ func (p *Plain) details(r *host.Review) {
 	}
 }
 
+// item shows all of a definition, however long: who approves it approves all of it.
 func (p *Plain) item(item host.ReviewItem) {
-	p.Person.Printf("\n%s %s\n", item.Kind, plaintext.Line(item.Name, maxName))
-	for i := range item.Findings {
-		p.Person.Printf("  ! %s\n", plaintext.Line(approval.Finding(&item.Findings[i]), maxReason))
-	}
-	text := item.Text
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "") + " […]"
-	}
-	for _, line := range strings.Split(text, "\n") {
-		p.Person.Printf("  %s\n", line)
-	}
+	p.Person.Printf("%s\n", tui.ReviewText(item, p.Person.Width()))
 }

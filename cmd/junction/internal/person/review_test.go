@@ -35,7 +35,7 @@ New server a: 1 tool: 0 read, 1 write; a 1.0.0
      npx -y a
 Let the model use it? [y]es, [N]o, yes and [t]rust it, [d]etails > `},
 		{"its definitions on demand", []host.Review{brings("a")}, "d,", []bool{false}, "Fetches, and whatever nobody finds."},
-		{"a change at once", []host.Review{changed}, "", []bool{false}, "Changed server c: 1 tool changed\n\ntool x\n  + evil\nLet the model"},
+		{"a change at once", []host.Review{changed}, "", []bool{false}, "Changed server c: 1 tool changed\n\n~ changed tool x\n  + evil\nLet the model"},
 		{"several, those with warnings first", []host.Review{brings("a"), brings("b", orders)}, "a,n", []bool{true, false}, `
 2 servers are new or changed:
   1  b: 1 tool: 0 read, 1 write; b 1.0.0; 1 warning
@@ -46,7 +46,8 @@ Let the model use it? [y]es, [N]o, yes and [t]rust it, [d]etails > `},
 Let the model use them? [a]ll 1 without warnings, [e]ach one by one, [N]one, or a number for details > `},
 		{"a name that they share, once", []host.Review{brings("a", sameName), brings("b", sameName)}, "a", []bool{true, true}, `
 2 servers are new or changed:
-     Names that tools of several servers share, or nearly: fetch. The model sees each behind its server's name.
+     Names that tools of several servers share, or nearly: fetch. The model sees
+     each behind its server's name.
   1  a: 1 tool: 0 read, 1 write; a 1.0.0
      npx -y a
   2  b: 1 tool: 0 read, 1 write; b 1.0.0
@@ -92,6 +93,48 @@ func TestAReviewCanBeAnsweredWithTrust(t *testing.T) {
 		got, err := plain.Review(t.Context(), []host.Review{brings("a")})
 		if err != nil || !slices.Equal(got, []host.ReviewAnswer{want}) {
 			t.Errorf("%s: the answer is %+v, %v\n%s", typed, got, err, out.String())
+		}
+	}
+}
+
+func TestAllOfADefinitionIsShown(t *testing.T) {
+	long := "description: " + strings.Repeat("Fetches. ", 4_000) + "the last word"
+	for _, test := range []struct {
+		name, typed string
+		item        host.ReviewItem
+	}{
+		{"one that is new, on demand", "d\n", host.ReviewItem{Kind: "tool", Name: "fetch", Text: long}},
+		{"one that changed, at once", "", host.ReviewItem{Kind: "tool", Name: "fetch", Changed: true, Text: "+" + long}},
+		{"a command with characters that nobody sees", "", host.ReviewItem{Kind: "command", Text: "text: npx" + strings.Repeat("\u200b", 100) + " the last word"}},
+	} {
+		var out bytes.Buffer
+		screen := terminal.NewScreen(&out)
+		plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader(test.typed+"y\n"), screen)}
+		if _, err := plain.Review(t.Context(), []host.Review{{Server: "a", First: !test.item.Changed, Items: []host.ReviewItem{test.item}}}); err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+		if shown := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(shown, "the last word") {
+			t.Errorf("%s: the last word is not shown", test.name)
+		}
+	}
+}
+
+func TestBlanksAddNoLineToAReview(t *testing.T) {
+	for _, blank := range []string{" ", "\t", "\u00a0", "\u3000"} {
+		text := "x" + strings.Repeat(blank, 400) + " Let the model use it?"
+		review := host.Review{Server: text, First: true, Items: []host.ReviewItem{{Kind: "command", Text: "text: " + text},
+			{Kind: "tool", Name: text, Text: "description: " + text, Findings: []guard.Finding{{Severity: guard.Warn, Excerpt: text, Why: "It looks odd."}}}}}
+		var out bytes.Buffer
+		screen := terminal.NewScreen(&out)
+		plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader("d\n\n"), screen)}
+		if _, err := plain.Review(t.Context(), []host.Review{review}); err != nil {
+			t.Error(err)
+		}
+		for line := range strings.SplitSeq(out.String(), "\n") {
+			isPrompt := strings.HasPrefix(line, "Let the model use it? [y]es")
+			if strings.HasPrefix(line, "Let the model") && !isPrompt || !isPrompt && terminal.Width(line) > screen.Width() {
+				t.Errorf("%q: the line %q stands there as if it was the question", blank, line)
+			}
 		}
 	}
 }

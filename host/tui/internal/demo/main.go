@@ -126,8 +126,10 @@ func (s *session) Ledger() host.Ledger {
 func (s *session) Totals() host.Totals {
 	return host.Totals{Usage: model.Usage{Input: 1_200, Output: 300}, Cost: 0.0123, Requests: 2, Calls: 1}
 }
-func (s *session) Plan() host.Plan         { return host.Plan{} }
-func (s *session) SetPlan(host.Plan) error { return nil }
+func (s *session) Plan() host.Plan { return host.Plan{} }
+func (s *session) ChangePlan(func(host.Plan) (host.Plan, error)) (host.Plan, error) {
+	return host.Plan{}, errors.New("a demo has no plans")
+}
 func (s *session) Propose(context.Context, string) (host.Plan, error) {
 	return host.Plan{}, errors.New("a demo has no plans")
 }

@@ -59,9 +59,10 @@ type Span struct {
 // A Line is one line of a screen.
 type Line []Span
 
-// T is text of a role, cleaned, with the given attributes.
+// T is text of a role, cleaned, with the given attributes. Each tab is four spaces: how many
+// cells it would take depends on what stands before it.
 func T(role Role, text string, attr ...Attr) Span {
-	s := Span{Text: plaintext.Clean(text), Style: Style{Role: role}}
+	s := Span{Text: strings.ReplaceAll(plaintext.Clean(text), "\t", "    "), Style: Style{Role: role}}
 	for _, a := range attr {
 		s.Style.Attr |= a
 	}

@@ -1,8 +1,6 @@
 package ink
 
 import (
-	"strings"
-
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -25,6 +23,18 @@ func Wrap(spans Line, width int) []Line {
 // Lines breaks plain text of one style into lines of at most width cells.
 func Lines(role Role, text string, width int, attr ...Attr) []Line {
 	return Wrap(Line{T(role, text, attr...)}, width)
+}
+
+// goesOn stands before a line that goes on with the one above.
+const goesOn = "┆ "
+
+// Barred is [Wrap] for what somebody else wrote: a bar stands before all lines but the first, so
+// that no text, however its blanks make it break, begins a line of its own.
+func Barred(spans Line, width int) []Line {
+	if lines := Wrap(spans, width); len(lines) == 1 {
+		return lines
+	}
+	return Indent(Wrap(spans, max(1, width-Width(goesOn))), nil, Line{T(Muted, goesOn)})
 }
 
 // Chop breaks a line hard, keeping every space: for code.
@@ -84,9 +94,8 @@ func (w *wrapping) take(piece string, style Style) {
 		w.endWord()
 		w.gap, w.gaps = Span{}, 0
 		w.endLine()
-	case piece[0] == ' ' || piece[0] == '\t':
+	case piece[0] == ' ':
 		w.endWord()
-		piece = strings.ReplaceAll(piece, "\t", "    ")
 		w.gap, w.gaps = Span{w.gap.Text + piece, style}, w.gaps+len(piece)
 	default:
 		w.word = append(w.word, Span{piece, style})
@@ -133,9 +142,9 @@ func pieceEnd(s string) int {
 	if s[0] == '\n' {
 		return 1
 	}
-	blank := s[0] == ' ' || s[0] == '\t'
+	blank := s[0] == ' '
 	for i := 1; i < len(s); i++ {
-		if s[i] == '\n' || (s[i] == ' ' || s[i] == '\t') != blank {
+		if s[i] == '\n' || (s[i] == ' ') != blank {
 			return i
 		}
 	}

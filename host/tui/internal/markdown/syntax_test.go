@@ -27,7 +27,7 @@ func roled(lines []ink.Line) string {
 
 func TestCodeIsColouredByItsLanguage(t *testing.T) {
 	for _, test := range []struct{ language, code, want string }{
-		{"go", "func f() { // x\n\treturn `a\nb` + \"\\\"\" + 0x1f\n}", "k‹func› f() { c‹// x›\n\tk‹return› s‹`a›\ns‹b`› + s‹\"\\\"\"› + n‹0x1f›\n}"},
+		{"go", "func f() { // x\n\treturn `a\nb` + \"\\\"\" + 0x1f\n}", "k‹func› f() { c‹// x›\n    k‹return› s‹`a›\ns‹b`› + s‹\"\\\"\"› + n‹0x1f›\n}"},
 		{"Python", "def f(x): # no\n  \"\"\"one\n  two\"\"\"\n  return forx", "k‹def› f(x): c‹# no›\n  s‹\"\"\"one›\ns‹  two\"\"\"›\n  k‹return› forx"},
 		{"sh", "if [ $# -gt 1 ]; then echo 'a' # end", "k‹if› [ $# -gt n‹1› ]; k‹then› echo s‹'a'› c‹# end›"},
 		{"sql", "select A from t where x = 'it' -- c", "k‹select› A k‹from› t k‹where› x = s‹'it'› c‹-- c›"},
