@@ -5,6 +5,7 @@ import "slices"
 // An Approval is a yes that a [Flow] remembers, as [Flow.Consent] has it.
 type Approval struct {
 	Server string
+	Origin string // tells the server from others of its name
 	Tool   string // empty: all tools of the server that only read
 	Reason Reason
 	// Sources are what the person knew to have been read, sorted.
@@ -20,7 +21,7 @@ func (f *Flow) Approvals() []Approval {
 	defer f.mu.Unlock()
 	var all []Approval
 	for _, c := range f.consents {
-		a := Approval{Server: c.Server, Tool: c.Tool, Reason: c.Reason, scope: c.scope}
+		a := Approval{Server: c.Server, Origin: c.Origin, Tool: c.Tool, Reason: c.Reason, scope: c.scope}
 		for _, s := range c.Sources {
 			a.Sources = append(a.Sources, s.Source)
 		}
@@ -39,13 +40,13 @@ func (f *Flow) Withdraw(a Approval) bool {
 	return len(f.consents) < before
 }
 
-// Distrust has all that was read of a server count as untrusted, as the person does not
-// trust it any more.
-func (f *Flow) Distrust(server string) {
+// Distrust has all that was read of some sources count as untrusted, as the person does not
+// trust their server.
+func (f *Flow) Distrust(of func(Source) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, s := range f.sources {
-		if s.Server == server {
+		if of(s.Source) {
 			s.Labels |= Untrusted
 		}
 	}

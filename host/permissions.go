@@ -65,7 +65,7 @@ func (c *Conversation) Distrust(server string) error {
 	}
 	s.vouched.Store(false)
 	c.host.changes.Add(1)
-	c.flow.Distrust(server)
+	c.flow.Distrust(s.said)
 	return c.saveFlow()
 }
 
@@ -73,7 +73,9 @@ func (c *Conversation) Distrust(server string) error {
 func (c *Conversation) Approvals() []guard.Approval {
 	all := c.flow.Approvals()
 	for _, a := range c.offered.Approvals() { // of one answer both can remember a part
-		if !slices.ContainsFunc(all, func(b guard.Approval) bool { return a.Server == b.Server && a.Tool == b.Tool && a.Reason == b.Reason }) {
+		if !slices.ContainsFunc(all, func(b guard.Approval) bool {
+			return a.Server == b.Server && a.Origin == b.Origin && a.Tool == b.Tool && a.Reason == b.Reason
+		}) {
 			all = append(all, a)
 		}
 	}

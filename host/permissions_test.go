@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/scripted"
+	"github.com/junction-mcp/junction/policy"
 )
 
 func TestARuleThatIsRemovedDoesNotHold(t *testing.T) {
@@ -44,7 +45,7 @@ func TestAYesOfTheConversationIsWithdrawn(t *testing.T) {
 	i := slices.IndexFunc(all, func(a guard.Approval) bool {
 		return a.Server == "files" && a.Tool == "write" && a.Reason == guard.Tainted
 	})
-	if i < 0 || !slices.Contains(all[i].Sources, guard.Source{Server: "memory", Tool: "read"}) {
+	if i < 0 || !slices.Contains(all[i].Sources, guard.Source{Server: "memory", Origin: policy.OriginOf([]string{"npx", "memory"}), Tool: "read"}) {
 		t.Fatalf("remembered are %+v", all)
 	}
 	if err := c.Withdraw(all[i]); err != nil {
