@@ -122,8 +122,8 @@ func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (al
 	byFlag := func(s *host.Server) bool { return vouches(t.flags.trust, s.Name, s.Origin, true) }
 	for _, name := range file.Trusted {
 		what := name
-		if server, _, bound := strings.Cut(name, "@"); bound {
-			what = server + ", as it was started when you trusted it"
+		if at := strings.LastIndexByte(name, '@'); at > 0 {
+			what = name[:at] + ", as it was started when you trusted it"
 		}
 		all = append(all, tui.Permission{What: "trust " + what, Where: shortened(file.Path), Undo: func(ctx context.Context) (string, error) {
 			if err := policy.RemoveTrusted(ctx, file.Path, name); err != nil {
