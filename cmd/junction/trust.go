@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/junction-mcp/junction/policy"
@@ -11,17 +13,34 @@ import (
 // command is the command line of the server, or its URL, as the host and rules know it;
 // nil for one that ships with junction. A project's server differs from those that
 // other projects start by the same words, which may run another program; and so does one with
-// other values in its environment, such as a PATH or an address, of which only a hash is known.
+// other secrets, defaults or values in its environment, of which only a hash is known.
 func (e entry) command() []string {
 	if e.definition == nil {
 		return nil
 	}
-	words := []string{e.definition.String()}
-	if hash := e.definition.EnvHash(); hash != "" {
-		words = append(words, "(env "+hash+")")
+	return e.commandOf(e.definition.Hash())
+}
+
+// commandOf is command where this is the definition's hash.
+func (e entry) commandOf(hash string) []string {
+	words := append([]string{e.definition.String()}, e.definition.Around()...)
+	if hash != "" {
+		words = append(words, "(hash "+hash+")")
 	}
 	if e.ofProject() {
 		words = append(words, "(in "+filepath.Dir(realPath(e.definition.Source))+")")
+	}
+	return words
+}
+
+// commandLine is what was typed, with quotes where a word has blanks, so that the words can
+// be distinguished in one text.
+func commandLine(typed []string) []string {
+	words := slices.Clone(typed)
+	for i, word := range words {
+		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return r <= ' ' || r == '"' }) {
+			words[i] = strconv.Quote(word)
+		}
 	}
 	return words
 }
