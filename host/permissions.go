@@ -65,8 +65,19 @@ func (c *Conversation) Distrust(server string) error {
 	}
 	s.vouched.Store(false)
 	c.host.changes.Add(1)
-	c.flow.Distrust(s.said)
+	c.relabel()
 	return c.saveFlow()
+}
+
+// relabel has what servers that are not trusted said before, and those behind them, count as
+// untrusted, also where it was read while they were: in an earlier session, or before another
+// conversation ended the trust.
+func (c *Conversation) relabel() {
+	for _, s := range c.host.servers {
+		if !s.trusted() {
+			c.flow.Distrust(s.said)
+		}
+	}
 }
 
 // Approvals are the answers of the person to calls that this conversation remembers.

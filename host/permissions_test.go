@@ -112,3 +112,46 @@ func TestWhatWasApprovedIsForgotten(t *testing.T) {
 		t.Errorf("the reviews are %+v", s.desk.reviews)
 	}
 }
+
+func TestWhoeverIsNotTrustedAnyMoreSaidNothingTrusted(t *testing.T) {
+	t.Parallel()
+	gateway, public := upGateway(), stranger("files", "a page")
+	gateway.Trusted, public.Trusted, public.Public = true, true, true
+	for _, test := range []struct {
+		name, call string
+		server     Server
+	}{
+		{"a member of a gateway", "files__look", gateway},
+		{"a server that has nothing private", "files__read", public},
+	} {
+		var record entries
+		s := play(t, Options{Servers: []Server{test.server}}, scripted.Call(test.call, `{}`), scripted.Say("done"), scripted.Say("done"))
+		c := s.Conversation(&record)
+		ask(t, c, "read")
+		if labels := c.flow.Labels(); labels&guard.Untrusted != 0 {
+			t.Fatalf("%s: what a trusted server says is %v", test.name, labels)
+		}
+		read := slices.Clone(record)
+		other := s.Conversation(nil, read...)
+		if err := c.Distrust(test.server.Name); err != nil {
+			t.Fatal(err)
+		}
+		if c.flow.Labels()&guard.Untrusted == 0 {
+			t.Errorf("%s: what was read is %v", test.name, c.flow.Labels())
+		}
+		if ask(t, other, "and there?"); other.flow.Labels()&guard.Untrusted == 0 {
+			t.Errorf("%s: in another conversation, what was read is %v", test.name, other.flow.Labels())
+		}
+		if err := c.Trust(test.server.Name, false); err != nil || c.flow.Labels()&guard.Untrusted != 0 {
+			t.Errorf("%s: trusted again, what was read is %v, %v", test.name, c.flow.Labels(), err)
+		}
+
+		test.server.Trusted = false
+		s = play(t, Options{Servers: []Server{test.server}}, scripted.Say("done"))
+		c = s.Conversation(nil, read...)
+		ask(t, c, "and now?")
+		if c.flow.Labels()&guard.Untrusted == 0 {
+			t.Errorf("%s: resumed without trust, what was read is %v", test.name, c.flow.Labels())
+		}
+	}
+}
