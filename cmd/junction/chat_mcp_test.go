@@ -310,7 +310,7 @@ func TestWhatIsNotSaidHereIsNotTakenBackHere(t *testing.T) {
 	p.quit()
 }
 
-// Whoever takes trust back is told what else says that they trust the server.
+// Whoever takes trust back learns what else says that they trust the server.
 func TestTrustThatIsSaidTwiceIsTakenBackOrNamed(t *testing.T) {
 	noState(t)
 	own := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")

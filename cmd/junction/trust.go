@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -33,14 +34,21 @@ func (e entry) commandOf(hash string) []string {
 	return words
 }
 
-// commandLine is what was typed, with quotes where a word has blanks, so that the words can
-// be distinguished in one text.
+// commandLine is what was typed, with quotes where words could be taken for others in one text.
+// Where one of them is a file of this folder, so is the folder: in another one the same words start
+// another program.
 func commandLine(typed []string) []string {
 	words := slices.Clone(typed)
+	here := false
 	for i, word := range words {
-		if word == "" || strings.ContainsFunc(word, func(r rune) bool { return r <= ' ' || r == '"' }) {
+		if word == "" || word[0] == '(' || strings.ContainsFunc(word, func(r rune) bool { return r <= ' ' || r == '"' }) {
 			words[i] = strconv.Quote(word)
 		}
+		info, err := os.Stat(word)
+		here = here || !filepath.IsAbs(word) && err == nil && info.Mode().IsRegular()
+	}
+	if here {
+		words = append(words, "(in "+realPath(".")+")")
 	}
 	return words
 }

@@ -220,6 +220,17 @@ func TestWordsOfACommandLineAreDistinguished(t *testing.T) {
 	if got := commandLine([]string{"npx", "-y", "a"}); !slices.Equal(got, []string{"npx", "-y", "a"}) {
 		t.Errorf("plain words are %q", got)
 	}
+	alone(t)
+	write(t, map[string]string{"one/x.js": "", "one/run": "", "two/x.js": "", "two/run": ""})
+	for _, typed := range [][]string{{"node", "x.js"}, {"./run"}, {filepath.Join("..", "one", "run"), "(in", "/)"}} {
+		t.Chdir("one")
+		first := commandLine(typed)
+		t.Chdir(filepath.Join("..", "two"))
+		if second := commandLine(typed); policy.OriginOf(first) == policy.OriginOf(second) || strings.Join(first, " ") == strings.Join(second, " ") {
+			t.Errorf("in two folders %q is %q", typed, second)
+		}
+		t.Chdir("..")
+	}
 }
 
 // What was read to say which server it is, is what it is started with.
