@@ -47,6 +47,6 @@ func resolve(t *testing.T, f *File, name string) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.definition = nil
+	s.definition, s.hash = nil, ""
 	return s
 }

@@ -2,11 +2,7 @@ package config
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/secret"
@@ -99,29 +95,12 @@ func (d *Definition) written() Server {
 	return s
 }
 
-// EnvHash is a hash over what the file adds to the environment or takes out of it, names and
-// values, with variables by their names: a token that is replaced by ${TOKEN} can change
-// without changing it. Empty where the file does neither.
-func (d Definition) EnvHash() string {
-	if len(d.env) == 0 && d.envFile == "" {
-		return ""
-	}
-	pairs := slices.Clone(d.env)
-	slices.SortStableFunc(pairs, func(a, b pair) int { return strings.Compare(a.name, b.name) })
-	h := sha256.New()
-	fmt.Fprintf(h, "%q", d.envFile)
-	for _, p := range pairs {
-		fmt.Fprintf(h, "%q=%q %t", p.name, p.value, p.remove)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
-}
-
 // Resolve makes the definition ready to be used: it looks up variables, asks for
 // inputs, reads the environment file and completes paths. The error is a *Problem.
 func (d *Definition) Resolve(ctx context.Context) (*Server, error) {
 	s := &Server{
 		Name: d.Name, Kind: d.Kind, Timeout: d.Timeout, Disabled: d.Disabled, Source: d.Source,
-		definition: d,
+		definition: d, hash: d.hash(nil),
 	}
 	x := &expansion{ctx: ctx, def: d}
 	resolve := x.remote
@@ -156,6 +135,7 @@ func (x *expansion) stdio(s *Server) (field string, err error) {
 	if s.Env, err = x.readEnvFile(); err != nil {
 		return "envFile", err
 	}
+	s.hash = d.hash(s.Env)
 	for _, p := range d.env {
 		if p.remove {
 			delete(s.Env, p.name)

@@ -118,6 +118,21 @@ func readOptions(v hujson.Value) ([]Option, error) {
 	return options, nil
 }
 
+// answered is what the person answered before.
+func (f *File) answered(id string) (string, error) {
+	select {
+	case f.asking <- struct{}{}:
+		defer func() { <-f.asking }()
+	default: // they are being asked
+		return "", caused(ErrInput, "input %s is being asked for", quote(id))
+	}
+	value, ok := f.answers[id]
+	if !ok {
+		return "", caused(ErrInput, "input %s was not asked for", quote(id))
+	}
+	return value, nil
+}
+
 // answer asks the person once per file and input; it is remembered for the file's other servers.
 func (f *File) answer(ctx context.Context, id, server string) (string, error) {
 	i := slices.IndexFunc(f.Inputs, func(input Input) bool { return input.ID == id })

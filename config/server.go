@@ -28,7 +28,12 @@ type Server struct {
 	Source   string            `json:"source,omitempty"` // the file it came from
 
 	definition *Definition // what it was made from; nil for a Server made by hand
+	hash       string
 }
+
+// Hash is [Definition.Hash] of what the server was made from, with the environment file as it
+// was then; empty for a Server made by hand.
+func (s *Server) Hash() string { return s.hash }
 
 // Redacted is a copy to show: values of env and headers are hidden, and so are the
 // parts of URL and Args that look like secrets. Command, Args and URL of a resolved

@@ -147,6 +147,8 @@ type expansion struct {
 	ctx  context.Context
 	def  *Definition
 	size int // of all values so far, in bytes
+	// unasked: of inputs only what was answered before is known
+	unasked bool
 }
 
 func (x *expansion) expand(raw string) (string, error) {
@@ -169,6 +171,9 @@ func (x *expansion) expandLine(raw string) (string, error) {
 func (x *expansion) value(ref reference) (string, error) {
 	switch ref.source {
 	case fromInput:
+		if x.unasked {
+			return x.def.file.answered(ref.name)
+		}
 		return x.def.file.answer(x.ctx, ref.name, x.def.Name)
 	case fromFolder:
 		return x.folder(ref.name)

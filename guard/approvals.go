@@ -39,13 +39,13 @@ func (f *Flow) Withdraw(a Approval) bool {
 	return len(f.consents) < before
 }
 
-// Distrust has all that was read of a server count as untrusted, as the person does not
-// trust it any more.
-func (f *Flow) Distrust(server string) {
+// Distrust has all that was read of some sources count as untrusted, as the person does not
+// trust their server.
+func (f *Flow) Distrust(of func(Source) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, s := range f.sources {
-		if s.Server == server {
+		if of(s.Source) {
 			s.Labels |= Untrusted
 		}
 	}

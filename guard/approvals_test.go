@@ -28,8 +28,9 @@ func TestWhatWasReadOfAServerIsDistrusted(t *testing.T) {
 	var f Flow
 	f.Read(Source{Server: "files", Tool: "read"}, Private, "mine")
 	f.Read(Source{Server: "other", Tool: "read"}, Private, "mine")
-	f.Distrust("files")
-	if got := f.Sources(Untrusted); len(got) != 1 || got[0].Server != "files" {
+	f.Read(Source{Server: "files", Tool: "tell"}, 0, "nobody's")
+	f.Distrust(func(s Source) bool { return s.Server == "files" })
+	if got := f.Sources(Untrusted); len(got) != 2 || got[0].Server != "files" || got[1].Server != "files" {
 		t.Errorf("untrusted is %v", got)
 	}
 }

@@ -72,7 +72,7 @@ func (f *Flow) carried(c Call) []Source {
 	var own prints
 	computed := false
 	return f.having(Private, func(s *source) bool {
-		if s.Server == c.Server || len(s.Prints) == 0 && !s.Missed {
+		if c.isOf(s.Source) || len(s.Prints) == 0 && !s.Missed {
 			return false
 		}
 		if !computed {
@@ -84,12 +84,13 @@ func (f *Flow) carried(c Call) []Source {
 
 // cause returns which sources make the call need a yes, and why.
 func (f *Flow) cause(c Call) ([]Source, Reason) {
-	elsewhere := func(s *source) bool { return s.Server != c.Server }
+	elsewhere := func(s *source) bool { return !c.isOf(s.Source) }
 	private := f.having(Private, elsewhere)
 	own := c.Chosen && (len(private) == 0 || !c.Leaves())
-	unknown := func(s *source) bool {
-		return s.Alarms > 0 || !slices.Contains(c.Known, s.Server) && (!own || elsewhere(s))
+	known := func(s *source) bool {
+		return slices.ContainsFunc(c.Known, func(k Source) bool { return s.whole() == k.whole() })
 	}
+	unknown := func(s *source) bool { return s.Alarms > 0 || !known(s) && (!own || elsewhere(s)) }
 	untrusted := f.having(Untrusted, unknown)
 	switch {
 	case c.Writes():
@@ -122,25 +123,29 @@ func why(d Decision, carried, cause []Source) string {
 		case CarriesSecret:
 			parts = append(parts, fmt.Sprintf("What %s would be sent holds a secret or names a file of secrets (%s).", call, d.Secrets[0].Excerpt))
 		case CarriesText:
-			parts = append(parts, fmt.Sprintf("What %s would be sent may hold text of %s.", call, named(carried)))
+			parts = append(parts, fmt.Sprintf("What %s would be sent may hold text of %s.", call, named(d.call, carried)))
 		case Tainted:
-			parts = append(parts, fmt.Sprintf("%s may write, send or spend, and the conversation has read text that is not trusted, of %s.", call, named(cause)))
+			parts = append(parts, fmt.Sprintf("%s may write, send or spend, and the conversation has read text that is not trusted, of %s.", call, named(d.call, cause)))
 		case WayOut:
-			parts = append(parts, fmt.Sprintf("What %s is asked leaves this machine, and the conversation has read private text and text that is not trusted, of %s.", call, named(cause)))
+			parts = append(parts, fmt.Sprintf("What %s is asked leaves this machine, and the conversation has read private text and text that is not trusted, of %s.", call, named(d.call, cause)))
 		}
 	}
 	return strings.Join(parts, " ")
 }
 
 // named lists sources, the first few by name.
-func named(sources []Source) string {
+func named(c Call, sources []Source) string {
 	var names []string
 	for i, s := range sources {
 		if i == maxNamed {
 			names = append(names, fmt.Sprintf("and %d more", len(sources)-maxNamed))
 			break
 		}
-		names = append(names, s.String())
+		name := s.String()
+		if s.Server == c.Server && !c.isOf(s) {
+			name += " (another server of that name)"
+		}
+		names = append(names, name)
 	}
 	return strings.Join(names, ", ")
 }

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -128,12 +129,9 @@ type Decision struct {
 	asked []consent // what a yes means
 }
 
-// Read notes that text of a source is in the conversation now. Fingerprints of
-// private text are kept, not the text.
+// Read notes that text of a source is in the conversation now, also where it has no labels:
+// [Flow.Distrust] may give it one. Fingerprints of private text are kept, not the text.
 func (f *Flow) Read(from Source, labels Labels, text string) {
-	if labels == 0 {
-		return
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	s := f.source(from)
@@ -164,8 +162,9 @@ func (s *source) note(text string) {
 
 // source returns what is known of a source, or of its server where there are too many.
 func (f *Flow) source(of Source) *source {
-	of = Source{Server: cut(of.Server, 256), Tool: cut(of.Tool, 256), URI: cut(of.URI, 2<<10)}
-	for _, coarser := range []Source{of, {Server: of.Server}, {Server: "others"}} {
+	of = Source{Server: cut(of.Server, 256), Origin: cut(of.Origin, 256), Tool: cut(of.Tool, 256), URI: cut(of.URI, 2<<10)}
+	others := Source{Server: "others", Origin: "others"} // which is no server's
+	for _, coarser := range []Source{of, of.whole(), others} {
 		for _, s := range f.sources {
 			if s.Source == coarser {
 				return s
@@ -173,12 +172,12 @@ func (f *Flow) source(of Source) *source {
 		}
 		limit := maxSources
 		switch coarser {
-		case Source{Server: of.Server}:
+		case of.whole():
 			limit = 2 * maxSources
-		case Source{Server: "others"}:
+		case others:
 			limit++ // there is always room for this one
 		}
-		if len(f.sources) < limit || coarser.Server == "others" && coarser.Tool == "" {
+		if len(f.sources) < limit || coarser == others {
 			s := &source{Source: coarser}
 			f.sources = append(f.sources, s)
 			return s
@@ -187,13 +186,13 @@ func (f *Flow) source(of Source) *source {
 	return f.sources[len(f.sources)-1]
 }
 
-// Trust takes back that what was read of a server is untrusted, as the person trusts it
-// now; but not of a source that is still somebody else's text.
-func (f *Flow) Trust(server string, still func(Source) bool) {
+// Trust takes back that what was read of some sources is untrusted, as the person trusts
+// their server now.
+func (f *Flow) Trust(now func(Source) bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, s := range f.sources {
-		if s.Server == server && !still(s.Source) {
+		if now(s.Source) {
 			s.Labels &^= Untrusted
 		}
 	}
@@ -230,7 +229,7 @@ func (f *Flow) having(labels Labels, keep func(*source) bool) []Source {
 }
 
 func (s Source) compare(other Source) int {
-	return strings.Compare(s.Server+"\x00"+s.Tool+"\x00"+s.URI, other.Server+"\x00"+other.Tool+"\x00"+other.URI)
+	return cmp.Or(strings.Compare(s.Server, other.Server), strings.Compare(s.Tool, other.Tool), strings.Compare(s.URI, other.URI), strings.Compare(s.Origin, other.Origin))
 }
 
 // Consent remembers that the person said yes to what d asked for: calls of the

@@ -269,6 +269,56 @@ func TestLabelsFollowTrust(t *testing.T) {
 	}
 }
 
+// A name is nobody's: what two servers of one name say comes from two, also once it was stored.
+func TestServersOfOneNameAreTwo(t *testing.T) {
+	one, other := Source{Server: "files", Origin: "one", Tool: "read"}, Source{Server: "files", Origin: "other", Tool: "read"}
+	read := func(from Source) *Flow {
+		var f, again Flow
+		f.Read(from, Untrusted|Private, diary)
+		text, err := json.Marshal(&f)
+		if err == nil {
+			err = json.Unmarshal(text, &again)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &again
+	}
+	write := Call{Server: "files", Origin: "one", Tool: "write", Chosen: true}
+	carry := Call{Server: "files", Origin: "one", Tool: "find", Annotations: asking, Arguments: []byte(diary)}
+	for _, test := range []struct {
+		name    string
+		from    Source
+		call    Call
+		known   []Source
+		allowed bool
+	}{
+		{"what it said itself", one, write, nil, true},
+		{"what the other one said", other, write, nil, false},
+		{"what the other one said, which was known", other, write, []Source{other.whole()}, true},
+		{"what the other one said, where it was known that it said something itself", other, write, []Source{one.whole()}, false},
+		{"what comes from no server", Source{Server: "files", URI: "x"}, write, nil, false},
+		{"its own text goes back", one, carry, nil, true},
+		{"the other one's text goes to it", other, carry, nil, false},
+	} {
+		test.call.Known = test.known
+		d := read(test.from).Ask(test.call)
+		if d.Allowed != test.allowed || !d.Allowed && !strings.Contains(d.Why, "(another server of that name)") {
+			t.Errorf("%s: %v, %s", test.name, d.Allowed, d.Why)
+		}
+	}
+	f := read(other)
+	f.Consent(f.Ask(write))
+	if !f.Ask(write).Allowed {
+		t.Error("the yes does not hold")
+	}
+	elsewhere := write
+	elsewhere.Origin = "third"
+	if f.Ask(elsewhere).Allowed {
+		t.Error("a yes for one server of the name is one for all")
+	}
+}
+
 func TestAFlowSurvivesAsJSON(t *testing.T) {
 	f := having("web page", "diary")
 	f.Consent(f.Ask(saveNote))

@@ -55,9 +55,16 @@ func (l *Labels) UnmarshalText(text []byte) error {
 // A Source is where text came from: a tool, or a resource of a server.
 type Source struct {
 	Server string `json:"server"`
+	Origin string `json:"origin,omitempty"` // tells the server from others of its name
 	Tool   string `json:"tool,omitempty"`
 	URI    string `json:"uri,omitempty"` // of a resource
 }
+
+// IsOf reports whether a server is the one of this name and origin.
+func (s Source) IsOf(server, origin string) bool { return s.Server == server && s.Origin == origin }
+
+// whole is the server of a source as a whole.
+func (s Source) whole() Source { return Source{Server: s.Server, Origin: s.Origin} }
 
 // String returns "server/tool" or "server: uri", safe to show.
 func (s Source) String() string {
@@ -119,8 +126,11 @@ type Call struct {
 	Chosen bool
 	// Known are servers whose text the person knew of when they made such a rule. It is no
 	// reason to ask, unless it looks like an order.
-	Known []string
+	Known []Source
 }
+
+// isOf reports whether text comes from the server that is called.
+func (c Call) isOf(s Source) bool { return s.IsOf(c.Server, c.Origin) }
 
 // Writes reports whether a call may change, send or spend something. A server
 // that is not trusted is believed that a tool only reads, but not where the

@@ -95,6 +95,27 @@ func (h *Host) serverNamed(name string) (s *server, found bool) {
 // origin tells the server from others of its name.
 func (s *server) origin() string { return policy.OriginOf(s.Origin) }
 
+// memberOrigin tells the servers behind a gateway from others of their names: they are what
+// this gateway calls so.
+func (s *server) memberOrigin() string {
+	return policy.OriginOf([]string{"(behind a gateway)", s.Name, s.origin()})
+}
+
+// source is the server, or something of it, as the flow of data knows it.
+func (s *server) source(uri string) guard.Source {
+	return guard.Source{Server: s.Name, Origin: s.origin(), URI: uri}
+}
+
+// said reports whether a source is the server's, or that of a server behind it.
+func (s *server) said(from guard.Source) bool {
+	return from.IsOf(s.Name, s.origin()) || s.Prefixed && from.Origin == s.memberOrigin()
+}
+
+// hasSaid reports whether a source is that of a server that is here.
+func (h *Host) hasSaid(from guard.Source) bool {
+	return slices.ContainsFunc(h.servers, func(s *server) bool { return s.said(from) })
+}
+
 func (s *server) trusted() bool { return s.vouched.Load() }
 
 // helpful are those of the rules that "always" could write which would save the next such
@@ -102,8 +123,9 @@ func (s *server) trusted() bool { return s.vouched.Load() }
 func (h *Host) helpful(ctx context.Context, in policy.Input, asked guard.Decision, allowed bool) []AlwaysRule {
 	var names, shown []string
 	for _, from := range asked.Sources {
-		if s, found := h.serverNamed(from.Server); found && !slices.Contains(shown, s.Name) && !strings.Contains(s.Name, ",") {
-			names, shown = append(names, policy.NameOf(s.Name, s.origin())), append(shown, s.Name)
+		name := policy.NameOf(from.Server, from.Origin)
+		if h.hasSaid(from) && !slices.Contains(names, name) && !strings.Contains(name, ",") {
+			names, shown = append(names, name), append(shown, from.Server)
 		}
 	}
 	everyTime := func(reason guard.Reason) bool { return reason == guard.CarriesSecret || reason == guard.CarriesText }

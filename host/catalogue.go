@@ -19,6 +19,7 @@ type tool struct {
 	*mcp.Tool
 	server     *server
 	ref        ToolRef // for people and rules: behind a gateway, the server there
+	member     bool    // it is behind a gateway
 	id         string  // unique among all tools: SERVER__TOOL
 	sent       model.Tool
 	tokens     int               // what its definition costs
@@ -47,12 +48,10 @@ func (s *server) tool(t *mcp.Tool, names *model.Names) *tool {
 	prefixed := full.id
 	if s.Prefixed {
 		prefixed = t.Name
-		if behind, name, found := strings.Cut(t.Name, separator); found {
+		behind, name, found := strings.Cut(t.Name, separator)
+		if full.member = found && !Reserved(behind); full.member {
 			full.ref = ToolRef{Server: behind, Tool: name}
 		}
-	}
-	if isOwn(full.ref.Server) && !isOwn(s.Name) { // as a server behind a gateway may be called
-		full.ref = ToolRef{Server: s.Name, Tool: t.Name}
 	}
 	full.sent = model.Tool{Name: names.Portable(prefixed), Description: describe(t), Schema: plain(t.InputSchema)}
 	full.tokens = model.EstimateTokens(len(full.sent.Name) + len(full.sent.Description) + len(full.sent.Schema))
@@ -67,6 +66,19 @@ func (s *server) tool(t *mcp.Tool, names *model.Names) *tool {
 		return v
 	})
 	return full
+}
+
+// origin tells the tool's server from others of its name.
+func (t *tool) origin() string {
+	if t.member {
+		return t.server.memberOrigin()
+	}
+	return t.server.origin()
+}
+
+// source is where the text of its results comes from.
+func (t *tool) source() guard.Source {
+	return guard.Source{Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool}
 }
 
 // faultOf says why no provider takes a tool: one such tool would spoil the request.

@@ -20,12 +20,12 @@ import (
 func (r *run) consent(ctx context.Context, j *job) (refusal string) {
 	t := j.tool
 	in := policy.Input{
-		Server: t.ref.Server, Origin: t.server.origin(), Tool: t.ref.Tool, Title: t.title(), Arguments: j.call.Arguments,
+		Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool, Title: t.title(), Arguments: j.call.Arguments,
 		Annotations: claims(t.annotations()), Trusted: t.server.trusted(), Client: "junction",
 	}
 	card := Card{
 		CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Description: t.Description,
-		Arguments: j.call.Arguments, Annotations: t.annotations(), Trusted: t.server.trusted(),
+		Arguments: j.call.Arguments, Annotations: t.annotations(), Trusted: t.server.trusted(), CanTrust: !t.member && !t.server.trusted(),
 	}
 	j.permission, refusal = r.permit(ctx, in, card, r.flowOf(t, j.call), t.sent.Schema)
 	return refusal
@@ -46,7 +46,7 @@ func (s *server) reading() mcp.ToolAnnotations {
 func (r *run) consentToRead(ctx context.Context, call *model.Call, s *server, uri string) (refusal string) {
 	claim := s.reading()
 	in := policy.Input{Method: "resources/read", Server: s.Name, Origin: s.origin(), Resource: uri, Annotations: claims(claim), Trusted: s.trusted(), Client: "junction"}
-	card := Card{CallID: call.ID, Server: s.Name, Resource: uri, Annotations: claim, Trusted: s.trusted(), Arguments: call.Arguments}
+	card := Card{CallID: call.ID, Server: s.Name, Resource: uri, Annotations: claim, Trusted: s.trusted(), CanTrust: !s.trusted(), Arguments: call.Arguments}
 	p, refusal := r.permit(ctx, in, card, guard.Call{
 		Server: s.Name, Origin: s.origin(), Tool: "resources/read", Arguments: []byte(uri), Trust: s.trust(), Annotations: hints(claim),
 	}, nil)
@@ -101,14 +101,12 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 		rule.Rule.Effect, rule.Rule.Origin = policy.Deny, ""
 		card.Never = append(card.Never, rule)
 	}
-	_, found := r.h.serverNamed(card.Server)
-	card.CanTrust = found && !card.Trusted
 	verdict, err := r.askPerson(ctx, card, event)
 	if err != nil || !verdict.Allow {
 		return p, refused(verdict, err, card.Reasons)
 	}
 	r.agree(flow, flowing, offered)
-	if verdict.Trust {
+	if verdict.Trust && card.CanTrust {
 		r.c.trust(card.Server, verdict.Forever)
 	}
 	return p, ""
@@ -118,9 +116,12 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 func (r *run) known(call *guard.Call, decision *policy.Decision) {
 	for _, rule := range decision.Allowing() {
 		call.Chosen = call.Chosen || rule.IsFor(call.Server)
-		for _, s := range r.h.servers {
-			if rule.Covers(s.Name, s.origin()) {
-				call.Known = append(call.Known, s.Name)
+		if rule.After == "" {
+			continue
+		}
+		for _, from := range slices.Concat(r.c.flow.Sources(guard.Private|guard.Untrusted), r.strangers()) {
+			if rule.Covers(from.Server, from.Origin) && r.h.hasSaid(from) {
+				call.Known = append(call.Known, from)
 			}
 		}
 	}
@@ -136,11 +137,12 @@ func (c *Conversation) trust(server string, forever bool) {
 	if !found || !s.trusted() {
 		return
 	}
-	c.flow.Trust(server, func(from guard.Source) bool {
-		i := slices.IndexFunc(s.current().tools, func(t *tool) bool { return t.ref.Tool == from.Tool })
-		return i < 0 || guard.LabelsOf(s.trust(), hints(s.current().tools[i].annotations()))&guard.Untrusted != 0
+	c.flow.Trust(func(from guard.Source) bool {
+		return slices.ContainsFunc(s.current().tools, func(t *tool) bool {
+			return t.source() == from && guard.LabelsOf(s.trust(), hints(t.annotations()))&guard.Untrusted == 0
+		})
 	})
-	c.offered.Trust(server, func(guard.Source) bool { return false })
+	c.offered.Trust(s.said)
 }
 
 // Who decides about a call, as [Consented] names it.
@@ -224,7 +226,7 @@ func (r *run) labels(in *policy.Input) {
 
 // flowOf is a call in the words of the guard.
 func (r *run) flowOf(t *tool, call *model.Call) guard.Call {
-	return guard.Call{Server: t.ref.Server, Origin: t.server.origin(), Tool: t.ref.Tool, Arguments: call.Arguments, Trust: t.server.trust(), Annotations: hints(t.annotations())}
+	return guard.Call{Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool, Arguments: call.Arguments, Trust: t.server.trust(), Annotations: hints(t.annotations())}
 }
 
 func (s *server) trust() guard.Trust { return guard.Trust{Trusted: s.trusted(), Public: s.Public} }
@@ -238,13 +240,13 @@ func hints(a mcp.ToolAnnotations) guard.Annotations {
 // suspicious about it.
 func (r *run) read(t *tool, text string) {
 	r.suspect(t.ref.Server, t.ref.Tool, text, guard.InResult)
-	r.c.flow.Read(guard.Source{Server: t.ref.Server, Tool: t.ref.Tool}, guard.LabelsOf(t.server.trust(), hints(t.annotations())), text)
+	r.c.flow.Read(t.source(), guard.LabelsOf(t.server.trust(), hints(t.annotations())), text)
 }
 
 // readText notes that the model has read a resource or a prompt.
 func (r *run) readText(s *server, uri, text string, part guard.Part) {
 	r.suspect(s.Name, uri, text, part)
-	r.c.flow.Read(guard.Source{Server: s.Name, URI: uri}, guard.LabelsOf(s.trust(), hints(s.reading())), text)
+	r.c.flow.Read(s.source(uri), guard.LabelsOf(s.trust(), hints(s.reading())), text)
 }
 
 func textOf(parts []model.Part) string {

@@ -189,8 +189,8 @@ func (h *Host) add(s Server) error {
 	switch {
 	case s.Name == "":
 		return errors.New("host: a server without a name")
-	case isOwn(s.Name):
-		return fmt.Errorf("host: a server is called %q, the name of the program's tools; give it another one", s.Name)
+	case Reserved(s.Name):
+		return fmt.Errorf("host: a server is called %q, under which the host shows what no server said; give it another name", s.Name)
 	case s.Handler == nil:
 		return fmt.Errorf("host: server %q has no Handler", s.Name)
 	case slices.ContainsFunc(h.servers, func(other *server) bool { return other.Name == s.Name }):

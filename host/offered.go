@@ -18,15 +18,15 @@ import (
 // unless the call says no more than a few words of the person's.
 func (r *run) askOffered(call guard.Call, schema json.RawMessage) guard.Decision {
 	private := r.c.flow.Sources(guard.Private)
-	elsewhere := slices.ContainsFunc(private, func(s guard.Source) bool { return s.Server != call.Server })
+	elsewhere := slices.ContainsFunc(private, func(s guard.Source) bool { return !s.IsOf(call.Server, call.Origin) })
 	if !call.Leaves() || !elsewhere || repeats(call.Arguments, schema, r.said) {
 		return guard.Decision{Allowed: true}
 	}
 	for _, source := range private {
 		r.c.offered.Read(source, guard.Private, "")
 	}
-	for _, server := range r.strangers() {
-		r.c.offered.Read(guard.Source{Server: server, URI: "its definitions"}, guard.Untrusted, "")
+	for _, source := range r.strangers() {
+		r.c.offered.Read(source, guard.Untrusted, "")
 	}
 	call.Arguments = nil // the flow of results asks about what they carry
 	return r.c.offered.Ask(call)
@@ -37,7 +37,7 @@ func (r *run) askOffered(call guard.Call, schema json.RawMessage) guard.Decision
 func (r *run) agree(call guard.Call, flowing, offered guard.Decision) {
 	r.c.flow.Consent(flowing)
 	r.c.offered.Consent(offered)
-	own := guard.Source{Server: call.Server, Tool: call.Tool}
+	own := guard.Source{Server: call.Server, Origin: call.Origin, Tool: call.Tool}
 	if !offered.Allowed && call.Trust.Trusted && call.Writes() && !slices.Contains(r.c.flow.Sources(guard.Untrusted), own) {
 		answer := new(guard.Flow) // that has read nothing else
 		answer.Read(own, guard.LabelsOf(call.Trust, call.Annotations), "")
@@ -91,28 +91,36 @@ func wordsOf(text string) []string {
 	})
 }
 
-// strangers are the servers that are not trusted and whose words the model was given
-// before any result.
-func (r *run) strangers() []string {
-	var names []string
+// strangers are the definitions of servers that are not trusted and whose words the model was
+// given before any result.
+func (r *run) strangers() []guard.Source {
+	const uri = "its definitions"
+	var all []guard.Source
+	add := func(from guard.Source) {
+		if !slices.Contains(all, from) {
+			all = append(all, from)
+		}
+	}
 	for _, t := range r.given() {
 		if !t.server.trusted() {
-			names = append(names, t.ref.Server)
+			add(guard.Source{Server: t.ref.Server, Origin: t.origin(), URI: uri})
 		}
 	}
 	for _, s := range r.h.servers {
 		if text := s.current().instructions; text != "" && !s.trusted() && r.catalogue.has(s) && r.h.approved(s, instructionsOf(s, text)) {
-			names = append(names, s.Name)
+			add(s.source(uri))
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return all
 }
+
+// fromBefore is where text comes from of which no record says it.
+const fromBefore = "an earlier session"
 
 // unknown is what a conversation has read where its record does not say: the worst
 // is assumed.
 func unknown(flow *guard.Flow) {
-	flow.Read(guard.Source{Server: "an earlier session"}, guard.Private|guard.Untrusted, "")
+	flow.Read(guard.Source{Server: fromBefore}, guard.Private|guard.Untrusted, "")
 }
 
 // Unknown is an entry with which the record of a conversation begins that comes from

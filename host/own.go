@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
@@ -13,8 +14,19 @@ import (
 // No other server can have it.
 const OwnServer = "host"
 
-// isOwn reports whether a name is, or reads like, the one that is reserved.
+// isOwn reports whether a name is, or reads like, that of the program's own tools.
 func isOwn(server string) bool { return strings.EqualFold(strings.TrimSpace(server), OwnServer) }
+
+// Reserved reports whether a name is, or reads like, [OwnServer] or another one under which
+// the person is shown what no server said. No server can have it.
+func Reserved(server string) bool {
+	return slices.ContainsFunc([]string{OwnServer, fromPerson, fromBefore, FromNotes}, func(name string) bool {
+		return strings.EqualFold(strings.TrimSpace(server), name)
+	})
+}
+
+// FromNotes is the source of what was noted in earlier conversations; see [Read].
+const FromNotes = "what was remembered"
 
 // addOwn adds the program's tools, before those of any server, so that none of these
 // can stand in front of one.
@@ -35,15 +47,17 @@ func Labels(ctx context.Context) guard.Labels {
 
 // Read notes, for the tool of [Options].Tools that ctx belongs to, from where the text is that it
 // returns: a note that was taken while a stranger's page was read is a stranger's text still.
-// A tool that says so is not labelled by its annotations. The name of the source's server
-// must be that of no server: [Host.Trust] would vouch for it.
+// A tool that says so is not labelled by its annotations. A source without an origin is that of
+// no server, whatever its name is.
 func Read(ctx context.Context, from guard.Source, labels guard.Labels, text string) error {
 	c, err := ownCall(ctx)
 	if err != nil {
 		return err
 	}
 	c.labelled.Store(true)
-	c.run.c.flow.Read(from, labels, text)
+	if labels != 0 {
+		c.run.c.flow.Read(from, labels, text)
+	}
 	return nil
 }
 

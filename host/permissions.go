@@ -71,12 +71,13 @@ func (c *Conversation) Distrust(server string) error {
 	return c.saveFlow()
 }
 
-// relabel has what servers that are not trusted said before count as untrusted, also where it
-// was read while they were: before a copy of the conversation ends, or in another one.
+// relabel has what servers that are not trusted said before, and those behind them, count as
+// untrusted, also where it was read while they were: in an earlier session, or before another
+// conversation ended the trust.
 func (c *Conversation) relabel() {
 	for _, s := range c.host.servers {
 		if !s.trusted() {
-			c.flow.Distrust(s.Name)
+			c.flow.Distrust(s.said)
 		}
 	}
 }
@@ -85,7 +86,9 @@ func (c *Conversation) relabel() {
 func (c *Conversation) Approvals() []guard.Approval {
 	all := c.flow.Approvals()
 	for _, a := range c.offered.Approvals() { // of one answer both can remember a part
-		if !slices.ContainsFunc(all, func(b guard.Approval) bool { return a.Server == b.Server && a.Tool == b.Tool && a.Reason == b.Reason }) {
+		if !slices.ContainsFunc(all, func(b guard.Approval) bool {
+			return a.Server == b.Server && a.Origin == b.Origin && a.Tool == b.Tool && a.Reason == b.Reason
+		}) {
 			all = append(all, a)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/scripted"
+	"github.com/junction-mcp/junction/policy"
 )
 
 func TestARuleThatIsRemovedDoesNotHold(t *testing.T) {
@@ -45,7 +46,7 @@ func TestAYesOfTheConversationIsWithdrawn(t *testing.T) {
 	i := slices.IndexFunc(all, func(a guard.Approval) bool {
 		return a.Server == "files" && a.Tool == "write" && a.Reason == guard.Tainted
 	})
-	if i < 0 || !slices.Contains(all[i].Sources, guard.Source{Server: "memory", Tool: "read"}) {
+	if i < 0 || !slices.Contains(all[i].Sources, guard.Source{Server: "memory", Origin: policy.OriginOf([]string{"npx", "memory"}), Tool: "read"}) {
 		t.Fatalf("remembered are %+v", all)
 	}
 	if err := c.Withdraw(all[i]); err != nil {
@@ -174,5 +175,48 @@ func TestWhatWasApprovedIsForgotten(t *testing.T) {
 	}
 	if ask(t, c, "three"); len(s.desk.reviews) != 2 || !s.desk.reviews[1].First {
 		t.Errorf("the reviews are %+v", s.desk.reviews)
+	}
+}
+
+func TestWhoeverIsNotTrustedAnyMoreSaidNothingTrusted(t *testing.T) {
+	t.Parallel()
+	gateway, public := upGateway(), stranger("files", "a page")
+	gateway.Trusted, public.Trusted, public.Public = true, true, true
+	for _, test := range []struct {
+		name, call string
+		server     Server
+	}{
+		{"a member of a gateway", "files__look", gateway},
+		{"a server that has nothing private", "files__read", public},
+	} {
+		var record entries
+		s := play(t, Options{Servers: []Server{test.server}}, scripted.Call(test.call, `{}`), scripted.Say("done"), scripted.Say("done"))
+		c := s.Conversation(&record)
+		ask(t, c, "read")
+		if labels := c.flow.Labels(); labels&guard.Untrusted != 0 {
+			t.Fatalf("%s: what a trusted server says is %v", test.name, labels)
+		}
+		read := slices.Clone(record)
+		other := s.Conversation(nil, read...)
+		if err := c.Distrust(test.server.Name); err != nil {
+			t.Fatal(err)
+		}
+		if c.flow.Labels()&guard.Untrusted == 0 {
+			t.Errorf("%s: what was read is %v", test.name, c.flow.Labels())
+		}
+		if ask(t, other, "and there?"); other.flow.Labels()&guard.Untrusted == 0 {
+			t.Errorf("%s: in another conversation, what was read is %v", test.name, other.flow.Labels())
+		}
+		if err := c.Trust(test.server.Name, false); err != nil || c.flow.Labels()&guard.Untrusted != 0 {
+			t.Errorf("%s: trusted again, what was read is %v, %v", test.name, c.flow.Labels(), err)
+		}
+
+		test.server.Trusted = false
+		s = play(t, Options{Servers: []Server{test.server}}, scripted.Say("done"))
+		c = s.Conversation(nil, read...)
+		ask(t, c, "and now?")
+		if c.flow.Labels()&guard.Untrusted == 0 {
+			t.Errorf("%s: resumed without trust, what was read is %v", test.name, c.flow.Labels())
+		}
 	}
 }

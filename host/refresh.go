@@ -24,6 +24,7 @@ func (r *run) refresh(ctx context.Context) error {
 	if err := r.h.review(ctx, r.c); err != nil {
 		return err
 	}
+	r.c.relabel()
 	r.h.offered.forget() // pins are not the host's alone
 	r.choose()
 	r.seen = now

@@ -84,6 +84,28 @@ func TestARuleWithAnOriginIsForNoOtherServerOfThatName(t *testing.T) {
 	}
 }
 
+// Whoever is called like a server with its origin is not that server.
+func TestANameWithAnOriginMeansNoServerThatIsCalledSo(t *testing.T) {
+	good, evil := OriginOf([]string{"npx", "good"}), OriginOf([]string{"npx", "evil"})
+	for _, meant := range []string{NameOf("files", good), NameOf("files", OriginOf(nil)), NameOf("me@home", good)} {
+		rule := Rule{After: meant}
+		for _, origin := range []string{evil, good, ""} {
+			if Named([]string{meant}, meant, origin) || rule.Covers(meant, origin) {
+				t.Errorf("%s means the server of that name and of origin %q", meant, origin)
+			}
+		}
+		if again := NameOf(meant, evil); !Named([]string{again}, meant, evil) || Named([]string{again}, "files", good) || Named([]string{again}, meant, good) {
+			t.Errorf("%s does not mean what it names", again)
+		}
+	}
+	if unknown := NameOf(NameOf("files", good), ""); Named([]string{unknown}, "files", good) {
+		t.Errorf("%s, of an origin that is not known, means files", unknown)
+	}
+	if !Named([]string{"@scope/files"}, "@scope/files", evil) {
+		t.Error("a name that begins with @ is none")
+	}
+}
+
 func TestConditions(t *testing.T) {
 	for _, test := range []struct {
 		name, when string

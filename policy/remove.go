@@ -15,7 +15,7 @@ var ErrNotThere = errors.New("it is not in the file")
 // under the same lock. The error wraps [ErrNotThere] where there is no such rule.
 func Remove(ctx context.Context, path string, rule Rule) error {
 	rule.Source = ""
-	return removeElement(ctx, path, "rules", func(file *File) int {
+	return removeElement(ctx, path, "rules", false, func(file *File) int {
 		return slices.IndexFunc(file.Rules, func(r Rule) bool {
 			r.Source = ""
 			return r == rule
@@ -24,23 +24,32 @@ func Remove(ctx context.Context, path string, rule Rule) error {
 }
 
 // RemoveTrusted takes the name of a server, as it is written there, out of the member
-// trusted of a file. It is like [Remove] in everything else.
+// trusted of a file, as often as it is in it. It is like [Remove] in everything else.
 func RemoveTrusted(ctx context.Context, path, name string) error {
-	return removeElement(ctx, path, "trusted", func(file *File) int { return slices.Index(file.Trusted, name) })
+	return removeElement(ctx, path, "trusted", true, func(file *File) int { return slices.Index(file.Trusted, name) })
 }
 
-// removeElement takes the element that find finds out of a member of a file.
-func removeElement(ctx context.Context, path, member string, find func(*File) int) error {
+// removeElement takes the element that find finds out of a member of a file, or all that it
+// finds in turn.
+func removeElement(ctx context.Context, path, member string, all bool, find func(*File) int) error {
 	return rewrite(ctx, path, func(path string, before []byte) ([]byte, error) {
-		file, err := Parse(path, before, LoadOptions{})
-		if err != nil {
-			return nil, err
+		for removed := false; ; removed = true {
+			file, err := Parse(path, before, LoadOptions{})
+			if err != nil {
+				return nil, err
+			}
+			switch i := find(file); {
+			case removed && (i < 0 || !all):
+				return before, nil
+			case i < 0:
+				return nil, fmt.Errorf("policy: nothing was removed from %s: %w", path, ErrNotThere)
+			default:
+				before, err = withoutElement(path, before, member, i)
+			}
+			if err != nil {
+				return nil, err
+			}
 		}
-		i := find(file)
-		if i < 0 {
-			return nil, fmt.Errorf("policy: nothing was removed from %s: %w", path, ErrNotThere)
-		}
-		return withoutElement(path, before, member, i)
 	})
 }
 

@@ -124,17 +124,23 @@ func (r *Rule) Covers(server, origin string) bool {
 }
 
 // Named reports whether names have a server: as NAME, whatever its origin is, or as
-// NAME@ORIGIN, which is what [NameOf] writes.
+// NAME@ORIGIN, which is what [NameOf] writes. What follows the last @ is always an origin, so
+// that no server can be called like another one with its origin: one that has an @ in its
+// name, but for the first character, can only be named with its origin.
 func Named(names []string, server, origin string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		name = strings.TrimSpace(name)
-		return name != "" && (name == server || origin != "" && name == NameOf(server, origin))
+		if at := strings.LastIndexByte(name, '@'); at > 0 {
+			return origin != "" && name[:at] == server && name[at+1:] == origin
+		}
+		return name != "" && name == server
 	})
 }
 
-// NameOf names a server so that no other one of its name is meant.
+// NameOf names a server so that no other one of its name is meant. Where its origin is not
+// known that is its name, or, if that has an @, what means no server.
 func NameOf(server, origin string) string {
-	if origin == "" {
+	if origin == "" && strings.LastIndexByte(server, '@') <= 0 {
 		return server
 	}
 	return server + "@" + origin

@@ -310,6 +310,28 @@ func TestWhatIsNotSaidHereIsNotTakenBackHere(t *testing.T) {
 	p.quit()
 }
 
+// Whoever takes trust back learns what else says that they trust the server.
+func TestTrustThatIsSaidTwiceIsTakenBackOrNamed(t *testing.T) {
+	noState(t)
+	own := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
+	write(t, map[string]string{own: `{"mcpServers":{"ev":{"command":"no-such-program"},"two":{"command":"no-such-program"}}}`})
+	setup, _ := setUp(t, own, &chatFlags{})
+	bound := policy.NameOf("ev", policy.OriginOf(setup.options.Servers[0].Origin))
+	write(t, map[string]string{"policy.json": `{"trusted":["ev","` + bound + `","ev","two"]}`})
+	p := startPlain(t, own, &chatFlags{policy: "policy.json", trust: []string{"two"}}, "ev", "two")
+	trusted := func(s host.ServerTools) bool { return s.Trusted }
+	p.undo("trust ev  policy.json", "removed from policy.json: trust ev; but ev is trusted still, by \"trust ev, as it was started when you trusted it\" in policy.json")
+	p.server("ev", trusted)
+	p.undo("trust two  policy.json", "removed from policy.json: trust two; but two is trusted still, by --trust on the command line")
+	p.server("two", trusted)
+	p.undo("trust ev, as it was started", "removed from policy.json: trust ev")
+	p.server("ev", func(s host.ServerTools) bool { return !s.Trusted })
+	if file, err := policy.Load("policy.json", policy.LoadOptions{}); err != nil || len(file.Trusted) != 0 {
+		t.Errorf("%v: left is %+v", err, file)
+	}
+	p.quit()
+}
+
 func TestAnswersAboutAProjectsServersAreTakenBack(t *testing.T) {
 	noState(t)
 	write(t, map[string]string{".git/HEAD": "", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a"},"b":{"command":"run-b"},"c":{"command":"run-c"}}}`})

@@ -132,30 +132,36 @@ func (t *chatSetup) removeRule(ctx context.Context, path string, rule policy.Rul
 	return errors.Join(errs...)
 }
 
+// inFile and byFlag report whether the person vouches for a server with names of a file, or
+// on the command line.
+func (t *chatSetup) inFile(s *host.Server, names ...string) bool {
+	return vouches(names, s.Name, s.Origin, t.ownNames[s.Name])
+}
+
+func (t *chatSetup) byFlag(s *host.Server) bool {
+	return vouches(t.flags.trust, s.Name, s.Origin, true)
+}
+
+// vouched is a name in a list of those that are trusted, as a person reads it.
+func (t *chatSetup) vouched(name string) string {
+	server, bound := t.meant(name)
+	if bound {
+		server += ", as it was started when you trusted it"
+	}
+	return server
+}
+
 // trustPermissions are the servers that are trusted, and those that have nothing private.
 func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (all []tui.Permission) {
-	inFile := func(s *host.Server, names []string) bool { return vouches(names, s.Name, s.Origin, t.ownNames[s.Name]) }
 	trusted := func(server string) bool {
 		return slices.ContainsFunc(session.Servers(), func(s host.ServerTools) bool { return s.Server == server && s.Trusted })
 	}
-	byFlag := func(s *host.Server) bool { return vouches(t.flags.trust, s.Name, s.Origin, true) }
-	for _, name := range file.Trusted {
-		what, bound := t.meant(name)
-		if bound {
-			what += ", as it was started when you trusted it"
+	for i, name := range file.Trusted {
+		if slices.Contains(file.Trusted[:i], name) {
+			continue // one undo is for all of them
 		}
-		all = append(all, tui.Permission{What: "trust " + what, Where: shortened(file.Path), Undo: func(ctx context.Context) (string, error) {
-			if err := policy.RemoveTrusted(ctx, file.Path, name); err != nil {
-				return "", err
-			}
-			left := slices.DeleteFunc(slices.Clone(file.Trusted), func(other string) bool { return other == name })
-			var errs []error
-			for _, s := range t.options.Servers {
-				if inFile(&s, []string{name}) && !inFile(&s, left) && !byFlag(&s) {
-					errs = append(errs, session.Distrust(s.Name))
-				}
-			}
-			return "removed from " + shortened(file.Path) + ": trust " + what, errors.Join(errs...)
+		all = append(all, tui.Permission{What: "trust " + t.vouched(name), Where: shortened(file.Path), Undo: func(ctx context.Context) (string, error) {
+			return t.removeTrust(ctx, file.Path, name, session)
 		}})
 	}
 	for _, name := range file.Public {
@@ -169,11 +175,11 @@ func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (al
 		s := &t.options.Servers[i]
 		p := tui.Permission{What: "trust " + s.Name, Where: "until junction chat ends"}
 		switch {
-		case !trusted(s.Name), !byFlag(s) && s.Origin != nil && inFile(s, file.Trusted):
+		case !trusted(s.Name), !t.byFlag(s) && s.Origin != nil && t.inFile(s, file.Trusted...):
 			continue
 		case s.Origin == nil:
 			p.Where, p.Undo = "ships with junction", fixed("%s ships with junction and is trusted; /mcp off %s switches it off", s.Name, s.Name)
-		case byFlag(s):
+		case t.byFlag(s):
 			p.Where, p.Undo = "command line", fixed("--trust stands on the command line: start without it")
 		default:
 			p.Undo = func(context.Context) (string, error) {
@@ -183,6 +189,41 @@ func (t *chatSetup) trustPermissions(file *policy.File, session tui.Session) (al
 		all = append(all, p)
 	}
 	return all
+}
+
+// removeTrust takes a name out of those that the person's file trusts, and ends the trust in
+// the servers that it means. What else says that they are trusted is part of what is done.
+func (t *chatSetup) removeTrust(ctx context.Context, path, name string, session tui.Session) (done string, err error) {
+	if err := policy.RemoveTrusted(ctx, path, name); err != nil {
+		return "", err
+	}
+	done = "removed from " + shortened(path) + ": trust " + t.vouched(name)
+	file, err := policy.Load(path, policy.LoadOptions{})
+	if err != nil {
+		return done, err
+	}
+	var errs []error
+	for i := range t.options.Servers {
+		s := &t.options.Servers[i]
+		if !t.inFile(s, name) {
+			continue
+		}
+		var still []string
+		for _, other := range file.Trusted {
+			if t.inFile(s, other) {
+				still = append(still, fmt.Sprintf("%q in %s", "trust "+t.vouched(other), shortened(path)))
+			}
+		}
+		if t.byFlag(s) {
+			still = append(still, "--trust on the command line")
+		}
+		if len(still) == 0 {
+			errs = append(errs, session.Distrust(s.Name))
+			continue
+		}
+		done += "; but " + s.Name + " is trusted still, by " + strings.Join(still, " and ")
+	}
+	return done, errors.Join(errs...)
 }
 
 // approvedPermissions are the servers of which definitions were approved.

@@ -156,7 +156,7 @@ func (t *chatSetup) addServers(ctx context.Context, cmd *cobra.Command, args []s
 		if err != nil {
 			return err
 		}
-		if err := t.addServer(serverName(args[dash]), args[dash:], false, always(target)); err != nil {
+		if err := t.addServer(serverName(args[dash]), commandLine(args[dash:]), false, always(target)); err != nil {
 			return err
 		}
 		args = args[:dash]
@@ -263,8 +263,15 @@ func (t *chatSetup) addConsented(ctx context.Context, e entry) error {
 		return err
 	}
 	t.app.askInputs(ctx, e)
-	resolve := func(ctx context.Context) (target, error) { return t.app.resolve(ctx, e) }
-	return t.addServer(e.name, e.command(), !e.ofProject(), resolve)
+	command := e.command()
+	resolve := func(ctx context.Context) (target, error) {
+		target, err := t.app.resolve(ctx, e)
+		if err == nil && !slices.Equal(e.commandOf(target.server.Hash()), command) {
+			err = &connectError{fmt.Errorf("the environment file of server %q is not what it was when junction chat started; start again to use it", e.name)}
+		}
+		return target, err
+	}
+	return t.addServer(e.name, command, !e.ofProject(), resolve)
 }
 
 func always(fixed target) func(context.Context) (target, error) {

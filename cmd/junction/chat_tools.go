@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/remember"
@@ -34,11 +33,11 @@ func (t *chatSetup) notes() tui.Notes {
 	return t.archive.Notes()
 }
 
-// reserved says that a configured server has the name of Junction's tools, which rules
-// and approvals refer to.
+// reserved says that a configured server has the name of Junction's tools, or of text that no
+// server said, which rules and approvals refer to.
 func reserved(e entry) error {
-	if !strings.EqualFold(strings.TrimSpace(e.name), host.OwnServer) {
+	if !host.Reserved(e.name) {
 		return nil
 	}
-	return &connectError{fmt.Errorf("server %q is left out of the chat, as Junction's tools are called that: give it another name in %s", e.name, e.definition.Source)}
+	return &connectError{fmt.Errorf("server %q is left out of the chat, as what Junction itself brings is called that: give it another name in %s", e.name, e.definition.Source)}
 }

@@ -34,12 +34,14 @@ func (a *app) consents(ctx context.Context, entries []entry) []error {
 	}
 	said := a.saidBefore()
 	var open []int
+	keys := make([]string, len(entries)) // of what is asked about
 	for i, e := range entries {
 		if !e.ofProject() {
 			continue
 		}
 		a.ofProject = append(a.ofProject, e)
-		switch agreed, known := said[a.consentKey(e)]; {
+		keys[i] = a.consentKey(e)
+		switch agreed, known := said[keys[i]]; {
 		case known && agreed:
 		case known && len(entries) > 1:
 			faults[i] = fmt.Errorf("server %q of the project's file %s was refused before; name it to be asked again", e.name, e.definition.Source)
@@ -65,10 +67,12 @@ func (a *app) consents(ctx context.Context, entries []entry) []error {
 			faults[i] = fmt.Errorf("server %q is defined by the project's file %s; to use it without being asked, name the file: --config %s", entries[i].name, d.Source, d.Source)
 		case !answers[i]:
 			faults[i] = fmt.Errorf("server %q of the project's file %s was refused", entries[i].name, d.Source)
+		case a.consentKey(entries[i]) != keys[i]:
+			faults[i] = fmt.Errorf("the environment file of server %q changed while you were asked; start again to be asked about it as it is now", entries[i].name)
 		}
 	}
 	if decided && err == nil {
-		a.rememberConsents(entries, answers, open)
+		a.rememberConsents(entries, keys, answers, open)
 	}
 	return faults
 }
@@ -92,7 +96,7 @@ func (a *app) askConsents(ctx context.Context, entries []entry, open []int) (ans
 		if len(open) > 1 {
 			margin = fmt.Sprintf("%3d  ", n+1)
 		}
-		a.person.Printf("%s%s\n", margin, whole(d.String()))
+		a.person.Printf("%s%s\n", margin, whole(strings.Join(append([]string{d.String()}, d.Around()...), " ")))
 		if variables := d.Variables(); len(variables) > 0 {
 			a.person.Printf("%s  It receives: %s\n", strings.Repeat(" ", len(margin)), strings.Join(variables, ", "))
 		}
@@ -137,14 +141,14 @@ func chosenConsents(typed string, open []int) (answers map[int]bool, decided boo
 	return answers, len(answers) > 0
 }
 
-// consentKey is the server with its file, as the file was before it was read; empty
-// where that is not known.
+// consentKey is the server with its file, as the file was before it was read, and with what
+// the file does not say of it; empty where that is not known.
 func (a *app) consentKey(e entry) string {
 	content, known := a.contents[e.definition.Source]
 	if !known {
 		return ""
 	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %s", realPath(e.definition.Source), e.name, content))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %s%s", realPath(e.definition.Source), e.name, content, e.definition.Hash()))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -186,14 +190,14 @@ func (a *app) saidBefore() map[string]bool {
 }
 
 // rememberConsents writes what the person said, unless a file was changed meanwhile.
-func (a *app) rememberConsents(entries []entry, answers map[int]bool, asked []int) {
+func (a *app) rememberConsents(entries []entry, keys []string, answers map[int]bool, asked []int) {
 	err := a.changeConsents(func(said map[string]bool) {
 		if len(said)+len(asked) > maxConsents {
 			clear(said)
 		}
 		for _, i := range asked {
 			source := entries[i].definition.Source
-			if key := a.consentKey(entries[i]); key != "" && contentOf(source) == a.contents[source] {
+			if key := keys[i]; key != "" && contentOf(source) == a.contents[source] {
 				said[key] = answers[i]
 			}
 		}

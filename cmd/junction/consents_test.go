@@ -88,6 +88,32 @@ func TestAFileThatChangesWhileThePersonReadsIsNotRemembered(t *testing.T) {
 	}
 }
 
+// The person sees where a server runs and what else is in its environment, and is asked
+// again when that changed.
+func TestTheEnvironmentFileOfAProjectsServerIsPartOfWhatWasAgreedTo(t *testing.T) {
+	alone(t)
+	write(t, map[string]string{".git/HEAD": "", "one.env": "A=1\n", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a","cwd":"${DIR:-sub}","envFile":"one.env"}}}`})
+	agreed := func(typed string) (bool, string) {
+		t.Helper()
+		a, seen := asking(typed)
+		_, entries, err := a.servers()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.consent(t.Context(), entries[0]) == nil, seen.String()
+	}
+	if ok, seen := agreed("y\n"); !ok || !strings.Contains(seen, "a (stdio): run-a (cwd ${DIR:-***}) (envFile one.env)\n") {
+		t.Errorf("agreed: %v\n%s", ok, seen)
+	}
+	if ok, seen := agreed(""); !ok || seen != "" {
+		t.Errorf("the next time: %v\n%s", ok, seen)
+	}
+	write(t, map[string]string{"one.env": "A=2\n"})
+	if ok, seen := agreed("\n"); ok || !strings.Contains(seen, "Use it?") {
+		t.Errorf("with another environment: %v\n%s", ok, seen)
+	}
+}
+
 func TestWhatIsTypedAboutServersOfAProject(t *testing.T) {
 	one, three := []int{4}, []int{1, 2, 5}
 	for _, test := range []struct {

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/junction-mcp/junction/policy"
@@ -11,17 +14,41 @@ import (
 // command is the command line of the server, or its URL, as the host and rules know it;
 // nil for one that ships with junction. A project's server differs from those that
 // other projects start by the same words, which may run another program; and so does one with
-// other values in its environment, such as a PATH or an address, of which only a hash is known.
+// other secrets, defaults or values in its environment, of which only a hash is known.
 func (e entry) command() []string {
 	if e.definition == nil {
 		return nil
 	}
-	words := []string{e.definition.String()}
-	if hash := e.definition.EnvHash(); hash != "" {
-		words = append(words, "(env "+hash+")")
+	return e.commandOf(e.definition.Hash())
+}
+
+// commandOf is command where this is the definition's hash.
+func (e entry) commandOf(hash string) []string {
+	words := append([]string{e.definition.String()}, e.definition.Around()...)
+	if hash != "" {
+		words = append(words, "(hash "+hash+")")
 	}
 	if e.ofProject() {
 		words = append(words, "(in "+filepath.Dir(realPath(e.definition.Source))+")")
+	}
+	return words
+}
+
+// commandLine is what was typed, with quotes where words could be taken for others in one text.
+// Where one of them is a file of this folder, so is the folder: in another one the same words start
+// another program.
+func commandLine(typed []string) []string {
+	words := slices.Clone(typed)
+	here := false
+	for i, word := range words {
+		if word == "" || word[0] == '(' || strings.ContainsFunc(word, func(r rune) bool { return r <= ' ' || r == '"' }) {
+			words[i] = strconv.Quote(word)
+		}
+		info, err := os.Stat(word)
+		here = here || !filepath.IsAbs(word) && err == nil && info.Mode().IsRegular()
+	}
+	if here {
+		words = append(words, "(in "+realPath(".")+")")
 	}
 	return words
 }

@@ -140,7 +140,7 @@ func TestTheEnvironmentIsPartOfWhatAServerIs(t *testing.T) {
 		return entry{"files", f.Servers[0]}.command()
 	}
 	one := command(`{"PATH":"/usr/bin","TOKEN":"sesame"}`)
-	if text := strings.Join(one, " "); strings.Contains(text, "sesame") || strings.Contains(text, "/usr/bin") || !strings.Contains(text, "(env ") {
+	if text := strings.Join(one, " "); strings.Contains(text, "sesame") || strings.Contains(text, "/usr/bin") || !strings.Contains(text, "(hash ") {
 		t.Errorf("the command is %q", text)
 	}
 	for _, test := range []struct {
@@ -162,6 +162,90 @@ func TestTheEnvironmentIsPartOfWhatAServerIs(t *testing.T) {
 	if got := command(`{"TOKEN":"${TOKEN}"}`); !slices.Equal(got, before) {
 		t.Errorf("a token that was renewed makes another server: %q, %q", before, got)
 	}
+}
+
+// What is not shown of a command line is part of what the server is all the same.
+func TestServersThatLookAlikeAreNotOne(t *testing.T) {
+	noState(t)
+	write(t, map[string]string{"one.env": "NODE_OPTIONS=--require=./a.js\n", "two.env": "NODE_OPTIONS=--require=./b.js\n"})
+	command := func(path, server, more string) []string {
+		t.Helper()
+		f, err := config.Parse(path, []byte(`{"mcpServers":{"files":`+server+`}`+more+`}`), config.Options{})
+		if err != nil || len(f.Servers) != 1 {
+			t.Fatalf("%s: %v, %v", server, err, f.Problems)
+		}
+		return entry{"files", f.Servers[0]}.command()
+	}
+	const input = `{"command":"npx","args":["-y","${input:pkg}"]}`
+	for _, test := range []struct{ name, one, other, oneMore, otherMore string }{
+		{name: "an argument that is hidden", one: `{"command":"npx","args":["a","--token","one-a1b2c3"]}`, other: `{"command":"npx","args":["a","--token","$(evil)"]}`},
+		{name: "the default of a variable", one: `{"command":"npx","args":["${PKG:-good}"]}`, other: `{"command":"npx","args":["${PKG:-evil}"]}`},
+		{name: "a command that is a default", one: `{"command":"${RUN:-npx}","args":["a"]}`, other: `{"command":"${RUN:-evil}","args":["a"]}`},
+		{name: "a query of a URL", one: `{"url":"https://example.com/mcp?to=one"}`, other: `{"url":"https://example.com/mcp?to=other"}`},
+		{name: "a header", one: `{"url":"https://example.com/mcp","headers":{"X-To":"one"}}`, other: `{"url":"https://example.com/mcp","headers":{"X-To":"other"}}`},
+		{name: "the folder", one: `{"command":"node","args":["x.js"],"cwd":"/one"}`, other: `{"command":"node","args":["x.js"],"cwd":"/other"}`},
+		{name: "the default of a folder", one: `{"command":"node","args":["x.js"],"cwd":"${DIR:-/one}"}`, other: `{"command":"node","args":["x.js"],"cwd":"${DIR:-/other}"}`},
+		{name: "what is in the environment file", one: `{"command":"npx","envFile":"one.env"}`, other: `{"command":"npx","envFile":"two.env"}`},
+		{name: "a program with blanks in its name", one: `{"command":"npx -y","args":["a"]}`, other: `{"command":"npx","args":["-y","a"]}`},
+		{name: "what an input is by default", one: input, other: input, oneMore: `,"inputs":[{"id":"pkg","type":"promptString","default":"good"}]`, otherMore: `,"inputs":[{"id":"pkg","type":"promptString","default":"evil"}]`},
+	} {
+		one, other := command("servers.json", test.one, test.oneMore), command("servers.json", test.other, test.otherMore)
+		if policy.OriginOf(one) == policy.OriginOf(other) || !slices.Equal(one, command("servers.json", test.one, test.oneMore)) {
+			t.Errorf("%s: %q and %q", test.name, one, other)
+		}
+		for _, secret := range []string{"a1b2c3", "good", "require"} {
+			if text := strings.Join(one, " "); strings.Contains(text, secret) {
+				t.Errorf("%s: %q shows %s", test.name, text, secret)
+			}
+		}
+	}
+	if one, other := command("one/servers.json", `{"command":"./run"}`, ""), command("two/servers.json", `{"command":"./run"}`, ""); slices.Equal(one, other) {
+		t.Errorf("programs of two folders are %q", one)
+	}
+	write(t, map[string]string{"one.env": "NODE_OPTIONS=--require=./b.js\n"})
+	if one, other := command("servers.json", `{"command":"npx","envFile":"one.env"}`, ""), command("servers.json", `{"command":"npx","envFile":"two.env"}`, ""); policy.OriginOf(one) == policy.OriginOf(other) {
+		t.Errorf("two files are one server: %q", one)
+	}
+}
+
+func TestWordsOfACommandLineAreDistinguished(t *testing.T) {
+	seen := map[string][]string{}
+	for _, typed := range [][]string{{"sh", "-c", "a b"}, {"sh", "-c", "a", "b"}, {"sh", "-c", `"a b"`}, {"sh", "-c", `"a`, `b"`}, {"sh", "-c", "a", "b", ""}, {"sh", "-c", "a ", "b"}} {
+		text := strings.Join(commandLine(typed), " ")
+		if seen[text] != nil {
+			t.Errorf("%q and %q are both %s", typed, seen[text], text)
+		}
+		seen[text] = typed
+	}
+	if got := commandLine([]string{"npx", "-y", "a"}); !slices.Equal(got, []string{"npx", "-y", "a"}) {
+		t.Errorf("plain words are %q", got)
+	}
+	alone(t)
+	write(t, map[string]string{"one/x.js": "", "one/run": "", "two/x.js": "", "two/run": ""})
+	for _, typed := range [][]string{{"node", "x.js"}, {"./run"}, {filepath.Join("..", "one", "run"), "(in", "/)"}} {
+		t.Chdir("one")
+		first := commandLine(typed)
+		t.Chdir(filepath.Join("..", "two"))
+		if second := commandLine(typed); policy.OriginOf(first) == policy.OriginOf(second) || strings.Join(first, " ") == strings.Join(second, " ") {
+			t.Errorf("in two folders %q is %q", typed, second)
+		}
+		t.Chdir("..")
+	}
+}
+
+// What was read to say which server it is, is what it is started with.
+func TestAnEnvironmentFileThatChangesIsNotStartedWith(t *testing.T) {
+	noState(t)
+	write(t, map[string]string{"servers.json": `{"mcpServers":{"files":{"command":"no-such-program","envFile":"one.env"}}}`, "one.env": "A=1\n"})
+	p := startPlain(t, "servers.json", &chatFlags{}, "files")
+	write(t, map[string]string{"one.env": "A=2\n"})
+	if err := p.setup.host.Restart("files"); err != nil {
+		t.Fatal(err)
+	}
+	p.server("files", func(s host.ServerTools) bool {
+		return strings.Contains(s.Error, "is not what it was when junction chat started")
+	})
+	p.quit()
 }
 
 func TestNamesOfNoServerAreReported(t *testing.T) {

@@ -20,7 +20,7 @@ import (
 )
 
 // From is the source under which the flow of data knows what was recalled.
-const From = "what was remembered"
+const From = host.FromNotes
 
 const (
 	maxNote     = 4 << 10 // bytes of one note

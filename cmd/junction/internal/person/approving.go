@@ -3,6 +3,7 @@ package person
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/junction-mcp/junction/host"
@@ -14,8 +15,9 @@ import (
 type Approving struct {
 	host.Person
 	// Servers are names, for what a server defines when it is seen for the first time, or
-	// NAME@HASH, for a change of what was approved; the hash is that of
-	// [approval.Hash].
+	// NAME@HASH, for exactly what is shown, such as a change of what was approved; the hash is
+	// that of [approval.Hash]. What follows the last @ is always a hash, so that no server can be
+	// called like an approval of another one.
 	Servers []string
 
 	mu   sync.Mutex
@@ -42,8 +44,11 @@ func (a *Approving) Review(ctx context.Context, reviews []host.Review) ([]host.R
 	return answers, err
 }
 
+// byName reports whether the name of a server is enough to approve what it defines.
+func byName(r *host.Review) bool { return r.First && strings.LastIndexByte(r.Server, '@') <= 0 }
+
 func (a *Approving) approved(r *host.Review) bool {
-	if !r.First {
+	if !byName(r) {
 		return slices.Contains(a.Servers, r.Server+"@"+approval.Hash(*r))
 	}
 	a.mu.Lock()

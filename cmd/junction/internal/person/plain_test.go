@@ -65,6 +65,7 @@ func TestWhatWasApprovedInAdvance(t *testing.T) {
 		{"a change that was named", "files@" + hash, changed, true, ""},
 		{"another change", "files@" + hash, other, false, "shows: --approve files@" + approval.Hash(other)},
 		{"a hash at first sight", "files@" + hash, host.Review{Server: "files", First: true}, false, "now: --approve files)"},
+		{"a server that is called like an approval of another", "files@" + hash, host.Review{Server: "files@" + hash, First: true}, false, "--approve files@" + hash + "@"},
 	} {
 		var out bytes.Buffer
 		who := person.Approving{Person: &person.Plain{Screen: terminal.NewScreen(&out)}, Servers: []string{c.approve}}

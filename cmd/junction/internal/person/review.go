@@ -76,7 +76,7 @@ func approvals(reviews []host.Review) string {
 	for i := range reviews {
 		name := plaintext.Line(reviews[i].Server, maxName)
 		names = append(names, name)
-		if reviews[i].First {
+		if byName(&reviews[i]) {
 			first = append(first, "--approve "+name)
 		} else {
 			changed = append(changed, "--approve "+name+"@"+approval.Hash(reviews[i]))
