@@ -65,7 +65,7 @@ func TestAServerThatIsCalledAsTheToolsOfChat(t *testing.T) {
 	if err := os.WriteFile("servers.json", []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	const remedy = `server "Host" is left out of the chat, as junction's own tools are called that: give it another name in `
+	const remedy = `server "Host" is left out of the chat, as Junction's tools are called that: give it another name in `
 	got := runs(t, "", "chat", "-p", "x", "--config", "servers.json")
 	if got.code != exitOK || !strings.Contains(got.stderr, remedy) || !strings.Contains(got.stderr, "servers.json") {
 		t.Errorf("with all servers: %+v", got)
