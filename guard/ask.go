@@ -22,7 +22,7 @@ func (f *Flow) Ask(c Call) Decision {
 	d.Sources = merge(carried, cause)
 	d.Allowed = len(d.Reasons) == 0
 	if !d.Allowed {
-		d.Why = why(d, carried, cause)
+		d.Why = d.why()
 	}
 	return d
 }
@@ -114,20 +114,48 @@ func merge(a, b []Source) []Source {
 	return slices.Compact(all)
 }
 
+// And is what a person is asked where two flows decide about one call: with the reasons of
+// both, each said once. What they say to it is for each flow's own Decision; see [Flow.Consent].
+func (d Decision) And(other Decision) Decision {
+	if d.Allowed || other.Allowed {
+		if d.Allowed {
+			return other
+		}
+		return d
+	}
+	for _, reason := range other.Reasons {
+		if !slices.Contains(d.Reasons, reason) {
+			d.Reasons = append(slices.Clone(d.Reasons), reason)
+		}
+	}
+	d.Sources, d.Secrets, d.asked = merge(d.Sources, other.Sources), slices.Concat(d.Secrets, other.Secrets), slices.Concat(d.asked, other.asked)
+	d.Why = d.why()
+	return d
+}
+
 // why puts the reasons into words.
-func why(d Decision, carried, cause []Source) string {
+func (d Decision) why() string {
 	var parts []string
 	call := Source{Server: d.call.Server, Tool: d.call.Tool}
 	for _, reason := range d.Reasons {
+		var sources []Source
+		for _, asked := range d.asked {
+			if asked.Reason == reason {
+				for _, s := range asked.Sources {
+					sources = append(sources, s.Source)
+				}
+			}
+		}
+		from := named(d.call, merge(sources, nil))
 		switch reason {
 		case CarriesSecret:
 			parts = append(parts, fmt.Sprintf("What %s would be sent holds a secret or names a file of secrets (%s).", call, d.Secrets[0].Excerpt))
 		case CarriesText:
-			parts = append(parts, fmt.Sprintf("What %s would be sent may hold text of %s.", call, named(d.call, carried)))
+			parts = append(parts, fmt.Sprintf("What %s would be sent may hold text of %s.", call, from))
 		case Tainted:
-			parts = append(parts, fmt.Sprintf("%s may write, send or spend, and the conversation has read text that is not trusted, of %s.", call, named(d.call, cause)))
+			parts = append(parts, fmt.Sprintf("%s may write, send or spend, and the conversation has read text that is not trusted, of %s.", call, from))
 		case WayOut:
-			parts = append(parts, fmt.Sprintf("What %s is asked leaves this machine, and the conversation has read private text and text that is not trusted, of %s.", call, named(d.call, cause)))
+			parts = append(parts, fmt.Sprintf("What %s is asked leaves this machine, and the conversation has read private text and text that is not trusted, of %s.", call, from))
 		}
 	}
 	return strings.Join(parts, " ")

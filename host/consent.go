@@ -88,12 +88,9 @@ func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard
 		card.Reasons = append(card.Reasons, reasonOf(decision))
 	}
 	card.Secret = len(flowing.Secrets) > 0
-	asked, because := guard.Decision{}, notByRule(card.Allowed)
-	for _, d := range []guard.Decision{flowing, offered} { // a yes is one to both
-		if !d.Allowed {
-			card.Reasons, because = append(card.Reasons, because+d.Why), ""
-			asked.Reasons, asked.Sources = append(asked.Reasons, d.Reasons...), append(asked.Sources, d.Sources...)
-		}
+	asked := flowing.And(offered) // a yes is one to both
+	if !asked.Allowed {
+		card.Reasons = append(card.Reasons, notByRule(card.Allowed)+asked.Why)
 	}
 	card.Agent = r.c.agent.Name
 	card.Always = r.h.helpful(ctx, in, asked, card.Allowed != nil)
