@@ -117,10 +117,10 @@ func merge(a, b []Source) []Source {
 // And is what a person is asked where two flows decide about one call: with the reasons of
 // both, each said once. What they say to it is for each flow's own Decision; see [Flow.Consent].
 func (d Decision) And(other Decision) Decision {
-	if d.Allowed || other.Allowed {
-		if d.Allowed {
-			return other
-		}
+	switch {
+	case d.Allowed:
+		return other
+	case other.Allowed:
 		return d
 	}
 	for _, reason := range other.Reasons {

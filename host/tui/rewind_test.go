@@ -54,6 +54,21 @@ func TestAConversationGoesOnFromAnEarlierQuestion(t *testing.T) {
 	}, func(o *Options) { o.History = []string{"typed one", "typed three"} })
 }
 
+// answeredSession is a session in which these questions were asked and answered.
+func answeredSession(t *testing.T, h *host.Host, store Store, questions ...string) Session {
+	t.Helper()
+	s, err := Attach(t.Context(), h, store, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range questions {
+		if err := s.Ask(t.Context(), host.Question{Text: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
 // Where the conversation is kept, the copy is, too; without a store it is in memory.
 func TestAHostsConversationIsRewound(t *testing.T) {
 	t.Parallel()
@@ -63,15 +78,7 @@ func TestAHostsConversationIsRewound(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer h.Close()
-		s, err := Attach(t.Context(), h, store, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, text := range []string{"one", "two", "three"} {
-			if err := s.Ask(t.Context(), host.Question{Text: text}); err != nil {
-				t.Fatal(err)
-			}
-		}
+		s := answeredSession(t, h, store, "one", "two", "three")
 		all := questions(s.Entries())
 		if len(all) != 3 || all[1].text != "two" {
 			t.Fatalf("the questions are %+v", all)
@@ -140,15 +147,7 @@ func TestWhatWasTakenBackStaysSoWhenAConversationIsRewound(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer h.Close()
-			s, err := Attach(t.Context(), h, store, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, text := range []string{"one", "two", "three"} {
-				if err := s.Ask(t.Context(), host.Question{Text: text}); err != nil {
-					t.Fatal(err)
-				}
-			}
+			s := answeredSession(t, h, store, "one", "two", "three")
 			all, given := questions(s.Entries()), s.Approvals()
 			if len(given) == 0 {
 				t.Fatal("no yes is remembered")

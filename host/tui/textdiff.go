@@ -77,14 +77,14 @@ func (e *edit) lines(width int) ([]ink.Line, bool) {
 // rowLines are the lines of a comparison as they are shown.
 func rowLines(rows []diffRow, width int) []ink.Line {
 	var lines []ink.Line
-	shown := func(text string) string { return text }
-	if differInSpaces(rows) {
-		shown = withSpaces
-	}
+	spaces := differInSpaces(rows)
 	for _, row := range rows {
+		if spaces {
+			row.text = withSpaces(row.text)
+		}
 		bar := ink.Line{ink.T(ink.Muted, "│ "), ink.T(row.role, row.mark+" ")}
 		more := ink.Line{ink.T(ink.Muted, "│   ")}
-		text := ink.Line{ink.T(row.role, shown(row.text))}
+		text := ink.Line{ink.T(row.role, row.text)}
 		lines = append(lines, ink.Indent(ink.Chop(text, max(1, width-4)), bar, more)...)
 	}
 	return lines

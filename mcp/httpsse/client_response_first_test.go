@@ -12,7 +12,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
-// A endlessServer responds on the stream, and never ends what it says to the POST.
+// An endlessServer responds on the stream, and never ends what it says to the POST.
 type endlessServer struct{ stream *io.PipeWriter }
 
 func (s *endlessServer) RoundTrip(r *http.Request) (*http.Response, error) {
