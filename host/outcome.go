@@ -54,7 +54,7 @@ func (r *run) outcome(t *tool, result *mcp.CallToolResult) outcome {
 // should be for those who cannot read that: in other words of JSON, or bare, where the
 // structure is only a wrapper.
 func says(blocks []mcp.Content, structured json.RawMessage) bool {
-	bare := jsonrpc.Get(structured, "result")
+	bare := onlyMember(structured)
 	if text, ok := jsonrpc.Unquote(bare); ok {
 		bare = json.RawMessage(text)
 	}
@@ -70,6 +70,19 @@ func says(blocks []mcp.Content, structured json.RawMessage) bool {
 		}
 	}
 	return false
+}
+
+// onlyMember is the value of an object that has one member; nil of any other JSON.
+func onlyMember(object json.RawMessage) (value json.RawMessage) {
+	members := 0
+	jsonrpc.EachMember(object, func(_, v []byte) bool {
+		value, members = v, members+1
+		return members == 1
+	})
+	if members > 1 {
+		return nil
+	}
+	return value
 }
 
 // canonical is JSON in the one form that all that says the same has; empty of what is
