@@ -3,6 +3,7 @@ package guard
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
 )
@@ -181,16 +182,28 @@ func severityOf(weight int) Severity {
 	return Note
 }
 
-// excerpt returns the place from start to end in text with a little of what
-// stands around it.
+// excerpt returns the place from start to end in text with the words around it.
 func excerpt(text string, start, end int) string {
 	const around = 20
-	from, to := max(0, start-around), min(len(text), end+around)
-	for from > 0 && text[from]&0xc0 == 0x80 {
-		from--
+	before, after := "", ""
+	for end < len(text) && text[end]&0xc0 == 0x80 { // within a character
+		end++
 	}
-	for to < len(text) && text[to]&0xc0 == 0x80 {
-		to++
+	if from := start - around; from > 0 {
+		before = "…"
+		if space := strings.IndexByte(text[from:start], ' '); space >= 0 {
+			start = from + space + 1
+		}
+	} else {
+		start = 0
 	}
-	return plaintext.Line(Visible(text[from:to]), maxExcerpt)
+	if to := end + around; to < len(text) {
+		after = "…"
+		if space := strings.LastIndexByte(text[end:to], ' '); space >= 0 {
+			end += space
+		}
+	} else {
+		end = len(text)
+	}
+	return plaintext.Line(before+Visible(text[start:end])+after, maxExcerpt)
 }
