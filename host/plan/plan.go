@@ -33,8 +33,11 @@ func Propose(ctx context.Context, c *host.Conversation, goal string) (host.Plan,
 	for _, found := range numbered.FindAllStringSubmatch(answer.Text, -1) {
 		p.Steps = append(p.Steps, host.PlanStep{Text: strings.TrimSpace(found[1])})
 	}
-	if answer.Stop != "end" || len(p.Steps) == 0 {
-		return host.Plan{}, fmt.Errorf("plan: the model proposed no numbered steps, or did not get to the end of them (%s); ask again, or write the steps yourself", answer.Stop)
+	switch {
+	case answer.Stop != "end":
+		return host.Plan{}, fmt.Errorf("plan: the model did not get to the end of the steps (%s); ask again", answer.Stop)
+	case len(p.Steps) == 0:
+		return host.Plan{}, errors.New("plan: the model proposed no numbered steps; ask again, or write the steps yourself")
 	}
 	return p, c.SetPlan(p)
 }
