@@ -100,6 +100,9 @@ func (m *menu) files(s *screen, word string) {
 					m.items = append(m.items, item{insert: insert, label: "@" + path})
 				}
 			}
+			if m.selected == 0 { // else what is selected stays where it is
+				m.best()
+			}
 		}
 	})
 }

@@ -74,9 +74,11 @@ func TestLocalFilesAreAttached(t *testing.T) {
 		if got.Text != "" {
 			t.Errorf("asked %+v", got)
 		}
+		st.keys("<ctrl+c>@text") // a server has demo://text
+		st.holds("▸ @text.md")
 		st.keys("<ctrl+c>@src/<tab>")
 		st.holds("❯ @src/main.go")
 	}, func(o *Options) {
-		o.Files = drawer{"README.md": "# Hello", "my file.txt": "notes", "none.txt": "", "src/main.go": "package main", "b.txt": "b"}
+		o.Files = drawer{"README.md": "# Hello", "my file.txt": "notes", "none.txt": "", "src/main.go": "package main", "text.md": "t", "b.txt": "b"}
 	})
 }

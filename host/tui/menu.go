@@ -167,6 +167,18 @@ func (m *menu) attachments(s *screen, word string) {
 			m.items = append(m.items, item{insert: name, label: name, detail: r.title})
 		}
 	}
+	m.best()
+}
+
+// best puts what begins with the word before what holds it somewhere.
+func (m *menu) best() {
+	rank := func(it item) int {
+		if strings.HasPrefix(strings.ToLower(it.label), strings.ToLower(m.word)) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(m.items, func(a, b item) int { return rank(a) - rank(b) })
 }
 
 // complete asks a server how a value goes on.
