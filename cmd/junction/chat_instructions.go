@@ -151,7 +151,7 @@ func (t *chatSetup) askAgreement(ctx context.Context, text string) (bool, error)
 	}
 	defer end()
 	lines := strings.Split(text, "\n")
-	p.Printf("This folder's %s has instructions for the model. The text is the project's, not yours:\n\n", projectInstructions)
+	p.Printf("This folder's %s has instructions for the model.\nThe text is the project's, not yours:\n\n", projectInstructions)
 	shown := min(len(lines), instructionsShown)
 	show := func(lines []string) { p.Printf("  | %s\n", strings.Join(lines, "\n  | ")) }
 	show(lines[:shown])
