@@ -113,7 +113,7 @@ func readResource(ctx context.Context, r *run, call *model.Call) outcome {
 	if !r.h.accepted(s) {
 		return complained("%s", s.notAccepted())
 	}
-	if refusal := r.consentToRead(ctx, call, s, in.URI); refusal != "" {
+	if refusal := r.mayRead(ctx, call, s, in.URI); refusal != "" {
 		return complained("%s", refusal)
 	}
 	if !r.h.accepted(s) { // an answer takes its time

@@ -54,24 +54,13 @@ type Conversation struct {
 // one, its continuation; a history that a crash cut off is mended. record is called with
 // every new entry; it may be nil.
 func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
-	c := h.newConversation(newShared(), record)
+	c := h.newConversation(h.newShared(), record)
 	c.entries = slices.Clone(entries)
 	for i := range c.entries {
 		c.apply(&c.entries[i])
 		c.keepFlow(i)
 	}
-	if c.flowAt >= 0 && c.flow.UnmarshalJSON(c.entries[c.flowAt].Flow) != nil {
-		unknown(c.flow)
-	}
-	if unaccounted(entries) {
-		unknown(c.flow)
-	}
-	for _, e := range c.entries[c.flowAt+1:] { // after what was read was recorded
-		if e.Withdrawn != nil {
-			c.flow.Withdraw(*e.Withdrawn)
-		}
-	}
-	c.relabel()
+	c.restoreFlow()
 	c.cutOff, c.running = c.running, false
 	mended, what := repair(c.messages)
 	c.messages = mended
@@ -154,22 +143,6 @@ func (c *Conversation) addNext(e Entry) error {
 	c.keepFlow(len(c.entries) - 1)
 	return nil
 }
-
-// keepFlow drops what earlier entries say of what was read, if this one says it: it can be
-// long, and each holds all of the one before. The Record has them.
-func (c *Conversation) keepFlow(at int) {
-	if c.entries[at].Flow == nil {
-		return
-	}
-	if c.flowAt >= 0 {
-		c.entries[c.flowAt].Flow = flowDropped
-	}
-	c.flowAt = at
-}
-
-// flowDropped stands for what was read in an entry that does not say it any more. It is not
-// valid, so that whoever goes on from there knows nothing and assumes the worst.
-var flowDropped = json.RawMessage(`"not kept"`)
 
 func (c *Conversation) say(m model.Message) error { return c.add(Entry{Message: &m}) }
 
@@ -302,7 +275,7 @@ func (c *Conversation) Totals() Totals {
 func (c *Conversation) saveFlow() error {
 	c.adding.Lock()
 	defer c.adding.Unlock()
-	state, err := json.Marshal(c.flow)
+	state, err := c.decider.State()
 	if err != nil {
 		return err
 	}
@@ -313,6 +286,38 @@ func (c *Conversation) saveFlow() error {
 		return nil
 	}
 	return c.addNext(Entry{Flow: state})
+}
+
+// keepFlow drops what earlier entries say of what was read, if this one says it: it can be
+// long, and each holds all of the one before. The Record has them.
+func (c *Conversation) keepFlow(at int) {
+	if c.entries[at].Flow == nil {
+		return
+	}
+	if c.flowAt >= 0 {
+		c.entries[c.flowAt].Flow = flowDropped
+	}
+	c.flowAt = at
+}
+
+// flowDropped stands for what was read in an entry that does not say it any more. It is not
+// valid, so that whoever goes on from there knows nothing and assumes the worst.
+var flowDropped = json.RawMessage(`"not kept"`)
+
+// restoreFlow takes up what the record says of what was read.
+func (c *Conversation) restoreFlow() {
+	if c.flowAt >= 0 {
+		c.decider.Restore(c.entries[c.flowAt].Flow)
+	}
+	if unaccounted(c.entries) {
+		c.decider.AssumeWorst()
+	}
+	for _, e := range c.entries[c.flowAt+1:] { // after what was read was recorded
+		if e.Withdrawn != nil {
+			c.decider.Withdraw(*e.Withdrawn)
+		}
+	}
+	c.relabel()
 }
 
 func (t Totals) add(u Totals) Totals {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/consent"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -17,11 +18,11 @@ import (
 
 // A job is a call on its way.
 type job struct {
-	call       *model.Call
-	tool       *tool
-	builtin    *builtin
-	permission permission    // of a call of a tool of a server
-	result     *model.Result // set where there is one already: the call was not allowed, or makes no sense
+	call      *model.Call
+	tool      *tool
+	builtin   *builtin
+	judgement *consent.Judgement // of a call of a tool of a server
+	result    *model.Result      // set where there is one already: the call was not allowed, or makes no sense
 }
 
 // execute carries out the calls of one turn and returns a result for each,
@@ -90,7 +91,7 @@ func (r *run) prepare(ctx context.Context, call *model.Call) *job {
 			j.result = failure(call, fmt.Sprintf("The arguments do not fit the schema of %s: %v", call.Name, err))
 			break
 		}
-		if refusal := r.consent(ctx, j); refusal != "" {
+		if refusal := r.mayCall(ctx, j); refusal != "" {
 			j.result = failure(call, refusal)
 		}
 	}
@@ -155,7 +156,7 @@ func (r *run) callTool(ctx context.Context, j *job) outcome {
 			return complained("The person switched the server %q off. The call was not made.", t.server.Name)
 		}
 	}
-	if why := r.takenBack(ctx, t.server, j.permission); why != "" {
+	if why := r.c.decider.TakenBack(ctx, j.judgement, t.server.trusted()); why != "" {
 		return complained("%s", why)
 	}
 	ctx, cancel := context.WithCancel(ctx)

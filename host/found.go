@@ -146,7 +146,7 @@ func (f *finding) text(queries []string, results []toolsearch.Results) string {
 // foundBy remembers which query brought the tool, until the tool is seen to do it.
 // After text of strangers was read the query may be theirs.
 func (r *run) foundBy(t *tool, query string) {
-	if r.c.flow.Labels()&guard.Untrusted != 0 {
+	if r.c.decider.Labels()&guard.Untrusted != 0 {
 		return
 	}
 	r.c.mu.Lock()
