@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -30,24 +31,19 @@ type Conversation struct {
 	shelving sync.Mutex // one long result after the other, as each gets a number
 	adding   sync.Mutex // one entry after the other: the record and the conversation have the same order
 
+	view window.View
+
 	*shared
-	entries  []Entry
-	messages []model.Message // all of them
-	summary  Summary         // of the first ones
-	notes    []string        // what every summary must keep
-	found    []ToolRef       // tools that searches brought, in order
-	kept     keptResults     // long results
-	flowAt   int             // the entry that last said what was read; negative: none did
-	totals   Totals
-	plan     Plan
-	runs     int
-	running  bool            // a question came that no totals followed yet
-	cutOff   bool            // the record ends in the middle of a run, as after a crash
-	ids      map[string]bool // of calls
-	window   int             // tokens that the model sees, as a request that did not fit has shown; 0: not known
-	windowOf string          // the model that has shown it
-	noGain   int             // tokens of the messages when a summary of them was dropped; 0: none was
-	factor   float64         // between estimated tokens and those that the provider counts; 0: not known
+	entries []Entry
+	found   []ToolRef   // tools that searches brought, in order
+	kept    keptResults // long results
+	flowAt  int         // the entry that last said what was read; negative: none did
+	totals  Totals
+	plan    Plan
+	runs    int
+	running bool            // a question came that no totals followed yet
+	cutOff  bool            // the record ends in the middle of a run, as after a crash
+	ids     map[string]bool // of calls
 }
 
 // Conversation returns a new conversation, or, with the entries of an earlier
@@ -62,8 +58,8 @@ func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 	}
 	c.restoreFlow()
 	c.cutOff, c.running = c.running, false
-	mended, what := repair(c.messages)
-	c.messages = mended
+	mended, what := repair(c.view.Messages())
+	c.view.Replace(mended)
 	if what != "" && c.cutOff { // once: from the next run on, the record says that it was cut off
 		h.notice(Notice{Kind: NoticeRepaired, Text: what})
 	}
@@ -80,7 +76,7 @@ func (h *Host) newConversation(with *shared, record Record) *Conversation {
 func (c *Conversation) apply(e *Entry) {
 	switch {
 	case e.Message != nil:
-		c.messages = append(c.messages, *e.Message)
+		c.view.Say(*e.Message)
 		for _, call := range e.Message.Calls() {
 			c.ids[call.ID] = true
 		}
@@ -88,13 +84,9 @@ func (c *Conversation) apply(e *Entry) {
 			c.runs, c.running = c.runs+1, true
 		}
 	case e.Summary != nil:
-		if n := e.Summary.Messages; n < 0 || n > len(c.messages) {
-			return // of a record that somebody else wrote
-		}
-		c.summary = *e.Summary
-		c.dropMedia()
+		c.dropMedia(c.view.Summarize(e.Summary.Messages, e.Summary.Text))
 	case e.Note != "":
-		c.notes = append(c.notes, e.Note)
+		c.view.Keep(e.Note)
 	case e.Plan != nil:
 		c.plan = *e.Plan
 	case e.Switched != nil:
@@ -107,6 +99,16 @@ func (c *Conversation) apply(e *Entry) {
 		}
 	case e.Totals != nil:
 		c.totals, c.running = c.totals.add(*e.Totals), false
+	}
+}
+
+// dropMedia has the entries hold no more than messages from which images and sounds were
+// dropped, which have the first parts of what they were.
+func (c *Conversation) dropMedia(bare map[*model.Part]*model.Message) {
+	for i := range c.entries {
+		if m := c.entries[i].Message; m != nil && len(m.Parts) > 0 && bare[&m.Parts[0]] != nil {
+			c.entries[i].Message = bare[&m.Parts[0]]
+		}
 	}
 }
 
@@ -240,11 +242,7 @@ func (c *Conversation) Name(title string) error {
 }
 
 // Notes are the facts that every summary keeps.
-func (c *Conversation) Notes() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.notes)
-}
+func (c *Conversation) Notes() []string { return c.view.Notes() }
 
 // Entries returns the conversation's record. What the model cannot read any more only the
 // [Record] has: the texts of old long results, and the data of images and sounds that a
@@ -257,11 +255,7 @@ func (c *Conversation) Entries() []Entry {
 
 // Messages returns everything that was said; images and sounds that a summary replaced
 // are without their data.
-func (c *Conversation) Messages() []model.Message {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.messages)
-}
+func (c *Conversation) Messages() []model.Message { return c.view.Messages() }
 
 // Totals returns what the conversation used.
 func (c *Conversation) Totals() Totals {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host/internal/consent"
+	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -140,7 +141,7 @@ func (r *run) carry(ctx context.Context, j *job) {
 	j.result = &model.Result{CallID: j.call.ID, Name: j.call.Name, Parts: got.parts, IsError: got.isError}
 	r.tell(Event{Returned: &Returned{
 		CallID: called.CallID, Server: called.Server, Tool: called.Tool, Duration: time.Since(began), IsError: got.isError,
-		Text: j.result.Text(), Tokens: tokensOfParts(got.parts), Bytes: got.bytes, Kept: got.kept, Media: got.media,
+		Text: j.result.Text(), Tokens: window.TokensOfParts(got.parts), Bytes: got.bytes, Kept: got.kept, Media: got.media,
 	}})
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -198,7 +199,7 @@ func (r *run) begin(ctx context.Context) error {
 		return err
 	}
 	tools := r.tools()
-	listed := Listed{Servers: r.h.standings(r.catalogue), Native: len(tools), Tokens: tokensOf(tools)}
+	listed := Listed{Servers: r.h.standings(r.catalogue), Native: len(tools), Tokens: window.TokensOf(tools)}
 	if r.deferred() {
 		listed.Deferred = len(r.catalogue.tools) - (len(tools) - len(builtins()))
 	}
@@ -291,7 +292,7 @@ func (r *run) generate(ctx context.Context) (*model.Response, error) {
 	}
 	r.fit(&response.Message)
 	used := r.charge(request, response)
-	r.c.measured(asked.Tokens, response.Usage)
+	r.c.view.Counted(asked.Tokens, response.Usage)
 	for _, note := range response.Notes {
 		r.lowered(note)
 	}
@@ -310,7 +311,7 @@ func orNothing(response *model.Response, err error) error {
 // not count.
 func (r *run) charge(request *model.Request, response *model.Response) Totals {
 	if response.Usage == (model.Usage{}) {
-		response.Usage = model.Usage{Input: tokensOfRequest(request), Output: tokensOfMessage(&response.Message), Estimated: true}
+		response.Usage = model.Usage{Input: window.TokensOfRequest(request), Output: window.TokensOfMessage(&response.Message), Estimated: true}
 	}
 	info := r.h.options.Model.Info()
 	used := Totals{Usage: response.Usage, Cost: info.Price.Cost(response.Usage), CostUnknown: info.Language && !info.Price.Known(), Requests: 1}

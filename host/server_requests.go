@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -138,7 +139,7 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	if err != nil {
 		return refuse("%v", err)
 	}
-	tokens := tokensOfRequest(request) + request.MaxTokens
+	tokens := window.TokensOfRequest(request) + request.MaxTokens
 	left := s.host.budget.Sampling - c.run.c.sampledBy(s.Name, tokens) + tokens // taken now, as several calls can ask at once
 	used := 0
 	defer func() { c.run.c.sampledBy(s.Name, used-tokens) }()
