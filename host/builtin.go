@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -161,7 +162,7 @@ func (r *run) contents(s *server, uri string, result *mcp.ReadResourceResult, of
 	} else {
 		whole = r.paged(&got, whole, ToolRef{Server: s.Name, Tool: uri})
 	}
-	got.parts = append([]model.Part{{Text: orWord(whole, "(no content)")}}, got.parts...)
+	got.parts = append([]model.Part{{Text: cmp.Or(whole, "(no content)")}}, got.parts...)
 	return got
 }
 

@@ -173,11 +173,6 @@ func (r *run) readText(s *server, uri, text string, part guard.Part) {
 	r.c.decider.Read(s.source(uri), guard.LabelsOf(s.trust(), hints(s.reading())), text)
 }
 
-func textOf(parts []model.Part) string {
-	result := model.Result{Parts: parts}
-	return result.Text()
-}
-
 // suspect tells what is suspicious about a text. It does not decide anything: the
 // flow of data does, whatever a text says.
 func (r *run) suspect(server, name, text string, part guard.Part) {

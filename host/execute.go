@@ -193,7 +193,7 @@ func (r *run) failed(ctx context.Context, t *tool, err error) outcome {
 		text = fmt.Sprintf("%s did not answer in time: %v. It is not known whether it was carried out.", t.sent.Name, err)
 	}
 	got := outcome{parts: []model.Part{{Text: clipped(readable(text), maxErrorText)}}, isError: true, bytes: len(text)}
-	r.read(t, textOf(got.parts)) // an error's text is the server's text
+	r.read(t, got.parts[0].Text) // an error's text is the server's text
 	return got
 }
 

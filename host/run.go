@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +46,6 @@ type run struct {
 	step    atomic.Int32
 	sharing int // results that come together share the room for one
 	account account
-	loop    loopDetector
 	noted   map[model.Note]bool // of the adapter, that were reported already
 	said    string              // by the person
 	asked   bool                // whether the question stands in the conversation
@@ -94,6 +94,7 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 	if used || r.asked { // a run that ended before its question leaves nothing to go on with
 		err = errors.Join(err, r.finish(&totals))
 	}
+	stop = cmp.Or(stop, stopError)
 	answer := Answer{Text: r.text, Stop: stop, Totals: totals}
 	answered := Answered{Text: answer.Text, Stop: stop, Totals: totals, Cost: totals.Cost}
 	if err != nil {
@@ -136,7 +137,7 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 		}
 		r.asked = true
 	}
-	pauses, empty := 0, 0
+	pauses, empty, loop := 0, 0, loopDetector{}
 	for {
 		if stop, why := r.account.step(); stop != "" {
 			r.notice(NoticeLimit, "%s", why)
@@ -153,8 +154,8 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 		switch {
 		case len(calls) > 0:
 			pauses, empty = 0, 0
-			if stop, err := r.carryOut(ctx, calls); stop != "" || err != nil {
-				return orError(stop, err), err
+			if stop, err := r.carryOut(ctx, calls, &loop); stop != "" || err != nil {
+				return stop, err
 			}
 			continue
 		case response.Stop == model.StopPause && pauses < maxPauses:
@@ -182,13 +183,6 @@ func (r *run) goOn(m *model.Message) error {
 	return r.c.say(model.UserText("Go on."))
 }
 
-func orError(stop string, err error) string {
-	if err != nil {
-		return stopError
-	}
-	return stop
-}
-
 // begin waits for servers, asks the person about what is new of them, and tells
 // which tools there are.
 func (r *run) begin(ctx context.Context) error {
@@ -214,22 +208,15 @@ func (r *run) begin(ctx context.Context) error {
 func (r *run) stopped(response *model.Response) string {
 	switch response.Stop {
 	case model.StopLength:
-		r.notice(NoticeStop, "the answer was cut at the limit of tokens (%s); ask it to go on", orWord(response.StopDetail, "length"))
+		r.notice(NoticeStop, "the answer was cut at the limit of tokens (%s); ask it to go on", cmp.Or(response.StopDetail, "length"))
 		return stopLength
 	case model.StopRefusal:
-		r.notice(NoticeStop, "the model, or a filter of its provider, refused to answer (%s)", orWord(response.StopDetail, "refusal"))
+		r.notice(NoticeStop, "the model, or a filter of its provider, refused to answer (%s)", cmp.Or(response.StopDetail, "refusal"))
 		return stopRefusal
 	case model.StopOther, model.StopPause:
-		r.notice(NoticeStop, "the model stopped for a reason that junction does not know: %s", orWord(response.StopDetail, "none given"))
+		r.notice(NoticeStop, "the model stopped for a reason that junction does not know: %s", cmp.Or(response.StopDetail, "none given"))
 	}
 	return stopEnd
-}
-
-func orWord(word, otherwise string) string {
-	if word == "" {
-		return otherwise
-	}
-	return word
 }
 
 // ask asks the model for its next message and keeps it.
@@ -348,10 +335,10 @@ func (r *run) lowered(note model.Note) {
 }
 
 // carryOut carries out the calls of one turn and keeps their results.
-func (r *run) carryOut(ctx context.Context, calls []*model.Call) (stop string, err error) {
+func (r *run) carryOut(ctx context.Context, calls []*model.Call, loop *loopDetector) (stop string, err error) {
 	r.sharing = len(calls)
 	results, failed := r.execute(ctx, calls)
-	times := r.loop.turn(calls, results)
+	times := loop.turn(calls, results)
 	if times == loopWarn {
 		last := results[len(results)-1]
 		last.Parts = append(last.Parts, model.Part{Text: fmt.Sprintf("[The same calls came with the same results %d times in a row. Do something else, or answer with what is known.]", times)})

@@ -91,7 +91,7 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 	}
 	if allowed {
 		j.Reasons = []string{"A rule allows it, but not after what was read. " + asked.Why}
-	} else if j.Reasons = []string{reasonOf(j.Rules)}; !asked.Allowed {
+	} else if j.Reasons = []string{j.Rules.Reason}; !asked.Allowed {
 		j.Reasons = append(j.Reasons, asked.Why)
 	}
 	j.Asked, j.Secret = true, len(flowing.Secrets) > 0
@@ -133,16 +133,9 @@ func (d *Decider) known(c *Call, call *guard.Call, decision *policy.Decision) {
 	}
 }
 
-func reasonOf(d policy.Decision) string {
-	if d.Reason == "" {
-		return "the rule " + d.Rule.Name
-	}
-	return d.Reason
-}
-
 // denied is what the model gets for what a rule denies.
 func denied(d policy.Decision) string {
-	return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", reasonOf(d))
+	return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", d.Reason)
 }
 
 // TakenBack says why a call must not be made though it was allowed: before it began, the
