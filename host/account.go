@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 )
@@ -48,7 +49,7 @@ func (a *account) take() (stop, why string) {
 	defer a.mu.Unlock()
 	most, tokens := a.limits, a.totals.Usage.Input+a.totals.Usage.Output
 	switch {
-	case a.steps >= orDefault(most.Steps, defaultSteps):
+	case a.steps >= cmp.Or(most.Steps, defaultSteps):
 		return stopSteps, fmt.Sprintf("the run was ended at its limit of requests to the model, %d; ask it to go on", a.steps)
 	case most.Tokens > 0 && tokens >= most.Tokens:
 		return stopTokens, fmt.Sprintf("the run was ended after %d tokens, of %d allowed", tokens, most.Tokens)

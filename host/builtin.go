@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -113,7 +114,7 @@ func readResource(ctx context.Context, r *run, call *model.Call) outcome {
 	if !r.h.accepted(s) {
 		return complained("%s", s.notAccepted())
 	}
-	if refusal := r.consentToRead(ctx, call, s, in.URI); refusal != "" {
+	if refusal := r.mayRead(ctx, call, s, in.URI); refusal != "" {
 		return complained("%s", refusal)
 	}
 	if !r.h.accepted(s) { // an answer takes its time
@@ -161,7 +162,7 @@ func (r *run) contents(s *server, uri string, result *mcp.ReadResourceResult, of
 	} else {
 		whole = r.paged(&got, whole, ToolRef{Server: s.Name, Tool: uri})
 	}
-	got.parts = append([]model.Part{{Text: orWord(whole, "(no content)")}}, got.parts...)
+	got.parts = append([]model.Part{{Text: cmp.Or(whole, "(no content)")}}, got.parts...)
 	return got
 }
 

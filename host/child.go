@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/consent"
 )
 
 // An Agent is whom a child conversation is with.
@@ -45,20 +44,17 @@ func Child(ctx context.Context, a Agent) (*Conversation, error) {
 
 // shared is what a conversation and its children have in common.
 type shared struct {
-	consenting  sync.Mutex    // one question to the person after the other
-	withdrawals atomic.Uint64 // counts what the person took back that a decision could rest on
+	decider *consent.Decider
 
-	mu      sync.Mutex // of this and of each conversation's own
-	flow    *guard.Flow
-	offered guard.Flow        // private texts, and definitions of servers that are not trusted
+	mu      sync.Mutex        // of what follows, and of each conversation's own
 	sampled map[string]int    // tokens that servers used of the model
 	reviews map[string]int    // of what servers changed
 	off     map[string]bool   // servers that the person switched off; it is replaced as a whole
 	queries map[string]string // until the program ends, by tool: the query that found it
 }
 
-func newShared() *shared {
-	return &shared{flow: new(guard.Flow), sampled: map[string]int{}, reviews: map[string]int{}, queries: map[string]string{}}
+func (h *Host) newShared() *shared {
+	return &shared{decider: consent.New(h.currentRules, h.hasSaid), sampled: map[string]int{}, reviews: map[string]int{}, queries: map[string]string{}}
 }
 
 // parent is the run to whose call this one belongs; nil if to none.

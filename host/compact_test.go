@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -49,7 +50,7 @@ func TestALongRunIsShortenedOnTheWay(t *testing.T) {
 	}
 	summaries := 0
 	for i, req := range m.Requests() {
-		if got := tokensOfRequest(req); got > 8_000 {
+		if got := window.TokensOfRequest(req); got > 8_000 {
 			t.Errorf("request %d has %d tokens", i, got)
 		}
 		if isSummary(req) {
@@ -165,7 +166,7 @@ func TestToolsThatFillAWindowAreLeftToSearch(t *testing.T) {
 		if isSummary(req) {
 			summaries++
 		}
-		if tokensOfRequest(req) > 8_000 {
+		if window.TokensOfRequest(req) > 8_000 {
 			return nil, &model.Error{Provider: "p", Status: 400, Err: model.ErrWindow, Window: 8_000}
 		}
 		return &model.Response{Message: model.Message{Parts: []model.Part{{Text: "fine"}}}}, nil

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -31,7 +32,7 @@ func TestClaudeCode6702ToolDefinitionsAreDeferredAndTheirCostIsShown(t *testing.
 		}
 		all += reported.Tokens
 	}
-	if sent := tokensOf(m.Requests()[0].Tools); all < 100_000 || sent > 500 {
+	if sent := window.TokensOf(m.Requests()[0].Tools); all < 100_000 || sent > 500 {
 		t.Errorf("of %d tokens of definitions %d were sent", all, sent)
 	}
 	deferred := 0
@@ -65,7 +66,7 @@ func TestClaudeCode7732ThereIsABudgetForDefinitions(t *testing.T) {
 	for _, budget := range []int{1_000, 4_000, 100_000} {
 		s := play(t, Options{Budget: Budget{Tools: budget}, Servers: crowd(t, 40, 8)}, scripted.Say("hello"))
 		ask(t, s.Conversation(nil), "hello")
-		if got := tokensOf(s.last(t).Tools); got > budget+200 {
+		if got := window.TokensOf(s.last(t).Tools); got > budget+200 {
 			t.Errorf("%d tokens are sent with a budget of %d", got, budget)
 		}
 	}
@@ -235,7 +236,7 @@ func TestOllmcp125ASmallModelGetsASmallContext(t *testing.T) {
 	s := play(t, Options{Model: m, Servers: append(crowd(t, 118, 6), paragraphs())})
 	ask(t, s.Conversation(nil), "look twelve times")
 	for i, req := range m.Requests() {
-		if got := tokensOfRequest(req); got > 8_192 || len(req.Tools) > 2 {
+		if got := window.TokensOfRequest(req); got > 8_192 || len(req.Tools) > 2 {
 			t.Errorf("request %d has %d tokens and %d tools", i, got, len(req.Tools))
 		}
 	}

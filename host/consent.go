@@ -2,33 +2,29 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/consent"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/policy"
 )
 
-// consent finds out whether a call may run: by the rules, by where the data of the
-// conversation comes from, and by the person where either says so. It returns
-// what the model gets if it may not.
-func (r *run) consent(ctx context.Context, j *job) (refusal string) {
+// mayCall finds out whether a call may run. It returns what the model gets if it may not.
+func (r *run) mayCall(ctx context.Context, j *job) (refusal string) {
 	t := j.tool
-	in := policy.Input{
+	call := consent.Call{Input: policy.Input{
 		Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool, Title: t.title(), Arguments: j.call.Arguments,
 		Annotations: claims(t.annotations()), Trusted: t.server.trusted(), Client: "junction",
-	}
-	card := Card{
+	}, Public: t.server.Public, Schema: t.sent.Schema}
+	j.judgement = r.permit(ctx, call, Card{
 		CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Description: t.Description,
-		Arguments: j.call.Arguments, Annotations: t.annotations(), Trusted: t.server.trusted(), CanTrust: !t.member && !t.server.trusted(),
-	}
-	j.permission, refusal = r.permit(ctx, in, card, r.flowOf(t, j.call), t.sent.Schema)
-	return refusal
+		Arguments: j.call.Arguments, Annotations: t.annotations(), Trusted: call.Trusted, CanTrust: !t.member && !call.Trusted,
+	})
+	return j.judgement.Refusal
 }
 
 // reading is what is assumed of a resource or a prompt, which no annotation speaks of: that its
@@ -42,104 +38,39 @@ func (s *server) reading() mcp.ToolAnnotations {
 	return claim
 }
 
-// consentToRead is consent to the reading of a resource.
-func (r *run) consentToRead(ctx context.Context, call *model.Call, s *server, uri string) (refusal string) {
-	claim := s.reading()
-	in := policy.Input{Method: "resources/read", Server: s.Name, Origin: s.origin(), Resource: uri, Annotations: claims(claim), Trusted: s.trusted(), Client: "junction"}
-	card := Card{CallID: call.ID, Server: s.Name, Resource: uri, Annotations: claim, Trusted: s.trusted(), CanTrust: !s.trusted(), Arguments: call.Arguments}
-	p, refusal := r.permit(ctx, in, card, guard.Call{
-		Server: s.Name, Origin: s.origin(), Tool: "resources/read", Arguments: []byte(uri), Trust: s.trust(), Annotations: hints(claim),
-	}, nil)
-	if refusal == "" {
-		refusal = r.takenBack(ctx, s, p) // an answer takes its time
+// mayRead is mayCall for the reading of a resource.
+func (r *run) mayRead(ctx context.Context, call *model.Call, s *server, uri string) (refusal string) {
+	claim, trusted := s.reading(), s.trusted()
+	in := policy.Input{Method: "resources/read", Server: s.Name, Origin: s.origin(), Resource: uri, Annotations: claims(claim), Trusted: trusted, Client: "junction"}
+	j := r.permit(ctx, consent.Call{Input: in, Public: s.Public}, Card{
+		CallID: call.ID, Server: s.Name, Resource: uri, Annotations: claim, Trusted: trusted, CanTrust: !trusted, Arguments: call.Arguments,
+	})
+	if j.Refusal != "" {
+		return j.Refusal
 	}
-	return refusal
+	return r.c.decider.TakenBack(ctx, j, s.trusted()) // an answer takes its time
 }
 
-// permit decides about one call of a tool with this schema.
-func (r *run) permit(ctx context.Context, in policy.Input, card Card, flow guard.Call, schema json.RawMessage) (p permission, refusal string) {
-	r.c.consenting.Lock() // one question after the other
-	defer r.c.consenting.Unlock()
-	p.withdrawals = r.c.withdrawals.Load()
-	r.labels(&in)
-	decision := r.h.currentRules().Decide(ctx, in)
-	p.in, p.effect = in, decision.Effect
-	event := Consented{CallID: card.CallID, Server: card.Server, Tool: card.Tool, By: byPolicy, Rule: decision.Rule.Name, Reason: decision.Reason}
-	if decision.Rule.Source == sessionSource {
-		event.By = bySession
+// permit has a call decided about, and the person asked where that needs a yes.
+func (r *run) permit(ctx context.Context, call consent.Call, card Card) *consent.Judgement {
+	call.Said, call.Definitions = r.said, r.strangers
+	j := r.c.decider.Consider(ctx, call, func(j *consent.Judgement) string { return r.askPerson(ctx, j, card) })
+	if !j.Asked {
+		r.consented(j, &card, Consented{By: byPolicy, Reason: j.Rules.Reason, Allowed: j.Refusal == ""})
 	}
+	return j
+}
+
+// consented tells what was decided about a call.
+func (r *run) consented(j *consent.Judgement, card *Card, event Consented) {
+	event.CallID, event.Server, event.Tool, event.Rule = card.CallID, card.Server, card.Tool, j.Rules.Rule.Name
 	if card.Resource != "" {
 		event.Tool = card.Resource
 	}
-	if decision.Effect == policy.Deny {
-		r.tell(Event{Consent: &event})
-		return p, denied(decision)
+	if event.By == byPolicy && j.Rules.Rule.Source == sessionSource {
+		event.By = bySession
 	}
-	r.known(&flow, &decision)
-	flowing, offered := r.c.flow.Ask(flow), r.askOffered(flow, schema)
-	if decision.Effect == policy.Allow && flowing.Allowed && offered.Allowed {
-		event.Allowed = true
-		r.tell(Event{Consent: &event})
-		return p, ""
-	}
-	if decision.Effect == policy.Allow {
-		card.Allowed = decision.Rule
-	} else {
-		card.Reasons = append(card.Reasons, reasonOf(decision))
-	}
-	card.Secret = len(flowing.Secrets) > 0
-	asked := flowing.And(offered) // a yes is one to both
-	if !asked.Allowed {
-		card.Reasons = append(card.Reasons, notByRule(card.Allowed)+asked.Why)
-	}
-	card.Agent = r.c.agent.Name
-	card.Always = r.h.helpful(ctx, in, asked, card.Allowed != nil)
-	for _, rule := range always(in) {
-		rule.Rule.Effect, rule.Rule.Origin = policy.Deny, ""
-		card.Never = append(card.Never, rule)
-	}
-	verdict, err := r.askPerson(ctx, card, event)
-	if err != nil || !verdict.Allow {
-		return p, refused(verdict, err, card.Reasons)
-	}
-	r.agree(flow, flowing, offered)
-	if verdict.Trust && card.CanTrust {
-		r.c.trust(card.Server, verdict.Forever)
-	}
-	return p, ""
-}
-
-// known tells the guard what the person knew when they made the rules that allow a call.
-func (r *run) known(call *guard.Call, decision *policy.Decision) {
-	for _, rule := range decision.Allowing() {
-		call.Chosen = call.Chosen || rule.IsFor(call.Server)
-		if rule.After == "" {
-			continue
-		}
-		for _, from := range slices.Concat(r.c.flow.Sources(guard.Private|guard.Untrusted), r.strangers()) {
-			if rule.Covers(from.Server, from.Origin) && r.h.hasSaid(from) {
-				call.Known = append(call.Known, from)
-			}
-		}
-	}
-}
-
-// trust is [Host.Trust] in the middle of a conversation: of what was read before only what
-// is somebody else's stays untrusted.
-func (c *Conversation) trust(server string, forever bool) {
-	if err := c.host.Trust(server, forever); err != nil {
-		c.host.notice(Notice{Kind: NoticeServer, Server: server, Text: err.Error()})
-	}
-	s, found := c.host.serverNamed(server)
-	if !found || !s.trusted() {
-		return
-	}
-	c.flow.Trust(func(from guard.Source) bool {
-		return slices.ContainsFunc(s.current().tools, func(t *tool) bool {
-			return t.source() == from && guard.LabelsOf(s.trust(), hints(t.annotations()))&guard.Untrusted == 0
-		})
-	})
-	c.offered.Trust(s.said)
+	r.tell(Event{Consent: &event})
 }
 
 // Who decides about a call, as [Consented] names it.
@@ -150,46 +81,42 @@ const (
 	byHost    = "host"    // as nobody was there, or the run was ended meanwhile
 )
 
-// askPerson asks, makes the rule of the answer hold, and tells it.
-func (r *run) askPerson(ctx context.Context, card Card, event Consented) (Verdict, error) {
+// askPerson asks, makes the answer hold, and tells it. It returns what the model gets of a no.
+func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (refusal string) {
+	card.Agent, card.Reasons, card.Secret = r.c.agent.Name, j.Reasons, j.Secret
+	if j.Rules.Effect == policy.Allow {
+		card.Allowed = j.Rules.Rule
+	}
+	for _, s := range j.Always {
+		card.Always = append(card.Always, AlwaysRule(s))
+	}
+	for _, s := range j.Never {
+		card.Never = append(card.Never, AlwaysRule(s))
+	}
 	verdict, err := r.h.options.Person.Consent(ctx, card)
-	event.By, event.Allowed = byPerson, verdict.Allow && err == nil
+	event := Consented{By: byPerson, Reason: j.Rules.Reason, Allowed: verdict.Allow && err == nil}
 	switch {
 	case errors.Is(err, ErrNobody):
-		event.By, event.Reason = byHost, strings.Join(card.Reasons, "; ")
+		event.By, event.Reason = byHost, strings.Join(j.Reasons, "; ")
 	case err != nil && ctx.Err() != nil:
 		event.By, event.Reason = byHost, "the run was ended before there was an answer"
 		r.account.use(Totals{Asked: 1})
 	default:
 		r.account.use(Totals{Asked: 1})
 	}
-	r.tell(Event{Consent: &event})
+	r.consented(j, &card, event)
 	if err == nil && verdict.Rule != nil {
 		if err := r.h.Rule(*verdict.Rule, verdict.Forever); err != nil {
 			r.notice(NoticeServer, "%v", err)
 		}
 	}
-	return verdict, err
-}
-
-// notByRule says that a rule is not why the person is asked: one allows the call.
-func notByRule(allowed *policy.Rule) string {
-	if allowed == nil {
-		return ""
+	if !event.Allowed {
+		return refused(verdict, err, j.Reasons)
 	}
-	return "A rule allows it, but not after what was read. "
-}
-
-func reasonOf(d policy.Decision) string {
-	if d.Reason == "" {
-		return "the rule " + d.Rule.Name
+	if verdict.Trust && card.CanTrust {
+		r.c.trust(card.Server, verdict.Forever)
 	}
-	return d.Reason
-}
-
-// denied is what the model gets for what a rule denies.
-func denied(d policy.Decision) string {
-	return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", reasonOf(d))
+	return ""
 }
 
 // refused is what the model gets for a no.
@@ -205,28 +132,28 @@ func refused(v Verdict, err error, reasons []string) string {
 	return "The person did not allow this call. Do not try to reach the same by another way; go on without it, or say why it is needed."
 }
 
-// labels tells the rules what the conversation has read.
-func (r *run) labels(in *policy.Input) {
-	read := r.c.flow.Labels()
-	for _, l := range []guard.Labels{guard.Private, guard.Untrusted} {
-		if read&l == 0 {
-			continue
-		}
-		in.Labels = append(in.Labels, l.String())
-		for _, s := range r.c.flow.Sources(l) {
-			if !slices.Contains(in.Sources, s.Server) {
-				in.Sources = append(in.Sources, s.Server)
-			}
+// strangers are the definitions of servers that are not trusted and whose words the model was
+// given before any result.
+func (r *run) strangers() []guard.Source {
+	const uri = "its definitions"
+	var all []guard.Source
+	add := func(from guard.Source) {
+		if !slices.Contains(all, from) {
+			all = append(all, from)
 		}
 	}
+	for _, t := range r.given() {
+		if !t.server.trusted() {
+			add(guard.Source{Server: t.ref.Server, Origin: t.origin(), URI: uri})
+		}
+	}
+	for _, s := range r.h.servers {
+		if text := s.current().instructions; text != "" && !s.trusted() && r.catalogue.has(s) && r.h.approved(s, instructionsOf(s, text)) {
+			add(s.source(uri))
+		}
+	}
+	return all
 }
-
-// flowOf is a call in the words of the guard.
-func (r *run) flowOf(t *tool, call *model.Call) guard.Call {
-	return guard.Call{Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool, Arguments: call.Arguments, Trust: t.server.trust(), Annotations: hints(t.annotations())}
-}
-
-func (s *server) trust() guard.Trust { return guard.Trust{Trusted: s.trusted(), Public: s.Public} }
 
 // hints are annotations in the words of the guard.
 func hints(a mcp.ToolAnnotations) guard.Annotations {
@@ -237,18 +164,13 @@ func hints(a mcp.ToolAnnotations) guard.Annotations {
 // suspicious about it.
 func (r *run) read(t *tool, text string) {
 	r.suspect(t.ref.Server, t.ref.Tool, text, guard.InResult)
-	r.c.flow.Read(t.source(), guard.LabelsOf(t.server.trust(), hints(t.annotations())), text)
+	r.c.decider.Read(t.source(), guard.LabelsOf(t.server.trust(), hints(t.annotations())), text)
 }
 
 // readText notes that the model has read a resource or a prompt.
 func (r *run) readText(s *server, uri, text string, part guard.Part) {
 	r.suspect(s.Name, uri, text, part)
-	r.c.flow.Read(s.source(uri), guard.LabelsOf(s.trust(), hints(s.reading())), text)
-}
-
-func textOf(parts []model.Part) string {
-	result := model.Result{Parts: parts}
-	return result.Text()
+	r.c.decider.Read(s.source(uri), guard.LabelsOf(s.trust(), hints(s.reading())), text)
 }
 
 // suspect tells what is suspicious about a text. It does not decide anything: the

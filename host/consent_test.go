@@ -2,7 +2,6 @@ package host
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -11,60 +10,6 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/policy"
 )
-
-func TestAlwaysOffersWhatFitsTheCall(t *testing.T) {
-	tests := []struct {
-		name, arguments string
-		want            []string
-	}{
-		{"a call without a path", `{"text":"hello"}`, []string{"exactly this call", "this tool, with any arguments", "everything of this server"}},
-		{"a call about a file", `{"path":"/home/ada/notes/today.txt","text":"x"}`, []string{"exactly this call", `this tool, below the same folder, whatever is in ["text"]`, "this tool, with any arguments", "everything of this server"}},
-		{"a call about two files", `{"from":"/home/ada/a","to":"/home/ada/b","force":true}`, []string{"exactly this call", "this tool, below the same folder", "this tool, with any arguments", "everything of this server"}},
-		{"a path that climbs", `{"path":"/home/ada/../bob/x"}`, []string{"exactly this call", "this tool, with any arguments", "everything of this server"}},
-		{"a file at the very top", `{"path":"/etc"}`, []string{"exactly this call", "this tool, with any arguments", "everything of this server"}},
-		{"arguments that are no object", `[]`, []string{"this tool, with any arguments", "everything of this server"}},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			in := policy.Input{Server: "files", Tool: "write", Arguments: json.RawMessage(test.arguments)}
-			var labels []string
-			for _, a := range always(in) {
-				labels = append(labels, a.Label)
-				rules, err := policy.Compile([]policy.Rule{a.Rule}, policy.Options{})
-				if err != nil {
-					t.Fatalf("%s: %v", a.Label, err)
-				}
-				if d := rules.Decide(t.Context(), in); d.Effect != policy.Allow {
-					t.Errorf("%s: the rule %v decides %s about the call that it was made of", a.Label, a.Rule, d.Effect)
-				}
-			}
-			if !slices.Equal(labels, test.want) {
-				t.Errorf("offered %q, want %q", labels, test.want)
-			}
-		})
-	}
-}
-
-func TestARuleForAFolderDoesNotReachBeyondIt(t *testing.T) {
-	in := policy.Input{Server: "files", Tool: "write", Arguments: json.RawMessage(`{"path":"/home/ada/notes/today.txt","text":"x"}`)}
-	rules, err := policy.Compile([]policy.Rule{always(in)[1].Rule}, policy.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for arguments, want := range map[string]policy.Effect{
-		`{"path":"/home/ada/notes/a/b.txt","text":"y"}`:                           policy.Allow,
-		`{"path":"/home/ada/notes2/b.txt","text":"y"}`:                            policy.Ask,
-		`{"path":"/home/ada/notes/../.ssh/id_rsa","text":"y"}`:                    policy.Ask,
-		`{"path":"notes/b.txt","text":"y"}`:                                       policy.Ask,
-		`{"path":"/home/ada/notes/b.txt","text":"y","destination":"/etc/cron.d"}`: policy.Ask,
-		`{"path":"/home/ada/notes/b.txt","text":"y","more":["/etc/shadow"]}`:      policy.Ask,
-	} {
-		in.Arguments = json.RawMessage(arguments)
-		if d := rules.Decide(t.Context(), in); d.Effect != want {
-			t.Errorf("%s: %s, want %s", arguments, d.Effect, want)
-		}
-	}
-}
 
 // stranger is a server that nobody vouches for, with a tool that reads and one that writes.
 func stranger(name, text string) Server {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -145,7 +146,7 @@ func TestResultsThatComeTogetherShareTheRoom(t *testing.T) {
 	s := play(t, Options{Model: m, Servers: []Server{looking(&mcp.CallToolResult{Content: []mcp.Content{mcp.Text(long)}})}})
 	ask(t, s.Conversation(nil), "look eight times")
 	last := m.Requests()[1]
-	if got := tokensOfRequest(last); got > 16_000/2 {
+	if got := window.TokensOfRequest(last); got > 16_000/2 {
 		t.Errorf("eight long results make a request of %d tokens in a window of 16,000", got)
 	}
 	for i, p := range last.Messages[2].Parts {
@@ -235,7 +236,7 @@ func TestTheLedgerAddsUpToTheRequest(t *testing.T) {
 		if err := r.prepareStep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		want := tokensOfRequest(r.request())
+		want := window.TokensOfRequest(r.request())
 		sum, deferred := 0, 0
 		for _, p := range l.Parts {
 			sum += p.Tokens

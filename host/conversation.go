@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -30,51 +31,35 @@ type Conversation struct {
 	shelving sync.Mutex // one long result after the other, as each gets a number
 	adding   sync.Mutex // one entry after the other: the record and the conversation have the same order
 
+	view window.View
+
 	*shared
-	entries  []Entry
-	messages []model.Message // all of them
-	summary  Summary         // of the first ones
-	notes    []string        // what every summary must keep
-	found    []ToolRef       // tools that searches brought, in order
-	kept     keptResults     // long results
-	flowAt   int             // the entry that last said what was read; negative: none did
-	totals   Totals
-	plan     Plan
-	runs     int
-	running  bool            // a question came that no totals followed yet
-	cutOff   bool            // the record ends in the middle of a run, as after a crash
-	ids      map[string]bool // of calls
-	window   int             // tokens that the model sees, as a request that did not fit has shown; 0: not known
-	windowOf string          // the model that has shown it
-	noGain   int             // tokens of the messages when a summary of them was dropped; 0: none was
-	factor   float64         // between estimated tokens and those that the provider counts; 0: not known
+	entries []Entry
+	found   []ToolRef   // tools that searches brought, in order
+	kept    keptResults // long results
+	flowAt  int         // the entry that last said what was read; negative: none did
+	totals  Totals
+	plan    Plan
+	runs    int
+	running bool            // a question came that no totals followed yet
+	cutOff  bool            // the record ends in the middle of a run, as after a crash
+	ids     map[string]bool // of calls
 }
 
 // Conversation returns a new conversation, or, with the entries of an earlier
 // one, its continuation; a history that a crash cut off is mended. record is called with
 // every new entry; it may be nil.
 func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
-	c := h.newConversation(newShared(), record)
+	c := h.newConversation(h.newShared(), record)
 	c.entries = slices.Clone(entries)
 	for i := range c.entries {
 		c.apply(&c.entries[i])
 		c.keepFlow(i)
 	}
-	if c.flowAt >= 0 && c.flow.UnmarshalJSON(c.entries[c.flowAt].Flow) != nil {
-		unknown(c.flow)
-	}
-	if unaccounted(entries) {
-		unknown(c.flow)
-	}
-	for _, e := range c.entries[c.flowAt+1:] { // after what was read was recorded
-		if e.Withdrawn != nil {
-			c.flow.Withdraw(*e.Withdrawn)
-		}
-	}
-	c.relabel()
+	c.restoreFlow()
 	c.cutOff, c.running = c.running, false
-	mended, what := repair(c.messages)
-	c.messages = mended
+	mended, what := repair(c.view.Messages())
+	c.view.Replace(mended)
 	if what != "" && c.cutOff { // once: from the next run on, the record says that it was cut off
 		h.notice(Notice{Kind: NoticeRepaired, Text: what})
 	}
@@ -91,7 +76,7 @@ func (h *Host) newConversation(with *shared, record Record) *Conversation {
 func (c *Conversation) apply(e *Entry) {
 	switch {
 	case e.Message != nil:
-		c.messages = append(c.messages, *e.Message)
+		c.view.Say(*e.Message)
 		for _, call := range e.Message.Calls() {
 			c.ids[call.ID] = true
 		}
@@ -99,13 +84,9 @@ func (c *Conversation) apply(e *Entry) {
 			c.runs, c.running = c.runs+1, true
 		}
 	case e.Summary != nil:
-		if n := e.Summary.Messages; n < 0 || n > len(c.messages) {
-			return // of a record that somebody else wrote
-		}
-		c.summary = *e.Summary
-		c.dropMedia()
+		c.dropMedia(c.view.Summarize(e.Summary.Messages, e.Summary.Text))
 	case e.Note != "":
-		c.notes = append(c.notes, e.Note)
+		c.view.Keep(e.Note)
 	case e.Plan != nil:
 		c.plan = *e.Plan
 	case e.Switched != nil:
@@ -118,6 +99,16 @@ func (c *Conversation) apply(e *Entry) {
 		}
 	case e.Totals != nil:
 		c.totals, c.running = c.totals.add(*e.Totals), false
+	}
+}
+
+// dropMedia has the entries hold no more than messages from which images and sounds were
+// dropped, which have the first parts of what they were.
+func (c *Conversation) dropMedia(bare map[*model.Part]*model.Message) {
+	for i := range c.entries {
+		if m := c.entries[i].Message; m != nil && len(m.Parts) > 0 && bare[&m.Parts[0]] != nil {
+			c.entries[i].Message = bare[&m.Parts[0]]
+		}
 	}
 }
 
@@ -154,22 +145,6 @@ func (c *Conversation) addNext(e Entry) error {
 	c.keepFlow(len(c.entries) - 1)
 	return nil
 }
-
-// keepFlow drops what earlier entries say of what was read, if this one says it: it can be
-// long, and each holds all of the one before. The Record has them.
-func (c *Conversation) keepFlow(at int) {
-	if c.entries[at].Flow == nil {
-		return
-	}
-	if c.flowAt >= 0 {
-		c.entries[c.flowAt].Flow = flowDropped
-	}
-	c.flowAt = at
-}
-
-// flowDropped stands for what was read in an entry that does not say it any more. It is not
-// valid, so that whoever goes on from there knows nothing and assumes the worst.
-var flowDropped = json.RawMessage(`"not kept"`)
 
 func (c *Conversation) say(m model.Message) error { return c.add(Entry{Message: &m}) }
 
@@ -267,11 +242,7 @@ func (c *Conversation) Name(title string) error {
 }
 
 // Notes are the facts that every summary keeps.
-func (c *Conversation) Notes() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.notes)
-}
+func (c *Conversation) Notes() []string { return c.view.Notes() }
 
 // Entries returns the conversation's record. What the model cannot read any more only the
 // [Record] has: the texts of old long results, and the data of images and sounds that a
@@ -284,11 +255,7 @@ func (c *Conversation) Entries() []Entry {
 
 // Messages returns everything that was said; images and sounds that a summary replaced
 // are without their data.
-func (c *Conversation) Messages() []model.Message {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.messages)
-}
+func (c *Conversation) Messages() []model.Message { return c.view.Messages() }
 
 // Totals returns what the conversation used.
 func (c *Conversation) Totals() Totals {
@@ -302,7 +269,7 @@ func (c *Conversation) Totals() Totals {
 func (c *Conversation) saveFlow() error {
 	c.adding.Lock()
 	defer c.adding.Unlock()
-	state, err := json.Marshal(c.flow)
+	state, err := c.decider.State()
 	if err != nil {
 		return err
 	}
@@ -313,6 +280,38 @@ func (c *Conversation) saveFlow() error {
 		return nil
 	}
 	return c.addNext(Entry{Flow: state})
+}
+
+// keepFlow drops what earlier entries say of what was read, if this one says it: it can be
+// long, and each holds all of the one before. The Record has them.
+func (c *Conversation) keepFlow(at int) {
+	if c.entries[at].Flow == nil {
+		return
+	}
+	if c.flowAt >= 0 {
+		c.entries[c.flowAt].Flow = flowDropped
+	}
+	c.flowAt = at
+}
+
+// flowDropped stands for what was read in an entry that does not say it any more. It is not
+// valid, so that whoever goes on from there knows nothing and assumes the worst.
+var flowDropped = json.RawMessage(`"not kept"`)
+
+// restoreFlow takes up what the record says of what was read.
+func (c *Conversation) restoreFlow() {
+	if c.flowAt >= 0 {
+		c.decider.Restore(c.entries[c.flowAt].Flow)
+	}
+	if unaccounted(c.entries) {
+		c.decider.AssumeWorst()
+	}
+	for _, e := range c.entries[c.flowAt+1:] { // after what was read was recorded
+		if e.Withdrawn != nil {
+			c.decider.Withdraw(*e.Withdrawn)
+		}
+	}
+	c.relabel()
 }
 
 func (t Totals) add(u Totals) Totals {

@@ -2,9 +2,11 @@ package host
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/consent"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -76,4 +78,27 @@ type Kept struct {
 // would not be remembered.
 type Record interface {
 	Append(e Entry) error
+}
+
+// Unknown is an entry with which the record of a conversation begins that comes from
+// elsewhere: all of it counts as read from a stranger, and as private.
+func Unknown() (Entry, error) {
+	d := consent.New(nil, nil)
+	d.AssumeWorst()
+	state, err := d.State()
+	return Entry{At: time.Now(), Flow: state}, err
+}
+
+// unaccounted reports whether a record ends, as after a crash, with results of which
+// it does not say where they came from.
+func unaccounted(entries []Entry) bool {
+	for _, e := range slices.Backward(entries) {
+		switch {
+		case e.Flow != nil, e.Totals != nil: // at the end of a run, it was written before these if it changed
+			return false
+		case e.Kept != nil, e.Message != nil && e.Message.Role == model.RoleTool:
+			return true
+		}
+	}
+	return false
 }

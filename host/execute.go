@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/consent"
+	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -17,11 +19,11 @@ import (
 
 // A job is a call on its way.
 type job struct {
-	call       *model.Call
-	tool       *tool
-	builtin    *builtin
-	permission permission    // of a call of a tool of a server
-	result     *model.Result // set where there is one already: the call was not allowed, or makes no sense
+	call      *model.Call
+	tool      *tool
+	builtin   *builtin
+	judgement *consent.Judgement // of a call of a tool of a server
+	result    *model.Result      // set where there is one already: the call was not allowed, or makes no sense
 }
 
 // execute carries out the calls of one turn and returns a result for each,
@@ -90,7 +92,7 @@ func (r *run) prepare(ctx context.Context, call *model.Call) *job {
 			j.result = failure(call, fmt.Sprintf("The arguments do not fit the schema of %s: %v", call.Name, err))
 			break
 		}
-		if refusal := r.consent(ctx, j); refusal != "" {
+		if refusal := r.mayCall(ctx, j); refusal != "" {
 			j.result = failure(call, refusal)
 		}
 	}
@@ -139,7 +141,7 @@ func (r *run) carry(ctx context.Context, j *job) {
 	j.result = &model.Result{CallID: j.call.ID, Name: j.call.Name, Parts: got.parts, IsError: got.isError}
 	r.tell(Event{Returned: &Returned{
 		CallID: called.CallID, Server: called.Server, Tool: called.Tool, Duration: time.Since(began), IsError: got.isError,
-		Text: j.result.Text(), Tokens: tokensOfParts(got.parts), Bytes: got.bytes, Kept: got.kept, Media: got.media,
+		Text: j.result.Text(), Tokens: window.TokensOfParts(got.parts), Bytes: got.bytes, Kept: got.kept, Media: got.media,
 	}})
 }
 
@@ -155,7 +157,7 @@ func (r *run) callTool(ctx context.Context, j *job) outcome {
 			return complained("The person switched the server %q off. The call was not made.", t.server.Name)
 		}
 	}
-	if why := r.takenBack(ctx, t.server, j.permission); why != "" {
+	if why := r.c.decider.TakenBack(ctx, j.judgement, t.server.trusted()); why != "" {
 		return complained("%s", why)
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -191,7 +193,7 @@ func (r *run) failed(ctx context.Context, t *tool, err error) outcome {
 		text = fmt.Sprintf("%s did not answer in time: %v. It is not known whether it was carried out.", t.sent.Name, err)
 	}
 	got := outcome{parts: []model.Part{{Text: clipped(readable(text), maxErrorText)}}, isError: true, bytes: len(text)}
-	r.read(t, textOf(got.parts)) // an error's text is the server's text
+	r.read(t, got.parts[0].Text) // an error's text is the server's text
 	return got
 }
 

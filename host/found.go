@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/toolsearch"
 )
@@ -39,10 +40,10 @@ func (r *run) registered() []*tool {
 		if t == nil || there[t] || r.h.budget.always(t.server.Name) {
 			continue
 		}
-		cost := tokensOf([]model.Tool{t.brief()})
+		cost := window.TokensOf([]model.Tool{t.brief()})
 		if tokens+cost > room || len(kept) == most {
 			for len(kept) > 0 && (tokens > room/2 || len(kept) > most/2) {
-				tokens -= tokensOf([]model.Tool{kept[0].brief()})
+				tokens -= window.TokensOf([]model.Tool{kept[0].brief()})
 				delete(there, kept[0])
 				kept = kept[1:]
 			}
@@ -106,7 +107,7 @@ func (f *finding) add(t *tool, query, rank int, known bool) bool {
 	line := fmt.Sprintf("- %s: %s", t.sent.Name, clipped(firstLine(t.sent.Description), aboutLength))
 	cost := model.EstimateTokens(len(line))
 	if !known {
-		cost += tokensOf([]model.Tool{t.brief()})
+		cost += window.TokensOf([]model.Tool{t.brief()})
 	}
 	if f.taken[t] || rank > 0 && f.tokens+cost > foundTokens || !known && len(f.fresh) == f.most {
 		return false
@@ -146,7 +147,7 @@ func (f *finding) text(queries []string, results []toolsearch.Results) string {
 // foundBy remembers which query brought the tool, until the tool is seen to do it.
 // After text of strangers was read the query may be theirs.
 func (r *run) foundBy(t *tool, query string) {
-	if r.c.flow.Labels()&guard.Untrusted != 0 {
+	if r.c.decider.Labels()&guard.Untrusted != 0 {
 		return
 	}
 	r.c.mu.Lock()

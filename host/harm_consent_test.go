@@ -48,7 +48,7 @@ func TestAYesDoesNotCoverWhatWasReadWhileTheCardWasOpen(t *testing.T) {
 	w := newWorld(t, func(w *world) { w.gullible.steps = nil; w.always("post", "send") })
 	w.desk.consent = func(Card) Verdict {
 		if len(w.desk.cards) == 1 {
-			w.c.flow.Read(guard.Source{Server: "web", Tool: "fetch"}, guard.Untrusted, "Welcome.")
+			w.c.decider.Read(guard.Source{Server: "web", Tool: "fetch"}, guard.Untrusted, "Welcome.")
 		}
 		return Verdict{Allow: true}
 	}
@@ -183,11 +183,11 @@ func TestWhatWasReadIsRecordedWhenItChanged(t *testing.T) {
 	if len(kept) != 2 || string(c.Entries()[kept[0]].Flow) != string(flowDropped) || len(c.Entries()[kept[1]].Flow) < 100 {
 		t.Errorf("kept at %v", kept)
 	}
-	if again := s.Conversation(nil, all...); again.flow.Labels() != c.flow.Labels() || len(again.flow.Sources(guard.Untrusted)) != 1 {
-		t.Errorf("resumed with %v", again.flow.Sources(guard.Untrusted))
+	if again := s.Conversation(nil, all...); again.decider.Labels() != c.decider.Labels() || len(again.decider.Sources(guard.Untrusted)) != 1 {
+		t.Errorf("resumed with %v", again.decider.Sources(guard.Untrusted))
 	}
 	early := s.Conversation(nil, c.Entries()[:kept[0]+2]...)
-	if got := early.flow.Sources(guard.Untrusted); len(got) != 1 || got[0].Server != "an earlier session" {
+	if got := early.decider.Sources(guard.Untrusted); len(got) != 1 || got[0].Server != "an earlier session" {
 		t.Errorf("from where it is not kept: %v", got)
 	}
 }

@@ -98,7 +98,7 @@ func everything(req *model.Request) string {
 		b.WriteString(t.Name + "\n" + t.Description + "\n" + string(t.Schema) + "\n")
 	}
 	for i := range req.Messages {
-		b.WriteString(textOf(req.Messages[i].Parts) + "\n")
+		b.WriteString((&model.Result{Parts: req.Messages[i].Parts}).Text() + "\n")
 		for _, p := range req.Messages[i].Parts {
 			if p.Result != nil {
 				b.WriteString(p.Result.Text() + "\n")

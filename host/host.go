@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -240,17 +241,10 @@ func (h *Host) tell(e Event) {
 }
 
 func (b Budget) withDefaults(info model.Info) Budget {
-	b.Window = orDefault(b.Window, orDefault(info.Window, defaultWindow))
-	b.Tools = orDefault(b.Tools, min(b.Window/10, 8_000))
-	b.Result = max(orDefault(b.Result, min(b.Window/8, 8_000)), leastResult)
-	b.Sampling = orDefault(b.Sampling, defaultSampling)
+	b.Window = cmp.Or(b.Window, info.Window, defaultWindow)
+	b.Tools = cmp.Or(b.Tools, min(b.Window/10, 8_000))
+	b.Result = max(cmp.Or(b.Result, min(b.Window/8, 8_000)), leastResult)
+	b.Sampling = cmp.Or(b.Sampling, defaultSampling)
 	b.Always = append(b.Always[:len(b.Always):len(b.Always)], OwnServer)
 	return b
-}
-
-func orDefault(n, otherwise int) int {
-	if n == 0 {
-		return otherwise
-	}
-	return n
 }

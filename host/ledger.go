@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -31,10 +32,10 @@ func (c *Conversation) Ledger() Ledger {
 	l := Ledger{Window: r.window()}
 	l.add(c, LedgerPart{Kind: "system", Name: "system prompt", Tokens: model.EstimateTokens(len(r.system(c.instructions())))})
 	l.tools(r)
-	if messages, text := c.summarized(); messages > 0 {
+	if messages, text := c.view.Summarized(); messages > 0 {
 		l.add(c, LedgerPart{Kind: "summary", Name: fmt.Sprintf("%d messages", messages), Tokens: model.EstimateTokens(len(text))})
 	}
-	view := c.view()
+	view := c.view.Seen()
 	for i := range view {
 		l.message(c, &view[i])
 	}
@@ -42,7 +43,7 @@ func (c *Conversation) Ledger() Ledger {
 }
 
 func (l *Ledger) add(c *Conversation, p LedgerPart) {
-	p.Tokens, p.Deferred = c.corrected(p.Tokens), c.corrected(p.Deferred)
+	p.Tokens, p.Deferred = c.view.Corrected(p.Tokens), c.view.Corrected(p.Deferred)
 	l.Used += p.Tokens
 	l.Parts = append(l.Parts, p)
 }
@@ -52,9 +53,9 @@ func (l *Ledger) tools(r *run) {
 	sent := map[string]int{}
 	own := 0
 	for _, t := range r.tools() {
-		sent[t.Name] = tokensOf([]model.Tool{t})
+		sent[t.Name] = window.TokensOf([]model.Tool{t})
 		if r.catalogue.byName[t.Name] == nil {
-			own += tokensOf([]model.Tool{t})
+			own += window.TokensOf([]model.Tool{t})
 		}
 	}
 	l.add(r.c, LedgerPart{Kind: "tools", Name: "junction", Tokens: own})
@@ -80,45 +81,19 @@ func (l *Ledger) message(c *Conversation, m *model.Message) {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.Result != nil {
-			l.add(c, LedgerPart{Kind: "result", Name: p.Result.Name + " " + p.Result.CallID, Tokens: tokensOfParts(m.Parts[i : i+1])})
+			l.add(c, LedgerPart{Kind: "result", Name: p.Result.Name + " " + p.Result.CallID, Tokens: window.TokensOfParts(m.Parts[i : i+1])})
 			continue
 		}
-		if strings.HasPrefix(p.Text, "[The conversation so far, shortened]") {
+		if strings.HasPrefix(p.Text, window.SummaryMark) {
 			continue // has its own part
 		}
-		rest += tokensOfParts(m.Parts[i : i+1])
+		rest += window.TokensOfParts(m.Parts[i : i+1])
 		if p.Text != "" && name == string(m.Role) {
 			line, _, _ := strings.Cut(readable(p.Text), "\n")
 			name += ": " + clipped(line, 60)
 		}
 	}
 	if rest > 0 {
-		l.add(c, LedgerPart{Kind: "message", Name: name, Tokens: rest + messageTokens})
+		l.add(c, LedgerPart{Kind: "message", Name: name, Tokens: rest + window.MessageTokens})
 	}
-}
-
-// measured learns from what the provider counted how far off the estimates are.
-func (c *Conversation) measured(estimated int, u model.Usage) {
-	if u.Estimated || u.Input == 0 || estimated < 200 {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.factor = min(max(float64(u.Input)/float64(estimated), 0.5), 3)
-}
-
-func (c *Conversation) summarized() (messages int, text string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.summary.Messages, c.summaryText()
-}
-
-// corrected is an estimate as the provider would count it.
-func (c *Conversation) corrected(estimated int) int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.factor == 0 {
-		return estimated
-	}
-	return int(float64(estimated) * c.factor)
 }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -126,7 +127,7 @@ func (o *outcome) attach(m model.Media) string {
 	o.bytes += len(m.Data)
 	o.media = append(o.media, m)
 	if !strings.HasPrefix(m.Type, "image/") || len(m.Data) > picture.MaxBytes || len(m.Data) == 0 {
-		return fmt.Sprintf("[%s of %d bytes, which the person can see and you cannot]", orWord(m.Type, "data"), len(m.Data))
+		return fmt.Sprintf("[%s of %d bytes, which the person can see and you cannot]", cmp.Or(m.Type, "data"), len(m.Data))
 	}
 	o.parts = append(o.parts, model.Part{Media: &m})
 	return fmt.Sprintf("[%s of %d bytes, attached]", m.Type, len(m.Data))

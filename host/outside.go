@@ -4,13 +4,14 @@ import (
 	"context"
 	"time"
 
+	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/model"
 )
 
 // watched is what is reported of a request, and where its exchanges will be.
 func (r *run) watched(request *model.Request) (Asked, *[]model.Exchange) {
 	exchanges := new([]model.Exchange)
-	asked := Asked{Model: r.h.options.Model.Info().Name, Messages: len(request.Messages), Tools: len(request.Tools), Tokens: tokensOfRequest(request)}
+	asked := Asked{Model: r.h.options.Model.Info().Name, Messages: len(request.Messages), Tools: len(request.Tools), Tokens: window.TokensOfRequest(request)}
 	if r.h.options.Trace {
 		request.Tap = func(e model.Exchange) { *exchanges = append(*exchanges, e) }
 		asked.Request = request

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/consent"
 )
 
 // OwnServer is the name under which [Options].Tools are shown, and which rules are about.
@@ -20,7 +21,7 @@ func isOwn(server string) bool { return strings.EqualFold(strings.TrimSpace(serv
 // Reserved reports whether a name is, or reads like, [OwnServer] or another one under which
 // the person is shown what no server said. No server can have it.
 func Reserved(server string) bool {
-	return slices.ContainsFunc([]string{OwnServer, fromPerson, fromBefore, FromNotes}, func(name string) bool {
+	return slices.ContainsFunc([]string{OwnServer, fromPerson, consent.FromBefore, FromNotes}, func(name string) bool {
 		return strings.EqualFold(strings.TrimSpace(server), name)
 	})
 }
@@ -40,7 +41,7 @@ func (h *Host) addOwn() {
 // that ctx belongs to. Elsewhere they are all there are, as nothing is known then.
 func Labels(ctx context.Context) guard.Labels {
 	if c, err := ownCall(ctx); err == nil {
-		return c.run.c.flow.Labels()
+		return c.run.c.decider.Labels()
 	}
 	return guard.Private | guard.Untrusted
 }
@@ -56,7 +57,7 @@ func Read(ctx context.Context, from guard.Source, labels guard.Labels, text stri
 	}
 	c.labelled.Store(true)
 	if labels != 0 {
-		c.run.c.flow.Read(from, labels, text)
+		c.run.c.decider.Read(from, labels, text)
 	}
 	return nil
 }

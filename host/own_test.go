@@ -43,7 +43,7 @@ func TestOwnToolsAreToolsLikeThoseOfServers(t *testing.T) {
 	if len(called) != 1 || called[0].Called.Server != OwnServer {
 		t.Errorf("events of calls: %+v", called)
 	}
-	if read := c.flow.Sources(guard.Private); len(read) != 1 || read[0].Server != OwnServer {
+	if read := c.decider.Sources(guard.Private); len(read) != 1 || read[0].Server != OwnServer {
 		t.Errorf("read %v, want what host/now returned", read)
 	}
 }
@@ -101,8 +101,8 @@ func TestAnOwnToolSaysWhatItRead(t *testing.T) {
 	s := play(t, Options{Tools: own}, scripted.Call("host__page", ""), scripted.Say("A page."))
 	c := s.Conversation(nil)
 	ask(t, c, "look")
-	if before != 0 || c.flow.Labels() != guard.Untrusted {
-		t.Errorf("labels %v before and %v after, want none and untrusted", before, c.flow.Labels())
+	if before != 0 || c.decider.Labels() != guard.Untrusted {
+		t.Errorf("labels %v before and %v after, want none and untrusted", before, c.decider.Labels())
 	}
 	if err := Read(t.Context(), guard.Source{Server: "x"}, guard.Private, ""); err == nil || Labels(t.Context()) != guard.Private|guard.Untrusted {
 		t.Errorf("outside of a call: %v and %v", err, Labels(t.Context()))

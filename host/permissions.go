@@ -3,11 +3,57 @@ package host
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/policy"
 )
+
+// sessionSource is the source of rules that hold until the Host is closed.
+const sessionSource = "session"
+
+// Rule makes a rule hold until the Host is closed, or for good. The error says that
+// it does not hold, or that it holds until then only, and why.
+func (h *Host) Rule(rule policy.Rule, forever bool) error {
+	if !forever {
+		rule.Source = sessionSource
+	}
+	if rule.Effect != policy.Allow {
+		rule.Origin, rule.After = "", "" // a ban is one of whatever goes by that name
+	}
+	if err := h.hold(rule); err != nil {
+		return fmt.Errorf("the rule does not hold: %w", err)
+	}
+	if !forever {
+		return nil
+	}
+	err := errors.New("there is no place to keep it")
+	if h.options.Remember != nil {
+		err = h.options.Remember(rule)
+	}
+	if err != nil {
+		return fmt.Errorf("the rule holds until the end of the program only: %w", err)
+	}
+	return nil
+}
+
+// hold adds a rule to those of this Host.
+func (h *Host) hold(rule policy.Rule) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	rules, err := h.rules.With(rule)
+	if err != nil {
+		return err
+	}
+	h.rules = rules
+	h.changes.Add(1) // a tool that is denied goes from the model's hands
+	return nil
+}
+
+func (h *Host) currentRules() *policy.Policy {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.rules
+}
 
 // Rules are the rules that hold now, those of the session included, the strictest first,
 // and at last the default.
@@ -43,67 +89,17 @@ func (h *Host) Disapprove(server string) error {
 	return nil
 }
 
-// Trust is [Host.Trust] in this conversation: what was read of the server before counts as
-// that of a trusted one, too.
-func (c *Conversation) Trust(server string, forever bool) error {
-	if _, found := c.host.serverNamed(server); !found {
-		return noServer(server)
-	}
-	c.trust(server, forever) // it tells what went wrong
-	return nil
-}
-
-// Distrust ends the trust in a server until the Host is closed, whoever gave it: what it
-// defines is reviewed unless it was approved, and what was read of it counts as untrusted.
-// The error says that there is no such server, or that it is the program's own.
-func (c *Conversation) Distrust(server string) error {
-	s, found := c.host.serverNamed(server)
-	switch {
-	case !found:
-		return noServer(server)
-	case isOwn(server):
-		return fmt.Errorf("the tools of %q are the program's own", server)
-	}
-	s.vouched.Store(false)
-	c.host.changes.Add(1)
-	c.relabel()
-	c.withdrawals.Add(1)
-	return c.saveFlow()
-}
-
-// relabel has what servers that are not trusted said before, and those behind them, count as
-// untrusted, also where it was read while they were: in an earlier session, or before another
-// conversation ended the trust.
-func (c *Conversation) relabel() {
-	for _, s := range c.host.servers {
-		if !s.trusted() {
-			c.flow.Distrust(s.said)
-		}
-	}
-}
-
 // Approvals are the answers of the person to calls that this conversation remembers.
-func (c *Conversation) Approvals() []guard.Approval {
-	all := c.flow.Approvals()
-	for _, a := range c.offered.Approvals() { // of one answer both can remember a part
-		if !slices.ContainsFunc(all, func(b guard.Approval) bool {
-			return a.Server == b.Server && a.Origin == b.Origin && a.Tool == b.Tool && a.Reason == b.Reason
-		}) {
-			all = append(all, a)
-		}
-	}
-	return all
-}
+func (c *Conversation) Approvals() []guard.Approval { return c.decider.Approvals() }
 
 // Withdraw forgets one of [Conversation.Approvals], so that such a call is asked about again.
 // The error says that it is not remembered, or what the record says.
 func (c *Conversation) Withdraw(a guard.Approval) error {
-	recorded := c.flow.Withdraw(a)
-	if offered := c.offered.Withdraw(a); !recorded && !offered {
+	remembered, recorded := c.decider.Withdraw(a)
+	switch {
+	case !remembered:
 		return fmt.Errorf("the yes to %s is not remembered any more", guard.Source{Server: a.Server, Tool: a.Tool})
-	}
-	c.withdrawals.Add(1)
-	if !recorded {
+	case !recorded:
 		return nil
 	}
 	return errors.Join(c.add(Entry{Withdrawn: &a}), c.saveFlow())

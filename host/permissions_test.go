@@ -74,14 +74,14 @@ func TestAYesThatIsWithdrawnAsARunEndsStaysWithdrawn(t *testing.T) {
 	if len(all) != 1 {
 		t.Fatalf("remembered are %+v", all)
 	}
-	c.flow.Read(guard.Source{Server: "files", Tool: "read"}, guard.Untrusted, "more")
+	c.decider.Read(guard.Source{Server: "files", Tool: "read"}, guard.Untrusted, "more")
 	c.adding.Lock()
 	saved := make(chan error)
 	go func() { saved <- c.saveFlow() }()
 	for !waitsInSaveFlow() {
 		runtime.Gosched()
 	}
-	c.flow.Withdraw(all[0]) // as Withdraw does, before it records it
+	c.decider.Withdraw(all[0]) // as Withdraw does, before it records it
 	c.adding.Unlock()
 	if err := <-saved; err != nil {
 		t.Fatal(err)
@@ -112,14 +112,14 @@ func TestWhatWasReadOfAServerThatIsNotTrustedAnyMoreIsUntrusted(t *testing.T) {
 	c := s.Conversation(&record)
 	ask(t, c, "read")
 	before := slices.Clone(record)
-	if early := s.Conversation(nil, before...); early.flow.Labels()&guard.Untrusted != 0 {
-		t.Fatalf("what was read is %v", early.flow.Labels())
+	if early := s.Conversation(nil, before...); early.decider.Labels()&guard.Untrusted != 0 {
+		t.Fatalf("what was read is %v", early.decider.Labels())
 	}
 	if err := c.Distrust("files"); err != nil {
 		t.Fatal(err)
 	}
-	if early := s.Conversation(nil, before...); early.flow.Labels()&guard.Untrusted == 0 {
-		t.Errorf("what was read is %v", early.flow.Labels())
+	if early := s.Conversation(nil, before...); early.decider.Labels()&guard.Untrusted == 0 {
+		t.Errorf("what was read is %v", early.decider.Labels())
 	}
 }
 
@@ -135,20 +135,20 @@ func TestTrustIsTakenBack(t *testing.T) {
 	s := play(t, Options{Servers: []Server{trusted}}, scripted.Call("files__read", `{}`), scripted.Say("done"), scripted.Say("done"))
 	c := s.Conversation(nil)
 	ask(t, c, "read")
-	if len(s.desk.reviews) != 0 || c.flow.Labels()&guard.Untrusted != 0 {
-		t.Fatalf("of a trusted server: %+v, %v", s.desk.reviews, c.flow.Labels())
+	if len(s.desk.reviews) != 0 || c.decider.Labels()&guard.Untrusted != 0 {
+		t.Fatalf("of a trusted server: %+v, %v", s.desk.reviews, c.decider.Labels())
 	}
 	if err := c.Distrust("files"); err != nil {
 		t.Fatal(err)
 	}
-	if c.flow.Labels()&guard.Untrusted == 0 || s.Servers()[0].Trusted {
-		t.Errorf("what was read is %v, of %+v", c.flow.Labels(), s.Servers())
+	if c.decider.Labels()&guard.Untrusted == 0 || s.Servers()[0].Trusted {
+		t.Errorf("what was read is %v, of %+v", c.decider.Labels(), s.Servers())
 	}
 	if ask(t, c, "and now?"); len(s.desk.reviews) != 1 {
 		t.Errorf("%d reviews", len(s.desk.reviews))
 	}
-	if err := errors.Join(c.Trust("files", false)); err != nil || c.flow.Labels()&guard.Untrusted != 0 || !s.Servers()[0].Trusted {
-		t.Errorf("%v; trusted again, what was read is %v", err, c.flow.Labels())
+	if err := errors.Join(c.Trust("files", false)); err != nil || c.decider.Labels()&guard.Untrusted != 0 || !s.Servers()[0].Trusted {
+		t.Errorf("%v; trusted again, what was read is %v", err, c.decider.Labels())
 	}
 	for name, err := range map[string]error{"none": c.Trust("none", true), "gone": c.Distrust("gone")} {
 		if err == nil || !strings.Contains(err.Error(), "no server") {
@@ -193,7 +193,7 @@ func TestWhoeverIsNotTrustedAnyMoreSaidNothingTrusted(t *testing.T) {
 		s := play(t, Options{Servers: []Server{test.server}}, scripted.Call(test.call, `{}`), scripted.Say("done"), scripted.Say("done"))
 		c := s.Conversation(&record)
 		ask(t, c, "read")
-		if labels := c.flow.Labels(); labels&guard.Untrusted != 0 {
+		if labels := c.decider.Labels(); labels&guard.Untrusted != 0 {
 			t.Fatalf("%s: what a trusted server says is %v", test.name, labels)
 		}
 		read := slices.Clone(record)
@@ -201,22 +201,22 @@ func TestWhoeverIsNotTrustedAnyMoreSaidNothingTrusted(t *testing.T) {
 		if err := c.Distrust(test.server.Name); err != nil {
 			t.Fatal(err)
 		}
-		if c.flow.Labels()&guard.Untrusted == 0 {
-			t.Errorf("%s: what was read is %v", test.name, c.flow.Labels())
+		if c.decider.Labels()&guard.Untrusted == 0 {
+			t.Errorf("%s: what was read is %v", test.name, c.decider.Labels())
 		}
-		if ask(t, other, "and there?"); other.flow.Labels()&guard.Untrusted == 0 {
-			t.Errorf("%s: in another conversation, what was read is %v", test.name, other.flow.Labels())
+		if ask(t, other, "and there?"); other.decider.Labels()&guard.Untrusted == 0 {
+			t.Errorf("%s: in another conversation, what was read is %v", test.name, other.decider.Labels())
 		}
-		if err := c.Trust(test.server.Name, false); err != nil || c.flow.Labels()&guard.Untrusted != 0 {
-			t.Errorf("%s: trusted again, what was read is %v, %v", test.name, c.flow.Labels(), err)
+		if err := c.Trust(test.server.Name, false); err != nil || c.decider.Labels()&guard.Untrusted != 0 {
+			t.Errorf("%s: trusted again, what was read is %v, %v", test.name, c.decider.Labels(), err)
 		}
 
 		test.server.Trusted = false
 		s = play(t, Options{Servers: []Server{test.server}}, scripted.Say("done"))
 		c = s.Conversation(nil, read...)
 		ask(t, c, "and now?")
-		if c.flow.Labels()&guard.Untrusted == 0 {
-			t.Errorf("%s: resumed without trust, what was read is %v", test.name, c.flow.Labels())
+		if c.decider.Labels()&guard.Untrusted == 0 {
+			t.Errorf("%s: resumed without trust, what was read is %v", test.name, c.decider.Labels())
 		}
 	}
 }

@@ -99,12 +99,12 @@ func TestAPictureThatIsAttachedIsSummarized(t *testing.T) {
 		t.Fatal(err)
 	}
 	ask(t, c, "and then?")
-	before := c.viewTokens()
+	before := c.view.Tokens()
 	if err := c.Compact(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if seen(c.Messages()) != 0 || seen(c.view()) != 0 || before-c.viewTokens() < model.PictureTokens {
-		t.Errorf("%d bytes of pictures are held, %d tokens became %d", seen(c.Messages()), before, c.viewTokens())
+	if seen(c.Messages()) != 0 || seen(c.view.Seen()) != 0 || before-c.view.Tokens() < model.PictureTokens {
+		t.Errorf("%d bytes of pictures are held, %d tokens became %d", seen(c.Messages()), before, c.view.Tokens())
 	}
 	if seen(spoken(stored)) != len(cat) {
 		t.Error("the record has lost the picture")

@@ -97,7 +97,7 @@ func (r *run) shownPicture(a Attachment) ([]model.Part, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s %w", a.URI, err)
 	}
-	r.c.flow.Read(guard.Source{Server: fromPerson, URI: a.URI}, guard.Private|guard.Untrusted, "")
+	r.c.decider.Read(guard.Source{Server: fromPerson, URI: a.URI}, guard.Private|guard.Untrusted, "")
 	said := fmt.Sprintf("[attached: picture %s (%s)]", a.URI, p)
 	return []model.Part{{Text: said}, {Media: &model.Media{Type: p.Type, Data: a.Picture}}}, nil
 }
@@ -109,7 +109,7 @@ func (r *run) brought(a Attachment) []model.Part {
 	a.URI = plaintext.Line(a.URI, maxName)
 	whole := readable(a.Text)
 	r.suspect(from, a.URI, whole, guard.InResource)
-	r.c.flow.Read(guard.Source{Server: from, URI: a.URI}, guard.Private|guard.Untrusted, whole)
+	r.c.decider.Read(guard.Source{Server: from, URI: a.URI}, guard.Private|guard.Untrusted, whole)
 	var got outcome
 	shown := r.paged(&got, whole, ToolRef{Server: from, Tool: a.URI})
 	return []model.Part{{Text: fmt.Sprintf("[attached: %s]\n%s\n[end of %s]", a.URI, shown, a.URI)}}

@@ -20,7 +20,7 @@ const agentPrompt = `You are the sub-agent %q: your question comes from another 
 // request is what the model is sent next: what was made for the step, and the messages.
 func (r *run) request() *model.Request {
 	request := r.prefix
-	request.Messages = r.c.view()
+	request.Messages = r.c.view.Seen()
 	return &request
 }
 
@@ -136,48 +136,4 @@ func (c *Conversation) foundTools() []ToolRef {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.found[:len(c.found):len(c.found)]
-}
-
-func tokensOf(tools []model.Tool) int {
-	bytes := 0
-	for i := range tools {
-		bytes += len(tools[i].Name) + len(tools[i].Description) + len(tools[i].Schema)
-	}
-	return model.EstimateTokens(bytes)
-}
-
-func tokensOfRequest(req *model.Request) int {
-	tokens := model.EstimateTokens(len(req.System)) + tokensOf(req.Tools)
-	for i := range req.Messages {
-		tokens += tokensOfMessage(&req.Messages[i])
-	}
-	return tokens
-}
-
-const messageTokens = 4 // what surrounds a message
-
-func tokensOfMessage(m *model.Message) int {
-	return messageTokens + tokensOfParts(m.Parts)
-}
-
-func tokensOfParts(parts []model.Part) int {
-	bytes, more := 0, 0
-	for i := range parts {
-		p := &parts[i]
-		bytes += len(p.Text)
-		switch {
-		case p.Call != nil:
-			bytes += len(p.Call.ID) + len(p.Call.Name) + len(p.Call.Arguments)
-		case p.Result != nil:
-			bytes += len(p.Result.CallID)
-			more += tokensOfParts(p.Result.Parts)
-		case p.Media != nil:
-			more += model.PictureTokens
-		case p.Reasoning != nil:
-			bytes += max(len(p.Reasoning.Text), len(p.Reasoning.Raw))
-		case p.Opaque != nil:
-			bytes += len(p.Opaque.Raw)
-		}
-	}
-	return model.EstimateTokens(bytes) + more
 }

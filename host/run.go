@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -44,7 +46,6 @@ type run struct {
 	step    atomic.Int32
 	sharing int // results that come together share the room for one
 	account account
-	loop    loopDetector
 	noted   map[model.Note]bool // of the adapter, that were reported already
 	said    string              // by the person
 	asked   bool                // whether the question stands in the conversation
@@ -93,6 +94,7 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 	if used || r.asked { // a run that ended before its question leaves nothing to go on with
 		err = errors.Join(err, r.finish(&totals))
 	}
+	stop = cmp.Or(stop, stopError)
 	answer := Answer{Text: r.text, Stop: stop, Totals: totals}
 	answered := Answered{Text: answer.Text, Stop: stop, Totals: totals, Cost: totals.Cost}
 	if err != nil {
@@ -135,7 +137,7 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 		}
 		r.asked = true
 	}
-	pauses, empty := 0, 0
+	pauses, empty, loop := 0, 0, loopDetector{}
 	for {
 		if stop, why := r.account.step(); stop != "" {
 			r.notice(NoticeLimit, "%s", why)
@@ -152,8 +154,8 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 		switch {
 		case len(calls) > 0:
 			pauses, empty = 0, 0
-			if stop, err := r.carryOut(ctx, calls); stop != "" || err != nil {
-				return orError(stop, err), err
+			if stop, err := r.carryOut(ctx, calls, &loop); stop != "" || err != nil {
+				return stop, err
 			}
 			continue
 		case response.Stop == model.StopPause && pauses < maxPauses:
@@ -181,13 +183,6 @@ func (r *run) goOn(m *model.Message) error {
 	return r.c.say(model.UserText("Go on."))
 }
 
-func orError(stop string, err error) string {
-	if err != nil {
-		return stopError
-	}
-	return stop
-}
-
 // begin waits for servers, asks the person about what is new of them, and tells
 // which tools there are.
 func (r *run) begin(ctx context.Context) error {
@@ -198,7 +193,7 @@ func (r *run) begin(ctx context.Context) error {
 		return err
 	}
 	tools := r.tools()
-	listed := Listed{Servers: r.h.standings(r.catalogue), Native: len(tools), Tokens: tokensOf(tools)}
+	listed := Listed{Servers: r.h.standings(r.catalogue), Native: len(tools), Tokens: window.TokensOf(tools)}
 	if r.deferred() {
 		listed.Deferred = len(r.catalogue.tools) - (len(tools) - len(builtins()))
 	}
@@ -213,22 +208,15 @@ func (r *run) begin(ctx context.Context) error {
 func (r *run) stopped(response *model.Response) string {
 	switch response.Stop {
 	case model.StopLength:
-		r.notice(NoticeStop, "the answer was cut at the limit of tokens (%s); ask it to go on", orWord(response.StopDetail, "length"))
+		r.notice(NoticeStop, "the answer was cut at the limit of tokens (%s); ask it to go on", cmp.Or(response.StopDetail, "length"))
 		return stopLength
 	case model.StopRefusal:
-		r.notice(NoticeStop, "the model, or a filter of its provider, refused to answer (%s)", orWord(response.StopDetail, "refusal"))
+		r.notice(NoticeStop, "the model, or a filter of its provider, refused to answer (%s)", cmp.Or(response.StopDetail, "refusal"))
 		return stopRefusal
 	case model.StopOther, model.StopPause:
-		r.notice(NoticeStop, "the model stopped for a reason that junction does not know: %s", orWord(response.StopDetail, "none given"))
+		r.notice(NoticeStop, "the model stopped for a reason that junction does not know: %s", cmp.Or(response.StopDetail, "none given"))
 	}
 	return stopEnd
-}
-
-func orWord(word, otherwise string) string {
-	if word == "" {
-		return otherwise
-	}
-	return word
 }
 
 // ask asks the model for its next message and keeps it.
@@ -291,7 +279,7 @@ func (r *run) generate(ctx context.Context) (*model.Response, error) {
 	}
 	r.fit(&response.Message)
 	used := r.charge(request, response)
-	r.c.measured(asked.Tokens, response.Usage)
+	r.c.view.Counted(asked.Tokens, response.Usage)
 	for _, note := range response.Notes {
 		r.lowered(note)
 	}
@@ -310,7 +298,7 @@ func orNothing(response *model.Response, err error) error {
 // not count.
 func (r *run) charge(request *model.Request, response *model.Response) Totals {
 	if response.Usage == (model.Usage{}) {
-		response.Usage = model.Usage{Input: tokensOfRequest(request), Output: tokensOfMessage(&response.Message), Estimated: true}
+		response.Usage = model.Usage{Input: window.TokensOfRequest(request), Output: window.TokensOfMessage(&response.Message), Estimated: true}
 	}
 	info := r.h.options.Model.Info()
 	used := Totals{Usage: response.Usage, Cost: info.Price.Cost(response.Usage), CostUnknown: info.Language && !info.Price.Known(), Requests: 1}
@@ -347,10 +335,10 @@ func (r *run) lowered(note model.Note) {
 }
 
 // carryOut carries out the calls of one turn and keeps their results.
-func (r *run) carryOut(ctx context.Context, calls []*model.Call) (stop string, err error) {
+func (r *run) carryOut(ctx context.Context, calls []*model.Call, loop *loopDetector) (stop string, err error) {
 	r.sharing = len(calls)
 	results, failed := r.execute(ctx, calls)
-	times := r.loop.turn(calls, results)
+	times := loop.turn(calls, results)
 	if times == loopWarn {
 		last := results[len(results)-1]
 		last.Parts = append(last.Parts, model.Part{Text: fmt.Sprintf("[The same calls came with the same results %d times in a row. Do something else, or answer with what is known.]", times)})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -61,7 +62,7 @@ func TestManyToolsCostLittleUntilTheyAreFound(t *testing.T) {
 	if got, want := namesOf(first.Tools), []string{searchName, readName}; !slices.Equal(got, want) {
 		t.Errorf("the first request has the tools %v, want %v", got, want)
 	}
-	text := tokensOf(first.Tools) + model.EstimateTokens(len(first.System)-len(systemPrompt))
+	text := window.TokensOf(first.Tools) + model.EstimateTokens(len(first.System)-len(systemPrompt))
 	if text >= 2_000 {
 		t.Errorf("the tool text of the first request costs %d tokens", text)
 	}
@@ -69,7 +70,7 @@ func TestManyToolsCostLittleUntilTheyAreFound(t *testing.T) {
 		t.Error("the system prompt does not name the last server")
 	}
 	answer := second.Messages[len(second.Messages)-1].Parts[0].Result.Text()
-	cost := model.EstimateTokens(len(answer)) + tokensOf(second.Tools) - tokensOf(first.Tools)
+	cost := model.EstimateTokens(len(answer)) + window.TokensOf(second.Tools) - window.TokensOf(first.Tools)
 	if cost >= 1_200 {
 		t.Errorf("one search costs %d tokens", cost)
 	}
@@ -177,8 +178,8 @@ func TestSearchesNeverBringMoreThanTheProviderTakes(t *testing.T) {
 	s := play(t, Options{Model: m, Servers: crowd(t, 300, 30)})
 	ask(t, s.Conversation(nil), "look around")
 	for i, request := range m.Requests() {
-		if len(request.Tools) > 12 || tokensOf(request.Tools) > 4_000+300 {
-			t.Errorf("request %d has %d tools of %d tokens", i, len(request.Tools), tokensOf(request.Tools))
+		if len(request.Tools) > 12 || window.TokensOf(request.Tools) > 4_000+300 {
+			t.Errorf("request %d has %d tools of %d tokens", i, len(request.Tools), window.TokensOf(request.Tools))
 		}
 	}
 }
@@ -214,8 +215,8 @@ func TestALongDefinitionIsShortenedAndStillChecked(t *testing.T) {
 		t.Errorf("a call without what is required got %q", got[0].Text())
 	}
 	tool := s.last(t).Tools[2]
-	if tokensOf([]model.Tool{tool}) > 600 || !strings.Contains(string(tool.Schema), `"required":["field7"]`) {
-		t.Errorf("%d tokens are sent: %s", tokensOf([]model.Tool{tool}), tool.Schema)
+	if window.TokensOf([]model.Tool{tool}) > 600 || !strings.Contains(string(tool.Schema), `"required":["field7"]`) {
+		t.Errorf("%d tokens are sent: %s", window.TokensOf([]model.Tool{tool}), tool.Schema)
 	}
 }
 

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -138,7 +140,7 @@ func (s *server) sample(ctx context.Context, req mcp.CreateMessageRequest) (*mcp
 	if err != nil {
 		return refuse("%v", err)
 	}
-	tokens := tokensOfRequest(request) + request.MaxTokens
+	tokens := window.TokensOfRequest(request) + request.MaxTokens
 	left := s.host.budget.Sampling - c.run.c.sampledBy(s.Name, tokens) + tokens // taken now, as several calls can ask at once
 	used := 0
 	defer func() { c.run.c.sampledBy(s.Name, used-tokens) }()
@@ -205,7 +207,7 @@ func sampled(req *mcp.CreateMessageRequest) (*model.Request, *model.Names, error
 		return nil, nil, fmt.Errorf("expected 1 to %d messages and at most %d tools, got %d and %d", maxSampleMessages, maxSampleTools, len(req.Messages), len(req.Tools))
 	}
 	names := model.NewNames()
-	request := &model.Request{System: readable(req.SystemPrompt), MaxTokens: min(orDefault(req.MaxTokens, defaultSampleTokens), maxSampleTokens), Temperature: req.Temperature, Stop: req.StopSequences}
+	request := &model.Request{System: readable(req.SystemPrompt), MaxTokens: min(cmp.Or(req.MaxTokens, defaultSampleTokens), maxSampleTokens), Temperature: req.Temperature, Stop: req.StopSequences}
 	for _, t := range req.Tools {
 		request.Tools = append(request.Tools, model.Tool{Name: names.Portable(t.Name), Description: describe(&t), Schema: plain(t.InputSchema)})
 	}
@@ -246,7 +248,7 @@ func sampledMessage(m *mcp.SamplingMessage, names *model.Names, called map[strin
 			}
 			results.Parts = append(results.Parts, model.Part{Result: &model.Result{
 				CallID: block.ToolResult.ToolUseID, Name: called[block.ToolResult.ToolUseID], IsError: block.ToolResult.IsError,
-				Parts: append([]model.Part{{Text: orWord(readable(text.String()), "(no content)")}}, got.parts...),
+				Parts: append([]model.Part{{Text: cmp.Or(readable(text.String()), "(no content)")}}, got.parts...),
 			}})
 		case block.Type == mcp.ContentText && block.Text != "":
 			said.Parts = append(said.Parts, model.Part{Text: readable(block.Text)})
@@ -266,13 +268,13 @@ func sampledMessage(m *mcp.SamplingMessage, names *model.Names, called map[strin
 
 // sampleResult is the model's answer as a server reads it.
 func sampleResult(response *model.Response, name string, names *model.Names) *mcp.CreateMessageResult {
-	result := &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: orWord(response.Model, name)}
+	result := &mcp.CreateMessageResult{Role: mcp.RoleAssistant, Model: cmp.Or(response.Model, name)}
 	for _, p := range response.Message.Parts {
 		switch {
 		case p.Text != "":
 			result.Content = append(result.Content, mcp.Text(p.Text))
 		case p.Call != nil:
-			result.Content = append(result.Content, mcp.Content{Type: "tool_use", ToolUse: &mcp.ToolUse{ID: p.Call.ID, Name: orWord(names.Original(p.Call.Name), p.Call.Name), Input: p.Call.Arguments}})
+			result.Content = append(result.Content, mcp.Content{Type: "tool_use", ToolUse: &mcp.ToolUse{ID: p.Call.ID, Name: cmp.Or(names.Original(p.Call.Name), p.Call.Name), Input: p.Call.Arguments}})
 		}
 	}
 	if len(result.Content) == 0 {

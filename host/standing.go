@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,22 +68,117 @@ func (t *tool) withdrawn(ctx context.Context) string {
 	return fmt.Sprintf("%s was not called: server %q does not have it any more.", t.sent.Name, s.Name)
 }
 
-// A permission is the decision that let a call run.
-type permission struct {
-	in          policy.Input
-	effect      policy.Effect // of the rules, whatever the person said to the call
-	withdrawals uint64        // in the conversation, before it was decided
+// Trust has a server count as trusted until the Host is closed, or for good: see
+// [Server].Trusted. The error says that there is no such server, or that it counts as trusted
+// until then only, and why.
+func (h *Host) Trust(server string, forever bool) error {
+	s, found := h.serverNamed(server)
+	if !found {
+		return noServer(server)
+	}
+	s.vouched.Store(true)
+	h.changes.Add(1)
+	if !forever {
+		return nil
+	}
+	err := errors.New("there is no place to keep it")
+	if h.options.RememberTrust != nil {
+		err = h.options.RememberTrust(policy.NameOf(server, s.origin()))
+	}
+	if err != nil {
+		return fmt.Errorf("server %q is trusted until the end of the program only: %w", server, err)
+	}
+	return nil
 }
 
-// takenBack says why a call must not be made though it was allowed: before it began, the
-// person forbade it or took something back that had allowed it. Empty if they did not.
-func (r *run) takenBack(ctx context.Context, s *server, p permission) string {
-	now := r.h.currentRules().Decide(context.WithoutCancel(ctx), p.in)
-	switch {
-	case now.Effect == policy.Deny:
-		return denied(now)
-	case policy.Strictest(now.Effect, p.effect) != p.effect, p.in.Trusted && !s.trusted(), r.c.withdrawals.Load() != p.withdrawals:
-		return "Not allowed any more: the person took something back that allowed this call, before it was made. It was not made. Make it again if it is still needed; then it is decided anew."
+// Trust is [Host.Trust] in this conversation: what was read of the server before counts as
+// that of a trusted one, too.
+func (c *Conversation) Trust(server string, forever bool) error {
+	if _, found := c.host.serverNamed(server); !found {
+		return noServer(server)
 	}
-	return ""
+	c.trust(server, forever) // it tells what went wrong
+	return nil
 }
+
+// trust is [Host.Trust] in the middle of a conversation: of what was read before only what
+// is somebody else's stays untrusted.
+func (c *Conversation) trust(server string, forever bool) {
+	if err := c.host.Trust(server, forever); err != nil {
+		c.host.notice(Notice{Kind: NoticeServer, Server: server, Text: err.Error()})
+	}
+	s, found := c.host.serverNamed(server)
+	if !found || !s.trusted() {
+		return
+	}
+	c.decider.Trust(func(from guard.Source) bool {
+		return slices.ContainsFunc(s.current().tools, func(t *tool) bool {
+			return t.source() == from && guard.LabelsOf(s.trust(), hints(t.annotations()))&guard.Untrusted == 0
+		})
+	}, s.said)
+}
+
+// Distrust ends the trust in a server until the Host is closed, whoever gave it: what it
+// defines is reviewed unless it was approved, and what was read of it counts as untrusted.
+// The error says that there is no such server, or that it is the program's own.
+func (c *Conversation) Distrust(server string) error {
+	s, found := c.host.serverNamed(server)
+	switch {
+	case !found:
+		return noServer(server)
+	case isOwn(server):
+		return fmt.Errorf("the tools of %q are the program's own", server)
+	}
+	s.vouched.Store(false)
+	c.host.changes.Add(1)
+	c.relabel()
+	c.decider.Reconsider()
+	return c.saveFlow()
+}
+
+// relabel has what servers that are not trusted said before, and those behind them, count as
+// untrusted, also where it was read while they were: in an earlier session, or before another
+// conversation ended the trust.
+func (c *Conversation) relabel() {
+	for _, s := range c.host.servers {
+		if !s.trusted() {
+			c.decider.Distrust(s.said)
+		}
+	}
+}
+
+func (h *Host) serverNamed(name string) (s *server, found bool) {
+	i := slices.IndexFunc(h.servers, func(s *server) bool { return s.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return h.servers[i], true
+}
+
+// origin tells the server from others of its name.
+func (s *server) origin() string { return policy.OriginOf(s.Origin) }
+
+// memberOrigin tells the servers behind a gateway from others of their names: they are what
+// this gateway calls so.
+func (s *server) memberOrigin() string {
+	return policy.OriginOf([]string{"(behind a gateway)", s.Name, s.origin()})
+}
+
+// source is the server, or something of it, as the flow of data knows it.
+func (s *server) source(uri string) guard.Source {
+	return guard.Source{Server: s.Name, Origin: s.origin(), URI: uri}
+}
+
+// said reports whether a source is the server's, or that of a server behind it.
+func (s *server) said(from guard.Source) bool {
+	return from.IsOf(s.Name, s.origin()) || s.Prefixed && from.Origin == s.memberOrigin()
+}
+
+// hasSaid reports whether a source is that of a server that is here.
+func (h *Host) hasSaid(from guard.Source) bool {
+	return slices.ContainsFunc(h.servers, func(s *server) bool { return s.said(from) })
+}
+
+func (s *server) trusted() bool { return s.vouched.Load() }
+
+func (s *server) trust() guard.Trust { return guard.Trust{Trusted: s.trusted(), Public: s.Public} }

@@ -43,7 +43,7 @@ func (r *run) prepareStep(ctx context.Context) error {
 	if before := r.h.options.BeforeStep; before != nil {
 		r.only = nil
 		r.choose()
-		s := Step{Run: r.number, Number: int(r.step.Load()), Agent: r.c.agent.Name, Instructions: instructions, Tools: r.catalogue.infos(), Messages: r.c.view()}
+		s := Step{Run: r.number, Number: int(r.step.Load()), Agent: r.c.agent.Name, Instructions: instructions, Tools: r.catalogue.infos(), Messages: r.c.view.Seen()}
 		if err := before(ctx, &s); err != nil {
 			return fmt.Errorf("before step %d: %w", s.Number, err)
 		}

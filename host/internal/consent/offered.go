@@ -1,48 +1,46 @@
-package host
+package consent
 
 import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/model"
 )
 
 // askOffered asks what the flow of results alone does not: definitions and instructions
 // are text too, and a person who approved them may have overlooked what they ask
 // for. So where private text would have a way out of its server, they count as read,
 // unless the call says no more than a few words of the person's.
-func (r *run) askOffered(call guard.Call, schema json.RawMessage) guard.Decision {
-	private := r.c.flow.Sources(guard.Private)
+func (d *Decider) askOffered(c *Call, call guard.Call) guard.Decision {
+	private := d.flow.Sources(guard.Private)
 	elsewhere := slices.ContainsFunc(private, func(s guard.Source) bool { return !s.IsOf(call.Server, call.Origin) })
-	if !call.Leaves() || !elsewhere || repeats(call.Arguments, schema, r.said) {
+	if !call.Leaves() || !elsewhere || repeats(call.Arguments, c.Schema, c.Said) {
 		return guard.Decision{Allowed: true}
 	}
 	for _, source := range private {
-		r.c.offered.Read(source, guard.Private, "")
+		d.offered.Read(source, guard.Private, "")
 	}
-	for _, source := range r.strangers() {
-		r.c.offered.Read(source, guard.Untrusted, "")
+	for _, source := range c.Definitions() {
+		d.offered.Read(source, guard.Untrusted, "")
 	}
 	call.Arguments = nil // the flow of results asks about what they carry
-	return r.c.offered.Ask(call)
+	return d.offered.Ask(call)
 }
 
 // agree remembers that a person said yes to a call, as it was decided about when they were
 // asked. What a trusted server answers to a call that writes is part of that.
-func (r *run) agree(call guard.Call, flowing, offered guard.Decision) {
-	r.c.flow.Consent(flowing)
-	r.c.offered.Consent(offered)
+func (d *Decider) agree(call guard.Call, flowing, offered guard.Decision) {
+	d.flow.Consent(flowing)
+	d.offered.Consent(offered)
 	own := guard.Source{Server: call.Server, Origin: call.Origin, Tool: call.Tool}
-	if !offered.Allowed && call.Trust.Trusted && call.Writes() && !slices.Contains(r.c.flow.Sources(guard.Untrusted), own) {
+	if !offered.Allowed && call.Trust.Trusted && call.Writes() && !slices.Contains(d.flow.Sources(guard.Untrusted), own) {
 		answer := new(guard.Flow) // that has read nothing else
 		answer.Read(own, guard.LabelsOf(call.Trust, call.Annotations), "")
 		call.Chosen, call.Known = false, nil // whatever made an exception of the rest
-		r.c.flow.Consent(answer.Ask(call))
+		d.flow.Consent(answer.Ask(call))
 	}
 }
 
@@ -89,59 +87,4 @@ func wordsOf(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool {
 		return r < unicode.MaxASCII && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 	})
-}
-
-// strangers are the definitions of servers that are not trusted and whose words the model was
-// given before any result.
-func (r *run) strangers() []guard.Source {
-	const uri = "its definitions"
-	var all []guard.Source
-	add := func(from guard.Source) {
-		if !slices.Contains(all, from) {
-			all = append(all, from)
-		}
-	}
-	for _, t := range r.given() {
-		if !t.server.trusted() {
-			add(guard.Source{Server: t.ref.Server, Origin: t.origin(), URI: uri})
-		}
-	}
-	for _, s := range r.h.servers {
-		if text := s.current().instructions; text != "" && !s.trusted() && r.catalogue.has(s) && r.h.approved(s, instructionsOf(s, text)) {
-			add(s.source(uri))
-		}
-	}
-	return all
-}
-
-// fromBefore is where text comes from of which no record says it.
-const fromBefore = "an earlier session"
-
-// unknown is what a conversation has read where its record does not say: the worst
-// is assumed.
-func unknown(flow *guard.Flow) {
-	flow.Read(guard.Source{Server: fromBefore}, guard.Private|guard.Untrusted, "")
-}
-
-// Unknown is an entry with which the record of a conversation begins that comes from
-// elsewhere: all of it counts as read from a stranger, and as private.
-func Unknown() (Entry, error) {
-	flow := new(guard.Flow)
-	unknown(flow)
-	state, err := json.Marshal(flow)
-	return Entry{At: time.Now(), Flow: state}, err
-}
-
-// unaccounted reports whether a record ends, as after a crash, with results of which
-// it does not say where they came from.
-func unaccounted(entries []Entry) bool {
-	for _, e := range slices.Backward(entries) {
-		switch {
-		case e.Flow != nil, e.Totals != nil: // at the end of a run, it was written before these if it changed
-			return false
-		case e.Kept != nil, e.Message != nil && e.Message.Role == model.RoleTool:
-			return true
-		}
-	}
-	return false
 }

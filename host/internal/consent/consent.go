@@ -1,0 +1,219 @@
+// Package consent decides whether the calls of a conversation may run: by the rules, by where
+// the text comes from that the conversation has read, and by what the person said to earlier
+// calls. It knows no servers and does not ask by itself.
+package consent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/policy"
+)
+
+// A Decider decides about the calls of a conversation and its children. Its methods are safe
+// for concurrent use.
+type Decider struct {
+	rules func() *policy.Policy
+	here  func(guard.Source) bool
+
+	asking      sync.Mutex    // one question to the person after the other
+	withdrawals atomic.Uint64 // counts what the person took back that a decision could rest on
+	flow        guard.Flow    // of results
+	offered     guard.Flow    // private texts, and definitions of servers that are not trusted
+}
+
+// New returns a Decider that has read nothing, with the rules that hold at each moment and
+// whether a source is that of a server that is here.
+func New(rules func() *policy.Policy, here func(guard.Source) bool) *Decider {
+	return &Decider{rules: rules, here: here}
+}
+
+// A Call is a call of a tool, or the reading of a resource, that is to be decided about.
+type Call struct {
+	policy.Input                 // but for Labels and Sources
+	Public       bool            // whether its server has nothing private
+	Schema       json.RawMessage // of the tool's arguments
+	Said         string          // by the person
+	// Definitions are those of servers that are not trusted and whose words the model was
+	// given before any result.
+	Definitions func() []guard.Source
+}
+
+// flow is the call in the words of the guard.
+func (c *Call) flow() guard.Call {
+	flow := guard.Call{
+		Server: c.Server, Origin: c.Origin, Tool: c.Tool, Arguments: c.Arguments, Trust: guard.Trust{Trusted: c.Trusted, Public: c.Public},
+		Annotations: guard.Annotations{ReadOnly: c.Annotations.ReadOnly, Destructive: c.Annotations.Destructive, OpenWorld: c.Annotations.OpenWorld},
+	}
+	if c.Resource != "" {
+		flow.Tool, flow.Arguments = c.Method, []byte(c.Resource)
+	}
+	return flow
+}
+
+// A Judgement is what was decided about a call.
+type Judgement struct {
+	Rules   policy.Decision // what the rules say
+	Refusal string          // what the model gets; empty where the call may run
+	Asked   bool            // whether the person was asked, and then:
+	Reasons []string        // why
+	Secret  bool            // whether the arguments hold what looks like a secret
+	Always  []Suggestion    // rules that would save the next such question
+	Never   []Suggestion    // rules that deny such calls
+
+	in          policy.Input
+	withdrawals uint64 // before it was decided
+}
+
+// Consider decides about a call. Where that needs a yes it calls ask, which returns what the
+// model gets of a no; a yes is remembered.
+func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (refusal string)) *Judgement {
+	d.asking.Lock() // also while a person is asked: what they say can decide about the next call
+	defer d.asking.Unlock()
+	j := &Judgement{withdrawals: d.withdrawals.Load()}
+	d.label(&c.Input)
+	j.in, j.Rules = c.Input, d.rules().Decide(ctx, c.Input)
+	if j.Rules.Effect == policy.Deny {
+		j.Refusal = denied(j.Rules)
+		return j
+	}
+	call := c.flow()
+	d.known(&c, &call, &j.Rules)
+	flowing, offered := d.flow.Ask(call), d.askOffered(&c, call)
+	asked, allowed := flowing.And(offered), j.Rules.Effect == policy.Allow // a yes is one to both flows
+	if allowed && asked.Allowed {
+		return j
+	}
+	if allowed {
+		j.Reasons = []string{"A rule allows it, but not after what was read. " + asked.Why}
+	} else if j.Reasons = []string{j.Rules.Reason}; !asked.Allowed {
+		j.Reasons = append(j.Reasons, asked.Why)
+	}
+	j.Asked, j.Secret = true, len(flowing.Secrets) > 0
+	j.Always, j.Never = d.helpful(ctx, c.Input, asked, allowed), never(c.Input)
+	if j.Refusal = ask(j); j.Refusal == "" {
+		d.agree(call, flowing, offered)
+	}
+	return j
+}
+
+// label tells the rules what the conversation has read.
+func (d *Decider) label(in *policy.Input) {
+	read := d.flow.Labels()
+	for _, l := range []guard.Labels{guard.Private, guard.Untrusted} {
+		if read&l == 0 {
+			continue
+		}
+		in.Labels = append(in.Labels, l.String())
+		for _, s := range d.flow.Sources(l) {
+			if !slices.Contains(in.Sources, s.Server) {
+				in.Sources = append(in.Sources, s.Server)
+			}
+		}
+	}
+}
+
+// known tells the guard what the person knew when they made the rules that allow a call.
+func (d *Decider) known(c *Call, call *guard.Call, decision *policy.Decision) {
+	for _, rule := range decision.Allowing() {
+		call.Chosen = call.Chosen || rule.IsFor(call.Server)
+		if rule.After == "" {
+			continue
+		}
+		for _, from := range slices.Concat(d.flow.Sources(guard.Private|guard.Untrusted), c.Definitions()) {
+			if rule.Covers(from.Server, from.Origin) && d.here(from) {
+				call.Known = append(call.Known, from)
+			}
+		}
+	}
+}
+
+// denied is what the model gets for what a rule denies.
+func denied(d policy.Decision) string {
+	return fmt.Sprintf("Not allowed: %s. Do not try to reach the same by another way.", d.Reason)
+}
+
+// TakenBack says why a call must not be made though it was allowed: before it began, the
+// person forbade it or took something back that had allowed it, such as the trust in its
+// server. Empty if they did not.
+func (d *Decider) TakenBack(ctx context.Context, j *Judgement, trusted bool) (refusal string) {
+	now := d.rules().Decide(context.WithoutCancel(ctx), j.in)
+	switch {
+	case now.Effect == policy.Deny:
+		return denied(now)
+	case policy.Strictest(now.Effect, j.Rules.Effect) != j.Rules.Effect, j.in.Trusted && !trusted, d.withdrawals.Load() != j.withdrawals:
+		return "Not allowed any more: the person took something back that allowed this call, before it was made. It was not made. Make it again if it is still needed; then it is decided anew."
+	}
+	return ""
+}
+
+// Read notes that the conversation has read a text.
+func (d *Decider) Read(from guard.Source, labels guard.Labels, text string) {
+	d.flow.Read(from, labels, text)
+}
+
+// Labels are those of everything that was read.
+func (d *Decider) Labels() guard.Labels { return d.flow.Labels() }
+
+// Sources are what was read that has any of the labels.
+func (d *Decider) Sources(labels guard.Labels) []guard.Source { return d.flow.Sources(labels) }
+
+// Trust has sources count as trusted: those of which something was read, and those that
+// define something.
+func (d *Decider) Trust(read, defined func(guard.Source) bool) {
+	d.flow.Trust(read)
+	d.offered.Trust(defined)
+}
+
+// Distrust has what was read of sources count as untrusted.
+func (d *Decider) Distrust(of func(guard.Source) bool) { d.flow.Distrust(of) }
+
+// Reconsider has calls that were allowed and have not begun decided about anew, as the person
+// took something back that a decision could rest on.
+func (d *Decider) Reconsider() { d.withdrawals.Add(1) }
+
+// Approvals are the answers of the person that are remembered.
+func (d *Decider) Approvals() []guard.Approval {
+	all := d.flow.Approvals()
+	for _, a := range d.offered.Approvals() { // of one answer both can remember a part
+		if !slices.ContainsFunc(all, func(b guard.Approval) bool {
+			return a.Server == b.Server && a.Origin == b.Origin && a.Tool == b.Tool && a.Reason == b.Reason
+		}) {
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+// Withdraw forgets an answer, and reports whether it was remembered, and whether State had it.
+func (d *Decider) Withdraw(a guard.Approval) (remembered, recorded bool) {
+	recorded = d.flow.Withdraw(a)
+	remembered = d.offered.Withdraw(a) || recorded
+	if remembered {
+		d.Reconsider()
+	}
+	return remembered, recorded
+}
+
+// State is what was read and agreed to, for the record; "{}" where that is nothing.
+func (d *Decider) State() (json.RawMessage, error) { return json.Marshal(&d.flow) }
+
+// Restore goes on from a State, or from the worst where it is none.
+func (d *Decider) Restore(state json.RawMessage) {
+	if d.flow.UnmarshalJSON(state) != nil {
+		d.AssumeWorst()
+	}
+}
+
+// FromBefore is where text comes from of which no record says it.
+const FromBefore = "an earlier session"
+
+// AssumeWorst is for a conversation of which it is not known what it has read.
+func (d *Decider) AssumeWorst() {
+	d.Read(guard.Source{Server: FromBefore}, guard.Private|guard.Untrusted, "")
+}
