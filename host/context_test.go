@@ -180,7 +180,7 @@ func TestWhatTheModelReadsOfAResult(t *testing.T) {
 		{"a wrapped text", mcp.CallToolResult{Content: []mcp.Content{mcp.Text("forty-two")}, StructuredContent: json.RawMessage(`{"result":"forty-two"}`)}, "forty-two", 0, 0},
 		{"a wrapped number", mcp.CallToolResult{Content: []mcp.Content{mcp.Text("42")}, StructuredContent: json.RawMessage(`{"result":42}`)}, "42", 0, 0},
 		{"a text wrapped under another name", mcp.CallToolResult{Content: []mcp.Content{mcp.Text("one\ntwo\n")}, StructuredContent: json.RawMessage(`{"content":"one\ntwo\n"}`)}, "one\ntwo\n", 0, 0},
-		{"a wrapped text with something beside it", mcp.CallToolResult{Content: []mcp.Content{mcp.Text("sent")}, StructuredContent: json.RawMessage(`{"result":"sent","id":5}`)}, "sent\n" + `{"result":"sent","id":5}`, 0, 0},
+		{"a wrapped text with more than it", mcp.CallToolResult{Content: []mcp.Content{mcp.Text("sent")}, StructuredContent: json.RawMessage(`{"result":"sent","id":5}`)}, "sent\n" + `{"result":"sent","id":5}`, 0, 0},
 		{"what nobody would see", mcp.CallToolResult{Content: []mcp.Content{mcp.Text("a\u200bb\U000E0041c")}}, "abc", 0, 0},
 	}
 	for _, test := range tests {

@@ -111,7 +111,7 @@ func (f *chatFlags) define(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.budget.Always, "always", nil, "never leave the tools of `SERVER` to tool search (repeatable)")
 	flags.IntVar(&f.budget.Result, "result-budget", 0, "show the model at most `TOKENS` of one result at a time")
 	flags.BoolVar(&f.trace, "trace", false, "show on stderr every step, message and exchange with the model")
-	flags.StringVar(&f.traceFile, "trace-file", "", "write what happened as a sequence diagram to `FILE` (.svg or .mmd)")
+	flags.StringVar(&f.traceFile, "trace-file", "", "write what happened as a sequence diagram to `FILE` (.svg, .mmd or .txt)")
 	flags.StringVar(&f.resume, "resume", "", "go on with the conversation `ID` (--resume=ID), or the last one")
 	flags.Lookup("resume").NoOptDefVal = archive.Last
 	flags.StringVar(&f.fork, "fork", "", "begin with a copy of the conversation `ID`")

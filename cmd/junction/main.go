@@ -1,6 +1,6 @@
 // Command junction works with servers of the Model Context Protocol: it lists
-// and calls what they offer, serves many behind one endpoint, and bridges the
-// revisions of the protocol. Run junction --help.
+// and calls what they offer, lets a language model use them, serves many behind one
+// endpoint, and bridges the revisions of the protocol. Run junction --help.
 //
 // # Exit codes
 //
@@ -11,6 +11,8 @@
 //	4    the server answered with a protocol error
 //	5    the server did not answer in time
 //	130  interrupted (Ctrl-C)
+//
+// Those of junction chat differ in 1, 2 and 4: see its --help.
 //
 // With --json an error is also an object {"error": {"code", "message", "data"}} on
 // standard output; code and data are there if the server gave them.

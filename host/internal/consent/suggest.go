@@ -3,9 +3,9 @@ package consent
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
@@ -51,8 +51,10 @@ func (d *Decider) helpful(ctx context.Context, in policy.Input, asked guard.Deci
 func always(in policy.Input) []Suggestion {
 	under, free := folders(in.Arguments)
 	folder := "this tool, below the same folder"
-	if len(free) > 0 {
-		folder += fmt.Sprintf(", whatever is in %q", free)
+	joined := ", with any "
+	for _, name := range free {
+		folder += joined + strconv.Quote(name)
+		joined = ", any "
 	}
 	scopes := []struct {
 		label string

@@ -14,7 +14,8 @@ func TestAlwaysOffersWhatFitsTheCall(t *testing.T) {
 		want            []string
 	}{
 		{"a call without a path", `{"text":"hello"}`, []string{"exactly this call", "this tool, with any arguments", "everything of this server"}},
-		{"a call about a file", `{"path":"/home/ada/notes/today.txt","text":"x"}`, []string{"exactly this call", `this tool, below the same folder, whatever is in ["text"]`, "this tool, with any arguments", "everything of this server"}},
+		{"a call about a file", `{"path":"/home/ada/notes/today.txt","text":"x"}`, []string{"exactly this call", `this tool, below the same folder, with any "text"`, "this tool, with any arguments", "everything of this server"}},
+		{"a call with two texts", `{"path":"/tmp/a/b","text":"x","title":"y"}`, []string{"exactly this call", `this tool, below the same folder, with any "text", any "title"`, "this tool, with any arguments", "everything of this server"}},
 		{"a call about two files", `{"from":"/home/ada/a","to":"/home/ada/b","force":true}`, []string{"exactly this call", "this tool, below the same folder", "this tool, with any arguments", "everything of this server"}},
 		{"a path that climbs", `{"path":"/home/ada/../bob/x"}`, []string{"exactly this call", "this tool, with any arguments", "everything of this server"}},
 		{"a file at the very top", `{"path":"/etc"}`, []string{"exactly this call", "this tool, with any arguments", "everything of this server"}},
