@@ -93,8 +93,9 @@ func (c *consentCard) scopeLines(s *screen, width, height int) []ink.Line {
 		if i == c.selected {
 			mark, attr = "▸ ", ink.Bold
 		}
-		label := ink.Line{ink.T(ink.Accent, fmt.Sprintf("%s%d ", mark, i+1)), ink.T(ink.Plain, oneLine(choice.label, 200), attr)}
-		body = append(body, ink.Wrap(label, width)...)
+		number := ink.Line{ink.T(ink.Accent, fmt.Sprintf("%s%d ", mark, i+1))}
+		label := ink.Wrap(ink.Line{ink.T(ink.Plain, oneLine(choice.label, 200), attr)}, width-4)
+		body = append(body, ink.Indent(label, number, ink.Of("    "))...)
 		if i == c.selected {
 			body = append(body, ink.Indent(choice.detail(width-4), ink.Of("    "), ink.Of("    "))...)
 		}
