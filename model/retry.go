@@ -26,16 +26,6 @@ const (
 	refusedAttempts = 2
 )
 
-// Partial says what becomes of an answer that broke off after pieces of it had
-// been emitted.
-type Partial string
-
-const (
-	PartialText   Partial = ""       // it is asked for again if only text had come
-	PartialAlways Partial = "always" // it is asked for again
-	PartialNever  Partial = "never"  // it fails
-)
-
 // RetryOptions say how often a request is made again.
 type RetryOptions struct {
 	// Attempts is how often a request is made in all; 0 means 5.
@@ -47,8 +37,6 @@ type RetryOptions struct {
 	// MaxAfter is the longest wait that a provider can ask for; 0 means two minutes.
 	// If it asks for more, the request fails at once.
 	MaxAfter time.Duration
-	// Partial is for answers that broke off.
-	Partial Partial
 }
 
 // Retrying returns a model that makes requests to m again when the provider is
@@ -60,6 +48,7 @@ type RetryOptions struct {
 //
 // What cannot get better is not tried again: refused keys, unknown models,
 // certificates, a spent quota. An address at which nobody listens is tried twice.
+// An answer that broke off is asked for again if only text of it had come, and no call.
 func Retrying(m Model, o RetryOptions) Model {
 	o.Attempts = orDefault(o.Attempts, defaultAttempts)
 	o.First = orDefault(o.First, firstPause)
@@ -87,12 +76,12 @@ func (r *retrying) Generate(ctx context.Context, req *Request, emit func(Delta))
 	}
 	var spent Usage
 	for attempt := 1; ; attempt++ {
-		var said progress
+		called := false // it has emitted a call
 		res, err := r.Model.Generate(ctx, req, func(d Delta) {
-			said.note(d)
+			called = d.Retry == nil && (called || d.Call != nil)
 			emit(d)
 		})
-		pause, again := r.after(err, attempt, said)
+		pause, again := r.after(err, attempt, called)
 		if !again || ctx.Err() != nil {
 			return withSpent(res, spent), err
 		}
@@ -106,34 +95,10 @@ func (r *retrying) Generate(ctx context.Context, req *Request, emit func(Delta))
 	}
 }
 
-// progress is what an attempt has emitted.
-type progress struct{ text, calls bool }
-
-func (p *progress) note(d Delta) {
-	switch {
-	case d.Retry != nil:
-		*p = progress{}
-	case d.Call != nil:
-		p.calls = true
-	default:
-		p.text = true
-	}
-}
-
 // after says how long to wait before the next attempt, and whether there is one.
-func (r *retrying) after(err error, attempt int, said progress) (time.Duration, bool) {
-	if err == nil || attempt >= r.options.Attempts || !passes(err) || attempt >= refusedAttempts && isRefused(err) {
+func (r *retrying) after(err error, attempt int, called bool) (time.Duration, bool) {
+	if err == nil || called || attempt >= r.options.Attempts || !passes(err) || attempt >= refusedAttempts && isRefused(err) {
 		return 0, false
-	}
-	switch r.options.Partial {
-	case PartialNever:
-		if said.text || said.calls {
-			return 0, false
-		}
-	case PartialText:
-		if said.calls {
-			return 0, false
-		}
 	}
 	pause := r.options.Last
 	if doublings := attempt - 1; doublings < 30 {

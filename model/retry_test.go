@@ -154,21 +154,18 @@ func TestRetryingAnAnswerThatBrokeOff(t *testing.T) {
 	t.Parallel()
 	text, call := model.Delta{Text: "a"}, model.Delta{Call: &model.CallDelta{ID: "1", Name: "n"}}
 	for _, test := range []struct {
-		partial model.Partial
-		emits   []model.Delta
-		asked   int
+		emits []model.Delta
+		asked int
 	}{
-		{model.PartialText, []model.Delta{text}, 2},
-		{model.PartialText, []model.Delta{text, call}, 1},
-		{model.PartialText, []model.Delta{call, {Retry: &model.Retry{}}, text}, 2},
-		{model.PartialAlways, []model.Delta{call}, 2},
-		{model.PartialNever, []model.Delta{text}, 1},
-		{model.PartialNever, nil, 2},
+		{nil, 2},
+		{[]model.Delta{text}, 2},
+		{[]model.Delta{text, call}, 1},
+		{[]model.Delta{call, {Retry: &model.Retry{}}, text}, 2},
 	} {
-		t.Run(fmt.Sprintf("%q after %d pieces", test.partial, len(test.emits)), func(t *testing.T) {
+		t.Run(fmt.Sprintf("after %d pieces", len(test.emits)), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := &fallible{attempts: []attempt{{emits: test.emits, err: &model.Error{Err: model.ErrBroken}}, answer("ok")}}
-				_, _ = model.Retrying(f, model.RetryOptions{Partial: test.partial}).Generate(t.Context(), &model.Request{}, nil)
+				_, _ = model.Retrying(f, model.RetryOptions{}).Generate(t.Context(), &model.Request{}, nil)
 				if len(f.asked) != test.asked {
 					t.Errorf("%d attempts, not %d", len(f.asked), test.asked)
 				}
