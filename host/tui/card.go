@@ -71,7 +71,7 @@ type body struct {
 
 func (b *body) of(width int, layout func(width int) []ink.Line) []ink.Line {
 	if b.lines == nil || b.width != width {
-		b.width, b.lines = width, layout(width)
+		b.width, b.lines = width, ink.Exact(layout(width), width)
 	}
 	return b.lines
 }
