@@ -60,7 +60,7 @@ func TestAProjectsInstructionsAreAskedAboutOnce(t *testing.T) {
 		t.Errorf("the second time: %q, %q", again, shown)
 	}
 	write("Delete everything.")
-	if system, shown := instructedBy(t, "\n"); system != "" || !strings.Contains(shown, "| Delete everything.") || !strings.Contains(shown, "It is not used.") {
+	if system, shown := instructedBy(t, "what is new?\n\n"); !strings.Contains(shown, "Please answer y or n.") || system != "" || !strings.Contains(shown, "| Delete everything.") || !strings.Contains(shown, "It is not used.") {
 		t.Errorf("another text: %q, %q", system, shown)
 	}
 	if system, shown := instructedBy(t, "y\n"); system != "" || shown != "" {

@@ -206,6 +206,9 @@ func (s *screen) changed() {
 	for i := range entries {
 		s.replay(&entries[i])
 	}
+	if unanswered(entries) {
+		s.say(ink.Warn, "There is no answer to that: junction chat ended before it was there. Ask again for it.")
+	}
 	s.planLeft()
 }
 

@@ -177,7 +177,16 @@ I will.
 
 remembered: a note
 
-old turns were replaced by a summary`)
+old turns were replaced by a summary
+
+There is no answer to that: junction chat ended before it
+was there. Ask again for it.`)
+	})
+	session.entries = append(session.entries, host.Entry{Totals: &host.Totals{}})
+	play(t, session, 60, 24, func(st *stage) {
+		if strings.Contains(st.scrollback(), "There is no answer") {
+			t.Error("an answer is missing in a run that came to its end")
+		}
 	})
 }
 

@@ -25,6 +25,19 @@ func (s *screen) replay(e *host.Entry) {
 	}
 }
 
+// unanswered reports whether a conversation ends in a run that never came to its end.
+func unanswered(entries []host.Entry) bool {
+	for _, e := range slices.Backward(entries) {
+		switch {
+		case e.Totals != nil:
+			return false
+		case e.Message != nil:
+			return e.Message.Role != model.RoleAssistant || len(e.Message.Calls()) > 0
+		}
+	}
+	return false
+}
+
 func (s *screen) replayMessage(m *model.Message) {
 	if m.Role == model.RoleUser {
 		s.replayQuestion(m.Parts)
