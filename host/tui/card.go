@@ -151,7 +151,7 @@ func (s *screen) wakes(p *pending, k keypress) bool {
 	case s.answering: // the card before, perhaps twice
 		s.answering = false
 	case editKey(&s.input, k):
-		p.locked = true
+		p.locked = !s.input.Empty() // whoever deleted it all is not typing
 	}
 	return p.awake
 }
@@ -159,7 +159,7 @@ func (s *screen) wakes(p *pending, k keypress) bool {
 // asleep are the input, below a card that takes no keys yet, and how to wake it.
 func (s *screen) asleep(room int) ([]ink.Line, *tea.Cursor) {
 	lines, cursor := s.inputLines(room)
-	hint := ink.Line{ink.T(ink.Warn, "You were typing. "), ink.T(ink.Accent, "Tab", ink.Bold), ink.T(ink.Warn, " or "), ink.T(ink.Accent, "Enter", ink.Bold), ink.T(ink.Warn, ", then answer.")}
+	hint := ink.Line{ink.T(ink.Warn, "You were typing. "), ink.T(ink.Accent, "Tab", ink.Bold), ink.T(ink.Warn, " or "), ink.T(ink.Accent, "Enter", ink.Bold), ink.T(ink.Warn, ", then wait a moment and answer.")}
 	cursor.Y++
 	return append([]ink.Line{hint.Cut(s.width)}, lines...), cursor
 }

@@ -50,6 +50,8 @@ func TestAKeyThatWasMeantForTheInputConsentsToNothing(t *testing.T) {
 			st.wait(300 * time.Millisecond)
 			st.typing("yes")
 		}, false, true, "soyes"},
+		{"nothing is left of it, and then the answer", "so", func(st *stage) { st.keys("<ctrl+u>"); st.wait(time.Second); st.keys("y") }, true, false, ""},
+		{"nothing is left of it, and the next word", "so", func(st *stage) { st.keys("<ctrl+u>"); st.wait(300 * time.Millisecond); st.typing("yes") }, false, true, "yes"},
 		{"what is pasted", "", func(st *stage) {
 			st.send(tea.PasteMsg{Content: "y"})
 			st.wait(time.Second)
@@ -68,7 +70,7 @@ func TestAKeyThatWasMeantForTheInputConsentsToNothing(t *testing.T) {
 					t.Errorf("allowed: %v, the card waits: %v, the input is %q", got.Allow, open, st.screen.input.Text())
 				}
 				if test.open {
-					st.holds("You were typing. Tab or Enter, then answer.")
+					st.holds("You were typing. Tab or Enter, then wait a moment and answer.")
 				}
 				cancel()
 				st.settle()
