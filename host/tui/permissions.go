@@ -48,8 +48,8 @@ func (s *screen) permissions(argument string) {
 func permissionsPanel() *roster {
 	r := &roster{title: "permissions", none: "there are none", keys: []string{"d take back"}}
 	r.rows = func(s *screen, width int) (rows [][]ink.Line) {
-		for _, p := range s.permitted {
-			rows = append(rows, ink.Wrap(ink.Line{ink.T(ink.Plain, oneLine(p.What, 2_000)), ink.T(ink.Muted, "  "+oneLine(p.Where, 500))}, width))
+		for i, p := range s.permitted {
+			rows = append(rows, ink.Wrap(ink.Line{ink.T(ink.Muted, strconv.Itoa(i+1)+" "), ink.T(ink.Plain, oneLine(p.What, 2_000)), ink.T(ink.Muted, "  "+oneLine(p.Where, 500))}, width))
 		}
 		return rows
 	}

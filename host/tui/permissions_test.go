@@ -39,8 +39,8 @@ func TestAPermissionIsTakenBack(t *testing.T) {
 		st.keys("/permissions<enter>")
 		expect(t, "the list", st.frame(), `
 ── permissions ─────────────────────────────────────────────
-▸ deny tool "rm\x1b[2J" of server "files"  policy.json:3
-  built in  built-in
+▸ 1 deny tool "rm\x1b[2J" of server "files"  policy.json:3
+  2 built in  built-in
 d take back · Esc close
 test-model · 0/0 servers, 0 tools · F1 help`)
 		st.keys("<down>d")
@@ -54,7 +54,7 @@ test-model · 0/0 servers, 0 tools · F1 help`)
 		st.keys("x<up>d")
 		expect(t, "the list afterwards", st.frame(), `
 ── permissions ─────────────────────────────────────────────
-▸ built in  built-in
+▸ 1 built in  built-in
 d take back · Esc close
 a rule is removed`)
 		st.printedText("a rule is removed")
