@@ -155,7 +155,7 @@ func (d Decision) why() string {
 		case Tainted:
 			parts = append(parts, fmt.Sprintf("%s may write, send or spend, and the conversation has read text that is not trusted, of %s.", call, from))
 		case WayOut:
-			parts = append(parts, fmt.Sprintf("What %s is asked leaves this machine, and the conversation has read private text and text that is not trusted, of %s.", call, from))
+			parts = append(parts, fmt.Sprintf("What %s is asked may leave this machine, and the conversation has read private text and text that is not trusted, of %s.", call, from))
 		}
 	}
 	return strings.Join(parts, " ")

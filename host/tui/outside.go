@@ -109,7 +109,7 @@ func (s *screen) openEditor() {
 	}
 	folder, err := os.MkdirTemp("", "junction-") // which nobody else can read
 	if err == nil {
-		err = os.WriteFile(draft(folder), []byte(s.unfolded(s.input.Text())), 0o600)
+		err = os.WriteFile(draft(folder), []byte(s.unfolded(s.input.Text())+"\n"), 0o600) // an editor's file ends its last line
 	}
 	if err != nil {
 		s.hint = "the editor gets no file: " + oneLine(err.Error(), 200)

@@ -93,13 +93,14 @@ func TestTheInputIsEditedInAnEditorOfTheirOwn(t *testing.T) {
 		st.send(tea.PasteMsg{Content: paste + "\n"})
 		st.keys(" hello<ctrl+g>")
 		st.send(left)
-		st.holds("❯ [paste 1: 10 lines] hello & $(more)")
+		st.holds("❯ [paste 1: 10 lines] hello")
+		st.holds("   & $(more)")
 		if _, err := os.Stat(left.(edited).folder); err == nil {
 			t.Error("the draft is still there")
 		}
 		st.keys("<enter>")
 	}, func(o *Options) { o.Env = []string{"VISUAL='" + editor + "' --wait", "EDITOR=none"} })
-	if !session.did("ask " + paste + "\n hello & $(more)") {
+	if !session.did("ask " + paste + "\n hello\n & $(more)") {
 		t.Errorf("asked %q", session.calls)
 	}
 }
