@@ -7,8 +7,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// maxCells is how wide a character of a frame can be.
-const maxCells = 4
+// widestDrawn is how many cells a character can take for bubbletea to draw it.
+const widestDrawn = 4
 
 // Exact is lines for a frame in which nothing may be missing. Unless the terminal says that it
 // counts whole characters, a frame adds up the cells of a character's code points, and omits one
@@ -45,7 +45,7 @@ func takeApart(text string) string {
 			break
 		}
 		rest = rest[len(character):]
-		if ansi.StringWidthWc(character) <= maxCells {
+		if ansi.StringWidthWc(character) <= widestDrawn {
 			b.WriteString(character)
 			continue
 		}
@@ -53,7 +53,7 @@ func takeApart(text string) string {
 			if i > 0 {
 				b.WriteString(`\u200d`)
 			}
-			if ansi.StringWidthWc(part) <= maxCells {
+			if ansi.StringWidthWc(part) <= widestDrawn {
 				b.WriteString(part)
 				continue
 			}

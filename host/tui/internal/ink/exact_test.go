@@ -29,7 +29,7 @@ func TestNothingIsMissingInAFrame(t *testing.T) {
 		}
 		for rest := text; rest != ""; {
 			_, width, n, _ := ansi.DecodeSequenceWc(rest, 0, nil)
-			if width < 1 || width > maxCells {
+			if width < 1 || width > widestDrawn {
 				t.Errorf("%q would not be drawn", rest[:n])
 			}
 			rest = rest[n:]
