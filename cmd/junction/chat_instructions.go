@@ -172,11 +172,11 @@ func (t *chatSetup) askAgreement(ctx context.Context, text string) (bool, error)
 				show(lines[shown:])
 			}
 			shown = len(lines)
-		default: // such as a question that was typed too early
-			p.Printf("Please answer y or n.\n")
 		case "", "n", "no":
 			p.Printf("It is not used. --instructions %s uses it anyway.\n", projectInstructions)
 			return false, nil
+		default: // such as a question that was typed too early
+			p.Printf("Please answer y or n.\n")
 		}
 	}
 }
