@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/editor"
@@ -27,6 +28,7 @@ type formCard struct {
 
 	checking bool            // what would be sent is shown
 	content  json.RawMessage // what would be sent
+	shown    json.RawMessage // the same, without secrets
 	seen     int             // lines of it that were in sight
 }
 
@@ -118,6 +120,20 @@ func (e *entry) typedValue() (json.RawMessage, error) {
 	return e.Parse(text)
 }
 
+// checked is the field's value, if it fits; what is wrong with it is shown at the field.
+func (e *entry) checked() (json.RawMessage, bool) {
+	value, err := e.value()
+	switch {
+	case err == nil:
+		e.fault = ""
+	case e.hidden():
+		e.fault = "expected " + e.Describe() // the error may hold what was typed
+	default:
+		e.fault = err.Error()
+	}
+	return value, err == nil
+}
+
 func (c *formCard) write(_ *screen, text string) {
 	if !c.checking && c.at < len(c.fields) && len(c.fields[c.at].Choices) == 0 {
 		c.fields[c.at].text.Insert(strings.ReplaceAll(text, "\n", " "))
@@ -170,12 +186,9 @@ func (c *formCard) pressPage(k keypress) bool {
 func (c *formCard) enter() bool {
 	switch {
 	case c.at < len(c.fields):
-		if _, err := c.fields[c.at].value(); err != nil {
-			c.fields[c.at].fault = err.Error()
-			return false
+		if _, fits := c.fields[c.at].checked(); fits {
+			c.at++
 		}
-		c.fields[c.at].fault = ""
-		c.at++
 		return false
 	case c.at == len(c.fields):
 		c.check()
@@ -301,6 +314,10 @@ func (e *entry) lines(selected bool, width int) []ink.Line {
 	switch {
 	case len(e.Choices) > 0:
 		lines = append(lines, ink.Indent(e.choiceLines(selected, width-2), margin, margin)...)
+	case selected && e.hidden():
+		lines = append(lines, ink.Line{ink.T(ink.Accent, "  > "), ink.T(ink.Plain, dots(&e.text)), ink.T(ink.Plain, " ", ink.Reverse)}.Cut(width))
+	case e.hidden():
+		lines = append(lines, ink.Line{ink.T(ink.Muted, "  > "), ink.T(ink.Plain, dots(&e.text))}.Cut(width))
 	case selected:
 		lines = append(lines, ink.Indent(typedLines(&e.text, width-4), ink.Line{ink.T(ink.Accent, "  > ")}, ink.Of("    "))...)
 	default:
@@ -311,6 +328,12 @@ func (e *entry) lines(selected bool, width int) []ink.Line {
 	}
 	return lines
 }
+
+// hidden reports whether what was typed is not shown. What the server filled in is no secret from it.
+func (e *entry) hidden() bool { return e.Secret() && e.text.Text() != form.PlainValue(e.Default) }
+
+// dots stand for a secret, one for each of its characters.
+func dots(b *editor.Buffer) string { return strings.Repeat("•", utf8.RuneCountInString(b.Text())) }
 
 // choiceLines show the choices of a field, one behind the other.
 func (e *entry) choiceLines(selected bool, width int) []ink.Line {

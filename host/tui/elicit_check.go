@@ -3,6 +3,7 @@ package tui
 import (
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 	"github.com/junction-mcp/junction/internal/form"
@@ -15,13 +16,9 @@ func (c *formCard) check() {
 	fields, values := make([]*form.Field, len(c.fields)), make([]json.RawMessage, len(c.fields))
 	wrong := -1
 	for i, e := range c.fields {
-		value, err := e.value()
-		e.fault = ""
-		if err != nil {
-			e.fault = err.Error()
-			if wrong < 0 {
-				wrong = i
-			}
+		value, fits := e.checked()
+		if !fits && wrong < 0 {
+			wrong = i
 		}
 		fields[i], values[i] = e.Field, value
 	}
@@ -30,6 +27,12 @@ func (c *formCard) check() {
 		return
 	}
 	c.content = form.Encode(fields, values)
+	for i, e := range c.fields {
+		if values[i] != nil && e.hidden() {
+			values[i], _ = json.Marshal(plural(utf8.RuneCountInString(e.text.Text()), "character", "characters") + ", not shown")
+		}
+	}
+	c.shown = form.Encode(fields, values)
 	c.checking, c.seen, c.laid, c.scroll = true, 0, body{}, scroll{}
 }
 
@@ -59,7 +62,7 @@ func (c *formCard) checkLines(s *screen, width, height int) []ink.Line {
 
 // sent is what would be sent, and what would not.
 func (c *formCard) sent(width int) []ink.Line {
-	lines := append(jsonLines(c.content, width), warnings(c.form.Warnings, width)...)
+	lines := append(jsonLines(c.shown, width), warnings(c.form.Warnings, width)...)
 	var left []string
 	for _, e := range c.fields {
 		if value, err := e.value(); err == nil && value == nil {

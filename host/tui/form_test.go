@@ -110,6 +110,37 @@ func TestEnterAloneSendsNoForm(t *testing.T) {
 	})
 }
 
+func TestASecretInAFormIsNotShown(t *testing.T) {
+	const schema = `{"properties":{"PIN":{"type":"string","minLength":6},"author":{"type":"string"}},"required":["PIN"]}`
+	play(t, &scripted{}, 80, 20, func(st *stage) {
+		got, _, cancel := asks(st, func(ctx context.Context) (*mcp.ElicitResult, error) {
+			return st.ui.Elicit(ctx, host.Form{Server: "web", Request: mcp.ElicitRequest{Message: "Log in", RequestedSchema: object(schema)}})
+		})
+		hides := func(secret string) {
+			t.Helper()
+			if frame := st.frame(); strings.Contains(frame, secret) {
+				t.Errorf("%q is shown:\n%s", secret, frame)
+			}
+		}
+		st.keys("4711<enter>")
+		st.holds("> ••••")
+		st.holds("✗ expected text, at least 6 characters, required")
+		hides("4711")
+		st.keys("23<enter>Ada<enter>")
+		st.holds("> ••••••")
+		st.holds("> Ada")
+		hides("4711")
+		st.keys("<enter>")
+		st.holds(`PIN: "6 characters, not shown"`)
+		hides("4711")
+		st.keys("y")
+		if *got == nil || string((*got).Content) != `{"PIN":"471123","author":"Ada"}` {
+			t.Errorf("got %+v", *got)
+		}
+		cancel()
+	})
+}
+
 func TestARequiredTextIsNotEmptyByAccident(t *testing.T) {
 	for keys, want := range map[string]string{"<enter><enter>y": "", `""<enter><enter>y`: `{"name":""}`, "Ada<enter><enter>y": `{"name":"Ada"}`} {
 		play(t, &scripted{}, 80, 20, func(st *stage) {

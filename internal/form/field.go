@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
@@ -24,6 +25,7 @@ type Field struct {
 	Title       string          `json:"title"`
 	Description string          `json:"description"`
 	Format      string          `json:"format"`
+	WriteOnly   bool            `json:"writeOnly"`
 	Default     json.RawMessage `json:"default"`
 	Minimum     *float64        `json:"minimum"`
 	Maximum     *float64        `json:"maximum"`
@@ -82,6 +84,23 @@ func Read(form json.RawMessage) ([]*Field, error) {
 		return nil, fmt.Errorf("the form cannot be asked: %w", fault)
 	}
 	return fields, nil
+}
+
+// secrets are parts of the names of fields that hold one, letters only.
+var secrets = []string{"passw", "passphrase", "passcode", "pincode", "pwd", "secret", "token", "apikey", "privatekey", "otp", "cvv"}
+
+// Secret reports whether what is typed into the field should not stand on the screen: it is
+// called a password or the like, or its schema says so. A server must not ask for one in a form
+// (elicitation, Security Considerations), and some do.
+func (f *Field) Secret() bool {
+	if f.Type != "string" || len(f.Choices) > 0 {
+		return false
+	}
+	isSecret := func(name string) bool {
+		letters := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
+		return letters == "pin" || slices.ContainsFunc(secrets, func(part string) bool { return strings.Contains(letters, part) })
+	}
+	return f.WriteOnly || f.Format == "password" || isSecret(f.Name) || isSecret(f.Title)
 }
 
 func (f *Field) read(property json.RawMessage) (err error) {
