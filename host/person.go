@@ -87,7 +87,7 @@ type AlwaysRule struct {
 type Verdict struct {
 	Allow bool
 	// Rule, if not nil, is one of the card's Always rules (or of its Never rules, where
-	// Allow is false): it holds for the session, or for good if Forever is set.
+	// Allow is false): it holds until the host closes, or for good if Forever is set.
 	Rule    *policy.Rule
 	Forever bool
 	// Trust is whether the server is to be trusted from now on, for good if Forever is set.

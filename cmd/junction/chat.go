@@ -66,7 +66,7 @@ func (a *app) chatCommand() *cobra.Command {
 		Short: "Talk to a language model that uses the tools of your servers",
 		Long: `Talk to a language model that can use the tools of all configured servers, or of
 those that are named. What may write, send or spend is done only after you said
-yes: once, for the session or for good. What servers say of themselves is shown
+yes: once, until chat ends or for good. What servers say of themselves is shown
 to you before the model sees it.
 
 With --prompt (-p), or a question on standard input, it prints the answer and
@@ -100,7 +100,7 @@ func (f *chatFlags) define(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.trust, "trust", nil, "vouch for `SERVER`: its definitions are not reviewed, its annotations are believed (repeatable)")
 	flags.StringArrayVar(&f.approve, "approve", nil, "approve what `SERVER` defines when it is first seen, without being shown it; what has changed since needs SERVER@HASH, which the refusal names (repeatable)")
 	policyFlag(flags, &f.policy)
-	flags.StringArrayVar(&f.allow, "allow", nil, "let calls of `SERVER/TOOL` run without asking, in this session; where nobody can be asked, also after text that is not trusted was read; * and ? are patterns (repeatable)")
+	flags.StringArrayVar(&f.allow, "allow", nil, "let calls of `SERVER/TOOL` run without asking, until chat ends; where nobody can be asked, also after text that is not trusted was read; * and ? are patterns (repeatable)")
 	f.model.define(flags)
 	f.search.define(flags)
 	flags.IntVar(&f.limits.Steps, "max-steps", 0, "end a run after `N` requests to the model (default 50)")

@@ -26,7 +26,7 @@ func commands() []command {
 	return []command{
 		{name: "help", help: "all keys and commands", do: (*screen).showHelp},
 		{name: "mcp", argument: "VERB SERVER", help: "servers: state, tools, trust; to restart, switch off and on, trust one, and read its log", do: (*screen).mcp},
-		{name: "permissions", argument: "undo NUMBER", help: "rules, trust, approvals and what you allowed in this session; to be taken back", do: (*screen).permissions},
+		{name: "permissions", argument: "undo NUMBER", help: "rules, trust, approvals and what you allowed until chat ends; to be taken back", do: (*screen).permissions},
 		{name: "tools", argument: "WORD", help: "all tools, or those with a word in their name", do: func(s *screen, word string) { s.panel = toolsPanel(word) }},
 		{name: "review", argument: "SERVER", help: "show again what was refused or disabled of a server", do: (*screen).reviewAgain},
 		{name: "context", help: "what fills the context window", do: func(s *screen, _ string) { s.panel = contextPanel() }},
