@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/tailscale/hujson"
 )
@@ -55,7 +56,7 @@ func rewrite(ctx context.Context, path string, change func(path string, before [
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, lockTime, fmt.Errorf("another process has held %s.lock for %v", path, lockTime))
 	defer cancel()
-	unlock, err := lock(ctx, path+".lock")
+	unlock, err := filelock.Wait(ctx, path+".lock")
 	if err != nil {
 		return fmt.Errorf("policy: nothing was written to %s: %w", path, err)
 	}

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+
+	"github.com/junction-mcp/junction/internal/filelock"
 )
 
 func TestLoadReadsRulesWithTheirPlaces(t *testing.T) {
@@ -276,7 +278,7 @@ func TestNoRuleIsLostWhereManyAppend(t *testing.T) {
 
 func TestAppendDoesNotWaitForEver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "policy.json")
-	unlock, err := lock(t.Context(), path+".lock")
+	unlock, err := filelock.Wait(t.Context(), path+".lock")
 	if err != nil {
 		t.Fatal(err)
 	}

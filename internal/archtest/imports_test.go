@@ -111,6 +111,11 @@ var rules = []rule{
 		reason: "it reads files; what becomes of a server is its caller's business",
 	},
 	{
+		who:    "audit",
+		never:  []string{"/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd"},
+		reason: "it writes down what it is told, around any Handler",
+	},
+	{
 		who:    "definitions",
 		never:  []string{"/mcp", "/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd"},
 		reason: "it keeps bytes; what they mean is the gateway's business",

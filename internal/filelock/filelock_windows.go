@@ -1,4 +1,4 @@
-package policy
+package filelock
 
 import (
 	"errors"
@@ -9,16 +9,16 @@ import (
 // sharingViolation is ERROR_SHARING_VIOLATION.
 const sharingViolation syscall.Errno = 32
 
-// tryLock opens a file so that nobody else can, or fails with errLocked. Closing the
+// Try opens a file so that nobody else can, and makes it where it is missing, or fails with ErrLocked. Closing the
 // file frees it.
-func tryLock(path string) (*os.File, error) {
+func Try(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err
 	}
 	handle, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, 0, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
 	if errors.Is(err, sharingViolation) {
-		return nil, errLocked
+		return nil, ErrLocked
 	}
 	if err != nil {
 		return nil, err

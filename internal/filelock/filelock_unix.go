@@ -1,6 +1,6 @@
 //go:build unix && !aix && !solaris
 
-package policy
+package filelock
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// tryLock takes the lock of a file, or fails with errLocked. Closing the file frees it.
-func tryLock(path string) (*os.File, error) {
+// Try takes the lock of a file, which is made where it is missing, or fails with ErrLocked. Closing the file frees it.
+func Try(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
@@ -17,7 +17,7 @@ func tryLock(path string) (*os.File, error) {
 	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		_ = f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) || errors.Is(err, syscall.EINTR) {
-			err = errLocked
+			err = ErrLocked
 		}
 		return nil, err
 	}

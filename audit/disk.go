@@ -1,0 +1,346 @@
+package audit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// fileSuffix ends the names of files with lines, which begin with the number of their first line.
+const fileSuffix = ".jsonl"
+
+// disk is what of a log is on the disk. One goroutine at a time uses it.
+type disk struct {
+	root    *os.Root
+	options *Options
+
+	files    []string // names, oldest first; the last one is written
+	file     *os.File
+	size     int64 // of file, without what could not be written as a whole
+	torn     bool  // file may have more than that
+	began    time.Time
+	headFile *os.File
+	head     head
+	unsigned int  // lines since the last checkpoint
+	due      bool // a checkpoint is
+	out      []byte
+}
+
+// fileName is the name of the file whose first line has the number.
+func fileName(first uint64) string { return fmt.Sprintf("%016d%s", first, fileSuffix) }
+
+// listFiles returns the names of the files with lines, oldest first.
+func listFiles(root *os.Root) (names []string, err error) {
+	entries, err := fs.ReadDir(root.FS(), ".")
+	for _, e := range entries {
+		if name := e.Name(); len(name) == 16+len(fileSuffix) && strings.HasSuffix(name, fileSuffix) {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// open finds where the log ends, and says what is wrong with that. What a process did not write to
+// its end is cut off: nobody was answered for it. Everything else that is wrong stays as it is, in
+// the files that there are, and what is written from now on begins the next one.
+func (d *disk) open() (notes []string, err error) {
+	if d.files, err = listFiles(d.root); err != nil {
+		return nil, err
+	}
+	end, fault := readHead(d.root)
+	if fault == nil && d.options.Key.sealHead(&end).String() != end.MAC {
+		fault = fmt.Errorf("%s is not authentic", headFile)
+	}
+	d.head = head{First: 1}
+	if fault == nil {
+		d.head = end
+	}
+	if len(d.files) > 0 {
+		if fault != nil {
+			notes = append(notes, fmt.Sprintf("where the log ended is not known: %v", fault))
+		}
+		more, err := d.openLast(fault == nil)
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, more...)
+	}
+	if d.headFile, err = d.root.OpenFile(headFile, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
+		return nil, err
+	}
+	return notes, d.writeHead()
+}
+
+// openLast finds the last group of lines in the last file, and goes on behind it if nothing is wrong.
+func (d *disk) openLast(known bool) (notes []string, err error) {
+	name := d.files[len(d.files)-1]
+	file, err := d.root.OpenFile(name, os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	total, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	var end line
+	var whole int64
+	strange := false // behind the last group is more than half a one
+	err = eachLine(io.NewSectionReader(file, 0, total), func(text []byte, at int64) error {
+		l, ok := parseLine(text)
+		switch {
+		case ok && l.seal != nil && *l.seal == d.options.Key.seal(l.seq, l.digest):
+			end, whole, strange = l, at+int64(len(text)), false
+		case ok && l.seal != nil:
+			strange = true
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	switch h := &d.head; {
+	case known && end.seq == 0 && name == fileName(h.Seq+1): // just begun
+	case known && (end.seq < h.Seq || end.seq == h.Seq && end.digest != h.digest):
+		notes = append(notes, fmt.Sprintf("the log ended with line %d when it was written, and %s ends with line %d now: lines are missing or were replaced", h.Seq, name, end.seq))
+		return notes, file.Close()
+	case strange:
+		notes = append(notes, fmt.Sprintf("behind line %d of %s are lines that are not of this log", end.seq, name))
+		h.Seq, h.digest = end.seq, end.digest
+		return notes, file.Close()
+	case end.seq > 0:
+		h.Seq, h.digest = end.seq, end.digest
+	}
+	if whole < total {
+		notes = append(notes, fmt.Sprintf("%d bytes at the end of %s belonged to no group of lines that was written as a whole, and were cut off", total-whole, name))
+	}
+	d.file, d.size, d.torn, d.began = file, whole, whole < total, time.Now()
+	return notes, d.mend()
+}
+
+// eachLine calls yield with the lines of a file and where they begin. A line that is too long, or has
+// no end, is given as far as it goes.
+func eachLine(r io.Reader, yield func(text []byte, at int64) error) error {
+	var buf []byte
+	var at int64
+	chunk := make([]byte, 64<<10)
+	for {
+		n, err := r.Read(chunk)
+		buf = append(buf, chunk[:n]...)
+		for {
+			end := bytes.IndexByte(buf, '\n') + 1
+			if end == 0 && len(buf) > 2*maxLine {
+				end = len(buf)
+			}
+			if end == 0 {
+				break
+			}
+			if err := yield(buf[:end], at); err != nil {
+				return err
+			}
+			at += int64(end)
+			buf = buf[end:]
+		}
+		switch {
+		case errors.Is(err, io.EOF) && len(buf) > 0:
+			return yield(buf, at)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// write writes the lines of a group, a checkpoint if one is due, and the head.
+func (d *disk) write(g *group) error {
+	if len(g.objects) == 0 && g.lost == 0 && (!d.due || d.unsigned == 0) {
+		return nil
+	}
+	if err := d.next(); err != nil {
+		return err
+	}
+	before, end, unsigned := d.head, d.head, d.unsigned
+	d.out = d.out[:0]
+	objects := g.objects
+	if g.lost > 0 {
+		note := Record{Kind: KindNote, Time: time.Now(), Reason: fmt.Sprintf("%d lines are missing here, as they could not be written", g.lost)}
+		objects = append(slices.Clip(objects), note.append(nil))
+	}
+	checkpoint := d.due
+	for i, object := range objects {
+		d.out = d.appendNext(d.out, &end, object, !checkpoint && i == len(objects)-1)
+		unsigned++
+	}
+	if checkpoint {
+		d.out = d.appendNext(d.out, &end, d.checkpoint(&end), true)
+		unsigned = 0
+	}
+	if err := d.store(d.out); err != nil {
+		return err
+	}
+	d.head = end
+	if err := d.writeHead(); err != nil { // as if the lines had not been written
+		d.head, d.size, d.torn = before, d.size-int64(len(d.out)), true
+		return err
+	}
+	d.unsigned = unsigned
+	if checkpoint {
+		d.due = false
+	}
+	return nil
+}
+
+// appendNext appends the next line, and moves the end there.
+func (d *disk) appendNext(dst []byte, end *head, object []byte, last bool) []byte {
+	end.Seq++
+	end.digest = end.digest.follows(end.Seq, object)
+	var seal *digest
+	if last {
+		s := d.options.Key.seal(end.Seq, end.digest)
+		seal = &s
+	}
+	return appendLine(dst, object, end.Seq, end.digest, seal)
+}
+
+// checkpoint is a signature of all lines so far.
+func (d *disk) checkpoint(end *head) []byte {
+	w := jsonrpc.NewObject(nil)
+	w.String("time", time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"))
+	w.String("kind", KindCheckpoint)
+	w.Int("first", int64(end.First))
+	w.String("before", end.before.String())
+	w.Base64("signature", d.options.Key.sign(end))
+	return w.Bytes()
+}
+
+// store appends to the file, to the disk unless NoSync is set. What is written in part is cut off
+// before anything else is written.
+func (d *disk) store(data []byte) error {
+	if err := d.mend(); err != nil {
+		return err
+	}
+	d.torn = true
+	if _, err := d.file.WriteAt(data, d.size); err != nil {
+		return errors.Join(err, d.mend())
+	}
+	if !d.options.NoSync {
+		if err := d.file.Sync(); err != nil {
+			return err
+		}
+	}
+	d.torn = false
+	d.size += int64(len(data))
+	return nil
+}
+
+// mend cuts off what was written in part.
+func (d *disk) mend() error {
+	if !d.torn {
+		return nil
+	}
+	if err := d.file.Truncate(d.size); err != nil {
+		return err
+	}
+	d.torn = false
+	return nil
+}
+
+// next begins the next file where the present one is full or old, and removes what is not kept.
+func (d *disk) next() error {
+	if d.file != nil && d.size < d.options.MaxFile && time.Since(d.began) < d.options.MaxAge {
+		return nil
+	}
+	name := fileName(d.head.Seq + 1)
+	for len(d.files) > 0 && name <= d.files[len(d.files)-1] { // which is damaged, and stays
+		d.head.Seq++
+		name = fileName(d.head.Seq + 1)
+	}
+	file, err := d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if d.file != nil {
+		_ = d.file.Sync()
+		_ = d.file.Close()
+	}
+	d.file, d.size, d.torn, d.began, d.due = file, 0, false, time.Now(), true
+	d.files = append(d.files, name)
+	return d.expire()
+}
+
+// expire removes the oldest files that are not kept. The head says first that they are not missed.
+func (d *disk) expire() error {
+	sizes, total := make([]int64, len(d.files)), int64(0)
+	for i, name := range d.files {
+		info, err := d.root.Stat(name)
+		if err != nil {
+			return err
+		}
+		sizes[i], total = info.Size(), total+info.Size()
+	}
+	for i := 0; len(d.files) > 1; i++ {
+		info, err := d.root.Stat(d.files[0])
+		if err != nil {
+			return err
+		}
+		old := d.options.KeepFor > 0 && time.Since(info.ModTime()) > d.options.KeepFor
+		if total <= d.options.Keep && !old {
+			return nil
+		}
+		if err := d.remove(sizes[i]); err != nil {
+			return err
+		}
+		total -= sizes[i]
+	}
+	return nil
+}
+
+// remove removes the oldest file, which has so many bytes.
+func (d *disk) remove(size int64) error {
+	file, err := d.root.Open(d.files[0])
+	if err != nil {
+		return err
+	}
+	var last line
+	from := max(0, size-2*maxLine)
+	err = eachLine(io.NewSectionReader(file, from, size-from), func(text []byte, _ int64) error {
+		if l, ok := parseLine(text); ok {
+			last = l
+		}
+		return nil
+	})
+	_ = file.Close()
+	if err != nil {
+		return err
+	}
+	if last.seq > 0 {
+		d.head.First, d.head.before = last.seq+1, last.digest
+	}
+	if err := d.writeHead(); err != nil {
+		return err
+	}
+	_ = d.headFile.Sync()
+	if err := d.root.Remove(d.files[0]); err != nil {
+		return err
+	}
+	d.files = d.files[1:]
+	return nil
+}
+
+func (d *disk) close() error {
+	var errs []error
+	for _, f := range []*os.File{d.file, d.headFile} {
+		if f != nil {
+			errs = append(errs, f.Sync(), f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

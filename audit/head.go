@@ -1,0 +1,68 @@
+package audit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+const (
+	headFile = "head.json"
+	headSize = 512 // bytes: it is replaced in place, within one sector
+)
+
+// A head says where a log begins and ends. It stands in a file of its own and is written with every
+// group of lines, so that an end that was cut off is missed. What it says is authenticated by the key.
+type head struct {
+	First  uint64 `json:"first"`  // the number of the first line that is kept
+	Before string `json:"before"` // the digest of the line before that; empty if there was none
+	Seq    uint64 `json:"seq"`    // the number of the last line; 0: there is none yet
+	Hash   string `json:"hash"`   // its digest
+	MAC    string `json:"mac"`
+
+	before, digest digest
+}
+
+// writeHead writes where the log ends, behind the lines that it tells of. It does not wait for the
+// disk: after the end of the machine the head may be older than the lines, but never newer.
+func (d *disk) writeHead() error {
+	h := &d.head
+	h.Before, h.Hash, h.MAC = h.before.String(), h.digest.String(), d.options.Key.sealHead(h).String()
+	w := jsonrpc.NewObject(make([]byte, 0, headSize))
+	w.Int("first", int64(h.First))
+	w.String("before", h.Before)
+	w.Int("seq", int64(h.Seq))
+	w.String("hash", h.Hash)
+	w.String("mac", h.MAC)
+	text := append(w.Bytes(), '\n')
+	text = append(text, bytes.Repeat([]byte(" "), headSize-len(text))...)
+	_, err := d.headFile.WriteAt(text, 0)
+	return err
+}
+
+// readHead reads what writeHead wrote; whether it is authentic is not checked.
+func readHead(root *os.Root) (h head, err error) {
+	f, err := root.Open(headFile)
+	if err != nil {
+		return h, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, 2*headSize))
+	if err != nil {
+		return h, err
+	}
+	if err := json.Unmarshal(text, &h); err != nil {
+		return h, fmt.Errorf("%s cannot be read: %w", headFile, err)
+	}
+	var ok, also bool
+	h.before, ok = parseDigest(h.Before)
+	h.digest, also = parseDigest(h.Hash)
+	if !ok || !also || h.First == 0 {
+		return h, fmt.Errorf("%s is damaged", headFile)
+	}
+	return h, nil
+}

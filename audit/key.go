@@ -1,0 +1,150 @@
+package audit
+
+import (
+	"crypto/ed25519"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Key is what a log is signed with. Whoever has it can write a log that verifies, so it belongs
+// to nobody but the process that writes. It is safe for concurrent use.
+type Key struct {
+	private ed25519.PrivateKey
+	mac     []byte // of groups of lines, and of the head
+}
+
+// NewKey makes a key of 32 random bytes, as a keyring may hold them.
+func NewKey(seed []byte) (*Key, error) {
+	if len(seed) != ed25519.SeedSize {
+		return nil, fmt.Errorf("audit: a key has %d bytes, got %d", ed25519.SeedSize, len(seed))
+	}
+	mac, err := hkdf.Key(sha256.New, seed, nil, "junction audit: groups of lines", sha256.Size)
+	if err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	return &Key{private: ed25519.NewKeyFromSeed(seed), mac: mac}, nil
+}
+
+// ReadKey reads the key of an installation from a file, which is made for its owner alone where it
+// is missing. Of two processes that make it at the same time both get the same.
+func ReadKey(path string) (*Key, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = makeKey(path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("audit: the key: %w", err)
+	}
+	seed, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(seed) != ed25519.SeedSize {
+		return nil, fmt.Errorf("audit: %s holds no key: expected %d bytes in base64; what was signed with the key that it held can be verified with the public key only", path, ed25519.SeedSize)
+	}
+	return NewKey(seed)
+}
+
+// makeKey writes a new key to a file of its own, and gives it the name that no other has.
+func makeKey(path string) ([]byte, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	seed := make([]byte, ed25519.SeedSize)
+	rand.Read(seed)
+	text := []byte(base64.StdEncoding.EncodeToString(seed) + "\n")
+	temp := path + "." + rand.Text()
+	if err := os.WriteFile(temp, text, 0o600); err != nil {
+		return nil, err
+	}
+	defer os.Remove(temp)
+	if err := os.Link(temp, path); err != nil {
+		if !errors.Is(err, fs.ErrExist) {
+			return text, os.Rename(temp, path) // no links here
+		}
+		return os.ReadFile(path)
+	}
+	return text, nil
+}
+
+// Public is what others verify checkpoints with; see [ParsePublic].
+func (k *Key) Public() ed25519.PublicKey { return k.private.Public().(ed25519.PublicKey) }
+
+// FormatPublic writes a public key in base64.
+func FormatPublic(k ed25519.PublicKey) string { return base64.StdEncoding.EncodeToString(k) }
+
+// ParsePublic reads what FormatPublic wrote.
+func ParsePublic(text string) (ed25519.PublicKey, error) {
+	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	if err != nil || len(key) != ed25519.PublicKeySize {
+		return nil, fmt.Errorf("audit: expected a public key of %d bytes in base64, got %.20q", ed25519.PublicKeySize, text)
+	}
+	return key, nil
+}
+
+// A digest is that of a line and all lines before it.
+type digest [sha256.Size]byte
+
+// String is as lines write it.
+func (d digest) String() string { return base64.RawURLEncoding.EncodeToString(d[:]) }
+
+// digestSize is the length of a digest in a line.
+const digestSize = 43
+
+func parseDigest(text string) (d digest, ok bool) {
+	if len(text) != digestSize {
+		return d, false
+	}
+	n, err := base64.RawURLEncoding.Strict().Decode(d[:], []byte(text))
+	return d, err == nil && n == len(d)
+}
+
+// follows is the digest of a line behind one with the digest d.
+func (d digest) follows(seq uint64, object []byte) digest {
+	h := sha256.New()
+	h.Write(d[:])
+	h.Write(binary.BigEndian.AppendUint64(nil, seq))
+	h.Write(object)
+	var next digest
+	h.Sum(next[:0])
+	return next
+}
+
+// seal authenticates the end of a group of lines.
+func (k *Key) seal(seq uint64, d digest) digest { return k.sealed("group", seq, d, 0, digest{}) }
+
+// sealHead authenticates where a log begins and ends.
+func (k *Key) sealHead(h *head) digest {
+	return k.sealed("head", h.Seq, h.digest, h.First, h.before)
+}
+
+func (k *Key) sealed(what string, seq uint64, d digest, first uint64, before digest) digest {
+	h := hmac.New(sha256.New, k.mac)
+	h.Write([]byte(what))
+	h.Write(statement(seq, d, first, before))
+	var sum digest
+	h.Sum(sum[:0])
+	return sum
+}
+
+// sign signs where a log begins and ends.
+func (k *Key) sign(h *head) []byte {
+	return ed25519.Sign(k.private, statement(h.Seq, h.digest, h.First, h.before))
+}
+
+// statement is what a checkpoint signs: the log begins with the line first, behind one with the
+// digest before, and the digest of its line seq is d.
+func statement(seq uint64, d digest, first uint64, before digest) []byte {
+	s := []byte("junction audit 1\n")
+	s = binary.BigEndian.AppendUint64(s, seq)
+	s = append(s, d[:]...)
+	s = binary.BigEndian.AppendUint64(s, first)
+	return append(s, before[:]...)
+}

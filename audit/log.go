@@ -1,0 +1,306 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/filelock"
+)
+
+// The limits of a log, where Options have none.
+const (
+	maxLine        = 64 << 10 // bytes of one line; what is longer loses its arguments and result
+	maxPending     = 8 << 20  // bytes of lines that wait for the disk
+	defaultFile    = 64 << 20 // bytes of one file
+	defaultFileAge = 24 * time.Hour
+	defaultKeep    = 1 << 30 // bytes of all files
+	checkpointTime = time.Second
+)
+
+// Options say how a log is kept; the zero value of each field but Key means its default.
+type Options struct {
+	// Key signs the log; it is required. See [ReadKey].
+	Key *Key
+	// MaxFile and MaxAge end a file and begin the next one: so many bytes, default 64 MiB, or so
+	// long after it was begun, default a day.
+	MaxFile int64
+	MaxAge  time.Duration
+	// Keep is how many bytes all files may have, default 1 GiB, and KeepFor how old a file may
+	// become, by its last line; default no limit. The oldest files are removed first.
+	Keep    int64
+	KeepFor time.Duration
+	// NoSync leaves lines to the system, which writes them to the disk some time later: they outlive
+	// the end of this process, however it ends, but not that of the machine.
+	NoSync bool
+	// GoOn lets requests be answered that cannot be written down, such as on a full disk. What is
+	// missing is counted in the log, once it can be written again. Otherwise they are refused.
+	GoOn bool
+	// Logger gets what goes wrong; default slog.Default().
+	Logger *slog.Logger
+}
+
+// ErrInUse says that another process writes the log.
+var ErrInUse = errors.New("another process writes this audit log")
+
+// ErrUnavailable says that the log cannot be written, so that requests are refused.
+var ErrUnavailable = errors.New("the audit log cannot be written")
+
+// A Log is an audit log in a folder of its own. Its methods are safe for concurrent use.
+type Log struct {
+	options Options
+	dir     string
+	root    *os.Root
+	lock    *os.File
+	turn    chan struct{} // of capacity 1: who could send on it writes
+	timer   *time.Timer   // of the next checkpoint
+
+	mu      sync.Mutex
+	pending *group
+	armed   bool // the timer runs
+	closed  bool
+	failing error // of the last attempt to write; nil when it worked
+
+	disk disk // of whoever has the turn
+}
+
+// A group are lines that are written together.
+type group struct {
+	objects [][]byte
+	size    int
+	lost    int           // lines that were dropped, as too many waited
+	done    chan struct{} // closed when all are written, or could not be
+	err     error
+}
+
+func newGroup() *group { return &group{done: make(chan struct{})} }
+
+// Open opens the log in a folder, which is made where it is missing, for its owner alone, and goes
+// on behind its last line. What an earlier process began to write and did not end is cut off, and
+// noted; so is it where lines are missing. The error is ErrInUse where another process writes it.
+func Open(dir string, o Options) (*Log, error) {
+	if o.Key == nil {
+		return nil, errors.New("audit: Options.Key is missing; see ReadKey")
+	}
+	if o.MaxFile <= 0 {
+		o.MaxFile = defaultFile
+	}
+	if o.MaxAge <= 0 {
+		o.MaxAge = defaultFileAge
+	}
+	if o.Keep <= 0 {
+		o.Keep = defaultKeep
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	lock, err := filelock.Try(filepath.Join(dir, "lock"))
+	if errors.Is(err, filelock.ErrLocked) {
+		return nil, fmt.Errorf("audit: %w: %s; give each its own folder", ErrInUse, dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		_ = lock.Close()
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	l := &Log{options: o, dir: dir, root: root, lock: lock, turn: make(chan struct{}, 1), pending: newGroup()}
+	l.disk = disk{root: root, options: &l.options}
+	notes, err := l.disk.open()
+	if err != nil {
+		_ = root.Close()
+		_ = lock.Close()
+		return nil, fmt.Errorf("audit: %w", err)
+	}
+	l.timer = time.AfterFunc(checkpointTime, l.checkpoint)
+	l.armed = true
+	for _, why := range notes {
+		o.Logger.Warn("audit: "+why, "folder", dir)
+		_ = l.Note(&Record{Kind: KindNote, Reason: why})
+	}
+	return l, nil
+}
+
+// Note adds a line, and does not wait until it is written: the next Append or Flush does, or the next
+// checkpoint. The error says that the log is closed, or that too many lines wait.
+func (l *Log) Note(r *Record) error {
+	_, err := l.add(r)
+	return err
+}
+
+// Append adds a line and returns when it, and all lines before it, are on the disk. The error wraps
+// ErrUnavailable where they are not; they are written as soon as that is possible.
+func (l *Log) Append(r *Record) error {
+	g, err := l.add(r)
+	if err != nil {
+		return err
+	}
+	return l.commit(g)
+}
+
+// Flush returns when all lines are on the disk.
+func (l *Log) Flush() error {
+	l.mu.Lock()
+	g := l.pending
+	l.mu.Unlock()
+	return l.commit(g)
+}
+
+// Err says why lines could not be written at the last attempt; nil if they could.
+func (l *Log) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failing
+}
+
+func (l *Log) add(r *Record) (*group, error) {
+	if r.Time.IsZero() {
+		r.Time = time.Now()
+	}
+	object := r.append(nil)
+	if len(object) > maxLine {
+		short := *r
+		short.Arguments, short.Result = nil, nil
+		object = short.append(nil)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	g := l.pending
+	switch {
+	case l.closed:
+		return nil, fmt.Errorf("%w: it is closed", ErrUnavailable)
+	case len(object) > maxLine:
+		return nil, fmt.Errorf("%w: a line of %d bytes is too long", ErrUnavailable, len(object))
+	case g.size+len(object) > maxPending:
+		g.lost++
+		return nil, l.unavailable()
+	}
+	g.objects, g.size = append(g.objects, object), g.size+len(object)
+	l.arm()
+	return g, nil
+}
+
+// arm lets a checkpoint follow; the lock is held.
+func (l *Log) arm() {
+	if !l.armed {
+		l.armed = true
+		l.timer.Reset(checkpointTime)
+	}
+}
+
+// unavailable says that the log cannot be written, and why; the lock is held.
+func (l *Log) unavailable() error {
+	if l.failing != nil {
+		return l.failing
+	}
+	return fmt.Errorf("%w fast enough: %d MiB of lines wait", ErrUnavailable, maxPending>>20)
+}
+
+// commit waits until a group is written. Whoever finds that nobody writes does so, for all that came
+// until then: a lone request changes no goroutine, and many share one write.
+func (l *Log) commit(g *group) error {
+	select {
+	case <-g.done:
+		return g.err
+	case l.turn <- struct{}{}:
+	}
+	select {
+	case <-g.done:
+		<-l.turn
+		return g.err
+	default:
+	}
+	l.write()
+	<-l.turn
+	return g.err
+}
+
+// write writes the group that waits; the caller has the turn.
+func (l *Log) write() {
+	l.mu.Lock()
+	g := l.pending
+	l.pending = newGroup()
+	l.mu.Unlock()
+	if g.err = l.disk.write(g); g.err != nil {
+		g.err = fmt.Errorf("%w: %w", ErrUnavailable, g.err)
+	}
+	l.mu.Lock()
+	l.failing = g.err
+	if g.err != nil {
+		l.pending.keep(g)
+	}
+	l.mu.Unlock()
+	close(g.done)
+}
+
+// keep puts the lines of a group that could not be written before those that came since. What is too
+// much is dropped, the newest first, and counted.
+func (g *group) keep(before *group) {
+	objects := append(before.objects, g.objects...)
+	g.objects, g.size, g.lost = nil, 0, g.lost+before.lost
+	for i, object := range objects {
+		if g.size+len(object) > maxPending {
+			g.lost += len(objects) - i
+			return
+		}
+		g.objects, g.size = append(g.objects, object), g.size+len(object)
+	}
+}
+
+// checkpoint writes what waits, and a signature where lines have none.
+func (l *Log) checkpoint() {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	l.mu.Lock()
+	closed := l.closed
+	l.armed = false
+	l.mu.Unlock()
+	if closed {
+		return
+	}
+	l.disk.due = true
+	l.write()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.failing != nil {
+		l.options.Logger.Error("audit: lines are not written", "folder", l.dir, "error", l.failing)
+		l.arm()
+	}
+}
+
+// Close writes what waits with a last signature, and closes the log. Lines that could not be written
+// are lost, and the error says so.
+func (l *Log) Close() error {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil
+	}
+	l.closed = true
+	l.mu.Unlock()
+	l.timer.Stop()
+	l.disk.due = true
+	l.write()
+	err := l.Err()
+	return errors.Join(err, l.disk.close(), l.root.Close(), l.lock.Close())
+}
+
+// Refused is why requests are refused now, as they cannot be written down: nil if they can. A log
+// that failed is tried again.
+func (l *Log) Refused() error {
+	if l.options.GoOn || l.Err() == nil {
+		return nil
+	}
+	return l.Flush()
+}
