@@ -10,8 +10,8 @@
 // when it says that it changed: a member that is slow, has ended or sends too
 // much costs the others nothing.
 //
-// Middleware goes around the gateway, mcp.Chain(g, m); around a server, as
-// [mcp.ClientOptions.Middleware] of the Client that [Upstream.Dial] returns; or
-// around another Handler, g.AddHandler(name, mcp.Chain(h, m)). A gateway itself
-// checks no rules: those of package policy apply in package host only.
+// Middleware goes around the gateway, mcp.Chain(g, m); around a server, as [Upstream.Middleware], which
+// decides before the server is started; or around another Handler,
+// g.AddHandler(name, mcp.Chain(h, m)). A gateway itself checks no rules: package gateway/rules does, and
+// package audit writes down what was called.
 package gateway

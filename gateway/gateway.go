@@ -298,7 +298,7 @@ func setAskers(req *mcp.Request, askers []string) {
 // ask passes a request of a client on to the member, in the member's terms, and
 // notes that it needs input where it does.
 func (m *member) ask(ctx context.Context, req, renamed *mcp.Request) (mcp.Result, error) {
-	result, err := m.handle(ctx, renamed)
+	result, err := m.chain.Handle(ctx, renamed)
 	if errors.Is(err, mcp.ErrInputRequired) {
 		setAskers(req, append([]string{m.name}, askersOf(req)...))
 	}

@@ -56,10 +56,14 @@ func (m *member) readAll(ctx context.Context, c *mcp.Client, which kinds, whole 
 		}
 	}
 	m.setServerInfo(c, &now)
-	listings := m.listingsOf(&now)
 	m.mu.Lock()
 	first := m.known == nil
-	m.known, m.listings, m.unread = &now, listings, unread
+	listings := m.listings
+	m.known, m.unread = &now, unread
+	m.mu.Unlock()
+	listings = m.listingsOf(&now, listings)
+	m.mu.Lock()
+	m.listings = listings
 	m.mu.Unlock()
 	// Tools are enough to have the server started, which reads the other lists again.
 	if useful := len(unread) == 0 || len(now.Tools) > 0; useful && (first || !now.Equal(&before)) {
@@ -139,12 +143,19 @@ func (m *member) readList(ctx context.Context, c *mcp.Client, k kind) (entries [
 	return entries, nil
 }
 
-// listingsOf makes the lists of a member ready to be offered.
-func (m *member) listingsOf(d *definitions.Definitions) map[string]listing {
+// listingsOf makes the lists of a member ready to be offered, as its middleware leaves them. One that
+// middleware fails to give is as it was before.
+func (m *member) listingsOf(d *definitions.Definitions, before map[string]listing) map[string]listing {
 	all := map[string]listing{}
 	for _, k := range allKinds {
 		var l listing
-		for _, raw := range *k.of(d) {
+		entries, err := m.edited(k, *k.of(d))
+		if err != nil {
+			m.gateway.log.Warn("gateway: middleware gives no list", "server", m.name, "method", k.method, "error", err)
+			all[k.method] = before[k.method]
+			continue
+		}
+		for _, raw := range entries {
 			if e, ok := m.entry(k, raw); ok {
 				l.entries = append(l.entries, e)
 			}

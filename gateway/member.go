@@ -26,6 +26,7 @@ type member struct {
 	prefix   string // of the names of its tools and prompts; may be empty
 	index    int    // how many were added before
 	upstream Upstream
+	chain    mcp.Handler   // the member behind its middleware
 	settled  chan struct{} // closed when its definitions are known, or it failed once
 	once     sync.Once
 	wake     chan struct{} // of capacity 1: a request needs the server
@@ -53,6 +54,7 @@ type member struct {
 
 func newMember(g *Gateway, name string, u Upstream) *member {
 	m := &member{gateway: g, name: name, upstream: u, settled: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{})}
+	m.chain = mcp.Chain(mcp.HandlerFunc(m.bottom), u.Middleware...)
 	if u.Program {
 		m.state = Waiting
 	}
@@ -60,7 +62,7 @@ func newMember(g *Gateway, name string, u Upstream) *member {
 		return m
 	}
 	if m.known = u.Memory.Load(); m.known != nil {
-		m.listings = m.listingsOf(m.known)
+		m.listings = m.listingsOf(m.known, nil)
 		if !u.Eager {
 			m.state = Idle
 		}

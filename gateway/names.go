@@ -84,7 +84,7 @@ func newNaming(k kind, members []*member) *naming {
 // who comes first keeps a name. The name of any other, or one that cannot be used,
 // gets a suffix, which depends on nothing but the server's and its own name.
 func (n *naming) expose(m *member, e listed) (exposed, why string) {
-	target, wanted := owned{m, e.name, e.headers}, e.name
+	target, wanted := owned{m, e.name, e.raw, e.headers}, e.name
 	if n.kind.named {
 		wanted = m.prefix + e.name
 	}

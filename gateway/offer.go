@@ -67,6 +67,7 @@ type offer struct {
 type owned struct {
 	member   *member
 	original string
+	raw      json.RawMessage
 	headers  []paramheader.Field
 }
 

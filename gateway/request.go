@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -20,11 +21,10 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		return mcp.Result{}, err
 	}
 	m.mu.RLock()
-	connected := m.client
+	connected, known := m.client, m.known // before it may be taken back
 	m.mu.RUnlock()
-	tools := m.listing(toolKind) // before it may be taken back
 	result, err := m.send(ctx, h, req)
-	if err == nil || ctx.Err() != nil || !errors.Is(err, mcp.ErrLost) || !m.ended(connected) || !tools.repeats(req) {
+	if err == nil || ctx.Err() != nil || !errors.Is(err, mcp.ErrLost) || !m.ended(connected) || !repeats(known, req) {
 		return result, err
 	}
 	if h, _ = m.ready(ctx, req); h == nil {
@@ -51,16 +51,18 @@ func (m *member) send(ctx context.Context, h mcp.Handler, req *mcp.Request) (mcp
 
 // repeats reports whether a request may be made twice: it only reads, or the
 // member says of its tool that a second call changes nothing.
-func (tools listing) repeats(req *mcp.Request) bool {
+func repeats(known *definitions.Definitions, req *mcp.Request) bool {
 	switch {
 	case req.Round > 0 || req.Method == "subscriptions/listen":
 		return false
 	case req.Method != "tools/call":
 		return true
+	case known == nil:
+		return false
 	}
-	for _, e := range tools.entries {
-		if e.name == req.Name {
-			hints := jsonrpc.Get(e.raw, "annotations")
+	for _, raw := range known.Tools {
+		if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); name == req.Name {
+			hints := jsonrpc.Get(raw, "annotations")
 			return string(jsonrpc.Get(hints, "idempotentHint")) == "true" || string(jsonrpc.Get(hints, "readOnlyHint")) == "true"
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -16,14 +15,10 @@ var errRestarted = errors.New("the server is being restarted")
 // unless it is remembered. It does not wait. The error says that there is no such member,
 // or that it is a Handler in this process.
 func (g *Gateway) Restart(name string) error {
-	g.mu.RLock()
-	i := slices.IndexFunc(g.members, func(m *member) bool { return m.name == name })
-	if i < 0 {
-		g.mu.RUnlock()
+	m := g.member(name)
+	if m == nil {
 		return fmt.Errorf("there is no server %q", name)
 	}
-	m := g.members[i]
-	g.mu.RUnlock()
 	if m.upstream.Dial == nil {
 		return fmt.Errorf("server %q is part of this program; there is nothing to restart", name)
 	}

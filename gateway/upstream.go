@@ -26,6 +26,10 @@ type Upstream struct {
 	// Eager connects to the server at once, and again when it was lost, also
 	// where its definitions are remembered.
 	Eager bool
+	// Middleware sees every request to the server, before it is started, and every list of what it
+	// offers, also where that is remembered: under the names that the server gives, with the client's
+	// Request; lists are read without a client. See [Gateway.Reread].
+	Middleware []mcp.Middleware
 }
 
 // A Start is one attempt to connect to a server. Its methods are for the Dial

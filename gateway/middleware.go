@@ -1,0 +1,112 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// bottom is what the member's middleware is around: its lists are those that are known, and everything
+// else goes to the server, which is started if need be. What the server says of itself is no business of
+// middleware, which may ask before it is connected.
+func (m *member) bottom(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	if req.Method == "server/discover" {
+		return mcp.Result{Value: mcp.DiscoverResult{SupportedVersions: revision.Modern()}}, nil
+	}
+	i := slices.IndexFunc(allKinds, func(k kind) bool { return k.method == req.Method })
+	if i < 0 {
+		return m.handle(ctx, req)
+	}
+	m.mu.RLock()
+	known := m.known
+	m.mu.RUnlock()
+	w := jsonrpc.NewObject(nil)
+	w.Array(allKinds[i].list)
+	if known != nil {
+		for _, raw := range *allKinds[i].of(known) {
+			w.Element(raw)
+		}
+	}
+	return mcp.Result{JSON: w.Bytes()}, nil
+}
+
+// edited is a list of the member as its middleware leaves it.
+func (m *member) edited(k kind, entries []json.RawMessage) ([]json.RawMessage, error) {
+	if len(m.upstream.Middleware) == 0 {
+		return entries, nil
+	}
+	client := mcp.NewClientWith(m.chain, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})
+	var edited []json.RawMessage
+	for raw, err := range client.List(m.gateway.ctx, k.method, k.list) {
+		if err != nil {
+			return nil, err
+		}
+		edited = append(edited, slices.Clone(raw))
+	}
+	return edited, nil
+}
+
+// Reread gives the lists of a member to its middleware again, whose rules changed; clients get
+// list_changed where that changes what is offered. The error says that there is no such member.
+func (g *Gateway) Reread(name string) error {
+	m := g.member(name)
+	if m == nil {
+		return fmt.Errorf("there is no server %q", name)
+	}
+	m.mu.RLock()
+	known, before := m.known, m.listings
+	m.mu.RUnlock()
+	if known == nil {
+		return nil
+	}
+	after := m.listingsOf(known, before)
+	m.mu.Lock()
+	current := m.known == known // else it was read meanwhile
+	if current {
+		m.listings = after
+	}
+	m.mu.Unlock()
+	var changed kinds
+	for _, k := range allKinds {
+		same := slices.EqualFunc(before[k.method].entries, after[k.method].entries, func(a, b listed) bool { return string(a.raw) == string(b.raw) })
+		if current && !same {
+			changed |= k.bit
+		}
+	}
+	if changed != 0 {
+		g.changedOffer(changed)
+	}
+	return nil
+}
+
+// member returns the member with a name, or nil.
+func (g *Gateway) member(name string) *member {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	i := slices.IndexFunc(g.members, func(m *member) bool { return m.name == name })
+	if i < 0 {
+		return nil
+	}
+	return g.members[i]
+}
+
+// A Tool is what a name stands for that clients see.
+type Tool struct {
+	Server     string          // the member that has it
+	Name       string          // the one that the member gives it
+	Definition json.RawMessage // as clients see it, but for the name; not to be changed
+}
+
+// Tool says what the name of a tool stands for now; false if no member lists it.
+func (g *Gateway) Tool(exposed string) (Tool, bool) {
+	f, ok := g.current().found[toolKind.method][exposed]
+	if !ok {
+		return Tool{}, false
+	}
+	return Tool{f.member.name, f.original, f.raw}, true
+}

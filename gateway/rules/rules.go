@@ -1,0 +1,263 @@
+package rules
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/policy"
+)
+
+// maxShown is how many bytes of arguments the user is asked about; more is refused.
+const maxShown = 4 << 10
+
+// Options say whose requests are decided about, and by what.
+type Options struct {
+	// Policy returns the rules that hold now. It is called for each request, and must be safe for
+	// concurrent use; it is required.
+	Policy func() *policy.Policy
+	// Server and Origin are what rules call the server; see [policy.Input].
+	Server, Origin string
+	// Trusted says that what the server claims about its tools is believed.
+	Trusted bool
+	// Shadow lets every request through, and tells OnDecision what would have been decided.
+	Shadow bool
+	// OnDecision, if not nil, is called for each decision, with the request's context, before it is
+	// acted on: effect is what comes of it, where the user was asked Allow or Deny. It must be safe for
+	// concurrent use.
+	OnDecision func(ctx context.Context, req *mcp.Request, d *policy.Decision, effect policy.Effect)
+}
+
+// Middleware returns middleware that decides about calls of tools, and, where a rule is about them, prompts,
+// resources and completions. The default of the policy is for tools only.
+func Middleware(o Options) mcp.Middleware {
+	return func(next mcp.Handler) mcp.Handler {
+		return &decider{options: o, next: next}
+	}
+}
+
+// A decider decides about the requests to one Handler.
+type decider struct {
+	options Options
+	next    mcp.Handler
+
+	mu    sync.RWMutex
+	tools map[string]claims // that were listed last
+}
+
+// claims are what a server says of a tool.
+type claims struct {
+	title       string
+	annotations policy.Annotations
+}
+
+// Handle decides about a request, and passes it on where that is allowed.
+func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	switch req.Method {
+	case "tools/list":
+		return d.list(ctx, req)
+	case "tools/call", "prompts/get", "resources/read", "completion/complete":
+	default:
+		return d.next.Handle(ctx, req)
+	}
+	p := d.options.Policy()
+	in := d.input(ctx, req)
+	decision := p.Decide(ctx, in)
+	hidden := req.Method == "tools/call" && p.Hides(in.Server, in.Tool, in.Annotations)
+	effect := decision.Effect
+	if req.Method != "tools/call" && decision.Default {
+		effect = policy.Allow
+	}
+	var why error
+	if effect == policy.Ask && !d.options.Shadow {
+		effect, why = d.ask(ctx, req, &in, &decision)
+		if errors.Is(why, mcp.ErrInputRequired) {
+			return mcp.Result{}, why
+		}
+	}
+	if d.options.OnDecision != nil {
+		d.options.OnDecision(ctx, req, &decision, effect)
+	}
+	switch {
+	case effect == policy.Allow || d.options.Shadow:
+		return d.next.Handle(ctx, req)
+	case hidden:
+		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "unknown tool %q", req.Name)
+	}
+	return refused(req, &decision, why)
+}
+
+// refused is the result of a request that is not allowed. A model reads that of a tool.
+func refused(req *mcp.Request, d *policy.Decision, why error) (mcp.Result, error) {
+	text := fmt.Sprintf("not allowed: %s", d.Reason)
+	if why != nil {
+		text += "; " + why.Error()
+	}
+	if req.Method != "tools/call" {
+		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "%s", text)
+	}
+	return mcp.Result{Value: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{mcp.Text(text)}}}, nil
+}
+
+// input is a request as rules see it.
+func (d *decider) input(ctx context.Context, req *mcp.Request) policy.Input {
+	in := policy.Input{Method: req.Method, Server: d.options.Server, Origin: d.options.Origin, Trusted: d.options.Trusted, Arguments: req.Arguments}
+	if req.Meta.Client != nil {
+		in.Client = req.Meta.Client.Name
+	}
+	if p := req.Principal; p != nil {
+		in.Principal = policy.Principal{Subject: p.Subject, Issuer: p.Issuer, Scopes: p.Scopes}
+	}
+	switch req.Method {
+	case "tools/call":
+		c := d.claims(ctx, req)
+		in.Tool, in.Title, in.Annotations = req.Name, c.title, c.annotations
+	case "resources/read":
+		in.Resource = req.Name
+	}
+	return in
+}
+
+// claims are what the server says of the tool that is called. Of one that was never listed, its
+// list is read; what is not there claims nothing.
+func (d *decider) claims(ctx context.Context, req *mcp.Request) claims {
+	d.mu.RLock()
+	c, known := d.tools[req.Name]
+	d.mu.RUnlock()
+	if known {
+		return c
+	}
+	client := mcp.NewClientWith(d.next, mcp.ClientOptions{Name: d.options.Server})
+	tools := map[string]claims{}
+	for raw, err := range client.List(ctx, "tools/list", "tools") {
+		if err != nil {
+			return claims{}
+		}
+		name, c := read(raw)
+		tools[name] = c
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.tools = tools
+	return tools[req.Name]
+}
+
+// read reads what a definition claims.
+func read(raw json.RawMessage) (name string, c claims) {
+	name, _ = jsonrpc.Unquote(jsonrpc.Get(raw, "name"))
+	hints := jsonrpc.Get(raw, "annotations")
+	hint := func(name string) *bool {
+		switch string(jsonrpc.Get(hints, name)) {
+		case "true":
+			return new(true)
+		case "false":
+			return new(false)
+		}
+		return nil
+	}
+	c.annotations = policy.Annotations{ReadOnly: hint("readOnlyHint"), Destructive: hint("destructiveHint"), Idempotent: hint("idempotentHint"), OpenWorld: hint("openWorldHint")}
+	for _, title := range []json.RawMessage{jsonrpc.Get(hints, "title"), jsonrpc.Get(raw, "title")} {
+		if text, ok := jsonrpc.Unquote(title); ok && text != "" {
+			c.title = text
+		}
+	}
+	return name, c
+}
+
+// list leaves out the tools that are denied in any case.
+func (d *decider) list(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	result, err := d.next.Handle(ctx, req)
+	if err != nil {
+		return result, err
+	}
+	body, err := result.Encoded()
+	if err != nil {
+		return result, err
+	}
+	p := d.options.Policy()
+	w := jsonrpc.NewObject(make([]byte, 0, len(body)))
+	w.Members(body, "tools")
+	w.Array("tools")
+	tools := map[string]claims{}
+	jsonrpc.EachElement(jsonrpc.Get(body, "tools"), func(raw []byte) bool {
+		name, c := read(raw)
+		tools[name] = c
+		if d.options.Shadow || !p.Hides(d.options.Server, name, c.annotations) {
+			w.Element(raw)
+		}
+		return true
+	})
+	d.mu.Lock()
+	if before := d.tools; before != nil && jsonrpc.Get(req.Params, "cursor") != nil { // a further page
+		before = maps.Clone(before)
+		maps.Copy(before, tools)
+		tools = before
+	}
+	d.tools = tools
+	d.mu.Unlock()
+	return result.WithJSON(w.Bytes()), nil
+}
+
+// ask asks the user of the client whether a request may be handled; why says why it may not.
+func (d *decider) ask(ctx context.Context, req *mcp.Request, in *policy.Input, decision *policy.Decision) (effect policy.Effect, why error) {
+	if req.Meta.Capabilities.Allow(mcp.ServerRequest{Method: "elicitation/create"}) != nil {
+		return policy.Deny, errors.New("the client cannot ask its user; a rule that allows it would")
+	}
+	shown := string(in.Arguments)
+	if len(shown) > maxShown {
+		return policy.Deny, fmt.Errorf("the arguments have %d bytes, and nobody is asked about more than %d; a rule that allows it would", len(shown), maxShown)
+	}
+	message := d.elicitation(req) + "\n" + decision.Reason
+	if shown != "" {
+		message += "\nArguments: " + plaintext.Unbroken(shown)
+	}
+	answer, err := mcp.ElicitRaw(mcp.WithRequest(ctx, req), mcp.ElicitRequest{Message: message, RequestedSchema: yesOrNo()})
+	switch {
+	case errors.Is(err, mcp.ErrInputRequired):
+		return policy.Ask, err
+	case err != nil:
+		return policy.Deny, fmt.Errorf("the user could not be asked: %w", err)
+	case answer.Action == mcp.ElicitAccept && string(jsonrpc.Get(answer.Content, "allow")) == "true":
+		return policy.Allow, nil
+	}
+	return policy.Deny, mcp.ErrDeclined
+}
+
+// yesOrNo is the form that the user fills in.
+func yesOrNo() json.RawMessage {
+	w := jsonrpc.NewObject(nil)
+	w.String("type", "object")
+	w.Object("properties")
+	w.Object("allow")
+	w.String("type", "boolean")
+	w.String("title", "Allow this once")
+	w.End()
+	w.End()
+	w.Array("required")
+	w.StringElement("allow")
+	return w.Bytes()
+}
+
+// elicitation is what the user is asked.
+func (d *decider) elicitation(req *mcp.Request) string {
+	verb, noun := "completed", "argument"
+	switch req.Method {
+	case "tools/call":
+		verb, noun = "called", "tool"
+	case "prompts/get":
+		verb, noun = "used", "prompt"
+	case "resources/read":
+		verb, noun = "read", "resource"
+	}
+	of := ""
+	if d.options.Server != "" {
+		of = " of server " + d.options.Server
+	}
+	return fmt.Sprintf("May the %s %s%s be %s?", noun, plaintext.Line(req.Name, 200), of, verb)
+}

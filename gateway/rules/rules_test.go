@@ -1,0 +1,279 @@
+package rules_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/rules"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+	"github.com/junction-mcp/junction/policy"
+)
+
+func compiled(t testing.TB, fallback policy.Effect, all ...policy.Rule) func() *policy.Policy {
+	t.Helper()
+	p, err := policy.Compile(all, policy.Options{Default: fallback})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() *policy.Policy { return p }
+}
+
+// files is a server with tools that count their calls. ask asks the user itself.
+func files(calls *atomic.Int32) *mcp.Server {
+	s := mcp.NewServer("files", "1")
+	run := func(_ context.Context, in struct{ Path string }) (string, error) {
+		calls.Add(1)
+		return "did " + in.Path, nil
+	}
+	mcp.AddToolWith(s, mcp.Tool{Name: "read", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)}}, run)
+	mcp.AddTool(s, "write", run)
+	mcp.AddTool(s, "drop", run)
+	mcp.AddTool(s, "ask", func(ctx context.Context, _ struct{ Path string }) (string, error) {
+		in, err := mcp.Elicit[struct{ Name string }](ctx, "Who are you?")
+		if err == nil {
+			calls.Add(1)
+		}
+		return "hello " + in.Name, err
+	})
+	return s
+}
+
+// user answers what a client is asked.
+type user struct {
+	mu    sync.Mutex
+	asked []string
+	allow string
+}
+
+func (u *user) elicit(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.asked = append(u.asked, req.Message)
+	if strings.HasPrefix(req.Message, "Who") {
+		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"Name":"Ada"}`)}, nil
+	}
+	if u.allow == "" {
+		return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+	}
+	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"allow":` + u.allow + `}`)}, nil
+}
+
+// both runs a test with clients of both eras, around a Handler and in a gateway.
+func both(t *testing.T, o rules.Options, u *user, f func(t *testing.T, c *mcp.Client, prefix string, calls *atomic.Int32)) {
+	o.Server = "files"
+	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+		for _, place := range []string{"handler", "gateway"} {
+			t.Run(revision+" "+place, func(t *testing.T) {
+				var calls atomic.Int32
+				h, prefix := rules.Middleware(o)(files(&calls)), ""
+				if place == "gateway" {
+					g := gateway.New(gateway.Options{})
+					defer g.Close()
+					dial := func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
+						return mcp.DialWith(ctx, stream.Pipe(files(&calls)), mcp.ClientOptions{Name: "files", Bridge: true})
+					}
+					if err := g.Add("files", gateway.Upstream{Dial: dial, Middleware: []mcp.Middleware{rules.Middleware(o)}}); err != nil {
+						t.Fatal(err)
+					}
+					if err := g.Settle(t.Context()); err != nil {
+						t.Fatal(err)
+					}
+					h, prefix = g, "files"+gateway.Separator
+				}
+				co := mcp.ClientOptions{Info: mcp.Implementation{Name: "assistant", Version: "1"}, Name: "files", Revision: revision}
+				if u != nil {
+					u.asked = nil
+					co.OnElicit = u.elicit
+				}
+				c, err := mcp.DialWith(t.Context(), stream.Pipe(h), co)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				f(t, c, prefix, &calls)
+			})
+		}
+	}
+}
+
+func listed(t *testing.T, c *mcp.Client) (names []string) {
+	t.Helper()
+	for tool, err := range c.Tools(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, tool.Name[strings.LastIndex(tool.Name, "__")+1:])
+	}
+	for i := range names {
+		names[i] = strings.TrimLeft(names[i], "_")
+	}
+	slices.Sort(names)
+	return names
+}
+
+// said is what a call gave, its text or its error.
+func said(c *mcp.Client, tool, path string) string {
+	result, err := c.CallTool(context.Background(), tool, map[string]string{"Path": path})
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	text := ""
+	for _, block := range result.Content {
+		text += block.Text
+	}
+	if result.IsError {
+		text = "failed: " + text
+	}
+	return text
+}
+
+func TestWhatIsDeniedIsNotThere(t *testing.T) {
+	var reported sync.Map
+	o := rules.Options{
+		Policy: compiled(t, policy.Allow,
+			policy.Rule{Effect: policy.Deny, Server: "files", Tool: "drop"},
+			policy.Rule{Effect: policy.Deny, Tool: "write", When: "args.Path.startsWith('/etc')", Reason: "nobody writes to /etc"},
+			policy.Rule{Effect: policy.Deny, When: "!annotations.readOnly && client != 'assistant'"}),
+		OnDecision: func(_ context.Context, req *mcp.Request, d *policy.Decision, effect policy.Effect) {
+			reported.Store(req.Name+" "+string(req.Arguments), string(effect)+" "+d.Reason)
+		},
+	}
+	both(t, o, nil, func(t *testing.T, c *mcp.Client, prefix string, calls *atomic.Int32) {
+		if got := fmt.Sprint(listed(t, c)); got != "[ask read write]" {
+			t.Errorf("listed: %s", got)
+		}
+		for _, call := range [][3]string{
+			{"read", "a", "did a"},
+			{"write", "a", "did a"},
+			{"write", "/etc/passwd", "failed: not allowed: nobody writes to /etc"},
+			{"drop", "a", "error: server"},
+		} {
+			if got := said(c, prefix+call[0], call[1]); !strings.HasPrefix(got, call[2]) {
+				t.Errorf("%s %s: %s", call[0], call[1], got)
+			}
+		}
+		if n := calls.Load(); n != 2 {
+			t.Errorf("%d calls reached the server", n)
+		}
+	})
+	if got, _ := reported.Load(`write {"Path":"/etc/passwd"}`); got != "deny nobody writes to /etc" {
+		t.Errorf("reported: %v", got)
+	}
+}
+
+func TestARuleThatAsks(t *testing.T) {
+	for _, test := range []struct {
+		name, allow, want string
+		calls             int32
+	}{
+		{"yes", "true", "did x", 1},
+		{"no", "false", "failed: not allowed: writing is asked about; the user declined", 0},
+		{"declined", "", "failed: not allowed: writing is asked about; the user declined", 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			u := &user{allow: test.allow}
+			o := rules.Options{Policy: compiled(t, policy.Allow, policy.Rule{Effect: policy.Ask, Tool: "write", Reason: "writing is asked about"})}
+			both(t, o, u, func(t *testing.T, c *mcp.Client, prefix string, calls *atomic.Int32) {
+				if got := said(c, prefix+"write", "x"); got != test.want || calls.Load() != test.calls {
+					t.Errorf("got %q, %d calls", got, calls.Load())
+				}
+				want := "May the tool write of server files be called?\nwriting is asked about\nArguments: {\"Path\":\"x\"}"
+				if len(u.asked) != 1 || u.asked[0] != want {
+					t.Errorf("asked %q", u.asked)
+				}
+			})
+		})
+	}
+}
+
+func TestAToolThatAsksItselfIsAskedAboutOnce(t *testing.T) {
+	u := &user{allow: "true"}
+	o := rules.Options{Policy: compiled(t, policy.Ask)}
+	both(t, o, u, func(t *testing.T, c *mcp.Client, prefix string, calls *atomic.Int32) {
+		if got := said(c, prefix+"ask", ""); got != "hello Ada" || calls.Load() != 1 {
+			t.Errorf("got %q, %d calls", got, calls.Load())
+		}
+		if len(u.asked) != 2 || !strings.HasPrefix(u.asked[0], "May the tool ask") || u.asked[1] != "Who are you?" {
+			t.Errorf("asked %q", u.asked)
+		}
+	})
+}
+
+func TestWhoCannotBeAskedIsReportedWhy(t *testing.T) {
+	o := rules.Options{Policy: compiled(t, policy.Ask), Trusted: true}
+	both(t, o, nil, func(t *testing.T, c *mcp.Client, prefix string, calls *atomic.Int32) {
+		if got := said(c, prefix+"write", "x"); !strings.HasSuffix(got, "; the client cannot ask its user; a rule that allows it would") {
+			t.Errorf("got %q", got)
+		}
+		if got := said(c, prefix+"read", "x"); got != "did x" { // a trusted server says that it only reads
+			t.Errorf("got %q", got)
+		}
+		if calls.Load() != 1 {
+			t.Errorf("%d calls", calls.Load())
+		}
+	})
+}
+
+func TestInTheShadowEverythingIsLetThrough(t *testing.T) {
+	var reported sync.Map
+	o := rules.Options{Policy: compiled(t, policy.Deny, policy.Rule{Effect: policy.Ask, Tool: "write"}), Shadow: true,
+		OnDecision: func(_ context.Context, req *mcp.Request, _ *policy.Decision, effect policy.Effect) {
+			reported.Store(req.Name, effect)
+		}}
+	both(t, o, nil, func(t *testing.T, c *mcp.Client, prefix string, _ *atomic.Int32) {
+		if got := fmt.Sprint(listed(t, c)); got != "[ask drop read write]" {
+			t.Errorf("listed: %s", got)
+		}
+		if got := said(c, prefix+"write", "x") + said(c, prefix+"drop", "x"); got != "did xdid x" {
+			t.Errorf("got %q", got)
+		}
+		drop, _ := reported.Load("drop")
+		write, _ := reported.Load("write")
+		if drop != policy.Deny || write != policy.Ask {
+			t.Errorf("reported: drop %v, write %v", drop, write)
+		}
+	})
+}
+
+func TestRulesThatChangeChangeWhatIsOffered(t *testing.T) {
+	var current atomic.Pointer[policy.Policy]
+	current.Store(compiled(t, policy.Allow)())
+	var calls atomic.Int32
+	g := gateway.New(gateway.Options{})
+	defer g.Close()
+	dial := func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
+		return mcp.DialWith(ctx, stream.Pipe(files(&calls)), mcp.ClientOptions{Name: "files", Bridge: true})
+	}
+	m := rules.Middleware(rules.Options{Server: "files", Policy: current.Load})
+	if err := g.Add("files", gateway.Upstream{Dial: dial, Middleware: []mcp.Middleware{m}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c := mcp.NewClientWith(g, mcp.ClientOptions{})
+	if got := fmt.Sprint(listed(t, c)); got != "[ask drop read write]" {
+		t.Errorf("listed: %s", got)
+	}
+	if tool, ok := g.Tool("files__drop"); !ok || tool.Server != "files" || tool.Name != "drop" || !strings.Contains(string(tool.Definition), "inputSchema") {
+		t.Errorf("got %+v, %v", tool, ok)
+	}
+	current.Store(compiled(t, policy.Allow, policy.Rule{Effect: policy.Deny, Tool: "d*"})())
+	if err := g.Reread("files"); err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(listed(t, c)); got != "[ask read write]" {
+		t.Errorf("listed: %s", got)
+	}
+	if _, ok := g.Tool("files__drop"); ok {
+		t.Error("a hidden tool has a name")
+	}
+}
