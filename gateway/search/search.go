@@ -1,0 +1,380 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/toolsearch"
+)
+
+// Mode says when search takes the place of tools.
+type Mode string
+
+// The modes.
+const (
+	Auto   Mode = "auto"   // where the tools cost more than the budget
+	All    Mode = "all"    // never
+	Search Mode = "search" // always
+)
+
+// The tools that take the place of others.
+const (
+	searchTool   = "search_tools"
+	describeTool = "describe_tool"
+	callTool     = "call_tool"
+)
+
+const (
+	defaultBudget = 10_000  // tokens of definitions, above which Auto searches
+	maxQueries    = 8       // of one search
+	maxQuery      = 500     // characters of one
+	maxHits       = 5       // of one query
+	maxFound      = 1_500   // tokens of the definitions that one search gives
+	maxOverview   = 1_000   // tokens of the description of search_tools
+	maxRead       = 4 << 20 // bytes of arguments of call_tool
+)
+
+// Options are optional; the zero value of each field means its default.
+type Options struct {
+	// Mode is Auto by default.
+	Mode Mode
+	// Budget is how many tokens all definitions may cost before Auto searches; default 10,000.
+	Budget int
+	// Pinned are patterns of names that are listed in any case: * is any characters, ? one.
+	Pinned []string
+	// Server names the server of a tool and says what it is for, to group tools; nil: they are one group.
+	Server func(tool string) (name, about string)
+}
+
+// Middleware returns middleware that lists search_tools, describe_tool and call_tool in place of tools.
+// Options with a pattern that is none make it panic.
+func Middleware(o Options) mcp.Middleware {
+	if o.Mode == "" {
+		o.Mode = Auto
+	}
+	if o.Budget <= 0 {
+		o.Budget = defaultBudget
+	}
+	for _, pattern := range o.Pinned {
+		if _, err := path.Match(pattern, ""); err != nil {
+			panic(fmt.Sprintf("search: the pattern %q: %v", pattern, err))
+		}
+	}
+	return func(next mcp.Handler) mcp.Handler {
+		return &searcher{options: o, next: next, index: toolsearch.New(toolsearch.Options{})}
+	}
+}
+
+// A searcher stands before one Handler.
+type searcher struct {
+	options Options
+	next    mcp.Handler
+	index   *toolsearch.Index
+
+	mu     sync.Mutex
+	read   []json.RawMessage // the pages of the list that the rest is made of
+	tools  map[string]json.RawMessage
+	hidden bool            // search takes the place of tools
+	listed json.RawMessage // what clients see then
+	groups map[string]bool // servers in the index
+}
+
+// Handle lists, finds, describes and calls tools, and passes everything else on.
+func (s *searcher) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	if s.options.Mode == All || req.Method != "tools/list" && req.Method != "tools/call" {
+		return s.next.Handle(ctx, req)
+	}
+	if req.Method == "tools/list" {
+		return s.list(ctx, req)
+	}
+	var answer func(context.Context, *mcp.Request) (mcp.Result, error)
+	switch req.Name {
+	case searchTool:
+		answer = s.find
+	case describeTool:
+		answer = s.describe
+	case callTool:
+		answer = s.call
+	default:
+		return s.next.Handle(ctx, req)
+	}
+	if err := s.refresh(ctx, req); err != nil {
+		return mcp.Result{}, err
+	}
+	s.mu.Lock()
+	own := s.hidden && s.tools[req.Name] == nil // else a server has a tool of that name
+	s.mu.Unlock()
+	if !own {
+		return s.next.Handle(ctx, req)
+	}
+	return answer(ctx, req)
+}
+
+// list gives the tools as they are, or those that take their place.
+func (s *searcher) list(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	result, err := s.next.Handle(ctx, req)
+	if err != nil || jsonrpc.Get(req.Params, "cursor") != nil {
+		return result, err // a further page: the first one had a cursor, so it was the client's choice
+	}
+	if err := s.readFrom(ctx, req, &result); err != nil {
+		return mcp.Result{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.hidden {
+		return result, nil
+	}
+	return result.WithJSON(s.listed), nil
+}
+
+// refresh reads the tools, which costs little where they are as they were.
+func (s *searcher) refresh(ctx context.Context, req *mcp.Request) error {
+	list := listRequest(req, nil)
+	result, err := s.next.Handle(ctx, list)
+	if err != nil {
+		return err
+	}
+	return s.readFrom(ctx, req, &result)
+}
+
+// listRequest lists tools for whoever asked.
+func listRequest(req *mcp.Request, params json.RawMessage) *mcp.Request {
+	list := *req
+	list.Method, list.Params, list.Name, list.Arguments, list.Round, list.State = "tools/list", params, "", nil, 0, nil
+	list.Meta.ProgressToken = nil
+	return &list
+}
+
+// maxPages is how many pages of a list are read.
+const maxPages = 1_000
+
+// readFrom reads the list that begins with a page, and indexes it unless it is the one that is indexed.
+func (s *searcher) readFrom(ctx context.Context, req *mcp.Request, first *mcp.Result) error {
+	body, err := first.Encoded()
+	if err != nil {
+		return err
+	}
+	first.JSON = body
+	pages := []json.RawMessage{body}
+	for cursor := jsonrpc.Get(body, "nextCursor"); cursor != nil && len(pages) < maxPages; {
+		w := jsonrpc.NewObject(nil)
+		w.Raw("cursor", cursor)
+		result, err := s.next.Handle(ctx, listRequest(req, w.Bytes()))
+		if err != nil {
+			return err
+		}
+		if body, err = result.Encoded(); err != nil {
+			return err
+		}
+		pages = append(pages, body)
+		cursor = jsonrpc.Get(body, "nextCursor")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.EqualFunc(pages, s.read, same) {
+		return nil
+	}
+	s.read = pages
+	s.indexed(pages)
+	return nil
+}
+
+// same reports whether two pages are equal; of a gateway they are the same bytes.
+func same(a, b json.RawMessage) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || string(a) == string(b))
+}
+
+// indexed makes the index, and what clients see, of all pages. The lock is held.
+func (s *searcher) indexed(pages []json.RawMessage) {
+	byServer, about := map[string][]toolsearch.Tool{}, map[string]string{}
+	s.tools = map[string]json.RawMessage{}
+	cost := 0
+	var pinned []json.RawMessage
+	for _, page := range pages {
+		jsonrpc.EachElement(jsonrpc.Get(page, "tools"), func(raw []byte) bool {
+			t := toolOf(raw)
+			if t.Name == "" || s.tools[t.Name] != nil {
+				return true
+			}
+			if s.options.Server != nil {
+				t.Server, about[t.Server] = s.options.Server(t.Name)
+			}
+			s.tools[t.Name] = raw
+			byServer[t.Server] = append(byServer[t.Server], t)
+			cost += toolsearch.Tokens(string(raw))
+			if s.isPinned(t.Name) {
+				pinned = append(pinned, raw)
+			}
+			return true
+		})
+	}
+	for server := range s.groups {
+		if byServer[server] == nil {
+			s.index.SetServer(server, "", nil)
+		}
+	}
+	s.groups = map[string]bool{}
+	for server, tools := range byServer {
+		s.groups[server] = true
+		s.index.SetServer(server, about[server], tools)
+	}
+	s.hidden = s.options.Mode == Search || cost > s.options.Budget
+	if s.hidden {
+		s.listed = s.offer(pinned)
+	}
+}
+
+func (s *searcher) isPinned(name string) bool {
+	return slices.ContainsFunc(s.options.Pinned, func(pattern string) bool {
+		match, _ := path.Match(pattern, name) // Middleware checked the pattern
+		return match
+	})
+}
+
+// toolOf is a definition as the index knows it.
+func toolOf(raw json.RawMessage) toolsearch.Tool {
+	text := func(name string) string {
+		text, _ := jsonrpc.Unquote(jsonrpc.Get(raw, name))
+		return text
+	}
+	return toolsearch.Tool{ID: text("name"), Name: text("name"), Title: text("title"), Description: text("description"), Schema: jsonrpc.Get(raw, "inputSchema")}
+}
+
+// offer is the list that clients see in place of all tools.
+func (s *searcher) offer(pinned []json.RawMessage) json.RawMessage {
+	find := toolsearch.SearchTool()
+	servers := s.index.Servers()
+	description := "Finds tools by what they do, and says how they are called. Write one query for each step of the task: the action and the thing it acts on, in general words, like " +
+		`"create calendar event". Call what was found with call_tool.`
+	if len(servers) > 1 || len(servers) == 1 && servers[0].Name != "" {
+		description += "\n\n" + toolsearch.Overview(servers, maxOverview)
+	}
+	w := jsonrpc.NewObject(nil)
+	w.Array("tools")
+	tool := func(name, description string, schema json.RawMessage, readOnly bool) {
+		if s.tools[name] != nil {
+			return // a server has one of that name
+		}
+		w.ObjectElement()
+		w.String("name", name)
+		w.String("description", description)
+		w.Raw("inputSchema", schema)
+		if readOnly {
+			w.Object("annotations")
+			w.Bool("readOnlyHint", true)
+			w.Bool("openWorldHint", false)
+			w.End()
+		}
+		w.End()
+	}
+	tool(searchTool, description, find.Schema, true)
+	tool(describeTool, "Gives the whole definition of a tool, where that of search_tools is not enough.", json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"],"additionalProperties":false}`), true)
+	tool(callTool, "Calls a tool that search_tools found, with the arguments that its schema asks for.", json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"arguments":{"type":"object"}},"required":["name"],"additionalProperties":false}`), false)
+	for _, raw := range pinned {
+		w.Element(raw)
+	}
+	return w.Bytes()
+}
+
+// find answers search_tools.
+func (s *searcher) find(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	var texts []string
+	jsonrpc.EachElement(jsonrpc.Get(req.Arguments, "queries"), func(raw []byte) bool {
+		text, ok := jsonrpc.Unquote(raw)
+		if ok && strings.TrimSpace(text) != "" {
+			texts = append(texts, plaintext.Beginning(text, maxQuery))
+		}
+		return len(texts) <= maxQueries
+	})
+	switch {
+	case len(texts) == 0:
+		return failed("queries is missing: a list of texts, one for each step")
+	case len(texts) > maxQueries:
+		return failed("there are more than %d queries; search for some of them first", maxQueries)
+	}
+	queries := make([]toolsearch.Query, len(texts))
+	for i, text := range texts {
+		queries[i] = toolsearch.Query{Text: text, Limit: maxHits}
+	}
+	results := s.index.SearchAll(ctx, queries)
+	hits := toolsearch.Merge(results, maxHits*len(texts))
+	var tools []toolsearch.Tool
+	for _, hit := range hits {
+		if t, ok := s.index.Tool(hit.ID); ok {
+			tools = append(tools, t)
+		}
+	}
+	var text strings.Builder
+	for i, r := range results {
+		switch {
+		case len(r.Hits) == 0:
+			fmt.Fprintf(&text, "%q: nothing was found; try other words.\n", texts[i])
+		case r.Weak:
+			fmt.Fprintf(&text, "%q: no good match; the nearest is among these.\n", texts[i])
+		}
+	}
+	for _, t := range toolsearch.Rendered(tools, maxFound) {
+		w := jsonrpc.NewObject(nil)
+		w.String("name", t.Name)
+		w.String("description", t.Description)
+		if t.Schema != nil {
+			w.Raw("inputSchema", t.Schema)
+		}
+		text.Write(w.Bytes())
+		text.WriteByte('\n')
+	}
+	return said(text.String())
+}
+
+// describe answers describe_tool.
+func (s *searcher) describe(_ context.Context, req *mcp.Request) (mcp.Result, error) {
+	name, _ := jsonrpc.Unquote(jsonrpc.Get(req.Arguments, "name"))
+	s.mu.Lock()
+	raw := s.tools[name]
+	s.mu.Unlock()
+	if raw == nil {
+		return failed("there is no tool %q; search_tools finds those that there are", name)
+	}
+	return said(string(raw))
+}
+
+// call answers call_tool: with the tool's own result.
+func (s *searcher) call(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	name, _ := jsonrpc.Unquote(jsonrpc.Get(req.Arguments, "name"))
+	arguments := jsonrpc.Get(req.Arguments, "arguments")
+	if text, ok := jsonrpc.Unquote(arguments); ok && len(text) <= maxRead && jsonrpc.Valid([]byte(text), jsonrpc.Limits{}) == nil {
+		arguments = json.RawMessage(text) // some models write them as text
+	}
+	switch {
+	case name == "":
+		return failed("name is missing: that of a tool which search_tools found")
+	case arguments != nil && arguments[0] != '{':
+		return failed("arguments is no object: give what the schema of %s asks for", name)
+	}
+	w := jsonrpc.NewObject(nil)
+	w.Members(req.Params, "name", "arguments")
+	w.String("name", name)
+	if arguments != nil {
+		w.Raw("arguments", arguments)
+	}
+	called := *req
+	called.Name, called.Arguments, called.Params = name, arguments, w.Bytes()
+	called.ParamHeaders = nil // they repeat arguments of call_tool
+	return s.next.Handle(ctx, &called)
+}
+
+func said(text string) (mcp.Result, error) {
+	return mcp.Result{Value: &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(text)}}}, nil
+}
+
+func failed(format string, args ...any) (mcp.Result, error) {
+	return mcp.Result{Value: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{mcp.Text(fmt.Sprintf(format, args...))}}}, nil
+}

@@ -1,0 +1,189 @@
+package search_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/search"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+	"github.com/junction-mcp/junction/toolsearch"
+)
+
+// office is a server with so many tools that do nothing, and one that makes events.
+func office(tools int) *mcp.Server {
+	s := mcp.NewServer("office", "1")
+	for i := range tools {
+		mcp.AddToolWith(s, mcp.Tool{Name: fmt.Sprintf("report_%d", i), Description: "Makes the quarterly report number " + fmt.Sprint(i) + " of the department, with all its tables and figures."},
+			func(_ context.Context, in struct{ Year int }) (string, error) { return "", nil })
+	}
+	mcp.AddToolWith(s, mcp.Tool{Name: "create_event", Description: "Creates an event in the calendar."},
+		func(ctx context.Context, in struct {
+			Title string `json:"title"`
+			Ask   bool   `json:"ask,omitempty"`
+		}) (string, error) {
+			if in.Ask {
+				who, err := mcp.Elicit[struct{ Name string }](ctx, "With whom?")
+				return in.Title + " with " + who.Name, err
+			}
+			return "made " + in.Title, nil
+		})
+	return s
+}
+
+func names(t *testing.T, c *mcp.Client) (all []string, tokens int) {
+	t.Helper()
+	for raw, err := range c.List(t.Context(), "tools/list", "tools") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens += toolsearch.Tokens(string(raw))
+	}
+	for tool, err := range c.Tools(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, tool.Name)
+	}
+	return all, tokens
+}
+
+// text is what a call gave.
+func text(c *mcp.Client, tool string, arguments any) string {
+	result, err := c.CallTool(context.Background(), tool, arguments)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	said := ""
+	for _, block := range result.Content {
+		said += block.Text
+	}
+	if result.IsError {
+		return "failed: " + said
+	}
+	return said
+}
+
+func TestManyToolsAreFoundDescribedAndCalled(t *testing.T) {
+	g := gateway.Route(map[string]mcp.Handler{"office": office(300), "home": office(0)})
+	defer g.Close()
+	if err := g.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := search.Middleware(search.Options{Pinned: []string{"*__report_7"}, Server: func(tool string) (string, string) {
+		found, _ := g.Tool(tool)
+		return found.Server, "of " + found.Server
+	}})(g)
+	for _, revision := range []string{"2024-11-05", "2025-11-25", "2026-07-28"} {
+		t.Run(revision, func(t *testing.T) {
+			c, err := mcp.DialWith(t.Context(), stream.Pipe(h), mcp.ClientOptions{Revision: revision, OnElicit: func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+				return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"Name":"Ada"}`)}, nil
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			listed, tokens := names(t, c)
+			if !slices.Equal(listed, []string{"search_tools", "describe_tool", "call_tool", "office__report_7"}) || tokens > 1_000 {
+				t.Errorf("listed %v, %d tokens", listed, tokens)
+			}
+			found := text(c, "search_tools", map[string]any{"queries": []string{"create calendar event", "quarterly report"}})
+			if !strings.Contains(found, `"name":"office__create_event"`) || !strings.Contains(found, `"name":"home__create_event"`) || !strings.Contains(found, `"title"`) || !strings.Contains(found, "__report_") {
+				t.Errorf("found %s", found)
+			}
+			if toolsearch.Tokens(found) > 1_600 {
+				t.Errorf("a search costs %d tokens", toolsearch.Tokens(found))
+			}
+			if got := text(c, "search_tools", map[string]any{"queries": []string{"zzgl"}}); !strings.Contains(got, "nothing was found") {
+				t.Errorf("found %s", got)
+			}
+			for _, call := range []struct {
+				tool      string
+				arguments any
+				want      string
+			}{
+				{"describe_tool", map[string]any{"name": "office__create_event"}, `{"name":"office__create_event"`},
+				{"describe_tool", map[string]any{"name": "none"}, `failed: there is no tool "none"`},
+				{"call_tool", map[string]any{"name": "office__create_event", "arguments": map[string]any{"title": "tea"}}, "made tea"},
+				{"call_tool", map[string]any{"name": "office__create_event", "arguments": `{"title":"tea"}`}, "made tea"},
+				{"call_tool", map[string]any{"name": "office__create_event", "arguments": []int{1}}, "failed: arguments is no object"},
+				{"call_tool", map[string]any{"name": "office__create_event"}, "failed: title"},
+				{"call_tool", map[string]any{"name": "none"}, "error:"},
+				{"call_tool", map[string]any{}, "failed: name is missing"},
+				{"search_tools", map[string]any{}, "failed: queries is missing"},
+				{"home__create_event", map[string]any{"title": "soup"}, "made soup"},
+				{"office__report_3", map[string]any{"Year": 1}, ""},
+			} {
+				if got := text(c, call.tool, call.arguments); !strings.HasPrefix(got, call.want) {
+					t.Errorf("%s %v: %s", call.tool, call.arguments, got)
+				}
+			}
+			if got := text(c, "call_tool", map[string]any{"name": "home__create_event", "arguments": map[string]any{"title": "tea", "ask": true}}); revision >= "2025-06-18" && got != "tea with Ada" {
+				t.Errorf("a call that asks: %s", got)
+			}
+		})
+	}
+}
+
+func TestFewToolsStayAsTheyAre(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		o     search.Options
+		tools int
+		want  int
+	}{
+		{"few", search.Options{}, 3, 4},
+		{"many", search.Options{}, 300, 3},
+		{"a small budget", search.Options{Budget: 100}, 3, 3},
+		{"never", search.Options{Mode: search.All}, 300, 301},
+		{"always", search.Options{Mode: search.Search}, 0, 3},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := mcp.NewClient(search.Middleware(test.o)(office(test.tools)))
+			if listed, _ := names(t, c); len(listed) != test.want {
+				t.Errorf("listed %v", listed)
+			}
+			if test.want > 3 {
+				if got := text(c, "search_tools", nil); !strings.HasPrefix(got, "error:") {
+					t.Errorf("search_tools is there: %s", got)
+				}
+			}
+		})
+	}
+}
+
+func TestToolsThatChangeAreFound(t *testing.T) {
+	s := office(300)
+	c := mcp.NewClientWith(search.Middleware(search.Options{})(s), mcp.ClientOptions{NoCache: true})
+	find := func(what string) string { return text(c, "search_tools", map[string]any{"queries": []string{what}}) }
+	if got := find("translate poem"); strings.Contains(got, "translate_poem") {
+		t.Errorf("found %s", got)
+	}
+	mcp.AddToolWith(s, mcp.Tool{Name: "translate_poem", Description: "Translates a poem."}, func(context.Context, struct{}) (string, error) { return "", nil })
+	if got := find("translate poem"); !strings.Contains(got, "translate_poem") {
+		t.Errorf("found %s", got)
+	}
+	mcp.AddToolWith(s, mcp.Tool{Name: "call_tool", Description: "A server's own."}, func(context.Context, struct{}) (string, error) { return "own", nil })
+	if got := text(c, "call_tool", struct{}{}); got != "own" {
+		t.Errorf("the server's own: %s", got)
+	}
+}
+
+func Example() {
+	h := search.Middleware(search.Options{})(office(300))
+	c := mcp.NewClient(h)
+	for tool := range c.Tools(context.Background()) {
+		fmt.Println(tool.Name)
+	}
+	result, _ := c.CallTool(context.Background(), "call_tool", map[string]any{"name": "create_event", "arguments": map[string]any{"title": "tea"}})
+	fmt.Println(result.Content[0].Text)
+	// Output:
+	// search_tools
+	// describe_tool
+	// call_tool
+	// made tea
+}
