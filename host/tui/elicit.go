@@ -17,6 +17,9 @@ import (
 // maxURL is the longest address that can be consented to, in bytes.
 const maxURL = 2_000
 
+// fieldHelp says what may be typed for a field, where there are only lines.
+const fieldHelp = "Type a text, the number or name of a choice, - for none, or nothing to leave it as it is; :decline, :cancel."
+
 // formCard asks the person to fill in a form, or to visit a page.
 type formCard struct {
 	pending
@@ -26,6 +29,7 @@ type formCard struct {
 	fault  string
 	page   *url.URL // in place of a form
 
+	begun    bool            // line by line: what the server says was printed
 	checking bool            // what would be sent is shown
 	content  json.RawMessage // what would be sent
 	shown    json.RawMessage // the same, without secrets
@@ -244,12 +248,15 @@ func (c *formCard) lines(s *screen, width, height int) []ink.Line {
 	if c.checking {
 		return c.checkLines(s, width, height)
 	}
+	if s.byLine {
+		return c.lineByLine(s, width)
+	}
 	body, at := c.body(width)
 	c.scroll.all, c.scroll.rows = len(body), height-2
 	if at < c.scroll.at || at >= c.scroll.at+c.scroll.rows-2 {
 		c.scroll.at = max(0, at-c.scroll.rows/2)
 	}
-	foot := s.foot(width, "the field with ▸: a text, a number of a choice, or nothing; :decline, :cancel", "Tab Shift+Tab field", "Space ← → choose", "Enter next", "Esc cancel")
+	foot := s.foot(width, "", "Tab Shift+Tab field", "Space ← → choose", "Enter next", "Esc cancel")
 	return framed(c.form.Server+" asks you", body, &c.scroll, foot, width, height)
 }
 
@@ -273,6 +280,20 @@ func (c *formCard) pageLines(s *screen, width, height int) []ink.Line {
 func (c *formCard) message(width int) []ink.Line {
 	bar := ink.Line{ink.T(ink.Muted, "│ ")}
 	return ink.Indent(ink.Lines(ink.Plain, c.form.Request.Message, width-2), bar, bar)
+}
+
+// lineByLine is the field that is asked for now, the first time behind what the server says.
+func (c *formCard) lineByLine(s *screen, width int) []ink.Line {
+	lines := []ink.Line{nil}
+	if !c.begun {
+		c.begun = true
+		lines = append(append(c.message(width), warnings(c.form.Warnings, width)...), s.foot(width, fieldHelp)...)
+		lines = append(framed(c.form.Server+" asks you", lines, &scroll{}, nil, width, len(lines)+1), nil)
+	}
+	if c.at < len(c.fields) {
+		lines = append(lines, c.fields[c.at].lines(false, width)...)
+	}
+	return lines
 }
 
 // body is the form; at is the line of the field that has the keys.

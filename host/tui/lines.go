@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -264,7 +266,11 @@ func (c *formCard) line(_ *screen, text string) bool {
 		c.seen = c.scroll.all // there is no more than what was printed
 		return c.pressCheck(letter(text))
 	case c.at < len(c.fields):
-		c.fields[c.at].take(text)
+		e := c.fields[c.at]
+		if err := e.take(text); err != nil {
+			e.fault = err.Error()
+			return false
+		}
 		c.enter()
 	}
 	if c.at == len(c.fields) {
@@ -273,19 +279,41 @@ func (c *formCard) line(_ *screen, text string) bool {
 	return false
 }
 
-// take sets a field to what was typed; nothing leaves it as it is. Choices are
-// taken by number.
-func (e *entry) take(text string) {
+// take sets a field to what was typed: nothing leaves it as it is, a - empties it. Choices are
+// taken by number or by name.
+func (e *entry) take(text string) error {
 	switch {
 	case text == "":
+		return nil
+	case text == "-":
+		e.text.Set("")
+		e.chosen = map[int]bool{}
+		return nil
 	case len(e.Choices) == 0:
 		e.text.Set(text)
-	default:
-		e.chosen = map[int]bool{}
-		for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
-			if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(e.Choices) && (e.Several || len(e.chosen) == 0) {
-				e.chosen[n-1] = true
+		return nil
+	}
+	value, err := e.Pick(text)
+	if err != nil {
+		return err
+	}
+	e.chosen = map[int]bool{}
+	for i, c := range e.Choices {
+		if string(c.Value) == string(value) || e.Several && isElement(value, c.Value) {
+			e.chosen[i] = true
+			if !e.Several {
+				break
 			}
 		}
 	}
+	return nil
+}
+
+// isElement reports whether a list has an element.
+func isElement(list, element json.RawMessage) (found bool) {
+	jsonrpc.EachElement(list, func(e []byte) bool {
+		found = found || string(e) == string(element)
+		return !found
+	})
+	return found
 }

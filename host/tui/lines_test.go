@@ -197,3 +197,34 @@ func TestAPromptOfAServerIsSentLineByLine(t *testing.T) {
 		t.Errorf("a prompt that is not there:\n%s", out)
 	}
 }
+
+// A word that is no choice takes nothing away, and only a - empties a field.
+func TestAnAnswerToAFieldIsTakenOrRefused(t *testing.T) {
+	const schema = `{"properties":{"ok":{"type":"boolean","default":true},"size":{"enum":["S","M","Extra large"],"default":"M"},"many":{"type":"array","items":{"enum":["a","b"]},"default":["a"]},"day":{"type":"string","format":"date"}}}`
+	for _, test := range []struct{ typed, want string }{
+		{"no|||", `{"ok":false,"size":"M","many":["a"]}`},
+		{"|extra LARGE||", `{"ok":true,"size":"Extra large","many":["a"]}`},
+		{"|XXL||||", `{"ok":true,"size":"M","many":["a"]}`},
+		{"-|-|b|-", `{"many":["b"]}`},
+		{"|||not a day|-", `{"ok":true,"size":"M","many":["a"]}`},
+		{"2|1|b,a|2026-01-31", `{"ok":false,"size":"S","many":["a","b"],"day":"2026-01-31"}`},
+	} {
+		t.Run(test.typed, func(t *testing.T) {
+			session := &scripted{}
+			var form *mcp.ElicitResult
+			lines := append(append([]string{"go"}, strings.Split(test.typed, "|")...), "y")
+			printed := lineByLine(t, session, func(ui *UI, _ *Options) {
+				session.ask = func(ctx context.Context, _ host.Question) (err error) {
+					form, err = ui.Elicit(ctx, host.Form{Server: "ev", Request: mcp.ElicitRequest{Message: "Which?", RequestedSchema: object(schema)}})
+					return err
+				}
+			}, lines...)
+			if form == nil || string(form.Content) != test.want {
+				t.Errorf("got %+v\n%s", form, printed)
+			}
+			if n := strings.Count(printed, "Which?"); n != 1 {
+				t.Errorf("what the server says is printed %d times", n)
+			}
+		})
+	}
+}

@@ -113,8 +113,11 @@ func TestADumbTerminalIsUsedLineByLine(t *testing.T) {
 	say("may this call run?", "a")
 	say("allow always: which calls?", "2")
 	say("Who?", "Ada")
-	for _, line := range []string{"x", "36", "", "2", "1,2", "1"} {
-		say("▸ age", line) // whoever reads the pipe is asked for one after the other
+	for _, field := range [][2]string{
+		{"age (", "x"}, {"✗", "36"}, {"mail (", ""}, {"size (", "tiny"}, {"one of these words", "Large"},
+		{"colours (", "purple"}, {`"purple"`, "GREEN, 1"}, {"sure (", "yes"},
+	} {
+		say(field[0], field[1])
 	}
 	say("send this to ev?", "y")
 	say("Done.", "/resume")

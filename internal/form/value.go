@@ -40,10 +40,8 @@ func (f *Field) Check(value json.RawMessage) error {
 
 func (f *Field) value(typed string) (json.RawMessage, error) {
 	switch {
-	case f.Several:
-		return f.chooseSeveral(typed)
-	case len(f.Choices) > 0:
-		return f.choose(typed)
+	case f.Several, len(f.Choices) > 0:
+		return f.Pick(typed)
 	}
 	switch f.Type {
 	case "boolean":
@@ -66,22 +64,37 @@ func (f *Field) value(typed string) (json.RawMessage, error) {
 	return jsonrpc.AppendString(nil, typed), nil
 }
 
-// choose finds a choice by its number, its title or its value.
+// Pick finds the choice, or the choices of a list, that a person typed: by number, title or value. The
+// case of letters counts only between choices that differ in nothing else.
+func (f *Field) Pick(typed string) (json.RawMessage, error) {
+	if f.Several {
+		return f.chooseSeveral(typed)
+	}
+	return f.choose(typed)
+}
+
 func (f *Field) choose(typed string) (json.RawMessage, error) {
-	for _, c := range f.Choices {
-		if typed == c.Title || typed == PlainValue(c.Value) {
-			return c.Value, nil
+	exactly := func(a, b string) bool { return a == b }
+	for _, same := range []func(a, b string) bool{exactly, strings.EqualFold} {
+		for _, c := range f.Choices {
+			if same(typed, c.Title) || same(typed, PlainValue(c.Value)) {
+				return c.Value, nil
+			}
 		}
 	}
 	if n, err := strconv.Atoi(typed); err == nil && n >= 1 && n <= len(f.Choices) {
 		return f.Choices[n-1].Value, nil
 	}
-	return nil, fmt.Errorf("expected a number from 1 to %d", len(f.Choices))
+	return nil, fmt.Errorf("expected a number from 1 to %d, or one of these words", len(f.Choices))
 }
 
 func (f *Field) chooseSeveral(typed string) (json.RawMessage, error) {
 	w := jsonrpc.NewArray(nil)
 	if typed != "none" {
+		if value, err := f.choose(typed); err == nil { // its title may have spaces
+			w.Element(value)
+			return w.Bytes(), nil
+		}
 		for _, word := range strings.FieldsFunc(typed, func(r rune) bool { return r == ',' || r == ' ' }) {
 			value, err := f.choose(word)
 			if err != nil {
