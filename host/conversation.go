@@ -148,9 +148,17 @@ func (c *Conversation) addNext(e Entry) error {
 
 func (c *Conversation) say(m model.Message) error { return c.add(Entry{Message: &m}) }
 
+// sayAs says something of which people see something else.
+func (c *Conversation) sayAs(m model.Message, shown string) error {
+	return c.add(Entry{Message: &m, Shown: shown})
+}
+
 // Question is what a person says.
 type Question struct {
 	Text string
+	// Shown, if not empty, is what people see in place of Text when the conversation is shown
+	// again: a few words, where a program made Text. The model and exports have Text.
+	Shown string
 	// Attach are resources, texts and pictures that go along.
 	Attach []Attachment
 	// Prompt is a prompt of a server whose messages go along, before Text.
@@ -187,6 +195,9 @@ type Answer struct {
 	// Stop says why the run is over; see [Answered].
 	Stop   string
 	Totals Totals // of this run
+	// Refused is a call that was not allowed, as SERVER/TOOL, where no later one did more than
+	// read: what was asked for may not be done, whatever Text says.
+	Refused string
 }
 
 // Ask puts a question and runs until there is an answer, a limit is reached, or

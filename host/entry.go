@@ -18,6 +18,8 @@ type Entry struct {
 	At time.Time `json:"at"`
 	// Message was said.
 	Message *model.Message `json:"message,omitempty"`
+	// Shown stands for a Message of the person where people see it; see Question.Shown.
+	Shown string `json:"shown,omitempty"`
 	// Summary replaces older messages in what the model sees.
 	Summary *Summary `json:"summary,omitempty"`
 	// Found are tools that a search brought into the conversation, by server and name.

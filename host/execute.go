@@ -24,6 +24,7 @@ type job struct {
 	builtin   *builtin
 	judgement *consent.Judgement // of a call of a tool of a server
 	result    *model.Result      // set where there is one already: the call was not allowed, or makes no sense
+	refused   bool               // it was not allowed
 }
 
 // execute carries out the calls of one turn and returns a result for each,
@@ -53,6 +54,12 @@ func (r *run) execute(ctx context.Context, calls []*model.Call) ([]*model.Result
 	results := make([]*model.Result, len(jobs))
 	for i, j := range jobs {
 		results[i] = j.result
+		switch {
+		case j.refused:
+			r.refused = j.tool.ref.Server + "/" + j.tool.ref.Tool
+		case j.judgement != nil && !j.tool.readsOnly():
+			r.refused = ""
+		}
 	}
 	return results, failed
 }
@@ -93,7 +100,7 @@ func (r *run) prepare(ctx context.Context, call *model.Call) *job {
 			break
 		}
 		if refusal := r.mayCall(ctx, j); refusal != "" {
-			j.result = failure(call, refusal)
+			j.refused, j.result = true, failure(call, refusal)
 		}
 	}
 	return j

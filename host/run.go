@@ -50,6 +50,7 @@ type run struct {
 	said    string              // by the person
 	asked   bool                // whether the question stands in the conversation
 	text    string              // of the last answer
+	refused string              // see Answer.Refused
 	toolset
 }
 
@@ -95,7 +96,7 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 		err = errors.Join(err, r.finish(&totals))
 	}
 	stop = cmp.Or(stop, stopError)
-	answer := Answer{Text: r.text, Stop: stop, Totals: totals}
+	answer := Answer{Text: r.text, Stop: stop, Totals: totals, Refused: r.refused}
 	answered := Answered{Text: answer.Text, Stop: stop, Totals: totals, Cost: totals.Cost}
 	if err != nil {
 		answered.Error = err.Error()
@@ -131,8 +132,12 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 		}
 		r.c.cutOff = false
 	}
-	for _, m := range messages {
-		if err := r.c.say(m); err != nil {
+	for i, m := range messages {
+		shown := ""
+		if i == len(messages)-1 {
+			shown = q.Shown
+		}
+		if err := r.c.sayAs(m, shown); err != nil {
 			return stopError, err
 		}
 		r.asked = true

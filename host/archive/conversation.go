@@ -135,7 +135,7 @@ func (c *Conversation) with(e *host.Entry, text []byte) growth {
 		m.Calls += len(e.Message.Calls())
 		if e.Message.Role == model.RoleUser {
 			m.Questions++
-			m.Title = cmp.Or(m.Title, titleOf(firstText(e.Message)))
+			m.Title = cmp.Or(m.Title, titleOf(e.Shown), titleOf(firstText(e.Message)))
 		}
 	}
 	m.Title = cmp.Or(titleOf(e.Title), m.Title)

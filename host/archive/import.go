@@ -78,7 +78,8 @@ func (in *exported) each(add func(e *host.Entry, text []byte) error) error {
 		if err := json.Unmarshal(raw, &e, dialect); err != nil {
 			return fmt.Errorf("entry %d: %w", i+1, err)
 		}
-		if e.Flow, e.Withdrawn, e.Note, e.Plan, e.Kept = nil, nil, "", nil, nil; reflect.DeepEqual(e, host.Entry{At: e.At}) {
+		// People see what the model sees: Shown could be anything.
+		if e.Flow, e.Withdrawn, e.Note, e.Plan, e.Kept, e.Shown = nil, nil, "", nil, nil, ""; reflect.DeepEqual(e, host.Entry{At: e.At}) {
 			continue
 		}
 		text, err := json.Marshal(&e, dialect)

@@ -102,6 +102,7 @@ func TestATitleIsTheLastGivenOrTheFirstQuestion(t *testing.T) {
 	for want, entries := range map[string][]host.Entry{
 		"first":                       {asked(0, "\n first \nsecond line"), asked(1, "other")},
 		"given":                       {asked(0, "first"), {At: at(1), Title: "earlier"}, {At: at(2), Title: "given"}, asked(3, "x")},
+		"plan: tea":                   {{At: at(0), Shown: "plan: tea", Message: asked(0, "Make a plan").Message}, asked(1, "other")},
 		"later":                       {{At: at(0), Note: "n"}, asked(1, "  "), asked(2, "later")},
 		`\x1b[2Jclear`:                {asked(0, "\x1b[2Jclear")},
 		titleOf(long):                 {asked(0, long)},

@@ -25,7 +25,7 @@ func Propose(ctx context.Context, c *host.Conversation, goal string) (host.Plan,
 	}
 	text := fmt.Sprintf("Make a plan for the goal below, and do nothing of it yet. Look at what you must know first. "+
 		"Then answer with the steps alone, at most %d: a numbered line for each, which can be done and checked by itself.\n\nGoal: %s", maxProposed, goal)
-	answer, err := c.Ask(ctx, host.Question{Text: text, Tools: func(t host.ToolInfo) bool { return t.ReadOnly }})
+	answer, err := c.Ask(ctx, host.Question{Text: text, Shown: "plan: " + goal, Tools: func(t host.ToolInfo) bool { return t.ReadOnly }})
 	if err != nil {
 		return host.Plan{}, fmt.Errorf("plan: the proposal: %w", err)
 	}
@@ -86,7 +86,7 @@ var ErrFailed = errors.New("the step could not be done")
 
 // Execute carries out the steps of the conversation's plan that are not done, in their order,
 // each in a run of its own, and ticks them off. changed, if not nil, is called with the plan after
-// each change. It ends at a step that fails, at a limit of a run, and with ctx; called again, it
+// each change. It ends at a step that fails, which one does whose last change was not allowed, at a limit of a run, and with ctx; called again, it
 // goes on with that step. The plan may be edited meanwhile.
 //
 // The steps are the model's words, even where the person saw them: none of them excuses a
@@ -99,7 +99,7 @@ func Execute(ctx context.Context, c *host.Conversation, changed func(host.Plan))
 			return nil
 		}
 		step := p.Steps[at]
-		question := host.Question{Text: ask(p, at), Relayed: true}
+		question := host.Question{Text: ask(p, at), Shown: fmt.Sprintf("step %d of %d: %s", at+1, len(p.Steps), step.Text), Relayed: true}
 		if err := mark(c, step.Text, host.PlanBegun, "", changed); err != nil {
 			return err
 		}
@@ -110,7 +110,11 @@ func Execute(ctx context.Context, c *host.Conversation, changed func(host.Plan))
 		if answer.Stop != "end" {
 			return fmt.Errorf("plan: step %d: its run was ended (%s); carry the plan out again to go on", at+1, answer.Stop)
 		}
-		if why, failed := strings.CutPrefix(strings.TrimSpace(answer.Text), failedMark); failed {
+		why, failed := strings.CutPrefix(strings.TrimSpace(answer.Text), failedMark)
+		if !failed && answer.Refused != "" {
+			why, failed = fmt.Sprintf("the call of %s was not allowed", answer.Refused), true
+		}
+		if failed {
 			why = strings.TrimSpace(why)
 			err := fmt.Errorf("plan: step %d: %w: %s", at+1, ErrFailed, why)
 			return errors.Join(err, mark(c, step.Text, host.PlanFailed, short(why), changed))

@@ -139,6 +139,30 @@ func TestAPlanSurvivesAResume(t *testing.T) {
 	}
 }
 
+func TestAStepWhoseCallWasNotAllowedIsNotDone(t *testing.T) {
+	kept := new(record)
+	c := newHost(t, scripted.New(
+		scripted.Reply(scripted.Calling("host__look", "")), scripted.Say("Looked."),
+		scripted.Reply(scripted.Calling("host__paint", "")), scripted.Reply(scripted.Calling("host__look", "")), scripted.Say("Painted."),
+	)).Conversation(kept)
+	if err := c.SetPlan(host.Plan{Goal: "a green wall", Steps: []host.PlanStep{{Text: "look"}, {Text: "paint"}}}); err != nil {
+		t.Fatal(err)
+	}
+	err := plan.Execute(t.Context(), c, nil)
+	if !errors.Is(err, plan.ErrFailed) || plan.Format(c.Plan()) != "- [x] look\n- [!] paint\n" || c.Plan().Steps[1].Note != "the call of host/paint was not allowed" {
+		t.Errorf("%v\n%s%q", err, plan.Format(c.Plan()), c.Plan().Steps[1].Note)
+	}
+	var shown []string
+	for _, e := range kept.entries(t) {
+		if e.Shown != "" {
+			shown = append(shown, e.Shown)
+		}
+	}
+	if got := strings.Join(shown, "; "); got != "step 1 of 2: look; step 2 of 2: paint" {
+		t.Errorf("people see %q", got)
+	}
+}
+
 func TestAStepThatThePersonTookOutIsNotMarked(t *testing.T) {
 	var c *host.Conversation
 	edit := func(context.Context, *model.Request) (*model.Response, error) {

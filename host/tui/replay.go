@@ -16,6 +16,8 @@ const maxReplay = 200
 // replay prints an entry of a conversation that goes on.
 func (s *screen) replay(e *host.Entry) {
 	switch {
+	case e.Message != nil && e.Shown != "":
+		s.typed(e.Shown)
 	case e.Message != nil:
 		s.replayMessage(e.Message)
 	case e.Summary != nil:

@@ -26,8 +26,8 @@ func questions(entries []host.Entry) []said {
 			running = false
 		case e.Message != nil && e.Message.Role == model.RoleUser && !running:
 			running = true
-			text := ""
-			if len(e.Message.Parts) > 0 { // the first is the text, the others what was attached
+			text := e.Shown
+			if text == "" && len(e.Message.Parts) > 0 { // the first is the text, the others what was attached
 				text = strings.TrimSpace(e.Message.Parts[0].Text)
 			}
 			all = append(all, said{i, text})

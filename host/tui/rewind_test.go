@@ -25,15 +25,16 @@ func exchange(text string, more ...string) []host.Entry {
 
 func TestAConversationGoesOnFromAnEarlierQuestion(t *testing.T) {
 	entries := slices.Concat([]host.Entry{{Note: "a note"}}, exchange("typed one", "[attached: x]"), exchange("from a prompt"), exchange("typed three"))
+	entries[6].Shown = "plan: tea" // what a program made of it is not shown
 	session := &scripted{entries: entries, saved: Saved{ID: "abcd"}}
 	play(t, session, 80, 24, func(st *stage) {
 		st.keys("<esc>")
 		st.wait(time.Second)
 		st.keys("<esc>")
 		st.holds("go on from before which question?")
-		st.holds("▸ typed three\n  from a prompt  omits 1 later question\n  typed one  omits 2 later questions")
+		st.holds("▸ typed three\n  plan: tea  omits 1 later question\n  typed one  omits 2 later questions")
 		st.keys("<down><enter>")
-		st.printedText("This is a copy that ends before “from a prompt”. Calls that ran since are not\nundone. The whole conversation: /resume abcd")
+		st.printedText("This is a copy that ends before “plan: tea”. Calls that ran since are not\nundone. The whole conversation: /resume abcd")
 		if !session.did("rewind 6") || !st.screen.input.Empty() {
 			t.Errorf("%q; the input holds %q", session.calls, st.screen.input.Text())
 		}
