@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -138,15 +139,13 @@ func (d Decision) why() string {
 	var parts []string
 	call := Source{Server: d.call.Server, Tool: d.call.Tool}
 	for _, reason := range d.Reasons {
-		var sources []Source
+		var sources []readSource
 		for _, asked := range d.asked {
 			if asked.Reason == reason {
-				for _, s := range asked.Sources {
-					sources = append(sources, s.Source)
-				}
+				sources = append(sources, asked.Sources...)
 			}
 		}
-		from := named(d.call, merge(sources, nil))
+		from := named(d.call, sources)
 		switch reason {
 		case CarriesSecret:
 			parts = append(parts, fmt.Sprintf("What %s would be sent holds a secret or names a file of secrets (%s).", call, d.Secrets[0].Excerpt))
@@ -161,8 +160,13 @@ func (d Decision) why() string {
 	return strings.Join(parts, " ")
 }
 
-// named lists sources, the first few by name.
-func named(c Call, sources []Source) string {
+// named lists sources, the first few by name: first those that seemed to give the model orders, which
+// this call may follow.
+func named(c Call, sources []readSource) string {
+	slices.SortFunc(sources, func(a, b readSource) int {
+		return cmp.Or(cmp.Compare(min(b.Alarms, 1), min(a.Alarms, 1)), a.Source.compare(b.Source))
+	})
+	sources = slices.CompactFunc(sources, func(a, b readSource) bool { return a.Source == b.Source })
 	var names []string
 	for i, s := range sources {
 		if i == maxNamed {
@@ -170,8 +174,11 @@ func named(c Call, sources []Source) string {
 			break
 		}
 		name := s.String()
-		if s.Server == c.Server && !c.isOf(s) {
+		if s.Server == c.Server && !c.isOf(s.Source) {
 			name += " (another server of that name)"
+		}
+		if s.Alarms > 0 {
+			name += " (which seems to give the model orders)"
 		}
 		names = append(names, name)
 	}
