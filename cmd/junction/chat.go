@@ -127,7 +127,7 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 	if l := f.limits; l.Steps < 0 || l.Time < 0 || l.Tokens < 0 || l.Money < 0 {
 		return usagef("--max-steps, --max-time, --max-tokens and --max-cost are not negative; 0 means the default")
 	}
-	question, single, err := a.question(f)
+	question, single, err := a.question(f, args)
 	if err != nil {
 		return err
 	}
@@ -179,7 +179,7 @@ func closed(err, closing error) error {
 }
 
 // question is what is asked on the command line or on standard input.
-func (a *app) question(f *chatFlags) (q host.Question, single bool, err error) {
+func (a *app) question(f *chatFlags, servers []string) (q host.Question, single bool, err error) {
 	text, given := f.prompt, f.prompt != ""
 	if f.prompt == "-" && slices.Contains(f.attach, "-") {
 		return q, false, usagef("-p - and --attach - would both read standard input: write the question behind -p")
@@ -190,6 +190,9 @@ func (a *app) question(f *chatFlags) (q host.Question, single bool, err error) {
 			return q, false, &connectError{err}
 		}
 		text, given = strings.TrimSpace(string(piped)), true
+	}
+	if given && strings.TrimSpace(text) == "" && f.prompt == "" && len(servers) > 0 {
+		return q, false, usagef("there is no question on standard input; %q is taken for the name of a server: a question stands behind -p, in quotes", servers[0])
 	}
 	if given && strings.TrimSpace(text) == "" {
 		return q, false, usagef("the question is empty; ask with -p, or on standard input")

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -178,6 +179,9 @@ func (s store) Export(ctx context.Context, id, path string) (string, error) {
 		path = "conversation-" + id + ".md"
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("%s is there already, and is not replaced; give another name", path)
+	}
 	if err != nil {
 		return "", err
 	}

@@ -211,6 +211,9 @@ func (t *chatSetup) reached() error {
 			names = append(names, fmt.Sprintf("%q is %s", s.Server, s.State))
 		}
 	}
+	if t.flags.up != "" {
+		return &connectError{errors.New("the junction up that --up asks for is not there to be used; start it with junction up, or name its address with --up=URL")}
+	}
 	return &connectError{fmt.Errorf("no server that was named is there to be used: %s", strings.Join(names, ", "))}
 }
 

@@ -63,7 +63,8 @@ func (s *screen) refusal(c *host.Consented) string {
 		by = c.By
 	}
 	for _, more := range []string{c.Rule, c.Reason} {
-		if more != "" && c.By != "person" { // who knows why, and saw why it was asked
+		isWhy := c.By != "person" && (c.By != "host" || more != c.Rule) // the person saw why it was asked; no rule says no for the host
+		if more != "" && isWhy {
 			by += ": " + more
 		}
 	}

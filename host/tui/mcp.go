@@ -48,7 +48,7 @@ func (s *screen) mcp(argument string) {
 	case !slices.Contains(serverVerbs(), verb) || name == "":
 		s.hint = "expected /mcp VERB SERVER with one of " + strings.Join(serverVerbs(), ", ")
 	case i < 0:
-		s.hint = fmt.Sprintf("there is no server %q; /mcp lists them", oneLine(name, 40))
+		s.hint = fmt.Sprintf("there is no server %q; /mcp lists them. What the configuration got since the start is there after a new one, with --resume", oneLine(name, 40))
 	default:
 		s.toServer(verb, &all[i], nil)
 	}

@@ -359,7 +359,7 @@ func (s *screen) activity() ink.Line {
 	case r.wrote:
 		what = "the model is writing"
 	case !r.listed && slices.ContainsFunc(s.servers, isConnecting):
-		what = "waiting for servers that connect"
+		what = "waiting until there is " + s.connecting()
 	}
 	frames := []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 	frame := frames[int(s.now().Sub(r.began)/tickTime)%len(frames)]
@@ -367,6 +367,17 @@ func (s *screen) activity() ink.Line {
 		ink.T(ink.Accent, frame+" "), ink.T(ink.Plain, r.doingStep+what),
 		ink.T(ink.Muted, " "+seconds(s.now().Sub(r.began))+" · Esc interrupts"),
 	}.Cut(s.width)
+}
+
+// connecting names the servers that connect.
+func (s *screen) connecting() string {
+	var names []string
+	for i := range s.servers {
+		if isConnecting(s.servers[i]) {
+			names = append(names, oneLine(s.servers[i].Server, 40))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // seconds is a time as people read it.
