@@ -2,8 +2,11 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/policy"
@@ -64,14 +67,18 @@ func aboutRule(r policy.Rule) string {
 func (a *app) policyCheckCommand() *cobra.Command {
 	var tighten bool
 	cmd := &cobra.Command{
-		Use:   "check FILE",
+		Use:   "check [FILE]",
 		Short: "Say what is wrong with a file of rules",
-		Long:  "Read a file of rules, compile its conditions, and say everything that is wrong, with its place.\n\n" + policyHelp + "\n\n" + policyExitHelp,
+		Long:  "Read a file of rules (default: your own policy.json), compile its conditions, and say everything that is wrong,\nwith its place. A server that is named and not configured may be a slip.\n\n" + policyHelp + "\n\n" + policyExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
+			if len(args) > 1 {
 				return usagef("%s: expected one FILE, got %d", cmd.CommandPath(), len(args))
 			}
-			return a.checkRules(args[0], policy.LoadOptions{Tighten: tighten})
+			path, err := policyPath(strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			return a.checkRules(path, policy.LoadOptions{Tighten: tighten})
 		},
 	}
 	cmd.Flags().BoolVar(&tighten, "project", false, "the file is a project's, so that rules that allow are left out")
@@ -90,6 +97,7 @@ func (a *app) checkRules(path string, o policy.LoadOptions) error {
 	for _, ignored := range file.Ignored {
 		a.screen.Printf("junction: %v\n", ignored)
 	}
+	a.reportUnknownServers(file)
 	byDefault := file.Default
 	if byDefault == "" {
 		byDefault = policy.Ask
@@ -103,4 +111,25 @@ func (a *app) checkRules(path string, o policy.LoadOptions) error {
 	}
 	_, err = fmt.Fprintf(a.out, "%s: %d rules, default %s: nothing is wrong\n", path, len(file.Rules), byDefault)
 	return err
+}
+
+// reportUnknownServers names servers of rules that nobody configured, where one has nearly that name.
+func (a *app) reportUnknownServers(file *policy.File) {
+	_, entries, err := a.servers()
+	if err != nil || len(entries) == 0 {
+		return
+	}
+	names := []string{host.OwnServer}
+	for _, e := range entries {
+		names = append(names, e.name)
+	}
+	for i := range file.Rules {
+		server := file.Rules[i].Server
+		if server == "" || strings.ContainsAny(server, `*?\`) || slices.Contains(names, server) {
+			continue
+		}
+		if near := nearest.Name(server, names); near != "" {
+			a.screen.Printf("junction: %s: rule %d: no server %q is configured here; did you mean %q?\n", file.Path, i+1, server, near)
+		}
+	}
 }
