@@ -83,7 +83,7 @@ func (f *frame) elicitation(params json.RawMessage, field string) {
 	}
 	if words, where := f.asksFor(params, field); words != "" {
 		f.report.add(signal{rule: "asks-for-secret", weight: blockAt, where: where, excerpt: words,
-			why: "asks in a form for a secret, which the server would see; it has to be asked for on a page of its own"})
+			why: "asks in a form for a secret, which the server would see: better decline (a server has to ask for it on a page of its own)"})
 	}
 }
 
