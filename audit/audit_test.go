@@ -296,11 +296,12 @@ func TestACheckpointFollowsWithinASecond(t *testing.T) {
 
 func TestWhatIsKeptOfArguments(t *testing.T) {
 	for data, want := range map[string]string{
-		`{"path":"/tmp/x","password":"hunter2","n":9007199254740993}`:    `{"path":"/tmp/x","password":"***","n":9007199254740993}`,
-		`{"list":[{"api_key":"x"},"ghp_0123456789abcdef"],"ok":true}`:    `{"list":[{"api_key":"***"},"***"],"ok":true}`,
-		`{"url":"see https://u:p@example.com/a?token=abc#x for more"}`:   `{"url":"see https://***@example.com/a?token=***#*** for more"}`,
-		`{"text":"` + strings.Repeat("ä", 300) + `"}`:                    `{"text":"` + strings.Repeat("ä", 200) + `…"}`,
-		`{"x":[` + strings.Repeat(`"aaaaaaaaaaaaaaaaaaa",`, 500) + `1]}`: `"too long to be kept"`,
+		`{"path":"/tmp/x","password":"hunter2","n":9007199254740993}`:          `{"path":"/tmp/x","password":"***","n":9007199254740993}`,
+		`{"credentials":{"user":"ada","pass":"x"},"tokens":["a"],"auth":true}`: `{"credentials":"***","tokens":"***","auth":true}`,
+		`{"list":[{"api_key":"x"},"ghp_0123456789abcdef"],"ok":true}`:          `{"list":[{"api_key":"***"},"***"],"ok":true}`,
+		`{"url":"see https://u:p@example.com/a?token=abc#x for more"}`:         `{"url":"see https://***@example.com/a?token=***#*** for more"}`,
+		`{"text":"` + strings.Repeat("ä", 300) + `"}`:                          `{"text":"` + strings.Repeat("ä", 200) + `…"}`,
+		`{"x":[` + strings.Repeat(`"aaaaaaaaaaaaaaaaaaa",`, 500) + `1]}`:       `"too long to be kept"`,
 	} {
 		if got := string(Redacted([]byte(data))); got != want {
 			t.Errorf("%.60s\n got %s\nwant %s", data, got, want)

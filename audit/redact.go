@@ -40,7 +40,7 @@ func redacted(dst []byte, data json.RawMessage, depth int) []byte {
 		w := jsonrpc.NewObject(dst)
 		jsonrpc.EachMember(data, func(quoted, value []byte) bool {
 			name, _ := jsonrpc.Unquote(quoted)
-			if secret.Named(name) && (value[0] == '"' || value[0] >= '0' && value[0] <= '9') {
+			if secret.Named(name) && value[0] != 't' && value[0] != 'f' && value[0] != 'n' {
 				w.String(name, secret.Hidden)
 				return true
 			}
