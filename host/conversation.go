@@ -148,11 +148,6 @@ func (c *Conversation) addNext(e Entry) error {
 
 func (c *Conversation) say(m model.Message) error { return c.add(Entry{Message: &m}) }
 
-// sayAs says something of which people see something else.
-func (c *Conversation) sayAs(m model.Message, shown string) error {
-	return c.add(Entry{Message: &m, Shown: shown})
-}
-
 // Question is what a person says.
 type Question struct {
 	Text string

@@ -105,6 +105,21 @@ func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 	return answer, err
 }
 
+// putDown records the messages of a question; people see shown, if there is any, in place of the last.
+func (r *run) putDown(messages []model.Message, shown string) error {
+	for i := range messages {
+		e := Entry{Message: &messages[i]}
+		if i == len(messages)-1 {
+			e.Shown = shown
+		}
+		if err := r.c.add(e); err != nil {
+			return err
+		}
+		r.asked = true
+	}
+	return nil
+}
+
 // finish records what was read and used. Totals say that there is nothing more to know of
 // what was read, so they come last.
 func (r *run) finish(totals *Totals) error {
@@ -132,15 +147,8 @@ func (r *run) work(ctx context.Context, q Question) (stop string, err error) {
 		}
 		r.c.cutOff = false
 	}
-	for i, m := range messages {
-		shown := ""
-		if i == len(messages)-1 {
-			shown = q.Shown
-		}
-		if err := r.c.sayAs(m, shown); err != nil {
-			return stopError, err
-		}
-		r.asked = true
+	if err := r.putDown(messages, q.Shown); err != nil {
+		return stopError, err
 	}
 	pauses, empty, loop := 0, 0, loopDetector{}
 	for {
