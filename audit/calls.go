@@ -3,6 +3,8 @@ package audit
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -132,4 +134,11 @@ func Decided(ctx context.Context, decision, rule, reason string) {
 	r.Kind, r.Time, r.Sent = KindDecision, time.Time{}, 0
 	r.Decision, r.Rule, r.Reason = decision, words(rule), words(reason)
 	_ = c.log.Note(&r) // the line of the request says whether lines can be written
+}
+
+// HashOf is a hash of a tool's definition, to find calls of the same one: the first 96 bits of its
+// SHA-256, in hexadecimal digits.
+func HashOf(definition json.RawMessage) string {
+	sum := sha256.Sum256(definition)
+	return hex.EncodeToString(sum[:12])
 }

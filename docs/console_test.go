@@ -132,13 +132,20 @@ func checkCommand(t *testing.T, b block, binary string, words []string, help map
 	if len(words) == 0 {
 		return
 	}
-	name := words[0]
-	if _, asked := help[name]; !asked {
-		out, err := exec.Command(binary, name, "--help").CombinedOutput()
-		if err != nil {
-			t.Errorf("%s:%d: junction %s: %v", b.page, b.line, name, err)
+	ask := func(name string) string {
+		if _, asked := help[name]; !asked {
+			out, err := exec.Command(binary, append(strings.Fields(name), "--help")...).CombinedOutput()
+			if err != nil {
+				t.Errorf("%s:%d: junction %s: %v", b.page, b.line, name, err)
+			}
+			help[name] = string(out)
 		}
-		help[name] = string(out)
+		return help[name]
+	}
+	name := words[0]
+	if strings.Contains(ask(name), "Available Commands:") && len(words) > 1 {
+		name += " " + words[1]
+		ask(name)
 	}
 	for _, word := range words[1:] {
 		flag, _, _ := strings.Cut(word, "=")

@@ -29,6 +29,7 @@ const (
 // An upOptions is what the command line of up says.
 type upOptions struct {
 	front
+	layering
 	noPrefix bool
 	names    []string // of servers; empty: all
 }
@@ -55,7 +56,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 			if cmd.ArgsLenAtDash() >= 0 {
 				return usagef("%s: serves configured servers; for the command of one, see %s proxy", cmd.CommandPath(), cmd.Root().Name())
 			}
-			if err := o.check(); err != nil {
+			if err := errors.Join(o.front.check(), o.layering.check()); err != nil {
 				return err
 			}
 			if o.http == "" && !o.stdio {
@@ -69,14 +70,15 @@ only if you agree, on the terminal or by naming the file with --config.`,
 			return a.up(cmd.Context(), o)
 		},
 	}
-	o.flags(cmd.Flags(), " (default "+defaultAddress+")")
+	o.front.flags(cmd.Flags(), " (default "+defaultAddress+")")
+	o.layering.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.noPrefix, "no-prefix", false,
 		"offer tools and prompts under the servers' own names; a name that another server has gets a suffix")
 	a.configFlags(cmd.Flags())
 	return cmd
 }
 
-func (a *app) up(ctx context.Context, o upOptions) error {
+func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	set, entries, err := a.servers()
 	if err != nil {
 		return err
@@ -98,6 +100,11 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 	if entries, err = a.enterChain(ctx, set, entries, o.names, l); err != nil {
 		return err
 	}
+	y, err := a.openLayers(o.layering)
+	if err != nil {
+		return err
+	}
+	defer func() { err = closed(err, y.close()) }()
 	board := newBoard(a.screen, o.stdio && !a.flags.verbose, a.flags.verbose, l)
 	g := gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: board.changed,
 		NoPrefix: o.noPrefix, FirstList: firstList})
@@ -108,14 +115,7 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)
 	}
-	join := func(client string) {
-		for _, e := range entries {
-			a.join(ctx, g, e, store, client)
-		}
-		if !slices.ContainsFunc(entries, func(e entry) bool { return e.definition != nil }) {
-			_ = g.Settle(ctx) // those in this process are there at once; the error is ctx's
-		}
-	}
+	join := func(client string) { a.joinAll(ctx, g, entries, store, client, y) }
 	if !o.stdio {
 		join("")
 	}
@@ -123,13 +123,14 @@ func (a *app) up(ctx context.Context, o upOptions) error {
 	if !o.stdio || a.flags.verbose {
 		a.introduce(l, a.stdioArgs(set, slices.ContainsFunc(entries, entry.ofProject), o))
 		a.showSources(entries)
+		y.introduce(a)
 	}
 	if !o.stdio {
 		board.start(g)
-		return orderly(ctx, a.serveHTTP(ctx, l, o.front, g))
+		return orderly(ctx, a.serveHTTP(ctx, l, o.front, y.front(g)))
 	}
 	a.hintStdio(o.front)
-	return orderly(ctx, a.serveStdio(ctx, joinFirst(g, func(client string) {
+	return orderly(ctx, a.serveStdio(ctx, joinFirst(y.front(g), func(client string) {
 		join(client)
 		board.start(g)
 	})))
@@ -170,11 +171,11 @@ func nothing(set *config.Set, entries []entry) error {
 
 // joinFirst returns the gateway for one client: its servers join with the first
 // request, which says what the client declared, as what they offered depends on it.
-func joinFirst(g *gateway.Gateway, join func(client string)) mcp.Handler {
+func joinFirst(h mcp.Handler, join func(client string)) mcp.Handler {
 	var first sync.Once
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		first.Do(func() { join(declared(req.Meta.Capabilities)) })
-		return g.Handle(ctx, req)
+		return h.Handle(ctx, req)
 	})
 }
 
@@ -223,16 +224,28 @@ func (a *app) admitted(ctx context.Context, entries []entry) []entry {
 	return some
 }
 
+// joinAll adds servers to the gateway.
+func (a *app) joinAll(ctx context.Context, g *gateway.Gateway, entries []entry, store *definitions.Store, client string, y *layers) {
+	for _, e := range entries {
+		a.join(ctx, g, e, store, client, y)
+	}
+	if !slices.ContainsFunc(entries, func(e entry) bool { return e.definition != nil }) {
+		_ = g.Settle(ctx) // those in this process are there at once; the error is ctx's
+	}
+}
+
 // join adds a server to the gateway. client is what the one client declared; empty
 // where there may be several. Why one cannot be added is shown.
-func (a *app) join(ctx context.Context, g *gateway.Gateway, e entry, store *definitions.Store, client string) {
+func (a *app) join(ctx context.Context, g *gateway.Gateway, e entry, store *definitions.Store, client string, y *layers) {
 	var err error
 	if e.definition != nil {
-		err = g.Add(e.name, a.upstream(ctx, e, store, client))
+		u := a.upstream(ctx, e, store, client)
+		u.Middleware = y.around(e)
+		err = g.Add(e.name, u)
 	} else {
 		var h mcp.Handler
 		if h, err = shipped(e.name, nil, false, a.logger()); err == nil {
-			err = g.AddHandler(e.name, h)
+			err = g.AddHandler(e.name, mcp.Chain(h, y.around(e)...))
 		}
 	}
 	if err != nil {

@@ -67,6 +67,7 @@ func (a *app) stdioArgs(set *config.Set, ofProject bool, o upOptions) []string {
 	if o.noPrefix {
 		args = append(args, "--no-prefix")
 	}
+	args = append(args, o.layering.args()...)
 	return append(args, o.names...)
 }
 

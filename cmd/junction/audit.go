@@ -1,0 +1,311 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+const auditHelp = `The log is the folder that junction up --audit=FOLDER writes, or that of --audit alone
+where no FOLDER is named.`
+
+const auditExitHelp = `Exit codes:
+  0    done; the log is as it was written
+  1    the log was changed
+  2    the command line is wrong
+  3    there is no log, or it cannot be read
+  130  interrupted (Ctrl-C)`
+
+// errChanged is how verify ends where the log is not as it was written; that is printed already.
+var errChanged = fmt.Errorf("the audit log was changed: %w", errToolFailed)
+
+func (a *app) auditCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "audit",
+		Short: "Verify, follow and search the log of what was called through junction up",
+		Long:  "Work with the log of calls that junction up --audit writes.\n\n" + auditHelp + "\n\n" + auditExitHelp,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q; junction audit --help lists them", args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.auditVerifyCommand(), a.auditTailCommand(), a.auditQueryCommand(), a.auditKeyCommand())
+	return cmd
+}
+
+// auditArgument is the folder that a command of audit is about.
+func auditArgument(cmd *cobra.Command, args []string) (string, error) {
+	if len(args) > 1 {
+		return "", usagef("%s: expected one FOLDER, got %d", cmd.CommandPath(), len(args))
+	}
+	return auditFolder(strings.Join(args, ""))
+}
+
+func (a *app) auditVerifyCommand() *cobra.Command {
+	var public string
+	cmd := &cobra.Command{
+		Use:   "verify [FOLDER]",
+		Short: "Say whether the log is as it was written",
+		Long: `Read all of the log, and say where it was changed: a byte, lines that were added,
+removed, repeated or moved, an end that was cut off, a file that was replaced. With
+--key, the public key that junction audit key prints, it can be verified elsewhere, up
+to its last checkpoint.
+
+` + auditHelp + "\n\n" + auditExitHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder, err := auditArgument(cmd, args)
+			if err != nil {
+				return err
+			}
+			report, err := verified(folder, public)
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
+				return &connectError{fmt.Errorf("%w; junction up --audit writes one", err)}
+			case err != nil:
+				return err
+			}
+			return a.printReport(folder, report)
+		},
+	}
+	cmd.Flags().StringVar(&public, "key", "", "verify with the public `KEY` alone")
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the report as one object")
+	return cmd
+}
+
+// verified verifies with a public key, or with that of this installation.
+func verified(folder, public string) (*audit.Report, error) {
+	if public != "" {
+		key, err := audit.ParsePublic(public)
+		if err != nil {
+			return nil, &usageError{err}
+		}
+		report, err := audit.VerifyPublic(folder, key)
+		return report, connectFault(err)
+	}
+	key, err := auditKey()
+	if err != nil {
+		return nil, err
+	}
+	report, err := audit.Verify(folder, key)
+	return report, connectFault(err)
+}
+
+// connectFault is an error about a file of this machine.
+func connectFault(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &connectError{err}
+}
+
+func (a *app) printReport(folder string, r *audit.Report) error {
+	if a.flags.json {
+		faults := make([]string, len(r.Faults))
+		for i, f := range r.Faults {
+			faults[i] = f.String()
+		}
+		err := a.printObject(struct {
+			Files       int      `json:"files"`
+			Lines       int      `json:"lines"`
+			Checkpoints int      `json:"checkpoints"`
+			First       int64    `json:"first"`
+			Last        int64    `json:"last"`
+			Unsigned    int      `json:"unsigned"`
+			Count       int      `json:"faultCount"`
+			Faults      []string `json:"faults"`
+		}{r.Files, r.Lines, r.Checkpoints, int64(r.First), int64(r.Last), r.Unsigned, r.Count, faults})
+		return errors.Join(err, changed(r))
+	}
+	for _, f := range r.Faults {
+		fmt.Fprintf(a.out, "%s\n", plaintext.Line(f.String(), 500))
+	}
+	if more := r.Count - len(r.Faults); more > 0 {
+		fmt.Fprintf(a.out, "and %d more\n", more)
+	}
+	outcome := "it is as it was written"
+	if r.Count > 0 {
+		outcome = "IT WAS CHANGED"
+	}
+	_, err := fmt.Fprintf(a.out, "%s: lines %d to %d in %s, %s; %s\n", shortened(folder), r.First, r.Last,
+		plaintext.Count(r.Files, "file"), plaintext.Count(r.Checkpoints, "checkpoint"), outcome)
+	return errors.Join(err, changed(r))
+}
+
+func changed(r *audit.Report) error {
+	if r.Count > 0 {
+		return errChanged
+	}
+	return nil
+}
+
+// filterFlags choose lines.
+func filterFlags(flags *pflag.FlagSet, f *audit.Filter) {
+	flags.StringVar(&f.Kind, "kind", "", "lines of this `KIND` only: call, decision, checkpoint or note")
+	flags.StringVar(&f.Name, "tool", "", "lines whose tool, prompt or resource has this `TEXT` in its name")
+	flags.StringVar(&f.Server, "server", "", "lines about this `SERVER`")
+	flags.StringVar(&f.Principal, "principal", "", "lines about this `USER`")
+	flags.StringVar(&f.Client, "client", "", "lines whose client has this `TEXT` in its name")
+	flags.StringVar(&f.Outcome, "outcome", "", "calls that ended so: `OUTCOME` is ok, tool_error, input_required, cancelled or error")
+	flags.StringVar(&f.Decision, "decision", "", "decisions to `EFFECT`: allow, ask or deny")
+	flags.StringVar(&f.Call, "call", "", "all lines about the call with this `ID`")
+}
+
+func (a *app) auditTailCommand() *cobra.Command {
+	var f audit.Filter
+	cmd := &cobra.Command{
+		Use:   "tail [FOLDER]",
+		Short: "Print lines while they are written",
+		Long:  "Print the lines that are written from now on, until Ctrl-C.\n\n" + auditHelp + "\n\n" + auditExitHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder, err := auditArgument(cmd, args)
+			if err != nil {
+				return err
+			}
+			return a.printLines(audit.Follow(cmd.Context(), folder, f), -1)
+		},
+	}
+	filterFlags(cmd.Flags(), &f)
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print lines as they are")
+	return cmd
+}
+
+func (a *app) auditQueryCommand() *cobra.Command {
+	var f audit.Filter
+	var since, until string
+	var most int
+	cmd := &cobra.Command{
+		Use:   "query [FOLDER]",
+		Short: "Print the lines of some calls",
+		Long: `Print the lines that fit all flags, the first one first. They are not verified.
+
+  junction audit query --decision deny --since 24h
+  junction audit query --tool write --principal ada --json
+
+` + auditHelp + "\n\n" + auditExitHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			folder, err := auditArgument(cmd, args)
+			if err != nil {
+				return err
+			}
+			if f.Since, err = moment("since", since); err != nil {
+				return err
+			}
+			if f.Until, err = moment("until", until); err != nil {
+				return err
+			}
+			return a.printLines(audit.Read(folder, f), most)
+		},
+	}
+	filterFlags(cmd.Flags(), &f)
+	cmd.Flags().StringVar(&since, "since", "", "lines from `WHEN` on: a time such as 2026-11-23T12:00:00Z, a date, or how long ago, such as 24h")
+	cmd.Flags().StringVar(&until, "until", "", "lines before `WHEN`")
+	cmd.Flags().IntVar(&most, "limit", -1, "print at most `N` lines")
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print lines as they are")
+	return cmd
+}
+
+// moment is a point in time that was typed.
+func moment(flag, text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(text); err == nil {
+		return time.Now().Add(-ago), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usagef("--%s: expected a time such as 2026-11-23T12:00:00Z, a date, or how long ago, such as 24h, got %q", flag, text)
+}
+
+// printLines prints lines, at most so many unless that is negative.
+func (a *app) printLines(lines iter.Seq2[json.RawMessage, error], most int) error {
+	n := 0
+	for line, err := range lines {
+		if errors.Is(err, fs.ErrNotExist) {
+			return &connectError{fmt.Errorf("%w; junction up --audit writes a log", err)}
+		}
+		if err != nil {
+			return &connectError{err}
+		}
+		if n == most {
+			return nil
+		}
+		n++
+		text := string(line)
+		if !a.flags.json {
+			text = readableLine(line)
+		}
+		if _, err := fmt.Fprintln(a.out, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readableLine is a line of the log for people.
+func readableLine(line json.RawMessage) string {
+	text := func(name string) string {
+		raw := jsonrpc.Get(line, name)
+		if s, ok := jsonrpc.Unquote(raw); ok {
+			return s
+		}
+		return string(raw)
+	}
+	at, err := time.Parse(time.RFC3339, text("time"))
+	words := []string{text("time")}
+	if err == nil {
+		words[0] = at.Local().Format("2006-01-02 15:04:05.000")
+	}
+	what := text("kind")
+	for _, name := range []string{"outcome", "decision"} {
+		if value := text(name); value != "" {
+			what += " " + value
+		}
+	}
+	words = append(words, what, text("name"))
+	for _, name := range []string{"principal", "client", "rule", "reason", "arguments"} {
+		if value := text(name); value != "" {
+			words = append(words, name+" "+value)
+		}
+	}
+	if duration := text("duration_us"); duration != "" {
+		d, _ := time.ParseDuration(duration + "us")
+		words = append(words, d.String())
+	}
+	return plaintext.Line(strings.Join(words, "  "), 2_000)
+}
+
+func (a *app) auditKeyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "key",
+		Short: "Print the public key with which others can verify the log",
+		Long:  "Print the public key of this installation, with which others can verify its log:\njunction audit verify --key KEY FOLDER.\n\n" + auditExitHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("%s: unexpected %q", cmd.CommandPath(), args[0])
+			}
+			key, err := auditKey()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintln(a.out, audit.FormatPublic(key.Public()))
+			return err
+		},
+	}
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/rules"
+	"github.com/junction-mcp/junction/gateway/search"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/policy"
+	"github.com/spf13/pflag"
+)
+
+// A layering says what stands around the gateway and its servers: Handlers around Handlers.
+type layering struct {
+	tools  string   // all, search or auto
+	pinned []string // patterns of tools that are listed in any case
+	policy string   // a file of rules
+	shadow bool     // rules only write down what they would have decided
+	audit  string   // a folder; default: the usual one
+	goOn   bool     // where the audit log cannot be written
+}
+
+// usualFolder is what --audit alone means.
+const usualFolder = "default"
+
+func (o *layering) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.tools, "tools", string(search.All), "offer `all` tools; or search: search_tools, describe_tool and call_tool in their place; or auto: search where their definitions cost more than 10,000 tokens")
+	flags.StringSliceVar(&o.pinned, "pin", nil, "with --tools search or auto: list the tools whose names match this `PATTERN` in any case, such as files__*")
+	flags.StringVar(&o.policy, "policy", "", "have the rules of `FILE` decide which calls may run; what they ask about, the client's user is asked")
+	flags.BoolVar(&o.shadow, "shadow", false, "with --policy: let every call run, and only write down what the rules would have decided")
+	flags.StringVar(&o.audit, "audit", "", "write down every call before its result leaves, in `FOLDER` (default with --audit alone: junction/audit in your configuration folder)")
+	flags.Lookup("audit").NoOptDefVal = usualFolder
+	flags.BoolVar(&o.goOn, "audit-optional", false, "with --audit: answer calls that cannot be written down, such as on a full disk, in place of refusing them")
+}
+
+// check says what is wrong with the flags.
+func (o *layering) check() error {
+	switch {
+	case !slices.Contains([]string{string(search.All), string(search.Search), string(search.Auto)}, o.tools):
+		return usagef("--tools: expected all, search or auto, got %q", o.tools)
+	case len(o.pinned) > 0 && o.tools == string(search.All):
+		return usagef("--pin goes with --tools search or --tools auto: all tools are listed")
+	case o.shadow && o.policy == "":
+		return usagef("--shadow goes with --policy FILE, the rules that it tries")
+	case o.goOn && o.audit == "":
+		return usagef("--audit-optional goes with --audit")
+	}
+	for _, pattern := range o.pinned {
+		if _, err := filepath.Match(pattern, ""); err != nil {
+			return usagef("--pin: %q is no pattern: %v", pattern, err)
+		}
+	}
+	return nil
+}
+
+// args are the flags again, for an entry that a client starts.
+func (o *layering) args() (args []string) {
+	if o.tools != string(search.All) {
+		args = append(args, "--tools", o.tools)
+	}
+	for _, pattern := range o.pinned {
+		args = append(args, "--pin", pattern)
+	}
+	if o.policy != "" {
+		file := o.policy
+		if full, err := filepath.Abs(file); err == nil {
+			file = full
+		}
+		args = append(args, "--policy", file)
+	}
+	if o.shadow {
+		args = append(args, "--shadow")
+	}
+	if o.audit != "" {
+		args = append(args, "--audit="+o.audit)
+	}
+	if o.goOn {
+		args = append(args, "--audit-optional")
+	}
+	return args
+}
+
+// layers are what stands around a gateway while it runs.
+type layers struct {
+	options layering
+	rules   func() *policy.Policy // nil: there are none
+	trusted []string              // servers
+	log     *audit.Log            // nil: nothing is written down
+	folder  string                // of log
+}
+
+// openLayers makes the layers that the command line asks for. Close the log when done.
+func (a *app) openLayers(o layering) (*layers, error) {
+	y := &layers{options: o}
+	if o.policy != "" {
+		book, err := a.rulebook(o.policy)
+		if err != nil {
+			return nil, err
+		}
+		y.rules, y.trusted = func() *policy.Policy { return book.Policy }, book.trusted
+	}
+	if o.audit == "" {
+		return y, nil
+	}
+	var err error
+	if y.folder, err = auditFolder(o.audit); err != nil {
+		return nil, err
+	}
+	key, err := auditKey()
+	if err != nil {
+		return nil, err
+	}
+	y.log, err = audit.Open(y.folder, audit.Options{Key: key, GoOn: o.goOn, Logger: a.logger()})
+	if errors.Is(err, audit.ErrInUse) {
+		return nil, &connectError{fmt.Errorf("%w: name another with --audit=FOLDER", err)}
+	}
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	return y, nil
+}
+
+// auditFolder is the folder of a log that the command line names.
+func auditFolder(named string) (string, error) {
+	if named != usualFolder && named != "" {
+		return named, nil
+	}
+	return stateFile("audit")
+}
+
+// auditKey is the key of this installation.
+func auditKey() (*audit.Key, error) {
+	path, err := stateFile("audit.key")
+	if err != nil {
+		return nil, err
+	}
+	key, err := audit.ReadKey(path)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	return key, nil
+}
+
+func (y *layers) close() error {
+	if y.log == nil {
+		return nil
+	}
+	return y.log.Close()
+}
+
+// around is what stands around one server.
+func (y *layers) around(e entry) []mcp.Middleware {
+	if y.rules == nil {
+		return nil
+	}
+	command := e.command()
+	return []mcp.Middleware{rules.Middleware(rules.Options{
+		Policy: y.rules, Server: e.name, Origin: policy.OriginOf(command), Shadow: y.options.shadow,
+		Trusted: vouches(y.trusted, e.name, command, !e.ofProject()),
+		OnDecision: func(ctx context.Context, req *mcp.Request, d *policy.Decision, effect policy.Effect) {
+			rule := d.Rule.String()
+			if d.Rule.Source != "" {
+				rule += " (" + d.Rule.Source + ")"
+			}
+			reason := d.Reason
+			if y.options.shadow {
+				reason = "in the shadow: " + reason
+			}
+			audit.Decided(ctx, string(effect), rule, reason)
+		},
+	})}
+}
+
+// front is the gateway with what stands around all of it.
+func (y *layers) front(g *gateway.Gateway) mcp.Handler {
+	var h mcp.Handler = g
+	if y.log != nil {
+		h = y.log.Calls(audit.CallOptions{
+			Describe: func(req *mcp.Request, r *audit.Record) {
+				if t, ok := g.Tool(req.Name); ok && req.Method == "tools/call" {
+					r.Server, r.Hash = t.Server, audit.HashOf(t.Definition)
+				}
+			},
+			Arguments: func(_ *mcp.Request, data json.RawMessage) json.RawMessage { return audit.Redacted(data) },
+		})(h)
+	}
+	if y.options.tools != string(search.All) {
+		h = search.Middleware(search.Options{Mode: search.Mode(y.options.tools), Pinned: y.options.pinned, Server: func(tool string) (name, about string) {
+			t, _ := g.Tool(tool)
+			return t.Server, ""
+		}})(h)
+	}
+	return h
+}
+
+// introduce says which layers there are, for people.
+func (y *layers) introduce(a *app) {
+	if y.rules != nil && y.options.shadow {
+		a.screen.Printf("Rules of %s are tried, and nothing is refused.\n", shortened(y.options.policy))
+	} else if y.rules != nil {
+		a.screen.Printf("Rules of %s decide which calls may run.\n", shortened(y.options.policy))
+	}
+	if y.log != nil {
+		a.screen.Printf("Calls are written down in %s.\n", shortened(y.folder))
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Rules, audit and search stand around a gateway that is served; every layer is the real one.
+func TestUpWithRulesAuditAndSearch(t *testing.T) {
+	alone(t)
+	if err := os.WriteFile("rules.json", []byte(`{"rules": [
+		{"effect": "deny", "server": "everything", "tool": "fail", "reason": "it fails"},
+		{"effect": "deny", "server": "everything", "tool": "add", "when": "args.a > 100", "reason": "too large"}], "default": "allow"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := serving(t, "up", "--policy", "rules.json", "--audit=log", "--tools", "search", "--pin", "*__echo", "everything")
+	listed := runs(t, "", "tools", r.url, "--refresh")
+	for _, want := range []string{"search_tools", "describe_tool", "call_tool", "everything__echo"} {
+		if !strings.Contains(listed.stdout, want) {
+			t.Errorf("%s is not listed: %s%s", want, listed.stdout, listed.stderr)
+		}
+	}
+	if strings.Contains(listed.stdout, "everything__add") {
+		t.Errorf("listed: %s", listed.stdout)
+	}
+	found := runs(t, "", "call", r.url, "search_tools", `queries=["add two numbers", "fail"]`)
+	if !strings.Contains(found.stdout, "everything__add") || strings.Contains(found.stdout, "everything__fail") {
+		t.Errorf("found: %s%s", found.stdout, found.stderr)
+	}
+	runs(t, "", "call", r.url, "call_tool", "name=everything__add", `arguments={"a":2,"b":40}`).expect(t, exitOK, "42", "")
+	runs(t, "", "call", r.url, "call_tool", "name=everything__add", `arguments={"a":200,"b":40}`).expect(t, exitToolFailed, "not allowed: too large", "")
+	runs(t, "", "call", r.url, "call_tool", "name=everything__fail").expect(t, exitProtocol, "", "unknown tool")
+
+	runs(t, "", "up", "--http", "127.0.0.1:0", "--audit=log", "everything").expect(t, exitConnection, "", "another process writes this audit log")
+	runs(t, "", "audit", "verify", "log").expect(t, exitOK, "it is as it was written", "")
+	if code := r.stop(); code != exitOK {
+		t.Errorf("exit code %d: %s", code, r.stderr)
+	}
+	runs(t, "", "audit", "query", "log", "--decision", "deny").expect(t, exitOK, "decision deny  everything__add", "")
+	calls := runs(t, "", "audit", "query", "log", "--kind", "call", "--server", "everything", "--json")
+	if n := strings.Count(calls.stdout, "\n"); n != 2 || !strings.Contains(calls.stdout, `"arguments":{"a":2,"b":40}`) {
+		t.Errorf("%d calls: %s", n, calls.stdout)
+	}
+	key := strings.TrimSpace(runs(t, "", "audit", "key").stdout)
+	runs(t, "", "audit", "verify", "log", "--key", key).expect(t, exitOK, "it is as it was written", "")
+
+	files, _ := filepath.Glob("log/*.jsonl")
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(files[0], bytes.Replace(data, []byte("too large"), []byte("too LARGE"), 1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runs(t, "", "audit", "verify", "log").expect(t, exitToolFailed, "IT WAS CHANGED", "")
+	runs(t, "", "audit", "verify", "log", "--json").expect(t, exitToolFailed, `"faultCount":1`, "")
+	runs(t, "", "audit", "verify", "elsewhere").expect(t, exitConnection, "", "junction up --audit writes one")
+}
+
+func TestLayersThatMakeNoSenseAreRefused(t *testing.T) {
+	alone(t)
+	for args, want := range map[string]string{
+		"--tools some":              `--tools: expected all, search or auto, got "some"`,
+		"--pin x":                   "--pin goes with --tools",
+		"--tools search --pin [":    "is no pattern",
+		"--shadow":                  "--shadow goes with --policy",
+		"--audit-optional":          "--audit-optional goes with --audit",
+		"--audit=log --policy none": "none",
+	} {
+		got := runs(t, "", append([]string{"up", "everything"}, strings.Fields(args)...)...)
+		if got.code == exitOK || !strings.Contains(got.stderr, want) {
+			t.Errorf("%s: %+v", args, got)
+		}
+	}
+}
