@@ -127,10 +127,13 @@ var (
 func parseLine(text []byte) (l line, ok bool) {
 	text = bytes.TrimSuffix(text, []byte("\n"))
 	at := bytes.LastIndex(text, seqMember)
-	if at < 0 {
+	if at < 2 {
 		return l, false
 	}
 	l.object = append(bytes.Clone(text[:at]), '}')
+	if l.object[0] != '{' || jsonrpc.Valid(l.object, jsonrpc.Limits{}) != nil {
+		return l, false
+	}
 	number, rest, found := bytes.Cut(text[at+len(seqMember):], hashMember)
 	seq, err := strconv.ParseUint(string(number), 10, 63)
 	if !found || err != nil || len(number) > 1 && number[0] == '0' || len(rest) < digestSize {

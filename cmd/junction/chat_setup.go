@@ -255,7 +255,11 @@ func (t *chatSetup) addEntry(ctx context.Context, e entry) error {
 // addConsented adds a server that may be started.
 func (t *chatSetup) addConsented(ctx context.Context, e entry) error {
 	if e.definition == nil {
-		h, err := shipped(e.name, t.app.desk.Roots, false, t.app.logger())
+		var o shipping
+		if e.name == "filesystem" {
+			o.roots = t.app.desk.Roots
+		}
+		h, err := t.app.shipped(ctx, e.name, o)
 		if err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func (a *app) servers() (*config.Set, []entry, error) {
 		entries = append(entries, entry{d.Name, d})
 	}
 	if len(entries) == 0 && len(set.Problems()) == 0 && err == nil && len(a.flags.config) == 0 {
-		for _, name := range shippedNames() {
+		for _, name := range defaultNames() {
 			entries = append(entries, entry{name: name})
 		}
 	}
@@ -118,7 +118,7 @@ func unknownServer(name string, set *config.Set, entries []entry) error {
 // resolve makes a target of an entry.
 func (a *app) resolve(ctx context.Context, e entry) (target, error) {
 	if e.definition == nil {
-		h, err := shipped(e.name, nil, false, a.logger())
+		h, err := a.shipped(ctx, e.name, shipping{})
 		if err != nil {
 			return target{}, &connectError{err}
 		}

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
@@ -37,6 +38,9 @@ type app struct {
 	ofProject []entry
 	// contents are hashes of configuration files, as they were before they were read.
 	contents map[string]string
+
+	closing sync.Mutex
+	closers []io.Closer // what is closed when the command ends
 }
 
 // flags are those that more than one command has.
@@ -71,7 +75,7 @@ func runKillable(ctx context.Context, kill <-chan struct{}, args []string, stdin
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	stopped := a.tellStopping(ctx)
-	err := root.ExecuteContext(ctx)
+	err := closed(root.ExecuteContext(ctx), a.closeAll())
 	stopped()
 	code := exitCode(ctx, err)
 	a.fail(err, code, a.flags.json || wantsJSON(args))

@@ -8,8 +8,7 @@ import (
 
 func (a *app) serveCommand() *cobra.Command {
 	var f front
-	var roots []string
-	var write bool
+	var o shipping
 	cmd := &cobra.Command{
 		Use:   "serve NAME",
 		Short: "Serve one of the servers that ship with junction",
@@ -18,7 +17,10 @@ standard input and output (the default) or at an address:
 
   everything   one of every feature, for trying and testing
   filesystem   list, read and search files inside the folders that --root names;
-               with --write also write, edit and move them`,
+               with --write also write, edit and move them
+  memory       a knowledge graph that outlives conversations, in the file that --file
+               names
+  time         what time it is, in any time zone`,
 		ValidArgs: shippedNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -28,7 +30,7 @@ standard input and output (the default) or at an address:
 				return err
 			}
 			f.stdio = f.http == ""
-			h, err := shipped(args[0], roots, write, a.logger())
+			h, err := a.shipped(cmd.Context(), args[0], o)
 			if err != nil {
 				return err
 			}
@@ -37,8 +39,9 @@ standard input and output (the default) or at an address:
 		},
 	}
 	f.flags(cmd.Flags(), "")
-	cmd.Flags().StringArrayVar(&roots, "root", nil, "let filesystem reach into `DIR` (repeatable); default: the current folder")
-	cmd.Flags().BoolVar(&write, "write", false, "let filesystem change files")
+	cmd.Flags().StringArrayVar(&o.roots, "root", nil, "let filesystem reach into `DIR` (repeatable); default: the current folder")
+	cmd.Flags().BoolVar(&o.write, "write", false, "let filesystem change files")
+	cmd.Flags().StringVar(&o.file, "file", "", "let memory keep its graph in `FILE` (default: memory.db in junction's folder of your configuration)")
 	cmd.Flags().BoolVarP(&a.flags.verbose, "verbose", "v", false, "tell on stderr what goes on")
 	return cmd
 }

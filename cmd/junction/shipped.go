@@ -1,36 +1,93 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"log/slog"
+	"io"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/servers/clock"
 	"github.com/junction-mcp/junction/servers/everything"
 	"github.com/junction-mcp/junction/servers/filesystem"
+	graph "github.com/junction-mcp/junction/servers/memory"
 )
 
 // shippedNames are the servers that ship with junction.
-func shippedNames() []string { return []string{"everything", "filesystem"} }
+func shippedNames() []string { return []string{"everything", "filesystem", "memory", "time"} }
 
-// shipped makes a server that ships with junction. roots and write are for
-// filesystem; no roots means the current folder.
-func shipped(name string, roots []string, write bool, logger *slog.Logger) (mcp.Handler, error) {
+// defaultNames are those of them that are there without any configuration.
+func defaultNames() []string { return []string{"everything", "filesystem"} }
+
+// A shipping says how a server that ships is to be.
+type shipping struct {
+	roots []string // of filesystem; none: the current folder
+	write bool     // of filesystem
+	file  string   // of memory; empty: the one in junction's folder
+}
+
+// check says which flag is for another server.
+func (o *shipping) check(name string) error {
+	switch {
+	case name != "filesystem" && (len(o.roots) > 0 || o.write):
+		return usagef("--root and --write are for filesystem")
+	case name != "memory" && o.file != "":
+		return usagef("--file is for memory")
+	}
+	return nil
+}
+
+// shipped makes a server that ships with junction. What it holds open is closed when the command ends.
+func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler, error) {
+	if err := o.check(name); err != nil {
+		return nil, err
+	}
 	switch name {
 	case "everything":
-		if len(roots) > 0 || write {
-			return nil, usagef("--root and --write are for filesystem")
-		}
 		return everything.New(), nil
 	case "filesystem":
-		if len(roots) == 0 {
-			roots = []string{"."}
+		if len(o.roots) == 0 {
+			o.roots = []string{"."}
 		}
-		return filesystem.New(filesystem.Options{Roots: roots, Write: write, Logger: logger})
+		return filesystem.New(filesystem.Options{Roots: o.roots, Write: o.write, Logger: a.logger()})
+	case "memory":
+		var err error
+		if o.file == "" {
+			if o.file, err = stateFile("memory.db"); err != nil {
+				return nil, err
+			}
+		}
+		m, err := graph.Open(ctx, o.file)
+		if err != nil {
+			return nil, &connectError{err}
+		}
+		a.atEnd(m)
+		return m, nil
+	case "time":
+		return clock.New(clock.Options{}), nil
 	}
 	if near := nearest.Name(name, shippedNames()); near != "" {
 		return nil, usagef("no server called %q ships with junction; did you mean %q?", name, near)
 	}
 	return nil, &usageError{fmt.Errorf("no server called %q ships with junction (there are: %s)", name, strings.Join(shippedNames(), ", "))}
+}
+
+// atEnd has something closed when the command ends.
+func (a *app) atEnd(c io.Closer) {
+	a.closing.Lock()
+	defer a.closing.Unlock()
+	a.closers = append(a.closers, c)
+}
+
+// closeAll closes what is open still.
+func (a *app) closeAll() error {
+	a.closing.Lock()
+	defer a.closing.Unlock()
+	var errs []error
+	for _, c := range a.closers {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
 }

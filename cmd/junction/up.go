@@ -244,7 +244,7 @@ func (a *app) join(ctx context.Context, g *gateway.Gateway, e entry, store *defi
 		err = g.Add(e.name, u)
 	} else {
 		var h mcp.Handler
-		if h, err = shipped(e.name, nil, false, a.logger()); err == nil {
+		if h, err = a.shipped(ctx, e.name, shipping{}); err == nil {
 			err = g.AddHandler(e.name, mcp.Chain(h, y.around(e)...))
 		}
 	}
