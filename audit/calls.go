@@ -50,6 +50,8 @@ func (l *Log) Calls(o CallOptions) mcp.Middleware {
 			if o.Describe != nil {
 				o.Describe(req, r)
 			}
+			l.running.Add(1)
+			defer l.running.Add(-1)
 			result, err := next.Handle(context.WithValue(ctx, callKey{}, &call{l, *r}), req)
 			r.Time = time.Now()
 			r.Duration = r.Time.Sub(r.began)

@@ -231,7 +231,7 @@ func (d *disk) store(data []byte) error {
 	if _, err := d.file.WriteAt(data, d.size); err != nil {
 		return errors.Join(err, d.mend())
 	}
-	if !d.options.NoSync {
+	if !d.options.NoSync || d.due {
 		if err := d.file.Sync(); err != nil {
 			return err
 		}

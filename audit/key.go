@@ -93,7 +93,9 @@ func ParsePublic(text string) (ed25519.PublicKey, error) {
 type digest [sha256.Size]byte
 
 // String is as lines write it.
-func (d digest) String() string { return base64.RawURLEncoding.EncodeToString(d[:]) }
+func (d digest) String() string { return string(d.append(nil)) }
+
+func (d *digest) append(dst []byte) []byte { return base64.RawURLEncoding.AppendEncode(dst, d[:]) }
 
 // digestSize is the length of a digest in a line.
 const digestSize = 43
@@ -106,15 +108,13 @@ func parseDigest(text string) (d digest, ok bool) {
 	return d, err == nil && n == len(d)
 }
 
-// follows is the digest of a line behind one with the digest d.
+// follows is the digest of a line behind one with the digest d. A line has at most maxLine bytes or
+// little more, so that its copy is small.
 func (d digest) follows(seq uint64, object []byte) digest {
-	h := sha256.New()
-	h.Write(d[:])
-	h.Write(binary.BigEndian.AppendUint64(nil, seq))
-	h.Write(object)
-	var next digest
-	h.Sum(next[:0])
-	return next
+	all := make([]byte, 0, 1<<10)
+	all = append(all, d[:]...)
+	all = binary.BigEndian.AppendUint64(all, seq)
+	return sha256.Sum256(append(all, object...))
 }
 
 // seal authenticates the end of a group of lines.

@@ -101,9 +101,10 @@ func appendLine(dst, object []byte, seq uint64, d digest, seal *digest) []byte {
 	w := jsonrpc.NewObject(dst)
 	_ = w.EncodedMembers(func(dst []byte) ([]byte, error) { return append(dst, object...), nil }) // Record.append made it
 	w.Int("seq", int64(seq))
-	w.String("hash", d.String())
+	var text [digestSize]byte
+	w.StringBytes("hash", d.append(text[:0]))
 	if seal != nil {
-		w.String("mac", seal.String())
+		w.StringBytes("mac", seal.append(text[:0]))
 	}
 	return append(w.Bytes(), '\n')
 }

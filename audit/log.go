@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/filelock"
@@ -14,9 +15,10 @@ import (
 
 // The limits of a log, where Options have none.
 const (
-	maxLine        = 64 << 10 // bytes of one line; what is longer loses its arguments and result
-	maxPending     = 8 << 20  // bytes of lines that wait for the disk
-	defaultFile    = 64 << 20 // bytes of one file
+	maxLine        = 64 << 10         // bytes of one line; what is longer loses its arguments and result
+	maxPending     = 8 << 20          // bytes of lines that wait for the disk
+	gatherTime     = time.Millisecond // how long a group waits for the lines of requests that run
+	defaultFile    = 64 << 20         // bytes of one file
 	defaultFileAge = 24 * time.Hour
 	defaultKeep    = 1 << 30 // bytes of all files
 	checkpointTime = time.Second
@@ -34,8 +36,9 @@ type Options struct {
 	// become, by its last line; default no limit. The oldest files are removed first.
 	Keep    int64
 	KeepFor time.Duration
-	// NoSync leaves lines to the system, which writes them to the disk some time later: they outlive
-	// the end of this process, however it ends, but not that of the machine.
+	// NoSync waits for the disk once a second in place of once for each group of lines: answers
+	// leave when the system has their lines, which then outlive the end of this process, however it
+	// ends, but not that of the machine.
 	NoSync bool
 	// GoOn lets requests be answered that cannot be written down, such as on a full disk. What is
 	// missing is counted in the log, once it can be written again. Otherwise they are refused.
@@ -58,6 +61,8 @@ type Log struct {
 	lock    *os.File
 	turn    chan struct{} // of capacity 1: who could send on it writes
 	timer   *time.Timer   // of the next checkpoint
+
+	running atomic.Int64 // requests that will each add a line
 
 	mu      sync.Mutex
 	pending *group
@@ -219,9 +224,27 @@ func (l *Log) commit(g *group) error {
 		return g.err
 	default:
 	}
+	l.gather()
 	l.write()
 	<-l.turn
 	return g.err
+}
+
+// gather waits a moment for the lines of other requests that run, as long as some come: to wait for the
+// disk once costs as much for many lines as for one.
+func (l *Log) gather() {
+	const steps = 4
+	before := 0
+	for range steps {
+		l.mu.Lock()
+		lines := len(l.pending.objects)
+		l.mu.Unlock()
+		if l.options.NoSync || lines == before || int64(lines) >= l.running.Load() {
+			return
+		}
+		before = lines
+		time.Sleep(gatherTime / steps)
+	}
 }
 
 // write writes the group that waits; the caller has the turn.

@@ -24,8 +24,15 @@ type layering struct {
 	policy string   // a file of rules
 	shadow bool     // rules only write down what they would have decided
 	audit  string   // a folder; default: the usual one
+	sync   string   // call or second: when the audit log is on the disk
 	goOn   bool     // where the audit log cannot be written
 }
+
+// When the audit log is on the disk.
+const (
+	syncCall   = "call"
+	syncSecond = "second"
+)
 
 // usualFolder is what --audit alone means.
 const usualFolder = "default"
@@ -37,6 +44,7 @@ func (o *layering) flags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.shadow, "shadow", false, "with --policy: let every call run, and only write down what the rules would have decided")
 	flags.StringVar(&o.audit, "audit", "", "write down every call before its result leaves, in `FOLDER` (default with --audit alone: junction/audit in your configuration folder)")
 	flags.Lookup("audit").NoOptDefVal = usualFolder
+	flags.StringVar(&o.sync, "audit-sync", syncCall, "with --audit: wait for the disk with every `call`; or each second, so that calls are faster and the last second is lost if the machine fails")
 	flags.BoolVar(&o.goOn, "audit-optional", false, "with --audit: answer calls that cannot be written down, such as on a full disk, in place of refusing them")
 }
 
@@ -51,6 +59,10 @@ func (o *layering) check() error {
 		return usagef("--shadow goes with --policy FILE, the rules that it tries")
 	case o.goOn && o.audit == "":
 		return usagef("--audit-optional goes with --audit")
+	case o.sync != syncCall && o.sync != syncSecond:
+		return usagef("--audit-sync: expected call or second, got %q", o.sync)
+	case o.sync != syncCall && o.audit == "":
+		return usagef("--audit-sync goes with --audit")
 	}
 	for _, pattern := range o.pinned {
 		if _, err := filepath.Match(pattern, ""); err != nil {
@@ -80,6 +92,9 @@ func (o *layering) args() (args []string) {
 	}
 	if o.audit != "" {
 		args = append(args, "--audit="+o.audit)
+	}
+	if o.sync != syncCall {
+		args = append(args, "--audit-sync", o.sync)
 	}
 	if o.goOn {
 		args = append(args, "--audit-optional")
@@ -117,7 +132,7 @@ func (a *app) openLayers(o layering) (*layers, error) {
 	if err != nil {
 		return nil, err
 	}
-	y.log, err = audit.Open(y.folder, audit.Options{Key: key, GoOn: o.goOn, Logger: a.logger()})
+	y.log, err = audit.Open(y.folder, audit.Options{Key: key, GoOn: o.goOn, NoSync: o.sync == syncSecond, Logger: a.logger()})
 	if errors.Is(err, audit.ErrInUse) {
 		return nil, &connectError{fmt.Errorf("%w: name another with --audit=FOLDER", err)}
 	}

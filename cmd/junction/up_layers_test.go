@@ -63,12 +63,14 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 func TestLayersThatMakeNoSenseAreRefused(t *testing.T) {
 	alone(t)
 	for args, want := range map[string]string{
-		"--tools some":              `--tools: expected all, search or auto, got "some"`,
-		"--pin x":                   "--pin goes with --tools",
-		"--tools search --pin [":    "is no pattern",
-		"--shadow":                  "--shadow goes with --policy",
-		"--audit-optional":          "--audit-optional goes with --audit",
-		"--audit=log --policy none": "none",
+		"--tools some":                 `--tools: expected all, search or auto, got "some"`,
+		"--pin x":                      "--pin goes with --tools",
+		"--tools search --pin [":       "is no pattern",
+		"--shadow":                     "--shadow goes with --policy",
+		"--audit-sync second":          "--audit-sync goes with --audit",
+		"--audit-sync never --audit=l": `--audit-sync: expected call or second, got "never"`,
+		"--audit-optional":             "--audit-optional goes with --audit",
+		"--audit=log --policy none":    "none",
 	} {
 		got := runs(t, "", append([]string{"up", "everything"}, strings.Fields(args)...)...)
 		if got.code == exitOK || !strings.Contains(got.stderr, want) {

@@ -69,7 +69,6 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	p := d.options.Policy()
 	in := d.input(ctx, req)
 	decision := p.Decide(ctx, in)
-	hidden := req.Method == "tools/call" && p.Hides(in.Server, in.Tool, in.Annotations)
 	effect := decision.Effect
 	if req.Method != "tools/call" && decision.Default {
 		effect = policy.Allow
@@ -87,7 +86,7 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	switch {
 	case effect == policy.Allow || d.options.Shadow:
 		return d.next.Handle(ctx, req)
-	case hidden:
+	case req.Method == "tools/call" && p.Hides(in.Server, in.Tool, in.Annotations):
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "unknown tool %q", req.Name)
 	}
 	return refused(req, &decision, why)
