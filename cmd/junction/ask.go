@@ -260,6 +260,7 @@ func (a *app) listAll(ctx context.Context, l list, refresh bool) error {
 		return err
 	}
 	a.reportProblems(set)
+	a.reportEmpty(set, entries)
 	all := a.recall(ctx, l, a.withoutSelf(ctx, entries, nil), refresh)
 	all = slices.DeleteFunc(all, func(s listedServer) bool { return !s.open && !s.listing.remembered }) // switched off
 	if a.flags.json {

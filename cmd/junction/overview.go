@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
+	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
@@ -52,6 +53,7 @@ func (a *app) overview(ctx context.Context, names []string, refresh bool) error 
 		return err
 	}
 	a.reportProblems(set)
+	a.reportEmpty(set, entries)
 	all := a.recall(ctx, toolList(), a.withoutSelf(ctx, entries, nil), refresh)
 	if err := a.askOpen(ctx, toolList(), all); err != nil {
 		return err
@@ -132,4 +134,11 @@ func (a *app) printOverviewJSON(all []listedServer) error {
 	w.End()
 	_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
 	return err
+}
+
+// reportEmpty says that no server is configured, where a list would be empty without a word.
+func (a *app) reportEmpty(set *config.Set, entries []entry) {
+	if why := nothing("there is no server", set, entries); why != nil && len(entries) == 0 && len(set.Problems()) == 0 {
+		a.screen.Printf("junction: %v\n", why)
+	}
 }

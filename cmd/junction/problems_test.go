@@ -92,3 +92,13 @@ func TestTheMembersOfAnEntryAreThoseThatAreRead(t *testing.T) {
 		}
 	}
 }
+
+func TestAListWithoutServersSaysSo(t *testing.T) {
+	alone(t)
+	if err := os.WriteFile("d.json", []byte(`{"mcpServers":{}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"list", "tools"} {
+		runs(t, "", command, "--config", "d.json").expect(t, exitOK, "", `junction: there is no server: d.json defines none; expected {"mcpServers": {NAME: {…}}}`)
+	}
+}

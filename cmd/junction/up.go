@@ -139,7 +139,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 // reportNothing says that there is no server to serve, if so; it is an error only where
 // something is wrong with the configuration.
 func (a *app) reportNothing(set *config.Set, entries []entry) error {
-	why := nothing(set, entries)
+	why := nothing("there is no server to serve", set, entries)
 	switch {
 	case why == nil:
 		return nil
@@ -150,9 +150,8 @@ func (a *app) reportNothing(set *config.Set, entries []entry) error {
 	return nil
 }
 
-// nothing says why there is no server to serve, if there is none.
-func nothing(set *config.Set, entries []entry) error {
-	why := "there is no server to serve"
+// nothing says that there is no server, and why, if there is none.
+func nothing(why string, set *config.Set, entries []entry) error {
 	var files []string
 	for _, f := range set.Files {
 		files = append(files, f.Path)
