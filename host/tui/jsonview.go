@@ -47,7 +47,7 @@ func jsonMembers(raw []byte, width, depth int) []ink.Line {
 				lines, change = append(lines, change...), nil // in place of the first of the two
 				return true
 			}
-			lines = append(lines, jsonValue(ink.Line{ink.T(ink.Accent, oneLine(name, 200)+": ")}, value, width, depth)...)
+			lines = append(lines, jsonValue(ink.Line{ink.T(ink.Accent, memberName(name)+": ")}, value, width, depth)...)
 			return true
 		})
 		return lines
@@ -57,6 +57,15 @@ func jsonMembers(raw []byte, width, depth int) []ink.Line {
 		return true
 	})
 	return lines
+}
+
+// memberName is all of a member's name, as it is sent too; in quotes where it could be taken for
+// a name with its value.
+func memberName(name string) string {
+	if name == "" || strings.ContainsAny(name, "\",:{}[]\n\t") {
+		name = string(jsonrpc.AppendString(nil, name))
+	}
+	return unbroken(name)
 }
 
 // jsonValue lays out a value behind its name.

@@ -68,8 +68,8 @@ func (e *edit) lines(width int) ([]ink.Line, bool) {
 		return fmt.Sprintf("%s, %s", plural(len(lines), "line", "lines"), bytes(len(text)))
 	}
 	head := ink.Line{
-		ink.T(ink.Accent, oneLine(e.before.name, 200)), ink.T(ink.Muted, " ("+size(before, e.before.text)+") is replaced by "),
-		ink.T(ink.Accent, oneLine(e.after.name, 200)), ink.T(ink.Muted, " ("+size(after, e.after.text)+")"),
+		ink.T(ink.Accent, memberName(e.before.name)), ink.T(ink.Muted, " ("+size(before, e.before.text)+") is replaced by "),
+		ink.T(ink.Accent, memberName(e.after.name)), ink.T(ink.Muted, " ("+size(after, e.after.text)+")"),
 	}
 	return append(ink.Barred(head, width), rowLines(rows, width)...), true
 }
