@@ -2,6 +2,7 @@ package tui
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
@@ -59,7 +60,14 @@ func (c *sampleCard) body(width int) []ink.Line {
 		}
 	}
 	for i := range req.Tools {
-		lines = append(lines, about("with the tool", ink.Plain, req.Tools[i].Name+" "+unbroken(req.Tools[i].Description), width)...)
+		t := &req.Tools[i]
+		lines = append(lines, about("with the tool", ink.Plain, t.Name+" "+unbroken(orElse(t.Description, t.Title)), width)...)
+		if len(t.InputSchema) > 0 { // its descriptions are read, too
+			lines = append(lines, ink.Indent(jsonLines(t.InputSchema, width-2), margin, margin)...)
+		}
+	}
+	for _, stop := range req.StopSequences {
+		lines = append(lines, about("stops at", ink.Plain, strconv.Quote(stop), width)...)
 	}
 	return lines
 }
@@ -71,6 +79,17 @@ func contentLines(c *mcp.Content, width int) []ink.Line {
 		return ink.Lines(ink.Plain, c.Text, width)
 	case mcp.ContentImage, mcp.ContentAudio:
 		return ink.Lines(ink.Muted, fmt.Sprintf("[%s: %s, %s]", c.Type, c.MIMEType, bytes(len(c.Data))), width)
+	case mcp.ContentResourceLink:
+		if c.Link != nil {
+			return ink.Lines(ink.Plain, fmt.Sprintf("[resource %s: %s, %s]", c.Link.URI, c.Link.Name, c.Link.Description), width)
+		}
+	case mcp.ContentResource:
+		if c.Resource != nil && c.Resource.Blob != nil {
+			return ink.Lines(ink.Muted, fmt.Sprintf("[resource %s: %s, %s]", c.Resource.URI, c.Resource.MIMEType, bytes(len(c.Resource.Blob))), width)
+		}
+		if c.Resource != nil {
+			return ink.Lines(ink.Plain, fmt.Sprintf("[resource %s]\n%s", c.Resource.URI, c.Resource.Text), width)
+		}
 	case mcp.ContentToolUse:
 		if c.ToolUse != nil {
 			return append(ink.Lines(ink.Muted, "[calls "+c.ToolUse.Name+"]", width), jsonLines(c.ToolUse.Input, width)...)
@@ -86,5 +105,9 @@ func contentLines(c *mcp.Content, width int) []ink.Line {
 			return append(ink.Lines(ink.Muted, "[result]", width), lines...)
 		}
 	}
-	return ink.Lines(ink.Muted, "["+c.Type+"]", width)
+	lines := ink.Lines(ink.Muted, "["+c.Type+"]", width)
+	if c.Raw != nil {
+		lines = append(lines, jsonLines(c.Raw, width)...)
+	}
+	return lines
 }
