@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -56,6 +57,9 @@ func (a *assembly) chunk(data []byte, member string) {
 		}
 		return true
 	})
+	if a.extra.count > maxExtras {
+		a.fault = fmt.Sprintf("the message has more than %d members that nobody knows", maxExtras)
+	}
 }
 
 func (a *assembly) delta(delta []byte) {

@@ -68,7 +68,9 @@ func (a *assembly) toolCall(p piece) {
 		if c.extra == nil {
 			c.extra = map[string]json.RawMessage{}
 		}
-		c.extra[name] = value
+		if c.extra[name] != nil || a.extra.room() {
+			c.extra[name] = value
+		}
 	}
 	text := c.arguments.Add(p.arguments)
 	a.emitCall(c, text)

@@ -41,12 +41,16 @@ func isThought(more map[string]json.RawMessage) bool {
 // extras are the members of a message that the protocol does not know. Texts and
 // lists of reasoning come in pieces; of anything else the last is the whole.
 type extras struct {
+	count   int // of all that has a place of its own here, and in the calls
 	values  map[string]json.RawMessage
 	texts   map[string]*wire.Joined
 	details []*detail // of reasoning_details
 }
 
 func (e *extras) add(name string, value json.RawMessage) {
+	if e.values[name] == nil && e.texts[name] == nil && !e.room() {
+		return
+	}
 	switch {
 	case name == "reasoning_details" && value[0] == '[':
 		jsonrpc.EachElement(value, func(part []byte) bool {
@@ -67,6 +71,16 @@ func (e *extras) add(name string, value json.RawMessage) {
 		}
 		e.values[name] = value
 	}
+}
+
+// maxExtras is how many members and parts one message may have that the protocol does not know: each
+// takes much more memory than bytes on the wire.
+const maxExtras = 1 << 16
+
+// room takes a place, and reports whether there was one.
+func (e *extras) room() bool {
+	e.count++
+	return e.count <= maxExtras
 }
 
 // all returns the members, nil if there are none.
@@ -108,11 +122,14 @@ type detail struct {
 // with it.
 func (e *extras) addDetail(piece []byte) {
 	if last := len(e.details) - 1; last >= 0 && e.details[last].isOf(piece) {
-		e.details[last].add(piece)
+		e.details[last].add(piece, e.room)
+		return
+	}
+	if !e.room() {
 		return
 	}
 	d := &detail{values: map[string]json.RawMessage{}, texts: map[string]*wire.Joined{}}
-	d.add(piece)
+	d.add(piece, e.room)
 	e.details = append(e.details, d)
 }
 
@@ -122,10 +139,13 @@ func (d *detail) isOf(piece []byte) bool {
 		string(jsonrpc.Get(piece, "type")) == string(d.values[`"type"`])
 }
 
-func (d *detail) add(piece []byte) {
+func (d *detail) add(piece []byte, room func() bool) {
 	jsonrpc.EachMember(piece, func(quoted, value []byte) bool {
 		name := string(quoted)
 		old, known := d.values[name]
+		if !known && !room() {
+			return false
+		}
 		if !known {
 			d.names = append(d.names, name)
 		}
