@@ -56,7 +56,11 @@ func (r *run) permit(ctx context.Context, call consent.Call, card Card) *consent
 	call.Said, call.Definitions = r.said, r.strangers
 	j := r.c.decider.Consider(ctx, call, func(j *consent.Judgement) string { return r.askPerson(ctx, j, card) })
 	if !j.Asked {
-		r.consented(j, &card, Consented{By: byPolicy, Reason: j.Rules.Reason, Allowed: j.Refusal == ""})
+		by := byPolicy
+		if j.Ended {
+			by = byHost
+		}
+		r.consented(j, &card, Consented{By: by, Reason: j.Rules.Reason, Allowed: j.Refusal == ""})
 	}
 	return j
 }

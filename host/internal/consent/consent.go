@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"github.com/junction-mcp/junction/guard"
@@ -21,7 +20,7 @@ type Decider struct {
 	rules func() *policy.Policy
 	here  func(guard.Source) bool
 
-	asking      sync.Mutex    // one question to the person after the other
+	asking      chan struct{} // holds one while a call is decided about: one question to the person after the other
 	withdrawals atomic.Uint64 // counts what the person took back that a decision could rest on
 	flow        guard.Flow    // of results
 	offered     guard.Flow    // private texts, and definitions of servers that are not trusted
@@ -30,7 +29,7 @@ type Decider struct {
 // New returns a Decider that has read nothing, with the rules that hold at each moment and
 // whether a source is that of a server that is here.
 func New(rules func() *policy.Policy, here func(guard.Source) bool) *Decider {
-	return &Decider{rules: rules, here: here}
+	return &Decider{rules: rules, here: here, asking: make(chan struct{}, 1)}
 }
 
 // A Call is a call of a tool, or the reading of a resource, that is to be decided about.
@@ -60,6 +59,7 @@ func (c *Call) flow() guard.Call {
 type Judgement struct {
 	Rules   policy.Decision // what the rules say
 	Refusal string          // what the model gets; empty where the call may run
+	Ended   bool            // the call ended before it was decided about
 	Asked   bool            // whether the person was asked, and then:
 	Reasons []string        // why
 	Secret  bool            // whether the arguments hold what looks like a secret
@@ -73,8 +73,12 @@ type Judgement struct {
 // Consider decides about a call. Where that needs a yes it calls ask, which returns what the
 // model gets of a no; a yes is remembered.
 func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (refusal string)) *Judgement {
-	d.asking.Lock() // also while a person is asked: what they say can decide about the next call
-	defer d.asking.Unlock()
+	select {
+	case d.asking <- struct{}{}: // also while a person is asked: what they say can decide about the next call
+	case <-ctx.Done():
+		return d.ended(ctx, c.Input)
+	}
+	defer func() { <-d.asking }()
 	j := &Judgement{withdrawals: d.withdrawals.Load()}
 	d.label(&c.Input)
 	j.in, j.Rules = c.Input, d.rules().Decide(ctx, c.Input)
@@ -99,6 +103,14 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 	if j.Refusal = ask(j); j.Refusal == "" {
 		d.agree(call, flowing, offered)
 	}
+	return j
+}
+
+// ended is for a call that ended while others were decided about.
+func (d *Decider) ended(ctx context.Context, in policy.Input) *Judgement {
+	j := &Judgement{in: in, Rules: d.rules().Decide(context.WithoutCancel(ctx), in), Ended: true}
+	j.Rules.Reason = "the run was ended before it was decided"
+	j.Refusal = "Not allowed: " + j.Rules.Reason + "."
 	return j
 }
 
