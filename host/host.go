@@ -110,6 +110,7 @@ const (
 	leastResult     = 64 // tokens of a page
 	maxServers      = 1_000
 	maxToolsListed  = 10_000           // of one server
+	maxListed       = 64 << 20         // bytes of one list of a server
 	maxParallel     = 8                // calls of one turn at the same time
 	listTime        = 30 * time.Second // for reading the lists of one server
 	firstRetry      = time.Second      // before a server that failed is listed again

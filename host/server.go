@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -269,16 +270,16 @@ func (s *server) read(ctx context.Context) error {
 	}
 	var err error
 	var tools []*mcp.Tool
-	if tools, err = collect(s.client.Tools(ctx)); err != nil {
+	if tools, err = collect[mcp.Tool](ctx, s, "tools/list", "tools"); err != nil {
 		return fmt.Errorf("server %q: its tools: %w", s.Name, err)
 	}
-	if fresh.prompts, err = collect(s.client.Prompts(ctx)); err != nil {
+	if fresh.prompts, err = collect[mcp.Prompt](ctx, s, "prompts/list", "prompts"); err != nil {
 		return fmt.Errorf("server %q: its prompts: %w", s.Name, err)
 	}
-	if fresh.resources, err = collect(s.client.Resources(ctx)); err != nil {
+	if fresh.resources, err = collect[mcp.Resource](ctx, s, "resources/list", "resources"); err != nil {
 		return fmt.Errorf("server %q: its resources: %w", s.Name, err)
 	}
-	if fresh.templates, err = collect(s.client.ResourceTemplates(ctx)); err != nil {
+	if fresh.templates, err = collect[mcp.ResourceTemplate](ctx, s, "resources/templates/list", "resourceTemplates"); err != nil {
 		return fmt.Errorf("server %q: its resource templates: %w", s.Name, err)
 	}
 	fresh.tools = s.tools(tools)
@@ -286,18 +287,28 @@ func (s *server) read(ctx context.Context) error {
 	return nil
 }
 
-// collect reads a list, bounded. A server that does not have such things has none.
-func collect[T any](list func(func(T, error) bool)) ([]T, error) {
-	var all []T
-	for entry, err := range list {
+// collect reads a list, bounded. A server that does not have such things has none. An entry that
+// cannot be read does not hide the others.
+func collect[T any](ctx context.Context, s *server, method, list string) ([]*T, error) {
+	var all []*T
+	size := 0
+	for raw, err := range s.client.List(ctx, method, list) {
 		if err != nil && mcp.ErrorOf(err).Code == mcp.CodeMethodNotFound {
 			return nil, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		if len(all) == maxToolsListed {
+		switch size += len(raw); {
+		case len(all) == maxToolsListed:
 			return nil, fmt.Errorf("there are more than %d", maxToolsListed)
+		case size > maxListed:
+			return nil, fmt.Errorf("they have more than %d MiB", maxListed>>20)
+		}
+		entry := new(T)
+		if err := schema.DecodeLoose(slices.Clone(raw), entry); err != nil { // its page can be much larger
+			s.host.log.Debug("an entry of a list cannot be read", "server", s.Name, "method", method, "error", err)
+			continue
 		}
 		all = append(all, entry)
 	}
