@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/host/internal/window"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
@@ -44,8 +46,26 @@ func (s *server) tell(c *calling, e Event) {
 func (c *calling) log(params json.RawMessage) {
 	var m mcp.LogMessage
 	if schema.DecodeLoose(params, &m) == nil {
-		c.server.tell(c, Event{Log: &Logged{Server: c.server.Name, Level: m.Level, Logger: readable(m.Logger), Data: m.Data}})
+		c.server.tell(c, Event{Log: &Logged{Server: c.server.Name, Level: m.Level, Logger: clipped(readable(m.Logger), maxLogger), Data: logged(m.Data)}})
 	}
+}
+
+// How much of a log message is reported: it is kept for people to read, with many others.
+const (
+	maxLogger = 200      // bytes of its logger's name
+	maxLogged = 16 << 10 // bytes of what it says
+)
+
+// logged is what a log message says, or the beginning of it as a text.
+func logged(data json.RawMessage) json.RawMessage {
+	if len(data) <= maxLogged {
+		return slices.Clone(data) // its message can be much larger
+	}
+	text, isText := jsonrpc.Unquote(data)
+	if !isText {
+		text = string(data)
+	}
+	return jsonrpc.AppendString(nil, clipped(text, maxLogged))
 }
 
 // asked reports what came of a request from the server.
