@@ -117,7 +117,10 @@ func readResource(ctx context.Context, r *run, call *model.Call) outcome {
 	if refusal := r.mayRead(ctx, call, s, in.URI); refusal != "" {
 		return complained("%s", refusal)
 	}
-	if !r.h.accepted(s) { // an answer takes its time
+	if r.c.isOff(s.Name) { // an answer takes its time
+		return complained("server %q was switched off; it was not read", s.Name)
+	}
+	if !r.h.accepted(s) {
 		return complained("%s", s.notAccepted())
 	}
 	contents, err := s.client.ReadResource(withCall(ctx, &calling{run: r, id: call.ID, server: s}), in.URI)
