@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -60,7 +61,7 @@ func each[T any](ctx context.Context, c *Client, method, list string) iter.Seq2[
 // the array in the result.
 func (c *Client) List(ctx context.Context, method, list string) iter.Seq2[json.RawMessage, error] {
 	return func(yield func(json.RawMessage, error) bool) {
-		seen := map[string]bool{}
+		seen := map[[sha256.Size]byte]bool{} // by its hash: a cursor can be long
 		var params json.RawMessage
 		for range maxPages {
 			result, err := c.do(ctx, &Request{Method: method, Params: params})
@@ -80,11 +81,12 @@ func (c *Client) List(ctx context.Context, method, list string) iter.Seq2[json.R
 			if cursor == nil {
 				return
 			}
-			if seen[string(cursor)] {
+			at := sha256.Sum256(cursor)
+			if seen[at] {
 				yield(nil, fmt.Errorf("server %q: %s: the cursor %.80s came twice: its pages would never end", c.options.Name, method, cursor))
 				return
 			}
-			seen[string(cursor)] = true
+			seen[at] = true
 			w := jsonrpc.NewObject(nil)
 			w.Raw("cursor", cursor)
 			params = w.Bytes()
