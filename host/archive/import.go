@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/model"
 )
 
 // exportVersion is the newest form of exports in JSON.
@@ -78,6 +80,7 @@ func (in *exported) each(add func(e *host.Entry, text []byte) error) error {
 		if err := json.Unmarshal(raw, &e, dialect); err != nil {
 			return fmt.Errorf("entry %d: %w", i+1, err)
 		}
+		e.Message = readable(e.Message)
 		// People see what the model sees: Shown could be anything.
 		if e.Flow, e.Withdrawn, e.Note, e.Plan, e.Kept, e.Shown = nil, nil, "", nil, nil, ""; reflect.DeepEqual(e, host.Entry{At: e.At}) {
 			continue
@@ -91,4 +94,26 @@ func (in *exported) each(add func(e *host.Entry, text []byte) error) error {
 		}
 	}
 	return nil
+}
+
+// readable is a message without what a provider would get and no person sees: blocks and members that
+// only the provider knows, and signatures. A model goes on without them. It is nil if nothing is left.
+func readable(m *model.Message) *model.Message {
+	if m == nil {
+		return nil
+	}
+	m.Extra = nil
+	m.Parts = slices.DeleteFunc(m.Parts, func(p model.Part) bool { return p.Opaque != nil })
+	for i := range m.Parts {
+		switch p := &m.Parts[i]; {
+		case p.Reasoning != nil:
+			p.Reasoning.Raw = nil
+		case p.Call != nil:
+			p.Call.Extra = nil
+		}
+	}
+	if len(m.Parts) == 0 {
+		return nil
+	}
+	return m
 }

@@ -177,7 +177,9 @@ I will.
 
 remembered: a note
 
-old turns were replaced by a summary
+what is above was replaced by this summary, for the model:
+
+short
 
 There is no answer to that: junction chat ended before it
 was there. Ask again for it.`)

@@ -21,7 +21,8 @@ func (s *screen) replay(e *host.Entry) {
 	case e.Message != nil:
 		s.replayMessage(e.Message)
 	case e.Summary != nil:
-		s.say(ink.Muted, "old turns were replaced by a summary")
+		s.say(ink.Muted, "what is above was replaced by this summary, for the model:")
+		s.printMarkdown(e.Summary.Text)
 	case e.Note != "":
 		s.say(ink.Muted, "remembered: "+e.Note)
 	}
