@@ -131,9 +131,9 @@ func (g *Gateway) Add(name string, u Upstream) error {
 	return nil
 }
 
-// AddHandler adds a Handler in this process.
-func (g *Gateway) AddHandler(name string, h mcp.Handler) error {
-	m, err := g.add(name, Upstream{})
+// AddHandler adds a Handler in this process, with middleware as [Upstream.Middleware] is.
+func (g *Gateway) AddHandler(name string, h mcp.Handler, around ...mcp.Middleware) error {
+	m, err := g.add(name, Upstream{Middleware: around})
 	if err != nil {
 		return err
 	}

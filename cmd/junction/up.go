@@ -119,6 +119,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	if !o.stdio {
 		join("")
 	}
+	defer y.watch(ctx, a, g)()
 	defer a.publish(g, l, sources(entries))()
 	if !o.stdio || a.flags.verbose {
 		a.introduce(l, a.stdioArgs(set, slices.ContainsFunc(entries, entry.ofProject), o))
@@ -244,7 +245,7 @@ func (a *app) join(ctx context.Context, g *gateway.Gateway, e entry, store *defi
 	} else {
 		var h mcp.Handler
 		if h, err = a.shipped(ctx, e.name, shipping{}); err == nil {
-			err = g.AddHandler(e.name, mcp.Chain(h, y.around(e)...))
+			err = g.AddHandler(e.name, h, y.around(e)...)
 		}
 	}
 	if err != nil {

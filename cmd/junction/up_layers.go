@@ -5,8 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/gateway"
@@ -105,10 +109,9 @@ func (o *layering) args() (args []string) {
 // layers are what stands around a gateway while it runs.
 type layers struct {
 	options layering
-	rules   func() *policy.Policy // nil: there are none
-	trusted []string              // servers
-	log     *audit.Log            // nil: nothing is written down
-	folder  string                // of log
+	book    atomic.Pointer[rulebook] // nil: there are no rules
+	log     *audit.Log               // nil: nothing is written down
+	folder  string                   // of log
 }
 
 // openLayers makes the layers that the command line asks for. Close the log when done.
@@ -119,7 +122,7 @@ func (a *app) openLayers(o layering) (*layers, error) {
 		if err != nil {
 			return nil, err
 		}
-		y.rules, y.trusted = func() *policy.Policy { return book.Policy }, book.trusted
+		y.book.Store(book)
 	}
 	if o.audit == "" {
 		return y, nil
@@ -172,13 +175,13 @@ func (y *layers) close() error {
 
 // around is what stands around one server.
 func (y *layers) around(e entry) []mcp.Middleware {
-	if y.rules == nil {
+	if y.book.Load() == nil {
 		return nil
 	}
 	command := e.command()
 	return []mcp.Middleware{rules.Middleware(rules.Options{
-		Policy: y.rules, Server: e.name, Origin: policy.OriginOf(command), Shadow: y.options.shadow,
-		Trusted: vouches(y.trusted, e.name, command, !e.ofProject()),
+		Policy: func() *policy.Policy { return y.book.Load().Policy }, Server: e.name, Origin: policy.OriginOf(command), Shadow: y.options.shadow,
+		Trusted: func() bool { return vouches(y.book.Load().trusted, e.name, command, !e.ofProject()) },
 		OnDecision: func(ctx context.Context, req *mcp.Request, d *policy.Decision, effect policy.Effect) {
 			rule := d.Rule.String()
 			if d.Rule.Source != "" {
@@ -217,12 +220,67 @@ func (y *layers) front(g *gateway.Gateway) mcp.Handler {
 
 // introduce says which layers there are, for people.
 func (y *layers) introduce(a *app) {
-	if y.rules != nil && y.options.shadow {
+	if y.book.Load() != nil && y.options.shadow {
 		a.screen.Printf("Rules of %s are tried, and nothing is refused.\n", shortened(y.options.policy))
-	} else if y.rules != nil {
+	} else if y.book.Load() != nil {
 		a.screen.Printf("Rules of %s decide which calls may run.\n", shortened(y.options.policy))
 	}
 	if y.log != nil {
 		a.screen.Printf("Calls are written down in %s.\n", shortened(y.folder))
 	}
+}
+
+// watchPause is the time between two looks whether a file of rules changed.
+const watchPause = 2 * time.Second
+
+// watch reads the rules again when one of their files changed, until it is stopped. What is wrong with
+// them then is said, and those that were there before hold.
+func (y *layers) watch(ctx context.Context, a *app, g *gateway.Gateway) (stop func()) {
+	if y.book.Load() == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		ticker := time.NewTicker(watchPause)
+		defer ticker.Stop()
+		seen := y.stamp()
+		for {
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				return
+			}
+			if now := y.stamp(); now != seen {
+				seen = now
+				y.reread(a, g)
+			}
+		}
+	})
+	return func() { cancel(); watching.Wait() }
+}
+
+// stamp changes when a file of rules does.
+func (y *layers) stamp() (stamp string) {
+	for _, path := range []string{y.options.policy, filepath.FromSlash(projectPolicy)} {
+		if info, err := os.Stat(path); err == nil {
+			stamp += fmt.Sprintln(info.ModTime().UnixNano(), info.Size())
+		} else {
+			stamp += "none\n"
+		}
+	}
+	return stamp
+}
+
+func (y *layers) reread(a *app, g *gateway.Gateway) {
+	book, err := a.rulebook(y.options.policy)
+	if err != nil {
+		a.screen.Printf("junction: the rules changed and cannot be used; those before still hold: %v\n", err)
+		return
+	}
+	y.book.Store(book)
+	for _, s := range g.Status() {
+		_ = g.Reread(s.Name) // it is there
+	}
+	a.screen.Printf("The rules of %s were read again.\n", shortened(y.options.policy))
 }

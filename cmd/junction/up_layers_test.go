@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Rules, audit and search stand around a gateway that is served; every layer is the real one.
@@ -77,4 +78,44 @@ func TestLayersThatMakeNoSenseAreRefused(t *testing.T) {
 			t.Errorf("%s: %+v", args, got)
 		}
 	}
+}
+
+func TestRulesAreReadAgainWhenTheirFileChanges(t *testing.T) {
+	alone(t)
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile("rules.json", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(`{"default": "allow"}`)
+	r := serving(t, "up", "--policy", "rules.json", "everything")
+	await := func(what string, holds func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); !holds(); time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %s", what, r.stderr)
+			}
+		}
+	}
+	adds := func() bool {
+		return runs(t, "", "call", r.url, "everything__add", "a=2", "b=40").code == exitOK
+	}
+	if !adds() {
+		t.Fatal("a call that is allowed fails")
+	}
+	write(`{"rules": [{"effect": "deny", "tool": "add"}], "default": "allow"}`)
+	await("what is denied now is still called", func() bool { return !adds() })
+	if listed := runs(t, "", "tools", r.url, "--refresh"); strings.Contains(listed.stdout, "everything__add") || !strings.Contains(listed.stdout, "everything__echo") {
+		t.Errorf("listed: %s", listed.stdout)
+	}
+	write(`{"rules": [{"effect": "den`)
+	await("a broken file is not reported", func() bool {
+		return strings.Contains(r.stderr.String(), "those before still hold: policy") || strings.Contains(r.stderr.String(), "those before still hold: rules.json")
+	})
+	if adds() {
+		t.Error("with a broken file nothing is denied")
+	}
+	write(`{"default": "allow"}`)
+	await("what is allowed again is still denied", adds)
 }

@@ -24,8 +24,9 @@ type Options struct {
 	Policy func() *policy.Policy
 	// Server and Origin are what rules call the server; see [policy.Input].
 	Server, Origin string
-	// Trusted says that what the server claims about its tools is believed.
-	Trusted bool
+	// Trusted, if not nil, says whether what the server claims about its tools is believed now. It must
+	// be safe for concurrent use.
+	Trusted func() bool
 	// Shadow lets every request through, and tells OnDecision what would have been decided.
 	Shadow bool
 	// OnDecision, if not nil, is called for each decision, with the request's context, before it is
@@ -106,7 +107,7 @@ func refused(req *mcp.Request, d *policy.Decision, why error) (mcp.Result, error
 
 // input is a request as rules see it.
 func (d *decider) input(ctx context.Context, req *mcp.Request) policy.Input {
-	in := policy.Input{Method: req.Method, Server: d.options.Server, Origin: d.options.Origin, Trusted: d.options.Trusted, Arguments: req.Arguments}
+	in := policy.Input{Method: req.Method, Server: d.options.Server, Origin: d.options.Origin, Trusted: d.options.Trusted != nil && d.options.Trusted(), Arguments: req.Arguments}
 	if req.Meta.Client != nil {
 		in.Client = req.Meta.Client.Name
 	}

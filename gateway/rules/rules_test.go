@@ -208,7 +208,7 @@ func TestAToolThatAsksItselfIsAskedAboutOnce(t *testing.T) {
 }
 
 func TestWhoCannotBeAskedIsReportedWhy(t *testing.T) {
-	o := rules.Options{Policy: compiled(t, policy.Ask), Trusted: true}
+	o := rules.Options{Policy: compiled(t, policy.Ask), Trusted: func() bool { return true }}
 	both(t, o, nil, func(t *testing.T, c *mcp.Client, prefix string, calls *atomic.Int32) {
 		if got := said(c, prefix+"write", "x"); !strings.HasSuffix(got, "; the client cannot ask its user; a rule that allows it would") {
 			t.Errorf("got %q", got)
