@@ -22,7 +22,7 @@ const maxWords = 500
 type CallOptions struct {
 	// Methods are those that are written down; default tools/call, prompts/get and resources/read.
 	Methods []string
-	// Describe fills in what the request alone does not tell: Server, Hash, Profile. It is called
+	// Describe fills in what the request alone does not tell: Server, Tool, Hash, Profile. It is called
 	// before the request is handled, and must not keep r.
 	Describe func(req *mcp.Request, r *Record)
 	// Arguments and Result are shown what was asked and what was answered, one JSON object each, and

@@ -27,6 +27,7 @@ type Record struct {
 	Method    string
 	Name      string // of tool or prompt; a URI, without user information and query
 	Server    string // behind a gateway
+	Tool      string // the name that the server gives it
 	Hash      string // of the tool's definition
 	Round     int    // of a call that asked the client something
 	Principal string // the authenticated user
@@ -75,6 +76,7 @@ func (r *Record) append(dst []byte) []byte {
 	text("method", r.Method)
 	text("name", r.Name)
 	text("server", r.Server)
+	text("tool", r.Tool)
 	text("definition", r.Hash)
 	number("round", r.Round)
 	text("principal", r.Principal)

@@ -15,27 +15,36 @@ import (
 )
 
 func (a *app) policyTestCommand() *cobra.Command {
-	var path string
+	var path, log string
 	cmd := &cobra.Command{
-		Use:   "test FILE",
+		Use:   "test [FILE]",
 		Short: "Decide about the cases of a file, and compare",
 		Long: `Decide about every case of a file, or of standard input (-), and compare with what was
 expected. Cases are one JSON array, or one object to a line:
 
   {"name": "deleting", "input": {"server": "files", "tool": "delete_file"}, "effect": "deny"}
 
+With --audit it decides anew about the calls that junction up --audit wrote down, and says
+what would become of them. Their arguments are as the log keeps them, without secrets
+and long texts, and what servers say of their tools is not known there.
+
 input has method, server, tool, title, arguments, annotations, resource, principal, labels,
 sources, trusted and client; rule, if it is given, is the name of the rule that must decide.
 
 ` + policyHelp + "\n\n" + policyExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("%s: expected one FILE, got %d", cmd.CommandPath(), len(args))
+			if log != "" && len(args) == 0 {
+				return a.testOnLog(cmd.Context(), path, log)
+			}
+			if len(args) != 1 || log != "" {
+				return usagef("%s: expected one FILE, got %d, or --audit alone", cmd.CommandPath(), len(args))
 			}
 			return a.testRules(cmd.Context(), path, args[0])
 		},
 	}
 	policyFlag(cmd.Flags(), &path)
+	cmd.Flags().StringVar(&log, "audit", "", "decide about the calls in the audit log in `FOLDER` (default with --audit alone: the usual one)")
+	cmd.Flags().Lookup("audit").NoOptDefVal = usualFolder
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the outcome as one object")
 	return cmd
 }

@@ -203,7 +203,7 @@ func (y *layers) front(g *gateway.Gateway) mcp.Handler {
 		h = y.log.Calls(audit.CallOptions{
 			Describe: func(req *mcp.Request, r *audit.Record) {
 				if t, ok := g.Tool(req.Name); ok && req.Method == "tools/call" {
-					r.Server, r.Hash = t.Server, audit.HashOf(t.Definition)
+					r.Server, r.Tool, r.Hash = t.Server, t.Name, audit.HashOf(t.Definition)
 				}
 			},
 			Arguments: func(_ *mcp.Request, data json.RawMessage) json.RawMessage { return audit.Redacted(data) },
