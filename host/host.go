@@ -113,6 +113,8 @@ const (
 	maxListed       = 64 << 20         // bytes of one list of a server
 	maxParallel     = 8                // calls of one turn at the same time
 	listTime        = 30 * time.Second // for reading the lists of one server
+	maxRush         = 32               // readings of a server that changes at every reading, before there is a pause
+	rushPause       = time.Second      // between them then
 	firstRetry      = time.Second      // before a server that failed is listed again
 	lastRetry       = time.Minute
 )

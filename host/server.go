@@ -225,15 +225,23 @@ func (s *server) follow(ctx context.Context, read func()) error {
 		ended <- s.client.ListenWith(ctx, filter, func(mcp.Notification) { again() }, func(mcp.SubscriptionFilter) { again() })
 	}()
 	defer func() { cancel(); <-ended; s.upToDate(nil) }()
+	rush, last := 0, time.Time{} // readings without a pause between them, and when the last one was
 	for {
 		select {
 		case <-heard.C:
 			again()
 		case <-changed:
 			heard.Stop()
+			if rush++; time.Since(last) >= rushPause {
+				rush = 0
+			}
+			if rush > maxRush {
+				wait(ctx, rushPause)
+			}
 			if err := s.read(ctx); err != nil {
 				return err
 			}
+			last = time.Now()
 			s.upToDate(changed)
 			read()
 		case err := <-ended:
