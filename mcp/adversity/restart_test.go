@@ -130,6 +130,7 @@ func sessionIsMadeNew(t *testing.T, c *crowd) {
 	c.everybody(func(cl *client) { cl.call("plain", 1, "").right() })
 	c.place.server.restart()
 	c.everybody(func(cl *client) { cl.call("plain", 2, "").right() })
+	eventually(t, "subscribe in the second session", func() bool { return count(t, c.place.dir, "subscribe") >= 2 }) // calls do not wait for it
 	c.clients[1].call("plain", 3, "restart").lost()
 	c.everybody(func(cl *client) { cl.call("plain", 4, "").right() })
 	if times := count(t, c.place.dir, "initialize"); times != 3 {
