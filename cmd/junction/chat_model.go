@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,29 +55,14 @@ func (f *modelFlags) open() (model.Model, error) {
 	if name == "" && f.baseURL == "" || name == "offline" {
 		return offline.New(), nil
 	}
-	price, err := f.prices()
-	if err != nil {
-		return nil, err
-	}
 	provider, of, found := strings.Cut(name, ":")
 	if !found {
 		provider, of = "", name
 	}
-	if err := f.complete(provider, of); err != nil {
+	if err := errors.Join(f.complete(provider, of), f.checkEffort(provider)); err != nil {
 		return nil, err
 	}
-	if err := f.checkEffort(provider); err != nil {
-		return nil, err
-	}
-	var m model.Model
-	switch provider {
-	case anthropic.Provider:
-		m, err = f.anthropic(of, price)
-	case responses.Provider:
-		m, err = f.responses(of, price)
-	default:
-		m, err = f.openai(provider, of, price)
-	}
+	m, err := f.ask(provider, of)
 	if err != nil {
 		return nil, err
 	}
@@ -84,6 +70,47 @@ func (f *modelFlags) open() (model.Model, error) {
 		m = injected.New(m, injected.Options{})
 	}
 	return keyed{model.Retrying(m, model.RetryOptions{}), f.keyFrom}, nil
+}
+
+// ask makes the model of a provider.
+func (f *modelFlags) ask(provider, name string) (m model.Model, err error) {
+	price, err := f.prices()
+	if err != nil {
+		return nil, err
+	}
+	if _, known := serviceOf(provider); provider != "" && !known && f.baseURL == "" {
+		var names []string
+		for _, p := range openai.Presets() {
+			names = append(names, p.Name)
+		}
+		return nil, usagef("--model: no provider is called %q; there are anthropic, responses, %s, and any other with --base-url", provider, strings.Join(names, ", "))
+	}
+	_, key, err := f.reach(provider)
+	if err != nil {
+		return nil, err
+	}
+	effort := f.effort
+	if effort == defaultEffort {
+		effort = ""
+	}
+	more := func(member string, value any) map[string]any {
+		if effort == "" {
+			return nil
+		}
+		return map[string]any{member: value}
+	}
+	switch provider {
+	case anthropic.Provider:
+		m, err = anthropic.New(anthropic.Options{Model: name, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price, Thinking: thinkingTokens[effort]})
+	case responses.Provider:
+		m, err = responses.New(responses.Options{Model: name, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price, Body: more("reasoning", map[string]any{"effort": effort})})
+	default:
+		m, err = openai.New(openai.Options{Model: name, Provider: provider, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price, Body: more("reasoning_effort", effort)})
+	}
+	if err != nil {
+		return nil, &usageError{fmt.Errorf("--model: %w", err)}
+	}
+	return m, nil
 }
 
 // A keyed model says which key it was that its provider refused.
@@ -105,9 +132,9 @@ func (k keyed) Generate(ctx context.Context, req *model.Request, emit func(model
 
 // complete says what is missing of a model's name.
 func (f *modelFlags) complete(provider, name string) error {
-	_, known := openai.ByName(name)
+	_, known := serviceOf(name)
 	switch {
-	case provider == "" && f.baseURL == "" && (known || name == anthropic.Provider || name == responses.Provider):
+	case provider == "" && f.baseURL == "" && known:
 		return usagef("--model: %s is a provider: expected %s:NAME, with the name of a model", name, name)
 	case provider == "" && f.baseURL == "" && strings.HasPrefix(name, "claude"):
 		return usagef("--model: %s is a model of Anthropic: expected anthropic:%s", name, name)
@@ -127,59 +154,27 @@ func (f *modelFlags) prices() (model.Price, error) {
 	return model.Price{}, usagef("--price: expected IN,OUT, such as 3,15")
 }
 
-func (f *modelFlags) anthropic(name string, price model.Price) (model.Model, error) {
-	key, err := f.key("ANTHROPIC_API_KEY", f.baseURL == "")
-	if err != nil {
-		return nil, err
+// serviceOf is whom a provider's name means, and where it keeps its key. OpenAI's responses
+// are another wire to the same service.
+func serviceOf(provider string) (service openai.Preset, known bool) {
+	switch provider {
+	case anthropic.Provider:
+		return openai.Preset{Name: provider, BaseURL: "https://api.anthropic.com", KeyEnv: "ANTHROPIC_API_KEY"}, true
+	case responses.Provider:
+		provider = "openai"
 	}
-	m, err := anthropic.New(anthropic.Options{Model: name, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price, Thinking: thinkingTokens[f.effort]})
-	if err != nil {
-		return nil, &usageError{fmt.Errorf("--model: %w", err)}
-	}
-	return m, nil
+	return openai.ByName(provider)
 }
 
-func (f *modelFlags) responses(name string, price model.Price) (model.Model, error) {
-	key, err := f.key("OPENAI_API_KEY", f.baseURL == "")
-	if err != nil {
-		return nil, err
-	}
-	var more map[string]any
-	if f.effort != "" && f.effort != defaultEffort {
-		more = map[string]any{"reasoning": map[string]any{"effort": f.effort}}
-	}
-	m, err := responses.New(responses.Options{Model: name, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price, Body: more})
-	if err != nil {
-		return nil, &usageError{fmt.Errorf("--model: %w", err)}
-	}
-	return m, nil
-}
-
-func (f *modelFlags) openai(provider, name string, price model.Price) (model.Model, error) {
-	preset, known := openai.ByName(provider)
-	if provider != "" && !known && f.baseURL == "" {
-		var names []string
-		for _, p := range openai.Presets() {
-			names = append(names, p.Name)
-		}
-		return nil, usagef("--model: no provider is called %q; there are anthropic, responses, %s, and any other with --base-url", provider, strings.Join(names, ", "))
-	}
+// reach is where a provider is, and the key that it is asked with. One of which nothing is known is
+// asked as OpenAI is.
+func (f *modelFlags) reach(provider string) (base, key string, err error) {
+	service, known := serviceOf(provider)
 	if !known {
-		preset, _ = openai.ByName("openai")
+		service, _ = openai.ByName("openai")
 	}
-	key, err := f.key(preset.KeyEnv, f.baseURL == "" && !preset.Local)
-	if err != nil {
-		return nil, err
-	}
-	var more map[string]any
-	if f.effort != "" && f.effort != defaultEffort {
-		more = map[string]any{"reasoning_effort": f.effort}
-	}
-	m, err := openai.New(openai.Options{Model: name, Provider: provider, BaseURL: f.baseURL, Key: key, Window: f.window, MaxTokens: f.maxAnswer, Price: price, Body: more})
-	if err != nil {
-		return nil, &usageError{fmt.Errorf("--model: %w", err)}
-	}
-	return m, nil
+	key, err = f.key(service.KeyEnv, f.baseURL == "" && !service.Local)
+	return cmp.Or(f.baseURL, service.BaseURL), key, err
 }
 
 // key is the model's key, from the environment. One that belongs to a known

@@ -24,10 +24,9 @@ import (
 )
 
 const (
-	maxModels        = 2_000   // of one provider
-	maxModelsBody    = 8 << 20 // bytes of a provider's list
-	listModelsTime   = 10 * time.Second
-	anthropicBaseURL = "https://api.anthropic.com"
+	maxModels      = 2_000   // of one provider
+	maxModelsBody  = 8 << 20 // bytes of a provider's list
+	listModelsTime = 10 * time.Second
 )
 
 // A modelSwitch is a model that gives way to another one when the person chooses it.
@@ -75,10 +74,11 @@ func (s *modelSwitch) Choose(name string) error {
 func (s *modelSwitch) rename(f *modelFlags, name string) error {
 	current := s.provider()
 	provider, _, found := strings.Cut(name, ":")
+	_, known := serviceOf(provider)
 	switch {
 	case name == "offline":
 		provider = "offline"
-	case found && (isProvider(provider) || provider == current):
+	case found && (known || provider == current):
 	case current == "":
 		return fmt.Errorf("model %q: name its provider, too, such as ollama:%s", plaintext.Line(name, 80), plaintext.Line(name, 80))
 	default:
@@ -121,11 +121,6 @@ func (s *modelSwitch) provider() string {
 		return ""
 	}
 	return provider
-}
-
-func isProvider(name string) bool {
-	_, known := openai.ByName(name)
-	return known || name == anthropic.Provider || name == responses.Provider
 }
 
 // Efforts are the levels that the provider takes.
@@ -187,37 +182,29 @@ func (s *modelSwitch) sources() (all []modelSource, err error) {
 			all = append(all, from)
 		}
 	}
-	add := func(provider, key string) {
-		if provider == current || key == "" || os.Getenv(key) == "" {
-			return
+	others := []string{anthropic.Provider, responses.Provider}
+	for _, p := range openai.Presets() {
+		others = append(others, p.Name)
+	}
+	for _, provider := range others {
+		service, _ := serviceOf(provider)
+		if provider == current || service.KeyEnv == "" || os.Getenv(service.KeyEnv) == "" {
+			continue
 		}
 		if from, err := new(modelFlags).source(provider); err == nil {
 			all = append(all, from)
 		}
-	}
-	add(anthropic.Provider, "ANTHROPIC_API_KEY")
-	add(responses.Provider, "OPENAI_API_KEY")
-	for _, p := range openai.Presets() {
-		add(p.Name, p.KeyEnv)
 	}
 	return all, err
 }
 
 // source is where a provider lists its models, with the key that it would be asked with.
 func (f modelFlags) source(provider string) (modelSource, error) {
-	base, usual, needed := f.baseURL, "ANTHROPIC_API_KEY", f.baseURL == ""
-	path := "v1/models"
+	path := "models"
 	if provider == anthropic.Provider {
-		base = cmp.Or(base, anthropicBaseURL)
-	} else {
-		service := provider
-		if provider == responses.Provider {
-			service = "openai" // whose models it is another wire to
-		}
-		preset, _ := openai.ByName(service)
-		base, usual, needed, path = cmp.Or(base, preset.BaseURL), preset.KeyEnv, needed && !preset.Local, "models"
+		path = "v1/models"
 	}
-	key, err := f.key(usual, needed)
+	base, key, err := f.reach(provider)
 	if err != nil {
 		return modelSource{}, err
 	}
