@@ -30,20 +30,9 @@ const auditExitHelp = `Exit codes:
 var errChanged = fmt.Errorf("the audit log was changed: %w", errToolFailed)
 
 func (a *app) auditCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "audit",
-		Short: "Verify, follow and search the log of what was called through junction up",
-		Long:  "Work with the log of calls that junction up --audit writes.\n\n" + auditHelp + "\n\n" + auditExitHelp,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("unknown command %q; junction audit --help lists them", args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.auditVerifyCommand(), a.auditTailCommand(), a.auditQueryCommand(), a.auditKeyCommand())
-	return cmd
+	return group("audit", "Verify, follow and search the log of what was called through junction up",
+		"Work with the log of calls that junction up --audit writes.\n\n"+auditHelp+"\n\n"+auditExitHelp,
+		a.auditVerifyCommand(), a.auditTailCommand(), a.auditQueryCommand(), a.auditKeyCommand())
 }
 
 // auditArgument is the folder that a command of audit is about.
@@ -295,11 +284,9 @@ func (a *app) auditKeyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "key",
 		Short: "Print the public key with which others can verify the log",
+		Args:  noMore,
 		Long:  "Print the public key of this installation, with which others can verify its log:\njunction audit verify --key KEY FOLDER.\n\n" + auditExitHelp,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("%s: unexpected %q", cmd.CommandPath(), args[0])
-			}
+		RunE: func(*cobra.Command, []string) error {
 			key, err := auditKey()
 			if err != nil {
 				return err

@@ -37,52 +37,38 @@ command at the end SERVER is omitted:
 
 ` + exitHelp,
 		ValidArgsFunction: a.suggestTools,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, rest, err := a.target(cmd.Context(), cmd, args)
-			if err != nil {
-				return err
+		RunE: a.asking(func(_ *cobra.Command, words []string) (action, error) {
+			if len(words) == 0 {
+				return nil, usagef("TOOL is missing; junction tools lists them")
 			}
-			if len(rest) == 0 {
-				return usagef("TOOL is missing; junction tools lists them")
-			}
-			return a.call(cmd.Context(), t, rest[0], rest[1:], raw)
-		},
+			given, err := a.wholeArguments(raw, words[1:])
+			return func(ctx context.Context, client *mcp.Client) error {
+				return a.call(ctx, client, words[0], words[1:], given)
+			}, err
+		}),
 	}
 	cmd.Flags().StringVar(&raw, "args", "", "all arguments as one `JSON` object, @FILE, or - for standard input")
 	a.requestFlags(cmd.Flags())
 	return cmd
 }
 
-func (a *app) call(ctx context.Context, t target, tool string, words []string, raw string) error {
-	given, err := a.wholeArguments(raw, words)
-	if err != nil {
-		return err
-	}
-	client, err := a.connect(ctx, t)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
+func (a *app) call(ctx context.Context, client *mcp.Client, tool string, words []string, given json.RawMessage) (err error) {
 	var names []string // that the server lists, as far as they were read
 	if given == nil {
 		if given, names, err = a.toolArguments(ctx, client, tool, words); err != nil {
 			return unlistedTool(ctx, client, tool, names, err)
 		}
 	}
-	answer, err := a.do(ctx, client, "tools/call", params("name", tool, given))
-	if err != nil {
-		if errors.As(err, new(*mcp.Error)) {
-			err = unlistedTool(ctx, client, tool, names, err)
-		}
-		return err
-	}
 	var result mcp.CallToolResult
-	err = a.answered("tools/call", answer, &result, func(width int, save show.Save) (string, error) {
+	err = a.request(ctx, client, "tools/call", params("name", tool, given), &result, func(width int, save show.Save) (string, error) {
 		if result.IsError {
 			a.screen.Printf("The tool %s says that it failed:\n", tool)
 		}
 		return show.CallResult(&result, width, save)
 	})
+	if errors.As(err, new(*mcp.Error)) {
+		return unlistedTool(ctx, client, tool, names, err)
+	}
 	if err == nil && result.IsError {
 		// Some servers respond with a result to a call of a tool that they have not.
 		if unlisted := unlistedTool(ctx, client, tool, names, errToolFailed); unlisted != errToolFailed {

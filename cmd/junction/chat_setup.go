@@ -231,21 +231,10 @@ func (t *chatSetup) addNamed(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		if e.name == name && e.definition != nil && e.definition.Disabled {
-			return &connectError{fmt.Errorf("server %q is disabled in %s; enable it there to use it", name, e.definition.Source)}
-		}
-		if e.name == name {
-			return t.addEntry(ctx, e)
-		}
+	e, err := enabled(name, set, entries)
+	if err != nil {
+		return err
 	}
-	if slices.Contains(shippedNames(), name) && !hasProblem(set, name) {
-		return t.addEntry(ctx, entry{name: name})
-	}
-	return absent(name, set, entries)
-}
-
-func (t *chatSetup) addEntry(ctx context.Context, e entry) error {
 	if err := t.app.consent(ctx, e); err != nil {
 		return &connectError{err}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -20,36 +21,21 @@ that other arguments have already can follow.
 
 ` + exitHelp,
 		ValidArgsFunction: a.suggestServers,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			t, rest, err := a.target(ctx, cmd, args)
+		RunE: a.asking(func(_ *cobra.Command, words []string) (action, error) {
+			request, err := completion(words)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			request, err := completion(rest)
-			if err != nil {
-				return err
-			}
-			client, err := a.connect(ctx, t)
-			if err != nil {
-				return err
-			}
-			defer client.Close()
 			params, err := schema.Encode(nil, request)
-			if err != nil {
-				return err
-			}
-			answer, err := a.do(ctx, client, "completion/complete", params)
-			if err != nil {
-				return err
-			}
-			var result struct {
-				Completion mcp.Completion `json:"completion"`
-			}
-			return a.answered("completion/complete", answer, &result, func(int, show.Save) (string, error) {
-				return lines(result.Completion.Values), nil
-			})
-		},
+			return func(ctx context.Context, client *mcp.Client) error {
+				var result struct {
+					Completion mcp.Completion `json:"completion"`
+				}
+				return a.request(ctx, client, "completion/complete", params, &result, func(int, show.Save) (string, error) {
+					return lines(result.Completion.Values), nil
+				})
+			}, err
+		}),
 	}
 	a.clientFlags(cmd.Flags())
 	return cmd

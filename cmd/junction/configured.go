@@ -79,21 +79,43 @@ func (a *app) configured(ctx context.Context, name string) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	for _, e := range entries {
-		if e.name == name {
-			if e.definition != nil {
-				a.reportMisspelt(set, e.definition)
-			}
-			if err := a.consent(ctx, e); err != nil {
-				return target{}, &connectError{err}
-			}
-			return a.resolve(ctx, e)
+	e, err := find(name, set, entries)
+	if err != nil {
+		return target{}, err
+	}
+	if e.definition != nil {
+		a.reportMisspelt(set, e.definition)
+	}
+	if err := a.consent(ctx, e); err != nil {
+		return target{}, &connectError{err}
+	}
+	return a.resolve(ctx, e)
+}
+
+// find is the server of that name: one of the entries, or one that ships with junction.
+// The error says why none can be used: its entry is wrong, or there is none.
+func find(name string, set *config.Set, entries []entry) (entry, error) {
+	if i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name }); i >= 0 {
+		return entries[i], nil
+	}
+	for _, p := range set.Problems() {
+		if p.Server == name {
+			return entry{}, &connectError{unusable(p, set)}
 		}
 	}
-	if slices.Contains(shippedNames(), name) && !hasProblem(set, name) {
-		return a.resolve(ctx, entry{name: name})
+	if slices.Contains(shippedNames(), name) {
+		return entry{name: name}, nil
 	}
-	return target{}, absent(name, set, entries)
+	return entry{}, &connectError{unknownServer(name, set, entries)}
+}
+
+// enabled is find without the servers that are switched off.
+func enabled(name string, set *config.Set, entries []entry) (entry, error) {
+	e, err := find(name, set, entries)
+	if err == nil && e.isDisabled() {
+		err = &connectError{fmt.Errorf("server %q is disabled in %s; enable it there to use it", name, e.definition.Source)}
+	}
+	return e, err
 }
 
 func unknownServer(name string, set *config.Set, entries []entry) error {

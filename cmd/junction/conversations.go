@@ -23,27 +23,15 @@ const conversationsExitHelp = `Exit codes:
 const maxTitleShown = 60 // characters of a conversation's title in a list
 
 func (a *app) conversationsCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "conversations",
-		Short: "List, show, export, import, fork and delete stored conversations",
-		Long: `Work with the conversations of junction chat, which are stored in conversations.db in
+	return group("conversations", "List, show, export, import, fork and delete stored conversations", `Work with the conversations of junction chat, which are stored in conversations.db in
 junction's folder of your configuration (or in the folder that JUNCTION_STATE names).
 
 ID is what the list shows, the beginning of it, or "last". junction chat --resume=ID goes
 on with a conversation.
 
-` + conversationsExitHelp,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("unknown command %q; junction conversations --help lists them", args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.conversationsListCommand(), a.conversationsExportCommand(), a.conversationsImportCommand(),
+`+conversationsExitHelp,
+		a.conversationsListCommand(), a.conversationsExportCommand(), a.conversationsImportCommand(),
 		a.conversationsForkCommand(), a.conversationsDeleteCommand())
-	return cmd
 }
 
 // withArchive opens the stored conversations for a command.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -15,35 +16,26 @@ func (a *app) pingCommand() *cobra.Command {
 		Short:             "Ask whether a server is reachable, and what it is",
 		Long:              "Connect to a server, ask whether it is reachable, and say what it is.\n\n" + exitHelp,
 		ValidArgsFunction: a.suggestServers,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			t, rest, err := a.target(ctx, cmd, args)
-			if err != nil {
-				return err
-			}
-			if len(rest) > 0 {
-				return usagef("%s: unexpected %q", cmd.CommandPath(), rest[0])
-			}
-			client, err := a.connect(ctx, t)
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			start := time.Now()
-			if err := client.Ping(ctx); err != nil {
-				return err
-			}
-			if a.flags.json {
-				_, err := fmt.Fprintln(a.stdout, "{}")
-				return err
-			}
-			_, err = fmt.Fprintf(a.out, "%s: reachable, answered in %v, revision %s%s\n", plaintext.Line(client.Name(), 200),
-				time.Since(start).Round(10*time.Microsecond), client.Revision(), described(client.Server()))
-			return err
-		},
+		RunE: a.asking(func(cmd *cobra.Command, words []string) (action, error) {
+			return a.ping, noMore(cmd, words)
+		}),
 	}
 	a.clientFlags(cmd.Flags())
 	return cmd
+}
+
+func (a *app) ping(ctx context.Context, client *mcp.Client) error {
+	start := time.Now()
+	if err := client.Ping(ctx); err != nil {
+		return err
+	}
+	if a.flags.json {
+		_, err := fmt.Fprintln(a.stdout, "{}")
+		return err
+	}
+	_, err := fmt.Fprintf(a.out, "%s: reachable, answered in %v, revision %s%s\n", plaintext.Line(client.Name(), 200),
+		time.Since(start).Round(10*time.Microsecond), client.Revision(), described(client.Server()))
+	return err
 }
 
 // described is a server's name and version after a comma, if it has said them.

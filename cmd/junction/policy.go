@@ -43,20 +43,9 @@ const policyExitHelp = `Exit codes:
   130  interrupted (Ctrl-C)`
 
 func (a *app) policyCommand() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "policy",
-		Short: "Explain, list, check and test the rules that say which calls may run",
-		Long:  "Work with the rules that say which calls may run.\n\n" + policyHelp + "\n\n" + policyExitHelp,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("unknown command %q; junction policy --help lists them", args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(a.policyExplainCommand(), a.policyListCommand(), a.policyCheckCommand(), a.policyTestCommand())
-	return cmd
+	return group("policy", "Explain, list, check and test the rules that say which calls may run",
+		"Work with the rules that say which calls may run.\n\n"+policyHelp+"\n\n"+policyExitHelp,
+		a.policyExplainCommand(), a.policyListCommand(), a.policyCheckCommand(), a.policyTestCommand())
 }
 
 // policyFlag says which file holds the rules.

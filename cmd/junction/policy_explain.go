@@ -179,17 +179,8 @@ func (a *app) isServer(name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, e := range entries {
-		if e.name == name {
-			return true, nil
-		}
-	}
-	for _, p := range set.Problems() {
-		if p.Server == name {
-			return true, nil // connecting tells what is wrong with it
-		}
-	}
-	return false, nil
+	_, err = find(name, set, entries)
+	return err == nil || hasProblem(set, name), nil // connecting tells what is wrong with it
 }
 
 func describe(in *policy.Input, t *mcp.Tool) {

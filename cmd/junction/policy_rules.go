@@ -18,11 +18,9 @@ func (a *app) policyListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the rules, the strictest first",
+		Args:  noMore,
 		Long:  "List the rules that hold here, the strictest first, with what is built in.\n\n" + policyHelp + "\n\n" + policyExitHelp,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("%s: unexpected %q", cmd.CommandPath(), args[0])
-			}
+		RunE: func(*cobra.Command, []string) error {
 			book, err := a.rulebook(path)
 			if err != nil {
 				return err

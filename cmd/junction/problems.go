@@ -77,17 +77,6 @@ func hasProblem(set *config.Set, name string) bool {
 	return slices.ContainsFunc(set.Problems(), func(p *config.Problem) bool { return p.Server == name })
 }
 
-// absent is why no server of this name can be used: its entry is wrong, or there is
-// none.
-func absent(name string, set *config.Set, entries []entry) error {
-	for _, p := range set.Problems() {
-		if p.Server == name {
-			return &connectError{unusable(p, set)}
-		}
-	}
-	return &connectError{unknownServer(name, set, entries)}
-}
-
 // unusableServers are the servers whose entries are wrong, as if they had been asked.
 func unusableServers(set *config.Set) []listing {
 	var all []listing

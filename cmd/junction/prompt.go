@@ -21,27 +21,18 @@ KEY=@FILE takes it from a file.
 
 ` + exitHelp,
 		ValidArgsFunction: a.suggestPrompts,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			t, rest, err := a.target(cmd.Context(), cmd, args)
-			if err != nil {
-				return err
+		RunE: a.asking(func(_ *cobra.Command, words []string) (action, error) {
+			if len(words) == 0 {
+				return nil, usagef("NAME is missing; junction prompts lists them")
 			}
-			if len(rest) == 0 {
-				return usagef("NAME is missing; junction prompts lists them")
-			}
-			return a.prompt(cmd.Context(), t, rest[0], rest[1:])
-		},
+			return func(ctx context.Context, client *mcp.Client) error { return a.prompt(ctx, client, words[0], words[1:]) }, nil
+		}),
 	}
 	a.requestFlags(cmd.Flags())
 	return cmd
 }
 
-func (a *app) prompt(ctx context.Context, t target, name string, words []string) error {
-	client, err := a.connect(ctx, t)
-	if err != nil {
-		return err
-	}
-	defer client.Close()
+func (a *app) prompt(ctx context.Context, client *mcp.Client, name string, words []string) error {
 	form, names, err := promptSchema(ctx, client, name)
 	if err != nil {
 		return err
@@ -53,17 +44,14 @@ func (a *app) prompt(ctx context.Context, t target, name string, words []string)
 	if len(words) == 0 {
 		given = nil
 	}
-	answer, err := a.do(ctx, client, "prompts/get", params("name", name, given))
+	var result mcp.GetPromptResult
+	err = a.request(ctx, client, "prompts/get", params("name", name, given), &result, func(width int, save show.Save) (string, error) {
+		return show.PromptResult(&result, width, save)
+	})
 	if errors.As(err, new(*mcp.Error)) {
 		return unlisted("prompt", name, names, err)
 	}
-	if err != nil {
-		return err
-	}
-	var result mcp.GetPromptResult
-	return a.answered("prompts/get", answer, &result, func(width int, save show.Save) (string, error) {
-		return show.PromptResult(&result, width, save)
-	})
+	return err
 }
 
 // promptSchema describes a prompt's arguments as a schema; nil if the server

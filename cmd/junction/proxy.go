@@ -31,8 +31,8 @@ where several clients share the server, it cannot ask for roots.`,
 			if err != nil {
 				return err
 			}
-			if len(rest) > 0 {
-				return usagef("%s: unexpected %q", cmd.CommandPath(), rest[0])
+			if err := noMore(cmd, rest); err != nil {
+				return err
 			}
 			if f.stdio {
 				return a.proxyOne(ctx, t)

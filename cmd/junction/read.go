@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
@@ -15,29 +17,17 @@ and size are printed, and --output saves them.
 
 ` + exitHelp,
 		ValidArgsFunction: a.suggestResources,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			t, rest, err := a.target(ctx, cmd, args)
-			if err != nil {
-				return err
+		RunE: a.asking(func(cmd *cobra.Command, words []string) (action, error) {
+			if len(words) != 1 {
+				return nil, usagef("%s: expected one URI, got %d arguments; junction resources lists them", cmd.CommandPath(), len(words))
 			}
-			if len(rest) != 1 {
-				return usagef("%s: expected one URI, got %d arguments; junction resources lists them", cmd.CommandPath(), len(rest))
-			}
-			client, err := a.connect(ctx, t)
-			if err != nil {
-				return err
-			}
-			defer client.Close()
-			answer, err := a.do(ctx, client, "resources/read", params("uri", rest[0], nil))
-			if err != nil {
-				return err
-			}
-			var result mcp.ReadResourceResult
-			return a.answered("resources/read", answer, &result, func(width int, save show.Save) (string, error) {
-				return show.Contents(&result, width, save)
-			})
-		},
+			return func(ctx context.Context, client *mcp.Client) error {
+				var result mcp.ReadResourceResult
+				return a.request(ctx, client, "resources/read", params("uri", words[0], nil), &result, func(width int, save show.Save) (string, error) {
+					return show.Contents(&result, width, save)
+				})
+			}, nil
+		}),
 	}
 	a.requestFlags(cmd.Flags())
 	return cmd

@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/cobra"
 )
 
 // maxFile is how large a file may be that becomes an argument.
@@ -24,6 +25,40 @@ func (a *app) do(ctx context.Context, client *mcp.Client, method string, params 
 	defer bar.Done()
 	ctx = mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) { bar.Show(p.Progress, p.Total, p.Message) })
 	return client.Do(ctx, method, params)
+}
+
+// An action is what a command wants of a server that it is connected to.
+type action func(ctx context.Context, client *mcp.Client) error
+
+// asking is what a command does that asks one server: read says what of the words behind
+// SERVER, before the server is connected to.
+func (a *app) asking(read func(cmd *cobra.Command, words []string) (action, error)) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
+		t, words, err := a.target(ctx, cmd, args)
+		if err != nil {
+			return err
+		}
+		run, err := read(cmd, words)
+		if err != nil {
+			return err
+		}
+		client, err := a.connect(ctx, t)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		return run(ctx, client)
+	}
+}
+
+// request makes a request, and prints its result.
+func (a *app) request(ctx context.Context, client *mcp.Client, method string, params json.RawMessage, into any, text func(width int, save show.Save) (string, error)) error {
+	answer, err := a.do(ctx, client, method, params)
+	if err != nil {
+		return err
+	}
+	return a.answered(method, answer, into, text)
 }
 
 // answered prints a result: as the specification shapes it, or as text makes

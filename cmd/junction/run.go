@@ -175,6 +175,29 @@ filesystem (read-only, the current folder).
 	return root
 }
 
+// group is a command that only holds others.
+func group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short, Long: long,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown command %q; %s --help lists them", args[0], cmd.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
+// noMore says that a word of the command line means nothing.
+func noMore(cmd *cobra.Command, words []string) error {
+	if len(words) > 0 {
+		return usagef("%s: unexpected %q", cmd.CommandPath(), words[0])
+	}
+	return nil
+}
+
 // configFlags say where servers are defined.
 func (a *app) configFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&a.flags.config, "config", nil, "read servers from `FILE` only (repeatable)")

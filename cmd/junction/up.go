@@ -189,18 +189,11 @@ func chosen(entries []entry, set *config.Set, names []string) ([]entry, error) {
 		if slices.Contains(names[:k], name) {
 			continue
 		}
-		i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name })
-		switch {
-		case i >= 0 && entries[i].definition != nil && entries[i].definition.Disabled:
-			return nil, &connectError{fmt.Errorf("server %q is disabled in %s; enable it there to use it", name, entries[i].definition.Source)}
-		case i >= 0:
-			some = append(some, entries[i])
-			continue
-		case slices.Contains(shippedNames(), name) && !hasProblem(set, name):
-			some = append(some, entry{name: name})
-			continue
+		e, err := enabled(name, set, entries)
+		if err != nil {
+			return nil, err
 		}
-		return nil, absent(name, set, entries)
+		some = append(some, e)
 	}
 	return some, nil
 }

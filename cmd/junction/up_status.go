@@ -154,13 +154,8 @@ func (a *app) statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the servers of every junction up that runs",
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usagef("%s: unexpected %q", cmd.CommandPath(), args[0])
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context()) },
+		Args:  noMore,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context()) },
 	}
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON object")
 	return cmd
