@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/command"
 )
@@ -25,23 +26,34 @@ type listedServer struct {
 	open    bool // it was not asked yet, and nothing is remembered of it
 }
 
-// recall returns the servers with what is remembered of them, unless all are to be
-// asked.
-func (a *app) recall(ctx context.Context, l list, entries []entry, refresh bool) []listedServer {
-	store := a.store()
-	all := make([]listedServer, len(entries))
-	for i, e := range entries {
-		all[i] = listedServer{entry: e, listing: listing{server: e.name, origin: e.origin()}}
-		if e.definition != nil && e.definition.Disabled {
-			continue
-		}
-		if known := remembered(ctx, e, store); known != nil && !refresh {
-			all[i].listing.entries, all[i].listing.remembered = *l.of(known), true
-			continue
-		}
-		all[i].open = true
+// recall returns the configuration, and its servers, or those with these names, with what is
+// remembered of them, unless all are to be asked. What is wrong with it is said.
+func (a *app) recall(ctx context.Context, l list, names []string, refresh bool) (*config.Set, []listedServer, error) {
+	if err := a.checkFlags(); err != nil {
+		return nil, nil, err
 	}
-	return all
+	set, entries, err := a.servers()
+	if err != nil {
+		return nil, nil, err
+	}
+	if entries, err = chosen(entries, set, names); err != nil {
+		return nil, nil, err
+	}
+	a.reportProblems(set)
+	a.reportEmpty(set, entries)
+	store := a.store()
+	var all []listedServer
+	for _, e := range a.withoutSelf(ctx, entries, nil) {
+		s := listedServer{entry: e, listing: listing{origin: e.origin()}}
+		if !e.isDisabled() {
+			known := remembered(ctx, e, store)
+			if s.open = known == nil || refresh; !s.open {
+				s.listing.entries, s.listing.remembered = *l.of(known), true
+			}
+		}
+		all = append(all, s)
+	}
+	return set, all, nil
 }
 
 // askOpen asks the servers that nothing is remembered of, several at a time; consent
@@ -222,7 +234,7 @@ func (a *app) dialForList(ctx context.Context, t target, starts *startList) (*mc
 // fetch lists all pages, and remembers what the server offers. A server that does not
 // offer the feature has none.
 func (a *app) fetch(ctx context.Context, l list, t target, starts *startList) listing {
-	got := listing{server: t.name, origin: t.origin}
+	got := listing{origin: t.origin}
 	client, err := a.dialForList(ctx, t, starts)
 	if err != nil {
 		got.err = err
@@ -252,26 +264,16 @@ func (a *app) fetch(ctx context.Context, l list, t target, starts *startList) li
 // listAll lists what every configured server has. The error says that
 // some could not be asked, and was reported.
 func (a *app) listAll(ctx context.Context, l list, refresh bool) error {
-	if err := a.checkFlags(); err != nil {
-		return err
-	}
-	set, entries, err := a.servers()
+	set, all, err := a.recall(ctx, l, nil, refresh)
 	if err != nil {
 		return err
 	}
-	a.reportProblems(set)
-	a.reportEmpty(set, entries)
-	all := a.recall(ctx, l, a.withoutSelf(ctx, entries, nil), refresh)
 	all = slices.DeleteFunc(all, func(s listedServer) bool { return !s.open && !s.listing.remembered }) // switched off
 	if a.flags.json {
 		if err := a.askOpen(ctx, l, all); err != nil {
 			return err
 		}
-		listings := unusableServers(set)
-		for _, s := range all {
-			listings = append(listings, s.listing)
-		}
-		err = a.printJSON(l, listings)
+		err = a.printJSON(l, append(unusableServers(set), all...), false)
 	} else {
 		err = a.printAll(ctx, l, all)
 	}
@@ -301,7 +303,7 @@ func (a *app) printAll(ctx context.Context, l list, all []listedServer) error {
 			if later[i] != asked || s.listing.err != nil {
 				continue
 			}
-			if err := a.printList(l, s.listing, s.listing.server); err != nil {
+			if err := a.printList(l, s.listing, s.entry.name); err != nil {
 				return err
 			}
 		}

@@ -152,7 +152,9 @@ func (a *app) list(cmd *cobra.Command, l list, args []string, f listFlags) error
 	}
 	l = l.shownAs(f.long || len(names) > 0 || !a.out.Terminal())
 	if a.flags.json {
-		_, err := fmt.Fprintf(a.stdout, "%s\n", object(l.member, listed.entries))
+		w := jsonrpc.NewObject(nil)
+		listed.members(&w, l.member)
+		_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
 		return err
 	}
 	return firstOf(a.printList(l, listed, ""), err)
@@ -199,7 +201,6 @@ func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error)
 
 // A listing is what one server listed.
 type listing struct {
-	server  string
 	origin  string // where the server is defined; empty for one that the command line gives
 	entries []json.RawMessage
 	// remembered says that the server was not asked.
@@ -230,32 +231,37 @@ func (a *app) printList(l list, got listing, heading string) error {
 	return nil
 }
 
-// printJSON prints the listings of several servers as one object.
-func (a *app) printJSON(l list, listings []listing) error {
-	out := []byte(`{"servers":{`)
-	for i, got := range listings {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(jsonrpc.AppendString(out, got.server), ':')
-		if got.err != nil {
-			out = append(out, errorObject(got.err)...)
-			continue
-		}
-		out = append(out, object(l.member, got.entries)...)
+// members writes what a server listed, or why it could not be asked, as members of an object.
+func (got *listing) members(w *jsonrpc.Writer, member string) {
+	if got.err != nil {
+		w.Members(json.RawMessage(errorObject(got.err)))
+		return
 	}
-	_, err := fmt.Fprintf(a.stdout, "%s}}\n", out)
-	return err
+	w.Array(member)
+	for _, raw := range got.entries {
+		w.Element(raw)
+	}
+	w.End()
 }
 
-// object is an object with one array of raw values.
-func object(member string, entries []json.RawMessage) []byte {
-	out := append(jsonrpc.AppendString([]byte{'{'}, member), ':', '[')
-	for i, raw := range entries {
-		if i > 0 {
-			out = append(out, ',')
+// printJSON prints the lists of several servers as one object; with about, where each server is
+// defined, and whether it is switched off.
+func (a *app) printJSON(l list, all []listedServer, about bool) error {
+	w := jsonrpc.NewObject(nil)
+	w.Object("servers")
+	for _, s := range all {
+		w.Object(s.entry.name)
+		if d := s.entry.definition; about && d != nil {
+			w.String("source", d.Source)
 		}
-		out = append(out, raw...)
+		if about && s.entry.isDisabled() {
+			w.Bool("disabled", true)
+		} else {
+			s.listing.members(&w, l.member)
+		}
+		w.End()
 	}
-	return append(out, ']', '}')
+	w.End()
+	_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
+	return err
 }

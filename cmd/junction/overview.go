@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/show"
 	"github.com/junction-mcp/junction/config"
-	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/spf13/cobra"
 )
@@ -42,24 +40,15 @@ a server that ships with junction, "disabled" says that a file switches it off, 
 }
 
 func (a *app) overview(ctx context.Context, names []string, refresh bool) error {
-	if err := a.checkFlags(); err != nil {
-		return err
-	}
-	set, entries, err := a.servers()
+	_, all, err := a.recall(ctx, toolList(), names, refresh)
 	if err != nil {
 		return err
 	}
-	if entries, err = chosen(entries, set, names); err != nil {
-		return err
-	}
-	a.reportProblems(set)
-	a.reportEmpty(set, entries)
-	all := a.recall(ctx, toolList(), a.withoutSelf(ctx, entries, nil), refresh)
 	if err := a.askOpen(ctx, toolList(), all); err != nil {
 		return err
 	}
 	if a.flags.json {
-		if err := a.printOverviewJSON(all); err != nil {
+		if err := a.printJSON(toolList(), all, true); err != nil {
 			return err
 		}
 	}
@@ -106,34 +95,6 @@ func (a *app) printOverview(s listedServer, first bool) error {
 
 func head(name string, details []string) string {
 	return plaintext.Line(name, 80) + "  (" + plaintext.Line(strings.Join(details, ", "), 300) + ")\n"
-}
-
-func (a *app) printOverviewJSON(all []listedServer) error {
-	w := jsonrpc.NewObject(nil)
-	w.Object("servers")
-	for _, s := range all {
-		w.Object(s.entry.name)
-		d := s.entry.definition
-		if d != nil {
-			w.String("source", d.Source)
-		}
-		switch {
-		case d != nil && d.Disabled:
-			w.Bool("disabled", true)
-		case s.listing.err != nil:
-			w.Members(json.RawMessage(errorObject(s.listing.err)))
-		default:
-			w.Array("tools")
-			for _, raw := range s.listing.entries {
-				w.Element(raw)
-			}
-			w.End()
-		}
-		w.End()
-	}
-	w.End()
-	_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
-	return err
 }
 
 // reportEmpty says that no server is configured, where a list would be empty without a word.

@@ -78,13 +78,10 @@ func hasProblem(set *config.Set, name string) bool {
 }
 
 // unusableServers are the servers whose entries are wrong, as if they had been asked.
-func unusableServers(set *config.Set) []listing {
-	var all []listing
-	seen := map[string]bool{}
+func unusableServers(set *config.Set) (all []listedServer) {
 	for _, p := range set.Problems() {
-		if p.Server != "" && !seen[p.Server] {
-			seen[p.Server] = true
-			all = append(all, listing{server: p.Server, err: unusable(p, set)})
+		if p.Server != "" && !slices.ContainsFunc(all, func(s listedServer) bool { return s.entry.name == p.Server }) {
+			all = append(all, listedServer{entry: entry{name: p.Server}, listing: listing{err: unusable(p, set)}})
 		}
 	}
 	return all
