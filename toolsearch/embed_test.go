@@ -89,7 +89,7 @@ func TestMeaningRespectsWhatIsAllowed(t *testing.T) {
 	t.Parallel()
 	all := with(concepts{}, offices())
 	part := with(concepts{}, offices())
-	part.RemoveServer("vault")
+	part.SetServer("vault", "", nil)
 	for _, x := range []*Index{all, part} {
 		if err := x.Embed(context.Background()); err != nil {
 			t.Fatal(err)
@@ -117,7 +117,7 @@ func TestVectorsAreAskedForOnceABatchAndKept(t *testing.T) {
 		t.Errorf("%d calls with %d texts, want 3 with 150", e.calls, e.texts)
 	}
 	tool, _ := x.Tool(x.slots[0].tool.ID)
-	x.RemoveServer(tool.Server)
+	x.SetServer(tool.Server, "", nil)
 	x.SetServer(tool.Server, "", []Tool{tool})
 	if err := x.Embed(context.Background()); err != nil || e.texts != 150 {
 		t.Errorf("a tool that came back: %d texts, %v", e.texts, err)

@@ -108,7 +108,8 @@ func New(o Options) *Index {
 	return x
 }
 
-// SetServer makes tools the tools of server, instead of those it had. The text
+// SetServer makes tools the tools of server, instead of those it had; without any it
+// is removed, but what was remembered for its tools stays, as servers come back. The text
 // about says in a sentence what the server is for; it may be empty. Only what
 // changed is indexed anew. Tool.Server is taken to be server. Of tools with
 // the same ID the first one counts, and a tool whose ID a tool of another server
@@ -124,25 +125,14 @@ func (x *Index) SetServer(server, about string, tools []Tool) {
 	s := x.server(server)
 	s.about = about
 	x.drop(s, next, docs)
+	if len(next) == 0 {
+		delete(x.servers, server)
+		x.numbers = append(x.numbers, s.number)
+		return
+	}
 	for i, t := range next {
 		x.put(s, t, docs[i])
 	}
-}
-
-// RemoveServer removes a server and its tools. What was remembered for them
-// stays, as servers come back. An unknown server is no error.
-func (x *Index) RemoveServer(server string) {
-	x.change.Lock()
-	defer x.change.Unlock()
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	s, ok := x.servers[server]
-	if !ok {
-		return
-	}
-	x.drop(s, nil, nil)
-	delete(x.servers, server)
-	x.numbers = append(x.numbers, s.number)
 }
 
 // Tool returns the tool with an ID, and whether there is one.

@@ -55,9 +55,9 @@ func TestOnlyTheToolsOfTheServerAreReplaced(t *testing.T) {
 	if got := find1(x, "create an event"); got != "calendar__createEvent" {
 		t.Errorf("a tool of another server: %q", got)
 	}
-	x.RemoveServer("calendar")
-	x.RemoveServer("calendar")
-	x.RemoveServer("nobody")
+	x.SetServer("calendar", "", nil)
+	x.SetServer("calendar", "", nil)
+	x.SetServer("nobody", "", nil)
 	if got := find1(x, "create an event"); strings.HasPrefix(got, "calendar") || x.Len() != 4 {
 		t.Errorf("after the server was removed: %q, %d tools", got, x.Len())
 	}
@@ -76,7 +76,7 @@ func TestNobodyTakesTheIDOfAnotherServersTool(t *testing.T) {
 	if got, _ := x.Tool("own"); got.Name != "one" || got.Server != "thief" {
 		t.Errorf("of two tools with one ID the Index has %+v", got)
 	}
-	x.RemoveServer("thief")
+	x.SetServer("thief", "", nil)
 	if _, ok := x.Tool("mail__send_message"); !ok {
 		t.Error("the tool went with the server that does not own it")
 	}
@@ -129,7 +129,7 @@ func TestAnIndexThatChangedIsLikeANewOne(t *testing.T) {
 			x.Forget(server + "__tool1")
 		}
 		if r.IntN(5) == 0 {
-			x.RemoveServer(server)
+			x.SetServer(server, "", nil)
 			delete(state, server)
 			continue
 		}
@@ -170,7 +170,7 @@ func TestAnIndexMayBeUsedByManyAtOnce(t *testing.T) {
 					t.Error(err)
 				}
 				if j%10 == 0 {
-					x.RemoveServer(name)
+					x.SetServer(name, "", nil)
 				}
 			}
 		})

@@ -21,7 +21,7 @@ func TestARememberedQueryFindsItsTool(t *testing.T) {
 	if got := find1(x, "birthday"); got != "calendar__cancelEvent" {
 		t.Errorf("after the tool changed: %q", got)
 	}
-	x.RemoveServer("calendar")
+	x.SetServer("calendar", "", nil)
 	if got := find1(x, "birthday"); got != "" {
 		t.Errorf("without the server: %q", got)
 	}
