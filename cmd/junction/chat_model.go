@@ -67,7 +67,7 @@ func (f *modelFlags) open() (model.Model, error) {
 		return nil, err
 	}
 	if f.injected {
-		m = injected.New(m, injected.Options{})
+		m = injected.New(m)
 	}
 	return keyed{model.Retrying(m, model.RetryOptions{}), f.keyFrom}, nil
 }

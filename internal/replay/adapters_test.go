@@ -60,7 +60,7 @@ func TestTheAdaptersUnderstandWhatIsPlayed(t *testing.T) {
 	for name, m := range map[string]model.Model{
 		"chat completions":    chat,
 		"responses":           stateless,
-		"tools in the prompt": injected.New(chat, injected.Options{}),
+		"tools in the prompt": injected.New(chat),
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer, calls := talk(t, m, rowsText, "LINK_DOWN", "ok 12")

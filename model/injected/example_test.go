@@ -21,7 +21,7 @@ func (p parrot) Generate(_ context.Context, req *model.Request, emit func(model.
 }
 
 func Example() {
-	m := injected.New(parrot{"Let me see.\n<tool_call>\n{'name': 'add', 'arguments': {'a': 2, 'b': 40,}}\n</tool_call>"}, injected.Options{})
+	m := injected.New(parrot{"Let me see.\n<tool_call>\n{'name': 'add', 'arguments': {'a': 2, 'b': 40,}}\n</tool_call>"})
 	res, err := m.Generate(context.Background(), &model.Request{
 		Messages: []model.Message{model.UserText("add 2 and 40")},
 		Tools: []model.Tool{{

@@ -9,13 +9,6 @@ import (
 	"github.com/junction-mcp/junction/model/internal/wire"
 )
 
-// Options says how tools are injected. The zero value is good for most models.
-type Options struct {
-	// MaxManual is how many bytes the manual of the tools may have in the system
-	// prompt; 0 means 128 KiB. Tools beyond are set aside with a note.
-	MaxManual int
-}
-
 // New returns a model that calls tools through one that cannot: the manual of the
 // tools goes into the system prompt, calls and results of the past become text,
 // and calls are found in the text that the model writes. It is as safe for
@@ -25,17 +18,9 @@ type Options struct {
 // were trained on. One that was cut off is dropped; one that is too damaged is
 // returned as malformed, so that the model can learn of it. What a model writes as
 // the result of its own call is cut off.
-func New(m model.Model, o Options) model.Model {
-	if o.MaxManual <= 0 {
-		o.MaxManual = defaultManual
-	}
-	return &injected{m, o}
-}
+func New(m model.Model) model.Model { return &injected{m} }
 
-type injected struct {
-	inner   model.Model
-	options Options
-}
+type injected struct{ inner model.Model }
 
 // Info describes the model below, which can have any number of tools now.
 func (m *injected) Info() model.Info {
@@ -51,7 +36,7 @@ func (m *injected) Generate(ctx context.Context, req *model.Request, emit func(m
 	}
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
-	below, offered, notes := m.request(req)
+	below, offered, notes := request(req)
 	p := &scanner{emit: emit, tools: newToolbox(offered, req.Messages), mute: req.Choice == model.ChoiceNone}
 	p.start()
 	res, err := m.inner.Generate(within, below, func(d model.Delta) {
@@ -105,9 +90,9 @@ func (p *scanner) finish(res *model.Response, failed error) {
 }
 
 // request returns what the model below is asked, and which tools it knows of.
-func (m *injected) request(req *model.Request) (*model.Request, []model.Tool, []model.Note) {
+func request(req *model.Request) (*model.Request, []model.Tool, []model.Note) {
 	below := *req
-	text, notes := manual(req.Tools, m.options.MaxManual)
+	text, notes := manual(req.Tools)
 	offered := slices.DeleteFunc(slices.Clone(req.Tools), func(t model.Tool) bool {
 		return slices.ContainsFunc(notes, func(n model.Note) bool { return n.SetAside && n.Tool == t.Name })
 	})

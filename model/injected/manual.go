@@ -11,8 +11,8 @@ import (
 	"github.com/junction-mcp/junction/model"
 )
 
-// defaultManual is how many bytes the manual of the tools has at most.
-const defaultManual = 128 << 10
+// maxManual is how many bytes the manual of the tools has at most.
+const maxManual = 128 << 10
 
 const manualHead = `# Tools
 
@@ -31,7 +31,7 @@ These tools exist, and no others:
 
 // manual writes the tools down for a model, and says which of them had no room or
 // could not be taken as they are. The same tools give the same text.
-func manual(tools []model.Tool, room int) (string, []model.Note) {
+func manual(tools []model.Tool) (string, []model.Note) {
 	var lines strings.Builder
 	var notes []model.Note
 	example := ""
@@ -43,8 +43,8 @@ func manual(tools []model.Tool, room int) (string, []model.Note) {
 			continue
 		}
 		line := entry(t.Name, t.Description, schema)
-		if lines.Len()+len(line) > room {
-			notes = append(notes, model.Note{Tool: t.Name, SetAside: true, Text: fmt.Sprintf("the manual of the tools would be longer than %d bytes", room)})
+		if lines.Len()+len(line) > maxManual {
+			notes = append(notes, model.Note{Tool: t.Name, SetAside: true, Text: fmt.Sprintf("the manual of the tools would be longer than %d bytes", maxManual)})
 			continue
 		}
 		lines.WriteString(line)

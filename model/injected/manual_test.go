@@ -24,7 +24,7 @@ func (a *asked) Generate(_ context.Context, req *model.Request, emit func(model.
 
 func TestCallsAndResultsOfThePastBecomeText(t *testing.T) {
 	a := &asked{text: "42."}
-	m := New(a, Options{})
+	m := New(a)
 	_, err := m.Generate(context.Background(), &model.Request{System: "Be brief.", Tools: testTools, Messages: []model.Message{
 		model.UserText("add"),
 		{Role: model.RoleAssistant, Parts: []model.Part{{Text: "Yes."}, {Call: &model.Call{ID: "call_1", Name: "calc__add", Arguments: json.RawMessage(`{"a":"</tool_call>"}`)}}}},
@@ -50,8 +50,9 @@ func TestCallsAndResultsOfThePastBecomeText(t *testing.T) {
 
 func TestToolsThatHaveNoRoomAreSetAside(t *testing.T) {
 	a := &asked{text: "x"}
-	res, err := New(a, Options{MaxManual: 300}).Generate(context.Background(), &model.Request{Tools: append([]model.Tool{{Name: "broken", Schema: json.RawMessage(`{`)}}, testTools...), Messages: []model.Message{model.UserText("hi")}}, nil)
-	if err != nil || len(res.Notes) != 3 || res.Notes[0].Tool != "broken" || !res.Notes[2].SetAside {
+	long := model.Tool{Name: "files__write_file", Description: strings.Repeat("x", maxManual)}
+	res, err := New(a).Generate(context.Background(), &model.Request{Tools: []model.Tool{{Name: "broken", Schema: json.RawMessage(`{`)}, testTools[0], long}, Messages: []model.Message{model.UserText("hi")}}, nil)
+	if err != nil || len(res.Notes) != 2 || res.Notes[0].Tool != "broken" || !res.Notes[1].SetAside {
 		t.Errorf("%v, notes %+v", err, res.Notes)
 	}
 	if !strings.Contains(a.got.System, "calc__add") || strings.Contains(a.got.System, "files__write_file") {
@@ -62,7 +63,7 @@ func TestToolsThatHaveNoRoomAreSetAside(t *testing.T) {
 func TestAModelThatTellsNothingWhileItWritesIsRead(t *testing.T) {
 	a := &asked{text: `<tool_call>{"name":"add","arguments":{"a":1}}</tool_call>`}
 	history := []model.Message{model.UserText("hi"), {Role: model.RoleAssistant, Parts: []model.Part{{Call: &model.Call{ID: "call_7", Name: "x"}}}}}
-	res, err := New(a, Options{}).Generate(context.Background(), &model.Request{Tools: testTools, Messages: history}, nil)
+	res, err := New(a).Generate(context.Background(), &model.Request{Tools: testTools, Messages: history}, nil)
 	if err != nil || res.Stop != model.StopCalls || len(res.Message.Calls()) != 1 || res.Message.Calls()[0].ID != "call_8" {
 		t.Errorf("%v, %+v", err, res)
 	}

@@ -56,6 +56,6 @@ func (p plainText) Generate(ctx context.Context, _ *model.Request, emit func(mod
 
 func TestRecordedTexts(t *testing.T) {
 	wiretest.Suite{Dir: "testdata/streams", AtLeast: 18, TextChanges: true, Open: func(_ testing.TB, client *http.Client, _ json.RawMessage) model.Model {
-		return New(plainText{client}, Options{})
+		return New(plainText{client})
 	}}.Run(t)
 }
