@@ -17,6 +17,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 const (
@@ -31,7 +32,8 @@ type upOptions struct {
 	front
 	layering
 	noPrefix bool
-	names    []string // of servers; empty: all
+	names    []string       // of servers; empty: all
+	given    *pflag.FlagSet // the flags, to say them again
 }
 
 func (a *app) upCommand() *cobra.Command {
@@ -67,6 +69,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 					o.names = append(o.names, name)
 				}
 			}
+			o.given = cmd.Flags()
 			return a.up(cmd.Context(), o)
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/spf13/pflag"
 )
 
 // introduce says where the endpoint is and how a client gets to it; args start
@@ -59,16 +60,38 @@ func (a *app) stdioArgs(set *config.Set, ofProject bool, o upOptions) []string {
 	}
 	args := []string{"up", "--stdio"}
 	for _, file := range files {
-		if full, err := filepath.Abs(file); err == nil {
-			file = full
+		args = append(args, "--config", absolute(file))
+	}
+	o.given.Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		switch f.Name {
+		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin":
+			return
+		case "policy", "audit":
+			if value != usualFolder {
+				value = absolute(value)
+			}
 		}
-		args = append(args, "--config", file)
-	}
-	if o.noPrefix {
-		args = append(args, "--no-prefix")
-	}
-	args = append(args, o.layering.args()...)
+		switch list, isList := f.Value.(pflag.SliceValue); {
+		case isList:
+			for _, value := range list.GetSlice() {
+				args = append(args, "--"+f.Name+"="+value)
+			}
+		case f.Value.Type() == "bool" && value == "true":
+			args = append(args, "--"+f.Name)
+		default:
+			args = append(args, "--"+f.Name+"="+value)
+		}
+	})
 	return append(args, o.names...)
+}
+
+// absolute is a path wherever a program is started.
+func absolute(path string) string {
+	if full, err := filepath.Abs(path); err == nil {
+		return full
+	}
+	return path
 }
 
 // sources returns the files that define servers, by the names of the servers.

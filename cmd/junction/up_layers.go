@@ -76,36 +76,6 @@ func (o *layering) check() error {
 	return nil
 }
 
-// args are the flags again, for an entry that a client starts.
-func (o *layering) args() (args []string) {
-	if o.tools != string(search.All) {
-		args = append(args, "--tools", o.tools)
-	}
-	for _, pattern := range o.pinned {
-		args = append(args, "--pin", pattern)
-	}
-	if o.policy != "" {
-		file := o.policy
-		if full, err := filepath.Abs(file); err == nil {
-			file = full
-		}
-		args = append(args, "--policy", file)
-	}
-	if o.shadow {
-		args = append(args, "--shadow")
-	}
-	if o.audit != "" {
-		args = append(args, "--audit="+o.audit)
-	}
-	if o.sync != syncCall {
-		args = append(args, "--audit-sync", o.sync)
-	}
-	if o.goOn {
-		args = append(args, "--audit-optional")
-	}
-	return args
-}
-
 // layers are what stands around a gateway while it runs.
 type layers struct {
 	options layering

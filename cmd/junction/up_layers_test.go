@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,16 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "--policy", "rules.json", "--audit=log", "--tools", "search", "--pin", "*__echo", "everything")
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A client starts the program in another folder.
+	for _, want := range []string{"--audit=" + filepath.Join(here, "log"), filepath.Join(here, "rules.json"), "search", "*__echo"} {
+		if shown, _ := json.Marshal(want); !strings.Contains(r.stderr.String(), strings.Trim(string(shown), `"`)) {
+			t.Errorf("the entry for a client lacks %s: %s", want, r.stderr)
+		}
+	}
 	listed := runs(t, "", "tools", r.url, "--refresh")
 	for _, want := range []string{"search_tools", "describe_tool", "call_tool", "everything__echo"} {
 		if !strings.Contains(listed.stdout, want) {
