@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -115,12 +114,9 @@ func readInstructions(r io.Reader) (string, error) {
 // agreed reports whether the person wants a project's instructions to be followed. Each
 // text is asked about once, wherever it is found.
 func (t *chatSetup) agreed(ctx context.Context, text string) (bool, error) {
-	path, err := decisionFile(text)
-	if err != nil {
-		return false, err
-	}
-	if said, err := os.ReadFile(path); err == nil {
-		return strings.TrimSpace(string(said)) == "yes", nil
+	key := instructionsKey(text)
+	if agreed, known := t.app.saidBefore()[key]; known {
+		return agreed, nil
 	}
 	if t.app.person == nil {
 		t.app.screen.Printf("junction: %s of this folder is not used, as nobody agreed to it; --instructions %s uses it\n", projectInstructions, projectInstructions)
@@ -133,11 +129,7 @@ func (t *chatSetup) agreed(ctx context.Context, text string) (bool, error) {
 	case err != nil:
 		return false, err
 	}
-	said := "no\n"
-	if agreed {
-		said = "yes\n"
-	}
-	if err := os.WriteFile(path, []byte(said), 0o600); err != nil {
+	if err := t.app.changeConsents(func(said map[string]bool) { said[key] = agreed }); err != nil {
 		t.app.screen.Printf("junction: the decision on %s is not remembered: %v\n", projectInstructions, err)
 	}
 	return agreed, nil
@@ -181,15 +173,8 @@ func (t *chatSetup) askAgreement(ctx context.Context, text string) (bool, error)
 	}
 }
 
-// decisionFile is where it is kept what the person said to a text.
-func decisionFile(text string) (string, error) {
-	folder, err := stateFile("instructions")
-	if err != nil {
-		return "", err
-	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", &connectError{err}
-	}
-	sum := sha256.Sum256([]byte(text))
-	return filepath.Join(folder, hex.EncodeToString(sum[:])), nil
+// instructionsKey is a text of a project among what the person said of projects.
+func instructionsKey(text string) string {
+	sum := sha256.Sum256([]byte(projectInstructions + "\n" + text))
+	return hex.EncodeToString(sum[:])
 }

@@ -74,7 +74,7 @@ func TestAProjectsInstructionsAreAskedAboutOnce(t *testing.T) {
 // forget forgets what was said to all texts.
 func forget(t *testing.T) {
 	t.Helper()
-	if err := os.RemoveAll(filepath.Join(os.Getenv("JUNCTION_STATE"), "instructions")); err != nil {
+	if err := os.RemoveAll(filepath.Join(os.Getenv("JUNCTION_STATE"), "projects.json")); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -221,11 +221,9 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	own := filepath.Join(os.Getenv("XDG_CONFIG_HOME"), "junction", "mcp.json")
 	write(t, map[string]string{own: `{"mcpServers":{"ev":` + saying(t, "a") + `,"two":` + saying(t, "b") + `}}`, "policy.json": somePolicy,
 		".junction/policy.json": `{"rules":[{"effect":"ask","tool":"echo"}]}`, "AGENTS.md": "Be brief."})
-	path, err := decisionFile("Be brief.")
-	if err != nil {
+	if err := new(app).changeConsents(func(said map[string]bool) { said[instructionsKey("Be brief.")] = true }); err != nil {
 		t.Fatal(err)
 	}
-	write(t, map[string]string{path: "yes\n"})
 	p := startPlain(t, own, &chatFlags{policy: "policy.json", allow: []string{"two/*"}})
 	p.say("add 2 and 40", "New server “two”")
 	p.say("n", "42")
@@ -257,8 +255,8 @@ func TestPermissionsAreListedAndTakenBack(t *testing.T) {
 	p.undo("trust ev", "removed from policy.json: trust ev")
 	p.server("ev", func(s host.ServerTools) bool { return !s.Trusted })
 	p.undo("follow AGENTS.md", "you are asked about AGENTS.md when junction chat starts again")
-	if _, err := os.Stat(path); !os.IsNotExist(err) {
-		t.Errorf("the answer is kept: %v", err)
+	if said := new(app).saidBefore(); len(said) != 0 {
+		t.Errorf("the answer is kept: %v", said)
 	}
 
 	// What is said in the chat itself: an approval, a rule for the session, one for good, trust.

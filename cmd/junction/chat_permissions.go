@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -256,20 +254,16 @@ func (a *app) projectPermissions() (all []tui.Permission) {
 		}})
 	}
 	text, err := folderInstructions(".")
-	if err != nil || text == "" {
+	agreed, known := said[instructionsKey(text)]
+	if err != nil || !known {
 		return all
 	}
-	path, err := decisionFile(text)
-	if err != nil {
-		return all
+	what := "follow " + projectInstructions + " of this folder: no"
+	if agreed {
+		what = "follow " + projectInstructions + " of this folder: yes"
 	}
-	answer, err := os.ReadFile(path)
-	if err != nil {
-		return all
-	}
-	what := "follow " + projectInstructions + " of this folder: " + strings.TrimSpace(string(answer))
-	return append(all, tui.Permission{What: what, Where: shortened(filepath.Dir(path)), Undo: func(context.Context) (string, error) {
-		return "you are asked about " + projectInstructions + " when junction chat starts again", os.Remove(path)
+	return append(all, tui.Permission{What: what, Where: projectInstructions, Undo: func(context.Context) (string, error) {
+		return "you are asked about " + projectInstructions + " when junction chat starts again", a.changeConsents(func(said map[string]bool) { delete(said, instructionsKey(text)) })
 	}})
 }
 

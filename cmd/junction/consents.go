@@ -14,7 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
-// maxConsents bounds what the person said about servers of projects' files; beyond it
+// maxConsents bounds what the person said about servers and instructions of projects; beyond it
 // all is asked again.
 const maxConsents = 10_000
 
@@ -173,7 +173,7 @@ func contentOf(path string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// saidBefore is what the person said about servers of projects. What cannot be read is
+// saidBefore is what the person said about servers and instructions of projects. What cannot be read is
 // asked again.
 func (a *app) saidBefore() map[string]bool {
 	path, err := stateFile("projects.json")
@@ -192,9 +192,6 @@ func (a *app) saidBefore() map[string]bool {
 // rememberConsents writes what the person said, unless a file was changed meanwhile.
 func (a *app) rememberConsents(entries []entry, keys []string, answers map[int]bool, asked []int) {
 	err := a.changeConsents(func(said map[string]bool) {
-		if len(said)+len(asked) > maxConsents {
-			clear(said)
-		}
 		for _, i := range asked {
 			source := entries[i].definition.Source
 			if key := keys[i]; key != "" && contentOf(source) == a.contents[source] {
@@ -207,7 +204,7 @@ func (a *app) rememberConsents(entries []entry, keys []string, answers map[int]b
 	}
 }
 
-// changeConsents changes what the person said about servers of projects.
+// changeConsents changes what the person said about servers and instructions of projects.
 func (a *app) changeConsents(change func(said map[string]bool)) error {
 	path, err := stateFile("projects.json")
 	if err != nil {
@@ -221,6 +218,9 @@ func (a *app) changeConsents(change func(said map[string]bool)) error {
 	said := a.saidBefore()
 	if said == nil {
 		said = map[string]bool{}
+	}
+	if len(said) >= maxConsents {
+		clear(said)
 	}
 	change(said)
 	return writeState(path, said)
