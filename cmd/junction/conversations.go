@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,31 +36,32 @@ on with a conversation.
 		a.conversationsForkCommand(), a.conversationsDeleteCommand())
 }
 
-// withArchive opens the stored conversations for a command.
-func (a *app) withArchive(ctx context.Context, f func(*archive.Archive) error) error {
-	path, err := stateFile("conversations.db")
-	if err != nil {
-		return err
-	}
-	stored, err := archive.Open(ctx, path)
-	if err != nil {
-		return &connectError{err}
-	}
-	defer stored.Close()
-	return storedFault(f(stored))
+// archiveCommand is a command that works with the stored conversations. It takes as many words as
+// expected says, unless that is empty.
+func (a *app) archiveCommand(use, short, expected string, most int, run func(ctx context.Context, stored *archive.Archive, words []string) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, words []string) error {
+		if expected != "" && (len(words) == 0 || len(words) > most) {
+			return usagef("%s: expected %s", cmd.CommandPath(), expected)
+		}
+		path, err := stateFile("conversations.db")
+		if err != nil {
+			return err
+		}
+		stored, err := archive.Open(cmd.Context(), path)
+		if err != nil {
+			return &connectError{err}
+		}
+		defer stored.Close()
+		return storedFault(run(cmd.Context(), stored, words))
+	}}
 }
 
 func (a *app) conversationsListCommand() *cobra.Command {
 	var filter archive.Filter
 	var here bool
-	cmd := &cobra.Command{
-		Use:   "list [WORD…]",
-		Short: "List conversations, the last one first; with words, those in which all of them stand",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if filter.Limit < 0 {
-				return usagef("--limit is not negative; 0 means the default")
-			}
-			filter.Search = strings.Join(args, " ")
+	cmd := a.archiveCommand("list [WORD…]", "List conversations, the last one first; with words, those in which all of them stand", "", 0,
+		func(ctx context.Context, stored *archive.Archive, words []string) error {
+			filter.Search = strings.Join(words, " ")
 			if here {
 				folder, err := os.Getwd()
 				if err != nil {
@@ -66,10 +69,13 @@ func (a *app) conversationsListCommand() *cobra.Command {
 				}
 				filter.Folder = folder
 			}
-			return a.withArchive(cmd.Context(), func(stored *archive.Archive) error {
-				return a.listConversations(cmd.Context(), stored, filter)
-			})
-		},
+			return a.listConversations(ctx, stored, filter)
+		})
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if filter.Limit < 0 {
+			return usagef("--limit is not negative; 0 means the default")
+		}
+		return nil
 	}
 	cmd.Flags().BoolVar(&here, "here", false, "only those that were begun in this folder")
 	cmd.Flags().IntVar(&filter.Limit, "limit", 0, "list at most `N` (default 50, at most 1000)")
@@ -121,67 +127,47 @@ func (a *app) write(b []byte) error {
 
 func (a *app) conversationsExportCommand() *cobra.Command {
 	var format string
-	cmd := &cobra.Command{
-		Use:     "export ID",
-		Aliases: []string{"show"},
-		Short:   "Write a conversation to standard output",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("%s: expected one ID", cmd.CommandPath())
-			}
-			switch archive.Format(format) {
-			case archive.Markdown, archive.Text, archive.JSON:
-			default:
-				return usagef("--format: expected markdown, text or json, got %q", format)
-			}
-			return a.withArchive(cmd.Context(), func(stored *archive.Archive) error {
-				return stored.Export(cmd.Context(), args[0], archive.Format(format), a.stdout)
-			})
-		},
+	cmd := a.archiveCommand("export ID", "Write a conversation to standard output", "one ID", 1, func(ctx context.Context, stored *archive.Archive, words []string) error {
+		return stored.Export(ctx, words[0], archive.Format(format), a.stdout)
+	})
+	cmd.Aliases = []string{"show"}
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		if !slices.Contains([]archive.Format{archive.Markdown, archive.Text, archive.JSON}, archive.Format(format)) {
+			return usagef("--format: expected markdown, text or json, got %q", format)
+		}
+		return nil
 	}
 	cmd.Flags().StringVar(&format, "format", string(archive.Markdown), "`FORMAT`: markdown, text, or json, which can be imported")
 	return cmd
 }
 
 func (a *app) conversationsImportCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "import FILE",
-		Short: "Store a conversation that was exported as JSON; - reads standard input",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("%s: expected one file", cmd.CommandPath())
-			}
+	return a.archiveCommand("import FILE", "Store a conversation that was exported as JSON; - reads standard input", "one file", 1,
+		func(ctx context.Context, stored *archive.Archive, words []string) error {
 			in := a.stdin
-			if args[0] != "-" {
-				file, err := os.Open(args[0])
+			if words[0] != "-" {
+				file, err := os.Open(words[0])
 				if err != nil {
 					return &connectError{err}
 				}
 				defer file.Close()
 				in = file
 			}
-			return a.withArchive(cmd.Context(), func(stored *archive.Archive) error {
-				meta, err := stored.Import(cmd.Context(), in)
-				return a.printID(meta, err)
-			})
-		},
-	}
+			return a.printID(stored.Import(ctx, in))
+		})
 }
 
 func (a *app) conversationsForkCommand() *cobra.Command {
 	var upTo int
-	cmd := &cobra.Command{
-		Use:   "fork ID",
-		Short: "Copy a conversation, so that the copy can go another way",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 || upTo < 0 {
-				return usagef("%s: expected one ID, and --entries not negative", cmd.CommandPath())
-			}
-			return a.withArchive(cmd.Context(), func(stored *archive.Archive) error {
-				meta, err := stored.Fork(cmd.Context(), args[0], upTo)
-				return a.printID(meta, err)
-			})
-		},
+	cmd := a.archiveCommand("fork ID", "Copy a conversation, so that the copy can go another way", "one ID, and --entries not negative", 1,
+		func(ctx context.Context, stored *archive.Archive, words []string) error {
+			return a.printID(stored.Fork(ctx, words[0], upTo))
+		})
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if upTo < 0 {
+			return usagef("%s: expected one ID, and --entries not negative", cmd.CommandPath())
+		}
+		return nil
 	}
 	cmd.Flags().IntVar(&upTo, "entries", 0, "copy only the first `N` entries")
 	return cmd
@@ -196,21 +182,13 @@ func (a *app) printID(meta archive.Meta, err error) error {
 }
 
 func (a *app) conversationsDeleteCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "delete ID…",
-		Short: "Delete conversations; their text is overwritten",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("%s: expected at least one ID", cmd.CommandPath())
-			}
-			return a.withArchive(cmd.Context(), func(stored *archive.Archive) error {
-				for _, id := range args {
-					if err := stored.Delete(cmd.Context(), id); err != nil {
-						return err
-					}
+	return a.archiveCommand("delete ID…", "Delete conversations; their text is overwritten", "at least one ID", math.MaxInt,
+		func(ctx context.Context, stored *archive.Archive, words []string) error {
+			for _, id := range words {
+				if err := stored.Delete(ctx, id); err != nil {
+					return err
 				}
-				return nil
-			})
-		},
-	}
+			}
+			return nil
+		})
 }
