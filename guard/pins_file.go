@@ -2,6 +2,7 @@ package guard
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/rogpeppe/go-internal/lockedfile"
+	"github.com/junction-mcp/junction/internal/filelock"
 )
 
 // maxPinsFile is how many bytes a file of pins may have.
@@ -53,7 +54,7 @@ func (p *Pins) Save() error {
 	if err := os.MkdirAll(filepath.Dir(p.path), 0o700); err != nil {
 		return fmt.Errorf("approved definitions: %w", err)
 	}
-	unlock, err := lockedfile.MutexAt(p.path + ".lock").Lock()
+	unlock, err := filelock.Wait(context.Background(), p.path+".lock")
 	if err != nil {
 		return fmt.Errorf("lock %s: %w", p.path, err)
 	}
@@ -119,29 +120,8 @@ func writePins(path string, pins map[pinKey]pin) error {
 	if text.Len() > maxPinsFile {
 		return fmt.Errorf("write %s: %w: %d bytes, at most %d; forget servers that are no longer used", path, ErrTooManyPins, text.Len(), maxPinsFile)
 	}
-	root, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	defer root.Close()
-	name := filepath.Base(path)
-	if err := writeWhole(root, name+".new", text.Bytes()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	if err := root.Rename(name+".new", name); err != nil {
+	if err := filelock.Replace(path, text.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
-}
-
-func writeWhole(root *os.Root, name string, text []byte) error {
-	if err := root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := root.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Sync(), f.Close())
 }

@@ -183,15 +183,5 @@ func replace(path string, data []byte) error {
 	if info, err := os.Stat(path); err == nil {
 		mode = info.Mode().Perm() &^ 0o022 // nobody else decides what may run
 	}
-	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temporary.Name()) // once renamed, it is not there
-	_, err = temporary.Write(data)
-	err = errors.Join(err, temporary.Chmod(mode), temporary.Sync(), temporary.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(temporary.Name(), path)
+	return filelock.Replace(path, data, mode)
 }

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/filelock"
 	"github.com/junction-mcp/junction/internal/plaintext"
-	"github.com/rogpeppe/go-internal/lockedfile"
 )
 
 // maxConsents bounds what the person said about servers and instructions of projects; beyond it
@@ -210,7 +210,7 @@ func (a *app) changeConsents(change func(said map[string]bool)) error {
 	if err != nil {
 		return err
 	}
-	unlock, err := lockedfile.MutexAt(path + ".lock").Lock()
+	unlock, err := filelock.Wait(context.Background(), path+".lock")
 	if err != nil {
 		return err
 	}
@@ -223,17 +223,9 @@ func (a *app) changeConsents(change func(said map[string]bool)) error {
 		clear(said)
 	}
 	change(said)
-	return writeState(path, said)
-}
-
-// writeState replaces a file of junction's own as a whole.
-func writeState(path string, value any) error {
-	data, err := json.Marshal(value)
+	data, err := json.Marshal(said)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return filelock.Replace(path, data, 0o600)
 }

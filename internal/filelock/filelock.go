@@ -1,4 +1,4 @@
-// Package filelock locks files between processes. The system frees a lock when its process ends,
+// Package filelock locks files between processes, and replaces them as a whole. The system frees a lock when its process ends,
 // however that ends.
 package filelock
 
@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -33,4 +35,19 @@ func Wait(ctx context.Context, path string) (unlock func(), err error) {
 		case <-time.After(lockPause):
 		}
 	}
+}
+
+// Replace writes a file as a whole, by way of a new one next to it: no reader sees half of it, and it
+// is on the disk when Replace returns.
+func Replace(path string, data []byte, mode fs.FileMode) error {
+	temporary, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.new")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temporary.Name()) // once renamed, it is not there
+	_, err = temporary.Write(data)
+	if err := errors.Join(err, temporary.Chmod(mode), temporary.Sync(), temporary.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temporary.Name(), path)
 }
