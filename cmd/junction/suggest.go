@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -45,13 +46,7 @@ func (a *app) suggestTools(cmd *cobra.Command, args []string, typed string) ([]s
 	if len(args) > 1 {
 		return a.suggestArguments(cmd, args, typed)
 	}
-	return a.suggest(cmd, args, func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
-		for t, err := range c.Tools(ctx) {
-			if err == nil {
-				add(t.Name, t.Description)
-			}
-		}
-	})
+	return a.suggest(cmd, args, listed((*mcp.Client).Tools, func(t *mcp.Tool) (name, what string) { return t.Name, t.Description }))
 }
 
 // suggestToolNames completes the names of tools, any number of them.
@@ -88,23 +83,22 @@ func (a *app) suggestArguments(cmd *cobra.Command, args []string, typed string) 
 }
 
 func (a *app) suggestPrompts(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return a.suggest(cmd, args, func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
-		for p, err := range c.Prompts(ctx) {
-			if err == nil {
-				add(p.Name, p.Description)
-			}
-		}
-	})
+	return a.suggest(cmd, args, listed((*mcp.Client).Prompts, func(p *mcp.Prompt) (name, what string) { return p.Name, p.Description }))
 }
 
 func (a *app) suggestResources(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	return a.suggest(cmd, args, func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
-		for r, err := range c.Resources(ctx) {
+	return a.suggest(cmd, args, listed((*mcp.Client).Resources, func(r *mcp.Resource) (name, what string) { return r.URI, r.Name }))
+}
+
+// listed adds the entries of a list, as far as it can be read.
+func listed[T any](list func(*mcp.Client, context.Context) iter.Seq2[T, error], words func(T) (name, what string)) func(context.Context, *mcp.Client, func(name, what string)) {
+	return func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
+		for entry, err := range list(c, ctx) {
 			if err == nil {
-				add(r.URI, r.Name)
+				add(words(entry))
 			}
 		}
-	})
+	}
 }
 
 // suggest completes the word after SERVER with what the server offers. Nobody
