@@ -39,8 +39,8 @@ func delegating(o Options) *Trace {
 	}
 	for _, arguments := range []string{`{"a":1}`, `{"b":2}`} { // the messages find their calls by what they carry
 		id := t.callOf("db", "get", []byte(arguments))
-		t.message("db", "9", id, "tools/call", ToServer, Request, arguments)
-		t.message("db", "9", id, "tools/call", FromServer, Response, `{"content":[]}`)
+		t.message("db", "9", id, "tools/call", true, request, arguments)
+		t.message("db", "9", id, "tools/call", false, response, `{"content":[]}`)
 	}
 	for _, e := range []host.Event{
 		in("c2", "counter", returned("1", "db", "get", "seven")), in("c1", "scout", returned("1", "db", "get", "red")),

@@ -27,11 +27,11 @@ type recorder struct {
 
 // Handle records the request, hands it on, and records what comes back.
 func (r *recorder) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	m := Message{Server: r.server, ID: r.trace.id(), Method: req.Method}
+	m := frame{server: r.server, id: r.trace.id(), method: req.Method}
 	if req.Method == "tools/call" {
-		m.CallID = r.trace.callOf(r.server, req.Name, req.Arguments)
+		m.call = r.trace.callOf(r.server, req.Name, req.Arguments)
 	}
-	r.tell(m, ToServer, Request, req.Params)
+	r.tell(m, true, request, req.Params)
 	if req.Peer != nil {
 		watched := *req
 		watched.Peer = &peer{Peer: req.Peer, recorder: r, of: m}
@@ -39,22 +39,22 @@ func (r *recorder) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 	}
 	result, err := r.next.Handle(ctx, req)
 	if err != nil {
-		r.tell(m, FromServer, Failure, errorBody(err))
+		r.tell(m, false, failure, errorBody(err))
 		return result, err
 	}
 	body, failed := result.Encoded()
 	if failed != nil {
-		r.tell(m, FromServer, Failure, errorBody(failed))
+		r.tell(m, false, failure, errorBody(failed))
 		return result, nil // whoever sends it says the same
 	}
 	result.JSON = body // it is not encoded twice
-	r.tell(m, FromServer, Response, body)
+	r.tell(m, false, response, body)
 	return result, nil
 }
 
-func (r *recorder) tell(m Message, d Direction, k Kind, body json.RawMessage) {
-	m.At, m.Direction, m.Kind, m.Body = time.Now(), d, k, body
-	r.trace.Message(m)
+func (r *recorder) tell(m frame, toServer bool, k kind, body json.RawMessage) {
+	m.at, m.toServer, m.kind, m.body = time.Now(), toServer, k, body
+	r.trace.message(m)
 }
 
 func errorBody(err error) json.RawMessage {
@@ -67,25 +67,25 @@ func errorBody(err error) json.RawMessage {
 type peer struct {
 	mcp.Peer
 	recorder *recorder
-	of       Message
+	of       frame
 }
 
 // Notify records the notification and passes it on.
 func (p *peer) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	m := Message{Server: p.of.Server, CallID: p.of.CallID, Method: method}
-	p.recorder.tell(m, FromServer, Notification, params)
+	m := frame{server: p.of.server, call: p.of.call, method: method}
+	p.recorder.tell(m, false, notification, params)
 	return p.Peer.Notify(ctx, method, params)
 }
 
 // Ask records the question, passes it on, and records the answer.
 func (p *peer) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
-	m := Message{Server: p.of.Server, CallID: p.of.CallID, Method: q.Method, ID: `"` + p.recorder.trace.id() + `"`}
-	p.recorder.tell(m, FromServer, Request, q.Params)
+	m := frame{server: p.of.server, call: p.of.call, method: q.Method, id: `"` + p.recorder.trace.id() + `"`}
+	p.recorder.tell(m, false, request, q.Params)
 	answer, err := p.Peer.Ask(ctx, q)
 	if err != nil {
-		p.recorder.tell(m, ToServer, Failure, errorBody(err))
+		p.recorder.tell(m, true, failure, errorBody(err))
 		return answer, err
 	}
-	p.recorder.tell(m, ToServer, Response, answer)
+	p.recorder.tell(m, true, response, answer)
 	return answer, nil
 }

@@ -50,8 +50,8 @@ func about(text string, o Options) *Trace {
 		e.Run = 1
 		t.Event(e)
 	}
-	for _, kind := range []Kind{Request, Response, Notification, Failure} {
-		t.Message(Message{Server: text, ID: text, CallID: text, Method: text, Direction: FromServer, Kind: kind, Body: json.RawMessage(text)})
+	for k := range failure + 1 {
+		t.message(frame{server: text, id: text, call: text, method: text, kind: k, body: json.RawMessage(text)})
 	}
 	return t
 }
@@ -177,7 +177,7 @@ func TestATraceIsBounded(t *testing.T) {
 	trace := New(Options{})
 	large := json.RawMessage(`"` + strings.Repeat("x", 9_000) + `"`)
 	for n := range maxItems + 500 {
-		trace.Message(Message{Server: fmt.Sprint("s", n%40), ID: fmt.Sprint(n), Method: "m", Kind: Request, Direction: ToServer, Body: large})
+		trace.message(frame{server: fmt.Sprint("s", n%40), id: fmt.Sprint(n), method: "m", toServer: true, body: large})
 		trace.Event(host.Event{Run: 1, Called: &host.Called{CallID: fmt.Sprint(n), Server: "s", Tool: "t", Arguments: large}})
 	}
 	if trace.bytes > maxBytes || len(trace.items) > maxItems || len(trace.calls) > maxOpen || len(trace.wired) > maxOpen {

@@ -9,92 +9,78 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// Direction says which way a message goes.
-type Direction string
+// A kind says what a message is.
+type kind int
 
-// The directions.
 const (
-	ToServer   Direction = "to server"
-	FromServer Direction = "from server"
+	request kind = iota
+	response
+	notification
+	failure // a response with an error
 )
 
-// Kind says what a message is.
-type Kind string
-
-// The kinds of messages.
-const (
-	Request      Kind = "request"
-	Response     Kind = "response"
-	Notification Kind = "notification"
-	Failure      Kind = "error" // a response with an error
-)
-
-// Message is a JSON-RPC message between the host and a server.
-type Message struct {
-	At     time.Time
-	Server string
-	// ID is the request's id, as JSON; empty for notifications.
-	ID string
-	// CallID is the model's call that it belongs to, or empty.
-	CallID string
-	// Method is the method of the request, in a response too.
-	Method    string
-	Direction Direction
-	Kind      Kind
-	// Body is the params, the result or the error; nil if there is none.
-	Body json.RawMessage
+// A frame is a JSON-RPC message between the host and a server.
+type frame struct {
+	at       time.Time
+	server   string
+	id       string // as JSON; empty for notifications
+	call     string // the model's call that it belongs to, or empty
+	method   string // of the request, in a response too
+	toServer bool
+	kind     kind
+	body     json.RawMessage // the params, the result or the error; nil if there is none
 }
 
 // maxJSON is how many bytes of a body are in the text of a message.
 const maxJSON = 4 * maxDetail
 
-// JSON is the message as JSON-RPC has it, for reading: a long body is cut.
-func (m *Message) JSON() string {
+// json is the message as JSON-RPC has it, for reading: a long body is cut.
+func (m *frame) json() string {
 	text := []byte(`{"jsonrpc":"2.0"`)
-	if m.ID != "" {
-		text = append(append(text, `,"id":`...), m.ID...)
+	if m.id != "" {
+		text = append(append(text, `,"id":`...), m.id...)
 	}
-	member := map[Kind]string{Response: "result", Failure: "error"}[m.Kind]
+	member := map[kind]string{response: "result", failure: "error"}[m.kind]
 	if member == "" {
-		text = jsonrpc.AppendString(append(text, `,"method":`...), m.Method)
+		text = jsonrpc.AppendString(append(text, `,"method":`...), m.method)
 		member = "params"
 	}
-	if len(m.Body) > 0 {
+	if len(m.body) > 0 {
 		text = append(append(append(text, `,"`...), member...), `":`...)
-		text = append(text, m.Body[:min(len(m.Body), maxJSON)]...)
+		text = append(text, m.body[:min(len(m.body), maxJSON)]...)
 	}
 	return string(append(text, '}'))
 }
 
-// Message records a message.
-func (t *Trace) Message(m Message) {
+// message records a message.
+func (t *Trace) message(m frame) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.wired) < maxOpen {
-		t.wired[m.Server] = true
+		t.wired[m.server] = true
 	}
-	i := &item{at: m.At, form: message, from: theHost, to: server(m.Server), head: m.Method, call: m.CallID, failed: m.Kind == Failure}
-	if m.Direction == FromServer {
+	i := &item{at: m.at, form: message, from: theHost, to: server(m.server), head: m.method, call: m.call, failed: m.kind == failure}
+	if !m.toServer {
 		i.from, i.to = i.to, i.from
 	}
-	switch m.Kind {
-	case Response:
+	switch m.kind {
+	case response:
 		i.head += " result"
-	case Failure:
+	case failure:
 		i.head += " error"
 	}
-	if len(m.Body) > 0 {
-		i.label = string(m.Body[:min(len(m.Body), maxDetail)])
+	if len(m.body) > 0 {
+		i.label = string(m.body[:min(len(m.body), maxDetail)])
 	}
-	i.detail = m.JSON()
-	call := t.calls[m.CallID]
+	i.detail = m.json()
+	call := t.calls[m.call]
 	if call != nil {
 		i.scope = call.scope
 	}
-	if call != nil && m.Method == "tools/call" {
+	if call != nil && m.method == "tools/call" {
 		// Steps 4 and 5 are these messages: a diagram has one arrow for both.
 		i.covered = true
-		if m.Kind == Request {
+		if m.kind == request {
 			t.extend(call.called, i.detail)
 		} else {
 			call.response = detail(i.detail)

@@ -17,14 +17,6 @@ const (
 	maxSpoken  = 480 // bytes of the text behind a line; diagrams have more
 )
 
-// The colours of terminals.
-const (
-	bold  = "\x1b[1;36m"
-	faint = "\x1b[2m"
-	red   = "\x1b[31m"
-	plain = "\x1b[0m"
-)
-
 // write tells Out of an item. t.mu is held.
 func (t *Trace) write(i *item) {
 	if t.options.Out != nil {
@@ -70,24 +62,17 @@ func (o *Options) text(i *item) string {
 }
 
 func (o *Options) lines(i *item) string {
-	switch {
-	case i.form == message:
+	if i.form == message {
 		return o.messageText(i)
-	case i.step == 0:
-		text := o.paint(i, faint, terminal.Wrap(arrowText(i)+" "+i.line(), sideIndent, o.Width)) + "\n"
-		if i.says != "" {
-			text += o.paint(i, faint, terminal.Wrap(plaintext.Beginning(i.says, maxSpoken), stepIndent, o.Width)) + "\n"
-		}
-		return text
 	}
-	lines := terminal.Wrap(i.line(), stepIndent, o.Width)
-	if lines == "" {
-		lines = strings.Repeat(" ", stepIndent)
+	text := terminal.Wrap(arrowText(i)+" "+i.line(), sideIndent, o.Width)
+	if i.step != 0 {
+		line := terminal.Wrap(i.line(), stepIndent, o.Width)
+		text = fmt.Sprintf("%2d  %-*s", i.step, stepIndent-4, steps[i.step]) + strings.TrimPrefix(line, strings.Repeat(" ", stepIndent))
 	}
-	name := fmt.Sprintf("%2d  %-*s", i.step, stepIndent-4, steps[i.step])
-	text := o.paint(i, bold, name) + o.paint(i, "", lines[stepIndent:]) + "\n"
+	text += "\n"
 	if i.says != "" {
-		text += o.paint(i, faint, terminal.Wrap(plaintext.Beginning(i.says, maxSpoken), stepIndent, o.Width)) + "\n"
+		text += terminal.Wrap(plaintext.Beginning(i.says, maxSpoken), stepIndent, o.Width) + "\n"
 	}
 	return text
 }
@@ -112,7 +97,7 @@ func (o *Options) messageText(i *item) string {
 	if len(text) > maxSpoken {
 		text = plaintext.Beginning(text, maxSpoken) + "…"
 	}
-	return o.paint(i, faint, fill(arrowText(i)+"  "+text, sideIndent, o.Width)) + "\n"
+	return fill(arrowText(i)+"  "+text, sideIndent, o.Width) + "\n"
 }
 
 // fill breaks text wherever a line is full: what is on a wire has no words. The
@@ -155,14 +140,4 @@ func shortName(participant string) string {
 		return "own tools"
 	}
 	return name
-}
-
-func (o *Options) paint(i *item, color, text string) string {
-	if i.failed {
-		color = red
-	}
-	if !o.Color || color == "" || text == "" {
-		return text
-	}
-	return color + strings.ReplaceAll(text, "\n", plain+"\n"+color) + plain
 }

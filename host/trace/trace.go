@@ -27,8 +27,6 @@ type Options struct {
 	// Out gets everything as text, while it happens. Its errors are ignored: a
 	// run does not end because nobody reads how it goes.
 	Out io.Writer
-	// Color is whether the text has colours, as terminals have them.
-	Color bool
 	// Width is how many cells a line of it has; 0 means 80.
 	Width int
 }
