@@ -36,6 +36,8 @@ type Options struct {
 	// them. Where two members give the same name, that of the one added later
 	// gets a suffix.
 	NoPrefix bool
+	// Conflicts says what becomes of a name that two members give; default [Suffix].
+	Conflicts Conflicts
 	// Transparent is for a gateway that only keeps one member connected: it
 	// introduces that member, with its instructions, in place of itself, and
 	// changes no name.
@@ -75,6 +77,7 @@ type Gateway struct {
 
 	mu      sync.RWMutex
 	members []*member // in the order in which they were added
+	count   int       // how many there ever were
 	added   time.Time // when the last of them was
 	// remembers says that the definitions of a member were remembered.
 	remembers bool
@@ -123,46 +126,44 @@ func Route(members map[string]mcp.Handler) *Gateway {
 // Add adds a server. What is remembered of it is offered at once; what Upstream
 // says decides when it is started. The error says what is wrong with the name.
 func (g *Gateway) Add(name string, u Upstream) error {
-	m, err := g.add(name, u)
+	m, err := g.add(name, u, nil)
 	if err != nil {
 		return err
 	}
-	g.running.Go(func() { m.run(g.ctx) })
+	m.start()
 	return nil
 }
 
 // AddHandler adds a Handler in this process, with middleware as [Upstream.Middleware] is.
 func (g *Gateway) AddHandler(name string, h mcp.Handler, around ...mcp.Middleware) error {
-	m, err := g.add(name, Upstream{Middleware: around})
-	if err != nil {
-		return err
-	}
-	g.running.Go(func() {
-		if err := m.serve(g.ctx, h, nil); g.ctx.Err() == nil {
-			m.failed(err)
-		}
-	})
-	return nil
+	return g.Add(name, Upstream{Handler: h, Middleware: around})
 }
 
-func (g *Gateway) add(name string, u Upstream) (*member, error) {
+// add puts a member in the place of another, or at the end.
+func (g *Gateway) add(name string, u Upstream, inPlaceOf *member) (*member, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
 	m := newMember(g, name, u)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if slices.ContainsFunc(g.members, func(m *member) bool { return m.name == name }) {
+	others := slices.DeleteFunc(slices.Clone(g.members), func(m *member) bool { return m == inPlaceOf })
+	if slices.ContainsFunc(others, func(m *member) bool { return m.name == name }) {
 		return nil, fmt.Errorf("server %q: there is one of this name already", name)
 	}
-	if len(g.members) >= maxMembers {
-		return nil, fmt.Errorf("server %q: there are %d servers already; at most %d are possible", name, len(g.members), maxMembers)
+	if len(others) >= maxMembers {
+		return nil, fmt.Errorf("server %q: there are %d servers already; at most %d are possible", name, len(others), maxMembers)
 	}
-	if !g.options.NoPrefix {
-		m.prefix = uniquePrefix(name, g.members)
+	m.prefix = g.prefixOf(name, &u, others)
+	at := slices.Index(g.members, inPlaceOf)
+	if at < 0 {
+		at = len(others)
+		g.count++
+		m.index = g.count
+	} else {
+		m.index = inPlaceOf.index
 	}
-	m.index = len(g.members)
-	g.members, g.added = append(g.members, m), time.Now()
+	g.members, g.added = slices.Insert(others, at, m), time.Now() // a new array: readers keep theirs
 	g.remembers = g.remembers || m.known != nil
 	g.starts.again(g.remembers)
 	g.offer = nil
@@ -246,8 +247,17 @@ func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "unknown method %q", req.Method)
 }
 
-// route passes a call on to the member whose name its name begins with.
+// route passes a call on to the member whose name its name begins with. One that was replaced before
+// it got the call is not asked.
 func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind) (mcp.Result, error) {
+	result, err := g.routeOnce(ctx, req, k)
+	if errors.Is(err, ErrRemoved) && req.Round == 0 {
+		return g.routeOnce(ctx, req, k)
+	}
+	return result, err
+}
+
+func (g *Gateway) routeOnce(ctx context.Context, req *mcp.Request, k kind) (mcp.Result, error) {
 	m, name, err := g.find(ctx, k, req.Name)
 	if err != nil {
 		return mcp.Result{}, err
@@ -298,6 +308,8 @@ func setAskers(req *mcp.Request, askers []string) {
 // ask passes a request of a client on to the member, in the member's terms, and
 // notes that it needs input where it does.
 func (m *member) ask(ctx context.Context, req, renamed *mcp.Request) (mcp.Result, error) {
+	m.calls.begin()
+	defer m.calls.end()
 	result, err := m.chain.Handle(ctx, renamed)
 	if errors.Is(err, mcp.ErrInputRequired) {
 		setAskers(req, append([]string{m.name}, askersOf(req)...))

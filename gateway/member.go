@@ -22,9 +22,13 @@ const (
 // A member is one server behind the gateway.
 type member struct {
 	gateway  *Gateway
+	ctx      context.Context // ends when the member is removed
+	cancel   context.CancelFunc
+	done     chan struct{} // closed when nothing of it runs any more
+	calls    calls         // of clients, that run
 	name     string
 	prefix   string // of the names of its tools and prompts; may be empty
-	index    int    // how many were added before
+	index    int    // those of less are asked first to start
 	upstream Upstream
 	chain    mcp.Handler   // the member behind its middleware
 	settled  chan struct{} // closed when its definitions are known, or it failed once
@@ -53,7 +57,9 @@ type member struct {
 }
 
 func newMember(g *Gateway, name string, u Upstream) *member {
-	m := &member{gateway: g, name: name, upstream: u, settled: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{})}
+	m := &member{gateway: g, name: name, upstream: u, done: make(chan struct{}), settled: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{})}
+	m.calls.none = make(chan struct{})
+	m.ctx, m.cancel = context.WithCancel(g.ctx)
 	m.chain = mcp.Chain(mcp.HandlerFunc(m.bottom), u.Middleware...)
 	if u.Program {
 		m.state = Waiting
@@ -106,6 +112,21 @@ func offered(c *mcp.Client) kinds {
 		k |= resources
 	}
 	return k
+}
+
+// start begins to serve the member, until it is removed or the gateway is closed.
+func (m *member) start() {
+	m.gateway.running.Go(func() {
+		defer close(m.done)
+		defer m.settle() // nobody waits for one that is removed
+		if m.upstream.Handler == nil {
+			m.run(m.ctx)
+			return
+		}
+		if err := m.serve(m.ctx, m.upstream.Handler, nil); m.ctx.Err() == nil {
+			m.failed(err)
+		}
+	})
 }
 
 // run keeps the member connected, or connects to it whenever it is used, until

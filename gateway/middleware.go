@@ -42,7 +42,7 @@ func (m *member) edited(k kind, entries []json.RawMessage) ([]json.RawMessage, e
 	}
 	client := mcp.NewClientWith(m.chain, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})
 	var edited []json.RawMessage
-	for raw, err := range client.List(m.gateway.ctx, k.method, k.list) {
+	for raw, err := range client.List(m.ctx, k.method, k.list) {
 		if err != nil {
 			return nil, err
 		}

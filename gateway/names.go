@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -67,16 +68,66 @@ func uniquePrefix(name string, before []*member) string {
 	return p + Separator
 }
 
+// prefixOf is what the names of a member's tools begin with.
+func (g *Gateway) prefixOf(name string, u *Upstream, others []*member) string {
+	if g.options.NoPrefix || u.NoPrefix {
+		return ""
+	}
+	return uniquePrefix(cmp.Or(u.Prefix, name), others)
+}
+
+// Conflicts says what becomes of the name of a tool or prompt that two members give. In each case
+// [Status] says so.
+type Conflicts int
+
+const (
+	// Suffix gives the one of the member that was added later a suffix.
+	Suffix Conflicts = iota
+	// First omits the one of the member that was added later.
+	First
+	// Refuse omits both, and the error of a call names them.
+	Refuse
+)
+
 // A naming gives the entries of one list of all members the names under which
 // they are offered. It is the one table that lists and calls use.
 type naming struct {
-	kind    kind
-	members []*member
-	found   map[string]owned
+	kind      kind
+	members   []*member
+	conflicts Conflicts
+	found     map[string]owned
+	refused   map[string]string // why names are nobody's, by name
 }
 
-func newNaming(k kind, members []*member) *naming {
-	return &naming{kind: k, members: members, found: map[string]owned{}}
+func newNaming(k kind, members []*member, c Conflicts) *naming {
+	n := &naming{kind: k, members: members, conflicts: c, found: map[string]owned{}, refused: map[string]string{}}
+	if c == Refuse && k.named {
+		n.refuse()
+	}
+	return n
+}
+
+// refuse finds the names that two members give.
+func (n *naming) refuse() {
+	by := map[string]*member{}
+	for _, m := range n.members {
+		for _, e := range m.listing(n.kind).entries {
+			wanted := m.publicName(e.name)
+			if before := by[wanted]; before == nil {
+				by[wanted] = m
+			} else if before != m {
+				n.refused[wanted] = fmt.Sprintf("servers %q and %q both have it", before.name, m.name)
+			}
+		}
+	}
+}
+
+// publicName is the name that a tool or prompt of the member should have.
+func (m *member) publicName(name string) string {
+	if public := m.upstream.Names[name]; public != "" {
+		return public
+	}
+	return m.prefix + name
 }
 
 // expose returns the name under which an entry is offered, empty if it is not, and
@@ -86,7 +137,10 @@ func newNaming(k kind, members []*member) *naming {
 func (n *naming) expose(m *member, e listed) (exposed, why string) {
 	target, wanted := owned{m, e.name, e.raw, e.headers}, e.name
 	if n.kind.named {
-		wanted = m.prefix + e.name
+		wanted = m.publicName(e.name)
+	}
+	if why := n.refused[wanted]; why != "" {
+		return "", fmt.Sprintf("%s %q is omitted: %s", n.kind.noun, wanted, why)
 	}
 	owner, taken := n.found[wanted]
 	if taken && owner.member == m && owner.original == e.name {
@@ -96,14 +150,16 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 		return "", fmt.Sprintf("%s %q: server %q has it, too, and is asked for it", n.kind.noun, e.name, owner.member.name)
 	}
 	nested, contested := n.nested(m, wanted)
-	switch {
+	switch mapped := m.upstream.Names[e.name] != ""; {
+	case taken && n.conflicts == First:
+		return "", fmt.Sprintf("%s %q is omitted: server %q has that name, and comes first", n.kind.noun, wanted, owner.member.name)
 	case taken:
 		why = fmt.Sprintf("server %q has that name", owner.member.name)
 	case contested:
 		why = "another server, which is not known yet, may have that name"
-	case m.prefix != "" && n.kind.named && len(wanted) > maxExposed:
+	case (m.prefix != "" || mapped) && n.kind.named && len(wanted) > maxExposed:
 		why = fmt.Sprintf("names may have %d characters", maxExposed)
-	case m.prefix != "" && n.kind.named && strings.ContainsFunc(wanted, func(r rune) bool { return !isPlain(r) }):
+	case (m.prefix != "" || mapped) && n.kind.named && strings.ContainsFunc(wanted, func(r rune) bool { return !isPlain(r) }):
 		why = "names may hold letters, digits, _ and - only"
 	default:
 		n.found[wanted] = target
@@ -122,7 +178,7 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 
 // suffixed is the name of a tool or prompt that cannot have its plain one.
 func (m *member) suffixed(name string) string {
-	p := plain(m.prefix + name)
+	p := plain(m.publicName(name))
 	return p[:min(len(p), maxExposed-1-digits)] + "_" + suffix(m.name, name)
 }
 

@@ -204,7 +204,12 @@ func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Reque
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	for m, uris := range byMember {
-		watching.Go(func() { m.watch(ctx, l, req, uris) })
+		watching.Go(func() {
+			m.watch(ctx, l, req, uris)
+			if m.ctx.Err() != nil && sleep(ctx, watchPause) { // it was removed, and another may have them now
+				g.watch(ctx, l, req, uris)
+			}
+		})
 	}
 }
 
@@ -220,7 +225,7 @@ func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Reques
 			return
 		}
 		m.gateway.log.Debug("gateway: no updates of resources", "server", m.name, "error", err)
-		if errors.As(err, new(*mcp.Error)) || !sleep(ctx, watchPause) {
+		if errors.As(err, new(*mcp.Error)) || m.ctx.Err() != nil || !sleep(ctx, watchPause) {
 			return
 		}
 	}

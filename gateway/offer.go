@@ -57,10 +57,11 @@ type listed struct {
 // An offer is what all members offer together at one moment; it is not changed.
 type offer struct {
 	members []*member
-	lists   map[string]json.RawMessage  // by method: the whole result
-	found   map[string]map[string]owned // by method and exposed name
-	matches []match                     // templates, in order
-	renamed map[*member][]string        // what has another name than it should have
+	lists   map[string]json.RawMessage   // by method: the whole result
+	found   map[string]map[string]owned  // by method and exposed name
+	matches []match                      // templates, in order
+	renamed map[*member][]string         // what has another name than it should have
+	refused map[string]map[string]string // why names are nobody's, by method and name
 }
 
 // owned is what one exposed name stands for.
@@ -87,16 +88,16 @@ func (g *Gateway) current() *offer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.offer == nil {
-		g.offer = makeOffer(g.members)
+		g.offer = makeOffer(g.members, g.options.Conflicts)
 	}
 	return g.offer
 }
 
-func makeOffer(members []*member) *offer {
+func makeOffer(members []*member, c Conflicts) *offer {
 	o := &offer{members: append([]*member(nil), members...), lists: map[string]json.RawMessage{},
-		found: map[string]map[string]owned{}, renamed: map[*member][]string{}}
+		found: map[string]map[string]owned{}, renamed: map[*member][]string{}, refused: map[string]map[string]string{}}
 	for _, k := range allKinds {
-		names := newNaming(k, o.members)
+		names := newNaming(k, o.members, c)
 		w := jsonrpc.NewObject(nil)
 		w.Array(k.list)
 		for _, m := range o.members {
@@ -125,7 +126,7 @@ func makeOffer(members []*member) *offer {
 				}
 			}
 		}
-		o.found[k.method], o.lists[k.method] = names.found, w.Bytes()
+		o.found[k.method], o.refused[k.method], o.lists[k.method] = names.found, names.refused, w.Bytes()
 	}
 	return o
 }
@@ -156,6 +157,9 @@ func (o *offer) find(k kind, exposed string) (*member, string) {
 	if f, ok := o.found[k.method][exposed]; ok {
 		return f.member, f.original
 	}
+	if o.refused[k.method][exposed] != "" {
+		return nil, ""
+	}
 	var found *member
 	for _, m := range o.members {
 		begins := len(exposed) > len(m.prefix) && strings.HasPrefix(exposed, m.prefix)
@@ -163,7 +167,7 @@ func (o *offer) find(k kind, exposed string) (*member, string) {
 			found = m
 		}
 	}
-	if found == nil {
+	if found == nil || found.upstream.Names[exposed[len(found.prefix):]] != "" { // that tool has another name
 		return nil, ""
 	}
 	return found, exposed[len(found.prefix):]
@@ -171,6 +175,9 @@ func (o *offer) find(k kind, exposed string) (*member, string) {
 
 // unknown is the error for a tool or prompt that there is not.
 func (o *offer) unknown(k kind, name string) error {
+	if why := o.refused[k.method][name]; why != "" {
+		return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q: %s; whoever runs the gateway must give one of them another name", k.noun, name, why)
+	}
 	var near []string
 	var all []string
 	for exposed, f := range o.found[k.method] {

@@ -98,7 +98,7 @@ func (m *member) ready(ctx context.Context, req *mcp.Request) (mcp.Handler, erro
 	for ticks := 0; ; {
 		m.mu.RLock()
 		changed, h := m.changed, m.usable()
-		refused := m.state == Failed && (m.attempts > attempts || m.failures > 1 && time.Now().Before(m.retry) || m.upstream.Dial == nil)
+		refused := m.state == Failed && (m.attempts > attempts || m.failures > 1 && time.Now().Before(m.retry) || m.upstream.Handler != nil)
 		unavailable := m.unavailable()
 		m.mu.RUnlock()
 		switch {
@@ -113,8 +113,8 @@ func (m *member) ready(ctx context.Context, req *mcp.Request) (mcp.Handler, erro
 		case <-ticker.C:
 			ticks++
 			m.notifyStarting(ctx, req, ticks)
-		case <-m.gateway.ctx.Done():
-			return nil, unavailable
+		case <-m.ctx.Done():
+			return nil, m.gone(unavailable)
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%w: %w", unavailable, context.Cause(ctx))
 		}

@@ -19,7 +19,7 @@ func (g *Gateway) Restart(name string) error {
 	if m == nil {
 		return fmt.Errorf("there is no server %q", name)
 	}
-	if m.upstream.Dial == nil {
+	if m.upstream.Handler != nil {
 		return fmt.Errorf("server %q is part of this program; there is nothing to restart", name)
 	}
 	m.mu.Lock()

@@ -16,6 +16,15 @@ type Upstream struct {
 	// Dial connects to the server. It is called in the background, and again when
 	// the connection was lost. Errors name the server.
 	Dial func(ctx context.Context, s *Start) (*mcp.Client, error)
+	// Handler is the server where it is in this process, in place of Dial.
+	Handler mcp.Handler
+	// Prefix is what the names of its tools and prompts get in front, before [Separator]: by default
+	// the server's name. NoPrefix gives them none, as [Options.NoPrefix] does for all.
+	Prefix   string
+	NoPrefix bool
+	// Names are the names of tools and prompts that clients are to see, by those that the server gives
+	// them; the others get the prefix.
+	Names map[string]string
 	// Program says that Dial starts a program on this machine: only some start at
 	// the same time.
 	Program bool
