@@ -18,7 +18,18 @@ import (
 // readAll reads the lists of the given kinds, and returns those that are not as
 // they were. A list that cannot be read is left as it was; what ends all of it is
 // a connection that is lost. With whole, lists of other kinds become empty.
+// Several connections take turns.
 func (m *member) readAll(ctx context.Context, c *mcp.Client, which kinds, whole bool) (changed kinds, err error) {
+	select {
+	case m.reading <- struct{}{}:
+		defer func() { <-m.reading }()
+	case <-ctx.Done():
+		return 0, context.Cause(ctx)
+	}
+	return m.read(ctx, c, which, whole)
+}
+
+func (m *member) read(ctx context.Context, c *mcp.Client, which kinds, whole bool) (changed kinds, err error) {
 	now := definitions.Definitions{}
 	m.mu.RLock()
 	if m.known != nil {

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -36,6 +37,9 @@ type member struct {
 	wake     chan struct{} // of capacity 1: a request needs the server
 	wanted   atomic.Bool   // a request waits for it to start
 
+	instances instances     // of one that users or clients do not share
+	reading   chan struct{} // of capacity 1: held while its lists are read
+
 	responded atomic.Bool // to a request, since it was last connected
 
 	mu        sync.RWMutex
@@ -57,7 +61,7 @@ type member struct {
 }
 
 func newMember(g *Gateway, name string, u Upstream) *member {
-	m := &member{gateway: g, name: name, upstream: u, done: make(chan struct{}), settled: make(chan struct{}), wake: make(chan struct{}, 1), changed: make(chan struct{})}
+	m := &member{gateway: g, name: name, upstream: u, done: make(chan struct{}), settled: make(chan struct{}), wake: make(chan struct{}, 1), reading: make(chan struct{}, 1), changed: make(chan struct{})}
 	m.calls.none = make(chan struct{})
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
 	m.chain = mcp.Chain(mcp.HandlerFunc(m.bottom), u.Middleware...)
@@ -69,7 +73,7 @@ func newMember(g *Gateway, name string, u Upstream) *member {
 	}
 	if m.known = u.Memory.Load(); m.known != nil {
 		m.listings = m.listingsOf(m.known, nil)
-		if !u.Eager {
+		if !u.Eager || m.isolated() {
 			m.state = Idle
 		}
 		m.settle()
@@ -83,7 +87,7 @@ func (m *member) settle() { m.once.Do(func() { close(m.settled) }) }
 func (m *member) lazy() bool {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
-	return m.upstream.Memory != nil && !m.upstream.Eager && m.known != nil
+	return m.known != nil && (m.isolated() || m.upstream.Memory != nil && !m.upstream.Eager)
 }
 
 func (m *member) failedStarts() int {
@@ -118,6 +122,8 @@ func offered(c *mcp.Client) kinds {
 func (m *member) start() {
 	m.gateway.running.Go(func() {
 		defer close(m.done)
+		defer m.instances.running.Wait()
+		defer m.instances.end()
 		defer m.settle() // nobody waits for one that is removed
 		if m.upstream.Handler == nil {
 			m.run(m.ctx)
@@ -165,7 +171,7 @@ func (m *member) connect(ctx context.Context) (began time.Time, err error) {
 	}
 	release := func() {}
 	if m.upstream.Program {
-		if release = m.gateway.starts.wait(ctx, m); release == nil {
+		if release = m.gateway.starts.wait(ctx, m, func() { m.set(Waiting, nil) }); release == nil {
 			return began, context.Cause(ctx)
 		}
 		defer release()
@@ -184,7 +190,9 @@ func (m *member) connect(ctx context.Context) (began time.Time, err error) {
 // lost notes that the connection ended, or was never there.
 func (m *member) lost(began time.Time, err error) {
 	m.mu.Lock()
-	if m.failures++; !began.IsZero() && (m.responded.Swap(false) || time.Since(began) >= shortLife) {
+	if m.failures++; errors.Is(err, errRead) {
+		m.failures, err = 0, nil
+	} else if !began.IsZero() && (m.responded.Swap(false) || time.Since(began) >= shortLife) {
 		m.failures = 0
 	}
 	m.retry = time.Now().Add(backoff(m.failures))
@@ -240,7 +248,7 @@ func (m *member) waitToConnect(ctx context.Context) bool {
 // nothing is remembered of it.
 func (m *member) failed(err error) {
 	m.gateway.log.Debug("gateway: server lost", "server", m.name, "error", err)
-	if m.upstream.Memory == nil {
+	if m.upstream.Memory == nil && !m.isolated() {
 		m.forget()
 	}
 	m.set(Failed, err)
@@ -265,6 +273,28 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 	if c == nil {
 		c = mcp.NewClientWith(h, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})
 	}
+	if m.isolated() { // calls have connections of their own
+		ctx, cancel := context.WithCancelCause(ctx)
+		return m.follow(ctx, c, func() {}, func() { cancel(errRead) })
+	}
+	use := func(s State) func() {
+		return func() {
+			m.mu.Lock()
+			m.handler, m.client = h, c
+			m.mu.Unlock()
+			m.set(s, nil) // wakes those that wait
+		}
+	}
+	return m.follow(ctx, c, use(Connecting), use(Connected))
+}
+
+// errRead is why a connection ended that was there to read what the server offers.
+var errRead = errors.New("what the server offers was read")
+
+// follow reads what the server offers, and again when it says that this changed, until ctx is done or the
+// connection is lost; it returns why. early is called before the first time where the lists are known
+// already, as calls need not wait for them, and read after it.
+func (m *member) follow(ctx context.Context, c *mcp.Client, early, read func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -289,11 +319,8 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 		return err
 	}
 	first := !m.isKnown()
-	if !first { // calls need not wait for lists, which may take their time
-		m.mu.Lock()
-		m.handler, m.client = h, c
-		m.mu.Unlock()
-		m.set(Connecting, nil) // wakes those that wait
+	if !first {
+		early()
 	}
 	changed, err := m.readAll(ctx, c, offered(c), true)
 	if err != nil {
@@ -302,13 +329,10 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 	if first { // names of others may have waited for it, whatever it offers
 		changed |= tools | prompts
 	}
-	m.mu.Lock()
-	m.handler, m.client = h, c
-	m.mu.Unlock()
 	if changed != 0 {
 		m.gateway.changedOffer(changed)
 	}
-	m.set(Connected, nil)
+	read()
 	m.settle()
 	m.reread(ctx, c, changes)
 	return context.Cause(ctx)

@@ -98,7 +98,7 @@ func errText(err error) string {
 	return ""
 }
 
-func TestARequestThatHangsDoesNotKeepItsMember(t *testing.T) {
+func TestARequestWithoutEndDoesNotKeepItsMember(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()
 	must(t, add(g, "a", func(ctx context.Context) (*mcp.Client, error) { return mcp.Dial(ctx, stream.Pipe(saying("1", nil))) }))
@@ -172,7 +172,7 @@ func TestNamesAreWhatTheOptionsSay(t *testing.T) {
 					t.Errorf("the error is %v", err)
 				}
 			}
-			if told := len(g.Status()[0].Renamed) + len(g.Status()[1].Renamed); told == 0 && len(test.want) < 4 {
+			if said := len(g.Status()[0].Renamed) + len(g.Status()[1].Renamed); said == 0 && len(test.want) < 4 {
 				t.Error("what is omitted is not said")
 			}
 		})

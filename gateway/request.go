@@ -16,6 +16,9 @@ import (
 // the member ended before it responded, and a second request changes nothing,
 // the request is made again, once.
 func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	if m.isolated() {
+		return m.handleIsolated(ctx, req)
+	}
 	h, err := m.ready(ctx, req)
 	if err != nil {
 		return mcp.Result{}, err

@@ -22,6 +22,7 @@ func (g *Gateway) Restart(name string) error {
 	if m.upstream.Handler != nil {
 		return fmt.Errorf("server %q is part of this program; there is nothing to restart", name)
 	}
+	m.instances.end()
 	m.mu.Lock()
 	m.restarted = true
 	m.err, m.failures, m.retry = nil, 0, time.Time{}

@@ -44,6 +44,8 @@ type Status struct {
 	Prompts   int
 	Resources int
 	Templates int
+	// Instances is how many connections there are to one that users or clients do not share.
+	Instances int
 	// Renamed says in one line each which of its tools, prompts and resources are
 	// not offered under the name that they should have, and why.
 	Renamed []string
@@ -76,6 +78,9 @@ func (m *member) status() Status {
 				s.Err = errors.Join(s.Err, fmt.Errorf("%s: %w", k.method, err))
 			}
 		}
+	}
+	if s.Instances = m.instances.count(); s.Instances > 0 && m.state == Idle {
+		s.State = Connected
 	}
 	switch {
 	case m.client != nil:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/mcp"
@@ -35,6 +36,13 @@ type Upstream struct {
 	// Eager connects to the server at once, and again when it was lost, also
 	// where its definitions are remembered.
 	Eager bool
+	// Isolation says whether users or clients have a connection each; [Shared] by default, and for a
+	// Handler. What the server offers is read once for all of them.
+	Isolation Isolation
+	// MaxInstances is how many connections there may be then; default 16. One that nobody uses makes room
+	// for another. IdleTime is how long one that nobody uses is kept; default 10 minutes.
+	MaxInstances int
+	IdleTime     time.Duration
 	// Middleware sees every request to the server, before it is started, and every list of what it
 	// offers, also where that is remembered: under the names that the server gives, with the client's
 	// Request; lists are read without a client. See [Gateway.Reread].
@@ -81,8 +89,8 @@ type queuedStart struct {
 }
 
 // wait waits until the member may start, and returns what ends its start; nil
-// when ctx is done.
-func (q *startQueue) wait(ctx context.Context, m *member) (release func()) {
+// when ctx is done. waits is called where that is not at once.
+func (q *startQueue) wait(ctx context.Context, m *member, waits func()) (release func()) {
 	t := &queuedStart{m, m.failedStarts(), make(chan struct{})}
 	q.mu.Lock()
 	q.waiting = append(q.waiting, t)
@@ -93,7 +101,7 @@ func (q *startQueue) wait(ctx context.Context, m *member) (release func()) {
 		return sync.OnceFunc(q.release)
 	default:
 	}
-	m.set(Waiting, nil)
+	waits()
 	select {
 	case <-t.ready:
 		return sync.OnceFunc(q.release)

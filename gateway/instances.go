@@ -1,0 +1,283 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// Isolation says who shares a connection to a server, and so what it keeps for one: a program is started
+// for each, and a session begun.
+type Isolation int
+
+const (
+	// Shared is one connection for all.
+	Shared Isolation = iota
+	// PerUser is one for each principal. All who have none share one.
+	PerUser
+	// PerClient is one for each connection of a client, or each session over HTTP. Modern revisions have
+	// no session over HTTP: there it is one for each principal and name of a client.
+	PerClient
+)
+
+const (
+	// defaultInstances is how many instances of one server there may be.
+	defaultInstances = 16
+	// defaultIdleTime is how long an instance that nobody uses is kept.
+	defaultIdleTime = 10 * time.Minute
+)
+
+// instances are the connections of a member that is not shared, by whose they are.
+type instances struct {
+	mu      sync.Mutex
+	all     map[any]*instance
+	running sync.WaitGroup
+}
+
+// An instance is the connection of a member for one user or client.
+type instance struct {
+	ready  chan struct{} // closed when client or err is there
+	client *mcp.Client
+	err    error
+	cancel context.CancelFunc
+
+	// Under the lock of instances:
+	users int       // requests that run
+	used  time.Time // when the last of them ended, or it failed
+}
+
+// isolated reports whether users or clients do not share the member. Where there is one client only
+// there is nobody to share it with.
+func (m *member) isolated() bool {
+	return m.upstream.Isolation != Shared && m.upstream.Handler == nil && !m.gateway.options.OneClient
+}
+
+// An identity is whose an instance is, where no connection or session says so.
+type identity struct{ issuer, subject, client, version string }
+
+// identityOf says whose instance a request is for.
+func (m *member) identityOf(req *mcp.Request) any {
+	var id identity
+	if req.Principal != nil {
+		id.issuer, id.subject = req.Principal.Issuer, req.Principal.Subject
+	}
+	if m.upstream.Isolation == PerUser {
+		return id
+	}
+	if req.Caller != nil {
+		return req.Caller
+	}
+	if req.Meta.Client != nil {
+		id.client, id.version = req.Meta.Client.Name, req.Meta.Client.Version
+	}
+	return id
+}
+
+// handleIsolated passes a request on to the instance that it is for, which is started if need be.
+func (m *member) handleIsolated(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	result, lost, err := m.askInstance(ctx, req)
+	if !lost || ctx.Err() != nil || !errors.Is(err, mcp.ErrLost) {
+		return result, err
+	}
+	m.mu.RLock()
+	known := m.known
+	m.mu.RUnlock()
+	if repeats(known, req) {
+		result, _, err = m.askInstance(ctx, req)
+	}
+	return result, err
+}
+
+func (m *member) askInstance(ctx context.Context, req *mcp.Request) (result mcp.Result, lost bool, err error) {
+	i, err := m.instanceFor(m.identityOf(req))
+	if err != nil {
+		return mcp.Result{}, false, err
+	}
+	defer m.instances.left(i)
+	if err := m.awaitInstance(ctx, req, i); err != nil {
+		return mcp.Result{}, false, err
+	}
+	result, err = m.send(ctx, i.client, req)
+	select {
+	case <-i.client.Done():
+		lost = true
+	default:
+	}
+	return result, lost, err
+}
+
+// awaitInstance waits until an instance is connected; the client is notified of progress where it asked
+// for that.
+func (m *member) awaitInstance(ctx context.Context, req *mcp.Request, i *instance) error {
+	ticker := time.NewTicker(startingPause)
+	defer ticker.Stop()
+	for ticks := 1; ; ticks++ {
+		select {
+		case <-i.ready:
+			if i.err != nil {
+				return &memberError{m.name, i.err}
+			}
+			return nil
+		case <-ticker.C:
+			m.notifyStarting(ctx, req, ticks)
+		case <-m.ctx.Done():
+			return m.gone(fmt.Errorf("server %q: %w", m.name, errClosed))
+		case <-ctx.Done():
+			return fmt.Errorf("server %q is not connected yet: %w", m.name, context.Cause(ctx))
+		}
+	}
+}
+
+// instanceFor returns the instance of somebody, and counts its user, who must leave it. One that failed
+// is tried again after a moment, and where there are too many one that nobody uses ends.
+func (m *member) instanceFor(whose any) (*instance, error) {
+	is := &m.instances
+	is.mu.Lock()
+	defer is.mu.Unlock()
+	i := is.all[whose]
+	if i != nil && i.isOver() {
+		delete(is.all, whose)
+		i = nil
+	}
+	if i == nil {
+		if limit := cmp.Or(m.upstream.MaxInstances, defaultInstances); len(is.all) >= limit && !is.endUnused() {
+			return nil, fmt.Errorf("server %q: all of its %d instances are in use by others; try again later, or allow more of them", m.name, limit)
+		}
+		if m.ctx.Err() != nil {
+			return nil, m.gone(errClosed)
+		}
+		ctx, cancel := context.WithCancel(m.ctx)
+		i = &instance{ready: make(chan struct{}), cancel: cancel}
+		if is.all == nil {
+			is.all = map[any]*instance{}
+		}
+		is.all[whose] = i
+		is.running.Go(func() { m.runInstance(ctx, whose, i) })
+	}
+	i.users++
+	return i, nil
+}
+
+// isOver reports whether an instance cannot be used any more; the lock is held.
+func (i *instance) isOver() bool {
+	select {
+	case <-i.ready:
+	default:
+		return false
+	}
+	if i.err != nil {
+		return time.Since(i.used) >= firstBackoff
+	}
+	select {
+	case <-i.client.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// endUnused ends the instance that was not used for longest, if nobody uses it; the lock is held.
+func (is *instances) endUnused() bool {
+	var oldest any
+	for whose, i := range is.all {
+		if i.users == 0 && (oldest == nil || i.used.Before(is.all[oldest].used)) {
+			oldest = whose
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	is.all[oldest].cancel()
+	delete(is.all, oldest)
+	return true
+}
+
+func (is *instances) left(i *instance) {
+	is.mu.Lock()
+	defer is.mu.Unlock()
+	i.users--
+	i.used = time.Now()
+}
+
+// end ends all instances, and those who use them.
+func (is *instances) end() {
+	is.mu.Lock()
+	defer is.mu.Unlock()
+	for _, i := range is.all {
+		i.cancel()
+	}
+	clear(is.all)
+}
+
+// count says how many there are.
+func (is *instances) count() int {
+	is.mu.Lock()
+	defer is.mu.Unlock()
+	return len(is.all)
+}
+
+// runInstance connects an instance, and keeps it until it is lost, or nobody used it for long.
+func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
+	defer i.cancel()
+	c, err := m.dialInstance(ctx)
+	m.instances.mu.Lock()
+	i.client, i.err, i.used = c, err, time.Now()
+	m.instances.mu.Unlock()
+	close(i.ready)
+	if err != nil {
+		m.gateway.log.Warn("gateway: an instance of a server cannot be started", "server", m.name, "error", err)
+		sleep(ctx, firstBackoff) // who asks meanwhile hears the same
+		m.forgetInstance(whose, i, 0)
+		return
+	}
+	defer c.Close()
+	m.gateway.report()
+	ctx, cancel := context.WithCancelCause(ctx)
+	following := make(chan struct{})
+	go func() {
+		defer close(following)
+		cancel(m.follow(ctx, c, func() {}, func() {}))
+	}()
+	idle := cmp.Or(m.upstream.IdleTime, defaultIdleTime)
+	for left := idle; left > 0 && sleep(ctx, left); {
+		left = m.forgetInstance(whose, i, idle)
+	}
+	cancel(nil)
+	m.forgetInstance(whose, i, 0)
+	<-following
+	m.gateway.report()
+}
+
+func (m *member) dialInstance(ctx context.Context) (*mcp.Client, error) {
+	release := func() {}
+	if m.upstream.Program {
+		if release = m.gateway.starts.wait(ctx, m, func() {}); release == nil {
+			return nil, context.Cause(ctx)
+		}
+		defer release()
+	}
+	return m.upstream.Dial(ctx, &Start{member: m, release: release})
+}
+
+// forgetInstance takes an instance off the table if nobody has used it for this long, and whoever uses it
+// with 0. It returns how long it has still, at least.
+func (m *member) forgetInstance(whose any, i *instance, unused time.Duration) (left time.Duration) {
+	is := &m.instances
+	is.mu.Lock()
+	defer is.mu.Unlock()
+	if left = unused - time.Since(i.used); i.users > 0 {
+		left = unused
+	}
+	if left > 0 {
+		return left
+	}
+	if is.all[whose] == i {
+		delete(is.all, whose)
+	}
+	return 0
+}

@@ -1,0 +1,236 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+)
+
+// counting is a server that counts for whoever is connected.
+func counting() *mcp.Server {
+	s := mcp.NewServerWith("counting", "1", mcp.ServerOptions{Logger: quiet})
+	var n atomic.Int64
+	mcp.AddTool(s, "next", func(context.Context, struct{}) (int, error) { return int(n.Add(1)), nil })
+	return s
+}
+
+// starts counts how many instances were started and how many run.
+type starts struct{ all, now atomic.Int64 }
+
+func (s *starts) dial(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
+	s.all.Add(1)
+	c, err := mcp.Dial(ctx, stream.Pipe(counting()))
+	if err == nil {
+		s.now.Add(1)
+		go func() {
+			<-c.Done()
+			s.now.Add(-1)
+		}()
+	}
+	return c, err
+}
+
+// client is a client of a gateway with a connection of its own.
+func client(t *testing.T, g *gateway.Gateway) *mcp.Client {
+	t.Helper()
+	c, err := mcp.Dial(t.Context(), stream.Pipe(g))
+	must(t, err)
+	return c
+}
+
+func next(t *testing.T, c *mcp.Client) int {
+	t.Helper()
+	n, err := mcp.Call[int](t.Context(), c, "counting__next", nil)
+	if err != nil {
+		t.Error(err)
+	}
+	return n
+}
+
+func TestEachClientHasTheStateOfItsOwn(t *testing.T) {
+	g := gateway.New(gateway.Options{Logger: quiet})
+	defer g.Close()
+	var started starts
+	must(t, g.Add("counting", gateway.Upstream{Dial: started.dial, Isolation: gateway.PerClient}))
+	must(t, g.Settle(t.Context()))
+	if got := names(t, g); len(got) != 1 {
+		t.Fatalf("offered are %q", got)
+	}
+	var clients sync.WaitGroup
+	for range 10 {
+		clients.Go(func() {
+			c := client(t, g)
+			defer c.Close()
+			for want := 1; want <= 20; want++ {
+				if got := next(t, c); got != want {
+					t.Errorf("got %d, want %d", got, want)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	if got := started.all.Load(); got != 11 { // one to read what it offers
+		t.Errorf("started were %d", got)
+	}
+	if s := g.Status()[0]; s.Instances != 10 || s.State != gateway.Connected || s.Err != nil {
+		t.Errorf("the status is %+v", s)
+	}
+	must(t, g.Remove(t.Context(), "counting"))
+	if got := started.now.Load(); got > 0 {
+		eventually(t, func() bool { return started.now.Load() == 0 })
+	}
+}
+
+// eventually waits for what another goroutine is about to do.
+func eventually(t *testing.T, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it did not happen")
+		}
+	}
+}
+
+func TestEachUserHasTheStateOfTheirOwn(t *testing.T) {
+	g := gateway.New(gateway.Options{Logger: quiet})
+	defer g.Close()
+	var started starts
+	must(t, g.Add("counting", gateway.Upstream{Dial: started.dial, Isolation: gateway.PerUser}))
+	must(t, g.Settle(t.Context()))
+	call := func(p *mcp.Principal, caller any) string {
+		req := mcp.NewRequest("tools/call", []byte(`{"name":"counting__next"}`))
+		req.Principal, req.Caller = p, caller
+		result, err := g.Handle(t.Context(), req)
+		must(t, err)
+		body, err := result.Encoded()
+		must(t, err)
+		return string(body)
+	}
+	ann, ben := &mcp.Principal{Subject: "ann", Issuer: "i"}, &mcp.Principal{Subject: "ben", Issuer: "i"}
+	other := &mcp.Principal{Subject: "ann", Issuer: "another"}
+	for i, test := range []struct {
+		who    *mcp.Principal
+		caller any
+		want   string
+	}{{ann, 1, `1`}, {ann, 2, `2`}, {ben, 1, `1`}, {other, 1, `1`}, {nil, 1, `1`}, {nil, 2, `2`}, {ann, 3, `3`}} {
+		if got := call(test.who, test.caller); !strings.Contains(got, `"text":"`+test.want+`"`) {
+			t.Errorf("%d: got %s, want %s", i, got, test.want)
+		}
+	}
+}
+
+func TestInstancesEndWhenNobodyUsesThemAndAreNoMoreThanAllowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		var started starts
+		must(t, g.Add("counting", gateway.Upstream{Dial: started.dial, Isolation: gateway.PerClient, MaxInstances: 2, IdleTime: time.Minute}))
+		must(t, g.Settle(t.Context()))
+		synctest.Wait()
+		if got := started.now.Load(); got != 0 {
+			t.Errorf("%d run before anybody calls", got)
+		}
+		var clients []*mcp.Client
+		for range 3 {
+			clients = append(clients, client(t, g))
+			defer clients[len(clients)-1].Close()
+		}
+		for i, c := range clients {
+			if got := next(t, c); got != 1 {
+				t.Errorf("client %d got %d", i, got)
+			}
+			time.Sleep(time.Second)
+		}
+		if got := started.now.Load(); got != 2 {
+			t.Errorf("%d run, want 2", got)
+		}
+		if got := next(t, clients[1]); got != 2 { // the first one's made room
+			t.Errorf("got %d", got)
+		}
+		time.Sleep(59 * time.Second)
+		if got := next(t, clients[1]); got != 3 {
+			t.Errorf("got %d", got)
+		}
+		time.Sleep(59 * time.Second)
+		synctest.Wait()
+		if got := started.now.Load(); got != 1 {
+			t.Errorf("%d run, want the one that is used", got)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got, s := started.now.Load(), g.Status()[0]; got != 0 || s.Instances != 0 || s.State != gateway.Idle {
+			t.Errorf("%d run, the status is %+v", got, s)
+		}
+		if got := next(t, clients[1]); got != 1 {
+			t.Errorf("got %d", got)
+		}
+	})
+}
+
+func TestAnInstanceThatIsInUseMakesNoRoomForAnother(t *testing.T) {
+	g := gateway.New(gateway.Options{Logger: quiet})
+	defer g.Close()
+	entered, hold := make(chan struct{}, 1), make(chan struct{})
+	must(t, g.Add("s", gateway.Upstream{Isolation: gateway.PerClient, MaxInstances: 1, Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
+		s := mcp.NewServerWith("s", "1", mcp.ServerOptions{Logger: quiet})
+		mcp.AddTool(s, "held", func(ctx context.Context, _ struct{}) (string, error) {
+			entered <- struct{}{}
+			<-hold
+			return "done", nil
+		})
+		return mcp.Dial(ctx, stream.Pipe(s))
+	}}))
+	must(t, g.Settle(t.Context()))
+	a, b := client(t, g), client(t, g)
+	defer a.Close()
+	defer b.Close()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := mcp.Call[string](t.Context(), a, "s__held", nil)
+		ended <- err
+	}()
+	<-entered
+	if _, err := mcp.Call[string](t.Context(), b, "s__held", nil); err == nil || !strings.Contains(err.Error(), "in use by others") {
+		t.Errorf("the error is %v", err)
+	}
+	close(hold)
+	must(t, <-ended)
+	if _, err := mcp.Call[string](t.Context(), b, "s__held", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAnInstanceThatCannotBeStartedFailsForItsClientOnly(t *testing.T) {
+	g := gateway.New(gateway.Options{Logger: quiet})
+	defer g.Close()
+	var n atomic.Int64
+	must(t, g.Add("counting", gateway.Upstream{Isolation: gateway.PerClient, Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
+		if n.Add(1) == 3 {
+			return nil, fmt.Errorf("no room for it")
+		}
+		return mcp.Dial(ctx, stream.Pipe(counting()))
+	}}))
+	must(t, g.Settle(t.Context()))
+	a, b := client(t, g), client(t, g)
+	defer a.Close()
+	defer b.Close()
+	if got := next(t, a); got != 1 {
+		t.Errorf("got %d", got)
+	}
+	if _, err := mcp.Call[int](t.Context(), b, "counting__next", nil); err == nil || !strings.Contains(err.Error(), "no room for it") {
+		t.Errorf("the error is %v", err)
+	}
+	if got := next(t, a); got != 2 {
+		t.Errorf("got %d", got)
+	}
+	eventually(t, func() bool { _, err := mcp.Call[int](t.Context(), b, "counting__next", nil); return err == nil })
+}
