@@ -67,6 +67,10 @@ type File struct {
 	Problems []*Problem    // what is wrong, in file order; bounded
 	Warnings []*Problem    // what was ignored or is doubtful; bounded
 
+	settings []byte // the member "junction", as standard JSON; nil without it
+	line     int    // where it begins
+	beside   *File  // the junction.json next to it, if that has settings and this one has not
+
 	options Options
 	names   map[string]int // every server's name, faulty ones too, and its line
 	asking  chan struct{}  // holds a token while the person is asked; guards answers
@@ -147,6 +151,8 @@ func (r *fileReader) readRoot(root []member) {
 			r.readServers(m.name, m.value)
 		case "inputs":
 			r.readInputs(m.value)
+		case "junction":
+			r.readSettings(m)
 		case "mcp":
 			// Where VS Code's settings.json keeps what mcp.json has at the top.
 			for _, inner := range members(m.value) {
@@ -159,7 +165,7 @@ func (r *fileReader) readRoot(root []member) {
 			}
 		}
 	}
-	if !r.found {
+	if !r.found && r.file.settings == nil {
 		r.warn("", "", 0, errors.New(`no servers; expected them in "mcpServers" or "servers"`))
 	}
 }

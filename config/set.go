@@ -39,6 +39,9 @@ func LoadAll(paths []string, o Options) (*Set, error) {
 			continue
 		}
 		set.Files = append(set.Files, file)
+		if err := file.findSettings(o); err != nil {
+			faults = append(faults, err)
+		}
 		for _, d := range file.Servers {
 			if by, taken := owner[d.Name]; taken {
 				set.Shadowed = append(set.Shadowed, Shadowed{d, by})

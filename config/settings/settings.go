@@ -1,0 +1,186 @@
+package settings
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+)
+
+// Settings are the member "junction" of a configuration file. What is absent means its default. They are
+// not to be changed.
+type Settings struct {
+	Names     string             `json:"names,omitempty" enum:"prefix,none" default:"prefix" doc:"whether the names of tools and prompts get the server's name in front: SERVER__TOOL"`
+	Conflicts string             `json:"conflicts,omitempty" enum:"suffix,priority,error" default:"suffix" doc:"what becomes of a name that two servers give: the later one gets a suffix, the first one has it, or nobody does"`
+	Tools     string             `json:"tools,omitempty" enum:"auto,all,search" default:"auto" doc:"which tools clients see: all; or search_tools, describe_tool and call_tool in their place; or that where all would cost more than 10,000 tokens"`
+	Pin       []string           `json:"pin,omitempty" max:"100" doc:"patterns of names of tools that are listed in any case, such as files__*"`
+	Policy    string             `json:"policy,omitempty" doc:"a file of rules that decide which calls may run; a relative path is from this file's folder"`
+	Shadow    bool               `json:"shadow,omitempty" doc:"let every call run, and only write down what the rules would have decided"`
+	Audit     *Audit             `json:"audit,omitempty" doc:"write down every call before its result leaves"`
+	Limits    Limits             `json:"limits,omitzero" doc:"what each user may do, or each client whose user is not known"`
+	Servers   map[string]Server  `json:"servers,omitempty" max:"1000" doc:"what holds for single servers, by their names"`
+	Profiles  map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of what is offered, each at an endpoint of its own, /mcp/NAME"`
+}
+
+// Audit says where and when calls are written down.
+type Audit struct {
+	Folder   string `json:"folder,omitempty" doc:"where to; junction/audit in your configuration folder by default"`
+	Sync     string `json:"sync,omitempty" enum:"call,second" default:"call" doc:"when a call is on the disk: before its result leaves, or within a second, which is faster"`
+	Optional bool   `json:"optional,omitempty" doc:"answer calls that cannot be written down, such as on a full disk, in place of refusing them"`
+}
+
+// Limits bound what is done at a time or in a time. 0 means no limit.
+type Limits struct {
+	Rate       string `json:"rate,omitempty" pattern:"^[1-9][0-9]{0,6}/(s|m|h)$" example:"60/m" doc:"calls in a second, minute or hour"`
+	Concurrent int    `json:"concurrent,omitempty" min:"1" max:"10000" doc:"calls that run at the same time; more wait for their turn"`
+}
+
+// A Server is what holds for one server.
+type Server struct {
+	Prefix    *string         `json:"prefix,omitempty" pattern:"^[a-zA-Z0-9_-]{0,40}$" doc:"what the names of its tools and prompts get in front in place of its name; empty: nothing"`
+	Isolation string          `json:"isolation,omitempty" enum:"shared,user,client" default:"shared" doc:"whether users or clients have an instance of the server each, such as a program with what it keeps"`
+	Instances int             `json:"instances,omitempty" min:"1" max:"1000" default:"16" doc:"how many instances there may be"`
+	Idle      time.Duration   `json:"idle,omitempty" default:"10m" doc:"how long an instance that nobody uses is kept"`
+	Only      []string        `json:"only,omitempty" max:"1000" doc:"patterns of the tools that are offered, by the names that the server gives them; all by default"`
+	Hide      []string        `json:"hide,omitempty" max:"1000" doc:"patterns of tools that are not offered"`
+	Limits    Limits          `json:"limits,omitzero" doc:"what all clients together may do with the server"`
+	MaxResult int             `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result; the text of a larger one becomes a resource, and the result a preview of it"`
+	Tools     map[string]Tool `json:"tools,omitempty" max:"1000" doc:"what holds for single tools, by the names that the server gives them"`
+}
+
+// A Tool is what holds for one tool of a server.
+type Tool struct {
+	Name        string                     `json:"name,omitempty" pattern:"^[a-zA-Z0-9_-]{1,64}$" doc:"its name for clients, as it is, without a prefix"`
+	Title       string                     `json:"title,omitempty" max:"200" doc:"its title in place of the server's"`
+	Description string                     `json:"description,omitempty" max:"10000" doc:"its description in place of the server's"`
+	Hide        bool                       `json:"hide,omitempty" doc:"do not offer it"`
+	Fixed       map[string]json.RawMessage `json:"fixed,omitempty" max:"100" doc:"arguments that always have these values; clients do not see them"`
+	Defaults    map[string]json.RawMessage `json:"defaults,omitempty" max:"100" doc:"arguments that have these values where a call gives none"`
+	Limits      Limits                     `json:"limits,omitzero" doc:"what all clients together may do with the tool"`
+}
+
+// A Profile is a part of what is offered.
+type Profile struct {
+	Servers []string `json:"servers,omitempty" max:"1000" doc:"the servers that it has; all by default"`
+	Only    []string `json:"only,omitempty" max:"1000" doc:"patterns of the tools that it has, by the names that clients see; all by default"`
+	Hide    []string `json:"hide,omitempty" max:"1000" doc:"patterns of tools that it has not"`
+	Tools   string   `json:"tools,omitempty" enum:"auto,all,search" doc:"which tools clients see; by default as without a profile"`
+	Pin     []string `json:"pin,omitempty" max:"100" doc:"patterns of names of tools that are listed in any case"`
+	Policy  string   `json:"policy,omitempty" doc:"a file of rules that hold in addition"`
+}
+
+// inferred is the schema of Settings, and what checks against it.
+var inferred = sync.OnceValues(func() (json.RawMessage, *schema.Validator) {
+	text, err := schema.For(reflect.TypeFor[Settings](), nil)
+	if err != nil {
+		panic(err) // tested
+	}
+	v, err := schema.Compile(text)
+	if err != nil {
+		panic(err)
+	}
+	return text, v
+})
+
+// Schema is the JSON Schema of a configuration file with settings, for editors.
+func Schema() json.RawMessage {
+	text, _ := inferred()
+	w := jsonrpc.NewObject(nil)
+	w.String("$schema", "https://json-schema.org/draft/2020-12/schema")
+	w.String("title", "Configuration of Junction")
+	w.String("type", "object")
+	w.Object("properties")
+	w.Object("$schema")
+	w.String("type", "string")
+	w.End()
+	w.Object("mcpServers")
+	w.String("type", "object")
+	w.String("description", "the servers, as other MCP hosts have them")
+	w.End()
+	w.Raw("junction", text)
+	w.End()
+	return w.Bytes()
+}
+
+// Parse reads settings; raw is standard JSON. The error says what is wrong, with its path.
+func Parse(raw []byte) (*Settings, error) {
+	_, v := inferred()
+	if err := v.Validate(raw); err != nil {
+		return nil, err
+	}
+	s := new(Settings)
+	if err := schema.Decode(raw, s); err != nil {
+		return nil, err
+	}
+	return s, s.check()
+}
+
+var profileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
+
+// check says what a schema cannot.
+func (s *Settings) check() error {
+	var faults []error
+	patterns := func(at string, list []string) {
+		for i, p := range list {
+			if _, err := path.Match(p, ""); err != nil {
+				faults = append(faults, fmt.Errorf("%s[%d]: %q is no pattern: %w", at, i, p, err))
+			}
+		}
+	}
+	patterns("pin", s.Pin)
+	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
+		server, at := s.Servers[name], "servers."+name
+		patterns(at+".only", server.Only)
+		patterns(at+".hide", server.Hide)
+		if server.Isolation == "" || server.Isolation == "shared" {
+			if server.Instances > 0 || server.Idle > 0 {
+				faults = append(faults, fmt.Errorf(`%s: instances and idle go with isolation "user" or "client"`, at))
+			}
+		}
+		if server.Idle < 0 {
+			faults = append(faults, fmt.Errorf("%s.idle: %v is not a time to wait", at, server.Idle))
+		}
+		faults = append(faults, server.checkNames(at))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Profiles)) {
+		p, at := s.Profiles[name], "profiles."+name
+		if !profileName().MatchString(name) {
+			faults = append(faults, fmt.Errorf("%s: expected a name of letters, digits, _ and -", at))
+		}
+		patterns(at+".only", p.Only)
+		patterns(at+".hide", p.Hide)
+		patterns(at+".pin", p.Pin)
+	}
+	return errors.Join(faults...)
+}
+
+// checkNames says which name two tools of a server are given.
+func (s *Server) checkNames(at string) error {
+	by := map[string]string{}
+	for _, tool := range slices.Sorted(maps.Keys(s.Tools)) {
+		name := s.Tools[tool].Name
+		if before := by[name]; name != "" && before != "" {
+			return fmt.Errorf("%s.tools: %q and %q both get the name %q", at, before, tool, name)
+		}
+		by[name] = tool
+	}
+	return nil
+}
+
+// Per returns how many calls a [Limits.Rate] allows in which time; 0 without one.
+func (l Limits) Per() (calls int, in time.Duration) {
+	var unit string
+	if n, _ := fmt.Sscanf(l.Rate, "%d/%s", &calls, &unit); n < 2 {
+		return 0, 0
+	}
+	return calls, map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
+}

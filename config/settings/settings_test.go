@@ -1,0 +1,70 @@
+package settings
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSettingsAreRead(t *testing.T) {
+	s, err := Parse([]byte(`{"names":"none","conflicts":"error","tools":"search","pin":["files__*"],"policy":"p.json","audit":{},
+		"limits":{"rate":"60/m","concurrent":4},
+		"servers":{"files":{"prefix":"","isolation":"client","instances":3,"idle":"90s","only":["read_*"],"hide":["*secret*"],"maxResult":20000,
+			"tools":{"read_file":{"name":"read","fixed":{"root":"/srv"},"defaults":{"n":9007199254740993}}}}},
+		"profiles":{"work":{"servers":["files"],"only":["read*"],"tools":"all"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := s.Servers["files"]
+	if *files.Prefix != "" || files.Idle != 90*time.Second || string(files.Tools["read_file"].Defaults["n"]) != "9007199254740993" || s.Profiles["work"].Tools != "all" || s.Audit == nil {
+		t.Errorf("they are %+v", s)
+	}
+	if calls, in := s.Limits.Per(); calls != 60 || in != time.Minute {
+		t.Errorf("the rate is %d in %v", calls, in)
+	}
+	if calls, in := files.Limits.Per(); calls != 0 || in != 0 {
+		t.Errorf("no rate is %d in %v", calls, in)
+	}
+	if s, err := Parse([]byte(`{}`)); err != nil || s.Names != "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestWhatIsWrongIsSaidWithItsPath(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"nmes":"none"}`:                  "nmes",
+		`{"names":"both"}`:                 "names",
+		`{"pin":["[a"]}`:                   "pin[0]",
+		`{"limits":{"rate":"fast"}}`:       "limits.rate",
+		`{"limits":{"concurrent":0}}`:      "limits.concurrent",
+		`{"servers":{"a":{"idle":"1m"}}}`:  "servers.a: instances and idle",
+		`{"servers":{"a":{"only":["["]}}}`: "servers.a.only[0]",
+		`{"servers":{"a":{"tools":{"x":{"name":"n"},"y":{"name":"n"}}}}}`: `"x" and "y" both get the name "n"`,
+		`{"servers":{"a":{"tools":{"x":{"name":"a b"}}}}}`:                "servers.a.tools.x.name",
+		`{"profiles":{"a/b":{}}}`: "profiles.a/b",
+		`[]`:                      "object",
+	} {
+		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q in it", text, err, want)
+		}
+	}
+}
+
+func TestTheSchemaForEditorsIsThatOfTheProgram(t *testing.T) {
+	var want bytes.Buffer
+	if err := json.Indent(&want, Schema(), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	want.WriteByte('\n')
+	const path = "../../docs/junction.schema.json"
+	got, err := os.ReadFile(path)
+	if err != nil || !bytes.Equal(got, want.Bytes()) {
+		if os.Getenv("UPDATE") != "" {
+			err = os.WriteFile(path, want.Bytes(), 0o644)
+		}
+		t.Errorf("%s is not what Schema returns (%v); UPDATE=1 go test ./config/settings writes it", path, err)
+	}
+}
