@@ -1,0 +1,136 @@
+package ratelimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+func call(ctx context.Context, h mcp.Handler, caller any) error {
+	req := mcp.NewRequest("tools/call", []byte(`{"name":"t"}`))
+	req.Caller = caller
+	result, err := h.Handle(ctx, req)
+	if err == nil {
+		body, _ := result.Encoded()
+		if strings.Contains(string(body), `"isError":true`) {
+			return errors.New(string(body))
+		}
+	}
+	return err
+}
+
+func nothing(context.Context, *mcp.Request) (mcp.Result, error) { return mcp.Result{}, nil }
+
+func TestCallsInATimeAreBoundedForEachKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := Middleware(Options{Calls: 3, In: time.Minute, Key: Caller, Whose: "client"})(mcp.HandlerFunc(nothing))
+		allowed := func(caller any) (n int) {
+			for range 10 {
+				if err := call(t.Context(), h, caller); err == nil {
+					n++
+				} else if !strings.Contains(err.Error(), "3 in a minute are allowed for client; try again in 20s") {
+					t.Errorf("the error is %v", err)
+				}
+			}
+			return n
+		}
+		if a, b := allowed("a"), allowed("b"); a != 3 || b != 3 {
+			t.Errorf("allowed were %d and %d", a, b)
+		}
+		time.Sleep(40 * time.Second)
+		if n := allowed("a"); n != 2 {
+			t.Errorf("after 40 s allowed are %d", n)
+		}
+		time.Sleep(time.Hour)
+		if n := allowed("a"); n != 3 {
+			t.Errorf("after an hour allowed are %d", n)
+		}
+		req := mcp.NewRequest("tools/call", []byte(`{"name":"t"}`))
+		req.Caller, req.Round = "a", 1
+		if result, err := h.Handle(t.Context(), req); err != nil || result.Value != nil {
+			t.Errorf("a further round of a call that is allowed: %v, %v", result.Value, err)
+		}
+		if _, err := h.Handle(t.Context(), mcp.NewRequest("tools/list", nil)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestCallsAtATimeWaitForTheirTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		now, most := 0, 0
+		h := Middleware(Options{Concurrent: 2})(mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
+			mu.Lock()
+			now++
+			most = max(most, now)
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			now--
+			mu.Unlock()
+			return mcp.Result{}, nil
+		}))
+		begin := time.Now()
+		var all sync.WaitGroup
+		for i := range 10 {
+			all.Go(func() {
+				if err := call(t.Context(), h, i); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if took := time.Since(begin); most != 2 || took != 5*time.Second {
+			t.Errorf("%d ran at the same time, in %v", most, took)
+		}
+		for range 2 {
+			all.Go(func() { _ = call(t.Context(), h, nil) })
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		if err := call(ctx, h, nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("one that does not want to wait: %v", err)
+		}
+		all.Wait()
+		if err := call(t.Context(), h, nil); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWhoeverWaitsAndWhomLimitsAreKeptForAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		end := make(chan struct{})
+		l := Middleware(Options{Concurrent: 1, Key: Caller})(mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
+			<-end
+			return mcp.Result{}, nil
+		})).(*limiter)
+		var all sync.WaitGroup
+		for range maxWaiting + 1 {
+			all.Go(func() { _ = call(t.Context(), l, "a") })
+		}
+		synctest.Wait()
+		if err := call(t.Context(), l, "a"); err == nil || !strings.Contains(err.Error(), "wait for their turn") {
+			t.Errorf("the error is %v", err)
+		}
+		close(end)
+		all.Wait()
+		for i := range maxKeys + 100 {
+			if err := call(t.Context(), l, fmt.Sprint(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(l.all) > maxKeys {
+			t.Errorf("limits of %d are kept", len(l.all))
+		}
+	})
+}
