@@ -17,7 +17,7 @@ const maxInstructions = 4 << 10
 
 // discover says what the gateway is. Its members come and go, so it offers
 // everything that they could.
-func (g *Gateway) discover(ctx context.Context) (mcp.Result, error) {
+func (g *Gateway) discover(ctx context.Context, has func(*member) bool) (mcp.Result, error) {
 	self, instructions := &mcp.Implementation{Name: g.options.Name, Version: g.options.Version}, ""
 	if g.options.Transparent {
 		var err error
@@ -25,7 +25,7 @@ func (g *Gateway) discover(ctx context.Context) (mcp.Result, error) {
 			return mcp.Result{}, err
 		}
 	} else {
-		instructions = g.instructions()
+		instructions = g.instructions(has)
 	}
 	d := mcp.DiscoverResult{
 		SupportedVersions: revision.Modern(),
@@ -70,8 +70,8 @@ func (g *Gateway) only(ctx context.Context) (*mcp.Implementation, string, error)
 	return m.implementation(), m.known.Instructions, nil
 }
 
-// instructions joins those of the members, each under its name.
-func (g *Gateway) instructions() string {
+// instructions joins those of the members that it has, each under its name.
+func (g *Gateway) instructions(has func(*member) bool) string {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
 	var b strings.Builder
@@ -79,7 +79,7 @@ func (g *Gateway) instructions() string {
 		m.mu.RLock()
 		known := m.known
 		m.mu.RUnlock()
-		if known == nil || known.Instructions == "" {
+		if known == nil || known.Instructions == "" || !has(m) {
 			continue
 		}
 		text := known.Instructions
@@ -97,7 +97,7 @@ func (g *Gateway) instructions() string {
 
 // complete passes completion/complete on to the member whose prompt or template
 // the argument belongs to.
-func (g *Gateway) complete(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+func (g *Gateway) complete(ctx context.Context, req *mcp.Request, has func(*member) bool) (mcp.Result, error) {
 	ref := jsonrpc.Get(req.Params, "ref")
 	refType, _ := jsonrpc.Unquote(jsonrpc.Get(ref, "type"))
 	switch refType {
@@ -107,7 +107,7 @@ func (g *Gateway) complete(ctx context.Context, req *mcp.Request) (mcp.Result, e
 		if err != nil {
 			return mcp.Result{}, err
 		}
-		if m == nil {
+		if m == nil || !has(m) {
 			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref: unknown prompt %q", name)
 		}
 		renamed := jsonrpc.With(ref, "name", jsonrpc.AppendString(nil, original))
@@ -119,7 +119,7 @@ func (g *Gateway) complete(ctx context.Context, req *mcp.Request) (mcp.Result, e
 		}
 		offer := g.current()
 		for _, k := range []kind{templateKind, resourceKind} {
-			if f, ok := offer.found[k.method][uri]; ok {
+			if f, ok := offer.found[k.method][uri]; ok && has(f.member) {
 				return f.member.handle(ctx, req)
 			}
 		}

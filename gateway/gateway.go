@@ -228,9 +228,9 @@ func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	case "prompts/get":
 		return g.route(ctx, req, promptKind)
 	case "resources/read":
-		return g.read(ctx, req)
+		return g.read(ctx, req, everyone)
 	case "completion/complete":
-		return g.complete(ctx, req)
+		return g.complete(ctx, req, everyone)
 	case "tools/list":
 		return g.list(ctx, req, toolKind)
 	case "prompts/list":
@@ -240,9 +240,9 @@ func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	case "resources/templates/list":
 		return g.list(ctx, req, templateKind)
 	case "subscriptions/listen":
-		return g.listen(ctx, req)
+		return g.listen(ctx, req, everyone)
 	case "server/discover":
-		return g.discover(ctx)
+		return g.discover(ctx, everyone)
 	}
 	return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "unknown method %q", req.Method)
 }
@@ -319,7 +319,7 @@ func (m *member) ask(ctx context.Context, req, renamed *mcp.Request) (mcp.Result
 
 // read passes resources/read on to the member that lists the URI, or to those
 // with a template that matches it, and to no other: a URI may be a secret.
-func (g *Gateway) read(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+func (g *Gateway) read(ctx context.Context, req *mcp.Request, has func(*member) bool) (mcp.Result, error) {
 	owners, sure := g.current().owners(req.Name)
 	if !sure {
 		if err := g.await(ctx); err != nil {
@@ -330,7 +330,7 @@ func (g *Gateway) read(ctx context.Context, req *mcp.Request) (mcp.Result, error
 	var last error
 	asker := takeAsker(req)
 	for _, m := range owners {
-		if asker != "" && m.name != asker {
+		if asker != "" && m.name != asker || !has(m) {
 			continue
 		}
 		result, err := m.ask(ctx, req, req)

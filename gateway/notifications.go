@@ -141,7 +141,7 @@ func (g *Gateway) notify(k kinds) {
 // listen acknowledges everything that a client asks for and then notifies it:
 // of changes of the lists, and of updates of the resources that it subscribed
 // to, as soon as their members agree to it.
-func (g *Gateway) listen(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+func (g *Gateway) listen(ctx context.Context, req *mcp.Request, has func(*member) bool) (mcp.Result, error) {
 	var filter mcp.SubscriptionFilter
 	if raw := jsonrpc.Get(req.Params, "notifications"); raw != nil {
 		if err := json.Unmarshal(raw, &filter); err != nil {
@@ -169,7 +169,7 @@ func (g *Gateway) listen(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer cancel(nil)
-	watching.Go(func() { g.watch(ctx, l, req, filter.ResourceSubscriptions) })
+	watching.Go(func() { g.watch(ctx, l, req, filter.ResourceSubscriptions, has) })
 	if err = l.Forward(ctx, req.Peer.Notify); errors.Is(err, errClosed) {
 		err = nil
 	}
@@ -189,15 +189,15 @@ func wanted(f mcp.SubscriptionFilter) (lists []changes.Change) {
 	return lists
 }
 
-// watch listens to the members for updates of the resources until ctx is done.
-func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string) {
+// watch listens to the members that it has for updates of the resources until ctx is done.
+func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string, has func(*member) bool) {
 	byMember := map[*member][]string{}
 	for _, uri := range uris {
 		owners, sure := g.current().owners(uri)
 		if !sure && g.await(ctx) == nil {
 			owners, _ = g.current().owners(uri)
 		}
-		for _, m := range owners {
+		for _, m := range slices.DeleteFunc(slices.Clone(owners), func(m *member) bool { return !has(m) }) {
 			byMember[m] = append(byMember[m], uri)
 		}
 	}
@@ -207,7 +207,7 @@ func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Reque
 		watching.Go(func() {
 			m.watch(ctx, l, req, uris)
 			if m.ctx.Err() != nil && sleep(ctx, watchPause) { // it was removed, and another may have them now
-				g.watch(ctx, l, req, uris)
+				g.watch(ctx, l, req, uris, has)
 			}
 		})
 	}

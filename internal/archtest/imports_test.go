@@ -116,6 +116,11 @@ var rules = []rule{
 		reason: "it writes down what it is told, around any Handler",
 	},
 	{
+		who:    "ratelimit",
+		never:  []string{"/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd", "/internal"},
+		reason: "it bounds what is asked of any Handler",
+	},
+	{
 		who:    "definitions",
 		never:  []string{"/mcp", "/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd"},
 		reason: "it keeps bytes; what they mean is the gateway's business",

@@ -1,0 +1,105 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// A Selection is a part of what a gateway offers.
+type Selection struct {
+	// Servers are the members that are in it; none: all.
+	Servers []string
+	// Tools, if not nil, says which tools are, by the names that clients see. It must be safe for concurrent
+	// use, and always say the same of one name.
+	Tools func(exposed string) bool
+}
+
+// Only returns a Handler that offers a part of what the gateway does, under the same names. What is not in
+// it can be neither called nor read through the Handler.
+func (g *Gateway) Only(s Selection) mcp.Handler { return &part{gateway: g, selection: s} }
+
+// A part is a gateway with less in it.
+type part struct {
+	gateway   *Gateway
+	selection Selection
+
+	mu    sync.Mutex
+	of    *offer // what lists were made from; nil before the first
+	lists map[string]json.RawMessage
+}
+
+func (p *part) has(m *member) bool {
+	return m == nil || len(p.selection.Servers) == 0 || slices.Contains(p.selection.Servers, m.name)
+}
+
+// Handle answers as the gateway does.
+func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	g := p.gateway
+	switch req.Method {
+	case "tools/call", "prompts/get":
+		k := toolKind
+		if req.Method == "prompts/get" {
+			k = promptKind
+		}
+		m, _, err := g.find(ctx, k, req.Name)
+		if err != nil {
+			return mcp.Result{}, err
+		}
+		if !p.has(m) || k.bit == tools && p.selection.Tools != nil && !p.selection.Tools(req.Name) {
+			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q; %s names those that exist", k.noun, req.Name, k.method)
+		}
+	case "resources/read":
+		return g.read(ctx, req, p.has)
+	case "completion/complete":
+		return g.complete(ctx, req, p.has)
+	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
+		return p.list(ctx, req)
+	case "server/discover":
+		return g.discover(ctx, p.has)
+	case "subscriptions/listen":
+		return g.listen(ctx, req, p.has)
+	}
+	return g.Handle(ctx, req)
+}
+
+// list answers a list request with the entries that are in the part.
+func (p *part) list(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	i := slices.IndexFunc(allKinds, func(k kind) bool { return k.method == req.Method })
+	result, err := p.gateway.list(ctx, req, allKinds[i])
+	if err != nil {
+		return result, err
+	}
+	o := p.gateway.current()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.of != o {
+		p.of, p.lists = o, map[string]json.RawMessage{}
+	}
+	if p.lists[req.Method] == nil {
+		p.lists[req.Method] = p.selected(o, allKinds[i])
+	}
+	return result.WithJSON(p.lists[req.Method]), nil
+}
+
+// selected is a list of the offer without what is not in the part.
+func (p *part) selected(o *offer, k kind) json.RawMessage {
+	w := jsonrpc.NewObject(nil)
+	w.Array(k.list)
+	jsonrpc.EachElement(jsonrpc.Get(o.lists[k.method], k.list), func(raw []byte) bool {
+		name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, k.key))
+		if p.has(o.found[k.method][name].member) && (k.bit != tools || p.selection.Tools == nil || p.selection.Tools(name)) {
+			w.Element(raw)
+		}
+		return true
+	})
+	w.End()
+	return w.Bytes()
+}
+
+// everyone is all members.
+func everyone(*member) bool { return true }

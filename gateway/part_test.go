@@ -1,0 +1,71 @@
+package gateway_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+)
+
+func TestAPartOffersAndAnswersNothingElse(t *testing.T) {
+	g := gateway.New(gateway.Options{Logger: quiet})
+	defer g.Close()
+	must(t, g.AddHandler("a", member(t, "a")))
+	must(t, g.AddHandler("b", member(t, "b")))
+	must(t, g.Settle(t.Context()))
+	part := g.Only(gateway.Selection{Servers: []string{"a"}, Tools: func(exposed string) bool { return strings.HasSuffix(exposed, "who") }})
+	c, err := mcp.Dial(t.Context(), stream.Pipe(part))
+	must(t, err)
+	defer c.Close()
+	if got := names(t, part); !slices.Equal(got, []string{"a__who"}) {
+		t.Errorf("tools are %q", got)
+	}
+	if got, err := mcp.Call[string](t.Context(), c, "a__who", nil); err != nil || got != "a" {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, tool := range []string{"b__who", "a__ask", "b__hidden"} {
+		if _, err := mcp.Call[string](t.Context(), c, tool, nil); err == nil || !strings.Contains(err.Error(), "unknown tool") {
+			t.Errorf("%s: %v", tool, err)
+		}
+	}
+	for p, err := range c.Prompts(t.Context()) {
+		must(t, err)
+		if !strings.HasPrefix(p.Name, "a__") {
+			t.Errorf("prompt %q is offered", p.Name)
+		}
+		if _, err := c.GetPrompt(t.Context(), strings.Replace(p.Name, "a__", "b__", 1), nil); err == nil {
+			t.Error("a prompt of another server can be had")
+		}
+	}
+	whole := mcp.NewClient(g)
+	inPart := map[string]bool{}
+	for r, err := range c.Resources(t.Context()) {
+		must(t, err)
+		inPart[r.URI] = true
+		if _, err := c.ReadResource(t.Context(), r.URI); err != nil {
+			t.Errorf("%s: %v", r.URI, err)
+		}
+	}
+	n := 0
+	for r, err := range whole.Resources(t.Context()) {
+		must(t, err)
+		if n++; !inPart[r.URI] {
+			if _, err := c.ReadResource(t.Context(), r.URI); err == nil {
+				t.Errorf("%s of another server can be read", r.URI)
+			}
+		}
+	}
+	if len(inPart) == 0 || n <= len(inPart) {
+		t.Errorf("%d of %d resources are in the part", len(inPart), n)
+	}
+	if text := c.Instructions(); strings.Contains(text, "# b") {
+		t.Errorf("its instructions are %q", text)
+	}
+	must(t, g.Remove(t.Context(), "a"))
+	if got := names(t, part); len(got) != 0 {
+		t.Errorf("once the server is removed: %q", got)
+	}
+}
