@@ -69,7 +69,7 @@ type File struct {
 
 	settings []byte // the member "junction", as standard JSON; nil without it
 	line     int    // where it begins
-	beside   *File  // the junction.json next to it, if that has settings and this one has not
+	nextTo   *File  // the junction.json next to it, if that has settings and this one has not
 
 	options Options
 	names   map[string]int // every server's name, faulty ones too, and its line

@@ -27,12 +27,12 @@ func (f *File) findSettings(o Options) error {
 	if f.settings != nil || filepath.Base(f.Path) == settingsFile {
 		return nil
 	}
-	beside, err := Load(filepath.Join(filepath.Dir(f.Path), settingsFile), o)
+	nextTo, err := Load(filepath.Join(filepath.Dir(f.Path), settingsFile), o)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil && beside.settings != nil {
-		f.beside = beside
+	if err == nil && nextTo.settings != nil {
+		f.nextTo = nextTo
 	}
 	return err
 }
@@ -40,8 +40,8 @@ func (f *File) findSettings(o Options) error {
 // Settings are what the file's member "junction" says, or that of the junction.json next to it; nil without
 // either. from is the file that has them. The error is a *Problem.
 func (f *File) Settings() (s *settings.Settings, from *File, err error) {
-	if from = f; f.beside != nil {
-		from = f.beside
+	if from = f; f.nextTo != nil {
+		from = f.nextTo
 	}
 	if from.settings == nil {
 		return nil, nil, nil

@@ -10,7 +10,7 @@ import (
 
 func TestSettingsStandInAFileOrNextToIt(t *testing.T) {
 	tests := []struct {
-		name, file, beside string
+		name, file, nextTo string
 		want, wrong        string // the mode of tools; words of the error
 	}{
 		{"in the file, with comments", "{\"mcpServers\":{},\n // mine\n\"junction\":{\"tools\":\"all\",}}", ``, "all", ""},
@@ -31,8 +31,8 @@ func TestSettingsStandInAFileOrNextToIt(t *testing.T) {
 				}
 			}
 			write(path, test.file)
-			if test.beside != "" {
-				write(filepath.Join(dir, "junction.json"), test.beside)
+			if test.nextTo != "" {
+				write(filepath.Join(dir, "junction.json"), test.nextTo)
 			}
 			set, err := LoadAll([]string{path}, Options{WorkDir: dir, HomeDir: dir})
 			if err != nil || len(set.Files) != 1 || len(set.Servers) != 0 {

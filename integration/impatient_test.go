@@ -33,7 +33,7 @@ func TestAnImpatientClientGetsEveryTool(t *testing.T) {
 	var want []string
 	t.Run("learn", func(t *testing.T) {
 		address := freeAddress(t)
-		serving(t, env, address, binary, "up", "--config", config, "--http", address)
+		serving(t, env, address, binary, "up", "--tools", "all", "--config", config, "--http", address)
 		known(t, env, names...)
 		want = toolsAt(t, address)
 	})

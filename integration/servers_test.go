@@ -307,7 +307,7 @@ func TestRealServersBehindOneEndpoint(t *testing.T) {
 	servers := realServers(t)
 	config := upConfig(t, servers)
 	address := freeAddress(t)
-	serving(t, isolated(t), address, binary, "up", "--config", config, "--http", address)
+	serving(t, isolated(t), address, binary, "up", "--tools", "all", "--config", config, "--http", address)
 	target := []string{"--http", "http://" + address + "/mcp"}
 	client := clientNamed(t, "ts-v2")
 

@@ -153,7 +153,7 @@ func TestTwelvePackagedServers(t *testing.T) {
 	t.Run("the first start", func(t *testing.T) {
 		address := freeAddress(t)
 		began := time.Now()
-		serving(t, env, address, twoCores([]string{binary, "up", "--config", config, "--http", address})...)
+		serving(t, env, address, twoCores([]string{binary, "up", "--tools", "all", "--config", config, "--http", address})...)
 		for {
 			states, errors := standing(t, env)
 			if len(errors) > 0 {
@@ -176,7 +176,7 @@ func TestTwelvePackagedServers(t *testing.T) {
 		t.Logf("all %d are connected after %v", len(packaged), time.Since(began).Round(time.Second))
 	})
 	t.Run("the second start", func(t *testing.T) {
-		c := converse(t, env, twoCores([]string{binary, "up", "--stdio", "--config", config})...)
+		c := converse(t, env, twoCores([]string{binary, "up", "--stdio", "--tools", "all", "--config", config})...)
 		_, initialized := c.ask(1, "initialize", `{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
 		list, listed := c.ask(2, "tools/list", `{}`)
 		t.Logf("initialize is answered after %v, tools/list after %v", initialized, listed)

@@ -36,6 +36,8 @@
 //	sources      list of strings  the servers whose output reached the call
 //	trusted      bool             whether the person trusts the server's claims
 //	client       string           the program that calls
+//	profile      string           the part of a gateway that the call came to
+//	now          timestamp        when, such as now.getHours('Europe/Berlin') < 18
 //
 // In addition to CEL's own functions (contains, startsWith, matches, size, in, …) there are:
 //

@@ -25,12 +25,14 @@ const (
 	variableSources     = "sources"
 	variableTrusted     = "trusted"
 	variableClient      = "client"
+	variableProfile     = "profile"
+	variableNow         = "now"
 )
 
 func variableNames() []string {
 	return []string{
 		variableMethod, variableServer, variableTool, variableTitle, variableArgs, variableAnnotations,
-		variableResource, variablePrincipal, variableLabels, variableSources, variableTrusted, variableClient,
+		variableResource, variablePrincipal, variableLabels, variableSources, variableTrusted, variableClient, variableProfile, variableNow,
 	}
 }
 
@@ -50,8 +52,8 @@ const (
 	maxReported = 8
 )
 
-// newEnvironment makes what conditions are compiled in. Nothing in it has an effect
-// or knows the time, so a decision depends on its input alone.
+// newEnvironment makes what conditions are compiled in. Nothing in it has an effect,
+// so a decision depends on its input alone.
 func newEnvironment() (*cel.Env, error) {
 	registry, err := types.NewRegistry()
 	if err != nil {
@@ -73,6 +75,8 @@ func newEnvironment() (*cel.Env, error) {
 		cel.Variable(variableSources, texts),
 		cel.Variable(variableTrusted, cel.BoolType),
 		cel.Variable(variableClient, cel.StringType),
+		cel.Variable(variableProfile, cel.StringType),
+		cel.Variable(variableNow, cel.TimestampType),
 		globFunction(), underFunction(), hostFunction(), lowerFunction(),
 		// Without map, which makes new lists: a condition looks at things.
 		cel.ClearMacros(), cel.Macros(cel.HasMacro, cel.AllMacro, cel.ExistsMacro, cel.ExistsOneMacro, cel.FilterMacro),

@@ -72,6 +72,10 @@ func (f *facts) variable(name string) any {
 		return types.Bool(f.in.Trusted)
 	case variableClient:
 		return types.String(f.in.Client)
+	case variableProfile:
+		return types.String(f.in.Profile)
+	case variableNow:
+		return types.Timestamp{Time: f.in.now()}
 	}
 	return nil
 }

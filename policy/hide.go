@@ -39,7 +39,7 @@ func (c *compiled) atListing(f *facts) certainty {
 	if c.when == nil {
 		return always
 	}
-	if c.when.uses(variableTitle, variableArgs, variableResource, variablePrincipal, variableLabels, variableSources, variableTrusted, variableClient) {
+	if c.when.uses(variableTitle, variableArgs, variableResource, variablePrincipal, variableLabels, variableSources, variableTrusted, variableClient, variableProfile, variableNow) {
 		return sometimes
 	}
 	switch holds, err := c.when.holds(context.Background(), f); {

@@ -1,6 +1,9 @@
 package policy
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Input is the call that is to be decided about. Conditions see all of it.
 type Input struct {
@@ -32,6 +35,10 @@ type Input struct {
 	Trusted bool `json:"trusted,omitempty"`
 	// Client is the name of the program that makes the call.
 	Client string `json:"client,omitempty"`
+	// Profile is the part of a gateway that the call came to; see package gateway.
+	Profile string `json:"profile,omitempty"`
+	// Now is when the call is made; by default the time of the decision.
+	Now time.Time `json:"now,omitzero"`
 }
 
 // Annotations are a tool's hints, without the word. nil means unsaid, and then the
@@ -52,6 +59,13 @@ type Principal struct {
 
 // callTool is the method that an Input has if it says none.
 const callTool = "tools/call"
+
+func (in *Input) now() time.Time {
+	if in.Now.IsZero() {
+		return time.Now()
+	}
+	return in.Now
+}
 
 func (in *Input) method() string {
 	if in.Method == "" {

@@ -53,7 +53,18 @@ func Caller(req *mcp.Request) any {
 
 // Middleware returns middleware that refuses calls that are too many in a time, and lets those that are
 // too many at a time wait.
-func Middleware(o Options) mcp.Middleware {
+func Middleware(o Options) mcp.Middleware { return New(o).Around }
+
+// A Limiter counts what is asked of one or more Handlers. It is safe for concurrent use.
+type Limiter struct {
+	options Options
+
+	mu  sync.Mutex
+	all map[any]*bucket
+}
+
+// New returns a Limiter that has counted nothing yet.
+func New(o Options) *Limiter {
 	o.In = cmp.Or(o.In, time.Second)
 	o.Whose = cmp.Or(o.Whose, "you")
 	if o.Key == nil {
@@ -68,15 +79,12 @@ func Middleware(o Options) mcp.Middleware {
 			return false
 		}
 	}
-	return func(next mcp.Handler) mcp.Handler { return &limiter{options: o, next: next, all: map[any]*bucket{}} }
+	return &Limiter{options: o, all: map[any]*bucket{}}
 }
 
-type limiter struct {
-	options Options
-	next    mcp.Handler
-
-	mu  sync.Mutex
-	all map[any]*bucket
+// Around returns a Handler whose requests count in the Limiter.
+func (l *Limiter) Around(next mcp.Handler) mcp.Handler {
+	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) { return l.handle(ctx, req, next) })
 }
 
 // A bucket is what one key has used.
@@ -88,10 +96,9 @@ type bucket struct {
 	used  time.Time
 }
 
-// Handle implements [mcp.Handler].
-func (l *limiter) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
 	if !l.options.Matches(req) {
-		return l.next.Handle(ctx, req)
+		return next.Handle(ctx, req)
 	}
 	b, err := l.enter(l.options.Key(req))
 	if err != nil {
@@ -111,11 +118,11 @@ func (l *limiter) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 			return mcp.Result{}, fmt.Errorf("waited for its turn, as %d calls may run at the same time for %s: %w", l.options.Concurrent, l.options.Whose, context.Cause(ctx))
 		}
 	}
-	return l.next.Handle(ctx, req)
+	return next.Handle(ctx, req)
 }
 
 // take counts a call, or says when there may be one.
-func (l *limiter) take(b *bucket) error {
+func (l *Limiter) take(b *bucket) error {
 	if b.rate == nil {
 		return nil
 	}
@@ -147,7 +154,7 @@ func refused(req *mcp.Request, why error) (mcp.Result, error) {
 	return mcp.Result{Value: &mcp.CallToolResult{IsError: true, Content: []mcp.Content{mcp.Text(why.Error())}}}, nil
 }
 
-func (l *limiter) enter(key any) (*bucket, error) {
+func (l *Limiter) enter(key any) (*bucket, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.all[key]
@@ -172,7 +179,7 @@ func (l *limiter) enter(key any) (*bucket, error) {
 	return b, nil
 }
 
-func (l *limiter) leave(b *bucket) {
+func (l *Limiter) leave(b *bucket) {
 	l.mu.Lock()
 	b.users--
 	l.mu.Unlock()
@@ -182,7 +189,7 @@ func (l *limiter) leave(b *bucket) {
 const maxLooked = 64
 
 // forgetOldest takes a key away that was not seen for long, and nobody uses; the lock is held.
-func (l *limiter) forgetOldest() {
+func (l *Limiter) forgetOldest() {
 	var oldest any
 	found, looked := false, 0
 	for key, b := range l.all {

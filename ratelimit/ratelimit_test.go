@@ -110,22 +110,23 @@ func TestCallsAtATimeWaitForTheirTurn(t *testing.T) {
 func TestWhoeverWaitsAndWhomLimitsAreKeptForAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		end := make(chan struct{})
-		l := Middleware(Options{Concurrent: 1, Key: Caller})(mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
+		l := New(Options{Concurrent: 1, Key: Caller})
+		h := l.Around(mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
 			<-end
 			return mcp.Result{}, nil
-		})).(*limiter)
+		}))
 		var all sync.WaitGroup
 		for range maxWaiting + 1 {
-			all.Go(func() { _ = call(t.Context(), l, "a") })
+			all.Go(func() { _ = call(t.Context(), h, "a") })
 		}
 		synctest.Wait()
-		if err := call(t.Context(), l, "a"); err == nil || !strings.Contains(err.Error(), "wait for their turn") {
+		if err := call(t.Context(), h, "a"); err == nil || !strings.Contains(err.Error(), "wait for their turn") {
 			t.Errorf("the error is %v", err)
 		}
 		close(end)
 		all.Wait()
 		for i := range maxKeys + 100 {
-			if err := call(t.Context(), l, fmt.Sprint(i)); err != nil {
+			if err := call(t.Context(), h, fmt.Sprint(i)); err != nil {
 				t.Fatal(err)
 			}
 		}

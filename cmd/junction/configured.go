@@ -44,16 +44,7 @@ func (e entry) isDisabled() bool { return e.definition != nil && e.definition.Di
 // and does not hide the others; with no configuration the servers are those that
 // ship with junction.
 func (a *app) servers() (*config.Set, []entry, error) {
-	o := config.Options{Input: a.input}
-	if a.person == nil {
-		o.Input = nil
-	}
-	paths := a.flags.config
-	if len(paths) == 0 {
-		paths = config.Find(o)
-	}
-	a.readContents(paths)
-	set, err := config.LoadAll(paths, o)
+	set, entries, err := a.readServers()
 	if err != nil && len(a.flags.config) > 0 {
 		return nil, nil, &connectError{err}
 	}
@@ -61,6 +52,26 @@ func (a *app) servers() (*config.Set, []entry, error) {
 		a.screen.Printf("junction: %v\n", err)
 	}
 	a.faulty = err != nil || len(set.Problems()) > 0
+	return set, entries, nil
+}
+
+// files are those of the configuration.
+func (a *app) files(o config.Options) []string {
+	if len(a.flags.config) > 0 {
+		return a.flags.config
+	}
+	return config.Find(o)
+}
+
+// readServers is servers with the error of files that cannot be read.
+func (a *app) readServers() (*config.Set, []entry, error) {
+	o := config.Options{Input: a.input}
+	if a.person == nil {
+		o.Input = nil
+	}
+	paths := a.files(o)
+	a.readContents(paths)
+	set, err := config.LoadAll(paths, o)
 	var entries []entry
 	for _, d := range set.Servers {
 		entries = append(entries, entry{d.Name, d})
@@ -70,7 +81,7 @@ func (a *app) servers() (*config.Set, []entry, error) {
 			entries = append(entries, entry{name: name})
 		}
 	}
-	return set, entries, nil
+	return set, entries, err
 }
 
 // configured is the server of that name.

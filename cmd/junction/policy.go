@@ -60,25 +60,26 @@ type rulebook struct {
 	trusted, public []string // servers
 }
 
-// rulebook reads the person's file, or the one at path in its place, and what the
+// rulebook reads the person's file, or those at paths in its place, and what the
 // project in the current folder tightens. Files that are not there hold no rules.
-func (a *app) rulebook(path string) (*rulebook, error) {
-	named := path != ""
-	path, err := policyPath(path)
-	if err != nil {
-		return nil, err
+func (a *app) rulebook(paths ...string) (*rulebook, error) {
+	type source struct {
+		path     string
+		required bool
+		options  policy.LoadOptions
+	}
+	var sources []source
+	for _, path := range paths {
+		full, err := policyPath(path)
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, source{full, path != "", policy.LoadOptions{}})
 	}
 	book := &rulebook{}
 	var rules []policy.Rule
 	var byDefault policy.Effect
-	for _, source := range []struct {
-		path     string
-		required bool
-		options  policy.LoadOptions
-	}{
-		{path, named, policy.LoadOptions{}},
-		{filepath.FromSlash(projectPolicy), false, policy.LoadOptions{Tighten: true}},
-	} {
+	for _, source := range append(sources, source{filepath.FromSlash(projectPolicy), false, policy.LoadOptions{Tighten: true}}) {
 		file, err := policy.Load(source.path, source.options)
 		if errors.Is(err, fs.ErrNotExist) && !source.required {
 			continue
@@ -94,6 +95,7 @@ func (a *app) rulebook(path string) (*rulebook, error) {
 		book.trusted, book.public = append(book.trusted, file.Trusted...), append(book.public, file.Public...)
 		byDefault = tightened(byDefault, file.Default, source.options.Tighten)
 	}
+	var err error
 	if book.Policy, err = policy.Compile(rules, policy.Options{Default: byDefault}); err != nil {
 		return nil, &connectError{err}
 	}

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -66,7 +70,7 @@ func (a *app) serve(ctx context.Context, f front, h mcp.Handler) error {
 			return err
 		}
 		a.screen.Printf("Serving at %s\n", endpoint(l))
-		return a.serveHTTP(ctx, l, f, h)
+		return a.serveHTTP(ctx, l, f, h, nil)
 	}
 	return a.serveStdio(ctx, h)
 }
@@ -92,28 +96,24 @@ func (a *app) listen(f front) (net.Listener, error) {
 func endpoint(l net.Listener) string { return "http://" + l.Addr().String() + endpointPath }
 
 // serveHTTP serves h until ctx is done, then waits for running requests as long
-// as a drain may take.
-func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Handler) error {
-	o := mcp.ServeOptions{Logger: a.logger()}
-	endpoints := endpoints{
-		streamable.HandlerWith(h, streamable.Options{ServeOptions: o, AllowedHosts: f.hosts, AllowedOrigins: f.origins}),
-		httpsse.HandlerWith(h, httpsse.Options{ServeOptions: o, AllowedHosts: f.hosts, AllowedOrigins: f.origins}),
-	}
-	mux := http.NewServeMux()
-	mux.Handle(endpointPath, endpoints[0])
-	mux.Handle(olderPath, endpoints[1])
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout}
+// as a drain may take. Below its path there is what profile returns by name, if
+// that is not nil.
+func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Handler, profile func(name string) mcp.Handler) error {
+	d := &doors{front: f, options: mcp.ServeOptions{Logger: a.logger()}, profile: profile, open: map[string]endpointHandler{}}
+	d.at(endpointPath, h)
+	d.at(olderPath, h)
+	server := &http.Server{Handler: d, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	select {
 	case err := <-ended:
-		endpoints.close()
+		d.close()
 		return &connectError{err}
 	case <-ctx.Done():
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), mcp.DefaultDrainTimeout)
 	defer cancel()
-	err := endpoints.shutdown(drain)
+	err := d.shutdown(drain)
 	if err := server.Shutdown(drain); err != nil {
 		server.Close()
 	}
@@ -124,28 +124,92 @@ func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Hand
 	return nil
 }
 
-// endpoints are the handlers of one server.
-type endpoints [2]interface {
+// doors are the endpoints of one address, by path.
+type doors struct {
+	front   front
+	options mcp.ServeOptions
+	profile func(name string) mcp.Handler // nil: there are none
+
+	mu     sync.Mutex
+	open   map[string]endpointHandler
+	closed bool
+}
+
+type endpointHandler interface {
 	http.Handler
 	Shutdown(ctx context.Context) error
 	Close()
 }
 
+// ServeHTTP passes a request on to the endpoint of its path.
+func (d *doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.Path
+	if path == endpointPath || path == olderPath {
+		d.at(path, nil).ServeHTTP(w, r)
+		return
+	}
+	_, name, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	var h mcp.Handler
+	if found && d.profile != nil && (path == endpointPath+"/"+name || path == olderPath+"/"+name) {
+		h = d.profile(name)
+	}
+	e := d.at(path, h)
+	if h == nil && e != nil { // the profile is not there any more
+		d.mu.Lock()
+		delete(d.open, path)
+		d.mu.Unlock()
+		e.Close()
+		e = nil
+	}
+	if e == nil {
+		http.Error(w, "there is nothing at this path; the endpoint is "+endpointPath, http.StatusNotFound)
+		return
+	}
+	e.ServeHTTP(w, r)
+}
+
+// at is the endpoint of a path, which is made for h where there is none; nil where there can be none.
+func (d *doors) at(path string, h mcp.Handler) endpointHandler {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e := d.open[path]
+	if e != nil || h == nil || d.closed {
+		return e
+	}
+	f := d.front
+	if strings.HasPrefix(path, olderPath) {
+		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: d.options, AllowedHosts: f.hosts, AllowedOrigins: f.origins})
+	} else {
+		e = streamable.HandlerWith(h, streamable.Options{ServeOptions: d.options, AllowedHosts: f.hosts, AllowedOrigins: f.origins})
+	}
+	d.open[path] = e
+	return e
+}
+
+// end makes no more endpoints, and returns those that there are.
+func (d *doors) end() []endpointHandler {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	return slices.Collect(maps.Values(d.open))
+}
+
 // shutdown ends all in order, at the same time.
-func (es endpoints) shutdown(ctx context.Context) error {
-	ended := make(chan error, len(es))
-	for _, e := range es {
+func (d *doors) shutdown(ctx context.Context) error {
+	all := d.end()
+	ended := make(chan error, len(all))
+	for _, e := range all {
 		go func() { ended <- e.Shutdown(ctx) }()
 	}
 	var errs []error
-	for range es {
+	for range all {
 		errs = append(errs, <-ended)
 	}
 	return errors.Join(errs...)
 }
 
-func (es endpoints) close() {
-	for _, e := range es {
+func (d *doors) close() {
+	for _, e := range d.end() {
 		e.Close()
 	}
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
@@ -32,6 +35,7 @@ type upOptions struct {
 	front
 	layering
 	noPrefix bool
+	profile  string         // that standard input and output are served
 	names    []string       // of servers; empty: all
 	given    *pflag.FlagSet // the flags, to say them again
 }
@@ -58,8 +62,11 @@ only if you agree, on the terminal or by naming the file with --config.`,
 			if cmd.ArgsLenAtDash() >= 0 {
 				return usagef("%s: serves configured servers; for the command of one, see %s proxy", cmd.CommandPath(), cmd.Root().Name())
 			}
-			if err := errors.Join(o.front.check(), o.layering.check()); err != nil {
+			if err := o.front.check(); err != nil {
 				return err
+			}
+			if o.profile != "" && !o.stdio {
+				return usagef("--profile goes with --stdio; over HTTP profiles are at %s/NAME", endpointPath)
 			}
 			if o.http == "" && !o.stdio {
 				o.http = defaultAddress
@@ -77,12 +84,21 @@ only if you agree, on the terminal or by naming the file with --config.`,
 	o.layering.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.noPrefix, "no-prefix", false,
 		"offer tools and prompts under the servers' own names; a name that another server has gets a suffix")
+	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+endpointPath+"/NAME")
 	a.configFlags(cmd.Flags())
 	return cmd
 }
 
 func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	set, entries, err := a.servers()
+	if err != nil {
+		return err
+	}
+	s, from, err := a.settings(set)
+	if err != nil {
+		return err
+	}
+	layering, err := o.settled(s, from)
 	if err != nil {
 		return err
 	}
@@ -103,41 +119,60 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	if entries, err = a.enterChain(ctx, set, entries, o.names, l); err != nil {
 		return err
 	}
-	y, err := a.openLayers(o.layering)
+	y, err := a.openLayers(layering, s, from)
 	if err != nil {
 		return err
 	}
 	defer func() { err = closed(err, y.close()) }()
 	board := newBoard(a.screen, o.stdio && !a.flags.verbose, a.flags.verbose, l)
 	g := gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: board.changed,
-		NoPrefix: o.noPrefix, FirstList: firstList})
+		NoPrefix: o.noPrefix || s.Names == "none", Conflicts: conflicts(s.Conflicts), FirstList: firstList})
 	defer board.close()
 	defer g.Close()
-	store := a.store()
-	entries = a.admitted(ctx, entries)
+	v := &served{app: a, options: o, gateway: g, layers: y, store: a.store(), listener: l, prints: map[string]string{}}
+	v.setEntries(a.admitted(ctx, entries))
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)
 	}
-	join := func(client string) { a.joinAll(ctx, g, entries, store, client, y) }
+	v.makeFronts()
 	if !o.stdio {
-		join("")
+		v.join(ctx, "")
 	}
-	defer y.watch(ctx, a, g)()
-	defer a.publish(g, l, sources(entries))()
+	defer v.watch(ctx)()
+	defer a.publish(g, l, v.sources)()
 	if !o.stdio || a.flags.verbose {
-		a.introduce(l, a.stdioArgs(set, slices.ContainsFunc(entries, entry.ofProject), o))
-		a.showSources(entries)
+		a.introduce(l, a.stdioArgs(set, slices.ContainsFunc(v.entries, entry.ofProject), o))
+		a.showSources(v.entries)
 		y.introduce(a)
 	}
-	if !o.stdio {
-		board.start(g)
-		return orderly(ctx, a.serveHTTP(ctx, l, o.front, y.front(g)))
+	return orderly(ctx, v.serve(ctx, board))
+}
+
+// serve lets clients in until ctx is done, or the one on standard input and output goes away.
+func (v *served) serve(ctx context.Context, board *board) error {
+	if o := v.options; !o.stdio {
+		board.start(v.gateway)
+		return v.app.serveHTTP(ctx, v.listener, o.front, v, v.profile)
 	}
-	a.hintStdio(o.front)
-	return orderly(ctx, a.serveStdio(ctx, joinFirst(y.front(g), func(client string) {
-		join(client)
-		board.start(g)
-	})))
+	v.app.hintStdio(v.options.front)
+	var h mcp.Handler = v
+	if v.options.profile != "" {
+		h = v.profile(v.options.profile)
+	}
+	return v.app.serveStdio(ctx, joinFirst(h, func(client string) {
+		v.join(ctx, client)
+		board.start(v.gateway)
+	}))
+}
+
+// settled is what stands around the gateway by the command line and the settings.
+func (o *upOptions) settled(s *settings.Settings, from string) (layering, error) {
+	y := o.layering
+	y.settle(s, from, o.given.Changed)
+	if _, there := s.Profiles[o.profile]; o.profile == "" || there {
+		return y, y.check()
+	}
+	return y, usagef("--profile: there is no %q; the configuration has %s", o.profile, cmp.Or(strings.Join(slices.Sorted(maps.Keys(s.Profiles)), ", "), "none"))
 }
 
 // reportNothing says that there is no server to serve, if so; it is an error only where
@@ -218,35 +253,6 @@ func (a *app) admitted(ctx context.Context, entries []entry) []entry {
 		some = append(some, e)
 	}
 	return some
-}
-
-// joinAll adds servers to the gateway.
-func (a *app) joinAll(ctx context.Context, g *gateway.Gateway, entries []entry, store *definitions.Store, client string, y *layers) {
-	for _, e := range entries {
-		a.join(ctx, g, e, store, client, y)
-	}
-	if !slices.ContainsFunc(entries, func(e entry) bool { return e.definition != nil }) {
-		_ = g.Settle(ctx) // those in this process are there at once; the error is ctx's
-	}
-}
-
-// join adds a server to the gateway. client is what the one client declared; empty
-// where there may be several. Why one cannot be added is shown.
-func (a *app) join(ctx context.Context, g *gateway.Gateway, e entry, store *definitions.Store, client string, y *layers) {
-	var err error
-	if e.definition != nil {
-		u := a.upstream(ctx, e, store, client)
-		u.Middleware = y.around(e)
-		err = g.Add(e.name, u)
-	} else {
-		var h mcp.Handler
-		if h, err = a.shipped(ctx, e.name, shipping{}); err == nil {
-			err = g.AddHandler(e.name, h, y.around(e)...)
-		}
-	}
-	if err != nil {
-		a.screen.Printf("junction: %v\n", err)
-	}
 }
 
 // upstream is how the gateway reaches a configured server. Its variables are

@@ -1,23 +1,23 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/gateway/search"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/policy"
+	"github.com/junction-mcp/junction/ratelimit"
 	"github.com/spf13/pflag"
 )
 
@@ -42,7 +42,7 @@ const (
 const usualFolder = "default"
 
 func (o *layering) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.tools, "tools", string(search.All), "offer `all` tools; or search: search_tools, describe_tool and call_tool in their place; or auto: search where their definitions cost more than 10,000 tokens")
+	flags.StringVar(&o.tools, "tools", string(search.Auto), "offer `all` tools; or search: search_tools, describe_tool and call_tool in their place; or auto: search where their definitions cost more than 10,000 tokens")
 	flags.StringSliceVar(&o.pinned, "pin", nil, "with --tools search or auto: list the tools whose names match this `PATTERN` in any case, such as files__*")
 	flags.StringVar(&o.policy, "policy", "", "have the rules of `FILE` decide which calls may run; what they ask about, the client's user is asked")
 	flags.BoolVar(&o.shadow, "shadow", false, "with --policy: let every call run, and only write down what the rules would have decided")
@@ -78,26 +78,30 @@ func (o *layering) check() error {
 
 // layers are what stands around a gateway while it runs.
 type layers struct {
-	options layering
-	book    atomic.Pointer[rulebook] // nil: there are no rules
-	log     *audit.Log               // nil: nothing is written down
-	folder  string                   // of log
+	now    atomic.Pointer[arrangement]
+	log    *audit.Log // nil: nothing is written down
+	folder string     // of log
 }
 
-// openLayers makes the layers that the command line asks for. Close the log when done.
-func (a *app) openLayers(o layering) (*layers, error) {
-	y := &layers{options: o}
-	if o.policy != "" {
-		book, err := a.rulebook(o.policy)
-		if err != nil {
-			return nil, err
-		}
-		y.book.Store(book)
+// An arrangement is what may change while a gateway runs; it is not changed itself.
+type arrangement struct {
+	options  layering
+	settings *settings.Settings
+	books    map[string]*rulebook // by profile, "" is the whole gateway; those without rules have none
+	person   *ratelimit.Limiter   // of each principal or client; nil: there is no limit
+}
+
+// openLayers makes the layers that command line and settings ask for. Close the log when done.
+func (a *app) openLayers(o layering, s *settings.Settings, from string) (*layers, error) {
+	y := &layers{}
+	now, err := a.arrange(o, s, from)
+	if err != nil {
+		return nil, err
 	}
+	y.now.Store(now)
 	if o.audit == "" {
 		return y, nil
 	}
-	var err error
 	if y.folder, err = auditFolder(o.audit); err != nil {
 		return nil, err
 	}
@@ -114,6 +118,41 @@ func (a *app) openLayers(o layering) (*layers, error) {
 	}
 	return y, nil
 }
+
+// arrange reads the rules of the whole gateway and of the profiles, and makes the limits.
+func (a *app) arrange(o layering, s *settings.Settings, from string) (*arrangement, error) {
+	now := &arrangement{options: o, settings: s, books: map[string]*rulebook{}}
+	if s.Limits != (settings.Limits{}) {
+		now.person = limited(s.Limits, ratelimit.Options{Key: ratelimit.Caller})
+	}
+	if o.policy != "" {
+		book, err := a.rulebook(o.policy)
+		if err != nil {
+			return nil, err
+		}
+		now.books[""] = book
+	}
+	for name, p := range s.Profiles {
+		book := now.books[""]
+		if p.Policy != "" {
+			files := []string{nextTo(from, p.Policy)}
+			if o.policy != "" {
+				files = append(files, o.policy)
+			}
+			var err error
+			if book, err = a.rulebook(files...); err != nil {
+				return nil, fmt.Errorf("profile %q: %w", name, err)
+			}
+		}
+		if book != nil {
+			now.books[name] = book
+		}
+	}
+	return now, nil
+}
+
+// book are the rules for a request; nil if there are none.
+func (y *layers) book(ctx context.Context) *rulebook { return y.now.Load().books[profileOf(ctx)] }
 
 // auditFolder is the folder of a log that the command line names.
 func auditFolder(named string) (string, error) {
@@ -145,33 +184,54 @@ func (y *layers) close() error {
 
 // around is what stands around one server.
 func (y *layers) around(e entry) []mcp.Middleware {
-	if y.book.Load() == nil {
-		return nil
+	now := y.now.Load()
+	around := edits(e.name, now.settings.Servers[e.name])
+	if len(now.books) == 0 {
+		return around
 	}
 	command := e.command()
-	return []mcp.Middleware{rules.Middleware(rules.Options{
-		Policy: func() *policy.Policy { return y.book.Load().Policy }, Server: e.name, Origin: policy.OriginOf(command), Shadow: y.options.shadow,
-		Trusted: func() bool { return vouches(y.book.Load().trusted, e.name, command, !e.ofProject()) },
+	return append(around, rules.Middleware(rules.Options{
+		Policy: func(ctx context.Context) *policy.Policy {
+			if book := y.book(ctx); book != nil {
+				return book.Policy
+			}
+			return nil
+		},
+		Profile: profileOf,
+		Server:  e.name, Origin: policy.OriginOf(command), Shadow: now.options.shadow,
+		Trusted: func(ctx context.Context) bool {
+			book := y.book(ctx)
+			return book != nil && vouches(book.trusted, e.name, command, !e.ofProject())
+		},
 		OnDecision: func(ctx context.Context, req *mcp.Request, d *policy.Decision, effect policy.Effect) {
 			rule := d.Rule.String()
 			if d.Rule.Source != "" {
 				rule += " (" + d.Rule.Source + ")"
 			}
 			reason := d.Reason
-			if y.options.shadow {
+			if now.options.shadow {
 				reason = "in the shadow: " + reason
 			}
 			audit.Decided(ctx, string(effect), rule, reason)
 		},
-	})}
+	}))
 }
 
-// front is the gateway with what stands around all of it.
-func (y *layers) front(g *gateway.Gateway) mcp.Handler {
+// front is the gateway, or a profile of it, with what stands around all of it.
+func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
+	now := y.now.Load()
 	var h mcp.Handler = g
+	p := now.settings.Profiles[profile]
+	if profile != "" {
+		h = g.Only(gateway.Selection{Servers: p.Servers, Tools: func(exposed string) bool { return kept(exposed, p.Only, p.Hide) && !now.hides(g, profile, exposed) }})
+	}
+	if now.person != nil {
+		h = now.person.Around(h)
+	}
 	if y.log != nil {
 		h = y.log.Calls(audit.CallOptions{
 			Describe: func(req *mcp.Request, r *audit.Record) {
+				r.Profile = profile
 				if t, ok := g.Tool(req.Name); ok && req.Method == "tools/call" {
 					r.Server, r.Tool, r.Hash = t.Server, t.Name, audit.HashOf(t.Definition)
 				}
@@ -179,78 +239,36 @@ func (y *layers) front(g *gateway.Gateway) mcp.Handler {
 			Arguments: func(_ *mcp.Request, data json.RawMessage) json.RawMessage { return audit.Redacted(data) },
 		})(h)
 	}
-	if y.options.tools != string(search.All) {
-		h = search.Middleware(search.Options{Mode: search.Mode(y.options.tools), Pinned: y.options.pinned, Server: func(tool string) (name, about string) {
+	if mode := cmp.Or(p.Tools, now.options.tools); mode != string(search.All) {
+		h = search.Middleware(search.Options{Mode: search.Mode(mode), Pinned: append(slices.Clone(now.options.pinned), p.Pin...), Server: func(tool string) (name, about string) {
 			t, _ := g.Tool(tool)
 			return t.Server, ""
 		}})(h)
 	}
-	return h
+	if profile == "" {
+		return h
+	}
+	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		return h.Handle(context.WithValue(ctx, inProfile{}, profile), req)
+	})
+}
+
+// hides reports whether the rules of a profile deny a tool in any case.
+func (now *arrangement) hides(g *gateway.Gateway, profile, exposed string) bool {
+	book := now.books[profile]
+	t, ok := g.Tool(exposed)
+	return book != nil && ok && !now.options.shadow && book.Policy.Hides(t.Server, t.Name, rules.Annotations(t.Definition))
 }
 
 // introduce says which layers there are, for people.
 func (y *layers) introduce(a *app) {
-	if y.book.Load() != nil && y.options.shadow {
-		a.screen.Printf("Rules of %s are tried, and nothing is refused.\n", shortened(y.options.policy))
-	} else if y.book.Load() != nil {
-		a.screen.Printf("Rules of %s decide which calls may run.\n", shortened(y.options.policy))
+	now := y.now.Load()
+	if o := now.options; o.policy != "" && o.shadow {
+		a.screen.Printf("Rules of %s are tried, and nothing is refused.\n", shortened(o.policy))
+	} else if o.policy != "" {
+		a.screen.Printf("Rules of %s decide which calls may run.\n", shortened(o.policy))
 	}
 	if y.log != nil {
 		a.screen.Printf("Calls are written down in %s.\n", shortened(y.folder))
 	}
-}
-
-// watchPause is the time between two looks whether a file of rules changed.
-const watchPause = 2 * time.Second
-
-// watch reads the rules again when one of their files changed, until it is stopped. What is wrong with
-// them then is said, and those that were there before hold.
-func (y *layers) watch(ctx context.Context, a *app, g *gateway.Gateway) (stop func()) {
-	if y.book.Load() == nil {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		ticker := time.NewTicker(watchPause)
-		defer ticker.Stop()
-		seen := y.stamp()
-		for {
-			select {
-			case <-ticker.C:
-			case <-ctx.Done():
-				return
-			}
-			if now := y.stamp(); now != seen {
-				seen = now
-				y.reread(a, g)
-			}
-		}
-	})
-	return func() { cancel(); watching.Wait() }
-}
-
-// stamp changes when a file of rules does.
-func (y *layers) stamp() (stamp string) {
-	for _, path := range []string{y.options.policy, filepath.FromSlash(projectPolicy)} {
-		if info, err := os.Stat(path); err == nil {
-			stamp += fmt.Sprintln(info.ModTime().UnixNano(), info.Size())
-		} else {
-			stamp += "none\n"
-		}
-	}
-	return stamp
-}
-
-func (y *layers) reread(a *app, g *gateway.Gateway) {
-	book, err := a.rulebook(y.options.policy)
-	if err != nil {
-		a.screen.Printf("junction: the rules changed and cannot be used; those before still hold: %v\n", err)
-		return
-	}
-	y.book.Store(book)
-	for _, s := range g.Status() {
-		_ = g.Reread(s.Name) // it is there
-	}
-	a.screen.Printf("The rules of %s were read again.\n", shortened(y.options.policy))
 }

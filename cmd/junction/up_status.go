@@ -68,7 +68,7 @@ func statusFolder() (string, error) {
 // publish lets junction status ask this process for its servers, through a socket
 // in the user's cache folder; where there can be none, it does without. The
 // function that it returns ends that. files are those that define the servers.
-func (a *app) publish(g *gateway.Gateway, at net.Listener, files map[string]string) (end func()) {
+func (a *app) publish(g *gateway.Gateway, at net.Listener, files func() map[string]string) (end func()) {
 	l, path, err := listenForStatus()
 	if err != nil {
 		a.logger().Debug("junction status cannot ask this process", "error", err)
@@ -78,7 +78,7 @@ func (a *app) publish(g *gateway.Gateway, at net.Listener, files map[string]stri
 	go func() {
 		defer close(ended)
 		answerEach(l, func() []byte {
-			data, _ := schema.Encode(nil, describeInstance(g, at, files)) // strings and numbers always encode
+			data, _ := schema.Encode(nil, describeInstance(g, at, files())) // strings and numbers always encode
 			return data
 		})
 	}()

@@ -142,7 +142,7 @@ func TestUpOffersAtOnceWhatIsRememberedAndStartsWhatIsUsed(t *testing.T) {
 	learn(t, config, n)
 	best := time.Hour
 	for attempt := 0; attempt < 5 && best > 50*time.Millisecond; attempt++ {
-		k := startTalk(t, "up", "--stdio", "--config", config)
+		k := startTalk(t, "up", "--stdio", "--tools", "all", "--config", config)
 		_, first := k.ask(1, "initialize", hello)
 		list, listed := k.ask(2, "tools/list", `{}`)
 		t.Logf("initialize is answered %v after the process was started, tools/list %v", first, listed)

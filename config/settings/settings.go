@@ -176,6 +176,16 @@ func (s *Server) checkNames(at string) error {
 	return nil
 }
 
+// HidesTools reports whether a tool is hidden by its own settings.
+func (s *Server) HidesTools() bool {
+	for _, t := range s.Tools {
+		if t.Hide {
+			return true
+		}
+	}
+	return false
+}
+
 // Per returns how many calls a [Limits.Rate] allows in which time; 0 without one.
 func (l Limits) Per() (calls int, in time.Duration) {
 	var unit string

@@ -44,8 +44,8 @@ func TestWhatIsWrongIsSaidWithItsPath(t *testing.T) {
 		`{"servers":{"a":{"only":["["]}}}`: "servers.a.only[0]",
 		`{"servers":{"a":{"tools":{"x":{"name":"n"},"y":{"name":"n"}}}}}`: `"x" and "y" both get the name "n"`,
 		`{"servers":{"a":{"tools":{"x":{"name":"a b"}}}}}`:                "servers.a.tools.x.name",
-		`{"profiles":{"a/b":{}}}`: "profiles.a/b",
-		`[]`:                      "object",
+		`{"profiles":{"a/b":{}}}`:                                         "profiles.a/b",
+		`[]`:                                                              "object",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q in it", text, err, want)

@@ -11,7 +11,9 @@ import (
 
 func Example() {
 	s := mcp.NewServer("files", "1")
-	mcp.AddTool(s, "read", func(_ context.Context, in struct{ Root, Path string }) (string, error) { return in.Root + "/" + in.Path, nil })
+	mcp.AddTool(s, "read", func(_ context.Context, in struct{ Root, Path string }) (string, error) {
+		return in.Root + "/" + in.Path, nil
+	})
 	h := edit.Middleware(edit.Options{Tools: map[string]edit.Tool{
 		"read": {Description: "read a file of the project", Fixed: map[string]json.RawMessage{"Root": json.RawMessage(`"/srv"`)}},
 	}})(s)

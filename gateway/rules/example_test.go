@@ -17,7 +17,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ruled := rules.Middleware(rules.Options{Policy: func() *policy.Policy { return p }})
+	ruled := rules.Middleware(rules.Options{Policy: func(context.Context) *policy.Policy { return p }})
 	result, err := mcp.NewClient(ruled(s)).CallTool(context.Background(), "delete", map[string]string{"Path": "/etc/hosts"})
 	fmt.Println(result.Content[0].Text, err)
 	// Output: not allowed: not in /etc <nil>

@@ -19,14 +19,16 @@ const maxShown = 4 << 10
 
 // Options say whose requests are decided about, and by what.
 type Options struct {
-	// Policy returns the rules that hold now. It is called for each request, and must be safe for
-	// concurrent use; it is required.
-	Policy func() *policy.Policy
+	// Policy returns the rules that hold now, nil where there are none. It is called for each request with
+	// its context, and with another one for lists, and must be safe for concurrent use; it is required.
+	Policy func(ctx context.Context) *policy.Policy
+	// Profile, if not nil, says which profile a request came to.
+	Profile func(ctx context.Context) string
 	// Server and Origin are what rules call the server; see [policy.Input].
 	Server, Origin string
 	// Trusted, if not nil, says whether what the server claims about its tools is believed now. It must
 	// be safe for concurrent use.
-	Trusted func() bool
+	Trusted func(ctx context.Context) bool
 	// Shadow lets every request through, and tells OnDecision what would have been decided.
 	Shadow bool
 	// OnDecision, if not nil, is called for each decision, with the request's context, before it is
@@ -67,7 +69,10 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	default:
 		return d.next.Handle(ctx, req)
 	}
-	p := d.options.Policy()
+	p := d.options.Policy(ctx)
+	if p == nil {
+		return d.next.Handle(ctx, req)
+	}
 	in := d.input(ctx, req)
 	decision := p.Decide(ctx, in)
 	effect := decision.Effect
@@ -107,9 +112,12 @@ func refused(req *mcp.Request, d *policy.Decision, why error) (mcp.Result, error
 
 // input is a request as rules see it.
 func (d *decider) input(ctx context.Context, req *mcp.Request) policy.Input {
-	in := policy.Input{Method: req.Method, Server: d.options.Server, Origin: d.options.Origin, Trusted: d.options.Trusted != nil && d.options.Trusted(), Arguments: req.Arguments}
+	in := policy.Input{Method: req.Method, Server: d.options.Server, Origin: d.options.Origin, Trusted: d.options.Trusted != nil && d.options.Trusted(ctx), Arguments: req.Arguments}
 	if req.Meta.Client != nil {
 		in.Client = req.Meta.Client.Name
+	}
+	if d.options.Profile != nil {
+		in.Profile = d.options.Profile(ctx)
 	}
 	if p := req.Principal; p != nil {
 		in.Principal = policy.Principal{Subject: p.Subject, Issuer: p.Issuer, Scopes: p.Scopes}
@@ -148,6 +156,12 @@ func (d *decider) claims(ctx context.Context, req *mcp.Request) claims {
 	return tools[req.Name]
 }
 
+// Annotations are what a tool's definition claims of it.
+func Annotations(definition json.RawMessage) policy.Annotations {
+	_, c := read(definition)
+	return c.annotations
+}
+
 // read reads what a definition claims.
 func read(raw json.RawMessage) (name string, c claims) {
 	name, _ = jsonrpc.Unquote(jsonrpc.Get(raw, "name"))
@@ -180,7 +194,7 @@ func (d *decider) list(ctx context.Context, req *mcp.Request) (mcp.Result, error
 	if err != nil {
 		return result, err
 	}
-	p := d.options.Policy()
+	p := d.options.Policy(ctx)
 	w := jsonrpc.NewObject(make([]byte, 0, len(body)))
 	w.Members(body, "tools")
 	w.Array("tools")
@@ -188,7 +202,7 @@ func (d *decider) list(ctx context.Context, req *mcp.Request) (mcp.Result, error
 	jsonrpc.EachElement(jsonrpc.Get(body, "tools"), func(raw []byte) bool {
 		name, c := read(raw)
 		tools[name] = c
-		if d.options.Shadow || !p.Hides(d.options.Server, name, c.annotations) {
+		if p == nil || d.options.Shadow || !p.Hides(d.options.Server, name, c.annotations) {
 			w.Element(raw)
 		}
 		return true

@@ -17,13 +17,13 @@ import (
 	"github.com/junction-mcp/junction/policy"
 )
 
-func compiled(t testing.TB, fallback policy.Effect, all ...policy.Rule) func() *policy.Policy {
+func compiled(t testing.TB, fallback policy.Effect, all ...policy.Rule) func(context.Context) *policy.Policy {
 	t.Helper()
 	p, err := policy.Compile(all, policy.Options{Default: fallback})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func() *policy.Policy { return p }
+	return func(context.Context) *policy.Policy { return p }
 }
 
 // files is a server with tools that count their calls. ask asks the user itself.
@@ -208,7 +208,7 @@ func TestAToolThatAsksItselfIsAskedAboutOnce(t *testing.T) {
 }
 
 func TestWhoCannotBeAskedIsReportedWhy(t *testing.T) {
-	o := rules.Options{Policy: compiled(t, policy.Ask), Trusted: func() bool { return true }}
+	o := rules.Options{Policy: compiled(t, policy.Ask), Trusted: func(context.Context) bool { return true }}
 	both(t, o, nil, func(t *testing.T, c *mcp.Client, prefix string, calls *atomic.Int32) {
 		if got := said(c, prefix+"write", "x"); !strings.HasSuffix(got, "; the client cannot ask its user; a rule that allows it would") {
 			t.Errorf("got %q", got)
@@ -245,14 +245,14 @@ func TestInTheShadowEverythingIsLetThrough(t *testing.T) {
 
 func TestRulesThatChangeChangeWhatIsOffered(t *testing.T) {
 	var current atomic.Pointer[policy.Policy]
-	current.Store(compiled(t, policy.Allow)())
+	current.Store(compiled(t, policy.Allow)(nil))
 	var calls atomic.Int32
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
 	dial := func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
 		return mcp.DialWith(ctx, stream.Pipe(files(&calls)), mcp.ClientOptions{Name: "files", Bridge: true})
 	}
-	m := rules.Middleware(rules.Options{Server: "files", Policy: current.Load})
+	m := rules.Middleware(rules.Options{Server: "files", Policy: func(context.Context) *policy.Policy { return current.Load() }})
 	if err := g.Add("files", gateway.Upstream{Dial: dial, Middleware: []mcp.Middleware{m}}); err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +266,7 @@ func TestRulesThatChangeChangeWhatIsOffered(t *testing.T) {
 	if tool, ok := g.Tool("files__drop"); !ok || tool.Server != "files" || tool.Name != "drop" || !strings.Contains(string(tool.Definition), "inputSchema") {
 		t.Errorf("got %+v, %v", tool, ok)
 	}
-	current.Store(compiled(t, policy.Allow, policy.Rule{Effect: policy.Deny, Tool: "d*"})())
+	current.Store(compiled(t, policy.Allow, policy.Rule{Effect: policy.Deny, Tool: "d*"})(nil))
 	if err := g.Reread("files"); err != nil {
 		t.Fatal(err)
 	}

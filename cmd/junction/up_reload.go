@@ -1,0 +1,270 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// A served gateway is what up runs, with what it was made from, so that a change of that changes no more
+// than it must.
+type served struct {
+	app      *app
+	options  upOptions // as the command line has them
+	gateway  *gateway.Gateway
+	layers   *layers
+	store    *definitions.Store
+	listener net.Listener // nil on standard input and output
+
+	fronts atomic.Pointer[map[string]mcp.Handler] // by profile, "" is the whole gateway
+
+	mu      sync.Mutex
+	joined  bool                              // servers were added; before, nothing needs to be changed
+	client  string                            // what the one client declared; empty where there may be several
+	entries []entry                           // of the servers
+	files   atomic.Pointer[map[string]string] // that define them, by their names
+	prints  map[string]string                 // what each was made from
+}
+
+// Handle passes a request on to the whole gateway as it is now.
+func (v *served) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	return (*v.fronts.Load())[""].Handle(ctx, req)
+}
+
+// profile is a profile of the gateway as it is at each request; nil if there is none now.
+func (v *served) profile(name string) mcp.Handler {
+	if (*v.fronts.Load())[name] == nil {
+		return nil
+	}
+	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		if h := (*v.fronts.Load())[name]; h != nil {
+			return h.Handle(ctx, req)
+		}
+		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidRequest, "there is no profile %q any more", name)
+	})
+}
+
+// makeFronts makes the Handlers that clients reach.
+func (v *served) makeFronts() {
+	fronts := map[string]mcp.Handler{"": v.layers.front(v.gateway, "")}
+	for name := range v.layers.now.Load().settings.Profiles {
+		fronts[name] = v.layers.front(v.gateway, name)
+	}
+	v.fronts.Store(&fronts)
+}
+
+// join adds all servers.
+func (v *served) join(ctx context.Context, client string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.joined, v.client = true, client
+	for _, e := range v.entries {
+		if v.add(ctx, e, false) {
+			v.prints[e.name] = v.print(e)
+		}
+	}
+	if !slices.ContainsFunc(v.entries, func(e entry) bool { return e.definition != nil }) {
+		_ = v.gateway.Settle(ctx) // those in this process are there at once; the error is ctx's
+	}
+}
+
+// add adds a server to the gateway, or replaces the one of its name. Why it cannot be is shown.
+func (v *served) add(ctx context.Context, e entry, replace bool) bool {
+	var u gateway.Upstream
+	var err error
+	if e.definition != nil {
+		u = v.app.upstream(ctx, e, v.store, v.client)
+	} else {
+		u.Handler, err = v.app.shipped(ctx, e.name, shipping{})
+	}
+	if err == nil {
+		u.Middleware = v.layers.around(e)
+		apply(&u, v.layers.now.Load().settings.Servers[e.name])
+		if replace {
+			err = v.gateway.Replace(ctx, e.name, u)
+		} else {
+			err = v.gateway.Add(e.name, u)
+		}
+	}
+	if err != nil {
+		v.app.screen.Printf("junction: %v\n", err)
+	}
+	return err == nil
+}
+
+// print changes when a server must be started anew, or has other middleware.
+func (v *served) print(e entry) string {
+	now := v.layers.now.Load()
+	own, _ := json.Marshal(now.settings.Servers[e.name]) // texts and numbers always encode
+	text := fmt.Sprintf("%s %t %t", own, len(now.books) > 0, now.options.shadow)
+	if d := e.definition; d != nil {
+		text += fmt.Sprintf(" %s %s %s %q %v %v %v", d.Source, d.Hash(), d, d.Around(), d.Timeout, d.Eager, d.StartTimeout)
+	}
+	return text
+}
+
+// sources are the files that define the servers, by their names.
+func (v *served) sources() map[string]string { return *v.files.Load() }
+
+// setEntries says which servers there are. The lock is held.
+func (v *served) setEntries(entries []entry) {
+	v.entries = entries
+	files := sources(entries)
+	v.files.Store(&files)
+}
+
+const (
+	// watchPause is the time between two looks whether a file changed. What changed is read when it stayed
+	// the same for that long: programs write files in parts.
+	watchPause = time.Second
+)
+
+// watch reads the configuration and the rules again when one of their files changed, until it is stopped.
+func (v *served) watch(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	seen := v.stamp()
+	watching.Go(func() {
+		ticker := time.NewTicker(watchPause)
+		defer ticker.Stop()
+		last := seen
+		for {
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				return
+			}
+			now := v.stamp()
+			if now == last && now != seen {
+				v.reload(ctx)
+				seen = v.stamp()
+			}
+			last = now
+		}
+	})
+	return func() { cancel(); watching.Wait() }
+}
+
+// stamp changes when a file does that the gateway is made from.
+func (v *served) stamp() (stamp string) {
+	paths := v.app.files(config.Options{})
+	for _, path := range slices.Clone(paths) {
+		paths = append(paths, filepath.Join(filepath.Dir(path), "junction.json"))
+	}
+	paths = append(paths, filepath.FromSlash(projectPolicy))
+	for _, book := range v.layers.now.Load().books {
+		paths = append(paths, book.paths()...)
+	}
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
+		if info, err := os.Stat(path); err == nil {
+			stamp += fmt.Sprintln(path, info.ModTime().UnixNano(), info.Size())
+		}
+	}
+	return stamp
+}
+
+// reload reads everything again. What cannot be used leaves what was there before.
+func (v *served) reload(ctx context.Context) {
+	set, entries, err := v.app.readServers()
+	if err == nil && len(v.options.names) > 0 {
+		entries, err = chosen(entries, set, v.options.names)
+	}
+	var s *settings.Settings
+	var from string
+	if err == nil {
+		s, from, err = v.app.settings(set)
+	}
+	var next *arrangement
+	if err == nil {
+		var y layering
+		if y, err = v.options.settled(s, from); err == nil {
+			next, err = v.app.arrange(y, s, from)
+		}
+	}
+	if err != nil {
+		v.app.screen.Printf("junction: the configuration changed and cannot be used; what was there before goes on: %v\n", err)
+		return
+	}
+	v.reportFixed(next)
+	v.layers.now.Store(next)
+	v.app.reportProblems(set)
+	before := v.sourcesOf(set, v.app.admitted(ctx, v.app.withoutSelf(ctx, entries, v.listener)))
+	changed := v.change(ctx, before)
+	v.makeFronts()
+	for _, s := range v.gateway.Status() {
+		_ = v.gateway.Reread(s.Name) // it is there
+	}
+	v.app.screen.Printf("The configuration was read again: %s.\n", changed)
+}
+
+// sourcesOf adds to the entries the servers whose own entry has a fault now: they stay as they were.
+func (v *served) sourcesOf(set *config.Set, entries []entry) []entry {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, e := range v.entries {
+		there := slices.ContainsFunc(entries, func(other entry) bool { return other.name == e.name })
+		if !there && hasProblem(set, e.name) {
+			entries = append(entries, e)
+		}
+	}
+	return entries
+}
+
+// reportFixed says which settings hold only when up starts again.
+func (v *served) reportFixed(next *arrangement) {
+	before := v.layers.now.Load()
+	o, p := before.options, next.options
+	if o.audit != p.audit || o.sync != p.sync || o.goOn != p.goOn || before.settings.Names != next.settings.Names || before.settings.Conflicts != next.settings.Conflicts {
+		v.app.screen.Printf("junction: names, conflicts and audit are as they were until junction up starts again\n")
+	}
+}
+
+// change adds, replaces and removes servers until they are those of the entries, and says what it did.
+func (v *served) change(ctx context.Context, entries []entry) (what string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.setEntries(entries)
+	if !v.joined {
+		return "servers start when the client asks for something"
+	}
+	added, replaced, removed := 0, 0, 0
+	prints := map[string]string{}
+	for _, e := range entries {
+		now := v.print(e)
+		before, there := v.prints[e.name]
+		switch {
+		case there && before == now:
+		case !v.add(ctx, e, there):
+			continue
+		case there:
+			replaced++
+		default:
+			added++
+		}
+		prints[e.name] = now
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.prints)) {
+		if _, there := prints[name]; !there {
+			if err := v.gateway.Remove(ctx, name); err == nil {
+				removed++
+			}
+		}
+	}
+	v.prints = prints
+	return fmt.Sprintf("%d added, %d changed, %d removed", added, replaced, removed)
+}

@@ -1,0 +1,188 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/streamable"
+)
+
+// configure writes a configuration; servers are entries, and junction what stands under "junction".
+func configure(t *testing.T, path, servers, junction string) {
+	t.Helper()
+	text := fmt.Sprintf(`{"mcpServers":{%s}, "junction":{%s}}`, servers, junction)
+	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// written is an entry of a server that writes its process id to a file.
+func written(t *testing.T, name, dir string) string {
+	t.Helper()
+	return fmt.Sprintf(`%q:{"command":"/bin/sh","args":["-c","echo $$ >> '%s'; exec '%s' serve everything"]}`, name, filepath.Join(dir, name), self(t)[0])
+}
+
+func toolsAt(t *testing.T, url string) string {
+	t.Helper()
+	return runs(t, "", "tools", url, "--refresh").stdout
+}
+
+func TestAChangedConfigurationChangesOnlyTheServersThatChanged(t *testing.T) {
+	alone(t)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "mcp.json")
+	a, b, c := written(t, "a", dir), written(t, "b", dir), written(t, "c", dir)
+	configure(t, config, a+","+b, ``)
+	r := serving(t, "up", "--config", config)
+	client, err := mcp.Dial(t.Context(), streamable.Client(r.url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	changes := make(chan string, 1_000)
+	go func() {
+		_ = client.Listen(t.Context(), mcp.SubscriptionFilter{ToolsListChanged: true}, func(n mcp.Notification) { changes <- n.Method })
+	}()
+	waitFor(t, "both are offered", func() bool {
+		all := toolsAt(t, r.url)
+		return strings.Contains(all, "a__echo") && strings.Contains(all, "b__echo")
+	})
+	starts := func(name string) int {
+		data, _ := os.ReadFile(filepath.Join(dir, name)) // none: it was not started
+		return strings.Count(string(data), "\n")
+	}
+	before := starts("a")
+
+	configure(t, config, a+","+c, `"servers":{"a":{}}`)
+	waitFor(t, "c is there and b is not", func() bool {
+		all := toolsAt(t, r.url)
+		return strings.Contains(all, "c__echo") && !strings.Contains(all, "b__echo") && strings.Contains(all, "a__echo")
+	})
+	if got := starts("a"); got != before {
+		t.Errorf("a was started %d times more", got-before)
+	}
+	if len(changes) == 0 {
+		t.Error("no client was notified of a change")
+	}
+	if err := os.WriteFile(config, []byte(`{"mcpServers":{`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "it says that the file is broken", func() bool {
+		return strings.Contains(r.stderr.String(), "cannot be used; what was there before goes on")
+	})
+	runs(t, "", "call", r.url, "c__add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
+
+	configure(t, config, a+`,"c":{"command":3}`, `"tools":"al"`)
+	waitFor(t, "it says what is wrong with the settings", func() bool { return strings.Contains(r.stderr.String(), "junction: tools: ") })
+	configure(t, config, a+`,"c":{"command":3}`, ``)
+	waitFor(t, "it says what is wrong with the entry", func() bool { return strings.Contains(r.stderr.String(), `server "c": command: `) })
+	runs(t, "", "call", r.url, "c__add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
+
+	configure(t, config, a, `"tools":"search","profiles":{"few":{"only":["*__add"],"tools":"all"}}`)
+	waitFor(t, "tools are searched", func() bool {
+		all := toolsAt(t, r.url)
+		return strings.Contains(all, "search_tools") && !strings.Contains(all, "echo")
+	})
+	few := toolsAt(t, r.url+"/few")
+	if !strings.Contains(few, "a__add") || strings.Contains(few, "echo") {
+		t.Errorf("in the profile: %s", few)
+	}
+	configure(t, config, a, `"tools":"search"`)
+	waitFor(t, "the profile is gone", func() bool {
+		response, err := http.Post(r.url+"/few", "application/json", strings.NewReader("{}"))
+		if err != nil {
+			return false
+		}
+		response.Body.Close()
+		return response.StatusCode == http.StatusNotFound
+	})
+	if code := r.stop(); code != exitOK {
+		t.Errorf("exit code %d: %s", code, r.stderr)
+	}
+}
+
+// Every part of the settings of a server, each seen by a client.
+func TestSettingsSayHowServersAreOffered(t *testing.T) {
+	alone(t)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "mcp.json")
+	if err := os.WriteFile(filepath.Join(dir, "strict.json"), []byte(`{"rules":[{"effect":"deny","tool":"echo"},{"effect":"deny","tool":"add","when":"profile == 'strict' && args.a > 10","reason":"too large here"}],"default":"allow"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	configure(t, config, written(t, "a", dir)+","+written(t, "b", dir), `
+		"conflicts": "error", "audit": {"folder": "log"}, "tools": "all",
+		"servers": {
+			"a": {"prefix": "", "hide": ["fail"], "limits": {"rate": "1000/m"},
+				"tools": {"add": {"name": "plus_one", "description": "Add one.", "fixed": {"b": 1}}, "echo": {"limits": {"rate": "2/h"}}}},
+			"b": {"isolation": "client", "instances": 4, "only": ["echo", "add"], "maxResult": 1000}},
+		"profiles": {"strict": {"servers": ["b"], "policy": "strict.json"}}`)
+	r := serving(t, "up", "--config", config)
+	waitFor(t, "both are offered", func() bool {
+		all := toolsAt(t, r.url)
+		return strings.Contains(all, "echo") && strings.Contains(all, "b__echo")
+	})
+	all := toolsAt(t, r.url)
+	for _, want := range []string{"plus_one", "Add one."} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%s is not listed: %s", want, all)
+		}
+	}
+	for _, not := range []string{"fail", "b__sample", "a__"} {
+		if strings.Contains(all, not) {
+			t.Errorf("%s is listed: %s", not, all)
+		}
+	}
+	runs(t, "", "call", r.url, "plus_one", "a=41").expect(t, exitOK, "42", "")
+	runs(t, "", "call", r.url, "add", "a=1", "b=2").expect(t, exitProtocol, "", "")
+	for i := range 3 {
+		got := runs(t, "", "call", r.url, "echo", "message=hi")
+		if limited := strings.Contains(got.stdout, "too many calls: 2 in an hour are allowed for tool echo of server a"); limited != (i == 2) {
+			t.Errorf("call %d: %+v", i, got)
+		}
+	}
+	long := runs(t, "", "call", r.url, "b__echo", "message="+strings.Repeat("long ", 1_000))
+	_, uri, _ := strings.Cut(long.stdout, "as the resource ")
+	if uri, _, _ = strings.Cut(uri, ","); !strings.HasPrefix(uri, "result://b/") || len(long.stdout) > 2_000 {
+		t.Errorf("a long result: %+v", long)
+	}
+	runs(t, "", "read", r.url, uri).expect(t, exitOK, strings.Repeat("long ", 1_000), "")
+	runs(t, "", "call", r.url, "b__echo", "message=hi").expect(t, exitOK, "hi", "")
+	runs(t, "", "call", r.url+"/strict", "b__add", "a=11", "b=1").expect(t, exitToolFailed, "not allowed: too large here", "")
+	runs(t, "", "call", r.url+"/strict", "b__add", "a=1", "b=1").expect(t, exitOK, "2", "")
+	strict := toolsAt(t, r.url+"/strict")
+	if strings.Contains(strict, "echo") || !strings.Contains(strict, "b__add") || strings.Contains(strict, "plus_one") {
+		t.Errorf("in the profile: %s", strict)
+	}
+	runs(t, "", "call", r.url+"/strict", "plus_one", "a=1").expect(t, exitProtocol, "", "unknown tool")
+	if code := r.stop(); code != exitOK {
+		t.Errorf("exit code %d: %s", code, r.stderr)
+	}
+	runs(t, "", "audit", "query", filepath.Join(dir, "log"), "--kind", "call", "--json").expect(t, exitOK, `"profile":"strict"`, "")
+
+	runs(t, "", "up", "--stdio", "--profile", "none", "--config", config).expect(t, exitUsage, "", `there is no "none"; the configuration has strict`)
+	runs(t, "", "up", "--profile", "strict", "--config", config).expect(t, exitUsage, "", "goes with --stdio")
+}
+
+func TestAProjectsSettingsAreNotUsedUnasked(t *testing.T) {
+	alone(t)
+	if err := os.MkdirAll(".git", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(".mcp.json", []byte(`{"mcpServers":{},"junction":{"tools":"search"}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := serving(t, "up", "everything")
+	if all := toolsAt(t, r.url); !strings.Contains(all, "everything__echo") || !strings.Contains(r.stderr.String(), "is not used: it belongs to a project") {
+		t.Errorf("tools are %s: %s", all, r.stderr)
+	}
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/edit"
+	"github.com/junction-mcp/junction/gateway/results"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/ratelimit"
+)
+
+// settings are what the configuration says of up, with the file that says it; never nil. Those of a project
+// count where the command line names its file. Only the first file that has some counts.
+func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
+	var found *settings.Settings
+	var from string
+	for _, f := range set.Files {
+		s, file, err := f.Settings()
+		switch {
+		case err != nil:
+			return nil, "", &connectError{err}
+		case s == nil:
+		case f.Project && len(a.flags.config) == 0:
+			a.screen.Printf("junction: what %s says under \"junction\" is not used: it belongs to a project; --config names it\n", shortened(file.Path))
+		case found != nil:
+			a.screen.Printf("junction: what %s says under \"junction\" is not used: %s comes first\n", shortened(file.Path), shortened(from))
+		default:
+			found, from = s, file.Path
+		}
+	}
+	if found == nil {
+		found = &settings.Settings{}
+	}
+	return found, from, nil
+}
+
+// settle has the settings say what no flag does. Paths in them are relative to their file.
+func (o *layering) settle(s *settings.Settings, from string, given func(flag string) bool) {
+	set := func(flag string, to *string, value string) {
+		if value != "" && !given(flag) {
+			*to = value
+		}
+	}
+	set("tools", &o.tools, s.Tools)
+	if len(s.Pin) > 0 && !given("pin") {
+		o.pinned = s.Pin
+	}
+	set("policy", &o.policy, nextTo(from, s.Policy))
+	if s.Shadow && !given("shadow") {
+		o.shadow = true
+	}
+	if s.Audit != nil && !given("audit") {
+		o.audit = cmp.Or(nextTo(from, s.Audit.Folder), usualFolder)
+		set("audit-sync", &o.sync, s.Audit.Sync)
+		o.goOn = o.goOn || s.Audit.Optional
+	}
+}
+
+// nextTo is a path that a file names.
+func nextTo(file, named string) string {
+	if named == "" || filepath.IsAbs(named) {
+		return named
+	}
+	return filepath.Join(filepath.Dir(file), named)
+}
+
+// conflicts are the words of [settings.Settings] for what becomes of a name that two servers give.
+func conflicts(word string) gateway.Conflicts {
+	switch word {
+	case "priority":
+		return gateway.First
+	case "error":
+		return gateway.Refuse
+	}
+	return gateway.Suffix
+}
+
+// apply has the settings of a server say how the gateway holds it.
+func apply(u *gateway.Upstream, s settings.Server) {
+	if s.Prefix != nil {
+		u.Prefix, u.NoPrefix = *s.Prefix, *s.Prefix == ""
+	}
+	switch s.Isolation {
+	case "user":
+		u.Isolation = gateway.PerUser
+	case "client":
+		u.Isolation = gateway.PerClient
+	}
+	u.MaxInstances, u.IdleTime = s.Instances, s.Idle
+	for name, t := range s.Tools {
+		if t.Name != "" {
+			if u.Names == nil {
+				u.Names = map[string]string{}
+			}
+			u.Names[name] = t.Name
+		}
+	}
+}
+
+// edits are the middleware that has a server's tools look as its settings say.
+func edits(name string, s settings.Server) (around []mcp.Middleware) {
+	o := edit.Options{Tools: map[string]edit.Tool{}}
+	if len(s.Only)+len(s.Hide) > 0 || s.HidesTools() {
+		o.Keep = func(tool string) bool { return kept(tool, s.Only, s.Hide) && !s.Tools[tool].Hide }
+	}
+	for tool, t := range s.Tools {
+		if t.Title+t.Description != "" || len(t.Fixed)+len(t.Defaults) > 0 {
+			o.Tools[tool] = edit.Tool{Title: t.Title, Description: t.Description, Fixed: t.Fixed, Defaults: t.Defaults}
+		}
+	}
+	if o.Keep != nil || len(o.Tools) > 0 {
+		around = append(around, edit.Middleware(o))
+	}
+	if s.MaxResult > 0 {
+		around = append(around, results.Middleware(results.Options{Server: name, Max: s.MaxResult}))
+	}
+	if s.Limits != (settings.Limits{}) {
+		around = append(around, limited(s.Limits, ratelimit.Options{Whose: fmt.Sprintf("server %s", name)}).Around)
+	}
+	for tool, t := range s.Tools {
+		if t.Limits != (settings.Limits{}) {
+			around = append(around, limited(t.Limits, ratelimit.Options{Whose: fmt.Sprintf("tool %s of server %s", tool, name),
+				Matches: func(req *mcp.Request) bool { return req.Method == "tools/call" && req.Name == tool }}).Around)
+		}
+	}
+	return around
+}
+
+// kept reports whether a name matches one of the patterns of only, if there are any, and none of hide.
+func kept(name string, only, hide []string) bool {
+	matches := func(pattern string) bool {
+		ok, _ := path.Match(pattern, name) // settings were checked
+		return ok
+	}
+	return (len(only) == 0 || slices.ContainsFunc(only, matches)) && !slices.ContainsFunc(hide, matches)
+}
+
+func limited(l settings.Limits, o ratelimit.Options) *ratelimit.Limiter {
+	o.Calls, o.In = l.Per()
+	o.Concurrent = l.Concurrent
+	return ratelimit.New(o)
+}
+
+// inProfile marks what a request came to; the whole gateway is the empty name.
+type inProfile struct{}
+
+func profileOf(ctx context.Context) string {
+	name, _ := ctx.Value(inProfile{}).(string)
+	return name
+}
