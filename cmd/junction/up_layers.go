@@ -8,13 +8,17 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/gateway/search"
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/ratelimit"
@@ -27,6 +31,7 @@ type layering struct {
 	pinned []string // patterns of tools that are listed in any case
 	policy string   // a file of rules
 	shadow bool     // rules only write down what they would have decided
+	review string   // none, changes or all: which definitions are withheld until they are approved
 	audit  string   // a folder; default: the usual one
 	sync   string   // call or second: when the audit log is on the disk
 	goOn   bool     // where the audit log cannot be written
@@ -38,6 +43,9 @@ const (
 	syncSecond = "second"
 )
 
+// reviewNone offers tools whatever their definitions are.
+const reviewNone = "none"
+
 // usualFolder is what --audit alone means.
 const usualFolder = "default"
 
@@ -46,6 +54,7 @@ func (o *layering) flags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.pinned, "pin", nil, "with --tools search or auto: list the tools whose names match this `PATTERN` in any case, such as files__*")
 	flags.StringVar(&o.policy, "policy", "", "have the rules of `FILE` decide which calls may run; what they ask about, the client's user is asked")
 	flags.BoolVar(&o.shadow, "shadow", false, "with --policy: let every call run, and only write down what the rules would have decided")
+	flags.StringVar(&o.review, "review", reviewNone, "withhold tools and prompts whose definitions `changes` since they were first seen or approved; or all that nobody approved; junction approve shows and approves them")
 	flags.StringVar(&o.audit, "audit", "", "write down every call before its result leaves, in `FOLDER` (default with --audit alone: junction/audit in your configuration folder)")
 	flags.Lookup("audit").NoOptDefVal = usualFolder
 	flags.StringVar(&o.sync, "audit-sync", syncCall, "with --audit: wait for the disk with every `call`; or each second, so that calls are faster and the last second is lost if the machine fails")
@@ -59,6 +68,8 @@ func (o *layering) check() error {
 		return usagef("--tools: expected all, search or auto, got %q", o.tools)
 	case len(o.pinned) > 0 && o.tools == string(search.All):
 		return usagef("--pin goes with --tools search or --tools auto: all tools are listed")
+	case !slices.Contains([]string{reviewNone, string(review.Changes), string(review.All)}, o.review):
+		return usagef("--review: expected none, changes or all, got %q", o.review)
 	case o.shadow && o.policy == "":
 		return usagef("--shadow goes with --policy FILE, the rules that it tries")
 	case o.goOn && o.audit == "":
@@ -79,8 +90,9 @@ func (o *layering) check() error {
 // layers are what stands around a gateway while it runs.
 type layers struct {
 	now    atomic.Pointer[arrangement]
-	log    *audit.Log // nil: nothing is written down
-	folder string     // of log
+	pins   atomic.Pointer[guard.Pins] // the approved definitions; nil where none are needed
+	log    *audit.Log                 // nil: nothing is written down
+	folder string                     // of log
 }
 
 // An arrangement is what may change while a gateway runs; it is not changed itself.
@@ -99,6 +111,11 @@ func (a *app) openLayers(o layering, s *settings.Settings, from string) (*layers
 		return nil, err
 	}
 	y.now.Store(now)
+	if o.review != reviewNone {
+		if err := y.readPins(); err != nil {
+			return nil, err
+		}
+	}
 	if o.audit == "" {
 		return y, nil
 	}
@@ -151,6 +168,15 @@ func (a *app) arrange(o layering, s *settings.Settings, from string) (*arrangeme
 	return now, nil
 }
 
+// readPins reads which definitions are approved.
+func (y *layers) readPins() error {
+	approved, err := pins()
+	if err == nil {
+		y.pins.Store(approved)
+	}
+	return err
+}
+
 // book are the rules for a request; nil if there are none.
 func (y *layers) book(ctx context.Context) *rulebook { return y.now.Load().books[profileOf(ctx)] }
 
@@ -183,14 +209,40 @@ func (y *layers) close() error {
 }
 
 // around is what stands around one server.
-func (y *layers) around(e entry) []mcp.Middleware {
+func (y *layers) around(a *app, e entry) []mcp.Middleware {
 	now := y.now.Load()
 	around := edits(e.name, now.settings.Servers[e.name])
-	if len(now.books) == 0 {
-		return around
+	if len(now.books) > 0 {
+		around = append(around, y.rules(now, e))
 	}
+	if now.options.review != reviewNone && e.definition != nil {
+		around = append(around, review.Middleware(review.Options{Server: e.name, Mode: review.Mode(now.options.review), Pins: y.pins.Load,
+			Remedy: "run junction approve " + e.name, OnWithheld: func(withheld []review.Withheld) {
+				a.screen.Printf("junction: server %q: %s not offered, new or changed since it was approved: junction approve %s\n", e.name, withheldNames(withheld), e.name)
+			}}))
+	}
+	return around
+}
+
+// withheldNames are those of some definitions, for people.
+func withheldNames(withheld []review.Withheld) string {
+	var names []string
+	for _, w := range withheld[:min(len(withheld), maxRenamed)] {
+		names = append(names, plaintext.Line(w.Definition.Name, 100))
+	}
+	if more := len(withheld) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	if len(withheld) > 1 {
+		return strings.Join(names, ", ") + " are"
+	}
+	return names[0] + " is"
+}
+
+// rules has the rules decide about the requests to one server.
+func (y *layers) rules(now *arrangement, e entry) mcp.Middleware {
 	command := e.command()
-	return append(around, rules.Middleware(rules.Options{
+	return rules.Middleware(rules.Options{
 		Policy: func(ctx context.Context) *policy.Policy {
 			if book := y.book(ctx); book != nil {
 				return book.Policy
@@ -214,7 +266,7 @@ func (y *layers) around(e entry) []mcp.Middleware {
 			}
 			audit.Decided(ctx, string(effect), rule, reason)
 		},
-	}))
+	})
 }
 
 // front is the gateway, or a profile of it, with what stands around all of it.

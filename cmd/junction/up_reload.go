@@ -30,6 +30,7 @@ type served struct {
 	store    *definitions.Store
 	listener net.Listener // nil on standard input and output
 
+	pins   string                                 // when the approved definitions were last read; for the goroutine that watches
 	fronts atomic.Pointer[map[string]mcp.Handler] // by profile, "" is the whole gateway
 
 	mu      sync.Mutex
@@ -92,7 +93,7 @@ func (v *served) add(ctx context.Context, e entry, replace bool) bool {
 		u.Handler, err = v.app.shipped(ctx, e.name, shipping{})
 	}
 	if err == nil {
-		u.Middleware = v.layers.around(e)
+		u.Middleware = v.layers.around(v.app, e)
 		apply(&u, v.layers.now.Load().settings.Servers[e.name])
 		if replace {
 			err = v.gateway.Replace(ctx, e.name, u)
@@ -110,7 +111,7 @@ func (v *served) add(ctx context.Context, e entry, replace bool) bool {
 func (v *served) print(e entry) string {
 	now := v.layers.now.Load()
 	own, _ := json.Marshal(now.settings.Servers[e.name]) // texts and numbers always encode
-	text := fmt.Sprintf("%s %t %t", own, len(now.books) > 0, now.options.shadow)
+	text := fmt.Sprintf("%s %t %t %s", own, len(now.books) > 0, now.options.shadow, now.options.review)
 	if d := e.definition; d != nil {
 		text += fmt.Sprintf(" %s %s %s %q %v %v %v", d.Source, d.Hash(), d, d.Around(), d.Timeout, d.Eager, d.StartTimeout)
 	}
@@ -148,6 +149,7 @@ func (v *served) watch(ctx context.Context) (stop func()) {
 			case <-ctx.Done():
 				return
 			}
+			v.rereadPins()
 			now := v.stamp()
 			if now == last && now != seen {
 				v.reload(ctx)
@@ -178,6 +180,25 @@ func (v *served) stamp() (stamp string) {
 	return stamp
 }
 
+// rereadPins has what was approved meanwhile be offered.
+func (v *served) rereadPins() {
+	path, err := stateFile("pins.json")
+	if err != nil || v.layers.now.Load().options.review == reviewNone {
+		return
+	}
+	stamp := ""
+	if info, err := os.Stat(path); err == nil {
+		stamp = fmt.Sprintln(info.ModTime().UnixNano(), info.Size())
+	}
+	if stamp == v.pins || v.layers.readPins() != nil { // what cannot be read now is read again
+		return
+	}
+	v.pins = stamp
+	for _, s := range v.gateway.Status() {
+		_ = v.gateway.Reread(s.Name) // it is there
+	}
+}
+
 // reload reads everything again. What cannot be used leaves what was there before.
 func (v *served) reload(ctx context.Context) {
 	set, entries, err := v.app.readServers()
@@ -199,6 +220,12 @@ func (v *served) reload(ctx context.Context) {
 	if err != nil {
 		v.app.screen.Printf("junction: the configuration changed and cannot be used; what was there before goes on: %v\n", err)
 		return
+	}
+	if next.options.review != reviewNone && v.layers.pins.Load() == nil {
+		if err := v.layers.readPins(); err != nil {
+			v.app.screen.Printf("junction: the configuration changed and cannot be used; what was there before goes on: %v\n", err)
+			return
+		}
 	}
 	v.reportFixed(next)
 	v.layers.now.Store(next)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
@@ -185,4 +186,41 @@ func TestAProjectsSettingsAreNotUsedUnasked(t *testing.T) {
 	if all := toolsAt(t, r.url); !strings.Contains(all, "everything__echo") || !strings.Contains(r.stderr.String(), "is not used: it belongs to a project") {
 		t.Errorf("tools are %s: %s", all, r.stderr)
 	}
+}
+
+// What changed since it was approved is not offered, says so, and is offered again at once when it is approved.
+func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
+	noState(t)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "mcp.json")
+	configure(t, config, written(t, "a", dir), `"review":"changes"`)
+	approved, err := pins()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := approved.Approve(guard.Definition{Kind: guard.Tool, Server: "a", Name: "echo", Description: "as it was"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := approved.Save(); err != nil {
+		t.Fatal(err)
+	}
+	r := serving(t, "up", "--config", config)
+	waitFor(t, "a is offered without what changed", func() bool {
+		all := toolsAt(t, r.url)
+		return strings.Contains(all, "a__add") && !strings.Contains(all, "a__echo")
+	})
+	if !strings.Contains(r.stderr.String(), `server "a": echo is not offered, new or changed since it was approved: junction approve a`) {
+		t.Errorf("it says %s", r.stderr)
+	}
+	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitProtocol, "", "lists no tool")
+	runs(t, "", "approve", "--config", config).expect(t, exitOK, "1 changed", "")
+	shown := runs(t, "", "approve", "a", "--config", config)
+	shown.expect(t, exitUsage, "as it was", "nobody can be asked here; junction approve a@")
+	_, hash, _ := strings.Cut(shown.stderr, "junction approve ")
+	hash, _, _ = strings.Cut(hash, " ")
+	runs(t, "", "approve", "a@000000000000", "--config", config).expect(t, exitConnection, "", "defines something else by now")
+	runs(t, "", "approve", hash, "--config", config).expect(t, exitOK, `Approved of server "a": 1 changed`, "")
+	waitFor(t, "it is offered again", func() bool { return strings.Contains(toolsAt(t, r.url), "a__echo") })
+	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitOK, "hi", "")
+	runs(t, "", "approve", "--config", config).expect(t, exitOK, "Everything that is remembered of the configured servers is approved", "")
 }

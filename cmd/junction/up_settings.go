@@ -57,6 +57,7 @@ func (o *layering) settle(s *settings.Settings, from string, given func(flag str
 	if s.Shadow && !given("shadow") {
 		o.shadow = true
 	}
+	set("review", &o.review, s.Review)
 	if s.Audit != nil && !given("audit") {
 		o.audit = cmp.Or(nextTo(from, s.Audit.Folder), usualFolder)
 		set("audit-sync", &o.sync, s.Audit.Sync)

@@ -25,6 +25,7 @@ type Settings struct {
 	Pin       []string           `json:"pin,omitempty" max:"100" doc:"patterns of names of tools that are listed in any case, such as files__*"`
 	Policy    string             `json:"policy,omitempty" doc:"a file of rules that decide which calls may run; a relative path is from this file's folder"`
 	Shadow    bool               `json:"shadow,omitempty" doc:"let every call run, and only write down what the rules would have decided"`
+	Review    string             `json:"review,omitempty" enum:"none,changes,all" default:"none" doc:"withhold tools and prompts whose definitions changed since they were first seen or approved; or all that nobody approved: junction approve"`
 	Audit     *Audit             `json:"audit,omitempty" doc:"write down every call before its result leaves"`
 	Limits    Limits             `json:"limits,omitzero" doc:"what each user may do, or each client whose user is not known"`
 	Servers   map[string]Server  `json:"servers,omitempty" max:"1000" doc:"what holds for single servers, by their names"`

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/gateway/review"
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) approveCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "approve [SERVER[@HASH]...]",
+		Short: "Approve what servers define, where junction up withholds it",
+		Long: `Show which tools and prompts of the configured servers are new or changed since somebody
+approved them, as junction up --review withholds them, and approve those of the servers
+that are named. You are asked after you saw them; SERVER@HASH approves exactly what was
+shown with that hash, without a question. A junction up that runs offers them at once.
+
+` + exitHelp,
+		ValidArgsFunction: a.suggestServers,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.approve(cmd.Context(), args) },
+	}
+	a.configFlags(cmd.Flags())
+	return cmd
+}
+
+// An unapproved server has definitions that nobody approved as they are.
+type unapproved struct {
+	server   string
+	withheld []review.Withheld
+	changed  int // of them, the others are new
+	findings int
+}
+
+// hash is a short name for exactly what is not approved.
+func (u *unapproved) hash() string {
+	h := sha256.New()
+	for _, w := range u.withheld {
+		fmt.Fprintf(h, "%s %s\n", w.Definition.Kind, w.Verdict.Hash)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:6])
+}
+
+func (a *app) approve(ctx context.Context, args []string) error {
+	pins, err := pins()
+	if err != nil {
+		return err
+	}
+	set, entries, err := a.servers()
+	if err != nil {
+		return err
+	}
+	named := map[string]string{} // hashes, by server
+	var names []string
+	for _, arg := range args {
+		name, hash := arg, ""
+		if i := strings.LastIndexByte(arg, '@'); i > 0 && !slices.ContainsFunc(entries, func(e entry) bool { return e.name == arg }) {
+			name, hash = arg[:i], arg[i+1:]
+		}
+		named[name] = hash
+		names = append(names, name)
+	}
+	if entries, err = chosen(entries, set, names); err != nil {
+		return err
+	}
+	all, catalogue := a.unapproved(ctx, entries, pins)
+	if len(args) == 0 {
+		return a.listUnapproved(all)
+	}
+	for _, name := range names {
+		i := slices.IndexFunc(all, func(u *unapproved) bool { return u.server == name })
+		if i < 0 {
+			a.out.Printf("Of server %q there is nothing to approve.\n", name)
+			continue
+		}
+		if err := a.approveOne(ctx, pins, catalogue, all[i], named[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unapproved finds what nobody approved among what is remembered of servers.
+func (a *app) unapproved(ctx context.Context, entries []entry, pins *guard.Pins) ([]*unapproved, *guard.Catalogue) {
+	catalogue := new(guard.Catalogue)
+	store := a.store()
+	offered := map[string][]guard.Definition{}
+	for _, e := range entries {
+		known := remembered(ctx, e, store)
+		if known == nil {
+			continue
+		}
+		offered[e.name] = review.Definitions(e.name, known.Tools, known.Prompts)
+		var tools []string
+		for _, raw := range known.Tools {
+			name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name"))
+			tools = append(tools, name)
+		}
+		catalogue.Set(e.name, tools...)
+	}
+	var all []*unapproved
+	for _, e := range entries {
+		u := &unapproved{server: e.name}
+		for _, d := range offered[e.name] {
+			verdict := pins.Check(d)
+			if verdict.State == guard.Same {
+				continue
+			}
+			if verdict.State == guard.Changed {
+				u.changed++
+			}
+			u.withheld = append(u.withheld, review.Withheld{Definition: d, Verdict: verdict})
+			u.findings += len(catalogue.ScanDefinition(d))
+		}
+		if len(u.withheld) > 0 {
+			all = append(all, u)
+		}
+	}
+	return all, catalogue
+}
+
+func (a *app) listUnapproved(all []*unapproved) error {
+	if len(all) == 0 {
+		a.out.Printf("Everything that is remembered of the configured servers is approved.\n")
+		return nil
+	}
+	slices.SortStableFunc(all, func(a, b *unapproved) int { return cmp.Compare(b.changed, a.changed) })
+	var rows [][]string
+	for _, u := range all {
+		rows = append(rows, []string{u.server, u.summary(), "junction approve " + u.server})
+	}
+	a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
+	return nil
+}
+
+// summary counts what is not approved.
+func (u *unapproved) summary() string {
+	var parts []string
+	if u.changed > 0 {
+		parts = append(parts, fmt.Sprintf("%d changed", u.changed))
+	}
+	if fresh := len(u.withheld) - u.changed; fresh > 0 {
+		parts = append(parts, fmt.Sprintf("%d new", fresh))
+	}
+	if u.findings > 0 {
+		parts = append(parts, count(u.findings, "warning"))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// approveOne shows what a server defines and approves it, if the hash or the person says so.
+func (a *app) approveOne(ctx context.Context, pins *guard.Pins, catalogue *guard.Catalogue, u *unapproved, hash string) error {
+	if hash == "" {
+		a.showUnapproved(catalogue, u)
+		if a.person == nil {
+			return usagef("nobody can be asked here; junction approve %s@%s approves this", u.server, u.hash())
+		}
+		typed, err := a.person.Line(ctx, fmt.Sprintf("Approve this (%s)? [y]es, [N]o > ", u.hash()))
+		if err != nil {
+			return err
+		}
+		if word := strings.ToLower(strings.TrimSpace(typed)); word != "y" && word != "yes" {
+			a.out.Printf("Nothing of server %q was approved.\n", u.server)
+			return nil
+		}
+	} else if hash != u.hash() {
+		return &connectError{fmt.Errorf("server %q defines something else by now: junction approve %s shows it", u.server, u.server)}
+	}
+	var definitions []guard.Definition
+	for _, w := range u.withheld {
+		definitions = append(definitions, w.Definition)
+	}
+	if err := pins.Approve(definitions...); err != nil {
+		return fmt.Errorf("server %q: %w", u.server, err)
+	}
+	if err := pins.Save(); err != nil {
+		return fmt.Errorf("server %q: %w", u.server, err)
+	}
+	a.out.Printf("Approved of server %q: %s.\n", u.server, u.summary())
+	return nil
+}
+
+// showUnapproved shows each definition, with what the scanner found: what was hidden is visible.
+func (a *app) showUnapproved(catalogue *guard.Catalogue, u *unapproved) {
+	for _, w := range u.withheld {
+		d, state := w.Definition, "new"
+		before := guard.Definition{Kind: d.Kind, Server: d.Server, Name: d.Name}
+		if w.Verdict.State == guard.Changed {
+			state, before = "changed", w.Verdict.Old
+		}
+		a.out.Printf("%s %s of server %s, %s:\n", d.Kind, plaintext.Line(d.Name, 200), u.server, state)
+		for _, f := range catalogue.ScanDefinition(d) {
+			a.out.Printf("  warning: %s\n", plaintext.Line(f.Why+" ("+f.Where+": "+f.Excerpt+")", maxReason))
+		}
+		for _, line := range strings.Split(strings.TrimRight(guard.Diff(before, d), "\n"), "\n") {
+			a.out.Printf("  %s\n", plaintext.Unbroken(line))
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package review
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// A Mode says what is withheld.
+type Mode string
+
+const (
+	// Changes withholds what changed since it was approved. What is seen for the first time is approved by
+	// that.
+	Changes Mode = "changes"
+	// All withholds what was never approved, too.
+	All Mode = "all"
+)
+
+// Options say whose definitions are compared, and with what.
+type Options struct {
+	// Server is the name under which definitions were approved; it is required.
+	Server string
+	// Pins returns the approved definitions. It is called for each list, and must be safe for concurrent use;
+	// it is required.
+	Pins func() *guard.Pins
+	// Mode is Changes by default.
+	Mode Mode
+	// Remedy is what whoever runs the gateway has to do, for errors, such as "run junction approve files".
+	Remedy string
+	// OnWithheld, if not nil, is called after a list was read in which something is withheld that was not
+	// before. It must be safe for concurrent use.
+	OnWithheld func(withheld []Withheld)
+}
+
+// Withheld is a definition that clients do not get.
+type Withheld struct {
+	Definition guard.Definition
+	Verdict    guard.Verdict
+}
+
+// Middleware returns middleware that withholds tools and prompts.
+func Middleware(o Options) mcp.Middleware {
+	return func(next mcp.Handler) mcp.Handler {
+		return &reviewer{options: o, next: next, withheld: map[guard.Kind]map[string]string{}}
+	}
+}
+
+type reviewer struct {
+	options Options
+	next    mcp.Handler
+
+	mu       sync.Mutex
+	withheld map[guard.Kind]map[string]string // hashes by name, as of the last list
+}
+
+// Handle implements [mcp.Handler].
+func (r *reviewer) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	kind, noun := guard.Tool, "tool"
+	switch req.Method {
+	case "prompts/list", "prompts/get":
+		kind, noun = guard.Prompt, "prompt"
+	case "tools/list", "tools/call":
+	default:
+		return r.next.Handle(ctx, req)
+	}
+	if strings.HasSuffix(req.Method, "/list") {
+		return r.list(ctx, req, kind)
+	}
+	r.mu.Lock()
+	known := r.withheld[kind] != nil
+	r.mu.Unlock()
+	if !known { // nobody listed yet
+		if err := r.read(ctx, kind); err != nil {
+			return mcp.Result{}, err
+		}
+	}
+	r.mu.Lock()
+	_, withheld := r.withheld[kind][req.Name]
+	r.mu.Unlock()
+	if withheld {
+		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "%s %q is withheld: its definition is new or changed, and nobody approved it; whoever runs the gateway can %s", noun, req.Name, r.options.Remedy)
+	}
+	return r.next.Handle(ctx, req)
+}
+
+// read reads all pages of a list, for what is withheld.
+func (r *reviewer) read(ctx context.Context, kind guard.Kind) error {
+	method, member := "tools/list", "tools"
+	if kind == guard.Prompt {
+		method, member = "prompts/list", "prompts"
+	}
+	for _, err := range mcp.NewClientWith(r, mcp.ClientOptions{Name: r.options.Server}).List(ctx, method, member) {
+		if err != nil {
+			return fmt.Errorf("read the definitions that may be withheld: %w", err)
+		}
+	}
+	return nil
+}
+
+// list leaves out what is withheld.
+func (r *reviewer) list(ctx context.Context, req *mcp.Request, kind guard.Kind) (mcp.Result, error) {
+	result, err := r.next.Handle(ctx, req)
+	if err != nil {
+		return result, err
+	}
+	body, err := result.Encoded()
+	if err != nil {
+		return result, err
+	}
+	member := "tools"
+	if kind == guard.Prompt {
+		member = "prompts"
+	}
+	pins := r.options.Pins()
+	var fresh []guard.Definition
+	var withheld []Withheld
+	w := jsonrpc.NewObject(make([]byte, 0, len(body)))
+	w.Members(body, member)
+	w.Array(member)
+	jsonrpc.EachElement(jsonrpc.Get(body, member), func(raw []byte) bool {
+		d, ok := definitionOf(kind, r.options.Server, raw)
+		if !ok {
+			return true // what cannot be read cannot be approved
+		}
+		verdict := pins.Check(d)
+		if verdict.State == guard.Changed || verdict.State == guard.New && r.options.Mode == All {
+			withheld = append(withheld, Withheld{d, verdict})
+			return true
+		}
+		if verdict.State == guard.New {
+			fresh = append(fresh, d)
+		}
+		w.Element(raw)
+		return true
+	})
+	w.End()
+	if len(fresh) > 0 {
+		if err := pins.Approve(fresh...); err != nil {
+			return mcp.Result{}, fmt.Errorf("server %q: remember what it offers: %w", r.options.Server, err)
+		}
+		if err := pins.Save(); err != nil {
+			return mcp.Result{}, fmt.Errorf("server %q: remember what it offers: %w", r.options.Server, err)
+		}
+	}
+	if r.note(kind, withheld, jsonrpc.Get(req.Params, "cursor") != nil) && r.options.OnWithheld != nil {
+		r.options.OnWithheld(withheld)
+	}
+	return result.WithJSON(w.Bytes()), nil
+}
+
+// note keeps what is withheld, and reports whether something is that was not before. A further page adds to
+// the pages before it.
+func (r *reviewer) note(kind guard.Kind, withheld []Withheld, more bool) (added bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	before := r.withheld[kind]
+	now := map[string]string{}
+	if more {
+		for name, hash := range before {
+			now[name] = hash
+		}
+	}
+	for _, d := range withheld {
+		now[d.Definition.Name] = d.Verdict.Hash
+		added = added || before[d.Definition.Name] != d.Verdict.Hash
+	}
+	r.withheld[kind] = now
+	return added
+}
+
+// Definitions are the tools and prompts of lists, as they are pinned; what cannot be read is left out.
+func Definitions(server string, tools, prompts []json.RawMessage) []guard.Definition {
+	var all []guard.Definition
+	for kind, list := range map[guard.Kind][]json.RawMessage{guard.Tool: tools, guard.Prompt: prompts} {
+		for _, raw := range list {
+			if d, ok := definitionOf(kind, server, raw); ok {
+				all = append(all, d)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b guard.Definition) int { return strings.Compare(string(a.Kind)+a.Name, string(b.Kind)+b.Name) })
+	return all
+}
+
+// definitionOf is a tool or prompt as it is pinned; the host pins the same.
+func definitionOf(kind guard.Kind, server string, raw json.RawMessage) (d guard.Definition, ok bool) {
+	encoded := func(v any) json.RawMessage {
+		data, err := schema.Encode(nil, v)
+		if err != nil || string(data) == "null" || string(data) == "[]" {
+			return nil
+		}
+		return data
+	}
+	if kind == guard.Prompt {
+		var p mcp.Prompt
+		if schema.DecodeLoose(raw, &p) != nil {
+			return d, false
+		}
+		return guard.Definition{Kind: kind, Server: server, Name: p.Name, Title: p.Title, Description: p.Description, Schema: encoded(p.Arguments), Icons: encoded(p.Icons)}, true
+	}
+	var t mcp.Tool
+	if schema.DecodeLoose(raw, &t) != nil {
+		return d, false
+	}
+	return guard.Definition{Kind: kind, Server: server, Name: t.Name, Title: t.Title, Description: t.Description,
+		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: encoded(t.Annotations), Icons: encoded(t.Icons)}, true
+}
