@@ -35,17 +35,31 @@ type front struct {
 	stdio   bool
 	hosts   []string // names under which it may be reached
 	origins []string // of web pages that may use it
+	auth    string   // none or keys: who may use it
 }
 
 func (f *front) flags(flags *pflag.FlagSet, byDefault string) {
 	flags.StringVar(&f.http, "http", "", "serve at `HOST:PORT`, path "+endpointPath+" ("+olderPath+" for clients that know only HTTP+SSE)"+byDefault)
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "with --http: let clients reach it by this `NAME`, in addition to localhost and its address")
 	flags.StringSliceVar(&f.origins, "allow-origin", nil, "with --http: let web pages of this `ORIGIN` use it, such as https://example.com")
+	flags.StringVar(&f.auth, "auth", authNone, "with --http: let only clients in that send one of the `keys` of junction key")
 	flags.BoolVar(&f.stdio, "stdio", false, "serve on standard input and output")
 }
 
+// Who may use an address.
+const (
+	authNone = "none" // everybody who reaches it
+	authKeys = "keys"
+)
+
 // check says what is wrong with the flags.
 func (f *front) check() error {
+	if f.auth != authNone && f.auth != authKeys {
+		return usagef("--auth: expected keys or none, got %q", f.auth)
+	}
+	if f.stdio && f.auth != authNone {
+		return usagef("--auth goes with --http: on standard input and output there is only the program that started it")
+	}
 	if f.http == "" {
 		return nil
 	}
@@ -84,8 +98,8 @@ func (a *app) listen(f front) (net.Listener, error) {
 	if err != nil {
 		return nil, &connectError{fmt.Errorf("--http: %w", err)}
 	}
-	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		a.screen.Printf("warning: %s is not a loopback address: everyone who can reach it may call the tools.\n", l.Addr())
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && f.auth == authNone {
+		a.screen.Printf("warning: %s is not a loopback address: everyone who can reach it may call the tools; --auth keys lets in who has a key (junction key).\n", l.Addr())
 		if len(f.hosts) == 0 {
 			a.screen.Printf("Clients reach it by its IP address; to let them use a name, add --allow-host NAME.\n")
 		}
@@ -99,7 +113,15 @@ func endpoint(l net.Listener) string { return "http://" + l.Addr().String() + en
 // as a drain may take. Below its path there is what profile returns by name, if
 // that is not nil.
 func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Handler, profile func(name string) mcp.Handler) error {
-	d := &doors{front: f, options: mcp.ServeOptions{Logger: a.logger()}, profile: profile, open: map[string]endpointHandler{}}
+	var principal func(*http.Request) (*mcp.Principal, error)
+	if f.auth == authKeys {
+		k, err := keys()
+		if err != nil {
+			return err
+		}
+		principal = k.Principal
+	}
+	d := &doors{front: f, principal: principal, options: mcp.ServeOptions{Logger: a.logger()}, profile: profile, open: map[string]endpointHandler{}}
 	d.at(endpointPath, h)
 	d.at(olderPath, h)
 	server := &http.Server{Handler: d, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout}
@@ -129,6 +151,8 @@ type doors struct {
 	front   front
 	options mcp.ServeOptions
 	profile func(name string) mcp.Handler // nil: there are none
+	// principal authenticates requests; nil lets everybody in.
+	principal func(*http.Request) (*mcp.Principal, error)
 
 	mu     sync.Mutex
 	open   map[string]endpointHandler
@@ -178,9 +202,9 @@ func (d *doors) at(path string, h mcp.Handler) endpointHandler {
 	}
 	f := d.front
 	if strings.HasPrefix(path, olderPath) {
-		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: d.options, AllowedHosts: f.hosts, AllowedOrigins: f.origins})
+		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: d.options, Principal: d.principal, AllowedHosts: f.hosts, AllowedOrigins: f.origins})
 	} else {
-		e = streamable.HandlerWith(h, streamable.Options{ServeOptions: d.options, AllowedHosts: f.hosts, AllowedOrigins: f.origins})
+		e = streamable.HandlerWith(h, streamable.Options{ServeOptions: d.options, Principal: d.principal, AllowedHosts: f.hosts, AllowedOrigins: f.origins})
 	}
 	d.open[path] = e
 	return e

@@ -141,7 +141,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	defer v.watch(ctx)()
 	defer a.publish(g, l, v.sources)()
 	if !o.stdio || a.flags.verbose {
-		a.introduce(l, a.stdioArgs(set, slices.ContainsFunc(v.entries, entry.ofProject), o))
+		a.introduce(l, o.front, a.stdioArgs(set, slices.ContainsFunc(v.entries, entry.ofProject), o))
 		a.showSources(v.entries)
 		y.introduce(a)
 	}

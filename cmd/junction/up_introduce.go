@@ -14,16 +14,17 @@ import (
 
 // introduce says where the endpoint is and how a client gets to it; args start
 // the same on standard input and output.
-func (a *app) introduce(l net.Listener, args []string) {
+func (a *app) introduce(l net.Listener, f front, args []string) {
 	if l == nil {
 		a.screen.Printf("junction serves on standard input and output.\n")
 		return
 	}
 	url := endpoint(l)
 	type server struct {
-		Command string   `json:"command,omitempty"`
-		Args    []string `json:"args,omitempty"`
-		URL     string   `json:"url,omitempty"`
+		Command string            `json:"command,omitempty"`
+		Args    []string          `json:"args,omitempty"`
+		URL     string            `json:"url,omitempty"`
+		Headers map[string]string `json:"headers,omitempty"`
 	}
 	entry := func(s server) []byte {
 		type servers struct {
@@ -34,8 +35,12 @@ func (a *app) introduce(l net.Listener, args []string) {
 		}{servers{s}}) // strings always encode
 		return line
 	}
+	byURL := server{URL: url}
+	if f.auth == authKeys {
+		byURL.Headers = map[string]string{"Authorization": "Bearer KEY"}
+	}
 	a.screen.Printf("junction serves at %s\n\nFor a desktop client, paste\n  %s\nor, where it takes a URL,\n  %s\n\n",
-		url, entry(server{Command: program(), Args: args}), entry(server{URL: url}))
+		url, entry(server{Command: program(), Args: args}), entry(byURL))
 }
 
 // program is how a client can start this program. What go run made is gone when
@@ -65,7 +70,7 @@ func (a *app) stdioArgs(set *config.Set, ofProject bool, o upOptions) []string {
 	o.given.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		switch f.Name {
-		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin":
+		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin", "auth":
 			return
 		case "policy", "audit":
 			if value != usualFolder {

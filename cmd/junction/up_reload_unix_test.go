@@ -224,3 +224,48 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitOK, "hi", "")
 	runs(t, "", "approve", "--config", config).expect(t, exitOK, "Everything that is remembered of the configured servers is approved", "")
 }
+
+// Who has a key is let in, and is who rules, limits, instances and the audit log are about.
+func TestOnlyWhoHasAKeyIsLetIn(t *testing.T) {
+	noState(t)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "mcp.json")
+	write(t, map[string]string{filepath.Join(dir, "policy.json"): `{"rules":[{"effect":"deny","tool":"add","when":"principal.subject != 'ann' || !('write' in principal.scopes)","reason":"only ann adds"}],"default":"allow"}`})
+	configure(t, config, written(t, "a", dir), `"policy":"policy.json","audit":{"folder":"log"},"servers":{"a":{"isolation":"user"}}`)
+	key := func(args ...string) string {
+		got := runs(t, "", append([]string{"key", "create"}, args...)...)
+		if got.code != exitOK || !strings.HasPrefix(got.stdout, "jk_") {
+			t.Fatalf("%+v", got)
+		}
+		return "Authorization: Bearer " + strings.TrimSpace(got.stdout)
+	}
+	ann, ben, late := key("ann", "--scope", "write"), key("ben"), key("late", "--expires", "1ns")
+	r := serving(t, "up", "--config", config, "--auth", "keys")
+	if !strings.Contains(r.stderr.String(), `"headers":{"Authorization":"Bearer KEY"}`) {
+		t.Errorf("the entry for a client: %s", r.stderr)
+	}
+	runs(t, "", "call", r.url, "a__add", "a=1", "b=2").expect(t, exitConnection, "", "401")
+	runs(t, "", "call", r.url, "a__add", "a=1", "b=2", "--header", late).expect(t, exitConnection, "", "401")
+	runs(t, "", "call", r.url, "a__add", "a=1", "b=2", "--header", ann).expect(t, exitOK, `{"sum":3}`, "")
+	runs(t, "", "call", r.url, "a__add", "a=1", "b=2", "--header", ben).expect(t, exitToolFailed, "only ann adds", "")
+	runs(t, "", "call", r.url, "a__echo", "message=hi", "--header", ben).expect(t, exitOK, "hi", "")
+	listed := runs(t, "", "key", "list")
+	if listed.code != exitOK || strings.Count(listed.stdout, "\n") != 3 || strings.Contains(listed.stdout, ann[len(ann)-10:]) {
+		t.Errorf("keys: %+v", listed)
+	}
+	runs(t, "", "key", "revoke", "nobody").expect(t, exitConnection, "", "no key")
+	runs(t, "", "key", "revoke", "ben").expect(t, exitOK, "Revoked: 1 key", "")
+	waitFor(t, "ben's key is refused", func() bool {
+		return runs(t, "", "call", r.url, "a__echo", "message=hi", "--header", ben).code == exitConnection
+	})
+	data, _ := os.ReadFile(filepath.Join(dir, "a"))
+	if n := strings.Count(string(data), "\n"); n < 3 { // one to read what it offers, one for each user
+		t.Errorf("%d instances were started", n)
+	}
+	if code := r.stop(); code != exitOK {
+		t.Errorf("exit code %d: %s", code, r.stderr)
+	}
+	runs(t, "", "audit", "query", filepath.Join(dir, "log"), "--kind", "call", "--json").expect(t, exitOK, `"principal":"ann"`, "")
+	runs(t, "", "up", "--stdio", "--auth", "keys").expect(t, exitUsage, "", "--auth goes with --http")
+	runs(t, "", "up", "--auth", "magic").expect(t, exitUsage, "", `--auth: expected keys or none, got "magic"`)
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/junction-mcp/junction/apikey"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/spf13/cobra"
+)
+
+const keyHelp = `Clients send a key as "Authorization: Bearer KEY" to a junction up that runs with
+--auth keys. What is kept of a key is a hash, in keys.json in junction's folder.`
+
+func (a *app) keyCommand() *cobra.Command {
+	return group("key", "Create, list and revoke keys with which clients may use junction up",
+		"Work with the keys with which clients may use junction up --auth keys.\n\n"+keyHelp,
+		a.keyCreateCommand(), a.keyListCommand(), a.keyRevokeCommand())
+}
+
+// keys are those of this installation.
+func keys() (*apikey.Keys, error) {
+	path, err := stateFile("keys.json")
+	if err != nil {
+		return nil, err
+	}
+	k, err := apikey.Open(path)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	return k, nil
+}
+
+func (a *app) keyCreateCommand() *cobra.Command {
+	var scopes []string
+	var lasts time.Duration
+	cmd := &cobra.Command{
+		Use:   "create USER",
+		Short: "Create a key for a user, and print it",
+		Long:  "Create a key for a user, as rules and the audit log name them, and print it. It is shown\nonce and cannot be read again.\n\n" + keyHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("expected the name of one user, got %d words", len(args))
+			}
+			if lasts < 0 {
+				return usagef("--expires: expected a time such as 720h, got %v", lasts)
+			}
+			k, err := keys()
+			if err != nil {
+				return err
+			}
+			var expires time.Time
+			if lasts > 0 {
+				expires = time.Now().Add(lasts)
+			}
+			key, _, err := k.Create(cmd.Context(), args[0], scopes, expires)
+			if err != nil {
+				return &connectError{err}
+			}
+			_, err = fmt.Fprintln(a.stdout, key)
+			return err
+		},
+	}
+	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "a `SCOPE` that rules see in principal.scopes (repeatable)")
+	cmd.Flags().DurationVar(&lasts, "expires", 0, "how long the key holds, such as `720h` (default for ever)")
+	return cmd
+}
+
+func (a *app) keyListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the keys, without what is secret of them", Args: noMore,
+		RunE: func(*cobra.Command, []string) error {
+			k, err := keys()
+			if err != nil {
+				return err
+			}
+			all, err := k.All()
+			if err != nil {
+				return &connectError{err}
+			}
+			var rows [][]string
+			for _, key := range all {
+				until := "for ever"
+				if !key.Expires.IsZero() {
+					until = "until " + key.Expires.Local().Format(time.DateTime)
+				}
+				rows = append(rows, []string{key.ID, plaintext.Line(key.User, 200), until, "created " + key.Created.Local().Format(time.DateTime)})
+			}
+			if len(rows) == 0 {
+				a.out.Printf("There are no keys; junction key create USER makes one.\n")
+				return nil
+			}
+			a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
+			return nil
+		},
+	}
+}
+
+func (a *app) keyRevokeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "revoke ID|USER",
+		Short: "Revoke a key, or all of a user",
+		Long:  "Revoke the key with this id, or all keys of this user. A junction up that runs refuses them\nwithin a second.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("expected the id of a key or the name of a user; junction key list lists them")
+			}
+			k, err := keys()
+			if err != nil {
+				return err
+			}
+			revoked, err := k.Revoke(cmd.Context(), args[0])
+			if err != nil {
+				return &connectError{err}
+			}
+			if len(revoked) == 0 {
+				return &connectError{fmt.Errorf("there is no key of %q; junction key list lists them", args[0])}
+			}
+			a.out.Printf("Revoked: %s.\n", count(len(revoked), "key"))
+			return nil
+		},
+	}
+}
