@@ -17,7 +17,9 @@ import (
 )
 
 // changing lists tools whose descriptions are those that it is given.
-type changing struct{ descriptions atomic.Pointer[map[string]string] }
+type changing struct {
+	descriptions atomic.Pointer[map[string]string]
+}
 
 func (c *changing) set(descriptions map[string]string) { c.descriptions.Store(&descriptions) }
 
