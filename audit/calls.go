@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -52,7 +53,9 @@ func (l *Log) Calls(o CallOptions) mcp.Middleware {
 			}
 			l.running.Add(1)
 			defer l.running.Add(-1)
-			result, err := next.Handle(context.WithValue(ctx, callKey{}, &call{l, *r}), req)
+			c := &call{log: l, record: *r}
+			result, err := next.Handle(context.WithValue(ctx, callKey{}, c), req)
+			c.allowed(r)
 			r.Time = time.Now()
 			r.Duration = r.Time.Sub(r.began)
 			o.finish(ctx, req, r, &result, err)
@@ -122,14 +125,36 @@ type callKey struct{}
 type call struct {
 	log    *Log
 	record Record
+
+	mu           sync.Mutex
+	rule, reason string // that allowed it; empty if none did
+	allow        bool
 }
 
-// Decided adds a line that says whether the request with the context ctx may be handled, and why:
-// allow, ask or deny, and the rule that says so. It is written with the next line that is waited for,
-// which that of the request is. Without [Log.Calls] around it does nothing.
+// allowed says in the line of a request what allowed it.
+func (c *call) allowed(r *Record) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.allow {
+		r.Decision, r.Rule, r.Reason = Allowed, c.rule, c.reason
+	}
+}
+
+// Allowed is the decision that lets a request be handled.
+const Allowed = "allow"
+
+// Decided writes down whether the request with the context ctx may be handled, and why: allow, ask or
+// deny, and the rule that says so. What allows it stands in the line of the request; anything else has a
+// line of its own before that. Without [Log.Calls] around it does nothing.
 func Decided(ctx context.Context, decision, rule, reason string) {
 	c, _ := ctx.Value(callKey{}).(*call)
 	if c == nil {
+		return
+	}
+	if decision == Allowed {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.allow, c.rule, c.reason = true, words(rule), words(reason)
 		return
 	}
 	r := c.record

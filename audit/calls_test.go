@@ -86,14 +86,11 @@ func TestALineForEachCallAndDecision(t *testing.T) {
 		got = append(got, text)
 	}
 	want := []string{
-		"decision add decision=allow rule=team.json#1 ",
-		"call add outcome=ok arguments=map[A:1 B:2] result=map[content:[map[text:3 type:text]] structuredContent:3] ",
-		"decision add decision=allow rule=team.json#1 ",
-		"call add outcome=tool_error arguments=map[A:100 B:1] result=map[content:[map[text:*** type:text]] isError:true] ",
+		"call add decision=allow rule=team.json#1 outcome=ok arguments=map[A:1 B:2] result=map[content:[map[text:3 type:text]] structuredContent:3] ",
+		"call add decision=allow rule=team.json#1 outcome=tool_error arguments=map[A:100 B:1] result=map[content:[map[text:*** type:text]] isError:true] ",
 		"decision drop decision=deny rule=team.json#2 reason=nobody drops tables ",
 		"call drop reason=rule 2 denies it (code -32602) outcome=error code=-32602 arguments=map[password:***] ",
-		"decision none decision=allow rule=team.json#1 ",
-		"call none ",
+		"call none decision=allow rule=team.json#1 reason=unknown tool",
 	}
 	if len(got) != len(want) {
 		t.Fatalf("got %d lines:\n%s", len(got), strings.Join(got, "\n"))
