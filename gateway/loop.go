@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
@@ -38,15 +39,63 @@ func (g *Gateway) gateways() []string {
 	return ids
 }
 
-// loopMeta is the _meta of a list.
-func (g *Gateway) loopMeta() json.RawMessage {
+// missingKey is the member of _meta that says of a list which servers are not in it, and why.
+const missingKey = "io.github.junction-mcp/missing"
+
+// maxWhy is how many bytes of a reason the _meta of a list has.
+const maxWhy = 300
+
+// listMeta is the _meta of a list.
+func (g *Gateway) listMeta(method string) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.Array(gatewaysKey)
 	for _, id := range g.gateways() {
 		w.StringElement(id)
 	}
 	w.End()
+	g.writeMissing(&w, method)
 	return w.Bytes()
+}
+
+// writeMissing says which members' entries a list lacks.
+func (g *Gateway) writeMissing(w *jsonrpc.Writer, method string) {
+	g.mu.RLock()
+	members := g.members
+	g.mu.RUnlock()
+	any := false
+	for _, m := range members {
+		why := m.missing(method)
+		if why == "" {
+			continue
+		}
+		if !any {
+			any = true
+			w.Array(missingKey)
+		}
+		w.ObjectElement()
+		w.String("server", m.name)
+		w.String("reason", why)
+		w.End()
+	}
+	if any {
+		w.End()
+	}
+}
+
+// missing says why a list lacks the entries of the member; empty if it does not.
+func (m *member) missing(method string) string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	why := ""
+	switch err := m.unread[method]; {
+	case m.known == nil && m.state == Failed:
+		why = m.unavailable().Error()
+	case m.known == nil:
+		why = fmt.Sprintf("server %q is not connected yet (%v)", m.name, m.state)
+	case err != nil:
+		why = fmt.Sprintf("its list cannot be read: %v", err)
+	}
+	return strings.ToValidUTF8(why[:min(len(why), maxWhy)], "")
 }
 
 // A loopCheck is a server whose results are searched for the id of the gateway

@@ -237,5 +237,5 @@ func (g *Gateway) list(ctx context.Context, req *mcp.Request, k kind) (mcp.Resul
 	if err := g.await(ctx); err != nil {
 		return mcp.Result{}, err
 	}
-	return mcp.Result{JSON: g.current().lists[k.method], Meta: g.loopMeta()}, nil
+	return mcp.Result{JSON: g.current().lists[k.method], Meta: g.listMeta(k.method)}, nil
 }

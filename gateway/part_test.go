@@ -1,6 +1,8 @@
 package gateway_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -67,5 +69,27 @@ func TestAPartOffersAndAnswersNothingElse(t *testing.T) {
 	must(t, g.Remove(t.Context(), "a"))
 	if got := names(t, part); len(got) != 0 {
 		t.Errorf("once the server is removed: %q", got)
+	}
+}
+
+func TestAListSaysWhichServersItLacksAndWhy(t *testing.T) {
+	g := gateway.New(gateway.Options{Logger: quiet})
+	defer g.Close()
+	must(t, g.AddHandler("a", member(t, "a")))
+	must(t, add(g, "b", func(context.Context) (*mcp.Client, error) { return nil, errors.New("exec: no such program") }))
+	must(t, g.Settle(t.Context()))
+	result, err := g.Handle(t.Context(), mcp.NewRequest("tools/list", nil))
+	must(t, err)
+	body, err := result.Encoded()
+	must(t, err)
+	want := `"io.github.junction-mcp/missing":[{"server":"b","reason":"server \"b\" is not connected: exec: no such program"}]`
+	if !strings.Contains(string(result.Meta), want) || !strings.Contains(string(body), "a__who") {
+		t.Errorf("the _meta is %s, the list %s", result.Meta, body)
+	}
+	must(t, g.Remove(t.Context(), "b"))
+	result, err = g.Handle(t.Context(), mcp.NewRequest("tools/list", nil))
+	must(t, err)
+	if strings.Contains(string(result.Meta), "missing") {
+		t.Errorf("the _meta is %s", result.Meta)
 	}
 }
