@@ -18,6 +18,8 @@ standard input and output (the default) or at an address:
   everything   one of every feature, for trying and testing
   filesystem   list, read and search files inside the folders that --root names;
                with --write also write, edit and move them
+  fetch        pages of the web as Markdown; not those that robots.txt excludes, and not
+               from addresses of private networks
   memory       a knowledge graph that outlives conversations, in the file that --file
                names
   time         what time it is, in any time zone`,
@@ -42,6 +44,8 @@ standard input and output (the default) or at an address:
 	cmd.Flags().StringArrayVar(&o.roots, "root", nil, "let filesystem reach into `DIR` (repeatable); default: the current folder")
 	cmd.Flags().BoolVar(&o.write, "write", false, "let filesystem change files")
 	cmd.Flags().StringVar(&o.file, "file", "", "let memory keep its graph in `FILE` (default: memory.db in junction's folder of your configuration)")
+	cmd.Flags().BoolVar(&o.fetch.AllowPrivate, "private", false, "let fetch read from addresses of private networks and of this machine")
+	cmd.Flags().BoolVar(&o.fetch.IgnoreRobots, "ignore-robots", false, "let fetch read pages that robots.txt asks programs not to read")
 	cmd.Flags().BoolVarP(&a.flags.verbose, "verbose", "v", false, "tell on stderr what goes on")
 	return cmd
 }

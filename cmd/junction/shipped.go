@@ -11,12 +11,13 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/servers/clock"
 	"github.com/junction-mcp/junction/servers/everything"
+	"github.com/junction-mcp/junction/servers/fetch"
 	"github.com/junction-mcp/junction/servers/filesystem"
 	graph "github.com/junction-mcp/junction/servers/memory"
 )
 
 // shippedNames are the servers that ship with junction.
-func shippedNames() []string { return []string{"everything", "filesystem", "memory", "time"} }
+func shippedNames() []string { return []string{"everything", "fetch", "filesystem", "memory", "time"} }
 
 // defaultNames are those of them that are there without any configuration.
 func defaultNames() []string { return []string{"everything", "filesystem"} }
@@ -26,6 +27,7 @@ type shipping struct {
 	roots []string // of filesystem; none: the current folder
 	write bool     // of filesystem
 	file  string   // of memory; empty: the one in junction's folder
+	fetch fetch.Options
 }
 
 // check says which flag is for another server.
@@ -35,6 +37,9 @@ func (o *shipping) check(name string) error {
 		return usagef("--root and --write are for filesystem")
 	case name != "memory" && o.file != "":
 		return usagef("--file is for memory")
+	}
+	if name != "fetch" && o.fetch != (fetch.Options{}) {
+		return usagef("--private and --ignore-robots are for fetch")
 	}
 	return nil
 }
@@ -65,6 +70,8 @@ func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler
 		}
 		a.atEnd(m)
 		return m, nil
+	case "fetch":
+		return fetch.New(o.fetch), nil
 	case "time":
 		return clock.New(clock.Options{}), nil
 	}

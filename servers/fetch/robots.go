@@ -1,0 +1,89 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/temoto/robotstxt"
+)
+
+const (
+	maxRobots  = 500 << 10 // bytes of a robots.txt, as RFC 9309 asks for
+	robotsTime = time.Hour // how long one is remembered
+	maxSites   = 1_000     // sites of which one is remembered
+)
+
+// robots are the rules of sites for programs.
+type robots struct {
+	mu  sync.Mutex
+	all map[string]*site
+}
+
+type site struct {
+	rules *robotstxt.RobotsData
+	read  time.Time
+}
+
+// mayRead says why robots.txt does not want a page to be read, if so (RFC 9309).
+func (f *server) mayRead(ctx context.Context, page *url.URL) error {
+	if f.options.IgnoreRobots {
+		return nil
+	}
+	rules, err := f.rulesOf(ctx, page)
+	if err != nil {
+		return err
+	}
+	if path := page.EscapedPath(); !rules.TestAgent(orRoot(path)+query(page), f.options.Agent) {
+		return fmt.Errorf("%s asks programs not to read %s (robots.txt); the user can read it in a browser", page.Host, page.Path)
+	}
+	return nil
+}
+
+func orRoot(path string) string {
+	if path == "" {
+		return "/"
+	}
+	return path
+}
+
+func query(u *url.URL) string {
+	if u.RawQuery == "" {
+		return ""
+	}
+	return "?" + u.RawQuery
+}
+
+// rulesOf are those of a page's site. Where they cannot be had, nothing may be read; where there are none,
+// everything may.
+func (f *server) rulesOf(ctx context.Context, page *url.URL) (*robotstxt.RobotsData, error) {
+	origin := page.Scheme + "://" + page.Host
+	f.robots.mu.Lock()
+	known := f.robots.all[origin]
+	f.robots.mu.Unlock()
+	if known != nil && time.Since(known.read) < robotsTime {
+		return known.rules, nil
+	}
+	_, _, text, err := f.get(ctx, &url.URL{Scheme: page.Scheme, Host: page.Host, Path: "/robots.txt"}, maxRobots)
+	status := http.StatusOK
+	if failed := new(statusError); errors.As(err, &failed) {
+		status = failed.status
+	} else if err != nil {
+		return nil, fmt.Errorf("whether %s lets programs read is not known: %w", page.Host, err)
+	}
+	rules, err := robotstxt.FromStatusAndBytes(status, text)
+	if err != nil {
+		return nil, fmt.Errorf("robots.txt of %s: %w", page.Host, err)
+	}
+	f.robots.mu.Lock()
+	defer f.robots.mu.Unlock()
+	if f.robots.all == nil || len(f.robots.all) >= maxSites {
+		f.robots.all = map[string]*site{}
+	}
+	f.robots.all[origin] = &site{rules, time.Now()}
+	return rules, nil
+}
