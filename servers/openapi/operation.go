@@ -86,9 +86,7 @@ func (o *operation) read(d *document, root part, s *security, options *Options) 
 			}
 		}
 	}
-	if o.credentials, err = s.of(root, o.from); err != nil {
-		return err
-	}
+	o.credentials = s.of(root, o.from)
 	for _, c := range append(s.places(), options.Requests.Credentials...) {
 		if c.In == httptool.Query {
 			o.secretNames = append(o.secretNames, c.Name)

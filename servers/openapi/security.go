@@ -51,10 +51,9 @@ func (d *document) securityOf(root part, secrets map[string]string) (*security, 
 		if !known {
 			return nil, fmt.Errorf("there is no security scheme %q that takes a secret; there are: %s", name, strings.Join(s.names(), ", "))
 		}
-		if c.Value = value; name != "" {
-			if err := c.Check(); err != nil {
-				return nil, fmt.Errorf("the secret for %q: %w", name, err)
-			}
+		c.Value = value
+		if err := c.Check(); err != nil {
+			return nil, fmt.Errorf("the secret for %q: %w", name, err)
 		}
 	}
 	return s, nil
@@ -90,7 +89,7 @@ func (s *security) places() []httptool.Credential {
 }
 
 // of returns the credentials of an operation: those of the first of its alternatives for which all secrets are there.
-func (s *security) of(root, operation part) ([]httptool.Credential, error) {
+func (s *security) of(root, operation part) []httptool.Credential {
 	from := root
 	if operation.Has("security") {
 		from = operation
@@ -109,20 +108,20 @@ func (s *security) of(root, operation part) ([]httptool.Credential, error) {
 			if value == "" && alternative.Len() == 1 {
 				value = s.secrets[""]
 			}
-			if c, known := s.credential(name); known && value != "" {
-				c.Value = value
+			c, known := s.credential(name)
+			if c.Value = value; known && c.Check() == nil { // a token is no USER:PASSWORD
 				all = append(all, c)
 			}
 		}
 		if len(all) == alternative.Len() {
-			return checked(all)
+			return all
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // undeclared are the credentials where a document does not say which are needed.
-func (s *security) undeclared() ([]httptool.Credential, error) {
+func (s *security) undeclared() []httptool.Credential {
 	var all []httptool.Credential
 	for _, one := range s.schemes {
 		if value := s.secrets[one.name]; value != "" {
@@ -131,22 +130,12 @@ func (s *security) undeclared() ([]httptool.Credential, error) {
 			all = append(all, c)
 		}
 	}
-	if value := s.secrets[""]; value != "" && len(all) == 0 {
-		c := httptool.Credential{In: httptool.Bearer}
-		if len(s.schemes) == 1 {
-			c = s.schemes[0].Credential
-		}
-		c.Value = value
+	c := httptool.Credential{In: httptool.Bearer}
+	if len(s.schemes) == 1 {
+		c = s.schemes[0].Credential
+	}
+	if c.Value = s.secrets[""]; len(all) == 0 && c.Check() == nil {
 		all = append(all, c)
 	}
-	return checked(all)
-}
-
-func checked(all []httptool.Credential) ([]httptool.Credential, error) {
-	for _, c := range all {
-		if err := c.Check(); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
+	return all
 }

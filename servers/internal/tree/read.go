@@ -39,13 +39,20 @@ func (r *reading) enter(depth int) error {
 	return nil
 }
 
-// Parse reads JSON, or YAML where the text begins with neither { nor [.
+// Parse reads JSON or YAML. Where a text that begins with { or [ is neither, the error is that of JSON.
 func Parse(text []byte) (any, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-	if start := bytes.TrimLeft(text, " \t\r\n"); len(start) > 0 && (start[0] == '{' || start[0] == '[') {
-		return ParseJSON(text)
+	start := bytes.TrimLeft(text, " \t\r\n")
+	if len(start) == 0 || start[0] != '{' && start[0] != '[' {
+		return parseYAML(text)
 	}
-	return parseYAML(text)
+	value, err := ParseJSON(text)
+	if err != nil {
+		if flow, fault := parseYAML(text); fault == nil {
+			return flow, nil
+		}
+	}
+	return value, err
 }
 
 // ParseJSON reads one JSON value. A name that an object has twice is an error.
@@ -109,12 +116,16 @@ func (r *reading) json(d *jsontext.Decoder, depth int) (any, error) {
 }
 
 func parseYAML(text []byte) (any, error) {
-	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil {
+	var document, more yaml.Node
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	switch err := d.Decode(&document); {
+	case err == io.EOF || err == nil && len(document.Content) == 0:
+		return nil, errors.New("it is empty")
+	case err != nil:
 		return nil, err
 	}
-	if len(document.Content) == 0 {
-		return nil, errors.New("it is empty")
+	if err := d.Decode(&more); err != io.EOF {
+		return nil, errors.New("something follows the first document")
 	}
 	return (&reading{}).yaml(document.Content[0], 0)
 }
