@@ -16,7 +16,7 @@ import (
 )
 
 // shippedNames are the servers that ship with junction.
-func shippedNames() []string { return []string{"everything", "filesystem", "memory", "time"} }
+func shippedNames() []string { return []string{"everything", "filesystem", "graphql", "memory", "openapi", "time"} }
 
 // defaultNames are those of them that are there without any configuration.
 func defaultNames() []string { return []string{"everything", "filesystem"} }
@@ -26,6 +26,7 @@ type shipping struct {
 	roots []string // of filesystem; none: the current folder
 	write bool     // of filesystem
 	file  string   // of memory; empty: the one in junction's folder
+	api   apiShipping
 }
 
 // check says which flag is for another server.
@@ -36,7 +37,7 @@ func (o *shipping) check(name string) error {
 	case name != "memory" && o.file != "":
 		return usagef("--file is for memory")
 	}
-	return nil
+	return o.api.check(name)
 }
 
 // shipped makes a server that ships with junction. What it holds open is closed when the command ends.
@@ -65,6 +66,10 @@ func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler
 		}
 		a.atEnd(m)
 		return m, nil
+	case "openapi":
+		return a.openAPI(ctx, &o.api)
+	case "graphql":
+		return a.graphQL(ctx, &o.api)
 	case "time":
 		return clock.New(clock.Options{}), nil
 	}

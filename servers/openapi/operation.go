@@ -12,6 +12,7 @@ import (
 
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/servers/httptool"
+	"github.com/junction-mcp/junction/servers/internal/toolschema"
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
@@ -207,8 +208,7 @@ func (o *operation) input(d *document, cut int) (schema *tree.Object, ok bool) {
 	if c.defs.Len() > 0 {
 		schema.Set("$defs", c.defs)
 	}
-	total := measure(schema, c.defs)
-	return schema, c.parts <= maxInputParts && total.parts <= maxInputParts && total.depth <= maxInputDepth && len(tree.Append(nil, schema)) <= maxInputSchema
+	return schema, c.parts <= toolschema.MaxParts && toolschema.Fits(schema)
 }
 
 // describe gives a schema a description in front of its own.

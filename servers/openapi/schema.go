@@ -7,17 +7,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/junction-mcp/junction/servers/internal/toolschema"
 	"github.com/junction-mcp/junction/servers/internal/tree"
 )
 
-// What the input schema of a tool may be. Where it would be more, what lies deep within accepts anything.
+// What is written of a schema. Where a tool's would be more than toolschema says, what lies deep within accepts anything.
 const (
-	maxInputSchema  = 48 << 10 // bytes
-	maxInputParts   = 2_000    // schemas, once each $ref was replaced by what it leads to
-	maxInputDepth   = 20       // of schemas within each other, references included
-	maxInputText    = 600      // bytes of a description within
-	maxSchemaNames  = 500      // properties of one object, and alternatives of one schema
-	maxEnumerations = 300      // values of one enum
+	maxInputText    = 600 // bytes of a description within
+	maxSchemaNames  = 500 // properties of one object, and alternatives of one schema
+	maxEnumerations = 300 // values of one enum
 )
 
 // A converter writes schemas of a document as JSON Schema 2020-12, for arguments. It accepts more than the document says
@@ -85,7 +83,7 @@ func (c *converter) reference(p part, depth int) any {
 // isSimple reports whether a schema has no others within, so that it may stand where it is used.
 func isSimple(o *tree.Object) bool {
 	for _, name := range o.Names() {
-		if within[name] != none {
+		if toolschema.Within(name) != toolschema.None {
 			return false
 		}
 	}
@@ -117,29 +115,11 @@ func (c *converter) end(p part) *tree.Object {
 	return out
 }
 
-// where schemas stand in a keyword.
-type place int
-
-const (
-	none place = iota
-	one
-	list
-	named
-)
-
-// within are the keywords with schemas. Those that refuse what others accept are left out: within them, accepting more
-// would accept less.
-var within = map[string]place{
-	"properties": named, "patternProperties": named, "dependentSchemas": named,
-	"additionalProperties": one, "propertyNames": one, "items": one, "contains": one,
-	"prefixItems": list, "allOf": list, "anyOf": list, "oneOf": list,
-}
-
 // plain converts a schema that is no reference.
 func (c *converter) plain(p part, depth int) *tree.Object {
 	c.parts++
 	switch {
-	case c.parts > maxInputParts:
+	case c.parts > toolschema.MaxParts:
 		return tree.NewObject()
 	case c.cut > 0 && depth >= c.cut:
 		return c.end(p)
@@ -171,8 +151,8 @@ func (c *converter) plain(p part, depth int) *tree.Object {
 // keyword converts one that has schemas within.
 func (c *converter) keyword(p part, out *tree.Object, name string, hidden []string, depth int) {
 	value := p.Get(name)
-	switch within[name] {
-	case one:
+	switch toolschema.Within(name) {
+	case toolschema.One:
 		if closed, ok := value.(bool); ok {
 			if !closed && name == "additionalProperties" {
 				out.Set(name, false)
@@ -182,7 +162,7 @@ func (c *converter) keyword(p part, out *tree.Object, name string, hidden []stri
 		if _, ok := value.(*tree.Object); ok {
 			out.Set(name, c.schema(p.file, value, depth+1))
 		}
-	case list:
+	case toolschema.List:
 		all, _ := value.([]any)
 		if len(all) == 0 || len(all) > maxSchemaNames {
 			return
@@ -192,7 +172,7 @@ func (c *converter) keyword(p part, out *tree.Object, name string, hidden []stri
 			converted[i] = c.schema(p.file, e, depth+1)
 		}
 		c.combine(out, name, converted)
-	case named:
+	case toolschema.Named:
 		of, _ := value.(*tree.Object)
 		if of == nil {
 			return
