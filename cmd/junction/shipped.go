@@ -16,7 +16,9 @@ import (
 )
 
 // shippedNames are the servers that ship with junction.
-func shippedNames() []string { return []string{"everything", "filesystem", "graphql", "memory", "openapi", "time"} }
+func shippedNames() []string {
+	return []string{"everything", "filesystem", "graphql", "memory", "openapi", "time"}
+}
 
 // defaultNames are those of them that are there without any configuration.
 func defaultNames() []string { return []string{"everything", "filesystem"} }

@@ -65,6 +65,10 @@ func load(ctx context.Context, from string, transport http.RoundTripper) (*docum
 		d.from, name = u, from
 		d.read = func(name string) ([]byte, error) { return fetch(ctx, transport, u, name, d.left) }
 	default:
+		from, err := filepath.EvalSymlinks(from) // where the parts of the document are
+		if err != nil {
+			return nil, err
+		}
 		root, err := os.OpenRoot(filepath.Dir(from))
 		if err != nil {
 			return nil, err

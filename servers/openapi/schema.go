@@ -291,7 +291,9 @@ func (c *converter) values(p part, out *tree.Object) {
 		out.Set("uniqueItems", true)
 	}
 	if example := p.Get("example"); example != nil {
-		if _, isObject := example.(*tree.Object); !isObject && len(tree.Append(nil, example)) <= 100 {
+		kind, said := kindOf(example), p.Texts("type")
+		fits := slices.Contains(said, kind) || kind == "number" && slices.Contains(said, "integer")
+		if fits && kind != "object" && len(tree.Append(nil, example)) <= 100 { // many documents have others
 			out.Set("examples", []any{example})
 		}
 	}
