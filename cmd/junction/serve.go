@@ -24,12 +24,13 @@ standard input and output (the default) or at an address:
   openapi      the operations of an HTTP API, by the OpenAPI document that --from names
   graphql      the queries and mutations of the GraphQL API that --url names
 
---tag, --path, --operation and --method pick operations of openapi, of those that are
-several each kind must fit; --exclude has those that do not become tools. --operation and
---exclude operation= pick fields of graphql. A secret is read from a variable of the
-environment: --auth-env TOKEN, or with where it goes, --auth-env WHERE=TOKEN, where WHERE
-is a security scheme of the document, bearer, basic (of USER:PASSWORD), header:NAME,
-query:NAME or cookie:NAME.`,
+--tag, --path, --operation and --method pick operations of openapi, which must fit each
+kind that is given; --exclude has those that do not become tools. --operation and
+--exclude operation= pick fields of graphql.
+
+A secret is read from a variable of the environment: --auth-env TOKEN, or with where it
+goes, --auth-env WHERE=TOKEN, where WHERE is a security scheme of the document, bearer,
+basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 		ValidArgs: shippedNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {

@@ -27,7 +27,7 @@ const (
 	maxTools       = 5_000
 	maxName        = 64
 	maxDescription = 4 << 10 // bytes of the description of a tool
-	maxErrors      = 10      // of an answer that are told
+	maxErrors      = 10      // of an answer in a result
 )
 
 // Options say which API becomes a server, and how. Only URL is needed.

@@ -211,7 +211,7 @@ func TestNamesFitAndAreUnique(t *testing.T) {
 	}
 }
 
-func TestParametersOfOneNameAreToldApart(t *testing.T) {
+func TestParametersOfOneNameGetNamesOfTheirOwn(t *testing.T) {
 	document := documentOf("3.0.3", `{"/x/{id}":{"post":{"operationId":"op","parameters":[
 		{"name":"id","in":"cookie"},{"name":"id","in":"header"},{"name":"id","in":"query"},{"name":"id","in":"path"},
 		{"name":"body","in":"query"},{"name":"filter[a]","in":"query"},{"name":"Accept","in":"header"},{"name":"Authorization","in":"header"}],
