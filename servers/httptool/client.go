@@ -49,6 +49,8 @@ type Options struct {
 	Logger *slog.Logger
 }
 
+const nameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
 // A Client sends the requests of tools. Its methods may be called concurrently. Close it when done.
 type Client struct {
 	options Options
@@ -73,14 +75,18 @@ type Answer struct {
 	Request *Request
 	Status  int
 	Header  http.Header
-	Body    []byte // without the credentials that the server repeated, where it is text
+	Body    []byte
+	// Header and Body are without the credentials that the server repeated.
 }
 
-// NewClient returns a Client. name is that of the server whose resources are the answers kept: letters, digits, '-' and '.'.
+// NewClient returns a Client. name is that of the server whose resources are the answers kept: letters, digits, '-', '_' and '.'.
 func NewClient(name string, o Options) (*Client, error) {
 	base, err := parseBase(o.Base)
 	if err != nil {
 		return nil, err
+	}
+	if strings.Trim(name, nameLetters) != "" || name == "" {
+		return nil, fmt.Errorf("name %q: expected letters, digits, '-', '_' and '.'", name)
 	}
 	for _, c := range o.Credentials {
 		if err := c.Check(); err != nil {
@@ -187,7 +193,7 @@ func (c *Client) Send(ctx context.Context, r *Request) (*Answer, error) {
 	}
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, c.failure(ctx, r, err)
+		return nil, c.failure(ctx, r, err, all...)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(response.Body, c.options.MaxAnswer+1))
@@ -197,7 +203,7 @@ func (c *Client) Send(ctx context.Context, r *Request) (*Answer, error) {
 	if int64(len(body)) > c.options.MaxAnswer {
 		return nil, fmt.Errorf("%s: the answer (status %d) is larger than %d bytes: ask for less, by a filter or a page", r.name(), response.StatusCode, c.options.MaxAnswer)
 	}
-	return &Answer{Request: r, Status: response.StatusCode, Header: response.Header, Body: hide(body, all)}, nil
+	return &Answer{Request: r, Status: response.StatusCode, Header: hideAll(response.Header, all), Body: hide(body, all)}, nil
 }
 
 // resolve makes a URL absolute.
@@ -224,7 +230,7 @@ func (c *Client) resolve(u *url.URL) (*url.URL, error) {
 func (r *Request) name() string { return r.Method + " " + r.URL.EscapedPath() }
 
 // failure words why there is no answer.
-func (c *Client) failure(ctx context.Context, r *Request, err error) error {
+func (c *Client) failure(ctx context.Context, r *Request, err error, credentials ...Credential) error {
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err // which does not repeat the URL
@@ -234,6 +240,9 @@ func (c *Client) failure(ctx context.Context, r *Request, err error) error {
 		return ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s: no answer within %v", r.name(), c.options.Timeout)
+	}
+	if said := hide([]byte(err.Error()), credentials); string(said) != err.Error() {
+		err = errors.New(string(said))
 	}
 	return fmt.Errorf("%s: %w", r.name(), err)
 }
@@ -246,6 +255,17 @@ func hide(body []byte, credentials []Credential) []byte {
 		}
 	}
 	return body
+}
+
+// hideAll is hide for headers, such as a link to the next page that has the key in its query.
+func hideAll(h http.Header, credentials []Credential) http.Header {
+	hidden := make(http.Header, len(h))
+	for name, values := range h {
+		for _, v := range values {
+			hidden.Add(name, string(hide([]byte(v), credentials)))
+		}
+	}
+	return hidden
 }
 
 // checkRedirect follows a redirect within the origin, if it means the same request.

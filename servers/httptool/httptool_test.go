@@ -124,6 +124,11 @@ func TestCredentialsGoToTheirOriginOnlyAndAreShownNowhere(t *testing.T) {
 		case "/fail":
 			w.WriteHeader(http.StatusForbidden)
 			fmt.Fprintf(w, "no: %s %s %s", r.URL.RawQuery, r.Header, base64.StdEncoding.EncodeToString([]byte("me:"+secret)))
+		case "/link":
+			w.Header().Set("Link", "</next?"+r.URL.RawQuery+">; rel=next")
+		case "/bad":
+			w.Header().Set("Location", "http://[::1?"+r.URL.RawQuery)
+			w.WriteHeader(http.StatusFound)
 		case "/cut":
 			w.Header().Set("Content-Length", "100")
 			w.Write([]byte("x"))
@@ -137,11 +142,15 @@ func TestCredentialsGoToTheirOriginOnlyAndAreShownNowhere(t *testing.T) {
 		{Basic, "", "me:" + secret}, {Header, "X-Key", secret}, {Query, "key", secret}, {Cookie, "sid", "s3cretCookie"},
 	}}
 	tools := []Template{{Tool: mcp.Tool{Name: "echo"}, URL: "/echo?a=1"}, {Tool: mcp.Tool{Name: "post"}, URL: "/away", Method: "POST"}}
-	for _, name := range []string{"near", "away", "fail", "cut"} {
+	for _, name := range []string{"near", "away", "fail", "cut", "link", "bad"} {
 		tools = append(tools, Template{Tool: mcp.Tool{Name: name}, URL: "/" + name})
 	}
 	tools = append(tools, Template{Tool: mcp.Tool{Name: "other"}, URL: other.URL + "/there"})
 	c := connect(t, o, tools...)
+	got := call(t, c, "link", `{}`)
+	if want := "200 OK\nLink: </next?key=***>; rel=next"; got.Text() != want {
+		t.Errorf("got %q, want %q", got.Text(), want)
+	}
 	for tool, want := range map[string]string{
 		"echo": "GET /echo?a=1&key=***\nAuthorization: Basic ***\nX-Key: ***\nCookie: sid=***\n",
 		"near": "GET /echo?key=***\nAuthorization: Basic ***\nX-Key: ***\nCookie: sid=***\n",
@@ -152,6 +161,9 @@ func TestCredentialsGoToTheirOriginOnlyAndAreShownNowhere(t *testing.T) {
 		if got := call(t, c, tool, `{}`); got.Text() != want {
 			t.Errorf("%s: got %q, want %q", tool, got.Text(), want)
 		}
+	}
+	if got := call(t, c, "bad", `{}`); !got.IsError || strings.Contains(got.Text(), "s3cret") || !strings.Contains(got.Text(), "Location") {
+		t.Errorf("got %q", got.Text())
 	}
 	if got := call(t, c, "fail", `{}`); !got.IsError || strings.Contains(got.Text(), "s3cret") || !strings.Contains(got.Text(), "403 Forbidden") {
 		t.Errorf("got %q", got.Text())

@@ -34,7 +34,7 @@ func (d *document) baseOf(from part, variables map[string]string) (*url.URL, err
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("servers: %q is not of http or https: set a base URL", text)
 	}
-	u.RawQuery, u.Fragment = "", ""
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
 	if d.from != nil && isInner(u.Hostname()) && !isInner(d.from.Hostname()) {
 		return nil, fmt.Errorf("servers: the document of %s leads to %s, which is inside: if that is right, set a base URL", d.from.Host, u.Host)
 	}

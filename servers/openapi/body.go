@@ -18,8 +18,9 @@ type body struct {
 	media       string
 	description string
 	required    bool
-	content     part // with a member "schema"
-	files       map[string]bool
+	content     part // with a member "schema"; until the tool is made
+	encoding    *tree.Object
+	files       map[string]bool // properties that are bytes
 }
 
 // forms are the types of bodies, the one that says most first.
@@ -59,6 +60,7 @@ func (d *document) bodyOf(operation part) (*body, error) {
 			continue
 		}
 		b := &body{media: medias[i], description: from.Text("description"), required: from.True("required"), content: from.at("content").at(medias[i])}
+		b.encoding = b.content.Object.Object("encoding")
 		if strings.Contains(b.media, "*") {
 			b.media = "application/octet-stream"
 		}
@@ -169,7 +171,7 @@ func (b *body) form(value any) (string, error) {
 	var pairs []string
 	for _, name := range object.Names() {
 		v := object.Get(name)
-		encoding := b.content.Object.Object("encoding").Object(name)
+		encoding := b.encoding.Object(name)
 		style, explode := encoding.Text("style"), true
 		if encoding.Has("explode") {
 			explode = encoding.True("explode")
@@ -236,7 +238,7 @@ func (b *body) multipart(value any) ([]byte, string, error) {
 }
 
 func (b *body) onePart(w *multipart.Writer, name string, value any) error {
-	media, _, _ := strings.Cut(b.content.Object.Object("encoding").Object(name).Text("contentType"), ",")
+	media, _, _ := strings.Cut(b.encoding.Object(name).Text("contentType"), ",")
 	if strings.ContainsAny(media, "*\r\n") {
 		media = ""
 	}

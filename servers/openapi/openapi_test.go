@@ -115,6 +115,7 @@ func TestParametersAreWrittenInTheirStyles(t *testing.T) {
 		"query deep":                {"/", `"in":"query","style":"deepObject","explode":true`, `{"a":{"b":[1,{"c":"x&y"}]}}`, "/?p[a][b][0]=1&p[a][b][1][c]=x%26y"},
 		"query reserved":            {"/", `"in":"query","allowReserved":true`, `"a/b?c&d=e#f+g"`, "/?p=a/b?c%26d%3De%23f%2Bg"},
 		"query as JSON":             {"/", `"in":"query","content":{"application/json":{}}`, `{"a":"&"}`, "/?p=%7B%22a%22%3A%22%26%22%7D"},
+		"query of the path":         {"/x?action=list#part", `"in":"query"`, `1`, "/x?action=list&p=1"},
 		"header text":               {"/", `"in":"header"`, `"a b"`, "/\nP: a b"},
 		"header list":               {"/", `"in":"header"`, `[1,"b"]`, "/\nP: 1,b"},
 		"header object apart":       {"/", `"in":"header","explode":true`, object, "/\nP: R=100,G=a b"},

@@ -26,7 +26,7 @@ const (
 type operation struct {
 	method, path, id, name string
 	tags                   []string
-	item, from             part
+	item, from             part // until the tool is made
 
 	parameters  []*parameter
 	body        *body
@@ -95,6 +95,17 @@ func (o *operation) read(d *document, root part, s *security, options *Options) 
 	}
 	o.readResponses(d)
 	return nil
+}
+
+// release lets go of the document, of which a call needs nothing.
+func (o *operation) release() {
+	o.item, o.from = part{}, part{}
+	for _, p := range o.parameters {
+		p.schema = part{}
+	}
+	if o.body != nil {
+		o.body.content = part{}
+	}
 }
 
 // checkPath finds arguments of the path that the operation does not describe.

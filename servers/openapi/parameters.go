@@ -17,7 +17,7 @@ type parameter struct {
 	in, name, argument string
 	description        string
 	required           bool
-	schema             part   // with a member "schema"
+	schema             part   // with a member "schema"; until the tool is made
 	media              string // of a value that is written as a text of this type; "" for a style
 	style              string
 	explode            bool
@@ -155,9 +155,14 @@ func (o *operation) values(given *tree.Object, r *httptool.Request) error {
 	if len(cookies) > 0 {
 		r.Header.Set("Cookie", strings.Join(cookies, "; "))
 	}
-	path, err := o.fillPath(segments)
+	template, _, _ := strings.Cut(o.path, "#") // some documents tell operations apart by this, or by a query
+	template, fixed, _ := strings.Cut(template, "?")
+	path, err := fillPath(template, segments)
 	if err != nil {
 		return err
+	}
+	if fixed != "" {
+		query = append([]string{fixed}, query...)
 	}
 	if r.URL, err = httptool.ParseEscaped("", path); err != nil {
 		return err
@@ -188,19 +193,19 @@ func (o *operation) checkNames(query []string) error {
 }
 
 // fillPath puts the arguments into the path. None can make another path of it.
-func (o *operation) fillPath(values map[string]string) (string, error) {
+func fillPath(template string, values map[string]string) (string, error) {
 	var out []string
-	for segment := range strings.SplitSeq(strings.TrimPrefix(o.path, "/"), "/") {
+	for segment := range strings.SplitSeq(strings.TrimPrefix(template, "/"), "/") {
 		filled := replaceNames(segment, values)
 		if strings.Contains(segment, "{") {
 			for part := range strings.SplitSeq(filled, "/") {
 				if err := httptool.CheckSegment(part); err != nil {
-					return "", fmt.Errorf("path %s: %w", o.path, err)
+					return "", fmt.Errorf("path %s: %w", template, err)
 				}
 			}
 		}
 		if strings.ContainsAny(filled, "{}") {
-			return "", fmt.Errorf("path %s: no argument is for %s", o.path, segment)
+			return "", fmt.Errorf("path %s: no argument is for %s", template, segment)
 		}
 		out = append(out, filled)
 	}

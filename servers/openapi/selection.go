@@ -13,11 +13,6 @@ type Selection struct {
 	Tags, Paths, Operations, Methods []string
 }
 
-// Empty reports whether nothing is said.
-func (s Selection) Empty() bool {
-	return len(s.Tags) == 0 && len(s.Paths) == 0 && len(s.Operations) == 0 && len(s.Methods) == 0
-}
-
 // all reports whether an operation is picked by each kind that is said.
 func (s Selection) all(o *operation) bool {
 	return (len(s.Tags) == 0 || s.tags(o)) && (len(s.Paths) == 0 || s.paths(o)) &&

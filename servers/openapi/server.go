@@ -178,6 +178,7 @@ func (s *Server) add(d *document, op *operation) error {
 			continue
 		}
 		if err = s.SetTool(op.tool(schema), handle); err == nil {
+			op.release()
 			return nil
 		}
 	}
