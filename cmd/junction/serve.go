@@ -22,7 +22,17 @@ standard input and output (the default) or at an address:
                from addresses of private networks
   memory       a knowledge graph that outlives conversations, in the file that --file
                names
-  time         what time it is, in any time zone`,
+  time         what time it is, in any time zone
+  openapi      the operations of an HTTP API, by the OpenAPI document that --from names
+  graphql      the queries and mutations of the GraphQL API that --url names
+
+--tag, --path, --operation and --method pick operations of openapi, which must fit each
+kind that is given; --exclude has those that do not become tools. --operation and
+--exclude operation= pick fields of graphql.
+
+A secret is read from a variable of the environment: --auth-env TOKEN, or with where it
+goes, --auth-env WHERE=TOKEN, where WHERE is a security scheme of the document, bearer,
+basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 		ValidArgs: shippedNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -46,6 +56,7 @@ standard input and output (the default) or at an address:
 	cmd.Flags().StringVar(&o.file, "file", "", "let memory keep its graph in `FILE` (default: memory.db in junction's folder of your configuration)")
 	cmd.Flags().BoolVar(&o.fetch.AllowPrivate, "private", false, "let fetch read from addresses of private networks and of this machine")
 	cmd.Flags().BoolVar(&o.fetch.IgnoreRobots, "ignore-robots", false, "let fetch read pages that robots.txt asks programs not to read")
+	o.api.flags(cmd.Flags())
 	cmd.Flags().BoolVarP(&a.flags.verbose, "verbose", "v", false, "tell on stderr what goes on")
 	return cmd
 }

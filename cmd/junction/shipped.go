@@ -17,7 +17,9 @@ import (
 )
 
 // shippedNames are the servers that ship with junction.
-func shippedNames() []string { return []string{"everything", "fetch", "filesystem", "memory", "time"} }
+func shippedNames() []string {
+	return []string{"everything", "fetch", "filesystem", "graphql", "memory", "openapi", "time"}
+}
 
 // defaultNames are those of them that are there without any configuration.
 func defaultNames() []string { return []string{"everything", "filesystem"} }
@@ -28,6 +30,7 @@ type shipping struct {
 	write bool     // of filesystem
 	file  string   // of memory; empty: the one in junction's folder
 	fetch fetch.Options
+	api   apiShipping
 }
 
 // check says which flag is for another server.
@@ -41,7 +44,7 @@ func (o *shipping) check(name string) error {
 	if name != "fetch" && o.fetch != (fetch.Options{}) {
 		return usagef("--private and --ignore-robots are for fetch")
 	}
-	return nil
+	return o.api.check(name)
 }
 
 // shipped makes a server that ships with junction. What it holds open is closed when the command ends.
@@ -72,6 +75,10 @@ func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler
 		return m, nil
 	case "fetch":
 		return fetch.New(o.fetch), nil
+	case "openapi":
+		return a.openAPI(ctx, &o.api)
+	case "graphql":
+		return a.graphQL(ctx, &o.api)
 	case "time":
 		return clock.New(clock.Options{}), nil
 	}

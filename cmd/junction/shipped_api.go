@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/servers/graphql"
+	"github.com/junction-mcp/junction/servers/httptool"
+	"github.com/junction-mcp/junction/servers/openapi"
+	"github.com/spf13/pflag"
+)
+
+// An apiShipping says what openapi and graphql are to be made of.
+type apiShipping struct {
+	from, base, url           string
+	tags, paths, names, verbs []string
+	exclude                   []string // KIND=PATTERN
+	auth                      []string // [WHERE=]VARIABLE
+	depth                     int
+}
+
+func (o *apiShipping) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.from, "from", "", "let openapi read the document in a `FILE` or at a URL; graphql its types, from a file with the answer to introspection")
+	flags.StringVar(&o.base, "base", "", "let openapi send requests below this `URL`, in place of the document's server")
+	flags.StringVar(&o.url, "url", "", "let graphql use the API at this `URL`")
+	flags.StringArrayVar(&o.tags, "tag", nil, "offer operations with this `TAG` (repeatable)")
+	flags.StringArrayVar(&o.paths, "path", nil, "offer operations of paths that match `PATTERN`: * is one segment, ** any number (repeatable)")
+	flags.StringArrayVar(&o.names, "operation", nil, "offer operations whose name matches `PATTERN` (repeatable)")
+	flags.StringArrayVar(&o.verbs, "method", nil, "offer operations of this `METHOD`, such as GET (repeatable)")
+	flags.StringArrayVar(&o.exclude, "exclude", nil, "offer none that match `KIND=PATTERN`, where KIND is tag, path, operation or method (repeatable)")
+	flags.StringArrayVar(&o.auth, "auth-env", nil, "send the secret in the variable `[WHERE=]NAME` of the environment (repeatable)")
+	flags.IntVar(&o.depth, "depth", 0, "let graphql ask for so many `LEVELS` of a result where a call does not say which fields (default 2)")
+}
+
+// check says which flag is for another server, or is missing.
+func (o *apiShipping) check(name string) error {
+	picks := len(o.tags)+len(o.paths)+len(o.verbs) > 0
+	switch {
+	case name != "openapi" && name != "graphql" && (o.from != "" || len(o.names)+len(o.exclude)+len(o.auth) > 0):
+		return usagef("--from, --operation, --exclude and --auth-env are for openapi and graphql")
+	case name != "openapi" && (o.base != "" || picks):
+		return usagef("--base, --tag, --path and --method are for openapi")
+	case name != "graphql" && (o.url != "" || o.depth != 0):
+		return usagef("--url and --depth are for graphql")
+	case name == "openapi" && o.from == "":
+		return usagef("openapi needs a document: junction serve openapi --from FILE|URL")
+	case name == "graphql" && o.url == "":
+		return usagef("graphql needs an API: junction serve graphql --url URL")
+	}
+	return nil
+}
+
+// openAPI makes the server of a document.
+func (a *app) openAPI(ctx context.Context, o *apiShipping) (mcp.Handler, error) {
+	options := openapi.Options{
+		From: o.from, Include: openapi.Selection{Tags: o.tags, Paths: o.paths, Operations: o.names, Methods: o.verbs}, Secrets: map[string]string{},
+		Requests: httptool.Options{Base: o.base, Logger: a.logger()},
+	}
+	for _, text := range o.exclude {
+		kind, pattern, _ := strings.Cut(text, "=")
+		to := map[string]*[]string{"tag": &options.Exclude.Tags, "path": &options.Exclude.Paths, "operation": &options.Exclude.Operations, "method": &options.Exclude.Methods}[kind]
+		if to == nil || pattern == "" {
+			return nil, usagef("--exclude %s: expected tag=, path=, operation= or method= and a pattern", text)
+		}
+		*to = append(*to, pattern)
+	}
+	for _, text := range o.auth {
+		where, secret, err := secretOf(text)
+		if err != nil {
+			return nil, err
+		}
+		if c, ok := credentialIn(where, secret); ok {
+			options.Requests.Credentials = append(options.Requests.Credentials, c)
+		} else {
+			options.Secrets[where] = secret
+		}
+	}
+	s, err := openapi.Open(ctx, options)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	a.atEnd(s)
+	if len(s.Skipped) > 0 && a.person != nil {
+		a.screen.Printf("%d operations are no tools; --verbose says why.\n", len(s.Skipped))
+	}
+	return s, nil
+}
+
+// graphQL makes the server of a GraphQL API.
+func (a *app) graphQL(ctx context.Context, o *apiShipping) (mcp.Handler, error) {
+	options := graphql.Options{URL: o.url, Schema: o.from, Include: o.names, Depth: o.depth, Requests: httptool.Options{Logger: a.logger()}}
+	for _, text := range o.exclude {
+		pattern, ok := strings.CutPrefix(text, "operation=")
+		if !ok {
+			return nil, usagef("--exclude %s: for graphql, expected operation= and a pattern", text)
+		}
+		options.Exclude = append(options.Exclude, pattern)
+	}
+	for _, text := range o.auth {
+		where, secret, err := secretOf(text)
+		if err != nil {
+			return nil, err
+		}
+		if where == "" {
+			where = string(httptool.Bearer)
+		}
+		c, ok := credentialIn(where, secret)
+		if !ok {
+			return nil, usagef("--auth-env %s: expected bearer, basic, header:NAME, query:NAME or cookie:NAME in front of =", text)
+		}
+		options.Requests.Credentials = append(options.Requests.Credentials, c)
+	}
+	s, err := graphql.Open(ctx, options)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	a.atEnd(s)
+	return s, nil
+}
+
+// secretOf reads [WHERE=]VARIABLE, and the variable.
+func secretOf(text string) (where, secret string, err error) {
+	variable := text
+	if i := strings.LastIndexByte(text, '='); i >= 0 {
+		where, variable = text[:i], text[i+1:]
+	}
+	if secret = strings.TrimSpace(os.Getenv(variable)); secret == "" {
+		return "", "", usagef("--auth-env: the variable %s is not set", variable)
+	}
+	return where, secret, nil
+}
+
+// credentialIn is a secret where one of the words of --auth-env says; ok is false for another word.
+func credentialIn(where, secret string) (c httptool.Credential, ok bool) {
+	place, name, named := strings.Cut(where, ":")
+	c = httptool.Credential{In: httptool.Place(place), Name: name, Value: secret}
+	if named {
+		return c, slices.Contains([]httptool.Place{httptool.Header, httptool.Query, httptool.Cookie}, c.In)
+	}
+	return c, c.In == httptool.Bearer || c.In == httptool.Basic
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+const petsDocument = `openapi: 3.1.0
+info: {title: Pets, version: "1"}
+components: {securitySchemes: {key: {type: apiKey, in: header, name: X-Key}}}
+security: [{key: []}]
+paths:
+  /pets/{id}:
+    parameters: [{name: id, in: path, schema: {type: integer}}]
+    get: {operationId: getPet, tags: [pets]}
+    delete: {operationId: deletePet, tags: [pets, admin]}
+  /users:
+    get: {operationId: listUsers, tags: [users]}
+`
+
+func TestServeOpenAPISendsRequestsWithASecretOfTheEnvironment(t *testing.T) {
+	var seen []string
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = append(seen, r.Method+" "+r.URL.String()+" "+r.Header.Get("X-Key")+r.Header.Get("Authorization"))
+		fmt.Fprint(w, "got ", r.Header.Get("X-Key"))
+	}))
+	defer api.Close()
+	from := filepath.Join(t.TempDir(), "pets.yaml")
+	if err := os.WriteFile(from, []byte(petsDocument), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PETS_KEY", "key-of-the-test\n")
+	a := &app{screen: nil}
+	for _, auth := range []string{"PETS_KEY", "key=PETS_KEY", "header:X-Key=PETS_KEY"} {
+		h, err := a.shipped(t.Context(), "openapi", shipping{api: apiShipping{from: from, base: api.URL + "/v1", tags: []string{"pets"}, exclude: []string{"tag=admin"}, auth: []string{auth}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := mcp.NewClient(h)
+		result, err := c.CallTool(t.Context(), "getPet", map[string]any{"id": 7})
+		if err != nil || result.Text() != "got ***" {
+			t.Errorf("%s: got %v, %v", auth, result, err)
+		}
+		for tool, err := range c.Tools(t.Context()) {
+			if err != nil || tool.Name != "getPet" {
+				t.Errorf("%s: there is %s, %v", auth, tool.Name, err)
+			}
+		}
+		c.Close()
+	}
+	if got, want := strings.Join(seen, "\n"), strings.TrimSpace(strings.Repeat("GET /v1/pets/7 key-of-the-test\n", 3)); got != want {
+		t.Errorf("the API saw\n%s\nwant\n%s", got, want)
+	}
+	if err := a.closeAll(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestServeGraphQLAsksTheAPIForItsTypes(t *testing.T) {
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer key-of-the-test" {
+			t.Errorf("the API saw %q", r.Header.Get("Authorization"))
+		}
+		if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), "__schema") {
+			fmt.Fprint(w, `{"data":{"__schema":{"queryType":{"name":"Q"},"types":[{"kind":"OBJECT","name":"Q","fields":[
+				{"name":"now","args":[],"type":{"kind":"SCALAR","name":"String"}},{"name":"then","args":[],"type":{"kind":"SCALAR","name":"String"}}]}]}}}`)
+			return
+		}
+		fmt.Fprint(w, `{"data":{"now":"late"}}`)
+	}))
+	defer api.Close()
+	t.Setenv("PETS_KEY", "key-of-the-test")
+	a := &app{}
+	h, err := a.shipped(t.Context(), "graphql", shipping{api: apiShipping{url: api.URL, auth: []string{"PETS_KEY"}, exclude: []string{"operation=then"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := mcp.NewClient(h)
+	defer c.Close()
+	if result, err := c.CallTool(t.Context(), "now", nil); err != nil || result.Text() != `"late"` {
+		t.Errorf("got %v, %v", result, err)
+	}
+	if _, err := c.CallTool(t.Context(), "then", nil); err == nil {
+		t.Error("a field that is excluded is a tool")
+	}
+}
+
+func TestServeSaysWhichFlagOfAnAPIIsWrong(t *testing.T) {
+	from := filepath.Join(t.TempDir(), "pets.yaml")
+	if err := os.WriteFile(from, []byte(petsDocument), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PETS_KEY", "s3cret")
+	for arguments, want := range map[string]string{
+		"openapi":                                        "openapi needs a document: junction serve openapi --from FILE|URL",
+		"graphql":                                        "graphql needs an API: junction serve graphql --url URL",
+		"time --from x":                                  "--from, --operation, --exclude and --auth-env are for openapi and graphql",
+		"graphql --url http://x --tag y":                 "--base, --tag, --path and --method are for openapi",
+		"openapi --from x --depth 3":                     "--url and --depth are for graphql",
+		"openapi --from FILE --auth-env NO":              "--auth-env: the variable NO is not set",
+		"openapi --from FILE --exclude x":                "--exclude x: expected tag=, path=, operation= or method= and a pattern",
+		"graphql --url http://x --auth-env key=PETS_KEY": "expected bearer, basic, header:NAME, query:NAME or cookie:NAME in front of =",
+	} {
+		got := runs(t, "", append([]string{"serve"}, strings.Fields(strings.ReplaceAll(arguments, "FILE", from))...)...)
+		got.expect(t, exitUsage, "", want)
+	}
+	for arguments, want := range map[string]string{
+		"openapi --from FILE": "it names no server: set a base URL",
+		"openapi --from FILE --base http://x --auth-env nokey=PETS_KEY": `there is no security scheme "nokey" that takes a secret; there are: key`,
+		"openapi --from FILE --base http://x --tag nope":                "of 3 operations none is picked; tags are: admin, pets, users",
+	} {
+		got := runs(t, "", append([]string{"serve"}, strings.Fields(strings.ReplaceAll(arguments, "FILE", from))...)...)
+		got.expect(t, exitConnection, "", want)
+		if strings.Contains(got.stderr, "s3cret") {
+			t.Errorf("%s: the error shows a secret: %s", arguments, got.stderr)
+		}
+	}
+}

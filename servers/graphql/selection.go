@@ -1,0 +1,152 @@
+package graphql
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/servers/internal/tree"
+)
+
+const (
+	fieldsArgument = "fields"
+	maxSelected    = 300      // fields that are asked for where nobody says which
+	maxUnion       = 10       // types of a union or an interface that are asked for
+	maxSelection   = 16 << 10 // bytes of a selection set that is given
+	maxNested      = 20       // braces, brackets and parentheses within each other in one
+)
+
+// selecting writes a selection set.
+type selecting struct {
+	schema *schema
+	left   int
+}
+
+// selection is what is asked for of a type: its scalars, and those of objects within, so many levels deep; "" for a scalar.
+func (s *schema) selection(t *tree.Object, depth int) string {
+	return (&selecting{s, maxSelected}).of(bare(t), depth)
+}
+
+func (w *selecting) of(t *tree.Object, depth int) string {
+	kind := t.Text("kind")
+	if kind != "OBJECT" && kind != "INTERFACE" && kind != "UNION" {
+		return ""
+	}
+	full := w.schema.types[t.Text("name")]
+	names := w.fields(full, depth)
+	if kind != "OBJECT" {
+		names = append([]string{"__typename"}, names...)
+	}
+	if kind == "UNION" {
+		for i, e := range full.List("possibleTypes") {
+			if p, ok := e.(*tree.Object); ok && i < maxUnion {
+				if inner := w.fields(w.schema.types[p.Text("name")], min(depth, 1)); len(inner) > 0 {
+					names = append(names, "... on "+p.Text("name")+" {"+strings.Join(inner, " ")+"}")
+				}
+			}
+		}
+	}
+	if len(names) == 0 {
+		names = []string{"__typename"}
+	}
+	return "{" + strings.Join(names, " ") + "}"
+}
+
+// fields are those of a type that need no arguments: scalars first, as far as there may be more.
+func (w *selecting) fields(t *tree.Object, depth int) (names []string) {
+	var objects []*tree.Object
+	for _, e := range t.List("fields") {
+		f, ok := e.(*tree.Object)
+		if !ok || w.left <= 0 || needsArguments(f) {
+			continue
+		}
+		switch bare(f.Object("type")).Text("kind") {
+		case "SCALAR", "ENUM":
+			names = append(names, f.Text("name"))
+			w.left--
+		case "OBJECT", "INTERFACE", "UNION":
+			objects = append(objects, f)
+		}
+	}
+	if depth <= 1 {
+		return names
+	}
+	for _, f := range objects {
+		if w.left <= 0 {
+			break
+		}
+		w.left--
+		if inner := w.of(bare(f.Object("type")), depth-1); inner != "{__typename}" {
+			names = append(names, f.Text("name")+" "+inner)
+		}
+	}
+	return names
+}
+
+func needsArguments(f *tree.Object) bool {
+	for _, e := range f.List("args") {
+		if a, ok := e.(*tree.Object); ok && needed(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkSelection refuses a text that is not one selection set: whatever it says, it ends where it ends. The API checks the
+// rest.
+func checkSelection(text string) error {
+	if len(text) > maxSelection {
+		return fmt.Errorf("it has more than %d bytes", maxSelection)
+	}
+	if !strings.HasPrefix(text, "{") {
+		return errors.New("expected a selection set such as {id name}")
+	}
+	var open []byte
+	closing := map[byte]byte{'{': '}', '(': ')', '[': ']'}
+	for i := 0; i < len(text); i++ {
+		if len(open) == 0 && i > 0 {
+			return errors.New("something follows the selection set")
+		}
+		switch c := text[i]; c {
+		case '{', '(', '[':
+			if open = append(open, closing[c]); len(open) > maxNested {
+				return fmt.Errorf("it is nested deeper than %d", maxNested)
+			}
+		case '}', ')', ']':
+			if open[len(open)-1] != c {
+				return fmt.Errorf("%q closes nothing that is open", string(c))
+			}
+			open = open[:len(open)-1]
+		case '"':
+			end, err := skipString(text, i)
+			if err != nil {
+				return err
+			}
+			i = end
+		case '#', '$':
+			return fmt.Errorf("%q cannot stand in it", string(c))
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("a %q is missing at its end", string(open[len(open)-1]))
+	}
+	return nil
+}
+
+// skipString returns where a string ends that begins at i.
+func skipString(text string, i int) (int, error) {
+	if strings.HasPrefix(text[i:], `"""`) {
+		return 0, errors.New(`""" cannot stand in it`)
+	}
+	for i++; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '\n', '\r':
+			return 0, errors.New("a string has a line end")
+		case '"':
+			return i, nil
+		}
+	}
+	return 0, errors.New("a string does not end")
+}

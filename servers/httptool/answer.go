@@ -1,0 +1,241 @@
+package httptool
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/servers/internal/tree"
+)
+
+// What of an answer is shown.
+const (
+	maxErrorBody  = 4 << 10 // bytes of the body of an error
+	maxBeginning  = 2 << 10 // bytes of the text of a long answer, in front of the link to the whole
+	maxMedia      = 4 << 20 // bytes of a picture or a sound that stands in a result
+	maxHeaderText = 1 << 10 // bytes of a header in a result
+	maxNesting    = 100     // of JSON that is structured content; messages may be nested 128 deep
+)
+
+// A Shape says what a result must look like.
+type Shape struct {
+	// Object is whether the tool has an output schema, so that a result that is no error needs structured content. An answer
+	// without one is the empty object then, and one that is something else a tool error that says so.
+	Object bool
+	// Check says why structured content does not fit the output schema; nil for no check.
+	Check func(body any) error
+	// Headers are those of the answer that a result tells of, in addition to those by which APIs page: Link and the like.
+	Headers []string
+}
+
+// paging are the headers that say where there is more, and what was made.
+var paging = []string{
+	"Link", "Location", "Content-Location", "Retry-After", "X-Total", "X-Total-Count", "X-Total-Pages", "X-Page", "X-Per-Page", "X-Next-Page", "X-Prev-Page",
+	"X-Next-Cursor", "X-RateLimit-Remaining", "X-RateLimit-Reset", "ETag", "Sunset", "Deprecation",
+}
+
+// Result makes the result of a tool of an answer.
+func (c *Client) Result(a *Answer, shape Shape) *mcp.CallToolResult {
+	media, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
+	if err != nil {
+		media, _, _ = mime.ParseMediaType(http.DetectContentType(a.Body))
+	}
+	if a.Status < 200 || a.Status > 299 {
+		return c.refusal(a, media)
+	}
+	var result *mcp.CallToolResult
+	switch body := bytes.TrimSpace(a.Body); {
+	case len(body) == 0:
+		result = &mcp.CallToolResult{Content: []mcp.Content{mcp.Textf("%d %s", a.Status, http.StatusText(a.Status))}}
+		if shape.Object {
+			result.StructuredContent = json.RawMessage("{}")
+		}
+	case isJSON(media, body):
+		result = c.json(a, body, shape)
+	case isText(media) && utf8.Valid(a.Body) && bytes.IndexByte(a.Body, 0) < 0:
+		result = c.text(media, a.Body)
+	case (strings.HasPrefix(media, "image/") || strings.HasPrefix(media, "audio/")) && len(a.Body) <= maxMedia:
+		block := mcp.Image(a.Body, media)
+		if strings.HasPrefix(media, "audio/") {
+			block = mcp.Audio(a.Body, media)
+		}
+		result = &mcp.CallToolResult{Content: []mcp.Content{block}}
+	default:
+		result = c.linked(media, false, a.Body, fmt.Sprintf("%d bytes of %s.", len(a.Body), media))
+	}
+	if shape.Object && result.StructuredContent == nil {
+		fail(result, a, errors.New("it is no JSON object"))
+	}
+	if headers := headersOf(a.Header, shape.Headers); headers != "" {
+		result.Content = append(result.Content, mcp.Text(headers))
+	}
+	return result
+}
+
+// refusal is the result of an answer that is an error of the API.
+func (c *Client) refusal(a *Answer, media string) *mcp.CallToolResult {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s: the API answered %d %s", a.Request.name(), a.Status, http.StatusText(a.Status))
+	if location := a.Header.Get("Location"); a.Status < 400 && location != "" {
+		fmt.Fprintf(&text, ", a redirect that was not followed")
+	}
+	body := bytes.TrimSpace(a.Body)
+	switch {
+	case len(body) == 0:
+	case (isText(media) || isJSON(media, body)) && utf8.Valid(body):
+		fmt.Fprintf(&text, ":\n%s", cut(compact(body), maxErrorBody))
+	default:
+		fmt.Fprintf(&text, ", with %d bytes of %s", len(body), media)
+	}
+	if headers := headersOf(a.Header, []string{"WWW-Authenticate"}); headers != "" {
+		text.WriteString("\n" + headers)
+	}
+	return mcp.ToolError("%s", text.String())
+}
+
+// fail makes an error of the result of an answer that is not what the tool's output schema says.
+func fail(result *mcp.CallToolResult, a *Answer, why error) {
+	result.IsError, result.StructuredContent = true, nil
+	said := mcp.Textf("%s: the API carried it out (status %d), but its answer is not what its description says: %v. The answer is:", a.Request.name(), a.Status, why)
+	result.Content = append([]mcp.Content{said}, result.Content...)
+}
+
+// json is the result of an answer in JSON.
+func (c *Client) json(a *Answer, body []byte, shape Shape) *mcp.CallToolResult {
+	plain := compact(body)
+	var result *mcp.CallToolResult
+	if long := len(plain) > c.options.MaxInline || nesting(plain) > maxNesting; long {
+		result = c.linked("application/json", true, plain, "")
+	} else {
+		result = &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(string(plain))}, StructuredContent: plain}
+	}
+	if !shape.Object {
+		return result
+	}
+	value, err := tree.ParseJSON(plain)
+	object, ok := value.(*tree.Object)
+	switch {
+	case err != nil:
+		fail(result, a, err)
+	case !ok:
+		fail(result, a, errors.New("it is no JSON object"))
+	default:
+		if shape.Check != nil {
+			err = shape.Check(object)
+		}
+		if err != nil {
+			fail(result, a, err)
+		} else if result.StructuredContent == nil {
+			result.StructuredContent = c.part(object)
+		}
+	}
+	return result
+}
+
+// part is an object with those members that are short, for an answer that is long and a tool that must give an object.
+func (c *Client) part(o *tree.Object) json.RawMessage {
+	some, left := tree.NewObject(), c.options.MaxInline
+	for _, name := range o.Names() {
+		value := tree.Append(nil, o.Get(name))
+		if size := len(name) + len(value) + 4; size <= left && nesting(value) < maxNesting-1 {
+			left -= size
+			some.Set(name, o.Get(name))
+		}
+	}
+	return tree.Append(nil, some)
+}
+
+// text is the result of an answer in text.
+func (c *Client) text(media string, body []byte) *mcp.CallToolResult {
+	if len(body) > c.options.MaxInline {
+		return c.linked(media, true, body, "")
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(string(body))}}
+}
+
+// linked keeps a body, and is the result that has a link to it and says how it begins.
+func (c *Client) linked(media string, text bool, body []byte, said string) *mcp.CallToolResult {
+	if text {
+		said = fmt.Sprintf("The answer has %d bytes. It begins:\n%s", len(body), cut(body, maxBeginning))
+	}
+	uri := c.kept.put(media, text, body)
+	if uri == "" {
+		return &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(said + "\nIt is too large to be kept.")}}
+	}
+	size := int64(len(body))
+	return &mcp.CallToolResult{Content: []mcp.Content{
+		mcp.Textf("%s\nThe whole is the resource %s, for %v.", said, uri, c.options.KeptTime),
+		mcp.Link(mcp.Resource{URI: uri, Name: "answer", MIMEType: media, Size: &size}),
+	}}
+}
+
+// headersOf are the lines of those headers that a result tells of.
+func headersOf(h http.Header, names []string) string {
+	var lines []string
+	seen := map[string]bool{"Set-Cookie": true, "Content-Type": true, "Content-Length": true, "Date": true}
+	for _, name := range append(append([]string(nil), paging...), names...) {
+		name = http.CanonicalHeaderKey(name)
+		if value := strings.Join(h.Values(name), ", "); value != "" && !seen[name] && utf8.ValidString(value) {
+			lines = append(lines, name+": "+cut([]byte(value), maxHeaderText))
+		}
+		seen[name] = true
+	}
+	return strings.Join(lines, "\n")
+}
+
+func isJSON(media string, body []byte) bool {
+	return (media == "application/json" || media == "text/json" || strings.HasSuffix(media, "+json")) && jsontext.Value(body).IsValid()
+}
+
+// isText reports whether a type is text, though perhaps not called so.
+func isText(media string) bool {
+	switch media {
+	case "application/json", "application/xml", "application/javascript", "application/x-ndjson", "application/jsonl", "application/yaml", "application/x-yaml",
+		"application/toml", "application/sql", "application/graphql", "application/x-www-form-urlencoded":
+		return true
+	}
+	return strings.HasPrefix(media, "text/") || strings.HasSuffix(media, "+xml") || strings.HasSuffix(media, "+json") || strings.HasSuffix(media, "+yaml")
+}
+
+// compact takes the space out of JSON; what is no JSON stays as it is.
+func compact(body []byte) []byte {
+	value := jsontext.Value(bytes.Clone(body))
+	if value.Compact() != nil {
+		return body
+	}
+	return value
+}
+
+// nesting is how deep valid JSON is nested.
+func nesting(text []byte) int {
+	d, deepest := jsontext.NewDecoder(bytes.NewReader(text)), 0
+	for {
+		if _, err := d.ReadToken(); err != nil {
+			if err != io.EOF {
+				return maxNesting + 1
+			}
+			return deepest
+		}
+		deepest = max(deepest, d.StackDepth())
+	}
+}
+
+// cut shortens text to n bytes, at the end of a character.
+func cut(text []byte, n int) string {
+	if len(text) <= n {
+		return string(text)
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return string(text[:n]) + fmt.Sprintf("… (%d more bytes)", len(text)-n)
+}

@@ -1,0 +1,322 @@
+package httptool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// The defaults of Options, and what cannot be changed.
+const (
+	defaultTime      = time.Minute
+	defaultMaxAnswer = 8 << 20
+	defaultMaxInline = 64 << 10
+	defaultMaxKept   = 64 << 20
+	defaultKeptTime  = 15 * time.Minute
+	maxRedirects     = 5
+	maxAtOnce        = 32 // requests of one Client
+	maxIdle          = 8  // connections that wait for the next request
+)
+
+// Options say where requests go and what they may cost. The zero value of each field means its default.
+type Options struct {
+	// Base is the URL that paths are relative to, and whose origin gets the credentials: http or https, without a query.
+	Base string
+	// Credentials go with every request to the origin of Base, as do fixed headers, which are credentials in a header.
+	Credentials []Credential
+	// Timeout is the time for a request and all of its answer; default one minute.
+	Timeout time.Duration
+	// MaxAnswer is how many bytes an answer may have; default 8 MiB. Clients refuse messages of more than 16 MiB or so.
+	MaxAnswer int64
+	// MaxInline is how many bytes of an answer stand in a result; default 64 KiB. A longer one becomes a resource.
+	MaxInline int
+	// MaxKept is how many bytes of answers are kept as resources, the oldest of which go first; default 64 MiB.
+	MaxKept int64
+	// KeptTime is how long an answer is kept; default 15 minutes.
+	KeptTime time.Duration
+	// Transport sends the requests; default one of its own, with the proxies of the environment.
+	Transport http.RoundTripper
+	// Logger receives what goes wrong inside; default slog.Default().
+	Logger *slog.Logger
+}
+
+const nameLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
+// A Client sends the requests of tools. Its methods may be called concurrently. Close it when done.
+type Client struct {
+	options Options
+	base    *url.URL
+	http    *http.Client
+	slots   chan struct{}
+	kept    *keep
+}
+
+// A Request is one request of a tool.
+type Request struct {
+	Method string
+	URL    *url.URL // absolute, or a path and a query below Options.Base
+	Header http.Header
+	Body   []byte // its type is in Header
+	// Credentials go with this request, if it goes to the origin of Base.
+	Credentials []Credential
+}
+
+// An Answer is what came back.
+type Answer struct {
+	Request *Request
+	Status  int
+	Header  http.Header
+	Body    []byte
+	// Header and Body are without the credentials that the server repeated.
+}
+
+// NewClient returns a Client. name is that of the server whose resources are the answers kept: letters, digits, '-', '_' and '.'.
+func NewClient(name string, o Options) (*Client, error) {
+	base, err := parseBase(o.Base)
+	if err != nil {
+		return nil, err
+	}
+	if strings.Trim(name, nameLetters) != "" || name == "" {
+		return nil, fmt.Errorf("name %q: expected letters, digits, '-', '_' and '.'", name)
+	}
+	for _, c := range o.Credentials {
+		if err := c.Check(); err != nil {
+			return nil, err
+		}
+		if o.Base == "" {
+			return nil, fmt.Errorf("%v: without a base URL no origin gets it", c)
+		}
+	}
+	o.defaults()
+	c := &Client{options: o, base: base, slots: make(chan struct{}, maxAtOnce), kept: newKeep(name, o.MaxKept, o.KeptTime)}
+	transport := o.Transport
+	if transport == nil {
+		own := http.DefaultTransport.(*http.Transport).Clone()
+		own.MaxIdleConnsPerHost = maxIdle
+		transport = own
+	}
+	c.http = &http.Client{Transport: &attaching{transport, base}, CheckRedirect: checkRedirect}
+	return c, nil
+}
+
+func (o *Options) defaults() {
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTime
+	}
+	if o.MaxAnswer <= 0 {
+		o.MaxAnswer = defaultMaxAnswer
+	}
+	if o.MaxInline <= 0 {
+		o.MaxInline = defaultMaxInline
+	}
+	if o.MaxKept <= 0 {
+		o.MaxKept = defaultMaxKept
+	}
+	if o.KeptTime <= 0 {
+		o.KeptTime = defaultKeptTime
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+}
+
+// parseBase reads a base URL; none is a nil URL.
+func parseBase(text string) (*url.URL, error) {
+	if text == "" {
+		return nil, nil
+	}
+	base, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return nil, errors.New("base URL: it cannot be read; expected one such as https://api.example.com/v1") // the error repeats it
+	case base.Scheme != "http" && base.Scheme != "https" || base.Host == "":
+		return nil, fmt.Errorf("base URL: expected http://HOST or https://HOST, got %q", base.Redacted())
+	case base.User != nil:
+		return nil, errors.New("base URL: it has a password: pass it as a credential")
+	case base.RawQuery != "" || base.Fragment != "":
+		return nil, errors.New("base URL: it has a query or a fragment, which would be lost: pass a key in the query as a credential")
+	}
+	return base, nil
+}
+
+// Close ends idle connections and forgets the answers kept.
+func (c *Client) Close() error {
+	c.kept.clear()
+	c.http.CloseIdleConnections()
+	return nil
+}
+
+// Offer registers the answers kept as resources of a server.
+func (c *Client) Offer(s *mcp.Server) { c.kept.offer(s) }
+
+// Send sends a request. The error says what went wrong without the query of the URL, in which secrets may stand.
+func (c *Client) Send(ctx context.Context, r *Request) (*Answer, error) {
+	for _, credential := range r.Credentials {
+		if err := credential.Check(); err != nil {
+			return nil, err
+		}
+	}
+	target, err := c.resolve(r.URL)
+	if err != nil {
+		return nil, err
+	}
+	limited, cancel := context.WithTimeout(ctx, c.options.Timeout)
+	defer cancel()
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-limited.Done():
+		return nil, c.failure(ctx, r, limited.Err())
+	}
+	all := append(append([]Credential(nil), c.options.Credentials...), r.Credentials...)
+	request, err := http.NewRequestWithContext(context.WithValue(limited, attachKey{}, all), r.Method, target.String(), bytes.NewReader(r.Body))
+	if err != nil {
+		return nil, c.failure(ctx, r, err)
+	}
+	for name, values := range r.Header {
+		request.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	if request.Header.Get("Accept") == "" {
+		request.Header.Set("Accept", "application/json, */*;q=0.5")
+	}
+	if request.Header.Get("User-Agent") == "" {
+		request.Header.Set("User-Agent", "junction")
+	}
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, c.failure(ctx, r, err, all...)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, c.options.MaxAnswer+1))
+	if err != nil {
+		return nil, c.failure(ctx, r, err)
+	}
+	if int64(len(body)) > c.options.MaxAnswer {
+		return nil, fmt.Errorf("%s: the answer (status %d) is larger than %d bytes: ask for less, by a filter or a page", r.name(), response.StatusCode, c.options.MaxAnswer)
+	}
+	return &Answer{Request: r, Status: response.StatusCode, Header: hideAll(response.Header, all), Body: hide(body, all)}, nil
+}
+
+// resolve makes a URL absolute.
+func (c *Client) resolve(u *url.URL) (*url.URL, error) {
+	switch {
+	case u.IsAbs() && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil:
+		return u, nil
+	case u.IsAbs() || u.Host != "":
+		return nil, errors.New("expected an http or https URL without a password")
+	case c.base == nil:
+		return nil, errors.New("there is no base URL that a path is relative to: set one")
+	}
+	joined := *c.base
+	escaped := strings.TrimSuffix(c.base.EscapedPath(), "/") + "/" + strings.TrimPrefix(u.EscapedPath(), "/")
+	path, err := url.PathUnescape(escaped)
+	if err != nil {
+		return nil, err
+	}
+	joined.Path, joined.RawPath, joined.RawQuery = path, escaped, u.RawQuery
+	return &joined, nil
+}
+
+// name says which request it is, without its query.
+func (r *Request) name() string { return r.Method + " " + r.URL.EscapedPath() }
+
+// failure words why there is no answer.
+func (c *Client) failure(ctx context.Context, r *Request, err error, credentials ...Credential) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err // which does not repeat the URL
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s: no answer within %v", r.name(), c.options.Timeout)
+	}
+	if said := hide([]byte(err.Error()), credentials); string(said) != err.Error() {
+		err = errors.New(string(said))
+	}
+	return fmt.Errorf("%s: %w", r.name(), err)
+}
+
+// hide takes secrets out of what a server answered.
+func hide(body []byte, credentials []Credential) []byte {
+	for _, c := range credentials {
+		for _, form := range c.forms() {
+			body = bytes.ReplaceAll(body, []byte(form), []byte("***"))
+		}
+	}
+	return body
+}
+
+// hideAll is hide for headers, such as a link to the next page that has the key in its query.
+func hideAll(h http.Header, credentials []Credential) http.Header {
+	hidden := make(http.Header, len(h))
+	for name, values := range h {
+		for _, v := range values {
+			hidden.Add(name, string(hide([]byte(v), credentials)))
+		}
+	}
+	return hidden
+}
+
+// checkRedirect follows a redirect within the origin, if it means the same request.
+func checkRedirect(next *http.Request, via []*http.Request) error {
+	first := via[0]
+	switch {
+	case len(via) > maxRedirects:
+		return fmt.Errorf("it was redirected more than %d times", maxRedirects)
+	case !sameOrigin(first.URL, next.URL):
+		return fmt.Errorf("it was redirected to another origin, %s://%s, which is refused", next.URL.Scheme, next.URL.Host)
+	case next.Method != first.Method && next.Response.StatusCode != http.StatusSeeOther:
+		return http.ErrUseLastResponse // what was to be written would only be read
+	}
+	return nil
+}
+
+// sameOrigin compares scheme, host and port.
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
+}
+
+func portOf(u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return port
+	}
+	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
+}
+
+// attachKey is where a request's context has its credentials.
+type attachKey struct{}
+
+// attaching adds the credentials to what goes to their origin, at the last moment: nothing that could be logged, repeated
+// in an error or sent elsewhere by a redirect has them.
+type attaching struct {
+	next http.RoundTripper
+	base *url.URL
+}
+
+func (a *attaching) RoundTrip(r *http.Request) (*http.Response, error) {
+	credentials, _ := r.Context().Value(attachKey{}).([]Credential)
+	if len(credentials) > 0 && a.base != nil && sameOrigin(a.base, r.URL) {
+		r = r.Clone(r.Context())
+		for _, c := range credentials {
+			c.attach(r)
+		}
+	}
+	return a.next.RoundTrip(r)
+}
+
+func (a *attaching) CloseIdleConnections() {
+	if c, ok := a.next.(interface{ CloseIdleConnections() }); ok {
+		c.CloseIdleConnections()
+	}
+}

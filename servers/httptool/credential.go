@@ -1,0 +1,127 @@
+package httptool
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// A Place is where in a request a credential stands.
+type Place string
+
+// The places of credentials.
+const (
+	Bearer Place = "bearer" // Authorization: Bearer VALUE
+	Basic  Place = "basic"  // Authorization: Basic, of a VALUE that is USER:PASSWORD
+	Header Place = "header" // a header with a name
+	Query  Place = "query"  // a parameter of the query with a name
+	Cookie Place = "cookie" // a cookie with a name
+)
+
+// A Credential is a secret that a server asks for. It prints without its value.
+type Credential struct {
+	In    Place
+	Name  string // of the header, the parameter or the cookie
+	Value string
+}
+
+// Check says what is wrong with a credential, without its value.
+func (c Credential) Check() error {
+	switch c.In {
+	case Bearer, Basic:
+	case Header, Query, Cookie:
+		if c.Name == "" || c.In != Query && !isToken(c.Name) {
+			return fmt.Errorf("credential in %s: %q is no name for one", c.In, c.Name)
+		}
+	default:
+		return fmt.Errorf("credential in %q: expected bearer, basic, header, query or cookie", string(c.In))
+	}
+	switch {
+	case c.Value == "":
+		return fmt.Errorf("%v: it is empty", c)
+	case !isLine(c.Value):
+		return fmt.Errorf("%v: it has a character that no header can have, such as a line end", c)
+	case c.In == Basic && !strings.Contains(c.Value, ":"):
+		return errors.New("credential basic: expected USER:PASSWORD")
+	case c.In == Cookie && strings.ContainsAny(c.Value, "\",; \\"):
+		return fmt.Errorf("%v: it has a character that no cookie can have", c)
+	}
+	return nil
+}
+
+// String names the credential, without its value.
+func (c Credential) String() string {
+	if c.Name == "" {
+		return "credential " + string(c.In)
+	}
+	return "credential " + string(c.In) + " " + c.Name
+}
+
+// GoString is String.
+func (c Credential) GoString() string { return c.String() }
+
+// LogValue is String.
+func (c Credential) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// attach puts the credential into a request.
+func (c Credential) attach(r *http.Request) {
+	switch c.In {
+	case Bearer:
+		r.Header.Set("Authorization", "Bearer "+c.Value)
+	case Basic:
+		r.Header.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(c.Value)))
+	case Header:
+		r.Header.Set(c.Name, c.Value)
+	case Cookie:
+		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
+	case Query:
+		pair := url.QueryEscape(c.Name) + "=" + url.QueryEscape(c.Value)
+		if r.URL.RawQuery != "" {
+			pair = "&" + pair
+		}
+		r.URL.RawQuery += pair
+	}
+}
+
+// minSecret is how long a secret is that is looked for in what servers answer; a shorter one would be found in words.
+const minSecret = 6
+
+// forms are the spellings of the secret that a server may repeat.
+func (c Credential) forms() []string {
+	forms := []string{c.Value, url.QueryEscape(c.Value), url.PathEscape(c.Value)}
+	if c.In == Basic {
+		_, password, _ := strings.Cut(c.Value, ":")
+		forms = append(forms, base64.StdEncoding.EncodeToString([]byte(c.Value)), password)
+	}
+	kept := forms[:0]
+	for _, f := range forms {
+		if len(f) >= minSecret {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// isToken reports whether a text can be the name of a header or a cookie.
+func isToken(name string) bool {
+	for _, c := range []byte(name) {
+		if c <= ' ' || c >= 0x7f || strings.IndexByte(`"(),/:;<=>?@[\]{}`, c) >= 0 {
+			return false
+		}
+	}
+	return name != ""
+}
+
+// isLine reports whether a text can be the value of a header.
+func isLine(value string) bool {
+	for _, c := range []byte(value) {
+		if c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,100 @@
+package openapi
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/junction-mcp/junction/servers/internal/tree"
+)
+
+// baseOf is the URL of the first server that a document, a path or an operation names; nil where it names none.
+func (d *document) baseOf(from part, variables map[string]string) (*url.URL, error) {
+	list := from.List("servers")
+	if len(list) == 0 {
+		return nil, nil
+	}
+	server, _ := list[0].(*tree.Object)
+	text, err := fillVariables(server, variables)
+	if err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("servers: %q is no URL: set a base URL", text)
+	}
+	if d.from != nil {
+		u = d.from.ResolveReference(u)
+	}
+	switch {
+	case u.Host == "":
+		return nil, fmt.Errorf("servers: %q is relative, and the document is a file: set a base URL", text)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("servers: %q is not of http or https: set a base URL", text)
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	if d.from != nil && isInner(u.Hostname()) && !isInner(d.from.Hostname()) {
+		return nil, fmt.Errorf("servers: the document of %s leads to %s, which is inside: if that is right, set a base URL", d.from.Host, u.Host)
+	}
+	return u, nil
+}
+
+// fillVariables puts the values of variables, given or by default, into the URL of a server.
+func fillVariables(server *tree.Object, given map[string]string) (string, error) {
+	text := server.Text("url")
+	variables := server.Object("variables")
+	values := map[string]string{}
+	for _, name := range variables.Names() {
+		v := variables.Object(name)
+		value := textOf(v.Get("default"))
+		if set, ok := given[name]; ok {
+			value = set
+		}
+		if allowed := v.Texts("enum"); len(allowed) > 0 && !contains(allowed, value) {
+			return "", fmt.Errorf("servers: %s is %q: expected one of %s", name, value, strings.Join(allowed, ", "))
+		}
+		values[name] = value
+	}
+	text = replaceNames(text, values)
+	if strings.ContainsAny(text, "{}") {
+		return "", fmt.Errorf("servers: %s has a variable without a value: set it, or a base URL", text)
+	}
+	return text, nil
+}
+
+func contains(all []string, one string) bool {
+	for _, e := range all {
+		if e == one {
+			return true
+		}
+	}
+	return false
+}
+
+// isInner reports whether a host is this machine, or has an address that is not public.
+func isInner(host string) bool {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	address, err := netip.ParseAddr(host)
+	return err == nil && (address.IsLoopback() || address.IsPrivate() || address.IsLinkLocalUnicast() || address.IsUnspecified())
+}
+
+// rootBase is where the document's operations are: at the base URL that was given, or else at its first server.
+func (d *document) rootBase(root part, given string, variables map[string]string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	u, err := d.baseOf(root, variables)
+	switch {
+	case err != nil:
+		return "", err
+	case u != nil:
+		return u.String(), nil
+	case d.from != nil:
+		return d.from.Scheme + "://" + d.from.Host, nil // the default is /
+	}
+	return "", errors.New("it names no server: set a base URL")
+}

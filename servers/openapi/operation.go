@@ -1,0 +1,276 @@
+package openapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/servers/httptool"
+	"github.com/junction-mcp/junction/servers/internal/toolschema"
+	"github.com/junction-mcp/junction/servers/internal/tree"
+)
+
+const (
+	maxOperations      = 5_000   // that are selected
+	maxToolDescription = 4 << 10 // bytes
+	maxAnswerHeaders   = 20      // of a response that a result tells of
+)
+
+// An operation is one of a document, and becomes a tool.
+type operation struct {
+	method, path, id, name string
+	tags                   []string
+	item, from             part // until the tool is made
+
+	parameters  []*parameter
+	body        *body
+	base        *url.URL // its own server; nil for the document's
+	credentials []httptool.Credential
+	secretNames []string // parameters of the query that are credentials
+	accept      string
+	shape       httptool.Shape
+	output      *tree.Object
+}
+
+var methods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
+
+// operationsOf lists all operations, in the order of the document.
+func (d *document) operationsOf(root part) (all []*operation, faults []error) {
+	paths := root.at("paths")
+	for _, path := range paths.Names() {
+		if !strings.HasPrefix(path, "/") || paths.Object.Object(path) == nil {
+			continue
+		}
+		item, _, err := d.follow(paths.at(path))
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", path, err))
+			continue
+		}
+		for _, method := range methods {
+			from := item.at(method)
+			if from.Object == nil {
+				continue
+			}
+			all = append(all, &operation{
+				method: strings.ToUpper(method), path: path, id: from.Text("operationId"), tags: from.Texts("tags"), item: item, from: from,
+			})
+		}
+	}
+	return all, faults
+}
+
+// read completes an operation.
+func (o *operation) read(d *document, root part, s *security, options *Options) (err error) {
+	if o.parameters, err = d.parametersOf(o.item, o.from, append(s.places(), options.Requests.Credentials...)); err != nil {
+		return err
+	}
+	if o.body, err = d.bodyOf(o.from); err != nil {
+		return err
+	}
+	nameArguments(o.parameters, o.body != nil)
+	if err := o.checkPath(); err != nil {
+		return err
+	}
+	if options.Requests.Base == "" {
+		for _, from := range []part{o.from, o.item} {
+			if o.base, err = d.baseOf(from, options.Variables); err != nil {
+				return err
+			}
+			if o.base != nil {
+				break
+			}
+		}
+	}
+	o.credentials = s.of(root, o.from)
+	for _, c := range append(s.places(), options.Requests.Credentials...) {
+		if c.In == httptool.Query {
+			o.secretNames = append(o.secretNames, c.Name)
+		}
+	}
+	o.readResponses(d)
+	return nil
+}
+
+// release lets go of the document, of which a call needs nothing.
+func (o *operation) release() {
+	o.item, o.from = part{}, part{}
+	for _, p := range o.parameters {
+		p.schema = part{}
+	}
+	if o.body != nil {
+		o.body.content = part{}
+	}
+}
+
+// checkPath finds arguments of the path that the operation does not describe.
+func (o *operation) checkPath() error {
+	for segment := range strings.SplitSeq(o.path, "/") {
+		for rest := segment; strings.Contains(rest, "{"); {
+			_, after, _ := strings.Cut(rest, "{")
+			name, next, closed := strings.Cut(after, "}")
+			if !closed || !slices.ContainsFunc(o.parameters, func(p *parameter) bool { return p.in == "path" && p.name == name }) {
+				return fmt.Errorf("{%s} is no parameter of the path", name)
+			}
+			rest = next
+		}
+	}
+	return nil
+}
+
+// readResponses finds out what is answered where all goes well.
+func (o *operation) readResponses(d *document) {
+	responses := o.from.at("responses")
+	var medias []string
+	var bodies []part
+	for _, status := range responses.Names() {
+		if len(status) != 3 || status[0] != '2' {
+			continue
+		}
+		response, _, err := d.follow(responses.at(status))
+		if err != nil || response.Object == nil {
+			continue
+		}
+		if headers := response.Object.Object("headers").Names(); len(headers) <= maxAnswerHeaders {
+			o.shape.Headers = append(o.shape.Headers, headers...)
+		}
+		content := response.at("content")
+		for _, media := range content.Names() {
+			medias = append(medias, media)
+			if isJSON(media) {
+				bodies = append(bodies, content.at(media))
+			}
+		}
+	}
+	others := slices.DeleteFunc(slices.Clone(medias), isJSON)
+	medias = append(slices.DeleteFunc(slices.Clone(medias), func(m string) bool { return !isJSON(m) }), others...)
+	if medias = slices.Compact(medias); len(medias) > 0 && len(medias) <= maxAnswerHeaders && !strings.ContainsAny(strings.Join(medias, ""), "\r\n") {
+		o.accept = strings.Join(append(medias, "*/*;q=0.1"), ", ")
+	}
+	if len(bodies) != 1 || len(others) > 0 || o.method == http.MethodHead {
+		return // what has several forms has no schema
+	}
+	if outline, schema := d.outlineWithin(bodies[0].file, bodies[0].Get("schema")); outline != nil {
+		o.output = schema
+		o.shape.Object = true
+		o.shape.Check = func(value any) error { return outline.check(value, "") }
+	}
+}
+
+// tool is how the operation presents itself, and input its schema with what is deeper than cut left out; 0 leaves out
+// nothing, and keeps references.
+func (o *operation) tool(input *tree.Object) mcp.Tool {
+	t := mcp.Tool{Name: o.name, Title: clip(o.from.Text("summary"), 100), Description: o.description(), Annotations: httptool.AnnotationsFor(o.method)}
+	t.InputSchema = tree.Append(nil, input)
+	if o.output != nil {
+		t.OutputSchema = tree.Append(nil, o.output)
+	}
+	return t
+}
+
+func (o *operation) description() string {
+	summary, text := strings.TrimSpace(o.from.Text("summary")), strings.TrimSpace(o.from.Text("description"))
+	if summary == "" {
+		summary = strings.TrimSpace(o.item.Text("summary"))
+	}
+	if text == "" {
+		text = strings.TrimSpace(o.item.Text("description"))
+	}
+	if strings.HasPrefix(text, summary) {
+		summary = ""
+	}
+	if o.from.True("deprecated") {
+		summary = strings.TrimSpace("Deprecated. " + summary)
+	}
+	parts := slices.DeleteFunc([]string{summary, clip(text, maxToolDescription), o.method + " " + o.path}, func(s string) bool { return s == "" })
+	return strings.Join(parts, "\n\n")
+}
+
+// input is the schema of the arguments. Without a cut it keeps references, and ok says whether it is within the limits.
+func (o *operation) input(d *document, cut int) (schema *tree.Object, ok bool) {
+	c := newConverter(d, cut)
+	properties, required := tree.NewObject(), []any{}
+	for _, p := range o.parameters {
+		converted, _ := c.schema(p.schema.file, p.schema.Get("schema"), 1).(*tree.Object)
+		if text := clip(p.description, maxInputText); text != "" {
+			converted = describe(converted, text)
+		}
+		properties.Set(p.argument, converted)
+		if p.required {
+			required = append(required, p.argument)
+		}
+	}
+	if o.body != nil {
+		properties.Set("body", o.body.schema(c))
+		if o.body.required {
+			required = append(required, "body")
+		}
+	}
+	schema = tree.NewObject("type", "object", "properties", properties)
+	if len(required) > 0 {
+		schema.Set("required", required)
+	}
+	schema.Set("additionalProperties", false)
+	if c.defs.Len() > 0 {
+		schema.Set("$defs", c.defs)
+	}
+	return schema, c.parts <= toolschema.MaxParts && toolschema.Fits(schema)
+}
+
+// describe gives a schema a description in front of its own.
+func describe(schema *tree.Object, text string) *tree.Object {
+	if own := schema.Text("description"); own != "" && !strings.Contains(text, own) {
+		if i := strings.Index(own, "Default: "); i >= 0 {
+			text += " " + own[i:]
+		} else if strings.HasSuffix(own, "In base64.") {
+			text += " In base64."
+		}
+	}
+	schema.Set("description", text)
+	return schema
+}
+
+// call runs the tool.
+func (o *operation) call(ctx context.Context, client *httptool.Client, arguments json.RawMessage) (*mcp.CallToolResult, error) {
+	value, err := tree.ParseJSON(arguments)
+	if err != nil {
+		return nil, err
+	}
+	given, ok := value.(*tree.Object)
+	if !ok {
+		return nil, errors.New("expected an object")
+	}
+	r := &httptool.Request{Method: o.method, Header: http.Header{}, Credentials: o.credentials}
+	if o.accept != "" {
+		r.Header.Set("Accept", o.accept)
+	}
+	if err := o.values(given, r); err != nil {
+		return nil, err
+	}
+	if o.base != nil {
+		path := strings.TrimSuffix(o.base.EscapedPath(), "/") + r.URL.EscapedPath()
+		query := r.URL.RawQuery
+		if r.URL, err = httptool.ParseEscaped(o.base.Scheme+"://"+o.base.Host, path); err != nil {
+			return nil, err
+		}
+		r.URL.RawQuery = query
+	}
+	if o.body != nil && given.Has("body") {
+		data, media, err := o.body.encode(given.Get("body"))
+		if err != nil {
+			return nil, fmt.Errorf("body: %w", err)
+		}
+		r.Body = data
+		r.Header.Set("Content-Type", media)
+	}
+	answer, err := client.Send(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return client.Result(answer, o.shape), nil
+}

@@ -1,0 +1,221 @@
+package openapi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/servers/internal/tree"
+)
+
+// What the output schema of a tool may be.
+const (
+	maxOutputSchema = 8 << 10 // bytes
+	maxOutputParts  = 1_000   // schemas within
+	maxOutputDepth  = 5       // of objects and lists within each other
+	maxOutputText   = 120     // bytes of a description within
+)
+
+// An outline is what is said of an answer: the types of its members, each of which may be missing or null. APIs answer
+// otherwise than their documents say in everything else, and a client refuses what does not fit an output schema.
+type outline struct {
+	text       string
+	kinds      []string // as JSON Schema names types; none: any
+	properties map[string]*outline
+	names      []string
+	items      *outline
+}
+
+// outlining is the work on one outline.
+type outlining struct {
+	document *document
+	left     int // schemas that may still be looked at
+}
+
+// outlineWithin makes the outline of a schema that is as deep as fits; nil where the schema is not that of an object.
+func (d *document) outlineWithin(f *file, value any) (*outline, *tree.Object) {
+	for depth := maxOutputDepth; depth > 0; depth-- {
+		work := &outlining{d, maxOutputParts}
+		o := work.outlineOf(f, value, depth)
+		if !slices.Equal(o.kinds, []string{"object"}) {
+			return nil, nil
+		}
+		if schema := o.schema(true); work.left > 0 && len(tree.Append(nil, schema)) <= maxOutputSchema {
+			return o, schema
+		}
+	}
+	return &outline{kinds: []string{"object"}}, tree.NewObject("type", "object")
+}
+
+// outlineOf makes the outline of a schema, as deep as said.
+func (d *outlining) outlineOf(f *file, value any, depth int) *outline {
+	o, ok := value.(*tree.Object)
+	if d.left--; !ok || d.left < 0 {
+		return &outline{}
+	}
+	p, _, err := d.document.follow(part{f, o})
+	if err != nil {
+		return &outline{}
+	}
+	out := &outline{text: clip(p.Text("description"), maxOutputText)}
+	d.fillOutline(out, p, depth, 0)
+	return out
+}
+
+// fillOutline adds what a schema, and those that hold as well, say. nested counts the latter.
+func (d *outlining) fillOutline(out *outline, p part, depth, nested int) {
+	for _, t := range p.Texts("type") {
+		if slices.Contains(types, t) && !slices.Contains(out.kinds, t) {
+			out.kinds = append(out.kinds, t)
+		}
+	}
+	if len(out.kinds) == 0 && p.Has("properties") {
+		out.kinds = []string{"object"}
+	}
+	if alternatives := slices.Concat(p.List("anyOf"), p.List("oneOf")); len(alternatives) > 0 {
+		d.alternatives(out, p.file, alternatives, depth)
+	}
+	if nested < maxRefs {
+		for _, e := range p.List("allOf") {
+			if o, ok := e.(*tree.Object); ok {
+				if target, _, err := d.document.follow(part{p.file, o}); err == nil {
+					d.fillOutline(out, target, depth, nested+1)
+				}
+			}
+		}
+	}
+	if depth <= 0 {
+		return
+	}
+	properties := p.at("properties")
+	for i, name := range properties.Names() {
+		if i >= maxSchemaNames || properties.at(name).True("writeOnly") || out.properties[name] != nil {
+			continue
+		}
+		if out.properties == nil {
+			out.properties = map[string]*outline{}
+		}
+		out.properties[name] = d.outlineOf(p.file, properties.Get(name), depth-1)
+		out.names = append(out.names, name)
+	}
+	if items := p.Get("items"); items != nil && out.items == nil {
+		out.items = d.outlineOf(p.file, items, depth-1)
+	}
+}
+
+// alternatives are said as the types that they have; and if there is one next to null, as that one.
+func (d *outlining) alternatives(out *outline, f *file, all []any, depth int) {
+	var kinds []string
+	var lone *part
+	known := true
+	for _, e := range all {
+		o, ok := e.(*tree.Object)
+		if !ok {
+			known = false
+			continue
+		}
+		p, _, err := d.document.follow(part{f, o})
+		if err != nil {
+			known = false
+			continue
+		}
+		if slices.Equal(p.Texts("type"), []string{"null"}) {
+			continue
+		}
+		kind := d.outlineOf(f, o, 0).kinds
+		known = known && len(kind) > 0
+		kinds = append(kinds, kind...)
+		if len(all) <= 2 && lone == nil {
+			lone = &p
+		} else {
+			lone = &part{}
+		}
+	}
+	switch {
+	case lone != nil && lone.Object != nil:
+		d.fillOutline(out, *lone, depth, maxRefs)
+	case !known:
+		out.kinds = nil
+	case len(out.kinds) == 0:
+		slices.Sort(kinds)
+		out.kinds = slices.Compact(kinds)
+	}
+}
+
+// schema is the outline as JSON Schema.
+func (o *outline) schema(root bool) *tree.Object {
+	out := tree.NewObject()
+	switch {
+	case root:
+		out.Set("type", "object")
+	case len(o.kinds) > 0:
+		kinds := slices.Clone(o.kinds)
+		if slices.Contains(kinds, "integer") && !slices.Contains(kinds, "number") {
+			kinds[slices.Index(kinds, "integer")] = "number" // which is 1.0 in some languages, or beyond what is an integer
+		}
+		if !slices.Contains(kinds, "null") {
+			kinds = append(kinds, "null")
+		}
+		slices.Sort(kinds)
+		out.Set("type", anyOf(slices.Compact(kinds)))
+	}
+	if o.text != "" {
+		out.Set("description", o.text)
+	}
+	if len(o.names) > 0 {
+		properties := tree.NewObject()
+		for _, name := range o.names {
+			properties.Set(name, o.properties[name].schema(false))
+		}
+		out.Set("properties", properties)
+	}
+	if o.items != nil {
+		out.Set("items", o.items.schema(false))
+	}
+	return out
+}
+
+// check says why a value does not fit.
+func (o *outline) check(value any, at string) error {
+	kind := kindOf(value)
+	ok := value == nil || len(o.kinds) == 0 || slices.Contains(o.kinds, kind) || kind == "number" && slices.Contains(o.kinds, "integer")
+	if !ok {
+		return fmt.Errorf("%s: expected %s, got %s", strings.TrimPrefix(at, "."), strings.Join(o.kinds, " or "), kind)
+	}
+	switch v := value.(type) {
+	case []any:
+		for i, e := range v {
+			if o.items == nil {
+				break
+			}
+			if err := o.items.check(e, fmt.Sprintf("%s[%d]", at, i)); err != nil {
+				return err
+			}
+		}
+	case *tree.Object:
+		for _, name := range v.Names() {
+			if p := o.properties[name]; p != nil {
+				if err := p.check(v.Get(name), at+"."+name); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func kindOf(value any) string {
+	switch value.(type) {
+	case nil:
+		return "null"
+	case bool:
+		return "boolean"
+	case tree.Number:
+		return "number"
+	case string:
+		return "string"
+	case []any:
+		return "array"
+	}
+	return "object"
+}

@@ -1,0 +1,233 @@
+package openapi
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/servers/httptool"
+	"github.com/junction-mcp/junction/servers/internal/tree"
+)
+
+const maxParameters = 300 // of one operation
+
+// A parameter is one of an operation.
+type parameter struct {
+	in, name, argument string
+	description        string
+	required           bool
+	schema             part   // with a member "schema"; until the tool is made
+	media              string // of a value that is written as a text of this type; "" for a style
+	style              string
+	explode            bool
+	reserved           bool // allowReserved
+	slashes            bool // a value in a path may have several segments
+}
+
+// unsettable are the headers that are no parameters (OpenAPI 3.1, Parameter Object), or that would change the request itself.
+var unsettable = []string{
+	"Accept", "Content-Type", "Authorization", "Proxy-Authorization", "Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Te", "Trailer",
+	"Keep-Alive", "Cookie", "Expect", "Accept-Encoding",
+}
+
+// parametersOf reads the parameters of an operation and of its path. The operation's come before those of the same name
+// and place. What is a credential is none: a caller does not give it.
+func (d *document) parametersOf(item, operation part, secrets []httptool.Credential) ([]*parameter, error) {
+	var all []*parameter
+	for _, from := range []part{item, operation} {
+		for _, e := range from.List("parameters") {
+			o, ok := e.(*tree.Object)
+			if !ok {
+				continue
+			}
+			target, _, err := d.follow(part{from.file, o})
+			if err != nil {
+				return nil, fmt.Errorf("a parameter: %w", err)
+			}
+			p, err := readParameter(target)
+			if err != nil {
+				return nil, err
+			}
+			if p == nil || isCredential(p, secrets) {
+				continue
+			}
+			same := slices.IndexFunc(all, func(q *parameter) bool { return q.in == p.in && q.name == p.name })
+			if same >= 0 {
+				all[same] = p
+				continue
+			}
+			if all = append(all, p); len(all) > maxParameters {
+				return nil, fmt.Errorf("it has more than %d parameters", maxParameters)
+			}
+		}
+	}
+	return all, nil
+}
+
+// readParameter reads one; nil for what is no parameter.
+func readParameter(from part) (*parameter, error) {
+	p := &parameter{in: from.Text("in"), name: from.Text("name"), description: from.Text("description"), required: from.True("required"), schema: from}
+	defaults := map[string]string{"path": "simple", "query": "form", "header": "simple", "cookie": "form"}
+	if p.name == "" || defaults[p.in] == "" {
+		return nil, fmt.Errorf("parameter %q in %q: expected a name, and path, query, header or cookie", p.name, p.in)
+	}
+	if p.in == "header" {
+		if slices.Contains(unsettable, http.CanonicalHeaderKey(p.name)) {
+			return nil, nil
+		}
+		if (httptool.Credential{In: httptool.Header, Name: p.name, Value: "-"}).Check() != nil {
+			return nil, fmt.Errorf("parameter %q is no name of a header", p.name)
+		}
+	}
+	p.style = from.Text("style")
+	if p.style == "" {
+		p.style = defaults[p.in]
+	}
+	styles := map[string][]string{
+		"path": {"simple", "label", "matrix"}, "query": {"form", "spaceDelimited", "pipeDelimited", "deepObject"}, "header": {"simple"}, "cookie": {"form"},
+	}
+	if !slices.Contains(styles[p.in], p.style) {
+		return nil, fmt.Errorf("parameter %q: a style %q is not one of %s", p.name, p.style, strings.Join(styles[p.in], ", "))
+	}
+	p.explode = p.style == "form"
+	if from.Has("explode") {
+		p.explode = from.True("explode")
+	}
+	p.reserved = from.True("allowReserved")
+	p.slashes = p.in == "path" && (p.reserved || from.True("x-multi-segment"))
+	p.required = p.required || p.in == "path"
+	if content := from.Object.Object("content"); content.Len() > 0 {
+		p.media = content.Names()[0]
+		p.schema = from.at("content").at(p.media)
+	}
+	return p, nil
+}
+
+// isCredential reports whether a parameter is where a credential stands.
+func isCredential(p *parameter, secrets []httptool.Credential) bool {
+	return slices.ContainsFunc(secrets, func(c httptool.Credential) bool {
+		switch c.In {
+		case httptool.Header:
+			return p.in == "header" && strings.EqualFold(p.name, c.Name)
+		case httptool.Query, httptool.Cookie:
+			return p.in == string(c.In) && p.name == c.Name
+		}
+		return false
+	})
+}
+
+// values writes the arguments of an operation into a request: the path, the query, headers and cookies.
+func (o *operation) values(given *tree.Object, r *httptool.Request) error {
+	segments, query, cookies := map[string]string{}, []string{}, []string{}
+	for _, p := range o.parameters {
+		if !given.Has(p.argument) || given.Get(p.argument) == nil && !p.required {
+			continue
+		}
+		value := given.Get(p.argument)
+		if p.media != "" {
+			value = p.asMedia(value)
+		}
+		err := error(nil)
+		switch p.in {
+		case "path":
+			segments[p.name], err = p.inPath(value)
+		case "query":
+			var pairs []string
+			pairs, err = p.inQuery(value)
+			query = append(query, pairs...)
+		case "header":
+			var text string
+			text, err = p.inHeader(value)
+			r.Header.Set(p.name, text)
+		case "cookie":
+			var pairs []string
+			pairs, err = p.inQuery(value)
+			cookies = append(cookies, pairs...)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.argument, err)
+		}
+	}
+	if err := o.checkNames(query); err != nil {
+		return err
+	}
+	if len(cookies) > 0 {
+		r.Header.Set("Cookie", strings.Join(cookies, "; "))
+	}
+	template, _, _ := strings.Cut(o.path, "#") // some documents tell operations apart by this, or by a query
+	template, fixed, _ := strings.Cut(template, "?")
+	path, err := fillPath(template, segments)
+	if err != nil {
+		return err
+	}
+	if fixed != "" {
+		query = append([]string{fixed}, query...)
+	}
+	if r.URL, err = httptool.ParseEscaped("", path); err != nil {
+		return err
+	}
+	r.URL.RawQuery = strings.Join(query, "&")
+	return nil
+}
+
+// asMedia writes a value as JSON, unless it is a text of another type.
+func (p *parameter) asMedia(value any) any {
+	if text, ok := value.(string); ok && !strings.Contains(p.media, "json") {
+		return text
+	}
+	return string(tree.Append(nil, value))
+}
+
+// checkNames refuses an object whose members would be taken for a credential in the query.
+func (o *operation) checkNames(query []string) error {
+	for _, pair := range query {
+		name, _, _ := strings.Cut(pair, "=")
+		for _, reserved := range o.secretNames {
+			if name == escape(reserved) {
+				return fmt.Errorf("%s: the caller does not give it", reserved)
+			}
+		}
+	}
+	return nil
+}
+
+// fillPath puts the arguments into the path. None can make another path of it.
+func fillPath(template string, values map[string]string) (string, error) {
+	var out []string
+	for segment := range strings.SplitSeq(strings.TrimPrefix(template, "/"), "/") {
+		filled := replaceNames(segment, values)
+		if strings.Contains(segment, "{") {
+			for part := range strings.SplitSeq(filled, "/") {
+				if err := httptool.CheckSegment(part); err != nil {
+					return "", fmt.Errorf("path %s: %w", template, err)
+				}
+			}
+		}
+		if strings.ContainsAny(filled, "{}") {
+			return "", fmt.Errorf("path %s: no argument is for %s", template, segment)
+		}
+		out = append(out, filled)
+	}
+	return "/" + strings.Join(out, "/"), nil
+}
+
+// replaceNames puts values in the place of {name}, in one pass: what a value has is not looked at again.
+func replaceNames(text string, values map[string]string) string {
+	var out strings.Builder
+	for {
+		start := strings.IndexByte(text, '{')
+		end := strings.IndexByte(text, '}')
+		if start < 0 || end < start {
+			out.WriteString(text)
+			return out.String()
+		}
+		out.WriteString(text[:start])
+		if value, ok := values[text[start+1:end]]; ok {
+			out.WriteString(value)
+		} else {
+			out.WriteString(text[start : end+1])
+		}
+		text = text[end+1:]
+	}
+}

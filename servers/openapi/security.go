@@ -1,0 +1,141 @@
+package openapi
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/servers/httptool"
+	"github.com/junction-mcp/junction/servers/internal/tree"
+)
+
+// A scheme is one of the document's security schemes: a credential without its value.
+type scheme struct {
+	name string
+	httptool.Credential
+}
+
+// security is how a document's operations are authorized.
+type security struct {
+	schemes []scheme
+	secrets map[string]string // by scheme; "" for the one that an operation needs
+}
+
+// securityOf reads the schemes of a document, and finds secrets that none of them is for.
+func (d *document) securityOf(root part, secrets map[string]string) (*security, error) {
+	s := &security{secrets: secrets}
+	all := root.at("components").at("securitySchemes")
+	for _, name := range all.Names() {
+		p, _, err := d.follow(all.at(name))
+		if err != nil || p.Object == nil {
+			continue
+		}
+		c := httptool.Credential{In: httptool.Bearer}
+		switch {
+		case p.Text("type") == "apiKey":
+			c = httptool.Credential{In: httptool.Place(p.Text("in")), Name: p.Text("name")}
+		case p.Text("type") == "http" && strings.EqualFold(p.Text("scheme"), "basic"):
+			c.In = httptool.Basic
+		case p.Text("type") == "http" && !strings.EqualFold(p.Text("scheme"), "bearer"):
+			continue
+		case p.Text("type") == "mutualTLS":
+			continue
+		}
+		probe := c
+		if probe.Value = "a:b"; probe.Check() == nil {
+			s.schemes = append(s.schemes, scheme{name, c})
+		}
+	}
+	for name, value := range secrets {
+		c, known := s.credential(name)
+		if !known {
+			return nil, fmt.Errorf("there is no security scheme %q that takes a secret; there are: %s", name, strings.Join(s.names(), ", "))
+		}
+		c.Value = value
+		if err := c.Check(); err != nil {
+			return nil, fmt.Errorf("the secret for %q: %w", name, err)
+		}
+	}
+	return s, nil
+}
+
+func (s *security) names() []string {
+	names := []string{}
+	for _, one := range s.schemes {
+		names = append(names, one.name)
+	}
+	return names
+}
+
+// credential finds a scheme, and "" among those that have one.
+func (s *security) credential(name string) (httptool.Credential, bool) {
+	if name == "" {
+		return httptool.Credential{In: httptool.Bearer}, true
+	}
+	i := slices.IndexFunc(s.schemes, func(one scheme) bool { return one.name == name })
+	if i < 0 {
+		return httptool.Credential{}, false
+	}
+	return s.schemes[i].Credential, true
+}
+
+// places are the credentials that callers do not give, without values.
+func (s *security) places() []httptool.Credential {
+	var all []httptool.Credential
+	for _, one := range s.schemes {
+		all = append(all, one.Credential)
+	}
+	return all
+}
+
+// of returns the credentials of an operation: those of the first of its alternatives for which all secrets are there.
+func (s *security) of(root, operation part) []httptool.Credential {
+	from := root
+	if operation.Has("security") {
+		from = operation
+	}
+	if !from.Has("security") {
+		return s.undeclared()
+	}
+	for _, e := range from.List("security") {
+		alternative, _ := e.(*tree.Object)
+		if alternative.Len() == 0 {
+			continue // without any, if nothing else can be met
+		}
+		var all []httptool.Credential
+		for _, name := range alternative.Names() {
+			value := s.secrets[name]
+			if value == "" && alternative.Len() == 1 {
+				value = s.secrets[""]
+			}
+			c, known := s.credential(name)
+			if c.Value = value; known && c.Check() == nil { // a token is no USER:PASSWORD
+				all = append(all, c)
+			}
+		}
+		if len(all) == alternative.Len() {
+			return all
+		}
+	}
+	return nil
+}
+
+// undeclared are the credentials where a document does not say which are needed.
+func (s *security) undeclared() []httptool.Credential {
+	var all []httptool.Credential
+	for _, one := range s.schemes {
+		if value := s.secrets[one.name]; value != "" {
+			c := one.Credential
+			c.Value = value
+			all = append(all, c)
+		}
+	}
+	c := httptool.Credential{In: httptool.Bearer}
+	if len(s.schemes) == 1 {
+		c = s.schemes[0].Credential
+	}
+	if c.Value = s.secrets[""]; len(all) == 0 && c.Check() == nil {
+		all = append(all, c)
+	}
+	return all
+}

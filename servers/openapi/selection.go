@@ -1,0 +1,86 @@
+package openapi
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// A Selection picks operations. Tags are names. Paths are patterns of paths as the document has them, in which * is one
+// segment and ** any number of them. Operations are patterns of operationIds or of tools' names, as those of path.Match.
+// Methods are those of HTTP, in any case.
+type Selection struct {
+	Tags, Paths, Operations, Methods []string
+}
+
+// all reports whether an operation is picked by each kind that is said.
+func (s Selection) all(o *operation) bool {
+	return (len(s.Tags) == 0 || s.tags(o)) && (len(s.Paths) == 0 || s.paths(o)) &&
+		(len(s.Operations) == 0 || s.operations(o)) && (len(s.Methods) == 0 || s.methods(o))
+}
+
+// any reports whether an operation is picked by one kind.
+func (s Selection) any(o *operation) bool {
+	return s.tags(o) || s.paths(o) || s.operations(o) || s.methods(o)
+}
+
+func (s Selection) tags(o *operation) bool {
+	return slices.ContainsFunc(s.Tags, func(tag string) bool { return slices.Contains(o.tags, tag) })
+}
+
+func (s Selection) paths(o *operation) bool {
+	return slices.ContainsFunc(s.Paths, func(pattern string) bool { return matchPath(pattern, o.path) })
+}
+
+func (s Selection) operations(o *operation) bool {
+	return slices.ContainsFunc(s.Operations, func(pattern string) bool {
+		for _, name := range []string{o.id, o.name} {
+			if ok, err := path.Match(pattern, name); pattern == name || ok && err == nil {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+func (s Selection) methods(o *operation) bool {
+	return slices.ContainsFunc(s.Methods, func(m string) bool { return strings.EqualFold(m, o.method) })
+}
+
+// check finds patterns that can match nothing, as they cannot be read.
+func (s Selection) check() error {
+	for _, pattern := range slices.Concat(s.Paths, s.Operations) {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return &patternError{pattern}
+		}
+	}
+	return nil
+}
+
+type patternError struct{ pattern string }
+
+func (e *patternError) Error() string {
+	return "the pattern " + e.pattern + " cannot be read: a [ is not closed, or a \\ ends it"
+}
+
+// matchPath matches segment by segment, in time that is the product of the numbers of segments.
+func matchPath(pattern, name string) bool {
+	wants, has := strings.Split(strings.Trim(pattern, "/"), "/"), strings.Split(strings.Trim(name, "/"), "/")
+	reach := make([]bool, len(has)+1) // reach[i]: what was seen of the pattern matches the first i segments
+	reach[0] = true
+	for _, want := range wants {
+		next := make([]bool, len(has)+1)
+		for i := range reach {
+			if want == "**" {
+				next[i] = reach[i] || i > 0 && next[i-1]
+				continue
+			}
+			if i > 0 && reach[i-1] {
+				ok, err := path.Match(want, has[i-1])
+				next[i] = err == nil && ok || want == has[i-1]
+			}
+		}
+		reach = next
+	}
+	return reach[len(has)]
+}

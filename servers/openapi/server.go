@@ -1,0 +1,202 @@
+package openapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/servers/httptool"
+	"github.com/junction-mcp/junction/servers/internal/tree"
+)
+
+// Options say which document becomes a server, and how. Only From is needed.
+type Options struct {
+	// From is the path or the URL (http, https) of the document, in JSON or YAML. Files that it refers to must be in its
+	// folder, or of its origin.
+	From string
+	// Name is the name of the server; default the title of the document, in letters, digits and '-'.
+	Name string
+	// Include picks the operations that become tools; by default all do. Those that Exclude picks do not.
+	Include, Exclude Selection
+	// Variables are values for the variables in the URL of the document's server; default those of the document.
+	Variables map[string]string
+	// Secrets are the secrets for the document's security schemes, by the scheme's name: a token, a key, or USER:PASSWORD.
+	// "" is for the scheme that an operation needs if it needs one; where the document does not say which, a bearer token.
+	Secrets map[string]string
+	// Requests say what requests may cost. Base overrides the servers of the document, and Credentials go with all.
+	Requests httptool.Options
+}
+
+// A Server is a server whose tools are the operations of a document. Close it when done.
+type Server struct {
+	*mcp.Server
+	// Skipped says which operations that were picked are no tools, and why.
+	Skipped []error
+	// Base is the URL below which the operations are.
+	Base string
+
+	client *httptool.Client
+}
+
+// Open reads a document and returns its server. An operation that cannot be a tool is left out, in Server.Skipped and
+// in a warning; the error says what is wrong with all.
+func Open(ctx context.Context, o Options) (*Server, error) {
+	if o.From == "" {
+		return nil, errors.New("openapi: no document: set its path or URL")
+	}
+	s, err := open(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("openapi: %s: %w", shown(o.From), err)
+	}
+	return s, nil
+}
+
+// shown is a path, or a URL without its query, in which a key may be.
+func shown(from string) string {
+	from, _, _ = strings.Cut(from, "?")
+	if scheme, rest, ok := strings.Cut(from, "://"); ok {
+		authority, path, _ := strings.Cut(rest, "/")
+		return scheme + "://" + authority[strings.LastIndexByte(authority, '@')+1:] + "/" + path
+	}
+	return from
+}
+
+func open(ctx context.Context, o Options) (*Server, error) {
+	if o.Requests.Logger == nil {
+		o.Requests.Logger = slog.Default()
+	}
+	for _, selection := range []Selection{o.Include, o.Exclude} {
+		if err := selection.check(); err != nil {
+			return nil, err
+		}
+	}
+	d, err := load(ctx, o.From, o.Requests.Transport)
+	if err != nil {
+		return nil, err
+	}
+	root := part{d.main, d.main.root.(*tree.Object)} // as checkVersion found
+	if root.at("paths").Len() == 0 {
+		return nil, errors.New("it has no paths")
+	}
+	info := root.at("info")
+	if o.Name == "" {
+		o.Name = serverName(info.Text("title"))
+	}
+	secrets, err := d.securityOf(root, o.Secrets)
+	if err != nil {
+		return nil, err
+	}
+	given := o.Requests
+	if given.Base, err = d.rootBase(root, o.Requests.Base, o.Variables); err != nil {
+		return nil, err
+	}
+	client, err := httptool.NewClient(o.Name, given)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{client: client, Base: given.Base, Server: mcp.NewServerWith(o.Name, version(info), mcp.ServerOptions{
+		Title: clip(info.Text("title"), 100), Description: clip(info.Text("description"), maxInputText), NoLogging: true, Logger: o.Requests.Logger,
+	})}
+	client.Offer(s.Server)
+	if err := s.addAll(d, root, secrets, &o); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func version(info part) string {
+	if v := textOf(info.Get("version")); v != "" && len(v) <= 100 {
+		return v
+	}
+	return "1.0.0"
+}
+
+// serverName makes the name of a server of a title.
+func serverName(title string) string {
+	name := strings.Trim(strings.ToLower(strings.ReplaceAll(fit(title, false), "_", "-")), "-")
+	if name == "" {
+		return "openapi"
+	}
+	return name[:min(len(name), maxToolName)]
+}
+
+// addAll registers the tools of all operations that are picked.
+func (s *Server) addAll(d *document, root part, secrets *security, o *Options) error {
+	all, faults := d.operationsOf(root)
+	s.Skipped = faults
+	nameAll(all)
+	var picked []*operation
+	for _, op := range all {
+		if o.Include.all(op) && !o.Exclude.any(op) {
+			picked = append(picked, op)
+		}
+	}
+	switch {
+	case len(picked) == 0 && len(all) > 0:
+		return fmt.Errorf("of %d operations none is picked; tags are: %s", len(all), strings.Join(tagsOf(all), ", "))
+	case len(picked) > maxOperations:
+		return fmt.Errorf("%d operations are picked, more than %d: pick by tag or path", len(picked), maxOperations)
+	}
+	added := 0
+	for _, op := range picked {
+		err := op.read(d, root, secrets, o)
+		if err == nil {
+			err = s.add(d, op)
+		}
+		if err != nil {
+			s.Skipped = append(s.Skipped, fmt.Errorf("%s %s: %w", op.method, op.path, err))
+			continue
+		}
+		added++
+	}
+	for _, err := range s.Skipped {
+		o.Requests.Logger.Warn("openapi: an operation is no tool", "document", shown(o.From), "error", err)
+	}
+	if added == 0 {
+		return fmt.Errorf("no operation can be a tool: %w", errors.Join(s.Skipped[:min(3, len(s.Skipped))]...))
+	}
+	return nil
+}
+
+// cuts are how deep input schemas go, one after the other until one is within the limits; 0 is all of it.
+var cuts = []int{0, 10, 7, 5, 4, 3, 2}
+
+// add registers the tool of an operation, with as much of its input schema as is within the limits.
+func (s *Server) add(d *document, op *operation) error {
+	handle := func(ctx context.Context, arguments json.RawMessage) (*mcp.CallToolResult, error) {
+		return op.call(ctx, s.client, arguments)
+	}
+	var err error
+	for i, cut := range cuts {
+		schema, ok := op.input(d, cut)
+		if !ok && i < len(cuts)-1 {
+			continue
+		}
+		if err = s.SetTool(op.tool(schema), handle); err == nil {
+			op.release()
+			return nil
+		}
+	}
+	return err
+}
+
+// tagsOf lists the tags of operations, the first twenty.
+func tagsOf(all []*operation) []string {
+	var tags []string
+	for _, o := range all {
+		tags = append(tags, o.tags...)
+	}
+	slices.Sort(tags)
+	if tags = slices.Compact(tags); len(tags) > 20 {
+		return append(tags[:20:20], "…")
+	}
+	return tags
+}
+
+// Close ends idle connections and forgets the answers kept.
+func (s *Server) Close() error { return s.client.Close() }
