@@ -100,9 +100,12 @@ func NewClient(name string, o Options) (*Client, error) {
 	c := &Client{options: o, base: base, slots: make(chan struct{}, maxAtOnce), kept: newKeep(name, o.MaxKept, o.KeptTime)}
 	transport := o.Transport
 	if transport == nil {
-		own := http.DefaultTransport.(*http.Transport).Clone()
-		own.MaxIdleConnsPerHost = maxIdle
-		transport = own
+		transport = http.DefaultTransport
+		if usual, ok := transport.(*http.Transport); ok { // a program may have put another in its place
+			own := usual.Clone()
+			own.MaxIdleConnsPerHost = maxIdle
+			transport = own
+		}
 	}
 	c.http = &http.Client{Transport: &attaching{transport, base}, CheckRedirect: checkRedirect}
 	return c, nil
