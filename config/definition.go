@@ -51,6 +51,7 @@ type Definition struct {
 
 	command, cwd, envFile, url string
 	urlField                   string // the member that gave url
+	api, document              string // the member that names an API, and what it says
 	args                       []string
 	env, headers               []pair
 
@@ -119,7 +120,12 @@ func (x *expansion) stdio(s *Server) (field string, err error) {
 	if s.Command, err = x.expand(d.command); err != nil {
 		return "command", err
 	}
-	if s.Command, err = program(s.Command, d.command, d.folder, len(d.args)); err != nil {
+	if d.api != "" {
+		s.Command, err = d.file.options.self()
+	} else {
+		s.Command, err = program(s.Command, d.command, d.folder, len(d.args))
+	}
+	if err != nil {
 		return "command", err
 	}
 	for i, arg := range d.args {

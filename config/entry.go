@@ -73,6 +73,8 @@ func (e *entryReader) readMember(m member) (err error) {
 		d.envFile, err = nonEmpty(m.value)
 	case "url", "serverUrl", "httpUrl":
 		return e.readURL(m)
+	case "openapi", "graphql":
+		return e.readAPI(m)
 	case "disabled", "enabled":
 		var on bool
 		on, err = boolean(m.value)
@@ -152,6 +154,8 @@ func (e *entryReader) readURL(m member) (err error) {
 func (e *entryReader) chooseKind() (field string, err error) {
 	d := e.def
 	switch {
+	case d.api != "":
+		return e.chooseAPI()
 	case d.command == "" && d.url == "":
 		return "", errors.New(`expected "command", a program to start, or "url", an address to call`)
 	case e.kind == 0 && d.command != "" && d.url != "":
@@ -288,7 +292,7 @@ func readStart(v hujson.Value) (eager bool, err error) {
 
 // warnUnknown names what is ignored, and what was meant where only the case is wrong.
 func (e *entryReader) warnUnknown(m member) {
-	for _, known := range []string{"type", "command", "args", "env", "cwd", "envFile", "url", "headers", "disabled", "enabled", "timeout", "startTimeout", "start"} {
+	for _, known := range []string{"type", "command", "args", "env", "cwd", "envFile", "url", "headers", "disabled", "enabled", "timeout", "startTimeout", "start", "openapi", "graphql"} {
 		if strings.EqualFold(known, m.name) {
 			e.warn(e.def.Name, plain(m.name), m.at, fmt.Errorf("is ignored; did you mean %q?", known))
 			return

@@ -37,6 +37,9 @@ type Options struct {
 	// HomeDir is the person's home folder; by default, os.UserHomeDir.
 	HomeDir string
 
+	// Program is this program, which serves APIs; by default, os.Executable.
+	Program string
+
 	goos string // for tests; by default, runtime.GOOS
 }
 

@@ -124,3 +124,24 @@ func TestServeSaysWhichFlagOfAnAPIIsWrong(t *testing.T) {
 		}
 	}
 }
+
+func TestAnAPIOfTheConfigurationIsAServer(t *testing.T) {
+	alone(t)
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "pet %s for %t", r.URL.Path, r.Header.Get("X-Key") == "key-of-the-test")
+	}))
+	defer api.Close()
+	t.Setenv("PETS_KEY", "key-of-the-test")
+	dir := t.TempDir()
+	write(t, map[string]string{
+		filepath.Join(dir, "pets.yaml"): petsDocument,
+		filepath.Join(dir, "mcp.json"):  `{"mcpServers":{"pets":{"openapi":"pets.yaml","url":"` + api.URL + `/v1","headers":{"X-Key":"${PETS_KEY}"},"args":["--tag","pets"]}}}`,
+	})
+	config := filepath.Join(dir, "mcp.json")
+	runs(t, "", "call", "pets", "getPet", "id=7", "--config", config).expect(t, exitOK, "pet /v1/pets/7 for true", "")
+	r := serving(t, "up", "--config", config)
+	runs(t, "", "call", r.url, "pets__getPet", "id=8").expect(t, exitOK, "pet /v1/pets/8 for true", "")
+	if all := runs(t, "", "tools", r.url).stdout; strings.Contains(all, "listUsers") {
+		t.Errorf("tools are %s", all)
+	}
+}

@@ -1,0 +1,69 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+)
+
+// An entry may name an HTTP API in place of a server: the document or address of it, under "openapi" or
+// "graphql". The server is then this program itself, which makes tools of the API; "url" is the base of the
+// API's requests, "headers" go with them, and "args" are further arguments, such as --tag and --exclude.
+
+// apiMembers are the members that name an API, with the argument that the program takes it in.
+func apiMembers() map[string]string { return map[string]string{"openapi": "--from", "graphql": "--url"} }
+
+// readAPI notes that the entry is for an API.
+func (e *entryReader) readAPI(m member) (err error) {
+	if e.def.api != "" {
+		return fmt.Errorf("%s already names an API; remove one", e.def.api)
+	}
+	e.def.api = m.name
+	e.def.document, err = nonEmpty(m.value)
+	return err
+}
+
+// chooseAPI makes the command line of the server that makes tools of an API.
+func (e *entryReader) chooseAPI() (field string, err error) {
+	d := e.def
+	switch {
+	case d.command != "":
+		return "command", fmt.Errorf("has both %q and %q; remove one", d.api, "command")
+	case e.kind != 0:
+		return "type", fmt.Errorf("goes with %q and %q, and not with %q", "command", "url", d.api)
+	case d.api == "graphql" && d.url != "":
+		return d.urlField, errors.New(`"graphql" is the address already; remove one`)
+	case d.url != "" && !strings.Contains(d.url, "${"):
+		if err := checkURL(d.url); err != nil {
+			return d.urlField, err
+		}
+	}
+	document := d.document
+	if d.api == "openapi" && !strings.Contains(document, "://") && !strings.HasPrefix(document, "${") {
+		document = absolute(document, d.folder)
+	}
+	args := []string{"serve", d.api, apiMembers()[d.api], document}
+	if d.url != "" {
+		args = append(args, "--base", d.url)
+	}
+	for i, h := range d.headers { // not as arguments, which everybody on the machine can read
+		variable := fmt.Sprintf("JUNCTION_HEADER_%d", i+1)
+		args = append(args, "--auth-env", "header:"+h.name+"="+variable)
+		d.env = append(d.env, pair{name: variable, value: h.value})
+	}
+	d.Kind, d.command, d.url, d.headers, d.args = Stdio, "junction", "", nil, append(args, d.args...)
+	return "", nil
+}
+
+// self is the program that serves APIs.
+func (o *Options) self() (string, error) {
+	if o.Program != "" {
+		return o.Program, nil
+	}
+	path, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("the path of this program is not known: %w", err)
+	}
+	return path, nil
+}
