@@ -35,6 +35,7 @@ type upOptions struct {
 	front
 	layering
 	noPrefix bool
+	admin    string         // an address for whoever watches over it; empty: none
 	profile  string         // that standard input and output are served
 	names    []string       // of servers; empty: all
 	given    *pflag.FlagSet // the flags, to say them again
@@ -84,6 +85,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 	o.layering.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.noPrefix, "no-prefix", false,
 		"offer tools and prompts under the servers' own names; a name that another server has gets a suffix")
+	cmd.Flags().StringVar(&o.admin, "admin", "", "serve /metrics (Prometheus), /healthz and /readyz at `HOST:PORT`")
 	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+endpointPath+"/NAME")
 	a.configFlags(cmd.Flags())
 	return cmd
@@ -134,6 +136,11 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)
 	}
+	stopAdmin, err := v.serveAdmin(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopAdmin()
 	v.makeFronts()
 	if !o.stdio {
 		v.join(ctx, "")

@@ -20,6 +20,7 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/metrics"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/ratelimit"
 	"github.com/spf13/pflag"
@@ -90,6 +91,7 @@ func (o *layering) check() error {
 // layers are what stands around a gateway while it runs.
 type layers struct {
 	now    atomic.Pointer[arrangement]
+	counts *metrics.Metrics           // nil: nothing is counted
 	pins   atomic.Pointer[guard.Pins] // the approved definitions; nil where none are needed
 	log    *audit.Log                 // nil: nothing is written down
 	folder string                     // of log
@@ -290,6 +292,9 @@ func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
 			},
 			Arguments: func(_ *mcp.Request, data json.RawMessage) json.RawMessage { return audit.Redacted(data) },
 		})(h)
+	}
+	if y.counts != nil {
+		h = y.counts.Around(h)
 	}
 	if mode := cmp.Or(p.Tools, now.options.tools); mode != string(search.All) {
 		h = search.Middleware(search.Options{Mode: search.Mode(mode), Pinned: append(slices.Clone(now.options.pinned), p.Pin...), Server: func(tool string) (name, about string) {

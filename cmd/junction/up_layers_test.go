@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -138,4 +141,35 @@ func TestRulesAreReadAgainWhenTheirFileChanges(t *testing.T) {
 	}
 	write(`{"default": "allow"}`)
 	await("what is allowed again is still denied", adds)
+}
+
+func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
+	alone(t)
+	r := serving(t, "up", "--admin", "127.0.0.1:0", "everything")
+	at := regexp.MustCompile(`http://127\.0\.0\.1:\d+/metrics`).FindString(r.stderr.String())
+	get := func(path string) (int, string) {
+		response, err := http.Get(strings.TrimSuffix(at, "/metrics") + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, _ := io.ReadAll(response.Body)
+		return response.StatusCode, string(body)
+	}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if code, body := get(path); code != http.StatusOK || body != "ok\n" {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, exitOK, "3", "")
+	_, body := get("/metrics")
+	for _, want := range []string{`mcp_requests_total{method="tools/call",outcome="ok",server="everything",tool="add"} 1`, `junction_servers{server="everything",state="connected"} 1`,
+		`mcp_request_duration_seconds_count{method="tools/call",server="everything"} 1`, "go_goroutines "} {
+		if !strings.Contains(body, want) {
+			t.Errorf("%s is not in %s", want, body)
+		}
+	}
+	if code, _ := get("/mcp"); code != http.StatusNotFound {
+		t.Errorf("tools can be called at the address for those who watch: %d", code)
+	}
 }

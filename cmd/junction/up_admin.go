@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/metrics"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// adminTime is how long a request to the address for those who watch may take.
+const adminTime = 10 * time.Second
+
+// serveAdmin serves what those who watch over up want to know, at an address of its own, until stop is called.
+func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
+	if v.options.admin == "" {
+		return func() {}, nil
+	}
+	registry := prometheus.NewRegistry()
+	v.layers.counts, err = metrics.New(metrics.Options{Registerer: registry, Describe: func(req *mcp.Request) (server, tool string) {
+		if t, ok := v.gateway.Tool(req.Name); ok && req.Method == "tools/call" {
+			return t.Server, t.Name
+		}
+		return "", ""
+	}})
+	if err := errors.Join(err, registry.Register(collectors.NewGoCollector()), registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
+		registry.Register(&states{v.gateway, prometheus.NewDesc("junction_servers", "Servers by what they do.", []string{"server", "state"}, nil)})); err != nil {
+		return nil, err
+	}
+	l, err := net.Listen("tcp", v.options.admin)
+	if err != nil {
+		return nil, &connectError{fmt.Errorf("--admin: %w", err)}
+	}
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		v.app.screen.Printf("warning: %s is not a loopback address: everyone who can reach it sees names of servers and tools.\n", l.Addr())
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if why := v.notReady(ctx); why != "" {
+			http.Error(w, why, http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprintln(w, "ok")
+	})
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, WriteTimeout: adminTime, IdleTimeout: idleTimeout}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(l) // ends when it is closed
+	}()
+	v.app.screen.Printf("Metrics are at http://%s/metrics.\n", l.Addr())
+	return func() { server.Close(); <-ended }, nil
+}
+
+// notReady says why no clients should come now; empty if they may: every server was tried once, and it does
+// not end.
+func (v *served) notReady(ctx context.Context) string {
+	if ctx.Err() != nil {
+		return "it ends"
+	}
+	all := v.gateway.Status()
+	if i := slices.IndexFunc(all, func(s gateway.Status) bool { return !s.Known && s.State != gateway.Failed }); i >= 0 {
+		return fmt.Sprintf("server %s is %s", all[i].Name, all[i].State)
+	}
+	return ""
+}
+
+// states are the servers by what they do, as a metric.
+type states struct {
+	gateway     *gateway.Gateway
+	description *prometheus.Desc
+}
+
+// Describe implements [prometheus.Collector].
+func (s *states) Describe(all chan<- *prometheus.Desc) { all <- s.description }
+
+// Collect implements [prometheus.Collector].
+func (s *states) Collect(all chan<- prometheus.Metric) {
+	for _, one := range s.gateway.Status() {
+		all <- prometheus.MustNewConstMetric(s.description, prometheus.GaugeValue, 1, one.Name, one.State.String())
+	}
+}
