@@ -152,7 +152,7 @@ func TestCommands(t *testing.T) {
 		{"memory ships", `call memory create_entities entities=[{"name":"Ada","entityType":"person","observations":["likes","tea"]}]`, exitOK, `"name":"Ada"`, ""},
 		{"memory remembers", "call memory search_nodes query=tea", exitOK, `"entityType":"person"`, ""},
 		{"a flag of another server", "serve time --root .", exitUsage, "", "--root and --write are for filesystem"},
-		{"serve knows what ships", "serve nothing", exitUsage, "", "there are: everything, filesystem, memory, time"},
+		{"serve knows what ships", "serve nothing", exitUsage, "", "there are: everything, filesystem, memory, sql, time"},
 		{"serve has one way at a time", "serve everything --http 127.0.0.1:0 --stdio", exitUsage, "", "exclude each other"},
 		{"an address has a port", "up --http localhost", exitUsage, "", "--http: expected HOST:PORT"},
 		{"help tells the exit codes", "call --help", exitOK, "130  interrupted", ""},

@@ -20,6 +20,10 @@ standard input and output (the default) or at an address:
                with --write also write, edit and move them
   memory       a knowledge graph that outlives conversations, in the file that --file
                names
+  sql          query and describe a database of SQLite, MySQL, MariaDB or PostgreSQL;
+               the variable that --dsn-env names, or the file that --dsn-file names, has
+               its URL: sqlite:FILE, mysql://USER:PASSWORD@HOST/DATABASE or
+               postgres://USER:PASSWORD@HOST/DATABASE; with --write also change it
   time         what time it is, in any time zone`,
 		ValidArgs: shippedNames(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -40,8 +44,10 @@ standard input and output (the default) or at an address:
 	}
 	f.flags(cmd.Flags(), "")
 	cmd.Flags().StringArrayVar(&o.roots, "root", nil, "let filesystem reach into `DIR` (repeatable); default: the current folder")
-	cmd.Flags().BoolVar(&o.write, "write", false, "let filesystem change files")
+	cmd.Flags().BoolVar(&o.write, "write", false, "let filesystem change files, and sql its database")
 	cmd.Flags().StringVar(&o.file, "file", "", "let memory keep its graph in `FILE` (default: memory.db in junction's folder of your configuration)")
+	cmd.Flags().StringVar(&o.dsnEnv, "dsn-env", "", "let sql read where its database is from the environment variable `NAME`")
+	cmd.Flags().StringVar(&o.dsnFile, "dsn-file", "", "let sql read where its database is from `FILE`")
 	cmd.Flags().BoolVarP(&a.flags.verbose, "verbose", "v", false, "tell on stderr what goes on")
 	return cmd
 }
