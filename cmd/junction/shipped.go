@@ -106,7 +106,7 @@ func (a *app) database(ctx context.Context, o shipping) (mcp.Handler, error) {
 func (o shipping) dsn() (string, error) {
 	switch {
 	case (o.dsnEnv == "") == (o.dsnFile == ""):
-		return "", usagef("sql: one of --dsn-env NAME and --dsn-file FILE says where the database is, such as sqlite:FILE, mysql://USER:PASSWORD@HOST/DATABASE or postgres://USER:PASSWORD@HOST/DATABASE")
+		return "", usagef("sql: one of --dsn-env NAME and --dsn-file FILE of junction serve says where the database is; elsewhere, use an entry of a configuration with the command junction serve sql")
 	case o.dsnEnv != "":
 		dsn := os.Getenv(o.dsnEnv)
 		if dsn == "" {

@@ -43,7 +43,7 @@ func sqliteDialect() *dialect {
 
 func sqliteTarget(path string) (*target, error) {
 	path = strings.TrimPrefix(path, "//") // sqlite:///folder/file
-	if path == "" || strings.ContainsAny(path, "?#\x00") || strings.HasPrefix(path, ":") {
+	if path == "" || strings.ContainsAny(path, "?\x00") || strings.HasPrefix(path, ":") {
 		return nil, fmt.Errorf("the DSN names no file: expected sqlite:FILE")
 	}
 	path, err := filepath.Abs(path)

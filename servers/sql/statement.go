@@ -49,6 +49,10 @@ func (d *dialect) read(sql string) (*statement, error) {
 			if d.syntax.mysql && next.text == "(" && next.kind == symbol {
 				continue
 			}
+		case "CREATE": // EXPLAIN ANALYZE makes the table
+			if first == "SHOW" {
+				continue
+			}
 		case "INTO", "UPDATE", "DELETE", "MERGE":
 		case "OUTFILE", "DUMPFILE":
 			if !d.syntax.mysql {

@@ -95,7 +95,7 @@ func moment(t time.Time, kind string) string {
 	case "TIMESTAMPTZ":
 		return t.Format(time.RFC3339Nano)
 	}
-	if t.Location() == time.UTC {
+	if _, offset := t.Zone(); offset == 0 {
 		return t.Format("2006-01-02 15:04:05.999999999")
 	}
 	return t.Format("2006-01-02 15:04:05.999999999Z07:00")
