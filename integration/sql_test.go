@@ -214,9 +214,22 @@ func (b *base) describes(t *testing.T, c *mcp.Client) {
 			t.Errorf("describe: %s", text)
 		}
 	}
-	contents, err := c.ReadResource(t.Context(), "sql:///tables/alarm_event")
-	if err != nil || !strings.Contains(contents.Contents[0].Text, "raised_at") {
-		t.Errorf("the resource: %v, %v", contents, err)
+	found := false
+	for r, err := range c.Resources(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(r.URI, "/tables/alarm_event") {
+			continue
+		}
+		found = true
+		contents, err := c.ReadResource(t.Context(), r.URI)
+		if err != nil || !strings.Contains(contents.Contents[0].Text, "raised_at") {
+			t.Errorf("the resource: %v, %v", contents, err)
+		}
+	}
+	if !found {
+		t.Error("the table is no resource")
 	}
 }
 

@@ -151,7 +151,7 @@ func TestCommands(t *testing.T) {
 		{"time ships", "call time convert_time time=2026-07-01T10:00:00Z target_timezone=Asia/Tokyo", exitOK, `"datetime":"2026-07-01T19:00:00+09:00"`, ""},
 		{"memory ships", `call memory create_entities entities=[{"name":"Ada","entityType":"person","observations":["likes","tea"]}]`, exitOK, `"name":"Ada"`, ""},
 		{"memory remembers", "call memory search_nodes query=tea", exitOK, `"entityType":"person"`, ""},
-		{"a flag of another server", "serve time --root .", exitUsage, "", "--root and --write are for filesystem"},
+		{"a flag of another server", "serve time --root .", exitUsage, "", "--root is for filesystem"},
 		{"sql asks where its database is", "serve sql", exitUsage, "", "one of --dsn-env NAME and --dsn-file FILE"},
 		{"sql takes one of them", "serve sql --dsn-env A --dsn-file b", exitUsage, "", "one of --dsn-env NAME and --dsn-file FILE"},
 		{"sql names the variable that is missing", "serve sql --dsn-env JUNCTION_TEST_UNSET", exitUsage, "", "the variable JUNCTION_TEST_UNSET"},

@@ -1,10 +1,12 @@
 package sql
 
 import (
+	"crypto/sha256"
 	"database/sql/driver"
 	"errors"
 	"fmt"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +17,21 @@ type target struct {
 	dialect     *dialect
 	read, write driver.Connector
 	secrets     []string // what no error may show
+	name        string   // of the database, or of its file
+	identity    string   // what tells it from others, without the password
+}
+
+// authority is what the URIs of a database's resources have in the place of a host: no two databases
+// behind one gateway have the same.
+func (t *target) authority(write bool) string {
+	name := strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(t.name))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %t", t.identity, write))
+	return fmt.Sprintf("%.40s-%x", name, sum[:4])
 }
 
 // parseDSN reads a DSN. Its errors do not have the DSN in them, as that has the password.
@@ -42,6 +59,10 @@ func parseDSN(dsn string, timeout time.Duration) (*target, error) {
 		return nil, errors.New(hide(err.Error(), secretsOf(u)))
 	}
 	t.secrets = secretsOf(u)
+	t.name, t.identity = path.Base("/"+u.Path), u.Scheme+" "+u.User.Username()+" "+u.Host+" "+u.Path
+	if t.name == "/" {
+		t.name = u.Hostname()
+	}
 	return t, nil
 }
 

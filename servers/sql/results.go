@@ -17,11 +17,9 @@ const (
 	keepTime = 15 * time.Minute // how long a result can be read
 )
 
-// resultURI is what the URIs of results begin with. What follows cannot be guessed.
-const resultURI = "sql:///results/"
-
 // A store keeps results for a time, the newest of them.
 type store struct {
+	uri    string // what the URIs of results begin with; what follows cannot be guessed
 	mu     sync.Mutex
 	kept   []*kept // the oldest first
 	size   int
@@ -36,7 +34,7 @@ type kept struct {
 
 // keep keeps a result and returns its URI.
 func (s *store) keep(text string) string {
-	k := &kept{uri: resultURI + rand.Text() + ".csv", text: text}
+	k := &kept{uri: s.uri + rand.Text() + ".csv", text: text}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {

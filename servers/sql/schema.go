@@ -16,9 +16,6 @@ const (
 	maxDetails = 2_000 // columns, or columns of indexes and keys, in the description of a table
 )
 
-// tableURI is what the URIs of tables begin with.
-const tableURI = "sql:///tables/"
-
 // A Schema is the tables of a database, or one of them.
 type Schema struct {
 	Tables []Table `json:"tables"`
@@ -188,9 +185,8 @@ func each(ctx context.Context, c *dbsql.Conn, query string, arguments []any, f f
 
 // addResources registers the tables, as a list, one by one and as a template, and the template of results.
 func (d *Database) addResources(ctx context.Context) error {
-	const list = "sql:///tables"
 	err := d.SetResource(mcp.Resource{
-		URI: list, Name: "tables", Title: "Tables", MIMEType: "application/json", Description: "The tables and views of the database.",
+		URI: d.uri + "tables", Name: "tables", Title: "Tables", MIMEType: "application/json", Description: "The tables and views of the database.",
 	}, func(ctx context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
 		schema, err := d.list(ctx)
 		return asJSON(uri, schema, err)
@@ -199,14 +195,14 @@ func (d *Database) addResources(ctx context.Context) error {
 		return err
 	}
 	err = d.SetResourceTemplate(mcp.ResourceTemplate{
-		URITemplate: tableURI + "{table}", Name: "table", Title: "Table", MIMEType: "application/json",
+		URITemplate: d.uri + "tables/{table}", Name: "table", Title: "Table", MIMEType: "application/json",
 		Description: "Columns, keys, indexes and comments of a table or a view.",
 	}, d.readTable)
 	if err != nil {
 		return err
 	}
 	err = d.SetResourceTemplate(mcp.ResourceTemplate{
-		URITemplate: resultURI + "{result}", Name: "result", Title: "Result", MIMEType: "text/csv",
+		URITemplate: d.uri + "results/{result}", Name: "result", Title: "Result", MIMEType: "text/csv",
 		Description: "The whole result of a query as CSV. query says the URI.",
 	}, d.readResult)
 	if err != nil {
@@ -241,7 +237,7 @@ func (d *Database) show(tables []Table) error {
 	defer d.mu.Unlock()
 	now := map[string]bool{}
 	for _, t := range tables {
-		uri := tableURI + url.PathEscape(t.Name)
+		uri := d.uri + "tables/" + url.PathEscape(t.Name)
 		if now[uri] = true; d.shown[uri] {
 			continue
 		}

@@ -42,6 +42,7 @@ type Database struct {
 	slots            chan struct{}
 	results          store
 	secrets          []string
+	uri              string // what the URIs of all resources begin with
 
 	mu    sync.Mutex
 	shown map[string]bool // tables that are resources, by URI
@@ -64,9 +65,10 @@ func Open(ctx context.Context, o Options) (*Database, error) {
 		return nil, fmt.Errorf("sql: %w", err)
 	}
 	d := &Database{
-		dialect: t.dialect, timeout: o.Timeout, secrets: t.secrets, slots: make(chan struct{}, maxSessions), shown: map[string]bool{},
+		dialect: t.dialect, timeout: o.Timeout, secrets: t.secrets, uri: "sql://" + t.authority(o.Write) + "/", slots: make(chan struct{}, maxSessions), shown: map[string]bool{},
 		reading: dbsql.OpenDB(t.read), writing: dbsql.OpenDB(t.write),
 	}
+	d.results.uri = d.uri + "results/"
 	d.reading.SetMaxIdleConns(-1)
 	d.writing.SetMaxIdleConns(-1)
 	reads := "It is only read."

@@ -79,7 +79,7 @@ func TestQueriesAreAnsweredAsTableAndAsData(t *testing.T) {
 		{"parameters", object{"sql": "SELECT ? + 1, typeof(?), typeof(?), ?, ?", "parameters": []any{41, 2, 2.5, nil, true}}, []string{"| 42 | integer | real | NULL |"}},
 		{"no rows", object{"sql": "SELECT id FROM fruit WHERE 0"}, []string{"| id |", "0 rows."}},
 		{"one row", object{"sql": "WITH f AS (SELECT 1) SELECT * FROM f -- not ; two"}, []string{"1 row."}},
-		{"rows are cut", object{"sql": "SELECT value FROM json_each('[1,2,3]')", "max_rows": 2}, []string{"| 1 |\n| 2 |\nThe first 2 of 3 rows are here; the resource sql:///results/"}},
+		{"rows are cut", object{"sql": "SELECT value FROM json_each('[1,2,3]')", "max_rows": 2}, []string{"| 1 |\n| 2 |\nThe first 2 of 3 rows are here; the resource sql://shop--1-41-db-"}},
 		{"too many parameters", object{"sql": "SELECT 1", "parameters": []any{[]any{1}}}, []string{"failed: ", "parameters[0]: expected a text, a number, a boolean or null"}},
 		{"a missing table", object{"sql": "SELECT * FROM nuts"}, []string{"failed: ", "no such table: nuts"}},
 		{"nothing", object{"sql": " ; "}, []string{"failed: ", "there is no statement"}},
@@ -144,7 +144,7 @@ func TestALargeResultCanBeReadAsCSV(t *testing.T) {
 	if text, _ := said(t, c, "query", object{"sql": "SELECT length(randomblob(17000000))"}); !strings.Contains(text, "too big") {
 		t.Errorf("a value of 17 MB: %.300s", text)
 	}
-	if _, err := c.ReadResource(t.Context(), "sql:///results/none.csv"); err == nil {
+	if _, err := c.ReadResource(t.Context(), d.uri+"results/none.csv"); err == nil {
 		t.Error("there is a result that nobody made")
 	}
 }
@@ -200,11 +200,11 @@ func TestTablesAreDescribed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all = append(all, r.URI)
+			all = append(all, strings.TrimPrefix(r.URI, d.uri))
 		}
 		return strings.Join(all, " ")
 	}
-	if got, want := uris(), "sql:///tables sql:///tables/cheap sql:///tables/fruit sql:///tables/sale"; got != want {
+	if got, want := uris(), "tables tables/cheap tables/fruit tables/sale"; got != want {
 		t.Errorf("resources: %s, want %s", got, want)
 	}
 	for _, statement := range []string{"DROP TABLE sale", `CREATE TABLE "a b/c" (x)`} {
@@ -213,11 +213,11 @@ func TestTablesAreDescribed(t *testing.T) {
 		}
 	}
 	said(t, c, "describe", object{})
-	if got, want := uris(), "sql:///tables sql:///tables/a%20b%2Fc sql:///tables/cheap sql:///tables/fruit"; got != want {
+	if got, want := uris(), "tables tables/a%20b%2Fc tables/cheap tables/fruit"; got != want {
 		t.Errorf("resources: %s, want %s", got, want)
 	}
-	for uri, want := range map[string]string{"sql:///tables": `"name":"fruit","kind":"table"`, "sql:///tables/a%20b%2Fc": `"name":"a b/c"`, "sql:///tables/fruit": `"primary_key":["id"]`} {
-		contents, err := c.ReadResource(t.Context(), uri)
+	for uri, want := range map[string]string{"tables": `"name":"fruit","kind":"table"`, "tables/a%20b%2Fc": `"name":"a b/c"`, "tables/fruit": `"primary_key":["id"]`} {
+		contents, err := c.ReadResource(t.Context(), d.uri+uri)
 		if err != nil || !json.Valid([]byte(contents.Contents[0].Text)) || !strings.Contains(contents.Contents[0].Text, want) {
 			t.Errorf("%s: %v, %v", uri, contents, err)
 		}
@@ -315,5 +315,31 @@ func TestADSNThatCannotBeUsedIsExplainedWithoutItsPassword(t *testing.T) {
 		if got := err.Error(); !strings.HasPrefix(got, "sql: ") || !strings.Contains(got, step.want) || strings.Contains(got, "tiger") {
 			t.Errorf("%s: %s, want %q", step.dsn, got, step.want)
 		}
+	}
+}
+
+func TestTwoDatabasesHaveDifferentURIs(t *testing.T) {
+	one, other := file(t, shop...), file(t, shop...)
+	seen := map[string]string{}
+	for _, o := range []Options{{DSN: "sqlite:" + one}, {DSN: "sqlite:" + one, Write: true}, {DSN: "sqlite:" + other}} {
+		d := opened(t, o)
+		if was, ok := seen[d.uri]; ok {
+			t.Errorf("%s and %s have the URI %s", o.DSN, was, d.uri)
+		}
+		seen[d.uri] = o.DSN
+		if again := opened(t, o); again.uri != d.uri {
+			t.Errorf("%s has the URIs %s and %s", o.DSN, d.uri, again.uri)
+		}
+	}
+	secret, err := parseDSN("postgres://u:tiger@h.example:1/Shop_1?sslmode=disable", time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere, err := parseDSN("postgres://u:other@h.example:1/Shop_1?sslmode=require", time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := secret.authority(false); !strings.HasPrefix(got, "shop-1-") || got != elsewhere.authority(false) {
+		t.Errorf("the authority is %s", got)
 	}
 }

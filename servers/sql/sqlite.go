@@ -67,7 +67,7 @@ func sqliteTarget(path string) (*target, error) {
 		return nil, err
 	}
 	write, err := connect("rw", "foreign_keys(on)")
-	return &target{dialect: sqliteDialect(), read: read, write: write}, err
+	return &target{dialect: sqliteDialect(), read: read, write: write, name: filepath.Base(path), identity: path}, err
 }
 
 // beginSQLite bounds a connection. No database can be attached, and so VACUUM INTO makes no copy either.
