@@ -44,7 +44,7 @@ func databaseOf(t testing.TB, script, database string) (environment []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	startMariaDB(t, dir, credential, server, "--no-defaults", "--datadir="+data, "--socket="+filepath.Join(dir, "sock"),
+	startDatabase(t, dir, credential, syscall.SIGTERM, server, "--no-defaults", "--datadir="+data, "--socket="+filepath.Join(dir, "sock"),
 		"--pid-file="+filepath.Join(dir, "pid"), "--port="+port, "--bind-address="+host, "--skip-name-resolve",
 		"--init-file="+filepath.Join(dir, "init.sql"), "--innodb-buffer-pool-size=16M", "--character-set-server=utf8mb4", "--skip-log-bin")
 	accepting(t, address)
@@ -56,7 +56,7 @@ func databaseOf(t testing.TB, script, database string) (environment []string) {
 // or nobody where this one is root. The script is in it.
 func ownFolder(t testing.TB, text string) (dir string, credential *syscall.Credential) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "junction-mariadb-")
+	dir, err := os.MkdirTemp("", "junction-database-")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,8 @@ func ownFolder(t testing.TB, text string) (dir string, credential *syscall.Crede
 	return dir, &syscall.Credential{Uid: nobody, Gid: nobody}
 }
 
-func startMariaDB(t testing.TB, dir string, credential *syscall.Credential, argv ...string) {
+// startDatabase runs a database until the test ends, which sends it the signal.
+func startDatabase(t testing.TB, dir string, credential *syscall.Credential, end os.Signal, argv ...string) {
 	t.Helper()
 	command := exec.Command(argv[0], argv[1:]...)
 	command.Dir = dir
@@ -92,12 +93,12 @@ func startMariaDB(t testing.TB, dir string, credential *syscall.Credential, argv
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = command.Process.Signal(syscall.SIGTERM) // it may have ended
+		_ = command.Process.Signal(end) // it may have ended
 		timer := time.AfterFunc(10*time.Second, func() { _ = command.Process.Kill() })
 		err := command.Wait()
 		timer.Stop()
 		if t.Failed() {
-			t.Logf("mariadbd ended with %v: %.3000s", err, log)
+			t.Logf("%s ended with %v: %.3000s", filepath.Base(argv[0]), err, log)
 		}
 	})
 }

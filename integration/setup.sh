@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the integration tests run Junction against: npm packages, a Python
-# environment, Chromium, MariaDB and tmux. Everything but the Debian packages goes into
+# environment, Chromium, MariaDB, PostgreSQL and tmux. Everything but the Debian packages goes into
 # ${JUNCTION_INTEGRATION_DIR:-$HOME/.cache/junction-integration}; nothing is written here.
 #
 # Each step is best effort: what cannot be installed is named, and the tests that need it
@@ -100,12 +100,27 @@ debian_step() {
 	fi
 }
 
+# postgres_step installs PostgreSQL, and keeps Debian from setting up and starting one of the system's.
+postgres_step() {
+	local path=$PATH conf=/etc/postgresql-common/createcluster.d/junction-setup.conf made=
+	for folder in /usr/lib/postgresql/*/bin; do
+		PATH=$PATH:$folder
+	done
+	if [ "$(id -u)" = 0 ] && ! command -v postgres >/dev/null && mkdir -p "${conf%/*}" && printf 'create_main_cluster = false\n' >"$conf"; then
+		made=$conf
+	fi
+	debian_step postgres postgresql
+	[ -n "$made" ] && rm -f "$made"
+	PATH=$path
+}
+
 mkdir -p "$cache/npm" "$cache/log" || exit 1
 debian_step git git
 debian_step chromium chromium
 # The programs alone: no service is set up, the test starts an instance of its own.
 debian_step mariadbd mariadb-server-core
 debian_step my_print_defaults mariadb-client-core # mariadb-install-db needs it
+postgres_step
 debian_step tmux tmux
 for folder in node servers ts-v1 ts-v2 inspector conformance diagram openapi; do
 	npm_step "$folder"

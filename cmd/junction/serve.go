@@ -22,6 +22,10 @@ standard input and output (the default) or at an address:
                from addresses of private networks
   memory       a knowledge graph that outlives conversations, in the file that --file
                names
+  sql          query and describe a database of SQLite, MySQL, MariaDB or PostgreSQL;
+               the variable that --dsn-env names, or the file that --dsn-file names, has
+               its URL: sqlite:FILE, mysql://USER:PASSWORD@HOST/DATABASE or
+               postgres://USER:PASSWORD@HOST/DATABASE; with --write also change it
   time         what time it is, in any time zone
   openapi      the operations of an HTTP API, by the OpenAPI document that --from names
   graphql      the queries and mutations of the GraphQL API that --url names
@@ -52,11 +56,13 @@ basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 	}
 	f.flags(cmd.Flags(), "")
 	cmd.Flags().StringArrayVar(&o.roots, "root", nil, "let filesystem reach into `DIR` (repeatable); default: the current folder")
-	cmd.Flags().BoolVar(&o.write, "write", false, "let filesystem change files")
+	cmd.Flags().BoolVar(&o.write, "write", false, "let filesystem change files, and sql its database")
 	cmd.Flags().StringVar(&o.file, "file", "", "let memory keep its graph in `FILE` (default: memory.db in junction's folder of your configuration)")
 	cmd.Flags().BoolVar(&o.fetch.AllowPrivate, "private", false, "let fetch read from addresses of private networks and of this machine")
 	cmd.Flags().BoolVar(&o.fetch.IgnoreRobots, "ignore-robots", false, "let fetch read pages that robots.txt asks programs not to read")
 	o.api.flags(cmd.Flags())
+	cmd.Flags().StringVar(&o.dsnEnv, "dsn-env", "", "let sql read where its database is from the environment variable `NAME`")
+	cmd.Flags().StringVar(&o.dsnFile, "dsn-file", "", "let sql read where its database is from `FILE`")
 	cmd.Flags().BoolVarP(&a.flags.verbose, "verbose", "v", false, "tell on stderr what goes on")
 	return cmd
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/nearest"
@@ -14,11 +15,12 @@ import (
 	"github.com/junction-mcp/junction/servers/fetch"
 	"github.com/junction-mcp/junction/servers/filesystem"
 	graph "github.com/junction-mcp/junction/servers/memory"
+	database "github.com/junction-mcp/junction/servers/sql"
 )
 
 // shippedNames are the servers that ship with junction.
 func shippedNames() []string {
-	return []string{"everything", "fetch", "filesystem", "graphql", "memory", "openapi", "time"}
+	return []string{"everything", "fetch", "filesystem", "graphql", "memory", "openapi", "sql", "time"}
 }
 
 // defaultNames are those of them that are there without any configuration.
@@ -27,17 +29,23 @@ func defaultNames() []string { return []string{"everything", "filesystem"} }
 // A shipping says how a server that ships is to be.
 type shipping struct {
 	roots []string // of filesystem; none: the current folder
-	write bool     // of filesystem
+	write bool     // of filesystem and sql
 	file  string   // of memory; empty: the one in junction's folder
 	fetch fetch.Options
 	api   apiShipping
+
+	dsnEnv, dsnFile string // of sql: the variable or the file that says where the database is
 }
 
 // check says which flag is for another server.
 func (o *shipping) check(name string) error {
 	switch {
-	case name != "filesystem" && (len(o.roots) > 0 || o.write):
-		return usagef("--root and --write are for filesystem")
+	case name != "filesystem" && len(o.roots) > 0:
+		return usagef("--root is for filesystem")
+	case name != "filesystem" && name != "sql" && o.write:
+		return usagef("--write is for filesystem and sql")
+	case name != "sql" && (o.dsnEnv != "" || o.dsnFile != ""):
+		return usagef("--dsn-env and --dsn-file are for sql")
 	case name != "memory" && o.file != "":
 		return usagef("--file is for memory")
 	}
@@ -79,6 +87,8 @@ func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler
 		return a.openAPI(ctx, &o.api)
 	case "graphql":
 		return a.graphQL(ctx, &o.api)
+	case "sql":
+		return a.database(ctx, o)
 	case "time":
 		return clock.New(clock.Options{}), nil
 	}
@@ -86,6 +96,52 @@ func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler
 		return nil, usagef("no server called %q ships with junction; did you mean %q?", name, near)
 	}
 	return nil, &usageError{fmt.Errorf("no server called %q ships with junction (there are: %s)", name, strings.Join(shippedNames(), ", "))}
+}
+
+// maxDSNFile is how many bytes the file with a DSN may have.
+const maxDSNFile = 16 << 10
+
+// database makes the server for the database that a variable or a file leads to. A flag cannot: everybody on
+// the machine sees a program's flags, and the DSN has the password.
+func (a *app) database(ctx context.Context, o shipping) (mcp.Handler, error) {
+	dsn, err := o.dsn()
+	if err != nil {
+		return nil, err
+	}
+	d, err := database.Open(ctx, database.Options{DSN: dsn, Write: o.write})
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	a.atEnd(d)
+	return d, nil
+}
+
+// dsn reads where the database is.
+func (o shipping) dsn() (string, error) {
+	switch {
+	case (o.dsnEnv == "") == (o.dsnFile == ""):
+		return "", usagef("sql: one of --dsn-env NAME and --dsn-file FILE of junction serve says where the database is; elsewhere, use an entry of a configuration with the command junction serve sql")
+	case o.dsnEnv != "":
+		dsn := os.Getenv(o.dsnEnv)
+		if dsn == "" {
+			return "", usagef("sql: the variable %s that --dsn-env names is not set; an entry of a configuration sets it in its env", o.dsnEnv)
+		}
+		return dsn, nil
+	}
+	file, err := os.Open(o.dsnFile)
+	if err != nil {
+		return "", usagef("sql: --dsn-file: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxDSNFile+1))
+	if err != nil {
+		return "", usagef("sql: --dsn-file: %w", err)
+	}
+	dsn := strings.TrimSpace(string(text))
+	if len(text) > maxDSNFile || dsn == "" || strings.ContainsAny(dsn, "\r\n") {
+		return "", usagef("sql: --dsn-file %s: expected a DSN on one line, in at most %d bytes", o.dsnFile, maxDSNFile)
+	}
+	return dsn, nil
 }
 
 // atEnd has something closed when the command ends.

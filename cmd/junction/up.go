@@ -136,16 +136,9 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)
 	}
-	stopAdmin, err := v.serveAdmin(ctx)
-	if err != nil {
-		return err
-	}
-	defer stopAdmin()
-	v.makeFronts()
 	if !o.stdio {
 		v.join(ctx, "")
 	}
-	defer v.watch(ctx)()
 	defer a.publish(g, l, v.sources)()
 	if !o.stdio || a.flags.verbose {
 		a.introduce(l, o.front, a.stdioArgs(set, slices.ContainsFunc(v.entries, entry.ofProject), o))
@@ -157,6 +150,13 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 
 // serve lets clients in until ctx is done, or the one on standard input and output goes away.
 func (v *served) serve(ctx context.Context, board *board) error {
+	stopAdmin, err := v.serveAdmin(ctx)
+	if err != nil {
+		return err
+	}
+	defer stopAdmin()
+	v.makeFronts()
+	defer v.watch(ctx)()
 	if o := v.options; !o.stdio {
 		board.start(v.gateway)
 		return v.app.serveHTTP(ctx, v.listener, o.front, v, v.profile)

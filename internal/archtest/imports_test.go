@@ -168,8 +168,8 @@ var rules = []rule{
 	},
 	{
 		who:    "",
-		except: []string{"host/archive", "servers/memory"},
-		never:  []string{"modernc.org/sqlite", "database/sql"},
+		except: []string{"host/archive", "servers/memory", "servers/sql"},
+		never:  []string{"modernc.org/sqlite", "github.com/lib/pq", "github.com/go-sql-driver/mysql", "database/sql"},
 		reason: "what is stored is behind the archive, which knows its limits and its transactions; a server has its own",
 	},
 	{

@@ -83,7 +83,7 @@ var noLimit = map[string][]string{
 		"cmd/junction.startingPause", "host/tui.drawTime", "host/tui.pollTime", "host/tui.tickTime",
 	},
 	"an exit status": {"cmd/junction.exitTimeout"},
-	"a fact of JSON: beyond it numbers are not exact": {"internal/paramheader.maxInteger"},
+	"a fact of JSON: beyond it numbers are not exact": {"internal/paramheader.maxInteger", "servers/sql.maxExact"},
 }
 
 // Somebody who looks for a limit must find it on the page.

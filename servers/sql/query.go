@@ -1,0 +1,203 @@
+package sql
+
+import (
+	"context"
+	dbsql "database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// A queryIn is what query takes.
+type queryIn struct {
+	SQL        string `json:"sql" doc:"One statement that reads. Pass values as parameters."`
+	Parameters []any  `json:"parameters,omitempty" doc:"The values of the placeholders, in their order: texts, numbers, booleans or null." max:"1000"`
+	MaxRows    int    `json:"max_rows,omitempty" doc:"How many rows to answer with; all others can be read as CSV." min:"1" max:"1000" default:"100"`
+	CSV        bool   `json:"csv,omitempty" doc:"Keep the whole result as CSV under a URI, even where it fits the answer."`
+}
+
+// A changeIn is what execute takes.
+type changeIn struct {
+	SQL        string `json:"sql" doc:"One statement. Pass values as parameters."`
+	Parameters []any  `json:"parameters,omitempty" doc:"The values of the placeholders, in their order: texts, numbers, booleans or null." max:"1000"`
+}
+
+func (d *Database) query(ctx context.Context, in queryIn) (*Result, error) {
+	s, err := d.dialect.read(in.SQL)
+	if err != nil {
+		return nil, err
+	}
+	values, err := parameters(in.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	collected := &collector{maxRows: in.MaxRows}
+	err = d.session(ctx, false, func(ctx context.Context, c *dbsql.Conn) error {
+		if d.dialect.vet != nil {
+			if err := d.dialect.vet(ctx, c, s.functions); err != nil {
+				return err
+			}
+		}
+		return collect(ctx, c, s.text, values, collected, false)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d.finish(collected, in.CSV), nil
+}
+
+func (d *Database) execute(ctx context.Context, in changeIn) (*Result, error) {
+	s, err := d.dialect.change(in.SQL)
+	if err != nil {
+		return nil, err
+	}
+	values, err := parameters(in.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	collected := &collector{maxRows: defaultRows, result: Result{Columns: []Column{}, Rows: [][]any{}}}
+	err = d.session(ctx, true, func(ctx context.Context, c *dbsql.Conn) error {
+		if s.returns {
+			return collect(ctx, c, s.text, values, collected, true)
+		}
+		result, err := c.ExecContext(ctx, s.text, values...)
+		if err != nil {
+			return err
+		}
+		if n, err := result.RowsAffected(); err == nil {
+			collected.result.Affected = &n
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return d.finish(collected, false), nil
+}
+
+// parameters are values as drivers take them: a number without a fraction is an integer.
+func parameters(values []any) ([]any, error) {
+	out := make([]any, len(values))
+	for i, value := range values {
+		switch v := value.(type) {
+		case nil, string, bool:
+			out[i] = v
+		case float64:
+			if out[i] = v; v == math.Trunc(v) && math.Abs(v) <= maxExact {
+				out[i] = int64(v)
+			}
+		default:
+			return nil, fmt.Errorf("parameters[%d]: expected a text, a number, a boolean or null, got a list or an object; pass its JSON as a text", i)
+		}
+	}
+	return out, nil
+}
+
+// collect runs a statement and gathers its rows. It reads no further than it can keep, unless all is set:
+// then the database is left to finish what the statement does.
+func collect(ctx context.Context, c *dbsql.Conn, statement string, values []any, into *collector, all bool) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	prepared, err := c.PrepareContext(ctx, statement) // a database prepares no two statements at once
+	if err != nil {
+		return err
+	}
+	defer prepared.Close()
+	rows, err := prepared.QueryContext(ctx, values...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	types, err := rows.ColumnTypes()
+	if err != nil {
+		return err
+	}
+	columns := make([]Column, len(types))
+	for i, t := range types {
+		columns[i] = Column{t.Name(), t.DatabaseTypeName()}
+	}
+	if err := into.header(columns); err != nil {
+		return err
+	}
+	for rows.Next() {
+		row := make([]any, len(columns))
+		places := make([]any, len(columns))
+		for i := range row {
+			places[i] = &row[i]
+		}
+		if err := rows.Scan(places...); err != nil {
+			return err
+		}
+		for i := range row {
+			row[i] = plain(row[i], columns[i].Type)
+		}
+		more, err := into.add(row)
+		if err != nil {
+			return err
+		}
+		if !more && !all {
+			stop() // the database ends, and what it has sent is not read
+			return nil
+		}
+	}
+	return rows.Err()
+}
+
+// session runs f within a transaction on a connection of its own, which is closed afterwards: what was not
+// committed is rolled back, and what a statement left behind in its session ends with it.
+func (d *Database) session(ctx context.Context, write bool, f func(context.Context, *dbsql.Conn) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, d.timeout, errTime)
+	defer cancel()
+	select {
+	case d.slots <- struct{}{}:
+		defer func() { <-d.slots }()
+	case <-ctx.Done():
+		return fmt.Errorf("%d statements run at this time; try again", maxSessions)
+	}
+	pool := d.reading
+	if write {
+		pool = d.writing
+	}
+	err := func() error {
+		c, err := pool.Conn(ctx)
+		if err != nil {
+			return fmt.Errorf("cannot connect to the %s database: %w", d.dialect.name, err)
+		}
+		defer c.Close() // the pool keeps no connection
+		if err := d.dialect.begin(ctx, c, write); err != nil {
+			return fmt.Errorf("cannot begin a transaction: %w", err)
+		}
+		if err := f(ctx, c); err != nil || !write {
+			return err
+		}
+		if err := run(ctx, c, "COMMIT"); err != nil {
+			return fmt.Errorf("nobody knows whether the change was made: COMMIT: %w", err)
+		}
+		return nil
+	}()
+	return d.explain(ctx, err)
+}
+
+// errTime is the cause of the end of a statement that took too long.
+var errTime = errors.New("the time is over")
+
+// explain makes an error of the database one to show: with a remedy, and without the password.
+func (d *Database) explain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	why := err.Error()
+	if errors.Is(err, driver.ErrBadConn) {
+		why = "the database ended the connection"
+	}
+	if errors.Is(context.Cause(ctx), errTime) {
+		why = fmt.Sprintf("the statement was not done after %s and was ended; ask for less, or with an index", d.timeout.Round(time.Millisecond))
+	} else if d.dialect.remedy != nil {
+		if remedy := d.dialect.remedy(err); remedy != "" {
+			why += "; " + remedy
+		}
+	}
+	return errors.New(hide(why, d.secrets))
+}

@@ -1,0 +1,84 @@
+package sql
+
+import (
+	"context"
+	dbsql "database/sql"
+	"database/sql/driver"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// maxSQLiteValue is how many bytes a value or a row of SQLite can have.
+const maxSQLiteValue = 16 << 20
+
+func sqliteDialect() *dialect {
+	return &dialect{
+		name: "SQLite", placeholder: "?",
+		syntax: syntax{backtick: true, bracket: true, at: true},
+		reads:  []string{"SELECT", "WITH", "VALUES", "EXPLAIN"},
+		denied: []string{"load_extension", "fts3_tokenizer", "writefile", "edit"},
+		begin:  beginSQLite,
+		remedy: func(err error) string {
+			if strings.Contains(err.Error(), "(14)") { // SQLITE_CANTOPEN
+				return "a database in WAL mode can be read only where its folder can be written to, or while another program has it open"
+			}
+			return ""
+		},
+		tables: `SELECT schema, name, name, CASE type WHEN 'view' THEN 'view' ELSE 'table' END, '' FROM pragma_table_list
+			WHERE schema = 'main' AND type IN ('table', 'view', 'virtual') AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND ?1 IN ('', name, schema || '.' || name)
+			ORDER BY name LIMIT ?2`,
+		columns: `SELECT name, type, "notnull" = 0, dflt_value, '' FROM pragma_table_xinfo(?2, ?1) WHERE hidden <> 1 ORDER BY cid`,
+		primary: `SELECT name FROM pragma_table_xinfo(?2, ?1) WHERE pk > 0 ORDER BY pk`,
+		indexes: `SELECT i.name, i."unique", coalesce(c.name, '(expression)') FROM pragma_index_list(?2, ?1) AS i, pragma_index_info(i.name, ?1) AS c
+			WHERE i.origin <> 'pk' ORDER BY i.seq, c.seqno`,
+		foreign: `SELECT CAST(id AS TEXT), "from", "table", coalesce("to", '') FROM pragma_foreign_key_list(?2, ?1) ORDER BY id, seq`,
+	}
+}
+
+func sqliteTarget(path string) (*target, error) {
+	path = strings.TrimPrefix(path, "//") // sqlite:///folder/file
+	if path == "" || strings.ContainsAny(path, "?\x00") || strings.HasPrefix(path, ":") {
+		return nil, fmt.Errorf("the DSN names no file: expected sqlite:FILE")
+	}
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("the file of the DSN: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("the DSN names %s, which is no file", path)
+	}
+	connect := func(mode string, pragmas ...string) (driver.Connector, error) {
+		options := url.Values{"mode": {mode}, "_defensive": {"1"}, "_pragma": append(pragmas, "busy_timeout(5000)", "trusted_schema(off)")}
+		location := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: options.Encode(), OmitHost: true}
+		return sqlite.NewConnector(location.String())
+	}
+	read, err := connect("ro", "query_only(1)")
+	if err != nil {
+		return nil, err
+	}
+	write, err := connect("rw", "foreign_keys(on)")
+	return &target{dialect: sqliteDialect(), read: read, write: write, name: filepath.Base(path), identity: path}, err
+}
+
+// beginSQLite bounds a connection. No database can be attached, and so VACUUM INTO makes no copy either.
+func beginSQLite(ctx context.Context, c *dbsql.Conn, write bool) error {
+	for id, most := range map[int]int{lib.SQLITE_LIMIT_ATTACHED: 0, lib.SQLITE_LIMIT_LENGTH: maxSQLiteValue, lib.SQLITE_LIMIT_SQL_LENGTH: 2 * maxStatement} {
+		if _, err := sqlite.Limit(c, id, most); err != nil {
+			return err
+		}
+	}
+	if write {
+		return run(ctx, c, "BEGIN IMMEDIATE")
+	}
+	return run(ctx, c, "BEGIN")
+}

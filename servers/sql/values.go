@@ -1,0 +1,232 @@
+package sql
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	maxAnswer = 64 << 10 // bytes of the rows in an answer
+	maxCell   = 4 << 10  // bytes of a value in an answer
+	maxCSV    = 4 << 20  // bytes of a whole result
+	maxExact  = 1 << 53  // beyond it JSON's numbers are not exact
+)
+
+// A Column is one of a result.
+type Column struct {
+	Name string `json:"name"`
+	Type string `json:"type,omitempty"` // as the database calls it; empty where it has no type
+}
+
+// A Result is what a statement gave.
+type Result struct {
+	Columns []Column `json:"columns"`
+	Rows    [][]any  `json:"rows"`
+	// Notice says what was cut, and where the rest is.
+	Notice string `json:"notice,omitempty"`
+	// CSV is the URI under which the whole result can be read.
+	CSV string `json:"csv,omitempty"`
+	// Affected is how many rows were changed, where the database says so.
+	Affected *int64 `json:"affected,omitempty"`
+
+	size int // of the CSV
+}
+
+// plain is a value of the database as JSON has it.
+func plain(value any, kind string) any {
+	switch v := value.(type) {
+	case nil, bool, string:
+		return v
+	case int64:
+		if v > maxExact || v < -maxExact {
+			return strconv.FormatInt(v, 10)
+		}
+		return v
+	case uint64:
+		if v > maxExact {
+			return strconv.FormatUint(v, 10)
+		}
+		return v
+	case float32:
+		return plain(float64FromShort(v), kind)
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return strconv.FormatFloat(v, 'g', -1, 64)
+		}
+		return v
+	case []byte:
+		if utf8.Valid(v) && bytes.IndexByte(v, 0) < 0 {
+			return string(v)
+		}
+		return "0x" + hex.EncodeToString(v)
+	case time.Time:
+		return moment(v, kind)
+	}
+	return fmt.Sprint(value)
+}
+
+// float64FromShort has the digits that a short float is written with, and no others.
+func float64FromShort(v float32) float64 {
+	long, err := strconv.ParseFloat(strconv.FormatFloat(float64(v), 'g', -1, 32), 64)
+	if err != nil {
+		return float64(v)
+	}
+	return long
+}
+
+// moment writes a time as a type of SQL would.
+func moment(t time.Time, kind string) string {
+	switch strings.ToUpper(kind) {
+	case "DATE":
+		if t.Hour() == 0 && t.Minute() == 0 && t.Second() == 0 && t.Nanosecond() == 0 {
+			return t.Format(time.DateOnly)
+		}
+	case "TIME":
+		return t.Format("15:04:05.999999")
+	case "TIMETZ":
+		return t.Format("15:04:05.999999Z07:00")
+	case "TIMESTAMPTZ":
+		return t.Format(time.RFC3339Nano)
+	}
+	if _, offset := t.Zone(); offset == 0 {
+		return t.Format("2006-01-02 15:04:05.999999999")
+	}
+	return t.Format("2006-01-02 15:04:05.999999999Z07:00")
+}
+
+// asText is a plain value as text; NULL is empty.
+func asText(value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return fmt.Sprint(value)
+}
+
+// A collector gathers the rows of a result: the first for the answer, all as CSV.
+type collector struct {
+	result   Result
+	maxRows  int
+	size     int // of the rows in the answer
+	all      int // rows so far
+	csv      bytes.Buffer
+	csvRows  int
+	full     bool // no more rows go into the answer
+	csvFull  bool // nor into the CSV
+	shortens bool // a value was too long for the answer
+}
+
+func (c *collector) header(columns []Column) error {
+	c.result.Columns, c.result.Rows = columns, [][]any{}
+	names := make([]string, len(columns))
+	for i, column := range columns {
+		names[i] = column.Name
+	}
+	return c.write(names)
+}
+
+// write adds a line to the CSV.
+func (c *collector) write(cells []string) error {
+	before := c.csv.Len()
+	w := csv.NewWriter(&c.csv)
+	if err := w.Write(cells); err != nil {
+		return err
+	}
+	w.Flush()
+	if err := w.Error(); err != nil {
+		return err
+	}
+	if c.csv.Len() > maxCSV {
+		c.csv.Truncate(before)
+		c.csvFull = true
+	}
+	return nil
+}
+
+// add adds a row, which it changes. It reports whether it can take another.
+func (c *collector) add(row []any) (bool, error) {
+	c.all++
+	if !c.csvFull {
+		cells := make([]string, len(row))
+		for i, value := range row {
+			cells[i] = asText(value)
+		}
+		if err := c.write(cells); err != nil {
+			return false, err
+		}
+		if !c.csvFull {
+			c.csvRows++
+		}
+	}
+	if !c.full {
+		c.answer(row)
+	}
+	return !c.csvFull, nil
+}
+
+// answer adds a row to the answer if there is room.
+func (c *collector) answer(row []any) {
+	size := 0
+	for i, value := range row {
+		if s, ok := value.(string); ok && len(s) > maxCell {
+			row[i] = strings.ToValidUTF8(s[:maxCell], "") + "…"
+			c.shortens = true
+		}
+		size += len(asText(row[i])) + 4
+	}
+	if len(c.result.Rows) >= c.maxRows || c.size+size > maxAnswer && len(c.result.Rows) > 0 {
+		c.full = true
+		return
+	}
+	c.size += size
+	c.result.Rows = append(c.result.Rows, row)
+}
+
+// table writes the result as a table in Markdown, in which a model reads rows well.
+func (r *Result) table() string {
+	var b strings.Builder
+	line := func(n int, cell func(int) string) {
+		for i := range n {
+			b.WriteString("| ")
+			b.WriteString(cell(i))
+			b.WriteByte(' ')
+		}
+		b.WriteString("|\n")
+	}
+	clean := strings.NewReplacer("|", `\|`, "\r\n", " ", "\n", " ", "\r", " ")
+	if len(r.Columns) > 0 {
+		line(len(r.Columns), func(i int) string { return clean.Replace(r.Columns[i].Name) })
+		line(len(r.Columns), func(int) string { return "---" })
+	}
+	for _, row := range r.Rows {
+		line(len(row), func(i int) string {
+			if row[i] == nil {
+				return "NULL"
+			}
+			return clean.Replace(asText(row[i]))
+		})
+	}
+	switch n := len(r.Rows); {
+	case r.Affected != nil:
+		fmt.Fprintf(&b, "Rows changed: %d.\n", *r.Affected)
+	case r.Notice == "" && n == 1:
+		b.WriteString("1 row.\n")
+	case r.Notice == "":
+		fmt.Fprintf(&b, "%d rows.\n", n)
+	}
+	if r.Notice != "" {
+		b.WriteString(r.Notice + "\n")
+	}
+	return b.String()
+}
