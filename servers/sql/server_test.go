@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -341,5 +342,31 @@ func TestTwoDatabasesHaveDifferentURIs(t *testing.T) {
 	}
 	if got := secret.authority(false); !strings.HasPrefix(got, "shop-1-") || got != elsewhere.authority(false) {
 		t.Errorf("the authority is %s", got)
+	}
+}
+
+func TestManyCallsAtOnceWaitForTheirTurn(t *testing.T) {
+	d := opened(t, Options{DSN: "sqlite:" + file(t, shop...)})
+	c := mcp.NewClient(d)
+	var group sync.WaitGroup
+	for i := range 40 {
+		group.Go(func() {
+			if i%4 == 0 { // given up at some moment
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*100*time.Microsecond)
+				defer cancel()
+				_, _ = c.CallTool(ctx, "query", object{"sql": "SELECT * FROM fruit, sale, fruit", "csv": true})
+				return
+			}
+			if text, _ := said(t, c, "query", object{"sql": "SELECT count(*) FROM fruit WHERE id < ?", "parameters": []any{i}}); !strings.HasPrefix(text, "| count(*) |") {
+				t.Error(text)
+			}
+			if text, _ := said(t, c, "describe", object{}); !strings.Contains(text, `"fruit"`) {
+				t.Error(text)
+			}
+		})
+	}
+	group.Wait()
+	if len(d.slots) != 0 || d.reading.Stats().OpenConnections != 0 {
+		t.Errorf("%d slots are taken, %d connections are open", len(d.slots), d.reading.Stats().OpenConnections)
 	}
 }
