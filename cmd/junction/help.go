@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -86,4 +87,30 @@ func indented(line string, width int) string {
 	} else {
 		return first + terminal.Wrap(line[len(first):], at, width)[at:]
 	}
+}
+
+// usage writes how a command is used, as wide as it may be. Cobra's template says the same, but a program with
+// text/template keeps every exported method of every type: 6 MB of this one.
+func usage(cmd *cobra.Command, width int) error {
+	var b strings.Builder
+	b.WriteString("Usage:")
+	if cmd.Runnable() {
+		b.WriteString("\n  " + cmd.UseLine())
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\n  " + cmd.CommandPath() + " [command]\n\nAvailable Commands:")
+		for _, sub := range cmd.Commands() {
+			if sub.IsAvailableCommand() || sub.Name() == "help" {
+				fmt.Fprintf(&b, "\n  %-*s %s", sub.NamePadding(), sub.Name(), sub.Short)
+			}
+		}
+	}
+	if cmd.HasAvailableLocalFlags() {
+		b.WriteString("\n\nFlags:\n" + strings.TrimRight(cmd.LocalFlags().FlagUsagesWrapped(width), " \n"))
+	}
+	if cmd.HasAvailableSubCommands() {
+		b.WriteString("\n\nUse \"" + cmd.CommandPath() + " [command] --help\" for more information about a command.")
+	}
+	_, err := fmt.Fprintln(cmd.OutOrStderr(), b.String())
+	return err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/junction-mcp/junction/metrics"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/common/expfmt"
 )
 
 // adminTime is how long a request to the address for those who watch may take.
@@ -32,7 +32,7 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 		}
 		return "", ""
 	}})
-	if err := errors.Join(err, registry.Register(collectors.NewGoCollector()), registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
+	if err := errors.Join(err, registry.Register(collectors.NewGoCollector()), 
 		registry.Register(&states{v.gateway, prometheus.NewDesc("junction_servers", "Servers by what they do.", []string{"server", "state"}, nil)})); err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 		v.app.screen.Printf("warning: %s is not a loopback address: everyone who can reach it sees names of servers and tools.\n", l.Addr())
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { v.writeMetrics(w, registry) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if why := v.notReady(ctx); why != "" {
@@ -61,6 +61,22 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	}()
 	v.app.screen.Printf("Metrics are at http://%s/metrics.\n", l.Addr())
 	return func() { server.Close(); <-ended }, nil
+}
+
+// writeMetrics writes metrics as text. promhttp would do so, too, and bring 1 MB of compression with it.
+func (v *served) writeMetrics(w http.ResponseWriter, from prometheus.Gatherer) {
+	all, err := from.Gather()
+	if err != nil { // what could be gathered is
+		v.app.logger().Warn("junction: metrics are not complete", "error", err)
+	}
+	format := expfmt.NewFormat(expfmt.TypeTextPlain)
+	w.Header().Set("Content-Type", string(format))
+	to := expfmt.NewEncoder(w, format)
+	for _, family := range all {
+		if to.Encode(family) != nil {
+			return // the client is gone
+		}
+	}
 }
 
 // notReady says why no clients should come now; empty if they may: every server was tried once, and it does

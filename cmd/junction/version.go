@@ -32,8 +32,6 @@ func versionCommand() *cobra.Command {
 
 // versionFlag makes --version print the same as the command.
 func versionFlag(root *cobra.Command) {
-	root.Version = versionText()
-	root.SetVersionTemplate("{{.Version}}")
 	root.Flags().Bool("version", false, "print the version") // -v is --verbose everywhere
 }
 
