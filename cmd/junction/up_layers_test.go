@@ -146,7 +146,11 @@ func TestRulesAreReadAgainWhenTheirFileChanges(t *testing.T) {
 func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 	alone(t)
 	r := serving(t, "up", "--admin", "127.0.0.1:0", "everything")
-	at := regexp.MustCompile(`http://127\.0\.0\.1:\d+/metrics`).FindString(r.stderr.String())
+	printed := regexp.MustCompile(`http://127\.0\.0\.1:\d+/metrics`)
+	at := ""
+	for end := time.Now().Add(10 * time.Second); at == "" && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		at = printed.FindString(r.stderr.String())
+	}
 	get := func(path string) (int, string) {
 		response, err := http.Get(strings.TrimSuffix(at, "/metrics") + path)
 		if err != nil {
