@@ -107,7 +107,9 @@ func TestAnEndpointRefusesWhoHasNoKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := mcp.NewServer("s", "1")
-	mcp.AddTool(s, "who", func(ctx context.Context, _ struct{}) (string, error) { return mcp.RequestFrom(ctx).Principal.Subject, nil })
+	mcp.AddTool(s, "who", func(ctx context.Context, _ struct{}) (string, error) {
+		return mcp.RequestFrom(ctx).Principal.Subject, nil
+	})
 	server := httptest.NewServer(streamable.HandlerWith(s, streamable.Options{Principal: keys.Principal}))
 	defer server.Close()
 	with := func(key string) (string, error) {

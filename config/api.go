@@ -12,7 +12,9 @@ import (
 // API's requests, "headers" go with them, and "args" are further arguments, such as --tag and --exclude.
 
 // apiMembers are the members that name an API, with the argument that the program takes it in.
-func apiMembers() map[string]string { return map[string]string{"openapi": "--from", "graphql": "--url"} }
+func apiMembers() map[string]string {
+	return map[string]string{"openapi": "--from", "graphql": "--url"}
+}
 
 // readAPI notes that the entry is for an API.
 func (e *entryReader) readAPI(m member) (err error) {

@@ -32,7 +32,7 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 		}
 		return "", ""
 	}})
-	if err := errors.Join(err, registry.Register(collectors.NewGoCollector()), 
+	if err := errors.Join(err, registry.Register(collectors.NewGoCollector()),
 		registry.Register(&states{v.gateway, prometheus.NewDesc("junction_servers", "Servers by what they do.", []string{"server", "state"}, nil)})); err != nil {
 		return nil, err
 	}
