@@ -36,12 +36,14 @@ type front struct {
 	hosts   []string // names under which it may be reached
 	origins []string // of web pages that may use it
 	auth    string   // none or keys: who may use it
+	security
 }
 
 func (f *front) flags(flags *pflag.FlagSet, byDefault string) {
 	flags.StringVar(&f.http, "http", "", "serve at `HOST:PORT`, path "+endpointPath+" ("+olderPath+" for clients that know only HTTP+SSE)"+byDefault)
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "with --http: let clients reach it by this `NAME`, in addition to localhost and its address")
 	flags.StringSliceVar(&f.origins, "allow-origin", nil, "with --http: let web pages of this `ORIGIN` use it, such as https://example.com")
+	f.security.flags(flags)
 	flags.StringVar(&f.auth, "auth", authNone, "with --http: let only clients in that send one of the `keys` of junction key")
 	flags.BoolVar(&f.stdio, "stdio", false, "serve on standard input and output")
 }
@@ -59,6 +61,12 @@ func (f *front) check() error {
 	}
 	if f.stdio && f.auth != authNone {
 		return usagef("--auth goes with --http: on standard input and output there is only the program that started it")
+	}
+	if err := f.security.check(); err != nil {
+		return err
+	}
+	if f.stdio && f.cert != "" {
+		return usagef("--tls-cert goes with --http")
 	}
 	if f.http == "" {
 		return nil
@@ -98,7 +106,12 @@ func (a *app) listen(f front) (net.Listener, error) {
 	if err != nil {
 		return nil, &connectError{fmt.Errorf("--http: %w", err)}
 	}
-	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && f.auth == authNone {
+	open := l
+	if l, err = f.security.listen(l); err != nil {
+		open.Close()
+		return nil, &connectError{err}
+	}
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && f.auth == authNone && f.clientCA == "" {
 		a.screen.Printf("warning: %s is not a loopback address: everyone who can reach it may call the tools; --auth keys lets in who has a key (junction key).\n", l.Addr())
 		if len(f.hosts) == 0 {
 			a.screen.Printf("Clients reach it by its IP address; to let them use a name, add --allow-host NAME.\n")
@@ -107,13 +120,21 @@ func (a *app) listen(f front) (net.Listener, error) {
 	return l, nil
 }
 
-func endpoint(l net.Listener) string { return "http://" + l.Addr().String() + endpointPath }
+func endpoint(l net.Listener) string {
+	if _, ok := l.(*encrypted); ok {
+		return "https://" + l.Addr().String() + endpointPath
+	}
+	return "http://" + l.Addr().String() + endpointPath
+}
 
 // serveHTTP serves h until ctx is done, then waits for running requests as long
 // as a drain may take. Below its path there is what profile returns by name, if
 // that is not nil.
 func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Handler, profile func(name string) mcp.Handler) error {
 	var principal func(*http.Request) (*mcp.Principal, error)
+	if f.clientCA != "" {
+		principal = certified
+	}
 	if f.auth == authKeys {
 		k, err := keys()
 		if err != nil {

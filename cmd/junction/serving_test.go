@@ -21,7 +21,7 @@ type running struct {
 	exitCode chan int
 }
 
-var address = regexp.MustCompile(`http://127\.0\.0\.1:\d+/mcp`)
+var address = regexp.MustCompile(`https?://127\.0\.0\.1:\d+/mcp`)
 
 // serving runs a command that serves at an address of its choice, until the test
 // is over.

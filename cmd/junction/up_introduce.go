@@ -70,7 +70,7 @@ func (a *app) stdioArgs(set *config.Set, ofProject bool, o upOptions) []string {
 	o.given.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		switch f.Name {
-		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin", "auth", "admin":
+		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin", "auth", "admin", "tls-cert", "tls-key", "tls-client-ca":
 			return
 		case "policy", "audit":
 			if value != usualFolder {

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/pflag"
+)
+
+// certificatePause is the time between two looks whether a certificate's file changed.
+const certificatePause = time.Second
+
+// A security says how an address is encrypted, and who may connect to it.
+type security struct {
+	cert, key string // files; empty: nothing is encrypted
+	clientCA  string // a file of those who sign certificates of clients; empty: clients need none
+}
+
+func (s *security) flags(flags *pflag.FlagSet) {
+	flags.StringVar(&s.cert, "tls-cert", "", "with --http: serve https with the certificate (and those that signed it) in `FILE`, PEM; it is read again when it changes")
+	flags.StringVar(&s.key, "tls-key", "", "the key of --tls-cert, in `FILE`, PEM")
+	flags.StringVar(&s.clientCA, "tls-client-ca", "", "let only clients connect whose certificate an authority in `FILE` signed, PEM; its common name is who they are")
+}
+
+// check says what is wrong with the flags.
+func (s *security) check() error {
+	switch {
+	case (s.cert == "") != (s.key == ""):
+		return usagef("--tls-cert and --tls-key go together")
+	case s.clientCA != "" && s.cert == "":
+		return usagef("--tls-client-ca goes with --tls-cert and --tls-key")
+	}
+	return nil
+}
+
+// listen encrypts what goes over a listener, if that is wanted.
+func (s *security) listen(l net.Listener) (net.Listener, error) {
+	if s.cert == "" {
+		return l, nil
+	}
+	c := &certificate{security: *s}
+	if _, err := c.get(nil); err != nil {
+		return nil, fmt.Errorf("--tls-cert: %w", err)
+	}
+	config := &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	if s.clientCA != "" {
+		text, err := os.ReadFile(s.clientCA)
+		if err != nil {
+			return nil, fmt.Errorf("--tls-client-ca: %w", err)
+		}
+		if config.ClientCAs = x509.NewCertPool(); !config.ClientCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("--tls-client-ca: %s holds no certificate in PEM", s.clientCA)
+		}
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	return &encrypted{tls.NewListener(l, config)}, nil
+}
+
+// An encrypted listener accepts TLS.
+type encrypted struct{ net.Listener }
+
+// A certificate is read again when its file changed.
+type certificate struct {
+	security
+
+	mu     sync.Mutex
+	looked time.Time
+	stamp  string // of the files that were read
+	now    *tls.Certificate
+}
+
+// get is the certificate for a new connection. One that cannot be read leaves the one before.
+func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now != nil && time.Since(c.looked) < certificatePause {
+		return c.now, nil
+	}
+	c.looked = time.Now()
+	stamp := ""
+	for _, path := range []string{c.cert, c.key} {
+		info, err := os.Stat(path)
+		if err != nil {
+			return c.before(err)
+		}
+		stamp += fmt.Sprintln(info.ModTime().UnixNano(), info.Size())
+	}
+	if c.now != nil && stamp == c.stamp {
+		return c.now, nil
+	}
+	fresh, err := tls.LoadX509KeyPair(c.cert, c.key)
+	if err != nil { // perhaps one of them is still being written
+		return c.before(err)
+	}
+	c.now, c.stamp = &fresh, stamp
+	return c.now, nil
+}
+
+func (c *certificate) before(err error) (*tls.Certificate, error) {
+	if c.now != nil {
+		return c.now, nil
+	}
+	return nil, err
+}
+
+// certified is who a client is by its certificate.
+func certified(r *http.Request) (*mcp.Principal, error) {
+	if r.TLS == nil || len(r.TLS.VerifiedChains) == 0 {
+		return nil, errors.New("the client has no certificate")
+	}
+	c := r.TLS.VerifiedChains[0][0]
+	name := c.Subject.CommonName
+	if name == "" && len(c.DNSNames) > 0 {
+		name = c.DNSNames[0]
+	}
+	if name == "" {
+		return nil, errors.New("the client's certificate names nobody")
+	}
+	return &mcp.Principal{Subject: name, Issuer: c.Issuer.String()}, nil
+}
