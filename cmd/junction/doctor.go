@@ -1,0 +1,301 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/spf13/cobra"
+)
+
+const (
+	doctorTime = 2 * time.Minute  // for a server to start, as up gives it
+	linkTime   = 10 * time.Second // for each other link
+)
+
+func (a *app) doctorCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "doctor [SERVER...]",
+		Short: "Try each link to the configured servers, and say what mends one that is broken",
+		Long: `Try what lies between junction and each configured server, one link after another: its
+entry, the variables that the entry names, the program or the address, the start, the
+revision, the list of tools, a ping. Of a link that is broken it says what mends it. Nothing
+is called.
+
+Exit codes:
+  0    every link of every server holds
+  1    one is broken
+  2    the command line is wrong
+  3    the configuration cannot be read
+  130  interrupted (Ctrl-C)`,
+		ValidArgsFunction: a.suggestServers,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.doctor(cmd.Context(), args) },
+	}
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON object")
+	a.configFlags(cmd.Flags())
+	return cmd
+}
+
+// A link is one thing between junction and a server.
+type link struct {
+	Name   string `json:"link"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	Remedy string `json:"remedy,omitempty"` // of one that is broken
+}
+
+// A patient is a server with its links, up to the first that is broken.
+type patient struct {
+	Server string `json:"server"`
+	Source string `json:"source,omitempty"`
+	Links  []link `json:"links"`
+}
+
+func (p *patient) ok(name, format string, args ...any) bool {
+	p.Links = append(p.Links, link{Name: name, OK: true, Detail: plaintext.Line(fmt.Sprintf(format, args...), maxReason)})
+	return true
+}
+
+func (p *patient) broken(name, why, remedy string) bool {
+	p.Links = append(p.Links, link{Name: name, Detail: plaintext.Line(why, maxReason), Remedy: remedy})
+	return false
+}
+
+func (a *app) doctor(ctx context.Context, names []string) error {
+	set, entries, err := a.servers()
+	if err != nil {
+		return err
+	}
+	if entries, err = chosen(entries, set, names); err != nil {
+		return err
+	}
+	var all []*patient
+	for _, p := range set.Problems() {
+		if len(names) == 0 || slices.Contains(names, p.Server) {
+			sick := &patient{Server: p.Server, Source: p.Source}
+			sick.broken("entry", p.Error(), fmt.Sprintf("change line %d of %s", p.Line, p.Source))
+			all = append(all, sick)
+		}
+	}
+	faults := a.consents(ctx, entries)
+	for i, e := range entries {
+		if e.isDisabled() || ctx.Err() != nil {
+			continue
+		}
+		p := &patient{Server: e.name}
+		if e.definition != nil {
+			p.Source = e.definition.Source
+		}
+		if faults[i] != nil {
+			p.broken("consent", faults[i].Error(), "agree to it, or name its file with --config")
+		} else {
+			a.examine(ctx, e, p)
+		}
+		all = append(all, p)
+		if !a.flags.json {
+			a.showPatient(p)
+		}
+	}
+	return a.diagnosed(all)
+}
+
+// diagnosed prints what is left to print, and returns whether a link is broken.
+func (a *app) diagnosed(all []*patient) error {
+	if a.flags.json {
+		data, err := json.MarshalIndent(map[string][]*patient{"servers": all}, "", "  ")
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(a.stdout, "%s\n", data); err != nil {
+			return err
+		}
+	}
+	sick := 0
+	for _, p := range all {
+		if slices.ContainsFunc(p.Links, func(l link) bool { return !l.OK }) {
+			sick++
+			if !a.flags.json && len(p.Links) == 1 && p.Links[0].Name == "entry" {
+				a.showPatient(p)
+			}
+		}
+	}
+	if !a.flags.json {
+		a.out.Printf("%s, %d with a broken link.\n", count(len(all), "server"), sick)
+	}
+	if sick > 0 {
+		return errToolFailed
+	}
+	return nil
+}
+
+func (a *app) showPatient(p *patient) {
+	a.out.Printf("%s\n", plaintext.Line(p.Server, 200))
+	for _, l := range p.Links {
+		if l.OK {
+			a.out.Printf("  ok      %s: %s\n", l.Name, l.Detail)
+		} else {
+			a.out.Printf("  BROKEN  %s: %s\n          to mend it: %s\n", l.Name, l.Detail, l.Remedy)
+		}
+	}
+}
+
+// examine tries one link after another, up to the first that is broken.
+func (a *app) examine(ctx context.Context, e entry, p *patient) {
+	if e.definition != nil {
+		s, err := e.definition.Resolve(ctx)
+		if err != nil {
+			remedy := "change the entry"
+			if errors.Is(err, config.ErrNotSet) {
+				remedy = "set the variable where junction is started, or give it a default: ${NAME:-default}"
+			}
+			p.broken("variables", err.Error(), remedy)
+			return
+		}
+		if names := e.definition.Variables(); len(names) > 0 {
+			p.ok("variables", "%s", strings.Join(names, ", "))
+		}
+		if s.Kind == config.Stdio && !a.findProgram(ctx, s, p) || s.Kind != config.Stdio && !reachAddress(ctx, s, p) {
+			return
+		}
+	}
+	t, err := a.resolve(ctx, e)
+	if err != nil {
+		p.broken("entry", err.Error(), "change the entry")
+		return
+	}
+	limit := doctorTime
+	if t.startTimeout > 0 {
+		limit = t.startTimeout
+	}
+	start, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	began := time.Now()
+	client, err := a.connect(start, t)
+	if err != nil {
+		p.broken("start", reason(err, e.name), startRemedy(err, limit))
+		return
+	}
+	defer client.Close()
+	p.ok("start", "in %v, revision %s%s", time.Since(began).Round(time.Millisecond), client.Revision(), described(client.Server()))
+	a.ask(ctx, client, p)
+}
+
+// ask lists tools and pings.
+func (a *app) ask(ctx context.Context, client *mcp.Client, p *patient) {
+	ctx, cancel := context.WithTimeout(ctx, linkTime)
+	defer cancel()
+	if client.Capabilities().Tools != nil {
+		n := 0
+		for _, err := range client.Tools(ctx) {
+			if err != nil {
+				p.broken("tools", err.Error(), "the server fails at listing its tools: look at its own log, or report it to whoever made it")
+				return
+			}
+			n++
+		}
+		p.ok("tools", "%d", n)
+	}
+	began := time.Now()
+	if err := client.Ping(ctx); err != nil {
+		p.broken("ping", err.Error(), "the server is busy or does not answer: start it again, or report it to whoever made it")
+		return
+	}
+	p.ok("ping", "%v", time.Since(began).Round(10*time.Microsecond))
+}
+
+// startRemedy is what to try where a server does not start.
+func startRemedy(err error, limit time.Duration) string {
+	text := err.Error()
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf(`it takes longer than %v: start it once by hand, or give its entry "startTimeout"`, limit)
+	case strings.Contains(text, "401"):
+		return `it wants credentials: give its entry "headers", such as {"Authorization": "Bearer ${TOKEN}"}`
+	case strings.Contains(text, "403"):
+		return "it refuses these credentials: ask for others, or for the right to use it"
+	case strings.Contains(text, "404"):
+		return `there is nothing at this path: the address often ends with /mcp or /sse`
+	}
+	return "start it by hand as the entry says, and read what it writes"
+}
+
+// findProgram looks for the program of a server, and for its version where it only starts others.
+func (a *app) findProgram(ctx context.Context, s *config.Server, p *patient) bool {
+	path := s.Command
+	if where, changed := s.Env["PATH"]; changed && !strings.ContainsRune(path, filepath.Separator) {
+		for _, dir := range filepath.SplitList(where) {
+			if found, err := exec.LookPath(filepath.Join(dir, s.Command)); err == nil {
+				path = found
+				break
+			}
+		}
+	}
+	found, err := exec.LookPath(path)
+	if err != nil {
+		return p.broken("program", err.Error(), fmt.Sprintf("install %s, or write its whole path as the command: programs with windows often have another PATH than your shell", s.Command))
+	}
+	name := strings.TrimSuffix(strings.ToLower(filepath.Base(found)), ".exe")
+	if !slices.Contains([]string{"npx", "npm", "node", "uvx", "uv", "python", "python3", "docker", "deno", "bunx"}, name) {
+		return p.ok("program", "%s", found)
+	}
+	ctx, cancel := context.WithTimeout(ctx, linkTime)
+	defer cancel()
+	version := exec.CommandContext(ctx, found, "--version")
+	version.Env = os.Environ()
+	out, err := version.Output()
+	if err != nil {
+		return p.broken("program", fmt.Sprintf("%s --version: %v", found, err), "install "+name+" anew")
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return p.ok("program", "%s, %s", found, first)
+}
+
+// reachAddress looks an address up, and connects to it.
+func reachAddress(ctx context.Context, s *config.Server, p *patient) bool {
+	u, err := url.Parse(s.URL)
+	if err != nil {
+		return p.broken("address", err.Error(), "change the URL")
+	}
+	if proxy, _ := http.ProxyFromEnvironment(&http.Request{URL: u}); proxy != nil {
+		return p.ok("address", "by way of the proxy %s", proxy.Host)
+	}
+	ctx, cancel := context.WithTimeout(ctx, linkTime)
+	defer cancel()
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	began := time.Now()
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
+	if err != nil {
+		remedy := "nothing listens there: is the server started, and is that its port?"
+		if errors.As(err, new(*net.DNSError)) {
+			remedy = "the name is not known: is it written rightly, and is there a network?"
+		}
+		return p.broken("address", err.Error(), remedy)
+	}
+	defer conn.Close()
+	if u.Scheme != "https" {
+		return p.ok("address", "%s, in %v", conn.RemoteAddr(), time.Since(began).Round(time.Millisecond))
+	}
+	secure := tls.Client(conn, &tls.Config{ServerName: u.Hostname()})
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return p.broken("TLS", err.Error(), "the certificate is not trusted here, or not for this name: SSL_CERT_FILE names further authorities")
+	}
+	until := secure.ConnectionState().PeerCertificates[0].NotAfter
+	return p.ok("address", "%s, in %v, certificate until %s", conn.RemoteAddr(), time.Since(began).Round(time.Millisecond), until.Format(time.DateOnly))
+}
