@@ -306,6 +306,9 @@ func (m *member) follow(ctx context.Context, c *mcp.Client, early, read func()) 
 		case <-ctx.Done():
 		}
 	})
+	if m.upstream.Handler == nil {
+		running.Go(func() { cancel(m.checkHealth(ctx, c)) })
+	}
 	changes, agreed := newPending(), make(chan struct{})
 	running.Go(func() { m.listen(ctx, c, changes, sync.OnceFunc(func() { close(agreed) })) })
 	limit := time.NewTimer(agreeTime)
