@@ -19,7 +19,7 @@ const (
 )
 
 // checkHealth pings a member while nobody uses it, until ctx is done or it answers no longer, and returns why:
-// so that one that is stuck is started again before somebody needs it. While a call runs it may be busy.
+// so that one that does nothing any more is started again before somebody needs it. While a call runs it may be busy.
 func (m *member) checkHealth(ctx context.Context, c *mcp.Client) error {
 	for silent := 0; sleep(ctx, healthPause); {
 		if m.calls.n.Load() > 0 {

@@ -15,14 +15,14 @@ import (
 )
 
 // A server that answers no ping any more is started again, and one that is only busy is not.
-func TestAMemberThatIsStuckIsStartedAgain(t *testing.T) {
+func TestAMemberThatAnswersNoPingIsStartedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var starts, pings atomic.Int64
-		var stuck atomic.Bool
+		var silent atomic.Bool
 		hold := make(chan struct{})
 		dial := func(ctx context.Context) (*mcp.Client, error) {
 			starts.Add(1)
-			stuck.Store(false)
+			silent.Store(false)
 			near, far := net.Pipe()
 			go hostileServe(far, func(send func(string, ...any), id json.RawMessage, method string, _ json.RawMessage) {
 				if method == "ping" {
@@ -38,7 +38,7 @@ func TestAMemberThatIsStuckIsStartedAgain(t *testing.T) {
 					<-hold
 					result = `{"content":[]}`
 				}
-				if id != nil && !stuck.Load() {
+				if id != nil && !silent.Load() {
 					send(`{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
 				}
 			})
@@ -59,16 +59,16 @@ func TestAMemberThatIsStuckIsStartedAgain(t *testing.T) {
 			ended <- err
 		}()
 		time.Sleep(time.Second)
-		stuck.Store(true) // while a call runs nobody asks
+		silent.Store(true) // while a call runs nobody asks
 		time.Sleep(10 * time.Minute)
 		if starts.Load() != 1 {
 			t.Errorf("it was started %d times while it was busy", starts.Load())
 		}
-		stuck.Store(false)
+		silent.Store(false)
 		close(hold)
 		must(t, <-ended)
 
-		stuck.Store(true)
+		silent.Store(true)
 		time.Sleep(5 * time.Minute)
 		if starts.Load() != 2 {
 			t.Errorf("it was started %d times", starts.Load())
