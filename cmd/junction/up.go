@@ -100,6 +100,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	a.reportUnknown(s, from, entries)
 	layering, err := o.settled(s, from)
 	if err != nil {
 		return err

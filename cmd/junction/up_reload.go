@@ -227,6 +227,7 @@ func (v *served) reload(ctx context.Context) {
 			return
 		}
 	}
+	v.app.reportUnknown(s, from, entries)
 	v.reportFixed(next)
 	v.layers.now.Store(next)
 	v.app.reportProblems(set)

@@ -170,6 +170,14 @@ func TestSettingsSayHowServersAreOffered(t *testing.T) {
 	}
 	runs(t, "", "audit", "query", filepath.Join(dir, "log"), "--kind", "call", "--json").expect(t, exitOK, `"profile":"strict"`, "")
 
+	configure(t, config, written(t, "browser", dir), `"servers":{"browsr":{}},"profiles":{"p":{"servers":["nothing"]}}`)
+	got := runs(t, "", "up", "--http", "127.0.0.1:0", "--config", config, "--tools", "none")
+	for _, want := range []string{`junction.servers: there is no server "browsr"; did you mean "browser"?`, `junction.profiles.p.servers: there is no server "nothing"`} {
+		if !strings.Contains(got.stderr, want) {
+			t.Errorf("%q is not in %s", want, got.stderr)
+		}
+	}
+	configure(t, config, written(t, "b", dir), `"profiles":{"strict":{}}`)
 	runs(t, "", "up", "--stdio", "--profile", "none", "--config", config).expect(t, exitUsage, "", `there is no "none"; the configuration has strict`)
 	runs(t, "", "up", "--profile", "strict", "--config", config).expect(t, exitUsage, "", "goes with --stdio")
 }

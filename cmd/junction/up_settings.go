@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/edit"
 	"github.com/junction-mcp/junction/gateway/results"
+	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/ratelimit"
 )
@@ -40,6 +42,33 @@ func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
 		found = &settings.Settings{}
 	}
 	return found, from, nil
+}
+
+// reportUnknown says which servers the settings name that there are not: nothing else would show a slip.
+func (a *app) reportUnknown(s *settings.Settings, from string, entries []entry) {
+	var known []string
+	for _, e := range entries {
+		known = append(known, e.name)
+	}
+	known = append(known, shippedNames()...)
+	report := func(at, name string) {
+		if slices.Contains(known, name) {
+			return
+		}
+		hint := ""
+		if near := nearest.Name(name, known); near != "" {
+			hint = fmt.Sprintf("; did you mean %q?", near)
+		}
+		a.screen.Printf("junction: %s: junction.%s: there is no server %q%s\n", shortened(from), at, name, hint)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
+		report("servers", name)
+	}
+	for _, profile := range slices.Sorted(maps.Keys(s.Profiles)) {
+		for _, name := range s.Profiles[profile].Servers {
+			report("profiles."+profile+".servers", name)
+		}
+	}
 }
 
 // settle has the settings say what no flag does. Paths in them are relative to their file.
