@@ -125,7 +125,7 @@ func TestSettingsSayHowServersAreOffered(t *testing.T) {
 		"servers": {
 			"a": {"prefix": "", "hide": ["fail"], "limits": {"rate": "1000/m"},
 				"tools": {"add": {"name": "plus_one", "description": "Add one.", "fixed": {"b": 1}}, "echo": {"limits": {"rate": "2/h"}}}},
-			"b": {"isolation": "client", "instances": 4, "only": ["echo", "add"], "maxResult": 1000}},
+			"b": {"isolation": "client", "instances": 4, "only": ["echo", "add"], "maxResult": 1000, "secrets": "arguments"}},
 		"profiles": {"strict": {"servers": ["b"], "policy": "strict.json"}}`)
 	r := serving(t, "up", "--config", config)
 	waitFor(t, "both are offered", func() bool {
@@ -158,6 +158,7 @@ func TestSettingsSayHowServersAreOffered(t *testing.T) {
 	}
 	runs(t, "", "read", r.url, uri).expect(t, exitOK, strings.Repeat("long ", 1_000), "")
 	runs(t, "", "call", r.url, "b__echo", "message=hi").expect(t, exitOK, "hi", "")
+	runs(t, "", "call", r.url, "b__echo", "message=ghp_"+strings.Repeat("a1B2", 9)).expect(t, exitToolFailed, "not sent: the arguments hold a secret", "")
 	runs(t, "", "call", r.url+"/strict", "b__add", "a=11", "b=1").expect(t, exitToolFailed, "not allowed: too large here", "")
 	runs(t, "", "call", r.url+"/strict", "b__add", "a=1", "b=1").expect(t, exitOK, "2", "")
 	strict := toolsAt(t, r.url+"/strict")

@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/edit"
 	"github.com/junction-mcp/junction/gateway/results"
+	"github.com/junction-mcp/junction/gateway/secrets"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/ratelimit"
@@ -145,6 +146,9 @@ func edits(name string, s settings.Server) (around []mcp.Middleware) {
 		if t.Title+t.Description != "" || len(t.Fixed)+len(t.Defaults) > 0 {
 			o.Tools[tool] = edit.Tool{Title: t.Title, Description: t.Description, Fixed: t.Fixed, Defaults: t.Defaults}
 		}
+	}
+	if s.Secrets != "" && s.Secrets != "pass" { // before edits, whose fixed arguments may be secrets
+		around = append(around, secrets.Middleware(secrets.Options{Arguments: s.Secrets != "results", Results: s.Secrets != "arguments"}))
 	}
 	if o.Keep != nil || len(o.Tools) > 0 {
 		around = append(around, edit.Middleware(o))

@@ -54,6 +54,7 @@ type Server struct {
 	Only      []string        `json:"only,omitempty" max:"1000" doc:"patterns of the tools that are offered, by the names that the server gives them; all by default"`
 	Hide      []string        `json:"hide,omitempty" max:"1000" doc:"patterns of tools that are not offered"`
 	Limits    Limits          `json:"limits,omitzero" doc:"what all clients together may do with the server"`
+	Secrets   string          `json:"secrets,omitempty" enum:"pass,arguments,results,both" default:"pass" doc:"refuse calls whose arguments hold a key or a token, withhold results that do, or both"`
 	MaxResult int             `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result; the text of a larger one becomes a resource, and the result a preview of it"`
 	Tools     map[string]Tool `json:"tools,omitempty" max:"1000" doc:"what holds for single tools, by the names that the server gives them"`
 }
