@@ -195,7 +195,7 @@ func (d *doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	_, name, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	var h mcp.Handler
-	if found && d.profile != nil && (path == endpointPath+"/"+name || path == olderPath+"/"+name) {
+	if found && name != "" && d.profile != nil && (path == endpointPath+"/"+name || path == olderPath+"/"+name) {
 		h = d.profile(name)
 	}
 	e := d.at(path, h)

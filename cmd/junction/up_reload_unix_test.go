@@ -166,6 +166,15 @@ func TestSettingsSayHowServersAreOffered(t *testing.T) {
 		t.Errorf("in the profile: %s", strict)
 	}
 	runs(t, "", "call", r.url+"/strict", "plus_one", "a=1").expect(t, exitProtocol, "", "unknown tool")
+	for _, path := range []string{"/", "/none", "/strict/x"} {
+		response, err := http.Post(r.url+path, "application/json", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if response.Body.Close(); response.StatusCode != http.StatusNotFound {
+			t.Errorf("%s answers %d", path, response.StatusCode)
+		}
+	}
 	if code := r.stop(); code != exitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
