@@ -43,10 +43,10 @@ func TestAnImpatientClientGetsEveryTool(t *testing.T) {
 	for _, revision := range []string{legacyNewest, modern} {
 		for n := range 5 {
 			t.Run(fmt.Sprintf("%s, start %d", revision, n+1), func(t *testing.T) {
-				tools, err := impatient(t, env, revision, binary, "up", "--stdio", "--config", config)
+				tools, err := impatient(t, env, revision, binary, "up", "--stdio", "--tools", "all", "--config", config)
 				if errors.Is(err, errImpatient) {
 					t.Logf("once more: %v", err) // the machine may have been busy for a moment
-					tools, err = impatient(t, env, revision, binary, "up", "--stdio", "--config", config)
+					tools, err = impatient(t, env, revision, binary, "up", "--stdio", "--tools", "all", "--config", config)
 				}
 				if err != nil {
 					t.Fatal(err)
