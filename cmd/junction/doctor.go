@@ -30,7 +30,7 @@ const (
 func (a *app) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor [SERVER...]",
-		Short: "Try each link to the configured servers, and say what mends one that is broken",
+		Short: "Try each link to the servers, and say what mends a broken one",
 		Long: `Try what lies between junction and each configured server, one link after another: its
 entry, the variables that the entry names, the program or the address, the start, the
 revision, the list of tools, a ping. Of a link that is broken it says what mends it. Nothing

@@ -229,10 +229,13 @@ func (v *served) reload(ctx context.Context) {
 	}
 	v.app.reportUnknown(s, from, entries)
 	v.reportFixed(next)
+	if now := v.layers.now.Load(); now.settings.Limits == s.Limits {
+		next.person = now.person // with what was counted
+	}
 	v.layers.now.Store(next)
 	v.app.reportProblems(set)
-	before := v.sourcesOf(set, v.app.admitted(ctx, v.app.withoutSelf(ctx, entries, v.listener)))
-	changed := v.change(ctx, before)
+	wanted := v.withFaulty(set, v.app.admitted(ctx, v.app.withoutSelf(ctx, entries, v.listener)))
+	changed := v.change(ctx, wanted)
 	v.makeFronts()
 	for _, s := range v.gateway.Status() {
 		_ = v.gateway.Reread(s.Name) // it is there
@@ -240,8 +243,8 @@ func (v *served) reload(ctx context.Context) {
 	v.app.screen.Printf("The configuration was read again: %s.\n", changed)
 }
 
-// sourcesOf adds to the entries the servers whose own entry has a fault now: they stay as they were.
-func (v *served) sourcesOf(set *config.Set, entries []entry) []entry {
+// withFaulty adds to the entries the servers whose own entry has a fault now: they stay as they were.
+func (v *served) withFaulty(set *config.Set, entries []entry) []entry {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, e := range v.entries {
