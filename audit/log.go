@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -239,7 +240,11 @@ func (l *Log) gather() {
 		l.mu.Lock()
 		lines := len(l.pending.objects)
 		l.mu.Unlock()
-		if l.options.NoSync || lines == before || int64(lines) >= l.running.Load() {
+		if lines == before || int64(lines) >= l.running.Load() {
+			return
+		}
+		if l.options.NoSync { // a write is short: those that are ready to run may join it
+			runtime.Gosched()
 			return
 		}
 		before = lines
