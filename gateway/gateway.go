@@ -293,7 +293,9 @@ func takeAsker(req *mcp.Request) string {
 }
 
 func askersOf(req *mcp.Request) (askers []string) {
-	_ = json.Unmarshal(req.State.Get(stateAskers), &askers) // nothing: nobody asked
+	if kept := req.State.Get(stateAskers); len(kept) > 0 {
+		_ = json.Unmarshal(kept, &askers) // else nobody asked
+	}
 	return askers
 }
 

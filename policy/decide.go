@@ -110,7 +110,7 @@ func (p *Policy) Decide(ctx context.Context, in Input) Decision {
 	case s.Err != nil:
 		d.Reason = fmt.Sprintf("the rule %s failed: %v", s.Rule, s.Err)
 	case d.Reason == "":
-		d.Reason = fmt.Sprintf("the rule %s", s.Rule)
+		d.Reason = "the rule " + s.Rule.String()
 	}
 	return d
 }

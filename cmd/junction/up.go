@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +42,10 @@ type upOptions struct {
 	names    []string       // of servers; empty: all
 	given    *pflag.FlagSet // the flags, to say them again
 }
+
+// garbagePercent is how much garbage there may be for what is in use. A call leaves much and a gateway
+// keeps little: with the usual 100 percent, collecting it is a tenth of the work of many calls.
+const garbagePercent = 200
 
 func (a *app) upCommand() *cobra.Command {
 	var o upOptions
@@ -151,6 +157,9 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 
 // serve lets clients in until ctx is done, or the one on standard input and output goes away.
 func (v *served) serve(ctx context.Context, board *board) error {
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(garbagePercent))
+	}
 	stopAdmin, err := v.serveAdmin(ctx)
 	if err != nil {
 		return err

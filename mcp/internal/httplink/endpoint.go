@@ -44,9 +44,10 @@ type Endpoint struct {
 	MaxMessage int
 	Log        *slog.Logger
 
-	client *http.Client
-	header http.Header
-	own    bool // client is ours to close
+	client    *http.Client
+	own       bool // client is ours to close
+	header    http.Header
+	transport http.RoundTripper // of client, where it does nothing but follow redirects; else nil
 
 	mu            sync.Mutex
 	arriving      int // requests in AwaitArrival
@@ -87,6 +88,9 @@ func New(rawURL string, o Options) (*Endpoint, error) {
 		e.Log = slog.Default()
 	}
 	e.client, e.own = client(o.HTTP)
+	if c := e.client; c.Transport != nil && c.Jar == nil && c.Timeout == 0 && u.User == nil {
+		e.transport = c.Transport // Client.Do copies the headers of every request, for a redirect
+	}
 	return e, nil
 }
 
@@ -154,23 +158,58 @@ func port(u *url.URL) string {
 // over those of the Options. The body of the response is the caller's to close.
 // Errors name nothing but their cause.
 func (e *Endpoint) Do(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
-	var reader io.Reader
-	if body != nil {
-		reader = bytes.NewReader(body)
-	}
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), reader)
+	req, err := e.request(ctx, method, u, header, body)
 	if err != nil {
 		return nil, bare(err)
 	}
-	for name, values := range e.header {
-		req.Header[http.CanonicalHeaderKey(name)] = values
+	client := *e.client
+	if e.transport != nil {
+		resp, err := e.transport.RoundTrip(req)
+		if err != nil || resp.StatusCode/100 != 3 {
+			return resp, bare(err)
+		}
+		client.Transport = &received{RoundTripper: e.transport, response: resp}
+		if req, err = e.request(ctx, method, u, header, body); err != nil {
+			return nil, bare(err)
+		}
 	}
-	maps.Copy(req.Header, header)
-	resp, err := e.client.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return nil, bare(err)
 	}
 	return resp, nil
+}
+
+// received has a response already, to the first request.
+type received struct {
+	http.RoundTripper
+	response *http.Response
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (r *received) RoundTrip(req *http.Request) (*http.Response, error) {
+	if resp := r.response; resp != nil {
+		r.response, resp.Request = nil, req
+		return resp, nil
+	}
+	return r.RoundTripper.RoundTrip(req)
+}
+
+func (e *Endpoint) request(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Request, error) {
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, "", reader) // u is parsed already
+	if err != nil {
+		return nil, err
+	}
+	req.URL, req.Host = u, strings.TrimSuffix(u.Host, ":")
+	for name, values := range e.header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	maps.Copy(req.Header, header)
+	return req, nil
 }
 
 // AwaitArrival waits until a request of that size that was given up has arrived at the

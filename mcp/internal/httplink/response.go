@@ -105,6 +105,11 @@ func (e *Endpoint) Knows(ctx context.Context, u *url.URL, header http.Header) bo
 
 // ReadMessage reads a body that is one message.
 func (e *Endpoint) ReadMessage(resp *http.Response) ([]byte, error) {
+	if n := resp.ContentLength; n > 0 && n <= min(maxErrorBody, int64(e.MaxMessage)) {
+		body := make([]byte, n)
+		_, err := io.ReadFull(resp.Body, body)
+		return body, err
+	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, int64(e.MaxMessage)+1))
 	if err != nil {
 		return nil, err

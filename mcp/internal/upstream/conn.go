@@ -76,7 +76,10 @@ type conn struct {
 	ctx    context.Context // ends with the connection
 	cancel context.CancelCauseFunc
 	owned  sync.WaitGroup // goroutines of the connection
-	done   chan struct{}  // closed when the connection is of no use any more
+
+	work    chan func()   // for workers that wait for it
+	waiting atomic.Int64  // how many do
+	done    chan struct{} // closed when the connection is of no use any more
 
 	responses     chan struct{} // holds a token for each response that is being sent
 	responseBytes atomic.Int64  // of them
@@ -119,7 +122,7 @@ type era interface {
 
 func newConn(l link.Link, o mcp.ConnectOptions) *conn {
 	c := &conn{link: l, options: o, log: o.Logger, calls: make(map[jsonrpc.ID]*call),
-		done: make(chan struct{}), responses: make(chan struct{}, maxResponses), lingers: make(chan struct{}, 1)}
+		done: make(chan struct{}), responses: make(chan struct{}, maxResponses), lingers: make(chan struct{}, 1), work: make(chan func())}
 	if c.log == nil {
 		c.log = slog.Default()
 	}
@@ -315,7 +318,7 @@ func (c *conn) exchange(ctx context.Context, k *call, out link.Out) {
 		}
 		k.events.put(event{kind: response, message: m, err: err})
 	}
-	if !c.spawn(run) {
+	if !c.inWorker(run) {
 		k.events.put(event{kind: response, err: mcp.ErrClosed})
 	}
 }
