@@ -56,7 +56,7 @@ func TestAStartThatTakesTooLongSaysWhatMatters(t *testing.T) {
 	for line := range strings.SplitSeq("TypeError: fetch failed {\n  [cause]: Error: getaddrinfo ENOTFOUND mcp.stripe.com {\n    syscall: 'getaddrinfo'\n  }\n}\n", "\n") {
 		listen(line)
 	}
-	if _, _, said := w.seen(); said != "TypeError: fetch failed: getaddrinfo ENOTFOUND mcp.stripe.com" {
+	if _, _, said := w.seen(); said != "its standard error ends with: TypeError: fetch failed: getaddrinfo ENOTFOUND mcp.stripe.com" {
 		t.Errorf("got %q", said)
 	}
 	if len(w.said) > linesKept || len(w.said[0]) > maxSaid*4 {

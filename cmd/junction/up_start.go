@@ -43,6 +43,7 @@ type startWatch struct {
 	mu      sync.Mutex
 	program *command.Program // nil until it was started
 	said    []string         // the last lines of its standard error
+	skipped string           // the last line of its standard output that was no message
 	lines   int
 }
 
@@ -69,7 +70,7 @@ func dialWatched(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, star
 		w.limit = defaultStart
 	}
 	c.Started = w.started
-	c.Stderr = w.listen(c.Stderr)
+	c.Stderr, c.Skipped = w.listen(c.Stderr), w.skip
 	o.ConnectTimeout = max(maxStart, w.limit) + time.Minute // watch ends it before
 	ctx, cancel := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
@@ -105,11 +106,23 @@ func (w *startWatch) listen(next func(string)) func(string) {
 	}
 }
 
-// seen returns what the program has done so far.
+func (w *startWatch) skip(line string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.skipped = line
+}
+
+// seen returns what the program has done so far, and what it wrote, as a part of a sentence.
 func (w *startWatch) seen() (used time.Duration, lines int, said string) {
 	w.mu.Lock()
 	p := w.program
 	lines, said = w.lines, lineThatMatters(w.said)
+	switch {
+	case w.skipped != "":
+		said = "its standard output has what is no message: " + w.skipped
+	case said != "":
+		said = "its standard error ends with: " + plaintext.Line(said, maxSaid)
+	}
 	w.mu.Unlock()
 	if p != nil {
 		used, _ = p.CPUTime()
@@ -153,11 +166,10 @@ func (w *startWatch) watch(ctx context.Context, end context.CancelCauseFunc, see
 }
 
 func tooLong(took time.Duration, said string) error {
-	err := fmt.Errorf("no handshake within %v", took.Round(time.Second))
 	if said != "" {
-		err = fmt.Errorf("%w; its standard error ends with: %s", err, plaintext.Line(said, maxSaid))
+		said = "; " + said
 	}
-	return fmt.Errorf(`%w; "startTimeout" in its entry gives it longer`, err)
+	return fmt.Errorf(`no handshake within %v%s; "startTimeout" in its entry gives it longer`, took.Round(time.Second), said)
 }
 
 // runners are programs that may install or build a server before they start it,

@@ -55,7 +55,7 @@ func TestAStartMayTakeLongerWhileAPackageRunnerWorks(t *testing.T) {
 					ctx, cancel := context.WithCancelCause(ctx)
 					w.watch(ctx, cancel, func() (time.Duration, int, string) {
 						used, lines := tt.does(time.Since(began))
-						return used, lines, "fetching"
+						return used, lines, "its standard error ends with: fetching"
 					})
 					ended, cause = time.Since(began), context.Cause(ctx)
 					return nil, cause
@@ -116,5 +116,20 @@ func TestPackageRunnersAreKnown(t *testing.T) {
 		if got := runnerWork(words[0], words[1:], true); strings.Contains(got, "installs") || strings.Contains(got, "fetches") || (got == "") != (want == "") {
 			t.Errorf("%s, when it was started before: %q", line, got)
 		}
+	}
+}
+
+func TestAStartThatFailsSaysWhatWasWritten(t *testing.T) {
+	w := &startWatch{}
+	if _, _, said := w.seen(); said != "" {
+		t.Errorf("nothing was written, and it says %q", said)
+	}
+	w.listen(nil)("Error: no key")
+	if _, lines, said := w.seen(); lines != 1 || said != "its standard error ends with: Error: no key" {
+		t.Errorf("after %d lines it says %q", lines, said)
+	}
+	w.skip("{]")
+	if _, _, said := w.seen(); said != "its standard output has what is no message: {]" {
+		t.Errorf("it says %q", said)
 	}
 }

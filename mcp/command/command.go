@@ -42,6 +42,9 @@ type Command struct {
 	// Stderr, if set, is called with each line of the program's standard error,
 	// cleaned for display, one after the other. It must return.
 	Stderr func(line string)
+	// Skipped, if set, is called with the first 20 lines of the program's standard output that are no
+	// messages, cleaned for display, one after the other. It must return.
+	Skipped func(line string)
 	// Started, if set, is called with each program that was started. It must return.
 	Started func(p Program)
 	// MaxMessage is the size of the largest message accepted, in bytes; default 16 MiB.
@@ -100,6 +103,7 @@ func (c *Command) link(ctx context.Context, connected *atomic.Bool) (link.Link, 
 		Name:       c.String(),
 		MaxMessage: c.MaxMessage,
 		Describe:   func() string { return ending(p) },
+		Skipped:    c.Skipped,
 		Logger:     c.Logger,
 	}), nil
 }

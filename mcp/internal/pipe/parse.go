@@ -50,6 +50,7 @@ const maxSkipped = 20
 type skipped struct {
 	log  *slog.Logger
 	name string
+	onSkip func(line string) // may be nil
 
 	mu     sync.Mutex
 	logged int
@@ -63,6 +64,9 @@ func (n *skipped) add(data []byte, fault *jsonrpc.Error) {
 	if logged > maxSkipped {
 		return
 	}
-	n.log.Debug("mcp: the server wrote something that is not a message; it was skipped",
-		"server", n.name, "line", plaintext.Line(string(data[:min(len(data), 1024)]), 200), "expected", fault.Message)
+	line := plaintext.Line(string(data[:min(len(data), 1024)]), 200)
+	n.log.Debug("mcp: the server wrote something that is not a message; it was skipped", "server", n.name, "line", line, "expected", fault.Message)
+	if n.onSkip != nil {
+		n.onSkip(line)
+	}
 }

@@ -34,6 +34,8 @@ type Options struct {
 	// what else an error should say: the exit status, the end of standard error.
 	// It may take a moment to find out.
 	Describe func() string
+	// Skipped, if set, is called with the first lines that are no messages, cleaned for display.
+	Skipped func(line string)
 	// Logger receives what the server does wrong; default slog.Default().
 	Logger *slog.Logger
 }
@@ -56,6 +58,7 @@ func New(rw io.ReadWriteCloser, o Options) link.Link {
 		closing:  make(chan struct{}),
 		written:  make(chan struct{}),
 	}
+	s.skipped.onSkip = o.Skipped
 	s.running.Go(s.read)
 	s.running.Go(s.write)
 	return s
