@@ -48,8 +48,8 @@ const maxSkipped = 20
 
 // skipped logs what a server writes between its messages, at most maxSkipped times.
 type skipped struct {
-	log  *slog.Logger
-	name string
+	log    *slog.Logger
+	name   string
 	onSkip func(line string) // may be nil
 
 	mu     sync.Mutex
