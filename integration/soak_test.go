@@ -25,7 +25,7 @@ import (
 
 // faulty are servers with the fault that each has its name of, and what junction status says of it.
 var faulty = map[string]string{
-	"hang":    "no handshake within",
+	"silent":    "no handshake within",
 	"crash":   "it never worked",
 	"garbage": "what is no message",
 	"flood":   "",
@@ -34,7 +34,7 @@ var faulty = map[string]string{
 // soakClients use the gateway at the same time.
 const soakClients = 20
 
-// Twelve real servers work at the same time as one that hangs, one that dies with every call, one that
+// Twelve real servers work at the same time as one that is silent, one that dies with every call, one that
 // floods its standard error and one that answers garbage, for 20 seconds or as long as SOAK says: each
 // call of the twelve has its result, each fault is named, and goroutines, files, processes and memory
 // stay as they are.

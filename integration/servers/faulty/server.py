@@ -34,7 +34,7 @@ for text in sys.stdin:
         continue
     answer = {"jsonrpc": "2.0", "id": m["id"]}
     if m["method"] == "initialize":
-        if fault == "hang":
+        if fault == "silent":
             continue
         answer["result"] = {
             "protocolVersion": "2025-06-18",
