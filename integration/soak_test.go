@@ -25,7 +25,7 @@ import (
 
 // faulty are servers with the fault that each has its name of, and what junction status says of it.
 var faulty = map[string]string{
-	"silent":    "no handshake within",
+	"silent":  "no handshake within",
 	"crash":   "it never worked",
 	"garbage": "what is no message",
 	"flood":   "",
