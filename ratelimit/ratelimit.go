@@ -24,6 +24,10 @@ type Options struct {
 	// Calls may begin in the time In, which is a second by default. A pause gives the right to as many at once.
 	Calls int
 	In    time.Duration
+	// Bytes of results may come back in the time BytesIn, which is an hour by default. The result that goes
+	// beyond is passed on, and counts for the calls after it.
+	Bytes   int
+	BytesIn time.Duration
 	// Concurrent may run at the same time; more wait for their turn as long as their context allows.
 	Concurrent int
 	// Key says whose limit a request counts in; it must be comparable, and nil counts, too. By default all
@@ -65,7 +69,7 @@ type Limiter struct {
 
 // New returns a Limiter that has counted nothing yet.
 func New(o Options) *Limiter {
-	o.In = cmp.Or(o.In, time.Second)
+	o.In, o.BytesIn = cmp.Or(o.In, time.Second), cmp.Or(o.BytesIn, time.Hour)
 	o.Whose = cmp.Or(o.Whose, "you")
 	if o.Key == nil {
 		o.Key = func(*mcp.Request) any { return nil }
@@ -90,6 +94,7 @@ func (l *Limiter) Around(next mcp.Handler) mcp.Handler {
 // A bucket is what one key has used.
 type bucket struct {
 	rate    *rate.Limiter
+	bytes   *rate.Limiter
 	running chan struct{} // holds a token for each call that runs
 
 	users int // calls that run or wait; under the lock of the limiter
@@ -118,11 +123,34 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 			return mcp.Result{}, fmt.Errorf("waited for its turn, as %d calls may run at the same time for %s: %w", l.options.Concurrent, l.options.Whose, context.Cause(ctx))
 		}
 	}
-	return next.Handle(ctx, req)
+	result, err := next.Handle(ctx, req)
+	if b.bytes == nil || err != nil {
+		return result, err
+	}
+	return l.count(b, result)
+}
+
+// count counts the bytes of a result.
+func (l *Limiter) count(b *bucket, result mcp.Result) (mcp.Result, error) {
+	body, err := result.Encoded()
+	if err != nil {
+		return result, err
+	}
+	result.JSON = body // encoded once, also for who sends it
+	for left := len(body); left > 0; left -= l.options.Bytes {
+		b.bytes.ReserveN(time.Now(), min(left, l.options.Bytes))
+	}
+	return result, nil
 }
 
 // take counts a call, or says when there may be one.
 func (l *Limiter) take(b *bucket) error {
+	if b.bytes != nil {
+		if over := -b.bytes.Tokens(); over >= 0 {
+			pause := time.Duration(math.Ceil(over/float64(b.bytes.Limit()))+1) * time.Second
+			return fmt.Errorf("too much was read: %d bytes in %s are allowed for %s; try again in %v", l.options.Bytes, word(l.options.BytesIn), l.options.Whose, pause)
+		}
+	}
 	if b.rate == nil {
 		return nil
 	}
@@ -165,6 +193,9 @@ func (l *Limiter) enter(key any) (*bucket, error) {
 		b = &bucket{}
 		if l.options.Calls > 0 {
 			b.rate = rate.NewLimiter(rate.Limit(float64(l.options.Calls)/l.options.In.Seconds()), l.options.Calls)
+		}
+		if l.options.Bytes > 0 {
+			b.bytes = rate.NewLimiter(rate.Limit(float64(l.options.Bytes)/l.options.BytesIn.Seconds()), l.options.Bytes)
 		}
 		if l.options.Concurrent > 0 {
 			b.running = make(chan struct{}, l.options.Concurrent)

@@ -135,3 +135,26 @@ func TestWhoeverWaitsAndWhomLimitsAreKeptForAreBounded(t *testing.T) {
 		}
 	})
 }
+
+func TestBytesOfResultsInATimeAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := Middleware(Options{Bytes: 1_000, BytesIn: time.Minute})(mcp.HandlerFunc(func(context.Context, *mcp.Request) (mcp.Result, error) {
+			return mcp.Result{Value: &mcp.CallToolResult{Content: []mcp.Content{mcp.Text(strings.Repeat("x", 2_500))}}}, nil
+		}))
+		if err := call(t.Context(), h, nil); err != nil {
+			t.Errorf("the first call: %v", err)
+		}
+		err := call(t.Context(), h, nil)
+		if err == nil || !strings.Contains(err.Error(), "too much was read: 1000 bytes in a minute are allowed for you; try again in ") {
+			t.Errorf("the second call: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if call(t.Context(), h, nil) == nil {
+			t.Error("a minute later 1,500 bytes were too many, and only 1,000 were due")
+		}
+		time.Sleep(time.Minute)
+		if err := call(t.Context(), h, nil); err != nil {
+			t.Errorf("two minutes later: %v", err)
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,8 @@ import (
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/redact"
+	"github.com/junction-mcp/junction/gateway/retry"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/gateway/search"
@@ -101,8 +104,10 @@ type layers struct {
 type arrangement struct {
 	options  layering
 	settings *settings.Settings
-	books    map[string]*rulebook // by profile, "" is the whole gateway; those without rules have none
-	person   *ratelimit.Limiter   // of each principal or client; nil: there is no limit
+	books    map[string]*rulebook      // by profile, "" is the whole gateway; those without rules have none
+	person   *ratelimit.Limiter        // of each principal or client; nil: there is no limit
+	redacted map[string]redact.Options // by server; those of which nothing is hidden have none
+	unlogged redact.Paths              // of arguments and results in the audit log
 }
 
 // openLayers makes the layers that command line and settings ask for. Close the log when done.
@@ -143,6 +148,10 @@ func (a *app) arrange(o layering, s *settings.Settings, from string) (*arrangeme
 	now := &arrangement{options: o, settings: s, books: map[string]*rulebook{}}
 	if s.Limits != (settings.Limits{}) {
 		now.person = limited(s.Limits, ratelimit.Options{Key: ratelimit.Caller})
+	}
+	var err error
+	if now.redacted, now.unlogged, err = redactions(s); err != nil {
+		return nil, fmt.Errorf("%s: junction.%w", shortened(from), err)
 	}
 	if o.policy != "" {
 		book, err := a.rulebook(o.policy)
@@ -214,6 +223,9 @@ func (y *layers) close() error {
 func (y *layers) around(a *app, e entry) []mcp.Middleware {
 	now := y.now.Load()
 	around := edits(e.name, now.settings.Servers[e.name])
+	if o, some := now.redacted[e.name]; some {
+		around = append(around, redact.Middleware(o))
+	}
 	if len(now.books) > 0 {
 		around = append(around, y.rules(now, e))
 	}
@@ -282,16 +294,11 @@ func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
 	if now.person != nil {
 		h = now.person.Around(h)
 	}
+	if slices.ContainsFunc(slices.Collect(maps.Values(now.settings.Servers)), func(s settings.Server) bool { return s.Retries > 0 }) {
+		h = retry.Middleware(retry.Options{Times: func(req *mcp.Request) int { return now.retries(g, req) }})(h)
+	}
 	if y.log != nil {
-		h = y.log.Calls(audit.CallOptions{
-			Describe: func(req *mcp.Request, r *audit.Record) {
-				r.Profile = profile
-				if t, ok := g.Tool(req.Name); ok && req.Method == "tools/call" {
-					r.Server, r.Tool, r.Hash = t.Server, t.Name, audit.HashOf(t.Definition)
-				}
-			},
-			Arguments: func(_ *mcp.Request, data json.RawMessage) json.RawMessage { return audit.Redacted(data) },
-		})(h)
+		h = y.log.Calls(now.logged(g, profile))(h)
 	}
 	if y.counts != nil {
 		h = y.counts.Around(h)
@@ -308,6 +315,40 @@ func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 		return h.Handle(context.WithValue(ctx, inProfile{}, profile), req)
 	})
+}
+
+// retries is how often a call may be sent again.
+func (now *arrangement) retries(g *gateway.Gateway, req *mcp.Request) int {
+	t, ok := g.Tool(req.Name)
+	if !ok || req.Method != "tools/call" {
+		return 0
+	}
+	claims := rules.Annotations(t.Definition)
+	if is := func(claim *bool) bool { return claim != nil && *claim }; !is(claims.ReadOnly) && !is(claims.Idempotent) {
+		return 0
+	}
+	return now.settings.Servers[t.Server].Retries
+}
+
+// logged is what the audit log has of each call.
+func (now *arrangement) logged(g *gateway.Gateway, profile string) audit.CallOptions {
+	o := audit.CallOptions{Describe: func(req *mcp.Request, r *audit.Record) {
+		r.Profile = profile
+		if t, ok := g.Tool(req.Name); ok && req.Method == "tools/call" {
+			r.Server, r.Tool, r.Hash = t.Server, t.Name, audit.HashOf(t.Definition)
+		}
+	}}
+	keep := func(_ *mcp.Request, data json.RawMessage) json.RawMessage {
+		return audit.Redacted(now.unlogged.Hide(data))
+	}
+	s := now.settings.Audit
+	if s == nil || s.Arguments != "omit" {
+		o.Arguments = keep
+	}
+	if s != nil && s.Results == "keep" {
+		o.Result = keep
+	}
+	return o
 }
 
 // hides reports whether the rules of a profile deny a tool in any case.

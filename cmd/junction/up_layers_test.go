@@ -177,3 +177,42 @@ func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 		t.Errorf("tools can be called at the address for those who watch: %d", code)
 	}
 }
+
+// What the settings hide, bound and write down of calls holds where they are served.
+func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
+	alone(t)
+	argv, err := json.Marshal(self(t, "serve", "everything"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := `{"mcpServers": {"everything": {"command": "env", "args": ` + string(argv) + `}},
+		"junction": {"tools": "all", "audit": {"folder": "log", "results": "keep", "redact": ["/content/*/text", "b"]},
+			"servers": {"everything": {"retries": 2, "redact": {"arguments": ["/message"]}, "tools": {
+				"add": {"redact": {"results": ["/sum"]}}, "long": {"limits": {"bytes": "1KB/h"}}}}}}}`
+	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := serving(t, "up", "--config", "mcp.json")
+	runs(t, "", "call", r.url, "everything__echo", "message=private").expect(t, exitOK, "***", "")
+	added := runs(t, "", "call", r.url, "everything__add", "a=2", "b=40")
+	if strings.Contains(added.stdout, "42") || !strings.Contains(added.stdout, "***") {
+		t.Errorf("the result of add is %s%s", added.stdout, added.stderr)
+	}
+	if code := r.stop(); code != exitOK {
+		t.Errorf("exit code %d: %s", code, r.stderr)
+	}
+	calls := runs(t, "", "audit", "query", "log", "--kind", "call", "--json").stdout
+	if !strings.Contains(calls, `"arguments":{"a":2,"b":"***"}`) || strings.Contains(calls, "Echo: private") || !strings.Contains(calls, `"result":{"content":[{"type":"text","text":"***"`) {
+		t.Errorf("the log has %s", calls)
+	}
+	for config, want := range map[string]string{
+		`"servers": {"everything": {"redact": {"results": ["/a~"]}}}`:                  `junction.servers.everything.redact.results: "/a~" is no path`,
+		`"servers": {"everything": {"tools": {"x": {"redact": {"arguments": [""]}}}}}`: `junction.servers.everything.tools.x.redact.arguments: "" names no place`,
+		`"audit": {"redact": ["/"]}`:                                                   `junction.audit.redact: "/" names no place`,
+	} {
+		if err := os.WriteFile("mcp.json", []byte(`{"mcpServers": {}, "junction": {`+config+`}}`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		runs(t, "", "up", "--config", "mcp.json", "--http", "127.0.0.1:0").expect(t, exitConnection, "", want)
+	}
+}

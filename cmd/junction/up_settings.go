@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -13,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/edit"
+	"github.com/junction-mcp/junction/gateway/redact"
 	"github.com/junction-mcp/junction/gateway/results"
 	"github.com/junction-mcp/junction/gateway/secrets"
 	"github.com/junction-mcp/junction/internal/nearest"
@@ -168,6 +170,38 @@ func edits(name string, s settings.Server) (around []mcp.Middleware) {
 	return around
 }
 
+// redactions are what is hidden of the calls of each server, and of all in the audit log.
+func redactions(s *settings.Settings) (servers map[string]redact.Options, log redact.Paths, err error) {
+	var faults []error
+	parse := func(at string, paths []string) redact.Paths {
+		p, err := redact.Parse(paths...)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", at, err))
+		}
+		return p
+	}
+	places := func(at string, r settings.Redact) redact.Places {
+		return redact.Places{Arguments: parse(at+".redact.arguments", r.Arguments), Results: parse(at+".redact.results", r.Results)}
+	}
+	servers = map[string]redact.Options{}
+	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
+		server, at := s.Servers[name], "servers."+name
+		o := redact.Options{All: places(at, server.Redact), Tools: map[string]redact.Places{}}
+		for _, tool := range slices.Sorted(maps.Keys(server.Tools)) {
+			if p := places(at+".tools."+tool, server.Tools[tool].Redact); !p.None() {
+				o.Tools[tool] = p
+			}
+		}
+		if !o.All.None() || len(o.Tools) > 0 {
+			servers[name] = o
+		}
+	}
+	if s.Audit != nil {
+		log = parse("audit.redact", s.Audit.Redact)
+	}
+	return servers, log, errors.Join(faults...)
+}
+
 // kept reports whether a name matches one of the patterns of only, if there are any, and none of hide.
 func kept(name string, only, hide []string) bool {
 	matches := func(pattern string) bool {
@@ -179,6 +213,7 @@ func kept(name string, only, hide []string) bool {
 
 func limited(l settings.Limits, o ratelimit.Options) *ratelimit.Limiter {
 	o.Calls, o.In = l.Per()
+	o.Bytes, o.BytesIn = l.Volume()
 	o.Concurrent = l.Concurrent
 	return ratelimit.New(o)
 }

@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,12 +39,17 @@ type Audit struct {
 	Folder   string `json:"folder,omitempty" doc:"where to; junction/audit in your configuration folder by default"`
 	Sync     string `json:"sync,omitempty" enum:"call,second" default:"call" doc:"when a call is on the disk: before its result leaves, or within a second, which is faster"`
 	Optional bool   `json:"optional,omitempty" doc:"answer calls that cannot be written down, such as on a full disk, in place of refusing them"`
+
+	Arguments string   `json:"arguments,omitempty" enum:"keep,omit" default:"keep" doc:"whether arguments are written down, up to 4 KiB of each call"`
+	Results   string   `json:"results,omitempty" enum:"keep,omit" default:"omit" doc:"whether results are, up to 4 KiB of each"`
+	Redact    []string `json:"redact,omitempty" max:"1000" doc:"what is hidden of both in addition to what looks like a secret: paths such as /user/email or /items/*/price"`
 }
 
 // Limits bound what is done at a time or in a time. 0 means no limit.
 type Limits struct {
 	Rate       string `json:"rate,omitempty" pattern:"^[1-9][0-9]{0,6}/(s|m|h)$" example:"60/m" doc:"calls in a second, minute or hour"`
 	Concurrent int    `json:"concurrent,omitempty" min:"1" max:"10000" doc:"calls that run at the same time; more wait for their turn"`
+	Bytes      string `json:"bytes,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)/(s|m|h)$" example:"10MB/h" doc:"bytes of results in a second, minute or hour; when they are used up, calls are refused for a while"`
 }
 
 // A Server is what holds for one server.
@@ -55,6 +62,8 @@ type Server struct {
 	Hide      []string        `json:"hide,omitempty" max:"1000" doc:"patterns of tools that are not offered"`
 	Limits    Limits          `json:"limits,omitzero" doc:"what all clients together may do with the server"`
 	Secrets   string          `json:"secrets,omitempty" enum:"pass,arguments,results,both" default:"pass" doc:"refuse calls whose arguments hold a key or a token, withhold results that do, or both"`
+	Redact    Redact          `json:"redact,omitzero" doc:"what is hidden of the calls of all its tools"`
+	Retries   int             `json:"retries,omitempty" min:"1" max:"10" doc:"how often a call that got nothing back is sent again, of tools that say that they are read-only or idempotent; 0 by default"`
 	MaxResult int             `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result; the text of a larger one becomes a resource, and the result a preview of it"`
 	Tools     map[string]Tool `json:"tools,omitempty" max:"1000" doc:"what holds for single tools, by the names that the server gives them"`
 }
@@ -68,6 +77,13 @@ type Tool struct {
 	Fixed       map[string]json.RawMessage `json:"fixed,omitempty" max:"100" doc:"arguments that always have these values; clients do not see them"`
 	Defaults    map[string]json.RawMessage `json:"defaults,omitempty" max:"100" doc:"arguments that have these values where a call gives none"`
 	Limits      Limits                     `json:"limits,omitzero" doc:"what all clients together may do with the tool"`
+	Redact      Redact                     `json:"redact,omitzero" doc:"what is hidden of its calls"`
+}
+
+// Redact says what is hidden of calls: paths such as /user/email, where * stands for every member or element.
+type Redact struct {
+	Arguments []string `json:"arguments,omitempty" max:"100" doc:"paths of what the server does not get"`
+	Results   []string `json:"results,omitempty" max:"100" doc:"paths of what clients do not get, in structured content and in texts that are JSON"`
 }
 
 // A Profile is a part of what is offered.
@@ -188,11 +204,28 @@ func (s *Server) HidesTools() bool {
 	return false
 }
 
+// Volume returns how many bytes a [Limits.Bytes] allows in which time; 0 without one.
+func (l Limits) Volume() (bytes int, in time.Duration) {
+	size, unit, found := strings.Cut(l.Bytes, "/")
+	if !found || len(size) < 3 {
+		return 0, 0
+	}
+	n, err := strconv.Atoi(size[:len(size)-2])
+	if err != nil {
+		return 0, 0
+	}
+	return n * map[string]int{"KB": 1e3, "MB": 1e6, "GB": 1e9}[size[len(size)-2:]], timeOf(unit)
+}
+
 // Per returns how many calls a [Limits.Rate] allows in which time; 0 without one.
 func (l Limits) Per() (calls int, in time.Duration) {
 	var unit string
 	if n, _ := fmt.Sscanf(l.Rate, "%d/%s", &calls, &unit); n < 2 {
 		return 0, 0
 	}
-	return calls, map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
+	return calls, timeOf(unit)
+}
+
+func timeOf(unit string) time.Duration {
+	return map[string]time.Duration{"s": time.Second, "m": time.Minute, "h": time.Hour}[unit]
 }
