@@ -1,0 +1,271 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "write what is seen into docs/bridge.md")
+
+// A side is a revision over a transport, of a client or of a server.
+type side struct{ revision, over string }
+
+func (s side) String() string { return s.revision + " over " + s.over }
+
+// sides are every revision over each transport that it has; HTTP+SSE has no modern one.
+func sides() (all []side) {
+	for _, revision := range everyRevision {
+		for _, over := range []string{"stdio", "http", "sse"} {
+			if revision != modern || over != "sse" {
+				all = append(all, side{revision, over})
+			}
+		}
+	}
+	return all
+}
+
+// clientOf is a client that speaks a revision: not the same for all.
+var clientOf = map[string]string{"2024-11-05": "gosdk", "2025-03-26": "python", "2025-06-18": "python", "2025-11-25": "ts-v1", modern: "ts-v2"}
+
+// serverOf is a server that speaks a revision. The Go SDK is none of the modern one: over stdio it sends nothing
+// for a listen request once another one was cancelled.
+func serverOf(revision string) string {
+	if revision == modern {
+		return "ts-v2"
+	}
+	return "gosdk"
+}
+
+// Clients of every revision over every transport meet servers of every revision over every transport, through a
+// junction up in which another server makes as much noise as it can. What works, and what a revision has no form
+// for, is what docs/bridge.md says.
+func TestBridgeThroughUp(t *testing.T) {
+	junction(t)
+	seen := &meetings{cells: map[[2]side]map[string]string{}}
+	t.Run("cells", func(t *testing.T) {
+		for _, server := range sides() {
+			t.Run("server "+server.String(), func(t *testing.T) {
+				t.Parallel()
+				config := noisyConfig(t, olderServer(t, server))
+				address := freeAddress(t)
+				serving(t, isolated(t), address, junction(t), "up", "--config", config, "--http", address)
+				for _, client := range sides() {
+					target := []string{"--http", "http://" + address + "/mcp"}
+					switch client.over {
+					case "stdio":
+						env := isolated(t)
+						for _, name := range []string{"quiet", "noisy"} { // remembered, so nothing changes when they start
+							run(t, env, junction(t), "tools", name, "--config", config)
+						}
+						target = append([]string{"--stdio", program(t, "env")}, env[len(os.Environ()):]...)
+						target = append(target, junction(t), "up", "--stdio", "--config", config)
+					case "sse":
+						target = []string{"--sse", "http://" + address + "/sse"}
+					}
+					if server == (side{modern, "stdio"}) { // a second after the client before cancelled a call, what names no call is nobody's
+						time.Sleep(1100 * time.Millisecond)
+					}
+					t.Run("client "+client.String(), func(t *testing.T) {
+						cannot := lowered(client, server)
+						runTable(t, bridgeCases, willing, clientNamed(t, clientOf[client.revision]), target, client.revision, cannot)
+						if !t.Failed() {
+							seen.add(client, server, cannot)
+						}
+					})
+				}
+			})
+		}
+	})
+	if t.Failed() {
+		return
+	}
+	seen.compare(t)
+}
+
+// lowered are the cases that revisions, or the peers of this test, have no form for, with the reason.
+func lowered(client, server side) map[string]string {
+	era := "legacy"
+	if server.revision == modern {
+		era = "modern"
+	}
+	cannot := together(serverCannot(serverOf(server.revision), server.over, era), clientCannot(clientOf[client.revision], client.over, client.revision))
+	if client.revision < "2025-06-18" || server.revision < "2025-06-18" {
+		cannot = together(cannot, noElicitation)
+	}
+	if client.over != "stdio" {
+		cannot["the roots of the client are reported"] = "a server that many clients share is given no roots"
+	}
+	return cannot
+}
+
+// olderServer is an entry of a configuration for a server that speaks a revision.
+func olderServer(t *testing.T, s side) any {
+	t.Helper()
+	era := "legacy"
+	if s.revision == modern {
+		era = "modern"
+	}
+	if s.over == "sse" {
+		era = "" // it has one
+	}
+	target := serverNamed(t, serverOf(s.revision)).target(t, s.over, era)
+	if s.over == "stdio" {
+		argv := target[1:]
+		if s.revision != modern {
+			argv = append([]string{python(t, "python"), absolute(t, "servers/older/server.py"), s.revision}, argv...)
+		}
+		return object{"command": argv[0], "args": argv[1:]}
+	}
+	entry := object{"url": target[1]}
+	if s.over == "sse" {
+		entry["type"] = "sse"
+	}
+	if s.revision != modern {
+		entry["url"] = olderBehind(t, target[1], s.revision)
+	}
+	return entry
+}
+
+// olderBehind is a proxy of a server, which learns of a client of an older revision.
+func olderBehind(t *testing.T, target, revision string) string {
+	t.Helper()
+	u, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(&url.URL{Scheme: u.Scheme, Host: u.Host})
+		r.Out.Host = u.Host
+		body, err := io.ReadAll(r.In.Body)
+		var m struct {
+			Method string         `json:"method"`
+			Params map[string]any `json:"params"`
+			Rest   map[string]any `json:"-"`
+		}
+		if err == nil && json.Unmarshal(body, &m) == nil && m.Method == "initialize" {
+			whole := map[string]any{}
+			_ = json.Unmarshal(body, &whole) // as before
+			m.Params["protocolVersion"] = revision
+			whole["params"] = m.Params
+			body, _ = json.Marshal(whole)
+		}
+		r.Out.Body, r.Out.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	}}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server.URL + u.Path
+}
+
+// noisyConfig is a configuration with a server, under its own names, and one that makes noise.
+func noisyConfig(t *testing.T, entry any) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	config := encode(t, object{
+		"mcpServers": object{"quiet": entry, "noisy": object{"command": python(t, "python"), "args": []string{absolute(t, "servers/faulty/server.py"), "noise"}, "start": "eager"}},
+		"junction":   object{"tools": "all", "servers": object{"quiet": object{"prefix": ""}, "noisy": object{"hide": []string{"*"}}}},
+	})
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// meetings are what was seen to work.
+type meetings struct {
+	mu    sync.Mutex
+	cells map[[2]side]map[string]string // client and server: cases that could not be, with the reason
+}
+
+func (m *meetings) add(client, server side, cannot map[string]string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.cells[[2]side{client, server}] = cannot
+}
+
+const (
+	seenBegin = "<!-- written by go test -run TestBridgeThroughUp -update, in the folder integration -->\n"
+	seenEnd   = "<!-- end -->\n"
+)
+
+// compare compares what was seen with docs/bridge.md.
+func (m *meetings) compare(t *testing.T) {
+	t.Helper()
+	path := filepath.Join("..", "docs", "bridge.md")
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(page), seenBegin)
+	_, after, also := strings.Cut(rest, seenEnd)
+	if !found || !also {
+		t.Fatalf("%s has no part to write", path)
+	}
+	if want := before + seenBegin + m.page() + seenEnd + after; want != string(page) {
+		if *update {
+			err = os.WriteFile(path, []byte(want), 0o644)
+		}
+		t.Errorf("%s is not what was seen (%v); -update writes it:\n%s", path, err, m.page())
+	}
+}
+
+// page is what was seen, as tables.
+func (m *meetings) page() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nEach of %d clients (every revision over stdio, Streamable HTTP and HTTP+SSE, with the official SDKs) met each of %d\n", len(sides()), len(sides()))
+	fmt.Fprintf(&b, "servers (the same, with the Go SDK and, modern, that of TypeScript) through `junction up`, next to a server that makes noise: %d pairs, %d cases each.\n", len(m.cells), len(bridgeCases))
+	b.WriteString("\n| case | works | |\n|---|---|---|\n")
+	for _, c := range bridgeCases {
+		reasons := map[string][]string{}
+		works := 0
+		for pair, cannot := range m.cells {
+			if why := cannot[c.name]; why != "" {
+				reasons[why] = append(reasons[why], pair[0].revision+" "+pair[1].revision)
+				continue
+			}
+			works++
+		}
+		var notes []string
+		for why, pairs := range reasons {
+			notes = append(notes, fmt.Sprintf("%s (%d)", why, len(pairs)))
+		}
+		slices.Sort(notes)
+		fmt.Fprintf(&b, "| %s | %d of %d | %s |\n", c.name, works, len(m.cells), strings.Join(notes, "; "))
+	}
+	b.WriteString("\nCases that work, of all of a client's revision (down) with all of a server's (across):\n\n| |")
+	for _, revision := range everyRevision {
+		fmt.Fprintf(&b, " %s |", revision)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(everyRevision)) + "\n")
+	for _, client := range everyRevision {
+		fmt.Fprintf(&b, "| %s |", client)
+		for _, server := range everyRevision {
+			works, all := 0, 0
+			for pair, cannot := range m.cells {
+				if pair[0].revision == client && pair[1].revision == server {
+					all += len(bridgeCases)
+					works += len(bridgeCases) - len(cannot)
+				}
+			}
+			fmt.Fprintf(&b, " %d of %d |", works, all)
+		}
+		b.WriteString("\n")
+	}
+	b.WriteString("\n")
+	return b.String()
+}
