@@ -40,7 +40,7 @@ type front struct {
 }
 
 func (f *front) flags(flags *pflag.FlagSet, byDefault string) {
-	flags.StringVar(&f.http, "http", "", "serve at `HOST:PORT`, path "+endpointPath+" ("+olderPath+" for clients that know only HTTP+SSE)"+byDefault)
+	flags.StringVar(&f.http, "http", "", "serve at `HOST:PORT` or unix:FILE, path "+endpointPath+" ("+olderPath+" for clients that know only HTTP+SSE)"+byDefault)
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "with --http: let clients reach it by this `NAME`, in addition to localhost and its address")
 	flags.StringSliceVar(&f.origins, "allow-origin", nil, "with --http: let web pages of this `ORIGIN` use it, such as https://example.com")
 	f.security.flags(flags)
@@ -74,12 +74,16 @@ func (f *front) check() error {
 	if f.stdio {
 		return usagef("--http and --stdio exclude each other")
 	}
+	path, isFile := strings.CutPrefix(f.http, unixPrefix)
+	if isFile && path != "" {
+		return nil
+	}
 	_, port, err := net.SplitHostPort(f.http)
-	if err == nil {
+	if err == nil && !isFile {
 		_, err = net.LookupPort("tcp", port)
 	}
-	if err != nil {
-		return usagef("--http: expected HOST:PORT, such as 127.0.0.1:7717, got %q", f.http)
+	if err != nil || isFile {
+		return usagef("--http: expected HOST:PORT, such as 127.0.0.1:7717, or unix:FILE, got %q", f.http)
 	}
 	return nil
 }
@@ -99,7 +103,7 @@ func (a *app) serve(ctx context.Context, f front, h mcp.Handler) error {
 
 // listen opens an address, and warns if it is not of this machine only.
 func (a *app) listen(f front) (net.Listener, error) {
-	l, err := net.Listen("tcp", f.http)
+	l, err := listenAt(f.http)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, &connectError{fmt.Errorf("--http %s: this address is in use, perhaps by another junction (junction status lists those that run); --http 127.0.0.1:0 takes one that is free", f.http)}
 	}
@@ -121,6 +125,9 @@ func (a *app) listen(f front) (net.Listener, error) {
 }
 
 func endpoint(l net.Listener) string {
+	if l.Addr().Network() == "unix" {
+		return unixPrefix + l.Addr().String() + ", path " + endpointPath
+	}
 	if _, ok := l.(*encrypted); ok {
 		return "https://" + l.Addr().String() + endpointPath
 	}

@@ -20,6 +20,10 @@ func (a *app) introduce(l net.Listener, f front, args []string) {
 		return
 	}
 	url := endpoint(l)
+	if l.Addr().Network() == "unix" {
+		a.screen.Printf("junction serves at %s\n\n", url)
+		return
+	}
 	type server struct {
 		Command string            `json:"command,omitempty"`
 		Args    []string          `json:"args,omitempty"`

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"strings"
+	"sync"
+)
+
+// unixPrefix begins an address that is a file.
+const unixPrefix = "unix:"
+
+// A unixSocket is a listener at a file, which goes with it.
+type unixSocket struct {
+	*net.UnixListener
+	path   string
+	remove sync.Once
+}
+
+// listenUnix listens at a file that only this user can open. One that a process left, which is gone, is
+// replaced; another process's is not, nor anything else that stands there.
+func listenUnix(path string) (net.Listener, error) {
+	switch info, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case info.Mode()&fs.ModeSocket == 0:
+		return nil, fmt.Errorf("%s is there, and no socket; name another file", path)
+	default:
+		if conn, err := net.Dial("unix", path); err == nil {
+			_ = conn.Close()
+			return nil, fmt.Errorf("%s is in use, perhaps by another junction (junction status lists those that run)", path)
+		}
+	}
+	temp := path + ".new"
+	_ = os.Remove(temp)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: temp, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false)
+	if err = os.Chmod(temp, 0o600); err == nil {
+		err = os.Rename(temp, path) // it gets its name when nobody else can open it any more
+	}
+	if err != nil {
+		_ = os.Remove(temp)
+		return nil, errors.Join(err, l.Close())
+	}
+	return &unixSocket{UnixListener: l, path: path}, nil
+}
+
+// Addr implements [net.Listener].
+func (l *unixSocket) Addr() net.Addr { return &net.UnixAddr{Name: l.path, Net: "unix"} }
+
+// Close implements [net.Listener].
+func (l *unixSocket) Close() error {
+	l.remove.Do(func() { _ = os.Remove(l.path) })
+	return l.UnixListener.Close()
+}
+
+// listenAt listens at HOST:PORT or unix:FILE.
+func listenAt(address string) (net.Listener, error) {
+	if path, is := strings.CutPrefix(address, unixPrefix); is {
+		return listenUnix(path)
+	}
+	return net.Listen("tcp", address)
+}

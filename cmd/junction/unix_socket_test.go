@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/streamable"
+)
+
+func TestUpServesAtASocketOfThisUserOnly(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("skip: files have no mode there")
+	}
+	alone(t)
+	const path = "up.sock" // below the limit of a socket's name
+	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.SetUnlinkOnClose(false)
+	_ = left.Close() // what a process leaves that was killed
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	stderr, code, up := new(safeBuffer), make(chan int, 1), make(chan struct{}, 100)
+	printed := &watchedBuffer{word: "junction serves at unix:" + path, seen: func() { up <- struct{}{} }}
+	go func() {
+		code <- run(ctx, []string{"up", "--tools", "all", "--http", "unix:" + path, "everything"}, strings.NewReader(""), io.Discard, io.MultiWriter(stderr, printed))
+	}()
+	<-up
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("its mode is %v, %v", info.Mode(), err)
+	}
+	dial := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}}
+	c, err := mcp.DialWith(t.Context(), streamable.ClientWith("http://localhost/mcp", streamable.ClientOptions{HTTP: dial}), mcp.ClientOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result, err := c.CallTool(t.Context(), "everything__echo", map[string]string{"message": "hi"}); err != nil || result.Text() != "hi" {
+		t.Errorf("%v %v", result, err)
+	}
+	c.Close()
+	runs(t, "", "up", "--http", "unix:"+path, "everything").expect(t, exitConnection, "", "is in use")
+	interrupt(errInterrupted)
+	if got := <-code; got != exitOK {
+		t.Errorf("exit code %d: %s", got, stderr)
+	}
+	if _, err := os.Lstat(path); err == nil {
+		t.Error("the socket is still there")
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runs(t, "", "up", "--http", "unix:"+path, "everything").expect(t, exitConnection, "", "and no socket")
+	runs(t, "", "up", "--http", "unix:", "everything").expect(t, exitUsage, "", "expected HOST:PORT")
+}
