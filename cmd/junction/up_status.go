@@ -26,6 +26,7 @@ const (
 	maxStatus   = 16 << 20        // bytes of it
 	socketEnd   = ".sock"
 	acceptPause = 100 * time.Millisecond // after a connection that could not be accepted
+	statusPause = time.Second            // between two looks of status --watch
 )
 
 // An instance is a junction up that runs, as status shows it.
@@ -151,28 +152,71 @@ func describeInstance(g *gateway.Gateway, at net.Listener, files map[string]stri
 }
 
 func (a *app) statusCommand() *cobra.Command {
+	var watch bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show the servers of every junction up that runs",
 		Args:  noMore,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.status(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if watch {
+				return a.watchStatus(cmd.Context())
+			}
+			all, err := instances(cmd.Context())
+			if err != nil {
+				return &connectError{err}
+			}
+			return a.showStatus(all, "  ")
+		},
 	}
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON object")
+	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on, and show it again when something changed; with --json one line each time")
 	return cmd
 }
 
-func (a *app) status(ctx context.Context) error {
-	all, err := instances(ctx)
-	if err != nil {
-		return &connectError{err}
-	}
-	if a.flags.json {
-		data, err := json.MarshalIndent(map[string][]instance{"instances": all}, "", "  ")
-		if err != nil {
-			return err
+// clearScreen has a terminal begin anew.
+const clearScreen = "\x1b[H\x1b[2J"
+
+// watchStatus shows the status until it is interrupted, each time that it changed.
+func (a *app) watchStatus(ctx context.Context) error {
+	tick := time.NewTicker(statusPause)
+	defer tick.Stop()
+	shown := ""
+	for {
+		all, err := instances(ctx)
+		if ctx.Err() != nil {
+			return orderly(ctx, nil)
 		}
-		_, err = fmt.Fprintf(a.stdout, "%s\n", data)
-		return err
+		if err != nil {
+			return &connectError{err}
+		}
+		if now := fmt.Sprint(all); now != shown {
+			switch {
+			case a.flags.json:
+			case a.out.Terminal():
+				fmt.Fprint(a.stdout, clearScreen)
+			case shown != "":
+				a.out.Printf("\n")
+			}
+			if err := a.showStatus(all, ""); err != nil {
+				return err
+			}
+			shown = now
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return orderly(ctx, nil)
+		}
+	}
+}
+
+// showStatus prints the status of all that run; indent is that of JSON, none for one line.
+func (a *app) showStatus(all []instance, indent string) error {
+	if a.flags.json {
+		e := json.NewEncoder(a.stdout)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", indent)
+		return e.Encode(map[string][]instance{"instances": all})
 	}
 	if len(all) == 0 {
 		a.out.Printf("No junction up runs.\n")

@@ -3,10 +3,12 @@
 package main
 
 import (
+	"context"
 	"io"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -94,4 +96,31 @@ func TestStatusIsAnsweredAfterTooManyOpenFiles(t *testing.T) {
 			t.Errorf("got %s, %v", got, err)
 		}
 	})
+}
+
+func TestStatusIsShownAgainWhenItChanged(t *testing.T) {
+	alone(t)
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	stdout, code := new(safeBuffer), make(chan int, 1)
+	lines := make(chan struct{}, 100)
+	printed := &watchedBuffer{word: "\n", seen: func() { lines <- struct{}{} }}
+	go func() {
+		code <- run(ctx, []string{"status", "--watch", "--json"}, strings.NewReader(""), io.MultiWriter(stdout, printed), io.Discard)
+	}()
+	<-lines
+	r := serving(t, "up", "everything")
+	for !strings.Contains(stdout.String(), `"endpoint":"`+r.url) {
+		<-lines
+	}
+	r.stop()
+	for !strings.HasSuffix(stdout.String(), `{"instances":[]}`+"\n") || strings.Count(stdout.String(), "\n") < 3 {
+		<-lines
+	}
+	interrupt(errInterrupted)
+	if got := <-code; got != exitOK {
+		t.Errorf("exit code %d", got)
+	}
+	if text := stdout.String(); strings.Count(text, `{"instances":[]}`) != 2 {
+		t.Errorf("what did not change is shown again: %s", text)
+	}
 }
