@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/spf13/cobra"
+)
+
+// serviceTime is how long systemctl or launchctl may take.
+const serviceTime = 30 * time.Second
+
+func (a *app) serviceCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "service",
+		Short: "Run junction up when you log in",
+		Args:  noMore,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	var show bool
+	install := &cobra.Command{
+		Use:   "install [-- UP-FLAGS...]",
+		Short: "Have systemd or launchd run junction up now, and whenever you log in",
+		Long: `Write a systemd user unit (Linux) or a launchd agent (macOS) that runs junction up with the
+flags behind --, in this folder and with this PATH, and start it. No other variable of the
+environment is written into it: keep secrets in files, or name them in the unit yourself.
+
+  junction service install -- --http 127.0.0.1:7717 --audit`,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.installService(cmd.Context(), args, show) },
+	}
+	install.Flags().BoolVar(&show, "print", false, "print what would be written, and change nothing")
+	uninstall := &cobra.Command{
+		Use:   "uninstall",
+		Short: "End it, and do not run it any more",
+		Args:  noMore,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.uninstallService(cmd.Context()) },
+	}
+	cmd.AddCommand(install, uninstall)
+	return cmd
+}
+
+// A service is what runs junction up for a user.
+type service struct {
+	program string   // where junction is
+	args    []string // up and its flags
+	folder  string   // that it runs in
+	path    string   // of the programs that it starts
+}
+
+// serviceName is that of the unit.
+const serviceName = "junction"
+
+// agentName is that of the launchd agent.
+const agentName = "io.github.junction-mcp.junction"
+
+// serviceFile is where the unit or agent of this user stands.
+func serviceFile(system string) (string, error) {
+	switch system {
+	case "linux":
+		config, err := os.UserConfigDir()
+		return filepath.Join(config, "systemd", "user", serviceName+".service"), err
+	case "darwin":
+		home, err := os.UserHomeDir()
+		return filepath.Join(home, "Library", "LaunchAgents", agentName+".plist"), err
+	}
+	return "", &connectError{fmt.Errorf("junction service knows systemd and launchd, and none of %s: have its own scheduler run \"junction up\" when you log in", system)}
+}
+
+func (a *app) installService(ctx context.Context, flags []string, show bool) error {
+	file, err := serviceFile(runtime.GOOS)
+	if err != nil {
+		return err
+	}
+	s, err := newService(flags)
+	if err != nil {
+		return err
+	}
+	text := s.unit()
+	if runtime.GOOS == "darwin" {
+		text = s.agent()
+	}
+	if show {
+		_, err := fmt.Fprint(a.stdout, text)
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return &connectError{err}
+	}
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		return &connectError{err}
+	}
+	a.screen.Printf("%s is written.\n", shortened(file))
+	if runtime.GOOS == "darwin" {
+		_ = control(ctx, "launchctl", "bootout", domain()+"/"+agentName) // the one before, if there is one
+		if err := control(ctx, "launchctl", "bootstrap", domain(), file); err != nil {
+			return err
+		}
+		a.out.Printf("It runs, and will when you log in. It writes to %s.\n", shortened(logFile()))
+		return nil
+	}
+	for _, args := range [][]string{{"daemon-reload"}, {"enable", serviceName}, {"restart", serviceName}} {
+		if err := control(ctx, "systemctl", slices.Concat([]string{"--user"}, args)...); err != nil {
+			return err
+		}
+	}
+	a.out.Printf("It runs, and will when you log in; \"loginctl enable-linger\" lets it run without that.\n"+
+		"systemctl --user status %s shows how it is, journalctl --user -u %s what it says.\n", serviceName, serviceName)
+	return nil
+}
+
+func (a *app) uninstallService(ctx context.Context) error {
+	file, err := serviceFile(runtime.GOOS)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return &connectError{fmt.Errorf("%s is not there: junction service install writes it", shortened(file))}
+	}
+	if runtime.GOOS == "darwin" {
+		err = control(ctx, "launchctl", "bootout", domain()+"/"+agentName)
+	} else {
+		err = control(ctx, "systemctl", "--user", "disable", "--now", serviceName)
+	}
+	if gone := os.Remove(file); gone != nil {
+		return &connectError{errors.Join(err, gone)}
+	}
+	a.out.Printf("%s is removed.\n", shortened(file))
+	return err
+}
+
+// newService is a service with these flags of junction up, which are looked at first.
+func newService(flags []string) (*service, error) {
+	up := (&app{}).upCommand()
+	if err := up.ParseFlags(flags); err != nil {
+		return nil, usagef("behind --: %v", err)
+	}
+	if stdio, _ := up.Flags().GetBool("stdio"); stdio {
+		return nil, usagef("behind --: nobody speaks with a service on standard input and output; leave --stdio out")
+	}
+	own, err := exec.LookPath(program())
+	if err != nil {
+		return nil, &connectError{errors.New("this program is gone when \"go run\" ends: build it first, such as with go install ./cmd/junction")}
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	return &service{program: absolute(own), args: append([]string{"up"}, flags...), folder: folder, path: os.Getenv("PATH")}, nil
+}
+
+// unit is the service as systemd has it.
+func (s *service) unit() string {
+	quote := func(text string) string { // systemd.syntax(7), and $ and % as in systemd.service(5)
+		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "%", "%%", "$", "$$").Replace(text) + `"`
+	}
+	words := []string{quote(s.program)}
+	for _, arg := range s.args {
+		words = append(words, quote(arg))
+	}
+	plain := strings.NewReplacer("%", "%%", "\n", "")
+	return `[Unit]
+Description=Junction, MCP servers at one endpoint
+
+[Service]
+ExecStart=` + strings.Join(words, " ") + `
+WorkingDirectory=` + plain.Replace(s.folder) + `
+Environment=` + strings.ReplaceAll(quote("PATH="+s.path), "$$", "$") + `
+Restart=on-failure
+RestartSec=5
+TimeoutStopSec=30
+
+[Install]
+WantedBy=default.target
+`
+}
+
+// agent is the service as launchd has it.
+func (s *service) agent() string {
+	var b strings.Builder
+	text := func(tag, value string) {
+		b.WriteString("<" + tag + ">")
+		_ = xml.EscapeText(&b, []byte(value)) // a Builder takes everything
+		b.WriteString("</" + tag + ">\n")
+	}
+	b.WriteString(xml.Header + `<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+`)
+	text("key", "Label")
+	text("string", agentName)
+	text("key", "ProgramArguments")
+	b.WriteString("<array>\n")
+	for _, word := range append([]string{s.program}, s.args...) {
+		text("string", word)
+	}
+	b.WriteString("</array>\n")
+	text("key", "WorkingDirectory")
+	text("string", s.folder)
+	text("key", "EnvironmentVariables")
+	b.WriteString("<dict>\n")
+	text("key", "PATH")
+	text("string", s.path)
+	b.WriteString("</dict>\n")
+	for _, key := range []string{"StandardErrorPath", "StandardOutPath"} {
+		text("key", key)
+		text("string", logFile())
+	}
+	b.WriteString("<key>RunAtLoad</key>\n<true/>\n<key>KeepAlive</key>\n<dict>\n<key>SuccessfulExit</key>\n<false/>\n</dict>\n</dict>\n</plist>\n")
+	return b.String()
+}
+
+// logFile is what launchd writes what junction says to.
+func logFile() string {
+	home, _ := os.UserHomeDir() // serviceFile found it
+	return filepath.Join(home, "Library", "Logs", "junction.log")
+}
+
+// domain is where launchd has the agents of this user.
+func domain() string { return fmt.Sprintf("gui/%d", os.Getuid()) }
+
+// control has systemctl or launchctl do something.
+func control(ctx context.Context, program string, args ...string) error {
+	ctx, cancel := context.WithTimeout(ctx, serviceTime)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
+	if err != nil {
+		return &connectError{fmt.Errorf("%s %s: %w: %s", program, strings.Join(args, " "), err, plaintext.Line(string(out), maxSaid))}
+	}
+	return nil
+}

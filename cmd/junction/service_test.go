@@ -1,0 +1,86 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+func TestAServiceRunsUpAsItIsAskedTo(t *testing.T) {
+	s := &service{program: "/opt/my junction/junction", args: []string{"up", "--http", "127.0.0.1:7717", "--pin", `a"b$c%d\e`}, folder: "/home/ada/50% done", path: "/usr/bin:/opt/$x"}
+	unit := s.unit()
+	for _, want := range []string{
+		`ExecStart="/opt/my junction/junction" "up" "--http" "127.0.0.1:7717" "--pin" "a\"b$$c%%d\\e"` + "\n",
+		"WorkingDirectory=/home/ada/50%% done\n", `Environment="PATH=/usr/bin:/opt/$x"` + "\n", "WantedBy=default.target\n",
+	} {
+		if !strings.Contains(unit, want) {
+			t.Errorf("%q is not in\n%s", want, unit)
+		}
+	}
+	s.args = append(s.args, "<&>")
+	agent := s.agent()
+	if !strings.Contains(agent, "<string>/opt/my junction/junction</string>\n<string>up</string>") || !strings.Contains(agent, "<string>&lt;&amp;&gt;</string>") {
+		t.Errorf("the agent is\n%s", agent)
+	}
+	for d := xml.NewDecoder(strings.NewReader(agent)); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("the agent is no XML: %v", err)
+		}
+	}
+}
+
+func TestAServiceIsInstalledAndRemoved(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("skip: this drives systemctl")
+	}
+	alone(t)
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("XDG_CONFIG_HOME", here)
+	t.Setenv("PATH", here+":/usr/bin:/bin")
+	const program = "#!/bin/sh\necho \"$@\" >> " + "asked\n[ ! -e broken ] || { echo no bus; exit 3; }\n"
+	if err := os.WriteFile("systemctl", []byte(program), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	runs(t, "", "service", "uninstall").expect(t, exitConnection, "", "junction service install writes it")
+	runs(t, "", "service", "install").expect(t, exitConnection, "", "build it first")
+	if err := os.WriteFile("junction", []byte(program), 0o700); err != nil { // a test is gone when it ends, too
+		t.Fatal(err)
+	}
+	runs(t, "", "service", "install", "--", "--nonsense").expect(t, exitUsage, "", "unknown flag: --nonsense")
+	runs(t, "", "service", "install", "--", "--stdio").expect(t, exitUsage, "", "leave --stdio out")
+	printed := runs(t, "", "service", "install", "--print", "--", "--audit")
+	printed.expect(t, exitOK, `"up" "--audit"`, "")
+	file := filepath.Join("systemd", "user", "junction.service")
+	if _, err := os.Stat(file); err == nil {
+		t.Error("--print wrote the unit")
+	}
+	runs(t, "", "service", "install", "--", "--audit").expect(t, exitOK, "It runs", "junction.service is written")
+	if text, err := os.ReadFile(file); err != nil || string(text) != printed.stdout {
+		t.Errorf("it is %s, %v", text, err)
+	}
+	if err := os.WriteFile("broken", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runs(t, "", "service", "install").expect(t, exitConnection, "", "systemctl --user daemon-reload: exit status 3: no bus")
+	if err := os.Remove("broken"); err != nil {
+		t.Fatal(err)
+	}
+	runs(t, "", "service", "uninstall").expect(t, exitOK, "is removed", "")
+	asked, err := os.ReadFile("asked")
+	if want := "--user daemon-reload\n--user enable junction\n--user restart junction\n--user daemon-reload\n--user disable --now junction\n"; err != nil || string(asked) != want {
+		t.Errorf("systemctl was asked\n%s\nwant\n%s", asked, want)
+	}
+	if _, err := os.Stat(file); err == nil {
+		t.Error("the unit is still there")
+	}
+}
