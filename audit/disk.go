@@ -191,6 +191,9 @@ func (d *disk) write(g *group) error {
 		d.head, d.size, d.torn = before, d.size-int64(len(d.out)), true
 		return err
 	}
+	if d.options.Written != nil {
+		d.options.Written(d.out)
+	}
 	d.unsigned = unsigned
 	if checkpoint {
 		d.due = false

@@ -44,6 +44,9 @@ type Options struct {
 	// GoOn lets requests be answered that cannot be written down, such as on a full disk. What is
 	// missing is counted in the log, once it can be written again. Otherwise they are refused.
 	GoOn bool
+	// Written, if set, is called with lines when they are written, several at a time, each with its line break. It
+	// must not wait, and must not keep them.
+	Written func(lines []byte)
 	// Logger gets what goes wrong; default slog.Default().
 	Logger *slog.Logger
 }

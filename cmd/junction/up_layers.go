@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/audit/export"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/redact"
@@ -39,6 +40,7 @@ type layering struct {
 	audit  string   // a folder; default: the usual one
 	sync   string   // call or second: when the audit log is on the disk
 	goOn   bool     // where the audit log cannot be written
+	export []string // where its lines are sent to, too
 }
 
 // When the audit log is on the disk.
@@ -62,6 +64,7 @@ func (o *layering) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.audit, "audit", "", "write down every call before its result leaves, in `FOLDER` (default with --audit alone: junction/audit in your configuration folder)")
 	flags.Lookup("audit").NoOptDefVal = usualFolder
 	flags.StringVar(&o.sync, "audit-sync", syncCall, "with --audit: wait for the disk with every `call`; or each second, so that calls are faster and the last second is lost if the machine fails")
+	flags.StringSliceVar(&o.export, "audit-export", nil, "with --audit: send its lines to this `URL`, too: https://HOST/v1/logs (OTLP), syslog+tcp://HOST:PORT, syslog+udp://HOST:PORT or syslog+unix:///dev/log")
 	flags.BoolVar(&o.goOn, "audit-optional", false, "with --audit: answer calls that cannot be written down, such as on a full disk, in place of refusing them")
 }
 
@@ -76,6 +79,8 @@ func (o *layering) check() error {
 		return usagef("--review: expected none, changes or all, got %q", o.review)
 	case o.shadow && o.policy == "":
 		return usagef("--shadow goes with --policy FILE, the rules that it tries")
+	case len(o.export) > 0 && o.audit == "":
+		return usagef("--audit-export goes with --audit")
 	case o.goOn && o.audit == "":
 		return usagef("--audit-optional goes with --audit")
 	case o.sync != syncCall && o.sync != syncSecond:
@@ -93,11 +98,12 @@ func (o *layering) check() error {
 
 // layers are what stands around a gateway while it runs.
 type layers struct {
-	now    atomic.Pointer[arrangement]
-	counts *metrics.Metrics           // nil: nothing is counted
-	pins   atomic.Pointer[guard.Pins] // the approved definitions; nil where none are needed
-	log    *audit.Log                 // nil: nothing is written down
-	folder string                     // of log
+	now       atomic.Pointer[arrangement]
+	counts    *metrics.Metrics           // nil: nothing is counted
+	pins      atomic.Pointer[guard.Pins] // the approved definitions; nil where none are needed
+	log       *audit.Log                 // nil: nothing is written down
+	folder    string                     // of log
+	exporters []*export.Exporter         // of log
 }
 
 // An arrangement is what may change while a gateway runs; it is not changed itself.
@@ -133,7 +139,18 @@ func (a *app) openLayers(o layering, s *settings.Settings, from string) (*layers
 	if err != nil {
 		return nil, err
 	}
-	y.log, err = audit.Open(y.folder, audit.Options{Key: key, GoOn: o.goOn, NoSync: o.sync == syncSecond, Logger: a.logger()})
+	if y.exporters, err = a.exporters(o.export); err != nil {
+		return nil, err
+	}
+	written := func(lines []byte) {
+		for _, e := range y.exporters {
+			e.Add(lines)
+		}
+	}
+	y.log, err = audit.Open(y.folder, audit.Options{Key: key, GoOn: o.goOn, NoSync: o.sync == syncSecond, Written: written, Logger: a.logger()})
+	if err != nil {
+		y.closeExporters()
+	}
 	if errors.Is(err, audit.ErrInUse) {
 		return nil, &connectError{fmt.Errorf("%w: name another with --audit=FOLDER", err)}
 	}
@@ -216,7 +233,7 @@ func (y *layers) close() error {
 	if y.log == nil {
 		return nil
 	}
-	return y.log.Close()
+	return errors.Join(y.log.Close(), y.closeExporters())
 }
 
 // around is what stands around one server.

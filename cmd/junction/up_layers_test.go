@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -192,7 +193,10 @@ func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
 	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := serving(t, "up", "--config", "mcp.json")
+	exported := new(safeBuffer)
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(exported, r.Body) }))
+	defer collector.Close()
+	r := serving(t, "up", "--config", "mcp.json", "--audit-export", collector.URL)
 	runs(t, "", "call", r.url, "everything__echo", "message=private").expect(t, exitOK, "***", "")
 	added := runs(t, "", "call", r.url, "everything__add", "a=2", "b=40")
 	if strings.Contains(added.stdout, "42") || !strings.Contains(added.stdout, "***") {
@@ -204,6 +208,9 @@ func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
 	calls := runs(t, "", "audit", "query", "log", "--kind", "call", "--json").stdout
 	if !strings.Contains(calls, `"arguments":{"a":2,"b":"***"}`) || strings.Contains(calls, "Echo: private") || !strings.Contains(calls, `"result":{"content":[{"type":"text","text":"***"`) {
 		t.Errorf("the log has %s", calls)
+	}
+	if text := exported.String(); strings.Count(text, `"tools/call"`) != 2 || strings.Contains(text, "Echo: private") {
+		t.Errorf("exported is %s", text)
 	}
 	for config, want := range map[string]string{
 		`"servers": {"everything": {"redact": {"results": ["/a~"]}}}`:                  `junction.servers.everything.redact.results: "/a~" is no path`,

@@ -94,6 +94,9 @@ func (o *layering) settle(s *settings.Settings, from string, given func(flag str
 		o.audit = cmp.Or(nextTo(from, s.Audit.Folder), usualFolder)
 		set("audit-sync", &o.sync, s.Audit.Sync)
 		o.goOn = o.goOn || s.Audit.Optional
+		if len(s.Audit.Export) > 0 && !given("audit-export") {
+			o.export = s.Audit.Export
+		}
 	}
 }
 

@@ -42,6 +42,7 @@ type Audit struct {
 
 	Arguments string   `json:"arguments,omitempty" enum:"keep,omit" default:"keep" doc:"whether arguments are written down, up to 4 KiB of each call"`
 	Results   string   `json:"results,omitempty" enum:"keep,omit" default:"omit" doc:"whether results are, up to 4 KiB of each"`
+	Export    []string `json:"export,omitempty" max:"10" doc:"where lines are sent to, too: https://HOST/v1/logs (OTLP), syslog+tcp://HOST:PORT, syslog+udp://HOST:PORT or syslog+unix:///dev/log"`
 	Redact    []string `json:"redact,omitempty" max:"1000" doc:"what is hidden of both in addition to what looks like a secret: paths such as /user/email or /items/*/price"`
 }
 

@@ -1,0 +1,201 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+)
+
+const (
+	maxWaiting = 8 << 20 // bytes of lines that wait to be sent
+	maxBatch   = 512     // lines that are sent together
+	sendTime   = 10 * time.Second
+	firstPause = time.Second // after lines could not be sent, doubled each time
+	lastPause  = time.Minute
+)
+
+// Options are optional; the zero value of each field means its default.
+type Options struct {
+	// Header is sent with every request over OTLP, such as Authorization.
+	Header http.Header
+	// HTTP sends them; default a client of the Exporter's own.
+	HTTP *http.Client
+	// Service is the name of what logs; default "junction".
+	Service string
+	// Logger gets what goes wrong; default slog.Default().
+	Logger *slog.Logger
+}
+
+// errUnwanted says that the collector will never take these lines.
+var errUnwanted = errors.New("the collector does not take these lines")
+
+// A sender sends lines, each without its line break. It is used by one goroutine.
+type sender interface {
+	send(ctx context.Context, lines [][]byte) error
+	close()
+}
+
+// An Exporter sends lines. Its methods are safe for concurrent use.
+type Exporter struct {
+	sender sender
+	target string
+	log    *slog.Logger
+	ctx    context.Context
+	cancel context.CancelFunc
+	ended  chan struct{}
+	more   chan struct{} // holds a token when there are lines
+
+	mu      sync.Mutex
+	waiting [][]byte
+	size    int
+	dropped int // as too many waited, since that was last logged
+	lost    int // in all
+	closed  bool
+}
+
+// New returns an Exporter to a target:
+//
+//	https://HOST/v1/logs, or http://          OTLP over HTTP, in JSON
+//	syslog+tcp://HOST:PORT, or syslog+udp://  a syslog (RFC 5424), over TCP with counted octets (RFC 6587)
+//	syslog+unix:///dev/log                    the syslog of this machine
+//
+// Close it when done.
+func New(target string, o Options) (*Exporter, error) {
+	u, err := url.Parse(target)
+	if err != nil {
+		return nil, fmt.Errorf("the target of exported lines is no URL: %w", err)
+	}
+	if o.Service == "" {
+		o.Service = "junction"
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	var s sender
+	switch {
+	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
+		s = newOTLP(u, o)
+	case (u.Scheme == "syslog+tcp" || u.Scheme == "syslog+udp") && u.Port() != "":
+		s = newSyslog(u.Scheme[len("syslog+"):], u.Host, o.Service)
+	case u.Scheme == "syslog+unix" && u.Path != "":
+		s = newSyslog("unixgram", u.Path, o.Service)
+	default:
+		return nil, fmt.Errorf("lines cannot be exported to %s; expected https://HOST/v1/logs, syslog+tcp://HOST:PORT, syslog+udp://HOST:PORT or syslog+unix:///dev/log", u.Redacted())
+	}
+	return start(s, u.Redacted(), o.Logger), nil
+}
+
+func start(s sender, target string, log *slog.Logger) *Exporter {
+	ctx, cancel := context.WithCancel(context.Background())
+	e := &Exporter{sender: s, target: target, log: log, ctx: ctx, cancel: cancel, ended: make(chan struct{}), more: make(chan struct{}, 1)}
+	go e.run()
+	return e
+}
+
+// Add sends lines soon, each of which ends with a line break; it does not wait and keeps nothing of data. Lines
+// beyond 8 MiB that wait are dropped.
+func (e *Exporter) Add(data []byte) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for line := range bytes.Lines(data) {
+		if line = bytes.TrimSuffix(line, []byte("\n")); e.closed || e.size+len(line) > maxWaiting {
+			e.dropped++
+			continue
+		}
+		e.waiting, e.size = append(e.waiting, bytes.Clone(line)), e.size+len(line)
+	}
+	select {
+	case e.more <- struct{}{}:
+	default:
+	}
+}
+
+// Close sends what waits, as long as ctx lasts, and ends the Exporter. The error says how many lines were not sent.
+func (e *Exporter) Close(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	select {
+	case e.more <- struct{}{}:
+	default:
+	}
+	select {
+	case <-e.ended:
+	case <-ctx.Done():
+	}
+	e.cancel()
+	<-e.ended
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if n := len(e.waiting) + e.dropped + e.lost; n > 0 {
+		return fmt.Errorf("%d lines were not exported to %s", n, e.target)
+	}
+	return nil
+}
+
+// run sends what waits until the Exporter is closed and nothing waits, or its context is done.
+func (e *Exporter) run() {
+	defer close(e.ended)
+	defer e.sender.close()
+	pause := firstPause
+	for {
+		batch, closed := e.batch()
+		switch {
+		case len(batch) == 0 && closed:
+			return
+		case len(batch) == 0:
+			select {
+			case <-e.more:
+			case <-e.ctx.Done():
+				return
+			}
+			continue
+		}
+		ctx, cancel := context.WithTimeout(e.ctx, sendTime)
+		err := e.sender.send(ctx, batch)
+		cancel()
+		if err == nil || errors.Is(err, errUnwanted) {
+			e.sent(len(batch), err)
+			pause = firstPause
+			continue
+		}
+		e.log.Warn("audit: lines are not exported, and sent again", "to", e.target, "error", err, "pause", pause)
+		select {
+		case <-time.After(pause):
+		case <-e.ctx.Done():
+			return
+		}
+		pause = min(2*pause, lastPause)
+	}
+}
+
+// batch is what is sent next; it stays until it was.
+func (e *Exporter) batch() (lines [][]byte, closed bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.waiting[:min(len(e.waiting), maxBatch)], e.closed
+}
+
+// sent forgets lines that were sent, or never will be.
+func (e *Exporter) sent(n int, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err != nil {
+		e.log.Error("audit: lines are not exported", "to", e.target, "error", err, "lines", n)
+		e.lost += n
+	}
+	for _, line := range e.waiting[:n] {
+		e.size -= len(line)
+	}
+	e.waiting = append([][]byte(nil), e.waiting[n:]...)
+	if e.dropped > 0 {
+		e.log.Error("audit: lines were not exported, as too many waited", "to", e.target, "lines", e.dropped)
+		e.lost, e.dropped = e.lost+e.dropped, 0
+	}
+}
