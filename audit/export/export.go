@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/otlp"
 )
 
 const (
@@ -31,9 +33,6 @@ type Options struct {
 	// Logger gets what goes wrong; default slog.Default().
 	Logger *slog.Logger
 }
-
-// errUnwanted says that the collector will never take these lines.
-var errUnwanted = errors.New("the collector does not take these lines")
 
 // A sender sends lines, each without its line break. It is used by one goroutine.
 type sender interface {
@@ -80,7 +79,7 @@ func New(target string, o Options) (*Exporter, error) {
 	var s sender
 	switch {
 	case (u.Scheme == "http" || u.Scheme == "https") && u.Host != "":
-		s = newOTLP(u, o)
+		s = newOTLP(target, o)
 	case (u.Scheme == "syslog+tcp" || u.Scheme == "syslog+udp") && u.Port() != "":
 		s = newSyslog(u.Scheme[len("syslog+"):], u.Host, o.Service)
 	case u.Scheme == "syslog+unix" && u.Path != "":
@@ -160,7 +159,7 @@ func (e *Exporter) run() {
 		ctx, cancel := context.WithTimeout(e.ctx, sendTime)
 		err := e.sender.send(ctx, batch)
 		cancel()
-		if err == nil || errors.Is(err, errUnwanted) {
+		if err == nil || errors.Is(err, otlp.ErrUnwanted) {
 			e.sent(len(batch), err)
 			pause = firstPause
 			continue

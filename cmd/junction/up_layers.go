@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -24,10 +23,12 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/otelmcp"
 	"github.com/junction-mcp/junction/metrics"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/ratelimit"
 	"github.com/spf13/pflag"
+	"go.opentelemetry.io/otel/sdk/trace"
 )
 
 // A layering says what stands around the gateway and its servers: Handlers around Handlers.
@@ -41,6 +42,7 @@ type layering struct {
 	sync   string   // call or second: when the audit log is on the disk
 	goOn   bool     // where the audit log cannot be written
 	export []string // where its lines are sent to, too
+	otlp   string   // a collector of traces; empty: as the environment says
 }
 
 // When the audit log is on the disk.
@@ -65,6 +67,7 @@ func (o *layering) flags(flags *pflag.FlagSet) {
 	flags.Lookup("audit").NoOptDefVal = usualFolder
 	flags.StringVar(&o.sync, "audit-sync", syncCall, "with --audit: wait for the disk with every `call`; or each second, so that calls are faster and the last second is lost if the machine fails")
 	flags.StringSliceVar(&o.export, "audit-export", nil, "with --audit: send its lines to this `URL`, too: https://HOST/v1/logs (OTLP), syslog+tcp://HOST:PORT, syslog+udp://HOST:PORT or syslog+unix:///dev/log")
+	flags.StringVar(&o.otlp, "otlp", "", "send traces to the collector of OpenTelemetry at `URL`, such as http://localhost:4318")
 	flags.BoolVar(&o.goOn, "audit-optional", false, "with --audit: answer calls that cannot be written down, such as on a full disk, in place of refusing them")
 }
 
@@ -104,6 +107,7 @@ type layers struct {
 	log       *audit.Log                 // nil: nothing is written down
 	folder    string                     // of log
 	exporters []*export.Exporter         // of log
+	tracer    *trace.TracerProvider      // nil: requests make no spans
 }
 
 // An arrangement is what may change while a gateway runs; it is not changed itself.
@@ -128,6 +132,9 @@ func (a *app) openLayers(o layering, s *settings.Settings, from string) (*layers
 		if err := y.readPins(); err != nil {
 			return nil, err
 		}
+	}
+	if err := y.openTraces(a, o.otlp); err != nil {
+		return nil, err
 	}
 	if o.audit == "" {
 		return y, nil
@@ -208,32 +215,11 @@ func (y *layers) readPins() error {
 // book are the rules for a request; nil if there are none.
 func (y *layers) book(ctx context.Context) *rulebook { return y.now.Load().books[profileOf(ctx)] }
 
-// auditFolder is the folder of a log that the command line names.
-func auditFolder(named string) (string, error) {
-	if named != usualFolder && named != "" {
-		return named, nil
-	}
-	return stateFile("audit")
-}
-
-// auditKey is the key of this installation.
-func auditKey() (*audit.Key, error) {
-	path, err := stateFile("audit.key")
-	if err != nil {
-		return nil, err
-	}
-	key, err := audit.ReadKey(path)
-	if err != nil {
-		return nil, &connectError{err}
-	}
-	return key, nil
-}
-
 func (y *layers) close() error {
 	if y.log == nil {
-		return nil
+		return y.closeTraces()
 	}
-	return errors.Join(y.log.Close(), y.closeExporters())
+	return errors.Join(y.log.Close(), y.closeExporters(), y.closeTraces())
 }
 
 // around is what stands around one server.
@@ -251,6 +237,9 @@ func (y *layers) around(a *app, e entry) []mcp.Middleware {
 			Remedy: "run junction approve " + e.name, OnWithheld: func(withheld []review.Withheld) {
 				a.screen.Printf("junction: server %q: %s not offered, new or changed since it was approved: junction approve %s\n", e.name, withheldNames(withheld), e.name)
 			}}))
+	}
+	if y.tracer != nil {
+		around = append(around, otelmcp.Client(y.traced()))
 	}
 	return around
 }
@@ -326,7 +315,7 @@ func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
 			return t.Server, ""
 		}})(h)
 	}
-	if profile == "" {
+	if h = y.spans(h); profile == "" {
 		return h
 	}
 	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -345,27 +334,6 @@ func (now *arrangement) retries(g *gateway.Gateway, req *mcp.Request) int {
 		return 0
 	}
 	return now.settings.Servers[t.Server].Retries
-}
-
-// logged is what the audit log has of each call.
-func (now *arrangement) logged(g *gateway.Gateway, profile string) audit.CallOptions {
-	o := audit.CallOptions{Describe: func(req *mcp.Request, r *audit.Record) {
-		r.Profile = profile
-		if t, ok := g.Tool(req.Name); ok && req.Method == "tools/call" {
-			r.Server, r.Tool, r.Hash = t.Server, t.Name, audit.HashOf(t.Definition)
-		}
-	}}
-	keep := func(_ *mcp.Request, data json.RawMessage) json.RawMessage {
-		return audit.Redacted(now.unlogged.Hide(data))
-	}
-	s := now.settings.Audit
-	if s == nil || s.Arguments != "omit" {
-		o.Arguments = keep
-	}
-	if s != nil && s.Results == "keep" {
-		o.Result = keep
-	}
-	return o
 }
 
 // hides reports whether the rules of a profile deny a tool in any case.

@@ -12,6 +12,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/otelmcp"
+	"github.com/junction-mcp/junction/mcp/streamable"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/sdk/trace"
 )
 
 // Rules, audit and search stand around a gateway that is served; every layer is the real one.
@@ -222,4 +228,37 @@ func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
 		}
 		runs(t, "", "up", "--config", "mcp.json", "--http", "127.0.0.1:0").expect(t, exitConnection, "", want)
 	}
+}
+
+// A client's trace goes on through junction up, to the server.
+func TestUpSendsTraces(t *testing.T) {
+	alone(t)
+	collected := new(safeBuffer)
+	collector := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/traces" {
+			_, _ = io.Copy(collected, r.Body)
+		}
+	}))
+	defer collector.Close()
+	r := serving(t, "up", "--tools", "all", "--otlp", collector.URL, "everything")
+	spans := trace.NewTracerProvider()
+	ctx, span := spans.Tracer("test").Start(t.Context(), "what the client does")
+	c, err := mcp.DialWith(t.Context(), streamable.Client(r.url), mcp.ClientOptions{Middleware: []mcp.Middleware{otelmcp.Client(otelmcp.Options{TracerProvider: spans, Propagator: propagation.TraceContext{}})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.CallTool(ctx, "everything__echo", map[string]string{"message": "hi"}); err != nil {
+		t.Error(err)
+	}
+	span.End()
+	c.Close()
+	if code := r.stop(); code != exitOK {
+		t.Errorf("exit code %d: %s", code, r.stderr)
+	}
+	text := collected.String()
+	of := `"traceId":"` + span.SpanContext().TraceID().String() + `","spanId":"[0-9a-f]{16}","parentSpanId":"[0-9a-f]{16}","name":"tools/call `
+	if !regexp.MustCompile(of+`everything__echo"`).MatchString(text) || !regexp.MustCompile(of+`echo"`).MatchString(text) {
+		t.Errorf("the collector got %s", text)
+	}
+	runs(t, "", "up", "--http", "127.0.0.1:0", "--otlp", "nowhere", "everything").expect(t, exitUsage, "", "--otlp: traces cannot be sent to")
 }

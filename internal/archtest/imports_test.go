@@ -191,7 +191,7 @@ var rules = []rule{
 	},
 	{
 		who:    "",
-		except: []string{"mcp/otelmcp"},
+		except: []string{"mcp/otelmcp", "traces", "cmd/junction"},
 		never:  []string{"go.opentelemetry.io"},
 		reason: "who imports the library must not see telemetry in the build",
 	},

@@ -1,0 +1,95 @@
+// Package otlp sends what programs observe of themselves to a collector of OpenTelemetry: OTLP 1.x over HTTP, in
+// JSON. The exporters of OpenTelemetry itself bring Protocol Buffers and gRPC with them.
+package otlp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// maxReply bounds what is read of a collector's response, in bytes.
+const maxReply = 4 << 10
+
+// ErrUnwanted says that the collector will never take this request.
+var ErrUnwanted = errors.New("the collector does not take it")
+
+// A Collector is where requests go. Its methods are safe for concurrent use.
+type Collector struct {
+	URL    string
+	Header http.Header  // sent with every request
+	HTTP   *http.Client // required
+}
+
+// NewHTTP returns a client for a Collector.
+func NewHTTP() *http.Client {
+	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, IdleConnTimeout: time.Minute}}
+}
+
+// Send sends an export request. The error wraps ErrUnwanted where sending it again is of no use.
+func (c *Collector) Send(ctx context.Context, request []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, bytes.NewReader(request))
+	if err != nil {
+		return err
+	}
+	for name, values := range c.Header {
+		req.Header[name] = values
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := c.HTTP.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	said, _ := io.ReadAll(io.LimitReader(resp.Body, maxReply))
+	switch err := fmt.Errorf("status %s: %.200q", resp.Status, said); {
+	case resp.StatusCode/100 == 2:
+		return nil
+	case resp.StatusCode == http.StatusBadRequest, resp.StatusCode == http.StatusRequestEntityTooLarge:
+		return fmt.Errorf("%w: %w", ErrUnwanted, err)
+	default:
+		return err
+	}
+}
+
+// Headers reads those that OTEL_EXPORTER_OTLP_HEADERS has: name=value,name=value, with values as in a URL.
+func Headers(text string) http.Header {
+	h := http.Header{}
+	for pair := range strings.SplitSeq(text, ",") {
+		name, value, found := strings.Cut(strings.TrimSpace(pair), "=")
+		if decoded, err := url.PathUnescape(value); found && err == nil {
+			h.Set(name, decoded)
+		}
+	}
+	return h
+}
+
+// Resource begins the one element of an array such as resourceLogs, with the resource that all of it is about. The
+// caller ends the element, and the array.
+func Resource(w *jsonrpc.Writer, array, service string) {
+	w.Array(array)
+	w.ObjectElement()
+	w.Object("resource")
+	w.Array("attributes")
+	Text(w, "service.name", service)
+	w.End()
+	w.End()
+}
+
+// Text writes an attribute, in an array of them.
+func Text(w *jsonrpc.Writer, key, value string) {
+	w.ObjectElement()
+	w.String("key", key)
+	w.Object("value")
+	w.String("stringValue", value)
+	w.End()
+	w.End()
+}

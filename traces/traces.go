@@ -1,0 +1,164 @@
+package traces
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/otlp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/resource"
+	"go.opentelemetry.io/otel/sdk/trace"
+)
+
+// Options are optional; the zero value of each field means its default.
+type Options struct {
+	// Header is sent with every request, such as Authorization.
+	Header http.Header
+	// HTTP sends them; default a client of the exporter's own.
+	HTTP *http.Client
+	// Service is the name of the program; default "junction".
+	Service string
+}
+
+// Provider returns a TracerProvider whose spans are sent to the URL of a collector's endpoint for traces, such as
+// http://localhost:4318/v1/traces, in batches: at most 2,048 wait, and what is more is dropped. Its Shutdown sends
+// the last of them.
+func Provider(endpoint string, o Options) (*trace.TracerProvider, error) {
+	e, err := Exporter(endpoint, o)
+	if err != nil {
+		return nil, err
+	}
+	// Of the default resource only the name is needed; the rest describes the machine.
+	return trace.NewTracerProvider(trace.WithBatcher(e), trace.WithResource(resource.NewSchemaless(attribute.String("service.name", service(o))))), nil
+}
+
+// Exporter returns what Provider has its spans sent by: OTLP over HTTP, in JSON.
+func Exporter(endpoint string, o Options) (trace.SpanExporter, error) {
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("traces cannot be sent to %q; expected the URL of a collector, such as http://localhost:4318/v1/traces", endpoint)
+	}
+	if o.HTTP == nil {
+		o.HTTP = otlp.NewHTTP()
+	}
+	return &exporter{collector: otlp.Collector{URL: endpoint, Header: o.Header, HTTP: o.HTTP}, service: service(o)}, nil
+}
+
+func service(o Options) string {
+	if o.Service == "" {
+		return "junction"
+	}
+	return o.Service
+}
+
+type exporter struct {
+	collector otlp.Collector
+	service   string
+}
+
+// ExportSpans implements [trace.SpanExporter].
+func (e *exporter) ExportSpans(ctx context.Context, spans []trace.ReadOnlySpan) error {
+	if err := e.collector.Send(ctx, e.request(spans)); err != nil {
+		return fmt.Errorf("%d spans are not exported to %s: %w", len(spans), e.collector.URL, err)
+	}
+	return nil
+}
+
+// Shutdown implements [trace.SpanExporter].
+func (e *exporter) Shutdown(context.Context) error {
+	e.collector.HTTP.CloseIdleConnections()
+	return nil
+}
+
+// request is an ExportTraceServiceRequest, with a scope for each span: few differ, and none is searched by.
+func (e *exporter) request(spans []trace.ReadOnlySpan) []byte {
+	w := jsonrpc.NewObject(nil)
+	otlp.Resource(&w, "resourceSpans", e.service)
+	w.Array("scopeSpans")
+	for _, s := range spans {
+		w.ObjectElement()
+		w.Object("scope")
+		w.String("name", s.InstrumentationScope().Name)
+		w.End()
+		w.Array("spans")
+		w.ObjectElement()
+		write(&w, s)
+		w.End()
+		w.End()
+		w.End()
+	}
+	w.End()
+	w.End()
+	w.End()
+	return w.Bytes()
+}
+
+func write(w *jsonrpc.Writer, s trace.ReadOnlySpan) {
+	w.String("traceId", s.SpanContext().TraceID().String())
+	w.String("spanId", s.SpanContext().SpanID().String())
+	if p := s.Parent(); p.SpanID().IsValid() {
+		w.String("parentSpanId", p.SpanID().String())
+	}
+	w.String("name", s.Name())
+	w.Int("kind", int64(s.SpanKind())) // the numbers are the same
+	w.String("startTimeUnixNano", strconv.FormatInt(s.StartTime().UnixNano(), 10))
+	w.String("endTimeUnixNano", strconv.FormatInt(s.EndTime().UnixNano(), 10))
+	attributes(w, s.Attributes())
+	w.Array("events")
+	for _, event := range s.Events() {
+		w.ObjectElement()
+		w.String("timeUnixNano", strconv.FormatInt(event.Time.UnixNano(), 10))
+		w.String("name", event.Name)
+		attributes(w, event.Attributes)
+		w.End()
+	}
+	w.End()
+	w.Array("links")
+	for _, link := range s.Links() {
+		w.ObjectElement()
+		w.String("traceId", link.SpanContext.TraceID().String())
+		w.String("spanId", link.SpanContext.SpanID().String())
+		attributes(w, link.Attributes)
+		w.End()
+	}
+	w.End()
+	w.Object("status")
+	switch status := s.Status(); status.Code { // of which the numbers are not
+	case codes.Ok:
+		w.Int("code", 1)
+	case codes.Error:
+		w.Int("code", 2)
+		w.String("message", status.Description)
+	}
+	w.End()
+}
+
+// attributes writes those of a span. Lists are text.
+func attributes(w *jsonrpc.Writer, all []attribute.KeyValue) {
+	w.Array("attributes")
+	for _, a := range all {
+		if t := a.Value.Type(); t != attribute.BOOL && t != attribute.INT64 && t != attribute.FLOAT64 {
+			otlp.Text(w, string(a.Key), a.Value.Emit())
+			continue
+		}
+		w.ObjectElement()
+		w.String("key", string(a.Key))
+		w.Object("value")
+		switch a.Value.Type() {
+		case attribute.BOOL:
+			w.Bool("boolValue", a.Value.AsBool())
+		case attribute.INT64:
+			w.String("intValue", strconv.FormatInt(a.Value.AsInt64(), 10))
+		case attribute.FLOAT64:
+			w.Number("doubleValue", a.Value.AsFloat64())
+		}
+		w.End()
+		w.End()
+	}
+	w.End()
+}
