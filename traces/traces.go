@@ -143,7 +143,7 @@ func attributes(w *jsonrpc.Writer, all []attribute.KeyValue) {
 	w.Array("attributes")
 	for _, a := range all {
 		if t := a.Value.Type(); t != attribute.BOOL && t != attribute.INT64 && t != attribute.FLOAT64 {
-			otlp.Text(w, string(a.Key), a.Value.Emit())
+			otlp.Text(w, string(a.Key), a.Value.String())
 			continue
 		}
 		w.ObjectElement()
