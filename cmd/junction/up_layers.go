@@ -226,9 +226,6 @@ func (y *layers) close() error {
 func (y *layers) around(a *app, e entry) []mcp.Middleware {
 	now := y.now.Load()
 	around := edits(e.name, now.settings.Servers[e.name])
-	if o, some := now.redacted[e.name]; some {
-		around = append(around, redact.Middleware(o))
-	}
 	if len(now.books) > 0 {
 		around = append(around, y.rules(now, e))
 	}
@@ -237,6 +234,9 @@ func (y *layers) around(a *app, e entry) []mcp.Middleware {
 			Remedy: "run junction approve " + e.name, OnWithheld: func(withheld []review.Withheld) {
 				a.screen.Printf("junction: server %q: %s not offered, new or changed since it was approved: junction approve %s\n", e.name, withheldNames(withheld), e.name)
 			}}))
+	}
+	if o, some := now.redacted[e.name]; some { // inside the rules, which decide about what is sent
+		around = append(around, redact.Middleware(o))
 	}
 	if y.tracer != nil {
 		around = append(around, otelmcp.Client(y.traced()))

@@ -192,8 +192,11 @@ func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile("rules.json", []byte(`{"rules": [{"effect": "deny", "tool": "echo", "when": "args.message == 'forbidden'"}], "default": "allow"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	config := `{"mcpServers": {"everything": {"command": "env", "args": ` + string(argv) + `}},
-		"junction": {"tools": "all", "audit": {"folder": "log", "results": "keep", "redact": ["/content/*/text", "b"]},
+		"junction": {"tools": "all", "policy": "rules.json", "audit": {"folder": "log", "results": "keep", "redact": ["/content/*/text", "b"]},
 			"servers": {"everything": {"retries": 2, "redact": {"arguments": ["/message"]}, "tools": {
 				"add": {"redact": {"results": ["/sum"]}}, "long": {"limits": {"bytes": "1KB/h"}}}}}}}`
 	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
@@ -204,6 +207,7 @@ func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
 	defer collector.Close()
 	r := serving(t, "up", "--config", "mcp.json", "--audit-export", collector.URL)
 	runs(t, "", "call", r.url, "everything__echo", "message=private").expect(t, exitOK, "***", "")
+	runs(t, "", "call", r.url, "everything__echo", "message=forbidden").expect(t, exitToolFailed, "not allowed", "")
 	added := runs(t, "", "call", r.url, "everything__add", "a=2", "b=40")
 	if strings.Contains(added.stdout, "42") || !strings.Contains(added.stdout, "***") {
 		t.Errorf("the result of add is %s%s", added.stdout, added.stderr)
@@ -215,7 +219,7 @@ func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
 	if !strings.Contains(calls, `"arguments":{"a":2,"b":"***"}`) || strings.Contains(calls, "Echo: private") || !strings.Contains(calls, `"result":{"content":[{"type":"text","text":"***"`) {
 		t.Errorf("the log has %s", calls)
 	}
-	if text := exported.String(); strings.Count(text, `"tools/call"`) != 2 || strings.Contains(text, "Echo: private") {
+	if text := exported.String(); strings.Count(text, `{"key":"junction.kind","value":{"stringValue":"call"}}`) != 3 || strings.Contains(text, "Echo: private") {
 		t.Errorf("exported is %s", text)
 	}
 	for config, want := range map[string]string{
