@@ -276,15 +276,11 @@ func (y *layers) rules(now *arrangement, e entry) mcp.Middleware {
 			return book != nil && vouches(book.trusted, e.name, command, !e.ofProject())
 		},
 		OnDecision: func(ctx context.Context, req *mcp.Request, d *policy.Decision, effect policy.Effect) {
-			rule := d.Rule.String()
-			if d.Rule.Source != "" {
-				rule += " (" + d.Rule.Source + ")"
-			}
 			reason := d.Reason
 			if now.options.shadow {
 				reason = "in the shadow: " + reason
 			}
-			audit.Decided(ctx, string(effect), rule, reason)
+			audit.Decided(ctx, string(effect), d.Rule.String(), reason)
 		},
 	})
 }

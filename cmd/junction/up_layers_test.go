@@ -61,7 +61,7 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	if code := r.stop(); code != exitOK {
 		t.Errorf("exit code %d: %s", code, r.stderr)
 	}
-	runs(t, "", "audit", "query", "log", "--decision", "deny").expect(t, exitOK, "decision deny  everything__add", "")
+	runs(t, "", "audit", "query", "log", "--decision", "deny").expect(t, exitOK, "(rules.json:3)  reason too large", "")
 	calls := runs(t, "", "audit", "query", "log", "--kind", "call", "--server", "everything", "--json")
 	if n := strings.Count(calls.stdout, "\n"); n != 2 || !strings.Contains(calls.stdout, `"arguments":{"a":2,"b":40}`) {
 		t.Errorf("%d calls: %s", n, calls.stdout)
