@@ -78,6 +78,7 @@ type searcher struct {
 	options Options
 	next    mcp.Handler
 	index   *toolsearch.Index
+	recent  recent
 
 	mu     sync.Mutex
 	read   []json.RawMessage // the pages of the list that the rest is made of
@@ -104,7 +105,7 @@ func (s *searcher) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 	case callTool:
 		answer = s.call
 	default:
-		return s.next.Handle(ctx, req)
+		return s.use(ctx, req)
 	}
 	if err := s.refresh(ctx, req); err != nil {
 		return mcp.Result{}, err
@@ -306,6 +307,15 @@ func (s *searcher) find(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	}
 	results := s.index.SearchAll(ctx, queries)
 	hits := toolsearch.Merge(results, maxHits*len(texts))
+	found := map[string]string{}
+	for i, r := range results {
+		for _, hit := range r.Hits {
+			if _, earlier := found[hit.ID]; !earlier {
+				found[hit.ID] = texts[i]
+			}
+		}
+	}
+	s.recent.searched(req, found)
 	var tools []toolsearch.Tool
 	for _, hit := range hits {
 		if t, ok := s.index.Tool(hit.ID); ok {
@@ -368,7 +378,16 @@ func (s *searcher) call(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	called := *req
 	called.Name, called.Arguments, called.Params = name, arguments, w.Bytes()
 	called.ParamHeaders = nil // they repeat arguments of call_tool
-	return s.next.Handle(ctx, &called)
+	return s.use(ctx, &called)
+}
+
+// use calls a tool, and remembers the query under which the client found it where it works.
+func (s *searcher) use(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	result, err := s.next.Handle(ctx, req)
+	if query := s.recent.used(req, req.Name); query != "" && mcp.OutcomeOf(ctx, &result, err) == mcp.OutcomeOK {
+		s.index.Remember(req.Name, query)
+	}
+	return result, err
 }
 
 func said(text string) (mcp.Result, error) {

@@ -187,3 +187,30 @@ func Example() {
 	// call_tool
 	// made tea
 }
+
+// A tool that was found and used is found by the words of that query, too; one that failed is not.
+func TestAQueryUnderWhichAToolWasUsedIsRemembered(t *testing.T) {
+	s := office(300)
+	mcp.AddToolWith(s, mcp.Tool{Name: "order_lunch", Description: "Orders a meal."}, func(context.Context, struct{}) (string, error) { return "", fmt.Errorf("the kitchen is closed") })
+	h := search.Middleware(search.Options{Mode: search.Search})(s)
+	ann := mcp.NewClientWith(h, mcp.ClientOptions{Name: "ann"})
+	find := func(query string) string {
+		return text(ann, "search_tools", map[string]any{"queries": []string{query}})
+	}
+	const weak = "no good match"
+	if got := find("appointment"); !strings.Contains(got, weak) {
+		t.Fatalf("it is found already: %s", got)
+	}
+	find("appointment in the calendar")
+	if got := text(ann, "call_tool", map[string]any{"name": "create_event", "arguments": map[string]any{"title": "dentist"}}); got != "made dentist" {
+		t.Fatal(got)
+	}
+	if got := find("appointment"); strings.Contains(got, weak) || !strings.Contains(got, "create_event") {
+		t.Errorf("what was used is not found: %s", got)
+	}
+	find("sandwich as a meal")
+	text(ann, "call_tool", map[string]any{"name": "order_lunch"})
+	if got := find("sandwich"); !strings.Contains(got, weak) && !strings.Contains(got, "nothing was found") {
+		t.Errorf("what failed is remembered: %s", got)
+	}
+}

@@ -1,0 +1,68 @@
+package search
+
+import (
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+const (
+	maxSearchers = 1_000            // clients whose last search is known
+	usedTime     = 10 * time.Minute // after a search, in which the call of a tool that it found counts as its use
+)
+
+// recent is what clients searched for last, so that a query under which a tool was found and used finds it sooner
+// the next time.
+type recent struct {
+	mu   sync.Mutex
+	last map[any]search
+}
+
+// A search is the last one of a client.
+type search struct {
+	at    time.Time
+	found map[string]string // by tool: the query
+}
+
+// searcherOf is who searches: the user, or else the connection or session, or else the client's name.
+func searcherOf(req *mcp.Request) any {
+	type user struct{ issuer, subject, client string }
+	switch {
+	case req.Principal != nil:
+		return user{req.Principal.Issuer, req.Principal.Subject, ""}
+	case req.Caller != nil:
+		return req.Caller
+	case req.Meta.Client != nil:
+		return user{client: req.Meta.Client.Name}
+	}
+	return nil
+}
+
+// searched notes what a client found.
+func (r *recent) searched(req *mcp.Request, found map[string]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.last == nil {
+		r.last = map[any]search{}
+	}
+	who := searcherOf(req)
+	if _, known := r.last[who]; !known && len(r.last) >= maxSearchers {
+		for other := range r.last { // any
+			delete(r.last, other)
+			break
+		}
+	}
+	r.last[who] = search{time.Now(), found}
+}
+
+// used returns the query under which a client found a tool that it calls now; empty if it did not.
+func (r *recent) used(req *mcp.Request, tool string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.last[searcherOf(req)]
+	if time.Since(s.at) > usedTime {
+		return ""
+	}
+	return s.found[tool]
+}
