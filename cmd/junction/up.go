@@ -91,7 +91,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 	o.layering.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.noPrefix, "no-prefix", false,
 		"offer tools and prompts under the servers' own names; a name that another server has gets a suffix")
-	cmd.Flags().StringVar(&o.admin, "admin", "", "serve /metrics (Prometheus), /healthz and /readyz at `HOST:PORT`")
+	cmd.Flags().StringVar(&o.admin, "admin", "", "serve /metrics (Prometheus), /healthz, /readyz and, with a token, /api at `HOST:PORT`")
 	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+endpointPath+"/NAME")
 	a.configFlags(cmd.Flags())
 	return cmd

@@ -36,6 +36,10 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 		registry.Register(&states{v.gateway, prometheus.NewDesc("junction_servers", "Servers by what they do.", []string{"server", "state"}, nil)})); err != nil {
 		return nil, err
 	}
+	token, from, err := adminToken()
+	if err != nil {
+		return nil, err
+	}
 	l, err := net.Listen("tcp", v.options.admin)
 	if err != nil {
 		return nil, &connectError{fmt.Errorf("--admin: %w", err)}
@@ -53,13 +57,14 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 		}
 		fmt.Fprintln(w, "ok")
 	})
+	v.serveControl(mux, token)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, WriteTimeout: adminTime, IdleTimeout: idleTimeout}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		_ = server.Serve(l) // ends when it is closed
 	}()
-	v.app.screen.Printf("Metrics are at http://%s/metrics.\n", l.Addr())
+	v.app.screen.Printf("Metrics are at http://%s/metrics; the token for /api is in %s.\n", l.Addr(), shortened(from))
 	return func() { server.Close(); <-ended }, nil
 }
 

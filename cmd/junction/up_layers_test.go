@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -152,7 +153,10 @@ func TestRulesAreReadAgainWhenTheirFileChanges(t *testing.T) {
 
 func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 	alone(t)
-	r := serving(t, "up", "--admin", "127.0.0.1:0", "everything")
+	t.Setenv("JUNCTION_STATE", t.TempDir())
+	argv := self(t, "serve", "everything")
+	config := configuration(t, map[string]any{"everything": map[string]any{"command": argv[0], "args": argv[1:]}})
+	r := serving(t, "up", "--tools", "all", "--admin", "127.0.0.1:0", "--config", config)
 	printed := regexp.MustCompile(`http://127\.0\.0\.1:\d+/metrics`)
 	at := ""
 	for end := time.Now().Add(10 * time.Second); at == "" && time.Now().Before(end); time.Sleep(time.Millisecond) {
@@ -167,17 +171,59 @@ func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 		body, _ := io.ReadAll(response.Body)
 		return response.StatusCode, string(body)
 	}
+	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, exitOK, "3", "") // it was tried then
 	for _, path := range []string{"/healthz", "/readyz"} {
 		if code, body := get(path); code != http.StatusOK || body != "ok\n" {
 			t.Errorf("%s: %d %s", path, code, body)
 		}
 	}
-	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, exitOK, "3", "")
 	_, body := get("/metrics")
 	for _, want := range []string{`mcp_requests_total{method="tools/call",outcome="ok",server="everything",tool="add"} 1`, `junction_servers{server="everything",state="connected"} 1`,
 		`mcp_request_duration_seconds_count{method="tools/call",server="everything"} 1`, "go_goroutines "} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%s is not in %s", want, body)
+		}
+	}
+	ask := func(method, path, token string) (int, string) {
+		req, err := http.NewRequestWithContext(t.Context(), method, strings.TrimSuffix(at, "/metrics")+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		response, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, _ := io.ReadAll(response.Body)
+		return response.StatusCode, string(body)
+	}
+	path := os.Getenv("JUNCTION_STATE") + "/admin.token"
+	token, err := os.ReadFile(path)
+	if info, also := os.Stat(path); err != nil || also != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Fatalf("the token: %v %v", err, also)
+	}
+	for _, test := range []struct {
+		method, path, token string
+		code                int
+		body                string
+	}{
+		{"GET", "/api/status", "", http.StatusUnauthorized, "expected the token"},
+		{"POST", "/api/servers/everything/restart", "guessed", http.StatusUnauthorized, "expected the token"},
+		{"GET", "/api/status", strings.TrimSpace(string(token)), http.StatusOK, `"state":"connected"`},
+		{"POST", "/api/servers/nobody/restart", strings.TrimSpace(string(token)), http.StatusNotFound, `there is no server "nobody"`},
+		{"POST", "/api/servers/everything/restart", strings.TrimSpace(string(token)), http.StatusAccepted, ""},
+		{"GET", "/api/servers/everything/restart", strings.TrimSpace(string(token)), http.StatusMethodNotAllowed, ""},
+	} {
+		if code, body := ask(test.method, test.path, test.token); code != test.code || !strings.Contains(body, test.body) {
+			t.Errorf("%s %s: %d %s", test.method, test.path, code, body)
+		}
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) { // it is started again
+		if called := runs(t, "", "call", r.url, "everything__add", "a=1", "b=2"); called.code == exitOK {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("after the restart: %+v", called)
 		}
 	}
 	if code, _ := get("/mcp"); code != http.StatusNotFound {
