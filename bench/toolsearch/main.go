@@ -2,7 +2,7 @@
 // of tools and queries that its arguments name. Nothing else is read, and no set
 // comes with it.
 //
-//	go run ./toolsearch [-limit 10] [-tools 0] [-json] DIR...
+//	go run ./toolsearch [-limit 10] [-tools 0] [-json] [-gateway] DIR...
 //
 // A folder has tools.jsonl and queries.jsonl, and may have servers.jsonl; one object a line:
 //
@@ -37,6 +37,7 @@ func main() {
 	limit := flag.Int("limit", 10, "how many hits are asked for where recall is measured")
 	tools := flag.Int("tools", 0, "take only so many tools, and the queries that they can answer; 0 is all")
 	asJSON := flag.Bool("json", false, "print one JSON object for each set")
+	through := flag.Bool("gateway", false, "search through a gateway, as its clients do")
 	flag.Parse()
 	log.SetFlags(0)
 	if flag.NArg() == 0 || *limit < 1 {
@@ -48,11 +49,21 @@ func main() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		r := measure(s, *limit)
-		r.Set = filepath.Base(filepath.Clean(dir))
-		if *asJSON {
-			err = json.NewEncoder(os.Stdout).Encode(r)
+		var r *report
+		if *through {
+			if r, err = s.throughGateway(); err != nil {
+				log.Fatal(err)
+			}
 		} else {
+			r = measure(s, *limit)
+		}
+		r.Set = filepath.Base(filepath.Clean(dir))
+		switch {
+		case *asJSON:
+			err = json.NewEncoder(os.Stdout).Encode(r)
+		case *through:
+			err = r.printGateway()
+		default:
 			err = r.print()
 		}
 		if err != nil {
@@ -96,6 +107,10 @@ func (r *report) print() error {
 	fmt.Printf("%s: %d tools of %d servers\n", r.Set, r.Tools, r.Servers)
 	fmt.Printf("  tokens: all definitions %d; always loaded %d; a search (5 hits) %d, uncut %d, hits dropped in %d %% of searches\n", r.AllTokens, r.AlwaysTokens, r.SearchTokens, r.UncutTokens, r.DefinitionsCut)
 	fmt.Printf("  time: index %.1f ms; one changed tool %.3f ms; search mean %.3f ms, p95 %.3f ms\n", ms(r.IndexMicros), ms(r.ChangeMicros), ms(r.MeanMicros), ms(r.P95Micros))
+	return r.printRows()
+}
+
+func (r *report) printRows() error {
 	fmt.Printf("  %-14s %7s %6s %6s %6s %8s %6s\n", "kind", "queries", "R@1", "R@5", "R@10", "nDCG@10", "weak")
 	for _, w := range r.Rows {
 		if w.Kind == impossible || w.Kind == noTool {

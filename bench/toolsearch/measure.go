@@ -34,7 +34,7 @@ func measure(s *set, limit int) *report {
 	r.ChangeMicros = s.change(x)
 	s.time(x, r)
 	s.context(x, r)
-	r.Rows = append(s.rows(x, limit), s.rememberedRows()...)
+	r.Rows = append(s.rows(finderOf(x), limit), s.rememberedRows()...)
 	return r
 }
 
@@ -110,15 +110,14 @@ func cost(tools []toolsearch.Tool) (sum int) {
 }
 
 // rows has a row for each kind of query.
-func (s *set) rows(x *toolsearch.Index, limit int) []row {
+func (s *set) rows(find finder, limit int) []row {
 	by := make(map[string]*row)
 	for _, q := range s.queries {
 		k := q.kind()
 		if by[k] == nil {
 			by[k] = &row{Kind: k}
 		}
-		r := x.Search(context.Background(), toolsearch.Query{Text: q.Query, Limit: limit})
-		by[k].add(score(q.needs(), r), 1)
+		by[k].add(score(q.needs(), find(q.Query, limit)), 1)
 		by[k].Queries++
 	}
 	var out []row

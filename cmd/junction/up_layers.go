@@ -306,9 +306,9 @@ func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
 		h = y.counts.Around(h)
 	}
 	if mode := cmp.Or(p.Tools, now.options.tools); mode != string(search.All) {
-		h = search.Middleware(search.Options{Mode: search.Mode(mode), Pinned: append(slices.Clone(now.options.pinned), p.Pin...), Server: func(tool string) (name, about string) {
+		h = search.Middleware(search.Options{Mode: search.Mode(mode), Pinned: append(slices.Clone(now.options.pinned), p.Pin...), Server: func(tool string) (name, about, own string) {
 			t, _ := g.Tool(tool)
-			return t.Server, ""
+			return t.Server, "", t.Name
 		}})(h)
 	}
 	if h = y.spans(h); profile == "" {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -65,4 +66,13 @@ func (r *recent) used(req *mcp.Request, tool string) string {
 		return ""
 	}
 	return s.found[tool]
+}
+
+// use calls a tool, and remembers the query under which the client found it where it works.
+func (s *searcher) use(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	result, err := s.next.Handle(ctx, req)
+	if query := s.recent.used(req, req.Name); query != "" && mcp.OutcomeOf(ctx, &result, err) == mcp.OutcomeOK {
+		s.index.Remember(req.Name, query)
+	}
+	return result, err
 }

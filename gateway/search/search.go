@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -35,7 +36,7 @@ const (
 const (
 	defaultBudget = 10_000  // tokens of definitions, above which Auto searches
 	maxQueries    = 8       // of one search
-	maxQuery      = 500     // characters of one
+	maxQuery      = 2_000   // characters of one
 	maxHits       = 5       // of one query
 	maxFound      = 1_500   // tokens of the definitions that one search gives
 	maxOverview   = 1_000   // tokens of the description of search_tools
@@ -50,8 +51,9 @@ type Options struct {
 	Budget int
 	// Pinned are patterns of names that are listed in any case: * is any characters, ? one.
 	Pinned []string
-	// Server names the server of a tool and says what it is for, to group tools; nil: they are one group.
-	Server func(tool string) (name, about string)
+	// Server names the server of a tool, says what it is for, and what the server itself calls the tool, to group
+	// tools and to find them by their own names; nil: they are one group, and have the names that are listed.
+	Server func(tool string) (name, about, own string)
 }
 
 // Middleware returns middleware that lists search_tools, describe_tool and call_tool in place of tools.
@@ -202,16 +204,17 @@ func (s *searcher) indexed(pages []json.RawMessage) {
 	for _, page := range pages {
 		jsonrpc.EachElement(jsonrpc.Get(page, "tools"), func(raw []byte) bool {
 			t := toolOf(raw)
-			if t.Name == "" || s.tools[t.Name] != nil {
+			if t.ID == "" || s.tools[t.ID] != nil {
 				return true
 			}
 			if s.options.Server != nil {
-				t.Server, about[t.Server] = s.options.Server(t.Name)
+				server, of, own := s.options.Server(t.Name)
+				t.Server, t.Name, about[server] = server, cmp.Or(own, t.Name), of
 			}
-			s.tools[t.Name] = raw
+			s.tools[t.ID] = raw
 			byServer[t.Server] = append(byServer[t.Server], t)
 			cost += toolsearch.Tokens(string(raw))
-			if s.isPinned(t.Name) {
+			if s.isPinned(t.ID) {
 				pinned = append(pinned, raw)
 			}
 			return true
@@ -333,7 +336,7 @@ func (s *searcher) find(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	}
 	for _, t := range toolsearch.Rendered(tools, maxFound) {
 		w := jsonrpc.NewObject(nil)
-		w.String("name", t.Name)
+		w.String("name", t.ID)
 		w.String("description", t.Description)
 		if t.Schema != nil {
 			w.Raw("inputSchema", t.Schema)
@@ -379,15 +382,6 @@ func (s *searcher) call(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	called.Name, called.Arguments, called.Params = name, arguments, w.Bytes()
 	called.ParamHeaders = nil // they repeat arguments of call_tool
 	return s.use(ctx, &called)
-}
-
-// use calls a tool, and remembers the query under which the client found it where it works.
-func (s *searcher) use(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	result, err := s.next.Handle(ctx, req)
-	if query := s.recent.used(req, req.Name); query != "" && mcp.OutcomeOf(ctx, &result, err) == mcp.OutcomeOK {
-		s.index.Remember(req.Name, query)
-	}
-	return result, err
 }
 
 func said(text string) (mcp.Result, error) {

@@ -74,9 +74,9 @@ func TestManyToolsAreFoundDescribedAndCalled(t *testing.T) {
 	if err := g.Settle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	h := search.Middleware(search.Options{Pinned: []string{"*__report_7"}, Server: func(tool string) (string, string) {
+	h := search.Middleware(search.Options{Pinned: []string{"*__report_7"}, Server: func(tool string) (string, string, string) {
 		found, _ := g.Tool(tool)
-		return found.Server, "of " + found.Server
+		return found.Server, "of " + found.Server, found.Name
 	}})(g)
 	for _, revision := range []string{"2024-11-05", "2025-11-25", "2026-07-28"} {
 		t.Run(revision, func(t *testing.T) {
