@@ -72,9 +72,12 @@ func repeats(known *definitions.Definitions, req *mcp.Request) bool {
 	return false
 }
 
-// usable returns the Handler of the member unless its connection is lost. The
-// member's lock is held.
+// usable returns the Handler of the member unless its connection is lost, or ended for
+// another one. The member's lock is held.
 func (m *member) usable() mcp.Handler {
+	if m.restarted {
+		return nil
+	}
 	if m.client != nil {
 		select {
 		case <-m.client.Done():
