@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -10,7 +9,6 @@ import (
 
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/mcp/stream"
 )
 
 func TestAMemberIsRestartedAtOnce(t *testing.T) {
@@ -71,22 +69,6 @@ func TestWhatIsNoProgramIsNotRestarted(t *testing.T) {
 	for name, want := range map[string]string{"own": "part of this program", "other": `no server "other"`} {
 		if err := g.Restart(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// A call that comes right after a restart goes to the new connection.
-func TestACallAfterARestartWaitsForIt(t *testing.T) {
-	g := gateway.New(gateway.Options{Logger: quiet})
-	defer g.Close()
-	must(t, add(g, "s", func(ctx context.Context) (*mcp.Client, error) {
-		return mcp.DialWith(ctx, stream.Pipe(member(t, "s")), mcp.ClientOptions{Revision: "2025-06-18", Bridge: true, Logger: quiet})
-	}))
-	must(t, g.Settle(t.Context()))
-	for range 100 {
-		must(t, g.Restart("s"))
-		if got := who(t, mcp.NewClient(g), "s__who"); got != "s" {
-			t.Fatalf("it said %q", got)
 		}
 	}
 }
