@@ -18,11 +18,7 @@ import (
 // openTraces has the spans of requests sent to a collector, if one is named: by --otlp, or in the variables that
 // programs of OpenTelemetry look at.
 func (y *layers) openTraces(a *app, base string) error {
-	base = cmp.Or(base, os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"))
-	endpoint := os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
-	if endpoint == "" && base != "" {
-		endpoint = strings.TrimSuffix(base, "/") + "/v1/traces"
-	}
+	endpoint := tracesEndpoint(base, os.Getenv)
 	if endpoint == "" {
 		return nil
 	}
@@ -33,6 +29,25 @@ func (y *layers) openTraces(a *app, base string) error {
 	}
 	y.tracer = p
 	return nil
+}
+
+// tracesEndpoint is where traces go; empty if nowhere. The variables are those that OpenTelemetry has for all its
+// exporters; one that speaks gRPC only is not for this one.
+func tracesEndpoint(flag string, getenv func(string) string) string {
+	if flag != "" {
+		return strings.TrimSuffix(flag, "/") + "/v1/traces"
+	}
+	protocol := cmp.Or(getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), getenv("OTEL_EXPORTER_OTLP_PROTOCOL"))
+	if getenv("OTEL_SDK_DISABLED") == "true" || cmp.Or(getenv("OTEL_TRACES_EXPORTER"), "otlp") != "otlp" || protocol == "grpc" {
+		return ""
+	}
+	if endpoint := getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"); endpoint != "" {
+		return endpoint
+	}
+	if base := getenv("OTEL_EXPORTER_OTLP_ENDPOINT"); base != "" {
+		return strings.TrimSuffix(base, "/") + "/v1/traces"
+	}
+	return ""
 }
 
 // traced options make spans whose context travels in _meta; baggage does not, as servers need not be trusted with it.
