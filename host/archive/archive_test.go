@@ -188,7 +188,7 @@ func TestAnIDCanBeShortened(t *testing.T) {
 
 func exec(t testing.TB, a *Archive, query string, args ...any) {
 	t.Helper()
-	if _, err := a.db.Exec(query, args...); err != nil {
+	if _, err := a.file.DB.Exec(query, args...); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 }

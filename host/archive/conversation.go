@@ -94,10 +94,10 @@ func (c *Conversation) Append(e host.Entry) error {
 	defer c.mu.Unlock()
 	text, err := json.Marshal(e, dialect)
 	if err != nil {
-		return c.archive.fail("append to "+c.meta.ID, err)
+		return c.archive.file.Fail("append to "+c.meta.ID, err)
 	}
 	next := c.with(&e, text)
-	err = c.archive.change(context.Background(), "append to "+c.meta.ID, func(tx *sql.Tx) error {
+	err = c.archive.file.Change(context.Background(), "append to "+c.meta.ID, func(tx *sql.Tx) error {
 		if !c.stored {
 			if err := insertConversation(tx, &next.meta); err != nil {
 				return err

@@ -99,7 +99,7 @@ func TestAFileThatIsLockedSaysSo(t *testing.T) {
 	a, b := open(t, path), open(t, path)
 	c := record(t, a, Meta{}, asked(0, "hello"))
 	exec(t, a, `PRAGMA busy_timeout = 1`)
-	tx, err := b.db.Begin()
+	tx, err := b.file.DB.Begin()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestWhatWasTakenBackLaterHoldsInAFork(t *testing.T) {
 	off := host.Entry{Switched: &host.Switched{Server: "files", Off: true}}
 	withdrawn := host.Entry{Withdrawn: &guard.Approval{Server: "files", Origin: "built-in", Tool: "write", Reason: guard.Tainted, Sources: []guard.Source{{Server: "web"}}}}
 	id := record(t, a, Meta{}, asked(0, "one"), answered(1, "1"), asked(2, "two"), off, answered(3, "2"), withdrawn).Meta().ID
-	if _, err := a.db.Exec(`UPDATE entries SET entry = '{"message":7}' WHERE number = 5`); err != nil {
+	if _, err := a.file.DB.Exec(`UPDATE entries SET entry = '{"message":7}' WHERE number = 5`); err != nil {
 		t.Fatal(err)
 	}
 	fork, err := a.Fork(t.Context(), id, 2)

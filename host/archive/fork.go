@@ -18,7 +18,7 @@ import (
 // Where it has fewer, the error is [ErrNoEntry].
 func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 	var fork Meta
-	err := a.change(ctx, "fork "+id, func(tx *sql.Tx) error {
+	err := a.file.Change(ctx, "fork "+id, func(tx *sql.Tx) error {
 		from, _, err := find(ctx, tx, id)
 		switch {
 		case err != nil:
@@ -89,7 +89,7 @@ func fill(tx *sql.Tx, meta Meta, each func(add func(e *host.Entry, text []byte) 
 // Delete removes a conversation. Its text is overwritten in the file, not only
 // marked as free. Forks of it stay.
 func (a *Archive) Delete(ctx context.Context, id string) error {
-	err := a.change(ctx, "delete "+id, func(tx *sql.Tx) error {
+	err := a.file.Change(ctx, "delete "+id, func(tx *sql.Tx) error {
 		meta, _, err := find(ctx, tx, id)
 		if err != nil {
 			return err
@@ -105,6 +105,6 @@ func (a *Archive) Delete(ctx context.Context, id string) error {
 	}
 	// The log still holds the text. Where another process reads, SQLite empties it
 	// when that is done.
-	_, err = a.db.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
-	return a.fail("delete "+id, err)
+	_, err = a.file.DB.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
+	return a.file.Fail("delete "+id, err)
 }

@@ -54,7 +54,7 @@ func (a *Archive) Import(ctx context.Context, r io.Reader) (Meta, error) {
 	if meta.Created.IsZero() {
 		meta.Created = time.Now()
 	}
-	err := a.change(ctx, "import", func(tx *sql.Tx) (err error) {
+	err := a.file.Change(ctx, "import", func(tx *sql.Tx) (err error) {
 		meta, err = fill(tx, meta, in.each)
 		return err
 	})

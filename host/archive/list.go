@@ -31,9 +31,9 @@ type Filter struct {
 // List returns the conversations that f chooses, the last changed first.
 func (a *Archive) List(ctx context.Context, f Filter) ([]Meta, error) {
 	query, args := f.query()
-	rows, err := a.db.QueryContext(ctx, query, args...)
+	rows, err := a.file.DB.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, a.fail("list", err)
+		return nil, a.file.Fail("list", err)
 	}
 	defer rows.Close()
 	list := []Meta{}
@@ -41,12 +41,12 @@ func (a *Archive) List(ctx context.Context, f Filter) ([]Meta, error) {
 		var match string
 		meta, _, err := scan(rows, &match)
 		if err != nil {
-			return nil, a.fail("list", err)
+			return nil, a.file.Fail("list", err)
 		}
 		meta.Match = excerpt(match, f.words())
 		list = append(list, meta)
 	}
-	return list, a.fail("list", rows.Err())
+	return list, a.file.Fail("list", rows.Err())
 }
 
 func (f *Filter) words() []string {

@@ -23,7 +23,7 @@ const columns = `id, model, folder, title, parent, created, changed, entries, qu
 func (a *Archive) Load(ctx context.Context, id string) (*Conversation, []host.Entry, error) {
 	c := &Conversation{archive: a, stored: true}
 	var entries []host.Entry
-	err := a.read(ctx, "load "+id, func(tx *sql.Tx) (err error) {
+	err := a.file.Read(ctx, "load "+id, func(tx *sql.Tx) (err error) {
 		if c.meta, c.bytes, err = find(ctx, tx, id); err != nil {
 			return err
 		}

@@ -28,11 +28,11 @@ func (a *Archive) Memory() *Memory { return &Memory{archive: a} }
 // Get returns the value of a key, or nil if there is none.
 func (m *Memory) Get(ctx context.Context, key string) (json.RawMessage, error) {
 	var value []byte
-	err := m.archive.db.QueryRowContext(ctx, `SELECT value FROM memory WHERE key = ?`, key).Scan(&value)
+	err := m.archive.file.DB.QueryRowContext(ctx, `SELECT value FROM memory WHERE key = ?`, key).Scan(&value)
 	if isMissing(err) {
 		return nil, nil
 	}
-	return value, m.archive.fail("recall "+key, err)
+	return value, m.archive.file.Fail("recall "+key, err)
 }
 
 // Put sets the value of a key, one JSON text; nil removes it.
@@ -44,7 +44,7 @@ func (m *Memory) Put(ctx context.Context, key string, value json.RawMessage) err
 // No other process changes it in between, so nothing that two of them learn is
 // lost. f must be quick, and must not use the archive.
 func (m *Memory) Update(ctx context.Context, key string, f func(value json.RawMessage) (json.RawMessage, error)) error {
-	return m.archive.change(ctx, "remember "+key, func(tx *sql.Tx) error {
+	return m.archive.file.Change(ctx, "remember "+key, func(tx *sql.Tx) error {
 		if key == "" || len(key) > maxKey {
 			return fmt.Errorf("a key of %d bytes: it must have 1 to %d", len(key), maxKey)
 		}

@@ -31,7 +31,7 @@ func (a *Archive) Notes() *Notes { return &Notes{archive: a} }
 
 // Keep keeps a note and returns its ID, which no other note gets even when it is deleted.
 func (n *Notes) Keep(ctx context.Context, note remember.Note) (id string, err error) {
-	err = n.archive.change(ctx, "keep a note", func(tx *sql.Tx) error {
+	err = n.archive.file.Change(ctx, "keep a note", func(tx *sql.Tx) error {
 		labels, err := note.Labels.MarshalText()
 		if err != nil {
 			return err
@@ -77,9 +77,9 @@ func (n *Notes) Find(ctx context.Context, words string, limit int) ([]remember.N
 		query = `SELECT row, at, labels, notes.text FROM note_texts JOIN notes ON row = note_texts.rowid WHERE note_texts MATCH ? ORDER BY rank, row DESC LIMIT ?`
 		args = []any{strings.Join(terms, " OR "), limit}
 	}
-	rows, err := n.archive.db.QueryContext(ctx, query, args...)
+	rows, err := n.archive.file.DB.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, n.archive.fail("find notes", err)
+		return nil, n.archive.file.Fail("find notes", err)
 	}
 	defer rows.Close()
 	found := []remember.Note{}
@@ -88,20 +88,20 @@ func (n *Notes) Find(ctx context.Context, words string, limit int) ([]remember.N
 		var row, at int64
 		var labels string
 		if err := rows.Scan(&row, &at, &labels, &note.Text); err != nil {
-			return nil, n.archive.fail("find notes", err)
+			return nil, n.archive.file.Fail("find notes", err)
 		}
 		if err := note.Labels.UnmarshalText([]byte(labels)); err != nil {
-			return nil, n.archive.fail("find notes", err)
+			return nil, n.archive.file.Fail("find notes", err)
 		}
 		note.ID, note.At = strconv.FormatInt(row, 10), time.UnixMicro(at)
 		found = append(found, note)
 	}
-	return found, n.archive.fail("find notes", rows.Err())
+	return found, n.archive.file.Fail("find notes", rows.Err())
 }
 
 // Delete deletes a note for good. If there is none, the error is [ErrNoNote].
 func (n *Notes) Delete(ctx context.Context, id string) error {
-	return n.archive.change(ctx, "delete note "+id, func(tx *sql.Tx) error {
+	return n.archive.file.Change(ctx, "delete note "+id, func(tx *sql.Tx) error {
 		row, err := strconv.ParseInt(id, 10, 64)
 		if err != nil {
 			return ErrNoNote

@@ -1,11 +1,5 @@
 package archive
 
-import (
-	"context"
-	"database/sql"
-	"fmt"
-)
-
 // mark is the application id in the header of our files: "junc".
 const mark = 0x6a756e63
 
@@ -52,30 +46,3 @@ var migrations = []string{`
 	CREATE VIRTUAL TABLE note_texts USING fts5 (text, tokenize = 'trigram');
 	INSERT INTO note_texts (note_texts, rank) VALUES ('secure-delete', 1);
 `}
-
-// migrate brings the file up to date, in one transaction, so that two processes
-// that open it at once do it once.
-func (a *Archive) migrate(ctx context.Context) error {
-	return a.change(ctx, "open", func(tx *sql.Tx) error {
-		var version, application, tables int
-		err := tx.QueryRowContext(ctx, `SELECT user_version, application_id, (SELECT count(*) FROM sqlite_schema)
-			FROM pragma_user_version, pragma_application_id`).Scan(&version, &application, &tables)
-		switch {
-		case err != nil:
-			return err
-		case application != mark && (tables > 0 || version != 0):
-			return ErrForeign
-		case version > len(migrations):
-			return ErrNewer
-		case version == len(migrations):
-			return nil
-		}
-		for _, statements := range migrations[version:] {
-			if _, err := tx.ExecContext(ctx, statements); err != nil {
-				return fmt.Errorf("to bring it up to date: %w", err)
-			}
-		}
-		_, err = tx.ExecContext(ctx, fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d", mark, len(migrations)))
-		return err
-	})
-}

@@ -1,0 +1,221 @@
+package state
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// DefaultMaxBytes is how much a [Memory] holds: keys and values, in bytes.
+	DefaultMaxBytes = 64 << 20
+	// sweepPause is the time between two looks for values whose time is over.
+	sweepPause = time.Minute
+	// entryCost is what an entry needs in addition to its key and value, in bytes.
+	entryCost = 128
+)
+
+// Memory is a [Store] in this process.
+type Memory struct {
+	maxBytes int
+
+	mu     sync.Mutex
+	values map[string]memoryValue
+	leases map[string]memoryLease
+	count  uint64 // of versions and tokens that were given
+	bytes  int
+	swept  time.Time
+}
+
+type memoryValue struct {
+	value   []byte
+	version uint64
+	expires time.Time // zero: never
+}
+
+type memoryLease struct {
+	token uint64
+	until time.Time
+}
+
+// NewMemory returns an empty store that holds up to maxBytes; 0 is [DefaultMaxBytes].
+func NewMemory(maxBytes int) *Memory {
+	if maxBytes == 0 {
+		maxBytes = DefaultMaxBytes
+	}
+	return &Memory{maxBytes: maxBytes, values: map[string]memoryValue{}, leases: map[string]memoryLease{}, swept: time.Now()}
+}
+
+// Get implements [KV].
+func (m *Memory) Get(_ context.Context, key string) (Entry, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	v, ok := m.value(key)
+	if !ok {
+		return Entry{}, ErrNotFound
+	}
+	return v.entry(key), nil
+}
+
+// value is what is there; the lock is held.
+func (m *Memory) value(key string) (memoryValue, bool) {
+	v, ok := m.values[key]
+	return v, ok && !isOver(v.expires)
+}
+
+func (v memoryValue) entry(key string) Entry {
+	return Entry{Key: key, Value: slices.Clone(v.value), Version: version(v.version)}
+}
+
+func version(n uint64) Version { return Version(strconv.FormatUint(n, 10)) }
+
+// isOver reports whether a time has come; the zero time never comes.
+func isOver(t time.Time) bool { return !t.IsZero() && !time.Now().Before(t) }
+
+// Put implements [KV].
+func (m *Memory) Put(_ context.Context, key string, value []byte, w Write) (Version, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.put(key, value, w)
+}
+
+// CompareAndSwap implements [KV].
+func (m *Memory) CompareAndSwap(_ context.Context, key string, old Version, value []byte, w Write) (Version, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := Version("")
+	if v, ok := m.value(key); ok {
+		now = version(v.version)
+	}
+	if now != old {
+		return "", ErrConflict
+	}
+	return m.put(key, value, w)
+}
+
+// put sets a value; the lock is held.
+func (m *Memory) put(key string, value []byte, w Write) (Version, error) {
+	if err := Check(key, value); err != nil {
+		return "", err
+	}
+	if err := m.fence(w.Hold); err != nil {
+		return "", err
+	}
+	cost := len(key) + len(value) + entryCost
+	if before, ok := m.values[key]; ok {
+		cost -= len(key) + len(before.value) + entryCost
+	}
+	if m.bytes+cost > m.maxBytes || time.Since(m.swept) >= sweepPause {
+		m.sweep(key)
+	}
+	if m.bytes+cost > m.maxBytes {
+		return "", fmt.Errorf("%w: a store in memory holds %d bytes", ErrFull, m.maxBytes)
+	}
+	m.count++
+	v := memoryValue{value: slices.Clone(value), version: m.count}
+	if w.TTL > 0 {
+		v.expires = time.Now().Add(w.TTL)
+	}
+	m.values[key] = v
+	m.bytes += cost
+	return version(v.version), nil
+}
+
+// sweep forgets what is over, but for a value that is about to be replaced; the lock is held.
+func (m *Memory) sweep(but string) {
+	m.swept = time.Now()
+	for key, v := range m.values {
+		if key != but && isOver(v.expires) {
+			m.remove(key)
+		}
+	}
+	for name, l := range m.leases {
+		if isOver(l.until) {
+			delete(m.leases, name)
+		}
+	}
+}
+
+func (m *Memory) remove(key string) {
+	if v, ok := m.values[key]; ok {
+		m.bytes -= len(key) + len(v.value) + entryCost
+		delete(m.values, key)
+	}
+}
+
+// fence returns [ErrLost] for a lease that somebody else may have; the lock is held.
+func (m *Memory) fence(hold Hold) error {
+	if hold != (Hold{}) && m.leases[hold.Name].token != hold.Token {
+		return ErrLost
+	}
+	return nil
+}
+
+// Delete implements [KV].
+func (m *Memory) Delete(_ context.Context, key string, hold Hold) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := m.fence(hold); err != nil {
+		return err
+	}
+	m.remove(key)
+	return nil
+}
+
+// List implements [KV].
+func (m *Memory) List(_ context.Context, prefix, after string, limit int) ([]Entry, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var keys []string
+	for key, v := range m.values {
+		if strings.HasPrefix(key, prefix) && key > after && !isOver(v.expires) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	var entries []Entry
+	for _, key := range keys[:min(max(limit, 0), len(keys))] {
+		entries = append(entries, m.values[key].entry(key))
+	}
+	return entries, nil
+}
+
+// Acquire implements [Lease].
+func (m *Memory) Acquire(_ context.Context, name string, ttl time.Duration) (Hold, error) {
+	if err := Check(name, nil); err != nil {
+		return Hold{}, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l, ok := m.leases[name]; ok && !isOver(l.until) {
+		return Hold{}, ErrHeld
+	}
+	m.count++
+	m.leases[name] = memoryLease{m.count, time.Now().Add(ttl)}
+	return Hold{name, m.count}, nil
+}
+
+// Renew implements [Lease].
+func (m *Memory) Renew(_ context.Context, hold Hold, ttl time.Duration) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l, ok := m.leases[hold.Name]; !ok || l.token != hold.Token || isOver(l.until) {
+		return ErrLost
+	}
+	m.leases[hold.Name] = memoryLease{hold.Token, time.Now().Add(ttl)}
+	return nil
+}
+
+// Release implements [Lease].
+func (m *Memory) Release(_ context.Context, hold Hold) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if l, ok := m.leases[hold.Name]; ok && l.token == hold.Token {
+		delete(m.leases, hold.Name)
+	}
+	return nil
+}
