@@ -54,6 +54,7 @@ type Definition struct {
 	api, document              string // the member that names an API, and what it says
 	args                       []string
 	env, headers               []pair
+	oauth                      *OAuth // as the file writes it; nil if it says nothing
 
 	folder    string // what relative paths are relative to
 	workspace string // the folder of the project; else empty
@@ -174,7 +175,8 @@ func (x *expansion) remote(s *Server) (field string, err error) {
 		}
 		s.Headers[p.name] = value
 	}
-	return "", nil
+	s.OAuth, field, err = x.oauth()
+	return field, err
 }
 
 func (x *expansion) directory() (string, error) {

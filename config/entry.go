@@ -83,6 +83,8 @@ func (e *entryReader) readMember(m member) (err error) {
 		d.Timeout, err = readTimeout(m.value, d.Format)
 	case "startTimeout":
 		d.StartTimeout, err = readTimeout(m.value, d.Format)
+	case "oauth":
+		return e.readOAuth(m.value)
 	case "start":
 		d.Eager, err = readStart(m.value)
 	default:
@@ -292,7 +294,7 @@ func readStart(v hujson.Value) (eager bool, err error) {
 
 // warnUnknown names what is ignored, and what was meant where only the case is wrong.
 func (e *entryReader) warnUnknown(m member) {
-	for _, known := range []string{"type", "command", "args", "env", "cwd", "envFile", "url", "headers", "disabled", "enabled", "timeout", "startTimeout", "start", "openapi", "graphql"} {
+	for _, known := range []string{"type", "command", "args", "env", "cwd", "envFile", "url", "headers", "disabled", "enabled", "timeout", "startTimeout", "start", "openapi", "graphql", "oauth"} {
 		if strings.EqualFold(known, m.name) {
 			e.warn(e.def.Name, plain(m.name), m.at, fmt.Errorf("is ignored; did you mean %q?", known))
 			return

@@ -72,6 +72,7 @@ type File struct {
 
 	settings []byte // the member "junction", as standard JSON; nil without it
 	line     int    // where it begins
+	outside  error  // that a setting stands where nobody reads it
 	nextTo   *File  // the junction.json next to it, if that has settings and this one has not
 
 	options Options
@@ -166,9 +167,11 @@ func (r *fileReader) readRoot(root []member) {
 					r.readInputs(inner.value)
 				}
 			}
+		default:
+			r.readOther(m)
 		}
 	}
-	if !r.found && r.file.settings == nil {
+	if !r.found && r.file.settings == nil && r.file.outside == nil {
 		r.warn("", "", 0, errors.New(`no servers; expected them in "mcpServers" or "servers"`))
 	}
 }

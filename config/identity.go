@@ -20,6 +20,15 @@ func (d *Definition) Around() []string {
 			around = append(around, "("+member.name+" "+showWord(hideDefaults(member.value))+")")
 		}
 	}
+	if o := d.oauth; o != nil {
+		for _, member := range []struct{ name, value string }{
+			{"clientId", o.ClientID}, {"grant", o.Grant}, {"privateKey", o.KeyFile}, {"assertion", o.AssertionFile}, {"scopes", strings.Join(o.Scopes, " ")}, {"hosts", strings.Join(o.Hosts, " ")},
+		} {
+			if member.value != "" {
+				around = append(around, "(oauth."+member.name+" "+showWord(hideDefaults(member.value))+")")
+			}
+		}
+	}
 	return around
 }
 
@@ -61,6 +70,9 @@ func (d *Definition) hash(envFile map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(envFile)) {
 		fmt.Fprintf(h, " %q=%q", name, envFile[name])
 	}
+	if o := d.oauth; o != nil {
+		fmt.Fprintf(h, "; %q %q %q %q %q %q %q", o.ClientID, o.ClientSecret, o.KeyFile, o.Scopes, o.Grant, o.AssertionFile, o.Hosts)
+	}
 	for _, in := range inputs {
 		fmt.Fprintf(h, "; %q %q %q %q", in.ID, in.Type, in.Default, in.Options)
 	}
@@ -82,7 +94,7 @@ func (d *Definition) inputs() []Input {
 // saysAll reports whether String says all that counts for Hash, and no other definition of this
 // name could have the same text, with Around and a hash behind it.
 func (d *Definition) saysAll() bool {
-	if len(d.env)+len(d.headers) > 0 || d.cwd != "" || d.envFile != "" || d.command != "" && d.url != "" {
+	if len(d.env)+len(d.headers) > 0 || d.cwd != "" || d.envFile != "" || d.command != "" && d.url != "" || d.oauth != nil {
 		return false
 	}
 	shown := d.written()

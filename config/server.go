@@ -23,6 +23,7 @@ type Server struct {
 	Dir      string            `json:"dir,omitempty"`   // absolute; empty: the caller's choice
 	URL      string            `json:"url,omitempty"`
 	Headers  map[string]string `json:"headers,omitempty"`
+	OAuth    *OAuth            `json:"oauth,omitempty"`   // nil: nothing is said
 	Timeout  time.Duration     `json:"timeout,omitempty"` // for one request; 0: the caller's choice
 	Disabled bool              `json:"disabled,omitempty"`
 	Source   string            `json:"source,omitempty"` // the file it came from

@@ -2,8 +2,10 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/junction-mcp/junction/config/settings"
 )
@@ -22,6 +24,13 @@ func (r *fileReader) readSettings(m member) {
 	r.file.settings, r.file.line = v.Pack(), r.doc.line(m.at)
 }
 
+// readOther notes a setting that stands outside of "junction": a policy must not be ignored without a word.
+func (r *fileReader) readOther(m member) {
+	if filepath.Base(r.file.Path) == settingsFile && r.file.outside == nil && slices.Contains(settings.Members(), m.name) {
+		r.file.outside = &Problem{Source: r.file.Path, Field: m.name, Line: r.doc.line(m.at), Err: fmt.Errorf(`expected under "junction": {"junction": {%q: …}}`, m.name)}
+	}
+}
+
 // findSettings reads the junction.json next to a file that has no settings itself.
 func (f *File) findSettings(o Options) error {
 	if f.settings != nil || filepath.Base(f.Path) == settingsFile {
@@ -31,7 +40,7 @@ func (f *File) findSettings(o Options) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil && nextTo.settings != nil {
+	if err == nil && (nextTo.settings != nil || nextTo.outside != nil) {
 		f.nextTo = nextTo
 	}
 	return err
@@ -43,7 +52,10 @@ func (f *File) Settings() (s *settings.Settings, from *File, err error) {
 	if from = f; f.nextTo != nil {
 		from = f.nextTo
 	}
-	if from.settings == nil {
+	switch {
+	case from.outside != nil:
+		return nil, from, from.outside
+	case from.settings == nil:
 		return nil, nil, nil
 	}
 	s, err = settings.Parse(from.settings)

@@ -19,6 +19,7 @@ func TestSettingsStandInAFileOrNextToIt(t *testing.T) {
 		{"a file next to it that has servers only", `{"mcpServers":{}}`, `{"mcpServers":{"x":{"command":"y"}}}`, "", ""},
 		{"none", `{"mcpServers":{}}`, ``, "", ""},
 		{"an unknown member", "{\"mcpServers\":{},\n\"junction\":{\"tool\":\"all\"}}", ``, "", "tool"},
+		{"a setting next to it that is not under junction", `{"mcpServers":{}}`, "{\n\"policy\":\"rules.json\"}", "", `junction.json: policy: expected under "junction"`},
 		{"no object", `{"mcpServers":{},"junction":3}`, ``, "", ""},
 	}
 	for _, test := range tests {

@@ -136,6 +136,9 @@ func (d *Definition) Variables() []string {
 	for _, p := range slices.Concat(d.env, d.headers) {
 		written = append(written, p.value)
 	}
+	if o := d.oauth; o != nil {
+		written = append(written, o.ClientID, o.ClientSecret, o.KeyFile, o.AssertionFile)
+	}
 	for _, raw := range written {
 		_, _ = replaceVariables(raw, d.Format.variable, note) // note never fails
 	}

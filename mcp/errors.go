@@ -61,6 +61,21 @@ func Errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// A ScopeError says that the credentials of [Request.Principal] do not allow a request. Over HTTP the response has
+// the status 403 and a challenge that names the scopes, so that clients can get them (basic/authorization, step-up).
+type ScopeError struct {
+	// Needs are all scopes that the request needs.
+	Needs []string
+}
+
+// Error names the scopes.
+func (e *ScopeError) Error() string {
+	return fmt.Sprintf("this needs the scopes %q, and your credentials do not have all of them", e.Needs)
+}
+
+// Unwrap is the error that the client sees.
+func (e *ScopeError) Unwrap() error { return Errorf(CodeInvalidRequest, "%v", e.Error()) }
+
 // ErrorOf is the one map from Go errors to protocol errors: err itself if it is
 // or wraps an [*Error], else an internal error with err's text.
 func ErrorOf(err error) *Error {

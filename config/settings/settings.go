@@ -130,6 +130,16 @@ func Schema() json.RawMessage {
 	return w.Bytes()
 }
 
+// Members are the names of what Settings hold.
+func Members() []string {
+	var names []string
+	for f := range reflect.TypeFor[Settings]().Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		names = append(names, name)
+	}
+	return names
+}
+
 // Parse reads settings; raw is standard JSON. The error says what is wrong, with its path.
 func Parse(raw []byte) (*Settings, error) {
 	_, v := inferred()

@@ -11,10 +11,10 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/rebinding"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
-	"github.com/junction-mcp/junction/mcp/internal/rebinding"
 )
 
 // Options are the settings of [Handler]; the zero value of each field means

@@ -3,13 +3,14 @@ package streamable
 import (
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/rebinding"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 	"github.com/junction-mcp/junction/mcp/internal/httpedge"
-	"github.com/junction-mcp/junction/mcp/internal/rebinding"
 )
 
 // Options are the settings of [Handler]; the zero value of each field means
@@ -49,6 +50,9 @@ type Options struct {
 	// else it is a plain 401. The client does not see the error; it is logged at
 	// debug level.
 	Principal func(*http.Request) (*mcp.Principal, error)
+	// Challenge is the WWW-Authenticate header of a response to a caller who lacks some of the scopes that a
+	// request needs (see [mcp.ScopeError]); default a challenge for a bearer token with these scopes.
+	Challenge func(needs []string) string
 
 	// KeepAlive is how often a comment is sent on an open stream; default 25
 	// seconds, negative for never.
@@ -95,6 +99,11 @@ func (o *Options) setDefaults() {
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
+	}
+	if o.Challenge == nil {
+		o.Challenge = func(needs []string) string {
+			return `Bearer error="insufficient_scope", scope="` + quotedString.Replace(strings.Join(needs, " ")) + `"`
+		}
 	}
 }
 

@@ -40,9 +40,9 @@ func (x *exchange) legacy(m *jsonrpc.Message) {
 	out := &sessionReply{exchange: x, session: s}
 	defer out.close()
 	x.endpoint.buffers.With(func(b []byte) []byte {
-		message := out.request(b, m, out)
-		out.finish(http.StatusOK, message)
-		return message
+		reply := out.request(b, m, out)
+		out.finish(out.status(&reply, http.StatusOK), reply.Message)
+		return reply.Message
 	})
 }
 
@@ -90,7 +90,7 @@ func (x *exchange) sessionless(m *jsonrpc.Message) {
 	defer out.close()
 	x.endpoint.buffers.With(func(b []byte) []byte {
 		reply := x.endpoint.edge.Sessionless(x.namedRevision()).Request(ctx, b, m, edge.From{Principal: x.principal, Out: out})
-		out.finish(http.StatusOK, reply.Message)
+		out.finish(out.status(&reply, http.StatusOK), reply.Message)
 		return reply.Message
 	})
 }
@@ -165,7 +165,7 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 			s.handle(m)
 			return nil
 		}
-		return out.request(nil, m, ordered)
+		return out.request(nil, m, ordered).Message
 	})
 	out.finish(batchStatus(responses), responses)
 }

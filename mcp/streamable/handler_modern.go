@@ -82,6 +82,8 @@ func (x *exchange) checkHeaders(m *jsonrpc.Message) *jsonrpc.Error {
 		return x.checkName(m.Members.Get("name"), "name")
 	case "resources/read":
 		return x.checkName(m.Members.Get("uri"), "uri")
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		return x.checkName(m.Members.Get("taskId"), "taskId")
 	}
 	return nil
 }
@@ -147,7 +149,7 @@ func (x *exchange) callModern(b []byte, m *jsonrpc.Message, meta *edge.ModernMet
 	defer out.close()
 	reply := x.endpoint.edge.Call(ctx, b, m, meta, edge.From{Principal: x.principal, ParamHeaders: x.paramHeaders, Out: out})
 	if x.r.Context().Err() == nil {
-		out.finish(modernStatus(&reply), reply.Message)
+		out.finish(out.status(&reply, modernStatus(&reply)), reply.Message)
 	}
 	return reply.Message
 }

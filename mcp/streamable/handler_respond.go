@@ -50,6 +50,15 @@ func (x *exchange) notAllowed(format string, args ...any) {
 	x.refuse(http.StatusMethodNotAllowed, format, args...)
 }
 
+// status is the HTTP status for a response that is no stream. A caller who lacks scopes hears which.
+func (x *exchange) status(reply *edge.Reply, status int) int {
+	if reply.Needs == nil {
+		return status
+	}
+	x.w.Header().Set("WWW-Authenticate", x.endpoint.options.Challenge(reply.Needs))
+	return http.StatusForbidden
+}
+
 // modernStatus is the HTTP status for the response to a modern request.
 func modernStatus(reply *edge.Reply) int {
 	switch {

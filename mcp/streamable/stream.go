@@ -240,15 +240,15 @@ type sessionReply struct {
 
 // request answers one request; out takes what comes before the response. Its context outlives
 // the connection: a lost one does not mean that the client has lost interest.
-func (p *sessionReply) request(dst []byte, m *jsonrpc.Message, out edge.Sender) []byte {
+func (p *sessionReply) request(dst []byte, m *jsonrpc.Message, out edge.Sender) edge.Reply {
 	s := p.session
 	ctx, fault := s.calls.Begin(context.WithoutCancel(p.r.Context()), m.ID, false, p.endpoint.edge.MaxInFlight())
 	if fault != nil {
-		return jsonrpc.AppendError(dst, m.ID, fault)
+		return edge.Reply{Message: jsonrpc.AppendError(dst, m.ID, fault), Code: fault.Code}
 	}
 	defer s.calls.End(m.ID)
 	defer s.touch() // before: a session in which nothing runs may have expired
-	return s.protocol.Request(ctx, dst, m, edge.From{Principal: p.principal, Out: out}).Message
+	return s.protocol.Request(ctx, dst, m, edge.From{Principal: p.principal, Out: out})
 }
 
 // Send sends a message before the response.

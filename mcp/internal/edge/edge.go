@@ -122,6 +122,18 @@ type Reply struct {
 	Code int
 	// Malformed: the request was refused before a Handler saw it.
 	Malformed bool
+	// Needs are the scopes that the caller has to have, some of which it lacks; nil where that is not why it failed.
+	Needs []string
+}
+
+// failed responds with a Handler's error.
+func failed(dst []byte, r *revision.Revision, id jsonrpc.ID, method string, err error) Reply {
+	e := wireError(r, method, err)
+	reply := Reply{Message: jsonrpc.AppendError(dst, id, e), Code: e.Code}
+	if lacking, is := errors.AsType[*mcp.ScopeError](err); is {
+		reply.Needs = lacking.Needs
+	}
+	return reply
 }
 
 // refuse responds with an error that the edge itself found.
@@ -147,8 +159,7 @@ func wireError(r *revision.Revision, method string, err error) *jsonrpc.Error {
 func (e *Edge) appendReply(dst []byte, r *revision.Revision, id jsonrpc.ID, method string, result *mcp.Result) Reply {
 	out, err := e.appendResult(dst, r, id, method, result)
 	if err != nil {
-		fault := wireError(r, method, err)
-		return Reply{Message: jsonrpc.AppendError(dst, id, fault), Code: fault.Code}
+		return failed(dst, r, id, method, err)
 	}
 	return Reply{Message: out}
 }

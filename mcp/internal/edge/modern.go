@@ -96,11 +96,9 @@ func (c *modernCall) reply(ctx context.Context, dst []byte, r *revision.Revision
 		if err == nil {
 			return c.edge.appendReply(dst, r, c.id, c.req.Method, &asked)
 		}
-		e := wireError(r, c.req.Method, err)
-		return Reply{Message: jsonrpc.AppendError(dst, c.id, e), Code: e.Code}
+		return failed(dst, r, c.id, c.req.Method, err)
 	}
-	e := wireError(r, c.req.Method, err)
-	return Reply{Message: jsonrpc.AppendError(dst, c.id, e), Code: e.Code}
+	return failed(dst, r, c.id, c.req.Method, err)
 }
 
 // Notify sends a notification on the request's own stream.

@@ -178,8 +178,7 @@ func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from
 	if err == nil {
 		return s.edge.appendReply(dst, s.revision, m.ID, m.Method, &result)
 	}
-	fault := wireError(s.revision, m.Method, err)
-	return Reply{Message: jsonrpc.AppendError(dst, m.ID, fault), Code: fault.Code}
+	return failed(dst, s.revision, m.ID, m.Method, err)
 }
 
 func (s *Session) setLevel(m *jsonrpc.Message) *jsonrpc.Error {

@@ -1,0 +1,315 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp/oauth"
+	"github.com/spf13/cobra"
+)
+
+// defaultLogin is how long a person may take to log in.
+const defaultLogin = 5 * time.Minute
+
+const loginHelp = `All commands, junction chat and junction up use a login, and renew it before it
+expires; only one of them at a time does. Logins are kept in state.db in junction's
+folder, sealed with a key in the keyring of your system, or, where there is none, in
+logins.key, which only you can read.`
+
+// A signer is a server that can be logged in at.
+type signer struct {
+	name string // as the person calls it
+	url  string
+	auth config.OAuth
+}
+
+// signer finds the server that a command line means.
+func (a *app) signer(cmd *cobra.Command, args []string) (signer, error) {
+	if len(args) != 1 {
+		return signer{}, usagef("%s: expected one SERVER: a name from a configuration, or a URL", cmd.CommandPath())
+	}
+	if isURL(args[0]) {
+		return signer{name: args[0], url: args[0]}, nil
+	}
+	t, err := a.configured(cmd.Context(), args[0])
+	if err != nil {
+		return signer{}, err
+	}
+	if t.server == nil || t.server.Kind == config.Stdio {
+		return signer{}, usagef("%s: %s is not reached by a URL; what it needs to know is in its own settings", cmd.CommandPath(), args[0])
+	}
+	return signer{args[0], t.server.URL, entryOAuth(t.server)}, nil
+}
+
+// entryOAuth is what a configuration says of tokens for a server.
+func entryOAuth(s *config.Server) config.OAuth {
+	if s.OAuth == nil {
+		return config.OAuth{}
+	}
+	return *s.OAuth
+}
+
+func (a *app) loginCommand() *cobra.Command {
+	var asksNoBrowser bool
+	var scopes []string
+	var client string
+	cmd := &cobra.Command{
+		Use:   "login SERVER",
+		Short: "Log in at a server that asks for it",
+		Long: `Log in at a server that asks for it: your browser shows the page of the authorization
+server that the server names, and comes back to an address of this machine.
+Where no browser can be opened, open the page elsewhere, and paste the address
+that you end up at.
+
+` + loginHelp,
+		Example:           "  junction login https://mcp.example.com/mcp\n  junction login github --no-browser",
+		ValidArgsFunction: a.suggestServers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.signer(cmd, args)
+			if err != nil {
+				return err
+			}
+			if client != "" {
+				s.auth.ClientID, s.auth.ClientSecret, s.auth.KeyFile = client, "", ""
+			}
+			s.auth.Scopes = append(s.auth.Scopes, scopes...)
+			return a.login(cmd.Context(), s, !asksNoBrowser && canOpenBrowser())
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&asksNoBrowser, "no-browser", false, "print the page's address, and ask for the one that you end up at")
+	flags.StringSliceVar(&scopes, "scope", nil, "a `SCOPE` to ask for in addition (repeatable)")
+	flags.StringVar(&client, "client-id", "", "the `ID` of a client that you registered with the authorization server")
+	flags.DurationVar(&a.flags.timeout, "timeout", 0, fmt.Sprintf("how long you may take (default %v)", defaultLogin))
+	a.configFlags(flags)
+	return cmd
+}
+
+func (a *app) login(ctx context.Context, s signer, browser bool) error {
+	visit := a.pastedVisit
+	if browser {
+		visit = oauth.Loopback(a.openBrowser)
+	} else if a.person == nil {
+		return usagef("junction login: there is no browser here, and nobody to ask: run it in a terminal")
+	}
+	tokens, err := a.tokens(s.auth, visit)
+	if err != nil {
+		return &connectError{err}
+	}
+	limit := defaultLogin
+	if a.flags.timeout > 0 {
+		limit = a.flags.timeout
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("nobody logged in within %v", limit))
+	defer cancel()
+	l, err := tokens.Login(ctx, s.url, nil)
+	if errors.Is(err, oauth.ErrNotWanted) {
+		a.out.Printf("%s asks nobody to log in.\n", plaintext.Line(s.name, 200))
+		return nil
+	}
+	if err != nil {
+		return &connectError{err}
+	}
+	a.out.Printf("Logged in: %s\n", describeLogin(l, time.Now()))
+	return nil
+}
+
+// describeLogin is a login in a line.
+func describeLogin(l *oauth.Login, now time.Time) string {
+	text := plaintext.Line(l.Resource, 200) + " at " + plaintext.Line(l.Issuer, 200)
+	if len(l.Scopes) > 0 {
+		text += " (" + plaintext.Line(strings.Join(l.Scopes, " "), 200) + ")"
+	}
+	switch left := l.Expires.Sub(now).Round(time.Second); {
+	case l.Renews:
+		text += ", renewed by itself"
+	case l.Expires.IsZero():
+	case left > 0:
+		text += fmt.Sprintf(", for %v", left)
+	default:
+		text += ", expired"
+	}
+	return text
+}
+
+// openBrowser shows the person a page.
+func (a *app) openBrowser(ctx context.Context, page string) error {
+	u, err := url.Parse(page)
+	if err != nil {
+		return err
+	}
+	a.screen.Printf("Your browser is to show the login of %s. If it does not, open\n  %s\n", plaintext.Line(u.Host, 200), page)
+	name, args := browser()
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, append(args, page)...)
+	if err := cmd.Start(); err != nil {
+		a.screen.Printf("It cannot be opened from here: %v\n", err)
+		return nil // it can be opened by hand
+	}
+	go func() { _ = cmd.Wait() }() // a browser may stay; it is the person's
+	return nil
+}
+
+// browser is the program that shows pages.
+func browser() (name string, args []string) {
+	switch own := os.Getenv("JUNCTION_BROWSER"); {
+	case own != "":
+		return own, nil
+	case runtime.GOOS == "darwin":
+		return "open", nil
+	case runtime.GOOS == "windows":
+		return "rundll32", []string{"url.dll,FileProtocolHandler"}
+	}
+	return "xdg-open", nil
+}
+
+// canOpenBrowser reports whether there is a browser where the person sits.
+func canOpenBrowser() bool {
+	name, _ := browser()
+	if _, err := exec.LookPath(name); err != nil {
+		return false
+	}
+	if os.Getenv("JUNCTION_BROWSER") != "" || runtime.GOOS == "darwin" || runtime.GOOS == "windows" {
+		return true
+	}
+	return os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != ""
+}
+
+// pastedVisit has the person open the page in another browser, and paste the address that it ends up at, which
+// shows nothing there.
+func (a *app) pastedVisit(_ context.Context, redirect string) (*oauth.Visit, error) {
+	if redirect == "" {
+		redirect = oauth.LoopbackRedirect(defaultCallback)
+	}
+	return &oauth.Visit{Redirect: redirect, Go: func(ctx context.Context, page string) (string, error) {
+		end, err := a.person.Begin(ctx)
+		if err != nil {
+			return "", err
+		}
+		defer end()
+		a.person.Printf("Open this page in a browser, and log in:\n\n  %s\n\nThe browser then goes to an address that begins with %s, and may\nsay that it cannot be reached. Paste that address here:\n", page, redirect)
+		return a.person.Line(ctx, "> ")
+	}}, nil
+}
+
+// defaultCallback is the port to which a browser goes that nobody waits for.
+const defaultCallback = 3118
+
+func (a *app) logoutCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:               "logout SERVER",
+		Short:             "Forget the login at a server, and have it revoked",
+		Long:              "Forget the login at a server, and have its authorization server revoke it, where that can be done.",
+		ValidArgsFunction: a.suggestServers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.signer(cmd, args)
+			if err != nil {
+				return err
+			}
+			tokens, err := a.tokens(s.auth, nil)
+			if err != nil {
+				return &connectError{err}
+			}
+			l, revoked, err := tokens.Logout(cmd.Context(), s.url)
+			switch {
+			case errors.Is(err, oauth.ErrNoLogin):
+				a.out.Printf("You are not logged in at %s.\n", plaintext.Line(s.name, 200))
+				return nil
+			case err != nil:
+				return &connectError{err}
+			case revoked:
+				a.out.Printf("Logged out: %s revoked it.\n", plaintext.Line(l.Issuer, 200))
+			default:
+				a.out.Printf("Logged out here. %s revokes nothing: the token it gave is good until it expires.\n", plaintext.Line(l.Issuer, 200))
+			}
+			return nil
+		},
+	}
+	a.configFlags(cmd.Flags())
+	return cmd
+}
+
+func (a *app) whoamiCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:               "whoami [SERVER]",
+		Short:             "Show where you are logged in",
+		Long:              "Show where you are logged in: at a server, or everywhere.\n\n" + loginHelp,
+		ValidArgsFunction: a.suggestServers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			logins, err := a.whoami(cmd, args)
+			if err != nil {
+				return err
+			}
+			if a.flags.json {
+				return json.NewEncoder(a.stdout).Encode(struct {
+					Logins []*oauth.Login `json:"logins"`
+				}{append([]*oauth.Login{}, logins...)})
+			}
+			if len(logins) == 0 {
+				a.out.Printf("You are logged in nowhere; junction login SERVER does it.\n")
+				return nil
+			}
+			var rows [][]string
+			for _, l := range logins {
+				rows = append(rows, []string{plaintext.Line(l.Server, 200), describeLogin(l, time.Now())})
+			}
+			a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print JSON")
+	a.configFlags(cmd.Flags())
+	return cmd
+}
+
+func (a *app) whoami(cmd *cobra.Command, args []string) ([]*oauth.Login, error) {
+	if len(args) == 0 {
+		tokens, err := a.tokens(config.OAuth{}, nil)
+		if err != nil {
+			return nil, err
+		}
+		logins, err := tokens.Logins(cmd.Context())
+		if err != nil {
+			err = &connectError{err}
+		}
+		return logins, err
+	}
+	s, err := a.signer(cmd, args)
+	if err != nil {
+		return nil, err
+	}
+	tokens, err := a.tokens(s.auth, nil)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	switch l, err := tokens.LoginOf(cmd.Context(), s.url); {
+	case errors.Is(err, oauth.ErrNoLogin):
+		return nil, &connectError{fmt.Errorf("you are not logged in at %s; junction login %s does it", s.name, shellWord(s.name))}
+	case err != nil:
+		return nil, &connectError{err}
+	default:
+		return []*oauth.Login{l}, nil
+	}
+}
+
+var plainWord = regexp.MustCompile(`^[\w./:@%+=,-]+$`)
+
+// shellWord is a word as it can be typed.
+func shellWord(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return strconv.Quote(word)
+}

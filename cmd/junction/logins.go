@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"crypto"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp/oauth"
+	"github.com/junction-mcp/junction/state"
+	"github.com/junction-mcp/junction/state/sqlite"
+)
+
+const (
+	maxKeyFile   = 64 << 10 // bytes of a client's key, and of a signed statement
+	maxIdleConns = 32       // to one server
+)
+
+// openLogins opens what keeps this user's logins. Unless it is to be made, it need not be there.
+func (a *app) openLogins(create bool) func(ctx context.Context) (state.Store, []byte, error) {
+	return func(ctx context.Context) (state.Store, []byte, error) {
+		path, err := stateFile("state.db")
+		if err != nil {
+			return nil, nil, err
+		}
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && !create {
+			return nil, nil, state.ErrNotFound
+		}
+		key, err := loginKey(ctx, create)
+		if err != nil {
+			return nil, nil, err
+		}
+		s, err := sqlite.Open(ctx, path)
+		if err != nil {
+			return nil, nil, err
+		}
+		a.closing.Lock()
+		defer a.closing.Unlock()
+		a.closers = append(a.closers, s)
+		return s, key, nil
+	}
+}
+
+// tokens is a client that gets tokens for one server as its entry says. Without a way for the user to visit pages,
+// what needs that fails.
+func (a *app) tokens(entry config.OAuth, visit func(ctx context.Context, redirect string) (*oauth.Visit, error)) (*oauth.Client, error) {
+	o := oauth.Options{Name: "Junction", Visit: visit, Scopes: entry.Scopes, Logger: a.logger()}
+	if !a.renews && renewsApart(&entry) {
+		o.Renew = renewApart
+	}
+	o.Store = oauth.OpenStore(a.openLogins(visit != nil || entry.Grant != ""))
+	if len(entry.Hosts) > 0 {
+		o.HTTP = oauth.Guarded(func(host string) bool { return slices.Contains(entry.Hosts, strings.ToLower(host)) })
+	}
+	switch entry.Grant {
+	case config.GrantClientCredentials:
+		o.Grant = oauth.ClientCredentials()
+	case config.GrantAssertion:
+		o.Grant = oauth.Assertion(func(context.Context, oauth.Asked) (string, error) {
+			data, err := readSmall(entry.AssertionFile) // anew each time: it is replaced before it expires
+			return string(data), err
+		})
+	}
+	if entry.ClientID != "" {
+		r := oauth.Registration{ID: entry.ClientID, Secret: entry.ClientSecret}
+		if entry.CallbackPort > 0 {
+			r.Redirect = oauth.LoopbackRedirect(entry.CallbackPort)
+		}
+		if entry.KeyFile != "" {
+			var err error
+			if r.Key, err = readKey(entry.KeyFile); err != nil {
+				return nil, fmt.Errorf("oauth.privateKey: %w", err)
+			}
+		}
+		o.Registered = func(string) (oauth.Registration, bool) { return r, true }
+	}
+	return oauth.New(o), nil
+}
+
+// readSmall reads a file that should be small.
+func readSmall(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
+	if len(data) > maxKeyFile {
+		return nil, fmt.Errorf("%s has more than %d KiB", path, maxKeyFile>>10)
+	}
+	return data, err
+}
+
+// readKey reads a private key in PEM: PKCS #8, or PKCS #1 of RSA, or SEC 1.
+func readKey(path string) (crypto.Signer, error) {
+	data, err := readSmall(path)
+	if err != nil {
+		return nil, err
+	}
+	block, _ := pem.Decode(data)
+	if block == nil {
+		return nil, fmt.Errorf("%s: expected a private key in PEM", path)
+	}
+	for _, parse := range []func([]byte) (any, error){
+		x509.ParsePKCS8PrivateKey,
+		func(der []byte) (any, error) {
+			var k *rsa.PrivateKey
+			k, err := x509.ParsePKCS1PrivateKey(der)
+			return k, err
+		},
+		func(der []byte) (any, error) { return x509.ParseECPrivateKey(der) },
+	} {
+		if key, err := parse(block.Bytes); err == nil {
+			if signer, is := key.(crypto.Signer); is {
+				return signer, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("%s: expected a private key of RSA, ECDSA or Ed25519 without a password, found %q", path, block.Type)
+}
+
+// authorized is how requests to a server at a URL are sent: with tokens, where it wants them and no header of the
+// entry or the command line says who asks.
+func (a *app) authorized(name, url string, entry config.OAuth, header http.Header) (*http.Client, error) {
+	if header.Get("Authorization") != "" {
+		return nil, nil
+	}
+	tokens, err := a.tokens(entry, nil)
+	if err != nil {
+		return nil, err
+	}
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.MaxIdleConnsPerHost = maxIdleConns
+	t, err := tokens.Transport(url, base)
+	if err != nil {
+		return nil, err
+	}
+	if name == "" {
+		name = url
+	}
+	return &http.Client{Transport: signIn{name, t}}, nil
+}
+
+// signIn says what to do where nobody is logged in.
+type signIn struct {
+	name string
+	http.RoundTripper
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (s signIn) RoundTrip(req *http.Request) (*http.Response, error) {
+	response, err := s.RoundTripper.RoundTrip(req)
+	if rights, is := errors.AsType[*oauth.RightsError](err); is {
+		return nil, &needsLogin{s.name, rights.Scopes}
+	}
+	if errors.Is(err, oauth.ErrLogin) {
+		return nil, &needsLogin{name: s.name}
+	}
+	return response, err
+}
+
+// CloseIdleConnections is called when nothing more is asked of a server.
+func (s signIn) CloseIdleConnections() {
+	(&http.Client{Transport: s.RoundTripper}).CloseIdleConnections()
+}
+
+// needsLogin is [oauth.ErrLogin] with its remedy.
+type needsLogin struct {
+	name   string
+	scopes []string // that the present login lacks
+}
+
+// Error says what to do.
+func (e *needsLogin) Error() string {
+	if len(e.scopes) == 0 {
+		return "sign in: junction login " + shellWord(e.name)
+	}
+	return "more rights are needed: junction login " + shellWord(e.name) + " --scope " + shellWord(plaintext.Line(strings.Join(e.scopes, ","), 200))
+}
+
+// Unwrap is [oauth.ErrLogin].
+func (e *needsLogin) Unwrap() error { return oauth.ErrLogin }

@@ -1,0 +1,119 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// OAuth is what a file says of how access tokens for a server are got. A server that wants them says the rest.
+type OAuth struct {
+	ClientID     string   `json:"clientId,omitempty"` // of who was registered with the authorization server beforehand
+	ClientSecret string   `json:"-"`
+	KeyFile      string   `json:"privateKey,omitempty"` // absolute: the PEM file of a key in place of a secret
+	Scopes       []string `json:"scopes,omitempty"`     // to ask for in addition to those that the server names
+	// Grant is "" for a user who logs in, "client_credentials" for a program that acts for itself, and "jwt-bearer"
+	// for one with a signed statement in AssertionFile.
+	Grant         string `json:"grant,omitempty"`
+	AssertionFile string `json:"assertion,omitempty"` // absolute
+	CallbackPort  int    `json:"callbackPort,omitempty"`
+	// Hosts may be authorization servers although they have private addresses.
+	Hosts []string `json:"hosts,omitempty"`
+}
+
+// Grants without a user.
+const (
+	GrantClientCredentials = "client_credentials"
+	GrantAssertion         = "jwt-bearer"
+)
+
+// readOAuth reads the member "oauth", as Claude Code and others have it, too.
+func (e *entryReader) readOAuth(v hujson.Value) (err error) {
+	if v.Value.Kind() != '{' {
+		return wrongType("an object", v)
+	}
+	o := &OAuth{}
+	for _, m := range members(v) {
+		switch m.name {
+		case "clientId":
+			o.ClientID, err = nonEmpty(m.value)
+		case "clientSecret":
+			o.ClientSecret, err = nonEmpty(m.value)
+		case "privateKey":
+			o.KeyFile, err = nonEmpty(m.value)
+		case "assertion":
+			o.AssertionFile, err = nonEmpty(m.value)
+		case "grant":
+			o.Grant, err = nonEmpty(m.value)
+		case "scopes":
+			o.Scopes, err = e.strings("oauth.scopes", m.value)
+		case "hosts":
+			o.Hosts, err = e.strings("oauth.hosts", m.value)
+		case "callbackPort":
+			o.CallbackPort, err = port(m.value)
+		default:
+			e.warn(e.def.Name, "oauth."+plain(m.name), m.at, errors.New("is ignored: Junction has no such member"))
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+	}
+	e.def.oauth = o
+	return o.check()
+}
+
+func port(v hujson.Value) (int, error) {
+	n := float64(0)
+	if v.Value.Kind() == '0' {
+		n = v.Value.(hujson.Literal).Float()
+	}
+	if n < 1 || n > 65535 || n != float64(int(n)) {
+		return 0, errors.New("expected a port, 1 to 65535")
+	}
+	return int(n), nil
+}
+
+// check says what does not fit together.
+func (o *OAuth) check() error {
+	switch {
+	case o.Grant != "" && !slices.Contains([]string{GrantClientCredentials, GrantAssertion}, o.Grant):
+		return fmt.Errorf("grant: expected %s or %s, or none for a user who logs in, got %s", GrantClientCredentials, GrantAssertion, quote(o.Grant))
+	case o.ClientID == "" && (o.Grant != "" || o.ClientSecret != "" || o.KeyFile != ""):
+		return errors.New("clientId is missing: the client's name at the authorization server")
+	case o.ClientSecret != "" && o.KeyFile != "":
+		return errors.New("has both clientSecret and privateKey; remove one")
+	case o.Grant == GrantClientCredentials && o.ClientSecret == "" && o.KeyFile == "":
+		return errors.New("client_credentials needs clientSecret, such as ${SECRET}, or privateKey, a file")
+	case (o.Grant == GrantAssertion) != (o.AssertionFile != ""):
+		return errors.New("assertion, a file, and the grant jwt-bearer go together")
+	case o.ClientSecret != "" && !strings.Contains(o.ClientSecret, "${"):
+		return errors.New("clientSecret: write ${NAME}, and keep the secret itself in the environment: files are shared")
+	}
+	return nil
+}
+
+// oauth completes what a file says of tokens; where it fails, it names the field.
+func (x *expansion) oauth() (_ *OAuth, field string, err error) {
+	if x.def.oauth == nil {
+		return nil, "", nil
+	}
+	o := *x.def.oauth
+	for _, member := range []struct {
+		name   string
+		value  *string
+		isFile bool
+	}{
+		{"clientId", &o.ClientID, false}, {"clientSecret", &o.ClientSecret, false}, {"privateKey", &o.KeyFile, true}, {"assertion", &o.AssertionFile, true},
+	} {
+		if *member.value, err = x.expand(*member.value); err != nil {
+			return nil, "oauth." + member.name, err
+		}
+		if member.isFile && *member.value != "" {
+			*member.value = absolute(*member.value, x.def.folder)
+		}
+	}
+	return &o, "", nil
+}

@@ -1,0 +1,49 @@
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestAnEntrySaysHowTokensAreGot(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "mcp.json")
+	t.Setenv("THE_SECRET", "s3cret")
+	for _, test := range []struct{ name, oauth, want, fault string }{
+		{"a client that was registered", `{"clientId":"c","scopes":["a","b"],"callbackPort":3118,"hosts":["sso.corp"]}`, "&{c   [a b]   3118 [sso.corp]}", ""},
+		{"one with a secret", `{"clientId":"c","clientSecret":"${THE_SECRET}","grant":"client_credentials"}`, "&{c s3cret  [] client_credentials  0 []}", ""},
+		{"one with a key", `{"clientId":"c","privateKey":"key.pem","grant":"client_credentials"}`, "&{c  " + filepath.Join(dir, "key.pem") + " [] client_credentials  0 []}", ""},
+		{"a workload", `{"clientId":"c","assertion":"/var/run/token","grant":"jwt-bearer"}`, "&{c   [] jwt-bearer /var/run/token 0 []}", ""},
+		{"another grant", `{"clientId":"c","grant":"password"}`, "", "grant: expected client_credentials"},
+		{"no client", `{"grant":"client_credentials"}`, "", "clientId is missing"},
+		{"a secret in the file", `{"clientId":"c","clientSecret":"s3cret"}`, "", "keep the secret itself in the environment"},
+		{"no secret", `{"clientId":"c","grant":"client_credentials"}`, "", "needs clientSecret"},
+		{"both", `{"clientId":"c","clientSecret":"${THE_SECRET}","privateKey":"k"}`, "", "has both"},
+		{"no statement", `{"clientId":"c","grant":"jwt-bearer"}`, "", "go together"},
+		{"no port", `{"callbackPort":70000}`, "", "callbackPort: expected a port"},
+		{"no object", `true`, "", "expected an object"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			set, err := Parse(file, []byte(`{"mcpServers":{"x":{"url":"https://mcp.example/mcp","oauth":`+test.oauth+`}}}`), Options{})
+			if test.fault != "" {
+				if text := fmt.Sprint(err, set.Problems); !strings.Contains(text, test.fault) {
+					t.Errorf("%s, want %q", text, test.fault)
+				}
+				return
+			}
+			if err != nil || len(set.Servers) != 1 {
+				t.Fatal(err, set.Problems)
+			}
+			d := set.Servers[0]
+			s, err := d.Resolve(t.Context())
+			if err != nil || fmt.Sprint(s.OAuth) != test.want {
+				t.Errorf("%v, %v, want %s", s.OAuth, err, test.want)
+			}
+			if d.Hash() == "" || !strings.Contains(strings.Join(d.Around(), " "), "(oauth.clientId c)") || strings.Contains(fmt.Sprint(d, d.Around(), *s), "s3cret") {
+				t.Errorf("hash %q, %s, %v", d.Hash(), d, d.Around())
+			}
+		})
+	}
+}

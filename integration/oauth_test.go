@@ -1,0 +1,244 @@
+package integration
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/auth"
+	"github.com/junction-mcp/junction/mcp/middleware"
+	"github.com/junction-mcp/junction/mcp/streamable"
+)
+
+// An authorized site is an MCP server that wants the tokens of a real authorization server.
+type authorizedSite struct {
+	url     string // of the server
+	issuer  string
+	browser string // the log of the pages that the user's browser was sent to
+	env     []string
+	program string
+}
+
+// authorizedServer starts both. Access tokens last ttl seconds.
+func authorizedServer(t *testing.T, ttl, format string, o auth.Options) *authorizedSite {
+	t.Helper()
+	address := freeAddress(t)
+	serving(t, nodeEnv(t), address, append(nodeScript(t, "oauth", "servers/oidc/provider.mjs"), address, ttl, format)...)
+	s := &authorizedSite{issuer: "http://" + address, browser: filepath.Join(t.TempDir(), "pages"), program: junction(t)}
+	s.env = append(isolated(t), "JUNCTION_BROWSER="+goProgram(t, ".", "./clients/browser"), "BROWSER_LOG="+s.browser)
+
+	server := mcp.NewServer("authorized", "1.0.0")
+	for _, name := range []string{"echo", "delete_all"} {
+		mcp.AddTool(server, name, func(_ context.Context, in struct{ Text string }) (string, error) { return name + ": " + in.Text, nil })
+	}
+	mux := http.NewServeMux()
+	site := httptest.NewServer(mux)
+	t.Cleanup(site.Close)
+	s.url = site.URL + "/mcp"
+	o.Resource, o.Servers = s.url, []string{s.issuer}
+	if format == "jwt" {
+		o.Verifier = auth.JWT(auth.JWTOptions{Issuer: s.issuer, HTTP: http.DefaultClient})
+	} else {
+		o.Verifier = auth.Introspection(auth.IntrospectionOptions{Issuer: s.issuer, URL: s.issuer + "/token/introspection",
+			ClientID: "server", Secret: "the secret of the server", HTTP: http.DefaultClient})
+	}
+	guard, err := auth.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scoped := middleware.ToolScopes(map[string][]string{"delete_*": {"admin"}})(server)
+	mux.Handle("/mcp", streamable.HandlerWith(scoped, streamable.Options{Principal: guard.Principal, Challenge: guard.Challenge}))
+	mux.Handle(guard.MetadataPath(), guard.Metadata())
+	return s
+}
+
+// visits is how often the browser was sent to a page.
+func (s *authorizedSite) visits(t *testing.T) int {
+	t.Helper()
+	pages, err := os.ReadFile(s.browser)
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return strings.Count(string(pages), "\n")
+}
+
+// run runs a junction command, which has to end well.
+func (s *authorizedSite) run(t *testing.T, args ...string) string {
+	t.Helper()
+	return run(t, s.env, append([]string{s.program}, args...)...)
+}
+
+// fails runs one that has to fail, and say why.
+func (s *authorizedSite) fails(t *testing.T, want string, args ...string) {
+	t.Helper()
+	out, log, err := tryRun(t, s.env, append([]string{s.program}, args...)...)
+	if err == nil || !strings.Contains(out+log, want) {
+		t.Errorf("junction %s: %v, %s%s, want %q", strings.Join(args, " "), err, out, log, want)
+	}
+}
+
+func TestLoginAtARealAuthorizationServer(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		format string
+		o      auth.Options
+	}{
+		"signed tokens":               {"jwt", auth.Options{Scopes: []string{"read"}}},
+		"tokens that are asked about": {"opaque", auth.Options{Scopes: []string{"read"}}},
+		"tokens that are bound":       {"jwt", auth.Options{Scopes: []string{"read"}, Proofs: auth.ProofsNeeded}},
+		"proofs with nonces":          {"jwt", auth.Options{Scopes: []string{"read"}, Proofs: auth.ProofsWithNonce}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := authorizedServer(t, "3600", test.format, test.o)
+			s.fails(t, "sign in: junction login "+s.url, "tools", s.url)
+			if out := s.run(t, "login", s.url); !strings.Contains(out, "Logged in: "+s.url+" at "+s.issuer+" (read), renewed by itself") {
+				t.Errorf("login: %s", out)
+			}
+			if out := s.run(t, "tools", s.url); !strings.Contains(out, "echo") || strings.Contains(out, "delete_all") {
+				t.Errorf("tools: %s", out)
+			}
+			if out := s.run(t, "call", s.url, "echo", "Text=hello"); !strings.Contains(out, "echo: hello") {
+				t.Errorf("call: %s", out)
+			}
+			if out := s.run(t, "whoami"); !strings.Contains(out, s.issuer) {
+				t.Errorf("whoami: %s", out)
+			}
+			s.fails(t, "more rights are needed: junction login "+s.url+" --scope admin", "call", s.url, "delete_all", "Text=hello")
+			s.run(t, "login", s.url, "--scope", "admin")
+			if out := s.run(t, "call", s.url, "delete_all", "Text=hello"); !strings.Contains(out, "delete_all: hello") {
+				t.Errorf("with more rights: %s", out)
+			}
+			if out := s.run(t, "logout", s.url); !strings.Contains(out, s.issuer+" revoked it") {
+				t.Errorf("logout: %s", out)
+			}
+			s.fails(t, "sign in: junction login "+s.url, "tools", s.url)
+			if n := s.visits(t); n != 2 {
+				t.Errorf("the browser was opened %d times", n)
+			}
+		})
+	}
+}
+
+// counts are what the authorization server did.
+func (s *authorizedSite) counts(t *testing.T) (c struct{ Grants, Refreshes, Revoked int }) {
+	t.Helper()
+	response, err := http.Get(s.issuer + "/counts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if err := json.NewDecoder(response.Body).Decode(&c); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// numberOf is a number that the environment may raise: how long a test goes on.
+func numberOf(t *testing.T, variable string, otherwise int) int {
+	t.Helper()
+	text := os.Getenv(variable)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", variable, err)
+	}
+	return n
+}
+
+// The authorization server ends the login when it sees a refresh token twice: then a call would fail, or a browser
+// would be opened again. LOGIN_EXPIRIES=200 is the whole of it.
+func TestProcessesAndAGatewayShareALogin(t *testing.T) {
+	t.Parallel()
+	expiries := numberOf(t, "LOGIN_EXPIRIES", 12)
+	s := authorizedServer(t, "1", "jwt", auth.Options{Scopes: []string{"read"}})
+	s.run(t, "login", s.url)
+
+	config := filepath.Join(t.TempDir(), "up.json")
+	if err := os.WriteFile(config, []byte(`{"mcpServers":{"site":{"url":"`+s.url+`"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := freeAddress(t)
+	serving(t, s.env, address, s.program, "up", "--config", config, "--http", address)
+	gateway, err := mcp.Dial(t.Context(), streamable.Client("http://"+address+"/mcp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer gateway.Close()
+
+	done := make(chan struct{})
+	var all sync.WaitGroup
+	calls := make([]int, 3)
+	for i := range calls {
+		all.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if i == 0 {
+					if _, err := gateway.CallTool(t.Context(), "site__echo", map[string]string{"Text": "x"}); err != nil {
+						t.Errorf("through the gateway: %v", err)
+						return
+					}
+					time.Sleep(20 * time.Millisecond)
+				} else if out, log, err := tryRun(t, s.env, s.program, "call", s.url, "echo", "Text=x"); err != nil {
+					t.Errorf("junction call: %v, %s%s", err, out, log)
+					return
+				}
+				calls[i]++
+			}
+		})
+	}
+	for s.counts(t).Refreshes < expiries && !t.Failed() {
+		time.Sleep(200 * time.Millisecond)
+	}
+	close(done)
+	all.Wait()
+	c, visits := s.counts(t), s.visits(t)
+	t.Logf("%d refreshes, %v calls", c.Refreshes, calls)
+	if visits != 1 || c.Revoked != 0 || c.Grants != c.Refreshes+1 || calls[0] == 0 || calls[1] == 0 {
+		t.Errorf("%+v, the browser was opened %d times, %v calls", c, visits, calls)
+	}
+}
+
+// REFRESH_KILLS=200 is the whole of it.
+func TestAKillInTheMiddleOfARefreshLosesNoLogin(t *testing.T) {
+	t.Parallel()
+	kills := numberOf(t, "REFRESH_KILLS", 15)
+	s := authorizedServer(t, "1", "jwt", auth.Options{Scopes: []string{"read"}})
+	s.run(t, "login", s.url)
+	killed := 0
+	for i := range kills {
+		time.Sleep(time.Second) // each call has to refresh
+		cmd := exec.Command(s.program, "call", s.url, "echo", "Text=x")
+		cmd.Env = s.env
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(10+i*97%180) * time.Millisecond)
+		if cmd.Process.Kill() == nil {
+			killed++
+		}
+		_ = cmd.Wait()
+		s.run(t, "call", s.url, "echo", "Text=x")
+	}
+	c, visits := s.counts(t), s.visits(t)
+	t.Logf("%d killed, %+v", killed, c)
+	if visits != 1 || c.Revoked != 0 || killed < kills/2 {
+		t.Errorf("%+v, the browser was opened %d times, %d killed", c, visits, killed)
+	}
+}

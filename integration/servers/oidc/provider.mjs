@@ -1,0 +1,54 @@
+// A certified authorization server (npm oidc-provider), for users whose every name and password is good.
+//
+//	node provider.mjs ADDRESS [TTL] [opaque]
+//
+// TTL is for how many seconds an access token lasts. Tokens are JWTs, or opaque; introspection, revocation, dynamic
+// registration, resource indicators and DPoP are on; /counts says how many tokens were given. Refresh tokens rotate, and one that is used twice ends the login.
+import { Provider } from 'oidc-provider'
+
+const [address, ttl = '3600', format = 'jwt'] = process.argv.slice(2)
+const issuer = `http://${address}`
+const hour = 3600
+
+const provider = new Provider(issuer, {
+  clients: [
+    { client_id: 'server', client_secret: 'the secret of the server', redirect_uris: [], response_types: [], grant_types: [] },
+    { client_id: 'machine', client_secret: 'the secret of the machine', redirect_uris: [], response_types: [], grant_types: ['client_credentials'], scope: 'read write' },
+    { client_id: 'known', token_endpoint_auth_method: 'none', application_type: 'native', redirect_uris: ['http://127.0.0.1/callback'], grant_types: ['authorization_code', 'refresh_token'] },
+  ],
+  scopes: ['openid', 'offline_access', 'read', 'write', 'admin'],
+  rotateRefreshToken: true,
+  ttl: { AccessToken: Number(ttl), ClientCredentials: Number(ttl), RefreshToken: 24 * hour, Grant: 24 * hour, Session: 24 * hour, Interaction: hour },
+  jwks: undefined,
+  cookies: { keys: ['a key for tests'] },
+  features: {
+    devInteractions: { enabled: true },
+    registration: { enabled: true },
+    revocation: { enabled: true },
+    introspection: { enabled: true, allowedPolicy: () => true },
+    clientCredentials: { enabled: true },
+    dPoP: { enabled: true },
+    resourceIndicators: {
+      enabled: true,
+      defaultResource: (_ctx, _client, one) => one,
+      useGrantedResource: () => true,
+      getResourceServerInfo: (_ctx, resource) => ({
+        scope: 'read write admin', audience: resource, accessTokenFormat: format, accessTokenTTL: Number(ttl),
+        jwt: { sign: { alg: 'RS256' } },
+      }),
+    },
+  },
+})
+const counts = { grants: 0, refreshes: 0, revoked: 0 }
+provider.on('grant.success', (ctx) => {
+  counts.grants++
+  if (ctx.oidc.params.grant_type === 'refresh_token') counts.refreshes++
+})
+provider.on('grant.revoked', () => { counts.revoked++ })
+provider.use(async (ctx, next) => {
+  if (ctx.path === '/counts') ctx.body = counts
+  else await next()
+})
+provider.on('server_error', (_ctx, err) => console.error(err))
+const [host, port] = address.split(':')
+provider.listen(Number(port), host)

@@ -1,0 +1,90 @@
+package auth
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp/oauth"
+)
+
+const (
+	// defaultFresh is for how long what an authorization server said of a token is believed.
+	defaultFresh = time.Minute
+	// maxAsked bounds how many tokens it is asked about at a time; further requests wait.
+	maxAsked = 32
+	// askTime bounds one such request, with the wait for its turn.
+	askTime = 10 * time.Second
+)
+
+// IntrospectionOptions say whom to ask about tokens (RFC 7662).
+type IntrospectionOptions struct {
+	// Issuer is the authorization server; it stands for itself where its responses name none.
+	Issuer string
+	// URL is its introspection endpoint.
+	URL string
+	// ClientID and Secret are what this server is registered as there.
+	ClientID, Secret string
+	// Fresh is for how long a response is believed; default one minute. A token that is revoked is taken as long.
+	Fresh time.Duration
+	// HTTP asks; default [oauth.Guarded] without exceptions.
+	HTTP *http.Client
+}
+
+// Introspection returns a Verifier that asks the authorization server about each token.
+func Introspection(o IntrospectionOptions) Verifier {
+	if o.HTTP == nil {
+		o.HTTP = oauth.Guarded(nil)
+	}
+	o.Fresh = cmp.Or(o.Fresh, defaultFresh)
+	return &introspection{options: o, now: time.Now, turns: make(chan struct{}, maxAsked)}
+}
+
+type introspection struct {
+	options IntrospectionOptions
+	now     func() time.Time
+	turns   chan struct{} // who can send on it asks
+}
+
+// Verify implements [Verifier].
+func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, error) {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	select {
+	case i.turns <- struct{}{}:
+		defer func() { <-i.turns }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: too many are asked about: %w", ErrUnavailable, context.Cause(ctx))
+	}
+	form := url.Values{"token": {token}, "token_type_hint": {"access_token"}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, i.options.URL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Accept", "application/json")
+	req.SetBasicAuth(url.QueryEscape(i.options.ClientID), url.QueryEscape(i.options.Secret))
+	var said struct {
+		Active bool `json:"active"`
+		claims
+	}
+	began := i.now()
+	if err := do(i.options.HTTP, req, &said); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrUnavailable, i.options.Issuer, err)
+	}
+	switch {
+	case !said.Active:
+		return nil, fmt.Errorf("%w: %s says so", ErrToken, i.options.Issuer)
+	case said.Issuer != "" && said.Issuer != i.options.Issuer:
+		return nil, fmt.Errorf("%w: %.200q gave it, not %s", ErrToken, said.Issuer, i.options.Issuer)
+	case said.From != nil && said.From.time().After(began.Add(skew)):
+		return nil, fmt.Errorf("%w: it holds from %s only", ErrToken, said.From.time().UTC().Format(time.RFC3339))
+	}
+	t := said.token()
+	t.Issuer, t.Fresh = i.options.Issuer, began.Add(i.options.Fresh)
+	return t, nil
+}

@@ -1,0 +1,335 @@
+package auth
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/rsa"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/junction-mcp/junction/mcp/oauth"
+)
+
+const (
+	maxDocument = 1 << 20          // bytes of what an authorization server publishes
+	maxKeys     = 100              // that it signs with
+	maxKeyBits  = 8192             // of a key of RSA: checking with larger ones takes long
+	minKeyBits  = 2048             // smaller ones can be broken
+	keysLife    = time.Hour        // after which keys are read again
+	keysPause   = 30 * time.Second // between two looks for a key that is not known
+	keysTime    = 10 * time.Second // for one look
+	maxStale    = 24 * time.Hour   // for how long keys are used that cannot be read again
+)
+
+// JWTOptions say whose signatures hold.
+type JWTOptions struct {
+	// Issuer is the authorization server; it stands in each of its tokens.
+	Issuer string
+	// Keys is the URL of its keys (a JWK Set); default as its metadata says.
+	Keys string
+	// HTTP reads the metadata and the keys; default [oauth.Guarded] without exceptions.
+	HTTP *http.Client
+}
+
+// JWT returns a Verifier of signed access tokens (RFC 9068). The keys are read when the first is needed, and again
+// when a token names one that is not known.
+func JWT(o JWTOptions) Verifier {
+	if o.HTTP == nil {
+		o.HTTP = oauth.Guarded(nil)
+	}
+	j := &jwt{options: o, turn: make(chan struct{}, 1), now: time.Now}
+	j.keys.Store(&keySet{})
+	return j
+}
+
+type jwt struct {
+	options JWTOptions
+	turn    chan struct{} // of capacity 1: who could send on it reads keys
+	now     func() time.Time
+
+	keys atomic.Pointer[keySet]
+}
+
+// keySet are the keys as they were read. It is not changed once it is seen.
+type keySet struct {
+	keys   []jose.JSONWebKey
+	read   time.Time // zero: never
+	looked time.Time // when it was last tried
+}
+
+// signatures are those that hold: never none, and never one whose key both sides have.
+func signatures() []jose.SignatureAlgorithm {
+	return []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.ES512, jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA}
+}
+
+// claims are those of an access token (RFC 9068 section 2.2, RFC 7800).
+type claims struct {
+	Issuer   string   `json:"iss"`
+	Subject  string   `json:"sub"`
+	Client   string   `json:"client_id"`
+	Party    string   `json:"azp"`
+	Audience texts    `json:"aud"`
+	Scope    words    `json:"scope"`
+	Scopes   words    `json:"scp"`
+	Expires  *seconds `json:"exp"`
+	From     *seconds `json:"nbf"`
+	Bound    struct {
+		Thumbprint  string `json:"jkt"`
+		Certificate string `json:"x5t#S256"`
+	} `json:"cnf"`
+}
+
+// texts are one or several.
+type texts []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *texts) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*t = texts{one}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]string)(t))
+}
+
+// words are texts with blanks between, or several.
+type words []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (w *words) UnmarshalJSON(data []byte) error {
+	var all texts
+	err := all.UnmarshalJSON(data)
+	for _, text := range all {
+		*w = append(*w, strings.Fields(text)...)
+	}
+	return err
+}
+
+// seconds are a time (RFC 7519 section 2).
+type seconds float64
+
+func (s seconds) time() time.Time {
+	return time.Unix(int64(min(max(float64(s), 0), 1<<40)), 0)
+}
+
+// Verify implements [Verifier].
+func (j *jwt) Verify(ctx context.Context, token, _ string) (*Token, error) {
+	object, err := jose.ParseSignedCompact(token, signatures())
+	if err != nil || len(object.Signatures) != 1 {
+		return nil, fmt.Errorf("%w: it is not signed as %s signs", ErrToken, j.options.Issuer)
+	}
+	header := object.Signatures[0].Header
+	if kind, _ := header.ExtraHeaders[jose.HeaderType].(string); !slices.Contains([]string{"", "jwt", "at+jwt", "application/at+jwt"}, strings.ToLower(kind)) {
+		return nil, fmt.Errorf("%w: it is of the type %.40q", ErrToken, kind)
+	}
+	key, err := j.key(ctx, header)
+	if err != nil {
+		return nil, err
+	}
+	payload, err := object.Verify(key)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s did not sign it", ErrToken, j.options.Issuer)
+	}
+	var c claims
+	if err := json.Unmarshal(payload, &c); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrToken, err)
+	}
+	now := j.now()
+	switch {
+	case c.Issuer != j.options.Issuer:
+		return nil, fmt.Errorf("%w: %.200q gave it, not %s", ErrToken, c.Issuer, j.options.Issuer)
+	case c.Expires == nil:
+		return nil, fmt.Errorf("%w: it says not when it expires", ErrToken)
+	case c.From != nil && c.From.time().After(now.Add(skew)):
+		return nil, fmt.Errorf("%w: it holds from %s only", ErrToken, c.From.time().UTC().Format(time.RFC3339))
+	}
+	return c.token(), nil
+}
+
+func (c *claims) token() *Token {
+	t := &Token{Issuer: c.Issuer, Subject: c.Subject, ClientID: c.Client, Audience: c.Audience, Scopes: append(c.Scope, c.Scopes...), Thumbprint: c.Bound.Thumbprint, Certificate: c.Bound.Certificate}
+	if t.ClientID == "" {
+		t.ClientID = c.Party
+	}
+	if t.Subject == "" {
+		t.Subject = t.ClientID
+	}
+	if c.Expires != nil {
+		t.Expires = c.Expires.time()
+	}
+	return t
+}
+
+// key is that with which a token says that it is signed. Where it names none there must be only one that fits.
+func (j *jwt) key(ctx context.Context, header jose.Header) (any, error) {
+	known, err := j.known(ctx, header)
+	if err != nil {
+		return nil, err
+	}
+	if key := known.find(header); key != nil {
+		return key.Key, nil
+	}
+	return nil, fmt.Errorf("%w: %s has no key %.100q", ErrToken, j.options.Issuer, header.KeyID)
+}
+
+func (s *keySet) find(header jose.Header) (found *jose.JSONWebKey) {
+	for i, key := range s.keys {
+		if key.Use != "" && key.Use != "sig" || key.Algorithm != "" && key.Algorithm != header.Algorithm || header.KeyID != "" && key.KeyID != header.KeyID {
+			continue
+		}
+		if found != nil && header.KeyID == "" {
+			return nil // it could be either
+		}
+		if found == nil {
+			found = &s.keys[i]
+		}
+	}
+	return found
+}
+
+// serves reports whether keys can be used as they are: they are new, and have the one that is wanted, or it was looked
+// for a moment ago.
+func (s *keySet) serves(header jose.Header, now time.Time) bool {
+	return now.Sub(s.read) < keysLife && s.find(header) != nil || !s.read.IsZero() && now.Sub(s.looked) < keysPause
+}
+
+// known are the keys: read again where they are old, or where one is missing.
+func (j *jwt) known(ctx context.Context, header jose.Header) (*keySet, error) {
+	if s := j.keys.Load(); s.serves(header, j.now()) {
+		return s, nil
+	}
+	select {
+	case j.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(ctx))
+	}
+	defer func() { <-j.turn }()
+	before := j.keys.Load()
+	if before.serves(header, j.now()) {
+		return before, nil
+	}
+	// What one request asks for serves all.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTime)
+	defer cancel()
+	keys, err := j.readKeys(ctx)
+	now := j.now()
+	next := &keySet{keys: keys, read: now, looked: now}
+	if err != nil {
+		next.keys, next.read = before.keys, before.read
+	}
+	j.keys.Store(next)
+	if err != nil && (next.read.IsZero() || now.Sub(next.read) > maxStale) {
+		return nil, fmt.Errorf("%w: the keys of %s: %w", ErrUnavailable, j.options.Issuer, err)
+	}
+	return next, nil
+}
+
+// readKeys reads the keys of the authorization server.
+func (j *jwt) readKeys(ctx context.Context) ([]jose.JSONWebKey, error) {
+	at := j.options.Keys
+	if at == "" {
+		var err error
+		if at, err = keysURL(ctx, j.options.HTTP, j.options.Issuer); err != nil {
+			return nil, err
+		}
+	}
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := document(ctx, j.options.HTTP, at, &set); err != nil {
+		return nil, err
+	}
+	if len(set.Keys) > maxKeys {
+		return nil, fmt.Errorf("%s has %d keys, and at most %d are looked at", at, len(set.Keys), maxKeys)
+	}
+	var keys []jose.JSONWebKey
+	for _, text := range set.Keys {
+		var key jose.JSONWebKey
+		if key.UnmarshalJSON(text) == nil && canVerify(&key) { // of a kind that is not known here
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
+// canVerify reports whether signatures can be checked with a key.
+func canVerify(key *jose.JSONWebKey) bool {
+	if !key.Valid() || !key.IsPublic() {
+		return false
+	}
+	switch k := key.Key.(type) {
+	case *rsa.PublicKey:
+		return k.N.BitLen() >= minKeyBits && k.N.BitLen() <= maxKeyBits
+	case *ecdsa.PublicKey:
+		return true
+	}
+	_, isSecret := key.Key.([]byte)
+	return !isSecret
+}
+
+// keysURL finds where an authorization server has its keys.
+func keysURL(ctx context.Context, client *http.Client, issuer string) (string, error) {
+	u, err := url.Parse(issuer)
+	if err != nil || u.Host == "" {
+		return "", fmt.Errorf("%.200q is no URL of an authorization server", issuer)
+	}
+	origin, path := u.Scheme+"://"+u.Host, strings.TrimSuffix(u.EscapedPath(), "/")
+	places := []string{origin + "/.well-known/oauth-authorization-server" + path, origin + "/.well-known/openid-configuration" + path}
+	if path != "" {
+		places = append(places, origin+path+"/.well-known/openid-configuration")
+	}
+	for _, place := range places {
+		var found struct {
+			Issuer string `json:"issuer"`
+			Keys   string `json:"jwks_uri"`
+		}
+		if err = document(ctx, client, place, &found); err != nil {
+			continue
+		}
+		if found.Issuer != issuer {
+			return "", fmt.Errorf("the metadata at %s is of %.200q, not of %s", place, found.Issuer, issuer)
+		}
+		if found.Keys != "" {
+			return found.Keys, nil
+		}
+		err = fmt.Errorf("the metadata at %s names no jwks_uri", place)
+	}
+	return "", err
+}
+
+// document reads a JSON document.
+func document(ctx context.Context, client *http.Client, at string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Accept", "application/json")
+	return do(client, req, into)
+}
+
+// do sends a request, and reads the JSON of the response.
+func do(client *http.Client, req *http.Request, into any) error {
+	response, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxDocument+1))
+	switch {
+	case err != nil:
+		return err
+	case response.StatusCode != http.StatusOK:
+		return fmt.Errorf("%s: HTTP status %d", req.URL, response.StatusCode)
+	case len(body) > maxDocument:
+		return fmt.Errorf("%s has more than %d KiB", req.URL, maxDocument>>10)
+	}
+	return json.Unmarshal(body, into)
+}

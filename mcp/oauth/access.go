@@ -1,0 +1,101 @@
+package oauth
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"sync"
+)
+
+// access is what the client has at one server.
+type access struct {
+	server *url.URL
+	turn   chan struct{} // of capacity 1: who could send on it changes the rest
+
+	mu     sync.Mutex
+	login  *login // nil: none
+	looked bool   // whether the store was asked
+	nonce  string // that the server wants in the next proof
+	tries  int    // to get a token that ended
+	failed error  // of the last one; nil if it worked
+}
+
+// A login is what an authorization server lets the client do with a resource. It is not changed once it is seen.
+type login struct {
+	Server   string       `json:"server"` // for which it began
+	Resource string       `json:"resource"`
+	Issuer   *issuer      `json:"issuer"`
+	Client   Registration `json:"client"`
+	Token    accessToken  `json:"token"`
+	Proof    *proofKey    `json:"proof,omitempty"` // of who has the token; nil: none is sent
+
+	guessed bool // whether nothing says that the authorization server is one
+}
+
+// covers reports whether a login has all of some scopes.
+func (l *login) covers(scopes []string) bool {
+	return !slices.ContainsFunc(scopes, func(s string) bool { return !slices.Contains(l.Token.Scopes, s) })
+}
+
+// isOther reports whether a login has another token than one that was refused, and none that was there before it;
+// nil is no login.
+func (l *login) isOther(refused *login) bool {
+	return l != nil && (refused == nil || l.Token.Access != refused.Token.Access && !l.Token.At.Before(refused.Token.At))
+}
+
+func (a *access) current() (l *login, looked bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.login, a.looked
+}
+
+func (a *access) set(l *login) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.login, a.looked = l, true
+}
+
+// lock waits for the turn to change the access. The error is also that of an attempt that failed meanwhile: who
+// waited for it does not send the user to a page again.
+func (a *access) lock(ctx context.Context) (unlock func(), err error) {
+	tries, _ := a.tried()
+	select {
+	case a.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if now, failed := a.tried(); now != tries && failed != nil {
+		<-a.turn
+		return nil, failed
+	}
+	return func() { <-a.turn }, nil
+}
+
+func (a *access) tried() (tries int, failed error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tries, a.failed
+}
+
+// ended notes how an attempt to get a token ended.
+func (a *access) ended(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tries, a.failed = a.tries+1, err
+}
+
+// proofNonce is what the server wants in the next proof; it is changed by setNonce.
+func (a *access) proofNonce() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.nonce
+}
+
+func (a *access) setNonce(nonce string) {
+	if nonce == "" || len(nonce) > maxNonce {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.nonce = nonce
+}

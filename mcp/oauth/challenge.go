@@ -1,0 +1,67 @@
+package oauth
+
+import (
+	"iter"
+	"strings"
+)
+
+// challenges are those of one WWW-Authenticate header: schemes with their parameters (RFC 9110 section 11).
+// What is malformed ends them.
+func challenges(value string) iter.Seq2[string, map[string]string] {
+	return func(yield func(string, map[string]string) bool) {
+		scheme, parameters := "", map[string]string{}
+		for rest := strings.TrimLeft(value, " \t,"); rest != ""; rest = strings.TrimLeft(rest, " \t,") {
+			word, after := token(rest)
+			if word == "" {
+				break
+			}
+			if unpadded := strings.TrimLeft(after, " \t"); strings.HasPrefix(unpadded, "=") && scheme != "" {
+				text, left, ok := parameter(strings.TrimLeft(unpadded[1:], " \t"))
+				if !ok {
+					break
+				}
+				parameters[strings.ToLower(word)], rest = text, left
+				continue
+			}
+			if scheme != "" && !yield(scheme, parameters) {
+				return
+			}
+			scheme, parameters, rest = word, map[string]string{}, after
+		}
+		if scheme != "" {
+			yield(scheme, parameters)
+		}
+	}
+}
+
+// token is the token that begins a text (RFC 9110 section 5.6.2), and what follows it.
+func token(text string) (word, rest string) {
+	end := strings.IndexFunc(text, func(r rune) bool {
+		return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+	})
+	if end < 0 {
+		end = len(text)
+	}
+	return text[:end], text[end:]
+}
+
+// parameter is the value, a token or a quoted string, that begins a text, and what follows it.
+func parameter(text string) (value, rest string, ok bool) {
+	if !strings.HasPrefix(text, `"`) {
+		value, rest = token(text)
+		return value, rest, value != ""
+	}
+	var b strings.Builder
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			return b.String(), text[i+1:], true
+		case '\\':
+			if i++; i == len(text) {
+				return "", "", false
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return "", "", false
+}

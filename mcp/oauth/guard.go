@@ -1,0 +1,101 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	dialTime     = 10 * time.Second
+	maxRedirects = 5
+)
+
+// Guarded returns a client for requests to authorization servers, whose addresses a stranger names: they go over
+// https, to addresses of the internet only, which is looked at when names were looked up, and redirects stay on
+// their origin. allow, if not nil, says which hosts may be private all the same, and be reached over http. A server
+// on this machine may name others on it.
+func Guarded(allow func(host string) bool) *http.Client {
+	g := &guard{allow: allow}
+	g.transport = &http.Transport{DialContext: g.dial, TLSHandshakeTimeout: dialTime, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, MaxIdleConns: 10}
+	return &http.Client{Transport: g, Timeout: answerTime, CheckRedirect: sameOrigin}
+}
+
+type guard struct {
+	allow     func(host string) bool
+	transport *http.Transport
+}
+
+// fromHere marks requests that a server on this machine asked for.
+type fromHere struct{}
+
+// RoundTrip implements [http.RoundTripper].
+func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
+	host := req.URL.Hostname()
+	switch {
+	case g.allow != nil && g.allow(host):
+	case isHere(host):
+		if req.Context().Value(fromHere{}) == nil {
+			return nil, fmt.Errorf("%s is on this machine, and the server that names it is not", req.URL.Host)
+		}
+	case req.URL.Scheme != "https":
+		return nil, fmt.Errorf("%s://%s is not encrypted; tokens are asked for over https", req.URL.Scheme, req.URL.Host)
+	}
+	return g.transport.RoundTrip(req)
+}
+
+// dial connects to public addresses, and to those that are private of hosts that may be.
+func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d := net.Dialer{Timeout: dialTime}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	here := isHere(host)
+	if g.allow == nil || !g.allow(host) {
+		d.Control = func(_, address string, _ syscall.RawConn) error {
+			at, err := netip.ParseAddrPort(address)
+			if err != nil {
+				return err
+			}
+			if a := at.Addr().Unmap(); here != a.IsLoopback() || !here && (!a.IsGlobalUnicast() || a.IsPrivate()) {
+				return fmt.Errorf("%s has the address %s, which is not of the internet", host, a)
+			}
+			return nil
+		}
+	}
+	return d.DialContext(ctx, network, address)
+}
+
+// isHere reports whether a host is this machine by its name.
+func isHere(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.IsLoopback() || strings.EqualFold(host, "localhost")
+}
+
+// from marks what a server asks for.
+func from(ctx context.Context, server *url.URL) context.Context {
+	if isHere(server.Hostname()) {
+		return context.WithValue(ctx, fromHere{}, true)
+	}
+	return ctx
+}
+
+// sameOrigin follows redirects that stay where they were.
+func sameOrigin(req *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	switch {
+	case len(via) > maxRedirects:
+		return errors.New("it redirects in circles")
+	case req.URL.Scheme != first.Scheme || req.URL.Host != first.Host:
+		return fmt.Errorf("it redirects to another origin, %s://%s", req.URL.Scheme, req.URL.Host)
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package oauth
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// A Visit is one trip of the user to an authorization server and back.
+type Visit struct {
+	// Redirect is where the authorization server sends the user back to.
+	Redirect string
+	// Go sends the user to a page, and returns the URL at which they came back. The page is of http or https.
+	Go func(ctx context.Context, page string) (back string, err error)
+	// Close, if not nil, ends the visit.
+	Close func()
+}
+
+// visit has the user log in, and returns the token.
+func (c *Client) visit(ctx context.Context, l *login, scopes []string) (t *accessToken, err error) {
+	of := l.Issuer
+	if of.Authorize == "" {
+		return nil, fmt.Errorf("the authorization server %s has no page to log in at", of.Issuer)
+	}
+	if !slices.Contains(of.Challenges, "S256") {
+		return nil, fmt.Errorf("the authorization server %s does not say that it checks proofs with S256 (code_challenge_methods_supported), so somebody else could use the code", of.Issuer)
+	}
+	if slices.Contains(of.Scopes, "offline_access") {
+		scopes = union(scopes, []string{"offline_access"})
+	}
+	known, remembered, err := c.known(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	visit, err := c.options.Visit(ctx, known.Redirect)
+	if err != nil {
+		return nil, err
+	}
+	if visit.Close != nil {
+		defer visit.Close()
+	}
+	if known.ID == "" || remembered && known.Redirect != visit.Redirect {
+		if known, err = c.register(ctx, of, visit.Redirect); err != nil {
+			return nil, err
+		}
+		remembered = true
+	}
+	defer func() {
+		if err != nil && remembered { // the authorization server may not know it any more
+			_ = c.store.forgetClient(ctx, of.Issuer)
+		}
+	}()
+	l.Client = *known
+	state, verifier := rand.Text(), rand.Text()+rand.Text() // 52 letters: RFC 7636 asks for 43 and more
+	page, err := l.page(visit.Redirect, state, verifier, scopes)
+	if err != nil {
+		return nil, err
+	}
+	back, err := visit.Go(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	code, err := codeOf(back, state, of)
+	if err != nil {
+		return nil, err
+	}
+	t, err = c.token(ctx, l, url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {visit.Redirect}, "code_verifier": {verifier}, "resource": {l.Resource}}, scopes)
+	if err == nil && remembered {
+		err = c.store.saveClient(ctx, of.Issuer, known)
+	}
+	return t, err
+}
+
+// page is where the user logs in.
+func (l *login) page(redirect, state, verifier string, scopes []string) (string, error) {
+	page, err := url.Parse(l.Issuer.Authorize)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(verifier))
+	q := page.Query()
+	for name, value := range map[string]string{
+		"response_type": "code", "client_id": l.Client.ID, "redirect_uri": redirect, "state": state, "resource": l.Resource,
+		"code_challenge": base64.RawURLEncoding.EncodeToString(sum[:]), "code_challenge_method": "S256", "scope": strings.Join(scopes, " "),
+	} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if slices.Contains(scopes, "offline_access") {
+		q.Set("prompt", "consent") // OpenID Connect asks for it
+	}
+	if l.Proof != nil {
+		thumbprint, err := l.Proof.thumbprint()
+		if err != nil {
+			return "", err
+		}
+		q.Set("dpop_jkt", thumbprint) // so that the code is nobody else's either
+	}
+	page.RawQuery = q.Encode()
+	return page.String(), nil
+}
+
+// codeOf is the code with which the user came back. Who sent them is checked before anything is believed of
+// what they say, an error too (RFC 9207).
+func codeOf(back, state string, of *issuer) (string, error) {
+	u, err := url.Parse(back)
+	if err != nil {
+		return "", errors.New("the user came back with no URL")
+	}
+	q := u.Query()
+	for _, name := range []string{"code", "state", "iss", "error"} {
+		if len(q[name]) > 1 {
+			return "", fmt.Errorf("the user came back with %s twice", name)
+		}
+	}
+	if subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(state)) == 0 {
+		return "", errors.New("the user came back from another login (state)")
+	}
+	switch iss := q["iss"]; {
+	case len(iss) == 0 && of.SendsIssuer:
+		return "", fmt.Errorf("the authorization server %s promises to say who it is, and did not (iss)", of.Issuer)
+	case len(iss) > 0 && iss[0] != of.Issuer:
+		return "", fmt.Errorf("the user came back from another authorization server than %s (iss)", of.Issuer)
+	}
+	if fault := q.Get("error"); fault != "" {
+		return "", &Error{Code: plain(fault), Description: plain(q.Get("error_description"))}
+	}
+	if q.Get("code") == "" {
+		return "", fmt.Errorf("the user came back from %s without a code", of.Issuer)
+	}
+	return q.Get("code"), nil
+}

@@ -1,0 +1,117 @@
+package oauth
+
+import (
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"html"
+	"net"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	callbackPath = "/callback"
+	callbackTime = 10 * time.Second // for a request of the browser
+)
+
+// Loopback returns a function for [Options.Visit] that has the user come back to an address of this machine
+// (RFC 8252 section 7.3), which listens as long as the visit. open sends the user's browser to a page; it must not
+// wait for the user.
+func Loopback(open func(ctx context.Context, page string) error) func(ctx context.Context, redirect string) (*Visit, error) {
+	return func(ctx context.Context, redirect string) (*Visit, error) {
+		l, err := listen(ctx, redirect)
+		if err != nil {
+			return nil, fmt.Errorf("listen for the end of the login: %w", err)
+		}
+		b := &loopback{back: make(chan string, 1)}
+		server := &http.Server{Handler: b, ReadHeaderTimeout: callbackTime, ReadTimeout: callbackTime, WriteTimeout: callbackTime, MaxHeaderBytes: 64 << 10}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = server.Serve(l) // until it is closed
+		}()
+		at := "http://" + l.Addr().String()
+		visit := &Visit{Redirect: at + callbackPath, Close: func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callbackTime)
+			defer cancel()
+			_ = server.Shutdown(ctx) // the last page is on its way
+			_ = server.Close()
+			<-ended
+		}}
+		visit.Go = func(ctx context.Context, page string) (string, error) {
+			u, err := url.Parse(page)
+			if err != nil {
+				return "", err
+			}
+			b.state.Store(new(u.Query().Get("state")))
+			if err := open(ctx, page); err != nil {
+				return "", fmt.Errorf("open %s: %w", page, err)
+			}
+			select {
+			case path := <-b.back:
+				return at + path, nil
+			case <-ctx.Done():
+				return "", fmt.Errorf("waited for the login at %s: %w", u.Host, context.Cause(ctx))
+			}
+		}
+		return visit, nil
+	}
+}
+
+// LoopbackRedirect is where [Loopback] has the user come back to at a port, for clients that are registered with one.
+func LoopbackRedirect(port int) string {
+	return fmt.Sprintf("http://127.0.0.1:%d%s", port, callbackPath)
+}
+
+// listen listens where the user came back to before, if that is free, or else where something is.
+func listen(ctx context.Context, redirect string) (net.Listener, error) {
+	if before, err := url.Parse(redirect); err == nil && before.Port() != "" && before.Path == callbackPath && before.Hostname() == "127.0.0.1" {
+		if l, err := new(net.ListenConfig).Listen(ctx, "tcp", before.Host); err == nil {
+			return l, nil
+		}
+	}
+	return new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+}
+
+// A loopback takes the request with which the user's browser comes back.
+type loopback struct {
+	state atomic.Pointer[string] // of the login; nil before it
+	back  chan string            // gets the path with its query
+}
+
+// ServeHTTP takes the end of the login that was begun. A page that guesses gets nowhere, and does not end it either.
+func (b *loopback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	if r.Method != http.MethodGet || r.URL.Path != callbackPath {
+		http.NotFound(w, r)
+		return
+	}
+	q, state := r.URL.Query(), b.state.Load()
+	if state == nil || *state == "" || subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(*state)) == 0 {
+		w.WriteHeader(http.StatusBadRequest)
+		page(w, "This is not the login that was begun", "Go back to where you began it, and try again.")
+		return
+	}
+	select {
+	case b.back <- r.URL.RequestURI():
+	default: // it came back before
+	}
+	if fault := q.Get("error"); fault != "" {
+		page(w, "The login did not work", plain(fault+" "+q.Get("error_description")))
+		return
+	}
+	page(w, "That is all here", "You can close this window. What comes of the login is said where you began it.")
+}
+
+func page(w http.ResponseWriter, title, text string) {
+	fmt.Fprintf(w, `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>%[1]s</title>`+
+		`<style>body{font:16px/1.5 system-ui,sans-serif;max-width:30em;margin:20vh auto;padding:0 1em;color-scheme:light dark}</style><h1>%[1]s</h1><p>%[2]s</p>`+"\n",
+		html.EscapeString(title), html.EscapeString(text))
+}

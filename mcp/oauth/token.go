@@ -1,0 +1,214 @@
+package oauth
+
+import (
+	"context"
+	"crypto"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An Error is what an authorization server answered (RFC 6749 section 5.2).
+type Error struct {
+	Code        string // such as invalid_grant
+	Description string
+	Status      int // of HTTP
+
+	nonce string // that the server wants in the next proof
+}
+
+// Error says what the authorization server said.
+func (e *Error) Error() string {
+	text := "the authorization server says " + e.Code
+	if e.Description != "" {
+		text += ": " + e.Description
+	}
+	return text
+}
+
+// An accessToken lets requests to one server in.
+type accessToken struct {
+	Access  string    `json:"access"`
+	Refresh string    `json:"refresh,omitempty"`
+	Expires time.Time `json:"expires,omitzero"` // zero: not known
+	Scopes  []string  `json:"scopes,omitempty"` // that were granted, or asked for where that is not said
+	Bound   bool      `json:"bound,omitempty"`  // whether a proof has to go with it
+	At      time.Time `json:"at"`               // when it was got
+}
+
+// expiresSoon reports whether a token should be replaced.
+func (t *accessToken) expiresSoon(now time.Time) bool {
+	if t.Expires.IsZero() {
+		return false
+	}
+	return !now.Add(min(ahead, t.Expires.Sub(t.At)/10)).Before(t.Expires)
+}
+
+// A Registration is what an authorization server knows a client by.
+type Registration struct {
+	ID     string `json:"id"`
+	Secret string `json:"secret,omitempty"`
+	// Method is how the client says who it is: none, client_secret_basic, client_secret_post or private_key_jwt.
+	// Empty: private_key_jwt with a Key, none without a Secret, else the first that the authorization server takes.
+	Method string `json:"method,omitempty"`
+	// Redirect is what was registered; a login that comes back elsewhere needs another registration.
+	Redirect string `json:"redirect,omitempty"`
+	// Expires is when the authorization server forgets the secret; zero: never, or not known.
+	Expires time.Time `json:"expires,omitzero"`
+	// Key signs who the client is, for private_key_jwt: of RSA, Ed25519, or ECDSA with P-256, P-384 or P-521. KeyID,
+	// if not empty, names it.
+	Key   crypto.Signer `json:"-"`
+	KeyID string        `json:"-"`
+}
+
+// stored is what is kept of a registration that the options have whole.
+func (r *Registration) stored() Registration {
+	return Registration{ID: r.ID, Method: r.Method, Redirect: r.Redirect}
+}
+
+// whole is a client with its secrets.
+func (c *Client) whole(of *issuer, as *Registration) *Registration {
+	if c.options.Registered != nil {
+		if r, ok := c.options.Registered(of.Issuer); ok && r.ID == as.ID {
+			return &r
+		}
+	}
+	return as
+}
+
+const (
+	methodNone  = "none"
+	methodBasic = "client_secret_basic"
+	methodPost  = "client_secret_post"
+)
+
+// method is how a client says who it is.
+func (r *Registration) method(of *issuer) string {
+	switch {
+	case r.Key != nil && (r.Method == "" || r.Method == methodKey):
+		return methodKey
+	case r.Secret == "":
+		return methodNone
+	case r.Method == methodBasic || r.Method == methodPost:
+		return r.Method
+	case len(of.Methods) > 0 && !slices.Contains(of.Methods, methodBasic) && slices.Contains(of.Methods, methodPost):
+		return methodPost
+	}
+	return methodBasic // the default of RFC 8414
+}
+
+// token asks for a token, and again where the authorization server wants another nonce in the proof.
+func (c *Client) token(ctx context.Context, l *login, form url.Values, scopes []string) (*accessToken, error) {
+	header, err := c.identify(l.Issuer, c.whole(l.Issuer, &l.Client), form)
+	if err != nil {
+		return nil, err
+	}
+	var answer tokenAnswer
+	asked, nonce := c.now(), ""
+	for try := 0; ; try++ {
+		if l.Proof != nil {
+			to, err := url.Parse(l.Issuer.Token)
+			if err != nil {
+				return nil, err
+			}
+			proof, err := l.Proof.sign(c.now(), http.MethodPost, to, "", nonce)
+			if err != nil {
+				return nil, err
+			}
+			header.Set(headerProof, proof)
+		}
+		err := c.post(ctx, l.Issuer.Token, header, form.Encode(), &answer)
+		if refused, is := errors.AsType[*Error](err); is && refused.Code == faultNonce && refused.nonce != "" && l.Proof != nil && try == 0 {
+			nonce = refused.nonce
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("a token of %s: %w", l.Issuer.Issuer, err)
+		}
+		break
+	}
+	t, err := answer.token(l.Proof != nil, asked, scopes)
+	if err != nil {
+		return nil, fmt.Errorf("a token of %s: %w", l.Issuer.Issuer, err)
+	}
+	return t, nil
+}
+
+// A tokenAnswer is what a token endpoint says (RFC 6749 section 5.1).
+type tokenAnswer struct {
+	Access    string  `json:"access_token"`
+	Type      string  `json:"token_type"`
+	Refresh   string  `json:"refresh_token"`
+	ExpiresIn float64 `json:"expires_in"`
+	Scope     string  `json:"scope"`
+}
+
+// token is the token that was given, to who sent a proof or did not, for scopes that were asked for.
+func (a *tokenAnswer) token(proved bool, asked time.Time, scopes []string) (*accessToken, error) {
+	t := &accessToken{Access: a.Access, Refresh: a.Refresh, Scopes: scopes, At: asked}
+	switch {
+	case a.Access == "":
+		return nil, errors.New("the response has no access_token")
+	case strings.EqualFold(a.Type, "DPoP") && proved:
+		t.Bound = true
+	case !strings.EqualFold(a.Type, "Bearer"):
+		return nil, fmt.Errorf("its type is %.40q, and only Bearer is sent", a.Type)
+	}
+	if granted := strings.Fields(a.Scope); len(granted) > 0 {
+		t.Scopes = granted
+	}
+	if a.ExpiresIn > 0 {
+		t.Expires = asked.Add(time.Duration(min(a.ExpiresIn, maxExpires.Seconds()) * float64(time.Second)))
+	}
+	return t, nil
+}
+
+// maxExpires bounds how long a token is believed to be good; a server that knows better says 401.
+const maxExpires = 365 * 24 * time.Hour
+
+// post sends a form or a document, and reads the response.
+func (c *Client) post(ctx context.Context, to string, header http.Header, body string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header = header
+	response, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, maxMetadata+1))
+	switch {
+	case err != nil:
+		return err
+	case len(text) > maxMetadata:
+		return fmt.Errorf("the response has more than %d KiB", maxMetadata>>10)
+	case response.StatusCode != http.StatusOK && response.StatusCode != http.StatusCreated:
+		var fault struct {
+			Code        string `json:"error"`
+			Description string `json:"error_description"`
+		}
+		if json.Unmarshal(text, &fault) != nil || fault.Code == "" {
+			return fmt.Errorf("HTTP status %d", response.StatusCode)
+		}
+		refused := &Error{Code: plain(fault.Code), Description: plain(fault.Description), Status: response.StatusCode}
+		if nonce := response.Header.Get(headerNonce); len(nonce) <= maxNonce {
+			refused.nonce = nonce
+		}
+		return refused
+	}
+	if into == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("the response is no JSON: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,135 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// Transport returns an http.RoundTripper for requests to the server at a URL: it sends the token along, and gets
+// one where the server asks for it. What goes to other origins gets none. base sends the requests; nil is
+// http.DefaultTransport.
+func (c *Client) Transport(server string, base http.RoundTripper) (http.RoundTripper, error) {
+	u, err := serverURL(server)
+	if err != nil {
+		return nil, err
+	}
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	return &transport{client: c, access: c.accessTo(u), base: base}, nil
+}
+
+func serverURL(server string) (*url.URL, error) {
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" {
+		return nil, fmt.Errorf("authorization: %.200q is no URL of a server", server)
+	}
+	return u, nil
+}
+
+type transport struct {
+	client *Client
+	access *access
+	base   http.RoundTripper
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if at := t.access.server; req.URL.Scheme != at.Scheme || !strings.EqualFold(req.URL.Host, at.Host) {
+		return t.base.RoundTrip(req)
+	}
+	ctx := req.Context()
+	var loggedIn, newNonce bool
+	for step := 0; ; step++ {
+		login, err := t.client.fresh(ctx, t.access)
+		if err != nil {
+			return nil, fmt.Errorf("authorization at %s: %w", t.access.server.Host, err)
+		}
+		response, err := t.send(req, login, step > 0)
+		if err != nil {
+			return nil, err
+		}
+		asked := challengeOf(response.Header)
+		t.access.setNonce(response.Header.Get(headerNonce))
+		isUnauthorized := response.StatusCode == http.StatusUnauthorized
+		more := response.StatusCode == http.StatusForbidden && asked.fault == "insufficient_scope"
+		nonce := isUnauthorized && asked.fault == faultNonce && !newNonce && login != nil && login.Proof != nil
+		again := more || nonce || isUnauthorized && !loggedIn
+		if !again || step >= maxSteps || req.Body != nil && req.GetBody == nil {
+			return response, nil
+		}
+		if newNonce = newNonce || nonce; !nonce {
+			loggedIn, err = t.client.authorize(ctx, t.access, login, asked, more)
+		}
+		if errors.Is(err, errNotOAuth) {
+			return response, nil // a key in a header may be what it wants
+		}
+		_, _ = io.CopyN(io.Discard, response.Body, maxMetadata) // so that the connection can be used again
+		_ = response.Body.Close()
+		if err != nil {
+			return nil, fmt.Errorf("authorization at %s: %w", t.access.server.Host, err)
+		}
+	}
+}
+
+// send sends a request with the token of a login; again says that its body was read once.
+func (t *transport) send(req *http.Request, l *login, again bool) (*http.Response, error) {
+	if l == nil && !again {
+		return t.base.RoundTrip(req)
+	}
+	sent := req.WithContext(req.Context())
+	sent.Header = req.Header.Clone()
+	if again && req.GetBody != nil {
+		body, err := req.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		sent.Body = body
+	}
+	switch {
+	case l == nil:
+	case l.Proof == nil || !l.Token.Bound:
+		sent.Header.Set("Authorization", "Bearer "+l.Token.Access)
+	default:
+		proof, err := l.Proof.sign(t.client.now(), sent.Method, sent.URL, l.Token.Access, t.access.proofNonce())
+		if err != nil {
+			return nil, fmt.Errorf("authorization at %s: %w", t.access.server.Host, err)
+		}
+		sent.Header.Set("Authorization", "DPoP "+l.Token.Access)
+		sent.Header.Set(headerProof, proof)
+	}
+	return t.base.RoundTrip(sent)
+}
+
+// probe asks a server without a token, to hear what it wants; wanted is whether it wants anything.
+func (c *Client) probe(ctx context.Context, server *url.URL, base http.RoundTripper) (asked challenge, wanted bool, err error) {
+	if base == nil {
+		base = http.DefaultTransport
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.String(), strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+	if err != nil {
+		return challenge{}, false, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	response, err := base.RoundTrip(req)
+	if err != nil {
+		return challenge{}, false, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusUnauthorized {
+		return challengeOf(response.Header), true, nil
+	}
+	protected, err := c.resourceOf(from(ctx, server), server, "") // some ask for tokens only when a tool is called
+	return challenge{}, protected != nil, err
+}
+
+// CloseIdleConnections is called when nothing more is asked of the server.
+func (t *transport) CloseIdleConnections() { (&http.Client{Transport: t.base}).CloseIdleConnections() }
