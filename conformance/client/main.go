@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/mcp"
@@ -30,7 +31,10 @@ func run(ctx context.Context, arguments []string) error {
 		return fmt.Errorf("usage: client URL, with MCP_CONFORMANCE_SCENARIO set")
 	}
 	name := os.Getenv("MCP_CONFORMANCE_SCENARIO")
-	scenario := scenarios[name]
+	scenario, transport := scenarios[name], streamable.Client
+	if strings.HasPrefix(name, "auth/") {
+		scenario, transport = useTestTool, authorized(name, os.Getenv("MCP_CONFORMANCE_CONTEXT"))
+	}
 	if scenario == nil {
 		return fmt.Errorf("scenario %q is not known", name)
 	}
@@ -40,7 +44,7 @@ func run(ctx context.Context, arguments []string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	c, err := mcp.DialWith(ctx, streamable.Client(arguments[len(arguments)-1]), options())
+	c, err := mcp.DialWith(ctx, transport(arguments[len(arguments)-1]), options())
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/junction-mcp/junction/mcp/tasks"
 )
 
 // drainTime is how long running requests may go on after a signal.
@@ -43,7 +44,12 @@ func listenAndServe(ctx context.Context, addr string) error {
 
 // serve answers at /mcp until ctx is done, and then ends in order.
 func serve(ctx context.Context, listener net.Listener) error {
-	endpoint := streamable.Handler(newServer())
+	long, err := tasks.New(tasks.Options{Tools: runsAsTasks()})
+	if err != nil {
+		return err
+	}
+	defer long.Close()
+	endpoint := streamable.Handler(long.Middleware()(newServer()))
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", endpoint)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
@@ -57,7 +63,7 @@ func serve(ctx context.Context, listener net.Listener) error {
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
-	err := errors.Join(endpoint.Shutdown(drain), server.Shutdown(drain))
+	err = errors.Join(endpoint.Shutdown(drain), server.Shutdown(drain))
 	if ended := <-ended; !errors.Is(ended, http.ErrServerClosed) {
 		err = errors.Join(err, ended)
 	}

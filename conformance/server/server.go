@@ -18,6 +18,7 @@ func newServer() *mcp.Server {
 	addDiagnostics(s)
 	addResources(s)
 	addPrompts(s)
+	addTaskTools(s)
 	return s
 }
 

@@ -1,0 +1,288 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/state"
+)
+
+// Extension is the name of the extension in capabilities.
+const Extension = "io.modelcontextprotocol/tasks"
+
+const (
+	defaultTTL        = time.Hour
+	defaultPoll       = time.Second
+	defaultMaxRunning = 1_000
+	// afterTime is for how long a task is kept at least when it has ended, so that its client hears of it.
+	afterTime = 10 * time.Minute
+	// processTime is for how long a task of a process that died is taken to run.
+	processTime = 10 * time.Second
+	// storeTime bounds one change of a task in the store.
+	storeTime = 10 * time.Second
+)
+
+// Options say which calls become tasks.
+type Options struct {
+	// Tools are the tools whose calls may become tasks, by name or by a pattern of [path.Match].
+	Tools map[string]Tool
+	// Store keeps the tasks; default in memory.
+	Store state.Store
+	// TTL is for how long a task may run, and is kept from its beginning on; default one hour.
+	TTL time.Duration
+	// Poll is how often clients are asked to look; default one second.
+	Poll time.Duration
+	// MaxRunning is how many tasks may run at a time; default 1,000. More calls fail.
+	MaxRunning int
+	// Logger receives what goes wrong and no client hears of; default slog.Default().
+	Logger *slog.Logger
+}
+
+// A Tool says how its calls become tasks.
+type Tool struct {
+	// Required: clients that do not know tasks cannot call it. Otherwise they wait for the result.
+	Required bool
+	// Later: a call becomes a task when the tool calls [Begin], and not at once. What it asks the user before that is
+	// asked between rounds of the call.
+	Later bool
+}
+
+// Tasks runs calls as tasks. It is safe for concurrent use.
+type Tasks struct {
+	options Options
+	process string // the name of this process among those that share the store
+	lease   time.Duration
+
+	ctx   context.Context // ends with Close
+	end   context.CancelCauseFunc
+	runs  sync.WaitGroup
+	alive sync.Once     // begins to show that this process lives
+	shown chan struct{} // closed when others see it
+
+	mu      sync.Mutex
+	running map[string]*run // by the task's id
+	closed  bool
+}
+
+// ErrClosed is why tasks end that run when their server does.
+var ErrClosed = errors.New("the server was stopped")
+
+// New returns Tasks. The error names a pattern that is malformed.
+func New(o Options) (*Tasks, error) {
+	for pattern := range o.Tools {
+		if _, err := path.Match(pattern, ""); err != nil {
+			return nil, fmt.Errorf("tasks: Tools: %q: %w", pattern, err)
+		}
+	}
+	o.TTL, o.Poll, o.MaxRunning = cmp.Or(o.TTL, defaultTTL), cmp.Or(o.Poll, defaultPoll), cmp.Or(o.MaxRunning, defaultMaxRunning)
+	if o.Store == nil {
+		o.Store = state.NewMemory(0)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	t := &Tasks{options: o, process: rand.Text(), lease: processTime, shown: make(chan struct{}), running: map[string]*run{}}
+	t.ctx, t.end = context.WithCancelCause(context.Background())
+	return t, nil
+}
+
+// Close ends the tasks that run; they fail with [ErrClosed].
+func (t *Tasks) Close() error {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.end(ErrClosed)
+	t.runs.Wait()
+	return nil
+}
+
+// Middleware returns the middleware that makes tasks of calls to a Handler, and answers requests about them.
+func (t *Tasks) Middleware() mcp.Middleware {
+	return func(next mcp.Handler) mcp.Handler {
+		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			switch req.Method {
+			case "tools/call":
+				return t.call(ctx, req, next)
+			case "tasks/get", "tasks/update", "tasks/cancel":
+				if !Declared(req.Meta.Capabilities) {
+					return mcp.Result{}, missing()
+				}
+				return t.about(ctx, req)
+			case "server/discover":
+				return t.discover(ctx, req, next)
+			}
+			return next.Handle(ctx, req)
+		})
+	}
+}
+
+// Declared reports whether a client knows tasks.
+func Declared(c *mcp.ClientCapabilities) bool {
+	return c != nil && c.Extensions[Extension] != nil
+}
+
+// missing is the error for a client that would have to know tasks.
+func missing() error {
+	required := &mcp.ClientCapabilities{Extensions: map[string]json.RawMessage{Extension: json.RawMessage(`{}`)}}
+	data, _ := json.Marshal(struct { // names and objects always encode
+		Required *mcp.ClientCapabilities `json:"requiredCapabilities"`
+	}{required})
+	e := mcp.Errorf(mcp.CodeMissingCapability, "the client did not declare the extension that this needs: %s", Extension)
+	e.Data = data
+	return e
+}
+
+// discover adds the extension to what the Handler says of itself.
+func (t *Tasks) discover(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
+	result, err := next.Handle(ctx, req)
+	if err != nil {
+		return result, err
+	}
+	body, err := result.Encoded()
+	if err != nil {
+		return result, err
+	}
+	object := func(raw json.RawMessage) json.RawMessage {
+		if raw == nil {
+			return json.RawMessage(`{}`)
+		}
+		return raw
+	}
+	capabilities := object(jsonrpc.Get(body, "capabilities"))
+	extensions := jsonrpc.With(object(jsonrpc.Get(capabilities, "extensions")), Extension, []byte(`{}`))
+	return result.WithJSON(jsonrpc.With(body, "capabilities", jsonrpc.With(capabilities, "extensions", extensions))), nil
+}
+
+// tool is what is said of a tool; found is false if nothing is.
+func (t *Tasks) tool(name string) (tool Tool, found bool) {
+	if tool, found = t.options.Tools[name]; found {
+		return tool, true
+	}
+	for pattern, said := range t.options.Tools {
+		if matches, _ := path.Match(pattern, name); matches {
+			tool.Required, tool.Later, found = tool.Required || said.Required, tool.Later || said.Later, true
+		}
+	}
+	return tool, found
+}
+
+// call runs a tool: as a task, or as always.
+func (t *Tasks) call(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
+	tool, found := t.tool(req.Name)
+	switch {
+	case !found:
+		return next.Handle(ctx, req)
+	case !Declared(req.Meta.Capabilities) && tool.Required:
+		return mcp.Result{}, missing()
+	case !Declared(req.Meta.Capabilities):
+		return next.Handle(ctx, req)
+	}
+	r := t.newRun(ctx, req, next)
+	if !tool.Later {
+		if err := r.begin(ctx); err != nil {
+			r.stop(err)
+			return mcp.Result{}, err
+		}
+		r.start()
+		return r.created()
+	}
+	r.start()
+	select {
+	case <-r.begun:
+		return r.created()
+	case <-r.ended:
+		return r.result, r.err
+	}
+}
+
+// about answers a request about a task.
+func (t *Tasks) about(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	id, ok := jsonrpc.Unquote(jsonrpc.Get(req.Params, "taskId"))
+	if !ok || id == "" || len(id) > maxID {
+		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "taskId is missing")
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	switch req.Method {
+	case "tasks/get":
+		return t.get(ctx, id, req.Principal)
+	case "tasks/update":
+		return t.update(ctx, id, req)
+	}
+	return t.cancel(ctx, id, req.Principal)
+}
+
+func (t *Tasks) get(ctx context.Context, id string, who *mcp.Principal) (mcp.Result, error) {
+	task, err := t.find(ctx, id, who)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	return mcp.Result{Value: task.detailed()}, nil
+}
+
+// update takes the client's responses to requests of the task. Those that nobody waits for are ignored.
+func (t *Tasks) update(ctx context.Context, id string, req *mcp.Request) (mcp.Result, error) {
+	var responses map[string]json.RawMessage
+	if err := json.Unmarshal(jsonrpc.Get(req.Params, "inputResponses"), &responses); err != nil {
+		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "inputResponses: expected an object of responses")
+	}
+	if _, err := t.find(ctx, id, req.Principal); err != nil {
+		return mcp.Result{}, err
+	}
+	_, err := t.change(ctx, id, func(task *record) error {
+		if task.isOver() {
+			return errUnchanged
+		}
+		for key, response := range responses {
+			if task.Inputs[key] != nil {
+				delete(task.Inputs, key)
+				task.Responses[key] = response
+			}
+		}
+		if len(task.Inputs) == 0 {
+			task.Status = working
+		}
+		return nil
+	})
+	t.wake(id)
+	return mcp.Result{}, err
+}
+
+// cancel ends a task. One that is over stays as it is.
+func (t *Tasks) cancel(ctx context.Context, id string, who *mcp.Principal) (mcp.Result, error) {
+	if _, err := t.find(ctx, id, who); err != nil {
+		return mcp.Result{}, err
+	}
+	_, err := t.change(ctx, id, func(task *record) error { return task.end(cancelled) })
+	t.mu.Lock()
+	r := t.running[id]
+	t.mu.Unlock()
+	if r != nil {
+		r.stop(errCancelled)
+	}
+	return mcp.Result{}, err
+}
+
+// wake has a task that runs here look for responses.
+func (t *Tasks) wake(id string) {
+	t.mu.Lock()
+	r := t.running[id]
+	t.mu.Unlock()
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(r.answered)
+	r.answered = make(chan struct{})
+}

@@ -1,0 +1,253 @@
+package tasks_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/junction-mcp/junction/mcp/tasks"
+)
+
+type form struct {
+	Name string `json:"name"`
+}
+
+// longServer has tools that run as tasks; ended hears why those ended that wait.
+func longServer(ended chan<- error) *mcp.Server {
+	s := mcp.NewServer("long", "1")
+	mcp.AddTool(s, "greet", func(ctx context.Context, _ struct{}) (string, error) {
+		who, err := mcp.Elicit[form](ctx, "Who are you?")
+		if err != nil {
+			return "", err
+		}
+		if err := mcp.Progress(ctx, 1, 2, "nearly done"); err != nil {
+			return "", err
+		}
+		time.Sleep(20 * time.Millisecond)
+		return "hello " + who.Name, nil
+	})
+	mcp.AddTool(s, "both", func(ctx context.Context, _ struct{}) (string, error) {
+		var one, two form
+		err := mcp.Parallel(
+			func() (err error) { one, err = mcp.Elicit[form](ctx, "One?"); return err },
+			func() (err error) { two, err = mcp.Elicit[form](ctx, "Two?"); return err },
+		)
+		return one.Name + two.Name, err
+	})
+	mcp.AddTool(s, "later", func(ctx context.Context, _ struct{}) (string, error) {
+		who, err := mcp.Elicit[form](ctx, "Before?")
+		if err != nil {
+			return "", err
+		}
+		isTask, err := tasks.Begin(ctx)
+		return fmt.Sprint(who.Name, " ", isTask), err
+	})
+	mcp.AddTool(s, "fail", func(context.Context, struct{}) (string, error) { return "", errors.New("it did not work") })
+	mcp.AddTool(s, "break", func(context.Context, struct{}) (string, error) { return "", mcp.Errorf(4711, "broken") })
+	mcp.AddTool(s, "panic", func(context.Context, struct{}) (string, error) { panic("as it should") })
+	mcp.AddTool(s, "wait", func(ctx context.Context, _ struct{}) (string, error) {
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return "", context.Cause(ctx)
+	})
+	mcp.AddTool(s, "required", func(context.Context, struct{}) (string, error) { return "done", nil })
+	return s
+}
+
+// site serves it over HTTP, to the user that a header names.
+func site(t *testing.T, o tasks.Options, ended chan<- error) (url string, long *tasks.Tasks) {
+	t.Helper()
+	o.Tools = map[string]tasks.Tool{"[!l]*": {}, "later": {Later: true}, "required": {Required: true}}
+	o.Poll = 10 * time.Millisecond
+	long, err := tasks.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint := streamable.HandlerWith(long.Middleware()(longServer(ended)), streamable.Options{Principal: func(r *http.Request) (*mcp.Principal, error) {
+		if user := r.Header.Get("X-User"); user != "" {
+			return &mcp.Principal{Subject: user}, nil
+		}
+		return nil, nil
+	}})
+	server := httptest.NewServer(endpoint)
+	t.Cleanup(func() { long.Close(); server.Close(); endpoint.Close() })
+	return server.URL, long
+}
+
+func dial(t *testing.T, url, user string, o mcp.ClientOptions) *mcp.Client {
+	t.Helper()
+	o.OnElicit = func(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		name := map[string]string{"Who are you?": "Ada", "One?": "1", "Two?": "2", "Before?": "Ada"}[req.Message]
+		return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: []byte(`{"name":"` + name + `"}`)}, nil
+	}
+	c, err := mcp.DialWith(t.Context(), streamable.ClientWith(url, streamable.ClientOptions{Header: http.Header{"X-User": {user}}}), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// Whoever calls a tool gets its result, whether they know tasks or not.
+func TestACallGivesTheSameWithAndWithoutTasks(t *testing.T) {
+	url, _ := site(t, tasks.Options{}, nil)
+	knows := mcp.ClientOptions{Middleware: []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})}}
+	for name, o := range map[string]mcp.ClientOptions{
+		"a client that waits":     knows,
+		"one that knows no tasks": {},
+		"a legacy one":            {Revision: "2025-11-25"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := dial(t, url, "", o)
+			isTask := o.Middleware != nil
+			for tool, want := range map[string]string{"greet": "hello Ada", "both": "12", "later": fmt.Sprint("Ada ", isTask)} {
+				if got, err := mcp.Call[string](t.Context(), c, tool, struct{}{}); got != want || err != nil {
+					t.Errorf("%s: %q, %v", tool, got, err)
+				}
+			}
+			result, err := c.CallTool(t.Context(), "fail", struct{}{})
+			if err != nil || !result.IsError || !strings.Contains(result.Text(), "it did not work") {
+				t.Errorf("fail: %+v, %v", result, err)
+			}
+			for tool, code := range map[string]int{"break": 4711, "panic": mcp.CodeInternalError} {
+				if _, err := c.CallTool(t.Context(), tool, struct{}{}); !errors.Is(err, &mcp.Error{Code: code}) {
+					t.Errorf("%s: %v", tool, err)
+				}
+			}
+			got, err := mcp.Call[string](t.Context(), c, "required", struct{}{})
+			if isTask && (got != "done" || err != nil) || !isTask && err == nil {
+				t.Errorf("a tool that needs tasks: %q, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestATaskIsBegunLookedAtAndTakenUpAgain(t *testing.T) {
+	url, _ := site(t, tasks.Options{}, nil)
+	knows := mcp.ClientOptions{Capabilities: tasks.Capabilities()}
+	first := dial(t, url, "", knows)
+	result, task, err := tasks.Start(t.Context(), first, "greet", nil)
+	if err != nil || task == nil {
+		t.Fatal(result, err)
+	}
+	for {
+		status, _, err := task.Status(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status == "input_required" {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	first.Close() // the program ends, and another one goes on
+	task = tasks.Resume(dial(t, url, "", knows), task.ID)
+	if _, err := task.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "Ask is nil") {
+		t.Errorf("a task that asks nobody: %v", err)
+	}
+	var messages []string
+	task.OnMessage = func(text string) { messages = append(messages, text) }
+	task.Ask = func(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+		if q.Method != "elicitation/create" || !strings.Contains(string(q.Params), "Who are you?") {
+			t.Errorf("asked %s %s", q.Method, q.Params)
+		}
+		return []byte(`{"action":"accept","content":{"name":"Eve"}}`), nil
+	}
+	if result, err = task.Wait(t.Context()); err != nil || result.Text() != "hello Eve" {
+		t.Errorf("%+v, %v", result, err)
+	}
+	if len(messages) == 0 || messages[0] != "nearly done" {
+		t.Errorf("messages: %q", messages)
+	}
+	if result, err = task.Wait(t.Context()); err != nil || result.Text() != "hello Eve" {
+		t.Errorf("again: %+v, %v", result, err)
+	}
+	if err := task.Cancel(t.Context()); err != nil {
+		t.Errorf("cancel what is over: %v", err)
+	}
+	if result, task, err := tasks.Start(t.Context(), dial(t, url, "", knows), "later", nil); task != nil || err == nil && result == nil {
+		t.Errorf("a tool that asks first: %v, %v, %v", result, task, err)
+	}
+}
+
+func TestATaskEndsWithItsCallAndItsTimeAndItsServer(t *testing.T) {
+	ended := make(chan error, 1)
+	url, long := site(t, tasks.Options{}, ended)
+	c := dial(t, url, "", mcp.ClientOptions{Middleware: []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})}})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := c.CallTool(ctx, "wait", nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a call that is given up: %v", err)
+	}
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "cancelled the task") {
+		t.Errorf("the tool ended with %v", err)
+	}
+	knows := dial(t, url, "", mcp.ClientOptions{Capabilities: tasks.Capabilities()})
+	_, task, err := tasks.Start(t.Context(), knows, "wait", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := task.Cancel(t.Context()); err != nil {
+		t.Error(err)
+	}
+	<-ended
+	if _, err := task.Wait(t.Context()); !errors.Is(err, tasks.ErrCancelled) {
+		t.Errorf("a task that was cancelled: %v", err)
+	}
+	short, _ := site(t, tasks.Options{TTL: 50 * time.Millisecond}, ended)
+	_, task, err = tasks.Start(t.Context(), dial(t, short, "", mcp.ClientOptions{Capabilities: tasks.Capabilities()}), "wait", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	if _, err := task.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "longer than it may") {
+		t.Errorf("a task that takes too long: %v", err)
+	}
+	_, task, err = tasks.Start(t.Context(), knows, "wait", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long.Close()
+	<-ended
+	if _, err := task.Wait(t.Context()); err == nil || !strings.Contains(err.Error(), "the server was stopped") {
+		t.Errorf("a task of a server that ended: %v", err)
+	}
+	if _, _, err := tasks.Start(t.Context(), knows, "wait", nil); err == nil {
+		t.Error("a task began after the end")
+	}
+}
+
+func TestATaskIsItsUsersOnly(t *testing.T) {
+	ended := make(chan error, 1)
+	url, _ := site(t, tasks.Options{MaxRunning: 1}, ended)
+	o := mcp.ClientOptions{Capabilities: tasks.Capabilities()}
+	ada := dial(t, url, "ada", o)
+	_, task, err := tasks.Start(t.Context(), ada, "wait", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range []string{"eve", ""} {
+		other := tasks.Resume(dial(t, url, user, o), task.ID)
+		if _, _, err := other.Status(t.Context()); !errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) {
+			t.Errorf("%q sees it: %v", user, err)
+		}
+		if err := other.Cancel(t.Context()); !errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) {
+			t.Errorf("%q cancels it: %v", user, err)
+		}
+	}
+	if _, _, err := tasks.Start(t.Context(), ada, "wait", nil); err == nil || !strings.Contains(err.Error(), "1 tasks are running") {
+		t.Errorf("one too many: %v", err)
+	}
+	if err := task.Cancel(t.Context()); err != nil {
+		t.Error(err)
+	}
+	<-ended
+}
