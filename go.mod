@@ -31,6 +31,16 @@ require (
 )
 
 require (
+	github.com/go-jose/go-jose/v4 v4.1.9
+	github.com/zalando/go-keyring v0.2.8
+)
+
+require (
+	github.com/danieljoos/wincred v1.2.3 // indirect
+	github.com/godbus/dbus/v5 v5.2.2 // indirect
+)
+
+require (
 	github.com/beorn7/perks v1.0.1 // indirect
 	github.com/kylelemons/godebug v1.1.0 // indirect
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -322,4 +323,37 @@ func FuzzLine(f *testing.F) {
 			t.Errorf("got %q of %q", again, text)
 		}
 	})
+}
+
+func TestALogOfAnotherKeyIsNotGoneOnWith(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "audit")
+	first := testKey(t)
+	l, err := Open(dir, Options{Key: first})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.Append(&Record{Kind: KindCall}), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	seed := make([]byte, 32)
+	seed[0] = 1
+	second, err := NewKey(seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, Options{Key: second}); !errors.Is(err, ErrOtherKey) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("opened with another key: %v", err)
+	}
+	if report, err := Verify(dir, second); err != nil || len(report.Faults) == 0 || !strings.Contains(report.Faults[len(report.Faults)-1].String(), ErrOtherKey.Error()) {
+		t.Errorf("verified with another key: %+v, %v", report, err)
+	}
+	if report, err := Verify(dir, first); err != nil || len(report.Faults) > 0 {
+		t.Errorf("after that: %+v, %v", report, err)
+	}
+	if l, err = Open(dir, Options{Key: first}); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
 }

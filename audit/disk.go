@@ -56,6 +56,9 @@ func (d *disk) open() (notes []string, err error) {
 		return nil, err
 	}
 	end, fault := readHead(d.root)
+	if fault == nil && end.ofOther(d.options.Key) {
+		return nil, ErrOtherKey
+	}
 	if fault == nil && d.options.Key.sealHead(&end).String() != end.MAC {
 		fault = fmt.Errorf("%s is not authentic", headFile)
 	}

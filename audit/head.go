@@ -22,6 +22,7 @@ type head struct {
 	Before string `json:"before"` // the digest of the line before that; empty if there was none
 	Seq    uint64 `json:"seq"`    // the number of the last line; 0: there is none yet
 	Hash   string `json:"hash"`   // its digest
+	Key    string `json:"key"`    // which key's; what is of another one is not an attack on this log
 	MAC    string `json:"mac"`
 
 	before, digest digest
@@ -31,18 +32,22 @@ type head struct {
 // disk: after the end of the machine the head may be older than the lines, but never newer.
 func (d *disk) writeHead() error {
 	h := &d.head
-	h.Before, h.Hash, h.MAC = h.before.String(), h.digest.String(), d.options.Key.sealHead(h).String()
+	h.Before, h.Hash, h.Key, h.MAC = h.before.String(), h.digest.String(), d.options.Key.id, d.options.Key.sealHead(h).String()
 	w := jsonrpc.NewObject(make([]byte, 0, headSize))
 	w.Int("first", int64(h.First))
 	w.String("before", h.Before)
 	w.Int("seq", int64(h.Seq))
 	w.String("hash", h.Hash)
+	w.String("key", h.Key)
 	w.String("mac", h.MAC)
 	text := append(w.Bytes(), '\n')
 	text = append(text, bytes.Repeat([]byte(" "), headSize-len(text))...)
 	_, err := d.headFile.WriteAt(text, 0)
 	return err
 }
+
+// ofOther reports whether the head says that the log is of another key. One that somebody changed may say so, too.
+func (h *head) ofOther(k *Key) bool { return h.Key != "" && h.Key != k.id }
 
 // readHead reads what writeHead wrote; whether it is authentic is not checked.
 func readHead(root *os.Root) (h head, err error) {

@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +22,7 @@ import (
 type Key struct {
 	private ed25519.PrivateKey
 	mac     []byte // of groups of lines, and of the head
+	id      string // not secret
 }
 
 // NewKey makes a key of 32 random bytes, as a keyring may hold them.
@@ -32,7 +34,10 @@ func NewKey(seed []byte) (*Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
-	return &Key{private: ed25519.NewKeyFromSeed(seed), mac: mac}, nil
+	k := &Key{private: ed25519.NewKeyFromSeed(seed), mac: mac}
+	sum := sha256.Sum256(k.Public())
+	k.id = hex.EncodeToString(sum[:8])
+	return k, nil
 }
 
 // ReadKey reads the key of an installation from a file, which is made for its owner alone where it

@@ -54,6 +54,9 @@ type Options struct {
 // ErrInUse says that another process writes the log.
 var ErrInUse = errors.New("another process writes this audit log")
 
+// ErrOtherKey says that a log was written with another key, so that this one can neither verify it nor go on with it.
+var ErrOtherKey = errors.New("the audit log was written with another key")
+
 // ErrUnavailable says that the log cannot be written, so that requests are refused.
 var ErrUnavailable = errors.New("the audit log cannot be written")
 
@@ -90,7 +93,8 @@ func newGroup() *group { return &group{done: make(chan struct{})} }
 
 // Open opens the log in a folder, which is made where it is missing, for its owner alone, and goes
 // on behind its last line. What an earlier process began to write and did not end is cut off, and
-// noted; so is it where lines are missing. The error is ErrInUse where another process writes it.
+// noted; so is it where lines are missing. The error is ErrInUse where another process writes it,
+// and ErrOtherKey where it is of another key.
 func Open(dir string, o Options) (*Log, error) {
 	if o.Key == nil {
 		return nil, errors.New("audit: Options.Key is missing; see ReadKey")
@@ -128,7 +132,7 @@ func Open(dir string, o Options) (*Log, error) {
 	if err != nil {
 		_ = root.Close()
 		_ = lock.Close()
-		return nil, fmt.Errorf("audit: %w", err)
+		return nil, fmt.Errorf("audit: %s: %w", dir, err)
 	}
 	l.timer = time.AfterFunc(checkpointTime, l.checkpoint)
 	l.armed = true
@@ -175,7 +179,7 @@ func (l *Log) add(r *Record) (*group, error) {
 	if r.Time.IsZero() {
 		r.Time = time.Now()
 	}
-	object := r.append(nil)
+	object := r.append(make([]byte, 0, 512)) // which most lines need
 	if len(object) > maxLine {
 		short := *r
 		short.Arguments, short.Result = nil, nil

@@ -89,7 +89,11 @@ func verify(dir string, v *verification) (*Report, error) {
 	defer root.Close()
 	// The head first: lines that are written meanwhile are behind it.
 	v.head, v.headErr = readHead(root)
-	if v.headErr == nil && v.key != nil && v.key.sealHead(&v.head).String() != v.head.MAC {
+	switch {
+	case v.headErr != nil || v.key == nil || v.key.sealHead(&v.head).String() == v.head.MAC:
+	case v.head.ofOther(v.key):
+		v.headErr = fmt.Errorf("%s says that %w; if that is so, the public key of that one verifies it", headFile, ErrOtherKey)
+	default:
 		v.headErr = fmt.Errorf("%s is not authentic", headFile)
 	}
 	files, err := listFiles(root)

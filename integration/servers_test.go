@@ -229,7 +229,7 @@ func command(t *testing.T, server realServer, result any, verb string, arguments
 func isolated(t testing.TB) []string {
 	t.Helper()
 	home := t.TempDir()
-	return append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_STATE_HOME="+home, "XDG_DATA_HOME="+home)
+	return append(os.Environ(), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home, "XDG_STATE_HOME="+home, "XDG_DATA_HOME="+home, "JUNCTION_KEYRING=off")
 }
 
 func TestRealServersFromTheCommandLine(t *testing.T) {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -156,7 +157,7 @@ func compileRule(env *cel.Env, r *Rule) (*compiled, []*Problem) {
 			problems = append(problems, &Problem{Field: field.name, Err: fmt.Errorf("%w: %d bytes, more than %d", ErrLimit, len(field.text), maxText)})
 		}
 	}
-	c := &compiled{rule: r, server: parsePattern(r.Server), tool: parsePattern(r.Tool)}
+	c := &compiled{rule: r, reason: cmp.Or(r.Reason, "the rule "+r.String()), server: parsePattern(r.Server), tool: parsePattern(r.Tool)}
 	if r.When != "" {
 		when, faults := compileCondition(env, r.When)
 		c.when, problems = when, append(problems, faults...)

@@ -12,7 +12,7 @@ type Decision struct {
 	Rule    *Rule  `json:"rule"`            // the rule that decided; never nil; not to be changed
 	Reason  string `json:"reason"`          // for people, in one sentence
 	Default bool   `json:"default"`         // no rule of the policy's own decided
-	Trace   []Step `json:"trace,omitempty"` // every rule, the strictest first
+	Trace   []Step `json:"trace,omitempty"` // the rules that apply or failed, the strictest first; of Explain every rule
 }
 
 // Allowing are the rules that allow the call, where it is allowed; not to be changed.
@@ -90,27 +90,40 @@ func (s *Step) effect() Effect {
 // The order in which rules were given means nothing. Decide starts nothing and waits
 // for nothing.
 func (p *Policy) Decide(ctx context.Context, in Input) Decision {
-	facts := &facts{in: &in}
-	trace := make([]Step, len(p.rules))
+	return p.decide(ctx, &in, false)
+}
+
+// Explain decides as [Policy.Decide] does, and has every rule in its trace.
+func (p *Policy) Explain(ctx context.Context, in Input) Decision {
+	return p.decide(ctx, &in, true)
+}
+
+func (p *Policy) decide(ctx context.Context, in *Input, every bool) Decision {
+	facts := &facts{in: in}
+	var trace []Step
+	var by *compiled
 	decided, strictest := -1, Effect("")
-	for i, c := range p.rules {
-		trace[i] = c.look(ctx, facts)
-		if effect := trace[i].effect(); effect.strictness() > strictest.strictness() {
-			decided, strictest = i, effect
+	for _, c := range p.rules {
+		if strictest == Deny && !every {
+			break
+		}
+		s := c.look(ctx, facts)
+		if effect := s.effect(); effect.strictness() > strictest.strictness() {
+			by, decided, strictest = c, len(trace), effect
+		}
+		if every || s.Outcome == Applies || s.Outcome == Failed {
+			trace = append(trace, s)
 		}
 	}
-	if decided < 0 {
+	if by == nil {
 		rule := p.defaultRule()
-		return Decision{Effect: rule.Effect, Rule: rule, Reason: p.defaultReason(&in), Default: true, Trace: trace}
+		return Decision{Effect: rule.Effect, Rule: rule, Reason: p.defaultReason(in), Default: true, Trace: trace}
 	}
 	s := &trace[decided]
 	s.Outcome = Decided
-	d := Decision{Effect: strictest, Rule: s.Rule, Reason: s.Rule.Reason, Default: s.Rule.Source == builtinSource, Trace: trace}
-	switch {
-	case s.Err != nil:
+	d := Decision{Effect: strictest, Rule: s.Rule, Reason: by.reason, Default: s.Rule.Source == builtinSource, Trace: trace}
+	if s.Err != nil {
 		d.Reason = fmt.Sprintf("the rule %s failed: %v", s.Rule, s.Err)
-	case d.Reason == "":
-		d.Reason = "the rule " + s.Rule.String()
 	}
 	return d
 }

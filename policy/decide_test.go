@@ -16,7 +16,7 @@ func decide(t *testing.T, in Input, o Options, rules ...Rule) Decision {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.Decide(t.Context(), in)
+	return p.Explain(t.Context(), in)
 }
 
 func yes() *bool { v := true; return &v }
@@ -365,5 +365,32 @@ func TestTheDefaultSaysWhatTheCallDoes(t *testing.T) {
 		if got := p.Decide(t.Context(), test.in).Reason; got != test.want {
 			t.Errorf("%+v: %q, want %q", test.in, got, test.want)
 		}
+	}
+}
+
+func TestADecisionHasTheRulesThatApplyAndNoOthers(t *testing.T) {
+	p, err := Compile([]Rule{
+		{Name: "other", Effect: Deny, Server: "web"},
+		{Name: "all", Effect: Ask},
+		{Name: "files", Effect: Allow, Server: "files"},
+		{Name: "fails", Effect: Allow, When: "args.mode == 'r'"},
+		{Name: "false", Effect: Allow, When: "1 > 2"},
+	}, Options{Default: Deny})
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, whole := p.Decide(t.Context(), read), p.Explain(t.Context(), read)
+	if short.Effect != whole.Effect || short.Rule != whole.Rule || short.Reason != whole.Reason {
+		t.Errorf("decided to %s, %q, and explained as %s, %q", short.Effect, short.Reason, whole.Effect, whole.Reason)
+	}
+	var names []string
+	for _, s := range short.Trace {
+		names = append(names, s.Rule.Name+": "+string(s.Outcome))
+	}
+	if got := strings.Join(names, ", "); got != "all: decided, fails: failed, files: applies too" {
+		t.Errorf("the trace is %s", got)
+	}
+	if len(whole.Trace) != 5 {
+		t.Errorf("%d rules explained, not 5", len(whole.Trace))
 	}
 }

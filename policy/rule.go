@@ -162,6 +162,7 @@ func OriginOf(origin []string) string {
 // compiled is a rule that is ready to be asked. It never changes.
 type compiled struct {
 	rule   *Rule
+	reason string // of a decision by it
 	server pattern
 	tool   pattern
 	when   *condition // nil: no condition

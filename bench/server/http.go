@@ -11,13 +11,13 @@ import (
 )
 
 // serveHTTP serves until standard input ends.
-func serveHTTP(addr string, s *mcp.Server, stateless bool) error {
+func serveHTTP(addr string, h mcp.Handler, stateless bool) error {
 	listener, err := net.Listen("tcp", addr)
 	if err != nil {
 		return err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", streamable.HandlerWith(s, streamable.Options{Stateless: stateless}))
+	mux.Handle("/mcp", streamable.HandlerWith(h, streamable.Options{Stateless: stateless}))
 	go func() {
 		io.Copy(io.Discard, os.Stdin)
 		os.Exit(0)

@@ -6,6 +6,7 @@
 //	-addr   where to listen, in the HTTP modes (path /mcp)
 //	-debug  where to serve /stats and /debug/pprof; nowhere if empty
 //	-tools  how many of the 200 generated tools to add
+//	-gateway  serve a gateway, with the server behind it in the process
 package main
 
 import (
@@ -15,6 +16,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stdio"
 )
 
@@ -23,16 +26,22 @@ func main() {
 	addr := flag.String("addr", "127.0.0.1:0", "where to listen, in the HTTP modes")
 	debug := flag.String("debug", "", "where to serve /stats and /debug/pprof")
 	tools := flag.Int("tools", 0, "how many generated tools to add")
+	behind := flag.Bool("gateway", false, "serve a gateway, with the server behind it in the process")
 	flag.Parse()
 	if *debug != "" {
 		go serveDebug(*debug)
 	}
-	s := newServer(*tools)
+	var h mcp.Handler = newServer(*tools)
+	if *behind {
+		g := gateway.New(gateway.Options{NoPrefix: true})
+		must(g.AddHandler("server", h))
+		h = g
+	}
 	var err error
 	if strings.HasPrefix(*mode, "stdio") {
-		err = stdio.Serve(context.Background(), s)
+		err = stdio.Serve(context.Background(), h)
 	} else {
-		err = serveHTTP(*addr, s, *mode == "stateless")
+		err = serveHTTP(*addr, h, *mode == "stateless")
 	}
 	if err != nil {
 		log.Print(err)

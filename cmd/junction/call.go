@@ -90,6 +90,9 @@ func unlistedTool(ctx context.Context, client *mcp.Client, tool string, names []
 			names = append(names, t.Name)
 		}
 	}
+	if hidesTools(names) {
+		return err // what is not listed may be there
+	}
 	return unlisted("tool", tool, names, err)
 }
 
@@ -136,6 +139,13 @@ func (a *app) toolArguments(ctx context.Context, client *mcp.Client, tool string
 			schema = t.InputSchema
 			break
 		}
+	}
+	if schema == nil && hidesTools(names) {
+		definition, err := hiddenTool(ctx, client, tool)
+		if err != nil {
+			return nil, []string{tool}, err
+		}
+		schema, names = jsonrpc.Get(definition, "inputSchema"), append(names, tool)
 	}
 	given, err = arguments.Build(schema, words, a.readFile)
 	if err != nil {

@@ -158,8 +158,7 @@ func TestServersAreChangedWithoutAScreen(t *testing.T) {
 	p.server("ev", func(s host.ServerTools) bool { return s.State == host.StateUnapproved })
 	p.say("/mcp", "2 ? ev unapproved, 25 tools, about ")
 	p.await("3 ✗ web failed")
-	p.await("HTTP status 401; it does not know you: get a token for it and put it into \"headers\"")
-	p.await("https://web.example/.well-known/oauth-protected-resource")
+	p.await("sign in: junction login web")
 	p.say("/mcp tools ev", "ev · add")
 	p.say("/mcp log ev", "listening ")
 	first := p.setup.host.Stderr("ev")
@@ -177,7 +176,7 @@ func TestServersAreChangedWithoutAScreen(t *testing.T) {
 	p.say("/mcp trust ev", "1 until junction chat ends")
 	p.say("1", "ev is trusted until junction chat ends")
 	p.say("add 2 and 40", "42")
-	p.say("/mcp log web", "it does not know you")
+	p.say("/mcp log web", "sign in: junction login web")
 	p.quit()
 }
 

@@ -69,9 +69,7 @@ func (a *app) readServers() (*config.Set, []entry, error) {
 	if a.person == nil {
 		o.Input = nil
 	}
-	paths := a.files(o)
-	a.readContents(paths)
-	set, err := config.LoadAll(paths, o)
+	set, err := config.LoadAll(a.files(o), o)
 	var entries []entry
 	for _, d := range set.Servers {
 		entries = append(entries, entry{d.Name, d})
@@ -198,10 +196,14 @@ func (a *app) transport(s *config.Server, d *config.Definition) (mcp.Transport, 
 			header[http.CanonicalHeaderKey(name)] = []string{value}
 		}
 	}
-	if s.Kind == config.SSE {
-		return httpsse.ClientWith(s.URL, httpsse.ClientOptions{Header: header, Logger: a.logger()}), nil
+	client, err := a.authorized(s.Name, s.URL, entryOAuth(s), header)
+	if err != nil {
+		return nil, err
 	}
-	return streamable.ClientWith(s.URL, streamable.ClientOptions{Header: header, Logger: a.logger()}), nil
+	if s.Kind == config.SSE {
+		return httpsse.ClientWith(s.URL, httpsse.ClientOptions{HTTP: client, Header: header, Logger: a.logger()}), nil
+	}
+	return streamable.ClientWith(s.URL, streamable.ClientOptions{HTTP: client, Header: header, Logger: a.logger()}), nil
 }
 
 // environ is this process's environment without some variables.

@@ -25,6 +25,7 @@ func TestConsent(t *testing.T) {
 		t.Fatal(err)
 	}
 	for typed, agreed := range map[string]bool{"y\n": true, "Yes\n": true, "\n": false, "n\n": false, "": false} {
+		alone(t)
 		a, seen := asking(typed)
 		err := a.consent(t.Context(), entry{"every", f.Servers[0]})
 		if (err == nil) != agreed {

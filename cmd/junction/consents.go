@@ -24,9 +24,9 @@ func (a *app) consent(ctx context.Context, e entry) error {
 	return a.consents(ctx, []entry{e})[0]
 }
 
-// consents asks it about several servers, in one list. What the person said holds until
-// their file changes; a no also until the server is asked about alone, by its name. It
-// returns, of each, why it may not be started.
+// consents asks it about several servers, in one list. What the person said of one
+// holds until its entry changes; a no also until the server is asked about alone, by its
+// name. It returns, of each, why it may not be started.
 func (a *app) consents(ctx context.Context, entries []entry) []error {
 	faults := make([]error, len(entries))
 	if len(a.flags.config) > 0 {
@@ -72,7 +72,7 @@ func (a *app) consents(ctx context.Context, entries []entry) []error {
 		}
 	}
 	if decided && err == nil {
-		a.rememberConsents(entries, keys, answers, open)
+		a.rememberConsents(keys, answers, open)
 	}
 	return faults
 }
@@ -141,35 +141,11 @@ func chosenConsents(typed string, open []int) (answers map[int]bool, decided boo
 	return answers, len(answers) > 0
 }
 
-// consentKey is the server with its file, as the file was before it was read, and with what
-// the file does not say of it; empty where that is not known.
+// consentKey is the server as its file defines it: what runs, or where it is reached, with all that the file
+// says of that.
 func (a *app) consentKey(e entry) string {
-	content, known := a.contents[e.definition.Source]
-	if !known {
-		return ""
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %s%s", realPath(e.definition.Source), e.name, content, e.definition.Hash()))
-	return hex.EncodeToString(sum[:])
-}
-
-// readContents notes what is in configuration files, to see whether they changed later.
-func (a *app) readContents(paths []string) {
-	if a.contents == nil {
-		a.contents = map[string]string{}
-	}
-	for _, path := range paths {
-		if sum := contentOf(path); sum != "" {
-			a.contents[path] = sum
-		}
-	}
-}
-
-func contentOf(path string) string {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(data)
+	d := e.definition
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q %q %s", realPath(d.Source), e.name, d.String(), d.Around(), d.Hash()))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -185,18 +161,14 @@ func (a *app) saidBefore() map[string]bool {
 	if err != nil || json.Unmarshal(data, &said) != nil {
 		return nil
 	}
-	delete(said, "")
 	return said
 }
 
-// rememberConsents writes what the person said, unless a file was changed meanwhile.
-func (a *app) rememberConsents(entries []entry, keys []string, answers map[int]bool, asked []int) {
+// rememberConsents writes what the person said.
+func (a *app) rememberConsents(keys []string, answers map[int]bool, asked []int) {
 	err := a.changeConsents(func(said map[string]bool) {
 		for _, i := range asked {
-			source := entries[i].definition.Source
-			if key := keys[i]; key != "" && contentOf(source) == a.contents[source] {
-				said[key] = answers[i]
-			}
+			said[keys[i]] = answers[i]
 		}
 	})
 	if err != nil {

@@ -54,8 +54,8 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 		t.Errorf("after that: %q", got)
 	}
 	write(t, map[string]string{".mcp.json": strings.Replace(three, "${TOKEN}", "--require=./evil.js", 1)})
-	if got, seen := agreed("\n"); got != "" || !strings.Contains(seen, "Use them?") {
-		t.Errorf("another file: %q\n%s", got, seen)
+	if got, seen := agreed("\n"); got != "b c" || !strings.Contains(seen, "Use it?") || strings.Contains(seen, "run-b") {
+		t.Errorf("another entry: %q\n%s", got, seen)
 	}
 	write(t, map[string]string{"sub/.mcp.json": three})
 	t.Chdir("sub")
@@ -64,9 +64,10 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 	}
 }
 
-func TestAFileThatChangesWhileThePersonReadsIsNotRemembered(t *testing.T) {
+func TestWhatThePersonAgreedToIsTheEntryThatWasShown(t *testing.T) {
 	alone(t)
-	write(t, map[string]string{".mcp.json": `{"mcpServers":{"a":{"command":"run-a"}}}`})
+	const shown = `"a":{"command":"run-a","args":["--quiet"]}`
+	write(t, map[string]string{".mcp.json": `{"mcpServers":{` + shown + `}}`})
 	a, _ := asking("y\n")
 	_, entries, err := a.servers()
 	if err != nil {
@@ -76,15 +77,29 @@ func TestAFileThatChangesWhileThePersonReadsIsNotRemembered(t *testing.T) {
 	if err := a.consent(t.Context(), entries[0]); err != nil {
 		t.Errorf("what was shown may be started: %v", err)
 	}
-	for _, content := range []string{"evil", "run-a"} {
-		write(t, map[string]string{".mcp.json": `{"mcpServers":{"a":{"command":"` + content + `"}}}`})
-		a, _ := asking("")
-		if _, entries, err = a.servers(); err != nil {
-			t.Fatal(err)
-		}
-		if err := a.consent(t.Context(), entries[0]); err == nil {
-			t.Errorf("%s is remembered", content)
-		}
+	for _, test := range []struct {
+		name, servers string
+		may           bool
+	}{
+		{"what came meanwhile", `"a":{"command":"evil"}`, false},
+		{"other arguments", `"a":{"command":"run-a","args":["--quiet","--eval=1"]}`, false},
+		{"one more argument, which is empty", `"a":{"command":"run-a","args":["--quiet",""]}`, false},
+		{"an environment", `"a":{"command":"run-a","args":["--quiet"],"env":{"NODE_OPTIONS":"--require=evil"}}`, false},
+		{"another name", `"b":{"command":"run-a","args":["--quiet"]}`, false},
+		{"what was shown", shown, true},
+		{"what was shown, and a new one", shown + `,"b":{"command":"run-b"}`, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			write(t, map[string]string{".mcp.json": `{"mcpServers":{` + test.servers + `}}`})
+			a, _ := asking("")
+			_, entries, err := a.servers()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := a.consent(t.Context(), entries[0]); (err == nil) != test.may {
+				t.Error(err)
+			}
+		})
 	}
 }
 

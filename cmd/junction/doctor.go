@@ -19,6 +19,7 @@ import (
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/spf13/cobra"
 )
 
@@ -223,6 +224,8 @@ func startRemedy(err error, limit time.Duration) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf(`it takes longer than %v: start it once by hand, or give its entry "startTimeout"`, limit)
+	case errors.Is(err, oauth.ErrLogin):
+		return text[strings.LastIndex(text, "junction login"):]
 	case strings.Contains(text, "401"):
 		return `it wants credentials: give its entry "headers", such as {"Authorization": "Bearer ${TOKEN}"}`
 	case strings.Contains(text, "403"):

@@ -193,10 +193,13 @@ func named(entries []json.RawMessage, names []string) ([]json.RawMessage, error)
 			missing = append(missing, fmt.Sprintf("the server lists no tool %q", name))
 		}
 	}
-	if len(missing) > 0 {
-		return some, usagef("%s", strings.Join(missing, "; "))
+	if len(missing) == 0 {
+		return some, nil
 	}
-	return some, nil
+	if hidesTools(all) {
+		missing = append(missing, "call describe_tool for one that search_tools found")
+	}
+	return some, usagef("%s", strings.Join(missing, "; "))
 }
 
 // A listing is what one server listed.

@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	os.Setenv(asProgram, "1")
+	os.Setenv("JUNCTION_KEYRING", "off") // it is the person's who runs the tests
 	if os.Getenv("GORACE") == "" {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // children would wait a second each
 	}
@@ -123,6 +124,8 @@ func TestCommands(t *testing.T) {
 		{"all servers are listed", "tools", exitOK, "━━ filesystem: ", ""},
 		{"an unknown server is reported with those there are", "tools everthing", exitConnection, "", `did you mean "everything"?`},
 		{"a server that is not there is reported", "ping http://127.0.0.1:1/mcp", exitConnection, "", "connection refused"},
+		{"a URL may follow the dashes", "ping -- http://127.0.0.1:1/mcp", exitConnection, "", "connection refused"},
+		{"a server that comes last is put first", "call echo http://127.0.0.1:1/mcp", exitUsage, "", "the server comes first: junction call http://127.0.0.1:1/mcp echo"},
 		{"a command that does not exist is reported", "ping -- no-such-program", exitConnection, "", "not found in PATH"},
 		{"a command that ends is reported with its last words", "ping -- sh -c echo\u00a0boo>&2", exitConnection, "", "junction: server "},
 		{"an unknown command is reported", "calls", exitUsage, "", `unknown command "calls"; did you mean "call"?`},

@@ -89,7 +89,7 @@ func (a *app) explain(ctx context.Context, x *explanation, server, tool string, 
 	if err := annotate(&in.Annotations, x.annotations); err != nil {
 		return err
 	}
-	decision := book.Decide(ctx, in)
+	decision := book.Explain(ctx, in)
 	hidden := book.Hides(in.Server, in.Tool, in.Annotations)
 	if a.flags.json {
 		return a.printExplanation(book, in, decision, hidden)

@@ -10,7 +10,7 @@ import (
 )
 
 // entryMembers are the members that an entry of a configuration can have.
-var entryMembers = []string{"type", "command", "args", "env", "cwd", "envFile", "url", "headers", "disabled", "enabled", "timeout", "startTimeout", "start"}
+var entryMembers = []string{"type", "command", "args", "env", "cwd", "envFile", "url", "headers", "oauth", "disabled", "enabled", "timeout", "startTimeout", "start"}
 
 // meantMember returns the member that an ignored one was meant to be; empty if it is
 // like none, or the warning is about something else.

@@ -32,11 +32,10 @@ type app struct {
 	// faulty says that a part of the configuration cannot be used.
 	faulty bool
 	memory memory
+	renews bool // this process renews a login for another
 	desk   answer.Desk
 	// ofProject are the servers of projects' files that the person was asked about, now or before.
 	ofProject []entry
-	// contents are hashes of configuration files, as they were before they were read.
-	contents map[string]string
 
 	closing sync.Mutex
 	closers []io.Closer // what is closed when the command ends
@@ -176,7 +175,7 @@ filesystem (read-only, the current folder).
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(append(a.lists(), a.listCommand())...)
 	root.AddCommand(a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(), a.pingCommand(),
-		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.approveCommand(), a.keyCommand(), a.doctorCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
+		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.approveCommand(), a.keyCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
 	return root
 }
 

@@ -41,6 +41,10 @@ func (a *app) target(ctx context.Context, cmd *cobra.Command, args []string) (ta
 		if len(args) == dash {
 			return target{}, nil, usagef(`after "--" stands the command of a server`)
 		}
+		if len(args) == dash+1 && isURL(args[dash]) {
+			t, err := a.named(ctx, args[dash])
+			return t, args[:dash], err
+		}
 		t, err := a.command(args[dash], args[dash+1:])
 		return t, args[:dash], err
 	}
@@ -48,6 +52,9 @@ func (a *app) target(ctx context.Context, cmd *cobra.Command, args []string) (ta
 		return target{}, nil, usagef(`%s: SERVER is missing: a name from a configuration, a URL, or "--" and a command at the end`, cmd.CommandPath())
 	}
 	t, err := a.named(ctx, args[0])
+	if at := slices.IndexFunc(args, isURL); err != nil && at > 0 && cmd.Name() == "call" {
+		err = usagef("the server comes first: %s %s %s", cmd.CommandPath(), args[at], args[0])
+	}
 	return t, args[1:], err
 }
 
@@ -125,7 +132,11 @@ func (a *app) url(address string) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	return target{transport: streamable.ClientWith(address, streamable.ClientOptions{Header: header, Logger: a.logger()})}, nil
+	client, err := a.authorized("", address, config.OAuth{}, header)
+	if err != nil {
+		return target{}, err
+	}
+	return target{transport: streamable.ClientWith(address, streamable.ClientOptions{HTTP: client, Header: header, Logger: a.logger()})}, nil
 }
 
 // headers reads the values of --header; their errors hold no value.

@@ -57,6 +57,9 @@ func commandLine(typed []string) []string {
 // counts where the person gave it, in a configuration of their own: what a project's file
 // calls a server, and what a command line without a name is called, may be any other one.
 func vouches(names []string, server string, command []string, own bool) bool {
+	if len(names) == 0 {
+		return false
+	}
 	origin := policy.OriginOf(command)
 	if own {
 		return policy.Named(names, server, origin)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/rebinding"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/metrics"
 	"github.com/prometheus/client_golang/prometheus"
@@ -58,7 +59,7 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 		fmt.Fprintln(w, "ok")
 	})
 	v.serveControl(mux, token)
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, WriteTimeout: adminTime, IdleTimeout: idleTimeout}
+	server := &http.Server{Handler: guarded(mux, rebinding.Guard{Hosts: v.options.hosts, Origins: v.options.origins}), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, WriteTimeout: adminTime, IdleTimeout: idleTimeout}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -66,6 +67,17 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	}()
 	v.app.screen.Printf("Metrics are at http://%s/metrics; the token for /api is in %s.\n", l.Addr(), shortened(from))
 	return func() { server.Close(); <-ended }, nil
+}
+
+// guarded refuses what a web page may have sent without its user's knowledge.
+func guarded(h http.Handler, g rebinding.Guard) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := g.Check(r); err != nil {
+			http.Error(w, err.Error(), http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // writeMetrics writes metrics as text. promhttp would do so, too, and bring 1 MB of compression with it.

@@ -158,8 +158,11 @@ func (a *app) openLayers(o layering, s *settings.Settings, from string) (*layers
 	if err != nil {
 		y.closeExporters()
 	}
-	if errors.Is(err, audit.ErrInUse) {
+	switch {
+	case errors.Is(err, audit.ErrInUse):
 		return nil, &connectError{fmt.Errorf("%w: name another with --audit=FOLDER", err)}
+	case errors.Is(err, audit.ErrOtherKey):
+		return nil, &connectError{fmt.Errorf("%w: name another folder with --audit=FOLDER; the public key of the other one still verifies this one", err)}
 	}
 	if err != nil {
 		return nil, &connectError{err}
@@ -262,7 +265,7 @@ func withheldNames(withheld []review.Withheld) string {
 // rules has the rules decide about the requests to one server.
 func (y *layers) rules(now *arrangement, e entry) mcp.Middleware {
 	command := e.command()
-	return rules.Middleware(rules.Options{
+	o := rules.Options{
 		Policy: func(ctx context.Context) *policy.Policy {
 			if book := y.book(ctx); book != nil {
 				return book.Policy
@@ -275,14 +278,17 @@ func (y *layers) rules(now *arrangement, e entry) mcp.Middleware {
 			book := y.book(ctx)
 			return book != nil && vouches(book.trusted, e.name, command, !e.ofProject())
 		},
-		OnDecision: func(ctx context.Context, req *mcp.Request, d *policy.Decision, effect policy.Effect) {
+	}
+	if y.log != nil {
+		o.OnDecision = func(ctx context.Context, _ *mcp.Request, d *policy.Decision, effect policy.Effect) {
 			reason := d.Reason
 			if now.options.shadow {
 				reason = "in the shadow: " + reason
 			}
 			audit.Decided(ctx, string(effect), d.Rule.String(), reason)
-		},
-	})
+		}
+	}
+	return rules.Middleware(o)
 }
 
 // front is the gateway, or a profile of it, with what stands around all of it.

@@ -54,6 +54,9 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 		t.Errorf("found: %s%s", found.stdout, found.stderr)
 	}
 	runs(t, "", "call", r.url, "call_tool", "name=everything__add", `arguments={"a":2,"b":40}`).expect(t, exitOK, "42", "")
+	runs(t, "", "call", r.url, "everything__add", "a=11", "b=31").expect(t, exitOK, "42", "")
+	runs(t, "", "call", r.url, "everything__ad", "a=1").expect(t, exitUsage, "", `junction: there is no tool "everything__ad"; did you mean "everything__add"?`)
+	runs(t, "", "tools", r.url, "everything__add").expect(t, exitUsage, "", "call describe_tool for one that search_tools found")
 	runs(t, "", "call", r.url, "call_tool", "name=everything__add", `arguments={"a":200,"b":40}`).expect(t, exitToolFailed, "not allowed: too large", "")
 	runs(t, "", "call", r.url, "call_tool", "name=everything__fail").expect(t, exitProtocol, "", "unknown tool")
 
@@ -64,7 +67,7 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 	}
 	runs(t, "", "audit", "query", "log", "--decision", "deny").expect(t, exitOK, "(rules.json:3)  reason too large", "")
 	calls := runs(t, "", "audit", "query", "log", "--kind", "call", "--server", "everything", "--json")
-	if n := strings.Count(calls.stdout, "\n"); n != 2 || !strings.Contains(calls.stdout, `"arguments":{"a":2,"b":40}`) {
+	if n := strings.Count(calls.stdout, "\n"); n != 3 || !strings.Contains(calls.stdout, `"arguments":{"a":2,"b":40}`) {
 		t.Errorf("%d calls: %s", n, calls.stdout)
 	}
 	if err := os.WriteFile("stricter.json", []byte(`{"rules": [{"effect": "ask", "server": "everything", "tool": "add", "when": "args.a < 10"}], "default": "deny"}`), 0o600); err != nil {
@@ -104,7 +107,7 @@ func TestLayersThatMakeNoSenseAreRefused(t *testing.T) {
 		"--audit-optional":             "--audit-optional goes with --audit",
 		"--audit=log --policy none":    "none",
 	} {
-		got := runs(t, "", append([]string{"up", "everything"}, strings.Fields(args)...)...)
+		got := runs(t, "", append([]string{"up", "everything", "--http", "127.0.0.1:0"}, strings.Fields(args)...)...)
 		if got.code == exitOK || !strings.Contains(got.stderr, want) {
 			t.Errorf("%s: %+v", args, got)
 		}
@@ -220,6 +223,14 @@ func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 		}
 	}
 	runs(t, "", "call", r.url, "everything__add", "a=1", "b=2").expect(t, exitOK, "3", "") // it waits for the new connection
+	rebound, err := http.NewRequestWithContext(t.Context(), "GET", at, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rebound.Host = "evil.example:9464"
+	if response, err := http.DefaultClient.Do(rebound); err != nil || response.Body.Close() != nil || response.StatusCode != http.StatusForbidden {
+		t.Errorf("a page that was rebound: %v %v", response, err)
+	}
 	if code, _ := get("/mcp"); code != http.StatusNotFound {
 		t.Errorf("tools can be called at the address for those who watch: %d", code)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -18,6 +19,7 @@ import (
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
 // A served gateway is what up runs, with what it was made from, so that a change of that changes no more
@@ -31,6 +33,7 @@ type served struct {
 	listener net.Listener // nil on standard input and output
 
 	pins   string                                 // when the approved definitions were last read; for the goroutine that watches
+	logins string                                 // when the logins were last looked at; for the same
 	fronts atomic.Pointer[map[string]mcp.Handler] // by profile, "" is the whole gateway
 
 	mu      sync.Mutex
@@ -150,6 +153,7 @@ func (v *served) watch(ctx context.Context) (stop func()) {
 				return
 			}
 			v.rereadPins()
+			v.retryLogins()
 			now := v.stamp()
 			if now == last && now != seen {
 				v.reload(ctx)
@@ -173,11 +177,18 @@ func (v *served) stamp() (stamp string) {
 	}
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
-		if info, err := os.Stat(path); err == nil {
-			stamp += fmt.Sprintln(path, info.ModTime().UnixNano(), info.Size())
-		}
+		stamp += stampOf(path)
 	}
 	return stamp
+}
+
+// stampOf changes when a file does.
+func stampOf(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintln(path, info.ModTime().UnixNano(), info.Size())
 }
 
 // rereadPins has what was approved meanwhile be offered.
@@ -186,16 +197,31 @@ func (v *served) rereadPins() {
 	if err != nil || v.layers.now.Load().options.review == reviewNone {
 		return
 	}
-	stamp := ""
-	if info, err := os.Stat(path); err == nil {
-		stamp = fmt.Sprintln(info.ModTime().UnixNano(), info.Size())
-	}
+	stamp := stampOf(path)
 	if stamp == v.pins || v.layers.readPins() != nil { // what cannot be read now is read again
 		return
 	}
 	v.pins = stamp
 	for _, s := range v.gateway.Status() {
 		_ = v.gateway.Reread(s.Name) // it is there
+	}
+}
+
+// retryLogins connects at once to the servers that wait for a login, when somebody logged in.
+func (v *served) retryLogins() {
+	path, err := stateFile("state.db")
+	if err != nil {
+		return
+	}
+	stamp := stampOf(path) + stampOf(path+"-wal")
+	if stamp == v.logins {
+		return
+	}
+	v.logins = stamp
+	for _, s := range v.gateway.Status() {
+		if errors.Is(s.Err, oauth.ErrLogin) {
+			_ = v.gateway.Restart(s.Name) // it is there
+		}
 	}
 }
 

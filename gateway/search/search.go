@@ -5,12 +5,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/toolsearch"
@@ -351,12 +353,14 @@ func (s *searcher) find(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 func (s *searcher) describe(_ context.Context, req *mcp.Request) (mcp.Result, error) {
 	name, _ := jsonrpc.Unquote(jsonrpc.Get(req.Arguments, "name"))
 	s.mu.Lock()
-	raw := s.tools[name]
-	s.mu.Unlock()
-	if raw == nil {
-		return failed("there is no tool %q; search_tools finds those that there are", name)
+	defer s.mu.Unlock()
+	if raw := s.tools[name]; raw != nil {
+		return said(string(raw))
 	}
-	return said(string(raw))
+	if near := nearest.Name(name, slices.Sorted(maps.Keys(s.tools))); near != "" {
+		return failed("there is no tool %q; did you mean %q?", name, near)
+	}
+	return failed("there is no tool %q; search_tools finds those that there are", name)
 }
 
 // call answers call_tool: with the tool's own result.

@@ -168,9 +168,9 @@ var rules = []rule{
 	},
 	{
 		who:    "",
-		except: []string{"host/archive", "servers/memory", "servers/sql"},
+		except: []string{"internal/sqlitefile", "host/archive", "state/sqlite", "servers/memory", "servers/sql"},
 		never:  []string{"modernc.org/sqlite", "github.com/lib/pq", "github.com/go-sql-driver/mysql", "database/sql"},
-		reason: "what is stored is behind the archive, which knows its limits and its transactions; a server has its own",
+		reason: "what is stored is behind the archive or state, which know their limits and transactions; a server has its own",
 	},
 	{
 		who:    "",

@@ -72,7 +72,7 @@ var noLimit = map[string][]string{
 		"host/tui.maxInline", "host/tui/internal/markdown.maxFence",
 		"internal/schema.maxDescription", "internal/schema.maxExcerpt", "internal/schema.maxNamesListed",
 		"internal/terminal.maxWidth", "mcp/command.maxArgument", "mcp/command.maxShown", "mcp/internal/httplink.maxShown",
-		"mcp/middleware.maxText", "mcp/otelmcp.maxName", "mcp/otelmcp.maxText", "mcp/otelmcp.maxURI",
+		"mcp/middleware.maxText", "mcp/oauth.maxText", "mcp/otelmcp.maxName", "mcp/otelmcp.maxText", "mcp/otelmcp.maxURI",
 		"model.maxChanges", "model/offline.maxLine", "model/offline.maxListed",
 		"policy.maxQuoted", "servers/filesystem.maxShownLine",
 	},

@@ -18,10 +18,12 @@ func Name(typed string, names []string) string {
 	return best
 }
 
+var separators = strings.NewReplacer("_", "", "-", "", " ", "")
+
 // fold makes cityName, city_name and city-name alike.
 func fold(name string) string {
 	name = name[:min(len(name), maxCompared)]
-	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(name))
+	return separators.Replace(strings.ToLower(name))
 }
 
 // distance is the number of bytes to insert, delete or replace (Levenshtein).

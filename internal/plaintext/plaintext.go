@@ -64,8 +64,11 @@ func Clean(s string) string {
 //
 // No more of s is read than the result needs.
 func Line(s string, max int) string {
-	if max <= 0 {
+	switch {
+	case max <= 0:
 		return ""
+	case len(s) <= max && printable(s):
+		return s
 	}
 	line := []rune(fold(Clean(prefix(s, max))))
 	if len(line) <= max {
@@ -73,6 +76,16 @@ func Line(s string, max int) string {
 	}
 	// A joiner at the cut would join nothing.
 	return strings.TrimRight(string(line[:max-1]), "\u200c\u200d") + "…"
+}
+
+// printable reports whether s has nothing but the characters of ASCII that can be seen, and spaces.
+func printable(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
 }
 
 // Unbroken returns all of s cleaned as by [Clean] on a single line: for what must be seen

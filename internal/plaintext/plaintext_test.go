@@ -190,3 +190,10 @@ func TestNumbersAndBeginnings(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkLineThatStaysAsItIs(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		Line("files__read_file", 500)
+	}
+}

@@ -133,3 +133,10 @@ func TestURI(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkNamed(b *testing.B) {
+	b.ReportAllocs()
+	for b.Loop() {
+		Named("text")
+	}
+}

@@ -107,7 +107,11 @@ func (d *Desk) elicit(ctx context.Context, server string, req mcp.ElicitRequest)
 	case d.Elicit == "":
 		return fill(ctx, d.Person, server, req)
 	case d.Elicit[0] != '{':
-		d.report(server, req, "answered: "+d.Elicit)
+		what := "answered: " + d.Elicit
+		if lacks := needed(req.RequestedSchema); d.Elicit == mcp.ElicitAccept && lacks != "" {
+			what += fmt.Sprintf(`, but the form asks for %s, which has no default: --elicit '{%q: …}'`, lacks, lacks)
+		}
+		d.report(server, req, what)
 		result := &mcp.ElicitResult{Action: d.Elicit}
 		if result.Action == mcp.ElicitAccept && !isURL {
 			result.Content = json.RawMessage(`{}`) // the client fills in the defaults
@@ -120,6 +124,17 @@ func (d *Desk) elicit(ctx context.Context, server string, req mcp.ElicitRequest)
 	d.report(server, req, "answered with --elicit")
 	content, err := only(json.RawMessage(d.Elicit), req.RequestedSchema)
 	return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: content}, err
+}
+
+// needed is the first field of a form that must be filled in, as it has no default; empty without one.
+func needed(asks json.RawMessage) string {
+	fields, _ := form.Read(asks) // what cannot be read the client refuses
+	for _, f := range fields {
+		if f.Required && f.Default == nil {
+			return plaintext.Line(f.Name, 80)
+		}
+	}
+	return ""
 }
 
 func (d *Desk) report(server string, req mcp.ElicitRequest, what string) {

@@ -202,7 +202,7 @@ func TestAnswersWithoutAPerson(t *testing.T) {
 		{"JSON consents to no page", `{"name":"Ada"}`, page, `decline`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d, _ := desk()
+			d, seen := desk()
 			d.Person, d.Elicit = nil, test.flag
 			if err := d.Check(); err != nil {
 				t.Fatal(err)
@@ -217,6 +217,9 @@ func TestAnswersWithoutAPerson(t *testing.T) {
 			}
 			if got != test.want {
 				t.Errorf("got %q, want %q", got, test.want)
+			}
+			if lacks := "but the form asks for name, which has no default: --elicit '{\"name\": …}'"; strings.Contains(seen.String(), lacks) != (got == "accept {}") {
+				t.Errorf("the screen says %s", seen)
 			}
 		})
 	}

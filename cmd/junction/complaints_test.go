@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// Secrets of Junction that are replaced make nothing unreadable that was kept: keys of users are hashes, the token
+// of --admin protects nothing that is stored, and what a key of the audit log signed is verified by its public half.
+func TestContextForge6113AReplacedSecretMakesNothingUnreadable(t *testing.T) {
+	alone(t)
+	state := t.TempDir()
+	t.Setenv("JUNCTION_STATE", state)
+	created := runs(t, "", "key", "create", "ann")
+	key := strings.TrimSpace(created.stdout)
+	call := func(folder string) {
+		t.Helper()
+		r := serving(t, "up", "--tools", "all", "--auth", "keys", "--admin", "127.0.0.1:0", "--audit="+folder, "everything")
+		runs(t, "", "call", r.url, "everything__add", "a=1", "b=2", "--header", "Authorization: Bearer "+key).expect(t, exitOK, "3", "")
+		if code := r.stop(); code != exitOK {
+			t.Errorf("exit code %d: %s", code, r.stderr)
+		}
+	}
+	call("log")
+	public := strings.TrimSpace(runs(t, "", "audit", "key").stdout)
+	for _, secret := range []string{"audit.key", "admin.token"} {
+		if err := os.Remove(state + "/" + secret); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs(t, "", "up", "--http", "127.0.0.1:0", "--audit=log", "everything").expect(t, exitConnection, "", "the audit log was written with another key: name another folder with --audit=FOLDER")
+	call("log2")
+	runs(t, "", "audit", "verify", "log2").expect(t, exitOK, "it is as it was written", "")
+	runs(t, "", "audit", "verify", "log", "--key", public).expect(t, exitOK, "it is as it was written", "")
+	runs(t, "", "audit", "query", "log", "--kind", "call").expect(t, exitOK, "everything__add", "")
+	runs(t, "", "audit", "verify", "log").expect(t, exitToolFailed, "the audit log was written with another key; if that is so, the public key of that one verifies it", "")
+}
