@@ -15,10 +15,11 @@ import (
 // A ResultType is the resultType of a result.
 type ResultType string
 
-// The result types of the core protocol.
+// The result types of the core protocol, and that of the Tasks extension.
 const (
 	Complete      ResultType = "complete"
 	InputRequired ResultType = "input_required"
+	Task          ResultType = "task"
 )
 
 // A CacheScope is the cacheScope of a result: who may share it.
@@ -47,6 +48,10 @@ func Cacheable(method string) bool {
 	}
 	return false
 }
+
+// MayBeTask reports whether the method may be answered with a task (ext-tasks,
+// supported methods).
+func MayBeTask(method string) bool { return method == "tools/call" }
 
 // Askable reports whether the method may be answered with input_required
 // (basic/patterns/mrtr).
@@ -168,23 +173,34 @@ func (r *Revision) Split(method string, result json.RawMessage, members *jsonrpc
 	if e.Meta = members.Get("_meta"); len(e.Meta) > 0 && e.Meta[0] != '{' {
 		e.Meta = nil
 	}
+	around := aroundResult
 	if r.Modern {
 		var err error
 		if e.Type, err = parseType(method, members.Get("resultType")); err != nil {
 			return nil, Envelope{}, err
 		}
-		if ttl, err := strconv.ParseFloat(string(members.Get("ttlMs")), 64); err == nil && ttl > 0 {
+		if e.Type == Task || aboutTask(method) {
+			around = aroundTask
+		} else if ttl, err := strconv.ParseFloat(string(members.Get("ttlMs")), 64); err == nil && ttl > 0 {
 			e.TTL = int64(min(ttl, 1<<50))
 		}
 		e.Scope = parseScope(members.Get("cacheScope"))
 	}
-	for _, name := range []string{"resultType", "ttlMs", "cacheScope", "_meta"} {
+	for _, name := range around {
 		if members.Get(name) != nil {
-			return jsonrpc.Without(result, "resultType", "ttlMs", "cacheScope", "_meta"), e, nil
+			return jsonrpc.Without(result, around...), e, nil
 		}
 	}
 	return result, e, nil
 }
+
+// What stands around a result, and around a task, whose ttlMs is its own.
+var (
+	aroundResult = []string{"resultType", "ttlMs", "cacheScope", "_meta"}
+	aroundTask   = []string{"resultType", "_meta"}
+)
+
+func aboutTask(method string) bool { return strings.HasPrefix(method, "tasks/") }
 
 func parseType(method string, raw json.RawMessage) (ResultType, error) {
 	if raw == nil {
@@ -192,10 +208,12 @@ func parseType(method string, raw json.RawMessage) (ResultType, error) {
 	}
 	name, _ := jsonrpc.Unquote(raw)
 	switch t := ResultType(name); {
-	case t == Complete:
+	case t == Complete, t == Task && MayBeTask(method):
 		return t, nil
+	case t == Task:
+		return "", errors.New("the result cannot be of type task: only tools/call can become one")
 	case t != InputRequired:
-		return "", fmt.Errorf("expected a result of type complete or input_required, got %.80s", raw)
+		return "", fmt.Errorf("expected a result of type complete, input_required or task, got %.80s", raw)
 	case !Askable(method):
 		return "", errors.New("the result cannot be of type input_required: only tools/call, prompts/get and resources/read can ask for input")
 	}

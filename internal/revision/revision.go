@@ -13,6 +13,9 @@ const (
 	MetaReserved = "io.modelcontextprotocol/"
 )
 
+// TasksExtension is the name of the Tasks extension in capabilities.
+const TasksExtension = "io.modelcontextprotocol/tasks"
+
 // A Revision is one published version of the specification, by what it can do.
 // A Revision is never changed.
 type Revision struct {

@@ -148,6 +148,8 @@ func TestSplitReadsWhatStandsAroundAResult(t *testing.T) {
 		"modern":                     {"2026-07-28", "tools/list", `{"resultType":"complete","a":1,"ttlMs":5,"cacheScope":"public","_meta":{}}`, `{"a":1}`, "complete", "public", 5},
 		"no type":                    {"2026-07-28", "tools/list", `{"a":1}`, `{"a":1}`, "", "", 0},
 		"input":                      {"2026-07-28", "tools/call", `{"resultType":"input_required","requestState":"x"}`, `{"requestState":"x"}`, "input_required", "", 0},
+		"a task":                     {"2026-07-28", "tools/call", `{"resultType":"task","taskId":"x","ttlMs":5,"_meta":{}}`, `{"taskId":"x","ttlMs":5}`, "task", "", 0},
+		"what a task is doing":       {"2026-07-28", "tasks/get", `{"resultType":"complete","taskId":"x","ttlMs":null}`, `{"taskId":"x","ttlMs":null}`, "complete", "", 0},
 		"an unknown scope":           {"2026-07-28", "tools/list", `{"cacheScope":"team","ttlMs":5}`, `{}`, "", "", 5},
 		"a scope that is no string":  {"2026-07-28", "tools/list", `{"cacheScope":["public"]}`, `{}`, "", "", 0},
 		"a negative time":            {"2026-07-28", "tools/list", `{"ttlMs":-5}`, `{}`, "", "", 0},
@@ -177,7 +179,10 @@ func TestAMetaThatIsNoObjectIsDropped(t *testing.T) {
 
 func TestSplitRefusesATypeThatTheMethodCannotHave(t *testing.T) {
 	for _, c := range []struct{ method, result string }{
-		{"tools/call", `{"resultType":"task"}`},
+		{"tools/list", `{"resultType":"task","taskId":"x"}`},
+		{"tasks/get", `{"resultType":"task","taskId":"x"}`},
+		{"prompts/get", `{"resultType":"task","taskId":"x"}`},
+		{"tools/call", `{"resultType":"tasks"}`},
 		{"tools/call", `{"resultType":"x\"},\"id\":42,\"result\":{\"y\":\"z"}`},
 		{"tools/call", `{"resultType":""}`},
 		{"tools/call", `{"resultType":["complete"]}`},

@@ -207,14 +207,16 @@ func (r *run) handle(ctx context.Context) (result mcp.Result, err error) {
 func (r *run) finish(ctx context.Context, id string) {
 	var body json.RawMessage
 	result, err := r.result, r.err
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		err = cause
-	}
 	if err == nil {
 		body, err = result.Encoded()
 		if result.Meta != nil {
 			body = jsonrpc.With(body, "_meta", result.Meta)
 		}
+	}
+	// A tool whose context ended returns that as its own failure.
+	gaveUp := err != nil || string(jsonrpc.Get(body, "isError")) == "true"
+	if cause := context.Cause(ctx); gaveUp && cause != nil {
+		body, err = nil, cause
 	}
 	keep := func(err error) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTime)

@@ -13,12 +13,13 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/state"
 )
 
 // Extension is the name of the extension in capabilities.
-const Extension = "io.modelcontextprotocol/tasks"
+const Extension = revision.TasksExtension
 
 const (
 	defaultTTL        = time.Hour
@@ -201,6 +202,11 @@ func (t *Tasks) call(ctx context.Context, req *mcp.Request, next mcp.Handler) (m
 	case <-r.begun:
 		return r.created()
 	case <-r.ended:
+		select {
+		case <-r.begun: // and ended at once
+			return r.created()
+		default:
+		}
 		return r.result, r.err
 	}
 }

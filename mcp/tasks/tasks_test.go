@@ -65,7 +65,7 @@ func longServer(ended chan<- error) *mcp.Server {
 // site serves it over HTTP, to the user that a header names.
 func site(t *testing.T, o tasks.Options, ended chan<- error) (url string, long *tasks.Tasks) {
 	t.Helper()
-	o.Tools = map[string]tasks.Tool{"[!l]*": {}, "later": {Later: true}, "required": {Required: true}}
+	o.Tools = map[string]tasks.Tool{"[^l]*": {}, "later": {Later: true}, "required": {Required: true}}
 	o.Poll = 10 * time.Millisecond
 	long, err := tasks.New(o)
 	if err != nil {
@@ -173,8 +173,12 @@ func TestATaskIsBegunLookedAtAndTakenUpAgain(t *testing.T) {
 	if err := task.Cancel(t.Context()); err != nil {
 		t.Errorf("cancel what is over: %v", err)
 	}
-	if result, task, err := tasks.Start(t.Context(), dial(t, url, "", knows), "later", nil); task != nil || err == nil && result == nil {
-		t.Errorf("a tool that asks first: %v, %v, %v", result, task, err)
+	result, task, err = tasks.Start(t.Context(), dial(t, url, "", knows), "later", nil)
+	if err != nil || task == nil {
+		t.Fatalf("a tool that asks first: %v, %v", result, err)
+	}
+	if result, err = task.Wait(t.Context()); err != nil || result.Text() != "Ada true" {
+		t.Errorf("a tool that asks first: %+v, %v", result, err)
 	}
 }
 

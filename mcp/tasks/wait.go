@@ -148,16 +148,18 @@ type waiter struct {
 	report func(ctx context.Context, n int, message string)
 }
 
-// wait returns what comes of a task.
+// wait returns what comes of a task. It looks after poll, or at once where that is 0.
 func (w *waiter) wait(ctx context.Context, id string, poll time.Duration) (mcp.Result, error) {
 	answered := map[string]bool{}
 	for n := 1; ; n++ {
-		pause := time.NewTimer(min(max(cmp.Or(poll, defaultPoll), minPoll), maxPoll))
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-			return mcp.Result{}, context.Cause(ctx)
+		if n > 1 || poll != 0 {
+			pause := time.NewTimer(min(max(cmp.Or(poll, defaultPoll), minPoll), maxPoll))
+			select {
+			case <-pause.C:
+			case <-ctx.Done():
+				pause.Stop()
+				return mcp.Result{}, context.Cause(ctx)
+			}
 		}
 		result, err := w.do(ctx, "tasks/get", taskParams(id))
 		if err != nil {
@@ -168,6 +170,9 @@ func (w *waiter) wait(ctx context.Context, id string, poll time.Duration) (mcp.R
 			return mcp.Result{}, err
 		}
 		poll = time.Duration(s.Poll) * time.Millisecond
+		if s.Message != "" || s.Status == working || s.Status == inputRequired {
+			w.report(ctx, n, s.Message)
+		}
 		switch s.Status {
 		case completed:
 			meta := jsonrpc.Get(s.Result, "_meta")
@@ -184,7 +189,6 @@ func (w *waiter) wait(ctx context.Context, id string, poll time.Duration) (mcp.R
 				return mcp.Result{}, err
 			}
 		}
-		w.report(ctx, n, s.Message)
 	}
 }
 

@@ -368,7 +368,15 @@ func (c *conn) result(s *session, req *mcp.Request, m *jsonrpc.Message) (mcp.Res
 	if err != nil {
 		return mcp.Result{}, fmt.Errorf("server %q: %s: %w", c.options.Name, describe(req), err)
 	}
+	if a.Type == revision.Task && !knowsTasks(req.Meta.Capabilities) {
+		return mcp.Result{}, fmt.Errorf("server %q: %s: the result is a task, and the client did not declare that it knows tasks", c.options.Name, describe(req))
+	}
 	return mcp.Result{Type: string(a.Type), JSON: body, Meta: a.Meta, TTL: time.Duration(a.TTL) * time.Millisecond, Scope: mcp.CacheScope(a.Scope)}, nil
+}
+
+// knowsTasks reports whether a client may get a task in place of a result.
+func knowsTasks(c *mcp.ClientCapabilities) bool {
+	return c != nil && c.Extensions[revision.TasksExtension] != nil
 }
 
 func orEmptyObject(params json.RawMessage) json.RawMessage {

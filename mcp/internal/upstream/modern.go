@@ -231,8 +231,7 @@ func (e *modern) relist(ctx context.Context, s *session, req *mcp.Request) error
 // out is a request as a modern server wants it.
 func (e *modern) out(s *session, id jsonrpc.ID, req *mcp.Request, responses map[string]json.RawMessage, state *string) link.Out {
 	w := jsonrpc.NewObject(make([]byte, 0, len(req.Params)+512))
-	w.Members(req.Params, "_meta", "inputResponses", "requestState")
-	if len(responses) > 0 {
+	if w.Members(req.Params, ownMembers(req.Method)...); len(responses) > 0 {
 		w.Object("inputResponses")
 		for key, result := range responses {
 			w.Raw(key, result)
@@ -251,6 +250,15 @@ func (e *modern) out(s *session, id jsonrpc.ID, req *mcp.Request, responses map[
 		}
 	}
 	return out
+}
+
+// ownMembers are the parameters that belong to one connection, and are not passed
+// on: the rounds of a request are those of the client that made it.
+func ownMembers(method string) []string {
+	if revision.Askable(method) {
+		return []string{"_meta", "inputResponses", "requestState"}
+	}
+	return []string{"_meta"} // tasks/update has inputResponses of its own
 }
 
 // header are the headers of a message on HTTP.
