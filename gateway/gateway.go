@@ -232,13 +232,13 @@ func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	case "completion/complete":
 		return g.complete(ctx, req, everyone)
 	case "tools/list":
-		return g.list(ctx, req, toolKind)
+		return g.list(ctx, req, toolKind, everyone)
 	case "prompts/list":
-		return g.list(ctx, req, promptKind)
+		return g.list(ctx, req, promptKind, everyone)
 	case "resources/list":
-		return g.list(ctx, req, resourceKind)
+		return g.list(ctx, req, resourceKind, everyone)
 	case "resources/templates/list":
-		return g.list(ctx, req, templateKind)
+		return g.list(ctx, req, templateKind, everyone)
 	case "subscriptions/listen":
 		return g.listen(ctx, req, everyone)
 	case "server/discover":
@@ -263,7 +263,7 @@ func (g *Gateway) routeOnce(ctx context.Context, req *mcp.Request, k kind) (mcp.
 		return mcp.Result{}, err
 	}
 	if m == nil {
-		return mcp.Result{}, g.current().unknown(k, req.Name)
+		return mcp.Result{}, g.current().unknown(k, req.Name, nil)
 	}
 	if k.bit == tools {
 		if err := g.current().validateHeaders(req); err != nil {

@@ -45,25 +45,29 @@ const missingKey = "io.github.junction-mcp/missing"
 // maxWhy is how many bytes of a reason the _meta of a list has.
 const maxWhy = 300
 
-// listMeta is the _meta of a list.
-func (g *Gateway) listMeta(method string) json.RawMessage {
+// listMeta is the _meta of a list of the members that has allows.
+func (g *Gateway) listMeta(method string, has func(*member) bool) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.Array(gatewaysKey)
 	for _, id := range g.gateways() {
 		w.StringElement(id)
 	}
 	w.End()
-	g.writeMissing(&w, method)
+	g.writeMissing(&w, method, has)
 	return w.Bytes()
 }
 
-// writeMissing says which members' entries a list lacks.
-func (g *Gateway) writeMissing(w *jsonrpc.Writer, method string) {
+// writeMissing says which members' entries a list lacks, of those that has allows: of the others, a client
+// of a part must not even hear the names.
+func (g *Gateway) writeMissing(w *jsonrpc.Writer, method string, has func(*member) bool) {
 	g.mu.RLock()
 	members := g.members
 	g.mu.RUnlock()
 	any := false
 	for _, m := range members {
+		if !has(m) {
+			continue
+		}
 		why := m.missing(method)
 		if why == "" {
 			continue

@@ -173,14 +173,18 @@ func (o *offer) find(k kind, exposed string) (*member, string) {
 	return found, exposed[len(found.prefix):]
 }
 
-// unknown is the error for a tool or prompt that there is not.
-func (o *offer) unknown(k kind, name string) error {
-	if why := o.refused[k.method][name]; why != "" {
+// unknown is the error for a tool or prompt that there is not. It names others only where visible says so,
+// and not who refused the name where that is not nil.
+func (o *offer) unknown(k kind, name string, visible func(exposed string, f owned) bool) error {
+	if why := o.refused[k.method][name]; why != "" && visible == nil {
 		return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q: %s; whoever runs the gateway must give one of them another name", k.noun, name, why)
 	}
 	var near []string
 	var all []string
 	for exposed, f := range o.found[k.method] {
+		if visible != nil && !visible(exposed, f) {
+			continue
+		}
 		if all = append(all, exposed); f.original == name {
 			near = append(near, exposed)
 		}
@@ -230,12 +234,12 @@ func (o *offer) validateHeaders(req *mcp.Request) error {
 }
 
 // list answers a list request from what is kept ready.
-func (g *Gateway) list(ctx context.Context, req *mcp.Request, k kind) (mcp.Result, error) {
+func (g *Gateway) list(ctx context.Context, req *mcp.Request, k kind, has func(*member) bool) (mcp.Result, error) {
 	if cursor := jsonrpc.Get(req.Params, "cursor"); cursor != nil {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "cursor: this list has one page")
 	}
 	if err := g.await(ctx); err != nil {
 		return mcp.Result{}, err
 	}
-	return mcp.Result{JSON: g.current().lists[k.method], Meta: g.listMeta(k.method)}, nil
+	return mcp.Result{JSON: g.current().lists[k.method], Meta: g.listMeta(k.method, has)}, nil
 }

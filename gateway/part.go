@@ -34,7 +34,12 @@ type part struct {
 }
 
 func (p *part) has(m *member) bool {
-	return m == nil || len(p.selection.Servers) == 0 || slices.Contains(p.selection.Servers, m.name)
+	return len(p.selection.Servers) == 0 || slices.Contains(p.selection.Servers, m.name)
+}
+
+// offers reports whether an entry of a member is in the part.
+func (p *part) offers(k kind, exposed string, m *member) bool {
+	return p.has(m) && (k.bit != tools || p.selection.Tools == nil || p.selection.Tools(exposed))
 }
 
 // Handle answers as the gateway does.
@@ -50,8 +55,8 @@ func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 		if err != nil {
 			return mcp.Result{}, err
 		}
-		if !p.has(m) || k.bit == tools && p.selection.Tools != nil && !p.selection.Tools(req.Name) {
-			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q; %s names those that exist", k.noun, req.Name, k.method)
+		if m == nil || !p.offers(k, req.Name, m) {
+			return mcp.Result{}, g.current().unknown(k, req.Name, func(exposed string, f owned) bool { return p.offers(k, exposed, f.member) })
 		}
 	case "resources/read":
 		return g.read(ctx, req, p.has)
@@ -70,7 +75,7 @@ func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 // list answers a list request with the entries that are in the part.
 func (p *part) list(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	i := slices.IndexFunc(allKinds, func(k kind) bool { return k.method == req.Method })
-	result, err := p.gateway.list(ctx, req, allKinds[i])
+	result, err := p.gateway.list(ctx, req, allKinds[i], p.has)
 	if err != nil {
 		return result, err
 	}
@@ -92,7 +97,7 @@ func (p *part) selected(o *offer, k kind) json.RawMessage {
 	w.Array(k.list)
 	jsonrpc.EachElement(jsonrpc.Get(o.lists[k.method], k.list), func(raw []byte) bool {
 		name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, k.key))
-		if p.has(o.found[k.method][name].member) && (k.bit != tools || p.selection.Tools == nil || p.selection.Tools(name)) {
+		if p.offers(k, name, o.found[k.method][name].member) {
 			w.Element(raw)
 		}
 		return true

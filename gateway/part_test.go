@@ -93,3 +93,33 @@ func TestAListSaysWhichServersItLacksAndWhy(t *testing.T) {
 		t.Errorf("the _meta is %s", result.Meta)
 	}
 }
+
+func TestAPartNamesNoServerThatIsNotInIt(t *testing.T) {
+	g := gateway.New(gateway.Options{Logger: quiet, NoPrefix: true, Conflicts: gateway.Refuse})
+	defer g.Close()
+	broken := func(context.Context) (*mcp.Client, error) { return nil, errors.New("exec: no such program") }
+	must(t, g.AddHandler("a", named(t, "a", "read")))
+	must(t, add(g, "b", broken))
+	must(t, add(g, "secret", broken))
+	must(t, g.AddHandler("hidden", named(t, "hidden", "launch", "twice")))
+	must(t, g.AddHandler("covert", named(t, "covert", "twice")))
+	must(t, g.Settle(t.Context()))
+	part := g.Only(gateway.Selection{Servers: []string{"a", "b"}})
+	for _, method := range []string{"tools/list", "prompts/list", "resources/list", "resources/templates/list"} {
+		result, err := part.Handle(t.Context(), mcp.NewRequest(method, nil))
+		must(t, err)
+		if meta := string(result.Meta); !strings.Contains(meta, `"server":"b"`) || strings.Contains(meta, "secret") {
+			t.Errorf("%s: the _meta is %s", method, meta)
+		}
+	}
+	c := mcp.NewClient(part)
+	for tool, want := range map[string]string{
+		"lauch": `unknown tool "lauch"; tools/list names those that exist`, // not: did you mean launch
+		"twice": `unknown tool "twice"; tools/list names those that exist`, // not: hidden and covert both have it
+		"reed":  `unknown tool "reed"; did you mean "read"?`,
+	} {
+		if _, err := mcp.Call[string](t.Context(), c, tool, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", tool, err)
+		}
+	}
+}
