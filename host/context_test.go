@@ -301,3 +301,16 @@ func TestLongResultsThatWentTakeNoMemory(t *testing.T) {
 		t.Error("an entry that was given was changed")
 	}
 }
+
+func TestOfALongAttachmentThePersonHearsWhatTheModelSees(t *testing.T) {
+	s := play(t, Options{}, scripted.Say("read"), scripted.Say("read"))
+	c := s.Conversation(nil)
+	for _, text := range []string{"short", strings.Repeat("a line of a long file\n", 20_000)} {
+		if _, err := c.Ask(t.Context(), Question{Text: "what is it?", Attach: []Attachment{{URI: "big.txt", Text: text}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := s.notices(NoticeLimit); len(got) != 1 || !strings.Contains(got[0], "of big.txt the model sees the first ") || !strings.Contains(got[0], " of 429 KiB, and can read on") {
+		t.Errorf("reported %q", got)
+	}
+}

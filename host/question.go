@@ -112,6 +112,9 @@ func (r *run) brought(a Attachment) []model.Part {
 	r.c.decider.Read(guard.Source{Server: from, URI: a.URI}, guard.Private|guard.Untrusted, whole)
 	var got outcome
 	shown := r.paged(&got, whole, ToolRef{Server: from, Tool: a.URI})
+	if got.kept != "" {
+		r.notice(NoticeLimit, "of %s the model sees the first %d of %d KiB, and can read on", a.URI, r.page()>>10, len(whole)>>10)
+	}
 	return []model.Part{{Text: fmt.Sprintf("[attached: %s]\n%s\n[end of %s]", a.URI, shown, a.URI)}}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/archive"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/model"
 	"github.com/spf13/cobra"
@@ -201,6 +202,9 @@ func (a *app) question(f *chatFlags, servers []string) (q host.Question, single 
 		return q, false, usagef("--attach goes with a question: give one with -p, or on standard input; in a conversation write @FILE or @SERVER:URI into it")
 	}
 	q.Text = text
+	if given {
+		a.warnMentions(text)
+	}
 	for _, name := range f.attach {
 		attached, err := a.attachment(name, f)
 		if err != nil {
@@ -209,6 +213,17 @@ func (a *app) question(f *chatFlags, servers []string) (q host.Question, single 
 		q.Attach = append(q.Attach, attached)
 	}
 	return q, given, nil
+}
+
+// warnMentions says of files that a question names as in a conversation that they do not go along: the text may be
+// somebody else's.
+func (a *app) warnMentions(text string) {
+	for _, word := range strings.Fields(text) {
+		name, mentioned := strings.CutPrefix(word, "@")
+		if info, err := os.Stat(name); mentioned && err == nil && info.Mode().IsRegular() {
+			a.screen.Printf("junction: @%s is only a text here; --attach %s has the file go along\n", plaintext.Line(name, 200), shellWord(name))
+		}
+	}
 }
 
 // attachment is what one --attach names.

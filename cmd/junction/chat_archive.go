@@ -66,7 +66,7 @@ func (t *chatSetup) resumes(ctx context.Context, word string) bool {
 	if t.flags.resume != archive.Last || t.archive == nil || len(word) != idLength {
 		return false
 	}
-	_, _, err := t.archive.Load(ctx, word)
+	_, err := t.archive.Meta(ctx, word)
 	return err == nil
 }
 
@@ -76,16 +76,10 @@ const idLength = 8
 // chosen is the conversation that the command line wants to go on: one that is
 // stored, or a copy of it; empty for a new one.
 func (t *chatSetup) chosen(ctx context.Context) (id string, err error) {
-	switch f := t.flags; {
-	case f.resume != "" && f.fork != "":
-		return "", usagef("--resume and --fork exclude each other")
-	case f.resume+f.fork != "" && t.archive == nil:
-		return "", usagef("--resume and --fork need the stored conversations, without --no-save")
-	case f.fork != "":
-		id, err = t.store().Fork(ctx, f.fork, 0)
-	case f.resume != "":
-		id = f.resume
+	if t.flags.fork == "" {
+		return t.flags.resume, nil
 	}
+	id, err = t.store().Fork(ctx, t.flags.fork, 0)
 	return id, storedFault(err)
 }
 
@@ -128,13 +122,14 @@ func (t *chatSetup) store() tui.Store {
 	if t.archive == nil {
 		return nil
 	}
-	return store{t.archive, t.options.Model.Info().Name}
+	return store{t.archive, t.options.Model.Info().Name, t.start(t.flags.model)}
 }
 
 // A store is the archive as the screen sees it.
 type store struct {
 	*archive.Archive
 	model string
+	start string // see chatStart
 }
 
 // A record is a stored conversation as the screen sees it.
@@ -147,8 +142,8 @@ func saved(m archive.Meta) tui.Saved {
 }
 
 func (s store) New(context.Context) (tui.Record, error) {
-	folder, _ := os.Getwd() // for the list of conversations only
-	return record{s.Archive.New(archive.Meta{Model: s.model, Folder: folder})}, nil
+	folder, _ := os.Getwd() // for lists of conversations only
+	return record{s.Archive.New(archive.Meta{Model: s.model, Folder: folder, Setup: s.start})}, nil
 }
 
 func (s store) Open(ctx context.Context, id string) (tui.Record, []host.Entry, error) {
@@ -166,9 +161,17 @@ func (s store) Fork(ctx context.Context, id string, entries int) (string, error)
 
 func (s store) List(ctx context.Context) ([]tui.Saved, error) {
 	metas, err := s.Archive.List(ctx, archive.Filter{})
-	all := make([]tui.Saved, len(metas))
-	for i, m := range metas {
-		all[i] = saved(m)
+	here, _ := os.Getwd()
+	var all []tui.Saved
+	for _, m := range metas {
+		if isSingle(m) { // junction conversations list shows it, too
+			continue
+		}
+		one := saved(m)
+		if m.Folder != here {
+			one.Folder = shortened(m.Folder)
+		}
+		all = append(all, one)
 	}
 	return all, err
 }

@@ -9,7 +9,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -53,6 +55,16 @@ func (t *chatSetup) instructions(ctx context.Context) (string, error) {
 		}
 	}
 	return strings.Join(parts, "\n\n"), nil
+}
+
+// situation is what a model cannot know of where and when it is asked. It is the same all day, so that a provider can
+// use again what it has read.
+func situation(now time.Time) string {
+	said := "It is " + now.Format("Monday, 2 January 2006") + ", as the conversation begins or goes on. The person's system is " + runtime.GOOS + "."
+	if folder, err := os.Getwd(); err == nil {
+		said += " They are in the folder " + plaintext.Line(folder, 500) + "."
+	}
+	return said
 }
 
 // ownInstructions are those in a file that the command line names.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/host/tui"
+	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/model/anthropic"
@@ -36,7 +37,7 @@ type modelSwitch struct {
 	mu      sync.Mutex
 	flags   modelFlags
 	model   model.Model
-	windows map[string]int // of models that a provider listed, as Choose takes their names
+	windows map[string]int // of models that a provider listed, as Choose takes their names; 0 is not known
 }
 
 func newModelSwitch(f *chatFlags, m model.Model) *modelSwitch {
@@ -73,7 +74,8 @@ func (s *modelSwitch) Choose(name string) error {
 // provider or the other model only.
 func (s *modelSwitch) rename(f *modelFlags, name string) error {
 	current := s.provider()
-	provider, _, found := strings.Cut(name, ":")
+	typed, _, found := strings.Cut(name, ":")
+	provider := typed
 	_, known := serviceOf(provider)
 	switch {
 	case name == "offline":
@@ -83,6 +85,9 @@ func (s *modelSwitch) rename(f *modelFlags, name string) error {
 		return fmt.Errorf("model %q: name its provider, too, such as ollama:%s", plaintext.Line(name, 80), plaintext.Line(name, 80))
 	default:
 		provider, name = current, current+":"+name
+	}
+	if found && !s.lists(provider, name) {
+		return fmt.Errorf("model %q: %s does not list it%s; /model shows those that it does", plaintext.Line(name, 80), provider, meant(typed))
 	}
 	if provider != current {
 		f.baseURL, f.keyEnv, f.injected = "", "", false
@@ -94,6 +99,33 @@ func (s *modelSwitch) rename(f *modelFlags, name string) error {
 	defer s.mu.Unlock()
 	f.name, f.window, f.price = name, s.windows[name], nil
 	return nil
+}
+
+// meant asks for the provider that a word may have been meant for.
+func meant(word string) string {
+	names := []string{anthropic.Provider, responses.Provider}
+	for _, p := range openai.Presets() {
+		names = append(names, p.Name)
+	}
+	if near := nearest.Name(word, names); near != "" && near != word {
+		return " (is the provider " + near + " meant?)"
+	}
+	return ""
+}
+
+// lists reports whether a provider lists a model, as far as its list was read.
+func (s *modelSwitch) lists(provider, name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, listed := s.windows[name]; listed {
+		return true
+	}
+	for other := range s.windows {
+		if strings.HasPrefix(other, provider+":") {
+			return false
+		}
+	}
+	return true
 }
 
 // use opens the model that the flags name.
@@ -157,9 +189,7 @@ func (s *modelSwitch) List(ctx context.Context) ([]tui.ModelChoice, error) {
 	for i, from := range sources {
 		for _, m := range found[i] {
 			name := from.provider + ":" + m.ID
-			if n := m.window(); n > 0 {
-				s.windows[name] = n
-			}
+			s.windows[name] = m.window()
 			choices = append(choices, tui.ModelChoice{Name: name, About: m.about(), Current: from.provider == current && m.ID == info.Name})
 		}
 	}

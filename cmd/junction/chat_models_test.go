@@ -180,3 +180,24 @@ func TestAnEffortThatCannotBeAskedForIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestAModelThatTheProviderDoesNotListIsNotAskedForAtItsAddress(t *testing.T) {
+	withoutKeys(t)
+	var sent []string
+	server := provider(t, &sent)
+	s := opened(t, &chatFlags{model: modelFlags{name: "ollama:a", baseURL: server.URL + "/v1"}})
+	if err := s.Choose("new:one"); err != nil {
+		t.Errorf("before the list was read: %v", err)
+	}
+	if _, err := s.List(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"antropic:claude": "is the provider anthropic meant?", "nonsense:foo": "ollama does not list it; /model shows"} {
+		if err := s.Choose(name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := s.Choose("latest"); err != nil { // a name alone may be an alias
+		t.Error(err)
+	}
+}

@@ -40,6 +40,9 @@ func (t *chatSetup) talk(ctx context.Context) error {
 		return &usageError{err}
 	}
 	t.back = t.divert(ui)
+	if t.flags.plain {
+		t.app.stops.set(ui.Interrupt)
+	}
 	tell := ui.Event
 	if options.Out != nil {
 		tell = t.answersTo(t.app.out, tell)
@@ -57,7 +60,11 @@ func (t *chatSetup) talk(ctx context.Context) error {
 	}
 	err = ui.Run(ctx, session)
 	if saved := session.Saved(); saved.ID != "" && saved.Questions > 0 {
-		t.farewell = "To go on with this conversation: junction chat --resume=" + saved.ID + "\n"
+		_, now := models.now()
+		if e := t.archive.SetSetup(ctx, saved.ID, t.start(now)); e != nil {
+			t.app.logger().Debug("the conversation goes on with the model that it began with", "error", e)
+		}
+		t.farewell = "To go on with this conversation: junction chat --resume=" + saved.ID + t.unkept() + "\n"
 	}
 	return orderly(ctx, err)
 }

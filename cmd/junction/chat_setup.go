@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/person"
 	"github.com/junction-mcp/junction/gateway"
@@ -38,55 +39,76 @@ type chatSetup struct {
 	instructed []string        // files whose instructions the model gets
 	ownNames   map[string]bool // servers that have their names from the person
 	named      bool            // whether the command line names servers
+	wantsLast  bool            // --resume without an ID
+	names      []string        // of servers, on the command line
+	line       []string        // the command of a server; nil if there is none
 }
 
 // setUpChat prepares the model, the rules, what was approved and said before,
 // and the servers.
 func (a *app) setUpChat(ctx context.Context, cmd *cobra.Command, args []string, f *chatFlags) (*chatSetup, error) {
-	t := &chatSetup{app: a, flags: f, ownNames: map[string]bool{}}
+	t := &chatSetup{app: a, flags: f, ownNames: map[string]bool{}, names: args}
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		if dash == len(args) {
+			return nil, usagef(`after "--" stands the command of a server`)
+		}
+		t.names, t.line = args[:dash], args[dash:]
+	}
+	if err := t.setUp(ctx); err != nil {
+		return nil, errors.Join(err, t.close())
+	}
+	return t, nil
+}
+
+func (t *chatSetup) setUp(ctx context.Context) (err error) {
+	a, f := t.app, t.flags
+	if t.search, err = f.search.open(); err != nil {
+		return err
+	}
+	if !f.unsaved {
+		if err := t.openArchive(ctx); err != nil {
+			return err
+		}
+	}
+	if err := t.goOn(ctx); err != nil {
+		return err
+	}
 	m, err := f.model.open()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if info := m.Info(); f.limits.Money > 0 && info.Language && !info.Price.Known() {
-		return nil, usagef("--max-cost: the price of %s is not known; give it with --price IN,OUT (0,0 where it costs nothing)", info.Name)
-	}
-	if t.search, err = f.search.open(); err != nil {
-		return nil, err
+		return usagef("--max-cost: the price of %s is not known; give it with --price IN,OUT (0,0 where it costs nothing)", info.Name)
 	}
 	if t.rules, err = a.rulebook(f.policy); err != nil {
-		return nil, err
+		return err
 	}
 	t.options = host.Options{Model: m, Limits: f.limits, Budget: f.budget, Search: t.search, Logger: a.logger()}
 	t.options.Remember = func(rule policy.Rule) error { return a.rememberRule(ctx, f.policy, rule) }
 	t.options.RememberTrust = func(name string) error { return a.rememberTrust(ctx, f.policy, name) }
 	if t.options.Policy, err = allowing(t.rules.Policy, f.allow); err != nil {
-		return nil, err
+		return err
 	}
 	if t.options.Pins, err = pins(); err != nil {
-		return nil, err
+		return err
 	}
 	if t.options.System, err = t.instructions(ctx); err != nil {
-		return nil, err
+		return err
 	}
+	t.options.System = strings.TrimSpace(t.options.System + "\n\n" + situation(time.Now()))
 	if t.options.Roots, err = a.desk.Folders(); err != nil {
-		return nil, &connectError{err}
+		return &connectError{err}
 	}
 	if err := t.traced(); err != nil {
-		return nil, err
-	}
-	if !f.unsaved {
-		if err := t.openArchive(ctx); err != nil {
-			return nil, err
-		}
+		return err
 	}
 	t.options.Tools = t.ownTools()
-	if err := t.addServers(ctx, cmd, args); err != nil {
-		return nil, errors.Join(err, t.close())
+	if err := t.addServers(ctx); err != nil {
+		return err
 	}
 	t.warnUnknown("--trust", f.trust)
 	t.warnUnknown("--approve", f.approve)
-	return t, nil
+	return nil
 }
 
 // warnUnknown says which names of a flag are of no server here.
@@ -144,32 +166,25 @@ func (t *chatSetup) open(who host.Person, tell func(host.Event)) (err error) {
 
 // addServers finds the servers: those that the command line names, or all that are
 // configured.
-func (t *chatSetup) addServers(ctx context.Context, cmd *cobra.Command, args []string) error {
+func (t *chatSetup) addServers(ctx context.Context) error {
 	if err := t.app.checkFlags(); err != nil {
 		return err
 	}
-	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-		if dash == len(args) {
-			return usagef(`after "--" stands the command of a server`)
-		}
-		target, err := t.app.command(args[dash], args[dash+1:])
+	if t.line != nil {
+		target, err := t.app.command(t.line[0], t.line[1:])
 		if err != nil {
 			return err
 		}
-		if err := t.addServer(serverName(args[dash]), commandLine(args[dash:]), false, always(target)); err != nil {
+		if err := t.addServer(serverName(t.line[0]), commandLine(t.line), false, always(target)); err != nil {
 			return err
 		}
-		args = args[:dash]
 	}
 	if t.flags.up != "" {
 		t.named = true
 		return t.addGateway(t.flags.up)
 	}
-	if len(args) > 0 && t.resumes(ctx, args[0]) {
-		t.flags.resume, args = args[0], args[1:]
-	}
-	for _, name := range args {
-		if err := t.addNamed(ctx, name); err != nil && t.flags.resume == archive.Last {
+	for _, name := range t.names {
+		if err := t.addNamed(ctx, name); err != nil && t.wantsLast {
 			return fmt.Errorf("%w; to name a conversation, write --resume=%s", err, name)
 		} else if err != nil {
 			return err

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -39,8 +40,13 @@ func main() {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	kill := make(chan struct{})
+	stops := new(stops)
 	go func() {
-		<-signals
+		for first := range signals {
+			if first != os.Interrupt || !stops.take() {
+				break
+			}
+		}
 		interrupt(errInterrupted)
 		first := time.Now()
 		for range signals {
@@ -53,11 +59,28 @@ func main() {
 		time.Sleep(killTime)
 		os.Exit(exitInterrupted)
 	}()
-	code := runKillable(ctx, kill, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	code := runKillable(ctx, kill, stops, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	select {
 	case <-kill:
 		code = exitInterrupted
 	default:
 	}
 	os.Exit(code)
+}
+
+// stops lets a command take Ctrl-C for less than its end. It is safe for concurrent use.
+type stops struct {
+	first atomic.Pointer[func() bool]
+}
+
+// set has stop asked first; it reports whether there was anything to stop.
+func (s *stops) set(stop func() bool) {
+	if s != nil {
+		s.first.Store(&stop)
+	}
+}
+
+func (s *stops) take() bool {
+	stop := s.first.Load()
+	return stop != nil && (*stop)()
 }

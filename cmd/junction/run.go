@@ -27,6 +27,7 @@ type app struct {
 	person *terminal.Person // nil if nobody is there
 	flags  flags
 	kill   <-chan struct{} // closed when programs get no more time to end; may be nil
+	stops  *stops          // who takes Ctrl-C before it ends the command; may be nil
 	// gateway is the mark of what this process serves as a gateway; see chain.
 	gateway string
 	// faulty says that a part of the configuration cannot be used.
@@ -56,13 +57,13 @@ type flags struct {
 
 // run runs one command line and returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	return runKillable(ctx, nil, args, stdin, stdout, stderr)
+	return runKillable(ctx, nil, nil, args, stdin, stdout, stderr)
 }
 
 // runKillable is run; once kill is closed, programs that were started are killed
 // without grace when they are to end.
-func runKillable(ctx context.Context, kill <-chan struct{}, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{kill: kill, stdin: stdin, stdout: stdout, out: terminal.NewScreen(stdout), screen: terminal.NewScreen(stderr)}
+func runKillable(ctx context.Context, kill <-chan struct{}, stops *stops, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{kill: kill, stops: stops, stdin: stdin, stdout: stdout, out: terminal.NewScreen(stdout), screen: terminal.NewScreen(stderr)}
 	if terminal.Present(stdin, a.screen) {
 		a.person = terminal.NewPerson(stdin, a.screen)
 	}

@@ -34,6 +34,9 @@ type Meta struct {
 	// working directory.
 	Model  string `json:"model,omitempty"`
 	Folder string `json:"folder,omitempty"`
+	// Setup is what the program that has the conversation needs to go on with it, in a form of its own. It stays
+	// on this machine: an export has none.
+	Setup string `json:"-"`
 	// Title is its name for people: the last one that was given, or else the first
 	// line of the first question.
 	Title string `json:"title,omitempty"`
@@ -65,7 +68,7 @@ type Conversation struct {
 	stored bool // whether the archive has it
 }
 
-// New begins a conversation. Of meta only Model, Folder and Title count. Nothing
+// New begins a conversation. Of meta only Model, Folder, Setup and Title count. Nothing
 // is stored, nor listed, before the first entry comes.
 func (a *Archive) New(meta Meta) *Conversation {
 	now := time.Now()
@@ -73,6 +76,7 @@ func (a *Archive) New(meta Meta) *Conversation {
 		ID:      strings.ToLower(rand.Text()[:idLength]),
 		Model:   meta.Model,
 		Folder:  meta.Folder,
+		Setup:   meta.Setup,
 		Title:   titleOf(meta.Title),
 		Created: now,
 		Changed: now,
@@ -110,6 +114,14 @@ func (c *Conversation) Append(e host.Entry) error {
 	}
 	c.meta, c.bytes, c.stored = next.meta, next.bytes, true
 	return nil
+}
+
+// SetSetup changes Meta.Setup of a stored conversation.
+func (a *Archive) SetSetup(ctx context.Context, id, setup string) error {
+	return a.file.Change(ctx, "change "+id, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `UPDATE conversations SET setup = ? WHERE id = ?`, setup, id)
+		return err
+	})
 }
 
 // growth is a conversation with one more entry.
@@ -178,8 +190,8 @@ func (g *growth) store(tx *sql.Tx, text []byte) error {
 }
 
 func insertConversation(tx *sql.Tx, m *Meta) error {
-	_, err := tx.Exec(`INSERT INTO conversations (id, model, folder, title, parent, created, changed, entries, bytes, questions, calls, tokens, cost)
-		VALUES (?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0)`,
-		m.ID, m.Model, m.Folder, m.Title, m.Parent, m.Created.UnixMicro(), m.Changed.UnixMicro())
+	_, err := tx.Exec(`INSERT INTO conversations (id, model, folder, setup, title, parent, created, changed, entries, bytes, questions, calls, tokens, cost)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0, 0, 0, 0)`,
+		m.ID, m.Model, m.Folder, m.Setup, m.Title, m.Parent, m.Created.UnixMicro(), m.Changed.UnixMicro())
 	return err
 }

@@ -28,7 +28,7 @@ func (a *Archive) Fork(ctx context.Context, id string, upto int) (Meta, error) {
 		case upto == 0:
 			upto = from.Entries
 		}
-		fork = Meta{Model: from.Model, Folder: from.Folder, Parent: from.ID, Created: time.Now()}
+		fork = Meta{Model: from.Model, Folder: from.Folder, Setup: from.Setup, Parent: from.ID, Created: time.Now()}
 		fork, err = fill(tx, fork, func(add func(*host.Entry, []byte) error) error {
 			if err := eachEntry(ctx, tx, from.ID, upto, add); err != nil {
 				return err

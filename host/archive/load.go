@@ -15,7 +15,7 @@ import (
 const Last = "last"
 
 // columns are those that scan reads, in its order.
-const columns = `id, model, folder, title, parent, created, changed, entries, questions, calls, tokens, cost, bytes`
+const columns = `id, model, folder, setup, title, parent, created, changed, entries, questions, calls, tokens, cost, bytes`
 
 // Load reads a conversation and its entries, so that it can go on: what is
 // appended comes after them. id may be a beginning of the id that no other
@@ -36,6 +36,16 @@ func (a *Archive) Load(ctx context.Context, id string) (*Conversation, []host.En
 		return nil, nil, err
 	}
 	return c, entries, nil
+}
+
+// Meta describes a conversation, which [Archive.Load] would find by the same id.
+func (a *Archive) Meta(ctx context.Context, id string) (Meta, error) {
+	var meta Meta
+	err := a.file.Read(ctx, "load "+id, func(tx *sql.Tx) (err error) {
+		meta, _, err = find(ctx, tx, id)
+		return err
+	})
+	return meta, err
 }
 
 // find reads what the archive knows of a conversation.
@@ -72,7 +82,7 @@ func scan(rows *sql.Rows, more ...any) (Meta, int, error) {
 	var m Meta
 	var created, changed int64
 	var bytes int
-	into := []any{&m.ID, &m.Model, &m.Folder, &m.Title, &m.Parent, &created, &changed, &m.Entries, &m.Questions, &m.Calls, &m.Tokens, &m.Cost, &bytes}
+	into := []any{&m.ID, &m.Model, &m.Folder, &m.Setup, &m.Title, &m.Parent, &created, &changed, &m.Entries, &m.Questions, &m.Calls, &m.Tokens, &m.Cost, &bytes}
 	err := rows.Scan(append(into, more...)...)
 	m.Created, m.Changed = time.UnixMicro(created), time.UnixMicro(changed)
 	return m, bytes, err

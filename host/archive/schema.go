@@ -45,4 +45,6 @@ var migrations = []string{`
 	) STRICT;
 	CREATE VIRTUAL TABLE note_texts USING fts5 (text, tokenize = 'trigram');
 	INSERT INTO note_texts (note_texts, rank) VALUES ('secure-delete', 1);
+`, `
+	ALTER TABLE conversations ADD COLUMN setup TEXT NOT NULL DEFAULT '';
 `}

@@ -240,6 +240,9 @@ func (c *call) folded(s *screen) []ink.Line {
 	}
 	if len(rows) > foldedRows {
 		more := fmt.Sprintf("  … %s, %s tokens (%s shows all)", plural(strings.Count(text, "\n")+1-foldedRows, "more line", "more lines"), count(c.result.Tokens), s.more())
+		if c.result.Kept != "" {
+			more = fmt.Sprintf("  … %s, all that the model saw of %s (%s)", plural(strings.Count(text, "\n")+1-foldedRows, "more line", "more lines"), bytes(c.result.Bytes), s.more())
+		}
 		lines = append(lines, ink.Line{ink.T(ink.Muted, more)}.Cut(width))
 	}
 	return lines

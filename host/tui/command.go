@@ -193,6 +193,7 @@ func (s *screen) changedHere() {
 func (s *screen) changed() {
 	s.used = s.session.Ledger()
 	s.look(s.session.Servers()) // each conversation has others switched off
+	s.past = nil
 	entries := s.session.Entries()
 	if len(entries) == 0 {
 		s.print(s.rule("new conversation"))
@@ -207,7 +208,7 @@ func (s *screen) changed() {
 		s.replay(&entries[i])
 	}
 	if unanswered(entries) {
-		s.say(ink.Warn, "There is no answer to that: junction chat ended before it was there. Ask again for it.")
+		s.cutOff()
 	}
 	s.planLeft()
 }

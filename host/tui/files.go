@@ -53,6 +53,9 @@ func (s *screen) attachFile(q *host.Question, path string) error {
 		}
 		return err
 	}
+	if named := strings.TrimRight(path, ".,;:!?)"); strings.ContainsAny(named, "./") {
+		s.absent = append(s.absent, named)
+	}
 	return nil
 }
 
@@ -116,6 +119,9 @@ func (s *screen) attachedFiles(q *host.Question) {
 		}
 	}
 	s.attachedLine(names)
+	for _, name := range s.absent {
+		s.say(ink.Warn, "there is no file "+oneLine(name, 200)+" here, so nothing goes along for @"+oneLine(name, 200))
+	}
 }
 
 func (s *screen) attachedLine(names []string) {

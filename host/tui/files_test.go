@@ -82,3 +82,15 @@ func TestLocalFilesAreAttached(t *testing.T) {
 		o.Files = drawer{"README.md": "# Hello", "my file.txt": "notes", "none.txt": "", "src/main.go": "package main", "text.md": "t", "b.txt": "b"}
 	})
 }
+
+func TestAFileThatIsNotThereIsMissed(t *testing.T) {
+	session := offering()
+	play(t, session, 80, 24, func(st *stage) {
+		st.keys("see @missing.txt, @alice<enter>")
+		st.printedText("there is no file missing.txt here, so nothing goes along for @missing.txt")
+		st.keys("thanks @README.md<enter>")
+		if n := strings.Count(st.scrollback(), "there is no file"); n != 1 {
+			t.Errorf("said %d times", n)
+		}
+	}, func(o *Options) { o.Files = drawer{"README.md": "# Hello"} })
+}

@@ -76,9 +76,48 @@ func (t *typist) loop(ctx context.Context) error {
 	return nil
 }
 
-// follow shows what happens until nothing runs any more and nothing waits for an
-// answer. What ran has left its result in the inbox before it counts as over.
+// errStopped is the cause where the person stopped what happens.
+var errStopped = errors.New("stopped")
+
+// Interrupt stops what happens line by line, as Esc does on a screen, and reports whether there was anything to
+// stop. It is safe for concurrent use.
+func (u *UI) Interrupt() bool {
+	stop := u.stop.Swap(nil)
+	if stop != nil {
+		(*stop)(errStopped)
+	}
+	return stop != nil
+}
+
+// follow shows what happens, and can be interrupted once.
 func (t *typist) follow(ctx context.Context) error {
+	stoppable, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t.ui.stop.Store(&cancel)
+	defer t.ui.stop.Store(nil) // between two questions it ends the program
+	err := t.untilOver(stoppable)
+	if !errors.Is(err, errStopped) {
+		return err
+	}
+	t.panel = nil
+	if t.run == nil {
+		return nil
+	}
+	t.escape()
+	for t.run != nil { // it withdraws what it asked
+		select {
+		case v := <-t.ui.inbox:
+			t.receive(v)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return t.untilOver(ctx)
+}
+
+// untilOver shows what happens until nothing runs any more and nothing waits for an
+// answer. What ran has left its result in the inbox before it counts as over.
+func (t *typist) untilOver(ctx context.Context) error {
 	for {
 		if err := t.answerAll(ctx); err != nil {
 			return err
@@ -193,7 +232,7 @@ func (s *screen) showHelp(string) {
 		}
 		return pairs(append(rows, [2]string{"/SERVER:PROMPT", "a prompt of a server; NAME=VALUE for its arguments"},
 			[2]string{"@PATH @SERVER:URI", "a text file or a picture below this folder, or a resource of a server, goes along"},
-			[2]string{"Ctrl+D Ctrl+C", "quit; cancel the run and quit"}, [2]string{"anything else", "is a question"}), width)
+			[2]string{"Ctrl+C Ctrl+D", "interrupts the answer; quits"}, [2]string{"anything else", "is a question"}), width)
 	}}
 }
 

@@ -228,3 +228,29 @@ func TestAnAnswerToAFieldIsTakenOrRefused(t *testing.T) {
 		})
 	}
 }
+
+func TestAnAnswerIsInterruptedLineByLineWithoutLeaving(t *testing.T) {
+	session := panels()
+	var ui *UI
+	session.ask = func(ctx context.Context, q host.Question) error {
+		if q.Text == "again" {
+			ui.Event(text("and on"))
+			return nil
+		}
+		if !ui.Interrupt() {
+			t.Error("nothing could be interrupted while the answer came")
+		}
+		if ui.Interrupt() {
+			t.Error("a second interrupt was taken, too, in place of ending the program")
+		}
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	out := lineByLine(t, session, func(u *UI, _ *Options) { ui = u }, "wait", "again")
+	if !strings.Contains(out, "and on") {
+		t.Errorf("printed:\n%s", out)
+	}
+	if ui.Interrupt() {
+		t.Error("between two questions an interrupt ends the program")
+	}
+}

@@ -182,7 +182,7 @@ what is above was replaced by this summary, for the model:
 short
 
 There is no answer to that: junction chat ended before it
-was there. Ask again for it.`)
+was there.`)
 	})
 	session.entries = append(session.entries, host.Entry{Totals: &host.Totals{}})
 	play(t, session, 60, 24, func(st *stage) {
@@ -339,4 +339,18 @@ func TestAnUnknownCostIsNotNothing(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestACallThatHadNoResultWhenTheProgramEndedIsShown(t *testing.T) {
+	session := panels()
+	question := model.UserText("pay")
+	session.entries = []host.Entry{{Message: &question}, {Message: &model.Message{Role: model.RoleAssistant, Parts: []model.Part{
+		{Call: &model.Call{ID: "1", Name: "bank__pay", Arguments: object(`{"euros":30}`)}}}}}}
+	play(t, session, 80, 24, func(st *stage) {
+		st.printedText("✗ bank · pay  {\"euros\":30}\n  junction chat ended before there was a result; it may have been carried out")
+		st.printedText("Find out\nwhether the call above was carried out before you ask for it again.")
+		if strings.Contains(st.scrollback(), "Ask again") {
+			t.Error("it says to ask again for what may have been done")
+		}
+	})
 }

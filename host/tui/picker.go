@@ -154,6 +154,9 @@ func conversationsPanel(list []Saved, current string) *picker {
 		if c.ID == current {
 			this = " · this one"
 		}
+		if c.Folder != "" {
+			this += " · in " + oneLine(c.Folder, 200)
+		}
 		p.items = append(p.items, item{
 			label:  orElse(c.Title, c.ID),
 			detail: fmt.Sprintf("%s · %s · %s", c.ID, c.Changed.Format("2006-01-02 15:04"), plural(c.Questions, "question", "questions")) + this,

@@ -27,7 +27,7 @@ func (s *screen) plan(argument string) {
 		s.hint = "the answer is still coming; Esc interrupts it"
 	case verb == "do":
 		s.doPlan(argument, steps)
-	case s.byLine && isStepEdit(verb):
+	case isStepEdit(verb):
 		s.editStep(strings.TrimPrefix(verb, "edit "))
 	case argument == "edit":
 		s.editPlan()
@@ -40,6 +40,12 @@ func (s *screen) plan(argument string) {
 
 // propose has the model propose steps, and puts them into the input.
 func (s *screen) propose(goal string) {
+	steps := s.session.Plan().Steps
+	open := slices.IndexFunc(steps, func(step host.PlanStep) bool { return step.State == host.PlanOpen })
+	if open >= 0 && slices.ContainsFunc(steps, func(step host.PlanStep) bool { return step.State != host.PlanOpen }) {
+		s.hint = "there is a plan that was begun: /plan do goes on with it, /plan drop forgets it"
+		return
+	}
 	s.typed("plan: " + goal)
 	ctx, r := s.begun()
 	s.ui.background(func() any {

@@ -169,3 +169,24 @@ func TestAnEditKeepsWhatWasMarkedMeanwhile(t *testing.T) {
 		}
 	})
 }
+
+func TestAPlanThatWasBegunIsNotReplaced(t *testing.T) {
+	session := planning(nil, "Buy paint")
+	session.plan = host.Plan{Goal: "a wall", Steps: []host.PlanStep{{Text: "one", State: host.PlanDone}, {Text: "two"}}}
+	play(t, session, 80, 24, func(st *stage) {
+		st.keys("/plan edit 2 two and a half<enter>") // as it is typed with --plain
+		if steps := session.Plan().Steps; len(steps) != 2 || steps[1].Text != "two and a half" || session.did("propose edit 2 two and a half") {
+			t.Errorf("the steps are %+v", steps)
+		}
+		st.holds("❯ /plan do\n  - [x] one\n  - [ ] two and a half")
+		st.keys("<ctrl+c>/plan another wall<enter>")
+		st.holds("/plan do goes on with it, /plan drop forgets it")
+		if session.did("propose another wall") {
+			t.Error("it was proposed anew")
+		}
+		st.keys("<ctrl+c>/plan drop<enter>/plan another wall<enter>")
+		if !session.did("propose another wall") {
+			t.Error("it was not proposed after the other was dropped")
+		}
+	})
+}

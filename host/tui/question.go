@@ -14,6 +14,7 @@ import (
 // that it names as @PATH, and the pictures that were pasted.
 func (s *screen) question(text string) (host.Question, error) {
 	q := host.Question{Text: text}
+	s.absent = nil
 	rest, err := s.attachPictures(&q, s.folded(text))
 	if err != nil {
 		return q, err

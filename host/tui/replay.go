@@ -41,6 +41,24 @@ func unanswered(entries []host.Entry) bool {
 	return false
 }
 
+// cutOff says that the last run never came to its end, and which calls may have been made in it.
+func (s *screen) cutOff() {
+	made := false
+	for _, c := range s.past {
+		if c.result != nil || c.thought != "" {
+			continue
+		}
+		made = true
+		c.result = &host.Returned{CallID: c.CallID, IsError: true, Text: "junction chat ended before there was a result; it may have been carried out"}
+		s.print(c.folded(s)...)
+	}
+	said := "There is no answer to that: junction chat ended before it was there."
+	if made {
+		said += " Find out whether the call above was carried out before you ask for it again."
+	}
+	s.say(ink.Warn, said)
+}
+
 func (s *screen) replayMessage(m *model.Message) {
 	if m.Role == model.RoleUser {
 		s.replayQuestion(m.Parts)

@@ -48,9 +48,10 @@ type screen struct {
 		all   []pasted
 		count int
 	}
-	cmds  []tea.Cmd       // what the program is to do next
-	steps []host.PlanStep // as they were put into the input
-	hint  string          // shown in place of the status line until the next key
+	cmds   []tea.Cmd       // what the program is to do next
+	steps  []host.PlanStep // as they were put into the input
+	absent []string        // what was typed behind an @ and is no file
+	hint   string          // shown in place of the status line until the next key
 
 	cards     []card                      // what waits for the person, the first one shown
 	panel     overlay                     // what the person opened; nil: nothing

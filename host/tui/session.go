@@ -89,4 +89,5 @@ type Saved struct {
 	Changed   time.Time
 	Questions int
 	Cost      float64 // US dollars
+	Folder    string  // where it was begun, if that is elsewhere
 }

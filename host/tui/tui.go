@@ -80,7 +80,8 @@ type UI struct {
 
 	inbox   chan any // events, questions to the person, results of what runs in the background
 	running atomic.Bool
-	closed  chan struct{} // when the screen is gone
+	stop    atomic.Pointer[context.CancelCauseFunc] // of what happens line by line; nil: nothing
+	closed  chan struct{}                           // when the screen is gone
 	once    sync.Once
 	work    sync.WaitGroup // what runs in the background
 	jobs    atomic.Int64   // how many that are

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/junction-mcp/junction/host/archive"
+)
+
+// A chatStart is what a conversation was begun with. Who goes on with it has the same model and the same servers,
+// unless the command line names others.
+type chatStart struct {
+	Model     string    `json:"model,omitempty"`
+	BaseURL   string    `json:"baseURL,omitempty"`
+	KeyEnv    string    `json:"keyEnv,omitempty"`
+	Injected  bool      `json:"injected,omitempty"`
+	Window    int       `json:"window,omitempty"`
+	MaxAnswer int       `json:"maxAnswer,omitempty"`
+	Price     []float64 `json:"price,omitempty"`
+	Effort    string    `json:"effort,omitempty"`
+
+	Servers []string `json:"servers,omitempty"` // that were named; empty for all that are configured
+	Up      string   `json:"up,omitempty"`
+	Single  bool     `json:"single,omitempty"` // only with -p, or on standard input
+}
+
+// start is what the conversation has now, with a model.
+func (t *chatSetup) start(m modelFlags) string {
+	s := chatStart{Model: m.name, KeyEnv: m.keyEnv, Injected: m.injected, Window: m.window, MaxAnswer: m.maxAnswer, Price: m.price, Effort: m.effort,
+		Single: !t.flags.onScreen}
+	if s.Model == "" && m.baseURL == "" {
+		s.Model = os.Getenv(modelEnv)
+	}
+	if isPlainURL(m.baseURL) {
+		s.BaseURL = m.baseURL
+	}
+	if isPlainURL(t.flags.up) {
+		s.Up = t.flags.up
+	}
+	if t.unkept() == "" {
+		s.Servers = t.names
+	}
+	text, _ := json.Marshal(s) // strings and numbers always encode
+	return string(text)
+}
+
+// isPlainURL reports whether a URL holds nothing that has to stay secret.
+func isPlainURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.User == nil && u.RawQuery == ""
+}
+
+// unkept is what of the command line has to be written again to go on with the conversation: the command of a
+// server, and addresses that may hold a secret.
+func (t *chatSetup) unkept() string {
+	words := ""
+	for _, name := range t.names {
+		if strings.Contains(name, ":") && !isPlainURL(name) || t.line != nil {
+			words += " " + shellWord(name)
+		}
+	}
+	if t.line != nil {
+		words += " --"
+	}
+	for _, word := range t.line {
+		words += " " + shellWord(word)
+	}
+	return words
+}
+
+// goOn finds the conversation that the command line wants to go on with, and takes from it what the command line does not say.
+func (t *chatSetup) goOn(ctx context.Context) error {
+	f := t.flags
+	if len(t.names) > 0 && t.resumes(ctx, t.names[0]) {
+		f.resume, t.names = t.names[0], t.names[1:]
+	}
+	if f.resume+f.fork == "" {
+		return nil
+	}
+	if f.resume != "" && f.fork != "" {
+		return usagef("--resume and --fork exclude each other")
+	}
+	if t.archive == nil {
+		return usagef("--resume and --fork need the stored conversations, without --no-save")
+	}
+	t.wantsLast = f.resume == archive.Last
+	id := &f.resume
+	if f.fork != "" {
+		id = &f.fork
+	}
+	var meta archive.Meta
+	var err error
+	if *id == archive.Last {
+		meta, err = t.last(ctx)
+	} else {
+		meta, err = t.archive.Meta(ctx, *id)
+	}
+	if err != nil {
+		return storedFault(err)
+	}
+	*id = meta.ID
+	var s chatStart
+	if json.Unmarshal([]byte(meta.Setup), &s) != nil {
+		return nil // an older junction's, or an import
+	}
+	if f.model.name == "" && f.model.baseURL == "" {
+		m := modelFlags{name: s.Model, baseURL: s.BaseURL, keyEnv: s.KeyEnv, injected: s.Injected, window: s.Window, maxAnswer: s.MaxAnswer, price: s.Price, effort: s.Effort}
+		if f.model.effort != "" {
+			m.effort = f.model.effort
+		}
+		f.model = m
+	}
+	if len(t.names) == 0 && t.line == nil && f.up == "" {
+		t.names, f.up = s.Servers, s.Up
+	}
+	return nil
+}
+
+// last is the conversation of this folder that changed last. One that a question with -p began is for such
+// questions only.
+func (t *chatSetup) last(ctx context.Context) (archive.Meta, error) {
+	folder, err := os.Getwd()
+	if err != nil {
+		return archive.Meta{}, err
+	}
+	metas, err := t.archive.List(ctx, archive.Filter{Folder: folder, Limit: maxLooked})
+	for _, m := range metas {
+		if !t.flags.onScreen || !isSingle(m) {
+			return m, nil
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("in this folder there is none to go on with: %w", archive.ErrNotFound)
+	}
+	return archive.Meta{}, err
+}
+
+// maxLooked is how many conversations of a folder are looked at for the last one.
+const maxLooked = 1_000
+
+// isSingle reports whether a conversation has only questions of -p.
+func isSingle(m archive.Meta) bool {
+	var s chatStart
+	return json.Unmarshal([]byte(m.Setup), &s) == nil && s.Single
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/archive"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/model"
+)
+
+func TestAConversationGoesOnWithItsModelAndItsServers(t *testing.T) {
+	noState(t)
+	withoutKeys(t)
+	t.Setenv("MINE", "key-of-mine")
+	var sent []string
+	base := provider(t, &sent).URL + "/v1"
+	t.Chdir(t.TempDir())
+	runs(t, "", "chat", "--model", "ollama:a", "--base-url", base, "--key-env", "MINE", "-p", "first", "filesystem").expect(t, exitOK, "hello", "")
+	runs(t, "", "chat", "--resume", "-p", "second").expect(t, exitOK, "hello", "")
+	last := sent[len(sent)-1]
+	if !strings.Contains(last, "key-of-mine") || !strings.Contains(last, `"model":"a"`) || !strings.Contains(last, "first") || !strings.Contains(last, "second") {
+		t.Errorf("asked %s", last)
+	}
+	if !strings.Contains(last, "filesystem__") || strings.Contains(last, "everything__") {
+		t.Errorf("with the tools of other servers: %s", last)
+	}
+	runs(t, "", "chat", "--resume", "--model", "offline", "-p", "add 2 and 40", "everything").expect(t, exitOK, "42", "")
+	t.Chdir(t.TempDir())
+	runs(t, "", "chat", "--resume", "-p", "third").expect(t, exitUsage, "", "in this folder there is none to go on with")
+}
+
+func TestTheLastConversationOfAScreenIsNoneOfAScript(t *testing.T) {
+	noState(t)
+	t.Chdir(t.TempDir())
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	setup := &chatSetup{app: &app{screen: terminal.NewScreen(os.Stderr)}, flags: &chatFlags{}}
+	if setup.search, err = setup.flags.search.open(); err != nil {
+		t.Fatal(err)
+	}
+	if err := setup.openArchive(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	defer setup.archive.Close()
+	said := model.UserText("hello")
+	for _, onScreen := range []bool{true, false} {
+		setup.flags.onScreen = onScreen
+		c := setup.archive.New(archive.Meta{Folder: folder, Title: map[bool]string{true: "screen", false: "script"}[onScreen], Setup: setup.start(modelFlags{})})
+		if err := c.Append(host.Entry{At: time.Now(), Message: &said}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for onScreen, want := range map[bool]string{true: "screen", false: "script"} {
+		setup.flags.onScreen = onScreen
+		if m, err := setup.last(t.Context()); err != nil || m.Title != want {
+			t.Errorf("on a screen %v: %q, %v", onScreen, m.Title, err)
+		}
+	}
+	list, err := store{setup.archive, "m", ""}.List(t.Context())
+	if err != nil || len(list) != 1 || list[0].Title != "screen" || list[0].Folder != "" {
+		t.Errorf("listed %+v, %v", list, err)
+	}
+}
+
+func TestWhatIsNotKeptOfACommandLineIsSaid(t *testing.T) {
+	for _, test := range []struct {
+		names, line []string
+		want, kept  string
+	}{
+		{[]string{"files"}, nil, "", `"servers":["files"]`},
+		{[]string{"files", "https://user:secret@example.com/mcp"}, nil, " https://user:secret@example.com/mcp", ""},
+		{[]string{"files"}, []string{"npx", "-y", "a server"}, ` files -- npx -y "a server"`, ""},
+	} {
+		setup := &chatSetup{flags: &chatFlags{}, names: test.names, line: test.line}
+		if got := setup.unkept(); got != test.want {
+			t.Errorf("%q %q: %q", test.names, test.line, got)
+		}
+		if got := setup.start(modelFlags{baseURL: "https://key@example.com"}); !strings.Contains(got, test.kept) || strings.Contains(got, "@example.com") {
+			t.Errorf("%q: kept %s", test.names, got)
+		}
+	}
+}
+
+func TestAFileThatAQuestionOnTheCommandLineNamesIsSaidNotToGoAlong(t *testing.T) {
+	noState(t)
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("notes.txt", []byte("milk"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runs(t, "", "chat", "-p", "echo see @notes.txt and @nobody").expect(t, exitOK, "see @notes.txt", "@notes.txt is only a text here; --attach notes.txt has the file go along")
+}
