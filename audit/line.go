@@ -51,11 +51,14 @@ type Record struct {
 	began time.Time
 }
 
+// stampFormat is how lines write times, in UTC.
+const stampFormat = "2006-01-02T15:04:05.000000Z"
+
 // append writes the record as a JSON object.
 func (r *Record) append(dst []byte) []byte {
 	w := jsonrpc.NewObject(dst)
 	var stamp [32]byte
-	w.StringBytes("time", r.Time.UTC().AppendFormat(stamp[:0], "2006-01-02T15:04:05.000000Z"))
+	w.StringBytes("time", r.Time.UTC().AppendFormat(stamp[:0], stampFormat))
 	w.String("kind", r.Kind)
 	text := func(name, value string) {
 		if value != "" {
@@ -117,6 +120,18 @@ type line struct {
 	seq    uint64
 	digest digest
 	seal   *digest // nil but at the end of a group
+}
+
+// isCheckpoint reports whether the line is a signature of those before it.
+func (l *line) isCheckpoint() bool {
+	return string(jsonrpc.Get(l.object, "kind")) == `"`+KindCheckpoint+`"`
+}
+
+// time is when the line was written; zero if it does not say so.
+func (l *line) time() time.Time {
+	text, _ := jsonrpc.Unquote(jsonrpc.Get(l.object, "time"))
+	at, _ := time.Parse(stampFormat, text)
+	return at
 }
 
 // The members that appendLine adds, as they stand in a line.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/audit/export"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/otlp"
 	"github.com/junction-mcp/junction/mcp"
@@ -63,6 +64,45 @@ func auditKey() (*audit.Key, error) {
 		return nil, &connectError{err}
 	}
 	return key, nil
+}
+
+// openAudit opens the log that command line and settings ask for.
+func (y *layers) openAudit(a *app, o layering, s *settings.Audit) (err error) {
+	if y.folder, err = auditFolder(o.audit); err != nil {
+		return err
+	}
+	key, err := auditKey()
+	if err != nil {
+		return err
+	}
+	if y.exporters, err = a.exporters(o.export); err != nil {
+		return err
+	}
+	written := func(lines []byte) {
+		for _, e := range y.exporters {
+			e.Add(lines)
+		}
+	}
+	options := audit.Options{Key: key, GoOn: o.goOn, NoSync: o.sync == syncSecond, KeepFor: o.keepFor, Written: written, Logger: a.logger()}
+	options.Keep, _ = settings.Size(o.keep)
+	if s != nil {
+		options.MaxFile, _ = settings.Size(s.MaxFile)
+		options.MaxAge = s.MaxAge
+	}
+	y.log, err = audit.Open(y.folder, options)
+	if err != nil {
+		y.closeExporters()
+	}
+	switch {
+	case errors.Is(err, audit.ErrInUse):
+		return &connectError{fmt.Errorf("%w: name another with --audit=FOLDER", err)}
+	case errors.Is(err, audit.ErrOtherKey):
+		return &connectError{fmt.Errorf("%w: name another folder with --audit=FOLDER; the public key of the other one still verifies this one", err)}
+	}
+	if err != nil {
+		return &connectError{err}
+	}
+	return nil
 }
 
 // logged is what the audit log has of each call.
