@@ -23,18 +23,21 @@ type Record struct {
 	Kind string    // one of the constants above
 
 	// Call is the same in all lines about one request.
-	Call      string
-	Method    string
-	Name      string // of tool or prompt; a URI, without user information and query
-	Server    string // behind a gateway
-	Tool      string // the name that the server gives it
-	Hash      string // of the tool's definition
-	Round     int    // of a call that asked the client something
-	Principal string // the authenticated user
-	Issuer    string // who vouches for Principal
-	Client    string // the software, as it calls itself
-	Profile   string
-	Trace     string // the trace id of the request
+	Call   string
+	Method string
+	Name   string // of tool or prompt; a URI, without user information and query
+	Server string // behind a gateway
+	Tool   string // the name that the server gives it
+	Hash   string // of the tool's definition
+	// Annotations are the hints that the definition gives, one JSON object; see [HintsOf].
+	Annotations json.RawMessage
+	Round       int      // of a call that asked the client something
+	Principal   string   // the authenticated user
+	Issuer      string   // who vouches for Principal
+	Scopes      []string // that the user was granted
+	Client      string   // the software, as it calls itself
+	Profile     string
+	Trace       string // the trace id of the request
 
 	Decision string // allow, ask or deny
 	Rule     string // that decided
@@ -81,9 +84,17 @@ func (r *Record) append(dst []byte) []byte {
 	text("server", r.Server)
 	text("tool", r.Tool)
 	text("definition", r.Hash)
+	raw("annotations", r.Annotations)
 	number("round", r.Round)
 	text("principal", r.Principal)
 	text("issuer", r.Issuer)
+	if len(r.Scopes) > 0 {
+		w.Array("scopes")
+		for _, scope := range r.Scopes {
+			w.StringElement(scope)
+		}
+		w.End()
+	}
 	text("client", r.Client)
 	text("profile", r.Profile)
 	text("trace", r.Trace)

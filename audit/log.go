@@ -189,7 +189,9 @@ func (l *Log) add(r *Record) (*group, error) {
 	object := r.append(make([]byte, 0, 512)) // which most lines need
 	if len(object) > maxLine {
 		short := *r
-		short.Arguments, short.Result = nil, nil
+		if short.Result = nil; short.Arguments != nil {
+			short.Arguments = tooLong()
+		}
 		object = short.append(nil)
 	}
 	l.mu.Lock()

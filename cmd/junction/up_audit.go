@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/audit"
@@ -105,20 +106,56 @@ func (y *layers) openAudit(a *app, o layering, s *settings.Audit) (err error) {
 	return nil
 }
 
+// maxRead is how many definitions are remembered as the audit log has them.
+const maxRead = 5000
+
+// readDefinitions remember what of definitions stands in the audit log, by where their first byte is: a definition
+// is not changed, and to read it with every call costs more than to write a line.
+type readDefinitions struct {
+	mu  sync.RWMutex
+	all map[*byte]*readDefinition
+}
+
+type readDefinition struct {
+	hash  string
+	hints json.RawMessage
+}
+
+func (r *readDefinitions) of(definition json.RawMessage) (hash string, hints json.RawMessage) {
+	if len(definition) == 0 {
+		return audit.HashOf(nil), nil
+	}
+	r.mu.RLock()
+	d := r.all[&definition[0]]
+	r.mu.RUnlock()
+	if d == nil {
+		d = &readDefinition{audit.HashOf(definition), audit.HintsOf(definition)}
+		r.mu.Lock()
+		if r.all == nil || len(r.all) >= maxRead {
+			r.all = map[*byte]*readDefinition{}
+		}
+		r.all[&definition[0]] = d
+		r.mu.Unlock()
+	}
+	return d.hash, d.hints
+}
+
 // logged is what the audit log has of each call.
 func (now *arrangement) logged(g *gateway.Gateway, profile string) audit.CallOptions {
+	var read readDefinitions
 	o := audit.CallOptions{Describe: func(req *mcp.Request, r *audit.Record) {
 		r.Profile = profile
 		if t, ok := g.Tool(req.Name); ok && req.Method == "tools/call" {
-			r.Server, r.Tool, r.Hash = t.Server, t.Name, audit.HashOf(t.Definition)
+			r.Server, r.Tool = t.Server, t.Name
+			r.Hash, r.Annotations = read.of(t.Definition)
 		}
 	}}
 	keep := func(_ *mcp.Request, data json.RawMessage) json.RawMessage {
 		return audit.Redacted(now.unlogged.Hide(data))
 	}
 	s := now.settings.Audit
-	if s == nil || s.Arguments != "omit" {
-		o.Arguments = keep
+	if o.Arguments = keep; s != nil && s.Arguments == "omit" {
+		o.Arguments = func(_ *mcp.Request, data json.RawMessage) json.RawMessage { return audit.Omitted(data) }
 	}
 	if s != nil && s.Results == "keep" {
 		o.Result = keep
