@@ -72,6 +72,9 @@ only if you agree, on the terminal or by naming the file with --config.`,
 			if err := o.front.check(); err != nil {
 				return err
 			}
+			if err := a.startLog(); err != nil {
+				return err
+			}
 			if o.profile != "" && !o.stdio {
 				return usagef("--profile goes with --stdio; over HTTP profiles are at %s/NAME", endpointPath)
 			}
@@ -94,6 +97,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 	cmd.Flags().StringVar(&o.admin, "admin", "", "serve /metrics (Prometheus), /healthz, /readyz and, with a token, /api at `HOST:PORT`")
 	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+endpointPath+"/NAME")
 	a.configFlags(cmd.Flags())
+	a.logFlags(cmd.Flags())
 	return cmd
 }
 
@@ -134,6 +138,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	}
 	defer func() { err = closed(err, y.close()) }()
 	board := newBoard(a.screen, o.stdio && !a.flags.verbose, a.flags.verbose, l)
+	board.log = a.log
 	g := gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: board.changed,
 		NoPrefix: o.noPrefix || s.Names == "none", Conflicts: conflicts(s.Conflicts), FirstList: firstList})
 	defer board.close()
@@ -147,12 +152,20 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 		v.join(ctx, "")
 	}
 	defer a.publish(g, l, v.sources)()
-	if !o.stdio || a.flags.verbose {
-		a.introduce(l, o.front, a.stdioArgs(set, slices.ContainsFunc(v.entries, entry.ofProject), o))
-		a.showSources(v.entries)
-		y.introduce(a)
-	}
+	a.introduceUp(v, set)
 	return orderly(ctx, v.serve(ctx, board))
+}
+
+// introduceUp says what is served, and how a client gets to it.
+func (a *app) introduceUp(v *served, set *config.Set) {
+	switch o := v.options; {
+	case a.log != nil && v.listener != nil:
+		a.log.Info("junction serves", "url", endpoint(v.listener))
+	case a.log == nil && (!o.stdio || a.flags.verbose):
+		a.introduce(v.listener, o.front, a.stdioArgs(set, slices.ContainsFunc(v.entries, entry.ofProject), o))
+		a.showSources(v.entries)
+		v.layers.introduce(a)
+	}
 }
 
 // serve lets clients in until ctx is done, or the one on standard input and output goes away.
