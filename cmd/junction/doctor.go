@@ -163,6 +163,9 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 			if errors.Is(err, config.ErrNotSet) {
 				remedy = "set the variable where junction is started, or give it a default: ${NAME:-default}"
 			}
+			if errors.Is(err, config.ErrSecret) {
+				remedy = "junction secret set NAME keeps a secret; a file must be where the entry says"
+			}
 			p.broken("variables", err.Error(), remedy)
 			return
 		}

@@ -39,6 +39,8 @@ type app struct {
 	// ofProject are the servers of projects' files that the person was asked about, now or before.
 	ofProject []entry
 
+	secrets keptSecrets
+
 	closing sync.Mutex
 	closers []io.Closer // what is closed when the command ends
 }
@@ -183,7 +185,7 @@ filesystem (read-only, the current folder).
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(append(a.lists(), a.listCommand())...)
 	root.AddCommand(a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(), a.pingCommand(),
-		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.approveCommand(), a.keyCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
+		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.approveCommand(), a.keyCommand(), a.secretCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
 	return root
 }
 
