@@ -36,11 +36,12 @@ const (
 type upOptions struct {
 	front
 	layering
-	noPrefix bool
-	admin    string         // an address for whoever watches over it; empty: none
-	profile  string         // that standard input and output are served
-	names    []string       // of servers; empty: all
-	given    *pflag.FlagSet // the flags, to say them again
+	noPrefix  bool
+	admin     string         // an address for whoever watches over it; empty: none
+	bareAdmin bool           // that address may be of a network and not encrypted
+	profile   string         // that standard input and output are served
+	names     []string       // of servers; empty: all
+	given     *pflag.FlagSet // the flags, to say them again
 }
 
 // garbagePercent is how much garbage there may be for what is in use. A call leaves much and a gateway
@@ -78,6 +79,9 @@ only if you agree, on the terminal or by naming the file with --config.`,
 			if o.profile != "" && !o.stdio {
 				return usagef("--profile goes with --stdio; over HTTP profiles are at %s/NAME", endpointPath)
 			}
+			if o.bareAdmin && o.admin == "" {
+				return usagef("--admin-insecure goes with --admin")
+			}
 			if o.http == "" && !o.stdio {
 				o.http = defaultAddress
 			}
@@ -94,7 +98,8 @@ only if you agree, on the terminal or by naming the file with --config.`,
 	o.layering.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.noPrefix, "no-prefix", false,
 		"offer tools and prompts under the servers' own names; a name that another server has gets a suffix")
-	cmd.Flags().StringVar(&o.admin, "admin", "", "serve /metrics (Prometheus), /healthz, /readyz and, with a token, /api at `HOST:PORT`")
+	cmd.Flags().StringVar(&o.admin, "admin", "", "serve /metrics (Prometheus), /healthz, /readyz and, with a token, /api at `HOST:PORT`; off this machine with --tls-cert")
+	cmd.Flags().BoolVar(&o.bareAdmin, "admin-insecure", false, "let the address of --admin be one of a network without --tls-cert: /metrics is readable for everybody there, and /api is not served")
 	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+endpointPath+"/NAME")
 	a.configFlags(cmd.Flags())
 	a.logFlags(cmd.Flags())
@@ -143,7 +148,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 		NoPrefix: o.noPrefix || s.Names == "none", Conflicts: conflicts(s.Conflicts), FirstList: firstList})
 	defer board.close()
 	defer g.Close()
-	v := &served{app: a, options: o, gateway: g, layers: y, store: a.store(), listener: l, prints: map[string]string{}}
+	v := &served{app: a, options: o, gateway: g, layers: y, store: a.store(), listener: l, again: make(chan struct{}, 1), prints: map[string]string{}}
 	v.setEntries(a.admitted(ctx, entries))
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)
