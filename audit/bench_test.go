@@ -2,6 +2,7 @@ package audit
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -38,4 +39,22 @@ func BenchmarkAppend(b *testing.B) {
 		})
 		_ = l.Close()
 	}
+}
+
+// What a line tells of a tool is read from its definition with every call.
+func BenchmarkDefinition(b *testing.B) {
+	definition := []byte(`{"name":"read_file","description":"` + strings.Repeat("Reads a file. ", 30) + `","inputSchema":{"type":"object","properties":{` +
+		strings.Repeat(`"a":{"type":"string","description":"a text"},`, 20) + `"b":{"type":"string"}}},"annotations":{"readOnlyHint":true,"openWorldHint":false}}`)
+	b.Run("hash", func(b *testing.B) {
+		for b.Loop() {
+			HashOf(definition)
+		}
+	})
+	b.Run("hints", func(b *testing.B) {
+		for b.Loop() {
+			if len(HintsOf(definition)) != len(`{"readOnly":true,"openWorld":false}`) {
+				b.Fatal()
+			}
+		}
+	})
 }

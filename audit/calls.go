@@ -11,19 +11,23 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// maxWords is how many characters of a name or a reason a line keeps.
-const maxWords = 500
+// What a line keeps.
+const (
+	maxWords  = 500 // characters of a name or a reason
+	maxScopes = 50  // scopes of a user
+)
 
 // CallOptions say what lines tell of requests; the zero value of each field means its default.
 type CallOptions struct {
 	// Methods are those that are written down; default tools/call, prompts/get and resources/read.
 	Methods []string
-	// Describe fills in what the request alone does not tell: Server, Tool, Hash, Profile. It is called
+	// Describe fills in what the request alone does not tell: Server, Tool, Hash, Annotations, Profile. It is called
 	// before the request is handled, and must not keep r.
 	Describe func(req *mcp.Request, r *Record)
 	// Arguments and Result are shown what was asked and what was answered, one JSON object each, and
@@ -81,6 +85,9 @@ func newRecord(req *mcp.Request) *Record {
 	}
 	if p := req.Principal; p != nil {
 		r.Principal, r.Issuer = words(p.Subject), words(p.Issuer)
+		for _, scope := range p.Scopes[:min(len(p.Scopes), maxScopes)] {
+			r.Scopes = append(r.Scopes, words(scope))
+		}
 	}
 	if c := req.Meta.Client; c != nil {
 		r.Client = words(c.Name + "/" + c.Version)
@@ -168,4 +175,24 @@ func Decided(ctx context.Context, decision, rule, reason string) {
 func HashOf(definition json.RawMessage) string {
 	sum := sha256.Sum256(definition)
 	return hex.EncodeToString(sum[:12])
+}
+
+// HintsOf are the hints of a tool's definition that are said, as rules know them: {"readOnly":true}; nil if none is.
+func HintsOf(definition json.RawMessage) json.RawMessage {
+	annotations := jsonrpc.Get(definition, "annotations")
+	if annotations == nil {
+		return nil
+	}
+	w := jsonrpc.NewObject(make([]byte, 0, 80))
+	some := false
+	for _, name := range [...]string{"readOnly", "destructive", "idempotent", "openWorld"} {
+		if hint := jsonrpc.Get(annotations, name+"Hint"); string(hint) == "true" || string(hint) == "false" {
+			w.Raw(name, hint)
+			some = true
+		}
+	}
+	if !some {
+		return nil
+	}
+	return w.Bytes()
 }

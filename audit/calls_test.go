@@ -202,3 +202,30 @@ func ExampleLog_Calls() {
 	fmt.Println(report.Lines, "lines,", report.Count, "faults")
 	// Output: 2 lines, 0 faults
 }
+
+func TestWhatALineTellsOfAToolAndOfArguments(t *testing.T) {
+	for definition, want := range map[string]string{
+		`{"annotations":{"title":"x","destructiveHint":false,"readOnlyHint":true}}`: `{"readOnly":true,"destructive":false}`,
+		`{"annotations":{"readOnlyHint":"yes"}}`:                                    "",
+		`{"annotations":[]}`:                                                        "",
+		`{}`:                                                                        "",
+	} {
+		if got := string(audit.HintsOf(json.RawMessage(definition))); got != want {
+			t.Errorf("%s: got %s, want %s", definition, got, want)
+		}
+	}
+	for arguments, want := range map[string]string{
+		``: "[] false", `{}`: "[] false", `{"a":1,"b":"x","c":[{"d":null}]}`: "[] false",
+		`{"a":"***","b":1,"c":[{"d":"https://x/?***"}],"d":{"e":"cut…"},"e":"a … b"}`: "[a c d] false",
+		`"too long to be kept"`: "[] true",
+	} {
+		if members, all := audit.Altered(json.RawMessage(arguments)); fmt.Sprint(members, all) != want {
+			t.Errorf("%s: got %v %v, want %s", arguments, members, all, want)
+		}
+	}
+	for arguments, want := range map[string]string{``: "", `{}`: "{}", `{"a":1}`: `"not kept"`} {
+		if got := string(audit.Omitted(json.RawMessage(arguments))); got != want {
+			t.Errorf("%s: got %s, want %s", arguments, got, want)
+		}
+	}
+}

@@ -5,17 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
-
-// fileSuffix ends the names of files with lines, which begin with the number of their first line.
-const fileSuffix = ".jsonl"
 
 // disk is what of a log is on the disk. One goroutine at a time uses it.
 type disk struct {
@@ -24,28 +19,16 @@ type disk struct {
 
 	files    []string // names, oldest first; the last one is written
 	file     *os.File
-	size     int64 // of file, without what could not be written as a whole
-	torn     bool  // file may have more than that
-	began    time.Time
+	size     int64     // of file, without what could not be written as a whole
+	torn     bool      // file may have more than that
+	began    time.Time // when the first line of file was written that is no checkpoint; zero if there is none
+	oldest   oldest    // of files
 	headFile *os.File
 	head     head
 	unsigned int  // lines since the last checkpoint
 	due      bool // a checkpoint is
+	moved    bool // a file began or was removed since the last checkpoint
 	out      []byte
-}
-
-// fileName is the name of the file whose first line has the number.
-func fileName(first uint64) string { return fmt.Sprintf("%016d%s", first, fileSuffix) }
-
-// listFiles returns the names of the files with lines, oldest first.
-func listFiles(root *os.Root) (names []string, err error) {
-	entries, err := fs.ReadDir(root.FS(), ".")
-	for _, e := range entries {
-		if name := e.Name(); len(name) == 16+len(fileSuffix) && strings.HasSuffix(name, fileSuffix) {
-			names = append(names, name)
-		}
-	}
-	return names, err
 }
 
 // open finds where the log ends, and says what is wrong with that. What a process did not write to
@@ -66,6 +49,7 @@ func (d *disk) open() (notes []string, err error) {
 	if fault == nil {
 		d.head = end
 	}
+	d.moved = d.head.First > 1 // the last checkpoint may not say so
 	if len(d.files) > 0 {
 		if fault != nil {
 			notes = append(notes, fmt.Sprintf("where the log ended is not known: %v", fault))
@@ -98,6 +82,9 @@ func (d *disk) openLast(known bool) (notes []string, err error) {
 	strange := false // behind the last group is more than half a one
 	err = eachLine(io.NewSectionReader(file, 0, total), func(text []byte, at int64) error {
 		l, ok := parseLine(text)
+		if ok && d.began.IsZero() && !l.isCheckpoint() {
+			d.began = l.time()
+		}
 		switch {
 		case ok && l.seal != nil && *l.seal == d.options.Key.seal(l.seq, l.digest):
 			end, whole, strange = l, at+int64(len(text)), false
@@ -124,7 +111,7 @@ func (d *disk) openLast(known bool) (notes []string, err error) {
 	if whole < total {
 		notes = append(notes, fmt.Sprintf("%d bytes at the end of %s belonged to no group of lines that was written as a whole, and were cut off", total-whole, name))
 	}
-	d.file, d.size, d.torn, d.began = file, whole, whole < total, time.Now()
+	d.file, d.size, d.torn = file, whole, whole < total
 	return notes, d.mend()
 }
 
@@ -164,7 +151,7 @@ func eachLine(r io.Reader, yield func(text []byte, at int64) error) error {
 
 // write writes the lines of a group, a checkpoint if one is due, and the head.
 func (d *disk) write(g *group) error {
-	if len(g.objects) == 0 && g.lost == 0 && (!d.due || d.unsigned == 0) {
+	if len(g.objects) == 0 && g.lost == 0 && (!d.due || d.unsigned == 0 && !d.moved) {
 		return nil
 	}
 	if err := d.next(); err != nil {
@@ -199,7 +186,10 @@ func (d *disk) write(g *group) error {
 	}
 	d.unsigned = unsigned
 	if checkpoint {
-		d.due = false
+		d.due, d.moved = false, false
+	}
+	if d.began.IsZero() && len(objects) > 0 {
+		d.began = time.Now()
 	}
 	return nil
 }
@@ -219,7 +209,7 @@ func (d *disk) appendNext(dst []byte, end *head, object []byte, last bool) []byt
 // checkpoint is a signature of all lines so far.
 func (d *disk) checkpoint(end *head) []byte {
 	w := jsonrpc.NewObject(nil)
-	w.String("time", time.Now().UTC().Format("2006-01-02T15:04:05.000000Z"))
+	w.String("time", time.Now().UTC().Format(stampFormat))
 	w.String("kind", KindCheckpoint)
 	w.Int("first", int64(end.First))
 	w.String("before", end.before.String())
@@ -256,88 +246,6 @@ func (d *disk) mend() error {
 		return err
 	}
 	d.torn = false
-	return nil
-}
-
-// next begins the next file where the present one is full or old, and removes what is not kept.
-func (d *disk) next() error {
-	if d.file != nil && d.size < d.options.MaxFile && time.Since(d.began) < d.options.MaxAge {
-		return nil
-	}
-	name := fileName(d.head.Seq + 1)
-	for len(d.files) > 0 && name <= d.files[len(d.files)-1] { // which is damaged, and stays
-		d.head.Seq++
-		name = fileName(d.head.Seq + 1)
-	}
-	file, err := d.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	if d.file != nil {
-		_ = d.file.Sync()
-		_ = d.file.Close()
-	}
-	d.file, d.size, d.torn, d.began, d.due = file, 0, false, time.Now(), true
-	d.files = append(d.files, name)
-	return d.expire()
-}
-
-// expire removes the oldest files that are not kept. The head says first that they are not missed.
-func (d *disk) expire() error {
-	sizes, total := make([]int64, len(d.files)), int64(0)
-	for i, name := range d.files {
-		info, err := d.root.Stat(name)
-		if err != nil {
-			return err
-		}
-		sizes[i], total = info.Size(), total+info.Size()
-	}
-	for i := 0; len(d.files) > 1; i++ {
-		info, err := d.root.Stat(d.files[0])
-		if err != nil {
-			return err
-		}
-		old := d.options.KeepFor > 0 && time.Since(info.ModTime()) > d.options.KeepFor
-		if total <= d.options.Keep && !old {
-			return nil
-		}
-		if err := d.remove(sizes[i]); err != nil {
-			return err
-		}
-		total -= sizes[i]
-	}
-	return nil
-}
-
-// remove removes the oldest file, which has so many bytes.
-func (d *disk) remove(size int64) error {
-	file, err := d.root.Open(d.files[0])
-	if err != nil {
-		return err
-	}
-	var last line
-	from := max(0, size-2*maxLine)
-	err = eachLine(io.NewSectionReader(file, from, size-from), func(text []byte, _ int64) error {
-		if l, ok := parseLine(text); ok {
-			last = l
-		}
-		return nil
-	})
-	_ = file.Close()
-	if err != nil {
-		return err
-	}
-	if last.seq > 0 {
-		d.head.First, d.head.before = last.seq+1, last.digest
-	}
-	if err := d.writeHead(); err != nil {
-		return err
-	}
-	_ = d.headFile.Sync()
-	if err := d.root.Remove(d.files[0]); err != nil {
-		return err
-	}
-	d.files = d.files[1:]
 	return nil
 }
 

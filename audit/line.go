@@ -23,18 +23,21 @@ type Record struct {
 	Kind string    // one of the constants above
 
 	// Call is the same in all lines about one request.
-	Call      string
-	Method    string
-	Name      string // of tool or prompt; a URI, without user information and query
-	Server    string // behind a gateway
-	Tool      string // the name that the server gives it
-	Hash      string // of the tool's definition
-	Round     int    // of a call that asked the client something
-	Principal string // the authenticated user
-	Issuer    string // who vouches for Principal
-	Client    string // the software, as it calls itself
-	Profile   string
-	Trace     string // the trace id of the request
+	Call   string
+	Method string
+	Name   string // of tool or prompt; a URI, without user information and query
+	Server string // behind a gateway
+	Tool   string // the name that the server gives it
+	Hash   string // of the tool's definition
+	// Annotations are the hints that the definition gives, one JSON object; see [HintsOf].
+	Annotations json.RawMessage
+	Round       int      // of a call that asked the client something
+	Principal   string   // the authenticated user
+	Issuer      string   // who vouches for Principal
+	Scopes      []string // that the user was granted
+	Client      string   // the software, as it calls itself
+	Profile     string
+	Trace       string // the trace id of the request
 
 	Decision string // allow, ask or deny
 	Rule     string // that decided
@@ -51,11 +54,14 @@ type Record struct {
 	began time.Time
 }
 
+// stampFormat is how lines write times, in UTC.
+const stampFormat = "2006-01-02T15:04:05.000000Z"
+
 // append writes the record as a JSON object.
 func (r *Record) append(dst []byte) []byte {
 	w := jsonrpc.NewObject(dst)
 	var stamp [32]byte
-	w.StringBytes("time", r.Time.UTC().AppendFormat(stamp[:0], "2006-01-02T15:04:05.000000Z"))
+	w.StringBytes("time", r.Time.UTC().AppendFormat(stamp[:0], stampFormat))
 	w.String("kind", r.Kind)
 	text := func(name, value string) {
 		if value != "" {
@@ -78,9 +84,17 @@ func (r *Record) append(dst []byte) []byte {
 	text("server", r.Server)
 	text("tool", r.Tool)
 	text("definition", r.Hash)
+	raw("annotations", r.Annotations)
 	number("round", r.Round)
 	text("principal", r.Principal)
 	text("issuer", r.Issuer)
+	if len(r.Scopes) > 0 {
+		w.Array("scopes")
+		for _, scope := range r.Scopes {
+			w.StringElement(scope)
+		}
+		w.End()
+	}
 	text("client", r.Client)
 	text("profile", r.Profile)
 	text("trace", r.Trace)
@@ -117,6 +131,18 @@ type line struct {
 	seq    uint64
 	digest digest
 	seal   *digest // nil but at the end of a group
+}
+
+// isCheckpoint reports whether the line is a signature of those before it.
+func (l *line) isCheckpoint() bool {
+	return string(jsonrpc.Get(l.object, "kind")) == `"`+KindCheckpoint+`"`
+}
+
+// time is when the line was written; zero if it does not say so.
+func (l *line) time() time.Time {
+	text, _ := jsonrpc.Unquote(jsonrpc.Get(l.object, "time"))
+	at, _ := time.Parse(stampFormat, text)
+	return at
 }
 
 // The members that appendLine adds, as they stand in a line.

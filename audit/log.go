@@ -23,6 +23,7 @@ const (
 	defaultFileAge = 24 * time.Hour
 	defaultKeep    = 1 << 30 // bytes of all files
 	checkpointTime = time.Second
+	agePause       = time.Minute // between two looks for what became old
 )
 
 // Options say how a log is kept; the zero value of each field but Key means its default.
@@ -30,11 +31,12 @@ type Options struct {
 	// Key signs the log; it is required. See [ReadKey].
 	Key *Key
 	// MaxFile and MaxAge end a file and begin the next one: so many bytes, default 64 MiB, or so
-	// long after it was begun, default a day.
+	// long after its first call, default a day, and at most KeepFor.
 	MaxFile int64
 	MaxAge  time.Duration
 	// Keep is how many bytes all files may have, default 1 GiB, and KeepFor how old a file may
-	// become, by its last line; default no limit. The oldest files are removed first.
+	// become, by its last line; default no limit. The oldest files are removed first, within a minute, also
+	// where nothing is written.
 	Keep    int64
 	KeepFor time.Duration
 	// NoSync waits for the disk once a second in place of once for each group of lines: answers
@@ -68,6 +70,7 @@ type Log struct {
 	lock    *os.File
 	turn    chan struct{} // of capacity 1: who could send on it writes
 	timer   *time.Timer   // of the next checkpoint
+	ageing  *time.Timer   // of the next look for what became old
 
 	running atomic.Int64 // requests that will each add a line
 
@@ -105,6 +108,9 @@ func Open(dir string, o Options) (*Log, error) {
 	if o.MaxAge <= 0 {
 		o.MaxAge = defaultFileAge
 	}
+	if o.KeepFor > 0 {
+		o.MaxAge = min(o.MaxAge, o.KeepFor)
+	}
 	if o.Keep <= 0 {
 		o.Keep = defaultKeep
 	}
@@ -136,6 +142,7 @@ func Open(dir string, o Options) (*Log, error) {
 	}
 	l.timer = time.AfterFunc(checkpointTime, l.checkpoint)
 	l.armed = true
+	l.ageing = time.AfterFunc(l.agePause(), l.age)
 	for _, why := range notes {
 		o.Logger.Warn("audit: "+why, "folder", dir)
 		_ = l.Note(&Record{Kind: KindNote, Reason: why})
@@ -182,7 +189,9 @@ func (l *Log) add(r *Record) (*group, error) {
 	object := r.append(make([]byte, 0, 512)) // which most lines need
 	if len(object) > maxLine {
 		short := *r
-		short.Arguments, short.Result = nil, nil
+		if short.Result = nil; short.Arguments != nil {
+			short.Arguments = tooLong()
+		}
 		object = short.append(nil)
 	}
 	l.mu.Lock()
@@ -312,6 +321,28 @@ func (l *Log) checkpoint() {
 	}
 }
 
+// agePause is how long what became old may wait: at most a tenth of its age.
+func (l *Log) agePause() time.Duration { return max(time.Second, min(agePause, l.options.MaxAge/10)) }
+
+// age ends a file that is old and removes those that are not kept, whether lines come or not. A checkpoint says so.
+func (l *Log) age() {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	l.mu.Lock()
+	closed := l.closed
+	l.mu.Unlock()
+	if closed {
+		return
+	}
+	if err := l.disk.age(); err != nil {
+		l.options.Logger.Error("audit: old files are not removed", "folder", l.dir, "error", err)
+	}
+	if l.disk.moved {
+		l.write()
+	}
+	l.ageing.Reset(l.agePause())
+}
+
 // Close writes what waits with a last signature, and closes the log. Lines that could not be written
 // are lost, and the error says so.
 func (l *Log) Close() error {
@@ -325,6 +356,7 @@ func (l *Log) Close() error {
 	l.closed = true
 	l.mu.Unlock()
 	l.timer.Stop()
+	l.ageing.Stop()
 	l.disk.due = true
 	l.write()
 	err := l.Err()

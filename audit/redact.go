@@ -15,6 +15,9 @@ const (
 	maxKeptDepth = 16
 )
 
+// cut stands for the rest of a text, and for what is nested too deep.
+const cut = "…"
+
 // Redacted is data, one JSON value, as a log may keep it: secrets are hidden, by the names of members
 // and by how tokens of known services look; strings are cut at 200 characters, and what has more
 // than 4 KiB then is left out. A secret that neither its name nor its looks tell stays: what must not be in a log at
@@ -25,9 +28,52 @@ func Redacted(data json.RawMessage) json.RawMessage {
 	}
 	kept := redacted(make([]byte, 0, min(len(data)+64, maxKept)), data, 0)
 	if len(kept) > maxKept {
-		return jsonrpc.AppendString(nil, "too long to be kept")
+		return tooLong()
 	}
 	return kept
+}
+
+// tooLong stands for data that has too many bytes.
+func tooLong() json.RawMessage { return jsonrpc.AppendString(nil, "too long to be kept") }
+
+// Omitted stands for data that is not kept: it says that there was some. Without members there is none.
+func Omitted(data json.RawMessage) json.RawMessage {
+	if len(data) == 0 || string(data) == "{}" {
+		return data
+	}
+	return jsonrpc.AppendString(nil, "not kept")
+}
+
+// Altered says what of arguments is not as it was before [Redacted] or [Omitted]: the members that hold, at any depth,
+// what was hidden or cut, or all. A text that only looks as if it had been counts, too.
+func Altered(kept json.RawMessage) (members []string, all bool) {
+	if len(kept) == 0 {
+		return nil, false
+	}
+	if kept[0] != '{' {
+		return nil, true
+	}
+	jsonrpc.EachMember(kept, func(quoted, value []byte) bool {
+		if altered(value) {
+			name, _ := jsonrpc.Unquote(quoted)
+			members = append(members, name)
+		}
+		return true
+	})
+	return members, false
+}
+
+func altered(value []byte) (is bool) {
+	switch value[0] {
+	case '{':
+		jsonrpc.EachMember(value, func(_, member []byte) bool { is = altered(member); return !is })
+	case '[':
+		jsonrpc.EachElement(value, func(element []byte) bool { is = altered(element); return !is })
+	case '"':
+		text, _ := jsonrpc.Unquote(value)
+		is = strings.Contains(text, secret.Hidden) || strings.HasSuffix(text, cut)
+	}
+	return is
 }
 
 func redacted(dst []byte, data json.RawMessage, depth int) []byte {
@@ -35,7 +81,7 @@ func redacted(dst []byte, data json.RawMessage, depth int) []byte {
 	case len(dst) > maxKept:
 		return append(dst, "null"...) // it is left out as a whole
 	case depth > maxKeptDepth:
-		return jsonrpc.AppendString(dst, "…")
+		return jsonrpc.AppendString(dst, cut)
 	case data[0] == '{':
 		w := jsonrpc.NewObject(dst)
 		jsonrpc.EachMember(data, func(quoted, value []byte) bool {
@@ -67,7 +113,7 @@ func keptText(text string) string {
 	runes := 0
 	for i := range text {
 		if runes++; runes > maxKeptText {
-			text = text[:i] + "…"
+			text = text[:i] + cut
 			break
 		}
 	}

@@ -5,15 +5,21 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
 // An entry may name an HTTP API in place of a server: the document or address of it, under "openapi" or
-// "graphql". The server is then this program itself, which makes tools of the API; "url" is the base of the
-// API's requests, "headers" go with them, and "args" are further arguments, such as --tag and --exclude.
+// "graphql", or single requests, under "http". The server is then this program itself, which makes tools of the API;
+// "url" is the base of the API's requests, "headers" go with them, and "args" are further arguments, such as --tag
+// and --exclude.
+
+// maxTemplates bounds what "http" holds, in bytes: an argument of a program cannot be much longer.
+const maxTemplates = 64 << 10
 
 // apiMembers are the members that name an API, with the argument that the program takes it in.
 func apiMembers() map[string]string {
-	return map[string]string{"openapi": "--from", "graphql": "--url"}
+	return map[string]string{"openapi": "--from", "graphql": "--url", "http": "--tool"}
 }
 
 // readAPI notes that the entry is for an API.
@@ -22,8 +28,42 @@ func (e *entryReader) readAPI(m member) (err error) {
 		return fmt.Errorf("%s already names an API; remove one", e.def.api)
 	}
 	e.def.api = m.name
+	if m.name == "http" {
+		e.def.document, err = templates(m.value)
+		return err
+	}
 	e.def.document, err = nonEmpty(m.value)
 	return err
+}
+
+// templates are requests as a file writes them, one or several, as standard JSON. The program that makes tools of them
+// says what is wrong with them.
+func templates(v hujson.Value) (string, error) {
+	list := []hujson.Value{v}
+	if array, is := v.Value.(*hujson.Array); is {
+		list = array.Elements
+	}
+	if len(list) == 0 {
+		return "", errors.New("is empty; expected an object with name and url, or several")
+	}
+	for _, one := range list {
+		var named bool
+		for _, m := range members(one) {
+			if _, is := text(m.value); m.name == "url" && is {
+				named = true
+			}
+		}
+		if !named {
+			return "", fmt.Errorf("expected an object with name and url, or several, got %s", kindName(one))
+		}
+	}
+	v = v.Clone()
+	v.Minimize()
+	standard := string(v.Pack())
+	if len(standard) > maxTemplates {
+		return "", caused(ErrLimit, "has more than %d KiB; write it to a file, for the command junction serve http --tool FILE", maxTemplates>>10)
+	}
+	return standard, nil
 }
 
 // chooseAPI makes the command line of the server that makes tools of an API.

@@ -11,6 +11,9 @@ func TestAnAPIIsServedByThisProgram(t *testing.T) {
 		"pets": {"openapi": "pets.yaml", "url": "https://pets.example/v1", "headers": {"X-Key": "${KEY}"}, "args": ["--tag", "dogs"]},
 		"far": {"openapi": "https://far.example/api.json"},
 		"graph": {"graphql": "https://graph.example/graphql", "headers": {"Authorization": "Bearer ${KEY}"}},
+		"weather": {"http": {"name": "forecast", /* of days */ "url": "/v1/{city}?days={days}", }, "url": "https://weather.example", "headers": {"X-Key": "${KEY}"}},
+		"several": {"http": [{"name": "a", "url": "https://a.example/a"}, {"name": "b", "url": "https://a.example/b"}]},
+		"none": {"http": []}, "text": {"http": "https://a.example"}, "nowhere": {"http": {"name": "x"}},
 		"both": {"openapi": "a.yaml", "command": "x"},
 		"typed": {"openapi": "a.yaml", "type": "http"},
 		"twice": {"graphql": "https://a.example", "url": "https://b.example"},
@@ -21,9 +24,11 @@ func TestAnAPIIsServedByThisProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]struct{ args, env string }{
-		"pets":  {"serve openapi --from /home/ada/pets.yaml --base https://pets.example/v1 --auth-env header:X-Key=JUNCTION_HEADER_1 --tag dogs", "secret"},
-		"far":   {"serve openapi --from https://far.example/api.json", ""},
-		"graph": {"serve graphql --url https://graph.example/graphql --auth-env header:Authorization=JUNCTION_HEADER_1", "Bearer secret"},
+		"pets":    {"serve openapi --from /home/ada/pets.yaml --base https://pets.example/v1 --auth-env header:X-Key=JUNCTION_HEADER_1 --tag dogs", "secret"},
+		"far":     {"serve openapi --from https://far.example/api.json", ""},
+		"graph":   {"serve graphql --url https://graph.example/graphql --auth-env header:Authorization=JUNCTION_HEADER_1", "Bearer secret"},
+		"weather": {`serve http --tool {"name":"forecast","url":"/v1/{city}?days={days}"} --base https://weather.example --auth-env header:X-Key=JUNCTION_HEADER_1`, "secret"},
+		"several": {`serve http --tool [{"name":"a","url":"https://a.example/a"},{"name":"b","url":"https://a.example/b"}]`, ""},
 	} {
 		d, ok := file.Server(name)
 		if !ok {
@@ -42,7 +47,7 @@ func TestAnAPIIsServedByThisProgram(t *testing.T) {
 	for _, p := range file.Problems {
 		faults = append(faults, p.Server)
 	}
-	if slices.Sort(faults); strings.Join(faults, " ") != "both empty twice two typed" {
+	if slices.Sort(faults); strings.Join(faults, " ") != "both empty none nowhere text twice two typed" {
 		t.Errorf("faults are of %q: %v", faults, file.Problems)
 	}
 }

@@ -73,7 +73,7 @@ func (e *entryReader) readMember(m member) (err error) {
 		d.envFile, err = nonEmpty(m.value)
 	case "url", "serverUrl", "httpUrl":
 		return e.readURL(m)
-	case "openapi", "graphql":
+	case "openapi", "graphql", "http":
 		return e.readAPI(m)
 	case "disabled", "enabled":
 		var on bool

@@ -31,15 +31,15 @@ func (x *expansion) readEnvFile() (map[string]string, error) {
 	if err != nil || !filepath.IsLocal(inside) {
 		return nil, fmt.Errorf("is outside of %s; move the file there", where)
 	}
-	data, err := readInside(folder, inside)
+	data, err := readInside(folder, inside, maxEnvFileSize)
 	if err != nil {
 		return nil, err
 	}
 	return parseEnv(data)
 }
 
-// readInside reads a regular file below folder, whatever links and .. its name holds.
-func readInside(folder, name string) ([]byte, error) {
+// readInside reads a regular file below folder, whatever links and .. its name holds, of at most so many bytes.
+func readInside(folder, name string, most int64) ([]byte, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", cause(err))
@@ -58,12 +58,15 @@ func readInside(folder, name string) ([]byte, error) {
 		return nil, fmt.Errorf("cannot be read: %w", cause(err))
 	}
 	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxEnvFileSize+1))
+	data, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err != nil {
 		return nil, fmt.Errorf("cannot be read: %w", cause(err))
 	}
-	if len(data) > maxEnvFileSize {
-		return nil, caused(ErrLimit, "is larger than %d MiB", maxEnvFileSize>>20)
+	if int64(len(data)) > most {
+		if most < 1<<20 {
+			return nil, caused(ErrLimit, "is larger than %d KiB", most>>10)
+		}
+		return nil, caused(ErrLimit, "is larger than %d MiB", most>>20)
 	}
 	return data, nil
 }

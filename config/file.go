@@ -32,6 +32,9 @@ type Options struct {
 	// nor again for an input that was answered. Where it is nil, a server that needs an
 	// input cannot be resolved; the input's default is an offer, not an answer.
 	Input func(context.Context, Input) (string, error)
+	// Secret looks up a secret that the user keeps, for ${secret:NAME}. Where it is nil, a server that needs one
+	// cannot be resolved. Its error says what to do, and nothing of other secrets.
+	Secret func(ctx context.Context, name string) (string, error)
 	// WorkDir is the folder to work in; by default, os.Getwd.
 	WorkDir string
 	// HomeDir is the person's home folder; by default, os.UserHomeDir.

@@ -27,18 +27,19 @@ type formatRules struct {
 	bare, env       bool     // ${NAME}, ${env:NAME}
 	defaults        bool     // ${NAME:-default}, and the same with env:
 	inputs, folders bool     // ${input:id}, ${workspaceFolder} and its like
+	secrets, files  bool     // ${secret:NAME}, ${file:PATH}
 	host            []string // what the variables begin with that only the host knows
 	hint            string   // how the format writes variables
 }
 
 var formats = [...]formatRules{
-	Junction:      {name: "Junction", bare: true, env: true, defaults: true, inputs: true, folders: true},
+	Junction:      {name: "Junction", bare: true, env: true, defaults: true, inputs: true, folders: true, secrets: true, files: true},
 	ClaudeDesktop: {name: "Claude Desktop", hint: "a Claude Desktop file has no variables"},
 	ClaudeCode:    {name: "Claude Code", bare: true, defaults: true, hint: "a Claude Code file writes ${NAME} or ${NAME:-default}"},
 	Cursor:        {name: "Cursor", env: true, folders: true, hint: "a Cursor file writes ${env:NAME}"},
 	VSCode: {name: "VS Code", env: true, inputs: true, folders: true, host: []string{"command:", "config:", "workspaceFolder:"},
 		hint: "a VS Code file writes ${env:NAME} or ${input:id}"},
-	Windsurf: {name: "Windsurf", env: true, host: []string{"file:"}, hint: "a Windsurf file writes ${env:NAME}"},
+	Windsurf: {name: "Windsurf", env: true, files: true, hint: "a Windsurf file writes ${env:NAME} or ${file:PATH}"},
 	Zed:      {name: "Zed", hint: "a Zed file has no variables"},
 }
 

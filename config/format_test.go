@@ -276,7 +276,7 @@ func TestWindsurfReadsServerURL(t *testing.T) {
 	local, _ := f.Server("local")
 	same(t, "disabled", local.Disabled, true)
 	same(t, "error", unresolved(t, f, "local").Error(),
-		f.Path+`: server "local": env.KEY: ${file:"/run/secrets/key"} is known only to Windsurf; replace it by a value`)
+		f.Path+`: server "local": env.KEY: file "/run/secrets/key" cannot be read: no such file or directory; put the secret there, or change the path`)
 }
 
 func TestZedCommandsMayBeObjects(t *testing.T) {

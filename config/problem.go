@@ -12,6 +12,8 @@ import (
 var (
 	// ErrNotSet says that a variable has no value and no default.
 	ErrNotSet = errors.New("variable is not set")
+	// ErrSecret says that a secret, or the file that holds one, could not be read.
+	ErrSecret = errors.New("secret is missing")
 	// ErrInput says that an input could not be had from the person.
 	ErrInput = errors.New("input is missing")
 	// ErrDuplicate says that a name is defined twice in one file.

@@ -30,6 +30,8 @@ type referenceSource int
 const (
 	fromEnv     referenceSource = iota
 	fromInput                   // ${input:id}
+	fromSecret                  // ${secret:NAME}
+	fromFile                    // ${file:PATH}
 	fromFolder                  // ${workspaceFolder} and its like
 	fromTheHost                 // what only the host itself can tell, such as ${command:x}
 )
@@ -46,6 +48,12 @@ func (f Format) variable(body string) (ref reference, ok bool) {
 	}
 	if id, found := strings.CutPrefix(body, "input:"); found && rules.inputs {
 		return reference{source: fromInput, name: id}, id != "" && len(id) <= maxVariableName
+	}
+	if name, found := strings.CutPrefix(body, "secret:"); found && rules.secrets {
+		return reference{source: fromSecret, name: name}, name != "" && len(name) <= maxVariableName
+	}
+	if path, found := strings.CutPrefix(body, "file:"); found && rules.files {
+		return reference{source: fromFile, name: path}, path != "" && len(path) <= maxSecretPath
 	}
 	for _, prefix := range rules.host {
 		if strings.HasPrefix(body, prefix) {
@@ -116,15 +124,21 @@ func replaceVariables(raw string, variable func(body string) (reference, bool), 
 }
 
 // Variables lists what Resolve will look up, in order and each once: "TOKEN" for a
-// variable of the environment, "input:key" for an input. It is what a person should see
+// variable of the environment, "input:key" for an input, "secret:name" for a secret that the user keeps, and
+// "file:path" for a file. It is what a person should see
 // before consenting to a project's server, which may send it anywhere.
 func (d *Definition) Variables() []string {
 	var list []string
 	seen := map[string]bool{}
 	note := func(ref reference) (string, error) {
 		name := ref.name
-		if ref.source == fromInput {
+		switch ref.source {
+		case fromInput:
 			name = "input:" + name
+		case fromSecret:
+			name = "secret:" + name
+		case fromFile:
+			name = "file:" + name
 		}
 		if ref.source != fromFolder && !seen[name] {
 			seen[name] = true
@@ -150,7 +164,7 @@ type expansion struct {
 	ctx  context.Context
 	def  *Definition
 	size int // of all values so far, in bytes
-	// unasked: of inputs only what was answered before is known
+	// unasked: of inputs only what was answered before is known, and no secret is
 	unasked bool
 }
 
@@ -178,6 +192,10 @@ func (x *expansion) value(ref reference) (string, error) {
 			return x.def.file.answered(ref.name)
 		}
 		return x.def.file.answer(x.ctx, ref.name, x.def.Name)
+	case fromSecret:
+		return x.secret(ref.name)
+	case fromFile:
+		return x.secretFile(ref.name)
 	case fromFolder:
 		return x.folder(ref.name)
 	case fromTheHost:

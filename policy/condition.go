@@ -23,6 +23,7 @@ const (
 type condition struct {
 	program   cel.Program
 	variables map[string]bool // those it looks at
+	whole     bool            // it looks at args other than at a member, at whether there is one, and at their number
 }
 
 // compileCondition returns the faults of a condition as problems without a rule.
@@ -45,7 +46,7 @@ func compileCondition(env *cel.Env, text string) (*condition, []*Problem) {
 	if err != nil {
 		return nil, conditionFault("cannot be planned: %w", err)
 	}
-	c := &condition{program: program, variables: map[string]bool{}}
+	c := &condition{program: program, variables: map[string]bool{}, whole: usesWhole(checked.NativeRep())}
 	for _, reference := range checked.NativeRep().ReferenceMap() {
 		if len(reference.OverloadIDs) == 0 && reference.Name != "" {
 			c.variables[reference.Name] = true
@@ -84,10 +85,16 @@ func (c *condition) holds(ctx context.Context, f *facts) (bool, error) {
 		if err := f.readArguments(); err != nil {
 			return false, err
 		}
+		if c.whole && f.hidden {
+			return false, &unknownError{[]string{variableArgs}}
+		}
 	}
 	value, _, err := c.program.Eval(f)
 	if err != nil {
 		return false, fmt.Errorf("the condition cannot be decided: %w", err)
+	}
+	if unknown, is := value.(*types.Unknown); is {
+		return false, f.unknownError(unknown)
 	}
 	truth, ok := value.(types.Bool)
 	if !ok {

@@ -4,15 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 )
 
 // Decision is what becomes of one call, and why.
 type Decision struct {
 	Effect  Effect `json:"effect"`
-	Rule    *Rule  `json:"rule"`            // the rule that decided; never nil; not to be changed
-	Reason  string `json:"reason"`          // for people, in one sentence
-	Default bool   `json:"default"`         // no rule of the policy's own decided
-	Trace   []Step `json:"trace,omitempty"` // the rules that apply or failed, the strictest first; of Explain every rule
+	Rule    *Rule  `json:"rule"`    // the rule that decided; never nil; not to be changed
+	Reason  string `json:"reason"`  // for people, in one sentence
+	Default bool   `json:"default"` // no rule of the policy's own decided
+	// Unknown is what the decision depends on and [Input.Unknown] names; Effect is Ask at least then. It is
+	// empty where that makes no difference.
+	Unknown []string `json:"unknown,omitempty"`
+	Trace   []Step   `json:"trace,omitempty"` // the rules that apply or failed, the strictest first; of Explain every rule
 }
 
 // Allowing are the rules that allow the call, where it is allowed; not to be changed.
@@ -31,6 +36,8 @@ type Step struct {
 	Rule    *Rule   `json:"rule"`
 	Outcome Outcome `json:"outcome"`
 	Err     error   `json:"-"` // why the rule failed
+
+	unknown []string // what it looks at and is not known
 }
 
 // Outcome is how it went with a rule.
@@ -49,6 +56,8 @@ const (
 	// does not apply then; one that asks or denies lets nothing through without a
 	// question.
 	Failed Outcome = "failed"
+	// NotKnown is that of a rule that may apply or not, as it looks at what is not known of the call.
+	NotKnown Outcome = "not known"
 	// Applies is that of a rule that applies, where another one decided that is as strict
 	// or stricter.
 	Applies Outcome = "applies too"
@@ -61,6 +70,8 @@ func (s Step) Why() string {
 		return fmt.Sprintf("failed, so it does not allow: %v", s.Err)
 	case s.Outcome == Failed:
 		return fmt.Sprintf("failed, so the call is asked about at least: %v", s.Err)
+	case s.Outcome == NotKnown:
+		return "looks at what is not known: " + strings.Join(s.unknown, ", ")
 	case s.Outcome == Decided && s.Err != nil:
 		return fmt.Sprintf("decided, to ask: %v", s.Err)
 	}
@@ -111,9 +122,12 @@ func (p *Policy) decide(ctx context.Context, in *Input, every bool) Decision {
 		if effect := s.effect(); effect.strictness() > strictest.strictness() {
 			by, decided, strictest = c, len(trace), effect
 		}
-		if every || s.Outcome == Applies || s.Outcome == Failed {
+		if every || s.Outcome == Applies || s.Outcome == Failed || s.Outcome == NotKnown {
 			trace = append(trace, s)
 		}
+	}
+	if d, is := p.unsure(in, trace, by != nil, strictest); is {
+		return d
 	}
 	if by == nil {
 		rule := p.defaultRule()
@@ -128,26 +142,60 @@ func (p *Policy) decide(ctx context.Context, in *Input, every bool) Decision {
 	return d
 }
 
+// unsure is the decision where it depends on what is not known: without rules that look at it, strictest is
+// what rules decide, if any does.
+func (p *Policy) unsure(in *Input, trace []Step, decided bool, strictest Effect) (d Decision, is bool) {
+	for i := range trace {
+		s := &trace[i]
+		effect := s.Rule.Effect
+		if s.Outcome != NotKnown || decided && effect.strictness() <= strictest.strictness() || !decided && effect == Allow && p.fallback == Allow {
+			continue
+		}
+		if !is {
+			d, is = Decision{Effect: Strictest(Ask, strictest), Rule: s.Rule, Default: s.Rule.Source == builtinSource, Trace: trace}, true
+			if !decided {
+				d.Effect = Strictest(Ask, p.fallback)
+			}
+		}
+		for _, name := range s.unknown {
+			if !slices.Contains(d.Unknown, name) {
+				d.Unknown = append(d.Unknown, name)
+			}
+		}
+	}
+	if is {
+		d.Reason = fmt.Sprintf("the rule %s looks at %s, which is not known", d.Rule, strings.Join(d.Unknown, ", "))
+	}
+	return d, is
+}
+
 var errRounded = errors.New("a number of the arguments has more digits than conditions compare, so it may be another one")
 
 // look says what the rule has to do with a call.
 func (c *compiled) look(ctx context.Context, f *facts) Step {
 	s := Step{Rule: c.rule, Outcome: Applies}
+	unknown := c.unknown(f.in)
 	switch {
-	case !c.server.matches(f.in.Server), c.rule.Origin != "" && c.rule.Origin != f.in.Origin:
+	case !c.server.matches(f.in.Server) && !slices.Contains(unknown, variableServer), c.rule.Origin != "" && c.rule.Origin != f.in.Origin && !slices.Contains(unknown, unknownOrigin):
 		s.Outcome = OtherServer
-	case !c.tool.matches(f.in.Tool):
+	case !c.tool.matches(f.in.Tool) && !slices.Contains(unknown, variableTool):
 		s.Outcome = OtherTool
 	case c.when != nil:
 		holds, err := c.when.holds(ctx, f)
 		if holds && c.rule.Effect == Allow && f.rounded && c.when.uses(variableArgs) {
 			err = errRounded
 		}
-		if s.Err = err; err != nil {
+		var looked *unknownError
+		if errors.As(err, &looked) {
+			s.Outcome, s.unknown = NotKnown, looked.names
+		} else if s.Err = err; err != nil {
 			s.Outcome = Failed
 		} else if !holds {
 			s.Outcome = ConditionFalse
 		}
+	}
+	if len(unknown) > 0 && (s.Outcome == Applies || s.Outcome == Failed) {
+		s.Outcome, s.Err, s.unknown = NotKnown, nil, unknown
 	}
 	return s
 }

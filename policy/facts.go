@@ -25,6 +25,7 @@ type facts struct {
 	in        *Input
 	arguments map[string]any
 	rounded   bool           // whether a number of them is not exactly what is compared
+	hidden    bool           // whether a member of them is not known
 	fault     error          // why there are no arguments
 	known     map[string]any // variables that were looked at, as CEL has them
 }
@@ -47,6 +48,9 @@ func (f *facts) ResolveName(name string) (any, bool) {
 
 // variable is the value of a variable, or nil if there is none.
 func (f *facts) variable(name string) any {
+	if v := f.unknownVariable(name); v != nil {
+		return v
+	}
 	switch name {
 	case variableMethod:
 		return types.String(f.in.method())
@@ -87,6 +91,7 @@ func (f *facts) Parent() cel.Activation { return nil }
 func (f *facts) readArguments() error {
 	if f.arguments == nil && f.fault == nil {
 		f.arguments, f.rounded, f.fault = decodeArguments(f.in.Arguments)
+		f.hideArguments()
 	}
 	return f.fault
 }

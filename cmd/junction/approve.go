@@ -176,6 +176,15 @@ func (a *app) approveOne(ctx context.Context, pins *guard.Pins, catalogue *guard
 	} else if hash != u.hash() {
 		return &connectError{fmt.Errorf("server %q defines something else by now: junction approve %s shows it", u.server, u.server)}
 	}
+	if err := u.approve(pins); err != nil {
+		return err
+	}
+	a.out.Printf("Approved of server %q: %s.\n", u.server, u.summary())
+	return nil
+}
+
+// approve approves all of it, and keeps that.
+func (u *unapproved) approve(pins *guard.Pins) error {
 	var definitions []guard.Definition
 	for _, w := range u.withheld {
 		definitions = append(definitions, w.Definition)
@@ -186,23 +195,29 @@ func (a *app) approveOne(ctx context.Context, pins *guard.Pins, catalogue *guard
 	if err := pins.Save(); err != nil {
 		return fmt.Errorf("server %q: %w", u.server, err)
 	}
-	a.out.Printf("Approved of server %q: %s.\n", u.server, u.summary())
 	return nil
+}
+
+// before is what was approved in the place of a definition: nothing, if it is new.
+func before(w review.Withheld) guard.Definition {
+	if w.Verdict.State == guard.Changed {
+		return w.Verdict.Old
+	}
+	return guard.Definition{Kind: w.Definition.Kind, Server: w.Definition.Server, Name: w.Definition.Name}
 }
 
 // showUnapproved shows each definition, with what the scanner found: what was hidden is visible.
 func (a *app) showUnapproved(catalogue *guard.Catalogue, u *unapproved) {
 	for _, w := range u.withheld {
 		d, state := w.Definition, "new"
-		before := guard.Definition{Kind: d.Kind, Server: d.Server, Name: d.Name}
 		if w.Verdict.State == guard.Changed {
-			state, before = "changed", w.Verdict.Old
+			state = "changed"
 		}
 		a.out.Printf("%s %s of server %s, %s:\n", d.Kind, plaintext.Line(d.Name, 200), u.server, state)
 		for _, f := range catalogue.ScanDefinition(d) {
 			a.out.Printf("  warning: %s\n", plaintext.Line(f.Why+" ("+f.Where+": "+f.Excerpt+")", maxReason))
 		}
-		for _, line := range strings.Split(strings.TrimRight(guard.Diff(before, d), "\n"), "\n") {
+		for _, line := range strings.Split(strings.TrimRight(guard.Diff(before(w), d), "\n"), "\n") {
 			a.out.Printf("  %s\n", plaintext.Unbroken(line))
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/spf13/cobra"
@@ -33,9 +34,10 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor [SERVER...]",
 		Short: "Try each link to the servers, and say what mends a broken one",
 		Long: `Try what lies between junction and each configured server, one link after another: its
-entry, the variables that the entry names, the program or the address, the start, the
-revision, the list of tools, a ping. Of a link that is broken it says what mends it. Nothing
-is called.
+entry, the variables that the entry names, the program or the address, the start, who it is
+asked as, the revision, the list of tools, a ping, and a call. Of a link that is broken it says
+what mends it. What is called is one tool of which the server says that it only reads and
+reaches no other system, and that needs no arguments; where there is none, nothing is.
 
 Exit codes:
   0    every link of every server holds
@@ -156,12 +158,16 @@ func (a *app) showPatient(p *patient) {
 
 // examine tries one link after another, up to the first that is broken.
 func (a *app) examine(ctx context.Context, e entry, p *patient) {
+	var s *config.Server
 	if e.definition != nil {
-		s, err := e.definition.Resolve(ctx)
-		if err != nil {
+		var err error
+		if s, err = e.definition.Resolve(ctx); err != nil {
 			remedy := "change the entry"
 			if errors.Is(err, config.ErrNotSet) {
 				remedy = "set the variable where junction is started, or give it a default: ${NAME:-default}"
+			}
+			if errors.Is(err, config.ErrSecret) {
+				remedy = "junction secret set NAME keeps a secret; a file must be where the entry says"
 			}
 			p.broken("variables", err.Error(), remedy)
 			return
@@ -185,52 +191,68 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 	start, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	began := time.Now()
-	client, err := a.connect(start, t)
+	o := a.options(t)
+	o.ElicitURL, o.OnElicit = true, declines
+	client, err := dial(start, t.transport, o)
 	if err != nil {
-		p.broken("start", reason(err, e.name), startRemedy(err, limit))
+		name := "start"
+		if isUnauthorized(err) {
+			name = "authorization"
+		}
+		p.broken(name, reason(err, e.name), startRemedy(err, e.name, limit))
 		return
 	}
 	defer client.Close()
-	p.ok("start", "in %v, revision %s%s", time.Since(began).Round(time.Millisecond), client.Revision(), described(client.Server()))
-	a.ask(ctx, client, p)
+	p.ok("start", "in %v%s", time.Since(began).Round(time.Millisecond), described(client.Server()))
+	if s != nil && s.Kind != config.Stdio {
+		p.ok("authorization", "%s", a.authorizedBy(ctx, s))
+	}
+	era := "modern"
+	if slices.Contains(revision.Legacy(), client.Revision()) {
+		era = "legacy"
+	}
+	p.ok("era", "%s, revision %s", era, client.Revision())
+	if tools, ok := a.ask(ctx, client, p); ok {
+		callHarmless(ctx, client, tools, e.name, p)
+	}
 }
 
 // ask lists tools and pings.
-func (a *app) ask(ctx context.Context, client *mcp.Client, p *patient) {
+func (a *app) ask(ctx context.Context, client *mcp.Client, p *patient) (tools []mcp.Tool, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, linkTime)
 	defer cancel()
 	if client.Capabilities().Tools != nil {
 		n := 0
-		for _, err := range client.Tools(ctx) {
+		for tool, err := range client.Tools(ctx) {
 			if err != nil {
-				p.broken("tools", err.Error(), "the server fails at listing its tools: look at its own log, or report it to whoever made it")
-				return
+				return nil, p.broken("tools", err.Error(), "the server fails at listing its tools: look at its own log, or report it to whoever made it")
 			}
-			n++
+			if n++; isHarmless(tool) {
+				tools = append(tools, *tool)
+			}
 		}
 		p.ok("tools", "%d", n)
 	}
 	began := time.Now()
 	if err := client.Ping(ctx); err != nil {
-		p.broken("ping", err.Error(), "the server is busy or does not answer: start it again, or report it to whoever made it")
-		return
+		return nil, p.broken("ping", err.Error(), "the server is busy or does not answer: start it again, or report it to whoever made it")
 	}
-	p.ok("ping", "%v", time.Since(began).Round(10*time.Microsecond))
+	return tools, p.ok("ping", "%v", time.Since(began).Round(10*time.Microsecond))
 }
 
 // startRemedy is what to try where a server does not start.
-func startRemedy(err error, limit time.Duration) string {
-	text := err.Error()
+func startRemedy(err error, name string, limit time.Duration) string {
+	text, status := err.Error(), statusOf(err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Sprintf(`it takes longer than %v: start it once by hand, or give its entry "startTimeout"`, limit)
 	case errors.Is(err, oauth.ErrLogin):
 		return text[strings.LastIndex(text, "junction login"):]
-	case strings.Contains(text, "401"):
-		return `it wants credentials: give its entry "headers", such as {"Authorization": "Bearer ${TOKEN}"}`
-	case strings.Contains(text, "403"):
+	case status == http.StatusUnauthorized:
+		return "sign in: junction login " + shellWord(name) + `; or give its entry "headers", such as {"Authorization": "Bearer ${TOKEN}"}`
+	case status == http.StatusForbidden:
 		return "it refuses these credentials: ask for others, or for the right to use it"
-	case strings.Contains(text, "404"):
+	case status == http.StatusNotFound:
 		return `there is nothing at this path: the address often ends with /mcp or /sse`
 	}
 	return "start it by hand as the entry says, and read what it writes"

@@ -1,13 +1,19 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
 func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
@@ -17,6 +23,20 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 	closed.Close()
 	locked := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	defer locked.Close()
+	refused := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	defer refused.Close()
+	var called atomic.Int64
+	tools := func(a *mcp.ToolAnnotations) *httptest.Server {
+		s := mcp.NewServer("s", "1")
+		mcp.AddTool(s, "write", func(context.Context, struct{}) (string, error) { called.Add(1); return "", nil })
+		mcp.AddToolWith(s, mcp.Tool{Name: "read", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)}}, func(context.Context, struct{ A string }) (string, error) { called.Add(1); return "", nil })
+		mcp.AddToolWith(s, mcp.Tool{Name: "status", Annotations: a}, func(context.Context, struct{}) (string, error) { return "", errors.New("out of order") })
+		return httptest.NewServer(streamable.Handler(s))
+	}
+	open := tools(&mcp.ToolAnnotations{ReadOnlyHint: new(true)}) // which may reach other systems
+	defer open.Close()
+	failing := tools(&mcp.ToolAnnotations{ReadOnlyHint: new(true), OpenWorldHint: new(false)})
+	defer failing.Close()
 	untrusted := httptest.NewTLSServer(http.NotFoundHandler())
 	defer untrusted.Close()
 	untrusted.Config.ErrorLog = nil
@@ -27,9 +47,12 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 		"ends":{"command":%q,"args":["serve","nothing"]},
 		"away":{"url":"%s/mcp"},
 		"locked":{"url":"%s/mcp"},
+		"refused":{"url":"%s/mcp"},
+		"open":{"url":"%s/mcp"},
+		"failing":{"url":"%s/mcp","headers":{"authorization":"Bearer x"}},
 		"untrusted":{"url":"%s/mcp"},
 		"off":{"command":"x","disabled":true},
-		"wrong":{"command":3}}}`, self(t)[0], self(t)[0], away, locked.URL, untrusted.URL)
+		"wrong":{"command":3}}}`, self(t)[0], self(t)[0], away, locked.URL, refused.URL, open.URL, failing.URL, untrusted.URL)
 	if err := os.WriteFile("d.json", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -44,14 +67,17 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]struct{ link, detail, remedy string }{
-		"good":      {"ping", "", ""},
+		"good":      {"call", ", in ", ""},
+		"open":      {"call", "none was made", ""},
+		"failing":   {"call", "status says that it failed: out of order", "junction call failing status -v"},
 		"unset":     {"variables", "JUNCTION_TEST_UNSET", "set the variable"},
 		"missing":   {"program", "no-such-program-here", "install no-such-program-here"},
 		"ends":      {"start", "no server called", "start it by hand"},
 		"away":      {"address", "refused", "nothing listens there"},
-		"locked":    {"start", "401", "credentials"},
+		"locked":    {"authorization", "401", "junction login locked"},
+		"refused":   {"authorization", "403", "it refuses these credentials"},
 		"untrusted": {"TLS", "certificate", "SSL_CERT_FILE"},
-		"wrong":     {"entry", "expected", "change line 10 of d.json"},
+		"wrong":     {"entry", "expected", "change line 13 of d.json"},
 	}
 	for _, p := range all.Servers {
 		w, there := want[p.Server]
@@ -61,10 +87,16 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 		}
 		delete(want, p.Server)
 	}
+	if n := called.Load(); n > 0 {
+		t.Errorf("%d tools were called that may do harm or need arguments", n)
+	}
 	if len(want) > 0 {
 		t.Errorf("not examined: %v", want)
 	}
 	runs(t, "", "doctor", "good", "--config", "d.json").expect(t, exitOK, "ok      start: in ", "")
+	runs(t, "", "doctor", "good", "--config", "d.json").expect(t, exitOK, "ok      era: modern, revision 2026-07-28", "")
+	runs(t, "", "doctor", "open", "--config", "d.json").expect(t, exitOK, "ok      authorization: not wanted", "")
+	runs(t, "", "doctor", "failing", "--config", "d.json").expect(t, exitToolFailed, "ok      authorization: by the Authorization header of its entry", "")
 	shown := runs(t, "", "doctor", "missing", "--config", "d.json")
 	shown.expect(t, exitToolFailed, "to mend it: install no-such-program-here", "")
 	if !strings.Contains(shown.stdout, "1 server, 1 with a broken link") {

@@ -25,8 +25,9 @@ expected. Cases are one JSON array, or one object to a line:
   {"name": "deleting", "input": {"server": "files", "tool": "delete_file"}, "effect": "deny"}
 
 With --audit it decides anew about the calls that junction up --audit wrote down, and says
-what would become of them. Their arguments are as the log keeps them, without secrets
-and long texts, and what servers say of their tools is not known there.
+what would become of them: at their time, with the annotations that the tools had then, and
+with the servers as they are configured now. The log keeps no secrets, long texts and titles;
+where that makes a difference it cannot tell, and says why.
 
 input has method, server, tool, title, arguments, annotations, resource, principal, labels,
 sources, trusted and client; rule, if it is given, is the name of the rule that must decide.
@@ -43,6 +44,7 @@ sources, trusted and client; rule, if it is given, is the name of the rule that 
 		},
 	}
 	policyFlag(cmd.Flags(), &path)
+	a.configFlags(cmd.Flags())
 	cmd.Flags().StringVar(&log, "audit", "", "decide about the calls in the audit log in `FOLDER` (default with --audit alone: the usual one)")
 	cmd.Flags().Lookup("audit").NoOptDefVal = usualFolder
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the outcome as one object")

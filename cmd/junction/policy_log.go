@@ -9,44 +9,77 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/policy"
 )
 
 // An auditLine is one line of the audit log about a call.
 type auditLine struct {
-	Kind      string          `json:"kind"`
-	Call      string          `json:"call"`
-	Method    string          `json:"method"`
-	Name      string          `json:"name"`
-	Server    string          `json:"server"`
-	Tool      string          `json:"tool"`
-	Principal string          `json:"principal"`
-	Issuer    string          `json:"issuer"`
-	Client    string          `json:"client"`
-	Round     int             `json:"round"`
-	Arguments json.RawMessage `json:"arguments"`
+	Time        time.Time          `json:"time"`
+	Method      string             `json:"method"`
+	Name        string             `json:"name"`
+	Server      string             `json:"server"`
+	Tool        string             `json:"tool"`
+	Annotations policy.Annotations `json:"annotations"`
+	Principal   string             `json:"principal"`
+	Issuer      string             `json:"issuer"`
+	Scopes      []string           `json:"scopes"`
+	Client      string             `json:"client"`
+	Profile     string             `json:"profile"`
+	Round       int                `json:"round"`
+	Arguments   json.RawMessage    `json:"arguments"`
 }
 
-// input is the call as rules see it.
+// input is the call as rules see it, with the names of what the line does not tell.
 func (l *auditLine) input() policy.Input {
 	client := l.Client
 	if at := strings.LastIndexByte(client, '/'); at >= 0 {
 		client = client[:at] // without its version
 	}
-	in := policy.Input{Method: l.Method, Server: l.Server, Arguments: l.Arguments, Client: client, Principal: policy.Principal{Subject: l.Principal, Issuer: l.Issuer}}
+	in := policy.Input{Method: l.Method, Server: l.Server, Client: client, Profile: l.Profile, Now: l.Time,
+		Principal: policy.Principal{Subject: l.Principal, Issuer: l.Issuer, Scopes: l.Scopes}}
+	if l.Server == "" {
+		in.Unknown = append(in.Unknown, "server")
+	}
 	switch l.Method {
 	case "tools/call":
-		in.Tool = cmp.Or(l.Tool, l.Name)
+		in.Tool, in.Annotations = cmp.Or(l.Tool, l.Name), l.Annotations
+		in.Unknown = append(in.Unknown, "title")
+		if l.Server+l.Tool == "" { // the name is what the client called it
+			in.Unknown = append(in.Unknown, "tool")
+		}
 	case "resources/read":
 		in.Resource = l.Name
+		if strings.Contains(l.Name, secret.Hidden) || strings.HasSuffix(l.Name, "…") {
+			in.Unknown = append(in.Unknown, "resource")
+		}
+	}
+	members, all := audit.Altered(l.Arguments)
+	if all {
+		in.Unknown = append(in.Unknown, "args")
+		return in
+	}
+	in.Arguments = l.Arguments
+	for _, name := range members {
+		in.Unknown = append(in.Unknown, "args."+name)
 	}
 	return in
 }
+
+// configuredAs says what the configuration has of the server, of which a line has the name.
+func (e entry) configuredAs(book *rulebook, in *policy.Input) {
+	command := e.command()
+	in.Origin, in.Trusted = policy.OriginOf(command), vouches(book.trusted, e.name, command, !e.ofProject())
+}
+
+// cannotTell is the effect of a verdict that depends on what a line does not tell.
+const cannotTell policy.Effect = "cannot tell"
 
 // A verdict is what becomes of some calls of one tool, and by which rule.
 type verdict struct {
@@ -54,6 +87,7 @@ type verdict struct {
 	Server string        `json:"server,omitempty"`
 	Tool   string        `json:"tool"`
 	Rule   string        `json:"rule"`
+	Reason string        `json:"reason,omitempty"` // why nobody can tell
 	Calls  int           `json:"calls"`
 }
 
@@ -70,6 +104,10 @@ func (a *app) testOnLog(ctx context.Context, path, log string) error {
 	if err != nil {
 		return err
 	}
+	servers, err := a.serversOfLog()
+	if err != nil {
+		return err
+	}
 	counts := map[verdict]int{}
 	for line, err := range audit.Read(folder, audit.Filter{Kind: audit.KindCall}) {
 		if errors.Is(err, fs.ErrNotExist) {
@@ -82,20 +120,46 @@ func (a *app) testOnLog(ctx context.Context, path, log string) error {
 		if schema.DecodeLoose(line, &l) != nil || l.Round > 0 || ctx.Err() != nil {
 			continue // of a later round the first was a call
 		}
-		if len(l.Arguments) > 0 && l.Arguments[0] != '{' {
-			l.Arguments = nil // too long to be kept
-		}
 		in := l.input()
-		d := book.Decide(ctx, in)
-		if in.Tool == "" && d.Default {
-			d.Effect = policy.Allow // as in a gateway, where the default is for tools
+		if e, known := servers[l.Server]; known {
+			e.configuredAs(book, &in)
+		} else {
+			in.Unknown = append(in.Unknown, "origin", "trusted")
 		}
-		v := verdict{Effect: d.Effect, Server: l.Server, Tool: cmp.Or(in.Tool, l.Name), Rule: d.Rule.String()}
+		v := l.judge(book.Decide(ctx, in), cmp.Or(in.Tool, l.Name))
 		if counts[v] > 0 || len(counts) < maxVerdicts {
 			counts[v]++
 		}
 	}
 	return a.showVerdicts(counts)
+}
+
+// serversOfLog are the servers that there are now, by their names.
+func (a *app) serversOfLog() (map[string]entry, error) {
+	_, entries, err := a.servers()
+	if err != nil {
+		return nil, err
+	}
+	servers := map[string]entry{}
+	for _, name := range shippedNames() {
+		servers[name] = entry{name: name}
+	}
+	for _, e := range entries {
+		servers[e.name] = e
+	}
+	return servers, nil
+}
+
+// judge is the verdict of a decision about the line's call.
+func (l *auditLine) judge(d policy.Decision, tool string) verdict {
+	v := verdict{Effect: d.Effect, Server: l.Server, Tool: tool, Rule: d.Rule.String()}
+	switch {
+	case l.Method != "tools/call" && d.Default: // as in a gateway, where the default is for tools
+		v.Effect = policy.Allow
+	case len(d.Unknown) > 0:
+		v.Effect, v.Reason = cannotTell, "the rule looks at "+strings.Join(d.Unknown, ", ")+", which the log does not tell as it was"
+	}
+	return v
 }
 
 func (a *app) showVerdicts(counts map[verdict]int) error {
@@ -106,9 +170,9 @@ func (a *app) showVerdicts(counts map[verdict]int) error {
 		all = append(all, v)
 		total[v.Effect] += n
 	}
-	order := []policy.Effect{policy.Deny, policy.Ask, policy.Allow}
+	order := []policy.Effect{policy.Deny, policy.Ask, policy.Allow, cannotTell}
 	slices.SortFunc(all, func(a, b verdict) int {
-		return cmp.Or(slices.Index(order, a.Effect)-slices.Index(order, b.Effect), b.Calls-a.Calls, strings.Compare(a.Server, b.Server), strings.Compare(a.Tool, b.Tool), strings.Compare(a.Rule, b.Rule))
+		return cmp.Or(slices.Index(order, a.Effect)-slices.Index(order, b.Effect), b.Calls-a.Calls, strings.Compare(a.Server, b.Server), strings.Compare(a.Tool, b.Tool), strings.Compare(a.Rule, b.Rule), strings.Compare(a.Reason, b.Reason))
 	})
 	if a.flags.json {
 		return a.printObject(struct {
@@ -117,8 +181,16 @@ func (a *app) showVerdicts(counts map[verdict]int) error {
 	}
 	var rows [][]string
 	for _, v := range all {
-		rows = append(rows, []string{string(v.Effect), plaintext.Count(v.Calls, "call"), plaintext.Line(strings.TrimPrefix(v.Server+"/"+v.Tool, "/"), 80), plaintext.Line(v.Rule, 120)})
+		rule := plaintext.Line(v.Rule, 120)
+		if v.Reason != "" {
+			rule += ": " + plaintext.Line(v.Reason, 200)
+		}
+		rows = append(rows, []string{string(v.Effect), plaintext.Count(v.Calls, "call"), plaintext.Line(strings.TrimPrefix(v.Server+"/"+v.Tool, "/"), 80), rule})
 	}
-	_, err := fmt.Fprintf(a.out, "%s%d allowed, %d asked about, %d denied\n", terminal.Table(rows, 2, a.out.Width()), total[policy.Allow], total[policy.Ask], total[policy.Deny])
+	untold := ""
+	if n := total[cannotTell]; n > 0 {
+		untold = fmt.Sprintf("; of %s the log does not tell enough", plaintext.Count(n, "call"))
+	}
+	_, err := fmt.Fprintf(a.out, "%s%d allowed, %d asked about, %d denied%s\n", terminal.Table(rows, 2, a.out.Width()), total[policy.Allow], total[policy.Ask], total[policy.Deny], untold)
 	return err
 }

@@ -26,6 +26,9 @@ where several clients share the server, it cannot ask for roots.`,
 			if err := f.check(); err != nil {
 				return err
 			}
+			if err := a.startLog(); err != nil {
+				return err
+			}
 			f.stdio = f.http == ""
 			t, rest, err := a.target(ctx, cmd, args)
 			if err != nil {
@@ -42,6 +45,7 @@ where several clients share the server, it cannot ask for roots.`,
 	}
 	f.flags(cmd.Flags(), "")
 	a.connectionFlags(cmd.Flags())
+	a.logFlags(cmd.Flags())
 	return cmd
 }
 

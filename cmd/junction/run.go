@@ -22,6 +22,8 @@ import (
 type app struct {
 	stdin  io.Reader
 	stdout io.Writer
+	stderr io.Writer        // unclean
+	log    *slog.Logger     // lines of JSON on standard error, in which all is that stands there; nil: text for people
 	out    *terminal.Screen // standard output, cleaned
 	screen *terminal.Screen // standard error, cleaned
 	person *terminal.Person // nil if nobody is there
@@ -38,6 +40,8 @@ type app struct {
 	// ofProject are the servers of projects' files that the person was asked about, now or before.
 	ofProject []entry
 
+	secrets keptSecrets
+
 	closing sync.Mutex
 	closers []io.Closer // what is closed when the command ends
 }
@@ -53,6 +57,8 @@ type flags struct {
 	env      []string
 	logLevel string
 	output   string
+	// logFormat and lowestLog are what standard error has of up and proxy.
+	logFormat, lowestLog string
 }
 
 // run runs one command line and returns the exit code.
@@ -63,7 +69,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // runKillable is run; once kill is closed, programs that were started are killed
 // without grace when they are to end.
 func runKillable(ctx context.Context, kill <-chan struct{}, stops *stops, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{kill: kill, stops: stops, stdin: stdin, stdout: stdout, out: terminal.NewScreen(stdout), screen: terminal.NewScreen(stderr)}
+	a := &app{kill: kill, stops: stops, stdin: stdin, stdout: stdout, stderr: stderr, out: terminal.NewScreen(stdout), screen: terminal.NewScreen(stderr)}
 	if terminal.Present(stdin, a.screen) {
 		a.person = terminal.NewPerson(stdin, a.screen)
 	}
@@ -99,7 +105,11 @@ func (a *app) fail(err error, code int, asJSON bool) {
 	case errors.Is(err, errReported):
 		return
 	}
-	a.screen.Printf("junction: %s\n", once(plainText(err)))
+	if a.log != nil {
+		a.log.Error(once(plainText(err)))
+	} else {
+		a.screen.Printf("junction: %s\n", once(plainText(err)))
+	}
 	if errors.Is(err, &mcp.Error{Code: mcp.CodeMissingCapability}) {
 		a.screen.Printf("  (--sample answers for a language model, --root names folders to work in.)\n")
 	}
@@ -176,7 +186,7 @@ filesystem (read-only, the current folder).
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(append(a.lists(), a.listCommand())...)
 	root.AddCommand(a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(), a.pingCommand(),
-		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.approveCommand(), a.keyCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
+		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.approveCommand(), a.keyCommand(), a.secretCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
 	return root
 }
 
@@ -232,13 +242,4 @@ func (a *app) requestFlags(f *pflag.FlagSet) {
 	f.StringArrayVar(&a.desk.Roots, "root", nil, "tell the server that it may work in `DIR` (repeatable); default: refuse")
 	f.StringVar(&a.flags.logLevel, "log-level", "info", "show log messages of this `LEVEL` and above: debug to emergency, or none")
 	f.StringVarP(&a.flags.output, "output", "o", "", "save images, audio and other data as `FILE`, or in a folder (DIR/)")
-}
-
-// logger writes to stderr: warnings, or everything if that is wanted.
-func (a *app) logger() *slog.Logger {
-	level := slog.LevelWarn
-	if a.flags.verbose {
-		level = slog.LevelDebug
-	}
-	return slog.New(slog.NewTextHandler(a.screen, &slog.HandlerOptions{Level: level}))
 }

@@ -29,6 +29,7 @@ standard input and output (the default) or at an address:
   time         what time it is, in any time zone
   openapi      the operations of an HTTP API, by the OpenAPI document that --from names
   graphql      the queries and mutations of the GraphQL API that --url names
+  http         single requests, by the templates that --tool gives
 
 --tag, --path, --operation and --method pick operations of openapi, which must fit each
 kind that is given; --exclude has those that do not become tools. --operation and
@@ -55,14 +56,7 @@ basic (of USER:PASSWORD), header:NAME, query:NAME or cookie:NAME.`,
 		},
 	}
 	f.flags(cmd.Flags(), "")
-	cmd.Flags().StringArrayVar(&o.roots, "root", nil, "let filesystem reach into `DIR` (repeatable); default: the current folder")
-	cmd.Flags().BoolVar(&o.write, "write", false, "let filesystem change files, and sql its database")
-	cmd.Flags().StringVar(&o.file, "file", "", "let memory keep its graph in `FILE` (default: memory.db in junction's folder of your configuration)")
-	cmd.Flags().BoolVar(&o.fetch.AllowPrivate, "private", false, "let fetch read from addresses of private networks and of this machine")
-	cmd.Flags().BoolVar(&o.fetch.IgnoreRobots, "ignore-robots", false, "let fetch read pages that robots.txt asks programs not to read")
-	o.api.flags(cmd.Flags())
-	cmd.Flags().StringVar(&o.dsnEnv, "dsn-env", "", "let sql read where its database is from the environment variable `NAME`")
-	cmd.Flags().StringVar(&o.dsnFile, "dsn-file", "", "let sql read where its database is from `FILE`")
+	o.flags(cmd.Flags())
 	cmd.Flags().BoolVarP(&a.flags.verbose, "verbose", "v", false, "tell on stderr what goes on")
 	return cmd
 }

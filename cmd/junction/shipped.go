@@ -16,11 +16,12 @@ import (
 	"github.com/junction-mcp/junction/servers/filesystem"
 	graph "github.com/junction-mcp/junction/servers/memory"
 	database "github.com/junction-mcp/junction/servers/sql"
+	"github.com/spf13/pflag"
 )
 
 // shippedNames are the servers that ship with junction.
 func shippedNames() []string {
-	return []string{"everything", "fetch", "filesystem", "graphql", "memory", "openapi", "sql", "time"}
+	return []string{"everything", "fetch", "filesystem", "graphql", "http", "memory", "openapi", "sql", "time"}
 }
 
 // defaultNames are those of them that are there without any configuration.
@@ -35,6 +36,17 @@ type shipping struct {
 	api   apiShipping
 
 	dsnEnv, dsnFile string // of sql: the variable or the file that says where the database is
+}
+
+func (o *shipping) flags(flags *pflag.FlagSet) {
+	flags.StringArrayVar(&o.roots, "root", nil, "let filesystem reach into `DIR` (repeatable); default: the current folder")
+	flags.BoolVar(&o.write, "write", false, "let filesystem change files, and sql its database")
+	flags.StringVar(&o.file, "file", "", "let memory keep its graph in `FILE` (default: memory.db in junction's folder of your configuration)")
+	flags.BoolVar(&o.fetch.AllowPrivate, "private", false, "let fetch read from addresses of private networks and of this machine")
+	flags.BoolVar(&o.fetch.IgnoreRobots, "ignore-robots", false, "let fetch read pages that robots.txt asks programs not to read")
+	o.api.flags(flags)
+	flags.StringVar(&o.dsnEnv, "dsn-env", "", "let sql read where its database is from the environment variable `NAME`")
+	flags.StringVar(&o.dsnFile, "dsn-file", "", "let sql read where its database is from `FILE`")
 }
 
 // check says which flag is for another server.
@@ -87,6 +99,8 @@ func (a *app) shipped(ctx context.Context, name string, o shipping) (mcp.Handler
 		return a.openAPI(ctx, &o.api)
 	case "graphql":
 		return a.graphQL(ctx, &o.api)
+	case "http":
+		return a.httpTools(&o.api)
 	case "sql":
 		return a.database(ctx, o)
 	case "time":

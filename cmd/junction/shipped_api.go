@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"slices"
@@ -13,18 +14,20 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// An apiShipping says what openapi and graphql are to be made of.
+// An apiShipping says what openapi, graphql and http are to be made of.
 type apiShipping struct {
 	from, base, url           string
 	tags, paths, names, verbs []string
 	exclude                   []string // KIND=PATTERN
 	auth                      []string // [WHERE=]VARIABLE
 	depth                     int
+	tools                     []string // of http: templates in JSON, or files with them
 }
 
 func (o *apiShipping) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.from, "from", "", "let openapi read the document in a `FILE` or at a URL; graphql its types, from a file with the answer to introspection")
-	flags.StringVar(&o.base, "base", "", "let openapi send requests below this `URL`, in place of the document's server")
+	flags.StringVar(&o.base, "base", "", "let openapi and http send requests below this `URL`, in place of the document's server")
+	flags.StringArrayVar(&o.tools, "tool", nil, "let http have a tool that sends the request of this `TEMPLATE`: JSON, or a file with it (repeatable)")
 	flags.StringVar(&o.url, "url", "", "let graphql use the API at this `URL`")
 	flags.StringArrayVar(&o.tags, "tag", nil, "offer operations with this `TAG` (repeatable)")
 	flags.StringArrayVar(&o.paths, "path", nil, "offer operations of paths that match `PATTERN`: * is one segment, ** any number (repeatable)")
@@ -39,10 +42,18 @@ func (o *apiShipping) flags(flags *pflag.FlagSet) {
 func (o *apiShipping) check(name string) error {
 	picks := len(o.tags)+len(o.paths)+len(o.verbs) > 0
 	switch {
-	case name != "openapi" && name != "graphql" && (o.from != "" || len(o.names)+len(o.exclude)+len(o.auth) > 0):
-		return usagef("--from, --operation, --exclude and --auth-env are for openapi and graphql")
-	case name != "openapi" && (o.base != "" || picks):
-		return usagef("--base, --tag, --path and --method are for openapi")
+	case name != "openapi" && name != "graphql" && (o.from != "" || len(o.names)+len(o.exclude) > 0):
+		return usagef("--from, --operation and --exclude are for openapi and graphql")
+	case name != "openapi" && name != "graphql" && name != "http" && len(o.auth) > 0:
+		return usagef("--auth-env is for openapi, graphql and http")
+	case name != "openapi" && name != "http" && o.base != "":
+		return usagef("--base is for openapi and http")
+	case name != "openapi" && picks:
+		return usagef("--tag, --path and --method are for openapi")
+	case name != "http" && len(o.tools) > 0:
+		return usagef("--tool is for http")
+	case name == "http" && len(o.tools) == 0:
+		return usagef("http needs a tool: junction serve http --tool '{\"name\": \"forecast\", \"url\": \"https://example.com/{city}\"}'")
 	case name != "graphql" && (o.url != "" || o.depth != 0):
 		return usagef("--url and --depth are for graphql")
 	case name == "openapi" && o.from == "":
@@ -99,19 +110,9 @@ func (a *app) graphQL(ctx context.Context, o *apiShipping) (mcp.Handler, error) 
 		}
 		options.Exclude = append(options.Exclude, pattern)
 	}
-	for _, text := range o.auth {
-		where, secret, err := secretOf(text)
-		if err != nil {
-			return nil, err
-		}
-		if where == "" {
-			where = string(httptool.Bearer)
-		}
-		c, ok := credentialIn(where, secret)
-		if !ok {
-			return nil, usagef("--auth-env %s: expected bearer, basic, header:NAME, query:NAME or cookie:NAME in front of =", text)
-		}
-		options.Requests.Credentials = append(options.Requests.Credentials, c)
+	var err error
+	if options.Requests.Credentials, err = o.credentials(); err != nil {
+		return nil, err
 	}
 	s, err := graphql.Open(ctx, options)
 	if err != nil {
@@ -119,6 +120,22 @@ func (a *app) graphQL(ctx context.Context, o *apiShipping) (mcp.Handler, error) 
 	}
 	a.atEnd(s)
 	return s, nil
+}
+
+// credentials are the secrets of --auth-env, where no document says where they go.
+func (o *apiShipping) credentials() (all []httptool.Credential, err error) {
+	for _, text := range o.auth {
+		where, secret, err := secretOf(text)
+		if err != nil {
+			return nil, err
+		}
+		c, ok := credentialIn(cmp.Or(where, string(httptool.Bearer)), secret)
+		if !ok {
+			return nil, usagef("--auth-env %s: expected bearer, basic, header:NAME, query:NAME or cookie:NAME in front of =", text)
+		}
+		all = append(all, c)
+	}
+	return all, nil
 }
 
 // secretOf reads [WHERE=]VARIABLE, and the variable.

@@ -36,11 +36,12 @@ const (
 type upOptions struct {
 	front
 	layering
-	noPrefix bool
-	admin    string         // an address for whoever watches over it; empty: none
-	profile  string         // that standard input and output are served
-	names    []string       // of servers; empty: all
-	given    *pflag.FlagSet // the flags, to say them again
+	noPrefix  bool
+	admin     string         // an address for whoever watches over it; empty: none
+	bareAdmin bool           // that address may be of a network and not encrypted
+	profile   string         // that standard input and output are served
+	names     []string       // of servers; empty: all
+	given     *pflag.FlagSet // the flags, to say them again
 }
 
 // garbagePercent is how much garbage there may be for what is in use. A call leaves much and a gateway
@@ -72,8 +73,14 @@ only if you agree, on the terminal or by naming the file with --config.`,
 			if err := o.front.check(); err != nil {
 				return err
 			}
+			if err := a.startLog(); err != nil {
+				return err
+			}
 			if o.profile != "" && !o.stdio {
 				return usagef("--profile goes with --stdio; over HTTP profiles are at %s/NAME", endpointPath)
+			}
+			if o.bareAdmin && o.admin == "" {
+				return usagef("--admin-insecure goes with --admin")
 			}
 			if o.http == "" && !o.stdio {
 				o.http = defaultAddress
@@ -91,9 +98,11 @@ only if you agree, on the terminal or by naming the file with --config.`,
 	o.layering.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.noPrefix, "no-prefix", false,
 		"offer tools and prompts under the servers' own names; a name that another server has gets a suffix")
-	cmd.Flags().StringVar(&o.admin, "admin", "", "serve /metrics (Prometheus), /healthz, /readyz and, with a token, /api at `HOST:PORT`")
+	cmd.Flags().StringVar(&o.admin, "admin", "", "serve /metrics (Prometheus), /healthz, /readyz and, with a token, /api at `HOST:PORT`; off this machine with --tls-cert")
+	cmd.Flags().BoolVar(&o.bareAdmin, "admin-insecure", false, "let the address of --admin be one of a network without --tls-cert: /metrics is readable for everybody there, and /api is not served")
 	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+endpointPath+"/NAME")
 	a.configFlags(cmd.Flags())
+	a.logFlags(cmd.Flags())
 	return cmd
 }
 
@@ -134,11 +143,12 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	}
 	defer func() { err = closed(err, y.close()) }()
 	board := newBoard(a.screen, o.stdio && !a.flags.verbose, a.flags.verbose, l)
+	board.log = a.log
 	g := gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: board.changed,
 		NoPrefix: o.noPrefix || s.Names == "none", Conflicts: conflicts(s.Conflicts), FirstList: firstList})
 	defer board.close()
 	defer g.Close()
-	v := &served{app: a, options: o, gateway: g, layers: y, store: a.store(), listener: l, prints: map[string]string{}}
+	v := &served{app: a, options: o, gateway: g, layers: y, store: a.store(), listener: l, again: make(chan struct{}, 1), prints: map[string]string{}}
 	v.setEntries(a.admitted(ctx, entries))
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)
@@ -147,12 +157,20 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 		v.join(ctx, "")
 	}
 	defer a.publish(g, l, v.sources)()
-	if !o.stdio || a.flags.verbose {
-		a.introduce(l, o.front, a.stdioArgs(set, slices.ContainsFunc(v.entries, entry.ofProject), o))
-		a.showSources(v.entries)
-		y.introduce(a)
-	}
+	a.introduceUp(v, set)
 	return orderly(ctx, v.serve(ctx, board))
+}
+
+// introduceUp says what is served, and how a client gets to it.
+func (a *app) introduceUp(v *served, set *config.Set) {
+	switch o := v.options; {
+	case a.log != nil && v.listener != nil:
+		a.log.Info("junction serves", "url", endpoint(v.listener))
+	case a.log == nil && (!o.stdio || a.flags.verbose):
+		a.introduce(v.listener, o.front, a.stdioArgs(set, slices.ContainsFunc(v.entries, entry.ofProject), o))
+		a.showSources(v.entries)
+		v.layers.introduce(a)
+	}
 }
 
 // serve lets clients in until ctx is done, or the one on standard input and output goes away.

@@ -41,15 +41,84 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := net.Listen("tcp", v.options.admin)
+	l, reach, err := v.options.listenAdmin()
 	if err != nil {
-		return nil, &connectError{fmt.Errorf("--admin: %w", err)}
+		return nil, err
 	}
-	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		v.app.screen.Printf("warning: %s is not a loopback address: everyone who can reach it sees names of servers and tools.\n", l.Addr())
+	mux := v.adminMux(ctx, reach, registry, token)
+	server := &http.Server{Handler: guarded(mux, rebinding.Guard{Hosts: v.options.hosts, Origins: v.options.origins}), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, WriteTimeout: adminTime, IdleTimeout: idleTimeout}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = server.Serve(l) // ends when it is closed
+	}()
+	switch reach {
+	case thisMachine:
+		v.app.screen.Printf("Metrics are at http://%s/metrics; the token for /api is in %s.\n", l.Addr(), shortened(from))
+	case encryptedNetwork:
+		v.app.screen.Printf("Metrics are at https://%s/metrics; the token for them and for /api is in %s.\n", l.Addr(), shortened(from))
+	case bareNetwork:
+		v.app.screen.Printf("Metrics are at http://%s/metrics, for everybody who reaches that; /api is not served there.\n", l.Addr())
+	}
+	return func() { server.Close(); <-ended }, nil
+}
+
+// A reach says who can get to the address for those who watch.
+type reach int
+
+const (
+	thisMachine      reach = iota
+	encryptedNetwork       // a token goes over it, and is needed for metrics, too
+	bareNetwork            // no token goes over it
+)
+
+// adminReach says who can get to the address of --admin. What everybody in a network could listen to is refused, unless
+// a flag says that it is meant.
+func (o *upOptions) adminReach() (reach, error) {
+	at, err := net.ResolveTCPAddr("tcp", o.admin)
+	switch {
+	case err != nil:
+		return 0, &connectError{fmt.Errorf("--admin: %w", err)}
+	case at.IP.IsLoopback():
+		return thisMachine, nil
+	case o.cert != "":
+		return encryptedNetwork, nil
+	case o.bareAdmin:
+		return bareNetwork, nil
+	}
+	return 0, usagef("--admin %s is not on a loopback address, so that everybody in the network could read along: give --tls-cert and --tls-key, or --admin-insecure for metrics without /api", o.admin)
+}
+
+// listenAdmin listens for those who watch.
+func (o *upOptions) listenAdmin() (net.Listener, reach, error) {
+	r, err := o.adminReach()
+	if err != nil {
+		return nil, 0, err
+	}
+	l, err := net.Listen("tcp", o.admin)
+	if err != nil {
+		return nil, 0, &connectError{fmt.Errorf("--admin: %w", err)}
+	}
+	if r != encryptedNetwork {
+		return l, r, nil
+	}
+	secure, err := (&security{cert: o.cert, key: o.key}).listen(l)
+	if err != nil {
+		l.Close()
+		return nil, 0, &connectError{err}
+	}
+	return secure, r, nil
+}
+
+// adminMux is what is served to those who watch.
+func (v *served) adminMux(ctx context.Context, reach reach, registry prometheus.Gatherer, token string) *http.ServeMux {
+	withToken := demands(token)
+	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { v.writeMetrics(w, registry) })
+	if reach == encryptedNetwork {
+		metrics = withToken(metrics)
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { v.writeMetrics(w, registry) })
+	mux.Handle("GET /metrics", metrics)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if why := v.notReady(ctx); why != "" {
@@ -58,15 +127,10 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 		}
 		fmt.Fprintln(w, "ok")
 	})
-	v.serveControl(mux, token)
-	server := &http.Server{Handler: guarded(mux, rebinding.Guard{Hosts: v.options.hosts, Origins: v.options.origins}), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, WriteTimeout: adminTime, IdleTimeout: idleTimeout}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		_ = server.Serve(l) // ends when it is closed
-	}()
-	v.app.screen.Printf("Metrics are at http://%s/metrics; the token for /api is in %s.\n", l.Addr(), shortened(from))
-	return func() { server.Close(); <-ended }, nil
+	if reach != bareNetwork {
+		v.serveControl(mux, withToken)
+	}
+	return mux
 }
 
 // guarded refuses what a web page may have sent without its user's knowledge.

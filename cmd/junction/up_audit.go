@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/audit/export"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/otlp"
 	"github.com/junction-mcp/junction/mcp"
@@ -65,20 +67,95 @@ func auditKey() (*audit.Key, error) {
 	return key, nil
 }
 
+// openAudit opens the log that command line and settings ask for.
+func (y *layers) openAudit(a *app, o layering, s *settings.Audit) (err error) {
+	if y.folder, err = auditFolder(o.audit); err != nil {
+		return err
+	}
+	key, err := auditKey()
+	if err != nil {
+		return err
+	}
+	if y.exporters, err = a.exporters(o.export); err != nil {
+		return err
+	}
+	written := func(lines []byte) {
+		for _, e := range y.exporters {
+			e.Add(lines)
+		}
+	}
+	options := audit.Options{Key: key, GoOn: o.goOn, NoSync: o.sync == syncSecond, KeepFor: o.keepFor, Written: written, Logger: a.logger()}
+	options.Keep, _ = settings.Size(o.keep)
+	if s != nil {
+		options.MaxFile, _ = settings.Size(s.MaxFile)
+		options.MaxAge = s.MaxAge
+	}
+	y.log, err = audit.Open(y.folder, options)
+	if err != nil {
+		y.closeExporters()
+	}
+	switch {
+	case errors.Is(err, audit.ErrInUse):
+		return &connectError{fmt.Errorf("%w: name another with --audit=FOLDER", err)}
+	case errors.Is(err, audit.ErrOtherKey):
+		return &connectError{fmt.Errorf("%w: name another folder with --audit=FOLDER; the public key of the other one still verifies this one", err)}
+	}
+	if err != nil {
+		return &connectError{err}
+	}
+	return nil
+}
+
+// maxRead is how many definitions are remembered as the audit log has them.
+const maxRead = 5000
+
+// readDefinitions remember what of definitions stands in the audit log, by where their first byte is: a definition
+// is not changed, and to read it with every call costs more than to write a line.
+type readDefinitions struct {
+	mu  sync.RWMutex
+	all map[*byte]*readDefinition
+}
+
+type readDefinition struct {
+	hash  string
+	hints json.RawMessage
+}
+
+func (r *readDefinitions) of(definition json.RawMessage) (hash string, hints json.RawMessage) {
+	if len(definition) == 0 {
+		return audit.HashOf(nil), nil
+	}
+	r.mu.RLock()
+	d := r.all[&definition[0]]
+	r.mu.RUnlock()
+	if d == nil {
+		d = &readDefinition{audit.HashOf(definition), audit.HintsOf(definition)}
+		r.mu.Lock()
+		if r.all == nil || len(r.all) >= maxRead {
+			r.all = map[*byte]*readDefinition{}
+		}
+		r.all[&definition[0]] = d
+		r.mu.Unlock()
+	}
+	return d.hash, d.hints
+}
+
 // logged is what the audit log has of each call.
 func (now *arrangement) logged(g *gateway.Gateway, profile string) audit.CallOptions {
+	var read readDefinitions
 	o := audit.CallOptions{Describe: func(req *mcp.Request, r *audit.Record) {
 		r.Profile = profile
 		if t, ok := g.Tool(req.Name); ok && req.Method == "tools/call" {
-			r.Server, r.Tool, r.Hash = t.Server, t.Name, audit.HashOf(t.Definition)
+			r.Server, r.Tool = t.Server, t.Name
+			r.Hash, r.Annotations = read.of(t.Definition)
 		}
 	}}
 	keep := func(_ *mcp.Request, data json.RawMessage) json.RawMessage {
 		return audit.Redacted(now.unlogged.Hide(data))
 	}
 	s := now.settings.Audit
-	if s == nil || s.Arguments != "omit" {
-		o.Arguments = keep
+	if o.Arguments = keep; s != nil && s.Arguments == "omit" {
+		o.Arguments = func(_ *mcp.Request, data json.RawMessage) json.RawMessage { return audit.Omitted(data) }
 	}
 	if s != nil && s.Results == "keep" {
 		o.Result = keep

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"strings"
@@ -17,8 +19,9 @@ import (
 // connects, fails or ends, and on a terminal one line below that sums up.
 type board struct {
 	screen  *terminal.Screen
-	quiet   bool // only problems are shown
-	verbose bool // errors are shown in full
+	quiet   bool         // only problems are shown
+	verbose bool         // errors are shown in full
+	log     *slog.Logger // gets a record of each server in place of a line; nil: a person reads
 	// endpoint is where clients connect; empty on standard input and output.
 	endpoint    string
 	noMoreSizes func()
@@ -55,6 +58,10 @@ func (b *board) start(g *gateway.Gateway) {
 		b.shown[s.Name] = b.standing(s)
 	}
 	switch {
+	case b.log != nil:
+		for _, s := range all {
+			b.record(s)
+		}
 	case len(all) == 0:
 		b.screen.Printf("There is no server to serve.\n")
 	case !b.quiet:
@@ -101,10 +108,23 @@ func (b *board) changed() {
 			continue
 		}
 		b.shown[s.Name] = now
+		if b.log != nil {
+			b.record(s)
+			continue
+		}
 		b.screen.Printf("%s", terminal.Table([][]string{{time.Now().Format(time.TimeOnly), s.Name, now}}, 2, lineWidth(b.screen)))
 	}
 	b.showRenamed(all)
 	b.showSummary(all)
+}
+
+// record logs what a server is doing.
+func (b *board) record(s gateway.Status) {
+	level := slog.LevelInfo
+	if s.State == gateway.Failed {
+		level = slog.LevelWarn
+	}
+	b.log.Log(context.Background(), level, "server", "server", s.Name, "state", stateWords[s.State], "detail", standing(s, b.verbose))
 }
 
 // noteworthy reports whether the state of a server is shown.

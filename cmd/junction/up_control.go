@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/json"
@@ -9,7 +10,10 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
+
+	"github.com/junction-mcp/junction/guard"
 )
 
 // adminTokenEnv holds the token of those who may control junction up, in place of the file.
@@ -43,24 +47,27 @@ func adminToken() (token, from string, err error) {
 	return token, path, nil
 }
 
-// serveControl adds what needs a token to the address for those who watch: the status, and a server's restart.
-func (v *served) serveControl(mux *http.ServeMux, token string) {
-	handle := func(pattern string, h http.HandlerFunc) {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+// demands lets only requests through that have the token.
+func demands(token string) func(http.Handler) http.HandlerFunc {
+	return func(h http.Handler) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
 			given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 			if subtle.ConstantTimeCompare([]byte(given), []byte(token)) == 0 {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="junction"`)
 				http.Error(w, "expected the token of --admin as Authorization: Bearer TOKEN", http.StatusUnauthorized)
 				return
 			}
-			h(w, r)
-		})
+			h.ServeHTTP(w, r)
+		}
 	}
+}
+
+// serveControl adds what needs a token to the address for those who watch: the status, what nobody approved, and a
+// server's restart, its approval, and that all is read again.
+func (v *served) serveControl(mux *http.ServeMux, withToken func(http.Handler) http.HandlerFunc) {
+	handle := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, withToken(h)) }
 	handle("GET /api/status", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		e := json.NewEncoder(w)
-		e.SetEscapeHTML(false)
-		_ = e.Encode(describeInstance(v.gateway, v.listener, v.sources())) // who asked may be gone
+		writeJSON(w, describeInstance(v.gateway, v.listener, v.sources()))
 	})
 	handle("POST /api/servers/{name}/restart", func(w http.ResponseWriter, r *http.Request) {
 		if err := v.gateway.Restart(r.PathValue("name")); err != nil {
@@ -69,4 +76,95 @@ func (v *served) serveControl(mux *http.ServeMux, token string) {
 		}
 		w.WriteHeader(http.StatusAccepted)
 	})
+	handle("POST /api/reload", func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case v.again <- struct{}{}:
+		default: // it is about to be
+		}
+		w.WriteHeader(http.StatusAccepted)
+	})
+	handle("GET /api/unapproved", v.listUnapproved)
+	handle("POST /api/servers/{name}/approve", v.approve)
+}
+
+// writeJSON writes a value as JSON.
+func writeJSON(w http.ResponseWriter, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(value) // who asked may be gone
+}
+
+// unapproved finds what nobody approved of the present servers, with the pins that are on the disk.
+func (v *served) unapproved(ctx context.Context) (all []*unapproved, catalogue *guard.Catalogue, approved *guard.Pins, err error) {
+	if approved, err = pins(); err != nil {
+		return nil, nil, nil, err
+	}
+	v.mu.Lock()
+	entries := slices.Clone(v.entries)
+	v.mu.Unlock()
+	all, catalogue = v.app.unapproved(ctx, entries, approved)
+	return all, catalogue, approved, nil
+}
+
+// listUnapproved answers with what nobody approved: of each server a hash, which approves exactly that.
+func (v *served) listUnapproved(w http.ResponseWriter, r *http.Request) {
+	type definition struct {
+		Kind     string   `json:"kind"`
+		Name     string   `json:"name"`
+		Changed  bool     `json:"changed"` // else it is new
+		Diff     string   `json:"diff"`
+		Findings []string `json:"findings,omitempty"`
+	}
+	type server struct {
+		Server      string       `json:"server"`
+		Hash        string       `json:"hash"`
+		Definitions []definition `json:"definitions"`
+	}
+	all, catalogue, _, err := v.unapproved(r.Context())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	servers := []server{}
+	for _, u := range all {
+		s := server{Server: u.server, Hash: u.hash()}
+		for _, withheld := range u.withheld {
+			d := withheld.Definition
+			one := definition{Kind: string(d.Kind), Name: d.Name, Changed: withheld.Verdict.State == guard.Changed, Diff: guard.Diff(before(withheld), d)}
+			for _, f := range catalogue.ScanDefinition(d) {
+				one.Findings = append(one.Findings, f.Why+" ("+f.Where+": "+f.Excerpt+")")
+			}
+			s.Definitions = append(s.Definitions, one)
+		}
+		servers = append(servers, s)
+	}
+	writeJSON(w, struct {
+		Servers []server `json:"servers"`
+	}{servers})
+}
+
+// approve approves what a server defines, if it is what the hash in the query stands for.
+func (v *served) approve(w http.ResponseWriter, r *http.Request) {
+	all, _, approved, err := v.unapproved(r.Context())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	name, hash := r.PathValue("name"), r.URL.Query().Get("hash")
+	i := slices.IndexFunc(all, func(u *unapproved) bool { return u.server == name })
+	switch {
+	case i < 0:
+		http.Error(w, "of this server there is nothing to approve", http.StatusNotFound)
+	case hash == "":
+		http.Error(w, "expected ?hash=HASH, as GET /api/unapproved has it", http.StatusBadRequest)
+	case hash != all[i].hash():
+		http.Error(w, "the server defines something else by now; GET /api/unapproved shows it", http.StatusConflict)
+	default:
+		if err := all[i].approve(approved); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent) // the new pins are read within a second
+	}
 }

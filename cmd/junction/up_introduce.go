@@ -74,7 +74,7 @@ func (a *app) stdioArgs(set *config.Set, ofProject bool, o upOptions) []string {
 	o.given.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		switch f.Name {
-		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin", "auth", "admin", "tls-cert", "tls-key", "tls-client-ca":
+		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin", "auth", "admin", "tls-cert", "tls-key", "tls-client-ca", "log-format", "log-level":
 			return
 		case "policy", "audit":
 			if value != usualFolder {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/audit/export"
@@ -42,7 +43,10 @@ type layering struct {
 	sync   string   // call or second: when the audit log is on the disk
 	goOn   bool     // where the audit log cannot be written
 	export []string // where its lines are sent to, too
-	otlp   string   // a collector of traces; empty: as the environment says
+	keep   string   // bytes of the audit log; empty: the usual ones
+	// keepFor is how old files of the audit log become; 0: age does not count.
+	keepFor time.Duration
+	otlp    string // a collector of traces; empty: as the environment says
 }
 
 // When the audit log is on the disk.
@@ -66,6 +70,8 @@ func (o *layering) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.audit, "audit", "", "write down every call before its result leaves, in `FOLDER` (default with --audit alone: junction/audit in your configuration folder)")
 	flags.Lookup("audit").NoOptDefVal = usualFolder
 	flags.StringVar(&o.sync, "audit-sync", syncCall, "with --audit: wait for the disk with every `call`; or each second, so that calls are faster and the last second is lost if the machine fails")
+	flags.StringVar(&o.keep, "audit-keep", "", "with --audit: remove the oldest files where all have more than `SIZE`, such as 500MB (default 1 GiB)")
+	flags.DurationVar(&o.keepFor, "audit-keep-for", 0, "with --audit: remove files whose last call was this `DURATION` ago, such as 2160h (default: never)")
 	flags.StringSliceVar(&o.export, "audit-export", nil, "with --audit: send its lines to this `URL`, too: https://HOST/v1/logs (OTLP), syslog+tcp://HOST:PORT, syslog+udp://HOST:PORT or syslog+unix:///dev/log")
 	flags.StringVar(&o.otlp, "otlp", "", "send traces to the collector of OpenTelemetry at `URL`, such as http://localhost:4318")
 	flags.BoolVar(&o.goOn, "audit-optional", false, "with --audit: answer calls that cannot be written down, such as on a full disk, in place of refusing them")
@@ -82,6 +88,10 @@ func (o *layering) check() error {
 		return usagef("--review: expected none, changes or all, got %q", o.review)
 	case o.shadow && o.policy == "":
 		return usagef("--shadow goes with --policy FILE, the rules that it tries")
+	case (o.keep != "" || o.keepFor != 0) && o.audit == "":
+		return usagef("--audit-keep and --audit-keep-for go with --audit")
+	case o.keepFor != 0 && o.keepFor < time.Minute:
+		return usagef("--audit-keep-for: expected at least 1m, got %v", o.keepFor)
 	case len(o.export) > 0 && o.audit == "":
 		return usagef("--audit-export goes with --audit")
 	case o.goOn && o.audit == "":
@@ -90,6 +100,9 @@ func (o *layering) check() error {
 		return usagef("--audit-sync: expected call or second, got %q", o.sync)
 	case o.sync != syncCall && o.audit == "":
 		return usagef("--audit-sync goes with --audit")
+	}
+	if _, ok := settings.Size(o.keep); o.keep != "" && !ok {
+		return usagef("--audit-keep: expected a number of KB, MB or GB, such as 500MB, got %q", o.keep)
 	}
 	for _, pattern := range o.pinned {
 		if _, err := filepath.Match(pattern, ""); err != nil {
@@ -139,35 +152,7 @@ func (a *app) openLayers(o layering, s *settings.Settings, from string) (*layers
 	if o.audit == "" {
 		return y, nil
 	}
-	if y.folder, err = auditFolder(o.audit); err != nil {
-		return nil, err
-	}
-	key, err := auditKey()
-	if err != nil {
-		return nil, err
-	}
-	if y.exporters, err = a.exporters(o.export); err != nil {
-		return nil, err
-	}
-	written := func(lines []byte) {
-		for _, e := range y.exporters {
-			e.Add(lines)
-		}
-	}
-	y.log, err = audit.Open(y.folder, audit.Options{Key: key, GoOn: o.goOn, NoSync: o.sync == syncSecond, Written: written, Logger: a.logger()})
-	if err != nil {
-		y.closeExporters()
-	}
-	switch {
-	case errors.Is(err, audit.ErrInUse):
-		return nil, &connectError{fmt.Errorf("%w: name another with --audit=FOLDER", err)}
-	case errors.Is(err, audit.ErrOtherKey):
-		return nil, &connectError{fmt.Errorf("%w: name another folder with --audit=FOLDER; the public key of the other one still verifies this one", err)}
-	}
-	if err != nil {
-		return nil, &connectError{err}
-	}
-	return y, nil
+	return y, y.openAudit(a, o, s.Audit)
 }
 
 // arrange reads the rules of the whole gateway and of the profiles, and makes the limits.

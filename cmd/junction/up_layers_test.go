@@ -74,7 +74,7 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	tried := runs(t, "", "policy", "test", "--audit=log", "--policy", "stricter.json")
-	tried.expect(t, exitOK, "0 allowed, 1 asked about, ", "")
+	tried.expect(t, exitOK, "0 allowed, 1 asked about, 2 denied; of 1 call the log does not tell enough", "")
 	if !strings.Contains(tried.stdout, "deny") || !strings.Contains(tried.stdout, "everything/add") {
 		t.Errorf("tried: %s", tried.stdout)
 	}
@@ -98,14 +98,18 @@ func TestUpWithRulesAuditAndSearch(t *testing.T) {
 func TestLayersThatMakeNoSenseAreRefused(t *testing.T) {
 	alone(t)
 	for args, want := range map[string]string{
-		"--tools some":                 `--tools: expected all, search or auto, got "some"`,
-		"--tools all --pin x":          "--pin goes with --tools",
-		"--tools search --pin [":       "is no pattern",
-		"--shadow":                     "--shadow goes with --policy",
-		"--audit-sync second":          "--audit-sync goes with --audit",
-		"--audit-sync never --audit=l": `--audit-sync: expected call or second, got "never"`,
-		"--audit-optional":             "--audit-optional goes with --audit",
-		"--audit=log --policy none":    "none",
+		"--tools some":                  `--tools: expected all, search or auto, got "some"`,
+		"--tools all --pin x":           "--pin goes with --tools",
+		"--tools search --pin [":        "is no pattern",
+		"--shadow":                      "--shadow goes with --policy",
+		"--audit-sync second":           "--audit-sync goes with --audit",
+		"--audit-sync never --audit=l":  `--audit-sync: expected call or second, got "never"`,
+		"--audit-optional":              "--audit-optional goes with --audit",
+		"--audit-keep 1GB":              "--audit-keep-for go with --audit",
+		"--audit-keep-for 1h":           "--audit-keep-for go with --audit",
+		"--audit=l --audit-keep 1TB":    `--audit-keep: expected a number of KB, MB or GB, such as 500MB, got "1TB"`,
+		"--audit=l --audit-keep-for 3s": "--audit-keep-for: expected at least 1m, got 3s",
+		"--audit=log --policy none":     "none",
 	} {
 		got := runs(t, "", append([]string{"up", "everything", "--http", "127.0.0.1:0"}, strings.Fields(args)...)...)
 		if got.code == exitOK || !strings.Contains(got.stderr, want) {

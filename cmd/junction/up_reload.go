@@ -30,7 +30,8 @@ type served struct {
 	gateway  *gateway.Gateway
 	layers   *layers
 	store    *definitions.Store
-	listener net.Listener // nil on standard input and output
+	listener net.Listener  // nil on standard input and output
+	again    chan struct{} // of capacity 1: everything is to be read again now
 
 	pins   string                                 // when the approved definitions were last read; for the goroutine that watches
 	logins string                                 // when the logins were last looked at; for the same
@@ -149,6 +150,11 @@ func (v *served) watch(ctx context.Context) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
+			case <-v.again:
+				v.reload(ctx)
+				seen = v.stamp()
+				last = seen
+				continue
 			case <-ctx.Done():
 				return
 			}
@@ -207,7 +213,7 @@ func (v *served) rereadPins() {
 	}
 }
 
-// retryLogins connects at once to the servers that wait for a login, when somebody logged in.
+// retryLogins connects at once to the servers that wait for a login or a secret, when somebody logged in or set one.
 func (v *served) retryLogins() {
 	path, err := stateFile("state.db")
 	if err != nil {
@@ -219,7 +225,7 @@ func (v *served) retryLogins() {
 	}
 	v.logins = stamp
 	for _, s := range v.gateway.Status() {
-		if errors.Is(s.Err, oauth.ErrLogin) {
+		if errors.Is(s.Err, oauth.ErrLogin) || errors.Is(s.Err, config.ErrSecret) {
 			_ = v.gateway.Restart(s.Name) // it is there
 		}
 	}

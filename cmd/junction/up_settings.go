@@ -93,6 +93,10 @@ func (o *layering) settle(s *settings.Settings, from string, given func(flag str
 	if s.Audit != nil && !given("audit") {
 		o.audit = cmp.Or(nextTo(from, s.Audit.Folder), usualFolder)
 		set("audit-sync", &o.sync, s.Audit.Sync)
+		set("audit-keep", &o.keep, s.Audit.Keep)
+		if !given("audit-keep-for") {
+			o.keepFor = s.Audit.KeepFor
+		}
 		o.goOn = o.goOn || s.Audit.Optional
 		if len(s.Audit.Export) > 0 && !given("audit-export") {
 			o.export = s.Audit.Export

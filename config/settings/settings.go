@@ -40,10 +40,15 @@ type Audit struct {
 	Sync     string `json:"sync,omitempty" enum:"call,second" default:"call" doc:"when a call is on the disk: before its result leaves, or within a second, which is faster"`
 	Optional bool   `json:"optional,omitempty" doc:"answer calls that cannot be written down, such as on a full disk, in place of refusing them"`
 
-	Arguments string   `json:"arguments,omitempty" enum:"keep,omit" default:"keep" doc:"whether arguments are written down, up to 4 KiB of each call"`
-	Results   string   `json:"results,omitempty" enum:"keep,omit" default:"omit" doc:"whether results are, up to 4 KiB of each"`
-	Export    []string `json:"export,omitempty" max:"10" doc:"where lines are sent to, too: https://HOST/v1/logs (OTLP), syslog+tcp://HOST:PORT, syslog+udp://HOST:PORT or syslog+unix:///dev/log"`
-	Redact    []string `json:"redact,omitempty" max:"1000" doc:"what is hidden of both in addition to what looks like a secret: paths such as /user/email or /items/*/price"`
+	Arguments string        `json:"arguments,omitempty" enum:"keep,omit" default:"keep" doc:"whether arguments are written down, up to 4 KiB of each call"`
+	Results   string        `json:"results,omitempty" enum:"keep,omit" default:"omit" doc:"whether results are, up to 4 KiB of each"`
+	Export    []string      `json:"export,omitempty" max:"10" doc:"where lines are sent to, too: https://HOST/v1/logs (OTLP), syslog+tcp://HOST:PORT, syslog+udp://HOST:PORT or syslog+unix:///dev/log"`
+	MaxFile   string        `json:"maxFile,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" example:"64MB" doc:"bytes of a file of the log, 64 MiB by default; then the next one begins"`
+	MaxAge    time.Duration `json:"maxAge,omitempty" default:"24h" doc:"how long after its first call a file ends and the next one begins; at most keepFor"`
+	Keep      string        `json:"keep,omitempty" pattern:"^[1-9][0-9]{0,5}(KB|MB|GB)$" example:"1GB" doc:"bytes of all files, 1 GiB by default; the oldest ones are removed"`
+	KeepFor   time.Duration `json:"keepFor,omitempty" example:"2160h" doc:"how long after its last call a file is removed; by default its age does not count"`
+
+	Redact []string `json:"redact,omitempty" max:"1000" doc:"what is hidden of both in addition to what looks like a secret: paths such as /user/email or /items/*/price"`
 }
 
 // Limits bound what is done at a time or in a time. 0 means no limit.
@@ -153,6 +158,17 @@ func Parse(raw []byte) (*Settings, error) {
 	return s, s.check()
 }
 
+// minAuditAge is the shortest time after which a file of the audit log ends or is removed.
+const minAuditAge = time.Minute
+
+// longEnough says what is wrong with such a time; 0 is the default.
+func longEnough(at string, age time.Duration) error {
+	if age != 0 && age < minAuditAge {
+		return fmt.Errorf("%s: expected at least %v, got %v", at, minAuditAge, age)
+	}
+	return nil
+}
+
 var profileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
 
 // check says what a schema cannot.
@@ -179,6 +195,9 @@ func (s *Settings) check() error {
 			faults = append(faults, fmt.Errorf("%s.idle: %v is not a time to wait", at, server.Idle))
 		}
 		faults = append(faults, server.checkNames(at))
+	}
+	if s.Audit != nil {
+		faults = append(faults, longEnough("audit.maxAge", s.Audit.MaxAge), longEnough("audit.keepFor", s.Audit.KeepFor))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Profiles)) {
 		p, at := s.Profiles[name], "profiles."+name
@@ -218,14 +237,21 @@ func (s *Server) HidesTools() bool {
 // Volume returns how many bytes a [Limits.Bytes] allows in which time; 0 without one.
 func (l Limits) Volume() (bytes int, in time.Duration) {
 	size, unit, found := strings.Cut(l.Bytes, "/")
-	if !found || len(size) < 3 {
+	n, ok := Size(size)
+	if !found || !ok {
 		return 0, 0
 	}
-	n, err := strconv.Atoi(size[:len(size)-2])
-	if err != nil {
-		return 0, 0
+	return int(n), timeOf(unit)
+}
+
+// Size reads a number of bytes such as 64MB; KB, MB and GB are powers of 1000. ok is false where it is none.
+func Size(text string) (bytes int64, ok bool) {
+	if len(text) < 3 {
+		return 0, false
 	}
-	return n * map[string]int{"KB": 1e3, "MB": 1e6, "GB": 1e9}[size[len(size)-2:]], timeOf(unit)
+	n, err := strconv.ParseInt(text[:len(text)-2], 10, 64)
+	unit := map[string]int64{"KB": 1e3, "MB": 1e6, "GB": 1e9}[text[len(text)-2:]]
+	return n * unit, err == nil && unit > 0 && n > 0 && n < 1e6
 }
 
 // Per returns how many calls a [Limits.Rate] allows in which time; 0 without one.

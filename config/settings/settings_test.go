@@ -45,6 +45,9 @@ func TestWhatIsWrongIsSaidWithItsPath(t *testing.T) {
 		`{"servers":{"a":{"tools":{"x":{"name":"n"},"y":{"name":"n"}}}}}`: `"x" and "y" both get the name "n"`,
 		`{"servers":{"a":{"tools":{"x":{"name":"a b"}}}}}`:                "servers.a.tools.x.name",
 		`{"profiles":{"a/b":{}}}`:                                         "profiles.a/b",
+		`{"audit":{"maxAge":"1s"}}`:                                       "audit.maxAge: expected at least 1m0s, got 1s",
+		`{"audit":{"keepFor":"-5h"}}`:                                     "audit.keepFor: expected at least",
+		`{"audit":{"keep":"much"}}`:                                       "audit.keep",
 		`[]`:                                                              "object",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -66,5 +69,14 @@ func TestTheSchemaForEditorsIsThatOfTheProgram(t *testing.T) {
 			err = os.WriteFile(path, want.Bytes(), 0o644)
 		}
 		t.Errorf("%s is not what Schema returns (%v); UPDATE=1 go test ./config/settings writes it", path, err)
+	}
+}
+
+func TestSizesAreRead(t *testing.T) {
+	for text, want := range map[string]int64{"64MB": 64e6, "1GB": 1e9, "999999KB": 999_999e3, "": 0, "MB": 0, "0MB": 0, "-1MB": 0, "5": 0, "5TB": 0, "1000000GB": 0, "1.5GB": 0} {
+		got, ok := Size(text)
+		if ok != (want > 0) || ok && got != want {
+			t.Errorf("%q: got %d, %v", text, got, ok)
+		}
 	}
 }

@@ -15,6 +15,7 @@ const (
 	defaultWidth = 80
 	maxWidth     = 100
 	minWidth     = 40
+	notWrapped   = 1 << 16 // of lines that a program reads
 )
 
 // maxWaiting is how much may be written while a person is asked, in bytes.
@@ -100,6 +101,15 @@ func (s *Screen) Divert(elsewhere func(text string)) (back func()) {
 	}
 	set(elsewhere)
 	return func() { set(nil) }
+}
+
+// Hand hands what is written from now on, cleaned, to elsewhere, which must not wait: a program reads it. The
+// screen is no terminal then.
+func (s *Screen) Hand(elsewhere func(text string)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.erase()
+	s.terminal, s.file, s.width, s.transient, s.diverted = false, nil, notWrapped, "", elsewhere
 }
 
 func (s *Screen) print(text string) error {

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/oauth"
+)
+
+// statusOf is the status with which a server at a URL refused; 0 if it did not.
+func statusOf(err error) int {
+	if e, is := errors.AsType[*mcp.StatusError](err); is {
+		return e.Status
+	}
+	return 0
+}
+
+// isUnauthorized reports whether a server could be reached and does not let this user in.
+func isUnauthorized(err error) bool {
+	status := statusOf(err)
+	return errors.Is(err, oauth.ErrLogin) || status == http.StatusUnauthorized || status == http.StatusForbidden
+}
+
+// declines is what a server gets that asks something: nobody should be asked to see whether it works.
+func declines(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+	return &mcp.ElicitResult{Action: mcp.ElicitDecline}, nil
+}
+
+// authorizedBy says as whom a server at a URL was asked.
+func (a *app) authorizedBy(ctx context.Context, s *config.Server) string {
+	for name := range s.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return "by the Authorization header of its entry"
+		}
+	}
+	var entry config.OAuth
+	if s.OAuth != nil {
+		entry = *s.OAuth
+	}
+	if tokens, err := a.tokens(entry, nil); err == nil {
+		if l, err := tokens.LoginOf(ctx, s.URL); err == nil {
+			return "by a login: " + describeLogin(l, time.Now())
+		}
+	}
+	if len(s.Headers) > 0 {
+		return "by the headers of its entry, or not wanted"
+	}
+	return "not wanted"
+}
+
+// isHarmless reports whether a tool can be called to see whether calls work: the server says that it only reads and
+// reaches nothing else, and it needs no arguments.
+func isHarmless(t *mcp.Tool) bool {
+	a := t.Annotations
+	if a == nil || a.ReadOnlyHint == nil || !*a.ReadOnlyHint || a.OpenWorldHint == nil || *a.OpenWorldHint {
+		return false
+	}
+	required := false
+	jsonrpc.EachElement(jsonrpc.Get(t.InputSchema, "required"), func([]byte) bool { required = true; return false })
+	return !required
+}
+
+// parameters is how many arguments a tool can have.
+func parameters(t *mcp.Tool) (n int) {
+	jsonrpc.EachMember(jsonrpc.Get(t.InputSchema, "properties"), func(_, _ []byte) bool { n++; return true })
+	return n
+}
+
+// callHarmless calls one of the tools that can be called without harm, one with as few parameters as possible.
+func callHarmless(ctx context.Context, client *mcp.Client, tools []mcp.Tool, server string, p *patient) {
+	if len(tools) == 0 {
+		p.ok("call", "none was made: there is no tool that claims to only read, to reach nothing else, and needs no arguments")
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, linkTime)
+	defer cancel()
+	least := slices.MinFunc(tools, func(a, b mcp.Tool) int { return cmp.Compare(parameters(&a), parameters(&b)) })
+	name, began := least.Name, time.Now()
+	result, err := client.CallTool(ctx, name, map[string]any{})
+	remedy := "see what it says: junction call " + shellWord(server) + " " + shellWord(name) + " -v"
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		p.broken("call", name+" did not answer within "+linkTime.String(), remedy)
+	case err != nil:
+		p.broken("call", name+": "+err.Error(), remedy)
+	case result.IsError:
+		p.broken("call", name+" says that it failed: "+result.Text(), remedy)
+	default:
+		p.ok("call", "%s, in %v", name, time.Since(began).Round(10*time.Microsecond))
+	}
+}

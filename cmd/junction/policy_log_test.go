@@ -1,0 +1,89 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/audit"
+)
+
+// Rules are tried on calls as they were, and where the log does not tell how, that is said.
+func TestRulesAreTriedOnWhatTheLogTells(t *testing.T) {
+	alone(t)
+	key, err := audit.ReadKey("key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := audit.Open("log", audit.Options{Key: key, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := `{"path":"` + strings.Repeat("a", 300) + `","n":1}`
+	huge := `{"list":[` + strings.Repeat(`"aaaaaaaaaaaaaaaaaaaaaaa",`, 400) + `1]}`
+	night := time.Date(2026, 3, 1, 3, 0, 0, 0, time.UTC)
+	add := func(server, tool, arguments string, change func(*audit.Record)) {
+		t.Helper()
+		r := &audit.Record{Kind: audit.KindCall, Time: night, Method: "tools/call", Name: server + "__" + tool, Server: server, Tool: tool, Hash: "abc", Arguments: audit.Redacted([]byte(arguments))}
+		if change != nil {
+			change(r)
+		}
+		if err := log.Append(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add("files", "read", `{"path":"/etc/x"}`, func(r *audit.Record) {
+		r.Annotations = audit.HintsOf([]byte(`{"name":"read","annotations":{"readOnlyHint":true,"title":"x"}}`))
+		r.Profile, r.Principal, r.Scopes = "work", "ada", []string{"write"}
+	})
+	add("files", "long", long, nil)
+	add("files", "huge", huge, nil)
+	add("files", "secret", `{"password":"hunter2","n":1}`, nil)
+	add("files", "omitted", "", func(r *audit.Record) { r.Arguments = audit.Omitted([]byte(`{"a":1}`)) })
+	add("gone", "read", `{}`, nil)
+	add("", "", "", func(r *audit.Record) { r.Name = "files__hidden" })
+	add("", "", "", func(r *audit.Record) { r.Method, r.Name = "resources/read", "file:///a?***" })
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("mine.json", []byte(`{"mcpServers": {"files": {"command": "files"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	verdicts := func(rules string) string {
+		t.Helper()
+		if err := os.WriteFile("rules.json", []byte(rules), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got := runs(t, "", "policy", "test", "--audit=log", "--policy", "rules.json", "--config", "mine.json", "--json")
+		got.expect(t, exitOK, "verdicts", "")
+		return got.stdout
+	}
+	for _, test := range []struct{ name, rules, want, not string }{
+		{"the time of the call", `{"rules": [{"effect": "deny", "tool": "read", "when": "now.getHours() == 3"}], "default": "allow"}`, `{"effect":"deny","server":"files","tool":"read"`, ""},
+		{"its profile", `{"rules": [{"effect": "deny", "when": "profile == 'work'"}], "default": "allow"}`, `{"effect":"deny","server":"files","tool":"read"`, decidable},
+		{"annotations", `{"rules": [{"effect": "deny", "when": "!annotations.readOnly"}], "default": "allow"}`, `{"effect":"allow","server":"files","tool":"read"`, decidable},
+		{"scopes", `{"rules": [{"effect": "deny", "when": "'write' in principal.scopes"}], "default": "allow"}`, `{"effect":"deny","server":"files","tool":"read"`, decidable},
+		{"trust in a server that is configured", `{"rules": [{"effect": "deny", "when": "trusted"}], "default": "allow", "trusted": ["files"]}`, `{"effect":"deny","server":"files","tool":"read"`, ""},
+		{"trust in one that is not", `{"rules": [{"effect": "deny", "when": "trusted"}], "default": "allow", "trusted": ["files"]}`, `{"effect":"cannot tell","server":"gone","tool":"read"`, ""},
+		{"a text that was cut", `{"rules": [{"effect": "deny", "when": "has(args.path) && args.path.endsWith('z')"}], "default": "allow"}`, `{"effect":"cannot tell","server":"files","tool":"long"`, ""},
+		{"what stands next to it", `{"rules": [{"effect": "deny", "when": "has(args.n) && args.n == 1"}], "default": "allow"}`, `{"effect":"deny","server":"files","tool":"long"`, ""},
+		{"arguments that were too long", `{"rules": [{"effect": "deny", "when": "has(args.list)"}], "default": "allow"}`, `{"effect":"cannot tell","server":"files","tool":"huge"`, ""},
+		{"arguments that are not kept", `{"rules": [{"effect": "deny", "when": "has(args.list)"}], "default": "allow"}`, `{"effect":"cannot tell","server":"files","tool":"omitted"`, ""},
+		{"a secret", `{"rules": [{"effect": "deny", "when": "has(args.password) && args.password == 'x'"}], "default": "allow"}`, `{"effect":"cannot tell","server":"files","tool":"secret","rule":"deny everything when has(args.password) && args.password == 'x' (rules.json:1)","reason":"the rule looks at args.password, which the log does not tell as it was"`, ""},
+		{"a tool that no server listed", `{"rules": [{"effect": "deny", "tool": "hidden"}], "default": "allow"}`, `{"effect":"cannot tell","tool":"files__hidden"`, ""},
+		{"a URI without its query", `{"rules": [{"effect": "deny", "when": "resource.contains('b')"}], "default": "allow"}`, `{"effect":"cannot tell","tool":"file:///a?***"`, ""},
+	} {
+		got := verdicts(test.rules)
+		if !strings.Contains(got, test.want) || test.not == decidable && strings.Contains(got, string(cannotTell)) {
+			t.Errorf("%s: got %s", test.name, got)
+		}
+	}
+	if files, _ := filepath.Glob("log/*.jsonl"); len(files) != 1 {
+		t.Errorf("the log has %v", files)
+	}
+}
+
+// decidable marks tests in which the log tells enough of every call.
+const decidable = string(cannotTell)

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A secret is kept, reaches the server, and is in no file, list, error or status.
+func TestSecretsReachServersAndNothingElse(t *testing.T) {
+	alone(t)
+	const value = "very-private-value"
+	runs(t, "", "secret", "list").expect(t, exitOK, "", "no secret is kept")
+	runs(t, value+"\n", "secret", "set", "api").expect(t, exitOK, "", "${secret:api} in a configuration is this secret now")
+	runs(t, "x", "secret", "set", "other.one").expect(t, exitOK, "", "")
+	runs(t, "", "secret", "list").expect(t, exitOK, "api\nother.one\n", "")
+	runs(t, "", "secret", "list", "--json").expect(t, exitOK, `{"secrets":["api","other.one"]}`, "")
+	if err := os.WriteFile("token", []byte("private-too\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	argv, err := json.Marshal(self(t, "serve", "filesystem", "--root", "${secret:api}/${file:token}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(value, "private-too"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(value, "private-too", "found.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("servers.json", []byte(`{"mcpServers": {"files": {"command": "env", "args": `+string(argv)+`}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runs(t, "", "call", "files", "list-folder", "path=.", "--config", "servers.json").expect(t, exitOK, "found.txt", "")
+	checked := runs(t, "", "doctor", "--config", "servers.json")
+	checked.expect(t, exitOK, "secret:api, file:token", "")
+	listed := runs(t, "", "list", "--config", "servers.json", "--json")
+	if all := checked.stdout + checked.stderr + listed.stdout + listed.stderr; strings.Contains(all, value) || strings.Contains(all, "private-too") {
+		t.Errorf("a secret is shown: %s", all)
+	}
+	folder, err := stateFile("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"state.db", "state.db-wal"} {
+		if data, err := os.ReadFile(filepath.Join(folder, name)); err == nil && strings.Contains(string(data), value) {
+			t.Errorf("%s has the secret as it is", name)
+		}
+	}
+
+	runs(t, "", "secret", "remove", "api").expect(t, exitOK, "", "")
+	runs(t, "", "secret", "remove", "api").expect(t, exitConnection, "", `no secret "api" is kept`)
+	runs(t, "", "call", "files", "list-folder", "path=.", "--config", "servers.json").expect(t, exitConnection, "", "junction secret set api keeps it")
+	runs(t, "", "doctor", "--config", "servers.json").expect(t, exitToolFailed, "to mend it: junction secret set NAME keeps a secret", "")
+	for _, args := range [][]string{{"set"}, {"set", "a b"}, {"set", "a/b"}, {"set", "empty"}, {"remove"}, {"set", "a", "b"}} {
+		runs(t, "", append([]string{"secret"}, args...)...).expect(t, exitUsage, "", "")
+	}
+	runs(t, strings.Repeat("x", maxSecret+1), "secret", "set", "large").expect(t, exitUsage, "", "more than 64 KiB")
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+func TestWhoCanGetToTheAddressForThoseWhoWatch(t *testing.T) {
+	for _, test := range []struct {
+		admin, cert string
+		insecure    bool
+		want        reach
+		fault       string
+	}{
+		{"127.0.0.1:9464", "", false, thisMachine, ""},
+		{"[::1]:9464", "site.pem", true, thisMachine, ""},
+		{"localhost:0", "", false, thisMachine, ""},
+		{"0.0.0.0:9464", "", false, 0, "--admin 0.0.0.0:9464 is not on a loopback address"},
+		{":9464", "", false, 0, "give --tls-cert and --tls-key, or --admin-insecure"},
+		{"192.0.2.7:9464", "", false, 0, "is not on a loopback address"},
+		{":9464", "site.pem", false, encryptedNetwork, ""},
+		{":9464", "", true, bareNetwork, ""},
+		{"nonsense", "", false, 0, "--admin: "},
+	} {
+		o := upOptions{admin: test.admin, bareAdmin: test.insecure}
+		o.cert = test.cert
+		got, err := o.adminReach()
+		if got != test.want || (err != nil) != (test.fault != "") || err != nil && !strings.Contains(err.Error(), test.fault) {
+			t.Errorf("%+v: got %v, %v", test, got, err)
+		}
+	}
+	alone(t)
+	runs(t, "", "up", "everything", "--http", "127.0.0.1:0", "--admin", "192.0.2.7:9464").expect(t, exitUsage, "", "is not on a loopback address")
+	runs(t, "", "up", "everything", "--admin-insecure").expect(t, exitUsage, "", "--admin-insecure goes with --admin")
+}
+
+func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
+	g := gateway.New(gateway.Options{})
+	defer g.Close()
+	v := &served{app: &app{}, gateway: g}
+	v.setEntries(nil)
+	for _, test := range []struct {
+		reach reach
+		token string
+		path  string
+		want  int
+	}{
+		{thisMachine, "", "/metrics", http.StatusOK},
+		{thisMachine, "", "/api/status", http.StatusUnauthorized},
+		{encryptedNetwork, "", "/metrics", http.StatusUnauthorized},
+		{encryptedNetwork, "secret", "/metrics", http.StatusOK},
+		{encryptedNetwork, "secret", "/api/status", http.StatusOK},
+		{encryptedNetwork, "", "/healthz", http.StatusOK},
+		{bareNetwork, "", "/metrics", http.StatusOK},
+		{bareNetwork, "secret", "/api/status", http.StatusNotFound},
+	} {
+		req := httptest.NewRequest("GET", test.path, nil)
+		if test.token != "" {
+			req.Header.Set("Authorization", "Bearer "+test.token)
+		}
+		w := httptest.NewRecorder()
+		v.adminMux(t.Context(), test.reach, prometheus.NewRegistry(), "secret").ServeHTTP(w, req)
+		if w.Code != test.want {
+			t.Errorf("%+v: got %d %s", test, w.Code, w.Body)
+		}
+	}
+}
+
+// What nobody approved is listed, and approved by its hash; a changed configuration is read when that is asked for.
+func TestTheAPIApprovesAndReloads(t *testing.T) {
+	alone(t)
+	t.Setenv("JUNCTION_STATE", t.TempDir())
+	t.Setenv(adminTokenEnv, "token-of-the-test")
+	argv := self(t, "serve", "everything")
+	write := func(servers ...string) {
+		t.Helper()
+		all := map[string]any{}
+		for _, name := range servers {
+			all[name] = map[string]any{"command": argv[0], "args": argv[1:]}
+		}
+		text, err := json.Marshal(map[string]any{"mcpServers": all})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile("servers.json", text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("one")
+	r := serving(t, "up", "--tools", "all", "--review", "all", "--admin", "127.0.0.1:0", "--config", "servers.json")
+	await := func(what string, holds func() bool) {
+		t.Helper()
+		for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(20 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s: %s", what, r.stderr)
+			}
+		}
+	}
+	printed := regexp.MustCompile(`http://127\.0\.0\.1:\d+/metrics`)
+	await("no address", func() bool { return printed.MatchString(r.stderr.String()) })
+	at := strings.TrimSuffix(printed.FindString(r.stderr.String()), "/metrics")
+	ask := func(method, path string) (int, string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), method, at+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer token-of-the-test")
+		response, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, _ := io.ReadAll(response.Body)
+		return response.StatusCode, string(body)
+	}
+	var list struct {
+		Servers []struct {
+			Server, Hash string
+			Definitions  []struct {
+				Kind, Name, Diff string
+				Changed          bool
+			}
+		}
+	}
+	await("nothing is withheld", func() bool {
+		_, body := ask("GET", "/api/unapproved")
+		if err := json.Unmarshal([]byte(body), &list); err != nil {
+			t.Fatal(err, body)
+		}
+		return len(list.Servers) == 1
+	})
+	one := list.Servers[0]
+	if d := one.Definitions; one.Server != "one" || one.Hash == "" || len(d) < 10 || d[0].Kind == "" || d[0].Name == "" || d[0].Diff == "" || d[0].Changed {
+		t.Errorf("withheld is %+v", list)
+	}
+	for path, want := range map[string]int{"one/approve": http.StatusBadRequest, "one/approve?hash=other": http.StatusConflict, "two/approve?hash=x": http.StatusNotFound} {
+		if code, body := ask("POST", "/api/servers/"+path); code != want {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+	if got := runs(t, "", "call", r.url, "one__add", "a=1", "b=2"); got.code == exitOK {
+		t.Errorf("what nobody approved was called: %+v", got)
+	}
+	if code, body := ask("POST", "/api/servers/one/approve?hash="+one.Hash); code != http.StatusNoContent {
+		t.Errorf("approving: %d %s", code, body)
+	}
+	await("what was approved is not offered", func() bool { return runs(t, "", "call", r.url, "one__add", "a=1", "b=2").code == exitOK })
+
+	write("one", "two")
+	if code, body := ask("POST", "/api/reload"); code != http.StatusAccepted {
+		t.Errorf("reloading: %d %s", code, body)
+	}
+	await("the new server is not there", func() bool {
+		_, body := ask("GET", "/api/status")
+		return strings.Contains(body, `"name":"two"`)
+	})
+}

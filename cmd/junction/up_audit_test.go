@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/audit"
+)
+
+func TestUpKeepsAsMuchOfItsAuditLogAsTheSettingsSay(t *testing.T) {
+	alone(t)
+	config := `{"mcpServers": {}, "junction": {"audit": {"folder": "log", "maxFile": "1KB", "keep": "900KB", "keepFor": "2160h"}}}`
+	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := serving(t, "up", "--config", "mcp.json", "--audit-keep", "4KB", "everything")
+	for i := range 20 {
+		runs(t, "", "call", r.url, "everything__echo", fmt.Sprintf("message=%d", i)).expect(t, exitOK, fmt.Sprint(i), "")
+	}
+	if code := r.stop(); code != exitOK {
+		t.Errorf("exit code %d: %s", code, r.stderr)
+	}
+	files, _ := filepath.Glob("log/*.jsonl")
+	var total int64
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += info.Size()
+	}
+	if len(files) < 2 || total > 7_000 {
+		t.Errorf("%d bytes are in %v", total, files)
+	}
+	runs(t, "", "audit", "verify", "log").expect(t, exitOK, "it is as it was written", "")
+}
+
+func TestDefinitionsAreReadOnceForTheAuditLog(t *testing.T) {
+	var r readDefinitions
+	for i := range 2*maxRead + 10 {
+		one := []byte(fmt.Sprintf(`{"name":"t%d","annotations":{"readOnlyHint":true}}`, i))
+		for range 2 {
+			if hash, hints := r.of(one); hash != audit.HashOf(one) || string(hints) != `{"readOnly":true}` {
+				t.Fatalf("of %s: %s, %s", one, hash, hints)
+			}
+		}
+	}
+	if len(r.all) > maxRead {
+		t.Errorf("%d definitions are remembered", len(r.all))
+	}
+}
+
+func BenchmarkDescribe(b *testing.B) {
+	definition := []byte(`{"name":"read","description":"` + strings.Repeat("Reads a file. ", 100) + `","annotations":{"readOnlyHint":true}}`)
+	var r readDefinitions
+	b.ReportAllocs()
+	for b.Loop() {
+		r.of(definition)
+	}
+}
