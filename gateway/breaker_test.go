@@ -62,19 +62,19 @@ func (s *moody) dial(timeout time.Duration) func(context.Context) (*mcp.Client, 
 	}
 }
 
-// behind is a gateway with the server, which is connected, and a client that calls its tool: the error, and how long
-// that took.
-func (s *moody) behind(t *testing.T, timeout time.Duration) (*gateway.Gateway, func(ctx context.Context) (error, time.Duration)) {
+// behind is a gateway with the server, which is connected, and a client that calls its tool: how long
+// that took, and the error.
+func (s *moody) behind(t *testing.T, timeout time.Duration) (*gateway.Gateway, func(ctx context.Context) (time.Duration, error)) {
 	t.Helper()
 	g := gateway.New(gateway.Options{Logger: quiet})
 	t.Cleanup(func() { g.Close() })
 	must(t, add(g, "s", s.dial(timeout)))
 	must(t, g.Settle(t.Context()))
 	c := mcp.NewClientWith(g, mcp.ClientOptions{Timeout: -1})
-	return g, func(ctx context.Context) (error, time.Duration) {
+	return g, func(ctx context.Context) (time.Duration, error) {
 		began := time.Now()
 		_, err := c.CallTool(ctx, "s__t", nil)
-		return err, time.Since(began)
+		return time.Since(began), err
 	}
 }
 
@@ -85,11 +85,11 @@ func TestRequestsToAServerThatDoesNotRespondFailAtOnceUntilAPingGetsAResponse(t 
 		s.mute.Store(true)
 		s.deaf.Store(true)
 		for n := range 5 {
-			if err, took := call(t.Context()); err == nil || took != 20*time.Second || !strings.Contains(err.Error(), "no message for 20s") {
+			if took, err := call(t.Context()); err == nil || took != 20*time.Second || !strings.Contains(err.Error(), "no message for 20s") {
 				t.Fatalf("call %d took %v: %v", n, took, err)
 			}
 		}
-		err, took := call(t.Context())
+		took, err := call(t.Context())
 		want := `server "s" does not respond, so that it is not asked: its last 5 requests got no response (tools/call "t": no message for 20s: context deadline exceeded); it is tried again in 2s: try again then, or restart it`
 		if err == nil || took != 0 || !strings.Contains(err.Error(), want) || strings.Count(err.Error(), `server "s"`) != 1 {
 			t.Errorf("one more took %v: %v\nwant %s", took, err, want)
@@ -103,7 +103,7 @@ func TestRequestsToAServerThatDoesNotRespondFailAtOnceUntilAPingGetsAResponse(t 
 		s.mute.Store(false)
 		s.deaf.Store(false)
 		time.Sleep(3 * time.Second)
-		if err, took := call(t.Context()); err != nil || took != 0 {
+		if took, err := call(t.Context()); err != nil || took != 0 {
 			t.Errorf("after a ping was answered one took %v: %v", took, err)
 		}
 		if one := g.Status()[0]; one.State != gateway.Connected || one.Err != nil || s.starts.Load() != 1 {
@@ -122,24 +122,24 @@ func TestAServerThatOnlyAnswersPingsIsAskedLessAndLess(t *testing.T) {
 		}
 		for _, pause := range []time.Duration{2, 4, 8, 16, 32, 60, 60} {
 			time.Sleep(pause*time.Second - time.Millisecond)
-			if err, took := call(t.Context()); err == nil || took != 0 {
+			if took, err := call(t.Context()); err == nil || took != 0 {
 				t.Fatalf("in a pause of %ds one took %v: %v", pause, took, err)
 			}
 			time.Sleep(2 * time.Millisecond)
-			if err, took := call(t.Context()); err == nil || took != 20*time.Second {
+			if took, err := call(t.Context()); err == nil || took != 20*time.Second {
 				t.Fatalf("after a pause of %ds one took %v: %v", pause, took, err)
 			}
 		}
 		s.mute.Store(false)
 		time.Sleep(61 * time.Second)
 		for range 2 {
-			if err, _ := call(t.Context()); err != nil {
+			if _, err := call(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
 		s.mute.Store(true)
 		for range 5 {
-			if err, took := call(t.Context()); err == nil || took != 20*time.Second {
+			if took, err := call(t.Context()); err == nil || took != 20*time.Second {
 				t.Fatalf("after all was well one took %v: %v", took, err)
 			}
 		}
@@ -170,7 +170,7 @@ func TestWhatAServerAnswersIsNeverTakenForNoResponse(t *testing.T) {
 						call(t.Context())
 						s.mute.Store(true)
 					}
-					if err, took := call(t.Context()); err == nil || took != 20*time.Second {
+					if took, err := call(t.Context()); err == nil || took != 20*time.Second {
 						t.Fatalf("call %d took %v: %v", n, took, err)
 					}
 				}
@@ -187,7 +187,7 @@ func TestWhatClientsGiveUpCountsOnlyIfTheyWereWaitingForLong(t *testing.T) {
 		giveUp := func(after time.Duration) time.Duration {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer time.AfterFunc(after, cancel).Stop()
-			_, took := call(ctx)
+			took, _ := call(ctx)
 			return took
 		}
 		for range 20 {
@@ -212,8 +212,8 @@ func TestAServerThatIsGoneIsStartedAgainThoughACallIsStuck(t *testing.T) {
 		g, call := s.behind(t, -1)
 		s.mute.Store(true)
 		s.deaf.Store(true)
-		stuck := make(chan error, 1)
-		go func() { err, _ := call(t.Context()); stuck <- err }()
+		hanging := make(chan error, 1)
+		go func() { _, err := call(t.Context()); hanging <- err }()
 		time.Sleep(5 * time.Minute)
 		if one := g.Status()[0]; s.starts.Load() != 1 || one.State != gateway.Connected || one.Err == nil || !strings.Contains(one.Err.Error(), "has answered no ping since") {
 			t.Errorf("after 5 minutes: %d starts, %v: %v", s.starts.Load(), one.State, one.Err)
@@ -223,10 +223,10 @@ func TestAServerThatIsGoneIsStartedAgainThoughACallIsStuck(t *testing.T) {
 			t.Errorf("after 25 minutes: %d starts", s.starts.Load())
 		}
 		time.Sleep(10 * time.Minute)
-		if err := <-stuck; err == nil || !errors.Is(err, mcp.ErrLost) && !strings.Contains(err.Error(), "closed") {
-			t.Errorf("the stuck call: %v", err)
+		if err := <-hanging; err == nil || !errors.Is(err, mcp.ErrLost) && !strings.Contains(err.Error(), "closed") {
+			t.Errorf("the hanging call: %v", err)
 		}
-		if err, took := call(t.Context()); err != nil || s.starts.Load() != 2 {
+		if took, err := call(t.Context()); err != nil || s.starts.Load() != 2 {
 			t.Errorf("after 35 minutes: %d starts; a call took %v: %v", s.starts.Load(), took, err)
 		}
 	})

@@ -34,7 +34,7 @@ const (
 type Options struct {
 	// NoPrefix offers tools and prompts under the names that the members give
 	// them. Where two members give the same name, that of the one added later
-	// gets a suffix.
+	// gets a suffix, and so does one that models cannot be given.
 	NoPrefix bool
 	// Conflicts says what becomes of a name that two members give; default [Suffix].
 	Conflicts Conflicts

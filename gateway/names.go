@@ -95,13 +95,14 @@ type naming struct {
 	kind      kind
 	members   []*member
 	conflicts Conflicts
+	keeps     bool // names are what they are, whatever models can use
 	found     map[string]owned
 	refused   map[string]string // why names are nobody's, by name
 }
 
-func newNaming(k kind, members []*member, c Conflicts) *naming {
-	n := &naming{kind: k, members: members, conflicts: c, found: map[string]owned{}, refused: map[string]string{}}
-	if c == Refuse && k.named {
+func newNaming(k kind, members []*member, o *Options) *naming {
+	n := &naming{kind: k, members: members, conflicts: o.Conflicts, keeps: o.Transparent || !k.named, found: map[string]owned{}, refused: map[string]string{}}
+	if o.Conflicts == Refuse && k.named {
 		n.refuse()
 	}
 	return n
@@ -150,16 +151,16 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 		return "", fmt.Sprintf("%s %q: server %q has it, too, and is asked for it", n.kind.noun, e.name, owner.member.name)
 	}
 	nested, contested := n.nested(m, wanted)
-	switch mapped := m.upstream.Names[e.name] != ""; {
+	switch {
 	case taken && n.conflicts == First:
 		return "", fmt.Sprintf("%s %q is omitted: server %q has that name, and comes first", n.kind.noun, wanted, owner.member.name)
 	case taken:
 		why = fmt.Sprintf("server %q has that name", owner.member.name)
 	case contested:
 		why = "another server, which is not known yet, may have that name"
-	case (m.prefix != "" || mapped) && n.kind.named && len(wanted) > maxExposed:
+	case !n.keeps && len(wanted) > maxExposed:
 		why = fmt.Sprintf("names may have %d characters", maxExposed)
-	case (m.prefix != "" || mapped) && n.kind.named && strings.ContainsFunc(wanted, func(r rune) bool { return !isPlain(r) }):
+	case !n.keeps && strings.ContainsFunc(wanted, func(r rune) bool { return !isPlain(r) }):
 		why = "names may hold letters, digits, _ and - only"
 	default:
 		n.found[wanted] = target

@@ -88,16 +88,16 @@ func (g *Gateway) current() *offer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.offer == nil {
-		g.offer = makeOffer(g.members, g.options.Conflicts)
+		g.offer = makeOffer(g.members, &g.options)
 	}
 	return g.offer
 }
 
-func makeOffer(members []*member, c Conflicts) *offer {
+func makeOffer(members []*member, options *Options) *offer {
 	o := &offer{members: append([]*member(nil), members...), lists: map[string]json.RawMessage{},
 		found: map[string]map[string]owned{}, renamed: map[*member][]string{}, refused: map[string]map[string]string{}}
 	for _, k := range allKinds {
-		names := newNaming(k, o.members, c)
+		names := newNaming(k, o.members, options)
 		w := jsonrpc.NewObject(nil)
 		w.Array(k.list)
 		for _, m := range o.members {

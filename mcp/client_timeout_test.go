@@ -30,7 +30,7 @@ func (p *notedPeer) Ask(ctx context.Context, _ mcp.ServerRequest) (json.RawMessa
 
 func TestWhatABridgePassesOnEndsInTimeWhereOneIsGiven(t *testing.T) {
 	s := mcp.NewServerWith("s", "1", mcp.ServerOptions{Logger: slog.New(slog.DiscardHandler)})
-	mcp.AddTool(s, "stuck", func(ctx context.Context, _ struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() })
+	mcp.AddTool(s, "waits", func(ctx context.Context, _ struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() })
 	mcp.AddTool(s, "steps", func(ctx context.Context, _ struct{}) (string, error) {
 		for n := range 10 {
 			time.Sleep(15 * time.Second)
@@ -51,8 +51,8 @@ func TestWhatABridgePassesOnEndsInTimeWhereOneIsGiven(t *testing.T) {
 		took    time.Duration
 		want    string
 	}{
-		{"stuck", 20 * time.Second, 20 * time.Second, `server "s": tools/call "stuck": no message for 20s`},
-		{"stuck", 0, 2 * time.Hour, "given up"},
+		{"waits", 20 * time.Second, 20 * time.Second, `server "s": tools/call "waits": no message for 20s`},
+		{"waits", 0, 2 * time.Hour, "given up"},
 		{"steps", 20 * time.Second, 150 * time.Second, ""},
 		{"asks", 20 * time.Second, 5 * time.Minute, ""},
 	} {
