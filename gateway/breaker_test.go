@@ -206,14 +206,14 @@ func TestWhatClientsGiveUpCountsOnlyIfTheyWereWaitingForLong(t *testing.T) {
 	})
 }
 
-func TestAServerThatIsGoneIsStartedAgainThoughACallIsStuck(t *testing.T) {
+func TestAServerThatIsGoneIsStartedAgainThoughACallNeverEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &moody{}
 		g, call := s.behind(t, -1)
 		s.mute.Store(true)
 		s.deaf.Store(true)
-		hanging := make(chan error, 1)
-		go func() { _, err := call(t.Context()); hanging <- err }()
+		endless := make(chan error, 1)
+		go func() { _, err := call(t.Context()); endless <- err }()
 		time.Sleep(5 * time.Minute)
 		if one := g.Status()[0]; s.starts.Load() != 1 || one.State != gateway.Connected || one.Err == nil || !strings.Contains(one.Err.Error(), "has answered no ping since") {
 			t.Errorf("after 5 minutes: %d starts, %v: %v", s.starts.Load(), one.State, one.Err)
@@ -223,8 +223,8 @@ func TestAServerThatIsGoneIsStartedAgainThoughACallIsStuck(t *testing.T) {
 			t.Errorf("after 25 minutes: %d starts", s.starts.Load())
 		}
 		time.Sleep(10 * time.Minute)
-		if err := <-hanging; err == nil || !errors.Is(err, mcp.ErrLost) && !strings.Contains(err.Error(), "closed") {
-			t.Errorf("the hanging call: %v", err)
+		if err := <-endless; err == nil || !errors.Is(err, mcp.ErrLost) && !strings.Contains(err.Error(), "closed") {
+			t.Errorf("the endless call: %v", err)
 		}
 		if took, err := call(t.Context()); err != nil || s.starts.Load() != 2 {
 			t.Errorf("after 35 minutes: %d starts; a call took %v: %v", s.starts.Load(), took, err)
