@@ -41,6 +41,7 @@ type member struct {
 	reading   chan struct{} // of capacity 1: held while its lists are read
 
 	responded atomic.Bool // to a request, since it was last connected
+	shares    atomic.Bool // its results may name URIs that clients know as another's; see resources.go
 
 	mu        sync.RWMutex
 	state     State

@@ -175,23 +175,6 @@ func TestAURIThatNobodyHasIsAskedOfNobody(t *testing.T) {
 	}
 }
 
-func TestAResourceThatTwoHaveIsSaidToBe(t *testing.T) {
-	g := gateway.New(gateway.Options{Logger: quiet})
-	defer g.Close()
-	for _, name := range []string{"one", "two"} {
-		s := mcp.NewServerWith(name, "1", mcp.ServerOptions{Logger: quiet})
-		s.AddText(mcp.Resource{URI: "file:///same", Name: "same"}, name)
-		must(t, g.AddHandler(name, s))
-		must(t, g.Settle(t.Context()))
-	}
-	if r, err := mcp.NewClient(g).ReadResource(t.Context(), "file:///same"); err != nil || r.Contents[0].Text != "one" {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if got, want := fmt.Sprint(g.Status()[1].Renamed), `[resource "file:///same": server "one" has it, too, and is asked for it]`; got != want {
-		t.Errorf("it says %s, want %s", got, want)
-	}
-}
-
 func TestAnUnknownToolsErrorNamesTheOneThatWasMeant(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()
