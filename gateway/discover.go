@@ -119,9 +119,14 @@ func (g *Gateway) complete(ctx context.Context, req *mcp.Request, has func(*memb
 		}
 		offer := g.current()
 		for _, k := range []kind{templateKind, resourceKind} {
-			if f, ok := offer.found[k.method][uri]; ok && has(f.member) {
-				return f.member.handle(ctx, req)
+			f, ok := offer.found[k.method][uri]
+			if !ok || !has(f.member) {
+				continue
 			}
+			if f.original != uri {
+				req = req.WithParams(jsonrpc.With(req.Params, "ref", jsonrpc.With(ref, "uri", jsonrpc.AppendString(nil, f.original))))
+			}
+			return f.member.handle(ctx, req)
 		}
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref: unknown resource template %q", uri)
 	}

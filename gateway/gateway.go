@@ -34,7 +34,7 @@ const (
 type Options struct {
 	// NoPrefix offers tools and prompts under the names that the members give
 	// them. Where two members give the same name, that of the one added later
-	// gets a suffix.
+	// gets a suffix, and so does one that models cannot be given.
 	NoPrefix bool
 	// Conflicts says what becomes of a name that two members give; default [Suffix].
 	Conflicts Conflicts
@@ -274,7 +274,11 @@ func (g *Gateway) routeOnce(ctx context.Context, req *mcp.Request, k kind) (mcp.
 	if asker != "" && asker != m.name {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "requestState: %s %q is not of server %q any more, which asked for input; send the request again without requestState", k.noun, req.Name, asker)
 	}
-	return m.ask(ctx, req, req.Renamed(name))
+	result, err := m.ask(ctx, req, req.Renamed(name))
+	if err != nil || !m.shares.Load() {
+		return result, err
+	}
+	return g.current().translated(m, req.Method, result, nil)
 }
 
 // stateAskers is where a request keeps which member asked the client in the round
@@ -317,36 +321,6 @@ func (m *member) ask(ctx context.Context, req, renamed *mcp.Request) (mcp.Result
 		setAskers(req, append([]string{m.name}, askersOf(req)...))
 	}
 	return result, err
-}
-
-// read passes resources/read on to the member that lists the URI, or to those
-// with a template that matches it, and to no other: a URI may be a secret.
-func (g *Gateway) read(ctx context.Context, req *mcp.Request, has func(*member) bool) (mcp.Result, error) {
-	owners, sure := g.current().owners(req.Name)
-	if !sure {
-		if err := g.await(ctx); err != nil {
-			return mcp.Result{}, err
-		}
-		owners, _ = g.current().owners(req.Name)
-	}
-	var last error
-	asker := takeAsker(req)
-	for _, m := range owners {
-		if asker != "" && m.name != asker || !has(m) {
-			continue
-		}
-		result, err := m.ask(ctx, req, req)
-		if err == nil || !errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) {
-			return result, err
-		}
-		last = err
-	}
-	if last == nil {
-		e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s", req.Name)
-		e.Data, _ = json.Marshal(map[string]string{"uri": req.Name})
-		last = e
-	}
-	return mcp.Result{}, last
 }
 
 // changedOffer makes the next list read the members again, and notifies clients.

@@ -43,6 +43,7 @@ type instances struct {
 type instance struct {
 	ready  chan struct{} // closed when client or err is there
 	client *mcp.Client
+	asked  *breaker // around client
 	err    error
 	cancel context.CancelFunc
 
@@ -102,7 +103,7 @@ func (m *member) askInstance(ctx context.Context, req *mcp.Request) (result mcp.
 	if err := m.awaitInstance(ctx, req, i); err != nil {
 		return mcp.Result{}, false, err
 	}
-	result, err = m.send(ctx, i.client, req)
+	result, err = m.send(ctx, i.asked, req)
 	select {
 	case <-i.client.Done():
 		lost = true
@@ -204,6 +205,28 @@ func (is *instances) left(i *instance) {
 	i.used = time.Now()
 }
 
+// usersOf is how many requests to an instance run.
+func (is *instances) usersOf(i *instance) int64 {
+	is.mu.Lock()
+	defer is.mu.Unlock()
+	return int64(i.users)
+}
+
+// trouble says what is wrong with one of them, for people; nil if nothing is.
+func (is *instances) trouble() error {
+	is.mu.Lock()
+	defer is.mu.Unlock()
+	for _, i := range is.all {
+		if i.asked == nil {
+			continue
+		}
+		if err, _ := i.asked.standing(); err != nil {
+			return fmt.Errorf("one of %d instances: %w", len(is.all), err)
+		}
+	}
+	return nil
+}
+
 // end ends all instances, and those who use them.
 func (is *instances) end() {
 	is.mu.Lock()
@@ -226,7 +249,7 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	defer i.cancel()
 	c, err := m.dialInstance(ctx)
 	m.instances.mu.Lock()
-	i.client, i.err, i.used = c, err, time.Now()
+	i.client, i.err, i.used, i.asked = c, err, time.Now(), newBreaker(m.name, c, m.gateway.report)
 	m.instances.mu.Unlock()
 	close(i.ready)
 	if err != nil {
@@ -241,7 +264,7 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
-		cancel(m.follow(ctx, c, func() {}, func() {}))
+		cancel(m.follow(ctx, c, i.asked, func() int64 { return m.instances.usersOf(i) }, func() {}, func() {}))
 	}()
 	idle := cmp.Or(m.upstream.IdleTime, defaultIdleTime)
 	for left := idle; left > 0 && sleep(ctx, left); {

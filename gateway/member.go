@@ -41,6 +41,7 @@ type member struct {
 	reading   chan struct{} // of capacity 1: held while its lists are read
 
 	responded atomic.Bool // to a request, since it was last connected
+	shares    atomic.Bool // its results may name URIs that clients know as another's; see resources.go
 
 	mu        sync.RWMutex
 	state     State
@@ -54,6 +55,7 @@ type member struct {
 	changed   chan struct{}           // closed, and made new, when any of this changes
 	handler   mcp.Handler             // nil while it is not connected
 	client    *mcp.Client
+	asked     *breaker // around client; nil for a Handler in this process
 	listings  map[string]listing
 	known     *definitions.Definitions // what was remembered or read; nil if neither
 	unread    map[string]error         // why a list could not be read, by method; nil or never changed
@@ -275,17 +277,22 @@ func (m *member) serve(ctx context.Context, h mcp.Handler, c *mcp.Client) error 
 	}
 	if m.isolated() { // calls have connections of their own
 		ctx, cancel := context.WithCancelCause(ctx)
-		return m.follow(ctx, c, func() {}, func() { cancel(errRead) })
+		return m.follow(ctx, c, newBreaker(m.name, h, m.gateway.report), func() int64 { return 0 }, func() {}, func() { cancel(errRead) })
+	}
+	var asked *breaker
+	if m.upstream.Handler == nil {
+		asked = newBreaker(m.name, h, m.gateway.report)
+		h = asked
 	}
 	use := func(s State) func() {
 		return func() {
 			m.mu.Lock()
-			m.handler, m.client = h, c
+			m.handler, m.client, m.asked = h, c, asked
 			m.mu.Unlock()
 			m.set(s, nil) // wakes those that wait
 		}
 	}
-	return m.follow(ctx, c, use(Connecting), use(Connected))
+	return m.follow(ctx, c, asked, m.calls.n.Load, use(Connecting), use(Connected))
 }
 
 // errRead is why a connection ended that was there to read what the server offers.
@@ -293,8 +300,9 @@ var errRead = errors.New("what the server offers was read")
 
 // follow reads what the server offers, and again when it says that this changed, until ctx is done or the
 // connection is lost; it returns why. early is called before the first time where the lists are known
-// already, as calls need not wait for them, and read after it.
-func (m *member) follow(ctx context.Context, c *mcp.Client, early, read func()) error {
+// already, as calls need not wait for them, and read after it. asked is around the connection, and inUse says how
+// many calls use it.
+func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, inUse func() int64, early, read func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -307,7 +315,7 @@ func (m *member) follow(ctx context.Context, c *mcp.Client, early, read func()) 
 		}
 	})
 	if m.upstream.Handler == nil {
-		running.Go(func() { cancel(m.checkHealth(ctx, c)) })
+		running.Go(func() { cancel(m.checkHealth(ctx, c, asked, inUse)) })
 	}
 	changes, agreed := newPending(), make(chan struct{})
 	running.Go(func() { m.listen(ctx, c, changes, sync.OnceFunc(func() { close(agreed) })) })
@@ -350,7 +358,7 @@ func (m *member) set(s State, err error) {
 		m.err = nil
 		m.wanted.Store(false)
 	case Failed, Idle:
-		m.err, m.handler, m.client = err, nil, nil
+		m.err, m.handler, m.client, m.asked = err, nil, nil, nil
 	}
 	close(m.changed)
 	m.changed = make(chan struct{})

@@ -95,13 +95,15 @@ type naming struct {
 	kind      kind
 	members   []*member
 	conflicts Conflicts
+	keeps     bool // names are what they are, whatever models can use
 	found     map[string]owned
 	refused   map[string]string // why names are nobody's, by name
+	shared    []*member         // who has URIs that are another's, too
 }
 
-func newNaming(k kind, members []*member, c Conflicts) *naming {
-	n := &naming{kind: k, members: members, conflicts: c, found: map[string]owned{}, refused: map[string]string{}}
-	if c == Refuse && k.named {
+func newNaming(k kind, members []*member, o *Options) *naming {
+	n := &naming{kind: k, members: members, conflicts: o.Conflicts, keeps: o.Transparent || !k.named, found: map[string]owned{}, refused: map[string]string{}}
+	if o.Conflicts == Refuse {
 		n.refuse()
 	}
 	return n
@@ -112,7 +114,7 @@ func (n *naming) refuse() {
 	by := map[string]*member{}
 	for _, m := range n.members {
 		for _, e := range m.listing(n.kind).entries {
-			wanted := m.publicName(e.name)
+			wanted := n.wanted(m, e.name)
 			if before := by[wanted]; before == nil {
 				by[wanted] = m
 			} else if before != m {
@@ -130,36 +132,60 @@ func (m *member) publicName(name string) string {
 	return m.prefix + name
 }
 
+// wanted is the name, or URI, that an entry of the member should have.
+func (n *naming) wanted(m *member, name string) string {
+	if n.kind.named {
+		return m.publicName(name)
+	}
+	return name
+}
+
+// share notes a resource or template whose URI is another member's, too, and returns the one that is not.
+func (n *naming) share(r owned) (own string) {
+	if n.kind.named {
+		return ""
+	}
+	own = r.member.ownURI(r.original)
+	n.found[own] = r
+	n.shared = append(n.shared, r.member)
+	return own
+}
+
 // expose returns the name under which an entry is offered, empty if it is not, and
 // why that is another than it should be. Members must be given in their order:
 // who comes first keeps a name. The name of any other, or one that cannot be used,
 // gets a suffix, which depends on nothing but the server's and its own name.
 func (n *naming) expose(m *member, e listed) (exposed, why string) {
-	target, wanted := owned{m, e.name, e.raw, e.headers}, e.name
-	if n.kind.named {
-		wanted = m.publicName(e.name)
-	}
+	target, wanted := owned{m, e.name, e.raw, e.headers}, n.wanted(m, e.name)
 	if why := n.refused[wanted]; why != "" {
+		n.share(target)
 		return "", fmt.Sprintf("%s %q is omitted: %s", n.kind.noun, wanted, why)
 	}
 	owner, taken := n.found[wanted]
 	if taken && owner.member == m && owner.original == e.name {
 		return "", fmt.Sprintf("%s %q is listed twice", n.kind.noun, e.name)
 	}
-	if taken && !n.kind.named {
-		return "", fmt.Sprintf("%s %q: server %q has it, too, and is asked for it", n.kind.noun, e.name, owner.member.name)
-	}
 	nested, contested := n.nested(m, wanted)
-	switch mapped := m.upstream.Names[e.name] != ""; {
+	switch {
 	case taken && n.conflicts == First:
+		n.share(target)
 		return "", fmt.Sprintf("%s %q is omitted: server %q has that name, and comes first", n.kind.noun, wanted, owner.member.name)
+	case !n.kind.named && (taken || !n.mayHave(m, wanted)):
+		if _, twice := n.found[m.ownURI(e.name)]; twice {
+			return "", fmt.Sprintf("%s %q is listed twice", n.kind.noun, e.name)
+		}
+		why = "it names another server"
+		if taken {
+			why = fmt.Sprintf("server %q has it, too", owner.member.name)
+		}
+		return n.share(target), fmt.Sprintf("%s %q is offered as %q: %s", n.kind.noun, e.name, m.ownURI(e.name), why)
 	case taken:
 		why = fmt.Sprintf("server %q has that name", owner.member.name)
 	case contested:
 		why = "another server, which is not known yet, may have that name"
-	case (m.prefix != "" || mapped) && n.kind.named && len(wanted) > maxExposed:
+	case !n.keeps && len(wanted) > maxExposed:
 		why = fmt.Sprintf("names may have %d characters", maxExposed)
-	case (m.prefix != "" || mapped) && n.kind.named && strings.ContainsFunc(wanted, func(r rune) bool { return !isPlain(r) }):
+	case !n.keeps && strings.ContainsFunc(wanted, func(r rune) bool { return !isPlain(r) }):
 		why = "names may hold letters, digits, _ and - only"
 	default:
 		n.found[wanted] = target

@@ -175,23 +175,6 @@ func TestAURIThatNobodyHasIsAskedOfNobody(t *testing.T) {
 	}
 }
 
-func TestAResourceThatTwoHaveIsSaidToBe(t *testing.T) {
-	g := gateway.New(gateway.Options{Logger: quiet})
-	defer g.Close()
-	for _, name := range []string{"one", "two"} {
-		s := mcp.NewServerWith(name, "1", mcp.ServerOptions{Logger: quiet})
-		s.AddText(mcp.Resource{URI: "file:///same", Name: "same"}, name)
-		must(t, g.AddHandler(name, s))
-		must(t, g.Settle(t.Context()))
-	}
-	if r, err := mcp.NewClient(g).ReadResource(t.Context(), "file:///same"); err != nil || r.Contents[0].Text != "one" {
-		t.Errorf("%+v, %v", r, err)
-	}
-	if got, want := fmt.Sprint(g.Status()[1].Renamed), `[resource "file:///same": server "one" has it, too, and is asked for it]`; got != want {
-		t.Errorf("it says %s, want %s", got, want)
-	}
-}
-
 func TestAnUnknownToolsErrorNamesTheOneThatWasMeant(t *testing.T) {
 	g := gateway.New(gateway.Options{Logger: quiet})
 	defer g.Close()
@@ -204,6 +187,35 @@ func TestAnUnknownToolsErrorNamesTheOneThatWasMeant(t *testing.T) {
 	} {
 		if _, err := callTool(t.Context(), g, name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: the error is %v, want %s", name, err, want)
+		}
+	}
+}
+
+func TestWithoutPrefixANameThatModelsCannotBeGivenGetsASuffix(t *testing.T) {
+	long := strings.Repeat("x", 65)
+	for _, transparent := range []bool{false, true} {
+		g := gateway.New(gateway.Options{Logger: quiet, NoPrefix: true, Transparent: transparent})
+		defer g.Close()
+		must(t, g.AddHandler("a", named(t, "a", "fits", "notes.read", "a/size", long)))
+		must(t, g.Settle(t.Context()))
+		want := []string{"a-size_9adbcd98", "fits", "notes-read_9b43b31c", long[:55] + "_668941a1"}
+		if transparent {
+			want = []string{"a/size", "fits", "notes.read", long}
+		}
+		if got := names(t, g); !slices.Equal(got, want) {
+			t.Errorf("transparent %t: offered are %q, want %q", transparent, got, want)
+		}
+		c := mcp.NewClient(g)
+		for _, name := range want {
+			if got, err := mcp.Call[string](t.Context(), c, name, nil); err != nil || !strings.HasPrefix(got, "a:") {
+				t.Errorf("%s: %q, %v", name, got, err)
+			}
+			if _, err := c.GetPrompt(t.Context(), name, nil); err != nil {
+				t.Errorf("the prompt %s: %v", name, err)
+			}
+		}
+		if got, want := len(g.Status()[0].Renamed), 6; got != want && !transparent {
+			t.Errorf("%d names are said to be others, want %d", got, want)
 		}
 	}
 }

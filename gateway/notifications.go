@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -191,34 +192,42 @@ func wanted(f mcp.SubscriptionFilter) (lists []changes.Change) {
 
 // watch listens to the members that it has for updates of the resources until ctx is done.
 func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string, has func(*member) bool) {
-	byMember := map[*member][]string{}
+	byMember := map[*member]map[string][]string{} // by the member's own URIs, those that the client knows
 	for _, uri := range uris {
 		owners, sure := g.current().owners(uri)
 		if !sure && g.await(ctx) == nil {
 			owners, _ = g.current().owners(uri)
 		}
-		for _, m := range slices.DeleteFunc(slices.Clone(owners), func(m *member) bool { return !has(m) }) {
-			byMember[m] = append(byMember[m], uri)
+		for _, r := range owners {
+			if !has(r.member) {
+				continue
+			}
+			if byMember[r.member] == nil {
+				byMember[r.member] = map[string][]string{}
+			}
+			byMember[r.member][r.uri] = append(byMember[r.member][r.uri], uri)
 		}
 	}
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	for m, uris := range byMember {
+	for m, known := range byMember {
 		watching.Go(func() {
-			m.watch(ctx, l, req, uris)
+			m.watch(ctx, l, req, known)
 			if m.ctx.Err() != nil && sleep(ctx, watchPause) { // it was removed, and another may have them now
-				g.watch(ctx, l, req, uris, has)
+				g.watch(ctx, l, req, slices.Concat(slices.Collect(maps.Values(known))...), has)
 			}
 		})
 	}
 }
 
 // watch listens to the member for updates of resources until ctx is done or the
-// member refuses. A member that is lost, or not connected, is tried again.
-func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string) {
+// member refuses. A member that is lost, or not connected, is tried again. known
+// are the resources, with the URIs that the client knows.
+func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, known map[string][]string) {
+	uris := slices.Sorted(maps.Keys(known))
 	params, _ := json.Marshal(map[string]any{"notifications": mcp.SubscriptionFilter{ResourceSubscriptions: uris}}) // cannot fail
 	sub := mcp.NewRequest(req.Method, params)
-	sub.Meta, sub.Caller, sub.Principal, sub.Peer = req.Meta, req.Caller, req.Principal, watchPeer{&m.gateway.first, l, uris}
+	sub.Meta, sub.Caller, sub.Principal, sub.Peer = req.Meta, req.Caller, req.Principal, watchPeer{&m.gateway.first, l, known}
 	for {
 		_, err := m.handle(ctx, sub)
 		if ctx.Err() != nil {
@@ -235,7 +244,7 @@ func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Reques
 type watchPeer struct {
 	first  *firstClient
 	client *changes.Listener
-	uris   []string
+	known  map[string][]string // what the client calls the resources, by the member's own URIs
 }
 
 // Notify passes updates on. What changed before the member began to listen
@@ -255,7 +264,8 @@ func (p watchPeer) Notify(_ context.Context, method string, params json.RawMessa
 }
 
 func (p watchPeer) updated(quoted []byte) {
-	if uri, ok := jsonrpc.Unquote(quoted); ok && slices.Contains(p.uris, uri) {
+	own, _ := jsonrpc.Unquote(quoted)
+	for _, uri := range p.known[own] {
 		p.client.Add(changes.Change{Method: notifyUpdated, URI: uri})
 	}
 }

@@ -62,6 +62,7 @@ type offer struct {
 	matches []match                      // templates, in order
 	renamed map[*member][]string         // what has another name than it should have
 	refused map[string]map[string]string // why names are nobody's, by method and name
+	shared  map[*member]bool             // their results may name URIs that are others'; see resources.go
 }
 
 // owned is what one exposed name stands for.
@@ -70,11 +71,6 @@ type owned struct {
 	original string
 	raw      json.RawMessage
 	headers  []paramheader.Field
-}
-
-type match struct {
-	member   *member
-	template *uritemplate.Template
 }
 
 // current returns the present offer, making it if need be.
@@ -88,16 +84,16 @@ func (g *Gateway) current() *offer {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.offer == nil {
-		g.offer = makeOffer(g.members, g.options.Conflicts)
+		g.offer = makeOffer(g.members, &g.options)
 	}
 	return g.offer
 }
 
-func makeOffer(members []*member, c Conflicts) *offer {
+func makeOffer(members []*member, options *Options) *offer {
 	o := &offer{members: append([]*member(nil), members...), lists: map[string]json.RawMessage{},
-		found: map[string]map[string]owned{}, renamed: map[*member][]string{}, refused: map[string]map[string]string{}}
+		found: map[string]map[string]owned{}, renamed: map[*member][]string{}, refused: map[string]map[string]string{}, shared: map[*member]bool{}}
 	for _, k := range allKinds {
-		names := newNaming(k, o.members, c)
+		names := newNaming(k, o.members, options)
 		w := jsonrpc.NewObject(nil)
 		w.Array(k.list)
 		for _, m := range o.members {
@@ -111,7 +107,7 @@ func makeOffer(members []*member, c Conflicts) *offer {
 				if why != "" {
 					o.renamed[m] = append(o.renamed[m], why)
 				}
-				if e.template != nil {
+				if e.template != nil && names.refused[e.name] == "" {
 					o.matches = append(o.matches, match{m, e.template})
 				}
 				switch exposed {
@@ -126,7 +122,14 @@ func makeOffer(members []*member, c Conflicts) *offer {
 				}
 			}
 		}
+		if !k.named {
+			o.noteShared(names.shared)
+		}
 		o.found[k.method], o.refused[k.method], o.lists[k.method] = names.found, names.refused, w.Bytes()
+	}
+	o.noteOverlaps()
+	for _, m := range o.members {
+		m.shares.Store(o.shared[m])
 	}
 	return o
 }
@@ -200,23 +203,6 @@ func (o *offer) unknown(k kind, name string, visible func(exposed string, f owne
 		return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q; did you mean %q?", k.noun, name, near[0])
 	}
 	return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q; %s names those that exist", k.noun, name, k.method)
-}
-
-// owners returns the members that may have a resource: the one that lists it, or
-// those with a matching template. It is unsure where there is none.
-func (o *offer) owners(uri string) (owners []*member, sure bool) {
-	if f, ok := o.found[resourceKind.method][uri]; ok {
-		return []*member{f.member}, true
-	}
-	for _, t := range o.matches {
-		if slices.Contains(owners, t.member) {
-			continue
-		}
-		if _, ok := t.template.Match(uri); ok {
-			owners = append(owners, t.member)
-		}
-	}
-	return owners, len(owners) > 0
 }
 
 // validateHeaders compares the headers of a call with the arguments that they

@@ -58,7 +58,7 @@ func (m *member) reset() {
 		m.forget()
 	}
 	m.mu.Lock()
-	m.handler, m.client, m.err = nil, nil, nil
+	m.handler, m.client, m.asked, m.err = nil, nil, nil, nil
 	m.mu.Unlock()
 	m.set(Connecting, nil)
 }

@@ -18,11 +18,13 @@ const (
 	Failed  // and will be tried again
 	Waiting // to start: as many others as may are starting
 	Idle    // not connected: it is when it is used
+	// Unresponsive is connected, but requests in a row got no response: further ones fail at once until a ping does.
+	Unresponsive
 )
 
 // String names the state.
 func (s State) String() string {
-	return [...]string{"connecting", "connected", "failed", "waiting to start", "idle"}[s]
+	return [...]string{"connecting", "connected", "failed", "waiting to start", "idle", "not responding"}[s]
 }
 
 // A Status describes one member, for people to read.
@@ -31,8 +33,8 @@ type Status struct {
 	State State
 	// Note says what a start is doing; often empty.
 	Note string
-	// Err says why it failed, why the last connection ended, or which lists of a
-	// connected one cannot be read; nil if nothing is wrong.
+	// Err says why it failed, why the last connection ended, which lists of a
+	// connected one cannot be read, or why it is not asked; nil if nothing is wrong.
 	Err error
 	// Program says that it is a program that is started.
 	Program bool
@@ -78,6 +80,18 @@ func (m *member) status() Status {
 				s.Err = errors.Join(s.Err, fmt.Errorf("%s: %w", k.method, err))
 			}
 		}
+	}
+	if m.asked != nil {
+		err, open := m.asked.standing()
+		if err != nil {
+			s.Err = errors.Join(s.Err, err)
+		}
+		if open && m.state == Connected {
+			s.State = Unresponsive
+		}
+	}
+	if err := m.instances.trouble(); err != nil {
+		s.Err = errors.Join(s.Err, err)
 	}
 	if s.Instances = m.instances.count(); s.Instances > 0 && m.state == Idle {
 		s.State = Connected

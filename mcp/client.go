@@ -82,7 +82,8 @@ type ClientOptions struct {
 	// Revision, if not empty, is the only revision spoken; default is to find out.
 	Revision string
 	// Timeout is how long a request may take while nothing is heard of it (progress,
-	// a request of the server); default 60 seconds, negative for none.
+	// a request of the server); default 60 seconds, negative for none. With Bridge, it
+	// holds for what [Client.Handle] passes on, too, if it is given.
 	Timeout time.Duration
 	// MaxTimeout is how long a request may take in any case; default 30 minutes.
 	MaxTimeout time.Duration
@@ -250,7 +251,19 @@ func (c *Client) Close() error {
 
 // Handle passes a request of somebody else on to the server.
 func (c *Client) Handle(ctx context.Context, req *Request) (Result, error) {
-	return c.handler.Handle(ctx, req)
+	if !c.options.Bridge || c.options.Timeout <= 0 || req.Method == methodListen || req.Peer == nil {
+		return c.handler.Handle(ctx, req)
+	}
+	limited := *req
+	peer := &limitedPeer{Peer: req.Peer}
+	limited.Peer = peer
+	within, stop := peer.idle.start(ctx, c.options, req)
+	defer stop()
+	result, err := c.handler.Handle(within, &limited)
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		err = c.ended(within, req)
+	}
+	return result, err
 }
 
 // Ping asks whether the server is alive.

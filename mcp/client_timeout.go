@@ -2,10 +2,38 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"sync"
 	"time"
 )
+
+// A limitedPeer is the Peer of a request that is passed on for a limited time: what
+// goes to the client gives it its time again, and while the client is asked the
+// clock stands.
+type limitedPeer struct {
+	Peer
+	idle idleTimeout
+}
+
+// Notify notifies the client.
+func (p *limitedPeer) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	p.idle.restart()
+	return p.Peer.Notify(ctx, method, params)
+}
+
+// Ask asks the client.
+func (p *limitedPeer) Ask(ctx context.Context, q ServerRequest) (json.RawMessage, error) {
+	defer p.idle.hold()()
+	return p.Peer.Ask(ctx, q)
+}
+
+// Disconnect is that of the client's Peer, if it has one.
+func (p *limitedPeer) Disconnect() {
+	if d, ok := p.Peer.(interface{ Disconnect() }); ok {
+		d.Disconnect()
+	}
+}
 
 // An idleTimeout ends a request of which nothing is heard for too long.
 type idleTimeout struct {

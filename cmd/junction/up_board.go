@@ -130,7 +130,7 @@ func (b *board) record(s gateway.Status) {
 // noteworthy reports whether the state of a server is shown.
 func (b *board) noteworthy(s gateway.Status) bool {
 	switch {
-	case s.State == gateway.Failed:
+	case s.State == gateway.Failed || s.State == gateway.Unresponsive:
 		return true
 	case b.quiet:
 		return false
@@ -254,16 +254,16 @@ func statusTable(all []gateway.Status, full bool, width int) string {
 // summary sums up, such as "59 servers: 40 remembered, 12 connected, 3 starting, 4
 // failed · 812 tools".
 func summary(all []gateway.Status) string {
-	return summed(all, ": ", gateway.Idle, gateway.Connected, gateway.Connecting, gateway.Waiting, gateway.Failed)
+	return summed(all, ": ", gateway.Idle, gateway.Connected, gateway.Connecting, gateway.Waiting, gateway.Unresponsive, gateway.Failed)
 }
 
 // brief is a summary without the servers of which nothing is to be expected or done.
 func brief(all []gateway.Status) string {
-	return summed(all, ", ", gateway.Connecting, gateway.Failed)
+	return summed(all, ", ", gateway.Connecting, gateway.Unresponsive, gateway.Failed)
 }
 
 var stateWords = map[gateway.State]string{gateway.Idle: "remembered", gateway.Connected: "connected",
-	gateway.Connecting: "starting", gateway.Waiting: "waiting to start", gateway.Failed: "failed"}
+	gateway.Connecting: "starting", gateway.Waiting: "waiting to start", gateway.Unresponsive: "not responding", gateway.Failed: "failed"}
 
 // summed counts the servers, those in some states, and the tools.
 func summed(all []gateway.Status, separator string, states ...gateway.State) string {

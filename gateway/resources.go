@@ -1,0 +1,296 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/uritemplate"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// Resources keep their URIs. Where two members have one, or one matches a template of both, it is the first one's,
+// and clients know the other's as junction:SERVER/URI. It can be read, subscribed to and completed, and stands in the
+// place of the member's own URI in what clients get of it.
+
+// ownScheme is what the URIs begin with that say whose they are.
+const ownScheme = "junction:"
+
+// maxTranslated is how many URIs of one result are looked at; further ones stay as they are.
+const maxTranslated = 1_000
+
+// ownURI is the URI, or template, that no other member has.
+func (m *member) ownURI(uri string) string { return ownScheme + url.PathEscape(m.name) + "/" + uri }
+
+// mayHave reports whether the member may offer a URI as its own: not one that says that it is another's.
+func (n *naming) mayHave(m *member, uri string) bool {
+	rest, ok := strings.CutPrefix(uri, ownScheme)
+	return !ok || !slices.ContainsFunc(n.members, func(other *member) bool {
+		return other != m && strings.HasPrefix(rest, url.PathEscape(other.name)+"/")
+	})
+}
+
+// A resource is what a URI that clients know stands for.
+type resource struct {
+	member *member
+	uri    string // the member's own
+}
+
+type match struct {
+	member   *member
+	template *uritemplate.Template
+}
+
+// owners returns whose resource a URI may be: the member's that lists it, or that it names, or those' with a matching
+// template. It is unsure where there is none.
+func (o *offer) owners(uri string) (owners []resource, sure bool) {
+	if f, ok := o.found[resourceKind.method][uri]; ok {
+		return []resource{{f.member, f.original}}, true
+	}
+	if rest, ok := strings.CutPrefix(uri, ownScheme); ok {
+		for _, m := range o.members {
+			if own, ok := strings.CutPrefix(rest, url.PathEscape(m.name)+"/"); ok && o.has(m, own) {
+				return []resource{{m, own}}, true
+			}
+		}
+	}
+	if o.refused[resourceKind.method][uri] != "" {
+		return nil, true
+	}
+	for _, t := range o.matches {
+		if slices.ContainsFunc(owners, func(r resource) bool { return r.member == t.member }) {
+			continue
+		}
+		if _, ok := t.template.Match(uri); ok {
+			owners = append(owners, resource{t.member, uri})
+		}
+	}
+	return owners, len(owners) > 0
+}
+
+// has reports whether a member lists a URI of its own, or has a template that matches it.
+func (o *offer) has(m *member, uri string) bool {
+	for _, exposed := range []string{uri, m.ownURI(uri)} {
+		if f, ok := o.found[resourceKind.method][exposed]; ok && f.member == m {
+			return true
+		}
+	}
+	return slices.ContainsFunc(m.listing(templateKind).entries, func(e listed) bool {
+		if e.template == nil {
+			return false
+		}
+		_, ok := e.template.Match(uri)
+		return ok
+	})
+}
+
+// known is what clients call a resource of a member: its URI, unless that leads to another one.
+func (o *offer) known(m *member, uri string) string {
+	if first, _ := o.owners(uri); len(first) > 0 && first[0].member == m || !o.has(m, uri) {
+		return uri
+	}
+	return m.ownURI(uri)
+}
+
+func (o *offer) noteShared(members []*member) {
+	for _, m := range members {
+		o.shared[m] = true
+	}
+}
+
+// A place is a URI, or the beginning of all that match a template, of a member.
+type place struct {
+	text     string
+	member   *member
+	template bool
+	other    *place // the nearest of another member that this one begins with
+	outer    *place // the nearest of all that this one begins with
+}
+
+// noteOverlaps notes the members with a template that may match a URI which another one has, or may have.
+func (o *offer) noteOverlaps() {
+	if len(o.matches) == 0 || len(o.members) < 2 {
+		return
+	}
+	var places []*place
+	for _, m := range o.members {
+		for _, e := range m.listing(resourceKind).entries {
+			places = append(places, &place{text: e.name, member: m})
+		}
+		for _, e := range m.listing(templateKind).entries {
+			beginning, _, _ := strings.Cut(e.name, "{")
+			places = append(places, &place{text: beginning, member: m, template: true})
+		}
+	}
+	slices.SortStableFunc(places, func(a, b *place) int {
+		c := strings.Compare(a.text, b.text)
+		if c == 0 && a.template != b.template { // before what it may match
+			if c = 1; a.template {
+				c = -1
+			}
+		}
+		return c
+	})
+	var outer *place
+	for _, p := range places {
+		for outer != nil && !strings.HasPrefix(p.text, outer.text) {
+			outer = outer.outer
+		}
+		if p.outer = outer; outer != nil {
+			if p.other = outer; outer.member == p.member {
+				p.other = outer.other
+			}
+		}
+		if p.other != nil {
+			o.shared[p.member], o.shared[p.other.member] = true, true
+		}
+		if p.template {
+			outer = p
+		}
+	}
+}
+
+// read passes resources/read on to the member that lists the URI, or to those
+// with a template that matches it, and to no other: a URI may be a secret.
+func (g *Gateway) read(ctx context.Context, req *mcp.Request, has func(*member) bool) (mcp.Result, error) {
+	owners, sure := g.current().owners(req.Name)
+	if !sure {
+		if err := g.await(ctx); err != nil {
+			return mcp.Result{}, err
+		}
+		owners, _ = g.current().owners(req.Name)
+	}
+	last := g.current().noResource(req.Name)
+	asker := takeAsker(req)
+	for _, r := range owners {
+		if asker != "" && r.member.name != asker || !has(r.member) {
+			continue
+		}
+		result, err := r.ask(ctx, req)
+		if err == nil || !errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) {
+			return result, err
+		}
+		last = err
+	}
+	return mcp.Result{}, last
+}
+
+// ask reads the resource.
+func (r resource) ask(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	renamed := req
+	if r.uri != req.Name {
+		renamed = req.Renamed(r.uri)
+	}
+	result, err := r.member.ask(ctx, req, renamed)
+	if err != nil || r.uri == req.Name && !r.member.shares.Load() {
+		return result, err
+	}
+	return r.member.gateway.current().translated(r.member, req.Method, result, &renaming{r.uri, req.Name})
+}
+
+// noResource is the error for a URI that is nobody's.
+func (o *offer) noResource(uri string) error {
+	e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s", uri)
+	if why := o.refused[resourceKind.method][uri]; why != "" {
+		e = mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s: %s", uri, why)
+	}
+	e.Data, _ = json.Marshal(map[string]string{"uri": uri}) // a string always encodes
+	return e
+}
+
+// A renaming is a URI of a member, and what the client that asked calls it.
+type renaming struct{ own, asked string }
+
+// translated is a result of a member with the URIs that clients know: of resources, and of links to them and
+// resources within in what tools and prompts give.
+func (o *offer) translated(m *member, method string, result mcp.Result, asked *renaming) (mcp.Result, error) {
+	if result.TextOnly() {
+		return result, nil
+	}
+	body, err := result.Encoded()
+	if err != nil {
+		return result, err
+	}
+	t := translation{known: func(uri string) string {
+		if asked != nil && uri == asked.own {
+			return asked.asked
+		}
+		return o.known(m, uri)
+	}}
+	var translated json.RawMessage
+	switch method {
+	case "tools/call":
+		translated = t.elements(body, "content", t.content)
+	case "prompts/get":
+		translated = t.elements(body, "messages", func(message []byte) []byte {
+			content := jsonrpc.Get(message, "content")
+			if len(content) > 0 && content[0] == '[' {
+				return t.elements(message, "content", t.content)
+			}
+			if len(content) == 0 {
+				return message
+			}
+			return jsonrpc.With(message, "content", t.content(content))
+		})
+	case "resources/read":
+		translated = t.elements(body, "contents", t.named)
+	}
+	if !t.changed {
+		return result, nil
+	}
+	return result.WithJSON(translated), nil
+}
+
+// A translation gives resources other URIs.
+type translation struct {
+	known   func(uri string) string
+	uris    int // that were looked at
+	changed bool
+}
+
+// elements is an object with each element of one of its arrays as translate makes it.
+func (t *translation) elements(obj []byte, array string, translate func([]byte) []byte) json.RawMessage {
+	w := jsonrpc.NewObject(make([]byte, 0, len(obj)+256))
+	w.Members(obj, array)
+	w.Array(array)
+	jsonrpc.EachElement(jsonrpc.Get(obj, array), func(element []byte) bool {
+		w.Element(translate(element))
+		return true
+	})
+	w.End()
+	return w.Bytes()
+}
+
+// content is a content block with the URI that clients know.
+func (t *translation) content(block []byte) []byte {
+	switch kind, _ := jsonrpc.Unquote(jsonrpc.Get(block, "type")); kind {
+	case mcp.ContentResourceLink:
+		return t.named(block)
+	case mcp.ContentResource:
+		if inner := jsonrpc.Get(block, "resource"); len(inner) > 0 && inner[0] == '{' {
+			return jsonrpc.With(block, "resource", t.named(inner))
+		}
+	}
+	return block
+}
+
+// named is an object with the URI that clients know.
+func (t *translation) named(obj []byte) []byte {
+	uri, ok := jsonrpc.Unquote(jsonrpc.Get(obj, "uri"))
+	if !ok {
+		return obj
+	}
+	if t.uris++; t.uris > maxTranslated {
+		return obj
+	}
+	known := t.known(uri)
+	if known == uri {
+		return obj
+	}
+	t.changed = true
+	return jsonrpc.With(obj, "uri", jsonrpc.AppendString(nil, known))
+}

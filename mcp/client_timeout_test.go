@@ -1,0 +1,83 @@
+package mcp_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+)
+
+// A notedPeer counts what a client is notified of, and takes its time to answer.
+type notedPeer struct{ progress int }
+
+func (p *notedPeer) Notify(context.Context, string, json.RawMessage) error { p.progress++; return nil }
+
+func (p *notedPeer) Ask(ctx context.Context, _ mcp.ServerRequest) (json.RawMessage, error) {
+	select {
+	case <-time.After(5 * time.Minute):
+		return json.RawMessage(`{"action":"accept","content":{"ok":true}}`), nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func TestWhatABridgePassesOnEndsInTimeWhereOneIsGiven(t *testing.T) {
+	s := mcp.NewServerWith("s", "1", mcp.ServerOptions{Logger: slog.New(slog.DiscardHandler)})
+	mcp.AddTool(s, "waits", func(ctx context.Context, _ struct{}) (string, error) { <-ctx.Done(); return "", ctx.Err() })
+	mcp.AddTool(s, "steps", func(ctx context.Context, _ struct{}) (string, error) {
+		for n := range 10 {
+			time.Sleep(15 * time.Second)
+			mcp.Progress(ctx, float64(n), 10, "")
+		}
+		return "done", nil
+	})
+	mcp.AddTool(s, "asks", func(ctx context.Context, _ struct{}) (string, error) {
+		type form struct {
+			OK bool `json:"ok"`
+		}
+		_, err := mcp.Elicit[form](ctx, "ok?")
+		return "asked", err
+	})
+	for _, test := range []struct {
+		tool    string
+		timeout time.Duration
+		took    time.Duration
+		want    string
+	}{
+		{"waits", 20 * time.Second, 20 * time.Second, `server "s": tools/call "waits": no message for 20s`},
+		{"waits", 0, 2 * time.Hour, "given up"},
+		{"steps", 20 * time.Second, 150 * time.Second, ""},
+		{"asks", 20 * time.Second, 5 * time.Minute, ""},
+	} {
+		t.Run(test.tool+" "+test.timeout.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, err := mcp.DialWith(t.Context(), stream.Pipe(s), mcp.ClientOptions{Name: "s", Revision: "2025-11-25", Bridge: true, Timeout: test.timeout, Logger: slog.New(slog.DiscardHandler)})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer c.Close()
+				ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Hour, errors.New("given up"))
+				defer cancel()
+				req := mcp.NewRequest("tools/call", json.RawMessage(`{"name":"`+test.tool+`","arguments":{}}`))
+				req.Meta.Capabilities = &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}}}
+				req.Meta.ProgressToken = json.RawMessage("1")
+				req.Peer = &notedPeer{}
+				began := time.Now()
+				_, err = c.Handle(ctx, req)
+				if took := time.Since(began); took != test.took {
+					t.Errorf("it took %v", took)
+				}
+				if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+					t.Errorf("the error is %v, want %q", err, test.want)
+				}
+			})
+		})
+	}
+}
