@@ -1,16 +1,15 @@
 package docs_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // binEnv names the folder that the junction binary is built into.
@@ -37,59 +36,33 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// A console example shows commands behind "$ " and what they print. All of a
-// page run one after the other in an empty folder, with nothing configured. "…"
-// stands for any text, on a line of its own for any lines. What the README runs
-// from the source is the binary here. A page's policy.json is in the folder.
+// A console example shows commands behind "$ " and what they print. All below one
+// heading run one after the other in an empty folder of their own, with nothing
+// configured, so that each section can be followed alone. "…" stands for any text, on
+// a line of its own for any lines. What the README runs from the source is the
+// binary here. The mcp.json and policy.json that the section shows are in the folder.
+// A command that ends in " &" runs until the section ends; the next one begins when it
+// has printed what the page says.
 func TestConsoleExamplesPrintWhatTheySay(t *testing.T) {
-	dir, err := built()
+	bin, err := built()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, page := range pages(t) {
-		var shown []block
+		sections := map[string][]block{}
 		for _, b := range blocks(t, page) {
-			if b.kind == "console" {
-				shown = append(shown, b)
+			if b.kind == "console" || b.kind == "json" && (b.label == configFile || b.label == policyFile) {
+				sections[b.under] = append(sections[b.under], b)
 			}
 		}
-		if len(shown) == 0 {
-			continue
-		}
-		t.Run(filepath.Base(page), func(t *testing.T) {
-			home := t.TempDir()
-			for _, b := range blocks(t, page) {
-				if b.label != policyFile {
-					continue
-				}
-				if err := os.WriteFile(filepath.Join(home, b.label), []byte(b.text), 0o600); err != nil {
-					t.Fatal(err)
-				}
+		for under, section := range sections {
+			if !slices.ContainsFunc(section, func(b block) bool { return b.kind == "console" }) {
+				continue
 			}
-			for _, b := range shown {
-				runConsole(t, b, home, dir)
-			}
-		})
-	}
-}
-
-func runConsole(t *testing.T, b block, home, bin string) {
-	t.Helper()
-	for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
-		line, want, _ := strings.Cut(part, "\n")
-		for strings.HasSuffix(line, `\`) {
-			var more string
-			more, want, _ = strings.Cut(want, "\n")
-			line += "\n" + more
-		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		command := exec.CommandContext(ctx, "sh", "-c", strings.ReplaceAll(line, "go run ./cmd/junction", "junction"))
-		command.Dir = home
-		command.Env = []string{"PATH=" + bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + home, "COLUMNS=80"}
-		out, _ := command.CombinedOutput() // the exit code is shown where it matters
-		cancel()
-		if got := string(out); !fits(got, want) {
-			t.Errorf("%s:%d: $ %s\nprinted\n%s\nand the page says\n%s", b.page, b.line, line, got, want)
+			t.Run(filepath.Base(page)+" "+under, func(t *testing.T) {
+				t.Parallel()
+				follow(t, section, bin)
+			})
 		}
 	}
 }

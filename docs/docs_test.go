@@ -20,6 +20,7 @@ const root = ".."
 type block struct {
 	page  string // path from the root
 	line  int
+	under string // the heading above
 	kind  string // the language behind the fence
 	label string // what else stands there, such as the name of a file
 	text  string
@@ -49,6 +50,7 @@ func blocks(t *testing.T, page string) []block {
 	var all []block
 	var open *block
 	var body []string
+	under := ""
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
 		line := lines.Text()
@@ -61,7 +63,9 @@ func blocks(t *testing.T, page string) []block {
 			body = append(body, line)
 		case found:
 			kind, label, _ := strings.Cut(fence, " ")
-			open = &block{page: page, line: n, kind: kind, label: label}
+			open = &block{page: page, line: n, under: under, kind: kind, label: label}
+		case strings.HasPrefix(line, "#"):
+			under = strings.TrimLeft(line, "# ")
 		}
 	}
 	if err := lines.Err(); err != nil {

@@ -218,8 +218,11 @@ func TestHelloServerClientAndHost(t *testing.T) {
 	}
 }
 
-// policyFile is the label of a block that holds rules.
-const policyFile = "policy.json"
+// policyFile is the label of a block that holds rules, configFile of one that holds servers.
+const (
+	policyFile = "policy.json"
+	configFile = "mcp.json"
+)
 
 func TestRulesAreRead(t *testing.T) {
 	for _, b := range examples(t) {

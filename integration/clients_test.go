@@ -3,6 +3,7 @@ package integration
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -214,6 +215,48 @@ func TestInspector(t *testing.T) {
 			inspect(t, inspector, target, &resources, "--method", "resources/list")
 			if len(resources.Resources) == 0 {
 				t.Error("no resources")
+			}
+		})
+	}
+}
+
+// The Inspector calls tools of two servers behind one junction up, by the names that it lists: at its endpoint, and as a
+// program that the Inspector starts by the entry that people paste.
+func TestInspectorCallsThroughUp(t *testing.T) {
+	binary := junction(t)
+	inspector := []string{node(t), npm(t, "inspector", "node_modules", "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js"), "--cli"}
+	config := upConfig(t, []realServer{
+		{name: "legacy", argv: serverNamed(t, "ts-v1").argv},
+		{name: "modern", argv: serverNamed(t, "ts-v2").argv},
+	})
+	address := freeAddress(t)
+	serving(t, isolated(t), address, binary, "up", "--config", config, "--http", address)
+	entry := filepath.Join(t.TempDir(), "mcp.json")
+	pasted := encode(t, object{"mcpServers": object{"junction": object{"command": binary, "args": []string{"up", "--stdio", "--config", config}}}})
+	if err := os.WriteFile(entry, []byte(pasted), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for over, target := range map[string][]string{
+		"stdio": {"--config", entry, "--server", "junction"},
+		"http":  {"http://" + address + "/mcp", "--transport", "http"},
+	} {
+		t.Run(over, func(t *testing.T) {
+			t.Parallel()
+			var listed listToolsResult
+			inspect(t, inspector, target, &listed, "--method", "tools/list")
+			var names []string
+			for _, tool := range listed.Tools {
+				names = append(names, tool.Name)
+			}
+			for _, name := range []string{"legacy__echo", "modern__echo"} {
+				if !slices.Contains(names, name) {
+					t.Errorf("the Inspector lists %q, want %s", names, name)
+				}
+				var called callToolResult
+				inspect(t, inspector, target, &called, "--method", "tools/call", "--tool-name", name, "--tool-arg", "text=hé from "+over)
+				if called.IsError || called.text() != "hé from "+over {
+					t.Errorf("%s: %+v", name, called)
+				}
 			}
 		})
 	}

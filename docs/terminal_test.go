@@ -1,0 +1,142 @@
+package docs_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// commandTime is how long a command may take, or until one that goes on has printed what
+// the page says.
+const commandTime = time.Minute
+
+// A terminal is where a person follows a section of a page.
+type terminal struct {
+	home, bin string            // the folder, and where junction is
+	local     *strings.Replacer // makes of the addresses on the page free ones that only this machine reaches
+}
+
+// follow does what a section says, and ends what that left running.
+func follow(t *testing.T, section []block, bin string) {
+	t.Helper()
+	c := &terminal{home: t.TempDir(), bin: bin, local: strings.NewReplacer("0.0.0.0:", "127.0.0.1:", ":7717", freePort(t), ":9464", freePort(t))}
+	for _, b := range section {
+		if b.kind == "json" {
+			if err := os.WriteFile(filepath.Join(c.home, b.label), []byte(b.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, b := range section {
+		if b.kind != "console" {
+			continue
+		}
+		for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
+			line, want, _ := strings.Cut(part, "\n")
+			for strings.HasSuffix(line, `\`) {
+				var more string
+				more, want, _ = strings.Cut(want, "\n")
+				line += "\n" + more
+			}
+			want = c.local.Replace(want)
+			if got := c.run(t, line, want); !fits(got, want) {
+				t.Errorf("%s:%d: $ %s\nprinted\n%s\nand the page says\n%s", b.page, b.line, line, got, want)
+			}
+		}
+	}
+}
+
+// run runs a line and returns what it printed: until it ended, or, if it is to go on, until that is what the page says.
+func (c *terminal) run(t *testing.T, line, want string) string {
+	t.Helper()
+	line = strings.ReplaceAll(c.local.Replace(line), "go run ./cmd/junction", "junction")
+	line, goesOn := strings.CutSuffix(line, " &")
+	if goesOn {
+		line = "exec " + line // so that it is the process that is ended
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
+	defer cancel()
+	command := exec.Command("sh", "-c", line)
+	command.Dir = c.home
+	command.Env = []string{"PATH=" + c.bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME=" + c.home, "COLUMNS=80"}
+	command.WaitDelay = time.Second // a program that it left behind may hold its output
+	out := &output{wrote: make(chan struct{}, 1)}
+	command.Stdout, command.Stderr = out, out
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = command.Wait() // the exit code is shown where it matters
+	}()
+	stop := func() {
+		_ = command.Process.Signal(syscall.SIGTERM) // it may have ended
+		select {
+		case <-ended:
+		case <-time.After(10 * time.Second):
+			_ = command.Process.Kill()
+			<-ended
+		}
+	}
+	for {
+		select {
+		case <-ended:
+			return out.String()
+		case <-ctx.Done():
+			stop()
+			return out.String() + "\n(and did not end)"
+		case <-out.wrote:
+			if text := out.String(); goesOn && fits(text, want) {
+				t.Cleanup(stop)
+				return text
+			}
+		}
+	}
+}
+
+// output is what a command printed so far.
+type output struct {
+	mu    sync.Mutex
+	text  bytes.Buffer
+	wrote chan struct{} // something was printed
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	select {
+	case o.wrote <- struct{}{}:
+	default:
+	}
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+// freePort is the end of an address of loopback that nobody listens at.
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ":" + port
+}
