@@ -10,11 +10,13 @@ import (
 	"maps"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/changes"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 )
 
 // Limits and times.
@@ -239,6 +241,12 @@ func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 		return g.list(ctx, req, resourceKind)
 	case "resources/templates/list":
 		return g.list(ctx, req, templateKind)
+	case skills.MethodList:
+		return g.list(ctx, req, skillKind)
+	case skills.MethodGet:
+		return g.getSkill(ctx, req, everyone)
+	case skills.MethodDirectory:
+		return g.readDirectory(ctx, req, everyone)
 	case "subscriptions/listen":
 		return g.listen(ctx, req, everyone)
 	case "server/discover":
@@ -327,26 +335,14 @@ func (g *Gateway) read(ctx context.Context, req *mcp.Request, has func(*member) 
 		if err := g.await(ctx); err != nil {
 			return mcp.Result{}, err
 		}
-		owners, _ = g.current().owners(req.Name)
+		if owners, sure = g.current().owners(req.Name); !sure && strings.HasPrefix(req.Name, "skill://") {
+			owners = g.current().withSkills(skills.Declared) // of a skill that is in no list
+		}
 	}
-	var last error
 	asker := takeAsker(req)
-	for _, m := range owners {
-		if asker != "" && m.name != asker || !has(m) {
-			continue
-		}
-		result, err := m.ask(ctx, req, req)
-		if err == nil || !errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) {
-			return result, err
-		}
-		last = err
-	}
-	if last == nil {
-		e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s", req.Name)
-		e.Data, _ = json.Marshal(map[string]string{"uri": req.Name})
-		last = e
-	}
-	return mcp.Result{}, last
+	e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s", req.Name)
+	e.Data, _ = json.Marshal(map[string]string{"uri": req.Name})
+	return askFirst(ctx, req, owners, func(m *member) bool { return (asker == "" || m.name == asker) && has(m) }, e)
 }
 
 // changedOffer makes the next list read the members again, and notifies clients.
