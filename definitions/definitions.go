@@ -17,7 +17,7 @@ type Definitions struct {
 	Instructions string          // for models; often empty
 	Revision     string          // of the protocol, that was spoken with it
 
-	Tools, Prompts, Resources, Templates []json.RawMessage
+	Tools, Prompts, Resources, Templates, Skills []json.RawMessage
 }
 
 // Equal reports whether both say the same, byte for byte.
@@ -31,7 +31,7 @@ func (d *Definitions) Equal(other *Definitions) bool {
 	return bytes.Equal(d.Server, other.Server) && bytes.Equal(d.Capabilities, other.Capabilities) &&
 		d.Instructions == other.Instructions && d.Revision == other.Revision &&
 		same(d.Tools, other.Tools) && same(d.Prompts, other.Prompts) &&
-		same(d.Resources, other.Resources) && same(d.Templates, other.Templates)
+		same(d.Resources, other.Resources) && same(d.Templates, other.Templates) && same(d.Skills, other.Skills)
 }
 
 // format is the version of the files. A file of another version is ignored.
@@ -98,5 +98,5 @@ type list struct {
 }
 
 func (d *Definitions) lists() []list {
-	return []list{{"tools", &d.Tools}, {"prompts", &d.Prompts}, {"resources", &d.Resources}, {"resourceTemplates", &d.Templates}}
+	return []list{{"tools", &d.Tools}, {"prompts", &d.Prompts}, {"resources", &d.Resources}, {"resourceTemplates", &d.Templates}, {"skills", &d.Skills}}
 }

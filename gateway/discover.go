@@ -10,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 )
 
 // maxInstructions is how much of a member's instructions is passed on, in bytes.
@@ -35,6 +36,7 @@ func (g *Gateway) discover(ctx context.Context, has func(*member) bool) (mcp.Res
 			Resources:   &mcp.ResourcesCapability{Subscribe: true, ListChanged: true},
 			Completions: &struct{}{},
 			Logging:     &struct{}{},
+			Extensions:  map[string]json.RawMessage{skills.Extension: json.RawMessage(`{"directoryRead":true}`)},
 		},
 		Instructions: instructions,
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/changes"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 )
 
 // Limits and times.
@@ -239,6 +240,12 @@ func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 		return g.list(ctx, req, resourceKind, everyone)
 	case "resources/templates/list":
 		return g.list(ctx, req, templateKind, everyone)
+	case skills.MethodList:
+		return g.list(ctx, req, skillKind, everyone)
+	case skills.MethodGet:
+		return g.getSkill(ctx, req, everyone)
+	case skills.MethodDirectory:
+		return g.readDirectory(ctx, req, everyone)
 	case "subscriptions/listen":
 		return g.listen(ctx, req, everyone)
 	case "server/discover":

@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/internal/paramheader"
 	"github.com/junction-mcp/junction/internal/uritemplate"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 )
 
 // readAll reads the lists of the given kinds, and returns those that are not as
@@ -127,6 +128,8 @@ func (k kind) of(d *definitions.Definitions) *[]json.RawMessage {
 		return &d.Prompts
 	case resourceKind.method:
 		return &d.Resources
+	case skillKind.method:
+		return &d.Skills
 	}
 	return &d.Templates
 }
@@ -137,6 +140,9 @@ func sameEntries(a, b []json.RawMessage) bool {
 
 // readList reads one list of a member.
 func (m *member) readList(ctx context.Context, c *mcp.Client, k kind) (entries []json.RawMessage, err error) {
+	if k.method == skillKind.method && !skills.Declared(c.Capabilities()) {
+		return nil, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, listTime)
 	defer cancel()
 	checked := mcp.NewClientWith(&loopCheck{c, m}, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})

@@ -170,6 +170,8 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 	case taken && n.conflicts == First:
 		n.share(target)
 		return "", fmt.Sprintf("%s %q is omitted: server %q has that name, and comes first", n.kind.noun, wanted, owner.member.name)
+	case taken && n.kind.method == skillKind.method: // its files stand in its entry, under the same URIs
+		return "", fmt.Sprintf("%s %q: server %q has it, too, and is asked for it", n.kind.noun, wanted, owner.member.name)
 	case !n.kind.named && (taken || !n.mayHave(m, wanted)):
 		if _, twice := n.found[m.ownURI(e.name)]; twice {
 			return "", fmt.Sprintf("%s %q is listed twice", n.kind.noun, e.name)

@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/internal/paramheader"
 	"github.com/junction-mcp/junction/internal/uritemplate"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 )
 
 // A kind is one of the lists that servers offer.
@@ -38,9 +39,10 @@ var (
 	promptKind   = kind{prompts, "prompts/list", "prompts", "name", "prompt", true}
 	resourceKind = kind{resources, "resources/list", "resources", "uri", "resource", false}
 	templateKind = kind{resources, "resources/templates/list", "resourceTemplates", "uriTemplate", "resource template", false}
+	skillKind    = kind{resources, skills.MethodList, "skills", "uri", "skill", false} // made of resources, and changed with them
 )
 
-var allKinds = []kind{toolKind, promptKind, resourceKind, templateKind}
+var allKinds = []kind{toolKind, promptKind, resourceKind, templateKind, skillKind}
 
 // A listing is one list of one member.
 type listing struct {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 )
 
 // A Selection is a part of what a gateway offers.
@@ -62,8 +63,12 @@ func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 		return g.read(ctx, req, p.has)
 	case "completion/complete":
 		return g.complete(ctx, req, p.has)
-	case "tools/list", "prompts/list", "resources/list", "resources/templates/list":
+	case "tools/list", "prompts/list", "resources/list", "resources/templates/list", skills.MethodList:
 		return p.list(ctx, req)
+	case skills.MethodGet:
+		return g.getSkill(ctx, req, p.has)
+	case skills.MethodDirectory:
+		return g.readDirectory(ctx, req, p.has)
 	case "server/discover":
 		return g.discover(ctx, p.has)
 	case "subscriptions/listen":

@@ -11,6 +11,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/uritemplate"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 )
 
 // Resources keep their URIs. Where two members have one, or one matches a template of both, it is the first one's,
@@ -45,9 +46,12 @@ type match struct {
 	template *uritemplate.Template
 }
 
-// owners returns whose resource a URI may be: the member's that lists it, or that it names, or those' with a matching
-// template. It is unsure where there is none.
+// owners returns whose resource a URI may be: the member's whose skill it is a file of, or that lists it, or that it
+// names, or those' with a matching template. It is unsure where there is none.
 func (o *offer) owners(uri string) (owners []resource, sure bool) {
+	if f := o.skillOf(uri); f != nil {
+		return []resource{{f.member, uri}}, true
+	}
 	if f, ok := o.found[resourceKind.method][uri]; ok {
 		return []resource{{f.member, f.original}}, true
 	}
@@ -162,7 +166,11 @@ func (g *Gateway) read(ctx context.Context, req *mcp.Request, has func(*member) 
 		if err := g.await(ctx); err != nil {
 			return mcp.Result{}, err
 		}
-		owners, _ = g.current().owners(req.Name)
+		if owners, sure = g.current().owners(req.Name); !sure && strings.HasPrefix(req.Name, "skill://") {
+			for _, m := range g.current().withSkills(skills.Declared) { // of a skill that is in no list
+				owners = append(owners, resource{m, req.Name})
+			}
+		}
 	}
 	last := g.current().noResource(req.Name)
 	asker := takeAsker(req)

@@ -16,6 +16,7 @@ const (
 	Prompt       Kind = "prompt"
 	Resource     Kind = "resource"
 	Template     Kind = "template"     // a resource template
+	Skill        Kind = "skill"        // its frontmatter, and the files that it has with their digests
 	Instructions Kind = "instructions" // what a server says about itself: title, description, instructions
 	Command      Kind = "command"      // how a local server is started: command line and environment names
 	Version      Kind = "version"      // the package version or digest of a server
@@ -26,7 +27,7 @@ const (
 type Definition struct {
 	Kind        Kind   `json:"kind"`
 	Server      string `json:"server"`
-	Name        string `json:"name,omitempty"` // unique among those of the kind and server; a URI for resources and templates
+	Name        string `json:"name,omitempty"` // unique among those of the kind and server; a URI for resources, templates and skills
 	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
 

@@ -114,6 +114,9 @@ func readResource(ctx context.Context, r *run, call *model.Call) outcome {
 	if !r.h.accepted(s) {
 		return complained("%s", s.notAccepted())
 	}
+	if refusal := s.unapprovedSkill(in.URI); refusal != "" {
+		return complained("%s", refusal)
+	}
 	if refusal := r.mayRead(ctx, call, s, in.URI); refusal != "" {
 		return complained("%s", refusal)
 	}
@@ -123,13 +126,22 @@ func readResource(ctx context.Context, r *run, call *model.Call) outcome {
 	if !r.h.accepted(s) {
 		return complained("%s", s.notAccepted())
 	}
-	contents, err := s.client.ReadResource(withCall(ctx, &calling{run: r, id: call.ID, server: s}), in.URI)
+	ctx = withCall(ctx, &calling{run: r, id: call.ID, server: s})
+	if s.hasSkill(in.URI) {
+		return r.readSkill(ctx, s, in.URI, in.Offset, in.Find)
+	}
+	contents, err := s.client.ReadResource(ctx, in.URI)
 	if err != nil {
-		text := clipped(readable(err.Error()), maxErrorText)
-		r.readText(s, in.URI, text, guard.InResult) // an error's text is the server's text
-		return complained("%s of server %q cannot be read: %s", in.URI, s.Name, text)
+		return r.unread(s, in.URI, err)
 	}
 	return r.contents(s, in.URI, contents, in.Offset, in.Find)
+}
+
+// unread says why a resource cannot be read. An error's text is the server's text.
+func (r *run) unread(s *server, uri string, err error) outcome {
+	text := clipped(readable(err.Error()), maxErrorText)
+	r.readText(s, uri, text, guard.InResult)
+	return complained("%s of server %q cannot be read: %s", uri, s.Name, text)
 }
 
 func (r *run) readKept(uri string, offset int, find string) outcome {
@@ -173,7 +185,7 @@ func (r *run) contents(s *server, uri string, result *mcp.ReadResourceResult, of
 func (h *Host) serverOf(name, uri string) (s *server, why string) {
 	var has []*server
 	for _, s := range h.servers {
-		if name == "" && h.accepted(s) && s.lists(uri) || s.Name == name {
+		if name == "" && h.accepted(s) && (s.lists(uri) || s.skillOf(uri) != nil) || s.Name == name {
 			has = append(has, s)
 		}
 	}

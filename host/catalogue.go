@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/toolsearch"
@@ -178,10 +179,11 @@ type catalogue struct {
 	byName  map[string]*tool
 	byID    map[string]*tool
 	tokens  int
-	of      map[*server]int // of which there are so many tools, where they were chosen; nil: all
-	off     map[string]bool // servers that are switched off
-	all     []listed        // with what the model cannot have
-	servers []ServerTools   // but for how it stands with their connections
+	of      map[*server]int             // of which there are so many tools, where they were chosen; nil: all
+	off     map[string]bool             // servers that are switched off
+	all     []listed                    // with what the model cannot have
+	skills  map[*server][]*skills.Skill // that are approved
+	servers []ServerTools               // but for how it stands with their connections
 }
 
 // listed is a tool that a server has, and whether the model can have it.
@@ -195,10 +197,11 @@ func (h *Host) catalogue() *catalogue { return h.offered.get(h.changes.Load(), h
 
 // survey looks at all that there is: which tools are approved takes a hash of each.
 func (h *Host) survey() *catalogue {
-	c := &catalogue{byName: map[string]*tool{}, byID: map[string]*tool{}}
+	c := &catalogue{byName: map[string]*tool{}, byID: map[string]*tool{}, skills: map[*server][]*skills.Skill{}}
 	rules := h.currentRules()
 	for _, s := range h.servers {
 		c.servers = append(c.servers, c.add(s, rules))
+		c.skills[s] = h.approvedSkills(s)
 	}
 	return c
 }

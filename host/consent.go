@@ -42,7 +42,7 @@ func (s *server) reading() mcp.ToolAnnotations {
 func (r *run) mayRead(ctx context.Context, call *model.Call, s *server, uri string) (refusal string) {
 	claim, trusted := s.reading(), s.trusted()
 	in := policy.Input{Method: "resources/read", Server: s.Name, Origin: s.origin(), Resource: uri, Annotations: claims(claim), Trusted: trusted, Client: "junction"}
-	j := r.permit(ctx, consent.Call{Input: in, Public: s.Public}, Card{
+	j := r.permit(ctx, consent.Call{Input: in, Public: s.Public, Also: r.skillsOfOthers(s)}, Card{
 		CallID: call.ID, Server: s.Name, Resource: uri, Annotations: claim, Trusted: trusted, CanTrust: !trusted, Arguments: call.Arguments,
 	})
 	if j.Refusal != "" {
@@ -153,6 +153,9 @@ func (r *run) strangers() []guard.Source {
 	}
 	for _, s := range r.h.servers {
 		if text := s.current().instructions; text != "" && !s.trusted() && r.catalogue.has(s) && r.h.approved(s, instructionsOf(s, text)) {
+			add(s.source(uri))
+		}
+		if !s.trusted() && r.catalogue.has(s) && len(r.catalogue.skills[s]) > 0 {
 			add(s.source(uri))
 		}
 	}

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 )
 
 // How a scenario ends well.
@@ -56,6 +58,17 @@ func offerTool(w *world, tool mcp.Tool) {
 	w.guest.AddTool(tool, answering("Sunny."))
 }
 
+func addSkill(t *testing.T, s *mcp.Server, description string) {
+	t.Helper()
+	quoted, err := json.Marshal(description)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := skills.Add(s, fstest.MapFS{"sky/SKILL.md": {Data: []byte("---\nname: sky\ndescription: " + string(quoted) + "\n---\n")}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestHarmByDefinitions(t *testing.T) {
 	describe := func(description string) func(*testing.T, *world) {
 		return func(_ *testing.T, w *world) { offerTool(w, mcp.Tool{Description: "Tell the weather. " + description}) }
@@ -96,6 +109,17 @@ func TestHarmByDefinitions(t *testing.T) {
 				w.guest = mcp.NewServerWith("guest", "1.0", mcp.ServerOptions{Title: tell})
 				addWeather(w.guest, "Tell the weather.", "")
 				w.options.Budget.Tools = 1
+			},
+		},
+		{
+			name: "a skill's description", ends: unseen, arrange: func(t *testing.T, w *world) {
+				addSkill(t, w.guest, tell)
+			},
+		},
+		{
+			name: "a skill's description in plain words", ends: declined, names: "guest: its definitions", arrange: func(t *testing.T, w *world) {
+				addSkill(t, w.guest, plainly)
+				w.always("post", "send")
 			},
 		},
 		{

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/junction-mcp/junction/internal/scripted"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/policy"
 )
@@ -74,6 +76,8 @@ func TestHarmByResults(t *testing.T) {
 		{name: "a later page of a long result", arrange: onALaterPage, ends: declined, names: "guest/weather"},
 		{name: "a resource", arrange: reads("guest://sky"), ends: declined, names: "guest: guest://sky"},
 		{name: "the error of a resource", arrange: reads("guest://night"), ends: declined, names: "guest: guest://night"},
+		{name: "a skill", arrange: followsSkill(plant), ends: declined, names: "guest: skill://sky/SKILL.md"},
+		{name: "a skill in plain words", arrange: followsSkill(plainly2), ends: declined, names: "guest: skill://sky/SKILL.md"},
 		{name: "an attached resource", arrange: attaches, ends: declined, names: "guest: guest://sky"},
 		{name: "a prompt", arrange: prompts, ends: declined, names: "guest: greet"},
 		{name: "a letter that was read by the trusted post office", arrange: mail, ends: declined, names: "post/fetch"},
@@ -81,6 +85,18 @@ func TestHarmByResults(t *testing.T) {
 		{name: "the same letter as a prompt", arrange: mailedPrompt, ends: declined, names: "post: inbox"},
 	} {
 		t.Run(h.name, h.run)
+	}
+}
+
+// followsSkill has the model read a skill of the guest, with this text, in the course of its task.
+func followsSkill(text string) func(*testing.T, *world) {
+	return func(t *testing.T, w *world) {
+		if _, err := skills.Add(w.guest, fstest.MapFS{"sky/SKILL.md": {Data: []byte("---\nname: sky\ndescription: How the sky is read.\n---\n" + text)}}); err != nil {
+			t.Fatal(err)
+		}
+		w.gullible.steps = append(w.gullible.steps, scripted.Calling("read_resource", `{"server":"guest","uri":"skill://sky/SKILL.md"}`))
+		w.belongs = func(card Card) bool { return card.Resource == "skill://sky/SKILL.md" }
+		w.always("files", "write")
 	}
 }
 

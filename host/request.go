@@ -45,6 +45,9 @@ func (r *run) system(instructions string) string {
 		parts = append(parts, r.overview())
 	}
 	parts = append(parts, r.h.instructions(r.catalogue)...)
+	if skills := r.h.skillsText(r.catalogue); skills != "" {
+		parts = append(parts, skills)
+	}
 	return strings.Join(parts, "\n\n")
 }
 

@@ -77,7 +77,7 @@ func (r *run) choose() {
 
 // only is the catalogue with some of its tools.
 func (c *catalogue) only(keep func(*tool) bool) *catalogue {
-	some := &catalogue{byName: map[string]*tool{}, byID: map[string]*tool{}, of: map[*server]int{}, off: c.off, all: c.all}
+	some := &catalogue{byName: map[string]*tool{}, byID: map[string]*tool{}, of: map[*server]int{}, off: c.off, all: c.all, skills: c.skills}
 	for _, t := range c.tools {
 		if keep(t) {
 			some.tools = append(some.tools, t)

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -90,14 +91,14 @@ func (c *cache) drop(method string, params json.RawMessage) {
 	if c == nil {
 		return
 	}
-	var prefix string
+	var prefixes []string
 	switch method {
 	case notificationToolsChanged:
-		prefix = "tools/"
+		prefixes = []string{"tools/"}
 	case notificationPromptsChanged:
-		prefix = "prompts/"
+		prefixes = []string{"prompts/"}
 	case notificationResourcesChanged, notificationUpdated:
-		prefix = "resources/"
+		prefixes = []string{"resources/", "skills/"} // a skill is made of resources
 	default:
 		return
 	}
@@ -106,12 +107,18 @@ func (c *cache) drop(method string, params json.RawMessage) {
 	defer c.mu.Unlock()
 	c.generation++
 	for key := range c.entries {
-		if !strings.HasPrefix(key.method, prefix) || method == notificationUpdated && key.method != methodResourcesRead {
-			continue
+		if slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(key.method, prefix) }) && (method != notificationUpdated || key.depends(uri)) {
+			c.remove(key)
 		}
-		if read, _ := jsonrpc.Unquote(memberOrNil(json.RawMessage(key.params), "uri")); method == notificationUpdated && read != uri {
-			continue
-		}
-		c.remove(key)
 	}
+}
+
+// depends reports whether an update of one resource makes a result old: what was read of it, and every skill,
+// as it may be a file of one.
+func (key cacheKey) depends(uri string) bool {
+	if key.method != methodResourcesRead {
+		return strings.HasPrefix(key.method, "skills/")
+	}
+	read, _ := jsonrpc.Unquote(memberOrNil(json.RawMessage(key.params), "uri"))
+	return read == uri
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/changes"
@@ -39,6 +41,9 @@ type Server struct {
 	prompts    registry[prompt]
 	completers registry[Completer]
 	methods    registry[HandlerFunc]
+
+	extending  sync.Mutex
+	extensions map[string]json.RawMessage // declared in addition to those of the options
 
 	changes     *changes.Feed
 	subscribers subscribers
@@ -229,7 +234,29 @@ func (s *Server) capabilities() *ServerCapabilities {
 	if !s.options.NoLogging {
 		c.Logging = &struct{}{}
 	}
+	s.extending.Lock()
+	defer s.extending.Unlock()
+	if len(s.extensions) > 0 {
+		all := maps.Clone(s.extensions)
+		maps.Copy(all, c.Extensions)
+		c.Extensions = all
+	}
 	return &c
+}
+
+// Declare declares an extension, such as "com.example/reindex", with its settings, one JSON object; nil means {}.
+// Clients see it when they connect. Settings in [ServerOptions.Capabilities] come first, and those declared last
+// before others. It is for packages that add a feature to a Server.
+func (s *Server) Declare(extension string, settings json.RawMessage) {
+	if settings == nil {
+		settings = json.RawMessage(`{}`)
+	}
+	s.extending.Lock()
+	defer s.extending.Unlock()
+	if s.extensions == nil {
+		s.extensions = map[string]json.RawMessage{}
+	}
+	s.extensions[extension] = settings
 }
 
 // DiscoverResult is what a server says of itself (server/discover).

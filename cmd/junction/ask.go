@@ -241,6 +241,9 @@ func (a *app) fetch(ctx context.Context, l list, t target, starts *startList) li
 		return got
 	}
 	defer client.Close()
+	if l.declared && !l.has(client.Capabilities()) {
+		return got
+	}
 	for raw, err := range client.List(ctx, l.method, l.member) {
 		if err != nil && !l.has(client.Capabilities()) && errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
 			break

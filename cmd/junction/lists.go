@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -31,23 +32,26 @@ type list struct {
 	text   func(entries []json.RawMessage, width int) (string, error)
 	// brief is text with a line for each entry; nil where there is no such form.
 	brief func(entries []json.RawMessage, width int) (string, error)
+	// declared says that only servers may be asked that declare to have it.
+	declared bool
 }
 
 func allLists() []list {
 	return []list{
 		toolList(),
 		{"resources", "resources/list", "resources", "resources", func(c mcp.ServerCapabilities) bool { return c.Resources != nil },
-			func(d *definitions.Definitions) *[]json.RawMessage { return &d.Resources }, texts(show.Resources), nil},
+			func(d *definitions.Definitions) *[]json.RawMessage { return &d.Resources }, texts(show.Resources), nil, false},
 		{"templates", "resources/templates/list", "resourceTemplates", "resource templates", func(c mcp.ServerCapabilities) bool { return c.Resources != nil },
-			func(d *definitions.Definitions) *[]json.RawMessage { return &d.Templates }, texts(show.Templates), nil},
+			func(d *definitions.Definitions) *[]json.RawMessage { return &d.Templates }, texts(show.Templates), nil, false},
 		{"prompts", "prompts/list", "prompts", "prompts", func(c mcp.ServerCapabilities) bool { return c.Prompts != nil },
-			func(d *definitions.Definitions) *[]json.RawMessage { return &d.Prompts }, texts(show.Prompts), nil},
+			func(d *definitions.Definitions) *[]json.RawMessage { return &d.Prompts }, texts(show.Prompts), nil, false},
+		skillList(),
 	}
 }
 
 func toolList() list {
 	return list{"tools", "tools/list", "tools", "tools", func(c mcp.ServerCapabilities) bool { return c.Tools != nil },
-		func(d *definitions.Definitions) *[]json.RawMessage { return &d.Tools }, texts(show.Tools), texts(show.ToolLines)}
+		func(d *definitions.Definitions) *[]json.RawMessage { return &d.Tools }, texts(show.Tools), texts(show.ToolLines), false}
 }
 
 // A listFlags is what the command line of a list says.
@@ -62,6 +66,10 @@ func (f *listFlags) define(flags *pflag.FlagSet) {
 func (a *app) lists() []*cobra.Command {
 	commands := []*cobra.Command{a.toolsCommand()}
 	for _, l := range allLists()[1:] {
+		if l.name == skillList().name {
+			commands = append(commands, a.skillsCommand())
+			continue
+		}
 		var f listFlags
 		cmd := &cobra.Command{
 			Use:               l.name + " [SERVER | -- COMMAND…]",
@@ -127,16 +135,26 @@ func (a *app) list(cmd *cobra.Command, l list, args []string, f listFlags) error
 	if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
 		return a.listAll(ctx, l.shownAs(f.long || !a.out.Terminal()), f.refresh)
 	}
-	if f.all {
-		return usagef("%s: --all lists those of all servers, so name none", cmd.CommandPath())
-	}
-	t, names, err := a.target(ctx, cmd, args)
+	t, names, err := a.listTarget(cmd, args, f)
 	if err != nil {
 		return err
 	}
 	if len(names) > 0 && l.brief == nil {
 		return usagef("%s: unexpected %q", cmd.CommandPath(), names[0])
 	}
+	return a.listOne(ctx, l, t, names, f)
+}
+
+// listTarget finds the server that a list is of, and returns what else is on the command line.
+func (a *app) listTarget(cmd *cobra.Command, args []string, f listFlags) (target, []string, error) {
+	if f.all {
+		return target{}, nil, usagef("%s: --all lists those of all servers, so name none", cmd.CommandPath())
+	}
+	return a.target(cmd.Context(), cmd, args)
+}
+
+// listOne lists what one server has, or with names only that of it.
+func (a *app) listOne(ctx context.Context, l list, t target, names []string, f listFlags) error {
 	if t.origin != "" && !a.flags.json {
 		a.screen.Printf("%s: %s\n", t.name, t.origin)
 	}
@@ -144,6 +162,7 @@ func (a *app) list(cmd *cobra.Command, l list, args []string, f listFlags) error
 	if listed.err != nil {
 		return listed.err
 	}
+	var err error
 	if len(names) > 0 {
 		listed.entries, err = named(listed.entries, names)
 		if err != nil && (a.flags.json || len(listed.entries) == 0) {

@@ -86,6 +86,9 @@ func (a *app) learn(ctx context.Context, c *mcp.Client, memory *definitions.Entr
 			*entries = known
 			continue
 		}
+		if l.declared && !l.has(capabilities) {
+			continue
+		}
 		for raw, err := range c.List(ctx, l.method, l.member) {
 			if size += len(raw); size > maxLearned {
 				return

@@ -24,6 +24,10 @@ var scenarios = map[string]scenario{
 	"http-standard-headers":               useEverything,
 	"http-custom-headers":                 callGiven,
 	"http-invalid-tool-headers":           callAll,
+	"sep-2640-client-no-prefetch":         listSkills,
+	"sep-2640-client-verify-digest":       loadSkills,
+	"sep-2640-client-verify-size":         loadSkills,
+	"sep-2640-client-verify-frontmatter":  loadSkills,
 }
 
 // listTools looks at the tools and calls none.

@@ -19,6 +19,7 @@ func newServer() *mcp.Server {
 	addResources(s)
 	addPrompts(s)
 	addTaskTools(s)
+	addSkills(s)
 	return s
 }
 

@@ -40,10 +40,11 @@ type Envelope struct {
 }
 
 // Cacheable reports whether results of the method carry caching hints
-// (server/utilities/caching).
+// (server/utilities/caching, and of an extension that proxies must not take them from).
 func Cacheable(method string) bool {
 	switch method {
-	case "server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read":
+	case "server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read",
+		"skills/list", "skills/get": // the extension io.modelcontextprotocol/skills
 		return true
 	}
 	return false

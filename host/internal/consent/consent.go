@@ -41,6 +41,8 @@ type Call struct {
 	// Definitions are those of servers that are not trusted and whose words the model was
 	// given before any result.
 	Definitions func() []guard.Source
+	// Also, if not empty, is why the person is asked each time, whatever a rule allows or they said before.
+	Also string
 }
 
 // flow is the call in the words of the guard.
@@ -90,13 +92,19 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 	d.known(&c, &call, &j.Rules)
 	flowing, offered := d.flow.Ask(call), d.askOffered(&c, call)
 	asked, allowed := flowing.And(offered), j.Rules.Effect == policy.Allow // a yes is one to both flows
-	if allowed && asked.Allowed {
+	switch {
+	case allowed && asked.Allowed && c.Also == "":
 		return j
-	}
-	if allowed {
+	case allowed && asked.Allowed:
+	case allowed:
 		j.Reasons = []string{"A rule allows it, but not after what was read. " + asked.Why}
-	} else if j.Reasons = []string{j.Rules.Reason}; !asked.Allowed {
-		j.Reasons = append(j.Reasons, asked.Why)
+	case asked.Allowed:
+		j.Reasons = []string{j.Rules.Reason}
+	default:
+		j.Reasons = []string{j.Rules.Reason, asked.Why}
+	}
+	if c.Also != "" {
+		j.Reasons = append(j.Reasons, c.Also)
 	}
 	j.Asked, j.Secret = true, len(flowing.Secrets) > 0
 	j.Always, j.Never = d.helpful(ctx, c.Input, asked, allowed), never(c.Input)

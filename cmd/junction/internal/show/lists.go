@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 )
 
 // indent is how far what belongs to a name stands to its right.
@@ -136,6 +137,29 @@ func Resources(resources []*mcp.Resource, width int) string {
 		}
 		heading(&out, r.URI, named(r.Name, r.Title), r.MIMEType, size)
 		paragraph(&out, r.Description, width)
+	}
+	return out.String()
+}
+
+// Skills lists skills with what they are for.
+func Skills(all []*skills.Skill, width int) string {
+	var out strings.Builder
+	for i, s := range all {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		size, files := int64(0), "made when it is read"
+		for _, f := range s.Files {
+			size += f.Size
+		}
+		switch {
+		case len(s.Files) == 1:
+			files = "1 file, " + Size(size)
+		case !s.Dynamic:
+			files = strconv.Itoa(len(s.Files)) + " files, " + Size(size)
+		}
+		heading(&out, s.Name(), s.URI, files)
+		paragraph(&out, s.Description(), width)
 	}
 	return out.String()
 }

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/cmd/junction/internal/show"
+	"github.com/junction-mcp/junction/definitions"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
+	"github.com/spf13/cobra"
+)
+
+func skillList() list {
+	return list{"skills", skills.MethodList, "skills", "skills", skills.Declared,
+		func(d *definitions.Definitions) *[]json.RawMessage { return &d.Skills }, texts(show.Skills), nil, true}
+}
+
+func (a *app) skillsCommand() *cobra.Command {
+	var f listFlags
+	cmd := &cobra.Command{
+		Use:   "skills [SERVER [SKILL [FILE]] | [SKILL [FILE]] -- COMMAND…]",
+		Short: "List the skills of a server, or of all servers, or print one",
+		Long: `List the skills of a server; without one, those of every configured server. With SKILL,
+a name or the URI of a SKILL.md, print its SKILL.md; with FILE, such as
+references/guide.md, that file of it. What is not what the server's list says of it,
+by size, digest or frontmatter, is not printed.
+
+` + listHelp(skillList()) + `
+With SKILL: one object {"skill": {…}, "contents": {…}}.`,
+		ValidArgsFunction: a.suggestSkills,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && cmd.ArgsLenAtDash() < 0 {
+				return a.list(cmd, skillList(), args, f)
+			}
+			t, words, err := a.listTarget(cmd, args, f)
+			switch {
+			case err != nil:
+				return err
+			case len(words) == 0:
+				return a.listOne(cmd.Context(), skillList(), t, nil, f)
+			case len(words) > 2:
+				return usagef("%s: unexpected %q", cmd.CommandPath(), words[2])
+			}
+			return a.printSkill(cmd.Context(), t, words[0], append(words, "")[1])
+		},
+	}
+	f.define(cmd.Flags())
+	a.clientFlags(cmd.Flags())
+	return cmd
+}
+
+// printSkill prints a file of a skill; file is its path in the skill's folder, and empty for SKILL.md.
+func (a *app) printSkill(ctx context.Context, t target, name, file string) error {
+	client, err := a.connect(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	s, err := findSkill(ctx, client, name)
+	if err != nil {
+		return err
+	}
+	uri := s.URI
+	if file != "" {
+		uri = s.Root() + "/" + file
+	}
+	contents, err := s.Read(ctx, client, uri)
+	if err != nil {
+		return err
+	}
+	if a.flags.json {
+		w := jsonrpc.NewObject(nil)
+		if err := firstOf(schema.EncodeMember(&w, "skill", s), schema.EncodeMember(&w, "contents", contents)); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(a.stdout, "%s\n", w.Bytes())
+		return err
+	}
+	text, err := show.Contents(&mcp.ReadResourceResult{Contents: []mcp.ResourceContents{*contents}}, a.out.Width(), show.SaveTo(a.flags.output))
+	_, printing := fmt.Fprint(a.out, text)
+	return firstOf(err, printing)
+}
+
+// findSkill finds a skill by its name or URI. Of a name that several have, the error names their URIs.
+func findSkill(ctx context.Context, c *mcp.Client, name string) (*skills.Skill, error) {
+	if !skills.Declared(c.Capabilities()) {
+		return nil, usagef("the server has no skills")
+	}
+	if strings.Contains(name, "://") {
+		return skills.Get(ctx, c, name)
+	}
+	all, faults, err := skills.List(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	var names, uris []string
+	var found *skills.Skill
+	for _, s := range all {
+		names = append(names, s.Name())
+		if s.Name() == name {
+			found = s
+			uris = append(uris, s.URI)
+		}
+	}
+	for _, fault := range faults {
+		if strings.Contains(fault.Error(), "/"+name+"/") {
+			return nil, fault
+		}
+	}
+	slices.Sort(uris)
+	switch near := nearest.Name(name, names); {
+	case len(uris) > 1:
+		return nil, usagef("several skills are called %q; name one of %s", name, strings.Join(uris, ", "))
+	case found == nil && near != "":
+		return nil, usagef("the server lists no skill %q; did you mean %q?", name, near)
+	case found == nil:
+		return nil, usagef("the server lists no skill %q", name)
+	}
+	return found, nil
+}
+
+// suggestSkills completes the names of skills.
+func (a *app) suggestSkills(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return a.suggest(cmd, args, func(ctx context.Context, c *mcp.Client, add func(name, what string)) {
+		if !skills.Declared(c.Capabilities()) {
+			return
+		}
+		all, _, _ := skills.List(ctx, c) // as far as it can be read
+		for _, s := range all {
+			add(s.Name(), s.Description())
+		}
+	})
+}

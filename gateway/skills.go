@@ -1,0 +1,99 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
+)
+
+// skillOf returns the innermost skill in whose folder a URI lies, or which it is; nil if there is none.
+func (o *offer) skillOf(uri string) *owned {
+	found := o.found[skillKind.method]
+	for root := uri; len(found) > 0; {
+		if f, ok := found[root+"/SKILL.md"]; ok {
+			return &f
+		}
+		at := strings.LastIndexByte(root, '/')
+		if at < 0 {
+			return nil
+		}
+		root = root[:at]
+	}
+	return nil
+}
+
+// withSkills returns the members that say in their capabilities that they have what has reports.
+func (o *offer) withSkills(has func(mcp.ServerCapabilities) bool) []*member {
+	return slices.DeleteFunc(slices.Clone(o.members), func(m *member) bool {
+		m.mu.RLock()
+		known := m.known
+		m.mu.RUnlock()
+		var c mcp.ServerCapabilities
+		return known == nil || schema.DecodeLoose(known.Capabilities, &c) != nil || !has(c)
+	})
+}
+
+// getSkill passes skills/get on to the member whose list has the skill, or, as a list may be partial, to those that
+// have skills.
+func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, has func(*member) bool) (mcp.Result, error) {
+	if err := g.await(ctx); err != nil {
+		return mcp.Result{}, err
+	}
+	uri := uriOf(req)
+	o := g.current()
+	if f, ok := o.found[skillKind.method][uri]; ok {
+		return askFirst(ctx, req, []*member{f.member}, has, mcp.Errorf(mcp.CodeInvalidParams, "no skill is served at %.200q", uri))
+	}
+	return askFirst(ctx, req, o.withSkills(skills.Declared), has, mcp.Errorf(mcp.CodeInvalidParams, "no skill is served at %.200q", uri))
+}
+
+// readDirectory passes resources/directory/read on to the member whose skill has the folder. Where it does not answer
+// that, its entry does. A folder of no skill may be of any member that does.
+func (g *Gateway) readDirectory(ctx context.Context, req *mcp.Request, has func(*member) bool) (mcp.Result, error) {
+	if err := g.await(ctx); err != nil {
+		return mcp.Result{}, err
+	}
+	uri := uriOf(req)
+	o := g.current()
+	able, noFolder := o.withSkills(skills.ReadsDirectories), mcp.Errorf(mcp.CodeInvalidParams, "%.200q is not a folder", uri)
+	f := o.skillOf(uri)
+	if f == nil {
+		return askFirst(ctx, req, able, has, noFolder)
+	}
+	if slices.Contains(able, f.member) {
+		return askFirst(ctx, req, []*member{f.member}, has, noFolder)
+	}
+	s := new(skills.Skill)
+	if !has(f.member) || s.UnmarshalJSON(f.raw) != nil {
+		return mcp.Result{}, noFolder
+	}
+	return skills.AnswerDirectory(req, s)
+}
+
+// askFirst asks members one after the other until one knows the subject of the request; notFound is the error where
+// there is none.
+func askFirst(ctx context.Context, req *mcp.Request, members []*member, has func(*member) bool, notFound error) (mcp.Result, error) {
+	last := notFound
+	for _, m := range members {
+		if !has(m) {
+			continue
+		}
+		result, err := m.ask(ctx, req, req)
+		if err == nil || !errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) {
+			return result, err
+		}
+		last = err
+	}
+	return mcp.Result{}, last
+}
+
+func uriOf(req *mcp.Request) string {
+	uri, _ := jsonrpc.Unquote(jsonrpc.Get(req.Params, "uri"))
+	return uri
+}

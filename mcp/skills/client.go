@@ -1,0 +1,155 @@
+package skills
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// Limits of what a client takes from one server.
+const (
+	maxSkills      = 10_000
+	maxListedBytes = 16 << 20 // of all entries
+)
+
+// ErrMismatch is the error of [Skill.Read] for a file that is not what the entry says, or that the entry does not
+// list. The server may have changed the skill since: get its entry again, and what was approved has to be approved again.
+var ErrMismatch = errors.New("it is not what the entry of the skill says")
+
+// List lists the skills of a server. It reads no file. A list may be partial: [Get] finds a skill that is not in it.
+// Entries that are not valid are left out, and faults say why. The error is that of the request, or of a list that is
+// too long.
+func List(ctx context.Context, c *mcp.Client) (all []*Skill, faults []error, err error) {
+	size := 0
+	for raw, err := range c.List(ctx, MethodList, "skills") {
+		if err != nil {
+			return nil, nil, err
+		}
+		if size += len(raw); len(all)+len(faults) == maxSkills || size > maxListedBytes {
+			return nil, nil, fmt.Errorf("server %q: %s: more than %d skills, or %d MiB", c.Name(), MethodList, maxSkills, maxListedBytes>>20)
+		}
+		s := new(Skill)
+		if err := s.UnmarshalJSON(raw); err != nil {
+			faults = append(faults, fmt.Errorf("server %q: %w", c.Name(), err))
+			continue
+		}
+		all = append(all, s)
+	}
+	return all, faults, nil
+}
+
+// Get gets the entry of the skill whose SKILL.md has the URI. It reads no file.
+func Get(ctx context.Context, c *mcp.Client, uri string) (*Skill, error) {
+	w := jsonrpc.NewObject(nil)
+	w.String("uri", uri)
+	result, err := c.Do(ctx, MethodGet, w.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	body, err := result.Encoded()
+	if err != nil {
+		return nil, err
+	}
+	s := new(Skill)
+	if err := s.UnmarshalJSON(jsonrpc.Get(body, "skill")); err != nil {
+		return nil, fmt.Errorf("server %q: %s: %w", c.Name(), MethodGet, err)
+	}
+	if s.URI != uri {
+		return nil, fmt.Errorf("server %q: %s: asked for %.200q, got the entry of %.200q", c.Name(), MethodGet, uri, s.URI)
+	}
+	return s, nil
+}
+
+// Read reads a file of the skill from the server that it is of: SKILL.md itself, which is [Skill.URI], or another of
+// Files. It verifies the size and the digest, and the frontmatter of SKILL.md; of a dynamic skill the frontmatter only.
+// The error is [ErrMismatch] for what is not as the entry says.
+func (s *Skill) Read(ctx context.Context, c *mcp.Client, uri string) (*mcp.ResourceContents, error) {
+	fail := func(format string, args ...any) error {
+		return fmt.Errorf("server %q: skill %.200q: %.200q: %w: %s", c.Name(), s.Name(), uri, ErrMismatch, fmt.Sprintf(format, args...))
+	}
+	file := s.file(uri)
+	if file == nil && !(s.Dynamic && (uri == s.URI || s.Has(uri))) {
+		return nil, fail("it is not among the skill's %d files", len(s.Files))
+	}
+	result, err := c.ReadResource(ctx, uri)
+	if err != nil {
+		return nil, err
+	}
+	if len(result.Contents) != 1 {
+		return nil, fail("expected the contents of one file, got %d", len(result.Contents))
+	}
+	contents := &result.Contents[0]
+	data := contents.Blob
+	if data == nil {
+		data = []byte(contents.Text)
+	}
+	switch {
+	case file == nil && len(data) > maxSize:
+		return nil, fail("%d bytes are more than %d MiB", len(data), maxSize>>20)
+	case file == nil:
+	case int64(len(data)) != file.Size:
+		return nil, fail("expected %d bytes, got %d", file.Size, len(data))
+	case digest(data) != file.Digest:
+		return nil, fail("its digest is another")
+	}
+	if uri != s.URI {
+		return contents, nil
+	}
+	written, err := frontmatter(data)
+	if err != nil {
+		return nil, fail("%v", err)
+	}
+	if !same(written, s.Frontmatter) {
+		return nil, fail("its frontmatter is another")
+	}
+	return contents, nil
+}
+
+func digest(data []byte) string {
+	sum := sha256.Sum256(data)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// ReadDirectory lists what a folder of a server has, of a skill or of anything else: files and folders. Ask only where
+// [ReadsDirectories]; what a skill that is not dynamic has is in its entry, and what this lists in addition may not be
+// read as a file of it.
+func ReadDirectory(ctx context.Context, c *mcp.Client, uri string) ([]*mcp.Resource, error) {
+	w := jsonrpc.NewObject(nil)
+	w.String("uri", uri)
+	params := w.Bytes()
+	var all []*mcp.Resource
+	for range maxPages {
+		result, err := c.Do(ctx, MethodDirectory, params)
+		if err != nil {
+			return nil, err
+		}
+		body, err := result.Encoded()
+		if err != nil {
+			return nil, err
+		}
+		var page struct {
+			Resources  []*mcp.Resource `json:"resources"`
+			NextCursor string          `json:"nextCursor"`
+		}
+		if err := schema.DecodeLoose(body, &page); err != nil {
+			return nil, fmt.Errorf("server %q: %s %.200q: %w", c.Name(), MethodDirectory, uri, err)
+		}
+		if all = append(all, page.Resources...); page.NextCursor == "" {
+			return all, nil
+		}
+		w := jsonrpc.NewObject(nil)
+		w.String("uri", uri)
+		w.String("cursor", page.NextCursor)
+		params = w.Bytes()
+	}
+	return nil, fmt.Errorf("server %q: %s %.200q: more than %d pages", c.Name(), MethodDirectory, uri, maxPages)
+}
+
+// maxPages is how many pages of one folder are followed.
+const maxPages = 100

@@ -1,0 +1,274 @@
+package skills
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// Extension is the name of the extension in capabilities.
+const Extension = "io.modelcontextprotocol/skills"
+
+// The names of the methods that the extension has.
+const (
+	MethodList      = "skills/list"
+	MethodGet       = "skills/get"
+	MethodDirectory = "resources/directory/read"
+)
+
+// Limits of one skill; the extension has the same.
+const (
+	maxFiles = 512      // of one skill, SKILL.md among them
+	maxSize  = 16 << 20 // bytes of all files of one skill
+)
+
+const (
+	mainFile      = "SKILL.md"
+	directoryType = "inode/directory"
+	dynamic       = "dynamic"
+)
+
+// A Skill is the entry of one skill: what a server says of it before a file is read. It does not change.
+type Skill struct {
+	URI         string          // of its SKILL.md; with the server it identifies the skill
+	Frontmatter json.RawMessage // of SKILL.md, as one JSON object
+	Files       []File          // all of them, SKILL.md among them; none if Dynamic
+	Dynamic     bool            // the files are made when they are read: nothing can be verified
+}
+
+// A File is a file of a skill.
+type File struct {
+	URI    string `json:"uri"`
+	Digest string `json:"digest"` // sha256: and 64 hexadecimal digits
+	Size   int64  `json:"size"`   // bytes
+}
+
+// Name is the skill's name, a label: several skills may have it.
+func (s *Skill) Name() string { return s.field("name") }
+
+// Description says what the skill is for, and when.
+func (s *Skill) Description() string { return s.field("description") }
+
+func (s *Skill) field(name string) string {
+	text, _ := jsonrpc.Unquote(jsonrpc.Get(s.Frontmatter, name))
+	return text
+}
+
+// Root is the URI of the skill's folder, without a slash at its end.
+func (s *Skill) Root() string { return strings.TrimSuffix(s.URI, "/"+mainFile) }
+
+// Has reports whether a URI lies in the skill's folder. Only what Files lists may be read of it.
+func (s *Skill) Has(uri string) bool { return strings.HasPrefix(uri, s.Root()+"/") }
+
+// file returns what the entry says of a file; nil if it does not list it.
+func (s *Skill) file(uri string) *File {
+	i := slices.IndexFunc(s.Files, func(f File) bool { return f.URI == uri })
+	if i < 0 {
+		return nil
+	}
+	return &s.Files[i]
+}
+
+// MarshalJSON encodes the entry as skills/list has it.
+func (s *Skill) MarshalJSON() ([]byte, error) { return s.appendJSON(nil) }
+
+func (s *Skill) appendJSON(dst []byte) ([]byte, error) {
+	w := jsonrpc.NewObject(dst)
+	w.String("uri", s.URI)
+	w.Raw("frontmatter", s.Frontmatter)
+	if s.Dynamic {
+		w.String("resources", dynamic)
+		return w.Bytes(), nil
+	}
+	w.Array("resources")
+	for _, f := range s.Files {
+		w.ObjectElement()
+		w.String("uri", f.URI)
+		w.String("digest", f.Digest)
+		w.Int("size", f.Size)
+		w.End()
+	}
+	w.End()
+	return w.Bytes(), nil
+}
+
+// UnmarshalJSON decodes an entry. One that breaks a rule of the extension is an error, which names the skill and the rule.
+func (s *Skill) UnmarshalJSON(data []byte) error {
+	var entry struct {
+		URI         string          `json:"uri"`
+		Frontmatter json.RawMessage `json:"frontmatter"`
+		Resources   json.RawMessage `json:"resources"`
+	}
+	if err := schema.DecodeLoose(data, &entry); err != nil {
+		return fmt.Errorf("the entry of a skill: %w", err)
+	}
+	read := Skill{URI: entry.URI, Frontmatter: slices.Clone(entry.Frontmatter)}
+	switch {
+	case string(entry.Resources) == `"`+dynamic+`"`:
+		read.Dynamic = true
+	case len(entry.Resources) == 0 || entry.Resources[0] != '[':
+		return fmt.Errorf("skill %.200q: resources: expected a list of files or %q, got %.40q", entry.URI, dynamic, entry.Resources)
+	default:
+		if err := schema.DecodeLoose(entry.Resources, &read.Files); err != nil {
+			return fmt.Errorf("skill %.200q: resources: %w", entry.URI, err)
+		}
+	}
+	if err := read.check(); err != nil {
+		return fmt.Errorf("skill %.200q: %w", entry.URI, err)
+	}
+	*s = read
+	return nil
+}
+
+// check reports which rule the entry breaks.
+func (s *Skill) check() error {
+	scheme, location, found := strings.Cut(s.URI, "://")
+	parts := strings.Split(location, "/")
+	switch {
+	case !found || scheme == "" || len(parts) < 2 || parts[len(parts)-1] != mainFile:
+		return fmt.Errorf("uri: expected that of a %s, such as skill://NAME/%s", mainFile, mainFile)
+	case !clean(parts):
+		return errors.New(`uri: a part of it is empty, "." or ".."`)
+	case len(s.Frontmatter) > maxFrontmatter:
+		return fmt.Errorf("frontmatter: %d bytes are more than %d", len(s.Frontmatter), maxFrontmatter)
+	case s.Name() == "" || s.Description() == "":
+		return errors.New("frontmatter: name or description is missing, or is no text")
+	case s.Name() != parts[len(parts)-2]:
+		return fmt.Errorf("frontmatter: the name %.80q is not that of its folder, %.80q", s.Name(), parts[len(parts)-2])
+	}
+	if err := checkName(s.Name()); err != nil {
+		return err
+	}
+	if s.Dynamic {
+		return nil
+	}
+	return s.checkFiles()
+}
+
+func (s *Skill) checkFiles() error {
+	if len(s.Files) > maxFiles {
+		return fmt.Errorf("it has %d files; at most %d are possible", len(s.Files), maxFiles)
+	}
+	seen, size := map[string]bool{}, int64(0)
+	for _, f := range s.Files {
+		below, inside := strings.CutPrefix(f.URI, s.Root()+"/")
+		switch {
+		case !inside || !clean(strings.Split(below, "/")):
+			return fmt.Errorf("resources: %.200q is not in the skill's folder", f.URI)
+		case seen[f.URI]:
+			return fmt.Errorf("resources: %.200q is listed twice", f.URI)
+		case !isDigest(f.Digest):
+			return fmt.Errorf("resources: the digest of %.200q: expected sha256: and 64 hexadecimal digits, got %.100q", f.URI, f.Digest)
+		case f.Size < 0 || f.Size > maxSize-size:
+			return fmt.Errorf("resources: the size of %.200q is %d; all files of a skill may have %d MiB", f.URI, f.Size, maxSize>>20)
+		}
+		seen[f.URI] = true
+		size += f.Size
+	}
+	if !seen[s.URI] {
+		return fmt.Errorf("resources: the %s itself is not listed", mainFile)
+	}
+	return nil
+}
+
+// clean reports whether the parts of a path name files as they stand.
+func clean(parts []string) bool {
+	return !slices.ContainsFunc(parts, func(part string) bool { return part == "" || part == "." || part == ".." })
+}
+
+func isDigest(text string) bool {
+	digits, found := strings.CutPrefix(text, "sha256:")
+	return found && len(digits) == 64 && strings.Trim(digits, "0123456789abcdef") == ""
+}
+
+// maxName is how long the name of a skill may be (agentskills.io/specification).
+const maxName = 64
+
+func checkName(name string) error {
+	plain := strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+	if len(name) > maxName || !plain || strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-") || strings.Contains(name, "--") {
+		return fmt.Errorf("the name %.80q: expected at most %d small letters, digits and single hyphens between them", name, maxName)
+	}
+	return nil
+}
+
+// Directory lists what a folder of skills has, from their entries alone: files and folders, sorted by URI, as
+// resources/directory/read does. found is false if no skill has the folder.
+func Directory(uri string, all ...*Skill) (children []mcp.Resource, found bool) {
+	seen := map[string]bool{}
+	for _, s := range all {
+		for _, f := range s.Files {
+			below, inside := strings.CutPrefix(f.URI, uri+"/")
+			if !inside {
+				continue
+			}
+			name, _, folder := strings.Cut(below, "/")
+			child := mcp.Resource{URI: uri + "/" + name, Name: readable(name), MIMEType: typeOf(name, nil), Size: &f.Size}
+			if folder {
+				child.MIMEType, child.Size = directoryType, nil
+			}
+			if !seen[child.URI] {
+				seen[child.URI] = true
+				children = append(children, child)
+			}
+		}
+	}
+	slices.SortFunc(children, func(a, b mcp.Resource) int { return strings.Compare(a.URI, b.URI) })
+	return children, len(children) > 0
+}
+
+// readable is a part of a URI without its escapes.
+func readable(part string) string {
+	if plain, err := url.PathUnescape(part); err == nil {
+		return plain
+	}
+	return part
+}
+
+// typeOf is the MIME type of a file. Where the name does not tell, content does if it is there.
+func typeOf(name string, content []byte) string {
+	switch strings.ToLower(path.Ext(name)) {
+	case ".md":
+		return "text/markdown"
+	case ".json":
+		return "application/json"
+	case ".yaml", ".yml":
+		return "application/yaml"
+	case ".html":
+		return "text/html"
+	case ".csv":
+		return "text/csv"
+	case ".png":
+		return "image/png"
+	case ".jpg", ".jpeg":
+		return "image/jpeg"
+	case ".svg":
+		return "image/svg+xml"
+	case ".pdf":
+		return "application/pdf"
+	}
+	switch {
+	case content == nil:
+		return ""
+	case utf8.Valid(content):
+		return "text/plain"
+	}
+	return "application/octet-stream"
+}
+
+// Declared reports whether a server has skills. Nothing else of this package may be asked of one that does not.
+func Declared(c mcp.ServerCapabilities) bool { return c.Extensions[Extension] != nil }
+
+// ReadsDirectories reports whether a server answers resources/directory/read.
+func ReadsDirectories(c mcp.ServerCapabilities) bool {
+	return string(jsonrpc.Get(c.Extensions[Extension], "directoryRead")) == "true"
+}
