@@ -84,6 +84,16 @@ func site(t *testing.T, o tasks.Options, ended chan<- error) (url string, long *
 	return server.URL, long
 }
 
+// proxy is a bridge in front of a server, which it speaks to in a revision.
+func proxy(t *testing.T, url, revision string) string {
+	t.Helper()
+	behind := dial(t, url, "", mcp.ClientOptions{Bridge: true, Revision: revision})
+	endpoint := streamable.Handler(behind)
+	server := httptest.NewServer(endpoint)
+	t.Cleanup(func() { server.Close(); endpoint.Close() })
+	return server.URL
+}
+
 func dial(t *testing.T, url, user string, o mcp.ClientOptions) *mcp.Client {
 	t.Helper()
 	o.OnElicit = func(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -101,15 +111,28 @@ func dial(t *testing.T, url, user string, o mcp.ClientOptions) *mcp.Client {
 // Whoever calls a tool gets its result, whether they know tasks or not.
 func TestACallGivesTheSameWithAndWithoutTasks(t *testing.T) {
 	url, _ := site(t, tasks.Options{}, nil)
-	knows := mcp.ClientOptions{Middleware: []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})}}
-	for name, o := range map[string]mcp.ClientOptions{
-		"a client that waits":     knows,
-		"one that knows no tasks": {},
-		"a legacy one":            {Revision: "2025-11-25"},
+	modern, legacy := proxy(t, url, ""), proxy(t, url, "2025-11-25")
+	for name, test := range map[string]struct {
+		url, revision string
+		isTask        bool
+	}{
+		"a client that waits":                             {url, "", true},
+		"one that knows no tasks":                         {url, "", false},
+		"a legacy one":                                    {url, "2025-11-25", false},
+		"a legacy one that waits":                         {url, "2025-11-25", true},
+		"an older one that waits":                         {url, "2025-06-18", false},
+		"a modern client of a modern proxy":               {modern, "", true},
+		"a modern client of a legacy server":              {legacy, "", true},
+		"a legacy client of a modern server":              {modern, "2025-11-25", true},
+		"a legacy client of a legacy server":              {legacy, "2025-11-25", true},
+		"a client of a legacy server that knows no tasks": {legacy, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := dial(t, url, "", o)
-			isTask := o.Middleware != nil
+			o, isTask := mcp.ClientOptions{Revision: test.revision}, test.isTask
+			if isTask || test.revision == "2025-06-18" {
+				o.Middleware = []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})}
+			}
+			c := dial(t, test.url, "", o)
 			for tool, want := range map[string]string{"greet": "hello Ada", "both": "12", "later": fmt.Sprint("Ada ", isTask)} {
 				if got, err := mcp.Call[string](t.Context(), c, tool, struct{}{}); got != want || err != nil {
 					t.Errorf("%s: %q, %v", tool, got, err)
