@@ -31,7 +31,8 @@ type member struct {
 	prefix   string // of the names of its tools and prompts; may be empty
 	index    int    // those of less are asked first to start
 	upstream Upstream
-	chain    mcp.Handler   // the member behind its middleware
+	waiting  mcp.Handler   // the member, whose tasks are waited for; see tasks.go
+	chain    mcp.Handler   // that behind its middleware
 	settled  chan struct{} // closed when its definitions are known, or it failed once
 	once     sync.Once
 	wake     chan struct{} // of capacity 1: a request needs the server
@@ -66,6 +67,7 @@ func newMember(g *Gateway, name string, u Upstream) *member {
 	m := &member{gateway: g, name: name, upstream: u, done: make(chan struct{}), settled: make(chan struct{}), wake: make(chan struct{}, 1), reading: make(chan struct{}, 1), changed: make(chan struct{})}
 	m.calls.none = make(chan struct{})
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
+	m.waiting = waitForTasks(mcp.HandlerFunc(m.handle))
 	m.chain = mcp.Chain(mcp.HandlerFunc(m.bottom), u.Middleware...)
 	if u.Program {
 		m.state = Waiting

@@ -20,7 +20,7 @@ func (m *member) bottom(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	}
 	i := slices.IndexFunc(allKinds, func(k kind) bool { return k.method == req.Method })
 	if i < 0 {
-		return m.handle(ctx, req)
+		return m.waiting.Handle(ctx, req)
 	}
 	m.mu.RLock()
 	known := m.known

@@ -19,6 +19,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/link"
 	"github.com/junction-mcp/junction/mcp/internal/pipe"
 	"github.com/junction-mcp/junction/mcp/internal/upstream"
+	"github.com/junction-mcp/junction/mcp/tasks"
 )
 
 // TestClientSpeaksAsTheTranscriptsSay plays the server of every conversation in
@@ -70,6 +71,8 @@ func (c *clientSide) set(name, value string) (err error) {
 		c.options.OnLog = func(m mcp.LogMessage) { c.hear("log", m) }
 	case "dying":
 		c.dying = value
+	case "tasks": // "wait": for those that calls become
+		c.options.Middleware = []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})}
 	default:
 		err = errors.New("no such option")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/internal/edge"
 	"github.com/junction-mcp/junction/mcp/internal/lines"
 	"github.com/junction-mcp/junction/mcp/stream"
+	"github.com/junction-mcp/junction/mcp/tasks"
 )
 
 // TestServerSpeaksAsTheTranscriptsSay plays the client of every conversation in
@@ -37,6 +38,8 @@ type serverSide struct {
 	options mcp.ServeOptions
 	server  mcp.ServerOptions
 	fixture *fixture
+	tasks   *tasks.Tasks // nil: calls never become tasks
+	handler mcp.Handler
 	stop    context.CancelFunc
 	ctx     context.Context
 	serving sync.WaitGroup
@@ -55,6 +58,8 @@ func (s *serverSide) set(name, value string) (err error) {
 		s.options.StateTimeout, err = time.ParseDuration(value)
 	case "ask-timeout":
 		s.options.AskTimeout, err = time.ParseDuration(value)
+	case "tasks": // "yes": all tools run as tasks, but for echo; or one that needs to
+		s.tasks, err = tasks.New(tasks.Options{Tools: map[string]tasks.Tool{"[^e]*": {}, value: {Required: true}}, Poll: 50 * time.Millisecond, TTL: time.Minute})
 	case "drain-timeout":
 		s.options.DrainTimeout, err = time.ParseDuration(value)
 	default:
@@ -74,7 +79,11 @@ func (s *serverSide) start() {
 	s.options.StateKeys = [][]byte{[]byte("a key of thirty-two bytes, known")}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	var err error
-	s.edge, err = edge.Serving(s.fixture, s.options)
+	s.handler = s.fixture
+	if s.tasks != nil {
+		s.handler = s.tasks.Middleware()(s.fixture)
+	}
+	s.edge, err = edge.Serving(s.handler, s.options)
 	must(err)
 }
 
@@ -86,7 +95,7 @@ func (s *serverSide) open(tr *transcript, _ string) *wire {
 		return w
 	}
 	s.serving.Go(func() {
-		if err := stream.ServeConnWith(s.ctx, conn, s.fixture, s.options); err != nil && !errors.Is(err, io.ErrClosedPipe) {
+		if err := stream.ServeConnWith(s.ctx, conn, s.handler, s.options); err != nil && !errors.Is(err, io.ErrClosedPipe) {
 			tr.t.Errorf("serving: %v", err)
 		}
 	})
@@ -193,6 +202,9 @@ func (s *serverSide) close(tr *transcript) {
 		w.close()
 	}
 	s.serving.Wait()
+	if s.tasks != nil {
+		s.tasks.Close()
+	}
 }
 
 // A fixture is a server with tools for whatever can happen in a call.

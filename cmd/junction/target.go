@@ -17,6 +17,7 @@ import (
 	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/mcp/stream"
 	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/spf13/cobra"
 )
 
@@ -160,6 +161,8 @@ func (a *app) options(t target) mcp.ClientOptions {
 		Revision: a.flags.revision,
 		Timeout:  t.timeout,
 		Logger:   a.logger(),
+		// Calls wait for the tasks that they become, but for those of a proxy's client that knows tasks itself.
+		Middleware: []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})},
 	}
 	if a.flags.timeout > 0 {
 		o.Timeout, o.ConnectTimeout = a.flags.timeout, a.flags.timeout

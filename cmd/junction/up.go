@@ -148,6 +148,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 		NoPrefix: o.noPrefix || s.Names == "none", Conflicts: conflicts(s.Conflicts), FirstList: firstList})
 	defer board.close()
 	defer g.Close()
+	defer y.tasks.Close() // while the servers can still be reached
 	v := &served{app: a, options: o, gateway: g, layers: y, store: a.store(), listener: l, again: make(chan struct{}, 1), prints: map[string]string{}}
 	v.setEntries(a.admitted(ctx, entries))
 	if ctx.Err() != nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/otelmcp"
+	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/metrics"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/ratelimit"
@@ -121,6 +122,7 @@ type layers struct {
 	folder    string                     // of log
 	exporters []*export.Exporter         // of log
 	tracer    *trace.TracerProvider      // nil: requests make no spans
+	tasks     *tasks.Tasks               // that calls become which are tasks of a server, or last
 }
 
 // An arrangement is what may change while a gateway runs; it is not changed itself.
@@ -135,9 +137,12 @@ type arrangement struct {
 
 // openLayers makes the layers that command line and settings ask for. Close the log when done.
 func (a *app) openLayers(o layering, s *settings.Settings, from string) (*layers, error) {
-	y := &layers{}
 	now, err := a.arrange(o, s, from)
 	if err != nil {
+		return nil, err
+	}
+	y := &layers{}
+	if y.tasks, err = a.newTasks(); err != nil {
 		return nil, err
 	}
 	y.now.Store(now)
@@ -302,6 +307,7 @@ func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
 			return t.Server, "", t.Name
 		}})(h)
 	}
+	h = y.tasks.Middleware()(h) // around the log and the limits: for them a task is one call
 	if h = y.spans(h); profile == "" {
 		return h
 	}

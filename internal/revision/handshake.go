@@ -12,7 +12,7 @@ import (
 func Handshake(r *Revision, discovered, meta json.RawMessage) json.RawMessage {
 	w := jsonrpc.NewObject(nil)
 	w.String("protocolVersion", r.Name)
-	writeCapabilities(&w, discovered)
+	writeCapabilities(&w, discovered, r.lowerCapabilities)
 	if info := jsonrpc.Get(meta, MetaServerInfo); isObject(info) {
 		w.Raw("serverInfo", info)
 	} else {
@@ -30,7 +30,7 @@ func Handshake(r *Revision, discovered, meta json.RawMessage) json.RawMessage {
 func Discovery(initialized json.RawMessage) (discovered, meta json.RawMessage) {
 	w := jsonrpc.NewObject(nil)
 	writeModern(&w, "supportedVersions")
-	writeCapabilities(&w, initialized)
+	writeCapabilities(&w, initialized, raiseCapabilities)
 	writeInstructions(&w, initialized)
 	if info := jsonrpc.Get(initialized, "serverInfo"); isObject(info) {
 		meta = jsonrpc.With(nil, MetaServerInfo, info)
@@ -40,9 +40,9 @@ func Discovery(initialized json.RawMessage) (discovered, meta json.RawMessage) {
 
 // writeCapabilities writes the capabilities; none where there are none in the
 // form that every revision has.
-func writeCapabilities(w *jsonrpc.Writer, from json.RawMessage) {
+func writeCapabilities(w *jsonrpc.Writer, from json.RawMessage, as func(json.RawMessage) json.RawMessage) {
 	if capabilities := jsonrpc.Get(from, "capabilities"); isObject(capabilities) {
-		w.Raw("capabilities", capabilities)
+		w.Raw("capabilities", as(capabilities))
 		return
 	}
 	w.Object("capabilities")

@@ -138,7 +138,7 @@ func withoutReserved(meta json.RawMessage) json.RawMessage {
 	}
 	var names []string
 	jsonrpc.EachMember(meta, func(quoted, _ []byte) bool {
-		if name, _ := jsonrpc.Unquote(quoted); strings.HasPrefix(name, MetaReserved) {
+		if name, _ := jsonrpc.Unquote(quoted); strings.HasPrefix(name, MetaReserved) && name != MetaRelatedTask {
 			names = append(names, name)
 		}
 		return true
@@ -152,7 +152,7 @@ func withoutReserved(meta json.RawMessage) json.RawMessage {
 func holdsOnlyReserved(meta json.RawMessage) bool {
 	only := true
 	jsonrpc.EachMember(meta, func(quoted, _ []byte) bool {
-		only = bytes.HasPrefix(quoted[1:], []byte(MetaReserved))
+		only = bytes.HasPrefix(quoted[1:], []byte(MetaReserved)) && !bytes.HasPrefix(quoted[1:], []byte(MetaRelatedTask))
 		return only
 	})
 	return only

@@ -13,9 +13,6 @@ const (
 	MetaReserved = "io.modelcontextprotocol/"
 )
 
-// TasksExtension is the name of the Tasks extension in capabilities.
-const TasksExtension = "io.modelcontextprotocol/tasks"
-
 // A Revision is one published version of the specification, by what it can do.
 // A Revision is never changed.
 type Revision struct {
@@ -32,6 +29,8 @@ type Revision struct {
 	VersionHeader bool
 	// ElicitationModes: an elicitation names its mode, and URL elicitations have an id.
 	ElicitationModes bool
+	// Tasks: clients say of a call that they want a task.
+	Tasks bool
 
 	// unknownContent are the kinds of content that came later.
 	unknownContent []string
@@ -61,6 +60,7 @@ var table = [...]Revision{
 		VersionHeader:    true,
 		Polling:          true,
 		ElicitationModes: true,
+		Tasks:            true,
 	},
 	{
 		// No handshake and no session; requests of the server between two rounds of a request.

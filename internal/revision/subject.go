@@ -15,7 +15,7 @@ func Subject(method string, params *jsonrpc.Members) (name string, arguments jso
 		arguments = params.Get("arguments")
 	case "resources/read", "resources/subscribe", "resources/unsubscribe":
 		name, _ = jsonrpc.Unquote(params.Get("uri"))
-	case "tasks/get", "tasks/update", "tasks/cancel":
+	case "tasks/get", "tasks/update", "tasks/cancel", "tasks/result":
 		name, _ = jsonrpc.Unquote(params.Get("taskId"))
 	}
 	return name, arguments

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/task"
 )
 
 // A Task is one of a server, as its client knows it. It is safe for concurrent use as long as its fields are not
@@ -43,11 +45,11 @@ func Start(ctx context.Context, c *mcp.Client, tool string, arguments any) (*mcp
 		done, err := toolResult(&result)
 		return done, nil, err
 	}
-	var s shown
-	if err := decode(&result, &s); err != nil {
+	begun, err := task.Of(&result)
+	if err != nil {
 		return nil, nil, err
 	}
-	return nil, &Task{ID: s.ID, client: c, poll: time.Duration(s.Poll) * time.Millisecond}, nil
+	return nil, &Task{ID: begun.ID, client: c, poll: cmp.Or(begun.Interval(), defaultPoll)}, nil
 }
 
 // Resume returns the task with an id that [Start] returned, perhaps to another process.
@@ -65,17 +67,17 @@ func toolResult(result *mcp.Result) (*mcp.CallToolResult, error) {
 // Wait waits until the task is done, and returns its result. The error is [ErrCancelled] for one that was cancelled,
 // and an [*mcp.Error] for one that failed. When ctx is done the task goes on.
 func (t *Task) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
-	w := &waiter{do: t.client.Do, ask: t.Ask, report: func(_ context.Context, _ int, message string) {
+	w := &task.Waiter{Do: t.client.Do, Ask: t.Ask, Report: func(_ context.Context, _ int, message string) {
 		if t.OnMessage != nil && message != "" {
 			t.OnMessage(message)
 		}
 	}}
-	if w.ask == nil {
-		w.ask = func(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
+	if w.Ask == nil {
+		w.Ask = func(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
 			return nil, errors.New("the task asks something, and Task.Ask is nil")
 		}
 	}
-	result, err := w.wait(ctx, t.ID, t.poll)
+	result, err := w.Wait(ctx, t.ID, t.poll)
 	if err != nil {
 		return nil, err
 	}
@@ -84,17 +86,19 @@ func (t *Task) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
 
 // Cancel asks the server to cancel the task, which may be done before that.
 func (t *Task) Cancel(ctx context.Context) error {
-	_, err := t.client.Do(ctx, "tasks/cancel", taskParams(t.ID))
+	_, err := t.client.Do(ctx, "tasks/cancel", task.Params(t.ID))
 	return err
 }
 
 // Status is what the task is doing: working, input_required, completed, failed or cancelled, and what it says of itself.
 func (t *Task) Status(ctx context.Context) (status, message string, err error) {
-	result, err := t.client.Do(ctx, "tasks/get", taskParams(t.ID))
+	result, err := t.client.Do(ctx, "tasks/get", task.Params(t.ID))
 	if err != nil {
 		return "", "", err
 	}
-	var s shown
-	err = decode(&result, &s)
-	return string(s.Status), s.Message, err
+	now, err := task.Of(&result)
+	if err != nil {
+		return "", "", err
+	}
+	return string(now.Status), now.Message, nil
 }

@@ -8,25 +8,27 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/mcp"
+	form "github.com/junction-mcp/junction/mcp/internal/task"
 	"github.com/junction-mcp/junction/state"
 )
 
 const (
 	prefix   = "tasks/task/"
 	holders  = "tasks/process/" // of leases: of processes that live
-	maxID    = 200              // bytes of a task's id
 	maxTries = 20               // to change a task that others change
 )
 
-// A status is what a task is doing (SEP-2663).
-type status string
+type (
+	status = form.Status
+	fault  = form.Fault
+)
 
 const (
-	working       status = "working"
-	inputRequired status = "input_required"
-	completed     status = "completed"
-	cancelled     status = "cancelled"
-	failed        status = "failed"
+	working       = form.Working
+	inputRequired = form.InputRequired
+	completed     = form.Completed
+	cancelled     = form.Cancelled
+	failed        = form.Failed
 )
 
 // A record is a task as it is stored.
@@ -39,28 +41,25 @@ type record struct {
 	TTL     time.Duration `json:"ttl"`
 	Poll    time.Duration `json:"poll"`
 
-	Issuer    string                     `json:"issuer,omitempty"` // of whose task it is
-	Subject   string                     `json:"subject,omitempty"`
-	Process   string                     `json:"process"`   // that runs it
-	Inputs    map[string]json.RawMessage `json:"inputs"`    // requests to the client that wait
-	Responses map[string]json.RawMessage `json:"responses"` // that the tool did not take yet
+	Owner     *mcp.Principal             `json:"owner,omitempty"` // whose task it is
+	Process   string                     `json:"process"`         // that runs it
+	Call      *savedCall                 `json:"call,omitempty"`  // where another process can go on with it
+	Asked     int                        `json:"asked"`           // requests to the client so far
+	Inputs    map[string]json.RawMessage `json:"inputs"`          // those that wait
+	Responses map[string]json.RawMessage `json:"responses"`       // that the tool did not take yet
 	Result    json.RawMessage            `json:"result,omitempty"`
 	Fault     *fault                     `json:"fault,omitempty"`
 }
 
-// A fault is an error as JSON-RPC has it.
-type fault struct {
-	Code    int             `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data,omitempty"`
-}
+func (r *record) isOver() bool { return r.Status.IsOver() }
 
-func faultOf(err error) *fault {
-	e := mcp.ErrorOf(err)
-	return &fault{e.Code, e.Message, e.Data}
+// A savedCall is a call that waits for a task of another server: whoever has it can go on to wait.
+type savedCall struct {
+	Params       json.RawMessage            `json:"params"`
+	Capabilities *mcp.ClientCapabilities    `json:"capabilities,omitempty"`
+	Client       *mcp.Implementation        `json:"client,omitempty"`
+	State        map[string]json.RawMessage `json:"state"`
 }
-
-func (r *record) isOver() bool { return r.Status != working && r.Status != inputRequired }
 
 // errUnchanged says that a task is to stay as it is.
 var errUnchanged = errors.New("unchanged")
@@ -75,28 +74,15 @@ func (r *record) end(s status) error {
 	return nil
 }
 
-// shown is a task as clients see it.
-type shown struct {
-	ID      string                     `json:"taskId"`
-	Status  status                     `json:"status"`
-	Message string                     `json:"statusMessage,omitempty"`
-	Created string                     `json:"createdAt"`
-	Updated string                     `json:"lastUpdatedAt"`
-	TTL     int64                      `json:"ttlMs"`
-	Poll    int64                      `json:"pollIntervalMs"`
-	Inputs  map[string]json.RawMessage `json:"inputRequests,omitempty"`
-	Result  json.RawMessage            `json:"result,omitempty"`
-	Fault   *fault                     `json:"error,omitempty"`
-}
-
 // plain is a task without what depends on its status.
-func (r *record) plain() shown {
-	return shown{ID: r.ID, Status: r.Status, Message: r.Message, Created: r.Created.UTC().Format(time.RFC3339Nano), Updated: r.Updated.UTC().Format(time.RFC3339Nano),
-		TTL: r.TTL.Milliseconds(), Poll: max(r.Poll.Milliseconds(), 1)}
+func (r *record) plain() *form.Task {
+	ttl := float64(r.TTL.Milliseconds())
+	return &form.Task{ID: r.ID, Status: r.Status, Message: r.Message, Created: r.Created.UTC().Format(time.RFC3339Nano),
+		Updated: r.Updated.UTC().Format(time.RFC3339Nano), TTL: &ttl, Poll: float64(max(r.Poll.Milliseconds(), 1))}
 }
 
 // detailed is a task with all.
-func (r *record) detailed() shown {
+func (r *record) detailed() *form.Task {
 	s := r.plain()
 	switch r.Status {
 	case inputRequired:
@@ -109,44 +95,57 @@ func (r *record) detailed() shown {
 	return s
 }
 
-func unknown(id string) error {
-	return mcp.Errorf(mcp.CodeInvalidParams, "there is no task %q: it was never begun, or ended long ago", id)
-}
-
-// find is a task of somebody. One whose process died has failed.
-func (t *Tasks) find(ctx context.Context, id string, who *mcp.Principal) (*record, error) {
-	e, err := t.options.Store.Get(ctx, prefix+id)
-	if errors.Is(err, state.ErrNotFound) {
-		return nil, unknown(id)
-	}
+// find is a task of somebody. One whose process died goes on in this one, if it can, or else has failed.
+func (t *Tasks) find(ctx context.Context, id string, who *mcp.Principal, next mcp.Handler) (*record, error) {
+	r, _, err := t.read(ctx, id)
 	if err != nil {
-		return nil, fmt.Errorf("task %s: %w", id, err)
+		return nil, err
 	}
-	var task record
-	if err := json.Unmarshal(e.Value, &task); err != nil {
-		return nil, fmt.Errorf("task %s: %w", id, err)
+	if !r.isOf(who) {
+		return nil, form.Unknown(id)
 	}
-	if !task.isOf(who) {
-		return nil, unknown(id)
+	if r.isOver() || t.lives(ctx, r.Process) {
+		return r, nil
 	}
-	if task.isOver() || t.lives(ctx, task.Process) {
-		return &task, nil
+	if r.Call != nil {
+		return t.takeOver(ctx, r, next)
 	}
-	return t.change(ctx, id, func(task *record) error {
-		if task.isOver() {
+	before := r.Process
+	return t.change(ctx, id, func(r *record) error {
+		if r.isOver() || r.Process != before {
 			return errUnchanged
 		}
-		task.Fault = &fault{Code: mcp.CodeInternalError, Message: "the process that ran the task ended"}
-		return task.end(failed)
+		r.Fault = &fault{Code: mcp.CodeInternalError, Message: "the process that ran the task ended"}
+		r.Message = r.Fault.Message
+		return r.end(failed)
 	})
+}
+
+func (t *Tasks) read(ctx context.Context, id string) (*record, state.Version, error) {
+	s, err := t.open(ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	e, err := s.Get(ctx, prefix+id)
+	if errors.Is(err, state.ErrNotFound) {
+		return nil, "", form.Unknown(id)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("task %s: %w", id, err)
+	}
+	r := new(record)
+	if err := json.Unmarshal(e.Value, r); err != nil {
+		return nil, "", fmt.Errorf("task %s: %w", id, err)
+	}
+	return r, e.Version, nil
 }
 
 // isOf reports whether a task is somebody's; nil is who is not known.
 func (r *record) isOf(who *mcp.Principal) bool {
-	if who == nil {
-		return r.Subject == ""
+	if who == nil || r.Owner == nil {
+		return who == nil && r.Owner == nil
 	}
-	return r.Issuer == who.Issuer && r.Subject == who.Subject
+	return r.Owner.Issuer == who.Issuer && r.Owner.Subject == who.Subject
 }
 
 // lives reports whether a process that runs tasks lives.
@@ -154,39 +153,37 @@ func (t *Tasks) lives(ctx context.Context, process string) bool {
 	if process == t.process {
 		return true
 	}
-	hold, err := t.options.Store.Acquire(ctx, holders+process, time.Second)
+	s, err := t.open(ctx)
+	if err != nil {
+		return true
+	}
+	hold, err := s.Acquire(ctx, holders+process, time.Second)
 	if err != nil {
 		return true // it has the lease, or it is not known
 	}
-	_ = t.options.Store.Release(ctx, hold) // it ends by itself
+	_ = s.Release(ctx, hold) // it ends by itself
 	return false
 }
 
 // change changes a task that others may change, and returns it. Where do returns errUnchanged it stays as it is.
 func (t *Tasks) change(ctx context.Context, id string, do func(*record) error) (*record, error) {
 	for range maxTries {
-		e, err := t.options.Store.Get(ctx, prefix+id)
-		if errors.Is(err, state.ErrNotFound) {
-			return nil, unknown(id)
-		}
+		task, version, err := t.read(ctx, id)
 		if err != nil {
-			return nil, fmt.Errorf("task %s: %w", id, err)
-		}
-		task := record{}
-		if err := json.Unmarshal(e.Value, &task); err != nil {
-			return nil, fmt.Errorf("task %s: %w", id, err)
+			return nil, err
 		}
 		if task.Responses == nil {
 			task.Responses = map[string]json.RawMessage{}
 		}
-		if err := do(&task); errors.Is(err, errUnchanged) {
-			return &task, nil
+		if err := do(task); errors.Is(err, errUnchanged) {
+			return task, nil
 		} else if err != nil {
 			return nil, err
 		}
 		task.Updated = time.Now()
-		if err := t.put(ctx, &task, e.Version); !errors.Is(err, state.ErrConflict) {
-			return &task, err
+		if err := t.put(ctx, task, version); !errors.Is(err, state.ErrConflict) {
+			t.notifyListeners()
+			return task, err
 		}
 	}
 	return nil, fmt.Errorf("task %s: %w", id, state.ErrConflict)
@@ -198,6 +195,10 @@ func (t *Tasks) put(ctx context.Context, task *record, old state.Version) error 
 	if err != nil {
 		return err
 	}
-	_, err = t.options.Store.CompareAndSwap(ctx, prefix+task.ID, old, value, state.Write{TTL: max(time.Until(task.Created.Add(task.TTL)), time.Second)})
+	s, err := t.open(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = s.CompareAndSwap(ctx, prefix+task.ID, old, value, state.Write{TTL: max(time.Until(task.Created.Add(task.TTL)), time.Second)})
 	return err
 }

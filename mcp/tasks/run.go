@@ -9,24 +9,21 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
+	form "github.com/junction-mcp/junction/mcp/internal/task"
 	"github.com/junction-mcp/junction/state"
-)
-
-const (
-	answerPause  = time.Second            // between two looks for responses that reached another process
-	messagePause = 500 * time.Millisecond // between two changes of a task's message
-	maxMessage   = 500                    // characters of it
-	maxInputs    = 100                    // requests of a task that wait at a time
 )
 
 var (
 	errCancelled = errors.New("the client cancelled the task")
 	errTime      = errors.New("the task took longer than it may")
+	errTaken     = errors.New("the task runs here already")
 )
 
 // A run is one call that is a task, or may become one.
@@ -35,11 +32,13 @@ type run struct {
 	next   mcp.Handler
 	req    mcp.Request
 	direct mcp.Peer // until it is a task
+	within time.Duration
 
 	ctx  context.Context
 	stop context.CancelCauseFunc
 	free func() bool // cuts the run off the request that it began with
 
+	asks   atomic.Bool // the client was asked before it was a task
 	once   sync.Once
 	fault  error         // of making it a task
 	begun  chan struct{} // closed when it is a task
@@ -50,13 +49,12 @@ type run struct {
 	mu       sync.Mutex
 	task     *record       // nil: it is none yet
 	answered chan struct{} // closed, and replaced, when there may be responses
-	asked    int
-	reported time.Time // when the message was last changed
+	reported time.Time     // when the message was last changed
 }
 
 // newRun prepares a call whose context outlives the request, once it is a task.
 func (t *Tasks) newRun(ctx context.Context, req *mcp.Request, next mcp.Handler) *run {
-	r := &run{tasks: t, next: next, req: *req, direct: req.Peer, begun: make(chan struct{}), ended: make(chan struct{}), answered: make(chan struct{})}
+	r := &run{tasks: t, next: next, req: *req, direct: req.Peer, within: t.options.TTL, begun: make(chan struct{}), ended: make(chan struct{}), answered: make(chan struct{})}
 	// The request's bytes are used again when it is answered.
 	r.req.Params = slices.Clone(req.Params)
 	r.req.Arguments = slices.Clone(req.Arguments)
@@ -64,7 +62,11 @@ func (t *Tasks) newRun(ctx context.Context, req *mcp.Request, next mcp.Handler) 
 	if r.req.Meta.ProgressToken == nil {
 		r.req.Meta.ProgressToken = json.RawMessage(`0`) // progress is the task's message
 	}
+	r.req.Meta.Capabilities = form.Undeclare(req.Meta.Capabilities) // the task is made here, and of what it waits for there are none
 	r.req.Peer = r
+	if r.req.State == nil {
+		r.req.State = new(mcp.State)
+	}
 	r.ctx, r.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.ctx = context.WithValue(r.ctx, runKey{}, r)
 	r.free = context.AfterFunc(ctx, func() { r.stop(context.Cause(ctx)) })
@@ -93,31 +95,34 @@ func (r *run) begin(ctx context.Context) error {
 // store stores the task: a client may ask about it as soon as it hears of it.
 func (r *run) store(ctx context.Context) error {
 	now := time.Now()
-	task := &record{ID: rand.Text(), Status: working, Created: now, Updated: now, TTL: r.tasks.options.TTL, Poll: r.tasks.options.Poll, Process: r.tasks.process}
-	if p := r.req.Principal; p != nil {
-		task.Issuer, task.Subject = p.Issuer, p.Subject
+	task := &record{ID: rand.Text(), Status: working, Created: now, Updated: now, TTL: r.tasks.options.TTL, Poll: r.tasks.options.Poll, Process: r.tasks.process, Owner: r.req.Principal}
+	if r.req.State.Get(stateKey) != nil {
+		task.Call = &savedCall{Params: r.req.Params, Capabilities: r.req.Meta.Capabilities, Client: r.req.Meta.Client, State: r.req.State.All()}
 	}
 	if err := r.tasks.enter(task.ID, r); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
-	select {
-	case <-r.tasks.shown:
-	case <-ctx.Done():
-		r.tasks.leave(task.ID)
-		return fmt.Errorf("the task cannot be stored: %w", context.Cause(ctx))
+	err := r.tasks.awaitShown(ctx)
+	if err == nil {
+		err = r.tasks.put(ctx, task, "")
 	}
-	if err := r.tasks.put(ctx, task, ""); err != nil {
+	if err != nil {
 		r.tasks.leave(task.ID)
 		return fmt.Errorf("the task cannot be stored: %w", err)
 	}
+	r.became(task)
+	return nil
+}
+
+// became says that the call is a task.
+func (r *run) became(task *record) {
 	r.free()
 	r.mu.Lock()
 	r.task = task
 	r.mu.Unlock()
 	close(r.begun)
-	return nil
 }
 
 // enter takes a task into those that run.
@@ -127,6 +132,8 @@ func (t *Tasks) enter(id string, r *run) error {
 	switch {
 	case t.closed:
 		return ErrClosed
+	case t.running[id] != nil:
+		return errTaken
 	case len(t.running) >= t.options.MaxRunning:
 		return mcp.Errorf(mcp.CodeInternalError, "%d tasks are running; try again later", len(t.running))
 	}
@@ -148,11 +155,14 @@ func (t *Tasks) show() {
 	defer t.runs.Done()
 	var once sync.Once
 	for t.ctx.Err() == nil {
-		err := state.While(t.ctx, t.options.Store, holders+t.process, t.lease, func(ctx context.Context, _ state.Hold) error {
-			once.Do(func() { close(t.shown) })
-			<-ctx.Done() // or the lease was lost, and is taken again
-			return nil
-		})
+		store, err := t.open(t.ctx)
+		if err == nil {
+			err = state.While(t.ctx, store, holders+t.process, t.lease, func(ctx context.Context, _ state.Hold) error {
+				once.Do(func() { close(t.shown) })
+				<-ctx.Done() // or the lease was lost, and is taken again
+				return nil
+			})
+		}
 		if err == nil || t.ctx.Err() != nil {
 			continue
 		}
@@ -164,17 +174,27 @@ func (t *Tasks) show() {
 	}
 }
 
+// awaitShown waits until other processes know that this one lives: before, they would take its tasks over.
+func (t *Tasks) awaitShown(ctx context.Context) error {
+	select {
+	case <-t.shown:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // created is the result that tells the client of the task.
 func (r *run) created() (mcp.Result, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return mcp.Result{Type: "task", Value: r.task.plain()}, nil
+	return mcp.Result{Type: string(revision.Task), Value: r.task.plain()}, nil
 }
 
 // start runs the tool.
 func (r *run) start() {
 	go func() {
-		ctx, cancel := context.WithTimeoutCause(r.ctx, r.tasks.options.TTL, errTime)
+		ctx, cancel := context.WithTimeoutCause(r.ctx, r.within, errTime)
 		defer cancel()
 		stopped := context.AfterFunc(r.tasks.ctx, func() { r.stop(ErrClosed) })
 		defer stopped()
@@ -229,11 +249,15 @@ func (r *run) finish(ctx context.Context, id string) {
 			case err != nil:
 				s = failed
 			}
+			if task.Call != nil && errors.Is(err, ErrClosed) {
+				return errUnchanged // another process goes on with it
+			}
 			if err := task.end(s); err != nil {
 				return err
 			}
 			if task.Result = body; s == failed {
-				task.Result, task.Fault = nil, faultOf(err)
+				task.Result, task.Fault = nil, form.FaultOf(err)
+				task.Message = plaintext.Line(task.Fault.Message, maxMessage)
 			}
 			return nil
 		})
@@ -245,98 +269,5 @@ func (r *run) finish(ctx context.Context, id string) {
 	}
 	if fault != nil {
 		r.tasks.options.Logger.Error("the end of a task cannot be stored", "tool", r.req.Name, "task", id, "error", fault)
-	}
-}
-
-// Notify implements [mcp.Peer]: of a task, progress becomes its message, and the rest is dropped.
-func (r *run) Notify(ctx context.Context, method string, params json.RawMessage) error {
-	r.mu.Lock()
-	task, now := r.task, time.Now()
-	due := now.Sub(r.reported) >= messagePause
-	if task != nil && due {
-		r.reported = now
-	}
-	r.mu.Unlock()
-	if task == nil {
-		return r.direct.Notify(ctx, method, params)
-	}
-	text, _ := jsonrpc.Unquote(jsonrpc.Get(params, "message"))
-	if method != "notifications/progress" || text == "" || !due {
-		return nil
-	}
-	_, err := r.tasks.change(ctx, task.ID, func(task *record) error {
-		if task.isOver() {
-			return errUnchanged
-		}
-		task.Message = plaintext.Line(text, maxMessage)
-		return nil
-	})
-	return err
-}
-
-// Ask implements [mcp.Peer]: of a task, the client finds the request when it asks about the task.
-func (r *run) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
-	r.mu.Lock()
-	task := r.task
-	r.asked++
-	key := fmt.Sprintf("%s%d", q.Key, r.asked) // no key may come twice
-	r.mu.Unlock()
-	if task == nil {
-		return r.direct.Ask(ctx, q)
-	}
-	if err := r.req.Meta.Capabilities.Allow(q); err != nil {
-		return nil, err
-	}
-	w := jsonrpc.NewObject(nil)
-	w.String("method", q.Method)
-	if q.Params != nil {
-		w.Raw("params", q.Params)
-	}
-	request := w.Bytes()
-	if _, err := r.tasks.change(ctx, task.ID, func(task *record) error {
-		if task.isOver() {
-			return errCancelled
-		}
-		if len(task.Inputs) >= maxInputs {
-			return mcp.Errorf(mcp.CodeInternalError, "the task has %d requests that wait for the client", len(task.Inputs))
-		}
-		if task.Inputs == nil {
-			task.Inputs = map[string]json.RawMessage{}
-		}
-		task.Inputs[key], task.Status = request, inputRequired
-		return nil
-	}); err != nil {
-		return nil, err
-	}
-	return r.await(ctx, task.ID, key)
-}
-
-// await waits for the response to a request of the task, and takes it.
-func (r *run) await(ctx context.Context, id, key string) (response json.RawMessage, err error) {
-	ticker := time.NewTicker(answerPause)
-	defer ticker.Stop()
-	for {
-		r.mu.Lock()
-		answered := r.answered
-		r.mu.Unlock()
-		_, err := r.tasks.change(ctx, id, func(task *record) error {
-			if task.isOver() {
-				return errCancelled
-			}
-			if response = task.Responses[key]; response == nil {
-				return errUnchanged
-			}
-			delete(task.Responses, key)
-			return nil
-		})
-		if err != nil || response != nil {
-			return response, err
-		}
-		select {
-		case <-answered:
-		case <-ticker.C:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
 	}
 }

@@ -10,11 +10,13 @@ import (
 	"log/slog"
 	"path"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
+	form "github.com/junction-mcp/junction/mcp/internal/task"
 	"github.com/junction-mcp/junction/state"
 )
 
@@ -37,8 +39,13 @@ const (
 type Options struct {
 	// Tools are the tools whose calls may become tasks, by name or by a pattern of [path.Match].
 	Tools map[string]Tool
+	// Others, if not nil, is for all other tools, as those behind a gateway, of which lists do not say that they may run
+	// as tasks.
+	Others *Tool
 	// Store keeps the tasks; default in memory.
 	Store state.Store
+	// Open, if not nil, opens the Store when it is first needed; whoever gives it closes the store, after Close.
+	Open func(ctx context.Context) (state.Store, error)
 	// TTL is for how long a task may run, and is kept from its beginning on; default one hour.
 	TTL time.Duration
 	// Poll is how often clients are asked to look; default one second.
@@ -56,6 +63,8 @@ type Tool struct {
 	// Later: a call becomes a task when the tool calls [Begin], and not at once. What it asks the user before that is
 	// asked between rounds of the call.
 	Later bool
+	// After, with Later: a call that runs for so long becomes a task by itself; 0: never.
+	After time.Duration
 }
 
 // Tasks runs calls as tasks. It is safe for concurrent use.
@@ -70,8 +79,12 @@ type Tasks struct {
 	alive sync.Once     // begins to show that this process lives
 	shown chan struct{} // closed when others see it
 
+	opening chan struct{} // of capacity 1: held while the store is opened
+	store   atomic.Pointer[state.Store]
+
 	mu      sync.Mutex
 	running map[string]*run // by the task's id
+	changed chan struct{}   // closed, and replaced, when a task changes
 	closed  bool
 }
 
@@ -86,15 +99,40 @@ func New(o Options) (*Tasks, error) {
 		}
 	}
 	o.TTL, o.Poll, o.MaxRunning = cmp.Or(o.TTL, defaultTTL), cmp.Or(o.Poll, defaultPoll), cmp.Or(o.MaxRunning, defaultMaxRunning)
-	if o.Store == nil {
+	if o.Store == nil && o.Open == nil {
 		o.Store = state.NewMemory(0)
 	}
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	t := &Tasks{options: o, process: rand.Text(), lease: processTime, shown: make(chan struct{}), running: map[string]*run{}}
+	t := &Tasks{options: o, process: rand.Text(), lease: processTime, shown: make(chan struct{}), running: map[string]*run{}, changed: make(chan struct{}), opening: make(chan struct{}, 1)}
+	if o.Store != nil {
+		t.store.Store(&o.Store)
+	}
 	t.ctx, t.end = context.WithCancelCause(context.Background())
 	return t, nil
+}
+
+// open returns the store.
+func (t *Tasks) open(ctx context.Context) (state.Store, error) {
+	if s := t.store.Load(); s != nil {
+		return *s, nil
+	}
+	select {
+	case t.opening <- struct{}{}:
+		defer func() { <-t.opening }()
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if s := t.store.Load(); s != nil {
+		return *s, nil
+	}
+	s, err := t.options.Open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("what keeps the tasks cannot be opened: %w", err)
+	}
+	t.store.Store(&s)
+	return s, nil
 }
 
 // Close ends the tasks that run; they fail with [ErrClosed].
@@ -116,9 +154,13 @@ func (t *Tasks) Middleware() mcp.Middleware {
 				return t.call(ctx, req, next)
 			case "tasks/get", "tasks/update", "tasks/cancel":
 				if !Declared(req.Meta.Capabilities) {
-					return mcp.Result{}, missing()
+					return mcp.Result{}, form.Missing()
 				}
-				return t.about(ctx, req)
+				return t.about(ctx, req, next)
+			case "subscriptions/listen":
+				return t.listen(ctx, req, next)
+			case "tools/list":
+				return t.list(ctx, req, next)
 			case "server/discover":
 				return t.discover(ctx, req, next)
 			}
@@ -128,20 +170,7 @@ func (t *Tasks) Middleware() mcp.Middleware {
 }
 
 // Declared reports whether a client knows tasks.
-func Declared(c *mcp.ClientCapabilities) bool {
-	return c != nil && c.Extensions[Extension] != nil
-}
-
-// missing is the error for a client that would have to know tasks.
-func missing() error {
-	required := &mcp.ClientCapabilities{Extensions: map[string]json.RawMessage{Extension: json.RawMessage(`{}`)}}
-	data, _ := json.Marshal(struct { // names and objects always encode
-		Required *mcp.ClientCapabilities `json:"requiredCapabilities"`
-	}{required})
-	e := mcp.Errorf(mcp.CodeMissingCapability, "the client did not declare the extension that this needs: %s", Extension)
-	e.Data = data
-	return e
-}
+func Declared(c *mcp.ClientCapabilities) bool { return form.Declared(c) }
 
 // discover adds the extension to what the Handler says of itself.
 func (t *Tasks) discover(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
@@ -180,11 +209,14 @@ func (t *Tasks) tool(name string) (tool Tool, found bool) {
 // call runs a tool: as a task, or as always.
 func (t *Tasks) call(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
 	tool, found := t.tool(req.Name)
+	if !found && t.options.Others != nil {
+		tool, found = *t.options.Others, true
+	}
 	switch {
 	case !found:
 		return next.Handle(ctx, req)
 	case !Declared(req.Meta.Capabilities) && tool.Required:
-		return mcp.Result{}, missing()
+		return mcp.Result{}, form.Missing()
 	case !Declared(req.Meta.Capabilities):
 		return next.Handle(ctx, req)
 	}
@@ -198,7 +230,19 @@ func (t *Tasks) call(ctx context.Context, req *mcp.Request, next mcp.Handler) (m
 		return r.created()
 	}
 	r.start()
+	var due <-chan time.Time
+	if tool.After > 0 {
+		timer := time.NewTimer(tool.After)
+		defer timer.Stop()
+		due = timer.C
+	}
 	select {
+	case <-due:
+		if !r.asks.Load() && r.begin(ctx) == nil {
+			return r.created()
+		}
+		<-r.ended // it cannot become one, and goes on as it is
+		return r.result, r.err
 	case <-r.begun:
 		return r.created()
 	case <-r.ended:
@@ -212,28 +256,24 @@ func (t *Tasks) call(ctx context.Context, req *mcp.Request, next mcp.Handler) (m
 }
 
 // about answers a request about a task.
-func (t *Tasks) about(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	id, ok := jsonrpc.Unquote(jsonrpc.Get(req.Params, "taskId"))
-	if !ok || id == "" || len(id) > maxID {
-		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "taskId is missing")
-	}
-	ctx, cancel := context.WithTimeout(ctx, storeTime)
-	defer cancel()
-	switch req.Method {
-	case "tasks/get":
-		return t.get(ctx, id, req.Principal)
-	case "tasks/update":
-		return t.update(ctx, id, req)
-	}
-	return t.cancel(ctx, id, req.Principal)
-}
-
-func (t *Tasks) get(ctx context.Context, id string, who *mcp.Principal) (mcp.Result, error) {
-	task, err := t.find(ctx, id, who)
+func (t *Tasks) about(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
+	id, err := form.ID(req.Params)
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	return mcp.Result{Value: task.detailed()}, nil
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	task, err := t.find(ctx, id, req.Principal, next)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	switch req.Method {
+	case "tasks/get":
+		return mcp.Result{Value: task.detailed()}, nil
+	case "tasks/update":
+		return t.update(ctx, id, req)
+	}
+	return t.cancel(ctx, id)
 }
 
 // update takes the client's responses to requests of the task. Those that nobody waits for are ignored.
@@ -241,9 +281,6 @@ func (t *Tasks) update(ctx context.Context, id string, req *mcp.Request) (mcp.Re
 	var responses map[string]json.RawMessage
 	if err := json.Unmarshal(jsonrpc.Get(req.Params, "inputResponses"), &responses); err != nil {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "inputResponses: expected an object of responses")
-	}
-	if _, err := t.find(ctx, id, req.Principal); err != nil {
-		return mcp.Result{}, err
 	}
 	_, err := t.change(ctx, id, func(task *record) error {
 		if task.isOver() {
@@ -265,10 +302,7 @@ func (t *Tasks) update(ctx context.Context, id string, req *mcp.Request) (mcp.Re
 }
 
 // cancel ends a task. One that is over stays as it is.
-func (t *Tasks) cancel(ctx context.Context, id string, who *mcp.Principal) (mcp.Result, error) {
-	if _, err := t.find(ctx, id, who); err != nil {
-		return mcp.Result{}, err
-	}
+func (t *Tasks) cancel(ctx context.Context, id string) (mcp.Result, error) {
 	_, err := t.change(ctx, id, func(task *record) error { return task.end(cancelled) })
 	t.mu.Lock()
 	r := t.running[id]

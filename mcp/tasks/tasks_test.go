@@ -9,11 +9,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
 	"github.com/junction-mcp/junction/mcp/tasks"
+	"github.com/junction-mcp/junction/state"
 )
 
 type form struct {
@@ -82,6 +84,16 @@ func site(t *testing.T, o tasks.Options, ended chan<- error) (url string, long *
 	return server.URL, long
 }
 
+// proxy is a bridge in front of a server, which it speaks to in a revision.
+func proxy(t *testing.T, url, revision string) string {
+	t.Helper()
+	behind := dial(t, url, "", mcp.ClientOptions{Bridge: true, Revision: revision})
+	endpoint := streamable.Handler(behind)
+	server := httptest.NewServer(endpoint)
+	t.Cleanup(func() { server.Close(); endpoint.Close() })
+	return server.URL
+}
+
 func dial(t *testing.T, url, user string, o mcp.ClientOptions) *mcp.Client {
 	t.Helper()
 	o.OnElicit = func(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -99,15 +111,28 @@ func dial(t *testing.T, url, user string, o mcp.ClientOptions) *mcp.Client {
 // Whoever calls a tool gets its result, whether they know tasks or not.
 func TestACallGivesTheSameWithAndWithoutTasks(t *testing.T) {
 	url, _ := site(t, tasks.Options{}, nil)
-	knows := mcp.ClientOptions{Middleware: []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})}}
-	for name, o := range map[string]mcp.ClientOptions{
-		"a client that waits":     knows,
-		"one that knows no tasks": {},
-		"a legacy one":            {Revision: "2025-11-25"},
+	modern, legacy := proxy(t, url, ""), proxy(t, url, "2025-11-25")
+	for name, test := range map[string]struct {
+		url, revision string
+		isTask        bool
+	}{
+		"a client that waits":                             {url, "", true},
+		"one that knows no tasks":                         {url, "", false},
+		"a legacy one":                                    {url, "2025-11-25", false},
+		"a legacy one that waits":                         {url, "2025-11-25", true},
+		"an older one that waits":                         {url, "2025-06-18", false},
+		"a modern client of a modern proxy":               {modern, "", true},
+		"a modern client of a legacy server":              {legacy, "", true},
+		"a legacy client of a modern server":              {modern, "2025-11-25", true},
+		"a legacy client of a legacy server":              {legacy, "2025-11-25", true},
+		"a client of a legacy server that knows no tasks": {legacy, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := dial(t, url, "", o)
-			isTask := o.Middleware != nil
+			o, isTask := mcp.ClientOptions{Revision: test.revision}, test.isTask
+			if isTask || test.revision == "2025-06-18" {
+				o.Middleware = []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})}
+			}
+			c := dial(t, test.url, "", o)
 			for tool, want := range map[string]string{"greet": "hello Ada", "both": "12", "later": fmt.Sprint("Ada ", isTask)} {
 				if got, err := mcp.Call[string](t.Context(), c, tool, struct{}{}); got != want || err != nil {
 					t.Errorf("%s: %q, %v", tool, got, err)
@@ -254,4 +279,138 @@ func TestATaskIsItsUsersOnly(t *testing.T) {
 		t.Error(err)
 	}
 	<-ended
+}
+
+// A call that waits for a task of another server, as a gateway's does, is gone on with by another process.
+func TestATaskOfAnotherServerIsWaitedForByTheNextProcess(t *testing.T) {
+	url, _ := site(t, tasks.Options{}, nil)
+	store := state.NewMemory(0)
+	calls := 0
+	front := func() (*tasks.Tasks, mcp.Handler) {
+		behind := dial(t, url, "", mcp.ClientOptions{Bridge: true})
+		long, err := tasks.New(tasks.Options{Store: store, Others: &tasks.Tool{Later: true}, Poll: 10 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiting := tasks.Wait(tasks.WaitOptions{OnTask: func(ctx context.Context, _, _ string, over bool) {
+			if isTask, err := tasks.Begin(ctx); !over && (!isTask || err != nil) {
+				t.Errorf("begin: %v, %v", isTask, err)
+			}
+		}})
+		counted := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			if req.Method == "tools/call" {
+				calls++
+			}
+			return behind.Handle(ctx, req)
+		})
+		return long, long.Middleware()(waiting(counted))
+	}
+	knows := mcp.ClientOptions{Capabilities: tasks.Capabilities(), OnElicit: func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, nil }}
+	first, h := front()
+	_, task, err := tasks.Start(t.Context(), mcp.NewClientWith(h, knows), "greet", nil)
+	if err != nil || task == nil {
+		t.Fatal(task, err)
+	}
+	first.Close() // with its task: it stays as it was
+	second, h := front()
+	defer second.Close()
+	task = tasks.Resume(mcp.NewClientWith(h, knows), task.ID)
+	task.Ask = func(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+		return []byte(`{"action":"accept","content":{"name":"Eve"}}`), nil
+	}
+	result, err := task.Wait(t.Context())
+	if err != nil || result.Text() != "hello Eve" || calls != 1 {
+		t.Errorf("%+v, %v, the tool was called %d times", result, err, calls)
+	}
+}
+
+func TestACallThatLastsBecomesATask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := mcp.NewServer("slow", "1")
+		mcp.AddTool(s, "slow", func(ctx context.Context, _ struct{}) (string, error) {
+			time.Sleep(time.Minute)
+			return "done", nil
+		})
+		mcp.AddTool(s, "fast", func(context.Context, struct{}) (string, error) { return "at once", nil })
+		long, err := tasks.New(tasks.Options{Others: &tasks.Tool{Later: true, After: 30 * time.Second}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer long.Close()
+		c := mcp.NewClientWith(long.Middleware()(s), mcp.ClientOptions{Capabilities: tasks.Capabilities()})
+		if result, task, err := tasks.Start(t.Context(), c, "fast", nil); err != nil || task != nil || result.Text() != "at once" {
+			t.Errorf("a fast call: %v, %v, %v", result, task, err)
+		}
+		before := time.Now()
+		_, task, err := tasks.Start(t.Context(), c, "slow", nil)
+		if err != nil || task == nil || time.Since(before) != 30*time.Second {
+			t.Fatalf("a slow call: %v, %v, after %v", task, err, time.Since(before))
+		}
+		if result, err := task.Wait(t.Context()); err != nil || result.Text() != "done" {
+			t.Errorf("%v, %v", result, err)
+		}
+	})
+}
+
+func TestASubscriptionHearsOfEachStateOfItsTasks(t *testing.T) {
+	url, _ := site(t, tasks.Options{}, nil)
+	c := dial(t, url, "ada", mcp.ClientOptions{Capabilities: tasks.Capabilities()})
+	_, task, err := tasks.Start(t.Context(), c, "greet", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	heard := make(chan string, 10)
+	listen := func(c *mcp.Client, params string, capabilities mcp.ClientCapabilities, heard chan<- string) error {
+		req := mcp.NewRequest("subscriptions/listen", []byte(params))
+		req.Meta.Capabilities, req.Peer = &capabilities, peer(func(method string, params json.RawMessage) { heard <- method + " " + string(params) })
+		_, err := c.Handle(ctx, req)
+		return err
+	}
+	params := fmt.Sprintf(`{"notifications":{"taskIds":[%q,"none"]}}`, task.ID)
+	go listen(c, params, tasks.Capabilities(), heard)
+	if got := <-heard; !strings.HasPrefix(got, "notifications/subscriptions/acknowledged ") || !strings.Contains(got, fmt.Sprintf(`"taskIds":[%q]`, task.ID)) {
+		t.Errorf("acknowledged: %s", got)
+	}
+	asked, answered := false, false
+	for got := range heard {
+		if !strings.HasPrefix(got, "notifications/tasks ") || !strings.Contains(got, task.ID) {
+			t.Fatalf("heard %s", got)
+		}
+		if strings.Contains(got, `"status":"input_required"`) && strings.Contains(got, "Who are you?") && !asked {
+			asked = true
+			task.Ask = func(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
+				return []byte(`{"action":"accept","content":{"name":"Ada"}}`), nil
+			}
+			go task.Wait(ctx)
+		}
+		answered = answered || asked && strings.Contains(got, `"status":"working"`)
+		if strings.Contains(got, `"status":"completed"`) {
+			if !asked || !answered || !strings.Contains(got, "hello Ada") {
+				t.Errorf("asked %v, answered %v, completed: %s", asked, answered, got)
+			}
+			break
+		}
+	}
+	if err := listen(c, params, mcp.ClientCapabilities{}, nil); !errors.Is(err, &mcp.Error{Code: mcp.CodeMissingCapability}) {
+		t.Errorf("a client that knows no tasks listens for one: %v", err)
+	}
+	others := make(chan string, 10)
+	go listen(dial(t, url, "eve", mcp.ClientOptions{Capabilities: tasks.Capabilities()}), params, tasks.Capabilities(), others)
+	if got := <-others; !strings.Contains(got, `"taskIds":[]`) {
+		t.Errorf("another user listens: %s", got)
+	}
+}
+
+// A peer hears notifications.
+type peer func(method string, params json.RawMessage)
+
+func (p peer) Notify(_ context.Context, method string, params json.RawMessage) error {
+	p(method, params)
+	return nil
+}
+
+func (p peer) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error) {
+	return nil, errors.New("nobody")
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/task"
 )
 
 // defaultLevel is the least severe level of log messages for a session that
@@ -26,6 +27,7 @@ type Session struct {
 	has       capabilities // which notifications the server has
 	requests  serverRequests
 	values    mcp.Session // what the Handler keeps here
+	tasks     legacyTasks
 
 	mu        sync.Mutex
 	level     mcp.LogLevel
@@ -43,7 +45,10 @@ type capabilities struct {
 		ListChanged bool `json:"listChanged"`
 		Subscribe   bool `json:"subscribe"`
 	}
+	Extensions map[string]json.RawMessage `json:"extensions"`
 }
+
+func (c *capabilities) tasks() bool { return c.Extensions[revision.TasksExtension] != nil }
 
 // Initialize answers a client's initialize and returns the session that begins
 // with it; nil if the reply is an error. from.Out is not used.
@@ -74,6 +79,7 @@ func (s *Session) describe(m *jsonrpc.Message) (fault *jsonrpc.Error) {
 		if s.meta.Capabilities, fault = s.edge.capabilitiesOf("initialize: capabilities", capabilities); fault != nil {
 			return fault
 		}
+		s.meta.Capabilities = task.Undeclare(s.meta.Capabilities) // there are no results of another type here
 	}
 	if s.meta.Client, fault = s.edge.infoOf("initialize: clientInfo", info); fault != nil {
 		return fault
@@ -167,7 +173,7 @@ func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from
 	c := &sessionCall{session: s, outlet: outlet{out: from.Out}}
 	setRequest(&c.req, m, &meta, &from)
 	c.req.Peer, c.req.Session = c, &s.values
-	result, err := s.edge.handler.Handle(ctx, &c.req)
+	result, err := s.answer(ctx, c, m)
 	c.outlet.close()
 	if errors.Is(context.Cause(ctx), ErrCancelled) {
 		return Reply{} // nothing may be sent for it any more
@@ -176,9 +182,25 @@ func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from
 		err = mcp.Errorf(mcp.CodeInternalError, "%s answered with result type %q, which %s has no form for", m.Method, result.Type, s.revision.Name)
 	}
 	if err == nil {
-		return s.edge.appendReply(dst, s.revision, m.ID, m.Method, &result)
+		return s.edge.appendReply(dst, s.revision, m.ID, revision.ResultOf(m.Method), &result)
 	}
 	return failed(dst, s.revision, m.ID, m.Method, err)
+}
+
+// answer asks the Handler.
+func (s *Session) answer(ctx context.Context, c *sessionCall, m *jsonrpc.Message) (mcp.Result, error) {
+	switch {
+	case s.wantsTask(m):
+		c.req.Meta.Capabilities = task.Declare(c.req.Meta.Capabilities)
+		result, err := s.edge.handler.Handle(ctx, c.req.WithParams(jsonrpc.Without(m.Params, "task")))
+		if err != nil {
+			return result, err
+		}
+		return s.tasks.asTask(&result)
+	case s.revision.Tasks && s.has.tasks() && (m.Method == "tasks/get" || m.Method == "tasks/result" || m.Method == "tasks/cancel"):
+		return c.aboutTask(ctx)
+	}
+	return s.edge.handler.Handle(ctx, &c.req)
 }
 
 func (s *Session) setLevel(m *jsonrpc.Message) *jsonrpc.Error {

@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
+	"github.com/junction-mcp/junction/mcp/internal/task"
 )
 
 // Limits and times of a connection.
@@ -104,6 +105,7 @@ type session struct {
 	revision     *revision.Revision
 	discover     mcp.Result             // what server/discover answers
 	capabilities mcp.ServerCapabilities // of the server
+	hasTasks     bool                   // it has those of 2025-11-25
 }
 
 // An era is how requests go to servers of one of the two eras.
@@ -242,6 +244,7 @@ type call struct {
 	session         *session // in which it was sent, for what reads its channel; changes only before it is sent again
 	events          mailbox
 	filter          *mcp.SubscriptionFilter // of a listen request
+	task            string                  // of a request for the result of one
 	acceptsRequests bool                    // the server may ask in it; false for listen requests and the connection's own
 
 	// Guarded by the connection's mu:
@@ -254,6 +257,9 @@ func (c *conn) addCall(req *mcp.Request) (*call, error) {
 	_, own := req.Peer.(noPeer)
 	k := &call{id: jsonrpc.IntID(c.ids.Add(1)), method: req.Method, caller: req.Caller, events: newMailbox()}
 	k.events.total = &c.queuedBytes
+	if req.Method == methodTasksResult {
+		k.task = req.Name
+	}
 	if req.Method == methodListen {
 		filter, err := filterOf(req)
 		if err != nil {
@@ -368,15 +374,10 @@ func (c *conn) result(s *session, req *mcp.Request, m *jsonrpc.Message) (mcp.Res
 	if err != nil {
 		return mcp.Result{}, fmt.Errorf("server %q: %s: %w", c.options.Name, describe(req), err)
 	}
-	if a.Type == revision.Task && !knowsTasks(req.Meta.Capabilities) {
+	if a.Type == revision.Task && !task.Declared(req.Meta.Capabilities) {
 		return mcp.Result{}, fmt.Errorf("server %q: %s: the result is a task, and the client did not declare that it knows tasks", c.options.Name, describe(req))
 	}
 	return mcp.Result{Type: string(a.Type), JSON: body, Meta: a.Meta, TTL: time.Duration(a.TTL) * time.Millisecond, Scope: mcp.CacheScope(a.Scope)}, nil
-}
-
-// knowsTasks reports whether a client may get a task in place of a result.
-func knowsTasks(c *mcp.ClientCapabilities) bool {
-	return c != nil && c.Extensions[revision.TasksExtension] != nil
 }
 
 func orEmptyObject(params json.RawMessage) json.RawMessage {

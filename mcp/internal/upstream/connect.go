@@ -307,6 +307,7 @@ func (e *legacy) initialized(m *jsonrpc.Message) (*session, error) {
 		e.log.Debug("mcp: the server's capabilities cannot be read", "server", e.options.Name, "error", err)
 	}
 	s.capabilities = d.Capabilities
+	s.hasTasks = r.Tasks && revision.HasTasks(jsonrpc.Get(body, "capabilities"))
 	return s, nil
 }
 

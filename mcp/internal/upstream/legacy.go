@@ -36,22 +36,24 @@ type legacy struct {
 	listeners     map[*listener]struct{}
 	subscriptions map[string]*subscription
 	renewal       *renewal
-	renewing      *session         // that is being replaced until it works, also while nobody asks
-	waiting       []*serverRequest // that wait for a call
+	renewing      *session              // that is being replaced until it works, also while nobody asks
+	waiting       []*serverRequest      // that wait for a call
+	watched       map[string]*taskWatch // by the task's id
 }
 
 func newLegacy(c *conn) *legacy {
 	return &legacy{
 		conn: c, callTurn: new(callerTurn),
 		parked: map[string]*call{}, asked: map[askedKey]*serverRequest{}, outsideSlots: make(chan struct{}, maxWaiting),
-		listeners: map[*listener]struct{}{}, subscriptions: map[string]*subscription{},
+		listeners: map[*listener]struct{}{}, subscriptions: map[string]*subscription{}, watched: map[string]*taskWatch{},
 	}
 }
 
 // call asks the server, or goes on with a call that waited for its client.
 func (e *legacy) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
 	if ticket := req.State.Get(stateParked); ticket != nil {
-		return e.resume(ctx, req, ticket)
+		result, err := e.resume(ctx, req, ticket)
+		return raised(s, req, result), err
 	}
 	if err := e.setLevel(ctx, s, req.Meta.LogLevel); err != nil {
 		return mcp.Result{}, err
@@ -59,7 +61,7 @@ func (e *legacy) call(ctx context.Context, s *session, req *mcp.Request) (mcp.Re
 	required := requiredBefore(req)
 	for attempt := 0; ; attempt++ {
 		if required == nil {
-			result, err := e.begin(ctx, s, req)
+			result, err := e.perform(ctx, s, req)
 			if required = pagesRequired(err); required == nil || attempt == maxRounds {
 				return result, err
 			}
@@ -165,6 +167,9 @@ func (e *legacy) request(s *session, k *call, m *jsonrpc.Message) {
 	if m.Params != nil && m.Params[0] != '{' {
 		e.refuse(s, m.ID, jsonrpc.Errorf(jsonrpc.InvalidParams, "%s: params: expected an object", m.Method))
 		return
+	}
+	if of := e.waitingFor(m.Params); of != nil { // whichever stream it came on
+		k = of
 	}
 	if r := (&serverRequest{session: s, message: m, inCall: k != nil && k.acceptsRequests}); e.register(r) {
 		e.route(k, r)

@@ -3,7 +3,9 @@ package upstream
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/paramheader"
@@ -19,6 +21,8 @@ const (
 // A toolTable remembers of a server's tools, as they were last listed, which
 // arguments are repeated in headers and which calls may be repeated.
 type toolTable struct {
+	listed atomic.Bool // all of them, once
+
 	mu    sync.RWMutex
 	tools map[string]toolFacts // only those of which there is something to remember
 }
@@ -26,15 +30,16 @@ type toolTable struct {
 type toolFacts struct {
 	headers    []paramheader.Field
 	repeatable bool // the server says that a second call changes nothing
+	mayBeTask  bool // calls can be tasks of 2025-11-25
 }
 
-var hints = [][]byte{[]byte("idempotentHint"), []byte("readOnlyHint")}
+var hints = [][]byte{[]byte("idempotentHint"), []byte("readOnlyHint"), []byte("taskSupport")}
 
 // learn takes the tools of a list, and returns the list without those whose
 // header annotations are invalid, as far as omit wants.
 func (t *toolTable) learn(list json.RawMessage, omit func(tool string, err error) bool) json.RawMessage {
 	annotated := paramheader.Mentions(list)
-	if !annotated && !bytes.Contains(list, hints[0]) && !bytes.Contains(list, hints[1]) && t.empty() {
+	if !annotated && !slices.ContainsFunc(hints, func(hint []byte) bool { return bytes.Contains(list, hint) }) && t.empty() {
 		return list
 	}
 	omitted := false
@@ -47,7 +52,7 @@ func (t *toolTable) learn(list json.RawMessage, omit func(tool string, err error
 			omitted = true
 			return true
 		}
-		facts[name] = toolFacts{headers: fields, repeatable: repeatable(jsonrpc.Get(tool, "annotations"))}
+		facts[name] = toolFacts{headers: fields, repeatable: repeatable(jsonrpc.Get(tool, "annotations")), mayBeTask: mayBeTask(tool)}
 		if annotated {
 			kept.Element(tool)
 		}
@@ -61,6 +66,11 @@ func (t *toolTable) learn(list json.RawMessage, omit func(tool string, err error
 	w.Members(list, "tools")
 	w.Raw("tools", kept.Bytes())
 	return w.Bytes()
+}
+
+func mayBeTask(tool json.RawMessage) bool {
+	support, _ := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(tool, "execution"), "taskSupport"))
+	return support == "optional" || support == "required"
 }
 
 func repeatable(annotations json.RawMessage) bool {
@@ -81,7 +91,7 @@ func (t *toolTable) remember(facts map[string]toolFacts) {
 		t.tools = make(map[string]toolFacts)
 	}
 	for name, f := range facts {
-		if f.headers == nil && !f.repeatable || len(name) > maxToolName {
+		if f.headers == nil && !f.repeatable && !f.mayBeTask || len(name) > maxToolName {
 			delete(t.tools, name)
 		} else {
 			t.tools[name] = f

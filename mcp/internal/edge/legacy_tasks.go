@@ -1,0 +1,172 @@
+package edge
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/task"
+)
+
+const (
+	maxKept      = 16        // results of a session's calls that were wanted as tasks, and were there at once
+	maxKeptBytes = 1 << 20   // of them together; the last is kept in any case
+	keptTime     = time.Hour // for how long its client hears that they are kept
+)
+
+// legacyTasks are the tasks of a session of 2025-11-25, whose clients say of a call that they want a task, ask for its
+// result with another request, and are asked for input while that runs. The Handler's tasks are modern ones.
+type legacyTasks struct {
+	mu   sync.Mutex
+	kept []keptResult // oldest first
+}
+
+// A keptResult is that of a call that was to be a task, and that the Handler answered at once: its client expects a task.
+type keptResult struct {
+	id      string
+	created time.Time
+	result  mcp.Result
+	size    int
+}
+
+// wantsTask reports whether a client of the session wants a task of a call.
+func (s *Session) wantsTask(m *jsonrpc.Message) bool {
+	wanted := m.Members.Get("task")
+	return s.revision.Tasks && s.has.tasks() && revision.MayBeTask(m.Method) && len(wanted) > 0 && wanted[0] == '{'
+}
+
+// asTask is the result of a call that its client wanted as a task.
+func (t *legacyTasks) asTask(result *mcp.Result) (mcp.Result, error) {
+	if result.Type == string(revision.Task) {
+		body, err := result.Encoded()
+		if err != nil {
+			return mcp.Result{}, err
+		}
+		return created(revision.LowerTask(body), result.Meta), nil
+	}
+	body, err := result.Encoded()
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	k := keptResult{id: rand.Text(), created: time.Now(), result: result.WithJSON(slices.Clone(body)), size: len(body)}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, k)
+	size := 0
+	for i := len(t.kept) - 1; i >= 0; i-- {
+		if size += t.kept[i].size; i < len(t.kept)-1 && size > maxKeptBytes || len(t.kept)-i > maxKept {
+			t.kept = slices.Clone(t.kept[i+1:])
+			break
+		}
+	}
+	return created(k.task(), nil), nil
+}
+
+func created(lowered, meta json.RawMessage) mcp.Result {
+	w := jsonrpc.NewObject(nil)
+	w.Raw("task", lowered)
+	return mcp.Result{JSON: w.Bytes(), Meta: meta}
+}
+
+func (k *keptResult) task() json.RawMessage {
+	w := jsonrpc.NewObject(nil)
+	w.String("taskId", k.id)
+	w.String("status", string(task.Completed))
+	w.String("createdAt", k.created.UTC().Format(time.RFC3339Nano))
+	w.String("lastUpdatedAt", k.created.UTC().Format(time.RFC3339Nano))
+	w.Int("ttlMs", keptTime.Milliseconds())
+	w.Raw("result", k.result.JSON)
+	return revision.LowerTask(w.Bytes())
+}
+
+func (t *legacyTasks) find(id string) *keptResult {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.IndexFunc(t.kept, func(k keptResult) bool { return k.id == id })
+	if i < 0 {
+		return nil
+	}
+	k := t.kept[i]
+	return &k
+}
+
+// aboutTask answers a request of a client of 2025-11-25 about a task.
+func (c *sessionCall) aboutTask(ctx context.Context) (mcp.Result, error) {
+	id, err := task.ID(c.req.Params)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	if k := c.session.tasks.find(id); k != nil {
+		switch c.req.Method {
+		case "tasks/get":
+			return mcp.Result{JSON: k.task()}, nil
+		case "tasks/result":
+			return related(k.result, id), nil
+		}
+		return mcp.Result{}, isOver(id, task.Completed)
+	}
+	if c.req.Method == "tasks/result" {
+		w := &task.Waiter{Do: c.askHandler, Report: func(context.Context, int, string) {}, Ask: func(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+			q.Params = withMetaMember(q.Params, revision.MetaRelatedTask, revision.RelatedTask(id))
+			return c.Ask(ctx, q)
+		}}
+		result, err := w.Wait(ctx, id, 0)
+		if errors.Is(err, task.ErrCancelled) {
+			err = mcp.Errorf(mcp.CodeInternalError, "%v", err)
+		}
+		return related(result, id), err
+	}
+	now, body, err := c.look(ctx, id)
+	if err != nil || c.req.Method == "tasks/get" {
+		return mcp.Result{JSON: body}, err
+	}
+	if now.Status.IsOver() {
+		return mcp.Result{}, isOver(id, now.Status)
+	}
+	if _, err := c.askHandler(ctx, "tasks/cancel", task.Params(id)); err != nil {
+		return mcp.Result{}, err
+	}
+	if now, body, err = c.look(ctx, id); err == nil && !now.Status.IsOver() { // it will be, and has to be now
+		body = jsonrpc.With(body, "status", jsonrpc.AppendString(nil, string(task.Cancelled)))
+	}
+	return mcp.Result{JSON: body}, err
+}
+
+func isOver(id string, status task.Status) error {
+	return mcp.Errorf(mcp.CodeInvalidParams, "task %q cannot be cancelled: it is %s", id, status)
+}
+
+// related is the result of a task, which says whose it is.
+func related(result mcp.Result, id string) mcp.Result {
+	result.Meta = jsonrpc.With(result.Meta, revision.MetaRelatedTask, revision.RelatedTask(id))
+	return result
+}
+
+// look asks the Handler about a task, and returns it also in the session's form.
+func (c *sessionCall) look(ctx context.Context, id string) (*task.Task, json.RawMessage, error) {
+	result, err := c.askHandler(ctx, "tasks/get", task.Params(id))
+	if err != nil {
+		return nil, nil, err
+	}
+	t, err := task.Of(&result)
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := result.Encoded()
+	return t, revision.LowerTask(body), err
+}
+
+// askHandler makes a request about a task as a modern client that knows tasks.
+func (c *sessionCall) askHandler(ctx context.Context, method string, params json.RawMessage) (mcp.Result, error) {
+	req := mcp.NewRequest(method, params)
+	req.Meta, req.Caller, req.Principal, req.Session, req.Peer = c.req.Meta, c.req.Caller, c.req.Principal, c.req.Session, c
+	req.Meta.Capabilities = task.Declare(req.Meta.Capabilities)
+	return c.session.edge.handler.Handle(ctx, req)
+}

@@ -1,0 +1,128 @@
+package task
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+const (
+	defaultPoll = time.Second
+	minPoll     = 50 * time.Millisecond // between two looks at a task, whatever its server says
+	maxPoll     = 30 * time.Second
+	maxInputs   = 100 // requests of a task that wait at a time
+	maxLost     = 5   // looks in a row that a server may be unable to answer, as it starts again
+)
+
+// A Waiter waits for a task of a server.
+type Waiter struct {
+	// Do sends a request about the task.
+	Do func(ctx context.Context, method string, params json.RawMessage) (mcp.Result, error)
+	// Ask asks the client what the task asks.
+	Ask func(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error)
+	// Report hears of the task each time that it was looked at, but for the last if that has nothing to say.
+	Report func(ctx context.Context, n int, message string)
+}
+
+// Wait returns what comes of a task: [ErrCancelled] of one that was cancelled, an [*mcp.Error] of one that failed. It
+// looks after poll, or at once where that is 0.
+func (w *Waiter) Wait(ctx context.Context, id string, poll time.Duration) (mcp.Result, error) {
+	answered := map[string]bool{}
+	lost := 0
+	for n := 1; ; n++ {
+		if n > 1 || poll != 0 {
+			pause := time.NewTimer(min(max(cmp.Or(poll, defaultPoll), minPoll), maxPoll))
+			select {
+			case <-pause.C:
+			case <-ctx.Done():
+				pause.Stop()
+				return mcp.Result{}, context.Cause(ctx)
+			}
+		}
+		result, err := w.Do(ctx, "tasks/get", Params(id))
+		if lost++; err != nil && lost <= maxLost && ctx.Err() == nil && !errors.As(err, new(*mcp.Error)) {
+			poll = max(poll, defaultPoll)
+			continue
+		}
+		if err != nil {
+			return mcp.Result{}, err
+		}
+		lost = 0
+		t, err := Of(&result)
+		if err != nil {
+			return mcp.Result{}, err
+		}
+		poll = t.Interval()
+		if t.Message != "" || !t.Status.IsOver() {
+			w.Report(ctx, n, t.Message)
+		}
+		switch t.Status {
+		case Working:
+		case InputRequired:
+			if err := w.answer(ctx, id, t.Inputs, answered); err != nil {
+				return mcp.Result{}, err
+			}
+		case Completed:
+			return mcp.Result{JSON: jsonrpc.Without(t.Result, "_meta", "resultType"), Meta: jsonrpc.Get(t.Result, "_meta")}, nil
+		case Cancelled:
+			return mcp.Result{}, ErrCancelled
+		case Failed:
+			return mcp.Result{}, t.Fault.Err()
+		default:
+			return mcp.Result{}, fmt.Errorf("the server's task: status: expected one of the extension, got %.40q", t.Status)
+		}
+	}
+}
+
+// answer responds to the requests of a task that nobody responded to yet.
+func (w *Waiter) answer(ctx context.Context, id string, requests map[string]json.RawMessage, answered map[string]bool) error {
+	keys := slices.DeleteFunc(slices.Sorted(maps.Keys(requests)), func(key string) bool { return answered[key] })
+	if len(keys) == 0 {
+		return nil
+	}
+	if len(keys) > maxInputs {
+		return fmt.Errorf("the task asks %d things at once", len(keys))
+	}
+	var mu sync.Mutex
+	responses := map[string]json.RawMessage{}
+	var asks []func() error
+	for _, key := range keys {
+		var q struct {
+			Method string          `json:"method"`
+			Params json.RawMessage `json:"params"`
+		}
+		if err := json.Unmarshal(requests[key], &q); err != nil {
+			return fmt.Errorf("the task's request %q: %w", key, err)
+		}
+		asks = append(asks, func() error {
+			response, err := w.Ask(ctx, mcp.ServerRequest{Key: key, Method: q.Method, Params: q.Params})
+			mu.Lock()
+			defer mu.Unlock()
+			responses[key] = response
+			return err
+		})
+	}
+	if err := mcp.Parallel(asks...); err != nil {
+		return err
+	}
+	encoded, err := json.Marshal(responses)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Do(ctx, "tasks/update", jsonrpc.With(Params(id), "inputResponses", encoded)); err != nil {
+		return err
+	}
+	for _, key := range keys {
+		answered[key] = true
+	}
+	return nil
+}

@@ -1,0 +1,336 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/task"
+)
+
+const (
+	maxWatched = 256                    // tasks whose requests are waited for
+	watchTime  = 10 * time.Minute       // how long one may go without being asked about
+	watchPause = 500 * time.Millisecond // how long a look waits for the first request of a task that has some
+)
+
+const (
+	methodTasksGet    = "tasks/get"
+	methodTasksUpdate = "tasks/update"
+	methodTasksCancel = "tasks/cancel"
+	methodTasksResult = "tasks/result"
+)
+
+// perform asks the server, in the form that 2025-11-25 has for tasks where the request is of one, or makes one.
+func (e *legacy) perform(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
+	if !s.hasTasks || !task.Declared(req.Meta.Capabilities) {
+		return e.begin(ctx, s, req)
+	}
+	switch req.Method {
+	case methodToolsCall:
+		return e.callAsTask(ctx, s, req)
+	case methodTasksGet, methodTasksUpdate, methodTasksCancel:
+		id, err := task.ID(req.Params)
+		if err != nil {
+			return mcp.Result{}, err
+		}
+		return e.aboutTask(ctx, s, req, id)
+	}
+	return e.begin(ctx, s, req)
+}
+
+// callAsTask calls a tool, as a task where the server says that it may be one.
+func (e *legacy) callAsTask(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
+	if err := e.learnTools(ctx, s, req); err != nil {
+		return mcp.Result{}, err
+	}
+	if !e.tools.of(req.Name).mayBeTask {
+		return e.begin(ctx, s, req)
+	}
+	result, err := e.begin(ctx, s, req.WithParams(jsonrpc.With(orEmptyObject(req.Params), "task", []byte(`{}`))))
+	return raised(s, req, result), err
+}
+
+// raised is the result of a call, as a modern task where it is one; a server may answer at once, too.
+func raised(s *session, req *mcp.Request, result mcp.Result) mcp.Result {
+	if !s.hasTasks || req.Method != methodToolsCall || !task.Declared(req.Meta.Capabilities) || jsonrpc.Get(result.JSON, "content") != nil {
+		return result
+	}
+	if begun := jsonrpc.Get(result.JSON, "task"); jsonrpc.Get(begun, "taskId") != nil {
+		result.Type, result.JSON = string(revision.Task), revision.RaiseTask(begun)
+	}
+	return result
+}
+
+// learnTools lists the tools once, as lists say which may run as tasks.
+func (e *legacy) learnTools(ctx context.Context, s *session, req *mcp.Request) error {
+	var cursor json.RawMessage
+	for page := 0; page < maxPages && !e.tools.listed.Load(); page++ {
+		list := &mcp.Request{Method: methodToolsList, Meta: req.Meta, Peer: noPeer{}}
+		list.Meta.ProgressToken = nil
+		if cursor != nil {
+			w := jsonrpc.NewObject(nil)
+			w.Raw("cursor", cursor)
+			list.Params = w.Bytes()
+		}
+		result, err := e.begin(ctx, s, list)
+		if err != nil {
+			return err
+		}
+		cursor = jsonrpc.Get(result.JSON, "nextCursor")
+		e.tools.learn(result.JSON, e.omits(s))
+		e.tools.listed.Store(cursor == nil)
+	}
+	return nil
+}
+
+// aboutTask answers a request about a task with what the server says of it.
+func (e *legacy) aboutTask(ctx context.Context, s *session, req *mcp.Request, id string) (mcp.Result, error) {
+	if req.Method == methodTasksCancel {
+		_, err := e.ofTask(ctx, s, req, methodTasksCancel, id)
+		if errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) { // it may be over, which is none for a modern client
+			_, err = e.ofTask(ctx, s, req, methodTasksGet, id)
+		}
+		return mcp.Result{}, err
+	}
+	now, err := e.ofTask(ctx, s, req, methodTasksGet, id)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	if req.Method == methodTasksUpdate {
+		return mcp.Result{}, e.answerTask(req, id)
+	}
+	raised := revision.RaiseTask(now.JSON)
+	status, _ := jsonrpc.Unquote(jsonrpc.Get(raised, "status"))
+	switch task.Status(status) {
+	case task.Completed, task.Failed:
+		raised, err = e.finished(ctx, s, req, id, raised)
+	case task.InputRequired:
+		raised, err = e.withInputs(ctx, req, id, raised)
+	}
+	now.JSON = raised
+	return now, err
+}
+
+// ofTask makes a request of 2025-11-25 about a task.
+func (e *legacy) ofTask(ctx context.Context, s *session, req *mcp.Request, method, id string) (mcp.Result, error) {
+	about := mcp.NewRequest(method, task.Params(id))
+	about.Meta, about.Caller, about.Principal, about.Peer = req.Meta, req.Caller, req.Principal, req.Peer
+	about.Meta.ProgressToken = nil
+	return e.begin(ctx, s, about)
+}
+
+// finished adds to a task that is over its result or its error.
+func (e *legacy) finished(ctx context.Context, s *session, req *mcp.Request, id string, raised json.RawMessage) (json.RawMessage, error) {
+	result, err := e.ofTask(ctx, s, req, methodTasksResult, id)
+	status, member := task.Completed, "result"
+	body := result.JSON
+	var fault *mcp.Error
+	switch {
+	case errors.As(err, &fault):
+		status, member = task.Failed, "error"
+		if body, err = json.Marshal(task.FaultOf(fault)); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, err
+	default:
+		if meta := jsonrpc.Without(result.Meta, revision.MetaRelatedTask); len(meta) > len("{}") {
+			body = jsonrpc.With(body, "_meta", meta)
+		}
+	}
+	raised = jsonrpc.With(raised, "status", jsonrpc.AppendString(nil, string(status)))
+	return jsonrpc.With(raised, member, body), nil
+}
+
+// A taskWatch waits for the result of a task, as the server asks for input only meanwhile. It is the Peer of the
+// request for it.
+type taskWatch struct {
+	meta  mcp.Meta
+	idle  *time.Timer
+	asked chan struct{} // closed when there was a request
+
+	mu     sync.Mutex
+	count  int
+	inputs map[string]*taskInput
+}
+
+type taskInput struct {
+	request  json.RawMessage
+	response chan json.RawMessage
+}
+
+// withInputs adds to a task what the server asks.
+func (e *legacy) withInputs(ctx context.Context, req *mcp.Request, id string, raised json.RawMessage) (json.RawMessage, error) {
+	w, err := e.watch(req, id)
+	if err != nil {
+		return nil, err
+	}
+	pause := time.NewTimer(watchPause)
+	defer pause.Stop()
+	select {
+	case <-w.asked:
+	case <-pause.C:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	w.mu.Lock()
+	inputs := maps.Clone(w.inputs)
+	w.mu.Unlock()
+	if len(inputs) == 0 { // it asks nothing yet, or not any more
+		return jsonrpc.With(raised, "status", jsonrpc.AppendString(nil, string(task.Working))), nil
+	}
+	requests := jsonrpc.NewObject(nil)
+	for key, in := range inputs {
+		requests.Raw(key, in.request)
+	}
+	return jsonrpc.With(raised, "inputRequests", requests.Bytes()), nil
+}
+
+// watch returns the one that waits for a task's result; it begins to where nobody does.
+func (e *legacy) watch(req *mcp.Request, id string) (*taskWatch, error) {
+	ctx, cancel := context.WithCancelCause(e.ctx)
+	fresh := &taskWatch{meta: req.Meta, asked: make(chan struct{}), inputs: map[string]*taskInput{}, idle: time.AfterFunc(watchTime, func() { cancel(errGivenUp) })}
+	fresh.meta.ProgressToken = nil
+	w := e.watching(id, fresh)
+	if w != fresh {
+		fresh.idle.Stop()
+		cancel(nil)
+	}
+	switch {
+	case w == nil:
+		return nil, mcp.Errorf(mcp.CodeInternalError, "%d tasks of this server wait for their clients already; try again later", maxWatched)
+	case w != fresh:
+		w.idle.Reset(watchTime)
+		return w, nil
+	}
+	wait := &mcp.Request{Method: methodTasksResult, Params: task.Params(id), Name: id, Meta: w.meta, Caller: w, Principal: req.Principal, Peer: w}
+	over := func() {
+		w.idle.Stop()
+		cancel(nil)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.watched, id)
+	}
+	runs := e.spawn(func() {
+		defer over()
+		// Whoever asks next gets the result, or why there is none.
+		if _, err := e.begin(ctx, e.session.Load(), wait); err != nil {
+			e.log.Debug("mcp: a task is not watched any more", "server", e.options.Name, "task", id, "error", err)
+		}
+	})
+	if !runs {
+		over()
+		return nil, mcp.ErrClosed
+	}
+	return w, nil
+}
+
+// watching returns the one that waits for a task's result, which is fresh if there was none; nil where there are too many.
+func (e *legacy) watching(id string, fresh *taskWatch) *taskWatch {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if w := e.watched[id]; w != nil {
+		return w
+	}
+	if len(e.watched) >= maxWatched {
+		return nil
+	}
+	e.watched[id] = fresh
+	return fresh
+}
+
+// answerTask hands the client's responses to whom they are for. Those that nobody waits for are ignored.
+func (e *legacy) answerTask(req *mcp.Request, id string) error {
+	var responses map[string]json.RawMessage
+	if err := json.Unmarshal(jsonrpc.Get(req.Params, "inputResponses"), &responses); err != nil {
+		return mcp.Errorf(mcp.CodeInvalidParams, "inputResponses: expected an object of responses")
+	}
+	e.mu.Lock()
+	w := e.watched[id]
+	e.mu.Unlock()
+	if w == nil {
+		return nil
+	}
+	for key, response := range responses {
+		if in := w.take(key); in != nil {
+			in.response <- response // of capacity 1, and it gets no other
+		}
+	}
+	return nil
+}
+
+// take takes a request of the task off those that wait.
+func (w *taskWatch) take(key string) *taskInput {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	in := w.inputs[key]
+	delete(w.inputs, key)
+	return in
+}
+
+// Notify implements [mcp.Peer].
+func (w *taskWatch) Notify(context.Context, string, json.RawMessage) error { return nil }
+
+// Ask shows a request of the task to the client that asks about it, and waits for its response.
+func (w *taskWatch) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+	if err := w.meta.Capabilities.Allow(q); err != nil {
+		return nil, err
+	}
+	request := jsonrpc.NewObject(nil)
+	request.String("method", q.Method)
+	if q.Params != nil {
+		request.Raw("params", withoutRelated(q.Params))
+	}
+	in := &taskInput{request: request.Bytes(), response: make(chan json.RawMessage, 1)}
+	w.mu.Lock()
+	w.count++
+	key := strconv.Itoa(w.count)
+	if w.inputs[key] = in; w.count == 1 {
+		close(w.asked)
+	}
+	w.mu.Unlock()
+	select {
+	case response := <-in.response:
+		return response, nil
+	case <-ctx.Done():
+		w.take(key)
+		return nil, context.Cause(ctx)
+	}
+}
+
+// withoutRelated returns parameters without the name of the task, which is the server's.
+func withoutRelated(params json.RawMessage) json.RawMessage {
+	meta := jsonrpc.Get(params, "_meta")
+	if jsonrpc.Get(meta, revision.MetaRelatedTask) == nil {
+		return params
+	}
+	if meta = jsonrpc.Without(meta, revision.MetaRelatedTask); len(meta) > len("{}") {
+		return jsonrpc.With(params, "_meta", meta)
+	}
+	return jsonrpc.Without(params, "_meta")
+}
+
+// waitingFor is the call that waits for the result of the task that a request of the server says it is of; nil where it
+// says none.
+func (c *conn) waitingFor(params json.RawMessage) *call {
+	id, named := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(jsonrpc.Get(params, "_meta"), revision.MetaRelatedTask), "taskId"))
+	if !named {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range c.calls {
+		if k.task == id && k.method == methodTasksResult && k.acceptsRequests {
+			return k
+		}
+	}
+	return nil
+}

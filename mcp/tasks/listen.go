@@ -1,0 +1,133 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+	form "github.com/junction-mcp/junction/mcp/internal/task"
+)
+
+const (
+	maxListened = 100             // tasks of one subscription
+	listenPause = 2 * time.Second // between two looks at tasks of other processes
+	ackName     = "notifications/subscriptions/acknowledged"
+)
+
+// notifyListeners has subscriptions look at their tasks.
+func (t *Tasks) notifyListeners() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// listen adds notifications of tasks to a subscription that wants them.
+func (t *Tasks) listen(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
+	wanted := jsonrpc.Get(jsonrpc.Get(req.Params, "notifications"), "taskIds")
+	if wanted == nil {
+		return next.Handle(ctx, req)
+	}
+	if !Declared(req.Meta.Capabilities) {
+		return mcp.Result{}, form.Missing()
+	}
+	var ids []string
+	if err := json.Unmarshal(wanted, &ids); err != nil || len(ids) > maxListened {
+		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "notifications.taskIds: expected at most %d ids of tasks", maxListened)
+	}
+	l := &listener{tasks: t, req: req, next: next, sent: map[string]time.Time{}, acknowledged: make(chan struct{})}
+	for _, id := range ids {
+		if _, err := t.find(ctx, id, req.Principal, next); err == nil {
+			l.ids = append(l.ids, id)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { l.watch(ctx) })
+	defer watching.Wait()
+	defer cancel()
+	listen := *req
+	listen.Peer = l
+	return next.Handle(ctx, &listen)
+}
+
+// A listener is the Peer of a subscription that hears of tasks, too.
+type listener struct {
+	tasks        *Tasks
+	req          *mcp.Request
+	next         mcp.Handler
+	ids          []string
+	sent         map[string]time.Time // when the state of a task that was sent is from; of watch
+	once         sync.Once
+	acknowledged chan struct{}
+}
+
+// Notify says in the acknowledgement which tasks are listened for.
+func (l *listener) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	if method != ackName {
+		return l.req.Peer.Notify(ctx, method, params)
+	}
+	ids, err := schema.Encode(nil, append([]string{}, l.ids...))
+	if err != nil {
+		return err
+	}
+	agreed := jsonrpc.With(jsonrpc.Get(params, "notifications"), "taskIds", ids)
+	err = l.req.Peer.Notify(ctx, method, jsonrpc.With(params, "notifications", agreed))
+	l.once.Do(func() { close(l.acknowledged) })
+	return err
+}
+
+// Ask implements [mcp.Peer].
+func (l *listener) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+	return l.req.Peer.Ask(ctx, q)
+}
+
+// watch notifies of each change of the tasks that it sees, until ctx is done or they are over.
+func (l *listener) watch(ctx context.Context) {
+	select {
+	case <-l.acknowledged:
+	case <-ctx.Done():
+		return
+	}
+	ticker := time.NewTicker(listenPause)
+	defer ticker.Stop()
+	left := l.ids
+	for len(left) > 0 {
+		l.tasks.mu.Lock()
+		changed := l.tasks.changed
+		l.tasks.mu.Unlock()
+		var still []string
+		for _, id := range left {
+			if l.look(ctx, id) {
+				still = append(still, id)
+			}
+		}
+		left = still
+		select {
+		case <-changed:
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// look notifies of a task that changed, and reports whether it may change again.
+func (l *listener) look(ctx context.Context, id string) bool {
+	task, err := l.tasks.find(ctx, id, l.req.Principal, l.next)
+	if err != nil {
+		return ctx.Err() == nil && mcp.ErrorOf(err).Code != mcp.CodeInvalidParams
+	}
+	if !task.Updated.Equal(l.sent[id]) {
+		l.sent[id] = task.Updated
+		params, err := schema.Encode(nil, task.detailed())
+		if err != nil || l.req.Peer.Notify(ctx, "notifications/tasks", params) != nil {
+			return false
+		}
+	}
+	return !task.isOver()
+}

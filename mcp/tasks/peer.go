@@ -1,0 +1,123 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+const (
+	answerPause  = time.Second            // between two looks for responses that reached another process
+	messagePause = 500 * time.Millisecond // between two changes of a task's message
+	maxMessage   = 500                    // characters of it
+	maxInputs    = 100                    // requests of a task that wait at a time
+)
+
+// Notify implements [mcp.Peer]: of a task, progress becomes its message, and the rest is dropped.
+func (r *run) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	r.mu.Lock()
+	task, now := r.task, time.Now()
+	due := now.Sub(r.reported) >= messagePause
+	if task != nil && due {
+		r.reported = now
+	}
+	r.mu.Unlock()
+	if task == nil {
+		return r.direct.Notify(ctx, method, params)
+	}
+	text, _ := jsonrpc.Unquote(jsonrpc.Get(params, "message"))
+	if method != "notifications/progress" || text == "" || !due {
+		return nil
+	}
+	_, err := r.tasks.change(ctx, task.ID, func(task *record) error {
+		if task.isOver() {
+			return errUnchanged
+		}
+		task.Message = plaintext.Line(text, maxMessage)
+		return nil
+	})
+	return err
+}
+
+// Ask implements [mcp.Peer]: of a task, the client finds the request when it asks about the task.
+func (r *run) Ask(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+	r.mu.Lock()
+	task, key := r.task, ""
+	r.mu.Unlock()
+	if task == nil {
+		r.asks.Store(true)
+		return r.direct.Ask(ctx, q)
+	}
+	if err := r.req.Meta.Capabilities.Allow(q); err != nil {
+		return nil, err
+	}
+	w := jsonrpc.NewObject(nil)
+	w.String("method", q.Method)
+	if q.Params != nil {
+		w.Raw("params", q.Params)
+	}
+	request := w.Bytes()
+	if _, err := r.tasks.change(ctx, task.ID, func(task *record) error {
+		if task.isOver() {
+			return errCancelled
+		}
+		if len(task.Inputs) >= maxInputs {
+			return mcp.Errorf(mcp.CodeInternalError, "the task has %d requests that wait for the client", len(task.Inputs))
+		}
+		if task.Inputs == nil {
+			task.Inputs = map[string]json.RawMessage{}
+		}
+		task.Asked++ // no key may come twice
+		key = strconv.Itoa(task.Asked)
+		task.Inputs[key], task.Status = request, inputRequired
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	return r.await(ctx, task.ID, key)
+}
+
+// Disconnect does what [mcp.Disconnect] says, until the call is a task.
+func (r *run) Disconnect() {
+	r.mu.Lock()
+	task := r.task
+	r.mu.Unlock()
+	if d, ok := r.direct.(interface{ Disconnect() }); ok && task == nil {
+		d.Disconnect()
+	}
+}
+
+// await waits for the response to a request of the task, and takes it.
+func (r *run) await(ctx context.Context, id, key string) (response json.RawMessage, err error) {
+	ticker := time.NewTicker(answerPause)
+	defer ticker.Stop()
+	for {
+		r.mu.Lock()
+		answered := r.answered
+		r.mu.Unlock()
+		_, err := r.tasks.change(ctx, id, func(task *record) error {
+			if task.isOver() {
+				return errCancelled
+			}
+			if response = task.Responses[key]; response == nil {
+				return errUnchanged
+			}
+			delete(task.Responses, key)
+			return nil
+		})
+		if err != nil || response != nil {
+			return response, err
+		}
+		select {
+		case <-answered:
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
