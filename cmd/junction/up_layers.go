@@ -108,6 +108,8 @@ type layers struct {
 	folder    string                     // of log
 	exporters []*export.Exporter         // of log
 	tracer    *trace.TracerProvider      // nil: requests make no spans
+
+	authorizes bool // callers have principals, with scopes
 }
 
 // An arrangement is what may change while a gateway runs; it is not changed itself.
@@ -299,6 +301,9 @@ func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
 	if profile != "" {
 		h = g.Only(gateway.Selection{Servers: p.Servers, Tools: func(exposed string) bool { return kept(exposed, p.Only, p.Hide) && !now.hides(g, profile, exposed) }})
 	}
+	if y.authorizes {
+		h = scoped(now.settings.Authorization)(h)
+	}
 	if now.person != nil {
 		h = now.person.Around(h)
 	}
@@ -312,10 +317,10 @@ func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
 		h = y.counts.Around(h)
 	}
 	if mode := cmp.Or(p.Tools, now.options.tools); mode != string(search.All) {
-		h = search.Middleware(search.Options{Mode: search.Mode(mode), Pinned: append(slices.Clone(now.options.pinned), p.Pin...), Server: func(tool string) (name, about, own string) {
+		h = y.perScopes(now.settings.Authorization, search.Middleware(search.Options{Mode: search.Mode(mode), Pinned: append(slices.Clone(now.options.pinned), p.Pin...), Server: func(tool string) (name, about, own string) {
 			t, _ := g.Tool(tool)
 			return t.Server, "", t.Name
-		}})(h)
+		}}))(h)
 	}
 	if h = y.spans(h); profile == "" {
 		return h
