@@ -86,7 +86,7 @@ func checkRedirects(all []string) error {
 		case err != nil || len(text) > maxRedirect || u.Scheme == "" || u.Fragment != "" || strings.Contains(text, "#") || u.User != nil || strings.ContainsAny(text, "\\ \t\r\n\"'<>*"):
 			return fmt.Errorf("redirect_uris: %.200q is no address to come back to", text)
 		case u.Scheme == "https":
-			if u.Host == "" {
+			if u.Host == "" || strings.ContainsAny(u.Host, ";,") {
 				return fmt.Errorf("redirect_uris: %.200q names no host", text)
 			}
 		case u.Scheme == "http":
@@ -164,6 +164,8 @@ func (c protocolClient) IDTokenLifetime() time.Duration { return 0 }
 func (c protocolClient) DevMode() bool { return false }
 
 // RestrictAdditionalIdTokenScopes implements [op.Client].
+//
+//lint:ignore ST1003 the interface has it
 func (c protocolClient) RestrictAdditionalIdTokenScopes() func(scopes []string) []string { return same }
 
 // RestrictAdditionalAccessTokenScopes implements [op.Client].

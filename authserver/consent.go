@@ -64,10 +64,7 @@ func (s *Server) showConsent(w http.ResponseWriter, r *http.Request) {
 	case slices.Contains(q.Prompt, oidc.PromptNone):
 		s.back(w, r, q, oidc.ErrInteractionRequired().WithDescription("the user has to be asked"))
 	default:
-		s.show(w, http.StatusOK, "consent", q.Redirect, consentPage{
-			Name: s.options.Name, Request: sealed, Token: s.formToken(r, "consent", q), User: u.Name,
-			Client: s.describe(r.Context(), q), Where: c.where(), Resource: q.Resource, Scopes: scopes,
-		})
+		s.show(w, http.StatusOK, q.Redirect, s.consentPage(q, c, u, scopes, s.describe(r.Context(), q), sealed, s.formToken(r, "consent", q)))
 	}
 }
 

@@ -53,9 +53,7 @@ func (s *Server) showLogin(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) showLoginForm(w http.ResponseWriter, r *http.Request, status int, q *request, sealed, user, fault string) {
-	s.show(w, status, "login", q.Redirect, loginPage{
-		Name: s.options.Name, Request: sealed, Token: s.formToken(r, "login", q), User: user, Fault: fault, Client: s.describe(r.Context(), q),
-	})
+	s.show(w, status, q.Redirect, s.loginPage(s.describe(r.Context(), q), sealed, s.formToken(r, "login", q), user, fault))
 }
 
 // login takes a name and a password.
