@@ -25,10 +25,10 @@ type Browser struct {
 	client *http.Client
 }
 
-// New returns a browser without cookies.
-func New(fields map[string]string) *Browser {
+// New returns a browser without cookies. sends sends its requests; nil: over the network.
+func New(fields map[string]string, sends http.RoundTripper) *Browser {
 	jar, _ := cookiejar.New(nil) // never fails
-	return &Browser{fields, &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return &Browser{fields, &http.Client{Transport: sends, Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
 // A Page is what a browser shows.
@@ -52,6 +52,34 @@ func (b *Browser) Get(ctx context.Context, at string) (*Page, error) {
 // Send sends a form, with the header Origin as browsers do.
 func (b *Browser) Send(ctx context.Context, at string, values url.Values) (*Page, error) {
 	return b.send(ctx, http.MethodPost, at, values)
+}
+
+// Show goes on from a page by redirects, and by forms for all of whose fields there is something to fill in, and returns the
+// first page at which that ends.
+func (b *Browser) Show(ctx context.Context, at string) (*Page, error) {
+	p, err := b.Get(ctx, at)
+	for range steps {
+		switch {
+		case err != nil:
+			return nil, err
+		case p.Next() != "":
+			p, err = b.Get(ctx, p.Next())
+		case p.Action != "" && p.Status < 400 && b.knows(p.Fields):
+			p, err = b.Send(ctx, p.Action, b.Fill(p))
+		default:
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("more than %d steps, the last at %s", steps, p.URL)
+}
+
+func (b *Browser) knows(fields []string) bool {
+	for _, name := range fields {
+		if _, known := b.Fields[name]; !known {
+			return false
+		}
+	}
+	return true
 }
 
 // Cookies are those that the browser has of a site.
@@ -144,7 +172,7 @@ func (b *Browser) Visit(ctx context.Context, at string, ends func(to string) boo
 			return p.Next(), nil
 		case p.Next() != "":
 			p, err = b.Get(ctx, p.Next())
-		case p.Action != "" && p.Status < 400:
+		case p.Action != "" && p.Status < 400 && b.knows(p.Fields):
 			p, err = b.Send(ctx, p.Action, b.Fill(p))
 		case ends == nil && p.Status < 400:
 			return p.URL.String(), nil
