@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -33,6 +34,7 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	slog.SetLogLoggerLevel(slog.LevelError) // as main does
 	os.Setenv(asProgram, "1")
 	os.Setenv("JUNCTION_KEYRING", "off") // it is the person's who runs the tests
 	if os.Getenv("GORACE") == "" {
