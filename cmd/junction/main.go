@@ -21,6 +21,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -36,6 +37,7 @@ const sameSignal = 250 * time.Millisecond
 const killTime = 2 * time.Second
 
 func main() {
+	slog.SetLogLoggerLevel(slog.LevelError) // of libraries that log by themselves, only what fails is heard
 	ctx, interrupt := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

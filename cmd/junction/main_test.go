@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -26,10 +27,14 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == asWrapper {
 		os.Exit(wrap(os.Args[2:]))
 	}
+	if len(os.Args) > 2 && os.Args[1] == asBrowser {
+		os.Exit(browse(os.Args[2]))
+	}
 	if os.Getenv(asProgram) != "" {
 		main()
 		return
 	}
+	slog.SetLogLoggerLevel(slog.LevelError) // as main does
 	os.Setenv(asProgram, "1")
 	os.Setenv("JUNCTION_KEYRING", "off") // it is the person's who runs the tests
 	if os.Getenv("GORACE") == "" {

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/httpsse"
 	"github.com/junction-mcp/junction/mcp/stdio"
@@ -35,8 +36,13 @@ type front struct {
 	stdio   bool
 	hosts   []string // names under which it may be reached
 	origins []string // of web pages that may use it
-	auth    string   // none or keys: who may use it
+	auth    string   // none, or ways to let clients in: who may use it
+	public  string   // the origin by which clients reach it; empty: its address
 	security
+
+	// authorization is what the settings say of tokens, and folder that of their file.
+	authorization settings.Authorization
+	folder        string
 }
 
 func (f *front) flags(flags *pflag.FlagSet, byDefault string) {
@@ -44,20 +50,15 @@ func (f *front) flags(flags *pflag.FlagSet, byDefault string) {
 	flags.StringSliceVar(&f.hosts, "allow-host", nil, "with --http: let clients reach it by this `NAME`, in addition to localhost and its address")
 	flags.StringSliceVar(&f.origins, "allow-origin", nil, "with --http: let web pages of this `ORIGIN` use it, such as https://example.com")
 	f.security.flags(flags)
-	flags.StringVar(&f.auth, "auth", authNone, "with --http: let only clients in that send one of the `keys` of junction key")
+	flags.StringVar(&f.auth, "auth", authNone, "with --http: let only clients in that send one of the `keys` of junction key; or a token: of the users of junction user, who log in here (local), or of the authorization server at a URL; or several of these, with commas")
+	flags.StringVar(&f.public, "public-url", "", "with --auth: the `ORIGIN` by which clients and browsers reach it, such as https://tools.example.com (default its address)")
 	flags.BoolVar(&f.stdio, "stdio", false, "serve on standard input and output")
 }
 
-// Who may use an address.
-const (
-	authNone = "none" // everybody who reaches it
-	authKeys = "keys"
-)
-
 // check says what is wrong with the flags.
 func (f *front) check() error {
-	if f.auth != authNone && f.auth != authKeys {
-		return usagef("--auth: expected keys or none, got %q", f.auth)
+	if err := f.checkAuth(); err != nil {
+		return err
 	}
 	if f.stdio && f.auth != authNone {
 		return usagef("--auth goes with --http: on standard input and output there is only the program that started it")
@@ -116,7 +117,7 @@ func (a *app) listen(f front) (net.Listener, error) {
 		return nil, &connectError{err}
 	}
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && f.auth == authNone && f.clientCA == "" {
-		a.screen.Printf("warning: %s is not a loopback address: everyone who can reach it may call the tools; --auth keys lets in who has a key (junction key).\n", l.Addr())
+		a.screen.Printf("warning: %s is not a loopback address: everyone who can reach it may call the tools; --auth keys lets in who has a key (junction key), --auth local who logs in (junction user).\n", l.Addr())
 		if len(f.hosts) == 0 {
 			a.screen.Printf("Clients reach it by its IP address; to let them use a name, add --allow-host NAME.\n")
 		}
@@ -142,14 +143,11 @@ func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Hand
 	if f.clientCA != "" {
 		principal = certified
 	}
-	if f.auth == authKeys {
-		k, err := keys()
-		if err != nil {
-			return err
-		}
-		principal = k.Principal
+	access, err := a.openAccess(ctx, l, f, profile)
+	if err != nil {
+		return err
 	}
-	d := &doors{front: f, principal: principal, options: mcp.ServeOptions{Logger: a.logger()}, profile: profile, open: map[string]endpointHandler{}}
+	d := &doors{front: f, principal: principal, access: access, options: mcp.ServeOptions{Logger: a.logger()}, profile: profile, open: map[string]endpointHandler{}}
 	d.at(endpointPath, h)
 	d.at(olderPath, h)
 	server := &http.Server{Handler: d, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout}
@@ -163,7 +161,7 @@ func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Hand
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), mcp.DefaultDrainTimeout)
 	defer cancel()
-	err := d.shutdown(drain)
+	err = d.shutdown(drain)
 	if err := server.Shutdown(drain); err != nil {
 		server.Close()
 	}
@@ -179,8 +177,9 @@ type doors struct {
 	front   front
 	options mcp.ServeOptions
 	profile func(name string) mcp.Handler // nil: there are none
-	// principal authenticates requests; nil lets everybody in.
+	// principal authenticates requests by what is below HTTP; nil: there is nothing.
 	principal func(*http.Request) (*mcp.Principal, error)
+	access    *access // who is let in by a key or a token; nil: that is not looked at
 
 	mu     sync.Mutex
 	open   map[string]endpointHandler
@@ -196,6 +195,9 @@ type endpointHandler interface {
 // ServeHTTP passes a request on to the endpoint of its path.
 func (d *doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
+	if d.access != nil && d.access.serve(w, r) {
+		return
+	}
 	if path == endpointPath || path == olderPath {
 		d.at(path, nil).ServeHTTP(w, r)
 		return
@@ -228,11 +230,15 @@ func (d *doors) at(path string, h mcp.Handler) endpointHandler {
 	if e != nil || h == nil || d.closed {
 		return e
 	}
-	f := d.front
+	f, principal := d.front, d.principal
+	var challenge func(needs []string) string
+	if d.access != nil {
+		principal, challenge = d.access.at(path)
+	}
 	if strings.HasPrefix(path, olderPath) {
-		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: d.options, Principal: d.principal, AllowedHosts: f.hosts, AllowedOrigins: f.origins})
+		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: d.options, Principal: principal, AllowedHosts: f.hosts, AllowedOrigins: f.origins})
 	} else {
-		e = streamable.HandlerWith(h, streamable.Options{ServeOptions: d.options, Principal: d.principal, AllowedHosts: f.hosts, AllowedOrigins: f.origins})
+		e = streamable.HandlerWith(h, streamable.Options{ServeOptions: d.options, Principal: principal, Challenge: challenge, AllowedHosts: f.hosts, AllowedOrigins: f.origins})
 	}
 	d.open[path] = e
 	return e

@@ -137,11 +137,13 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	if entries, err = a.enterChain(ctx, set, entries, o.names, l); err != nil {
 		return err
 	}
+	o.front.authorization, o.front.folder = s.Authorization, filepath.Dir(from)
 	y, err := a.openLayers(layering, s, from)
 	if err != nil {
 		return err
 	}
 	defer func() { err = closed(err, y.close()) }()
+	y.authorizes = o.auth != authNone
 	board := newBoard(a.screen, o.stdio && !a.flags.verbose, a.flags.verbose, l)
 	board.log = a.log
 	g := gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: board.changed,

@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/config"
@@ -40,7 +41,7 @@ func (a *app) introduce(l net.Listener, f front, args []string) {
 		return line
 	}
 	byURL := server{URL: url}
-	if f.auth == authKeys {
+	if slices.Contains(f.ways(), authKeys) {
 		byURL.Headers = map[string]string{"Authorization": "Bearer KEY"}
 	}
 	a.screen.Printf("junction serves at %s\n\nFor a desktop client, paste\n  %s\nor, where it takes a URL,\n  %s\n\n",
@@ -74,7 +75,7 @@ func (a *app) stdioArgs(set *config.Set, ofProject bool, o upOptions) []string {
 	o.given.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		switch f.Name {
-		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin", "auth", "admin", "tls-cert", "tls-key", "tls-client-ca", "log-format", "log-level":
+		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin", "auth", "public-url", "admin", "tls-cert", "tls-key", "tls-client-ca", "log-format", "log-level":
 			return
 		case "policy", "audit":
 			if value != usualFolder {

@@ -123,6 +123,8 @@ type layers struct {
 	exporters []*export.Exporter         // of log
 	tracer    *trace.TracerProvider      // nil: requests make no spans
 	tasks     *tasks.Tasks               // that calls become which are tasks of a server, or last
+
+	authorizes bool // callers have principals, with scopes
 }
 
 // An arrangement is what may change while a gateway runs; it is not changed itself.
@@ -289,6 +291,9 @@ func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
 	if profile != "" {
 		h = g.Only(gateway.Selection{Servers: p.Servers, Tools: func(exposed string) bool { return kept(exposed, p.Only, p.Hide) && !now.hides(g, profile, exposed) }})
 	}
+	if y.authorizes {
+		h = scoped(now.settings.Authorization)(h)
+	}
 	if now.person != nil {
 		h = now.person.Around(h)
 	}
@@ -302,10 +307,10 @@ func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
 		h = y.counts.Around(h)
 	}
 	if mode := cmp.Or(p.Tools, now.options.tools); mode != string(search.All) {
-		h = search.Middleware(search.Options{Mode: search.Mode(mode), Pinned: append(slices.Clone(now.options.pinned), p.Pin...), Server: func(tool string) (name, about, own string) {
+		h = y.perScopes(now.settings.Authorization, search.Middleware(search.Options{Mode: search.Mode(mode), Pinned: append(slices.Clone(now.options.pinned), p.Pin...), Server: func(tool string) (name, about, own string) {
 			t, _ := g.Tool(tool)
 			return t.Server, "", t.Name
-		}})(h)
+		}}))(h)
 	}
 	h = y.tasks.Middleware()(h) // around the log and the limits: for them a task is one call
 	if h = y.spans(h); profile == "" {

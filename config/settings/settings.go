@@ -21,17 +21,18 @@ import (
 // Settings are the member "junction" of a configuration file. What is absent means its default. They are
 // not to be changed.
 type Settings struct {
-	Names     string             `json:"names,omitempty" enum:"prefix,none" default:"prefix" doc:"whether the names of tools and prompts get the server's name in front: SERVER__TOOL"`
-	Conflicts string             `json:"conflicts,omitempty" enum:"suffix,priority,error" default:"suffix" doc:"what becomes of a name that two servers give: the later one gets a suffix, the first one has it, or nobody does"`
-	Tools     string             `json:"tools,omitempty" enum:"auto,all,search" default:"auto" doc:"which tools clients see: all; or search_tools, describe_tool and call_tool in their place; or that where all would cost more than 10,000 tokens"`
-	Pin       []string           `json:"pin,omitempty" max:"100" doc:"patterns of names of tools that are listed in any case, such as files__*"`
-	Policy    string             `json:"policy,omitempty" doc:"a file of rules that decide which calls may run; a relative path is from this file's folder"`
-	Shadow    bool               `json:"shadow,omitempty" doc:"let every call run, and only write down what the rules would have decided"`
-	Review    string             `json:"review,omitempty" enum:"none,changes,all" default:"none" doc:"withhold tools and prompts whose definitions changed since they were first seen or approved; or all that nobody approved: junction approve"`
-	Audit     *Audit             `json:"audit,omitempty" doc:"write down every call before its result leaves"`
-	Limits    Limits             `json:"limits,omitzero" doc:"what each user may do, or each client whose user is not known"`
-	Servers   map[string]Server  `json:"servers,omitempty" max:"1000" doc:"what holds for single servers, by their names"`
-	Profiles  map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of what is offered, each at an endpoint of its own, /mcp/NAME"`
+	Names         string             `json:"names,omitempty" enum:"prefix,none" default:"prefix" doc:"whether the names of tools and prompts get the server's name in front: SERVER__TOOL"`
+	Conflicts     string             `json:"conflicts,omitempty" enum:"suffix,priority,error" default:"suffix" doc:"what becomes of a name that two servers give: the later one gets a suffix, the first one has it, or nobody does"`
+	Tools         string             `json:"tools,omitempty" enum:"auto,all,search" default:"auto" doc:"which tools clients see: all; or search_tools, describe_tool and call_tool in their place; or that where all would cost more than 10,000 tokens"`
+	Pin           []string           `json:"pin,omitempty" max:"100" doc:"patterns of names of tools that are listed in any case, such as files__*"`
+	Policy        string             `json:"policy,omitempty" doc:"a file of rules that decide which calls may run; a relative path is from this file's folder"`
+	Shadow        bool               `json:"shadow,omitempty" doc:"let every call run, and only write down what the rules would have decided"`
+	Review        string             `json:"review,omitempty" enum:"none,changes,all" default:"none" doc:"withhold tools and prompts whose definitions changed since they were first seen or approved; or all that nobody approved: junction approve"`
+	Audit         *Audit             `json:"audit,omitempty" doc:"write down every call before its result leaves"`
+	Authorization Authorization      `json:"authorization,omitzero" doc:"what tokens are for and who gives them, with junction up --auth"`
+	Limits        Limits             `json:"limits,omitzero" doc:"what each user may do, or each client whose user is not known"`
+	Servers       map[string]Server  `json:"servers,omitempty" max:"1000" doc:"what holds for single servers, by their names"`
+	Profiles      map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of what is offered, each at an endpoint of its own, /mcp/NAME"`
 }
 
 // Audit says where and when calls are written down.
@@ -182,6 +183,7 @@ func (s *Settings) check() error {
 		}
 	}
 	patterns("pin", s.Pin)
+	faults = append(faults, s.Authorization.check())
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
 		server, at := s.Servers[name], "servers."+name
 		patterns(at+".only", server.Only)

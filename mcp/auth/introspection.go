@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/mcp/oauth"
@@ -25,7 +26,7 @@ const (
 type IntrospectionOptions struct {
 	// Issuer is the authorization server; it stands for itself where its responses name none.
 	Issuer string
-	// URL is its introspection endpoint.
+	// URL is its introspection endpoint; default as its metadata says, which is read when the first token comes.
 	URL string
 	// ClientID and Secret are what this server is registered as there.
 	ClientID, Secret string
@@ -47,7 +48,24 @@ func Introspection(o IntrospectionOptions) Verifier {
 type introspection struct {
 	options IntrospectionOptions
 	now     func() time.Time
-	turns   chan struct{} // who can send on it asks
+	turns   chan struct{}          // who can send on it asks
+	found   atomic.Pointer[string] // the endpoint that the metadata names
+}
+
+// endpoint is where tokens are asked about.
+func (i *introspection) endpoint(ctx context.Context) (string, error) {
+	if i.options.URL != "" {
+		return i.options.URL, nil
+	}
+	if at := i.found.Load(); at != nil {
+		return *at, nil
+	}
+	at, err := published(ctx, i.options.HTTP, i.options.Issuer, "introspection_endpoint")
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrUnavailable, err)
+	}
+	i.found.Store(&at)
+	return at, nil
 }
 
 // Verify implements [Verifier].
@@ -60,8 +78,12 @@ func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, er
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: too many are asked about: %w", ErrUnavailable, context.Cause(ctx))
 	}
+	at, err := i.endpoint(ctx)
+	if err != nil {
+		return nil, err
+	}
 	form := url.Values{"token": {token}, "token_type_hint": {"access_token"}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, i.options.URL, strings.NewReader(form.Encode()))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, at, strings.NewReader(form.Encode()))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}

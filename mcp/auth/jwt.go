@@ -237,7 +237,7 @@ func (j *jwt) readKeys(ctx context.Context) ([]jose.JSONWebKey, error) {
 	at := j.options.Keys
 	if at == "" {
 		var err error
-		if at, err = keysURL(ctx, j.options.HTTP, j.options.Issuer); err != nil {
+		if at, err = published(ctx, j.options.HTTP, j.options.Issuer, "jwks_uri"); err != nil {
 			return nil, err
 		}
 	}
@@ -275,8 +275,8 @@ func canVerify(key *jose.JSONWebKey) bool {
 	return !isSecret
 }
 
-// keysURL finds where an authorization server has its keys.
-func keysURL(ctx context.Context, client *http.Client, issuer string) (string, error) {
+// published finds the URL that the metadata of an authorization server has as a member.
+func published(ctx context.Context, client *http.Client, issuer, member string) (string, error) {
 	u, err := url.Parse(issuer)
 	if err != nil || u.Host == "" {
 		return "", fmt.Errorf("%.200q is no URL of an authorization server", issuer)
@@ -287,20 +287,17 @@ func keysURL(ctx context.Context, client *http.Client, issuer string) (string, e
 		places = append(places, origin+path+"/.well-known/openid-configuration")
 	}
 	for _, place := range places {
-		var found struct {
-			Issuer string `json:"issuer"`
-			Keys   string `json:"jwks_uri"`
-		}
+		var found map[string]any
 		if err = document(ctx, client, place, &found); err != nil {
 			continue
 		}
-		if found.Issuer != issuer {
-			return "", fmt.Errorf("the metadata at %s is of %.200q, not of %s", place, found.Issuer, issuer)
+		if name, _ := found["issuer"].(string); name != issuer {
+			return "", fmt.Errorf("the metadata at %s is of %.200q, not of %s", place, name, issuer)
 		}
-		if found.Keys != "" {
-			return found.Keys, nil
+		if at, _ := found[member].(string); at != "" {
+			return at, nil
 		}
-		err = fmt.Errorf("the metadata at %s names no jwks_uri", place)
+		err = fmt.Errorf("the metadata at %s names no %s", place, member)
 	}
 	return "", err
 }

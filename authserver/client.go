@@ -1,0 +1,185 @@
+package authserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/state"
+	"github.com/zitadel/oidc/v3/pkg/oidc"
+	"github.com/zitadel/oidc/v3/pkg/op"
+)
+
+const (
+	maxRedirects  = 20       // addresses of one client
+	maxRedirect   = 2 << 10  // bytes of one
+	maxClientName = 200      // bytes
+	maxClientID   = 2 << 10  // bytes
+	maxClientText = 16 << 10 // bytes of what a client says of itself
+)
+
+// errNoClient says that a client is not known.
+var errNoClient = errors.New("the client is not known here: it has to register again")
+
+// A client is a program that asks for tokens, as it described itself (RFC 7591).
+type client struct {
+	ID        string    `json:"client_id"`
+	Name      string    `json:"client_name,omitempty"`
+	Redirects []string  `json:"redirect_uris"`
+	Made      time.Time `json:"made,omitzero"`   // when it registered; zero: by a document
+	Owner     string    `json:"owner,omitempty"` // the user who first allowed it; empty: nobody did
+	Used      time.Time `json:"used,omitzero"`   // when that was noted last
+}
+
+// isDocument reports whether the client publishes what it is: nobody else can have its ID.
+func (c *client) isDocument() bool { return c.Made.IsZero() }
+
+// where says how a client made itself known, for people.
+func (c *client) where() string {
+	if u, err := url.Parse(c.ID); c.isDocument() && err == nil {
+		return "described by a document at " + u.Host
+	}
+	return "registered itself here on " + c.Made.UTC().Format(time.DateOnly) + "; anybody can, under any name"
+}
+
+const clientPrefix = "authserver/client/"
+
+// client finds a client by its ID.
+func (s *Server) client(ctx context.Context, id string) (*client, error) {
+	switch {
+	case id == "" || len(id) > maxClientID:
+		return nil, errNoClient
+	case strings.Contains(id, "://"):
+		return s.documents.get(ctx, s.options.Documents, id)
+	}
+	c, _, err := s.registered(ctx, id)
+	return c, err
+}
+
+// registered is a client that registered itself.
+func (s *Server) registered(ctx context.Context, id string) (*client, state.Version, error) {
+	e, err := s.options.Store.Get(ctx, clientPrefix+hash(id))
+	if errors.Is(err, state.ErrNotFound) {
+		return nil, "", errNoClient
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	c := new(client)
+	return c, e.Version, json.Unmarshal(e.Value, c)
+}
+
+// checkRedirects says which addresses a client cannot have.
+func checkRedirects(all []string) error {
+	if len(all) == 0 || len(all) > maxRedirects {
+		return fmt.Errorf("redirect_uris: expected 1 to %d addresses, got %d", maxRedirects, len(all))
+	}
+	for _, text := range all {
+		u, err := url.Parse(text)
+		switch {
+		case err != nil || len(text) > maxRedirect || u.Scheme == "" || u.Fragment != "" || strings.Contains(text, "#") || u.User != nil || strings.ContainsAny(text, "\\ \t\r\n\"'<>*"):
+			return fmt.Errorf("redirect_uris: %.200q is no address to come back to", text)
+		case u.Scheme == "https":
+			if u.Host == "" || strings.ContainsAny(u.Host, ";,") {
+				return fmt.Errorf("redirect_uris: %.200q names no host", text)
+			}
+		case u.Scheme == "http":
+			if !isLoopback(u) {
+				return fmt.Errorf("redirect_uris: %.200q is not encrypted; http is for this machine: http://127.0.0.1/…", text)
+			}
+		case slices.Contains([]string{"javascript", "data", "file", "about", "blob", "vbscript", "ftp", "ws", "wss", "view-source", "mailto", "tel"}, strings.ToLower(u.Scheme)):
+			return fmt.Errorf("redirect_uris: %.200q is no address of a program", text)
+		}
+	}
+	return nil
+}
+
+func isLoopback(u *url.URL) bool {
+	return u.Hostname() == "localhost" || net.ParseIP(u.Hostname()).IsLoopback()
+}
+
+// comesBack reports whether the client may be sent to an address: one that it has, byte by byte, or the same on
+// another port of this machine (RFC 8252 section 7.3).
+func (c *client) comesBack(to string) bool {
+	if slices.Contains(c.Redirects, to) {
+		return true
+	}
+	u, err := url.Parse(to)
+	if err != nil || u.Scheme != "http" || !isLoopback(u) || checkRedirects([]string{to}) != nil {
+		return false
+	}
+	return slices.ContainsFunc(c.Redirects, func(has string) bool {
+		h, err := url.Parse(has)
+		return err == nil && h.Scheme == "http" && h.Hostname() == u.Hostname() && h.EscapedPath() == u.EscapedPath() && h.RawQuery == u.RawQuery
+	})
+}
+
+// A protocolClient is a client as package op sees it: a program that cannot keep a secret.
+type protocolClient struct {
+	*client
+	scopes []string // that there are
+}
+
+// GetID implements [op.Client].
+func (c protocolClient) GetID() string { return c.ID }
+
+// RedirectURIs implements [op.Client].
+func (c protocolClient) RedirectURIs() []string { return c.Redirects }
+
+// PostLogoutRedirectURIs implements [op.Client].
+func (c protocolClient) PostLogoutRedirectURIs() []string { return nil }
+
+// ApplicationType implements [op.Client].
+func (c protocolClient) ApplicationType() op.ApplicationType { return op.ApplicationTypeNative }
+
+// AuthMethod implements [op.Client].
+func (c protocolClient) AuthMethod() oidc.AuthMethod { return oidc.AuthMethodNone }
+
+// ResponseTypes implements [op.Client].
+func (c protocolClient) ResponseTypes() []oidc.ResponseType {
+	return []oidc.ResponseType{oidc.ResponseTypeCode}
+}
+
+// GrantTypes implements [op.Client].
+func (c protocolClient) GrantTypes() []oidc.GrantType {
+	return []oidc.GrantType{oidc.GrantTypeCode, oidc.GrantTypeRefreshToken}
+}
+
+// LoginURL implements [op.Client].
+func (c protocolClient) LoginURL(string) string { return loginPath }
+
+// AccessTokenType implements [op.Client].
+func (c protocolClient) AccessTokenType() op.AccessTokenType { return op.AccessTokenTypeJWT }
+
+// IDTokenLifetime implements [op.Client]; there are no ID tokens.
+func (c protocolClient) IDTokenLifetime() time.Duration { return 0 }
+
+// DevMode implements [op.Client].
+func (c protocolClient) DevMode() bool { return false }
+
+// RestrictAdditionalIdTokenScopes implements [op.Client].
+//
+//lint:ignore ST1003 the interface has it
+func (c protocolClient) RestrictAdditionalIdTokenScopes() func(scopes []string) []string { return same }
+
+// RestrictAdditionalAccessTokenScopes implements [op.Client].
+func (c protocolClient) RestrictAdditionalAccessTokenScopes() func(scopes []string) []string {
+	return same
+}
+
+func same(scopes []string) []string { return scopes }
+
+// IsScopeAllowed implements [op.Client].
+func (c protocolClient) IsScopeAllowed(scope string) bool { return slices.Contains(c.scopes, scope) }
+
+// IDTokenUserinfoClaimsAssertion implements [op.Client].
+func (c protocolClient) IDTokenUserinfoClaimsAssertion() bool { return false }
+
+// ClockSkew implements [op.Client].
+func (c protocolClient) ClockSkew() time.Duration { return 0 }

@@ -1,0 +1,195 @@
+package authserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/state"
+	"github.com/zitadel/oidc/v3/pkg/oidc"
+	"github.com/zitadel/oidc/v3/pkg/op"
+)
+
+const (
+	// consentTime is for how long a consent is remembered.
+	consentTime = 90 * 24 * time.Hour
+	// touchPause is between two notes that a client is used.
+	touchPause = 24 * time.Hour
+)
+
+const consentPrefix = "authserver/consent/"
+
+// consentKey names a consent. Another address, resource or scope is another one.
+func consentKey(u User, q *request, scopes []string) string {
+	text, _ := json.Marshal([]any{u.Name, u.stamp(), q.Client, q.Redirect, q.Resource, slices.Sorted(slices.Values(scopes))})
+	return consentPrefix + hash(string(text))
+}
+
+// isRemembered reports whether a user need not be asked again. That takes a client which nobody else can pretend to
+// be: one that goes back to a site of the web, and was described by its own document, or registered itself and was
+// first allowed by this very user. A program on the user's machine is always asked about (RFC 8252 section 8.6), and so
+// is a client that somebody else registered.
+func (s *Server) isRemembered(ctx context.Context, u User, c *client, q *request, scopes []string) (bool, error) {
+	to, err := url.Parse(q.Redirect)
+	if err != nil || to.Scheme != "https" || !c.isDocument() && c.Owner != u.Name || slices.Contains(q.Prompt, oidc.PromptConsent) {
+		return false, nil
+	}
+	_, err = s.options.Store.Get(ctx, consentKey(u, q, scopes))
+	if errors.Is(err, state.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// showConsent asks a user whether a client may act for him.
+func (s *Server) showConsent(w http.ResponseWriter, r *http.Request) {
+	q, sealed, u, c, ok := s.asked(w, r)
+	if !ok {
+		return
+	}
+	scopes := u.may(q.Scopes)
+	if s.refusesUser(w, r, q, scopes) {
+		return
+	}
+	switch remembered, err := s.isRemembered(r.Context(), u, c, q, scopes); {
+	case err != nil:
+		s.fail(w, r, "find a consent", err)
+	case remembered:
+		s.allow(w, r, q, u, scopes)
+	case slices.Contains(q.Prompt, oidc.PromptNone):
+		s.back(w, r, q, oidc.ErrInteractionRequired().WithDescription("the user has to be asked"))
+	default:
+		s.show(w, http.StatusOK, q.Redirect, s.consentPage(q, c, u, scopes, s.describe(r.Context(), q), sealed, s.formToken(r, "consent", q)))
+	}
+}
+
+// consent takes what a user says.
+func (s *Server) consent(w http.ResponseWriter, r *http.Request) {
+	q, sealed, u, c, ok := s.asked(w, r)
+	if !ok {
+		return
+	}
+	if err := s.checkForm(r, "consent", q); err != nil {
+		s.showFault(w, http.StatusBadRequest, err)
+		return
+	}
+	switch r.PostFormValue("decision") {
+	case "allow":
+	case "other":
+		if err := s.end(w, r); err != nil {
+			s.fail(w, r, "end a session", err)
+			return
+		}
+		http.Redirect(w, r, loginPath+"?request="+url.QueryEscape(sealed), http.StatusSeeOther)
+		return
+	default:
+		s.back(w, r, q, oidc.ErrAccessDenied().WithDescription("the user said no"))
+		return
+	}
+	scopes := u.may(q.Scopes)
+	if s.refusesUser(w, r, q, scopes) {
+		return
+	}
+	err := s.own(r.Context(), c, u)
+	if err == nil {
+		_, err = s.options.Store.Put(r.Context(), consentKey(u, q, scopes), []byte("{}"), state.Write{TTL: consentTime})
+	}
+	if err != nil {
+		s.fail(w, r, "remember a consent", err)
+		return
+	}
+	s.allow(w, r, q, u, scopes)
+}
+
+// asked finds out what a page of the consent is about. Where that is nothing, it answers.
+func (s *Server) asked(w http.ResponseWriter, r *http.Request) (q *request, sealed string, u User, c *client, ok bool) {
+	q, sealed, err := s.pending(r)
+	if err != nil {
+		s.showFault(w, http.StatusBadRequest, err)
+		return
+	}
+	u, err = s.user(r)
+	if errors.Is(err, ErrNoUser) {
+		http.Redirect(w, r, loginPath+"?request="+url.QueryEscape(sealed), http.StatusSeeOther)
+		return
+	}
+	if err != nil {
+		s.fail(w, r, "find a user", err)
+		return
+	}
+	if c, err = s.client(r.Context(), q.Client); err != nil || !c.comesBack(q.Redirect) {
+		s.showFault(w, http.StatusBadRequest, errNoClient)
+		return
+	}
+	return q, sealed, u, c, true
+}
+
+// refusesUser sends a user back who has not the scopes without which nothing can be done.
+func (s *Server) refusesUser(w http.ResponseWriter, r *http.Request, q *request, scopes []string) bool {
+	for _, needed := range s.options.Needs {
+		if !slices.Contains(scopes, needed) {
+			s.back(w, r, q, oidc.ErrAccessDenied().WithDescription("this needs the scopes %q, which the client did not ask for, or the user does not have", strings.Join(s.options.Needs, " ")))
+			return true
+		}
+	}
+	return false
+}
+
+// allow sends the browser back to the client with a code.
+func (s *Server) allow(w http.ResponseWriter, r *http.Request, q *request, u User, scopes []string) {
+	name, err := s.newCode(r.Context(), q, grant{User: u.Name, Stamp: u.stamp(), Client: q.Client, Resource: q.Resource, Scopes: scopes})
+	if errors.Is(err, errRequest) {
+		s.showFault(w, http.StatusBadRequest, err)
+		return
+	}
+	if err != nil {
+		s.fail(w, r, "make a code", err)
+		return
+	}
+	s.back(w, r, q, &op.CodeResponseType{Code: name, State: q.State})
+}
+
+// own notes who first allowed a client that registered itself, and that it is used.
+func (s *Server) own(ctx context.Context, c *client, u User) error {
+	return s.changeClient(ctx, c, func(c *client) {
+		if c.Owner == "" {
+			c.Owner = u.Name
+		}
+		c.Used = time.Now()
+	})
+}
+
+// touch notes that a client is used, so that it is kept.
+func (s *Server) touch(ctx context.Context, id string) {
+	c, err := s.client(ctx, id)
+	if err == nil && time.Since(c.Used) > touchPause {
+		err = s.changeClient(ctx, c, func(c *client) { c.Used = time.Now() })
+	}
+	if err != nil {
+		s.options.Logger.WarnContext(ctx, "the use of a client cannot be noted", "error", err)
+	}
+}
+
+func (s *Server) changeClient(ctx context.Context, c *client, change func(*client)) error {
+	for !c.isDocument() {
+		now, version, err := s.registered(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		change(now)
+		text, err := json.Marshal(now)
+		if err != nil {
+			return err
+		}
+		_, err = s.options.Store.CompareAndSwap(ctx, clientPrefix+hash(c.ID), version, text, state.Write{TTL: clientTime})
+		if !errors.Is(err, state.ErrConflict) {
+			return err
+		}
+	}
+	return nil
+}

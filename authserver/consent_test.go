@@ -1,0 +1,299 @@
+package authserver
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/formfill"
+)
+
+// asks reports whether a browser that is logged in is asked whether a client may act for its user.
+func asks(t *testing.T, b *formfill.Browser, at string) bool {
+	t.Helper()
+	p, err := b.Get(t.Context(), at)
+	for err == nil && p.Next() != "" && strings.HasPrefix(p.Next(), issuer) {
+		p, err = b.Get(t.Context(), p.Next())
+	}
+	if err != nil || p.Next() == "" && !strings.HasSuffix(p.Action, consentPath) {
+		t.Fatalf("%d %s, %v", p.Status, p.Text, err)
+	}
+	return p.Next() == ""
+}
+
+const (
+	siteCallback = "https://app.example/back"
+	documentAt   = "https://app.example/client.json"
+)
+
+// publish has the web say what a client is.
+func (s *site) publish(at, text string) {
+	s.web[at] = func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) }
+}
+
+func TestAUserIsAskedAgainUnlessNothingChangedAndNobodyElseCanBeTheClient(t *testing.T) {
+	s := newSite(t)
+	s.publish(documentAt, `{"client_id":"`+documentAt+`","client_name":"App","redirect_uris":["`+siteCallback+`","https://app.example/other","http://127.0.0.1/callback"]}`)
+	ann, ben := s.browser("ann"), s.browser("ben")
+	of := s.register("App", siteCallback, "https://app.example/other", callback)
+	for _, id := range []string{of, documentAt} {
+		s.code(ann, ask(id, siteCallback), siteCallback)
+		s.code(ann, ask(id, callback), callback)
+		s.code(ben, ask(id, siteCallback, "resource", other), siteCallback) // only to log in
+	}
+	s.code(ben, ask(of, siteCallback), siteCallback)
+	for name, test := range map[string]struct {
+		b    *formfill.Browser
+		at   string
+		asks bool
+	}{
+		"the same":                              {ann, ask(of, siteCallback), false},
+		"with another address":                  {ann, ask(of, "https://app.example/other"), true},
+		"with more scopes":                      {ann, ask(of, siteCallback, "scope", "read write"), true},
+		"for another resource":                  {ann, ask(of, siteCallback, "resource", other), true},
+		"with a wish to be asked":               {ann, ask(of, siteCallback, "prompt", "consent"), true},
+		"a program here":                        {ann, ask(of, callback), true},
+		"what ann registered, allowed by ben":   {ben, ask(of, siteCallback), true},
+		"another client of that name":           {ann, ask(s.register("App", siteCallback), siteCallback), true},
+		"by a document":                         {ann, ask(documentAt, siteCallback), false},
+		"by a document, with another address":   {ann, ask(documentAt, "https://app.example/other"), true},
+		"by a document, a program here":         {ann, ask(documentAt, callback), true},
+		"by a document, for another user":       {ben, ask(documentAt, siteCallback), true},
+		"by a document, for another's resource": {ben, ask(documentAt, siteCallback, "resource", other), false},
+	} {
+		if got := asks(t, test.b, test.at); got != test.asks {
+			t.Errorf("%s: asks %v", name, got)
+		}
+	}
+	back, err := ann.Visit(t.Context(), ask(of, callback, "prompt", "none"), endsAt(callback))
+	if q := query(back); err != nil || q.Get("error") != "interaction_required" || q.Get("iss") != issuer {
+		t.Errorf("without a page: %v, %v", q, err)
+	}
+	back, err = ann.Visit(t.Context(), ask(of, siteCallback, "prompt", "none"), endsAt(siteCallback))
+	if q := query(back); err != nil || q.Get("code") == "" {
+		t.Errorf("without a page, remembered: %v, %v", q, err)
+	}
+	if p, err := ann.Get(t.Context(), ask(of, siteCallback, "prompt", "login")); err != nil {
+		t.Error(err)
+	} else if p, err = ann.Get(t.Context(), p.Next()); err != nil || !strings.HasSuffix(p.Action, loginPath) {
+		t.Errorf("with a wish to log in: %d %s, %v", p.Status, p.Text, err)
+	}
+}
+
+// A client that an attacker registered, with his own address, gets nothing by the consent that a user gave to another
+// (the confused deputy of the specification).
+func TestTheConsentForOneClientIsNoneForAnother(t *testing.T) {
+	s := newSite(t)
+	ann := s.browser("ann")
+	s.code(ann, ask(s.register("App", siteCallback), siteCallback), siteCallback)
+	const evil = "https://evil.example/back"
+	of := s.register("App", evil)
+	if !asks(t, ann, ask(of, evil)) {
+		t.Fatal("ann is not asked")
+	}
+	ann.Fields["decision"] = "deny"
+	back, err := ann.Visit(t.Context(), ask(of, evil), endsAt(evil))
+	if q := query(back); err != nil || q.Get("error") != "access_denied" || q.Has("code") || q.Get("iss") != issuer {
+		t.Errorf("ann says no: %v, %v", q, err)
+	}
+}
+
+func TestThePageOfTheConsentSaysWhoAsksForWhat(t *testing.T) {
+	s := newSite(t)
+	ann := s.browser("ann")
+	delete(ann.Fields, "decision")
+	p, err := ann.Show(t.Context(), ask(s.register(`<script>alert(1)</script>"`, callback), callback, "scope", "read write"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"&lt;script&gt;alert(1)&lt;/script&gt;&#34;", "registered itself here on", "anybody can, under any name", "127.0.0.1:4711", "on your own computer", resource, "<dd>read</dd>", "<dd>write</dd>", "<dd>ann</dd>", "tools.example"} {
+		if !strings.Contains(p.Text, want) {
+			t.Errorf("%q is missing: %s", want, p.Text)
+		}
+	}
+	if strings.Contains(p.Text, "<script") {
+		t.Errorf("there is a script: %s", p.Text)
+	}
+	for header, want := range map[string]string{
+		"Content-Security-Policy": "default-src 'none'; style-src " + styleHash() + "; form-action 'self' http://127.0.0.1:4711; frame-ancestors 'none'; base-uri 'none'",
+		"X-Frame-Options":         "DENY", "Cache-Control": "no-store", "Referrer-Policy": "same-origin", "X-Content-Type-Options": "nosniff",
+	} {
+		if got := p.Header.Get(header); got != want {
+			t.Errorf("%s: %s", header, got)
+		}
+	}
+	s.publish(documentAt, `{"client_id":"`+documentAt+`","redirect_uris":["`+siteCallback+`"]}`)
+	p, err = ann.Show(t.Context(), ask(documentAt, siteCallback))
+	if err != nil || !strings.Contains(p.Text, "described by a document at app.example") || !strings.Contains(p.Text, "<dd>nothing</dd>") || strings.Contains(p.Text, "your own computer") {
+		t.Errorf("by a document: %s, %v", p.Text, err)
+	}
+	for _, c := range ann.Cookies(&url.URL{Scheme: "https", Host: "tools.example", Path: "/"}) {
+		if !strings.HasPrefix(c.Name, "__Host-junction-") {
+			t.Errorf("the cookie %s", c)
+		}
+	}
+}
+
+// A form counts only from the page that was shown, in the browser in which it was.
+func TestFormsThatAPageElsewhereSendsAreRefused(t *testing.T) {
+	s := newSite(t)
+	for _, form := range []string{"login", "consent"} {
+		id := s.register("A client", callback)
+		shown := func(user string) (*formfill.Browser, *formfill.Page) {
+			b := s.browser(user)
+			delete(b.Fields, "decision")
+			if form == "login" {
+				delete(b.Fields, "password")
+			}
+			p, err := b.Show(t.Context(), ask(id, callback))
+			if err != nil || !strings.HasSuffix(p.Action, form) {
+				t.Fatalf("%d %s, %v", p.Status, p.Text, err)
+			}
+			b.Fields["password"], b.Fields["decision"] = password, "allow"
+			b.Fill(p)
+			return b, p
+		}
+		_, evil := shown("ben")
+		for name, change := range map[string]func(url.Values){
+			"none":           func(v url.Values) { v.Del("csrf") },
+			"another":        func(v url.Values) { v.Set("csrf", strings.Repeat("A", 43)) },
+			"the attacker's": func(v url.Values) { v.Set("csrf", evil.Values.Get("csrf")) },
+			"all of an attack": func(v url.Values) {
+				v.Set("csrf", evil.Values.Get("csrf"))
+				v.Set("request", evil.Values.Get("request"))
+			},
+		} {
+			ann, p := shown("ann")
+			change(p.Values)
+			got, err := ann.Send(t.Context(), p.Action, p.Values)
+			if err != nil || got.Status != http.StatusBadRequest || got.Next() != "" {
+				t.Errorf("%s, token %s: %d to %q, %v", form, name, got.Status, got.Next(), err)
+			}
+		}
+		// By the header that browsers set, and by the one that they set before.
+		for name, header := range map[string]http.Header{
+			"Sec-Fetch-Site":      {"Sec-Fetch-Site": {"cross-site"}},
+			"of the same site":    {"Sec-Fetch-Site": {"same-site"}},
+			"Origin":              {"Origin": {"https://evil.example"}},
+			"an Origin of nobody": {"Origin": {"null"}},
+		} {
+			ann, p := shown("ann")
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, p.Action, strings.NewReader(p.Values.Encode()))
+			req.Header = header
+			req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+			for _, c := range ann.Cookies(p.URL) {
+				req.AddCookie(c)
+			}
+			if status, got := s.send(req); status != http.StatusBadRequest && status != http.StatusForbidden {
+				t.Errorf("%s, %s: %d %v", form, name, status, got)
+			}
+		}
+		// By GET, nothing is decided.
+		ann, p := shown("ann")
+		got, err := ann.Get(t.Context(), p.Action+"?"+p.Values.Encode())
+		if err != nil || got.Next() != "" || !strings.HasSuffix(got.Action, form) {
+			t.Errorf("%s by GET: %d to %q, %v", form, got.Status, got.Next(), err)
+		}
+	}
+}
+
+// Whoever knows the session of before a login knows nothing after it.
+func TestALoginBeginsAnotherSession(t *testing.T) {
+	s := newSite(t)
+	id := s.register("A client", callback)
+	ann := s.browser("ann")
+	session := func() (name string) {
+		for _, c := range ann.Cookies(&url.URL{Scheme: "https", Host: "tools.example", Path: "/"}) {
+			if strings.HasSuffix(c.Name, sessionCookie) {
+				name = c.Value
+			}
+		}
+		return name
+	}
+	s.code(ann, ask(id, callback), callback)
+	first := session()
+	s.code(ann, ask(id, callback, "prompt", "login"), callback)
+	if second := session(); first == "" || second == "" || first == second {
+		t.Errorf("the sessions are %q and %q", first, second)
+	}
+	// Somebody else takes the place.
+	ann.Fields["decision"] = "other"
+	p, err := ann.Get(t.Context(), ask(id, callback))
+	for err == nil && p.Next() != "" {
+		p, err = ann.Get(t.Context(), p.Next())
+	}
+	if err == nil {
+		p, err = ann.Send(t.Context(), p.Action, ann.Fill(p))
+	}
+	if err != nil || !strings.HasPrefix(p.Next(), issuer+loginPath) || session() != "" {
+		t.Errorf("%d to %q, session %q, %v", p.Status, p.Next(), session(), err)
+	}
+}
+
+func TestUsersHaveTheScopesThatTheyHave(t *testing.T) {
+	s := newSite(t)
+	if l := s.login("ben", "scope", "read write"); l.scope != "read" {
+		t.Errorf("ben has %q", l.scope)
+	}
+	if err := s.users.Add(t.Context(), "eve", password, nil); err != nil {
+		t.Fatal(err)
+	}
+	id := s.register("A client", callback)
+	back, err := s.browser("eve").Visit(t.Context(), ask(id, callback), endsAt(callback))
+	if q := query(back); err != nil || q.Get("error") != "access_denied" || !strings.Contains(q.Get("error_description"), "read") || q.Get("iss") != issuer {
+		t.Errorf("eve: %v, %v", q, err)
+	}
+}
+
+func TestFailedLoginsAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		id := s.register("A client", callback)
+		try := func(user, word string) int {
+			t.Helper()
+			b := formfill.New(map[string]string{"username": user, "password": word}, s)
+			p, err := b.Show(t.Context(), ask(id, callback))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p.Status
+		}
+		for range maxFailedHere {
+			if got := try("ann", "a guess of it"); got != http.StatusUnauthorized {
+				t.Fatalf("a wrong password: %d", got)
+			}
+		}
+		if got := try("nobody", password); got != http.StatusUnauthorized {
+			t.Errorf("no user: %d", got)
+		}
+		if got := try("ann", password); got != http.StatusTooManyRequests {
+			t.Errorf("after many: %d", got)
+		}
+		if got := try("ben", password); got != http.StatusOK {
+			t.Errorf("another user: %d", got)
+		}
+		s.from = "192.0.2.2:1"
+		if got := try("ann", password); got != http.StatusOK {
+			t.Errorf("from elsewhere: %d", got)
+		}
+		s.from = "192.0.2.1:2"
+		time.Sleep(attemptTime)
+		for range 3 * maxFailedHere { // those that are right do not count
+			if got := try("ann", password); got != http.StatusOK {
+				t.Fatalf("after a while: %d", got)
+			}
+		}
+		for i := range maxFailedFrom {
+			if got := try(strings.Repeat("x", i+1), "a guess of it"); got != http.StatusUnauthorized {
+				t.Fatalf("names, one after the other: %d", got)
+			}
+		}
+		if got := try("ben", password); got != http.StatusTooManyRequests {
+			t.Errorf("after many names: %d", got)
+		}
+	})
+}

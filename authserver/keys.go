@@ -1,0 +1,134 @@
+package authserver
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/junction-mcp/junction/state"
+)
+
+const (
+	keyTime     = 30 * 24 * time.Hour // after which tokens are signed with another key
+	oldKeyTime  = 24 * time.Hour      // for how long the one before is published
+	keyReadTime = time.Minute         // after which another process's key is seen
+)
+
+const keysName = "authserver/keys"
+
+// A signingKey signs tokens.
+type signingKey struct {
+	ID   string    `json:"id"`
+	DER  []byte    `json:"der"` // PKCS #8
+	Made time.Time `json:"made"`
+
+	key *ecdsa.PrivateKey
+}
+
+// keys are those of all processes, as they were read last. The zero value has none.
+type keys struct {
+	mu   sync.Mutex
+	all  []*signingKey // the newest first
+	read time.Time
+}
+
+// signing returns the keys that there are; with the first tokens are signed. A new one is made in time.
+func (s *Server) signing(ctx context.Context) ([]*signingKey, error) {
+	s.keys.mu.Lock()
+	all, read := s.keys.all, s.keys.read
+	s.keys.mu.Unlock()
+	now := time.Now()
+	if len(all) > 0 && now.Sub(read) < keyReadTime && now.Sub(all[0].Made) < keyTime {
+		return all, nil
+	}
+	all, err := s.readKeys(ctx, now)
+	if err != nil {
+		return nil, fmt.Errorf("the keys that tokens are signed with: %w", err)
+	}
+	s.keys.mu.Lock()
+	defer s.keys.mu.Unlock()
+	s.keys.all, s.keys.read = all, now
+	return all, nil
+}
+
+// readKeys reads the keys, and adds one where the newest is old. Of several processes that do one gets through, and
+// the others take its key.
+func (s *Server) readKeys(ctx context.Context, now time.Time) ([]*signingKey, error) {
+	for {
+		e, err := s.options.Store.Get(ctx, keysName)
+		var all []*signingKey
+		if err == nil {
+			all, err = s.openKeys(string(e.Value))
+		}
+		if err != nil && !errors.Is(err, state.ErrNotFound) {
+			return nil, err
+		}
+		if len(all) > 0 && now.Sub(all[0].Made) < keyTime {
+			return all, nil
+		}
+		made, err := newKey(now)
+		if err != nil {
+			return nil, err
+		}
+		all = slices.DeleteFunc(all, func(k *signingKey) bool { return now.Sub(k.Made) > keyTime+oldKeyTime })
+		all = append([]*signingKey{made}, all...)
+		text, err := json.Marshal(all)
+		if err != nil {
+			return nil, err
+		}
+		_, err = s.options.Store.CompareAndSwap(ctx, keysName, e.Version, []byte(s.ring.Seal(text, []byte(keysName))), state.Write{})
+		if err == nil {
+			return all, nil
+		}
+		if !errors.Is(err, state.ErrConflict) {
+			return nil, err
+		}
+	}
+}
+
+func (s *Server) openKeys(sealed string) (all []*signingKey, err error) {
+	text, err := s.ring.Open(sealed, []byte(keysName))
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, err
+	}
+	for _, k := range all {
+		key, err := x509.ParsePKCS8PrivateKey(k.DER)
+		if err != nil {
+			return nil, err
+		}
+		var is bool
+		if k.key, is = key.(*ecdsa.PrivateKey); !is {
+			return nil, fmt.Errorf("the key %s is of another kind", k.ID)
+		}
+	}
+	return all, nil
+}
+
+func newKey(now time.Time) (*signingKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	return &signingKey{ID: rand.Text()[:16], DER: der, Made: now, key: key}, err
+}
+
+// public are the keys as they are published.
+func public(all []*signingKey) (set jose.JSONWebKeySet) {
+	for _, k := range all {
+		set.Keys = append(set.Keys, jose.JSONWebKey{Key: &k.key.PublicKey, KeyID: k.ID, Algorithm: string(jose.ES256), Use: "sig"})
+	}
+	return set
+}

@@ -1,0 +1,146 @@
+package authserver
+
+import (
+	"context"
+	"crypto/sha256"
+	_ "embed" // the style
+	"encoding/base64"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+)
+
+//go:embed page.css
+var style string
+
+// styleHash lets the pages have their style, and no other.
+var styleHash = sync.OnceValue(func() string {
+	sum := sha256.Sum256([]byte(style))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+})
+
+// A page is made of our own text, into which values are put escaped. html/template would do it, too; but what it finds
+// by reflection keeps the linker from leaving anything out: the binary grows by 8 MB.
+type page struct{ text strings.Builder }
+
+func newPage(title string, values ...string) *page {
+	p := new(page)
+	p.text.WriteString("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<style>" + style + "</style>\n")
+	p.add("<title>"+title+"</title>\n<h1>"+title+"</h1>\n", values...)
+	return p
+}
+
+// add adds text, with a value, escaped, in place of each %s; they stand between tags, or in quotes in an attribute.
+func (p *page) add(text string, values ...string) {
+	escaped := make([]any, len(values))
+	for i, value := range values {
+		escaped[i] = html.EscapeString(value)
+	}
+	fmt.Fprintf(&p.text, text, escaped...)
+}
+
+// begin begins a form, with what it carries.
+func (p *page) begin(path, request, token string) {
+	p.add("<form method=\"post\" action=\"%s\">\n<input type=\"hidden\" name=\"request\" value=\"%s\">\n<input type=\"hidden\" name=\"csrf\" value=\"%s\">\n", path, request, token)
+}
+
+// A clientText is a client in words.
+type clientText struct {
+	name string // as it calls itself
+	host string // where the browser goes next
+	here bool   // which is a program on the user's machine
+}
+
+// describe is the client of a request, in words.
+func (s *Server) describe(ctx context.Context, q *request) clientText {
+	t := clientText{host: q.Redirect}
+	if c, err := s.client(ctx, q.Client); err == nil {
+		t.name = c.Name
+	}
+	if u, err := url.Parse(q.Redirect); err == nil {
+		t.host, t.here = u.Host, isLoopback(u) || u.Scheme != "https"
+		if u.Scheme != "https" && u.Scheme != "http" {
+			t.host = u.Scheme + ":"
+		}
+	}
+	return t
+}
+
+// loginPage asks for a name and a password.
+func (s *Server) loginPage(c clientText, request, token, user, fault string) *page {
+	p := newPage("Log in to %s", s.options.Name)
+	if c.name == "" {
+		p.add("<p>A program wants to use it for you. You are asked next whether it may.</p>\n")
+	} else {
+		p.add("<p>A program that calls itself <q>%s</q> wants to use it for you. You are asked next whether it may.</p>\n", c.name)
+	}
+	if fault != "" {
+		p.add("<p class=\"fault\" role=\"alert\">%s</p>\n", fault)
+	}
+	p.begin(loginPath, request, token)
+	p.add("<label>Name <input name=\"username\" value=\"%s\" autocomplete=\"username\" required autofocus></label>\n", user)
+	p.add("<label>Password <input name=\"password\" type=\"password\" autocomplete=\"current-password\" required></label>\n<button>Log in</button>\n</form>\n</html>\n")
+	return p
+}
+
+// consentPage asks whether a client may act for a user.
+func (s *Server) consentPage(q *request, c *client, u User, scopes []string, text clientText, request, token string) *page {
+	p := newPage("May this program use %s for you?", s.options.Name)
+	rows := func(title string, values ...string) {
+		p.add("<dt>%s</dt>\n", title)
+		for _, value := range values {
+			p.add("<dd>%s</dd>\n", value)
+		}
+	}
+	p.add("<dl>\n")
+	name := []string{"nothing"}
+	if text.name != "" {
+		name = []string{text.name}
+	}
+	rows("It calls itself", name...)
+	rows("It is", c.where(), q.Client)
+	to := []string{text.host}
+	if text.here {
+		to = append(to, "This is a program on your own computer: allow it only if you started this yourself.")
+	}
+	rows("You go back to", to...)
+	rows("It may use", q.Resource)
+	if len(scopes) == 0 {
+		scopes = []string{"none"}
+	}
+	rows("With the scopes", scopes...)
+	rows("You are", u.Name)
+	p.add("</dl>\n")
+	p.begin(consentPath, request, token)
+	p.add("<button name=\"decision\" value=\"allow\">Allow</button>\n<button name=\"decision\" value=\"deny\">Do not allow</button>\n<button name=\"decision\" value=\"other\">I am somebody else</button>\n</form>\n</html>\n")
+	return p
+}
+
+// show writes a page. The browser may send its form here, and follow the redirect to the client.
+func (s *Server) show(w http.ResponseWriter, status int, redirect string, p *page) {
+	target := ""
+	if u, err := url.Parse(redirect); err == nil && redirect != "" {
+		target = " " + u.Scheme + ":"
+		if u.Scheme == "http" || u.Scheme == "https" {
+			target += "//" + u.Host
+		}
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src "+styleHash()+"; form-action 'self'"+target+"; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(p.text.String())) // the browser may be gone
+}
+
+// showFault says what is wrong to a user who cannot be sent back to a client.
+func (s *Server) showFault(w http.ResponseWriter, status int, err error) {
+	p := newPage("This does not work")
+	p.add("<p>%s</p>\n</html>\n", err.Error())
+	s.show(w, status, "", p)
+}

@@ -1,0 +1,112 @@
+package authserver
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/state"
+)
+
+const (
+	maxClients         = 1_000               // that registered themselves
+	unusedClientTime   = time.Hour           // after which a client is forgotten that nobody allowed
+	clientTime         = 90 * 24 * time.Hour // after which one is that nobody uses
+	maxRegistrations   = 300                 // in registerTime, by everybody
+	maxRegistrationsOf = 30                  // and from one address
+	registerTime       = time.Hour
+)
+
+// A registration is what a client says of itself (RFC 7591 section 2). What is not here is not taken.
+type registration struct {
+	Name      string   `json:"client_name"`
+	Redirects []string `json:"redirect_uris"`
+	Grants    []string `json:"grant_types"`
+	Responses []string `json:"response_types"`
+}
+
+// check says what a client asks for that there is not.
+func (r *registration) check() error {
+	switch {
+	case len(r.Name) > maxClientName:
+		return fmt.Errorf("client_name: expected up to %d bytes, got %d", maxClientName, len(r.Name))
+	case len(r.Grants) > 0 && !slices.Contains(r.Grants, "authorization_code"):
+		return fmt.Errorf("grant_types: expected authorization_code among them, got %.200q", r.Grants)
+	case len(r.Responses) > 0 && !slices.Contains(r.Responses, "code"):
+		return fmt.Errorf("response_types: expected code among them, got %.200q", r.Responses)
+	}
+	return checkRedirects(r.Redirects)
+}
+
+// register makes a client known that describes itself (RFC 7591). It gets no secret: what it is used for needs a
+// user who allows it.
+func (s *Server) register(w http.ResponseWriter, r *http.Request) {
+	if !s.attempts.take(time.Now(), registerTime, attempt{"register", maxRegistrations}, attempt{"register " + addressOf(r), maxRegistrationsOf}) {
+		w.Header().Set("Retry-After", "600")
+		refuse(w, http.StatusTooManyRequests, "temporarily_unavailable", "too many clients registered themselves lately; try again later")
+		return
+	}
+	var asked registration
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxClientText))
+	if err := decoder.Decode(&asked); err != nil {
+		refuse(w, http.StatusBadRequest, "invalid_client_metadata", "expected a JSON object of up to 16 KiB with redirect_uris")
+		return
+	}
+	if err := asked.check(); err != nil {
+		fault := "invalid_client_metadata"
+		if checkRedirects(asked.Redirects) != nil {
+			fault = "invalid_redirect_uri"
+		}
+		refuse(w, http.StatusBadRequest, fault, err.Error())
+		return
+	}
+	c := client{ID: rand.Text(), Name: plaintext.Line(asked.Name, maxClientName), Redirects: asked.Redirects, Made: time.Now().UTC().Truncate(time.Second)}
+	if err := s.keepClient(r, c); err != nil {
+		if errors.Is(err, state.ErrFull) {
+			refuse(w, http.StatusServiceUnavailable, "temporarily_unavailable", err.Error())
+			return
+		}
+		s.fail(w, r, "register a client", err)
+		return
+	}
+	s.options.Logger.InfoContext(r.Context(), "client registered", "client", c.ID, "name", c.Name, "address", addressOf(r))
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusCreated)
+	_ = json.NewEncoder(w).Encode(map[string]any{ // the client may be gone
+		"client_id": c.ID, "client_id_issued_at": c.Made.Unix(), "client_name": c.Name, "redirect_uris": c.Redirects,
+		"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"}, "token_endpoint_auth_method": "none",
+	})
+}
+
+func (s *Server) keepClient(r *http.Request, c client) error {
+	there, err := s.options.Store.List(r.Context(), clientPrefix, "", maxClients)
+	if err != nil {
+		return err
+	}
+	if len(there) >= maxClients {
+		return fmt.Errorf("%w: %d clients registered themselves, and are forgotten when nobody uses them", state.ErrFull, maxClients)
+	}
+	text, err := json.Marshal(c)
+	if err == nil {
+		_, err = s.options.Store.CompareAndSwap(r.Context(), clientPrefix+hash(c.ID), "", text, state.Write{TTL: unusedClientTime})
+	}
+	return err
+}
+
+// refuse answers a client's request with an error (RFC 6749 section 5.2).
+func refuse(w http.ResponseWriter, status int, fault, why string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(map[string]string{"error": fault, "error_description": why}) // the client may be gone
+}
+
+// fail answers a request that cannot be served, and logs why.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, what string, err error) {
+	s.options.Logger.ErrorContext(r.Context(), "authorization server: "+what, "error", err)
+	refuse(w, http.StatusInternalServerError, "server_error", "this cannot be done now; the log of the server says why")
+}

@@ -1,0 +1,175 @@
+package authserver
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zitadel/oidc/v3/pkg/oidc"
+	"github.com/zitadel/oidc/v3/pkg/op"
+)
+
+const (
+	// requestTime is how long a user may take from the client's request to the consent.
+	requestTime = 10 * time.Minute
+	// maxParameter bounds one parameter of a request, in bytes.
+	maxParameter = 4 << 10
+	// challengeSize is the length of a code challenge (RFC 7636 section 4.2).
+	challengeSize = 43
+)
+
+// A request is what a client asks a user for. It travels sealed through the pages, so that nothing is kept of those
+// who do not log in.
+type request struct {
+	ID        string    `json:"id"` // it is answered once
+	Client    string    `json:"client"`
+	Redirect  string    `json:"redirect"`
+	State     string    `json:"state,omitempty"`
+	Challenge string    `json:"challenge"`
+	Resource  string    `json:"resource"`
+	Scopes    []string  `json:"scopes,omitempty"`
+	Prompt    []string  `json:"prompt,omitempty"`
+	Browser   string    `json:"browser"` // the hash of its cookie
+	Until     time.Time `json:"until"`
+}
+
+const requestContext = "authserver request"
+
+// endpoints are the protocol's, for package op: it parses, routes and writes responses, and checks addresses, response
+// types and scopes.
+type endpoints struct {
+	op.UnimplementedServer
+	server *Server
+}
+
+// VerifyAuthRequest implements [op.Server]. What is wrong here is shown to the user: nothing says yet that the address
+// to come back to is the client's.
+func (e *endpoints) VerifyAuthRequest(ctx context.Context, r *op.Request[oidc.AuthRequest]) (*op.ClientRequest[oidc.AuthRequest], error) {
+	for name, values := range r.Form {
+		if len(values) > 1 || len(values[0]) > maxParameter {
+			return nil, oidc.ErrInvalidRequestRedirectURI().WithDescription("the parameter %.40q is there twice, or is too long", name)
+		}
+	}
+	c, err := e.server.client(ctx, r.Data.ClientID)
+	if err != nil {
+		return nil, oidc.ErrInvalidRequestRedirectURI().WithDescription("client_id: %v", err).WithParent(err)
+	}
+	if !c.comesBack(r.Data.RedirectURI) {
+		return nil, oidc.ErrInvalidRequestRedirectURI().WithDescription("redirect_uri: %.300q is not one that the client is registered with", r.Data.RedirectURI)
+	}
+	r.Data.ResponseMode = oidc.ResponseModeQuery // Authorize refuses others
+	if len(r.Data.Scopes) == 0 {
+		r.Data.Scopes = append([]string{oidc.ScopeOpenID}, e.server.options.Needs...) // none is an error for package op
+	}
+	return &op.ClientRequest[oidc.AuthRequest]{Request: r, Client: protocolClient{c, e.server.options.Scopes}}, nil
+}
+
+// Authorize implements [op.Server]: it sends the browser to the login.
+func (e *endpoints) Authorize(_ context.Context, r *op.ClientRequest[oidc.AuthRequest]) (*op.Redirect, error) {
+	s, asked := e.server, r.Data
+	resource, err := s.resource(r.Form.Get("resource"))
+	switch {
+	case asked.RequestParam != "" || r.Form.Has("request_uri"):
+		return nil, oidc.ErrRequestNotSupported().WithDescription("request and request_uri are not supported")
+	case r.Form.Has("response_mode") && r.Form.Get("response_mode") != string(oidc.ResponseModeQuery):
+		return nil, oidc.ErrInvalidRequest().WithDescription("response_mode: expected query")
+	case asked.CodeChallengeMethod != oidc.CodeChallengeMethodS256:
+		return nil, oidc.ErrInvalidRequest().WithDescription("code_challenge_method: expected S256 (PKCE)")
+	case len(asked.CodeChallenge) != challengeSize || !isToken(asked.CodeChallenge):
+		return nil, oidc.ErrInvalidRequest().WithDescription("code_challenge: expected the base64url text of a SHA-256 hash (PKCE)")
+	case err != nil:
+		return nil, err
+	}
+	redirect := op.NewRedirect("")
+	browser := s.cookie(&http.Request{Header: r.Header}, browserCookie)
+	if browser == "" {
+		browser = rand.Text()
+		redirect.Header.Add("Set-Cookie", s.newCookie(browserCookie, browser, 0).String())
+	}
+	sealed, err := s.sealRequest(request{
+		ID: rand.Text(), Client: asked.ClientID, Redirect: asked.RedirectURI, State: asked.State, Challenge: asked.CodeChallenge,
+		Resource: resource, Scopes: s.known(asked.Scopes), Prompt: asked.Prompt, Browser: hash(browser), Until: time.Now().Add(requestTime),
+	})
+	if err != nil {
+		return nil, err
+	}
+	redirect.URL = loginPath + "?request=" + url.QueryEscape(sealed)
+	return redirect, nil
+}
+
+func isToken(text string) bool {
+	_, err := base64.RawURLEncoding.DecodeString(text)
+	return err == nil
+}
+
+// resource is the name of the resource that a client asks for (RFC 8707); it must be one of this server's.
+func (s *Server) resource(asked string) (string, error) {
+	own := s.options.Resource
+	switch trimmed := strings.TrimSuffix(asked, "/"); {
+	case asked == "" || trimmed == strings.TrimSuffix(own, "/"):
+		return own, nil
+	case s.options.Serves != nil && s.options.Serves(trimmed):
+		return trimmed, nil
+	}
+	return "", oidc.ErrInvalidTarget().WithDescription("resource: %.300q is not protected by this server; %s is", asked, own)
+}
+
+// known are those of some scopes that there are; what everything needs where there is none of them.
+func (s *Server) known(asked []string) (scopes []string) {
+	for _, scope := range asked {
+		if slices.Contains(s.options.Scopes, scope) && !slices.Contains(scopes, scope) {
+			scopes = append(scopes, scope)
+		}
+	}
+	if len(scopes) == 0 {
+		return s.options.Needs
+	}
+	return scopes
+}
+
+func (s *Server) sealRequest(q request) (string, error) {
+	text, err := json.Marshal(q)
+	return s.ring.Seal(text, []byte(requestContext)), err
+}
+
+// errRequest says that a page belongs to no request of this browser.
+var errRequest = errors.New("this login was not begun in this browser, or too long ago: go back to the program that you came from, and begin again")
+
+// pending is the request that a page belongs to. It is only for the browser in which it began.
+func (s *Server) pending(r *http.Request) (*request, string, error) {
+	sealed := r.FormValue("request")
+	text, err := s.ring.Open(sealed, []byte(requestContext))
+	if err != nil {
+		return nil, "", errRequest
+	}
+	q := new(request)
+	if err := json.Unmarshal(text, q); err != nil {
+		return nil, "", errRequest
+	}
+	browser := s.cookie(r, browserCookie)
+	if browser == "" || !hmac.Equal([]byte(hash(browser)), []byte(q.Browser)) || !time.Now().Before(q.Until) {
+		return nil, "", errRequest
+	}
+	return q, sealed, nil
+}
+
+// back sends the browser back to the client with a response.
+func (s *Server) back(w http.ResponseWriter, r *http.Request, q *request, response any) {
+	if fault, is := response.(*oidc.Error); is {
+		fault.State = q.State
+	}
+	to, err := op.AuthResponseURL(q.Redirect, oidc.ResponseTypeCode, oidc.ResponseModeQuery, response, s.encoder)
+	if err != nil {
+		s.fail(w, r, "go back to a client", err)
+		return
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
+}

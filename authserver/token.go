@@ -1,0 +1,171 @@
+package authserver
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/junction-mcp/junction/mcp/auth"
+	"github.com/zitadel/oidc/v3/pkg/oidc"
+	"github.com/zitadel/oidc/v3/pkg/op"
+)
+
+// freshTime is for how long a token is taken whose login was revoked, or whose user is gone.
+const freshTime = 10 * time.Second
+
+// tokenType is that of an access token (RFC 9068 section 2.1).
+const tokenType = "at+jwt"
+
+// claims are those of an access token.
+type claims struct {
+	Issuer   string `json:"iss"`
+	Subject  string `json:"sub"`
+	Audience string `json:"aud"`
+	Client   string `json:"client_id"`
+	Scope    string `json:"scope,omitempty"`
+	Expires  int64  `json:"exp"`
+	Issued   int64  `json:"iat"`
+	ID       string `json:"jti"`
+	Grant    string `json:"sid"`
+}
+
+// response is what a client gets with a token (RFC 6749 section 5.1).
+type response struct {
+	Token   string `json:"access_token"`
+	Type    string `json:"token_type"`
+	Expires int    `json:"expires_in"`
+	Refresh string `json:"refresh_token"`
+	Scope   string `json:"scope"`
+}
+
+// tokens gives a client an access token, and the refresh token that holds.
+func (s *Server) tokens(ctx context.Context, id string, g *grant, scopes []string) (*op.Response, error) {
+	u, err := s.holder(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	scopes = u.may(scopes) // it may have lost some
+	now := time.Now()
+	token, err := s.sign(ctx, claims{
+		Issuer: s.options.Issuer, Subject: g.User, Audience: g.Resource, Client: g.Client, Scope: strings.Join(scopes, " "),
+		Expires: now.Add(s.options.TokenTime).Unix(), Issued: now.Unix(), ID: rand.Text(), Grant: id,
+	})
+	if err != nil {
+		return nil, serverFault(err)
+	}
+	text, err := json.Marshal(refresh{id, g.Generation})
+	if err != nil {
+		return nil, serverFault(err)
+	}
+	return op.NewResponse(&response{
+		Token: token, Type: oidc.BearerToken, Expires: int(s.options.TokenTime / time.Second),
+		Refresh: refreshPrefix + s.ring.Seal(text, []byte(refreshSeal)), Scope: strings.Join(scopes, " "),
+	}), nil
+}
+
+// sign makes an access token.
+func (s *Server) sign(ctx context.Context, c claims) (string, error) {
+	all, err := s.signing(ctx)
+	if err != nil {
+		return "", err
+	}
+	key := jose.SigningKey{Algorithm: jose.ES256, Key: jose.JSONWebKey{Key: all[0].key, KeyID: all[0].ID}}
+	signer, err := jose.NewSigner(key, new(jose.SignerOptions).WithType(tokenType))
+	if err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return "", err
+	}
+	signed, err := signer.Sign(text)
+	if err != nil {
+		return "", err
+	}
+	return signed.CompactSerialize()
+}
+
+// claims are those of a token that this server signed; it may have expired.
+func (s *Server) claims(ctx context.Context, token string) (*claims, error) {
+	object, err := jose.ParseSignedCompact(token, []jose.SignatureAlgorithm{jose.ES256})
+	if err != nil || len(object.Signatures) != 1 {
+		return nil, fmt.Errorf("%w: it is not signed as %s signs", auth.ErrToken, s.options.Issuer)
+	}
+	header := object.Signatures[0].Header
+	if header.ExtraHeaders[jose.HeaderType] != tokenType {
+		return nil, fmt.Errorf("%w: it is no access token", auth.ErrToken)
+	}
+	all, err := s.signing(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
+	}
+	i := slices.IndexFunc(all, func(k *signingKey) bool { return k.ID == header.KeyID })
+	if i < 0 {
+		return nil, fmt.Errorf("%w: %s has no key %.40q", auth.ErrToken, s.options.Issuer, header.KeyID)
+	}
+	text, err := object.Verify(&all[i].key.PublicKey)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s did not sign it", auth.ErrToken, s.options.Issuer)
+	}
+	c := new(claims)
+	if err := json.Unmarshal(text, c); err != nil || c.Issuer != s.options.Issuer {
+		return nil, fmt.Errorf("%w: %.200q gave it, not %s", auth.ErrToken, c.Issuer, s.options.Issuer)
+	}
+	return c, nil
+}
+
+// Verify implements [auth.Verifier]. A token is refused 10 seconds after its login was revoked, or its user is gone.
+func (s *Server) Verify(ctx context.Context, token, _ string) (*auth.Token, error) {
+	c, err := s.claims(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	g, _, err := s.grant(ctx, c.Grant)
+	if err == nil {
+		_, err = s.holder(ctx, g)
+	}
+	if fault, is := errors.AsType[*oidc.Error](err); is && fault.ErrorType == oidc.InvalidGrant {
+		return nil, fmt.Errorf("%w: %s", auth.ErrToken, fault.Description)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
+	}
+	return &auth.Token{
+		Issuer: c.Issuer, Subject: c.Subject, ClientID: c.Client, Audience: []string{c.Audience}, Scopes: strings.Fields(c.Scope),
+		Expires: time.Unix(c.Expires, 0), Fresh: time.Now().Add(freshTime),
+	}, nil
+}
+
+// Keys implements [op.Server].
+func (e *endpoints) Keys(ctx context.Context, _ *op.Request[struct{}]) (*op.Response, error) {
+	all, err := e.server.signing(ctx)
+	if err != nil {
+		return nil, serverFault(err)
+	}
+	return &op.Response{Header: http.Header{"Cache-Control": {"max-age=300"}}, Data: public(all)}, nil
+}
+
+// metadata says where everything is (RFC 8414). The document of OpenID Connect Discovery is the same: clients find the
+// endpoints by either. There are no ID tokens.
+func (s *Server) metadata(w http.ResponseWriter, r *http.Request) {
+	at := s.options.Issuer
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Access-Control-Allow-Origin", "*") // it is public
+	w.Header().Set("Cache-Control", "max-age=300")
+	_ = json.NewEncoder(w).Encode(map[string]any{ // the client may be gone
+		"issuer": at, "authorization_endpoint": at + authorizePath, "token_endpoint": at + tokenPath, "revocation_endpoint": at + revokePath,
+		"registration_endpoint": at + registerPath, "jwks_uri": at + keysPath, "scopes_supported": append([]string{}, s.options.Scopes...),
+		"response_types_supported": []string{"code"}, "response_modes_supported": []string{"query"},
+		"grant_types_supported":                 []string{"authorization_code", "refresh_token"},
+		"token_endpoint_auth_methods_supported": []string{"none"}, "revocation_endpoint_auth_methods_supported": []string{"none"},
+		"code_challenge_methods_supported": []string{"S256"}, "authorization_response_iss_parameter_supported": true,
+		"client_id_metadata_document_supported": true, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"ES256"},
+	})
+}

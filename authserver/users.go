@@ -1,0 +1,252 @@
+package authserver
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/filelock"
+	"golang.org/x/crypto/argon2"
+)
+
+const (
+	maxUsersFile = 8 << 20 // bytes
+	maxUsers     = 10_000
+	maxUserName  = 200     // bytes
+	minPassword  = 8       // letters
+	maxPassword  = 1 << 10 // bytes
+	// usersPause is between two looks whether the file changed.
+	usersPause = time.Second
+)
+
+// Of argon2id, as OWASP recommends it at least: 19 MiB, two passes, one thread.
+const (
+	hashMemory = 19 << 10 // KiB
+	hashPasses = 2
+	hashSize   = 32
+	saltSize   = 16
+)
+
+// ErrNoUser says that there is no such user, or that the password is another.
+var ErrNoUser = errors.New("there is no such user")
+
+// A User may log in.
+type User struct {
+	Name    string    `json:"name"`
+	Hash    string    `json:"hash"` // argon2id, in the PHC format
+	Scopes  []string  `json:"scopes,omitempty"`
+	Created time.Time `json:"created"`
+}
+
+// stamp changes with the password.
+func (u *User) stamp() string {
+	if u.Hash == "" {
+		return ""
+	}
+	return hash(u.Hash)[:16]
+}
+
+// may are those of some scopes that the user has.
+func (u *User) may(scopes []string) []string {
+	return slices.DeleteFunc(slices.Clone(scopes), func(scope string) bool { return !slices.Contains(u.Scopes, scope) })
+}
+
+// Users are those of a file, which other processes may change. They are safe for concurrent use.
+type Users struct {
+	path string
+
+	mu     sync.Mutex
+	users  []User
+	looked time.Time
+	stamp  string // of the file that was read
+}
+
+// OpenUsers returns the users of a file, which need not be there. The error says that it cannot be read.
+func OpenUsers(path string) (*Users, error) {
+	u := &Users{path: path}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u, u.read()
+}
+
+// read reads the file if it changed; the lock is held.
+func (u *Users) read() error {
+	u.looked = time.Now()
+	f, err := os.Open(u.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		u.users, u.stamp = nil, ""
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read users: %w", err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("read users: %w", err)
+	}
+	stamp := fmt.Sprint(info.ModTime().UnixNano(), info.Size())
+	if stamp == u.stamp {
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxUsersFile+1))
+	if err != nil {
+		return fmt.Errorf("read users: %w", err)
+	}
+	if len(text) > maxUsersFile {
+		return fmt.Errorf("read users: %s is larger than %d MiB", u.path, maxUsersFile>>20)
+	}
+	var users []User
+	if err := json.Unmarshal(text, &users); err != nil {
+		return fmt.Errorf("read users: %s: %w", u.path, err)
+	}
+	u.users, u.stamp = users, stamp
+	return nil
+}
+
+// change changes the file, in which other processes may change something else.
+func (u *Users) change(ctx context.Context, f func([]User) ([]User, error)) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	unlock, err := filelock.Wait(ctx, u.path+".lock")
+	if err != nil {
+		return fmt.Errorf("lock users: %w", err)
+	}
+	defer unlock()
+	u.stamp = ""
+	if err := u.read(); err != nil {
+		return err
+	}
+	users, err := f(slices.Clone(u.users))
+	if err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(users, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := filelock.Replace(u.path, append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write users: %w", err)
+	}
+	u.stamp = ""
+	return u.read()
+}
+
+// Add adds a user, who has scopes.
+func (u *Users) Add(ctx context.Context, name, password string, scopes []string) error {
+	if name == "" || len(name) > maxUserName || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return fmt.Errorf("the name of a user has 1 to %d letters", maxUserName)
+	}
+	h, err := newHash(password)
+	if err != nil {
+		return err
+	}
+	return u.change(ctx, func(all []User) ([]User, error) {
+		switch {
+		case indexOf(all, name) >= 0:
+			return nil, fmt.Errorf("there is a user %q already", name)
+		case len(all) >= maxUsers:
+			return nil, fmt.Errorf("there are %d users; more do not fit into a file", len(all))
+		}
+		return append(all, User{Name: name, Hash: h, Scopes: scopes, Created: time.Now().UTC().Truncate(time.Second)}), nil
+	})
+}
+
+// SetPassword gives a user another password. Logins with the one before end.
+func (u *Users) SetPassword(ctx context.Context, name, password string) error {
+	h, err := newHash(password)
+	if err != nil {
+		return err
+	}
+	return u.change(ctx, func(all []User) ([]User, error) {
+		i := indexOf(all, name)
+		if i < 0 {
+			return nil, fmt.Errorf("%w: %q", ErrNoUser, name)
+		}
+		all[i].Hash = h
+		return all, nil
+	})
+}
+
+// Remove removes a user. Logins of his end.
+func (u *Users) Remove(ctx context.Context, name string) error {
+	return u.change(ctx, func(all []User) ([]User, error) {
+		i := indexOf(all, name)
+		if i < 0 {
+			return nil, fmt.Errorf("%w: %q", ErrNoUser, name)
+		}
+		return slices.Delete(all, i, i+1), nil
+	})
+}
+
+// All returns the users, in the order in which they were added.
+func (u *Users) All() ([]User, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	err := u.read()
+	return slices.Clone(u.users), err
+}
+
+// find returns a user by the name. One who was removed is gone within a second.
+func (u *Users) find(name string) (User, error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if time.Since(u.looked) >= usersPause {
+		if err := u.read(); err != nil {
+			return User{}, err
+		}
+	}
+	i := indexOf(u.users, name)
+	if i < 0 {
+		return User{}, ErrNoUser
+	}
+	return u.users[i], nil
+}
+
+func indexOf(all []User, name string) int {
+	return slices.IndexFunc(all, func(u User) bool { return u.Name == name })
+}
+
+// newHash is what is kept of a password.
+func newHash(password string) (string, error) {
+	if n := len([]rune(password)); n < minPassword || len(password) > maxPassword {
+		return "", fmt.Errorf("a password has at least %d letters, and up to %d bytes", minPassword, maxPassword)
+	}
+	salt := make([]byte, saltSize)
+	rand.Read(salt)
+	key := argon2.IDKey([]byte(password), salt, hashPasses, hashMemory, 1, hashSize)
+	text := base64.RawStdEncoding.EncodeToString
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=1$%s$%s", argon2.Version, hashMemory, hashPasses, text(salt), text(key)), nil
+}
+
+// holds reports whether a password is that of a hash. Hashes of other programs are taken, within bounds.
+func holds(password, kept string) (bool, error) {
+	parts := strings.Split(kept, "$")
+	var version int
+	var memory, passes uint32
+	var threads uint8
+	if len(parts) != 6 || parts[1] != "argon2id" {
+		return false, errors.New("the hash of a password is not of argon2id")
+	}
+	_, err := fmt.Sscanf(parts[2], "v=%d", &version)
+	if err == nil {
+		_, err = fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &passes, &threads)
+	}
+	salt, fault := base64.RawStdEncoding.DecodeString(parts[4])
+	want, wrong := base64.RawStdEncoding.DecodeString(parts[5])
+	if errors.Join(err, fault, wrong) != nil || version != argon2.Version || passes < 1 || passes > 20 || memory > 1<<20 || threads < 1 || len(want) < 16 || len(want) > 64 {
+		return false, errors.New("the hash of a password is malformed, or takes too much to check")
+	}
+	return subtle.ConstantTimeCompare(argon2.IDKey([]byte(password), salt, passes, memory, threads, uint32(len(want))), want) == 1, nil
+}

@@ -1,0 +1,299 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/authserver"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/auth"
+	"github.com/junction-mcp/junction/mcp/oauth"
+)
+
+// Who may use an address.
+const (
+	authNone  = "none"  // everybody who reaches it
+	authKeys  = "keys"  // who has a key
+	authLocal = "local" // who logs in here
+)
+
+// metadataPath is where clients find out who gives tokens, with the path of the endpoint behind it (RFC 9728).
+const metadataPath = "/.well-known/oauth-protected-resource"
+
+// ways are the ways in that --auth names.
+func (f *front) ways() (ways []string) {
+	for way := range strings.SplitSeq(f.auth, ",") {
+		if way = strings.TrimSpace(way); way != "" && way != authNone && !slices.Contains(ways, way) {
+			ways = append(ways, way)
+		}
+	}
+	return ways
+}
+
+// checkAuth says what is wrong with --auth and --public-url.
+func (f *front) checkAuth() error {
+	for _, way := range f.ways() {
+		switch u, err := url.Parse(way); {
+		case way == authKeys || way == authLocal:
+		case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !isHere(u.Hostname())):
+			return usagef("--auth: expected none, keys, local, or the https URL of an authorization server, got %q", way)
+		}
+	}
+	if f.public == "" {
+		return nil
+	}
+	if f.auth == authNone {
+		return usagef("--public-url goes with --auth")
+	}
+	if u, err := url.Parse(f.public); err != nil || u.Host == "" || u.User != nil || f.public != u.Scheme+"://"+u.Host || u.Scheme != "https" && u.Scheme != "http" {
+		return usagef("--public-url: expected an origin such as https://tools.example.com, got %q", f.public)
+	}
+	return nil
+}
+
+// isHere reports whether a host is this machine, by its name.
+func isHere(host string) bool {
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
+}
+
+// origins are those by which clients may reach an address; the first is the one to name.
+func (f *front) reachedBy(l net.Listener) ([]string, error) {
+	if f.public != "" {
+		return []string{f.public}, nil
+	}
+	if f.authorization.URL != "" {
+		return []string{f.authorization.URL}, nil
+	}
+	at, is := l.Addr().(*net.TCPAddr)
+	if !is || at.IP.IsUnspecified() {
+		return nil, usagef("--auth: clients have to know by which address they reach %s: give --public-url", l.Addr())
+	}
+	origin := strings.TrimSuffix(endpoint(l), endpointPath)
+	all := []string{origin}
+	if at.IP.IsLoopback() {
+		scheme, _, _ := strings.Cut(origin, "://")
+		for _, host := range []string{"localhost", "127.0.0.1", "[::1]"} {
+			all = append(all, fmt.Sprintf("%s://%s:%d", scheme, host, at.Port))
+		}
+	}
+	return all, nil
+}
+
+// An access says who is let in at the endpoints of an address, by a key or a token.
+type access struct {
+	origins  []string                                    // by which clients reach it; the first is the one to name
+	keys     func(*http.Request) (*mcp.Principal, error) // nil: keys let nobody in
+	verifier auth.Verifier                               // nil: tokens do not
+	issuers  []string
+	local    *authserver.Server // nil: nobody logs in here
+	needs    []string
+	scopes   []string
+	profile  func(name string) mcp.Handler
+
+	mu     sync.Mutex
+	guards map[string]*auth.Guard // by resource
+}
+
+// openAccess is who is let in as --auth and the settings say; nil: that is not looked at.
+func (a *app) openAccess(ctx context.Context, l net.Listener, f front, profile func(name string) mcp.Handler) (*access, error) {
+	ways := f.ways()
+	if len(ways) == 0 {
+		return nil, nil
+	}
+	x := &access{profile: profile, needs: f.authorization.Needs, scopes: f.authorization.All(), guards: map[string]*auth.Guard{}}
+	var verifiers []auth.Verifier
+	for _, way := range ways {
+		if way == authKeys {
+			k, err := keys()
+			if err != nil {
+				return nil, err
+			}
+			x.keys = k.Principal
+			continue
+		}
+		if x.origins == nil {
+			var err error
+			if x.origins, err = f.reachedBy(l); err != nil {
+				return nil, err
+			}
+		}
+		v, issuer, err := a.verifier(ctx, way, f, x)
+		if err != nil {
+			return nil, err
+		}
+		verifiers, x.issuers = append(verifiers, v), append(x.issuers, issuer)
+	}
+	switch len(verifiers) {
+	case 0:
+	case 1:
+		x.verifier = verifiers[0]
+	default:
+		x.verifier = auth.Any(verifiers...)
+	}
+	return x, nil
+}
+
+// verifier checks the tokens of an authorization server: the one here, or that of a URL.
+func (a *app) verifier(ctx context.Context, way string, f front, x *access) (v auth.Verifier, issuer string, err error) {
+	if way == authLocal {
+		x.local, err = a.authorizationServer(ctx, f, x)
+		return x.local, x.origins[0], err
+	}
+	client := guardedFor(way, f.authorization.Hosts)
+	registered, is := f.authorization.Issuers[way]
+	if !is || registered.ClientID == "" {
+		return auth.JWT(auth.JWTOptions{Issuer: way, HTTP: client}), way, nil
+	}
+	secret, err := registered.Secret(f.folder)
+	if err != nil {
+		return nil, "", &connectError{fmt.Errorf("authorization.issuers.%s: %w", way, err)}
+	}
+	return auth.Introspection(auth.IntrospectionOptions{Issuer: way, URL: registered.Introspection, ClientID: registered.ClientID, Secret: secret, HTTP: client}), way, nil
+}
+
+// guardedFor is a client for requests to an authorization server that the person named: it may be anywhere. So may
+// hosts that the settings name.
+func guardedFor(issuer string, hosts []string) *http.Client {
+	own := ""
+	if u, err := url.Parse(issuer); err == nil {
+		own = u.Hostname()
+	}
+	return oauth.Guarded(func(host string) bool {
+		return own != "" && strings.EqualFold(host, own) || slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, host) })
+	})
+}
+
+// authorizationServer is the one that --auth local starts.
+func (a *app) authorizationServer(ctx context.Context, f front, x *access) (*authserver.Server, error) {
+	at, err := url.Parse(x.origins[0])
+	if err != nil {
+		return nil, err
+	}
+	if at.Scheme != "https" && !isHere(at.Hostname()) {
+		return nil, usagef("--auth local: passwords and tokens go over https: give --tls-cert, or, behind a proxy that encrypts, its address with --public-url, not %s", x.origins[0])
+	}
+	store, key, err := a.openLogins(true)(ctx)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	o := authserver.Options{
+		Issuer: x.origins[0], Resource: x.origins[0] + endpointPath, Serves: x.serves, Scopes: x.scopes, Needs: x.needs, Store: store, Key: key,
+		TokenTime: f.authorization.TokenTime, Hosts: f.hosts, Origins: f.origins, Documents: guardedFor("", f.authorization.Hosts), Logger: a.logger(),
+	}
+	if p := f.authorization.Provider; p != nil {
+		secret, err := p.Secret(f.folder)
+		if err != nil {
+			return nil, &connectError{fmt.Errorf("authorization.provider: %w", err)}
+		}
+		o.Provider = &authserver.Provider{Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret, Domains: p.Domains, Subjects: p.Subjects, Scopes: p.Scopes, HTTP: guardedFor(p.Issuer, f.authorization.Hosts)}
+	} else {
+		if o.Users, err = users(); err != nil {
+			return nil, err
+		}
+		if all, err := o.Users.All(); err == nil && len(all) == 0 {
+			a.screen.Printf("junction: nobody can log in yet; junction user add NAME adds a user\n")
+		}
+	}
+	s, err := authserver.New(o)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	return s, nil
+}
+
+// serves reports whether there is an endpoint at a URL.
+func (x *access) serves(resource string) bool {
+	for _, origin := range x.origins {
+		if path, found := strings.CutPrefix(resource, origin); found && x.has(path) {
+			return true
+		}
+	}
+	return false
+}
+
+// has reports whether there is an endpoint at a path.
+func (x *access) has(path string) bool {
+	if path == endpointPath || path == olderPath {
+		return true
+	}
+	base, name, found := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return found && name != "" && ("/"+base == endpointPath || "/"+base == olderPath) && x.profile != nil && x.profile(name) != nil
+}
+
+// guard checks tokens for the endpoint at a path, as clients name it who reach it by a host.
+func (x *access) guard(host, path string) (*auth.Guard, error) {
+	origin := x.origins[0]
+	for _, other := range x.origins {
+		if _, name, _ := strings.Cut(other, "://"); strings.EqualFold(name, host) {
+			origin = other
+			break
+		}
+	}
+	resource := origin + path
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if g := x.guards[resource]; g != nil {
+		return g, nil
+	}
+	g, err := auth.New(auth.Options{Resource: resource, Servers: x.issuers, Verifier: x.verifier, Name: "Junction", Scopes: x.scopes, Needs: x.needs})
+	if err == nil {
+		x.guards[resource] = g
+	}
+	return g, err
+}
+
+// at says who is let in at the endpoint of a path, and how who lacks scopes hears of it.
+func (x *access) at(path string) (principal func(*http.Request) (*mcp.Principal, error), challenge func(needs []string) string) {
+	if x.verifier == nil {
+		return x.keys, nil
+	}
+	byToken := func(r *http.Request) (*mcp.Principal, error) {
+		g, err := x.guard(r.Host, path)
+		if err != nil {
+			return nil, err
+		}
+		return g.Principal(r)
+	}
+	challenge = func(needs []string) string {
+		g, err := x.guard("", path)
+		if err != nil {
+			return "Bearer"
+		}
+		return g.Challenge(needs)
+	}
+	if x.keys == nil {
+		return byToken, challenge
+	}
+	return auth.First(x.keys, byToken), challenge
+}
+
+// serve answers a request for what clients find logins by, or for a login. It reports whether it was one.
+func (x *access) serve(w http.ResponseWriter, r *http.Request) bool {
+	path := r.URL.Path
+	if x.local != nil && x.local.Serves(path) {
+		x.local.ServeHTTP(w, r)
+		return true
+	}
+	about, found := strings.CutPrefix(path, metadataPath)
+	if !found || x.verifier == nil {
+		return false
+	}
+	if about == "" {
+		about = endpointPath
+	}
+	if !x.has(about) {
+		return false
+	}
+	g, err := x.guard(r.Host, about)
+	if err != nil {
+		return false
+	}
+	g.Metadata().ServeHTTP(w, r)
+	return true
+}

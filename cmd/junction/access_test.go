@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/internal/formfill"
+)
+
+// asBrowser makes the test binary be the browser of a user who logs in and allows everything.
+const asBrowser = "browse for junction"
+
+// browse logs in at a page, as a user whose name and password are in the environment.
+func browse(page string) int {
+	b := formfill.New(map[string]string{"username": os.Getenv("TEST_USER"), "password": os.Getenv("TEST_PASSWORD"), "decision": "allow"}, nil)
+	if _, err := b.Visit(context.Background(), page, nil); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func TestWaysInThatMakeNoSenseAreRefused(t *testing.T) {
+	alone(t)
+	for args, want := range map[string]string{
+		"--auth what":                             "--auth: expected none, keys, local, or the https URL of an authorization server, got \"what\"",
+		"--auth keys,what":                        `got "what"`,
+		"--auth http://login.example.com":         "--auth: expected",
+		"--auth https://login.example.com?x=y":    "--auth: expected",
+		"--auth local --stdio":                    "--auth goes with --http",
+		"--public-url https://tools.example.com":  "--public-url goes with --auth",
+		"--auth local --public-url tools":         "--public-url: expected an origin",
+		"--auth local --public-url https://a/b":   "--public-url: expected an origin",
+		"--auth local --public-url http://a.b":    "passwords and tokens go over https",
+		"--auth local --http 0.0.0.0:0":           "give --public-url",
+		"--auth https://a.example --http [::]:0":  "give --public-url",
+		"--auth local --http unix:junction.socks": "give --public-url",
+	} {
+		got := runs(t, "", append([]string{"up", "everything"}, append(strings.Fields(args), map[bool][]string{true: nil, false: {"--http", "127.0.0.1:0"}}[strings.Contains(args, "--http") || strings.Contains(args, "--stdio")]...)...)...)
+		got.expect(t, exitUsage, "", want)
+	}
+}
+
+func TestUsersAreAddedListedChangedAndRemoved(t *testing.T) {
+	alone(t)
+	runs(t, "", "user", "list").expect(t, exitOK, "There are no users; junction user add NAME adds one.", "")
+	runs(t, "a password of ann\n", "user", "add", "ann", "--scope", "read", "--scope", "write").expect(t, exitOK, "Added: ann.", "")
+	runs(t, "a password of ann", "user", "add", "ann").expect(t, exitConnection, "", `there is a user "ann" already`)
+	runs(t, "short\n", "user", "add", "ben").expect(t, exitConnection, "", "a password has at least 8 letters")
+	runs(t, "", "user", "add", "ben").expect(t, exitConnection, "", "a password has at least 8 letters")
+	runs(t, "x\n", "user", "add").expect(t, exitUsage, "", "expected the name of one user")
+	runs(t, "", "user", "list").expect(t, exitOK, "read write", "")
+	runs(t, "another password\n", "user", "passwd", "ann").expect(t, exitOK, "Changed: ann.", "")
+	runs(t, "another password\n", "user", "passwd", "eve").expect(t, exitConnection, "", "junction user list lists them")
+	runs(t, "", "user", "remove", "ann").expect(t, exitOK, "Removed: ann.", "")
+	runs(t, "", "user", "remove", "ann").expect(t, exitConnection, "", `there is no such user: "ann"`)
+	runs(t, "", "user", "add", "ann", "--password", "secret").expect(t, exitUsage, "", "unknown flag: --password")
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/authserver"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/spf13/cobra"
+)
+
+// maxPasswordLine bounds the line of a password on standard input, in bytes.
+const maxPasswordLine = 4 << 10
+
+const userHelp = `Users log in to a junction up that runs with --auth local. What is kept of a password
+is a hash (argon2id), in users.json in junction's folder. It is asked for on the
+terminal, or read as the first line of standard input.`
+
+func (a *app) userCommand() *cobra.Command {
+	return group("user", "Add, list and remove users who may log in to junction up",
+		"Work with the users who may log in to junction up --auth local.\n\n"+userHelp,
+		a.userAddCommand(), a.userListCommand(), a.userRemoveCommand(), a.userPasswdCommand())
+}
+
+// users are those of this installation.
+func users() (*authserver.Users, error) {
+	path, err := stateFile("users.json")
+	if err != nil {
+		return nil, err
+	}
+	u, err := authserver.OpenUsers(path)
+	if err != nil {
+		return nil, &connectError{err}
+	}
+	return u, nil
+}
+
+// oneUser is the name that a command line has.
+func oneUser(args []string) (string, error) {
+	if len(args) != 1 {
+		return "", usagef("expected the name of one user, got %d words", len(args))
+	}
+	return args[0], nil
+}
+
+// password asks for a new password, twice where it cannot be seen, or reads it.
+func (a *app) password(ctx context.Context) (string, error) {
+	if a.person == nil {
+		line, err := bufio.NewReader(io.LimitReader(a.stdin, maxPasswordLine)).ReadString('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return "", fmt.Errorf("read the password: %w", err)
+		}
+		return strings.TrimRight(line, "\r\n"), nil
+	}
+	end, err := a.person.Begin(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer end()
+	first, err := a.person.Secret(ctx, "Password: ")
+	if err != nil {
+		return "", err
+	}
+	again, err := a.person.Secret(ctx, "Again: ")
+	if err == nil && again != first {
+		err = errors.New("the passwords are not the same")
+	}
+	return first, err
+}
+
+func (a *app) userAddCommand() *cobra.Command {
+	var scopes []string
+	cmd := &cobra.Command{
+		Use:   "add USER",
+		Short: "Add a user, with a password",
+		Long:  "Add a user, as rules and the audit log name them, with a password.\n\n" + userHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name, err := oneUser(args)
+			if err != nil {
+				return err
+			}
+			u, err := users()
+			if err != nil {
+				return err
+			}
+			password, err := a.password(cmd.Context())
+			if err == nil {
+				err = u.Add(cmd.Context(), name, password, scopes)
+			}
+			if err != nil {
+				return &connectError{err}
+			}
+			a.out.Printf("Added: %s.\n", plaintext.Line(name, 200))
+			return nil
+		},
+	}
+	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "a `SCOPE` that the user has, which tools may need and rules see in principal.scopes (repeatable)")
+	return cmd
+}
+
+func (a *app) userListCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the users", Args: noMore,
+		RunE: func(*cobra.Command, []string) error {
+			u, err := users()
+			if err != nil {
+				return err
+			}
+			all, err := u.All()
+			if err != nil {
+				return &connectError{err}
+			}
+			var rows [][]string
+			for _, user := range all {
+				rows = append(rows, []string{plaintext.Line(user.Name, 200), plaintext.Line(strings.Join(user.Scopes, " "), 200), "added " + user.Created.Local().Format(time.DateTime)})
+			}
+			if len(rows) == 0 {
+				a.out.Printf("There are no users; junction user add NAME adds one.\n")
+				return nil
+			}
+			a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
+			return nil
+		},
+	}
+}
+
+func (a *app) userRemoveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove USER",
+		Short: "Remove a user, and end the logins",
+		Long:  "Remove a user. A junction up that runs refuses the user's tokens within some seconds.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.changeUser(args, "Removed", func(u *authserver.Users, name string) error { return u.Remove(cmd.Context(), name) })
+		},
+	}
+}
+
+func (a *app) userPasswdCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "passwd USER",
+		Short: "Give a user another password, and end the logins",
+		Long:  "Give a user another password. Logins with the one before end within some seconds.\n\n" + userHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.changeUser(args, "Changed", func(u *authserver.Users, name string) error {
+				password, err := a.password(cmd.Context())
+				if err != nil {
+					return err
+				}
+				return u.SetPassword(cmd.Context(), name, password)
+			})
+		},
+	}
+}
+
+func (a *app) changeUser(args []string, done string, change func(u *authserver.Users, name string) error) error {
+	name, err := oneUser(args)
+	if err != nil {
+		return err
+	}
+	u, err := users()
+	if err != nil {
+		return err
+	}
+	if err := change(u, name); err != nil {
+		if errors.Is(err, authserver.ErrNoUser) {
+			err = fmt.Errorf("%w; junction user list lists them", err)
+		}
+		return &connectError{err}
+	}
+	a.out.Printf("%s: %s.\n", done, plaintext.Line(name, 200))
+	return nil
+}

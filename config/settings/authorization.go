@@ -1,0 +1,125 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// maxSecretFile bounds a file that holds one secret, in bytes.
+const maxSecretFile = 64 << 10
+
+// Authorization says what tokens are for, which scopes they need, and who gives them.
+type Authorization struct {
+	URL       string              `json:"url,omitempty" example:"https://tools.example.com" doc:"the origin by which clients and browsers reach the gateway; by default the address that it listens on"`
+	Needs     []string            `json:"needs,omitempty" max:"100" doc:"scopes without which nothing can be done"`
+	Tools     map[string][]string `json:"tools,omitempty" max:"1000" doc:"scopes that tools need, by patterns of the names that clients see; tools for which a caller has not all are hidden, and calls of them refused"`
+	Scopes    []string            `json:"scopes,omitempty" max:"100" doc:"more scopes that there are, such as those that rules ask about"`
+	TokenTime time.Duration       `json:"tokenTime,omitempty" default:"15m" doc:"for how long an access token holds that --auth local gives"`
+	Provider  *Provider           `json:"provider,omitempty" doc:"an OpenID provider at which users log in, in place of the users of junction user; with --auth local"`
+	Issuers   map[string]Issuer   `json:"issuers,omitempty" max:"10" doc:"what holds for authorization servers that --auth names, by their URLs"`
+	Hosts     []string            `json:"hosts,omitempty" max:"100" doc:"hosts of authorization servers, and of clients' documents, that may be on a private network"`
+}
+
+// A Credential is what the gateway is registered as somewhere. Its secret is in a variable of the environment, or in a file.
+type Credential struct {
+	ClientID   string `json:"clientId" doc:"what the gateway is registered as there"`
+	SecretEnv  string `json:"secretEnv,omitempty" doc:"the variable of the environment that has the secret"`
+	SecretFile string `json:"secretFile,omitempty" doc:"the file that has the secret; a relative path is from this file's folder"`
+}
+
+// A Provider is an OpenID provider at which users log in.
+type Provider struct {
+	Issuer string `json:"issuer" doc:"its URL"`
+	Credential
+	Domains  []string `json:"domains,omitempty" max:"100" doc:"domains of verified e-mail addresses whose owners may log in"`
+	Subjects []string `json:"subjects,omitempty" max:"10000" doc:"users who may log in, too, by what the provider calls them (sub)"`
+	Scopes   []string `json:"scopes,omitempty" max:"100" doc:"scopes that all of them have"`
+}
+
+// An Issuer is an authorization server that is asked about each token (RFC 7662) in place of checking its signature.
+type Issuer struct {
+	Credential
+	Introspection string `json:"introspection,omitempty" doc:"its introspection endpoint; by default as its metadata says"`
+}
+
+var scopeText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\x21\x23-\x5B\x5D-\x7E]{1,200}$`) })
+
+// check says what a schema cannot.
+func (a *Authorization) check() error {
+	var faults []error
+	for _, scope := range a.All() {
+		if !scopeText().MatchString(scope) {
+			faults = append(faults, fmt.Errorf("authorization: %q is no scope", scope))
+		}
+	}
+	for pattern := range a.Tools {
+		if _, err := path.Match(pattern, ""); err != nil {
+			faults = append(faults, fmt.Errorf("authorization.tools: %q is no pattern: %w", pattern, err))
+		}
+	}
+	if a.URL != "" {
+		if u, err := url.Parse(a.URL); err != nil || u.Host == "" || u.User != nil || a.URL != u.Scheme+"://"+u.Host || u.Scheme != "https" && u.Scheme != "http" {
+			faults = append(faults, fmt.Errorf("authorization.url: expected an origin such as https://tools.example.com, got %q", a.URL))
+		}
+	}
+	if a.TokenTime < 0 || a.TokenTime > 24*time.Hour {
+		faults = append(faults, fmt.Errorf("authorization.tokenTime: expected up to 24h, got %v", a.TokenTime))
+	}
+	if p := a.Provider; p != nil && len(p.Domains)+len(p.Subjects) == 0 {
+		faults = append(faults, errors.New("authorization.provider: expected domains or subjects; nobody may log in"))
+	}
+	return errors.Join(faults...)
+}
+
+// All are all scopes that there are.
+func (a *Authorization) All() []string {
+	all := slices.Concat(a.Needs, a.Scopes)
+	for _, pattern := range slices.Sorted(maps.Keys(a.Tools)) {
+		all = append(all, a.Tools[pattern]...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Secret reads the secret; a relative path is from a folder. It is empty where neither member names one.
+func (c *Credential) Secret(folder string) (string, error) {
+	switch {
+	case c.SecretEnv != "":
+		secret := os.Getenv(c.SecretEnv)
+		if secret == "" {
+			return "", fmt.Errorf("secretEnv: the variable %s is not set", c.SecretEnv)
+		}
+		return secret, nil
+	case c.SecretFile == "":
+		return "", nil
+	}
+	name := c.SecretFile
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(folder, name)
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("secretFile: %w", err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSecretFile+1))
+	if err != nil {
+		return "", fmt.Errorf("secretFile: %w", err)
+	}
+	secret := strings.TrimSpace(string(text))
+	if secret == "" || len(text) > maxSecretFile {
+		return "", fmt.Errorf("secretFile: %s: expected a secret of up to %d KiB", name, maxSecretFile>>10)
+	}
+	return secret, nil
+}

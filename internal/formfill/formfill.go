@@ -1,0 +1,184 @@
+// Package formfill is a browser for tests: it keeps cookies, follows redirects, and fills in the forms of a login.
+package formfill
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+const (
+	pageSize = 1 << 20 // bytes
+	steps    = 20      // requests of one visit
+)
+
+// A Browser is that of one user. Its fields are what is filled into the fields of forms, by their names.
+type Browser struct {
+	Fields map[string]string
+	client *http.Client
+}
+
+// New returns a browser without cookies. sends sends its requests; nil: over the network.
+func New(fields map[string]string, sends http.RoundTripper) *Browser {
+	jar, _ := cookiejar.New(nil) // never fails
+	return &Browser{fields, &http.Client{Transport: sends, Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// A Page is what a browser shows.
+type Page struct {
+	URL    *url.URL
+	Status int
+	Header http.Header
+	Text   string
+	// Action, Values and Fields are of its form: where it is sent to, what is in it, and what can be typed. Action is
+	// empty where there is none.
+	Action string
+	Values url.Values
+	Fields []string
+}
+
+// Get shows a page; redirects are not followed.
+func (b *Browser) Get(ctx context.Context, at string) (*Page, error) {
+	return b.send(ctx, http.MethodGet, at, nil)
+}
+
+// Send sends a form, with the header Origin as browsers do.
+func (b *Browser) Send(ctx context.Context, at string, values url.Values) (*Page, error) {
+	return b.send(ctx, http.MethodPost, at, values)
+}
+
+// Show goes on from a page by redirects, and by forms for all of whose fields there is something to fill in, and returns the
+// first page at which that ends.
+func (b *Browser) Show(ctx context.Context, at string) (*Page, error) {
+	p, err := b.Get(ctx, at)
+	for range steps {
+		switch {
+		case err != nil:
+			return nil, err
+		case p.Next() != "":
+			p, err = b.Get(ctx, p.Next())
+		case p.Action != "" && p.Status < 400 && b.knows(p.Fields):
+			p, err = b.Send(ctx, p.Action, b.Fill(p))
+		default:
+			return p, nil
+		}
+	}
+	return nil, fmt.Errorf("more than %d steps, the last at %s", steps, p.URL)
+}
+
+func (b *Browser) knows(fields []string) bool {
+	for _, name := range fields {
+		if _, known := b.Fields[name]; !known {
+			return false
+		}
+	}
+	return true
+}
+
+// Cookies are those that the browser has of a site.
+func (b *Browser) Cookies(at *url.URL) []*http.Cookie { return b.client.Jar.Cookies(at) }
+
+func (b *Browser) send(ctx context.Context, method, at string, values url.Values) (*Page, error) {
+	req, err := http.NewRequestWithContext(ctx, method, at, strings.NewReader(values.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		req.Header.Set("Origin", req.URL.Scheme+"://"+req.URL.Host)
+	}
+	response, err := b.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, pageSize))
+	if err != nil {
+		return nil, err
+	}
+	p := &Page{URL: req.URL, Status: response.StatusCode, Header: response.Header, Text: string(text)}
+	return p, p.readForm()
+}
+
+// readForm finds the form of a page.
+func (p *Page) readForm() error {
+	root, err := html.Parse(strings.NewReader(p.Text))
+	if err != nil {
+		return err
+	}
+	p.Values = url.Values{}
+	for n := range root.Descendants() {
+		of := func(name string) string {
+			for _, a := range n.Attr {
+				if a.Key == name {
+					return a.Val
+				}
+			}
+			return ""
+		}
+		switch {
+		case n.Type != html.ElementNode:
+		case n.Data == "form":
+			to, err := p.URL.Parse(of("action"))
+			if err != nil {
+				return err
+			}
+			p.Action = to.String()
+		case n.Data == "input" && of("type") == "hidden":
+			p.Values.Set(of("name"), of("value"))
+		case (n.Data == "input" || n.Data == "button") && of("name") != "":
+			p.Fields = append(p.Fields, of("name"))
+		}
+	}
+	return nil
+}
+
+// Fill is the form of a page as the browser's user fills it in.
+func (b *Browser) Fill(p *Page) url.Values {
+	for _, name := range p.Fields {
+		p.Values.Set(name, b.Fields[name])
+	}
+	return p.Values
+}
+
+// ErrNoForm says that a page has no form, so that the browser cannot go on.
+var ErrNoForm = errors.New("the page has no form")
+
+// Next is where a page sends the browser; empty: nowhere.
+func (p *Page) Next() string {
+	to, err := p.URL.Parse(p.Header.Get("Location"))
+	if p.Header.Get("Location") == "" || err != nil {
+		return ""
+	}
+	return to.String()
+}
+
+// Visit goes on from a page, by redirects and by forms, until it comes to an address that ends says is the end, which
+// it returns and does not visit; nil: to the first page without a form, at which it is.
+func (b *Browser) Visit(ctx context.Context, at string, ends func(to string) bool) (string, error) {
+	p, err := b.Get(ctx, at)
+	for range steps {
+		switch {
+		case err != nil:
+			return "", err
+		case p.Next() != "" && ends != nil && ends(p.Next()):
+			return p.Next(), nil
+		case p.Next() != "":
+			p, err = b.Get(ctx, p.Next())
+		case p.Action != "" && p.Status < 400 && b.knows(p.Fields):
+			p, err = b.Send(ctx, p.Action, b.Fill(p))
+		case ends == nil && p.Status < 400:
+			return p.URL.String(), nil
+		default:
+			return "", fmt.Errorf("%w: %s: HTTP status %d: %.2000s", ErrNoForm, p.URL, p.Status, p.Text)
+		}
+	}
+	return "", fmt.Errorf("more than %d steps, the last at %s", steps, p.URL)
+}
