@@ -285,5 +285,5 @@ func TestOnlyWhoHasAKeyIsLetIn(t *testing.T) {
 	}
 	runs(t, "", "audit", "query", filepath.Join(dir, "log"), "--kind", "call", "--json").expect(t, exitOK, `"principal":"ann"`, "")
 	runs(t, "", "up", "--stdio", "--auth", "keys").expect(t, exitUsage, "", "--auth goes with --http")
-	runs(t, "", "up", "--auth", "magic").expect(t, exitUsage, "", `--auth: expected keys or none, got "magic"`)
+	runs(t, "", "up", "--auth", "magic").expect(t, exitUsage, "", `--auth: expected none, keys, local, or the https URL of an authorization server, got "magic"`)
 }
