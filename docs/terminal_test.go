@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -28,6 +29,11 @@ type terminal struct {
 // follow does what a section says, and ends what that left running.
 func follow(t *testing.T, section []block, bin string) {
 	t.Helper()
+	for _, program := range []string{"curl", "openssl"} {
+		if _, err := exec.LookPath(program); err != nil && slices.ContainsFunc(section, func(b block) bool { return strings.Contains("\n"+b.text, "\n$ "+program+" ") }) {
+			t.Skipf("%s is not installed", program)
+		}
+	}
 	home, err := os.MkdirTemp("", "junction") // that of the test is too long for a socket in it
 	if err != nil {
 		t.Fatal(err)
