@@ -67,12 +67,14 @@ func TestConsoleExamplesPrintWhatTheySay(t *testing.T) {
 	}
 }
 
-// fits compares what was printed with what a page says.
+// fits compares what was printed with what a page says. A line … is any lines, or none.
 func fits(got, want string) bool {
-	pattern := regexp.QuoteMeta(strings.TrimSpace(want))
-	pattern = regexp.MustCompile(`(?m)^…$`).ReplaceAllString(pattern, `[\s\S]*`)
+	pattern := "\n" + regexp.QuoteMeta(strings.TrimSpace(want)) + "\n"
+	for strings.Contains(pattern, "\n…\n") {
+		pattern = strings.Replace(pattern, "\n…\n", `\n(?:[\s\S]*\n)?`, 1)
+	}
 	pattern = strings.ReplaceAll(pattern, "…", `.*`)
-	return regexp.MustCompile(`^` + pattern + `$`).MatchString(strings.TrimSpace(got))
+	return regexp.MustCompile(`^` + pattern + `$`).MatchString("\n" + strings.TrimSpace(got) + "\n")
 }
 
 // Examples for the shell that cannot be run here call junction with commands

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,13 +22,25 @@ const commandTime = time.Minute
 // A terminal is where a person follows a section of a page.
 type terminal struct {
 	home, bin string            // the folder, and where junction is
+	port      string            // a free one in place of up's own
 	local     *strings.Replacer // makes of the addresses on the page free ones that only this machine reaches
 }
 
 // follow does what a section says, and ends what that left running.
 func follow(t *testing.T, section []block, bin string) {
 	t.Helper()
-	c := &terminal{home: t.TempDir(), bin: bin, local: strings.NewReplacer("0.0.0.0:", "127.0.0.1:", ":7717", freePort(t), ":9464", freePort(t))}
+	for _, program := range []string{"curl", "openssl"} {
+		if _, err := exec.LookPath(program); err != nil && slices.ContainsFunc(section, func(b block) bool { return strings.Contains("\n"+b.text, "\n$ "+program+" ") }) {
+			t.Skipf("%s is not installed", program)
+		}
+	}
+	home, err := os.MkdirTemp("", "junction") // that of the test is too long for a socket in it
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(home) })
+	c := &terminal{home: home, bin: bin, port: freePort(t)}
+	c.local = strings.NewReplacer("0.0.0.0", "127.0.0.1", ":7717", c.port, ":9464", freePort(t))
 	for _, b := range section {
 		if b.kind == "json" {
 			if err := os.WriteFile(filepath.Join(c.home, b.label), []byte(b.text), 0o600); err != nil {
@@ -41,10 +54,10 @@ func follow(t *testing.T, section []block, bin string) {
 		}
 		for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
 			line, want, _ := strings.Cut(part, "\n")
-			for strings.HasSuffix(line, `\`) {
+			for strings.HasSuffix(line, `\`) || strings.HasPrefix(want, "> ") {
 				var more string
 				more, want, _ = strings.Cut(want, "\n")
-				line += "\n" + more
+				line += "\n" + strings.TrimPrefix(more, "> ")
 			}
 			want = c.local.Replace(want)
 			if got := c.run(t, line, want); !fits(got, want) {
@@ -61,6 +74,9 @@ func (c *terminal) run(t *testing.T, line, want string) string {
 	line, goesOn := strings.CutSuffix(line, " &")
 	if goesOn {
 		line = "exec " + line // so that it is the process that is ended
+		if strings.Contains(line, "junction up") && !strings.Contains(line, "--http") {
+			line += " --http 127.0.0.1" + c.port
+		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), commandTime)
 	defer cancel()
@@ -93,7 +109,8 @@ func (c *terminal) run(t *testing.T, line, want string) string {
 			return out.String()
 		case <-ctx.Done():
 			stop()
-			return out.String() + "\n(and did not end)"
+			t.Errorf("$ %s: it did not end, or did not print what the page says, within %s", line, commandTime)
+			return out.String()
 		case <-out.wrote:
 			if text := out.String(); goesOn && fits(text, want) {
 				t.Cleanup(stop)

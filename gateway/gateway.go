@@ -220,9 +220,7 @@ func (g *Gateway) Close() error {
 // Handle answers from what is kept ready, or passes the request on to the
 // member that it is about.
 func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-	if g.options.OneClient {
-		g.first.setMeta(&req.Meta)
-	}
+	g.meet(req)
 	switch req.Method {
 	case "tools/call":
 		return g.route(ctx, req, toolKind)

@@ -17,10 +17,12 @@ func TestTheServersOfOneClientGetWhatItDeclared(t *testing.T) {
 		for _, test := range []struct {
 			name  string
 			roots bool
+			part  gateway.Selection
 			want  string
 		}{
-			{"a client with roots", true, "1 root"},
-			{"a client without", false, "it has none"},
+			{"a client with roots", true, gateway.Selection{}, "1 root"},
+			{"a client without", false, gateway.Selection{}, "it has none"},
+			{"a client of a part of the gateway", true, gateway.Selection{Servers: []string{"asks"}}, "1 root"},
 		} {
 			s := mcp.NewServer("asks", "1")
 			mcp.AddTool(s, "roots", func(ctx context.Context, _ struct{}) (string, error) {
@@ -44,9 +46,20 @@ func TestTheServersOfOneClientGetWhatItDeclared(t *testing.T) {
 			if test.roots {
 				o.OnRoots = func(context.Context) ([]mcp.Root, error) { return []mcp.Root{{URI: "file:///a"}}, nil }
 			}
-			c, err := mcp.DialWith(t.Context(), stream.Pipe(g), o)
+			var h mcp.Handler = g
+			if test.part.Servers != nil {
+				h = g.Only(test.part)
+			}
+			c, err := mcp.DialWith(t.Context(), stream.Pipe(h), o)
 			if err != nil {
 				t.Fatal(err)
+			}
+			tools := 0
+			for range c.Tools(t.Context()) {
+				tools++
+			}
+			if tools != 1 {
+				t.Errorf("%s: it lists %d tools, want 1", test.name, tools)
 			}
 			if text, err := mcp.Call[string](t.Context(), c, "roots", nil); err != nil || text != test.want {
 				t.Errorf("%s: %q, %v, want %q", test.name, text, err, test.want)

@@ -46,6 +46,7 @@ func (p *part) offers(k kind, exposed string, m *member) bool {
 // Handle answers as the gateway does.
 func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	g := p.gateway
+	g.meet(req)
 	switch req.Method {
 	case "tools/call", "prompts/get":
 		k := toolKind

@@ -195,6 +195,13 @@ func (f *firstClient) ask(ctx context.Context, q mcp.ServerRequest) (json.RawMes
 	return peer.Ask(ctx, q)
 }
 
+// meet lets the members of a gateway for one client connect: its first request says what it declares.
+func (g *Gateway) meet(req *mcp.Request) {
+	if g.options.OneClient {
+		g.first.setMeta(&req.Meta)
+	}
+}
+
 // setMeta keeps what the client said of itself with its first request.
 func (f *firstClient) setMeta(m *mcp.Meta) {
 	f.once.Do(func() {

@@ -81,6 +81,28 @@ func TestTwoClientsOfARealServerThatKeepsStateSeeOnlyTheirOwn(t *testing.T) {
 	both.Wait()
 }
 
+// The real server keeps its graph in a file, so an instance of its own is one with a file of its own.
+func TestTwoClientsOfARealMemorySeeOnlyTheirOwn(t *testing.T) {
+	t.Parallel()
+	files := t.TempDir()
+	memory := npmServer("@modelcontextprotocol/server-memory/dist/index.js")(t)
+	ownFile := []string{"sh", "-c", `MEMORY_FILE_PATH=$(mktemp "$0"/XXXXXX.jsonl) exec "$@"`, files}
+	clients := clientsOf(t, isolating(t, append(ownFile, memory...)))
+	for i, c := range clients {
+		entity := map[string]any{"name": fmt.Sprint("friend of client ", i), "entityType": "person", "observations": []string{}}
+		textOf(t, c, "s__create_entities", map[string]any{"entities": []any{entity}})
+	}
+	for i, c := range clients {
+		text := textOf(t, c, "s__read_graph", map[string]any{})
+		if mine, other := fmt.Sprint("friend of client ", i), fmt.Sprint("friend of client ", 1-i); !strings.Contains(text, mine) || strings.Contains(text, other) {
+			t.Errorf("client %d sees %.1000s, want %q and not %q", i, text, mine, other)
+		}
+	}
+	if made, err := filepath.Glob(files + "/*.jsonl"); err != nil || len(made) < 2 {
+		t.Errorf("the files are %q, %v, want one for each client", made, err)
+	}
+}
+
 func TestTwoClientsOfARealBrowserSeeOnlyTheirOwnPage(t *testing.T) {
 	t.Parallel()
 	pages := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
