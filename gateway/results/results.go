@@ -39,10 +39,15 @@ type Options struct {
 func Middleware(o Options) mcp.Middleware {
 	o.Max, o.Kept = cmp.Or(o.Max, defaultMax), cmp.Or(o.Kept, defaultKept)
 	return func(next mcp.Handler) mcp.Handler {
-		k := &keeper{options: o, next: next, prefix: scheme + "://" + url.PathEscape(o.Server) + "/", store: store{max: o.Kept}}
+		k := &keeper{options: o, next: next, prefix: prefix(o.Server), store: store{max: o.Kept}}
 		return mcp.HandlerFunc(k.handle)
 	}
 }
+
+// Is reports whether a URI, or a template, is of long results of a server.
+func Is(server, uri string) bool { return strings.HasPrefix(uri, prefix(server)) }
+
+func prefix(server string) string { return scheme + "://" + url.PathEscape(server) + "/" }
 
 // A keeper keeps what is taken out of the results of one Handler.
 type keeper struct {
