@@ -122,6 +122,7 @@ type layers struct {
 	folder    string                     // of log
 	exporters []*export.Exporter         // of log
 	tracer    *trace.TracerProvider      // nil: requests make no spans
+	results   *results.Store             // long results of all servers
 }
 
 // An arrangement is what may change while a gateway runs; it is not changed itself.
@@ -138,7 +139,7 @@ type arrangement struct {
 
 // openLayers makes the layers that command line and settings ask for. Close the log when done.
 func (a *app) openLayers(o layering, s *settings.Settings, from string) (*layers, error) {
-	y := &layers{}
+	y := &layers{results: results.NewStore(0)}
 	now, err := a.arrange(o, s, from)
 	if err != nil {
 		return nil, err
@@ -219,7 +220,7 @@ func (y *layers) close() error {
 // around is what stands around one server.
 func (y *layers) around(a *app, e entry) []mcp.Middleware {
 	now := y.now.Load()
-	around := edits(e.name, now.settings.Servers[e.name], now.settings.Select(e.name))
+	around := edits(e.name, now.settings, y.results)
 	if len(now.books) > 0 {
 		around = append(around, y.rules(now, e))
 	}
@@ -345,7 +346,7 @@ func (now *arrangement) keeps(g *gateway.Gateway, profile string) func(gateway.E
 		if picks := now.picks[e.Server]; picks != nil {
 			tags = picks.Tags(kind, e.Name)
 		}
-		if now.settings.Servers[e.Server].MaxResult > 0 && results.Is(e.Server, e.Name) { // what its tools gave
+		if now.settings.Of(e.Server).MaxResult > 0 && results.Is(e.Server, e.Name) { // what its tools gave
 			return true
 		}
 		names := []string{e.Exposed}

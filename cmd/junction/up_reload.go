@@ -114,7 +114,7 @@ func (v *served) add(ctx context.Context, e entry, replace bool) bool {
 // print changes when a server must be started anew, or has other middleware.
 func (v *served) print(e entry) string {
 	now := v.layers.now.Load()
-	own, _ := json.Marshal(now.settings.Servers[e.name]) // texts and numbers always encode
+	own, _ := json.Marshal(now.settings.Of(e.name)) // texts and numbers always encode
 	text := fmt.Sprintf("%s %t %t %t %s", own, now.settings.Names == "map", len(now.books) > 0, now.options.shadow, now.options.review)
 	if d := e.definition; d != nil {
 		text += fmt.Sprintf(" %s %s %s %q %v %v %v", d.Source, d.Hash(), d, d.Around(), d.Timeout, d.Eager, d.StartTimeout)

@@ -144,7 +144,8 @@ func apply(u *gateway.Upstream, s settings.Server) {
 }
 
 // edits are the middleware that has what a server offers look as its settings say.
-func edits(name string, s settings.Server, picks *settings.Selection) (around []mcp.Middleware) {
+func edits(name string, all *settings.Settings, kept *results.Store) (around []mcp.Middleware) {
+	s, picks := all.Of(name), all.Select(name)
 	o := edit.Options{Tools: map[string]edit.Tool{}, Prompts: entries(s.Prompts), Resources: entries(s.Resources)}
 	if !picks.All() {
 		o.Keep = func(kind edit.Kind, name string) bool { return picks.Offers(settings.Kind(kind), name) }
@@ -158,7 +159,7 @@ func edits(name string, s settings.Server, picks *settings.Selection) (around []
 		}
 	}
 	if s.MaxResult > 0 { // before all that withholds something, of which nothing is kept then
-		around = append(around, results.Middleware(results.Options{Server: name, Max: s.MaxResult}))
+		around = append(around, results.Middleware(results.Options{Server: name, Max: s.MaxResult, Store: kept}))
 	}
 	if s.Secrets != "" && s.Secrets != "pass" { // before edits, whose fixed arguments may be secrets
 		around = append(around, secrets.Middleware(secrets.Options{Arguments: s.Secrets != "results", Results: s.Secrets != "arguments"}))

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,6 +31,7 @@ type Settings struct {
 	Review    string             `json:"review,omitempty" enum:"none,changes,all" default:"none" doc:"withhold tools and prompts whose definitions changed since they were first seen or approved; or all that nobody approved: junction approve"`
 	Audit     *Audit             `json:"audit,omitempty" doc:"write down every call before its result leaves"`
 	Limits    Limits             `json:"limits,omitzero" doc:"what each user may do, or each client whose user is not known"`
+	MaxResult int                `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result of any server that does not say its own; the text of a larger one becomes a resource, and the result a preview of it; by default results stay as they are"`
 	Servers   map[string]Server  `json:"servers,omitempty" max:"1000" doc:"what holds for single servers, by their names"`
 	Profiles  map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of what is offered, each at an endpoint of its own, /mcp/NAME"`
 }
@@ -143,6 +145,13 @@ func Schema() json.RawMessage {
 	w.Raw("junction", text)
 	w.End()
 	return w.Bytes()
+}
+
+// Of is what holds for a server, with what holds for all.
+func (s *Settings) Of(server string) Server {
+	one := s.Servers[server]
+	one.MaxResult = cmp.Or(one.MaxResult, s.MaxResult)
+	return one
 }
 
 // Members are the names of what Settings hold.
