@@ -77,7 +77,9 @@ func (b *breaker) note(ctx context.Context, req *mcp.Request, began time.Time, e
 	switch {
 	case req.Method == "subscriptions/listen": // how one ends says nothing
 	case err == nil || isResponse(err):
-		b.responded()
+		if b.state.Load() != calm {
+			b.responded()
+		}
 	case ctx.Err() == nil:
 		b.failed(err)
 	case began.IsZero() || time.Since(began) < patientTime:

@@ -261,3 +261,18 @@ func TestEachClientsInstanceIsJudgedByItself(t *testing.T) {
 		}
 	})
 }
+
+func TestAServerWhoseRequestsHaveLittleTimeIsStartedAgainWhenItAnswersNoPing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &moody{}
+		_, call := s.behind(t, 5*time.Second) // less than a ping may take
+		s.deaf.Store(true)
+		time.Sleep(5 * time.Minute)
+		if s.starts.Load() != 2 {
+			t.Errorf("it was started %d times", s.starts.Load())
+		}
+		if _, err := call(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}

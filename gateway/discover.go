@@ -89,8 +89,8 @@ func (g *Gateway) instructions(has func(*member) bool) string {
 			text = strings.ToValidUTF8(text[:maxInstructions], "") + " […]"
 		}
 		title := m.name
-		if m.prefix != "" {
-			title += " (tools " + m.prefix + "…)"
+		if prefix := m.prefix(); prefix != "" {
+			title += " (tools " + prefix + "…)"
 		}
 		b.WriteString("# " + title + "\n" + text + "\n\n")
 	}
@@ -99,7 +99,7 @@ func (g *Gateway) instructions(has func(*member) bool) string {
 
 // complete passes completion/complete on to the member whose prompt or template
 // the argument belongs to.
-func (g *Gateway) complete(ctx context.Context, req *mcp.Request, has func(*member) bool) (mcp.Result, error) {
+func (g *Gateway) complete(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
 	ref := jsonrpc.Get(req.Params, "ref")
 	refType, _ := jsonrpc.Unquote(jsonrpc.Get(ref, "type"))
 	switch refType {
@@ -109,7 +109,7 @@ func (g *Gateway) complete(ctx context.Context, req *mcp.Request, has func(*memb
 		if err != nil {
 			return mcp.Result{}, err
 		}
-		if m == nil || !has(m) {
+		if m == nil || !offers(promptKind, name, m, original) {
 			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref: unknown prompt %q", name)
 		}
 		renamed := jsonrpc.With(ref, "name", jsonrpc.AppendString(nil, original))
@@ -122,7 +122,7 @@ func (g *Gateway) complete(ctx context.Context, req *mcp.Request, has func(*memb
 		offer := g.current()
 		for _, k := range []kind{templateKind, resourceKind} {
 			f, ok := offer.found[k.method][uri]
-			if !ok || !has(f.member) {
+			if !ok || !offers(k, uri, f.member, f.original) {
 				continue
 			}
 			if f.original != uri {

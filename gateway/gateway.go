@@ -155,7 +155,7 @@ func (g *Gateway) add(name string, u Upstream, inPlaceOf *member) (*member, erro
 	if len(others) >= maxMembers {
 		return nil, fmt.Errorf("server %q: there are %d servers already; at most %d are possible", name, len(others), maxMembers)
 	}
-	m.prefix = g.prefixOf(name, &u, others)
+	m.setPrefix(g.prefixOf(name, &u, others))
 	at := slices.Index(g.members, inPlaceOf)
 	if at < 0 {
 		at = len(others)
@@ -227,9 +227,9 @@ func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	case "prompts/get":
 		return g.route(ctx, req, promptKind)
 	case "resources/read":
-		return g.read(ctx, req, everyone)
+		return g.read(ctx, req, everything)
 	case "completion/complete":
-		return g.complete(ctx, req, everyone)
+		return g.complete(ctx, req, everything)
 	case "tools/list":
 		return g.list(ctx, req, toolKind, everyone)
 	case "prompts/list":
@@ -245,7 +245,7 @@ func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	case skills.MethodDirectory:
 		return g.readDirectory(ctx, req, everyone)
 	case "subscriptions/listen":
-		return g.listen(ctx, req, everyone)
+		return g.listen(ctx, req, everything)
 	case "server/discover":
 		return g.discover(ctx, everyone)
 	}

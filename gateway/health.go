@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -38,7 +39,7 @@ func (m *member) checkHealth(ctx context.Context, c *mcp.Client, b *breaker, inU
 		}
 		ping, cancel := context.WithTimeout(ctx, healthTime)
 		err := c.Ping(ping)
-		late := ping.Err() != nil && ctx.Err() == nil
+		late := errors.Is(err, context.DeadlineExceeded) // the ping's, or an earlier one of the client
 		cancel()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -19,7 +19,7 @@ func TestAListIsEncodedOnceAndNotAgainForEachClient(t *testing.T) {
 	t.Cleanup(func() { g.Close() })
 	must(t, g.AddHandler("many", s))
 	must(t, g.Settle(t.Context()))
-	for name, h := range map[string]mcp.Handler{"of the gateway": g, "of a part": g.Only(gateway.Selection{Tools: func(name string) bool { return strings.HasSuffix(name, "7") }})} {
+	for name, h := range map[string]mcp.Handler{"of the gateway": g, "of a part": g.Only(gateway.Selection{Keep: func(e gateway.Entry) bool { return strings.HasSuffix(e.Exposed, "7") }})} {
 		t.Run(name, func(t *testing.T) {
 			var lists [2][]byte
 			for i := range lists {

@@ -28,8 +28,8 @@ type member struct {
 	done     chan struct{} // closed when nothing of it runs any more
 	calls    calls         // of clients, that run
 	name     string
-	prefix   string // of the names of its tools and prompts; may be empty
-	index    int    // those of less are asked first to start
+	prefixed atomic.Pointer[string] // what the names of its tools and prompts begin with; see names.go
+	index    int                    // those of less are asked first to start
 	upstream Upstream
 	waiting  mcp.Handler   // the member, whose tasks are waited for; see tasks.go
 	chain    mcp.Handler   // that behind its middleware

@@ -61,7 +61,7 @@ func suffix(words ...string) string {
 func uniquePrefix(name string, before []*member) string {
 	p := plain(name)
 	foreign := strings.ContainsFunc(name, func(r rune) bool { return r > 127 })
-	taken := func(m *member) bool { return m.prefix == p+Separator }
+	taken := func(m *member) bool { return m.prefix() == p+Separator }
 	if foreign || slices.ContainsFunc(before, taken) {
 		p += "-" + suffix(name)
 	}
@@ -74,6 +74,24 @@ func (g *Gateway) prefixOf(name string, u *Upstream, others []*member) string {
 		return ""
 	}
 	return uniquePrefix(cmp.Or(u.Prefix, name), others)
+}
+
+func (m *member) prefix() string { return *m.prefixed.Load() }
+
+func (m *member) setPrefix(p string) { m.prefixed.Store(&p) }
+
+// SetNames has other rules hold for names, as [Options.NoPrefix] and [Options.Conflicts] say; clients get list_changed.
+func (g *Gateway) SetNames(noPrefix bool, c Conflicts) {
+	g.mu.Lock()
+	same := g.options.NoPrefix == noPrefix && g.options.Conflicts == c
+	g.options.NoPrefix, g.options.Conflicts = noPrefix, c
+	for i, m := range g.members {
+		m.setPrefix(g.prefixOf(m.name, &m.upstream, g.members[:i]))
+	}
+	g.mu.Unlock()
+	if !same {
+		g.changedOffer(tools | prompts | resources)
+	}
 }
 
 // Conflicts says what becomes of the name of a tool or prompt that two members give. In each case
@@ -125,17 +143,25 @@ func (n *naming) refuse() {
 }
 
 // publicName is the name that a tool or prompt of the member should have.
-func (m *member) publicName(name string) string {
-	if public := m.upstream.Names[name]; public != "" {
+func (m *member) publicName(k kind, name string) string {
+	if public := m.mapped(k, name); public != "" {
 		return public
 	}
-	return m.prefix + name
+	return m.prefix() + name
+}
+
+// mapped is the name that the options give a tool or prompt of the member; often empty.
+func (m *member) mapped(k kind, name string) string {
+	if k.bit == prompts {
+		return m.upstream.PromptNames[name]
+	}
+	return m.upstream.Names[name]
 }
 
 // wanted is the name, or URI, that an entry of the member should have.
 func (n *naming) wanted(m *member, name string) string {
 	if n.kind.named {
-		return m.publicName(name)
+		return m.publicName(n.kind, name)
 	}
 	return name
 }
@@ -192,11 +218,11 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 	default:
 		n.found[wanted] = target
 		if nested {
-			n.found[m.suffixed(e.name)] = target // its name while it was contested
+			n.found[m.suffixed(n.kind, e.name)] = target // its name while it was contested
 		}
 		return wanted, ""
 	}
-	exposed = m.suffixed(e.name)
+	exposed = m.suffixed(n.kind, e.name)
 	if _, taken := n.found[exposed]; taken {
 		return "", fmt.Sprintf("%s %q is omitted: the name %q is taken", n.kind.noun, e.name, exposed)
 	}
@@ -205,8 +231,8 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 }
 
 // suffixed is the name of a tool or prompt that cannot have its plain one.
-func (m *member) suffixed(name string) string {
-	p := plain(m.publicName(name))
+func (m *member) suffixed(k kind, name string) string {
+	p := plain(m.publicName(k, name))
 	return p[:min(len(p), maxExposed-1-digits)] + "_" + suffix(m.name, name)
 }
 
@@ -215,14 +241,14 @@ func (m *member) suffixed(name string) string {
 // are not known yet. Until they are, the name is nobody's: so it never passes from
 // one tool to another when a server is connected.
 func (n *naming) nested(m *member, wanted string) (nested, contested bool) {
-	if !n.kind.named || m.prefix == "" {
+	if !n.kind.named || m.prefix() == "" {
 		return false, false
 	}
 	for _, before := range n.members {
 		if before == m {
 			break
 		}
-		if strings.HasPrefix(wanted, before.prefix) {
+		if strings.HasPrefix(wanted, before.prefix()) {
 			nested = true
 			contested = contested || !before.isKnown()
 		}

@@ -219,3 +219,64 @@ func TestWithoutPrefixANameThatModelsCannotBeGivenGetsASuffix(t *testing.T) {
 		}
 	}
 }
+
+func TestOtherRulesForNamesHoldAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := gateway.New(gateway.Options{Logger: quiet})
+		defer g.Close()
+		must(t, g.AddHandler("a", named(t, "a", "read")))
+		must(t, g.AddHandler("b", named(t, "b", "read", "write")))
+		must(t, g.Settle(t.Context()))
+		ctx, cancel := context.WithCancel(t.Context())
+		heard := map[string]int{}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			_ = mcp.NewClient(g).Listen(ctx, mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true}, func(n mcp.Notification) { heard[n.Method]++ })
+		}()
+		synctest.Wait()
+		for n, step := range []struct {
+			noPrefix  bool
+			conflicts gateway.Conflicts
+			want      []string
+		}{
+			{true, gateway.Suffix, []string{"read", "read_9df43d8e", "write"}},
+			{true, gateway.First, []string{"read", "write"}},
+			{true, gateway.Refuse, []string{"write"}},
+			{false, gateway.Refuse, []string{"a__read", "b__read", "b__write"}},
+		} {
+			for range 2 { // the second changes nothing
+				g.SetNames(step.noPrefix, step.conflicts)
+				synctest.Wait()
+			}
+			if got := names(t, g); !slices.Equal(got, step.want) {
+				t.Errorf("step %d: offered are %q, want %q", n, got, step.want)
+			}
+			offeredNames(t, g) // and all can be called
+			if want := n + 1; heard["notifications/tools/list_changed"] != want || heard["notifications/prompts/list_changed"] != want {
+				t.Errorf("step %d: clients heard %v", n, heard)
+			}
+		}
+		cancel()
+		<-ended
+	})
+}
+
+func TestPromptsHaveNamesOfTheirOwn(t *testing.T) {
+	g := gateway.New(gateway.Options{Logger: quiet})
+	defer g.Close()
+	must(t, g.Add("a", gateway.Upstream{Handler: named(t, "a", "x"), Names: map[string]string{"x": "tool"}, PromptNames: map[string]string{"x": "prompt"}}))
+	must(t, g.Settle(t.Context()))
+	c := mcp.NewClient(g)
+	if got, err := mcp.Call[string](t.Context(), c, "tool", nil); err != nil || got != "a:x" {
+		t.Errorf("the tool: %q, %v", got, err)
+	}
+	if p, err := c.GetPrompt(t.Context(), "prompt", nil); err != nil || p.Messages[0].Content.Text != "a:x" {
+		t.Errorf("the prompt: %+v, %v", p, err)
+	}
+	for _, name := range []string{"tool", "a__x", "x"} {
+		if _, err := c.GetPrompt(t.Context(), name, nil); err == nil {
+			t.Errorf("the prompt is %q, too", name)
+		}
+	}
+}

@@ -142,7 +142,7 @@ func (g *Gateway) notify(k kinds) {
 // listen acknowledges everything that a client asks for and then notifies it:
 // of changes of the lists, and of updates of the resources that it subscribed
 // to, as soon as their members agree to it.
-func (g *Gateway) listen(ctx context.Context, req *mcp.Request, has func(*member) bool) (mcp.Result, error) {
+func (g *Gateway) listen(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
 	var filter mcp.SubscriptionFilter
 	if raw := jsonrpc.Get(req.Params, "notifications"); raw != nil {
 		if err := json.Unmarshal(raw, &filter); err != nil {
@@ -170,7 +170,7 @@ func (g *Gateway) listen(ctx context.Context, req *mcp.Request, has func(*member
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	defer cancel(nil)
-	watching.Go(func() { g.watch(ctx, l, req, filter.ResourceSubscriptions, has) })
+	watching.Go(func() { g.watch(ctx, l, req, filter.ResourceSubscriptions, offers) })
 	if err = l.Forward(ctx, req.Peer.Notify); errors.Is(err, errClosed) {
 		err = nil
 	}
@@ -190,8 +190,8 @@ func wanted(f mcp.SubscriptionFilter) (lists []changes.Change) {
 	return lists
 }
 
-// watch listens to the members that it has for updates of the resources until ctx is done.
-func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string, has func(*member) bool) {
+// watch listens to the members for updates of the resources that are offered until ctx is done.
+func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Request, uris []string, offers choice) {
 	byMember := map[*member]map[string][]string{} // by the member's own URIs, those that the client knows
 	for _, uri := range uris {
 		owners, sure := g.current().owners(uri)
@@ -199,7 +199,7 @@ func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Reque
 			owners, _ = g.current().owners(uri)
 		}
 		for _, r := range owners {
-			if !has(r.member) {
+			if !offers(resourceKind, uri, r.member, r.uri) {
 				continue
 			}
 			if byMember[r.member] == nil {
@@ -214,7 +214,7 @@ func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Reque
 		watching.Go(func() {
 			m.watch(ctx, l, req, known)
 			if m.ctx.Err() != nil && sleep(ctx, watchPause) { // it was removed, and another may have them now
-				g.watch(ctx, l, req, slices.Concat(slices.Collect(maps.Values(known))...), has)
+				g.watch(ctx, l, req, slices.Concat(slices.Collect(maps.Values(known))...), offers)
 			}
 		})
 	}

@@ -166,16 +166,18 @@ func (o *offer) find(k kind, exposed string) (*member, string) {
 		return nil, ""
 	}
 	var found *member
+	longest := ""
 	for _, m := range o.members {
-		begins := len(exposed) > len(m.prefix) && strings.HasPrefix(exposed, m.prefix)
-		if begins && (m.prefix != "" || len(o.members) == 1) && (found == nil || len(m.prefix) > len(found.prefix)) {
-			found = m
+		prefix := m.prefix()
+		begins := len(exposed) > len(prefix) && strings.HasPrefix(exposed, prefix)
+		if begins && (prefix != "" || len(o.members) == 1) && (found == nil || len(prefix) > len(longest)) {
+			found, longest = m, prefix
 		}
 	}
-	if found == nil || found.upstream.Names[exposed[len(found.prefix):]] != "" { // that tool has another name
+	if found == nil || found.mapped(k, exposed[len(longest):]) != "" { // that tool has another name
 		return nil, ""
 	}
-	return found, exposed[len(found.prefix):]
+	return found, exposed[len(longest):]
 }
 
 // unknown is the error for a tool or prompt that there is not. It names others only where visible says so,

@@ -15,9 +15,17 @@ import (
 type Selection struct {
 	// Servers are the members that are in it; none: all.
 	Servers []string
-	// Tools, if not nil, says which tools are, by the names that clients see. It must be safe for concurrent
-	// use, and always say the same of one name.
-	Tools func(exposed string) bool
+	// Keep, if not nil, says which of their entries are. It must be safe for concurrent use, and always say
+	// the same of one entry.
+	Keep func(e Entry) bool
+}
+
+// An Entry is something that a member offers.
+type Entry struct {
+	Kind    string // tool, prompt, resource or resource template
+	Server  string // the member that has it
+	Name    string // or URI, or template, that the member gives it
+	Exposed string // that clients see
 }
 
 // Only returns a Handler that offers a part of what the gateway does, under the same names. What is not in
@@ -39,8 +47,8 @@ func (p *part) has(m *member) bool {
 }
 
 // offers reports whether an entry of a member is in the part.
-func (p *part) offers(k kind, exposed string, m *member) bool {
-	return p.has(m) && (k.bit != tools || p.selection.Tools == nil || p.selection.Tools(exposed))
+func (p *part) offers(k kind, exposed string, m *member, name string) bool {
+	return p.has(m) && (p.selection.Keep == nil || p.selection.Keep(Entry{k.noun, m.name, name, exposed}))
 }
 
 // Handle answers as the gateway does.
@@ -53,17 +61,17 @@ func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 		if req.Method == "prompts/get" {
 			k = promptKind
 		}
-		m, _, err := g.find(ctx, k, req.Name)
+		m, name, err := g.find(ctx, k, req.Name)
 		if err != nil {
 			return mcp.Result{}, err
 		}
-		if m == nil || !p.offers(k, req.Name, m) {
-			return mcp.Result{}, g.current().unknown(k, req.Name, func(exposed string, f owned) bool { return p.offers(k, exposed, f.member) })
+		if m == nil || !p.offers(k, req.Name, m, name) {
+			return mcp.Result{}, g.current().unknown(k, req.Name, func(exposed string, f owned) bool { return p.offers(k, exposed, f.member, f.original) })
 		}
 	case "resources/read":
-		return g.read(ctx, req, p.has)
+		return g.read(ctx, req, p.offers)
 	case "completion/complete":
-		return g.complete(ctx, req, p.has)
+		return g.complete(ctx, req, p.offers)
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list", skills.MethodList:
 		return p.list(ctx, req)
 	case skills.MethodGet:
@@ -73,7 +81,7 @@ func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	case "server/discover":
 		return g.discover(ctx, p.has)
 	case "subscriptions/listen":
-		return g.listen(ctx, req, p.has)
+		return g.listen(ctx, req, p.offers)
 	}
 	return g.Handle(ctx, req)
 }
@@ -103,7 +111,7 @@ func (p *part) selected(o *offer, k kind) json.RawMessage {
 	w.Array(k.list)
 	jsonrpc.EachElement(jsonrpc.Get(o.lists[k.method], k.list), func(raw []byte) bool {
 		name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, k.key))
-		if p.offers(k, name, o.found[k.method][name].member) {
+		if f := o.found[k.method][name]; p.offers(k, name, f.member, f.original) {
 			w.Element(raw)
 		}
 		return true
@@ -114,3 +122,9 @@ func (p *part) selected(o *offer, k kind) json.RawMessage {
 
 // everyone is all members.
 func everyone(*member) bool { return true }
+
+// A choice says whether an entry of a member is in what a client can have.
+type choice func(k kind, exposed string, m *member, name string) bool
+
+// everything is all that there is.
+func everything(kind, string, *member, string) bool { return true }

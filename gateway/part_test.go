@@ -18,7 +18,7 @@ func TestAPartOffersAndAnswersNothingElse(t *testing.T) {
 	must(t, g.AddHandler("a", member(t, "a")))
 	must(t, g.AddHandler("b", member(t, "b")))
 	must(t, g.Settle(t.Context()))
-	part := g.Only(gateway.Selection{Servers: []string{"a"}, Tools: func(exposed string) bool { return strings.HasSuffix(exposed, "who") }})
+	part := g.Only(gateway.Selection{Servers: []string{"a"}, Keep: func(e gateway.Entry) bool { return e.Kind != "tool" || strings.HasSuffix(e.Exposed, "who") }})
 	c, err := mcp.Dial(t.Context(), stream.Pipe(part))
 	must(t, err)
 	defer c.Close()
@@ -120,6 +120,52 @@ func TestAPartNamesNoServerThatIsNotInIt(t *testing.T) {
 	} {
 		if _, err := mcp.Call[string](t.Context(), c, tool, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", tool, err)
+		}
+	}
+}
+
+func TestAPartHasOnlySomePromptsAndResources(t *testing.T) {
+	g := gateway.New(gateway.Options{Logger: quiet})
+	defer g.Close()
+	must(t, g.AddHandler("a", member(t, "a")))
+	must(t, g.AddHandler("one", library("one")))
+	must(t, g.AddHandler("two", library("two")))
+	must(t, g.Settle(t.Context()))
+	keep := []string{"prompt a greet a__greet", "resource two file:///same junction:two/file:///same", "resource template one file:///notes/{name} file:///notes/{name}", "resource one file:///notes/x file:///notes/x"}
+	part := g.Only(gateway.Selection{Keep: func(e gateway.Entry) bool {
+		return slices.Contains(keep, strings.Join([]string{e.Kind, e.Server, e.Name, e.Exposed}, " "))
+	}})
+	c, err := mcp.Dial(t.Context(), stream.Pipe(part))
+	must(t, err)
+	defer c.Close()
+	if got, want := resourceURIs(t, c), []string{"junction:two/file:///same", "file:///notes/{name}"}; !slices.Equal(got, want) {
+		t.Errorf("listed are %q, want %q", got, want)
+	}
+	var prompts []string
+	for p, err := range c.Prompts(t.Context()) {
+		must(t, err)
+		prompts = append(prompts, p.Name)
+	}
+	if !slices.Equal(prompts, []string{"a__greet"}) {
+		t.Errorf("prompts are %q", prompts)
+	}
+	for uri, has := range map[string]bool{"junction:two/file:///same": true, "file:///notes/x": true, "file:///same": false, "only:one": false, "file:///notes/y": false, "junction:two/file:///notes/x": false} {
+		if _, err := c.ReadResource(t.Context(), uri); (err == nil) != has {
+			t.Errorf("%s can be read: %t (%v)", uri, !has, err)
+		}
+	}
+	for prompt, has := range map[string]bool{"a__greet": true, "one__links": false} {
+		if _, err := c.GetPrompt(t.Context(), prompt, nil); (err == nil) != has {
+			t.Errorf("%s can be had: %t (%v)", prompt, !has, err)
+		}
+	}
+	for ref, has := range map[mcp.CompletionReference]bool{
+		{Type: mcp.RefPrompt, Name: "a__greet"}:                           true,
+		{Type: mcp.RefResource, URI: "file:///notes/{name}"}:              true,
+		{Type: mcp.RefResource, URI: "junction:two/file:///notes/{name}"}: false,
+	} {
+		if _, err := c.Complete(t.Context(), mcp.CompletionRequest{Ref: ref, Argument: mcp.CompletionArgument{Name: "name", Value: ""}}); (err == nil) != has {
+			t.Errorf("%v is completed: %t (%v)", ref, !has, err)
 		}
 	}
 }

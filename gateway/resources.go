@@ -160,7 +160,7 @@ func (o *offer) noteOverlaps() {
 
 // read passes resources/read on to the member that lists the URI, or to those
 // with a template that matches it, and to no other: a URI may be a secret.
-func (g *Gateway) read(ctx context.Context, req *mcp.Request, has func(*member) bool) (mcp.Result, error) {
+func (g *Gateway) read(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
 	owners, sure := g.current().owners(req.Name)
 	if !sure {
 		if err := g.await(ctx); err != nil {
@@ -175,7 +175,7 @@ func (g *Gateway) read(ctx context.Context, req *mcp.Request, has func(*member) 
 	last := g.current().noResource(req.Name)
 	asker := takeAsker(req)
 	for _, r := range owners {
-		if asker != "" && r.member.name != asker || !has(r.member) {
+		if asker != "" && r.member.name != asker || !offers(resourceKind, req.Name, r.member, r.uri) {
 			continue
 		}
 		result, err := r.ask(ctx, req)

@@ -23,9 +23,10 @@ type Upstream struct {
 	// the server's name. NoPrefix gives them none, as [Options.NoPrefix] does for all.
 	Prefix   string
 	NoPrefix bool
-	// Names are the names of tools and prompts that clients are to see, by those that the server gives
-	// them; the others get the prefix.
-	Names map[string]string
+	// Names are the names of tools that clients are to see, by those that the server gives them, and
+	// PromptNames those of prompts; the others get the prefix.
+	Names       map[string]string
+	PromptNames map[string]string
 	// Program says that Dial starts a program on this machine: only some start at
 	// the same time.
 	Program bool

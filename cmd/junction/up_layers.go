@@ -17,6 +17,7 @@ import (
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/redact"
+	"github.com/junction-mcp/junction/gateway/results"
 	"github.com/junction-mcp/junction/gateway/retry"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/rules"
@@ -122,6 +123,7 @@ type layers struct {
 	folder    string                     // of log
 	exporters []*export.Exporter         // of log
 	tracer    *trace.TracerProvider      // nil: requests make no spans
+	results   *results.Store             // long results of all servers
 	tasks     *tasks.Tasks               // that calls become which are tasks of a server, or last
 
 	authorizes bool // callers have principals, with scopes
@@ -135,6 +137,8 @@ type arrangement struct {
 	person   *ratelimit.Limiter        // of each principal or client; nil: there is no limit
 	redacted map[string]redact.Options // by server; those of which nothing is hidden have none
 	unlogged redact.Paths              // of arguments and results in the audit log
+
+	picks map[string]*settings.Selection // what each server with settings offers
 }
 
 // openLayers makes the layers that command line and settings ask for. Close the log when done.
@@ -143,7 +147,7 @@ func (a *app) openLayers(o layering, s *settings.Settings, from string) (*layers
 	if err != nil {
 		return nil, err
 	}
-	y := &layers{}
+	y := &layers{results: results.NewStore(0)}
 	if y.tasks, err = a.newTasks(); err != nil {
 		return nil, err
 	}
@@ -164,7 +168,10 @@ func (a *app) openLayers(o layering, s *settings.Settings, from string) (*layers
 
 // arrange reads the rules of the whole gateway and of the profiles, and makes the limits.
 func (a *app) arrange(o layering, s *settings.Settings, from string) (*arrangement, error) {
-	now := &arrangement{options: o, settings: s, books: map[string]*rulebook{}}
+	now := &arrangement{options: o, settings: s, books: map[string]*rulebook{}, picks: map[string]*settings.Selection{}}
+	for name := range s.Servers {
+		now.picks[name] = s.Select(name)
+	}
 	if s.Limits != (settings.Limits{}) {
 		now.person = limited(s.Limits, ratelimit.Options{Key: ratelimit.Caller})
 	}
@@ -220,7 +227,7 @@ func (y *layers) close() error {
 // around is what stands around one server.
 func (y *layers) around(a *app, e entry) []mcp.Middleware {
 	now := y.now.Load()
-	around := edits(e.name, now.settings.Servers[e.name])
+	around := edits(e.name, now.settings, y.results)
 	if len(now.books) > 0 {
 		around = append(around, y.rules(now, e))
 	}
@@ -289,7 +296,7 @@ func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
 	var h mcp.Handler = g
 	p := now.settings.Profiles[profile]
 	if profile != "" {
-		h = g.Only(gateway.Selection{Servers: p.Servers, Tools: func(exposed string) bool { return kept(exposed, p.Only, p.Hide) && !now.hides(g, profile, exposed) }})
+		h = g.Only(gateway.Selection{Servers: p.Servers, Keep: now.keeps(g, profile)})
 	}
 	if y.authorizes {
 		h = scoped(now.settings.Authorization)(h)
@@ -332,6 +339,33 @@ func (now *arrangement) retries(g *gateway.Gateway, req *mcp.Request) int {
 		return 0
 	}
 	return now.settings.Servers[t.Server].Retries
+}
+
+// keeps says what a profile has of its servers.
+func (now *arrangement) keeps(g *gateway.Gateway, profile string) func(gateway.Entry) bool {
+	p := now.settings.Profiles[profile]
+	patterns := p.Patterns()
+	return func(e gateway.Entry) bool {
+		kind := settings.ResourceKind
+		switch e.Kind {
+		case "tool":
+			kind = settings.ToolKind
+		case "prompt":
+			kind = settings.PromptKind
+		}
+		var tags []string
+		if picks := now.picks[e.Server]; picks != nil {
+			tags = picks.Tags(kind, e.Name)
+		}
+		if now.settings.Of(e.Server).MaxResult > 0 && results.Is(e.Server, e.Name) { // what its tools gave
+			return true
+		}
+		names := []string{e.Exposed}
+		if kind == settings.ResourceKind { // which patterns find by the server's own URI, too
+			names = append(names, e.Name)
+		}
+		return patterns.Pick(kind, tags, names...) && (kind != settings.ToolKind || !now.hides(g, profile, e.Exposed))
+	}
 }
 
 // hides reports whether the rules of a profile deny a tool in any case.

@@ -114,8 +114,8 @@ func (v *served) add(ctx context.Context, e entry, replace bool) bool {
 // print changes when a server must be started anew, or has other middleware.
 func (v *served) print(e entry) string {
 	now := v.layers.now.Load()
-	own, _ := json.Marshal(now.settings.Servers[e.name]) // texts and numbers always encode
-	text := fmt.Sprintf("%s %t %t %s", own, len(now.books) > 0, now.options.shadow, now.options.review)
+	own, _ := json.Marshal(now.settings.Of(e.name)) // texts and numbers always encode
+	text := fmt.Sprintf("%s %t %t %t %s", own, now.settings.Names == "map", len(now.books) > 0, now.options.shadow, now.options.review)
 	if d := e.definition; d != nil {
 		text += fmt.Sprintf(" %s %s %s %q %v %v %v", d.Source, d.Hash(), d, d.Around(), d.Timeout, d.Eager, d.StartTimeout)
 	}
@@ -267,6 +267,7 @@ func (v *served) reload(ctx context.Context) {
 	v.layers.now.Store(next)
 	v.app.reportProblems(set)
 	wanted := v.withFaulty(set, v.app.admitted(ctx, v.app.withoutSelf(ctx, entries, v.listener)))
+	v.gateway.SetNames(v.options.noPrefix || s.Names == "none", conflicts(s.Conflicts))
 	changed := v.change(ctx, wanted)
 	v.makeFronts()
 	for _, s := range v.gateway.Status() {
@@ -292,8 +293,8 @@ func (v *served) withFaulty(set *config.Set, entries []entry) []entry {
 func (v *served) reportFixed(next *arrangement) {
 	before := v.layers.now.Load()
 	o, p := before.options, next.options
-	if o.audit != p.audit || o.sync != p.sync || o.goOn != p.goOn || before.settings.Names != next.settings.Names || before.settings.Conflicts != next.settings.Conflicts {
-		v.app.screen.Printf("junction: names, conflicts and audit are as they were until junction up starts again\n")
+	if o.audit != p.audit || o.sync != p.sync || o.goOn != p.goOn {
+		v.app.screen.Printf("junction: audit is as it was until junction up starts again\n")
 	}
 }
 

@@ -121,11 +121,11 @@ func TestSettingsSayHowServersAreOffered(t *testing.T) {
 		t.Fatal(err)
 	}
 	configure(t, config, written(t, "a", dir)+","+written(t, "b", dir), `
-		"conflicts": "error", "audit": {"folder": "log"}, "tools": "all",
+		"conflicts": "error", "audit": {"folder": "log"}, "tools": "all", "maxResult": 1000,
 		"servers": {
 			"a": {"prefix": "", "hide": ["fail"], "limits": {"rate": "1000/m"},
 				"tools": {"add": {"name": "plus_one", "description": "Add one.", "fixed": {"b": 1}}, "echo": {"limits": {"rate": "2/h"}}}},
-			"b": {"isolation": "client", "instances": 4, "only": ["echo", "add"], "maxResult": 1000, "secrets": "arguments"}},
+			"b": {"isolation": "client", "instances": 4, "only": ["echo", "add"], "secrets": "arguments"}},
 		"profiles": {"strict": {"servers": ["b"], "policy": "strict.json"}}`)
 	r := serving(t, "up", "--config", config)
 	waitFor(t, "both are offered", func() bool {

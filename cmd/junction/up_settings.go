@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"path/filepath"
 	"slices"
 
@@ -135,35 +134,38 @@ func apply(u *gateway.Upstream, s settings.Server) {
 		u.Isolation = gateway.PerClient
 	}
 	u.MaxInstances, u.IdleTime = s.Instances, s.Idle
+	u.Names, u.PromptNames = map[string]string{}, map[string]string{}
 	for name, t := range s.Tools {
-		if t.Name != "" {
-			if u.Names == nil {
-				u.Names = map[string]string{}
-			}
-			u.Names[name] = t.Name
-		}
+		u.Names[name] = t.Name
+	}
+	for name, p := range s.Prompts {
+		u.PromptNames[name] = p.Name
 	}
 }
 
-// edits are the middleware that has a server's tools look as its settings say.
-func edits(name string, s settings.Server) (around []mcp.Middleware) {
-	o := edit.Options{Tools: map[string]edit.Tool{}}
-	if len(s.Only)+len(s.Hide) > 0 || s.HidesTools() {
-		o.Keep = func(tool string) bool { return kept(tool, s.Only, s.Hide) && !s.Tools[tool].Hide }
+// edits are the middleware that has what a server offers look as its settings say.
+func edits(name string, all *settings.Settings, kept *results.Store) (around []mcp.Middleware) {
+	s, picks := all.Of(name), all.Select(name)
+	o := edit.Options{Tools: map[string]edit.Tool{}, Prompts: entries(s.Prompts), Resources: entries(s.Resources)}
+	if !picks.All() {
+		o.Keep = func(kind edit.Kind, name string) bool { return picks.Offers(settings.Kind(kind), name) }
+	}
+	if picks.Tagged() {
+		o.Tags = func(kind edit.Kind, name string) []string { return picks.Tags(settings.Kind(kind), name) }
 	}
 	for tool, t := range s.Tools {
 		if t.Title+t.Description != "" || len(t.Fixed)+len(t.Defaults) > 0 {
 			o.Tools[tool] = edit.Tool{Title: t.Title, Description: t.Description, Fixed: t.Fixed, Defaults: t.Defaults}
 		}
 	}
+	if s.MaxResult > 0 { // before all that withholds something, of which nothing is kept then
+		around = append(around, results.Middleware(results.Options{Server: name, Max: s.MaxResult, Store: kept}))
+	}
 	if s.Secrets != "" && s.Secrets != "pass" { // before edits, whose fixed arguments may be secrets
 		around = append(around, secrets.Middleware(secrets.Options{Arguments: s.Secrets != "results", Results: s.Secrets != "arguments"}))
 	}
-	if o.Keep != nil || len(o.Tools) > 0 {
+	if o.Keep != nil || o.Tags != nil || len(o.Tools)+len(o.Prompts)+len(o.Resources) > 0 {
 		around = append(around, edit.Middleware(o))
-	}
-	if s.MaxResult > 0 {
-		around = append(around, results.Middleware(results.Options{Server: name, Max: s.MaxResult}))
 	}
 	if s.Limits != (settings.Limits{}) {
 		around = append(around, limited(s.Limits, ratelimit.Options{Whose: fmt.Sprintf("server %s", name)}).Around)
@@ -175,6 +177,17 @@ func edits(name string, s settings.Server) (around []mcp.Middleware) {
 		}
 	}
 	return around
+}
+
+// entries are the changes of prompts or resources.
+func entries(all map[string]settings.Entry) map[string]edit.Entry {
+	changed := map[string]edit.Entry{}
+	for name, e := range all {
+		if c := (edit.Entry{Title: e.Title, Description: e.Description, Name: e.Name}); c != (edit.Entry{}) {
+			changed[name] = c
+		}
+	}
+	return changed
 }
 
 // redactions are what is hidden of the calls of each server, and of all in the audit log.
@@ -207,15 +220,6 @@ func redactions(s *settings.Settings) (servers map[string]redact.Options, log re
 		log = parse("audit.redact", s.Audit.Redact)
 	}
 	return servers, log, errors.Join(faults...)
-}
-
-// kept reports whether a name matches one of the patterns of only, if there are any, and none of hide.
-func kept(name string, only, hide []string) bool {
-	matches := func(pattern string) bool {
-		ok, _ := path.Match(pattern, name) // settings were checked
-		return ok
-	}
-	return (len(only) == 0 || slices.ContainsFunc(only, matches)) && !slices.ContainsFunc(hide, matches)
 }
 
 func limited(l settings.Limits, o ratelimit.Options) *ratelimit.Limiter {

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ import (
 // Settings are the member "junction" of a configuration file. What is absent means its default. They are
 // not to be changed.
 type Settings struct {
-	Names         string             `json:"names,omitempty" enum:"prefix,none" default:"prefix" doc:"whether the names of tools and prompts get the server's name in front: SERVER__TOOL"`
+	Names         string             `json:"names,omitempty" enum:"prefix,none,map" default:"prefix" doc:"whether the names of tools and prompts get the server's name in front: SERVER__TOOL; or map: only those are offered that have a name in the settings of their server, under that name"`
 	Conflicts     string             `json:"conflicts,omitempty" enum:"suffix,priority,error" default:"suffix" doc:"what becomes of a name that two servers give: the later one gets a suffix, the first one has it, or nobody does"`
 	Tools         string             `json:"tools,omitempty" enum:"auto,all,search" default:"auto" doc:"which tools clients see: all; or search_tools, describe_tool and call_tool in their place; or that where all would cost more than 10,000 tokens"`
 	Pin           []string           `json:"pin,omitempty" max:"100" doc:"patterns of names of tools that are listed in any case, such as files__*"`
@@ -31,6 +32,7 @@ type Settings struct {
 	Audit         *Audit             `json:"audit,omitempty" doc:"write down every call before its result leaves"`
 	Authorization Authorization      `json:"authorization,omitzero" doc:"what tokens are for and who gives them, with junction up --auth"`
 	Limits        Limits             `json:"limits,omitzero" doc:"what each user may do, or each client whose user is not known"`
+	MaxResult     int                `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result of any server that does not say its own; the text of a larger one becomes a resource, and the result a preview of it; by default results stay as they are"`
 	Servers       map[string]Server  `json:"servers,omitempty" max:"1000" doc:"what holds for single servers, by their names"`
 	Profiles      map[string]Profile `json:"profiles,omitempty" max:"100" doc:"parts of what is offered, each at an endpoint of its own, /mcp/NAME"`
 }
@@ -65,26 +67,36 @@ type Server struct {
 	Isolation string          `json:"isolation,omitempty" enum:"shared,user,client" default:"shared" doc:"whether users or clients have an instance of the server each, such as a program with what it keeps"`
 	Instances int             `json:"instances,omitempty" min:"1" max:"1000" default:"16" doc:"how many instances there may be"`
 	Idle      time.Duration   `json:"idle,omitempty" default:"10m" doc:"how long an instance that nobody uses is kept"`
-	Only      []string        `json:"only,omitempty" max:"1000" doc:"patterns of the tools that are offered, by the names that the server gives them; all by default"`
-	Hide      []string        `json:"hide,omitempty" max:"1000" doc:"patterns of tools that are not offered"`
+	Tags      []string        `json:"tags,omitempty" max:"20" doc:"words for all that it offers, for patterns such as tag:WORD"`
+	Only      []string        `json:"only,omitempty" max:"1000" doc:"patterns of the tools that are offered, by the names that the server gives them, such as read_*; prompt:PATTERN, resource:PATTERN of URIs and tag:WORD are about others; all by default"`
+	Hide      []string        `json:"hide,omitempty" max:"1000" doc:"such patterns of what is not offered"`
 	Limits    Limits          `json:"limits,omitzero" doc:"what all clients together may do with the server"`
 	Secrets   string          `json:"secrets,omitempty" enum:"pass,arguments,results,both" default:"pass" doc:"refuse calls whose arguments hold a key or a token, withhold results that do, or both"`
 	Redact    Redact          `json:"redact,omitzero" doc:"what is hidden of the calls of all its tools"`
 	Retries   int             `json:"retries,omitempty" min:"1" max:"10" doc:"how often a call that got nothing back is sent again, of tools that say that they are read-only or idempotent; 0 by default"`
 	MaxResult int             `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result; the text of a larger one becomes a resource, and the result a preview of it"`
 	Tools     map[string]Tool `json:"tools,omitempty" max:"1000" doc:"what holds for single tools, by the names that the server gives them"`
+
+	Prompts   map[string]Entry `json:"prompts,omitempty" max:"1000" doc:"what holds for single prompts, by the names that the server gives them"`
+	Resources map[string]Entry `json:"resources,omitempty" max:"1000" doc:"what holds for single resources and resource templates, by their URIs and URI templates"`
+}
+
+// An Entry is what holds for one thing that a server offers.
+type Entry struct {
+	Name        string   `json:"name,omitempty" pattern:"^[a-zA-Z0-9_-]{1,64}$" doc:"its name for clients, as it is, without a prefix"`
+	Title       string   `json:"title,omitempty" max:"200" doc:"its title in place of the server's"`
+	Description string   `json:"description,omitempty" max:"10000" doc:"its description in place of the server's"`
+	Hide        bool     `json:"hide,omitempty" doc:"do not offer it"`
+	Tags        []string `json:"tags,omitempty" max:"20" doc:"words for it, for patterns such as tag:WORD"`
 }
 
 // A Tool is what holds for one tool of a server.
 type Tool struct {
-	Name        string                     `json:"name,omitempty" pattern:"^[a-zA-Z0-9_-]{1,64}$" doc:"its name for clients, as it is, without a prefix"`
-	Title       string                     `json:"title,omitempty" max:"200" doc:"its title in place of the server's"`
-	Description string                     `json:"description,omitempty" max:"10000" doc:"its description in place of the server's"`
-	Hide        bool                       `json:"hide,omitempty" doc:"do not offer it"`
-	Fixed       map[string]json.RawMessage `json:"fixed,omitempty" max:"100" doc:"arguments that always have these values; clients do not see them"`
-	Defaults    map[string]json.RawMessage `json:"defaults,omitempty" max:"100" doc:"arguments that have these values where a call gives none"`
-	Limits      Limits                     `json:"limits,omitzero" doc:"what all clients together may do with the tool"`
-	Redact      Redact                     `json:"redact,omitzero" doc:"what is hidden of its calls"`
+	Entry
+	Fixed    map[string]json.RawMessage `json:"fixed,omitempty" max:"100" doc:"arguments that always have these values; clients do not see them"`
+	Defaults map[string]json.RawMessage `json:"defaults,omitempty" max:"100" doc:"arguments that have these values where a call gives none"`
+	Limits   Limits                     `json:"limits,omitzero" doc:"what all clients together may do with the tool"`
+	Redact   Redact                     `json:"redact,omitzero" doc:"what is hidden of its calls"`
 }
 
 // Redact says what is hidden of calls: paths such as /user/email, where * stands for every member or element.
@@ -96,8 +108,8 @@ type Redact struct {
 // A Profile is a part of what is offered.
 type Profile struct {
 	Servers []string `json:"servers,omitempty" max:"1000" doc:"the servers that it has; all by default"`
-	Only    []string `json:"only,omitempty" max:"1000" doc:"patterns of the tools that it has, by the names that clients see; all by default"`
-	Hide    []string `json:"hide,omitempty" max:"1000" doc:"patterns of tools that it has not"`
+	Only    []string `json:"only,omitempty" max:"1000" doc:"patterns of the tools that it has, by the names that clients see, such as files__*; prompt:PATTERN, resource:PATTERN of URIs and tag:WORD are about others; all by default"`
+	Hide    []string `json:"hide,omitempty" max:"1000" doc:"such patterns of what it has not"`
 	Tools   string   `json:"tools,omitempty" enum:"auto,all,search" doc:"which tools clients see; by default as without a profile"`
 	Pin     []string `json:"pin,omitempty" max:"100" doc:"patterns of names of tools that are listed in any case"`
 	Policy  string   `json:"policy,omitempty" doc:"a file of rules that hold in addition"`
@@ -134,6 +146,13 @@ func Schema() json.RawMessage {
 	w.Raw("junction", text)
 	w.End()
 	return w.Bytes()
+}
+
+// Of is what holds for a server, with what holds for all.
+func (s *Settings) Of(server string) Server {
+	one := s.Servers[server]
+	one.MaxResult = cmp.Or(one.MaxResult, s.MaxResult)
+	return one
 }
 
 // Members are the names of what Settings hold.
@@ -182,12 +201,16 @@ func (s *Settings) check() error {
 			}
 		}
 	}
+	selection := func(at string, only, hide []string) {
+		if _, err := NewPatterns(only, hide); err != nil {
+			faults = append(faults, fmt.Errorf("%s.%w", at, err))
+		}
+	}
 	patterns("pin", s.Pin)
 	faults = append(faults, s.Authorization.check())
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
 		server, at := s.Servers[name], "servers."+name
-		patterns(at+".only", server.Only)
-		patterns(at+".hide", server.Hide)
+		selection(at, server.Only, server.Hide)
 		if server.Isolation == "" || server.Isolation == "shared" {
 			if server.Instances > 0 || server.Idle > 0 {
 				faults = append(faults, fmt.Errorf(`%s: instances and idle go with isolation "user" or "client"`, at))
@@ -206,34 +229,29 @@ func (s *Settings) check() error {
 		if !profileName().MatchString(name) {
 			faults = append(faults, fmt.Errorf("%s: expected a name of letters, digits, _ and -", at))
 		}
-		patterns(at+".only", p.Only)
-		patterns(at+".hide", p.Hide)
+		selection(at, p.Only, p.Hide)
 		patterns(at+".pin", p.Pin)
 	}
 	return errors.Join(faults...)
 }
 
-// checkNames says which name two tools of a server are given.
+// checkNames says which name two tools, or two prompts, of a server are given.
 func (s *Server) checkNames(at string) error {
-	by := map[string]string{}
-	for _, tool := range slices.Sorted(maps.Keys(s.Tools)) {
-		name := s.Tools[tool].Name
-		if before := by[name]; name != "" && before != "" {
-			return fmt.Errorf("%s.tools: %q and %q both get the name %q", at, before, tool, name)
+	tools := map[string]Entry{}
+	for name, t := range s.Tools {
+		tools[name] = t.Entry
+	}
+	for kind, all := range map[string]map[string]Entry{"tools": tools, "prompts": s.Prompts} {
+		by := map[string]string{}
+		for _, own := range slices.Sorted(maps.Keys(all)) {
+			name := all[own].Name
+			if before := by[name]; name != "" && before != "" {
+				return fmt.Errorf("%s.%s: %q and %q both get the name %q", at, kind, before, own, name)
+			}
+			by[name] = own
 		}
-		by[name] = tool
 	}
 	return nil
-}
-
-// HidesTools reports whether a tool is hidden by its own settings.
-func (s *Server) HidesTools() bool {
-	for _, t := range s.Tools {
-		if t.Hide {
-			return true
-		}
-	}
-	return false
 }
 
 // Volume returns how many bytes a [Limits.Bytes] allows in which time; 0 without one.

@@ -33,6 +33,18 @@ func TestSettingsAreRead(t *testing.T) {
 	}
 }
 
+func TestAServerHasWhatHoldsForAllUnlessItSaysItsOwn(t *testing.T) {
+	s, err := Parse([]byte(`{"maxResult":5000,"servers":{"a":{"maxResult":100000},"b":{"tags":["x"]}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for server, want := range map[string]int{"a": 100_000, "b": 5_000, "c": 5_000} {
+		if got := s.Of(server).MaxResult; got != want {
+			t.Errorf("%s: %d bytes, want %d", server, got, want)
+		}
+	}
+}
+
 func TestWhatIsWrongIsSaidWithItsPath(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"nmes":"none"}`:                  "nmes",

@@ -20,80 +20,45 @@ type Tool struct {
 	Defaults map[string]json.RawMessage
 }
 
-// Options say what is different about the tools of a server.
+// Options say what is different about what a server offers.
 type Options struct {
-	// Keep, if not nil, says whether a tool is offered. One that is not cannot be called. It must be safe for
-	// concurrent use, and always say the same of one name.
-	Keep func(tool string) bool
-	// Tools are those that are changed, by name.
-	Tools map[string]Tool
+	// Keep, if not nil, says whether a tool, prompt, resource or resource template is offered, by name or URI. One that
+	// is not can be neither called nor read. It must be safe for concurrent use, and always say the same of one name.
+	Keep func(kind Kind, name string) bool
+	// Tags, if not nil, are words for an entry, which clients find in its _meta as io.github.junction-mcp/tags. What
+	// holds for Keep holds for it.
+	Tags func(kind Kind, name string) []string
+	// Tools, Prompts and Resources are those that are changed, by name; resources and templates by URI.
+	Tools     map[string]Tool
+	Prompts   map[string]Entry
+	Resources map[string]Entry
 }
 
-// Middleware returns middleware that changes the tools of a server.
+// Middleware returns middleware that changes what a server offers.
 func Middleware(o Options) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-			switch req.Method {
-			case "tools/list":
+			if l, ok := lists[req.Method]; ok {
 				result, err := next.Handle(ctx, req)
 				if err != nil {
 					return result, err
 				}
-				return o.list(result)
+				return o.list(result, l)
+			}
+			if err := o.withheld(req); err != nil {
+				return mcp.Result{}, err
+			}
+			switch req.Method {
 			case "tools/call":
-				if o.Keep != nil && !o.Keep(req.Name) {
-					return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "unknown tool %q", req.Name)
-				}
 				if t := o.Tools[req.Name]; len(t.Fixed)+len(t.Defaults) > 0 {
 					req = req.WithParams(jsonrpc.With(req.Params, "arguments", t.arguments(req.Arguments)))
 				}
+			case "subscriptions/listen":
+				req = o.subscribable(req)
 			}
 			return next.Handle(ctx, req)
 		})
 	}
-}
-
-// list edits a list of tools.
-func (o *Options) list(result mcp.Result) (mcp.Result, error) {
-	body, err := result.Encoded()
-	if err != nil {
-		return result, err
-	}
-	w := jsonrpc.NewObject(make([]byte, 0, len(body)))
-	w.Members(body, "tools")
-	w.Array("tools")
-	jsonrpc.EachElement(jsonrpc.Get(body, "tools"), func(raw []byte) bool {
-		name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name"))
-		if o.Keep != nil && !o.Keep(name) {
-			return true
-		}
-		if t, changed := o.Tools[name]; changed {
-			raw = t.edited(raw)
-		}
-		w.Element(raw)
-		return true
-	})
-	return result.WithJSON(w.Bytes()), nil
-}
-
-// edited is the definition of a tool with its changes.
-func (t *Tool) edited(raw json.RawMessage) json.RawMessage {
-	w := jsonrpc.NewObject(make([]byte, 0, len(raw)+len(t.Title)+len(t.Description)))
-	var replaced []string
-	set := func(member, text string) {
-		if text != "" {
-			replaced = append(replaced, member)
-			w.String(member, text)
-		}
-	}
-	set("title", t.Title)
-	set("description", t.Description)
-	if in := jsonrpc.Get(raw, "inputSchema"); len(t.Fixed)+len(t.Defaults) > 0 && len(in) > 0 && in[0] == '{' {
-		replaced = append(replaced, "inputSchema")
-		w.Raw("inputSchema", t.schema(in))
-	}
-	w.Members(raw, replaced...)
-	return w.Bytes()
 }
 
 // schema is the input schema as clients are to fill it in.

@@ -29,7 +29,7 @@ func echoing() *mcp.Server {
 func TestToolsAreAsTheOptionsSay(t *testing.T) {
 	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
 	h := edit.Middleware(edit.Options{
-		Keep: func(tool string) bool { return tool != "secret" },
+		Keep: func(_ edit.Kind, name string) bool { return name != "secret" },
 		Tools: map[string]edit.Tool{"read": {Title: "Read", Description: "read it",
 			Fixed: map[string]json.RawMessage{"root": raw(`"/srv"`)}, Defaults: map[string]json.RawMessage{"limit": raw(`10`), "root": raw(`"/"`)}}},
 	})(echoing())
@@ -68,4 +68,91 @@ func TestToolsAreAsTheOptionsSay(t *testing.T) {
 	if _, err := mcp.Call[string](t.Context(), c, "secret", raw(`{"path":"a"}`)); err == nil || !strings.Contains(err.Error(), "unknown tool") {
 		t.Errorf("one that is not offered: %v", err)
 	}
+}
+
+func TestPromptsAndResourcesAreAsTheOptionsSay(t *testing.T) {
+	s := mcp.NewServer("s", "1")
+	for _, name := range []string{"shown", "hidden"} {
+		s.AddPrompt(mcp.Prompt{Name: name, Arguments: []mcp.PromptArgument{{Name: "x"}}}, func(context.Context, map[string]string) (*mcp.GetPromptResult, error) {
+			return &mcp.GetPromptResult{}, nil
+		})
+		s.AddCompletion(mcp.CompletionReference{Type: mcp.RefPrompt, Name: name}, func(context.Context, mcp.CompletionRequest) (*mcp.Completion, error) {
+			return &mcp.Completion{Values: []string{"y"}}, nil
+		})
+		s.AddText(mcp.Resource{URI: name + ":text", Name: name}, name)
+		s.AddResourceTemplate(mcp.ResourceTemplate{URITemplate: name + ":item/{id}", Name: name}, func(_ context.Context, uri string, _ map[string]string) (*mcp.ReadResourceResult, error) {
+			return &mcp.ReadResourceResult{Contents: []mcp.ResourceContents{mcp.TextContents(uri, "", name)}}, nil
+		})
+	}
+	c := mcp.NewClient(edit.Middleware(edit.Options{
+		Keep: func(_ edit.Kind, name string) bool { return !strings.HasPrefix(name, "hidden") },
+		Tags: func(kind edit.Kind, name string) []string { return []string{string(kind), name, name} },
+		Prompts: map[string]edit.Entry{
+			"shown": {Title: "Shown", Description: "a prompt"}},
+		Resources: map[string]edit.Entry{"shown:text": {Name: "renamed", Description: "a text"}, "shown:item/{id}": {Title: "Item"}},
+	})(s))
+	var seen []string
+	for p, err := range c.Prompts(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, strings.Join([]string{p.Name, p.Title, p.Description, string(p.Meta)}, "|"))
+	}
+	for r, err := range c.Resources(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, strings.Join([]string{r.URI, r.Name, r.Description, string(r.Meta)}, "|"))
+	}
+	for r, err := range c.ResourceTemplates(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, strings.Join([]string{r.URITemplate, r.Name, r.Title, string(r.Meta)}, "|"))
+	}
+	want := `shown|Shown|a prompt|{"io.github.junction-mcp/tags":["prompt","shown"]}
+shown:text|renamed|a text|{"io.github.junction-mcp/tags":["resource","shown:text"]}
+shown:item/{id}|shown|Item|{"io.github.junction-mcp/tags":["resource","shown:item/{id}"]}`
+	if got := strings.Join(seen, "\n"); got != want {
+		t.Errorf("listed are\n%s\nwant\n%s", got, want)
+	}
+	for name, has := range map[string]bool{"shown": true, "hidden": false} {
+		_, prompt := c.GetPrompt(t.Context(), name, nil)
+		_, text := c.ReadResource(t.Context(), name+":text")
+		_, item := c.ReadResource(t.Context(), name+":item/1")
+		_, completion := c.Complete(t.Context(), mcp.CompletionRequest{Ref: mcp.CompletionReference{Type: mcp.RefPrompt, Name: name}, Argument: mcp.CompletionArgument{Name: "x", Value: ""}})
+		for what, err := range map[string]error{"prompt": prompt, "text": text, "item": item, "completion": completion} {
+			if (err == nil) != has {
+				t.Errorf("the %s %s can be had: %t (%v)", name, what, !has, err)
+			}
+		}
+	}
+}
+
+// A subscribed peer notes which resources a server agreed to.
+type subscribed struct{ agreed chan string }
+
+func (s subscribed) Notify(_ context.Context, _ string, params json.RawMessage) error {
+	s.agreed <- string(params)
+	return nil
+}
+
+func (subscribed) Ask(context.Context, mcp.ServerRequest) (json.RawMessage, error) { return nil, nil }
+
+func TestWhatIsNotOfferedIsNotSubscribedTo(t *testing.T) {
+	s := mcp.NewServer("s", "1")
+	s.AddText(mcp.Resource{URI: "a:", Name: "a"}, "a")
+	s.AddText(mcp.Resource{URI: "b:", Name: "b"}, "b")
+	h := edit.Middleware(edit.Options{Keep: func(_ edit.Kind, name string) bool { return name != "b:" }})(s)
+	ctx, cancel := context.WithCancel(t.Context())
+	req := mcp.NewRequest("subscriptions/listen", json.RawMessage(`{"notifications":{"resourceSubscriptions":["a:","b:"]}}`))
+	peer := subscribed{make(chan string, 1)}
+	req.Peer = peer
+	ended := make(chan struct{})
+	go func() { defer close(ended); _, _ = h.Handle(ctx, req) }()
+	if got := <-peer.agreed; !strings.Contains(got, `"resourceSubscriptions":["a:"]`) {
+		t.Errorf("agreed is %s", got)
+	}
+	cancel()
+	<-ended
 }

@@ -30,26 +30,34 @@ type Options struct {
 	// Max is how many bytes of text a result may have; default 64 KiB. That much of a larger one is the
 	// preview, and a page.
 	Max int
-	// Kept is how many bytes are kept at most; default 64 MiB. The oldest go first, and all after 30 minutes.
-	Kept int
+	// Store is where the results are kept; by default one of its own. Several Handlers may share one.
+	Store *Store
 }
 
 // Middleware returns middleware that takes long texts out of the results of tools. Such results have no
 // structuredContent, and so tools have no outputSchema.
 func Middleware(o Options) mcp.Middleware {
-	o.Max, o.Kept = cmp.Or(o.Max, defaultMax), cmp.Or(o.Kept, defaultKept)
+	o.Max = cmp.Or(o.Max, defaultMax)
+	if o.Store == nil {
+		o.Store = NewStore(0)
+	}
 	return func(next mcp.Handler) mcp.Handler {
-		k := &keeper{options: o, next: next, prefix: scheme + "://" + url.PathEscape(o.Server) + "/", store: store{max: o.Kept}}
+		k := &keeper{options: o, next: next, prefix: prefix(o.Server), store: o.Store}
 		return mcp.HandlerFunc(k.handle)
 	}
 }
+
+// Is reports whether a URI, or a template, is of long results of a server.
+func Is(server, uri string) bool { return strings.HasPrefix(uri, prefix(server)) }
+
+func prefix(server string) string { return scheme + "://" + url.PathEscape(server) + "/" }
 
 // A keeper keeps what is taken out of the results of one Handler.
 type keeper struct {
 	options Options
 	next    mcp.Handler
 	prefix  string // of the URIs
-	store   store
+	store   *Store
 }
 
 func (k *keeper) handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
@@ -152,7 +160,7 @@ func (k *keeper) replace(w *jsonrpc.Writer, req *mcp.Request, item []byte, text 
 	} else if json.Valid([]byte(text)) {
 		kind = "application/json"
 	}
-	id := k.store.add(text, kind, ownerOf(req))
+	id := k.store.add(text, kind, k.ownerOf(req))
 	uri := k.prefix + id
 	shown = boundary(text, shown)
 	pages := (len(text) + k.options.Max - 1) / k.options.Max
@@ -184,7 +192,7 @@ func boundary(text string, at int) int {
 // read answers resources/read of what was kept.
 func (k *keeper) read(req *mcp.Request) (mcp.Result, error) {
 	id, page, paged := strings.Cut(strings.TrimPrefix(req.Name, k.prefix), "/")
-	text, kind, there := k.store.get(id, ownerOf(req))
+	text, kind, there := k.store.get(id, k.ownerOf(req))
 	if !there {
 		return mcp.Result{}, notFound(req.Name, "it is not kept any more, or is somebody else's; call the tool again")
 	}
@@ -205,12 +213,13 @@ func notFound(uri, why string) error {
 	return e
 }
 
-// An owner is who may read what was kept.
-type owner struct{ issuer, subject string }
+// An owner is who may read what was kept, and of which server it is.
+type owner struct{ server, issuer, subject string }
 
-func ownerOf(req *mcp.Request) (o owner) {
+func (k *keeper) ownerOf(req *mcp.Request) owner {
+	o := owner{server: k.options.Server}
 	if req.Principal != nil {
-		o = owner{req.Principal.Issuer, req.Principal.Subject}
+		o.issuer, o.subject = req.Principal.Issuer, req.Principal.Subject
 	}
 	return o
 }

@@ -108,7 +108,7 @@ func TestALongTextIsReadAsAResourceThroughAGateway(t *testing.T) {
 
 func TestWhatIsKeptBelongsToItsUserAndIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := results.Middleware(results.Options{Server: "l", Max: 1_000, Kept: 50_000})(long())
+		h := results.Middleware(results.Options{Server: "l", Max: 1_000, Store: results.NewStore(50_000)})(long())
 		as := func(subject, method, params string) (string, error) {
 			req := mcp.NewRequest(method, json.RawMessage(params))
 			req.Principal = &mcp.Principal{Subject: subject}
@@ -151,4 +151,30 @@ func TestWhatIsKeptBelongsToItsUserAndIsBounded(t *testing.T) {
 			t.Error("it is kept for longer than it may be")
 		}
 	})
+}
+
+func TestServersThatShareAStoreAreBoundedAsOneAndKeptApart(t *testing.T) {
+	store := results.NewStore(50_000)
+	servers := map[string]*mcp.Client{}
+	for _, name := range []string{"a", "b"} {
+		servers[name] = mcp.NewClient(results.Middleware(results.Options{Server: name, Max: 1_000, Store: store})(long()))
+	}
+	uri := func(server string) string {
+		return call(t, servers[server], "text", `{"lines":700}`).Content[1].Link.URI // some 20,000 bytes
+	}
+	first, second := uri("a"), uri("b")
+	for server, of := range map[string]string{"a": first, "b": second} {
+		if r, err := servers[server].ReadResource(t.Context(), of); err != nil || r.Contents[0].Text != strings.Repeat(line, 700) {
+			t.Errorf("%s: %v", of, err)
+		}
+	}
+	if _, err := servers["b"].ReadResource(t.Context(), strings.Replace(first, "result://a/", "result://b/", 1)); err == nil {
+		t.Error("a result of one server is read from another")
+	}
+	third := uri("b")
+	for of, there := range map[string]bool{first: false, second: true, third: true} {
+		if _, err := servers[of[len("result://"):][:1]].ReadResource(t.Context(), of); (err == nil) != there {
+			t.Errorf("%s is kept: %t", of, !there)
+		}
+	}
 }

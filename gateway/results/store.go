@@ -1,13 +1,14 @@
 package results
 
 import (
+	"cmp"
 	"crypto/rand"
 	"sync"
 	"time"
 )
 
-// A store keeps texts for a while.
-type store struct {
+// A Store keeps long results for a while. It is safe for concurrent use.
+type Store struct {
 	max int
 
 	mu    sync.Mutex
@@ -15,6 +16,10 @@ type store struct {
 	all   map[string]*text
 	order []string // the oldest first
 }
+
+// NewStore returns a store that keeps so many bytes at most, by default 64 MiB: the oldest go first, and all after 30
+// minutes.
+func NewStore(most int) *Store { return &Store{max: cmp.Or(most, defaultKept)} }
 
 type text struct {
 	text, kind string
@@ -24,7 +29,7 @@ type text struct {
 
 // add keeps a text and returns its id, which nobody can guess. Those that are too old, and the oldest where
 // there are too many bytes, are forgotten.
-func (s *store) add(of, kind string, by owner) (id string) {
+func (s *Store) add(of, kind string, by owner) (id string) {
 	id = rand.Text()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +48,7 @@ func (s *store) add(of, kind string, by owner) (id string) {
 }
 
 // get returns a text to whom it belongs.
-func (s *store) get(id string, by owner) (of, kind string, there bool) {
+func (s *Store) get(id string, by owner) (of, kind string, there bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.all[id]

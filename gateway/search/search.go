@@ -245,15 +245,6 @@ func (s *searcher) isPinned(name string) bool {
 	})
 }
 
-// toolOf is a definition as the index knows it.
-func toolOf(raw json.RawMessage) toolsearch.Tool {
-	text := func(name string) string {
-		text, _ := jsonrpc.Unquote(jsonrpc.Get(raw, name))
-		return text
-	}
-	return toolsearch.Tool{ID: text("name"), Name: text("name"), Title: text("title"), Description: text("description"), Schema: jsonrpc.Get(raw, "inputSchema")}
-}
-
 // offer is the list that clients see in place of all tools.
 func (s *searcher) offer(pinned []json.RawMessage) json.RawMessage {
 	find := toolsearch.SearchTool()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/edit"
 	"github.com/junction-mcp/junction/gateway/search"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stream"
@@ -212,5 +213,19 @@ func TestAQueryUnderWhichAToolWasUsedIsRemembered(t *testing.T) {
 	text(ann, "call_tool", map[string]any{"name": "order_lunch"})
 	if got := find("sandwich"); !strings.Contains(got, weak) && !strings.Contains(got, "nothing was found") {
 		t.Errorf("what failed is remembered: %s", got)
+	}
+}
+
+func TestAToolIsFoundByItsTag(t *testing.T) {
+	s := office(300)
+	tag := edit.Middleware(edit.Options{Tags: func(_ edit.Kind, name string) []string {
+		if name == "report_17" {
+			return []string{"audited", "finance"}
+		}
+		return nil
+	}})
+	c := mcp.NewClient(search.Middleware(search.Options{Mode: search.Search})(tag(s)))
+	if got := text(c, "search_tools", map[string]any{"queries": []string{"audited"}}); !strings.Contains(got, `"name":"report_17"`) || !strings.Contains(got, "(tags: audited, finance)") || strings.Contains(got, "report_16") {
+		t.Errorf("found is %s", got)
 	}
 }

@@ -1,0 +1,207 @@
+package settings
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/uritemplate"
+)
+
+// A Kind is what a server offers.
+type Kind string
+
+// The kinds. Resources are known by their URIs, and resource templates are resources, too.
+const (
+	ToolKind     Kind = "tool"
+	PromptKind   Kind = "prompt"
+	ResourceKind Kind = "resource"
+)
+
+// Patterns say which of what servers offer is in a part: read_* is about tools, prompt:review_* about prompts,
+// resource:file:///docs/* about resources by their URIs or templates, and tag:WORD about whatever has the tag.
+type Patterns struct{ only, hide []pattern }
+
+type pattern struct {
+	kind     Kind // empty: text is a tag
+	text     string
+	template *uritemplate.Template // of a resource template; may be nil
+}
+
+// tagWord is what a pattern of a tag begins with.
+const tagWord = "tag"
+
+// NewPatterns reads patterns: of what there is only, if there are any that say something of its kind, and of what is
+// hidden. The error names the one that cannot be read.
+func NewPatterns(only, hide []string) (*Patterns, error) {
+	p := &Patterns{}
+	for at, list := range map[string][]string{"only": only, "hide": hide} {
+		for i, text := range list {
+			one := parsePattern(text)
+			if _, err := path.Match(one.text, ""); err != nil {
+				return nil, fmt.Errorf("%s[%d]: %q is no pattern: %w", at, i, text, err)
+			}
+			if at == "only" {
+				p.only = append(p.only, one)
+			} else {
+				p.hide = append(p.hide, one)
+			}
+		}
+	}
+	return p, nil
+}
+
+func parsePattern(text string) pattern {
+	word, rest, found := strings.Cut(text, ":")
+	switch {
+	case found && word == tagWord:
+		return pattern{text: rest}
+	case found && Kind(word) == ResourceKind:
+		one := pattern{kind: ResourceKind, text: unslashed(rest)}
+		if strings.Contains(rest, "{") {
+			one.template, _ = uritemplate.Parse(rest) // one that is none matches as text
+		}
+		return one
+	case found && Kind(word) == PromptKind, found && Kind(word) == ToolKind:
+		return pattern{kind: Kind(word), text: rest}
+	}
+	return pattern{kind: ToolKind, text: text}
+}
+
+// unslashed has * match across the slashes of URIs.
+func unslashed(uri string) string { return strings.ReplaceAll(uri, "/", "\x00") }
+
+// Pick reports whether something is in the part. tags are those that it has, and names all that it has.
+func (p *Patterns) Pick(kind Kind, tags []string, names ...string) bool {
+	matches := func(one pattern) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return one.matches(kind, name, tags) })
+	}
+	speaks := func(one pattern) bool { return one.kind == kind || one.kind == "" }
+	return (!slices.ContainsFunc(p.only, speaks) || slices.ContainsFunc(p.only, matches)) && !slices.ContainsFunc(p.hide, matches)
+}
+
+func (one *pattern) matches(kind Kind, name string, tags []string) bool {
+	switch {
+	case one.kind == "":
+		return slices.ContainsFunc(tags, func(tag string) bool { ok, _ := path.Match(one.text, tag); return ok })
+	case one.kind != kind:
+		return false
+	case one.template != nil:
+		if _, ok := one.template.Match(name); ok {
+			return true
+		}
+	}
+	if kind == ResourceKind {
+		name = unslashed(name)
+	}
+	ok, _ := path.Match(one.text, name) // NewPatterns checked it
+	return ok
+}
+
+// Patterns are those of the profile.
+func (p *Profile) Patterns() *Patterns { return mustPatterns(p.Only, p.Hide) }
+
+// A Selection says what a server offers, and with which tags, by its settings.
+type Selection struct {
+	server    *Server
+	patterns  *Patterns
+	templates map[string]*uritemplate.Template // of Server.Resources
+	named     bool                             // only tools and prompts that have a name in the settings
+}
+
+// Select returns what a server offers; one without settings has none to say.
+func (s *Settings) Select(server string) *Selection {
+	one := s.Servers[server]
+	picks := &Selection{server: &one, patterns: mustPatterns(one.Only, one.Hide), templates: map[string]*uritemplate.Template{}, named: s.Names == "map"}
+	for uri := range one.Resources {
+		if strings.Contains(uri, "{") {
+			if t, err := uritemplate.Parse(uri); err == nil {
+				picks.templates[uri] = t
+			}
+		}
+	}
+	return picks
+}
+
+// mustPatterns reads patterns of settings, which were checked.
+func mustPatterns(only, hide []string) *Patterns {
+	p, err := NewPatterns(only, hide)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// All reports whether the server offers everything.
+func (p *Selection) All() bool {
+	hidden := func(all map[string]Entry) bool {
+		for _, e := range all {
+			if e.Hide {
+				return true
+			}
+		}
+		return false
+	}
+	for _, t := range p.server.Tools {
+		if t.Hide {
+			return false
+		}
+	}
+	return !p.named && len(p.patterns.only)+len(p.patterns.hide) == 0 && !hidden(p.server.Prompts) && !hidden(p.server.Resources)
+}
+
+// Tagged reports whether anything has a tag.
+func (p *Selection) Tagged() bool {
+	tagged := len(p.server.Tags) > 0
+	for _, t := range p.server.Tools {
+		tagged = tagged || len(t.Tags) > 0
+	}
+	for _, all := range []map[string]Entry{p.server.Prompts, p.server.Resources} {
+		for _, e := range all {
+			tagged = tagged || len(e.Tags) > 0
+		}
+	}
+	return tagged
+}
+
+// entries are the settings of something, by the name or URI that the server gives it: of a resource also those of the
+// templates that it matches.
+func (p *Selection) entries(kind Kind, name string) (all []Entry) {
+	switch kind {
+	case ToolKind:
+		all = append(all, p.server.Tools[name].Entry)
+	case PromptKind:
+		all = append(all, p.server.Prompts[name])
+	case ResourceKind:
+		all = append(all, p.server.Resources[name])
+		for uri, t := range p.templates {
+			if _, ok := t.Match(name); ok && uri != name {
+				all = append(all, p.server.Resources[uri])
+			}
+		}
+	}
+	return all
+}
+
+// Tags are those of the server and of the entry.
+func (p *Selection) Tags(kind Kind, name string) []string {
+	tags := slices.Clone(p.server.Tags)
+	for _, e := range p.entries(kind, name) {
+		tags = append(tags, e.Tags...)
+	}
+	slices.Sort(tags)
+	return slices.Compact(tags)
+}
+
+// Offers reports whether the server offers something.
+func (p *Selection) Offers(kind Kind, name string) bool {
+	entries := p.entries(kind, name)
+	if slices.ContainsFunc(entries, func(e Entry) bool { return e.Hide }) {
+		return false
+	}
+	if p.named && kind != ResourceKind && entries[0].Name == "" {
+		return false
+	}
+	return p.patterns.Pick(kind, p.Tags(kind, name), name)
+}

@@ -1,0 +1,163 @@
+package edit
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// A Kind is what a server offers.
+type Kind string
+
+// The kinds. The name of a resource is its URI, or the URI template.
+const (
+	ToolKind     Kind = "tool"
+	PromptKind   Kind = "prompt"
+	ResourceKind Kind = "resource"
+)
+
+// tagsKey is the member of _meta that holds the tags of an entry.
+const tagsKey = "io.github.junction-mcp/tags"
+
+// An Entry says what is different about a tool, prompt, resource or resource template. Empty fields change nothing.
+type Entry struct {
+	Title, Description string // in place of the server's
+	// Name is that of a resource or template, which keeps its URI. Names of tools and prompts are the gateway's business.
+	Name string
+}
+
+// A list is one of the four of a server.
+type list struct {
+	kind  Kind
+	array string // in the result
+	key   string // the member that identifies an entry
+}
+
+var lists = map[string]list{
+	"tools/list":               {ToolKind, "tools", "name"},
+	"prompts/list":             {PromptKind, "prompts", "name"},
+	"resources/list":           {ResourceKind, "resources", "uri"},
+	"resources/templates/list": {ResourceKind, "resourceTemplates", "uriTemplate"},
+}
+
+// withheld is the error for what is not offered; nil if it is.
+func (o *Options) withheld(req *mcp.Request) error {
+	if o.Keep == nil {
+		return nil
+	}
+	switch req.Method {
+	case "tools/call":
+		if !o.Keep(ToolKind, req.Name) {
+			return mcp.Errorf(mcp.CodeInvalidParams, "unknown tool %q", req.Name)
+		}
+	case "prompts/get":
+		if !o.Keep(PromptKind, req.Name) {
+			return mcp.Errorf(mcp.CodeInvalidParams, "unknown prompt %q", req.Name)
+		}
+	case "resources/read":
+		if !o.Keep(ResourceKind, req.Name) {
+			e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s", req.Name)
+			e.Data, _ = json.Marshal(map[string]string{"uri": req.Name}) // a string always encodes
+			return e
+		}
+	case "completion/complete":
+		ref := jsonrpc.Get(req.Params, "ref")
+		name, isPrompt := jsonrpc.Unquote(jsonrpc.Get(ref, "name"))
+		uri, isTemplate := jsonrpc.Unquote(jsonrpc.Get(ref, "uri"))
+		if isPrompt && !o.Keep(PromptKind, name) || isTemplate && !o.Keep(ResourceKind, uri) {
+			return mcp.Errorf(mcp.CodeInvalidParams, "ref: unknown %s", name+uri)
+		}
+	}
+	return nil
+}
+
+// subscribable is a listen request without the resources that are not offered.
+func (o *Options) subscribable(req *mcp.Request) *mcp.Request {
+	filter := jsonrpc.Get(req.Params, "notifications")
+	uris := jsonrpc.Get(filter, "resourceSubscriptions")
+	if o.Keep == nil || len(uris) == 0 || uris[0] != '[' {
+		return req
+	}
+	w := jsonrpc.NewArray(nil)
+	jsonrpc.EachElement(uris, func(quoted []byte) bool {
+		if uri, ok := jsonrpc.Unquote(quoted); !ok || o.Keep(ResourceKind, uri) {
+			w.Element(quoted)
+		}
+		return true
+	})
+	return req.WithParams(jsonrpc.With(req.Params, "notifications", jsonrpc.With(filter, "resourceSubscriptions", w.Bytes())))
+}
+
+// list edits one of the lists.
+func (o *Options) list(result mcp.Result, l list) (mcp.Result, error) {
+	body, err := result.Encoded()
+	if err != nil {
+		return result, err
+	}
+	w := jsonrpc.NewObject(make([]byte, 0, len(body)))
+	w.Members(body, l.array)
+	w.Array(l.array)
+	jsonrpc.EachElement(jsonrpc.Get(body, l.array), func(raw []byte) bool {
+		name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, l.key))
+		if o.Keep == nil || o.Keep(l.kind, name) {
+			w.Element(o.edited(l.kind, name, raw))
+		}
+		return true
+	})
+	return result.WithJSON(w.Bytes()), nil
+}
+
+// edited is a definition with its changes.
+func (o *Options) edited(kind Kind, name string, raw json.RawMessage) json.RawMessage {
+	var e Entry
+	t := Tool{}
+	switch kind {
+	case ToolKind:
+		t = o.Tools[name]
+		e = Entry{Title: t.Title, Description: t.Description}
+	case PromptKind:
+		e = o.Prompts[name]
+		e.Name = ""
+	case ResourceKind:
+		e = o.Resources[name]
+	}
+	var tags []string
+	if o.Tags != nil {
+		tags = o.Tags(kind, name)
+	}
+	if e == (Entry{}) && len(t.Fixed)+len(t.Defaults)+len(tags) == 0 {
+		return raw
+	}
+	w := jsonrpc.NewObject(make([]byte, 0, len(raw)+len(e.Title)+len(e.Description)))
+	var replaced []string
+	set := func(member, text string) {
+		if text != "" {
+			replaced = append(replaced, member)
+			w.String(member, text)
+		}
+	}
+	set("name", e.Name)
+	set("title", e.Title)
+	set("description", e.Description)
+	if in := jsonrpc.Get(raw, "inputSchema"); len(t.Fixed)+len(t.Defaults) > 0 && len(in) > 0 && in[0] == '{' {
+		replaced = append(replaced, "inputSchema")
+		w.Raw("inputSchema", t.schema(in))
+	}
+	if len(tags) > 0 {
+		replaced = append(replaced, "_meta")
+		w.Object("_meta")
+		if meta := jsonrpc.Get(raw, "_meta"); len(meta) > 0 && meta[0] == '{' {
+			w.Members(meta, tagsKey)
+		}
+		w.Array(tagsKey)
+		for _, tag := range slices.Compact(slices.Sorted(slices.Values(tags))) {
+			w.StringElement(tag)
+		}
+		w.End()
+		w.End()
+	}
+	w.Members(raw, replaced...)
+	return w.Bytes()
+}
