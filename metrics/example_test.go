@@ -12,11 +12,7 @@ import (
 
 func Example() {
 	registry := prometheus.NewRegistry() // promhttp.HandlerFor(registry, …) serves it
-	m, err := metrics.New(metrics.Options{Registerer: registry})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	m, _ := metrics.New(metrics.Options{Registerer: registry})
 	s := mcp.NewServer("greeter", "1")
 	mcp.AddTool(s, "greet", func(context.Context, struct{}) (string, error) { return "hello", nil })
 	client := mcp.NewClient(m.Around(s))

@@ -85,7 +85,7 @@ func withRule(path string, data []byte, rule Rule) ([]byte, error) {
 		return nil, err
 	}
 	for _, r := range file.Rules {
-		if r.Source = ""; r == rule {
+		if r.Source = ""; same(r, rule) {
 			return nil, nil
 		}
 	}

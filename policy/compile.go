@@ -157,6 +157,9 @@ func compileRule(env *cel.Env, r *Rule) (*compiled, []*Problem) {
 			problems = append(problems, &Problem{Field: field.name, Err: fmt.Errorf("%w: %d bytes, more than %d", ErrLimit, len(field.text), maxText)})
 		}
 	}
+	if err := r.Redact.check(r.Effect); err != nil {
+		problems = append(problems, &Problem{Field: "redact", Err: err})
+	}
 	c := &compiled{rule: r, reason: cmp.Or(r.Reason, "the rule "+r.String()), server: parsePattern(r.Server), tool: parsePattern(r.Tool)}
 	if r.When != "" {
 		when, faults := compileCondition(env, r.When)

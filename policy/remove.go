@@ -18,7 +18,7 @@ func Remove(ctx context.Context, path string, rule Rule) error {
 	return removeElement(ctx, path, "rules", false, func(file *File) int {
 		return slices.IndexFunc(file.Rules, func(r Rule) bool {
 			r.Source = ""
-			return r == rule
+			return same(r, rule)
 		})
 	})
 }
@@ -72,7 +72,7 @@ func withoutElement(path string, before []byte, member string, i int) ([]byte, e
 // Without returns a policy that has a rule less, equal to this one in all its fields, and
 // whether it had it; p stays as it is.
 func (p *Policy) Without(rule Rule) (*Policy, bool) {
-	i := slices.IndexFunc(p.rules, func(c *compiled) bool { return *c.rule == rule })
+	i := slices.IndexFunc(p.rules, func(c *compiled) bool { return same(*c.rule, rule) })
 	if i < 0 {
 		return p, false
 	}

@@ -68,6 +68,9 @@ type Rule struct {
 	// when they made the rule, as [Named] has them, separated by commas: that it was read is
 	// no reason to ask again. See [Rule.Covers].
 	After string `json:"after,omitempty"`
+	// Redact, of a rule that allows or asks, is what is hidden of the calls that it matches; nil for nothing. It counts
+	// whichever rule decides.
+	Redact *Redact `json:"redact,omitempty"`
 	// Reason is shown where the rule decided.
 	Reason string `json:"reason,omitempty"`
 	// Source is where the rule stands, such as policy.json:12 or session. [Load] sets
@@ -108,6 +111,9 @@ func (r *Rule) subject() string {
 	}
 	if r.After != "" {
 		words += ", also after text of " + r.After
+	}
+	if r.Redact != nil {
+		words += ", hiding " + r.Redact.String()
 	}
 	return words
 }

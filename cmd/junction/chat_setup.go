@@ -83,6 +83,9 @@ func (t *chatSetup) setUp(ctx context.Context) (err error) {
 	if t.rules, err = a.rulebook(f.policy); err != nil {
 		return err
 	}
+	if t.rules.Policy, err = asksWhereHidden(t.rules.Policy); err != nil {
+		return err
+	}
 	t.options = host.Options{Model: m, Limits: f.limits, Budget: f.budget, Search: t.search, Logger: a.logger()}
 	t.options.Remember = func(rule policy.Rule) error { return a.rememberRule(ctx, f.policy, rule) }
 	t.options.RememberTrust = func(name string) error { return a.rememberTrust(ctx, f.policy, name) }

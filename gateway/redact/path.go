@@ -2,11 +2,10 @@ package redact
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/pointer"
 	"github.com/junction-mcp/junction/internal/secret"
 )
 
@@ -19,16 +18,9 @@ type Paths struct{ parts [][]string }
 func Parse(paths ...string) (Paths, error) {
 	var p Paths
 	for _, path := range paths {
-		text := strings.TrimPrefix(path, "/")
-		if text == "" {
-			return Paths{}, fmt.Errorf("%q names no place; expected a path such as /user/email or /items/*/price", path)
-		}
-		parts := strings.Split(text, "/")
-		for i, part := range parts {
-			if strings.Count(part, "~") != strings.Count(part, "~0")+strings.Count(part, "~1") {
-				return Paths{}, fmt.Errorf("%q is no path: behind ~ is neither 0 nor 1", path)
-			}
-			parts[i] = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
+		parts, err := pointer.Split(path)
+		if err != nil {
+			return Paths{}, err
 		}
 		p.parts = append(p.parts, parts)
 	}

@@ -31,31 +31,37 @@ type Options struct {
 func Middleware(o Options) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-			arguments, results := o.All.Arguments, o.All.Results
+			hidden := o.All
 			switch req.Method {
 			case "tools/list":
 				return o.list(next.Handle(ctx, req))
 			case "tools/call":
 				more := o.Tools[req.Name]
-				arguments, results = arguments.and(more.Arguments), results.and(more.Results)
+				hidden = Places{hidden.Arguments.and(more.Arguments), hidden.Results.and(more.Results)}
 			case "resources/read":
 			default:
 				return next.Handle(ctx, req)
 			}
-			if kept := arguments.Hide(req.Arguments); len(kept) > 0 && !arguments.None() {
-				req = req.WithParams(jsonrpc.With(req.Params, "arguments", kept))
-			}
-			result, err := next.Handle(ctx, req)
-			if err != nil || results.None() {
-				return result, err
-			}
-			body, err := result.Encoded()
-			if err != nil {
-				return result, err
-			}
-			return result.WithJSON(results.result(body)), nil
+			return hidden.Handle(ctx, req, next)
 		})
 	}
+}
+
+// Handle passes a request on to next without what is hidden of its arguments, and returns its result without what is
+// hidden of that.
+func (p Places) Handle(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
+	if kept := p.Arguments.Hide(req.Arguments); len(kept) > 0 && !p.Arguments.None() {
+		req = req.WithParams(jsonrpc.With(req.Params, "arguments", kept))
+	}
+	result, err := next.Handle(ctx, req)
+	if err != nil || p.Results.None() {
+		return result, err
+	}
+	body, err := result.Encoded()
+	if err != nil {
+		return result, err
+	}
+	return result.WithJSON(p.Results.result(body)), nil
 }
 
 func (p Paths) and(more Paths) Paths {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"sync"
 
+	"github.com/junction-mcp/junction/gateway/redact"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
@@ -90,12 +91,27 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 		d.options.OnDecision(ctx, req, &decision, effect)
 	}
 	switch {
-	case effect == policy.Allow || d.options.Shadow:
+	case d.options.Shadow:
 		return d.next.Handle(ctx, req)
+	case effect == policy.Allow:
+		return d.pass(ctx, req, decision.Redact())
 	case req.Method == "tools/call" && p.Hides(in.Server, in.Tool, in.Annotations):
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "unknown tool %q", req.Name)
 	}
 	return refused(req, &decision, why)
+}
+
+// pass passes a request on, without what rules hide of it and of its result.
+func (d *decider) pass(ctx context.Context, req *mcp.Request, hidden policy.Redact) (mcp.Result, error) {
+	if len(hidden.Arguments)+len(hidden.Results) == 0 {
+		return d.next.Handle(ctx, req)
+	}
+	arguments, err := redact.Parse(hidden.Arguments...)
+	results, also := redact.Parse(hidden.Results...)
+	if err := errors.Join(err, also); err != nil { // the rules were compiled
+		return mcp.Result{}, err
+	}
+	return redact.Places{Arguments: arguments, Results: results}.Handle(ctx, req, d.next)
 }
 
 // refused is the result of a request that is not allowed. A model reads that of a tool.
@@ -203,6 +219,9 @@ func (d *decider) list(ctx context.Context, req *mcp.Request) (mcp.Result, error
 		name, c := read(raw)
 		tools[name] = c
 		if p == nil || d.options.Shadow || !p.Hides(d.options.Server, name, c.annotations) {
+			if p != nil && !d.options.Shadow && p.RedactsResults(d.options.Server, name) {
+				raw = jsonrpc.Without(raw, "outputSchema")
+			}
 			w.Element(raw)
 		}
 		return true

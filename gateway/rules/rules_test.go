@@ -277,3 +277,71 @@ func TestRulesThatChangeChangeWhatIsOffered(t *testing.T) {
 		t.Error("a hidden tool has a name")
 	}
 }
+
+// What rules hide depends on who asks, and on the profile: of arguments what the server does not get, of results what the
+// client does not.
+func TestRulesHideByWhoAsks(t *testing.T) {
+	s := mcp.NewServer("people", "1")
+	type person struct {
+		Name   string `json:"name"`
+		Salary int    `json:"salary"`
+		Note   string `json:"note"`
+	}
+	mcp.AddTool(s, "find", func(_ context.Context, in struct {
+		Name string `json:"name"`
+		Note string `json:"note,omitempty"`
+	}) (person, error) {
+		return person{in.Name, 7777, in.Note}, nil
+	})
+	p := compiled(t, policy.Allow,
+		policy.Rule{Effect: policy.Allow, Tool: "find", When: "principal.subject != 'boss'", Redact: &policy.Redact{Results: []string{"/salary"}}},
+		policy.Rule{Effect: policy.Allow, Tool: "find", When: "profile == 'public'", Redact: &policy.Redact{Arguments: []string{"/note"}}})
+	type profile struct{}
+	options := rules.Options{Server: "people", Policy: p, Profile: func(ctx context.Context) string { name, _ := ctx.Value(profile{}).(string); return name }}
+	h := rules.Middleware(options)(s)
+	options.Shadow = true
+	shadow := rules.Middleware(options)(s)
+	for _, test := range []struct {
+		name, who, profile string
+		h                  mcp.Handler
+		want               string
+	}{
+		{"one who may see all", "boss", "", h, `{"name":"Ada","salary":7777,"note":"private"}`},
+		{"another one", "bob", "", h, `{"name":"Ada","salary":"***","note":"private"}`},
+		{"nobody known", "", "", h, `{"name":"Ada","salary":"***","note":"private"}`},
+		{"in a profile", "boss", "public", h, `{"name":"Ada","salary":7777,"note":"***"}`},
+		{"both", "bob", "public", h, `{"name":"Ada","salary":"***","note":"***"}`},
+		{"in the shadow", "bob", "public", shadow, `{"name":"Ada","salary":7777,"note":"private"}`},
+	} {
+		req := mcp.NewRequest("tools/call", json.RawMessage(`{"name":"find","arguments":{"name":"Ada","note":"private"}}`))
+		if test.who != "" {
+			req.Principal = &mcp.Principal{Subject: test.who}
+		}
+		result, err := test.h.Handle(context.WithValue(t.Context(), profile{}, test.profile), req)
+		if err != nil {
+			t.Errorf("%s: %v", test.name, err)
+			continue
+		}
+		body, err := result.Encoded()
+		var got struct {
+			StructuredContent json.RawMessage
+			Content           []struct{ Text string }
+		}
+		if err := json.Unmarshal(body, &got); err != nil || len(got.Content) != 1 {
+			t.Fatal(err, string(body))
+		}
+		if string(got.StructuredContent) != test.want || got.Content[0].Text != test.want || err != nil {
+			t.Errorf("%s: got %s", test.name, body)
+		}
+	}
+	for name, test := range map[string]struct {
+		h    mcp.Handler
+		want bool
+	}{"with rules": {h, false}, "in the shadow": {shadow, true}} {
+		for tool, err := range mcp.NewClient(test.h).Tools(t.Context()) {
+			if err != nil || (tool.OutputSchema != nil) != test.want {
+				t.Errorf("%s: the output schema is %s, %v", name, tool.OutputSchema, err)
+			}
+		}
+	}
+}

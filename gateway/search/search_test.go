@@ -174,6 +174,49 @@ func TestToolsThatChangeAreFound(t *testing.T) {
 	}
 }
 
+// However many tools and servers there are, and however much they say, what a client sees of them stays small.
+func TestTheListOfManyToolsStaysUnderTwoThousandTokens(t *testing.T) {
+	servers := map[string]mcp.Handler{}
+	for i := range 106 {
+		name := fmt.Sprintf("department-of-%c%c-%d", 'a'+i%26, 'a'+i/26, i)
+		s := mcp.NewServerWith(name, "1", mcp.ServerOptions{Instructions: strings.Repeat("Use this server for everything that the department does. ", 40)})
+		for j := range 5 {
+			mcp.AddToolWith(s, mcp.Tool{Name: fmt.Sprintf("create_or_update_the_record_%d", j), Title: "Create or update a record",
+				Description: strings.Repeat("Creates the record, or updates it where it is there already, with all its fields. ", 10)},
+				func(context.Context, struct {
+					Identifier string   `json:"identifier" doc:"the number of the record, as the department writes it"`
+					Fields     []string `json:"fields,omitempty" doc:"which of its fields are to be changed, by their names in the schema"`
+				}) (string, error) {
+					return "", nil
+				})
+		}
+		servers[name] = s
+	}
+	g := gateway.Route(servers)
+	defer g.Close()
+	if err := g.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	about := strings.Repeat("what the department says of itself at length ", 20)
+	h := search.Middleware(search.Options{Server: func(tool string) (string, string, string) {
+		found, _ := g.Tool(tool)
+		return found.Server, about, found.Name
+	}})(g)
+	for _, revision := range []string{"2025-11-25", "2026-07-28"} {
+		c, err := mcp.DialWith(t.Context(), stream.Pipe(h), mcp.ClientOptions{Revision: revision})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		all, _ := names(t, mcp.NewClient(g))
+		listed, tokens := names(t, c)
+		if len(all) != 530 || !slices.Equal(listed, []string{"search_tools", "describe_tool", "call_tool"}) || tokens >= 2_000 {
+			t.Errorf("%s: of %d tools it lists %v, %d tokens", revision, len(all), listed, tokens)
+		}
+		t.Logf("%s: %d tokens", revision, tokens)
+	}
+}
+
 func Example() {
 	h := search.Middleware(search.Options{})(office(300))
 	c := mcp.NewClient(h)

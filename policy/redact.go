@@ -1,0 +1,80 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/pointer"
+)
+
+// maxRedacted bounds the paths of one rule.
+const maxRedacted = 100
+
+// Redact is what of a call is hidden: paths such as /user/email or /items/*/price, where * stands for every member or
+// element. Who makes the calls, such as gateway/rules, has to see to it.
+type Redact struct {
+	Arguments []string `json:"arguments,omitempty"` // what the server does not get
+	Results   []string `json:"results,omitempty"`   // what who calls does not get
+}
+
+// check says what is wrong with it.
+func (r *Redact) check(effect Effect) error {
+	switch {
+	case r == nil:
+		return nil
+	case effect == Deny:
+		return errors.New("goes with allow and ask: what is denied is not sent")
+	case len(r.Arguments)+len(r.Results) == 0:
+		return errors.New(`expected "arguments" or "results", with paths such as /user/email`)
+	case len(r.Arguments)+len(r.Results) > maxRedacted:
+		return fmt.Errorf("%w: more than %d paths", ErrLimit, maxRedacted)
+	}
+	for _, path := range slices.Concat(r.Arguments, r.Results) {
+		if len(path) > maxText {
+			return fmt.Errorf("%w: a path of %d bytes, more than %d", ErrLimit, len(path), maxText)
+		}
+		if _, err := pointer.Split(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// String lists the paths.
+func (r *Redact) String() string { return strings.Join(slices.Concat(r.Arguments, r.Results), ", ") }
+
+// Redact is what is hidden of the call, if it runs: all that the rules hide which apply to it, whichever of them decided.
+// Those whose condition could not be decided count, too, as more is hidden then and not less.
+func (d *Decision) Redact() (all Redact) {
+	for i := range d.Trace {
+		s := &d.Trace[i]
+		r := s.Rule.Redact
+		if r == nil || !slices.Contains([]Outcome{Decided, Applies, Failed, NotKnown}, s.Outcome) {
+			continue
+		}
+		all.Arguments, all.Results = append(all.Arguments, r.Arguments...), append(all.Results, r.Results...)
+	}
+	return all
+}
+
+// RedactsResults reports whether rules hide something of the results of a tool, of some calls at least: they need not
+// have the form then that the tool says.
+func (p *Policy) RedactsResults(server, tool string) bool {
+	return slices.ContainsFunc(p.rules, func(c *compiled) bool {
+		return c.rule.Redact != nil && len(c.rule.Redact.Results) > 0 && c.server.matches(server) && c.tool.matches(tool)
+	})
+}
+
+// same reports whether two rules are equal in all their fields.
+func same(a, b Rule) bool {
+	if (a.Redact == nil) != (b.Redact == nil) {
+		return false
+	}
+	if a.Redact != nil && (!slices.Equal(a.Redact.Arguments, b.Redact.Arguments) || !slices.Equal(a.Redact.Results, b.Redact.Results)) {
+		return false
+	}
+	a.Redact, b.Redact = nil, nil
+	return a == b
+}
