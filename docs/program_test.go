@@ -30,6 +30,7 @@ var known = map[string]string{
 	"middleware": "github.com/junction-mcp/junction/mcp/middleware",
 	"otelmcp":    "github.com/junction-mcp/junction/mcp/otelmcp",
 	"oauth":      "github.com/junction-mcp/junction/mcp/oauth",
+	"apps":       "github.com/junction-mcp/junction/mcp/apps",
 	"skills":     "github.com/junction-mcp/junction/mcp/skills",
 	"sqlite":     "github.com/junction-mcp/junction/state/sqlite",
 	"state":      "github.com/junction-mcp/junction/state",

@@ -13,6 +13,7 @@ import (
 	"github.com/junction-mcp/junction/internal/paramheader"
 	"github.com/junction-mcp/junction/internal/uritemplate"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/apps"
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
@@ -198,6 +199,7 @@ func (m *member) entry(k kind, raw json.RawMessage) (listed, bool) {
 	}
 	if k.bit == tools {
 		e.raw = withObjectSchema(raw)
+		e.view = apps.Of(jsonrpc.Get(raw, "_meta")).URI
 	}
 	if k.bit == tools && paramheader.Mentions(raw) {
 		var err error

@@ -42,6 +42,9 @@ var (
 	skillKind    = kind{resources, skills.MethodList, "skills", "uri", "skill", false} // made of resources, and changed with them
 )
 
+// namedInTurn are allKinds in the order in which they get their names: tools name resources.
+var namedInTurn = []kind{resourceKind, templateKind, skillKind, toolKind, promptKind}
+
 var allKinds = []kind{toolKind, promptKind, resourceKind, templateKind, skillKind}
 
 // A listing is one list of one member.
@@ -54,6 +57,7 @@ type listed struct {
 	raw      json.RawMessage
 	template *uritemplate.Template // of a resource template
 	headers  []paramheader.Field   // arguments of a tool that headers repeat
+	view     string                // URI of a tool's view; see views.go
 }
 
 // An offer is what all members offer together at one moment; it is not changed.
@@ -94,7 +98,7 @@ func (g *Gateway) current() *offer {
 func makeOffer(members []*member, options *Options) *offer {
 	o := &offer{members: append([]*member(nil), members...), lists: map[string]json.RawMessage{},
 		found: map[string]map[string]owned{}, renamed: map[*member][]string{}, refused: map[string]map[string]string{}, shared: map[*member]bool{}}
-	for _, k := range allKinds {
+	for _, k := range namedInTurn {
 		names := newNaming(k, o.members, options)
 		w := jsonrpc.NewObject(nil)
 		w.Array(k.list)
@@ -106,6 +110,7 @@ func makeOffer(members []*member, options *Options) *offer {
 			}
 			for _, e := range entries {
 				exposed, why := names.expose(m, e)
+				o.renameView(m, &e)
 				if why != "" {
 					o.renamed[m] = append(o.renamed[m], why)
 				}
@@ -123,6 +128,7 @@ func makeOffer(members []*member, options *Options) *offer {
 					w.End()
 				}
 			}
+			names.exposeViews(m)
 		}
 		if !k.named {
 			o.noteShared(names.shared)

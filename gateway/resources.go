@@ -11,27 +11,48 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/uritemplate"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/apps"
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
 // Resources keep their URIs. Where two members have one, or one matches a template of both, it is the first one's,
-// and clients know the other's as junction:SERVER/URI. It can be read, subscribed to and completed, and stands in the
+// and clients know the other's as junction:SERVER/URI, or, of ui://PATH, which hosts take for a view only with this
+// beginning, as ui://junction/SERVER/PATH. It can be read, subscribed to and completed, and stands in the
 // place of the member's own URI in what clients get of it.
 
-// ownScheme is what the URIs begin with that say whose they are.
-const ownScheme = "junction:"
+// What the URIs begin with that say whose they are.
+const (
+	ownScheme = "junction:"
+	ownViews  = apps.Scheme + "junction/"
+)
 
 // maxTranslated is how many URIs of one result are looked at; further ones stay as they are.
 const maxTranslated = 1_000
 
 // ownURI is the URI, or template, that no other member has.
-func (m *member) ownURI(uri string) string { return ownScheme + url.PathEscape(m.name) + "/" + uri }
+func (m *member) ownURI(uri string) string {
+	if view, ok := strings.CutPrefix(uri, apps.Scheme); ok {
+		return ownViews + url.PathEscape(m.name) + "/" + view
+	}
+	return ownScheme + url.PathEscape(m.name) + "/" + uri
+}
+
+// cutOwn undoes ownURI; ok is false for a URI that does not say that it is the member's.
+func (m *member) cutOwn(uri string) (own string, ok bool) {
+	if view, ok := strings.CutPrefix(uri, ownViews+url.PathEscape(m.name)+"/"); ok {
+		return apps.Scheme + view, true
+	}
+	return strings.CutPrefix(uri, ownScheme+url.PathEscape(m.name)+"/")
+}
 
 // mayHave reports whether the member may offer a URI as its own: not one that says that it is another's.
 func (n *naming) mayHave(m *member, uri string) bool {
-	rest, ok := strings.CutPrefix(uri, ownScheme)
-	return !ok || !slices.ContainsFunc(n.members, func(other *member) bool {
-		return other != m && strings.HasPrefix(rest, url.PathEscape(other.name)+"/")
+	if !strings.HasPrefix(uri, ownScheme) && !strings.HasPrefix(uri, ownViews) {
+		return true
+	}
+	return !slices.ContainsFunc(n.members, func(other *member) bool {
+		_, others := other.cutOwn(uri)
+		return other != m && others
 	})
 }
 
@@ -55,9 +76,9 @@ func (o *offer) owners(uri string) (owners []resource, sure bool) {
 	if f, ok := o.found[resourceKind.method][uri]; ok {
 		return []resource{{f.member, f.original}}, true
 	}
-	if rest, ok := strings.CutPrefix(uri, ownScheme); ok {
+	if strings.HasPrefix(uri, ownScheme) || strings.HasPrefix(uri, ownViews) {
 		for _, m := range o.members {
-			if own, ok := strings.CutPrefix(rest, url.PathEscape(m.name)+"/"); ok && o.has(m, own) {
+			if own, ok := m.cutOwn(uri); ok && o.has(m, own) {
 				return []resource{{m, own}}, true
 			}
 		}

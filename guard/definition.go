@@ -17,6 +17,7 @@ const (
 	Resource     Kind = "resource"
 	Template     Kind = "template"     // a resource template
 	Skill        Kind = "skill"        // its frontmatter, and the files that it has with their digests
+	View         Kind = "view"         // a document that a tool's results are shown in: what it may reach, and its digest
 	Instructions Kind = "instructions" // what a server says about itself: title, description, instructions
 	Command      Kind = "command"      // how a local server is started: command line and environment names
 	Version      Kind = "version"      // the package version or digest of a server

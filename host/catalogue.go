@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/apps"
 	"github.com/junction-mcp/junction/mcp/skills"
 	"github.com/junction-mcp/junction/model"
 	"github.com/junction-mcp/junction/policy"
@@ -27,6 +28,7 @@ type tool struct {
 	brief      func() model.Tool // what the model is sent where a search brought it
 	fault      string            // why no provider takes it; empty if they do
 	definition guard.Definition
+	link       apps.Link                // what it says of a view
 	valid      func() *schema.Validator // of arguments; nil where the schema cannot be used
 }
 
@@ -58,7 +60,7 @@ func (s *server) tool(t *mcp.Tool, names *model.Names) *tool {
 	full.tokens = model.EstimateTokens(len(full.sent.Name) + len(full.sent.Description) + len(full.sent.Schema))
 	full.brief = sync.OnceValue(func() model.Tool { return shortened(full.sent) })
 	full.fault = faultOf(full.sent)
-	full.definition = definitionOf(s.Name, t)
+	full.definition, full.link = definitionOf(s.Name, t), apps.Of(t.Meta)
 	full.valid = sync.OnceValue(func() *schema.Validator {
 		v, err := schema.Compile(t.InputSchema)
 		if err != nil {
@@ -104,6 +106,7 @@ func definitionOf(server string, t *mcp.Tool) guard.Definition {
 	return guard.Definition{
 		Kind: guard.Tool, Server: server, Name: t.Name, Title: t.Title, Description: t.Description,
 		Schema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: encoded(t.Annotations), Icons: encoded(t.Icons),
+		Text: viewText(apps.Of(t.Meta)),
 	}
 }
 
@@ -212,6 +215,8 @@ func (c *catalogue) add(s *server, rules *policy.Policy) ServerTools {
 	for _, t := range tools {
 		state := ToolSent
 		switch {
+		case !t.link.For(apps.Model):
+			state = ToolForViews
 		case t.fault != "":
 			state = ToolSetAside
 		case !accepted || !s.pinned(t.definition):
@@ -307,10 +312,12 @@ type ToolInfo struct {
 	ReadOnly bool `json:"readOnly,omitempty"`
 	// Via is the server that it is reached through, where that is a gateway; see [Server].Prefixed.
 	Via string `json:"via,omitempty"`
+	// View is the URI of the document that hosts with views show its results in, if it has one.
+	View string `json:"view,omitempty"`
 }
 
 func (t *tool) info(state string) ToolInfo {
-	info := ToolInfo{ToolRef: t.ref, Title: t.title(), State: state, ReadOnly: t.readsOnly()}
+	info := ToolInfo{ToolRef: t.ref, Title: t.title(), State: state, ReadOnly: t.readsOnly(), View: t.link.URI}
 	if t.server.Name != t.ref.Server {
 		info.Via = t.server.Name
 	}
@@ -319,13 +326,14 @@ func (t *tool) info(state string) ToolInfo {
 
 // How the model can have a tool, or why it cannot.
 const (
-	ToolSent       = "sent"         // with every request
-	ToolSearched   = "searched for" // when a search finds it
-	ToolDenied     = "denied"       // by a rule, whatever the arguments
-	ToolUnapproved = "not approved" // by the person
-	ToolSetAside   = "set aside"    // as no provider takes its schema
-	ToolHidden     = "hidden"       // behind another of the same name
-	ToolOff        = "off"          // as the person switched its server off in the conversation
+	ToolSent       = "sent"           // with every request
+	ToolSearched   = "searched for"   // when a search finds it
+	ToolDenied     = "denied"         // by a rule, whatever the arguments
+	ToolUnapproved = "not approved"   // by the person
+	ToolSetAside   = "set aside"      // as no provider takes its schema
+	ToolHidden     = "hidden"         // behind another of the same name
+	ToolForViews   = "for views only" // as it says itself: a view calls it, and no model
+	ToolOff        = "off"            // as the person switched its server off in the conversation
 )
 
 // Tools tells which tools there are and how the model can have them.

@@ -201,6 +201,9 @@ func (h *Host) suspicions(d guard.Definition) []guard.Finding {
 	if d.Kind == guard.Tool {
 		findings = append(findings, texts.LookAlikes(d.Server, d.Name)...)
 	}
+	if s, found := h.serverNamed(d.Server); found && d.Kind == guard.View {
+		findings = append(findings, s.viewFindings(d.Name)...)
+	}
 	return findings
 }
 

@@ -21,6 +21,7 @@ type offer struct {
 	templates    []*mcp.ResourceTemplate
 	skills       []*skills.Skill // those of its list, and those that the model found by their URIs
 	instructions string
+	views        []*view
 	info         *mcp.Implementation
 	has          mcp.ServerCapabilities
 }
@@ -51,6 +52,7 @@ func (s *server) read(ctx context.Context) error {
 		return fmt.Errorf("server %q: its skills: %w", s.Name, err)
 	}
 	fresh.tools = s.tools(tools)
+	fresh.views = s.readViews(ctx, fresh.tools)
 	s.replace(fresh)
 	return nil
 }

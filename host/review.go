@@ -170,6 +170,9 @@ func (s *server) definitions() []guard.Definition {
 	for _, p := range offer.prompts {
 		all = append(all, definitionOfPrompt(s.Name, p))
 	}
+	for _, v := range offer.views {
+		all = append(all, v.definition)
+	}
 	for _, skill := range offer.skills {
 		all = append(all, definitionOfSkill(s.Name, skill))
 	}

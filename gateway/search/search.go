@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/apps"
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
@@ -214,7 +215,9 @@ func (s *searcher) indexed(pages []json.RawMessage) {
 				t.Server, t.Name, about[server] = server, cmp.Or(own, t.Name), of
 			}
 			s.tools[t.ID] = raw
-			byServer[t.Server] = append(byServer[t.Server], t)
+			if apps.Of(jsonrpc.Get(raw, "_meta")).For(apps.Model) { // else it is there for views only
+				byServer[t.Server] = append(byServer[t.Server], t)
+			}
 			cost += toolsearch.Tokens(string(raw))
 			if s.isPinned(t.ID) {
 				pinned = append(pinned, raw)

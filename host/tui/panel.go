@@ -180,7 +180,11 @@ func toolsPager(title string, keep func(*host.ToolInfo) bool) *pager {
 			if t.Title != "" && t.Title != t.Tool {
 				line = append(line, ink.T(ink.Plain, " “"+oneLine(t.Title, 60)+"”"))
 			}
-			lines = append(lines, ink.Wrap(append(line, ink.T(ink.Muted, "  "+t.State)), width)...)
+			state := t.State
+			if t.View != "" {
+				state += ", has a view"
+			}
+			lines = append(lines, ink.Wrap(append(line, ink.T(ink.Muted, "  "+state)), width)...)
 		}
 		if len(lines) == 0 {
 			lines = ink.Lines(ink.Muted, "there are none", width)

@@ -9,6 +9,7 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/apps"
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
@@ -29,7 +30,7 @@ func Tools(tools []*mcp.Tool, width int) string {
 		if title == "" && t.Annotations != nil {
 			title = t.Annotations.Title
 		}
-		heading(&out, t.Name, title, hints(t.Annotations))
+		heading(&out, t.Name, title, hints(t.Annotations), views(t))
 		paragraph(&out, t.Description, width)
 		var rows [][]string
 		for _, f := range arguments.Fields(t.InputSchema) {
@@ -83,6 +84,17 @@ func cut(text string, cells int) string {
 		line = plaintext.Line(text, runes)
 	}
 	return line
+}
+
+// views is what a tool says of views (MCP Apps).
+func views(t *mcp.Tool) string {
+	switch link := apps.Of(t.Meta); {
+	case !link.For(apps.Model):
+		return "for views only"
+	case link.URI != "":
+		return "view " + link.URI
+	}
+	return ""
 }
 
 // hints are what a tool says it does.

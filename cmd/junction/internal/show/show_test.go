@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 )
 
 func TestTools(t *testing.T) {
@@ -48,6 +49,28 @@ func TestNamesStayOnOneLine(t *testing.T) {
 	got := Tools([]*mcp.Tool{{Name: "a\nb\x1b[2J" + strings.Repeat("x", 300), InputSchema: json.RawMessage(`{"properties":{"p\nq":{"type":"string"}}}`)}}, 80)
 	if lines := strings.Split(strings.TrimSpace(got), "\n"); len(lines) != 2 || strings.Contains(got, "\x1b") || len([]rune(lines[0])) > maxName {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestViewsAndSkills(t *testing.T) {
+	got := Tools([]*mcp.Tool{
+		{Name: "show", Meta: json.RawMessage(`{"ui":{"resourceUri":"ui://clock/app.html"}}`)},
+		{Name: "poll", Meta: json.RawMessage(`{"ui":{"visibility":["app"]}}`)},
+	}, 60) + Skills([]*skills.Skill{
+		{URI: "skill://a/SKILL.md", Frontmatter: json.RawMessage(`{"name":"a","description":"For\u001b[2J it."}`), Files: make([]skills.File, 2)},
+		{URI: "skill://b/SKILL.md", Frontmatter: json.RawMessage(`{"name":"b","description":"d"}`), Dynamic: true},
+	}, 60)
+	const want = `show  (view ui://clock/app.html)
+
+poll  (for views only)
+a  (skill://a/SKILL.md, 2 files, 0 bytes)
+    For\x1b[2J it.
+
+b  (skill://b/SKILL.md, made when it is read)
+    d
+`
+	if got != want {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
 	}
 }
 

@@ -1,0 +1,36 @@
+package gateway
+
+import (
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp/apps"
+)
+
+// A tool names the document that its results are shown in by the URI of a resource (extension
+// io.modelcontextprotocol/ui). It need not be in the list of resources, and is one all the same. A URI that another
+// member has, too, is renamed as that of any resource is: else a host would show the results of one server's tool in
+// the document of another server.
+
+// exposeViews gives the views of a member that are in no list the URIs that clients know.
+func (n *naming) exposeViews(m *member) {
+	if n.kind.method != resourceKind.method {
+		return
+	}
+	for _, e := range m.listing(toolKind).entries {
+		if f, listed := n.found[e.view]; e.view == "" || listed && f.member == m {
+			continue
+		}
+		if _, shared := n.found[m.ownURI(e.view)]; !shared {
+			n.expose(m, listed{name: e.view})
+		}
+	}
+}
+
+// renameView gives a tool the URI of its view that clients know.
+func (o *offer) renameView(m *member, e *listed) {
+	if e.view == "" {
+		return
+	}
+	if known := o.known(m, e.view); known != e.view {
+		e.raw = jsonrpc.With(e.raw, "_meta", apps.Link{URI: known}.In(jsonrpc.Get(e.raw, "_meta")))
+	}
+}
