@@ -49,10 +49,6 @@ func TestConformanceOneByOne(t *testing.T) {
 		t.Run("client at "+revision, func(t *testing.T) {
 			command := conformanceClient(t)
 			for _, scenario := range listed(t, revision, "Client") {
-				if reason, not := notImplemented[scenario]; not {
-					t.Logf("%s: %s", scenario, reason)
-					continue
-				}
 				judgeOne(t, scenario, "client", "--command", command, "--scenario", scenario, "--spec-version", revision, "--force", "--timeout", "15000")
 			}
 		})
@@ -90,22 +86,11 @@ var notThroughUp = map[string]string{
 	"tasks-required-task-error": "the gateway waits for the task of a client that knows none, so nothing has to be refused (ext-tasks: an error is for a server that is unable to service the request)",
 }
 
-// notImplemented are scenarios of clients for what Junction does not have.
-var notImplemented = map[string]string{
-	"sep-2640-client-no-prefetch":        noSkills,
-	"sep-2640-client-verify-digest":      noSkills,
-	"sep-2640-client-verify-size":        noSkills,
-	"sep-2640-client-verify-frontmatter": noSkills,
-}
-
 const noHandshake = "a modern client sends no initialize"
-
-const noSkills = "Skills (SEP-2640) are not implemented yet"
 
 // mayBeSkipped are the checks that the suite may skip, by the beginning of id and description, and why.
 var mayBeSkipped = map[string]string{
 	"tasks-status-notifications": "the suite has no check: it says that its harness waits for a rewrite for subscriptions/listen; mcp/tasks tests them",
-	"sep-2640-":                  noSkills,
 	"sep-2243-client-includes-standard-headers: Client sends correct Mcp-Method header on initialize request":                noHandshake,
 	"sep-2243-client-includes-standard-headers: Client sends correct Mcp-Method header on notifications/initialized request": noHandshake,
 }
