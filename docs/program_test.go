@@ -41,6 +41,7 @@ var known = map[string]string{
 	"plan":       "github.com/junction-mcp/junction/host/plan",
 	"remember":   "github.com/junction-mcp/junction/host/remember",
 	"task":       "github.com/junction-mcp/junction/host/task",
+	"tasks":      "github.com/junction-mcp/junction/mcp/tasks",
 	"guard":      "github.com/junction-mcp/junction/guard",
 	"model":      "github.com/junction-mcp/junction/model",
 	"atomic":     "sync/atomic",
