@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == asWrapper {
 		os.Exit(wrap(os.Args[2:]))
 	}
+	if os.Getenv(asBrowser) != "" && len(os.Args) == 2 && strings.HasPrefix(os.Args[1], "http://") {
+		os.Exit(browse(os.Args[1]))
+	}
 	if os.Getenv(asProgram) != "" {
 		main()
 		return
