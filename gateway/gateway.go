@@ -241,9 +241,9 @@ func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	case skills.MethodList:
 		return g.list(ctx, req, skillKind, everyone)
 	case skills.MethodGet:
-		return g.getSkill(ctx, req, everyone)
+		return g.getSkill(ctx, req, everything)
 	case skills.MethodDirectory:
-		return g.readDirectory(ctx, req, everyone)
+		return g.readDirectory(ctx, req, everything)
 	case "subscriptions/listen":
 		return g.listen(ctx, req, everything)
 	case "server/discover":

@@ -22,7 +22,7 @@ type Selection struct {
 
 // An Entry is something that a member offers.
 type Entry struct {
-	Kind    string // tool, prompt, resource or resource template
+	Kind    string // tool, prompt, resource, resource template or skill
 	Server  string // the member that has it
 	Name    string // or URI, or template, that the member gives it
 	Exposed string // that clients see
@@ -75,9 +75,9 @@ func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	case "tools/list", "prompts/list", "resources/list", "resources/templates/list", skills.MethodList:
 		return p.list(ctx, req)
 	case skills.MethodGet:
-		return g.getSkill(ctx, req, p.has)
+		return g.getSkill(ctx, req, p.offers)
 	case skills.MethodDirectory:
-		return g.readDirectory(ctx, req, p.has)
+		return g.readDirectory(ctx, req, p.offers)
 	case "server/discover":
 		return g.discover(ctx, p.has)
 	case "subscriptions/listen":

@@ -41,12 +41,13 @@ func (o *offer) withSkills(has func(mcp.ServerCapabilities) bool) []*member {
 
 // getSkill passes skills/get on to the member whose list has the skill, or, as a list may be partial, to those that
 // have skills.
-func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, has func(*member) bool) (mcp.Result, error) {
+func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
 	if err := g.await(ctx); err != nil {
 		return mcp.Result{}, err
 	}
 	uri := uriOf(req)
 	o := g.current()
+	has := func(m *member) bool { return offers(skillKind, uri, m, uri) }
 	if f, ok := o.found[skillKind.method][uri]; ok {
 		return askFirst(ctx, req, []*member{f.member}, has, mcp.Errorf(mcp.CodeInvalidParams, "no skill is served at %.200q", uri))
 	}
@@ -55,14 +56,18 @@ func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, has func(*memb
 
 // readDirectory passes resources/directory/read on to the member whose skill has the folder. Where it does not answer
 // that, its entry does. A folder of no skill may be of any member that does.
-func (g *Gateway) readDirectory(ctx context.Context, req *mcp.Request, has func(*member) bool) (mcp.Result, error) {
+func (g *Gateway) readDirectory(ctx context.Context, req *mcp.Request, offers choice) (mcp.Result, error) {
 	if err := g.await(ctx); err != nil {
 		return mcp.Result{}, err
 	}
 	uri := uriOf(req)
 	o := g.current()
 	able, noFolder := o.withSkills(skills.ReadsDirectories), mcp.Errorf(mcp.CodeInvalidParams, "%.200q is not a folder", uri)
+	has := func(m *member) bool { return offers(resourceKind, uri, m, uri) }
 	f := o.skillOf(uri)
+	if f != nil && !offers(skillKind, f.original, f.member, f.original) {
+		return mcp.Result{}, noFolder
+	}
 	if f == nil {
 		return askFirst(ctx, req, able, has, noFolder)
 	}

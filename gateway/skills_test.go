@@ -161,3 +161,29 @@ func TestAPartOfAGatewayHasTheSkillsOfItsServersOnly(t *testing.T) {
 		t.Errorf("folder: %v", err)
 	}
 }
+
+func TestAPartWithoutASkillDoesNotGiveIt(t *testing.T) {
+	s := mcp.NewServer("one", "1")
+	if _, err := skills.Add(s, skillTree("git", "secret")); err != nil {
+		t.Fatal(err)
+	}
+	g := gateway.New(gateway.Options{Logger: quiet})
+	defer g.Close()
+	must(t, g.AddHandler("one", s))
+	must(t, g.Settle(t.Context()))
+	part := g.Only(gateway.Selection{Keep: func(e gateway.Entry) bool { return !strings.HasPrefix(e.Name, "skill://secret") }})
+	for method, params := range map[string]string{
+		"resources/read": `{"uri":"skill://%s/SKILL.md"}`, skills.MethodGet: `{"uri":"skill://%s/SKILL.md"}`, skills.MethodDirectory: `{"uri":"skill://%s"}`,
+	} {
+		for name, has := range map[string]bool{"git": true, "secret": false} {
+			if _, err := part.Handle(t.Context(), mcp.NewRequest(method, json.RawMessage(fmt.Sprintf(params, name)))); (err == nil) != has {
+				t.Errorf("%s of %s is answered: %t (%v)", method, name, !has, err)
+			}
+		}
+	}
+	result, err := part.Handle(t.Context(), mcp.NewRequest(skills.MethodList, nil))
+	must(t, err)
+	if list, _ := result.Encoded(); !strings.Contains(string(list), "skill://git") || strings.Contains(string(list), "skill://secret") {
+		t.Errorf("listed are %s", list)
+	}
+}

@@ -6,12 +6,13 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 )
 
 // A Kind is what a server offers.
 type Kind string
 
-// The kinds. The name of a resource is its URI, or the URI template.
+// The kinds. The name of a resource is its URI, or the URI template. Skills are resources, too.
 const (
 	ToolKind     Kind = "tool"
 	PromptKind   Kind = "prompt"
@@ -40,6 +41,7 @@ var lists = map[string]list{
 	"prompts/list":             {PromptKind, "prompts", "name"},
 	"resources/list":           {ResourceKind, "resources", "uri"},
 	"resources/templates/list": {ResourceKind, "resourceTemplates", "uriTemplate"},
+	skills.MethodList:          {ResourceKind, "skills", "uri"},
 }
 
 // withheld is the error for what is not offered; nil if it is.
@@ -56,10 +58,10 @@ func (o *Options) withheld(req *mcp.Request) error {
 		if !o.Keep(PromptKind, req.Name) {
 			return mcp.Errorf(mcp.CodeInvalidParams, "unknown prompt %q", req.Name)
 		}
-	case "resources/read":
-		if !o.Keep(ResourceKind, req.Name) {
-			e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s", req.Name)
-			e.Data, _ = json.Marshal(map[string]string{"uri": req.Name}) // a string always encodes
+	case "resources/read", skills.MethodGet, skills.MethodDirectory:
+		if uri, _ := jsonrpc.Unquote(jsonrpc.Get(req.Params, "uri")); !o.Keep(ResourceKind, uri) {
+			e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s", uri)
+			e.Data, _ = json.Marshal(map[string]string{"uri": uri}) // a string always encodes
 			return e
 		}
 	case "completion/complete":
