@@ -55,12 +55,9 @@ func (p *Plain) Consent(ctx context.Context, card host.Card) (host.Verdict, erro
 		if verdict, answered, err := p.verdict(ctx, &card, typed); answered || err != nil {
 			return verdict, err
 		}
-		p.Person.Printf("Nothing was answered yet: “%s” is none of these.\n", plaintext.Line(typed, maxTyped))
+		p.Person.Printf("Nothing was answered yet: “%s” is none of these.\n", plaintext.Line(typed, maxName))
 	}
 }
-
-// maxTyped is how many characters are shown of what was typed and is no answer.
-const maxTyped = 40
 
 // verdict is what a line means to a card, if it is an answer.
 func (p *Plain) verdict(ctx context.Context, card *host.Card, typed string) (verdict host.Verdict, answered bool, err error) {
