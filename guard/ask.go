@@ -33,11 +33,14 @@ func (f *Flow) unless(d *Decision, reason Reason, sources []Source) []Source {
 	if len(sources) == 0 {
 		return nil
 	}
-	asked := consentTo(d.call, reason)
+	asked := question{means: consentTo(d.call, reason)}
 	for _, s := range sources {
-		asked.Sources = append(asked.Sources, f.asRead(s))
+		asked.named = append(asked.named, f.asRead(s))
+		if about, matters := f.about(d.call, reason, s); matters && !slices.Contains(asked.means.Sources, about) {
+			asked.means.Sources = append(asked.means.Sources, about)
+		}
 	}
-	if slices.ContainsFunc(f.consents, asked.isPartOf) {
+	if slices.ContainsFunc(f.consents, asked.means.isPartOf) {
 		return nil
 	}
 	d.Reasons, d.asked = append(d.Reasons, reason), append(d.asked, asked)
@@ -85,13 +88,14 @@ func (f *Flow) carried(c Call) []Source {
 
 // cause returns which sources make the call need a yes, and why.
 func (f *Flow) cause(c Call) ([]Source, Reason) {
-	elsewhere := func(s *source) bool { return !c.isOf(s.Source) }
+	sways := func(s *source) bool { return s.Alarms > 0 || !c.Sees(s.Source) }
+	elsewhere := func(s *source) bool { return !c.isOf(s.Source) && sways(s) }
 	private := f.having(Private, elsewhere)
 	own := c.Chosen && (len(private) == 0 || !c.Leaves())
 	known := func(s *source) bool {
 		return slices.ContainsFunc(c.Known, func(k Source) bool { return s.whole() == k.whole() })
 	}
-	unknown := func(s *source) bool { return s.Alarms > 0 || !known(s) && (!own || elsewhere(s)) }
+	unknown := func(s *source) bool { return s.Alarms > 0 || sways(s) && !known(s) && (!own || elsewhere(s)) }
 	untrusted := f.having(Untrusted, unknown)
 	switch {
 	case c.Writes():
@@ -102,7 +106,7 @@ func (f *Flow) cause(c Call) ([]Source, Reason) {
 		return nil, ""
 	}
 	// A question that only reads is a way out for what others know.
-	if untrusted = f.having(Untrusted, func(*source) bool { return true }); len(untrusted) == 0 {
+	if untrusted = f.having(Untrusted, sways); len(untrusted) == 0 {
 		return nil, ""
 	}
 	return merge(untrusted, private), WayOut
@@ -141,8 +145,8 @@ func (d Decision) why() string {
 	for _, reason := range d.Reasons {
 		var sources []readSource
 		for _, asked := range d.asked {
-			if asked.Reason == reason {
-				sources = append(sources, asked.Sources...)
+			if asked.means.Reason == reason {
+				sources = append(sources, asked.named...)
 			}
 		}
 		from := named(d.call, sources)

@@ -33,7 +33,9 @@ const (
 // was read too and the question itself leaves. A reading call back to the one server that all
 // of this text came from needs none. The yes is remembered with [Flow.Consent], for its
 // reasons only, until a new untrusted source is read, or one that was known says something
-// new: what looks like an order, or much more than when the yes was given.
+// new: what looks like an order, or much more than when the yes was given. What the server
+// that is called said itself is no new source of a reading call. Nor is what the person
+// attached one for a call that [Call.Sees] it already.
 type Flow struct {
 	mu       sync.Mutex
 	sources  []*source
@@ -91,6 +93,27 @@ func consentTo(c Call, reason Reason) consent {
 	return to
 }
 
+// about is what a yes to a call for a reason says of a source, if it matters. Of a query that
+// leaves it is the whole server: which of its tools returned the text makes no difference to where
+// that can get. What the called server said itself matters where it looks like an order.
+func (f *Flow) about(c Call, reason Reason, of Source) (about readSource, matters bool) {
+	own := c.isOf(of)
+	if reason != WayOut || of.Tool == "" && !own {
+		return f.asRead(of), true
+	}
+	about.Source = of.whole()
+	for _, s := range f.sources {
+		if s.whole() == about.Source && (own || s.URI == "") {
+			about.Reads += s.Reads
+			about.Alarms += s.Alarms
+		}
+	}
+	if own {
+		about.Reads = 0
+	}
+	return about, !own || about.Alarms > 0
+}
+
 // isPartOf reports whether a yes was given to all of c, and still holds.
 func (c consent) isPartOf(given consent) bool {
 	return c.scope == given.scope && !slices.ContainsFunc(c.Sources, func(now readSource) bool {
@@ -126,7 +149,13 @@ type Decision struct {
 	Why     string    // one or two sentences for a person, with the sources; safe to show
 
 	call  Call
-	asked []consent // what a yes means
+	asked []question
+}
+
+// A question is one reason to ask.
+type question struct {
+	means consent      // what a yes to it is
+	named []readSource // what the card names
 }
 
 // Read notes that text of a source is in the conversation now, also where it has no labels:
@@ -234,14 +263,15 @@ func (s Source) compare(other Source) int {
 
 // Consent remembers that the person said yes to what d asked for: calls of the
 // same tool are not asked about again for the same reason and sources, as they were when
-// [Flow.Ask] was called; nor are, if the call only read, other reading calls of its server. The
-// yes ends when one of the sources says something that looks like an order, or was read more
+// [Flow.Ask] was called; nor are, if the call only read, other reading calls of its server,
+// whatever tools of these sources' servers are read, or of its own. The yes ends when one of the sources says something that looks like an order, or was read more
 // than twice and eight times as often. A yes to text that is carried is one to the same
 // arguments only, and a secret is asked about every time.
 func (f *Flow) Consent(d Decision) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, c := range d.asked {
+	for _, q := range d.asked {
+		c := q.means
 		c.Sources = slices.Clone(c.Sources)
 		f.consents = slices.DeleteFunc(f.consents, func(old consent) bool {
 			if old.scope != c.scope {

@@ -63,6 +63,12 @@ type Source struct {
 // IsOf reports whether a server is the one of this name and origin.
 func (s Source) IsOf(server, origin string) bool { return s.Server == server && s.Origin == origin }
 
+// Attached is the Server of the sources that the person attached, which are no server's.
+const Attached = "what was attached"
+
+// IsAttached reports whether the person attached it.
+func (s Source) IsAttached() bool { return s.Server == Attached && s.Origin == "" && s.Tool == "" }
+
 // whole is the server of a source as a whole.
 func (s Source) whole() Source { return Source{Server: s.Server, Origin: s.Origin} }
 
@@ -120,6 +126,8 @@ type Call struct {
 	Annotations Annotations
 	Arguments   []byte // JSON, or any text that will leave
 
+	// Local is for a call of a server that is a program on this machine, run as the person.
+	Local bool
 	// Chosen is for a call that a rule allows which the person made for its server: what
 	// this server says itself is part of that, where the call can carry nothing to it that
 	// is others'.
@@ -139,3 +147,11 @@ func (c Call) Writes() bool { return !c.Annotations.readOnly() }
 
 // Leaves reports whether what the call says gets to others than the user.
 func (c Call) Leaves() bool { return !c.Trust.Trusted || c.Annotations.openWorld() }
+
+// Sees reports whether asking a person about a source could keep nothing from the server that
+// is called: a program that runs as the person can read what the person attached by itself.
+// That is so only of calls that claim to read, and to stay on this machine: what others are
+// asked may get further than an honest server, or than the person, knows.
+func (c Call) Sees(s Source) bool {
+	return c.Local && s.IsAttached() && !c.Writes() && !c.Annotations.openWorld()
+}

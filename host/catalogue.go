@@ -16,6 +16,9 @@ import (
 	"github.com/junction-mcp/junction/toolsearch"
 )
 
+// separator stands between server and tool in the name that the model sees.
+const separator = "__"
+
 // A tool is a tool of a server as the host knows it. It does not change.
 type tool struct {
 	*mcp.Tool

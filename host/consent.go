@@ -19,7 +19,7 @@ func (r *run) mayCall(ctx context.Context, j *job) (refusal string) {
 	call := consent.Call{Input: policy.Input{
 		Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool, Title: t.title(), Arguments: j.call.Arguments,
 		Annotations: claims(t.annotations()), Trusted: t.server.trusted(), Client: "junction",
-	}, Public: t.server.Public, Schema: t.sent.Schema}
+	}, Public: t.server.Public, Local: t.server.Local && !t.member, Schema: t.sent.Schema}
 	j.judgement = r.permit(ctx, call, Card{
 		CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Description: t.Description,
 		Arguments: j.call.Arguments, Annotations: t.annotations(), Trusted: call.Trusted, CanTrust: !t.member && !call.Trusted,
@@ -87,7 +87,7 @@ const (
 
 // askPerson asks, makes the answer hold, and tells it. It returns what the model gets of a no.
 func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (refusal string) {
-	card.Agent, card.Reasons, card.Secret = r.c.agent.Name, j.Reasons, j.Secret
+	card.Agent, card.Reasons, card.Secret, card.Once = r.c.agent.Name, j.Reasons, j.Secret, j.Once
 	if j.Rules.Effect == policy.Allow {
 		card.Allowed = j.Rules.Rule
 	}

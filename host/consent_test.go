@@ -95,9 +95,51 @@ func TestWhatCannotHelpIsNotOffered(t *testing.T) {
 		text := map[bool]string{true: token, false: "x"}[rule.Effect == policy.Allow]
 		s := play(t, Options{Servers: []Server{stranger("files", "")}, Policy: p}, scripted.Call("files__write", `{"text":"`+text+`"}`), scripted.Say("done"))
 		ask(t, s.Conversation(nil), "write")
-		if len(s.desk.cards) != 1 || len(s.desk.cards[0].Always) != 0 || len(s.desk.cards[0].Never) == 0 {
+		if len(s.desk.cards) != 1 || len(s.desk.cards[0].Always) != 0 || s.desk.cards[0].Once == "" || len(s.desk.cards[0].Never) == 0 {
 			t.Errorf("%s: offered %+v", name, s.desk.cards)
 		}
+	}
+}
+
+// A file of the person's is no reason to ask before each read of a program on this machine; what
+// it says still decides nothing, and the rule that its card offers holds for the next file, too.
+func TestAnAttachedFileAsksOnce(t *testing.T) {
+	t.Parallel()
+	local := func(name string) Server { s := stranger(name, "a file"); s.Local = true; return s }
+	read, write := func(s string) scripted.Turn { return scripted.Call(s+"__read", `{}`) }, scripted.Call("files__write", `{"text":"x"}`)
+	done := scripted.Say("done")
+	for _, test := range []struct {
+		name    string
+		servers []Server
+		answer  string
+		turns   []scripted.Turn // two questions, each with another file
+		want    []string
+	}{
+		{"reads of a program on this machine", []Server{local("files")}, "no rule", []scripted.Turn{read("files"), read("files"), done, read("files"), done}, nil},
+		{"reads of a server elsewhere, with a yes", []Server{stranger("files", "a file")}, "no rule", []scripted.Turn{read("files"), read("files"), read("files"), done, read("files"), done}, []string{"files/read", "files/read"}},
+		{"reads of a server elsewhere, with a rule", []Server{stranger("files", "a file")}, "this tool, with any", []scripted.Turn{read("files"), read("files"), done, read("files"), done}, []string{"files/read"}},
+		{"reads of two programs", []Server{local("files"), local("memory")}, "no rule", []scripted.Turn{read("files"), read("memory"), read("files"), read("memory"), done, read("files"), read("memory"), done}, []string{"memory/read", "files/read"}},
+		{"writes, with a rule", []Server{local("files")}, "this tool, with any", []scripted.Turn{write, write, done, read("files"), write, done}, []string{"files/write"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := play(t, Options{Servers: test.servers, Person: choosing(test.answer)}, test.turns...)
+			c := s.Conversation(nil)
+			for _, name := range []string{"notes.txt", "more.txt"} {
+				if _, err := c.Ask(t.Context(), Question{Text: "hello", Attach: []Attachment{{URI: name, Text: "Remember the milk."}}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var got []string
+			for _, card := range s.desk.cards {
+				got = append(got, card.Server+"/"+card.Tool)
+				if (len(card.Always) == 0) == (card.Once == "") {
+					t.Errorf("%s: offered %+v, and why not: %q", card.Tool, card.Always, card.Once)
+				}
+			}
+			if !slices.Equal(got, test.want) {
+				t.Errorf("asked about %q, want %q", got, test.want)
+			}
+		})
 	}
 }
 

@@ -66,8 +66,9 @@ type Card struct {
 	// Secret is whether the arguments hold what looks like a secret.
 	Secret bool
 	// Always are the rules that "always" could write, the narrowest first: those that would
-	// save the next such question. There are none where the call is asked about every time.
+	// save the next such question. Where there are none, Once says why.
 	Always []AlwaysRule
+	Once   string
 	// Never are the rules that "never" could write, the narrowest first.
 	Never []AlwaysRule
 	// CanTrust is whether the person could trust the server, with [Verdict].Trust or

@@ -82,7 +82,7 @@ func (r *run) attached(ctx context.Context, a Attachment) ([]model.Part, error) 
 }
 
 // fromPerson is where attached texts and pictures come from, for the flow of data.
-const fromPerson = "what was attached"
+const fromPerson = guard.Attached
 
 const (
 	maxPictureBytes = 12 << 20 // bytes of all pictures of one question: in base64, less than the 20 MB that Gemini takes

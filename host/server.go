@@ -30,6 +30,9 @@ type Server struct {
 	// Origin is the command line or the URL, with the version of the package where
 	// it is known. It is shown and pinned, and rules that cards write hold for it only.
 	Origin []string
+	// Local is for a program on this machine that runs as the person, so that what they attach is
+	// no secret to it: no reason to ask about what claims to read, and to stay on this machine.
+	Local bool
 	// State tells how it stands with the connection; nil means connected.
 	State func() (state string, err error)
 	// Restart ends the connection and connects again, without waiting; nil means that it cannot
@@ -49,9 +52,6 @@ const (
 	StateFailed     = "failed"
 	StateUnapproved = "unapproved" // a person must see its definitions first
 )
-
-// separator stands between server and tool in the name that the model sees.
-const separator = "__"
 
 // A server is a Server and what it offers.
 type server struct {

@@ -153,7 +153,7 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 	if f.onScreen {
 		return t.talk(ctx)
 	}
-	plain := &person.Plain{Person: a.person, Screen: a.screen, Desk: &a.desk, OnDisk: onDisk(a.desk.Roots)}
+	plain := &person.Plain{Person: a.person, Screen: a.screen, Desk: &a.desk, OnDisk: onDisk(t.folders())}
 	if err := t.open(plain, a.reporter(plain)); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"unicode/utf8"
 )
@@ -11,7 +12,27 @@ import (
 // maxOnDisk is how many bytes a file may have that an approval card compares with.
 const maxOnDisk = 1 << 20
 
-// onDisk reads files below the folders that --root gave to this chat, and no others: no path and no
+// folders are those whose files a card may show to the person: that --root gave to this chat, in which
+// it runs, and that the command lines of its servers name.
+func (t *chatSetup) folders() []string {
+	folders := slices.Clone(t.app.desk.Roots)
+	if here, err := os.Getwd(); err == nil {
+		folders = append(folders, here)
+	}
+	for _, s := range t.options.Servers {
+		for _, word := range s.Origin {
+			if info, err := os.Stat(word); err == nil && info.IsDir() {
+				folders = append(folders, word)
+			}
+		}
+	}
+	return slices.DeleteFunc(folders, func(folder string) bool { // all of the disk is no folder to speak of
+		whole, err := filepath.Abs(folder)
+		return err != nil || filepath.Dir(whole) == whole
+	})
+}
+
+// onDisk reads files below these folders, and no others: no path and no
 // link leads out of them. It is nil where there are none.
 func onDisk(folders []string) func(path string) (text string, ok bool) {
 	if len(folders) == 0 {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/host"
 )
 
 func TestOnlyTextsBelowTheFoldersOfTheChatAreRead(t *testing.T) {
@@ -58,6 +60,24 @@ func TestOnlyTextsBelowTheFoldersOfTheChatAreRead(t *testing.T) {
 		}
 		if ok != (test.want != "-") || ok && got != test.want {
 			t.Errorf("%s: %v, %.40q", test.name, ok, got)
+		}
+	}
+}
+
+func TestACardComparesWithFilesOfTheFoldersAtWork(t *testing.T) {
+	base := t.TempDir()
+	here, notes := filepath.Join(base, "here"), filepath.Join(base, "notes")
+	write(t, map[string]string{
+		filepath.Join(here, "a.txt"): "here", filepath.Join(notes, "a.txt"): "notes", filepath.Join(base, "root", "a.txt"): "root", filepath.Join(base, "else", "a.txt"): "else",
+	})
+	t.Chdir(here)
+	setup := &chatSetup{app: &app{}}
+	setup.app.desk.Roots = []string{filepath.Join(base, "root")}
+	setup.options.Servers = []host.Server{{Name: "files", Origin: []string{"npx", "-y", "server-filesystem", notes, "/"}}, {Name: "web", Origin: []string{"https://a.example"}}}
+	read := onDisk(setup.folders())
+	for folder, want := range map[string]bool{"here": true, "notes": true, "root": true, "else": false} {
+		if text, ok := read(filepath.Join(base, folder, "a.txt")); ok != want || ok && text != folder {
+			t.Errorf("%s: %v, %q", folder, ok, text)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (t *chatSetup) talk(ctx context.Context) error {
 		Theme: t.flags.theme, NoColor: os.Getenv("NO_COLOR") != "", Trace: t.flags.trace,
 		History: t.history(ctx), Remember: t.rememberLine, SaveMedia: saveMedia,
 		Greeting: t.greeting(), Models: models, Files: files, Clipboard: clipboardPicture, NoAlerts: t.flags.noAlerts,
-		Notes: t.notes(), Permissions: t.permissions, OnDisk: onDisk(t.app.desk.Roots),
+		Notes: t.notes(), Permissions: t.permissions, OnDisk: onDisk(t.folders()),
 	}
 	if t.flags.plain {
 		t.plain(&options)

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/gateway"
@@ -42,8 +45,20 @@ func (t *chatSetup) addServer(name string, command []string, own bool, resolve f
 		Name: name, Handler: g, Origin: command, State: state, Stderr: kept.lines, Restart: func() error { return g.Restart(name) },
 		Trusted: vouches(t.flags.trust, name, command, true) || vouches(t.rules.trusted, name, command, own),
 		Public:  vouches(t.rules.public, name, command, own),
+		Local:   isLocal(command),
 	})
 	return nil
+}
+
+// isLocal reports whether a server is a program on this machine that runs as the person: no URL,
+// and no command that takes its words elsewhere, as one that names a URL, or into a container.
+func isLocal(command []string) bool {
+	if len(command) == 0 || len(command) == 1 && strings.Contains(command[0], ":") {
+		return false
+	}
+	program := strings.TrimSuffix(filepath.Base(command[0]), ".exe")
+	elsewhere := []string{"docker", "podman", "nerdctl", "kubectl", "ssh", "wsl", "bwrap", "firejail", "flatpak"}
+	return !slices.Contains(elsewhere, program) && !slices.ContainsFunc(command, func(word string) bool { return strings.Contains(word, "://") })
 }
 
 // learn remembers what a configured server offers, for other commands. The chat itself

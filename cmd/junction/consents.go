@@ -105,12 +105,16 @@ func (a *app) askConsents(ctx context.Context, entries []entry, open []int) (ans
 	if len(open) > 1 {
 		prompt = "Use them? [a]ll, [n]one, or the numbers of some, such as 1 3 > "
 	}
-	typed, err := a.person.Line(ctx, prompt)
-	if err != nil {
-		return nil, false, err
+	for {
+		typed, err := a.person.Line(ctx, prompt)
+		if err != nil {
+			return nil, false, err
+		}
+		if answers, decided = chosenConsents(typed, open); decided || strings.TrimSpace(typed) == "" {
+			return answers, decided, nil
+		}
+		a.person.Printf("“%s” is none of these; Enter alone starts none of them.\n", plaintext.Line(typed, 40))
 	}
-	answers, decided = chosenConsents(typed, open)
-	return answers, decided, nil
 }
 
 // whole is a text on one line, with all of it: it is what will run.

@@ -14,8 +14,12 @@ import (
 // maxProposed is how many steps a model is asked for.
 const maxProposed = 20
 
-// failedMark begins the answer of a model that could not do a step.
-const failedMark = "NOT DONE:"
+// What begins the answer of a model that could not do a step, and of one that did it though a
+// call was not allowed.
+const (
+	failedMark = "NOT DONE:"
+	doneMark   = "DONE"
+)
 
 // Propose asks the model for the steps to a goal and makes them the conversation's plan. It
 // is given only tools that read, and its calls need the person's approval as ever.
@@ -86,8 +90,9 @@ var ErrFailed = errors.New("the step could not be done")
 
 // Execute carries out the steps of the conversation's plan that are not done, in their order,
 // each in a run of its own, and ticks them off. changed, if not nil, is called with the plan after
-// each change. It ends at a step that fails, which one does whose last change was not allowed, at a limit of a run, and with ctx; called again, it
-// goes on with that step. The plan may be edited meanwhile.
+// each change. It ends at a step that fails, at a limit of a run, and with ctx; called again, it
+// goes on with that step. Where the last change of a step was not allowed, the model is asked once
+// more whether the step is done without it. The plan may be edited meanwhile.
 //
 // The steps are the model's words, even where the person saw them: none of them excuses a
 // call from a question.
@@ -112,7 +117,9 @@ func Execute(ctx context.Context, c *host.Conversation, changed func(host.Plan))
 		}
 		why, failed := strings.CutPrefix(strings.TrimSpace(answer.Text), failedMark)
 		if !failed && answer.Refused != "" {
-			why, failed = fmt.Sprintf("the call of %s was not allowed", answer.Refused), true
+			if why, failed, err = stillDone(ctx, c, at+1, answer.Refused); err != nil {
+				return err
+			}
 		}
 		if failed {
 			why = strings.TrimSpace(why)
@@ -123,6 +130,27 @@ func Execute(ctx context.Context, c *host.Conversation, changed func(host.Plan))
 			return err
 		}
 	}
+}
+
+// stillDone has the model say whether a step is done of which a call was not allowed. What does
+// not say so is a step that failed.
+func stillDone(ctx context.Context, c *host.Conversation, step int, refused string) (why string, failed bool, err error) {
+	answer, err := c.Ask(ctx, host.Question{
+		Text:  fmt.Sprintf("The call of %s was not allowed. Is step %d done without it? Answer %s, or %s and why. Do nothing more.", refused, step, doneMark, failedMark),
+		Shown: fmt.Sprintf("is step %d done, without the call of %s?", step, refused), Relayed: true, Tools: func(host.ToolInfo) bool { return false },
+	})
+	if err != nil {
+		return "", false, fmt.Errorf("plan: step %d: %w", step, err)
+	}
+	text := strings.TrimLeft(answer.Text, " \n*_")
+	if strings.HasPrefix(strings.ToUpper(text), doneMark) && answer.Stop == "end" {
+		return "", false, nil
+	}
+	why = fmt.Sprintf("the call of %s was not allowed", refused)
+	if said, found := strings.CutPrefix(text, failedMark); found && strings.TrimSpace(said) != "" {
+		why += ": " + strings.TrimSpace(said)
+	}
+	return why, true, nil
 }
 
 // ask is the question for one step. It holds all of the plan, which a summary of the

@@ -139,27 +139,40 @@ func TestAPlanSurvivesAResume(t *testing.T) {
 	}
 }
 
-func TestAStepWhoseCallWasNotAllowedIsNotDone(t *testing.T) {
-	kept := new(record)
-	c := newHost(t, scripted.New(
-		scripted.Reply(scripted.Calling("host__look", "")), scripted.Say("Looked."),
-		scripted.Reply(scripted.Calling("host__paint", "")), scripted.Reply(scripted.Calling("host__look", "")), scripted.Say("Painted."),
-	)).Conversation(kept)
-	if err := c.SetPlan(host.Plan{Goal: "a green wall", Steps: []host.PlanStep{{Text: "look"}, {Text: "paint"}}}); err != nil {
-		t.Fatal(err)
-	}
-	err := plan.Execute(t.Context(), c, nil)
-	if !errors.Is(err, plan.ErrFailed) || plan.Format(c.Plan()) != "- [x] look\n- [!] paint\n" || c.Plan().Steps[1].Note != "the call of host/paint was not allowed" {
-		t.Errorf("%v\n%s%q", err, plan.Format(c.Plan()), c.Plan().Steps[1].Note)
-	}
-	var shown []string
-	for _, e := range kept.entries(t) {
-		if e.Shown != "" {
-			shown = append(shown, e.Shown)
+// The model says whether a step is done of which a call was not allowed.
+func TestAStepWhoseCallWasNotAllowedIsDoneIfTheModelSaysSo(t *testing.T) {
+	for said, want := range map[string]struct{ ends, note string }{
+		"DONE. The wall was green already.": {"- [x] look\n- [x] paint\n", ""},
+		"**Done**":                          {"- [x] look\n- [x] paint\n", ""},
+		"NOT DONE: there is no paint.":      {"- [x] look\n- [!] paint\n", "the call of host/paint was not allowed: there is no paint."},
+		"Painted.":                          {"- [x] look\n- [!] paint\n", "the call of host/paint was not allowed"},
+	} {
+		kept := new(record)
+		m := scripted.New(
+			scripted.Reply(scripted.Calling("host__look", "")), scripted.Say("Looked."),
+			scripted.Reply(scripted.Calling("host__paint", "")), scripted.Reply(scripted.Calling("host__look", "")), scripted.Say("Painted."), scripted.Say(said),
+		)
+		c := newHost(t, m).Conversation(kept)
+		if err := c.SetPlan(host.Plan{Goal: "a green wall", Steps: []host.PlanStep{{Text: "look"}, {Text: "paint"}}}); err != nil {
+			t.Fatal(err)
 		}
-	}
-	if got := strings.Join(shown, "; "); got != "step 1 of 2: look; step 2 of 2: paint" {
-		t.Errorf("people see %q", got)
+		err := plan.Execute(t.Context(), c, nil)
+		if errors.Is(err, plan.ErrFailed) != (want.note != "") || plan.Format(c.Plan()) != want.ends || c.Plan().Steps[1].Note != want.note {
+			t.Errorf("%q: %v\n%s%q", said, err, plan.Format(c.Plan()), c.Plan().Steps[1].Note)
+		}
+		asked := m.Requests()[len(m.Requests())-1]
+		if text := asked.Messages[len(asked.Messages)-1].Text(); !strings.Contains(text, "Is step 2 done without it?") {
+			t.Errorf("%q: the model was asked %q", said, text)
+		}
+		var shown []string
+		for _, e := range kept.entries(t) {
+			if e.Shown != "" {
+				shown = append(shown, e.Shown)
+			}
+		}
+		if got := strings.Join(shown, "; "); got != "step 1 of 2: look; step 2 of 2: paint; is step 2 done, without the call of host/paint?" {
+			t.Errorf("people see %q", got)
+		}
 	}
 }
 

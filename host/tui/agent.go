@@ -23,11 +23,14 @@ func (s *screen) child(outer *call, in *host.ChildEvent) {
 	case outer == nil: // it is over
 	case e.Child != nil:
 		s.child(outer.open(e.Child.CallID), e.Child)
+	case e.Decided != nil:
+		outer.wanted = callsIn(e.Decided)
 	case e.Consent != nil:
 		c := outer.begin(in.Agent, host.Called{CallID: e.Consent.CallID, Server: e.Consent.Server, Tool: e.Consent.Tool})
 		c.consent = *e.Consent
 		if !e.Consent.Allowed {
-			c.refused = s.refusal(e.Consent)
+			c.refused, c.Arguments = s.refusal(e.Consent), outer.wanted.arguments(e.Consent.CallID)
+			s.remember(c)
 		}
 	case e.Called != nil:
 		c := outer.begin(in.Agent, *e.Called)

@@ -23,6 +23,37 @@ func ended(id, server, tool, text string, took time.Duration) host.Event {
 	return host.Event{Returned: &host.Returned{CallID: id, Server: server, Tool: tool, Text: text, Duration: took}}
 }
 
+// Its name stands there before anything is heard of it.
+func TestASubAgentThatBeginsHasItsName(t *testing.T) {
+	session := &scripted{}
+	play(t, session, 80, 24, func(st *stage) {
+		session.ask = func(ctx context.Context, _ host.Question) error { <-ctx.Done(); return ctx.Err() }
+		st.keys("look<enter>")
+		st.tell(began("1", "host", "task", `{"name":"scout","task":"find \"tea\""}`), began("2", "host", "task", `{"tools":[]}`))
+		st.settle()
+		st.holds("● host · task scout 0 ms  find \"tea\"\n● host · task 0 ms  {\"tools\":[]}\n")
+	})
+}
+
+func TestCallsThatDidNotRunAreAmongTheCalls(t *testing.T) {
+	session := &scripted{}
+	play(t, session, 80, 24, func(st *stage) {
+		session.ask = func(ctx context.Context, _ host.Question) error { <-ctx.Done(); return ctx.Err() }
+		st.keys("look<enter>")
+		decided := func(id, name, arguments string) host.Event {
+			return host.Event{Decided: &host.Decided{Message: &model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Call: &model.Call{ID: id, Name: name, Arguments: object(arguments)}}}}}}
+		}
+		no := host.Event{Consent: &host.Consented{CallID: "1", Server: "files", Tool: "write", By: "person"}}
+		st.tell(decided("1", "files__write", `{"path":"/a"}`), no, began("2", "host", "task", `{"task":"look"}`), of("2", "scout", decided("1", "files__write", `{"path":"/b"}`)), of("2", "scout", no))
+		st.settle()
+		st.keys("<ctrl+o>")
+		st.holds("✗ files · write did not run  {\"path\":\"/a\"}")
+		st.holds("✗ scout: files · write did not run  {\"path\":\"/b\"}")
+		st.keys("<down><down><enter>")
+		st.holds("did not run: you said no\narguments\n  path: \"/a\"")
+	})
+}
+
 func TestASubAgentsCallsStandBelowItsOwn(t *testing.T) {
 	session := &scripted{}
 	play(t, session, 80, 24, func(st *stage) {
@@ -42,18 +73,18 @@ func TestASubAgentsCallsStandBelowItsOwn(t *testing.T) {
 			of("none", "stray", began("1", "web", "get", `{}`)))
 		st.settle()
 		st.holds(`
-● host · task scout 0 ms  {"task":"look"}
+● host · task scout 0 ms  look
   │ ✓ files · read 2.0 s  {"path":"a"}
   │ ✗ files · write did not run; you said no
   │ ● web · get inner 0 ms  {"url":"b"}
   │   │ ● x · y 0 ms
-● host · task counter 0 ms  {"task":"count"}
+● host · task counter 0 ms  count
   │ ● db · count 0 ms`)
 		st.printedText("! sub-agent scout: the run was ended")
 		st.tell(of("1", "scout", ended("1", "web", "get", "page", time.Second)), ended("1", "host", "task", "Seen.", 4*time.Second))
 		st.settle()
 		st.printedText(`
-✓ host · task scout 4.0 s  {"task":"look"}
+✓ host · task scout 4.0 s  look
   │ ✓ files · read 2.0 s  {"path":"a"}
   │ ✗ files · write did not run; you said no
   │ ✓ web · get inner 1.0 s  {"url":"b"}

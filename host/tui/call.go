@@ -1,13 +1,16 @@
 package tui
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/task"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -31,11 +34,12 @@ type call struct {
 
 	thought string
 
-	agent   string  // the sub-agent that carries it out
-	inner   []*call // that it makes
-	omitted int     // before them
-	by      string  // the sub-agent that makes it
-	refused string  // why it did not run; only where a sub-agent makes it
+	agent   string    // the sub-agent that carries it out
+	inner   []*call   // that it makes
+	wanted  stepCalls // what it asked for last
+	omitted int       // before them
+	by      string    // the sub-agent that makes it
+	refused string    // why it did not run
 }
 
 func (r *run) call(id string) *call {
@@ -53,7 +57,34 @@ func (s *screen) consented(c *host.Consented) {
 		s.run.consent(c)
 		return
 	}
-	s.print(ink.Wrap(ink.Line{ink.T(ink.Bad, "✗ "), ink.T(ink.Plain, toolName(c.Server, c.Tool), ink.Bold), ink.T(ink.Muted, " did not run; "+s.refusal(c))}, s.width)...)
+	refused := &call{Called: host.Called{CallID: c.CallID, Server: c.Server, Tool: c.Tool}, refused: s.refusal(c)}
+	refused.Arguments = s.run.wanted.arguments(c.CallID)
+	s.remember(refused)
+	s.print(ink.Wrap(ink.Line{ink.T(ink.Bad, "✗ "), ink.T(ink.Plain, toolName(c.Server, c.Tool), ink.Bold), ink.T(ink.Muted, " did not run; "+refused.refused)}, s.width)...)
+}
+
+// stepCalls are the calls that a model asked for in its last step.
+type stepCalls []*model.Call
+
+func callsIn(d *host.Decided) stepCalls {
+	var all stepCalls
+	if d.Message != nil {
+		for i := range d.Message.Parts {
+			if c := d.Message.Parts[i].Call; c != nil {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+func (w stepCalls) arguments(id string) json.RawMessage {
+	for _, c := range w {
+		if c.ID == id {
+			return c.Arguments
+		}
+	}
+	return nil
 }
 
 // refusal is who did not allow a call, and why.
@@ -172,14 +203,22 @@ func (c *call) head(mark ink.Span, more string, width int) ink.Line {
 	if title := " “" + oneLine(c.Title, 60) + "”"; c.Title != "" && c.Title != c.Tool && line.Width()+ink.Width(title) < width-roomForArguments {
 		line = append(line, ink.T(ink.Plain, title))
 	}
-	if c.agent != "" {
-		line = append(line, ink.T(ink.Plain, " "+oneLine(c.agent, 30)))
+	agent, details := c.agent, string(c.Arguments)
+	if c.Server == host.OwnServer && c.Tool == task.Name { // in the model's words, not as JSON
+		text := func(name string) string {
+			text, _ := jsonrpc.Unquote(jsonrpc.Get(c.Arguments, name))
+			return text
+		}
+		agent, details = orElse(agent, text("name")), orElse(text("task"), details)
+	}
+	if agent != "" {
+		line = append(line, ink.T(ink.Plain, " "+oneLine(agent, 30)))
 	}
 	if more != "" {
 		line = append(line, ink.T(ink.Muted, " "+more))
 	}
 	if room := width - line.Width() - 2; room >= 8 && len(c.Arguments) > 2 {
-		line = append(line, ink.T(ink.Muted, "  "), ink.T(ink.Code, oneLine(string(c.Arguments), room)))
+		line = append(line, ink.T(ink.Muted, "  "), ink.T(ink.Code, oneLine(details, room)))
 	}
 	return line.Cut(width)
 }
@@ -269,7 +308,10 @@ func (c *call) details(width int) []ink.Line {
 	}
 	say("title", c.Title)
 	say("sub-agent", c.agent+c.by)
-	say("allowed by", allower(&c.consent))
+	say("did not run", c.refused)
+	if c.refused == "" {
+		say("allowed by", allower(&c.consent))
+	}
 	lines = append(lines, ink.Line{ink.T(ink.Muted, "arguments")})
 	lines = append(lines, ink.Indent(jsonLines(c.Arguments, width-2), ink.Of("  "), ink.Of("  "))...)
 	if c.result != nil {

@@ -22,6 +22,7 @@ type card interface {
 	state() *pending
 	takesText() bool   // letters are text now
 	keys() [][2]string // what keys do, but for those that scroll
+	esc() string       // what Esc does now
 }
 
 // pending is what every card has.
@@ -37,6 +38,20 @@ type pending struct {
 
 func (p *pending) state() *pending { return p }
 func (p *pending) takesText() bool { return false }
+
+// escMeans says what Esc does now.
+func (s *screen) escMeans() string {
+	if len(s.cards) == 0 {
+		return "Esc interrupts"
+	}
+	switch p := s.cards[0].state(); {
+	case p.help != nil:
+		return "Esc goes back"
+	case p.locked:
+		return "Ctrl+C cancels"
+	}
+	return s.cards[0].esc()
+}
 
 // cardHelp says what all keys of a card do.
 func cardHelp(c card) *pager {

@@ -17,12 +17,15 @@ type choice struct {
 }
 
 // offers are the keys of the card: only those that can help.
-func (c *consentCard) offers() []string {
-	keys := []string{"y once"}
+func (c *consentCard) offers(byLine bool) []string {
+	keys, no := []string{"y once"}, "n Esc no"
+	if byLine {
+		no = "n no"
+	}
 	if len(c.card.Always) > 0 {
 		keys = append(keys, "s this session…", "a always…")
 	}
-	keys = append(keys, "n Esc no", "N no, with a note")
+	keys = append(keys, no, "N no, with a note")
 	if len(c.card.Never) > 0 {
 		keys = append(keys, "d never…")
 	}

@@ -4,6 +4,13 @@ package tui
 
 func (c *consentCard) takesText() bool { return c.noting }
 
+func (c *consentCard) esc() string {
+	if c.noting || c.choosing {
+		return "Esc goes back"
+	}
+	return "Esc refuses"
+}
+
 func (c *consentCard) keys() [][2]string {
 	rows := [][2]string{{"y", "allow this call"}, {"n Esc", "refuse it"}, {"N", "refuse it, and tell the model what to do instead"}}
 	if len(c.card.Always) > 0 {
@@ -18,6 +25,13 @@ func (c *consentCard) keys() [][2]string {
 	return rows
 }
 
+func (c *reviewCard) esc() string {
+	if c.trusting || c.open && len(c.servers) > 1 {
+		return "Esc goes back"
+	}
+	return "Esc refuses"
+}
+
 func (c *reviewCard) keys() [][2]string {
 	if c.trusting {
 		return [][2]string{{"s", "approve and trust the server for this session"}, {"a", "approve and trust it for good, as it is started now"}, {"Esc", "back"}}
@@ -30,13 +44,25 @@ func (c *formCard) takesText() bool {
 	return !c.checking && c.at < len(c.fields) && len(c.fields[c.at].Choices) == 0
 }
 
+func (c *formCard) esc() string {
+	switch {
+	case c.checking:
+		return "Esc edits"
+	case c.leaving:
+		return "Esc discards what you typed"
+	}
+	return "Esc cancels the form"
+}
+
 func (c *formCard) keys() [][2]string {
 	if c.page != nil {
 		return [][2]string{{"y", "you visit the page"}, {"n", "decline"}, {"Esc", "cancel"}}
 	}
 	return [][2]string{{"Tab Shift+Tab", "next and previous field"}, {"Space ← →", "choose"}, {"Enter", "next field; at the end: show what would be sent"},
-		{"y", "send it, once you have seen it whole"}, {"n", "decline"}, {"e Esc", "edit; before that Esc cancels"}}
+		{"y", "send it, once you have seen it whole"}, {"n", "decline"}, {"e Esc", "edit; before that Esc cancels, pressed twice where something was typed"}}
 }
+
+func (c *sampleCard) esc() string { return "Esc refuses" }
 
 func (c *sampleCard) keys() [][2]string {
 	return [][2]string{{"y", "let the server ask the model, once"}, {"n Esc", "refuse"}}

@@ -18,7 +18,10 @@ type consentCard struct {
 	card   host.Card
 	change *edit // of a file of this disk; nil: none is known
 
-	choosing bool // what holds from now on
+	whole    bool   // all of the arguments was in sight
+	short    body   // what is shown where all of it does not fit
+	ends     [2]int // the lines behind the arguments, in both
+	choosing bool   // what holds from now on
 	title    string
 	choices  []choice
 	selected int
@@ -34,6 +37,10 @@ func (c *consentCard) press(s *screen, k keypress) bool {
 	case c.choosing:
 		return c.pressScope(s, k)
 	case c.scroll.move(k.name):
+		return false
+	}
+	if strings.Contains("ysat", k.text) && k.text != "" && !c.whole {
+		c.scroll.move("pgdown")
 		return false
 	}
 	switch k.text {
@@ -120,25 +127,61 @@ func (c *consentCard) lines(s *screen, width, height int) []ink.Line {
 		foot = append([]ink.Line{{ink.T(ink.Muted, "what should the model do instead?")}}, typedLines(&c.note, width)...)
 		foot = append(foot, s.foot(width, "a line, or nothing", "Enter say no", "Esc back")...)
 	default:
-		foot = s.foot(width, "", c.offers()...)
+		foot = s.foot(width, "", c.offers(s.byLine)...)
 	}
-	return framed(title, c.laid.of(width, c.body), &c.scroll, foot, width, height)
+	body, end := c.fitting(width, height-1-len(foot))
+	if room := height - 1 - len(foot); !c.whole && end > room {
+		more := ink.Line{ink.T(ink.Warn, "What would be sent goes on below: see its end before you allow it.")}
+		foot = append([]ink.Line{more.Cut(width)}, foot...)
+	}
+	lines := framed(title, body, &c.scroll, foot, width, height)
+	c.whole = c.whole || c.scroll.at+c.scroll.rows >= end
+	return lines
 }
 
-// body is everything there is to know about the call. What is short comes first, so that
-// nothing is hidden by what is long.
-func (c *consentCard) body(width int) []ink.Line {
+// fitting is what is shown in so many rows, and where the arguments end in it. Where all of it
+// does not fit, what is said about the call takes a line each before the arguments, and
+// stands in full behind them.
+func (c *consentCard) fitting(width, rows int) (lines []ink.Line, end int) {
+	lay := func(fold bool, end *int) func(int) []ink.Line {
+		return func(width int) []ink.Line {
+			call, more := c.body(width, fold)
+			*end = len(ink.Exact(call, width))
+			return append(call, more...)
+		}
+	}
+	if lines = c.laid.of(width, lay(false, &c.ends[0])); len(lines) <= rows {
+		return lines, c.ends[0]
+	}
+	return c.short.of(width, lay(true, &c.ends[1])), c.ends[1]
+}
+
+// body is everything there is to know about the call, up to its arguments and behind them. What
+// is short comes first, so that nothing is hidden by what is long.
+func (c *consentCard) body(width int, fold bool) (lines, later []ink.Line) {
 	call := &c.card
+	say := func(all []ink.Line) {
+		if lines = append(lines, all[:min(len(all), 1)]...); !fold {
+			lines = append(lines, all[min(len(all), 1):]...)
+		} else if len(all) > 1 {
+			lines[len(lines)-1] = append(all[0][:len(all[0]):len(all[0])], ink.T(ink.Muted, " … (below)")).Cut(width)
+			later = append(later, all...)
+		}
+	}
 	head := ink.Line{ink.T(ink.Plain, unbroken(toolName(orElse(call.Server, "junction itself"), call.Tool)), ink.Bold)}
 	if call.Title != "" {
 		head = append(head, ink.T(ink.Plain, " “"+oneLine(call.Title, 120)+"”"))
 	}
-	lines := ink.Barred(head, width)
-	lines = append(lines, about("sub-agent", ink.Plain, oneLine(call.Agent, 120), width)...)
-	lines = append(lines, warnings(call.Reasons, width)...)
+	lines = append(ink.Barred(head, width), about("sub-agent", ink.Plain, oneLine(call.Agent, 120), width)...)
 	lines = append(lines, about("resource", ink.Link, unbroken(call.Resource), width)...)
+	for _, reason := range call.Reasons {
+		say(warnings([]string{reason}, width))
+	}
+	if len(call.Always) == 0 && call.Once != "" {
+		say(ink.Lines(ink.Muted, "Only once: "+call.Once+".", width))
+	}
 	if call.Resource == "" {
-		lines = append(lines, ink.Lines(ink.Plain, approval.Claims(&call.Annotations, call.Trusted), width)...)
+		say(ink.Lines(ink.Plain, approval.Claims(&call.Annotations, call.Trusted), width))
 	}
 	var change []ink.Line
 	if c.change != nil {
@@ -150,10 +193,11 @@ func (c *consentCard) body(width int) []ink.Line {
 		arguments = append(arguments, ink.Line{ink.T(ink.Muted, "arguments:")})
 		arguments = append(arguments, ink.Indent(jsonLines(shortFirst(call.Arguments), width-2), ink.Of("  "), ink.Of("  "))...)
 	}
-	if len(arguments)+len(change) > fewArguments {
-		return slices.Concat(lines, description, change, arguments)
+	if many := len(arguments)+len(change) > fewArguments; many {
+		say(description)
+		description = nil
 	}
-	return slices.Concat(lines, change, arguments, description)
+	return slices.Concat(lines, change, arguments), append(later, description...)
 }
 
 // fewArguments is how many lines of arguments stand before the description: they are what

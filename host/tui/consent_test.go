@@ -58,12 +58,16 @@ test-model · 0/0 servers, 0 tools · F1 help`)
 		_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, writeCard()) })
 		st.keys("<pgdown><pgdown>")
 		expect(t, "the narrow card, scrolled", st.frame(), `
-── may this call … · 11–16 of 16 ───────
-  content: 2 lines, 10 bytes (has
+── may this call r… · 9–18 of 18 ───────
   ┆ invisible characters, written out
   ┆ here)
   │ one
   │ two\u200b
+! text of web, which you do not trust,
+  was read before
+The server claims (unverified): writes;
+may overwrite or delete; no outside
+access
 description: Writes.\x1b[2J
 y once · s this session… · a always…
 n Esc no · N no, with a note · d never…
@@ -71,6 +75,74 @@ t trust this server…
 ↑↓ PgUp PgDn Home End scroll · F1 keys
 Ctrl+C cancel
 test-model · 0/0 servers, 0 tools`)
+		cancel()
+	})
+}
+
+// editCard is a small edit, with all that is said about it in many lines.
+func editCard() host.Card {
+	card := writeCard()
+	card.Tool, card.Title, card.Description = "edit_file", "Edit a file", strings.Repeat("Makes line-based edits to a text file. ", 8)
+	card.Reasons = []string{"it may write and delete; there is no rule for it yet",
+		"files/edit_file may write, send or spend, and the conversation has read text that is not trusted, of files/read_text_file, files/list_directory, what was attached: notes.txt."}
+	card.Arguments = object(`{"path":"/home/ada/list.md","edits":[{"oldText":"- tea\n- milk\n","newText":"- tea\n- coffee\n- milk\n"}]}`)
+	return card
+}
+
+func TestTheChangeIsInSightBeforeWhatIsSaidAboutIt(t *testing.T) {
+	for _, size := range []struct{ width, height int }{{80, 24}, {60, 24}} {
+		play(t, &scripted{}, size.width, size.height, func(st *stage) {
+			got, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, editCard()) })
+			for _, want := range []string{"files · edit_file", "! files/edit_file may write", `path: "/home/ada/list.md"`, "+ - coffee", "y once"} {
+				st.holds(want)
+			}
+			if st.keys("y"); !got.Allow {
+				t.Errorf("%d columns: y did not allow it\n%s", size.width, st.frame())
+			}
+			cancel()
+		})
+	}
+}
+
+func TestACallIsAllowedOnceItsArgumentsWereInSight(t *testing.T) {
+	for _, key := range []string{"y", "s", "a", "t"} {
+		play(t, &scripted{}, 40, 14, func(st *stage) {
+			got, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, editCard()) })
+			st.holds("What would be sent goes on below: see")
+			for range 20 {
+				if strings.Contains(st.frame(), "+ - coffee") || len(st.screen.cards) == 0 {
+					break
+				}
+				if st.keys(key); got.Allow {
+					t.Fatalf("%s allowed what was not seen", key)
+				}
+			}
+			st.holds("+ - coffee")
+			if st.screen.cards[0].(*consentCard).choosing {
+				t.Errorf("%s chose before all was seen", key)
+			}
+			st.keys("<end>" + key + "<enter>")
+			if !got.Allow {
+				t.Errorf("%s did not allow it:\n%s", key, st.frame())
+			}
+			cancel()
+		})
+	}
+	play(t, &scripted{}, 40, 14, func(st *stage) {
+		got, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, editCard()) })
+		if st.keys("n"); got.Allow || len(st.screen.cards) != 0 {
+			t.Error("a no needs nothing to be seen")
+		}
+		cancel()
+	})
+}
+
+func TestACardSaysWhyNoRuleIsOffered(t *testing.T) {
+	play(t, &scripted{}, 80, 30, func(st *stage) {
+		card := writeCard()
+		card.Always, card.Once = nil, "a secret is asked about every time"
+		_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, card) })
+		st.holds("Only once: a secret is asked about every time.")
 		cancel()
 	})
 }

@@ -29,6 +29,8 @@ type formCard struct {
 	fault  string
 	page   *url.URL // in place of a form
 
+	touched  bool            // something was typed or chosen
+	leaving  bool            // Esc was pressed, which discards that when pressed again
 	begun    bool            // line by line: what the server says was printed
 	checking bool            // what would be sent is shown
 	content  json.RawMessage // what would be sent
@@ -141,6 +143,7 @@ func (e *entry) checked() (json.RawMessage, bool) {
 func (c *formCard) write(_ *screen, text string) {
 	if !c.checking && c.at < len(c.fields) && len(c.fields[c.at].Choices) == 0 {
 		c.fields[c.at].text.Insert(strings.ReplaceAll(text, "\n", " "))
+		c.touched, c.leaving = true, false
 	}
 }
 
@@ -148,9 +151,13 @@ func (c *formCard) press(_ *screen, k keypress) bool {
 	if c.checking {
 		return c.pressCheck(k)
 	}
-	switch k.name {
-	case "esc":
+	if k.name == "esc" && (c.leaving || !c.touched) {
 		return c.answer(mcp.ElicitCancel, nil)
+	}
+	if c.leaving = k.name == "esc"; c.leaving {
+		return false
+	}
+	switch k.name {
 	case "pgup", "pgdown":
 		c.scroll.move(k.name)
 		return false
@@ -170,6 +177,7 @@ func (c *formCard) press(_ *screen, k keypress) bool {
 	}
 	if c.at < len(c.fields) {
 		c.fields[c.at].press(k)
+		c.touched = true
 	}
 	return false
 }
@@ -257,6 +265,9 @@ func (c *formCard) lines(s *screen, width, height int) []ink.Line {
 		c.scroll.at = max(0, at-c.scroll.rows/2)
 	}
 	foot := s.foot(width, "", "Tab Shift+Tab field", "Space ← → choose", "Enter next", "Esc cancel")
+	if c.leaving {
+		foot = ink.Lines(ink.Warn, "Esc once more discards what you typed; any other key goes on.", width)
+	}
 	return framed(c.form.Server+" asks you", body, &c.scroll, foot, width, height)
 }
 

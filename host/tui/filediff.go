@@ -16,7 +16,8 @@ import (
 func CardText(card host.Card, width int, onDisk func(path string) (text string, ok bool)) string {
 	bare, _ := ink.Named("bare")
 	c := consentCard{card: card, change: fileChange(&card, onDisk)}
-	return bare.PaintAll(c.body(width))
+	lines, more := c.body(width, false)
+	return bare.PaintAll(append(lines, more...))
 }
 
 // fileChange is what a call would change in a file, if all that it has is the path of a file and

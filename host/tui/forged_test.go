@@ -3,6 +3,7 @@ package tui
 import (
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -75,9 +76,13 @@ func TestBlanksAddNoLineToACard(t *testing.T) {
 		arguments := json.RawMessage(`{"to":` + string(quoted) + `,` + string(quoted) + `:1,"deep":` + strings.Repeat("[", maxShownDepth+2) + string(quoted) + strings.Repeat("]", maxShownDepth+2) + `}`)
 		page := &formCard{page: &url.URL{Scheme: "https", Host: "a.example"}, form: host.Form{Request: mcp.ElicitRequest{Message: text + "\n" + forged, URL: "https://a.example"}}}
 		sample := sampleCard{sampling: host.Sampling{Request: &mcp.CreateMessageRequest{Tools: []mcp.Tool{{Name: "x", Description: text}}}}}
+		call := &consentCard{card: host.Card{Server: "guest", Tool: text, Title: text, Agent: text, Description: text, Arguments: arguments}}
 		for width := 40; width < 120; width += 7 {
+			above, below := call.body(width, false)
+			foldedAbove, foldedBelow := call.body(width, true)
 			for card, lines := range map[string][]ink.Line{
-				"a call":                     (&consentCard{card: host.Card{Server: "guest", Tool: text, Title: text, Agent: text, Description: text, Arguments: arguments}}).body(width),
+				"a call":                     slices.Concat(above, below),
+				"a call, folded":             slices.Concat(foldedAbove, foldedBelow),
 				"arguments that are no JSON": jsonLines([]byte(text+"\n"+forged), width),
 				"a new definition":           reviewItem(&host.ReviewItem{Kind: "tool", Name: text + "\n" + forged, Text: "description: " + text}, width),
 				"a changed definition":       reviewItem(&host.ReviewItem{Kind: "tool", Name: "x", Changed: true, Text: "+description: " + text}, width),

@@ -29,7 +29,9 @@ func TestForms(t *testing.T) {
 		{"edited when it was seen whole", "Ada<tab><tab><tab><right><tab><tab><tab><enter>e<ctrl+u>Eve<tab><tab><tab><tab><tab><tab><enter>y", "accept",
 			`{"name":"Eve","mail":"a@b.example","size":"s","colours":["green"]}`},
 		{"declined", "<tab><tab><tab><tab><tab><tab><tab><enter>", "decline", ""},
-		{"cancelled", "Ada<esc>", "cancel", ""},
+		{"cancelled", "<esc>", "cancel", ""},
+		{"cancelled by the second Esc, as something was typed", "Ada<esc><esc>", "cancel", ""},
+		{"one Esc discards nothing", "Ada<esc><tab><esc><tab><tab><tab><tab><tab><tab><enter>", "decline", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			play(t, &scripted{}, 80, 40, func(st *stage) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -260,12 +261,38 @@ func (c *consentCard) line(s *screen, text string) bool {
 			c.selected = n - 1
 			return c.pressScope(s, keypress{name: "enter"})
 		}
+		if text != "" {
+			s.hint = fmt.Sprintf("“%s” is none of them; expected a number from 1 to %d, or nothing to go back", oneLine(text, 40), len(c.choices))
+			return false
+		}
 		return c.pressScope(s, keypress{name: "esc"})
-	case len(letter(text).text) == 0 && text != "": // why not
-		c.note.Set(text)
+	}
+	if key, why, found := strings.Cut(text, " "); found && (key == "N" || key == "n") {
+		c.note.Set(why)
 		return c.pressNote(s, keypress{name: "enter"})
 	}
-	return c.press(s, letter(text))
+	return isAnswer(s, c, text) && c.press(s, letter(text))
+}
+
+// isAnswer reports whether a line stands for a key of a card. What else was typed answers nothing,
+// and the person learns what would.
+func isAnswer(s *screen, c card, text string) bool {
+	var keys []string
+	for _, row := range c.keys() {
+		for key := range strings.FieldsSeq(row[0]) {
+			if letter(key).text != "" && !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	if slices.Contains(keys, letter(text).text) {
+		return true
+	}
+	s.hint = "nothing was answered yet; expected one of " + strings.Join(keys, ", ")
+	if _, isCall := c.(*consentCard); isCall {
+		s.hint += ", or n and what the model should do instead"
+	}
+	return false
 }
 
 func (c *reviewCard) line(s *screen, text string) bool {
@@ -278,14 +305,19 @@ func (c *reviewCard) line(s *screen, text string) bool {
 	case "all":
 		text = "A"
 	}
-	return c.press(s, letter(text))
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(c.servers) && !c.trusting {
+		return c.press(s, letter(text))
+	}
+	return isAnswer(s, c, text) && c.press(s, letter(text))
 }
 
-func (c *sampleCard) line(s *screen, text string) bool { return c.press(s, letter(text)) }
+func (c *sampleCard) line(s *screen, text string) bool {
+	return isAnswer(s, c, text) && c.press(s, letter(text))
+}
 
 // letter is the key that a line of one letter stands for, or one word.
 func letter(text string) keypress {
-	words := map[string]string{"yes": "y", "no": "n", "session": "s", "always": "a", "never": "d", "trust": "t"}
+	words := map[string]string{"y": "y", "yes": "y", "no": "n", "session": "s", "always": "a", "never": "d", "trust": "t"}
 	text = orElse(words[strings.ToLower(text)], text)
 	if len(text) != 1 {
 		return keypress{}

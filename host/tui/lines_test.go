@@ -119,8 +119,10 @@ func TestACardLineByLine(t *testing.T) {
 		said  string
 	}{
 		{"yes", host.Verdict{Allow: true}, false, "│ - ten\n│ + x\n"},
-		{"x,,n", host.Verdict{}, false, "y once · s this session… · a always… · n Esc no"},
-		{"use /tmp", host.Verdict{Note: "use /tmp"}, false, ""},
+		{"x,,n", host.Verdict{}, false, "y once · s this session… · a always… · n no"},
+		{"/model,use /tmp,2,?,Y", host.Verdict{Allow: true}, false, "nothing was answered yet; expected one of y, n, N, s, a, t, or n and"},
+		{"n use /tmp", host.Verdict{Note: "use /tmp"}, false, ""},
+		{"a,9,1", host.Verdict{Allow: true, Forever: true}, true, "“9” is none of them; expected a number from 1 to 1, or nothing to go back"},
 		{"N,use /tmp", host.Verdict{Note: "use /tmp"}, false, "what should the model do instead?"},
 		{"session,1", host.Verdict{Allow: true}, true, "Type a number, or Enter to go back"},
 		{"a,,y", host.Verdict{Allow: true}, false, "allow always: which calls?"},
@@ -151,6 +153,7 @@ func TestAReviewLineByLine(t *testing.T) {
 	}{
 		{"A,n,y", [2]host.ReviewAnswer{yes, yes}, "  memory  9 tools: 3 read, 6 write; memory-server 0.6.3\n    npx -y @modelcontextprotocol/server-memory\n"},
 		{"N", [2]host.ReviewAnswer{no, no}, "A approve all 6 without warnings · N refuse all"},
+		{"x,/model,9,N", [2]host.ReviewAnswer{no, no}, "nothing was answered yet; expected one of y, n, t, d, A"},
 		{"8,d,,t,,y,N", [2]host.ReviewAnswer{no, yes}, "Enter goes back"},
 	} {
 		var got []host.ReviewAnswer

@@ -138,6 +138,8 @@ func (c *call) item() item {
 	switch {
 	case c.thought != "":
 		return item{label: "∴ thought for " + seconds(c.took), detail: c.thought}
+	case c.refused != "":
+		return item{label: "✗ " + name + " did not run", detail: string(c.Arguments)}
 	case c.result == nil:
 		return item{label: "● " + name, detail: string(c.Arguments)}
 	case c.result.IsError:

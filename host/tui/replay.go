@@ -99,7 +99,7 @@ func (s *screen) replayQuestion(parts []model.Part) {
 
 func (s *screen) replayResult(r *model.Result) {
 	for _, c := range s.past {
-		if c.CallID != r.CallID || c.result != nil || c.thought != "" {
+		if c.CallID != r.CallID || c.result != nil || c.thought != "" || c.refused != "" {
 			continue
 		}
 		c.result = returnedBefore(r)

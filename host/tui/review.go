@@ -133,10 +133,20 @@ func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
 	case said.Trust:
 		what = " approved, and trusted for this session: " + r.overview.Counts
 	case !said.Approve:
-		mark, what = ink.T(ink.Bad, "✗ "), " refused: the model cannot use it (/review "+r.Server+" shows it again)"
+		mark, what = ink.T(ink.Bad, "✗ "), " refused: the model cannot use it"
+		if r.isPartial() {
+			what = " refused: the model goes on with the rest of it, without " + r.overview.Counts
+		}
+		what += " (/review " + r.Server + " shows it again)"
 	}
 	line := ink.Line{ink.T(ink.Plain, r.Server, ink.Bold), ink.T(ink.Muted, what)}
 	s.print(ink.Indent(ink.Wrap(line, s.width-2), ink.Line{mark}, ink.Of("  "))...)
+}
+
+// isPartial reports whether a no leaves the rest of the server as it was: of what is started or
+// reached in another way, or has another version, nothing may be used.
+func (r *reviewed) isPartial() bool {
+	return !r.First && !slices.ContainsFunc(r.Items, func(i host.ReviewItem) bool { return i.Kind == "command" || i.Kind == "version" })
 }
 
 // done answers once every server is decided about.

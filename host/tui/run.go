@@ -37,6 +37,7 @@ type run struct {
 	asked     bool          // the model is being asked
 	calls     []*call       // that have not returned
 	untold    []*model.Call // calls of which nothing was heard yet
+	wanted    stepCalls     // all of the step
 	draft     string        // the tool whose arguments are being written
 	answered  bool          // an Answered event came
 	explained bool          // a notice said why it ends
@@ -242,13 +243,8 @@ func (s *screen) decided(d *host.Decided) {
 	if !wrote && d.Message != nil && strings.TrimSpace(d.Message.Text()) != "" {
 		s.printMarkdown(d.Message.Text())
 	}
-	if d.Message != nil {
-		for i := range d.Message.Parts {
-			if c := d.Message.Parts[i].Call; c != nil {
-				r.untold = append(r.untold, c)
-			}
-		}
-	}
+	r.wanted = callsIn(d)
+	r.untold = append(r.untold, r.wanted...)
 }
 
 func (s *screen) answered(a *host.Answered) {
@@ -365,7 +361,7 @@ func (s *screen) activity() ink.Line {
 	frame := frames[int(s.now().Sub(r.began)/tickTime)%len(frames)]
 	return ink.Line{
 		ink.T(ink.Accent, frame+" "), ink.T(ink.Plain, r.doingStep+what),
-		ink.T(ink.Muted, " "+seconds(s.now().Sub(r.began))+" · Esc interrupts"),
+		ink.T(ink.Muted, " "+seconds(s.now().Sub(r.began))+" · "+s.escMeans()),
 	}.Cut(s.width)
 }
 

@@ -63,7 +63,7 @@ test-model · 1/1 servers, 5 tools · context 800/32.0k 2% · F1 help`)
 
 		st.wait(2 * time.Second)
 		expect(t, "the frame with a card", st.frame(), `
-⠴ waiting for you 3.1 s · Esc interrupts
+⠴ waiting for you 3.1 s · Esc refuses
 ── may this call run? ──────────────────────────────────────────────────────────
 everything · add “Add”
 ! it may write and delete, and may reach other systems; there is no rule for it

@@ -37,6 +37,7 @@ type screen struct {
 	permitted []Permission // as they were listed last
 	polling   bool
 	troubled  []string    // servers of which it was said that they failed
+	refused   []string    // servers of which the person refused what was to be reviewed
 	announced []string    // servers of which it was said that they wait to be reviewed
 	used      host.Ledger // as it was after the last step
 

@@ -46,6 +46,10 @@ func (s *screen) look(now []host.ServerTools) {
 
 // reviewed notes what became of a review, until the next list of servers.
 func (s *screen) reviewed(r *host.Reviewed) {
+	s.refused = slices.DeleteFunc(slices.Clone(s.refused), func(name string) bool { return name == r.Server })
+	if !r.Approved && r.Error == "" {
+		s.refused = append(s.refused, r.Server)
+	}
 	s.servers = slices.Clone(s.servers)
 	for i := range s.servers {
 		if t := &s.servers[i]; t.Server == r.Server && r.Approved {
@@ -77,7 +81,7 @@ func troubleOf(t *host.ServerTools) string {
 // serverStatus is how many servers the model has, and what of them, and how it stands
 // with the others. The program's own tools are none of a server that a person knows.
 func (s *screen) serverStatus() ink.Span {
-	states, seen, servers, off := map[string]int{}, 0, 0, 0
+	states, seen, servers, off, refused := map[string]int{}, 0, 0, 0, 0
 	for _, t := range s.servers {
 		if t.Server == host.OwnServer {
 			continue
@@ -86,7 +90,9 @@ func (s *screen) serverStatus() ink.Span {
 			off++
 			continue
 		}
-		states[t.State]++
+		if states[t.State]++; t.State == host.StateUnapproved && slices.Contains(s.refused, t.Server) {
+			refused++
+		}
 		seen += t.Seen
 		servers++
 	}
@@ -94,8 +100,11 @@ func (s *screen) serverStatus() ink.Span {
 	if s.width >= narrow || states[host.StateUnapproved]+states[host.StateFailed] == 0 {
 		text += ", " + plural(seen, "tool", "tools")
 	}
-	if n := states[host.StateUnapproved]; n > 0 {
+	if n := states[host.StateUnapproved] - refused; n > 0 {
 		text += fmt.Sprintf(", %d to review", n)
+	}
+	if refused > 0 {
+		text += fmt.Sprintf(", %d refused", refused)
 	}
 	if n := states[host.StateFailed]; n > 0 {
 		text += fmt.Sprintf(", %d failed", n)
@@ -165,6 +174,7 @@ func (s *screen) reviewAgain(server string) {
 		s.say(ink.Bad, "error: "+err.Error())
 		return
 	}
+	s.refused = slices.DeleteFunc(slices.Clone(s.refused), func(name string) bool { return name == server })
 	when := "with your next question"
 	if s.run != nil {
 		when = "before the model's next step"

@@ -232,3 +232,52 @@ func TestTheStatusKnowsWhatWasReviewed(t *testing.T) {
 		st.holds("1/2 servers, 3 tools, 1 to review")
 	})
 }
+
+// What was refused waits for no review any more, until the person asks for one.
+func TestWhatWasRefusedIsNotToBeReviewed(t *testing.T) {
+	session := panels()
+	play(t, session, 80, 24, func(st *stage) {
+		var waits string
+		for _, server := range session.servers {
+			if server.State == host.StateUnapproved {
+				waits = server.Server
+			}
+		}
+		st.tell(host.Event{Listed: &host.Listed{Servers: session.servers}})
+		st.holds("1 to review, 1 failed")
+		st.tell(host.Event{Reviewed: &host.Reviewed{Server: waits, Error: "the run was ended"}})
+		st.settle()
+		st.holds("1 to review, 1 failed")
+		st.tell(host.Event{Reviewed: &host.Reviewed{Server: waits}})
+		st.settle()
+		st.holds("1 refused, 1 failed")
+		st.keys("/review " + waits + "<enter>")
+		st.holds("1 to review, 1 failed")
+	})
+}
+
+func TestARefusalSaysWhatTheModelGoesOnWithout(t *testing.T) {
+	change := func(kind string) host.ReviewItem {
+		return host.ReviewItem{Kind: kind, Name: "x", Changed: true, Text: "+description: y"}
+	}
+	for _, test := range []struct {
+		name   string
+		review host.Review
+		want   string
+	}{
+		{"tools that changed", host.Review{Server: "web", Items: []host.ReviewItem{change("tool"), change("tool")}}, "✗ web refused: the model goes on with the rest of it, without 2 tools"},
+		{"another command", host.Review{Server: "web", Items: []host.ReviewItem{change("tool"), change("command")}}, "✗ web refused: the model cannot use it (/review web"},
+		{"another version", host.Review{Server: "web", Items: []host.ReviewItem{change("version")}}, "✗ web refused: the model cannot use it (/review web"},
+		{"a new server", host.Review{Server: "web", First: true, Items: []host.ReviewItem{change("tool")}}, "✗ web refused: the model cannot use it (/review web"},
+	} {
+		play(t, &scripted{}, 120, 30, func(st *stage) {
+			_, _, cancel := asks(st, func(ctx context.Context) ([]host.ReviewAnswer, error) {
+				return st.ui.Review(ctx, []host.Review{test.review})
+			})
+			if st.keys("n"); !strings.Contains(st.scrollback(), test.want) {
+				t.Errorf("%s: %s", test.name, st.scrollback())
+			}
+			cancel()
+		})
+	}
+}

@@ -58,10 +58,15 @@ func (s *screen) draw() {
 	s.show(append(append(live[:len(live):len(live)], bottom...), s.status()), cursor)
 }
 
-// cardHeight is how many lines a card may have. A list of servers may have them all, so
-// that it fits.
+// cardHeight is how many lines a card may have. A list of servers and a call may have them
+// all, so that they fit.
 func (s *screen) cardHeight() int {
-	if c, ok := s.cards[0].(*reviewCard); ok && !c.open {
+	switch c := s.cards[0].(type) {
+	case *reviewCard:
+		if !c.open {
+			return s.height
+		}
+	case *consentCard:
 		return s.height
 	}
 	return max(8, s.height*2/3)

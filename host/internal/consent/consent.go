@@ -36,6 +36,7 @@ func New(rules func() *policy.Policy, here func(guard.Source) bool) *Decider {
 type Call struct {
 	policy.Input                 // but for Labels and Sources
 	Public       bool            // whether its server has nothing private
+	Local        bool            // whether its server is a program on this machine
 	Schema       json.RawMessage // of the tool's arguments
 	Said         string          // by the person
 	// Definitions are those of servers that are not trusted and whose words the model was
@@ -48,7 +49,7 @@ type Call struct {
 // flow is the call in the words of the guard.
 func (c *Call) flow() guard.Call {
 	flow := guard.Call{
-		Server: c.Server, Origin: c.Origin, Tool: c.Tool, Arguments: c.Arguments, Trust: guard.Trust{Trusted: c.Trusted, Public: c.Public},
+		Server: c.Server, Origin: c.Origin, Tool: c.Tool, Arguments: c.Arguments, Trust: guard.Trust{Trusted: c.Trusted, Public: c.Public}, Local: c.Local,
 		Annotations: guard.Annotations{ReadOnly: c.Annotations.ReadOnly, Destructive: c.Annotations.Destructive, OpenWorld: c.Annotations.OpenWorld},
 	}
 	if c.Resource != "" {
@@ -66,6 +67,7 @@ type Judgement struct {
 	Reasons []string        // why
 	Secret  bool            // whether the arguments hold what looks like a secret
 	Always  []Suggestion    // rules that would save the next such question
+	Once    string          // why there are none
 	Never   []Suggestion    // rules that deny such calls
 
 	in          policy.Input
@@ -107,7 +109,10 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 		j.Reasons = append(j.Reasons, c.Also)
 	}
 	j.Asked, j.Secret = true, len(flowing.Secrets) > 0
-	j.Always, j.Never = d.helpful(ctx, c.Input, asked, allowed), never(c.Input)
+	if j.Always = d.helpful(ctx, &c, asked); len(j.Always) == 0 {
+		j.Once = d.once(asked, j.Rules)
+	}
+	j.Never = never(c.Input)
 	if j.Refusal = ask(j); j.Refusal == "" {
 		d.agree(call, flowing, offered)
 	}
@@ -146,11 +151,17 @@ func (d *Decider) known(c *Call, call *guard.Call, decision *policy.Decision) {
 			continue
 		}
 		for _, from := range slices.Concat(d.flow.Sources(guard.Private|guard.Untrusted), c.Definitions()) {
-			if rule.Covers(from.Server, from.Origin) && d.here(from) {
+			if rule.Covers(from.Server, from.Origin) && d.coverable(from) {
 				call.Known = append(call.Known, from)
 			}
 		}
 	}
+}
+
+// coverable reports whether a rule can cover what a source says: that of a server that is here,
+// or what the person attaches. No server passes for that by its name.
+func (d *Decider) coverable(from guard.Source) bool {
+	return from.IsAttached() || from.Server != guard.Attached && d.here(from)
 }
 
 // denied is what the model gets for what a rule denies.

@@ -15,7 +15,7 @@ import (
 // for. So where private text would have a way out of its server, they count as read,
 // unless the call says no more than a few words of the person's.
 func (d *Decider) askOffered(c *Call, call guard.Call) guard.Decision {
-	private := d.flow.Sources(guard.Private)
+	private := slices.DeleteFunc(d.flow.Sources(guard.Private), call.Sees)
 	elsewhere := slices.ContainsFunc(private, func(s guard.Source) bool { return !s.IsOf(call.Server, call.Origin) })
 	if !call.Leaves() || !elsewhere || repeats(call.Arguments, c.Schema, c.Said) {
 		return guard.Decision{Allowed: true}

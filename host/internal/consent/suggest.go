@@ -20,31 +20,59 @@ type Suggestion struct {
 }
 
 // helpful are those of the rules that "always" could write which would save the next such
-// question. The servers that the card names are part of them.
-func (d *Decider) helpful(ctx context.Context, in policy.Input, asked guard.Decision, allowed bool) []Suggestion {
+// question. The servers that the card names, and what was attached, are part of them.
+func (d *Decider) helpful(ctx context.Context, c *Call, asked guard.Decision) []Suggestion {
 	var names, shown []string
-	for _, from := range asked.Sources {
+	sources := asked.Sources
+	if slices.Contains(asked.Reasons, guard.WayOut) { // what the server returns then is part of the answer
+		sources = append(slices.Clone(sources), guard.Source{Server: c.Server, Origin: c.Origin})
+	}
+	for _, from := range sources {
 		name := policy.NameOf(from.Server, from.Origin)
-		if d.here(from) && !slices.Contains(names, name) && !strings.Contains(name, ",") {
+		if d.coverable(from) && !slices.Contains(names, name) && !strings.Contains(name, ",") {
 			names, shown = append(names, name), append(shown, from.Server)
 		}
 	}
-	everyTime := func(reason guard.Reason) bool { return reason == guard.CarriesSecret || reason == guard.CarriesText }
-	if slices.ContainsFunc(asked.Reasons, everyTime) || allowed && len(names) == 0 {
-		return nil
-	}
 	after := strings.Join(names, ", ")
 	var rules []Suggestion
-	for _, a := range always(in) {
+	for _, a := range always(c.Input) {
 		if a.Rule.After = after; after != "" {
 			a.Label += ", also after text of " + strings.Join(shown, ", ")
 		}
-		with, err := d.rules().With(a.Rule)
-		if err == nil && with.Decide(ctx, in).Effect == policy.Allow {
+		if d.saves(ctx, c, a.Rule) {
 			rules = append(rules, a)
 		}
 	}
 	return rules
+}
+
+// saves reports whether a call would not be asked about if there were this rule.
+func (d *Decider) saves(ctx context.Context, c *Call, rule policy.Rule) bool {
+	with, err := d.rules().With(rule)
+	if err != nil {
+		return false
+	}
+	decision, call := with.Decide(ctx, c.Input), c.flow()
+	d.known(c, &call, &decision)
+	return decision.Effect == policy.Allow && d.flow.Ask(call).Allowed && d.askOffered(c, call).Allowed
+}
+
+// once says why no rule would save the next such question.
+func (d *Decider) once(asked guard.Decision, rules policy.Decision) string {
+	switch {
+	case slices.Contains(asked.Reasons, guard.CarriesSecret):
+		return "a secret is asked about every time"
+	case slices.Contains(asked.Reasons, guard.CarriesText):
+		return "copied text is asked about every time, unless the same is sent again"
+	case rules.Effect == policy.Ask && !rules.Default:
+		return "a rule says that it is asked about"
+	}
+	for _, from := range asked.Sources {
+		if !d.coverable(from) {
+			return "no rule covers text of " + from.String()
+		}
+	}
+	return "no rule covers text that seems to give the model orders"
 }
 
 // always are the rules that "always" could write about a call, the narrowest first.
@@ -88,7 +116,8 @@ func never(in policy.Input) []Suggestion {
 }
 
 // folders are the folders of arguments that are absolute paths, or lists of such, by the
-// arguments' names; and the names of the other texts, which differ from call to call.
+// arguments' names; and the names of the other texts, and of lists that hold such (the edits of a
+// file), which differ from call to call.
 func folders(arguments json.RawMessage) (under map[string]string, free []string) {
 	under = map[string]string{}
 	jsonrpc.EachMember(arguments, func(quoted, value []byte) bool {
@@ -109,7 +138,7 @@ func folders(arguments json.RawMessage) (under map[string]string, free []string)
 		switch {
 		case len(folder) > 1:
 			under[name] = folder
-		case isText && folder == "":
+		case folder == "" && (isText || holdsTexts(value)):
 			free = append(free, name)
 		}
 		return true
@@ -125,4 +154,19 @@ func folderOf(value []byte) string {
 		return ""
 	}
 	return path.Dir(path.Clean(text))
+}
+
+// holdsTexts reports whether a value is a list of objects with texts, none of which is a path.
+func holdsTexts(value []byte) bool {
+	found, fits := false, value[0] == '['
+	jsonrpc.EachElement(value, func(element []byte) bool {
+		fits = fits && element[0] == '{'
+		jsonrpc.EachMember(element, func(_, member []byte) bool {
+			found = found || member[0] == '"'
+			fits = fits && member[0] != '[' && member[0] != '{' && folderOf(member) == ""
+			return fits
+		})
+		return fits
+	})
+	return found && fits
 }

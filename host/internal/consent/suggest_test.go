@@ -16,6 +16,8 @@ func TestAlwaysOffersWhatFitsTheCall(t *testing.T) {
 		{"a call without a path", `{"text":"hello"}`, []string{"exactly this call", "this tool, with any arguments", "everything of this server"}},
 		{"a call about a file", `{"path":"/home/ada/notes/today.txt","text":"x"}`, []string{"exactly this call", `this tool, below the same folder, with any "text"`, "this tool, with any arguments", "everything of this server"}},
 		{"a call with two texts", `{"path":"/tmp/a/b","text":"x","title":"y"}`, []string{"exactly this call", `this tool, below the same folder, with any "text", any "title"`, "this tool, with any arguments", "everything of this server"}},
+		{"an edit", `{"path":"/tmp/a/b","dryRun":false,"edits":[{"oldText":"x","newText":"y"}]}`, []string{"exactly this call", `this tool, below the same folder, with any "edits"`, "this tool, with any arguments", "everything of this server"}},
+		{"a list of calls about files", `{"path":"/tmp/a/b","files":[{"to":"/etc/x"}]}`, []string{"exactly this call", "this tool, below the same folder", "this tool, with any arguments", "everything of this server"}},
 		{"a call about two files", `{"from":"/home/ada/a","to":"/home/ada/b","force":true}`, []string{"exactly this call", "this tool, below the same folder", "this tool, with any arguments", "everything of this server"}},
 		{"a path that climbs", `{"path":"/home/ada/../bob/x"}`, []string{"exactly this call", "this tool, with any arguments", "everything of this server"}},
 		{"a file at the very top", `{"path":"/etc"}`, []string{"exactly this call", "this tool, with any arguments", "everything of this server"}},
@@ -55,6 +57,25 @@ func TestARuleForAFolderDoesNotReachBeyondIt(t *testing.T) {
 		`{"path":"notes/b.txt","text":"y"}`:                                       policy.Ask,
 		`{"path":"/home/ada/notes/b.txt","text":"y","destination":"/etc/cron.d"}`: policy.Ask,
 		`{"path":"/home/ada/notes/b.txt","text":"y","more":["/etc/shadow"]}`:      policy.Ask,
+	} {
+		in.Arguments = json.RawMessage(arguments)
+		if d := rules.Decide(t.Context(), in); d.Effect != want {
+			t.Errorf("%s: %s, want %s", arguments, d.Effect, want)
+		}
+	}
+}
+
+// The label of a rule for a folder names what may differ, so the next edit there is one of it.
+func TestARuleForAFolderHoldsForTheNextEdit(t *testing.T) {
+	in := policy.Input{Server: "files", Tool: "edit_file", Arguments: json.RawMessage(`{"path":"/home/ada/a.txt","edits":[{"oldText":"tea","newText":"coffee"}]}`)}
+	rules, err := policy.Compile([]policy.Rule{always(in)[1].Rule}, policy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for arguments, want := range map[string]policy.Effect{
+		`{"path":"/home/ada/b.txt","edits":[{"oldText":"a","newText":"b"},{"oldText":"c","newText":"d"}]}`: policy.Allow,
+		`{"path":"/home/bob/b.txt","edits":[{"oldText":"a","newText":"b"}]}`:                               policy.Ask,
+		`{"path":"/home/ada/b.txt","edits":[],"dryRun":true}`:                                              policy.Ask,
 	} {
 		in.Arguments = json.RawMessage(arguments)
 		if d := rules.Decide(t.Context(), in); d.Effect != want {

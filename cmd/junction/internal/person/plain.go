@@ -3,6 +3,7 @@ package person
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/answer"
@@ -46,26 +47,43 @@ func (p *Plain) Consent(ctx context.Context, card host.Card) (host.Verdict, erro
 	}
 	defer end()
 	p.Person.Printf("\n%s\n", tui.CardText(card, p.Person.Width(), p.OnDisk))
-	typed, err := p.Person.Line(ctx, "Allow? "+offers(&card)+", or say why not > ")
-	if err != nil {
-		return host.Verdict{}, err
+	for {
+		typed, err := p.Person.Line(ctx, "Allow? "+offers(&card)+" (n WHY tells the model why) > ")
+		if err != nil {
+			return host.Verdict{}, err
+		}
+		if verdict, answered, err := p.verdict(ctx, &card, typed); answered || err != nil {
+			return verdict, err
+		}
+		p.Person.Printf("Nothing was answered yet: “%s” is none of these.\n", plaintext.Line(typed, maxName))
 	}
-	switch word := strings.ToLower(strings.TrimSpace(typed)); {
+}
+
+// verdict is what a line means to a card, if it is an answer.
+func (p *Plain) verdict(ctx context.Context, card *host.Card, typed string) (verdict host.Verdict, answered bool, err error) {
+	typed = strings.TrimSpace(typed)
+	word, why, _ := strings.Cut(typed, " ")
+	if word = strings.ToLower(strings.TrimSuffix(word, ":")); why != "" && word != "n" && word != "no" {
+		return host.Verdict{}, false, nil
+	}
+	switch {
 	case word == "y", word == "yes":
-		return host.Verdict{Allow: true}, nil
+		return host.Verdict{Allow: true}, true, nil
 	case word == "", word == "n", word == "no":
-		return host.Verdict{}, nil
+		return host.Verdict{Note: strings.TrimSpace(why)}, true, nil
 	case (word == "s" || word == "session") && len(card.Always) > 0:
-		return p.rule(ctx, card.Always, host.Verdict{Allow: true})
+		verdict, err = p.rule(ctx, card.Always, host.Verdict{Allow: true})
 	case (word == "a" || word == "always") && len(card.Always) > 0:
-		return p.rule(ctx, card.Always, host.Verdict{Allow: true, Forever: true})
+		verdict, err = p.rule(ctx, card.Always, host.Verdict{Allow: true, Forever: true})
 	case (word == "d" || word == "never") && len(card.Never) > 0:
-		return p.rule(ctx, card.Never, host.Verdict{Forever: true})
+		verdict, err = p.rule(ctx, card.Never, host.Verdict{Forever: true})
 	case (word == "t" || word == "trust") && card.CanTrust:
 		trust, forever, err := p.trust(ctx, card.Server, "allows this call only")
-		return host.Verdict{Allow: err == nil, Trust: trust, Forever: forever}, err
+		return host.Verdict{Allow: err == nil, Trust: trust, Forever: forever}, true, err
+	default:
+		return host.Verdict{}, false, nil
 	}
-	return host.Verdict{Note: typed}, nil
+	return verdict, true, err
 }
 
 // offers are the answers to a card that can help.
@@ -122,33 +140,38 @@ func (p *Plain) rule(ctx context.Context, rules []host.AlwaysRule, verdict host.
 	if verdict.Allow {
 		otherwise = "allows"
 	}
-	typed, err := p.Person.Line(ctx, "Which rule? (number; anything else "+otherwise+" this call only) > ")
-	if err != nil {
-		return host.Verdict{}, err
+	for {
+		typed, err := p.Person.Line(ctx, "Which rule? (number; Enter "+otherwise+" this call only) > ")
+		if typed = strings.TrimSpace(typed); err != nil || typed == "" {
+			return host.Verdict{Allow: verdict.Allow && err == nil}, err
+		}
+		if n, err := strconv.Atoi(typed); err == nil && n >= 1 && n <= len(rules) {
+			verdict.Rule = &rules[n-1].Rule
+			return verdict, nil
+		}
+		p.Person.Printf("Expected a number from 1 to %d.\n", len(rules))
 	}
-	var n int
-	if _, err := fmt.Sscanf(strings.TrimSpace(typed), "%d", &n); err != nil || n < 1 || n > len(rules) {
-		return host.Verdict{Allow: verdict.Allow}, nil
-	}
-	verdict.Rule = &rules[n-1].Rule
-	return verdict, nil
 }
 
-// trust asks for how long a server is to be trusted; otherwise says what anything else does.
+// trust asks for how long a server is to be trusted; otherwise says what Enter alone does.
 func (p *Plain) trust(ctx context.Context, server, otherwise string) (trust, forever bool, err error) {
 	p.Person.Printf("  What %s claims about its tools is believed, and what it defines or changes is not reviewed.\n"+
 		"  What comes from outside of it stays untrusted.\n", plaintext.Line(server, maxName))
-	typed, err := p.Person.Line(ctx, "Until when? [s]ession, [a]lways (anything else "+otherwise+") > ")
-	if err != nil {
-		return false, false, err
+	for {
+		typed, err := p.Person.Line(ctx, "Until when? [s]ession, [a]lways (Enter "+otherwise+") > ")
+		if err != nil {
+			return false, false, err
+		}
+		switch strings.ToLower(strings.TrimSpace(typed)) {
+		case "a", "always":
+			return true, true, nil
+		case "s", "session":
+			return true, false, nil
+		case "":
+			return false, false, nil
+		}
+		p.Person.Printf("Expected s, a, or Enter alone.\n")
 	}
-	switch strings.ToLower(strings.TrimSpace(typed)) {
-	case "a", "always":
-		return true, true, nil
-	case "s", "session":
-		return true, false, nil
-	}
-	return false, false, nil
 }
 
 // Elicit answers a form as the flags say, or asks.
@@ -188,12 +211,19 @@ func (p *Plain) Sample(ctx context.Context, s host.Sampling) (bool, error) {
 	for _, warning := range s.Warnings {
 		p.indented("  ", "! "+plaintext.Line(warning, maxReason))
 	}
-	typed, err := p.Person.Line(ctx, "Allow? [y]es, [N]o > ")
-	if err != nil {
-		return false, err
+	for {
+		typed, err := p.Person.Line(ctx, "Allow? [y]es, [N]o > ")
+		if err != nil {
+			return false, err
+		}
+		switch strings.ToLower(strings.TrimSpace(typed)) {
+		case "y", "yes":
+			return true, nil
+		case "", "n", "no":
+			return false, nil
+		}
+		p.Person.Printf("Expected y or n.\n")
 	}
-	word := strings.ToLower(strings.TrimSpace(typed))
-	return word == "y" || word == "yes", nil
 }
 
 // saying is what a block of a message says to the model.

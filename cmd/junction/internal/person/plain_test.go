@@ -169,19 +169,24 @@ func TestTheAnswersToACard(t *testing.T) {
 		rule   string
 		offers string
 	}{
-		{"s,2", card, host.Verdict{Allow: true}, "all", "Allow? [y]es, [N]o, [s]ession, [a]lways, [d] never, [t]rust this server, or say why not > "},
-		{"always,1", card, host.Verdict{Allow: true, Forever: true}, "this", "anything else allows this call only"},
+		{"s,2", card, host.Verdict{Allow: true}, "all", "Allow? [y]es, [N]o, [s]ession, [a]lways, [d] never, [t]rust this server (n WHY tells the model why) > "},
+		{"always,1", card, host.Verdict{Allow: true, Forever: true}, "this", "Enter allows this call only"},
 		{"a,", card, host.Verdict{Allow: true}, "", ""},
-		{"d,1", card, host.Verdict{Forever: true}, "not this", "anything else refuses this call only"},
-		{"never,x", card, host.Verdict{}, "", ""},
+		{"d,1", card, host.Verdict{Forever: true}, "not this", "Enter refuses this call only"},
+		{"never,x,9,", card, host.Verdict{}, "", "Expected a number from 1 to 1."},
+		{"a,9,2", card, host.Verdict{Allow: true, Forever: true}, "all", "Expected a number from 1 to 2."},
 		{"t,s", card, host.Verdict{Allow: true, Trust: true}, "", "is believed, and what it defines or changes is not reviewed"},
 		{"trust,a", card, host.Verdict{Allow: true, Trust: true, Forever: true}, "", ""},
 		{"t,", card, host.Verdict{Allow: true}, "", ""},
-		{"use /tmp", card, host.Verdict{Note: "use /tmp"}, "", ""},
-		{"y", host.Card{Always: card.Always}, host.Verdict{Allow: true}, "", "Allow? [y]es, [N]o, [s]ession, [a]lways, or say"},
-		{"n", host.Card{Never: card.Never}, host.Verdict{}, "", "Allow? [y]es, [N]o, [d] never, or say"},
-		{"t", host.Card{}, host.Verdict{Note: "t"}, "", "Allow? [y]es, [N]o, or say"},
-		{"a", host.Card{Never: card.Never, CanTrust: true}, host.Verdict{Note: "a"}, "", "Allow? [y]es, [N]o, [d] never, [t]rust this server, or say"},
+		{"t,x,a", card, host.Verdict{Allow: true, Trust: true, Forever: true}, "", "Expected s, a, or Enter alone."},
+		{"n use /tmp", card, host.Verdict{Note: "use /tmp"}, "", ""},
+		{"No: use /tmp", card, host.Verdict{Note: "use /tmp"}, "", ""},
+		{"/model,use /tmp,2,?,y", card, host.Verdict{Allow: true}, "", "Nothing was answered yet: “/model” is none of these."},
+		{"yes please,n", card, host.Verdict{}, "", "“yes please” is none"},
+		{"y", host.Card{Always: card.Always}, host.Verdict{Allow: true}, "", "Allow? [y]es, [N]o, [s]ession, [a]lways (n WHY"},
+		{"n", host.Card{Never: card.Never}, host.Verdict{}, "", "Allow? [y]es, [N]o, [d] never (n WHY"},
+		{"t,y", host.Card{}, host.Verdict{Allow: true}, "", "Allow? [y]es, [N]o (n WHY"},
+		{"a,n", host.Card{Never: card.Never, CanTrust: true}, host.Verdict{}, "", "Allow? [y]es, [N]o, [d] never, [t]rust this server (n WHY"},
 	} {
 		var out bytes.Buffer
 		screen := terminal.NewScreen(&out)
@@ -226,7 +231,7 @@ arguments:
     │ + d
     │   c
 description: Pays somebody.
-Allow? [y]es, [N]o, or say why not > `
+Allow? [y]es, [N]o (n WHY tells the model why) > `
 	if out.String() != want {
 		t.Errorf("shown:\n%s\nwant:\n%s", out.String(), want)
 	}
