@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	maxListened = 100             // tasks of one subscription
-	listenPause = 2 * time.Second // between two looks at tasks of other processes
+	maxListened = 100                   // tasks of one subscription
+	listenPause = 2 * time.Second       // between two looks at tasks of other processes
+	changePause = 20 * time.Millisecond // between a change of any task and a look
 	ackName     = "notifications/subscriptions/acknowledged"
 )
 
@@ -109,6 +110,11 @@ func (l *listener) watch(ctx context.Context) {
 		left = still
 		select {
 		case <-changed:
+			select { // others change, too
+			case <-time.After(changePause):
+			case <-ctx.Done():
+				return
+			}
 		case <-ticker.C:
 		case <-ctx.Done():
 			return
