@@ -23,13 +23,14 @@ const (
 // their origin. allow, if not nil, says which hosts may be private all the same, and be reached over http. A server
 // on this machine may name others on it.
 func Guarded(allow func(host string) bool) *http.Client {
-	g := &guard{allow: allow}
+	g := &guard{allow: allow, dialer: net.Dialer{Timeout: dialTime}}
 	g.transport = &http.Transport{DialContext: g.dial, TLSHandshakeTimeout: dialTime, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, MaxIdleConns: 10}
 	return &http.Client{Transport: g, Timeout: answerTime, CheckRedirect: sameOrigin}
 }
 
 type guard struct {
 	allow     func(host string) bool
+	dialer    net.Dialer
 	transport *http.Transport
 }
 
@@ -53,20 +54,23 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // dial connects to public addresses, and to those that are private of hosts that may be.
 func (g *guard) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	d := net.Dialer{Timeout: dialTime}
+	d := g.dialer
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
 	here := isHere(host)
 	if g.allow == nil || !g.allow(host) {
-		d.Control = func(_, address string, _ syscall.RawConn) error {
+		d.ControlContext = func(ctx context.Context, network, address string, c syscall.RawConn) error {
 			at, err := netip.ParseAddrPort(address)
 			if err != nil {
 				return err
 			}
-			if a := at.Addr().Unmap(); here != a.IsLoopback() || !here && (!a.IsGlobalUnicast() || a.IsPrivate()) {
+			if a := at.Addr(); here != a.Unmap().IsLoopback() || !here && !isPublic(a) {
 				return fmt.Errorf("%s has the address %s, which is not of the internet", host, a)
+			}
+			if g.dialer.ControlContext != nil {
+				return g.dialer.ControlContext(ctx, network, address, c)
 			}
 			return nil
 		}

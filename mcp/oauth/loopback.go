@@ -78,8 +78,9 @@ func listen(ctx context.Context, redirect string) (net.Listener, error) {
 
 // A loopback takes the request with which the user's browser comes back.
 type loopback struct {
-	state atomic.Pointer[string] // of the login; nil before it
-	back  chan string            // gets the path with its query
+	state  atomic.Pointer[string] // of the login; nil before it
+	isBack atomic.Bool            // whether the user came back with it, which holds once
+	back   chan string            // of capacity 1: gets the path with its query
 }
 
 // ServeHTTP takes the end of the login that was begun. A page that guesses gets nowhere, and does not end it either.
@@ -99,10 +100,12 @@ func (b *loopback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		page(w, "This is not the login that was begun", "Go back to where you began it, and try again.")
 		return
 	}
-	select {
-	case b.back <- r.URL.RequestURI():
-	default: // it came back before
+	if b.isBack.Swap(true) { // reloaded, or replayed
+		w.WriteHeader(http.StatusConflict)
+		page(w, "This login came back before", "You can close this window. What comes of the login is said where you began it.")
+		return
 	}
+	b.back <- r.URL.RequestURI()
 	if fault := q.Get("error"); fault != "" {
 		page(w, "The login did not work", plain(fault+" "+q.Get("error_description")))
 		return

@@ -53,6 +53,48 @@ func TestTheUserComesBackToThisMachine(t *testing.T) {
 	}
 }
 
+func TestAStateHoldsOnce(t *testing.T) {
+	s := newSite(t)
+	var first url.Values
+	var replayed []string
+	c := New(Options{Visit: Loopback(func(_ context.Context, page string) error {
+		u, err := url.Parse(page)
+		if err != nil {
+			return err
+		}
+		q := u.Query()
+		back := q.Get("redirect_uri")
+		s.mu.Lock()
+		code := s.name("code")
+		s.codes[code] = q
+		s.mu.Unlock()
+		if first != nil { // a login later
+			_, text := fetched(t, back+"?code=injected&state="+first.Get("state"))
+			replayed = append(replayed, text)
+		}
+		first = q
+		fetched(t, back+"?code="+code+"&state="+q.Get("state"))
+		status, text := fetched(t, back+"?code=injected&state="+q.Get("state"))
+		if replayed = append(replayed, text); status != http.StatusConflict {
+			t.Errorf("a state that was used: status %d", status)
+		}
+		return nil
+	})})
+	for range 2 {
+		if status, err := s.get(c, "/mcp"); status != http.StatusOK || err != nil {
+			t.Errorf("%d, %v", status, err)
+		}
+		s.mu.Lock()
+		s.tokens, s.refresh = map[string]string{}, "" // so that there has to be another login
+		s.mu.Unlock()
+	}
+	for i, want := range []string{"This login came back before", "This is not the login that was begun", "This login came back before"} {
+		if i >= len(replayed) || !strings.Contains(replayed[i], want) {
+			t.Errorf("%d: %q, want %q", i, replayed, want)
+		}
+	}
+}
+
 func TestWhatAnAuthorizationServerSaysIsTextOnThePage(t *testing.T) {
 	s := newSite(t)
 	c := New(Options{Visit: Loopback(func(_ context.Context, page string) error {

@@ -116,7 +116,7 @@ func TestPrivateAddressesAreNotRead(t *testing.T) {
 	for address, public := range map[string]bool{
 		"8.8.8.8": true, "2606:4700::1111": true, "10.0.0.1": false, "172.16.3.4": false, "192.168.1.1": false, "127.0.0.1": false, "169.254.169.254": false,
 		"0.0.0.0": false, "100.64.1.1": false, "224.0.0.1": false, "255.255.255.255": false, "::1": false, "::": false, "fe80::1": false, "fc00::1": false, "ff02::1": false,
-		"::ffff:10.0.0.1": false, "64:ff9b::a00:1": false, "2002:a00:1::": false, "2001:db8::1": false, "fd00:ec2::254": false,
+		"::ffff:10.0.0.1": false, "64:ff9b::a00:1": false, "2002:a00:1::": false, "2001:db8::1": false, "fd00:ec2::254": false, "::10.0.0.1": false, "::ffff:0:10.0.0.1": false, "3fff::1": false,
 	} {
 		if got := isPublic(netip.MustParseAddr(address)); got != public {
 			t.Errorf("%s: public %v, want %v", address, got, public)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
@@ -213,5 +215,55 @@ func TestRoundsAreCounted(t *testing.T) {
 	}
 	if fmt.Sprint(rounds) != "[0 1 2 3]" {
 		t.Errorf("rounds %v", rounds)
+	}
+}
+
+// A state that somebody kept is worth nothing after its time.
+func TestAStateExpires(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		after time.Duration
+		want  string // of the error; empty: none
+	}{
+		{"just before its end", 10*time.Minute - time.Second, ""},
+		{"at its end", 10 * time.Minute, "requestState: expired; send the request again without it"},
+		{"long after", 24 * time.Hour, "requestState: expired; send the request again without it"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ran := 0
+				h := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+					ran++
+					_, err := req.Peer.Ask(ctx, mcp.ServerRequest{Key: "roots", Method: "roots/list"})
+					return mcp.Result{}, err
+				})
+				e, err := edge.Serving(h, mcp.ServeOptions{StateTimeout: 10 * time.Minute})
+				if err != nil {
+					t.Fatal(err)
+				}
+				call := func(more string) (reply struct {
+					Result struct{ RequestState string }
+					Error  struct {
+						Code    int
+						Message string
+					}
+				}) {
+					m := parse(t, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"pay"`+more+`,`+able+`}}`)
+					if err := json.Unmarshal(e.Modern(t.Context(), nil, m, edge.From{Out: deaf{}}).Message, &reply); err != nil {
+						t.Fatal(err)
+					}
+					return reply
+				}
+				state := call("").Result.RequestState
+				time.Sleep(test.after)
+				got := call(`,"inputResponses":{"roots":{"roots":[]}},"requestState":"` + state + `"`)
+				switch {
+				case test.want == "" && (got.Error.Code != 0 || ran != 2):
+					t.Errorf("%+v, the handler ran %d times", got, ran)
+				case test.want != "" && (got.Error.Code != mcp.CodeInvalidParams || got.Error.Message != test.want || ran != 1):
+					t.Errorf("%+v, the handler ran %d times, want %q", got, ran, test.want)
+				}
+			})
+		})
 	}
 }
