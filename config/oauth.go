@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -22,6 +23,8 @@ type OAuth struct {
 	CallbackPort  int    `json:"callbackPort,omitempty"`
 	// Hosts may be authorization servers although they have private addresses.
 	Hosts []string `json:"hosts,omitempty"`
+	// Document is the URL of a metadata document by which authorization servers that read such documents know the client.
+	Document string `json:"clientMetadataUrl,omitempty"`
 }
 
 // Grants without a user.
@@ -42,6 +45,8 @@ func (e *entryReader) readOAuth(v hujson.Value) (err error) {
 			o.ClientID, err = nonEmpty(m.value)
 		case "clientSecret":
 			o.ClientSecret, err = nonEmpty(m.value)
+		case "clientMetadataUrl":
+			o.Document, err = nonEmpty(m.value)
 		case "privateKey":
 			o.KeyFile, err = nonEmpty(m.value)
 		case "assertion":
@@ -81,6 +86,10 @@ func (o *OAuth) check() error {
 	switch {
 	case o.Grant != "" && !slices.Contains([]string{GrantClientCredentials, GrantAssertion}, o.Grant):
 		return fmt.Errorf("grant: expected %s or %s, or none for a user who logs in, got %s", GrantClientCredentials, GrantAssertion, quote(o.Grant))
+	case o.ClientID != "" && o.Document != "":
+		return errors.New("has both clientId and clientMetadataUrl; remove one")
+	case o.Document != "" && !isDocument(o.Document):
+		return fmt.Errorf("clientMetadataUrl: expected the https URL of a document, with a path, got %s", quote(o.Document))
 	case o.ClientID == "" && (o.Grant != "" || o.ClientSecret != "" || o.KeyFile != ""):
 		return errors.New("clientId is missing: the client's name at the authorization server")
 	case o.ClientSecret != "" && o.KeyFile != "":
@@ -93,6 +102,15 @@ func (o *OAuth) check() error {
 		return errors.New("clientSecret: write ${NAME}, and keep the secret itself in the environment: files are shared")
 	}
 	return nil
+}
+
+// isDocument reports whether a text is the URL of a Client ID Metadata Document. On this machine it may be of http.
+func isDocument(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || len(u.Path) < 2 || u.Fragment != "" || u.User != nil {
+		return false
+	}
+	return u.Scheme == "https" || u.Scheme == "http" && u.Hostname() == "127.0.0.1"
 }
 
 // oauth completes what a file says of tokens; where it fails, it names the field.

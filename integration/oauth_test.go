@@ -27,39 +27,81 @@ type authorizedSite struct {
 	browser string // the log of the pages that the user's browser was sent to
 	env     []string
 	program string
+	sent    *sentToken
 }
 
-// authorizedServer starts both. Access tokens last ttl seconds.
-func authorizedServer(t *testing.T, ttl, format string, o auth.Options) *authorizedSite {
-	t.Helper()
-	address := freeAddress(t)
-	serving(t, nodeEnv(t), address, append(nodeScript(t, "oauth", "servers/oidc/provider.mjs"), address, ttl, format)...)
-	s := &authorizedSite{issuer: "http://" + address, browser: filepath.Join(t.TempDir(), "pages"), program: junction(t)}
-	s.env = append(isolated(t), "JUNCTION_BROWSER="+goProgram(t, ".", "./clients/browser"), "BROWSER_LOG="+s.browser)
+// A sentToken is the last one that came to a server.
+type sentToken struct {
+	mu    sync.Mutex
+	token string
+}
 
+func (s *sentToken) last() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.token
+}
+
+// note notes the token of a request.
+func (s *sentToken) note(r *http.Request) {
+	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.token = token
+}
+
+// user is somebody with a machine of their own, who uses the server at a URL.
+func user(t *testing.T, url, issuer string, sent *sentToken) *authorizedSite {
+	t.Helper()
+	s := &authorizedSite{url: url, issuer: issuer, browser: filepath.Join(t.TempDir(), "pages"), program: junction(t), sent: sent}
+	s.env = append(isolated(t), "JUNCTION_BROWSER="+goProgram(t, ".", "./clients/browser"), "BROWSER_LOG="+s.browser)
+	return s
+}
+
+// protect adds an MCP server to a site that takes the tokens of an authorization server for it. client is what the
+// server is there, and asks at a URL, if that is not empty, about each token.
+func protect(t *testing.T, mux *http.ServeMux, url, issuer, client, introspection string, o auth.Options) *sentToken {
+	t.Helper()
 	server := mcp.NewServer("authorized", "1.0.0")
 	for _, name := range []string{"echo", "delete_all"} {
 		mcp.AddTool(server, name, func(_ context.Context, in struct{ Text string }) (string, error) { return name + ": " + in.Text, nil })
 	}
-	mux := http.NewServeMux()
-	site := httptest.NewServer(mux)
-	t.Cleanup(site.Close)
-	s.url = site.URL + "/mcp"
-	o.Resource, o.Servers = s.url, []string{s.issuer}
-	if format == "jwt" {
-		o.Verifier = auth.JWT(auth.JWTOptions{Issuer: s.issuer, HTTP: http.DefaultClient})
+	o.Resource, o.Servers = url, []string{issuer}
+	if introspection == "" {
+		o.Verifier = auth.JWT(auth.JWTOptions{Issuer: issuer, HTTP: http.DefaultClient})
 	} else {
-		o.Verifier = auth.Introspection(auth.IntrospectionOptions{Issuer: s.issuer, URL: s.issuer + "/token/introspection",
-			ClientID: "server", Secret: "the secret of the server", HTTP: http.DefaultClient})
+		o.Verifier = auth.Introspection(auth.IntrospectionOptions{Issuer: issuer, URL: introspection,
+			ClientID: client, Secret: "the secret of the server", HTTP: http.DefaultClient, Fresh: time.Nanosecond})
 	}
 	guard, err := auth.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	scoped := middleware.ToolScopes(map[string][]string{"delete_*": {"admin"}})(server)
-	mux.Handle("/mcp", streamable.HandlerWith(scoped, streamable.Options{Principal: guard.Principal, Challenge: guard.Challenge}))
+	sent := &sentToken{}
+	h := streamable.HandlerWith(scoped, streamable.Options{Principal: guard.Principal, Challenge: guard.Challenge})
+	mux.HandleFunc(strings.TrimPrefix(guard.MetadataPath(), "/.well-known/oauth-protected-resource"), func(w http.ResponseWriter, r *http.Request) {
+		sent.note(r)
+		h.ServeHTTP(w, r)
+	})
 	mux.Handle(guard.MetadataPath(), guard.Metadata())
-	return s
+	return sent
+}
+
+// authorizedServer starts both. Access tokens last ttl seconds. more is added to the authorization server's environment.
+func authorizedServer(t *testing.T, ttl, format string, o auth.Options, more ...string) *authorizedSite {
+	t.Helper()
+	address := freeAddress(t)
+	serving(t, append(nodeEnv(t), more...), address, append(nodeScript(t, "oauth", "servers/oidc/provider.mjs"), address, ttl, format)...)
+	mux := http.NewServeMux()
+	site := httptest.NewServer(mux)
+	t.Cleanup(site.Close)
+	issuer, introspection := "http://"+address, ""
+	if format != "jwt" {
+		introspection = issuer + "/token/introspection"
+	}
+	sent := protect(t, mux, site.URL+"/mcp", issuer, "server", introspection, o)
+	return user(t, site.URL+"/mcp", issuer, sent)
 }
 
 // visits is how often the browser was sent to a page.
@@ -101,37 +143,43 @@ func TestLoginAtARealAuthorizationServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := authorizedServer(t, "3600", test.format, test.o)
-			s.fails(t, "sign in: junction login "+s.url, "tools", s.url)
-			if out := s.run(t, "login", s.url); !strings.Contains(out, "Logged in: "+s.url+" at "+s.issuer+" (read), renewed by itself") {
-				t.Errorf("login: %s", out)
-			}
-			if out := s.run(t, "tools", s.url); !strings.Contains(out, "echo") || strings.Contains(out, "delete_all") {
-				t.Errorf("tools: %s", out)
-			}
-			if out := s.run(t, "call", s.url, "echo", "Text=hello"); !strings.Contains(out, "echo: hello") {
-				t.Errorf("call: %s", out)
-			}
-			if out := s.run(t, "whoami"); !strings.Contains(out, s.issuer) {
-				t.Errorf("whoami: %s", out)
-			}
-			s.fails(t, "more rights are needed: junction login "+s.url+" --scope admin", "call", s.url, "delete_all", "Text=hello")
-			s.run(t, "login", s.url, "--scope", "admin")
-			if out := s.run(t, "call", s.url, "delete_all", "Text=hello"); !strings.Contains(out, "delete_all: hello") {
-				t.Errorf("with more rights: %s", out)
-			}
-			if out := s.run(t, "logout", s.url); !strings.Contains(out, s.issuer+" revoked it") {
-				t.Errorf("logout: %s", out)
-			}
-			s.fails(t, "sign in: junction login "+s.url, "tools", s.url)
-			if n := s.visits(t); n != 2 {
-				t.Errorf("the browser was opened %d times", n)
-			}
+			s.logsIn(t)
 		})
 	}
 }
 
+// logsIn goes through all that a user does who logs in, needs more rights, and logs out.
+func (s *authorizedSite) logsIn(t *testing.T) {
+	t.Helper()
+	s.fails(t, "sign in: junction login "+s.url, "tools", s.url)
+	if out := s.run(t, "login", s.url); !strings.Contains(out, "Logged in: "+s.url+" at "+s.issuer+" (read), renewed by itself") {
+		t.Errorf("login: %s", out)
+	}
+	if out := s.run(t, "tools", s.url); !strings.Contains(out, "echo") || strings.Contains(out, "delete_all") {
+		t.Errorf("tools: %s", out)
+	}
+	if out := s.run(t, "call", s.url, "echo", "Text=hello"); !strings.Contains(out, "echo: hello") {
+		t.Errorf("call: %s", out)
+	}
+	if out := s.run(t, "whoami"); !strings.Contains(out, s.issuer) {
+		t.Errorf("whoami: %s", out)
+	}
+	s.fails(t, "more rights are needed: junction login "+s.url+" --scope admin", "call", s.url, "delete_all", "Text=hello")
+	s.run(t, "login", s.url, "--scope", "admin")
+	if out := s.run(t, "call", s.url, "delete_all", "Text=hello"); !strings.Contains(out, "delete_all: hello") {
+		t.Errorf("with more rights: %s", out)
+	}
+	if out := s.run(t, "logout", s.url); !strings.Contains(out, s.issuer+" revoked it") {
+		t.Errorf("logout: %s", out)
+	}
+	s.fails(t, "sign in: junction login "+s.url, "tools", s.url)
+	if n := s.visits(t); n != 2 {
+		t.Errorf("the browser was opened %d times", n)
+	}
+}
+
 // counts are what the authorization server did.
-func (s *authorizedSite) counts(t *testing.T) (c struct{ Grants, Refreshes, Revoked int }) {
+func (s *authorizedSite) counts(t *testing.T) (c struct{ Asked, Grants, Refreshes, Revoked int }) {
 	t.Helper()
 	response, err := http.Get(s.issuer + "/counts")
 	if err != nil {
@@ -219,17 +267,24 @@ func TestProcessesAndAGatewayShareALogin(t *testing.T) {
 func TestAKillInTheMiddleOfARefreshLosesNoLogin(t *testing.T) {
 	t.Parallel()
 	kills := numberOf(t, "REFRESH_KILLS", 15)
-	s := authorizedServer(t, "1", "jwt", auth.Options{Scopes: []string{"read"}})
+	const hold = 40 * time.Millisecond // between the end of the old token and the response with the new one
+	s := authorizedServer(t, "1", "jwt", auth.Options{Scopes: []string{"read"}}, "HOLD="+strconv.FormatInt(hold.Milliseconds(), 10))
 	s.run(t, "login", s.url)
 	killed := 0
 	for i := range kills {
 		time.Sleep(time.Second) // each call has to refresh
+		before := s.counts(t).Asked
 		cmd := exec.Command(s.program, "call", s.url, "echo", "Text=x")
 		cmd.Env = s.env
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(10+i*97%180) * time.Millisecond)
+		for deadline := time.Now().Add(30 * time.Second); s.counts(t).Asked == before; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("no token was asked for within 30 s")
+			}
+		}
+		time.Sleep(time.Duration(i*7) * time.Millisecond % (2 * hold)) // before the response, and while it is stored
 		if cmd.Process.Kill() == nil {
 			killed++
 		}

@@ -130,9 +130,15 @@ func freeAddress(t testing.TB) string {
 // with any status.
 func serving(t testing.TB, env []string, address string, argv ...string) {
 	t.Helper()
+	servingWithin(t, 30*time.Second, env, address, argv...)
+}
+
+// servingWithin is serving for one that takes longer to start.
+func servingWithin(t testing.TB, limit time.Duration, env []string, address string, argv ...string) {
+	t.Helper()
 	lines, log := start(t, env, argv...)
 	client := http.Client{Timeout: 2 * time.Second}
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); {
 		if ended(lines) {
 			t.Fatalf("%v ended before it listened: %s", argv, log)
 		}
@@ -147,7 +153,7 @@ func serving(t testing.TB, env []string, address string, argv ...string) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	t.Fatalf("%v does not listen at %s after 30 s: %s", argv, address, log)
+	t.Fatalf("%v does not listen at %s after %v: %s", argv, address, limit, log)
 }
 
 // ended reports whether the process closed its stdout; it skips the lines there are.

@@ -114,6 +114,30 @@ postgres_step() {
 	PATH=$path
 }
 
+# keycloak_step VERSION installs Keycloak, built for a database in a file, with an administrator in it.
+keycloak_step() {
+	local version=$1 to=$cache/keycloak log=$cache/log/keycloak.log
+	if [ "$(cat "$to/.installed" 2>/dev/null)" = "$version" ]; then
+		say "keycloak is there"
+		return
+	fi
+	debian_step java default-jre-headless
+	debian_step mvn maven
+	rm -rf "$to" && mkdir -p "$to"
+	if {
+		mvn -q -B dependency:copy "-Dartifact=org.keycloak:keycloak-quarkus-dist:$version:zip" "-DoutputDirectory=$to" &&
+			python3 -m zipfile -e "$to/keycloak-quarkus-dist-$version.zip" "$to" &&
+			rm "$to/keycloak-quarkus-dist-$version.zip" && mv "$to/keycloak-$version" "$to/home" &&
+			bash "$to/home/bin/kc.sh" build --db=dev-file --features=cimd,resource-indicators &&
+			ADMIN=admin bash "$to/home/bin/kc.sh" bootstrap-admin user --optimized --username admin --password:env ADMIN
+	} >"$log" 2>&1; then
+		echo "$version" >"$to/.installed"
+		say "keycloak installed"
+	else
+		miss "keycloak: see $log"
+	fi
+}
+
 mkdir -p "$cache/npm" "$cache/log" || exit 1
 debian_step git git
 debian_step chromium chromium
@@ -129,6 +153,7 @@ done
 find "$cache/npm/openapi/node_modules/@octokit/openapi" \( -name '*.deref.json' -o -name 'ghe*' \) -delete 2>/dev/null
 module_step github.com/DataDog/datadog-api-client-go/v2@v2.67.0
 python_step
+keycloak_step 26.7.3
 
 if [ "$failed" = 1 ]; then
 	say "done, with parts missing: their tests will skip"

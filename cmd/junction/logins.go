@@ -72,11 +72,12 @@ func (a *app) tokens(entry config.OAuth, visit func(ctx context.Context, redirec
 			return string(data), err
 		})
 	}
+	o.Document = entry.Document
+	if entry.CallbackPort > 0 {
+		o.Redirect = oauth.LoopbackRedirect(entry.CallbackPort)
+	}
 	if entry.ClientID != "" {
-		r := oauth.Registration{ID: entry.ClientID, Secret: entry.ClientSecret}
-		if entry.CallbackPort > 0 {
-			r.Redirect = oauth.LoopbackRedirect(entry.CallbackPort)
-		}
+		r := oauth.Registration{ID: entry.ClientID, Secret: entry.ClientSecret, Redirect: o.Redirect}
 		if entry.KeyFile != "" {
 			var err error
 			if r.Key, err = readKey(entry.KeyFile); err != nil {

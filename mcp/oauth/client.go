@@ -62,6 +62,8 @@ type Options struct {
 	// Document is the URL of a metadata document by which authorization servers that read such documents know
 	// the client.
 	Document string
+	// Redirect, if not empty, is where that document says that users come back to; default where Visit has them come.
+	Redirect string
 	// Scopes, if not empty, are asked for in addition to those that a server names.
 	Scopes []string
 	// Store keeps what was got; default in memory, as long as the Client.

@@ -20,7 +20,7 @@ func (c *Client) known(ctx context.Context, to *issuer) (r *Registration, rememb
 		}
 	}
 	if c.options.Document != "" && to.Documents {
-		return &Registration{ID: c.options.Document}, false, nil
+		return &Registration{ID: c.options.Document, Redirect: c.options.Redirect}, false, nil
 	}
 	earlier, found, err := c.store.client(ctx, to.Issuer)
 	if errors.Is(err, ErrKey) {

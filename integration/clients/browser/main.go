@@ -18,7 +18,8 @@ var (
 	form  = regexp.MustCompile(`(?s)<form[^>]*action="([^"]*)"[^>]*>(.*?)</form>`)
 	input = regexp.MustCompile(`<input[^>]*>`)
 	name  = regexp.MustCompile(`name="([^"]*)"`)
-	value = regexp.MustCompile(`value="([^"]*)"`)
+	value = regexp.MustCompile(`value="([^"]+)"`)
+	press = regexp.MustCompile(`type="submit"`)
 )
 
 func main() {
@@ -71,13 +72,19 @@ func visit(page string) error {
 	return fmt.Errorf("%s asks without end", page)
 }
 
-// fields are what a user fills in.
+// fields are what a user fills in who presses the first button.
 func fields(body []byte) url.Values {
-	values := url.Values{}
+	values, pressed := url.Values{}, false
 	for _, tag := range input.FindAll(body, -1) {
 		n := name.FindSubmatch(tag)
 		if n == nil {
 			continue
+		}
+		if press.Match(tag) {
+			if pressed {
+				continue
+			}
+			pressed = true
 		}
 		v := "ada"
 		if m := value.FindSubmatch(tag); m != nil {

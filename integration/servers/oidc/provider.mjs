@@ -1,7 +1,8 @@
 // A certified authorization server (npm oidc-provider), for users whose every name and password is good.
 //
-//	node provider.mjs ADDRESS [TTL] [opaque]
+//	KEY=JWK node provider.mjs ADDRESS [TTL] [opaque]
 //
+// KEY is the public key of the client "keyed". A token endpoint that was asked with a refresh token answers after HOLD ms.
 // TTL is for how many seconds an access token lasts. Tokens are JWTs, or opaque; introspection, revocation, dynamic
 // registration, resource indicators and DPoP are on; /counts says how many tokens were given. Refresh tokens rotate, and one that is used twice ends the login.
 import { Provider } from 'oidc-provider'
@@ -9,12 +10,16 @@ import { Provider } from 'oidc-provider'
 const [address, ttl = '3600', format = 'jwt'] = process.argv.slice(2)
 const issuer = `http://${address}`
 const hour = 3600
+const native = { application_type: 'native', redirect_uris: ['http://127.0.0.1/callback'], grant_types: ['authorization_code', 'refresh_token'] }
+const key = JSON.parse(process.env.KEY ?? 'null')
+const hold = Number(process.env.HOLD ?? 0)
 
 const provider = new Provider(issuer, {
   clients: [
     { client_id: 'server', client_secret: 'the secret of the server', redirect_uris: [], response_types: [], grant_types: [] },
     { client_id: 'machine', client_secret: 'the secret of the machine', redirect_uris: [], response_types: [], grant_types: ['client_credentials'], scope: 'read write' },
-    { client_id: 'known', token_endpoint_auth_method: 'none', application_type: 'native', redirect_uris: ['http://127.0.0.1/callback'], grant_types: ['authorization_code', 'refresh_token'] },
+    { client_id: 'known', client_secret: 'the secret of the known', ...native },
+    ...(key ? [{ client_id: 'keyed', token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [key] }, ...native }] : []),
   ],
   scopes: ['openid', 'offline_access', 'read', 'write', 'admin'],
   rotateRefreshToken: true,
@@ -39,7 +44,7 @@ const provider = new Provider(issuer, {
     },
   },
 })
-const counts = { grants: 0, refreshes: 0, revoked: 0 }
+const counts = { asked: 0, grants: 0, refreshes: 0, revoked: 0 } // asked: refreshes that began
 provider.on('grant.success', (ctx) => {
   counts.grants++
   if (ctx.oidc.params.grant_type === 'refresh_token') counts.refreshes++
@@ -48,6 +53,10 @@ provider.on('grant.revoked', () => { counts.revoked++ })
 provider.use(async (ctx, next) => {
   if (ctx.path === '/counts') ctx.body = counts
   else await next()
+  if (ctx.oidc?.params?.grant_type === 'refresh_token') {
+    counts.asked++
+    if (hold) await new Promise((done) => setTimeout(done, hold)) // the old token holds no more, and nobody has the new one
+  }
 })
 provider.on('server_error', (_ctx, err) => console.error(err))
 const [host, port] = address.split(':')

@@ -1,0 +1,130 @@
+package integration
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp/auth"
+)
+
+// keycloakTime is how long Keycloak may take to start; it is half a minute where it has a processor of its own.
+const keycloakTime = 3 * time.Minute
+
+// keycloak starts Keycloak as setup.sh installed it, with a copy of its database, and returns its address.
+func keycloak(t *testing.T) string {
+	t.Helper()
+	home := cache(t, "keycloak", "home")
+	database, err := os.ReadFile(filepath.Join(home, "data", "h2", "keycloakdb.mv.db"))
+	if err != nil {
+		missing(t, "Keycloak not installed")
+	}
+	program(t, "java")
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "keycloakdb.mv.db"), database, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	address := freeAddress(t)
+	host, port, _ := strings.Cut(address, ":")
+	servingWithin(t, keycloakTime, os.Environ(), address, "bash", filepath.Join(home, "bin", "kc.sh"), "start", "--optimized", "--http-enabled=true", "--http-host="+host, "--http-port="+port,
+		"--hostname-strict=false", "--cache=local", "--log-level=error", "--db-url=jdbc:h2:file:"+filepath.Join(folder, "keycloakdb")+";NON_KEYWORDS=VALUE;DB_CLOSE_ON_EXIT=FALSE")
+	return address
+}
+
+// administered asks Keycloak's administration for something.
+func administered(t *testing.T, method, at, token, kind, body string) []byte {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, at, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", kind)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode >= 300 {
+		t.Fatalf("%s %s: %s %s %v", method, at, response.Status, text, err)
+	}
+	return text
+}
+
+// realm makes Keycloak the authorization server of a site, of a client with a key among others.
+func realm(t *testing.T, address, site, key string) (issuer string) {
+	t.Helper()
+	var login struct {
+		Token string `json:"access_token"`
+	}
+	form := url.Values{"client_id": {"admin-cli"}, "grant_type": {"password"}, "username": {"admin"}, "password": {"admin"}}
+	text := administered(t, http.MethodPost, "http://"+address+"/realms/master/protocol/openid-connect/token", "", "application/x-www-form-urlencoded", form.Encode())
+	if err := json.Unmarshal(text, &login); err != nil {
+		t.Fatal(err)
+	}
+	template, err := os.ReadFile("servers/oidc/realm.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	quoted, _ := json.Marshal(`{"keys":[` + key + `]}`)
+	definition := strings.NewReplacer("SITE", site, `"KEYS"`, string(quoted)).Replace(string(template))
+	administered(t, http.MethodPost, "http://"+address+"/admin/realms", login.Token, "application/json", definition)
+	return "http://" + address + "/realms/junction"
+}
+
+func TestKeycloak(t *testing.T) {
+	t.Parallel()
+	address := keycloak(t)
+	mux := http.NewServeMux()
+	site := httptest.NewServer(mux)
+	defer site.Close()
+	file, public := clientKey(t)
+	issuer := realm(t, address, site.URL, public)
+	endpoint := issuer + "/protocol/openid-connect/"
+	read := auth.Options{Scopes: []string{"read"}}
+	signed := protect(t, mux, site.URL+"/mcp", issuer, "mcp", "", read)
+	asked := protect(t, mux, site.URL+"/asked", issuer, "asked", endpoint+"token/introspect", read)
+	bound := protect(t, mux, site.URL+"/bound", issuer, "bound", "", auth.Options{Scopes: []string{"read"}, Proofs: auth.ProofsWithNonce})
+	page, port := document(t)
+
+	for name, test := range map[string]struct {
+		path string
+		sent *sentToken
+		run  func(t *testing.T, s *authorizedSite)
+	}{
+		"a client that registers itself":     {"/mcp", signed, func(t *testing.T, s *authorizedSite) { s.logsIn(t) }},
+		"tokens that are bound, with nonces": {"/bound", bound, func(t *testing.T, s *authorizedSite) { s.logsIn(t) }},
+		"tokens that are asked about":        {"/asked", asked, func(t *testing.T, s *authorizedSite) { s.logsIn(t) }},
+		"a client with a secret": {"/mcp", signed, func(t *testing.T, s *authorizedSite) {
+			s.logsInAs(t, `{"clientId":"known","clientSecret":"${THE_SECRET}"}`)
+		}},
+		"a client with a key": {"/mcp", signed, func(t *testing.T, s *authorizedSite) {
+			s.logsInAs(t, `{"clientId":"keyed","privateKey":"`+file+`"}`)
+		}},
+		"a client with a metadata document": {"/mcp", signed, func(t *testing.T, s *authorizedSite) {
+			s.logsInAs(t, `{"clientMetadataUrl":"`+page+`","callbackPort":`+port+`}`)
+		}},
+		"a token that is revoked": {"/asked", asked, func(t *testing.T, s *authorizedSite) {
+			s.outlivesRevocation(t, endpoint+"revoke", false)
+		}},
+		"a login that is used twice": {"/mcp", signed, func(t *testing.T, s *authorizedSite) {
+			s.loginIsStolen(t, s.configured(t, `{"clientId":"brief","clientSecret":"${THE_SECRET}"}`), 2*time.Second)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) { test.run(t, user(t, site.URL+test.path, issuer, test.sent)) })
+	}
+	if t.Failed() {
+		t.Log(fmt.Sprintf("Keycloak: %s, site: %s", issuer, site.URL))
+	}
+}
