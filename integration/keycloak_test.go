@@ -2,7 +2,6 @@ package integration
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -93,9 +92,9 @@ func TestKeycloak(t *testing.T) {
 	issuer := realm(t, address, site.URL, public)
 	endpoint := issuer + "/protocol/openid-connect/"
 	read := auth.Options{Scopes: []string{"read"}}
-	signed := protect(t, mux, site.URL+"/mcp", issuer, "mcp", "", read)
-	asked := protect(t, mux, site.URL+"/asked", issuer, "asked", endpoint+"token/introspect", read)
-	bound := protect(t, mux, site.URL+"/bound", issuer, "bound", "", auth.Options{Scopes: []string{"read"}, Proofs: auth.ProofsWithNonce})
+	signed := protect(t, mux, site.URL+"/mcp", issuer, site.URL+"/mcp", "", read)
+	asked := protect(t, mux, site.URL+"/asked", issuer, site.URL+"/asked", endpoint+"token/introspect", read)
+	bound := protect(t, mux, site.URL+"/bound", issuer, site.URL+"/bound", "", auth.Options{Scopes: []string{"read"}, Proofs: auth.ProofsWithNonce})
 	page, port := document(t)
 
 	for name, test := range map[string]struct {
@@ -123,8 +122,5 @@ func TestKeycloak(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) { test.run(t, user(t, site.URL+test.path, issuer, test.sent)) })
-	}
-	if t.Failed() {
-		t.Log(fmt.Sprintf("Keycloak: %s, site: %s", issuer, site.URL))
 	}
 }

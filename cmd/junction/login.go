@@ -200,7 +200,8 @@ func (a *app) pastedVisit(_ context.Context, redirect string) (*oauth.Visit, err
 		}
 		defer end()
 		a.person.Printf("Open this page in a browser, and log in:\n\n  %s\n\nThe browser then goes to an address that begins with %s, and may\nsay that it cannot be reached. Paste that address here:\n", page, redirect)
-		return a.person.Line(ctx, "> ")
+		back, err := a.person.Line(ctx, "> ")
+		return strings.TrimSpace(back), err
 	}}, nil
 }
 

@@ -1,0 +1,373 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/junction-mcp/junction/servers/everything"
+	"github.com/zalando/go-keyring"
+)
+
+// asFollower, in the environment, makes the test binary be a browser: it follows the page that it is sent to.
+const asFollower = "JUNCTION_TEST_FOLLOWER"
+
+func follow(page string) int {
+	response, err := http.Get(page)
+	if err != nil || response.Body.Close() != nil || response.StatusCode != http.StatusOK {
+		return 1
+	}
+	return 0
+}
+
+// A tokenSite is a server that wants tokens, and an authorization server whose every user agrees. Real ones are used in
+// the integration layer.
+type tokenSite struct {
+	*httptest.Server
+
+	mu        sync.Mutex
+	open      bool // wants no tokens
+	denies    bool
+	keeps     bool // has no page to revoke tokens at
+	clients   []string
+	tokens    map[string]string // scopes by token
+	codes     map[string]string // scopes by code
+	revoked   []string
+	registers int
+}
+
+func newTokenSite(t *testing.T) *tokenSite {
+	s := &tokenSite{tokens: map[string]string{}, codes: map[string]string{}}
+	everything := streamable.Handler(everything.New())
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/mcp" && s.admits(w, r) {
+			everything.ServeHTTP(w, r)
+		} else if r.URL.Path != "/mcp" {
+			s.authorize(w, r)
+		}
+	}))
+	t.Cleanup(func() { s.Close(); everything.Close() })
+	return s
+}
+
+func (s *tokenSite) admits(w http.ResponseWriter, r *http.Request) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if _, good := s.tokens[token]; good || s.open {
+		return true
+	}
+	w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+s.URL+`/.well-known/oauth-protected-resource/mcp", scope="read"`)
+	w.WriteHeader(http.StatusUnauthorized)
+	return false
+}
+
+func (s *tokenSite) authorize(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_ = r.ParseForm()
+	say := func(v map[string]any) {
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(v)
+	}
+	switch r.URL.Path {
+	case "/.well-known/oauth-protected-resource/mcp":
+		if s.open {
+			http.NotFound(w, r)
+			return
+		}
+		say(map[string]any{"resource": s.URL + "/mcp", "authorization_servers": []string{s.URL}})
+	case "/.well-known/oauth-authorization-server":
+		v := map[string]any{"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token",
+			"registration_endpoint": s.URL + "/register", "revocation_endpoint": s.URL + "/revoke", "code_challenge_methods_supported": []string{"S256"}}
+		if s.keeps {
+			delete(v, "revocation_endpoint")
+		}
+		say(v)
+	case "/register":
+		s.registers++
+		w.WriteHeader(http.StatusCreated)
+		say(map[string]any{"client_id": "registered"})
+	case "/authorize":
+		s.clients = append(s.clients, r.Form.Get("client_id"))
+		q := url.Values{"state": {r.Form.Get("state")}, "iss": {s.URL}}
+		if s.denies {
+			q.Set("error", "access_denied")
+		} else {
+			code := fmt.Sprintf("code%d", len(s.clients))
+			s.codes[code] = r.Form.Get("scope")
+			q.Set("code", code)
+		}
+		http.Redirect(w, r, r.Form.Get("redirect_uri")+"?"+q.Encode(), http.StatusFound)
+	case "/token":
+		scope, known := s.codes[r.Form.Get("code")]
+		delete(s.codes, r.Form.Get("code"))
+		if !known {
+			w.WriteHeader(http.StatusBadRequest)
+			say(map[string]any{"error": "invalid_grant"})
+			return
+		}
+		token := fmt.Sprintf("secret-token-%d", len(s.clients))
+		s.tokens[token] = scope
+		say(map[string]any{"access_token": token, "token_type": "Bearer", "expires_in": 3600, "refresh_token": "secret-refresh", "scope": scope})
+	case "/revoke":
+		s.revoked = append(s.revoked, r.Form.Get("token"))
+		clear(s.tokens)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// withFollower gives the commands a browser.
+func withFollower(t *testing.T) {
+	t.Helper()
+	t.Setenv("JUNCTION_BROWSER", self(t)[0])
+	t.Setenv(asFollower, "1")
+}
+
+func TestSomebodyLogsInAndOut(t *testing.T) {
+	noState(t)
+	withFollower(t)
+	s := newTokenSite(t)
+	at := s.URL + "/mcp"
+	write(t, map[string]string{"servers.json": `{"mcpServers":{"site":{"url":"` + at + `"},"local":{"command":"x"}}}`})
+	named := func(args ...string) []string { return append(args, "--config", "servers.json") }
+	for _, step := range []struct {
+		name           string
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		{"nobody is logged in", []string{"whoami"}, exitOK, "You are logged in nowhere; junction login SERVER does it.\n", ""},
+		{"nobody is logged in, in JSON", []string{"whoami", "--json"}, exitOK, `{"logins":[]}`, ""},
+		{"not there either", named("whoami", "site"), exitConnection, "", "you are not logged in at site; junction login site does it"},
+		{"a call says what to do", []string{"call", at, "add", "a=1", "b=2"}, exitConnection, "", "sign in: junction login " + at},
+		{"and names the server as the person does", named("call", "site", "add", "a=1", "b=2"), exitConnection, "", "sign in: junction login site"},
+		{"there is nothing to log out of", []string{"logout", at}, exitOK, "You are not logged in at " + at + ".\n", ""},
+		{"the login", named("login", "site", "--scope", "more"), exitOK, "Logged in: " + at + " at " + s.URL + " (read more), renewed by itself\n", "Your browser is to show the login of "},
+		{"a call", []string{"call", at, "add", "a=1", "b=2"}, exitOK, `{"sum":3}`, ""},
+		{"where somebody is logged in", []string{"whoami"}, exitOK, at + " at " + s.URL + " (read more), renewed by itself", ""},
+		{"at a server", named("whoami", "site", "--json"), exitOK, `"Issuer":"` + s.URL + `","ClientID":"registered","Scopes":["read","more"]`, ""},
+		{"the logout", []string{"logout", at}, exitOK, "Logged out: " + s.URL + " revoked it.\n", ""},
+		{"after it", named("whoami", "site"), exitConnection, "", "you are not logged in at site"},
+		{"a call after it", named("call", "site", "add", "a=1", "b=2"), exitConnection, "", "sign in: junction login site"},
+		{"as a client that is registered", []string{"login", at, "--client-id", "mine"}, exitOK, "Logged in: ", ""},
+		{"a program is not logged in at", named("login", "local"), exitUsage, "", "local is not reached by a URL"},
+		{"a server has to be named", []string{"login"}, exitUsage, "", "expected one SERVER"},
+		{"one server at a time", []string{"logout", at, at}, exitUsage, "", "expected one SERVER"},
+		{"a server that there is not", named("login", "sight"), exitConnection, "", `no server is called "sight"`},
+	} {
+		got := runs(t, "", step.args...)
+		if got.expect(t, step.code, step.stdout, step.stderr); t.Failed() {
+			t.Fatalf("%s: junction %s", step.name, strings.Join(step.args, " "))
+		}
+		if strings.Contains(got.stdout+got.stderr, "secret-") {
+			t.Errorf("%s: a secret is shown: %s%s", step.name, got.stdout, got.stderr)
+		}
+	}
+	if got := fmt.Sprint(s.clients, s.registers, s.revoked); got != "[registered mine] 1 [secret-refresh]" {
+		t.Errorf("clients, registrations and what was revoked: %s", got)
+	}
+}
+
+func TestALoginThatFailsSaysWhy(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		change         func(s *tokenSite)
+		args           []string
+		code           int
+		stdout, stderr string
+	}{
+		{"a server that asks nobody", func(s *tokenSite) { s.open = true }, nil, exitOK, "/mcp asks nobody to log in.\n", ""},
+		{"a user who does not agree", func(s *tokenSite) { s.denies = true }, nil, exitConnection, "", "access_denied"},
+		{"nobody to paste an address", func(*tokenSite) {}, []string{"--no-browser"}, exitUsage, "", "there is no browser here, and nobody to ask"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noState(t)
+			withFollower(t)
+			s := newTokenSite(t)
+			test.change(s)
+			runs(t, "", append([]string{"login", s.URL + "/mcp"}, test.args...)...).expect(t, test.code, test.stdout, test.stderr)
+		})
+	}
+}
+
+func TestALogoutSaysThatATokenLivesOn(t *testing.T) {
+	noState(t)
+	withFollower(t)
+	s := newTokenSite(t)
+	s.keeps = true
+	runs(t, "", "login", s.URL+"/mcp").expect(t, exitOK, "Logged in: ", "")
+	runs(t, "", "logout", s.URL+"/mcp").expect(t, exitOK, "Logged out here. "+s.URL+" revokes nothing: the token it gave is good until it expires.\n", "")
+}
+
+// A person who logs in on another machine pastes the address that their browser ends up at.
+func TestAnAddressIsPasted(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		paste func(back string) string
+		fault string // empty: none
+	}{
+		{"as it is", func(back string) string { return back }, ""},
+		{"with blanks around it", func(back string) string { return "  " + back + "  " }, ""},
+		{"of another login", func(back string) string { return strings.Replace(back, "state=", "state=x", 1) }, "another login (state)"},
+		{"without a code", func(back string) string { return strings.Replace(back, "code=", "cold=", 1) }, "without a code"},
+		{"the page itself", func(string) string { return "https://login.example/" }, "another login (state)"},
+		{"nothing", func(string) string { return "" }, "another login (state)"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noState(t)
+			s := newTokenSite(t)
+			in, typed := io.Pipe()
+			shown, screen := io.Pipe()
+			var said safeBuffer
+			a := &app{out: terminal.NewScreen(&said), screen: terminal.NewScreen(screen)}
+			a.person = terminal.NewPerson(in, a.screen)
+			ended := make(chan error, 1)
+			go func() {
+				err := a.login(t.Context(), signer{name: "site", url: s.URL + "/mcp"}, false)
+				_ = screen.Close()
+				ended <- err
+			}()
+			text := make([]byte, 0, 4096)
+			for buffer := make([]byte, 512); !strings.Contains(string(text), "Paste that address here:"); {
+				n, err := shown.Read(buffer)
+				if err != nil {
+					t.Fatalf("%v: %s, %v", err, text, <-ended)
+				}
+				text = append(text, buffer[:n]...)
+			}
+			go func() { _, _ = io.Copy(io.Discard, shown) }() // ends with the login
+			var page string
+			for _, word := range strings.Fields(string(text)) {
+				if strings.HasPrefix(word, s.URL+"/authorize?") {
+					page = word
+				}
+			}
+			client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+			response, err := client.Get(page)
+			if err != nil {
+				t.Fatalf("%v: %s", err, text)
+			}
+			response.Body.Close()
+			back := response.Header.Get("Location")
+			if !strings.HasPrefix(back, "http://127.0.0.1:3118/callback?") {
+				t.Errorf("the browser ends up at %s", back)
+			}
+			fmt.Fprintln(typed, test.paste(back))
+			err = <-ended
+			_ = typed.Close()
+			if closed := a.closeAll(); closed != nil {
+				t.Error(closed)
+			}
+			switch {
+			case test.fault == "" && (err != nil || !strings.Contains(said.String(), "Logged in: ")):
+				t.Errorf("%v, %s", err, said.String())
+			case test.fault != "" && (err == nil || !strings.Contains(err.Error(), test.fault)):
+				t.Errorf("%v, want %q", err, test.fault)
+			}
+		})
+	}
+}
+
+func TestTheKeyOfLoginsIsInTheKeyringOrInAFile(t *testing.T) {
+	kept := func(t *testing.T) string {
+		t.Helper()
+		path, err := stateFile("logins.key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+		return strings.TrimSpace(string(text))
+	}
+	refuses := errors.New("it is locked")
+	for _, test := range []struct {
+		name      string
+		switchOff bool
+		fault     error // of the keyring
+		inKeyring bool
+	}{
+		{"a keyring", false, nil, true},
+		{"a keyring that refuses", false, refuses, false},
+		{"a keyring that is switched off", true, nil, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			noState(t)
+			keyring.MockInit()
+			if test.fault != nil {
+				keyring.MockInitWithError(test.fault)
+			}
+			if !test.switchOff {
+				t.Setenv("JUNCTION_KEYRING", "on")
+				t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere") // as if there were one; it is a mock
+			}
+			if _, err := loginKey(t.Context(), false); err == nil {
+				t.Error("there is a key before it is made")
+			}
+			key, err := loginKey(t.Context(), true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text := kept(t); (text == inKeyring) != test.inKeyring || !test.inKeyring && len(text) != 2*len(key) {
+				t.Errorf("the file says %q", text)
+			}
+			if again, err := loginKey(t.Context(), true); err != nil || string(again) != string(key) {
+				t.Errorf("another key the second time: %v", err)
+			}
+			if test.inKeyring { // which is lost with the system it was on, or locked
+				keyring.MockInitWithError(refuses)
+				if _, err := loginKey(t.Context(), true); !errors.Is(err, refuses) || !strings.Contains(err.Error(), "unlock it, or remove ") {
+					t.Errorf("a keyring that is locked: %v", err)
+				}
+			}
+		})
+	}
+	t.Run("a file that holds no key", func(t *testing.T) {
+		noState(t)
+		path, err := stateFile("logins.key")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{"", "abcd", strings.Repeat("x", 64), strings.Repeat("ab", maxKeyFile)} {
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := loginKey(t.Context(), true); err == nil || errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%.10q: %v", text, err)
+			}
+		}
+	})
+	t.Run("a keyring that does not answer", func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		gone := errors.New("the user has gone")
+		cancel(gone)
+		block := make(chan struct{})
+		defer close(block)
+		if _, err := askKeyring(ctx, func() (string, error) { <-block; return "", nil }); !errors.Is(err, gone) {
+			t.Error(err)
+		}
+	})
+}
