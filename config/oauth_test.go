@@ -1,10 +1,14 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/config/settings"
 )
 
 func TestAnEntrySaysHowTokensAreGot(t *testing.T) {
@@ -50,5 +54,36 @@ func TestAnEntrySaysHowTokensAreGot(t *testing.T) {
 				t.Errorf("hash %q, %s, %v", d.Hash(), d, d.Around())
 			}
 		})
+	}
+}
+
+// Editors offer what is read, and no more.
+func TestTheSchemaHasTheMembersThatAreRead(t *testing.T) {
+	var document struct {
+		Properties struct {
+			McpServers struct {
+				AdditionalProperties struct {
+					Properties struct {
+						OAuth struct {
+							Properties map[string]struct{ Type string }
+						} `json:"oauth"`
+					}
+				}
+			} `json:"mcpServers"`
+		}
+	}
+	if err := json.Unmarshal(settings.Schema(), &document); err != nil {
+		t.Fatal(err)
+	}
+	members := document.Properties.McpServers.AdditionalProperties.Properties.OAuth.Properties
+	if len(members) != reflect.TypeFor[OAuth]().NumField() {
+		t.Errorf("the schema has %d members, and %d are read", len(members), reflect.TypeFor[OAuth]().NumField())
+	}
+	values := map[string]string{"string": `"https://x.example/y"`, "array": `["x"]`, "integer": "1"}
+	for name, member := range members {
+		set, err := Parse("mcp.json", []byte(`{"mcpServers":{"x":{"url":"https://mcp.example/mcp","oauth":{"`+name+`":`+values[member.Type]+`}}}}`), Options{})
+		if text := fmt.Sprint(err, set.Problems); strings.Contains(text, "is ignored") || strings.Contains(text, "expected a") {
+			t.Errorf("%s of type %s: %s", name, member.Type, text)
+		}
 	}
 }
