@@ -113,7 +113,22 @@ func (s *tokenSite) authorize(w http.ResponseWriter, r *http.Request) {
 			q.Set("code", code)
 		}
 		http.Redirect(w, r, r.Form.Get("redirect_uri")+"?"+q.Encode(), http.StatusFound)
+	case "/.well-known/oauth-authorization-server/provider":
+		say(map[string]any{"issuer": s.URL + "/provider", "token_endpoint": s.URL + "/provider/token"})
+	case "/provider/token":
+		id, secret, _ := r.BasicAuth()
+		if id != "home" || secret != "hush" || r.Form.Get("subject_token") != "who ada is" || r.Form.Get("audience") != s.URL {
+			w.WriteHeader(http.StatusBadRequest)
+			say(map[string]any{"error": "access_denied"})
+			return
+		}
+		say(map[string]any{"access_token": "ada may", "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag", "token_type": "N_A"})
 	case "/token":
+		if r.Form.Get("assertion") == "ada may" {
+			s.tokens["secret-token-of-ada"] = "read"
+			say(map[string]any{"access_token": "secret-token-of-ada", "token_type": "Bearer", "expires_in": 3600})
+			return
+		}
 		scope, known := s.codes[r.Form.Get("code")]
 		delete(s.codes, r.Form.Get("code"))
 		if !known {
@@ -181,6 +196,22 @@ func TestSomebodyLogsInAndOut(t *testing.T) {
 	}
 	if got := fmt.Sprint(s.clients, s.registers, s.revoked); got != "[registered mine] 1 [secret-refresh]" {
 		t.Errorf("clients, registrations and what was revoked: %s", got)
+	}
+}
+
+func TestAnOrganizationSaysWhatItsUsersMayUse(t *testing.T) {
+	noState(t)
+	s := newTokenSite(t)
+	t.Setenv("PROVIDER_SECRET", "hush")
+	write(t, map[string]string{"id": "who ada is\n", "servers.json": `{"mcpServers":{"site":{"url":"` + s.URL + `/mcp","oauth":{"clientId":"c","grant":"enterprise",
+		"assertion":"id","identityProvider":"` + s.URL + `/provider","identityClientId":"home","identityClientSecret":"${PROVIDER_SECRET}"}}}}`})
+	call := []string{"call", "site", "add", "a=1", "b=2", "--config", "servers.json"}
+	runs(t, "", call...).expect(t, exitOK, `{"sum":3}`, "")
+	runs(t, "", "logout", "site", "--config", "servers.json").expect(t, exitOK, "Logged out: ", "")
+	write(t, map[string]string{"id": "who eve is"})
+	runs(t, "", call...).expect(t, exitConnection, "", "access_denied")
+	if len(s.clients) != 0 {
+		t.Errorf("somebody was sent to a page: %v", s.clients)
 	}
 }
 

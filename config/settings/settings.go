@@ -168,8 +168,11 @@ type oauthEntry struct {
 	MetadataURL  string   `json:"clientMetadataUrl,omitempty" doc:"the https URL of a metadata document by which authorization servers know the client, in place of clientId"`
 	CallbackPort int      `json:"callbackPort,omitempty" min:"1" max:"65535" doc:"the port that was registered: the browser comes back to http://127.0.0.1:PORT/callback"`
 	Scopes       []string `json:"scopes,omitempty" doc:"to ask for in addition to those that the server names"`
-	Grant        string   `json:"grant,omitempty" enum:"client_credentials,jwt-bearer" doc:"on what grounds there are tokens without a user"`
-	Assertion    string   `json:"assertion,omitempty" doc:"a file with the signed statement of jwt-bearer; it is read each time"`
+	Grant        string   `json:"grant,omitempty" enum:"client_credentials,jwt-bearer,enterprise" doc:"on what grounds there are tokens without a user"`
+	Assertion    string   `json:"assertion,omitempty" doc:"a file with the signed statement of jwt-bearer, or the user's ID token of enterprise; it is read each time"`
+	Provider     string   `json:"identityProvider,omitempty" doc:"of enterprise: the issuer of the organization's identity provider"`
+	ProviderID   string   `json:"identityClientId,omitempty" doc:"what the client is at the identity provider"`
+	ProviderKey  string   `json:"identityClientSecret,omitempty" doc:"its secret there, as ${VARIABLE}"`
 	Hosts        []string `json:"hosts,omitempty" doc:"authorization servers that may have private addresses"`
 }
 
