@@ -23,6 +23,7 @@ func (d *Definition) Around() []string {
 	if o := d.oauth; o != nil {
 		for _, member := range []struct{ name, value string }{
 			{"clientId", o.ClientID}, {"clientMetadataUrl", o.Document}, {"grant", o.Grant}, {"privateKey", o.KeyFile}, {"assertion", o.AssertionFile}, {"scopes", strings.Join(o.Scopes, " ")}, {"hosts", strings.Join(o.Hosts, " ")},
+			{"identityProvider", o.IdentityProvider}, {"identityClientId", o.IdentityClientID},
 		} {
 			if member.value != "" {
 				around = append(around, "(oauth."+member.name+" "+showWord(hideDefaults(member.value))+")")
@@ -72,6 +73,9 @@ func (d *Definition) hash(envFile map[string]string) string {
 	}
 	if o := d.oauth; o != nil {
 		fmt.Fprintf(h, "; %q %q %q %q %q %q %q", o.ClientID, o.ClientSecret, o.KeyFile, o.Scopes, o.Grant, o.AssertionFile, o.Hosts)
+		if o.IdentityProvider != "" {
+			fmt.Fprintf(h, " at %q %q %q", o.IdentityProvider, o.IdentityClientID, o.IdentityClientSecret)
+		}
 		if o.Document != "" {
 			fmt.Fprintf(h, " %q", o.Document)
 		}

@@ -16,8 +16,9 @@ type OAuth struct {
 	ClientSecret string   `json:"-"`
 	KeyFile      string   `json:"privateKey,omitempty"` // absolute: the PEM file of a key in place of a secret
 	Scopes       []string `json:"scopes,omitempty"`     // to ask for in addition to those that the server names
-	// Grant is "" for a user who logs in, "client_credentials" for a program that acts for itself, and "jwt-bearer"
-	// for one with a signed statement in AssertionFile.
+	// Grant is "" for a user who logs in, "client_credentials" for a program that acts for itself, "jwt-bearer" for one
+	// with a signed statement in AssertionFile, and "enterprise" for a user whose organization's IdentityProvider says
+	// what they may use, and who has its ID token in AssertionFile.
 	Grant         string `json:"grant,omitempty"`
 	AssertionFile string `json:"assertion,omitempty"` // absolute
 	CallbackPort  int    `json:"callbackPort,omitempty"`
@@ -25,12 +26,17 @@ type OAuth struct {
 	Hosts []string `json:"hosts,omitempty"`
 	// Document is the URL of a metadata document by which authorization servers that read such documents know the client.
 	Document string `json:"clientMetadataUrl,omitempty"`
+	// Of an organization's identity provider: the issuer, and what the client is there.
+	IdentityProvider     string `json:"identityProvider,omitempty"`
+	IdentityClientID     string `json:"identityClientId,omitempty"`
+	IdentityClientSecret string `json:"-"`
 }
 
 // Grants without a user.
 const (
 	GrantClientCredentials = "client_credentials"
 	GrantAssertion         = "jwt-bearer"
+	GrantEnterprise        = "enterprise"
 )
 
 // readOAuth reads the member "oauth", as Claude Code and others have it, too.
@@ -47,6 +53,12 @@ func (e *entryReader) readOAuth(v hujson.Value) (err error) {
 			o.ClientSecret, err = nonEmpty(m.value)
 		case "clientMetadataUrl":
 			o.Document, err = nonEmpty(m.value)
+		case "identityProvider":
+			o.IdentityProvider, err = nonEmpty(m.value)
+		case "identityClientId":
+			o.IdentityClientID, err = nonEmpty(m.value)
+		case "identityClientSecret":
+			o.IdentityClientSecret, err = nonEmpty(m.value)
 		case "privateKey":
 			o.KeyFile, err = nonEmpty(m.value)
 		case "assertion":
@@ -84,8 +96,8 @@ func port(v hujson.Value) (int, error) {
 // check says what does not fit together.
 func (o *OAuth) check() error {
 	switch {
-	case o.Grant != "" && !slices.Contains([]string{GrantClientCredentials, GrantAssertion}, o.Grant):
-		return fmt.Errorf("grant: expected %s or %s, or none for a user who logs in, got %s", GrantClientCredentials, GrantAssertion, quote(o.Grant))
+	case o.Grant != "" && !slices.Contains([]string{GrantClientCredentials, GrantAssertion, GrantEnterprise}, o.Grant):
+		return fmt.Errorf("grant: expected %s, %s or %s, or none for a user who logs in, got %s", GrantClientCredentials, GrantAssertion, GrantEnterprise, quote(o.Grant))
 	case o.ClientID != "" && o.Document != "":
 		return errors.New("has both clientId and clientMetadataUrl; remove one")
 	case o.Document != "" && !isDocument(o.Document):
@@ -96,9 +108,13 @@ func (o *OAuth) check() error {
 		return errors.New("has both clientSecret and privateKey; remove one")
 	case o.Grant == GrantClientCredentials && o.ClientSecret == "" && o.KeyFile == "":
 		return errors.New("client_credentials needs clientSecret, such as ${SECRET}, or privateKey, a file")
-	case (o.Grant == GrantAssertion) != (o.AssertionFile != ""):
-		return errors.New("assertion, a file, and the grant jwt-bearer go together")
-	case o.ClientSecret != "" && !strings.Contains(o.ClientSecret, "${"):
+	case (o.Grant == GrantAssertion || o.Grant == GrantEnterprise) != (o.AssertionFile != ""):
+		return errors.New("assertion, a file, and the grant jwt-bearer or enterprise go together")
+	case (o.Grant == GrantEnterprise) != (o.IdentityProvider != ""), o.IdentityProvider == "" && o.IdentityClientID+o.IdentityClientSecret != "":
+		return errors.New("identityProvider, the issuer of your organization's, and the grant enterprise go together")
+	case o.Grant == GrantEnterprise && o.IdentityClientID == "":
+		return errors.New("identityClientId is missing: the client's name at the identity provider")
+	case o.ClientSecret != "" && !strings.Contains(o.ClientSecret, "${"), o.IdentityClientSecret != "" && !strings.Contains(o.IdentityClientSecret, "${"):
 		return errors.New("clientSecret: write ${NAME}, and keep the secret itself in the environment: files are shared")
 	}
 	return nil
@@ -125,6 +141,7 @@ func (x *expansion) oauth() (_ *OAuth, field string, err error) {
 		isFile bool
 	}{
 		{"clientId", &o.ClientID, false}, {"clientSecret", &o.ClientSecret, false}, {"privateKey", &o.KeyFile, true}, {"assertion", &o.AssertionFile, true},
+		{"identityProvider", &o.IdentityProvider, false}, {"identityClientId", &o.IdentityClientID, false}, {"identityClientSecret", &o.IdentityClientSecret, false},
 	} {
 		if *member.value, err = x.expand(*member.value); err != nil {
 			return nil, "oauth." + member.name, err

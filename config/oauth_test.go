@@ -1,10 +1,14 @@
 package config
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/config/settings"
 )
 
 func TestAnEntrySaysHowTokensAreGot(t *testing.T) {
@@ -12,15 +16,20 @@ func TestAnEntrySaysHowTokensAreGot(t *testing.T) {
 	file := filepath.Join(dir, "mcp.json")
 	t.Setenv("THE_SECRET", "s3cret")
 	for _, test := range []struct{ name, oauth, want, fault string }{
-		{"a client that was registered", `{"clientId":"c","scopes":["a","b"],"callbackPort":3118,"hosts":["sso.corp"]}`, "&{c   [a b]   3118 [sso.corp] }", ""},
-		{"one with a secret", `{"clientId":"c","clientSecret":"${THE_SECRET}","grant":"client_credentials"}`, "&{c s3cret  [] client_credentials  0 [] }", ""},
-		{"one with a key", `{"clientId":"c","privateKey":"key.pem","grant":"client_credentials"}`, "&{c  " + filepath.Join(dir, "key.pem") + " [] client_credentials  0 [] }", ""},
-		{"a workload", `{"clientId":"c","assertion":"/var/run/token","grant":"jwt-bearer"}`, "&{c   [] jwt-bearer /var/run/token 0 [] }", ""},
-		{"a client that publishes a document", `{"clientMetadataUrl":"https://c.example/client.json","callbackPort":3118}`, "&{   []   3118 [] https://c.example/client.json}", ""},
+		{"a client that was registered", `{"clientId":"c","scopes":["a","b"],"callbackPort":3118,"hosts":["sso.corp"]}`, "&{c   [a b]   3118 [sso.corp]    }", ""},
+		{"one with a secret", `{"clientId":"c","clientSecret":"${THE_SECRET}","grant":"client_credentials"}`, "&{c s3cret  [] client_credentials  0 []    }", ""},
+		{"one with a key", `{"clientId":"c","privateKey":"key.pem","grant":"client_credentials"}`, "&{c  " + filepath.Join(dir, "key.pem") + " [] client_credentials  0 []    }", ""},
+		{"a workload", `{"clientId":"c","assertion":"/var/run/token","grant":"jwt-bearer"}`, "&{c   [] jwt-bearer /var/run/token 0 []    }", ""},
+		{"a client that publishes a document", `{"clientMetadataUrl":"https://c.example/client.json","callbackPort":3118}`, "&{   []   3118 [] https://c.example/client.json   }", ""},
 		{"a document and a client", `{"clientId":"c","clientMetadataUrl":"https://c.example/client.json"}`, "", "has both clientId and clientMetadataUrl"},
 		{"a document that others can change on the way", `{"clientMetadataUrl":"http://c.example/client.json"}`, "", "expected the https URL of a document"},
 		{"a document without a path", `{"clientMetadataUrl":"https://c.example/"}`, "", "expected the https URL of a document"},
-		{"a document of this machine, for tests", `{"clientMetadataUrl":"http://127.0.0.1:1/client.json"}`, "&{   []   0 [] http://127.0.0.1:1/client.json}", ""},
+		{"a document of this machine, for tests", `{"clientMetadataUrl":"http://127.0.0.1:1/client.json"}`, "&{   []   0 [] http://127.0.0.1:1/client.json   }", ""},
+		{"a user of an organization", `{"clientId":"c","grant":"enterprise","assertion":"/run/id","identityProvider":"https://idp.example","identityClientId":"i","identityClientSecret":"${THE_SECRET}"}`, "&{c   [] enterprise /run/id 0 []  https://idp.example i s3cret}", ""},
+		{"an organization without its provider", `{"clientId":"c","grant":"enterprise","assertion":"/run/id"}`, "", "identityProvider, the issuer of your organization's, and the grant enterprise go together"},
+		{"a provider without its client", `{"clientId":"c","grant":"enterprise","assertion":"/run/id","identityProvider":"https://idp.example"}`, "", "identityClientId is missing"},
+		{"a provider that nothing asks", `{"clientId":"c","identityProvider":"https://idp.example"}`, "", "go together"},
+		{"the provider's secret in the file", `{"clientId":"c","grant":"enterprise","assertion":"/run/id","identityProvider":"https://idp.example","identityClientId":"i","identityClientSecret":"s3cret"}`, "", "keep the secret itself in the environment"},
 		{"another grant", `{"clientId":"c","grant":"password"}`, "", "grant: expected client_credentials"},
 		{"no client", `{"grant":"client_credentials"}`, "", "clientId is missing"},
 		{"a secret in the file", `{"clientId":"c","clientSecret":"s3cret"}`, "", "keep the secret itself in the environment"},
@@ -50,5 +59,36 @@ func TestAnEntrySaysHowTokensAreGot(t *testing.T) {
 				t.Errorf("hash %q, %s, %v", d.Hash(), d, d.Around())
 			}
 		})
+	}
+}
+
+// Editors offer what is read, and no more.
+func TestTheSchemaHasTheMembersThatAreRead(t *testing.T) {
+	var document struct {
+		Properties struct {
+			McpServers struct {
+				AdditionalProperties struct {
+					Properties struct {
+						OAuth struct {
+							Properties map[string]struct{ Type string }
+						} `json:"oauth"`
+					}
+				}
+			} `json:"mcpServers"`
+		}
+	}
+	if err := json.Unmarshal(settings.Schema(), &document); err != nil {
+		t.Fatal(err)
+	}
+	members := document.Properties.McpServers.AdditionalProperties.Properties.OAuth.Properties
+	if len(members) != reflect.TypeFor[OAuth]().NumField() {
+		t.Errorf("the schema has %d members, and %d are read", len(members), reflect.TypeFor[OAuth]().NumField())
+	}
+	values := map[string]string{"string": `"https://x.example/y"`, "array": `["x"]`, "integer": "1"}
+	for name, member := range members {
+		set, err := Parse("mcp.json", []byte(`{"mcpServers":{"x":{"url":"https://mcp.example/mcp","oauth":{"`+name+`":`+values[member.Type]+`}}}}`), Options{})
+		if text := fmt.Sprint(err, set.Problems); strings.Contains(text, "is ignored") || strings.Contains(text, "expected a") {
+			t.Errorf("%s of type %s: %s", name, member.Type, text)
+		}
 	}
 }

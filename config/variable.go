@@ -151,7 +151,7 @@ func (d *Definition) Variables() []string {
 		written = append(written, p.value)
 	}
 	if o := d.oauth; o != nil {
-		written = append(written, o.ClientID, o.ClientSecret, o.KeyFile, o.AssertionFile)
+		written = append(written, o.ClientID, o.ClientSecret, o.KeyFile, o.AssertionFile, o.IdentityProvider, o.IdentityClientID, o.IdentityClientSecret)
 	}
 	for _, raw := range written {
 		_, _ = replaceVariables(raw, d.Format.variable, note) // note never fails

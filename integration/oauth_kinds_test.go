@@ -185,7 +185,7 @@ func TestALoginThatIsUsedTwiceEndsAtOIDCProvider(t *testing.T) {
 }
 
 // loginIsStolen copies a user's files to another machine, where the login is used, too: the authorization server sees a
-// refresh token twice, and ends the login. Both users hear what to do.
+// refresh token twice, and ends the login. Both users are asked to log in.
 func (s *authorizedSite) loginIsStolen(t *testing.T, file string, ttl time.Duration) {
 	t.Helper()
 	s.run(t, "login", "site", "--config", file)

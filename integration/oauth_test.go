@@ -152,7 +152,7 @@ func TestLoginAtARealAuthorizationServer(t *testing.T) {
 func (s *authorizedSite) logsIn(t *testing.T) {
 	t.Helper()
 	s.fails(t, "sign in: junction login "+s.url, "tools", s.url)
-	if out := s.run(t, "login", s.url); !strings.Contains(out, "Logged in: "+s.url+" at "+s.issuer+" (read") || !strings.Contains(out, "), renewed by itself") {
+	if out := s.run(t, "login", s.url); !strings.Contains(out, "Logged in: "+s.url+" at "+s.issuer+" (") || !strings.Contains(out, "read") || !strings.Contains(out, "), renewed by itself") {
 		t.Errorf("login: %s", out)
 	}
 	if out := s.run(t, "tools", s.url); !strings.Contains(out, "echo") || strings.Contains(out, "delete_all") {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what the integration tests run Junction against: npm packages, a Python
-# environment, Chromium, MariaDB, PostgreSQL and tmux. Everything but the Debian packages goes into
+# environment, Chromium, MariaDB, PostgreSQL, tmux and Keycloak. Everything but the Debian packages goes into
 # ${JUNCTION_INTEGRATION_DIR:-$HOME/.cache/junction-integration}; nothing is written here.
 #
 # Each step is best effort: what cannot be installed is named, and the tests that need it

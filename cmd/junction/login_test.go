@@ -23,10 +23,10 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// asVisitor, in the environment, makes the test binary be a browser without forms: it follows the page that it is sent to.
-const asVisitor = "JUNCTION_TEST_BROWSER"
+// asFollower, in the environment, makes the test binary be a browser: it follows the page that it is sent to.
+const asFollower = "JUNCTION_TEST_FOLLOWER"
 
-func visitPage(page string) int {
+func follow(page string) int {
 	response, err := http.Get(page)
 	if err != nil || response.Body.Close() != nil || response.StatusCode != http.StatusOK {
 		return 1
@@ -113,7 +113,22 @@ func (s *tokenSite) authorize(w http.ResponseWriter, r *http.Request) {
 			q.Set("code", code)
 		}
 		http.Redirect(w, r, r.Form.Get("redirect_uri")+"?"+q.Encode(), http.StatusFound)
+	case "/.well-known/oauth-authorization-server/provider":
+		say(map[string]any{"issuer": s.URL + "/provider", "token_endpoint": s.URL + "/provider/token"})
+	case "/provider/token":
+		id, secret, _ := r.BasicAuth()
+		if id != "home" || secret != "hush" || r.Form.Get("subject_token") != "who ada is" || r.Form.Get("audience") != s.URL {
+			w.WriteHeader(http.StatusBadRequest)
+			say(map[string]any{"error": "access_denied"})
+			return
+		}
+		say(map[string]any{"access_token": "ada may", "issued_token_type": "urn:ietf:params:oauth:token-type:id-jag", "token_type": "N_A"})
 	case "/token":
+		if r.Form.Get("assertion") == "ada may" {
+			s.tokens["secret-token-of-ada"] = "read"
+			say(map[string]any{"access_token": "secret-token-of-ada", "token_type": "Bearer", "expires_in": 3600})
+			return
+		}
 		scope, known := s.codes[r.Form.Get("code")]
 		delete(s.codes, r.Form.Get("code"))
 		if !known {
@@ -132,16 +147,16 @@ func (s *tokenSite) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// withVisitor gives the commands a browser.
-func withVisitor(t *testing.T) {
+// withFollower gives the commands a browser.
+func withFollower(t *testing.T) {
 	t.Helper()
 	t.Setenv("JUNCTION_BROWSER", self(t)[0])
-	t.Setenv(asVisitor, "1")
+	t.Setenv(asFollower, "1")
 }
 
 func TestSomebodyLogsInAndOut(t *testing.T) {
 	noState(t)
-	withVisitor(t)
+	withFollower(t)
 	s := newTokenSite(t)
 	at := s.URL + "/mcp"
 	write(t, map[string]string{"servers.json": `{"mcpServers":{"site":{"url":"` + at + `"},"local":{"command":"x"}}}`})
@@ -184,6 +199,22 @@ func TestSomebodyLogsInAndOut(t *testing.T) {
 	}
 }
 
+func TestAnOrganizationSaysWhatItsUsersMayUse(t *testing.T) {
+	noState(t)
+	s := newTokenSite(t)
+	t.Setenv("PROVIDER_SECRET", "hush")
+	write(t, map[string]string{"id": "who ada is\n", "servers.json": `{"mcpServers":{"site":{"url":"` + s.URL + `/mcp","oauth":{"clientId":"c","grant":"enterprise",
+		"assertion":"id","identityProvider":"` + s.URL + `/provider","identityClientId":"home","identityClientSecret":"${PROVIDER_SECRET}"}}}}`})
+	call := []string{"call", "site", "add", "a=1", "b=2", "--config", "servers.json"}
+	runs(t, "", call...).expect(t, exitOK, `{"sum":3}`, "")
+	runs(t, "", "logout", "site", "--config", "servers.json").expect(t, exitOK, "Logged out: ", "")
+	write(t, map[string]string{"id": "who eve is"})
+	runs(t, "", call...).expect(t, exitConnection, "", "access_denied")
+	if len(s.clients) != 0 {
+		t.Errorf("somebody was sent to a page: %v", s.clients)
+	}
+}
+
 func TestALoginThatFailsSaysWhy(t *testing.T) {
 	for _, test := range []struct {
 		name           string
@@ -198,7 +229,7 @@ func TestALoginThatFailsSaysWhy(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			noState(t)
-			withVisitor(t)
+			withFollower(t)
 			s := newTokenSite(t)
 			test.change(s)
 			runs(t, "", append([]string{"login", s.URL + "/mcp"}, test.args...)...).expect(t, test.code, test.stdout, test.stderr)
@@ -208,7 +239,7 @@ func TestALoginThatFailsSaysWhy(t *testing.T) {
 
 func TestALogoutSaysThatATokenLivesOn(t *testing.T) {
 	noState(t)
-	withVisitor(t)
+	withFollower(t)
 	s := newTokenSite(t)
 	s.keeps = true
 	runs(t, "", "login", s.URL+"/mcp").expect(t, exitOK, "Logged in: ", "")

@@ -67,9 +67,11 @@ func (a *app) tokens(entry config.OAuth, visit func(ctx context.Context, redirec
 	case config.GrantClientCredentials:
 		o.Grant = oauth.ClientCredentials()
 	case config.GrantAssertion:
-		o.Grant = oauth.Assertion(func(context.Context, oauth.Asked) (string, error) {
-			data, err := readSmall(entry.AssertionFile) // anew each time: it is replaced before it expires
-			return string(data), err
+		o.Grant = oauth.Assertion(func(context.Context, oauth.Asked) (string, error) { return readAssertion(&entry) })
+	case config.GrantEnterprise:
+		o.Grant = oauth.Enterprise(oauth.IdentityProvider{
+			Issuer: entry.IdentityProvider, Client: oauth.Registration{ID: entry.IdentityClientID, Secret: entry.IdentityClientSecret},
+			Identity: func(context.Context) (string, error) { return readAssertion(&entry) }, HTTP: o.HTTP,
 		})
 	}
 	o.Document = entry.Document
@@ -87,6 +89,12 @@ func (a *app) tokens(entry config.OAuth, visit func(ctx context.Context, redirec
 		o.Registered = func(string) (oauth.Registration, bool) { return r, true }
 	}
 	return oauth.New(o), nil
+}
+
+// readAssertion reads what is signed of a client or its user, anew each time: it is replaced before it expires.
+func readAssertion(entry *config.OAuth) (string, error) {
+	data, err := readSmall(entry.AssertionFile)
+	return strings.TrimSpace(string(data)), err
 }
 
 // readSmall reads a file that should be small.

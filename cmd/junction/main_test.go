@@ -30,8 +30,8 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == asBrowser {
 		os.Exit(browse(os.Args[2]))
 	}
-	if os.Getenv(asVisitor) != "" && len(os.Args) == 2 && strings.HasPrefix(os.Args[1], "http://") {
-		os.Exit(visitPage(os.Args[1]))
+	if os.Getenv(asFollower) != "" && len(os.Args) == 2 && strings.HasPrefix(os.Args[1], "http://") {
+		os.Exit(follow(os.Args[1]))
 	}
 	if os.Getenv(asProgram) != "" {
 		main()

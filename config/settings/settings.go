@@ -142,6 +142,11 @@ func Schema() json.RawMessage {
 	w.Object("mcpServers")
 	w.String("type", "object")
 	w.String("description", "the servers, as other MCP hosts have them")
+	w.Object("additionalProperties")
+	w.Object("properties")
+	w.Raw("oauth", oauthSchema())
+	w.End()
+	w.End()
 	w.End()
 	w.Raw("junction", text)
 	w.End()
@@ -153,6 +158,31 @@ func (s *Settings) Of(server string) Server {
 	one := s.Servers[server]
 	one.MaxResult = cmp.Or(one.MaxResult, s.MaxResult)
 	return one
+}
+
+// An oauthEntry is what an entry of a server says of logins; package config reads it.
+type oauthEntry struct {
+	ClientID     string   `json:"clientId,omitempty" doc:"what you registered with the authorization server beforehand; without it Junction registers itself"`
+	ClientSecret string   `json:"clientSecret,omitempty" doc:"the secret of clientId, as ${VARIABLE}"`
+	PrivateKey   string   `json:"privateKey,omitempty" doc:"a file in PEM: the key of clientId, in place of a secret"`
+	MetadataURL  string   `json:"clientMetadataUrl,omitempty" doc:"the https URL of a metadata document by which authorization servers know the client, in place of clientId"`
+	CallbackPort int      `json:"callbackPort,omitempty" min:"1" max:"65535" doc:"the port that was registered: the browser comes back to http://127.0.0.1:PORT/callback"`
+	Scopes       []string `json:"scopes,omitempty" doc:"to ask for in addition to those that the server names"`
+	Grant        string   `json:"grant,omitempty" enum:"client_credentials,jwt-bearer,enterprise" doc:"on what grounds there are tokens without a user"`
+	Assertion    string   `json:"assertion,omitempty" doc:"a file with the signed statement of jwt-bearer, or the user's ID token of enterprise; it is read each time"`
+	Provider     string   `json:"identityProvider,omitempty" doc:"of enterprise: the issuer of the organization's identity provider"`
+	ProviderID   string   `json:"identityClientId,omitempty" doc:"what the client is at the identity provider"`
+	ProviderKey  string   `json:"identityClientSecret,omitempty" doc:"its secret there, as ${VARIABLE}"`
+	Hosts        []string `json:"hosts,omitempty" doc:"authorization servers that may have private addresses"`
+}
+
+// oauthSchema is the schema of an oauthEntry.
+func oauthSchema() json.RawMessage {
+	text, err := schema.For(reflect.TypeFor[oauthEntry](), nil)
+	if err != nil {
+		panic(err) // tested
+	}
+	return text
 }
 
 // Members are the names of what Settings hold.

@@ -51,7 +51,8 @@ type Options struct {
 	// Visit begins a trip of the user to a page and back to redirect, or to another place where redirect is empty or
 	// cannot be used again. nil: nobody can log in, and what needs it fails with ErrLogin.
 	Visit func(ctx context.Context, redirect string) (*Visit, error)
-	// Grant, if not nil, is how tokens are got without a user; see [ClientCredentials], [Assertion] and [Enterprise].
+	// Grant, if not nil, is how tokens are got without a user; see [ClientCredentials], [Assertion],
+	// [TokenExchange] and [Enterprise].
 	Grant Grant
 	// Renew, if not nil, has another process call [Client.Renew] for a server, with the same Store, and waits for it: a
 	// process that is killed while it renews a login loses it where refresh tokens hold once. Where it fails, the

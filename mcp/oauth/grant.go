@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"context"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,7 +22,10 @@ type Asked struct {
 	Scopes   []string
 }
 
-const grantAssertion = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+const (
+	grantAssertion = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+	grantExchange  = "urn:ietf:params:oauth:grant-type:token-exchange"
+)
 
 // ClientCredentials is the grant of a client that acts for itself (RFC 6749 section 4.4), as
 // [Options.Registered] says with a secret or a key.
@@ -40,6 +44,22 @@ func Assertion(get func(ctx context.Context, asked Asked) (string, error)) Grant
 			return nil, fmt.Errorf("a statement for %s: %w", asked.Issuer, err)
 		}
 		return url.Values{"grant_type": {grantAssertion}, "assertion": {strings.TrimSpace(statement)}}, nil
+	}
+}
+
+// TokenExchange is the grant of who acts for a user (RFC 8693), such as a gateway: the token with which the user came is
+// exchanged for another, that is for the server asked and for nobody else. The user's own token goes to the authorization
+// server only, and never to that server. get returns the user's token. As a [Store] keeps one login for each server, there
+// is one [Client] for each user, with a Store of its own.
+func TokenExchange(get func(ctx context.Context, asked Asked) (string, error)) Grant {
+	return func(ctx context.Context, asked Asked) (url.Values, error) {
+		token, err := get(ctx, asked)
+		if err != nil {
+			return nil, fmt.Errorf("the user's token for %s: %w", asked.Issuer, err)
+		}
+		return url.Values{
+			"grant_type": {grantExchange}, "subject_token": {token}, "subject_token_type": {typeAccess}, "requested_token_type": {typeAccess},
+		}, nil
 	}
 }
 
@@ -70,6 +90,7 @@ func Enterprise(p IdentityProvider) Grant {
 // Types of tokens (RFC 8693 section 3).
 const (
 	typeIdentity = "urn:ietf:params:oauth:token-type:id_token"
+	typeAccess   = "urn:ietf:params:oauth:token-type:access_token"
 	typeGrant    = "urn:ietf:params:oauth:token-type:id-jag"
 )
 
@@ -86,7 +107,7 @@ func (c *Client) exchange(ctx context.Context, p IdentityProvider, asked Asked) 
 		return "", fmt.Errorf("the user's ID token of %s: %w", p.Issuer, err)
 	}
 	form := url.Values{
-		"grant_type": {"urn:ietf:params:oauth:grant-type:token-exchange"}, "requested_token_type": {typeGrant},
+		"grant_type": {grantExchange}, "requested_token_type": {typeGrant},
 		"subject_token": {identity}, "subject_token_type": {typeIdentity}, "audience": {asked.Issuer}, "resource": {asked.Resource},
 	}
 	if len(asked.Scopes) > 0 {
@@ -133,7 +154,11 @@ func (c *Client) granted(ctx context.Context, l *login, scopes []string) (*acces
 	if len(scopes) > 0 {
 		form.Set("scope", strings.Join(scopes, " "))
 	}
-	return c.token(ctx, l, form, scopes)
+	t, err := c.token(ctx, l, form, scopes)
+	if err == nil && form.Get("grant_type") == grantExchange && subtle.ConstantTimeCompare([]byte(t.Access), []byte(form.Get("subject_token"))) == 1 {
+		return nil, fmt.Errorf("the authorization server %s gave the user's own token back, which is not passed on", l.Issuer.Issuer)
+	}
+	return t, err
 }
 
 // identify makes a client known in a form, or in the headers with which it is sent.

@@ -11,6 +11,8 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -160,5 +162,51 @@ func TestAClientSignsWhoItIs(t *testing.T) {
 				t.Errorf("the key is called %q", object.Signatures[0].Header.KeyID)
 			}
 		})
+	}
+}
+
+func TestAUsersTokenIsExchangedAndNeverPassedOn(t *testing.T) {
+	const own = "t0ken-of-ada"
+	registered := func(string) (Registration, bool) { return Registration{ID: "machine", Secret: "its secret"}, true }
+	asker := func(token string, err error) *Client {
+		return New(Options{Registered: registered, Grant: TokenExchange(func(context.Context, Asked) (string, error) { return token, err })})
+	}
+	s := newSite(t)
+	var asked []string
+	s.answer = func(form url.Values) map[string]any {
+		asked = append(asked, form.Get("subject_token")+", "+form.Get("subject_token_type")+", "+form.Get("requested_token_type")+", "+strings.TrimPrefix(form.Get("resource"), s.URL)+", "+form.Get("scope"))
+		return map[string]any{"issued_token_type": typeAccess, "refresh_token": nil}
+	}
+	c := asker(own, nil)
+	now := time.Now()
+	c.now = func() time.Time { return now }
+	for range 3 {
+		if status, err := s.get(c, "/mcp"); status != http.StatusOK || err != nil {
+			t.Errorf("%d, %v", status, err)
+		}
+		now = now.Add(time.Hour) // the token ends, and the user's is exchanged again
+	}
+	want := own + ", " + typeAccess + ", " + typeAccess + ", /mcp, read"
+	if len(asked) != 3 || asked[0] != want {
+		t.Errorf("asked for %q, want three times %q", asked, want)
+	}
+	if s.visits != 0 || s.registers != 0 {
+		t.Errorf("%d visits, %d registrations", s.visits, s.registers)
+	}
+	other := asker("another user's token", nil) // has nothing of what the first got
+	if status, err := s.get(other, "/mcp"); status != http.StatusOK || err != nil || len(asked) != 4 || !strings.HasPrefix(asked[3], "another") {
+		t.Errorf("another user: %d, %v, %q", status, err, asked)
+	}
+
+	s.answer = func(url.Values) map[string]any { return map[string]any{"access_token": own} }
+	if _, err := s.get(asker(own, nil), "/mcp"); err == nil || !strings.Contains(err.Error(), "gave the user's own token back") || strings.Contains(err.Error(), own) {
+		t.Errorf("an authorization server that exchanges nothing: %v", err)
+	}
+	gone := errors.New("the user has gone")
+	if _, err := s.get(asker("", gone), "/mcp"); !errors.Is(err, gone) {
+		t.Errorf("nobody: %v", err)
+	}
+	if slices.Contains(s.sent, own) {
+		t.Errorf("the server got the user's own token: %q", s.sent)
 	}
 }

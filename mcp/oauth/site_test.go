@@ -39,6 +39,7 @@ type site struct {
 	registers int
 	revoked   []string
 	seen      map[string]bool       // proofs
+	sent      []string              // tokens that came to the server
 	codes     map[string]url.Values // what the authorization request of a code was
 	tokens    map[string]string     // scopes of access tokens that are good
 	refresh   string                // that is good
@@ -85,6 +86,7 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request) {
 		s.tokens, s.refresh = map[string]string{}, ""
 	case "/mcp", "/elsewhere":
 		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		s.sent = append(s.sent, token)
 		scopes, good := s.tokens[token]
 		switch {
 		case !good && s.proofs:
@@ -141,7 +143,7 @@ func (s *site) serveToken(w http.ResponseWriter, r *http.Request, say func(v, ch
 			return
 		}
 		scope = "read"
-	case "client_credentials", grantAssertion:
+	case "client_credentials", grantAssertion, grantExchange:
 		id, secret, _ := r.BasicAuth()
 		if secret, err := url.QueryUnescape(secret); id != "machine" || secret != "its secret" || err != nil {
 			refuse("invalid_client")
