@@ -140,9 +140,11 @@ func Open(dir string, o Options) (*Log, error) {
 		_ = lock.Close()
 		return nil, fmt.Errorf("audit: %s: %w", dir, err)
 	}
-	l.timer = time.AfterFunc(checkpointTime, l.checkpoint)
+	l.mu.Lock() // the timers may fire at once
 	l.armed = true
+	l.timer = time.AfterFunc(checkpointTime, l.checkpoint)
 	l.ageing = time.AfterFunc(l.agePause(), l.age)
+	l.mu.Unlock()
 	for _, why := range notes {
 		o.Logger.Warn("audit: "+why, "folder", dir)
 		_ = l.Note(&Record{Kind: KindNote, Reason: why})
