@@ -96,6 +96,10 @@ func TestServerRestartsBetweenTwoCalls(t *testing.T) {
 	scenario{script: "restarts", on: anywhere, gateway: true, do: func(t *testing.T, c *crowd) {
 		c.clients[2].call("plain", 1, "respond and restart").right()
 		c.everybody(func(cl *client) { cl.call("plain", 2, "").rightOrClear() })
+		select {
+		case <-c.place.lost(): // not in the middle of the third call
+		case <-time.After(short):
+		}
 		c.everybody(func(cl *client) { cl.call("plain", 3, "").right() })
 	}}.run(t)
 }
