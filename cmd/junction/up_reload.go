@@ -151,8 +151,7 @@ func (v *served) watch(ctx context.Context) (stop func()) {
 			select {
 			case <-ticker.C:
 			case <-v.again:
-				v.reload(ctx)
-				seen = v.stamp()
+				seen = v.reloaded(ctx, v.stamp())
 				last = seen
 				continue
 			case <-ctx.Done():
@@ -161,9 +160,8 @@ func (v *served) watch(ctx context.Context) (stop func()) {
 			v.rereadPins()
 			v.retryLogins()
 			now := v.stamp()
-			if now == last && now != seen {
-				v.reload(ctx)
-				seen = v.stamp()
+			if maps.Equal(now, last) && !maps.Equal(now, seen) {
+				seen = v.reloaded(ctx, now)
 			}
 			last = now
 		}
@@ -171,8 +169,20 @@ func (v *served) watch(ctx context.Context) (stop func()) {
 	return func() { cancel(); watching.Wait() }
 }
 
-// stamp changes when a file does that the gateway is made from.
-func (v *served) stamp() (stamp string) {
+// reloaded reads the files again, and returns what they were then: what changed meanwhile is read once more.
+func (v *served) reloaded(ctx context.Context, then map[string]string) map[string]string {
+	v.reload(ctx)
+	now := v.stamp()
+	for path := range now {
+		if before, known := then[path]; known {
+			now[path] = before
+		}
+	}
+	return now
+}
+
+// stamp is what changes when one of the files does that the gateway is made from.
+func (v *served) stamp() map[string]string {
 	paths := v.app.files(config.Options{})
 	for _, path := range slices.Clone(paths) {
 		paths = append(paths, filepath.Join(filepath.Dir(path), "junction.json"))
@@ -181,9 +191,9 @@ func (v *served) stamp() (stamp string) {
 	for _, book := range v.layers.now.Load().books {
 		paths = append(paths, book.paths()...)
 	}
-	slices.Sort(paths)
-	for _, path := range slices.Compact(paths) {
-		stamp += stampOf(path)
+	stamp := map[string]string{}
+	for _, path := range paths {
+		stamp[path] = stampOf(path)
 	}
 	return stamp
 }
