@@ -292,9 +292,14 @@ func readStart(v hujson.Value) (eager bool, err error) {
 	return when == "eager", nil
 }
 
+// EntryMembers are the members that an entry of a server can have, by the names that Junction's own files give them.
+func EntryMembers() []string {
+	return []string{"type", "command", "args", "env", "cwd", "envFile", "url", "headers", "oauth", "openapi", "graphql", "http", "disabled", "enabled", "timeout", "startTimeout", "start"}
+}
+
 // warnUnknown names what is ignored, and what was meant where only the case is wrong.
 func (e *entryReader) warnUnknown(m member) {
-	for _, known := range []string{"type", "command", "args", "env", "cwd", "envFile", "url", "headers", "disabled", "enabled", "timeout", "startTimeout", "start", "openapi", "graphql", "oauth"} {
+	for _, known := range EntryMembers() {
 		if strings.EqualFold(known, m.name) {
 			e.warn(e.def.Name, plain(m.name), m.at, fmt.Errorf("is ignored; did you mean %q?", known))
 			return

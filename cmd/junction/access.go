@@ -36,6 +36,11 @@ func (f *front) ways() (ways []string) {
 	return ways
 }
 
+// takesTokens reports whether tokens, and not only keys, let clients in.
+func (f *front) takesTokens() bool {
+	return slices.ContainsFunc(f.ways(), func(way string) bool { return way != authKeys })
+}
+
 // checkAuth says what is wrong with --auth and --public-url.
 func (f *front) checkAuth() error {
 	for _, way := range f.ways() {

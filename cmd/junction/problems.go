@@ -9,16 +9,13 @@ import (
 	"github.com/junction-mcp/junction/internal/nearest"
 )
 
-// entryMembers are the members that an entry of a configuration can have.
-var entryMembers = []string{"type", "command", "args", "env", "cwd", "envFile", "url", "headers", "oauth", "disabled", "enabled", "timeout", "startTimeout", "start"}
-
 // meantMember returns the member that an ignored one was meant to be; empty if it is
 // like none, or the warning is about something else.
 func meantMember(warning *config.Problem) string {
 	if strings.EqualFold(warning.Field, "cmd") {
 		return "command"
 	}
-	meant := nearest.Name(warning.Field, entryMembers)
+	meant := nearest.Name(warning.Field, config.EntryMembers())
 	if meant == warning.Field {
 		return ""
 	}

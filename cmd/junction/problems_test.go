@@ -77,7 +77,7 @@ func TestAFileThatCannotBeReadIsAFailure(t *testing.T) {
 }
 
 func TestTheMembersOfAnEntryAreThoseThatAreRead(t *testing.T) {
-	for _, name := range entryMembers {
+	for _, name := range config.EntryMembers() {
 		file, err := config.Parse("mcp.json", fmt.Appendf(nil, `{"mcpServers":{"x":{"command":"a",%q:null}}}`, name), config.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -302,10 +303,28 @@ func (v *served) withFaulty(set *config.Set, entries []entry) []entry {
 // reportFixed says which settings hold only when up starts again.
 func (v *served) reportFixed(next *arrangement) {
 	before := v.layers.now.Load()
-	o, p := before.options, next.options
-	if o.audit != p.audit || o.sync != p.sync || o.goOn != p.goOn {
-		v.app.screen.Printf("junction: audit is as it was until junction up starts again\n")
+	if !reflect.DeepEqual(before.opened(), next.opened()) {
+		v.app.screen.Printf("junction: audit is as it was until junction up starts again, but for arguments, results and redact\n")
 	}
+	if v.options.takesTokens() && !reflect.DeepEqual(before.issued(), next.issued()) {
+		v.app.screen.Printf("junction: authorization is as it was until junction up starts again, but for the scopes that are needed: logins cannot get new ones before\n")
+	}
+}
+
+// opened is what the audit log was opened with.
+func (now *arrangement) opened() []any {
+	o := now.options
+	opened := []any{o.audit, o.sync, o.goOn, o.keep, o.keepFor, o.export}
+	if s := now.settings.Audit; s != nil && o.audit != "" {
+		opened = append(opened, s.MaxFile, s.MaxAge)
+	}
+	return opened
+}
+
+// issued is what tokens are given for and checked by: all but which tool needs which scope.
+func (now *arrangement) issued() []any {
+	a := now.settings.Authorization
+	return []any{a.URL, a.Needs, a.All(), a.TokenTime, a.Provider, a.Issuers, a.Hosts}
 }
 
 // change adds, replaces and removes servers until they are those of the entries, and says what it did.

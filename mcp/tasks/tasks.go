@@ -193,7 +193,8 @@ func (t *Tasks) discover(ctx context.Context, req *mcp.Request, next mcp.Handler
 	return result.WithJSON(jsonrpc.With(body, "capabilities", jsonrpc.With(capabilities, "extensions", extensions))), nil
 }
 
-// tool is what is said of a tool; found is false if nothing is.
+// tool is what is said of a tool; found is false if nothing is. Where several patterns match, what any of them demands
+// holds, and the shortest After.
 func (t *Tasks) tool(name string) (tool Tool, found bool) {
 	if tool, found = t.options.Tools[name]; found {
 		return tool, true
@@ -201,6 +202,9 @@ func (t *Tasks) tool(name string) (tool Tool, found bool) {
 	for pattern, said := range t.options.Tools {
 		if matches, _ := path.Match(pattern, name); matches {
 			tool.Required, tool.Later, found = tool.Required || said.Required, tool.Later || said.Later, true
+			if said.After > 0 && (tool.After == 0 || said.After < tool.After) {
+				tool.After = said.After
+			}
 		}
 	}
 	return tool, found

@@ -352,6 +352,35 @@ func TestACallThatLastsBecomesATask(t *testing.T) {
 	})
 }
 
+func TestTheTimeAfterWhichACallBecomesATaskIsKeptForAPattern(t *testing.T) {
+	for name, tools := range map[string]map[string]tasks.Tool{
+		"one pattern fits":           {"sl*": {Later: true, After: 30 * time.Second}},
+		"the shortest of two counts": {"sl*": {Later: true, After: time.Minute}, "*ow": {Later: true, After: 30 * time.Second}},
+		"one that says none":         {"sl*": {Later: true, After: 30 * time.Second}, "*ow": {Later: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := mcp.NewServer("work", "1.0")
+				mcp.AddTool(s, "slow", func(ctx context.Context, _ struct{}) (string, error) {
+					time.Sleep(time.Hour / 2)
+					return "done", nil
+				})
+				long, err := tasks.New(tasks.Options{Tools: tools})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer long.Close()
+				c := mcp.NewClientWith(long.Middleware()(s), mcp.ClientOptions{Capabilities: tasks.Capabilities()})
+				before := time.Now()
+				_, task, err := tasks.Start(t.Context(), c, "slow", nil)
+				if err != nil || task == nil || time.Since(before) != 30*time.Second {
+					t.Fatalf("%v, %v, after %v", task, err, time.Since(before))
+				}
+			})
+		})
+	}
+}
+
 func TestASubscriptionHearsWhatItsTasksAskAndHowTheyEnd(t *testing.T) {
 	url, _ := site(t, tasks.Options{}, nil)
 	c := dial(t, url, "ada", mcp.ClientOptions{Capabilities: tasks.Capabilities()})
