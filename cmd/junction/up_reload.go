@@ -307,7 +307,7 @@ func (v *served) reportFixed(next *arrangement) {
 		v.app.screen.Printf("junction: audit is as it was until junction up starts again, but for arguments, results and redact\n")
 	}
 	if v.options.takesTokens() && !reflect.DeepEqual(before.issued(), next.issued()) {
-		v.app.screen.Printf("junction: authorization is as it was until junction up starts again, but for the scopes that are needed: logins cannot get new ones before\n")
+		v.app.screen.Printf("junction: authorization is as it was until junction up starts again, but for the scopes that calls need; logins get no new ones before\n")
 	}
 }
 
