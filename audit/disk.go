@@ -15,7 +15,13 @@ import (
 // disk is what of a log is on the disk. One goroutine at a time uses it.
 type disk struct {
 	root    *os.Root
+	dir     string      // where root was opened
+	folder  os.FileInfo // of root
 	options *Options
+
+	looked time.Time // when the files were last where they were opened; zero if they were not at the last look
+	seen   uint64    // the last line at that time
+	notes  [][]byte  // lines that are written before those of the next group
 
 	files    []string // names, oldest first; the last one is written
 	file     *os.File
@@ -35,6 +41,9 @@ type disk struct {
 // its end is cut off: nobody was answered for it. Everything else that is wrong stays as it is, in
 // the files that there are, and what is written from now on begins the next one.
 func (d *disk) open() (notes []string, err error) {
+	if d.folder, err = d.root.Stat("."); err != nil {
+		return nil, err
+	}
 	if d.files, err = listFiles(d.root); err != nil {
 		return nil, err
 	}
@@ -151,7 +160,10 @@ func eachLine(r io.Reader, yield func(text []byte, at int64) error) error {
 
 // write writes the lines of a group, a checkpoint if one is due, and the head.
 func (d *disk) write(g *group) error {
-	if len(g.objects) == 0 && g.lost == 0 && (!d.due || d.unsigned == 0 && !d.moved) {
+	if err := d.look(); err != nil {
+		return err
+	}
+	if len(g.objects)+len(d.notes) == 0 && g.lost == 0 && (!d.due || d.unsigned == 0 && !d.moved) {
 		return nil
 	}
 	if err := d.next(); err != nil {
@@ -160,6 +172,9 @@ func (d *disk) write(g *group) error {
 	before, end, unsigned := d.head, d.head, d.unsigned
 	d.out = d.out[:0]
 	objects := g.objects
+	if len(d.notes) > 0 {
+		objects = append(slices.Clip(d.notes), objects...)
+	}
 	if g.lost > 0 {
 		note := Record{Kind: KindNote, Time: time.Now(), Reason: fmt.Sprintf("%d lines are missing here, as they could not be written", g.lost)}
 		objects = append(slices.Clip(objects), note.append(nil))
@@ -184,7 +199,7 @@ func (d *disk) write(g *group) error {
 	if d.options.Written != nil {
 		d.options.Written(d.out)
 	}
-	d.unsigned = unsigned
+	d.unsigned, d.notes = unsigned, nil
 	if checkpoint {
 		d.due, d.moved = false, false
 	}

@@ -133,7 +133,7 @@ func Open(dir string, o Options) (*Log, error) {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
 	l := &Log{options: o, dir: dir, root: root, lock: lock, turn: make(chan struct{}, 1), pending: newGroup()}
-	l.disk = disk{root: root, options: &l.options}
+	l.disk = disk{root: root, dir: dir, options: &l.options}
 	notes, err := l.disk.open()
 	if err != nil {
 		_ = root.Close()
@@ -339,9 +339,12 @@ func (l *Log) age() {
 	if err := l.disk.age(); err != nil {
 		l.options.Logger.Error("audit: old files are not removed", "folder", l.dir, "error", err)
 	}
-	if l.disk.moved {
-		l.write()
+	l.write() // which sees what was removed, too
+	l.mu.Lock()
+	if l.failing != nil {
+		l.arm()
 	}
+	l.mu.Unlock()
 	l.ageing.Reset(l.agePause())
 }
 

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -75,13 +76,20 @@ type oldest struct {
 // expire removes the oldest files that are not kept, but never the present one.
 func (d *disk) expire() error {
 	total := int64(0)
-	for _, name := range d.files {
+	kept := d.files[:0]
+	for i, name := range d.files {
 		info, err := d.root.Stat(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // somebody else removed it
+		}
 		if err != nil {
+			d.files = append(kept, d.files[i:]...)
 			return err
 		}
 		total += info.Size()
+		kept = append(kept, name)
 	}
+	d.files = kept
 	for len(d.files) > 1 {
 		if err := d.readOldest(); err != nil {
 			return err

@@ -1,0 +1,97 @@
+package audit
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+)
+
+const (
+	// lookPause is the shortest time between two looks whether the files are where they were opened, while they are.
+	lookPause = time.Second
+	// maxNotes is how many lines about what was missing wait to be written.
+	maxNotes = 16
+)
+
+// look finds out whether what is written can be found by its name: a file that was moved or removed takes what is written
+// to it along, without an error. The error says so of the folder, which may come back. A file in it is followed by the next
+// one, and a line says so; the head is written again.
+func (d *disk) look() error {
+	if !d.looked.IsZero() && time.Since(d.looked) < lookPause {
+		return nil
+	}
+	d.looked = time.Time{}
+	const remedy = "put it back, or start again for a new log"
+	switch at, err := os.Stat(d.dir); {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the folder %s was moved or removed: %s", d.dir, remedy)
+	case err != nil:
+		return err
+	case !os.SameFile(at, d.folder):
+		return fmt.Errorf("another folder is at %s now: %s", d.dir, remedy)
+	}
+	if d.file != nil {
+		name := d.files[len(d.files)-1]
+		there, err := d.isAt(d.file, name)
+		if err != nil {
+			return err
+		}
+		if !there {
+			d.leave(name)
+		}
+	}
+	there, err := d.isAt(d.headFile, headFile)
+	if err != nil {
+		return err
+	}
+	if !there {
+		fresh, err := d.root.OpenFile(headFile, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return err
+		}
+		_ = d.headFile.Close()
+		d.headFile = fresh
+		d.report(headFile + " was moved or removed while the log was written, and is written again")
+		if err := d.writeHead(); err != nil {
+			return err
+		}
+	}
+	d.looked, d.seen = time.Now(), d.head.Seq
+	return nil
+}
+
+// isAt reports whether an open file has a name in the folder.
+func (d *disk) isAt(f *os.File, name string) (bool, error) {
+	is, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	at, err := d.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(at, is), err
+}
+
+// leave writes no more to the present file, which is not where it was. What took its place stays.
+func (d *disk) leave(name string) {
+	_ = d.file.Close()
+	d.file, d.size, d.torn, d.began = nil, 0, false, time.Time{}
+	if _, err := d.root.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+		d.files = slices.Delete(d.files, len(d.files)-1, len(d.files))
+	}
+	d.report(fmt.Sprintf("%s was moved or removed while it was written: it was there with line %d, and the log ended with line %d", name, d.seen, d.head.Seq))
+}
+
+// report says in the program's log, and in the next line of this one, what is wrong.
+func (d *disk) report(why string) {
+	d.options.Logger.Error("audit: "+why, "folder", d.dir)
+	if len(d.notes) == maxNotes {
+		return
+	}
+	note := Record{Kind: KindNote, Time: time.Now(), Reason: why}
+	d.notes = append(d.notes, note.append(nil))
+}
