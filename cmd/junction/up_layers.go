@@ -232,15 +232,15 @@ func (y *layers) around(a *app, e entry) (around []mcp.Middleware, check func(*m
 	if len(now.books) > 0 {
 		around = append(around, y.rules(now, e))
 	}
-	if now.options.review != reviewNone && e.definition != nil {
+	if o, some := now.redacted[e.name]; some { // inside the rules, which decide about what is sent
+		around = append(around, redact.Middleware(o))
+	}
+	if now.options.review != reviewNone && e.definition != nil { // next to the server: junction approve knows its own definitions
 		reviewer := review.New(review.Options{Server: e.name, Mode: review.Mode(now.options.review), Pins: y.pins.Load,
 			Remedy: "run junction approve " + e.name, OnWithheld: func(withheld []review.Withheld) {
 				a.screen.Printf("junction: server %q: %s not offered, new or changed since it was approved: junction approve %s\n", e.name, withheldNames(withheld), e.name)
 			}})
 		around, check = append(around, reviewer.Around), reviewer.Check
-	}
-	if o, some := now.redacted[e.name]; some { // inside the rules, which decide about what is sent
-		around = append(around, redact.Middleware(o))
 	}
 	if y.tracer != nil {
 		around = append(around, otelmcp.Client(y.traced()))

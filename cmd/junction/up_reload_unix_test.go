@@ -246,6 +246,27 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 	runs(t, "", "approve", "--config", config).expect(t, exitOK, "Everything that is remembered of the configured servers is approved", "")
 }
 
+// What stands around a server changes its definitions for clients; those that are approved are its own.
+func TestWhatIsChangedOnTheWayIsApprovedAsTheServerDefinesIt(t *testing.T) {
+	noState(t)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "mcp.json")
+	configure(t, config, written(t, "a", dir), `"review":"all","tools":"all","servers":{"a":{"redact":{"results":["/sum"]},"maxResult":1000000,"secrets":"results",
+		"tools":{"add":{"title":"Plus","description":"Adds 1 to a number.","fixed":{"a":1}}}}}`)
+	r := serving(t, "up", "--config", config)
+	waitFor(t, "a is withheld", func() bool { return strings.Contains(r.stderr.String(), "not offered, new or changed") })
+	shown := runs(t, "", "approve", "a", "--config", config)
+	shown.expect(t, exitUsage, "outputSchema", "nobody can be asked here; junction approve a@")
+	_, hash, _ := strings.Cut(shown.stderr, "junction approve ")
+	hash, _, _ = strings.Cut(hash, " ")
+	runs(t, "", "approve", hash, "--config", config).expect(t, exitOK, `Approved of server "a"`, "")
+	waitFor(t, "all is offered", func() bool {
+		all := toolsAt(t, r.url)
+		return strings.Contains(all, "a__echo") && strings.Contains(all, "a__add") && strings.Contains(all, "Adds 1 to a number.")
+	})
+	runs(t, "", "call", r.url, "a__add", "b=2").expect(t, exitOK, "***", "")
+}
+
 // The call that starts a server does not run when the server changed while it was not running.
 func TestTheCallThatStartsAChangedServerIsRefused(t *testing.T) {
 	noState(t)
