@@ -41,7 +41,7 @@ type instances struct {
 
 // An instance is the connection of a member for one user or client.
 type instance struct {
-	ready  chan struct{} // closed when client or err is there
+	ready  chan struct{} // closed when client or err is there, and its lists were read if they are to be checked
 	client *mcp.Client
 	asked  *breaker // around client
 	err    error
@@ -251,7 +251,10 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	m.instances.mu.Lock()
 	i.client, i.err, i.used, i.asked = c, err, time.Now(), newBreaker(m.name, c, m.gateway.report)
 	m.instances.mu.Unlock()
-	close(i.ready)
+	ready := sync.OnceFunc(func() { close(i.ready) })
+	if err != nil || m.upstream.Check == nil {
+		ready()
+	}
 	if err != nil {
 		m.gateway.log.Warn("gateway: an instance of a server cannot be started", "server", m.name, "error", err)
 		sleep(ctx, firstBackoff) // who asks meanwhile hears the same
@@ -264,7 +267,13 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
-		cancel(m.follow(ctx, c, i.asked, func() int64 { return m.instances.usersOf(i) }, func() {}, func() {}))
+		read := false
+		err := m.follow(ctx, c, i.asked, func() int64 { return m.instances.usersOf(i) }, func() {}, func() { read = true; ready() })
+		if !read && m.upstream.Check != nil {
+			i.err = err // nobody looks before it is ready
+			ready()
+		}
+		cancel(err)
 	}()
 	idle := cmp.Or(m.upstream.IdleTime, defaultIdleTime)
 	for left := idle; left > 0 && sleep(ctx, left); {

@@ -302,7 +302,7 @@ var errRead = errors.New("what the server offers was read")
 
 // follow reads what the server offers, and again when it says that this changed, until ctx is done or the
 // connection is lost; it returns why. early is called before the first time where the lists are known
-// already, as calls need not wait for them, and read after it. asked is around the connection, and inUse says how
+// already and not to be checked, as calls need not wait for them, and read after it. asked is around the connection, and inUse says how
 // many calls use it.
 func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, inUse func() int64, early, read func()) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -332,7 +332,7 @@ func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, inUs
 		return err
 	}
 	first := !m.isKnown()
-	if !first {
+	if !first && m.upstream.Check == nil {
 		early()
 	}
 	changed, err := m.readAll(ctx, c, offered(c), true)

@@ -45,11 +45,34 @@ func (m *member) ended(c *mcp.Client) bool {
 }
 
 func (m *member) send(ctx context.Context, h mcp.Handler, req *mcp.Request) (mcp.Result, error) {
+	if m.upstream.Check != nil {
+		if err := m.check(req); err != nil {
+			return mcp.Result{}, err
+		}
+	}
 	result, err := h.Handle(ctx, req)
 	if err == nil && !m.responded.Load() {
 		m.responded.Store(true)
 	}
 	return result, err
+}
+
+// check says why a request is not sent, now that the lists were read over its connection.
+func (m *member) check(req *mcp.Request) error {
+	list := ""
+	switch req.Method {
+	case "tools/call":
+		list = toolKind.method
+	case "prompts/get":
+		list = promptKind.method
+	}
+	m.mu.RLock()
+	err := m.unread[list]
+	m.mu.RUnlock()
+	if err != nil {
+		return fmt.Errorf("server %q: %s failed, so that nobody knows whether %q is still what it was; restart the server: %w", m.name, list, req.Name, err)
+	}
+	return m.upstream.Check(req)
 }
 
 // repeats reports whether a request may be made twice: it only reads, or the

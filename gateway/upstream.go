@@ -48,6 +48,11 @@ type Upstream struct {
 	// offers, also where that is remembered: under the names that the server gives, with the client's
 	// Request; lists are read without a client. See [Gateway.Reread].
 	Middleware []mcp.Middleware
+	// Check, if not nil, says why a request is not sent after all. It is called for each one that Middleware let
+	// through, and only once the lists were read over the connection that the request goes to, and given to
+	// Middleware: with it, requests wait for that also where definitions are remembered, and calls of tools
+	// and requests for prompts fail where their list could not be read. It must be safe for concurrent use.
+	Check func(req *mcp.Request) error
 }
 
 // A Start is one attempt to connect to a server. Its methods are for the Dial

@@ -224,26 +224,28 @@ func (y *layers) close() error {
 	return errors.Join(y.log.Close(), y.closeExporters(), y.closeTraces())
 }
 
-// around is what stands around one server.
-func (y *layers) around(a *app, e entry) []mcp.Middleware {
+// around is what stands around one server, and what is asked once the server was started for a request; nil if
+// nothing is.
+func (y *layers) around(a *app, e entry) (around []mcp.Middleware, check func(*mcp.Request) error) {
 	now := y.now.Load()
-	around := edits(e.name, now.settings, y.results)
+	around = edits(e.name, now.settings, y.results)
 	if len(now.books) > 0 {
 		around = append(around, y.rules(now, e))
-	}
-	if now.options.review != reviewNone && e.definition != nil {
-		around = append(around, review.Middleware(review.Options{Server: e.name, Mode: review.Mode(now.options.review), Pins: y.pins.Load,
-			Remedy: "run junction approve " + e.name, OnWithheld: func(withheld []review.Withheld) {
-				a.screen.Printf("junction: server %q: %s not offered, new or changed since it was approved: junction approve %s\n", e.name, withheldNames(withheld), e.name)
-			}}))
 	}
 	if o, some := now.redacted[e.name]; some { // inside the rules, which decide about what is sent
 		around = append(around, redact.Middleware(o))
 	}
+	if now.options.review != reviewNone && e.definition != nil { // next to the server: junction approve knows its own definitions
+		reviewer := review.New(review.Options{Server: e.name, Mode: review.Mode(now.options.review), Pins: y.pins.Load,
+			Remedy: "run junction approve " + e.name, OnWithheld: func(withheld []review.Withheld) {
+				a.screen.Printf("junction: server %q: %s not offered, new or changed since it was approved: junction approve %s\n", e.name, withheldNames(withheld), e.name)
+			}})
+		around, check = append(around, reviewer.Around), reviewer.Check
+	}
 	if y.tracer != nil {
 		around = append(around, otelmcp.Client(y.traced()))
 	}
-	return around
+	return around, check
 }
 
 // withheldNames are those of some definitions, for people.

@@ -49,25 +49,65 @@ type Withheld struct {
 
 // Middleware returns middleware that withholds tools and prompts.
 func Middleware(o Options) mcp.Middleware {
-	return func(next mcp.Handler) mcp.Handler {
-		return &reviewer{options: o, next: next, withheld: map[guard.Kind]map[string]string{}}
-	}
+	return func(next mcp.Handler) mcp.Handler { return New(o).Around(next) }
 }
 
-type reviewer struct {
+// A Reviewer withholds tools and prompts of one server. Its methods are safe for concurrent use.
+type Reviewer struct {
 	options Options
-	next    mcp.Handler
 
-	mu       sync.Mutex
+	mu       sync.RWMutex
 	withheld map[guard.Kind]map[string]string // hashes by name, as of the last list
 }
 
-// Handle implements [mcp.Handler].
-func (r *reviewer) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+// New returns a Reviewer that has seen no list yet.
+func New(o Options) *Reviewer {
+	return &Reviewer{options: o, withheld: map[guard.Kind]map[string]string{}}
+}
+
+// Around returns a Handler that withholds tools and prompts of next, which is the server.
+func (r *Reviewer) Around(next mcp.Handler) mcp.Handler { return &reviewed{r, next} }
+
+// Check returns why a call of a tool, or a request for a prompt, is refused: the definition is withheld as of
+// the last list. It is for who reads the lists of a server that was started for this request, as a gateway does
+// ([github.com/junction-mcp/junction/gateway.Upstream]). Other requests, and those before the first list, have no error.
+func (r *Reviewer) Check(req *mcp.Request) error {
+	_, err := r.check(req)
+	return err
+}
+
+// check is Check, and reports whether a list was seen.
+func (r *Reviewer) check(req *mcp.Request) (known bool, err error) {
 	kind, noun := guard.Tool, "tool"
 	switch req.Method {
-	case "prompts/list", "prompts/get":
+	case "tools/call":
+	case "prompts/get":
 		kind, noun = guard.Prompt, "prompt"
+	default:
+		return true, nil
+	}
+	r.mu.RLock()
+	list := r.withheld[kind]
+	_, withheld := list[req.Name]
+	r.mu.RUnlock()
+	if withheld {
+		return true, mcp.Errorf(mcp.CodeInvalidParams, "%s %q is withheld: its definition is new or changed, and nobody approved it; whoever runs the gateway can %s", noun, req.Name, r.options.Remedy)
+	}
+	return list != nil, nil
+}
+
+// reviewed is a server of which a Reviewer withholds something.
+type reviewed struct {
+	*Reviewer
+	next mcp.Handler
+}
+
+// Handle implements [mcp.Handler].
+func (r *reviewed) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	kind := guard.Tool
+	switch req.Method {
+	case "prompts/list", "prompts/get":
+		kind = guard.Prompt
 	case "tools/list", "tools/call":
 	default:
 		return r.next.Handle(ctx, req)
@@ -75,25 +115,21 @@ func (r *reviewer) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 	if strings.HasSuffix(req.Method, "/list") {
 		return r.list(ctx, req, kind)
 	}
-	r.mu.Lock()
-	known := r.withheld[kind] != nil
-	r.mu.Unlock()
+	known, err := r.check(req)
 	if !known { // nobody listed yet
 		if err := r.read(ctx, kind); err != nil {
 			return mcp.Result{}, err
 		}
+		_, err = r.check(req)
 	}
-	r.mu.Lock()
-	_, withheld := r.withheld[kind][req.Name]
-	r.mu.Unlock()
-	if withheld {
-		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "%s %q is withheld: its definition is new or changed, and nobody approved it; whoever runs the gateway can %s", noun, req.Name, r.options.Remedy)
+	if err != nil {
+		return mcp.Result{}, err
 	}
 	return r.next.Handle(ctx, req)
 }
 
 // read reads all pages of a list, for what is withheld.
-func (r *reviewer) read(ctx context.Context, kind guard.Kind) error {
+func (r *reviewed) read(ctx context.Context, kind guard.Kind) error {
 	method, member := "tools/list", "tools"
 	if kind == guard.Prompt {
 		method, member = "prompts/list", "prompts"
@@ -107,7 +143,7 @@ func (r *reviewer) read(ctx context.Context, kind guard.Kind) error {
 }
 
 // list leaves out what is withheld.
-func (r *reviewer) list(ctx context.Context, req *mcp.Request, kind guard.Kind) (mcp.Result, error) {
+func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) (mcp.Result, error) {
 	result, err := r.next.Handle(ctx, req)
 	if err != nil {
 		return result, err
@@ -143,6 +179,9 @@ func (r *reviewer) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 		return true
 	})
 	w.End()
+	if r.note(kind, withheld, jsonrpc.Get(req.Params, "cursor") != nil) && r.options.OnWithheld != nil {
+		r.options.OnWithheld(withheld)
+	}
 	if len(fresh) > 0 {
 		if err := pins.Approve(fresh...); err != nil {
 			return mcp.Result{}, fmt.Errorf("server %q: remember what it offers: %w", r.options.Server, err)
@@ -151,15 +190,12 @@ func (r *reviewer) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 			return mcp.Result{}, fmt.Errorf("server %q: remember what it offers: %w", r.options.Server, err)
 		}
 	}
-	if r.note(kind, withheld, jsonrpc.Get(req.Params, "cursor") != nil) && r.options.OnWithheld != nil {
-		r.options.OnWithheld(withheld)
-	}
 	return result.WithJSON(w.Bytes()), nil
 }
 
 // note keeps what is withheld, and reports whether something is that was not before. A further page adds to
 // the pages before it.
-func (r *reviewer) note(kind guard.Kind, withheld []Withheld, more bool) (added bool) {
+func (r *Reviewer) note(kind guard.Kind, withheld []Withheld, more bool) (added bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.withheld[kind]
