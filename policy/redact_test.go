@@ -70,6 +70,7 @@ func TestWhatCannotBeHiddenIsAFault(t *testing.T) {
 		"a rule that denies": {Rule{Effect: Deny, Redact: &Redact{Results: []string{"/a"}}}, "redact: goes with allow and ask"},
 		"nothing":            {Rule{Effect: Allow, Redact: &Redact{}}, `redact: expected "arguments" or "results"`},
 		"no place":           {Rule{Effect: Allow, Redact: &Redact{Results: []string{"/"}}}, `redact: "/" names no place`},
+		"no first slash":     {Rule{Effect: Allow, Redact: &Redact{Results: []string{"entities.*.observations"}}}, `redact: "entities.*.observations" is no path: one begins with "/", such as /user/email`},
 		"no path":            {Rule{Effect: Allow, Redact: &Redact{Arguments: []string{"/a~"}}}, `redact: "/a~" is no path`},
 		"too many":           {Rule{Effect: Allow, Redact: &Redact{Arguments: many}}, "more than 100 paths"},
 	} {

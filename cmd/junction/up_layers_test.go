@@ -279,9 +279,9 @@ func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
 		t.Errorf("exported is %s", text)
 	}
 	for config, want := range map[string]string{
-		`"servers": {"everything": {"redact": {"results": ["/a~"]}}}`:                  `junction.servers.everything.redact.results: "/a~" is no path`,
-		`"servers": {"everything": {"tools": {"x": {"redact": {"arguments": [""]}}}}}`: `junction.servers.everything.tools.x.redact.arguments: "" names no place`,
-		`"audit": {"redact": ["/"]}`:                                                   `junction.audit.redact: "/" names no place`,
+		`"servers": {"everything": {"redact": {"results": ["/a~"]}}}`:                  `junction: servers.everything.redact.results: "/a~" is no path`,
+		`"servers": {"everything": {"tools": {"x": {"redact": {"arguments": [""]}}}}}`: `junction: servers.everything.tools.x.redact.arguments: "" names no place`,
+		`"audit": {"redact": ["/"]}`:                                                   `junction: audit.redact: "/" names no place`,
 	} {
 		if err := os.WriteFile("mcp.json", []byte(`{"mcpServers": {}, "junction": {`+config+`}}`), 0o600); err != nil {
 			t.Fatal(err)

@@ -238,6 +238,7 @@ func (s *Settings) check() error {
 	}
 	patterns("pin", s.Pin)
 	faults = append(faults, s.Authorization.check())
+	faults = append(faults, s.checkRedact()...)
 	for _, name := range slices.Sorted(maps.Keys(s.Servers)) {
 		server, at := s.Servers[name], "servers."+name
 		selection(at, server.Only, server.Hide)

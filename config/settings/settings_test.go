@@ -54,13 +54,16 @@ func TestWhatIsWrongIsSaidWithItsPath(t *testing.T) {
 		`{"limits":{"concurrent":0}}`:      "limits.concurrent",
 		`{"servers":{"a":{"idle":"1m"}}}`:  "servers.a: instances and idle",
 		`{"servers":{"a":{"only":["["]}}}`: "servers.a.only[0]",
-		`{"servers":{"a":{"tools":{"x":{"name":"n"},"y":{"name":"n"}}}}}`: `"x" and "y" both get the name "n"`,
-		`{"servers":{"a":{"tools":{"x":{"name":"a b"}}}}}`:                "servers.a.tools.x.name",
-		`{"profiles":{"a/b":{}}}`:                                         "profiles.a/b",
-		`{"audit":{"maxAge":"1s"}}`:                                       "audit.maxAge: expected at least 1m0s, got 1s",
-		`{"audit":{"keepFor":"-5h"}}`:                                     "audit.keepFor: expected at least",
-		`{"audit":{"keep":"much"}}`:                                       "audit.keep",
-		`[]`:                                                              "object",
+		`{"servers":{"a":{"redact":{"results":["entities.*.observations"]}}}}`:   `servers.a.redact.results: "entities.*.observations" is no path: one begins with "/", such as /user/email`,
+		`{"servers":{"a":{"tools":{"x":{"redact":{"arguments":["/a", "b"]}}}}}}`: `servers.a.tools.x.redact.arguments: "b" is no path: one begins with "/"`,
+		`{"audit":{"redact":["$.user"]}}`:                                        `audit.redact: "$.user" is no path: one begins with "/"`,
+		`{"servers":{"a":{"tools":{"x":{"name":"n"},"y":{"name":"n"}}}}}`:        `"x" and "y" both get the name "n"`,
+		`{"servers":{"a":{"tools":{"x":{"name":"a b"}}}}}`:                       "servers.a.tools.x.name",
+		`{"profiles":{"a/b":{}}}`:                                                "profiles.a/b",
+		`{"audit":{"maxAge":"1s"}}`:                                              "audit.maxAge: expected at least 1m0s, got 1s",
+		`{"audit":{"keepFor":"-5h"}}`:                                            "audit.keepFor: expected at least",
+		`{"audit":{"keep":"much"}}`:                                              "audit.keep",
+		`[]`:                                                                     "object",
 	} {
 		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q in it", text, err, want)

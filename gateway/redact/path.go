@@ -13,8 +13,7 @@ import (
 type Paths struct{ parts [][]string }
 
 // Parse reads paths: each is a JSON Pointer (RFC 6901) in which a part * stands for every member of an object
-// or element of an array, such as /user/email or /items/*/price. One without the first slash is the name of a
-// member of the whole. The error names the path.
+// or element of an array, such as /user/email or /items/*/price. The error names the path.
 func Parse(paths ...string) (Paths, error) {
 	var p Paths
 	for _, path := range paths {

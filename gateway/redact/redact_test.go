@@ -14,12 +14,12 @@ func TestPlacesAreHidden(t *testing.T) {
 	const data = `{"user":{"email":"a@b","name":"A"},"items":[{"price":1,"n":[1,2]},{"price":2}],"a/b":{"c~d":true},"":1}`
 	for _, test := range []struct{ paths, want string }{
 		{"/user/email", `{"user":{"email":"***","name":"A"},"items":[{"price":1,"n":[1,2]},{"price":2}],"a/b":{"c~d":true},"":1}`},
-		{"user", `{"user":"***","items":[{"price":1,"n":[1,2]},{"price":2}],"a/b":{"c~d":true},"":1}`},
+		{"/user", `{"user":"***","items":[{"price":1,"n":[1,2]},{"price":2}],"a/b":{"c~d":true},"":1}`},
 		{"/items/*/price", `{"user":{"email":"a@b","name":"A"},"items":[{"price":"***","n":[1,2]},{"price":"***"}],"a/b":{"c~d":true},"":1}`},
 		{"/items/1 /items/0/n/0", `{"user":{"email":"a@b","name":"A"},"items":[{"price":1,"n":["***",2]},"***"],"a/b":{"c~d":true},"":1}`},
 		{"/a~1b/c~0d", `{"user":{"email":"a@b","name":"A"},"items":[{"price":1,"n":[1,2]},{"price":2}],"a/b":{"c~d":"***"},"":1}`},
 		{"/*/email", `{"user":{"email":"***","name":"A"},"items":[{"price":1,"n":[1,2]},{"price":2}],"a/b":{"c~d":true},"":1}`},
-		{"*", `{"user":"***","items":"***","a/b":"***","":"***"}`},
+		{"/*", `{"user":"***","items":"***","a/b":"***","":"***"}`},
 		{"/user/email/x /nothing", data},
 	} {
 		p, err := Parse(strings.Fields(test.paths)...)
@@ -31,13 +31,13 @@ func TestPlacesAreHidden(t *testing.T) {
 			t.Errorf("%s:\n%s\nwant\n%s", test.paths, got, test.want)
 		}
 	}
-	for _, path := range []string{"", "/", "/a~2", "~"} {
+	for _, path := range []string{"", "/", "/a~2", "~", "user", "*", "items.*.price"} {
 		if _, err := Parse(path); err == nil || !strings.Contains(err.Error(), `"`+path+`"`) {
 			t.Errorf("%q: %v", path, err)
 		}
 	}
 	for _, value := range []string{`1`, `"x"`, `null`, `{}`, `[]`} {
-		if p, _ := Parse("*", "/a/b"); string(p.Hide([]byte(value))) != value {
+		if p, _ := Parse("/*", "/a/b"); string(p.Hide([]byte(value))) != value {
 			t.Errorf("%s became %s", value, p.Hide([]byte(value)))
 		}
 	}
@@ -62,7 +62,7 @@ func TestServersAndClientsDoNotGetWhatIsHidden(t *testing.T) {
 		}
 		return p
 	}
-	h := Middleware(Options{All: Places{Arguments: parse("/key")}, Tools: map[string]Places{"find": {Arguments: parse("/deep/*"), Results: parse("email", "/*/email")}}})(served)
+	h := Middleware(Options{All: Places{Arguments: parse("/key")}, Tools: map[string]Places{"find": {Arguments: parse("/deep/*"), Results: parse("/email", "/*/email")}}})(served)
 	ask := func(h mcp.Handler, method, params string) string {
 		result, err := h.Handle(t.Context(), mcp.NewRequest(method, []byte(params)))
 		if err != nil {
@@ -90,7 +90,7 @@ func TestServersAndClientsDoNotGetWhatIsHidden(t *testing.T) {
 	if list := ask(h, "tools/list", `{}`); list != `{"nextCursor":"x","tools":[{"name":"find","inputSchema":{"type":"object"}},{"name":"other","inputSchema":{"type":"object"},"outputSchema":{"type":"object"}}]}` {
 		t.Errorf("the list is %s", list)
 	}
-	all := Middleware(Options{All: Places{Results: parse("email")}})(served)
+	all := Middleware(Options{All: Places{Results: parse("/email")}})(served)
 	if read := ask(all, "resources/read", `{"uri":"a:b"}`); read != `{"contents":[{"uri":"a:b","text":"{\"email\":\"***\",\"m\":1}"}]}` {
 		t.Errorf("a resource is %s", read)
 	}

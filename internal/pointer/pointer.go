@@ -1,4 +1,4 @@
-// Package pointer reads paths into JSON: JSON Pointers (RFC 6901) whose first slash may be left out.
+// Package pointer reads paths into JSON: JSON Pointers (RFC 6901) of at least one part.
 package pointer
 
 import (
@@ -6,12 +6,14 @@ import (
 	"strings"
 )
 
-// Split returns the parts of a path, such as user and email of /user/email. One without the first slash is the name of
-// a member of the whole. The error names the path.
+// Split returns the parts of a path, such as user and email of /user/email. The error names the path.
 func Split(path string) ([]string, error) {
-	text := strings.TrimPrefix(path, "/")
-	if text == "" {
+	text, found := strings.CutPrefix(path, "/")
+	switch {
+	case path == "" || path == "/":
 		return nil, fmt.Errorf("%q names no place; expected a path such as /user/email or /items/*/price", path)
+	case !found:
+		return nil, fmt.Errorf(`%q is no path: one begins with "/", such as /user/email or /items/*/price`, path)
 	}
 	parts := strings.Split(text, "/")
 	for i, part := range parts {
