@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -61,10 +62,17 @@ func (l *unixSocket) Close() error {
 	return l.UnixListener.Close()
 }
 
-// listenAt listens at HOST:PORT or unix:FILE.
+// listenAt listens at HOST:PORT or unix:FILE. What is asked for an IPv4 address is not reached over IPv6: 0.0.0.0 are
+// the IPv4 addresses of this machine.
 func listenAt(address string) (net.Listener, error) {
 	if path, is := strings.CutPrefix(address, unixPrefix); is {
 		return listenUnix(path)
 	}
-	return net.Listen("tcp", address)
+	network := "tcp"
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		if at, err := netip.ParseAddr(host); err == nil && at.Is4() {
+			network = "tcp4"
+		}
+	}
+	return net.Listen(network, address)
 }

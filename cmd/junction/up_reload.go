@@ -31,6 +31,7 @@ type served struct {
 	layers   *layers
 	store    *definitions.Store
 	listener net.Listener  // nil on standard input and output
+	access   *access       // who is let in there; nil: that is not looked at
 	again    chan struct{} // of capacity 1: everything is to be read again now
 
 	pins   string                                 // when the approved definitions were last read; for the goroutine that watches
