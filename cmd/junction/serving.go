@@ -139,7 +139,7 @@ func (f *front) endpoint(l net.Listener) string {
 	case origin != "":
 		return origin + endpointPath
 	case l.Addr().Network() == "unix":
-		return unixPrefix + l.Addr().String() + ", path " + endpointPath
+		return httpUnix + ":" + absolute(l.Addr().String())
 	default:
 		return f.origin(l) + endpointPath
 	}
