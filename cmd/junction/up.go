@@ -38,8 +38,6 @@ type upOptions struct {
 	layering
 	noPrefix  bool
 	admin     string         // an address for whoever watches over it; empty: none
-	adminAt   net.Listener   // where it is served; nil: nowhere
-	reach     reach          // of that address
 	bareAdmin bool           // that address may be of a network and not encrypted
 	profile   string         // that standard input and output are served
 	names     []string       // of servers; empty: all
@@ -129,27 +127,13 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	if err := a.reportNothing(set, entries); err != nil {
 		return err
 	}
-	var l net.Listener
-	if !o.stdio {
-		if l, err = a.listen(o.front); err != nil {
-			return err
-		}
-		defer l.Close()
-	}
-	if o.adminAt, o.reach, err = o.listenAdmin(); err != nil {
+	o.front.authorization, o.front.folder = s.Authorization, filepath.Dir(from)
+	v, err := a.listenUp(ctx, o)
+	if err != nil {
 		return err
 	}
-	if o.adminAt != nil {
-		defer o.adminAt.Close()
-	}
-	o.front.authorization, o.front.folder = s.Authorization, filepath.Dir(from)
-	v := &served{app: a, options: o, store: a.store(), listener: l, again: make(chan struct{}, 1), prints: map[string]string{}}
-	if l != nil { // what is wrong with the flags is said before anything is served
-		if v.access, err = a.openAccess(ctx, l, o.front, v.profile); err != nil {
-			return err
-		}
-	}
-	if entries, err = a.enterChain(ctx, set, entries, o.names, l); err != nil {
+	defer v.closeListeners()
+	if entries, err = a.enterChain(ctx, set, entries, o.names, v.listener); err != nil {
 		return err
 	}
 	y, err := a.openLayers(layering, s, from)
@@ -176,6 +160,31 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	defer a.publish(g, v.endpoint(), v.sources)()
 	a.introduceUp(v, set)
 	return orderly(ctx, v.serve(ctx, board))
+}
+
+// listenUp opens the addresses that are served. What is wrong with them is said before anything is served.
+func (a *app) listenUp(ctx context.Context, o upOptions) (v *served, err error) {
+	v = &served{app: a, options: o, store: a.store(), again: make(chan struct{}, 1), prints: map[string]string{}}
+	defer func() {
+		if err != nil {
+			v.closeListeners()
+		}
+	}()
+	if v.admin, v.reach, err = o.listenAdmin(); err != nil || o.stdio {
+		return v, err
+	}
+	if v.listener, err = a.listen(o.front); err == nil {
+		v.access, err = a.openAccess(ctx, v.listener, o.front, v.profile)
+	}
+	return v, err
+}
+
+func (v *served) closeListeners() {
+	for _, l := range []net.Listener{v.listener, v.admin} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
 }
 
 // endpoint is the URL by which clients reach it; empty on standard input and output.

@@ -23,7 +23,7 @@ const adminTime = 10 * time.Second
 
 // serveAdmin serves what those who watch over up want to know, at an address of its own, until stop is called.
 func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
-	if v.options.adminAt == nil {
+	if v.admin == nil {
 		return func() {}, nil
 	}
 	registry := prometheus.NewRegistry()
@@ -41,7 +41,7 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	l, reach := v.options.adminAt, v.options.reach
+	l, reach := v.admin, v.reach
 	mux := v.adminMux(ctx, reach, registry, token)
 	server := &http.Server{Handler: guarded(mux, rebinding.Guard{Hosts: v.options.hosts, Origins: v.options.origins}), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, WriteTimeout: adminTime, IdleTimeout: idleTimeout, ErrorLog: v.app.serverLog()}
 	ended := make(chan struct{})

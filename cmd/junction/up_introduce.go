@@ -84,10 +84,8 @@ func (a *app) stdioArgs(set *config.Set, ofProject bool, o upOptions) []string {
 		switch f.Name {
 		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin", "auth", "public-url", "admin", "tls-cert", "tls-key", "tls-client-ca", "log-format", "log-level":
 			return
-		case "policy", "audit":
-			if value != usualFolder {
-				value = absolute(value)
-			}
+		case "policy":
+			value = absolute(value)
 		}
 		switch list, isList := f.Value.(pflag.SliceValue); {
 		case isList:
