@@ -41,6 +41,9 @@ const (
 // ErrNoUser says that there is no such user, or that the password is another.
 var ErrNoUser = errors.New("there is no such user")
 
+// ErrPassword says that a new password is too short or too long.
+var ErrPassword = fmt.Errorf("a password has at least %d letters, and up to %d bytes", minPassword, maxPassword)
+
 // A User may log in.
 type User struct {
 	Name    string    `json:"name"`
@@ -221,7 +224,7 @@ func indexOf(all []User, name string) int {
 // newHash is what is kept of a password.
 func newHash(password string) (string, error) {
 	if n := len([]rune(password)); n < minPassword || len(password) > maxPassword {
-		return "", fmt.Errorf("a password has at least %d letters, and up to %d bytes", minPassword, maxPassword)
+		return "", ErrPassword
 	}
 	salt := make([]byte, saltSize)
 	rand.Read(salt)

@@ -76,10 +76,10 @@ func (f *front) reachedBy(l net.Listener) ([]string, error) {
 		return []string{f.authorization.URL}, nil
 	}
 	at, is := l.Addr().(*net.TCPAddr)
-	if !is || at.IP.IsUnspecified() {
+	if _, all := everywhere(l); !is || all {
 		return nil, usagef("--auth: clients have to know by which address they reach %s: give --public-url", l.Addr())
 	}
-	origin := strings.TrimSuffix(endpoint(l), endpointPath)
+	origin := f.origin(l)
 	all := []string{origin}
 	if at.IP.IsLoopback() {
 		scheme, _, _ := strings.Cut(origin, "://")

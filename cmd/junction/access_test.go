@@ -23,6 +23,12 @@ func browse(page string) int {
 	return 0
 }
 
+func TestKeysAreListedWithTheirScopes(t *testing.T) {
+	alone(t)
+	runs(t, "", "key", "create", "ann", "--scope", "read", "--scope", "write").expect(t, exitOK, "jk_", "")
+	runs(t, "", "key", "list").expect(t, exitOK, "  read write\n", "")
+}
+
 func TestWaysInThatMakeNoSenseAreRefused(t *testing.T) {
 	alone(t)
 	for args, want := range map[string]string{
@@ -49,10 +55,11 @@ func TestUsersAreAddedListedChangedAndRemoved(t *testing.T) {
 	runs(t, "", "user", "list").expect(t, exitOK, "There are no users; junction user add NAME adds one.", "")
 	runs(t, "a password of ann\n", "user", "add", "ann", "--scope", "read", "--scope", "write").expect(t, exitOK, "Added: ann.", "")
 	runs(t, "a password of ann", "user", "add", "ann").expect(t, exitConnection, "", `there is a user "ann" already`)
-	runs(t, "short\n", "user", "add", "ben").expect(t, exitConnection, "", "a password has at least 8 letters")
-	runs(t, "", "user", "add", "ben").expect(t, exitConnection, "", "a password has at least 8 letters")
+	runs(t, "short\n", "user", "add", "ben").expect(t, exitUsage, "", "a password has at least 8 letters")
+	runs(t, "", "user", "add", "ben").expect(t, exitUsage, "", "a password has at least 8 letters")
 	runs(t, "x\n", "user", "add").expect(t, exitUsage, "", "expected the name of one user")
 	runs(t, "", "user", "list").expect(t, exitOK, "read write", "")
+	runs(t, "short\n", "user", "passwd", "ann").expect(t, exitUsage, "", "a password has at least 8 letters")
 	runs(t, "another password\n", "user", "passwd", "ann").expect(t, exitOK, "Changed: ann.", "")
 	runs(t, "another password\n", "user", "passwd", "eve").expect(t, exitConnection, "", "junction user list lists them")
 	runs(t, "", "user", "remove", "ann").expect(t, exitOK, "Removed: ann.", "")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/junction-mcp/junction/apikey"
@@ -85,7 +86,7 @@ func (a *app) keyListCommand() *cobra.Command {
 				if !key.Expires.IsZero() {
 					until = "until " + key.Expires.Local().Format(time.DateTime)
 				}
-				rows = append(rows, []string{key.ID, plaintext.Line(key.User, 200), until, "created " + key.Created.Local().Format(time.DateTime)})
+				rows = append(rows, []string{key.ID, plaintext.Line(key.User, 200), until, "created " + key.Created.Local().Format(time.DateTime), plaintext.Line(strings.Join(key.Scopes, " "), 200)})
 			}
 			if len(rows) == 0 {
 				a.out.Printf("There are no keys; junction key create USER makes one.\n")

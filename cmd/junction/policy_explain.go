@@ -167,7 +167,7 @@ func (a *app) identify(x *explanation, book *rulebook, in *policy.Input) {
 // isURL reports whether a server is reached at what is its name.
 func isURL(name string) bool {
 	scheme, _, found := strings.Cut(name, ":")
-	return found && slices.Contains([]string{"http", "https", "unix", "tcp"}, scheme)
+	return found && slices.Contains([]string{"http", "https", httpUnix, "unix", "tcp"}, scheme)
 }
 
 // isServer reports whether a name is a URL or stands in a configuration.

@@ -149,8 +149,9 @@ func (a *app) root() *cobra.Command {
 revision and transport they speak.
 
 SERVER is the name of a server in a configuration file (junction, Claude, Cursor,
-VS Code and others are found by default), a URL (http, https, unix:PATH, tcp:HOST:PORT),
-or is left out, with the server's own command behind "--":
+VS Code and others are found by default), a URL (http, https, unix:PATH, tcp:HOST:PORT,
+or http+unix:PATH, where junction up --http unix:PATH serves), or is left out,
+with the server's own command behind "--":
 
   junction tools
   junction call everything add a=1 b=2

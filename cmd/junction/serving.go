@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -96,8 +99,13 @@ func (a *app) serve(ctx context.Context, f front, h mcp.Handler) error {
 		if err != nil {
 			return err
 		}
-		a.screen.Printf("Serving at %s\n", endpoint(l))
-		return a.serveHTTP(ctx, l, f, h, nil)
+		defer l.Close()
+		access, err := a.openAccess(ctx, l, f, nil)
+		if err != nil {
+			return err
+		}
+		a.screen.Printf("Serving at %s\n", f.endpoint(l))
+		return a.serveHTTP(ctx, l, f, h, access, nil)
 	}
 	return a.serveStdio(ctx, h)
 }
@@ -125,32 +133,58 @@ func (a *app) listen(f front) (net.Listener, error) {
 	return l, nil
 }
 
-func endpoint(l net.Listener) string {
-	if l.Addr().Network() == "unix" {
-		return unixPrefix + l.Addr().String() + ", path " + endpointPath
+// endpoint is the URL by which clients reach an address.
+func (f *front) endpoint(l net.Listener) string {
+	switch origin := cmp.Or(f.public, f.authorization.URL); {
+	case origin != "":
+		return origin + endpointPath
+	case l.Addr().Network() == "unix":
+		return httpUnix + ":" + absolute(l.Addr().String())
+	default:
+		return f.origin(l) + endpointPath
 	}
+}
+
+// origin is that of an address. All addresses of this machine are not one that a client can use: it gets a name that
+// --allow-host has, or else the one on this machine.
+func (f *front) origin(l net.Listener) string {
+	scheme, host := "http://", l.Addr().String()
 	if _, ok := l.(*encrypted); ok {
-		return "https://" + l.Addr().String() + endpointPath
+		scheme = "https://"
 	}
-	return "http://" + l.Addr().String() + endpointPath
+	if at, is := everywhere(l); is {
+		name := "127.0.0.1"
+		if len(f.hosts) > 0 {
+			name = f.hosts[0]
+		}
+		host = net.JoinHostPort(strings.Trim(name, "[]"), fmt.Sprint(at.Port))
+	}
+	return scheme + host
+}
+
+// everywhere reports whether a listener is at all addresses of this machine.
+func everywhere(l net.Listener) (at *net.TCPAddr, is bool) {
+	at, is = l.Addr().(*net.TCPAddr)
+	return at, is && at.IP.IsUnspecified()
+}
+
+// serverLog is for what servers of net/http say of connections, such as that no TLS came.
+func (a *app) serverLog() *log.Logger {
+	return slog.NewLogLogger(a.logger().Handler(), slog.LevelWarn)
 }
 
 // serveHTTP serves h until ctx is done, then waits for running requests as long
 // as a drain may take. Below its path there is what profile returns by name, if
 // that is not nil.
-func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Handler, profile func(name string) mcp.Handler) error {
+func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Handler, access *access, profile func(name string) mcp.Handler) error {
 	var principal func(*http.Request) (*mcp.Principal, error)
 	if f.clientCA != "" {
 		principal = certified
 	}
-	access, err := a.openAccess(ctx, l, f, profile)
-	if err != nil {
-		return err
-	}
 	d := &doors{front: f, principal: principal, access: access, options: mcp.ServeOptions{Logger: a.logger()}, profile: profile, open: map[string]endpointHandler{}}
 	d.at(endpointPath, h)
 	d.at(olderPath, h)
-	server := &http.Server{Handler: d, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout}
+	server := &http.Server{Handler: d, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: a.serverLog()}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	select {
@@ -161,7 +195,7 @@ func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Hand
 	}
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), mcp.DefaultDrainTimeout)
 	defer cancel()
-	err = d.shutdown(drain)
+	err := d.shutdown(drain)
 	if err := server.Shutdown(drain); err != nil {
 		server.Close()
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -106,6 +107,8 @@ func (a *app) named(ctx context.Context, server string) (target, error) {
 		switch scheme {
 		case "http", "https":
 			return a.url(server)
+		case httpUnix:
+			return a.httpSocket(server, strings.TrimPrefix(rest, "//"))
 		case "unix":
 			return a.socket("unix", strings.TrimPrefix(rest, "//"))
 		case "tcp":
@@ -120,6 +123,24 @@ func (a *app) socket(network, address string) (target, error) {
 		return target{}, usagef("--header and --env do not apply to a socket")
 	}
 	return target{transport: stream.DialWith(network, address, stream.ClientOptions{Logger: a.logger()})}, nil
+}
+
+// httpSocket is a server that speaks HTTP at a socket, such as that of junction up --http unix:FILE.
+func (a *app) httpSocket(name, path string) (target, error) {
+	if path == "" {
+		return target{}, usagef("SERVER: expected a file, such as %s:up.sock", httpUnix)
+	}
+	if len(a.flags.env) > 0 {
+		return target{}, usagef("--env is for servers that are started by a command")
+	}
+	header, err := headers(a.flags.header)
+	if err != nil {
+		return target{}, err
+	}
+	dial := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", path)
+	}}
+	return target{name: name, transport: streamable.ClientWith("http://localhost"+endpointPath, streamable.ClientOptions{HTTP: &http.Client{Transport: dial}, Header: header, Logger: a.logger()})}, nil
 }
 
 func (a *app) url(address string) (target, error) {

@@ -48,7 +48,7 @@ func (s *security) listen(l net.Listener) (net.Listener, error) {
 	}
 	c := &certificate{security: *s}
 	if _, err := c.get(nil); err != nil {
-		return nil, fmt.Errorf("--tls-cert: %w", err)
+		return nil, err
 	}
 	config := &tls.Config{GetCertificate: c.get, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	if s.clientCA != "" {
@@ -86,10 +86,13 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	}
 	c.looked = time.Now()
 	stamp := ""
-	for _, path := range []string{c.cert, c.key} {
-		info, err := os.Stat(path)
+	for _, file := range []struct{ flag, path string }{{"--tls-cert", c.cert}, {"--tls-key", c.key}} {
+		info, err := os.Stat(file.path)
+		if err == nil && info.IsDir() {
+			err = fmt.Errorf("%s is a folder", file.path)
+		}
 		if err != nil {
-			return c.before(err)
+			return c.before(fmt.Errorf("%s: %w", file.flag, err))
 		}
 		stamp += fmt.Sprintln(info.ModTime().UnixNano(), info.Size())
 	}
@@ -98,7 +101,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	}
 	fresh, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err != nil { // perhaps one of them is still being written
-		return c.before(err)
+		return c.before(fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.cert, c.key, err))
 	}
 	c.now, c.stamp = &fresh, stamp
 	return c.now, nil

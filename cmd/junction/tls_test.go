@@ -131,9 +131,12 @@ func TestAnAddressIsEncryptedAndKnowsClientsByTheirCertificates(t *testing.T) {
 		t.Error("the new certificate is not used")
 	}
 	for args, want := range map[string]string{
-		"--tls-cert " + cert:             "go together",
-		"--tls-client-ca " + caFile:      "goes with --tls-cert",
-		"--tls-cert none --tls-key none": "--tls-cert: ",
+		"--tls-cert " + cert:                                                   "go together",
+		"--tls-client-ca " + caFile:                                            "goes with --tls-cert",
+		"--tls-cert none --tls-key none":                                       "--tls-cert: ",
+		"--tls-cert " + cert + " --tls-key none":                               "--tls-key: stat none",
+		"--tls-cert " + cert + " --tls-key " + dir:                             "--tls-key: " + dir + " is a folder",
+		"--tls-cert " + cert + " --tls-key " + cert:                            "--tls-cert " + cert + ", --tls-key " + cert + ": ",
 		"--tls-cert " + cert + " --tls-key " + key + " --tls-client-ca " + key: "holds no certificate",
 	} {
 		if got := runs(t, "", append([]string{"up", "--http", "127.0.0.1:0", "everything"}, strings.Fields(args)...)...); got.code == exitOK || !strings.Contains(got.stderr, want) {

@@ -5,13 +5,18 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
 )
 
-// unixPrefix begins an address that is a file.
-const unixPrefix = "unix:"
+const (
+	// unixPrefix begins an address that is a file.
+	unixPrefix = "unix:"
+	// httpUnix is the scheme of a server that speaks HTTP at such a file; at unix: it speaks lines.
+	httpUnix = "http+unix"
+)
 
 // A unixSocket is a listener at a file, which goes with it.
 type unixSocket struct {
@@ -61,10 +66,17 @@ func (l *unixSocket) Close() error {
 	return l.UnixListener.Close()
 }
 
-// listenAt listens at HOST:PORT or unix:FILE.
+// listenAt listens at HOST:PORT or unix:FILE. What is asked for an IPv4 address is not reached over IPv6: 0.0.0.0 are
+// the IPv4 addresses of this machine.
 func listenAt(address string) (net.Listener, error) {
 	if path, is := strings.CutPrefix(address, unixPrefix); is {
 		return listenUnix(path)
 	}
-	return net.Listen("tcp", address)
+	network := "tcp"
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		if at, err := netip.ParseAddr(host); err == nil && at.Is4() {
+			network = "tcp4"
+		}
+	}
+	return net.Listen(network, address)
 }

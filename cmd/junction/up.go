@@ -127,31 +127,29 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	if err := a.reportNothing(set, entries); err != nil {
 		return err
 	}
-	var l net.Listener
-	if !o.stdio {
-		if l, err = a.listen(o.front); err != nil {
-			return err
-		}
-		defer l.Close()
-	}
-	if entries, err = a.enterChain(ctx, set, entries, o.names, l); err != nil {
+	o.front.authorization, o.front.folder = s.Authorization, filepath.Dir(from)
+	v, err := a.listenUp(ctx, o)
+	if err != nil {
 		return err
 	}
-	o.front.authorization, o.front.folder = s.Authorization, filepath.Dir(from)
+	defer v.closeListeners()
+	if entries, err = a.enterChain(ctx, set, entries, o.names, v.listener); err != nil {
+		return err
+	}
 	y, err := a.openLayers(layering, s, from)
 	if err != nil {
 		return err
 	}
 	defer func() { err = closed(err, y.close()) }()
 	y.authorizes = o.auth != authNone
-	board := newBoard(a.screen, o.stdio && !a.flags.verbose, a.flags.verbose, l)
+	board := newBoard(a.screen, o.stdio && !a.flags.verbose, a.flags.verbose, v.endpoint())
 	board.log = a.log
 	g := gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: board.changed,
 		NoPrefix: o.noPrefix || s.Names == "none", Conflicts: conflicts(s.Conflicts), FirstList: firstList})
 	defer board.close()
 	defer g.Close()
 	defer y.tasks.Close() // while the servers can still be reached
-	v := &served{app: a, options: o, gateway: g, layers: y, store: a.store(), listener: l, again: make(chan struct{}, 1), prints: map[string]string{}}
+	v.gateway, v.layers = g, y
 	v.setEntries(a.admitted(ctx, entries))
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)
@@ -159,18 +157,55 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	if !o.stdio {
 		v.join(ctx, "")
 	}
-	defer a.publish(g, l, v.sources)()
+	defer a.publish(g, v.endpoint(), v.sources)()
 	a.introduceUp(v, set)
 	return orderly(ctx, v.serve(ctx, board))
+}
+
+// listenUp opens the addresses that are served. What is wrong with them is said before anything is served.
+func (a *app) listenUp(ctx context.Context, o upOptions) (v *served, err error) {
+	v = &served{app: a, options: o, store: a.store(), again: make(chan struct{}, 1), prints: map[string]string{}}
+	defer func() {
+		if err != nil {
+			v.closeListeners()
+		}
+	}()
+	if v.admin, v.reach, err = o.listenAdmin(); err != nil || o.stdio {
+		return v, err
+	}
+	if v.listener, err = a.listen(o.front); err == nil {
+		v.access, err = a.openAccess(ctx, v.listener, o.front, v.profile)
+	}
+	return v, err
+}
+
+func (v *served) closeListeners() {
+	for _, l := range []net.Listener{v.listener, v.admin} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
+}
+
+// endpoint is the URL by which clients reach it; empty on standard input and output.
+func (v *served) endpoint() string {
+	if v.listener == nil {
+		return ""
+	}
+	return v.options.front.endpoint(v.listener)
 }
 
 // introduceUp says what is served, and how a client gets to it.
 func (a *app) introduceUp(v *served, set *config.Set) {
 	switch o := v.options; {
 	case a.log != nil && v.listener != nil:
-		a.log.Info("junction serves", "url", endpoint(v.listener))
+		a.log.Info("junction serves", "url", v.endpoint())
 	case a.log == nil && (!o.stdio || a.flags.verbose):
-		a.introduce(v.listener, o.front, a.stdioArgs(set, slices.ContainsFunc(v.entries, entry.ofProject), o))
+		var args []string // for another process, which can neither write the same audit log nor ask for a key
+		if v.layers.log == nil && len(o.ways()) == 0 {
+			args = a.stdioArgs(set, slices.ContainsFunc(v.entries, entry.ofProject), o)
+		}
+		a.introduce(v.listener, o.front, args)
 		a.showSources(v.entries)
 		v.layers.introduce(a)
 	}
@@ -190,7 +225,7 @@ func (v *served) serve(ctx context.Context, board *board) error {
 	defer v.watch(ctx)()
 	if o := v.options; !o.stdio {
 		board.start(v.gateway)
-		return v.app.serveHTTP(ctx, v.listener, o.front, v, v.profile)
+		return v.app.serveHTTP(ctx, v.listener, o.front, v, v.access, v.profile)
 	}
 	v.app.hintStdio(v.options.front)
 	var h mcp.Handler = v

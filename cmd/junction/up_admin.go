@@ -23,7 +23,7 @@ const adminTime = 10 * time.Second
 
 // serveAdmin serves what those who watch over up want to know, at an address of its own, until stop is called.
 func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
-	if v.options.admin == "" {
+	if v.admin == nil {
 		return func() {}, nil
 	}
 	registry := prometheus.NewRegistry()
@@ -41,12 +41,9 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	l, reach, err := v.options.listenAdmin()
-	if err != nil {
-		return nil, err
-	}
+	l, reach := v.admin, v.reach
 	mux := v.adminMux(ctx, reach, registry, token)
-	server := &http.Server{Handler: guarded(mux, rebinding.Guard{Hosts: v.options.hosts, Origins: v.options.origins}), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, WriteTimeout: adminTime, IdleTimeout: idleTimeout}
+	server := &http.Server{Handler: guarded(mux, rebinding.Guard{Hosts: v.options.hosts, Origins: v.options.origins}), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, WriteTimeout: adminTime, IdleTimeout: idleTimeout, ErrorLog: v.app.serverLog()}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -89,13 +86,16 @@ func (o *upOptions) adminReach() (reach, error) {
 	return 0, usagef("--admin %s is not on a loopback address, so that everybody in the network could read along: give --tls-cert and --tls-key, or --admin-insecure for metrics without /api", o.admin)
 }
 
-// listenAdmin listens for those who watch.
+// listenAdmin listens for those who watch; nil if that is not wanted.
 func (o *upOptions) listenAdmin() (net.Listener, reach, error) {
+	if o.admin == "" {
+		return nil, 0, nil
+	}
 	r, err := o.adminReach()
 	if err != nil {
 		return nil, 0, err
 	}
-	l, err := net.Listen("tcp", o.admin)
+	l, err := listenAt(o.admin)
 	if err != nil {
 		return nil, 0, &connectError{fmt.Errorf("--admin: %w", err)}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"strings"
 	"sync"
@@ -32,13 +31,10 @@ type board struct {
 	renamed map[string]int    // how many names of a server were said to be changed
 }
 
-// newBoard returns a board for servers that are served at l, which is nil on standard
-// input and output.
-func newBoard(screen *terminal.Screen, quiet, verbose bool, l net.Listener) *board {
-	b := &board{screen: screen, quiet: quiet, verbose: verbose, shown: map[string]string{}, renamed: map[string]int{}}
-	if l != nil {
-		b.endpoint = endpoint(l)
-	}
+// newBoard returns a board for servers that are served at an endpoint, which is empty on
+// standard input and output.
+func newBoard(screen *terminal.Screen, quiet, verbose bool, endpoint string) *board {
+	b := &board{screen: screen, quiet: quiet, verbose: verbose, endpoint: endpoint, shown: map[string]string{}, renamed: map[string]int{}}
 	b.noMoreSizes = func() {}
 	if screen.Terminal() {
 		sizes, stop := resizes()

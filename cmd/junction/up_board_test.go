@@ -48,7 +48,7 @@ func TestTheTableStaysReadableWithManyServers(t *testing.T) {
 
 func TestTheEndpointStaysOnTheLastLine(t *testing.T) {
 	all := []gateway.Status{{Name: "a", State: gateway.Idle, Known: true, Tools: 3}}
-	b := newBoard(terminal.NewScreen(new(bytes.Buffer)), false, false, nil)
+	b := newBoard(terminal.NewScreen(new(bytes.Buffer)), false, false, "")
 	defer b.close()
 	b.endpoint = "http://127.0.0.1:7717/mcp"
 	for width, want := range map[int]string{

@@ -67,7 +67,7 @@ func demands(token string) func(http.Handler) http.HandlerFunc {
 func (v *served) serveControl(mux *http.ServeMux, withToken func(http.Handler) http.HandlerFunc) {
 	handle := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, withToken(h)) }
 	handle("GET /api/status", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, describeInstance(v.gateway, v.listener, v.sources()))
+		writeJSON(w, describeInstance(v.gateway, v.endpoint(), v.sources()))
 	})
 	handle("POST /api/servers/{name}/restart", func(w http.ResponseWriter, r *http.Request) {
 		if err := v.gateway.Restart(r.PathValue("name")); err != nil {

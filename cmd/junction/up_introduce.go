@@ -14,13 +14,13 @@ import (
 )
 
 // introduce says where the endpoint is and how a client gets to it; args start
-// the same on standard input and output.
+// the same on standard input and output, if a program of its own can do that.
 func (a *app) introduce(l net.Listener, f front, args []string) {
 	if l == nil {
 		a.screen.Printf("junction serves on standard input and output.\n")
 		return
 	}
-	url := endpoint(l)
+	url := f.endpoint(l)
 	if l.Addr().Network() == "unix" {
 		a.screen.Printf("junction serves at %s\n\n", url)
 		return
@@ -44,8 +44,15 @@ func (a *app) introduce(l net.Listener, f front, args []string) {
 	if slices.Contains(f.ways(), authKeys) {
 		byURL.Headers = map[string]string{"Authorization": "Bearer KEY"}
 	}
-	a.screen.Printf("junction serves at %s\n\nFor a desktop client, paste\n  %s\nor, where it takes a URL,\n  %s\n\n",
-		url, entry(server{Command: program(), Args: args}), entry(byURL))
+	a.screen.Printf("junction serves at %s\n\n", url)
+	if args != nil {
+		a.screen.Printf("For a desktop client, paste\n  %s\nor, where it takes a URL,\n  %s\n\n", entry(server{Command: program(), Args: args}), entry(byURL))
+	} else {
+		a.screen.Printf("For a client that takes a URL, paste\n  %s\n\n", entry(byURL))
+	}
+	if _, is := everywhere(l); is && len(f.hosts) == 0 && url == f.origin(l)+endpointPath {
+		a.screen.Printf("From other machines it is reached by an address of this one in place of 127.0.0.1.\n\n")
+	}
 }
 
 // program is how a client can start this program. What go run made is gone when
@@ -77,10 +84,8 @@ func (a *app) stdioArgs(set *config.Set, ofProject bool, o upOptions) []string {
 		switch f.Name {
 		case "config", "verbose", "stdio", "http", "allow-host", "allow-origin", "auth", "public-url", "admin", "tls-cert", "tls-key", "tls-client-ca", "log-format", "log-level":
 			return
-		case "policy", "audit":
-			if value != usualFolder {
-				value = absolute(value)
-			}
+		case "policy":
+			value = absolute(value)
 		}
 		switch list, isList := f.Value.(pflag.SliceValue); {
 		case isList:

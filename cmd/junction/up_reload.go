@@ -32,6 +32,9 @@ type served struct {
 	layers   *layers
 	store    *definitions.Store
 	listener net.Listener  // nil on standard input and output
+	access   *access       // who is let in there; nil: that is not looked at
+	admin    net.Listener  // for those who watch; nil where there is none
+	reach    reach         // of that
 	again    chan struct{} // of capacity 1: everything is to be read again now
 
 	pins   string                                 // when the approved definitions were last read; for the goroutine that watches

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -69,7 +70,7 @@ func statusFolder() (string, error) {
 // publish lets junction status ask this process for its servers, through a socket
 // in the user's cache folder; where there can be none, it does without. The
 // function that it returns ends that. files are those that define the servers.
-func (a *app) publish(g *gateway.Gateway, at net.Listener, files func() map[string]string) (end func()) {
+func (a *app) publish(g *gateway.Gateway, endpoint string, files func() map[string]string) (end func()) {
 	l, path, err := listenForStatus()
 	if err != nil {
 		a.logger().Debug("junction status cannot ask this process", "error", err)
@@ -79,7 +80,7 @@ func (a *app) publish(g *gateway.Gateway, at net.Listener, files func() map[stri
 	go func() {
 		defer close(ended)
 		answerEach(l, func() []byte {
-			data, _ := schema.Encode(nil, describeInstance(g, at, files())) // strings and numbers always encode
+			data, _ := schema.Encode(nil, describeInstance(g, endpoint, files())) // strings and numbers always encode
 			return data
 		})
 	}()
@@ -130,12 +131,9 @@ func listenForStatus() (l *net.UnixListener, path string, err error) {
 	return l, path, nil
 }
 
-func describeInstance(g *gateway.Gateway, at net.Listener, files map[string]string) instance {
+func describeInstance(g *gateway.Gateway, endpoint string, files map[string]string) instance {
 	all := g.Status()
-	i := instance{PID: os.Getpid(), Endpoint: "stdio", Summary: summary(all), Servers: []serverStatus{}}
-	if at != nil {
-		i.Endpoint = endpoint(at)
-	}
+	i := instance{PID: os.Getpid(), Endpoint: cmp.Or(endpoint, "stdio"), Summary: summary(all), Servers: []serverStatus{}}
 	i.Folder, _ = os.Getwd()
 	for _, s := range all {
 		one := serverStatus{Name: s.Name, Source: files[s.Name], State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,

@@ -74,6 +74,14 @@ func (a *app) password(ctx context.Context) (string, error) {
 	return first, err
 }
 
+// userFault says why a user could not be changed: a password that cannot be one was typed wrong.
+func userFault(err error) error {
+	if errors.Is(err, authserver.ErrPassword) {
+		return &usageError{err}
+	}
+	return &connectError{err}
+}
+
 func (a *app) userAddCommand() *cobra.Command {
 	var scopes []string
 	cmd := &cobra.Command{
@@ -94,7 +102,7 @@ func (a *app) userAddCommand() *cobra.Command {
 				err = u.Add(cmd.Context(), name, password, scopes)
 			}
 			if err != nil {
-				return &connectError{err}
+				return userFault(err)
 			}
 			a.out.Printf("Added: %s.\n", plaintext.Line(name, 200))
 			return nil
@@ -171,7 +179,7 @@ func (a *app) changeUser(args []string, done string, change func(u *authserver.U
 		if errors.Is(err, authserver.ErrNoUser) {
 			err = fmt.Errorf("%w; junction user list lists them", err)
 		}
-		return &connectError{err}
+		return userFault(err)
 	}
 	a.out.Printf("%s: %s.\n", done, plaintext.Line(name, 200))
 	return nil

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// An address for all of a family is listened at as it was asked for, and what a client is to use is one that it can.
+func TestAnEndpointIsNamedAsClientsReachIt(t *testing.T) {
+	for name, test := range map[string]struct {
+		at   string
+		f    front
+		want string // with PORT for the one that is taken
+	}{
+		"an address of this machine":               {"127.0.0.1:0", front{}, "http://127.0.0.1:PORT/mcp"},
+		"all addresses":                            {"0.0.0.0:0", front{}, "http://127.0.0.1:PORT/mcp"},
+		"all addresses of both families":           {":0", front{}, "http://127.0.0.1:PORT/mcp"},
+		"all addresses, with a name":               {"0.0.0.0:0", front{hosts: []string{"tools.example"}}, "http://tools.example:PORT/mcp"},
+		"what a proxy serves, by its origin":       {"0.0.0.0:0", front{public: "https://tools.example"}, "https://tools.example/mcp"},
+		"one address, with a name and an origin":   {"127.0.0.1:0", front{hosts: []string{"a.example"}, public: "https://tools.example"}, "https://tools.example/mcp"},
+		"an address of this machine, with a name ": {"127.0.0.1:0", front{hosts: []string{"a.example"}}, "http://127.0.0.1:PORT/mcp"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := listenAt(test.at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			_, port, _ := net.SplitHostPort(l.Addr().String())
+			if got, want := test.f.endpoint(l), strings.Replace(test.want, "PORT", port, 1); got != want {
+				t.Errorf("got %s, expected %s", got, want)
+			}
+			host, _, _ := net.SplitHostPort(test.at)
+			if at := l.Addr().(*net.TCPAddr); host != "" && at.IP.String() != host {
+				t.Errorf("it listens at %s", at)
+			}
+		})
+	}
+}
+
+// upUntil runs junction up until it has said a word, and returns all that it said.
+func upUntil(t *testing.T, word string, args ...string) string {
+	t.Helper()
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	stderr := &watchedBuffer{word: word, seen: func() { interrupt(errInterrupted) }}
+	timer := time.AfterFunc(20*time.Second, func() { interrupt(errInterrupted) })
+	defer timer.Stop()
+	if code := run(ctx, append([]string{"up"}, args...), strings.NewReader(""), io.Discard, stderr); code != exitOK {
+		t.Errorf("exit code %d: %s", code, stderr.String())
+	}
+	return stderr.String()
+}
+
+func TestUpSaysHowOtherMachinesReachIt(t *testing.T) {
+	alone(t)
+	said := upUntil(t, "From other machines it is reached by an address of this one", "--http", "0.0.0.0:0", "everything")
+	if !strings.Contains(said, "junction serves at http://127.0.0.1:") || !strings.Contains(said, "From other machines") || strings.Contains(said, "[::]") {
+		t.Errorf("it says %s", said)
+	}
+	said = upUntil(t, "Servers come from", "--http", "0.0.0.0:0", "--auth", "keys,local", "--public-url", "https://tools.example", "everything", "--config", configuration(t, map[string]any{"everything": map[string]any{"command": "none"}}))
+	if !strings.Contains(said, "junction serves at https://tools.example/mcp\n") || !strings.Contains(said, `"url":"https://tools.example/mcp"`) || strings.Contains(said, "From other machines") {
+		t.Errorf("it says %s", said)
+	}
+}
+
+// A program that a client starts could neither write the audit log, which this one writes, nor ask for a key.
+func TestUpOffersNoEntryThatCannotWork(t *testing.T) {
+	alone(t)
+	for args, offered := range map[string]bool{"": true, "--audit=log": false, "--auth keys": false, "--auth none": true} {
+		said := serving(t, append([]string{"up", "everything"}, strings.Fields(args)...)...).stderr.String()
+		if !strings.Contains(said, `"url":"http://127.0.0.1:`) || strings.Contains(said, `"command"`) != offered || strings.Contains(said, "desktop client") != offered {
+			t.Errorf("up %s says %s", args, said)
+		}
+	}
+}
+
+func TestUpSaysThatItServesOnlyIfItDoes(t *testing.T) {
+	alone(t)
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	for args, want := range map[string]string{
+		"--http 0.0.0.0:0 --auth local":                            "give --public-url",
+		"--http 127.0.0.1:0 --admin 0.0.0.0:0":                     "is not on a loopback address",
+		"--http 127.0.0.1:0 --admin " + taken.Addr().String():      "--admin: ",
+		"--http 127.0.0.1:0 --auth local --public-url http://a.io": "passwords and tokens go over https",
+	} {
+		got := runs(t, "", append([]string{"up", "everything"}, strings.Fields(args)...)...)
+		if got.code == exitOK || !strings.Contains(got.stderr, want) || strings.Contains(got.stderr, "serves at") {
+			t.Errorf("up %s: %+v", args, got)
+		}
+	}
+}
+
+// What net/http says of a connection is a line of the log, as all else is.
+func TestWhatIsWrongWithAConnectionIsLoggedAsTheRest(t *testing.T) {
+	alone(t)
+	ca := newAuthority(t)
+	c, k := ca.sign(t, &x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+	cert, key := save(t, t.TempDir(), "site", c, k)
+	for _, command := range []string{"up", "proxy"} {
+		r := serving(t, command, "everything", "--tls-cert", cert, "--tls-key", key, "--log-format", "json")
+		conn, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(r.url, "https://"), endpointPath))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(conn, "this is no TLS at all\n\n")
+		_, _ = io.Copy(io.Discard, conn) // until it is closed
+		conn.Close()
+		const said = "TLS handshake error"
+		for end := time.Now().Add(15 * time.Second); !strings.Contains(r.stderr.String(), said) && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		}
+		r.stop()
+		found := false
+		for lines := bufio.NewScanner(strings.NewReader(r.stderr.String())); lines.Scan(); {
+			var line struct{ Level, Msg string }
+			if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+				t.Errorf("%s: a line is no JSON: %s", command, lines.Text())
+			}
+			found = found || strings.Contains(line.Msg, said) && line.Level == "WARN"
+		}
+		if !found {
+			t.Errorf("%s: the log is %s", command, r.stderr.String())
+		}
+	}
+}
