@@ -113,7 +113,7 @@ func (g *Gateway) complete(ctx context.Context, req *mcp.Request, offers choice)
 			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref: unknown prompt %q", name)
 		}
 		renamed := jsonrpc.With(ref, "name", jsonrpc.AppendString(nil, original))
-		return m.handle(ctx, req.WithParams(jsonrpc.With(req.Params, "ref", renamed)))
+		return m.ask(ctx, req, req.WithParams(jsonrpc.With(req.Params, "ref", renamed)))
 	case mcp.RefResource:
 		uri, _ := jsonrpc.Unquote(jsonrpc.Get(ref, "uri"))
 		if err := g.await(ctx); err != nil {
@@ -125,10 +125,11 @@ func (g *Gateway) complete(ctx context.Context, req *mcp.Request, offers choice)
 			if !ok || !offers(k, uri, f.member, f.original) {
 				continue
 			}
+			renamed := req
 			if f.original != uri {
-				req = req.WithParams(jsonrpc.With(req.Params, "ref", jsonrpc.With(ref, "uri", jsonrpc.AppendString(nil, f.original))))
+				renamed = req.WithParams(jsonrpc.With(req.Params, "ref", jsonrpc.With(ref, "uri", jsonrpc.AppendString(nil, f.original))))
 			}
-			return f.member.handle(ctx, req)
+			return f.member.ask(ctx, req, renamed)
 		}
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref: unknown resource template %q", uri)
 	}

@@ -229,7 +229,7 @@ func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Reques
 	sub := mcp.NewRequest(req.Method, params)
 	sub.Meta, sub.Caller, sub.Principal, sub.Peer = req.Meta, req.Caller, req.Principal, watchPeer{&m.gateway.first, l, known}
 	for {
-		_, err := m.handle(ctx, sub)
+		_, err := m.chain.Handle(ctx, sub)
 		if ctx.Err() != nil {
 			return
 		}
