@@ -67,12 +67,10 @@ type match struct {
 	template *uritemplate.Template
 }
 
-// owners returns whose resource a URI may be: the member's whose skill it is a file of, or that lists it, or that it
-// names, or those' with a matching template. It is unsure where there is none.
+// owners returns whose resource a URI may be: the member's that lists it, or that it names, or whose skill it is a file
+// of, or those' with a matching template. It is unsure where there is none. A skill takes what a template of another
+// member matches only under skill://, where templates match the files of all skills.
 func (o *offer) owners(uri string) (owners []resource, sure bool) {
-	if f := o.skillOf(uri); f != nil {
-		return []resource{{f.member, uri}}, true
-	}
 	if f, ok := o.found[resourceKind.method][uri]; ok {
 		return []resource{{f.member, f.original}}, true
 	}
@@ -86,6 +84,10 @@ func (o *offer) owners(uri string) (owners []resource, sure bool) {
 	if o.refused[resourceKind.method][uri] != "" {
 		return nil, true
 	}
+	skill := o.skillOf(uri)
+	if skill != nil && strings.HasPrefix(uri, "skill://") {
+		return []resource{{skill.member, uri}}, true
+	}
 	for _, t := range o.matches {
 		if slices.ContainsFunc(owners, func(r resource) bool { return r.member == t.member }) {
 			continue
@@ -93,6 +95,9 @@ func (o *offer) owners(uri string) (owners []resource, sure bool) {
 		if _, ok := t.template.Match(uri); ok {
 			owners = append(owners, resource{t.member, uri})
 		}
+	}
+	if len(owners) == 0 && skill != nil {
+		owners = []resource{{skill.member, uri}}
 	}
 	return owners, len(owners) > 0
 }
