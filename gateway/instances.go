@@ -264,7 +264,7 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
-		cancel(m.follow(ctx, c, i.asked, func() int64 { return m.instances.usersOf(i) }, func() {}, func() {}))
+		cancel(m.attend(ctx, c, i.asked, func() int64 { return m.instances.usersOf(i) }, m.haveReread))
 	}()
 	idle := cmp.Or(m.upstream.IdleTime, defaultIdleTime)
 	for left := idle; left > 0 && sleep(ctx, left); {
@@ -274,6 +274,22 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	m.forgetInstance(whose, i, 0)
 	<-following
 	m.gateway.report()
+}
+
+// haveReread has the lists read again when an instance says that they changed, until ctx is done: by a connection that is
+// nobody's, as what an instance offers may be for its user only.
+func (m *member) haveReread(ctx context.Context, changes *pending) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changes.wake:
+		}
+		m.want()
+		if !sleep(ctx, followPause) { // it costs the start of a program
+			return nil
+		}
+	}
 }
 
 func (m *member) dialInstance(ctx context.Context) (*mcp.Client, error) {
