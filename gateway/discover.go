@@ -109,7 +109,7 @@ func (g *Gateway) complete(ctx context.Context, req *mcp.Request, offers choice)
 		if err != nil {
 			return mcp.Result{}, err
 		}
-		if m == nil || !offers(promptKind, name, m, original) {
+		if m == nil || !offers.has(promptKind, name, m, original) {
 			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref: unknown prompt %q", name)
 		}
 		renamed := jsonrpc.With(ref, "name", jsonrpc.AppendString(nil, original))
@@ -122,7 +122,7 @@ func (g *Gateway) complete(ctx context.Context, req *mcp.Request, offers choice)
 		offer := g.current()
 		for _, k := range []kind{templateKind, resourceKind} {
 			f, ok := offer.found[k.method][uri]
-			if !ok || !offers(k, uri, f.member, f.original) {
+			if !ok || !offers.has(k, uri, f.member, f.original) {
 				continue
 			}
 			renamed := req

@@ -199,7 +199,7 @@ func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Reque
 			owners, _ = g.current().owners(uri)
 		}
 		for _, r := range owners {
-			if !offers(resourceKind, uri, r.member, r.uri) {
+			if !offers.has(resourceKind, uri, r.member, r.uri) {
 				continue
 			}
 			if byMember[r.member] == nil {

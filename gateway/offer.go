@@ -188,16 +188,16 @@ func (o *offer) find(k kind, exposed string) (*member, string) {
 	return found, exposed[len(longest):]
 }
 
-// unknown is the error for a tool or prompt that there is not. It names others only where visible says so,
-// and not who refused the name where that is not nil.
-func (o *offer) unknown(k kind, name string, visible func(exposed string, f owned) bool) error {
-	if why := o.refused[k.method][name]; why != "" && visible == nil {
+// unknown is the error for a tool or prompt that there is not. It names others only where they are offered,
+// and who refused the name only where everything is.
+func (o *offer) unknown(k kind, name string, offers choice) error {
+	if why := o.refused[k.method][name]; why != "" && offers == nil {
 		return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q: %s; whoever runs the gateway must give one of them another name", k.noun, name, why)
 	}
 	var near []string
 	var all []string
 	for exposed, f := range o.found[k.method] {
-		if visible != nil && !visible(exposed, f) {
+		if !offers.has(k, exposed, f.member, f.original) {
 			continue
 		}
 		if all = append(all, exposed); f.original == name {

@@ -198,10 +198,10 @@ func (g *Gateway) read(ctx context.Context, req *mcp.Request, offers choice) (mc
 			}
 		}
 	}
-	last := g.current().noResource(req.Name)
+	last := g.current().noResource(req.Name, offers)
 	asker := takeAsker(req)
 	for _, r := range owners {
-		if asker != "" && r.member.name != asker || !offers(resourceKind, req.Name, r.member, r.uri) {
+		if asker != "" && r.member.name != asker || !offers.has(resourceKind, req.Name, r.member, r.uri) {
 			continue
 		}
 		result, err := r.ask(ctx, req)
@@ -226,10 +226,10 @@ func (r resource) ask(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	return r.member.gateway.current().translated(r.member, req.Method, result, &renaming{r.uri, req.Name})
 }
 
-// noResource is the error for a URI that is nobody's.
-func (o *offer) noResource(uri string) error {
+// noResource is the error for a URI that is nobody's. It says who refused it only where everything is offered.
+func (o *offer) noResource(uri string, offers choice) error {
 	e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s", uri)
-	if why := o.refused[resourceKind.method][uri]; why != "" {
+	if why := o.refused[resourceKind.method][uri]; why != "" && offers == nil {
 		e = mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s: %s", uri, why)
 	}
 	e.Data, _ = json.Marshal(map[string]string{"uri": uri}) // a string always encodes
