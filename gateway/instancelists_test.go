@@ -21,12 +21,12 @@ func TestWhatTheInstanceOfOneUserOffersIsNotShownToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gateway.New(gateway.Options{Logger: quiet})
 		defer g.Close()
-		var news atomic.Bool
+		var more atomic.Bool
 		must(t, g.Add("mail", gateway.Upstream{Isolation: gateway.PerUser, Dial: func(ctx context.Context, _ *gateway.Start) (*mcp.Client, error) {
 			s := mcp.NewServerWith("mail", "1", mcp.ServerOptions{Logger: quiet})
 			s.AddText(mcp.Resource{URI: "mail://help", Name: "help"}, "help")
-			if news.Load() {
-				s.AddText(mcp.Resource{URI: "mail://news", Name: "news"}, "news")
+			if more.Load() {
+				s.AddText(mcp.Resource{URI: "mail://notices", Name: "notices"}, "notices")
 			}
 			letters := 0
 			mcp.AddTool(s, "login", func(context.Context, struct{}) (string, error) {
@@ -45,7 +45,7 @@ func TestWhatTheInstanceOfOneUserOffersIsNotShownToOthers(t *testing.T) {
 			return uris
 		}
 		ann := mcp.NewClient(as(g, "ann"))
-		for _, want := range [][]string{{"mail://help"}, {"mail://help", "mail://news"}} {
+		for _, want := range [][]string{{"mail://help"}, {"mail://help", "mail://notices"}} {
 			_, err := ann.CallTool(t.Context(), "mail__login", nil)
 			must(t, err)
 			time.Sleep(time.Minute) // the lists are read again
@@ -53,7 +53,7 @@ func TestWhatTheInstanceOfOneUserOffersIsNotShownToOthers(t *testing.T) {
 			if got := listed(); !slices.Equal(got, want) {
 				t.Errorf("ben sees %q, want %q", got, want)
 			}
-			news.Store(true)
+			more.Store(true)
 		}
 	})
 }
