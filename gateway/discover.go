@@ -109,11 +109,11 @@ func (g *Gateway) complete(ctx context.Context, req *mcp.Request, offers choice)
 		if err != nil {
 			return mcp.Result{}, err
 		}
-		if m == nil || !offers(promptKind, name, m, original) {
+		if m == nil || !offers.has(promptKind, name, m, original) {
 			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref: unknown prompt %q", name)
 		}
 		renamed := jsonrpc.With(ref, "name", jsonrpc.AppendString(nil, original))
-		return m.handle(ctx, req.WithParams(jsonrpc.With(req.Params, "ref", renamed)))
+		return m.ask(ctx, req, req.WithParams(jsonrpc.With(req.Params, "ref", renamed)))
 	case mcp.RefResource:
 		uri, _ := jsonrpc.Unquote(jsonrpc.Get(ref, "uri"))
 		if err := g.await(ctx); err != nil {
@@ -122,13 +122,14 @@ func (g *Gateway) complete(ctx context.Context, req *mcp.Request, offers choice)
 		offer := g.current()
 		for _, k := range []kind{templateKind, resourceKind} {
 			f, ok := offer.found[k.method][uri]
-			if !ok || !offers(k, uri, f.member, f.original) {
+			if !ok || !offers.has(k, uri, f.member, f.original) {
 				continue
 			}
+			renamed := req
 			if f.original != uri {
-				req = req.WithParams(jsonrpc.With(req.Params, "ref", jsonrpc.With(ref, "uri", jsonrpc.AppendString(nil, f.original))))
+				renamed = req.WithParams(jsonrpc.With(req.Params, "ref", jsonrpc.With(ref, "uri", jsonrpc.AppendString(nil, f.original))))
 			}
-			return f.member.handle(ctx, req)
+			return f.member.ask(ctx, req, renamed)
 		}
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "ref: unknown resource template %q", uri)
 	}

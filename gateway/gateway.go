@@ -223,13 +223,13 @@ func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	g.meet(req)
 	switch req.Method {
 	case "tools/call":
-		return g.route(ctx, req, toolKind)
+		return g.route(ctx, req, toolKind, nil)
 	case "prompts/get":
-		return g.route(ctx, req, promptKind)
+		return g.route(ctx, req, promptKind, nil)
 	case "resources/read":
-		return g.read(ctx, req, everything)
+		return g.read(ctx, req, nil)
 	case "completion/complete":
-		return g.complete(ctx, req, everything)
+		return g.complete(ctx, req, nil)
 	case "tools/list":
 		return g.list(ctx, req, toolKind, everyone)
 	case "prompts/list":
@@ -241,11 +241,11 @@ func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	case skills.MethodList:
 		return g.list(ctx, req, skillKind, everyone)
 	case skills.MethodGet:
-		return g.getSkill(ctx, req, everything)
+		return g.getSkill(ctx, req, nil)
 	case skills.MethodDirectory:
-		return g.readDirectory(ctx, req, everything)
+		return g.readDirectory(ctx, req, nil)
 	case "subscriptions/listen":
-		return g.listen(ctx, req, everything)
+		return g.listen(ctx, req, nil)
 	case "server/discover":
 		return g.discover(ctx, everyone)
 	}
@@ -253,22 +253,22 @@ func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 }
 
 // route passes a call on to the member whose name its name begins with. One that was replaced before
-// it got the call is not asked.
-func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind) (mcp.Result, error) {
-	result, err := g.routeOnce(ctx, req, k)
+// it got the call is not asked: whoever has the name then must be in what is offered, too.
+func (g *Gateway) route(ctx context.Context, req *mcp.Request, k kind, offers choice) (mcp.Result, error) {
+	result, err := g.routeOnce(ctx, req, k, offers)
 	if errors.Is(err, ErrRemoved) && req.Round == 0 {
-		return g.routeOnce(ctx, req, k)
+		return g.routeOnce(ctx, req, k, offers)
 	}
 	return result, err
 }
 
-func (g *Gateway) routeOnce(ctx context.Context, req *mcp.Request, k kind) (mcp.Result, error) {
+func (g *Gateway) routeOnce(ctx context.Context, req *mcp.Request, k kind, offers choice) (mcp.Result, error) {
 	m, name, err := g.find(ctx, k, req.Name)
 	if err != nil {
 		return mcp.Result{}, err
 	}
-	if m == nil {
-		return mcp.Result{}, g.current().unknown(k, req.Name, nil)
+	if m == nil || !offers.has(k, req.Name, m, name) {
+		return mcp.Result{}, g.current().unknown(k, req.Name, offers)
 	}
 	if k.bit == tools {
 		if err := g.current().validateHeaders(req); err != nil {

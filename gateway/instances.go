@@ -267,9 +267,15 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
+		inUse := func() int64 { return m.instances.usersOf(i) }
+		if m.upstream.Check == nil {
+			cancel(m.attend(ctx, c, i.asked, inUse, m.haveReread))
+			return
+		}
+		// What is compared is the list that all see: one instance's own cannot be kept apart from it.
 		read := false
-		err := m.follow(ctx, c, i.asked, func() int64 { return m.instances.usersOf(i) }, func() {}, func() { read = true; ready() })
-		if !read && m.upstream.Check != nil {
+		err := m.follow(ctx, c, i.asked, inUse, func() {}, func() { read = true; ready() })
+		if !read {
 			i.err = err // nobody looks before it is ready
 			ready()
 		}
@@ -283,6 +289,22 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	m.forgetInstance(whose, i, 0)
 	<-following
 	m.gateway.report()
+}
+
+// haveReread has the lists read again when an instance says that they changed, until ctx is done: by a connection that is
+// nobody's, as what an instance offers may be for its user only.
+func (m *member) haveReread(ctx context.Context, changes *pending) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changes.wake:
+		}
+		m.want()
+		if !sleep(ctx, followPause) { // it costs the start of a program
+			return nil
+		}
+	}
 }
 
 func (m *member) dialInstance(ctx context.Context) (*mcp.Client, error) {

@@ -197,6 +197,12 @@ func (m *member) entry(k kind, raw json.RawMessage) (listed, bool) {
 	if k.method == templateKind.method {
 		e.template, _ = uritemplate.Parse(name) // nil: offered, but nothing is routed by it
 	}
+	if k.method == skillKind.method { // what it says decides whose the files in its folder are
+		if err := new(skills.Skill).UnmarshalJSON(raw); err != nil {
+			m.gateway.log.Warn("gateway: an entry that is no skill is omitted", "server", m.name, "error", err)
+			return listed{}, false
+		}
+	}
 	if k.bit == tools {
 		e.raw = withObjectSchema(raw)
 		e.view = apps.Of(jsonrpc.Get(raw, "_meta")).URI

@@ -305,6 +305,32 @@ var errRead = errors.New("what the server offers was read")
 // already and not to be checked, as calls need not wait for them, and read after it. asked is around the connection, and inUse says how
 // many calls use it.
 func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, inUse func() int64, early, read func()) error {
+	return m.attend(ctx, c, asked, inUse, func(ctx context.Context, changes *pending) error {
+		first := !m.isKnown()
+		if !first && m.upstream.Check == nil {
+			early()
+		}
+		changed, err := m.readAll(ctx, c, offered(c), true)
+		if err != nil {
+			return err
+		}
+		if first { // names of others may have waited for it, whatever it offers
+			changed |= tools | prompts
+		}
+		if changed != 0 {
+			m.gateway.changedOffer(changed)
+		}
+		read()
+		m.settle()
+		m.reread(ctx, c, changes)
+		return nil
+	})
+}
+
+// attend checks the health of a connection and listens for changes of the lists until ctx is done, the connection is
+// lost or then returns an error; it returns why. then is called when the connection agreed to tell of changes, or did not
+// in time.
+func (m *member) attend(ctx context.Context, c *mcp.Client, asked *breaker, inUse func() int64, then func(context.Context, *pending) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -331,23 +357,9 @@ func (m *member) follow(ctx context.Context, c *mcp.Client, asked *breaker, inUs
 	if err := m.leadsBack(ctx, c); err != nil {
 		return err
 	}
-	first := !m.isKnown()
-	if !first && m.upstream.Check == nil {
-		early()
-	}
-	changed, err := m.readAll(ctx, c, offered(c), true)
-	if err != nil {
+	if err := then(ctx, changes); err != nil {
 		return err
 	}
-	if first { // names of others may have waited for it, whatever it offers
-		changed |= tools | prompts
-	}
-	if changed != 0 {
-		m.gateway.changedOffer(changed)
-	}
-	read()
-	m.settle()
-	m.reread(ctx, c, changes)
 	return context.Cause(ctx)
 }
 

@@ -116,11 +116,12 @@ type naming struct {
 	keeps     bool // names are what they are, whatever models can use
 	found     map[string]owned
 	refused   map[string]string // why names are nobody's, by name
+	passed    map[string]bool   // names that something listed should have and has not
 	shared    []*member         // who has URIs that are another's, too
 }
 
 func newNaming(k kind, members []*member, o *Options) *naming {
-	n := &naming{kind: k, members: members, conflicts: o.Conflicts, keeps: o.Transparent || !k.named, found: map[string]owned{}, refused: map[string]string{}}
+	n := &naming{kind: k, members: members, conflicts: o.Conflicts, keeps: o.Transparent || !k.named, found: map[string]owned{}, refused: map[string]string{}, passed: map[string]bool{}}
 	if o.Conflicts == Refuse {
 		n.refuse()
 	}
@@ -191,7 +192,7 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 	if taken && owner.member == m && owner.original == e.name {
 		return "", fmt.Sprintf("%s %q is listed twice", n.kind.noun, e.name)
 	}
-	nested, contested := n.nested(m, wanted)
+	contested := n.contested(m, wanted)
 	switch {
 	case taken && n.conflicts == First:
 		n.share(target)
@@ -217,11 +218,9 @@ func (n *naming) expose(m *member, e listed) (exposed, why string) {
 		why = "names may hold letters, digits, _ and - only"
 	default:
 		n.found[wanted] = target
-		if nested {
-			n.found[m.suffixed(n.kind, e.name)] = target // its name while it was contested
-		}
 		return wanted, ""
 	}
+	n.passed[wanted] = true
 	exposed = m.suffixed(n.kind, e.name)
 	if _, taken := n.found[exposed]; taken {
 		return "", fmt.Sprintf("%s %q is omitted: the name %q is taken", n.kind.noun, e.name, exposed)
@@ -236,22 +235,21 @@ func (m *member) suffixed(k kind, name string) string {
 	return p[:min(len(p), maxExposed-1-digits)] + "_" + suffix(m.name, name)
 }
 
-// nested reports whether a name begins with the prefix of a member that comes
-// before, so that both may have it, and whether the definitions of one such member
-// are not known yet. Until they are, the name is nobody's: so it never passes from
-// one tool to another when a server is connected.
-func (n *naming) nested(m *member, wanted string) (nested, contested bool) {
+// contested reports whether a name begins with the prefix of a member that comes
+// before and whose definitions are not known yet, so that both may have it. Until
+// they are, the name is nobody's: so it never passes from one tool to another when
+// a server is connected.
+func (n *naming) contested(m *member, wanted string) bool {
 	if !n.kind.named || m.prefix() == "" {
-		return false, false
+		return false
 	}
 	for _, before := range n.members {
 		if before == m {
 			break
 		}
-		if strings.HasPrefix(wanted, before.prefix()) {
-			nested = true
-			contested = contested || !before.isKnown()
+		if strings.HasPrefix(wanted, before.prefix()) && !before.isKnown() {
+			return true
 		}
 	}
-	return nested, contested
+	return false
 }

@@ -199,7 +199,7 @@ func (g *Gateway) watch(ctx context.Context, l *changes.Listener, req *mcp.Reque
 			owners, _ = g.current().owners(uri)
 		}
 		for _, r := range owners {
-			if !offers(resourceKind, uri, r.member, r.uri) {
+			if !offers.has(resourceKind, uri, r.member, r.uri) {
 				continue
 			}
 			if byMember[r.member] == nil {
@@ -229,7 +229,7 @@ func (m *member) watch(ctx context.Context, l *changes.Listener, req *mcp.Reques
 	sub := mcp.NewRequest(req.Method, params)
 	sub.Meta, sub.Caller, sub.Principal, sub.Peer = req.Meta, req.Caller, req.Principal, watchPeer{&m.gateway.first, l, known}
 	for {
-		_, err := m.handle(ctx, sub)
+		_, err := m.chain.Handle(ctx, sub)
 		if ctx.Err() != nil {
 			return
 		}

@@ -68,6 +68,7 @@ type offer struct {
 	matches []match                      // templates, in order
 	renamed map[*member][]string         // what has another name than it should have
 	refused map[string]map[string]string // why names are nobody's, by method and name
+	passed  map[string]map[string]bool   // names that something listed should have and has not, by method
 	shared  map[*member]bool             // their results may name URIs that are others'; see resources.go
 }
 
@@ -97,16 +98,16 @@ func (g *Gateway) current() *offer {
 
 func makeOffer(members []*member, options *Options) *offer {
 	o := &offer{members: append([]*member(nil), members...), lists: map[string]json.RawMessage{},
-		found: map[string]map[string]owned{}, renamed: map[*member][]string{}, refused: map[string]map[string]string{}, shared: map[*member]bool{}}
+		found: map[string]map[string]owned{}, renamed: map[*member][]string{}, refused: map[string]map[string]string{}, passed: map[string]map[string]bool{}, shared: map[*member]bool{}}
 	for _, k := range namedInTurn {
 		names := newNaming(k, o.members, options)
 		w := jsonrpc.NewObject(nil)
 		w.Array(k.list)
 		for _, m := range o.members {
 			entries := m.listing(k).entries
-			if w.Len()+sizeOf(entries) > maxOfferBytes {
+			omitted := w.Len()+sizeOf(entries) > maxOfferBytes // from the list; its names stand for the same
+			if omitted {
 				o.renamed[m] = append(o.renamed[m], fmt.Sprintf("%s: omitted, as the lists of all servers have more than %d MiB together", k.list, maxOfferBytes>>20))
-				continue
 			}
 			for _, e := range entries {
 				exposed, why := names.expose(m, e)
@@ -117,9 +118,9 @@ func makeOffer(members []*member, options *Options) *offer {
 				if e.template != nil && names.refused[e.name] == "" {
 					o.matches = append(o.matches, match{m, e.template})
 				}
-				switch exposed {
-				case "":
-				case e.name:
+				switch {
+				case exposed == "" || omitted:
+				case exposed == e.name:
 					w.Element(e.raw)
 				default:
 					w.ObjectElement()
@@ -133,7 +134,7 @@ func makeOffer(members []*member, options *Options) *offer {
 		if !k.named {
 			o.noteShared(names.shared)
 		}
-		o.found[k.method], o.refused[k.method], o.lists[k.method] = names.found, names.refused, w.Bytes()
+		o.found[k.method], o.refused[k.method], o.passed[k.method], o.lists[k.method] = names.found, names.refused, names.passed, w.Bytes()
 	}
 	o.noteOverlaps()
 	for _, m := range o.members {
@@ -163,12 +164,13 @@ func (g *Gateway) find(ctx context.Context, k kind, exposed string) (*member, st
 }
 
 // find is [Gateway.find] among what is offered now. What is not listed may still
-// be there: servers hide tools.
+// be there: servers hide tools. What is listed has no name but the one in the list, which
+// parts, scopes and logs go by.
 func (o *offer) find(k kind, exposed string) (*member, string) {
 	if f, ok := o.found[k.method][exposed]; ok {
 		return f.member, f.original
 	}
-	if o.refused[k.method][exposed] != "" {
+	if o.refused[k.method][exposed] != "" || o.passed[k.method][exposed] {
 		return nil, ""
 	}
 	var found *member
@@ -186,16 +188,16 @@ func (o *offer) find(k kind, exposed string) (*member, string) {
 	return found, exposed[len(longest):]
 }
 
-// unknown is the error for a tool or prompt that there is not. It names others only where visible says so,
-// and not who refused the name where that is not nil.
-func (o *offer) unknown(k kind, name string, visible func(exposed string, f owned) bool) error {
-	if why := o.refused[k.method][name]; why != "" && visible == nil {
+// unknown is the error for a tool or prompt that there is not. It names others only where they are offered,
+// and who refused the name only where everything is.
+func (o *offer) unknown(k kind, name string, offers choice) error {
+	if why := o.refused[k.method][name]; why != "" && offers == nil {
 		return mcp.Errorf(mcp.CodeInvalidParams, "unknown %s %q: %s; whoever runs the gateway must give one of them another name", k.noun, name, why)
 	}
 	var near []string
 	var all []string
 	for exposed, f := range o.found[k.method] {
-		if visible != nil && !visible(exposed, f) {
+		if !offers.has(k, exposed, f.member, f.original) {
 			continue
 		}
 		if all = append(all, exposed); f.original == name {

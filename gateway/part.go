@@ -56,18 +56,10 @@ func (p *part) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	g := p.gateway
 	g.meet(req)
 	switch req.Method {
-	case "tools/call", "prompts/get":
-		k := toolKind
-		if req.Method == "prompts/get" {
-			k = promptKind
-		}
-		m, name, err := g.find(ctx, k, req.Name)
-		if err != nil {
-			return mcp.Result{}, err
-		}
-		if m == nil || !p.offers(k, req.Name, m, name) {
-			return mcp.Result{}, g.current().unknown(k, req.Name, func(exposed string, f owned) bool { return p.offers(k, exposed, f.member, f.original) })
-		}
+	case "tools/call":
+		return g.route(ctx, req, toolKind, p.offers)
+	case "prompts/get":
+		return g.route(ctx, req, promptKind, p.offers)
 	case "resources/read":
 		return g.read(ctx, req, p.offers)
 	case "completion/complete":
@@ -123,8 +115,9 @@ func (p *part) selected(o *offer, k kind) json.RawMessage {
 // everyone is all members.
 func everyone(*member) bool { return true }
 
-// A choice says whether an entry of a member is in what a client can have.
+// A choice says whether an entry of a member is in what a client can have; nil: everything is.
 type choice func(k kind, exposed string, m *member, name string) bool
 
-// everything is all that there is.
-func everything(kind, string, *member, string) bool { return true }
+func (c choice) has(k kind, exposed string, m *member, name string) bool {
+	return c == nil || c(k, exposed, m, name)
+}

@@ -67,12 +67,10 @@ type match struct {
 	template *uritemplate.Template
 }
 
-// owners returns whose resource a URI may be: the member's whose skill it is a file of, or that lists it, or that it
-// names, or those' with a matching template. It is unsure where there is none.
+// owners returns whose resource a URI may be: the member's that lists it, or that it names, or whose skill it is a file
+// of, or those' with a matching template. It is unsure where there is none. A skill takes what a template of another
+// member matches only under skill://, where templates match the files of all skills.
 func (o *offer) owners(uri string) (owners []resource, sure bool) {
-	if f := o.skillOf(uri); f != nil {
-		return []resource{{f.member, uri}}, true
-	}
 	if f, ok := o.found[resourceKind.method][uri]; ok {
 		return []resource{{f.member, f.original}}, true
 	}
@@ -86,6 +84,10 @@ func (o *offer) owners(uri string) (owners []resource, sure bool) {
 	if o.refused[resourceKind.method][uri] != "" {
 		return nil, true
 	}
+	skill := o.skillOf(uri)
+	if skill != nil && strings.HasPrefix(uri, "skill://") {
+		return []resource{{skill.member, uri}}, true
+	}
 	for _, t := range o.matches {
 		if slices.ContainsFunc(owners, func(r resource) bool { return r.member == t.member }) {
 			continue
@@ -93,6 +95,9 @@ func (o *offer) owners(uri string) (owners []resource, sure bool) {
 		if _, ok := t.template.Match(uri); ok {
 			owners = append(owners, resource{t.member, uri})
 		}
+	}
+	if len(owners) == 0 && skill != nil {
+		owners = []resource{{skill.member, uri}}
 	}
 	return owners, len(owners) > 0
 }
@@ -193,10 +198,10 @@ func (g *Gateway) read(ctx context.Context, req *mcp.Request, offers choice) (mc
 			}
 		}
 	}
-	last := g.current().noResource(req.Name)
+	last := g.current().noResource(req.Name, offers)
 	asker := takeAsker(req)
 	for _, r := range owners {
-		if asker != "" && r.member.name != asker || !offers(resourceKind, req.Name, r.member, r.uri) {
+		if asker != "" && r.member.name != asker || !offers.has(resourceKind, req.Name, r.member, r.uri) {
 			continue
 		}
 		result, err := r.ask(ctx, req)
@@ -221,10 +226,10 @@ func (r resource) ask(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 	return r.member.gateway.current().translated(r.member, req.Method, result, &renaming{r.uri, req.Name})
 }
 
-// noResource is the error for a URI that is nobody's.
-func (o *offer) noResource(uri string) error {
+// noResource is the error for a URI that is nobody's. It says who refused it only where everything is offered.
+func (o *offer) noResource(uri string, offers choice) error {
 	e := mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s", uri)
-	if why := o.refused[resourceKind.method][uri]; why != "" {
+	if why := o.refused[resourceKind.method][uri]; why != "" && offers == nil {
 		e = mcp.Errorf(mcp.CodeInvalidParams, "resource not found: %s: %s", uri, why)
 	}
 	e.Data, _ = json.Marshal(map[string]string{"uri": uri}) // a string always encodes

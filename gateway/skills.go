@@ -47,7 +47,7 @@ func (g *Gateway) getSkill(ctx context.Context, req *mcp.Request, offers choice)
 	}
 	uri := uriOf(req)
 	o := g.current()
-	has := func(m *member) bool { return offers(skillKind, uri, m, uri) }
+	has := func(m *member) bool { return offers.has(skillKind, uri, m, uri) }
 	if f, ok := o.found[skillKind.method][uri]; ok {
 		return askFirst(ctx, req, []*member{f.member}, has, mcp.Errorf(mcp.CodeInvalidParams, "no skill is served at %.200q", uri))
 	}
@@ -63,9 +63,9 @@ func (g *Gateway) readDirectory(ctx context.Context, req *mcp.Request, offers ch
 	uri := uriOf(req)
 	o := g.current()
 	able, noFolder := o.withSkills(skills.ReadsDirectories), mcp.Errorf(mcp.CodeInvalidParams, "%.200q is not a folder", uri)
-	has := func(m *member) bool { return offers(resourceKind, uri, m, uri) }
+	has := func(m *member) bool { return offers.has(resourceKind, uri, m, uri) }
 	f := o.skillOf(uri)
-	if f != nil && !offers(skillKind, f.original, f.member, f.original) {
+	if f != nil && !offers.has(skillKind, f.original, f.member, f.original) {
 		return mcp.Result{}, noFolder
 	}
 	if f == nil {
