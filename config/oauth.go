@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,6 +31,32 @@ type OAuth struct {
 	IdentityProvider     string `json:"identityProvider,omitempty"`
 	IdentityClientID     string `json:"identityClientId,omitempty"`
 	IdentityClientSecret string `json:"-"`
+
+	workspace string // of a project's definition its folder, which the files must lie in
+}
+
+// ReadFile reads KeyFile or AssertionFile, which may have 64 KiB. Where a project's file names it, it must lie in the
+// project, whatever links lead to it, as that of ${file:} must: its text is sent to an authorization server of the
+// project's choice. It is read anew each time.
+func (o *OAuth) ReadFile(path string) ([]byte, error) {
+	folder, inside := filepath.Dir(path), filepath.Base(path)
+	if o.workspace != "" {
+		local := false
+		if folder, inside, local = insideProject(o.workspace, path); !local {
+			return nil, outsideProject(path)
+		}
+	} else if real, err := filepath.EvalSymlinks(path); err == nil { // the person's own file may name a link
+		folder, inside = filepath.Dir(real), filepath.Base(real)
+	}
+	data, err := readInside(folder, inside, maxSecretFile)
+	if err != nil {
+		return nil, fmt.Errorf("file %s %w", quote(path), err)
+	}
+	return data, nil
+}
+
+func outsideProject(written string) error {
+	return fmt.Errorf("file %s is outside of the project's folder; put it there, or name it in a configuration of your own", quote(written))
 }
 
 // Grants without a user.
@@ -147,7 +174,13 @@ func (x *expansion) oauth() (_ *OAuth, field string, err error) {
 			return nil, "oauth." + member.name, err
 		}
 		if member.isFile && *member.value != "" {
-			*member.value = absolute(*member.value, x.def.folder)
+			path := absolute(*member.value, x.def.folder)
+			if o.workspace = x.def.workspace; o.workspace != "" {
+				if _, _, local := insideProject(o.workspace, path); !local {
+					return nil, "oauth." + member.name, outsideProject(*member.value)
+				}
+			}
+			*member.value = path
 		}
 	}
 	return &o, "", nil

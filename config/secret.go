@@ -35,9 +35,8 @@ func (x *expansion) secretFile(written string) (string, error) {
 	path = absolute(path, x.def.folder)
 	folder, inside := filepath.Dir(path), filepath.Base(path)
 	if workspace := x.def.workspace; workspace != "" {
-		var err error
-		folder = workspace
-		if inside, err = filepath.Rel(workspace, path); err != nil || !filepath.IsLocal(inside) {
+		local := false
+		if folder, inside, local = insideProject(workspace, path); !local {
 			return "", caused(ErrSecret, "file %s is outside of the project's folder; name it in a configuration of your own, or keep it as ${secret:NAME}", quote(written))
 		}
 	} else if real, err := filepath.EvalSymlinks(path); err == nil { // the person's own file may name a link, as those of secrets often are
@@ -55,4 +54,11 @@ func (x *expansion) secretFile(written string) (string, error) {
 		return "", caused(ErrSecret, "file %s is empty; put the secret there", quote(written))
 	}
 	return value, nil
+}
+
+// insideProject is a file as [readInside] reads it of a project; local is false for one outside of it. Links are left
+// to readInside.
+func insideProject(workspace, path string) (folder, inside string, local bool) {
+	inside, err := filepath.Rel(workspace, path)
+	return workspace, inside, err == nil && filepath.IsLocal(inside)
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +35,7 @@ type signer struct {
 	name string // as the person calls it
 	url  string
 	auth config.OAuth
+	asks []string // scopes that the person asks for, in addition to what auth does
 }
 
 // signer finds the server that a command line means.
@@ -51,7 +53,7 @@ func (a *app) signer(cmd *cobra.Command, args []string) (signer, error) {
 	if t.server == nil || t.server.Kind == config.Stdio {
 		return signer{}, usagef("%s: %s is not reached by a URL; what it needs to know is in its own settings", cmd.CommandPath(), args[0])
 	}
-	return signer{args[0], t.server.URL, entryOAuth(t.server)}, nil
+	return signer{name: args[0], url: t.server.URL, auth: entryOAuth(t.server)}, nil
 }
 
 // entryOAuth is what a configuration says of tokens for a server.
@@ -72,7 +74,8 @@ func (a *app) loginCommand() *cobra.Command {
 		Long: `Log in at a server that asks for it: your browser shows the page of the authorization
 server that the server names, and comes back to an address of this machine.
 Where no browser can be opened, open the page elsewhere, and paste the address
-that you end up at.
+that you end up at. Scopes that you asked for with --scope and did not get are an
+error; you are logged in with the others.
 
 ` + loginHelp,
 		Example:           "  junction login https://mcp.example.com/mcp\n  junction login github --no-browser",
@@ -85,7 +88,8 @@ that you end up at.
 			if client != "" {
 				s.auth.ClientID, s.auth.ClientSecret, s.auth.KeyFile = client, "", ""
 			}
-			s.auth.Scopes = append(s.auth.Scopes, scopes...)
+			s.asks = strings.Fields(strings.Join(scopes, " "))
+			s.auth.Scopes = slices.Concat(s.auth.Scopes, s.asks)
 			return a.login(cmd.Context(), s, !asksNoBrowser && canOpenBrowser())
 		},
 	}
@@ -124,7 +128,20 @@ func (a *app) login(ctx context.Context, s signer, browser bool) error {
 		return &connectError{err}
 	}
 	a.out.Printf("Logged in: %s\n", describeLogin(l, time.Now()))
-	return nil
+	return lacking(l, s.asks)
+}
+
+// lacking is the error for scopes that were asked for and are not given, nil if there are none: to log in once more
+// would not give them either.
+func lacking(l *oauth.Login, asked []string) error {
+	missing := slices.DeleteFunc(slices.Clone(asked), func(scope string) bool {
+		return slices.Contains(l.Scopes, scope) || scope == "offline_access" && l.Renews // which some never name
+	})
+	if len(missing) == 0 {
+		return nil
+	}
+	return &connectError{fmt.Errorf("%s did not give you %s, which you asked for: your user there does not have it; ask whoever runs the server",
+		plaintext.Line(l.Issuer, 200), plaintext.Line(strings.Join(missing, ", "), 200))}
 }
 
 // describeLogin is a login in a line.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,7 +43,8 @@ type tokenSite struct {
 	mu        sync.Mutex
 	open      bool // wants no tokens
 	denies    bool
-	keeps     bool // has no page to revoke tokens at
+	withholds string // a scope that nobody gets
+	keeps     bool   // has no page to revoke tokens at
 	clients   []string
 	tokens    map[string]string // scopes by token
 	codes     map[string]string // scopes by code
@@ -109,7 +111,7 @@ func (s *tokenSite) authorize(w http.ResponseWriter, r *http.Request) {
 			q.Set("error", "access_denied")
 		} else {
 			code := fmt.Sprintf("code%d", len(s.clients))
-			s.codes[code] = r.Form.Get("scope")
+			s.codes[code] = strings.Join(slices.DeleteFunc(strings.Fields(r.Form.Get("scope")), func(scope string) bool { return scope == s.withholds }), " ")
 			q.Set("code", code)
 		}
 		http.Redirect(w, r, r.Form.Get("redirect_uri")+"?"+q.Encode(), http.StatusFound)
@@ -197,6 +199,31 @@ func TestSomebodyLogsInAndOut(t *testing.T) {
 	if got := fmt.Sprint(s.clients, s.registers, s.revoked); got != "[registered mine] 1 [secret-refresh]" {
 		t.Errorf("clients, registrations and what was revoked: %s", got)
 	}
+}
+
+// Whoever asks for more than they have learns that, rather than is sent to log in once more.
+func TestScopesThatAreAskedForAndNotGivenAreAnError(t *testing.T) {
+	noState(t)
+	withFollower(t)
+	s := newTokenSite(t)
+	s.withholds = "write"
+	at := s.URL + "/mcp"
+	for _, test := range []struct {
+		scopes string
+		code   int
+		given  string
+		stderr string
+	}{
+		{"use,write", exitConnection, "(read use)", s.URL + " did not give you write, which you asked for: your user there does not have it; ask whoever runs the server"},
+		{"use write", exitConnection, "(read use)", "did not give you write, which"},
+		{"use,offline_access", exitOK, "(read use offline_access)", ""},
+	} {
+		got := runs(t, "", "login", at, "--scope", test.scopes)
+		got.expect(t, test.code, "Logged in: "+at+" at "+s.URL+" "+test.given, test.stderr)
+		runs(t, "", "call", at, "add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "") // with the scopes that were given
+	}
+	s.withholds = "offline_access" // a refresh token is all that says that it was given
+	runs(t, "", "login", at, "--scope", "offline_access").expect(t, exitOK, "(read), renewed by itself", "")
 }
 
 func TestAnOrganizationSaysWhatItsUsersMayUse(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	maxKeyFile   = 64 << 10 // bytes of a client's key, and of a signed statement
+	maxKeyFile   = 64 << 10 // bytes of a key
 	maxIdleConns = 32       // to one server
 )
 
@@ -82,7 +82,7 @@ func (a *app) tokens(entry config.OAuth, visit func(ctx context.Context, redirec
 		r := oauth.Registration{ID: entry.ClientID, Secret: entry.ClientSecret, Redirect: o.Redirect}
 		if entry.KeyFile != "" {
 			var err error
-			if r.Key, err = readKey(entry.KeyFile); err != nil {
+			if r.Key, err = readKey(&entry); err != nil {
 				return nil, fmt.Errorf("oauth.privateKey: %w", err)
 			}
 		}
@@ -93,7 +93,7 @@ func (a *app) tokens(entry config.OAuth, visit func(ctx context.Context, redirec
 
 // readAssertion reads what is signed of a client or its user, anew each time: it is replaced before it expires.
 func readAssertion(entry *config.OAuth) (string, error) {
-	data, err := readSmall(entry.AssertionFile)
+	data, err := entry.ReadFile(entry.AssertionFile)
 	return strings.TrimSpace(string(data)), err
 }
 
@@ -112,8 +112,9 @@ func readSmall(path string) ([]byte, error) {
 }
 
 // readKey reads a private key in PEM: PKCS #8, or PKCS #1 of RSA, or SEC 1.
-func readKey(path string) (crypto.Signer, error) {
-	data, err := readSmall(path)
+func readKey(entry *config.OAuth) (crypto.Signer, error) {
+	path := entry.KeyFile
+	data, err := entry.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

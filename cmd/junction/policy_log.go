@@ -16,6 +16,7 @@ import (
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/mcp/apps"
 	"github.com/junction-mcp/junction/policy"
 )
 
@@ -56,7 +57,7 @@ func (l *auditLine) input() policy.Input {
 		}
 	case "resources/read":
 		in.Resource = l.Name
-		if strings.Contains(l.Name, secret.Hidden) || strings.HasSuffix(l.Name, "…") {
+		if strings.Contains(l.Name, secret.Hidden) || strings.HasSuffix(l.Name, "…") || isTranslated(l.Name) {
 			in.Unknown = append(in.Unknown, "resource")
 		}
 	}
@@ -70,6 +71,12 @@ func (l *auditLine) input() policy.Input {
 		in.Unknown = append(in.Unknown, "args."+name)
 	}
 	return in
+}
+
+// isTranslated reports whether a resource's URI is one that a gateway made, as two servers have a resource of one URI:
+// rules see the server's own. A server's own may begin like that, too, so that the log does not say which it is.
+func isTranslated(uri string) bool {
+	return strings.HasPrefix(uri, "junction:") || strings.HasPrefix(uri, apps.Scheme+"junction/")
 }
 
 // configuredAs says what the configuration has of the server, of which a line has the name.

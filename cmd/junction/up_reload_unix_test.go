@@ -239,7 +239,7 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 	shown.expect(t, exitUsage, "as it was", "nobody can be asked here; junction approve a@")
 	_, hash, _ := strings.Cut(shown.stderr, "junction approve ")
 	hash, _, _ = strings.Cut(hash, " ")
-	runs(t, "", "approve", "a@000000000000", "--config", config).expect(t, exitConnection, "", "defines something else by now")
+	runs(t, "", "approve", "a@"+strings.Repeat("0", 32), "--config", config).expect(t, exitConnection, "", "defines something else by now")
 	runs(t, "", "approve", hash, "--config", config).expect(t, exitOK, `Approved of server "a": 1 changed`, "")
 	waitFor(t, "it is offered again", func() bool { return strings.Contains(toolsAt(t, r.url), "a__echo") })
 	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitOK, "hi", "")

@@ -104,7 +104,7 @@ func TestNamesThatServersShareAreNoWarningsOfTheirs(t *testing.T) {
 func TestAHashIsOfWhatIsShown(t *testing.T) {
 	review := host.Review{Server: "files", Items: []host.ReviewItem{tool("a", ""), tool("b", "")}}
 	hash := approval.Hash(review)
-	if len(hash) != 16 || strings.Trim(hash, "0123456789abcdef") != "" {
+	if len(hash) != 32 || strings.Trim(hash, "0123456789abcdef") != "" {
 		t.Errorf("the hash is %q", hash)
 	}
 	turned := host.Review{Server: "files", Items: []host.ReviewItem{tool("b", ""), tool("a", "")}}

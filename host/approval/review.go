@@ -191,9 +191,9 @@ func Hash(r host.Review) string {
 	return hex.EncodeToString(h.Sum(nil))[:hashLetters]
 }
 
-// hashLetters is how many letters of a hash are typed: 64 bits, which nobody finds a second
-// definition for.
-const hashLetters = 16
+// hashLetters is how many letters of a hash are typed: 128 bits, so that whoever writes definitions does not find two
+// with one hash, either.
+const hashLetters = 32
 
 // text is the one field of a definition that has no other.
 func text(definition string) string {

@@ -199,7 +199,7 @@ func (e *Endpoint) receive(w http.ResponseWriter, r *http.Request, principal *mc
 		e.refuse(w, http.StatusRequestTimeout, "the body did not come within %v", e.options.ReadTimeout)
 	case err != nil:
 		e.refuse(w, http.StatusBadRequest, "the body could not be read: %v", err)
-	case !c.accept(body):
+	case !c.accept(body, principal):
 		w.Header().Set("Retry-After", "1")
 		e.refuse(w, http.StatusServiceUnavailable, "the connection is ending, or has too many requests: at most %d", e.edge.MaxInFlight())
 	default:

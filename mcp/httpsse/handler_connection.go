@@ -69,9 +69,9 @@ func (c *connection) Send(ctx context.Context, message []byte) error {
 	return c.events.Write(ctx, eventstream.Event{Name: "message", Data: message})
 }
 
-// accept takes a message; false if there are too many already. The response is sent
-// on the stream.
-func (c *connection) accept(body []byte) bool {
+// accept takes a message with the scopes of the credentials that came with it; false if there are too many already. The
+// response is sent on the stream.
+func (c *connection) accept(body []byte, principal *mcp.Principal) bool {
 	c.mu.Lock()
 	if c.ending || c.jobs >= c.limit {
 		c.mu.Unlock()
@@ -81,7 +81,7 @@ func (c *connection) accept(body []byte) bool {
 	c.done.Add(1)
 	c.mu.Unlock()
 	job := new(edge.Job)
-	if !c.connection.Accept(job, body) {
+	if !c.connection.AcceptOf(job, body, principal) {
 		c.jobDone()
 		return true
 	}

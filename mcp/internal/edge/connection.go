@@ -67,6 +67,7 @@ type Job struct {
 	message    jsonrpc.Message
 	ctx        context.Context
 	session    *Session // nil for a modern request
+	principal  *mcp.Principal
 	batch      []byte
 	reply      []byte
 	held       int // of the connection's budget
@@ -77,7 +78,13 @@ type Job struct {
 // cancellation, responses to requests from the server) and leaves the rest to [Job.Run]. It
 // reports whether there is anything left. data must not be changed any more.
 func (c *Connection) Accept(j *Job, data []byte) bool {
-	*j = Job{connection: c}
+	return c.AcceptOf(j, data, c.principal)
+}
+
+// AcceptOf is Accept for a message with credentials of its own, which are the
+// same principal's as those of the connection, and may have other scopes.
+func (c *Connection) AcceptOf(j *Job, data []byte, principal *mcp.Principal) bool {
+	*j = Job{connection: c, principal: principal}
 	if jsonrpc.IsBatch(data) {
 		if j.batch = data; !c.hold(j, len(data)) {
 			j.reply = jsonrpc.AppendError(nil, "", tooMuchHeld())
@@ -158,7 +165,7 @@ func (c *Connection) acceptLegacy(j *Job) {
 	j.session = c.current()
 	switch {
 	case j.session == nil && m.Method == methodInitialize:
-		j.reply = c.initialize(j.ctx, m)
+		j.reply = c.initialize(j)
 	case j.session != nil && m.Method == methodSetLevel:
 		j.reply = j.session.Request(j.ctx, nil, m, From{}).Message
 	case j.session == nil && m.Method == methodPing:
@@ -177,10 +184,10 @@ func (j *Job) Run(dst []byte) []byte {
 		return append(dst, j.reply...)
 	case j.batch != nil:
 		defer c.batches.End(j)
-		return c.batch(dst, j.batch)
+		return c.batch(dst, j)
 	}
 	defer c.calls.End(j.message.ID)
-	from := From{Principal: c.principal, Caller: c, Out: c.out}
+	from := From{Principal: j.principal, Caller: c, Out: c.out}
 	if j.session != nil {
 		return j.session.Request(j.ctx, dst, &j.message, from).Message
 	}
@@ -193,8 +200,9 @@ func (c *Connection) current() *Session {
 	return c.session
 }
 
-func (c *Connection) initialize(ctx context.Context, m *jsonrpc.Message) []byte {
-	s, reply := c.edge.Initialize(ctx, nil, m, From{Principal: c.principal})
+func (c *Connection) initialize(j *Job) []byte {
+	m := &j.message
+	s, reply := c.edge.Initialize(j.ctx, nil, m, From{Principal: j.principal})
 	if s == nil || c.adopt(s) {
 		return reply.Message
 	}
@@ -257,7 +265,7 @@ func (c *Connection) listener() *Session {
 }
 
 // batch handles the messages of a batch concurrently and joins the responses.
-func (c *Connection) batch(dst, data []byte) []byte {
+func (c *Connection) batch(dst []byte, of *Job) []byte {
 	s := c.current()
 	if s == nil || !s.revision.Batches {
 		name := revision.Latest().Name
@@ -266,11 +274,11 @@ func (c *Connection) batch(dst, data []byte) []byte {
 		}
 		return jsonrpc.AppendError(dst, "", jsonrpc.Errorf(jsonrpc.InvalidRequest, "%s has no batches: send one message at a time", name))
 	}
-	return Batch(dst, data, c.edge.options.InFlight, func(m *jsonrpc.Message) []byte {
+	return Batch(dst, of.batch, c.edge.options.InFlight, func(m *jsonrpc.Message) []byte {
 		if m.Method == methodInitialize {
 			return jsonrpc.AppendError(nil, m.ID, jsonrpc.Errorf(jsonrpc.InvalidRequest, "initialize must not be part of a batch"))
 		}
-		j := Job{connection: c, message: *m}
+		j := Job{connection: c, message: *m, principal: of.principal}
 		if !c.accept(&j) {
 			return nil
 		}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/audit"
+)
+
+// Rules see a resource under its server's own URI, and the log has the one that clients know: where that is another, the
+// log does not tell what a rule makes of it.
+func TestTheVerdictOnAResourceWithAnotherURIIsThatOfTheGateway(t *testing.T) {
+	alone(t)
+	key, err := audit.ReadKey("key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := audit.Open("log", audit.Options{Key: key, NoSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, uri := range []string{"junction:files/file:///secret", "ui://junction/files/secret"} { // as up writes them
+		if err := log.Append(&audit.Record{Kind: audit.KindCall, Time: time.Now(), Method: "resources/read", Name: uri}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"mine.json":  `{"mcpServers": {"files": {"command": "files"}}}`,
+		"rules.json": `{"rules": [{"effect": "deny", "when": "resource in ['file:///secret', 'ui://secret']"}], "default": "allow"}`, // denies it in a gateway
+	} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := runs(t, "", "policy", "test", "--audit=log", "--policy", "rules.json", "--config", "mine.json", "--json")
+	if !strings.Contains(got.stdout, `"reason":"the rule looks at resource, which the log does not tell as it was"`) || strings.Count(got.stdout, `"effect":"cannot tell"`) != 2 {
+		t.Errorf("the gateway denies what the verdict does not tell of: %s", got.stdout)
+	}
+}
