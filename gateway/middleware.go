@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
@@ -93,6 +94,28 @@ func (g *Gateway) member(name string) *member {
 		return nil
 	}
 	return g.members[i]
+}
+
+// Definitions are what a server lists itself, before its middleware, or what is remembered of that; nil while it is not
+// known. They are not to be changed. tools and prompts are the names that clients see now, sorted.
+func (g *Gateway) Definitions(server string) (d *definitions.Definitions, tools, prompts []string) {
+	m := g.member(server)
+	if m == nil {
+		return nil, nil, nil
+	}
+	m.mu.RLock()
+	d = m.known
+	m.mu.RUnlock()
+	of := func(k kind) (names []string) {
+		for name, f := range g.current().found[k.method] {
+			if f.member == m {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+	return d, of(toolKind), of(promptKind)
 }
 
 // A Tool is what a name stands for that clients see.

@@ -124,6 +124,12 @@ func (r *Rule) IsFor(server string) bool {
 	return p.kind == exactly && p.text == server
 }
 
+// MatchesServer reports whether the rule's pattern of servers matches a name.
+func (r *Rule) MatchesServer(name string) bool { return parsePattern(r.Server).matches(name) }
+
+// MatchesTool reports whether the rule's pattern of tools matches a name.
+func (r *Rule) MatchesTool(name string) bool { return parsePattern(r.Tool).matches(name) }
+
 // Covers reports whether a server is one of those in After.
 func (r *Rule) Covers(server, origin string) bool {
 	return Named(strings.Split(r.After, ","), server, origin)

@@ -38,6 +38,9 @@ type Options struct {
 	Matches func(*mcp.Request) bool
 	// Whose names the limit in errors, such as "server files"; default "you".
 	Whose string
+	// OnRefused, if not nil, is called with the context of each request that is refused, and why, before it is
+	// answered. It must be safe for concurrent use.
+	OnRefused func(ctx context.Context, req *mcp.Request, why error)
 }
 
 // Caller is a Key: the principal of a request, or else the connection or session that it came from, or
@@ -107,12 +110,12 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 	}
 	b, err := l.enter(l.options.Key(req))
 	if err != nil {
-		return refused(req, err)
+		return l.refused(ctx, req, err)
 	}
 	defer l.leave(b)
 	if req.Round == 0 { // another round is no other call
 		if err := l.take(b); err != nil {
-			return refused(req, err)
+			return l.refused(ctx, req, err)
 		}
 	}
 	if b.running != nil {
@@ -175,7 +178,10 @@ func word(in time.Duration) string {
 }
 
 // refused is the result of a call that is not made. A model reads that of a tool.
-func refused(req *mcp.Request, why error) (mcp.Result, error) {
+func (l *Limiter) refused(ctx context.Context, req *mcp.Request, why error) (mcp.Result, error) {
+	if l.options.OnRefused != nil {
+		l.options.OnRefused(ctx, req, why)
+	}
 	if req.Method != "tools/call" {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "%v", why)
 	}

@@ -158,3 +158,18 @@ func TestBytesOfResultsInATimeAreBounded(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatIsRefusedIsReportedWithItsReason(t *testing.T) {
+	var reported []string
+	type key struct{}
+	h := Middleware(Options{Calls: 1, In: time.Hour, OnRefused: func(ctx context.Context, req *mcp.Request, why error) {
+		reported = append(reported, fmt.Sprint(ctx.Value(key{}), " ", req.Method, " ", why))
+	}})(mcp.HandlerFunc(nothing))
+	ctx := context.WithValue(t.Context(), key{}, "mine")
+	for range 2 {
+		_, _ = h.Handle(ctx, mcp.NewRequest("prompts/get", []byte(`{"name":"p"}`)))
+	}
+	if len(reported) != 1 || !strings.HasPrefix(reported[0], "mine prompts/get too many calls: 1 in an hour are allowed for you") {
+		t.Errorf("reported: %q", reported)
+	}
+}

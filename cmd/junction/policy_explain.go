@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
+	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -131,12 +132,11 @@ func (a *app) lookUp(ctx context.Context, x *explanation, in *policy.Input) (jso
 		}
 		names = append(names, listed.Name)
 	}
-	hint := ""
-	if near := nearest.Name(in.Tool, names); near != "" {
-		hint = fmt.Sprintf("; did you mean %q?", plaintext.Line(near, 80))
+	hint := orMeant(nearest.Name(in.Tool, names))
+	if own, exposed := strings.CutPrefix(in.Tool, in.Server+gateway.Separator); exposed && slices.Contains(names, own) {
+		hint = "; rules want the name that the server gives" + orMeant(own)
 	}
-	a.screen.Printf("junction: the server lists no tool %q%s\n", plaintext.Line(in.Tool, 80), hint)
-	return nil, nil
+	return nil, usagef("server %q lists no tool %q%s (--offline explains without the server)", plaintext.Line(in.Server, 80), plaintext.Line(in.Tool, 80), hint)
 }
 
 // offlineHint says how to do without a server that cannot be reached.

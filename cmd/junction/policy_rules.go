@@ -1,11 +1,12 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
-	"slices"
 	"strings"
 
-	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/terminal"
@@ -67,7 +68,7 @@ func (a *app) policyCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [FILE]",
 		Short: "Say what is wrong with a file of rules",
-		Long:  "Read a file of rules (default: your own policy.json), compile its conditions, and say everything that is wrong,\nwith its place. A server that is named and not configured may be a slip.\n\n" + policyHelp + "\n\n" + policyExitHelp,
+		Long:  "Read a file of rules (default: your own policy.json), compile its conditions, and say everything that is wrong,\nwith its place. A server that is named and not configured may be a slip, and so may a tool that the server did not list\nwhen it was last connected to.\n\n" + policyHelp + "\n\n" + policyExitHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usagef("%s: expected one FILE, got %d", cmd.CommandPath(), len(args))
@@ -76,15 +77,16 @@ func (a *app) policyCheckCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.checkRules(path, policy.LoadOptions{Tighten: tighten})
+			return a.checkRules(cmd.Context(), path, policy.LoadOptions{Tighten: tighten})
 		},
 	}
+	cmd.Flags().StringArrayVar(&a.flags.config, "config", nil, "compare with the servers of `FILE` only (repeatable)")
 	cmd.Flags().BoolVar(&tighten, "project", false, "the file is a project's, so that rules that allow are left out")
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print the outcome as one object")
 	return cmd
 }
 
-func (a *app) checkRules(path string, o policy.LoadOptions) error {
+func (a *app) checkRules(ctx context.Context, path string, o policy.LoadOptions) error {
 	file, err := policy.Load(path, o)
 	if err == nil {
 		_, err = policy.Compile(file.Rules, policy.Options{Default: file.Default})
@@ -95,7 +97,7 @@ func (a *app) checkRules(path string, o policy.LoadOptions) error {
 	for _, ignored := range file.Ignored {
 		a.screen.Printf("junction: %v\n", ignored)
 	}
-	a.reportUnknownServers(file)
+	a.reportUnmatchedRules(ctx, file)
 	byDefault := file.Default
 	if byDefault == "" {
 		byDefault = policy.Ask
@@ -111,23 +113,35 @@ func (a *app) checkRules(path string, o policy.LoadOptions) error {
 	return err
 }
 
-// reportUnknownServers names servers of rules that nobody configured, where one has nearly that name.
-func (a *app) reportUnknownServers(file *policy.File) {
-	_, entries, err := a.servers()
+// reportUnmatchedRules names servers of rules that nobody configured, where one has nearly that name or --config says
+// which there are, and tools that no server listed, as far as that is remembered.
+func (a *app) reportUnmatchedRules(ctx context.Context, file *policy.File) {
+	set, entries, err := a.servers()
 	if err != nil || len(entries) == 0 {
 		return
 	}
-	names := []string{host.OwnServer}
+	s := &settings.Settings{}
+	if len(a.flags.config) > 0 {
+		if s, _, err = a.settings(set); err != nil {
+			a.screen.Printf("junction: %v\n", err)
+			return
+		}
+	}
+	w := &vocabulary{known: map[string]*offering{}}
 	for _, e := range entries {
-		names = append(names, e.name)
+		w.servers = append(w.servers, e.name)
+		if d := remembered(ctx, e, a.store()); d != nil {
+			w.known[e.name] = offeringOf(e.name, d, s.Servers[e.name])
+		}
 	}
 	for i := range file.Rules {
-		server := file.Rules[i].Server
-		if server == "" || strings.ContainsAny(server, `*?\`) || slices.Contains(names, server) {
-			continue
+		r := &file.Rules[i]
+		fault := w.unknownServer(r)
+		if len(a.flags.config) == 0 && nearest.Name(r.Server, w.servers) == "" {
+			fault = ""
 		}
-		if near := nearest.Name(server, names); near != "" {
-			a.screen.Printf("junction: %s: rule %d: no server %q is configured here; did you mean %q?\n", file.Path, i+1, server, near)
+		if fault = cmp.Or(fault, w.unknownTool(r)); fault != "" {
+			a.screen.Printf("junction: %s: rule %d: %s\n", file.Path, i+1, fault)
 		}
 	}
 }

@@ -116,6 +116,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 		return err
 	}
 	a.reportUnknown(s, from, entries)
+	configured := entries
 	layering, err := o.settled(s, from)
 	if err != nil {
 		return err
@@ -150,6 +151,8 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	defer g.Close()
 	defer y.tasks.Close() // while the servers can still be reached
 	v.gateway, v.layers = g, y
+	v.unmatched.configured(configured, from)
+	board.also = v.reportUnmatched
 	v.setEntries(a.admitted(ctx, entries))
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)

@@ -61,3 +61,24 @@ func BenchmarkDescribe(b *testing.B) {
 		r.of(definition)
 	}
 }
+
+func TestWhatALimitRefusesIsADecisionInTheLog(t *testing.T) {
+	alone(t)
+	argv := strings.Join(self(t, "serve", "everything"), `","`)
+	config := `{"mcpServers": {"everything": {"command": "env", "args": ["` + argv + `"]}}, "junction": {"tools": "all", "audit": {"folder": "log"},
+		"servers": {"everything": {"tools": {"add": {"limits": {"rate": "1/h"}}}}}}}`
+	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := serving(t, "up", "--config", "mcp.json")
+	runs(t, "", "call", r.url, "everything__add", "a=2", "b=40").expect(t, exitOK, "42", "")
+	runs(t, "", "call", r.url, "everything__add", "a=2", "b=40").expect(t, exitToolFailed, "too many calls: 1 in an hour are allowed", "")
+	if code := r.stop(); code != exitOK {
+		t.Errorf("exit code %d: %s", code, r.stderr)
+	}
+	denied := runs(t, "", "audit", "query", "log", "--decision", "deny", "--json")
+	denied.expect(t, exitOK, `"decision":"deny","rule":"the limit of tool add of server everything","reason":"too many calls: 1 in an hour are allowed for tool add of server everything; try again in`, "")
+	if n := strings.Count(denied.stdout, "\n"); n != 1 {
+		t.Errorf("%d decisions: %s", n, denied.stdout)
+	}
+}

@@ -24,6 +24,7 @@ type board struct {
 	// endpoint is where clients connect; empty on standard input and output.
 	endpoint    string
 	noMoreSizes func()
+	also        func() // is called where something changed; nil: nothing
 
 	mu      sync.Mutex
 	gateway *gateway.Gateway  // nil until it is started
@@ -68,6 +69,9 @@ func (b *board) start(g *gateway.Gateway) {
 	}
 	b.showRenamed(all)
 	b.showSummary(all)
+	if b.also != nil {
+		b.also()
+	}
 }
 
 // resized fits the summary to the terminal each time that resizes says so.
@@ -112,6 +116,9 @@ func (b *board) changed() {
 	}
 	b.showRenamed(all)
 	b.showSummary(all)
+	if b.also != nil {
+		b.also()
+	}
 }
 
 // record logs what a server is doing.

@@ -254,7 +254,7 @@ func TestUpHidesAndBoundsWhatTheSettingsSay(t *testing.T) {
 		t.Fatal(err)
 	}
 	config := `{"mcpServers": {"everything": {"command": "env", "args": ` + string(argv) + `}},
-		"junction": {"tools": "all", "policy": "rules.json", "audit": {"folder": "log", "results": "keep", "redact": ["/content/*/text", "b"]},
+		"junction": {"tools": "all", "policy": "rules.json", "audit": {"folder": "log", "results": "keep", "redact": ["/content/*/text", "/b"]},
 			"servers": {"everything": {"retries": 2, "redact": {"arguments": ["/message"]}, "tools": {
 				"add": {"redact": {"results": ["/sum"]}}, "long": {"limits": {"bytes": "1KB/h"}}}}}}}`
 	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {

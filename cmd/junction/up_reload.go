@@ -37,6 +37,8 @@ type served struct {
 	reach    reach         // of that
 	again    chan struct{} // of capacity 1: everything is to be read again now
 
+	unmatched unmatched
+
 	pins   string                                 // when the approved definitions were last read; for the goroutine that watches
 	logins string                                 // when the logins were last looked at; for the same
 	fronts atomic.Pointer[map[string]mcp.Handler] // by profile, "" is the whole gateway
@@ -248,6 +250,7 @@ func (v *served) retryLogins() {
 // reload reads everything again. What cannot be used leaves what was there before.
 func (v *served) reload(ctx context.Context) {
 	set, entries, err := v.app.readServers()
+	configured := entries
 	if err == nil && len(v.options.names) > 0 {
 		entries, err = chosen(entries, set, v.options.names)
 	}
@@ -279,6 +282,7 @@ func (v *served) reload(ctx context.Context) {
 		next.person = now.person // with what was counted
 	}
 	v.layers.now.Store(next)
+	v.unmatched.configured(configured, from)
 	v.app.reportProblems(set)
 	wanted := v.withFaulty(set, v.app.admitted(ctx, v.app.withoutSelf(ctx, entries, v.listener)))
 	v.gateway.SetNames(v.options.noPrefix || s.Names == "none", conflicts(s.Conflicts))
@@ -288,6 +292,7 @@ func (v *served) reload(ctx context.Context) {
 		_ = v.gateway.Reread(s.Name) // it is there
 	}
 	v.app.screen.Printf("The configuration was read again: %s.\n", changed)
+	v.reportUnmatched()
 }
 
 // withFaulty adds to the entries the servers whose own entry has a fault now: they stay as they were.

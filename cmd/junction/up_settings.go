@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
@@ -18,6 +19,7 @@ import (
 	"github.com/junction-mcp/junction/gateway/secrets"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/ratelimit"
 )
 
@@ -222,7 +224,12 @@ func redactions(s *settings.Settings) (servers map[string]redact.Options, log re
 	return servers, log, errors.Join(faults...)
 }
 
+// limited makes a limit. What it refuses is a decision in the audit log.
 func limited(l settings.Limits, o ratelimit.Options) *ratelimit.Limiter {
+	rule := "the limit of " + cmp.Or(o.Whose, "each caller")
+	o.OnRefused = func(ctx context.Context, _ *mcp.Request, why error) {
+		audit.Decided(ctx, string(policy.Deny), rule, why.Error())
+	}
 	o.Calls, o.In = l.Per()
 	o.Bytes, o.BytesIn = l.Volume()
 	o.Concurrent = l.Concurrent

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestWhatRulesAndSettingsNameThatThereIsNotIsSaid(t *testing.T) {
+	alone(t)
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("rules.json", `{"rules": [
+		{"effect": "deny", "server": "everything", "tool": "everything__add"},
+		{"effect": "deny", "tool": "everything__f*"},
+		{"effect": "deny", "server": "every*", "tool": "ecko"},
+		{"effect": "deny", "server": "nosuch"},
+		{"effect": "deny", "server": "everything", "tool": "say"},
+		{"effect": "deny", "server": "everything", "tool": "ad*"},
+		{"effect": "deny", "server": "memory", "tool": "anything"},
+		{"effect": "deny", "tool": "*", "when": "args.x == 1"}], "default": "allow"}`)
+	argv := strings.Join(self(t, "serve", "everything"), `","`)
+	config := func(hide string) {
+		write("mcp.json", `{"mcpServers": {"everything": {"command": "env", "args": ["`+argv+`"], "start": "eager"}}, "junction": {"tools": "all", "policy": "rules.json",
+			"servers": {"everything": {"hide": [`+hide+`], "only": ["*"], "tools": {"nosuchtool": {"title": "x"}, "echo": {"name": "say"}}}},
+			"profiles": {"p": {"only": ["everything__*", "nothing__*"], "hide": ["say", "add"]}}}}`)
+	}
+	config(`"ad_*", "fail", "tag:nope"`)
+	r := serving(t, "up", "--config", "mcp.json")
+	await := func(lines ...string) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			missing := ""
+			for _, line := range lines {
+				if !strings.Contains(r.stderr.String(), line+"\n") {
+					missing = line
+				}
+			}
+			if missing == "" {
+				return
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%s is not in %s", missing, r.stderr)
+			}
+		}
+	}
+	wanted := "; rules want the name that the server gives; did you mean "
+	said := []string{
+		`(rules.json:2): no tool of server "everything" is called "everything__add"` + wanted + `"add"?`,
+		`(rules.json:3): no tool of server "everything" is called "everything__f*"` + wanted + `"fail"?`,
+		`(rules.json:4): no tool of server "everything" is called "ecko"; did you mean "echo"?`,
+		`(rules.json:5): no server "nosuch" is configured here`,
+		`(rules.json:6): no tool of server "everything" is called "say"` + wanted + `"echo"?`,
+		`junction: mcp.json: junction.servers.everything.hide: "ad_*" matches nothing that the server has; did you mean "add"?`,
+		`junction: mcp.json: junction.servers.everything.hide: "tag:nope" matches nothing that the server has`,
+		`junction: mcp.json: junction.servers.everything.tools: the server has no tool "nosuchtool"`,
+		`junction: mcp.json: junction.profiles.p.only: "nothing__*" matches no name that clients see of what its servers have`,
+		`junction: mcp.json: junction.profiles.p.hide: "add" matches no name that clients see of what its servers have`,
+	}
+	await(said...)
+	config(`"eccho"`)
+	await(`junction: mcp.json: junction.servers.everything.hide: "eccho" matches nothing that the server has; did you mean "echo"?`)
+	text := r.stderr.String()
+	for _, line := range said[:5] {
+		if n := strings.Count(text, line); n != 2 {
+			t.Errorf("at the start and when the files are read again: %q is said %d times: %s", line, n, text)
+		}
+	}
+	for _, rule := range []string{"rules.json:7)", "rules.json:8)", "rules.json:9)", `"fail"`, `hide: "say"`} {
+		if strings.Contains(text, rule+":") || strings.Contains(text, rule+" matches") {
+			t.Errorf("%s is said to match nothing: %s", rule, text)
+		}
+	}
+	if code := r.stop(); code != exitOK {
+		t.Errorf("exit code %d: %s", code, r.stderr)
+	}
+	checked := runs(t, "", "policy", "check", "--config", "mcp.json", "rules.json")
+	for _, want := range []string{`rule 1: no tool of server "everything" is called "everything__add"` + wanted + `"add"?`, `rule 4: no server "nosuch" is configured here`, `rule 5: no tool of server "everything" is called "say"` + wanted + `"echo"?`} {
+		if !strings.Contains(checked.stderr, want) {
+			t.Errorf("%q is not in %s", want, checked.stderr)
+		}
+	}
+}
