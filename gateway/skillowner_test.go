@@ -3,7 +3,9 @@ package gateway_test
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/mcp"
@@ -51,5 +53,24 @@ func TestASkillDoesNotTakeTheResourcesOfAnotherServer(t *testing.T) {
 	}
 	if all, faults, err := skills.List(t.Context(), mcp.NewClient(g)); err != nil || len(all) != 1 || len(faults) != 0 {
 		t.Errorf("skills: %v, faults: %v, %v", all, faults, err) // what is no skill is omitted
+	}
+}
+
+// A URI of many folders costs no more than others: the skill that it may be of is looked for in each.
+func TestAURIOfManyFoldersIsNoFileOfASkillAtOnce(t *testing.T) {
+	s := mcp.NewServerWith("one", "1", mcp.ServerOptions{Logger: quiet})
+	if _, err := skills.Add(s, skillTree("git")); err != nil {
+		t.Fatal(err)
+	}
+	g := gateway.New(gateway.Options{Logger: quiet})
+	t.Cleanup(func() { g.Close() })
+	must(t, g.AddHandler("one", s))
+	must(t, g.Settle(t.Context()))
+	began := time.Now()
+	if _, err := mcp.NewClient(g).ReadResource(t.Context(), "skill://git"+strings.Repeat("/x", 100_000)); err == nil {
+		t.Error("it was read")
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("it took %v to say that there is no such resource", took)
 	}
 }

@@ -12,9 +12,15 @@ import (
 	"github.com/junction-mcp/junction/mcp/skills"
 )
 
+// maxSkillURI is the longest URI, in bytes, that may be a file of a skill: each of its folders is looked up.
+const maxSkillURI = 2 << 10
+
 // skillOf returns the innermost skill in whose folder a URI lies, or which it is; nil if there is none.
 func (o *offer) skillOf(uri string) *owned {
 	found := o.found[skillKind.method]
+	if len(uri) > maxSkillURI {
+		return nil
+	}
 	for root := uri; len(found) > 0; {
 		if f, ok := found[root+"/SKILL.md"]; ok {
 			return &f
