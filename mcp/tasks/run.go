@@ -24,6 +24,7 @@ var (
 	errCancelled = errors.New("the client cancelled the task")
 	errTime      = errors.New("the task took longer than it may")
 	errTaken     = errors.New("the task runs here already")
+	errOver      = errors.New("the call is over, and cannot become a task")
 )
 
 // A run is one call that is a task, or may become one.
@@ -199,6 +200,7 @@ func (r *run) start() {
 		stopped := context.AfterFunc(r.tasks.ctx, func() { r.stop(ErrClosed) })
 		defer stopped()
 		r.result, r.err = r.handle(ctx)
+		r.once.Do(func() { r.fault = errOver }) // waits for a begin that is under way
 		r.free()
 		r.mu.Lock()
 		task := r.task
