@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// A hanging server answers nothing until its time is over.
-type hanging struct{ time time.Duration }
+// A silentServer answers nothing.
+type silentServer struct{ time time.Duration }
 
-func (h hanging) RoundTrip(r *http.Request) (*http.Response, error) {
+func (h silentServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	select {
 	case <-time.After(h.time):
 	case <-r.Context().Done():
@@ -24,7 +24,7 @@ func (h hanging) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestRequestsDoNotQueueForKeysThatCannotBeRead(t *testing.T) {
 	g := newGiver(t)
 	const one = 100 * time.Millisecond
-	v := JWT(JWTOptions{Issuer: g.URL, Keys: g.URL + "/keys", HTTP: &http.Client{Transport: hanging{one}}})
+	v := JWT(JWTOptions{Issuer: g.URL, Keys: g.URL + "/keys", HTTP: &http.Client{Transport: silentServer{one}}})
 	token := g.token(nil)
 	began := time.Now()
 	var all sync.WaitGroup
