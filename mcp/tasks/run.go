@@ -96,7 +96,7 @@ func (r *run) begin(ctx context.Context) error {
 // store stores the task: a client may ask about it as soon as it hears of it.
 func (r *run) store(ctx context.Context) error {
 	now := time.Now()
-	task := &record{ID: rand.Text(), Status: working, Created: now, Updated: now, TTL: r.tasks.options.TTL, Poll: r.tasks.options.Poll, Process: r.tasks.process, Owner: r.req.Principal}
+	task := &record{ID: rand.Text(), Status: working, Created: now, Updated: now, TTL: r.tasks.options.TTL, Poll: r.tasks.options.Poll, Process: r.tasks.process, Owner: r.req.Principal, Part: partOf(r.ctx)}
 	if r.req.State.Get(stateKey) != nil {
 		task.Call = &savedCall{Params: r.req.Params, Capabilities: r.req.Meta.Capabilities, Client: r.req.Meta.Client, State: r.req.State.All()}
 	}
