@@ -229,6 +229,10 @@ func (e *endpoints) VerifyClient(ctx context.Context, r *op.Request[op.ClientCre
 		return nil, op.NewStatusError(oidc.ErrInvalidClient().WithDescription("clients have no secrets here"), http.StatusUnauthorized)
 	}
 	c, err := e.server.client(ctx, r.Data.ClientID)
+	if err != nil && !errors.Is(err, errNoClient) { // clients whose ID does not hold forget their logins
+		e.server.options.Logger.WarnContext(ctx, "a client cannot be looked up", "client", r.Data.ClientID, "error", err)
+		return nil, op.NewStatusError(serverFault(err), http.StatusServiceUnavailable)
+	}
 	if err != nil {
 		return nil, op.NewStatusError(oidc.ErrInvalidClient().WithDescription("%v", err).WithParent(err), http.StatusUnauthorized)
 	}

@@ -20,7 +20,8 @@ import (
 const (
 	keyTime     = 30 * 24 * time.Hour // after which tokens are signed with another key
 	oldKeyTime  = 24 * time.Hour      // for how long the one before is published
-	keyReadTime = time.Minute         // after which another process's key is seen
+	keyReadTime = time.Minute         // after which another process's keys are read
+	keyPause    = time.Second         // between two reads for a key that is not known
 )
 
 const keysName = "authserver/keys"
@@ -36,9 +37,10 @@ type signingKey struct {
 
 // keys are those of all processes, as they were read last. The zero value has none.
 type keys struct {
-	mu   sync.Mutex
-	all  []*signingKey // the newest first
-	read time.Time
+	mu     sync.Mutex
+	all    []*signingKey // the newest first
+	read   time.Time
+	looked time.Time // when they were last read for a key that was not known
 }
 
 // signing returns the keys that there are; with the first tokens are signed. A new one is made in time.
@@ -58,6 +60,34 @@ func (s *Server) signing(ctx context.Context) ([]*signingKey, error) {
 	defer s.keys.mu.Unlock()
 	s.keys.all, s.keys.read = all, now
 	return all, nil
+}
+
+// verifying returns the key of an ID, or nil. Where it is not known another process may have made it: the keys are
+// read again, but at most once a second for all requests, since anybody can send tokens that name a key.
+func (s *Server) verifying(ctx context.Context, id string) (*signingKey, error) {
+	for {
+		all, err := s.signing(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if i := slices.IndexFunc(all, func(k *signingKey) bool { return k.ID == id }); i >= 0 {
+			return all[i], nil
+		}
+		if !s.keys.expire(time.Now()) {
+			return nil, nil
+		}
+	}
+}
+
+// expire has the keys read again, where that was not done a moment ago, and reports whether it does.
+func (k *keys) expire(now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if now.Sub(k.looked) < keyPause {
+		return false
+	}
+	k.looked, k.read = now, time.Time{}
+	return true
 }
 
 // readKeys reads the keys, and adds one where the newest is old. Of several processes that do one gets through, and

@@ -29,7 +29,8 @@ type page struct{ text strings.Builder }
 func newPage(title string, values ...string) *page {
 	p := new(page)
 	p.text.WriteString("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n<style>" + style + "</style>\n")
-	p.add("<title>"+title+"</title>\n<h1>"+title+"</h1>\n", values...)
+	p.add("<title>"+title+"</title>\n", values...)
+	p.add("<h1>"+title+"</h1>\n", values...)
 	return p
 }
 

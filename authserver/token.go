@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -102,15 +101,14 @@ func (s *Server) claims(ctx context.Context, token string) (*claims, error) {
 	if header.ExtraHeaders[jose.HeaderType] != tokenType {
 		return nil, fmt.Errorf("%w: it is no access token", auth.ErrToken)
 	}
-	all, err := s.signing(ctx)
+	signed, err := s.verifying(ctx, header.KeyID)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
 	}
-	i := slices.IndexFunc(all, func(k *signingKey) bool { return k.ID == header.KeyID })
-	if i < 0 {
+	if signed == nil {
 		return nil, fmt.Errorf("%w: %s has no key %.40q", auth.ErrToken, s.options.Issuer, header.KeyID)
 	}
-	text, err := object.Verify(&all[i].key.PublicKey)
+	text, err := object.Verify(&signed.key.PublicKey)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s did not sign it", auth.ErrToken, s.options.Issuer)
 	}

@@ -321,7 +321,7 @@ func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
 			return t.Server, "", t.Name
 		}}))(h)
 	}
-	h = y.tasks.Middleware()(h) // around the log and the limits: for them a task is one call
+	h = y.tasks.Part(profile)(h) // around the log and the limits: for them a task is one call
 	if h = y.spans(h); profile == "" {
 		return h
 	}

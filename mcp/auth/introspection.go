@@ -3,6 +3,8 @@ package auth
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -70,6 +72,9 @@ func (i *introspection) endpoint(ctx context.Context) (string, error) {
 
 // Verify implements [Verifier].
 func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, error) {
+	if by := namedIssuer(token); by != "" && by != i.options.Issuer {
+		return nil, fmt.Errorf("%w: it names %.200q, not %s", ErrToken, by, i.options.Issuer) // who is asked could use it
+	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	select {
@@ -109,4 +114,24 @@ func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, er
 	t := said.token()
 	t.Issuer, t.Fresh = i.options.Issuer, began.Add(i.options.Fresh)
 	return t, nil
+}
+
+// namedIssuer is who gave a token, as it says itself, where it is a JWT; nothing was checked. It is empty where the
+// token does not say.
+func namedIssuer(token string) string {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return ""
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return ""
+	}
+	var said struct {
+		Issuer string `json:"iss"`
+	}
+	if json.Unmarshal(text, &said) != nil {
+		return ""
+	}
+	return said.Issuer
 }

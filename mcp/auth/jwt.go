@@ -26,6 +26,7 @@ const (
 	keysLife    = time.Hour        // after which keys are read again
 	keysPause   = 30 * time.Second // between two looks for a key that is not known
 	keysTime    = 10 * time.Second // for one look
+	faultPause  = time.Second      // between two looks that find no keys which can be used
 	maxStale    = 24 * time.Hour   // for how long keys are used that cannot be read again
 )
 
@@ -63,6 +64,7 @@ type keySet struct {
 	keys   []jose.JSONWebKey
 	read   time.Time // zero: never
 	looked time.Time // when it was last tried
+	fault  error     // why that look found none
 }
 
 // signatures are those that hold: never none, and never one whose key both sides have.
@@ -195,16 +197,30 @@ func (s *keySet) find(header jose.Header) (found *jose.JSONWebKey) {
 	return found
 }
 
-// serves reports whether keys can be used as they are: they are new, and have the one that is wanted, or it was looked
+// serves reports whether keys are taken as they are: they are new, and have the one that is wanted, or it was looked
 // for a moment ago.
 func (s *keySet) serves(header jose.Header, now time.Time) bool {
-	return now.Sub(s.read) < keysLife && s.find(header) != nil || !s.read.IsZero() && now.Sub(s.looked) < keysPause
+	if !s.holds(now) {
+		return s.fault != nil && now.Sub(s.looked) < faultPause
+	}
+	return now.Sub(s.read) < keysLife && s.find(header) != nil || now.Sub(s.looked) < keysPause
+}
+
+// holds reports whether keys are new enough to be used.
+func (s *keySet) holds(now time.Time) bool { return !s.read.IsZero() && now.Sub(s.read) <= maxStale }
+
+// usable returns the keys, or why there are none that can be used.
+func (s *keySet) usable(issuer string, now time.Time) (*keySet, error) {
+	if !s.holds(now) {
+		return nil, fmt.Errorf("%w: the keys of %s: %w", ErrUnavailable, issuer, s.fault)
+	}
+	return s, nil
 }
 
 // known are the keys: read again where they are old, or where one is missing.
 func (j *jwt) known(ctx context.Context, header jose.Header) (*keySet, error) {
-	if s := j.keys.Load(); s.serves(header, j.now()) {
-		return s, nil
+	if s, now := j.keys.Load(), j.now(); s.serves(header, now) {
+		return s.usable(j.options.Issuer, now)
 	}
 	select {
 	case j.turn <- struct{}{}:
@@ -213,8 +229,8 @@ func (j *jwt) known(ctx context.Context, header jose.Header) (*keySet, error) {
 	}
 	defer func() { <-j.turn }()
 	before := j.keys.Load()
-	if before.serves(header, j.now()) {
-		return before, nil
+	if now := j.now(); before.serves(header, now) {
+		return before.usable(j.options.Issuer, now)
 	}
 	// What one request asks for serves all.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keysTime)
@@ -223,13 +239,10 @@ func (j *jwt) known(ctx context.Context, header jose.Header) (*keySet, error) {
 	now := j.now()
 	next := &keySet{keys: keys, read: now, looked: now}
 	if err != nil {
-		next.keys, next.read = before.keys, before.read
+		next.keys, next.read, next.fault = before.keys, before.read, err
 	}
 	j.keys.Store(next)
-	if err != nil && (next.read.IsZero() || now.Sub(next.read) > maxStale) {
-		return nil, fmt.Errorf("%w: the keys of %s: %w", ErrUnavailable, j.options.Issuer, err)
-	}
-	return next, nil
+	return next.usable(j.options.Issuer, now)
 }
 
 // readKeys reads the keys of the authorization server.

@@ -42,6 +42,7 @@ type record struct {
 	Poll    time.Duration `json:"poll"`
 
 	Owner     *mcp.Principal             `json:"owner,omitempty"` // whose task it is
+	Part      string                     `json:"part,omitempty"`  // that it was begun through
 	Process   string                     `json:"process"`         // that runs it
 	Call      *savedCall                 `json:"call,omitempty"`  // where another process can go on with it
 	Asked     int                        `json:"asked"`           // requests to the client so far
@@ -101,7 +102,7 @@ func (t *Tasks) find(ctx context.Context, id string, who *mcp.Principal, next mc
 	if err != nil {
 		return nil, err
 	}
-	if !r.isOf(who) {
+	if !r.isOf(who) || r.Part != partOf(ctx) {
 		return nil, form.Unknown(id)
 	}
 	if r.isOver() || t.lives(ctx, r.Process) {

@@ -24,6 +24,7 @@ var (
 	errCancelled = errors.New("the client cancelled the task")
 	errTime      = errors.New("the task took longer than it may")
 	errTaken     = errors.New("the task runs here already")
+	errOver      = errors.New("the call is over, and cannot become a task")
 )
 
 // A run is one call that is a task, or may become one.
@@ -95,7 +96,7 @@ func (r *run) begin(ctx context.Context) error {
 // store stores the task: a client may ask about it as soon as it hears of it.
 func (r *run) store(ctx context.Context) error {
 	now := time.Now()
-	task := &record{ID: rand.Text(), Status: working, Created: now, Updated: now, TTL: r.tasks.options.TTL, Poll: r.tasks.options.Poll, Process: r.tasks.process, Owner: r.req.Principal}
+	task := &record{ID: rand.Text(), Status: working, Created: now, Updated: now, TTL: r.tasks.options.TTL, Poll: r.tasks.options.Poll, Process: r.tasks.process, Owner: r.req.Principal, Part: partOf(r.ctx)}
 	if r.req.State.Get(stateKey) != nil {
 		task.Call = &savedCall{Params: r.req.Params, Capabilities: r.req.Meta.Capabilities, Client: r.req.Meta.Client, State: r.req.State.All()}
 	}
@@ -199,6 +200,7 @@ func (r *run) start() {
 		stopped := context.AfterFunc(r.tasks.ctx, func() { r.stop(ErrClosed) })
 		defer stopped()
 		r.result, r.err = r.handle(ctx)
+		r.once.Do(func() { r.fault = errOver }) // waits for a begin that is under way
 		r.free()
 		r.mu.Lock()
 		task := r.task

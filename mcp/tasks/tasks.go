@@ -146,9 +146,15 @@ func (t *Tasks) Close() error {
 }
 
 // Middleware returns the middleware that makes tasks of calls to a Handler, and answers requests about them.
-func (t *Tasks) Middleware() mcp.Middleware {
+func (t *Tasks) Middleware() mcp.Middleware { return t.Part("") }
+
+// Part is as Middleware, for one of several Handlers that share the Tasks, as the profiles of a gateway: a task that
+// was begun through one part is not known in the others, and goes on in that part after a restart. Names of parts must
+// stay the same over restarts.
+func (t *Tasks) Part(name string) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			ctx = context.WithValue(ctx, partKey{}, name)
 			switch req.Method {
 			case "tools/call":
 				return t.call(ctx, req, next)
@@ -167,6 +173,14 @@ func (t *Tasks) Middleware() mcp.Middleware {
 			return next.Handle(ctx, req)
 		})
 	}
+}
+
+type partKey struct{}
+
+// partOf is the part that a request came through.
+func partOf(ctx context.Context) string {
+	name, _ := ctx.Value(partKey{}).(string)
+	return name
 }
 
 // Declared reports whether a client knows tasks.

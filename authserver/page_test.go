@@ -1,0 +1,18 @@
+package authserver
+
+import (
+	"strings"
+	"testing"
+)
+
+// The pages say in their heading what is used.
+func TestHeadingsSayWhatIsUsed(t *testing.T) {
+	s := newSite(t)
+	p := s.loginPage(clientText{name: "c"}, "r", "t", "", "")
+	q := s.consentPage(&request{}, &client{}, User{}, nil, clientText{}, "r", "t")
+	for name, text := range map[string]string{"login": p.text.String(), "consent": q.text.String()} {
+		if strings.Contains(text, "%!") {
+			t.Errorf("the page of the %s: %.400s", name, text[strings.Index(text, "<title>"):])
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package auth
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A silentServer answers nothing.
+type silentServer struct{ time time.Duration }
+
+func (h silentServer) RoundTrip(r *http.Request) (*http.Response, error) {
+	select {
+	case <-time.After(h.time):
+	case <-r.Context().Done():
+	}
+	return nil, errors.New("no response")
+}
+
+// Where the keys could never be read, requests that come at once do not look for them one after the other: what one
+// finds serves all, also that there is nothing to find.
+func TestRequestsDoNotQueueForKeysThatCannotBeRead(t *testing.T) {
+	g := newGiver(t)
+	const one = 100 * time.Millisecond
+	v := JWT(JWTOptions{Issuer: g.URL, Keys: g.URL + "/keys", HTTP: &http.Client{Transport: silentServer{one}}})
+	token := g.token(nil)
+	began := time.Now()
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if _, err := v.Verify(t.Context(), token, resource); !errors.Is(err, ErrUnavailable) {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if took := time.Since(began); took > 5*one {
+		t.Errorf("20 requests took %v, where one look takes %v: the last of them waits for all others, 10 s each", took, one)
+	}
+}
