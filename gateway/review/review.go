@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -58,11 +59,12 @@ type Reviewer struct {
 
 	mu       sync.RWMutex
 	withheld map[guard.Kind]map[string]string // hashes by name, as of the last list
+	passed   map[guard.Kind]map[string]bool   // the names of the others
 }
 
 // New returns a Reviewer that has seen no list yet.
 func New(o Options) *Reviewer {
-	return &Reviewer{options: o, withheld: map[guard.Kind]map[string]string{}}
+	return &Reviewer{options: o, withheld: map[guard.Kind]map[string]string{}, passed: map[guard.Kind]map[string]bool{}}
 }
 
 // Around returns a Handler that withholds tools and prompts of next, which is the server.
@@ -89,7 +91,11 @@ func (r *Reviewer) check(req *mcp.Request) (known bool, err error) {
 	r.mu.RLock()
 	list := r.withheld[kind]
 	_, withheld := list[req.Name]
+	passed := r.passed[kind][req.Name]
 	r.mu.RUnlock()
+	if list != nil && !passed && !withheld { // a server may hide what it has, or define it so that nobody can read that
+		return true, mcp.Errorf(mcp.CodeInvalidParams, "%s %q is not called: server %q does not list it, or its definition cannot be read, so nobody can approve it", noun, req.Name, r.options.Server)
+	}
 	if withheld {
 		return true, mcp.Errorf(mcp.CodeInvalidParams, "%s %q is withheld: its definition is new or changed, and nobody approved it; whoever runs the gateway can %s", noun, req.Name, r.options.Remedy)
 	}
@@ -159,6 +165,7 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 	pins := r.options.Pins()
 	var fresh []guard.Definition
 	var withheld []Withheld
+	var passed []string
 	w := jsonrpc.NewObject(make([]byte, 0, len(body)))
 	w.Members(body, member)
 	w.Array(member)
@@ -175,11 +182,12 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 		if verdict.State == guard.New {
 			fresh = append(fresh, d)
 		}
+		passed = append(passed, d.Name)
 		w.Element(raw)
 		return true
 	})
 	w.End()
-	if r.note(kind, withheld, jsonrpc.Get(req.Params, "cursor") != nil) && r.options.OnWithheld != nil {
+	if r.note(kind, withheld, passed, jsonrpc.Get(req.Params, "cursor") != nil) && r.options.OnWithheld != nil {
 		r.options.OnWithheld(withheld)
 	}
 	if len(fresh) > 0 {
@@ -193,23 +201,25 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 	return result.WithJSON(w.Bytes()), nil
 }
 
-// note keeps what is withheld, and reports whether something is that was not before. A further page adds to
+// note keeps what is withheld, and what is not, and reports whether something is that was not before. A further page adds to
 // the pages before it.
-func (r *Reviewer) note(kind guard.Kind, withheld []Withheld, more bool) (added bool) {
+func (r *Reviewer) note(kind guard.Kind, withheld []Withheld, passed []string, more bool) (added bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.withheld[kind]
-	now := map[string]string{}
+	now, names := map[string]string{}, map[string]bool{}
 	if more {
-		for name, hash := range before {
-			now[name] = hash
-		}
+		maps.Copy(now, before)
+		maps.Copy(names, r.passed[kind])
+	}
+	for _, name := range passed {
+		names[name] = true
 	}
 	for _, d := range withheld {
 		now[d.Definition.Name] = d.Verdict.Hash
 		added = added || before[d.Definition.Name] != d.Verdict.Hash
 	}
-	r.withheld[kind] = now
+	r.withheld[kind], r.passed[kind] = now, names
 	return added
 }
 
