@@ -188,6 +188,7 @@ func TestWhatClientsGiveUpCountsOnlyIfTheyWereWaitingForLong(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer time.AfterFunc(after, cancel).Stop()
 			took, _ := call(ctx)
+			synctest.Wait() // the client has its error before the gateway has noted it
 			return took
 		}
 		for range 20 {
