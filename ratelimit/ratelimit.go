@@ -121,10 +121,14 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 	if b.running != nil {
 		select {
 		case b.running <- struct{}{}:
-			defer func() { <-b.running }()
-		case <-ctx.Done():
-			return mcp.Result{}, fmt.Errorf("waited for its turn, as %d calls may run at the same time for %s: %w", l.options.Concurrent, l.options.Whose, context.Cause(ctx))
+		default:
+			select {
+			case b.running <- struct{}{}:
+			case <-ctx.Done():
+				return mcp.Result{}, fmt.Errorf("waited for its turn, as %d calls may run at the same time for %s: %w", l.options.Concurrent, l.options.Whose, context.Cause(ctx))
+			}
 		}
+		defer func() { <-b.running }()
 	}
 	result, err := next.Handle(ctx, req)
 	if b.bytes == nil || err != nil {
@@ -154,7 +158,7 @@ func (l *Limiter) take(b *bucket) error {
 			return fmt.Errorf("too much was read: %d bytes in %s are allowed for %s; try again in %v", l.options.Bytes, word(l.options.BytesIn), l.options.Whose, pause)
 		}
 	}
-	if b.rate == nil {
+	if b.rate == nil || b.rate.Allow() {
 		return nil
 	}
 	r := b.rate.Reserve()

@@ -234,9 +234,9 @@ func (c *clientLink) post(ctx context.Context, out link.Out) error {
 		}
 		cancel(givenUp)
 	})()
-	header := make(http.Header, len(out.Header)+1)
-	for name, value := range out.Header {
-		header.Set(name, value)
+	header := out.Header
+	if header == nil {
+		header = make(http.Header, 1)
 	}
 	header.Set("Content-Type", httplink.JSON)
 	resp, err := c.endpoint.Do(within, http.MethodPost, c.messages, header, out.Message)

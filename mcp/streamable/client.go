@@ -79,7 +79,7 @@ func (t *clientTransport) Link(ctx context.Context) (link.Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &clientLink{transport: t, endpoint: e, log: e.Log}
+	c := &clientLink{transport: t, endpoint: e, log: e.Log, sends: []string{httplink.JSON}, accepts: []string{httplink.JSON + ", " + httplink.EventStream}}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c, nil
 }
@@ -93,6 +93,8 @@ type clientLink struct {
 	transport *clientTransport
 	endpoint  *httplink.Endpoint
 	log       *slog.Logger
+	sends     []string // the Content-Type of all messages
+	accepts   []string
 	ctx       context.Context // ends with the link
 	cancel    context.CancelCauseFunc
 	owned     sync.WaitGroup
@@ -126,18 +128,17 @@ func (c *clientLink) Send(ctx context.Context, out link.Out) error {
 // post sends a message and returns a response that says success, and the session
 // that it belongs to.
 func (c *clientLink) post(ctx context.Context, out link.Out) (*http.Response, *clientSession, error) {
-	header := make(http.Header, len(out.Header)+4)
-	for name, value := range out.Header {
-		header.Set(name, value)
+	header := out.Header
+	if header == nil {
+		header = make(http.Header, 3)
 	}
-	header.Set("Content-Type", httplink.JSON)
-	header.Set("Accept", httplink.JSON+", "+httplink.EventStream)
+	header["Content-Type"], header["Accept"] = c.sends, c.accepts
 	session, err := c.sessionFor(out, header.Get(headerVersion))
 	if err != nil {
 		return nil, nil, err
 	}
 	if session != nil {
-		header.Set(headerSession, session.id)
+		header[headerSession] = session.header
 	}
 	resp, err := c.endpoint.Do(ctx, http.MethodPost, c.endpoint.URL, header, out.Message)
 	if err != nil {
@@ -242,16 +243,29 @@ func (c *clientLink) own(f func()) bool {
 // A clientScope is the time of one call's requests. It ends with the caller's
 // context and with the link, but can last longer than the call.
 type clientScope struct {
-	ctx      context.Context
-	cancel   context.CancelCauseFunc
-	release  func() bool // from the caller's context
-	withLink func() bool
-	arrived  chan struct{} // closed when the server has the request; nil where nobody waits for that
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	release func() bool   // from the caller's context
+	arrived chan struct{} // closed when the server has the request; nil where nobody waits for that
+}
+
+// A linkContext ends with the link, and has the values of the caller's context.
+type linkContext struct {
+	context.Context // of the link, which has no values but those that end it
+	caller          context.Context
+}
+
+// Value implements [context.Context].
+func (c *linkContext) Value(key any) any {
+	if v := c.Context.Value(key); v != nil {
+		return v
+	}
+	return c.caller.Value(key)
 }
 
 func (c *clientLink) scope(ctx context.Context, out link.Out) *clientScope {
 	s := new(clientScope)
-	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
+	s.ctx, s.cancel = context.WithCancelCause(&linkContext{c.ctx, ctx})
 	arrives, size := out.Arrives, len(out.Message) // the message is not kept longer than it must
 	var sent time.Time
 	if arrives {
@@ -264,7 +278,6 @@ func (c *clientLink) scope(ctx context.Context, out link.Out) *clientScope {
 		}
 		s.cancel(givenUp)
 	})
-	s.withLink = context.AfterFunc(c.ctx, func() { s.cancel(context.Cause(c.ctx)) })
 	return s
 }
 
@@ -277,6 +290,5 @@ func (s *clientScope) arrive() {
 
 func (s *clientScope) end() {
 	s.release()
-	s.withLink()
 	s.cancel(nil)
 }

@@ -24,10 +24,11 @@ const methodDiscover = "server/discover"
 // server says that it does not know it. Whoever used it compares pointers: a
 // server may assign the same id twice.
 type clientSession struct {
-	id   string
-	ctx  context.Context // ends with the session
-	lose context.CancelCauseFunc
-	cut  atomic.Bool // the stream of notifications broke, and nothing was answered since
+	id     string
+	header []string        // the values of the header that names it
+	ctx    context.Context // ends with the session
+	lose   context.CancelCauseFunc
+	cut    atomic.Bool // the stream of notifications broke, and nothing was answered since
 }
 
 // isLost reports whether the server does not know the session any more. No
@@ -71,7 +72,7 @@ func (c *clientLink) current() (*clientSession, error) {
 func (c *clientLink) sessionHeader(session *clientSession) http.Header {
 	header := make(http.Header, 4)
 	if session != nil {
-		header.Set(headerSession, session.id)
+		header[headerSession] = session.header
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,7 +111,7 @@ func (c *clientLink) newSession(id string) *clientSession {
 	if id == "" {
 		return nil
 	}
-	s := &clientSession{id: id}
+	s := &clientSession{id: id, header: []string{id}}
 	s.ctx, s.lose = context.WithCancelCause(context.Background())
 	return s
 }

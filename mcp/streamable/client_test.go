@@ -22,7 +22,7 @@ const clientGood = `{"jsonrpc":"2.0","id":5,"result":{"a":1}}`
 // clientOut is request 5.
 func clientOut(method string) link.Out {
 	return link.Out{ID: "5", Method: method, Message: jsonrpc.AppendRequest(nil, "5", method, nil),
-		Header: map[string]string{"Mcp-Protocol-Version": "2025-11-25", "Mcp-Method": method}}
+		Header: http.Header{"Mcp-Protocol-Version": {"2025-11-25"}, "Mcp-Method": {method}}}
 }
 
 func clientOutcome(m *jsonrpc.Message, err error) string {

@@ -63,6 +63,30 @@ func (d *declared) of(c *mcp.ClientCapabilities) *mcp.ClientCapabilities {
 }
 
 func wait(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handler, capabilities *mcp.ClientCapabilities) (mcp.Result, error) {
+	if id, _ := jsonrpc.Unquote(req.State.Get(stateKey)); id != "" { // a round before this one began it
+		return await(ctx, o, req, next, capabilities, id, 0)
+	}
+	call := *req
+	call.Meta.Capabilities = capabilities
+	result, err := next.Handle(ctx, &call)
+	if err != nil || result.Type != "task" {
+		return result, err
+	}
+	begun, err := task.Of(&result)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	if quoted, err := json.Marshal(begun.ID); err == nil {
+		req.State.Set(stateKey, quoted)
+	}
+	if o.OnTask != nil {
+		o.OnTask(ctx, req.Name, begun.ID, false)
+	}
+	return await(ctx, o, req, next, capabilities, begun.ID, cmp.Or(begun.Interval(), defaultPoll))
+}
+
+// await is wait for the result of a task that the call became.
+func await(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handler, capabilities *mcp.ClientCapabilities, id string, poll time.Duration) (mcp.Result, error) {
 	w := &task.Waiter{Ask: req.Peer.Ask, Report: func(ctx context.Context, n int, message string) {
 		p := jsonrpc.NewObject(nil)
 		p.Number("progress", float64(n))
@@ -77,27 +101,6 @@ func wait(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handler
 		about := mcp.NewRequest(method, params)
 		about.Meta, about.Peer, about.Caller, about.Principal, about.Session = meta, req.Peer, req.Caller, req.Principal, req.Session
 		return next.Handle(ctx, about)
-	}
-	id, _ := jsonrpc.Unquote(req.State.Get(stateKey))
-	poll := time.Duration(0)
-	if id == "" { // else a round before this one began it
-		call := *req
-		call.Meta = meta
-		result, err := next.Handle(ctx, &call)
-		if err != nil || result.Type != "task" {
-			return result, err
-		}
-		begun, err := task.Of(&result)
-		if err != nil {
-			return mcp.Result{}, err
-		}
-		id, poll = begun.ID, cmp.Or(begun.Interval(), defaultPoll)
-		if quoted, err := json.Marshal(id); err == nil {
-			req.State.Set(stateKey, quoted)
-		}
-		if o.OnTask != nil {
-			o.OnTask(ctx, req.Name, id, false)
-		}
 	}
 	result, err := w.Wait(ctx, id, poll)
 	if errors.Is(err, mcp.ErrInputRequired) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -155,7 +154,7 @@ func port(u *url.URL) string {
 }
 
 // Do sends a request to u, which is of the same server. The header's values win
-// over those of the Options. The body of the response is the caller's to close.
+// over those of the Options, which are added to it. The body of the response is the caller's to close.
 // Errors name nothing but their cause.
 func (e *Endpoint) Do(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
 	req, err := e.request(ctx, method, u, header, body)
@@ -206,9 +205,11 @@ func (e *Endpoint) request(ctx context.Context, method string, u *url.URL, heade
 	}
 	req.URL, req.Host = u, strings.TrimSuffix(u.Host, ":")
 	for name, values := range e.header {
-		req.Header[http.CanonicalHeaderKey(name)] = values
+		if name = http.CanonicalHeaderKey(name); header[name] == nil {
+			header[name] = values
+		}
 	}
-	maps.Copy(req.Header, header)
+	req.Header = header
 	return req, nil
 }
 

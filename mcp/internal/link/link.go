@@ -6,6 +6,7 @@ package link
 import (
 	"context"
 	"errors"
+	"net/http"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
@@ -20,8 +21,8 @@ type Out struct {
 	// handed to a link, whatever became of it.
 	Message []byte
 	// Header are headers that go with it, by canonical name, on transports that
-	// have headers. Others ignore them.
-	Header map[string]string
+	// have headers, which add their own. Others ignore them.
+	Header http.Header
 	// Session is the ID of the initialize that began the session which the message
 	// belongs to: in another one it is not sent, but fails with ErrSessionLost. Empty
 	// is whatever session there is. A link with only one session ignores it.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -262,15 +263,15 @@ func ownMembers(method string) []string {
 }
 
 // header are the headers of a message on HTTP.
-func (c *conn) header(s *session, method, subject string) map[string]string {
+func (c *conn) header(s *session, method, subject string) http.Header {
 	if s == nil || !c.link.ClosingCancels() || !s.revision.VersionHeader {
 		return nil
 	}
-	h := map[string]string{"Mcp-Protocol-Version": s.revision.Name}
+	h := http.Header{"Mcp-Protocol-Version": {s.revision.Name}}
 	if s.revision.Modern {
-		h["Mcp-Method"] = method
+		h["Mcp-Method"] = []string{method}
 		if subject != "" {
-			h["Mcp-Name"] = paramheader.Encode(subject)
+			h["Mcp-Name"] = []string{paramheader.Encode(subject)}
 		}
 	}
 	return h

@@ -3,6 +3,7 @@ package upstream
 import (
 	"bytes"
 	"encoding/json"
+	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -116,10 +117,10 @@ func (t *toolTable) check(req *mcp.Request) error {
 }
 
 // addHeaders sets the headers that repeat arguments of a call.
-func (t *toolTable) addHeaders(header map[string]string, req *mcp.Request) {
+func (t *toolTable) addHeaders(header http.Header, req *mcp.Request) {
 	for _, f := range t.of(req.Name).headers {
 		if value, present, err := f.Value(req.Arguments); err == nil && present {
-			header[f.Header] = paramheader.Encode(value)
+			header.Set(f.Header, paramheader.Encode(value))
 		}
 	}
 }
