@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,17 +30,20 @@ type head struct {
 // writeHead writes where the log ends, behind the lines that it tells of. It does not wait for the
 // disk: after the end of the machine the head may be older than the lines, but never newer.
 func (d *disk) writeHead() error {
-	h := &d.head
-	h.Before, h.Hash, h.Key, h.MAC = h.before.String(), h.digest.String(), d.options.Key.id, d.options.Key.sealHead(h).String()
-	w := jsonrpc.NewObject(make([]byte, 0, headSize))
+	h, mac := &d.head, d.options.Key.sealHead(&d.head)
+	var digest [digestSize]byte
+	w := jsonrpc.NewObject(d.headText[:0])
 	w.Int("first", int64(h.First))
-	w.String("before", h.Before)
+	w.StringBytes("before", h.before.append(digest[:0]))
 	w.Int("seq", int64(h.Seq))
-	w.String("hash", h.Hash)
-	w.String("key", h.Key)
-	w.String("mac", h.MAC)
+	w.StringBytes("hash", h.digest.append(digest[:0]))
+	w.String("key", d.options.Key.id)
+	w.StringBytes("mac", mac.append(digest[:0]))
 	text := append(w.Bytes(), '\n')
-	text = append(text, bytes.Repeat([]byte(" "), headSize-len(text))...)
+	for len(text) < headSize {
+		text = append(text, ' ')
+	}
+	d.headText = text
 	_, err := d.headFile.WriteAt(text, 0)
 	return err
 }

@@ -11,18 +11,23 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // A Key is what a log is signed with. Whoever has it can write a log that verifies, so it belongs
 // to nobody but the process that writes. It is safe for concurrent use.
 type Key struct {
 	private ed25519.PrivateKey
-	mac     []byte // of groups of lines, and of the head
 	id      string // not secret
+
+	mu   sync.Mutex
+	mac  hash.Hash // of groups of lines, and of the head
+	text []byte    // that mac is of
 }
 
 // NewKey makes a key of 32 random bytes, as a keyring may hold them.
@@ -34,7 +39,7 @@ func NewKey(seed []byte) (*Key, error) {
 	if err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
-	k := &Key{private: ed25519.NewKeyFromSeed(seed), mac: mac}
+	k := &Key{private: ed25519.NewKeyFromSeed(seed), mac: hmac.New(sha256.New, mac)}
 	sum := sha256.Sum256(k.Public())
 	k.id = hex.EncodeToString(sum[:8])
 	return k, nil
@@ -116,8 +121,7 @@ func parseDigest(text string) (d digest, ok bool) {
 // follows is the digest of a line behind one with the digest d. A line has at most maxLine bytes or
 // little more, so that its copy is small.
 func (d digest) follows(seq uint64, object []byte) digest {
-	all := make([]byte, 0, 1<<10)
-	all = append(all, d[:]...)
+	all := append(make([]byte, 0, 1<<10), d[:]...)
 	all = binary.BigEndian.AppendUint64(all, seq)
 	return sha256.Sum256(append(all, object...))
 }
@@ -131,23 +135,24 @@ func (k *Key) sealHead(h *head) digest {
 }
 
 func (k *Key) sealed(what string, seq uint64, d digest, first uint64, before digest) digest {
-	h := hmac.New(sha256.New, k.mac)
-	h.Write([]byte(what))
-	h.Write(statement(seq, d, first, before))
-	var sum digest
-	h.Sum(sum[:0])
-	return sum
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.text = appendStatement(append(k.text[:0], what...), seq, d, first, before)
+	k.mac.Reset()
+	k.mac.Write(k.text)
+	k.text = k.mac.Sum(k.text[:0])
+	return digest(k.text)
 }
 
 // sign signs where a log begins and ends.
 func (k *Key) sign(h *head) []byte {
-	return ed25519.Sign(k.private, statement(h.Seq, h.digest, h.First, h.before))
+	return ed25519.Sign(k.private, appendStatement(nil, h.Seq, h.digest, h.First, h.before))
 }
 
-// statement is what a checkpoint signs: the log begins with the line first, behind one with the
+// appendStatement appends what a checkpoint signs: the log begins with the line first, behind one with the
 // digest before, and the digest of its line seq is d.
-func statement(seq uint64, d digest, first uint64, before digest) []byte {
-	s := []byte("junction audit 1\n")
+func appendStatement(dst []byte, seq uint64, d digest, first uint64, before digest) []byte {
+	s := append(dst, "junction audit 1\n"...)
 	s = binary.BigEndian.AppendUint64(s, seq)
 	s = append(s, d[:]...)
 	s = binary.BigEndian.AppendUint64(s, first)

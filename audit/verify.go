@@ -195,7 +195,7 @@ func (v *verification) checkpoint(l *line) {
 		v.prev.digest = before
 	}
 	signature, b64 := base64.StdEncoding.DecodeString(said.Signature)
-	if err != nil || !ok || b64 != nil || !ed25519.Verify(v.public, statement(v.prev.seq, v.prev.digest, said.First, before), signature) {
+	if err != nil || !ok || b64 != nil || !ed25519.Verify(v.public, appendStatement(nil, v.prev.seq, v.prev.digest, said.First, before), signature) {
 		v.fault("the signature of this checkpoint is not the key's, or not of the lines before it")
 		return
 	}

@@ -8,6 +8,9 @@ import (
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common"
+	"cel.dev/cel-go/common/ast"
+	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/overloads"
 	"cel.dev/cel-go/common/types"
 )
 
@@ -42,7 +45,11 @@ func compileCondition(env *cel.Env, text string) (*condition, []*Problem) {
 	if out := checked.OutputType(); !out.IsExactType(cel.BoolType) && !out.IsExactType(cel.DynType) {
 		return nil, conditionFault("is %s, not true or false; compare it with something", cel.FormatCELType(out))
 	}
-	program, err := env.Program(checked, cel.EvalOptions(cel.OptOptimize), cel.CostTracking(price{}), cel.CostLimit(maxCost))
+	options := []cel.ProgramOption{cel.EvalOptions(cel.OptOptimize)}
+	if !isLinear(checked.NativeRep()) {
+		options = append(options, cel.CostTracking(price{}), cel.CostLimit(maxCost))
+	}
+	program, err := env.Program(checked, options...)
 	if err != nil {
 		return nil, conditionFault("cannot be planned: %w", err)
 	}
@@ -74,6 +81,27 @@ func (c *condition) uses(names ...string) bool {
 		}
 	}
 	return false
+}
+
+// isLinear reports whether a condition only compares, so that it looks at no argument more often than it names one: to
+// count what it costs would cost as much again.
+func isLinear(condition *ast.AST) bool {
+	linear := true
+	ast.PostOrderVisit(condition.Expr(), ast.NewExprVisitor(func(e ast.Expr) {
+		switch e.Kind() {
+		case ast.IdentKind, ast.LiteralKind, ast.SelectKind:
+		case ast.CallKind:
+			switch e.AsCall().FunctionName() {
+			case operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.Equals, operators.NotEquals, operators.Less, operators.LessEquals,
+				operators.Greater, operators.GreaterEquals, operators.In, operators.Index, overloads.Size, overloads.StartsWith, overloads.EndsWith:
+			default:
+				linear = false
+			}
+		default:
+			linear = false
+		}
+	}))
+	return linear
 }
 
 // holds evaluates the condition. Its time is bounded by its cost.

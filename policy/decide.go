@@ -185,8 +185,7 @@ func (c *compiled) look(ctx context.Context, f *facts) Step {
 		if holds && c.rule.Effect == Allow && f.rounded && c.when.uses(variableArgs) {
 			err = errRounded
 		}
-		var looked *unknownError
-		if errors.As(err, &looked) {
+		if looked, is := errors.AsType[*unknownError](err); is {
 			s.Outcome, s.unknown = NotKnown, looked.names
 		} else if s.Err = err; err != nil {
 			s.Outcome = Failed

@@ -24,7 +24,7 @@ import (
 
 const (
 	maxKeyFile   = 64 << 10 // bytes of a key
-	maxIdleConns = 32       // to one server
+	maxIdleConns = 512      // to one server
 )
 
 // openLogins opens what keeps this user's logins. Unless it is to be made, it need not be there.
@@ -151,7 +151,7 @@ func (a *app) authorized(name, url string, entry config.OAuth, header http.Heade
 		return nil, err
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
-	base.MaxIdleConnsPerHost = maxIdleConns
+	base.MaxIdleConns, base.MaxIdleConnsPerHost = maxIdleConns, maxIdleConns
 	t, err := tokens.Transport(url, base)
 	if err != nil {
 		return nil, err

@@ -234,7 +234,7 @@ func (c *clientLink) post(ctx context.Context, out link.Out) error {
 		}
 		cancel(givenUp)
 	})()
-	header := out.Header
+	header := http.Header(out.Header)
 	if header == nil {
 		header = make(http.Header, 1)
 	}

@@ -128,7 +128,7 @@ func (c *clientLink) Send(ctx context.Context, out link.Out) error {
 // post sends a message and returns a response that says success, and the session
 // that it belongs to.
 func (c *clientLink) post(ctx context.Context, out link.Out) (*http.Response, *clientSession, error) {
-	header := out.Header
+	header := http.Header(out.Header)
 	if header == nil {
 		header = make(http.Header, 3)
 	}

@@ -21,7 +21,7 @@ import (
 
 const (
 	maxRedirects = 5
-	maxIdle      = 64 // connections kept to one server
+	maxIdle      = 512 // connections kept to one server
 
 	maxArriving      = 256     // requests of one connection that were given up and have not arrived yet
 	maxArrivingBytes = 8 << 20 // of their messages; one message may always wait
@@ -100,7 +100,7 @@ func client(given *http.Client) (_ *http.Client, own bool) {
 		*c = *given
 	} else if standard, ok := http.DefaultTransport.(*http.Transport); ok {
 		t := standard.Clone()
-		t.MaxIdleConnsPerHost = maxIdle
+		t.MaxIdleConns, t.MaxIdleConnsPerHost = maxIdle, maxIdle
 		c.Transport, own = t, true
 	}
 	theirs := c.CheckRedirect

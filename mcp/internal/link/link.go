@@ -6,7 +6,6 @@ package link
 import (
 	"context"
 	"errors"
-	"net/http"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
@@ -22,7 +21,7 @@ type Out struct {
 	Message []byte
 	// Header are headers that go with it, by canonical name, on transports that
 	// have headers, which add their own. Others ignore them.
-	Header http.Header
+	Header map[string][]string
 	// Session is the ID of the initialize that began the session which the message
 	// belongs to: in another one it is not sent, but fails with ErrSessionLost. Empty
 	// is whatever session there is. A link with only one session ignores it.
