@@ -42,7 +42,7 @@ type layering struct {
 	shadow bool     // rules only write down what they would have decided
 	review string   // none, changes or all: which definitions are withheld until they are approved
 	audit  string   // a folder; default: the usual one
-	sync   string   // call or second: when the audit log is on the disk
+	sync   string   // second or call: when the audit log is on the disk
 	goOn   bool     // where the audit log cannot be written
 	export []string // where its lines are sent to, too
 	keep   string   // bytes of the audit log; empty: the usual ones
@@ -53,8 +53,8 @@ type layering struct {
 
 // When the audit log is on the disk.
 const (
-	syncCall   = "call"
 	syncSecond = "second"
+	syncCall   = "call"
 )
 
 // reviewNone offers tools whatever their definitions are.
@@ -71,7 +71,7 @@ func (o *layering) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.review, "review", reviewNone, "withhold tools and prompts whose definitions `changes` since they were first seen or approved; or all that nobody approved; junction approve shows and approves them")
 	flags.StringVar(&o.audit, "audit", "", "write down every call before its result leaves, in `FOLDER` (default with --audit alone: junction/audit in your configuration folder)")
 	flags.Lookup("audit").NoOptDefVal = usualFolder
-	flags.StringVar(&o.sync, "audit-sync", syncCall, "with --audit: wait for the disk with every `call`; or each second, so that calls are faster and the last second is lost if the machine fails")
+	flags.StringVar(&o.sync, "audit-sync", syncSecond, "with --audit: wait for the disk each second, so that the last second is lost if the machine fails, but never if Junction does; or with every `call`, which takes three times as much")
 	flags.StringVar(&o.keep, "audit-keep", "", "with --audit: remove the oldest files where all have more than `SIZE`, such as 500MB (default 1 GiB)")
 	flags.DurationVar(&o.keepFor, "audit-keep-for", 0, "with --audit: remove files whose last call was this `DURATION` ago, such as 2160h (default: never)")
 	flags.StringSliceVar(&o.export, "audit-export", nil, "with --audit: send its lines to this `URL`, too: https://HOST/v1/logs (OTLP), syslog+tcp://HOST:PORT, syslog+udp://HOST:PORT or syslog+unix:///dev/log")
@@ -100,7 +100,7 @@ func (o *layering) check() error {
 		return usagef("--audit-optional goes with --audit")
 	case o.sync != syncCall && o.sync != syncSecond:
 		return usagef("--audit-sync: expected call or second, got %q", o.sync)
-	case o.sync != syncCall && o.audit == "":
+	case o.sync != syncSecond && o.audit == "":
 		return usagef("--audit-sync goes with --audit")
 	}
 	if _, ok := settings.Size(o.keep); o.keep != "" && !ok {

@@ -104,7 +104,7 @@ func TestLayersThatMakeNoSenseAreRefused(t *testing.T) {
 		"--tools all --pin x":           "--pin goes with --tools",
 		"--tools search --pin [":        "is no pattern",
 		"--shadow":                      "--shadow goes with --policy",
-		"--audit-sync second":           "--audit-sync goes with --audit",
+		"--audit-sync call":             "--audit-sync goes with --audit",
 		"--audit-sync never --audit=l":  `--audit-sync: expected call or second, got "never"`,
 		"--audit-optional":              "--audit-optional goes with --audit",
 		"--audit-keep 1GB":              "--audit-keep-for go with --audit",

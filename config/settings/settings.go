@@ -40,7 +40,7 @@ type Settings struct {
 // Audit says where and when calls are written down.
 type Audit struct {
 	Folder   string `json:"folder,omitempty" doc:"where to; junction/audit in your configuration folder by default"`
-	Sync     string `json:"sync,omitempty" enum:"call,second" default:"call" doc:"when a call is on the disk: before its result leaves, or within a second, which is faster"`
+	Sync     string `json:"sync,omitempty" enum:"second,call" default:"second" doc:"when a call is on the disk: within a second, or before its result leaves, which takes longer"`
 	Optional bool   `json:"optional,omitempty" doc:"answer calls that cannot be written down, such as on a full disk, in place of refusing them"`
 
 	Arguments string        `json:"arguments,omitempty" enum:"keep,omit" default:"keep" doc:"whether arguments are written down, up to 4 KiB of each call"`
