@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -227,7 +226,10 @@ func (g *Guard) credentials(r *http.Request) (scheme, token string, refused *Ref
 	if r.URL.RawQuery != "" && r.URL.Query().Has("access_token") {
 		return "", "", g.refuse(http.StatusBadRequest, "invalid_request", errors.New("a token in the URL"))
 	}
-	return cmp.Or(map[bool]string{true: schemeProof}[isBound], schemeBearer), token, nil
+	if isBound {
+		return schemeProof, token, nil
+	}
+	return schemeBearer, token, nil
 }
 
 // lacking are the scopes of some that others do not have.
