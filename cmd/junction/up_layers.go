@@ -319,6 +319,12 @@ func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
 		h = y.perScopes(now.settings.Authorization, search.Middleware(search.Options{Mode: search.Mode(mode), Pinned: append(slices.Clone(now.options.pinned), p.Pin...), Server: func(tool string) (name, about, own string) {
 			t, _ := g.Tool(tool)
 			return t.Server, "", t.Name
+		}, Unavailable: func(tool string) error {
+			server, err := g.Unavailable(tool)
+			if len(p.Servers) > 0 && !slices.Contains(p.Servers, server) {
+				return nil
+			}
+			return err
 		}}))(h)
 	}
 	h = y.tasks.Part(profile)(h) // around the log and the limits: for them a task is one call
