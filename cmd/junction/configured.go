@@ -51,7 +51,7 @@ func (a *app) servers() (*config.Set, []entry, error) {
 	if err != nil {
 		a.screen.Printf("junction: %v\n", err)
 	}
-	a.faulty = err != nil || len(set.Problems()) > 0
+	a.unread, a.faulty = err, err != nil || len(set.Problems()) > 0
 	return set, entries, nil
 }
 
