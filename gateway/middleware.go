@@ -58,6 +58,7 @@ func (g *Gateway) Reread(name string) error {
 	if m == nil {
 		return fmt.Errorf("there is no server %q", name)
 	}
+	m.instances.showAgain()
 	m.mu.RLock()
 	known, before := m.known, m.listings
 	m.mu.RUnlock()

@@ -224,11 +224,11 @@ func (y *layers) close() error {
 	return errors.Join(y.log.Close(), y.closeExporters(), y.closeTraces())
 }
 
-// around is what stands around one server, and what is asked once the server was started for a request; nil if
-// nothing is.
-func (y *layers) around(a *app, e entry) (around []mcp.Middleware, check func(*mcp.Request) error) {
+// around has what stands around one server be in u, and what is asked once the server was started for a request. Nothing is where
+// nothing is asked for.
+func (y *layers) around(a *app, e entry, u *gateway.Upstream) {
 	now := y.now.Load()
-	around = edits(e.name, now.settings, y.results)
+	around := edits(e.name, now.settings, y.results)
 	if len(now.books) > 0 {
 		around = append(around, y.rules(now, e))
 	}
@@ -236,16 +236,12 @@ func (y *layers) around(a *app, e entry) (around []mcp.Middleware, check func(*m
 		around = append(around, redact.Middleware(o))
 	}
 	if now.options.review != reviewNone && e.definition != nil { // next to the server: junction approve knows its own definitions
-		reviewer := review.New(review.Options{Server: e.name, Mode: review.Mode(now.options.review), Pins: y.pins.Load,
-			Remedy: "run junction approve " + e.name, OnWithheld: func(withheld []review.Withheld) {
-				a.screen.Printf("junction: server %q: %s not offered, new or changed since it was approved: junction approve %s\n", e.name, withheldNames(withheld), e.name)
-			}})
-		around, check = append(around, reviewer.Around), reviewer.Check
+		around = append(around, y.review(a, e, u))
 	}
 	if y.tracer != nil {
 		around = append(around, otelmcp.Client(y.traced()))
 	}
-	return around, check
+	u.Middleware = around
 }
 
 // withheldNames are those of some definitions, for people.

@@ -104,8 +104,8 @@ func (v *served) add(ctx context.Context, e entry, replace bool) bool {
 		u.Handler, err = v.app.shipped(ctx, e.name, shipping{})
 	}
 	if err == nil {
-		u.Middleware, u.Check = v.layers.around(v.app, e)
 		apply(&u, v.layers.now.Load().settings.Servers[e.name])
+		v.layers.around(v.app, e, &u)
 		if replace {
 			err = v.gateway.Replace(ctx, e.name, u)
 		} else {

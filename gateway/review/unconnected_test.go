@@ -17,11 +17,12 @@ import (
 func TestACallToAServerThatNeverStartedSaysSo(t *testing.T) {
 	for name, isolation := range map[string]gateway.Isolation{"shared": gateway.Shared, "per user": gateway.PerUser} {
 		t.Run(name, func(t *testing.T) {
-			r := review.New(review.Options{Server: "files", Pins: func() *guard.Pins { return new(guard.Pins) }, Remedy: "run junction approve files"})
+			o := review.Options{Server: "files", Pins: func() *guard.Pins { return new(guard.Pins) }, Remedy: "run junction approve files"}
+			r := review.New(o)
 			g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
 			defer g.Close()
 			dial := func(context.Context, *gateway.Start) (*mcp.Client, error) { return nil, errors.New("KEY is not set") }
-			if err := g.Add("files", gateway.Upstream{Dial: dial, Isolation: isolation, Middleware: []mcp.Middleware{r.Around}, Check: r.Check}); err != nil {
+			if err := g.Add("files", gateway.Upstream{Dial: dial, Isolation: isolation, Middleware: []mcp.Middleware{r.Around}, Check: r.Check, Instance: func() mcp.Middleware { return review.Middleware(o) }}); err != nil {
 				t.Fatal(err)
 			}
 			client := mcp.NewClient(g)
