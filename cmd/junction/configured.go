@@ -196,7 +196,7 @@ func (a *app) transport(s *config.Server, d *config.Definition) (mcp.Transport, 
 			header[http.CanonicalHeaderKey(name)] = []string{value}
 		}
 	}
-	client, err := a.authorized(s.Name, s.URL, entryOAuth(s), header)
+	client, err := a.authorized(s.Name, s.URL, entryOAuth(s), s.TLS, header)
 	if err != nil {
 		return nil, err
 	}

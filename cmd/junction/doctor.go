@@ -297,9 +297,18 @@ func reachAddress(ctx context.Context, s *config.Server, p *patient) bool {
 	if u.Scheme != "https" {
 		return p.ok("address", "%s, in %v", conn.RemoteAddr(), time.Since(began).Round(time.Millisecond))
 	}
-	secure := tls.Client(conn, &tls.Config{ServerName: u.Hostname()})
+	wanted := false
+	o, err := tlsConfig(s.TLS, func() { wanted = true })
+	if err != nil {
+		return p.broken("TLS", err.Error(), "change \"tls\" in the entry, or the file")
+	}
+	o.ServerName = u.Hostname()
+	secure := tls.Client(conn, o)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		return p.broken("TLS", err.Error(), "the certificate is not trusted here, or not for this name: SSL_CERT_FILE names further authorities")
+		return p.broken("TLS", err.Error(), "the certificate is not trusted here, or not for this name: "+`"tls": {"ca": FILE} in its entry names the authority, or SSL_CERT_FILE for all`)
+	}
+	if wanted && (s.TLS == nil || s.TLS.CertFile == "") {
+		p.ok("TLS", "the server asks for a client certificate, and the entry names none: \"tls\": {\"cert\": FILE, \"key\": FILE}")
 	}
 	until := secure.ConnectionState().PeerCertificates[0].NotAfter
 	return p.ok("address", "%s, in %v, certificate until %s", conn.RemoteAddr(), time.Since(began).Round(time.Millisecond), until.Format(time.DateOnly))
