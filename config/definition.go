@@ -55,6 +55,7 @@ type Definition struct {
 	args                       []string
 	env, headers               []pair
 	oauth                      *OAuth // as the file writes it; nil if it says nothing
+	tls                        *TLS   // the same
 
 	folder    string // what relative paths are relative to
 	workspace string // the folder of the project; else empty
@@ -175,7 +176,10 @@ func (x *expansion) remote(s *Server) (field string, err error) {
 		}
 		s.Headers[p.name] = value
 	}
-	s.OAuth, field, err = x.oauth()
+	if s.OAuth, field, err = x.oauth(); err != nil {
+		return field, err
+	}
+	s.TLS, field, err = x.tls()
 	return field, err
 }
 

@@ -50,6 +50,10 @@ func (e *entryReader) read(v hujson.Value) bool {
 		e.failed(field, v.StartOffset, err)
 		return false
 	}
+	if err := e.def.checkTLS(); err != nil {
+		e.failed("tls", v.StartOffset, err)
+		return false
+	}
 	e.warnForeignVariables(v.StartOffset)
 	return true
 }
@@ -85,6 +89,8 @@ func (e *entryReader) readMember(m member) (err error) {
 		d.StartTimeout, err = readTimeout(m.value, d.Format)
 	case "oauth":
 		return e.readOAuth(m.value)
+	case "tls":
+		return e.readTLS(m.value)
 	case "start":
 		d.Eager, err = readStart(m.value)
 	default:
@@ -294,7 +300,7 @@ func readStart(v hujson.Value) (eager bool, err error) {
 
 // EntryMembers are the members that an entry of a server can have, by the names that Junction's own files give them.
 func EntryMembers() []string {
-	return []string{"type", "command", "args", "env", "cwd", "envFile", "url", "headers", "oauth", "openapi", "graphql", "http", "disabled", "enabled", "timeout", "startTimeout", "start"}
+	return []string{"type", "command", "args", "env", "cwd", "envFile", "url", "headers", "oauth", "tls", "openapi", "graphql", "http", "disabled", "enabled", "timeout", "startTimeout", "start"}
 }
 
 // warnUnknown names what is ignored, and what was meant where only the case is wrong.

@@ -30,6 +30,13 @@ func (d *Definition) Around() []string {
 			}
 		}
 	}
+	if t := d.tls; t != nil {
+		for _, member := range []struct{ name, value string }{{"cert", t.CertFile}, {"key", t.KeyFile}, {"ca", t.CAFile}} {
+			if member.value != "" {
+				around = append(around, "(tls."+member.name+" "+showWord(hideDefaults(member.value))+")")
+			}
+		}
+	}
 	return around
 }
 
@@ -80,6 +87,9 @@ func (d *Definition) hash(envFile map[string]string) string {
 			fmt.Fprintf(h, " %q", o.Document)
 		}
 	}
+	if t := d.tls; t != nil {
+		fmt.Fprintf(h, "; tls %q %q %q", t.CertFile, t.KeyFile, t.CAFile)
+	}
 	for _, in := range inputs {
 		fmt.Fprintf(h, "; %q %q %q %q", in.ID, in.Type, in.Default, in.Options)
 	}
@@ -101,7 +111,7 @@ func (d *Definition) inputs() []Input {
 // saysAll reports whether String says all that counts for Hash, and no other definition of this
 // name could have the same text, with Around and a hash behind it.
 func (d *Definition) saysAll() bool {
-	if len(d.env)+len(d.headers) > 0 || d.cwd != "" || d.envFile != "" || d.command != "" && d.url != "" || d.oauth != nil {
+	if len(d.env)+len(d.headers) > 0 || d.cwd != "" || d.envFile != "" || d.command != "" && d.url != "" || d.oauth != nil || d.tls != nil {
 		return false
 	}
 	shown := d.written()

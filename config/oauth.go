@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -39,20 +38,7 @@ type OAuth struct {
 // project, whatever links lead to it, as that of ${file:} must: its text is sent to an authorization server of the
 // project's choice. It is read anew each time.
 func (o *OAuth) ReadFile(path string) ([]byte, error) {
-	folder, inside := filepath.Dir(path), filepath.Base(path)
-	if o.workspace != "" {
-		local := false
-		if folder, inside, local = insideProject(o.workspace, path); !local {
-			return nil, outsideProject(path)
-		}
-	} else if real, err := filepath.EvalSymlinks(path); err == nil { // the person's own file may name a link
-		folder, inside = filepath.Dir(real), filepath.Base(real)
-	}
-	data, err := readInside(folder, inside, maxSecretFile)
-	if err != nil {
-		return nil, fmt.Errorf("file %s %w", quote(path), err)
-	}
-	return data, nil
+	return readNamed(o.workspace, path)
 }
 
 func outsideProject(written string) error {

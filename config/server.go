@@ -24,6 +24,7 @@ type Server struct {
 	URL      string            `json:"url,omitempty"`
 	Headers  map[string]string `json:"headers,omitempty"`
 	OAuth    *OAuth            `json:"oauth,omitempty"`   // nil: nothing is said
+	TLS      *TLS              `json:"tls,omitempty"`     // nil: the same
 	Timeout  time.Duration     `json:"timeout,omitempty"` // for one request; 0: the caller's choice
 	Disabled bool              `json:"disabled,omitempty"`
 	Source   string            `json:"source,omitempty"` // the file it came from

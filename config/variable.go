@@ -153,6 +153,9 @@ func (d *Definition) Variables() []string {
 	if o := d.oauth; o != nil {
 		written = append(written, o.ClientID, o.ClientSecret, o.KeyFile, o.AssertionFile, o.IdentityProvider, o.IdentityClientID, o.IdentityClientSecret)
 	}
+	if t := d.tls; t != nil {
+		written = append(written, t.CertFile, t.KeyFile, t.CAFile)
+	}
 	for _, raw := range written {
 		_, _ = replaceVariables(raw, d.Format.variable, note) // note never fails
 	}

@@ -125,7 +125,7 @@ func Route(members map[string]mcp.Handler) *Gateway {
 }
 
 // Add adds a server. What is remembered of it is offered at once; what Upstream
-// says decides when it is started. The error says what is wrong with the name.
+// says decides when it is started. The error says what is wrong with the name, or with u.
 func (g *Gateway) Add(name string, u Upstream) error {
 	m, err := g.add(name, u, nil)
 	if err != nil {
@@ -144,6 +144,9 @@ func (g *Gateway) AddHandler(name string, h mcp.Handler, around ...mcp.Middlewar
 func (g *Gateway) add(name string, u Upstream, inPlaceOf *member) (*member, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
+	}
+	if u.Isolation != Shared && u.Check != nil && u.Instance == nil {
+		return nil, fmt.Errorf("server %q: Check cannot see what each of its instances lists; set Instance, too", name)
 	}
 	m := newMember(g, name, u)
 	g.mu.Lock()

@@ -41,11 +41,13 @@ type instances struct {
 
 // An instance is the connection of a member for one user or client.
 type instance struct {
-	ready  chan struct{} // closed when client or err is there, and its lists were read if they are to be checked
-	client *mcp.Client
-	asked  *breaker // around client
-	err    error
-	cancel context.CancelFunc
+	ready   chan struct{} // closed when client or err is there
+	client  *mcp.Client
+	asked   *breaker    // around client
+	handler mcp.Handler // around that, what [Upstream.Instance] makes
+	err     error
+	again   chan struct{} // of capacity 1: what is around it is to see its lists again
+	cancel  context.CancelFunc
 
 	// Under the lock of instances:
 	users int       // requests that run
@@ -103,7 +105,7 @@ func (m *member) askInstance(ctx context.Context, req *mcp.Request) (result mcp.
 	if err := m.awaitInstance(ctx, req, i); err != nil {
 		return mcp.Result{}, false, err
 	}
-	result, err = m.send(ctx, i.asked, req)
+	result, err = i.handler.Handle(ctx, req)
 	select {
 	case <-i.client.Done():
 		lost = true
@@ -153,7 +155,7 @@ func (m *member) instanceFor(whose any) (*instance, error) {
 			return nil, m.gone(errClosed)
 		}
 		ctx, cancel := context.WithCancel(m.ctx)
-		i = &instance{ready: make(chan struct{}), cancel: cancel}
+		i = &instance{ready: make(chan struct{}), again: make(chan struct{}, 1), cancel: cancel}
 		if is.all == nil {
 			is.all = map[any]*instance{}
 		}
@@ -248,13 +250,14 @@ func (is *instances) count() int {
 func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	defer i.cancel()
 	c, err := m.dialInstance(ctx)
+	asked := newBreaker(m.name, c, m.gateway.report)
 	m.instances.mu.Lock()
-	i.client, i.err, i.used, i.asked = c, err, time.Now(), newBreaker(m.name, c, m.gateway.report)
-	m.instances.mu.Unlock()
-	ready := sync.OnceFunc(func() { close(i.ready) })
-	if err != nil || m.upstream.Check == nil {
-		ready()
+	i.client, i.err, i.used, i.asked, i.handler = c, err, time.Now(), asked, asked
+	if err == nil && m.upstream.Instance != nil {
+		i.handler = m.upstream.Instance()(asked)
 	}
+	m.instances.mu.Unlock()
+	close(i.ready)
 	if err != nil {
 		m.gateway.log.Warn("gateway: an instance of a server cannot be started", "server", m.name, "error", err)
 		sleep(ctx, firstBackoff) // who asks meanwhile hears the same
@@ -267,19 +270,10 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	following := make(chan struct{})
 	go func() {
 		defer close(following)
-		inUse := func() int64 { return m.instances.usersOf(i) }
-		if m.upstream.Check == nil {
-			cancel(m.attend(ctx, c, i.asked, inUse, m.haveReread))
-			return
-		}
-		// What is compared is the list that all see: one instance's own cannot be kept apart from it.
-		read := false
-		err := m.follow(ctx, c, i.asked, inUse, func() {}, func() { read = true; ready() })
-		if !read {
-			i.err = err // nobody looks before it is ready
-			ready()
-		}
-		cancel(err)
+		cancel(m.attend(ctx, c, asked, func() int64 { return m.instances.usersOf(i) }, func(ctx context.Context, changes *pending) error {
+			m.followInstance(ctx, i, changes)
+			return nil
+		}))
 	}()
 	idle := cmp.Or(m.upstream.IdleTime, defaultIdleTime)
 	for left := idle; left > 0 && sleep(ctx, left); {
@@ -291,18 +285,72 @@ func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	m.gateway.report()
 }
 
-// haveReread has the lists read again when an instance says that they changed, until ctx is done: by a connection that is
-// nobody's, as what an instance offers may be for its user only.
-func (m *member) haveReread(ctx context.Context, changes *pending) error {
+// followInstance has the lists read again when an instance says that they changed, or what is around it has to see that they
+// did, until ctx is done: by a connection that is nobody's, as what an instance offers may be for its user only.
+func (m *member) followInstance(ctx context.Context, i *instance, changes *pending) {
+	if m.upstream.Instance != nil && m.differs(ctx, i) {
+		m.want()
+	}
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
+		case <-i.again:
+			m.showLists(ctx, i)
+			continue
 		case <-changes.wake:
 		}
+		m.showLists(ctx, i)
 		m.want()
 		if !sleep(ctx, followPause) { // it costs the start of a program
-			return nil
+			return
+		}
+	}
+}
+
+// differs reports whether an instance lists other tools or prompts than are known.
+func (m *member) differs(ctx context.Context, i *instance) bool {
+	m.mu.RLock()
+	known := m.known
+	m.mu.RUnlock()
+	if known == nil {
+		return true
+	}
+	for _, k := range []kind{toolKind, promptKind} {
+		if offered(i.client)&k.bit == 0 {
+			continue
+		}
+		if entries, err := m.readList(ctx, i.client, k); err == nil && !sameEntries(entries, *k.of(known)) {
+			return true
+		}
+	}
+	return false
+}
+
+// showLists has what is around an instance see its tools and prompts.
+func (m *member) showLists(ctx context.Context, i *instance) {
+	if m.upstream.Instance == nil {
+		return
+	}
+	for _, k := range []kind{toolKind, promptKind} {
+		if offered(i.client)&k.bit == 0 {
+			continue
+		}
+		around := mcp.NewClientWith(i.handler, mcp.ClientOptions{Name: m.name, Logger: m.gateway.log})
+		if _, err := m.readList(ctx, around, k); err != nil && ctx.Err() == nil {
+			m.gateway.log.Info("gateway: a list of an instance cannot be read", "server", m.name, "method", k.method, "error", err)
+		}
+	}
+}
+
+// showAgain has what is around all instances see their lists again.
+func (is *instances) showAgain() {
+	is.mu.Lock()
+	defer is.mu.Unlock()
+	for _, i := range is.all {
+		select {
+		case i.again <- struct{}{}:
+		default: // it is due
 		}
 	}
 }

@@ -74,14 +74,15 @@ func (m *member) read(ctx context.Context, c *mcp.Client, which kinds, whole boo
 	listings := m.listings
 	m.known, m.unread = &now, unread
 	m.mu.Unlock()
+	// Before middleware may say that something waits for approval, as it is approved by what is remembered. Tools are enough to
+	// have the server started, which reads the other lists again.
+	if useful := len(unread) == 0 || len(now.Tools) > 0; useful && (first || !now.Equal(&before)) {
+		m.remember(&now)
+	}
 	listings = m.listingsOf(&now, listings)
 	m.mu.Lock()
 	m.listings = listings
 	m.mu.Unlock()
-	// Tools are enough to have the server started, which reads the other lists again.
-	if useful := len(unread) == 0 || len(now.Tools) > 0; useful && (first || !now.Equal(&before)) {
-		m.remember(&now)
-	}
 	for _, k := range allKinds {
 		if !sameEntries(*k.of(&before), *k.of(&now)) {
 			changed |= k.bit

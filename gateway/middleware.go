@@ -12,8 +12,8 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// bottom is what the member's middleware is around: its lists are those that are known, and everything
-// else goes to the server, which is started if need be. What the server says of itself is no business of
+// bottom is what the member's middleware is around: its lists are those that are known, which are
+// waited for where the server was never connected, and everything else goes to the server, which is started if need be. What the server says of itself is no business of
 // middleware, which may ask before it is connected.
 func (m *member) bottom(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 	if req.Method == "server/discover" {
@@ -23,15 +23,14 @@ func (m *member) bottom(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	if i < 0 {
 		return m.waiting.Handle(ctx, req)
 	}
-	m.mu.RLock()
-	known := m.known
-	m.mu.RUnlock()
+	var known *definitions.Definitions
+	if err := m.await(ctx, req, func() bool { known = m.known; return known != nil }); err != nil {
+		return mcp.Result{}, err // an empty list would say that there is nothing
+	}
 	w := jsonrpc.NewObject(nil)
 	w.Array(allKinds[i].list)
-	if known != nil {
-		for _, raw := range *allKinds[i].of(known) {
-			w.Element(raw)
-		}
+	for _, raw := range *allKinds[i].of(known) {
+		w.Element(raw)
 	}
 	return mcp.Result{JSON: w.Bytes()}, nil
 }
@@ -59,6 +58,7 @@ func (g *Gateway) Reread(name string) error {
 	if m == nil {
 		return fmt.Errorf("there is no server %q", name)
 	}
+	m.instances.showAgain()
 	m.mu.RLock()
 	known, before := m.known, m.listings
 	m.mu.RUnlock()
@@ -133,3 +133,22 @@ func (g *Gateway) Tool(exposed string) (Tool, bool) {
 	}
 	return Tool{f.member.name, f.original, f.raw}, true
 }
+
+// Unavailable says why nothing is known of a tool: the member whose prefix its name begins with was never connected.
+// The error is nil where its lists are known, or the name begins with no member's.
+func (g *Gateway) Unavailable(exposed string) (server string, err error) {
+	m, _ := g.current().find(toolKind, exposed)
+	if m == nil {
+		return "", nil
+	}
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if m.known == nil {
+		err = m.unavailable()
+	}
+	return m.name, err
+}
+
+// ToolList is the list of tools as clients see it now, the result of tools/list; nobody is waited for. It is not to be
+// changed.
+func (g *Gateway) ToolList() json.RawMessage { return g.current().lists[toolKind.method] }

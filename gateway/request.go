@@ -115,26 +115,32 @@ func (m *member) usable() mcp.Handler {
 // failed once, and waits for one that starts, as long as ctx allows; the client
 // is notified of progress where it asked for that. More failures in a row are an
 // error at once until it may be tried again.
-func (m *member) ready(ctx context.Context, req *mcp.Request) (mcp.Handler, error) {
+func (m *member) ready(ctx context.Context, req *mcp.Request) (h mcp.Handler, err error) {
+	err = m.await(ctx, req, func() bool { h = m.usable(); return h != nil })
+	return h, err
+}
+
+// await is ready for whatever there must be; there is called with the member's lock held.
+func (m *member) await(ctx context.Context, req *mcp.Request, there func() bool) error {
 	m.mu.RLock()
-	h, attempts := m.usable(), m.attempts
+	done, attempts := there(), m.attempts
 	m.mu.RUnlock()
-	if h != nil {
-		return h, nil
+	if done {
+		return nil
 	}
 	ticker := time.NewTicker(startingPause)
 	defer ticker.Stop()
 	for ticks := 0; ; {
 		m.mu.RLock()
-		changed, h := m.changed, m.usable()
+		changed, done := m.changed, there()
 		refused := m.state == Failed && (m.attempts > attempts || m.failures > 1 && time.Now().Before(m.retry) || m.upstream.Handler != nil)
 		unavailable := m.unavailable()
 		m.mu.RUnlock()
 		switch {
-		case h != nil:
-			return h, nil
+		case done:
+			return nil
 		case refused:
-			return nil, unavailable
+			return unavailable
 		}
 		m.want()
 		select {
@@ -143,9 +149,9 @@ func (m *member) ready(ctx context.Context, req *mcp.Request) (mcp.Handler, erro
 			ticks++
 			m.notifyStarting(ctx, req, ticks)
 		case <-m.ctx.Done():
-			return nil, m.gone(unavailable)
+			return m.gone(unavailable)
 		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: %w", unavailable, context.Cause(ctx))
+			return fmt.Errorf("%w: %w", unavailable, context.Cause(ctx))
 		}
 	}
 }

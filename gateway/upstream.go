@@ -51,8 +51,13 @@ type Upstream struct {
 	// Check, if not nil, says why a request is not sent after all. It is called for each one that Middleware let
 	// through, and only once the lists were read over the connection that the request goes to, and given to
 	// Middleware: with it, requests wait for that also where definitions are remembered, and calls of tools
-	// and requests for prompts fail where their list could not be read. It must be safe for concurrent use.
+	// and requests for prompts fail where their list could not be read. It must be safe for concurrent use. It is not called
+	// where users or clients have a connection each: Instance is for these, and required with Check.
 	Check func(req *mcp.Request) error
+	// Instance, if not nil, returns what stands around one connection of a server with another Isolation than [Shared],
+	// and sees that connection's own lists of tools and prompts when these change, or Reread is called. It must be safe
+	// for concurrent use.
+	Instance func() mcp.Middleware
 }
 
 // A Start is one attempt to connect to a server. Its methods are for the Dial

@@ -21,7 +21,8 @@ const (
 
 // Options say what is allowed. Those of a value 0 allow everything.
 type Options struct {
-	// Calls may begin in the time In, which is a second by default. A pause gives the right to as many at once.
+	// Calls may begin in the time In, which is a second by default. A pause gives the right to as many at once. Each
+	// round of a call that asks the client something counts.
 	Calls int
 	In    time.Duration
 	// Bytes of results may come back in the time BytesIn, which is an hour by default. The result that goes
@@ -113,10 +114,8 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 		return l.refused(ctx, req, err)
 	}
 	defer l.leave(b)
-	if req.Round == 0 { // another round is no other call
-		if err := l.take(b); err != nil {
-			return l.refused(ctx, req, err)
-		}
+	if err := l.take(b); err != nil { // each round: the state of one can be sent again, and the tool runs from the top
+		return l.refused(ctx, req, err)
 	}
 	if b.running != nil {
 		select {

@@ -54,8 +54,14 @@ func TestCallsInATimeAreBoundedForEachKey(t *testing.T) {
 		}
 		req := mcp.NewRequest("tools/call", []byte(`{"name":"t"}`))
 		req.Caller, req.Round = "a", 1
-		if result, err := h.Handle(t.Context(), req); err != nil || result.Value != nil {
-			t.Errorf("a further round of a call that is allowed: %v, %v", result.Value, err)
+		if result, err := h.Handle(t.Context(), req); err != nil || result.Value == nil {
+			t.Errorf("a further round beyond what is allowed: %v, %v", result.Value, err)
+		}
+		time.Sleep(20 * time.Second)
+		for i, refused := range []bool{false, true} { // whoever has its state can send it again
+			if result, err := h.Handle(t.Context(), req); err != nil || (result.Value != nil) != refused {
+				t.Errorf("the same round for the %d. time: %v, %v", i+1, result.Value, err)
+			}
 		}
 		if _, err := h.Handle(t.Context(), mcp.NewRequest("tools/list", nil)); err != nil {
 			t.Error(err)

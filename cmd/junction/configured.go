@@ -51,7 +51,7 @@ func (a *app) servers() (*config.Set, []entry, error) {
 	if err != nil {
 		a.screen.Printf("junction: %v\n", err)
 	}
-	a.faulty = err != nil || len(set.Problems()) > 0
+	a.unread, a.faulty = err, err != nil || len(set.Problems()) > 0
 	return set, entries, nil
 }
 
@@ -196,7 +196,7 @@ func (a *app) transport(s *config.Server, d *config.Definition) (mcp.Transport, 
 			header[http.CanonicalHeaderKey(name)] = []string{value}
 		}
 	}
-	client, err := a.authorized(s.Name, s.URL, entryOAuth(s), header)
+	client, err := a.authorized(s.Name, s.URL, entryOAuth(s), s.TLS, header)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
-	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/spf13/cobra"
 )
 
@@ -193,17 +192,16 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 	began := time.Now()
 	o := a.options(t)
 	o.ElicitURL, o.OnElicit = true, declines
-	client, err := dial(start, t.transport, o)
+	client, stray, err := dialDoctor(start, t.transport, o)
 	if err != nil {
-		name := "start"
-		if isUnauthorized(err) {
-			name = "authorization"
-		}
-		p.broken(name, reason(err, e.name), startRemedy(err, e.name, limit))
+		p.notStarted(err, e.name, stray, limit)
 		return
 	}
 	defer client.Close()
 	p.ok("start", "in %v%s", time.Since(began).Round(time.Millisecond), described(client.Server()))
+	if stray != "" { // it is skipped here
+		p.ok("output", "standard output has a line that is no message of JSON-RPC, with which other clients fail: %q; %s", stray, onlyMessages)
+	}
 	if s != nil && s.Kind != config.Stdio {
 		p.ok("authorization", "%s", a.authorizedBy(ctx, s))
 	}
@@ -238,24 +236,6 @@ func (a *app) ask(ctx context.Context, client *mcp.Client, p *patient) (tools []
 		return nil, p.broken("ping", err.Error(), "the server is busy or does not answer: start it again, or report it to whoever made it")
 	}
 	return tools, p.ok("ping", "%v", time.Since(began).Round(10*time.Microsecond))
-}
-
-// startRemedy is what to try where a server does not start.
-func startRemedy(err error, name string, limit time.Duration) string {
-	text, status := err.Error(), statusOf(err)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf(`it takes longer than %v: start it once by hand, or give its entry "startTimeout"`, limit)
-	case errors.Is(err, oauth.ErrLogin):
-		return text[strings.LastIndex(text, "junction login"):]
-	case status == http.StatusUnauthorized:
-		return "sign in: junction login " + shellWord(name) + `; or give its entry "headers", such as {"Authorization": "Bearer ${TOKEN}"}`
-	case status == http.StatusForbidden:
-		return "it refuses these credentials: ask for others, or for the right to use it"
-	case status == http.StatusNotFound:
-		return `there is nothing at this path: the address often ends with /mcp or /sse`
-	}
-	return "start it by hand as the entry says, and read what it writes"
 }
 
 // findProgram looks for the program of a server, and for its version where it only starts others.
@@ -317,9 +297,18 @@ func reachAddress(ctx context.Context, s *config.Server, p *patient) bool {
 	if u.Scheme != "https" {
 		return p.ok("address", "%s, in %v", conn.RemoteAddr(), time.Since(began).Round(time.Millisecond))
 	}
-	secure := tls.Client(conn, &tls.Config{ServerName: u.Hostname()})
+	wanted := false
+	o, err := tlsConfig(s.TLS, func() { wanted = true })
+	if err != nil {
+		return p.broken("TLS", err.Error(), "change \"tls\" in the entry, or the file")
+	}
+	o.ServerName = u.Hostname()
+	secure := tls.Client(conn, o)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		return p.broken("TLS", err.Error(), "the certificate is not trusted here, or not for this name: SSL_CERT_FILE names further authorities")
+		return p.broken("TLS", err.Error(), "the certificate is not trusted here, or not for this name: "+`"tls": {"ca": FILE} in its entry names the authority, or SSL_CERT_FILE for all`)
+	}
+	if wanted && (s.TLS == nil || s.TLS.CertFile == "") {
+		p.ok("TLS", "the server asks for a client certificate, and the entry names none: \"tls\": {\"cert\": FILE, \"key\": FILE}")
 	}
 	until := secure.ConnectionState().PeerCertificates[0].NotAfter
 	return p.ok("address", "%s, in %v, certificate until %s", conn.RemoteAddr(), time.Since(began).Round(time.Millisecond), until.Format(time.DateOnly))

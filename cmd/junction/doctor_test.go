@@ -40,6 +40,15 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 	untrusted := httptest.NewTLSServer(http.NotFoundHandler())
 	defer untrusted.Close()
 	untrusted.Config.ErrorLog = nil
+	page := func(status int) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			w.WriteHeader(status)
+			fmt.Fprint(w, "<!doctype html><title>Welcome</title>")
+		}))
+		t.Cleanup(s.Close)
+		return s.URL
+	}
 	text := fmt.Sprintf(`{"mcpServers":{
 		"good":{"command":%q,"args":["serve","everything"],"env":{"X":"${HOME}"}},
 		"unset":{"command":"x","env":{"TOKEN":"${JUNCTION_TEST_UNSET}"}},
@@ -52,7 +61,8 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 		"failing":{"url":"%s/mcp","headers":{"authorization":"Bearer x"}},
 		"untrusted":{"url":"%s/mcp"},
 		"off":{"command":"x","disabled":true},
-		"wrong":{"command":3}}}`, self(t)[0], self(t)[0], away, locked.URL, refused.URL, open.URL, failing.URL, untrusted.URL)
+		"wrong":{"command":3},
+		"page":{"url":"%s"},"no page":{"url":"%s"},"static page":{"url":"%s"}}}`, self(t)[0], self(t)[0], away, locked.URL, refused.URL, open.URL, failing.URL, untrusted.URL, page(http.StatusOK), page(http.StatusNotFound), page(http.StatusNotImplemented))
 	if err := os.WriteFile("d.json", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -67,17 +77,20 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]struct{ link, detail, remedy string }{
-		"good":      {"call", ", in ", ""},
-		"open":      {"call", "none was made", ""},
-		"failing":   {"call", "status says that it failed: out of order", "junction call failing status -v"},
-		"unset":     {"variables", "JUNCTION_TEST_UNSET", "set the variable"},
-		"missing":   {"program", "no-such-program-here", "install no-such-program-here"},
-		"ends":      {"start", "no server called", "start it by hand"},
-		"away":      {"address", "refused", "nothing listens there"},
-		"locked":    {"authorization", "401", "junction login locked"},
-		"refused":   {"authorization", "403", "it refuses these credentials"},
-		"untrusted": {"TLS", "certificate", "SSL_CERT_FILE"},
-		"wrong":     {"entry", "expected", "change line 13 of d.json"},
+		"good":        {"call", ", in ", ""},
+		"open":        {"call", "none was made", ""},
+		"failing":     {"call", "status says that it failed: out of order", "junction call failing status -v"},
+		"unset":       {"variables", "JUNCTION_TEST_UNSET", "set the variable"},
+		"missing":     {"program", "no-such-program-here", "install no-such-program-here"},
+		"ends":        {"start", "no server called", "start it by hand"},
+		"away":        {"address", "refused", "nothing listens there"},
+		"locked":      {"authorization", "401", "junction login locked"},
+		"refused":     {"authorization", "403", "it refuses these credentials"},
+		"untrusted":   {"TLS", "certificate", "SSL_CERT_FILE"},
+		"page":        {"address", "answers with a web page (text/html)", "often /mcp or /sse"},
+		"no page":     {"address", "answers with a web page (text/html)", "often /mcp or /sse"},
+		"static page": {"address", "answers with a web page (text/html)", "often /mcp or /sse"},
+		"wrong":       {"entry", "expected", "change line 13 of d.json"},
 	}
 	for _, p := range all.Servers {
 		w, there := want[p.Server]

@@ -142,16 +142,18 @@ func readKey(entry *config.OAuth) (crypto.Signer, error) {
 
 // authorized is how requests to a server at a URL are sent: with tokens, where it wants them and no header of the
 // entry or the command line says who asks.
-func (a *app) authorized(name, url string, entry config.OAuth, header http.Header) (*http.Client, error) {
+func (a *app) authorized(name, url string, entry config.OAuth, secure *config.TLS, header http.Header) (*http.Client, error) {
+	base, err := newTLSClient(secure)
+	if err != nil {
+		return nil, err
+	}
 	if header.Get("Authorization") != "" {
-		return nil, nil
+		return &http.Client{Transport: base}, nil
 	}
 	tokens, err := a.tokens(entry, nil)
 	if err != nil {
 		return nil, err
 	}
-	base := http.DefaultTransport.(*http.Transport).Clone()
-	base.MaxIdleConns, base.MaxIdleConnsPerHost = maxIdleConns, maxIdleConns
 	t, err := tokens.Transport(url, base)
 	if err != nil {
 		return nil, err

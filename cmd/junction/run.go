@@ -34,6 +34,8 @@ type app struct {
 	gateway string
 	// faulty says that a part of the configuration cannot be used.
 	faulty bool
+	// unread says which files of it cannot be read at all; nil if there are none.
+	unread error
 	memory memory
 	renews bool // this process renews a login for another
 	desk   answer.Desk

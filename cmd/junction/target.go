@@ -154,7 +154,7 @@ func (a *app) url(address string) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	client, err := a.authorized("", address, config.OAuth{}, header)
+	client, err := a.authorized("", address, config.OAuth{}, nil, header)
 	if err != nil {
 		return target{}, err
 	}

@@ -160,14 +160,15 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	if !o.stdio {
 		v.join(ctx, "")
 	}
-	defer a.publish(g, v.endpoint(), v.sources)()
+	v.found(set, a.unread)
+	defer a.publish(v.describe)()
 	a.introduceUp(v, set)
 	return orderly(ctx, v.serve(ctx, board))
 }
 
 // listenUp opens the addresses that are served. What is wrong with them is said before anything is served.
 func (a *app) listenUp(ctx context.Context, o upOptions) (v *served, err error) {
-	v = &served{app: a, options: o, store: a.store(), again: make(chan struct{}, 1), prints: map[string]string{}}
+	v = &served{app: a, options: o, store: a.store(), again: make(chan chan<- error), prints: map[string]string{}}
 	defer func() {
 		if err != nil {
 			v.closeListeners()

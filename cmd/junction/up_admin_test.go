@@ -47,7 +47,8 @@ func TestWhoCanGetToTheAddressForThoseWhoWatch(t *testing.T) {
 func TestWhatIsServedWhereANetworkCanRead(t *testing.T) {
 	g := gateway.New(gateway.Options{})
 	defer g.Close()
-	v := &served{app: &app{}, gateway: g}
+	v := &served{app: &app{}, gateway: g, layers: new(layers)}
+	v.layers.now.Store(&arrangement{options: layering{tools: "all", review: reviewNone}})
 	v.setEntries(nil)
 	for _, test := range []struct {
 		reach reach
@@ -157,6 +158,12 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 	}
 	await("what was approved is not offered", func() bool { return runs(t, "", "call", r.url, "one__add", "a=1", "b=2").code == exitOK })
 
+	if err := os.WriteFile("servers.json", []byte(`{"mcpServers":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, body := ask("POST", "/api/reload"); code != http.StatusUnprocessableEntity || !strings.Contains(body, "what was there before goes on: servers.json") {
+		t.Errorf("reloading what is broken: %d %s", code, body)
+	}
 	write("one", "two")
 	if code, body := ask("POST", "/api/reload"); code != http.StatusAccepted {
 		t.Errorf("reloading: %d %s", code, body)
@@ -165,4 +172,29 @@ func TestTheAPIApprovesAndReloads(t *testing.T) {
 		_, body := ask("GET", "/api/status")
 		return strings.Contains(body, `"name":"two"`)
 	})
+}
+
+func TestWithoutReviewNothingWaitsForApproval(t *testing.T) {
+	v := &served{app: &app{}, layers: new(layers)}
+	alone(t)
+	argv := self(t, "serve", "everything")
+	text, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"one": map[string]any{"command": argv[0], "args": argv[1:]}}})
+	if err := os.WriteFile("servers.json", text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runs(t, "", "tools", serving(t, "up", "--config", "servers.json").url).expect(t, exitOK, "one__add", "") // so that it is remembered
+	v.app.flags.config = []string{"servers.json"}
+	_, entries, err := v.app.readServers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.setEntries(entries)
+	for mode, want := range map[string]string{reviewNone: `{"review":"none","servers":[]}`, "all": `{"review":"all","servers":[{"server":"one",`} {
+		v.layers.now.Store(&arrangement{options: layering{review: mode}})
+		w := httptest.NewRecorder()
+		v.listUnapproved(w, httptest.NewRequest("GET", "/api/unapproved", nil))
+		if got := w.Body.String(); !strings.HasPrefix(got, want) {
+			t.Errorf("--review %s: got %.200s", mode, got)
+		}
+	}
 }

@@ -16,6 +16,9 @@ import (
 	"github.com/junction-mcp/junction/guard"
 )
 
+// reloadTime is how long a request that has the configuration be read again waits for that.
+const reloadTime = adminTime / 2
+
 // adminTokenEnv holds the token of those who may control junction up, in place of the file.
 const adminTokenEnv = "JUNCTION_ADMIN_TOKEN"
 
@@ -67,7 +70,7 @@ func demands(token string) func(http.Handler) http.HandlerFunc {
 func (v *served) serveControl(mux *http.ServeMux, withToken func(http.Handler) http.HandlerFunc) {
 	handle := func(pattern string, h http.HandlerFunc) { mux.Handle(pattern, withToken(h)) }
 	handle("GET /api/status", func(w http.ResponseWriter, _ *http.Request) {
-		writeJSON(w, describeInstance(v.gateway, v.endpoint(), v.sources()))
+		writeJSON(w, v.describe())
 	})
 	handle("POST /api/servers/{name}/restart", func(w http.ResponseWriter, r *http.Request) {
 		if err := v.gateway.Restart(r.PathValue("name")); err != nil {
@@ -76,15 +79,32 @@ func (v *served) serveControl(mux *http.ServeMux, withToken func(http.Handler) h
 		}
 		w.WriteHeader(http.StatusAccepted)
 	})
-	handle("POST /api/reload", func(w http.ResponseWriter, _ *http.Request) {
-		select {
-		case v.again <- struct{}{}:
-		default: // it is about to be
-		}
-		w.WriteHeader(http.StatusAccepted)
-	})
+	handle("POST /api/reload", v.reloadNow)
 	handle("GET /api/unapproved", v.listUnapproved)
 	handle("POST /api/servers/{name}/approve", v.approve)
+}
+
+// reloadNow has everything be read again, and answers when it is known whether it can be used: servers are started and
+// ended after that.
+func (v *served) reloadNow(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), reloadTime)
+	defer cancel()
+	reply := make(chan error, 1)
+	select {
+	case v.again <- reply:
+	case <-ctx.Done():
+		http.Error(w, "servers are started and ended as it was read last; try again in a moment", http.StatusServiceUnavailable)
+		return
+	}
+	select {
+	case err := <-reply:
+		if err != nil {
+			http.Error(w, "the configuration cannot be used; what was there before goes on: "+err.Error(), http.StatusUnprocessableEntity)
+			return
+		}
+	case <-ctx.Done(): // it is still read
+	}
+	w.WriteHeader(http.StatusAccepted)
 }
 
 // writeJSON writes a value as JSON.
@@ -95,10 +115,14 @@ func writeJSON(w http.ResponseWriter, value any) {
 	_ = e.Encode(value) // who asked may be gone
 }
 
-// unapproved finds what nobody approved of the present servers, with the pins that are on the disk.
+// unapproved finds what nobody approved of the present servers, with the pins that are on the disk; nothing where that is
+// not asked for.
 func (v *served) unapproved(ctx context.Context) (all []*unapproved, catalogue *guard.Catalogue, approved *guard.Pins, err error) {
 	if approved, err = pins(); err != nil {
 		return nil, nil, nil, err
+	}
+	if v.layers.now.Load().options.review == reviewNone {
+		return nil, new(guard.Catalogue), approved, nil
 	}
 	v.mu.Lock()
 	entries := slices.Clone(v.entries)
@@ -140,8 +164,9 @@ func (v *served) listUnapproved(w http.ResponseWriter, r *http.Request) {
 		servers = append(servers, s)
 	}
 	writeJSON(w, struct {
+		Review  string   `json:"review"` // the mode
 		Servers []server `json:"servers"`
-	}{servers})
+	}{v.layers.now.Load().options.review, servers})
 }
 
 // approve approves what a server defines, if it is what the hash in the query stands for.

@@ -224,11 +224,11 @@ func (y *layers) close() error {
 	return errors.Join(y.log.Close(), y.closeExporters(), y.closeTraces())
 }
 
-// around is what stands around one server, and what is asked once the server was started for a request; nil if
-// nothing is.
-func (y *layers) around(a *app, e entry) (around []mcp.Middleware, check func(*mcp.Request) error) {
+// around has what stands around one server be in u, and what is asked once the server was started for a request. Nothing is where
+// nothing is asked for.
+func (y *layers) around(a *app, e entry, u *gateway.Upstream) {
 	now := y.now.Load()
-	around = edits(e.name, now.settings, y.results)
+	around := edits(e.name, now.settings, y.results)
 	if len(now.books) > 0 {
 		around = append(around, y.rules(now, e))
 	}
@@ -236,16 +236,12 @@ func (y *layers) around(a *app, e entry) (around []mcp.Middleware, check func(*m
 		around = append(around, redact.Middleware(o))
 	}
 	if now.options.review != reviewNone && e.definition != nil { // next to the server: junction approve knows its own definitions
-		reviewer := review.New(review.Options{Server: e.name, Mode: review.Mode(now.options.review), Pins: y.pins.Load,
-			Remedy: "run junction approve " + e.name, OnWithheld: func(withheld []review.Withheld) {
-				a.screen.Printf("junction: server %q: %s not offered, new or changed since it was approved: junction approve %s\n", e.name, withheldNames(withheld), e.name)
-			}})
-		around, check = append(around, reviewer.Around), reviewer.Check
+		around = append(around, y.review(a, e, u))
 	}
 	if y.tracer != nil {
 		around = append(around, otelmcp.Client(y.traced()))
 	}
-	return around, check
+	u.Middleware = around
 }
 
 // withheldNames are those of some definitions, for people.
@@ -319,6 +315,12 @@ func (y *layers) front(g *gateway.Gateway, profile string) mcp.Handler {
 		h = y.perScopes(now.settings.Authorization, search.Middleware(search.Options{Mode: search.Mode(mode), Pinned: append(slices.Clone(now.options.pinned), p.Pin...), Server: func(tool string) (name, about, own string) {
 			t, _ := g.Tool(tool)
 			return t.Server, "", t.Name
+		}, Unavailable: func(tool string) error {
+			server, err := g.Unavailable(tool)
+			if len(p.Servers) > 0 && !slices.Contains(p.Servers, server) {
+				return nil
+			}
+			return err
 		}}))(h)
 	}
 	h = y.tasks.Part(profile)(h) // around the log and the limits: for them a task is one call

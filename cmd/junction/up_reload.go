@@ -31,13 +31,14 @@ type served struct {
 	gateway  *gateway.Gateway
 	layers   *layers
 	store    *definitions.Store
-	listener net.Listener  // nil on standard input and output
-	access   *access       // who is let in there; nil: that is not looked at
-	admin    net.Listener  // for those who watch; nil where there is none
-	reach    reach         // of that
-	again    chan struct{} // of capacity 1: everything is to be read again now
+	listener net.Listener      // nil on standard input and output
+	access   *access           // who is let in there; nil: that is not looked at
+	admin    net.Listener      // for those who watch; nil where there is none
+	reach    reach             // of that
+	again    chan chan<- error // everything is to be read again now; why it cannot be used is sent
 
 	unmatched unmatched
+	condition atomic.Pointer[condition] // of the configuration when it was last read
 
 	pins   string                                 // when the approved definitions were last read; for the goroutine that watches
 	logins string                                 // when the logins were last looked at; for the same
@@ -103,8 +104,8 @@ func (v *served) add(ctx context.Context, e entry, replace bool) bool {
 		u.Handler, err = v.app.shipped(ctx, e.name, shipping{})
 	}
 	if err == nil {
-		u.Middleware, u.Check = v.layers.around(v.app, e)
 		apply(&u, v.layers.now.Load().settings.Servers[e.name])
+		v.layers.around(v.app, e, &u)
 		if replace {
 			err = v.gateway.Replace(ctx, e.name, u)
 		} else {
@@ -156,8 +157,8 @@ func (v *served) watch(ctx context.Context) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-			case <-v.again:
-				seen = v.reloaded(ctx, v.stamp())
+			case reply := <-v.again:
+				seen = v.reloaded(ctx, v.stamp(), func(err error) { reply <- err })
 				last = seen
 				continue
 			case <-ctx.Done():
@@ -167,7 +168,7 @@ func (v *served) watch(ctx context.Context) (stop func()) {
 			v.retryLogins()
 			now := v.stamp()
 			if maps.Equal(now, last) && !maps.Equal(now, seen) {
-				seen = v.reloaded(ctx, now)
+				seen = v.reloaded(ctx, now, func(error) {})
 			}
 			last = now
 		}
@@ -176,8 +177,8 @@ func (v *served) watch(ctx context.Context) (stop func()) {
 }
 
 // reloaded reads the files again, and returns what they were then: what changed meanwhile is read once more.
-func (v *served) reloaded(ctx context.Context, then map[string]string) map[string]string {
-	v.reload(ctx)
+func (v *served) reloaded(ctx context.Context, then map[string]string, was func(error)) map[string]string {
+	v.reload(ctx, was)
 	now := v.stamp()
 	for path := range now {
 		if before, known := then[path]; known {
@@ -247,42 +248,61 @@ func (v *served) retryLogins() {
 	}
 }
 
-// reload reads everything again. What cannot be used leaves what was there before.
-func (v *served) reload(ctx context.Context) {
-	set, entries, err := v.app.readServers()
-	configured := entries
-	if err == nil && len(v.options.names) > 0 {
-		entries, err = chosen(entries, set, v.options.names)
+// reread is what the files say now.
+type reread struct {
+	set        *config.Set
+	entries    []entry // of which some may have been chosen
+	configured []entry
+	settings   *settings.Settings
+	from       string // the file of the settings
+	next       *arrangement
+}
+
+// readAgain reads all files. The error says why they cannot be used.
+func (v *served) readAgain() (r reread, err error) {
+	if r.set, r.configured, err = v.app.readServers(); err != nil {
+		return r, err
 	}
-	var s *settings.Settings
-	var from string
-	if err == nil {
-		s, from, err = v.app.settings(set)
-	}
-	var next *arrangement
-	if err == nil {
-		var y layering
-		if y, err = v.options.settled(s, from); err == nil {
-			next, err = v.app.arrange(y, s, from)
+	r.entries = r.configured
+	if len(v.options.names) > 0 {
+		if r.entries, err = chosen(r.entries, r.set, v.options.names); err != nil {
+			return r, err
 		}
 	}
+	if r.settings, r.from, err = v.app.settings(r.set); err != nil {
+		return r, err
+	}
+	y, err := v.options.settled(r.settings, r.from)
+	if err != nil {
+		return r, err
+	}
+	if r.next, err = v.app.arrange(y, r.settings, r.from); err != nil {
+		return r, err
+	}
+	if r.next.options.review != reviewNone && v.layers.pins.Load() == nil {
+		err = v.layers.readPins()
+	}
+	return r, err
+}
+
+// reload reads everything again. What cannot be used leaves what was there before, which was hears before anything is
+// changed.
+func (v *served) reload(ctx context.Context, was func(error)) {
+	r, err := v.readAgain()
+	v.found(r.set, err)
+	was(err)
 	if err != nil {
 		v.app.screen.Printf("junction: the configuration changed and cannot be used; what was there before goes on: %v\n", err)
 		return
 	}
-	if next.options.review != reviewNone && v.layers.pins.Load() == nil {
-		if err := v.layers.readPins(); err != nil {
-			v.app.screen.Printf("junction: the configuration changed and cannot be used; what was there before goes on: %v\n", err)
-			return
-		}
-	}
+	set, entries, s, from, next := r.set, r.entries, r.settings, r.from, r.next
 	v.app.reportUnknown(s, from, entries)
 	v.reportFixed(next)
 	if now := v.layers.now.Load(); now.settings.Limits == s.Limits {
 		next.person = now.person // with what was counted
 	}
 	v.layers.now.Store(next)
-	v.unmatched.configured(configured, from)
+	v.unmatched.configured(r.configured, from)
 	v.app.reportProblems(set)
 	wanted := v.withFaulty(set, v.app.admitted(ctx, v.app.withoutSelf(ctx, entries, v.listener)))
 	v.gateway.SetNames(v.options.noPrefix || s.Names == "none", conflicts(s.Conflicts))

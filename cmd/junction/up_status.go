@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/spf13/cobra"
@@ -37,6 +36,19 @@ type instance struct {
 	Folder   string         `json:"folder,omitempty"`
 	Summary  string         `json:"summary"`
 	Servers  []serverStatus `json:"servers"`
+	Tools    toolsShown     `json:"tools"`
+	// ConfigError says why the configuration as it is now cannot be used, so that what was there before goes on.
+	ConfigError string `json:"configError,omitempty"`
+	// Problems are entries of the configuration that cannot be used.
+	Problems []string `json:"problems,omitempty"`
+}
+
+// A toolsShown says how many tools clients see in the list, with --tools.
+type toolsShown struct {
+	Mode     string `json:"mode"` // all, search or auto
+	Searched bool   `json:"searched"`
+	Listed   int    `json:"listed"`
+	Of       int    `json:"of"`
 }
 
 type serverStatus struct {
@@ -52,6 +64,7 @@ type serverStatus struct {
 	Resources int      `json:"resources"`
 	Templates int      `json:"templates"`
 	Renamed   []string `json:"renamed,omitempty"`
+	Withheld  []string `json:"withheld,omitempty"` // until they are approved
 
 	Line string `json:"line"` // as the table shows it
 }
@@ -69,8 +82,8 @@ func statusFolder() (string, error) {
 
 // publish lets junction status ask this process for its servers, through a socket
 // in the user's cache folder; where there can be none, it does without. The
-// function that it returns ends that. files are those that define the servers.
-func (a *app) publish(g *gateway.Gateway, endpoint string, files func() map[string]string) (end func()) {
+// function that it returns ends that.
+func (a *app) publish(describe func() instance) (end func()) {
 	l, path, err := listenForStatus()
 	if err != nil {
 		a.logger().Debug("junction status cannot ask this process", "error", err)
@@ -80,7 +93,7 @@ func (a *app) publish(g *gateway.Gateway, endpoint string, files func() map[stri
 	go func() {
 		defer close(ended)
 		answerEach(l, func() []byte {
-			data, _ := schema.Encode(nil, describeInstance(g, endpoint, files())) // strings and numbers always encode
+			data, _ := schema.Encode(nil, describe()) // strings and numbers always encode
 			return data
 		})
 	}()
@@ -129,24 +142,6 @@ func listenForStatus() (l *net.UnixListener, path string, err error) {
 		return nil, "", err
 	}
 	return l, path, nil
-}
-
-func describeInstance(g *gateway.Gateway, endpoint string, files map[string]string) instance {
-	all := g.Status()
-	i := instance{PID: os.Getpid(), Endpoint: cmp.Or(endpoint, "stdio"), Summary: summary(all), Servers: []serverStatus{}}
-	i.Folder, _ = os.Getwd()
-	for _, s := range all {
-		one := serverStatus{Name: s.Name, Source: files[s.Name], State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,
-			Resources: s.Resources, Templates: s.Templates, Renamed: s.Renamed, Line: standing(s, false)}
-		if s.Err != nil {
-			one.Error = s.Err.Error()
-		}
-		if s.Server != nil {
-			one.Server = strings.TrimSpace(s.Server.Name + " " + s.Server.Version)
-		}
-		i.Servers = append(i.Servers, one)
-	}
-	return i
 }
 
 func (a *app) statusCommand() *cobra.Command {
@@ -233,6 +228,9 @@ func (a *app) showStatus(all []instance, indent string) error {
 		}
 		a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
 		a.out.Printf("%s\n", i.Summary)
+		for _, line := range i.remarks() {
+			a.out.Printf("%s\n", plaintext.Line(line, maxRemark))
+		}
 		if table := sourceTable(names, files, lineWidth(a.out)); table != "" {
 			a.out.Printf("Servers come from\n%s", table)
 		}

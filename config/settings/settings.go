@@ -144,7 +144,8 @@ func Schema() json.RawMessage {
 	w.String("description", "the servers, as other MCP hosts have them")
 	w.Object("additionalProperties")
 	w.Object("properties")
-	w.Raw("oauth", oauthSchema())
+	w.Raw("oauth", schemaOf[oauthEntry]())
+	w.Raw("tls", schemaOf[tlsEntry]())
 	w.End()
 	w.End()
 	w.End()
@@ -176,9 +177,16 @@ type oauthEntry struct {
 	Hosts        []string `json:"hosts,omitempty" doc:"authorization servers that may have private addresses"`
 }
 
-// oauthSchema is the schema of an oauthEntry.
-func oauthSchema() json.RawMessage {
-	text, err := schema.For(reflect.TypeFor[oauthEntry](), nil)
+// A tlsEntry is what an entry of a server says of the connection to an https server; package config reads it.
+type tlsEntry struct {
+	Cert string `json:"cert,omitempty" doc:"a file in PEM: the certificate by which the server knows the client"`
+	Key  string `json:"key,omitempty" doc:"a file in PEM: the key of cert; without it the file of cert has that, too"`
+	CA   string `json:"ca,omitempty" doc:"a file in PEM: the authorities by which the server's certificate is trusted, in place of the system's"`
+}
+
+// schemaOf is the schema of what an entry has.
+func schemaOf[T any]() json.RawMessage {
+	text, err := schema.For(reflect.TypeFor[T](), nil)
 	if err != nil {
 		panic(err) // tested
 	}

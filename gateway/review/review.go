@@ -68,7 +68,11 @@ func New(o Options) *Reviewer {
 }
 
 // Around returns a Handler that withholds tools and prompts of next, which is the server.
-func (r *Reviewer) Around(next mcp.Handler) mcp.Handler { return &reviewed{r, next} }
+func (r *Reviewer) Around(next mcp.Handler) mcp.Handler { return &reviewed{r, next, false} }
+
+// Lists is Around for lists only: calls are passed on. It is for a server of which each connection has a Reviewer of its own, as
+// definitions may differ by user.
+func (r *Reviewer) Lists(next mcp.Handler) mcp.Handler { return &reviewed{r, next, true} }
 
 // Check returns why a call of a tool, or a request for a prompt, is refused: the definition is withheld as of
 // the last list. It is for who reads the lists of a server that was started for this request, as a gateway does
@@ -105,7 +109,8 @@ func (r *Reviewer) check(req *mcp.Request) (known bool, err error) {
 // reviewed is a server of which a Reviewer withholds something.
 type reviewed struct {
 	*Reviewer
-	next mcp.Handler
+	next      mcp.Handler
+	listsOnly bool
 }
 
 // Handle implements [mcp.Handler].
@@ -120,6 +125,9 @@ func (r *reviewed) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, er
 	}
 	if strings.HasSuffix(req.Method, "/list") {
 		return r.list(ctx, req, kind)
+	}
+	if r.listsOnly {
+		return r.next.Handle(ctx, req)
 	}
 	known, err := r.check(req)
 	if !known { // nobody listed yet

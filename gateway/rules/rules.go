@@ -12,6 +12,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/skills"
 	"github.com/junction-mcp/junction/policy"
 )
 
@@ -39,7 +40,9 @@ type Options struct {
 }
 
 // Middleware returns middleware that decides about calls of tools, and, where a rule is about them, prompts,
-// resources and completions. The default of the policy is for tools only.
+// resources, skills and completions. The default of the policy is for tools only. A completion is also decided as the
+// prompts/get or resources/read that it is for, with the template as the resource, and skills/get and
+// resources/directory/read as resources/read; nobody is asked about these, and what would be asked is refused.
 func Middleware(o Options) mcp.Middleware {
 	return func(next mcp.Handler) mcp.Handler {
 		return &decider{options: o, next: next}
@@ -66,7 +69,7 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	switch req.Method {
 	case "tools/list":
 		return d.list(ctx, req)
-	case "tools/call", "prompts/get", "resources/read", "completion/complete":
+	case "tools/call", "prompts/get", "resources/read", "completion/complete", skills.MethodGet, skills.MethodDirectory:
 	default:
 		return d.next.Handle(ctx, req)
 	}
@@ -75,13 +78,20 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 		return d.next.Handle(ctx, req)
 	}
 	in := d.input(ctx, req)
-	decision := p.Decide(ctx, in)
-	effect := decision.Effect
-	if req.Method != "tools/call" && decision.Default {
-		effect = policy.Allow
+	decision, effect := decide(ctx, p, in)
+	stands, standsIn := standsFor(req)
+	if standsIn {
+		in.Method = stands
+		if as, strict := decide(ctx, p, in); policy.Strictest(strict, effect) == strict {
+			decision, effect = as, strict
+		}
 	}
 	var why error
-	if effect == policy.Ask && !d.options.Shadow {
+	switch {
+	case effect != policy.Ask || d.options.Shadow:
+	case standsIn:
+		effect, why = policy.Deny, fmt.Errorf("nobody is asked about %s; a rule that allows it would", req.Method)
+	default:
 		effect, why = d.ask(ctx, req, &in, &decision)
 		if errors.Is(why, mcp.ErrInputRequired) {
 			return mcp.Result{}, why
@@ -99,6 +109,30 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "unknown tool %q", req.Name)
 	}
 	return refused(req, &decision, why)
+}
+
+// decide is what the rules make of a request. Their default is for tools only.
+func decide(ctx context.Context, p *policy.Policy, in policy.Input) (policy.Decision, policy.Effect) {
+	decision := p.Decide(ctx, in)
+	if in.Method != "tools/call" && decision.Default {
+		return decision, policy.Allow
+	}
+	return decision, decision.Effect
+}
+
+// standsFor is the method that a request is decided as, too: completions tell of the prompt, or of the resources of the
+// template, that they are for, and methods of skills of resources.
+func standsFor(req *mcp.Request) (method string, does bool) {
+	switch req.Method {
+	case skills.MethodGet, skills.MethodDirectory:
+		return "resources/read", true
+	case "completion/complete":
+		if refType, _ := jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(req.Params, "ref"), "type")); refType == mcp.RefPrompt {
+			return "prompts/get", true
+		}
+		return "resources/read", true
+	}
+	return "", false
 }
 
 // pass passes a request on, without what rules hide of it and of its result.
@@ -144,6 +178,10 @@ func (d *decider) input(ctx context.Context, req *mcp.Request) policy.Input {
 		in.Tool, in.Title, in.Annotations = req.Name, c.title, c.annotations
 	case "resources/read":
 		in.Resource = req.Name
+	case "completion/complete":
+		in.Resource, _ = jsonrpc.Unquote(jsonrpc.Get(jsonrpc.Get(req.Params, "ref"), "uri"))
+	case skills.MethodGet, skills.MethodDirectory:
+		in.Resource, _ = jsonrpc.Unquote(jsonrpc.Get(req.Params, "uri"))
 	}
 	return in
 }
@@ -279,14 +317,12 @@ func yesOrNo() json.RawMessage {
 
 // elicitation is what the user is asked.
 func (d *decider) elicitation(req *mcp.Request) string {
-	verb, noun := "completed", "argument"
+	verb, noun := "read", "resource"
 	switch req.Method {
 	case "tools/call":
 		verb, noun = "called", "tool"
 	case "prompts/get":
 		verb, noun = "used", "prompt"
-	case "resources/read":
-		verb, noun = "read", "resource"
 	}
 	of := ""
 	if d.options.Server != "" {

@@ -57,6 +57,9 @@ type Options struct {
 	// Server names the server of a tool, says what it is for, and what the server itself calls the tool, to group
 	// tools and to find them by their own names; nil: they are one group, and have the names that are listed.
 	Server func(tool string) (name, about, own string)
+	// Unavailable, if not nil, says why a tool that is not listed may be there nevertheless, such as that its server is
+	// not connected; nil if that is not so. It must be safe for concurrent use.
+	Unavailable func(tool string) error
 }
 
 // Middleware returns middleware that lists search_tools, describe_tool and call_tool in place of tools.
@@ -350,6 +353,11 @@ func (s *searcher) describe(_ context.Context, req *mcp.Request) (mcp.Result, er
 	defer s.mu.Unlock()
 	if raw := s.tools[name]; raw != nil {
 		return said(string(raw))
+	}
+	if s.options.Unavailable != nil {
+		if err := s.options.Unavailable(name); err != nil {
+			return mcp.Result{}, err // as a call of it would fail
+		}
 	}
 	if near := nearest.Name(name, slices.Sorted(maps.Keys(s.tools))); near != "" {
 		return failed("there is no tool %q; did you mean %q?", name, near)

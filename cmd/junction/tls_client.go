@@ -1,0 +1,103 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/junction-mcp/junction/config"
+)
+
+// A tlsClient makes connections to one https server as its entry says, and says what is missing where that server wants a
+// certificate of its clients.
+type tlsClient struct {
+	http.RoundTripper
+	has      bool        // a certificate
+	wanted   atomic.Bool // the server asked for one
+	answered atomic.Bool // it answered a request
+}
+
+// tlsConfig is how connections to a server are made by its entry, which may be nil; wanted is called when the server asks for
+// a certificate. That is read for each connection, so that it can be replaced.
+func tlsConfig(entry *config.TLS, wanted func()) (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		wanted()
+		if entry == nil || entry.CertFile == "" {
+			return new(tls.Certificate), nil // none
+		}
+		return clientCertificate(entry)
+	}}
+	if entry == nil {
+		return c, nil
+	}
+	if entry.CertFile != "" { // what is wrong with it is said before anything is sent
+		if _, err := clientCertificate(entry); err != nil {
+			return nil, err
+		}
+	}
+	if entry.CAFile == "" {
+		return c, nil
+	}
+	text, err := entry.ReadFile(entry.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("tls.ca: %w", err)
+	}
+	if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("tls.ca: %s holds no certificate in PEM", entry.CAFile)
+	}
+	return c, nil
+}
+
+// clientCertificate reads the certificate of an entry. Errors hold nothing of the key.
+func clientCertificate(entry *config.TLS) (*tls.Certificate, error) {
+	cert, err := entry.ReadFile(entry.CertFile)
+	if err != nil {
+		return nil, fmt.Errorf("tls.cert: %w", err)
+	}
+	key := cert
+	if entry.KeyFile != "" {
+		if key, err = entry.ReadFile(entry.KeyFile); err != nil {
+			return nil, fmt.Errorf("tls.key: %w", err)
+		}
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("tls.cert, tls.key: %w", err)
+	}
+	return &pair, nil
+}
+
+// newTLSClient returns what requests to a server go through.
+func newTLSClient(entry *config.TLS) (*tlsClient, error) {
+	t := &tlsClient{has: entry != nil && entry.CertFile != ""}
+	c, err := tlsConfig(entry, func() { t.wanted.Store(true) })
+	if err != nil {
+		return nil, err
+	}
+	base := http.DefaultTransport.(*http.Transport).Clone()
+	base.MaxIdleConns, base.MaxIdleConnsPerHost, base.TLSClientConfig = maxIdleConns, maxIdleConns, c
+	t.RoundTripper = base
+	return t, nil
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (t *tlsClient) RoundTrip(req *http.Request) (*http.Response, error) {
+	response, err := t.RoundTripper.RoundTrip(req)
+	switch {
+	case err == nil:
+		t.answered.Store(true)
+	case req.Context().Err() != nil || !t.wanted.Load() || t.answered.Load():
+	case t.has:
+		err = fmt.Errorf("the server does not take the client certificate of \"tls\" in its entry: %w", err)
+	default:
+		err = fmt.Errorf("the server wants a client certificate: give its entry \"tls\": {\"cert\": FILE, \"key\": FILE}: %w", err)
+	}
+	return response, err
+}
+
+// CloseIdleConnections is called when nothing more is asked of a server.
+func (t *tlsClient) CloseIdleConnections() {
+	(&http.Client{Transport: t.RoundTripper}).CloseIdleConnections()
+}

@@ -1,0 +1,62 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
+	alone(t)
+	argv := self(t, "serve", "everything")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile("s.json", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good, err := json.Marshal(map[string]any{"command": argv[0], "args": argv[1:]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(`{"mcpServers":{"good":` + string(good) + `}}`)
+	r := serving(t, "up", "--tools", "auto", "--config", "s.json")
+	waitFor(t, "it is connected", func() bool { return shownStatus(t)[0].Servers[0].Tools == 25 })
+	plain := runs(t, "", "status").stdout
+	for _, word := range []string{"Not used", "Withheld", "Clients see", "cannot be used"} {
+		if strings.Contains(plain, word) {
+			t.Errorf("all is well, and status says: %s", plain)
+		}
+	}
+	if got := shownStatus(t)[0]; got.Tools != (toolsShown{Mode: "auto", Listed: 25, Of: 25}) || got.ConfigError != "" || got.Problems != nil {
+		t.Errorf("got %+v", got)
+	}
+	r.stop()
+
+	write(`{"mcpServers":{"good":` + string(good) + `,"wrong":{"command":3}}}`)
+	serving(t, "up", "--tools", "search", "--pin", "good__ec*", "--review", "all", "--config", "s.json")
+	waitFor(t, "its tools are withheld", func() bool { return len(shownStatus(t)[0].Servers[0].Withheld) > 0 })
+	write(`{"mcpServers":`)
+	waitFor(t, "the file is known to be broken", func() bool { return shownStatus(t)[0].ConfigError != "" })
+	got := shownStatus(t)[0]
+	if !slices.Contains(got.Servers[0].Withheld, "echo") || got.Tools.Mode != "search" || !got.Tools.Searched || got.Tools.Listed != 3 {
+		t.Errorf("got %+v", got)
+	}
+	shown := runs(t, "", "status").stdout
+	for _, want := range []string{
+		"The configuration cannot be used as it is now; what was there before goes on: s.json",
+		"more of good; junction approve good\n",
+		"Clients see 3 tools, and find 0 by search (--tools search)\n",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is not in %s", want, shown)
+		}
+	}
+	write(`{"mcpServers":{"good":` + string(good) + `,"wrong":{"command":3}}}`)
+	waitFor(t, "the file is read again", func() bool { return shownStatus(t)[0].ConfigError == "" })
+	runs(t, "", "status").expect(t, exitOK, `Not used: s.json: server "wrong": command: expected a string, got a number`+"\n", "")
+}

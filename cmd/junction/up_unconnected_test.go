@@ -1,0 +1,25 @@
+package main
+
+import (
+	"os"
+	"testing"
+)
+
+// A gateway knows no tool of a server that never started, so what its error says is what matters.
+func TestACallToAServerThatNeverStartedSaysWhy(t *testing.T) {
+	alone(t)
+	if err := os.WriteFile("u.json", []byte(`{"mcpServers":{"bad":{"command":"no-such-program-here"},"good":{"command":"no-such-program-here"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const want = `server "bad" is not connected: start "no-such-program-here": not found in PATH; is it installed?`
+	for _, mode := range []string{"all", "search"} {
+		r := serving(t, "up", "--tools", mode, "--review", "changes", "--config", "u.json")
+		runs(t, "", "call", r.url, "bad__do").expect(t, exitProtocol, "", want)
+		runs(t, "", "call", r.url, "bad__do", "{}").expect(t, exitProtocol, "", want)
+		if mode == "search" {
+			runs(t, "", "call", r.url, "describe_tool", "name=bad__do").expect(t, exitProtocol, "", want)
+		}
+		runs(t, "", "call", r.url, "none__do", "{}").expect(t, exitProtocol, "", `unknown tool "none__do"`)
+		r.stop()
+	}
+}
