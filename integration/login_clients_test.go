@@ -1,0 +1,121 @@
+package integration
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/authserver"
+	"github.com/junction-mcp/junction/internal/formfill"
+	"github.com/junction-mcp/junction/mcp/auth"
+	"github.com/junction-mcp/junction/state"
+)
+
+const loginPassword = "correct horse battery"
+
+// loginClients are clients of the official SDKs that log in, each with what it is run as.
+func loginClients(t *testing.T) map[string]func(t *testing.T) []string {
+	return map[string]func(t *testing.T) []string{
+		"TypeScript SDK v1": func(t *testing.T) []string { return nodeScript(t, "ts-v1", "clients/login/v1.mjs", "clients/login/login.mjs") },
+		"TypeScript SDK v2": func(t *testing.T) []string { return nodeScript(t, "ts-v2", "clients/login/v2.mjs", "clients/login/login.mjs") },
+		"Python SDK":        func(t *testing.T) []string { return []string{python(t, "python"), absolute(t, filepath.Join("clients", "login", "login.py"))} },
+	}
+}
+
+// localLogins is `junction up --auth local` in front of everything, with a user ann.
+func localLogins(t *testing.T) (issuer string) {
+	t.Helper()
+	env := isolated(t)
+	add := exec.Command(junction(t), "user", "add", "ann")
+	add.Env, add.Stdin = env, strings.NewReader(loginPassword+"\n")
+	if out, err := add.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	address := freeAddress(t)
+	everything := realServer{name: "everything", argv: func(t testing.TB) []string { return []string{junction(t), "serve", "everything"} }}
+	serving(t, env, address, junction(t), "up", "--config", upConfig(t, []realServer{everything}), "--http", address, "--auth", "local")
+	return "http://" + address
+}
+
+// The clients of the SDKs register at the authorization server of `junction up --auth local`, log in once, call a tool, and
+// renew their token when it is refused or expires.
+func TestClientsOfTheSDKsLogInAtUp(t *testing.T) {
+	issuer := localLogins(t)
+	for name, client := range loginClients(t) {
+		t.Run(name, func(t *testing.T) {
+			logsIn(t, append(client(t), issuer+"/mcp", "everything__add", `{"a":1,"b":2}`), "3")
+		})
+	}
+}
+
+// They log in as well at a Junction server, of package mcp/auth, whose tokens an authorization server of package authserver gives.
+func TestClientsOfTheSDKsLogInAtAProtectedServer(t *testing.T) {
+	users, err := authserver.OpenUsers(filepath.Join(t.TempDir(), "users.json"))
+	if err == nil {
+		err = users.Add(t.Context(), "ann", loginPassword, nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	giver, protected := http.NewServeMux(), http.NewServeMux()
+	issuer, site := httptest.NewServer(giver), httptest.NewServer(protected)
+	t.Cleanup(issuer.Close)
+	t.Cleanup(site.Close)
+	tokens, err := authserver.New(authserver.Options{Issuer: issuer.URL, Resource: site.URL + "/mcp", Users: users, Store: state.NewMemory(0),
+		Key: bytes.Repeat([]byte("k"), 32), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	giver.Handle("/", tokens)
+	protect(t, protected, site.URL+"/mcp", issuer.URL, "", "", auth.Options{})
+	for name, client := range loginClients(t) {
+		t.Run(name, func(t *testing.T) {
+			logsIn(t, append(client(t), site.URL+"/mcp", "echo", `{"Text":"hello"}`), "echo: hello")
+		})
+	}
+}
+
+// logsIn runs a client, fills in the forms of each page that it opens, and checks what it says in the end.
+func logsIn(t *testing.T, argv []string, want string) {
+	t.Helper()
+	lines, log := start(t, nodeEnv(t), argv...)
+	within := time.After(time.Minute)
+	for {
+		select {
+		case line, ok := <-lines:
+			if page, is := strings.CutPrefix(line, "open "); is {
+				browser := formfill.New(map[string]string{"username": "ann", "password": loginPassword, "decision": "allow"}, nil)
+				if at, err := browser.Visit(t.Context(), page, nil); err != nil {
+					t.Fatalf("the login ended at %s: %v", at, err)
+				}
+				continue
+			}
+			if !ok {
+				t.Fatalf("it ended without a result: %s", log)
+			}
+			if !strings.HasPrefix(line, "{") {
+				continue
+			}
+			var got struct {
+				Tools, Logins, Refreshed int
+				First, Second            string
+			}
+			if err := json.Unmarshal([]byte(line), &got); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			if got.Tools == 0 || got.Logins != 1 || got.Refreshed != 1 || !strings.Contains(got.First, want) || !strings.Contains(got.Second, want) {
+				t.Errorf("got %s", line)
+			}
+			return
+		case <-within:
+			t.Fatalf("it does not end: %s", log)
+		}
+	}
+}
