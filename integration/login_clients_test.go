@@ -23,9 +23,16 @@ const loginPassword = "correct horse battery"
 // loginClients are clients of the official SDKs that log in, each with what it is run as.
 func loginClients(t *testing.T) map[string]func(t *testing.T) []string {
 	return map[string]func(t *testing.T) []string{
-		"TypeScript SDK v1": func(t *testing.T) []string { return nodeScript(t, "ts-v1", "clients/login/v1.mjs", "clients/login/login.mjs") },
-		"TypeScript SDK v2": func(t *testing.T) []string { return nodeScript(t, "ts-v2", "clients/login/v2.mjs", "clients/login/login.mjs") },
-		"Python SDK":        func(t *testing.T) []string { return []string{python(t, "python"), absolute(t, filepath.Join("clients", "login", "login.py"))} },
+		"TypeScript SDK v1": func(t *testing.T) []string {
+			return nodeScript(t, "ts-v1", "clients/login/v1.mjs", "clients/login/login.mjs")
+		},
+		"TypeScript SDK v2": func(t *testing.T) []string {
+			return nodeScript(t, "ts-v2", "clients/login/v2.mjs", "clients/login/login.mjs")
+		},
+		"Go SDK": func(t *testing.T) []string { return []string{goProgram(t, ".", "./clients/login/gosdk")} },
+		"Python SDK": func(t *testing.T) []string {
+			return []string{python(t, "python"), absolute(t, filepath.Join("clients", "login", "login.py"))}
+		},
 	}
 }
 
@@ -117,5 +124,32 @@ func logsIn(t *testing.T, argv []string, want string) {
 		case <-within:
 			t.Fatalf("it does not end: %s", log)
 		}
+	}
+}
+
+// Junction's client logs in at a server that is protected as the TypeScript SDK has it, renews its token and logs out.
+func TestJunctionLogsInAtAServerOfTheTypeScriptSDK(t *testing.T) {
+	address := freeAddress(t)
+	serving(t, nodeEnv(t), address, append(nodeScript(t, "ts-v1", "servers/authorized/server.mjs"), address)...)
+	s := user(t, "http://"+address+"/mcp", "http://"+address, nil)
+	s.fails(t, "sign in: junction login "+s.url, "tools", s.url)
+	if out := s.run(t, "login", s.url); !strings.Contains(out, "Logged in: "+s.url) || !strings.Contains(out, "renewed by itself") {
+		t.Errorf("login: %s", out)
+	}
+	for range 3 { // a token is good for one call
+		if out := s.run(t, "call", s.url, "echo", "text=hello"); !strings.Contains(out, "echo: hello") {
+			t.Errorf("call: %s", out)
+		}
+	}
+	s.run(t, "logout", s.url)
+	s.fails(t, "sign in: junction login "+s.url, "tools", s.url)
+	response, err := http.Get("http://" + address + "/counts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var counts struct{ Renewed, Revoked int }
+	if err := json.NewDecoder(response.Body).Decode(&counts); err != nil || counts.Renewed < 2 || counts.Revoked == 0 || s.visits(t) != 1 {
+		t.Errorf("%+v, %d pages, %v", counts, s.visits(t), err)
 	}
 }
