@@ -55,7 +55,7 @@ func (s *Server) client(ctx context.Context, id string) (*client, error) {
 	switch {
 	case id == "" || len(id) > maxClientID:
 		return nil, errNoClient
-	case strings.Contains(id, "://"):
+	case strings.Contains(id, "://") && !s.options.RegisteredOnly:
 		return s.documents.get(ctx, s.options.Documents, id)
 	}
 	c, _, err := s.registered(ctx, id)

@@ -1,6 +1,8 @@
 package authserver
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -104,6 +106,24 @@ func TestAClientIsWhatItsDocumentSays(t *testing.T) {
 		if c, err := s.client(t.Context(), at); err == nil {
 			t.Errorf("a document %s: %+v", name, c)
 		}
+	}
+}
+
+func TestAServerThatCannotReadDocumentsSaysSoAndTakesNone(t *testing.T) {
+	s := newSite(t, func(o *Options) { o.RegisteredOnly = true })
+	id := "https://app.example/client.json"
+	s.web[id] = func(http.ResponseWriter, *http.Request) { t.Error("the document was read") }
+	if c, err := s.client(t.Context(), id); !errors.Is(err, errNoClient) {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	response, err := (&http.Client{Transport: s}).Get(issuer + "/.well-known/oauth-authorization-server")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var said map[string]any
+	if err := json.NewDecoder(response.Body).Decode(&said); err != nil || said["client_id_metadata_document_supported"] != false {
+		t.Errorf("the metadata say %v, %v", said["client_id_metadata_document_supported"], err)
 	}
 }
 

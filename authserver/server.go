@@ -73,6 +73,9 @@ type Options struct {
 	Hosts, Origins []string
 	// Documents fetches what clients publish about themselves; default [oauth.Guarded] without exceptions.
 	Documents *http.Client
+	// RegisteredOnly takes no clients that publish something about themselves: they register instead. It is for a server
+	// that cannot reach what they publish.
+	RegisteredOnly bool
 	// Logger gets logins and what went wrong; default [slog.Default].
 	Logger *slog.Logger
 }

@@ -78,6 +78,7 @@ func codex(t *testing.T, home, model string, entry object, tools []string, quest
 	config := fmt.Sprintf(`model = "scripted"
 model_provider = "scripted"
 check_for_update_on_startup = false
+mcp_oauth_credentials_store = "file"
 analytics = {enabled = false}
 model_providers.scripted = {name = "scripted", base_url = %q, wire_api = "responses", env_key = "SCRIPTED_KEY"}
 

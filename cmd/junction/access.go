@@ -189,7 +189,7 @@ func (a *app) authorizationServer(ctx context.Context, f front, x *access) (*aut
 	}
 	o := authserver.Options{
 		Issuer: x.origins[0], Resource: x.origins[0] + endpointPath, Serves: x.serves, Scopes: x.scopes, Needs: x.needs, Store: store, Key: key,
-		TokenTime: f.authorization.TokenTime, Hosts: f.hosts, Origins: f.origins, Documents: guardedFor("", f.authorization.Hosts), Logger: a.logger(),
+		TokenTime: f.authorization.TokenTime, Hosts: f.hosts, Origins: f.origins, Documents: guardedFor("", f.authorization.Hosts), RegisteredOnly: f.authorization.RegisteredOnly, Logger: a.logger(),
 	}
 	if p := f.authorization.Provider; p != nil {
 		secret, err := p.Secret(f.folder)
