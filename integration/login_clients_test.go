@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -151,5 +152,41 @@ func TestJunctionLogsInAtAServerOfTheTypeScriptSDK(t *testing.T) {
 	var counts struct{ Renewed, Revoked int }
 	if err := json.NewDecoder(response.Body).Decode(&counts); err != nil || counts.Renewed < 2 || counts.Revoked == 0 || s.visits(t) != 1 {
 		t.Errorf("%+v, %d pages, %v", counts, s.visits(t), err)
+	}
+}
+
+// The Inspector logs in at up from its command line, where it has a browser opened.
+func TestTheInspectorLogsInAtUp(t *testing.T) {
+	issuer := localLogins(t)
+	program := []string{node(t), npm(t, "inspector", "node_modules", "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js")}
+	env := append(isolated(t), "MCP_AUTO_OPEN_ENABLED=true", "BROWSER=true", "MCP_INSPECTOR_SECRET_STORE=memory", "PATH="+filepath.Dir(node(t))+":"+os.Getenv("PATH"))
+	lines, log := start(t, env, append(program, "--cli", issuer+"/mcp", "--method", "tools/call", "--tool-name", "everything__add",
+		"--tool-arg", "a=1", "b=2", "--callback-url", "http://"+freeAddress(t)+"/callback", "--format", "json")...)
+	var page string
+	for began := time.Now(); page == ""; time.Sleep(20 * time.Millisecond) {
+		if _, after, found := strings.Cut(log.String(), "Please navigate to: "); found {
+			page, _, _ = strings.Cut(after, "\n")
+		} else if time.Since(began) > time.Minute {
+			t.Fatalf("it opens no page: %s", log)
+		}
+	}
+	browser := formfill.New(map[string]string{"username": "ann", "password": loginPassword, "decision": "allow"}, nil)
+	if at, err := browser.Visit(t.Context(), page, nil); err != nil {
+		t.Fatalf("the login ended at %s: %v", at, err)
+	}
+	var printed strings.Builder
+	for within := time.After(time.Minute); ; {
+		select {
+		case line, ok := <-lines:
+			if !ok {
+				if !strings.Contains(printed.String(), `"3"`) && !strings.Contains(printed.String(), `"sum":3`) {
+					t.Errorf("it printed %s; %s", printed.String(), log)
+				}
+				return
+			}
+			printed.WriteString(line)
+		case <-within:
+			t.Fatalf("it does not end: %s", log)
+		}
 	}
 }
