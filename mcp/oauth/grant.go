@@ -164,23 +164,20 @@ func (c *Client) granted(ctx context.Context, l *login, scopes []string) (*acces
 // identify makes a client known in a form, or in the headers with which it is sent.
 func (c *Client) identify(of *issuer, as *Registration, form url.Values) (http.Header, error) {
 	header := http.Header{"Accept": {"application/json"}, "Content-Type": {"application/x-www-form-urlencoded"}}
+	form.Set("client_id", as.ID) // also with basic: the Python SDK's server wants both
 	switch as.method(of) {
 	case methodKey:
 		assertion, err := as.assertion(of, c.now())
 		if err != nil {
 			return nil, err
 		}
-		form.Set("client_id", as.ID)
 		form.Set("client_assertion_type", typeAssertion)
 		form.Set("client_assertion", assertion)
 	case methodBasic:
 		req := http.Request{Header: header}
 		req.SetBasicAuth(url.QueryEscape(as.ID), url.QueryEscape(as.Secret))
 	case methodPost:
-		form.Set("client_id", as.ID)
 		form.Set("client_secret", as.Secret)
-	default:
-		form.Set("client_id", as.ID)
 	}
 	return header, nil
 }
