@@ -145,7 +145,7 @@ func (s *site) serveToken(w http.ResponseWriter, r *http.Request, say func(v, ch
 		scope = "read"
 	case "client_credentials", grantAssertion, grantExchange:
 		id, secret, _ := r.BasicAuth()
-		if secret, err := url.QueryUnescape(secret); id != "machine" || secret != "its secret" || err != nil {
+		if secret, err := url.QueryUnescape(secret); id != "machine" || r.PostForm.Get("client_id") != id || secret != "its secret" || err != nil {
 			refuse("invalid_client")
 			return
 		}
