@@ -15,7 +15,7 @@ import (
 )
 
 // messageTime is how long doctor waits for the first message of a program whose standard output began with something else.
-const messageTime = 5 * time.Second
+const messageTime = 10 * time.Second
 
 // onlyMessages is what mends a program that writes something else to its standard output.
 const onlyMessages = "the server must log to standard error, as its standard output is for messages of JSON-RPC only: look for an option that has it do so, or report it to whoever made it"

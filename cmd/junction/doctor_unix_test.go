@@ -24,7 +24,7 @@ func TestDoctorQuotesWhatIsNoMessageOnStandardOutput(t *testing.T) {
 	}
 	began := time.Now()
 	got := runs(t, "", "doctor", "only", "--config", "d.json")
-	got.expect(t, exitToolFailed, `BROKEN  start: standard output has a line that is no message of JSON-RPC, and none followed within 5s: "Listening on port 3000"`, "")
+	got.expect(t, exitToolFailed, `BROKEN  start: standard output has a line that is no message of JSON-RPC, and none followed within 10s: "Listening on port 3000"`, "")
 	got.expect(t, exitToolFailed, "to mend it: the server must log to standard error", "")
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
