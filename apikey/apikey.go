@@ -53,6 +53,7 @@ type Keys struct {
 
 	mu     sync.Mutex
 	keys   []Key
+	byID   map[string]int // where each is in keys; the first, of several
 	looked time.Time
 	stamp  string // of the file that was read
 }
@@ -70,7 +71,7 @@ func (k *Keys) read() error {
 	k.looked = time.Now()
 	info, err := os.Stat(k.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		k.keys, k.stamp = nil, ""
+		k.keys, k.byID, k.stamp = nil, nil, ""
 		return nil
 	}
 	if err != nil {
@@ -84,7 +85,11 @@ func (k *Keys) read() error {
 	if err != nil {
 		return err
 	}
-	k.keys, k.stamp = keys, stamp
+	byID := make(map[string]int, len(keys))
+	for i, key := range slices.Backward(keys) {
+		byID[key.ID] = i
+	}
+	k.keys, k.byID, k.stamp = keys, byID, stamp
 	return nil
 }
 
@@ -202,8 +207,8 @@ func (k *Keys) find(given string) (Key, error) {
 			return Key{}, err
 		}
 	}
-	i := slices.IndexFunc(k.keys, func(key Key) bool { return key.ID == id })
-	if i < 0 || subtle.ConstantTimeCompare([]byte(k.keys[i].Hash), []byte(hash(given))) == 0 {
+	i, found := k.byID[id]
+	if !found || subtle.ConstantTimeCompare([]byte(k.keys[i].Hash), []byte(hash(given))) == 0 {
 		return Key{}, ErrNoKey
 	}
 	if expires := k.keys[i].Expires; !expires.IsZero() && !time.Now().Before(expires) {

@@ -97,6 +97,44 @@ func TestWhatAnotherProcessRevokesHoldsNoLonger(t *testing.T) {
 	}
 }
 
+func TestEachOfManyKeysLetsItsOwnUserIn(t *testing.T) {
+	keys, err := Open(filepath.Join(t.TempDir(), "keys.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := map[string]string{}
+	for _, user := range []string{"ann", "bob", "cid", "dan"} {
+		if given[user], _, err = keys.Create(t.Context(), user, nil, time.Time{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := keys.Revoke(t.Context(), "bob"); err != nil { // those behind it move up
+		t.Fatal(err)
+	}
+	for user, key := range given {
+		got, err := keys.find(key)
+		if user == "bob" {
+			if !errors.Is(err, ErrNoKey) {
+				t.Errorf("the key that was revoked: %+v, %v", got, err)
+			}
+		} else if err != nil || got.User != user {
+			t.Errorf("the key of %s: %+v, %v", user, got, err)
+		}
+	}
+	id, _, _ := strings.Cut(strings.TrimPrefix(given["ann"], prefix), "_")
+	_, secret, _ := strings.Cut(strings.TrimPrefix(given["dan"], prefix), "_")
+	if got, err := keys.find(prefix + id + "_" + secret); !errors.Is(err, ErrNoKey) {
+		t.Errorf("one user's id with another's secret: %+v, %v", got, err)
+	}
+	if err := os.Remove(keys.path); err != nil {
+		t.Fatal(err)
+	}
+	keys.looked = time.Time{}
+	if got, err := keys.find(given["ann"]); !errors.Is(err, ErrNoKey) {
+		t.Errorf("without the file: %+v, %v", got, err)
+	}
+}
+
 func TestAnEndpointRefusesWhoHasNoKey(t *testing.T) {
 	keys, err := Open(filepath.Join(t.TempDir(), "keys.json"))
 	if err != nil {
