@@ -34,6 +34,7 @@ const (
 	searchTool   = "search_tools"
 	describeTool = "describe_tool"
 	callTool     = "call_tool"
+	ownTools     = 3 // these
 )
 
 const (
@@ -222,7 +223,7 @@ func (s *searcher) indexed(pages []json.RawMessage) {
 				byServer[t.Server] = append(byServer[t.Server], t)
 			}
 			cost += toolsearch.Tokens(string(raw))
-			if s.isPinned(t.ID) {
+			if s.options.isPinned(t.ID) {
 				pinned = append(pinned, raw)
 			}
 			return true
@@ -238,17 +239,10 @@ func (s *searcher) indexed(pages []json.RawMessage) {
 		s.groups[server] = true
 		s.index.SetServer(server, about[server], tools)
 	}
-	s.hidden = s.options.Mode == Search || cost > s.options.Budget
+	s.hidden = s.options.replaces(cost)
 	if s.hidden {
 		s.listed = s.offer(pinned)
 	}
-}
-
-func (s *searcher) isPinned(name string) bool {
-	return slices.ContainsFunc(s.options.Pinned, func(pattern string) bool {
-		match, _ := path.Match(pattern, name) // Middleware checked the pattern
-		return match
-	})
 }
 
 // offer is the list that clients see in place of all tools.

@@ -3,6 +3,8 @@ package search
 import (
 	"cmp"
 	"encoding/json"
+	"path"
+	"slices"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/toolsearch"
@@ -11,18 +13,29 @@ import (
 // Shown says how many of the tools of a list, the result of tools/list, clients see, of how many, and whether search
 // takes the place of the others.
 func (o Options) Shown(list json.RawMessage) (shown, of int, searched bool) {
-	s := searcher{options: o}
 	cost, pinned := 0, 0
 	jsonrpc.EachElement(jsonrpc.Get(list, "tools"), func(raw []byte) bool {
 		of++
 		cost += toolsearch.Tokens(string(raw))
-		if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); s.isPinned(name) {
+		if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); o.isPinned(name) {
 			pinned++
 		}
 		return true
 	})
-	if o.Mode == All || o.Mode != Search && cost <= cmp.Or(o.Budget, defaultBudget) {
+	if !o.replaces(cost) {
 		return of, of, false
 	}
-	return pinned + len([]string{searchTool, describeTool, callTool}), of, true
+	return pinned + ownTools, of, true
+}
+
+// replaces reports whether search takes the place of tools whose definitions cost so many tokens.
+func (o *Options) replaces(cost int) bool {
+	return o.Mode == Search || o.Mode != All && cost > cmp.Or(o.Budget, defaultBudget)
+}
+
+func (o *Options) isPinned(name string) bool {
+	return slices.ContainsFunc(o.Pinned, func(pattern string) bool {
+		match, _ := path.Match(pattern, name) // Middleware checked the pattern
+		return match
+	})
 }
