@@ -224,9 +224,8 @@ func (c *clientLink) post(ctx context.Context, out link.Out) error {
 	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)
 	}
-	within, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	within, cancel := context.WithCancelCause(httplink.Within(c.ctx, ctx))
 	defer cancel(nil)
-	defer context.AfterFunc(c.ctx, func() { cancel(context.Cause(c.ctx)) })()
 	defer context.AfterFunc(ctx, func() {
 		givenUp := context.Cause(ctx)
 		if out.Arrives {

@@ -249,23 +249,9 @@ type clientScope struct {
 	arrived chan struct{} // closed when the server has the request; nil where nobody waits for that
 }
 
-// A linkContext ends with the link, and has the values of the caller's context.
-type linkContext struct {
-	context.Context // of the link, which has no values but those that end it
-	caller          context.Context
-}
-
-// Value implements [context.Context].
-func (c *linkContext) Value(key any) any {
-	if v := c.Context.Value(key); v != nil {
-		return v
-	}
-	return c.caller.Value(key)
-}
-
 func (c *clientLink) scope(ctx context.Context, out link.Out) *clientScope {
 	s := new(clientScope)
-	s.ctx, s.cancel = context.WithCancelCause(&linkContext{c.ctx, ctx})
+	s.ctx, s.cancel = context.WithCancelCause(httplink.Within(c.ctx, ctx))
 	arrives, size := out.Arrives, len(out.Message) // the message is not kept longer than it must
 	var sent time.Time
 	if arrives {
