@@ -36,7 +36,6 @@ type disk struct {
 	moved    bool // a file began or was removed since the last checkpoint
 	out      []byte
 	headText []byte
-	seal     digest
 }
 
 // open finds where the log ends, and says what is wrong with that. What a process did not write to
@@ -217,8 +216,8 @@ func (d *disk) appendNext(dst []byte, end *head, object []byte, last bool) []byt
 	end.digest = end.digest.follows(end.Seq, object)
 	var seal *digest
 	if last {
-		d.seal = d.options.Key.seal(end.Seq, end.digest)
-		seal = &d.seal
+		s := d.options.Key.seal(end.Seq, end.digest)
+		seal = &s
 	}
 	return appendLine(dst, object, end.Seq, end.digest, seal)
 }
