@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -15,18 +14,7 @@ import (
 // The authorization server of `junction up --auth local` passes the suite's scenarios for one: its metadata, and a login
 // with a code, in which the suite is a client that registered and a browser fills in the forms.
 func TestConformanceOfTheAuthorizationServer(t *testing.T) {
-	const password = "correct horse battery"
-	env := isolated(t)
-	add := exec.Command(junction(t), "user", "add", "ann")
-	add.Env, add.Stdin = env, strings.NewReader(password+"\n")
-	if out, err := add.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	address := freeAddress(t)
-	everything := realServer{name: "everything", argv: func(t testing.TB) []string { return []string{junction(t), "serve", "everything"} }}
-	serving(t, env, address, junction(t), "up", "--config", upConfig(t, []realServer{everything}), "--http", address, "--auth", "local")
-	issuer := "http://" + address
-
+	issuer := localLogins(t)
 	for _, revision := range []string{"2025-03-26", legacyOlder, legacyNewest, modern} {
 		t.Run(revision, func(t *testing.T) {
 			callback := freeAddress(t)
@@ -39,7 +27,7 @@ func TestConformanceOfTheAuthorizationServer(t *testing.T) {
 				select {
 				case line, ok := <-lines:
 					if ended = !ok; strings.HasPrefix(line, issuer) {
-						browser := formfill.New(map[string]string{"username": "ann", "password": password, "decision": "allow"}, nil)
+						browser := formfill.New(map[string]string{"username": "ann", "password": loginPassword, "decision": "allow"}, nil)
 						if at, err := browser.Visit(t.Context(), line, nil); err != nil {
 							t.Errorf("the login ended at %s: %v", at, err)
 						}
