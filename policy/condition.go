@@ -26,6 +26,7 @@ const (
 type condition struct {
 	program   cel.Program
 	variables map[string]bool // those it looks at
+	args      bool            // it looks at args
 	whole     bool            // it looks at args other than at a member, at whether there is one, and at their number
 }
 
@@ -59,6 +60,7 @@ func compileCondition(env *cel.Env, text string) (*condition, []*Problem) {
 			c.variables[reference.Name] = true
 		}
 	}
+	c.args = c.uses(variableArgs)
 	return c, nil
 }
 
@@ -109,7 +111,7 @@ func (c *condition) holds(ctx context.Context, f *facts) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, fmt.Errorf("the condition was not looked at: %w", context.Cause(ctx))
 	}
-	if c.uses(variableArgs) {
+	if c.args {
 		if err := f.readArguments(); err != nil {
 			return false, err
 		}

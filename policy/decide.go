@@ -182,7 +182,7 @@ func (c *compiled) look(ctx context.Context, f *facts) Step {
 		s.Outcome = OtherTool
 	case c.when != nil:
 		holds, err := c.when.holds(ctx, f)
-		if holds && c.rule.Effect == Allow && f.rounded && c.when.uses(variableArgs) {
+		if holds && c.rule.Effect == Allow && f.rounded && c.when.args {
 			err = errRounded
 		}
 		if looked, is := errors.AsType[*unknownError](err); is {

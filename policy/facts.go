@@ -24,25 +24,34 @@ const (
 type facts struct {
 	in        *Input
 	arguments map[string]any
-	rounded   bool           // whether a number of them is not exactly what is compared
-	hidden    bool           // whether a member of them is not known
-	fault     error          // why there are no arguments
-	known     map[string]any // variables that were looked at, as CEL has them
+	rounded   bool        // whether a number of them is not exactly what is compared
+	hidden    bool        // whether a member of them is not known
+	fault     error       // why there are no arguments
+	known     []variable  // that were looked at; they are few, so that a list is faster than a map
+	space     [4]variable // for known
+}
+
+// variable is one as CEL has it.
+type variable struct {
+	name  string
+	value any
 }
 
 // ResolveName is the value of a variable.
 func (f *facts) ResolveName(name string) (any, bool) {
-	if v, found := f.known[name]; found {
-		return v, true
+	for i := range f.known {
+		if f.known[i].name == name {
+			return f.known[i].value, true
+		}
 	}
 	v := f.variable(name)
 	if v == nil {
 		return nil, false
 	}
 	if f.known == nil {
-		f.known = make(map[string]any, 4)
+		f.known = f.space[:0]
 	}
-	f.known[name] = v
+	f.known = append(f.known, variable{name, v})
 	return v, true
 }
 

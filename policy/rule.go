@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -83,7 +84,7 @@ type Rule struct {
 func (r *Rule) String() string {
 	var b strings.Builder
 	if r.Name != "" {
-		fmt.Fprintf(&b, "%q", r.Name)
+		b.WriteString(strconv.Quote(r.Name))
 	} else {
 		b.WriteString(string(r.Effect) + " " + r.subject())
 	}
@@ -97,11 +98,11 @@ func (r *Rule) subject() string {
 	words := "everything"
 	switch {
 	case r.Tool != "" && r.Server != "":
-		words = fmt.Sprintf("tool %q of server %q", r.Tool, r.Server)
+		words = "tool " + strconv.Quote(r.Tool) + " of server " + strconv.Quote(r.Server)
 	case r.Tool != "":
-		words = fmt.Sprintf("tool %q of any server", r.Tool)
+		words = "tool " + strconv.Quote(r.Tool) + " of any server"
 	case r.Server != "":
-		words = fmt.Sprintf("server %q", r.Server)
+		words = "server " + strconv.Quote(r.Server)
 	}
 	if r.Origin != "" {
 		words += " of this origin"
