@@ -33,6 +33,35 @@ func TestAClientGetsTokensForItsUser(t *testing.T) {
 	}
 }
 
+// Codex renews its token with scope=.
+func TestAParameterWithoutAValueIsTakenAsNotSent(t *testing.T) {
+	s := newSite(t)
+	l := s.login("ann", "scope", "read write")
+	status, got := s.refresh(l.client, l.refresh, "scope", "", "resource", "", "client_secret", "")
+	if l = s.tokensIn(l.client, status, got); l.scope != "read write" {
+		t.Errorf("a login is renewed with %q", l.scope)
+	}
+	none := s.login("ann", "scope", "", "resource", "", "prompt", "", "max_age", "", "response_mode", "", "request", "", "request_uri", "", "client_secret", "")
+	if none.scope != "read" {
+		t.Errorf("who asks for nothing gets %q", none.scope)
+	}
+	status, got = s.refresh(l.client, "")
+	isRefused(t, "no refresh token", status, got, http.StatusBadRequest, "invalid_request", "refresh_token missing")
+}
+
+func TestParametersThatCannotBeReadAreRefused(t *testing.T) {
+	s := newSite(t)
+	for name, body := range map[string]string{"half an escape": "grant_type=%4", "more than there should be": "scope=" + strings.Repeat("s", maxForm)} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, issuer+tokenPath, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		status, got := s.send(req)
+		isRefused(t, name, status, got, http.StatusBadRequest, "invalid_request", "cannot be read")
+	}
+}
+
 func TestARequestThatMayNotBeTheClientsIsShownToTheUser(t *testing.T) {
 	s := newSite(t)
 	id := s.register("A client", callback, "https://app.example/back?a=b", "cursor://back")

@@ -153,7 +153,7 @@ func (s *Server) route() {
 	protocol := op.RegisterServer(&endpoints{server: s}, op.Endpoints{
 		Authorization: op.NewEndpoint(authorizePath), Token: op.NewEndpoint(tokenPath),
 		Revocation: op.NewEndpoint(revokePath), JwksURI: op.NewEndpoint(keysPath),
-	}, op.WithServerCORSOptions(nil), op.WithEncoder(s.encoder))
+	}, op.WithServerCORSOptions(nil), op.WithEncoder(s.encoder), op.WithHTTPMiddleware(withoutEmpty))
 	s.mux = http.NewServeMux()
 	s.mux.Handle("GET "+authorizePath, protocol)
 	s.mux.Handle("POST "+authorizePath, protocol)
@@ -168,6 +168,25 @@ func (s *Server) route() {
 	s.mux.HandleFunc("GET "+callbackPath, s.providerSays)
 	s.mux.HandleFunc("GET "+metadataPath, s.metadata)
 	s.mux.HandleFunc("GET "+openIDPath, s.metadata)
+}
+
+// withoutEmpty takes a parameter without a value as if it was not sent (RFC 6749 section 3.1): package op takes the scope of
+// a client that renews its token with scope= for one without a name, and the client loses its login.
+func withoutEmpty(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := r.ParseForm(); err != nil { // package op would not hear of it
+			op.WriteError(w, r, oidc.ErrInvalidRequest().WithDescription("the parameters cannot be read").WithParent(err), nil)
+			return
+		}
+		for name, values := range r.Form {
+			if values = slices.DeleteFunc(values, func(v string) bool { return v == "" }); len(values) == 0 {
+				delete(r.Form, name)
+			} else {
+				r.Form[name] = values
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // Serves reports whether a path belongs to the server.

@@ -7,14 +7,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/junction-mcp/junction/internal/formfill"
 )
 
 // The authorization server of `junction up --auth local` passes the suite's scenarios for one: its metadata, and a login
 // with a code, in which the suite is a client that registered and a browser fills in the forms.
 func TestConformanceOfTheAuthorizationServer(t *testing.T) {
-	issuer := localLogins(t)
+	issuer := localLogins(t, 15*time.Minute)
 	for _, revision := range []string{"2025-03-26", legacyOlder, legacyNewest, modern} {
 		t.Run(revision, func(t *testing.T) {
 			callback := freeAddress(t)
@@ -27,10 +25,7 @@ func TestConformanceOfTheAuthorizationServer(t *testing.T) {
 				select {
 				case line, ok := <-lines:
 					if ended = !ok; strings.HasPrefix(line, issuer) {
-						browser := formfill.New(map[string]string{"username": "ann", "password": loginPassword, "decision": "allow"}, nil)
-						if at, err := browser.Visit(t.Context(), line, nil); err != nil {
-							t.Errorf("the login ended at %s: %v", at, err)
-						}
+						annLogsIn(t, line)
 					}
 				case <-within:
 					t.Fatalf("the suite does not end: %s", log)

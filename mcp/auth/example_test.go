@@ -34,5 +34,5 @@ func Example() {
 	response := httptest.NewRecorder()
 	mux.ServeHTTP(response, httptest.NewRequest(http.MethodPost, "https://example.com/mcp", nil))
 	fmt.Println(response.Code, response.Header().Get("WWW-Authenticate"))
-	// Output: 401 Bearer resource_metadata="https://example.com/.well-known/oauth-protected-resource/mcp"
+	// Output: 401 Bearer resource_metadata="https://example.com/.well-known/oauth-protected-resource/mcp", scope="read write"
 }

@@ -28,7 +28,8 @@ type Options struct {
 	Verifier Verifier
 	// Name is what people call the server; optional.
 	Name string
-	// Scopes are those that there are, for clients to ask for.
+	// Scopes are those that clients are to ask for when they log in: the metadata and each 401 name them. Needs are always
+	// among them. They ask for others where a call that needs them is refused ([Guard.Challenge]).
 	Scopes []string
 	// Needs are the scopes without which nothing can be done; default none.
 	Needs []string
@@ -70,6 +71,7 @@ func New(o Options) (*Guard, error) {
 	case o.Verifier == nil:
 		return nil, errors.New("auth: Verifier is missing: such as JWT or Introspection")
 	}
+	o.Scopes = append(slices.Clone(o.Scopes), lacking(o.Scopes, o.Needs)...)
 	g := &Guard{options: o, resource: u, now: time.Now}
 	if err := g.proofs.begin(); err != nil {
 		return nil, err
@@ -130,7 +132,7 @@ func (g *Guard) Principal(r *http.Request) (*mcp.Principal, error) {
 	return &mcp.Principal{Subject: t.Subject, Issuer: t.Issuer, Scopes: t.Scopes}, nil
 }
 
-// Challenge is the WWW-Authenticate header for a caller who lacks scopes. It is for streamable.Options.
+// Challenge is the WWW-Authenticate header for a caller who lacks scopes that a call needs. It is for streamable.Options.
 func (g *Guard) Challenge(needs []string) string {
 	return g.Forbidden(needs, nil).challenge
 }

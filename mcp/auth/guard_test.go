@@ -15,6 +15,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -193,11 +194,11 @@ func TestAClientHearsWhatItNeeds(t *testing.T) {
 	guard := g.guard(Options{Name: "Files", Scopes: []string{"read", "admin"}, Needs: []string{"admin"}})
 	const metadataURL = `resource_metadata="https://mcp.example/.well-known/oauth-protected-resource/mcp"`
 	w, _ := ask(guard, nil)
-	if got := w.Header().Get("WWW-Authenticate"); w.Code != http.StatusUnauthorized || got != "Bearer "+metadataURL {
+	if got := w.Header().Get("WWW-Authenticate"); w.Code != http.StatusUnauthorized || got != "Bearer "+metadataURL+`, scope="read admin"` {
 		t.Errorf("without a token: %d, %s", w.Code, got)
 	}
 	w, _ = ask(guard, bearer("x.y.z"))
-	if got := w.Header().Get("WWW-Authenticate"); w.Code != http.StatusUnauthorized || got != `Bearer error="invalid_token", `+metadataURL+`, scope="admin"` {
+	if got := w.Header().Get("WWW-Authenticate"); w.Code != http.StatusUnauthorized || got != `Bearer error="invalid_token", `+metadataURL+`, scope="read admin"` {
 		t.Errorf("with a bad one: %d, %s", w.Code, got)
 	}
 	w, _ = ask(guard, bearer(g.token(nil)))
@@ -211,6 +212,45 @@ func TestAClientHearsWhatItNeeds(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &m); err != nil || m.Resource != resource || fmt.Sprint(m.Servers) != "["+g.URL+"]" || m.Name != "Files" || len(m.Scopes) != 2 || w.Header().Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%s: %s, %v", path, w.Body, err)
 		}
+	}
+}
+
+// A client asks for what the metadata or the last challenge names, and for nothing else: what is not there it never gets.
+func TestAClientHearsWhatToAskFor(t *testing.T) {
+	g := newGiver(t)
+	bound := g.token(map[string]any{"cnf": map[string]any{"jkt": "thumbprint"}})
+	for _, test := range []struct {
+		name  string
+		o     Options
+		first []string // what it asks for when it logs in
+		more  string   // for a call that needs admin
+	}{
+		{"nothing", Options{}, nil, "admin"},
+		{"only what everything needs", Options{Needs: []string{"read"}}, []string{"read"}, "read admin"},
+		{"more than everything needs", Options{Scopes: []string{"read", "write"}, Needs: []string{"read"}}, []string{"read", "write"}, "read admin"},
+		{"what everything needs is among it", Options{Scopes: []string{"write"}, Needs: []string{"read", "write"}}, []string{"write", "read"}, "read write admin"},
+		{"what a call needs is what everything needs", Options{Needs: []string{"admin"}}, []string{"admin"}, "admin"},
+		{"with proofs", Options{Needs: []string{"read"}, Proofs: ProofsNeeded}, []string{"read"}, "read admin"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			guard := g.guard(test.o)
+			for what, header := range map[string]http.Header{"no token": nil, "a bad one": bearer("x.y.z"), "no token at all": bearer("x y"), "no proof": bearer(bound), "a proof of no key": {"Authorization": {"DPoP " + bound}}} {
+				w, _ := ask(guard, header)
+				challenge := w.Header().Get("WWW-Authenticate")
+				if _, after, _ := strings.Cut(challenge, ` scope="`); w.Code != http.StatusUnauthorized || strings.Split(after, `"`)[0] != strings.Join(test.first, " ") {
+					t.Errorf("%s: %d, %s", what, w.Code, challenge)
+				}
+			}
+			w := httptest.NewRecorder()
+			guard.Metadata().ServeHTTP(w, httptest.NewRequest(http.MethodGet, guard.MetadataPath(), nil))
+			var m metadata
+			if err := json.Unmarshal(w.Body.Bytes(), &m); err != nil || !slices.Equal(m.Scopes, test.first) {
+				t.Errorf("the metadata: %s, %v", w.Body, err)
+			}
+			if challenge := guard.Challenge([]string{"admin"}); !strings.Contains(challenge, `error="insufficient_scope"`) || !strings.Contains(challenge, ` scope="`+test.more+`"`) {
+				t.Errorf("a call that needs more: %s", challenge)
+			}
+		})
 	}
 }
 

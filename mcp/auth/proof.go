@@ -122,7 +122,7 @@ func (g *Guard) checkBinding(r *http.Request, scheme, token string, t *Token, no
 }
 
 func (g *Guard) refuseProof(fault string, err error) *Refusal {
-	return &Refusal{Status: http.StatusUnauthorized, challenge: g.challenge(schemeProof, fault, nil), err: err}
+	return &Refusal{Status: http.StatusUnauthorized, challenge: g.challenge(schemeProof, fault, g.options.Scopes), err: err}
 }
 
 // hasCertificate reports whether the client showed the certificate of a hash.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -65,11 +66,15 @@ func quoted(value string) string {
 	}, value)
 }
 
-// refuse returns a refusal with a challenge; fault is one of the codes of RFC 6750, or empty.
+// refuse returns a refusal with a challenge; fault is one of the codes of RFC 6750, or empty. With 401 it names what to ask
+// for in a login, whatever is wrong with the token: clients that log in again ask for what they heard last.
 func (g *Guard) refuse(status int, fault string, err error, scopes ...string) *Refusal {
 	scheme := schemeBearer
 	if g.options.Proofs != ProofsTaken {
 		scheme = schemeProof
+	}
+	if status == http.StatusUnauthorized {
+		scopes = g.options.Scopes
 	}
 	return &Refusal{Status: status, challenge: g.challenge(scheme, fault, scopes), err: err}
 }
@@ -95,11 +100,12 @@ func (g *Guard) refuseToken(err error) *Refusal {
 	if errors.Is(err, ErrUnavailable) {
 		return &Refusal{Status: http.StatusServiceUnavailable, err: err}
 	}
-	return g.refuse(http.StatusUnauthorized, "invalid_token", err, g.options.Needs...)
+	return g.refuse(http.StatusUnauthorized, "invalid_token", err)
 }
 
 // Forbidden refuses a request of who has some scopes, and lacks others: clients then ask for all that it needs
-// (step-up).
+// (step-up), with what everything needs: some ask for nothing else, and would lose it.
 func (g *Guard) Forbidden(needs, has []string) *Refusal {
+	needs = append(slices.Clone(g.options.Needs), lacking(g.options.Needs, needs)...)
 	return g.refuse(http.StatusForbidden, "insufficient_scope", fmt.Errorf("the token has the scopes %q, and this needs %q", has, needs), needs...)
 }

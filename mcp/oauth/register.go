@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,10 +40,7 @@ func (c *Client) register(ctx context.Context, with *issuer, redirect string) (*
 	}
 	method := methodNone
 	if len(with.Methods) > 0 && !slices.Contains(with.Methods, methodNone) {
-		method = methodBasic
-		if !slices.Contains(with.Methods, methodBasic) && slices.Contains(with.Methods, methodPost) {
-			method = methodPost
-		}
+		method = with.secretMethod()
 	}
 	grants := []string{"authorization_code"}
 	if len(with.Grants) == 0 || slices.Contains(with.Grants, "refresh_token") {
@@ -72,7 +70,7 @@ func (c *Client) register(ctx context.Context, with *issuer, redirect string) (*
 	if answer.ID == "" {
 		return nil, fmt.Errorf("register with %s: the response has no client_id", with.Issuer)
 	}
-	r := &Registration{ID: answer.ID, Secret: answer.Secret, Method: answer.Method, Redirect: redirect}
+	r := &Registration{ID: answer.ID, Secret: answer.Secret, Method: cmp.Or(answer.Method, method), Redirect: redirect}
 	if answer.Until > 0 {
 		r.Expires = time.Unix(answer.Until, 0)
 	}

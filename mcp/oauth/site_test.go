@@ -23,21 +23,23 @@ type site struct {
 	*httptest.Server
 	t *testing.T
 
-	resource  map[string]any                       // changes of the protected resource's metadata
-	issuer    map[string]any                       // of the authorization server's
-	back      func(q url.Values)                   // changes what the user comes back with
-	answer    func(form url.Values) map[string]any // changes what the token endpoint answers
-	challenge string                               // in place of the usual one
-	needs     string                               // a scope that calls need
-	proofs    bool                                 // whether tokens go with proofs of who has them
-	nonces    bool                                 // whether these need a nonce
-	lasts     int                                  // seconds of a token
+	resource   map[string]any                       // changes of the protected resource's metadata
+	issuer     map[string]any                       // of the authorization server's
+	registered map[string]any                       // of what a client is registered as
+	back       func(q url.Values)                   // changes what the user comes back with
+	answer     func(form url.Values) map[string]any // changes what the token endpoint answers
+	challenge  string                               // in place of the usual one
+	needs      string                               // a scope that calls need
+	proofs     bool                                 // whether tokens go with proofs of who has them
+	nonces     bool                                 // whether these need a nonce
+	lasts      int                                  // seconds of a token
 
 	mu        sync.Mutex
 	visits    int // of the page to log in
 	refreshes int
 	registers int
 	revoked   []string
+	methods   []string              // by which the client registered, and then said who it is
 	seen      map[string]bool       // proofs
 	sent      []string              // tokens that came to the server
 	codes     map[string]url.Values // what the authorization request of a code was
@@ -76,12 +78,18 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request) {
 			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none"}}, s.issuer)
 	case "/register":
 		s.registers++
+		var asked struct {
+			Method string `json:"token_endpoint_auth_method"`
+		}
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		s.methods = append(s.methods, asked.Method)
 		w.WriteHeader(http.StatusCreated)
-		say(map[string]any{"client_id": "client"}, nil)
+		say(map[string]any{"client_id": "client"}, s.registered)
 	case "/token":
 		s.serveToken(w, r, say)
 	case "/revoke":
 		_ = r.ParseForm()
+		s.methods = append(s.methods, methodOf(r))
 		s.revoked = append(s.revoked, r.PostForm.Get("token"))
 		s.tokens, s.refresh = map[string]string{}, ""
 	case "/mcp", "/elsewhere":
@@ -114,6 +122,7 @@ func (s *site) serve(w http.ResponseWriter, r *http.Request) {
 
 func (s *site) serveToken(w http.ResponseWriter, r *http.Request, say func(v, changes map[string]any)) {
 	_ = r.ParseForm()
+	s.methods = append(s.methods, methodOf(r))
 	refuse := func(code string) {
 		w.WriteHeader(http.StatusBadRequest)
 		say(map[string]any{"error": code, "error_description": "no\x1b[31m"}, nil)
@@ -168,6 +177,20 @@ func (s *site) serveToken(w http.ResponseWriter, r *http.Request, say func(v, ch
 		return
 	}
 	say(v, nil)
+}
+
+// methodOf is how a client says who it is.
+func methodOf(r *http.Request) string {
+	_, _, basic := r.BasicAuth()
+	switch {
+	case basic && r.PostForm.Has("client_secret"):
+		return "both"
+	case basic:
+		return methodBasic
+	case r.PostForm.Has("client_secret"):
+		return methodPost
+	}
+	return methodNone
 }
 
 // proof is what is wrong with the proof of a request that has a token, as RFC 9449 section 4.3 has it checked.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 )
@@ -97,10 +96,19 @@ func (r *Registration) method(of *issuer) string {
 		return methodNone
 	case r.Method == methodBasic || r.Method == methodPost:
 		return r.Method
-	case len(of.Methods) > 0 && !slices.Contains(of.Methods, methodBasic) && slices.Contains(of.Methods, methodPost):
-		return methodPost
 	}
-	return methodBasic // the default of RFC 8414
+	return of.secretMethod()
+}
+
+// secretMethod is how a client with a secret says who it is: the first way that the authorization server names, which it
+// knows best (FastMCP revokes for one of them only), or the default of RFC 8414.
+func (i *issuer) secretMethod() string {
+	for _, method := range i.Methods {
+		if method == methodBasic || method == methodPost {
+			return method
+		}
+	}
+	return methodBasic
 }
 
 // token asks for a token, and again where the authorization server wants another nonce in the proof.

@@ -21,15 +21,15 @@ import (
 func main() {
 	log.SetFlags(0)
 	var arguments map[string]any
-	if err := json.Unmarshal([]byte(os.Args[3]), &arguments); err != nil {
+	if err := json.Unmarshal([]byte(os.Args[2]), &arguments); err != nil {
 		log.Fatal(err)
 	}
-	if err := run(context.Background(), os.Args[1], os.Args[2], arguments); err != nil {
+	if err := run(context.Background(), os.Args[1], arguments, os.Args[3:]); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, url, tool string, arguments map[string]any) error {
+func run(ctx context.Context, url string, arguments map[string]any, calls []string) error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -40,7 +40,7 @@ func run(ctx context.Context, url, tool string, arguments map[string]any) error 
 		came <- &auth.AuthorizationResult{Code: q.Get("code"), State: q.Get("state"), Iss: q.Get("iss")}
 	}))
 	logins := 0
-	tokens := &renewing{}
+	tokens := &counted{}
 	handler, err := auth.NewAuthorizationCodeHandler(&auth.AuthorizationCodeHandlerConfig{
 		DynamicClientRegistrationConfig: &auth.DynamicClientRegistrationConfig{Metadata: &oauthex.ClientRegistrationMetadata{
 			ClientName: "Go SDK", RedirectURIs: []string{fmt.Sprintf("http://%s/callback", listener.Addr())},
@@ -57,8 +57,7 @@ func run(ctx context.Context, url, tool string, arguments map[string]any) error 
 			}
 		},
 		NewTokenSource: func(ctx context.Context, config *oauth2.Config, token *oauth2.Token) (oauth2.TokenSource, error) {
-			tokens.source = func(t *oauth2.Token) (*oauth2.Token, error) { return config.TokenSource(ctx, t).Token() }
-			tokens.token = token
+			tokens.source, tokens.last = config.TokenSource(ctx, token), token
 			return tokens, nil
 		},
 	})
@@ -75,47 +74,46 @@ func run(ctx context.Context, url, tool string, arguments map[string]any) error 
 	if err != nil {
 		return err
 	}
-	var texts [2]string
-	for i := range texts {
+	var said []string
+	for i, tool := range calls {
+		if i == 1 {
+			time.Sleep(tokens.lasts() + time.Second)
+		}
 		result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: arguments})
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", tool, err)
 		}
-		texts[i] = result.Content[0].(*mcp.TextContent).Text
-		tokens.expire()
+		said = append(said, result.Content[0].(*mcp.TextContent).Text)
 	}
-	return json.NewEncoder(os.Stdout).Encode(map[string]any{"tools": len(list.Tools), "first": texts[0], "second": texts[1], "logins": logins, "refreshed": tokens.renewed})
+	return json.NewEncoder(os.Stdout).Encode(map[string]any{"tools": len(list.Tools), "said": said, "logins": logins, "refreshed": tokens.renewed})
 }
 
-// renewing is a token that is renewed by the SDK when it expires.
-type renewing struct {
+// counted is a source of tokens that counts those that are new.
+type counted struct {
 	mu      sync.Mutex
-	source  func(*oauth2.Token) (*oauth2.Token, error)
-	token   *oauth2.Token
-	expired bool
+	source  oauth2.TokenSource
+	last    *oauth2.Token
 	renewed int
 }
 
-// expire makes the next request renew the token.
-func (r *renewing) expire() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.expired = true
+// lasts is for how long the last token holds.
+func (c *counted) lasts() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Until(c.last.Expiry)
 }
 
 // Token implements [oauth2.TokenSource].
-func (r *renewing) Token() (*oauth2.Token, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.expired {
-		old := *r.token
-		old.Expiry = time.Now().Add(-time.Minute)
-		token, err := r.source(&old)
-		if err != nil {
-			return nil, err
-		}
-		r.token, r.expired = token, false
-		r.renewed++
+func (c *counted) Token() (*oauth2.Token, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	token, err := c.source.Token()
+	if err != nil {
+		return nil, err
 	}
-	return r.token, nil
+	if token.AccessToken != c.last.AccessToken {
+		c.last = token
+		c.renewed++
+	}
+	return token, nil
 }
