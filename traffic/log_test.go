@@ -46,9 +46,11 @@ func (n *notes) upTo(last string) (client, server []string) {
 		n.more.Wait()
 	}
 	for _, line := range n.lines {
-		if strings.Contains(line, " client") {
+		switch {
+		case strings.Contains(line, "subscriptions"): // which a proxy begins when it likes
+		case strings.Contains(line, " client"):
 			client = append(client, line)
-		} else {
+		default:
 			server = append(server, line)
 		}
 	}
