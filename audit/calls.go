@@ -109,7 +109,7 @@ func (o *CallOptions) finish(ctx context.Context, req *mcp.Request, r *Record, r
 	}
 	if err != nil {
 		if outcome == mcp.OutcomeError {
-			r.Code, r.Reason = mcp.ErrorOf(err).Code, words(keptText(err.Error()))
+			r.Code, r.Reason = mcp.ErrorOf(err).Code, words(secret.Text(err.Error(), maxKeptText))
 		}
 		return
 	}

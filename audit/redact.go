@@ -15,9 +15,6 @@ const (
 	maxKeptDepth = 16
 )
 
-// cut stands for the rest of a text, and for what is nested too deep.
-const cut = "…"
-
 // Redacted is data, one JSON value, as a log may keep it: secrets are hidden, by the names of members
 // and by how tokens of known services look; strings are cut at 200 characters, and what has more
 // than 4 KiB then is left out. A secret that neither its name nor its looks tell stays: what must not be in a log at
@@ -26,8 +23,8 @@ func Redacted(data json.RawMessage) json.RawMessage {
 	if len(data) == 0 {
 		return nil
 	}
-	kept := redacted(make([]byte, 0, min(len(data)+64, maxKept)), data, 0)
-	if len(kept) > maxKept {
+	kept, whole := secret.JSON(data, secret.Limits{Text: maxKeptText, Bytes: maxKept, Depth: maxKeptDepth})
+	if !whole {
 		return tooLong()
 	}
 	return kept
@@ -71,62 +68,7 @@ func altered(value []byte) (is bool) {
 		jsonrpc.EachElement(value, func(element []byte) bool { is = altered(element); return !is })
 	case '"':
 		text, _ := jsonrpc.Unquote(value)
-		is = strings.Contains(text, secret.Hidden) || strings.HasSuffix(text, cut)
+		is = strings.Contains(text, secret.Hidden) || strings.HasSuffix(text, secret.Cut)
 	}
 	return is
-}
-
-func redacted(dst []byte, data json.RawMessage, depth int) []byte {
-	switch {
-	case len(dst) > maxKept:
-		return append(dst, "null"...) // it is left out as a whole
-	case depth > maxKeptDepth:
-		return jsonrpc.AppendString(dst, cut)
-	case data[0] == '{':
-		w := jsonrpc.NewObject(dst)
-		jsonrpc.EachMember(data, func(quoted, value []byte) bool {
-			name, _ := jsonrpc.Unquote(quoted)
-			if secret.Named(name) && value[0] != 't' && value[0] != 'f' && value[0] != 'n' {
-				w.String(name, secret.Hidden)
-				return true
-			}
-			_ = w.Encoded(name, func(dst []byte) ([]byte, error) { return redacted(dst, value, depth+1), nil })
-			return true
-		})
-		return w.Bytes()
-	case data[0] == '[':
-		w := jsonrpc.NewArray(dst)
-		jsonrpc.EachElement(data, func(value []byte) bool {
-			_ = w.EncodedElement(func(dst []byte) ([]byte, error) { return redacted(dst, value, depth+1), nil })
-			return true
-		})
-		return w.Bytes()
-	case data[0] == '"':
-		text, _ := jsonrpc.Unquote(data)
-		return jsonrpc.AppendString(dst, keptText(text))
-	}
-	return append(dst, data...)
-}
-
-// keptText is a string without secrets.
-func keptText(text string) string {
-	runes := 0
-	for i := range text {
-		if runes++; runes > maxKeptText {
-			text = text[:i] + cut
-			break
-		}
-	}
-	if secret.Looks(text) {
-		return secret.Hidden
-	}
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case secret.Looks(word):
-			return secret.Hidden
-		case strings.Contains(word, "://"):
-			text = strings.ReplaceAll(text, word, secret.URL(word))
-		}
-	}
-	return text
 }

@@ -97,6 +97,8 @@ type ClientOptions struct {
 	ParkTimeout time.Duration
 	// NoCache asks the server for every list, whatever it said of caching.
 	NoCache bool
+	// Wire, if not nil, sees the messages from and to the server.
+	Wire Wire
 	// Logger receives what a server does wrong, mostly at debug level; default
 	// slog.Default().
 	Logger *slog.Logger
@@ -160,7 +162,7 @@ func (c *Client) connectOptions() ConnectOptions {
 	o := &c.options
 	co := ConnectOptions{
 		Name: o.Name, Meta: *o.self, OneClient: o.OneClient != nil, Revision: o.Revision,
-		ConnectTimeout: o.ConnectTimeout, ProbeTimeout: o.ProbeTimeout, ParkTimeout: o.ParkTimeout, Logger: o.logger(),
+		ConnectTimeout: o.ConnectTimeout, ProbeTimeout: o.ProbeTimeout, ParkTimeout: o.ParkTimeout, Wire: o.Wire, Logger: o.logger(),
 	}
 	if o.OneClient == nil && (o.OnElicit != nil || o.OnSample != nil || o.OnRoots != nil) {
 		co.Peer = &clientPeer{client: c}

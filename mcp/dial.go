@@ -50,12 +50,13 @@ type ConnectOptions struct {
 	// OneClient says that all requests come from one client, so that whatever the
 	// server asks is meant for it.
 	OneClient bool
-	// Revision, ConnectTimeout, ProbeTimeout, ParkTimeout and Logger are those of
+	// Revision, ConnectTimeout, ProbeTimeout, ParkTimeout, Wire and Logger are those of
 	// [ClientOptions].
 	Revision       string
 	ConnectTimeout time.Duration
 	ProbeTimeout   time.Duration
 	ParkTimeout    time.Duration
+	Wire           Wire
 	Logger         *slog.Logger
 }
 

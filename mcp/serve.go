@@ -30,6 +30,8 @@ type ServeOptions struct {
 	// DrainTimeout is how long running requests may go on when serving ends;
 	// default 5 seconds.
 	DrainTimeout time.Duration
+	// Wire, if not nil, sees the messages from and to clients.
+	Wire Wire
 	// Logger gets what goes wrong with a client; default slog.Default().
 	Logger *slog.Logger
 }

@@ -37,6 +37,7 @@ where several clients share the server, it cannot ask for roots.`,
 			if err := noMore(cmd, rest); err != nil {
 				return err
 			}
+			defer a.shareTraffic(ctx)()
 			if f.stdio {
 				return a.proxyOne(ctx, t)
 			}

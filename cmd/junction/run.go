@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/traffic"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -37,8 +38,10 @@ type app struct {
 	// unread says which files of it cannot be read at all; nil if there are none.
 	unread error
 	memory memory
-	renews bool // this process renews a login for another
-	desk   answer.Desk
+	// traffic shows the messages of this process to junction traffic; nil if it cannot.
+	traffic *traffic.Log
+	renews  bool // this process renews a login for another
+	desk    answer.Desk
 	// ofProject are the servers of projects' files that the person was asked about, now or before.
 	ofProject []entry
 
@@ -189,7 +192,7 @@ filesystem (read-only, the current folder).
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(append(a.lists(), a.listCommand())...)
 	root.AddCommand(a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(), a.pingCommand(),
-		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.approveCommand(), a.keyCommand(), a.secretCommand(), a.userCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
+		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.trafficCommand(), a.approveCommand(), a.keyCommand(), a.secretCommand(), a.userCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
 	return root
 }
 

@@ -181,7 +181,7 @@ func (a *app) serveHTTP(ctx context.Context, l net.Listener, f front, h mcp.Hand
 	if f.clientCA != "" {
 		principal = certified
 	}
-	d := &doors{front: f, principal: principal, access: access, options: mcp.ServeOptions{Logger: a.logger()}, profile: profile, open: map[string]endpointHandler{}}
+	d := &doors{front: f, principal: principal, access: access, options: a.serveOptions(), profile: profile, open: map[string]endpointHandler{}}
 	d.at(endpointPath, h)
 	d.at(olderPath, h)
 	server := &http.Server{Handler: d, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: a.serverLog()}
@@ -306,9 +306,18 @@ func (d *doors) close() {
 	}
 }
 
+// serveOptions are those of what serves clients.
+func (a *app) serveOptions() mcp.ServeOptions {
+	o := mcp.ServeOptions{Logger: a.logger()}
+	if a.traffic != nil {
+		o.Wire = a.traffic.Clients()
+	}
+	return o
+}
+
 // serveStdio serves h to the one client on standard input and output.
 func (a *app) serveStdio(ctx context.Context, h mcp.Handler) error {
-	o := mcp.ServeOptions{Logger: a.logger()}
+	o := a.serveOptions()
 	if a.stdin == os.Stdin && a.stdout == os.Stdout {
 		return stdio.ServeWith(ctx, h, o)
 	}

@@ -185,6 +185,13 @@ func (a *app) options(t target) mcp.ClientOptions {
 		// Calls wait for the tasks that they become, but for those of a proxy's client that knows tasks itself.
 		Middleware: []mcp.Middleware{tasks.Wait(tasks.WaitOptions{})},
 	}
+	if a.traffic != nil {
+		name := t.name
+		if name == "" {
+			name = t.transport.String()
+		}
+		o.Wire = a.traffic.Server(name)
+	}
 	if a.flags.timeout > 0 {
 		o.Timeout, o.ConnectTimeout = a.flags.timeout, a.flags.timeout
 	}

@@ -143,6 +143,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	}
 	defer func() { err = closed(err, y.close()) }()
 	y.authorizes = o.auth != authNone
+	defer a.shareTraffic(ctx)()
 	board := newBoard(a.screen, o.stdio && !a.flags.verbose, a.flags.verbose, v.endpoint())
 	board.log = a.log
 	g := gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: board.changed,

@@ -84,7 +84,7 @@ func statusFolder() (string, error) {
 // in the user's cache folder; where there can be none, it does without. The
 // function that it returns ends that.
 func (a *app) publish(describe func() instance) (end func()) {
-	l, path, err := listenForStatus()
+	l, path, err := listenForMe(socketEnd)
 	if err != nil {
 		a.logger().Debug("junction status cannot ask this process", "error", err)
 		return func() {}
@@ -121,14 +121,14 @@ func answerEach(l net.Listener, answer func() []byte) {
 	}
 }
 
-// listenForStatus opens this process's socket. It gets its name when it listens:
-// one that refuses is taken for what a dead process left.
-func listenForStatus() (l *net.UnixListener, path string, err error) {
+// listenForMe opens a socket that only this user can reach, with this process's id as its name and an ending. It gets its
+// name when it listens: one that refuses is taken for what a dead process left.
+func listenForMe(ending string) (l *net.UnixListener, path string, err error) {
 	dir, err := statusFolder()
 	if err != nil {
 		return nil, "", err
 	}
-	path = filepath.Join(dir, fmt.Sprint(os.Getpid(), socketEnd))
+	path = filepath.Join(dir, fmt.Sprint(os.Getpid(), ending))
 	temp := path + ".new"
 	_ = os.Remove(temp) // of a process that had this id
 	if l, err = net.ListenUnix("unix", &net.UnixAddr{Name: temp, Net: "unix"}); err != nil {

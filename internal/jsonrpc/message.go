@@ -40,6 +40,9 @@ type Message struct {
 	Members Members         // of Params, or of Result if that is an object
 }
 
+// Raw is the message as it was read by [Parse], with space around it.
+func (m *Message) Raw() []byte { return m.Members.src }
+
 // Parse reads exactly one message, with space around it or not. On failure the
 // error has the specified code, and the Message holds nothing but the ID, if
 // one could be read, so that the response can name it.

@@ -18,7 +18,9 @@ func (x *exchange) accepted() { x.respond(http.StatusAccepted, nil) }
 
 // fault responds with an error.
 func (x *exchange) fault(status int, id jsonrpc.ID, fault *jsonrpc.Error) {
-	x.respond(status, jsonrpc.AppendError(nil, id, fault))
+	message := jsonrpc.AppendError(nil, id, fault)
+	x.endpoint.edge.Refused(x.r.Context(), message)
+	x.respond(status, message)
 }
 
 // refuse answers a request that was not looked into.

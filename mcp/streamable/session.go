@@ -63,10 +63,12 @@ func (s *session) idle(now time.Time) time.Duration {
 
 // handle acts on a notification or a response.
 func (s *session) handle(m *jsonrpc.Message) {
-	switch {
-	case m.Kind == jsonrpc.Response:
+	if m.Kind == jsonrpc.Response {
 		s.protocol.Response(m)
-	case m.Method == notifyCancelled:
+		return
+	}
+	s.protocol.Show(m)
+	if m.Method == notifyCancelled {
 		s.calls.Cancel(edge.CancelledID(m), edge.ErrCancelled)
 	}
 }

@@ -223,6 +223,12 @@ func (c *Connection) adopt(s *Session) bool {
 
 // notification acts on a notification of the client.
 func (c *Connection) notification(m *jsonrpc.Message) {
+	if s := c.current(); s != nil {
+		s.Show(m)
+	} else {
+		l := line{wire: c.edge.options.Wire}
+		l.passes(c.ctx, true, m.Raw())
+	}
 	switch m.Method {
 	case notifyCancelled:
 		c.calls.Cancel(CancelledID(m), ErrCancelled)

@@ -47,7 +47,9 @@ type Options struct {
 	AskTime   time.Duration
 	StateTime time.Duration
 	// Seal encrypts requestState; default a ring that ends with the process.
-	Seal   *seal.Ring
+	Seal *seal.Ring
+	// Wire sees the messages; nil for nobody.
+	Wire   mcp.Wire
 	Logger *slog.Logger
 }
 

@@ -52,7 +52,7 @@ type subscription struct {
 // sends the server's notifications to out until ctx is done; what changed since
 // the last Listen, or since the handshake, comes first.
 func (s *Session) Listen(ctx context.Context, out Sender) (run func() error, err error) {
-	st := &sessionStream{ctx: ctx, out: out, resources: map[string]*subscription{}}
+	st := &sessionStream{ctx: ctx, out: seen{out, s.line()}, resources: map[string]*subscription{}}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stream != nil {

@@ -16,26 +16,30 @@ import (
 func (e *Edge) Modern(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) Reply {
 	meta, fault := e.ReadMeta(m, "")
 	if fault != nil {
-		return refuse(dst, m.ID, fault)
+		l := e.lineOf(&meta.meta)
+		ctx = l.passes(ctx, true, m.Raw())
+		return l.reply(ctx, dst, refuse(dst, m.ID, fault))
 	}
 	return e.Call(ctx, dst, m, &meta, from)
 }
 
 // Call is [Edge.Modern] for a request whose metadata was read already.
 func (e *Edge) Call(ctx context.Context, dst []byte, m *jsonrpc.Message, meta *ModernMeta, from From) Reply {
+	l := e.lineOf(&meta.meta)
+	ctx = l.passes(ctx, true, m.Raw())
 	c, fault := e.newCall(m, meta, from)
 	if fault != nil {
-		return refuse(dst, m.ID, fault)
+		return l.reply(ctx, dst, refuse(dst, m.ID, fault))
 	}
 	result, err := e.handler.Handle(ctx, &c.req)
-	return c.reply(ctx, dst, meta.revision, &result, err)
+	return l.reply(ctx, dst, c.reply(ctx, dst, meta.revision, &result, err))
 }
 
 func (e *Edge) newCall(m *jsonrpc.Message, meta *ModernMeta, from From) (*modernCall, *jsonrpc.Error) {
 	if instead := removed(m.Method); instead != "" {
 		return nil, jsonrpc.Errorf(jsonrpc.MethodNotFound, "method %q does not exist in %s: %s", m.Method, meta.revision.Name, instead)
 	}
-	c := &modernCall{edge: e, id: m.ID, outlet: outlet{out: from.Out}}
+	c := &modernCall{edge: e, id: m.ID, outlet: outlet{out: from.Out, line: e.lineOf(&meta.meta)}}
 	setRequest(&c.req, m, &meta.meta, &from)
 	c.req.Peer = c
 	if m.Method == methodListen {

@@ -11,5 +11,5 @@ func Serving(h mcp.Handler, o mcp.ServeOptions) (*Edge, error) {
 	if err != nil {
 		return nil, err
 	}
-	return New(h, Options{InFlight: o.MaxInFlight, AskTime: o.AskTimeout, StateTime: o.StateTimeout, Seal: ring, Logger: o.Logger})
+	return New(h, Options{InFlight: o.MaxInFlight, AskTime: o.AskTimeout, StateTime: o.StateTimeout, Seal: ring, Wire: o.Wire, Logger: o.Logger})
 }

@@ -14,6 +14,7 @@ var errOver = errors.New("the request is over")
 // waits for another message can give up.
 type outlet struct {
 	out    Sender
+	line   line
 	turn   turn.Turn // to send
 	closed bool      // it belongs to whoever has the turn
 }
@@ -29,6 +30,7 @@ func (o *outlet) send(ctx context.Context, make func() []byte) error {
 		return errOver
 	}
 	if message := make(); message != nil {
+		o.line.passes(ctx, false, message)
 		return o.out.Send(ctx, message)
 	}
 	return nil

@@ -90,6 +90,7 @@ func (q *serverRequests) forget(id jsonrpc.ID) {
 
 // Response takes a client's response to a request of the server; one that nobody waits for is ignored.
 func (s *Session) Response(m *jsonrpc.Message) {
+	s.Show(m)
 	s.requests.mu.Lock()
 	response := s.requests.waiting[m.ID].response
 	delete(s.requests.waiting, m.ID)

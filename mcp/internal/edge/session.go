@@ -58,6 +58,17 @@ func (e *Edge) Initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 		return nil, refuse(dst, m.ID, jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize: protocolVersion: expected a string, got %.40s; supported: %v", m.Members.Get("protocolVersion"), revision.Legacy()))
 	}
 	r := revision.Negotiate(version)
+	l := line{wire: e.options.Wire, revision: r.Name}
+	ctx = l.passes(ctx, true, m.Raw())
+	s, reply := e.begin(ctx, dst, m, from, r)
+	if s != nil {
+		l = s.line()
+	}
+	return s, l.reply(ctx, dst, reply)
+}
+
+// begin begins a session of the revision.
+func (e *Edge) begin(ctx context.Context, dst []byte, m *jsonrpc.Message, from From, r *revision.Revision) (*Session, Reply) {
 	s := &Session{edge: e, revision: r, principal: from.Principal, level: defaultLevel, meta: mcp.Meta{Revision: r.Name, Capabilities: noCapabilities}}
 	s.held.most, s.held.whole = maxSessionHeld, e.sessions
 	if fault := s.describe(m); fault != nil {
@@ -129,6 +140,13 @@ func (s *Session) Revision() *revision.Revision { return s.revision }
 // it or the session ends, not when a connection is lost. The reply is appended
 // to dst.
 func (s *Session) Request(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) Reply {
+	l := s.line()
+	ctx = l.passes(ctx, true, m.Raw())
+	return l.reply(ctx, dst, s.respond(ctx, dst, m, from))
+}
+
+// respond makes the response to a request.
+func (s *Session) respond(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) Reply {
 	switch m.Method {
 	case methodPing:
 		return Reply{Message: jsonrpc.AppendResult(dst, m.ID, []byte(`{}`))}
@@ -170,7 +188,7 @@ func (s *Session) call(ctx context.Context, dst []byte, m *jsonrpc.Message, from
 		}
 	}
 	from.Caller = s
-	c := &sessionCall{session: s, outlet: outlet{out: from.Out}}
+	c := &sessionCall{session: s, outlet: outlet{out: from.Out, line: s.line()}}
 	setRequest(&c.req, m, &meta, &from)
 	c.req.Peer, c.req.Session = c, &s.values
 	result, err := s.answer(ctx, c, m)

@@ -68,7 +68,7 @@ func open(ctx context.Context, dial func(context.Context) (link.Link, error), o 
 	if err != nil {
 		return nil, fmt.Errorf("server %q: %w", o.Name, err)
 	}
-	c := newConn(l, o)
+	c := newConn(watched(l, o.Wire), o)
 	if !l.ClosingCancels() { // one channel for everything: read it from the start
 		c.receiveAll(c.ctx, func(err error) {
 			if c.ctx.Err() == nil {

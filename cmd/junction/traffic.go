@@ -1,0 +1,298 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/terminal"
+	"github.com/junction-mcp/junction/traffic"
+	"github.com/spf13/cobra"
+)
+
+const (
+	lookPause      = time.Second // between two looks for processes that began
+	maxTrafficLine = 2 << 20     // bytes of one message, with what stands around it
+	maxExcerpt     = 2_000       // characters of a message in one line
+)
+
+// A trafficFilter says which messages are shown.
+type trafficFilter struct {
+	server, client, call string
+	text                 string
+	errors               bool
+	count                int // to end after; 0: never
+	full                 bool
+}
+
+func (a *app) trafficCommand() *cobra.Command {
+	var f trafficFilter
+	cmd := &cobra.Command{
+		Use:   "traffic [PID...]",
+		Short: "Show the messages of every junction up and proxy while they go",
+		Long: `Show what clients, junction up and proxy, and servers say to each other, a message a
+line while it goes, until Ctrl-C: of all that run under this user and of those that
+begin, or only of the processes named (junction status lists them). The number in front
+is the same for everything that belongs to one request of a client. Secrets are hidden,
+as far as names and looks tell.
+
+Nothing is kept: what nobody watches is not seen by anybody. junction up --audit writes
+down what was called.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, pid := range args {
+				if _, err := strconv.ParseUint(pid, 10, 31); err != nil {
+					return usagef("expected the number of a process, got %q; junction status lists them", pid)
+				}
+			}
+			if err := a.watchTraffic(cmd.Context(), args, f); err != nil {
+				return orderly(cmd.Context(), err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&f.server, "server", "", "show only what goes to and comes from the server `NAME`, and the calls of clients that lead there")
+	cmd.Flags().StringVar(&f.client, "client", "", "show only what goes to and comes from clients whose name contains `TEXT`")
+	cmd.Flags().StringVar(&f.call, "method", "", "show only messages of this `METHOD`, such as tools/call, and what answers them")
+	cmd.Flags().StringVar(&f.text, "grep", "", "show only messages that contain `TEXT`")
+	cmd.Flags().BoolVar(&f.errors, "errors", false, "show only errors, results with isError, and requests without a response")
+	cmd.Flags().BoolVar(&f.full, "full", false, "print whole messages, below each line")
+	cmd.Flags().IntVar(&f.count, "count", 0, "end after `N` messages")
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON object a line")
+	return cmd
+}
+
+// A shownEvent is one message of a process.
+type shownEvent struct {
+	PID int `json:"pid"`
+	traffic.Event
+}
+
+// watchTraffic shows the messages of processes until enough were shown, or ctx is done.
+func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) error {
+	dir, err := statusFolder()
+	if err != nil {
+		return &connectError{err}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	events := make(chan shownEvent)
+	var readers sync.WaitGroup
+	defer readers.Wait()
+	defer cancel()
+	look := time.NewTicker(lookPause)
+	defer look.Stop()
+	seen := map[string]bool{}
+	ended := make(chan string)
+	shown := 0
+	for first := true; ; first = false {
+		for _, path := range trafficSockets(dir, pids, seen) {
+			conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+			if refused(err) {
+				os.Remove(path) // its process is gone
+			}
+			if err != nil {
+				continue
+			}
+			seen[path] = true
+			readers.Go(func() {
+				readTraffic(ctx, conn, path, events)
+				select {
+				case ended <- path:
+				case <-ctx.Done():
+				}
+			})
+		}
+		if first && len(seen) == 0 {
+			a.screen.Printf("No junction up or proxy runs%s; waiting for one.\n", of(pids))
+		} else if first {
+			a.screen.Printf("Watching %s; Ctrl-C ends.\n", plaintext.Count(len(seen), "process"))
+		}
+		for again := false; !again; {
+			select {
+			case e := <-events:
+				if !f.shows(&e.Event) {
+					continue
+				}
+				if err := a.showEvent(&e, len(seen) > 1, f.full); err != nil {
+					return err
+				}
+				if shown++; shown == f.count {
+					return nil
+				}
+			case path := <-ended:
+				delete(seen, path)
+			case <-look.C:
+				again = true
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+	}
+}
+
+func of(pids []string) string {
+	if len(pids) == 0 {
+		return ""
+	}
+	return " as " + strings.Join(pids, ", ")
+}
+
+// trafficSockets are the sockets of processes that are not watched yet.
+func trafficSockets(dir string, pids []string, seen map[string]bool) (paths []string) {
+	all, _ := filepath.Glob(filepath.Join(dir, "*"+trafficEnd)) // of a pattern that is well formed
+	return slices.DeleteFunc(all, func(path string) bool {
+		return seen[path] || len(pids) > 0 && !slices.Contains(pids, strings.TrimSuffix(filepath.Base(path), trafficEnd))
+	})
+}
+
+// readTraffic reads the messages of one process until it ends.
+func readTraffic(ctx context.Context, conn net.Conn, path string, events chan<- shownEvent) {
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	defer conn.Close()
+	pid, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), trafficEnd))
+	lines := bufio.NewScanner(conn)
+	lines.Buffer(make([]byte, 0, 64<<10), maxTrafficLine)
+	for lines.Scan() {
+		e := shownEvent{PID: pid}
+		if json.Unmarshal(lines.Bytes(), &e.Event) != nil {
+			return // no junction of this version
+		}
+		select {
+		case events <- e:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// shows reports whether a message is shown.
+func (f *trafficFilter) shows(e *traffic.Event) bool {
+	if e.Kind == traffic.Dropped {
+		return true
+	}
+	return (f.server == "" || e.Server == f.server || e.Hop == traffic.Client && strings.HasPrefix(e.Name, f.server+"__")) &&
+		(f.client == "" || e.Hop == traffic.Client && strings.Contains(strings.ToLower(e.Client), strings.ToLower(f.client))) &&
+		(f.call == "" || e.Method == f.call) &&
+		(f.text == "" || bytes.Contains(e.Message, []byte(f.text)) || strings.Contains(e.Fault, f.text)) &&
+		(!f.errors || isFault(e))
+}
+
+// isFault reports whether a message says that something failed.
+func isFault(e *traffic.Event) bool {
+	switch e.Kind {
+	case traffic.Error, traffic.Failure:
+		return true
+	case traffic.Response:
+		return string(jsonrpc.Get(jsonrpc.Get(e.Message, "result"), "isError")) == "true"
+	}
+	return false
+}
+
+// showEvent prints one message.
+func (a *app) showEvent(e *shownEvent, several, full bool) error {
+	if a.flags.json {
+		return a.printLine(e)
+	}
+	var b strings.Builder
+	b.WriteString(e.Time.Local().Format("15:04:05.000") + "  ")
+	if several {
+		fmt.Fprintf(&b, "[%d] ", e.PID)
+	}
+	if e.Kind == traffic.Dropped {
+		fmt.Fprintf(&b, "%s missed: they came faster than they could be shown\n", plaintext.Count(e.Count, "message"))
+		_, err := a.out.Write([]byte(b.String()))
+		return err
+	}
+	number := ""
+	if e.Call > 0 {
+		number = "#" + strconv.FormatUint(e.Call, 10)
+	}
+	fmt.Fprintf(&b, "%-5s %s  ", number, lane(&e.Event))
+	b.WriteString(plaintext.Line(strings.TrimRight(gist(&e.Event), " "), maxExcerpt))
+	text := b.String()
+	if a.out.Terminal() && terminal.Width(text) > a.out.Width() && !full {
+		text = plaintext.Line(text, a.out.Width())
+	}
+	text += "\n"
+	if full && len(e.Message) > 0 {
+		var pretty bytes.Buffer
+		if json.Indent(&pretty, e.Message, "    ", "  ") == nil {
+			text += "    " + pretty.String() + "\n"
+		}
+	}
+	_, err := a.out.Write([]byte(text))
+	return err
+}
+
+// lane says between whom a message goes, and where.
+func lane(e *traffic.Event) string {
+	arrow := "<-"
+	if e.ToServer {
+		arrow = "->"
+	}
+	if e.Hop == traffic.Server {
+		return "junction " + arrow + " " + plaintext.Line(e.Server, 40)
+	}
+	return plaintext.Line(cmp.Or(e.Client, "a client"), 40) + " " + arrow + " junction"
+}
+
+// gist is what a message says, in a few words.
+func gist(e *traffic.Event) string {
+	words := strings.TrimSpace(e.Method + " " + e.Name)
+	switch e.Kind {
+	case traffic.Request, traffic.Notification:
+		params := jsonrpc.Get(e.Message, "params")
+		if arguments := jsonrpc.Get(params, "arguments"); arguments != nil {
+			params = arguments
+		} else {
+			params = jsonrpc.Without(params, "_meta")
+		}
+		return words + " " + text(params)
+	case traffic.Failure:
+		return words + " failed" + took(e) + ": " + e.Fault
+	case traffic.Error:
+		return words + " error" + took(e) + ": " + text(jsonrpc.Get(e.Message, "error"))
+	}
+	result := jsonrpc.Get(e.Message, "result")
+	if content := jsonrpc.Get(result, "content"); content != nil {
+		result = content
+	}
+	return words + " answered" + took(e) + ": " + text(result)
+}
+
+// text is JSON in one line; nothing of what says nothing.
+func text(raw json.RawMessage) string {
+	if len(raw) == 0 || string(raw) == "{}" {
+		return ""
+	}
+	return string(raw)
+}
+
+func took(e *traffic.Event) string {
+	if e.Took <= 0 {
+		return ""
+	}
+	return " after " + e.Took.Round(max(e.Took/1000, 10*time.Microsecond)).String()
+}
+
+// printLine prints one value as a line.
+func (a *app) printLine(v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = a.stdout.Write(append(line, '\n'))
+	return err
+}

@@ -1,0 +1,92 @@
+package secret
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// Limits are those of what [JSON] returns.
+type Limits struct {
+	Text  int // characters of one string; what follows is cut
+	Bytes int // in all
+	Depth int // of objects and arrays in each other; what is nested deeper is cut
+	// Shown, if not nil, says of which members with a sensitive name the value is none.
+	Shown func(name string) bool
+}
+
+// Cut stands for the rest of a text, and for what is nested too deep.
+const Cut = "…"
+
+// JSON returns a JSON value without secrets: hidden are the members whose names are sensitive ([Named]), strings that are
+// secrets by their looks or hold such a word, and what [URL] hides of URLs. It is not whole where it would have more
+// bytes than the limits say.
+func JSON(data json.RawMessage, l Limits) (shown json.RawMessage, whole bool) {
+	dst := l.append(make([]byte, 0, min(len(data)+64, l.Bytes)), data, 0)
+	return dst, len(dst) <= l.Bytes
+}
+
+func (l *Limits) append(dst []byte, data json.RawMessage, depth int) []byte {
+	switch {
+	case len(dst) > l.Bytes:
+		return append(dst, "null"...) // it is left out as a whole
+	case depth > l.Depth:
+		return jsonrpc.AppendString(dst, Cut)
+	case data[0] == '{':
+		w := jsonrpc.NewObject(dst)
+		jsonrpc.EachMember(data, func(quoted, value []byte) bool {
+			name, _ := jsonrpc.Unquote(quoted)
+			if Named(name) && value[0] != 't' && value[0] != 'f' && value[0] != 'n' && (l.Shown == nil || !l.Shown(name)) {
+				w.String(name, Hidden)
+				return true
+			}
+			_ = w.Encoded(name, func(dst []byte) ([]byte, error) { return l.append(dst, value, depth+1), nil })
+			return true
+		})
+		return w.Bytes()
+	case data[0] == '[':
+		w := jsonrpc.NewArray(dst)
+		jsonrpc.EachElement(data, func(value []byte) bool {
+			_ = w.EncodedElement(func(dst []byte) ([]byte, error) { return l.append(dst, value, depth+1), nil })
+			return true
+		})
+		return w.Bytes()
+	case data[0] == '"':
+		text, _ := jsonrpc.Unquote(data)
+		return jsonrpc.AppendString(dst, Text(text, l.Text))
+	}
+	return append(dst, data...)
+}
+
+// Text returns at most so many characters of a text, without secrets.
+func Text(text string, most int) string {
+	runes := 0
+	for i := range text {
+		if runes++; runes > most {
+			text = text[:i] + Cut
+			break
+		}
+	}
+	if Looks(text) {
+		return Hidden
+	}
+	var shown strings.Builder // with what was hidden in URLs
+	rest := text
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case Looks(word):
+			return Hidden
+		case strings.Contains(word, "://"):
+			before, after, _ := strings.Cut(rest, word)
+			shown.WriteString(before)
+			shown.WriteString(URL(word))
+			rest = after
+		}
+	}
+	if shown.Len() == 0 {
+		return text
+	}
+	shown.WriteString(rest)
+	return shown.String()
+}

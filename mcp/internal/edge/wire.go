@@ -1,0 +1,62 @@
+package edge
+
+import (
+	"context"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// A line is the connection to a client as an mcp.Wire sees it.
+type line struct {
+	wire     mcp.Wire // nil: nobody ever looks
+	revision string
+	client   *mcp.Implementation
+}
+
+// lineOf is the line of a request with this metadata.
+func (e *Edge) lineOf(meta *mcp.Meta) line {
+	return line{wire: e.options.Wire, revision: meta.Revision, client: meta.Client}
+}
+
+func (s *Session) line() line { return s.edge.lineOf(&s.meta) }
+
+// passes shows a message to whoever looks, and returns the context for what is done because of it.
+func (l *line) passes(ctx context.Context, toServer bool, message []byte) context.Context {
+	if l.wire == nil || len(message) == 0 || !l.wire.Watching() {
+		return ctx
+	}
+	return l.wire.Passes(ctx, mcp.WireMessage{ToServer: toServer, Message: message, Revision: l.revision, Client: l.client})
+}
+
+// reply shows a reply that was appended to dst, and returns it.
+func (l *line) reply(ctx context.Context, dst []byte, r Reply) Reply {
+	if len(r.Message) > len(dst) {
+		l.passes(ctx, false, r.Message[len(dst):])
+	}
+	return r
+}
+
+// Show shows a message of the client that is no request to whoever looks.
+func (s *Session) Show(m *jsonrpc.Message) {
+	l := s.line()
+	l.passes(context.Background(), true, m.Raw())
+}
+
+// seen is a Sender whose messages are shown to whoever looks.
+type seen struct {
+	Sender
+	line line
+}
+
+// Send implements [Sender].
+func (s seen) Send(ctx context.Context, message []byte) error {
+	s.line.passes(ctx, false, message)
+	return s.Sender.Send(ctx, message)
+}
+
+// Refused shows the error with which a transport refuses what did not get as far as the Edge.
+func (e *Edge) Refused(ctx context.Context, message []byte) {
+	l := line{wire: e.options.Wire}
+	l.passes(ctx, false, message)
+}

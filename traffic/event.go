@@ -1,0 +1,116 @@
+package traffic
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/secret"
+)
+
+// The hops of an [Event].
+const (
+	Client = "client" // between a client and this process
+	Server = "server" // between this process and a server
+)
+
+// The kinds of an [Event].
+const (
+	Request      = "request"
+	Notification = "notification"
+	Response     = "response"
+	Error        = "error"   // a response with an error
+	Failure      = "failure" // no response came; Fault says why
+	Dropped      = "dropped" // messages were missed here, as they came faster than they were taken; Count says how many
+)
+
+// The limits of what is shown of a message.
+const (
+	maxShownText  = 64 << 10 // characters of one string
+	maxShown      = 1 << 20  // bytes in all
+	maxShownDepth = 32       // objects and arrays in each other
+)
+
+// An Event is one message that went over one hop. Fields that say nothing are omitted.
+type Event struct {
+	Time time.Time `json:"time"`
+	Kind string    `json:"kind"`
+	Hop  string    `json:"hop,omitempty"`
+	// ToServer is the direction: from the client toward the server, or else back.
+	ToServer bool `json:"toServer,omitempty"`
+	// Server is the configured name of a server; Client the name and the version that a client says of itself.
+	Server string `json:"server,omitempty"`
+	Client string `json:"client,omitempty"`
+	// Revision is the one that is spoken with a client.
+	Revision string `json:"revision,omitempty"`
+	// Call is the same for all messages that belong to one request of a client, on both hops; 0 for messages of none.
+	Call uint64 `json:"call,omitempty"`
+	// ID is that of the JSON-RPC message.
+	ID json.RawMessage `json:"id,omitempty"`
+	// Method and Name are those of the request, or of the one that is answered; Name is that of a tool or prompt, or a URI.
+	Method string `json:"method,omitempty"`
+	Name   string `json:"name,omitempty"`
+	// Took is the time since the request, of what answers it.
+	Took time.Duration `json:"took,omitempty"` // in nanoseconds
+	// Size is the length of the message in bytes.
+	Size int `json:"size,omitempty"`
+	// Header are the headers of the protocol that go with a message to a server over HTTP.
+	Header map[string][]string `json:"header,omitempty"`
+	// Message is the message, without secrets as far as their names and looks tell. Long strings are cut, and one that
+	// is too large is left out.
+	Message json.RawMessage `json:"message,omitempty"`
+	Fault   string          `json:"fault,omitempty"`
+	Count   int             `json:"count,omitempty"`
+}
+
+// hide makes the message one that may be shown.
+func (e *Event) hide() {
+	e.Fault = secret.Text(e.Fault, maxShownText)
+	if e.Name != "" {
+		e.Name = secret.Text(secret.URI(e.Name), maxShownText)
+	}
+	if len(e.Message) == 0 {
+		return
+	}
+	shown, whole := secret.JSON(e.Message, secret.Limits{Text: maxShownText, Bytes: maxShown, Depth: maxShownDepth, Shown: isProtocols})
+	if e.Message = shown; !whole {
+		e.Message = nil
+	}
+}
+
+// isProtocols reports whether a member is one of the protocol's own, of which the name alone looks like a secret's.
+func isProtocols(name string) bool { return name == "progressToken" }
+
+// read says what the message is. Where it answers a request, that one is known.
+func (e *Event) read(m *jsonrpc.Message, answered *request) {
+	e.ID = json.RawMessage(m.ID)
+	switch m.Kind {
+	case jsonrpc.Request, jsonrpc.Notification:
+		if e.Kind, e.Method = Request, m.Method; m.Kind == jsonrpc.Notification {
+			e.Kind = Notification
+		}
+		for _, member := range [...]string{"name", "uri"} {
+			if name, is := jsonrpc.Unquote(m.Members.Get(member)); is {
+				e.Name = name
+				break
+			}
+		}
+		if info := m.Members.Get("clientInfo"); info != nil && e.Client == "" { // of initialize
+			name, _ := jsonrpc.Unquote(jsonrpc.Get(info, "name"))
+			version, _ := jsonrpc.Unquote(jsonrpc.Get(info, "version"))
+			e.Client = name + "/" + version
+		}
+		return
+	}
+	if e.Kind = Response; m.Error != nil {
+		e.Kind = Error
+	}
+	if answered != nil && answered.id == m.ID {
+		e.answers(answered)
+	}
+}
+
+// answers says which request an event answers.
+func (e *Event) answers(r *request) {
+	e.Method, e.Name, e.Took = r.method, r.name, e.Time.Sub(r.began)
+}

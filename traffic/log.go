@@ -1,0 +1,163 @@
+package traffic
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// The limits of what waits for one who watches. What is more is missed.
+const (
+	maxWaiting      = 4_096    // messages
+	maxWaitingBytes = 32 << 20 // of them
+)
+
+// A Log shows messages to everybody who watches. The zero value is ready to use, and its methods are safe for concurrent
+// use.
+type Log struct {
+	calls    atomic.Uint64
+	watching atomic.Int32
+
+	mu       sync.RWMutex
+	watchers []*watcher
+}
+
+// A watcher is one who watches.
+type watcher struct {
+	events chan *Event
+	bytes  atomic.Int64 // of those that wait
+	missed atomic.Int64
+}
+
+// Clients is the wire of what serves clients: [mcp.ServeOptions].
+func (l *Log) Clients() mcp.Wire { return &hop{log: l, name: Client} }
+
+// Server is the wire of a client of the server with that name: [mcp.ClientOptions].
+func (l *Log) Server(name string) mcp.Wire { return &hop{log: l, name: Server, server: name} }
+
+// Watch calls show with every message from now on, one after the other, until ctx is done or show returns an error, which
+// Watch returns. An event belongs to show.
+func (l *Log) Watch(ctx context.Context, show func(*Event) error) error {
+	w := &watcher{events: make(chan *Event, maxWaiting)}
+	l.mu.Lock()
+	l.watchers = append(l.watchers, w)
+	l.mu.Unlock()
+	l.watching.Add(1)
+	defer l.leave(w)
+	for {
+		select {
+		case e := <-w.events:
+			w.bytes.Add(-int64(len(e.Message)))
+			if missed := w.missed.Swap(0); missed > 0 {
+				if err := show(&Event{Time: e.Time, Kind: Dropped, Count: int(missed)}); err != nil {
+					return err
+				}
+			}
+			shown := *e // others see it, too
+			shown.hide()
+			if err := show(&shown); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (l *Log) leave(w *watcher) {
+	l.watching.Add(-1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.watchers = slices.DeleteFunc(slices.Clone(l.watchers), func(one *watcher) bool { return one == w })
+}
+
+// add gives an event to all who watch, and waits for none of them.
+func (l *Log) add(e *Event) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for _, w := range l.watchers {
+		w.add(e)
+	}
+}
+
+func (w *watcher) add(e *Event) {
+	size := int64(len(e.Message))
+	if w.bytes.Add(size) > maxWaitingBytes {
+		w.bytes.Add(-size)
+		w.missed.Add(1)
+		return
+	}
+	select {
+	case w.events <- e:
+	default:
+		w.bytes.Add(-size)
+		w.missed.Add(1)
+	}
+}
+
+// A hop is the wire of one side.
+type hop struct {
+	log          *Log
+	name, server string
+}
+
+// requestKey is the key of a context's *request.
+type requestKey struct{}
+
+// A request is what the messages that follow it have to know of it.
+type request struct {
+	call         uint64
+	hop          *hop
+	id           jsonrpc.ID
+	method, name string
+	began        time.Time
+}
+
+// Watching implements [mcp.Wire].
+func (h *hop) Watching() bool { return h.log.watching.Load() > 0 }
+
+// Passes implements [mcp.Wire].
+func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
+	e := &Event{Time: time.Now(), Hop: h.name, Server: h.server, ToServer: m.ToServer, Revision: m.Revision, Header: m.Header, Size: len(m.Message)}
+	if c := m.Client; c != nil {
+		e.Client = c.Name + "/" + c.Version
+	}
+	of, _ := ctx.Value(requestKey{}).(*request)
+	if of != nil {
+		e.Call = of.call
+	}
+	if m.Err != nil {
+		if e.Kind, e.Fault = Failure, m.Err.Error(); of != nil && of.hop == h {
+			e.answers(of)
+		}
+		h.log.add(e)
+		return ctx
+	}
+	e.Message = bytes.Clone(m.Message)
+	parsed, fault := jsonrpc.Parse(e.Message, jsonrpc.Limits{})
+	if fault != nil { // the peer hears of it
+		e.Kind, e.Fault, e.Message = Failure, fault.Message, nil
+		h.log.add(e)
+		return ctx
+	}
+	answered := of
+	if of != nil && of.hop != h {
+		answered = nil
+	}
+	if e.read(&parsed, answered); e.Kind == Request && m.ToServer {
+		r := &request{call: e.Call, hop: h, id: parsed.ID, method: e.Method, name: e.Name, began: e.Time}
+		if h.name == Client {
+			r.call = h.log.calls.Add(1)
+			e.Call = r.call
+		}
+		ctx = context.WithValue(ctx, requestKey{}, r)
+	}
+	h.log.add(e)
+	return ctx
+}

@@ -1,0 +1,372 @@
+package traffic
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+	"github.com/junction-mcp/junction/mcp/streamable"
+)
+
+// notes are what one who watches saw, in a few words a message.
+type notes struct {
+	mu    sync.Mutex
+	more  sync.Cond
+	lines []string
+	all   []Event
+}
+
+func (n *notes) show(e *Event) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	arrow := "<-"
+	if e.ToServer {
+		arrow = "->"
+	}
+	n.lines = append(n.lines, strings.TrimSpace(fmt.Sprintf("%d %s%s %s %s %s", e.Call, e.Hop, arrow, e.Kind, e.Method, e.Name)))
+	n.all = append(n.all, *e)
+	n.more.Broadcast()
+	return nil
+}
+
+// upTo waits until the last message is this one, and returns those of each hop.
+func (n *notes) upTo(last string) (client, server []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for len(n.lines) == 0 || n.lines[len(n.lines)-1] != last {
+		n.more.Wait()
+	}
+	for _, line := range n.lines {
+		switch {
+		case strings.Contains(line, "subscriptions"): // which a proxy begins when it likes
+		case strings.Contains(line, " client"):
+			client = append(client, line)
+		default:
+			server = append(server, line)
+		}
+	}
+	return client, server
+}
+
+// watch watches until the test ends.
+func watch(t *testing.T, l *Log) *notes {
+	t.Helper()
+	n := &notes{}
+	n.more.L = &n.mu
+	ctx, cancel := context.WithCancel(t.Context())
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := l.Watch(ctx, n.show); !errors.Is(err, context.Canceled) {
+			t.Errorf("Watch returns %v", err)
+		}
+	})
+	t.Cleanup(done.Wait)
+	t.Cleanup(cancel)
+	for !l.Clients().Watching() {
+	}
+	return n
+}
+
+type greeting struct {
+	Name string `json:"name"`
+}
+
+// server has a tool that asks its user, and says how far it is.
+func server(t *testing.T) *mcp.Server {
+	t.Helper()
+	s := mcp.NewServer("test", "1")
+	mcp.AddTool(s, "greet", func(ctx context.Context, in struct{}) (string, error) {
+		_ = mcp.Progress(ctx, 1, 2, "asking")
+		g, err := mcp.Elicit[greeting](ctx, "Who are you?")
+		if err != nil {
+			return "", err
+		}
+		return "hello " + g.Name, nil
+	})
+	mcp.AddTool(s, "fail", func(ctx context.Context, in struct{}) (string, error) { return "", errors.New("it failed") })
+	return s
+}
+
+// between returns a client of a proxy, of which l sees both sides, to a server.
+func between(t *testing.T, l *Log, h mcp.Handler, http bool, revisions [2]string) *mcp.Client {
+	t.Helper()
+	transport := func(h mcp.Handler, o mcp.ServeOptions) mcp.Transport {
+		if !http {
+			return stream.PipeWith(h, o)
+		}
+		endpoint := streamable.HandlerWith(h, streamable.Options{ServeOptions: o})
+		site := httptest.NewServer(endpoint)
+		t.Cleanup(site.Close)
+		t.Cleanup(func() { endpoint.Close() })
+		return streamable.Client(site.URL)
+	}
+	proxy, err := mcp.DialWith(t.Context(), transport(h, mcp.ServeOptions{}), mcp.ClientOptions{Bridge: true, Revision: revisions[1], Wire: l.Server("far"), OneClient: &mcp.Meta{Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { proxy.Close() })
+	c, err := mcp.DialWith(t.Context(), transport(proxy, mcp.ServeOptions{Wire: l.Clients()}), mcp.ClientOptions{Info: mcp.Implementation{Name: "me", Version: "2"}, Revision: revisions[0],
+		OnProgress: func(mcp.ProgressUpdate) {},
+		OnElicit: func(context.Context, mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return &mcp.ElicitResult{Action: mcp.ElicitAccept, Content: json.RawMessage(`{"name":"ann"}`)}, nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+const modern, legacy = "2026-07-28", "2025-11-25"
+
+func TestEveryMessageOfACallIsSeenOnBothSides(t *testing.T) {
+	const (
+		call, answer     = "request tools/call greet", "response tools/call greet"
+		progress, elicit = "notification notifications/progress", "request elicitation/create"
+		level, levelSet  = "1 server-> request logging/setLevel", "1 server<- response logging/setLevel"
+	)
+	rounds := []string{"1 client-> " + call, "1 client<- " + progress, "1 client<- " + answer, "2 client-> " + call, "2 client<- " + progress, "2 client<- " + answer}
+	session := []string{"1 client-> " + call, "1 client<- " + progress, "1 client<- " + elicit, "0 client-> response", "1 client<- " + answer}
+	for _, test := range []struct {
+		client, server string
+		http           bool
+		atClient       []string
+		atServer       []string
+	}{
+		{legacy, legacy, false, session, []string{level, levelSet, "1 server-> " + call, "0 server<- " + progress, "0 server<- " + elicit, "0 server-> response", "1 server<- " + answer}},
+		{legacy, legacy, true, session, []string{level, levelSet, "1 server-> " + call, "1 server<- " + progress, "1 server<- " + elicit, "0 server-> response", "1 server<- " + answer}},
+		{modern, modern, true, rounds, []string{"1 server-> " + call, "1 server<- " + progress, "1 server<- " + answer, "2 server-> " + call, "2 server<- " + progress, "2 server<- " + answer}},
+		{modern, legacy, true, slices.Delete(slices.Clone(rounds), 4, 5), []string{"1 server-> " + call, "1 server<- " + progress, "1 server<- " + elicit, "0 server-> response", "1 server<- " + answer}},
+		{legacy, modern, false, session, []string{"1 server-> " + call, "0 server<- " + progress, "1 server<- " + answer, "1 server-> " + call, "0 server<- " + progress, "1 server<- " + answer}},
+	} {
+		t.Run(fmt.Sprintf("client %s, server %s, HTTP %v", test.client, test.server, test.http), func(t *testing.T) {
+			var l Log
+			c := between(t, &l, server(t), test.http, [2]string{test.client, test.server})
+			n := watch(t, &l)
+			if r, err := c.CallTool(t.Context(), "greet", nil); err != nil || r.Text() != "hello ann" {
+				t.Fatal(r, err)
+			}
+			atClient, atServer := n.upTo(test.atClient[len(test.atClient)-1])
+			if !slices.Equal(atClient, test.atClient) {
+				t.Errorf("with the client:\n%s\nwant\n%s", strings.Join(atClient, "\n"), strings.Join(test.atClient, "\n"))
+			}
+			if !slices.Equal(atServer, test.atServer) {
+				t.Errorf("with the server:\n%s\nwant\n%s", strings.Join(atServer, "\n"), strings.Join(test.atServer, "\n"))
+			}
+		})
+	}
+}
+
+func TestWhatAMessageSaysIsSeen(t *testing.T) {
+	var l Log
+	c := between(t, &l, server(t), true, [2]string{modern, modern})
+	n := watch(t, &l)
+	if r, err := c.CallTool(t.Context(), "fail", nil); err != nil || !r.IsError {
+		t.Fatal(r, err)
+	}
+	n.upTo("1 client<- response tools/call fail")
+	first, last := n.all[0], n.all[len(n.all)-1]
+	if first.Client != "me/2" || first.Revision != modern || first.Server != "" || first.Size != len(first.Message) || !strings.HasPrefix(string(first.Message), `{"jsonrpc":"2.0","id":`) {
+		t.Errorf("the first message: %+v", first)
+	}
+	if last.Took <= 0 || last.Took != last.Time.Sub(first.Time) || string(last.ID) != string(first.ID) || !strings.Contains(string(last.Message), `"isError":true`) {
+		t.Errorf("the last message: %+v", last)
+	}
+	if sent := n.all[1]; sent.Server != "far" || sent.Header["Mcp-Method"][0] != "tools/call" || sent.Client != "" {
+		t.Errorf("the message to the server: %+v", sent)
+	}
+}
+
+func TestARequestThatGetsNoResponseIsSeen(t *testing.T) {
+	begun := make(chan struct{})
+	s := mcp.NewServer("test", "1")
+	mcp.AddTool(s, "endless", func(ctx context.Context, in struct{}) (string, error) {
+		close(begun)
+		<-ctx.Done()
+		return "", ctx.Err()
+	})
+	for _, http := range []bool{false, true} {
+		begun = make(chan struct{})
+		var l Log
+		c := between(t, &l, s, http, [2]string{legacy, modern})
+		n := watch(t, &l)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() {
+			<-begun
+			cancel(errors.New("enough"))
+		}()
+		if _, err := c.CallTool(ctx, "endless", nil); err == nil {
+			t.Fatal("it answered")
+		}
+		n.mu.Lock()
+		failed := func(e Event) bool { return e.Kind == Failure }
+		for !slices.ContainsFunc(n.all, failed) {
+			n.more.Wait()
+		}
+		e := n.all[slices.IndexFunc(n.all, failed)]
+		n.mu.Unlock()
+		if e.Hop != Server || e.Method != "tools/call" || e.Name != "endless" || e.Fault == "" || e.Call != 1 || e.Took <= 0 {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// message shows a message to a server to whoever watches.
+func message(l *Log, text string) {
+	if w := l.Server("far"); w.Watching() {
+		w.Passes(context.Background(), mcp.WireMessage{ToServer: true, Message: []byte(text)})
+	}
+}
+
+func TestSecretsAreHidden(t *testing.T) {
+	const mark = "s3cr3t-value-0123456789"
+	synctest.Test(t, func(t *testing.T) {
+		var l Log
+		n := watchIn(t, &l)
+		message(&l, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","_meta":{"progressToken":7},"arguments":{"password":"`+mark+`","deep":[{"api_key":"`+mark+`"}],"text":"sk-`+mark+`","url":"https://me:`+mark+`@h/?k=`+mark+`"}}}`)
+		message(&l, `{"jsonrpc":"2.0","id":2,"method":"resources/read","params":{"uri":"https://me:`+mark+`@h/p"}}`)
+		message(&l, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"Bearer `+mark+`"}}`)
+		l.Server("far").Passes(context.Background(), mcp.WireMessage{Err: errors.New("dial https://me:" + mark + "@h/: refused")})
+		synctest.Wait()
+		if len(n.all) != 4 || strings.Contains(fmt.Sprintf("%+v %s %s", n.all, n.all[0].Message, n.all[1].Message), mark) {
+			t.Errorf("%d: %+v %s", len(n.all), n.all, n.all[0].Message)
+		}
+		if token := `"progressToken":7`; !strings.Contains(string(n.all[0].Message), token) {
+			t.Errorf("no %s in %s", token, n.all[0].Message)
+		}
+	})
+}
+
+// watchIn is watch in a bubble.
+func watchIn(t *testing.T, l *Log) *notes {
+	n := &notes{}
+	n.more.L = &n.mu
+	go l.Watch(t.Context(), n.show)
+	synctest.Wait()
+	return n
+}
+
+func TestAMessageThatIsTooLargeIsNotShownButCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l Log
+		n := watchIn(t, &l)
+		long := `{"jsonrpc":"2.0","method":"n","params":{"text":"` + strings.Repeat("x", 2*maxShownText) + `"}}`
+		message(&l, long)
+		message(&l, `{"jsonrpc":"2.0","method":"n","params":{"texts":[`+strings.Repeat(`"`+strings.Repeat("x", maxShownText)+`",`, 20)+`""]}}`)
+		message(&l, `no JSON`)
+		synctest.Wait()
+		if e := n.all[0]; e.Size != len(long) || len(e.Message) > maxShownText+100 || !strings.Contains(string(e.Message), "…") {
+			t.Errorf("%d bytes become %d", e.Size, len(e.Message))
+		}
+		if e := n.all[1]; e.Message != nil || e.Size < 20*maxShownText || e.Method != "n" {
+			t.Errorf("%+v", e)
+		}
+		if e := n.all[2]; e.Kind != Failure || e.Message != nil || e.Fault == "" {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
+func TestWhoWatchesSlowlyDelaysNobodyAndHearsWhatWasMissed(t *testing.T) {
+	for _, test := range []struct {
+		name, text string
+		sent       int
+		seen       int
+	}{
+		{"many", `{"jsonrpc":"2.0","method":"n"}`, maxWaiting + 100, maxWaiting + 1},
+		{"large", `{"jsonrpc":"2.0","method":"n","params":{"text":"` + strings.Repeat("x", 1<<20) + `"}}`, 100, 32},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var l Log
+				quick := watchIn(t, &l)
+				hold, n := make(chan struct{}), &notes{}
+				n.more.L = &n.mu
+				go l.Watch(t.Context(), func(e *Event) error {
+					<-hold
+					return n.show(e)
+				})
+				synctest.Wait()
+				for i := range test.sent { // nobody is waited for
+					message(&l, test.text)
+					if i%10 == 0 {
+						synctest.Wait() // the quick one keeps up
+					}
+				}
+				close(hold)
+				synctest.Wait()
+				message(&l, test.text)
+				synctest.Wait()
+				missed := 0
+				for _, e := range n.all {
+					missed += e.Count
+				}
+				if got := len(n.all) - 1; got != test.seen+1 || missed != test.sent-test.seen {
+					t.Errorf("seen %d, and missed %d, of %d", got, missed, test.sent)
+				}
+				if len(quick.all) != test.sent+1 {
+					t.Errorf("the quick one saw %d", len(quick.all))
+				}
+			})
+		})
+	}
+}
+
+func TestWhoLeavesIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l Log
+		enough := errors.New("enough")
+		left := make(chan error, 1)
+		go func() { left <- l.Watch(t.Context(), func(*Event) error { return enough }) }()
+		synctest.Wait()
+		message(&l, `{"jsonrpc":"2.0","method":"n"}`)
+		if err := <-left; err != enough || l.Clients().Watching() || len(l.watchers) != 0 {
+			t.Errorf("%v, %d watch", err, len(l.watchers))
+		}
+	})
+}
+
+func BenchmarkCall(b *testing.B) {
+	for _, test := range []struct {
+		name    string
+		wired   bool
+		watched bool
+	}{{"without a wire", false, false}, {"nobody watches", true, false}, {"watched", true, true}} {
+		b.Run(test.name, func(b *testing.B) {
+			s := mcp.NewServer("test", "1")
+			mcp.AddTool(s, "echo", func(_ context.Context, in greeting) (string, error) { return in.Name, nil })
+			var l Log
+			var o mcp.ServeOptions
+			if test.wired {
+				o.Wire = l.Clients()
+			}
+			c, err := mcp.DialWith(b.Context(), stream.PipeWith(s, o), mcp.ClientOptions{Revision: modern})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer c.Close()
+			if test.watched {
+				ctx, cancel := context.WithCancel(b.Context())
+				defer cancel()
+				go l.Watch(ctx, func(*Event) error { return nil })
+				for !o.Wire.Watching() {
+				}
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := c.CallTool(b.Context(), "echo", greeting{"ann"}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
