@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/jws"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -56,6 +58,7 @@ type Guard struct {
 	document []byte // the metadata
 	cache    cache
 	proofs   proofs
+	nonces   jws.Nonces
 	now      func() time.Time
 }
 
@@ -70,13 +73,10 @@ func New(o Options) (*Guard, error) {
 	case o.Verifier == nil:
 		return nil, errors.New("auth: Verifier is missing: such as JWT or Introspection")
 	}
-	g := &Guard{options: o, resource: u, now: time.Now}
-	if err := g.proofs.begin(); err != nil {
-		return nil, err
-	}
+	g := &Guard{options: o, resource: u, nonces: jws.Nonces{Secret: []byte(rand.Text() + rand.Text())}, now: time.Now}
 	g.document, err = json.Marshal(metadata{
 		Resource: o.Resource, Servers: o.Servers, Scopes: o.Scopes, Methods: []string{"header"}, Name: o.Name,
-		ProofAlgorithms: proofAlgorithmNames(), Bound: o.Proofs != ProofsTaken,
+		ProofAlgorithms: jws.Names(jws.ProofAlgorithms()), Bound: o.Proofs != ProofsTaken,
 	})
 	return g, err
 }
