@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/junction-mcp/junction/internal/formfill"
@@ -15,14 +16,23 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// Junction's own client logs in, asks for more rights when a tool needs them, renews its token, and logs out.
-func TestJunctionsClientLogsIn(t *testing.T) {
+// A reached site is one that is served over the network, with a server behind it whose tools say who calls.
+type reached struct {
+	*site
+	at     string // the server
+	visits int
+	stale  atomic.Bool // whether the next request is refused as if its token had expired
+}
+
+// reach serves a site, and what it protects.
+func reach(t *testing.T, change ...func(*Options)) *reached {
+	t.Helper()
 	mux := http.NewServeMux()
 	web := httptest.NewServer(mux)
-	defer web.Close()
-	at := web.URL + "/mcp"
-	s := newSite(t, func(o *Options) { o.Issuer, o.Resource = web.URL, at })
-	guard, err := auth.New(auth.Options{Resource: at, Servers: []string{web.URL}, Verifier: s.Server, Scopes: []string{"read", "write"}, Needs: []string{"read"}})
+	t.Cleanup(web.Close)
+	r := &reached{at: web.URL + "/mcp"}
+	r.site = newSite(t, append(change, func(o *Options) { o.Issuer, o.Resource = web.URL, r.at })...)
+	guard, err := auth.New(auth.Options{Resource: r.at, Servers: []string{web.URL}, Verifier: r.Server, Scopes: []string{"read", "write"}, Needs: []string{"read"}, Proofs: r.options.Proofs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,40 +43,83 @@ func TestJunctionsClientLogsIn(t *testing.T) {
 	}
 	mcp.AddTool(server, "look", who)
 	mcp.AddTool(server, "change", who)
-	mux.Handle("/", s.Server)
+	principal := func(q *http.Request) (*mcp.Principal, error) {
+		if r.stale.CompareAndSwap(true, false) {
+			q = q.Clone(q.Context())
+			q.Header.Del("Authorization")
+		}
+		return guard.Principal(q)
+	}
+	mux.Handle("/", r.Server)
 	mux.Handle(guard.MetadataPath(), guard.Metadata())
-	mux.Handle("/mcp", streamable.HandlerWith(middleware.ToolScopes(map[string][]string{"change": {"read", "write"}})(server), streamable.Options{Principal: guard.Principal, Challenge: guard.Challenge}))
+	mux.Handle("/mcp", streamable.HandlerWith(middleware.ToolScopes(map[string][]string{"change": {"read", "write"}})(server), streamable.Options{Principal: principal, Challenge: guard.Challenge}))
+	return r
+}
 
-	visits := 0
-	tokens := oauth.New(oauth.Options{Name: "Junction", Visit: oauth.Loopback(func(ctx context.Context, page string) error {
-		visits++
+// client is Junction's own, whose user is ann.
+func (r *reached) client(o oauth.Options) *oauth.Client {
+	o.Name = "Junction"
+	o.Visit = oauth.Loopback(func(ctx context.Context, page string) error {
+		r.visits++
 		go func() { // a browser does not keep the program waiting
 			if _, err := formfill.New(map[string]string{"username": "ann", "password": password, "decision": "allow"}, nil).Visit(context.WithoutCancel(ctx), page, nil); err != nil {
-				t.Error(err)
+				r.t.Error(err)
 			}
 		}()
 		return nil
-	})})
-	transport, err := tokens.Transport(at, nil)
+	})
+	return oauth.New(o)
+}
+
+// dial connects to the server with the tokens of a client.
+func (r *reached) dial(tokens *oauth.Client) *mcp.Client {
+	r.t.Helper()
+	transport, err := tokens.Transport(r.at, nil)
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	c, err := mcp.Dial(t.Context(), streamable.ClientWith(at, streamable.ClientOptions{HTTP: &http.Client{Transport: transport}}))
+	c, err := mcp.Dial(r.t.Context(), streamable.ClientWith(r.at, streamable.ClientOptions{HTTP: &http.Client{Transport: transport}}))
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	defer c.Close()
-	if got, err := mcp.Call[string](t.Context(), c, "look", nil); err != nil || got != "ann read" && got != "ann read write" {
-		t.Fatalf("%q, %v", got, err)
-	}
-	if got, err := mcp.Call[string](t.Context(), c, "change", nil); err != nil || got != "ann read write" {
-		t.Errorf("with more rights: %q, %v", got, err)
-	}
-	before := visits
-	if _, err := mcp.Call[string](t.Context(), c, "look", nil); err != nil || visits != before || visits > 2 {
-		t.Errorf("%d visits, %v", visits, err)
-	}
-	if l, revoked, err := tokens.Logout(t.Context(), at); err != nil || !revoked {
-		t.Errorf("logout: %+v %v, %v", l, revoked, err)
+	r.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// Junction's own client logs in, asks for more rights when a tool needs them, and logs out: also with tokens that are
+// bound to a key, with nonces in their proofs, and where it signs who it is, with a key that it registered or publishes.
+func TestJunctionsClientLogsIn(t *testing.T) {
+	for name, test := range map[string]struct {
+		proofs auth.Proofs
+	}{
+		"":                       {},
+		"with proofs":            {proofs: auth.ProofsNeeded},
+		"with proofs and nonces": {proofs: auth.ProofsWithNonce},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := reach(t, func(o *Options) { o.Proofs = test.proofs })
+			tokens := r.client(oauth.Options{})
+			c := r.dial(tokens)
+			if got, err := mcp.Call[string](t.Context(), c, "look", nil); err != nil || got != "ann read" && got != "ann read write" {
+				t.Fatalf("%q, %v", got, err)
+			}
+			if got, err := mcp.Call[string](t.Context(), c, "change", nil); err != nil || got != "ann read write" {
+				t.Errorf("with more rights: %q, %v", got, err)
+			}
+			before := r.visits
+			if _, err := mcp.Call[string](t.Context(), c, "look", nil); err != nil || r.visits != before || r.visits > 2 {
+				t.Errorf("%d visits, %v", r.visits, err)
+			}
+			r.stale.Store(true)
+			if _, err := mcp.Call[string](t.Context(), c, "look", nil); err != nil || r.visits != before || r.stale.Load() {
+				t.Errorf("refreshed: %d visits, %v", r.visits, err)
+			}
+			if l, err := tokens.LoginOf(t.Context(), r.at); err != nil || l.Bound != (test.proofs != auth.ProofsTaken) {
+				t.Errorf("the login is %+v, %v", l, err)
+			}
+			if l, revoked, err := tokens.Logout(t.Context(), r.at); err != nil || !revoked {
+				t.Errorf("logout: %+v %v, %v", l, revoked, err)
+			}
+		})
 	}
 }
