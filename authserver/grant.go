@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -116,10 +115,10 @@ func (e *endpoints) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.A
 	if _, err := s.holder(ctx, &c.Grant); err != nil {
 		return nil, err
 	}
-	if err := s.spend(ctx, c.ID, proof); err != nil {
+	if err := s.spend(ctx, c.ID, r.Client, proof); err != nil {
 		return nil, err
 	}
-	c.Grant.Turned, c.Grant.Key = time.Now(), thumbprintOf(proof)
+	c.Grant.Turned, c.Grant.Key = time.Now(), binds(r.Client, proof)
 	if _, err := s.putGrant(ctx, c.ID, "", &c.Grant); err != nil {
 		return nil, serverFault(err)
 	}
@@ -178,7 +177,7 @@ func (e *endpoints) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.R
 	if err != nil {
 		return nil, err
 	}
-	spend := sync.OnceValue(func() error { return s.spend(ctx, held.Grant, proof) })
+	spend := sync.OnceValue(func() error { return s.spend(ctx, held.Grant, r.Client, proof) })
 	for {
 		g, version, err := s.grant(ctx, held.Grant)
 		if err == nil {
@@ -196,7 +195,7 @@ func (e *endpoints) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.R
 		now := time.Now()
 		switch {
 		case held.Generation == g.Generation:
-			g.Generation, g.Turned, g.Key = g.Generation+1, now, cmp.Or(g.Key, thumbprintOf(proof))
+			g.Generation, g.Turned, g.Key = g.Generation+1, now, cmp.Or(g.Key, binds(r.Client, proof))
 			_, err = s.putGrant(ctx, held.Grant, version, g)
 		case held.Generation == g.Generation-1 && now.Sub(g.Turned) < repeatTime:
 		default:
@@ -243,25 +242,12 @@ func (e *endpoints) Revocation(ctx context.Context, r *op.ClientRequest[oidc.Rev
 		id = claims.Grant
 	}
 	if g, _, err := s.grant(ctx, id); id != "" && err == nil && g.Client == r.Client.GetID() {
+		if err := s.spend(ctx, id, r.Client, nil); err != nil {
+			return nil, err
+		}
 		s.revoke(ctx, id, "the client says so")
 	}
 	return op.NewResponse(nil), nil
-}
-
-// VerifyClient implements [op.Server].
-func (e *endpoints) VerifyClient(ctx context.Context, r *op.Request[op.ClientCredentials]) (op.Client, error) {
-	if r.Data.ClientSecret != "" || r.Data.ClientAssertion != "" {
-		return nil, op.NewStatusError(oidc.ErrInvalidClient().WithDescription("clients have no secrets here"), http.StatusUnauthorized)
-	}
-	c, err := e.server.client(ctx, r.Data.ClientID)
-	if err != nil && !errors.Is(err, errNoClient) { // clients whose ID does not hold forget their logins
-		e.server.options.Logger.WarnContext(ctx, "a client cannot be looked up", "client", r.Data.ClientID, "error", err)
-		return nil, op.NewStatusError(serverFault(err), http.StatusServiceUnavailable)
-	}
-	if err != nil {
-		return nil, op.NewStatusError(oidc.ErrInvalidClient().WithDescription("%v", err).WithParent(err), http.StatusUnauthorized)
-	}
-	return protocolClient{c, e.server.options.Scopes}, nil
 }
 
 func (s *Server) openRefresh(token string) (r refresh, err error) {

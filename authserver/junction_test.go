@@ -2,6 +2,7 @@ package authserver
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -86,19 +87,56 @@ func (r *reached) dial(tokens *oauth.Client) *mcp.Client {
 	return c
 }
 
-// Junction's own client logs in, asks for more rights when a tool needs them, and logs out: also with tokens that are
-// bound to a key, with nonces in their proofs, and where it signs who it is, with a key that it registered or publishes.
+// keyed is what a client is known by that signs who it is: it registered with its key, or publishes it.
+func (r *reached) keyed(isDocument bool) oauth.Options {
+	r.t.Helper()
+	c := signer{r.t, documentAt, newTestKey(r.t), "first"}
+	const redirect = "http://127.0.0.1:7777/callback"
+	said := map[string]any{"client_name": "Junction", "redirect_uris": []string{redirect}, "token_endpoint_auth_method": "private_key_jwt"}
+	if isDocument {
+		said["client_id"], said["jwks_uri"] = c.id, keysAt
+		r.publish(c.id, encoded(r.t, said))
+		r.publish(keysAt, encoded(r.t, c.set()))
+	} else {
+		said["jwks"] = c.set()
+		response, err := http.Post(r.options.Issuer+registerPath, "application/json", strings.NewReader(encoded(r.t, said)))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		defer response.Body.Close()
+		var answer struct {
+			ID string `json:"client_id"`
+		}
+		if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || answer.ID == "" {
+			r.t.Fatalf("registered: %s, %v", response.Status, err)
+		}
+		c.id = answer.ID
+	}
+	return oauth.Options{Registered: func(issuer string) (oauth.Registration, bool) {
+		return oauth.Registration{ID: c.id, Key: c.key, KeyID: c.kid}, issuer == r.options.Issuer
+	}}
+}
+
+// Junction's own client logs in, asks for more rights when a tool needs them, refreshes its token, and logs out: also with
+// tokens that are bound to a key, with nonces in their proofs, and where it signs who it is.
 func TestJunctionsClientLogsIn(t *testing.T) {
+	unknown := func(*reached) oauth.Options { return oauth.Options{} }
+	registered := func(r *reached) oauth.Options { return r.keyed(false) }
+	published := func(r *reached) oauth.Options { return r.keyed(true) }
 	for name, test := range map[string]struct {
+		client func(*reached) oauth.Options
 		proofs auth.Proofs
 	}{
-		"":                       {},
-		"with proofs":            {proofs: auth.ProofsNeeded},
-		"with proofs and nonces": {proofs: auth.ProofsWithNonce},
+		"as one that registers":                            {unknown, auth.ProofsTaken},
+		"with proofs":                                      {unknown, auth.ProofsNeeded},
+		"with proofs and nonces":                           {unknown, auth.ProofsWithNonce},
+		"with a key that it registered":                    {registered, auth.ProofsTaken},
+		"with a key that it publishes":                     {published, auth.ProofsTaken},
+		"with a key that it registered, proofs and nonces": {registered, auth.ProofsWithNonce},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := reach(t, func(o *Options) { o.Proofs = test.proofs })
-			tokens := r.client(oauth.Options{})
+			tokens := r.client(test.client(r))
 			c := r.dial(tokens)
 			if got, err := mcp.Call[string](t.Context(), c, "look", nil); err != nil || got != "ann read" && got != "ann read write" {
 				t.Fatalf("%q, %v", got, err)

@@ -75,14 +75,40 @@ func thumbprintOf(p *jws.Proof) string {
 	return p.Thumbprint
 }
 
-// spend notes that the proof of a request was used. It does so for who has a login only, so that nobody else makes this
-// server keep anything.
-func (s *Server) spend(ctx context.Context, login string, p *jws.Proof) error {
-	if p == nil {
+// binds is the thumbprint of the key that refresh tokens are bound to. Those of a client that signs who it is are bound
+// to the client, which may come with another key (RFC 9449 section 5).
+func binds(c op.Client, p *jws.Proof) string {
+	if c.AuthMethod() == oidc.AuthMethodPrivateKeyJWT {
+		return ""
+	}
+	return thumbprintOf(p)
+}
+
+// spend notes that the assertion and the proof with which a client comes were used. It does so for who has a login only,
+// so that nobody else makes this server keep anything.
+func (s *Server) spend(ctx context.Context, login string, c op.Client, p *jws.Proof) error {
+	var signed *assertion
+	if own, is := c.(protocolClient); is {
+		signed = own.assertion
+	}
+	if signed == nil && p == nil {
 		return nil
 	}
-	if !s.uses.take(time.Now(), usesTime, attempt{login, maxUses}) {
+	now := time.Now()
+	if !s.uses.take(now, usesTime, attempt{login, maxUses}) {
 		return busyFault("the login asked for tokens more than %d times in %v", maxUses, usesTime)
+	}
+	if signed != nil {
+		isNew, err := s.once(ctx, "assertion "+c.GetID()+" "+signed.id, signed.until.Sub(now))
+		if err != nil {
+			return err
+		}
+		if !isNew {
+			return identityFault(fmt.Errorf("%w: it was used before (jti)", errAssertion))
+		}
+	}
+	if p == nil {
+		return nil
 	}
 	isNew, err := s.once(ctx, "proof "+p.Thumbprint+" "+p.ID, jws.ProofTime+2*jws.Skew)
 	if err == nil && !isNew {

@@ -72,7 +72,7 @@ func (e *endpoints) VerifyAuthRequest(ctx context.Context, r *op.Request[oidc.Au
 	if len(r.Data.Scopes) == 0 {
 		r.Data.Scopes = append([]string{oidc.ScopeOpenID}, e.server.options.Needs...) // none is an error for package op
 	}
-	return &op.ClientRequest[oidc.AuthRequest]{Request: r, Client: protocolClient{c, e.server.options.Scopes}}, nil
+	return &op.ClientRequest[oidc.AuthRequest]{Request: r, Client: protocolClient{client: c, scopes: e.server.options.Scopes}}, nil
 }
 
 // Authorize implements [op.Server]: it sends the browser to the login.

@@ -93,7 +93,8 @@ type Server struct {
 	secret    []byte // of tokens against forged forms
 	guard     rebinding.Guard
 	keys      keys
-	documents documents
+	documents documents[*client]
+	keySets   documents[jws.Keys] // of clients
 	attempts  attempts
 	uses      attempts // of what is used once
 	nonces    jws.Nonces

@@ -165,7 +165,7 @@ func (e *endpoints) Keys(ctx context.Context, _ *op.Request[struct{}]) (*op.Resp
 // metadata says where everything is (RFC 8414). The document of OpenID Connect Discovery is the same: clients find the
 // endpoints by either. There are no ID tokens.
 func (s *Server) metadata(w http.ResponseWriter, r *http.Request) {
-	at := s.options.Issuer
+	at, methods, algorithms := s.options.Issuer, []string{methodNone, methodKey}, jws.Names(jws.Algorithms())
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Access-Control-Allow-Origin", "*") // it is public
 	w.Header().Set("Cache-Control", "max-age=300")
@@ -174,7 +174,8 @@ func (s *Server) metadata(w http.ResponseWriter, r *http.Request) {
 		"registration_endpoint": at + registerPath, "jwks_uri": at + keysPath, "scopes_supported": append([]string{}, s.options.Scopes...),
 		"response_types_supported": []string{"code"}, "response_modes_supported": []string{"query"},
 		"grant_types_supported":                 []string{"authorization_code", "refresh_token"},
-		"token_endpoint_auth_methods_supported": []string{"none"}, "revocation_endpoint_auth_methods_supported": []string{"none"},
+		"token_endpoint_auth_methods_supported": methods, "revocation_endpoint_auth_methods_supported": methods,
+		"token_endpoint_auth_signing_alg_values_supported": algorithms, "revocation_endpoint_auth_signing_alg_values_supported": algorithms,
 		"dpop_signing_alg_values_supported": jws.Names(jws.ProofAlgorithms()),
 		"code_challenge_methods_supported":  []string{"S256"}, "authorization_response_iss_parameter_supported": true,
 		"client_id_metadata_document_supported": !s.options.RegisteredOnly, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"ES256"},
