@@ -197,6 +197,8 @@ func TestAssertionsThatDoNotHoldAreRefusedAndUseNothingUp(t *testing.T) {
 	twin := newSite(t, func(o *Options) { o.Store, o.Users = s.store, s.users })
 	status, got = twin.refresh(c.id, l.refresh, used...)
 	isRefused(t, "an assertion that was used at another process", status, got, 401, "invalid_client", "used before (jti)")
+	status, got = s.post(revokePath, url.Values{"token": {l.refresh}, used[0]: {used[1]}, used[2]: {used[3]}})
+	isRefused(t, "the end of a login with an assertion that was used", status, got, 401, "invalid_client", "used before (jti)")
 	status, got = s.refresh(c.id, l.refresh, append(used[:2:2], "client_assertion_type", "saml", "client_assertion", used[3])...)
 	isRefused(t, "an assertion of another kind", status, got, 400, "invalid_request", "client_assertion_type")
 

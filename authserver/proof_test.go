@@ -164,6 +164,19 @@ func TestAProofBindsTokensToItsKey(t *testing.T) {
 	isRefused(t, "the next refresh without a key", status, got, 400, "invalid_dpop_proof", "bound to a key")
 }
 
+// A refresh token that is not bound is so from the first proof on.
+func TestALoginIsBoundWhenItsClientFirstProvesAKey(t *testing.T) {
+	s := newSite(t)
+	ada := holder{t, newTestKey(t)}
+	l := s.login("ann")
+	status, got := s.with(ada.proof(nil)).refresh(l.client, l.refresh)
+	l = s.tokensOf("DPoP", l.client, status, got)
+	status, got = s.refresh(l.client, l.refresh)
+	isRefused(t, "the next refresh without a key", status, got, 400, "invalid_dpop_proof", "bound to a key")
+	status, got = s.with(ada.proof(nil)).refresh(l.client, l.refresh)
+	s.tokensOf("DPoP", l.client, status, got)
+}
+
 func TestProofsThatDoNotHoldAreRefusedAndUseNothingUp(t *testing.T) {
 	s := newSite(t)
 	ada, eve := holder{t, newTestKey(t)}, holder{t, newTestKey(t)}

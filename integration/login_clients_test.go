@@ -38,7 +38,10 @@ func loginClients(t *testing.T) map[string]func(t *testing.T) []string {
 }
 
 // localLogins is `junction up --auth local` in front of everything, with a user ann.
-func localLogins(t *testing.T) (issuer string) {
+func localLogins(t *testing.T) (issuer string) { return localLoginsAs(t, `{}`) }
+
+// localLoginsAs is that with settings of authorization.
+func localLoginsAs(t *testing.T, authorization string) (issuer string) {
 	t.Helper()
 	env := isolated(t)
 	add := exec.Command(junction(t), "user", "add", "ann")
@@ -48,7 +51,11 @@ func localLogins(t *testing.T) (issuer string) {
 	}
 	address := freeAddress(t)
 	everything := realServer{name: "everything", argv: func(t testing.TB) []string { return []string{junction(t), "serve", "everything"} }}
-	serving(t, env, address, junction(t), "up", "--config", upConfig(t, []realServer{everything}), "--http", address, "--auth", "local")
+	config := upConfig(t, []realServer{everything})
+	if err := os.WriteFile(filepath.Join(filepath.Dir(config), "junction.json"), []byte(`{"junction":{"authorization":`+authorization+`}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	serving(t, env, address, junction(t), "up", "--config", config, "--http", address, "--auth", "local")
 	return "http://" + address
 }
 
@@ -63,7 +70,18 @@ func TestClientsOfTheSDKsLogInAtUp(t *testing.T) {
 	}
 }
 
-// They log in as well at a Junction server, of package mcp/auth, whose tokens an authorization server of package authserver gives.
+// openid-client signs who it is (private_key_jwt), and binds its tokens to a key (DPoP), also where the gateway wants nonces in
+// its proofs. It revokes its login, too.
+func TestOpenIDClientLogsInAtUpWithItsKeys(t *testing.T) {
+	for _, proofs := range []string{"taken", "needed", "nonce"} {
+		t.Run(proofs, func(t *testing.T) {
+			issuer := localLoginsAs(t, `{"proofs":"`+proofs+`"}`)
+			logsIn(t, append(nodeScript(t, "oauth", "clients/login/openid.mjs", "clients/login/login.mjs"), issuer+"/mcp", "everything__add", `{"a":1,"b":2}`), "3")
+		})
+	}
+}
+
+// The clients of the SDKs log in as well at a Junction server, of package mcp/auth, whose tokens an authorization server of package authserver gives.
 func TestClientsOfTheSDKsLogInAtAProtectedServer(t *testing.T) {
 	users, err := authserver.OpenUsers(filepath.Join(t.TempDir(), "users.json"))
 	if err == nil {
