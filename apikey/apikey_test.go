@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/junction-mcp/junction/mcp"
@@ -61,78 +62,83 @@ func TestAKeyLetsItsUserIn(t *testing.T) {
 }
 
 func TestWhatAnotherProcessRevokesHoldsNoLonger(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "keys.json")
-	here, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	elsewhere, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, _, err := elsewhere.Create(t.Context(), "ann", nil, time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	here.looked = time.Time{}
-	if _, err := here.find(key); err != nil {
-		t.Error(err)
-	}
-	if revoked, err := elsewhere.Revoke(t.Context(), "ann"); err != nil || len(revoked) != 1 {
-		t.Errorf("revoked %v, %v", revoked, err)
-	}
-	here.looked = time.Time{}
-	if _, err := here.find(key); !errors.Is(err, ErrNoKey) {
-		t.Errorf("it still holds: %v", err)
-	}
-	if err := os.WriteFile(path, []byte("["), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	here.looked = time.Time{}
-	if _, err := here.find(key); err == nil {
-		t.Error("a broken file lets it in")
-	}
-	if _, _, err := here.Create(t.Context(), "a\nb", nil, time.Time{}); err == nil {
-		t.Error("a name of two lines is one")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "keys.json")
+		here, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		elsewhere, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, _, err := elsewhere.Create(t.Context(), "ann", nil, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if _, err := here.find(key); err != nil {
+			t.Error(err)
+		}
+		if revoked, err := elsewhere.Revoke(t.Context(), "ann"); err != nil || len(revoked) != 1 {
+			t.Errorf("revoked %v, %v", revoked, err)
+		}
+		time.Sleep(time.Second)
+		if _, err := here.find(key); !errors.Is(err, ErrNoKey) {
+			t.Errorf("it still holds: %v", err)
+		}
+		if err := os.WriteFile(path, []byte("["), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if _, err := here.find(key); err == nil {
+			t.Error("a broken file lets it in")
+		}
+		if _, _, err := here.Create(t.Context(), "a\nb", nil, time.Time{}); err == nil {
+			t.Error("a name of two lines is one")
+		}
+	})
 }
 
 func TestEachOfManyKeysLetsItsOwnUserIn(t *testing.T) {
-	keys, err := Open(filepath.Join(t.TempDir(), "keys.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	given := map[string]string{}
-	for _, user := range []string{"ann", "bob", "cid", "dan"} {
-		if given[user], _, err = keys.Create(t.Context(), user, nil, time.Time{}); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "keys.json")
+		keys, err := Open(path)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	if _, err := keys.Revoke(t.Context(), "bob"); err != nil { // those behind it move up
-		t.Fatal(err)
-	}
-	for user, key := range given {
-		got, err := keys.find(key)
-		if user == "bob" {
-			if !errors.Is(err, ErrNoKey) {
-				t.Errorf("the key that was revoked: %+v, %v", got, err)
+		given := map[string]string{}
+		for _, user := range []string{"ann", "bob", "cid", "dan"} {
+			if given[user], _, err = keys.Create(t.Context(), user, nil, time.Time{}); err != nil {
+				t.Fatal(err)
 			}
-		} else if err != nil || got.User != user {
-			t.Errorf("the key of %s: %+v, %v", user, got, err)
 		}
-	}
-	id, _, _ := strings.Cut(strings.TrimPrefix(given["ann"], prefix), "_")
-	_, secret, _ := strings.Cut(strings.TrimPrefix(given["dan"], prefix), "_")
-	if got, err := keys.find(prefix + id + "_" + secret); !errors.Is(err, ErrNoKey) {
-		t.Errorf("one user's id with another's secret: %+v, %v", got, err)
-	}
-	if err := os.Remove(keys.path); err != nil {
-		t.Fatal(err)
-	}
-	keys.looked = time.Time{}
-	if got, err := keys.find(given["ann"]); !errors.Is(err, ErrNoKey) {
-		t.Errorf("without the file: %+v, %v", got, err)
-	}
+		if _, err := keys.Revoke(t.Context(), "bob"); err != nil { // those behind it move up
+			t.Fatal(err)
+		}
+		for user, key := range given {
+			got, err := keys.find(key)
+			if user == "bob" {
+				if !errors.Is(err, ErrNoKey) {
+					t.Errorf("the key that was revoked: %+v, %v", got, err)
+				}
+			} else if err != nil || got.User != user {
+				t.Errorf("the key of %s: %+v, %v", user, got, err)
+			}
+		}
+		id, _, _ := strings.Cut(strings.TrimPrefix(given["ann"], prefix), "_")
+		_, secret, _ := strings.Cut(strings.TrimPrefix(given["dan"], prefix), "_")
+		if got, err := keys.find(prefix + id + "_" + secret); !errors.Is(err, ErrNoKey) {
+			t.Errorf("one user's id with another's secret: %+v, %v", got, err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if got, err := keys.find(given["ann"]); !errors.Is(err, ErrNoKey) {
+			t.Errorf("without the file: %+v, %v", got, err)
+		}
+	})
 }
 
 func TestAnEndpointRefusesWhoHasNoKey(t *testing.T) {

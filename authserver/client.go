@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/jws"
 	"github.com/junction-mcp/junction/state"
 	"github.com/zitadel/oidc/v3/pkg/oidc"
 	"github.com/zitadel/oidc/v3/pkg/op"
@@ -35,7 +36,15 @@ type client struct {
 	Made      time.Time `json:"made,omitzero"`   // when it registered; zero: by a document
 	Owner     string    `json:"owner,omitempty"` // the user who first allowed it; empty: nobody did
 	Used      time.Time `json:"used,omitzero"`   // when that was noted last
+
+	// What a client signs with that says who it is (private_key_jwt): keys, or where it publishes them. Without either
+	// anybody can say to be the client.
+	Keys   jws.Keys `json:"jwks,omitempty"`
+	KeysAt string   `json:"jwks_uri,omitempty"`
 }
+
+// signs reports whether the client says who it is by a signature.
+func (c *client) signs() bool { return len(c.Keys) > 0 || c.KeysAt != "" }
 
 // isDocument reports whether the client publishes what it is: nobody else can have its ID.
 func (c *client) isDocument() bool { return c.Made.IsZero() }
@@ -52,11 +61,16 @@ const clientPrefix = "authserver/client/"
 
 // client finds a client by its ID.
 func (s *Server) client(ctx context.Context, id string) (*client, error) {
+	return s.lookUp(ctx, id, false)
+}
+
+// lookUp finds a client by its ID; again has a document read again that was not a moment ago.
+func (s *Server) lookUp(ctx context.Context, id string, again bool) (*client, error) {
 	switch {
 	case id == "" || len(id) > maxClientID:
 		return nil, errNoClient
 	case strings.Contains(id, "://") && !s.options.RegisteredOnly:
-		return s.documents.get(ctx, s.options.Documents, id)
+		return s.described(ctx, id, again)
 	}
 	c, _, err := s.registered(ctx, id)
 	return c, err
@@ -120,10 +134,11 @@ func (c *client) comesBack(to string) bool {
 	})
 }
 
-// A protocolClient is a client as package op sees it: a program that cannot keep a secret.
+// A protocolClient is a client as package op sees it: a program that cannot keep a secret, or signs who it is.
 type protocolClient struct {
 	*client
-	scopes []string // that there are
+	scopes    []string   // that there are
+	assertion *assertion // with which it comes; nil: none
 }
 
 // GetID implements [op.Client].
@@ -139,7 +154,12 @@ func (c protocolClient) PostLogoutRedirectURIs() []string { return nil }
 func (c protocolClient) ApplicationType() op.ApplicationType { return op.ApplicationTypeNative }
 
 // AuthMethod implements [op.Client].
-func (c protocolClient) AuthMethod() oidc.AuthMethod { return oidc.AuthMethodNone }
+func (c protocolClient) AuthMethod() oidc.AuthMethod {
+	if c.signs() {
+		return oidc.AuthMethodPrivateKeyJWT
+	}
+	return oidc.AuthMethodNone
+}
 
 // ResponseTypes implements [op.Client].
 func (c protocolClient) ResponseTypes() []oidc.ResponseType {

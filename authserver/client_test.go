@@ -88,7 +88,7 @@ func TestAClientIsWhatItsDocumentSays(t *testing.T) {
 	for name, test := range map[string]struct{ at, text, why string }{
 		"of another":         {"https://app.example/a", good, "is of the client"},
 		"with a secret":      {"https://app.example/b", strings.Replace(good, `"none"`, `"none","client_secret":"x"`, 1), "expected none"},
-		"that signs":         {"https://app.example/c", strings.Replace(good, `"none"`, `"private_key_jwt"`, 1), "expected none"},
+		"that signs":         {"https://app.example/c", strings.Replace(good, `"none"`, `"private_key_jwt"`, 1), "either jwks or jwks_uri"},
 		"without an address": {"https://app.example/d", `{"client_id":"https://app.example/d"}`, "redirect_uris"},
 		"with http":          {"https://app.example/e", `{"client_id":"https://app.example/e","redirect_uris":["http://app.example/"]}`, "not encrypted"},
 		"that is large":      {"https://app.example/f", strings.Repeat(" ", maxClientText+1), "KiB"},

@@ -28,64 +28,62 @@ const (
 // errUnread says that a document cannot be had at the moment. What it says may hold nevertheless.
 var errUnread = errors.New("the client's document cannot be read")
 
-// documents remember what clients publish of themselves (OAuth Client ID Metadata Document). The zero value has
-// nothing.
-type documents struct {
+// documents remember what clients publish: of themselves (OAuth Client ID Metadata Document), or the keys that they sign
+// with. The zero value has nothing.
+type documents[T any] struct {
 	mu      sync.Mutex
-	by      map[string]document
+	by      map[string]document[T]
 	reading map[string]int // how many of each host
 }
 
-type document struct {
-	client *client
-	err    error
-	read   time.Time // when it was had
-	until  time.Time // when it is read again
+type document[T any] struct {
+	content T
+	err     error
+	read    time.Time // when it was had
+	looked  time.Time // when it was last asked for
+	until   time.Time // when it is read again
 }
 
-// get returns the client whose ID is the URL of its document.
-func (d *documents) get(ctx context.Context, from *http.Client, id string) (*client, error) {
-	if err := checkDocumentURL(id); err != nil {
-		return nil, err
-	}
-	now, host := time.Now(), hostOf(id)
+// get returns what is at a URL. again has it read again that was not a moment ago.
+func (d *documents[T]) get(ctx context.Context, at string, again bool, read func(context.Context) (T, error)) (T, error) {
+	now, host := time.Now(), hostOf(at)
 	d.mu.Lock()
-	known, found := d.by[id]
-	isFresh := found && now.Before(known.until)
+	known, found := d.by[at]
+	isFresh := found && now.Before(known.until) && (!again || now.Sub(known.looked) < badDocumentTime)
 	isBusy := !isFresh && !d.begin(host)
 	d.mu.Unlock()
 	switch {
 	case isFresh:
-		return known.client, known.err
+		return known.content, known.err
 	case isBusy && known.isUsable(now):
-		return known.client, nil
+		return known.content, nil
 	case isBusy:
-		return nil, fmt.Errorf("%w: too many documents of clients are being read; try again in a moment", errUnread)
+		return known.content, fmt.Errorf("%w: too many documents of clients are being read; try again in a moment", errUnread)
 	}
-	c, err := readDocument(ctx, from, id)
+	content, err := read(ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.end(host)
-	next := document{client: c, err: err, read: now, until: now.Add(documentTime)}
+	next := document[T]{content: content, err: err, read: now, looked: now, until: now.Add(documentTime)}
 	if err != nil {
 		next.until = now.Add(badDocumentTime)
 	}
 	if errors.Is(err, errUnread) && known.isUsable(now) {
-		next.client, next.err, next.read = known.client, nil, known.read
+		next.content, next.err, next.read = known.content, nil, known.read
 	}
 	if ctx.Err() == nil {
-		d.put(id, next)
+		d.put(at, next)
 	}
-	return next.client, next.err
+	return next.content, next.err
 }
 
 // isUsable reports whether a document can stand for one that cannot be had.
-func (d document) isUsable(now time.Time) bool {
-	return d.client != nil && now.Sub(d.read) < oldDocumentTime
+func (d document[T]) isUsable(now time.Time) bool {
+	return d.err == nil && !d.read.IsZero() && now.Sub(d.read) < oldDocumentTime
 }
 
 // begin reports whether another document of a host may be read; the lock is held.
-func (d *documents) begin(host string) bool {
+func (d *documents[T]) begin(host string) bool {
 	all := 0
 	for _, n := range d.reading {
 		all += n
@@ -101,14 +99,14 @@ func (d *documents) begin(host string) bool {
 }
 
 // end says that one of a host was read; the lock is held.
-func (d *documents) end(host string) {
+func (d *documents[T]) end(host string) {
 	if d.reading[host]--; d.reading[host] == 0 {
 		delete(d.reading, host)
 	}
 }
 
-func hostOf(id string) string {
-	u, err := url.Parse(id)
+func hostOf(at string) string {
+	u, err := url.Parse(at)
 	if err != nil {
 		return ""
 	}
@@ -116,9 +114,9 @@ func hostOf(id string) string {
 }
 
 // put remembers a document; the lock is held.
-func (d *documents) put(id string, one document) {
+func (d *documents[T]) put(at string, one document[T]) {
 	if d.by == nil {
-		d.by = map[string]document{}
+		d.by = map[string]document[T]{}
 	}
 	for other := range d.by {
 		if len(d.by) < maxDocuments {
@@ -126,7 +124,7 @@ func (d *documents) put(id string, one document) {
 		}
 		delete(d.by, other)
 	}
-	d.by[id] = one
+	d.by[at] = one
 }
 
 func checkDocumentURL(id string) error {
@@ -140,15 +138,24 @@ func checkDocumentURL(id string) error {
 	return nil
 }
 
-func readDocument(ctx context.Context, from *http.Client, id string) (*client, error) {
+// described is the client whose ID is the URL of its document.
+func (s *Server) described(ctx context.Context, id string, again bool) (*client, error) {
+	if err := checkDocumentURL(id); err != nil {
+		return nil, err
+	}
+	return s.documents.get(ctx, id, again, func(ctx context.Context) (*client, error) { return s.readDocument(ctx, id) })
+}
+
+// fetch reads what a client publishes.
+func (s *Server) fetch(ctx context.Context, at string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, documentReadTime)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, id, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
-	response, err := from.Do(req)
+	response, err := s.options.Documents.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnread, err)
 	}
@@ -158,26 +165,37 @@ func readDocument(ctx context.Context, from *http.Client, id string) (*client, e
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errUnread, err)
 	case response.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("%w: %.200s: HTTP status %d", errUnread, id, response.StatusCode)
+		return nil, fmt.Errorf("%w: %.200s: HTTP status %d", errUnread, at, response.StatusCode)
 	case len(text) > maxClientText:
-		return nil, fmt.Errorf("%w: the client's document %.200s has more than %d KiB", errNoClient, id, maxClientText>>10)
+		return nil, fmt.Errorf("%w: the client's document %.200s has more than %d KiB", errNoClient, at, maxClientText>>10)
+	}
+	return text, nil
+}
+
+func (s *Server) readDocument(ctx context.Context, id string) (*client, error) {
+	text, err := s.fetch(ctx, id)
+	if err != nil {
+		return nil, err
 	}
 	var said struct {
 		ID     string `json:"client_id"`
-		Method string `json:"token_endpoint_auth_method"`
 		Secret string `json:"client_secret"`
 		registration
 	}
 	if err := json.Unmarshal(text, &said); err != nil {
 		return nil, fmt.Errorf("%w: the client's document %.200s is not JSON as expected: %w", errNoClient, id, err)
 	}
+	c := &client{ID: id, Name: plaintext.Line(said.Name, maxClientName), Redirects: said.Redirects}
 	switch err := said.check(); {
 	case said.ID != id:
 		return nil, fmt.Errorf("%w: the client's document at %.200s is of the client %.200q", errNoClient, id, said.ID)
-	case said.Method != "" && said.Method != "none" || said.Secret != "":
-		return nil, fmt.Errorf("%w: the client's document %.200s: token_endpoint_auth_method: expected none, got %.40q", errNoClient, id, said.Method)
+	case said.Method != "" && said.Method != methodNone && said.Method != methodKey || said.Secret != "":
+		return nil, fmt.Errorf("%w: the client's document %.200s: token_endpoint_auth_method: expected none or %s, got %.40q", errNoClient, id, methodKey, said.Method)
 	case err != nil:
 		return nil, fmt.Errorf("%w: the client's document %.200s: %w", errNoClient, id, err)
 	}
-	return &client{ID: id, Name: plaintext.Line(said.Name, maxClientName), Redirects: said.Redirects}, nil
+	if err := said.sign(c); err != nil {
+		return nil, fmt.Errorf("%w: the client's document %.200s: %w", errNoClient, id, err)
+	}
+	return c, nil
 }

@@ -1,14 +1,15 @@
 package authserver
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/junction-mcp/junction/state"
@@ -44,8 +45,9 @@ type grant struct {
 	Client     string    `json:"client"`
 	Resource   string    `json:"resource"`
 	Scopes     []string  `json:"scopes,omitempty"`
-	Generation int       `json:"generation"` // of the refresh token that holds
-	Turned     time.Time `json:"turned"`     // when the one before it was used
+	Key        string    `json:"key,omitempty"` // thumbprint of the one that the refresh token is bound to; empty: none
+	Generation int       `json:"generation"`    // of the refresh token that holds
+	Turned     time.Time `json:"turned"`        // when the one before it was used
 }
 
 // A code stands for a grant until the client redeems it.
@@ -54,6 +56,7 @@ type code struct {
 	ID        string `json:"id"` // of the grant
 	Redirect  string `json:"redirect"`
 	Challenge string `json:"challenge"`
+	Key       string `json:"key,omitempty"` // thumbprint of the one that it is bound to; empty: none
 	Used      bool   `json:"used,omitempty"`
 	Replayed  bool   `json:"replayed,omitempty"`
 }
@@ -74,7 +77,7 @@ func (s *Server) newCode(ctx context.Context, q *request, g grant) (string, erro
 	if err != nil {
 		return "", err
 	}
-	text, err := json.Marshal(code{Grant: g, ID: rand.Text(), Redirect: q.Redirect, Challenge: q.Challenge})
+	text, err := json.Marshal(code{Grant: g, ID: rand.Text(), Redirect: q.Redirect, Challenge: q.Challenge, Key: q.Key})
 	if err != nil {
 		return "", err
 	}
@@ -87,6 +90,10 @@ func (s *Server) newCode(ctx context.Context, q *request, g grant) (string, erro
 // not; whoever comes second ends what the first got.
 func (e *endpoints) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.AccessTokenRequest]) (*op.Response, error) {
 	s := e.server
+	proof, err := s.proof(r.Header)
+	if err != nil {
+		return nil, err
+	}
 	c, version, err := s.useCode(ctx, r.Data.Code)
 	if err != nil {
 		return nil, err
@@ -102,10 +109,16 @@ func (e *endpoints) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.A
 	case resource != "" && strings.TrimSuffix(resource, "/") != strings.TrimSuffix(c.Grant.Resource, "/"):
 		return nil, oidc.ErrInvalidTarget().WithDescription("resource: the code is for %s", c.Grant.Resource)
 	}
+	if err := checkKey("the code", c.Key, proof); err != nil {
+		return nil, err
+	}
 	if _, err := s.holder(ctx, &c.Grant); err != nil {
 		return nil, err
 	}
-	c.Grant.Turned = time.Now()
+	if err := s.spend(ctx, c.ID, r.Client, proof); err != nil {
+		return nil, err
+	}
+	c.Grant.Turned, c.Grant.Key = time.Now(), binds(r.Client, proof)
 	if _, err := s.putGrant(ctx, c.ID, "", &c.Grant); err != nil {
 		return nil, serverFault(err)
 	}
@@ -114,7 +127,7 @@ func (e *endpoints) CodeExchange(ctx context.Context, r *op.ClientRequest[oidc.A
 		return nil, oidc.ErrInvalidGrant().WithDescription("the code was used before")
 	}
 	s.options.Logger.InfoContext(ctx, "logged in", "user", c.Grant.User, "client", c.Grant.Client, "resource", c.Grant.Resource, "scopes", c.Grant.Scopes)
-	return s.tokens(ctx, c.ID, &c.Grant, c.Grant.Scopes)
+	return s.tokens(ctx, c.ID, &c.Grant, c.Grant.Scopes, thumbprintOf(proof))
 }
 
 // useCode returns a code that nobody used, and marks it.
@@ -156,22 +169,33 @@ func (s *Server) useCode(ctx context.Context, name string) (*code, state.Version
 // follows from it, but for the moment in which a response may have been lost.
 func (e *endpoints) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.RefreshTokenRequest]) (*op.Response, error) {
 	s := e.server
+	proof, err := s.proof(r.Header)
+	if err != nil {
+		return nil, err
+	}
 	held, err := s.openRefresh(r.Data.RefreshToken)
 	if err != nil {
 		return nil, err
 	}
+	spend := sync.OnceValue(func() error { return s.spend(ctx, held.Grant, r.Client, proof) })
 	for {
 		g, version, err := s.grant(ctx, held.Grant)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = s.checkRefresh(ctx, g, r)
 		}
-		if err := s.checkRefresh(ctx, g, r); err != nil {
+		if err == nil {
+			err = checkKey("the refresh token", g.Key, proof)
+		}
+		if err == nil {
+			err = spend()
+		}
+		if err != nil {
 			return nil, err
 		}
 		now := time.Now()
 		switch {
 		case held.Generation == g.Generation:
-			g.Generation, g.Turned = g.Generation+1, now
+			g.Generation, g.Turned, g.Key = g.Generation+1, now, cmp.Or(g.Key, binds(r.Client, proof))
 			_, err = s.putGrant(ctx, held.Grant, version, g)
 		case held.Generation == g.Generation-1 && now.Sub(g.Turned) < repeatTime:
 		default:
@@ -189,7 +213,7 @@ func (e *endpoints) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.R
 			scopes = g.Scopes
 		}
 		s.touch(ctx, g.Client)
-		return s.tokens(ctx, held.Grant, g, scopes)
+		return s.tokens(ctx, held.Grant, g, scopes, thumbprintOf(proof))
 	}
 }
 
@@ -218,25 +242,12 @@ func (e *endpoints) Revocation(ctx context.Context, r *op.ClientRequest[oidc.Rev
 		id = claims.Grant
 	}
 	if g, _, err := s.grant(ctx, id); id != "" && err == nil && g.Client == r.Client.GetID() {
+		if err := s.spend(ctx, id, r.Client, nil); err != nil {
+			return nil, err
+		}
 		s.revoke(ctx, id, "the client says so")
 	}
 	return op.NewResponse(nil), nil
-}
-
-// VerifyClient implements [op.Server].
-func (e *endpoints) VerifyClient(ctx context.Context, r *op.Request[op.ClientCredentials]) (op.Client, error) {
-	if r.Data.ClientSecret != "" || r.Data.ClientAssertion != "" {
-		return nil, op.NewStatusError(oidc.ErrInvalidClient().WithDescription("clients have no secrets here"), http.StatusUnauthorized)
-	}
-	c, err := e.server.client(ctx, r.Data.ClientID)
-	if err != nil && !errors.Is(err, errNoClient) { // clients whose ID does not hold forget their logins
-		e.server.options.Logger.WarnContext(ctx, "a client cannot be looked up", "client", r.Data.ClientID, "error", err)
-		return nil, op.NewStatusError(serverFault(err), http.StatusServiceUnavailable)
-	}
-	if err != nil {
-		return nil, op.NewStatusError(oidc.ErrInvalidClient().WithDescription("%v", err).WithParent(err), http.StatusUnauthorized)
-	}
-	return protocolClient{c, e.server.options.Scopes}, nil
 }
 
 func (s *Server) openRefresh(token string) (r refresh, err error) {

@@ -2,9 +2,11 @@ package authserver
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/junction-mcp/junction/internal/formfill"
@@ -15,14 +17,23 @@ import (
 	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
-// Junction's own client logs in, asks for more rights when a tool needs them, and logs out.
-func TestJunctionsClientLogsIn(t *testing.T) {
+// A reached site is one that is served over the network, with a server behind it whose tools say who calls.
+type reached struct {
+	*site
+	at     string // the server
+	visits int
+	stale  atomic.Bool // whether the next request is refused as if its token had expired
+}
+
+// reach serves a site, and what it protects.
+func reach(t *testing.T, change ...func(*Options)) *reached {
+	t.Helper()
 	mux := http.NewServeMux()
 	web := httptest.NewServer(mux)
-	defer web.Close()
-	at := web.URL + "/mcp"
-	s := newSite(t, func(o *Options) { o.Issuer, o.Resource = web.URL, at })
-	guard, err := auth.New(auth.Options{Resource: at, Servers: []string{web.URL}, Verifier: s.Server, Needs: []string{"read"}})
+	t.Cleanup(web.Close)
+	r := &reached{at: web.URL + "/mcp"}
+	r.site = newSite(t, append(change, func(o *Options) { o.Issuer, o.Resource = web.URL, r.at })...)
+	guard, err := auth.New(auth.Options{Resource: r.at, Servers: []string{web.URL}, Verifier: r.Server, Needs: []string{"read"}, Proofs: r.options.Proofs})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,39 +44,119 @@ func TestJunctionsClientLogsIn(t *testing.T) {
 	}
 	mcp.AddTool(server, "look", who)
 	mcp.AddTool(server, "change", who)
-	mux.Handle("/", s.Server)
+	principal := func(q *http.Request) (*mcp.Principal, error) {
+		if r.stale.CompareAndSwap(true, false) {
+			q = q.Clone(q.Context())
+			q.Header.Del("Authorization")
+		}
+		return guard.Principal(q)
+	}
+	mux.Handle("/", r.Server)
 	mux.Handle(guard.MetadataPath(), guard.Metadata())
-	mux.Handle("/mcp", streamable.HandlerWith(middleware.ToolScopes(map[string][]string{"change": {"read", "write"}})(server), streamable.Options{Principal: guard.Principal, Challenge: guard.Challenge}))
+	mux.Handle("/mcp", streamable.HandlerWith(middleware.ToolScopes(map[string][]string{"change": {"read", "write"}})(server), streamable.Options{Principal: principal, Challenge: guard.Challenge}))
+	return r
+}
 
-	visits := 0
-	tokens := oauth.New(oauth.Options{Name: "Junction", Visit: oauth.Loopback(func(ctx context.Context, page string) error {
-		visits++
+// client is Junction's own, whose user is ann.
+func (r *reached) client(o oauth.Options) *oauth.Client {
+	o.Name = "Junction"
+	o.Visit = oauth.Loopback(func(ctx context.Context, page string) error {
+		r.visits++
 		go func() { // a browser does not keep the program waiting
 			if _, err := formfill.New(map[string]string{"username": "ann", "password": password, "decision": "allow"}, nil).Visit(context.WithoutCancel(ctx), page, nil); err != nil {
-				t.Error(err)
+				r.t.Error(err)
 			}
 		}()
 		return nil
-	})})
-	transport, err := tokens.Transport(at, nil)
+	})
+	return oauth.New(o)
+}
+
+// dial connects to the server with the tokens of a client.
+func (r *reached) dial(tokens *oauth.Client) *mcp.Client {
+	r.t.Helper()
+	transport, err := tokens.Transport(r.at, nil)
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	c, err := mcp.Dial(t.Context(), streamable.ClientWith(at, streamable.ClientOptions{HTTP: &http.Client{Transport: transport}}))
+	c, err := mcp.Dial(r.t.Context(), streamable.ClientWith(r.at, streamable.ClientOptions{HTTP: &http.Client{Transport: transport}}))
 	if err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	defer c.Close()
-	if got, err := mcp.Call[string](t.Context(), c, "look", nil); err != nil || got != "ann read" {
-		t.Fatalf("%q, %v", got, err)
+	r.t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// keyed is what a client is known by that signs who it is: it registered with its key, or publishes it.
+func (r *reached) keyed(isDocument bool) oauth.Options {
+	r.t.Helper()
+	c := signer{r.t, documentAt, newTestKey(r.t), "first"}
+	const redirect = "http://127.0.0.1:7777/callback"
+	said := map[string]any{"client_name": "Junction", "redirect_uris": []string{redirect}, "token_endpoint_auth_method": "private_key_jwt"}
+	if isDocument {
+		said["client_id"], said["jwks_uri"] = c.id, keysAt
+		r.publish(c.id, encoded(r.t, said))
+		r.publish(keysAt, encoded(r.t, c.set()))
+	} else {
+		said["jwks"] = c.set()
+		response, err := http.Post(r.options.Issuer+registerPath, "application/json", strings.NewReader(encoded(r.t, said)))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		defer response.Body.Close()
+		var answer struct {
+			ID string `json:"client_id"`
+		}
+		if err := json.NewDecoder(response.Body).Decode(&answer); err != nil || answer.ID == "" {
+			r.t.Fatalf("registered: %s, %v", response.Status, err)
+		}
+		c.id = answer.ID
 	}
-	if got, err := mcp.Call[string](t.Context(), c, "change", nil); err != nil || got != "ann read write" {
-		t.Errorf("with more rights: %q, %v", got, err)
-	}
-	if got, err := mcp.Call[string](t.Context(), c, "look", nil); err != nil || got != "ann read write" || visits != 2 {
-		t.Errorf("%q after %d visits, %v", got, visits, err)
-	}
-	if l, revoked, err := tokens.Logout(t.Context(), at); err != nil || !revoked {
-		t.Errorf("logout: %+v %v, %v", l, revoked, err)
+	return oauth.Options{Registered: func(issuer string) (oauth.Registration, bool) {
+		return oauth.Registration{ID: c.id, Key: c.key, KeyID: c.kid}, issuer == r.options.Issuer
+	}}
+}
+
+// Junction's own client logs in, asks for more rights when a tool needs them, refreshes its token, and logs out: also with
+// tokens that are bound to a key, with nonces in their proofs, and where it signs who it is.
+func TestJunctionsClientLogsIn(t *testing.T) {
+	unknown := func(*reached) oauth.Options { return oauth.Options{} }
+	registered := func(r *reached) oauth.Options { return r.keyed(false) }
+	published := func(r *reached) oauth.Options { return r.keyed(true) }
+	for name, test := range map[string]struct {
+		client func(*reached) oauth.Options
+		proofs auth.Proofs
+	}{
+		"as one that registers":                            {unknown, auth.ProofsTaken},
+		"with proofs":                                      {unknown, auth.ProofsNeeded},
+		"with proofs and nonces":                           {unknown, auth.ProofsWithNonce},
+		"with a key that it registered":                    {registered, auth.ProofsTaken},
+		"with a key that it publishes":                     {published, auth.ProofsTaken},
+		"with a key that it registered, proofs and nonces": {registered, auth.ProofsWithNonce},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := reach(t, func(o *Options) { o.Proofs = test.proofs })
+			tokens := r.client(test.client(r))
+			c := r.dial(tokens)
+			if got, err := mcp.Call[string](t.Context(), c, "look", nil); err != nil || got != "ann read" {
+				t.Fatalf("%q, %v", got, err)
+			}
+			if got, err := mcp.Call[string](t.Context(), c, "change", nil); err != nil || got != "ann read write" {
+				t.Errorf("with more rights: %q, %v", got, err)
+			}
+			if got, err := mcp.Call[string](t.Context(), c, "look", nil); err != nil || got != "ann read write" || r.visits != 2 {
+				t.Errorf("%q after %d visits, %v", got, r.visits, err)
+			}
+			r.stale.Store(true)
+			if _, err := mcp.Call[string](t.Context(), c, "look", nil); err != nil || r.visits != 2 || r.stale.Load() {
+				t.Errorf("refreshed: %d visits, %v", r.visits, err)
+			}
+			if l, err := tokens.LoginOf(t.Context(), r.at); err != nil || l.Bound != (test.proofs != auth.ProofsTaken) {
+				t.Errorf("the login is %+v, %v", l, err)
+			}
+			if l, revoked, err := tokens.Logout(t.Context(), r.at); err != nil || !revoked {
+				t.Errorf("logout: %+v %v, %v", l, revoked, err)
+			}
+		})
 	}
 }

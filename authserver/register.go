@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/go-jose/go-jose/v4"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/state"
 )
@@ -28,6 +29,10 @@ type registration struct {
 	Redirects []string `json:"redirect_uris"`
 	Grants    []string `json:"grant_types"`
 	Responses []string `json:"response_types"`
+
+	Method string          `json:"token_endpoint_auth_method"`
+	Keys   json.RawMessage `json:"jwks"`
+	KeysAt string          `json:"jwks_uri"`
 }
 
 // check says what a client asks for that there is not.
@@ -44,7 +49,7 @@ func (r *registration) check() error {
 }
 
 // register makes a client known that describes itself (RFC 7591). It gets no secret: what it is used for needs a
-// user who allows it.
+// user who allows it. Where it asks for one it may do without; only what it signs with is taken.
 func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	if !s.attempts.take(time.Now(), registerTime, attempt{"register", maxRegistrations}, attempt{"register " + addressOf(r), maxRegistrationsOf}) {
 		w.Header().Set("Retry-After", "600")
@@ -66,6 +71,14 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := client{ID: rand.Text(), Name: plaintext.Line(asked.Name, maxClientName), Redirects: asked.Redirects, Made: time.Now().UTC().Truncate(time.Second)}
+	err := asked.sign(&c)
+	if err == nil && c.KeysAt != "" && s.options.RegisteredOnly {
+		err = errors.New("jwks_uri: nothing that clients publish is read here; give the keys themselves (jwks)")
+	}
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "invalid_client_metadata", err.Error())
+		return
+	}
 	if err := s.keepClient(r, c); err != nil {
 		if errors.Is(err, state.ErrFull) {
 			refuse(w, http.StatusServiceUnavailable, "temporarily_unavailable", err.Error())
@@ -77,10 +90,19 @@ func (s *Server) register(w http.ResponseWriter, r *http.Request) {
 	s.options.Logger.InfoContext(r.Context(), "client registered", "client", c.ID, "name", c.Name, "address", addressOf(r))
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusCreated)
-	_ = json.NewEncoder(w).Encode(map[string]any{ // the client may be gone
+	answer := map[string]any{
 		"client_id": c.ID, "client_id_issued_at": c.Made.Unix(), "client_name": c.Name, "redirect_uris": c.Redirects,
-		"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"}, "token_endpoint_auth_method": "none",
-	})
+		"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"}, "token_endpoint_auth_method": methodNone,
+	}
+	if c.signs() {
+		answer["token_endpoint_auth_method"] = methodKey
+	}
+	if c.KeysAt != "" {
+		answer["jwks_uri"] = c.KeysAt
+	} else if c.signs() {
+		answer["jwks"] = jose.JSONWebKeySet{Keys: c.Keys}
+	}
+	_ = json.NewEncoder(w).Encode(answer) // the client may be gone
 }
 
 func (s *Server) keepClient(r *http.Request, c client) error {

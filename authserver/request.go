@@ -24,6 +24,8 @@ const (
 	maxParameter = 4 << 10
 	// challengeSize is the length of a code challenge (RFC 7636 section 4.2).
 	challengeSize = 43
+	// thumbprintSize is that of the thumbprint of a key (RFC 9449 section 10).
+	thumbprintSize = 43
 )
 
 // A request is what a client asks a user for. It travels sealed through the pages, so that nothing is kept of those
@@ -34,6 +36,7 @@ type request struct {
 	Redirect  string    `json:"redirect"`
 	State     string    `json:"state,omitempty"`
 	Challenge string    `json:"challenge"`
+	Key       string    `json:"key,omitempty"` // thumbprint of the one that the code is bound to
 	Resource  string    `json:"resource"`
 	Scopes    []string  `json:"scopes,omitempty"`
 	Prompt    []string  `json:"prompt,omitempty"`
@@ -69,7 +72,7 @@ func (e *endpoints) VerifyAuthRequest(ctx context.Context, r *op.Request[oidc.Au
 	if len(r.Data.Scopes) == 0 {
 		r.Data.Scopes = append([]string{oidc.ScopeOpenID}, e.server.options.Needs...) // none is an error for package op
 	}
-	return &op.ClientRequest[oidc.AuthRequest]{Request: r, Client: protocolClient{c, e.server.options.Scopes}}, nil
+	return &op.ClientRequest[oidc.AuthRequest]{Request: r, Client: protocolClient{client: c, scopes: e.server.options.Scopes}}, nil
 }
 
 // Authorize implements [op.Server]: it sends the browser to the login.
@@ -85,6 +88,8 @@ func (e *endpoints) Authorize(_ context.Context, r *op.ClientRequest[oidc.AuthRe
 		return nil, oidc.ErrInvalidRequest().WithDescription("code_challenge_method: expected S256 (PKCE)")
 	case len(asked.CodeChallenge) != challengeSize || !isToken(asked.CodeChallenge):
 		return nil, oidc.ErrInvalidRequest().WithDescription("code_challenge: expected the base64url text of a SHA-256 hash (PKCE)")
+	case r.Form.Has("dpop_jkt") && (len(r.Form.Get("dpop_jkt")) != thumbprintSize || !isToken(r.Form.Get("dpop_jkt"))):
+		return nil, oidc.ErrInvalidRequest().WithDescription("dpop_jkt: expected the base64url text of the SHA-256 thumbprint of a key")
 	case err != nil:
 		return nil, err
 	}
@@ -95,7 +100,7 @@ func (e *endpoints) Authorize(_ context.Context, r *op.ClientRequest[oidc.AuthRe
 		redirect.Header.Add("Set-Cookie", s.newCookie(browserCookie, browser, 0).String())
 	}
 	sealed, err := s.sealRequest(request{
-		ID: rand.Text(), Client: asked.ClientID, Redirect: asked.RedirectURI, State: asked.State, Challenge: asked.CodeChallenge,
+		ID: rand.Text(), Client: asked.ClientID, Redirect: asked.RedirectURI, State: asked.State, Challenge: asked.CodeChallenge, Key: r.Form.Get("dpop_jkt"),
 		Resource: resource, Scopes: s.known(asked.Scopes), Prompt: asked.Prompt, Browser: hash(browser), Until: time.Now().Add(requestTime),
 	})
 	if err != nil {

@@ -14,8 +14,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/jws"
 	"github.com/junction-mcp/junction/internal/rebinding"
 	"github.com/junction-mcp/junction/internal/seal"
+	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/junction-mcp/junction/state"
 	"github.com/zitadel/oidc/v3/pkg/oidc"
@@ -76,6 +78,9 @@ type Options struct {
 	// RegisteredOnly takes no clients that publish something about themselves: they register instead. It is for a server
 	// that cannot reach what they publish.
 	RegisteredOnly bool
+	// Proofs says whether clients have to bind their tokens to a key (DPoP), and its proofs to hold nonces of this server,
+	// as that of the [auth.Guard] of the resource does.
+	Proofs auth.Proofs
 	// Logger gets logins and what went wrong; default [slog.Default].
 	Logger *slog.Logger
 }
@@ -88,8 +93,11 @@ type Server struct {
 	secret    []byte // of tokens against forged forms
 	guard     rebinding.Guard
 	keys      keys
-	documents documents
+	documents documents[*client]
+	keySets   documents[jws.Keys] // of clients
 	attempts  attempts
+	uses      attempts // of what is used once
+	nonces    jws.Nonces
 	hashing   chan struct{} // who can send on it checks a password
 	encoder   issuing
 	mux       *http.ServeMux
@@ -128,6 +136,7 @@ func New(o Options) (*Server, error) {
 		return nil, fmt.Errorf("authserver: Key: %w", err)
 	}
 	s.secret = s.mac(o.Key, "forms")
+	s.nonces = jws.Nonces{Secret: s.mac(o.Key, "nonces")}
 	s.route()
 	return s, nil
 }
@@ -206,12 +215,16 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && isForClients(r.URL.Path) {
 		h.Set("Access-Control-Allow-Origin", origin) // it may be here, and there are no cookies in this
-		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, MCP-Protocol-Version")
+		h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, DPoP, MCP-Protocol-Version")
+		h.Set("Access-Control-Expose-Headers", headerNonce)
 		h.Add("Vary", "Origin")
 		if r.Method == http.MethodOptions {
 			w.WriteHeader(http.StatusNoContent)
 			return
 		}
+	}
+	if s.options.Proofs == auth.ProofsWithNonce && r.URL.Path == tokenPath {
+		h.Set(headerNonce, s.nonces.Now(time.Now()))
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	s.mux.ServeHTTP(w, r)

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -41,6 +42,8 @@ type site struct {
 	users *Users
 	from  string // the address of whoever asks
 	web   web    // what clients publish, by URL
+
+	header http.Header // that requests have, too
 }
 
 // A web answers requests with what is published at their URLs.
@@ -89,6 +92,7 @@ func newSite(t *testing.T, change ...func(*Options)) *site {
 func (s *site) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	r.RemoteAddr = s.from
+	maps.Copy(r.Header, s.header)
 	if r.Body == nil {
 		r.Body = http.NoBody
 	}
@@ -233,11 +237,17 @@ func (s *site) login(user string, changes ...string) in {
 
 func (s *site) tokensIn(id string, status int, got map[string]any) in {
 	s.t.Helper()
+	return s.tokensOf("Bearer", id, status, got)
+}
+
+// tokensOf are tokens, with an access token of a kind.
+func (s *site) tokensOf(kind, id string, status int, got map[string]any) in {
+	s.t.Helper()
 	l := in{client: id}
 	l.access, _ = got["access_token"].(string)
 	l.refresh, _ = got["refresh_token"].(string)
 	l.scope, _ = got["scope"].(string)
-	if status != http.StatusOK || l.access == "" || l.refresh == "" || got["token_type"] != "Bearer" || got["expires_in"] == nil || got["id_token"] != nil {
+	if status != http.StatusOK || l.access == "" || l.refresh == "" || got["token_type"] != kind || got["expires_in"] == nil || got["id_token"] != nil {
 		s.t.Fatalf("tokens: %d %v", status, got)
 	}
 	return l

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/junction-mcp/junction/internal/jws"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/zitadel/oidc/v3/pkg/oidc"
 	"github.com/zitadel/oidc/v3/pkg/op"
@@ -33,6 +34,12 @@ type claims struct {
 	Issued   int64  `json:"iat"`
 	ID       string `json:"jti"`
 	Grant    string `json:"sid"`
+	Bound    bound  `json:"cnf,omitzero"`
+}
+
+// bound says which key a token is bound to (RFC 9449 section 6.1).
+type bound struct {
+	Thumbprint string `json:"jkt,omitempty"`
 }
 
 // response is what a client gets with a token (RFC 6749 section 5.1).
@@ -44,8 +51,9 @@ type response struct {
 	Scope   string `json:"scope"`
 }
 
-// tokens gives a client an access token, and the refresh token that holds.
-func (s *Server) tokens(ctx context.Context, id string, g *grant, scopes []string) (*op.Response, error) {
+// tokens gives a client an access token, bound to the key of a thumbprint where there is one, and the refresh token that
+// holds.
+func (s *Server) tokens(ctx context.Context, id string, g *grant, scopes []string, thumbprint string) (*op.Response, error) {
 	u, err := s.holder(ctx, g)
 	if err != nil {
 		return nil, err
@@ -54,7 +62,7 @@ func (s *Server) tokens(ctx context.Context, id string, g *grant, scopes []strin
 	now := time.Now()
 	token, err := s.sign(ctx, claims{
 		Issuer: s.options.Issuer, Subject: g.User, Audience: g.Resource, Client: g.Client, Scope: strings.Join(scopes, " "),
-		Expires: now.Add(s.options.TokenTime).Unix(), Issued: now.Unix(), ID: rand.Text(), Grant: id,
+		Expires: now.Add(s.options.TokenTime).Unix(), Issued: now.Unix(), ID: rand.Text(), Grant: id, Bound: bound{thumbprint},
 	})
 	if err != nil {
 		return nil, serverFault(err)
@@ -63,8 +71,12 @@ func (s *Server) tokens(ctx context.Context, id string, g *grant, scopes []strin
 	if err != nil {
 		return nil, serverFault(err)
 	}
+	kind := oidc.BearerToken
+	if thumbprint != "" {
+		kind = typeProof
+	}
 	return op.NewResponse(&response{
-		Token: token, Type: oidc.BearerToken, Expires: int(s.options.TokenTime / time.Second),
+		Token: token, Type: kind, Expires: int(s.options.TokenTime / time.Second),
 		Refresh: refreshPrefix + s.ring.Seal(text, []byte(refreshSeal)), Scope: strings.Join(scopes, " "),
 	}), nil
 }
@@ -137,7 +149,7 @@ func (s *Server) Verify(ctx context.Context, token, _ string) (*auth.Token, erro
 	}
 	return &auth.Token{
 		Issuer: c.Issuer, Subject: c.Subject, ClientID: c.Client, Audience: []string{c.Audience}, Scopes: strings.Fields(c.Scope),
-		Expires: time.Unix(c.Expires, 0), Fresh: time.Now().Add(freshTime),
+		Expires: time.Unix(c.Expires, 0), Fresh: time.Now().Add(freshTime), Thumbprint: c.Bound.Thumbprint,
 	}, nil
 }
 
@@ -153,7 +165,7 @@ func (e *endpoints) Keys(ctx context.Context, _ *op.Request[struct{}]) (*op.Resp
 // metadata says where everything is (RFC 8414). The document of OpenID Connect Discovery is the same: clients find the
 // endpoints by either. There are no ID tokens.
 func (s *Server) metadata(w http.ResponseWriter, r *http.Request) {
-	at := s.options.Issuer
+	at, methods, algorithms := s.options.Issuer, []string{methodNone, methodKey}, jws.Names(jws.Algorithms())
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Access-Control-Allow-Origin", "*") // it is public
 	w.Header().Set("Cache-Control", "max-age=300")
@@ -162,8 +174,10 @@ func (s *Server) metadata(w http.ResponseWriter, r *http.Request) {
 		"registration_endpoint": at + registerPath, "jwks_uri": at + keysPath, "scopes_supported": append([]string{}, s.options.Scopes...),
 		"response_types_supported": []string{"code"}, "response_modes_supported": []string{"query"},
 		"grant_types_supported":                 []string{"authorization_code", "refresh_token"},
-		"token_endpoint_auth_methods_supported": []string{"none"}, "revocation_endpoint_auth_methods_supported": []string{"none"},
-		"code_challenge_methods_supported": []string{"S256"}, "authorization_response_iss_parameter_supported": true,
+		"token_endpoint_auth_methods_supported": methods, "revocation_endpoint_auth_methods_supported": methods,
+		"token_endpoint_auth_signing_alg_values_supported": algorithms, "revocation_endpoint_auth_signing_alg_values_supported": algorithms,
+		"dpop_signing_alg_values_supported": jws.Names(jws.ProofAlgorithms()),
+		"code_challenge_methods_supported":  []string{"S256"}, "authorization_response_iss_parameter_supported": true,
 		"client_id_metadata_document_supported": !s.options.RegisteredOnly, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"ES256"},
 	})
 }

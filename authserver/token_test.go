@@ -221,8 +221,15 @@ func TestTheMetadataIsWhereClientsLook(t *testing.T) {
 				t.Errorf("%s: %s: %v", path, name, got[name])
 			}
 		}
-		if methods, _ := json.Marshal(got["code_challenge_methods_supported"]); string(methods) != `["S256"]` {
-			t.Errorf("%s: challenges: %s", path, methods)
+		for name, want := range map[string]string{
+			"code_challenge_methods_supported": `["S256"]`, "dpop_signing_alg_values_supported": `["ES256","ES384","EdDSA","PS256","RS256"]`,
+			"token_endpoint_auth_methods_supported": `["none","private_key_jwt"]`, "revocation_endpoint_auth_methods_supported": `["none","private_key_jwt"]`,
+			"token_endpoint_auth_signing_alg_values_supported":      `["ES256","ES384","ES512","RS256","RS384","RS512","PS256","PS384","PS512","EdDSA"]`,
+			"revocation_endpoint_auth_signing_alg_values_supported": `["ES256","ES384","ES512","RS256","RS384","RS512","PS256","PS384","PS512","EdDSA"]`,
+		} {
+			if all := encoded(t, got[name]); all != want {
+				t.Errorf("%s: %s: %s", path, name, all)
+			}
 		}
 	}
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://evil.example"+metadataPath, nil)

@@ -5,29 +5,21 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/internal/listfile"
 	"golang.org/x/crypto/argon2"
 )
 
 const (
-	maxUsersFile = 8 << 20 // bytes
-	maxUsers     = 10_000
-	maxUserName  = 200     // bytes
-	minPassword  = 8       // letters
-	maxPassword  = 1 << 10 // bytes
-	// usersPause is between two looks whether the file changed.
-	usersPause = time.Second
+	maxUsers    = 10_000
+	maxUserName = 200     // bytes
+	minPassword = 8       // letters
+	maxPassword = 1 << 10 // bytes
 )
 
 // Of argon2id, as OWASP recommends it at least: 19 MiB, two passes, one thread.
@@ -66,84 +58,12 @@ func (u *User) may(scopes []string) []string {
 }
 
 // Users are those of a file, which other processes may change. They are safe for concurrent use.
-type Users struct {
-	path string
-
-	mu     sync.Mutex
-	users  []User
-	looked time.Time
-	stamp  string // of the file that was read
-}
+type Users struct{ file *listfile.File[User] }
 
 // OpenUsers returns the users of a file, which need not be there. The error says that it cannot be read.
 func OpenUsers(path string) (*Users, error) {
-	u := &Users{path: path}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u, u.read()
-}
-
-// read reads the file if it changed; the lock is held.
-func (u *Users) read() error {
-	u.looked = time.Now()
-	f, err := os.Open(u.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		u.users, u.stamp = nil, ""
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read users: %w", err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("read users: %w", err)
-	}
-	stamp := fmt.Sprint(info.ModTime().UnixNano(), info.Size())
-	if stamp == u.stamp {
-		return nil
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxUsersFile+1))
-	if err != nil {
-		return fmt.Errorf("read users: %w", err)
-	}
-	if len(text) > maxUsersFile {
-		return fmt.Errorf("read users: %s is larger than %d MiB", u.path, maxUsersFile>>20)
-	}
-	var users []User
-	if err := json.Unmarshal(text, &users); err != nil {
-		return fmt.Errorf("read users: %s: %w", u.path, err)
-	}
-	u.users, u.stamp = users, stamp
-	return nil
-}
-
-// change changes the file, in which other processes may change something else.
-func (u *Users) change(ctx context.Context, f func([]User) ([]User, error)) error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	unlock, err := filelock.Wait(ctx, u.path+".lock")
-	if err != nil {
-		return fmt.Errorf("lock users: %w", err)
-	}
-	defer unlock()
-	u.stamp = ""
-	if err := u.read(); err != nil {
-		return err
-	}
-	users, err := f(slices.Clone(u.users))
-	if err != nil {
-		return err
-	}
-	text, err := json.MarshalIndent(users, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := filelock.Replace(u.path, append(text, '\n'), 0o600); err != nil {
-		return fmt.Errorf("write users: %w", err)
-	}
-	u.stamp = ""
-	return u.read()
+	file, err := listfile.Open(path, "users", func(u User) string { return u.Name })
+	return &Users{file}, err
 }
 
 // Add adds a user, who has scopes.
@@ -155,7 +75,7 @@ func (u *Users) Add(ctx context.Context, name, password string, scopes []string)
 	if err != nil {
 		return err
 	}
-	return u.change(ctx, func(all []User) ([]User, error) {
+	return u.file.Change(ctx, func(all []User) ([]User, error) {
 		switch {
 		case indexOf(all, name) >= 0:
 			return nil, fmt.Errorf("there is a user %q already", name)
@@ -172,7 +92,7 @@ func (u *Users) SetPassword(ctx context.Context, name, password string) error {
 	if err != nil {
 		return err
 	}
-	return u.change(ctx, func(all []User) ([]User, error) {
+	return u.file.Change(ctx, func(all []User) ([]User, error) {
 		i := indexOf(all, name)
 		if i < 0 {
 			return nil, fmt.Errorf("%w: %q", ErrNoUser, name)
@@ -184,7 +104,7 @@ func (u *Users) SetPassword(ctx context.Context, name, password string) error {
 
 // Remove removes a user. Logins of his end.
 func (u *Users) Remove(ctx context.Context, name string) error {
-	return u.change(ctx, func(all []User) ([]User, error) {
+	return u.file.Change(ctx, func(all []User) ([]User, error) {
 		i := indexOf(all, name)
 		if i < 0 {
 			return nil, fmt.Errorf("%w: %q", ErrNoUser, name)
@@ -194,27 +114,15 @@ func (u *Users) Remove(ctx context.Context, name string) error {
 }
 
 // All returns the users, in the order in which they were added.
-func (u *Users) All() ([]User, error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	err := u.read()
-	return slices.Clone(u.users), err
-}
+func (u *Users) All() ([]User, error) { return u.file.All() }
 
 // find returns a user by the name. One who was removed is gone within a second.
 func (u *Users) find(name string) (User, error) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if time.Since(u.looked) >= usersPause {
-		if err := u.read(); err != nil {
-			return User{}, err
-		}
+	one, found, err := u.file.Find(name)
+	if err == nil && !found {
+		err = ErrNoUser
 	}
-	i := indexOf(u.users, name)
-	if i < 0 {
-		return User{}, ErrNoUser
-	}
-	return u.users[i], nil
+	return one, err
 }
 
 func indexOf(all []User, name string) int {

@@ -49,6 +49,20 @@ func TestClientsOfTheSDKsLogInAtUp(t *testing.T) {
 	}
 }
 
+// openid-client signs who it is (private_key_jwt), and binds its tokens to a key (DPoP), also where the gateway wants nonces in
+// its proofs. It revokes its login, too.
+func TestOpenIDClientLogsInAtUpWithItsKeys(t *testing.T) {
+	for _, proofs := range []string{"taken", "needed", "nonce"} {
+		t.Run(proofs, func(t *testing.T) {
+			issuer := localLoginsAs(t, object{"proofs": proofs})
+			got := logsIn(t, append(nodeScript(t, "oauth", "clients/login/openid.mjs", "clients/login/login.mjs"), issuer+"/mcp", `{"a":1,"b":2}`, "everything__add"))
+			if len(got.Said) != 2 || !strings.Contains(got.Said[0], "3") || !strings.Contains(got.Said[1], "3") || got.Logins != 1 || got.Refreshed != 1 {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
 // They log in as well at a Junction server, of package mcp/auth, whose tokens an authorization server of package authserver
 // gives. They ask for what the server says that all needs, and later, for a tool that they do not see, for more.
 func TestClientsOfTheSDKsAskForMoreRights(t *testing.T) {

@@ -63,11 +63,17 @@ func setAuthorization(t *testing.T, config string, authorization object) {
 // localLogins is `junction up --auth local` in front of everything, with a user ann, and access tokens that hold for a time.
 func localLogins(t *testing.T, tokenTime time.Duration) (issuer string) {
 	t.Helper()
+	return localLoginsAs(t, object{"tokenTime": tokenTime.String()})
+}
+
+// localLoginsAs is that with settings of authorization.
+func localLoginsAs(t *testing.T, authorization object) (issuer string) {
+	t.Helper()
 	env, address := isolated(t), freeAddress(t)
 	addAnn(t, env)
 	everything := realServer{name: "everything", argv: func(t testing.TB) []string { return []string{junction(t), "serve", "everything"} }}
 	config := upConfig(t, []realServer{everything})
-	setAuthorization(t, config, object{"tokenTime": tokenTime.String()})
+	setAuthorization(t, config, authorization)
 	serving(t, env, address, junction(t), "up", "--config", config, "--http", address, "--auth", "local")
 	return "http://" + address
 }

@@ -99,6 +99,7 @@ type access struct {
 	local    *authserver.Server // nil: nobody logs in here
 	needs    []string
 	scopes   []string
+	proofs   auth.Proofs
 	profile  func(name string) mcp.Handler
 
 	mu     sync.Mutex
@@ -111,7 +112,7 @@ func (a *app) openAccess(ctx context.Context, l net.Listener, f front, profile f
 	if len(ways) == 0 {
 		return nil, nil
 	}
-	x := &access{profile: profile, needs: f.authorization.Needs, scopes: f.authorization.All(), guards: map[string]*auth.Guard{}}
+	x := &access{profile: profile, needs: f.authorization.Needs, scopes: f.authorization.All(), proofs: proofsOf(f.authorization.Proofs), guards: map[string]*auth.Guard{}}
 	var verifiers []auth.Verifier
 	for _, way := range ways {
 		if way == authKeys {
@@ -142,6 +143,11 @@ func (a *app) openAccess(ctx context.Context, l net.Listener, f front, profile f
 		x.verifier = auth.Any(verifiers...)
 	}
 	return x, nil
+}
+
+// proofsOf is whether tokens are bound to a key, as the settings say.
+func proofsOf(setting string) auth.Proofs {
+	return map[string]auth.Proofs{"needed": auth.ProofsNeeded, "nonce": auth.ProofsWithNonce}[setting]
 }
 
 // verifier checks the tokens of an authorization server: the one here, or that of a URL.
@@ -189,7 +195,8 @@ func (a *app) authorizationServer(ctx context.Context, f front, x *access) (*aut
 	}
 	o := authserver.Options{
 		Issuer: x.origins[0], Resource: x.origins[0] + endpointPath, Serves: x.serves, Scopes: x.scopes, Needs: x.needs, Store: store, Key: key,
-		TokenTime: f.authorization.TokenTime, Hosts: f.hosts, Origins: f.origins, Documents: guardedFor("", f.authorization.Hosts), RegisteredOnly: f.authorization.RegisteredOnly, Logger: a.logger(),
+		TokenTime: f.authorization.TokenTime, Hosts: f.hosts, Origins: f.origins, Documents: guardedFor("", f.authorization.Hosts), RegisteredOnly: f.authorization.RegisteredOnly,
+		Proofs: x.proofs, Logger: a.logger(),
 	}
 	if p := f.authorization.Provider; p != nil {
 		secret, err := p.Secret(f.folder)
@@ -246,7 +253,7 @@ func (x *access) guard(host, path string) (*auth.Guard, error) {
 	if g := x.guards[resource]; g != nil {
 		return g, nil
 	}
-	g, err := auth.New(auth.Options{Resource: resource, Servers: x.issuers, Verifier: x.verifier, Name: "Junction", Scopes: x.scopes, Needs: x.needs})
+	g, err := auth.New(auth.Options{Resource: resource, Servers: x.issuers, Verifier: x.verifier, Name: "Junction", Scopes: x.scopes, Needs: x.needs, Proofs: x.proofs})
 	if err == nil {
 		x.guards[resource] = g
 	}

@@ -286,6 +286,33 @@ func upstream(t *testing.T) (url string, seen func() http.Header) {
 	return web.URL, func() http.Header { mu.Lock(); defer mu.Unlock(); return all.Clone() }
 }
 
+// Where tokens have to be bound, Junction's own client binds its own, and one that is read in a log is of no use.
+func TestTokensAreBoundWhereTheSettingsSaySo(t *testing.T) {
+	for _, proofs := range []string{"needed", "nonce"} {
+		t.Run(proofs, func(t *testing.T) {
+			alone(t)
+			addUser(t, "ann")
+			far, seen := upstream(t)
+			file := settingsFile(t, `{"far":{"url":"`+far+`"}}`, `{"authorization":{"proofs":"`+proofs+`"}}`)
+			r := serving(t, "up", "--auth", "local", "--config", file)
+			status, challenge := post(t, r.url, "", addCall)
+			if status != http.StatusUnauthorized || !strings.HasPrefix(challenge, "DPoP ") || !strings.Contains(challenge, `algs="ES256 `) {
+				t.Errorf("without a token: %d %s", status, challenge)
+			}
+			withBrowser(t, "ann")
+			runs(t, "", "login", r.url).expect(t, exitOK, "Logged in", "")
+			for range 2 {
+				runs(t, "", "call", r.url, "far__here").expect(t, exitOK, "it is here", "")
+			}
+			for name, values := range seen() {
+				if strings.EqualFold(name, "DPoP") || strings.Contains(strings.Join(values, " "), "eyJ") {
+					t.Errorf("the server got %s: %s", name, values)
+				}
+			}
+		})
+	}
+}
+
 // The token with which a client comes stays here (no token passthrough).
 func TestNoTokenIsPassedOn(t *testing.T) {
 	alone(t)

@@ -352,7 +352,7 @@ func (now *arrangement) opened() []any {
 // issued is what tokens are given for and checked by: all but which tool needs which scope.
 func (now *arrangement) issued() []any {
 	a := now.settings.Authorization
-	return []any{a.URL, a.Needs, a.All(), a.TokenTime, a.RegisteredOnly, a.Provider, a.Issuers, a.Hosts}
+	return []any{a.URL, a.Needs, a.All(), a.TokenTime, a.Proofs, a.RegisteredOnly, a.Provider, a.Issuers, a.Hosts}
 }
 
 // change adds, replaces and removes servers until they are those of the entries, and says what it did.

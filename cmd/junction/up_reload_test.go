@@ -33,6 +33,7 @@ func TestAChangeThatWaitsForARestartIsNamed(t *testing.T) {
 		"a tool needs a scope that is new":      {authLocal, func(a *arrangement) { a.settings.Authorization.Tools["db__*"] = []string{"admin"} }, "authorization"},
 		"what everything needs":                 {authLocal, func(a *arrangement) { a.settings.Authorization.Needs = nil }, "authorization"},
 		"how long a token holds":                {authLocal, func(a *arrangement) { a.settings.Authorization.TokenTime = time.Hour }, "authorization"},
+		"whether tokens are bound":              {authLocal, func(a *arrangement) { a.settings.Authorization.Proofs = "needed" }, "authorization"},
 		"whether clients register":              {authLocal, func(a *arrangement) { a.settings.Authorization.RegisteredOnly = true }, "authorization"},
 		"a new scope, and an issuer elsewhere":  {"keys,https://login.example", func(a *arrangement) { a.settings.Authorization.Scopes = []string{"x"} }, "authorization"},
 		"a new scope where only keys let in":    {authKeys, func(a *arrangement) { a.settings.Authorization.Scopes = []string{"x"} }, ""},

@@ -26,6 +26,7 @@ type Authorization struct {
 	Tools          map[string][]string `json:"tools,omitempty" max:"1000" doc:"scopes that tools need, by patterns of the names that clients see; tools for which a caller has not all are hidden, and calls of them refused"`
 	Scopes         []string            `json:"scopes,omitempty" max:"100" doc:"more scopes that there are, such as those that rules ask about"`
 	TokenTime      time.Duration       `json:"tokenTime,omitempty" default:"15m" doc:"for how long an access token holds that --auth local gives"`
+	Proofs         string              `json:"proofs,omitempty" enum:"taken,needed,nonce" default:"taken" doc:"whether access tokens are bound to a key of their client (DPoP), so that they are of no use to somebody else: where a client does so, always, or always and with proofs that nobody makes ahead"`
 	RegisteredOnly bool                `json:"registeredOnly,omitempty" doc:"clients register with --auth local, and publish nothing about themselves: for a gateway that cannot reach what they publish"`
 	Provider       *Provider           `json:"provider,omitempty" doc:"an OpenID provider at which users log in, in place of the users of junction user; with --auth local"`
 	Issuers        map[string]Issuer   `json:"issuers,omitempty" max:"10" doc:"what holds for authorization servers that --auth names, by their URLs"`

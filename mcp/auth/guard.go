@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/jws"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -57,6 +59,7 @@ type Guard struct {
 	document []byte // the metadata
 	cache    cache
 	proofs   proofs
+	nonces   jws.Nonces
 	now      func() time.Time
 }
 
@@ -72,13 +75,10 @@ func New(o Options) (*Guard, error) {
 		return nil, errors.New("auth: Verifier is missing: such as JWT or Introspection")
 	}
 	o.Scopes = append(slices.Clone(o.Scopes), lacking(o.Scopes, o.Needs)...)
-	g := &Guard{options: o, resource: u, now: time.Now}
-	if err := g.proofs.begin(); err != nil {
-		return nil, err
-	}
+	g := &Guard{options: o, resource: u, nonces: jws.Nonces{Secret: []byte(rand.Text() + rand.Text())}, now: time.Now}
 	g.document, err = json.Marshal(metadata{
 		Resource: o.Resource, Servers: o.Servers, Scopes: o.Scopes, Methods: []string{"header"}, Name: o.Name,
-		ProofAlgorithms: proofAlgorithmNames(), Bound: o.Proofs != ProofsTaken,
+		ProofAlgorithms: jws.Names(jws.ProofAlgorithms()), Bound: o.Proofs != ProofsTaken,
 	})
 	return g, err
 }

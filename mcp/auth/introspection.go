@@ -108,8 +108,8 @@ func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, er
 		return nil, fmt.Errorf("%w: %s says so", ErrToken, i.options.Issuer)
 	case said.Issuer != "" && said.Issuer != i.options.Issuer:
 		return nil, fmt.Errorf("%w: %.200q gave it, not %s", ErrToken, said.Issuer, i.options.Issuer)
-	case said.From != nil && said.From.time().After(began.Add(skew)):
-		return nil, fmt.Errorf("%w: it holds from %s only", ErrToken, said.From.time().UTC().Format(time.RFC3339))
+	case said.From != nil && said.From.Time().After(began.Add(skew)):
+		return nil, fmt.Errorf("%w: it holds from %s only", ErrToken, said.From.Time().UTC().Format(time.RFC3339))
 	}
 	t := said.token()
 	t.Issuer, t.Fresh = i.options.Issuer, began.Add(i.options.Fresh)

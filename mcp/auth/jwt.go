@@ -2,8 +2,6 @@ package auth
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/rsa"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,14 +13,12 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/junction-mcp/junction/internal/jws"
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
 const (
 	maxDocument = 1 << 20          // bytes of what an authorization server publishes
-	maxKeys     = 100              // that it signs with
-	maxKeyBits  = 8192             // of a key of RSA: checking with larger ones takes long
-	minKeyBits  = 2048             // smaller ones can be broken
 	keysLife    = time.Hour        // after which keys are read again
 	keysPause   = 30 * time.Second // between two looks for a key that is not known
 	keysTime    = 10 * time.Second // for one look
@@ -61,45 +57,27 @@ type jwt struct {
 
 // keySet are the keys as they were read. It is not changed once it is seen.
 type keySet struct {
-	keys   []jose.JSONWebKey
+	keys   jws.Keys
 	read   time.Time // zero: never
 	looked time.Time // when it was last tried
 	fault  error     // why that look found none
 }
 
-// signatures are those that hold: never none, and never one whose key both sides have.
-func signatures() []jose.SignatureAlgorithm {
-	return []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.ES512, jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA}
-}
-
 // claims are those of an access token (RFC 9068 section 2.2, RFC 7800).
 type claims struct {
-	Issuer   string   `json:"iss"`
-	Subject  string   `json:"sub"`
-	Client   string   `json:"client_id"`
-	Party    string   `json:"azp"`
-	Audience texts    `json:"aud"`
-	Scope    words    `json:"scope"`
-	Scopes   words    `json:"scp"`
-	Expires  *seconds `json:"exp"`
-	From     *seconds `json:"nbf"`
+	Issuer   string       `json:"iss"`
+	Subject  string       `json:"sub"`
+	Client   string       `json:"client_id"`
+	Party    string       `json:"azp"`
+	Audience jws.Texts    `json:"aud"`
+	Scope    words        `json:"scope"`
+	Scopes   words        `json:"scp"`
+	Expires  *jws.Seconds `json:"exp"`
+	From     *jws.Seconds `json:"nbf"`
 	Bound    struct {
 		Thumbprint  string `json:"jkt"`
 		Certificate string `json:"x5t#S256"`
 	} `json:"cnf"`
-}
-
-// texts are one or several.
-type texts []string
-
-// UnmarshalJSON implements [json.Unmarshaler].
-func (t *texts) UnmarshalJSON(data []byte) error {
-	var one string
-	if json.Unmarshal(data, &one) == nil {
-		*t = texts{one}
-		return nil
-	}
-	return json.Unmarshal(data, (*[]string)(t))
 }
 
 // words are texts with blanks between, or several.
@@ -107,7 +85,7 @@ type words []string
 
 // UnmarshalJSON implements [json.Unmarshaler].
 func (w *words) UnmarshalJSON(data []byte) error {
-	var all texts
+	var all jws.Texts
 	err := all.UnmarshalJSON(data)
 	for _, text := range all {
 		*w = append(*w, strings.Fields(text)...)
@@ -115,16 +93,9 @@ func (w *words) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// seconds are a time (RFC 7519 section 2).
-type seconds float64
-
-func (s seconds) time() time.Time {
-	return time.Unix(int64(min(max(float64(s), 0), 1<<40)), 0)
-}
-
 // Verify implements [Verifier].
 func (j *jwt) Verify(ctx context.Context, token, _ string) (*Token, error) {
-	object, err := jose.ParseSignedCompact(token, signatures())
+	object, err := jose.ParseSignedCompact(token, jws.Algorithms())
 	if err != nil || len(object.Signatures) != 1 {
 		return nil, fmt.Errorf("%w: it is not signed as %s signs", ErrToken, j.options.Issuer)
 	}
@@ -150,8 +121,8 @@ func (j *jwt) Verify(ctx context.Context, token, _ string) (*Token, error) {
 		return nil, fmt.Errorf("%w: %.200q gave it, not %s", ErrToken, c.Issuer, j.options.Issuer)
 	case c.Expires == nil:
 		return nil, fmt.Errorf("%w: it says not when it expires", ErrToken)
-	case c.From != nil && c.From.time().After(now.Add(skew)):
-		return nil, fmt.Errorf("%w: it holds from %s only", ErrToken, c.From.time().UTC().Format(time.RFC3339))
+	case c.From != nil && c.From.Time().After(now.Add(skew)):
+		return nil, fmt.Errorf("%w: it holds from %s only", ErrToken, c.From.Time().UTC().Format(time.RFC3339))
 	}
 	return c.token(), nil
 }
@@ -165,7 +136,7 @@ func (c *claims) token() *Token {
 		t.Subject = t.ClientID
 	}
 	if c.Expires != nil {
-		t.Expires = c.Expires.time()
+		t.Expires = c.Expires.Time()
 	}
 	return t
 }
@@ -176,25 +147,10 @@ func (j *jwt) key(ctx context.Context, header jose.Header) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if key := known.find(header); key != nil {
+	if key := known.keys.Find(header); key != nil {
 		return key.Key, nil
 	}
 	return nil, fmt.Errorf("%w: %s has no key %.100q", ErrToken, j.options.Issuer, header.KeyID)
-}
-
-func (s *keySet) find(header jose.Header) (found *jose.JSONWebKey) {
-	for i, key := range s.keys {
-		if key.Use != "" && key.Use != "sig" || key.Algorithm != "" && key.Algorithm != header.Algorithm || header.KeyID != "" && key.KeyID != header.KeyID {
-			continue
-		}
-		if found != nil && header.KeyID == "" {
-			return nil // it could be either
-		}
-		if found == nil {
-			found = &s.keys[i]
-		}
-	}
-	return found
 }
 
 // serves reports whether keys are taken as they are: they are new, and have the one that is wanted, or it was looked
@@ -203,7 +159,7 @@ func (s *keySet) serves(header jose.Header, now time.Time) bool {
 	if !s.holds(now) {
 		return s.fault != nil && now.Sub(s.looked) < faultPause
 	}
-	return now.Sub(s.read) < keysLife && s.find(header) != nil || now.Sub(s.looked) < keysPause
+	return now.Sub(s.read) < keysLife && s.keys.Find(header) != nil || now.Sub(s.looked) < keysPause
 }
 
 // holds reports whether keys are new enough to be used.
@@ -246,7 +202,7 @@ func (j *jwt) known(ctx context.Context, header jose.Header) (*keySet, error) {
 }
 
 // readKeys reads the keys of the authorization server.
-func (j *jwt) readKeys(ctx context.Context) ([]jose.JSONWebKey, error) {
+func (j *jwt) readKeys(ctx context.Context) (jws.Keys, error) {
 	at := j.options.Keys
 	if at == "" {
 		var err error
@@ -254,38 +210,15 @@ func (j *jwt) readKeys(ctx context.Context) ([]jose.JSONWebKey, error) {
 			return nil, err
 		}
 	}
-	var set struct {
-		Keys []json.RawMessage `json:"keys"`
-	}
+	var set json.RawMessage
 	if err := document(ctx, j.options.HTTP, at, &set); err != nil {
 		return nil, err
 	}
-	if len(set.Keys) > maxKeys {
-		return nil, fmt.Errorf("%s has %d keys, and at most %d are looked at", at, len(set.Keys), maxKeys)
-	}
-	var keys []jose.JSONWebKey
-	for _, text := range set.Keys {
-		var key jose.JSONWebKey
-		if key.UnmarshalJSON(text) == nil && canVerify(&key) { // of a kind that is not known here
-			keys = append(keys, key)
-		}
+	keys, err := jws.ReadKeys(set)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", at, err)
 	}
 	return keys, nil
-}
-
-// canVerify reports whether signatures can be checked with a key.
-func canVerify(key *jose.JSONWebKey) bool {
-	if !key.Valid() || !key.IsPublic() {
-		return false
-	}
-	switch k := key.Key.(type) {
-	case *rsa.PublicKey:
-		return k.N.BitLen() >= minKeyBits && k.N.BitLen() <= maxKeyBits
-	case *ecdsa.PublicKey:
-		return true
-	}
-	_, isSecret := key.Key.([]byte)
-	return !isSecret
 }
 
 // published finds the URL that the metadata of an authorization server has as a member.

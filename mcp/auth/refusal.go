@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/jws"
 )
 
 const (
@@ -90,7 +91,7 @@ func (g *Guard) challenge(scheme, fault string, scopes []string) string {
 		b.WriteString(`, scope="` + quoted(strings.Join(scopes, " ")) + `"`)
 	}
 	if scheme == schemeProof {
-		b.WriteString(`, algs="` + strings.Join(proofAlgorithmNames(), " ") + `"`)
+		b.WriteString(`, algs="` + strings.Join(jws.Names(jws.ProofAlgorithms()), " ") + `"`)
 	}
 	return b.String()
 }

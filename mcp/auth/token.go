@@ -9,11 +9,13 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/junction-mcp/junction/internal/jws"
 )
 
 const (
 	// skew is how far the clocks of this machine and of an authorization server may be apart.
-	skew = 30 * time.Second
+	skew = jws.Skew
 	// maxCached bounds the tokens that a Guard remembers to have checked.
 	maxCached = 10_000
 	// maxRemembered is for how long it remembers one that does not say when it expires.

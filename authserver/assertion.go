@@ -1,0 +1,200 @@
+package authserver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/junction-mcp/junction/internal/jws"
+	"github.com/zitadel/oidc/v3/pkg/oidc"
+	"github.com/zitadel/oidc/v3/pkg/op"
+)
+
+// How clients say who they are.
+const (
+	methodNone = "none"            // anybody can
+	methodKey  = "private_key_jwt" // by a signature
+)
+
+const (
+	maxAssertion  = 8 << 10          // bytes
+	assertionTime = 10 * time.Minute // for which one may hold at most
+)
+
+var (
+	// errIdentity says that a client is not shown to be who it says it is.
+	errIdentity = errors.New("the client does not show who it is")
+	// errAssertion says that of what it signed.
+	errAssertion = fmt.Errorf("%w: client_assertion", errIdentity)
+)
+
+func identityFault(err error) error {
+	return op.NewStatusError(oidc.ErrInvalidClient().WithDescription("%v", err).WithParent(err), http.StatusUnauthorized)
+}
+
+// An assertion is what a client signed of itself (RFC 7523 section 2.2), and that holds. Whether it was used before is
+// seen by spend.
+type assertion struct {
+	id    string
+	until time.Time // when it does not hold any more
+}
+
+// sign has a client sign who it is, where it says that it does.
+func (r *registration) sign(c *client) (err error) {
+	if r.Method != methodKey {
+		return nil
+	}
+	switch isSet := len(r.Keys) > 0 && string(r.Keys) != "null"; {
+	case isSet == (r.KeysAt != ""):
+		return fmt.Errorf("%s needs either jwks or jwks_uri", methodKey)
+	case isSet:
+		if c.Keys, err = jws.ReadKeys(r.Keys); err != nil {
+			return fmt.Errorf("jwks: %w", err)
+		}
+		if len(c.Keys) == 0 {
+			return errors.New("jwks: expected public keys of RSA with 2048 bits or more, Ed25519, or ECDSA; there is none")
+		}
+		return nil
+	}
+	u, err := url.Parse(r.KeysAt)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" || len(r.KeysAt) > maxClientID {
+		return fmt.Errorf("jwks_uri: expected an https URL, got %.200q", r.KeysAt)
+	}
+	c.KeysAt = r.KeysAt
+	return nil
+}
+
+// VerifyClient implements [op.Server].
+func (e *endpoints) VerifyClient(ctx context.Context, r *op.Request[op.ClientCredentials]) (op.Client, error) {
+	s := e.server
+	c, signed, err := s.authenticate(ctx, r.Data)
+	switch {
+	case errors.Is(err, errNoClient), errors.Is(err, errIdentity):
+		return nil, identityFault(err)
+	case err != nil: // clients whose ID does not hold forget their logins
+		s.options.Logger.WarnContext(ctx, "a client cannot be looked up", "client", r.Data.ClientID, "error", err)
+		return nil, op.NewStatusError(serverFault(err), http.StatusServiceUnavailable)
+	}
+	return protocolClient{c, s.options.Scopes, signed}, nil
+}
+
+// authenticate finds out which client sends a request.
+func (s *Server) authenticate(ctx context.Context, said *op.ClientCredentials) (*client, *assertion, error) {
+	if said.ClientSecret != "" {
+		return nil, nil, fmt.Errorf("%w: clients have no secrets here", errIdentity)
+	}
+	if said.ClientAssertion != "" {
+		return s.asserted(ctx, said)
+	}
+	c, err := s.client(ctx, said.ClientID)
+	if err == nil && c.signs() {
+		err = fmt.Errorf("%w: it is missing; the client signs who it is (%s)", errAssertion, methodKey)
+	}
+	return c, nil, err
+}
+
+// asserted is the client that signed an assertion.
+func (s *Server) asserted(ctx context.Context, said *op.ClientCredentials) (*client, *assertion, error) {
+	algorithms := jws.Algorithms()
+	object, err := jose.ParseSignedCompact(said.ClientAssertion, algorithms)
+	if err != nil || len(object.Signatures) != 1 || len(said.ClientAssertion) > maxAssertion {
+		return nil, nil, fmt.Errorf("%w: expected a JWT of up to %d KiB, signed with one of %s", errAssertion, maxAssertion>>10, strings.Join(jws.Names(algorithms), ", "))
+	}
+	header := object.Signatures[0].Header
+	if kind, _ := header.ExtraHeaders[jose.HeaderType].(string); !slices.Contains([]string{"", "jwt", "client-authentication+jwt"}, strings.ToLower(kind)) {
+		return nil, nil, fmt.Errorf("%w: its type is %.40q, expected JWT", errAssertion, kind)
+	}
+	var claims assertionClaims
+	if err := json.Unmarshal(object.UnsafePayloadWithoutVerification(), &claims); err != nil { // it says whose keys to look at
+		return nil, nil, fmt.Errorf("%w: its claims are not those of an assertion", errAssertion)
+	}
+	c, key, err := s.keyOf(ctx, claims.Subject, header)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := object.Verify(key); err != nil {
+		return nil, nil, fmt.Errorf("%w: it is not signed with a key of the client", errAssertion)
+	}
+	signed, err := claims.check(said.ClientID, []string{s.options.Issuer, s.options.Issuer + tokenPath}, time.Now())
+	return c, signed, err
+}
+
+// keyOf is the key that a client signs with, of those that it has, whatever else a header says of keys. Where the client
+// publishes them, they are read again for one that is not known.
+func (s *Server) keyOf(ctx context.Context, id string, header jose.Header) (*client, *jose.JSONWebKey, error) {
+	for _, again := range []bool{false, true} {
+		c, err := s.lookUp(ctx, id, again)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !c.signs() {
+			return nil, nil, fmt.Errorf("%w: the client is not registered with %s", errAssertion, methodKey)
+		}
+		keys := c.Keys
+		if c.KeysAt != "" {
+			keys, err = s.keySets.get(ctx, c.KeysAt, again, func(ctx context.Context) (jws.Keys, error) { return s.readKeySet(ctx, c.KeysAt) })
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if key := keys.Find(header); key != nil {
+			return c, key, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("%w: the client has no key %.100q, or none for %s", errAssertion, header.KeyID, header.Algorithm)
+}
+
+// readKeySet reads the keys that a client publishes.
+func (s *Server) readKeySet(ctx context.Context, at string) (jws.Keys, error) {
+	text, err := s.fetch(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := jws.ReadKeys(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the client's keys at %.200s: %w", errAssertion, at, err)
+	}
+	return keys, nil
+}
+
+// assertionClaims are those of an assertion (RFC 7523 section 3).
+type assertionClaims struct {
+	Issuer   string       `json:"iss"`
+	Subject  string       `json:"sub"`
+	Audience jws.Texts    `json:"aud"`
+	ID       string       `json:"jti"`
+	Expires  *jws.Seconds `json:"exp"`
+	From     *jws.Seconds `json:"nbf"`
+	At       *jws.Seconds `json:"iat"`
+}
+
+// check checks that an assertion is of a client, and for here only: one that is for others, too, could have been sent here
+// by one of them.
+func (a *assertionClaims) check(id string, here []string, now time.Time) (*assertion, error) {
+	isLater := func(at *jws.Seconds) bool { return at != nil && at.Time().After(now.Add(jws.Skew)) }
+	why := ""
+	switch {
+	case a.Issuer != a.Subject || id != "" && id != a.Subject:
+		why = "iss, sub and client_id are not one client"
+	case len(a.Audience) == 0 || slices.ContainsFunc(a.Audience, func(aud string) bool { return !slices.Contains(here, aud) }):
+		why = fmt.Sprintf("it is for %.300q (aud), expected %s", a.Audience, here[0])
+	case a.Expires == nil || now.Sub(a.Expires.Time()) >= jws.Skew:
+		why = "it expired, or does not say when it does (exp)"
+	case a.Expires.Time().After(now.Add(assertionTime + jws.Skew)):
+		why = fmt.Sprintf("it holds for longer than %v (exp)", assertionTime)
+	case isLater(a.From) || isLater(a.At):
+		why = "it is of the future (nbf, iat)"
+	case a.ID == "" || len(a.ID) > jws.MaxID:
+		why = fmt.Sprintf("it has no id of 1 to %d bytes (jti)", jws.MaxID)
+	default:
+		return &assertion{a.ID, a.Expires.Time().Add(jws.Skew)}, nil
+	}
+	return nil, fmt.Errorf("%w: %s", errAssertion, why)
+}

@@ -1,0 +1,109 @@
+package jws
+
+import (
+	"crypto/ecdsa"
+	"crypto/rsa"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+const (
+	maxKeys    = 100  // of one signer
+	maxKeyBits = 8192 // of a key of RSA: checking with larger ones takes long
+	minKeyBits = 2048 // smaller ones can be broken
+	// Skew is how far the clocks of this machine and of a signer may be apart.
+	Skew = 30 * time.Second
+)
+
+// Algorithms are those that hold: never none, and never one whose key both sides have.
+func Algorithms() []jose.SignatureAlgorithm {
+	return []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.ES512, jose.RS256, jose.RS384, jose.RS512, jose.PS256, jose.PS384, jose.PS512, jose.EdDSA}
+}
+
+// Names are algorithms as metadata name them.
+func Names(all []jose.SignatureAlgorithm) (names []string) {
+	for _, a := range all {
+		names = append(names, string(a))
+	}
+	return names
+}
+
+// Keys are what a signer publishes, without those that nothing can be checked with.
+type Keys []jose.JSONWebKey
+
+// ReadKeys reads a JWK Set (RFC 7517). Keys of kinds that are not known here are left out.
+func ReadKeys(text []byte) (Keys, error) {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(text, &set); err != nil {
+		return nil, err
+	}
+	if len(set.Keys) > maxKeys {
+		return nil, fmt.Errorf("there are %d keys, and at most %d are looked at", len(set.Keys), maxKeys)
+	}
+	var keys Keys
+	for _, text := range set.Keys {
+		var key jose.JSONWebKey
+		if key.UnmarshalJSON(text) == nil && canVerify(&key) {
+			keys = append(keys, key)
+		}
+	}
+	return keys, nil
+}
+
+// canVerify reports whether signatures can be checked with a key.
+func canVerify(key *jose.JSONWebKey) bool {
+	if !key.Valid() || !key.IsPublic() {
+		return false
+	}
+	switch k := key.Key.(type) {
+	case *rsa.PublicKey:
+		return k.N.BitLen() >= minKeyBits && k.N.BitLen() <= maxKeyBits
+	case *ecdsa.PublicKey:
+		return true
+	}
+	_, isSecret := key.Key.([]byte)
+	return !isSecret
+}
+
+// Find returns the key that a header names, or nil. Where it names none there must be only one that fits. What else a
+// header says of keys, and where they are, is not looked at.
+func (k Keys) Find(header jose.Header) (found *jose.JSONWebKey) {
+	for i, key := range k {
+		if key.Use != "" && key.Use != "sig" || key.Algorithm != "" && key.Algorithm != header.Algorithm || header.KeyID != "" && key.KeyID != header.KeyID {
+			continue
+		}
+		if found != nil && header.KeyID == "" {
+			return nil // it could be either
+		}
+		if found == nil {
+			found = &k[i]
+		}
+	}
+	return found
+}
+
+// Texts are one or several.
+type Texts []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *Texts) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*t = Texts{one}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]string)(t))
+}
+
+// Seconds are a time (RFC 7519 section 2).
+type Seconds float64
+
+// Time is the time that they are.
+func (s Seconds) Time() time.Time {
+	return time.Unix(int64(min(max(float64(s), 0), 1<<40)), 0)
+}

@@ -1,0 +1,135 @@
+package jws
+
+import (
+	"crypto"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+)
+
+const (
+	// ProofTime is for how long a proof holds.
+	ProofTime = time.Minute
+	// MaxID bounds the id of what is used once, in bytes.
+	MaxID     = 256
+	nonceTime = 2 * time.Minute // for how long a nonce is given; it holds as long again
+	maxProof  = 8 << 10         // bytes
+)
+
+// ProofAlgorithms are those that proofs may be signed with.
+func ProofAlgorithms() []jose.SignatureAlgorithm {
+	return []jose.SignatureAlgorithm{jose.ES256, jose.ES384, jose.EdDSA, jose.PS256, jose.RS256}
+}
+
+// A Proof is one as it was sent, signed with the key that it shows.
+type Proof struct {
+	Thumbprint string // of the key (RFC 7638)
+	ID         string // to be used once
+	Nonce      string
+	method     string
+	url        string
+	at         *Seconds
+	hash       string // of a token
+}
+
+// ReadProof checks that a proof is signed with the key that it shows (RFC 9449 section 4.3, 1 to 7).
+func ReadProof(headers []string) (*Proof, error) {
+	if len(headers) != 1 || len(headers[0]) > maxProof {
+		return nil, fmt.Errorf("there are %d, expected one of up to %d KiB", len(headers), maxProof>>10)
+	}
+	object, err := jose.ParseSignedCompact(headers[0], ProofAlgorithms())
+	if err != nil || len(object.Signatures) != 1 {
+		return nil, fmt.Errorf("it is not signed with one of %s", strings.Join(Names(ProofAlgorithms()), ", "))
+	}
+	header := object.Signatures[0].Header
+	key := header.JSONWebKey
+	switch kind, _ := header.ExtraHeaders[jose.HeaderType].(string); {
+	case !strings.EqualFold(kind, "dpop+jwt"):
+		return nil, fmt.Errorf("its type is %.40q, expected dpop+jwt", kind)
+	case key == nil || !canVerify(key):
+		return nil, errors.New("it shows no public key")
+	}
+	payload, err := object.Verify(key)
+	if err != nil {
+		return nil, errors.New("its signature is not of its key")
+	}
+	var claims struct {
+		ID     string   `json:"jti"`
+		Method string   `json:"htm"`
+		URL    string   `json:"htu"`
+		At     *Seconds `json:"iat"`
+		Hash   string   `json:"ath"`
+		Nonce  string   `json:"nonce"`
+	}
+	if err := json.Unmarshal(payload, &claims); err != nil {
+		return nil, err
+	}
+	thumbprint, err := key.Thumbprint(crypto.SHA256)
+	return &Proof{base64.RawURLEncoding.EncodeToString(thumbprint), claims.ID, claims.Nonce, claims.Method, claims.URL, claims.At, claims.Hash}, err
+}
+
+// Check checks that a proof was just made, for a request to here (RFC 9449 section 4.3, 8 to 11). What it does not
+// check is whether it was used before.
+func (p *Proof) Check(method string, isHere func(*url.URL) bool, now time.Time) error {
+	u, err := url.Parse(p.url)
+	switch {
+	case p.method != method:
+		return fmt.Errorf("it is for %.20q, not for %s (htm)", p.method, method)
+	case err != nil || !isHere(u):
+		return fmt.Errorf("it is for %.200q, not for here (htu)", p.url)
+	case p.at == nil || p.at.Time().After(now.Add(Skew)) || now.Sub(p.at.Time()) > ProofTime+Skew:
+		return errors.New("it was not made just now (iat)")
+	case p.ID == "" || len(p.ID) > MaxID:
+		return fmt.Errorf("it has no id of 1 to %d bytes (jti)", MaxID)
+	}
+	return nil
+}
+
+// IsOfKey reports whether a proof is signed with the key of a thumbprint.
+func (p *Proof) IsOfKey(thumbprint string) bool {
+	return subtle.ConstantTimeCompare([]byte(p.Thumbprint), []byte(thumbprint)) == 1
+}
+
+// IsOf reports whether a proof goes with a token.
+func (p *Proof) IsOf(token string) bool {
+	hash := sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare([]byte(p.hash), []byte(base64.RawURLEncoding.EncodeToString(hash[:]))) == 1
+}
+
+// SameOrigin reports whether two URLs are of one origin, with the usual port or without a port.
+func SameOrigin(a, b *url.URL) bool {
+	port := func(u *url.URL) string {
+		if p := u.Port(); p != "" {
+			return p
+		}
+		return map[string]string{"https": "443", "http": "80"}[strings.ToLower(u.Scheme)]
+	}
+	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+}
+
+// Nonces are what proofs have to hold, so that nobody makes them ahead: texts that only who has a secret can make.
+type Nonces struct{ Secret []byte }
+
+// Now is the one to give at a time.
+func (n Nonces) Now(at time.Time) string {
+	h := hmac.New(sha256.New, n.Secret)
+	h.Write(strconv.AppendInt(nil, at.UnixNano()/int64(nonceTime), 10))
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:18])
+}
+
+// Holds reports whether a nonce was given lately.
+func (n Nonces) Holds(nonce string, now time.Time) bool {
+	a := subtle.ConstantTimeCompare([]byte(nonce), []byte(n.Now(now)))
+	b := subtle.ConstantTimeCompare([]byte(nonce), []byte(n.Now(now.Add(-nonceTime))))
+	return a|b == 1
+}
