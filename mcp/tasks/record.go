@@ -183,7 +183,7 @@ func (t *Tasks) change(ctx context.Context, id string, do func(*record) error) (
 		}
 		task.Updated = time.Now()
 		if err := t.put(ctx, task, version); !errors.Is(err, state.ErrConflict) {
-			t.notifyListeners()
+			t.notifyListeners(id)
 			return task, err
 		}
 	}
