@@ -44,7 +44,9 @@ func (r *Revision) lowerCapabilities(capabilities json.RawMessage) json.RawMessa
 		w.Raw("extensions", others)
 	}
 	if r.Tasks {
-		w.Object("tasks") // without list: who asks is not always known
+		w.Object("tasks")
+		w.Object("list") // those of the session at least, whoever asks
+		w.End()
 		w.Object("cancel")
 		w.End()
 		w.Object("requests")

@@ -163,6 +163,11 @@ func (t *Tasks) Part(name string) mcp.Middleware {
 					return mcp.Result{}, form.Missing()
 				}
 				return t.about(ctx, req, next)
+			case "tasks/list":
+				if !Declared(req.Meta.Capabilities) {
+					return mcp.Result{}, form.Missing()
+				}
+				return t.own(ctx, req, next)
 			case "subscriptions/listen":
 				return t.listen(ctx, req, next)
 			case "tools/list":

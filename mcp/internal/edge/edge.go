@@ -29,6 +29,7 @@ const (
 	methodPing        = "ping"
 	methodDiscover    = "server/discover"
 	methodListen      = "subscriptions/listen"
+	methodTasksList   = "tasks/list"
 	methodSetLevel    = "logging/setLevel"
 	methodSubscribe   = "resources/subscribe"
 	methodUnsubscribe = "resources/unsubscribe"

@@ -196,7 +196,9 @@ func (s *Session) answer(ctx context.Context, c *sessionCall, m *jsonrpc.Message
 		if err != nil {
 			return result, err
 		}
-		return s.tasks.asTask(&result)
+		return s.asTask(&result)
+	case s.revision.Tasks && s.has.tasks() && m.Method == methodTasksList:
+		return c.listTasks(ctx)
 	case s.revision.Tasks && s.has.tasks() && (m.Method == "tasks/get" || m.Method == "tasks/result" || m.Method == "tasks/cancel"):
 		return c.aboutTask(ctx)
 	}

@@ -91,25 +91,26 @@ func (w *Waiter) Wait(ctx context.Context, id string, poll time.Duration) (mcp.R
 	}
 }
 
-// pause waits until it is time to look again, or a task is heard of, which does not count more often than a look.
+// pause waits until it is time to look again, or a task is heard of, which counts no sooner than a look could.
 func pause(ctx context.Context, poll time.Duration, heard <-chan *Task) (*Task, error) {
-	poll = min(max(poll, minPoll), maxPoll)
-	for _, part := range []struct {
-		time  time.Duration
-		heard <-chan *Task
-	}{{minPoll, nil}, {poll - minPoll, heard}} {
-		timer := time.NewTimer(part.time)
-		select {
-		case <-timer.C:
-		case t := <-part.heard:
-			timer.Stop()
-			return t, nil
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, context.Cause(ctx)
-		}
+	if _, err := await(ctx, minPoll, nil); err != nil || poll <= minPoll {
+		return nil, err
 	}
-	return nil, nil
+	return await(ctx, min(poll, maxPoll)-minPoll, heard)
+}
+
+// await waits for a time, or for a task before that.
+func await(ctx context.Context, d time.Duration, heard <-chan *Task) (*Task, error) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil, nil
+	case t := <-heard:
+		return t, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // answer responds to the requests of a task that nobody responded to yet.
