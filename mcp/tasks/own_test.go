@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/streamable"
 	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/state"
 )
@@ -237,5 +239,27 @@ func TestAListIsOfOnePartAndOfSomebodyWhoIsKnown(t *testing.T) {
 	knowsNone := mcp.NewClient(asking(a, "ada"))
 	if _, err := knowsNone.Do(t.Context(), "tasks/list", nil); !errors.Is(err, &mcp.Error{Code: mcp.CodeMissingCapability}) {
 		t.Errorf("one who knows no tasks: %v", err)
+	}
+}
+
+// Without sessions calls never become tasks of 2025-11-25, and nothing says that they would.
+func TestAServerWithoutSessionsDeclaresNoTasksToLegacyClients(t *testing.T) {
+	long, err := tasks.New(tasks.Options{Tools: map[string]tasks.Tool{"*": {}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer long.Close()
+	endpoint := streamable.HandlerWith(long.Middleware()(longServer(nil)), streamable.Options{Stateless: true})
+	server := httptest.NewServer(endpoint)
+	defer func() { server.Close(); endpoint.Close() }()
+	s := &legacySession{url: server.URL}
+	if got := s.send(t, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`); !strings.Contains(got, `"capabilities":{"tools"`) || strings.Contains(got, "tasks") || strings.Contains(got, "extensions") {
+		t.Errorf("initialize: %s", got)
+	}
+	if got := s.send(t, "tools/call", `{"name":"fail","task":{}}`); !strings.Contains(got, `"content":[`) {
+		t.Errorf("a call: %s", got)
+	}
+	if got := s.send(t, "tasks/list", `{}`); !strings.Contains(got, `"error":{"code":`) {
+		t.Errorf("a list: %s", got)
 	}
 }

@@ -113,6 +113,8 @@ type From struct {
 	ParamHeaders map[string][]string
 	// Out takes what goes back while the request runs.
 	Out Sender
+	// Sessionless: no later request belongs to the session that this one begins.
+	Sessionless bool
 }
 
 // A Reply is the response to a request.

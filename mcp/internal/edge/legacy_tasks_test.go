@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -275,10 +276,10 @@ func TestAClientHearsOfItsOwnTasksWhileItsStreamIsOpen(t *testing.T) {
 func TestAServerThatDoesNotNotifyOfTasksIsAskedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &worker{tasks: map[string]string{}}
-		listens := 0
+		var listens atomic.Int32
 		counted := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
 			if req.Method == "subscriptions/listen" && strings.Contains(string(req.Params), "taskIds") {
-				listens++
+				listens.Add(1)
 			}
 			return w.Handle(ctx, req)
 		})
@@ -290,8 +291,8 @@ func TestAServerThatDoesNotNotifyOfTasksIsAskedOnce(t *testing.T) {
 			send(t, session, "tasks/get", `{"taskId":"t1"}`)
 			time.Sleep(time.Second)
 		}
-		if listens != 1 {
-			t.Errorf("it was asked %d times, want once", listens)
+		if got := listens.Load(); got != 1 {
+			t.Errorf("it was asked %d times, want once", got)
 		}
 	})
 }

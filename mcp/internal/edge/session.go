@@ -63,7 +63,7 @@ func (e *Edge) Initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 	if fault := s.describe(m); fault != nil {
 		return nil, refuse(dst, m.ID, fault)
 	}
-	handshake, err := s.discover(ctx)
+	handshake, err := s.discover(ctx, from.Sessionless)
 	if err != nil {
 		s.Close()
 		fault := wireError(r, methodInitialize, err)
@@ -91,7 +91,7 @@ func (s *Session) describe(m *jsonrpc.Message) (fault *jsonrpc.Error) {
 }
 
 // discover asks the Handler what it is, and returns the result of initialize.
-func (s *Session) discover(ctx context.Context) (handshake []byte, err error) {
+func (s *Session) discover(ctx context.Context, sessionless bool) (handshake []byte, err error) {
 	req := &mcp.Request{Method: methodDiscover, Meta: s.meta, Caller: s, Principal: s.principal, Peer: noPeer{}}
 	result, err := s.edge.handler.Handle(ctx, req)
 	if err != nil {
@@ -100,6 +100,9 @@ func (s *Session) discover(ctx context.Context) (handshake []byte, err error) {
 	discovered, err := s.edge.encode(methodDiscover, &result)
 	if err != nil {
 		return nil, err
+	}
+	if sessionless { // a task of this era is one of a session
+		discovered = revision.WithoutTasks(discovered)
 	}
 	if raw := jsonrpc.Get(discovered, "capabilities"); raw != nil {
 		json.Unmarshal(raw, &s.has) // what cannot be read is not listened for

@@ -79,6 +79,11 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 	if err := req.Peer.Notify(ctx, notificationAcknowledged, l.withTasks(w.Bytes())); err != nil {
 		return mcp.Result{}, err
 	}
+	if !task.IsForFree(ctx) { // they may have changed before this
+		for _, id := range l.tasks {
+			l.hint(id)
+		}
+	}
 	for {
 		select {
 		case <-l.events.ready:
