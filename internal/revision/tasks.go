@@ -33,6 +33,19 @@ func HasTasks(capabilities json.RawMessage) bool {
 	return isObject(jsonrpc.Get(jsonrpc.Get(capabilities, "extensions"), TasksExtension))
 }
 
+// WithoutTasks returns what a Handler says of itself without its tasks.
+func WithoutTasks(discovered json.RawMessage) json.RawMessage {
+	capabilities := jsonrpc.Get(discovered, "capabilities")
+	if !HasTasks(capabilities) {
+		return discovered
+	}
+	others := jsonrpc.Without(jsonrpc.Get(capabilities, "extensions"), TasksExtension)
+	if capabilities = jsonrpc.Without(capabilities, "extensions"); len(others) > len("{}") {
+		capabilities = jsonrpc.With(capabilities, "extensions", others)
+	}
+	return jsonrpc.With(discovered, "capabilities", capabilities)
+}
+
 // lowerCapabilities returns a modern server's capabilities as a legacy revision has them.
 func (r *Revision) lowerCapabilities(capabilities json.RawMessage) json.RawMessage {
 	if !HasTasks(capabilities) {
@@ -44,7 +57,9 @@ func (r *Revision) lowerCapabilities(capabilities json.RawMessage) json.RawMessa
 		w.Raw("extensions", others)
 	}
 	if r.Tasks {
-		w.Object("tasks") // without list: who asks is not always known
+		w.Object("tasks")
+		w.Object("list") // those of the session at least, whoever asks
+		w.End()
 		w.Object("cancel")
 		w.End()
 		w.Object("requests")

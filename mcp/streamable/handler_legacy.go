@@ -54,7 +54,7 @@ func (x *exchange) initialize(m *jsonrpc.Message) {
 		return
 	}
 	defer x.endpoint.end(c)
-	protocol, reply := x.endpoint.edge.Initialize(ctx, nil, m, edge.From{Principal: x.principal})
+	protocol, reply := x.endpoint.edge.Initialize(ctx, nil, m, edge.From{Principal: x.principal, Sessionless: x.endpoint.options.Stateless})
 	if protocol != nil && !x.endpoint.options.Stateless {
 		s := newSession(x.endpoint, protocol, x.principal)
 		if !x.endpoint.sessions.add(s) {

@@ -77,6 +77,12 @@ func (t *Task) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
 			return nil, errors.New("the task asks something, and Task.Ask is nil")
 		}
 	}
+	w.Listen = func(ctx context.Context, params json.RawMessage, peer mcp.Peer) error {
+		listen, knows := mcp.NewRequest("subscriptions/listen", params), Capabilities()
+		listen.Meta.Capabilities, listen.Peer, listen.Caller = &knows, peer, t.client
+		_, err := t.client.Handle(ctx, listen)
+		return err
+	}
 	result, err := w.Wait(ctx, t.ID, t.poll)
 	if err != nil {
 		return nil, err

@@ -13,44 +13,74 @@ import (
 )
 
 const (
-	maxListened = 100                   // tasks of one subscription
 	listenPause = 2 * time.Second       // between two looks at tasks of other processes
-	changePause = 20 * time.Millisecond // between a change of any task and a look
+	changePause = 20 * time.Millisecond // between a change of a task and a look
 	ackName     = "notifications/subscriptions/acknowledged"
 )
 
-// notifyListeners has subscriptions look at their tasks.
-func (t *Tasks) notifyListeners() {
+// notifyListeners has the subscriptions to a task look at it.
+func (t *Tasks) notifyListeners(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	close(t.changed)
-	t.changed = make(chan struct{})
+	for l := range t.listeners[id] {
+		select {
+		case l.changed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// join has a listener hear of changes of its tasks until it leaves.
+func (t *Tasks) join(l *listener) (leave func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, id := range l.ids {
+		if t.listeners[id] == nil {
+			t.listeners[id] = map[*listener]struct{}{}
+		}
+		t.listeners[id][l] = struct{}{}
+	}
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		for _, id := range l.ids {
+			if delete(t.listeners[id], l); len(t.listeners[id]) == 0 {
+				delete(t.listeners, id)
+			}
+		}
+	}
 }
 
 // listen adds notifications of tasks to a subscription that wants them.
 func (t *Tasks) listen(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
-	wanted := jsonrpc.Get(jsonrpc.Get(req.Params, "notifications"), "taskIds")
-	if wanted == nil {
+	wanted, only, err := form.Listened(req.Params)
+	switch {
+	case err != nil:
+		return mcp.Result{}, err
+	case wanted == nil:
 		return next.Handle(ctx, req)
-	}
-	if !Declared(req.Meta.Capabilities) {
+	case !Declared(req.Meta.Capabilities):
 		return mcp.Result{}, form.Missing()
 	}
-	var ids []string
-	if err := json.Unmarshal(wanted, &ids); err != nil || len(ids) > maxListened {
-		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "notifications.taskIds: expected at most %d ids of tasks", maxListened)
-	}
-	l := &listener{tasks: t, req: req, next: next, sent: map[string]time.Time{}, acknowledged: make(chan struct{})}
-	for _, id := range ids {
+	l := &listener{tasks: t, req: req, next: next, sent: map[string]time.Time{}, changed: make(chan struct{}, 1), acknowledged: make(chan struct{})}
+	for _, id := range wanted {
 		if _, err := t.find(ctx, id, req.Principal, next); err == nil {
 			l.ids = append(l.ids, id)
 		}
 	}
+	defer t.join(l)()
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() { l.watch(ctx) })
 	defer watching.Wait()
 	defer cancel()
+	if only { // of the Handler it wants nothing
+		if err := l.Notify(ctx, ackName, json.RawMessage(`{"notifications":{}}`)); err != nil {
+			return mcp.Result{}, err
+		}
+		<-ctx.Done()
+		return mcp.Result{}, context.Cause(ctx)
+	}
 	listen := *req
 	listen.Peer = l
 	return next.Handle(ctx, &listen)
@@ -63,6 +93,7 @@ type listener struct {
 	next         mcp.Handler
 	ids          []string
 	sent         map[string]time.Time // when the state of a task that was sent is from; of watch
+	changed      chan struct{}        // of capacity 1: one of the tasks changed in this process
 	once         sync.Once
 	acknowledged chan struct{}
 }
@@ -98,9 +129,6 @@ func (l *listener) watch(ctx context.Context) {
 	defer ticker.Stop()
 	left := l.ids
 	for len(left) > 0 {
-		l.tasks.mu.Lock()
-		changed := l.tasks.changed
-		l.tasks.mu.Unlock()
 		var still []string
 		for _, id := range left {
 			if l.look(ctx, id) {
@@ -109,7 +137,7 @@ func (l *listener) watch(ctx context.Context) {
 		}
 		left = still
 		select {
-		case <-changed:
+		case <-l.changed:
 			select { // others change, too
 			case <-time.After(changePause):
 			case <-ctx.Done():

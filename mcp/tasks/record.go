@@ -183,7 +183,7 @@ func (t *Tasks) change(ctx context.Context, id string, do func(*record) error) (
 		}
 		task.Updated = time.Now()
 		if err := t.put(ctx, task, version); !errors.Is(err, state.ErrConflict) {
-			t.notifyListeners()
+			t.notifyListeners(id)
 			return task, err
 		}
 	}
@@ -200,6 +200,13 @@ func (t *Tasks) put(ctx context.Context, task *record, old state.Version) error 
 	if err != nil {
 		return err
 	}
-	_, err = s.CompareAndSwap(ctx, prefix+task.ID, old, value, state.Write{TTL: max(time.Until(task.Created.Add(task.TTL)), time.Second)})
+	// One that is stopped when its time is over is there still for what that changes.
+	w := state.Write{TTL: max(time.Until(task.Created.Add(task.TTL)), 0) + storeTime}
+	if task.Owner != nil && (old == "" || task.isOver()) { // its time may be longer when it is over
+		if _, err := s.Put(ctx, task.ownKey(), nil, w); err != nil {
+			return err
+		}
+	}
+	_, err = s.CompareAndSwap(ctx, prefix+task.ID, old, value, w)
 	return err
 }

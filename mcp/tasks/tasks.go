@@ -82,10 +82,10 @@ type Tasks struct {
 	opening chan struct{} // of capacity 1: held while the store is opened
 	store   atomic.Pointer[state.Store]
 
-	mu      sync.Mutex
-	running map[string]*run // by the task's id
-	changed chan struct{}   // closed, and replaced, when a task changes
-	closed  bool
+	mu        sync.Mutex
+	running   map[string]*run                   // by the task's id
+	listeners map[string]map[*listener]struct{} // by the id of a task
+	closed    bool
 }
 
 // ErrClosed is why tasks end that run when their server does.
@@ -105,7 +105,7 @@ func New(o Options) (*Tasks, error) {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	t := &Tasks{options: o, process: rand.Text(), lease: processTime, shown: make(chan struct{}), running: map[string]*run{}, changed: make(chan struct{}), opening: make(chan struct{}, 1)}
+	t := &Tasks{options: o, process: rand.Text(), lease: processTime, shown: make(chan struct{}), running: map[string]*run{}, listeners: map[string]map[*listener]struct{}{}, opening: make(chan struct{}, 1)}
 	if o.Store != nil {
 		t.store.Store(&o.Store)
 	}
@@ -163,6 +163,11 @@ func (t *Tasks) Part(name string) mcp.Middleware {
 					return mcp.Result{}, form.Missing()
 				}
 				return t.about(ctx, req, next)
+			case "tasks/list":
+				if !Declared(req.Meta.Capabilities) {
+					return mcp.Result{}, form.Missing()
+				}
+				return t.own(ctx, req, next)
 			case "subscriptions/listen":
 				return t.listen(ctx, req, next)
 			case "tools/list":

@@ -97,10 +97,17 @@ func await(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handle
 	}}
 	meta := req.Meta
 	meta.Capabilities = capabilities
-	w.Do = func(ctx context.Context, method string, params json.RawMessage) (mcp.Result, error) {
+	do := func(ctx context.Context, method string, params json.RawMessage, peer mcp.Peer) (mcp.Result, error) {
 		about := mcp.NewRequest(method, params)
-		about.Meta, about.Peer, about.Caller, about.Principal, about.Session = meta, req.Peer, req.Caller, req.Principal, req.Session
+		about.Meta, about.Peer, about.Caller, about.Principal, about.Session = meta, peer, req.Caller, req.Principal, req.Session
 		return next.Handle(ctx, about)
+	}
+	w.Do = func(ctx context.Context, method string, params json.RawMessage) (mcp.Result, error) {
+		return do(ctx, method, params, req.Peer)
+	}
+	w.Listen = func(ctx context.Context, params json.RawMessage, peer mcp.Peer) error {
+		_, err := do(ctx, "subscriptions/listen", params, peer)
+		return err
 	}
 	result, err := w.Wait(ctx, id, poll)
 	if errors.Is(err, mcp.ErrInputRequired) {

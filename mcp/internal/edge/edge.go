@@ -29,6 +29,7 @@ const (
 	methodPing        = "ping"
 	methodDiscover    = "server/discover"
 	methodListen      = "subscriptions/listen"
+	methodTasksList   = "tasks/list"
 	methodSetLevel    = "logging/setLevel"
 	methodSubscribe   = "resources/subscribe"
 	methodUnsubscribe = "resources/unsubscribe"
@@ -114,6 +115,8 @@ type From struct {
 	ParamHeaders map[string][]string
 	// Out takes what goes back while the request runs.
 	Out Sender
+	// Sessionless: no later request belongs to the session that this one begins.
+	Sessionless bool
 }
 
 // A Reply is the response to a request.

@@ -24,8 +24,10 @@ const (
 // legacyTasks are the tasks of a session of 2025-11-25, whose clients say of a call that they want a task, ask for its
 // result with another request, and are asked for input while that runs. The Handler's tasks are modern ones.
 type legacyTasks struct {
-	mu   sync.Mutex
-	kept []keptResult // oldest first
+	mu    sync.Mutex
+	kept  []keptResult // oldest first
+	known []knownTask  // by number
+	count int          // of them, ever
 }
 
 // A keptResult is that of a call that was to be a task, and that the Handler answered at once: its client expects a task.
@@ -43,18 +45,19 @@ func (s *Session) wantsTask(m *jsonrpc.Message) bool {
 }
 
 // asTask is the result of a call that its client wanted as a task.
-func (t *legacyTasks) asTask(result *mcp.Result) (mcp.Result, error) {
-	if result.Type == string(revision.Task) {
-		body, err := result.Encoded()
-		if err != nil {
-			return mcp.Result{}, err
-		}
-		return created(revision.LowerTask(body), result.Meta), nil
-	}
+func (s *Session) asTask(result *mcp.Result) (mcp.Result, error) {
 	body, err := result.Encoded()
 	if err != nil {
 		return mcp.Result{}, err
 	}
+	if result.Type == string(revision.Task) {
+		lowered := revision.LowerTask(body)
+		if begun, err := task.Parse(body); err == nil {
+			s.heardOf(begun.ID, lowered)
+		}
+		return created(lowered, result.Meta), nil
+	}
+	t := &s.tasks
 	k := keptResult{id: rand.Text(), created: time.Now(), result: result.WithJSON(slices.Clone(body)), size: len(body)}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,7 +116,7 @@ func (c *sessionCall) aboutTask(ctx context.Context) (mcp.Result, error) {
 		return mcp.Result{}, isOver(id, task.Completed)
 	}
 	if c.req.Method == "tasks/result" {
-		w := &task.Waiter{Do: c.askHandler, Report: func(context.Context, int, string) {}, Ask: func(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+		w := &task.Waiter{Do: c.askHandler, Listen: c.listenForTask, Report: func(context.Context, int, string) {}, Ask: func(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
 			q.Params = withMetaMember(q.Params, revision.MetaRelatedTask, revision.RelatedTask(id))
 			return c.Ask(ctx, q)
 		}}
@@ -152,6 +155,9 @@ func related(result mcp.Result, id string) mcp.Result {
 // look asks the Handler about a task, and returns it also in the session's form.
 func (c *sessionCall) look(ctx context.Context, id string) (*task.Task, json.RawMessage, error) {
 	result, err := c.askHandler(ctx, "tasks/get", task.Params(id))
+	if errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) { // it ended long ago
+		c.session.forgetTask(id)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -159,14 +165,31 @@ func (c *sessionCall) look(ctx context.Context, id string) (*task.Task, json.Raw
 	if err != nil {
 		return nil, nil, err
 	}
+	if t.ID != id {
+		return nil, nil, mcp.Errorf(mcp.CodeInternalError, "asked about task %q, the server answered about %.200q", id, t.ID)
+	}
 	body, err := result.Encoded()
-	return t, revision.LowerTask(body), err
+	if err != nil {
+		return nil, nil, err
+	}
+	lowered := revision.LowerTask(body)
+	c.session.heardOf(t.ID, lowered)
+	return t, lowered, nil
 }
 
 // askHandler makes a request about a task as a modern client that knows tasks.
 func (c *sessionCall) askHandler(ctx context.Context, method string, params json.RawMessage) (mcp.Result, error) {
+	return c.asModern(ctx, method, params, c)
+}
+
+func (c *sessionCall) listenForTask(ctx context.Context, params json.RawMessage, peer mcp.Peer) error {
+	_, err := c.asModern(ctx, methodListen, params, peer)
+	return err
+}
+
+func (c *sessionCall) asModern(ctx context.Context, method string, params json.RawMessage, peer mcp.Peer) (mcp.Result, error) {
 	req := mcp.NewRequest(method, params)
-	req.Meta, req.Caller, req.Principal, req.Session, req.Peer = c.req.Meta, c.req.Caller, c.req.Principal, c.req.Session, c
+	req.Meta, req.Caller, req.Principal, req.Session, req.Peer = c.req.Meta, c.req.Caller, c.req.Principal, c.req.Session, peer
 	req.Meta.Capabilities = task.Declare(req.Meta.Capabilities)
 	return c.session.edge.handler.Handle(ctx, req)
 }

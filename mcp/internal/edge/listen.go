@@ -22,15 +22,16 @@ var ErrListening = errors.New("the session has a stream for notifications alread
 
 // A sessionStream is the stream of one running [Session.Listen]. The session's
 // notifications come from subscriptions/listen requests that the edge makes: one
-// for the lists, and one for each resource that the client subscribed to.
+// for the lists, one for each resource that the client subscribed to, and one for each task of it that runs.
 type sessionStream struct {
 	ctx      context.Context
 	out      Sender
-	requests sync.WaitGroup // those for resources
+	requests sync.WaitGroup // those for resources and tasks
 
 	// Under the session's lock:
 	begun     bool // out takes notifications
 	resources map[string]*subscription
+	tasks     map[string]bool // those that there is a follower for, or that the server does not notify of
 }
 
 // A subscription is one listen request of a session, and its Peer.
@@ -84,6 +85,7 @@ func (s *Session) begin() (lists *subscription) {
 			s.listenFor(uri, cmp.Or(mark, s.mark))
 		}
 	}
+	s.followAll()
 	return s.newSubscription("", s.mark)
 }
 

@@ -60,6 +60,8 @@ func removed(method string) (instead string) {
 		return "name the level in _meta of each request, as " + revision.MetaLogLevel
 	case methodSubscribe, methodUnsubscribe:
 		return "send subscriptions/listen"
+	case methodTasksList:
+		return "keep the ids of your tasks, and send tasks/get"
 	}
 	return ""
 }

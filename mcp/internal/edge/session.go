@@ -74,7 +74,7 @@ func (e *Edge) begin(ctx context.Context, dst []byte, m *jsonrpc.Message, from F
 	if fault := s.describe(m); fault != nil {
 		return nil, refuse(dst, m.ID, fault)
 	}
-	handshake, err := s.discover(ctx)
+	handshake, err := s.discover(ctx, from.Sessionless)
 	if err != nil {
 		s.Close()
 		fault := wireError(r, methodInitialize, err)
@@ -102,7 +102,7 @@ func (s *Session) describe(m *jsonrpc.Message) (fault *jsonrpc.Error) {
 }
 
 // discover asks the Handler what it is, and returns the result of initialize.
-func (s *Session) discover(ctx context.Context) (handshake []byte, err error) {
+func (s *Session) discover(ctx context.Context, sessionless bool) (handshake []byte, err error) {
 	req := &mcp.Request{Method: methodDiscover, Meta: s.meta, Caller: s, Principal: s.principal, Peer: noPeer{}}
 	result, err := s.edge.handler.Handle(ctx, req)
 	if err != nil {
@@ -111,6 +111,9 @@ func (s *Session) discover(ctx context.Context) (handshake []byte, err error) {
 	discovered, err := s.edge.encode(methodDiscover, &result)
 	if err != nil {
 		return nil, err
+	}
+	if sessionless { // a task of this era is one of a session
+		discovered = revision.WithoutTasks(discovered)
 	}
 	if raw := jsonrpc.Get(discovered, "capabilities"); raw != nil {
 		json.Unmarshal(raw, &s.has) // what cannot be read is not listened for
@@ -214,7 +217,9 @@ func (s *Session) answer(ctx context.Context, c *sessionCall, m *jsonrpc.Message
 		if err != nil {
 			return result, err
 		}
-		return s.tasks.asTask(&result)
+		return s.asTask(&result)
+	case s.revision.Tasks && s.has.tasks() && m.Method == methodTasksList:
+		return c.listTasks(ctx)
 	case s.revision.Tasks && s.has.tasks() && (m.Method == "tasks/get" || m.Method == "tasks/result" || m.Method == "tasks/cancel"):
 		return c.aboutTask(ctx)
 	}

@@ -6,7 +6,6 @@ package task
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"time"
 
@@ -73,14 +72,7 @@ func Of(result *mcp.Result) (*Task, error) {
 	if err != nil {
 		return nil, err
 	}
-	var t Task
-	if err := json.Unmarshal(body, &t); err != nil {
-		return nil, fmt.Errorf("the server's task: %w", err)
-	}
-	if t.ID == "" || len(t.ID) > maxID {
-		return nil, fmt.Errorf("the server's task: taskId: expected 1 to %d bytes, got %d", maxID, len(t.ID))
-	}
-	return &t, nil
+	return Parse(body)
 }
 
 // Interval is how often the server wants to be asked; 0 where it does not say.

@@ -31,6 +31,9 @@ type Waiter struct {
 	Ask func(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error)
 	// Report hears of the task each time that it was looked at, but for the last if that has nothing to say.
 	Report func(ctx context.Context, n int, message string)
+	// Listen, if not nil, makes a subscriptions/listen that lasts until ctx is done: a task that is notified of is seen
+	// before the next look.
+	Listen func(ctx context.Context, params json.RawMessage, peer mcp.Peer) error
 }
 
 // Wait returns what comes of a task: [ErrCancelled] of one that was cancelled, an [*mcp.Error] of one that failed. It
@@ -38,29 +41,34 @@ type Waiter struct {
 func (w *Waiter) Wait(ctx context.Context, id string, poll time.Duration) (mcp.Result, error) {
 	answered := map[string]bool{}
 	lost := 0
+	var heard <-chan *Task // nil: nobody listens
 	for n := 1; ; n++ {
+		var t *Task
 		if n > 1 || poll != 0 {
-			pause := time.NewTimer(min(max(cmp.Or(poll, defaultPoll), minPoll), maxPoll))
-			select {
-			case <-pause.C:
-			case <-ctx.Done():
-				pause.Stop()
-				return mcp.Result{}, context.Cause(ctx)
+			if heard == nil && w.Listen != nil { // it is not over at once
+				var stop func()
+				heard, stop = w.hear(ctx, id)
+				defer stop()
+			}
+			var err error
+			if t, err = pause(ctx, cmp.Or(poll, defaultPoll), heard); err != nil {
+				return mcp.Result{}, err
 			}
 		}
-		result, err := w.Do(ctx, "tasks/get", Params(id))
-		if lost++; err != nil && lost <= maxLost && ctx.Err() == nil && !errors.As(err, new(*mcp.Error)) {
-			poll = max(poll, defaultPoll)
-			continue
-		}
-		if err != nil {
-			return mcp.Result{}, err
+		if t == nil {
+			result, err := w.Do(ctx, "tasks/get", Params(id))
+			if lost++; err != nil && lost <= maxLost && ctx.Err() == nil && !errors.As(err, new(*mcp.Error)) {
+				poll = max(poll, defaultPoll)
+				continue
+			}
+			if err != nil {
+				return mcp.Result{}, err
+			}
+			if t, err = Of(&result); err != nil {
+				return mcp.Result{}, err
+			}
 		}
 		lost = 0
-		t, err := Of(&result)
-		if err != nil {
-			return mcp.Result{}, err
-		}
 		poll = t.Interval()
 		if t.Message != "" || !t.Status.IsOver() {
 			w.Report(ctx, n, t.Message)
@@ -80,6 +88,28 @@ func (w *Waiter) Wait(ctx context.Context, id string, poll time.Duration) (mcp.R
 		default:
 			return mcp.Result{}, fmt.Errorf("the server's task: status: expected one of the extension, got %.40q", t.Status)
 		}
+	}
+}
+
+// pause waits until it is time to look again, or a task is heard of, which counts no sooner than a look could.
+func pause(ctx context.Context, poll time.Duration, heard <-chan *Task) (*Task, error) {
+	if _, err := await(ctx, minPoll, nil); err != nil || poll <= minPoll {
+		return nil, err
+	}
+	return await(ctx, min(poll, maxPoll)-minPoll, heard)
+}
+
+// await waits for a time, or for a task before that.
+func await(ctx context.Context, d time.Duration, heard <-chan *Task) (*Task, error) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil, nil
+	case t := <-heard:
+		return t, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 }
 

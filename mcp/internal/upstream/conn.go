@@ -58,6 +58,7 @@ const (
 	notificationPromptsChanged   = "notifications/prompts/list_changed"
 	notificationResourcesChanged = "notifications/resources/list_changed"
 	notificationUpdated          = "notifications/resources/updated"
+	notificationTaskStatus       = "notifications/tasks/status"
 )
 
 // A conn is a connection to one server.
@@ -210,6 +211,8 @@ func (c *conn) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error)
 		return s.era.listen(ctx, s, req)
 	case methodPing:
 		return mcp.Result{}, s.era.ping(ctx, s)
+	case methodTasksList: // of all clients of this connection
+		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "server %q: it is not known which tasks are whose", c.options.Name)
 	}
 	if req.Method == methodToolsCall && req.ParamHeaders != nil {
 		if err := c.tools.check(req); err != nil {

@@ -276,7 +276,9 @@ func (e *legacy) listening() mcp.Peer {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for l := range e.listeners {
-		return l.peer
+		if !l.onlyTasks {
+			return l.peer
+		}
 	}
 	return nil
 }

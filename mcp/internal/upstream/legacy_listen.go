@@ -10,14 +10,17 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/task"
 	"github.com/junction-mcp/junction/mcp/internal/turn"
 )
 
 // A listener is one running subscriptions/listen on a legacy connection.
 type listener struct {
-	filter mcp.SubscriptionFilter
-	peer   mcp.Peer
-	events mailbox
+	filter    mcp.SubscriptionFilter
+	tasks     []string // those it is for, by id; see legacy_task_listen.go
+	onlyTasks bool
+	peer      mcp.Peer
+	events    mailbox
 }
 
 // filterOf reads the filter of a listen request.
@@ -55,6 +58,9 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 		return mcp.Result{}, err
 	}
 	l := &listener{filter: offered(s, wanted), peer: req.Peer, events: newMailbox()}
+	if err := l.readTasks(s, req); err != nil {
+		return mcp.Result{}, err
+	}
 	l.events.total = &e.queuedBytes
 	defer l.events.close()
 	e.join(l)
@@ -70,14 +76,23 @@ func (e *legacy) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.
 	if err := schema.EncodeMember(&w, "notifications", acknowledged); err != nil {
 		return mcp.Result{}, err
 	}
-	if err := req.Peer.Notify(ctx, notificationAcknowledged, w.Bytes()); err != nil {
+	if err := req.Peer.Notify(ctx, notificationAcknowledged, l.withTasks(w.Bytes())); err != nil {
 		return mcp.Result{}, err
+	}
+	if !task.IsForFree(ctx) { // they may have changed before this
+		for _, id := range l.tasks {
+			l.hint(id)
+		}
 	}
 	for {
 		select {
 		case <-l.events.ready:
 			for _, ev := range l.events.take() {
-				pass(ctx, l.peer, ev.message)
+				if ev.message.Method == task.Notification {
+					e.passTask(ctx, l, req, ev.message.Params)
+				} else {
+					pass(ctx, l.peer, ev.message)
+				}
 			}
 		case <-ctx.Done():
 			return mcp.Result{}, context.Cause(ctx)
@@ -91,7 +106,7 @@ func (e *legacy) join(l *listener) {
 	e.mu.Lock()
 	e.listeners[l] = struct{}{}
 	var waiting []*serverRequest
-	if e.options.OneClient {
+	if e.options.OneClient && !l.onlyTasks {
 		waiting, e.waiting = e.waiting, nil
 	}
 	e.mu.Unlock()
@@ -125,10 +140,16 @@ func (e *legacy) notify(s *session, m *jsonrpc.Message) {
 		e.withdraw(askedKey{s, jsonrpc.ID(m.Members.Get("requestId"))})
 		return
 	}
-	uri, _ := jsonrpc.Unquote(m.Members.Get("uri"))
+	of := "uri"
+	if m.Method == notificationTaskStatus {
+		of = "taskId"
+	}
+	uri, _ := jsonrpc.Unquote(m.Members.Get(of))
 	for _, l := range e.allListeners() {
 		switch {
-		case !wants(&l.filter, m.Method, uri):
+		case m.Method == notificationTaskStatus:
+			l.hint(uri)
+		case l.onlyTasks || !wants(&l.filter, m.Method, uri):
 		case m.Method == notificationMessage:
 			l.events.put(event{kind: notification, message: m})
 		default:

@@ -140,6 +140,9 @@ func (e *legacy) announce(s *session) {
 			w.String("uri", uri)
 			changed(true, notificationUpdated, w.Bytes())
 		}
+		for _, id := range l.tasks {
+			l.hint(id)
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ const (
 	methodTasksUpdate = "tasks/update"
 	methodTasksCancel = "tasks/cancel"
 	methodTasksResult = "tasks/result"
+	methodTasksList   = "tasks/list"
 )
 
 // perform asks the server, in the form that 2025-11-25 has for tasks where the request is of one, or makes one.

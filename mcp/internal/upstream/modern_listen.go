@@ -7,10 +7,14 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
+	"github.com/junction-mcp/junction/mcp/internal/task"
 )
 
 // listen opens a subscription of its own for each that is asked for.
 func (e *modern) listen(ctx context.Context, s *session, req *mcp.Request) (mcp.Result, error) {
+	if task.IsForFree(ctx) {
+		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "server %q: a subscription would need a message", e.options.Name)
+	}
 	k, err := e.addCall(req)
 	if err != nil {
 		return mcp.Result{}, err

@@ -1,0 +1,214 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/task"
+)
+
+const (
+	maxKnown     = 256             // tasks that a session remembers
+	maxKnownSeen = 1 << 10         // bytes of what it remembers of one
+	knownSize    = 128             // what one counts for in addition
+	maxTaskPage  = 50              // tasks of a page of tasks/list, where the session answers it
+	maxTaskLooks = 8               // of them that are looked at at a time
+	taskPageTime = 5 * time.Second // for how long, together
+)
+
+// A knownTask is one that a client of the session began or asked about. Modern revisions have no list of tasks, so the
+// session remembers its own: for Handlers that keep no list, and where nobody knows who asks.
+type knownTask struct {
+	number int // counts up
+	id     string
+	seen   json.RawMessage // what the client knows of it, in the session's form
+}
+
+func (k *knownTask) size() int { return len(k.id) + len(k.seen) + knownSize }
+
+func (k *knownTask) isOver() bool {
+	status, _ := jsonrpc.Unquote(jsonrpc.Get(k.seen, "status"))
+	return task.Status(status).IsOver()
+}
+
+// saw remembers what the client hears of a task, and reports whether it says more than what it heard last.
+func (s *Session) saw(id string, lowered json.RawMessage) (differs bool) {
+	k := knownTask{id: id, seen: slices.Clone(remembered(lowered))}
+	t := &s.tasks
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	differs = true
+	if i := t.index(id); i >= 0 {
+		for _, name := range []string{"status", "statusMessage"} {
+			if string(jsonrpc.Get(t.known[i].seen, name)) != string(jsonrpc.Get(k.seen, name)) {
+				differs = true
+				break
+			}
+			differs = false
+		}
+		k.number = t.known[i].number
+		s.dropTask(i)
+	} else {
+		t.count++
+		k.number = t.count
+	}
+	for len(t.known) > 0 && len(t.known) >= maxKnown || !s.held.Admit(k.size()) {
+		if len(t.known) == 0 {
+			return differs
+		}
+		s.dropTask(max(0, slices.IndexFunc(t.known, func(k knownTask) bool { return k.isOver() })))
+	}
+	at, _ := slices.BinarySearchFunc(t.known, k, func(a, b knownTask) int { return a.number - b.number })
+	t.known = slices.Insert(t.known, at, k)
+	return differs
+}
+
+// remembered is what a session remembers of a task.
+func remembered(lowered json.RawMessage) json.RawMessage {
+	if len(lowered) > maxKnownSeen {
+		lowered = jsonrpc.Without(lowered, "statusMessage")
+	}
+	if len(lowered) > maxKnownSeen { // a list cannot show it, if it cannot be asked about
+		lowered = jsonrpc.With(nil, "status", jsonrpc.Get(lowered, "status"))
+	}
+	if len(lowered) > maxKnownSeen {
+		return nil
+	}
+	return lowered
+}
+
+func (t *legacyTasks) index(id string) int {
+	return slices.IndexFunc(t.known, func(k knownTask) bool { return k.id == id })
+}
+
+// dropTask forgets a task. The lock of the tasks is held.
+func (s *Session) dropTask(i int) {
+	s.held.Release(s.tasks.known[i].size())
+	s.tasks.known = slices.Delete(s.tasks.known, i, i+1)
+}
+
+func (s *Session) forgetTask(id string) {
+	s.tasks.mu.Lock()
+	defer s.tasks.mu.Unlock()
+	if i := s.tasks.index(id); i >= 0 {
+		s.dropTask(i)
+	}
+}
+
+// before returns the newest tasks that are older than the one of a number, and how many more there are.
+func (t *legacyTasks) before(number int) (page []knownTask, more int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	end, _ := slices.BinarySearchFunc(t.known, number, func(k knownTask, n int) int { return k.number - n })
+	more = max(0, end-maxTaskPage)
+	page = slices.Clone(t.known[more:end])
+	slices.Reverse(page)
+	return page, more
+}
+
+// listTasks answers tasks/list: with the tasks of whoever asks, where the Handler knows, or else with those of the session.
+func (c *sessionCall) listTasks(ctx context.Context) (mcp.Result, error) {
+	cursor := jsonrpc.Get(c.req.Params, "cursor")
+	tasks := jsonrpc.NewArray(nil)
+	if cursor == nil {
+		c.session.tasks.appendKept(&tasks)
+	}
+	next, err := c.handlersTasks(ctx, cursor, &tasks)
+	if errors.Is(err, &mcp.Error{Code: mcp.CodeMethodNotFound}) {
+		next, err = c.knownTasks(ctx, cursor, &tasks)
+	}
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	w := jsonrpc.NewObject(nil)
+	w.Raw("tasks", tasks.Bytes())
+	if next != nil {
+		w.Raw("nextCursor", next)
+	}
+	return mcp.Result{JSON: w.Bytes()}, nil
+}
+
+// appendKept lists the results that were there at once.
+func (t *legacyTasks) appendKept(tasks *jsonrpc.Writer) {
+	t.mu.Lock()
+	kept := slices.Clone(t.kept)
+	t.mu.Unlock()
+	for _, k := range slices.Backward(kept) {
+		tasks.Element(k.task())
+	}
+}
+
+// handlersTasks lists what the Handler does.
+func (c *sessionCall) handlersTasks(ctx context.Context, cursor json.RawMessage, tasks *jsonrpc.Writer) (next json.RawMessage, err error) {
+	params := json.RawMessage(`{}`)
+	if cursor != nil {
+		params = jsonrpc.With(nil, "cursor", cursor)
+	}
+	result, err := c.askHandler(ctx, methodTasksList, params)
+	if err != nil {
+		return nil, err
+	}
+	body, err := result.Encoded()
+	if err != nil {
+		return nil, err
+	}
+	jsonrpc.EachElement(jsonrpc.Get(body, "tasks"), func(raw []byte) bool {
+		tasks.Element(revision.LowerTask(raw))
+		return true
+	})
+	return jsonrpc.Get(body, "nextCursor"), nil
+}
+
+// knownTasks lists tasks that the session remembers. Each is asked about; what cannot be said of one in time is what
+// was said of it before.
+func (c *sessionCall) knownTasks(ctx context.Context, cursor json.RawMessage, tasks *jsonrpc.Writer) (next json.RawMessage, err error) {
+	s := c.session
+	s.tasks.mu.Lock()
+	number := s.tasks.count + 1
+	s.tasks.mu.Unlock()
+	if cursor != nil {
+		text, _ := jsonrpc.Unquote(cursor)
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n >= number {
+			return nil, mcp.Errorf(mcp.CodeInvalidParams, "cursor: expected one that tasks/list returned in this session, got %.40s", cursor)
+		}
+		number = n
+	}
+	page, more := s.tasks.before(number)
+	ctx, cancel := context.WithTimeout(ctx, taskPageTime)
+	defer cancel()
+	var looking sync.WaitGroup
+	slots := make(chan struct{}, maxTaskLooks)
+	for i := range page {
+		k := &page[i]
+		slots <- struct{}{}
+		looking.Go(func() {
+			defer func() { <-slots }()
+			_, now, err := c.look(ctx, k.id)
+			switch {
+			case err == nil:
+				k.seen = now
+			case errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}): // it ended long ago
+				k.seen = nil
+			}
+		})
+	}
+	looking.Wait()
+	for _, k := range page {
+		if jsonrpc.Get(k.seen, "createdAt") != nil {
+			tasks.Element(k.seen)
+		}
+	}
+	if more > 0 {
+		next = jsonrpc.AppendString(nil, strconv.Itoa(page[len(page)-1].number))
+	}
+	return next, nil
+}

@@ -1,0 +1,130 @@
+package edge
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/task"
+)
+
+// notifyTaskStatus is what clients of 2025-11-25 know of notifications of tasks.
+const notifyTaskStatus = "notifications/tasks/status"
+
+// followPause is between a client's request about a task and its first notification: the response, which nobody here
+// sees leave, should come first, as it may be what names the task.
+const followPause = 50 * time.Millisecond
+
+// A follower is the listen request for one task of a session, and its Peer. It ends with the task, or with the stream.
+// One that is lost is not made again until the client asks about the task, as it has to in any case.
+type follower struct {
+	session *Session
+	stream  *sessionStream
+	id      string
+	over    context.CancelFunc
+	agreed  atomic.Bool
+}
+
+// heardOf remembers a task that the client hears of, and notifies it of changes from now on.
+func (s *Session) heardOf(id string, lowered json.RawMessage) {
+	s.saw(id, lowered)
+	if (&knownTask{seen: lowered}).isOver() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stream != nil && s.stream.begun {
+		s.follow(id)
+	}
+}
+
+// followAll notifies of the tasks that run, from the beginning of a stream on. The session's lock is held.
+func (s *Session) followAll() {
+	s.tasks.mu.Lock()
+	var running []string
+	for _, k := range s.tasks.known {
+		if !k.isOver() {
+			running = append(running, k.id)
+		}
+	}
+	s.tasks.mu.Unlock()
+	for _, id := range running {
+		s.follow(id)
+	}
+}
+
+// follow makes the listen request for a task, unless there is one, or was one that the server did not agree to. The
+// session's lock is held, and a stream is open.
+func (s *Session) follow(id string) {
+	st := s.stream
+	if st.tasks[id] || len(st.tasks) >= maxKnown {
+		return
+	}
+	if st.tasks == nil {
+		st.tasks = map[string]bool{}
+	}
+	st.tasks[id] = true
+	f := &follower{session: s, stream: st, id: id}
+	st.requests.Go(f.run)
+}
+
+func (f *follower) run() {
+	ctx, cancel := context.WithCancel(f.stream.ctx)
+	defer cancel()
+	f.over = cancel
+	pause := time.NewTimer(followPause)
+	defer pause.Stop()
+	select {
+	case <-pause.C:
+	case <-ctx.Done():
+		return
+	}
+	s := f.session
+	req := mcp.NewRequest(methodListen, task.ListenParams(f.id))
+	req.Meta, req.Caller, req.Principal, req.Session, req.Peer = s.meta, s, s.principal, &s.values, f
+	req.Meta.Capabilities = task.Declare(req.Meta.Capabilities)
+	_, err := s.edge.handler.Handle(ctx, req)
+	if ctx.Err() == nil {
+		s.edge.log.Debug("mcp: the server ended its notifications of a task", "task", f.id, "error", err)
+	}
+	if f.agreed.Load() {
+		s.mu.Lock()
+		delete(f.stream.tasks, f.id)
+		s.mu.Unlock()
+	}
+}
+
+// Notify tells the client what it does not know yet.
+func (f *follower) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	switch method {
+	case notifyAcknowledged:
+		if !task.Agreed(params, f.id) {
+			f.over()
+			return nil
+		}
+		f.agreed.Store(true)
+	case task.Notification:
+		now, err := task.Parse(params)
+		if err != nil || now.ID != f.id {
+			return err
+		}
+		if lowered := revision.LowerTask(params); f.session.saw(f.id, lowered) {
+			if err := f.stream.out.Send(ctx, jsonrpc.AppendNotification(nil, notifyTaskStatus, lowered)); err != nil {
+				return err
+			}
+		}
+		if now.Status.IsOver() {
+			f.over()
+		}
+	}
+	return nil
+}
+
+// Ask implements [mcp.Peer].
+func (f *follower) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+	return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: nothing is asked in a subscription to a task", q.Method)
+}

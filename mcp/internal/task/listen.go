@@ -1,0 +1,140 @@
+package task
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// The notifications of a subscription that names tasks.
+const (
+	Notification         = "notifications/tasks"
+	notifyAcknowledgment = "notifications/subscriptions/acknowledged"
+)
+
+// MaxListened is how many tasks one subscription may name.
+const MaxListened = 100
+
+// ListenParams are the parameters of a subscription to one task.
+func ListenParams(id string) json.RawMessage {
+	w := jsonrpc.NewObject(nil)
+	w.Object("notifications")
+	w.Raw("taskIds", ids(id))
+	w.End()
+	return w.Bytes()
+}
+
+func ids(id string) json.RawMessage {
+	w := jsonrpc.NewArray(nil)
+	w.Element(jsonrpc.AppendString(nil, id))
+	return w.Bytes()
+}
+
+// Listened are the tasks that the parameters of a subscription name, and whether it is for nothing else.
+func Listened(params json.RawMessage) (tasks []string, only bool, err error) {
+	filter := jsonrpc.Get(params, "notifications")
+	named := jsonrpc.Get(filter, "taskIds")
+	if named == nil {
+		return nil, false, nil
+	}
+	if err := json.Unmarshal(named, &tasks); err != nil || len(tasks) > MaxListened {
+		return nil, false, mcp.Errorf(mcp.CodeInvalidParams, "notifications.taskIds: expected at most %d ids of tasks", MaxListened)
+	}
+	only = true
+	jsonrpc.EachMember(filter, func(name, value []byte) bool {
+		only = string(name) == `"taskIds"` || string(value) == "false" || string(value) == "[]"
+		return only
+	})
+	return tasks, only, nil
+}
+
+// Agreed reports whether the acknowledgement of a subscription names a task.
+func Agreed(acknowledged json.RawMessage, id string) bool {
+	found := false
+	jsonrpc.EachElement(jsonrpc.Get(jsonrpc.Get(acknowledged, "notifications"), "taskIds"), func(element []byte) bool {
+		agreed, _ := jsonrpc.Unquote(element)
+		found = agreed == id
+		return !found
+	})
+	return found
+}
+
+type freeKey struct{}
+
+// IsForFree reports whether a subscription is wanted only where it needs no message to the server: whoever waits for a
+// task asks about it in any case, and over HTTP a subscription would take a connection for each task.
+func IsForFree(ctx context.Context) bool { return ctx.Value(freeKey{}) != nil }
+
+// A hearing is the Peer of a subscription to a task that is waited for.
+type hearing struct {
+	id    string
+	over  context.CancelFunc
+	tasks chan *Task // of capacity 1: the newest
+}
+
+// hear listens for a task until stop is called, which waits for the end of that.
+func (w *Waiter) hear(ctx context.Context, id string) (tasks <-chan *Task, stop func()) {
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, freeKey{}, true))
+	h := &hearing{id: id, over: cancel, tasks: make(chan *Task, 1)}
+	var listening sync.WaitGroup
+	listening.Go(func() { _ = w.Listen(ctx, ListenParams(id), h) }) // a server may have none
+	return h.tasks, func() { cancel(); listening.Wait() }
+}
+
+// Notify implements [mcp.Peer].
+func (h *hearing) Notify(_ context.Context, method string, params json.RawMessage) error {
+	switch method {
+	case notifyAcknowledgment:
+		if !Agreed(params, h.id) {
+			h.over()
+		}
+	case Notification:
+		t, err := Parse(params)
+		if err != nil || t.ID != h.id || !t.isWhole() {
+			return nil // it is asked about soon
+		}
+		select {
+		case <-h.tasks:
+		default:
+		}
+		select {
+		case h.tasks <- t:
+		default:
+		}
+	}
+	return nil
+}
+
+// Ask implements [mcp.Peer].
+func (h *hearing) Ask(_ context.Context, q mcp.ServerRequest) (json.RawMessage, error) {
+	return nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s: nothing is asked in a subscription to a task", q.Method)
+}
+
+// isWhole reports whether a task holds what one of its status has.
+func (t *Task) isWhole() bool {
+	switch t.Status {
+	case InputRequired:
+		return t.Inputs != nil
+	case Completed:
+		return t.Result != nil
+	case Failed:
+		return t.Fault != nil
+	}
+	return true
+}
+
+// Parse reads a task, and copies what it keeps.
+func Parse(raw json.RawMessage) (*Task, error) {
+	var t Task
+	if err := json.Unmarshal(raw, &t); err != nil {
+		return nil, fmt.Errorf("the server's task: %w", err)
+	}
+	if t.ID == "" || len(t.ID) > maxID {
+		return nil, fmt.Errorf("the server's task: taskId: expected 1 to %d bytes, got %d", maxID, len(t.ID))
+	}
+	return &t, nil
+}

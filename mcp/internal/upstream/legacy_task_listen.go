@@ -1,0 +1,68 @@
+package upstream
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/internal/task"
+)
+
+const (
+	statusTime  = 10 * time.Second       // how long a server may take to say how a task is that it notified of
+	statusPause = 100 * time.Millisecond // between two such looks for one subscription
+)
+
+// readTasks reads which tasks a listen request names.
+func (l *listener) readTasks(s *session, req *mcp.Request) error {
+	ids, only, err := task.Listened(req.Params)
+	switch {
+	case err != nil || ids == nil:
+		return err
+	case !task.Declared(req.Meta.Capabilities):
+		return task.Missing()
+	}
+	if l.onlyTasks = only; s.hasTasks {
+		l.tasks = ids
+	}
+	return nil
+}
+
+// withTasks returns an acknowledgement that also names the tasks.
+func (l *listener) withTasks(acknowledged json.RawMessage) json.RawMessage {
+	if l.tasks == nil {
+		return acknowledged
+	}
+	ids := jsonrpc.NewArray(nil)
+	for _, id := range l.tasks {
+		ids.Element(jsonrpc.AppendString(nil, id))
+	}
+	return jsonrpc.With(acknowledged, "notifications", jsonrpc.With(jsonrpc.Get(acknowledged, "notifications"), "taskIds", ids.Bytes()))
+}
+
+// hint says that a task may have changed, which counts where the listen request named it. What the server said of the
+// task is not passed on: it lacks what a modern notification has, and need not be true.
+func (l *listener) hint(id string) {
+	if slices.Contains(l.tasks, id) {
+		l.events.putOnce(event{kind: notification, message: &jsonrpc.Message{Kind: jsonrpc.Notification, Method: task.Notification, Params: task.Params(id)}})
+	}
+}
+
+// passTask notifies of a task that may have changed, with what the server says when it is asked.
+func (e *legacy) passTask(ctx context.Context, l *listener, req *mcp.Request, params json.RawMessage) {
+	within, cancel := context.WithTimeout(ctx, statusTime)
+	defer cancel()
+	about := mcp.NewRequest(methodTasksGet, params)
+	about.Meta, about.Caller, about.Principal, about.Peer = req.Meta, req.Caller, req.Principal, l.peer
+	result, err := e.aboutTask(within, e.session.Load(), about, about.Name)
+	if err == nil {
+		err = l.peer.Notify(ctx, task.Notification, result.JSON)
+	}
+	if err != nil {
+		e.log.Debug("mcp: a change of a task was not passed on", "server", e.options.Name, "task", about.Name, "error", err)
+	}
+	sleep(ctx, statusPause)
+}

@@ -1,0 +1,102 @@
+package tasks
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+	form "github.com/junction-mcp/junction/mcp/internal/task"
+	"github.com/junction-mcp/junction/state"
+)
+
+const (
+	owners      = "tasks/owner/" // of what is stored for each task of somebody who is known
+	maxTaskPage = 50             // tasks of a page of a list
+)
+
+// ownerKey begins the keys of somebody's tasks in one part.
+func ownerKey(who *mcp.Principal, part string) string {
+	h := sha256.New()
+	for _, text := range []string{who.Issuer, who.Subject, part} {
+		fmt.Fprintf(h, "%d:%s", len(text), text) // no two give the same
+	}
+	return owners + base64.RawURLEncoding.EncodeToString(h.Sum(nil)) + "/"
+}
+
+// ownKey is the key under which a task of somebody is found; the newest comes first.
+func (r *record) ownKey() string {
+	return ownerKey(r.Owner, r.Part) + fmt.Sprintf("%016x-%s", math.MaxInt64-r.Created.UnixNano(), r.ID)
+}
+
+// own answers tasks/list, which the edge asks for clients of 2025-11-25. Only tasks of somebody who is known can be
+// listed: of others each session has its own.
+func (t *Tasks) own(ctx context.Context, req *mcp.Request, next mcp.Handler) (mcp.Result, error) {
+	if req.Principal == nil {
+		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "tasks/list: it is not known who asks")
+	}
+	prefix := ownerKey(req.Principal, partOf(ctx))
+	after := ""
+	if cursor := jsonrpc.Get(req.Params, "cursor"); cursor != nil {
+		text, _ := jsonrpc.Unquote(cursor)
+		at, id, _ := strings.Cut(text, "-")
+		if _, err := hex.DecodeString(at); err != nil || len(at) != 16 || id == "" || len(prefix)+len(text) > state.MaxKey {
+			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "cursor: expected one that tasks/list returned, got %.40s", cursor)
+		}
+		after = prefix + text
+	}
+	ctx, cancel := context.WithTimeout(ctx, storeTime)
+	defer cancel()
+	s, err := t.open(ctx)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	entries, err := s.List(ctx, prefix, after, maxTaskPage+1)
+	if err != nil {
+		return mcp.Result{}, fmt.Errorf("the tasks: %w", err)
+	}
+	var more string
+	if len(entries) > maxTaskPage {
+		entries = entries[:maxTaskPage]
+		more = strings.TrimPrefix(entries[maxTaskPage-1].Key, prefix)
+	}
+	tasks := jsonrpc.NewArray(nil)
+	for _, e := range entries {
+		_, id, _ := strings.Cut(strings.TrimPrefix(e.Key, prefix), "-")
+		task, err := t.find(ctx, id, req.Principal, next)
+		if errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) { // it ended long ago
+			continue
+		}
+		if task == nil { // another error may say that it cannot be gone on with now, and is that of whoever waits for it
+			return mcp.Result{}, err
+		}
+		encoded, err := schema.Encode(nil, task.listed())
+		if err != nil {
+			return mcp.Result{}, err
+		}
+		tasks.Element(encoded)
+	}
+	w := jsonrpc.NewObject(nil)
+	w.Raw("tasks", tasks.Bytes())
+	if more != "" {
+		w.String("nextCursor", more)
+	}
+	return mcp.Result{JSON: w.Bytes()}, nil
+}
+
+// listed is a task without its result, but for whether that is a failure.
+func (r *record) listed() *form.Task {
+	s := r.plain()
+	if string(jsonrpc.Get(r.Result, "isError")) == "true" {
+		s.Result = json.RawMessage(`{"isError":true}`)
+	}
+	return s
+}
