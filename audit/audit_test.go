@@ -344,7 +344,7 @@ func TestALogOfAnotherKeyIsNotGoneOnWith(t *testing.T) {
 	if _, err := Open(dir, Options{Key: second}); !errors.Is(err, ErrOtherKey) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("opened with another key: %v", err)
 	}
-	if report, err := Verify(dir, second); err != nil || len(report.Faults) == 0 || !strings.Contains(report.Faults[len(report.Faults)-1].String(), ErrOtherKey.Error()) {
+	if report, err := Verify(dir, second); err != nil || !report.OtherKey || len(report.Faults) == 0 || !strings.Contains(report.Faults[0].String(), ErrOtherKey.Error()) {
 		t.Errorf("verified with another key: %+v, %v", report, err)
 	}
 	if report, err := Verify(dir, first); err != nil || len(report.Faults) > 0 {

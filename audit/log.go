@@ -73,6 +73,7 @@ type Log struct {
 	ageing  *time.Timer   // of the next look for what became old
 
 	running atomic.Int64 // requests that will each add a line
+	looked  atomic.Int64 // when the files were last where they were opened, in nanoseconds; 0 if they were not
 
 	mu      sync.Mutex
 	pending *group
@@ -276,7 +277,12 @@ func (l *Log) write() {
 	g := l.pending
 	l.pending = newGroup()
 	l.mu.Unlock()
-	if g.err = l.disk.write(g); g.err != nil {
+	g.err = l.disk.write(g)
+	l.looked.Store(0)
+	if at := l.disk.looked; !at.IsZero() {
+		l.looked.Store(at.UnixNano())
+	}
+	if g.err != nil {
 		g.err = fmt.Errorf("%w: %w", ErrUnavailable, g.err)
 	}
 	l.mu.Lock()
@@ -369,10 +375,14 @@ func (l *Log) Close() error {
 }
 
 // Refused is why requests are refused now, as they cannot be written down: nil if they can. A log
-// that failed is tried again.
+// that failed is tried again, and whether the files are where they were is looked at once a second.
 func (l *Log) Refused() error {
-	if l.options.GoOn || l.Err() == nil {
+	if l.options.GoOn || l.Err() == nil && time.Now().UnixNano()-l.looked.Load() < int64(lookPause) {
 		return nil
 	}
 	return l.Flush()
 }
+
+// Check is why lines cannot be written now, whether requests are refused for that or not; nil if they can, as far as that
+// is known without writing one.
+func (l *Log) Check() error { return l.Flush() }

@@ -46,6 +46,9 @@ func TestALogWhoseFolderIsGoneRefusesUntilItIsBack(t *testing.T) {
 						t.Fatal(err)
 					}
 					time.Sleep(pause)
+					if err := l.Refused(); pause > 0 && !errors.Is(err, ErrUnavailable) {
+						t.Errorf("a request is handled that cannot be written down: %v", err)
+					}
 					_ = l.Append(&Record{Kind: KindCall, Name: "may be lost within a second"})
 					time.Sleep(1500 * time.Millisecond)
 					if err := l.Refused(); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), take.want) {

@@ -25,6 +25,8 @@ type Report struct {
 	Faults []Fault
 	// Count is how many faults there are.
 	Count int
+	// OtherKey says that the log claims to be written with another key: then the faults may be due to that alone.
+	OtherKey bool
 }
 
 // A Fault is a place where a log is not as it was written.
@@ -90,7 +92,9 @@ func verify(dir string, v *verification) (*Report, error) {
 	switch {
 	case v.headErr != nil || v.key == nil || v.key.sealHead(&v.head).String() == v.head.MAC:
 	case v.head.ofOther(v.key):
+		v.report.OtherKey = true
 		v.headErr = fmt.Errorf("%s says that %w; if that is so, the public key of that one verifies it", headFile, ErrOtherKey)
+		v.fault(v.headErr.Error())
 	default:
 		v.headErr = fmt.Errorf("%s is not authentic", headFile)
 	}
@@ -217,6 +221,7 @@ func (v *verification) end() {
 		v.fault(fmt.Sprintf("line %d, the first one, is not as it was written", v.first.seq))
 	}
 	switch {
+	case v.report.OtherKey:
 	case v.headErr != nil:
 		v.fault(fmt.Sprintf("where the log ended is not known: %v", v.headErr))
 	case v.head.Seq > 0 && !v.seenHead:

@@ -53,8 +53,9 @@ type Exporter struct {
 	mu      sync.Mutex
 	waiting [][]byte
 	size    int
-	dropped int // as too many waited, since that was last logged
-	lost    int // in all
+	dropped int   // as too many waited, since that was last logged
+	lost    int   // in all
+	failing error // of the last attempt to send; nil when it worked
 	closed  bool
 }
 
@@ -115,6 +116,17 @@ func (e *Exporter) Add(data []byte) {
 	}
 }
 
+// Waiting is how many lines wait to be sent, how many were lost, and why the last attempt to send some failed; nil if it
+// did not.
+func (e *Exporter) Waiting() (lines, lost int, failing error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.waiting), e.lost + e.dropped, e.failing
+}
+
+// Target is where lines are sent, without a password.
+func (e *Exporter) Target() string { return e.target }
+
 // Close sends what waits, as long as ctx lasts, and ends the Exporter. The error says how many lines were not sent.
 func (e *Exporter) Close(ctx context.Context) error {
 	e.mu.Lock()
@@ -159,6 +171,9 @@ func (e *Exporter) run() {
 		ctx, cancel := context.WithTimeout(e.ctx, sendTime)
 		err := e.sender.send(ctx, batch)
 		cancel()
+		e.mu.Lock()
+		e.failing = err
+		e.mu.Unlock()
 		if err == nil || errors.Is(err, otlp.ErrUnwanted) {
 			e.sent(len(batch), err)
 			pause = firstPause

@@ -168,10 +168,16 @@ func TestLinesWaitAndTooManyAreDroppedAndCounted(t *testing.T) {
 			e.Add(long)
 		}
 		time.Sleep(time.Hour)
+		if waiting, lost, err := e.Waiting(); waiting != 8 || lost != 2 || err == nil || e.Target() != "deaf" {
+			t.Errorf("%d lines wait, %d are lost, %v", waiting, lost, err)
+		}
 		d.mu.Lock()
 		d.hears = true
 		d.mu.Unlock()
 		time.Sleep(time.Hour)
+		if waiting, lost, err := e.Waiting(); waiting != 0 || lost != 2 || err != nil {
+			t.Errorf("it hears, %d lines wait, %d are lost, %v", waiting, lost, err)
+		}
 		e.Add(long)
 		err := e.Close(t.Context())
 		if err == nil || err.Error() != "2 lines were not exported to deaf" || d.lines != 9 {

@@ -101,6 +101,7 @@ type access struct {
 	scopes   []string
 	proofs   auth.Proofs
 	profile  func(name string) mcp.Handler
+	refused  refusals
 
 	mu     sync.Mutex
 	guards map[string]*auth.Guard // by resource
@@ -112,7 +113,7 @@ func (a *app) openAccess(ctx context.Context, l net.Listener, f front, profile f
 	if len(ways) == 0 {
 		return nil, nil
 	}
-	x := &access{profile: profile, needs: f.authorization.Needs, scopes: f.authorization.All(), proofs: proofsOf(f.authorization.Proofs), guards: map[string]*auth.Guard{}}
+	x := &access{refused: refusals{log: a.logger()}, profile: profile, needs: f.authorization.Needs, scopes: f.authorization.All(), proofs: proofsOf(f.authorization.Proofs), guards: map[string]*auth.Guard{}}
 	var verifiers []auth.Verifier
 	for _, way := range ways {
 		if way == authKeys {
@@ -262,6 +263,17 @@ func (x *access) guard(host, path string) (*auth.Guard, error) {
 
 // at says who is let in at the endpoint of a path, and how who lacks scopes hears of it.
 func (x *access) at(path string) (principal func(*http.Request) (*mcp.Principal, error), challenge func(needs []string) string) {
+	letIn, challenge := x.letIn(path)
+	return func(r *http.Request) (*mcp.Principal, error) {
+		p, err := letIn(r)
+		if err != nil {
+			x.refused.add(r, err)
+		}
+		return p, err
+	}, challenge
+}
+
+func (x *access) letIn(path string) (principal func(*http.Request) (*mcp.Principal, error), challenge func(needs []string) string) {
 	if x.verifier == nil {
 		return x.keys, nil
 	}

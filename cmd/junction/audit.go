@@ -125,7 +125,10 @@ func (a *app) printReport(folder string, r *audit.Report) error {
 		fmt.Fprintf(a.out, "and %d more\n", more)
 	}
 	outcome := "it is as it was written"
-	if r.Count > 0 {
+	switch {
+	case r.OtherKey:
+		outcome = "IT WAS CHANGED, OR WRITTEN WITH ANOTHER KEY than that of this installation: junction audit verify --key KEY, with the public key of that one, tells which"
+	case r.Count > 0:
 		outcome = "IT WAS CHANGED"
 	}
 	_, err := fmt.Fprintf(a.out, "%s: lines %d to %d in %s, %s; %s\n", shortened(folder), r.First, r.Last,
@@ -225,6 +228,11 @@ func moment(flag, text string) (time.Time, error) {
 // printLines prints lines, at most so many unless that is negative.
 func (a *app) printLines(lines iter.Seq2[json.RawMessage, error], most int) error {
 	n := 0
+	defer func() {
+		if n == 0 && most != 0 && !a.flags.json {
+			a.screen.Printf("No line is like that.\n")
+		}
+	}()
 	for line, err := range lines {
 		if errors.Is(err, fs.ErrNotExist) {
 			return &connectError{fmt.Errorf("%w; junction up --audit writes a log", err)}

@@ -44,7 +44,7 @@ func (a *app) keyCreateCommand() *cobra.Command {
 			if len(args) != 1 {
 				return usagef("expected the name of one user, got %d words", len(args))
 			}
-			if lasts < 0 {
+			if lasts < 0 || lasts == 0 && cmd.Flags().Changed("expires") {
 				return usagef("--expires: expected a time such as 720h, got %v", lasts)
 			}
 			k, err := keys()

@@ -120,17 +120,27 @@ func (a *app) listen(f front) (net.Listener, error) {
 		return nil, &connectError{fmt.Errorf("--http: %w", err)}
 	}
 	open := l
-	if l, err = f.security.listen(l); err != nil {
+	if l, err = f.security.listen(l, a.logger()); err != nil {
 		open.Close()
 		return nil, &connectError{err}
 	}
-	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && f.auth == authNone && f.clientCA == "" {
-		a.screen.Printf("warning: %s is not a loopback address: everyone who can reach it may call the tools; --auth keys lets in who has a key (junction key), --auth local who logs in (junction user).\n", l.Addr())
-		if len(f.hosts) == 0 {
-			a.screen.Printf("Clients reach it by its IP address; to let them use a name, add --allow-host NAME.\n")
-		}
+	if tcp, ok := l.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		a.warnOfNetwork(l, f)
 	}
 	return l, nil
+}
+
+// warnOfNetwork says what those in the network can do who reach an address.
+func (a *app) warnOfNetwork(l net.Listener, f front) {
+	switch _, secure := l.(*encrypted); {
+	case f.auth == authNone && f.clientCA == "":
+		a.screen.Printf("warning: %s is not a loopback address: everyone who can reach it may call the tools; --auth keys lets in who has a key (junction key), --auth local who logs in (junction user).\n", l.Addr())
+	case !secure && !strings.HasPrefix(f.public, "https:"):
+		a.screen.Printf("warning: what goes to %s is not encrypted: keys, tokens and results can be read on their way; give --tls-cert and --tls-key, or, behind a proxy that encrypts, its address with --public-url.\n", l.Addr())
+	}
+	if len(f.hosts) == 0 && f.public == "" {
+		a.screen.Printf("Clients reach it by its IP address; to let them use a name, add --allow-host NAME.\n")
+	}
 }
 
 // endpoint is the URL by which clients reach an address.

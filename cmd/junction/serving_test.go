@@ -178,13 +178,21 @@ func TestProxyEndsWithTheServer(t *testing.T) {
 
 func TestAddressesBeyondThisMachineAreWarnedOf(t *testing.T) {
 	alone(t)
-	ctx, interrupt := context.WithCancelCause(t.Context())
-	stderr := &watchedBuffer{word: "Serving at", seen: func() { interrupt(errInterrupted) }}
-	if code := run(ctx, []string{"serve", "everything", "--http", "0.0.0.0:0"}, strings.NewReader(""), io.Discard, stderr); code != exitOK {
-		t.Errorf("exit code %d", code)
-	}
-	if !strings.Contains(stderr.String(), "everyone who can reach it may call the tools") {
-		t.Errorf("stderr: %s", stderr.String())
+	for _, test := range []struct{ args, want, not string }{
+		{"serve everything --http 0.0.0.0:0", "everyone who can reach it may call the tools", "is not encrypted"},
+		{"up everything --http 0.0.0.0:0", "everyone who can reach it may call the tools", "is not encrypted"},
+		{"up everything --http 0.0.0.0:0 --auth keys", "is not encrypted: keys, tokens and results can be read on their way; give --tls-cert", "everyone"},
+		{"up everything --http 0.0.0.0:0 --auth keys --public-url https://tools.example", "at https://tools.example/mcp", "warning"},
+		{"up everything --http 127.0.0.1:0 --auth keys", "at http://127.0.0.1", "warning"},
+	} {
+		ctx, interrupt := context.WithCancelCause(t.Context())
+		stderr := &watchedBuffer{word: "/mcp", seen: func() { interrupt(errInterrupted) }}
+		if code := run(ctx, strings.Fields(test.args), strings.NewReader(""), io.Discard, stderr); code != exitOK {
+			t.Errorf("%s: exit code %d", test.args, code)
+		}
+		if said := stderr.String(); !strings.Contains(said, test.want) || strings.Contains(said, test.not) {
+			t.Errorf("%s: %s", test.args, said)
+		}
 	}
 }
 

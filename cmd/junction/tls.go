@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -42,11 +43,11 @@ func (s *security) check() error {
 }
 
 // listen encrypts what goes over a listener, if that is wanted.
-func (s *security) listen(l net.Listener) (net.Listener, error) {
+func (s *security) listen(l net.Listener, log *slog.Logger) (net.Listener, error) {
 	if s.cert == "" {
 		return l, nil
 	}
-	c := &certificate{security: *s}
+	c := &certificate{security: *s, log: log}
 	if _, err := c.get(nil); err != nil {
 		return nil, err
 	}
@@ -71,8 +72,11 @@ type encrypted struct{ net.Listener }
 type certificate struct {
 	security
 
+	log *slog.Logger
+
 	mu     sync.Mutex
 	looked time.Time
+	fault  string // why the files cannot be used now, as it was logged; empty if they can
 	stamp  string // of the files that were read
 	now    *tls.Certificate
 }
@@ -97,21 +101,26 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		stamp += fmt.Sprintln(info.ModTime().UnixNano(), info.Size())
 	}
 	if c.now != nil && stamp == c.stamp {
+		c.fault = ""
 		return c.now, nil
 	}
 	fresh, err := tls.LoadX509KeyPair(c.cert, c.key)
 	if err != nil { // perhaps one of them is still being written
 		return c.before(fmt.Errorf("--tls-cert %s, --tls-key %s: %w", c.cert, c.key, err))
 	}
-	c.now, c.stamp = &fresh, stamp
+	c.now, c.stamp, c.fault = &fresh, stamp, ""
 	return c.now, nil
 }
 
 func (c *certificate) before(err error) (*tls.Certificate, error) {
-	if c.now != nil {
-		return c.now, nil
+	if c.now == nil {
+		return nil, err
 	}
-	return nil, err
+	if why := err.Error(); why != c.fault { // once, and not for each connection
+		c.fault = why
+		c.log.Error("junction: the new certificate cannot be used; the one before is", "error", err)
+	}
+	return c.now, nil
 }
 
 // certified is who a client is by its certificate.

@@ -120,6 +120,16 @@ func TestAnAddressIsEncryptedAndKnowsClientsByTheirCertificates(t *testing.T) {
 	if got, err := add(""); err == nil {
 		t.Errorf("without a certificate: %q", got)
 	}
+	write(t, map[string]string{cert: "broken"})
+	time.Sleep(certificatePause)
+	for range 2 {
+		if _, err := add("ann"); err != nil {
+			t.Errorf("the certificate before is not used: %v", err)
+		}
+	}
+	if said := r.stderr.String(); strings.Count(said, "the new certificate cannot be used; the one before is") != 1 {
+		t.Errorf("a broken certificate is not reported, once: %s", said)
+	}
 	before := serial
 	site() // another certificate in the same files
 	changed := false

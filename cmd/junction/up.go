@@ -175,7 +175,7 @@ func (a *app) listenUp(ctx context.Context, o upOptions) (v *served, err error) 
 			v.closeListeners()
 		}
 	}()
-	if v.admin, v.reach, err = o.listenAdmin(); err != nil || o.stdio {
+	if v.admin, v.reach, err = o.listenAdmin(a.logger()); err != nil || o.stdio {
 		return v, err
 	}
 	if v.listener, err = a.listen(o.front); err == nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -33,7 +34,7 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 		}
 		return "", ""
 	}})
-	if err := errors.Join(err, registry.Register(collectors.NewGoCollector()),
+	if err := errors.Join(err, v.layers.count(registry), v.access.count(registry), registry.Register(collectors.NewGoCollector()),
 		registry.Register(&states{v.gateway, prometheus.NewDesc("junction_servers", "Servers by what they do.", []string{"server", "state"}, nil)})); err != nil {
 		return nil, err
 	}
@@ -49,13 +50,14 @@ func (v *served) serveAdmin(ctx context.Context) (stop func(), err error) {
 		defer close(ended)
 		_ = server.Serve(l) // ends when it is closed
 	}()
+	at := v.options.origin(l)
 	switch reach {
 	case thisMachine:
-		v.app.screen.Printf("Metrics are at http://%s/metrics; the token for /api is in %s.\n", l.Addr(), shortened(from))
+		v.app.screen.Printf("Metrics are at %s/metrics; the token for /api is in %s.\n", at, shortened(from))
 	case encryptedNetwork:
-		v.app.screen.Printf("Metrics are at https://%s/metrics; the token for them and for /api is in %s.\n", l.Addr(), shortened(from))
+		v.app.screen.Printf("Metrics are at %s/metrics; the token for them and for /api is in %s.\n", at, shortened(from))
 	case bareNetwork:
-		v.app.screen.Printf("Metrics are at http://%s/metrics, for everybody who reaches that; /api is not served there.\n", l.Addr())
+		v.app.screen.Printf("Metrics are at %s/metrics, for everybody who reaches that; /api is not served there.\n", at)
 	}
 	return func() { server.Close(); <-ended }, nil
 }
@@ -87,7 +89,7 @@ func (o *upOptions) adminReach() (reach, error) {
 }
 
 // listenAdmin listens for those who watch; nil if that is not wanted.
-func (o *upOptions) listenAdmin() (net.Listener, reach, error) {
+func (o *upOptions) listenAdmin(log *slog.Logger) (net.Listener, reach, error) {
 	if o.admin == "" {
 		return nil, 0, nil
 	}
@@ -102,7 +104,7 @@ func (o *upOptions) listenAdmin() (net.Listener, reach, error) {
 	if r != encryptedNetwork {
 		return l, r, nil
 	}
-	secure, err := (&security{cert: o.cert, key: o.key}).listen(l)
+	secure, err := (&security{cert: o.cert, key: o.key}).listen(l, log)
 	if err != nil {
 		l.Close()
 		return nil, 0, &connectError{err}
@@ -165,6 +167,9 @@ func (v *served) writeMetrics(w http.ResponseWriter, from prometheus.Gatherer) {
 func (v *served) notReady(ctx context.Context) string {
 	if ctx.Err() != nil {
 		return "it ends"
+	}
+	if refuses, err := v.layers.unwritable(); refuses {
+		return "calls are refused, as they cannot be written down: " + err.Error()
 	}
 	all := v.gateway.Status()
 	if i := slices.IndexFunc(all, func(s gateway.Status) bool { return !s.Known && s.State != gateway.Failed }); i >= 0 {

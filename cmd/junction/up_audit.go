@@ -13,8 +13,11 @@ import (
 	"github.com/junction-mcp/junction/audit/export"
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/redact"
 	"github.com/junction-mcp/junction/internal/otlp"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // exportTime is how long the end of junction up waits for lines that are sent elsewhere.
@@ -26,7 +29,7 @@ func (a *app) exporters(targets []string) (all []*export.Exporter, err error) {
 	for _, target := range targets {
 		e, err := export.New(target, export.Options{Header: otlp.Headers(os.Getenv("OTEL_EXPORTER_OTLP_HEADERS")), Service: os.Getenv("OTEL_SERVICE_NAME"), Logger: a.logger()})
 		if err != nil {
-			(&layers{exporters: all}).closeExporters()
+			(&layers{exporters: all, logger: a.logger()}).closeExporters()
 			return nil, usagef("--audit-export: %v", err)
 		}
 		all = append(all, e)
@@ -34,16 +37,15 @@ func (a *app) exporters(targets []string) (all []*export.Exporter, err error) {
 	return all, nil
 }
 
-func (y *layers) closeExporters() error {
+// closeExporters ends them. Lines that nobody took are in the log still, so that they are no reason to fail, and said.
+func (y *layers) closeExporters() {
 	ctx, cancel := context.WithTimeout(context.Background(), exportTime)
 	defer cancel()
-	var errs []error
 	for _, e := range y.exporters {
 		if err := e.Close(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("--audit-export: %w", err))
+			y.logger.Error("junction: --audit-export: "+err.Error()+", and are not sent later; the audit log has them", "folder", y.folder)
 		}
 	}
-	return errors.Join(errs...)
 }
 
 // auditFolder is the folder of a log that the command line names.
@@ -106,6 +108,62 @@ func (y *layers) openAudit(a *app, o layering, s *settings.Audit) (err error) {
 	return nil
 }
 
+// unwritable is why calls cannot be written down now, and whether they are refused for that; nil if they can, or need not be.
+func (y *layers) unwritable() (refuses bool, err error) {
+	if y.log == nil {
+		return false, nil
+	}
+	err = y.log.Check()
+	return err != nil && !y.now.Load().options.goOn, err
+}
+
+// count adds what there is to know of the audit log to what is counted.
+func (y *layers) count(registry prometheus.Registerer) error {
+	if y.log == nil {
+		return nil
+	}
+	gauge := func(name, help string, value func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value)
+	}
+	errs := []error{registry.Register(gauge("junction_audit_writable", "1 while calls can be written down, else 0.", func() float64 {
+		if _, err := y.unwritable(); err != nil {
+			return 0
+		}
+		return 1
+	}))}
+	if len(y.exporters) > 0 {
+		errs = append(errs, registry.Register(gauge("junction_audit_export_waiting", "Lines of the audit log that wait to be exported.", func() float64 {
+			all := 0
+			for _, e := range y.exporters {
+				waiting, _, _ := e.Waiting()
+				all += waiting
+			}
+			return float64(all)
+		})))
+	}
+	return errors.Join(errs...)
+}
+
+// remarks say what is wrong with the audit log.
+func (y *layers) remarks() (lines []string) {
+	switch refuses, err := y.unwritable(); {
+	case refuses:
+		lines = append(lines, "Calls are refused, as they cannot be written down: "+err.Error())
+	case err != nil:
+		lines = append(lines, "Calls are not written down: "+err.Error())
+	}
+	for _, e := range y.exporters {
+		if waiting, lost, err := e.Waiting(); lost > 0 || err != nil {
+			line := fmt.Sprintf("Not exported to %s: %s", e.Target(), plaintext.Count(waiting+lost, "line"))
+			if err != nil {
+				line += ": " + err.Error()
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
 // maxRead is how many definitions are remembered as the audit log has them.
 const maxRead = 5000
 
@@ -150,11 +208,23 @@ func (now *arrangement) logged(g *gateway.Gateway, profile string) audit.CallOpt
 			r.Hash, r.Annotations = read.of(t.Definition)
 		}
 	}}
+	// What the server does not get is in no log; of results clients get no more than the log is shown.
+	hidden := func(req *mcp.Request) (p redact.Places) {
+		if t, ok := g.Tool(req.Name); ok && req.Method == "tools/call" {
+			if o, some := now.redacted[t.Server]; some {
+				p = o.Of(t.Name)
+			}
+		}
+		return p
+	}
+	arguments := func(req *mcp.Request, data json.RawMessage) json.RawMessage {
+		return audit.Redacted(now.unlogged.Hide(hidden(req).Arguments.Hide(data)))
+	}
 	keep := func(_ *mcp.Request, data json.RawMessage) json.RawMessage {
 		return audit.Redacted(now.unlogged.Hide(data))
 	}
 	s := now.settings.Audit
-	if o.Arguments = keep; s != nil && s.Arguments == "omit" {
+	if o.Arguments = arguments; s != nil && s.Arguments == "omit" {
 		o.Arguments = func(_ *mcp.Request, data json.RawMessage) json.RawMessage { return audit.Omitted(data) }
 	}
 	if s != nil && s.Results == "keep" {

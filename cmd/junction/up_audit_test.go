@@ -2,10 +2,14 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/junction-mcp/junction/audit"
 )
@@ -36,6 +40,75 @@ func TestUpKeepsAsMuchOfItsAuditLogAsTheSettingsSay(t *testing.T) {
 		t.Errorf("%d bytes are in %v", total, files)
 	}
 	runs(t, "", "audit", "verify", "log").expect(t, exitOK, "it is as it was written", "")
+}
+
+// Where calls are refused, as they cannot be written down, whoever watches over the gateway sees it.
+func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
+	alone(t)
+	t.Setenv("JUNCTION_STATE", t.TempDir())
+	r := serving(t, "up", "--audit=log", "--audit-export", "http://127.0.0.1:9/v1/logs", "--admin", "127.0.0.1:0", "everything")
+	admin := regexp.MustCompile(`http://127\.0\.0\.1:\d+/metrics`).FindString(r.stderr.String())
+	get := func(path string) string {
+		response, err := http.Get(strings.TrimSuffix(admin, "/metrics") + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, _ := io.ReadAll(response.Body)
+		return fmt.Sprint(response.StatusCode, " ", string(body))
+	}
+	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, exitOK, "hi", "")
+	if got := get("/metrics"); !strings.Contains(got, "junction_audit_writable 1\n") || !strings.Contains(got, "junction_audit_export_waiting ") {
+		t.Errorf("metrics: %s", got)
+	}
+	if got := get("/readyz"); got != "200 ok\n" {
+		t.Errorf("it is ready: %s", got)
+	}
+	if err := os.Rename("log", "elsewhere"); err != nil {
+		t.Skipf("skip: an open folder cannot be moved here: %v", err)
+	}
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+		got := get("/readyz")
+		if strings.HasPrefix(got, "503 calls are refused, as they cannot be written down: ") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("it is ready: %s", got)
+		}
+	}
+	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, exitProtocol, "", "was not handled")
+	runs(t, "", "status").expect(t, exitOK, "\nCalls are refused, as they cannot be written down: the audit log cannot be written: the folder log was moved or removed", "")
+	if got := get("/metrics"); !strings.Contains(got, "junction_audit_writable 0\n") {
+		t.Errorf("metrics: %s", got)
+	}
+	if err := os.Rename("elsewhere", "log"); err != nil {
+		t.Fatal(err)
+	}
+	runs(t, "", "call", r.url, "everything__echo", "message=hi").expect(t, exitOK, "hi", "")
+	if got := get("/readyz"); got != "200 ok\n" {
+		t.Errorf("it is ready again: %s", got)
+	}
+	runs(t, "", "status").expect(t, exitOK, "\nNot exported to http://127.0.0.1:9/v1/logs: ", "")
+	if code := r.stop(); code != exitOK || !strings.Contains(r.stderr.String(), "lines were not exported to http://127.0.0.1:9/v1/logs") {
+		t.Errorf("it ends with %d: %s", code, r.stderr)
+	}
+}
+
+func TestWhatIsHiddenFromAServerIsNotInTheLog(t *testing.T) {
+	alone(t)
+	argv := strings.Join(self(t, "serve", "everything"), `","`)
+	config := `{"mcpServers": {"e": {"command": "env", "args": ["` + argv + `"]}}, "junction": {"audit": {"folder": "log"}, "servers": {"e": {"tools": {"echo": {"redact": {"arguments": ["/message"]}}}}}}}`
+	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := serving(t, "up", "--config", "mcp.json")
+	runs(t, "", "call", r.url, "e__echo", "message=my own words").expect(t, exitOK, "***", "")
+	runs(t, "", "call", r.url, "e__add", "a=1", "b=2").expect(t, exitOK, "3", "")
+	r.stop()
+	if got := runs(t, "", "audit", "query", "log", "--json").stdout; strings.Contains(got, "my own words") || !strings.Contains(got, `"arguments":{"message":"***"}`) || !strings.Contains(got, `"arguments":{"a":1,"b":2}`) {
+		t.Errorf("the log has %s", got)
+	}
+	runs(t, "", "audit", "query", "log", "--tool", "nosuch").expect(t, exitOK, "", "No line is like that.")
 }
 
 func TestDefinitionsAreReadOnceForTheAuditLog(t *testing.T) {

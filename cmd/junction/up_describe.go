@@ -61,6 +61,7 @@ func (v *served) describe() instance {
 			i.ConfigError = c.err.Error()
 		}
 	}
+	i.Audit = v.layers.remarks()
 	return i
 }
 
@@ -87,6 +88,7 @@ func (i *instance) remarks() (lines []string) {
 	for _, problem := range i.Problems {
 		lines = append(lines, "Not used: "+problem)
 	}
+	lines = append(lines, i.Audit...)
 	for _, s := range i.Servers {
 		if n := len(s.Withheld); n > 0 {
 			names := slices.Clone(s.Withheld[:min(n, maxRenamed)])

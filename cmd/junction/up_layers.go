@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -126,6 +127,7 @@ type layers struct {
 	results   *results.Store             // long results of all servers
 	tasks     *tasks.Tasks               // that calls become which are tasks of a server, or last
 
+	logger     *slog.Logger
 	authorizes bool // callers have principals, with scopes
 }
 
@@ -147,7 +149,7 @@ func (a *app) openLayers(o layering, s *settings.Settings, from string) (*layers
 	if err != nil {
 		return nil, err
 	}
-	y := &layers{results: results.NewStore(0)}
+	y := &layers{results: results.NewStore(0), logger: a.logger()}
 	if y.tasks, err = a.newTasks(); err != nil {
 		return nil, err
 	}
@@ -221,7 +223,9 @@ func (y *layers) close() error {
 	if y.log == nil {
 		return y.closeTraces()
 	}
-	return errors.Join(y.log.Close(), y.closeExporters(), y.closeTraces())
+	err := y.log.Close() // which has the exporters get its last lines
+	y.closeExporters()
+	return errors.Join(err, y.closeTraces())
 }
 
 // around has what stands around one server be in u, and what is asked once the server was started for a request. Nothing is where

@@ -316,7 +316,16 @@ func TestOnlyWhoHasAKeyIsLetIn(t *testing.T) {
 		t.Errorf("the entry for a client: %s", r.stderr)
 	}
 	runs(t, "", "call", r.url, "a__add", "a=1", "b=2").expect(t, exitConnection, "", "401")
+	if strings.Contains(r.stderr.String(), "was not let in") {
+		t.Errorf("a client that has no key was reported: %s", r.stderr)
+	}
 	runs(t, "", "call", r.url, "a__add", "a=1", "b=2", "--header", late).expect(t, exitConnection, "", "401")
+	if said := r.stderr.String(); strings.Count(said, "junction: a client was not let in") != 1 || !strings.Contains(said, "expired at") {
+		t.Errorf("a key that expired was not reported, once: %s", said)
+	}
+	for _, never := range []string{"0h", "-1h"} {
+		runs(t, "", "key", "create", "never", "--expires", never).expect(t, exitUsage, "", "--expires: expected a time such as 720h")
+	}
 	runs(t, "", "call", r.url, "a__add", "a=1", "b=2", "--header", ann).expect(t, exitOK, `{"sum":3}`, "")
 	runs(t, "", "call", r.url, "a__add", "a=1", "b=2", "--header", ben).expect(t, exitToolFailed, "only ann adds", "")
 	runs(t, "", "call", r.url, "a__echo", "message=hi", "--header", ben).expect(t, exitOK, "hi", "")

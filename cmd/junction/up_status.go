@@ -41,6 +41,8 @@ type instance struct {
 	ConfigError string `json:"configError,omitempty"`
 	// Problems are entries of the configuration that cannot be used.
 	Problems []string `json:"problems,omitempty"`
+	// Audit says why calls are not written down, or not exported.
+	Audit []string `json:"audit,omitempty"`
 }
 
 // A toolsShown says how many tools clients see in the list, with --tools.

@@ -36,8 +36,7 @@ func Middleware(o Options) mcp.Middleware {
 			case "tools/list":
 				return o.list(next.Handle(ctx, req))
 			case "tools/call":
-				more := o.Tools[req.Name]
-				hidden = Places{hidden.Arguments.and(more.Arguments), hidden.Results.and(more.Results)}
+				hidden = o.Of(req.Name)
 			case "resources/read":
 			default:
 				return next.Handle(ctx, req)
@@ -45,6 +44,12 @@ func Middleware(o Options) mcp.Middleware {
 			return hidden.Handle(ctx, req, next)
 		})
 	}
+}
+
+// Of is what is hidden of a tool, by the server's name for it.
+func (o *Options) Of(tool string) Places {
+	more := o.Tools[tool]
+	return Places{o.All.Arguments.and(more.Arguments), o.All.Results.and(more.Results)}
 }
 
 // Handle passes a request on to next without what is hidden of its arguments, and returns its result without what is
