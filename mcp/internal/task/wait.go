@@ -31,6 +31,8 @@ type Waiter struct {
 	Ask func(ctx context.Context, q mcp.ServerRequest) (json.RawMessage, error)
 	// Report hears of the task each time that it was looked at, but for the last if that has nothing to say.
 	Report func(ctx context.Context, n int, message string)
+	// Look, if not nil, sees the task each time that it was looked at.
+	Look func(t *Task)
 }
 
 // Wait returns what comes of a task: [ErrCancelled] of one that was cancelled, an [*mcp.Error] of one that failed. It
@@ -62,6 +64,9 @@ func (w *Waiter) Wait(ctx context.Context, id string, poll time.Duration) (mcp.R
 			return mcp.Result{}, err
 		}
 		poll = t.Interval()
+		if w.Look != nil {
+			w.Look(t)
+		}
 		if t.Message != "" || !t.Status.IsOver() {
 			w.Report(ctx, n, t.Message)
 		}
