@@ -58,6 +58,11 @@ func Wait(o WaitOptions) mcp.Middleware {
 				named.Name = again.tool
 				return await(ctx, o, &named, next, known.of(req.Meta.Capabilities), again.id, 0)
 			}
+			if ctx.Value(cancelKey{}) != nil && req.Method == "tasks/cancel" {
+				named := *req
+				named.Meta.Capabilities = known.of(req.Meta.Capabilities)
+				return next.Handle(ctx, &named)
+			}
 			if req.Method != "tools/call" || req.Peer == nil || Declared(req.Meta.Capabilities) && !o.All {
 				return next.Handle(ctx, req)
 			}
@@ -69,6 +74,7 @@ func Wait(o WaitOptions) mcp.Middleware {
 const methodResult = "tasks/result" // which a client asks its own Wait only
 
 type (
+	cancelKey struct{}
 	rejoinKey struct{}
 	rejoined  struct {
 		tool, id string
@@ -90,6 +96,13 @@ func Rejoin(ctx context.Context, c *mcp.Client, tool, id string) (*mcp.CallToolR
 		return nil, err
 	}
 	return toolResult(&result)
+}
+
+// Cancel asks the server to cancel a task that a call became, as [Task.Cancel] does, of a client that has [Wait] among
+// its middleware.
+func Cancel(ctx context.Context, c *mcp.Client, id string) error {
+	_, err := c.Do(context.WithValue(ctx, cancelKey{}, true), "tasks/cancel", task.Params(id))
+	return err
 }
 
 // declared remembers the capabilities that were declared last, as whoever sends them encodes them once.
