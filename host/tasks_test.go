@@ -208,6 +208,8 @@ func TestATaskGoesOnAfterARestart(t *testing.T) {
 				if all := c.Tasks(); len(all) != 1 || all[0].Status != "working" {
 					t.Errorf("the tasks are %+v", all)
 				}
+				stop() // which cancels nothing
+				stop = watch(t, c)
 				w.proceed <- test.comes
 				time.Sleep(5 * time.Second)
 				stop()

@@ -31,6 +31,10 @@ type arrival struct {
 // [Returned]. A task is waited for when its server is there, the one that it was, approved and not switched off. It
 // returns when ctx is done; the tasks go on. One caller at a time waits for each task.
 func (c *Conversation) WatchTasks(ctx context.Context) {
+	done := ctx
+	ctx, leave := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer leave(nil)
+	defer context.AfterFunc(done, func() { leave(ErrLeft) })() // whyever nobody waits any more: nobody cancelled it
 	var watching sync.WaitGroup
 	defer watching.Wait()
 	for {
@@ -40,8 +44,11 @@ func (c *Conversation) WatchTasks(ctx context.Context) {
 				c.mu.Lock()
 				t.watched = false
 				c.mu.Unlock()
-				if a != nil {
+				switch {
+				case a != nil:
 					c.arrived(t, a)
+				case ctx.Err() != nil:
+					c.watchMore() // for whoever waits from now on
 				}
 			})
 		}

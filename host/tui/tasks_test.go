@@ -1,0 +1,193 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/model"
+)
+
+func digging(now time.Time) *scripted {
+	return &scripted{running: []host.Task{
+		{Number: 1, Server: "works", Tool: "dig", Began: now.Add(-90 * time.Second), Status: "working", Message: "at the\nfirst stone", Left: true},
+		{Number: 3, Server: "web", Tool: "fetch", Agent: "reader", Began: now.Add(-13 * time.Hour), Status: "input_required"},
+	}}
+}
+
+func TestTasksAreListedCancelledAndLeft(t *testing.T) {
+	session := &scripted{}
+	play(t, session, 120, 20, func(st *stage) {
+		session.running = digging(st.screen.now()).running
+		first, second := session.running[0].Began.Format("15:04"), session.running[1].Began.Format("2 Jan 15:04")
+		st.keys("/tasks<enter>")
+		st.holds("▸ task 1 works · dig  working, since " + first + " (1 min 30 s)")
+		st.holds("    at the first stone")
+		st.holds("task 3 web · fetch  of sub-agent reader, input required, since " + second + " (13 h 0 min), a call waits for it")
+		st.wait(time.Minute)
+		st.keys("c")
+		st.printedText("the server is asked to cancel task 1")
+		st.keys("<down>c")
+		if session.did("cancel task 3") {
+			t.Error("a key that was held cancelled two tasks")
+		}
+		st.wait(time.Minute)
+		st.keys("l")
+		st.printedText("the model goes on without task 3, and learns what comes of it")
+		st.keys("<esc>")
+		session.running = nil
+		st.keys("/tasks<enter>")
+		st.holds("no call runs as a task")
+		st.keys("<esc>/tasks cancel 7<enter>/tasks leave 8<enter>")
+		for _, want := range []string{"cancel task 1", "leave task 3", "cancel task 7", "leave task 8"} {
+			if !session.did(want) {
+				t.Errorf("there was no %q", want)
+			}
+		}
+		st.keys("/tasks stop 7<enter>")
+		st.holds("expected /tasks, /tasks cancel NUMBER or /tasks leave NUMBER")
+		session.fail = errors.New("no task 7 is running")
+		st.keys("/tasks cancel 7<enter>")
+		st.printedText("error: no task 7 is running")
+	})
+}
+
+func TestTasksAreListedAndCancelledLineByLine(t *testing.T) {
+	session := digging(time.Now())
+	out := lineByLine(t, session, nil, "/tasks", "/tasks cancel 1", "/tasks leave 3")
+	for _, want := range []string{"task 1 works · dig  working, since ", "at the first stone", "the server is asked to cancel task 1", "the model goes on without task 3"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not printed:\n%s", want, out)
+		}
+	}
+	if !session.did("cancel task 1") || !session.did("leave task 3") {
+		t.Errorf("done: %v", session.calls)
+	}
+}
+
+// came is what came of a task that no call waited for.
+func came(text string) host.Event {
+	return host.Event{Returned: &host.Returned{CallID: "c1", Task: 1, Server: "works", Tool: "dig", Text: text, Kept: "junction://result/1"}}
+}
+
+func TestTheModelGoesOnWithWhatCameOfATask(t *testing.T) {
+	session := &scripted{}
+	play(t, session, 70, 20, func(st *stage) {
+		st.settle()
+		if n := session.watching.Load(); n != 1 {
+			t.Errorf("tasks are waited for %d times", n)
+		}
+		st.tell(came("gold"))
+		st.settle()
+		st.printedText("task 1 is over:\n✓ works · dig\n  gold")
+		st.printedText("Task 1 is over; the model goes on with it.")
+		if !session.did("ask Go on with what came of the task: read it, and finish what was asked for.") {
+			t.Errorf("done: %v", session.calls)
+		}
+		st.keys("/new<enter>")
+		if n := session.watching.Load(); n != 1 {
+			t.Errorf("after /new tasks are waited for %d times", n)
+		}
+	})
+}
+
+// What comes in the middle of a run waits for its end, and for what the person typed meanwhile.
+func TestWhatCameOfATaskWaitsForItsTurn(t *testing.T) {
+	goOn := make(chan struct{})
+	asked := make(chan host.Question, 10)
+	var fails error
+	session := &scripted{ask: func(ctx context.Context, q host.Question) error {
+		asked <- q
+		select {
+		case <-goOn:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+		return fails
+	}}
+	play(t, session, 70, 20, func(st *stage) {
+		goOn = make(chan struct{})
+		st.keys("one<enter>")
+		st.tell(came("gold"))
+		if q := <-asked; q.Text != "one" || len(asked) != 0 {
+			t.Errorf("asked %+v and %d more", q, len(asked))
+		}
+		goOn <- struct{}{}
+		st.settle()
+		if q := <-asked; !q.Relayed || !strings.HasPrefix(q.Text, "Go on with what came") {
+			t.Errorf("asked %+v", q)
+		}
+		st.tell(came("silver"))
+		st.keys("two<enter>")
+		goOn <- struct{}{}
+		st.settle()
+		if q := <-asked; q.Text != "two" {
+			t.Errorf("asked %+v", q)
+		}
+		st.keys("<esc>")
+		st.settle()
+		if len(asked) != 0 {
+			t.Errorf("asked %+v: what was typed had what came", <-asked)
+		}
+		st.keys("three<enter>")
+		<-asked
+		st.tell(came("tin"))
+		st.keys("<esc>")
+		st.settle()
+		fails = errors.New("the provider is down")
+		st.keys("four<enter>")
+		<-asked
+		st.tell(came("lead"))
+		goOn <- struct{}{}
+		st.settle()
+		if len(asked) != 0 {
+			t.Errorf("after an error the model was asked %+v", <-asked)
+		}
+	})
+}
+
+func TestLeavingTheProgramLeavesItsTasks(t *testing.T) {
+	var cause error
+	session := &scripted{ask: func(ctx context.Context, _ host.Question) error {
+		<-ctx.Done()
+		cause = context.Cause(ctx)
+		return cause
+	}}
+	play(t, session, 70, 20, func(st *stage) {
+		st.keys("dig<enter>")
+		st.keys("/quit<enter>")
+		st.settle()
+		if !errors.Is(cause, host.ErrLeft) {
+			t.Errorf("the run ended with %v", cause)
+		}
+	})
+	play(t, session, 70, 20, func(st *stage) {
+		st.keys("dig<enter>")
+		st.keys("<esc>")
+		st.settle()
+		if !errors.Is(cause, context.Canceled) {
+			t.Errorf("the run that was interrupted ended with %v", cause)
+		}
+	})
+}
+
+func TestATaskIsShownInAConversationThatGoesOn(t *testing.T) {
+	call := &model.Call{ID: "c1", Name: "works__dig", Arguments: []byte(`{}`)}
+	session := &scripted{saved: Saved{ID: "abc"}, entries: []host.Entry{
+		{Message: &model.Message{Role: model.RoleUser, Parts: []model.Part{{Text: "dig"}}}},
+		{Message: &model.Message{Role: model.RoleAssistant, Parts: []model.Part{{Call: call}}}},
+		{Task: &host.TaskEntry{Number: 1, Began: &host.TaskBegan{Tool: host.ToolRef{Server: "works", Tool: "dig"}, Via: "works", ID: "x", CallID: "c1"}}},
+	}}
+	play(t, session, 70, 20, func(st *stage) {
+		st.printedText("✓ works · dig\n  went on as task 1")
+		st.printedText("There is no answer to that: junction chat ended before it was there.")
+		if strings.Contains(st.scrollback(), "Find out whether") {
+			t.Errorf("the person is to find out what is known:\n%s", st.scrollback())
+		}
+	})
+	session.entries = append(session.entries, host.Entry{Task: &host.TaskEntry{Number: 1, Came: &host.TaskCame{Kept: &host.Kept{Text: "gold\nand more"}}}})
+	play(t, session, 70, 20, func(st *stage) { st.printedText("task 1 is over: gold and more") })
+}
