@@ -30,7 +30,6 @@ type Conversation struct {
 
 	shelving sync.Mutex // one long result after the other, as each gets a number
 	adding   sync.Mutex // one entry after the other: the record and the conversation have the same order
-	taking   sync.Mutex // held while busy is taken, or what came of a task
 
 	view window.View
 
@@ -43,6 +42,8 @@ type Conversation struct {
 	taskNumber int
 	ranAsTask  map[string]bool
 	more       chan struct{} // of capacity 1: there are tasks that nobody waits for
+	taking     chan struct{} // closed when what came of tasks is recorded, which is no run; nil: it is not being recorded
+	takeAgain  bool          // something more came meanwhile
 	flowAt     int           // the entry that last said what was read; negative: none did
 	totals     Totals
 	plan       Plan
@@ -65,7 +66,7 @@ func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 	c.restoreFlow()
 	c.cutOff, c.running = c.running, false
 	for _, t := range c.tasks {
-		t.left = true // whoever waited for it is gone
+		t.left, t.resumed = true, true // whoever waited for it is gone
 	}
 	mended, what := repair(c.view.Messages(), c.ranAsTask)
 	c.view.Replace(mended)
@@ -251,13 +252,20 @@ func (c *Conversation) Ask(ctx context.Context, q Question) (Answer, error) {
 // take reserves the conversation for a run, unless one is going. It waits for what came of tasks to be recorded, which
 // is no run.
 func (c *Conversation) take() bool {
-	c.taking.Lock()
-	defer c.taking.Unlock()
-	select {
-	case <-c.busy:
-		return true
-	default:
-		return false
+	for {
+		c.mu.Lock()
+		taking := c.taking
+		select {
+		case <-c.busy:
+			c.mu.Unlock()
+			return true
+		default:
+		}
+		c.mu.Unlock()
+		if taking == nil {
+			return false
+		}
+		<-taking
 	}
 }
 

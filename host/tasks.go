@@ -75,6 +75,7 @@ type pendingTask struct {
 	number  int
 	began   time.Time
 	left    bool
+	resumed bool // it began in an earlier process
 	over    bool // the call has its result, which is not recorded yet
 	watched bool // somebody waits for it outside of a call
 	came    *arrival
@@ -265,8 +266,8 @@ func (c *calling) returned(ctx context.Context, err error) (got outcome, left bo
 	if r.c.add(Entry{Task: &TaskEntry{Number: t.number, Left: true}}) == nil { // else the run ends with the next entry
 		r.c.watchMore()
 	}
-	if ctx.Err() == nil {
-		c.run.notice(NoticeTask, "%s/%s goes on as task %d: the wait for it ended: %s", t.Tool.Server, t.Tool.Tool, t.number, clipped(readable(err.Error()), maxErrorText))
+	if cause := context.Cause(ctx); !errors.Is(cause, ErrLeft) { // the person knows
+		c.run.tell(Event{Notice: &Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("goes on as task %d: %s", t.number, clipped(readable(cmp.Or(cause, err).Error()), maxErrorText))}})
 	}
 	return said("%s goes on as task %d of its server, and has no result yet. You learn when it is over: do not call it again for that, and go on with what does not need it.", c.tool.sent.Name, t.number), true
 }

@@ -589,3 +589,63 @@ func (u until) Append(e Entry) error {
 	}
 	return nil
 }
+
+// What is recorded of a task is no run, so a question waits for it; and whoever hears of it may change the conversation.
+func TestAQuestionWaitsForWhatIsBeingRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		first := play(t, Options{Servers: []Server{w.Server}}, scripted.Call("works__dig", ""))
+		_, record, end := dig(t, first)
+		entries := record.read(t)
+		_, _ = end(ErrLeft)
+		w.proceed <- "gold"
+		var c *Conversation
+		heard := 0
+		s := &stage{model: scripted.New(scripted.Say("Yes."))}
+		h, err := New(Options{Model: s.model, Servers: []Server{w.Server}, OnEvent: func(e Event) {
+			if e.Returned != nil && e.Returned.Task == 1 {
+				heard++
+				if err := c.SetOff("works", true); err != nil {
+					t.Error(err)
+				}
+				if err := c.SetOff("works", false); err != nil {
+					t.Error(err)
+				}
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer h.Close()
+		slow := make(chan struct{})
+		c = h.Conversation(slowly{slow}, entries...)
+		defer watch(t, c)()
+		time.Sleep(5 * time.Second) // it is being recorded
+		answered := make(chan error, 1)
+		go func() {
+			_, err := c.Ask(t.Context(), Question{Text: "and?"})
+			answered <- err
+		}()
+		synctest.Wait()
+		if len(answered) != 0 || len(s.model.Requests()) != 0 {
+			t.Error("the question did not wait")
+		}
+		close(slow)
+		if err := <-answered; err != nil || heard != 1 {
+			t.Errorf("the question ended with %v; heard of the task %d times", err, heard)
+		}
+		if _, said := s.texts(t); len(said) != 3 || !strings.Contains(said[1], "task 1 is over") {
+			t.Errorf("in the role of the person: %q", said)
+		}
+	})
+}
+
+// slowly records what came of tasks when it may.
+type slowly struct{ may chan struct{} }
+
+func (s slowly) Append(e Entry) error {
+	if e.Task != nil && e.Task.Came != nil {
+		<-s.may
+	}
+	return nil
+}

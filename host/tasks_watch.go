@@ -111,7 +111,7 @@ func (c *Conversation) watchTask(ctx context.Context, t *pendingTask) *arrival {
 			}
 			continue
 		}
-		if !reported {
+		if t.resumed && !reported {
 			reported = true
 			tell("it is waited for")
 		}
@@ -154,14 +154,27 @@ func (c *Conversation) arrived(t *pendingTask, a *arrival) {
 
 // takeIn makes what came of tasks part of the conversation, unless a run is going.
 func (c *Conversation) takeIn() {
-	c.taking.Lock()
-	defer c.taking.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.taking != nil {
+		c.takeAgain = true // by whoever does it
+		return
+	}
 	select {
 	case <-c.busy:
-		defer func() { c.busy <- struct{}{} }()
-		c.takeArrived()
 	default:
+		return
 	}
+	c.taking, c.takeAgain = make(chan struct{}), true
+	for c.takeAgain {
+		c.takeAgain = false
+		c.mu.Unlock()
+		c.takeArrived()
+		c.mu.Lock()
+	}
+	close(c.taking)
+	c.taking = nil
+	c.busy <- struct{}{} // of capacity 1, and taken
 }
 
 // takeArrived makes what came of tasks part of the conversation; there is no run, or none that said anything yet.
@@ -180,7 +193,7 @@ func (c *Conversation) takeArrived() {
 			continue // the model has nothing of it now
 		}
 		if err := c.takeTask(t, s); err != nil {
-			c.host.notice(Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("task %d is over, and its result %v", t.number, err)})
+			c.host.notice(Notice{Kind: NoticeTask, Server: t.Tool.Server, Tool: t.Tool.Tool, Text: fmt.Sprintf("task %d is over, but what came of it is not in the conversation: %v", t.number, err)})
 		}
 	}
 }

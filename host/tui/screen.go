@@ -37,6 +37,7 @@ type screen struct {
 	permitted []Permission // as they were listed last
 	unwatch   func()       // ends the wait for tasks of the conversation that is shown
 	came      int          // the task of which something came that the model was not asked about; 0: none
+	byItself  int          // times that the model went on with what came of tasks since the person asked something
 	polling   bool
 	troubled  []string    // servers of which it was said that they failed
 	refused   []string    // servers of which the person refused what was to be reviewed

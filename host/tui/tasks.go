@@ -11,6 +11,10 @@ import (
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
 )
 
+// maxByItself is how often the model goes on with what came of tasks before the person asks something again: a server
+// could keep it going.
+const maxByItself = 8
+
 // watchTasks waits for the tasks of the conversation that is shown now, and of no other.
 func (s *screen) watchTasks() {
 	if s.unwatch != nil {
@@ -115,6 +119,12 @@ func (s *screen) goOnWithTask() {
 	if s.came == 0 || s.run != nil || s.quitting || len(s.waiting.texts) > 0 {
 		return
 	}
+	if s.byItself >= maxByItself {
+		s.say(ink.Muted, fmt.Sprintf("Task %d is over. The model went on by itself %d times since you asked something: ask it to go on.", s.came, s.byItself))
+		s.came = 0
+		return
+	}
+	s.byItself++
 	said := fmt.Sprintf("Task %d is over; the model goes on with it.", s.came)
 	s.say(ink.Muted, said)
 	s.ask(host.Question{Text: "Go on with what came of the task: read it, and finish what was asked for.", Shown: said, Relayed: true})

@@ -3,7 +3,9 @@ package tui
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -190,4 +192,82 @@ func TestATaskIsShownInAConversationThatGoesOn(t *testing.T) {
 	})
 	session.entries = append(session.entries, host.Entry{Task: &host.TaskEntry{Number: 1, Came: &host.TaskCame{Kept: &host.Kept{Text: "gold\nand more"}}}})
 	play(t, session, 70, 20, func(st *stage) { st.printedText("task 1 is over: gold and more") })
+}
+
+// A server whose calls come back as tasks again and again does not keep the model going without the person.
+func TestTheModelGoesOnByItselfOnlySoOften(t *testing.T) {
+	session := &scripted{}
+	play(t, session, 120, 20, func(st *stage) {
+		for range maxByItself + 3 {
+			st.tell(came("gold"))
+			st.settle()
+		}
+		if n := len(session.calls); n != maxByItself {
+			t.Errorf("it went on %d times", n)
+		}
+		st.printedText("Task 1 is over. The model went on by itself 8 times since you asked something: ask it to go on.")
+		st.keys("go on<enter>")
+		st.tell(came("gold"))
+		st.settle()
+		if n := len(session.calls); n != maxByItself+2 {
+			t.Errorf("after a question it was asked %d times in all", n)
+		}
+	})
+}
+
+// Line by line nothing can be shown before the line that is being typed: that there is something, is said.
+func TestWhatComesWhileALineIsTypedIsSaid(t *testing.T) {
+	in, typed := io.Pipe()
+	defer typed.Close()
+	var out safeText
+	ui, err := New(Options{In: in, Out: &out, Env: []string{"TERM=xterm"}, Plain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	session := &scripted{info: model.Info{Name: "m"}}
+	ended := make(chan error, 1)
+	go func() { ended <- ui.Run(t.Context(), session) }()
+	until := func(text string) {
+		t.Helper()
+		for deadline := time.Now().Add(30 * time.Second); !strings.Contains(out.String(), text); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatalf("%q is not printed: %s", text, out.String())
+			}
+		}
+	}
+	until("> ")
+	ui.Event(came("gold"))
+	until("\n(task 1 is over; Enter shows what came of it)\n> ")
+	if strings.Contains(out.String(), "gold") {
+		t.Errorf("it is shown where a line is typed: %s", out.String())
+	}
+	if _, err := io.WriteString(typed, "\n"); err != nil {
+		t.Fatal(err)
+	}
+	until("task 1 is over:\n✓ works · dig\n  gold")
+	typed.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if !session.did("ask Go on with what came of the task: read it, and finish what was asked for.") {
+		t.Errorf("done: %v", session.calls)
+	}
+}
+
+// safeText is a text that one goroutine writes and another one reads.
+type safeText struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (s *safeText) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeText) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
 }

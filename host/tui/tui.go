@@ -128,8 +128,8 @@ func (u *UI) getenv(name string) string {
 // Event shows what happens; it is meant as [host.Options.OnEvent]. It waits
 // while the screen is busy. Before Run, what does not fit is dropped.
 func (u *UI) Event(e host.Event) {
-	if out := u.prompting.Load(); out != nil && e.Returned != nil && e.Returned.Task > 0 {
-		out.Printf("\n(task %d is over; Enter shows what came of it)\n> ", e.Returned.Task)
+	if e.Returned != nil && e.Returned.Task > 0 {
+		u.hint(fmt.Sprintf("task %d is over; Enter shows what came of it", e.Returned.Task))
 	}
 	if u.running.Load() {
 		u.post(e)
@@ -138,6 +138,14 @@ func (u *UI) Event(e host.Event) {
 	select {
 	case u.inbox <- e:
 	default: // the screen asks for the state of servers itself when it begins
+	}
+}
+
+// hint says, while the next question is waited for line by line, that there is something: a read from a terminal cannot
+// be interrupted without losing what was typed.
+func (u *UI) hint(text string) {
+	if out := u.prompting.Load(); out != nil {
+		out.Printf("\n(%s)\n> ", text)
 	}
 }
 
