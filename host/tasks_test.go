@@ -649,3 +649,27 @@ func (s slowly) Append(e Entry) error {
 	}
 	return nil
 }
+
+// A call waits for its task as long as for any other call, and then the model goes on.
+func TestACallThatTakesTooLongIsHandedBackAsItsTask(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorks(t)
+		s := play(t, Options{Servers: []Server{w.Server}}, scripted.Call("works__dig", ""), scripted.Say("Later."))
+		c, _, end := dig(t, s)
+		defer watch(t, c)()
+		began := time.Now()
+		answer, err := end(nil)
+		if took := time.Since(began).Round(time.Minute); err != nil || answer.Text != "Later." || took != 30*time.Minute {
+			t.Errorf("after %v: %+v, %v", took, answer, err)
+		}
+		if notices := s.notices(NoticeTask); len(notices) != 2 || !strings.HasPrefix(notices[1], "goes on as task 1: ") {
+			t.Errorf("reported %q", notices)
+		}
+		time.Sleep(10 * time.Minute)
+		w.proceed <- "gold"
+		time.Sleep(time.Minute)
+		if last := c.Entries()[len(c.Entries())-1].Task; last == nil || last.Came == nil || last.Came.Kept.Text != "gold" || w.calls.Load() != 1 {
+			t.Errorf("the last entry is %+v", last)
+		}
+	})
+}

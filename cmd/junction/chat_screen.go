@@ -60,8 +60,12 @@ func (t *chatSetup) talk(ctx context.Context) error {
 		return storedFault(err)
 	}
 	shown, leave := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer context.AfterFunc(ctx, func() { leave(host.ErrLeft) })() // a program that is ended leaves its tasks
-	if err = ui.Run(shown, session); errors.Is(err, host.ErrLeft) {
+	cause := error(host.ErrLeft) // a program that is ended leaves its tasks
+	if t.archive == nil {
+		cause = context.Canceled // but not where nobody would know of them
+	}
+	defer context.AfterFunc(ctx, func() { leave(cause) })()
+	if err = ui.Run(shown, session); errors.Is(err, cause) {
 		err = context.Cause(ctx)
 	}
 	leave(nil)

@@ -250,12 +250,12 @@ func (s *screen) quit() tea.Cmd {
 	return tea.Quit
 }
 
-// leave ends the program. Whoever waits for an answer gets none; tasks go on.
+// leave ends the program. Whoever waits for an answer gets none. Tasks go on, unless nobody would know of them.
 func (s *screen) leave() {
 	s.quitting = true
 	switch {
 	case s.run == nil:
-	case s.run.leave != nil:
+	case s.run.leave != nil && s.session.Saved().ID != "":
 		s.run.leave()
 	default:
 		s.run.cancel()

@@ -152,28 +152,31 @@ func TestWhatCameOfATaskWaitsForItsTurn(t *testing.T) {
 }
 
 func TestLeavingTheProgramLeavesItsTasks(t *testing.T) {
-	var cause error
-	session := &scripted{ask: func(ctx context.Context, _ host.Question) error {
-		<-ctx.Done()
-		cause = context.Cause(ctx)
-		return cause
-	}}
-	play(t, session, 70, 20, func(st *stage) {
-		st.keys("dig<enter>")
-		st.keys("/quit<enter>")
-		st.settle()
-		if !errors.Is(cause, host.ErrLeft) {
-			t.Errorf("the run ended with %v", cause)
-		}
-	})
-	play(t, session, 70, 20, func(st *stage) {
-		st.keys("dig<enter>")
-		st.keys("<esc>")
-		st.settle()
-		if !errors.Is(cause, context.Canceled) {
-			t.Errorf("the run that was interrupted ended with %v", cause)
-		}
-	})
+	for _, test := range []struct {
+		name, keys string
+		saved      Saved
+		want       error
+	}{
+		{"a conversation that is kept", "/quit<enter>", Saved{ID: "abc"}, host.ErrLeft},
+		{"one that is not", "/quit<enter>", Saved{}, context.Canceled},
+		{"an interruption", "<esc>", Saved{ID: "abc"}, context.Canceled},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var cause error
+			session := &scripted{saved: test.saved, ask: func(ctx context.Context, _ host.Question) error {
+				<-ctx.Done()
+				cause = context.Cause(ctx)
+				return cause
+			}}
+			play(t, session, 70, 20, func(st *stage) {
+				st.keys("dig<enter>" + test.keys)
+				st.settle()
+				if !errors.Is(cause, test.want) {
+					t.Errorf("the run ended with %v, want %v", cause, test.want)
+				}
+			})
+		})
+	}
 }
 
 func TestATaskIsShownInAConversationThatGoesOn(t *testing.T) {
