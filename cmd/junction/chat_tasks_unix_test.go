@@ -9,12 +9,15 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/junction-mcp/junction/host/archive"
 	"github.com/junction-mcp/junction/internal/replay"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -102,6 +105,26 @@ func upServing(t *testing.T, config string) (url string) {
 	return url
 }
 
+// lastTask is the id of the last task that was recorded.
+func lastTask(t *testing.T) (id string) {
+	t.Helper()
+	a, err := archive.Open(t.Context(), filepath.Join(os.Getenv("JUNCTION_STATE"), "conversations.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	_, entries, err := a.Load(t.Context(), archive.Last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.Task != nil && e.Task.Began != nil {
+			id = e.Task.Began.ID
+		}
+	}
+	return id
+}
+
 // junction chat is killed in the middle of a task, and the next one has its result, once: of a server in either form of
 // tasks, and behind junction up.
 func TestAChatThatIsKilledGoesOnWithItsTask(t *testing.T) {
@@ -121,7 +144,8 @@ func TestAChatThatIsKilledGoesOnWithItsTask(t *testing.T) {
 			base, last := digger(t)
 			config := configuration(t, map[string]any{"works": map[string]any{"url": url}})
 			if test.up {
-				test.with = append(test.with, "--up="+upServing(t, config))
+				url = upServing(t, config)
+				test.with = append(test.with, "--up="+url)
 			}
 			args := append([]string{"chat", "--model", "m", "--base-url", base, "--config", config, "--allow", "works/dig"}, test.with...)
 
@@ -132,16 +156,10 @@ func TestAChatThatIsKilledGoesOnWithItsTask(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
+			t.Cleanup(func() { _ = cmd.Process.Kill() }) // where the test ends before it does
+			waitFor(t, "the tool is called", func() bool { return len(called) > 0 })
 			<-called
-			waitForTask := "works/dig: runs as task 1 of its server"
-			deadline := time.Now().Add(time.Minute)
-			for !strings.Contains(stderr.String(), waitForTask) {
-				if time.Now().After(deadline) {
-					_ = cmd.Process.Kill()
-					t.Fatalf("the call became no task: %s", stderr.String())
-				}
-				time.Sleep(10 * time.Millisecond)
-			}
+			waitFor(t, "the call is a task", func() bool { return strings.Contains(stderr.String(), "works/dig: runs as task 1 of its server") })
 			if err := cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +174,14 @@ func TestAChatThatIsKilledGoesOnWithItsTask(t *testing.T) {
 				t.Errorf("while it runs the model was asked %s", last())
 			}
 			close(proceed)
-			time.Sleep(300 * time.Millisecond) // or the first look may come before its end
+			knows, err := mcp.DialWith(t.Context(), streamable.Client(url), mcp.ClientOptions{Capabilities: tasks.Capabilities()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer knows.Close()
+			if _, err := tasks.Resume(knows, lastTask(t)).Wait(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 			got = runs(t, "", append(args, "-p", "what was found?")...)
 			if got.code != exitOK || got.stdout != "It is gold.\n" || strings.Count(got.stderr, "works/dig: task 1 is over: a pot of gold") != 1 {
 				t.Errorf("when it was over: %+v", got)

@@ -93,6 +93,12 @@ func TestATaskIsWaitedForAgainByItsID(t *testing.T) {
 		if _, err := tasks.Rejoin(t.Context(), again, "greet", "none"); !errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) {
 			t.Errorf("a task that there is not: %v", err)
 		}
+		if err := tasks.Cancel(t.Context(), again, id); err != nil {
+			t.Errorf("cancel a task that is over: %v", err)
+		}
+		if err := tasks.Cancel(t.Context(), again, "none"); !errors.Is(err, &mcp.Error{Code: mcp.CodeInvalidParams}) {
+			t.Errorf("cancel a task that there is not: %v", err)
+		}
 		if _, err := tasks.Rejoin(t.Context(), mcp.NewClient(h), "greet", id); err == nil || !strings.Contains(err.Error(), "tasks.Wait") {
 			t.Errorf("a client that does not wait: %v", err)
 		}
