@@ -251,8 +251,14 @@ func (g *Gateway) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 		return g.listen(ctx, req, nil)
 	case "server/discover":
 		return g.discover(ctx, everyone)
+	case "tasks/get", "tasks/update", "tasks/cancel":
+		return g.aboutTask(ctx, req)
 	}
-	return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "unknown method %q", req.Method)
+	return mcp.Result{}, unknownMethod(req)
+}
+
+func unknownMethod(req *mcp.Request) error {
+	return mcp.Errorf(mcp.CodeMethodNotFound, "unknown method %q", req.Method)
 }
 
 // route passes a call on to the member whose name its name begins with. One that was replaced before

@@ -67,7 +67,7 @@ func newMember(g *Gateway, name string, u Upstream) *member {
 	m := &member{gateway: g, name: name, upstream: u, done: make(chan struct{}), settled: make(chan struct{}), wake: make(chan struct{}, 1), reading: make(chan struct{}, 1), changed: make(chan struct{})}
 	m.calls.none = make(chan struct{})
 	m.ctx, m.cancel = context.WithCancel(g.ctx)
-	m.waiting = waitForTasks(mcp.HandlerFunc(m.handle))
+	m.waiting = waitForTasks(mcp.HandlerFunc(m.handle), g.options.Transparent)
 	m.chain = mcp.Chain(mcp.HandlerFunc(m.bottom), u.Middleware...)
 	if u.Program {
 		m.state = Waiting

@@ -19,6 +19,10 @@ type calling struct {
 	serverRequests atomic.Int32 // that came in the middle of it
 	over           atomic.Bool
 	labelled       atomic.Bool // a tool of the program's own has said where its result comes from
+
+	leave  context.CancelCauseFunc // ends it
+	task   *pendingTask            // that it became; nil: none
+	taskOf *Conversation           // whose task it is, where run is nil
 }
 
 // maxServerRequests is how many requests a server may send in the middle of one call.

@@ -53,6 +53,9 @@ func (c *Conversation) SetOff(server string, off bool) error {
 	}
 	err := c.add(Entry{Switched: &Switched{Server: server, Off: off}})
 	c.host.changes.Add(1)
+	if !off {
+		c.takeIn() // what came of its tasks meanwhile
+	}
 	return err
 }
 

@@ -37,13 +37,20 @@ type Conversation struct {
 	entries []Entry
 	found   []ToolRef   // tools that searches brought, in order
 	kept    keptResults // long results
-	flowAt  int         // the entry that last said what was read; negative: none did
-	totals  Totals
-	plan    Plan
-	runs    int
-	running bool            // a question came that no totals followed yet
-	cutOff  bool            // the record ends in the middle of a run, as after a crash
-	ids     map[string]bool // of calls
+	tasks   []*pendingTask
+	// taskNumber is that of the last task, and ranAsTask are calls that became one.
+	taskNumber int
+	ranAsTask  map[string]bool
+	more       chan struct{} // of capacity 1: there are tasks that nobody waits for
+	taking     chan struct{} // closed when what came of tasks is recorded, which is no run; nil: it is not being recorded
+	takeAgain  bool          // something more came meanwhile
+	flowAt     int           // the entry that last said what was read; negative: none did
+	totals     Totals
+	plan       Plan
+	runs       int
+	running    bool            // a question came that no totals followed yet
+	cutOff     bool            // the record ends in the middle of a run, as after a crash
+	ids        map[string]bool // of calls
 }
 
 // Conversation returns a new conversation, or, with the entries of an earlier
@@ -58,7 +65,10 @@ func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 	}
 	c.restoreFlow()
 	c.cutOff, c.running = c.running, false
-	mended, what := repair(c.view.Messages())
+	for _, t := range c.tasks {
+		t.left, t.resumed = true, true // whoever waited for it is gone
+	}
+	mended, what := repair(c.view.Messages(), c.ranAsTask)
 	c.view.Replace(mended)
 	if what != "" && c.cutOff { // once: from the next run on, the record says that it was cut off
 		h.notice(Notice{Kind: NoticeRepaired, Text: what})
@@ -67,7 +77,7 @@ func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 }
 
 func (h *Host) newConversation(with *shared, record Record) *Conversation {
-	c := &Conversation{host: h, record: record, busy: make(chan struct{}, 1), shared: with, ids: map[string]bool{}, flowAt: -1}
+	c := &Conversation{host: h, record: record, busy: make(chan struct{}, 1), shared: with, ids: map[string]bool{}, ranAsTask: map[string]bool{}, more: make(chan struct{}, 1), flowAt: -1}
 	c.busy <- struct{}{}
 	return c
 }
@@ -80,6 +90,7 @@ func (c *Conversation) apply(e *Entry) {
 		for _, call := range e.Message.Calls() {
 			c.ids[call.ID] = true
 		}
+		c.called(e.Message)
 		if e.Message.Role == model.RoleUser && !c.running {
 			c.runs, c.running = c.runs+1, true
 		}
@@ -97,6 +108,8 @@ func (c *Conversation) apply(e *Entry) {
 		for _, uri := range c.kept.put(*e.Kept) {
 			c.unload(uri)
 		}
+	case e.Task != nil:
+		c.tasked(e)
 	case e.Totals != nil:
 		c.totals, c.running = c.totals.add(*e.Totals), false
 	}
@@ -106,8 +119,15 @@ func (c *Conversation) apply(e *Entry) {
 // dropped, which have the first parts of what they were.
 func (c *Conversation) dropMedia(bare map[*model.Part]*model.Message) {
 	for i := range c.entries {
-		if m := c.entries[i].Message; m != nil && len(m.Parts) > 0 && bare[&m.Parts[0]] != nil {
-			c.entries[i].Message = bare[&m.Parts[0]]
+		e := &c.entries[i]
+		if m := e.Message; m != nil && len(m.Parts) > 0 && bare[&m.Parts[0]] != nil {
+			e.Message = bare[&m.Parts[0]]
+		}
+		if t := e.Task; t != nil && t.Came != nil && t.Came.Message != nil && len(t.Came.Message.Parts) > 0 && bare[&t.Came.Message.Parts[0]] != nil {
+			came, task := *t.Came, *t
+			came.Message = bare[&t.Came.Message.Parts[0]]
+			task.Came = &came
+			e.Task = &task
 		}
 	}
 }
@@ -115,10 +135,17 @@ func (c *Conversation) dropMedia(bare map[*model.Part]*model.Message) {
 // unload drops the text of a result that nobody can read any more; the Record has it.
 func (c *Conversation) unload(uri string) {
 	for i := range c.entries {
-		if k := c.entries[i].Kept; k != nil && k.URI == uri {
+		e := &c.entries[i]
+		if k := e.Kept; k != nil && k.URI == uri {
 			bare := *k
 			bare.Text = ""
-			c.entries[i].Kept = &bare
+			e.Kept = &bare
+		}
+		if t := e.Task; t != nil && t.Came != nil && t.Came.Kept != nil && t.Came.Kept.URI == uri {
+			bare, came, task := *t.Came.Kept, *t.Came, *t
+			bare.Text = ""
+			came.Kept, task.Came = &bare, &came
+			e.Task = &task
 		}
 	}
 }
@@ -200,12 +227,14 @@ type Answer struct {
 // question. The error is what the provider, the record or the cause of ctx's end said,
 // [ErrBusy], [ErrFull] or [ErrEmpty]; the Answer then holds what there was.
 func (c *Conversation) Ask(ctx context.Context, q Question) (Answer, error) {
-	select {
-	case <-c.busy:
-	default:
+	if !c.take() {
 		return Answer{}, ErrBusy
 	}
-	defer func() { c.busy <- struct{}{} }()
+	defer func() {
+		c.busy <- struct{}{}
+		c.takeIn() // of what came meanwhile
+	}()
+	c.takeArrived()
 	ctx, end, err := c.bound(ctx)
 	if err != nil {
 		return Answer{}, err
@@ -218,6 +247,26 @@ func (c *Conversation) Ask(ctx context.Context, q Question) (Answer, error) {
 		defer cancel()
 	}
 	return r.answer(ctx, q)
+}
+
+// take reserves the conversation for a run, unless one is going. It waits for what came of tasks to be recorded, which
+// is no run.
+func (c *Conversation) take() bool {
+	for {
+		c.mu.Lock()
+		taking := c.taking
+		select {
+		case <-c.busy:
+			c.mu.Unlock()
+			return true
+		default:
+		}
+		c.mu.Unlock()
+		if taking == nil {
+			return false
+		}
+		<-taking
+	}
 }
 
 // Keep adds a fact that every summary keeps.

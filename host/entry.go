@@ -40,6 +40,8 @@ type Entry struct {
 	// Withdrawn is an answer of the person that they took back: what Flow said of it before
 	// does not hold.
 	Withdrawn *guard.Approval `json:"withdrawn,omitempty"`
+	// Task is what happened to a call that its server runs as a task.
+	Task *TaskEntry `json:"task,omitempty"`
 	// Title names the conversation for people.
 	Title string `json:"title,omitempty"`
 }

@@ -183,6 +183,9 @@ type Returned struct {
 	Bytes    int           `json:"bytes"`  // of the whole result
 	// Kept is the URI under which the rest of a long result can be read.
 	Kept string `json:"kept,omitempty"`
+	// Task is the number of the task as which the call went on until nobody waited for it any more; see
+	// [Conversation.WatchTasks]. The model reads the result under Kept.
+	Task int `json:"task,omitempty"`
 	// Media are images, sounds and files of the result.
 	Media []model.Media `json:"-"`
 }
@@ -210,6 +213,7 @@ const (
 	NoticeCompact  = "compact"  // old turns were replaced by a summary
 	NoticeRepaired = "repaired" // a history was mended
 	NoticeOffline  = "offline"  // the model is no language model
+	NoticeTask     = "task"     // a call became a task of its server, or goes on as one
 )
 
 // Answered tells that a run is over.

@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/host/internal/window"
 	"github.com/junction-mcp/junction/internal/schema"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -167,14 +168,17 @@ func (r *run) callTool(ctx context.Context, j *job) outcome {
 	if why := r.c.decider.TakenBack(ctx, j.judgement, t.server.trusted()); why != "" {
 		return complained("%s", why)
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // what a tool of the program's own began ends with its call
-	calling := &calling{run: r, id: j.call.ID, server: t.server, tool: t}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil) // what a tool of the program's own began ends with its call
+	calling := &calling{run: r, id: j.call.ID, server: t.server, tool: t, leave: cancel}
 	ctx = withCall(ctx, calling)
 	ctx = mcp.WatchProgress(ctx, func(p mcp.ProgressUpdate) {
 		r.tell(Event{Progress: &Progress{CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Progress: p.Progress, Total: p.Total, Message: readable(p.Message)}})
 	})
 	result, err := t.server.client.CallTool(ctx, t.Name, j.call.Arguments)
+	if got, left := calling.returned(ctx, err); left {
+		return got
+	}
 	if err != nil || result.IsError && ctx.Err() != nil {
 		return r.failed(ctx, t, err)
 	}
@@ -194,6 +198,8 @@ func (r *run) callTool(ctx context.Context, j *job) outcome {
 func (r *run) failed(ctx context.Context, t *tool, err error) outcome {
 	text := fmt.Sprintf("%s could not be called: %v", t.sent.Name, err)
 	switch {
+	case errors.Is(err, tasks.ErrCancelled):
+		text = fmt.Sprintf("The task that %s ran as was cancelled before it was over.", t.sent.Name)
 	case ctx.Err() != nil:
 		text = fmt.Sprintf("The run was cancelled while %s was running. It is not known whether it was carried out.", t.sent.Name)
 	case errors.Is(err, context.DeadlineExceeded):

@@ -27,6 +27,20 @@ type outcome struct {
 // outcome makes what the model reads of a result: texts without what a person
 // could not see, images as they are, and of long texts the first page.
 func (r *run) outcome(t *tool, result *mcp.CallToolResult) outcome {
+	got := gathered(result)
+	got.bytes += len(got.whole)
+	shown := r.paged(&got, got.whole, t.ref)
+	if shown == "" && len(got.parts) == 0 {
+		shown = "(no content)"
+	}
+	if shown != "" {
+		got.parts = append([]model.Part{{Text: shown}}, got.parts...)
+	}
+	return got
+}
+
+// gathered is what a result holds: its whole text, and as parts the images.
+func gathered(result *mcp.CallToolResult) outcome {
 	got := outcome{isError: result.IsError}
 	var text strings.Builder
 	for i := range result.Content {
@@ -38,16 +52,7 @@ func (r *run) outcome(t *tool, result *mcp.CallToolResult) outcome {
 		}
 		text.WriteString(s)
 	}
-	whole := readable(text.String())
-	got.whole = whole
-	got.bytes += len(whole)
-	shown := r.paged(&got, whole, t.ref)
-	if shown == "" && len(got.parts) == 0 {
-		shown = "(no content)"
-	}
-	if shown != "" {
-		got.parts = append([]model.Part{{Text: shown}}, got.parts...)
-	}
+	got.whole = readable(text.String())
 	return got
 }
 

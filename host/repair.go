@@ -11,8 +11,9 @@ import (
 
 // repair makes a history valid for every provider, and says what it did: each call
 // gets a result right behind it, a result without its call goes, and so do
-// messages without content and whatever stands before the first question.
-func repair(messages []model.Message) (mended []model.Message, what string) {
+// messages without content and whatever stands before the first question. Of some calls it is known that they ran
+// as tasks of their servers.
+func repair(messages []model.Message, asTask map[string]bool) (mended []model.Message, what string) {
 	var answered, dropped int
 	for i := 0; i < len(messages); i++ {
 		m := messages[i]
@@ -35,7 +36,7 @@ func repair(messages []model.Message) (mended []model.Message, what string) {
 				}
 			}
 		}
-		reply, missing := replies(calls, results)
+		reply, missing := replies(calls, results, asTask)
 		answered += missing
 		dropped += len(results) - (len(calls) - missing)
 		mended = append(mended, reply)
@@ -57,13 +58,17 @@ func repair(messages []model.Message) (mended []model.Message, what string) {
 }
 
 // replies is the message of results right behind calls.
-func replies(calls []*model.Call, results map[string]*model.Result) (reply model.Message, missing int) {
+func replies(calls []*model.Call, results map[string]*model.Result, asTask map[string]bool) (reply model.Message, missing int) {
 	reply.Role = model.RoleTool
 	for _, call := range calls {
 		result := results[call.ID]
 		if result == nil {
 			missing++
-			result = failure(call, "The program ended before this call had a result. It is not known whether it was carried out.")
+			text := "The program ended before this call had a result. It is not known whether it was carried out."
+			if asTask[call.ID] {
+				text = "The program ended before this call had a result. It went on as a task of its server: you learn when it is over. Do not call it again for that."
+			}
+			result = failure(call, text)
 		}
 		reply.Parts = append(reply.Parts, model.Part{Result: result})
 	}

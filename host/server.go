@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/tasks"
 )
 
 // Server is a server whose tools the model can be given.
@@ -96,7 +97,7 @@ func newServer(h *Host, s Server) *server {
 		OnRoots:     func(context.Context) ([]mcp.Root, error) { return h.options.Roots, nil },
 		LogLevel:    mcp.LogInfo,
 		OnLog:       func(mcp.LogMessage) {}, // attribution hears them
-		Middleware:  []mcp.Middleware{attribute},
+		Middleware:  []mcp.Middleware{attribute, tasks.Wait(tasks.WaitOptions{OnTask: srv.onTask, OnLook: srv.onLook, Leave: leavesTask})},
 		Logger:      h.log,
 	}
 	if s.Name == OwnServer {

@@ -168,6 +168,7 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 	if err := t.reached(); err != nil {
 		return err
 	}
+	defer watchTasks(ctx, conversation)()
 	return a.single(ctx, conversation, question)
 }
 

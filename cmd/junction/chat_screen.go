@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -58,7 +59,16 @@ func (t *chatSetup) talk(ctx context.Context) error {
 	if err != nil {
 		return storedFault(err)
 	}
-	err = ui.Run(ctx, session)
+	shown, leave := context.WithCancelCause(context.WithoutCancel(ctx))
+	cause := error(host.ErrLeft) // a program that is ended leaves its tasks
+	if t.archive == nil {
+		cause = context.Canceled // but not where nobody would know of them
+	}
+	defer context.AfterFunc(ctx, func() { leave(cause) })()
+	if err = ui.Run(shown, session); errors.Is(err, cause) {
+		err = context.Cause(ctx)
+	}
+	leave(nil)
 	if saved := session.Saved(); saved.ID != "" && saved.Questions > 0 {
 		_, now := models.now()
 		if e := t.archive.SetSetup(ctx, saved.ID, t.start(now)); e != nil {

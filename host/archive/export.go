@@ -58,19 +58,38 @@ func writeJSON(out *bufio.Writer, meta *Meta, entries []host.Entry) error {
 		return err
 	}
 	fmt.Fprintf(out, "{\"format\":%q,\"version\":%d,\n\"meta\":%s,\n\"entries\":[", exportName, exportVersion, head)
+	begun := false
 	for i := range entries {
-		text, err := json.Marshal(&entries[i], dialect)
+		e := &entries[i]
+		if e.Task != nil && e.Task.Began != nil {
+			continue // who has the id of a task may get what comes of it
+		}
+		text, err := json.Marshal(e, dialect)
 		if err != nil {
 			return err
 		}
-		if i > 0 {
+		if begun {
 			out.WriteByte(',')
 		}
+		begun = true
 		out.WriteByte('\n')
 		out.Write(text)
 	}
 	_, err = out.WriteString("\n]}\n")
 	return err
+}
+
+// cameOf is what came of a task that no call waited for; nil where the entry says nothing of that.
+func cameOf(e *host.Entry) *host.Kept {
+	if e.Task == nil || e.Task.Came == nil {
+		return nil
+	}
+	return e.Task.Came.Kept
+}
+
+func titleOfTask(e *host.Entry) string {
+	kept := cameOf(e)
+	return fmt.Sprintf("What came of task %d, %s/%s", e.Task.Number, kept.Server, kept.Tool)
 }
 
 // facts is a line about the conversation.

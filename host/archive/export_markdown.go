@@ -40,6 +40,8 @@ func (m *markdown) entry(e *host.Entry) {
 		m.paragraph("**To be kept in mind:** " + inert(e.Note))
 	case e.Kept != nil:
 		m.fold("A long result in full: "+e.Kept.URI, block{"", e.Kept.Text})
+	case cameOf(e) != nil:
+		m.fold(titleOfTask(e), block{"", cameOf(e).Text})
 	case e.Totals != nil:
 		m.paragraph("*" + usage(e.Totals) + "*")
 	}

@@ -21,6 +21,8 @@ func writeText(out *bufio.Writer, meta *Meta, entries []host.Entry) error {
 			section(out, "In short, what was said before", e.Summary.Text)
 		case e.Note != "":
 			section(out, "To be kept in mind", e.Note)
+		case cameOf(e) != nil:
+			section(out, titleOfTask(e), cameOf(e).Text)
 		case e.Totals != nil:
 			fmt.Fprintf(out, "\n(%s)\n", usage(e.Totals))
 		}

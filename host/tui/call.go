@@ -40,6 +40,7 @@ type call struct {
 	omitted int       // before them
 	by      string    // the sub-agent that makes it
 	refused string    // why it did not run
+	task    int       // as which it went on, in an earlier process; 0: as none
 }
 
 func (r *run) call(id string) *call {

@@ -27,6 +27,7 @@ func commands() []command {
 		{name: "help", help: "all keys and commands", do: (*screen).showHelp},
 		{name: "mcp", argument: "VERB SERVER", help: "servers: state, tools, trust; to restart, switch off and on, trust one, and read its log", do: (*screen).mcp},
 		{name: "permissions", argument: "undo NUMBER", help: "rules, trust, approvals and what you allowed until chat ends; to be taken back", do: (*screen).permissions},
+		{name: "tasks", argument: "VERB NUMBER", help: "calls that run as tasks; to cancel one, or to leave it and go on", do: (*screen).tasks},
 		{name: "tools", argument: "WORD", help: "all tools, or those with a word in their name", do: func(s *screen, word string) { s.panel = toolsPanel(word) }},
 		{name: "review", argument: "SERVER", help: "show again what was refused or disabled of a server", do: (*screen).reviewAgain},
 		{name: "context", help: "what fills the context window", do: func(s *screen, _ string) { s.panel = contextPanel() }},
@@ -185,6 +186,7 @@ func (s *screen) begin(string) { s.inBackground(s.session.New, (*screen).changed
 
 // changedHere says which conversation this is now.
 func (s *screen) changedHere() {
+	s.watchTasks()
 	saved := s.session.Saved()
 	s.print(s.rule("conversation " + strings.TrimSpace(saved.ID+" "+saved.Title)))
 }
@@ -193,6 +195,7 @@ func (s *screen) changedHere() {
 func (s *screen) changed() {
 	s.used = s.session.Ledger()
 	s.look(s.session.Servers()) // each conversation has others switched off
+	s.watchTasks()
 	s.past = nil
 	entries := s.session.Entries()
 	if len(entries) == 0 {

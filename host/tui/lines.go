@@ -62,7 +62,9 @@ func (t *typist) loop(ctx context.Context) error {
 	for !t.quitting {
 		t.flushLines()
 		t.width, t.cmds = t.out.Width(), nil
+		t.ui.prompting.Store(t.out)
 		line, err := t.person.Line(ctx, "> ")
+		t.ui.prompting.Store(nil)
 		if err != nil {
 			return err
 		}

@@ -83,7 +83,7 @@ func (s *screen) notice(n *host.Notice) {
 	if n.Kind == host.NoticeReviews {
 		text += " (/review " + n.Server + " shows it to you)"
 	}
-	if (n.Kind == host.NoticeGuard || n.Kind == host.NoticeLowered) && n.Tool != "" {
+	if (n.Kind == host.NoticeGuard || n.Kind == host.NoticeLowered || n.Kind == host.NoticeTask) && n.Tool != "" {
 		text = toolName(n.Server, n.Tool) + ": " + text
 	}
 	s.print(ink.Indent(ink.Lines(role, text, s.width-2), ink.Line{ink.T(role, "! ")}, ink.Of("  "))...)

@@ -37,6 +37,7 @@ func (a *ask) answer(v any) {
 // ask asks the person and waits.
 func (u *UI) ask(ctx context.Context, what any) (any, error) {
 	a := &ask{what: what, reply: make(chan any, 1)}
+	u.hint("something waits for your answer; Enter shows it")
 	select {
 	case u.inbox <- a:
 	case <-ctx.Done():

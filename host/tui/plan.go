@@ -60,11 +60,11 @@ func (s *screen) propose(goal string) {
 	})
 }
 
-// begun begins a run that is more than the answer to one question.
+// begun begins a run.
 func (s *screen) begun() (context.Context, *run) {
-	ctx, cancel := context.WithCancel(s.ctx)
-	r := &run{cancel: cancel, began: s.now()}
-	s.run = r
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	r := &run{cancel: func() { cancel(nil) }, leave: func() { cancel(host.ErrLeft) }, began: s.now()}
+	s.run, s.came = r, 0 // it has what came of tasks
 	return ctx, r
 }
 

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -23,6 +24,8 @@ func (s *screen) replay(e *host.Entry) {
 	case e.Summary != nil:
 		s.say(ink.Muted, "what is above was replaced by this summary, for the model:")
 		s.printMarkdown(e.Summary.Text)
+	case e.Task != nil:
+		s.replayTask(e.Task)
 	case e.Note != "":
 		s.say(ink.Muted, "remembered: "+e.Note)
 	}
@@ -48,8 +51,12 @@ func (s *screen) cutOff() {
 		if c.result != nil || c.thought != "" {
 			continue
 		}
-		made = true
 		c.result = &host.Returned{CallID: c.CallID, IsError: true, Text: "junction chat ended before there was a result; it may have been carried out"}
+		if c.task > 0 {
+			c.result.IsError, c.result.Text = false, fmt.Sprintf("went on as task %d", c.task)
+		} else {
+			made = true
+		}
 		s.print(c.folded(s)...)
 	}
 	said := "There is no answer to that: junction chat ended before it was there."

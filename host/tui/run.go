@@ -20,6 +20,7 @@ const maxThought = 64 << 10
 // A run is a question that is being answered.
 type run struct {
 	cancel    context.CancelFunc
+	leave     func() // cancels it but for the tasks of its calls; nil: it has none
 	cancelled bool
 	began     time.Time
 	ticking   bool
@@ -56,12 +57,10 @@ type run struct {
 
 // ask begins a run.
 func (s *screen) ask(q host.Question) {
-	ctx, cancel := context.WithCancel(s.ctx)
-	r := &run{cancel: cancel, began: s.now()}
-	s.run = r
+	ctx, r := s.begun()
 	s.ui.background(func() any {
 		err := s.session.Ask(ctx, q)
-		cancel()
+		r.cancel()
 		return func(s *screen) { s.over(r, err) }
 	})
 }
@@ -88,6 +87,7 @@ func (s *screen) over(r *run, err error) {
 	}
 	if !s.waiting.held {
 		s.goOn()
+		s.goOnWithTask()
 	}
 	s.announce(r)
 }
@@ -108,6 +108,8 @@ func (s *screen) happened(e *host.Event) {
 		s.logs(e)
 	case e.Notice != nil:
 		s.notice(e.Notice)
+	case e.Returned != nil && e.Returned.Task > 0:
+		s.taskReturned(e.Returned)
 	case s.run != nil:
 		s.progress(e)
 	}

@@ -35,6 +35,9 @@ type screen struct {
 	byLine    bool // the terminal can only print lines
 	servers   []host.ServerTools
 	permitted []Permission // as they were listed last
+	unwatch   func()       // ends the wait for tasks of the conversation that is shown
+	came      int          // the task of which something came that the model was not asked about; 0: none
+	byItself  int          // times that the model went on with what came of tasks since the person asked something
 	polling   bool
 	troubled  []string    // servers of which it was said that they failed
 	refused   []string    // servers of which the person refused what was to be reviewed
@@ -176,6 +179,8 @@ func (s *screen) greet() {
 	}
 	if entries := s.session.Entries(); len(entries) > 0 {
 		s.changed()
+	} else {
+		s.watchTasks()
 	}
 	s.look(s.servers)
 }
@@ -245,10 +250,14 @@ func (s *screen) quit() tea.Cmd {
 	return tea.Quit
 }
 
-// leave ends the program. Whoever waits for an answer gets none.
+// leave ends the program. Whoever waits for an answer gets none. Tasks go on, unless nobody would know of them.
 func (s *screen) leave() {
 	s.quitting = true
-	if s.run != nil {
+	switch {
+	case s.run == nil:
+	case s.run.leave != nil && s.session.Saved().ID != "":
+		s.run.leave()
+	default:
 		s.run.cancel()
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,8 +44,10 @@ type scripted struct {
 	propose func(ctx context.Context, goal string) (host.Plan, error)
 	execute func(ctx context.Context, changed func(host.Plan)) error
 
-	mu    sync.Mutex
-	calls []string
+	mu       sync.Mutex
+	calls    []string
+	running  []host.Task
+	watching atomic.Int32
 }
 
 func (s *scripted) note(what string) {
@@ -87,6 +90,24 @@ func (s *scripted) Distrust(server string) error          { s.note("distrust " +
 func (s *scripted) Stderr(server string) []string         { return s.stderr[server] }
 func (s *scripted) Approvals() []guard.Approval           { return nil }
 func (s *scripted) Withdraw(guard.Approval) error         { return s.fail }
+func (s *scripted) Tasks() []host.Task {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.running)
+}
+func (s *scripted) CancelTask(_ context.Context, number int) error {
+	s.note(fmt.Sprint("cancel task ", number))
+	return s.fail
+}
+func (s *scripted) LeaveTask(number int) error {
+	s.note(fmt.Sprint("leave task ", number))
+	return s.fail
+}
+func (s *scripted) WatchTasks(ctx context.Context) {
+	s.watching.Add(1)
+	<-ctx.Done()
+	s.watching.Add(-1)
+}
 func (s *scripted) Trust(server string, forever bool) error {
 	s.note(fmt.Sprintf("trust %s %v", server, forever))
 	return s.change(server, func(t *host.ServerTools) { t.Trusted = true })

@@ -65,6 +65,13 @@ type Session interface {
 	Approvals() []guard.Approval
 	Withdraw(a guard.Approval) error
 
+	// Tasks are the calls that run as tasks, CancelTask cancels one, LeaveTask has the model go on without it, and
+	// WatchTasks waits, until ctx is done, for those that no call waits for.
+	Tasks() []host.Task
+	CancelTask(ctx context.Context, number int) error
+	LeaveTask(number int) error
+	WatchTasks(ctx context.Context)
+
 	// Saved describes the conversation as it is kept; zero if it is not.
 	Saved() Saved
 	// Entries are the conversation's record.

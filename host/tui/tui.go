@@ -16,6 +16,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/host/tui/internal/ink"
+	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/model"
 	"golang.org/x/term"
 )
@@ -81,10 +82,12 @@ type UI struct {
 	inbox   chan any // events, questions to the person, results of what runs in the background
 	running atomic.Bool
 	stop    atomic.Pointer[context.CancelCauseFunc] // of what happens line by line; nil: nothing
-	closed  chan struct{}                           // when the screen is gone
-	once    sync.Once
-	work    sync.WaitGroup // what runs in the background
-	jobs    atomic.Int64   // how many that are
+
+	prompting atomic.Pointer[terminal.Screen] // where the next question is waited for, line by line; nil: it is not
+	closed    chan struct{}                   // when the screen is gone
+	once      sync.Once
+	work      sync.WaitGroup // what runs in the background
+	jobs      atomic.Int64   // how many that are
 
 	now  func() time.Time
 	size func() (width, height int, known bool)           // of the terminal
@@ -125,6 +128,9 @@ func (u *UI) getenv(name string) string {
 // Event shows what happens; it is meant as [host.Options.OnEvent]. It waits
 // while the screen is busy. Before Run, what does not fit is dropped.
 func (u *UI) Event(e host.Event) {
+	if e.Returned != nil && e.Returned.Task > 0 {
+		u.hint(fmt.Sprintf("task %d is over; Enter shows what came of it", e.Returned.Task))
+	}
 	if u.running.Load() {
 		u.post(e)
 		return
@@ -132,6 +138,14 @@ func (u *UI) Event(e host.Event) {
 	select {
 	case u.inbox <- e:
 	default: // the screen asks for the state of servers itself when it begins
+	}
+}
+
+// hint says, while the next question is waited for line by line, that there is something: a read from a terminal cannot
+// be interrupted without losing what was typed.
+func (u *UI) hint(text string) {
+	if out := u.prompting.Load(); out != nil {
+		out.Printf("\n(%s)\n> ", text)
 	}
 }
 

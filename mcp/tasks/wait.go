@@ -30,6 +30,14 @@ func Capabilities() mcp.ClientCapabilities {
 type WaitOptions struct {
 	// OnTask, if not nil, hears of each task when it begins, and, with over, when nobody waits for it any more.
 	OnTask func(ctx context.Context, tool, id string, over bool)
+	// OnLook, if not nil, hears what a task is doing, each time that it was looked at; see [Task.Status].
+	OnLook func(ctx context.Context, id, status, message string)
+	// All is for whoever cannot be asked about the tasks of others, as a gateway that keeps none: those of callers
+	// that declared that they know tasks are waited for, too.
+	All bool
+	// Leave, if not nil, reports whether a task goes on though its call was given up, for this cause; default those whose
+	// process ends ([ErrClosed]). Others are cancelled.
+	Leave func(cause error) bool
 }
 
 // Wait returns middleware for the side of the client, or around a member of a gateway: it declares that it knows
@@ -37,15 +45,64 @@ type WaitOptions struct {
 // is asked of the caller, its message is the call's progress, and a call that is given up cancels its task. A caller
 // that declared that it knows tasks gets them.
 func Wait(o WaitOptions) mcp.Middleware {
+	if o.Leave == nil {
+		o.Leave = func(cause error) bool { return errors.Is(cause, ErrClosed) } // then another process goes on
+	}
 	return func(next mcp.Handler) mcp.Handler {
 		var known declared
 		return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
-			if req.Method != "tools/call" || req.Peer == nil || Declared(req.Meta.Capabilities) {
+			if again, is := ctx.Value(rejoinKey{}).(*rejoined); is && req.Method == methodResult && req.Peer != nil {
+				again.waited = true
+				ctx = context.WithValue(ctx, rejoinKey{}, nil) // a Wait further in sees requests about a task only
+				named := *req
+				named.Name = again.tool
+				return await(ctx, o, &named, next, known.of(req.Meta.Capabilities), again.id, 0)
+			}
+			if ctx.Value(cancelKey{}) != nil && req.Method == "tasks/cancel" {
+				named := *req
+				named.Meta.Capabilities = known.of(req.Meta.Capabilities)
+				return next.Handle(ctx, &named)
+			}
+			if req.Method != "tools/call" || req.Peer == nil || Declared(req.Meta.Capabilities) && !o.All {
 				return next.Handle(ctx, req)
 			}
 			return wait(ctx, o, req, next, known.of(req.Meta.Capabilities))
 		})
 	}
+}
+
+const methodResult = "tasks/result" // which a client asks its own Wait only
+
+type (
+	cancelKey struct{}
+	rejoinKey struct{}
+	rejoined  struct {
+		tool, id string
+		waited   bool
+	}
+)
+
+// Rejoin waits again for a task that a call of a tool became, perhaps of another process: all that has to be known of it
+// is its id, which [WaitOptions].OnTask heard. The client has to have [Wait] among its middleware, which does with the
+// task what it did then. The server is asked in the form that it has for tasks, whichever that was when the task began.
+// The error is that of [Task.Wait].
+func Rejoin(ctx context.Context, c *mcp.Client, tool, id string) (*mcp.CallToolResult, error) {
+	again := &rejoined{tool: tool, id: id}
+	result, err := c.Do(context.WithValue(ctx, rejoinKey{}, again), methodResult, task.Params(id))
+	if !again.waited {
+		return nil, errors.Join(errors.New("tasks: Rejoin: the client has no tasks.Wait among its Middleware, which waits"), err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return toolResult(&result)
+}
+
+// Cancel asks the server to cancel a task that a call became, as [Task.Cancel] does, of a client that has [Wait] among
+// its middleware.
+func Cancel(ctx context.Context, c *mcp.Client, id string) error {
+	_, err := c.Do(context.WithValue(ctx, cancelKey{}, true), "tasks/cancel", task.Params(id))
+	return err
 }
 
 // declared remembers the capabilities that were declared last, as whoever sends them encodes them once.
@@ -95,6 +152,9 @@ func await(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handle
 		}
 		_ = req.Peer.Notify(ctx, "notifications/progress", p.Bytes()) // who cannot be reached cannot be waited for either
 	}}
+	if o.OnLook != nil {
+		w.Look = func(t *task.Task) { o.OnLook(ctx, t.ID, string(t.Status), t.Message) }
+	}
 	meta := req.Meta
 	meta.Capabilities = capabilities
 	do := func(ctx context.Context, method string, params json.RawMessage, peer mcp.Peer) (mcp.Result, error) {
@@ -116,7 +176,7 @@ func await(ctx context.Context, o WaitOptions, req *mcp.Request, next mcp.Handle
 	if o.OnTask != nil {
 		o.OnTask(ctx, req.Name, id, true)
 	}
-	if err != nil && ctx.Err() != nil && !errors.Is(context.Cause(ctx), ErrClosed) { // then another process goes on
+	if err != nil && ctx.Err() != nil && !o.Leave(context.Cause(ctx)) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTime)
 		defer cancel()
 		_, _ = w.Do(ctx, "tasks/cancel", task.Params(id)) // it ends by itself, too

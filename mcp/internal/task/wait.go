@@ -34,6 +34,8 @@ type Waiter struct {
 	// Listen, if not nil, makes a subscriptions/listen that lasts until ctx is done: a task that is notified of is seen
 	// before the next look.
 	Listen func(ctx context.Context, params json.RawMessage, peer mcp.Peer) error
+	// Look, if not nil, sees the task each time that it was looked at.
+	Look func(t *Task)
 }
 
 // Wait returns what comes of a task: [ErrCancelled] of one that was cancelled, an [*mcp.Error] of one that failed. It
@@ -70,6 +72,9 @@ func (w *Waiter) Wait(ctx context.Context, id string, poll time.Duration) (mcp.R
 		}
 		lost = 0
 		poll = t.Interval()
+		if w.Look != nil {
+			w.Look(t)
+		}
 		if t.Message != "" || !t.Status.IsOver() {
 			w.Report(ctx, n, t.Message)
 		}

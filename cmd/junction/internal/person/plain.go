@@ -250,6 +250,9 @@ func (p *Plain) Tell(e host.Event) {
 	if e.Notice != nil && (e.Notice.Kind != host.NoticeOffline || p.Screen.Terminal()) {
 		p.once("junction: %s\n", line(e.Notice))
 	}
+	if r := e.Returned; r != nil && r.Task > 0 {
+		p.Screen.Printf("junction: %s: task %d is over: %s\n", plaintext.Line(r.Server+"/"+r.Tool, maxName), r.Task, plaintext.Line(r.Text, maxNotice))
+	}
 }
 
 // line is a notice as a line.

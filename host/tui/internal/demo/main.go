@@ -142,6 +142,10 @@ func (s *session) Distrust(string) error                          { return nil }
 func (s *session) Stderr(string) []string                         { return []string{"ready"} }
 func (s *session) Approvals() []guard.Approval                    { return nil }
 func (s *session) Withdraw(guard.Approval) error                  { return nil }
+func (s *session) Tasks() []host.Task                             { return nil }
+func (s *session) CancelTask(context.Context, int) error          { return nil }
+func (s *session) LeaveTask(int) error                            { return nil }
+func (s *session) WatchTasks(context.Context)                     {}
 func (s *session) Keep(string) error                              { return nil }
 func (s *session) Compact(context.Context) error                  { return nil }
 func (s *session) Saved() tui.Saved                               { return tui.Saved{ID: "abcd1234", Title: "A demo"} }

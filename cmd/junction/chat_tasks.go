@@ -1,0 +1,34 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/host"
+)
+
+// firstLookTime is how long a question that is asked once waits until the tasks of the conversation were looked at.
+const firstLookTime = 5 * time.Second
+
+// watchTasks waits for the tasks that earlier questions left, until stop is called. What is there already, the question
+// that is asked next has.
+func watchTasks(ctx context.Context, c *host.Conversation) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { c.WatchTasks(ctx) })
+	limit, cancelLimit := context.WithTimeout(ctx, firstLookTime)
+	defer cancelLimit()
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for slices.ContainsFunc(c.Tasks(), func(t host.Task) bool { return t.Status != "working" && t.Status != "input_required" }) {
+		select {
+		case <-ticker.C:
+			continue
+		case <-limit.Done():
+		}
+		break
+	}
+	return func() { cancel(); watching.Wait() }
+}
