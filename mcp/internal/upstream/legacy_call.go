@@ -243,7 +243,7 @@ func (p *legacyCall) send() {
 		p.cancel(nil)
 	}
 	var ctx context.Context
-	ctx, p.cancel = context.WithCancelCause(p.era.ctx)
+	ctx, p.cancel = context.WithCancelCause(callContext{p.era.ctx, p.round.ctx})
 	params := legacyParams(p.id, p.req)
 	p.era.exchange(ctx, p.call, link.Out{ID: p.id, Method: p.method, Session: p.session.id, Arrives: true, Header: p.era.header(p.session, p.method, p.req.Name),
 		Message: jsonrpc.AppendRequest(nil, p.id, p.method, params)})
