@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -100,6 +101,8 @@ type access struct {
 	needs    []string
 	scopes   []string
 	profile  func(name string) mcp.Handler
+
+	exchanges *exchanges // what is got in exchange for tokens; nil: nothing
 
 	mu     sync.Mutex
 	guards map[string]*auth.Guard // by resource
@@ -263,7 +266,11 @@ func (x *access) at(path string) (principal func(*http.Request) (*mcp.Principal,
 		if err != nil {
 			return nil, err
 		}
-		return g.Principal(r)
+		p, err := g.Principal(r)
+		if errors.Is(err, auth.ErrToken) {
+			x.exchanges.end(g.Presented(r))
+		}
+		return p, err
 	}
 	challenge = func(needs []string) string {
 		g, err := x.guard("", path)

@@ -55,6 +55,15 @@ func (a *app) openLogins(create bool) func(ctx context.Context) (state.Store, []
 // tokens is a client that gets tokens for one server as its entry says. Without a way for the user to visit pages,
 // what needs that fails.
 func (a *app) tokens(entry config.OAuth, visit func(ctx context.Context, redirect string) (*oauth.Visit, error)) (*oauth.Client, error) {
+	o, err := a.tokenOptions(entry, visit)
+	if err != nil {
+		return nil, err
+	}
+	return oauth.New(o), nil
+}
+
+// tokenOptions are those of tokens.
+func (a *app) tokenOptions(entry config.OAuth, visit func(ctx context.Context, redirect string) (*oauth.Visit, error)) (oauth.Options, error) {
 	o := oauth.Options{Name: "Junction", Visit: visit, Scopes: entry.Scopes, Logger: a.logger()}
 	if !a.renews && renewsApart(&entry) {
 		o.Renew = renewApart
@@ -64,7 +73,7 @@ func (a *app) tokens(entry config.OAuth, visit func(ctx context.Context, redirec
 		o.HTTP = oauth.Guarded(func(host string) bool { return slices.Contains(entry.Hosts, strings.ToLower(host)) })
 	}
 	switch entry.Grant {
-	case config.GrantClientCredentials:
+	case config.GrantClientCredentials, config.GrantExchange: // of junction up each caller has more: see exchanging
 		o.Grant = oauth.ClientCredentials()
 	case config.GrantAssertion:
 		o.Grant = oauth.Assertion(func(context.Context, oauth.Asked) (string, error) { return readAssertion(&entry) })
@@ -83,12 +92,12 @@ func (a *app) tokens(entry config.OAuth, visit func(ctx context.Context, redirec
 		if entry.KeyFile != "" {
 			var err error
 			if r.Key, err = readKey(&entry); err != nil {
-				return nil, fmt.Errorf("oauth.privateKey: %w", err)
+				return o, fmt.Errorf("oauth.privateKey: %w", err)
 			}
 		}
-		o.Registered = func(string) (oauth.Registration, bool) { return r, true }
+		o.Registered = func(issuer string) (oauth.Registration, bool) { return r, entry.Issuer == "" || issuer == entry.Issuer }
 	}
-	return oauth.New(o), nil
+	return o, nil
 }
 
 // readAssertion reads what is signed of a client or its user, anew each time: it is replaced before it expires.
