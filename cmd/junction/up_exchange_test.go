@@ -285,7 +285,9 @@ func TestARevokedTokenEndsWhatWasGotInExchange(t *testing.T) {
 
 type verifierFunc func(token string) (*auth.Token, error)
 
-func (f verifierFunc) Verify(_ context.Context, token, _ string) (*auth.Token, error) { return f(token) }
+func (f verifierFunc) Verify(_ context.Context, token, _ string) (*auth.Token, error) {
+	return f(token)
+}
 
 // open is a server that wants no token.
 type open struct{}
