@@ -18,7 +18,7 @@ type OAuth struct {
 	Scopes       []string `json:"scopes,omitempty"`     // to ask for in addition to those that the server names
 	// Grant is "" for a user who logs in, "client_credentials" for a program that acts for itself, "jwt-bearer" for one
 	// with a signed statement in AssertionFile, "enterprise" for a user whose organization's IdentityProvider says
-	// what they may use, and who has its ID token in AssertionFile, and "token-exchange" for a gateway, which gets a token
+	// what they may use, where they log in, unless AssertionFile has its ID token, and "token-exchange" for a gateway, which gets a token
 	// for each of its users in exchange for theirs.
 	Grant         string `json:"grant,omitempty"`
 	AssertionFile string `json:"assertion,omitempty"` // absolute
@@ -136,7 +136,7 @@ func (o *OAuth) check() error {
 		return errors.New("audience goes with the grant token-exchange")
 	case o.Issuer != "" && o.ClientID == "":
 		return errors.New("issuer, the authorization server that knows clientId, goes with clientId")
-	case (o.Grant == GrantAssertion || o.Grant == GrantEnterprise) != (o.AssertionFile != ""):
+	case o.Grant == GrantAssertion && o.AssertionFile == "", o.AssertionFile != "" && o.Grant != GrantAssertion && o.Grant != GrantEnterprise:
 		return errors.New("assertion, a file, and the grant jwt-bearer or enterprise go together")
 	case (o.Grant == GrantEnterprise) != (o.IdentityProvider != ""), o.IdentityProvider == "" && o.IdentityClientID+o.IdentityClientSecret != "":
 		return errors.New("identityProvider, the issuer of your organization's, and the grant enterprise go together")

@@ -26,6 +26,7 @@ func TestAnEntrySaysHowTokensAreGot(t *testing.T) {
 		{"a document without a path", `{"clientMetadataUrl":"https://c.example/"}`, "", "expected the https URL of a document"},
 		{"a document of this machine, for tests", `{"clientMetadataUrl":"http://127.0.0.1:1/client.json"}`, "&{   []   0 [] http://127.0.0.1:1/client.json      }", ""},
 		{"a user of an organization", `{"clientId":"c","grant":"enterprise","assertion":"/run/id","identityProvider":"https://idp.example","identityClientId":"i","identityClientSecret":"${THE_SECRET}"}`, "&{c   [] enterprise /run/id 0 []  https://idp.example i s3cret   }", ""},
+		{"a user of an organization who logs in", `{"clientId":"c","grant":"enterprise","identityProvider":"https://idp.example","identityClientId":"i"}`, "&{c   [] enterprise  0 []  https://idp.example i    }", ""},
 		{"an organization without its provider", `{"clientId":"c","grant":"enterprise","assertion":"/run/id"}`, "", "identityProvider, the issuer of your organization's, and the grant enterprise go together"},
 		{"a provider without its client", `{"clientId":"c","grant":"enterprise","assertion":"/run/id","identityProvider":"https://idp.example"}`, "", "identityClientId is missing"},
 		{"a provider that nothing asks", `{"clientId":"c","identityProvider":"https://idp.example"}`, "", "go together"},
