@@ -72,8 +72,8 @@ func (c carried) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // exchange is how tokens for a server are exchanged; nil if they are not. The error says what of the settings and the command
 // line contradicts it.
 func (v *served) exchange(e entry) (*exchanging, error) {
-	v.exchanges.set(e.name, nil)
 	if e.definition.Grant() != config.GrantExchange {
+		v.exchanges.set(e.name, nil)
 		return nil, nil
 	}
 	fault := func(text string, args ...any) (*exchanging, error) {

@@ -218,8 +218,18 @@ func (e *Exchanged) grant(ctx context.Context, asked Asked) (url.Values, error) 
 	return form, err
 }
 
-// ready has the caller's token exchanged if there is none for the server that holds.
-func (e *Exchanged) ready(ctx context.Context) error {
+// ready has the caller's token exchanged if there is none for the server that holds. Where it waits for an attempt that was
+// made between requests, and so failed, it makes its own.
+func (e *Exchanged) ready(ctx context.Context) (err error) {
+	for range maxSteps {
+		if err = e.attempt(ctx); !errors.Is(err, errBetween) {
+			break
+		}
+	}
+	return err
+}
+
+func (e *Exchanged) attempt(ctx context.Context) error {
 	if e.open.Load() {
 		return nil
 	}

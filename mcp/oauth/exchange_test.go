@@ -170,6 +170,37 @@ func TestAnExchangedTokenIsRenewedWhileItsCallerAsks(t *testing.T) {
 	}
 }
 
+// A caller does not get the failure of an attempt that was made between their requests.
+func TestACallerWhoWaitsForAnAttemptBetweenRequestsMakesTheirOwn(t *testing.T) {
+	transport := &http.Transport{}
+	d := newDesk(t, ExchangeOptions{Base: transport, Client: Options{HTTP: &http.Client{Transport: transport}}})
+	ada := d.caller("ada")
+	synctest.Test(t, func(t *testing.T) {
+		defer transport.CloseIdleConnections()
+		e, _, err := d.asks(t, ada)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.now = d.now.Add(2 * time.Hour)
+		a := e.client.accessTo(d.server)
+		unlock, err := a.lock(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := make(chan error, 1)
+		go func() {
+			_, _, err := d.asks(t, ada)
+			asked <- err
+		}()
+		synctest.Wait()
+		a.ended(errBetween)
+		unlock()
+		if err := <-asked; err != nil || len(d.asked) != 2 {
+			t.Errorf("%v, %d exchanges", err, len(d.asked))
+		}
+	})
+}
+
 func TestWhatACallerGotEndsWithTheirToken(t *testing.T) {
 	d := newDesk(t, ExchangeOptions{})
 	ada := d.caller("ada")
