@@ -23,7 +23,7 @@ func (d *Definition) Around() []string {
 	if o := d.oauth; o != nil {
 		for _, member := range []struct{ name, value string }{
 			{"clientId", o.ClientID}, {"clientMetadataUrl", o.Document}, {"grant", o.Grant}, {"privateKey", o.KeyFile}, {"assertion", o.AssertionFile}, {"scopes", strings.Join(o.Scopes, " ")}, {"hosts", strings.Join(o.Hosts, " ")},
-			{"identityProvider", o.IdentityProvider}, {"identityClientId", o.IdentityClientID},
+			{"identityProvider", o.IdentityProvider}, {"identityClientId", o.IdentityClientID}, {"issuer", o.Issuer}, {"audience", o.Audience},
 		} {
 			if member.value != "" {
 				around = append(around, "(oauth."+member.name+" "+showWord(hideDefaults(member.value))+")")
@@ -38,6 +38,14 @@ func (d *Definition) Around() []string {
 		}
 	}
 	return around
+}
+
+// Grant is what the file says of how tokens are got, [OAuth.Grant].
+func (d *Definition) Grant() string {
+	if d.oauth == nil {
+		return ""
+	}
+	return d.oauth.Grant
 }
 
 // Hash is a hash over all that whoever wrote the file decides about what is started or called, as
@@ -85,6 +93,9 @@ func (d *Definition) hash(envFile map[string]string) string {
 		}
 		if o.Document != "" {
 			fmt.Fprintf(h, " %q", o.Document)
+		}
+		if o.Issuer+o.Audience != "" {
+			fmt.Fprintf(h, " for %q %q", o.Issuer, o.Audience)
 		}
 	}
 	if t := d.tls; t != nil {

@@ -17,8 +17,9 @@ type OAuth struct {
 	KeyFile      string   `json:"privateKey,omitempty"` // absolute: the PEM file of a key in place of a secret
 	Scopes       []string `json:"scopes,omitempty"`     // to ask for in addition to those that the server names
 	// Grant is "" for a user who logs in, "client_credentials" for a program that acts for itself, "jwt-bearer" for one
-	// with a signed statement in AssertionFile, and "enterprise" for a user whose organization's IdentityProvider says
-	// what they may use, and who has its ID token in AssertionFile.
+	// with a signed statement in AssertionFile, "enterprise" for a user whose organization's IdentityProvider says
+	// what they may use, where they log in, unless AssertionFile has its ID token, and "token-exchange" for a gateway, which gets a token
+	// for each of its users in exchange for theirs.
 	Grant         string `json:"grant,omitempty"`
 	AssertionFile string `json:"assertion,omitempty"` // absolute
 	CallbackPort  int    `json:"callbackPort,omitempty"`
@@ -30,6 +31,11 @@ type OAuth struct {
 	IdentityProvider     string `json:"identityProvider,omitempty"`
 	IdentityClientID     string `json:"identityClientId,omitempty"`
 	IdentityClientSecret string `json:"-"`
+	// Issuer is the only authorization server for which ClientID is, and, with token-exchange, which gets the tokens of users
+	// of another.
+	Issuer string `json:"issuer,omitempty"`
+	// Audience is what the authorization server calls the server that tokens are exchanged for, where it goes by names.
+	Audience string `json:"audience,omitempty"`
 
 	workspace string // of a project's definition its folder, which the files must lie in
 }
@@ -45,11 +51,12 @@ func outsideProject(written string) error {
 	return fmt.Errorf("file %s is outside of the project's folder; put it there, or name it in a configuration of your own", quote(written))
 }
 
-// Grants without a user.
+// Grants without a user who logs in.
 const (
 	GrantClientCredentials = "client_credentials"
 	GrantAssertion         = "jwt-bearer"
 	GrantEnterprise        = "enterprise"
+	GrantExchange          = "token-exchange"
 )
 
 // readOAuth reads the member "oauth", as Claude Code and others have it, too.
@@ -72,6 +79,10 @@ func (e *entryReader) readOAuth(v hujson.Value) (err error) {
 			o.IdentityClientID, err = nonEmpty(m.value)
 		case "identityClientSecret":
 			o.IdentityClientSecret, err = nonEmpty(m.value)
+		case "issuer":
+			o.Issuer, err = nonEmpty(m.value)
+		case "audience":
+			o.Audience, err = nonEmpty(m.value)
 		case "privateKey":
 			o.KeyFile, err = nonEmpty(m.value)
 		case "assertion":
@@ -109,8 +120,8 @@ func port(v hujson.Value) (int, error) {
 // check says what does not fit together.
 func (o *OAuth) check() error {
 	switch {
-	case o.Grant != "" && !slices.Contains([]string{GrantClientCredentials, GrantAssertion, GrantEnterprise}, o.Grant):
-		return fmt.Errorf("grant: expected %s, %s or %s, or none for a user who logs in, got %s", GrantClientCredentials, GrantAssertion, GrantEnterprise, quote(o.Grant))
+	case o.Grant != "" && !slices.Contains([]string{GrantClientCredentials, GrantAssertion, GrantEnterprise, GrantExchange}, o.Grant):
+		return fmt.Errorf("grant: expected %s, %s, %s or %s, or none for a user who logs in, got %s", GrantClientCredentials, GrantAssertion, GrantEnterprise, GrantExchange, quote(o.Grant))
 	case o.ClientID != "" && o.Document != "":
 		return errors.New("has both clientId and clientMetadataUrl; remove one")
 	case o.Document != "" && !isDocument(o.Document):
@@ -119,9 +130,13 @@ func (o *OAuth) check() error {
 		return errors.New("clientId is missing: the client's name at the authorization server")
 	case o.ClientSecret != "" && o.KeyFile != "":
 		return errors.New("has both clientSecret and privateKey; remove one")
-	case o.Grant == GrantClientCredentials && o.ClientSecret == "" && o.KeyFile == "":
-		return errors.New("client_credentials needs clientSecret, such as ${SECRET}, or privateKey, a file")
-	case (o.Grant == GrantAssertion || o.Grant == GrantEnterprise) != (o.AssertionFile != ""):
+	case (o.Grant == GrantClientCredentials || o.Grant == GrantExchange) && o.ClientSecret == "" && o.KeyFile == "":
+		return fmt.Errorf("%s needs clientSecret, such as ${SECRET}, or privateKey, a file", o.Grant)
+	case o.Audience != "" && o.Grant != GrantExchange:
+		return errors.New("audience goes with the grant token-exchange")
+	case o.Issuer != "" && o.ClientID == "":
+		return errors.New("issuer, the authorization server that knows clientId, goes with clientId")
+	case o.Grant == GrantAssertion && o.AssertionFile == "", o.AssertionFile != "" && o.Grant != GrantAssertion && o.Grant != GrantEnterprise:
 		return errors.New("assertion, a file, and the grant jwt-bearer or enterprise go together")
 	case (o.Grant == GrantEnterprise) != (o.IdentityProvider != ""), o.IdentityProvider == "" && o.IdentityClientID+o.IdentityClientSecret != "":
 		return errors.New("identityProvider, the issuer of your organization's, and the grant enterprise go together")
@@ -154,7 +169,7 @@ func (x *expansion) oauth() (_ *OAuth, field string, err error) {
 		isFile bool
 	}{
 		{"clientId", &o.ClientID, false}, {"clientSecret", &o.ClientSecret, false}, {"privateKey", &o.KeyFile, true}, {"assertion", &o.AssertionFile, true},
-		{"identityProvider", &o.IdentityProvider, false}, {"identityClientId", &o.IdentityClientID, false}, {"identityClientSecret", &o.IdentityClientSecret, false},
+		{"issuer", &o.Issuer, false}, {"audience", &o.Audience, false}, {"identityProvider", &o.IdentityProvider, false}, {"identityClientId", &o.IdentityClientID, false}, {"identityClientSecret", &o.IdentityClientSecret, false},
 	} {
 		if *member.value, err = x.expand(*member.value); err != nil {
 			return nil, "oauth." + member.name, err

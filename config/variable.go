@@ -151,7 +151,7 @@ func (d *Definition) Variables() []string {
 		written = append(written, p.value)
 	}
 	if o := d.oauth; o != nil {
-		written = append(written, o.ClientID, o.ClientSecret, o.KeyFile, o.AssertionFile, o.IdentityProvider, o.IdentityClientID, o.IdentityClientSecret)
+		written = append(written, o.ClientID, o.ClientSecret, o.KeyFile, o.AssertionFile, o.IdentityProvider, o.IdentityClientID, o.IdentityClientSecret, o.Issuer, o.Audience)
 	}
 	if t := d.tls; t != nil {
 		written = append(written, t.CertFile, t.KeyFile, t.CAFile)

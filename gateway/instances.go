@@ -64,21 +64,28 @@ func (m *member) isolated() bool {
 type identity struct{ issuer, subject, client, version string }
 
 // identityOf says whose instance a request is for.
-func (m *member) identityOf(req *mcp.Request) any {
+func (m *member) identityOf(ctx context.Context, req *mcp.Request) (any, error) {
+	if m.upstream.Whose != nil && m.upstream.Isolation == PerUser {
+		whose, err := m.upstream.Whose(ctx, req)
+		if err != nil {
+			return nil, &memberError{m.name, err}
+		}
+		return whose, nil
+	}
 	var id identity
 	if req.Principal != nil {
 		id.issuer, id.subject = req.Principal.Issuer, req.Principal.Subject
 	}
 	if m.upstream.Isolation == PerUser {
-		return id
+		return id, nil
 	}
 	if req.Caller != nil {
-		return req.Caller
+		return req.Caller, nil
 	}
 	if req.Meta.Client != nil {
 		id.client, id.version = req.Meta.Client.Name, req.Meta.Client.Version
 	}
-	return id
+	return id, nil
 }
 
 // handleIsolated passes a request on to the instance that it is for, which is started if need be.
@@ -97,7 +104,11 @@ func (m *member) handleIsolated(ctx context.Context, req *mcp.Request) (mcp.Resu
 }
 
 func (m *member) askInstance(ctx context.Context, req *mcp.Request) (result mcp.Result, lost bool, err error) {
-	i, err := m.instanceFor(m.identityOf(req))
+	whose, err := m.identityOf(ctx, req)
+	if err != nil {
+		return mcp.Result{}, false, err
+	}
+	i, err := m.instanceFor(whose)
 	if err != nil {
 		return mcp.Result{}, false, err
 	}
@@ -249,7 +260,7 @@ func (is *instances) count() int {
 // runInstance connects an instance, and keeps it until it is lost, or nobody used it for long.
 func (m *member) runInstance(ctx context.Context, whose any, i *instance) {
 	defer i.cancel()
-	c, err := m.dialInstance(ctx)
+	c, err := m.dialInstance(ctx, whose)
 	asked := newBreaker(m.name, c, m.gateway.report)
 	m.instances.mu.Lock()
 	i.client, i.err, i.used, i.asked, i.handler = c, err, time.Now(), asked, asked
@@ -355,7 +366,7 @@ func (is *instances) showAgain() {
 	}
 }
 
-func (m *member) dialInstance(ctx context.Context) (*mcp.Client, error) {
+func (m *member) dialInstance(ctx context.Context, whose any) (*mcp.Client, error) {
 	release := func() {}
 	if m.upstream.Program {
 		if release = m.gateway.starts.wait(ctx, m, func() {}); release == nil {
@@ -363,7 +374,10 @@ func (m *member) dialInstance(ctx context.Context) (*mcp.Client, error) {
 		}
 		defer release()
 	}
-	return m.upstream.Dial(ctx, &Start{member: m, release: release})
+	if m.upstream.Whose == nil {
+		whose = nil
+	}
+	return m.upstream.Dial(ctx, &Start{member: m, release: release, whose: whose})
 }
 
 // forgetInstance takes an instance off the table if nobody has used it for this long, and whoever uses it

@@ -234,3 +234,58 @@ func TestAnInstanceThatCannotBeStartedFailsForItsClientOnly(t *testing.T) {
 	}
 	eventually(t, func() bool { _, err := mcp.Call[int](t.Context(), b, "counting__next", nil); return err == nil })
 }
+
+type callerKey struct{}
+
+// Whose says whose connection a request is for: also of one principal there may be several, and the start of a connection
+// knows which it is. The lists are read by one that is nobody's.
+func TestAConnectionIsForWhomWhoseSays(t *testing.T) {
+	g := gateway.New(gateway.Options{Logger: quiet})
+	defer g.Close()
+	var mu sync.Mutex
+	dialed := map[any]int{}
+	must(t, g.Add("counting", gateway.Upstream{
+		Isolation: gateway.PerUser,
+		Whose: func(ctx context.Context, req *mcp.Request) (any, error) {
+			if who := ctx.Value(callerKey{}); who != nil {
+				return who, nil
+			}
+			return nil, fmt.Errorf("%s: nobody asks", req.Method)
+		},
+		Dial: func(ctx context.Context, s *gateway.Start) (*mcp.Client, error) {
+			mu.Lock()
+			dialed[s.Whose()]++
+			mu.Unlock()
+			server := mcp.NewServerWith("counting", "1", mcp.ServerOptions{Logger: quiet})
+			mcp.AddTool(server, "whose", func(context.Context, struct{}) (string, error) { return fmt.Sprint(s.Whose()), nil })
+			return mcp.Dial(ctx, stream.Pipe(server))
+		},
+	}))
+	must(t, g.Settle(t.Context()))
+	call := func(ctx context.Context) (string, error) {
+		c := mcp.NewClientWith(mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+			req.Principal = &mcp.Principal{Subject: "one and the same"}
+			return g.Handle(ctx, req)
+		}), mcp.ClientOptions{Logger: quiet})
+		return mcp.Call[string](ctx, c, "counting__whose", nil)
+	}
+	var calls sync.WaitGroup
+	for range 10 {
+		for _, who := range []string{"ada", "ben"} {
+			calls.Go(func() {
+				if got, err := call(context.WithValue(t.Context(), callerKey{}, who)); got != who || err != nil {
+					t.Errorf("%s got the connection of %q: %v", who, got, err)
+				}
+			})
+		}
+	}
+	calls.Wait()
+	if _, err := call(t.Context()); err == nil || !strings.Contains(err.Error(), `server "counting" is not connected: tools/call: nobody asks`) {
+		t.Errorf("nobody: %v", err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if want := (map[any]int{nil: 1, "ada": 1, "ben": 1}); fmt.Sprint(dialed) != fmt.Sprint(want) {
+		t.Errorf("connected for %v, want %v", dialed, want)
+	}
+}

@@ -40,6 +40,10 @@ type Upstream struct {
 	// Isolation says whether users or clients have a connection each; [Shared] by default, and for a
 	// Handler. What the server offers is read once for all of them.
 	Isolation Isolation
+	// Whose, if not nil, says with [PerUser] whose connection a request is for, in place of its principal: those with the
+	// same value, which is compared, share one. What the server offers is still read by a connection that is nobody's. The
+	// error fails the request. It must be safe for concurrent use.
+	Whose func(ctx context.Context, req *mcp.Request) (any, error)
 	// MaxInstances is how many connections there may be then; default 16. One that nobody uses makes room
 	// for another. IdleTime is how long one that nobody uses is kept; default 10 minutes.
 	MaxInstances int
@@ -65,11 +69,15 @@ type Upstream struct {
 type Start struct {
 	member  *member
 	release func()
+	whose   any
 }
 
 // Client is what the gateway's one client said of itself; nil where there may be
 // several. See [Options.OneClient].
 func (s *Start) Client() *mcp.Meta { return s.member.gateway.first.meta() }
+
+// Whose is what [Upstream.Whose] said of the request that the connection is for; nil for one that is nobody's.
+func (s *Start) Whose() any { return s.whose }
 
 // Note says in a few words what the start is doing, for people to read; see
 // [Status].

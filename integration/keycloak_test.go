@@ -64,22 +64,34 @@ func administered(t *testing.T, method, at, token, kind, body string) []byte {
 // realm makes Keycloak the authorization server of a site, of a client with a key among others.
 func realm(t *testing.T, address, site, key string) (issuer string) {
 	t.Helper()
-	var login struct {
-		Token string `json:"access_token"`
-	}
-	form := url.Values{"client_id": {"admin-cli"}, "grant_type": {"password"}, "username": {"admin"}, "password": {"admin"}}
-	text := administered(t, http.MethodPost, "http://"+address+"/realms/master/protocol/openid-connect/token", "", "application/x-www-form-urlencoded", form.Encode())
-	if err := json.Unmarshal(text, &login); err != nil {
-		t.Fatal(err)
-	}
-	template, err := os.ReadFile("servers/oidc/realm.json")
+	quoted, _ := json.Marshal(`{"keys":[` + key + `]}`)
+	return addRealm(t, address, "junction", "servers/oidc/realm.json", "SITE", site, `"KEYS"`, string(quoted))
+}
+
+// addRealm adds the realm of a file, in which texts are replaced, and returns its issuer.
+func addRealm(t *testing.T, address, name, file string, texts ...string) (issuer string) {
+	t.Helper()
+	token := passwordToken(t, "http://"+address+"/realms/master", "admin-cli", "admin", "admin")
+	template, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	quoted, _ := json.Marshal(`{"keys":[` + key + `]}`)
-	definition := strings.NewReplacer("SITE", site, `"KEYS"`, string(quoted)).Replace(string(template))
-	administered(t, http.MethodPost, "http://"+address+"/admin/realms", login.Token, "application/json", definition)
-	return "http://" + address + "/realms/junction"
+	administered(t, http.MethodPost, "http://"+address+"/admin/realms", token, "application/json", strings.NewReplacer(texts...).Replace(string(template)))
+	return "http://" + address + "/realms/" + name
+}
+
+// passwordToken is a token of Keycloak for a user, by their password.
+func passwordToken(t *testing.T, issuer, client, user, password string) string {
+	t.Helper()
+	var login struct {
+		Token string `json:"access_token"`
+	}
+	form := url.Values{"client_id": {client}, "grant_type": {"password"}, "username": {user}, "password": {password}}
+	text := administered(t, http.MethodPost, issuer+"/protocol/openid-connect/token", "", "application/x-www-form-urlencoded", form.Encode())
+	if err := json.Unmarshal(text, &login); err != nil {
+		t.Fatal(err)
+	}
+	return login.Token
 }
 
 func TestKeycloak(t *testing.T) {
@@ -123,4 +135,5 @@ func TestKeycloak(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { test.run(t, user(t, site.URL+test.path, issuer, test.sent)) })
 	}
+	t.Run("a gateway that exchanges its users' tokens", func(t *testing.T) { exchanges(t, address, mux, site.URL) })
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -102,6 +103,8 @@ type access struct {
 	proofs   auth.Proofs
 	profile  func(name string) mcp.Handler
 	refused  refusals
+
+	exchanges *exchanges // what is got in exchange for tokens; nil: nothing
 
 	mu     sync.Mutex
 	guards map[string]*auth.Guard // by resource
@@ -282,7 +285,11 @@ func (x *access) letIn(path string) (principal func(*http.Request) (*mcp.Princip
 		if err != nil {
 			return nil, err
 		}
-		return g.Principal(r)
+		p, err := g.Principal(r)
+		if errors.Is(err, auth.ErrToken) {
+			x.exchanges.end(g.Presented(r))
+		}
+		return p, err
 	}
 	challenge = func(needs []string) string {
 		g, err := x.guard("", path)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -21,6 +22,16 @@ func browse(page string) int {
 		return 1
 	}
 	return 0
+}
+
+// settingsFile writes a configuration with the member "junction".
+func settingsFile(t *testing.T, servers, junction string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "junction.json")
+	if err := os.WriteFile(file, []byte(`{"mcpServers":`+servers+`,"junction":`+junction+`}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
 }
 
 func TestKeysAreListedWithTheirScopes(t *testing.T) {

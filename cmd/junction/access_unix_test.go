@@ -110,16 +110,6 @@ func TestAUserLogsInToUpAndStaysLoggedIn(t *testing.T) {
 	}
 }
 
-// settingsFile writes a configuration with the member "junction".
-func settingsFile(t *testing.T, servers, junction string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "junction.json")
-	if err := os.WriteFile(file, []byte(`{"mcpServers":`+servers+`,"junction":`+junction+`}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
 // everythingEntry is an entry of a configuration for the server that ships.
 func everythingEntry(t *testing.T) string {
 	t.Helper()

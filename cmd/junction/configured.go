@@ -148,6 +148,16 @@ func unknownServer(name string, set *config.Set, entries []entry) error {
 
 // resolve makes a target of an entry.
 func (a *app) resolve(ctx context.Context, e entry) (target, error) {
+	return a.resolveWith(ctx, e, a.authorizedAs)
+}
+
+// authorizedAs is authorized for a server of a configuration.
+func (a *app) authorizedAs(s *config.Server, header http.Header) (*http.Client, error) {
+	return a.authorized(s.Name, s.URL, entryOAuth(s), s.TLS, header)
+}
+
+// resolveWith is resolve with what sends the requests to a server that has a URL.
+func (a *app) resolveWith(ctx context.Context, e entry, sender func(*config.Server, http.Header) (*http.Client, error)) (target, error) {
 	if e.definition == nil {
 		h, err := a.shipped(ctx, e.name, shipping{})
 		if err != nil {
@@ -162,12 +172,12 @@ func (a *app) resolve(ctx context.Context, e entry) (target, error) {
 	if err != nil {
 		return target{}, &connectError{err}
 	}
-	t, err := a.transport(s, e.definition)
+	t, err := a.transport(s, e.definition, sender)
 	return target{name: s.Name, origin: e.origin(), transport: t, timeout: s.Timeout, server: s, startTimeout: e.definition.StartTimeout}, err
 }
 
 // transport is how a server of a configuration is reached.
-func (a *app) transport(s *config.Server, d *config.Definition) (mcp.Transport, error) {
+func (a *app) transport(s *config.Server, d *config.Definition, sender func(*config.Server, http.Header) (*http.Client, error)) (mcp.Transport, error) {
 	switch isCommand := s.Kind == config.Stdio; {
 	case isCommand && len(a.flags.header) > 0:
 		return nil, usagef("--header is for servers with a URL, and %q is started by a command", s.Name)
@@ -196,7 +206,7 @@ func (a *app) transport(s *config.Server, d *config.Definition) (mcp.Transport, 
 			header[http.CanonicalHeaderKey(name)] = []string{value}
 		}
 	}
-	client, err := a.authorized(s.Name, s.URL, entryOAuth(s), s.TLS, header)
+	client, err := sender(s, header)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,8 @@ func (a *app) loginCommand() *cobra.Command {
 		Long: `Log in at a server that asks for it: your browser shows the page of the authorization
 server that the server names, and comes back to an address of this machine.
 Where no browser can be opened, open the page elsewhere, and paste the address
-that you end up at. Scopes that you asked for with --scope and did not get are an
+that you end up at. Where the server's entry names your organization's identity
+provider, you log in there, for all servers that trust it. Scopes that you asked for with --scope and did not get are an
 error; you are logged in with the others.
 
 ` + loginHelp,
@@ -109,16 +110,19 @@ func (a *app) login(ctx context.Context, s signer, browser bool) error {
 	} else if a.person == nil {
 		return usagef("junction login: there is no browser here, and nobody to ask: run it in a terminal")
 	}
-	tokens, err := a.tokens(s.auth, visit)
-	if err != nil {
-		return &connectError{err}
-	}
 	limit := defaultLogin
 	if a.flags.timeout > 0 {
 		limit = a.flags.timeout
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("nobody logged in within %v", limit))
 	defer cancel()
+	if logsInAtProvider(&s.auth) {
+		return a.loginAtProvider(ctx, s, visit)
+	}
+	tokens, err := a.tokens(s.auth, visit)
+	if err != nil {
+		return &connectError{err}
+	}
 	l, err := tokens.Login(ctx, s.url, nil)
 	if errors.Is(err, oauth.ErrNotWanted) {
 		a.out.Printf("%s asks nobody to log in.\n", plaintext.Line(s.name, 200))
@@ -147,7 +151,9 @@ func lacking(l *oauth.Login, asked []string) error {
 // describeLogin is a login in a line.
 func describeLogin(l *oauth.Login, now time.Time) string {
 	text := plaintext.Line(l.Resource, 200) + " at " + plaintext.Line(l.Issuer, 200)
-	if len(l.Scopes) > 0 {
+	if l.Identity {
+		text = "who you are, at " + plaintext.Line(l.Issuer, 200)
+	} else if len(l.Scopes) > 0 {
 		text += " (" + plaintext.Line(strings.Join(l.Scopes, " "), 200) + ")"
 	}
 	switch left := l.Expires.Sub(now).Round(time.Second); {
@@ -236,6 +242,9 @@ func (a *app) logoutCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if logsInAtProvider(&s.auth) {
+				return a.logoutAtProvider(cmd.Context(), s)
+			}
 			tokens, err := a.tokens(s.auth, nil)
 			if err != nil {
 				return &connectError{err}
@@ -307,6 +316,9 @@ func (a *app) whoami(cmd *cobra.Command, args []string) ([]*oauth.Login, error) 
 	s, err := a.signer(cmd, args)
 	if err != nil {
 		return nil, err
+	}
+	if logsInAtProvider(&s.auth) {
+		return a.whoAtProvider(cmd.Context(), s)
 	}
 	tokens, err := a.tokens(s.auth, nil)
 	if err != nil {

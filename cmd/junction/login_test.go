@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -50,6 +52,11 @@ type tokenSite struct {
 	codes     map[string]string // scopes by code
 	revoked   []string
 	registers int
+
+	logins       []string // nonces of logins at the identity provider
+	identities   []string // ID tokens that it gave
+	identityTime time.Duration
+	trusts       string // an authorization server that the provider knows in addition to this one
 }
 
 func newTokenSite(t *testing.T) *tokenSite {
@@ -116,10 +123,21 @@ func (s *tokenSite) authorize(w http.ResponseWriter, r *http.Request) {
 		}
 		http.Redirect(w, r, r.Form.Get("redirect_uri")+"?"+q.Encode(), http.StatusFound)
 	case "/.well-known/oauth-authorization-server/provider":
-		say(map[string]any{"issuer": s.URL + "/provider", "token_endpoint": s.URL + "/provider/token"})
+		say(map[string]any{"issuer": s.URL + "/provider", "token_endpoint": s.URL + "/provider/token", "authorization_endpoint": s.URL + "/provider/authorize", "revocation_endpoint": s.URL + "/provider/revoke"})
+	case "/provider/authorize":
+		s.logins = append(s.logins, r.Form.Get("nonce"))
+		http.Redirect(w, r, r.Form.Get("redirect_uri")+"?"+url.Values{"state": {r.Form.Get("state")}, "code": {"who"}}.Encode(), http.StatusFound)
+	case "/provider/revoke":
+		s.revoked = append(s.revoked, r.Form.Get("token"))
 	case "/provider/token":
 		id, secret, _ := r.BasicAuth()
-		if id != "home" || secret != "hush" || r.Form.Get("subject_token") != "who ada is" || r.Form.Get("audience") != s.URL {
+		if id == "home" && secret == "hush" && (r.Form.Get("code") == "who" && r.Form.Get("code_verifier") != "" || r.Form.Get("refresh_token") == "secret-login") {
+			claims, _ := json.Marshal(map[string]any{"iss": s.URL + "/provider", "sub": "ada", "aud": "home", "exp": time.Now().Add(s.identityTime).Unix(), "nonce": s.logins[len(s.logins)-1]})
+			s.identities = append(s.identities, "secret."+base64.RawURLEncoding.EncodeToString(claims)+".x")
+			say(map[string]any{"access_token": "for nothing", "token_type": "Bearer", "refresh_token": "secret-login", "id_token": s.identities[len(s.identities)-1]})
+			return
+		}
+		if id != "home" || secret != "hush" || r.Form.Get("subject_token") != "who ada is" && !slices.Contains(s.identities, r.Form.Get("subject_token")) || r.Form.Get("audience") != s.URL && r.Form.Get("audience") != s.trusts {
 			w.WriteHeader(http.StatusBadRequest)
 			say(map[string]any{"error": "access_denied"})
 			return

@@ -55,6 +55,15 @@ func (a *app) openLogins(create bool) func(ctx context.Context) (state.Store, []
 // tokens is a client that gets tokens for one server as its entry says. Without a way for the user to visit pages,
 // what needs that fails.
 func (a *app) tokens(entry config.OAuth, visit func(ctx context.Context, redirect string) (*oauth.Visit, error)) (*oauth.Client, error) {
+	o, err := a.tokenOptions(entry, visit)
+	if err != nil {
+		return nil, err
+	}
+	return oauth.New(o), nil
+}
+
+// tokenOptions are those of tokens.
+func (a *app) tokenOptions(entry config.OAuth, visit func(ctx context.Context, redirect string) (*oauth.Visit, error)) (oauth.Options, error) {
 	o := oauth.Options{Name: "Junction", Visit: visit, Scopes: entry.Scopes, Logger: a.logger()}
 	if !a.renews && renewsApart(&entry) {
 		o.Renew = renewApart
@@ -64,15 +73,16 @@ func (a *app) tokens(entry config.OAuth, visit func(ctx context.Context, redirec
 		o.HTTP = oauth.Guarded(func(host string) bool { return slices.Contains(entry.Hosts, strings.ToLower(host)) })
 	}
 	switch entry.Grant {
-	case config.GrantClientCredentials:
+	case config.GrantClientCredentials, config.GrantExchange: // of junction up each caller has more: see exchanging
 		o.Grant = oauth.ClientCredentials()
 	case config.GrantAssertion:
 		o.Grant = oauth.Assertion(func(context.Context, oauth.Asked) (string, error) { return readAssertion(&entry) })
 	case config.GrantEnterprise:
-		o.Grant = oauth.Enterprise(oauth.IdentityProvider{
-			Issuer: entry.IdentityProvider, Client: oauth.Registration{ID: entry.IdentityClientID, Secret: entry.IdentityClientSecret},
-			Identity: func(context.Context) (string, error) { return readAssertion(&entry) }, HTTP: o.HTTP,
-		})
+		p := oauth.IdentityProvider{Issuer: entry.IdentityProvider, Client: identityClient(&entry), HTTP: o.HTTP}
+		if p.Identity = a.identity(&entry, o).Token; entry.AssertionFile != "" {
+			p.Identity = func(context.Context) (string, error) { return readAssertion(&entry) }
+		}
+		o.Grant = oauth.Enterprise(p)
 	}
 	o.Document = entry.Document
 	if entry.CallbackPort > 0 {
@@ -83,12 +93,38 @@ func (a *app) tokens(entry config.OAuth, visit func(ctx context.Context, redirec
 		if entry.KeyFile != "" {
 			var err error
 			if r.Key, err = readKey(&entry); err != nil {
-				return nil, fmt.Errorf("oauth.privateKey: %w", err)
+				return o, fmt.Errorf("oauth.privateKey: %w", err)
 			}
 		}
-		o.Registered = func(string) (oauth.Registration, bool) { return r, true }
+		o.Registered = func(issuer string) (oauth.Registration, bool) { return r, entry.Issuer == "" || issuer == entry.Issuer }
 	}
-	return oauth.New(o), nil
+	return o, nil
+}
+
+// logsInAtProvider reports whether a user logs in at their organization's identity provider, and not at each server.
+func logsInAtProvider(entry *config.OAuth) bool {
+	return entry.Grant == config.GrantEnterprise && entry.AssertionFile == ""
+}
+
+// identityClient is what the client is at an organization's identity provider.
+func identityClient(entry *config.OAuth) oauth.Registration {
+	r := oauth.Registration{ID: entry.IdentityClientID, Secret: entry.IdentityClientSecret}
+	if entry.CallbackPort > 0 {
+		r.Redirect = oauth.LoopbackRedirect(entry.CallbackPort)
+	}
+	return r
+}
+
+// identity is the login at the identity provider that an entry names, with the options of its tokens.
+func (a *app) identity(entry *config.OAuth, o oauth.Options) *oauth.Identity {
+	o.Grant, o.Document, o.Scopes, o.Renew = nil, "", nil, nil
+	if !a.renews && entry.IdentityClientSecret == "" && len(entry.Hosts) == 0 {
+		o.Renew = renewApart
+	}
+	o.Registered = func(issuer string) (oauth.Registration, bool) {
+		return identityClient(entry), issuer == entry.IdentityProvider
+	}
+	return oauth.New(o).Identity(entry.IdentityProvider)
 }
 
 // readAssertion reads what is signed of a client or its user, anew each time: it is replaced before it expires.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/junction-mcp/junction/config/settings"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/httpsse"
 	"github.com/junction-mcp/junction/mcp/stdio"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -283,6 +284,9 @@ func (d *doors) at(path string, h mcp.Handler) endpointHandler {
 		e = httpsse.HandlerWith(h, httpsse.Options{ServeOptions: d.options, Principal: principal, AllowedHosts: f.hosts, AllowedOrigins: f.origins})
 	} else {
 		e = streamable.HandlerWith(h, streamable.Options{ServeOptions: d.options, Principal: principal, Challenge: challenge, AllowedHosts: f.hosts, AllowedOrigins: f.origins})
+	}
+	if d.access != nil && d.access.verifier != nil && d.access.exchanges != nil {
+		e = carried{e, auth.Carry(e), &d.access.exchanges.some}
 	}
 	d.open[path] = e
 	return e

@@ -181,6 +181,9 @@ func (a *app) listenUp(ctx context.Context, o upOptions) (v *served, err error) 
 	if v.listener, err = a.listen(o.front); err == nil {
 		v.access, err = a.openAccess(ctx, v.listener, o.front, v.profile)
 	}
+	if v.access != nil {
+		v.access.exchanges = &v.exchanges
+	}
 	return v, err
 }
 
@@ -334,9 +337,13 @@ func (a *app) admitted(ctx context.Context, entries []entry) []entry {
 }
 
 // upstream is how the gateway reaches a configured server. Its variables are
-// resolved again for each connection.
-func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store, client string) gateway.Upstream {
+// resolved again for each connection. x, if not nil, gets tokens for its callers.
+func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store, client string, x *exchanging) gateway.Upstream {
 	u := gateway.Upstream{Eager: e.definition.Eager}
+	resolve := func(ctx context.Context, _ *gateway.Start) (target, error) { return a.resolve(ctx, e) }
+	if x != nil {
+		u.Isolation, u.Whose, resolve = gateway.PerUser, x.whose, x.resolve
+	}
 	if s, err := e.definition.Resolve(ctx); err == nil {
 		u.Program = s.Kind == config.Stdio && startable(s)
 		if store != nil {
@@ -344,7 +351,7 @@ func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store, c
 		}
 	}
 	u.Dial = func(ctx context.Context, start *gateway.Start) (*mcp.Client, error) {
-		t, err := a.resolve(ctx, e)
+		t, err := resolve(ctx, start)
 		if err != nil {
 			return nil, err
 		}

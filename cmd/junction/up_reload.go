@@ -37,6 +37,7 @@ type served struct {
 	reach    reach             // of that
 	again    chan chan<- error // everything is to be read again now; why it cannot be used is sent
 
+	exchanges exchanges
 	unmatched unmatched
 	condition atomic.Pointer[condition] // of the configuration when it was last read
 
@@ -99,7 +100,10 @@ func (v *served) add(ctx context.Context, e entry, replace bool) bool {
 	var u gateway.Upstream
 	var err error
 	if e.definition != nil {
-		u = v.app.upstream(ctx, e, v.store, v.client)
+		var x *exchanging
+		if x, err = v.exchange(e); err == nil {
+			u = v.app.upstream(ctx, e, v.store, v.client, x)
+		}
 	} else {
 		u.Handler, err = v.app.shipped(ctx, e.name, shipping{})
 	}
@@ -382,6 +386,7 @@ func (v *served) change(ctx context.Context, entries []entry) (what string) {
 	for _, name := range slices.Sorted(maps.Keys(v.prints)) {
 		if _, there := prints[name]; !there {
 			if err := v.gateway.Remove(ctx, name); err == nil {
+				v.exchanges.set(name, nil)
 				removed++
 			}
 		}

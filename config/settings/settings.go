@@ -169,9 +169,11 @@ type oauthEntry struct {
 	MetadataURL  string   `json:"clientMetadataUrl,omitempty" doc:"the https URL of a metadata document by which authorization servers know the client, in place of clientId"`
 	CallbackPort int      `json:"callbackPort,omitempty" min:"1" max:"65535" doc:"the port that was registered: the browser comes back to http://127.0.0.1:PORT/callback"`
 	Scopes       []string `json:"scopes,omitempty" doc:"to ask for in addition to those that the server names"`
-	Grant        string   `json:"grant,omitempty" enum:"client_credentials,jwt-bearer,enterprise" doc:"on what grounds there are tokens without a user"`
-	Assertion    string   `json:"assertion,omitempty" doc:"a file with the signed statement of jwt-bearer, or the user's ID token of enterprise; it is read each time"`
-	Provider     string   `json:"identityProvider,omitempty" doc:"of enterprise: the issuer of the organization's identity provider"`
+	Grant        string   `json:"grant,omitempty" enum:"client_credentials,jwt-bearer,enterprise,token-exchange" doc:"on what grounds there are tokens without a user who logs in; token-exchange: junction up gets one for each of its users in exchange for theirs"`
+	Issuer       string   `json:"issuer,omitempty" doc:"the only authorization server that clientId is for; with token-exchange it may get tokens of users that another one gave"`
+	Audience     string   `json:"audience,omitempty" doc:"of token-exchange: what the authorization server calls the server, where it goes by names and not by resources"`
+	Assertion    string   `json:"assertion,omitempty" doc:"a file with the signed statement of jwt-bearer, or the user's ID token of enterprise, where junction login does not get it; it is read each time"`
+	Provider     string   `json:"identityProvider,omitempty" doc:"of enterprise: the issuer of the organization's identity provider, at which junction login logs in for all servers that trust it"`
 	ProviderID   string   `json:"identityClientId,omitempty" doc:"what the client is at the identity provider"`
 	ProviderKey  string   `json:"identityClientSecret,omitempty" doc:"its secret there, as ${VARIABLE}"`
 	Hosts        []string `json:"hosts,omitempty" doc:"authorization servers that may have private addresses"`

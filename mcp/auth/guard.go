@@ -14,6 +14,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jws"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
 // maxToken bounds an access token, in bytes.
@@ -207,7 +208,18 @@ func (g *Guard) check(r *http.Request) (*Token, *Refusal) {
 	if missing := lacking(t.Scopes, g.options.Needs); len(missing) > 0 {
 		return nil, g.Forbidden(g.options.Needs, t.Scopes)
 	}
+	carry(r.Context(), t, text)
 	return t, nil
+}
+
+// Presented is the token that a request came with, whether or not it holds: for who learns that it does not, to end what
+// was got with it. It is the zero Secret where there is none.
+func (g *Guard) Presented(r *http.Request) oauth.Secret {
+	_, text, refused := g.credentials(r)
+	if refused != nil {
+		return oauth.Secret{}
+	}
+	return oauth.NewSecret(text)
 }
 
 // credentials finds the token of a request, and how it is sent.

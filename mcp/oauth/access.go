@@ -22,14 +22,25 @@ type access struct {
 
 // A login is what an authorization server lets the client do with a resource. It is not changed once it is seen.
 type login struct {
-	Server   string       `json:"server"` // for which it began
-	Resource string       `json:"resource"`
+	Server   string       `json:"server"`   // for which it began
+	Resource string       `json:"resource"` // empty: see isIdentity
 	Issuer   *issuer      `json:"issuer"`
 	Client   Registration `json:"client"`
 	Token    accessToken  `json:"token"`
 	Proof    *proofKey    `json:"proof,omitempty"` // of who has the token; nil: none is sent
 
 	guessed bool // whether nothing says that the authorization server is one
+}
+
+// isIdentity reports whether a login is the user's at their identity provider, and for no server.
+func (l *login) isIdentity() bool { return l.Resource == "" }
+
+// form is a request for a token, with the resource that it is for.
+func (l *login) form(form url.Values) url.Values {
+	if l.Resource != "" {
+		form.Set("resource", l.Resource)
+	}
+	return form
 }
 
 // covers reports whether a login has all of some scopes.

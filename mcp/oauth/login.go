@@ -29,7 +29,7 @@ func (c *Client) visit(ctx context.Context, l *login, scopes []string) (t *acces
 	if of.Authorize == "" {
 		return nil, fmt.Errorf("the authorization server %s has no page to log in at", of.Issuer)
 	}
-	if !slices.Contains(of.Challenges, "S256") {
+	if !l.isIdentity() && !slices.Contains(of.Challenges, "S256") { // of an ID token, the nonce says whose code it came for
 		return nil, fmt.Errorf("the authorization server %s does not say that it checks proofs with S256 (code_challenge_methods_supported), so somebody else could use the code", of.Issuer)
 	}
 	if slices.Contains(of.Scopes, "offline_access") {
@@ -59,7 +59,11 @@ func (c *Client) visit(ctx context.Context, l *login, scopes []string) (t *acces
 	}()
 	l.Client = *known
 	state, verifier := rand.Text(), rand.Text()+rand.Text() // 52 letters: RFC 7636 asks for 43 and more
-	page, err := l.page(visit.Redirect, state, verifier, scopes)
+	nonce := ""
+	if l.isIdentity() {
+		nonce = rand.Text()
+	}
+	page, err := l.page(visit.Redirect, state, nonce, verifier, scopes)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +75,10 @@ func (c *Client) visit(ctx context.Context, l *login, scopes []string) (t *acces
 	if err != nil {
 		return nil, err
 	}
-	t, err = c.token(ctx, l, url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {visit.Redirect}, "code_verifier": {verifier}, "resource": {l.Resource}}, scopes)
+	t, err = c.token(ctx, l, l.form(url.Values{"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {visit.Redirect}, "code_verifier": {verifier}}), scopes)
+	if err == nil && l.isIdentity() {
+		err = l.identify(t, nonce, c.now())
+	}
 	if err == nil && remembered {
 		err = c.store.saveClient(ctx, of.Issuer, known)
 	}
@@ -79,7 +86,7 @@ func (c *Client) visit(ctx context.Context, l *login, scopes []string) (t *acces
 }
 
 // page is where the user logs in.
-func (l *login) page(redirect, state, verifier string, scopes []string) (string, error) {
+func (l *login) page(redirect, state, nonce, verifier string, scopes []string) (string, error) {
 	page, err := url.Parse(l.Issuer.Authorize)
 	if err != nil {
 		return "", err
@@ -87,7 +94,7 @@ func (l *login) page(redirect, state, verifier string, scopes []string) (string,
 	sum := sha256.Sum256([]byte(verifier))
 	q := page.Query()
 	for name, value := range map[string]string{
-		"response_type": "code", "client_id": l.Client.ID, "redirect_uri": redirect, "state": state, "resource": l.Resource,
+		"response_type": "code", "client_id": l.Client.ID, "redirect_uri": redirect, "state": state, "nonce": nonce, "resource": l.Resource,
 		"code_challenge": base64.RawURLEncoding.EncodeToString(sum[:]), "code_challenge_method": "S256", "scope": strings.Join(scopes, " "),
 	} {
 		if value != "" {

@@ -22,10 +22,11 @@ type Login struct {
 	Expires  time.Time // when it ends; zero: not known
 	Renews   bool      // whether it is replaced then without the user
 	Bound    bool      // whether a proof goes with it, so that it is of no use to somebody else (DPoP)
+	Identity bool      // whether it says who the user is, and is for no server; see [Identity]
 }
 
 func (l *login) public() *Login {
-	return &Login{l.Server, l.Resource, l.Issuer.Issuer, l.Client.ID, l.Token.Scopes, l.Token.At, l.Token.Expires, l.Token.Refresh != "", l.Token.Bound}
+	return &Login{l.Server, l.Resource, l.Issuer.Issuer, l.Client.ID, l.Token.Scopes, l.Token.At, l.Token.Expires, l.Token.Refresh != "", l.Token.Bound, l.isIdentity()}
 }
 
 var (

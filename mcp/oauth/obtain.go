@@ -103,9 +103,12 @@ func (c *Client) nextToken(ctx context.Context, old *login) (*accessToken, error
 	if c.options.Grant != nil {
 		return c.granted(ctx, old, old.Token.Scopes)
 	}
-	next, err := c.token(ctx, old, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Token.Refresh}, "resource": {old.Resource}}, old.Token.Scopes)
+	next, err := c.token(ctx, old, old.form(url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Token.Refresh}}), old.Token.Scopes)
 	if err == nil && next.Refresh == "" {
 		next.Refresh = old.Token.Refresh
+	}
+	if err == nil && old.isIdentity() {
+		err = old.identifyAgain(next, c.now())
 	}
 	return next, err
 }

@@ -39,6 +39,8 @@ type accessToken struct {
 	Scopes  []string  `json:"scopes,omitempty"` // that were granted, or asked for where that is not said
 	Bound   bool      `json:"bound,omitempty"`  // whether a proof has to go with it
 	At      time.Time `json:"at"`               // when it was got
+	// Identity is the ID token of a login at an identity provider; Expires is when that does.
+	Identity string `json:"identity,omitempty"`
 }
 
 // expiresSoon reports whether a token should be replaced.
@@ -155,11 +157,12 @@ type tokenAnswer struct {
 	Refresh   string  `json:"refresh_token"`
 	ExpiresIn float64 `json:"expires_in"`
 	Scope     string  `json:"scope"`
+	Identity  string  `json:"id_token"`
 }
 
 // token is the token that was given, to who sent a proof or did not, for scopes that were asked for.
 func (a *tokenAnswer) token(proved bool, asked time.Time, scopes []string) (*accessToken, error) {
-	t := &accessToken{Access: a.Access, Refresh: a.Refresh, Scopes: scopes, At: asked}
+	t := &accessToken{Access: a.Access, Refresh: a.Refresh, Scopes: scopes, At: asked, Identity: a.Identity}
 	switch {
 	case a.Access == "":
 		return nil, errors.New("the response has no access_token")

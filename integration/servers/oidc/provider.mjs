@@ -3,7 +3,7 @@
 //	KEY=JWK node provider.mjs ADDRESS [TTL] [opaque]
 //
 // KEY is the public key of the client "keyed". A token endpoint that was asked with a refresh token answers after HOLD ms.
-// TTL is for how many seconds an access token lasts. Tokens are JWTs, or opaque; introspection, revocation, dynamic
+// TTL is for how many seconds an access token lasts, IDENTITY_TTL an ID token. Tokens are JWTs, or opaque; introspection, revocation, dynamic
 // registration, resource indicators and DPoP are on; /counts says how many tokens were given. Refresh tokens rotate, and one that is used twice ends the login.
 import { Provider } from 'oidc-provider'
 
@@ -23,7 +23,7 @@ const provider = new Provider(issuer, {
   ],
   scopes: ['openid', 'offline_access', 'read', 'write', 'admin'],
   rotateRefreshToken: true,
-  ttl: { AccessToken: Number(ttl), ClientCredentials: Number(ttl), RefreshToken: 24 * hour, Grant: 24 * hour, Session: 24 * hour, Interaction: hour },
+  ttl: { AccessToken: Number(ttl), ClientCredentials: Number(ttl), RefreshToken: 24 * hour, IdToken: Number(process.env.IDENTITY_TTL ?? hour), Grant: 24 * hour, Session: 24 * hour, Interaction: hour },
   jwks: undefined,
   cookies: { keys: ['a key for tests'] },
   features: {

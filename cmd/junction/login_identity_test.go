@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// One login at the organization's identity provider serves all servers that trust it.
+func TestAUserLogsInAtTheirOrganization(t *testing.T) {
+	noState(t)
+	withFollower(t)
+	s, other := newTokenSite(t), newTokenSite(t)
+	s.identityTime = time.Hour
+	t.Setenv("PROVIDER_SECRET", "hush")
+	entry := func(at string) string {
+		return `{"url":"` + at + `/mcp","oauth":{"clientId":"c","grant":"enterprise","identityProvider":"` + s.URL + `/provider","identityClientId":"home","identityClientSecret":"${PROVIDER_SECRET}"}}`
+	}
+	write(t, map[string]string{"servers.json": `{"mcpServers":{"site":` + entry(s.URL) + `,"other":` + entry(other.URL) + `}}`})
+	with := func(args ...string) outcome { return runs(t, "", append(args, "--config", "servers.json")...) }
+	idp := s.URL + "/provider"
+	with("call", "site", "add", "a=1", "b=2").expect(t, exitConnection, "", "sign in: junction login site")
+	with("whoami", "site").expect(t, exitConnection, "", "you are not logged in at "+idp+"; junction login site does it")
+	with("logout", "site").expect(t, exitOK, "You are not logged in at "+idp+".", "")
+	login := with("login", "site")
+	login.expect(t, exitOK, "Logged in: who you are, at "+idp+", renewed by itself\nA token: "+s.URL+"/mcp at "+s.URL+" (read)", "")
+	with("call", "site", "add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
+	with("whoami", "site").expect(t, exitOK, "who you are, at "+idp, "")
+	everywhere := with("whoami")
+	everywhere.expect(t, exitOK, idp, "")
+	// The organization decides about each server, and nobody has to log in again for another one.
+	with("call", "other", "add", "a=1", "b=2").expect(t, exitConnection, "", "access_denied")
+	s.trusts = other.URL
+	with("call", "other", "add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
+	if len(s.logins) != 1 || len(s.identities) != 1 {
+		t.Errorf("%d logins, %d ID tokens", len(s.logins), len(s.identities))
+	}
+	logout := with("logout", "site")
+	logout.expect(t, exitOK, "Logged out: "+idp+" revoked it. Tokens of other servers hold until they expire.", "")
+	if !slices.Contains(s.revoked, "secret-login") {
+		t.Errorf("revoked are %q", s.revoked)
+	}
+	with("call", "site", "add", "a=1", "b=2").expect(t, exitConnection, "", "sign in: junction login site")
+
+	s.identityTime = time.Second // it is renewed for the next token
+	with("login", "site").expect(t, exitOK, "Logged in: ", "")
+	s.identityTime = time.Hour
+	clear(s.tokens)
+	for len(s.identities) == 2 { // at most until the next second
+		with("call", "site", "add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
+		clear(s.tokens)
+	}
+	if len(s.logins) != 2 {
+		t.Errorf("%d logins", len(s.logins))
+	}
+	if shown := fmt.Sprint(login, everywhere, logout); strings.Contains(shown, "secret") {
+		t.Errorf("a secret is shown: %s", shown)
+	}
+}

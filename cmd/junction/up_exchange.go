@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/auth"
+	"github.com/junction-mcp/junction/mcp/oauth"
+)
+
+// exchanges are the servers for which the tokens of callers are exchanged.
+type exchanges struct {
+	some atomic.Bool // whether there ever were any: else no token is kept with its request
+
+	mu sync.Mutex
+	by map[string]*exchanging // by server
+}
+
+// set notes how tokens for a server are exchanged; nil: they are not.
+func (all *exchanges) set(server string, x *exchanging) {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	delete(all.by, server)
+	if x == nil {
+		return
+	}
+	if all.by == nil {
+		all.by = map[string]*exchanging{}
+	}
+	all.by[server] = x
+	all.some.Store(true)
+}
+
+// end ends what was got in exchange for a token that is refused now.
+func (all *exchanges) end(token oauth.Secret) {
+	if all == nil || !all.some.Load() {
+		return
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	for _, x := range all.by {
+		if made := x.made.Load(); made != nil {
+			made.End(token)
+		}
+	}
+}
+
+// carried is an endpoint whose requests have the token with them that they came with, where some server needs it.
+type carried struct {
+	endpointHandler
+	carry http.Handler // around the endpoint
+	some  *atomic.Bool
+}
+
+// ServeHTTP implements [http.Handler].
+func (c carried) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if c.some.Load() {
+		c.carry.ServeHTTP(w, r)
+		return
+	}
+	c.endpointHandler.ServeHTTP(w, r)
+}
+
+// exchange is how tokens for a server are exchanged; nil if they are not. The error says what of the settings and the command
+// line contradicts it.
+func (v *served) exchange(e entry) (*exchanging, error) {
+	if e.definition.Grant() != config.GrantExchange {
+		v.exchanges.set(e.name, nil)
+		return nil, nil
+	}
+	fault := func(text string, args ...any) (*exchanging, error) {
+		return nil, fmt.Errorf("server %q: oauth.grant token-exchange %s", e.name, fmt.Sprintf(text, args...))
+	}
+	isolation := v.layers.now.Load().settings.Servers[e.name].Isolation
+	switch {
+	case e.definition.Kind == config.Stdio:
+		return fault("is for a server with a url")
+	case v.options.stdio:
+		return fault("needs the tokens with which users come, and on standard input nobody comes with one; serve over HTTP, with --auth URL")
+	case !v.options.takesTokens():
+		return fault("needs the tokens with which users come; start junction up with --auth URL, their authorization server")
+	case isolation != "" && isolation != "user":
+		return fault(`has a connection for each user, as its token is for nobody else, and junction.servers.%s.isolation is %q; make it "user", or remove it`, e.name, isolation)
+	}
+	x := &exchanging{app: v.app, entry: e}
+	v.exchanges.set(e.name, x)
+	return x, nil
+}
+
+// exchanging gets tokens for one server in exchange for those of the callers. What the server offers to everybody is read
+// with a token of the gateway's own.
+type exchanging struct {
+	app   *app
+	entry entry
+	made  atomic.Pointer[oauth.Exchange] // nil before the first caller
+}
+
+// exchange is made when the first caller comes, as the entry says then.
+func (x *exchanging) exchange(ctx context.Context) (*oauth.Exchange, error) {
+	if made := x.made.Load(); made != nil {
+		return made, nil
+	}
+	s, err := x.entry.definition.Resolve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	base, err := newTLSClient(s.TLS)
+	if err != nil {
+		return nil, err
+	}
+	o := oauth.ExchangeOptions{Audience: s.OAuth.Audience, Issuer: s.OAuth.Issuer, Caller: auth.CallerOf, Base: base}
+	if o.Client, err = x.app.tokenOptions(*s.OAuth, nil); err != nil {
+		return nil, err
+	}
+	made, err := oauth.NewExchange(s.URL, o)
+	if err != nil {
+		return nil, err
+	}
+	x.made.CompareAndSwap(nil, made)
+	return x.made.Load(), nil
+}
+
+// whose is the caller of a request, with a token for the server.
+func (x *exchanging) whose(ctx context.Context, req *mcp.Request) (any, error) {
+	// Over HTTP+SSE the token is that with which the stream was opened. A message that came with other rights gets no more
+	// than these.
+	caller, found := auth.CallerOf(ctx)
+	p := req.Principal
+	switch {
+	case !found || p == nil:
+		return nil, fmt.Errorf("it is used with a token that is got in exchange for that of the user, and %w: log in at the gateway, in place of a key", oauth.ErrNoCaller)
+	case p.Subject != caller.Subject || p.Issuer != caller.Issuer || !slices.Equal(p.Scopes, caller.Scopes):
+		return nil, errors.New("the request came with another token than its stream; connect again, or over Streamable HTTP")
+	}
+	made, err := x.exchange(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e, err := made.For(ctx)
+	refused, isRefused := errors.AsType[*oauth.Error](err)
+	switch {
+	case errors.Is(err, oauth.ErrIssuer):
+		err = fmt.Errorf("%w; if it may have them, name it as oauth.issuer in the entry of %s", err, x.entry.name)
+	case errors.Is(err, oauth.ErrCallerEnded):
+		err = fmt.Errorf("%w; log in again", err)
+	case isRefused && refused.Code == "invalid_client":
+		err = fmt.Errorf("%w; see to oauth.clientId and its secret in the entry of %s", err, x.entry.name)
+	case isRefused:
+		err = fmt.Errorf("%w; the authorization server has to let oauth.clientId of %s exchange this user's tokens (RFC 8693), and they have to be for that client, too", err, x.entry.name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// resolve is the server for one connection: that of a caller, or the gateway's own.
+func (x *exchanging) resolve(ctx context.Context, start *gateway.Start) (target, error) {
+	return x.app.resolveWith(ctx, x.entry, func(s *config.Server, header http.Header) (*http.Client, error) {
+		if header.Get("Authorization") != "" {
+			return nil, fmt.Errorf("server %q has both a header Authorization and oauth.grant token-exchange; remove one", s.Name)
+		}
+		if caller, is := start.Whose().(*oauth.Exchanged); is {
+			return &http.Client{Transport: caller}, nil
+		}
+		client, err := x.app.authorizedAs(s, header)
+		if err == nil {
+			client.Transport = asGateway{client.Transport, s.Name}
+		}
+		return client, err
+	})
+}
+
+// asGateway says what to do where the gateway itself gets no token.
+type asGateway struct {
+	http.RoundTripper
+	server string
+}
+
+// RoundTrip implements [http.RoundTripper].
+func (g asGateway) RoundTrip(req *http.Request) (*http.Response, error) {
+	response, err := g.RoundTripper.RoundTrip(req)
+	if _, refused := errors.AsType[*oauth.Error](err); refused {
+		err = fmt.Errorf("what the server offers is read with a token of the gateway's own: %w; the authorization server has to give oauth.clientId of %s one, too (client_credentials)", err, g.server)
+	}
+	return response, err
+}
+
+// CloseIdleConnections is called when nothing more is asked of the server.
+func (g asGateway) CloseIdleConnections() {
+	(&http.Client{Transport: g.RoundTripper}).CloseIdleConnections()
+}

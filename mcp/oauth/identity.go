@@ -1,0 +1,165 @@
+package oauth
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/state"
+)
+
+// An Identity is the login of a user at their organization's identity provider, with OpenID Connect: one for all servers whose
+// authorization servers trust that provider. Its ID token is what [Enterprise] wants.
+type Identity struct {
+	client *Client
+	issuer string
+}
+
+// Identity is the login at an identity provider, with the store of the client, which is known there as its options say.
+// Where that is not by Registered or Document, it registers itself.
+func (c *Client) Identity(issuer string) *Identity { return &Identity{c, issuer} }
+
+// server is what the login has in place of a server's URL. No server has one of that scheme.
+func (i *Identity) server() string { return "openid+" + i.issuer }
+
+// Login has the user log in, also if they are already.
+func (i *Identity) Login(ctx context.Context) (*Login, error) {
+	c := i.client
+	u, err := serverURL(i.server())
+	if err != nil {
+		return nil, err
+	}
+	if c.options.Visit == nil {
+		return nil, ErrLogin
+	}
+	a := c.accessTo(u)
+	unlock, err := a.lock(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	ctx = from(ctx, u)
+	l := &login{Server: i.issuer}
+	if l.Issuer, err = c.issuerOf(ctx, i.issuer); err != nil {
+		return nil, fmt.Errorf("the identity provider: %w", err)
+	}
+	err = c.store.while(ctx, l, func(ctx context.Context, hold state.Hold) error {
+		token, err := c.visit(ctx, l, union([]string{"openid"}, c.options.Scopes))
+		if err != nil {
+			return err
+		}
+		l.Token = *token
+		if err := c.store.save(ctx, canonical(u), l, hold); err != nil {
+			return fmt.Errorf("it cannot be stored: %w", err)
+		}
+		a.set(l)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("log in at the identity provider %s: %w", i.issuer, err)
+	}
+	return l.public(), nil
+}
+
+// Token returns the user's ID token, renewed where it expires soon. The error is [ErrLogin] where the user has to log in.
+func (i *Identity) Token(ctx context.Context) (string, error) {
+	c := i.client
+	u, err := serverURL(i.server())
+	if err != nil {
+		return "", err
+	}
+	l, err := c.fresh(ctx, c.accessTo(u))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("the login at %s cannot be renewed: %w", i.issuer, err)
+	case l == nil || !c.now().Before(l.Token.Expires):
+		return "", ErrLogin
+	}
+	if c.options.Registered != nil {
+		if r, ok := c.options.Registered(i.issuer); ok && r.ID != l.Client.ID {
+			return "", fmt.Errorf("the login at %s is that of the client %s: %w", i.issuer, plain(l.Client.ID), ErrLogin)
+		}
+	}
+	return l.Token.Identity, nil
+}
+
+// Current is the login that there is, or [ErrNoLogin].
+func (i *Identity) Current(ctx context.Context) (*Login, error) {
+	return i.client.LoginOf(ctx, i.server())
+}
+
+// Logout forgets the login, as [Client.Logout] does.
+func (i *Identity) Logout(ctx context.Context) (was *Login, revoked bool, err error) {
+	return i.client.Logout(ctx, i.server())
+}
+
+// identityClaims are those of an ID token (OpenID Connect Core section 2).
+type identityClaims struct {
+	Issuer   string          `json:"iss"`
+	Audience json.RawMessage `json:"aud"` // a text, or several
+	Party    string          `json:"azp"`
+	Expires  float64         `json:"exp"`
+	Nonce    string          `json:"nonce"`
+}
+
+// identify checks what came as an ID token with a code, and that it came for this login. Its signature is not: it came from the
+// provider itself (section 3.1.3.7), and goes nowhere but back to it.
+func (l *login) identify(t *accessToken, nonce string, now time.Time) error {
+	if t.Identity == "" {
+		return errors.New("the response has no id_token")
+	}
+	c, err := l.claims(t, now)
+	if err == nil && c.Nonce != nonce {
+		err = errors.New("the ID token came for another login (nonce)")
+	}
+	return err
+}
+
+// identifyAgain does so with what came in place of it. A provider need not give another one: then the old one is used as long as
+// it holds.
+func (l *login) identifyAgain(next *accessToken, now time.Time) error {
+	if next.Identity == "" {
+		next.Identity, next.Expires = l.Token.Identity, l.Token.Expires
+		return nil
+	}
+	_, err := l.claims(next, now)
+	return err
+}
+
+// claims reads an ID token, and has the login end when it does.
+func (l *login) claims(t *accessToken, now time.Time) (c identityClaims, err error) {
+	parts := strings.Split(t.Identity, ".")
+	if len(parts) != 3 || len(t.Identity) > maxMetadata {
+		return c, errors.New("the ID token is no JWT")
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	if err != nil {
+		return c, fmt.Errorf("the ID token is no JWT: %w", err)
+	}
+	var audience []string
+	if json.Unmarshal(c.Audience, &audience) != nil {
+		var one string
+		_ = json.Unmarshal(c.Audience, &one) // what is neither is for nobody
+		audience = []string{one}
+	}
+	switch {
+	case c.Issuer != l.Issuer.Issuer:
+		return c, fmt.Errorf("the ID token is of %.200q, not of %s", c.Issuer, l.Issuer.Issuer)
+	case !slices.Contains(audience, l.Client.ID) || c.Party != "" && c.Party != l.Client.ID:
+		return c, fmt.Errorf("the ID token is for %.200q, not for %s", audience, plain(l.Client.ID))
+	}
+	left := time.Duration(min(c.Expires-float64(now.Unix()), maxExpires.Seconds()) * float64(time.Second))
+	if left <= 0 {
+		return c, errors.New("the ID token has expired already; see to the clock of this machine")
+	}
+	t.Expires = now.Add(left)
+	return c, nil
+}
