@@ -84,6 +84,9 @@ func (a *app) rulebook(paths ...string) (*rulebook, error) {
 		if errors.Is(err, fs.ErrNotExist) && !source.required {
 			continue
 		}
+		if errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w; it is named by --policy, or as policy in the settings", err)
+		}
 		if err != nil {
 			return nil, &connectError{err}
 		}

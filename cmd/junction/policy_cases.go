@@ -37,6 +37,9 @@ sources, trusted and client; rule, if it is given, is the name of the rule that 
 			if log != "" && len(args) == 0 {
 				return a.testOnLog(cmd.Context(), path, log)
 			}
+			if len(args) == 1 && log == usualFolder {
+				return usagef("%s: --audit takes its folder with an equals sign: --audit=%s; with a FILE there is no --audit", cmd.CommandPath(), args[0])
+			}
 			if len(args) != 1 || log != "" {
 				return usagef("%s: expected one FILE, got %d, or --audit alone", cmd.CommandPath(), len(args))
 			}

@@ -97,7 +97,7 @@ func (a *app) checkRules(ctx context.Context, path string, o policy.LoadOptions)
 	for _, ignored := range file.Ignored {
 		a.screen.Printf("junction: %v\n", ignored)
 	}
-	a.reportUnmatchedRules(ctx, file)
+	doubts := a.reportUnmatchedRules(ctx, file)
 	byDefault := file.Default
 	if byDefault == "" {
 		byDefault = policy.Ask
@@ -109,22 +109,26 @@ func (a *app) checkRules(ctx context.Context, path string, o policy.LoadOptions)
 			Ignored int           `json:"ignored"`
 		}{len(file.Rules), byDefault, len(file.Ignored)})
 	}
-	_, err = fmt.Fprintf(a.out, "%s: %d rules, default %s: nothing is wrong\n", path, len(file.Rules), byDefault)
+	outcome := "nothing is wrong"
+	if doubts > 0 {
+		outcome = "nothing is wrong, but what is said above"
+	}
+	_, err = fmt.Fprintf(a.out, "%s: %d rules, default %s: %s\n", path, len(file.Rules), byDefault, outcome)
 	return err
 }
 
 // reportUnmatchedRules names servers of rules that nobody configured, where one has nearly that name or --config says
-// which there are, and tools that no server listed, as far as that is remembered.
-func (a *app) reportUnmatchedRules(ctx context.Context, file *policy.File) {
+// which there are, and tools that no server listed, as far as that is remembered. It returns how many there were.
+func (a *app) reportUnmatchedRules(ctx context.Context, file *policy.File) (doubts int) {
 	set, entries, err := a.servers()
 	if err != nil || len(entries) == 0 {
-		return
+		return 0
 	}
 	s := &settings.Settings{}
 	if len(a.flags.config) > 0 {
 		if s, _, err = a.settings(set); err != nil {
 			a.screen.Printf("junction: %v\n", err)
-			return
+			return 1
 		}
 	}
 	w := &vocabulary{known: map[string]*offering{}}
@@ -142,6 +146,8 @@ func (a *app) reportUnmatchedRules(ctx context.Context, file *policy.File) {
 		}
 		if fault = cmp.Or(fault, w.unknownTool(r)); fault != "" {
 			a.screen.Printf("junction: %s: rule %d: %s\n", file.Path, i+1, fault)
+			doubts++
 		}
 	}
+	return doubts
 }

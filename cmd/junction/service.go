@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/xml"
 	"errors"
@@ -111,7 +112,7 @@ func (a *app) installService(ctx context.Context, flags []string, show bool) err
 	}
 	for _, args := range [][]string{{"daemon-reload"}, {"enable", serviceName}, {"restart", serviceName}} {
 		if err := control(ctx, "systemctl", slices.Concat([]string{"--user"}, args)...); err != nil {
-			return err
+			return fmt.Errorf("%w; it does not run. Where no systemd runs for this user, such as in a container or behind su, log in again, or have root do \"loginctl enable-linger %s\"; junction service uninstall removes the file", err, cmp.Or(os.Getenv("USER"), "USER"))
 		}
 	}
 	a.out.Printf("It runs, and will when you log in; \"loginctl enable-linger\" lets it run without that.\n"+
