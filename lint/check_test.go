@@ -107,6 +107,9 @@ func TestEachRuleFindsWhatItIsForAndNotItsNeighbour(t *testing.T) {
 			"error: tool t, inputSchema: no model can be given it: it is nested deeper than 48 (refused-schema)",
 			input(`{"type":"object","properties":{"q":` + strings.Repeat(`{"type":"array","items":`, 20) + `{}` + strings.Repeat(`}`, 20) + `}}`)},
 
+		{RefusedSchema, input(`{"type":"object","properties":{"q":{"type":"string","description":"` + strings.Repeat("x", 256<<10) + `"}}}`),
+			"no model can be given it: it is larger than 256 KiB", input(references(14))},
+
 		{UnknownRequired, input(`{"type":"object","properties":{"q":{"type":"string"}},"required":["query"]}`),
 			"warning: tool t, inputSchema.required: requires query, of which nothing says what it is (unknown-required)", input(`{"type":"object","properties":{"q":{"type":"string"}},"required":["q"]}`)},
 		{UnknownRequired, input(`{"type":"object","additionalProperties":false,"properties":{"q":{"type":"object","properties":{},"required":["a","b"],"additionalProperties":false}}}`),
@@ -190,6 +193,15 @@ func raws(list ...string) []json.RawMessage {
 		raw = append(raw, json.RawMessage(text))
 	}
 	return raw
+}
+
+// references is a small schema that has 2 to the n parts once each reference is replaced.
+func references(n int) string {
+	s := `{"type":"object","properties":{"p0":{"type":"string"}`
+	for i := range n {
+		s += fmt.Sprintf(`,"p%d":{"type":"object","properties":{"a":{"$ref":"#/properties/p%d"},"b":{"$ref":"#/properties/p%d"}},"description":"of p%d"}`, i+1, i, i, i)
+	}
+	return strings.Replace(s, `"string"}`, `"string","description":"first"}`, 1) + "}}"
 }
 
 // many are n good tools.

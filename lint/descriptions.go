@@ -3,6 +3,7 @@ package lint
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -18,11 +19,14 @@ func (r *report) checkDescription(t *tool) {
 	if !t.inputFits {
 		return
 	}
-	said := " " + inWords(t.Description) + " "
+	said := map[string]bool{}
+	for word := range strings.FieldsSeq(inWords(t.Name) + " " + inWords(t.Description)) {
+		said[strings.TrimSuffix(word, "s")] = true
+	}
 	var silent []string
 	jsonrpc.EachMember(jsonrpc.Get(t.InputSchema, "properties"), func(name, value []byte) bool {
 		property, _ := jsonrpc.Unquote(name)
-		if !strings.Contains(said, " "+inWords(property)+" ") && !describes(t.InputSchema, value, 0) {
+		if !isEvident(property, said) && !describes(t.InputSchema, value, 0) {
 			silent = append(silent, property)
 		}
 		return true
@@ -31,6 +35,20 @@ func (r *report) checkDescription(t *tool) {
 		r.add(NoArgumentDescription, Note, "inputSchema.properties", fmt.Sprintf("nothing describes %s", strings.Join(silent, ", ")),
 			"give each a description: what it means, in which form or unit, and an example where that helps")
 	}
+}
+
+// evident are words of names of arguments that say what they mean, and in which form.
+var evident = strings.Fields("id ids name names number title text message body content description url email limit offset page per size cursor skip count max min results query q timeout ms seconds")
+
+// isEvident reports whether the name of an argument says all: its words are evident, or among those
+// that the tool said, be they one or many, as the branch of branchName is in createBranch.
+func isEvident(property string, said map[string]bool) bool {
+	for word := range strings.FieldsSeq(inWords(property)) {
+		if !said[strings.TrimSuffix(word, "s")] && !slices.Contains(evident, word) {
+			return false
+		}
+	}
+	return true
 }
 
 // inWords is a text or a name in lower case with one space between its words: issueNumber and
@@ -56,11 +74,11 @@ func inWords(text string) string {
 	return strings.TrimSpace(words.String())
 }
 
-// describes reports whether a schema says what its values mean: in words, by what they can be, or
-// by what they are made of. What is true or false is said by its name.
+// describes reports whether a schema says what its values mean: in words, by what they can be, by
+// their form, or by what they are made of. What is true or false is said by its name.
 func describes(root, raw json.RawMessage, depth int) bool {
 	if text(raw, "description") != "" || jsonrpc.Get(raw, "enum") != nil || jsonrpc.Get(raw, "const") != nil || jsonrpc.Get(raw, "examples") != nil ||
-		text(raw, "type") == "boolean" {
+		text(raw, "format") != "" || text(raw, "type") == "boolean" {
 		return true
 	}
 	if depth > 4 {

@@ -48,15 +48,16 @@ func (r *report) valid(raw json.RawMessage, field string) bool {
 
 // refused reports what providers do not take of an input schema.
 func (r *report) refused(t *tool) {
+	plain, _ := model.DialectNamed("plain")
+	if _, err := model.Changes(t.InputSchema, plain); err != nil {
+		r.add(RefusedSchema, Error, "inputSchema", "no model can be given it: it "+err.Error(), "make it smaller and flatter, or make several tools of this one")
+		return
+	}
 	var changes []string
 	who := map[string][]string{} // by what they do not take
 	for _, name := range refusing {
 		dialect, _ := model.DialectNamed(name)
-		all, err := model.Changes(t.InputSchema, dialect)
-		if err != nil {
-			r.add(RefusedSchema, Error, "inputSchema", "no model can be given it: it "+err.Error(), "make it smaller and flatter, or make several tools of this one")
-			return
-		}
+		all, _ := model.Changes(t.InputSchema, dialect) // an error is of what was rewritten only
 		for _, change := range all {
 			if !isRefused(change, &dialect) {
 				continue
