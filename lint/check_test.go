@@ -139,7 +139,7 @@ func TestEachRuleFindsWhatItIsForAndNotItsNeighbour(t *testing.T) {
 			tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"when":{"anyOf":[{"$ref":"#/$defs/W"},{"type":"null"}]}},"$defs":{"W":{"type":"string","description":"the day"}}}}`)},
 
 		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"params":{"type":"object","properties":{"a":{"type":"string"}}}}}}`), "nothing describes params",
-			tools(`{"name":"t","description":"Closes an issue.","inputSchema":{"type":"object","properties":{"isOpen":{"type":"boolean"},"anIssue":{"type":"string"},"params":{"type":"object","properties":{"a":{"type":"string","description":"A"}}}}}}`)},
+			tools(`{"name":"t","description":"Closes issues of branches.","inputSchema":{"type":"object","properties":{"branch_name":{"type":"string"},"isOpen":{"type":"boolean"},"issueNumber":{"type":"string"},"params":{"type":"object","properties":{"a":{"type":"string","description":"A"}}}}}}`)},
 
 		{SameDescription, tools(goodTool, strings.Replace(goodTool, "forecast", "report", 1)), "warning: tool report, description: it is word for word that of forecast, so that a model cannot choose between them (same-description)",
 			tools(goodTool, strings.Replace(strings.Replace(goodTool, "forecast", "report", 1), "next", "past", 1))},

@@ -21,7 +21,7 @@ func (r *report) checkDescription(t *tool) {
 	}
 	said := map[string]bool{}
 	for word := range strings.FieldsSeq(inWords(t.Name) + " " + inWords(t.Description)) {
-		said[strings.TrimSuffix(word, "s")] = true
+		said[singular(word)] = true
 	}
 	var silent []string
 	jsonrpc.EachMember(jsonrpc.Get(t.InputSchema, "properties"), func(name, value []byte) bool {
@@ -38,18 +38,21 @@ func (r *report) checkDescription(t *tool) {
 }
 
 // evident are words of names of arguments that say what they mean, and in which form.
-var evident = strings.Fields("id ids name names number title text message body content description url email limit offset page per size cursor skip count max min results query q timeout ms seconds")
+var evident = strings.Fields("id uuid pid ids name names number title text message body content description url email limit offset page per size cursor skip count max min results query q timeout ms seconds")
 
 // isEvident reports whether the name of an argument says all: its words are evident, or among those
 // that the tool said, be they one or many, as the branch of branchName is in createBranch.
 func isEvident(property string, said map[string]bool) bool {
 	for word := range strings.FieldsSeq(inWords(property)) {
-		if !said[strings.TrimSuffix(word, "s")] && !slices.Contains(evident, word) {
+		if !said[singular(word)] && !slices.Contains(evident, word) {
 			return false
 		}
 	}
 	return true
 }
+
+// singular is the same for branch and branches, file and files.
+func singular(word string) string { return strings.TrimSuffix(strings.TrimSuffix(word, "s"), "e") }
 
 // inWords is a text or a name in lower case with one space between its words: issueNumber and
 // issue_number are both issue number.
