@@ -139,7 +139,7 @@ func TestEachRuleFindsWhatItIsForAndNotItsNeighbour(t *testing.T) {
 			tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"when":{"anyOf":[{"$ref":"#/$defs/W"},{"type":"null"}]}},"$defs":{"W":{"type":"string","description":"the day"}}}}`)},
 
 		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"params":{"type":"object","properties":{"a":{"type":"string"}}}}}}`), "nothing describes params",
-			tools(`{"name":"t","description":"Closes issues of branches.","inputSchema":{"type":"object","properties":{"branch_name":{"type":"string"},"isOpen":{"type":"boolean"},"issueNumber":{"type":"string"},"params":{"type":"object","properties":{"a":{"type":"string","description":"A"}}}}}}`)},
+			tools(`{"name":"t","description":"Closes issues of branches.","inputSchema":{"type":"object","properties":{"branch_name":{"type":"string"},"isOpen":{"type":"boolean"},"nothing":{"type":"object","properties":{},"additionalProperties":false},"issueNumber":{"type":"string"},"params":{"type":"object","properties":{"a":{"type":"string","description":"A"}}}}}}`)},
 
 		{SameDescription, tools(goodTool, strings.Replace(goodTool, "forecast", "report", 1)), "warning: tool report, description: it is word for word that of forecast, so that a model cannot choose between them (same-description)",
 			tools(goodTool, strings.Replace(strings.Replace(goodTool, "forecast", "report", 1), "next", "past", 1))},
@@ -249,6 +249,24 @@ func TestFindingsAreSafeToPrintAndBounded(t *testing.T) {
 	}
 	if n := len(Check(endless)); n != maxFindings {
 		t.Errorf("%d findings, want %d", n, maxFindings)
+	}
+}
+
+func TestValuesOfAHostileSchemaAreNotCheckedForLong(t *testing.T) {
+	definitions := `"$defs":{"a":{"description":"` + strings.Repeat("x", 200<<10) + `"}}`
+	var properties []string
+	for i := range 400 {
+		properties = append(properties, fmt.Sprintf(`"p%d":{"type":"string","description":"d","default":7}`, i))
+	}
+	found := Check(input(`{"type":"object","properties":{` + strings.Join(properties, ",") + `},` + definitions + `}`))
+	n := 0
+	for _, f := range found {
+		if f.Rule == UnfitValue {
+			n++
+		}
+	}
+	if want := maxCompiled/(200<<10) + 1; n == 0 || n > want {
+		t.Errorf("%d values were checked, want at most %d", n, want)
 	}
 }
 

@@ -38,7 +38,7 @@ func (r *report) checkDescription(t *tool) {
 }
 
 // evident are words of names of arguments that say what they mean, and in which form.
-var evident = strings.Fields("id uuid pid ids name names number title text message body content description url email limit offset page per size cursor skip count max min results query q timeout ms seconds")
+var evident = strings.Fields("id uuid pid ids name names number title text message body content description url email limit offset page per size cursor skip count max min results query q timeout ms seconds within")
 
 // isEvident reports whether the name of an argument says all: its words are evident, or among those
 // that the tool said, be they one or many, as the branch of branchName is in createBranch.
@@ -81,7 +81,7 @@ func inWords(text string) string {
 // their form, or by what they are made of. What is true or false is said by its name.
 func describes(root, raw json.RawMessage, depth int) bool {
 	if text(raw, "description") != "" || jsonrpc.Get(raw, "enum") != nil || jsonrpc.Get(raw, "const") != nil || jsonrpc.Get(raw, "examples") != nil ||
-		text(raw, "format") != "" || text(raw, "type") == "boolean" {
+		text(raw, "format") != "" || text(raw, "type") == "boolean" || isEmpty(raw) {
 		return true
 	}
 	if depth > 4 {
@@ -108,6 +108,11 @@ func describes(root, raw json.RawMessage, depth int) bool {
 		found = describes(root, items, depth+1)
 	}
 	return found
+}
+
+// isEmpty reports whether only {} fits a schema.
+func isEmpty(raw json.RawMessage) bool {
+	return string(jsonrpc.Get(raw, "additionalProperties")) == "false" && string(jsonrpc.Get(raw, "properties")) == "{}"
 }
 
 // checkSameDescriptions looks for tools that a model cannot choose between.

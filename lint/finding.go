@@ -94,8 +94,9 @@ const (
 
 // A report gathers findings.
 type report struct {
-	found []Finding
-	at    Finding // what is looked at
+	found    []Finding
+	at       Finding // what is looked at
+	compiled int     // bytes of schemas, for values
 }
 
 // add adds a finding about a field of what is looked at.

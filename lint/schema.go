@@ -86,15 +86,14 @@ func isRefused(change string, d *model.Dialect) bool {
 	return at == "/" && !slices.Contains(d.Without, what)
 }
 
-// maxValues is how many defaults, examples and choices of one schema are checked: each has to be
-// compiled with all definitions.
-const maxValues = 200
+// maxCompiled is how many bytes of schemas are compiled to see whether defaults, examples and choices
+// fit: each with the definitions of its whole schema.
+const maxCompiled = 32 << 20
 
 // A walk looks at all schemas within a schema.
 type walk struct {
 	report *report
 	root   json.RawMessage
-	values int      // that were checked
 	nulls  []string // properties whose default is null, which does not fit
 }
 
@@ -174,11 +173,12 @@ func (w *walk) fit(raw json.RawMessage, field string) {
 		list    bool
 	}{{"default", false}, {"enum", true}, {"examples", true}} {
 		value := jsonrpc.Get(raw, v.keyword)
-		if value == nil || w.values >= maxValues {
+		if value == nil || w.report.compiled > maxCompiled {
 			continue
 		}
-		w.values++
-		check, err := schema.Compile(w.alone(raw, v.keyword))
+		alone := w.alone(raw, v.keyword)
+		w.report.compiled += len(alone)
+		check, err := schema.Compile(alone)
 		if err != nil {
 			continue // a reference that leads elsewhere in the whole
 		}
