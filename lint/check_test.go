@@ -138,6 +138,8 @@ func TestEachRuleFindsWhatItIsForAndNotItsNeighbour(t *testing.T) {
 		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"when":{"$ref":"#/$defs/W"}},"$defs":{"W":{"type":"string"}}}}`), "nothing describes when",
 			tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"when":{"anyOf":[{"$ref":"#/$defs/W"},{"type":"null"}]}},"$defs":{"W":{"type":"string","description":"the day"}}}}`)},
 
+		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"sheet":{"type":"string"}}}}`), "nothing describes sheet",
+			&Seen{Instructions: "List the sheets first.", Tools: raws(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"sheet":{"type":"string"}}}}`)}},
 		{NoArgumentDescription, tools(`{"name":"t","description":"Does it.","inputSchema":{"type":"object","properties":{"params":{"type":"object","properties":{"a":{"type":"string"}}}}}}`), "nothing describes params",
 			tools(`{"name":"t","description":"Closes issues of branches.","inputSchema":{"type":"object","properties":{"branch_name":{"type":"string"},"isOpen":{"type":"boolean"},"nothing":{"type":"object","properties":{},"additionalProperties":false},"issueNumber":{"type":"string"},"params":{"type":"object","properties":{"a":{"type":"string","description":"A"}}}}}}`)},
 

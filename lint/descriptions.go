@@ -10,8 +10,9 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 )
 
-// checkDescription looks at what a tool says of itself and its arguments.
-func (r *report) checkDescription(t *tool) {
+// checkDescription looks at what a tool says of itself and its arguments; instructed are the words of
+// the instructions, which may describe what all tools have.
+func (r *report) checkDescription(t *tool, instructed map[string]bool) {
 	if strings.TrimSpace(t.Description) == "" {
 		r.add(NoDescription, Warning, "description", "the model learns nothing of what the tool does but its name", "say in one to three sentences what it does, and when to use it")
 		return
@@ -19,14 +20,11 @@ func (r *report) checkDescription(t *tool) {
 	if !t.inputFits {
 		return
 	}
-	said := map[string]bool{}
-	for word := range strings.FieldsSeq(inWords(t.Name) + " " + inWords(t.Description)) {
-		said[singular(word)] = true
-	}
+	said := saidIn(t.Name + " " + t.Description)
 	var silent []string
 	jsonrpc.EachMember(jsonrpc.Get(t.InputSchema, "properties"), func(name, value []byte) bool {
 		property, _ := jsonrpc.Unquote(name)
-		if !isEvident(property, said) && !describes(t.InputSchema, value, 0) {
+		if !isEvident(property, said, instructed) && !describes(t.InputSchema, value, 0) {
 			silent = append(silent, property)
 		}
 		return true
@@ -38,17 +36,27 @@ func (r *report) checkDescription(t *tool) {
 }
 
 // evident are words of names of arguments that say what they mean, and in which form.
-var evident = strings.Fields("id uuid pid ids name names number title text message body content description url email limit offset page per size cursor skip count max min results query q timeout ms seconds within")
+var evident = strings.Fields("id uuid pid ids name names number title text message body content description url email limit offset page per size cursor skip count max min results query q timeout ms seconds within or")
 
 // isEvident reports whether the name of an argument says all: its words are evident, or among those
-// that the tool said, be they one or many, as the branch of branchName is in createBranch.
-func isEvident(property string, said map[string]bool) bool {
+// that the tool or the server's instructions said, be they one or many, as the branch of branchName is
+// in createBranch.
+func isEvident(property string, said, instructed map[string]bool) bool {
 	for word := range strings.FieldsSeq(inWords(property)) {
-		if !said[singular(word)] && !slices.Contains(evident, word) {
+		if !said[singular(word)] && !instructed[singular(word)] && !slices.Contains(evident, word) {
 			return false
 		}
 	}
 	return true
+}
+
+// saidIn are the words of a text.
+func saidIn(text string) map[string]bool {
+	said := map[string]bool{}
+	for word := range strings.FieldsSeq(inWords(text)) {
+		said[singular(word)] = true
+	}
+	return said
 }
 
 // singular is the same for branch and branches, file and files.

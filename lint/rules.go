@@ -59,11 +59,12 @@ func Check(seen *Seen) []Finding {
 	r.checkWire(seen)
 	tools := r.readTools(seen.Tools)
 	r.checkNames(seen, tools)
+	instructed := saidIn(seen.Instructions)
 	for i := range tools {
 		t := &tools[i]
 		r.about(OfTool, t.Name)
 		r.checkSchemas(t)
-		r.checkDescription(t)
+		r.checkDescription(t, instructed)
 		r.checkAnnotations(t)
 	}
 	r.checkSameDescriptions(tools)
