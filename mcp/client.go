@@ -100,13 +100,18 @@ type ClientOptions struct {
 	// Wire, if not nil, sees the messages from and to the server.
 	Wire Wire
 	// Logger receives what a server does wrong, mostly at debug level; default
-	// slog.Default().
+	// slog.Default(). Records about breaches of the specification have [LogBreach].
 	Logger *slog.Logger
 
 	self *Meta
 }
 
 const methodPing = "ping"
+
+// LogBreach is the attribute that records of a client's and its transport's Logger have where
+// a server does what the specification forbids, and the connection goes on. Its value says what
+// the specification wants, and where.
+const LogBreach = "breach"
 
 const (
 	defaultTimeout    = 60 * time.Second
@@ -191,7 +196,8 @@ func (c *Client) introduce(r Result) error {
 		return err
 	}
 	if err := schema.DecodeLoose(body, &c.discover); err != nil {
-		c.options.logger().Debug("mcp: what the server says of itself cannot be read", "server", c.options.Name, "error", err)
+		c.options.logger().Debug("mcp: what the server says of itself cannot be read", "server", c.options.Name, "error", err,
+			LogBreach, "capabilities, instructions and server information have the types of schema.ts")
 	}
 	if raw := memberOrNil(r.Meta, revision.MetaServerInfo); raw != nil {
 		info := new(Implementation)

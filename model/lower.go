@@ -54,6 +54,14 @@ func Lower(tools []Tool, d Dialect) ([]Tool, []Note) {
 	return kept, notes
 }
 
+// Changes returns what [Lower] changes in one schema: each change once, with its place, such
+// as "/properties/tags: an array without items". The error says why it cannot be sent at all.
+func Changes(schema json.RawMessage, d Dialect) ([]string, error) {
+	_, changes, err := lowerRoot(schema, &d)
+	slices.Sort(changes)
+	return slices.Compact(changes), err
+}
+
 // rewritten lists changes, each once.
 func rewritten(dialect string, changes []string) string {
 	slices.Sort(changes)

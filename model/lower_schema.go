@@ -237,6 +237,7 @@ func (l *lowering) items(s *members, at string, said *words) {
 		l.leaveOut(s, "prefixItems", at, said)
 	}
 	if l.dialect.ItemsNeeded && slices.Contains(typesOf(s.get("type")), "array") && !s.has("items") {
+		l.changed(at, "an array without items")
 		s.set("items", json.RawMessage("{}"))
 	}
 }

@@ -52,7 +52,7 @@ func TestLowerRewritesWhatADialectDoesNotTake(t *testing.T) {
 		{"an empty one too", "openai", `{}`, `{"type":"object","properties":{}}`, ""},
 		{"what is taken stays as it is", "openai", `{"type":"object","properties":{"b":{"type":["string","null"]},"a":{"oneOf":[{"const":1},{"$ref":"#/$defs/x"}]}},"$defs":{"x":{"type":"string","format":"uri"}},"additionalProperties":false}`, `=`, ""},
 		{"comments for validators are left out", "anthropic", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","properties":{}}`, `{"type":"object","properties":{}}`, ""},
-		{"an array says what its items are", "openai", `{"type":"object","properties":{"a":{"type":"array"}}}`, `{"type":"object","properties":{"a":{"type":"array","items":{}}}}`, ""},
+		{"an array says what its items are", "openai", `{"type":"object","properties":{"a":{"type":"array"}}}`, `{"type":"object","properties":{"a":{"type":"array","items":{}}}}`, "/properties/a: an array without items"},
 		{"a reference at the root is followed", "anthropic", `{"$ref":"#/$defs/In","$defs":{"In":{"type":"object","properties":{"a":{"type":"string"}}}}}`, `{"$defs":{"In":{"type":"object","properties":{"a":{"type":"string"}}}},"type":"object","properties":{"a":{"type":"string"}}}`, "/: $ref at the root"},
 		{"alternatives at the root become one object", "openai", `{"type":"object","anyOf":[{"properties":{"a":{"type":"string"}},"required":["a","k"]},{"properties":{"a":{"type":"integer"},"b":{"type":"string"}},"required":["b","k"]}]}`,
 			`{"type":"object","properties":{"a":{"anyOf":[{"type":"string"},{"type":"integer"}]},"b":{"description":"(in one form {\"type\":\"string\"})"}},"required":["k"],"description":"(at least one of these forms: {a, k} or {b, k})"}`, "anyOf of objects"},

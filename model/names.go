@@ -61,6 +61,9 @@ func looksHashed(name string) bool {
 	return strings.Trim(name[at:], "0123456789abcdef") == ""
 }
 
+// IsPortable reports whether every provider takes a name as it is.
+func IsPortable(name string) bool { return sanitized(name) == name }
+
 // Original returns what a portable name stands for; "" if it is not known.
 func (n *Names) Original(portable string) string { return n.original[portable] }
 

@@ -64,5 +64,9 @@ func (a *app) logger() *slog.Logger {
 	case !known:
 		level = slog.LevelWarn
 	}
-	return slog.New(slog.NewTextHandler(a.screen, &slog.HandlerOptions{Level: level}))
+	log := slog.New(slog.NewTextHandler(a.screen, &slog.HandlerOptions{Level: level}))
+	if a.wire != nil {
+		return a.wire.Logger(log)
+	}
+	return log
 }

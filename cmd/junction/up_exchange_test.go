@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -216,7 +217,7 @@ func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
 // What is got for a user ends when their token is refused.
 func TestARevokedTokenEndsWhatWasGotInExchange(t *testing.T) {
 	revoked := false
-	x := &access{origins: []string{"http://127.0.0.1:1"}, issuers: []string{"https://login.example.com"}, guards: map[string]*auth.Guard{}, exchanges: &exchanges{}}
+	x := &access{refused: refusals{log: slog.New(slog.DiscardHandler)}, origins: []string{"http://127.0.0.1:1"}, issuers: []string{"https://login.example.com"}, guards: map[string]*auth.Guard{}, exchanges: &exchanges{}}
 	x.verifier = verifierFunc(func(string) (*auth.Token, error) {
 		if revoked {
 			return nil, auth.ErrToken

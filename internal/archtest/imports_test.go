@@ -111,6 +111,11 @@ var rules = []rule{
 		reason: "it reads files; what becomes of a server is its caller's business",
 	},
 	{
+		who:    "lint",
+		never:  []string{"/host", "/gateway", "/policy", "/config", "/definitions", "/servers", "/cmd"},
+		reason: "it judges what a client sees, in anybody's tests; what the checks it calls know is theirs",
+	},
+	{
 		who:    "audit",
 		never:  []string{"/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd"},
 		reason: "it writes down what it is told, around any Handler",

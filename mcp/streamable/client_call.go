@@ -143,6 +143,10 @@ func (r *clientReply) receiveOne(data []byte) (*jsonrpc.Message, error) {
 	case fault != nil:
 		return nil, finalError{fmt.Errorf("the reply is not valid: %w", fault)}
 	case pipe.RespondsTo(&m, r.id):
+		if m.ID != r.id && !m.ID.IsZero() {
+			r.link.log.Debug("mcp: a response has another id than its request", "server", r.link.endpoint.Name, "id", string(m.ID), "expected", string(r.id),
+				mcp.LogBreach, "a response must have the same id as its request (basic)")
+		}
 		m.ID = r.id
 		return &m, nil
 	case m.Kind == jsonrpc.Response:

@@ -98,6 +98,9 @@ func (c *clientLink) readNotifications(events *clientEvents, resp *http.Response
 	return err
 }
 
+// onlyMessages is what the specification says of events.
+const onlyMessages = "the data of an event is one message of JSON-RPC (basic/transports)"
+
 // deliverEach delivers one message or one batch. What is no message is skipped, as
 // nobody waits for it.
 func (c *clientLink) deliverEach(data []byte, deliver func(*jsonrpc.Message)) {
@@ -106,7 +109,7 @@ func (c *clientLink) deliverEach(data []byte, deliver func(*jsonrpc.Message)) {
 		elements = nil
 		batch, fault := jsonrpc.SplitBatch(data, maxClientBatch, jsonrpc.Limits{})
 		if fault != nil {
-			c.log.Debug("mcp: the server sent something that is not a message", "server", c.endpoint.Name, "error", fault)
+			c.log.Debug("mcp: the server sent something that is not a message", "server", c.endpoint.Name, "error", fault, mcp.LogBreach, onlyMessages)
 		}
 		for _, element := range batch {
 			elements = append(elements, element)
@@ -116,9 +119,10 @@ func (c *clientLink) deliverEach(data []byte, deliver func(*jsonrpc.Message)) {
 		m, fault := pipe.Parse(element)
 		switch {
 		case fault != nil:
-			c.log.Debug("mcp: the server sent something that is not a message", "server", c.endpoint.Name, "error", fault)
+			c.log.Debug("mcp: the server sent something that is not a message", "server", c.endpoint.Name, "error", fault, mcp.LogBreach, onlyMessages)
 		case m.Kind == jsonrpc.Response:
-			c.log.Debug("mcp: a response on the stream for other messages", "server", c.endpoint.Name, "id", string(m.ID))
+			c.log.Debug("mcp: a response on the stream for other messages", "server", c.endpoint.Name, "id", string(m.ID),
+				mcp.LogBreach, "a server must not send a response on the stream of a GET, unless it resumes that of a request (basic/transports)")
 		default:
 			deliver(&m)
 		}

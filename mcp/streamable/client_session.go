@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/httplink"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
@@ -105,7 +106,8 @@ func (c *clientLink) accepted(resp *http.Response, out link.Out, session *client
 // newSession returns the session with the id that the server assigned, or nil.
 func (c *clientLink) newSession(id string) *clientSession {
 	if !validSession(id) {
-		c.log.Warn("mcp: the server assigned a session id that the protocol does not allow; it is not used", "server", c.endpoint.Name)
+		c.log.Warn("mcp: the server assigned a session id that the protocol does not allow; it is not used", "server", c.endpoint.Name,
+			mcp.LogBreach, "a session id has visible ASCII characters only (basic/transports)")
 		return nil
 	}
 	if id == "" {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
 
@@ -88,6 +89,10 @@ func (b *Inbox) deliver(m *jsonrpc.Message) {
 	if c == nil {
 		b.log.Debug("mcp: a response that nobody waits for", "server", b.name, "id", string(m.ID))
 		return
+	}
+	if m.ID != c.id && !m.ID.IsZero() {
+		b.log.Debug("mcp: a response has another id than its request", "server", b.name, "id", string(m.ID), "expected", string(c.id),
+			mcp.LogBreach, "a response must have the same id as its request (basic)")
 	}
 	m.ID = c.id
 	b.complete(c, m)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
 )
 
 // Parse reads one message of a server. It forgives members that are null where
@@ -65,7 +66,8 @@ func (n *skipped) add(data []byte, fault *jsonrpc.Error) {
 		return
 	}
 	line := plaintext.Line(string(data[:min(len(data), 1024)]), 200)
-	n.log.Debug("mcp: the server wrote something that is not a message; it was skipped", "server", n.name, "line", line, "expected", fault.Message)
+	n.log.Debug("mcp: the server wrote something that is not a message; it was skipped", "server", n.name, "line", line, "expected", fault.Message,
+		mcp.LogBreach, "a server must write nothing to its standard output that is not a valid message (basic/transports)")
 	if n.onSkip != nil {
 		n.onSkip(line)
 	}

@@ -304,7 +304,8 @@ func (e *legacy) initialized(m *jsonrpc.Message) (*session, error) {
 	s := &session{era: e, revision: r, discover: mcp.Result{JSON: body, Meta: meta}}
 	var d mcp.DiscoverResult
 	if err := schema.DecodeLoose(body, &d); err != nil {
-		e.log.Debug("mcp: the server's capabilities cannot be read", "server", e.options.Name, "error", err)
+		e.log.Debug("mcp: the server's capabilities cannot be read", "server", e.options.Name, "error", err,
+			mcp.LogBreach, "capabilities have the types of schema.ts (basic/lifecycle)")
 	}
 	s.capabilities = d.Capabilities
 	s.hasTasks = r.Tasks && revision.HasTasks(jsonrpc.Get(body, "capabilities"))

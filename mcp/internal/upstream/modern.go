@@ -335,5 +335,6 @@ func (e *modern) ping(ctx context.Context, s *session) error {
 
 // request drops a request of a modern server, which may send none and gets no response.
 func (e *modern) request(_ *session, _ *call, m *jsonrpc.Message) {
-	e.log.Debug("mcp: a modern server sent a request", "server", e.options.Name, "method", m.Method)
+	e.log.Debug("mcp: a modern server sent a request", "server", e.options.Name, "method", m.Method,
+		mcp.LogBreach, "servers send no requests: they ask in a result of the type input_required (basic)")
 }

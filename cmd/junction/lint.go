@@ -1,0 +1,230 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/lint"
+	"github.com/spf13/cobra"
+)
+
+// lintFlags are those of lint alone.
+type lintFlags struct {
+	failOn string
+	calls  []string
+	noCall bool
+	ignore []string
+}
+
+func (a *app) lintCommand() *cobra.Command {
+	var f lintFlags
+	cmd := &cobra.Command{
+		Use:   "lint SERVER… | lint -- COMMAND…",
+		Short: "Find what the author of a server would mend",
+		Long: `Find what the author of a server would mend: schemas that models cannot be given, missing
+descriptions, annotations that contradict each other, large definitions, texts that look like
+orders to a model, results that break their output schema, and breaches of the specification.
+
+What is called are the tools of which the server says that they only read, and which need
+no arguments; others only with --call. docs/lint.md has each rule, with an example.
+
+Exit codes:
+  0    nothing was found that is as grave as --fail-on
+  1    something was
+  2    the command line is wrong
+  3    a server could not be looked at; the others were
+  130  interrupted (Ctrl-C)`,
+		ValidArgsFunction: a.suggestServers,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.lint(cmd, args, f) },
+	}
+	cmd.Flags().StringVar(&f.failOn, "fail-on", "error", "exit with 1 at a finding of this `SEVERITY` or above: note, warning or error")
+	cmd.Flags().StringArrayVar(&f.calls, "call", nil, "call a tool, too: `TOOL` or TOOL=JSON, with these arguments (repeatable)")
+	cmd.Flags().BoolVar(&f.noCall, "no-call", false, "call no tool but those of --call")
+	cmd.Flags().StringArrayVar(&f.ignore, "ignore", nil, "leave out findings of `RULE`, or RULE:NAME for one tool, prompt or resource (repeatable)")
+	a.clientFlags(cmd.Flags())
+	return cmd
+}
+
+// linted is what was found of one server.
+type linted struct {
+	Server   string          `json:"server"`
+	Findings []lint.Finding  `json:"findings"`
+	Called   []string        `json:"called"`         // tools
+	Error    json.RawMessage `json:"error,omitzero"` // why it could not be looked at
+}
+
+// lint looks at one server after the other.
+func (a *app) lint(cmd *cobra.Command, args []string, f lintFlags) error {
+	var limit lint.Severity
+	if limit.UnmarshalText([]byte(f.failOn)) != nil {
+		return usagef("--fail-on: expected note, warning or error, got %q", f.failOn)
+	}
+	calls, err := f.readCalls()
+	if err != nil {
+		return err
+	}
+	if err := f.checkIgnored(); err != nil {
+		return err
+	}
+	dash := cmd.ArgsLenAtDash()
+	if len(calls) > 0 && (len(args) > 1 && dash < 0 || dash > 0) {
+		return usagef("--call is for one server, so name one only")
+	}
+	targets, err := a.lintTargets(cmd, args)
+	if err != nil {
+		return err
+	}
+	worst, failed := lint.Severity(0), false
+	all := make([]*linted, 0, len(targets))
+	for _, t := range targets {
+		l := a.lintOne(cmd.Context(), t, lint.Options{Calls: calls, NoCalls: f.noCall})
+		if cmd.Context().Err() != nil {
+			return context.Cause(cmd.Context())
+		}
+		l.Findings = slices.DeleteFunc(l.Findings, f.ignores)
+		worst, failed = max(worst, lint.Worst(l.Findings)), failed || l.Error != nil
+		if all = append(all, l); !a.flags.json {
+			a.showLinted(l, len(targets) > 1)
+		}
+	}
+	if a.flags.json {
+		data, err := json.MarshalIndent(map[string][]*linted{"servers": all}, "", "  ")
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(a.stdout, "%s\n", data); err != nil {
+			return err
+		}
+	}
+	switch {
+	case failed:
+		return errReported
+	case worst >= limit:
+		return errToolFailed
+	}
+	return nil
+}
+
+// A lintTarget is a server, and what hears of its breaches.
+type lintTarget struct {
+	target
+	wire *lint.Wire
+}
+
+// lintTargets finds the servers that a command line means.
+func (a *app) lintTargets(cmd *cobra.Command, args []string) ([]lintTarget, error) {
+	if cmd.ArgsLenAtDash() > 0 {
+		return nil, usagef("name either servers, or the command of one behind \"--\"")
+	}
+	a.wire = new(lint.Wire)
+	first, names, err := a.target(cmd.Context(), cmd, args)
+	if err != nil {
+		return nil, err
+	}
+	targets := []lintTarget{{first, a.wire}}
+	for _, name := range names {
+		a.wire = new(lint.Wire) // which its transport logs to
+		t, err := a.named(cmd.Context(), name)
+		if err != nil {
+			return nil, err
+		}
+		targets = append(targets, lintTarget{t, a.wire})
+	}
+	return targets, nil
+}
+
+// readCalls reads --call.
+func (f *lintFlags) readCalls() ([]lint.Call, error) {
+	var calls []lint.Call
+	for _, word := range f.calls {
+		tool, arguments, given := strings.Cut(word, "=")
+		call := lint.Call{Tool: tool}
+		if given {
+			if _, fault := jsonrpc.Index([]byte(arguments), jsonrpc.Limits{}); fault != nil {
+				return nil, usagef("--call %s: expected a JSON object behind the =: %s", tool, fault.Message)
+			}
+			call.Arguments = json.RawMessage(arguments)
+		}
+		calls = append(calls, call)
+	}
+	return calls, nil
+}
+
+// checkIgnored refuses rules that there are not: a finding would be shown that was to be left out.
+func (f *lintFlags) checkIgnored() error {
+	for _, word := range f.ignore {
+		rule, _, _ := strings.Cut(word, ":")
+		if !slices.Contains(lint.Rules(), lint.Rule(rule)) {
+			return usagef("--ignore: there is no rule %q; docs/lint.md has them all", rule)
+		}
+	}
+	return nil
+}
+
+func (f *lintFlags) ignores(found lint.Finding) bool {
+	return slices.Contains(f.ignore, string(found.Rule)) || slices.Contains(f.ignore, string(found.Rule)+":"+found.Name)
+}
+
+// lintOne looks at one server.
+func (a *app) lintOne(ctx context.Context, t lintTarget, o lint.Options) *linted {
+	name := t.name
+	if name == "" {
+		name = t.transport.String()
+	}
+	l := &linted{Server: plaintext.Line(name, 200), Findings: []lint.Finding{}, Called: []string{}}
+	seen, err := a.look(ctx, t, o)
+	if err != nil {
+		l.Error = jsonrpc.Get(errorObject(err), "error")
+		a.screen.Printf("junction: %s\n", once(plainText(err)))
+		return l
+	}
+	for _, err := range seen.Unread {
+		a.screen.Printf("junction: not looked at: %s\n", once(plainText(err)))
+	}
+	for _, call := range seen.Calls {
+		l.Called = append(l.Called, plaintext.Line(call.Tool, 200))
+		if call.Err != nil && !a.flags.json {
+			a.screen.Printf("junction: %s was called and gave no result: %v\n", plaintext.Line(call.Tool, 200), call.Err)
+		}
+	}
+	if found := lint.Check(seen); len(found) > 0 {
+		l.Findings = found
+	}
+	return l
+}
+
+// look connects to a server and reads what it says of itself.
+func (a *app) look(ctx context.Context, t lintTarget, o lint.Options) (*lint.Seen, error) {
+	a.wire, o.Wire = t.wire, t.wire
+	options := a.options(t.target)
+	options.ElicitURL, options.OnElicit = true, declines
+	client, err := dial(ctx, t.transport, options)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	return lint.Look(ctx, client, o)
+}
+
+// showLinted prints what was found of one server.
+func (a *app) showLinted(l *linted, several bool) {
+	if several {
+		a.out.Printf("━━ %s\n", l.Server)
+	}
+	if l.Error != nil { // which was reported
+		return
+	}
+	for _, f := range l.Findings {
+		a.out.Printf("%s\n    %s\n", f, f.Remedy)
+	}
+	counts := map[lint.Severity]int{}
+	for _, f := range l.Findings {
+		counts[f.Severity]++
+	}
+	a.out.Printf("%s, %s, %s; %s called.\n", count(counts[lint.Error], "error"), count(counts[lint.Warning], "warning"), count(counts[lint.Note], "note"), count(len(l.Called), "tool"))
+}

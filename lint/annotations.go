@@ -1,0 +1,45 @@
+package lint
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// destroying are verbs with which the name of a tool begins that only reads in no language of
+// programmers.
+var destroying = strings.Fields("delete remove drop destroy erase purge kill uninstall overwrite truncate wipe")
+
+// checkAnnotations looks for annotations that contradict each other or the tool's name.
+func (r *report) checkAnnotations(t *tool) {
+	a := t.Annotations
+	if a == nil {
+		return
+	}
+	isSet := func(hint *bool) bool { return hint != nil && *hint }
+	verb := firstWord(t.Name)
+	destroys := slices.Contains(destroying, verb)
+	switch {
+	case isSet(a.ReadOnlyHint) && isSet(a.DestructiveHint):
+		r.add(Contradiction, Warning, "annotations", "the tool only reads (readOnlyHint), and may destroy (destructiveHint)", "decide: what only reads has no destructiveHint, or false")
+	case isSet(a.ReadOnlyHint) && destroys:
+		r.add(Contradiction, Error, "annotations.readOnlyHint", "the tool claims to only read, and its name says "+verb+": hosts run it without asking", "set readOnlyHint to false")
+	case a.DestructiveHint != nil && !*a.DestructiveHint && destroys:
+		r.add(Contradiction, Warning, "annotations.destructiveHint", "the tool claims to only add, and its name says "+verb, "set destructiveHint to true")
+	}
+}
+
+// firstWord is the first word of a name such as delete_file or deleteFile, in lower case.
+func firstWord(name string) string {
+	end := strings.IndexFunc(name, func(c rune) bool { return !unicode.IsLetter(c) })
+	if end < 0 {
+		end = len(name)
+	}
+	for i, c := range name[:end] {
+		if i > 0 && unicode.IsUpper(c) && !unicode.IsUpper(rune(name[i-1])) {
+			end = i
+			break
+		}
+	}
+	return strings.ToLower(name[:end])
+}

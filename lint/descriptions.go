@@ -1,0 +1,145 @@
+package lint
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// checkDescription looks at what a tool says of itself and its arguments; instructed are the words of
+// the instructions, which may describe what all tools have.
+func (r *report) checkDescription(t *tool, instructed map[string]bool) {
+	if strings.TrimSpace(t.Description) == "" {
+		r.add(NoDescription, Warning, "description", "the model learns nothing of what the tool does but its name", "say in one to three sentences what it does, and when to use it")
+		return
+	}
+	if !t.inputFits {
+		return
+	}
+	said := saidIn(t.Name + " " + t.Description)
+	var silent []string
+	jsonrpc.EachMember(jsonrpc.Get(t.InputSchema, "properties"), func(name, value []byte) bool {
+		property, _ := jsonrpc.Unquote(name)
+		if !isEvident(property, said, instructed) && !describes(t.InputSchema, value, 0) {
+			silent = append(silent, property)
+		}
+		return true
+	})
+	if len(silent) > 0 {
+		r.add(NoArgumentDescription, Note, "inputSchema.properties", fmt.Sprintf("nothing describes %s", strings.Join(silent, ", ")),
+			"give each a description: what it means, in which form or unit, and an example where that helps")
+	}
+}
+
+// evident are words of names of arguments that say what they mean, and in which form.
+var evident = strings.Fields("id uuid pid ids name names number title text message body content description url email limit offset page per size cursor skip count max min results query q timeout ms seconds within or")
+
+// isEvident reports whether the name of an argument says all: its words are evident, or among those
+// that the tool or the server's instructions said, be they one or many, as the branch of branchName is
+// in createBranch.
+func isEvident(property string, said, instructed map[string]bool) bool {
+	for word := range strings.FieldsSeq(inWords(property)) {
+		if !said[singular(word)] && !instructed[singular(word)] && !slices.Contains(evident, word) {
+			return false
+		}
+	}
+	return true
+}
+
+// saidIn are the words of a text.
+func saidIn(text string) map[string]bool {
+	said := map[string]bool{}
+	for word := range strings.FieldsSeq(inWords(text)) {
+		said[singular(word)] = true
+	}
+	return said
+}
+
+// singular is the same for branch and branches, file and files.
+func singular(word string) string { return strings.TrimSuffix(strings.TrimSuffix(word, "s"), "e") }
+
+// inWords is a text or a name in lower case with one space between its words: issueNumber and
+// issue_number are both issue number.
+func inWords(text string) string {
+	var words strings.Builder
+	last := ' '
+	for _, c := range text {
+		switch {
+		case !unicode.IsLetter(c) && !unicode.IsDigit(c):
+			c = ' '
+			if last != ' ' {
+				words.WriteByte(' ')
+			}
+		case unicode.IsUpper(c) && unicode.IsLower(last):
+			words.WriteByte(' ')
+			words.WriteRune(unicode.ToLower(c))
+		default:
+			words.WriteRune(unicode.ToLower(c))
+		}
+		last = c
+	}
+	return strings.TrimSpace(words.String())
+}
+
+// describes reports whether a schema says what its values mean: in words, by what they can be, by
+// their form, or by what they are made of. What is true or false is said by its name.
+func describes(root, raw json.RawMessage, depth int) bool {
+	if text(raw, "description") != "" || jsonrpc.Get(raw, "enum") != nil || jsonrpc.Get(raw, "const") != nil || jsonrpc.Get(raw, "examples") != nil ||
+		text(raw, "format") != "" || text(raw, "type") == "boolean" || isEmpty(raw) {
+		return true
+	}
+	if depth > 4 {
+		return true
+	}
+	if ref, ok := strings.CutPrefix(text(raw, "$ref"), "#/"); ok {
+		if place, name, found := strings.Cut(ref, "/"); found && !strings.Contains(name, "/") {
+			return describes(root, jsonrpc.Get(jsonrpc.Get(root, place), name), depth+1)
+		}
+		return true // elsewhere
+	}
+	found := false
+	jsonrpc.EachMember(jsonrpc.Get(raw, "properties"), func(_, value []byte) bool {
+		found = describes(root, value, depth+1)
+		return !found
+	})
+	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
+		jsonrpc.EachElement(jsonrpc.Get(raw, keyword), func(value []byte) bool {
+			found = found || describes(root, value, depth+1)
+			return !found
+		})
+	}
+	if items := jsonrpc.Get(raw, "items"); !found && items != nil {
+		found = describes(root, items, depth+1)
+	}
+	return found
+}
+
+// isEmpty reports whether only {} fits a schema.
+func isEmpty(raw json.RawMessage) bool {
+	return string(jsonrpc.Get(raw, "additionalProperties")) == "false" && string(jsonrpc.Get(raw, "properties")) == "{}"
+}
+
+// checkSameDescriptions looks for tools that a model cannot choose between.
+func (r *report) checkSameDescriptions(tools []tool) {
+	first := map[string]int{}
+	for i := range tools {
+		said := strings.TrimSpace(tools[i].Description)
+		if said == "" {
+			continue
+		}
+		at, again := first[said]
+		if !again {
+			first[said] = i
+			continue
+		}
+		if tools[at].Name != tools[i].Name {
+			r.about(OfTool, tools[i].Name)
+			r.add(SameDescription, Warning, "description", fmt.Sprintf("it is word for word that of %s, so that a model cannot choose between them", tools[at].Name),
+				"say in each what it does that the other does not")
+		}
+	}
+}

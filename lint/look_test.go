@@ -1,0 +1,203 @@
+package lint
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+)
+
+type forecastInput struct {
+	City string `json:"city" doc:"in English"`
+}
+
+func TestLookCallsWhatOnlyReadsAndNeedsNothing(t *testing.T) {
+	s := mcp.NewServer("s", "1")
+	var called []string
+	add := func(name string, a *mcp.ToolAnnotations) {
+		mcp.AddToolWith(s, mcp.Tool{Name: name, Description: "It " + name + ".", Annotations: a}, func(context.Context, struct{}) (string, error) {
+			called = append(called, name)
+			return "done", nil
+		})
+	}
+	add("reads", &mcp.ToolAnnotations{ReadOnlyHint: new(true)})
+	add("writes", &mcp.ToolAnnotations{ReadOnlyHint: new(false)})
+	add("silent", nil)
+	mcp.AddToolWith(s, mcp.Tool{Name: "asks", Description: "Needs a city.", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: new(true)}}, func(_ context.Context, in forecastInput) (string, error) {
+		called = append(called, "asks "+in.City)
+		return "done", nil
+	})
+	look := func(o Options) *Seen {
+		t.Helper()
+		called = nil
+		seen, err := Look(t.Context(), mcp.NewClient(s), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(seen.Tools) != 4 || len(seen.Unread) != 0 {
+			t.Errorf("%d tools, unread %v", len(seen.Tools), seen.Unread)
+		}
+		return seen
+	}
+	if look(Options{}); !slices.Equal(called, []string{"reads"}) {
+		t.Errorf("called %q", called)
+	}
+	if look(Options{NoCalls: true}); len(called) != 0 {
+		t.Errorf("called %q", called)
+	}
+	seen := look(Options{NoCalls: true, Calls: []Call{{Tool: "writes"}, {Tool: "asks", Arguments: json.RawMessage(`{"city":"Oslo"}`)}}})
+	if !slices.Equal(called, []string{"writes", "asks Oslo"}) {
+		t.Errorf("called %q", called)
+	}
+	if len(seen.Calls) != 2 || seen.Calls[0].Err != nil || !strings.Contains(string(seen.Calls[1].Result), "done") {
+		t.Errorf("%+v", seen.Calls)
+	}
+	if found := Check(seen); len(found) != 0 {
+		t.Errorf("%q", found)
+	}
+}
+
+func TestWhatMayNeedArgumentsIsNotHarmless(t *testing.T) {
+	for schema, want := range map[string]bool{
+		`{"type":"object"}`: true,
+		`{"type":"object","properties":{"a":{}},"required":[]}`: true,
+		`{"type":"object","required":["a"]}`:                    false,
+		`{"type":"object","anyOf":[{"required":["a"]}]}`:        false,
+		`{"type":"object","minProperties":1}`:                   false,
+		`{"$ref":"#/$defs/A"}`:                                  false,
+		`7`:                                                     false,
+	} {
+		tool := `{"name":"t","annotations":{"readOnlyHint":true},"inputSchema":` + schema + `}`
+		if got := IsHarmless(json.RawMessage(tool)); got != want {
+			t.Errorf("%s: %t", schema, got)
+		}
+		if IsHarmless(json.RawMessage(strings.Replace(tool, "true", `"true"`, 1))) {
+			t.Errorf("%s: a text is taken for true", schema)
+		}
+	}
+}
+
+// rude is a server of 2025-11-25 that announces more than it has, and breaks rules on the way.
+func rude(conn net.Conn) {
+	defer conn.Close()
+	fmt.Fprintln(conn, "rude server is up")
+	fmt.Fprintln(conn, `{"jsonrpc":"2.0","id":1,"method":"roots/list"}`)
+	results := map[string]string{
+		"initialize":     `{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"resources":{},"prompts":{}},"serverInfo":{"name":"rude","version":"1"}}`,
+		"tools/list":     `{"tools":[{"name":"now","description":"Tells the time.","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"now":{"type":"string"}}},"annotations":{"readOnlyHint":true}}]}`,
+		"resources/list": `{"resources":[{"uri":"a://b"}]}`,
+		"tools/call":     `{"content":[],"structuredContent":{"now":7}}`,
+	}
+	in := bufio.NewScanner(conn)
+	for in.Scan() {
+		m, fault := jsonrpc.Parse(slices.Clone(in.Bytes()), jsonrpc.Limits{})
+		switch {
+		case fault != nil || m.Kind != jsonrpc.Request:
+		case results[m.Method] != "":
+			fmt.Fprintf(conn, "{\"jsonrpc\":\"2.0\",\"id\":\"%s\",\"result\":%s}\n", m.ID, results[m.Method])
+		default:
+			code := mcp.CodeMethodNotFound
+			if m.Method == "prompts/list" && strings.Contains(string(in.Bytes()), "prompts") {
+				code = mcp.CodeInternalError
+			}
+			fmt.Fprintf(conn, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"error\":{\"code\":%d,\"message\":\"no\"}}\n", m.ID, code)
+		}
+	}
+}
+
+func TestBreachesOnTheWireAreFound(t *testing.T) {
+	here, there := net.Pipe()
+	ended := make(chan struct{})
+	go func() { defer close(ended); rude(there) }()
+	var logged strings.Builder
+	wire := new(Wire)
+	log := wire.Logger(slog.New(slog.NewTextHandler(&logged, nil)))
+	c, err := mcp.DialWith(t.Context(), stream.OverWith(here, "rude", stream.ClientOptions{Logger: log}), mcp.ClientOptions{Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, err := Look(t.Context(), c, Options{Wire: wire})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil && err != io.EOF {
+		t.Error(err)
+	}
+	<-ended
+	var got []string
+	for _, f := range Check(seen) {
+		if f.Rule != Protocol || f.Kind != OfServer {
+			got = append(got, f.String())
+			continue
+		}
+		what, _, _ := strings.Cut(f.What, ", ")
+		got = append(got, what)
+	}
+	want := []string{
+		"the server wrote something that is not a message; it was skipped",
+		"a request came before the handshake was over",
+		"a response has another id than its request",
+		"error: resource a://b, name: it is missing, and clients leave the whole entry out (protocol)",
+		`error: tool now, result.structuredContent: it does not fit the output schema: now: expected string, got 7 (output)`,
+		"warning: tool now, result.content: it is empty, though there is structured content, which many hosts do not show to models (output)",
+	}
+	for _, line := range want {
+		if !slices.Contains(got, line) {
+			t.Errorf("not found: %s; found %q", line, got)
+		}
+	}
+	if len(seen.Unread) != 1 || !strings.Contains(seen.Unread[0].Error(), "prompts/list") && !strings.Contains(seen.Unread[0].Error(), "no") {
+		t.Errorf("unread: %v", seen.Unread)
+	}
+	if logged.Len() > 0 {
+		t.Errorf("the next logger got what is below its level: %s", &logged)
+	}
+}
+
+func TestACapabilityThatIsNotThereIsFound(t *testing.T) {
+	h := mcp.HandlerFunc(func(_ context.Context, req *mcp.Request) (mcp.Result, error) {
+		if req.Method == "server/discover" {
+			return mcp.Result{JSON: json.RawMessage(`{"supportedVersions":["2026-07-28"],"capabilities":{"prompts":{},"resources":{}}}`)}, nil
+		}
+		return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "unknown")
+	})
+	seen, err := Look(t.Context(), mcp.NewClient(h), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := Check(seen)
+	if len(found) != 2 || found[0].What != "it announces prompts, and does not know prompts/list" || found[1].What != "it announces resources, and does not know resources/list" {
+		t.Errorf("%q", found)
+	}
+}
+
+func TestAWireKeepsEachBreachOnceAndNotTooMany(t *testing.T) {
+	wire := new(Wire)
+	log := wire.Logger(nil).With("a", 1).WithGroup("g")
+	log.Debug("mcp: nothing")
+	for range 2 {
+		log.Debug("mcp: it shouted", "server", "s", "word", "hey", mcp.LogBreach, "whisper")
+	}
+	if got := wire.Breaches(); len(got) != 1 || got[0] != (Breach{"it shouted, word hey", "whisper"}) {
+		t.Errorf("%+v", got)
+	}
+	for i := range 2 * maxBreaches {
+		log.Debug("mcp: it shouted", "time", i, mcp.LogBreach, "whisper")
+	}
+	if n := len(wire.Breaches()); n != maxBreaches {
+		t.Errorf("%d breaches", n)
+	}
+	if (*Wire)(nil).Breaches() != nil {
+		t.Error("nobody heard something")
+	}
+}

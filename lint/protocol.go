@@ -1,0 +1,124 @@
+package lint
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/internal/uritemplate"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// checkWire reports what was seen on the wire.
+func (r *report) checkWire(seen *Seen) {
+	for _, b := range seen.Breaches {
+		r.add(Protocol, Error, "", b.What, "the specification says: "+b.Rule)
+	}
+}
+
+// readTools reads the tools of a list. What cannot be read is a finding.
+func (r *report) readTools(list []json.RawMessage) []tool {
+	tools := make([]tool, 0, len(list))
+	for i, raw := range list {
+		r.about(OfTool, nameOf(raw, "name", i))
+		t := tool{raw: raw}
+		if !r.read(raw, &t.Tool, "name") {
+			continue
+		}
+		r.nulls(raw, "", "title", "description", "inputSchema", "outputSchema", "annotations", "icons", "_meta")
+		r.nulls(jsonrpc.Get(raw, "annotations"), "annotations.", "title", "readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+		tools = append(tools, t)
+	}
+	return tools
+}
+
+// checkPrompts looks at prompts.
+func (r *report) checkPrompts(list []json.RawMessage) {
+	for i, raw := range list {
+		r.about(OfPrompt, nameOf(raw, "name", i))
+		var p mcp.Prompt
+		if !r.read(raw, &p, "name") {
+			continue
+		}
+		r.nulls(raw, "", "title", "description", "arguments", "icons", "_meta")
+		if strings.TrimSpace(p.Description) == "" && strings.TrimSpace(p.Title) == "" {
+			r.add(NoDescription, Warning, "description", "nobody who chooses the prompt learns what it does", "say in a sentence what it asks the model for")
+		}
+		for at, a := range p.Arguments {
+			if a.Name == "" {
+				r.add(Protocol, Error, fmt.Sprintf("arguments[%d]", at), "an argument has no name", "give it one: clients must send it by its name (server/prompts)")
+			}
+		}
+	}
+}
+
+// checkResources looks at resources and templates.
+func (r *report) checkResources(seen *Seen) {
+	for i, raw := range seen.Resources {
+		r.about(OfResource, nameOf(raw, "uri", i))
+		if r.read(raw, new(mcp.Resource), "uri", "name") {
+			r.nulls(raw, "", "title", "description", "mimeType", "size", "annotations", "icons", "_meta")
+		}
+	}
+	for i, raw := range seen.Templates {
+		r.about(OfTemplate, nameOf(raw, "uriTemplate", i))
+		var t mcp.ResourceTemplate
+		if !r.read(raw, &t, "uriTemplate", "name") {
+			continue
+		}
+		r.nulls(raw, "", "title", "description", "mimeType", "annotations", "icons", "_meta")
+		if _, err := uritemplate.Parse(t.URITemplate); err != nil && len(t.URITemplate) <= uritemplate.MaxTemplate {
+			r.add(Protocol, Error, "uriTemplate", "it is no URI template: "+err.Error(), "write it as RFC 6570 has it, such as file:///{path} (server/resources)")
+		}
+	}
+}
+
+// nameOf names an entry of a list.
+func nameOf(raw json.RawMessage, member string, at int) string {
+	if name := text(raw, member); name != "" {
+		return name
+	}
+	return fmt.Sprintf("number %d of its list", at+1)
+}
+
+// read reads a definition, of which some members must be texts that say something; false where
+// that is not possible.
+func (r *report) read(raw json.RawMessage, into any, required ...string) bool {
+	if !isObject(raw) {
+		r.add(Protocol, Error, "", "the entry of the list is not an object", "list objects, as the specification has them")
+		return false
+	}
+	ok := true
+	for _, member := range required {
+		if text(raw, member) == "" {
+			r.add(Protocol, Error, member, "it is missing, and clients leave the whole entry out", "give it a text that is not empty: the specification requires it")
+			ok = false
+		}
+	}
+	if !ok {
+		return false
+	}
+	if err := schema.DecodeLoose(raw, into); err != nil {
+		r.add(Protocol, Error, "", "a member has a type that the specification does not allow, and clients leave the whole entry out: "+err.Error(), "give it the type that the specification says")
+		return false
+	}
+	return true
+}
+
+// nulls reports members that are null: they are optional, but nothing else than their type.
+func (r *report) nulls(raw json.RawMessage, path string, members ...string) {
+	for _, member := range members {
+		if string(jsonrpc.Get(raw, member)) == "null" {
+			r.add(Protocol, Error, path+member, "it is null, which clients that check definitions refuse", "leave it out: the specification allows it to be absent, not to be null")
+		}
+	}
+}
+
+// structuredObjects reports whether structured content must be an object in a revision.
+func structuredObjects(name string) bool {
+	known := revision.Lookup(name)
+	return known != nil && !known.Modern
+}

@@ -1,0 +1,90 @@
+package lint
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// maxBreaches is how many different breaches on the wire are kept.
+const maxBreaches = 100
+
+// A Wire gathers the breaches of the specification that a connection meets and works around:
+// its [Wire.Logger] is given to the [mcp.ClientOptions] and to the transport. The zero value is
+// ready, and safe for concurrent use.
+type Wire struct {
+	mu   sync.Mutex
+	seen []Breach
+}
+
+// Logger returns a logger that hears of breaches, and passes everything on to next, unless
+// that is nil.
+func (w *Wire) Logger(next *slog.Logger) *slog.Logger {
+	h := listener{wire: w, next: slog.DiscardHandler}
+	if next != nil {
+		h.next = next.Handler()
+	}
+	return slog.New(h)
+}
+
+// Breaches returns what was heard so far. A nil Wire heard nothing.
+func (w *Wire) Breaches() []Breach {
+	if w == nil {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.seen)
+}
+
+func (w *Wire) add(b Breach) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.seen) < maxBreaches && !slices.Contains(w.seen, b) {
+		w.seen = append(w.seen, b)
+	}
+}
+
+// A listener hears the records that have [mcp.LogBreach].
+type listener struct {
+	wire *Wire
+	next slog.Handler
+}
+
+func (listener) Enabled(context.Context, slog.Level) bool { return true }
+
+func (l listener) Handle(ctx context.Context, r slog.Record) error {
+	rule := ""
+	what := strings.TrimPrefix(r.Message, "mcp: ")
+	r.Attrs(func(a slog.Attr) bool {
+		switch a.Key {
+		case mcp.LogBreach:
+			rule = a.Value.String()
+		case "server": // which is known
+		default:
+			what += ", " + a.Key + " " + a.Value.String()
+		}
+		return true
+	})
+	if rule != "" {
+		l.wire.add(Breach{What: what, Rule: rule})
+	}
+	if l.next.Enabled(ctx, r.Level) {
+		return l.next.Handle(ctx, r)
+	}
+	return nil
+}
+
+func (l listener) WithAttrs(attrs []slog.Attr) slog.Handler {
+	l.next = l.next.WithAttrs(attrs)
+	return l
+}
+
+func (l listener) WithGroup(name string) slog.Handler {
+	l.next = l.next.WithGroup(name)
+	return l
+}
