@@ -185,6 +185,7 @@ func (a *app) transport(s *config.Server, d *config.Definition) (mcp.Transport, 
 			return nil, err
 		}
 		c.Env = append(append(c.Env, a.flags.env...), variable)
+		a.hideVariables(c.Env)
 		return c, nil
 	}
 	header, err := headers(a.flags.header)
@@ -196,6 +197,7 @@ func (a *app) transport(s *config.Server, d *config.Definition) (mcp.Transport, 
 			header[http.CanonicalHeaderKey(name)] = []string{value}
 		}
 	}
+	a.hideHeaders(header)
 	client, err := a.authorized(s.Name, s.URL, entryOAuth(s), s.TLS, header)
 	if err != nil {
 		return nil, err
@@ -243,6 +245,9 @@ func (a *app) input(ctx context.Context, in config.Input) (string, error) {
 	typed, err := ask(ctx, prompt)
 	if err != nil {
 		return "", err
+	}
+	if in.Password {
+		a.hide(typed)
 	}
 	return inputValue(in, typed)
 }

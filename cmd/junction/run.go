@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/recording"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -44,6 +45,9 @@ type app struct {
 
 	secrets keptSecrets
 
+	recorder     *recording.Recorder // nil: nothing is recorded
+	recordsFront bool                // what clients say to a gateway is, and not what it says to its servers
+
 	closing sync.Mutex
 	closers []io.Closer // what is closed when the command ends
 }
@@ -59,6 +63,7 @@ type flags struct {
 	env      []string
 	logLevel string
 	output   string
+	record   string
 	// logFormat and lowestLog are what standard error has of up and proxy.
 	logFormat, lowestLog string
 }
@@ -189,7 +194,7 @@ filesystem (read-only, the current folder).
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(append(a.lists(), a.listCommand())...)
 	root.AddCommand(a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(), a.pingCommand(),
-		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.approveCommand(), a.keyCommand(), a.secretCommand(), a.userCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
+		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.approveCommand(), a.keyCommand(), a.secretCommand(), a.userCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.replayCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
 	return root
 }
 
