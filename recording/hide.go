@@ -32,6 +32,7 @@ type hider struct {
 	placeholder map[string]string // by secret
 	everywhere  []string          // those of them that are replaced wherever they stand
 	replacer    *strings.Replacer // of everywhere; nil until there are any
+	renamed     bool              // the name of a member held a secret
 }
 
 // learn returns the placeholder of a secret. From now on it is replaced wherever it stands, unless it is too
@@ -92,8 +93,19 @@ func (h *hider) within(text string, depth int) string {
 	return guard.ReplaceSecrets(text, func(secret, _ string) string { return h.learn(secret) })
 }
 
-// json is valid JSON without secrets. All else of it stays as it is, byte by byte.
-func (h *hider) json(data json.RawMessage) json.RawMessage { return h.tokens(data, 0) }
+// json is valid JSON without secrets. All else of it stays as it is, byte by byte. Where an object would get
+// the same name twice, as a name held a secret, all is left out.
+func (h *hider) json(data json.RawMessage) json.RawMessage {
+	h.renamed = false
+	out := h.tokens(data, 0)
+	if !h.renamed || jsonrpc.Valid(out, jsonrpc.Limits{Depth: 1 << 20, Members: 1 << 30}) == nil {
+		return out
+	}
+	if data[jsonrpc.SkipSpace(data, 0)] == '{' {
+		return json.RawMessage(`{}`)
+	}
+	return json.RawMessage(`[]`)
+}
 
 // tokens replaces single strings and numbers of valid JSON.
 func (h *hider) tokens(data []byte, depth int) []byte {
@@ -129,6 +141,7 @@ func (h *hider) tokens(data []byte, depth int) []byte {
 		case isName:
 			if h.replacer != nil {
 				is = h.replacer.Replace(was)
+				h.renamed = h.renamed || is != was
 			}
 		case holdsSecret(name, was):
 			is = h.learn(was)

@@ -33,6 +33,7 @@ func TestSecretsBecomePlaceholdersAndAllElseStays(t *testing.T) {
 		{"a text in base64", `{"blob":"` + b64("TOKEN="+aToken) + `"}`, `{"blob":"` + b64("TOKEN={{secret-1}}") + `"}`},
 		{"a picture", `{"data":"` + b64("\x89PNG\xff"+aToken) + `"}`, ``},
 		{"escapes", `{"password":"a\u0062c-12\"3","echo":"<abc-12\"3>"}`, `{"password":"{{secret-1}}","echo":"<{{secret-1}}>"}`},
+		{"a name twice", `{"password":"hunter2-abc","o":{"hunter2-abc":1,"{{secret-1}}":2}}`, `{}`},
 		{"a placeholder", `{"password":"{{secret-7}}"}`, ``},
 	} {
 		got := string(new(hider).json([]byte(test.data)))

@@ -119,12 +119,16 @@ func (a *app) recording(o *mcp.ClientOptions, t target) {
 
 // recordFront has what clients say to a gateway be recorded, or to a profile of it.
 func (a *app) recordFront(h mcp.Handler, profile string) mcp.Handler {
+	if profile != "" {
+		return a.recordHandler(h, "profile "+profile)
+	}
+	return a.recordHandler(h, "junction")
+}
+
+// recordHandler has what is said to a server in this process be recorded.
+func (a *app) recordHandler(h mcp.Handler, name string) mcp.Handler {
 	if a.recorder == nil {
 		return h
-	}
-	name := "junction"
-	if profile != "" {
-		name = "profile " + profile
 	}
 	return a.recorder.Middleware(name)(h)
 }
