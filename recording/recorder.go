@@ -41,9 +41,10 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	queue   []entry
-	queued  int      // bytes of it
-	secrets []string // to be hidden in what is in the queue, and later
-	lost    line     // how much did not fit into it
+	queued  int             // bytes of it
+	secrets []string        // to be hidden in what is in the queue, and later
+	hidden  map[string]bool // all that were ever among them
+	lost    line            // how much did not fit into it
 	callers map[any]int
 	closed  bool
 	failed  error
@@ -58,7 +59,7 @@ type entry struct {
 
 // New returns a Recorder that writes to w. Close it when done.
 func New(w io.Writer, o Options) (*Recorder, error) {
-	r := &Recorder{options: o, began: time.Now(), wake: make(chan struct{}, 1), done: make(chan struct{}), callers: map[any]int{}}
+	r := &Recorder{options: o, began: time.Now(), wake: make(chan struct{}, 1), done: make(chan struct{}), callers: map[any]int{}, hidden: map[string]bool{}}
 	first := appendHeader(header{Recording: format, Program: o.Program, Began: r.began.UTC().Format(time.RFC3339Nano)})
 	if _, err := w.Write(first); err != nil {
 		return nil, err
@@ -74,7 +75,8 @@ func (r *Recorder) Hide(secrets ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, secret := range secrets {
-		if secret != "" && len(r.secrets) < maxSecrets {
+		if secret != "" && !r.hidden[secret] && len(r.hidden) < maxSecrets {
+			r.hidden[secret] = true
 			r.secrets = append(r.secrets, secret)
 		}
 	}
