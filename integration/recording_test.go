@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Secrets that are planted, put together here so that no scanner of repositories takes them for real.
@@ -96,6 +97,8 @@ func rawAnswers(t *testing.T, env []string, revision string, script []request, a
 	}
 	defer func() {
 		_ = in.Close()
+		late := time.AfterFunc(10*time.Second, func() { _ = command.Process.Kill() }) // not all servers end with their input
+		defer late.Stop()
 		_, _ = io.Copy(io.Discard, out)
 		_ = command.Wait()
 	}()
