@@ -2,8 +2,10 @@ package guard
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -50,6 +52,9 @@ var theShapes = sync.OnceValue(func() []shape {
 
 // privateKey is the first line of a private key.
 var privateKey = regexp.MustCompile(`-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----`)
+
+// keyEnd is its last line.
+var keyEnd = regexp.MustCompile(`-----END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----`)
 
 // secretPath is the path of a file that holds secrets.
 var secretPath = regexp.MustCompile(`(?i)(?:^|[\s"'` + "`" + `(=:/\\~@])(?:\.ssh(?:[/\\]|$)|id_(?:rsa|dsa|ecdsa|ed25519)\b|\.env(?:\.(?:local|production|prod|development|staging))?\.?(?:[^\w./\\-]|$)|` +
@@ -127,48 +132,103 @@ func eachRun(text string, shortest int, f func(start, end int) bool) {
 }
 
 // secretKind returns what kind of secret text holds; "" if none.
-func secretKind(text string) string {
-	if strings.Contains(text, "PRIVATE KEY") && privateKey.MatchString(text) {
-		return "private key"
-	}
-	const shortest = 15 // of a token, with what stands around it
-	kind := ""
-	eachRun(text, shortest, func(start, end int) bool {
-		kind = tokenKind(text[start:end])
-		return kind == ""
+func secretKind(text string) (kind string) {
+	eachSecret(text, func(_, _ int, found string) bool {
+		kind = found
+		return false
 	})
-	if kind != "" {
-		return kind
-	}
-	if assignsSecret(text) {
-		return "value of a password, token or key"
-	}
-	if hasAuthorization(text) {
-		return "authorization header"
-	}
-	if hasUserInfo(text) {
-		return "password in a URL"
-	}
-	return ""
+	return kind
 }
 
-// tokenKind returns what kind of token is in a text without white space.
-func tokenKind(run string) string {
+// ReplaceSecrets returns text with what by returns in the place of each secret that [Secrets] finds in it. A private
+// key is replaced with its first and last line, everything else without what says that it is a secret.
+func ReplaceSecrets(text string, by func(secret, kind string) string) string {
+	type place struct {
+		start, end int
+		kind       string
+	}
+	var places []place
+	eachSecret(text, func(start, end int, kind string) bool {
+		places = append(places, place{start, end, kind})
+		return true
+	})
+	slices.SortStableFunc(places, func(a, b place) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.end, a.end)) })
+	var out strings.Builder
+	at := 0
+	for _, p := range places {
+		if p.start < at { // within one that was replaced, or overlapping it: then the rest of it
+			p.start = at
+		}
+		if p.end <= p.start {
+			continue
+		}
+		out.WriteString(text[at:p.start])
+		out.WriteString(by(text[p.start:p.end], p.kind))
+		at = p.end
+	}
+	if at == 0 {
+		return text
+	}
+	return out.String() + text[at:]
+}
+
+// eachSecret calls f with the places of secrets, kind by kind, until it returns false.
+func eachSecret(text string, f func(start, end int, kind string) bool) {
+	if strings.Contains(text, "PRIVATE KEY") && !eachPrivateKey(text, f) {
+		return
+	}
+	const shortest = 15 // of a token, with what stands around it
+	more := true
+	eachRun(text, shortest, func(start, end int) bool {
+		more = eachToken(text[start:end], func(from, to int, kind string) bool { return f(start+from, start+to, kind) })
+		return more
+	})
+	if more && eachAssigned(text, f) && eachAuthorization(text, f) {
+		eachUserInfo(text, f)
+	}
+}
+
+// eachPrivateKey calls f with the places of private keys, and reports whether it always returned true. So do those below.
+func eachPrivateKey(text string, f func(start, end int, kind string) bool) bool {
+	for at := 0; ; {
+		found := privateKey.FindStringIndex(text[at:])
+		if found == nil {
+			return true
+		}
+		start, end := at+found[0], len(text)
+		if last := keyEnd.FindStringIndex(text[at+found[1]:]); last != nil {
+			end = at + found[1] + last[1]
+		}
+		if !f(start, end, "private key") {
+			return false
+		}
+		at = end
+	}
+}
+
+// eachToken finds tokens in a text without white space.
+func eachToken(run string, f func(start, end int, kind string) bool) bool {
 	for _, s := range theShapes() {
 		if !strings.Contains(run, s.sign) {
 			continue
 		}
-		for _, found := range s.pattern.FindAllString(run, 8) {
-			if !isExample(found) {
-				return s.kind
+		for at := 0; ; {
+			found := s.pattern.FindStringIndex(run[at:])
+			if found == nil {
+				break
 			}
+			start, end := at+found[0], at+found[1]
+			if !isExample(run[start:end]) && !f(start, end, s.kind) {
+				return false
+			}
+			at = end
 		}
 	}
-	return ""
+	return true
 }
 
-// hasAuthorization reports whether text has an authorization header's value.
-func hasAuthorization(text string) bool {
+// eachAuthorization finds the values of authorization headers.
+func eachAuthorization(text string, f func(start, end int, kind string) bool) bool {
 	for _, scheme := range []string{"earer ", "asic "} {
 		for i := 0; ; {
 			next := strings.Index(text[i:], scheme)
@@ -183,20 +243,25 @@ func hasAuthorization(text string) bool {
 			if end >= 0 {
 				value = value[:end]
 			}
-			if len(value) >= 20 && looksRandom(value) && !isExample(value) {
-				return true
+			if len(value) < 20 || !looksRandom(value) || isExample(value) {
+				continue
+			}
+			start := i
+			i = wholeValue(text, i+len(value), func(c byte) bool { return isBase64(c) || strings.IndexByte("=.~", c) >= 0 })
+			if !f(start, i, "authorization header") {
+				return false
 			}
 		}
 	}
-	return false
+	return true
 }
 
-// hasUserInfo reports whether text has a URL with a password in it.
-func hasUserInfo(text string) bool {
+// eachUserInfo finds passwords in URLs.
+func eachUserInfo(text string, f func(start, end int, kind string) bool) bool {
 	for i := 0; ; {
 		next := strings.Index(text[i:], "://")
 		if next < 0 {
-			return false
+			return true
 		}
 		i += next + len("://")
 		authority := text[i:min(len(text), i+300)]
@@ -208,8 +273,9 @@ func hasUserInfo(text string) bool {
 			continue
 		}
 		user, password, found := strings.Cut(authority[:at], ":")
-		if found && user != "" && len(password) >= 3 && !isExample(password) && !strings.EqualFold(password, "password") && !strings.EqualFold(password, "pass") {
-			return true
+		if found && user != "" && len(password) >= 3 && !isExample(password) && !strings.EqualFold(password, "password") && !strings.EqualFold(password, "pass") &&
+			!f(i+len(user)+1, i+at, "password in a URL") {
+			return false
 		}
 	}
 }
@@ -217,24 +283,40 @@ func hasUserInfo(text string) bool {
 // secretNames end the names of settings that hold secrets, letters only.
 var secretNames = []string{"password", "passwd", "secret", "token", "apikey", "accesskey", "privatekey", "secretkey", "credential", "credentials"}
 
-// assignsSecret reports whether text gives a random value to a setting with
-// the name of a secret: "api_key = …", "token: …".
-func assignsSecret(text string) bool {
+// endsValue are the bytes that end what is given to a setting.
+const endsValue = " \t\r\n\"',;)}]<>"
+
+// wholeValue is where the value ends that goes on at a place, if it does: only the beginning of one is looked at.
+func wholeValue(text string, at int, within func(byte) bool) int {
+	for at < len(text) && within(text[at]) {
+		at++
+	}
+	return at
+}
+
+// eachAssigned finds random values that are given to settings with the
+// name of a secret: "api_key = …", "token: …".
+func eachAssigned(text string, f func(start, end int, kind string) bool) bool {
 	const long = 200
 	for i := 0; i < len(text); i++ {
 		if text[i] != '=' && text[i] != ':' || !namesSecret(text[max(0, i-40):i]) {
 			continue
 		}
-		value := strings.TrimLeft(text[i+1:min(len(text), i+1+long)], " \t\"'=")
-		end := strings.IndexAny(value, " \t\r\n\"',;)}]<>")
-		if end < 0 {
-			end = len(value)
+		rest := text[i+1 : min(len(text), i+1+long)]
+		value := strings.TrimLeft(rest, " \t\"'=")
+		start := i + 1 + len(rest) - len(value)
+		if end := strings.IndexAny(value, endsValue); end >= 0 {
+			value = value[:end]
 		}
-		if value = value[:end]; len(value) >= 12 && looksRandom(value) && !isExample(value) {
-			return true
+		if len(value) < 12 || !looksRandom(value) || isExample(value) {
+			continue
+		}
+		i = wholeValue(text, start+len(value), func(c byte) bool { return strings.IndexByte(endsValue, c) < 0 })
+		if !f(start, i, "value of a password, token or key") {
+			return false
 		}
 	}
-	return false
+	return true
 }
 
 // namesSecret reports whether text ends in the name of a secret.

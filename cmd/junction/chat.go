@@ -85,6 +85,7 @@ words of the question.
 	}
 	f.define(cmd.Flags())
 	a.connectionFlags(cmd.Flags())
+	a.recordFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print what happens, one JSON object a line")
 	cmd.Flags().StringArrayVar(&a.desk.Roots, "root", nil, "let servers know that you work in `FOLDER` (repeatable)")
 	cmd.Flags().StringVar(&a.desk.Elicit, "elicit", "", "answer forms of servers with `ANSWER`: accept, decline, cancel or a JSON object")
@@ -145,6 +146,9 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 	}
 	if f.onScreen && a.flags.json {
 		return usagef("--json prints what happens with one question: give it with -p, or on standard input")
+	}
+	if err := a.startRecording("chat", false); err != nil {
+		return err
 	}
 	t, err := a.setUpChat(ctx, cmd, args, f)
 	if err != nil {

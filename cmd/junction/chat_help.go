@@ -22,7 +22,7 @@ type flagGroup struct {
 
 func chatGroups() []flagGroup {
 	return []flagGroup{
-		{"The question and its answer", "prompt attach instructions json trace trace-file"},
+		{"The question and its answer", "prompt attach instructions json trace trace-file record"},
 		{"The model", "model base-url key-env injected window max-answer price effort"},
 		{"The servers", "config up root env header timeout revision elicit"},
 		{"What may be done", "allow trust approve policy"},

@@ -195,6 +195,7 @@ func (a *app) transport(s *config.Server, d *config.Definition, sender func(*con
 			return nil, err
 		}
 		c.Env = append(append(c.Env, a.flags.env...), variable)
+		a.hideVariables(c.Env)
 		return c, nil
 	}
 	header, err := headers(a.flags.header)
@@ -206,6 +207,7 @@ func (a *app) transport(s *config.Server, d *config.Definition, sender func(*con
 			header[http.CanonicalHeaderKey(name)] = []string{value}
 		}
 	}
+	a.hideHeaders(header)
 	client, err := sender(s, header)
 	if err != nil {
 		return nil, err
@@ -253,6 +255,9 @@ func (a *app) input(ctx context.Context, in config.Input) (string, error) {
 	typed, err := ask(ctx, prompt)
 	if err != nil {
 		return "", err
+	}
+	if in.Password {
+		a.hide(typed)
 	}
 	return inputValue(in, typed)
 }

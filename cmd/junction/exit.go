@@ -59,7 +59,7 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errToolFailed):
+	case errors.Is(err, errToolFailed) || errors.Is(err, errDiffers):
 		return exitToolFailed
 	case errors.Is(err, errInterrupted), errors.Is(context.Cause(ctx), errInterrupted):
 		return exitInterrupted

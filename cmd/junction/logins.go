@@ -183,6 +183,9 @@ func (a *app) authorized(name, url string, entry config.OAuth, secure *config.TL
 	if err != nil {
 		return nil, err
 	}
+	if a.recorder != nil {
+		base.RoundTripper = hidingTransport{base.RoundTripper, a}
+	}
 	if header.Get("Authorization") != "" {
 		return &http.Client{Transport: base}, nil
 	}

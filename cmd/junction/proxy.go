@@ -30,6 +30,9 @@ where several clients share the server, it cannot ask for roots.`,
 				return err
 			}
 			f.stdio = f.http == ""
+			if err := a.startRecording("proxy", true); err != nil {
+				return err
+			}
 			t, rest, err := a.target(ctx, cmd, args)
 			if err != nil {
 				return err
@@ -46,6 +49,7 @@ where several clients share the server, it cannot ask for roots.`,
 	}
 	f.flags(cmd.Flags(), "")
 	a.connectionFlags(cmd.Flags())
+	a.recordFlag(cmd.Flags())
 	a.logFlags(cmd.Flags())
 	return cmd
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/recording"
 	"github.com/junction-mcp/junction/traffic"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -49,6 +50,9 @@ type app struct {
 
 	secrets keptSecrets
 
+	recorder     *recording.Recorder // nil: nothing is recorded
+	recordsFront bool                // what clients say to a gateway is, and not what it says to its servers
+
 	closing sync.Mutex
 	closers []io.Closer // what is closed when the command ends
 }
@@ -64,6 +68,7 @@ type flags struct {
 	env      []string
 	logLevel string
 	output   string
+	record   string
 	// logFormat and lowestLog are what standard error has of up and proxy.
 	logFormat, lowestLog string
 }
@@ -194,7 +199,7 @@ filesystem (read-only, the current folder).
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(append(a.lists(), a.listCommand())...)
 	root.AddCommand(a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(), a.pingCommand(),
-		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.trafficCommand(), a.approveCommand(), a.keyCommand(), a.secretCommand(), a.userCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.lintCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
+		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.trafficCommand(), a.approveCommand(), a.keyCommand(), a.secretCommand(), a.userCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.lintCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.replayCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
 	return root
 }
 

@@ -79,6 +79,7 @@ func (a *app) secret(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("it cannot be opened with the present key; junction secret set %s keeps it anew", shellWord(name))
 	}
+	a.hide(string(value))
 	return string(value), nil
 }
 

@@ -87,6 +87,7 @@ func (a *app) command(name string, args []string) (target, error) {
 	c := command.New(name, args...)
 	c.Kill = a.kill
 	c.Env, c.Logger = append(slices.Clone(a.flags.env), variable), a.logger()
+	a.hideVariables(a.flags.env)
 	c.Stderr = a.serverStderr(name)
 	return target{transport: c}, nil
 }
@@ -137,6 +138,7 @@ func (a *app) httpSocket(name, path string) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
+	a.hideHeaders(header)
 	dial := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", path)
 	}}
@@ -154,6 +156,7 @@ func (a *app) url(address string) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
+	a.hideHeaders(header)
 	client, err := a.authorized("", address, config.OAuth{}, nil, header)
 	if err != nil {
 		return target{}, err
@@ -195,6 +198,7 @@ func (a *app) options(t target) mcp.ClientOptions {
 	if a.flags.timeout > 0 {
 		o.Timeout, o.ConnectTimeout = a.flags.timeout, a.flags.timeout
 	}
+	a.recording(&o, t)
 	return o
 }
 

@@ -14,7 +14,7 @@ var otherWords = map[string]string{
 	"servers": "list", "show": "list", "tool": "tools",
 	"run": "call", "exec": "call", "invoke": "call",
 	"get": "read", "cat": "read", "resource": "resources", "template": "templates", "skill": "skills",
-	"start": "up", "gateway": "up", "daemon": "up", "connect": "proxy", "bridge": "proxy",
+	"start": "up", "gateway": "up", "daemon": "up", "connect": "proxy", "bridge": "proxy", "record": "proxy --record FILE", "play": "replay",
 	"ask": "chat", "agent": "chat", "repl": "chat", "inspect": "tools", "describe": "tools",
 	"ps": "status", "top": "status", "health": "ping", "test": "ping",
 }

@@ -102,6 +102,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 	cmd.Flags().BoolVar(&o.bareAdmin, "admin-insecure", false, "let the address of --admin be one of a network without --tls-cert: /metrics is readable for everybody there, and /api is not served")
 	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+endpointPath+"/NAME")
 	a.configFlags(cmd.Flags())
+	a.recordFlag(cmd.Flags())
 	a.logFlags(cmd.Flags())
 	return cmd
 }
@@ -167,8 +168,12 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	return orderly(ctx, v.serve(ctx, board))
 }
 
-// listenUp opens the addresses that are served. What is wrong with them is said before anything is served.
+// listenUp opens the recording, if there is one, and the addresses that are served. What is wrong with them is said before anything is served.
 func (a *app) listenUp(ctx context.Context, o upOptions) (v *served, err error) {
+	a.recordsFront = true
+	if err := a.startRecording("up", false); err != nil {
+		return nil, err
+	}
 	v = &served{app: a, options: o, store: a.store(), again: make(chan chan<- error), prints: map[string]string{}}
 	defer func() {
 		if err != nil {

@@ -73,9 +73,9 @@ func (v *served) profile(name string) mcp.Handler {
 
 // makeFronts makes the Handlers that clients reach.
 func (v *served) makeFronts() {
-	fronts := map[string]mcp.Handler{"": v.layers.front(v.gateway, "")}
+	fronts := map[string]mcp.Handler{"": v.app.recordFront(v.layers.front(v.gateway, ""), "")}
 	for name := range v.layers.now.Load().settings.Profiles {
-		fronts[name] = v.layers.front(v.gateway, name)
+		fronts[name] = v.app.recordFront(v.layers.front(v.gateway, name), name)
 	}
 	v.fronts.Store(&fronts)
 }

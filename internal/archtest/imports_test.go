@@ -121,6 +121,11 @@ var rules = []rule{
 		reason: "it writes down what it is told, around any Handler",
 	},
 	{
+		who:    "recording",
+		never:  []string{"/host", "/gateway", "/model", "/policy", "/toolsearch", "/audit", "/config", "/servers", "/cmd"},
+		reason: "it records around any Handler, and is one",
+	},
+	{
 		who:    "ratelimit",
 		never:  []string{"/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd", "/internal"},
 		reason: "it bounds what is asked of any Handler",

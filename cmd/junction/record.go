@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/internal/secret"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/recording"
+	"github.com/spf13/pflag"
+)
+
+// recordFlag is that of the commands whose conversations can be recorded.
+func (a *app) recordFlag(f *pflag.FlagSet) {
+	f.StringVar(&a.flags.record, "record", "", "write what is said between client and server to `FILE`, or to a new file in a folder (DIR/), without secrets; junction replay serves it again")
+}
+
+// startRecording opens the file of --record, if it is given. through has every message be written before it goes on.
+func (a *app) startRecording(command string, through bool) error {
+	if a.flags.record == "" {
+		return nil
+	}
+	f, err := openRecording(a.flags.record, time.Now())
+	if err != nil {
+		return &connectError{fmt.Errorf("--record: %w", err)}
+	}
+	r, err := recording.New(f, recording.Options{Program: "junction " + version + " " + command, Through: through, OnError: func(err error) {
+		a.screen.Printf("junction: --record %s: %v\n", shortened(f.Name()), err)
+	}})
+	if err != nil {
+		return &connectError{fmt.Errorf("--record: %w", errors.Join(err, f.Close()))}
+	}
+	a.recorder = r
+	a.atEnd(&recorded{r, f})
+	if f.Name() != a.flags.record {
+		a.screen.Printf("Recording to %s\n", shortened(f.Name()))
+	}
+	for _, pair := range os.Environ() { // what programs that are started have, too
+		name, value, _ := strings.Cut(pair, "=")
+		if namesSecret(name, value) {
+			a.hide(value)
+		}
+	}
+	return nil
+}
+
+// A recorded is a file with its Recorder.
+type recorded struct {
+	recorder *recording.Recorder
+	file     *os.File
+}
+
+// Close writes what is still to be written. What could not be was said before, and is no reason for the command to fail.
+func (r *recorded) Close() error {
+	_ = r.recorder.Close()
+	return r.file.Close()
+}
+
+// openRecording opens a new file, or one that holds a recording already, which is replaced. Another process that
+// records to it keeps it.
+func openRecording(path string, now time.Time) (*os.File, error) {
+	if strings.HasSuffix(path, "/") || strings.HasSuffix(path, string(filepath.Separator)) {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, err
+		}
+		path = filepath.Join(path, fmt.Sprintf("junction-%s-%d.jsonl", now.UTC().Format("20060102-150405"), os.Getpid()))
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no file; end it with a slash if it is a folder for a file of each run", path)
+	}
+	f, err := filelock.Try(path)
+	if errors.Is(err, filelock.ErrLocked) {
+		return nil, fmt.Errorf("another process records to %s; name a folder (DIR/) for a file of each", path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	beginning := make([]byte, len(`{"recording":`))
+	n, err := io.ReadFull(f, beginning)
+	if n > 0 && !bytes.Equal(beginning[:n], []byte(`{"recording":`)) {
+		err = fmt.Errorf("%s is there, and is no recording; it is not replaced", path)
+	} else if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	if err == nil {
+		_, err = f.Seek(0, io.SeekStart)
+	}
+	if err == nil {
+		err = errors.Join(f.Truncate(0), f.Chmod(0o600))
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// recording has what is said to a server be recorded, unless it is the clients of a gateway who are.
+func (a *app) recording(o *mcp.ClientOptions, t target) {
+	if a.recorder == nil || a.recordsFront {
+		return
+	}
+	name := t.name
+	if name == "" {
+		name = t.transport.String()
+	}
+	o.Middleware = append(o.Middleware, a.recorder.Middleware(name))
+}
+
+// recordFront has what clients say to a gateway be recorded, or to a profile of it.
+func (a *app) recordFront(h mcp.Handler, profile string) mcp.Handler {
+	if profile != "" {
+		return a.recordHandler(h, "profile "+profile)
+	}
+	return a.recordHandler(h, "junction")
+}
+
+// recordHandler has what is said to a server in this process be recorded.
+func (a *app) recordHandler(h mcp.Handler, name string) mcp.Handler {
+	if a.recorder == nil {
+		return h
+	}
+	return a.recorder.Middleware(name)(h)
+}
+
+// hide has secrets not get into the recording, if there is one.
+func (a *app) hide(secrets ...string) {
+	if a.recorder != nil {
+		a.recorder.Hide(secrets...)
+	}
+}
+
+// hideVariables hides the values of variables that look like secrets, or whose names do.
+func (a *app) hideVariables(pairs []string) {
+	for _, pair := range pairs {
+		if name, value, _ := strings.Cut(pair, "="); namesSecret(name, value) || len(guard.Secrets(value)) > 0 {
+			a.hide(value)
+		}
+	}
+}
+
+// namesSecret reports whether a variable of the environment holds a secret, by its name. The path of a file is not one.
+func namesSecret(name, value string) bool {
+	if secret.Looks(value) {
+		return true
+	}
+	if !secret.Named(name) || strings.Contains(strings.ToLower(name), "author") {
+		return false
+	}
+	_, err := os.Stat(value)
+	return !filepath.IsAbs(value) || err != nil
+}
+
+// hideHeaders hides the values of headers, and what is in them.
+func (a *app) hideHeaders(header http.Header) {
+	for _, values := range header {
+		for _, value := range values {
+			a.hide(value)
+			scheme, credentials, found := strings.Cut(value, " ")
+			if !found {
+				continue
+			}
+			a.hide(credentials, url.QueryEscape(credentials))
+			if plain, err := base64.StdEncoding.DecodeString(credentials); err == nil && strings.EqualFold(scheme, "Basic") {
+				_, password, _ := strings.Cut(string(plain), ":")
+				a.hide(string(plain), password)
+			}
+		}
+	}
+}
+
+// hidingTransport hides the tokens that requests are sent with.
+type hidingTransport struct {
+	http.RoundTripper
+	app *app
+}
+
+// RoundTrip sends a request.
+func (t hidingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	t.app.hideHeaders(http.Header{"Authorization": r.Header["Authorization"]})
+	return t.RoundTripper.RoundTrip(r)
+}

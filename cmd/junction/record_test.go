@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+	"github.com/junction-mcp/junction/mcp/streamable"
+)
+
+// exits runs a command line whose exit code must be this one, and returns what it printed.
+func exits(t *testing.T, code int, args ...string) (stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if got := run(t.Context(), args, strings.NewReader(""), &out, &errs); got != code {
+		t.Fatalf("junction %q: exit code %d, want %d\n%s%s", args, got, code, out.String(), errs.String())
+	}
+	return out.String(), errs.String()
+}
+
+// Each command that can record: what was recorded answers in the place of its servers.
+func TestWhatWasRecordedIsServed(t *testing.T) {
+	alone(t)
+	for _, test := range []struct {
+		name   string
+		record []string
+		tool   string
+		server string // of which the replay is
+	}{
+		{"call", []string{"call", "everything", "add", "a=2", "b=40", "--record", "file.jsonl"}, "add", ""},
+		{"proxy", append([]string{"call", "add", "a=2", "b=40", "--"}, self(t, "proxy", "--record", "file.jsonl", "everything")...), "add", ""},
+		{"up", append([]string{"call", "everything__add", "a=2", "b=40", "--"}, self(t, "up", "--stdio", "--tools", "all", "--record", "file.jsonl")...), "everything__add", "junction"},
+		{"chat", []string{"chat", "-p", "add 2 and 40", "everything", "--record", "file.jsonl"}, "add", "everything"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			exits(t, exitOK, test.record...)
+			replay := self(t, "replay", "file.jsonl")
+			if test.server != "" {
+				replay = append(replay, "--server", test.server)
+			}
+			out, _ := exits(t, exitOK, append([]string{"call", test.tool, "--args", `{"b":40,"a":2}`, "--"}, replay...)...)
+			if out != "{\"sum\":42}\n" {
+				t.Errorf("the replay says %q", out)
+			}
+			if info, err := os.Stat("file.jsonl"); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+				t.Errorf("the file is %v, %v", info, err)
+			}
+		})
+	}
+}
+
+func TestAProfileIsAServerOfItsOwnInARecording(t *testing.T) {
+	alone(t)
+	settings := `{"mcpServers": {"everything": {"command": "` + filepath.ToSlash(self(t)[0]) + `", "args": ["serve", "everything"]}}, "junction": {"profiles": {"work": {"servers": ["everything"]}}}}`
+	if err := os.WriteFile("junction.json", []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	up := self(t, "up", "--stdio", "--tools", "all", "--config", "junction.json", "--profile", "work", "--record", "file.jsonl")
+	exits(t, exitOK, append([]string{"call", "everything__add", "a=2", "b=40", "--"}, up...)...)
+	_, stderr := exits(t, exitConnection, "replay", "--server", "junction", "file.jsonl")
+	if !strings.Contains(stderr, `the recording has no server "junction", but ["profile work"]`) {
+		t.Errorf("it says %s", stderr)
+	}
+}
+
+func TestWhatIsNoRecordingIsNotReplaced(t *testing.T) {
+	alone(t)
+	if err := os.WriteFile("mine.txt", []byte("mine"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir("folder", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	held, err := filelock.Try("held.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	for file, want := range map[string]string{
+		"mine.txt":         "mine.txt is there, and is no recording; it is not replaced",
+		"folder":           "folder is no file; end it with a slash if it is a folder",
+		"held.jsonl":       "another process records to held.jsonl; name a folder (DIR/) for a file of each",
+		"nowhere/at.jsonl": "nowhere",
+	} {
+		if _, stderr := exits(t, exitConnection, "call", "everything", "add", "a=1", "b=2", "--record", file); !strings.Contains(stderr, want) {
+			t.Errorf("%s: it says %s, want %s", file, stderr, want)
+		}
+	}
+	if text, err := os.ReadFile("mine.txt"); err != nil || string(text) != "mine" {
+		t.Errorf("the file has %q, %v", text, err)
+	}
+	for range 2 { // a recording is replaced, and a folder gets one file more
+		exits(t, exitOK, "call", "everything", "add", "a=1", "b=2", "--record", "again.jsonl")
+	}
+	if text, err := os.ReadFile("again.jsonl"); err != nil || strings.Count(string(text), `{"recording":1,`) != 1 {
+		t.Errorf("the file has %s, %v", text, err)
+	}
+	if _, stderr := exits(t, exitOK, "call", "everything", "add", "a=1", "b=2", "--record", "new/"); !strings.HasPrefix(stderr, "Recording to ") {
+		t.Errorf("it says %s", stderr)
+	}
+	if files, _ := filepath.Glob("new/junction-*.jsonl"); len(files) != 1 {
+		t.Errorf("the folder has %q", files)
+	}
+}
+
+func TestAStrictReplayEndsWithAnError(t *testing.T) {
+	alone(t)
+	exits(t, exitOK, "call", "everything", "add", "a=1", "b=2", "--record", "file.jsonl")
+	_, stderr := exits(t, exitToolFailed, "replay", "--strict", "file.jsonl")
+	const want = "junction: tools/list with {} was recorded and never asked\n" +
+		"junction: tools/call \"add\" with {\"a\":1,\"b\":2} was recorded and never asked\n" +
+		"junction: the client did not ask what was recorded (2 differences)\n"
+	if stderr != want {
+		t.Errorf("it says\n%s, want\n%s", stderr, want)
+	}
+	for args, want := range map[string]string{
+		"replay":                       "expected one FILE",
+		"replay file.jsonl --speed=-1": "--speed: expected a number from 0 on, got -1",
+	} {
+		if _, stderr := exits(t, exitUsage, strings.Fields(args)...); !strings.Contains(stderr, want) {
+			t.Errorf("%s: it says %s", args, stderr)
+		}
+	}
+	if _, stderr := exits(t, exitConnection, "replay", "nothing.jsonl"); !strings.Contains(stderr, "nothing.jsonl") {
+		t.Errorf("it says %s", stderr)
+	}
+}
+
+// A server says back what it was sent with: no recording has it.
+func TestSecretsOfACommandGetIntoNoRecording(t *testing.T) {
+	alone(t)
+	var sent http.Header
+	s := mcp.NewServer("parrot", "1")
+	mcp.AddTool(s, "parrot", func(context.Context, struct{}) (string, error) {
+		return sent.Get("X-Api-Key") + " " + sent.Get("Authorization") + " " + os.Getenv("PARROT_PASSWORD"), nil
+	})
+	endpoint := streamable.Handler(s)
+	defer endpoint.Close()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent = r.Header.Clone()
+		endpoint.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	t.Setenv("PARROT_PASSWORD", "planted-4711")
+	t.Setenv("PARROT_TOKEN", "planted-4712")
+	config := `{"mcpServers": {"parrot": {"url": "` + server.URL + `", "headers": {"X-Api-Key": "planted-4713", "Authorization": "Bearer ${PARROT_TOKEN}"}}}}`
+	if err := os.WriteFile("mcp.json", []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := exits(t, exitOK, "call", "--config", "mcp.json", "parrot", "parrot", "--record", "file.jsonl")
+	if out != "planted-4713 Bearer planted-4712 planted-4711\n" {
+		t.Fatalf("the server says %q", out)
+	}
+	text, err := os.ReadFile("file.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(text, []byte("planted")) || bytes.Count(text, []byte("{{secret-")) != 3 {
+		t.Errorf("the recording has\n%s", text)
+	}
+	out, _ = exits(t, exitOK, append([]string{"call", "parrot", "--"}, self(t, "replay", "file.jsonl")...)...)
+	if strings.Contains(out, "planted") || strings.Count(out, "{{secret-") != 3 {
+		t.Errorf("the replay says %q", out)
+	}
+}
+
+func TestAVariableIsASecretByItsNameOrItsLooks(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key.pem")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for pair, want := range map[string]bool{
+		"API_KEY=abc": true, "DB_PASSWORD=x": true, "SSH_KEY_FILE=" + file: false, "GIT_AUTHOR_NAME=Ada Lovelace": false,
+		"PATH=/usr/bin": false, "X=ghp_0123456789": true, "AUTH=/not/there": true,
+	} {
+		name, value, _ := strings.Cut(pair, "=")
+		if got := namesSecret(name, value); got != want {
+			t.Errorf("%s is a secret: %v, want %v", pair, got, want)
+		}
+	}
+}
+
+// The file of a proxy that is killed can be read, and has all that the client got.
+func TestAProxyThatIsKilledLeavesAReadableFile(t *testing.T) {
+	alone(t)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	argv := self(t, "proxy", "--record", "file.jsonl", "everything")
+	proxy := exec.Command(argv[0], argv[1:]...)
+	in, err := proxy.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := proxy.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := proxy.Start(); err != nil {
+		t.Fatal(err)
+	}
+	client, err := mcp.Dial(ctx, stream.Over(pipes{stdout, in}, "the proxy"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if _, err := client.CallTool(ctx, "add", map[string]int{"a": 2, "b": 40}); err != nil {
+		t.Fatal(err)
+	}
+	if err := proxy.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = proxy.Wait()
+	out, _ := exits(t, exitOK, append([]string{"call", "add", "--args", `{"a":2,"b":40}`, "--"}, self(t, "replay", "file.jsonl")...)...)
+	if out != "{\"sum\":42}\n" {
+		t.Errorf("the replay says %q", out)
+	}
+}
+
+// pipes are the standard input and output of a program.
+type pipes struct {
+	io.ReadCloser
+	io.WriteCloser
+}
+
+// Close closes both.
+func (p pipes) Close() error { return errors.Join(p.WriteCloser.Close(), p.ReadCloser.Close()) }

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp/tasks"
+	"github.com/junction-mcp/junction/recording"
+	"github.com/spf13/cobra"
+)
+
+// errDiffers says that a client did not ask what was recorded.
+var errDiffers = errors.New("the client did not ask what was recorded")
+
+func (a *app) replayCommand() *cobra.Command {
+	var f front
+	o := recording.ReplayOptions{}
+	cmd := &cobra.Command{
+		Use:   "replay FILE",
+		Short: "Serve what --record wrote, in the place of the server",
+		Long: `Serve a recording to clients of any revision, on standard input and output (the
+default) or at an address, as the server that was recorded: the same results,
+notifications and requests, with the recorded pauses. up, proxy, call and chat make
+recordings with --record FILE.
+
+A request is answered as the recorded one with the same method and parameters was.
+Ids and times that differ each time are not compared, nor are secrets, for which
+{{secret-N}} stands in the file. What was asked several times gets one answer
+after the other, then the last one again. What the recording does not have is an
+error, which says what it has, and is reported on standard error.
+
+With --strict the requests must come in the recorded order, and the exit code is 1
+where anything differs, or was recorded and not asked.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("%s: expected one FILE, as --record wrote it", cmd.CommandPath())
+			}
+			if err := f.check(); err != nil {
+				return err
+			}
+			if o.Speed < 0 {
+				return usagef("--speed: expected a number from 0 on, got %v", o.Speed)
+			}
+			if err := a.startLog(); err != nil {
+				return err
+			}
+			f.stdio = f.http == ""
+			var said atomic.Int64
+			o.OnDifference = func(text string) {
+				said.Add(1)
+				a.screen.Printf("junction: %s\n", plaintext.Line(text, maxReason))
+			}
+			p, err := a.replay(args[0], o)
+			if err != nil {
+				return &connectError{fmt.Errorf("%s: %w", args[0], err)}
+			}
+			a.hintStdio(f)
+			h := tasks.Wait(tasks.WaitOptions{})(p)
+			if err := orderly(cmd.Context(), a.serve(cmd.Context(), f, h)); err != nil || !o.Strict {
+				return err
+			}
+			return a.differences(p, int(said.Load()))
+		},
+	}
+	f.flags(cmd.Flags(), "")
+	cmd.Flags().StringVar(&o.Server, "server", "", "play what was said to the server `NAME`; needed where the recording has several")
+	cmd.Flags().Float64Var(&o.Speed, "speed", 1, "divide the recorded pauses by `N`; 0 makes none")
+	cmd.Flags().BoolVar(&o.Strict, "strict", false, "refuse what is not the next recorded request, and end with exit code 1 if anything differs")
+	cmd.Flags().BoolVarP(&a.flags.verbose, "verbose", "v", false, "tell on stderr what goes on")
+	a.logFlags(cmd.Flags())
+	return cmd
+}
+
+// replay reads a recording.
+func (a *app) replay(path string, o recording.ReplayOptions) (*recording.Replay, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	r, err := recording.Read(file)
+	if err != nil {
+		return nil, err
+	}
+	if r.Lost > 0 {
+		a.screen.Printf("junction: %s lacks %d messages: they could not be written in time, or were too long\n", path, r.Lost)
+	}
+	return recording.NewReplay(r, o)
+}
+
+// differences says what differed from a recording, if anything did.
+func (a *app) differences(p *recording.Replay, said int) error {
+	all := p.Differences()
+	if len(all) == 0 {
+		return nil
+	}
+	for _, text := range all[min(said, len(all)):] {
+		a.screen.Printf("junction: %s\n", plaintext.Line(text, maxReason))
+	}
+	return fmt.Errorf("%w (%d differences)", errDiffers, len(all))
+}

@@ -1,0 +1,220 @@
+package recording
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+const (
+	// maxSecrets is how many secrets of one recording have placeholders of their own.
+	maxSecrets = 1_000
+	// maxDepth is how deep JSON within strings of JSON is looked into.
+	maxDepth = 4
+)
+
+// placeholders stand in the place of secrets.
+var placeholders = regexp.MustCompile(`\{\{secret-\d+\}\}`)
+
+// manySecrets is the placeholder of all secrets beyond maxSecrets.
+const manySecrets = "{{secret-0}}"
+
+// A hider puts placeholders into the place of secrets. One goroutine uses it.
+type hider struct {
+	placeholder map[string]string // by secret
+	everywhere  []string          // those of them that are replaced wherever they stand
+	replacer    *strings.Replacer // of everywhere; nil until there are any
+	renamed     bool              // the name of a member held a secret
+}
+
+// learn returns the placeholder of a secret. From now on it is replaced wherever it stands, unless it is too
+// short for that, or a plain word.
+func (h *hider) learn(secret string) string {
+	if placeholders.MatchString(secret) {
+		return secret // it was one already
+	}
+	if known := h.placeholder[secret]; known != "" {
+		return known
+	}
+	if len(h.placeholder) >= maxSecrets {
+		return manySecrets
+	}
+	if h.placeholder == nil {
+		h.placeholder = map[string]string{}
+	}
+	name := fmt.Sprintf("{{secret-%d}}", len(h.placeholder)+1)
+	h.placeholder[secret] = name
+	if !isTelling(secret) {
+		return name
+	}
+	h.everywhere = append(h.everywhere, secret)
+	slices.SortFunc(h.everywhere, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	var pairs []string
+	for _, s := range h.everywhere {
+		pairs = append(pairs, s, h.placeholder[s])
+	}
+	h.replacer = strings.NewReplacer(pairs...)
+	return name
+}
+
+// isTelling reports whether a secret is nothing that would stand in a text by chance.
+func isTelling(secret string) bool {
+	const shortest, longestWord = 6, 15
+	if len(secret) < shortest {
+		return false
+	}
+	isWord := !strings.ContainsFunc(secret, func(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') })
+	return !isWord || len(secret) > longestWord
+}
+
+// text is a text without secrets.
+func (h *hider) text(text string) string { return h.within(text, 0) }
+
+func (h *hider) within(text string, depth int) string {
+	if text == "" {
+		return ""
+	}
+	if at := jsonrpc.SkipSpace([]byte(text[:min(len(text), 100)]), 0); depth < maxDepth && at < len(text) && (text[at] == '{' || text[at] == '[') {
+		if data := []byte(text); jsonrpc.Valid(data, jsonrpc.Limits{}) == nil {
+			text = string(h.tokens(data, depth+1))
+		}
+	}
+	if h.replacer != nil {
+		text = h.replacer.Replace(text)
+	}
+	return guard.ReplaceSecrets(text, func(secret, _ string) string { return h.learn(secret) })
+}
+
+// json is valid JSON without secrets. All else of it stays as it is, byte by byte. Where an object would get
+// the same name twice, as a name held a secret, all is left out.
+func (h *hider) json(data json.RawMessage) json.RawMessage {
+	h.renamed = false
+	out := h.tokens(data, 0)
+	if !h.renamed || jsonrpc.Valid(out, jsonrpc.Limits{Depth: 1 << 20, Members: 1 << 30}) == nil {
+		return out
+	}
+	if data[jsonrpc.SkipSpace(data, 0)] == '{' {
+		return json.RawMessage(`{}`)
+	}
+	return json.RawMessage(`[]`)
+}
+
+// tokens replaces single strings and numbers of valid JSON.
+func (h *hider) tokens(data []byte, depth int) []byte {
+	var out []byte
+	done := 0 // so much of data is in out
+	replace := func(start, end int, by []byte) {
+		out = append(append(out, data[done:start]...), by...)
+		done = end
+	}
+	name := "" // of the member whose value comes next
+	for i := 0; i < len(data); {
+		c := data[i]
+		if c != '"' && c != '-' && (c < '0' || c > '9') {
+			if c != ' ' && c != '\n' && c != '\t' && c != '\r' && c != ':' {
+				name = ""
+			}
+			i++
+			continue
+		}
+		end, _ := jsonrpc.SkipValue(data, i)
+		if c != '"' {
+			if namesSecret(name) {
+				replace(i, end, jsonrpc.AppendString(nil, h.learn(string(data[i:end]))))
+			}
+			name, i = "", end
+			continue
+		}
+		was, _ := jsonrpc.Unquote(data[i:end])
+		is := was
+		after := jsonrpc.SkipSpace(data, end)
+		isName := after < len(data) && data[after] == ':'
+		switch {
+		case isName:
+			if h.replacer != nil {
+				is = h.replacer.Replace(was)
+				h.renamed = h.renamed || is != was
+			}
+		case holdsSecret(name, was):
+			is = h.learn(was)
+		case name == "blob" || name == "data":
+			is = h.base64(was, depth)
+		default:
+			is = h.within(was, depth)
+		}
+		if is != was {
+			replace(i, end, jsonrpc.AppendString(nil, is))
+		}
+		if name = ""; isName {
+			name = was
+		}
+		i = end
+	}
+	if done == 0 {
+		return data
+	}
+	return append(out, data[done:]...)
+}
+
+// base64 is text in base64 without secrets; what is no text, such as a picture, stays as it is.
+func (h *hider) base64(encoded string, depth int) string {
+	decoded, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return h.within(encoded, depth) // then it is not encoded at all
+	}
+	if !utf8.Valid(decoded) {
+		return encoded
+	}
+	if is := h.within(string(decoded), depth); is != string(decoded) {
+		return base64.StdEncoding.EncodeToString([]byte(is))
+	}
+	return encoded
+}
+
+// secretNames end the names of members whose value is a secret whatever it looks like, letters only.
+var secretNames = []string{
+	"password", "passwd", "passphrase", "pwd", "secret", "apikey", "accesskey", "privatekey", "secretkey", "credential", "credentials",
+	"authorization", "cookie", "bearer", "accesstoken", "refreshtoken", "idtoken", "authtoken", "sessiontoken", "connectionstring",
+}
+
+// namesSecret reports whether what a member of that name holds is a secret.
+func namesSecret(name string) bool {
+	letters := lettersOf(name)
+	return letters != "" && !placeholders.MatchString(name) && slices.ContainsFunc(secretNames, func(end string) bool { return strings.HasSuffix(letters, end) })
+}
+
+func lettersOf(name string) string {
+	const longest = 64
+	if len(name) > longest {
+		return ""
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'A' && r <= 'Z':
+			return r | 0x20
+		case r >= 'a' && r <= 'z':
+			return r
+		}
+		return -1
+	}, name)
+}
+
+// holdsSecret reports whether a member holds a secret, by its name, and for names that other things have, too, also by its value.
+func holdsSecret(name, value string) bool {
+	switch {
+	case value == "":
+		return false
+	case namesSecret(name):
+		return true
+	}
+	const shortest = 8
+	return strings.HasSuffix(lettersOf(name), "token") && len(value) >= shortest && strings.ContainsAny(value, "0123456789")
+}

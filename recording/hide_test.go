@@ -1,0 +1,75 @@
+package recording
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+)
+
+// The secrets are put together here, so that no scanner of repositories takes them for real.
+var (
+	aToken  = "ghp_" + strings.Repeat("a1B2", 9)
+	another = "glpat-" + strings.Repeat("c3D4", 6)
+)
+
+func TestSecretsBecomePlaceholdersAndAllElseStays(t *testing.T) {
+	for _, test := range []struct{ name, data, want string }{
+		{"nothing", `{ "a" : [1, 2.50,null,"é\u00e9\/"],"author":"Ada","tokens":12,"key":"k" }`, ``},
+		{"a schema", `{"properties":{"password":{"type":"string"}},"required":["password"]}`, ``},
+		{"by name", `{"password":"hunter2","n":1}`, `{"password":"{{secret-1}}","n":1}`},
+		{"a number by name", `{"pwd": 12345 ,"n":12345}`, `{"pwd": "{{secret-1}}" ,"n":12345}`},
+		{"names are spelled in many ways", `{"API_KEY":"a1","client-secret":"b2","accessToken":"c3","Authorization":"d4"}`,
+			`{"API_KEY":"{{secret-1}}","client-secret":"{{secret-2}}","accessToken":"{{secret-3}}","Authorization":"{{secret-4}}"}`},
+		{"an empty one", `{"password":"","secret":null,"token":"word","pageToken":"a"}`, ``},
+		{"a token by name and value", `{"pageToken":"opaque-42"}`, `{"pageToken":"{{secret-1}}"}`},
+		{"by its looks", `["use ` + aToken + `!"]`, `["use {{secret-1}}!"]`},
+		{"again, from then on", `{"text":"hunter2-abc","password":"hunter2-abc","echo":"it was hunter2-abc, yes","hunter2-abc":1}`,
+			`{"text":"hunter2-abc","password":"{{secret-1}}","echo":"it was {{secret-1}}, yes","{{secret-1}}":1}`},
+		{"a plain word only where it is named", `{"password":"filesystem","text":"a filesystem"}`, `{"password":"{{secret-1}}","text":"a filesystem"}`},
+		{"a short one only where it is named", `{"password":"a1","text":"a1"}`, `{"password":"{{secret-1}}","text":"a1"}`},
+		{"the same one twice, and another", `["` + aToken + `","` + another + `","` + aToken + `"]`, `["{{secret-1}}","{{secret-2}}","{{secret-1}}"]`},
+		{"JSON in a text", `{"text":"{\"password\": \"hunter2\", \"n\":1}"}`, `{"text":"{\"password\": \"{{secret-1}}\", \"n\":1}"}`},
+		{"JSON in JSON in a text", `["[\"{\\\"password\\\":\\\"hunter2\\\"}\"]"]`, `["[\"{\\\"password\\\":\\\"{{secret-1}}\\\"}\"]"]`},
+		{"a text in base64", `{"blob":"` + b64("TOKEN="+aToken) + `"}`, `{"blob":"` + b64("TOKEN={{secret-1}}") + `"}`},
+		{"a picture", `{"data":"` + b64("\x89PNG\xff"+aToken) + `"}`, ``},
+		{"escapes", `{"password":"a\u0062c-12\"3","echo":"<abc-12\"3>"}`, `{"password":"{{secret-1}}","echo":"<{{secret-1}}>"}`},
+		{"a name twice", `{"password":"hunter2-abc","o":{"hunter2-abc":1,"{{secret-1}}":2}}`, `{}`},
+		{"a placeholder", `{"password":"{{secret-7}}"}`, ``},
+	} {
+		got := string(new(hider).json([]byte(test.data)))
+		if test.want == "" {
+			test.want = test.data
+		}
+		if got != test.want {
+			t.Errorf("%s: %s becomes\n%s, want\n%s", test.name, test.data, got, test.want)
+		}
+		if again := string(new(hider).json([]byte(got))); again != got {
+			t.Errorf("%s: %s becomes\n%s the second time", test.name, got, again)
+		}
+	}
+}
+
+func b64(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
+
+func TestSecretsThatAreKnownAreHiddenEverywhere(t *testing.T) {
+	h := new(hider)
+	for _, secret := range []string{"longer-secret-1-more", "longer-secret-1"} {
+		h.learn(secret)
+	}
+	if got, want := h.text("longer-secret-1 and longer-secret-1-more"), "{{secret-2}} and {{secret-1}}"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestBeyondTheLimitSecretsAreHiddenAllTheSame(t *testing.T) {
+	h := new(hider)
+	for i := range maxSecrets + 5 {
+		h.learn("secret-number-" + strings.Repeat("x", i))
+	}
+	if len(h.placeholder) != maxSecrets {
+		t.Errorf("%d are kept, want %d", len(h.placeholder), maxSecrets)
+	}
+	if got, want := string(h.json([]byte(`{"password":"one more"}`))), `{"password":"{{secret-0}}"}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,165 @@
+package recording
+
+import (
+	"encoding/json"
+	"math"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// The limits of a file.
+const (
+	// MaxSize is how large a file becomes, and how large one is that is read. What comes later is not recorded.
+	MaxSize = 256 << 20
+	// maxLine is how long a line may be. A message that would need more is left out, and the line says so.
+	maxLine = 24 << 20
+)
+
+// format is the version of the file's format, which its first line has.
+const format = 1
+
+// What a line is about. But for the last three, they are the events of one call.
+const (
+	eventRequest        = "request"        // a request of a client: a call begins
+	eventRound          = "round"          // the client comes back with responses to what the server asked
+	eventNotification   = "notification"   // of the server, in the call
+	eventServerRequest  = "serverRequest"  // the server asks the client in the call
+	eventClientResponse = "clientResponse" // the client's result or error
+	eventResult         = "result"         // the call is over
+	eventError          = "error"          // the same
+	eventCancelled      = "cancelled"      // the same: the client does not want the result any more
+	eventLost           = "lost"           // lines that could not be written in time
+	eventFull           = "full"           // the file is as large as it may be
+	eventEnd            = "end"            // nothing more was to be recorded
+)
+
+// A header is the first line.
+type header struct {
+	Recording int    `json:"recording"`
+	Program   string `json:"program"`
+	Began     string `json:"began"` // RFC 3339
+}
+
+// A line is any other one.
+type line struct {
+	MS     float64 `json:"ms"` // milliseconds since the recording began
+	Event  string  `json:"event"`
+	Call   int64   `json:"call"`
+	Server string  `json:"server"`
+
+	// Of a request:
+	Caller   int    `json:"caller"`   // which client it is, from 1; 0 where nothing says so
+	Client   string `json:"client"`   // what the client calls itself
+	Revision string `json:"revision"` // that the client speaks
+
+	// Of a request, a notification and a request of the server:
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+
+	// Of a request of the server, and of the response to it:
+	Ask int64  `json:"ask"` // its number in the call
+	Key string `json:"key"`
+
+	// Of a result, and of a client's response:
+	Result json.RawMessage `json:"result"`
+	Type   string          `json:"type"`
+	Meta   json.RawMessage `json:"meta"`
+	TTL    int64           `json:"ttlMs"`
+	Scope  string          `json:"cacheScope"`
+	Error  *fault          `json:"error"`
+
+	Omitted int `json:"omittedBytes"` // what the line would hold has so many, and is left out
+
+	// Of what was lost:
+	Lines int `json:"lines"`
+	Bytes int `json:"bytes"`
+}
+
+// A fault is an error of the protocol.
+type fault struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data"`
+}
+
+// ms is a time of a file.
+func ms(d time.Duration) float64 { return math.Round(float64(d)/float64(time.Microsecond)) / 1000 }
+
+func appendHeader(h header) []byte {
+	w := jsonrpc.NewObject(nil)
+	w.Int("recording", int64(h.Recording))
+	w.String("program", h.Program)
+	w.String("began", h.Began)
+	return append(w.Bytes(), '\n')
+}
+
+// append appends the line with its end, without secrets.
+func (l *line) append(dst []byte, h *hider) []byte {
+	from := len(dst)
+	w := jsonrpc.NewObject(dst)
+	text := func(name, value string) {
+		if value != "" {
+			w.String(name, value)
+		}
+	}
+	number := func(name string, value int64) {
+		if value != 0 {
+			w.Int(name, value)
+		}
+	}
+	raw := func(name string, value json.RawMessage) {
+		if value != nil {
+			w.Raw(name, h.json(value))
+		}
+	}
+	w.Number("ms", l.MS)
+	w.String("event", l.Event)
+	number("call", l.Call)
+	text("server", l.Server)
+	number("caller", int64(l.Caller))
+	text("client", h.text(l.Client))
+	text("revision", l.Revision)
+	text("method", l.Method)
+	number("ask", l.Ask)
+	text("key", h.text(l.Key))
+	raw("params", l.Params)
+	text("type", l.Type)
+	raw("result", l.Result)
+	raw("meta", l.Meta)
+	number("ttlMs", l.TTL)
+	text("cacheScope", l.Scope)
+	if f := l.Error; f != nil {
+		w.Object("error")
+		w.Int("code", int64(f.Code))
+		w.String("message", h.text(f.Message))
+		raw("data", f.Data)
+		w.End()
+	}
+	number("omittedBytes", int64(l.Omitted))
+	number("lines", int64(l.Lines))
+	number("bytes", int64(l.Bytes))
+	out := w.Bytes()
+	jsonrpc.JoinLines(out[from:]) // a server may have written its JSON over several
+	return append(out, '\n')
+}
+
+// size is about how many bytes the line has.
+func (l *line) size() int {
+	n := 256 + len(l.Params) + len(l.Result) + len(l.Meta)
+	if l.Error != nil {
+		n += len(l.Error.Message) + len(l.Error.Data)
+	}
+	return n
+}
+
+// without is the line without what makes it long.
+func (l *line) without() *line {
+	short := *l
+	short.Omitted = l.size()
+	short.Params, short.Result, short.Meta = nil, nil, nil
+	if l.Error != nil {
+		short.Error = &fault{Code: l.Error.Code, Message: "the message is too long to be recorded"}
+	}
+	return &short
+}

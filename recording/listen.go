@@ -1,0 +1,164 @@
+package recording
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+const (
+	notificationAcknowledged     = "notifications/subscriptions/acknowledged"
+	notificationToolsChanged     = "notifications/tools/list_changed"
+	notificationPromptsChanged   = "notifications/prompts/list_changed"
+	notificationResourcesChanged = "notifications/resources/list_changed"
+	notificationUpdated          = "notifications/resources/updated"
+)
+
+// offered is the part of a filter that the server notifies of.
+func (p *Replay) offered(wanted mcp.SubscriptionFilter) mcp.SubscriptionFilter {
+	c := &p.capabilities
+	wanted.ToolsListChanged = wanted.ToolsListChanged && c.Tools != nil && c.Tools.ListChanged
+	wanted.PromptsListChanged = wanted.PromptsListChanged && c.Prompts != nil && c.Prompts.ListChanged
+	wanted.ResourcesListChanged = wanted.ResourcesListChanged && c.Resources != nil && c.Resources.ListChanged
+	if c.Resources == nil || !c.Resources.Subscribe {
+		wanted.ResourceSubscriptions = nil
+	}
+	return wanted
+}
+
+// An outside is what the server sent, or asked, outside of calls. It comes when what stands before it in the
+// recording has been played.
+type outside struct {
+	step
+	after *call // nil: nothing stands before it
+	ended bool  // it comes after the end of that call, else after its beginning
+	sent  bool  // guarded by the Replay's mu
+}
+
+// outsideOf are the events of the listen requests of one client: the others got the same.
+func outsideOf(listens, calls []*call) []*outside {
+	var all []*outside
+	for _, c := range listens {
+		if c.caller != listens[0].caller {
+			continue
+		}
+		for _, s := range c.steps {
+			if s.kind == eventNotification && s.method != notificationAcknowledged && !s.lost || s.kind == eventServerRequest {
+				all = append(all, &outside{step: s})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *outside) int { return cmp.Compare(a.line, b.line) })
+	// The beginnings and ends of calls, in the order of their lines.
+	var marks []*outside
+	for _, c := range calls {
+		marks = append(marks, &outside{after: c, step: step{line: c.line, at: c.at}})
+		if last := c.end(); last != nil {
+			marks = append(marks, &outside{after: c, ended: true, step: step{line: c.lastLine, at: last.at}})
+		}
+	}
+	slices.SortFunc(marks, func(a, b *outside) int { return cmp.Compare(a.line, b.line) })
+	next := 0
+	for _, n := range all {
+		for next < len(marks) && marks[next].line < n.line {
+			next++
+		}
+		if n.pause = 0; next > 0 {
+			before := marks[next-1]
+			n.after, n.ended, n.pause = before.after, before.ended, max(0, n.at-before.at)
+		}
+	}
+	return all
+}
+
+// sent is what was sent to anybody.
+func (p *Replay) sent() map[*outside]bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	had := map[*outside]bool{}
+	for _, n := range p.outside {
+		if n.sent {
+			had[n] = true
+		}
+	}
+	return had
+}
+
+// due returns the first that may be sent to a client that listens with this filter, and has not had it yet. changed is
+// closed when there may be more. What the server asked is asked once.
+func (p *Replay) due(filter *mcp.SubscriptionFilter, had map[*outside]bool) (n *outside, changed <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, n := range p.outside {
+		switch {
+		case had[n] || !n.isFor(filter) || n.sent && n.kind == eventServerRequest:
+		case n.after == nil || n.ended && p.ended[n.after] || !n.ended && p.begun[n.after]:
+			n.sent, had[n] = true, true
+			return n, nil
+		}
+	}
+	return nil, p.changed
+}
+
+// isFor reports whether a client with this filter gets it.
+func (n *outside) isFor(f *mcp.SubscriptionFilter) bool {
+	lists := len(f.ResourceSubscriptions) == 0 || f.ToolsListChanged || f.PromptsListChanged || f.ResourcesListChanged
+	switch n.method {
+	case notificationToolsChanged:
+		return f.ToolsListChanged
+	case notificationPromptsChanged:
+		return f.PromptsListChanged
+	case notificationResourcesChanged:
+		return f.ResourcesListChanged
+	case notificationUpdated:
+		uri, _ := jsonrpc.Unquote(jsonrpc.Get(n.params, "uri"))
+		return slices.Contains(f.ResourceSubscriptions, uri)
+	}
+	return lists // a log message, or a request
+}
+
+// listen sends what the server sent in no call, from now on.
+func (p *Replay) listen(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	var wanted mcp.SubscriptionFilter
+	if raw := jsonrpc.Get(req.Params, "notifications"); raw != nil {
+		if err := schema.DecodeLoose(raw, &wanted); err != nil {
+			return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "notifications: %v", err)
+		}
+	}
+	filter := p.offered(wanted)
+	w := jsonrpc.NewObject(nil)
+	if err := schema.EncodeMember(&w, "notifications", filter); err != nil {
+		return mcp.Result{}, err
+	}
+	if err := req.Peer.Notify(ctx, notificationAcknowledged, w.Bytes()); err != nil {
+		return mcp.Result{}, err
+	}
+	for had := p.sent(); ; {
+		n, changed := p.due(&filter, had)
+		if n == nil {
+			select {
+			case <-changed:
+				continue
+			case <-ctx.Done():
+				return mcp.Result{}, context.Cause(ctx)
+			}
+		}
+		if err := p.sleep(ctx, n.pause); err != nil {
+			return mcp.Result{}, err
+		}
+		if n.kind == eventNotification {
+			if err := req.Peer.Notify(ctx, n.method, n.params); err != nil {
+				return mcp.Result{}, err
+			}
+			continue
+		}
+		for _, a := range n.asks {
+			// Whatever the client responds, or that it cannot be asked: the server went on.
+			_, _ = req.Peer.Ask(ctx, mcp.ServerRequest{Key: a.key, Method: a.method, Params: a.params})
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package recording
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+)
+
+// What differs each time, though the same is meant: a template of it is what stands in the recording.
+var (
+	uuids  = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
+	times  = regexp.MustCompile(`^20\d\d-[01]\d-[0-3]\d(?:[T ][0-2]\d:[0-5]\d(?::[0-6]\d(?:[.,]\d{1,9})?)?(?:Z|[+-][0-2]\d:?[0-5]\d)?)?`)
+	hexes  = regexp.MustCompile(`^[0-9a-f]{16,64}`)
+	ulids  = regexp.MustCompile(`^[0-7][0-9A-HJKMNP-TV-Z]{25}`)
+	secret = regexp.MustCompile(`^\{\{secret-\d+\}\}`)
+)
+
+// kinds are tried in this order.
+var kinds = [...]*regexp.Regexp{secret, uuids, times, ulids, hexes}
+
+// A pair is what stands in the recording, and what was sent in its place.
+type pair struct{ recorded, given string }
+
+// A comparison is about the parameters of one request.
+type comparison struct {
+	templates bool   // ids, times and secrets may differ
+	pairs     []pair // what does
+}
+
+// params compares parameters, without what belongs to a single request. The pairs are what differs.
+func (c *comparison) params(recorded, given json.RawMessage) bool {
+	return c.members(recorded, given, func(name string) bool {
+		return name == "_meta" || name == "inputResponses" || name == "requestState"
+	})
+}
+
+func (c *comparison) value(recorded, given []byte) bool {
+	switch {
+	case len(recorded) == 0 || len(given) == 0:
+		return len(recorded) == len(given)
+	case recorded[0] == '{' && given[0] == '{':
+		return c.members(recorded, given, func(string) bool { return false })
+	case recorded[0] == '[' && given[0] == '[':
+		return c.elements(recorded, given)
+	case recorded[0] == '"' && given[0] == '"':
+		was, _ := jsonrpc.Unquote(recorded)
+		is, _ := jsonrpc.Unquote(given)
+		return was == is || c.templates && c.text(was, is)
+	case isNumber(recorded) && isNumber(given):
+		return jsonrpc.Decimal(string(recorded)) == jsonrpc.Decimal(string(given)) || c.templates && isTime(recorded) && isTime(given)
+	case c.templates && recorded[0] == '"' && isNumber(given): // a number that was a secret
+		was, _ := jsonrpc.Unquote(recorded)
+		return secret.FindString(was) == was && was != ""
+	}
+	return string(recorded) == string(given)
+}
+
+func isNumber(raw []byte) bool { return raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' }
+
+// isTime reports whether a number can be a time of this century's first half: in seconds, milliseconds, microseconds or nanoseconds.
+func isTime(raw []byte) bool {
+	const first, last = 1_500_000_000, 2_500_000_000 // 2017 to 2049
+	f, err := strconv.ParseFloat(string(raw), 64)
+	for ; err == nil && f >= first; f /= 1000 {
+		if f < last {
+			return true
+		}
+	}
+	return false
+}
+
+// members compares objects, in whatever order their members are.
+func (c *comparison) members(recorded, given []byte, skip func(name string) bool) bool {
+	has := map[string][]byte{}
+	each(given, func(name string, value []byte) bool {
+		if !skip(name) {
+			has[name] = value
+		}
+		return true
+	})
+	same := each(recorded, func(name string, value []byte) bool {
+		if skip(name) {
+			return true
+		}
+		other, there := has[name]
+		delete(has, name)
+		return there && c.value(value, other)
+	})
+	return same && len(has) == 0
+}
+
+// each calls f with the members of an object until it returns false, and reports whether it never did.
+func each(obj []byte, f func(name string, value []byte) bool) bool {
+	all := true
+	jsonrpc.EachMember(obj, func(quoted, value []byte) bool {
+		name, _ := jsonrpc.Unquote(quoted)
+		all = f(name, value)
+		return all
+	})
+	return all
+}
+
+func (c *comparison) elements(recorded, given []byte) bool {
+	var others [][]byte
+	jsonrpc.EachElement(given, func(value []byte) bool { others = append(others, value); return true })
+	n, same := 0, true
+	jsonrpc.EachElement(recorded, func(value []byte) bool {
+		same = n < len(others) && c.value(value, others[n])
+		n++
+		return same
+	})
+	return same && n == len(others)
+}
+
+// text compares a text whose ids, times and secrets may differ.
+func (c *comparison) text(recorded, given string) bool {
+	const longest = 64 << 10 // of a text in which they are looked for
+	if len(recorded) > longest || len(given) > longest {
+		return false
+	}
+	for recorded != "" {
+		kind, part := variable(recorded)
+		if kind == nil {
+			if given == "" || given[0] != recorded[0] {
+				return false
+			}
+			recorded, given = recorded[1:], given[1:]
+			continue
+		}
+		recorded = recorded[len(part):]
+		var is string
+		if kind == secret {
+			is = given[:len(given)-len(behind(recorded, given))]
+		} else if is = kind.FindString(given); is == "" || kind == hexes && len(is) != len(part) {
+			return false
+		}
+		if is != part {
+			c.pairs = append(c.pairs, pair{part, is})
+		}
+		given = given[len(is):]
+	}
+	return given == ""
+}
+
+// variable is what a text begins with that may differ.
+func variable(text string) (kind *regexp.Regexp, part string) {
+	if c := text[0]; c != '{' && (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
+		return nil, ""
+	}
+	for _, kind := range kinds {
+		if part := kind.FindString(text); part != "" && !(kind == hexes && !strings.ContainsAny(part, "0123456789")) {
+			return kind, part
+		}
+	}
+	return nil, ""
+}
+
+// behind is what of a given text stands behind a secret, which ends where the recorded rest goes on.
+func behind(rest, given string) string {
+	until := rest
+	for i := range rest {
+		if kind, _ := variable(rest[i:]); kind != nil {
+			until = rest[:i]
+			break
+		}
+	}
+	if until == "" {
+		return ""
+	}
+	if rest == until { // nothing else may differ
+		if strings.HasSuffix(given, until) {
+			return until
+		}
+		return given
+	}
+	if at := strings.Index(given, until); at >= 0 {
+		return given[at:]
+	}
+	return given
+}
+
+// A substitution says in the replay what was sent, in the place of what was recorded.
+type substitution struct{ replacer *strings.Replacer }
+
+func substitute(pairs []pair) substitution {
+	if len(pairs) == 0 {
+		return substitution{}
+	}
+	pairs = slices.Clone(pairs)
+	slices.SortStableFunc(pairs, func(a, b pair) int { return len(b.recorded) - len(a.recorded) })
+	var all []string
+	for _, p := range pairs {
+		all = append(all, p.recorded, p.given)
+	}
+	return substitution{strings.NewReplacer(all...)}
+}
+
+// json replaces in the strings of valid JSON. All else stays as it is.
+func (s substitution) json(data json.RawMessage) json.RawMessage {
+	if s.replacer == nil || len(data) == 0 {
+		return data
+	}
+	var out []byte
+	done := 0
+	for i := 0; i < len(data); {
+		if data[i] != '"' {
+			i++
+			continue
+		}
+		end, _ := jsonrpc.SkipValue(data, i)
+		was, _ := jsonrpc.Unquote(data[i:end])
+		if is := s.replacer.Replace(was); is != was {
+			out = jsonrpc.AppendString(append(out, data[done:i]...), is)
+			done = end
+		}
+		i = end
+	}
+	if done == 0 {
+		return data
+	}
+	return append(out, data[done:]...)
+}

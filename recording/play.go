@@ -1,0 +1,174 @@
+package recording
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// stateReplay is where a Replay keeps how far it is in a call, between two rounds of it.
+const stateReplay = "junction/replay"
+
+// A place is where a call goes on.
+type place struct {
+	Line int `json:"line"` // at which the call begins
+	Step int `json:"step"`
+}
+
+// resumed is the call that a later round of a request goes on with; nil for every other request.
+func (p *Replay) resumed(req *mcp.Request) (c *call, from int, pairs []pair) {
+	var at place
+	if req.Round == 0 || schema.DecodeLoose(req.State.Get(stateReplay), &at) != nil {
+		return nil, 0, nil
+	}
+	for _, c := range p.log[subjectOf(req.Method, req.Params)] {
+		if c.line == at.Line && at.Step >= 0 && at.Step < len(c.steps) {
+			compare := comparison{templates: true}
+			if compare.params(c.params, req.Params) {
+				return c, at.Step, compare.pairs
+			}
+		}
+	}
+	return nil, 0, nil
+}
+
+// play does what the server did in a call, from a step on.
+func (p *Replay) play(ctx context.Context, req *mcp.Request, c *call, from int, pairs []pair) (mcp.Result, error) {
+	p.note(p.begun, c)
+	said := substitute(pairs)
+	for i, s := range c.steps[from:] {
+		if i > 0 || from == 0 { // in a later round it has passed
+			if err := p.sleep(ctx, s.pause); err != nil {
+				return mcp.Result{}, err
+			}
+		}
+		switch s.kind {
+		case eventNotification:
+			if req.Peer == nil || s.lost {
+				continue
+			}
+			if err := req.Peer.Notify(ctx, s.method, said.json(s.params)); err != nil {
+				return mcp.Result{}, err
+			}
+		case eventServerRequest:
+			if err := p.askAll(ctx, req, c, s.asks, said); err != nil {
+				if errors.Is(err, mcp.ErrInputRequired) {
+					state, fault := json.Marshal(place{c.line, from + i})
+					if fault != nil {
+						return mcp.Result{}, fault
+					}
+					req.State.Set(stateReplay, state)
+				}
+				return mcp.Result{}, err
+			}
+		case eventResult:
+			p.note(p.ended, c)
+			if s.lost {
+				return mcp.Result{}, mcp.Errorf(mcp.CodeInternalError, "the result was too long to be recorded")
+			}
+			result := s.result
+			result.JSON = said.json(result.JSON)
+			return result, nil
+		case eventError:
+			p.note(p.ended, c)
+			return mcp.Result{}, &mcp.Error{Code: s.err.Code, Message: s.err.Message, Data: said.json(s.err.Data)}
+		case eventCancelled:
+			defer p.note(p.ended, c)
+			if err := wait(ctx, cancelTime); err != nil {
+				return mcp.Result{}, err
+			}
+			return mcp.Result{}, mcp.Errorf(mcp.CodeInternalError, "the recording has no response to this call, as its client cancelled it")
+		}
+	}
+	p.note(p.ended, c)
+	return mcp.Result{}, mcp.Errorf(mcp.CodeInternalError, "the recording ends before the response to this call")
+}
+
+// askAll asks the client what the server asked at the same time.
+func (p *Replay) askAll(ctx context.Context, req *mcp.Request, c *call, asks []*ask, said substitution) error {
+	if req.Peer == nil {
+		return nil
+	}
+	failed := make(chan error, len(asks))
+	var asking sync.WaitGroup
+	for _, a := range asks {
+		asking.Go(func() {
+			result, err := req.Peer.Ask(ctx, mcp.ServerRequest{Key: a.key, Method: a.method, Params: said.json(a.params)})
+			if errors.Is(err, mcp.ErrInputRequired) {
+				failed <- err
+				return
+			}
+			p.compare(c, a, result, err)
+		})
+	}
+	asking.Wait()
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return context.Cause(ctx)
+	}
+}
+
+// compare looks whether a client responds as it did when it was recorded.
+func (p *Replay) compare(c *call, a *ask, result json.RawMessage, err error) {
+	if !p.options.Strict || !a.answered {
+		return
+	}
+	compare := comparison{templates: true}
+	is := "an error"
+	switch {
+	case err != nil && a.err != nil:
+		return
+	case err == nil && a.err == nil && compare.params(a.result, result):
+		return
+	case err == nil:
+		is = describeParams(result)
+	}
+	was := "an error"
+	if a.err == nil {
+		was = describeParams(a.result)
+	}
+	p.differ(fmt.Sprintf("in %s the client responds to %s with %s, and the recording has %s", describe(c.method, c.params), a.method, is, was))
+}
+
+// note has a call be begun or ended, so that what the server sent after that is sent.
+func (p *Replay) note(what map[*call]bool, c *call) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !what[c] {
+		what[c] = true
+		close(p.changed)
+		p.changed = make(chan struct{})
+	}
+}
+
+// sleep waits for a recorded pause.
+func (p *Replay) sleep(ctx context.Context, milliseconds float64) error {
+	if p.options.Speed == 0 {
+		return context.Cause(ctx)
+	}
+	pause := milliseconds / p.options.Speed * float64(time.Millisecond)
+	return wait(ctx, time.Duration(min(pause, float64(maxPause))))
+}
+
+// wait waits, or returns why ctx is done.
+func wait(ctx context.Context, pause time.Duration) error {
+	if pause <= 0 {
+		return context.Cause(ctx)
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return context.Cause(ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

@@ -1,0 +1,262 @@
+package recording
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// The limits of a Recorder.
+const (
+	// maxQueued is how many bytes wait to be written. What does not fit is not recorded, and counted in the file.
+	maxQueued = 32 << 20
+	// maxCallers is how many clients of a recording have numbers of their own.
+	maxCallers = 1_024
+	// closeTime is how long Close waits for what is still to be written.
+	closeTime = 5 * time.Second
+)
+
+// Options say how a Recorder records; the zero value of each field means its default.
+type Options struct {
+	// Program says who records, such as "junction 1.0 proxy".
+	Program string
+	// Through has every message wait until it is written: then nothing is lost, however the process ends. Without it
+	// traffic is never delayed, and what cannot be written in time is counted in the file, and lost.
+	Through bool
+	// OnError is called once if nothing can be written any more; the traffic goes on without being recorded.
+	OnError func(error)
+}
+
+// A Recorder writes down what goes through its [Recorder.Middleware]. All methods are safe for concurrent use.
+type Recorder struct {
+	options Options
+	began   time.Time
+	calls   atomic.Int64
+	wake    chan struct{} // signalled when there is something to write
+	done    chan struct{} // closed when all is written
+
+	mu      sync.Mutex
+	queue   []entry
+	queued  int             // bytes of it
+	secrets []string        // to be hidden in what is in the queue, and later
+	hidden  map[string]bool // all that were ever among them
+	lost    line            // how much did not fit into it
+	callers map[any]int
+	closed  bool
+	failed  error
+}
+
+// An entry is a line that is to be written.
+type entry struct {
+	line    *line
+	size    int
+	written chan<- struct{} // closed then; nil where nobody waits
+}
+
+// New returns a Recorder that writes to w. Close it when done.
+func New(w io.Writer, o Options) (*Recorder, error) {
+	r := &Recorder{options: o, began: time.Now(), wake: make(chan struct{}, 1), done: make(chan struct{}), callers: map[any]int{}, hidden: map[string]bool{}}
+	first := appendHeader(header{Recording: format, Program: o.Program, Began: r.began.UTC().Format(time.RFC3339Nano)})
+	if _, err := w.Write(first); err != nil {
+		return nil, err
+	}
+	go r.write(&file{w: w, size: len(first)})
+	return r, nil
+}
+
+// Hide has these values be replaced wherever they stand in what is recorded from now on: what is known to be a secret
+// whatever it looks like. Values of less than 6 bytes, and short plain words, are replaced only where the name of
+// a member says that there is a secret.
+func (r *Recorder) Hide(secrets ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, secret := range secrets {
+		if secret != "" && !r.hidden[secret] && len(r.hidden) < maxSecrets {
+			r.hidden[secret] = true
+			r.secrets = append(r.secrets, secret)
+		}
+	}
+}
+
+// Close writes what is still to be written. The error says what could not be.
+func (r *Recorder) Close() error {
+	r.mu.Lock()
+	r.closed = true
+	r.mu.Unlock()
+	r.signal()
+	late := time.NewTimer(closeTime)
+	defer late.Stop()
+	select {
+	case <-r.done:
+	case <-late.C:
+		return fmt.Errorf("the recording is not complete: it could not be written within %v", closeTime)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failed
+}
+
+func (r *Recorder) signal() {
+	select {
+	case r.wake <- struct{}{}:
+	default: // it is signalled already
+	}
+}
+
+// add has a line be written. What it points to must not change any more.
+func (r *Recorder) add(ctx context.Context, l *line) {
+	e := entry{line: l, size: l.size()}
+	var written chan struct{}
+	if r.options.Through {
+		written = make(chan struct{})
+		e.written = written
+	}
+	if !r.enqueue(e) {
+		return
+	}
+	r.signal()
+	if written != nil {
+		select {
+		case <-written:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (r *Recorder) enqueue(e entry) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e.line.MS = ms(time.Since(r.began))
+	switch {
+	case r.closed || r.failed != nil:
+		return false
+	case e.written == nil && r.queued+e.size > maxQueued:
+		r.lost.Lines++
+		r.lost.Bytes += e.size
+		r.lost.MS = e.line.MS
+		return false
+	}
+	r.queue = append(r.queue, e)
+	r.queued += e.size
+	return true
+}
+
+// take returns what is to be written now, and whether something may come later.
+func (r *Recorder) take() (lines []entry, secrets []string, more bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lines, secrets = r.queue, r.secrets
+	if r.lost.Lines > 0 {
+		lost := r.lost
+		lost.Event = eventLost
+		lines = append(lines, entry{line: &lost})
+	}
+	r.queue, r.secrets, r.lost = nil, nil, line{}
+	return lines, secrets, !r.closed
+}
+
+func (r *Recorder) wrote(e entry) {
+	r.mu.Lock()
+	r.queued -= e.size
+	r.mu.Unlock()
+	if e.written != nil {
+		close(e.written)
+	}
+}
+
+// write writes lines until the Recorder is closed. It owns the file.
+func (r *Recorder) write(f *file) {
+	defer close(r.done)
+	for more := true; more; {
+		<-r.wake
+		var lines []entry
+		var secrets []string
+		lines, secrets, more = r.take()
+		for _, secret := range secrets {
+			f.hider.learn(secret)
+		}
+		for _, e := range lines {
+			r.failedWith(f.add(e.line))
+			r.wrote(e)
+		}
+	}
+	r.failedWith(f.end(ms(time.Since(r.began))))
+}
+
+// failedWith remembers why nothing is written any more.
+func (r *Recorder) failedWith(err error) {
+	if err == nil {
+		return
+	}
+	r.mu.Lock()
+	first := r.failed == nil
+	if first {
+		r.failed = fmt.Errorf("the recording ends here: %w", err)
+		err = r.failed
+	}
+	r.mu.Unlock()
+	if first && r.options.OnError != nil {
+		r.options.OnError(err)
+	}
+}
+
+// caller is the number of a client.
+func (r *Recorder) caller(who any) int {
+	if who == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := r.callers[who]
+	if n == 0 && len(r.callers) < maxCallers {
+		n = len(r.callers) + 1
+		r.callers[who] = n
+	}
+	return n
+}
+
+// A file is what is written to.
+type file struct {
+	w     io.Writer
+	size  int
+	ended bool // nothing is written any more
+	hider hider
+	buf   []byte
+}
+
+var errFull = errors.New("it is as large as a recording may be")
+
+// add writes a line. After an error nothing is written any more.
+func (f *file) add(l *line) error {
+	if f.ended {
+		return nil
+	}
+	if l.size() > maxLine {
+		l = l.without()
+	}
+	f.buf = l.append(f.buf[:0], &f.hider)
+	if len(f.buf) > maxLine { // placeholders made it longer
+		f.buf = l.without().append(f.buf[:0], &f.hider)
+	}
+	const last = 1 << 10 // for the line that says that the file is full
+	if f.size+len(f.buf) > MaxSize-last {
+		f.ended = true
+		_, err := f.w.Write((&line{MS: l.MS, Event: eventFull}).append(nil, &f.hider))
+		return errors.Join(errFull, err)
+	}
+	n, err := f.w.Write(f.buf)
+	f.size += n
+	f.ended = err != nil
+	if cap(f.buf) > 1<<20 {
+		f.buf = nil // one long message does not cost memory for good
+	}
+	return err
+}
+
+func (f *file) end(at float64) error {
+	return f.add(&line{MS: at, Event: eventEnd})
+}

@@ -1,0 +1,319 @@
+package recording
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/schema"
+	"github.com/junction-mcp/junction/mcp"
+)
+
+const (
+	// maxDifferences is how many differences a Replay remembers.
+	maxDifferences = 1_000
+	// maxPause is how long a Replay waits between two events of a call.
+	maxPause = 10 * time.Minute
+	// cancelTime is how long a call that was cancelled in the recording waits for that.
+	cancelTime = 30 * time.Second
+)
+
+// ReplayOptions say what a Replay does; the zero value of each field means its default.
+type ReplayOptions struct {
+	// Server is whose conversation is played, by its name; needed where the recording has several.
+	Server string
+	// Speed divides the recorded pauses: with 2 they are half as long. 0 makes none.
+	Speed float64
+	// Strict answers a request that is not the next one, with an error, and has [Replay.Differences] count whatever
+	// is not as it was recorded. Ids and times that differ each time are no difference.
+	Strict bool
+	// OnDifference hears of each request that the recording does not have, and with Strict of all differences.
+	OnDifference func(text string)
+}
+
+// A Replay is an [mcp.Handler] that answers as the recorded server did. It plays the recording once: a request that
+// was recorded several times gets one answer after the other, and then always the last.
+type Replay struct {
+	options  ReplayOptions
+	discover *mcp.Result // what the server said it was; nil if that is not known
+	calls    []*call     // all but those of discover and listen
+	outside  []*outside  // what the server sent in no call
+	log      recorded
+
+	capabilities mcp.ServerCapabilities // of discover
+
+	mu          sync.Mutex
+	used        map[*call]bool
+	begun       map[*call]bool
+	ended       map[*call]bool
+	changed     chan struct{} // closed when begun or ended change
+	differences []string
+	more        int // differences that are not among these
+}
+
+// recorded are the calls by what they are about.
+type recorded map[subject][]*call
+
+type subject struct{ method, name string }
+
+func subjectOf(method string, params json.RawMessage) subject {
+	return subject{method, mcp.NewRequest(method, params).Name}
+}
+
+// NewReplay returns a replay of a recording.
+func NewReplay(r *Recording, o ReplayOptions) (*Replay, error) {
+	servers := r.Servers()
+	switch {
+	case len(servers) == 0:
+		return nil, fmt.Errorf("the recording has no request")
+	case o.Server == "" && len(servers) > 1:
+		return nil, fmt.Errorf("the recording has several servers: name one of %q", servers)
+	case o.Server == "":
+		o.Server = servers[0]
+	case !slices.Contains(servers, o.Server):
+		return nil, fmt.Errorf("the recording has no server %q, but %q", o.Server, servers)
+	}
+	if math.IsNaN(o.Speed) || o.Speed < 0 {
+		return nil, fmt.Errorf("the speed %v is negative", o.Speed)
+	}
+	p := &Replay{options: o, log: recorded{}, used: map[*call]bool{}, begun: map[*call]bool{}, ended: map[*call]bool{}, changed: make(chan struct{})}
+	var listens []*call
+	for _, c := range r.calls {
+		switch {
+		case c.server != o.Server || c.omitted:
+		case c.method == methodListen:
+			listens = append(listens, c)
+		case c.method == methodDiscover:
+			if last := c.end(); p.discover == nil && last != nil && last.kind == eventResult && !last.lost {
+				p.discover = &last.result
+			}
+		case c.method != methodPing:
+			p.calls = append(p.calls, c)
+			about := subjectOf(c.method, c.params)
+			p.log[about] = append(p.log[about], c)
+		}
+	}
+	if p.discover != nil {
+		var said mcp.DiscoverResult
+		_ = schema.DecodeLoose(p.discover.JSON, &said) // what cannot be read is not there
+		p.capabilities = said.Capabilities
+	}
+	p.outside = outsideOf(listens, p.calls)
+	return p, nil
+}
+
+// end is the last step of a call that was over; nil if it was not.
+func (c *call) end() *step {
+	if c.lastLine == 0 {
+		return nil
+	}
+	return &c.steps[len(c.steps)-1]
+}
+
+// Handle answers a request from the recording.
+func (p *Replay) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	switch req.Method {
+	case methodPing:
+		return mcp.Result{}, nil
+	case methodListen:
+		return p.listen(ctx, req)
+	case methodDiscover:
+		if p.discover == nil {
+			return mcp.Result{}, mcp.Errorf(mcp.CodeInternalError, "the recording does not say what the server is")
+		}
+		return *p.discover, nil
+	}
+	if c, from, pairs := p.resumed(req); c != nil {
+		return p.play(ctx, req, c, from, pairs)
+	}
+	c, pairs, err := p.choose(req)
+	if err != nil {
+		return mcp.Result{}, err
+	}
+	return p.play(ctx, req, c, 0, pairs)
+}
+
+// choose finds the call that a request is, and has it be used.
+func (p *Replay) choose(req *mcp.Request) (*call, []pair, error) {
+	c, pairs, difference := p.pick(req)
+	switch {
+	case difference == "":
+		return c, pairs, nil
+	case c == nil && p.log.lacks(req.Method):
+		p.differ(difference)
+		return nil, nil, mcp.Errorf(mcp.CodeMethodNotFound, "%s", difference)
+	}
+	p.differ(difference)
+	return nil, nil, mcp.Errorf(mcp.CodeInvalidParams, "%s", difference)
+}
+
+// pick is choose, with what is wrong with the call, if anything is.
+func (p *Replay) pick(req *mcp.Request) (c *call, pairs []pair, difference string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c, pairs = p.find(req); c == nil {
+		return nil, nil, p.missing(req)
+	}
+	if p.options.Strict && p.used[c] {
+		return c, nil, describe(req.Method, req.Params) + " was asked more often than it was recorded"
+	}
+	p.used[c] = true
+	if p.options.Strict {
+		if before := p.before(c); before != nil {
+			difference = fmt.Sprintf("%s was asked before %s, which comes first in the recording", describe(req.Method, req.Params), describe(before.method, before.params))
+		}
+	}
+	return c, pairs, difference
+}
+
+// find returns the call that a request is: with the very same parameters, or else with others that differ only where they
+// differ each time; the first that was not used, or else the last one.
+func (p *Replay) find(req *mcp.Request) (*call, []pair) {
+	for _, templates := range []bool{false, true} {
+		var last *call
+		var pairs []pair
+		for _, c := range p.log[subjectOf(req.Method, req.Params)] {
+			compare := comparison{templates: templates}
+			if !compare.params(c.params, req.Params) {
+				continue
+			}
+			last, pairs = c, compare.pairs
+			if !p.used[c] {
+				return c, pairs
+			}
+		}
+		if last != nil {
+			return last, pairs
+		}
+	}
+	return nil, nil
+}
+
+// before is a call that was over before c began, and was not asked yet.
+func (p *Replay) before(c *call) *call {
+	for _, other := range p.calls {
+		if other.line >= c.line {
+			return nil
+		}
+		if !p.used[other] && other.lastLine > 0 && other.lastLine < c.line {
+			return other
+		}
+	}
+	return nil
+}
+
+func (r recorded) lacks(method string) bool {
+	for about := range r {
+		if about.method == method {
+			return false
+		}
+	}
+	return true
+}
+
+// missing says that the recording does not have a request, and what it has instead.
+func (p *Replay) missing(req *mcp.Request) string {
+	const shown = 3
+	what := describe(req.Method, req.Params)
+	others := p.log[subjectOf(req.Method, req.Params)]
+	if len(others) == 0 {
+		var names []string
+		for _, c := range p.calls {
+			if name := quotedName(c.method, c.params); c.method == req.Method && name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		switch {
+		case len(names) == 0:
+			return fmt.Sprintf("the recording has no %s", req.Method)
+		case len(names) > 10:
+			names = append(names[:10], "…")
+		}
+		return fmt.Sprintf("the recording has no %s, but those of %s", what, strings.Join(names, ", "))
+	}
+	var with []string
+	for _, c := range others[:min(len(others), shown)] {
+		with = append(with, describeParams(c.params))
+	}
+	if len(others) > shown {
+		with = append(with, fmt.Sprintf("%d more", len(others)-shown))
+	}
+	return fmt.Sprintf("the recording has no %s, but with %s", what, strings.Join(with, ", "))
+}
+
+// describe says which request it is.
+func describe(method string, params json.RawMessage) string {
+	text := method
+	if name := quotedName(method, params); name != "" {
+		text += " " + name
+	}
+	return text + " with " + describeParams(params)
+}
+
+func quotedName(method string, params json.RawMessage) string {
+	name := mcp.NewRequest(method, params).Name
+	if name == "" {
+		return ""
+	}
+	return fmt.Sprintf("%q", plaintext.Line(name, 100))
+}
+
+// describeParams are the parameters that tell requests of one subject apart.
+func describeParams(params json.RawMessage) string {
+	const longest = 200
+	if len(params) > 0 {
+		params = jsonrpc.Without(params, "_meta", "name", "uri", "inputResponses", "requestState")
+	}
+	if arguments := jsonrpc.Get(params, "arguments"); arguments != nil {
+		params = arguments
+	}
+	if len(params) == 0 {
+		params = json.RawMessage(`{}`)
+	}
+	return plaintext.Line(string(new(hider).json(params)), longest)
+}
+
+// differ counts a difference.
+func (p *Replay) differ(text string) {
+	p.mu.Lock()
+	if len(p.differences) < maxDifferences {
+		p.differences = append(p.differences, text)
+	} else {
+		p.more++
+	}
+	p.mu.Unlock()
+	if p.options.OnDifference != nil {
+		p.options.OnDifference(text)
+	}
+}
+
+// Differences says what was asked, up to now, that the recording does not have; with [ReplayOptions.Strict] everything
+// that was not as it was recorded, and what was recorded and never asked.
+func (p *Replay) Differences() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := slices.Clone(p.differences)
+	if p.more > 0 {
+		all = append(all, fmt.Sprintf("%d more differences", p.more))
+	}
+	if !p.options.Strict {
+		return all
+	}
+	for _, c := range p.calls {
+		if len(all) > maxDifferences {
+			break
+		}
+		if !p.used[c] {
+			all = append(all, describe(c.method, c.params)+" was recorded and never asked")
+		}
+	}
+	return all
+}
