@@ -21,13 +21,13 @@ const maxConsents = 10_000
 // consent asks whether a server that a project's file defines may be started: whoever
 // wrote the repository wrote what would run. A file named by --config was consented to.
 func (a *app) consent(ctx context.Context, e entry) error {
-	return a.consents(ctx, []entry{e})[0]
+	return a.consents(ctx, []entry{e}, true)[0]
 }
 
 // consents asks it about several servers, in one list. What the person said of one
-// holds until its entry changes; a no also until the server is asked about alone, by its
-// name. It returns, of each, why it may not be started.
-func (a *app) consents(ctx context.Context, entries []entry) []error {
+// holds until its entry changes; a no also until the server is asked for by its name, as named
+// says of all of them. It returns, of each, why it may not be started.
+func (a *app) consents(ctx context.Context, entries []entry, named bool) []error {
 	faults := make([]error, len(entries))
 	if len(a.flags.config) > 0 {
 		return faults
@@ -43,7 +43,7 @@ func (a *app) consents(ctx context.Context, entries []entry) []error {
 		keys[i] = a.consentKey(e)
 		switch agreed, known := said[keys[i]]; {
 		case known && agreed:
-		case known && len(entries) > 1:
+		case known && !named:
 			faults[i] = fmt.Errorf("server %q of the project's file %s was refused before; name it to be asked again", e.name, e.definition.Source)
 		default:
 			open = append(open, i)

@@ -27,7 +27,7 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 			entries = slices.DeleteFunc(entries, func(e entry) bool { return !slices.Contains(names, e.name) })
 		}
 		var may []string
-		for i, fault := range a.consents(t.Context(), entries) {
+		for i, fault := range a.consents(t.Context(), entries, names != nil) {
 			if fault == nil {
 				may = append(may, entries[i].name)
 			}
@@ -56,6 +56,27 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 	if got, _ := agreed(""); got != "a b c" {
 		t.Errorf("after that: %q", got)
 	}
+	write(t, map[string]string{".mcp.json": strings.ReplaceAll(three, "run", "walk")})
+	if got, seen := agreed("n\n"); got != "" || strings.Count(seen, "Use them?") != 1 {
+		t.Errorf("none of three others: %q\n%s", got, seen)
+	}
+	if got, seen := agreed("a\n"); got != "" || seen != "" {
+		t.Errorf("the next time: %q\n%s", got, seen)
+	}
+	if got, seen := agreed("1\n", "b", "c"); got != "b" || !strings.Contains(seen, "1  b (stdio): walk-b\n  2  c (stdio): walk-c\nUse them?") {
+		t.Errorf("two refused ones by their names: %q\n%s", got, seen)
+	}
+	if got, seen := agreed("n\n", "c"); got != "" || !strings.Contains(seen, "Use it?") {
+		t.Errorf("the one that was refused again: %q\n%s", got, seen)
+	}
+	write(t, map[string]string{".mcp.json": `{"mcpServers":{"a":{"command":"skip-a"}}}`})
+	if got, seen := agreed("n\n"); got != "" || !strings.Contains(seen, "Use it?") {
+		t.Errorf("the only one of its file: %q\n%s", got, seen)
+	}
+	if got, seen := agreed("y\n"); got != "" || seen != "" {
+		t.Errorf("that one, which nobody named, the next time: %q\n%s", got, seen)
+	}
+	write(t, map[string]string{".mcp.json": three})
 	write(t, map[string]string{".mcp.json": strings.Replace(three, "${TOKEN}", "--require=./evil.js", 1)})
 	if got, seen := agreed("\n"); got != "b c" || !strings.Contains(seen, "Use it?") || strings.Contains(seen, "run-b") {
 		t.Errorf("another entry: %q\n%s", got, seen)

@@ -93,7 +93,7 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 			all = append(all, sick)
 		}
 	}
-	faults := a.consents(ctx, entries)
+	faults := a.consents(ctx, entries, len(names) > 0)
 	for i, e := range entries {
 		if e.isDisabled() || ctx.Err() != nil {
 			continue

@@ -44,7 +44,7 @@ func (a *app) overview(ctx context.Context, names []string, refresh bool) error 
 	if err != nil {
 		return err
 	}
-	if err := a.askOpen(ctx, toolList(), all); err != nil {
+	if err := a.askOpen(ctx, toolList(), all, len(names) > 0); err != nil {
 		return err
 	}
 	if a.flags.json {

@@ -304,7 +304,7 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	v.layers.now.Store(next)
 	v.unmatched.configured(r.configured, from)
 	v.app.reportProblems(set)
-	wanted := v.withFaulty(set, v.app.admitted(ctx, v.app.withoutSelf(ctx, entries, v.listener)))
+	wanted := v.withFaulty(set, v.app.admitted(ctx, v.app.withoutSelf(ctx, entries, v.listener), false))
 	v.gateway.SetNames(v.options.noPrefix || s.Names == "none", conflicts(s.Conflicts))
 	changed := v.change(ctx, wanted)
 	v.makeFronts()
