@@ -207,7 +207,7 @@ func (a *app) introduceUp(v *served, set *config.Set) {
 	case a.log == nil && (!o.stdio || a.flags.verbose):
 		var args []string // for another process, which can neither write the same audit log nor ask for a key
 		if v.layers.log == nil && len(o.ways()) == 0 {
-			args = a.stdioArgs(set, slices.ContainsFunc(v.entries, entry.ofProject), o)
+			args = a.stdioArgs(set, v.entries, o)
 		}
 		a.introduce(v.listener, o.front, args)
 		a.showSources(v.entries)
