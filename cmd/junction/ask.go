@@ -58,7 +58,7 @@ func (a *app) recall(ctx context.Context, l list, names []string, refresh bool) 
 
 // askOpen asks the servers that nothing is remembered of, several at a time; consent
 // is asked for first; named says that the person asks for them by their names. Who takes long is
-// told meanwhile. The error is why ctx is done.
+// named meanwhile. The error is why ctx is done.
 func (a *app) askOpen(ctx context.Context, l list, all []listedServer, named bool) error {
 	s := &startList{app: a, pending: map[string]string{}, free: make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))}
 	var asked, open []*listedServer

@@ -55,7 +55,7 @@ func (a *app) consents(ctx context.Context, entries []entry, named bool) []error
 	answers := make(map[int]bool)
 	var decided bool
 	var err error
-	if a.person != nil {
+	if a.asks() {
 		answers, decided, err = a.askConsents(ctx, entries, open)
 	}
 	for _, i := range open {
@@ -63,8 +63,12 @@ func (a *app) consents(ctx context.Context, entries []entry, named bool) []error
 		switch {
 		case err != nil:
 			faults[i] = err
-		case a.person == nil:
-			faults[i] = fmt.Errorf("server %q is defined by the project's file %s; to use it without being asked, name the file: --config %s", entries[i].name, d.Source, d.Source)
+		case !a.asks():
+			where := ""
+			if a.person != nil {
+				where = ", and nobody is asked in the background"
+			}
+			faults[i] = fmt.Errorf("server %q is defined by the project's file %s%s; to use it without being asked, name the file: --config %s", entries[i].name, d.Source, where, d.Source)
 		case !answers[i]:
 			faults[i] = fmt.Errorf("server %q of the project's file %s was refused", entries[i].name, d.Source)
 		case a.consentKey(entries[i]) != keys[i]:
@@ -76,6 +80,9 @@ func (a *app) consents(ctx context.Context, entries []entry, named bool) []error
 	}
 	return faults
 }
+
+// asks reports whether there is somebody to be asked at a start.
+func (a *app) asks() bool { return a.person != nil && !a.person.Away() }
 
 // askConsents shows servers and asks which may be started. Where the person decides
 // nothing, all are refused for this time.

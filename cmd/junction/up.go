@@ -375,7 +375,7 @@ func memoryKey(s *config.Server, client string) definitions.Origin {
 // the screen: the configuration remembers the answers. What is wrong with the
 // rest shows when the server is connected to.
 func (a *app) askInputs(ctx context.Context, e entry) {
-	if a.person != nil && needsInput(e.definition) {
+	if a.asks() && needsInput(e.definition) {
 		_, _ = e.definition.Resolve(ctx)
 	}
 }
