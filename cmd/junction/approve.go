@@ -34,9 +34,22 @@ shown with that hash, without a question. A junction up that runs offers them at
 	return cmd
 }
 
+// approval is the command that approves what a server defines, or exactly what has the hash, in whatever folder it is typed.
+func approval(server, hash, file string) string {
+	if hash != "" {
+		server += "@" + hash
+	}
+	command := "junction approve " + shellWord(server)
+	if file != "" {
+		command += " --config " + shellWord(absolute(file))
+	}
+	return command
+}
+
 // An unapproved server has definitions that nobody approved as they are.
 type unapproved struct {
 	server   string
+	file     string // that defines it
 	withheld []review.Withheld
 	changed  int // of them, the others are new
 	findings int
@@ -110,8 +123,9 @@ func (a *app) unapproved(ctx context.Context, entries []entry, pins *guard.Pins)
 		catalogue.Set(e.name, tools...)
 	}
 	var all []*unapproved
+	files := sources(entries)
 	for _, e := range entries {
-		u := &unapproved{server: e.name}
+		u := &unapproved{server: e.name, file: files[e.name]}
 		for _, d := range offered[e.name] {
 			verdict := pins.Check(d)
 			if verdict.State == guard.Same {
@@ -138,7 +152,7 @@ func (a *app) listUnapproved(all []*unapproved) error {
 	slices.SortStableFunc(all, func(a, b *unapproved) int { return cmp.Compare(b.changed, a.changed) })
 	var rows [][]string
 	for _, u := range all {
-		rows = append(rows, []string{u.server, u.summary(), "junction approve " + u.server})
+		rows = append(rows, []string{u.server, u.summary(), approval(u.server, "", u.file)})
 	}
 	a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
 	return nil
@@ -164,7 +178,7 @@ func (a *app) approveOne(ctx context.Context, pins *guard.Pins, catalogue *guard
 	if hash == "" {
 		a.showUnapproved(catalogue, u)
 		if a.person == nil {
-			return usagef("nobody can be asked here; junction approve %s@%s approves this", u.server, u.hash())
+			return usagef("nobody can be asked here; %s approves this", approval(u.server, u.hash(), u.file))
 		}
 		typed, err := a.person.Line(ctx, fmt.Sprintf("Approve this (%s)? [y]es, [N]o > ", u.hash()))
 		if err != nil {
@@ -175,7 +189,7 @@ func (a *app) approveOne(ctx context.Context, pins *guard.Pins, catalogue *guard
 			return nil
 		}
 	} else if hash != u.hash() {
-		return &connectError{fmt.Errorf("server %q defines something else by now: junction approve %s shows it", u.server, u.server)}
+		return &connectError{fmt.Errorf("server %q defines something else by now: %s shows it", u.server, approval(u.server, "", u.file))}
 	}
 	if err := u.approve(pins); err != nil {
 		return err

@@ -50,7 +50,9 @@ func (v *served) describe() instance {
 			one.Server = strings.TrimSpace(s.Server.Name + " " + s.Server.Version)
 		}
 		if now.review != reviewNone && one.Source != "" {
-			one.Withheld = v.withheld(s.Name, review.Mode(now.review))
+			if one.Withheld = v.withheld(s.Name, review.Mode(now.review)); len(one.Withheld) > 0 {
+				one.Approval = approval(s.Name, "", one.Source)
+			}
 		}
 		i.Servers = append(i.Servers, one)
 	}
@@ -93,7 +95,7 @@ func (i *instance) remarks() (lines []string) {
 			if n > len(names) {
 				names = append(names, fmt.Sprintf("%d more", n-len(names)))
 			}
-			lines = append(lines, fmt.Sprintf("Withheld until approved: %s of %s; junction approve %s", strings.Join(names, ", "), s.Name, shellWord(s.Name)))
+			lines = append(lines, fmt.Sprintf("Withheld until approved: %s of %s; %s", strings.Join(names, ", "), s.Name, s.Approval))
 		}
 	}
 	if t := i.Tools; t.Searched {

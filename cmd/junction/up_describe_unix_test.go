@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -46,10 +47,14 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 	if !slices.Contains(got.Servers[0].Withheld, "echo") || got.Tools.Mode != "search" || !got.Tools.Searched || got.Tools.Listed != 3 {
 		t.Errorf("got %+v", got)
 	}
+	approves, isApproval := strings.CutPrefix(got.Servers[0].Approval, "junction approve good --config ")
+	if !isApproval || !filepath.IsAbs(approves) {
+		t.Errorf("what approves it is %q", got.Servers[0].Approval)
+	}
 	shown := runs(t, "", "status").stdout
 	for _, want := range []string{
 		"The configuration cannot be used as it is now; what was there before goes on: s.json",
-		"more of good; junction approve good\n",
+		"more of good; " + got.Servers[0].Approval + "\n",
 		"Clients see 3 tools, and find 0 by search (--tools search)\n",
 	} {
 		if !strings.Contains(shown, want) {

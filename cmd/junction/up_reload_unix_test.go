@@ -230,9 +230,13 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 		all := toolsAt(t, r.url)
 		return strings.Contains(all, "a__add") && !strings.Contains(all, "a__echo")
 	})
-	if !strings.Contains(r.stderr.String(), `server "a": echo is not offered, new or changed since it was approved: junction approve a`) {
+	_, hint, said := strings.Cut(r.stderr.String(), `server "a": echo is not offered, new or changed since it was approved: junction `)
+	if !said {
 		t.Errorf("it says %s", r.stderr)
 	}
+	hint, _, _ = strings.Cut(hint, "\n")
+	t.Chdir(t.TempDir()) // what it says to be typed holds everywhere
+	runs(t, "", strings.Fields(hint)...).expect(t, exitUsage, "as it was", "nobody can be asked here")
 	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitProtocol, "", "lists no tool")
 	runs(t, "", "approve", "--config", config).expect(t, exitOK, "1 changed", "")
 	shown := runs(t, "", "approve", "a", "--config", config)

@@ -65,6 +65,7 @@ type serverStatus struct {
 	Templates int      `json:"templates"`
 	Renamed   []string `json:"renamed,omitempty"`
 	Withheld  []string `json:"withheld,omitempty"` // until they are approved
+	Approval  string   `json:"approval,omitempty"` // the command that does
 
 	Line string `json:"line"` // as the table shows it
 }
