@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -89,7 +90,7 @@ func (a *app) approve(ctx context.Context, args []string) error {
 	}
 	all, catalogue := a.unapproved(ctx, entries, pins)
 	if len(args) == 0 {
-		return a.listUnapproved(all)
+		return a.listUnapproved(all, set)
 	}
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(u *unapproved) bool { return u.server == name })
@@ -144,9 +145,17 @@ func (a *app) unapproved(ctx context.Context, entries []entry, pins *guard.Pins)
 	return all, catalogue
 }
 
-func (a *app) listUnapproved(all []*unapproved) error {
+func (a *app) listUnapproved(all []*unapproved, set *config.Set) error {
 	if len(all) == 0 {
-		a.out.Printf("Everything that is remembered of the configured servers is approved.\n")
+		var files []string
+		for _, f := range set.Files {
+			files = append(files, shortened(f.Path))
+		}
+		if len(files) == 0 {
+			a.out.Printf("There is no configuration file here, and so nothing to approve; what a junction up that runs withholds, junction status shows.\n")
+		} else {
+			a.out.Printf("Everything that is remembered of the servers of %s is approved.\n", strings.Join(files, ", "))
+		}
 		return nil
 	}
 	slices.SortStableFunc(all, func(a, b *unapproved) int { return cmp.Compare(b.changed, a.changed) })

@@ -82,8 +82,14 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	if entries, err = chosen(entries, set, names); err != nil {
+	sound := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return hasProblem(set, name) && !slices.ContainsFunc(entries, func(e entry) bool { return e.name == name })
+	})
+	if entries, err = chosen(entries, set, sound); err != nil {
 		return err
+	}
+	if len(names) > 0 && len(sound) == 0 {
+		entries = nil
 	}
 	var all []*patient
 	for _, p := range set.Problems() {

@@ -247,7 +247,8 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 	runs(t, "", "approve", hash, "--config", config).expect(t, exitOK, `Approved of server "a": 1 changed`, "")
 	waitFor(t, "it is offered again", func() bool { return strings.Contains(toolsAt(t, r.url), "a__echo") })
 	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitOK, "hi", "")
-	runs(t, "", "approve", "--config", config).expect(t, exitOK, "Everything that is remembered of the configured servers is approved", "")
+	runs(t, "", "approve", "--config", config).expect(t, exitOK, "Everything that is remembered of the servers of "+config+" is approved", "")
+	runs(t, "", "approve").expect(t, exitOK, "There is no configuration file here, and so nothing to approve; what a junction up that runs withholds, junction status shows", "")
 }
 
 // What stands around a server changes its definitions for clients; those that are approved are its own.
