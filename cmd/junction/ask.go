@@ -337,7 +337,7 @@ func (a *app) failure(s listedServer) string {
 	err := s.listing.err
 	ended := errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	switch {
-	case a.flags.verbose:
+	case a.flags.verbose, errors.As(err, new(*consentError)):
 		return err.Error()
 	case ended && errors.As(err, new(*connectError)):
 		return "still starting: " + s.entry.name

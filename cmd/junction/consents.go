@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -44,7 +45,7 @@ func (a *app) consents(ctx context.Context, entries []entry, named bool) []error
 		switch agreed, known := said[keys[i]]; {
 		case known && agreed:
 		case known && !named:
-			faults[i] = fmt.Errorf("server %q of the project's file %s was refused before; name it to be asked again", e.name, e.definition.Source)
+			faults[i] = &consentError{e.name, e.definition.Source, "refused before; junction asks again about what is named"}
 		default:
 			open = append(open, i)
 		}
@@ -59,26 +60,66 @@ func (a *app) consents(ctx context.Context, entries []entry, named bool) []error
 		answers, decided, err = a.askConsents(ctx, entries, open)
 	}
 	for _, i := range open {
-		d := entries[i].definition
+		why, file := "", entries[i].definition.Source
 		switch {
 		case err != nil:
 			faults[i] = err
+		case a.person == nil:
+			why = "nobody can be asked here; to use what it defines without being asked, name it: --config " + file
 		case !a.asks():
-			where := ""
-			if a.person != nil {
-				where = ", and nobody is asked in the background"
-			}
-			faults[i] = fmt.Errorf("server %q is defined by the project's file %s%s; to use it without being asked, name the file: --config %s", entries[i].name, d.Source, where, d.Source)
+			why = "nobody is asked in the background; to use what it defines without being asked, name it: --config " + file
+		case !answers[i] && decided:
+			why = "refused"
 		case !answers[i]:
-			faults[i] = fmt.Errorf("server %q of the project's file %s was refused", entries[i].name, d.Source)
+			why = "there was no answer; the next start asks again"
 		case a.consentKey(entries[i]) != keys[i]:
-			faults[i] = fmt.Errorf("the environment file of server %q changed while you were asked; start again to be asked about it as it is now", entries[i].name)
+			why = "the environment file changed while you were asked; start again to be asked about it as it is now"
+		}
+		if why != "" {
+			faults[i] = &consentError{entries[i].name, file, why}
 		}
 	}
 	if decided && err == nil {
 		a.rememberConsents(keys, answers, open)
 	}
 	return faults
+}
+
+// A consentError says why a server of a project is not started.
+type consentError struct{ server, file, why string }
+
+func (e *consentError) Error() string {
+	return fmt.Sprintf("server %q of the project's file %s is not started: %s", e.server, e.file, e.why)
+}
+
+// notStarted is why servers are not started, in one line for all of one file that have the same reason.
+func notStarted(faults []error) (lines []string) {
+	servers := map[consentError][]string{} // by file and reason
+	for _, err := range faults {
+		if e, is := errors.AsType[*consentError](err); is {
+			reason := consentError{file: e.file, why: e.why}
+			servers[reason] = append(servers[reason], strconv.Quote(e.server))
+		}
+	}
+	for _, err := range faults {
+		e, is := errors.AsType[*consentError](err)
+		if !is {
+			if err != nil {
+				lines = append(lines, err.Error())
+			}
+			continue
+		}
+		reason := consentError{file: e.file, why: e.why}
+		switch names := servers[reason]; len(names) {
+		case 0: // said with the first of them
+		case 1:
+			lines = append(lines, e.Error())
+		default:
+			lines = append(lines, fmt.Sprintf("%d servers of the project's file %s are not started: %s (%s)", len(names), e.file, e.why, strings.Join(names, ", ")))
+		}
+		delete(servers, reason)
+	}
+	return lines
 }
 
 // asks reports whether there is somebody to be asked at a start.

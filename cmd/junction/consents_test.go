@@ -88,6 +88,41 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 	}
 }
 
+// Who looks at a gateway sees why it serves nothing, and one reason once.
+func TestServersThatAreNotAgreedToAreSaidToBe(t *testing.T) {
+	alone(t)
+	write(t, map[string]string{".git/HEAD": "", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a"},"b":{"command":"run-b"},"c":{"command":"run-c"}}}`})
+	for _, test := range []struct {
+		typed string // none: nobody is there
+		want  []string
+	}{
+		{"", []string{"3 servers of the project's file FILE are not started: nobody can be asked here; to use what it defines without being asked, name it: --config FILE (\"a\", \"b\", \"c\")"}},
+		{"\n", []string{"3 servers of the project's file FILE are not started: there was no answer; the next start asks again (\"a\", \"b\", \"c\")"}},
+		{"2\n", []string{"2 servers of the project's file FILE are not started: refused (\"a\", \"c\")"}},
+		{"none\n", []string{"2 servers of the project's file FILE are not started: refused before; junction asks again about what is named (\"a\", \"c\")"}},
+	} {
+		a, seen := asking(test.typed)
+		if test.typed == "" {
+			a.person = nil
+		}
+		set, entries, err := a.servers()
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := &served{app: a}
+		v.admitted(t.Context(), entries, false)
+		lines := strings.Split(strings.ReplaceAll(strings.Join(*v.refused.Load(), "\n"), set.Files[0].Path, "FILE"), "\n")
+		if !slices.Equal(lines, test.want) || !strings.Contains(seen.String(), "junction: "+(*v.refused.Load())[0]+"\n") {
+			t.Errorf("%q: got %q\n%s", test.typed, lines, seen)
+		}
+	}
+	got := runs(t, "", "list")
+	got.expect(t, exitConnection, "not agreed to)\n", `junction: server "c" of the project's file `)
+	if strings.Count(got.stderr, `server "c"`) != 1 {
+		t.Errorf("a server is named twice: %s", got.stderr)
+	}
+}
+
 func TestWhatThePersonAgreedToIsTheEntryThatWasShown(t *testing.T) {
 	alone(t)
 	const shown = `"a":{"command":"run-a","args":["--quiet"]}`

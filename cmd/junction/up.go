@@ -153,7 +153,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	v.gateway, v.layers = g, y
 	v.unmatched.configured(configured, from)
 	board.also = v.reportUnmatched
-	v.setEntries(a.admitted(ctx, entries, len(o.names) > 0))
+	v.setEntries(v.admitted(ctx, entries, len(o.names) > 0))
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)
 	}
@@ -315,17 +315,21 @@ func chosen(entries []entry, set *config.Set, names []string) ([]entry, error) {
 
 // admitted returns the servers that are not switched off and may be started. What
 // must be asked for that is asked now; named says that the person asks for these by their names.
-func (a *app) admitted(ctx context.Context, entries []entry, named bool) []entry {
+func (v *served) admitted(ctx context.Context, entries []entry, named bool) []entry {
 	var some []entry
 	entries = slices.DeleteFunc(slices.Clone(entries), entry.isDisabled)
-	faults := a.consents(ctx, entries, named)
+	faults := v.app.consents(ctx, entries, named)
+	lines := notStarted(faults)
+	v.refused.Store(&lines)
+	for _, line := range lines {
+		v.app.screen.Printf("junction: %s\n", line)
+	}
 	for i, e := range entries {
 		if faults[i] != nil {
-			a.screen.Printf("junction: %v\n", faults[i])
 			continue
 		}
 		if e.definition != nil {
-			a.askInputs(ctx, e)
+			v.app.askInputs(ctx, e)
 		}
 		some = append(some, e)
 	}

@@ -63,6 +63,9 @@ func (v *served) describe() instance {
 			i.ConfigError = c.err.Error()
 		}
 	}
+	if refused := v.refused.Load(); refused != nil {
+		i.Problems = slices.Concat(i.Problems, *refused)
+	}
 	return i
 }
 

@@ -39,7 +39,7 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 	r.stop()
 
 	write(`{"mcpServers":{"good":` + string(good) + `,"wrong":{"command":3}}}`)
-	serving(t, "up", "--tools", "search", "--pin", "good__ec*", "--review", "all", "--config", "s.json")
+	r = serving(t, "up", "--tools", "search", "--pin", "good__ec*", "--review", "all", "--config", "s.json")
 	waitFor(t, "its tools are withheld", func() bool { return len(shownStatus(t)[0].Servers[0].Withheld) > 0 })
 	write(`{"mcpServers":`)
 	waitFor(t, "the file is known to be broken", func() bool { return shownStatus(t)[0].ConfigError != "" })
@@ -64,4 +64,11 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 	write(`{"mcpServers":{"good":` + string(good) + `,"wrong":{"command":3}}}`)
 	waitFor(t, "the file is read again", func() bool { return shownStatus(t)[0].ConfigError == "" })
 	runs(t, "", "status").expect(t, exitOK, `Not used: s.json: server "wrong": command: expected a string, got a number`+"\n", "")
+	r.stop()
+
+	if err := os.Rename("s.json", ".mcp.json"); err != nil {
+		t.Fatal(err)
+	}
+	serving(t, "up")
+	runs(t, "", "status").expect(t, exitOK, `Not used: server "good" of the project's file `, "")
 }

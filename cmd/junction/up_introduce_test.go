@@ -97,7 +97,7 @@ func TestTheEntryToPasteHasNoServerThatWasRefused(t *testing.T) {
 			if entries, err = chosen(entries, set, o.names); err != nil {
 				t.Fatal(err)
 			}
-			got := a.stdioArgs(set, a.admitted(t.Context(), entries, len(o.names) > 0), o)
+			got := a.stdioArgs(set, (&served{app: a}).admitted(t.Context(), entries, len(o.names) > 0), o)
 			if test.want == "none" && got != nil || test.want != "none" && strings.Join(got, " ") != "up --stdio --config "+set.Files[0].Path+test.want {
 				t.Errorf("got %q", got)
 			}

@@ -39,6 +39,7 @@ type served struct {
 
 	unmatched unmatched
 	condition atomic.Pointer[condition] // of the configuration when it was last read
+	refused   atomic.Pointer[[]string]  // which servers of projects are not started then, and why
 
 	pins   string                                 // when the approved definitions were last read; for the goroutine that watches
 	logins string                                 // when the logins were last looked at; for the same
@@ -304,7 +305,7 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	v.layers.now.Store(next)
 	v.unmatched.configured(r.configured, from)
 	v.app.reportProblems(set)
-	wanted := v.withFaulty(set, v.app.admitted(ctx, v.app.withoutSelf(ctx, entries, v.listener), false))
+	wanted := v.withFaulty(set, v.admitted(ctx, v.app.withoutSelf(ctx, entries, v.listener), false))
 	v.gateway.SetNames(v.options.noPrefix || s.Names == "none", conflicts(s.Conflicts))
 	changed := v.change(ctx, wanted)
 	v.makeFronts()

@@ -39,7 +39,7 @@ type instance struct {
 	Tools    toolsShown     `json:"tools"`
 	// ConfigError says why the configuration as it is now cannot be used, so that what was there before goes on.
 	ConfigError string `json:"configError,omitempty"`
-	// Problems are entries of the configuration that cannot be used.
+	// Problems are entries of the configuration that cannot be used, and servers that nobody agreed to.
 	Problems []string `json:"problems,omitempty"`
 }
 
