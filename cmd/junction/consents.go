@@ -149,10 +149,14 @@ func (a *app) askConsents(ctx context.Context, entries []entry, open []int) (ans
 			a.person.Printf("%s  It receives: %s\n", strings.Repeat(" ", len(margin)), strings.Join(variables, ", "))
 		}
 	}
-	prompt := "Use it? [y]es, [N]o > "
+	which, choice := "it", "[y]es, [N]o"
 	if len(open) > 1 {
-		prompt = "Use them? [a]ll, [n]one, or the numbers of some, such as 1 3 > "
+		which, choice = "them", "[a]ll, [n]one, or the numbers of some, such as 1 3"
 	}
+	if len(a.unheld) > 0 { // which may be the rules that whoever wrote the file relies on
+		which += ` without what the project says under "junction"`
+	}
+	prompt := fmt.Sprintf("Use %s? %s > ", which, choice)
 	for {
 		typed, err := a.person.Line(ctx, prompt)
 		if err != nil {

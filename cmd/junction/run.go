@@ -36,6 +36,8 @@ type app struct {
 	faulty bool
 	// unread says which files of it cannot be read at all; nil if there are none.
 	unread error
+	// unheld is what projects' files say under "junction" and does not hold, as settings found it last.
+	unheld []string
 	memory memory
 	renews bool // this process renews a login for another
 	desk   answer.Desk

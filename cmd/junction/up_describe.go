@@ -30,6 +30,7 @@ func (v *served) found(set *config.Set, err error) {
 			c.problems = append(c.problems, unusable(p, set).Error())
 		}
 	}
+	c.problems = append(c.problems, v.app.unheld...)
 	v.condition.Store(c)
 }
 

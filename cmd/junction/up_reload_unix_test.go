@@ -200,12 +200,28 @@ func TestAProjectsSettingsAreNotUsedUnasked(t *testing.T) {
 	if err := os.MkdirAll(".git", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(".mcp.json", []byte(`{"mcpServers":{},"junction":{"tools":"search"}}`), 0o600); err != nil {
+	if err := os.WriteFile(".mcp.json", []byte(`{"mcpServers":{"a":{"command":"run-a"}},"junction":{"tools":"search","policy":"rules.json"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "everything")
-	if all := toolsAt(t, r.url); !strings.Contains(all, "everything__echo") || !strings.Contains(r.stderr.String(), "is not used: it belongs to a project") {
+	if all := toolsAt(t, r.url); !strings.Contains(all, "everything__echo") || !strings.Contains(r.stderr.String(), "junction: not used: what ") {
 		t.Errorf("tools are %s: %s", all, r.stderr)
+	}
+	const what = `.mcp.json says under "junction" (policy, tools), as it belongs to a project; --config `
+	if got := shownStatus(t)[0].Problems; len(got) != 1 || !strings.Contains(got[0], what) {
+		t.Errorf("status says %q", got)
+	}
+	a, seen := asking("n\n")
+	set, entries, err := a.servers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := a.settings(set); err != nil {
+		t.Fatal(err)
+	}
+	a.consents(t.Context(), entries, false)
+	if got := seen.String(); !strings.Contains(got, what) || !strings.Contains(got, `Use it without what the project says under "junction"? [y]es, [N]o > `) {
+		t.Errorf("the question is\n%s", got)
 	}
 }
 
