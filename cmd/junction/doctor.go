@@ -95,7 +95,7 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 	for _, p := range set.Problems() {
 		if len(names) == 0 || slices.Contains(names, p.Server) {
 			sick := &patient{Server: p.Server, Source: p.Source}
-			sick.broken("entry", p.Error(), fmt.Sprintf("change line %d of %s", p.Line, p.Source))
+			sick.broken("entry", unusable(p, set).Error(), fmt.Sprintf("change line %d of %s", p.Line, p.Source))
 			all = append(all, sick)
 		}
 	}

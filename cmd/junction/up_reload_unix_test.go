@@ -253,7 +253,7 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 	hint, _, _ = strings.Cut(hint, "\n")
 	t.Chdir(t.TempDir()) // what it says to be typed holds everywhere
 	runs(t, "", strings.Fields(hint)...).expect(t, exitUsage, "as it was", "nobody can be asked here")
-	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitProtocol, "", `tool "echo" is withheld: its definition is new or changed, and nobody approved it; whoever runs the gateway can run junction approve a (junction status has the whole command)`)
+	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitProtocol, "", `tool "echo" is withheld: its definition is new or changed, and nobody approved it; whoever runs the gateway can run junction approve a, as junction status shows it`)
 	runs(t, "", "approve", "--config", config).expect(t, exitOK, "1 changed", "")
 	shown := runs(t, "", "approve", "a", "--config", config)
 	shown.expect(t, exitUsage, "as it was", "nobody can be asked here; junction approve a@")
