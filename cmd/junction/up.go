@@ -151,6 +151,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	defer g.Close()
 	defer y.tasks.Close() // while the servers can still be reached
 	v.gateway, v.layers = g, y
+	v.stamped = v.stamp()
 	v.unmatched.configured(configured, from)
 	board.also = v.reportUnmatched
 	v.setEntries(v.admitted(ctx, entries, len(o.names) > 0))

@@ -37,6 +37,7 @@ type served struct {
 	reach    reach             // of that
 	again    chan chan<- error // everything is to be read again now; why it cannot be used is sent
 
+	stamped   map[string]string // the files as they were before anybody was asked or told anything
 	unmatched unmatched
 	condition atomic.Pointer[condition] // of the configuration when it was last read
 	refused   atomic.Pointer[[]string]  // which servers of projects are not started then, and why
@@ -150,7 +151,7 @@ const (
 func (v *served) watch(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
-	seen := v.stamp()
+	seen := v.stamped
 	watching.Go(func() {
 		ticker := time.NewTicker(watchPause)
 		defer ticker.Stop()
