@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -34,9 +35,22 @@ shown with that hash, without a question. A junction up that runs offers them at
 	return cmd
 }
 
+// approval is the command that approves what a server defines, or exactly what has the hash, in whatever folder it is typed.
+func approval(server, hash, file string) string {
+	if hash != "" {
+		server += "@" + hash
+	}
+	command := "junction approve " + shellWord(server)
+	if file != "" {
+		command += " --config " + shellWord(absolute(file))
+	}
+	return command
+}
+
 // An unapproved server has definitions that nobody approved as they are.
 type unapproved struct {
 	server   string
+	file     string // that defines it
 	withheld []review.Withheld
 	changed  int // of them, the others are new
 	findings int
@@ -76,7 +90,7 @@ func (a *app) approve(ctx context.Context, args []string) error {
 	}
 	all, catalogue := a.unapproved(ctx, entries, pins)
 	if len(args) == 0 {
-		return a.listUnapproved(all)
+		return a.listUnapproved(all, set)
 	}
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(u *unapproved) bool { return u.server == name })
@@ -110,8 +124,9 @@ func (a *app) unapproved(ctx context.Context, entries []entry, pins *guard.Pins)
 		catalogue.Set(e.name, tools...)
 	}
 	var all []*unapproved
+	files := sources(entries)
 	for _, e := range entries {
-		u := &unapproved{server: e.name}
+		u := &unapproved{server: e.name, file: files[e.name]}
 		for _, d := range offered[e.name] {
 			verdict := pins.Check(d)
 			if verdict.State == guard.Same {
@@ -130,15 +145,23 @@ func (a *app) unapproved(ctx context.Context, entries []entry, pins *guard.Pins)
 	return all, catalogue
 }
 
-func (a *app) listUnapproved(all []*unapproved) error {
+func (a *app) listUnapproved(all []*unapproved, set *config.Set) error {
 	if len(all) == 0 {
-		a.out.Printf("Everything that is remembered of the configured servers is approved.\n")
+		var files []string
+		for _, f := range set.Files {
+			files = append(files, shortened(f.Path))
+		}
+		if len(files) == 0 {
+			a.out.Printf("There is no configuration file here, and so nothing to approve; what a junction up that runs withholds, junction status shows.\n")
+		} else {
+			a.out.Printf("Everything that is remembered of the servers of %s is approved.\n", strings.Join(files, ", "))
+		}
 		return nil
 	}
 	slices.SortStableFunc(all, func(a, b *unapproved) int { return cmp.Compare(b.changed, a.changed) })
 	var rows [][]string
 	for _, u := range all {
-		rows = append(rows, []string{u.server, u.summary(), "junction approve " + u.server})
+		rows = append(rows, []string{u.server, u.summary(), approval(u.server, "", u.file)})
 	}
 	a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
 	return nil
@@ -164,7 +187,7 @@ func (a *app) approveOne(ctx context.Context, pins *guard.Pins, catalogue *guard
 	if hash == "" {
 		a.showUnapproved(catalogue, u)
 		if a.person == nil {
-			return usagef("nobody can be asked here; junction approve %s@%s approves this", u.server, u.hash())
+			return usagef("nobody can be asked here; %s approves this", approval(u.server, u.hash(), u.file))
 		}
 		typed, err := a.person.Line(ctx, fmt.Sprintf("Approve this (%s)? [y]es, [N]o > ", u.hash()))
 		if err != nil {
@@ -175,7 +198,7 @@ func (a *app) approveOne(ctx context.Context, pins *guard.Pins, catalogue *guard
 			return nil
 		}
 	} else if hash != u.hash() {
-		return &connectError{fmt.Errorf("server %q defines something else by now: junction approve %s shows it", u.server, u.server)}
+		return &connectError{fmt.Errorf("server %q defines something else by now: %s shows it", u.server, approval(u.server, "", u.file))}
 	}
 	if err := u.approve(pins); err != nil {
 		return err

@@ -57,8 +57,9 @@ func (a *app) recall(ctx context.Context, l list, names []string, refresh bool) 
 }
 
 // askOpen asks the servers that nothing is remembered of, several at a time; consent
-// is asked for first. Who takes long is named meanwhile. The error is why ctx is done.
-func (a *app) askOpen(ctx context.Context, l list, all []listedServer) error {
+// is asked for first; named says that the person asks for them by their names. Who takes long is
+// named meanwhile. The error is why ctx is done.
+func (a *app) askOpen(ctx context.Context, l list, all []listedServer, named bool) error {
 	s := &startList{app: a, pending: map[string]string{}, free: make(chan struct{}, max(2, runtime.GOMAXPROCS(0)))}
 	var asked, open []*listedServer
 	var entries []entry
@@ -68,7 +69,7 @@ func (a *app) askOpen(ctx context.Context, l list, all []listedServer) error {
 			open, entries = append(open, &all[i]), append(entries, all[i].entry)
 		}
 	}
-	for i, fault := range a.consents(ctx, entries) {
+	for i, fault := range a.consents(ctx, entries, named) {
 		if open[i].listing.err = fault; fault == nil {
 			asked = append(asked, open[i])
 			s.pending[open[i].entry.name] = waits
@@ -273,7 +274,7 @@ func (a *app) listAll(ctx context.Context, l list, refresh bool) error {
 	}
 	all = slices.DeleteFunc(all, func(s listedServer) bool { return !s.open && !s.listing.remembered }) // switched off
 	if a.flags.json {
-		if err := a.askOpen(ctx, l, all); err != nil {
+		if err := a.askOpen(ctx, l, all, false); err != nil {
 			return err
 		}
 		err = a.printJSON(l, append(unusableServers(set), all...), false)
@@ -298,7 +299,7 @@ func (a *app) printAll(ctx context.Context, l list, all []listedServer) error {
 	}
 	for _, asked := range []bool{false, true} {
 		if asked {
-			if err := a.askOpen(ctx, l, all); err != nil {
+			if err := a.askOpen(ctx, l, all, false); err != nil {
 				return err
 			}
 		}
@@ -336,7 +337,7 @@ func (a *app) failure(s listedServer) string {
 	err := s.listing.err
 	ended := errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 	switch {
-	case a.flags.verbose:
+	case a.flags.verbose, errors.As(err, new(*consentError)):
 		return err.Error()
 	case ended && errors.As(err, new(*connectError)):
 		return "still starting: " + s.entry.name

@@ -82,9 +82,9 @@ func (a *app) call(ctx context.Context, client *mcp.Client, tool string, words [
 
 // unlistedTool is why a tool could not be called: that it is none which the server
 // lists, and which one was meant; else err. names are those that were read already.
-// A gateway that cannot reach a server, and so does not list its tools, says that itself.
+// A gateway that cannot reach a server, and so does not list its tools, says that itself, and so does one that withholds it.
 func unlistedTool(ctx context.Context, client *mcp.Client, tool string, names []string, err error) error {
-	if fault, is := errors.AsType[*mcp.Error](err); is && fault.Code == mcp.CodeInternalError {
+	if fault, is := errors.AsType[*mcp.Error](err); is && (fault.Code == mcp.CodeInternalError || jsonrpc.Get(fault.Data, "withheld") != nil) {
 		return err
 	}
 	if names == nil {

@@ -337,7 +337,7 @@ func TestAnswersAboutAProjectsServersAreTakenBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.consents(t.Context(), entries)
+	a.consents(t.Context(), entries, false)
 	all := a.projectPermissions()
 	if len(all) != 3 || all[0].What != `start server "a" of the project` || all[1].What != `do not start server "b" of the project` || !strings.HasSuffix(all[0].Where, ".mcp.json") {
 		t.Fatalf("listed are %+v", all)

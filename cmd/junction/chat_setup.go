@@ -202,7 +202,7 @@ func (t *chatSetup) addServers(ctx context.Context) error {
 	}
 	t.app.reportProblems(set)
 	entries = slices.DeleteFunc(t.app.withoutSelf(ctx, entries, nil), entry.isDisabled)
-	faults := t.app.consents(ctx, entries)
+	faults := t.app.consents(ctx, entries, false)
 	for i, e := range entries {
 		if faults[i] == nil {
 			faults[i] = t.addConsented(ctx, e)

@@ -66,7 +66,7 @@ func (a *app) files(o config.Options) []string {
 // readServers is servers with the error of files that cannot be read.
 func (a *app) readServers() (*config.Set, []entry, error) {
 	o := config.Options{Input: a.input, Secret: a.secret}
-	if a.person == nil {
+	if !a.asks() {
 		o.Input = nil
 	}
 	set, err := config.LoadAll(a.files(o), o)

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -21,13 +22,13 @@ const maxConsents = 10_000
 // consent asks whether a server that a project's file defines may be started: whoever
 // wrote the repository wrote what would run. A file named by --config was consented to.
 func (a *app) consent(ctx context.Context, e entry) error {
-	return a.consents(ctx, []entry{e})[0]
+	return a.consents(ctx, []entry{e}, true)[0]
 }
 
 // consents asks it about several servers, in one list. What the person said of one
-// holds until its entry changes; a no also until the server is asked about alone, by its
-// name. It returns, of each, why it may not be started.
-func (a *app) consents(ctx context.Context, entries []entry) []error {
+// holds until its entry changes; a no also until the server is asked for by its name, as named
+// says of all of them. It returns, of each, why it may not be started.
+func (a *app) consents(ctx context.Context, entries []entry, named bool) []error {
 	faults := make([]error, len(entries))
 	if len(a.flags.config) > 0 {
 		return faults
@@ -43,8 +44,8 @@ func (a *app) consents(ctx context.Context, entries []entry) []error {
 		keys[i] = a.consentKey(e)
 		switch agreed, known := said[keys[i]]; {
 		case known && agreed:
-		case known && len(entries) > 1:
-			faults[i] = fmt.Errorf("server %q of the project's file %s was refused before; name it to be asked again", e.name, e.definition.Source)
+		case known && !named:
+			faults[i] = &consentError{e.name, e.definition.Source, "refused before; junction asks again about what is named"}
 		default:
 			open = append(open, i)
 		}
@@ -55,20 +56,27 @@ func (a *app) consents(ctx context.Context, entries []entry) []error {
 	answers := make(map[int]bool)
 	var decided bool
 	var err error
-	if a.person != nil {
+	if a.asks() {
 		answers, decided, err = a.askConsents(ctx, entries, open)
 	}
 	for _, i := range open {
-		d := entries[i].definition
+		why, file := "", entries[i].definition.Source
 		switch {
 		case err != nil:
 			faults[i] = err
 		case a.person == nil:
-			faults[i] = fmt.Errorf("server %q is defined by the project's file %s; to use it without being asked, name the file: --config %s", entries[i].name, d.Source, d.Source)
+			why = "nobody can be asked here; to use what it defines without being asked, name it: --config " + file
+		case !a.asks():
+			why = "nobody is asked in the background; to use what it defines without being asked, name it: --config " + file
+		case !answers[i] && decided:
+			why = "refused"
 		case !answers[i]:
-			faults[i] = fmt.Errorf("server %q of the project's file %s was refused", entries[i].name, d.Source)
+			why = "there was no answer; the next start asks again"
 		case a.consentKey(entries[i]) != keys[i]:
-			faults[i] = fmt.Errorf("the environment file of server %q changed while you were asked; start again to be asked about it as it is now", entries[i].name)
+			why = "the environment file changed while you were asked; start again to be asked about it as it is now"
+		}
+		if why != "" {
+			faults[i] = &consentError{entries[i].name, file, why}
 		}
 	}
 	if decided && err == nil {
@@ -76,6 +84,46 @@ func (a *app) consents(ctx context.Context, entries []entry) []error {
 	}
 	return faults
 }
+
+// A consentError says why a server of a project is not started.
+type consentError struct{ server, file, why string }
+
+func (e *consentError) Error() string {
+	return fmt.Sprintf("server %q of the project's file %s is not started: %s", e.server, e.file, e.why)
+}
+
+// notStarted is why servers are not started, in one line for all of one file that have the same reason.
+func notStarted(faults []error) (lines []string) {
+	servers := map[consentError][]string{} // by file and reason
+	for _, err := range faults {
+		if e, is := errors.AsType[*consentError](err); is {
+			reason := consentError{file: e.file, why: e.why}
+			servers[reason] = append(servers[reason], strconv.Quote(e.server))
+		}
+	}
+	for _, err := range faults {
+		e, is := errors.AsType[*consentError](err)
+		if !is {
+			if err != nil {
+				lines = append(lines, err.Error())
+			}
+			continue
+		}
+		reason := consentError{file: e.file, why: e.why}
+		switch names := servers[reason]; len(names) {
+		case 0: // said with the first of them
+		case 1:
+			lines = append(lines, e.Error())
+		default:
+			lines = append(lines, fmt.Sprintf("%d servers of the project's file %s are not started: %s (%s)", len(names), e.file, e.why, strings.Join(names, ", ")))
+		}
+		delete(servers, reason)
+	}
+	return lines
+}
+
+// asks reports whether there is somebody to be asked at a start.
+func (a *app) asks() bool { return a.person != nil && !a.person.Away() }
 
 // askConsents shows servers and asks which may be started. Where the person decides
 // nothing, all are refused for this time.
@@ -101,10 +149,14 @@ func (a *app) askConsents(ctx context.Context, entries []entry, open []int) (ans
 			a.person.Printf("%s  It receives: %s\n", strings.Repeat(" ", len(margin)), strings.Join(variables, ", "))
 		}
 	}
-	prompt := "Use it? [y]es, [N]o > "
+	which, choice := "it", "[y]es, [N]o"
 	if len(open) > 1 {
-		prompt = "Use them? [a]ll, [n]one, or the numbers of some, such as 1 3 > "
+		which, choice = "them", "[a]ll, [n]one, or the numbers of some, such as 1 3"
 	}
+	if len(a.unheld) > 0 { // which may be the rules that whoever wrote the file relies on
+		which += ` without what the project says under "junction"`
+	}
+	prompt := fmt.Sprintf("Use %s? %s > ", which, choice)
 	for {
 		typed, err := a.person.Line(ctx, prompt)
 		if err != nil {

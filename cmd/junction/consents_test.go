@@ -27,7 +27,7 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 			entries = slices.DeleteFunc(entries, func(e entry) bool { return !slices.Contains(names, e.name) })
 		}
 		var may []string
-		for i, fault := range a.consents(t.Context(), entries) {
+		for i, fault := range a.consents(t.Context(), entries, names != nil) {
 			if fault == nil {
 				may = append(may, entries[i].name)
 			}
@@ -56,6 +56,27 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 	if got, _ := agreed(""); got != "a b c" {
 		t.Errorf("after that: %q", got)
 	}
+	write(t, map[string]string{".mcp.json": strings.ReplaceAll(three, "run", "walk")})
+	if got, seen := agreed("n\n"); got != "" || strings.Count(seen, "Use them?") != 1 {
+		t.Errorf("none of three others: %q\n%s", got, seen)
+	}
+	if got, seen := agreed("a\n"); got != "" || seen != "" {
+		t.Errorf("the next time: %q\n%s", got, seen)
+	}
+	if got, seen := agreed("1\n", "b", "c"); got != "b" || !strings.Contains(seen, "1  b (stdio): walk-b\n  2  c (stdio): walk-c\nUse them?") {
+		t.Errorf("two refused ones by their names: %q\n%s", got, seen)
+	}
+	if got, seen := agreed("n\n", "c"); got != "" || !strings.Contains(seen, "Use it?") {
+		t.Errorf("the one that was refused again: %q\n%s", got, seen)
+	}
+	write(t, map[string]string{".mcp.json": `{"mcpServers":{"a":{"command":"skip-a"}}}`})
+	if got, seen := agreed("n\n"); got != "" || !strings.Contains(seen, "Use it?") {
+		t.Errorf("the only one of its file: %q\n%s", got, seen)
+	}
+	if got, seen := agreed("y\n"); got != "" || seen != "" {
+		t.Errorf("that one, which nobody named, the next time: %q\n%s", got, seen)
+	}
+	write(t, map[string]string{".mcp.json": three})
 	write(t, map[string]string{".mcp.json": strings.Replace(three, "${TOKEN}", "--require=./evil.js", 1)})
 	if got, seen := agreed("\n"); got != "b c" || !strings.Contains(seen, "Use it?") || strings.Contains(seen, "run-b") {
 		t.Errorf("another entry: %q\n%s", got, seen)
@@ -64,6 +85,41 @@ func TestProjectsServersAreAskedAboutOnceInOneList(t *testing.T) {
 	t.Chdir("sub")
 	if got, _ := agreed(""); got != "" {
 		t.Errorf("the same text in another folder: %q", got)
+	}
+}
+
+// Who looks at a gateway sees why it serves nothing, and one reason once.
+func TestServersThatAreNotAgreedToAreSaidToBe(t *testing.T) {
+	alone(t)
+	write(t, map[string]string{".git/HEAD": "", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a"},"b":{"command":"run-b"},"c":{"command":"run-c"}}}`})
+	for _, test := range []struct {
+		typed string // none: nobody is there
+		want  []string
+	}{
+		{"", []string{"3 servers of the project's file FILE are not started: nobody can be asked here; to use what it defines without being asked, name it: --config FILE (\"a\", \"b\", \"c\")"}},
+		{"\n", []string{"3 servers of the project's file FILE are not started: there was no answer; the next start asks again (\"a\", \"b\", \"c\")"}},
+		{"2\n", []string{"2 servers of the project's file FILE are not started: refused (\"a\", \"c\")"}},
+		{"none\n", []string{"2 servers of the project's file FILE are not started: refused before; junction asks again about what is named (\"a\", \"c\")"}},
+	} {
+		a, seen := asking(test.typed)
+		if test.typed == "" {
+			a.person = nil
+		}
+		set, entries, err := a.servers()
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := &served{app: a}
+		v.admitted(t.Context(), entries, false)
+		lines := strings.Split(strings.ReplaceAll(strings.Join(*v.refused.Load(), "\n"), set.Files[0].Path, "FILE"), "\n")
+		if !slices.Equal(lines, test.want) || !strings.Contains(seen.String(), "junction: "+(*v.refused.Load())[0]+"\n") {
+			t.Errorf("%q: got %q\n%s", test.typed, lines, seen)
+		}
+	}
+	got := runs(t, "", "list")
+	got.expect(t, exitConnection, "not agreed to)\n", `junction: server "c" of the project's file `)
+	if strings.Count(got.stderr, `server "c"`) != 1 {
+		t.Errorf("a server is named twice: %s", got.stderr)
 	}
 }
 

@@ -82,18 +82,24 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	if entries, err = chosen(entries, set, names); err != nil {
+	sound := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return hasProblem(set, name) && !slices.ContainsFunc(entries, func(e entry) bool { return e.name == name })
+	})
+	if entries, err = chosen(entries, set, sound); err != nil {
 		return err
+	}
+	if len(names) > 0 && len(sound) == 0 {
+		entries = nil
 	}
 	var all []*patient
 	for _, p := range set.Problems() {
 		if len(names) == 0 || slices.Contains(names, p.Server) {
 			sick := &patient{Server: p.Server, Source: p.Source}
-			sick.broken("entry", p.Error(), fmt.Sprintf("change line %d of %s", p.Line, p.Source))
+			sick.broken("entry", unusable(p, set).Error(), fmt.Sprintf("change line %d of %s", p.Line, p.Source))
 			all = append(all, sick)
 		}
 	}
-	faults := a.consents(ctx, entries)
+	faults := a.consents(ctx, entries, len(names) > 0)
 	for i, e := range entries {
 		if e.isDisabled() || ctx.Err() != nil {
 			continue

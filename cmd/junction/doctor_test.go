@@ -115,4 +115,12 @@ func TestDoctorNamesTheLinkThatIsBrokenAndWhatMendsIt(t *testing.T) {
 	if !strings.Contains(shown.stdout, "1 server, 1 with a broken link") {
 		t.Errorf("printed %s", shown.stdout)
 	}
+	for _, names := range []string{"missing wrong", "wrong missing"} { // an entry that is wrong hides no other server
+		shown = runs(t, "", append(strings.Fields("doctor --config d.json"), strings.Fields(names)...)...)
+		shown.expect(t, exitToolFailed, "to mend it: change line 13 of d.json", "")
+		shown.expect(t, exitToolFailed, "to mend it: install no-such-program-here", "")
+		shown.expect(t, exitToolFailed, "2 servers, 2 with a broken link", "")
+	}
+	runs(t, "", "doctor", "wrong", "--config", "d.json").expect(t, exitToolFailed, "1 server, 1 with a broken link", "")
+	runs(t, "", "doctor", "wrong", "none", "--config", "d.json").expect(t, exitConnection, "", `no server is called "none"`)
 }

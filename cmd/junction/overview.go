@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -44,7 +45,7 @@ func (a *app) overview(ctx context.Context, names []string, refresh bool) error 
 	if err != nil {
 		return err
 	}
-	if err := a.askOpen(ctx, toolList(), all); err != nil {
+	if err := a.askOpen(ctx, toolList(), all, len(names) > 0); err != nil {
 		return err
 	}
 	if a.flags.json {
@@ -72,6 +73,8 @@ func (a *app) printOverview(s listedServer, first bool) error {
 	switch d := s.entry.definition; {
 	case d != nil && d.Disabled:
 		details = append(details, "disabled")
+	case errors.As(s.listing.err, new(*consentError)):
+		details = append(details, "not agreed to")
 	case s.listing.err != nil:
 		details = append(details, "not connected")
 	default:

@@ -91,7 +91,7 @@ func TestAPlainConfigurationOfAFolderIsFound(t *testing.T) {
 	if err := os.WriteFile("mcp.json", data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := runs(t, "", "tools", "everything"); got.code != exitConnection || !strings.Contains(got.stderr, "mcp.json; to use it without being asked") {
+	if got := runs(t, "", "tools", "everything"); got.code != exitConnection || !strings.Contains(got.stderr, "mcp.json is not started: nobody can be asked here; to use what it defines without being asked") {
 		t.Errorf("without consent: %+v", got)
 	}
 	if got := runs(t, "", "tools", "everything", "--config", "mcp.json"); got.code != exitOK || !strings.Contains(got.stderr, "everything: defined in mcp.json\n") {

@@ -26,6 +26,7 @@ func TestMisspeltMembersOfAnEntryAreReported(t *testing.T) {
 			t.Errorf("%s", got.stdout)
 		}
 	}
+	runs(t, "", "doctor", "typo", "--config", path).expect(t, exitToolFailed, meant, "")
 	got := runs(t, "", "ping", "ok", "--config", path)
 	if got.code != exitOK || !strings.Contains(got.stderr, `server "ok": heders is ignored; did you mean "headers"?`) || strings.Contains(got.stderr, "typo") {
 		t.Errorf("%+v", got)

@@ -39,6 +39,8 @@ type app struct {
 	faulty bool
 	// unread says which files of it cannot be read at all; nil if there are none.
 	unread error
+	// unheld is what projects' files say under "junction" and does not hold, as settings found it last.
+	unheld []string
 	memory memory
 	// traffic shows the messages of this process to junction traffic; nil if it cannot.
 	traffic *traffic.Log

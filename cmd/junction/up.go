@@ -153,9 +153,10 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	defer g.Close()
 	defer y.tasks.Close() // while the servers can still be reached
 	v.gateway, v.layers = g, y
+	v.stamped = v.stamp()
 	v.unmatched.configured(configured, from)
 	board.also = v.reportUnmatched
-	v.setEntries(a.admitted(ctx, entries))
+	v.setEntries(v.admitted(ctx, entries, len(o.names) > 0))
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)
 	}
@@ -216,7 +217,7 @@ func (a *app) introduceUp(v *served, set *config.Set) {
 	case a.log == nil && (!o.stdio || a.flags.verbose):
 		var args []string // for another process, which can neither write the same audit log nor ask for a key
 		if v.layers.log == nil && len(o.ways()) == 0 {
-			args = a.stdioArgs(set, slices.ContainsFunc(v.entries, entry.ofProject), o)
+			args = a.stdioArgs(set, v.entries, o)
 		}
 		a.introduce(v.listener, o.front, args)
 		a.showSources(v.entries)
@@ -323,18 +324,22 @@ func chosen(entries []entry, set *config.Set, names []string) ([]entry, error) {
 }
 
 // admitted returns the servers that are not switched off and may be started. What
-// must be asked for that is asked now.
-func (a *app) admitted(ctx context.Context, entries []entry) []entry {
+// must be asked for that is asked now; named says that the person asks for these by their names.
+func (v *served) admitted(ctx context.Context, entries []entry, named bool) []entry {
 	var some []entry
 	entries = slices.DeleteFunc(slices.Clone(entries), entry.isDisabled)
-	faults := a.consents(ctx, entries)
+	faults := v.app.consents(ctx, entries, named)
+	lines := notStarted(faults)
+	v.refused.Store(&lines)
+	for _, line := range lines {
+		v.app.screen.Printf("junction: %s\n", line)
+	}
 	for i, e := range entries {
 		if faults[i] != nil {
-			a.screen.Printf("junction: %v\n", faults[i])
 			continue
 		}
 		if e.definition != nil {
-			a.askInputs(ctx, e)
+			v.app.askInputs(ctx, e)
 		}
 		some = append(some, e)
 	}
@@ -388,7 +393,7 @@ func memoryKey(s *config.Server, client string) definitions.Origin {
 // the screen: the configuration remembers the answers. What is wrong with the
 // rest shows when the server is connected to.
 func (a *app) askInputs(ctx context.Context, e entry) {
-	if a.person != nil && needsInput(e.definition) {
+	if a.asks() && needsInput(e.definition) {
 		_, _ = e.definition.Resolve(ctx)
 	}
 }

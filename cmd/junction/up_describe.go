@@ -30,6 +30,7 @@ func (v *served) found(set *config.Set, err error) {
 			c.problems = append(c.problems, unusable(p, set).Error())
 		}
 	}
+	c.problems = append(c.problems, v.app.unheld...)
 	v.condition.Store(c)
 }
 
@@ -50,7 +51,9 @@ func (v *served) describe() instance {
 			one.Server = strings.TrimSpace(s.Server.Name + " " + s.Server.Version)
 		}
 		if now.review != reviewNone && one.Source != "" {
-			one.Withheld = v.withheld(s.Name, review.Mode(now.review))
+			if one.Withheld = v.withheld(s.Name, review.Mode(now.review)); len(one.Withheld) > 0 {
+				one.Approval = approval(s.Name, "", one.Source)
+			}
 		}
 		i.Servers = append(i.Servers, one)
 	}
@@ -60,6 +63,9 @@ func (v *served) describe() instance {
 		if i.Problems = c.problems; c.err != nil {
 			i.ConfigError = c.err.Error()
 		}
+	}
+	if refused := v.refused.Load(); refused != nil {
+		i.Problems = slices.Concat(i.Problems, *refused)
 	}
 	i.Audit = v.layers.remarks()
 	return i
@@ -95,7 +101,7 @@ func (i *instance) remarks() (lines []string) {
 			if n > len(names) {
 				names = append(names, fmt.Sprintf("%d more", n-len(names)))
 			}
-			lines = append(lines, fmt.Sprintf("Withheld until approved: %s of %s; junction approve %s", strings.Join(names, ", "), s.Name, shellWord(s.Name)))
+			lines = append(lines, fmt.Sprintf("Withheld until approved: %s of %s; %s", strings.Join(names, ", "), s.Name, s.Approval))
 		}
 	}
 	if t := i.Tools; t.Searched {

@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -38,7 +39,7 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 	r.stop()
 
 	write(`{"mcpServers":{"good":` + string(good) + `,"wrong":{"command":3}}}`)
-	serving(t, "up", "--tools", "search", "--pin", "good__ec*", "--review", "all", "--config", "s.json")
+	r = serving(t, "up", "--tools", "search", "--pin", "good__ec*", "--review", "all", "--config", "s.json")
 	waitFor(t, "its tools are withheld", func() bool { return len(shownStatus(t)[0].Servers[0].Withheld) > 0 })
 	write(`{"mcpServers":`)
 	waitFor(t, "the file is known to be broken", func() bool { return shownStatus(t)[0].ConfigError != "" })
@@ -46,10 +47,14 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 	if !slices.Contains(got.Servers[0].Withheld, "echo") || got.Tools.Mode != "search" || !got.Tools.Searched || got.Tools.Listed != 3 {
 		t.Errorf("got %+v", got)
 	}
+	approves, isApproval := strings.CutPrefix(got.Servers[0].Approval, "junction approve good --config ")
+	if !isApproval || !filepath.IsAbs(approves) {
+		t.Errorf("what approves it is %q", got.Servers[0].Approval)
+	}
 	shown := runs(t, "", "status").stdout
 	for _, want := range []string{
 		"The configuration cannot be used as it is now; what was there before goes on: s.json",
-		"more of good; junction approve good\n",
+		"more of good; " + got.Servers[0].Approval + "\n",
 		"Clients see 3 tools, and find 0 by search (--tools search)\n",
 	} {
 		if !strings.Contains(shown, want) {
@@ -59,4 +64,11 @@ func TestStatusSaysWhatIsNotAsItWasMeant(t *testing.T) {
 	write(`{"mcpServers":{"good":` + string(good) + `,"wrong":{"command":3}}}`)
 	waitFor(t, "the file is read again", func() bool { return shownStatus(t)[0].ConfigError == "" })
 	runs(t, "", "status").expect(t, exitOK, `Not used: s.json: server "wrong": command: expected a string, got a number`+"\n", "")
+	r.stop()
+
+	if err := os.Rename("s.json", ".mcp.json"); err != nil {
+		t.Fatal(err)
+	}
+	serving(t, "up")
+	runs(t, "", "status").expect(t, exitOK, `Not used: server "good" of the project's file `, "")
 }

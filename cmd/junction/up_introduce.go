@@ -65,14 +65,25 @@ func program() string {
 	return path
 }
 
-// stdioArgs are the arguments that serve the same on standard input and output.
+// stdioArgs are the arguments that serve the same on standard input and output; nil if none do.
 // A client starts the program in another folder: it must name the files of a
-// project.
-func (a *app) stdioArgs(set *config.Set, ofProject bool, o upOptions) []string {
-	files := a.flags.config
-	if len(files) == 0 && ofProject {
+// project. As a file that is named is agreed to, so are then the servers that the person agreed to.
+func (a *app) stdioArgs(set *config.Set, served []entry, o upOptions) []string {
+	files, names := a.flags.config, o.names
+	switch {
+	case len(files) > 0:
+	case len(served) == 0 && slices.ContainsFunc(set.Files, func(f *config.File) bool { return f.Project }):
+		return nil
+	case slices.ContainsFunc(served, entry.ofProject):
 		for _, f := range set.Files {
 			files = append(files, f.Path)
+		}
+		names = nil
+		for _, e := range served {
+			if strings.HasPrefix(e.name, "-") { // whoever wrote the file would add a flag
+				return nil
+			}
+			names = append(names, e.name)
 		}
 	}
 	args := []string{"up", "--stdio"}
@@ -98,7 +109,7 @@ func (a *app) stdioArgs(set *config.Set, ofProject bool, o upOptions) []string {
 			args = append(args, "--"+f.Name+"="+value)
 		}
 	})
-	return append(args, o.names...)
+	return append(args, names...)
 }
 
 // absolute is a path wherever a program is started.

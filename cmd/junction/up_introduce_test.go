@@ -70,6 +70,41 @@ func TestUpSaysHowOtherMachinesReachIt(t *testing.T) {
 	}
 }
 
+// A file that is named is agreed to, with all its servers.
+func TestTheEntryToPasteHasNoServerThatWasRefused(t *testing.T) {
+	const servers = `{"mcpServers":{"a":{"command":"run-a"},"b":{"command":"run-b"},"--tools=search":{"command":"run-c"}}}`
+	for name, test := range map[string]struct {
+		typed string
+		named []string // on the command line
+		want  string   // what follows the file; "none" if there is to be no entry
+	}{
+		"all":                          {"1 2\n", []string{"a", "b"}, " a b"},
+		"some of all":                  {"1\n", nil, " a"},
+		"some of those that are named": {"2\n", []string{"a", "b"}, " b"},
+		"none":                         {"n\n", nil, "none"},
+		"none at a time":               {"\n", []string{"a"}, "none"},
+		"one whose name is a flag":     {"a\n", nil, "none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone(t)
+			write(t, map[string]string{".git/HEAD": "", ".mcp.json": servers})
+			a, _ := asking(test.typed)
+			set, entries, err := a.servers()
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := upOptions{names: test.named, given: a.upCommand().Flags()}
+			if entries, err = chosen(entries, set, o.names); err != nil {
+				t.Fatal(err)
+			}
+			got := a.stdioArgs(set, (&served{app: a}).admitted(t.Context(), entries, len(o.names) > 0), o)
+			if test.want == "none" && got != nil || test.want != "none" && strings.Join(got, " ") != "up --stdio --config "+set.Files[0].Path+test.want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
 // A program that a client starts could neither write the audit log, which this one writes, nor ask for a key.
 func TestUpOffersNoEntryThatCannotWork(t *testing.T) {
 	alone(t)

@@ -38,8 +38,10 @@ type served struct {
 	again    chan chan<- error // everything is to be read again now; why it cannot be used is sent
 
 	exchanges exchanges
+	stamped   map[string]string // the files as they were before anybody was asked or told anything
 	unmatched unmatched
 	condition atomic.Pointer[condition] // of the configuration when it was last read
+	refused   atomic.Pointer[[]string]  // which servers of projects are not started then, and why
 
 	pins   string                                 // when the approved definitions were last read; for the goroutine that watches
 	logins string                                 // when the logins were last looked at; for the same
@@ -153,7 +155,7 @@ const (
 func (v *served) watch(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
-	seen := v.stamp()
+	seen := v.stamped
 	watching.Go(func() {
 		ticker := time.NewTicker(watchPause)
 		defer ticker.Stop()
@@ -308,7 +310,7 @@ func (v *served) reload(ctx context.Context, was func(error)) {
 	v.layers.now.Store(next)
 	v.unmatched.configured(r.configured, from)
 	v.app.reportProblems(set)
-	wanted := v.withFaulty(set, v.app.admitted(ctx, v.app.withoutSelf(ctx, entries, v.listener)))
+	wanted := v.withFaulty(set, v.admitted(ctx, v.app.withoutSelf(ctx, entries, v.listener), false))
 	v.gateway.SetNames(v.options.noPrefix || s.Names == "none", conflicts(s.Conflicts))
 	changed := v.change(ctx, wanted)
 	v.makeFronts()

@@ -200,12 +200,28 @@ func TestAProjectsSettingsAreNotUsedUnasked(t *testing.T) {
 	if err := os.MkdirAll(".git", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(".mcp.json", []byte(`{"mcpServers":{},"junction":{"tools":"search"}}`), 0o600); err != nil {
+	if err := os.WriteFile(".mcp.json", []byte(`{"mcpServers":{"a":{"command":"run-a"}},"junction":{"tools":"search","policy":"rules.json"}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := serving(t, "up", "everything")
-	if all := toolsAt(t, r.url); !strings.Contains(all, "everything__echo") || !strings.Contains(r.stderr.String(), "is not used: it belongs to a project") {
+	if all := toolsAt(t, r.url); !strings.Contains(all, "everything__echo") || !strings.Contains(r.stderr.String(), "junction: not used: what ") {
 		t.Errorf("tools are %s: %s", all, r.stderr)
+	}
+	const what = `.mcp.json says under "junction" (policy, tools), as it belongs to a project; --config `
+	if got := shownStatus(t)[0].Problems; len(got) != 1 || !strings.Contains(got[0], what) {
+		t.Errorf("status says %q", got)
+	}
+	a, seen := asking("n\n")
+	set, entries, err := a.servers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := a.settings(set); err != nil {
+		t.Fatal(err)
+	}
+	a.consents(t.Context(), entries, false)
+	if got := seen.String(); !strings.Contains(got, what) || !strings.Contains(got, `Use it without what the project says under "junction"? [y]es, [N]o > `) {
+		t.Errorf("the question is\n%s", got)
 	}
 }
 
@@ -230,10 +246,14 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 		all := toolsAt(t, r.url)
 		return strings.Contains(all, "a__add") && !strings.Contains(all, "a__echo")
 	})
-	if !strings.Contains(r.stderr.String(), `server "a": echo is not offered, new or changed since it was approved: junction approve a`) {
+	_, hint, said := strings.Cut(r.stderr.String(), `server "a": echo is not offered, new or changed since it was approved: junction `)
+	if !said {
 		t.Errorf("it says %s", r.stderr)
 	}
-	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitProtocol, "", "lists no tool")
+	hint, _, _ = strings.Cut(hint, "\n")
+	t.Chdir(t.TempDir()) // what it says to be typed holds everywhere
+	runs(t, "", strings.Fields(hint)...).expect(t, exitUsage, "as it was", "nobody can be asked here")
+	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitProtocol, "", `tool "echo" is withheld: its definition is new or changed, and nobody approved it; whoever runs the gateway can run junction approve a, as junction status shows it`)
 	runs(t, "", "approve", "--config", config).expect(t, exitOK, "1 changed", "")
 	shown := runs(t, "", "approve", "a", "--config", config)
 	shown.expect(t, exitUsage, "as it was", "nobody can be asked here; junction approve a@")
@@ -243,7 +263,8 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 	runs(t, "", "approve", hash, "--config", config).expect(t, exitOK, `Approved of server "a": 1 changed`, "")
 	waitFor(t, "it is offered again", func() bool { return strings.Contains(toolsAt(t, r.url), "a__echo") })
 	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitOK, "hi", "")
-	runs(t, "", "approve", "--config", config).expect(t, exitOK, "Everything that is remembered of the configured servers is approved", "")
+	runs(t, "", "approve", "--config", config).expect(t, exitOK, "Everything that is remembered of the servers of "+config+" is approved", "")
+	runs(t, "", "approve").expect(t, exitOK, "There is no configuration file here, and so nothing to approve; what a junction up that runs withholds, junction status shows", "")
 }
 
 // What stands around a server changes its definitions for clients; those that are approved are its own.

@@ -3,11 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/junction-mcp/junction/audit"
 	"github.com/junction-mcp/junction/config"
@@ -28,6 +30,7 @@ import (
 func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
 	var found *settings.Settings
 	var from string
+	a.unheld = nil
 	for _, f := range set.Files {
 		s, file, err := f.Settings()
 		switch {
@@ -35,7 +38,9 @@ func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
 			return nil, "", &connectError{err}
 		case s == nil:
 		case f.Project && len(a.flags.config) == 0:
-			a.screen.Printf("junction: what %s says under \"junction\" is not used: it belongs to a project; --config names it\n", shortened(file.Path))
+			a.unheld = append(a.unheld, fmt.Sprintf("what %s says under \"junction\" (%s), as it belongs to a project; --config %s uses it",
+				shortened(file.Path), strings.Join(members(s), ", "), shortened(f.Path)))
+			a.screen.Printf("junction: not used: %s\n", a.unheld[len(a.unheld)-1])
 		case found != nil:
 			a.screen.Printf("junction: what %s says under \"junction\" is not used: %s comes first\n", shortened(file.Path), shortened(from))
 		default:
@@ -46,6 +51,16 @@ func (a *app) settings(set *config.Set) (*settings.Settings, string, error) {
 		found = &settings.Settings{}
 	}
 	return found, from, nil
+}
+
+// members are the names of what is set.
+func members(s *settings.Settings) []string {
+	var set map[string]json.RawMessage
+	data, err := json.Marshal(s)
+	if err != nil || json.Unmarshal(data, &set) != nil {
+		return nil // texts and numbers always encode
+	}
+	return slices.Sorted(maps.Keys(set))
 }
 
 // reportUnknown says which servers the settings name that there are not: nothing else would show a slip.

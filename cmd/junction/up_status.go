@@ -39,7 +39,7 @@ type instance struct {
 	Tools    toolsShown     `json:"tools"`
 	// ConfigError says why the configuration as it is now cannot be used, so that what was there before goes on.
 	ConfigError string `json:"configError,omitempty"`
-	// Problems are entries of the configuration that cannot be used.
+	// Problems are entries of the configuration that cannot be used, and servers that nobody agreed to.
 	Problems []string `json:"problems,omitempty"`
 	// Audit says why calls are not written down, or not exported.
 	Audit []string `json:"audit,omitempty"`
@@ -67,6 +67,7 @@ type serverStatus struct {
 	Templates int      `json:"templates"`
 	Renamed   []string `json:"renamed,omitempty"`
 	Withheld  []string `json:"withheld,omitempty"` // until they are approved
+	Approval  string   `json:"approval,omitempty"` // the command that does
 
 	Line string `json:"line"` // as the table shows it
 }

@@ -75,7 +75,7 @@ func (r *Reviewer) Around(next mcp.Handler) mcp.Handler { return &reviewed{r, ne
 func (r *Reviewer) Lists(next mcp.Handler) mcp.Handler { return &reviewed{r, next, true} }
 
 // Check returns why a call of a tool, or a request for a prompt, is refused: the definition is withheld as of
-// the last list. It is for who reads the lists of a server that was started for this request, as a gateway does
+// the last list, and the error's data says so with "withheld": true. It is for who reads the lists of a server that was started for this request, as a gateway does
 // ([github.com/junction-mcp/junction/gateway.Upstream]). Other requests, and those before the first list, have no error.
 func (r *Reviewer) Check(req *mcp.Request) error {
 	_, err := r.check(req)
@@ -101,7 +101,9 @@ func (r *Reviewer) check(req *mcp.Request) (known bool, err error) {
 		return true, mcp.Errorf(mcp.CodeInvalidParams, "%s %q is not called: server %q does not list it, or its definition cannot be read, so nobody can approve it", noun, req.Name, r.options.Server)
 	}
 	if withheld {
-		return true, mcp.Errorf(mcp.CodeInvalidParams, "%s %q is withheld: its definition is new or changed, and nobody approved it; whoever runs the gateway can %s", noun, req.Name, r.options.Remedy)
+		fault := mcp.Errorf(mcp.CodeInvalidParams, "%s %q is withheld: its definition is new or changed, and nobody approved it; whoever runs the gateway can %s", noun, req.Name, r.options.Remedy)
+		fault.Data = json.RawMessage(`{"withheld":true}`) // for a client that finds it in no list
+		return true, fault
 	}
 	return list != nil, nil
 }

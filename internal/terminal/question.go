@@ -49,6 +49,13 @@ func NewPerson(in io.Reader, screen *Screen) *Person {
 	return &Person{screen: screen, in: in, turn: make(chan struct{}, 1), lines: lines}
 }
 
+// Away reports whether this process runs in the background of its terminal (junction … &). A question would stop it there,
+// before a word of it is shown.
+func (p *Person) Away() bool {
+	f, ok := p.in.(*os.File)
+	return ok && inBackground(f)
+}
+
 // Begin waits until nobody else asks, and then begins as [Person.Discard] does. The
 // error is that of ctx.
 func (p *Person) Begin(ctx context.Context) (end func(), err error) {

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A question would stop it before a word of it is shown: it begins without what it would ask about, and says so.
+func TestUpInTheBackgroundOfATerminalAsksNothing(t *testing.T) {
+	alone(t)
+	write(t, map[string]string{".git/HEAD": "", ".mcp.json": `{"mcpServers":{"a":{"command":"run-a"}}}`})
+	keyboard, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("this system gives no pseudo terminals: %v", err)
+	}
+	defer keyboard.Close()
+	n, err := unix.IoctlGetInt(int(keyboard.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(keyboard.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	screen, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A shell that has jobs (-m) gives each a group of its own.
+	shell := exec.Command("sh", append([]string{"-mc", `"$0" "$@" & echo job $!; wait`}, self(t, "up", "--http", "127.0.0.1:0")...)...)
+	shell.Stdin, shell.Stdout, shell.Stderr = screen, screen, screen
+	shell.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := shell.Start(); err != nil {
+		t.Fatal(err)
+	}
+	screen.Close()
+	timer := time.AfterFunc(20*time.Second, func() { keyboard.Close() })
+	defer timer.Stop()
+	var said []string
+	job := 0
+	for lines := bufio.NewScanner(keyboard); lines.Scan(); {
+		line := strings.TrimSpace(lines.Text())
+		said = append(said, line)
+		if pid, is := strings.CutPrefix(line, "job "); is {
+			if job, err = strconv.Atoi(pid); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if strings.Contains(line, "There is no server to serve") {
+			break
+		}
+	}
+	all := strings.Join(said, "\n")
+	for _, want := range []string{`junction: server "a" of the project's file `, "is not started: nobody is asked in the background; to use what it defines without being asked, name it: --config ", "junction serves at http://127.0.0.1:"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("it does not say %q:\n%s", want, all)
+		}
+	}
+	if job == 0 || syscall.Kill(job, syscall.SIGKILL) != nil {
+		t.Errorf("the job %d is not there", job)
+	}
+	keyboard.Close() // the shell has nothing more to wait for
+	_ = shell.Wait()
+}
