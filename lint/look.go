@@ -34,8 +34,8 @@ type Options struct {
 	Calls []Call
 	// NoCalls has no tool called but those of Calls.
 	NoCalls bool
-	// Wire is what saw the connection; nil if nothing did.
-	Wire *Wire
+	// Breaches are what the connection met; nil if nothing heard of them.
+	Breaches *Breaches
 }
 
 // Look reads what a server says of itself, and calls the tools of which it says that they
@@ -81,7 +81,7 @@ func Look(ctx context.Context, c *mcp.Client, o Options) (*Seen, error) {
 	if err := seen.call(ctx, c, o); err != nil {
 		return nil, err
 	}
-	seen.Breaches = append(seen.Breaches, o.Wire.Breaches()...)
+	seen.Breaches = append(seen.Breaches, o.Breaches.All()...)
 	return seen, nil
 }
 

@@ -120,13 +120,13 @@ func TestBreachesOnTheWireAreFound(t *testing.T) {
 	ended := make(chan struct{})
 	go func() { defer close(ended); rude(there) }()
 	var logged strings.Builder
-	wire := new(Wire)
-	log := wire.Logger(slog.New(slog.NewTextHandler(&logged, nil)))
+	breaches := new(Breaches)
+	log := breaches.Logger(slog.New(slog.NewTextHandler(&logged, nil)))
 	c, err := mcp.DialWith(t.Context(), stream.OverWith(here, "rude", stream.ClientOptions{Logger: log}), mcp.ClientOptions{Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen, err := Look(t.Context(), c, Options{Wire: wire})
+	seen, err := Look(t.Context(), c, Options{Breaches: breaches})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,22 +182,22 @@ func TestACapabilityThatIsNotThereIsFound(t *testing.T) {
 }
 
 func TestAWireKeepsEachBreachOnceAndNotTooMany(t *testing.T) {
-	wire := new(Wire)
-	log := wire.Logger(nil).With("a", 1).WithGroup("g")
+	breaches := new(Breaches)
+	log := breaches.Logger(nil).With("a", 1).WithGroup("g")
 	log.Debug("mcp: nothing")
 	for range 2 {
 		log.Debug("mcp: it shouted", "server", "s", "word", "hey", mcp.LogBreach, "whisper")
 	}
-	if got := wire.Breaches(); len(got) != 1 || got[0] != (Breach{"it shouted, word hey", "whisper"}) {
+	if got := breaches.All(); len(got) != 1 || got[0] != (Breach{"it shouted, word hey", "whisper"}) {
 		t.Errorf("%+v", got)
 	}
 	for i := range 2 * maxBreaches {
 		log.Debug("mcp: it shouted", "time", i, mcp.LogBreach, "whisper")
 	}
-	if n := len(wire.Breaches()); n != maxBreaches {
+	if n := len(breaches.All()); n != maxBreaches {
 		t.Errorf("%d breaches", n)
 	}
-	if (*Wire)(nil).Breaches() != nil {
+	if (*Breaches)(nil).All() != nil {
 		t.Error("nobody heard something")
 	}
 }

@@ -113,7 +113,7 @@ func (a *app) lint(cmd *cobra.Command, args []string, f lintFlags) error {
 // A lintTarget is a server, and what hears of its breaches.
 type lintTarget struct {
 	target
-	wire *lint.Wire
+	breaches *lint.Breaches
 }
 
 // lintTargets finds the servers that a command line means.
@@ -121,19 +121,19 @@ func (a *app) lintTargets(cmd *cobra.Command, args []string) ([]lintTarget, erro
 	if cmd.ArgsLenAtDash() > 0 {
 		return nil, usagef("name either servers, or the command of one behind \"--\"")
 	}
-	a.wire = new(lint.Wire)
+	a.breaches = new(lint.Breaches)
 	first, names, err := a.target(cmd.Context(), cmd, args)
 	if err != nil {
 		return nil, err
 	}
-	targets := []lintTarget{{first, a.wire}}
+	targets := []lintTarget{{first, a.breaches}}
 	for _, name := range names {
-		a.wire = new(lint.Wire) // which its transport logs to
+		a.breaches = new(lint.Breaches) // which its transport logs to
 		t, err := a.named(cmd.Context(), name)
 		if err != nil {
 			return nil, err
 		}
-		targets = append(targets, lintTarget{t, a.wire})
+		targets = append(targets, lintTarget{t, a.breaches})
 	}
 	return targets, nil
 }
@@ -200,7 +200,7 @@ func (a *app) lintOne(ctx context.Context, t lintTarget, o lint.Options) *linted
 
 // look connects to a server and reads what it says of itself.
 func (a *app) look(ctx context.Context, t lintTarget, o lint.Options) (*lint.Seen, error) {
-	a.wire, o.Wire = t.wire, t.wire
+	a.breaches, o.Breaches = t.breaches, t.breaches
 	options := a.options(t.target)
 	options.ElicitURL, options.OnElicit = true, declines
 	client, err := dial(ctx, t.transport, options)

@@ -65,8 +65,8 @@ func (a *app) logger() *slog.Logger {
 		level = slog.LevelWarn
 	}
 	log := slog.New(slog.NewTextHandler(a.screen, &slog.HandlerOptions{Level: level}))
-	if a.wire != nil {
-		return a.wire.Logger(log)
+	if a.breaches != nil {
+		return a.breaches.Logger(log)
 	}
 	return log
 }

@@ -43,10 +43,10 @@ type app struct {
 	unheld []string
 	memory memory
 	// traffic shows the messages of this process to junction traffic; nil if it cannot.
-	traffic *traffic.Log
-	renews  bool // this process renews a login for another
-	desk    answer.Desk
-	wire    *lint.Wire // what hears what servers do wrong; nil where nobody wants to know
+	traffic  *traffic.Log
+	renews   bool // this process renews a login for another
+	desk     answer.Desk
+	breaches *lint.Breaches // what hears what servers do wrong; nil where nobody wants to know
 	// ofProject are the servers of projects' files that the person was asked about, now or before.
 	ofProject []entry
 

@@ -13,45 +13,45 @@ import (
 // maxBreaches is how many different breaches on the wire are kept.
 const maxBreaches = 100
 
-// A Wire gathers the breaches of the specification that a connection meets and works around:
-// its [Wire.Logger] is given to the [mcp.ClientOptions] and to the transport. The zero value is
+// Breaches are the breaches of the specification that a connection meets and works around:
+// its [Breaches.Logger] is given to the [mcp.ClientOptions] and to the transport. The zero value is
 // ready, and safe for concurrent use.
-type Wire struct {
+type Breaches struct {
 	mu   sync.Mutex
 	seen []Breach
 }
 
 // Logger returns a logger that hears of breaches, and passes everything on to next, unless
 // that is nil.
-func (w *Wire) Logger(next *slog.Logger) *slog.Logger {
-	h := listener{wire: w, next: slog.DiscardHandler}
+func (b *Breaches) Logger(next *slog.Logger) *slog.Logger {
+	h := listener{to: b, next: slog.DiscardHandler}
 	if next != nil {
 		h.next = next.Handler()
 	}
 	return slog.New(h)
 }
 
-// Breaches returns what was heard so far. A nil Wire heard nothing.
-func (w *Wire) Breaches() []Breach {
-	if w == nil {
+// All returns what was heard so far; of a nil Breaches nothing.
+func (b *Breaches) All() []Breach {
+	if b == nil {
 		return nil
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.seen)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.seen)
 }
 
-func (w *Wire) add(b Breach) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.seen) < maxBreaches && !slices.Contains(w.seen, b) {
-		w.seen = append(w.seen, b)
+func (b *Breaches) add(one Breach) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.seen) < maxBreaches && !slices.Contains(b.seen, one) {
+		b.seen = append(b.seen, one)
 	}
 }
 
 // A listener hears the records that have [mcp.LogBreach].
 type listener struct {
-	wire *Wire
+	to   *Breaches
 	next slog.Handler
 }
 
@@ -71,7 +71,7 @@ func (l listener) Handle(ctx context.Context, r slog.Record) error {
 		return true
 	})
 	if rule != "" {
-		l.wire.add(Breach{What: what, Rule: rule})
+		l.to.add(Breach{What: what, Rule: rule})
 	}
 	if l.next.Enabled(ctx, r.Level) {
 		return l.next.Handle(ctx, r)
