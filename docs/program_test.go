@@ -248,7 +248,7 @@ func TestRulesAreRead(t *testing.T) {
 func TestConfigurationsAreRead(t *testing.T) {
 	home := t.TempDir()
 	for _, b := range examples(t) {
-		if b.kind != "json" || b.label == policyFile {
+		if b.kind != "json" || b.label == policyFile || b.label == "bad" || b.label == "good" { // definitions of lint, which has a test of its own
 			continue
 		}
 		if b.label == "" {

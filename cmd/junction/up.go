@@ -147,8 +147,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	defer a.shareTraffic(ctx)()
 	board := newBoard(a.screen, o.stdio && !a.flags.verbose, a.flags.verbose, v.endpoint())
 	board.log = a.log
-	g := gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: board.changed,
-		NoPrefix: o.noPrefix || s.Names == "none", Conflicts: conflicts(s.Conflicts), FirstList: firstList})
+	g := a.newGateway(o, s, board)
 	defer board.close()
 	defer g.Close()
 	defer y.tasks.Close() // while the servers can still be reached
@@ -167,6 +166,11 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	defer a.publish(v.describe)()
 	a.introduceUp(v, set)
 	return orderly(ctx, v.serve(ctx, board))
+}
+
+func (a *app) newGateway(o upOptions, s *settings.Settings, b *board) *gateway.Gateway {
+	return gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: b.changed,
+		NoPrefix: o.noPrefix || s.Names == "none", Conflicts: conflicts(s.Conflicts), FirstList: firstList})
 }
 
 // listenUp opens the recording, if there is one, and the addresses that are served. What is wrong with them is said before anything is served.

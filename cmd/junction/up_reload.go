@@ -38,7 +38,7 @@ type served struct {
 	again    chan chan<- error // everything is to be read again now; why it cannot be used is sent
 
 	exchanges exchanges
-	stamped   map[string]string // the files as they were before anybody was asked or told anything
+	stamped   map[string]string // the files as they were before anybody was asked, or heard anything
 	unmatched unmatched
 	condition atomic.Pointer[condition] // of the configuration when it was last read
 	refused   atomic.Pointer[[]string]  // which servers of projects are not started then, and why
