@@ -168,11 +168,6 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	return orderly(ctx, v.serve(ctx, board))
 }
 
-func (a *app) newGateway(o upOptions, s *settings.Settings, b *board) *gateway.Gateway {
-	return gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: b.changed,
-		NoPrefix: o.noPrefix || s.Names == "none", Conflicts: conflicts(s.Conflicts), FirstList: firstList})
-}
-
 // listenUp opens the recording, if there is one, and the addresses that are served. What is wrong with them is said before anything is served.
 func (a *app) listenUp(ctx context.Context, o upOptions) (v *served, err error) {
 	a.recordsFront = true

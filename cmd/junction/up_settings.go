@@ -258,3 +258,8 @@ func profileOf(ctx context.Context) string {
 	name, _ := ctx.Value(inProfile{}).(string)
 	return name
 }
+
+func (a *app) newGateway(o upOptions, s *settings.Settings, b *board) *gateway.Gateway {
+	return gateway.New(gateway.Options{Name: "junction", Version: version, OneClient: o.stdio, Logger: a.logger(), OnChange: b.changed,
+		NoPrefix: o.noPrefix || s.Names == "none", Conflicts: conflicts(s.Conflicts), FirstList: firstList})
+}
