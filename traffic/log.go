@@ -43,13 +43,22 @@ func (l *Log) Server(name string) mcp.Wire { return &hop{log: l, name: Server, s
 
 // Watch calls show with every message from now on, one after the other, until ctx is done or show returns an error, which
 // Watch returns. An event belongs to show.
-func (l *Log) Watch(ctx context.Context, show func(*Event) error) error {
+func (l *Log) Watch(ctx context.Context, show func(*Event) error) error { return l.Join()(ctx, show) }
+
+// Join is Watch in two steps: what goes from now on is kept for watch, which must be called, once.
+func (l *Log) Join() (watch func(ctx context.Context, show func(*Event) error) error) {
 	w := &watcher{events: make(chan *Event, maxWaiting)}
 	l.mu.Lock()
 	l.watchers = append(l.watchers, w)
 	l.mu.Unlock()
 	l.watching.Add(1)
-	defer l.leave(w)
+	return func(ctx context.Context, show func(*Event) error) error {
+		defer l.leave(w)
+		return w.show(ctx, show)
+	}
+}
+
+func (w *watcher) show(ctx context.Context, show func(*Event) error) error {
 	for {
 		select {
 		case e := <-w.events:

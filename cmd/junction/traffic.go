@@ -24,37 +24,36 @@ import (
 )
 
 const (
-	lookPause      = time.Second // between two looks for processes that began
-	maxTrafficLine = 2 << 20     // bytes of one message, with what stands around it
-	maxExcerpt     = 2_000       // characters of a message in one line
+	lookPause      = 50 * time.Millisecond // between two looks for processes that began
+	maxTrafficLine = 2 << 20               // bytes of one message, with what stands around it
+	maxExcerpt     = 2_000                 // characters of a message in one line
 )
 
 // A trafficFilter says which messages are shown.
 type trafficFilter struct {
-	server, client, call string
-	text                 string
-	errors               bool
-	count                int // to end after; 0: never
-	full                 bool
+	server, client, method string
+	text                   string
+	errors                 bool
+	count                  int // to end after; 0: never
+	full                   bool
 }
 
 func (a *app) trafficCommand() *cobra.Command {
 	var f trafficFilter
 	cmd := &cobra.Command{
 		Use:   "traffic [PID...]",
-		Short: "Show the messages of every junction up and proxy while they go",
-		Long: `Show what clients, junction up and proxy, and servers say to each other, a message a
-line while it goes, until Ctrl-C: of all that run under this user and of those that
-begin, or only of the processes named (junction status lists them). The number in front
-is the same for everything that belongs to one request of a client. Secrets are hidden,
-as far as names and looks tell.
+		Short: "Show the messages of every junction up, proxy and chat while they go",
+		Long: `Show what goes through junction up, proxy and chat, a message a line while it goes,
+until Ctrl-C: of all that run under this user and of those that begin, or only of the
+processes with these numbers. The number in front is the same for everything that
+belongs to one request of a client. Secrets are hidden, as far as names and looks tell.
 
 Nothing is kept: what nobody watches is not seen by anybody. junction up --audit writes
 down what was called.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, pid := range args {
 				if _, err := strconv.ParseUint(pid, 10, 31); err != nil {
-					return usagef("expected the number of a process, got %q; junction status lists them", pid)
+					return usagef("expected the number of a process, got %q; without one, all of them are watched", pid)
 				}
 			}
 			if err := a.watchTraffic(cmd.Context(), args, f); err != nil {
@@ -64,8 +63,8 @@ down what was called.`,
 		},
 	}
 	cmd.Flags().StringVar(&f.server, "server", "", "show only what goes to and comes from the server `NAME`, and the calls of clients that lead there")
-	cmd.Flags().StringVar(&f.client, "client", "", "show only what goes to and comes from clients whose name contains `TEXT`")
-	cmd.Flags().StringVar(&f.call, "method", "", "show only messages of this `METHOD`, such as tools/call, and what answers them")
+	cmd.Flags().StringVar(&f.client, "client", "", "show only what goes to and comes from clients whose name contains `TEXT`, and what is asked of servers for them")
+	cmd.Flags().StringVar(&f.method, "method", "", "show only messages of this `METHOD`, such as tools/call, and what answers them")
 	cmd.Flags().StringVar(&f.text, "grep", "", "show only messages that contain `TEXT`")
 	cmd.Flags().BoolVar(&f.errors, "errors", false, "show only errors, results with isError, and requests without a response")
 	cmd.Flags().BoolVar(&f.full, "full", false, "print whole messages, below each line")
@@ -93,8 +92,11 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) 
 	defer cancel()
 	look := time.NewTicker(lookPause)
 	defer look.Stop()
+	unmark := markWatching(dir)
+	defer unmark()
 	seen := map[string]bool{}
 	ended := make(chan string)
+	led := &followed{filter: &f, calls: map[callOf]*followedCall{}}
 	shown := 0
 	for first := true; ; first = false {
 		for _, path := range trafficSockets(dir, pids, seen) {
@@ -115,21 +117,20 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) 
 			})
 		}
 		if first && len(seen) == 0 {
-			a.screen.Printf("No junction up or proxy runs%s; waiting for one.\n", of(pids))
+			a.screen.Printf("No junction up, proxy or chat runs%s; waiting for one.\n", of(pids))
 		} else if first {
 			a.screen.Printf("Watching %s; Ctrl-C ends.\n", plaintext.Count(len(seen), "process"))
 		}
 		for again := false; !again; {
 			select {
 			case e := <-events:
-				if !f.shows(&e.Event) {
-					continue
-				}
-				if err := a.showEvent(&e, len(seen) > 1, f.full); err != nil {
-					return err
-				}
-				if shown++; shown == f.count {
-					return nil
+				for _, e := range led.shown(e) {
+					if err := a.showEvent(&e, len(seen) > 1, f.full); err != nil {
+						return err
+					}
+					if shown++; shown == f.count {
+						return nil
+					}
 				}
 			case path := <-ended:
 				delete(seen, path)
@@ -182,9 +183,7 @@ func (f *trafficFilter) shows(e *traffic.Event) bool {
 	if e.Kind == traffic.Dropped {
 		return true
 	}
-	return (f.server == "" || e.Server == f.server || e.Hop == traffic.Client && strings.HasPrefix(e.Name, f.server+"__")) &&
-		(f.client == "" || e.Hop == traffic.Client && strings.Contains(strings.ToLower(e.Client), strings.ToLower(f.client))) &&
-		(f.call == "" || e.Method == f.call) &&
+	return (f.method == "" || e.Method == f.method) &&
 		(f.text == "" || bytes.Contains(e.Message, []byte(f.text)) || strings.Contains(e.Fault, f.text)) &&
 		(!f.errors || isFault(e))
 }

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -14,9 +16,26 @@ import (
 
 const (
 	trafficEnd  = ".traffic"       // ends the name of the socket at which a process shows its messages
+	watchingEnd = ".watching"      // ends the name of the file that says that a process wants to see those of others
 	trafficTime = 10 * time.Second // how long one who watches may take to read a message
 	maxWatchers = 8                // of one process at a time
+	// firstTime is how long a process that begins waits for those that want to see its first messages.
+	firstTime = 4 * lookPause
 )
+
+// markWatching says to processes that begin that somebody wants to see their messages. The function that it returns takes that
+// back; what is left of a process that was killed delays others a little.
+func markWatching(dir string) (unmark func()) {
+	path := filepath.Join(dir, fmt.Sprint(os.Getpid(), watchingEnd))
+	_ = os.WriteFile(path, nil, 0o600) // else the first messages may be missed
+	return func() { _ = os.Remove(path) }
+}
+
+// isWatching reports whether somebody wants to see the messages of processes that begin.
+func isWatching(dir string) bool {
+	marks, _ := filepath.Glob(filepath.Join(dir, "*"+watchingEnd)) // of a pattern that is well formed
+	return len(marks) > 0
+}
 
 // shareTraffic lets junction traffic see the messages of this process, through a socket that only this user can reach; where
 // there can be none, it does without. The function that it returns ends that.
@@ -29,6 +48,7 @@ func (a *app) shareTraffic(ctx context.Context) (end func()) {
 	log := &traffic.Log{}
 	a.traffic = log
 	ctx, cancel := context.WithCancel(ctx)
+	came := make(chan struct{}, maxWatchers)
 	var watchers sync.WaitGroup
 	watchers.Go(func() {
 		places := make(chan struct{}, maxWatchers)
@@ -45,13 +65,21 @@ func (a *app) shareTraffic(ctx context.Context) (end func()) {
 			case places <- struct{}{}:
 				watchers.Go(func() {
 					defer func() { <-places }()
-					showTraffic(ctx, log, conn)
+					showTraffic(ctx, log, conn, came)
 				})
 			default:
 				conn.Close()
 			}
 		}
 	})
+	if isWatching(filepath.Dir(path)) {
+		late := time.NewTimer(firstTime)
+		defer late.Stop()
+		select {
+		case <-came:
+		case <-late.C:
+		}
+	}
 	return func() {
 		os.Remove(path)
 		l.Close()
@@ -61,7 +89,7 @@ func (a *app) shareTraffic(ctx context.Context) (end func()) {
 }
 
 // showTraffic writes messages to one who watches, a line each, until they go away or ctx is done.
-func showTraffic(ctx context.Context, log *traffic.Log, conn net.Conn) {
+func showTraffic(ctx context.Context, log *traffic.Log, conn net.Conn, came chan<- struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
@@ -71,9 +99,14 @@ func showTraffic(ctx context.Context, log *traffic.Log, conn net.Conn) {
 		_, _ = conn.Read(make([]byte, 1))
 		cancel()
 	}()
+	watch := log.Join()
+	select {
+	case came <- struct{}{}:
+	default:
+	}
 	lines := json.NewEncoder(conn)
 	lines.SetEscapeHTML(false)
-	_ = log.Watch(ctx, func(e *traffic.Event) error {
+	_ = watch(ctx, func(e *traffic.Event) error {
 		_ = conn.SetWriteDeadline(time.Now().Add(trafficTime))
 		return lines.Encode(e)
 	})

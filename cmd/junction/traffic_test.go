@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -93,7 +95,7 @@ func TestTrafficWaitsForAProcessThatBegins(t *testing.T) {
 
 func TestTrafficSaysWhatItWants(t *testing.T) {
 	alone(t)
-	runs(t, "", "traffic", "up").expect(t, exitUsage, "", `expected the number of a process, got "up"; junction status lists them`)
+	runs(t, "", "traffic", "up").expect(t, exitUsage, "", `expected the number of a process, got "up"; without one, all of them are watched`)
 }
 
 func TestAMessageIsShownWhereItIsWanted(t *testing.T) {
@@ -106,13 +108,10 @@ func TestAMessageIsShownWhereItIsWanted(t *testing.T) {
 		want   string
 	}{
 		"everything":         {trafficFilter{}, "call client failed missed"},
-		"a server":           {trafficFilter{server: "files"}, "call client missed"},
-		"a client":           {trafficFilter{client: "claude"}, "client missed"},
-		"a method":           {trafficFilter{call: "tools/list"}, "failed missed"},
+		"a method":           {trafficFilter{method: "tools/list"}, "failed missed"},
 		"errors":             {trafficFilter{errors: true}, "client failed missed"},
 		"a text":             {trafficFilter{text: `"x"`}, "call missed"},
 		"a text of failures": {trafficFilter{text: "refused"}, "failed missed"},
-		"a server's errors":  {trafficFilter{errors: true, server: "web"}, "failed missed"},
 	} {
 		var shown []string
 		for _, e := range []struct {
@@ -125,6 +124,71 @@ func TestAMessageIsShownWhereItIsWanted(t *testing.T) {
 		}
 		if got := strings.Join(shown, " "); got != test.want {
 			t.Errorf("%s: %s, want %s", name, got, test.want)
+		}
+	}
+}
+
+// Which call leads to a server, and whose it is, is known only from other messages of it.
+func TestACallIsFollowedToItsServerAndToItsClient(t *testing.T) {
+	message := func(call uint64, hop, who, kind string) shownEvent {
+		e := shownEvent{PID: 1, Event: traffic.Event{Call: call, Hop: hop, Kind: kind, Method: "tools/call", ToServer: kind == traffic.Request}}
+		if e.Client = who; hop == traffic.Server {
+			e.Client, e.Server = "", who
+		}
+		if kind == traffic.Response {
+			e.Took = 1
+		}
+		return e
+	}
+	all := []shownEvent{
+		message(1, traffic.Client, "Claude/1", traffic.Request), // renamed, so that its name says nothing of the server
+		message(2, traffic.Client, "Cursor/2", traffic.Request),
+		message(2, traffic.Server, "web", traffic.Request),
+		message(1, traffic.Server, "files", traffic.Request),
+		message(0, traffic.Server, "files", traffic.Notification),
+		message(1, traffic.Server, "files", traffic.Response),
+		message(2, traffic.Server, "web", traffic.Response),
+		message(1, traffic.Client, "Claude/1", traffic.Response),
+		message(2, traffic.Client, "Cursor/2", traffic.Response),
+		message(3, traffic.Client, "Claude/1", traffic.Request), // answered here
+		message(3, traffic.Client, "Claude/1", traffic.Response),
+	}
+	for name, test := range map[string]struct {
+		filter trafficFilter
+		want   []int // of all, in the order in which they are shown
+	}{
+		"everything":                       {trafficFilter{}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+		"a server":                         {trafficFilter{server: "files"}, []int{0, 3, 4, 5, 7}},
+		"a client":                         {trafficFilter{client: "cursor"}, []int{1, 2, 6, 8}},
+		"a client at a server":             {trafficFilter{client: "claude", server: "files"}, []int{0, 3, 5, 7}},
+		"a client at a server, and nobody": {trafficFilter{client: "cursor", server: "files"}, nil},
+		"a server, by a method":            {trafficFilter{server: "files", method: "tools/list"}, nil},
+	} {
+		f := &followed{filter: &test.filter, calls: map[callOf]*followedCall{}}
+		var got []int
+		for _, e := range all {
+			for _, shown := range f.shown(e) {
+				got = append(got, slices.IndexFunc(all, func(one shownEvent) bool { return reflect.DeepEqual(one, shown) }))
+			}
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s: shown are %v, want %v", name, got, test.want)
+		}
+		if len(f.calls) != 0 && test.filter != (trafficFilter{}) {
+			t.Errorf("%s: %d calls are remembered that are over", name, len(f.calls))
+		}
+	}
+}
+
+// A client that starts junction up --stdio itself speaks at once.
+func TestTheFirstMessagesOfAProcessThatBeginsAreSeen(t *testing.T) {
+	alone(t)
+	for range 5 {
+		seen, ended := watching(t, "--json", "--method", "initialize", "--count", "2")
+		said := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"eager","version":"1"}}}` + "\n"
+		runs(t, said, "up", "--stdio", "everything").expect(t, exitOK, `"protocolVersion":"2025-11-25"`, "")
+		if code := <-ended; code != exitOK || strings.Count(seen.String(), `"client":"eager/1"`) != 2 {
+			t.Errorf("%d: seen is %s", code, seen.String())
 		}
 	}
 }
