@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -65,6 +66,7 @@ type Request struct {
 	// Name is what the request is about: params.name of tools/call and
 	// prompts/get, params.uri of resources/read, otherwise empty.
 	Name string
+	sent string // Name as the client sent it, where it was Renamed
 
 	// Arguments are params.arguments, raw, or nil.
 	Arguments json.RawMessage
@@ -159,9 +161,13 @@ func (r *Request) Renamed(name string) *Request {
 	w.Members(r.Params, member)
 	w.String(member, name)
 	copied := *r
-	copied.Name, copied.Params = name, w.Bytes()
+	copied.sent, copied.Name, copied.Params = r.SentName(), name, w.Bytes()
 	return &copied
 }
+
+// SentName returns the name that the client sent: [Request.Name] before the request was Renamed, as by a gateway. It is
+// the one for an error that says that there is no such thing.
+func (r *Request) SentName() string { return cmp.Or(r.sent, r.Name) }
 
 // WithParams returns a copy of the request with other parameters.
 func (r *Request) WithParams(params json.RawMessage) *Request {

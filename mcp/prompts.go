@@ -195,7 +195,7 @@ func (s *Server) RemovePrompt(names ...string) {
 func (s *Server) getPrompt(ctx context.Context, req *Request) (Result, error) {
 	e := s.prompts.read("prompts", s.pageSize).byName[req.Name]
 	if e == nil {
-		return Result{}, Errorf(CodeInvalidParams, "unknown prompt %q; prompts/list names those that exist", req.Name)
+		return Result{}, Errorf(CodeInvalidParams, "unknown prompt %q; prompts/list names those that exist", req.SentName())
 	}
 	arguments, err := promptValues(req.Arguments)
 	if err != nil {

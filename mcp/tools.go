@@ -265,7 +265,7 @@ func toolFailure(ctx context.Context, err error) (Result, error) {
 func (s *Server) callTool(ctx context.Context, req *Request) (Result, error) {
 	e := s.tools.read("tools", s.pageSize).byName[req.Name]
 	if e == nil {
-		return Result{}, Errorf(CodeInvalidParams, "unknown tool %q; tools/list names those that exist", req.Name)
+		return Result{}, Errorf(CodeInvalidParams, "unknown tool %q; tools/list names those that exist", req.SentName())
 	}
 	arguments := req.Arguments
 	switch {

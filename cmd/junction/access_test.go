@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/junction-mcp/junction/internal/formfill"
+	"github.com/spf13/cobra"
 )
 
 // asBrowser makes the test binary be the browser of a user who logs in and allows everything.
@@ -76,4 +77,31 @@ func TestUsersAreAddedListedChangedAndRemoved(t *testing.T) {
 	runs(t, "", "user", "remove", "ann").expect(t, exitOK, "Removed: ann.", "")
 	runs(t, "", "user", "remove", "ann").expect(t, exitConnection, "", `there is no such user: "ann"`)
 	runs(t, "", "user", "add", "ann", "--password", "secret").expect(t, exitUsage, "", "unknown flag: --password")
+}
+
+func TestNobodyIsAskedForAPasswordThatCannotBeUsed(t *testing.T) {
+	alone(t)
+	runs(t, "a password of ann\n", "user", "add", "ann").expect(t, exitOK, "Added: ann.", "")
+	for _, test := range []struct {
+		command func(*app) *cobra.Command
+		name    string
+		want    string // empty: it can be used
+	}{
+		{(*app).userAddCommand, "ann", `there is a user "ann" already; junction user passwd gives another password`},
+		{(*app).userPasswdCommand, "ben", `there is no such user: "ben"; junction user list lists them`},
+		{(*app).userPasswdCommand, "ann", ""},
+		{(*app).userAddCommand, "ben", ""},
+	} {
+		a, seen := asking("another password\nanother password\n")
+		cmd := test.command(a)
+		cmd.SetArgs([]string{test.name})
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		err := cmd.ExecuteContext(t.Context())
+		if got := fmt.Sprint(err); test.want != "" && got != test.want || test.want == "" && err != nil {
+			t.Errorf("%s %s: got %q, want %q", cmd.Name(), test.name, got, test.want)
+		}
+		if asked := strings.Contains(seen.String(), "Password: "); asked != (test.want == "") {
+			t.Errorf("%s %s: the password was asked for: %t", cmd.Name(), test.name, asked)
+		}
+	}
 }

@@ -68,7 +68,7 @@ func (o *layering) flags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.tools, "tools", string(search.Auto), "offer `all` tools; or search: search_tools, describe_tool and call_tool in their place; or auto: search where their definitions cost more than 10,000 tokens")
 	flags.StringSliceVar(&o.pinned, "pin", nil, "with --tools search or auto: list the tools whose names match this `PATTERN` in any case, such as files__*")
 	flags.StringVar(&o.policy, "policy", "", "have the rules of `FILE` decide which calls may run; what they ask about, the client's user is asked")
-	flags.BoolVar(&o.shadow, "shadow", false, "with --policy: let every call run, and only write down what the rules would have decided")
+	flags.BoolVar(&o.shadow, "shadow", false, "with --policy: let every call run; what the rules would have decided is written down with --audit, and else nowhere")
 	flags.StringVar(&o.review, "review", reviewNone, "withhold tools and prompts whose definitions `changes` since they were first seen or approved; or all that nobody approved; junction approve shows and approves them")
 	flags.StringVar(&o.audit, "audit", "", "write down every call before its result leaves, in `FOLDER` (default with --audit alone: junction/audit in your configuration folder)")
 	flags.Lookup("audit").NoOptDefVal = usualFolder

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -74,6 +75,12 @@ func (a *app) password(ctx context.Context) (string, error) {
 	return first, err
 }
 
+// isUser reports whether there is a user of a name, so that nobody is asked for a password in vain.
+func isUser(u *authserver.Users, name string) (bool, error) {
+	all, err := u.All()
+	return slices.ContainsFunc(all, func(u authserver.User) bool { return u.Name == name }), err
+}
+
 // userFault says why a user could not be changed: a password that cannot be one was typed wrong.
 func userFault(err error) error {
 	if errors.Is(err, authserver.ErrPassword) {
@@ -97,6 +104,13 @@ func (a *app) userAddCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			there, err := isUser(u, name)
+			if err == nil && there {
+				err = fmt.Errorf("there is a user %q already; junction user passwd gives another password", name)
+			}
+			if err != nil {
+				return &connectError{err}
+			}
 			password, err := a.password(cmd.Context())
 			if err == nil {
 				err = u.Add(cmd.Context(), name, password, scopes)
@@ -108,7 +122,7 @@ func (a *app) userAddCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "a `SCOPE` that the user has, which tools may need and rules see in principal.scopes (repeatable)")
+	cmd.Flags().StringSliceVar(&scopes, "scope", nil, "a `SCOPE` that the user has, which tools may need and rules see in principal.scopes (repeatable); it counts where a client asks for it at the login, as clients do for those that the settings name")
 	return cmd
 }
 
@@ -156,6 +170,13 @@ func (a *app) userPasswdCommand() *cobra.Command {
 		Long:  "Give a user another password. Logins with the one before end within some seconds.\n\n" + userHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.changeUser(args, "Changed", func(u *authserver.Users, name string) error {
+				there, err := isUser(u, name)
+				if err == nil && !there {
+					err = fmt.Errorf("%w: %q", authserver.ErrNoUser, name)
+				}
+				if err != nil {
+					return err
+				}
 				password, err := a.password(cmd.Context())
 				if err != nil {
 					return err

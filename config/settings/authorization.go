@@ -16,8 +16,10 @@ import (
 	"time"
 )
 
-// maxSecretFile bounds a file that holds one secret, in bytes.
-const maxSecretFile = 64 << 10
+const (
+	maxSecretFile = 64 << 10       // bytes of a file that holds one secret
+	maxTokenTime  = 24 * time.Hour // for which an access token may hold
+)
 
 // Authorization says what tokens are for, which scopes they need, and who gives them.
 type Authorization struct {
@@ -25,7 +27,7 @@ type Authorization struct {
 	Needs          []string            `json:"needs,omitempty" max:"100" doc:"scopes without which nothing can be done"`
 	Tools          map[string][]string `json:"tools,omitempty" max:"1000" doc:"scopes that tools need, by patterns of the names that clients see; tools for which a caller has not all are hidden, and calls of them refused"`
 	Scopes         []string            `json:"scopes,omitempty" max:"100" doc:"more scopes that there are, such as those that rules ask about"`
-	TokenTime      time.Duration       `json:"tokenTime,omitempty" default:"15m" doc:"for how long an access token holds that --auth local gives"`
+	TokenTime      time.Duration       `json:"tokenTime,omitempty" default:"15m" doc:"for how long an access token holds that --auth local gives; up to 24h"`
 	Proofs         string              `json:"proofs,omitempty" enum:"taken,needed,nonce" default:"taken" doc:"whether access tokens are bound to a key of their client (DPoP), so that they are of no use to somebody else: where a client does so, always, or always and with proofs that nobody makes ahead"`
 	RegisteredOnly bool                `json:"registeredOnly,omitempty" doc:"clients register with --auth local, and publish nothing about themselves: for a gateway that cannot reach what they publish"`
 	Provider       *Provider           `json:"provider,omitempty" doc:"an OpenID provider at which users log in, in place of the users of junction user; with --auth local"`
@@ -75,8 +77,8 @@ func (a *Authorization) check() error {
 			faults = append(faults, fmt.Errorf("authorization.url: expected an origin such as https://tools.example.com, got %q", a.URL))
 		}
 	}
-	if a.TokenTime < 0 || a.TokenTime > 24*time.Hour {
-		faults = append(faults, fmt.Errorf("authorization.tokenTime: expected up to 24h, got %v", a.TokenTime))
+	if a.TokenTime < 0 || a.TokenTime > maxTokenTime {
+		faults = append(faults, fmt.Errorf("authorization.tokenTime: expected up to %v, got %v", maxTokenTime, a.TokenTime))
 	}
 	if p := a.Provider; p != nil && len(p.Domains)+len(p.Subjects) == 0 {
 		faults = append(faults, errors.New("authorization.provider: expected domains or subjects; nobody may log in"))

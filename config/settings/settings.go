@@ -27,7 +27,7 @@ type Settings struct {
 	Tools         string             `json:"tools,omitempty" enum:"auto,all,search" default:"auto" doc:"which tools clients see: all; or search_tools, describe_tool and call_tool in their place; or that where all would cost more than 10,000 tokens"`
 	Pin           []string           `json:"pin,omitempty" max:"100" doc:"patterns of names of tools that are listed in any case, such as files__*"`
 	Policy        string             `json:"policy,omitempty" doc:"a file of rules that decide which calls may run; a relative path is from this file's folder"`
-	Shadow        bool               `json:"shadow,omitempty" doc:"let every call run, and only write down what the rules would have decided"`
+	Shadow        bool               `json:"shadow,omitempty" doc:"let every call run; what the rules would have decided is written down where there is an audit log"`
 	Review        string             `json:"review,omitempty" enum:"none,changes,all" default:"none" doc:"withhold tools and prompts whose definitions changed since they were first seen or approved; or all that nobody approved: junction approve"`
 	Audit         *Audit             `json:"audit,omitempty" doc:"write down every call before its result leaves"`
 	Authorization Authorization      `json:"authorization,omitzero" doc:"what tokens are for and who gives them, with junction up --auth"`
@@ -73,7 +73,7 @@ type Server struct {
 	Limits    Limits          `json:"limits,omitzero" doc:"what all clients together may do with the server"`
 	Secrets   string          `json:"secrets,omitempty" enum:"pass,arguments,results,both" default:"pass" doc:"refuse calls whose arguments hold a key or a token, withhold results that do, or both"`
 	Redact    Redact          `json:"redact,omitzero" doc:"what is hidden of the calls of all its tools"`
-	Retries   int             `json:"retries,omitempty" min:"1" max:"10" doc:"how often a call that got nothing back is sent again, of tools that say that they are read-only or idempotent; 0 by default"`
+	Retries   int             `json:"retries,omitempty" min:"1" max:"10" doc:"how often a call that got nothing back is sent again, of tools that say that they are read-only or idempotent; by default never. This is in addition to the one time that Junction repeats such a call anyway when it is lost, and each of them may be repeated so, too"`
 	MaxResult int             `json:"maxResult,omitempty" min:"1000" max:"100000000" doc:"bytes of a result; the text of a larger one becomes a resource, and the result a preview of it"`
 	Tools     map[string]Tool `json:"tools,omitempty" max:"1000" doc:"what holds for single tools, by the names that the server gives them"`
 

@@ -3,9 +3,11 @@ package edit_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/edit"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -125,6 +127,26 @@ shown:item/{id}|shown|Item|{"io.github.junction-mcp/tags":["resource","shown:ite
 			if (err == nil) != has {
 				t.Errorf("the %s %s can be had: %t (%v)", name, what, !has, err)
 			}
+		}
+	}
+}
+
+func TestWhatIsNotOfferedIsUnknownUnderTheNameThatTheClientSent(t *testing.T) {
+	g := gateway.New(gateway.Options{})
+	defer g.Close()
+	nothing := edit.Middleware(edit.Options{Keep: func(edit.Kind, string) bool { return false }})
+	if err := g.AddHandler("notes", mcp.Chain(echoing(), nothing)); err != nil {
+		t.Fatal(err)
+	}
+	c := mcp.NewClient(g)
+	_, tool := c.CallTool(t.Context(), "notes__secret", nil)
+	_, prompt := c.GetPrompt(t.Context(), "notes__secret", nil)
+	for want, err := range map[string]error{
+		`unknown tool "notes__secret"; tools/list names those that exist`:     tool,
+		`unknown prompt "notes__secret"; prompts/list names those that exist`: prompt,
+	} {
+		if e, is := errors.AsType[*mcp.Error](err); !is || e.Message != want {
+			t.Errorf("got %v, want %s", err, want)
 		}
 	}
 }

@@ -52,11 +52,11 @@ func (o *Options) withheld(req *mcp.Request) error {
 	switch req.Method {
 	case "tools/call":
 		if !o.Keep(ToolKind, req.Name) {
-			return mcp.Errorf(mcp.CodeInvalidParams, "unknown tool %q", req.Name)
+			return mcp.Errorf(mcp.CodeInvalidParams, "unknown tool %q; tools/list names those that exist", req.SentName())
 		}
 	case "prompts/get":
 		if !o.Keep(PromptKind, req.Name) {
-			return mcp.Errorf(mcp.CodeInvalidParams, "unknown prompt %q", req.Name)
+			return mcp.Errorf(mcp.CodeInvalidParams, "unknown prompt %q; prompts/list names those that exist", req.SentName())
 		}
 	case "resources/read", skills.MethodGet, skills.MethodDirectory:
 		if uri, _ := jsonrpc.Unquote(jsonrpc.Get(req.Params, "uri")); !o.Keep(ResourceKind, uri) {

@@ -106,7 +106,7 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	case effect == policy.Allow:
 		return d.pass(ctx, req, decision.Redact())
 	case req.Method == "tools/call" && p.Hides(in.Server, in.Tool, in.Annotations):
-		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "unknown tool %q", req.Name)
+		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "unknown tool %q; tools/list names those that exist", req.SentName())
 	}
 	return refused(req, &decision, why)
 }

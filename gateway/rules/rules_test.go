@@ -154,7 +154,7 @@ func TestWhatIsDeniedIsNotThere(t *testing.T) {
 			{"read", "a", "did a"},
 			{"write", "a", "did a"},
 			{"write", "/etc/passwd", "failed: not allowed: nobody writes to /etc"},
-			{"drop", "a", "error: server"},
+			{"drop", "a", fmt.Sprintf(`error: server "files": unknown tool %q; tools/list names those that exist`, prefix+"drop")},
 		} {
 			if got := said(c, prefix+call[0], call[1]); !strings.HasPrefix(got, call[2]) {
 				t.Errorf("%s %s: %s", call[0], call[1], got)

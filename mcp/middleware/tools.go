@@ -58,7 +58,7 @@ func (e *editor) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 			keep, known = e.kept.get(req.Name)
 		}
 		if known && !keep {
-			return mcp.Result{}, unknownTool(req.Name)
+			return mcp.Result{}, unknownTool(req.SentName())
 		}
 	}
 	return e.next.Handle(ctx, req)
@@ -125,7 +125,7 @@ func RenameTools(newNames map[string]string) mcp.Middleware {
 				if old, renamed := oldNames[req.Name]; renamed {
 					req = req.Renamed(old)
 				} else if _, gone := newNames[req.Name]; gone {
-					return mcp.Result{}, unknownTool(req.Name)
+					return mcp.Result{}, unknownTool(req.SentName())
 				}
 			}
 			result, err := next.Handle(ctx, req)

@@ -118,6 +118,21 @@ func TestRenameToolsGivesThemOtherNames(t *testing.T) {
 	})
 }
 
+func TestAToolThatIsNotThereIsUnknownUnderTheNameThatTheClientSent(t *testing.T) {
+	h := func() mcp.Handler {
+		return mcp.Chain(serverOf(2, "x", "b"),
+			middleware.RenameTools(map[string]string{"a": "hidden", "nowhere": "missing"}), middleware.RenameTools(map[string]string{"x": "a"}),
+			middleware.EditTools(func(tool *mcp.Tool) bool { return tool.Name != "x" }))
+	}
+	inBothEras(t, h, func(t *testing.T, c *mcp.Client) {
+		for _, name := range []string{"hidden", "missing"} {
+			if got, want := called(t, c, name), fmt.Sprintf("unknown tool %q; tools/list names those that exist", name); !strings.Contains(got, want) {
+				t.Errorf("%s says %q, want %q", name, got, want)
+			}
+		}
+	})
+}
+
 func TestAddToolsPutsThoseOfAnotherHandlerAmongThem(t *testing.T) {
 	for _, test := range []struct {
 		name string
