@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/resent"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -33,6 +34,7 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	if h, _ = m.ready(ctx, req); h == nil {
 		return result, err
 	}
+	resent.Note(ctx)
 	return m.send(ctx, h, req)
 }
 
