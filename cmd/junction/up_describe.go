@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/config"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/search"
-	"github.com/junction-mcp/junction/guard"
 )
 
 // maxRemark is how much of one remark status shows, in letters.
@@ -51,6 +49,7 @@ func (v *served) describe() instance {
 		}
 		if now.review != reviewNone && one.Source != "" {
 			one.Withheld = v.withheld(s.Name, review.Mode(now.review))
+			one.Added = v.layers.added.of(s.Name)
 		}
 		i.Servers = append(i.Servers, one)
 	}
@@ -72,7 +71,7 @@ func (v *served) withheld(server string, mode review.Mode) (names []string) {
 		return nil
 	}
 	for _, d := range review.Definitions(server, known.Tools, known.Prompts) {
-		if state := approved.Check(d).State; state == guard.Changed || state == guard.New && mode == review.All {
+		if mode.Judge(approved, d, review.Known(approved, server, d.Kind)) != nil {
 			names = append(names, d.Name)
 		}
 	}
@@ -89,11 +88,10 @@ func (i *instance) remarks() (lines []string) {
 	}
 	for _, s := range i.Servers {
 		if n := len(s.Withheld); n > 0 {
-			names := slices.Clone(s.Withheld[:min(n, maxRenamed)])
-			if n > len(names) {
-				names = append(names, fmt.Sprintf("%d more", n-len(names)))
-			}
-			lines = append(lines, fmt.Sprintf("Withheld until approved: %s of %s; junction approve %s", strings.Join(names, ", "), s.Name, shellWord(s.Name)))
+			lines = append(lines, fmt.Sprintf("Withheld until approved: %s of %s; junction approve %s", someNames(s.Withheld), s.Name, shellWord(s.Name)))
+		}
+		if len(s.Added) > 0 {
+			lines = append(lines, fmt.Sprintf("Added since junction up started, and offered: %s of %s", someNames(s.Added), s.Name))
 		}
 	}
 	if t := i.Tools; t.Searched {

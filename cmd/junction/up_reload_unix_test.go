@@ -230,7 +230,7 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 		all := toolsAt(t, r.url)
 		return strings.Contains(all, "a__add") && !strings.Contains(all, "a__echo")
 	})
-	if !strings.Contains(r.stderr.String(), `server "a": echo is not offered, new or changed since it was approved: junction approve a`) {
+	if !strings.Contains(r.stderr.String(), `server "a": echo is not offered, changed since it was approved: junction approve a`) {
 		t.Errorf("it says %s", r.stderr)
 	}
 	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitProtocol, "", "lists no tool")
@@ -254,7 +254,7 @@ func TestWhatIsChangedOnTheWayIsApprovedAsTheServerDefinesIt(t *testing.T) {
 	configure(t, config, written(t, "a", dir), `"review":"all","tools":"all","servers":{"a":{"redact":{"results":["/sum"]},"maxResult":1000000,"secrets":"results",
 		"tools":{"add":{"title":"Plus","description":"Adds 1 to a number.","fixed":{"a":1}}}}}`)
 	r := serving(t, "up", "--config", config)
-	waitFor(t, "a is withheld", func() bool { return strings.Contains(r.stderr.String(), "not offered, new or changed") })
+	waitFor(t, "a is withheld", func() bool { return strings.Contains(r.stderr.String(), "not offered, new: ") })
 	shown := runs(t, "", "approve", "a", "--config", config)
 	shown.expect(t, exitUsage, "outputSchema", "nobody can be asked here; junction approve a@")
 	_, hash, _ := strings.Cut(shown.stderr, "junction approve ")

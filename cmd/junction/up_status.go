@@ -65,6 +65,7 @@ type serverStatus struct {
 	Templates int      `json:"templates"`
 	Renamed   []string `json:"renamed,omitempty"`
 	Withheld  []string `json:"withheld,omitempty"` // until they are approved
+	Added     []string `json:"added,omitempty"`    // by the server, to what it offered before, and approved by that (--review changes)
 
 	Line string `json:"line"` // as the table shows it
 }
