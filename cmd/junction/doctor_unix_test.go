@@ -29,5 +29,5 @@ func TestDoctorQuotesWhatIsNoMessageOnStandardOutput(t *testing.T) {
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
-	runs(t, "", "doctor", "banner", "--config", "d.json").expect(t, exitOK, `ok      output: standard output has a line that is no message of JSON-RPC, with which other clients fail: "=== everything ==="; the server must log to standard error`, "")
+	runs(t, "", "doctor", "banner", "--config", "d.json").expect(t, exitOK, `CAREFUL output: standard output has a line that is no message of JSON-RPC, with which other clients fail: "=== everything ==="; the server must log to standard error`, "")
 }
