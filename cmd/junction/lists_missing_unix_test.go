@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A gateway whose servers still start lists some tools; who asks is told that it is a part.
+// A gateway whose servers still start lists some tools; who asks learns that it is a part.
 func TestTheToolsOfAGatewaySayWhichServersAreMissing(t *testing.T) {
 	alone(t)
 	dir := t.TempDir()

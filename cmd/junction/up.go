@@ -153,7 +153,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	defer y.tasks.Close() // while the servers can still be reached
 	v.gateway, v.layers = g, y
 	v.unmatched.configured(configured, from)
-	board.also = v.reportUnmatched
+	board.also, board.more = v.reportUnmatched, func() string { return v.shown().remark() }
 	v.setEntries(a.admitted(ctx, entries))
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)
