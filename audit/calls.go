@@ -13,6 +13,7 @@ import (
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/resent"
 	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -58,7 +59,9 @@ func (l *Log) Calls(o CallOptions) mcp.Middleware {
 			l.running.Add(1)
 			defer l.running.Add(-1)
 			c := &call{log: l, record: *r}
-			result, err := next.Handle(context.WithValue(ctx, callKey{}, c), req)
+			counted, again := resent.Counted(context.WithValue(ctx, callKey{}, c))
+			result, err := next.Handle(counted, req)
+			r.Resent = again.Times()
 			c.allowed(r)
 			r.Time = time.Now()
 			r.Duration = r.Time.Sub(r.began)

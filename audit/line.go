@@ -45,6 +45,7 @@ type Record struct {
 
 	Outcome   string        // of a call; see mcp.Outcome
 	Code      int           // of an error of the protocol
+	Resent    int           // how often it was sent to the server again, as nothing had come back
 	Duration  time.Duration // of the Handler
 	Sent      int           // bytes of the parameters
 	Received  int           // bytes of the result
@@ -103,6 +104,7 @@ func (r *Record) append(dst []byte) []byte {
 	text("reason", r.Reason)
 	text("outcome", r.Outcome)
 	number("code", r.Code)
+	number("resent", r.Resent)
 	number("duration_us", int(r.Duration/time.Microsecond))
 	number("sent", r.Sent)
 	number("received", r.Received)

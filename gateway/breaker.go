@@ -23,6 +23,8 @@ const (
 	// patientTime is how long a client must have waited for a response for what it gives up to count as a request
 	// that got none.
 	patientTime = 30 * time.Second
+	// slowPing is how long a ping is unanswered until people see that.
+	slowPing = 3 * time.Second
 )
 
 // What a breaker knows of its connection, in one word that each request looks at.
@@ -48,8 +50,9 @@ type breaker struct {
 	until      time.Time
 	cause      error // of the last request without a response
 	heard      time.Time
-	silent     int  // pings in a row that were not answered in time
-	doubted    bool // a client gave up a request: is the server there?
+	pinging    time.Time // since when no ping was answered; zero if the last was
+	silent     int       // pings in a row that were not answered in time
+	doubted    bool      // a client gave up a request: is the server there?
 }
 
 func newBreaker(name string, next mcp.Handler, changed func()) *breaker {
@@ -102,10 +105,10 @@ func isResponse(err error) bool {
 // responded notes that the server did.
 func (b *breaker) responded() {
 	b.mu.Lock()
-	was := b.state.Swap(calm)
-	b.unanswered, b.times, b.silent, b.cause, b.doubted, b.heard = 0, 0, 0, nil, false, time.Now()
+	was, silent := b.state.Swap(calm), b.silent
+	b.unanswered, b.times, b.silent, b.cause, b.doubted, b.heard, b.pinging = 0, 0, 0, nil, false, time.Now(), time.Time{}
 	b.mu.Unlock()
-	if was == open {
+	if was == open || silent > 0 {
 		b.changed()
 	}
 }
@@ -151,13 +154,25 @@ func (b *breaker) open() {
 	b.state.Store(open)
 }
 
+// pings notes that a ping is sent.
+func (b *breaker) pings() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.pinging.IsZero() {
+		b.pinging = time.Now()
+	}
+}
+
 // pinged notes how a ping went, and returns how many in a row were not answered in time, and when anything was
 // heard of the server last.
 func (b *breaker) pinged(err error, late bool) (silent int, heard time.Time) {
 	answered := err == nil || isResponse(err)
 	b.mu.Lock()
 	b.doubted = false
-	was := b.state.Load()
+	was, before := b.state.Load(), b.silent
+	if !late {
+		b.pinging = time.Time{}
+	}
 	switch {
 	case answered:
 		b.silent, b.heard = 0, time.Now()
@@ -179,7 +194,7 @@ func (b *breaker) pinged(err error, late bool) (silent int, heard time.Time) {
 	}
 	silent, heard = b.silent, b.heard
 	b.mu.Unlock()
-	if was == open || silent > 0 {
+	if was == open || silent > 0 || before > 0 {
 		b.changed()
 	}
 	return silent, heard
@@ -217,6 +232,8 @@ func (b *breaker) trouble(when string) error {
 			strings.TrimPrefix(b.cause.Error(), fmt.Sprintf("server %q: ", b.name)) + "); it is tried again " + when + ": try again then, or restart it", b.cause}
 	case b.silent >= maxSilent:
 		return fmt.Errorf("server %q has answered no ping since %s, though requests run: it may be busy, and is restarted after %v", b.name, b.heard.Format(time.TimeOnly), maxBusyTime)
+	case !b.pinging.IsZero() && time.Since(b.pinging) >= slowPing:
+		return fmt.Errorf("server %q has not answered a ping since %s: it may be stuck, or do one thing at a time", b.name, b.pinging.Format(time.TimeOnly))
 	}
 	return nil
 }

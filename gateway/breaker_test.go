@@ -278,3 +278,36 @@ func TestAServerWhoseRequestsHaveLittleTimeIsStartedAgainWhenItAnswersNoPing(t *
 		}
 	})
 }
+
+// A server that does nothing any more is seen within seconds after a client gave up a request, not when the third ping was lost.
+func TestStatusSaysWithinSecondsThatAServerAnswersNoPing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &moody{}
+		g, call := s.behind(t, -1)
+		s.mute.Store(true)
+		s.deaf.Store(true)
+		time.Sleep(5 * time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		gone := make(chan error, 1)
+		go func() { _, err := call(ctx); gone <- err }()
+		time.Sleep(time.Second)
+		if now := g.Status()[0]; now.Running != 1 || now.Err != nil {
+			t.Errorf("while the request runs: %d run, %v", now.Running, now.Err)
+		}
+		<-gone
+		time.Sleep(6 * time.Second)
+		now := g.Status()[0]
+		if now.Running != 0 || now.State != gateway.Connected || now.Err == nil || !strings.Contains(now.Err.Error(), `server "s" has not answered a ping since `) {
+			t.Errorf("after it was given up: %v, %d run, %v", now.State, now.Running, now.Err)
+		}
+		s.mute.Store(false)
+		s.deaf.Store(false)
+		if _, err := call(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if now := g.Status()[0]; now.Err != nil {
+			t.Errorf("once it answers: %v", now.Err)
+		}
+	})
+}

@@ -38,6 +38,7 @@ func (m *member) checkHealth(ctx context.Context, c *mcp.Client, b *breaker, inU
 		case <-timer.C:
 		}
 		ping, cancel := context.WithTimeout(ctx, healthTime)
+		b.pings()
 		err := c.Ping(ping)
 		late := errors.Is(err, context.DeadlineExceeded) // the ping's, or an earlier one of the client
 		cancel()

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/resent"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -98,6 +99,7 @@ func (m *member) handleIsolated(ctx context.Context, req *mcp.Request) (mcp.Resu
 	known := m.known
 	m.mu.RUnlock()
 	if repeats(known, req) {
+		resent.Note(ctx)
 		result, _, err = m.askInstance(ctx, req)
 	}
 	return result, err

@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -125,6 +126,9 @@ func TestEachUserHasTheStateOfTheirOwn(t *testing.T) {
 		if got := call(test.who, test.caller); !strings.Contains(got, `"text":"`+test.want+`"`) {
 			t.Errorf("%d: got %s, want %s", i, got, test.want)
 		}
+	}
+	if s := g.Status()[0]; s.Instances != 4 || s.MaxInstances != 16 || !slices.Equal(s.Users, []string{"ann", "ben"}) {
+		t.Errorf("status says that %d of %d run for %q", s.Instances, s.MaxInstances, s.Users)
 	}
 }
 

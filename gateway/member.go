@@ -56,7 +56,8 @@ type member struct {
 	changed   chan struct{}           // closed, and made new, when any of this changes
 	handler   mcp.Handler             // nil while it is not connected
 	client    *mcp.Client
-	asked     *breaker // around client; nil for a Handler in this process
+	cut       *mcp.Client // the last connection that Restart ended
+	asked     *breaker    // around client; nil for a Handler in this process
 	listings  map[string]listing
 	known     *definitions.Definitions // what was remembered or read; nil if neither
 	unread    map[string]error         // why a list could not be read, by method; nil or never changed

@@ -130,15 +130,25 @@ func newNaming(k kind, members []*member, o *Options) *naming {
 
 // refuse finds the names that two members give.
 func (n *naming) refuse() {
-	by := map[string]*member{}
+	by := map[string][]string{} // servers, by name
 	for _, m := range n.members {
 		for _, e := range m.listing(n.kind).entries {
-			wanted := n.wanted(m, e.name)
-			if before := by[wanted]; before == nil {
-				by[wanted] = m
-			} else if before != m {
-				n.refused[wanted] = fmt.Sprintf("servers %q and %q both have it", before.name, m.name)
+			if wanted := n.wanted(m, e.name); !slices.Contains(by[wanted], m.name) {
+				by[wanted] = append(by[wanted], m.name)
 			}
+		}
+	}
+	for wanted, servers := range by {
+		last := len(servers) - 1
+		switch {
+		case last == 1:
+			n.refused[wanted] = fmt.Sprintf("servers %q and %q both have it", servers[0], servers[1])
+		case last > 1:
+			quoted := make([]string, last)
+			for i, name := range servers[:last] {
+				quoted[i] = fmt.Sprintf("%q", name)
+			}
+			n.refused[wanted] = fmt.Sprintf("servers %s and %q all have it", strings.Join(quoted, ", "), servers[last])
 		}
 	}
 }

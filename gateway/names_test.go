@@ -280,3 +280,22 @@ func TestPromptsHaveNamesOfTheirOwn(t *testing.T) {
 		}
 	}
 }
+
+func TestEverybodyWhoHasANameThatIsRefusedIsNamedAndNoneOfTheirToolsCounted(t *testing.T) {
+	g := gateway.New(gateway.Options{NoPrefix: true, Conflicts: gateway.Refuse, Logger: quiet})
+	defer g.Close()
+	for _, name := range []string{"a", "b", "c"} {
+		s := mcp.NewServerWith(name, "1", mcp.ServerOptions{Logger: quiet})
+		mcp.AddTool(s, "read", func(context.Context, struct{}) (string, error) { return name, nil })
+		mcp.AddTool(s, "own-"+name, func(context.Context, struct{}) (string, error) { return name, nil })
+		must(t, g.AddHandler(name, s))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	must(t, g.Settle(ctx))
+	for _, s := range g.Status() {
+		if s.Tools != 2 || s.Omitted != 1 || len(s.Renamed) != 1 || s.Renamed[0] != `tool "read" is omitted: servers "a", "b" and "c" all have it` {
+			t.Errorf("%s: %d tools, %d omitted, %q", s.Name, s.Tools, s.Omitted, s.Renamed)
+		}
+	}
+}

@@ -66,6 +66,7 @@ type offer struct {
 	lists   map[string]json.RawMessage   // by method: the whole result
 	found   map[string]map[string]owned  // by method and exposed name
 	matches []match                      // templates, in order
+	omitted map[*member]int              // tools that are listed under no name
 	renamed map[*member][]string         // what has another name than it should have
 	refused map[string]map[string]string // why names are nobody's, by method and name
 	passed  map[string]map[string]bool   // names that something listed should have and has not, by method
@@ -98,7 +99,7 @@ func (g *Gateway) current() *offer {
 
 func makeOffer(members []*member, options *Options) *offer {
 	o := &offer{members: append([]*member(nil), members...), lists: map[string]json.RawMessage{},
-		found: map[string]map[string]owned{}, renamed: map[*member][]string{}, refused: map[string]map[string]string{}, passed: map[string]map[string]bool{}, shared: map[*member]bool{}}
+		found: map[string]map[string]owned{}, renamed: map[*member][]string{}, omitted: map[*member]int{}, refused: map[string]map[string]string{}, passed: map[string]map[string]bool{}, shared: map[*member]bool{}}
 	for _, k := range namedInTurn {
 		names := newNaming(k, o.members, options)
 		w := jsonrpc.NewObject(nil)
@@ -120,6 +121,9 @@ func makeOffer(members []*member, options *Options) *offer {
 				}
 				switch {
 				case exposed == "" || omitted:
+					if k.bit == tools {
+						o.omitted[m]++
+					}
 				case exposed == e.name:
 					w.Element(e.raw)
 				default:

@@ -7,12 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/resent"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stream"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -60,5 +60,9 @@ func TestACallIsRepeatedOnce(t *testing.T) {
 	if n := executed.Load(); n > 2 {
 		t.Errorf("one call was executed %d times: %v", n, err)
 	}
-	_ = strings.TrimSpace
+	counted, again := resent.Counted(ctx)
+	_, err = mcp.NewClient(g).CallTool(counted, "web__t", nil)
+	if n := again.Times(); n != 1 {
+		t.Errorf("one call was noted as sent again %d times: %v", n, err)
+	}
 }

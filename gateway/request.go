@@ -9,6 +9,7 @@ import (
 
 	"github.com/junction-mcp/junction/definitions"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/resent"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -27,12 +28,20 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	connected, known := m.client, m.known // before it may be taken back
 	m.mu.RUnlock()
 	result, err := m.send(ctx, h, req)
-	if err == nil || ctx.Err() != nil || !errors.Is(err, mcp.ErrLost) || !m.ended(connected) || !repeats(known, req) {
+	if err == nil || ctx.Err() != nil {
+		return result, err
+	}
+	cut := errors.Is(err, mcp.ErrClosed) && m.wasCut(connected)
+	if !cut && (!errors.Is(err, mcp.ErrLost) || !m.ended(connected)) || !repeats(known, req) {
+		if cut {
+			err = fmt.Errorf("server %q was restarted by whoever runs the gateway while it had the request, which it may have executed: %w", m.name, err)
+		}
 		return result, err
 	}
 	if h, _ = m.ready(ctx, req); h == nil {
 		return result, err
 	}
+	resent.Note(ctx)
 	return m.send(ctx, h, req)
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/junction-mcp/junction/mcp"
 )
 
 // errRestarted is why a connection ended that Restart ended.
@@ -24,7 +26,7 @@ func (g *Gateway) Restart(name string) error {
 	}
 	m.instances.end()
 	m.mu.Lock()
-	m.restarted = true
+	m.restarted, m.cut = true, m.client
 	m.err, m.failures, m.retry = nil, 0, time.Time{}
 	end := m.end
 	m.mu.Unlock()
@@ -43,6 +45,13 @@ func (m *member) attempt(ctx context.Context) (context.Context, context.CancelCa
 	defer m.mu.Unlock()
 	m.end, m.restarted = end, false
 	return ctx, end
+}
+
+// wasCut reports whether Restart ended a connection.
+func (m *member) wasCut(c *mcp.Client) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return c != nil && m.cut == c
 }
 
 // isRestarted reports whether a restart is wanted that no attempt to connect followed yet.

@@ -72,3 +72,25 @@ func TestWhatIsNoProgramIsNotRestarted(t *testing.T) {
 		}
 	}
 }
+
+func TestACallThatARestartEndedSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &moody{}
+		g, call := s.behind(t, -1)
+		s.mute.Store(true)
+		failed := make(chan error, 1)
+		go func() {
+			_, err := call(t.Context())
+			failed <- err
+		}()
+		time.Sleep(time.Second)
+		must(t, g.Restart("s"))
+		if err := <-failed; err == nil || !strings.Contains(err.Error(), `server "s" was restarted by whoever runs the gateway while it had the request, which it may have executed`) {
+			t.Errorf("it says %v", err)
+		}
+		time.Sleep(time.Minute)
+		if _, err := call(t.Context()); err != nil {
+			t.Errorf("a call afterwards: %v", err)
+		}
+	})
+}

@@ -1,9 +1,11 @@
 package gateway
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -46,8 +48,16 @@ type Status struct {
 	Prompts   int
 	Resources int
 	Templates int
+	// Running is how many requests of clients run, or wait for the member.
+	Running int
 	// Instances is how many connections there are to one that users or clients do not share.
 	Instances int
+	// MaxInstances is how many there may be; 0 where users and clients share one connection. Users says for whom they are:
+	// a user, or a client where the user is not known.
+	MaxInstances int
+	Users        []string
+	// Omitted is how many of its tools clients do not see, as their names are another's.
+	Omitted int
 	// Renamed says in one line each which of its tools, prompts and resources are
 	// not offered under the name that they should have, and why.
 	Renamed []string
@@ -61,7 +71,7 @@ func (g *Gateway) Status() []Status {
 	all := make([]Status, len(g.members))
 	for i, m := range g.members {
 		all[i] = m.status()
-		all[i].Renamed = offer.renamed[m]
+		all[i].Renamed, all[i].Omitted = offer.renamed[m], offer.omitted[m]
 	}
 	return all
 }
@@ -93,6 +103,10 @@ func (m *member) status() Status {
 	if err := m.instances.trouble(); err != nil {
 		s.Err = errors.Join(s.Err, err)
 	}
+	s.Running = int(m.calls.n.Load())
+	if m.isolated() {
+		s.MaxInstances, s.Users = cmp.Or(m.upstream.MaxInstances, defaultInstances), m.instances.whose()
+	}
 	if s.Instances = m.instances.count(); s.Instances > 0 && m.state == Idle {
 		s.State = Connected
 	}
@@ -103,6 +117,19 @@ func (m *member) status() Status {
 		s.Revision, s.Server = m.known.Revision, m.implementation()
 	}
 	return s
+}
+
+// whose says for whom there are instances, as far as that has a name.
+func (is *instances) whose() (names []string) {
+	is.mu.Lock()
+	defer is.mu.Unlock()
+	for key := range is.all {
+		if id, ok := key.(identity); ok && cmp.Or(id.subject, id.client) != "" {
+			names = append(names, cmp.Or(id.subject, id.client))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // implementation is what the server said of itself; the member's lock is held.

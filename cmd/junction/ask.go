@@ -210,8 +210,9 @@ func (s *listStart) Yield()           { s.end() }
 
 // dialForList connects to a server to read its lists, as junction up would. Programs
 // that are asked with others wait for their turn.
-func (a *app) dialForList(ctx context.Context, t target, starts *startList) (*mcp.Client, error) {
+func (a *app) dialForList(ctx context.Context, t target, starts *startList, around ...mcp.Middleware) (*mcp.Client, error) {
 	o := a.options(t)
+	o.Middleware = append(o.Middleware, around...)
 	o.Bridge = true
 	_, program := t.transport.(*command.Command)
 	if starts == nil || !program || !startable(t.server) {
@@ -236,7 +237,7 @@ func (a *app) dialForList(ctx context.Context, t target, starts *startList) (*mc
 // offer the feature has none.
 func (a *app) fetch(ctx context.Context, l list, t target, starts *startList) listing {
 	got := listing{origin: t.origin}
-	client, err := a.dialForList(ctx, t, starts)
+	client, err := a.dialForList(ctx, t, starts, noteMissing(&got.missing))
 	if err != nil {
 		got.err = err
 		return got

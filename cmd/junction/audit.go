@@ -281,6 +281,9 @@ func readableLine(line json.RawMessage) string {
 			words = append(words, name+" "+value)
 		}
 	}
+	if again := text("resent"); again != "" {
+		words = append(words, "sent again "+again+"×")
+	}
 	if duration := text("duration_us"); duration != "" {
 		d, _ := time.ParseDuration(duration + "us")
 		words = append(words, d.String())

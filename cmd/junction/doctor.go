@@ -54,10 +54,12 @@ Exit codes:
 
 // A link is one thing between junction and a server.
 type link struct {
-	Name   string `json:"link"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`
-	Remedy string `json:"remedy,omitempty"` // of one that is broken
+	Name string `json:"link"`
+	OK   bool   `json:"ok"`
+	// Careful says that it works with Junction, but not as it should.
+	Careful bool   `json:"careful,omitempty"`
+	Detail  string `json:"detail"`
+	Remedy  string `json:"remedy,omitempty"` // of one that is broken
 }
 
 // A patient is a server with its links, up to the first that is broken.
@@ -72,6 +74,13 @@ func (p *patient) ok(name, format string, args ...any) bool {
 	return true
 }
 
+// careful is ok where something is not as it should be.
+func (p *patient) careful(name, format string, args ...any) bool {
+	p.ok(name, format, args...)
+	p.Links[len(p.Links)-1].Careful = true
+	return true
+}
+
 func (p *patient) broken(name, why, remedy string) bool {
 	p.Links = append(p.Links, link{Name: name, Detail: plaintext.Line(why, maxReason), Remedy: remedy})
 	return false
@@ -82,6 +91,7 @@ func (a *app) doctor(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
+	a.gateway = gatewayMark(set, nil) // as junction up has it: an entry that starts that again is broken
 	sound := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
 		return hasProblem(set, name) && !slices.ContainsFunc(entries, func(e entry) bool { return e.name == name })
 	})
@@ -153,9 +163,12 @@ func (a *app) diagnosed(all []*patient) error {
 func (a *app) showPatient(p *patient) {
 	a.out.Printf("%s\n", plaintext.Line(p.Server, 200))
 	for _, l := range p.Links {
-		if l.OK {
+		switch {
+		case l.Careful:
+			a.out.Printf("  CAREFUL %s: %s\n", l.Name, l.Detail)
+		case l.OK:
 			a.out.Printf("  ok      %s: %s\n", l.Name, l.Detail)
-		} else {
+		default:
 			a.out.Printf("  BROKEN  %s: %s\n          to mend it: %s\n", l.Name, l.Detail, l.Remedy)
 		}
 	}
@@ -200,13 +213,13 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 	o.ElicitURL, o.OnElicit = true, declines
 	client, stray, err := dialDoctor(start, t.transport, o)
 	if err != nil {
-		p.notStarted(err, e.name, stray, limit)
+		p.notStarted(t.transport, err, e.name, stray, limit)
 		return
 	}
 	defer client.Close()
 	p.ok("start", "in %v%s", time.Since(began).Round(time.Millisecond), described(client.Server()))
 	if stray != "" { // it is skipped here
-		p.ok("output", "standard output has a line that is no message of JSON-RPC, with which other clients fail: %q; %s", stray, onlyMessages)
+		p.careful("output", "standard output has a line that is no message of JSON-RPC, with which other clients fail: %q; %s", stray, onlyMessages)
 	}
 	if s != nil && s.Kind != config.Stdio {
 		p.ok("authorization", "%s", a.authorizedBy(ctx, s))

@@ -47,7 +47,7 @@ func dialDoctor(ctx context.Context, t mcp.Transport, o mcp.ClientOptions) (clie
 }
 
 // notStarted says of a server which link broke when it was started, and what mends it.
-func (p *patient) notStarted(err error, name, stray string, limit time.Duration) bool {
+func (p *patient) notStarted(t mcp.Transport, err error, name, stray string, limit time.Duration) bool {
 	link := "start"
 	switch {
 	case errors.Is(err, errNoMessage):
@@ -57,7 +57,7 @@ func (p *patient) notStarted(err error, name, stray string, limit time.Duration)
 	case isWebPage(err):
 		return p.broken("address", "it answers with a web page (text/html), not with messages of MCP: "+reason(err, name), "is the path right? it is often /mcp or /sse")
 	}
-	return p.broken(link, reason(err, name), startRemedy(err, name, limit))
+	return p.broken(link, reason(err, name), startRemedy(t, err, name, limit))
 }
 
 // isWebPage reports whether what answered at a URL is for browsers.
@@ -69,7 +69,7 @@ func isWebPage(err error) bool {
 }
 
 // startRemedy is what to try where a server does not start.
-func startRemedy(err error, name string, limit time.Duration) string {
+func startRemedy(t mcp.Transport, err error, name string, limit time.Duration) string {
 	text, status := err.Error(), statusOf(err)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -82,6 +82,12 @@ func startRemedy(err error, name string, limit time.Duration) string {
 		return "it refuses these credentials: ask for others, or for the right to use it"
 	case status == http.StatusNotFound:
 		return `there is nothing at this path: the address often ends with /mcp or /sse`
+	}
+	if _, program := t.(*command.Command); !program {
+		return "is the address right? it is often one that ends with /mcp or /sse: open it with curl -i, and ask whoever runs it"
+	}
+	if strings.Contains(text, "working directory") {
+		return `change "cwd" of the entry to a folder that exists`
 	}
 	return "start it by hand as the entry says, and read what it writes"
 }

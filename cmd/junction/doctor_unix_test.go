@@ -4,10 +4,16 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/junction-mcp/junction/mcp/command"
+	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
 func TestDoctorQuotesWhatIsNoMessageOnStandardOutput(t *testing.T) {
@@ -29,5 +35,31 @@ func TestDoctorQuotesWhatIsNoMessageOnStandardOutput(t *testing.T) {
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v", took)
 	}
-	runs(t, "", "doctor", "banner", "--config", "d.json").expect(t, exitOK, `ok      output: standard output has a line that is no message of JSON-RPC, with which other clients fail: "=== everything ==="; the server must log to standard error`, "")
+	runs(t, "", "doctor", "banner", "--config", "d.json").expect(t, exitOK, `CAREFUL output: standard output has a line that is no message of JSON-RPC, with which other clients fail: "=== everything ==="; the server must log to standard error`, "")
+}
+
+// What junction up refuses to start, as it would start itself, is not ok for doctor either.
+func TestDoctorSeesAnEntryThatStartsTheSameGatewayAgain(t *testing.T) {
+	alone(t)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "d.json")
+	entry := fmt.Sprintf(`"again":{"command":"/bin/sh","args":["-c","'%s' up --stdio --config '%s'"]}`, self(t)[0], config)
+	configure(t, config, entry, "")
+	got := runs(t, "", "doctor", "--config", config)
+	if got.code == exitOK || !strings.Contains(got.stdout, "this gateway is started by itself") {
+		t.Errorf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
+	}
+}
+
+func TestARemedyIsForTheKindOfServer(t *testing.T) {
+	err := errors.New("the server answered with a status of 405")
+	if got := startRemedy(streamable.Client("http://127.0.0.1:1/mcp"), err, "s", 0); !strings.Contains(got, "is the address right?") {
+		t.Errorf("of a URL: %s", got)
+	}
+	if got := startRemedy(command.New("x"), err, "s", 0); !strings.Contains(got, "start it by hand") {
+		t.Errorf("of a program: %s", got)
+	}
+	if got := startRemedy(command.New("x"), errors.New(`working directory "/none" does not exist`), "s", 0); !strings.Contains(got, `change "cwd"`) {
+		t.Errorf("of a folder: %s", got)
+	}
 }

@@ -108,7 +108,8 @@ func listHelp(l list) string {
 	return "Lists of all servers are as they were when each was last connected to; servers that\n" +
 		"were never connected to are started, and so are all with --refresh.\n\n" +
 		"With --json: one object {\"" + l.member + "\": […]} that holds all pages; without a server\n" +
-		"{\"servers\": {NAME: {\"" + l.member + "\": […]} or {\"error\": {…}}}}."
+		"{\"servers\": {NAME: {\"" + l.member + "\": […]} or {\"error\": {…}}}}. Of a gateway that has not\n" +
+		"reached all of its servers, {\"missing\": [{\"server\": …, \"reason\": …}]} is there, too."
 }
 
 // texts makes a renderer of typed entries one of raw entries. What cannot be
@@ -161,6 +162,9 @@ func (a *app) listOne(ctx context.Context, l list, t target, names []string, f l
 	listed := a.fetch(ctx, l, t, nil)
 	if listed.err != nil {
 		return listed.err
+	}
+	if !a.flags.json {
+		a.printMissing(l, listed.missing)
 	}
 	var err error
 	if len(names) > 0 {
@@ -227,7 +231,9 @@ type listing struct {
 	entries []json.RawMessage
 	// remembered says that the server was not asked.
 	remembered bool
-	err        error
+	// missing are servers behind this one, a gateway, whose entries are not in the list.
+	missing []absent
+	err     error
 }
 
 // printList prints one server's entries for people.
@@ -262,6 +268,17 @@ func (got *listing) members(w *jsonrpc.Writer, member string) {
 	w.Array(member)
 	for _, raw := range got.entries {
 		w.Element(raw)
+	}
+	w.End()
+	if len(got.missing) == 0 {
+		return
+	}
+	w.Array("missing")
+	for _, one := range got.missing {
+		w.ObjectElement()
+		w.String("server", one.server)
+		w.String("reason", one.reason)
+		w.End()
 	}
 	w.End()
 }

@@ -27,6 +27,10 @@ type explanation struct {
 	labels      []string
 	sources     []string
 	annotations []string
+	principal   string
+	issuer      string
+	scopes      []string
+	profile     string
 	trusted     bool
 	trustSaid   bool // on the command line
 	offline     bool
@@ -58,6 +62,10 @@ junction call.
 	f.StringArrayVar(&x.labels, "label", nil, "the call's data is known to hold `LABEL`, such as untrusted or private (repeatable)")
 	f.StringArrayVar(&x.sources, "source", nil, "output of `SERVER` has reached the call (repeatable)")
 	f.StringSliceVar(&x.annotations, "annotations", nil, "take `HINT=BOOL` for the server's: readOnly, destructive, idempotent, openWorld")
+	f.StringVar(&x.principal, "principal", "", "as if `NAME` called, the principal.subject of rules: the name of a key, a user, or a certificate's (default: nobody that is known)")
+	f.StringVar(&x.issuer, "issuer", "", "with --principal: who vouches for the name, the principal.issuer of rules")
+	f.StringSliceVar(&x.scopes, "scope", nil, "as if the caller were granted this `SCOPE`, one of principal.scopes (repeatable)")
+	f.StringVar(&x.profile, "profile", "", "as if the call came to this `PROFILE` of junction up")
 	f.BoolVar(&x.trusted, "trusted", false, "as if you trusted the server's claims (default: as your policy.json says, and those that ship with junction are)")
 	f.BoolVar(&x.offline, "offline", false, "do not connect to the server")
 	a.clientFlags(f)
@@ -69,7 +77,8 @@ func (a *app) explain(ctx context.Context, x *explanation, server, tool string, 
 	if err != nil {
 		return err
 	}
-	in := policy.Input{Server: server, Tool: tool, Labels: x.labels, Sources: x.sources, Trusted: x.trusted, Client: "junction"}
+	in := policy.Input{Server: server, Tool: tool, Labels: x.labels, Sources: x.sources, Trusted: x.trusted, Client: "junction", Profile: x.profile,
+		Principal: policy.Principal{Subject: x.principal, Issuer: x.issuer, Scopes: x.scopes}}
 	a.identify(x, book, &in)
 	inputSchema, err := a.lookUp(ctx, x, &in)
 	if err != nil {

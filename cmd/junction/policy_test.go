@@ -156,3 +156,22 @@ func TestAProjectTightensTheDefaultOnly(t *testing.T) {
 		})
 	}
 }
+
+// The rules of a team go by who calls, and to which profile.
+func TestRulesAreExplainedForAPerson(t *testing.T) {
+	alone(t)
+	rules := `{"rules": [{"effect": "deny", "tool": "*", "when": "!(principal.subject == 'ann' && principal.issuer == 'keys' && 'write' in principal.scopes && profile == 'team')"}], "default": "allow"}`
+	if err := os.WriteFile("own.json", []byte(rules), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	who := []string{"--principal", "ann", "--issuer", "keys", "--scope", "read,write", "--profile", "team"}
+	args := []string{"policy", "explain", "s", "t", "--policy", "own.json", "--offline"}
+	runs(t, "", append(args, who...)...).expect(t, exitOK, "ALLOW: t of s", "")
+	runs(t, "", append(append(args, who...), "--json")...).expect(t, exitOK, `"principal":{"subject":"ann","issuer":"keys","scopes":["read","write"]}`, "")
+	for i := 0; i < len(who); i += 2 {
+		less := append(append([]string{}, who[:i]...), who[i+2:]...)
+		if got := runs(t, "", append(args, less...)...); !strings.HasPrefix(got.stdout, "DENY: t of s") {
+			t.Errorf("without %s: %s", who[i], got.stdout)
+		}
+	}
+}

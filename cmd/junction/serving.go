@@ -260,6 +260,10 @@ func (d *doors) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		e.Close()
 		e = nil
 	}
+	if e == nil && d.profile != nil && strings.HasPrefix(path, endpointPath+"/") {
+		http.Error(w, fmt.Sprintf("there is no profile %q; the endpoint is %s, and that of a profile of the configuration %s/NAME", name, endpointPath, endpointPath), http.StatusNotFound)
+		return
+	}
 	if e == nil {
 		http.Error(w, "there is nothing at this path; the endpoint is "+endpointPath, http.StatusNotFound)
 		return

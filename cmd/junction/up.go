@@ -154,7 +154,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 	v.gateway, v.layers = g, y
 	v.stamped = v.stamp()
 	v.unmatched.configured(configured, from)
-	board.also = v.reportUnmatched
+	board.also, board.more = v.reportUnmatched, func() string { return v.shown().remark() }
 	v.setEntries(v.admitted(ctx, entries, len(o.names) > 0))
 	if ctx.Err() != nil {
 		return orderly(ctx, nil)

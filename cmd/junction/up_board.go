@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,11 +25,13 @@ type board struct {
 	// endpoint is where clients connect; empty on standard input and output.
 	endpoint    string
 	noMoreSizes func()
-	also        func() // is called where something changed; nil: nothing
+	more        func() string // says what else a summary should, such as how few tools clients see; nil: nothing
+	also        func()        // is called where something changed; nil: nothing
 
 	mu      sync.Mutex
 	gateway *gateway.Gateway  // nil until it is started
 	shown   map[string]string // what was last said of a server
+	summed  bool              // the summary of servers that were all tried was printed
 	renamed map[string]int    // how many names of a server were said to be changed
 }
 
@@ -65,6 +68,9 @@ func (b *board) start(g *gateway.Gateway) {
 		b.screen.Printf("%s", statusTable(all, b.verbose, lineWidth(b.screen)))
 		if !b.screen.Terminal() { // where it has a line of its own
 			b.screen.Printf("%s\n", summary(all))
+			if b.summed = !slices.ContainsFunc(all, isUntried); b.summed {
+				b.sayMore()
+			}
 		}
 	}
 	b.showRenamed(all)
@@ -116,9 +122,34 @@ func (b *board) changed() {
 	}
 	b.showRenamed(all)
 	b.showSummary(all)
+	b.sumUp(all)
 	if b.also != nil {
 		b.also()
 	}
+}
+
+// sumUp prints the summary once all servers were tried, where no line at the end of a terminal has it.
+func (b *board) sumUp(all []gateway.Status) {
+	if b.summed || b.quiet || b.log != nil || b.screen.Terminal() || slices.ContainsFunc(all, isUntried) {
+		return
+	}
+	b.summed = true
+	b.screen.Printf("%s  %s\n", time.Now().Format(time.TimeOnly), summary(all))
+	b.sayMore()
+}
+
+func (b *board) sayMore() {
+	if b.more == nil {
+		return
+	}
+	if line := b.more(); line != "" {
+		b.screen.Printf("%s\n", line)
+	}
+}
+
+// isUntried reports whether a server was neither connected nor found wanting yet.
+func isUntried(s gateway.Status) bool {
+	return s.State == gateway.Connecting && s.Err == nil || s.State == gateway.Waiting
 }
 
 // record logs what a server is doing.
@@ -158,7 +189,7 @@ func (b *board) showRenamed(all []gateway.Status) {
 			b.screen.Printf("  %s: %s\n", s.Name, plaintext.Line(line, maxReason))
 		}
 		if len(some) > maxRenamed {
-			b.screen.Printf("  %s: and %d more; junction status shows all\n", s.Name, len(some)-maxRenamed)
+			b.screen.Printf("  %s: and %d more; junction status --json shows all\n", s.Name, len(some)-maxRenamed)
 		}
 	}
 }
@@ -238,7 +269,11 @@ func standing(s gateway.Status, full bool) string {
 
 // offers counts what a server offers.
 func offers(s gateway.Status) string {
-	parts := []string{count(s.Tools, "tool"), count(s.Resources, "resource")}
+	tools := count(s.Tools, "tool")
+	if s.Omitted > 0 {
+		tools = fmt.Sprintf("%d of %s", s.Tools-s.Omitted, tools)
+	}
+	parts := []string{tools, count(s.Resources, "resource")}
 	if s.Templates > 0 {
 		parts = append(parts, count(s.Templates, "template"))
 	}
@@ -270,9 +305,13 @@ var stateWords = map[gateway.State]string{gateway.Idle: "remembered", gateway.Co
 
 // summed counts the servers, those in some states, and the tools.
 func summed(all []gateway.Status, separator string, states ...gateway.State) string {
-	tools, in := 0, map[gateway.State]int{}
+	tools, ended, in := 0, 0, map[gateway.State]int{}
 	for _, s := range all {
-		tools += s.Tools
+		tools += s.Tools - s.Omitted
+		if s.State == gateway.Idle && s.Err != nil {
+			ended++
+			continue
+		}
 		in[s.State]++
 	}
 	var parts []string
@@ -280,6 +319,9 @@ func summed(all []gateway.Status, separator string, states ...gateway.State) str
 		if in[state] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", in[state], stateWords[state]))
 		}
+	}
+	if ended > 0 {
+		parts = append(parts, fmt.Sprintf("%d ended", ended))
 	}
 	text := count(len(all), "server")
 	if len(parts) > 0 {

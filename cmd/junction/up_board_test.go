@@ -46,6 +46,36 @@ func TestTheTableStaysReadableWithManyServers(t *testing.T) {
 	}
 }
 
+func TestWhatEndedIsNotCountedAsRememberedAndWhatIsOmittedIsNoTool(t *testing.T) {
+	all := []gateway.Status{
+		{Name: "a", State: gateway.Idle, Known: true, Tools: 3, Err: errors.New("killed")},
+		{Name: "b", State: gateway.Connected, Known: true, Tools: 5, Omitted: 2},
+	}
+	if got, want := summary(all), "2 servers: 1 connected, 1 ended · 6 tools"; got != want {
+		t.Errorf("the summary is %q, want %q", got, want)
+	}
+	if got, want := standing(all[1], false), "connected: 3 of 5 tools, 0 resources, 0 prompts"; got != want {
+		t.Errorf("it says %q, want %q", got, want)
+	}
+}
+
+func TestASummaryFollowsOnceAllServersWereTried(t *testing.T) {
+	var out bytes.Buffer
+	b := newBoard(terminal.NewScreen(&out), false, false, "")
+	defer b.close()
+	b.more = func() string { return "Clients see 3 tools." }
+	b.sumUp([]gateway.Status{{Name: "a", State: gateway.Connecting}, {Name: "b", State: gateway.Waiting}})
+	if out.Len() > 0 {
+		t.Errorf("before that: %s", out.String())
+	}
+	all := []gateway.Status{{Name: "a", State: gateway.Connected, Tools: 2}, {Name: "b", State: gateway.Failed, Err: errors.New("no")}}
+	b.sumUp(all)
+	b.sumUp(all)
+	if _, said, _ := strings.Cut(out.String(), "  "); said != "2 servers: 1 connected, 1 failed · 2 tools\nClients see 3 tools.\n" {
+		t.Errorf("it says %q", said)
+	}
+}
+
 func TestTheEndpointStaysOnTheLastLine(t *testing.T) {
 	all := []gateway.Status{{Name: "a", State: gateway.Idle, Known: true, Tools: 3}}
 	b := newBoard(terminal.NewScreen(new(bytes.Buffer)), false, false, "")

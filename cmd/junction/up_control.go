@@ -73,11 +73,18 @@ func (v *served) serveControl(mux *http.ServeMux, withToken func(http.Handler) h
 		writeJSON(w, v.describe())
 	})
 	handle("POST /api/servers/{name}/restart", func(w http.ResponseWriter, r *http.Request) {
-		if err := v.gateway.Restart(r.PathValue("name")); err != nil {
+		name, running := r.PathValue("name"), 0
+		for _, s := range v.gateway.Status() {
+			if s.Name == name {
+				running = s.Running
+			}
+		}
+		if err := v.gateway.Restart(name); err != nil {
 			http.Error(w, err.Error(), http.StatusNotFound)
 			return
 		}
 		w.WriteHeader(http.StatusAccepted)
+		fmt.Fprintf(w, "server %q is restarted; it had %s\n", name, count(running, "request"))
 	})
 	handle("POST /api/reload", v.reloadNow)
 	handle("GET /api/unapproved", v.listUnapproved)

@@ -3,14 +3,15 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/search"
-	"github.com/junction-mcp/junction/guard"
 )
 
 // maxRemark is how much of one remark status shows, in letters.
@@ -43,7 +44,8 @@ func (v *served) describe() instance {
 	now := v.layers.now.Load().options
 	for _, s := range all {
 		one := serverStatus{Name: s.Name, Source: files[s.Name], State: s.State.String(), Note: s.Note, Revision: s.Revision, Tools: s.Tools, Prompts: s.Prompts,
-			Resources: s.Resources, Templates: s.Templates, Renamed: s.Renamed, Line: standing(s, false)}
+			Resources: s.Resources, Templates: s.Templates, Renamed: s.Renamed, Line: standing(s, false),
+			Running: s.Running, Instances: s.Instances, Most: s.MaxInstances, Users: s.Users}
 		if s.Err != nil {
 			one.Error = s.Err.Error()
 		}
@@ -54,11 +56,11 @@ func (v *served) describe() instance {
 			if one.Withheld = v.withheld(s.Name, review.Mode(now.review)); len(one.Withheld) > 0 {
 				one.Approval = approval(s.Name, "", one.Source)
 			}
+			one.Added = v.layers.added.of(s.Name)
 		}
 		i.Servers = append(i.Servers, one)
 	}
-	i.Tools.Mode = now.tools
-	i.Tools.Listed, i.Tools.Of, i.Tools.Searched = search.Options{Mode: search.Mode(now.tools), Pinned: now.pinned}.Shown(g.ToolList())
+	i.Tools = v.shown()
 	if c := v.condition.Load(); c != nil {
 		if i.Problems = c.problems; c.err != nil {
 			i.ConfigError = c.err.Error()
@@ -67,8 +69,52 @@ func (v *served) describe() instance {
 	if refused := v.refused.Load(); refused != nil {
 		i.Problems = slices.Concat(i.Problems, *refused)
 	}
+	i.Problems = append(slices.Clone(i.Problems), v.emptyProfiles(all)...)
 	i.Audit = v.layers.remarks()
 	return i
+}
+
+// emptyProfiles say which servers of profiles there are not.
+func (v *served) emptyProfiles(all []gateway.Status) (lines []string) {
+	profiles := v.layers.now.Load().settings.Profiles
+	for _, name := range slices.Sorted(maps.Keys(profiles)) {
+		for _, server := range profiles[name].Servers {
+			if !slices.ContainsFunc(all, func(s gateway.Status) bool { return s.Name == server }) {
+				lines = append(lines, fmt.Sprintf("profile %q: server %q is not served", name, server))
+			}
+		}
+	}
+	return lines
+}
+
+// shown says how many tools clients see.
+func (v *served) shown() (t toolsShown) {
+	now := v.layers.now.Load().options
+	t.Mode = now.tools
+	t.Listed, t.Of, t.Searched = search.Options{Mode: search.Mode(now.tools), Pinned: now.pinned}.Shown(v.gateway.ToolList())
+	return t
+}
+
+// remark says it for people; empty where they see all.
+func (t toolsShown) remark() string {
+	if !t.Searched {
+		return ""
+	}
+	return fmt.Sprintf("Clients see %s, and find %d by search (--tools %s)", count(t.Listed, "tool"), t.Of, t.Mode)
+}
+
+// busy says how many requests run, and how many instances of whom; empty where there is nothing to say.
+func (s *serverStatus) busy() (text string) {
+	if s.Most > 0 {
+		text = fmt.Sprintf("; %d of %s", s.Instances, count(s.Most, "instance"))
+		if len(s.Users) > 0 {
+			text += " for " + someNames(s.Users)
+		}
+	}
+	if s.Running > 0 {
+		text += "; " + count(s.Running, "request") + " running"
+	}
+	return text
 }
 
 // withheld are the tools and prompts of a server that clients do not get until somebody approves them.
@@ -79,7 +125,7 @@ func (v *served) withheld(server string, mode review.Mode) (names []string) {
 		return nil
 	}
 	for _, d := range review.Definitions(server, known.Tools, known.Prompts) {
-		if state := approved.Check(d).State; state == guard.Changed || state == guard.New && mode == review.All {
+		if mode.Judge(approved, d, review.Known(approved, server, d.Kind)) != nil {
 			names = append(names, d.Name)
 		}
 	}
@@ -97,15 +143,14 @@ func (i *instance) remarks() (lines []string) {
 	lines = append(lines, i.Audit...)
 	for _, s := range i.Servers {
 		if n := len(s.Withheld); n > 0 {
-			names := slices.Clone(s.Withheld[:min(n, maxRenamed)])
-			if n > len(names) {
-				names = append(names, fmt.Sprintf("%d more", n-len(names)))
-			}
-			lines = append(lines, fmt.Sprintf("Withheld until approved: %s of %s; %s", strings.Join(names, ", "), s.Name, s.Approval))
+			lines = append(lines, fmt.Sprintf("Withheld until approved: %s of %s; %s", someNames(s.Withheld), s.Name, s.Approval))
+		}
+		if len(s.Added) > 0 {
+			lines = append(lines, fmt.Sprintf("Added since junction up started, and offered: %s of %s", someNames(s.Added), s.Name))
 		}
 	}
-	if t := i.Tools; t.Searched {
-		lines = append(lines, fmt.Sprintf("Clients see %s, and find %d by search (--tools %s)", count(t.Listed, "tool"), t.Of, t.Mode))
+	if line := i.Tools.remark(); line != "" {
+		lines = append(lines, line)
 	}
 	return lines
 }

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -24,7 +23,6 @@ import (
 	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/gateway/search"
 	"github.com/junction-mcp/junction/guard"
-	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/otelmcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
@@ -69,7 +67,7 @@ func (o *layering) flags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&o.pinned, "pin", nil, "with --tools search or auto: list the tools whose names match this `PATTERN` in any case, such as files__*")
 	flags.StringVar(&o.policy, "policy", "", "have the rules of `FILE` decide which calls may run; what they ask about, the client's user is asked")
 	flags.BoolVar(&o.shadow, "shadow", false, "with --policy: let every call run; what the rules would have decided is written down with --audit, and else nowhere")
-	flags.StringVar(&o.review, "review", reviewNone, "withhold tools and prompts whose definitions `changes` since they were first seen or approved; or all that nobody approved; junction approve shows and approves them")
+	flags.StringVar(&o.review, "review", reviewNone, "withhold tools and prompts whose definitions `changes` since they were first seen or approved, or are added and look harmful; or all that nobody approved; junction approve shows and approves them")
 	flags.StringVar(&o.audit, "audit", "", "write down every call before its result leaves, in `FOLDER` (default with --audit alone: junction/audit in your configuration folder)")
 	flags.Lookup("audit").NoOptDefVal = usualFolder
 	flags.StringVar(&o.sync, "audit-sync", syncSecond, "with --audit: wait for the disk each second, so that the last second is lost if the machine fails, but never if Junction does; or with every `call`, which takes three times as much")
@@ -120,6 +118,7 @@ type layers struct {
 	now       atomic.Pointer[arrangement]
 	counts    *metrics.Metrics           // nil: nothing is counted
 	pins      atomic.Pointer[guard.Pins] // the approved definitions; nil where none are needed
+	added     additions                  // to what is reviewed
 	log       *audit.Log                 // nil: nothing is written down
 	folder    string                     // of log
 	exporters []*export.Exporter         // of log
@@ -251,16 +250,13 @@ func (y *layers) around(a *app, e entry, u *gateway.Upstream) {
 // withheldNames are those of some definitions, for people.
 func withheldNames(withheld []review.Withheld) string {
 	var names []string
-	for _, w := range withheld[:min(len(withheld), maxRenamed)] {
-		names = append(names, plaintext.Line(w.Definition.Name, 100))
-	}
-	if more := len(withheld) - len(names); more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
+	for _, w := range withheld {
+		names = append(names, w.Definition.Name)
 	}
 	if len(withheld) > 1 {
-		return strings.Join(names, ", ") + " are"
+		return someNames(names) + " are"
 	}
-	return names[0] + " is"
+	return someNames(names) + " is"
 }
 
 // rules has the rules decide about the requests to one server.

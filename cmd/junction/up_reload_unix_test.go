@@ -246,14 +246,14 @@ func TestChangedDefinitionsAreWithheldUntilTheyAreApproved(t *testing.T) {
 		all := toolsAt(t, r.url)
 		return strings.Contains(all, "a__add") && !strings.Contains(all, "a__echo")
 	})
-	_, hint, said := strings.Cut(r.stderr.String(), `server "a": echo is not offered, new or changed since it was approved: junction `)
+	_, hint, said := strings.Cut(r.stderr.String(), `server "a": echo is not offered, changed since it was approved: junction `)
 	if !said {
 		t.Errorf("it says %s", r.stderr)
 	}
 	hint, _, _ = strings.Cut(hint, "\n")
 	t.Chdir(t.TempDir()) // what it says to be typed holds everywhere
 	runs(t, "", strings.Fields(hint)...).expect(t, exitUsage, "as it was", "nobody can be asked here")
-	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitProtocol, "", `tool "echo" is withheld: its definition is new or changed, and nobody approved it; whoever runs the gateway can run junction approve a, as junction status shows it`)
+	runs(t, "", "call", r.url, "a__echo", "message=hi").expect(t, exitProtocol, "", `tool "echo" is withheld: it is changed since it was approved, and nobody approved that; whoever runs the gateway can run junction approve a, as junction status shows it`)
 	runs(t, "", "approve", "--config", config).expect(t, exitOK, "1 changed", "")
 	shown := runs(t, "", "approve", "a", "--config", config)
 	shown.expect(t, exitUsage, "as it was", "nobody can be asked here; junction approve a@")
@@ -275,7 +275,7 @@ func TestWhatIsChangedOnTheWayIsApprovedAsTheServerDefinesIt(t *testing.T) {
 	configure(t, config, written(t, "a", dir), `"review":"all","tools":"all","servers":{"a":{"redact":{"results":["/sum"]},"maxResult":1000000,"secrets":"results",
 		"tools":{"add":{"title":"Plus","description":"Adds 1 to a number.","fixed":{"a":1}}}}}`)
 	r := serving(t, "up", "--config", config)
-	waitFor(t, "a is withheld", func() bool { return strings.Contains(r.stderr.String(), "not offered, new or changed") })
+	waitFor(t, "a is withheld", func() bool { return strings.Contains(r.stderr.String(), "not offered, new: ") })
 	shown := runs(t, "", "approve", "a", "--config", config)
 	shown.expect(t, exitUsage, "outputSchema", "nobody can be asked here; junction approve a@")
 	_, hash, _ := strings.Cut(shown.stderr, "junction approve ")

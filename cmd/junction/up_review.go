@@ -1,8 +1,16 @@
 package main
 
 import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
 	"github.com/junction-mcp/junction/gateway"
 	"github.com/junction-mcp/junction/gateway/review"
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -10,10 +18,16 @@ import (
 // instance has a reviewer of its own, as what it lists may be for its user only.
 func (y *layers) review(a *app, e entry, u *gateway.Upstream) mcp.Middleware {
 	o := review.Options{Server: e.name, Mode: review.Mode(y.now.Load().options.review), Pins: y.pins.Load, Remedy: "run junction approve " + shellWord(e.name) + ", as junction status shows it"}
+	o.OnAdded = func(added []guard.Definition) {
+		y.added.note(e.name, added)
+		a.screen.Printf("junction: server %q offers more than before: %s (--review all withholds what is new)\n", e.name, addedNames(added))
+	}
 	own := o
 	own.Remedy += " (of definitions that differ by user, only those that a connection of nobody gets can be approved)"
 	o.OnWithheld = func(withheld []review.Withheld) {
-		a.screen.Printf("junction: server %q: %s not offered, new or changed since it was approved: %s\n", e.name, withheldNames(withheld), approval(e.name, "", e.definition.Source))
+		for why, some := range byReason(withheld) {
+			a.screen.Printf("junction: server %q: %s not offered, %s: %s\n", e.name, withheldNames(some), why, approval(e.name, "", e.definition.Source))
+		}
 	}
 	r := review.New(o)
 	u.Check = r.Check
@@ -22,4 +36,76 @@ func (y *layers) review(a *app, e entry, u *gateway.Upstream) mcp.Middleware {
 	}
 	u.Instance = func() mcp.Middleware { return review.Middleware(own) }
 	return r.Lists
+}
+
+// byReason parts what is withheld by why it is, in the order in which reasons come.
+func byReason(withheld []review.Withheld) iter.Seq2[string, []review.Withheld] {
+	return func(yield func(string, []review.Withheld) bool) {
+		var reasons []string
+		parts := map[string][]review.Withheld{}
+		for _, w := range withheld {
+			why := plaintext.Line(w.Why(), maxReason)
+			if parts[why] == nil {
+				reasons = append(reasons, why)
+			}
+			parts[why] = append(parts[why], w)
+		}
+		for _, why := range reasons {
+			if !yield(why, parts[why]) {
+				return
+			}
+		}
+	}
+}
+
+// maxAdded is how many names of what a server added are remembered for status, the newest.
+const maxAdded = 20
+
+// additions are what servers offered beyond what they offered before, since junction up started.
+type additions struct {
+	mu  sync.Mutex
+	all map[string][]string // by server
+}
+
+func (n *additions) note(server string, added []guard.Definition) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.all == nil {
+		n.all = map[string][]string{}
+	}
+	names := n.all[server]
+	for _, d := range added {
+		if name := plaintext.Line(d.Name, 100); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	n.all[server] = slices.Clone(names[max(0, len(names)-maxAdded):])
+}
+
+// of are the names of one server.
+func (n *additions) of(server string) []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.all[server]
+}
+
+// addedNames are those of some definitions, for people.
+func addedNames(added []guard.Definition) string {
+	var names []string
+	for _, d := range added {
+		names = append(names, d.Name)
+	}
+	return someNames(names)
+}
+
+// someNames are the first of some names, and how many more there are.
+func someNames(names []string) string {
+	some := make([]string, 0, maxRenamed+1)
+	for _, name := range names[:min(len(names), maxRenamed)] {
+		some = append(some, plaintext.Line(name, 100))
+	}
+	if more := len(names) - len(some); more > 0 {
+		some = append(some, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(some, ", ")
 }

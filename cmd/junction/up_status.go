@@ -65,9 +65,14 @@ type serverStatus struct {
 	Prompts   int      `json:"prompts"`
 	Resources int      `json:"resources"`
 	Templates int      `json:"templates"`
+	Running   int      `json:"running"`             // requests
+	Instances int      `json:"instances,omitempty"` // that run of one with isolation
+	Most      int      `json:"maxInstances,omitempty"`
+	Users     []string `json:"users,omitempty"` // for whom they run
 	Renamed   []string `json:"renamed,omitempty"`
 	Withheld  []string `json:"withheld,omitempty"` // until they are approved
 	Approval  string   `json:"approval,omitempty"` // the command that does
+	Added     []string `json:"added,omitempty"`    // by the server, to what it offered before, and approved by that (--review changes)
 
 	Line string `json:"line"` // as the table shows it
 }
@@ -185,7 +190,7 @@ func (a *app) watchStatus(ctx context.Context) error {
 		if err != nil {
 			return &connectError{err}
 		}
-		if now := fmt.Sprint(all); now != shown {
+		if now := a.watched(all); now != shown {
 			switch {
 			case a.flags.json:
 			case a.out.Terminal():
@@ -204,6 +209,29 @@ func (a *app) watchStatus(ctx context.Context) error {
 			return orderly(ctx, nil)
 		}
 	}
+}
+
+// watched is what of a status is shown again when it is another: what runs at the moment only on a screen.
+func (a *app) watched(all []instance) string {
+	if !a.out.Terminal() {
+		for _, i := range all {
+			for n := range i.Servers {
+				i.Servers[n].Running = 0
+			}
+		}
+	}
+	return fmt.Sprint(all)
+}
+
+// someRenamed are the first of the names that are not what they should be; --json has all.
+func someRenamed(renamed []string) (text string) {
+	for _, line := range renamed[:min(len(renamed), maxRenamed)] {
+		text += "; " + plaintext.Line(line, maxReason)
+	}
+	if more := len(renamed) - maxRenamed; more > 0 {
+		text += fmt.Sprintf("; and %d more names (--json shows all)", more)
+	}
+	return text
 }
 
 // showStatus prints the status of all that run; indent is that of JSON, none for one line.
@@ -227,7 +255,7 @@ func (a *app) showStatus(all []instance, indent string) error {
 		files := map[string]string{}
 		for _, s := range i.Servers {
 			names, files[s.Name] = append(names, s.Name), s.Source
-			rows = append(rows, []string{s.Name, strings.Join(append([]string{s.Line}, s.Renamed...), "; ")})
+			rows = append(rows, []string{s.Name, s.Line + s.busy() + someRenamed(s.Renamed)})
 		}
 		a.out.Printf("%s", terminal.Table(rows, 2, lineWidth(a.out)))
 		a.out.Printf("%s\n", i.Summary)

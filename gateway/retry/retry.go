@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/resent"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -40,6 +41,7 @@ func Middleware(o Options) mcp.Middleware {
 				case <-ctx.Done():
 					return result, err
 				}
+				resent.Note(ctx)
 				result, err = next.Handle(ctx, req)
 				if err == nil || !silent(ctx, err) {
 					return result, err

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/junction-mcp/junction/internal/resent"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -41,8 +42,9 @@ func TestWhatMayBeMadeTwiceIsSentAgainWhereNothingCameBack(t *testing.T) {
 					return mcp.Result{}, nil
 				}))
 				began := time.Now()
-				_, err := h.Handle(t.Context(), mcp.NewRequest("tools/call", []byte(`{"name":"t"}`)))
-				if made != test.want || !errors.Is(err, test.err) || time.Since(began) != test.took {
+				ctx, again := resent.Counted(t.Context())
+				_, err := h.Handle(ctx, mcp.NewRequest("tools/call", []byte(`{"name":"t"}`)))
+				if made != test.want || again.Times() != test.want-1 || !errors.Is(err, test.err) || time.Since(began) != test.took {
 					t.Errorf("%d requests in %v, and %v; want %d in %v, and %v", made, time.Since(began), err, test.want, test.took, test.err)
 				}
 			})

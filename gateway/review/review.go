@@ -19,8 +19,8 @@ import (
 type Mode string
 
 const (
-	// Changes withholds what changed since it was approved. What is seen for the first time is approved by
-	// that.
+	// Changes withholds what changed since it was approved, and what a server adds that the scanner of
+	// [github.com/junction-mcp/junction/guard] warns of. What else is seen for the first time is approved by that.
 	Changes Mode = "changes"
 	// All withholds what was never approved, too.
 	All Mode = "all"
@@ -40,12 +40,48 @@ type Options struct {
 	// OnWithheld, if not nil, is called after a list was read in which something is withheld that was not
 	// before. It must be safe for concurrent use.
 	OnWithheld func(withheld []Withheld)
+	// OnAdded, if not nil, is called with what a server offers beyond what it offered before, and is approved by
+	// that. It must be safe for concurrent use.
+	OnAdded func(added []guard.Definition)
 }
 
 // Withheld is a definition that clients do not get.
 type Withheld struct {
 	Definition guard.Definition
 	Verdict    guard.Verdict
+	// Findings are why a new one is withheld in the mode Changes.
+	Findings []guard.Finding
+}
+
+// Why says in a few words why it is withheld.
+func (w *Withheld) Why() string {
+	switch {
+	case w.Verdict.State == guard.Changed:
+		return "changed since it was approved"
+	case len(w.Findings) > 0:
+		return "new, and looks harmful (" + w.Findings[0].Why + ")"
+	}
+	return "new"
+}
+
+// Judge says of a definition whether it is withheld, by what is approved; nil if it is not. Where the server offered
+// others before, more says so: what it adds then is looked at by the scanner.
+func (m Mode) Judge(pins *guard.Pins, d guard.Definition, more bool) *Withheld {
+	w := &Withheld{Definition: d, Verdict: pins.Check(d)}
+	switch {
+	case w.Verdict.State == guard.Changed || w.Verdict.State == guard.New && m == All:
+		return w
+	case w.Verdict.State == guard.New && more:
+		for _, f := range new(guard.Catalogue).ScanDefinition(d) {
+			if f.Severity >= guard.Warn {
+				w.Findings = append(w.Findings, f)
+			}
+		}
+		if len(w.Findings) > 0 {
+			return w
+		}
+	}
+	return nil
 }
 
 // Middleware returns middleware that withholds tools and prompts.
@@ -58,13 +94,14 @@ type Reviewer struct {
 	options Options
 
 	mu       sync.RWMutex
-	withheld map[guard.Kind]map[string]string // hashes by name, as of the last list
-	passed   map[guard.Kind]map[string]bool   // the names of the others
+	withheld map[guard.Kind]map[string]Withheld // by name, as of the last list
+	passed   map[guard.Kind]map[string]bool     // the names of the others
+	first    map[guard.Kind]bool                // nothing was known of the server when the last list began
 }
 
 // New returns a Reviewer that has seen no list yet.
 func New(o Options) *Reviewer {
-	return &Reviewer{options: o, withheld: map[guard.Kind]map[string]string{}, passed: map[guard.Kind]map[string]bool{}}
+	return &Reviewer{options: o, withheld: map[guard.Kind]map[string]Withheld{}, passed: map[guard.Kind]map[string]bool{}, first: map[guard.Kind]bool{}}
 }
 
 // Around returns a Handler that withholds tools and prompts of next, which is the server.
@@ -94,14 +131,14 @@ func (r *Reviewer) check(req *mcp.Request) (known bool, err error) {
 	}
 	r.mu.RLock()
 	list := r.withheld[kind]
-	_, withheld := list[req.Name]
+	w, withheld := list[req.Name]
 	passed := r.passed[kind][req.Name]
 	r.mu.RUnlock()
 	if list != nil && !passed && !withheld { // a server may hide what it has, or define it so that nobody can read that
 		return true, mcp.Errorf(mcp.CodeInvalidParams, "%s %q is not called: server %q does not list it, or its definition cannot be read, so nobody can approve it", noun, req.Name, r.options.Server)
 	}
 	if withheld {
-		fault := mcp.Errorf(mcp.CodeInvalidParams, "%s %q is withheld: its definition is new or changed, and nobody approved it; whoever runs the gateway can %s", noun, req.Name, r.options.Remedy)
+		fault := mcp.Errorf(mcp.CodeInvalidParams, "%s %q is withheld: it is %s, and nobody approved that; whoever runs the gateway can %s", noun, req.Name, w.Why(), r.options.Remedy)
 		fault.Data = json.RawMessage(`{"withheld":true}`) // for a client that finds it in no list
 		return true, fault
 	}
@@ -176,6 +213,8 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 	var fresh []guard.Definition
 	var withheld []Withheld
 	var passed []string
+	next := jsonrpc.Get(req.Params, "cursor") != nil
+	more := r.more(kind, pins, next)
 	w := jsonrpc.NewObject(make([]byte, 0, len(body)))
 	w.Members(body, member)
 	w.Array(member)
@@ -184,12 +223,11 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 		if !ok {
 			return true // what cannot be read cannot be approved
 		}
-		verdict := pins.Check(d)
-		if verdict.State == guard.Changed || verdict.State == guard.New && r.options.Mode == All {
-			withheld = append(withheld, Withheld{d, verdict})
+		if held := r.options.Mode.Judge(pins, d, more); held != nil {
+			withheld = append(withheld, *held)
 			return true
 		}
-		if verdict.State == guard.New {
+		if pins.Check(d).State == guard.New {
 			fresh = append(fresh, d)
 		}
 		passed = append(passed, d.Name)
@@ -197,7 +235,7 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 		return true
 	})
 	w.End()
-	if r.note(kind, withheld, passed, jsonrpc.Get(req.Params, "cursor") != nil) && r.options.OnWithheld != nil {
+	if r.note(kind, withheld, passed, next) && r.options.OnWithheld != nil {
 		r.options.OnWithheld(withheld)
 	}
 	if len(fresh) > 0 {
@@ -207,8 +245,27 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 		if err := pins.Save(); err != nil {
 			return mcp.Result{}, fmt.Errorf("server %q: remember what it offers: %w", r.options.Server, err)
 		}
+		if more && r.options.OnAdded != nil {
+			r.options.OnAdded(fresh)
+		}
 	}
 	return result.WithJSON(w.Bytes()), nil
+}
+
+// more reports whether a list is compared with what the server offered before. A further page is as its first one was.
+func (r *Reviewer) more(kind guard.Kind, pins *guard.Pins, next bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !next {
+		_, listed := r.withheld[kind]
+		r.first[kind] = !listed && !Known(pins, r.options.Server, kind)
+	}
+	return !r.first[kind]
+}
+
+// Known reports whether anything of a kind is approved of a server.
+func Known(pins *guard.Pins, server string, kind guard.Kind) bool {
+	return slices.ContainsFunc(pins.Approved(server), func(d guard.Definition) bool { return d.Kind == kind })
 }
 
 // note keeps what is withheld, and what is not, and reports whether something is that was not before. A further page adds to
@@ -217,7 +274,7 @@ func (r *Reviewer) note(kind guard.Kind, withheld []Withheld, passed []string, m
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.withheld[kind]
-	now, names := map[string]string{}, map[string]bool{}
+	now, names := map[string]Withheld{}, map[string]bool{}
 	if more {
 		maps.Copy(now, before)
 		maps.Copy(names, r.passed[kind])
@@ -226,8 +283,8 @@ func (r *Reviewer) note(kind guard.Kind, withheld []Withheld, passed []string, m
 		names[name] = true
 	}
 	for _, d := range withheld {
-		now[d.Definition.Name] = d.Verdict.Hash
-		added = added || before[d.Definition.Name] != d.Verdict.Hash
+		now[d.Definition.Name] = d
+		added = added || before[d.Definition.Name].Verdict.Hash != d.Verdict.Hash
 	}
 	r.withheld[kind], r.passed[kind] = now, names
 	return added

@@ -367,6 +367,8 @@ func (s *searcher) call(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 		arguments = json.RawMessage(text) // some models write them as text
 	}
 	switch {
+	case (name == searchTool || name == describeTool || name == callTool) && !s.has(name):
+		return failed("%s is called by itself, not with call_tool", name)
 	case name == "":
 		return failed("name is missing: that of a tool which search_tools found")
 	case arguments != nil && arguments[0] != '{':

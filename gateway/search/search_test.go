@@ -115,6 +115,8 @@ func TestManyToolsAreFoundDescribedAndCalled(t *testing.T) {
 				{"call_tool", map[string]any{"name": "office__create_event"}, "failed: title"},
 				{"call_tool", map[string]any{"name": "none"}, "error:"},
 				{"call_tool", map[string]any{}, "failed: name is missing"},
+				{"call_tool", map[string]any{"name": "call_tool"}, "failed: call_tool is called by itself, not with call_tool"},
+				{"call_tool", map[string]any{"name": "search_tools"}, "failed: search_tools is called by itself, not with call_tool"},
 				{"search_tools", map[string]any{}, "failed: queries is missing"},
 				{"home__create_event", map[string]any{"title": "soup"}, "made soup"},
 				{"office__report_3", map[string]any{"Year": 1}, ""},

@@ -39,3 +39,10 @@ func (o *Options) isPinned(name string) bool {
 		return match
 	})
 }
+
+// has reports whether a server has a tool of that name.
+func (s *searcher) has(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tools[name] != nil
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/resent"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
@@ -381,7 +382,9 @@ func (p *legacyCall) repeat(err error) bool {
 		return false
 	}
 	open := p.open
-	p.resent, p.open = p.resent || noResponse, nil
+	if p.resent, p.open = p.resent || noResponse, nil; noResponse {
+		resent.Note(p.round.ctx)
+	}
 	for _, r := range open {
 		r.stopAsking()
 		if r.unnamed { // it may belong to another call

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestStatusSaysWhatRunsForWhomAndOnlySomeOfManyNames(t *testing.T) {
+	for _, test := range []struct {
+		status serverStatus
+		want   string
+	}{
+		{serverStatus{}, ""},
+		{serverStatus{Running: 1}, "; 1 request running"},
+		{serverStatus{Running: 2, Instances: 3, Most: 16, Users: []string{"ann", "bob", "eve"}}, "; 3 of 16 instances for ann, bob, 1 more; 2 requests running"},
+		{serverStatus{Most: 1}, "; 0 of 1 instance"},
+	} {
+		if got := test.status.busy(); got != test.want {
+			t.Errorf("%+v: %q, want %q", test.status, got, test.want)
+		}
+	}
+	var renamed []string
+	for i := range 20 {
+		renamed = append(renamed, fmt.Sprint("name", i))
+	}
+	if got, want := someRenamed(renamed), "; name0; name1; and 18 more names (--json shows all)"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := someRenamed(renamed[:2]); strings.Contains(got, "more") {
+		t.Errorf("of two: %q", got)
+	}
+}
