@@ -23,9 +23,6 @@ type WireMessage struct {
 	ToServer bool
 	// Message is one JSON-RPC message; nil where Err is set.
 	Message []byte
-	// Header are the headers that go with it, by canonical name, as far as the revision of the protocol asks for them;
-	// nil where there are none.
-	Header map[string][]string
 	// Revision is the one that is spoken; empty while it is not known, and toward servers, where the messages say it.
 	Revision string
 	// Client is how the client introduced itself to this side; nil where that is not known, and toward servers.

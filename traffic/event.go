@@ -29,6 +29,8 @@ const (
 	maxShownText  = 64 << 10 // characters of one string
 	maxShown      = 1 << 20  // bytes in all
 	maxShownDepth = 32       // objects and arrays in each other
+	maxShownWords = 500      // characters of a name, a method or an id
+	maxFault      = 4 << 10  // bytes of why no response came
 )
 
 // An Event is one message that went over one hop. Fields that say nothing are omitted.
@@ -54,8 +56,6 @@ type Event struct {
 	Took time.Duration `json:"took,omitempty"` // in nanoseconds
 	// Size is the length of the message in bytes.
 	Size int `json:"size,omitempty"`
-	// Header are the headers of the protocol that go with a message to a server over HTTP.
-	Header map[string][]string `json:"header,omitempty"`
 	// Message is the message, without secrets as far as their names and looks tell. Long strings are cut, and one that
 	// is too large is left out.
 	Message json.RawMessage `json:"message,omitempty"`
@@ -63,11 +63,21 @@ type Event struct {
 	Count   int             `json:"count,omitempty"`
 }
 
+// weight is how many bytes an event holds, about.
+func (e *Event) weight() int64 {
+	const rest = 300
+	return int64(rest + len(e.Message) + len(e.ID) + len(e.Method) + len(e.Name) + len(e.Client) + len(e.Fault))
+}
+
 // hide makes the message one that may be shown.
 func (e *Event) hide() {
-	e.Fault = secret.Text(e.Fault, maxShownText)
+	e.Fault = secret.Text(e.Fault, maxFault)
+	e.Method, e.Client = secret.Text(e.Method, maxShownWords), secret.Text(e.Client, maxShownWords)
 	if e.Name != "" {
-		e.Name = secret.Text(secret.URI(e.Name), maxShownText)
+		e.Name = secret.Text(secret.URI(e.Name), maxShownWords)
+	}
+	if text, is := jsonrpc.Unquote(e.ID); is {
+		e.ID = jsonrpc.AppendString(nil, secret.Text(text, maxShownWords))
 	}
 	if len(e.Message) == 0 {
 		return

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -62,7 +64,7 @@ func (w *watcher) show(ctx context.Context, show func(*Event) error) error {
 	for {
 		select {
 		case e := <-w.events:
-			w.bytes.Add(-int64(len(e.Message)))
+			w.bytes.Add(-e.weight())
 			if missed := w.missed.Swap(0); missed > 0 {
 				if err := show(&Event{Time: e.Time, Kind: Dropped, Count: int(missed)}); err != nil {
 					return err
@@ -96,7 +98,7 @@ func (l *Log) add(e *Event) {
 }
 
 func (w *watcher) add(e *Event) {
-	size := int64(len(e.Message))
+	size := e.weight()
 	if w.bytes.Add(size) > maxWaitingBytes {
 		w.bytes.Add(-size)
 		w.missed.Add(1)
@@ -133,7 +135,7 @@ func (h *hop) Watching() bool { return h.log.watching.Load() > 0 }
 
 // Passes implements [mcp.Wire].
 func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
-	e := &Event{Time: time.Now(), Hop: h.name, Server: h.server, ToServer: m.ToServer, Revision: m.Revision, Header: m.Header, Size: len(m.Message)}
+	e := &Event{Time: time.Now(), Hop: h.name, Server: h.server, ToServer: m.ToServer, Revision: m.Revision, Size: len(m.Message)}
 	if c := m.Client; c != nil {
 		e.Client = c.Name + "/" + c.Version
 	}
@@ -142,7 +144,7 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 		e.Call = of.call
 	}
 	if m.Err != nil {
-		if e.Kind, e.Fault = Failure, m.Err.Error(); of != nil && of.hop == h {
+		if e.Kind, e.Fault = Failure, strings.Clone(plaintext.Beginning(m.Err.Error(), maxFault)); of != nil && of.hop == h {
 			e.answers(of)
 		}
 		h.log.add(e)

@@ -77,6 +77,7 @@ down what was called.`,
 type shownEvent struct {
 	PID int `json:"pid"`
 	traffic.Event
+	Busy bool `json:"busy,omitempty"` // no message: the process has enough that watch
 }
 
 // watchTraffic shows the messages of processes until enough were shown, or ctx is done.
@@ -109,7 +110,9 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) 
 			}
 			seen[path] = true
 			readers.Go(func() {
-				readTraffic(ctx, conn, path, events)
+				if readTraffic(ctx, conn, path, events) {
+					return // and is not tried again
+				}
 				select {
 				case ended <- path:
 				case <-ctx.Done():
@@ -124,6 +127,10 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) 
 		for again := false; !again; {
 			select {
 			case e := <-events:
+				if e.Busy {
+					a.screen.Printf("Process %d is not watched: %d others watch it already.\n", e.PID, maxWatchers)
+					continue
+				}
 				for _, e := range led.shown(e) {
 					if err := a.showEvent(&e, len(seen) > 1, f.full); err != nil {
 						return err
@@ -158,8 +165,8 @@ func trafficSockets(dir string, pids []string, seen map[string]bool) (paths []st
 	})
 }
 
-// readTraffic reads the messages of one process until it ends.
-func readTraffic(ctx context.Context, conn net.Conn, path string, events chan<- shownEvent) {
+// readTraffic reads the messages of one process until it ends, or has enough that watch it.
+func readTraffic(ctx context.Context, conn net.Conn, path string, events chan<- shownEvent) (busy bool) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	defer conn.Close()
 	pid, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), trafficEnd))
@@ -167,15 +174,26 @@ func readTraffic(ctx context.Context, conn net.Conn, path string, events chan<- 
 	lines.Buffer(make([]byte, 0, 64<<10), maxTrafficLine)
 	for lines.Scan() {
 		e := shownEvent{PID: pid}
-		if json.Unmarshal(lines.Bytes(), &e.Event) != nil {
-			return // no junction of this version
+		if json.Unmarshal(lines.Bytes(), &e) != nil {
+			break // no junction of this version
 		}
+		e.PID = pid
 		select {
 		case events <- e:
 		case <-ctx.Done():
-			return
+			return true
+		}
+		if e.Busy {
+			return true
 		}
 	}
+	if lines.Err() != nil && ctx.Err() == nil {
+		select {
+		case events <- shownEvent{PID: pid, Event: traffic.Event{Time: time.Now(), Kind: traffic.Dropped, Count: 1}}:
+		case <-ctx.Done():
+		}
+	}
+	return false
 }
 
 // shows reports whether a message is shown.

@@ -23,6 +23,9 @@ const (
 	firstTime = 4 * lookPause
 )
 
+// tooManyWatch is the line that one too many gets.
+const tooManyWatch = `{"busy":true}` + "\n"
+
 // markWatching says to processes that begin that somebody wants to see their messages. The function that it returns takes that
 // back; what is left of a process that was killed delays others a little.
 func markWatching(dir string) (unmark func()) {
@@ -68,6 +71,8 @@ func (a *app) shareTraffic(ctx context.Context) (end func()) {
 					showTraffic(ctx, log, conn, came)
 				})
 			default:
+				_ = conn.SetWriteDeadline(time.Now().Add(acceptPause))
+				_, _ = conn.Write([]byte(tooManyWatch))
 				conn.Close()
 			}
 		}

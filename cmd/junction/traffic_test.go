@@ -4,12 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"reflect"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/traffic"
 )
 
@@ -190,5 +194,41 @@ func TestTheFirstMessagesOfAProcessThatBeginsAreSeen(t *testing.T) {
 		if code := <-ended; code != exitOK || strings.Count(seen.String(), `"client":"eager/1"`) != 2 {
 			t.Errorf("%d: seen is %s", code, seen.String())
 		}
+	}
+}
+
+// A peer cannot end the view of who watches, nor hide behind a long message.
+func TestALongMethodHidesNothingOfWhatFollows(t *testing.T) {
+	server, client := net.Pipe()
+	var log traffic.Log
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel()
+	came := make(chan struct{}, 1)
+	running.Go(func() { showTraffic(ctx, &log, server, came) })
+	<-came
+	events := make(chan shownEvent, 10)
+	running.Go(func() { readTraffic(ctx, client, "7.traffic", events) })
+	for id, method := range []string{"ping", strings.Repeat("x", 3<<20), "tools/call"} {
+		log.Clients().Passes(ctx, mcp.WireMessage{ToServer: true, Message: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q}`, id, method)})
+	}
+	for _, want := range []string{"ping", "xxxx", "tool"} {
+		if e := <-events; e.PID != 7 || e.Method[:4] != want || len(e.Method) > 2_000 {
+			t.Errorf("%+v, want %s", e.Event, want)
+		}
+	}
+}
+
+func TestOneTooManyThatWatchesHearsSo(t *testing.T) {
+	alone(t)
+	serving(t, "proxy", "everything")
+	for range maxWatchers {
+		watching(t)
+	}
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	stderr := &watchedBuffer{word: "is not watched", seen: func() { interrupt(errInterrupted) }}
+	if code := run(ctx, []string{"traffic"}, strings.NewReader(""), io.Discard, stderr); code != exitOK || !strings.Contains(stderr.String(), "is not watched: 8 others watch it already.") {
+		t.Errorf("%d: %s", code, stderr.String())
 	}
 }

@@ -2,6 +2,7 @@ package secret
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
@@ -19,10 +20,13 @@ type Limits struct {
 // Cut stands for the rest of a text, and for what is nested too deep.
 const Cut = "…"
 
-// JSON returns a JSON value without secrets: hidden are the members whose names are sensitive ([Named]), strings that are
-// secrets by their looks or hold such a word, and what [URL] hides of URLs. It is not whole where it would have more
-// bytes than the limits say.
+// JSON returns a valid JSON value without secrets: hidden are the members whose names are sensitive ([Named]), strings and
+// names that are secrets by their looks or hold such a word, and what [URL] hides of URLs. It is not whole where it would
+// have more bytes than the limits say.
 func JSON(data json.RawMessage, l Limits) (shown json.RawMessage, whole bool) {
+	if data = data[jsonrpc.SkipSpace(data, 0):]; len(data) == 0 {
+		return nil, true
+	}
 	dst := l.append(make([]byte, 0, min(len(data)+64, l.Bytes)), data, 0)
 	return dst, len(dst) <= l.Bytes
 }
@@ -35,8 +39,13 @@ func (l *Limits) append(dst []byte, data json.RawMessage, depth int) []byte {
 		return jsonrpc.AppendString(dst, Cut)
 	case data[0] == '{':
 		w := jsonrpc.NewObject(dst)
+		hidden := 0
 		jsonrpc.EachMember(data, func(quoted, value []byte) bool {
 			name, _ := jsonrpc.Unquote(quoted)
+			if shown := Text(name, l.Text); shown != name {
+				hidden++
+				name = fmt.Sprintf("%s (%d)", shown, hidden) // no two are the same
+			}
 			if Named(name) && value[0] != 't' && value[0] != 'f' && value[0] != 'n' && (l.Shown == nil || !l.Shown(name)) {
 				w.String(name, Hidden)
 				return true
@@ -74,13 +83,15 @@ func Text(text string, most int) string {
 	var shown strings.Builder // with what was hidden in URLs
 	rest := text
 	for word := range strings.FieldsSeq(text) {
+		before, after, _ := strings.Cut(rest, word)
 		switch {
 		case Looks(word):
 			return Hidden
 		case strings.Contains(word, "://"):
-			before, after, _ := strings.Cut(rest, word)
-			shown.WriteString(before)
-			shown.WriteString(URL(word))
+			shown.WriteString(before + URL(word))
+			rest = after
+		case strings.Contains(word, "@") && (strings.Contains(word, "//") || strings.Contains(word, `\/\/`)): // a URL without a scheme, or as JSON may write it
+			shown.WriteString(before + Hidden)
 			rest = after
 		}
 	}

@@ -67,5 +67,5 @@ func (l *watchedLink) Receive(ctx context.Context, begun func(), deliver func(*j
 }
 
 func sent(out *link.Out) mcp.WireMessage {
-	return mcp.WireMessage{ToServer: true, Message: out.Message, Header: out.Header}
+	return mcp.WireMessage{ToServer: true, Message: out.Message}
 }
