@@ -50,7 +50,8 @@ type Options struct {
 	TTL time.Duration
 	// Poll is how often clients are asked to look; default one second.
 	Poll time.Duration
-	// MaxRunning is how many tasks may run at a time; default 1,000. More calls fail.
+	// MaxRunning is how many tasks may run at a time in this process; default 1,000. Calls that would be more fail; with
+	// Later and After they go on as calls.
 	MaxRunning int
 	// Logger receives what goes wrong and no client hears of; default slog.Default().
 	Logger *slog.Logger
