@@ -87,66 +87,73 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) 
 		return &connectError{err}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	events := make(chan shownEvent)
-	var readers sync.WaitGroup
-	defer readers.Wait()
+	w := &watched{ctx: ctx, events: make(chan shownEvent), ended: make(chan string), seen: map[string]bool{}}
+	defer w.readers.Wait()
 	defer cancel()
 	look := time.NewTicker(lookPause)
 	defer look.Stop()
-	unmark := markWatching(dir)
-	defer unmark()
-	seen := map[string]bool{}
-	ended := make(chan string)
+	defer markWatching(dir)()
+	w.join(trafficSockets(dir, pids, w.seen))
+	if len(w.seen) == 0 {
+		a.screen.Printf("No junction up, proxy or chat runs%s; waiting for one.\n", of(pids))
+	} else {
+		a.screen.Printf("Watching %s; Ctrl-C ends.\n", plaintext.Count(len(w.seen), "process"))
+	}
 	led := &followed{filter: &f, calls: map[callOf]*followedCall{}}
-	shown := 0
-	for first := true; ; first = false {
-		for _, path := range trafficSockets(dir, pids, seen) {
-			conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
-			if refused(err) {
-				os.Remove(path) // its process is gone
-			}
-			if err != nil {
+	for shown := 0; ; {
+		select {
+		case e := <-w.events:
+			if e.Busy {
+				a.screen.Printf("Process %d is not watched: %d others watch it already.\n", e.PID, maxWatchers)
 				continue
 			}
-			seen[path] = true
-			readers.Go(func() {
-				if readTraffic(ctx, conn, path, events) {
-					return // and is not tried again
+			for _, e := range led.shown(e) {
+				if err := a.showEvent(&e, len(w.seen) > 1, f.full); err != nil {
+					return err
 				}
-				select {
-				case ended <- path:
-				case <-ctx.Done():
+				if shown++; shown == f.count {
+					return nil
 				}
-			})
-		}
-		if first && len(seen) == 0 {
-			a.screen.Printf("No junction up, proxy or chat runs%s; waiting for one.\n", of(pids))
-		} else if first {
-			a.screen.Printf("Watching %s; Ctrl-C ends.\n", plaintext.Count(len(seen), "process"))
-		}
-		for again := false; !again; {
-			select {
-			case e := <-events:
-				if e.Busy {
-					a.screen.Printf("Process %d is not watched: %d others watch it already.\n", e.PID, maxWatchers)
-					continue
-				}
-				for _, e := range led.shown(e) {
-					if err := a.showEvent(&e, len(seen) > 1, f.full); err != nil {
-						return err
-					}
-					if shown++; shown == f.count {
-						return nil
-					}
-				}
-			case path := <-ended:
-				delete(seen, path)
-			case <-look.C:
-				again = true
-			case <-ctx.Done():
-				return context.Cause(ctx)
 			}
+		case path := <-w.ended:
+			delete(w.seen, path)
+		case <-look.C:
+			w.join(trafficSockets(dir, pids, w.seen))
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
+	}
+}
+
+// watched are the processes whose messages are read.
+type watched struct {
+	ctx     context.Context
+	events  chan shownEvent
+	ended   chan string     // sockets of those that ended
+	seen    map[string]bool // sockets; for whoever shows the messages
+	readers sync.WaitGroup
+}
+
+// join begins to read what more processes show.
+func (w *watched) join(paths []string) {
+	for _, path := range paths {
+		conn, err := (&net.Dialer{}).DialContext(w.ctx, "unix", path)
+		if refused(err) {
+			os.Remove(path) // its process is gone
+		}
+		if err != nil {
+			continue
+		}
+		w.seen[path] = true
+		w.readers.Go(func() {
+			if readTraffic(w.ctx, conn, path, w.events) {
+				return // and is not tried again
+			}
+			select {
+			case w.ended <- path:
+			case <-w.ctx.Done():
+			}
+		})
 	}
 }
 
