@@ -41,6 +41,8 @@ type accessToken struct {
 	At      time.Time `json:"at"`               // when it was got
 	// Identity is the ID token of a login at an identity provider; Expires is when that does.
 	Identity string `json:"identity,omitempty"`
+	// From is the hash of the token that it was got for, in exchange.
+	From string `json:"from,omitempty"`
 }
 
 // expiresSoon reports whether a token should be replaced.
