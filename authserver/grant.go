@@ -183,24 +183,27 @@ func (e *endpoints) RefreshToken(ctx context.Context, r *op.ClientRequest[oidc.R
 		if err == nil {
 			err = s.checkRefresh(ctx, g, r)
 		}
-		if err == nil {
-			err = checkKey("the refresh token", g.Key, proof)
-		}
-		if err == nil {
-			err = spend()
-		}
 		if err != nil {
 			return nil, err
 		}
-		now := time.Now()
-		switch {
-		case held.Generation == g.Generation:
-			g.Generation, g.Turned, g.Key = g.Generation+1, now, cmp.Or(g.Key, binds(r.Client, proof))
-			_, err = s.putGrant(ctx, held.Grant, version, g)
-		case held.Generation == g.Generation-1 && now.Sub(g.Turned) < repeatTime:
-		default:
+		// That a token was used twice is seen first: else a thief who is the first to prove a key, or asks so often that this
+		// server is busy, would keep the owner from being heard. So a repetition is by who has the key, or none.
+		now, other := time.Now(), checkKey("the refresh token", g.Key, proof)
+		isNext := held.Generation == g.Generation
+		isAgain := held.Generation == g.Generation-1 && now.Sub(g.Turned) < repeatTime && other == nil
+		if !isNext && !isAgain {
 			s.revoke(ctx, held.Grant, "a refresh token was used twice")
 			return nil, oidc.ErrInvalidGrant().WithDescription("the refresh token was used before; all that followed from the login is revoked")
+		}
+		if other != nil {
+			return nil, other
+		}
+		if err := spend(); err != nil {
+			return nil, err
+		}
+		if isNext {
+			g.Generation, g.Turned, g.Key = g.Generation+1, now, cmp.Or(g.Key, binds(r.Client, proof))
+			_, err = s.putGrant(ctx, held.Grant, version, g)
 		}
 		if errors.Is(err, state.ErrConflict) {
 			continue // somebody else used it; look again

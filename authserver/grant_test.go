@@ -1,6 +1,7 @@
 package authserver
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -8,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/junction-mcp/junction/mcp/auth"
 )
 
 func TestACodeThatIsUsedTwiceRevokesWhatItGave(t *testing.T) {
@@ -20,7 +23,7 @@ func TestACodeThatIsUsedTwiceRevokesWhatItGave(t *testing.T) {
 	isRefused(t, "the code again", status, got, http.StatusBadRequest, "invalid_grant", "used before")
 	status, got = s.refresh(id, l.refresh)
 	isRefused(t, "its refresh token", status, got, http.StatusBadRequest, "invalid_grant", "revoked")
-	if err := lets(s.guard(resource), l.access); err == nil || !strings.Contains(err.Error(), "revoked") {
+	if err := lets(s.guard(resource), l.access); !errors.Is(err, auth.ErrInactive) || !strings.Contains(err.Error(), "revoked") {
 		t.Errorf("its access token: %v", err)
 	}
 }

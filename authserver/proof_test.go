@@ -348,3 +348,39 @@ func TestSoManyProofsOfALoginAreTaken(t *testing.T) {
 		}
 	})
 }
+
+// Whoever has a stolen refresh token cannot hide that by a key of their own: its owner, who knows no proofs, ends the login
+// with the token that was used, also in the moment in which a response may have been lost, and while the thief keeps the login
+// busy.
+func TestAThiefWhoProvesAKeyIsFoundOut(t *testing.T) {
+	for name, test := range map[string]struct {
+		after time.Duration
+		more  int // refreshes of the thief
+	}{
+		"after a while":      {time.Hour, 0},
+		"at once":            {0, 0},
+		"of a login so busy": {0, maxUses},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newSite(t)
+				l := s.login("ann")
+				thief := holder{t, newTestKey(t)}
+				status, got := s.with(thief.proof(nil)).refresh(l.client, l.refresh)
+				stolen := s.tokensOf("DPoP", l.client, status, got)
+				for range test.more {
+					status, got = s.with(thief.proof(nil)).refresh(l.client, stolen.refresh)
+					if status != 200 {
+						break
+					}
+					stolen = s.tokensOf("DPoP", l.client, status, got)
+				}
+				time.Sleep(test.after)
+				status, got = s.refresh(l.client, l.refresh)
+				isRefused(t, "the owner", status, got, 400, "invalid_grant", "used before")
+				status, got = s.with(thief.proof(nil)).refresh(l.client, stolen.refresh)
+				isRefused(t, "the thief", status, got, 400, "invalid_grant", "the login is over")
+			})
+		})
+	}
+}

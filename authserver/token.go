@@ -142,7 +142,7 @@ func (s *Server) Verify(ctx context.Context, token, _ string) (*auth.Token, erro
 		_, err = s.holder(ctx, g)
 	}
 	if fault, is := errors.AsType[*oidc.Error](err); is && fault.ErrorType == oidc.InvalidGrant {
-		return nil, fmt.Errorf("%w: %s", auth.ErrToken, fault.Description)
+		return nil, fmt.Errorf("%w: %s", auth.ErrInactive, fault.Description)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", auth.ErrUnavailable, err)

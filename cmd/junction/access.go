@@ -286,7 +286,7 @@ func (x *access) letIn(path string) (principal func(*http.Request) (*mcp.Princip
 			return nil, err
 		}
 		p, err := g.Principal(r)
-		if errors.Is(err, auth.ErrToken) {
+		if errors.Is(err, auth.ErrInactive) {
 			x.exchanges.end(g.Presented(r))
 		}
 		return p, err

@@ -39,7 +39,7 @@ func (all *exchanges) set(server string, x *exchanging) {
 	all.some.Store(true)
 }
 
-// end ends what was got in exchange for a token that is refused now.
+// end ends what was got in exchange for a token that holds nowhere any more.
 func (all *exchanges) end(token oauth.Secret) {
 	if all == nil || !all.some.Load() {
 		return

@@ -214,13 +214,13 @@ func TestUpActsForEachUserWithTheirOwnToken(t *testing.T) {
 	}
 }
 
-// What is got for a user ends when their token is refused.
+// What is got for a user ends when their token is known to be revoked.
 func TestARevokedTokenEndsWhatWasGotInExchange(t *testing.T) {
 	revoked := false
 	x := &access{refused: refusals{log: slog.New(slog.DiscardHandler)}, origins: []string{"http://127.0.0.1:1"}, issuers: []string{"https://login.example.com"}, guards: map[string]*auth.Guard{}, exchanges: &exchanges{}}
 	x.verifier = verifierFunc(func(string) (*auth.Token, error) {
 		if revoked {
-			return nil, auth.ErrToken
+			return nil, auth.ErrInactive
 		}
 		return &auth.Token{Issuer: "https://login.example.com", Subject: "ada", Audience: []string{"http://127.0.0.1:1/mcp"}, Fresh: time.Now()}, nil
 	})

@@ -31,6 +31,7 @@ type File[T any] struct {
 	byName map[string]int // where each is in all; the first, of several
 	looked time.Time
 	stamp  string // of the file that was read
+	fault  error  // why it could not be read when it was last looked at
 }
 
 // Open returns the list in a file, which need not be there; name is what one of it is found by. The error says that the
@@ -42,9 +43,13 @@ func Open[T any](path, what string, name func(T) string) (*File[T], error) {
 	return f, f.read()
 }
 
-// read reads the file if it changed; the lock is held.
+// read reads the file if it changed, and keeps why it cannot be read; the lock is held.
 func (f *File[T]) read() error {
-	f.looked = time.Now()
+	f.looked, f.fault = time.Now(), f.readChanged()
+	return f.fault
+}
+
+func (f *File[T]) readChanged() error {
 	info, err := os.Stat(f.path) // as long as it is open, it cannot be replaced on Windows
 	if errors.Is(err, fs.ErrNotExist) {
 		f.all, f.byName, f.stamp = nil, nil, ""
@@ -118,14 +123,15 @@ func (f *File[T]) All() ([]T, error) {
 }
 
 // Find returns the one of a name. What another process changed is seen within a second; the error says that this cannot be
-// found out.
+// found out, for as long as the file cannot be read.
 func (f *File[T]) Find(name string) (one T, found bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if time.Since(f.looked) >= lookPause {
-		if err := f.read(); err != nil {
-			return one, false, err
-		}
+		_ = f.read() // its error is kept
+	}
+	if f.fault != nil {
+		return one, false, f.fault
 	}
 	i, found := f.byName[name]
 	if !found {

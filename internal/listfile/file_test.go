@@ -100,3 +100,29 @@ func TestAFileThatCannotBeReadIsNotTakenForAnEmptyOne(t *testing.T) {
 		}
 	})
 }
+
+// Whoever lets in by a list relies on the error: a file that cannot be read finds nobody, each time that it is asked, until it
+// can be read again.
+func TestNothingIsFoundInAFileThatCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "things.json")
+		f := open(t, path)
+		add(t, f, one{"a", "revoked since"})
+		if err := os.WriteFile(path, []byte("no list"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		for i := range 3 {
+			if got, found, err := f.Find("a"); err == nil || found {
+				t.Errorf("%d: %+v, found %t, error %v", i, got, found, err)
+			}
+		}
+		if err := os.WriteFile(path, []byte(`[{"Name":"a","Says":"again"}]`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(lookPause)
+		if got, found, err := f.Find("a"); err != nil || !found || got.Says != "again" {
+			t.Errorf("%+v, found %t, error %v", got, found, err)
+		}
+	})
+}

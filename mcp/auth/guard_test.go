@@ -434,6 +434,13 @@ func TestTheAuthorizationServerIsAsked(t *testing.T) {
 	if w, _ := ask(guard, bearer("opaque")); w.Code != http.StatusUnauthorized {
 		t.Errorf("revoked: %d", w.Code)
 	}
+	for token, isInactive := range map[string]bool{"opaque": true, "elsewhere": false} {
+		req := httptest.NewRequest(http.MethodPost, resource, nil)
+		req.Header.Set("Authorization", "Bearer "+token)
+		if _, err := guard.Principal(req); !errors.Is(err, ErrToken) || errors.Is(err, ErrInactive) != isInactive {
+			t.Errorf("%s: %v", token, err)
+		}
+	}
 	g.broken = true
 	if w, _ := ask(guard, bearer("new")); w.Code != http.StatusServiceUnavailable || w.Header().Get("Retry-After") == "" {
 		t.Errorf("out of order: %d", w.Code)

@@ -105,7 +105,7 @@ func (i *introspection) Verify(ctx context.Context, token, _ string) (*Token, er
 	}
 	switch {
 	case !said.Active:
-		return nil, fmt.Errorf("%w: %s says so", ErrToken, i.options.Issuer)
+		return nil, fmt.Errorf("%w: %s says so", ErrInactive, i.options.Issuer)
 	case said.Issuer != "" && said.Issuer != i.options.Issuer:
 		return nil, fmt.Errorf("%w: %.200q gave it, not %s", ErrToken, said.Issuer, i.options.Issuer)
 	case said.From != nil && said.From.Time().After(began.Add(skew)):

@@ -25,12 +25,16 @@ const (
 var (
 	// ErrToken says that a token does not hold, or not here.
 	ErrToken = errors.New("the access token does not hold")
+	// ErrInactive says that who gave a token, or would have, says that it holds nowhere: it was revoked, if it ever held. It
+	// wraps [ErrToken]. What was got with the token can end.
+	ErrInactive = fmt.Errorf("%w: it is not active", ErrToken)
 	// ErrUnavailable says that a token cannot be checked now; the request is answered with 503.
 	ErrUnavailable = errors.New("access tokens cannot be checked now")
 )
 
 // A Verifier checks the token of a request to a resource, and returns what it says. The error wraps [ErrToken] where
-// it does not hold, or [ErrUnavailable] where that cannot be found out. It is safe for concurrent use.
+// it does not hold, [ErrInactive] where it holds nowhere, or [ErrUnavailable] where that cannot be found out. It is safe for
+// concurrent use.
 type Verifier interface {
 	Verify(ctx context.Context, token, resource string) (*Token, error)
 }
@@ -83,7 +87,7 @@ func (a anyOf) Verify(ctx context.Context, token, resource string) (*Token, erro
 		if fault == nil {
 			return t, nil
 		}
-		if !errors.Is(err, ErrUnavailable) {
+		if errors.Is(fault, ErrUnavailable) || !errors.Is(err, ErrUnavailable) && !errors.Is(err, ErrInactive) {
 			err = fault
 		}
 	}

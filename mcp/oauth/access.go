@@ -18,6 +18,7 @@ type access struct {
 	nonce  string // that the server wants in the next proof
 	tries  int    // to get a token that ended
 	failed error  // of the last one; nil if it worked
+	with   string // what that one was made with, where not all are made with the same
 }
 
 // A login is what an authorization server lets the client do with a resource. It is not changed once it is seen.
@@ -69,30 +70,40 @@ func (a *access) set(l *login) {
 // lock waits for the turn to change the access. The error is also that of an attempt that failed meanwhile: who
 // waited for it does not send the user to a page again.
 func (a *access) lock(ctx context.Context) (unlock func(), err error) {
-	tries, _ := a.tried()
+	return a.lockWith(ctx, "")
+}
+
+// lockWith does so for an attempt with something: what failed with something else is no error of it.
+func (a *access) lockWith(ctx context.Context, with string) (unlock func(), err error) {
+	tries, _ := a.tried(with)
 	select {
 	case a.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	if now, failed := a.tried(); now != tries && failed != nil {
+	if now, failed := a.tried(with); now != tries && failed != nil {
 		<-a.turn
 		return nil, failed
 	}
 	return func() { <-a.turn }, nil
 }
 
-func (a *access) tried() (tries int, failed error) {
+func (a *access) tried(with string) (tries int, failed error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if a.with != with {
+		return a.tries, nil
+	}
 	return a.tries, a.failed
 }
 
 // ended notes how an attempt to get a token ended.
-func (a *access) ended(err error) {
+func (a *access) ended(err error) { a.endedWith("", err) }
+
+func (a *access) endedWith(with string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.tries, a.failed = a.tries+1, err
+	a.tries, a.with, a.failed = a.tries+1, with, err
 }
 
 // proofNonce is what the server wants in the next proof; it is changed by setNonce.

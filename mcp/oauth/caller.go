@@ -2,6 +2,8 @@ package oauth
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
 	"slices"
 	"strings"
 	"time"
@@ -40,4 +42,10 @@ func (c *Caller) grantee() grantee {
 	scopes := slices.Clone(c.Scopes)
 	slices.Sort(scopes)
 	return grantee{c.Issuer, c.Subject, c.ClientID, strings.Join(slices.Compact(scopes), " ")}
+}
+
+// hashOf names a token without showing it.
+func hashOf(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
 }

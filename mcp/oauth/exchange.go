@@ -3,7 +3,6 @@ package oauth
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/http"
@@ -86,7 +85,7 @@ func (x *Exchange) For(ctx context.Context) (*Exchanged, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := e.ready(ctx); err != nil {
+	if err := e.ready(ctx, hashOf(caller.Token.Reveal())); err != nil {
 		return nil, fmt.Errorf("a token for %s in exchange for that of the caller: %w", canonical(x.server), err)
 	}
 	return e, nil
@@ -142,7 +141,7 @@ func (x *Exchange) forget(e *Exchanged) {
 
 // End ends what was got in exchange for a token that holds no more, such as one that was revoked.
 func (x *Exchange) End(token Secret) {
-	hash := sha256.Sum256([]byte(token.Reveal()))
+	hash := hashOf(token.Reveal())
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, e := range x.all {
@@ -166,8 +165,9 @@ type Exchanged struct {
 	used      uint64 // under the lock of exchange: the number of its last use
 
 	mu    sync.Mutex
-	until time.Time         // when the caller's token expires; zero: not known
-	hash  [sha256.Size]byte // of that token
+	until time.Time // when the caller's token expires; zero: not known
+	hash  string    // of that token
+	asked string    // hash of the token for which one was last asked
 }
 
 // cameWith notes the token with which the caller came.
@@ -175,14 +175,18 @@ func (e *Exchanged) cameWith(c *Caller) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if c.Expires.IsZero() || c.Expires.After(e.until) {
-		e.until, e.hash = c.Expires, sha256.Sum256([]byte(c.Token.Reveal()))
+		e.until, e.hash = c.Expires, hashOf(c.Token.Reveal())
 	}
 }
 
-func (e *Exchanged) isOf(hash [sha256.Size]byte) bool {
+// isOf reports whether what the caller has goes back to a token: it was got for that one, is being got for it, or lasts as long.
+func (e *Exchanged) isOf(hash string) bool {
+	if l, _ := e.client.accessTo(e.exchange.server).current(); l != nil && l.Token.From == hash {
+		return true
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.hash == hash
+	return e.hash == hash || e.asked == hash
 }
 
 // over is [ErrCallerEnded] after the end.
@@ -210,6 +214,9 @@ func (e *Exchanged) grant(ctx context.Context, asked Asked) (url.Values, error) 
 		if trusted := cmp.Or(e.exchange.options.Issuer, caller.Issuer); asked.Issuer != trusted {
 			return "", fmt.Errorf("%w: it is %s", ErrIssuer, trusted)
 		}
+		e.mu.Lock()
+		e.asked = hashOf(caller.Token.Reveal())
+		e.mu.Unlock()
 		return caller.Token.Reveal(), nil
 	})(ctx, asked)
 	if err == nil && e.exchange.options.Audience != "" {
@@ -218,33 +225,24 @@ func (e *Exchanged) grant(ctx context.Context, asked Asked) (url.Values, error) 
 	return form, err
 }
 
-// ready has the caller's token exchanged if there is none for the server that holds. Where it waits for an attempt that was
-// made between requests, and so failed, it makes its own.
-func (e *Exchanged) ready(ctx context.Context) (err error) {
-	for range maxSteps {
-		if err = e.attempt(ctx); !errors.Is(err, errBetween) {
-			break
-		}
-	}
-	return err
-}
-
-func (e *Exchanged) attempt(ctx context.Context) error {
+// ready has the caller's token exchanged if there is none for the server that holds. Where it waits for an attempt that
+// failed, and was made with another token or between requests, it makes its own.
+func (e *Exchanged) ready(ctx context.Context, token string) error {
 	if e.open.Load() {
 		return nil
 	}
 	a := e.client.accessTo(e.exchange.server)
 	if !e.stale.Load() {
-		if l, err := e.client.fresh(ctx, a); l != nil || err != nil {
-			return err
+		if l, err := e.client.fresh(ctx, a); l != nil && err == nil {
+			return nil
 		}
 	}
-	unlock, err := e.flight.lock(ctx)
+	unlock, err := e.flight.lockWith(ctx, token)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	if l, _ := a.current(); e.open.Load() || l != nil && !e.stale.Load() {
+	if l, _ := a.current(); e.open.Load() || l != nil && !e.stale.Load() && (l.Token.Expires.IsZero() || e.exchange.now().Before(l.Token.Expires)) {
 		return nil // somebody else got it meanwhile
 	}
 	_, err = e.client.Login(ctx, e.exchange.server.String(), e.exchange.options.Base)
@@ -256,7 +254,7 @@ func (e *Exchanged) attempt(ctx context.Context) error {
 		e.stale.Store(false)
 	}
 	if ctx.Err() == nil { // else it is this caller's error only
-		e.flight.ended(err)
+		e.flight.endedWith(token, err)
 	}
 	return err
 }

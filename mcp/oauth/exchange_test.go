@@ -283,7 +283,7 @@ func TestARefusedExchangeIsRefusedForAllWhoWaitForIt(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		e.flight.ended(refused)
+		e.flight.endedWith(hashOf(ben.Token.Reveal()), refused)
 		unlock()
 		all.Wait()
 	})

@@ -155,6 +155,9 @@ func (c *Client) granted(ctx context.Context, l *login, scopes []string) (*acces
 		form.Set("scope", strings.Join(scopes, " "))
 	}
 	t, err := c.token(ctx, l, form, scopes)
+	if err == nil && form.Get("grant_type") == grantExchange {
+		t.From = hashOf(form.Get("subject_token"))
+	}
 	if err == nil && form.Get("grant_type") == grantExchange && subtle.ConstantTimeCompare([]byte(t.Access), []byte(form.Get("subject_token"))) == 1 {
 		return nil, fmt.Errorf("the authorization server %s gave the user's own token back, which is not passed on", l.Issuer.Issuer)
 	}

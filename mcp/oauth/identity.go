@@ -13,6 +13,9 @@ import (
 	"github.com/junction-mcp/junction/state"
 )
 
+// identityPause is for how long a provider that renewed a login without an ID token is not asked for one again.
+const identityPause = 10 * time.Minute
+
 // An Identity is the login of a user at their organization's identity provider, with OpenID Connect: one for all servers whose
 // authorization servers trust that provider. Its ID token is what [Enterprise] wants.
 type Identity struct {
@@ -101,6 +104,7 @@ func (i *Identity) Logout(ctx context.Context) (was *Login, revoked bool, err er
 // identityClaims are those of an ID token (OpenID Connect Core section 2).
 type identityClaims struct {
 	Issuer   string          `json:"iss"`
+	Subject  string          `json:"sub"`
 	Audience json.RawMessage `json:"aud"` // a text, or several
 	Party    string          `json:"azp"`
 	Expires  float64         `json:"exp"`
@@ -120,14 +124,23 @@ func (l *login) identify(t *accessToken, nonce string, now time.Time) error {
 	return err
 }
 
-// identifyAgain does so with what came in place of it. A provider need not give another one: then the old one is used as long as
-// it holds.
-func (l *login) identifyAgain(next *accessToken, now time.Time) error {
-	if next.Identity == "" {
-		next.Identity, next.Expires = l.Token.Identity, l.Token.Expires
-		return nil
+// identifyAgain does so with what came in place of it, which has to be of the same user (section 12.2). Where it does not hold,
+// the old one is used as long as that one does. So it is where a provider gives no other one, as it need not: then it is not
+// asked for one with each request.
+func (l *login) identifyAgain(next *accessToken, now time.Time) (err error) {
+	if next.Identity != "" {
+		var c identityClaims
+		if c, err = l.claims(next, now); err == nil {
+			was, _ := l.claims(&accessToken{Identity: l.Token.Identity}, now) // it may have expired
+			if c.Subject == was.Subject {
+				return nil
+			}
+			err = fmt.Errorf("the ID token is of the user %.200q, not of %.200q", c.Subject, was.Subject)
+		}
+	} else {
+		next.Again = now.Add(identityPause)
 	}
-	_, err := l.claims(next, now)
+	next.Identity, next.Expires = l.Token.Identity, l.Token.Expires
 	return err
 }
 

@@ -207,3 +207,61 @@ func TestAnIDTokenMustBeOfThisLogin(t *testing.T) {
 		}
 	}
 }
+
+// A provider that answers one renewal with an ID token that cannot be used (such as the first one again, which has expired) has
+// replaced the refresh token by then: the new one is kept, and the next renewal is made with it.
+func TestARefreshTokenIsKeptThoughItsIDTokenDoesNotHold(t *testing.T) {
+	p := newProvider(t)
+	i := p.login(Options{})
+	if _, err := i.Login(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.now = p.now.Add(10*time.Minute - time.Second)
+	p.claims = map[string]any{"exp": p.now.Add(-time.Minute).Unix()}
+	if _, err := i.Token(t.Context()); err != nil {
+		t.Errorf("the ID token that there is holds still: %v", err)
+	}
+	p.claims = nil
+	if _, err := i.Token(t.Context()); err != nil {
+		t.Errorf("the next: %v; asked for %v", err, p.asked[1:])
+	}
+}
+
+// Where a provider gives no ID token with a renewal, it is not asked again with each request near the end, or after it.
+func TestAProviderThatGivesNoOtherIDTokenIsNotAskedWithEachRequest(t *testing.T) {
+	p := newProvider(t)
+	i := p.login(Options{})
+	if _, err := i.Login(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.without = true
+	p.now = p.now.Add(10*time.Minute - time.Second)
+	for range 50 {
+		_, _ = i.Token(t.Context())
+	}
+	p.now = p.now.Add(time.Hour)
+	for range 50 {
+		_, _ = i.Token(t.Context())
+	}
+	if n := len(p.asked) - 1; n > 2 {
+		t.Errorf("100 requests for the ID token ask the provider %d times for another", n)
+	}
+}
+
+// A renewal says the same user again (OpenID Connect Core section 12.2).
+func TestARenewedIDTokenIsOfTheSameUser(t *testing.T) {
+	p := newProvider(t)
+	i := p.login(Options{})
+	if _, err := i.Login(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p.now = p.now.Add(10 * time.Minute)
+	p.claims = map[string]any{"sub": "eve"}
+	if token, err := i.Token(t.Context()); err == nil || !strings.Contains(err.Error(), `of the user "eve", not of "ada"`) {
+		t.Errorf("%s, %v", token, err)
+	}
+	p.claims = nil
+	if _, err := i.Token(t.Context()); err != nil {
+		t.Errorf("the next: %v", err)
+	}
+}

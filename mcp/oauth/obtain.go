@@ -90,24 +90,26 @@ func (c *Client) renew(ctx context.Context, a *access, old *login) error {
 				c.options.Logger.WarnContext(ctx, "a token that was refused cannot be forgotten", "server", canonical(a.server), "error", err)
 			}
 		}
-		if err != nil {
-			return err
+		if next != nil {
+			c.keep(ctx, a, &login{Server: old.Server, Resource: old.Resource, Issuer: old.Issuer, Client: old.Client, Proof: old.Proof, Token: *next}, hold)
 		}
-		c.keep(ctx, a, &login{Server: old.Server, Resource: old.Resource, Issuer: old.Issuer, Client: old.Client, Proof: old.Proof, Token: *next}, hold)
-		return nil
+		return err
 	})
 }
 
-// nextToken asks for a token in place of an old one.
+// nextToken asks for a token in place of an old one. What is to be kept may come with an error: the old refresh token was used.
 func (c *Client) nextToken(ctx context.Context, old *login) (*accessToken, error) {
 	if c.options.Grant != nil {
 		return c.granted(ctx, old, old.Token.Scopes)
 	}
 	next, err := c.token(ctx, old, old.form(url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Token.Refresh}}), old.Token.Scopes)
-	if err == nil && next.Refresh == "" {
+	if err != nil {
+		return nil, err
+	}
+	if next.Refresh == "" {
 		next.Refresh = old.Token.Refresh
 	}
-	if err == nil && old.isIdentity() {
+	if old.isIdentity() {
 		err = old.identifyAgain(next, c.now())
 	}
 	return next, err

@@ -41,11 +41,15 @@ type accessToken struct {
 	At      time.Time `json:"at"`               // when it was got
 	// Identity is the ID token of a login at an identity provider; Expires is when that does.
 	Identity string `json:"identity,omitempty"`
+	// Again is before when it is no use to ask for another one.
+	Again time.Time `json:"again,omitzero"`
+	// From is the hash of the token that it was got for, in exchange.
+	From string `json:"from,omitempty"`
 }
 
 // expiresSoon reports whether a token should be replaced.
 func (t *accessToken) expiresSoon(now time.Time) bool {
-	if t.Expires.IsZero() {
+	if t.Expires.IsZero() || now.Before(t.Again) {
 		return false
 	}
 	return !now.Add(min(ahead, t.Expires.Sub(t.At)/10)).Before(t.Expires)

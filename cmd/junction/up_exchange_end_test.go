@@ -1,0 +1,109 @@
+package main
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/auth"
+	"github.com/junction-mcp/junction/mcp/oauth"
+)
+
+// exchangeDesk has one token that holds, and what was got in exchange for it.
+func exchangeDesk(t *testing.T, token auth.Token, first http.Header) (x *access, sends func() error) {
+	t.Helper()
+	x = &access{refused: refusals{log: slog.New(slog.DiscardHandler)}, origins: []string{"http://127.0.0.1:1"}, issuers: []string{"https://login.example.com"}, guards: map[string]*auth.Guard{}, exchanges: &exchanges{}}
+	x.verifier = verifierFunc(func(string) (*auth.Token, error) { one := token; return &one, nil })
+	made, err := oauth.NewExchange("http://127.0.0.1:1/files", oauth.ExchangeOptions{Caller: auth.CallerOf, Base: open{}, Client: oauth.Options{HTTP: &http.Client{Transport: open{}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := &exchanging{}
+	one.made.Store(made)
+	x.exchanges.set("files", one)
+	principal, _ := x.at("/mcp")
+	var got *oauth.Exchanged
+	endpoint := auth.Carry(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p, err := principal(r)
+		if err != nil {
+			t.Fatalf("the owner: %v", err)
+		}
+		whose, err := one.whose(r.Context(), &mcp.Request{Principal: p})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = whose.(*oauth.Exchanged)
+	}))
+	req := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:1/mcp", nil)
+	req.Header = first
+	endpoint.ServeHTTP(httptest.NewRecorder(), req)
+	return x, func() error {
+		response, err := got.RoundTrip(httptest.NewRequest(http.MethodPost, "http://127.0.0.1:1/files", nil))
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		return err
+	}
+}
+
+// A token that is bound to a key is of no use to who stole it, and they do not end what its owner got.
+func TestWhoHasABoundTokenWithoutItsKeyEndsNothingOfItsOwner(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	thumbprint, _ := (&jose.JSONWebKey{Key: key.Public()}).Thumbprint(crypto.SHA256)
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.ES256, Key: key}, (&jose.SignerOptions{EmbedJWK: true}).WithType("dpop+jwt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash := sha256.Sum256([]byte("t0ken"))
+	claims, _ := json.Marshal(map[string]any{"jti": "1", "htm": "POST", "htu": "http://127.0.0.1:1/mcp", "iat": time.Now().Unix(), "ath": base64.RawURLEncoding.EncodeToString(hash[:])})
+	object, _ := signer.Sign(claims)
+	proof, _ := object.CompactSerialize()
+	x, sends := exchangeDesk(t, auth.Token{Issuer: "https://login.example.com", Subject: "ada", Audience: []string{"http://127.0.0.1:1/mcp"}, Fresh: time.Now().Add(time.Hour), Thumbprint: base64.RawURLEncoding.EncodeToString(thumbprint)},
+		http.Header{"Authorization": {"DPoP t0ken"}, "Dpop": {proof}})
+	if err := sends(); err != nil {
+		t.Fatal(err)
+	}
+	principal, _ := x.at("/mcp")
+	stolen := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:1/mcp", nil)
+	stolen.Header.Set("Authorization", "Bearer t0ken")
+	_, refused := principal(stolen)
+	if !errors.Is(refused, auth.ErrToken) {
+		t.Errorf("the thief: %v", refused)
+	}
+	if err := sends(); err != nil {
+		t.Errorf("the thief is refused (%v), and the owner, whose token holds: %v", refused, err)
+	}
+}
+
+// A token that holds, at an endpoint that it is not for, does not end what it is used for elsewhere.
+func TestATokenAtAnotherEndpointEndsNothingThatWasGotForIt(t *testing.T) {
+	x, sends := exchangeDesk(t, auth.Token{Issuer: "https://login.example.com", Subject: "ada", Audience: []string{"http://127.0.0.1:1/mcp"}, Fresh: time.Now().Add(time.Hour)}, http.Header{"Authorization": {"Bearer t0ken"}})
+	if err := sends(); err != nil {
+		t.Fatal(err)
+	}
+	principal, _ := x.at("/p/other/mcp")
+	req := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:1/p/other/mcp", nil)
+	req.Header.Set("Authorization", "Bearer t0ken")
+	_, refused := principal(req)
+	if !errors.Is(refused, auth.ErrToken) {
+		t.Errorf("elsewhere: %v", refused)
+	}
+	if err := sends(); err != nil {
+		t.Errorf("refused elsewhere (%v), and where the token holds: %v", refused, err)
+	}
+}
