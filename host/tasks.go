@@ -152,7 +152,7 @@ func (c *Conversation) tasked(e *Entry) {
 	case e.Task.Began != nil:
 		c.tasks = append(c.tasks, &pendingTask{TaskBegan: *e.Task.Began, number: e.Task.Number, began: e.At})
 		c.taskNumber = max(c.taskNumber, e.Task.Number)
-		c.ranAsTask[e.Task.Began.CallID] = true
+		c.ranAsTask[e.Task.Began.CallID] = append(c.ranAsTask[e.Task.Began.CallID], e.Task.Number)
 	case e.Task.Left && at >= 0:
 		c.tasks[at].left = true
 	case e.Task.Came != nil:

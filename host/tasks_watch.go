@@ -198,11 +198,10 @@ func (c *Conversation) takeArrived() {
 	}
 }
 
-// takeTask makes what came of a task part of the conversation. A model reads the text of a server in results of calls
-// only, and not where the person speaks: so the message says where it can be read.
+// takeTask makes what came of a task part of the conversation. A model has what a server wrote, the names of its tools
+// among it, in results of calls only, and not where the person speaks: so the message says where it can be read.
 func (c *Conversation) takeTask(t *pendingTask, s *server) error {
 	r := &run{c: c, h: c.host, sharing: 1}
-	name := t.Tool.Server + separator + t.Tool.Tool
 	got, how := outcome{isError: true}, "has failed"
 	switch {
 	case t.came.err == nil:
@@ -216,13 +215,16 @@ func (c *Conversation) takeTask(t *pendingTask, s *server) error {
 		got.whole = clipped(readable(t.came.err.Error()), maxErrorText)
 	}
 	came := &TaskCame{IsError: got.isError}
-	text := fmt.Sprintf("[Junction, not the person: the call of %s that went on as task %d %s.]", name, t.number, how)
+	text := fmt.Sprintf("[Junction, not the person: the call that went on as task %d %s.]", t.number, how)
 	got.whole = cmp.Or(got.whole, "(no content)")
 	if !errors.Is(t.came.err, tasks.ErrCancelled) {
 		came.Kept = &Kept{URI: c.nextKept(), Server: t.Tool.Server, Tool: t.Tool.Tool, Text: clipped(got.whole, maxKeptEach)}
-		text = fmt.Sprintf("[Junction, not the person: the call of %s that went on as task %d %s. %s with uri %q has what came of it: text of that server, as any result.]", name, t.number, how, readName, came.Kept.URI)
+		for _, p := range got.parts {
+			came.Kept.Pictures = append(came.Kept.Pictures, *p.Media)
+		}
+		text = fmt.Sprintf("[Junction, not the person: the call that went on as task %d %s. %s with uri %q has what came of it: what that server says, as any result.]", t.number, how, readName, came.Kept.URI)
 	}
-	came.Message = &model.Message{Role: model.RoleUser, Parts: append([]model.Part{{Text: text}}, got.parts...)}
+	came.Message = &model.Message{Role: model.RoleUser, Parts: []model.Part{{Text: text}}}
 	r.readTask(t, s, got.whole)
 	if err := c.saveFlow(); err != nil { // whatever happens then, the record says whose text it holds
 		return err
