@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/model"
 )
@@ -256,7 +255,7 @@ func (c *calling) returned(ctx context.Context, err error) (got outcome, left bo
 		return outcome{}, false
 	}
 	r, _ := c.outermost()
-	left = err != nil && !errors.As(err, new(*mcp.Error)) && !errors.Is(err, tasks.ErrCancelled) && (ctx.Err() == nil || leavesTask(context.Cause(ctx)))
+	left = err != nil && !endsTask(err) && (ctx.Err() == nil || leavesTask(context.Cause(ctx)))
 	r.c.mu.Lock()
 	t.leave, t.over = nil, !left
 	r.c.mu.Unlock()

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	taskPause     = time.Second // between two looks whether a task's server is there to be asked
-	lastTaskPause = time.Minute // the longest pause before a server that could not be asked is asked again
+	taskPause     = time.Second    // between two looks whether a task's server is there to be asked
+	lastTaskPause = time.Minute    // the longest pause before a server that could not be asked is asked again
+	maxUnanswered = 24 * time.Hour // for how long nothing may be learned of a task of a server that is there
 )
 
 // An arrival is what came of a task, before it is part of the conversation.
@@ -104,8 +105,9 @@ func (c *Conversation) watchTask(ctx context.Context, t *pendingTask) *arrival {
 		return nil
 	}
 	ctx = withCall(ctx, &calling{id: t.CallID, server: s, tool: c.toolOfTask(t), task: t, taskOf: c})
-	for reported, pause := false, taskPause; ; {
+	for reported, pause, since := false, taskPause, time.Now(); ; {
 		if !s.answers() || !c.host.accepted(s) || c.isOff(s.Name) {
+			since = time.Now()
 			if !wait(ctx, taskPause) {
 				return nil
 			}
@@ -120,11 +122,14 @@ func (c *Conversation) watchTask(ctx context.Context, t *pendingTask) *arrival {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err == nil || errors.As(err, new(*mcp.Error)) || errors.Is(err, tasks.ErrCancelled):
+		case err == nil || endsTask(err):
 			return &arrival{result: result, err: err}
 		}
 		if time.Since(began) > lastTaskPause {
-			pause = taskPause
+			pause, since = taskPause, time.Now()
+		}
+		if time.Since(since) > maxUnanswered {
+			return &arrival{err: fmt.Errorf("for %v nothing could be learned of it, and it is not waited for any more: %w", maxUnanswered, err)}
 		}
 		c.host.log.Debug("host: a task could not be asked about", "server", s.Name, "task", t.number, "error", err)
 		if !wait(ctx, pause) {
@@ -132,6 +137,11 @@ func (c *Conversation) watchTask(ctx context.Context, t *pendingTask) *arrival {
 		}
 		pause = min(2*pause, lastTaskPause)
 	}
+}
+
+// endsTask reports whether nothing else can come of a task than this error.
+func endsTask(err error) bool {
+	return errors.Is(err, tasks.ErrCancelled) || errors.As(err, new(*mcp.Error)) && !errors.Is(err, tasks.ErrUnanswered)
 }
 
 // toolOfTask is the tool as the model can have it now; nil where it cannot.
