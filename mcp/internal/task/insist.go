@@ -15,9 +15,9 @@ var ErrUnanswered = errors.New("the server cannot be asked about the task now")
 
 const notFound = -32002 // as servers before 2026-07-28 have it, of resources and other things
 
-// passes reports whether a request about a task may succeed later: whether the connection, or a server that has the task,
+// Passes reports whether a request about a task may succeed later: whether the connection, or a server that has the task,
 // is at fault. The other errors are final: the task is unknown, or the server has none.
-func passes(err error) bool {
+func Passes(err error) bool {
 	var e *mcp.Error
 	if !errors.As(err, &e) {
 		return true
@@ -34,7 +34,7 @@ func (w *Waiter) insist(ctx context.Context, method string, params json.RawMessa
 	for lost := 1; ; lost++ {
 		result, err := w.Do(ctx, method, params)
 		switch {
-		case err == nil || ctx.Err() != nil || !passes(err):
+		case err == nil || ctx.Err() != nil || !Passes(err):
 			return result, err
 		case lost > maxLost:
 			return mcp.Result{}, fmt.Errorf("%w: %w", ErrUnanswered, err)
