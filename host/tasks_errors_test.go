@@ -117,3 +117,37 @@ func TestATaskOfWhichNothingCanBeLearnedEnds(t *testing.T) {
 		}
 	})
 }
+
+// At most 100 run at the same time: those that are over do not count, though the call of the conversation's own that they
+// belong to is not. Nor are there more after a restart.
+func TestTasksThatAreOverDoNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := play(t, Options{}, scripted.Say("well"))
+		record := new(saved)
+		c := s.Conversation(record)
+		for range maxTasks { // one after the other, as those of a sub-agent; see calling.returned
+			p, err := c.beginTask(TaskBegan{CallID: "outer", ID: "x"}, nil)
+			if err != nil || p == nil {
+				t.Fatal(p, err)
+			}
+			c.mu.Lock()
+			p.leave, p.over = nil, true
+			c.mu.Unlock()
+		}
+		p, err := c.beginTask(TaskBegan{CallID: "outer", ID: "y"}, nil)
+		if p == nil {
+			t.Errorf("%d tasks are running, and another is not recorded (%v)", len(c.Tasks()), err)
+		}
+		if again := s.Conversation(nil, record.read(t)...).Tasks(); len(again) != maxTasks || again[0].Number != 2 || again[maxTasks-1].Number != maxTasks+1 {
+			t.Errorf("after a restart there are %+v", again)
+		}
+		for range maxTasks - 1 { // which go on
+			if p, err := c.beginTask(TaskBegan{CallID: "outer", ID: "z"}, nil); p == nil {
+				t.Fatal(err)
+			}
+		}
+		if p, err := c.beginTask(TaskBegan{CallID: "outer", ID: "z"}, nil); p != nil || err != nil || len(c.Tasks()) != maxTasks {
+			t.Errorf("with %d that run another is recorded: %+v, %v", len(c.Tasks()), p, err)
+		}
+	})
+}
