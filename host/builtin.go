@@ -155,7 +155,14 @@ func (r *run) readKept(uri string, offset int, find string) outcome {
 	if err != nil {
 		return complained("%v", err)
 	}
-	return said("%s\n%s", p.text, p.note(uri))
+	got := said("%s\n%s", p.text, p.note(uri))
+	if p.from == 0 {
+		for i := range kept.Pictures {
+			got.parts = append(got.parts, model.Part{Media: &kept.Pictures[i]})
+			got.bytes += len(kept.Pictures[i].Data)
+		}
+	}
+	return got
 }
 
 // contents is what the model gets of a resource.

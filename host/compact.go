@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/junction-mcp/junction/host/internal/window"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/model"
 )
 
@@ -212,7 +213,7 @@ func (c *Conversation) stillKept() string {
 	var b strings.Builder
 	b.WriteString("\n\n[Long results that read_resource still has]")
 	for _, k := range all {
-		fmt.Fprintf(&b, "\n- %s: %s of %s, %d characters", k.URI, k.Tool, k.Server, len(k.Text))
+		fmt.Fprintf(&b, "\n- %s: %s of %s, %d characters", k.URI, plaintext.Line(k.Tool, maxName), k.Server, len(k.Text))
 	}
 	return b.String()
 }

@@ -38,9 +38,9 @@ type Conversation struct {
 	found   []ToolRef   // tools that searches brought, in order
 	kept    keptResults // long results
 	tasks   []*pendingTask
-	// taskNumber is that of the last task, and ranAsTask are calls that became one.
+	// taskNumber is that of the last task, and ranAsTask has the numbers of those that calls became.
 	taskNumber int
-	ranAsTask  map[string]bool
+	ranAsTask  map[string][]int
 	more       chan struct{} // of capacity 1: there are tasks that nobody waits for
 	taking     chan struct{} // closed when what came of tasks is recorded, which is no run; nil: it is not being recorded
 	takeAgain  bool          // something more came meanwhile
@@ -77,7 +77,7 @@ func (h *Host) Conversation(record Record, entries ...Entry) *Conversation {
 }
 
 func (h *Host) newConversation(with *shared, record Record) *Conversation {
-	c := &Conversation{host: h, record: record, busy: make(chan struct{}, 1), shared: with, ids: map[string]bool{}, ranAsTask: map[string]bool{}, more: make(chan struct{}, 1), flowAt: -1}
+	c := &Conversation{host: h, record: record, busy: make(chan struct{}, 1), shared: with, ids: map[string]bool{}, ranAsTask: map[string][]int{}, more: make(chan struct{}, 1), flowAt: -1}
 	c.busy <- struct{}{}
 	return c
 }
@@ -123,12 +123,6 @@ func (c *Conversation) dropMedia(bare map[*model.Part]*model.Message) {
 		if m := e.Message; m != nil && len(m.Parts) > 0 && bare[&m.Parts[0]] != nil {
 			e.Message = bare[&m.Parts[0]]
 		}
-		if t := e.Task; t != nil && t.Came != nil && t.Came.Message != nil && len(t.Came.Message.Parts) > 0 && bare[&t.Came.Message.Parts[0]] != nil {
-			came, task := *t.Came, *t
-			came.Message = bare[&t.Came.Message.Parts[0]]
-			task.Came = &came
-			e.Task = &task
-		}
 	}
 }
 
@@ -138,12 +132,12 @@ func (c *Conversation) unload(uri string) {
 		e := &c.entries[i]
 		if k := e.Kept; k != nil && k.URI == uri {
 			bare := *k
-			bare.Text = ""
+			bare.Text, bare.Pictures = "", nil
 			e.Kept = &bare
 		}
 		if t := e.Task; t != nil && t.Came != nil && t.Came.Kept != nil && t.Came.Kept.URI == uri {
 			bare, came, task := *t.Came.Kept, *t.Came, *t
-			bare.Text = ""
+			bare.Text, bare.Pictures = "", nil
 			came.Kept, task.Came = &bare, &came
 			e.Task = &task
 		}

@@ -75,6 +75,16 @@ type Kept struct {
 	Tool   string `json:"tool"`
 	Type   string `json:"type,omitempty"` // MIME type
 	Text   string `json:"text"`
+	// Pictures come with the first page: of what came of a task, which the model gets here only.
+	Pictures []model.Media `json:"pictures,omitempty"`
+}
+
+func (k *Kept) size() int {
+	n := len(k.Text)
+	for _, p := range k.Pictures {
+		n += len(p.Data)
+	}
+	return n
 }
 
 // A Record stores the entries of a conversation as they come. Append is called by

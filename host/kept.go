@@ -34,10 +34,10 @@ func (s *keptResults) put(k Kept) (gone []string) {
 		return nil
 	}
 	s.all = append(s.all, k)
-	s.bytes += len(k.Text)
+	s.bytes += k.size()
 	for len(s.all) > maxKept || s.bytes > maxKeptBytes {
 		gone = append(gone, s.all[0].URI)
-		s.bytes -= len(s.all[0].Text)
+		s.bytes -= s.all[0].size()
 		s.all = s.all[1:]
 	}
 	return gone

@@ -13,7 +13,7 @@ import (
 // gets a result right behind it, a result without its call goes, and so do
 // messages without content and whatever stands before the first question. Of some calls it is known that they ran
 // as tasks of their servers.
-func repair(messages []model.Message, asTask map[string]bool) (mended []model.Message, what string) {
+func repair(messages []model.Message, asTask map[string][]int) (mended []model.Message, what string) {
 	var answered, dropped int
 	for i := 0; i < len(messages); i++ {
 		m := messages[i]
@@ -58,15 +58,15 @@ func repair(messages []model.Message, asTask map[string]bool) (mended []model.Me
 }
 
 // replies is the message of results right behind calls.
-func replies(calls []*model.Call, results map[string]*model.Result, asTask map[string]bool) (reply model.Message, missing int) {
+func replies(calls []*model.Call, results map[string]*model.Result, asTask map[string][]int) (reply model.Message, missing int) {
 	reply.Role = model.RoleTool
 	for _, call := range calls {
 		result := results[call.ID]
 		if result == nil {
 			missing++
 			text := "The program ended before this call had a result. It is not known whether it was carried out."
-			if asTask[call.ID] {
-				text = "The program ended before this call had a result. It went on as a task of its server: you learn when it is over. Do not call it again for that."
+			if numbers := asTask[call.ID]; len(numbers) > 0 {
+				text = fmt.Sprintf("The program ended before this call had a result. It went on as task %s of its server: you learn when it is over. Do not call it again for that.", strings.ReplaceAll(strings.Trim(fmt.Sprint(numbers), "[]"), " ", " and as task "))
 			}
 			result = failure(call, text)
 		}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/model"
 )
@@ -42,12 +41,13 @@ type Task struct {
 // TaskUnseen is the status of a task that was not looked at yet, as its server is not there, not approved, or off.
 const TaskUnseen = "not reached"
 
-// A TaskEntry is what happened to a call that became a task of its server. One of Began, Left and Came is set. A task
-// of which the record has only that it began is over as soon as it has the result of the call.
+// A TaskEntry is what happened to a call that became a task of its server. One of Began, Left, Over and Came is set. A
+// task of which the record has only that it began is over as soon as it has the result of the call.
 type TaskEntry struct {
 	Number int        `json:"number"` // in the conversation, from 1
 	Began  *TaskBegan `json:"began,omitempty"`
 	Left   bool       `json:"left,omitempty"` // no call waits for it any more
+	Over   bool       `json:"over,omitempty"` // a sub-agent has its result, and others need the room
 	Came   *TaskCame  `json:"came,omitempty"` // the last of it
 }
 
@@ -152,9 +152,13 @@ func (c *Conversation) tasked(e *Entry) {
 	case e.Task.Began != nil:
 		c.tasks = append(c.tasks, &pendingTask{TaskBegan: *e.Task.Began, number: e.Task.Number, began: e.At})
 		c.taskNumber = max(c.taskNumber, e.Task.Number)
-		c.ranAsTask[e.Task.Began.CallID] = true
+		c.ranAsTask[e.Task.Began.CallID] = append(c.ranAsTask[e.Task.Began.CallID], e.Task.Number)
 	case e.Task.Left && at >= 0:
 		c.tasks[at].left = true
+	case e.Task.Over && at >= 0:
+		id := c.tasks[at].CallID
+		c.ranAsTask[id] = slices.DeleteFunc(c.ranAsTask[id], func(n int) bool { return n == e.Task.Number })
+		c.tasks = slices.Delete(c.tasks, at, at+1)
 	case e.Task.Came != nil:
 		if e.Task.Came.Kept != nil {
 			for _, uri := range c.kept.put(*e.Task.Came.Kept) {
@@ -207,15 +211,23 @@ func (s *server) onTask(ctx context.Context, _, id string, over bool) {
 	}
 }
 
-// beginTask records a task; it is nil where there are too many.
+// beginTask records a task; it is nil where too many run. Those that are over make room.
 func (c *Conversation) beginTask(began TaskBegan, leave context.CancelCauseFunc) (*pendingTask, error) {
 	c.adding.Lock()
 	defer c.adding.Unlock()
 	c.mu.Lock()
-	number, full := c.taskNumber+1, len(c.tasks) >= maxTasks
+	number, full, over := c.taskNumber+1, len(c.tasks) >= maxTasks, 0
+	if at := slices.IndexFunc(c.tasks, func(t *pendingTask) bool { return t.over }); at >= 0 {
+		over = c.tasks[at].number
+	}
 	c.mu.Unlock()
-	if full {
+	switch {
+	case full && over == 0:
 		return nil, nil
+	case full:
+		if err := c.addNext(Entry{Task: &TaskEntry{Number: over, Over: true}}); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.addNext(Entry{Task: &TaskEntry{Number: number, Began: &began}}); err != nil {
 		return nil, err
@@ -256,7 +268,7 @@ func (c *calling) returned(ctx context.Context, err error) (got outcome, left bo
 		return outcome{}, false
 	}
 	r, _ := c.outermost()
-	left = err != nil && !errors.As(err, new(*mcp.Error)) && !errors.Is(err, tasks.ErrCancelled) && (ctx.Err() == nil || leavesTask(context.Cause(ctx)))
+	left = err != nil && !endsTask(err) && (ctx.Err() == nil || leavesTask(context.Cause(ctx)))
 	r.c.mu.Lock()
 	t.leave, t.over = nil, !left
 	r.c.mu.Unlock()

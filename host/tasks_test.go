@@ -226,7 +226,7 @@ func TestATaskGoesOnAfterARestart(t *testing.T) {
 					t.Errorf("got %+v", answer)
 				}
 				results, said := s.texts(t)
-				if len(results) != 2 || !strings.Contains(results[0], "It went on as a task") || !strings.Contains(results[1], test.reads) {
+				if len(results) != 2 || !strings.Contains(results[0], "It went on as task 1 of its server") || !strings.Contains(results[1], test.reads) {
 					t.Errorf("the model got %q", results)
 				}
 				if len(said) != 3 || !strings.Contains(said[1], test.says) || !strings.Contains(said[1], "junction://result/1") || strings.Contains(said[1], "gold") {

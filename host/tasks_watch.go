@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	taskPause     = time.Second // between two looks whether a task's server is there to be asked
-	lastTaskPause = time.Minute // the longest pause before a server that could not be asked is asked again
+	taskPause     = time.Second    // between two looks whether a task's server is there to be asked
+	lastTaskPause = time.Minute    // the longest pause before a server that could not be asked is asked again
+	maxUnanswered = 24 * time.Hour // for how long nothing may be learned of a task of a server that is there
 )
 
 // An arrival is what came of a task, before it is part of the conversation.
@@ -104,8 +105,9 @@ func (c *Conversation) watchTask(ctx context.Context, t *pendingTask) *arrival {
 		return nil
 	}
 	ctx = withCall(ctx, &calling{id: t.CallID, server: s, tool: c.toolOfTask(t), task: t, taskOf: c})
-	for reported, pause := false, taskPause; ; {
+	for reported, pause, since := false, taskPause, time.Now(); ; {
 		if !s.answers() || !c.host.accepted(s) || c.isOff(s.Name) {
+			since = time.Now()
 			if !wait(ctx, taskPause) {
 				return nil
 			}
@@ -120,11 +122,14 @@ func (c *Conversation) watchTask(ctx context.Context, t *pendingTask) *arrival {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case err == nil || errors.As(err, new(*mcp.Error)) || errors.Is(err, tasks.ErrCancelled):
+		case err == nil || endsTask(err):
 			return &arrival{result: result, err: err}
 		}
 		if time.Since(began) > lastTaskPause {
-			pause = taskPause
+			pause, since = taskPause, time.Now()
+		}
+		if time.Since(since) > maxUnanswered {
+			return &arrival{err: fmt.Errorf("for %v nothing could be learned of it, and it is not waited for any more: %w", maxUnanswered, err)}
 		}
 		c.host.log.Debug("host: a task could not be asked about", "server", s.Name, "task", t.number, "error", err)
 		if !wait(ctx, pause) {
@@ -132,6 +137,11 @@ func (c *Conversation) watchTask(ctx context.Context, t *pendingTask) *arrival {
 		}
 		pause = min(2*pause, lastTaskPause)
 	}
+}
+
+// endsTask reports whether nothing else can come of a task than this error.
+func endsTask(err error) bool {
+	return errors.Is(err, tasks.ErrCancelled) || errors.As(err, new(*mcp.Error)) && !errors.Is(err, tasks.ErrUnanswered)
 }
 
 // toolOfTask is the tool as the model can have it now; nil where it cannot.
@@ -198,11 +208,10 @@ func (c *Conversation) takeArrived() {
 	}
 }
 
-// takeTask makes what came of a task part of the conversation. A model reads the text of a server in results of calls
-// only, and not where the person speaks: so the message says where it can be read.
+// takeTask makes what came of a task part of the conversation. A model has what a server wrote, the names of its tools
+// among it, in results of calls only, and not where the person speaks: so the message says where it can be read.
 func (c *Conversation) takeTask(t *pendingTask, s *server) error {
 	r := &run{c: c, h: c.host, sharing: 1}
-	name := t.Tool.Server + separator + t.Tool.Tool
 	got, how := outcome{isError: true}, "has failed"
 	switch {
 	case t.came.err == nil:
@@ -216,13 +225,16 @@ func (c *Conversation) takeTask(t *pendingTask, s *server) error {
 		got.whole = clipped(readable(t.came.err.Error()), maxErrorText)
 	}
 	came := &TaskCame{IsError: got.isError}
-	text := fmt.Sprintf("[Junction, not the person: the call of %s that went on as task %d %s.]", name, t.number, how)
+	text := fmt.Sprintf("[Junction, not the person: the call that went on as task %d %s.]", t.number, how)
 	got.whole = cmp.Or(got.whole, "(no content)")
 	if !errors.Is(t.came.err, tasks.ErrCancelled) {
 		came.Kept = &Kept{URI: c.nextKept(), Server: t.Tool.Server, Tool: t.Tool.Tool, Text: clipped(got.whole, maxKeptEach)}
-		text = fmt.Sprintf("[Junction, not the person: the call of %s that went on as task %d %s. %s with uri %q has what came of it: text of that server, as any result.]", name, t.number, how, readName, came.Kept.URI)
+		for _, p := range got.parts {
+			came.Kept.Pictures = append(came.Kept.Pictures, *p.Media)
+		}
+		text = fmt.Sprintf("[Junction, not the person: the call that went on as task %d %s. %s with uri %q has what came of it: what that server says, as any result.]", t.number, how, readName, came.Kept.URI)
 	}
-	came.Message = &model.Message{Role: model.RoleUser, Parts: append([]model.Part{{Text: text}}, got.parts...)}
+	came.Message = &model.Message{Role: model.RoleUser, Parts: []model.Part{{Text: text}}}
 	r.readTask(t, s, got.whole)
 	if err := c.saveFlow(); err != nil { // whatever happens then, the record says whose text it holds
 		return err

@@ -170,7 +170,7 @@ func TestAChatThatIsKilledGoesOnWithItsTask(t *testing.T) {
 			if got.code != exitOK || got.stdout != "So it is.\n" || !strings.Contains(got.stderr, "works/dig: task 1: it is waited for") {
 				t.Errorf("while it runs: %+v", got)
 			}
-			if strings.Count(last(), "It went on as a task of its server") != 1 || strings.Contains(last(), "a pot of gold") {
+			if strings.Count(last(), "It went on as task 1 of its server") != 1 || strings.Contains(last(), "a pot of gold") {
 				t.Errorf("while it runs the model was asked %s", last())
 			}
 			close(proceed)

@@ -61,11 +61,15 @@ func toolResult(result *mcp.Result) (*mcp.CallToolResult, error) {
 		return nil, err
 	}
 	done := &mcp.CallToolResult{Meta: result.Meta}
-	return done, schema.DecodeLoose(body, done)
+	if err := schema.DecodeLoose(body, done); err != nil {
+		return nil, mcp.Errorf(mcp.CodeInternalError, "the result of the tool cannot be read: %v", err)
+	}
+	return done, nil
 }
 
-// Wait waits until the task is done, and returns its result. The error is [ErrCancelled] for one that was cancelled,
-// and an [*mcp.Error] for one that failed. When ctx is done the task goes on.
+// Wait waits until the task is done, and returns its result. The error is [ErrUnanswered] where its server cannot be
+// asked, [ErrCancelled] for a task that was cancelled, and else an [*mcp.Error] for one that failed, that the server does
+// not know, or of which it says what cannot be read. When ctx is done the task goes on.
 func (t *Task) Wait(ctx context.Context) (*mcp.CallToolResult, error) {
 	w := &task.Waiter{Do: t.client.Do, Ask: t.Ask, Report: func(_ context.Context, _ int, message string) {
 		if t.OnMessage != nil && message != "" {

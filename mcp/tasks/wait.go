@@ -21,6 +21,10 @@ const stateKey = "junction/task"
 // ErrCancelled is the error of a task that was cancelled before it was done.
 var ErrCancelled = task.ErrCancelled
 
+// ErrUnanswered is wrapped by the error of a task of which nothing is known, as its server cannot be asked, or cannot
+// answer, for a while: the task may go on, and [Rejoin] and [Resume] wait for it again.
+var ErrUnanswered = task.ErrUnanswered
+
 // Capabilities declare that a client knows tasks: for [mcp.ClientOptions], together with [Start].
 func Capabilities() mcp.ClientCapabilities {
 	return mcp.ClientCapabilities{Extensions: map[string]json.RawMessage{Extension: json.RawMessage(`{}`)}}

@@ -19,8 +19,16 @@ const notifyTaskStatus = "notifications/tasks/status"
 // sees leave, should come first, as it may be what names the task.
 const followPause = 50 * time.Millisecond
 
+const maxFollows = 5 // listen requests for one task on a stream that may fail before they are acknowledged
+
+// A following is what is known of notifications of one task on a stream. The session's lock is held for it.
+type following struct {
+	settled bool // there is a follower, or there need be none
+	failed  int  // listen requests that say nothing of whether the server notifies of it
+}
+
 // A follower is the listen request for one task of a session, and its Peer. It ends with the task, or with the stream.
-// One that is lost is not made again until the client asks about the task, as it has to in any case.
+// One that is lost or fails is not made again until the client asks about the task, as it has to in any case.
 type follower struct {
 	session *Session
 	stream  *sessionStream
@@ -57,17 +65,22 @@ func (s *Session) followAll() {
 	}
 }
 
-// follow makes the listen request for a task, unless there is one, or was one that the server did not agree to. The
-// session's lock is held, and a stream is open.
+// follow makes the listen request for a task, unless there is one, or was one that the server did not agree to, or too
+// many failed. The session's lock is held, and a stream is open.
 func (s *Session) follow(id string) {
 	st := s.stream
-	if st.tasks[id] || len(st.tasks) >= maxKnown {
+	now := st.tasks[id]
+	switch {
+	case now != nil && now.settled, now == nil && len(st.tasks) >= maxKnown:
 		return
+	case st.tasks == nil:
+		st.tasks = map[string]*following{}
 	}
-	if st.tasks == nil {
-		st.tasks = map[string]bool{}
+	if now == nil {
+		now = new(following)
+		st.tasks[id] = now
 	}
-	st.tasks[id] = true
+	now.settled = true
 	f := &follower{session: s, stream: st, id: id}
 	st.requests.Go(f.run)
 }
@@ -91,10 +104,14 @@ func (f *follower) run() {
 	if ctx.Err() == nil {
 		s.edge.log.Debug("mcp: the server ended its notifications of a task", "task", f.id, "error", err)
 	}
-	if f.agreed.Load() {
-		s.mu.Lock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch now := f.stream.tasks[f.id]; {
+	case f.agreed.Load():
 		delete(f.stream.tasks, f.id)
-		s.mu.Unlock()
+	case ctx.Err() == nil && err != nil && task.Passes(err):
+		now.failed++
+		now.settled = now.failed >= maxFollows
 	}
 }
 

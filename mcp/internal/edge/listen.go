@@ -31,7 +31,7 @@ type sessionStream struct {
 	// Under the session's lock:
 	begun     bool // out takes notifications
 	resources map[string]*subscription
-	tasks     map[string]bool // those that there is a follower for, or that the server does not notify of
+	tasks     map[string]*following
 }
 
 // A subscription is one listen request of a session, and its Peer.

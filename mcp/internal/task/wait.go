@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -20,7 +19,7 @@ const (
 	minPoll     = 50 * time.Millisecond // between two looks at a task, whatever its server says
 	maxPoll     = 30 * time.Second
 	maxInputs   = 100 // requests of a task that wait at a time
-	maxLost     = 5   // looks in a row that a server may be unable to answer, as it starts again
+	maxLost     = 5   // requests in a row that may fail for a reason that passes, as a server that starts again
 )
 
 // A Waiter waits for a task of a server.
@@ -38,11 +37,11 @@ type Waiter struct {
 	Look func(t *Task)
 }
 
-// Wait returns what comes of a task: [ErrCancelled] of one that was cancelled, an [*mcp.Error] of one that failed. It
-// looks after poll, or at once where that is 0.
+// Wait returns what comes of a task: [ErrCancelled] of one that was cancelled, an [*mcp.Error] of one that failed, is not
+// known, or cannot be read, and [ErrUnanswered] of one of which the server says nothing. It looks after poll, or at once
+// where that is 0.
 func (w *Waiter) Wait(ctx context.Context, id string, poll time.Duration) (mcp.Result, error) {
 	answered := map[string]bool{}
-	lost := 0
 	var heard <-chan *Task // nil: nobody listens
 	for n := 1; ; n++ {
 		var t *Task
@@ -58,19 +57,14 @@ func (w *Waiter) Wait(ctx context.Context, id string, poll time.Duration) (mcp.R
 			}
 		}
 		if t == nil {
-			result, err := w.Do(ctx, "tasks/get", Params(id))
-			if lost++; err != nil && lost <= maxLost && ctx.Err() == nil && !errors.As(err, new(*mcp.Error)) {
-				poll = max(poll, defaultPoll)
-				continue
-			}
+			result, err := w.insist(ctx, "tasks/get", Params(id), poll)
 			if err != nil {
 				return mcp.Result{}, err
 			}
 			if t, err = Of(&result); err != nil {
-				return mcp.Result{}, err
+				return mcp.Result{}, unreadable(err)
 			}
 		}
-		lost = 0
 		poll = t.Interval()
 		if w.Look != nil {
 			w.Look(t)
@@ -91,7 +85,7 @@ func (w *Waiter) Wait(ctx context.Context, id string, poll time.Duration) (mcp.R
 		case Failed:
 			return mcp.Result{}, t.Fault.Err()
 		default:
-			return mcp.Result{}, fmt.Errorf("the server's task: status: expected one of the extension, got %.40q", t.Status)
+			return mcp.Result{}, unreadable(fmt.Errorf("the server's task: status: expected one of the extension, got %.40q", t.Status))
 		}
 	}
 }
@@ -153,7 +147,7 @@ func (w *Waiter) answer(ctx context.Context, id string, requests map[string]json
 	if err != nil {
 		return err
 	}
-	if _, err := w.Do(ctx, "tasks/update", jsonrpc.With(Params(id), "inputResponses", encoded)); err != nil {
+	if _, err := w.insist(ctx, "tasks/update", jsonrpc.With(Params(id), "inputResponses", encoded), 0); err != nil {
 		return err
 	}
 	for _, key := range keys {
