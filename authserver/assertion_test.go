@@ -351,3 +351,21 @@ func TestRegistrationsOfKeysThatCannotBeUsedAreRefused(t *testing.T) {
 	status, got := alone.post(registerPath, map[string]any{"redirect_uris": []string{callback}, "token_endpoint_auth_method": "private_key_jwt", "jwks_uri": keysAt})
 	isRefused(t, "a place where nothing is read", status, got, 400, "invalid_client_metadata", "give the keys themselves")
 }
+
+func TestWhatEndedBeforeItsUseIsNotedIsNotKeptForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t)
+		for _, holds := range []time.Duration{-time.Hour, 0, time.Millisecond} {
+			name := "assertion " + holds.String()
+			for _, want := range []bool{true, false} {
+				if isNew, err := s.once(t.Context(), name, holds); err != nil || isNew != want {
+					t.Errorf("%v: new %t, %v; expected %t", holds, isNew, err, want)
+				}
+			}
+		}
+		time.Sleep(2 * time.Second)
+		if kept, err := s.store.List(t.Context(), usedPrefix, "", 10); err != nil || len(kept) != 0 {
+			t.Errorf("%d are kept, %v", len(kept), err)
+		}
+	})
+}

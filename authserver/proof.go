@@ -117,9 +117,10 @@ func (s *Server) spend(ctx context.Context, login string, c op.Client, p *jws.Pr
 	return err
 }
 
-// once reports whether something that holds once, for a time, was not used before, here or at another process.
+// once reports whether something that holds once, for a time, was not used before, here or at another process. What has ended
+// since it was checked, as a store may be slow, is kept for a moment: without a time it would be for ever.
 func (s *Server) once(ctx context.Context, name string, holds time.Duration) (isNew bool, err error) {
-	_, err = s.options.Store.CompareAndSwap(ctx, usedPrefix+hash(name), "", []byte("{}"), state.Write{TTL: holds})
+	_, err = s.options.Store.CompareAndSwap(ctx, usedPrefix+hash(name), "", []byte("{}"), state.Write{TTL: max(holds, time.Second)})
 	if errors.Is(err, state.ErrConflict) {
 		return false, nil
 	}

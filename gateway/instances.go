@@ -49,6 +49,7 @@ type instance struct {
 	err     error
 	again   chan struct{} // of capacity 1: what is around it is to see its lists again
 	cancel  context.CancelFunc
+	of      identity // the user, where they can have several; the zero identity: it counts among all
 
 	// Under the lock of instances:
 	users int       // requests that run
@@ -73,10 +74,7 @@ func (m *member) identityOf(ctx context.Context, req *mcp.Request) (any, error) 
 		}
 		return whose, nil
 	}
-	var id identity
-	if req.Principal != nil {
-		id.issuer, id.subject = req.Principal.Issuer, req.Principal.Subject
-	}
+	id := principalOf(req)
 	if m.upstream.Isolation == PerUser {
 		return id, nil
 	}
@@ -87,6 +85,13 @@ func (m *member) identityOf(ctx context.Context, req *mcp.Request) (any, error) 
 		id.client, id.version = req.Meta.Client.Name, req.Meta.Client.Version
 	}
 	return id, nil
+}
+
+func principalOf(req *mcp.Request) (id identity) {
+	if req.Principal != nil {
+		id.issuer, id.subject = req.Principal.Issuer, req.Principal.Subject
+	}
+	return id
 }
 
 // handleIsolated passes a request on to the instance that it is for, which is started if need be.
@@ -110,7 +115,7 @@ func (m *member) askInstance(ctx context.Context, req *mcp.Request) (result mcp.
 	if err != nil {
 		return mcp.Result{}, false, err
 	}
-	i, err := m.instanceFor(whose)
+	i, err := m.instanceFor(whose, m.userOf(req))
 	if err != nil {
 		return mcp.Result{}, false, err
 	}
@@ -151,7 +156,7 @@ func (m *member) awaitInstance(ctx context.Context, req *mcp.Request, i *instanc
 
 // instanceFor returns the instance of somebody, and counts its user, who must leave it. One that failed
 // is tried again after a moment, and where there are too many one that nobody uses ends.
-func (m *member) instanceFor(whose any) (*instance, error) {
+func (m *member) instanceFor(whose any, of identity) (*instance, error) {
 	is := &m.instances
 	is.mu.Lock()
 	defer is.mu.Unlock()
@@ -161,14 +166,14 @@ func (m *member) instanceFor(whose any) (*instance, error) {
 		i = nil
 	}
 	if i == nil {
-		if limit := cmp.Or(m.upstream.MaxInstances, defaultInstances); len(is.all) >= limit && !is.endUnused() {
-			return nil, fmt.Errorf("server %q: all of its %d instances are in use by others; try again later, or allow more of them", m.name, limit)
+		if err := is.makeRoom(of, cmp.Or(m.upstream.MaxInstances, defaultInstances)); err != nil {
+			return nil, fmt.Errorf("server %q: %w; try again later, or allow more of them", m.name, err)
 		}
 		if m.ctx.Err() != nil {
 			return nil, m.gone(errClosed)
 		}
 		ctx, cancel := context.WithCancel(m.ctx)
-		i = &instance{ready: make(chan struct{}), again: make(chan struct{}, 1), cancel: cancel}
+		i = &instance{ready: make(chan struct{}), again: make(chan struct{}, 1), cancel: cancel, of: of}
 		if is.all == nil {
 			is.all = map[any]*instance{}
 		}
@@ -195,22 +200,6 @@ func (i *instance) isOver() bool {
 	default:
 		return false
 	}
-}
-
-// endUnused ends the instance that was not used for longest, if nobody uses it; the lock is held.
-func (is *instances) endUnused() bool {
-	var oldest any
-	for whose, i := range is.all {
-		if i.users == 0 && (oldest == nil || i.used.Before(is.all[oldest].used)) {
-			oldest = whose
-		}
-	}
-	if oldest == nil {
-		return false
-	}
-	is.all[oldest].cancel()
-	delete(is.all, oldest)
-	return true
 }
 
 func (is *instances) left(i *instance) {

@@ -45,7 +45,7 @@ type Upstream struct {
 	// error fails the request. It must be safe for concurrent use.
 	Whose func(ctx context.Context, req *mcp.Request) (any, error)
 	// MaxInstances is how many connections there may be then; default 16. One that nobody uses makes room
-	// for another. IdleTime is how long one that nobody uses is kept; default 10 minutes.
+	// for another. With Whose so many are each principal's, and as many principals can have all of theirs. IdleTime is how long one that nobody uses is kept; default 10 minutes.
 	MaxInstances int
 	IdleTime     time.Duration
 	// Middleware sees every request to the server, before it is started, and every list of what it

@@ -20,33 +20,33 @@ import (
 type exchanges struct {
 	some atomic.Bool // whether there ever were any: else no token is kept with its request
 
-	mu sync.Mutex
-	by map[string]*exchanging // by server
+	mu  sync.Mutex
+	all []*exchanging // of one server several, while it is replaced
 }
 
-// set notes how tokens for a server are exchanged; nil: they are not.
-func (all *exchanges) set(server string, x *exchanging) {
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	delete(all.by, server)
-	if x == nil {
-		return
-	}
-	if all.by == nil {
-		all.by = map[string]*exchanging{}
-	}
-	all.by[server] = x
-	all.some.Store(true)
+// add notes how tokens for a server are exchanged, before any is.
+func (s *exchanges) add(x *exchanging) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, x)
+	s.some.Store(true)
+}
+
+// drop forgets how they were exchanged for some servers.
+func (s *exchanges) drop(which func(*exchanging) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = slices.DeleteFunc(s.all, which)
 }
 
 // end ends what was got in exchange for a token that holds nowhere any more.
-func (all *exchanges) end(token oauth.Secret) {
-	if all == nil || !all.some.Load() {
+func (s *exchanges) end(token oauth.Secret) {
+	if s == nil || !s.some.Load() {
 		return
 	}
-	all.mu.Lock()
-	defer all.mu.Unlock()
-	for _, x := range all.by {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.all {
 		if made := x.made.Load(); made != nil {
 			made.End(token)
 		}
@@ -73,7 +73,6 @@ func (c carried) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // line contradicts it.
 func (v *served) exchange(e entry) (*exchanging, error) {
 	if e.definition.Grant() != config.GrantExchange {
-		v.exchanges.set(e.name, nil)
 		return nil, nil
 	}
 	fault := func(text string, args ...any) (*exchanging, error) {
@@ -90,9 +89,7 @@ func (v *served) exchange(e entry) (*exchanging, error) {
 	case isolation != "" && isolation != "user":
 		return fault(`has a connection for each user, as its token is for nobody else, and junction.servers.%s.isolation is %q; make it "user", or remove it`, e.name, isolation)
 	}
-	x := &exchanging{app: v.app, entry: e}
-	v.exchanges.set(e.name, x)
-	return x, nil
+	return &exchanging{app: v.app, entry: e}, nil
 }
 
 // exchanging gets tokens for one server in exchange for those of the callers. What the server offers to everybody is read

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -16,6 +17,9 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+	"github.com/junction-mcp/junction/config/settings"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/auth"
 	"github.com/junction-mcp/junction/mcp/oauth"
@@ -32,7 +36,7 @@ func exchangeDesk(t *testing.T, token auth.Token, first http.Header) (x *access,
 	}
 	one := &exchanging{}
 	one.made.Store(made)
-	x.exchanges.set("files", one)
+	x.exchanges.add(one)
 	principal, _ := x.at("/mcp")
 	var got *oauth.Exchanged
 	endpoint := auth.Carry(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -105,5 +109,36 @@ func TestATokenAtAnotherEndpointEndsNothingThatWasGotForIt(t *testing.T) {
 	}
 	if err := sends(); err != nil {
 		t.Errorf("refused elsewhere (%v), and where the token holds: %v", refused, err)
+	}
+}
+
+// A server that is replaced goes on being used where that fails: a token that is revoked then ends what was got for it there.
+func TestWhatAServerIsReplacedByEndsNothingBeforeItIsUsed(t *testing.T) {
+	alone(t)
+	write(t, map[string]string{"s.json": `{"mcpServers":{"files":` + exchangeEntry("http://127.0.0.1:1/files", "") + `}}`})
+	a := &app{screen: terminal.NewScreen(io.Discard)}
+	a.flags.config = []string{"s.json"}
+	_, entries, err := a.readServers()
+	if err != nil || len(entries) != 1 {
+		t.Fatal(entries, err)
+	}
+	g := gateway.New(gateway.Options{Logger: slog.New(slog.DiscardHandler)})
+	defer g.Close()
+	v := &served{app: a, gateway: g, layers: new(layers), prints: map[string]string{}}
+	v.options.auth = "https://login.example.com"
+	v.layers.now.Store(&arrangement{options: layering{tools: "all", review: reviewNone}, settings: &settings.Settings{}})
+	if !v.add(t.Context(), entries[0], false) || len(v.exchanges.all) != 1 {
+		t.Fatalf("added: %d are kept", len(v.exchanges.all))
+	}
+	first := v.exchanges.all[0]
+	if v.add(t.Context(), entries[0], false) || len(v.exchanges.all) != 1 || v.exchanges.all[0] != first {
+		t.Errorf("added again, which fails: %d are kept", len(v.exchanges.all))
+	}
+	if !v.add(t.Context(), entries[0], true) || len(v.exchanges.all) != 1 || v.exchanges.all[0] == first {
+		t.Errorf("replaced: %d are kept", len(v.exchanges.all))
+	}
+	v.joined, v.prints["files"] = true, "before"
+	if v.change(t.Context(), nil); len(v.exchanges.all) != 0 {
+		t.Errorf("removed: %d are kept", len(v.exchanges.all))
 	}
 }

@@ -230,7 +230,7 @@ func TestARevokedTokenEndsWhatWasGotInExchange(t *testing.T) {
 	}
 	one := &exchanging{}
 	one.made.Store(made)
-	x.exchanges.set("files", one)
+	x.exchanges.add(one)
 	principal, _ := x.at("/mcp")
 	var got *oauth.Exchanged
 	endpoint := auth.Carry(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

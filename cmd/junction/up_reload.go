@@ -101,8 +101,8 @@ func (v *served) join(ctx context.Context, client string) {
 func (v *served) add(ctx context.Context, e entry, replace bool) bool {
 	var u gateway.Upstream
 	var err error
+	var x *exchanging
 	if e.definition != nil {
-		var x *exchanging
 		if x, err = v.exchange(e); err == nil {
 			u = v.app.upstream(ctx, e, v.store, v.client, x)
 		}
@@ -112,11 +112,17 @@ func (v *served) add(ctx context.Context, e entry, replace bool) bool {
 	if err == nil {
 		apply(&u, v.layers.now.Load().settings.Servers[e.name])
 		v.layers.around(v.app, e, &u)
+		if x != nil {
+			v.exchanges.add(x)
+		}
 		if replace {
 			err = v.gateway.Replace(ctx, e.name, u)
 		} else {
 			err = v.gateway.Add(e.name, u)
 		}
+		// What goes on being used is kept: else a token that is revoked would not end what was got for it.
+		failed := err != nil
+		v.exchanges.drop(func(one *exchanging) bool { return one.entry.name == e.name && (one == x) == failed })
 	}
 	if err != nil {
 		v.app.screen.Printf("junction: %v\n", err)
@@ -388,7 +394,7 @@ func (v *served) change(ctx context.Context, entries []entry) (what string) {
 	for _, name := range slices.Sorted(maps.Keys(v.prints)) {
 		if _, there := prints[name]; !there {
 			if err := v.gateway.Remove(ctx, name); err == nil {
-				v.exchanges.set(name, nil)
+				v.exchanges.drop(func(one *exchanging) bool { return one.entry.name == name })
 				removed++
 			}
 		}
