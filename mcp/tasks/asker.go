@@ -8,7 +8,7 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// An asker is the context that a run's requests to others have beside its own: without an end, and with the values of the
+// An asker is the context of a run's requests to others: without an end, and with the values of the
 // newest request of its owner, among which may be a token that has to hold while the run asks a server in the owner's name.
 type asker struct {
 	context.Context // of the call
