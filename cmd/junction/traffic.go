@@ -92,7 +92,7 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) 
 	defer cancel()
 	look := time.NewTicker(lookPause)
 	defer look.Stop()
-	defer markWatching(dir)()
+	defer markWatching()()
 	w.join(trafficSockets(dir, pids, w.seen))
 	if len(w.seen) == 0 {
 		a.screen.Printf("No junction up, proxy or chat runs%s; waiting for one.\n", of(pids))

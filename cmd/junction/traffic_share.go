@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -16,28 +15,49 @@ import (
 
 const (
 	trafficEnd  = ".traffic"       // ends the name of the socket at which a process shows its messages
-	watchingEnd = ".watching"      // ends the name of the file that says that a process wants to see those of others
+	watchingEnd = ".watching"      // ends the name of the socket that says that a process wants to see those of others
 	trafficTime = 10 * time.Second // how long one who watches may take to read a message
 	maxWatchers = 8                // of one process at a time
 	// firstTime is how long a process that begins waits for those that want to see its first messages.
-	firstTime = 4 * lookPause
+	firstTime = 2 * time.Second
 )
 
 // tooManyWatch is the line that one too many gets.
 const tooManyWatch = `{"busy":true}` + "\n"
 
-// markWatching says to processes that begin that somebody wants to see their messages. The function that it returns takes that
-// back; what is left of a process that was killed delays others a little.
-func markWatching(dir string) (unmark func()) {
-	path := filepath.Join(dir, fmt.Sprint(os.Getpid(), watchingEnd))
-	_ = os.WriteFile(path, nil, 0o600) // else the first messages may be missed
-	return func() { _ = os.Remove(path) }
+// markWatching says to processes that begin that somebody wants to see their messages: by a socket, as what is left of one
+// whose process was killed refuses. The function that it returns ends that.
+func markWatching() (unmark func()) {
+	l, path, err := listenForMe(watchingEnd)
+	if err != nil {
+		return func() {} // the first messages may be missed
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		answerEach(l, func() []byte { return nil })
+	}()
+	return func() {
+		os.Remove(path)
+		l.Close()
+		<-ended
+	}
 }
 
 // isWatching reports whether somebody wants to see the messages of processes that begin.
 func isWatching(dir string) bool {
 	marks, _ := filepath.Glob(filepath.Join(dir, "*"+watchingEnd)) // of a pattern that is well formed
-	return len(marks) > 0
+	for _, path := range marks {
+		conn, err := net.DialTimeout("unix", path, statusTime)
+		if err == nil {
+			conn.Close()
+			return true
+		}
+		if refused(err) {
+			os.Remove(path) // its process is gone
+		}
+	}
+	return false
 }
 
 // shareTraffic lets junction traffic see the messages of this process, through a socket that only this user can reach; where

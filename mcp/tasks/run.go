@@ -39,6 +39,8 @@ type run struct {
 	stop context.CancelCauseFunc
 	free func() bool // cuts the run off the request that it began with
 
+	asker *asker
+
 	asks   atomic.Bool // the client was asked before it was a task
 	once   sync.Once
 	fault  error         // of making it a task
@@ -68,7 +70,8 @@ func (t *Tasks) newRun(ctx context.Context, req *mcp.Request, next mcp.Handler) 
 	if r.req.State == nil {
 		r.req.State = new(mcp.State)
 	}
-	r.ctx, r.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	r.asker = &asker{Context: context.WithoutCancel(ctx)}
+	r.ctx, r.stop = context.WithCancelCause(r.asker)
 	r.ctx = context.WithValue(r.ctx, runKey{}, r)
 	r.free = context.AfterFunc(ctx, func() { r.stop(context.Cause(ctx)) })
 	return r

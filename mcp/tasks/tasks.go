@@ -146,7 +146,8 @@ func (t *Tasks) Close() error {
 	return nil
 }
 
-// Middleware returns the middleware that makes tasks of calls to a Handler, and answers requests about them.
+// Middleware returns the middleware that makes tasks of calls to a Handler, and answers requests about them. The context of
+// a task has the values of the newest request about it that its owner made with the same scopes, and then those of the call.
 func (t *Tasks) Middleware() mcp.Middleware { return t.Part("") }
 
 // Part is as Middleware, for one of several Handlers that share the Tasks, as the profiles of a gateway: a task that
@@ -285,12 +286,14 @@ func (t *Tasks) about(ctx context.Context, req *mcp.Request, next mcp.Handler) (
 	if err != nil {
 		return mcp.Result{}, err
 	}
+	asking := ctx
 	ctx, cancel := context.WithTimeout(ctx, storeTime)
 	defer cancel()
 	task, err := t.find(ctx, id, req.Principal, next)
 	if err != nil {
 		return mcp.Result{}, err
 	}
+	t.asked(asking, id, req.Principal)
 	switch req.Method {
 	case "tasks/get":
 		return mcp.Result{Value: task.detailed()}, nil

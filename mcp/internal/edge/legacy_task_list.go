@@ -39,7 +39,8 @@ func (k *knownTask) isOver() bool {
 	return task.Status(status).IsOver()
 }
 
-// saw remembers what the client hears of a task, and reports whether it says more than what it heard last.
+// saw remembers what the client hears of a task, and reports whether it says more than what it heard last. Of one that there
+// is no room for, everything does: a client that hears a thing twice misses nothing.
 func (s *Session) saw(id string, lowered json.RawMessage) (differs bool) {
 	k := knownTask{id: id, seen: slices.Clone(remembered(lowered))}
 	t := &s.tasks
