@@ -24,19 +24,23 @@ type exchanges struct {
 	all []*exchanging // of one server several, while it is replaced
 }
 
-// add notes how tokens for a server are exchanged, before any is.
+// add notes how tokens for a server are exchanged, before any is; nil: they are not.
 func (s *exchanges) add(x *exchanging) {
+	if x == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.all = append(s.all, x)
 	s.some.Store(true)
 }
 
-// drop forgets how they were exchanged for some servers.
-func (s *exchanges) drop(which func(*exchanging) bool) {
+// settle forgets all ways for a server but one that is used now, or that one if it is not. What goes on being used is kept:
+// else a token that is revoked would not end what was got for it.
+func (s *exchanges) settle(server string, x *exchanging, used bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.all = slices.DeleteFunc(s.all, which)
+	s.all = slices.DeleteFunc(s.all, func(one *exchanging) bool { return one.entry.name == server && (one == x) != used })
 }
 
 // end ends what was got in exchange for a token that holds nowhere any more.

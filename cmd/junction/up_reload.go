@@ -112,17 +112,13 @@ func (v *served) add(ctx context.Context, e entry, replace bool) bool {
 	if err == nil {
 		apply(&u, v.layers.now.Load().settings.Servers[e.name])
 		v.layers.around(v.app, e, &u)
-		if x != nil {
-			v.exchanges.add(x)
-		}
+		v.exchanges.add(x)
 		if replace {
 			err = v.gateway.Replace(ctx, e.name, u)
 		} else {
 			err = v.gateway.Add(e.name, u)
 		}
-		// What goes on being used is kept: else a token that is revoked would not end what was got for it.
-		failed := err != nil
-		v.exchanges.drop(func(one *exchanging) bool { return one.entry.name == e.name && (one == x) == failed })
+		v.exchanges.settle(e.name, x, err == nil)
 	}
 	if err != nil {
 		v.app.screen.Printf("junction: %v\n", err)
@@ -394,7 +390,7 @@ func (v *served) change(ctx context.Context, entries []entry) (what string) {
 	for _, name := range slices.Sorted(maps.Keys(v.prints)) {
 		if _, there := prints[name]; !there {
 			if err := v.gateway.Remove(ctx, name); err == nil {
-				v.exchanges.drop(func(one *exchanging) bool { return one.entry.name == name })
+				v.exchanges.settle(name, nil, true)
 				removed++
 			}
 		}
