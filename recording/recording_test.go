@@ -111,9 +111,32 @@ func dial(t *testing.T, h mcp.Handler, rev string, o mcp.ClientOptions) *mcp.Cli
 	return c
 }
 
+// listened is a Peer that says when its subscription holds.
+type listened struct {
+	mcp.Peer
+	holds func()
+}
+
+func (l listened) Notify(ctx context.Context, method string, params json.RawMessage) error {
+	if method == "notifications/subscriptions/acknowledged" {
+		defer l.holds()
+	}
+	return l.Peer.Notify(ctx, method, params)
+}
+
 // script asks everything, and returns what came.
-func script(t *testing.T, h mcp.Handler, rev string) []string {
+func script(t *testing.T, server mcp.Handler, rev string) []string {
 	t.Helper()
+	holding := make(chan struct{})
+	var once sync.Once
+	h := mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		if req.Method == "subscriptions/listen" { // which a legacy session asks for when it likes
+			listen := *req
+			listen.Peer = listened{req.Peer, func() { once.Do(func() { close(holding) }) }}
+			req = &listen
+		}
+		return server.Handle(ctx, req)
+	})
 	out := new(heard)
 	asked := new(heard)
 	c := dial(t, h, rev, mcp.ClientOptions{
@@ -155,6 +178,7 @@ func script(t *testing.T, h mcp.Handler, rev string) []string {
 	do("tools/call", `{"name":"work","arguments":{}}`)
 	do("tools/call", `{"name":"ask","arguments":{}}`)
 	do("tools/call", `{"name":"both","arguments":{}}`)
+	<-holding
 	do("tools/call", `{"name":"grow","arguments":{}}`)
 	select {
 	case <-changed:

@@ -43,8 +43,8 @@ func (l *Log) Clients() mcp.Wire { return &hop{log: l, name: Client} }
 // Server is the wire of a client of the server with that name: [mcp.ClientOptions].
 func (l *Log) Server(name string) mcp.Wire { return &hop{log: l, name: Server, server: name} }
 
-// Watch calls show with every message from now on, one after the other, until ctx is done or show returns an error, which
-// Watch returns. An event belongs to show.
+// Watch calls show with every message from now on, one after the other, until ctx is done, and what came before that was
+// shown, or show returns an error, which Watch returns. An event belongs to show.
 func (l *Log) Watch(ctx context.Context, show func(*Event) error) error { return l.Join()(ctx, show) }
 
 // Join is Watch in two steps: what goes from now on is kept for watch, which must be called, once.
@@ -64,21 +64,34 @@ func (w *watcher) show(ctx context.Context, show func(*Event) error) error {
 	for {
 		select {
 		case e := <-w.events:
-			w.bytes.Add(-e.weight())
-			if missed := w.missed.Swap(0); missed > 0 {
-				if err := show(&Event{Time: e.Time, Kind: Dropped, Count: int(missed)}); err != nil {
-					return err
-				}
-			}
-			shown := *e // others see it, too
-			shown.hide()
-			if err := show(&shown); err != nil {
+			if err := w.showOne(e, show); err != nil {
 				return err
 			}
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			for { // what came before the end
+				select {
+				case e := <-w.events:
+					if err := w.showOne(e, show); err != nil {
+						return err
+					}
+				default:
+					return context.Cause(ctx)
+				}
+			}
 		}
 	}
+}
+
+func (w *watcher) showOne(e *Event, show func(*Event) error) error {
+	w.bytes.Add(-e.weight())
+	if missed := w.missed.Swap(0); missed > 0 {
+		if err := show(&Event{Time: e.Time, Kind: Dropped, Count: int(missed)}); err != nil {
+			return err
+		}
+	}
+	shown := *e // others see it, too
+	shown.hide()
+	return show(&shown)
 }
 
 func (l *Log) leave(w *watcher) {

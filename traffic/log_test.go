@@ -369,3 +369,20 @@ func BenchmarkCall(b *testing.B) {
 		})
 	}
 }
+
+func TestWhatCameBeforeTheEndIsShown(t *testing.T) {
+	for range 20 {
+		var l Log
+		n := &notes{}
+		n.more.L = &n.mu
+		watch := l.Join()
+		for range 3 {
+			message(&l, `{"jsonrpc":"2.0","method":"n"}`)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := watch(ctx, n.show); !errors.Is(err, context.Canceled) || len(n.all) != 3 {
+			t.Fatalf("%v after %d messages", err, len(n.all))
+		}
+	}
+}

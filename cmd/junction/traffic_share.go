@@ -17,6 +17,7 @@ const (
 	trafficEnd  = ".traffic"       // ends the name of the socket at which a process shows its messages
 	watchingEnd = ".watching"      // ends the name of the socket that says that a process wants to see those of others
 	trafficTime = 10 * time.Second // how long one who watches may take to read a message
+	lastTime    = time.Second      // the same where the process ends
 	maxWatchers = 8                // of one process at a time
 	// firstTime is how long a process that begins waits for those that want to see its first messages.
 	firstTime = 2 * time.Second
@@ -117,7 +118,6 @@ func (a *app) shareTraffic(ctx context.Context) (end func()) {
 func showTraffic(ctx context.Context, log *traffic.Log, conn net.Conn, came chan<- struct{}) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	gone := make(chan struct{})
 	go func() { // they say nothing, so that reading ends when they go
 		defer close(gone)
@@ -132,7 +132,11 @@ func showTraffic(ctx context.Context, log *traffic.Log, conn net.Conn, came chan
 	lines := json.NewEncoder(conn)
 	lines.SetEscapeHTML(false)
 	_ = watch(ctx, func(e *traffic.Event) error {
-		_ = conn.SetWriteDeadline(time.Now().Add(trafficTime))
+		within := trafficTime
+		if ctx.Err() != nil {
+			within = lastTime
+		}
+		_ = conn.SetWriteDeadline(time.Now().Add(within))
 		return lines.Encode(e)
 	})
 	conn.Close()

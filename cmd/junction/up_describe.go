@@ -76,7 +76,11 @@ func (v *served) describe() instance {
 
 // emptyProfiles say which servers of profiles there are not.
 func (v *served) emptyProfiles(all []gateway.Status) (lines []string) {
-	profiles := v.layers.now.Load().settings.Profiles
+	now := v.layers.now.Load()
+	if now.settings == nil {
+		return nil
+	}
+	profiles := now.settings.Profiles
 	for _, name := range slices.Sorted(maps.Keys(profiles)) {
 		for _, server := range profiles[name].Servers {
 			if !slices.ContainsFunc(all, func(s gateway.Status) bool { return s.Name == server }) {
