@@ -47,7 +47,7 @@ func (n *notes) upTo(last string) (client, server []string) {
 	}
 	for _, line := range n.lines {
 		switch {
-		case strings.Contains(line, "subscriptions"): // which a proxy begins when it likes
+		case strings.Contains(line, "subscriptions"), strings.Contains(line, "notifications/initialized"): // which belong to no call, and may come now
 		case strings.Contains(line, " client"):
 			client = append(client, line)
 		default:
