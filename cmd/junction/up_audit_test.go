@@ -47,7 +47,10 @@ func TestAnAuditLogThatCannotBeWrittenIsSeen(t *testing.T) {
 	alone(t)
 	t.Setenv("JUNCTION_STATE", t.TempDir())
 	r := serving(t, "up", "--audit=log", "--audit-export", "http://127.0.0.1:9/v1/logs", "--admin", "127.0.0.1:0", "everything")
-	admin := regexp.MustCompile(`http://127\.0\.0\.1:\d+/metrics`).FindString(r.stderr.String())
+	printed, admin := regexp.MustCompile(`http://127\.0\.0\.1:\d+/metrics`), ""
+	for end := time.Now().Add(10 * time.Second); admin == "" && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		admin = printed.FindString(r.stderr.String())
+	}
 	get := func(path string) string {
 		response, err := http.Get(strings.TrimSuffix(admin, "/metrics") + path)
 		if err != nil {
