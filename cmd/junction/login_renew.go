@@ -19,12 +19,12 @@ const (
 
 // renewApart renews the login at a server in a process of its own, which outlives this one: whoever kills this one
 // in the middle does not lose the login, of which the old token may hold no more.
-func renewApart(ctx context.Context, server string) error {
+func renewApart(ctx context.Context, server, mark string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(self, renewCommand, server) //nolint:noctx // it has to outlive ctx
+	cmd := exec.Command(self, renewCommand, server, mark) //nolint:noctx // it has to outlive ctx
 	cmd.SysProcAttr = apart()
 	if err := cmd.Start(); err != nil {
 		return err
@@ -46,10 +46,10 @@ func renewsApart(entry *config.OAuth) bool {
 
 func (a *app) renewLoginCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: renewCommand + " URL", Short: "Renew the login at a server, for another junction", Hidden: true,
+		Use: renewCommand + " URL MARK", Short: "Renew the login at a server, for another junction", Hidden: true,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("expected the URL of a server")
+			if len(args) != 2 {
+				return usagef("expected the URL of a server, and which token is to be replaced")
 			}
 			a.renews = true
 			tokens, err := a.tokens(config.OAuth{}, nil)
@@ -58,7 +58,7 @@ func (a *app) renewLoginCommand() *cobra.Command {
 			}
 			ctx, cancel := context.WithTimeoutCause(cmd.Context(), renewTime, fmt.Errorf("the login was not renewed within %v", renewTime))
 			defer cancel()
-			return tokens.Renew(ctx, args[0])
+			return tokens.Renew(ctx, args[0], args[1])
 		},
 	}
 }

@@ -2,6 +2,8 @@ package oauth
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"net/url"
 	"slices"
 	"sync"
@@ -53,6 +55,12 @@ func (l *login) covers(scopes []string) bool {
 // nil is no login.
 func (l *login) isOther(refused *login) bool {
 	return l != nil && (refused == nil || l.Token.Access != refused.Token.Access && !l.Token.At.Before(refused.Token.At))
+}
+
+// mark names a login's token for another process, and does not tell it.
+func (l *login) mark() string {
+	sum := sha256.Sum256([]byte(l.Token.Access))
+	return hex.EncodeToString(sum[:16])
 }
 
 func (a *access) current() (l *login, looked bool) {

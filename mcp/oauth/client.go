@@ -57,7 +57,8 @@ type Options struct {
 	// Renew, if not nil, has another process call [Client.Renew] for a server, with the same Store, and waits for it: a
 	// process that is killed while it renews a login loses it where refresh tokens hold once. Where it fails, the
 	// client renews the login itself.
-	Renew func(ctx context.Context, server string) error
+	// mark says which token is to be replaced, and does not tell it.
+	Renew func(ctx context.Context, server, mark string) error
 	// Registered, if not nil, is what the client was registered as with an authorization server beforehand.
 	Registered func(issuer string) (r Registration, ok bool)
 	// Document is the URL of a metadata document by which authorization servers that read such documents know

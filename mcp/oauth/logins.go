@@ -104,14 +104,24 @@ func (c *Client) Logins(ctx context.Context) ([]*Login, error) {
 	return all, err
 }
 
-// Renew replaces the token of the login that a server uses, if it has one that expires soon; see [Options.Renew].
-func (c *Client) Renew(ctx context.Context, server string) error {
+// Renew replaces the token of the login that a server uses, if it is the one with this mark: it expires soon, or was refused
+// before that, which who asks knows; see [Options.Renew].
+func (c *Client) Renew(ctx context.Context, server, mark string) error {
 	u, err := serverURL(server)
 	if err != nil {
 		return err
 	}
-	_, err = c.fresh(ctx, c.accessTo(u))
-	return err
+	a := c.accessTo(u)
+	unlock, err := a.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	l, err := c.store.ofServer(ctx, canonical(u))
+	if err != nil || l == nil || l.Token.Refresh == "" || l.mark() != mark {
+		return err
+	}
+	return c.renew(ctx, a, l)
 }
 
 // Logout forgets the login that a server uses, with those of other servers that use the same, and has the

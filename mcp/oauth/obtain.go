@@ -63,7 +63,7 @@ func (c *Client) look(ctx context.Context, a *access) error {
 // authorization server refuses is forgotten. The turn is held.
 func (c *Client) renew(ctx context.Context, a *access, old *login) error {
 	ctx = from(ctx, a.server)
-	if c.options.Renew != nil && c.options.Renew(ctx, canonical(a.server)) == nil {
+	if c.options.Renew != nil && c.options.Renew(ctx, canonical(a.server), old.mark()) == nil {
 		now, err := c.store.login(ctx, old)
 		if err == nil && now.isOther(old) {
 			a.set(now)
