@@ -126,6 +126,11 @@ var rules = []rule{
 		reason: "it records around any Handler, and is one",
 	},
 	{
+		who:    "console",
+		never:  []string{"/host", "/gateway", "/model", "/policy", "/audit", "/config", "/servers", "/cmd"},
+		reason: "it serves a page and what it is given; what runs, and how it is reached, is its caller's business",
+	},
+	{
 		who:    "ratelimit",
 		never:  []string{"/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd", "/internal"},
 		reason: "it bounds what is asked of any Handler",

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os/exec"
+	"sync"
+	"syscall"
+
+	"github.com/junction-mcp/junction/console"
+	"github.com/junction-mcp/junction/console/reply"
+	"github.com/spf13/cobra"
+)
+
+// consoleOptions are the flags of junction console.
+type consoleOptions struct {
+	http      string
+	noBrowser bool
+	view      string // the view to open, as the page's address has it behind #/; empty: the first one
+}
+
+func (a *app) consoleCommand() *cobra.Command {
+	var o consoleOptions
+	cmd := &cobra.Command{
+		Use:   "console",
+		Short: "Show what clients and servers say, in a browser",
+		Long: `Serve a web page on this machine that shows every junction up, proxy and chat of this
+user: their servers, and the messages that go through them while they go. Junction
+prints a link to it, which lets one browser in, once, and opens it where there is a
+browser; Enter in the terminal prints another one.
+
+` + exitHelp,
+		Args: noMore,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return orderly(cmd.Context(), a.serveConsole(cmd.Context(), o))
+		},
+	}
+	o.flags(cmd)
+	a.configFlags(cmd.Flags())
+	return cmd
+}
+
+func (o *consoleOptions) flags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&o.http, "http", "127.0.0.1:0", "serve the page at `HOST:PORT`, a loopback address")
+	cmd.Flags().BoolVar(&o.noBrowser, "no-browser", false, "only print the link")
+}
+
+// serveConsole serves the console until ctx is done.
+func (a *app) serveConsole(ctx context.Context, o consoleOptions) error {
+	l, err := o.listen()
+	if err != nil {
+		return err
+	}
+	c := console.New()
+	a.consoleRoutes(c)
+	origin := "http://" + l.Addr().String()
+	link := c.Link(origin, o.view)
+	a.out.Printf("The console is at\n  %s\n", link)
+	if !o.noBrowser && a.person != nil && canOpenBrowser() {
+		name, args := browser()
+		cmd := exec.CommandContext(context.WithoutCancel(ctx), name, append(args, link)...)
+		if err := cmd.Start(); err == nil {
+			go func() { _ = cmd.Wait() }() // a browser may stay; it is the person's
+		}
+	}
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if a.person != nil && !a.person.Away() {
+		a.screen.Printf("The link lets one browser in. Enter prints another one, Ctrl-C ends the console.\n")
+		asking.Go(func() { a.printLinks(ctx, func() string { return c.Link(origin, o.view) }) })
+	}
+	return c.Serve(ctx, l, a.serverLog())
+}
+
+// listen opens the address, which has to be one of this machine only.
+func (o *consoleOptions) listen() (net.Listener, error) {
+	at, err := net.ResolveTCPAddr("tcp", o.http)
+	if err != nil {
+		return nil, usagef("--http: expected HOST:PORT, such as 127.0.0.1:8000: %w", err)
+	}
+	if !at.IP.IsLoopback() {
+		return nil, usagef("--http %s is not a loopback address; the console shows everything that is said, so it is for this machine only (ssh -L brings a port of it to yours)", o.http)
+	}
+	l, err := net.ListenTCP("tcp", at)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return nil, &connectError{fmt.Errorf("--http %s: this address is in use; --http 127.0.0.1:0 takes one that is free", o.http)}
+	}
+	if err != nil {
+		return nil, &connectError{fmt.Errorf("--http: %w", err)}
+	}
+	return l, nil
+}
+
+// printLinks prints another link each time that the person presses Enter, until ctx is done or the terminal is gone.
+func (a *app) printLinks(ctx context.Context, link func() string) {
+	for {
+		if _, err := a.person.Line(ctx, ""); err != nil {
+			return
+		}
+		a.out.Printf("  %s\n", link())
+	}
+}
+
+// consoleRoutes adds to the API of the console what this user's processes say.
+func (a *app) consoleRoutes(c *console.Console) {
+	c.Handle("GET /instances", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		all, err := instances(r.Context())
+		if err != nil {
+			reply.Error(w, http.StatusInternalServerError, err)
+			return
+		}
+		reply.JSON(w, http.StatusOK, map[string][]instance{"instances": all})
+	}))
+}

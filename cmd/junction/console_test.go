@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// consoleServed runs junction console until the test ends; a browser that has opened the link asks its API.
+func consoleServed(t *testing.T, args ...string) (ask func(path string) (int, string)) {
+	t.Helper()
+	ctx, interrupt := context.WithCancelCause(context.WithoutCancel(t.Context()))
+	link := regexp.MustCompile(`http://\S+`)
+	began := make(chan struct{}, 1)
+	stdout := &watchedBuffer{word: "?token=", seen: func() { began <- struct{}{} }}
+	ended := make(chan int, 1)
+	go func() { ended <- run(ctx, append([]string{"console"}, args...), strings.NewReader(""), stdout, io.Discard) }()
+	t.Cleanup(func() {
+		interrupt(errInterrupted)
+		if code := <-ended; code != exitOK {
+			t.Errorf("junction console ends with %d", code)
+		}
+	})
+	<-began
+	address := link.FindString(stdout.String())
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	browser := &http.Client{Jar: jar}
+	get := func(url string) (int, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := browser.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		data, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(data)
+	}
+	if status, text := get(address); status != http.StatusOK {
+		t.Fatalf("the link gets %d: %s", status, text)
+	}
+	page, _, _ := strings.Cut(address, "?")
+	return func(path string) (int, string) { t.Helper(); return get(page + "api/v1/" + path) }
+}
+
+func TestTheConsoleShowsWhatRuns(t *testing.T) {
+	alone(t)
+	ask := consoleServed(t)
+	if status, text := ask("instances"); status != http.StatusOK || text != `{"instances":[]}`+"\n" {
+		t.Errorf("with nothing that runs it says %d: %s", status, text)
+	}
+	r := serving(t, "up", "everything")
+	status, text := ask("instances")
+	var got struct{ Instances []instance }
+	if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK || len(got.Instances) != 1 ||
+		got.Instances[0].Endpoint != r.url || len(got.Instances[0].Servers) != 1 || got.Instances[0].Servers[0].Name != "everything" {
+		t.Errorf("with one up it says %d: %s", status, text)
+	}
+}
+
+func TestTheConsoleIsForThisMachine(t *testing.T) {
+	runs(t, "", "console", "--http", "0.0.0.0:0").expect(t, exitUsage, "", "is not a loopback address")
+	runs(t, "", "console", "--http", "here").expect(t, exitUsage, "", "expected HOST:PORT")
+}

@@ -1,0 +1,192 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/console/reply"
+)
+
+const (
+	maxBody           = 32 << 20         // bytes of a request
+	readHeaderTimeout = 10 * time.Second // for the headers of a request
+	idleTimeout       = 2 * time.Minute  // of a connection between two requests
+	tokenName         = "token"          // of the query of a link
+)
+
+// policy is the Content-Security-Policy of everything: what a server wrote cannot run, even where the page would fail to
+// show it as text.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src data: blob:; " +
+	"connect-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+
+// A Console is the web page and its API. It is an [http.Handler], to be served at loopback addresses, and safe for
+// concurrent use after the last call of Handle.
+//
+// It lives below a path that nobody can guess: cookies do not know ports, so a browser would send the one of
+// http://127.0.0.1:1 to a stranger's http://127.0.0.1:2, if it did not have that path.
+type Console struct {
+	path   string // "/RANDOM/"
+	cookie string // the value of the cookie of those who were let in
+	api    *http.ServeMux
+	served http.Handler
+
+	mu    sync.Mutex
+	token string // of the link that nobody has used; empty: there is none
+}
+
+// New makes a Console.
+func New() *Console {
+	c := &Console{path: "/" + rand.Text() + "/", cookie: rand.Text(), api: http.NewServeMux()}
+	inside := http.NewServeMux()
+	inside.Handle("/api/v1/", http.StripPrefix("/api/v1", c.api))
+	inside.HandleFunc("/", servePage)
+	c.api.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		reply.Error(w, http.StatusNotFound, errors.New("the API of this junction has no such route"))
+	})
+	c.served = http.StripPrefix(strings.TrimSuffix(c.path, "/"), inside)
+	return c
+}
+
+// Handle adds a route to the API, with a pattern as [http.ServeMux] has: what it answers is at api/v1 below the page. Who
+// gets as far was let in, and asks from the page itself.
+func (c *Console) Handle(pattern string, h http.Handler) { c.api.Handle(pattern, h) }
+
+// Link makes the address that lets a browser in, once, of a console that is served at this origin, such as
+// http://127.0.0.1:8000. One that was made before, and that nobody has used, ends. Where is the view to open, such as
+// "inspector/weather"; it may be empty.
+func (c *Console) Link(origin, where string) string {
+	token := rand.Text()
+	c.mu.Lock()
+	c.token = token
+	c.mu.Unlock()
+	if where != "" {
+		where = "#/" + where
+	}
+	return origin + c.path + "?" + tokenName + "=" + token + where
+}
+
+// Serve serves the console until ctx is done. The listener, which Serve closes, must be at a loopback address.
+func (c *Console) Serve(ctx context.Context, l net.Listener, logger *log.Logger) error {
+	base, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s := &http.Server{Handler: c, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, ErrorLog: logger,
+		BaseContext: func(net.Listener) context.Context { return base }}
+	defer context.AfterFunc(ctx, func() { s.Close() })()
+	if err := s.Serve(l); ctx.Err() == nil {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// ServeHTTP implements [http.Handler].
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	if why := foreign(r); why != "" {
+		reply.Error(w, http.StatusForbidden, errors.New(why))
+		return
+	}
+	switch {
+	case c.enters(w, r):
+	case !c.known(r):
+		serveClosed(w)
+	case fromElsewhere(r) && r.URL.Path != c.path:
+		reply.Error(w, http.StatusForbidden, errors.New("this is for the console's own page only"))
+	default:
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		c.served.ServeHTTP(w, r)
+	}
+}
+
+// foreign says why a request does not come from a page of this address: it was rebound to it, or belongs to another.
+func foreign(r *http.Request) string {
+	name, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		name = r.Host
+	}
+	if ip := net.ParseIP(strings.Trim(name, "[]")); !strings.EqualFold(name, "localhost") && (ip == nil || !ip.IsLoopback()) {
+		return "the console is at loopback addresses only, and never at " + r.Host
+	}
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	for _, origin := range r.Header["Origin"] {
+		if !strings.EqualFold(origin, scheme+r.Host) {
+			return "this is for the console's own page only"
+		}
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") != "" {
+		return "expected an Origin"
+	}
+	return ""
+}
+
+// fromElsewhere reports whether another page asks, which a browser says.
+func fromElsewhere(r *http.Request) bool {
+	site := cmp.Or(r.Header.Get("Sec-Fetch-Site"), "same-origin")
+	return site != "same-origin" && site != "none"
+}
+
+// enters lets one in who has the link, and reports whether it answered. The page that follows is asked for by a script, as
+// a browser that was sent on from elsewhere would not send the cookie.
+func (c *Console) enters(w http.ResponseWriter, r *http.Request) bool {
+	token := r.URL.Query().Get(tokenName)
+	if token == "" || r.URL.Path != c.path || r.Method != http.MethodGet {
+		return false
+	}
+	if !c.spend(token) {
+		if c.known(r) { // who is in opens it once more
+			servePage(w, pathOf(r, "/enter.html"))
+			return true
+		}
+		serveClosed(w)
+		return true
+	}
+	http.SetCookie(w, &http.Cookie{Name: cookieName, Value: c.cookie, Path: c.path, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	servePage(w, pathOf(r, "/enter.html"))
+	return true
+}
+
+// spend reports whether a token is that of the link, and ends it.
+func (c *Console) spend(token string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(c.token)) == 0 {
+		return false
+	}
+	c.token = ""
+	return true
+}
+
+const cookieName = "junction"
+
+// known reports whether who asks was let in.
+func (c *Console) known(r *http.Request) bool {
+	for _, cookie := range r.CookiesNamed(cookieName) {
+		if subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(c.cookie)) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+func pathOf(r *http.Request, path string) *http.Request {
+	changed := r.Clone(r.Context())
+	changed.URL.Path = path
+	return changed
+}

@@ -1,0 +1,76 @@
+// The texts of the page, in the language of whoever looks at it.
+import en from './words/en.js';
+import zh from './words/zh.js';
+
+const languages = {en, zh};
+const kept = 'junction.language';
+
+let current = start();
+
+function start() {
+  const chosen = localStorage.getItem(kept);
+  if (chosen && chosen in languages) return chosen;
+  return navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en';
+}
+
+/** language is the current one: en or zh. */
+export function language() {
+  return current;
+}
+
+/** choose changes the language, and keeps it. The page has to be shown again. */
+export function choose(name) {
+  if (!(name in languages)) throw new RangeError(`no language ${name}`);
+  current = name;
+  localStorage.setItem(kept, name);
+  document.documentElement.lang = locale();
+}
+
+/** locale is the current language as Intl and the lang attribute have it. */
+export function locale() {
+  return current === 'zh' ? 'zh-Hans' : 'en';
+}
+
+/** t is a text, in which {name} is replaced by values.name. */
+export function t(key, values) {
+  const text = languages[current][key] ?? en[key];
+  if (text === undefined) throw new RangeError(`no text ${key}`);
+  return text.replace(/\{(\w+)\}/g, (whole, name) => (values && name in values ? String(values[name]) : whole));
+}
+
+/** plural is the text for a number of things: that of key.one or key.other. */
+export function plural(key, n, values) {
+  const form = new Intl.PluralRules(locale()).select(n) === 'one' ? 'one' : 'other';
+  return t(`${key}.${form}`, {n: number(n), ...values});
+}
+
+/** number is a number as it is written in the current language. */
+export function number(n) {
+  return new Intl.NumberFormat(locale()).format(n);
+}
+
+/** clock is the time of day of an RFC 3339 text, to the millisecond. */
+export function clock(time) {
+  return new Intl.DateTimeFormat(locale(), {hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3, hourCycle: 'h23'}).format(new Date(time));
+}
+
+/** bytes is a size. */
+export function bytes(n) {
+  const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'];
+  let unit = 0;
+  while (n >= 1000 && unit < units.length - 1) {
+    n /= 1000;
+    unit++;
+  }
+  return new Intl.NumberFormat(locale(), {style: 'unit', unit: units[unit], unitDisplay: 'short', maximumFractionDigits: n < 10 && unit > 0 ? 1 : 0}).format(n);
+}
+
+/** duration is a time in nanoseconds, with as many digits as say something. */
+export function duration(nanoseconds) {
+  let [n, unit] = [nanoseconds / 1e6, 'millisecond'];
+  if (n < 1) [n, unit] = [n * 1000, 'microsecond'];
+  else if (n >= 1000) [n, unit] = [n / 1000, 'second'];
+  return new Intl.NumberFormat(locale(), {style: 'unit', unit, unitDisplay: 'short', maximumSignificantDigits: 3}).format(n);
+}
+
+document.documentElement.lang = locale();

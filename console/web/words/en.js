@@ -1,0 +1,25 @@
+// The texts of the page in English, by view.
+export default {
+  'app.views': 'Views',
+  'app.skip': 'Skip to the content',
+  'app.theme': 'Theme',
+  'app.theme.auto': 'System',
+  'app.theme.light': 'Light',
+  'app.theme.dark': 'Dark',
+  'app.language': 'Language',
+  'app.keys': 'Keys',
+  'app.key.filter': 'Go to the filter',
+  'app.key.back': 'Leave a field, or go back',
+  'app.close': 'Close',
+  'app.unreachable': 'The console does not answer. If it ended, start it again; this page goes on by itself if it comes back.',
+
+  'servers.title': 'Servers',
+  'servers.none': 'No junction up runs for this user. Start one, and it appears here:',
+  'servers.process': 'process {pid}',
+  'servers.name': 'Server',
+  'servers.state': 'State',
+  'servers.offers': 'Offers',
+  'servers.line': 'What it says of itself',
+  'servers.tools.one': '{n} tool',
+  'servers.tools.other': '{n} tools',
+};

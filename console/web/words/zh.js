@@ -1,0 +1,25 @@
+// 页面的中文文本，按视图排列。
+export default {
+  'app.views': '视图',
+  'app.skip': '跳到内容',
+  'app.theme': '主题',
+  'app.theme.auto': '跟随系统',
+  'app.theme.light': '浅色',
+  'app.theme.dark': '深色',
+  'app.language': '语言',
+  'app.keys': '快捷键',
+  'app.key.filter': '转到筛选框',
+  'app.key.back': '离开输入框，或返回',
+  'app.close': '关闭',
+  'app.unreachable': '控制台没有响应。如果它已结束，请重新启动；恢复后本页会自动继续。',
+
+  'servers.title': '服务器',
+  'servers.none': '当前用户没有正在运行的 junction up。启动后会显示在这里：',
+  'servers.process': '进程 {pid}',
+  'servers.name': '服务器',
+  'servers.state': '状态',
+  'servers.offers': '提供',
+  'servers.line': '状态说明',
+  'servers.tools.one': '{n} 个工具',
+  'servers.tools.other': '{n} 个工具',
+};
