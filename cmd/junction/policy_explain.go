@@ -259,25 +259,33 @@ func (a *app) showExplanation(in policy.Input, d policy.Decision, hidden bool) e
 
 // printExplanation prints a decision for programs.
 func (a *app) printExplanation(book *rulebook, in policy.Input, d policy.Decision, hidden bool) error {
-	type step struct {
-		Rule    *policy.Rule   `json:"rule"`
-		Outcome policy.Outcome `json:"outcome"`
-		Why     string         `json:"why"`
-	}
-	steps := []step{}
+	return a.printObject(explained(book, in, d, hidden))
+}
+
+// An explanationShown is a decision for programs.
+type explanationShown struct {
+	Effect  policy.Effect `json:"effect"`
+	Rule    *policy.Rule  `json:"rule"`
+	Reason  string        `json:"reason"`
+	Default bool          `json:"default"`
+	Hidden  bool          `json:"hidden"`
+	Input   policy.Input  `json:"input"`
+	Files   []string      `json:"files"`
+	Rules   []stepShown   `json:"rules"`
+}
+
+type stepShown struct {
+	Rule    *policy.Rule   `json:"rule"`
+	Outcome policy.Outcome `json:"outcome"`
+	Why     string         `json:"why"`
+}
+
+func explained(book *rulebook, in policy.Input, d policy.Decision, hidden bool) explanationShown {
+	steps := []stepShown{}
 	for _, s := range d.Trace {
-		steps = append(steps, step{s.Rule, s.Outcome, s.Why()})
+		steps = append(steps, stepShown{s.Rule, s.Outcome, s.Why()})
 	}
-	return a.printObject(struct {
-		Effect  policy.Effect `json:"effect"`
-		Rule    *policy.Rule  `json:"rule"`
-		Reason  string        `json:"reason"`
-		Default bool          `json:"default"`
-		Hidden  bool          `json:"hidden"`
-		Input   policy.Input  `json:"input"`
-		Files   []string      `json:"files"`
-		Rules   []step        `json:"rules"`
-	}{d.Effect, d.Rule, d.Reason, d.Default, hidden, in, book.paths(), steps})
+	return explanationShown{d.Effect, d.Rule, d.Reason, d.Default, hidden, in, book.paths(), steps}
 }
 
 // printObject prints a value as one line of JSON.

@@ -55,6 +55,8 @@ type app struct {
 	recorder     *recording.Recorder // nil: nothing is recorded
 	recordsFront bool                // what clients say to a gateway is, and not what it says to its servers
 
+	tails stderrTails // of servers, by their names
+
 	closing sync.Mutex
 	closers []io.Closer // what is closed when the command ends
 }

@@ -163,7 +163,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 		v.join(ctx, "")
 	}
 	v.found(set, a.unread)
-	defer a.publish(v.describe)()
+	defer v.share(ctx)()
 	a.introduceUp(v, set)
 	return orderly(ctx, v.serve(ctx, board))
 }
@@ -367,7 +367,7 @@ func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store, c
 		o := a.options(t)
 		o.Bridge, o.OneClient = true, start.Client()
 		known := u.Memory != nil && u.Memory.Load() != nil
-		return dialWatched(ctx, t.transport, o, start, e.definition.StartTimeout, known)
+		return dialWatched(ctx, a.stderrOf(e.name).of(t.transport), o, start, e.definition.StartTimeout, known)
 	}
 	return u
 }
