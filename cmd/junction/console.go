@@ -117,4 +117,5 @@ func (a *app) consoleRoutes(c *console.Console) {
 		reply.JSON(w, http.StatusOK, map[string][]instance{"instances": all})
 	}))
 	c.Handle("/instances/{pid}/{rest...}", passOrders())
+	a.conversationRoutes(c)
 }

@@ -2,9 +2,13 @@
 import {h, clear} from './dom.js';
 import {choose, language, t} from './words.js';
 import * as servers from './servers.js';
+import * as conversations from './conversations.js';
 
 // A view of the page. Its key follows "g".
-const views = [{name: 'servers', key: 's', module: servers}];
+const views = [
+  {name: 'servers', key: 's', module: servers},
+  {name: 'conversations', key: 'c', module: conversations},
+];
 
 const keptTheme = 'junction.theme';
 const themes = ['auto', 'light', 'dark'];
