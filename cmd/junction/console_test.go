@@ -81,3 +81,27 @@ func TestTheConsoleIsForThisMachine(t *testing.T) {
 	runs(t, "", "console", "--http", "0.0.0.0:0").expect(t, exitUsage, "", "is not a loopback address")
 	runs(t, "", "console", "--http", "here").expect(t, exitUsage, "", "expected HOST:PORT")
 }
+
+func TestUpServesAConsole(t *testing.T) {
+	alone(t)
+	r := serving(t, "up", "everything", "--console")
+	link := regexp.MustCompile(`The console is at (http://127\.0\.0\.1:\d+/\S+)`)
+	printed := link.FindStringSubmatch(r.stderr.String())
+	if printed == nil {
+		t.Fatal(r.stderr)
+	}
+	response, err := http.Get(printed[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		t.Errorf("the link gets %s", response.Status)
+	}
+	if code := r.stop(); code != exitOK {
+		t.Errorf("up ends with %d", code)
+	}
+	if _, err := http.Get(printed[1]); err == nil {
+		t.Error("the console goes on after up has ended")
+	}
+}

@@ -56,6 +56,7 @@ type app struct {
 	recordsFront bool                // what clients say to a gateway is, and not what it says to its servers
 
 	tails stderrTails // of servers, by their names
+	side  sideConsole // of a command that does something else
 
 	closing sync.Mutex
 	closers []io.Closer // what is closed when the command ends

@@ -39,6 +39,7 @@ type upOptions struct {
 	noPrefix  bool
 	admin     string         // an address for whoever watches over it; empty: none
 	bareAdmin bool           // that address may be of a network and not encrypted
+	console   bool           // a console is served
 	profile   string         // that standard input and output are served
 	names     []string       // of servers; empty: all
 	given     *pflag.FlagSet // the flags, to say them again
@@ -101,6 +102,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 	cmd.Flags().StringVar(&o.admin, "admin", "", "serve /metrics (Prometheus), /healthz, /readyz and, with a token, /api at `HOST:PORT`; off this machine with --tls-cert")
 	cmd.Flags().BoolVar(&o.bareAdmin, "admin-insecure", false, "let the address of --admin be one of a network without --tls-cert: /metrics is readable for everybody there, and /api is not served")
 	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+endpointPath+"/NAME")
+	o.consoleFlag(cmd.Flags())
 	a.configFlags(cmd.Flags())
 	a.recordFlag(cmd.Flags())
 	a.logFlags(cmd.Flags())

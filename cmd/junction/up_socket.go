@@ -11,14 +11,27 @@ import (
 	"strconv"
 
 	"github.com/junction-mcp/junction/console/reply"
+	"github.com/spf13/pflag"
 )
 
 // controlEnd ends the name of the socket at which this user's console asks a junction up, and controls it.
 const controlEnd = ".control"
 
-// share lets junction status and consoles of this user ask this process. The function that it returns ends that.
+func (o *upOptions) consoleFlag(f *pflag.FlagSet) {
+	f.BoolVar(&o.console, "console", false, "serve a web page, on this machine only, that shows servers and messages; the link that is printed lets one browser in")
+}
+
+// share lets junction status and consoles of this user ask this process, and serves one if that is wanted. The function
+// that it returns ends that, but for the console.
 func (v *served) share(ctx context.Context) (end func()) {
 	unpublish, stop := v.app.publish(v.describe), v.takeOrders(ctx)
+	if v.options.console {
+		if link, err := v.app.consoleLink(ctx); err != nil {
+			v.app.screen.Printf("junction: the console is not served: %v\n", err)
+		} else {
+			v.app.screen.Printf("The console is at %s\n", link)
+		}
+	}
 	return func() { stop(); unpublish() }
 }
 
