@@ -154,7 +154,7 @@ function say(fault) {
     case 'maxProperties': return plural('form.must.maxProperties', fault.n);
     case 'unknown': return t('form.must.unknown');
     case 'name': return t('form.must.name');
-    case 'one': return t('form.must.one');
+    case 'one': return t('form.must.single');
     default: return t('form.must.not');
   }
 }

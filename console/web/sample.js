@@ -174,7 +174,8 @@ function text(pattern, seed, more = 0) {
     const [whole] = /^\\(u\{[^}]*\}|[pP]\{[^}]*\}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)/s.exec(pattern.slice(at)) ?? ['\\'];
     at += Math.max(1, whole.length);
     const one = compile(whole);
-    return [...'1a _-.', whole[1] ?? ''].concat(Array.from({length: 128}, (_, i) => String.fromCharCode(i))).find((c) => one?.test(c)) ?? '';
+    const all = [...'1a _-.', whole[1] ?? ''].concat(Array.from({length: 95}, (_, i) => String.fromCharCode(32 + i)), '\n', '\t').filter((c) => one?.test(c));
+    return all[seed % (all.length || 1)] ?? '';
   }
   return choice(0);
 }

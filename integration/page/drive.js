@@ -22,11 +22,12 @@ function rowsOf(group) {
 }
 
 function fill(f, row, value, path) {
+  const toggle = () => [...row.querySelectorAll(':scope > .form-head .form-actions > button')].find((one) => one.textContent === 'null' && !one.hidden);
+  if (row.dataset.kind === 'null' && value !== null) toggle()?.click();
   const kindOf = row.dataset.kind;
   if (value === null && kindOf !== 'null' && kindOf !== 'variant' && kindOf !== 'json') {
-    const button = [...row.querySelectorAll(':scope > .form-head .form-actions > button')].find((one) => one.textContent === 'null' && !one.hidden);
-    if (button) {
-      button.click();
+    if (toggle()) {
+      toggle().click();
       return;
     }
   }

@@ -25,6 +25,10 @@ function repaired(schema) {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     if (typeof value.required === 'boolean') delete value.required;
     if (typeof value.type === 'string' && !['null', 'boolean', 'number', 'integer', 'string', 'array', 'object'].includes(value.type)) delete value.type;
+    for (const [over, limit] of [['exclusiveMinimum', 'minimum'], ['exclusiveMaximum', 'maximum']]) { // of draft-04
+      if (value[over] === true) value[over] = value[limit];
+      else if (value[over] === false) delete value[over];
+    }
     return value;
   });
 }
