@@ -10,14 +10,13 @@ export const MAX_STEPS = 100_000;
 /** Faults that are reported at once: nobody reads more. */
 export const MAX_FAULTS = 100;
 
-/** check gives the faults of a value: [{path, rule, ...what the rule's text names}]. */
-export function check(schema, value, root = schema) {
-  const run = {root, steps: 0};
-  return faults(run, schema, value, [], 0).slice(0, MAX_FAULTS);
+/** check gives the faults of a value: [{path, rule, ...what the rule's text names}]. After so many steps all is right. */
+export function check(schema, value, root = schema, steps = MAX_STEPS) {
+  return faults({root, left: steps}, schema, value, [], 0);
 }
 
 /** fits says whether a value has no faults. */
-export const fits = (schema, value, root) => check(schema, value, root).length === 0;
+export const fits = (schema, value, root, steps) => check(schema, value, root, steps).length === 0;
 
 /** never says whether no value can fit: false, and what zod writes for it, {"not": {}}. */
 export const never = (schema) => schema === false ||
@@ -76,18 +75,19 @@ const formats = {
 /**
  * matches says whether a text has a match of a pattern; undefined where that is not decided. A pattern comes from a
  * server, and one such as (a+)+$ can keep the browser busy for years: where repetitions are repeated a step is
- * thought to multiply the work for each character, and else each repetition for all of them; above 10 million it is left.
+ * thought to multiply the work for each character, and else each repetition for all of them. A million takes some 10 ms.
  */
-export function matches(pattern, text) {
+export function matches(pattern, text, run = {left: MAX_STEPS}) {
   const regexp = compile(pattern);
   if (!regexp) return undefined;
   const bare = pattern.replace(/\\./gs, 'x').replace(/\[[^\]]*\]/g, 'x');
   const repeats = (bare.match(/[*+?]|\{\d+,\d*\}/g) ?? []).length, choices = (bare.match(/\|/g) ?? []).length;
-  const nested = /\)([*+]|\{\d+,?\d*\})/.test(bare);
   const places = Math.min(choices, 1 + (bare.match(/\(/g) ?? []).length);
-  const work = nested ? (1 + repeats + choices) ** text.length :
+  const work = /\)([*+]|\{\d+,?\d*\})/.test(bare) ? (1 + repeats + choices) ** text.length :
     Math.max(1, text.length) ** Math.max(1, repeats) * (1 + choices / Math.max(1, places)) ** places;
-  return work > 1e7 ? undefined : regexp.test(text);
+  if (work > 1e6) return undefined;
+  run.left -= work / 1000;
+  return run.left > 0 ? regexp.test(text) : undefined;
 }
 
 /** compile makes a regular expression of a pattern; null where it is none. */
@@ -115,10 +115,11 @@ const length = (text) => [...text].length; // in characters, as JSON Schema coun
 
 function faults(run, schema, value, path, depth) {
   if (schema === false) return [{path, rule: 'never'}];
-  if (!isObject(schema) || depth > MAX_DEPTH || ++run.steps > MAX_STEPS) return [];
+  if (!isObject(schema) || depth > MAX_DEPTH || (run.left -= 1 + (list(schema.enum).length + list(schema.required).length) / 8) < 0) return [];
   if (value === undefined) return [{path, rule: 'required'}];
   const found = [];
   const fault = (rule, more) => found.push({path, rule, ...more});
+  const all = (more) => more.slice(0, MAX_FAULTS - found.length).forEach((one) => found.push(one));
   const within = (sub, at = value, to = path) => faults(run, sub, at, to, depth + 1);
   const ok = (sub, at) => within(sub, at).length === 0;
 
@@ -126,22 +127,22 @@ function faults(run, schema, value, path, depth) {
   if (Array.isArray(schema.enum) && !schema.enum.some((one) => same(one, value))) fault('enum');
   if (Object.hasOwn(schema, 'const') && !same(schema.const, value)) fault('const', {value: JSON.stringify(schema.const)});
   switch (kind(value)) {
-    case 'string': texts(schema, value, fault); break;
+    case 'string': texts(run, schema, value, fault); break;
     case 'number': numbers(schema, value, fault); break;
-    case 'array': items(schema, value, path, fault, within, ok, found); break;
-    case 'object': members(run, schema, value, path, fault, within, ok, found); break;
+    case 'array': items(schema, value, path, fault, within, ok, all); break;
+    case 'object': members(run, schema, value, path, fault, within, ok, all); break;
   }
-  if (schema.$ref !== undefined) found.push(...within(deref(run.root, schema.$ref)));
-  for (const sub of list(schema.allOf)) found.push(...within(sub));
+  if (schema.$ref !== undefined) all(within(deref(run.root, schema.$ref)));
+  for (const sub of list(schema.allOf)) all(within(sub));
   for (const name of ['anyOf', 'oneOf']) {
     if (!Array.isArray(schema[name])) continue;
-    const all = schema[name].map((sub) => within(sub));
-    const good = all.filter((one) => one.length === 0).length;
-    if (good === 0) found.push(...closest(all, path));
+    const each = schema[name].map((sub) => within(sub));
+    const good = each.filter((one) => one.length === 0).length;
+    if (good === 0) all(closest(each, path));
     else if (name === 'oneOf' && good > 1) fault('one', {n: good});
   }
   if (schema.not !== undefined && ok(schema.not)) fault('not');
-  if (schema.if !== undefined) found.push(...within(ok(schema.if) ? schema.then : schema.else));
+  if (schema.if !== undefined) all(within(ok(schema.if) ? schema.then : schema.else));
   return found;
 }
 
@@ -151,10 +152,10 @@ function closest(all, path) {
   return all.reduce((best, one) => (far(one) < far(best) ? one : best), all[0] ?? []);
 }
 
-function texts(schema, value, fault) {
+function texts(run, schema, value, fault) {
   if (schema.minLength > length(value)) fault('minLength', {n: schema.minLength});
   if (schema.maxLength < length(value)) fault('maxLength', {n: schema.maxLength});
-  if (typeof schema.pattern === 'string' && matches(schema.pattern, value) === false) fault('pattern', {pattern: schema.pattern});
+  if (typeof schema.pattern === 'string' && matches(schema.pattern, value, run) === false) fault('pattern', {pattern: schema.pattern});
   const format = typeof schema.format === 'string' ? get(formats, schema.format) : undefined;
   if (format && value.length < 10_000 && !format.test(value)) fault('format', {format: schema.format});
 }
@@ -171,21 +172,21 @@ function numbers(schema, value, fault) {
   if (bound(step) > 0 && Math.abs(times - Math.round(times)) > 1e-9 * Math.max(1, Math.abs(times))) fault('multipleOf', {n: digits(step)});
 }
 
-function items(schema, value, path, fault, within, ok, found) {
+function items(schema, value, path, fault, within, ok, all) {
   const first = Array.isArray(schema.items) ? schema.items : list(schema.prefixItems);
   const rest = Array.isArray(schema.items) ? schema.additionalItems : schema.items;
   if (schema.minItems > value.length) fault('minItems', {n: schema.minItems});
   if (schema.maxItems < value.length) fault('maxItems', {n: schema.maxItems});
   value.forEach((item, i) => {
     const sub = i < first.length ? first[i] : rest;
-    found.push(...within(item === undefined || sub !== undefined ? sub ?? {} : true, item, [...path, i]));
+    all(within(sub ?? {}, item, [...path, i]));
   });
   if (schema.uniqueItems === true) {
     const seen = new Set();
     for (const [i, item] of value.entries()) {
       const text = sorted(item);
       if (seen.has(text)) {
-        found.push({path: [...path, i], rule: 'unique'});
+        all([{path: [...path, i], rule: 'unique'}]);
         break;
       }
       seen.add(text);
@@ -202,49 +203,49 @@ function sorted(value) {
   return JSON.stringify(value, (_, v) => (isObject(v) ? Object.fromEntries(Object.entries(v).sort(([a], [b]) => (a < b ? -1 : 1))) : v)) ?? '';
 }
 
-function members(run, schema, value, path, fault, within, ok, found) {
+function members(run, schema, value, path, fault, within, ok, all) {
   const names = Object.keys(value).filter((name) => value[name] !== undefined);
-  for (const name of list(schema.required)) if (get(value, name) === undefined) found.push({path: [...path, name], rule: 'required'});
+  for (const name of list(schema.required)) if (get(value, name) === undefined) all([{path: [...path, name], rule: 'required'}]);
   if (schema.minProperties > names.length) fault('minProperties', {n: schema.minProperties});
   if (schema.maxProperties < names.length) fault('maxProperties', {n: schema.maxProperties});
   for (const name of names) {
-    const subs = subschemas(schema, name);
+    const subs = subschemas(schema, name, run);
     const known = subs.length > 0;
     if (!known && schema.additionalProperties !== undefined) subs.push(schema.additionalProperties);
     for (const sub of subs) {
-      if (sub === false || !known && never(sub)) found.push({path: [...path, name], rule: 'unknown'});
-      else found.push(...within(sub, value[name], [...path, name]));
+      if (sub === false || !known && never(sub)) all([{path: [...path, name], rule: 'unknown'}]);
+      else all(within(sub, value[name], [...path, name]));
     }
-    if (schema.propertyNames !== undefined && !ok(schema.propertyNames, name)) found.push({path: [...path, name], rule: 'name'});
+    if (schema.propertyNames !== undefined && !ok(schema.propertyNames, name)) all([{path: [...path, name], rule: 'name'}]);
   }
   for (const [name, more] of [...pairs(schema.dependentRequired), ...pairs(schema.dependencies)]) {
     if (get(value, name) === undefined) continue;
-    for (const other of list(more)) if (get(value, other) === undefined) found.push({path: [...path, other], rule: 'required'});
+    for (const other of list(more)) if (get(value, other) === undefined) all([{path: [...path, other], rule: 'required'}]);
   }
   for (const [name, more] of [...pairs(schema.dependentSchemas), ...pairs(schema.dependencies)]) {
-    if (get(value, name) !== undefined && !Array.isArray(more)) found.push(...within(more));
+    if (get(value, name) !== undefined && !Array.isArray(more)) all(within(more));
   }
   if (schema.unevaluatedProperties !== undefined) {
     const seen = evaluated(run, schema, value, 0);
     for (const name of names) {
       if (seen.has(name)) continue;
-      if (schema.unevaluatedProperties === false) found.push({path: [...path, name], rule: 'unknown'});
-      else found.push(...within(schema.unevaluatedProperties, value[name], [...path, name]));
+      if (schema.unevaluatedProperties === false) all([{path: [...path, name], rule: 'unknown'}]);
+      else all(within(schema.unevaluatedProperties, value[name], [...path, name]));
     }
   }
 }
 
 /** subschemas are those that properties and patternProperties have for a member. */
-export function subschemas(schema, name) {
+export function subschemas(schema, name, run) {
   const subs = isObject(schema.properties) && Object.hasOwn(schema.properties, name) ? [schema.properties[name]] : [];
-  for (const [pattern, sub] of pairs(schema.patternProperties)) if (matches(pattern, name)) subs.push(sub);
+  for (const [pattern, sub] of pairs(schema.patternProperties)) if (matches(pattern, name, run)) subs.push(sub);
   return subs;
 }
 
 // evaluated are the members of a value that some part of a schema says something of.
 function evaluated(run, schema, value, depth) {
   const names = new Set();
-  if (!isObject(schema) || depth > MAX_DEPTH || ++run.steps > MAX_STEPS) return names;
+  if (!isObject(schema) || depth > MAX_DEPTH || --run.left < 0) return names;
   for (const name of Object.keys(value)) {
     if (schema.additionalProperties !== undefined || depth > 0 && schema.unevaluatedProperties !== undefined || subschemas(schema, name).length > 0) names.add(name);
   }

@@ -10,7 +10,7 @@
 // are not in the value, but for those that are required and can be only one thing; with defaults: true those that have
 // a default are, as the specification wants it for the questions of a server.
 import {check} from './check.js';
-import {field} from './form_field.js';
+import {enter, field} from './form_field.js';
 import {parse} from './json.js';
 import {filled, start} from './schema.js';
 import {clear, h} from './dom.js';
@@ -124,7 +124,10 @@ export function form(schema, options = {}) {
       return refresh();
     },
     focus() {
-      (node.querySelector('[aria-invalid="true"]') ?? node.querySelector('.form-body :is(input, select, textarea, button)'))?.focus();
+      const wrong = node.querySelector('[aria-invalid="true"]') ?? node.querySelector('.form-row > .problem:not([hidden])')?.parentElement;
+      if (wrong?.matches('.form-row')) enter(wrong);
+      else if (wrong) wrong.focus();
+      else enter(body);
     },
   };
 }

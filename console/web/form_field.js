@@ -27,7 +27,7 @@ export function field(ctx, spec) {
   const flat = flatten(spec.schema, ctx.root, value);
   const ids = {input: ctx.id(), label: ctx.id(), help: ctx.id(), fault: ctx.id()};
   const name = cut(spec.label ?? String(spec.key ?? '')), title = typeof flat.title === 'string' ? cut(flat.title) : '';
-  const star = h('span', {class: 'form-must', hidden: !required}, h('span', {'aria-hidden': 'true'}, '*'), h('span', {class: 'quiet'}, t('form.required')));
+  const star = h('span', {class: 'form-must', hidden: !required || typeof spec.key !== 'string'}, h('span', {'aria-hidden': 'true'}, '*'), h('span', {class: 'quiet'}, t('form.required')));
   const label = h('label', {id: ids.label, for: ids.input}, h('span', {class: 'form-name'}, name || title || t('form.value')), name && plainly(title) !== plainly(name) && title ? h('span', {class: 'dim'}, ` ${title}`) : null, star);
   const out = h('button', {type: 'button', class: 'button-plain form-small', title: t('form.omit'), 'aria-label': t('form.omit.of', {name}), onclick: () => change(undefined, true)}, t('form.omit.short'));
   const empty = h('button', {type: 'button', class: 'button-plain form-small mono', 'aria-label': t('form.null', {name}), 'aria-pressed': 'false', onclick: () => {
@@ -78,7 +78,7 @@ export function field(ctx, spec) {
     }
     if (control.input) label.setAttribute('for', ids.input);
     if (flat.readOnly === true && !required) for (const one of holder.querySelectorAll('input, select, textarea, button')) one.disabled = true;
-    if (again) holder.querySelector('input, select, textarea, button')?.focus();
+    if (again) enter(holder);
   }
   draw(false);
 
@@ -111,6 +111,12 @@ export function field(ctx, spec) {
       else target?.setAttribute('aria-invalid', 'true');
     },
   };
+}
+
+/** enter focuses what is filled in first within a node. */
+export function enter(node) {
+  const seen = (selector) => [...node.querySelectorAll(selector)].find((one) => one.checkVisibility() && !one.closest('.form-head'));
+  (seen('input, select, textarea') ?? seen('button'))?.focus();
 }
 
 /** body makes what a value is changed with: {node, kind, input?, at?(key), all?()}. */

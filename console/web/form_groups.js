@@ -1,5 +1,6 @@
 // What has fields within: objects, lists, and the choice between kinds of value.
-import {body, field, cut, typeWord} from './form_field.js';
+import {never} from './check.js';
+import {body, cut, enter, field, typeWord} from './form_field.js';
 import {get, isObject, put, same} from './json.js';
 import {flatten, member, only, open, pick, start} from './schema.js';
 import {clear, h} from './dom.js';
@@ -57,7 +58,7 @@ export function entries(ctx, info) {
     const flat = flatten(schema, ctx.root, value);
     const names = [...new Set([...flat.properties.keys(), ...flat.required, ...extras])].filter((name) => {
       const sub = flat.properties.get(name);
-      return get(value, name) !== undefined || flat.required.has(name) || (sub === undefined ? extras.has(name) : !flatten(sub, ctx.root).never);
+      return get(value, name) !== undefined || flat.required.has(name) || (sub === undefined ? extras.has(name) : !never(sub));
     });
     // Of many those come first that must be there or are there.
     const first = (name) => flat.required.has(name) || get(value, name) !== undefined;
@@ -84,7 +85,7 @@ export function entries(ctx, info) {
     extras.add(name);
     change(name, start(member(flatten(schema, ctx.root, value), name), ctx.root));
     arrange();
-    rows.get(name)?.field.node.querySelector('.form-control :is(input, select, textarea, button)')?.focus();
+    if (rows.has(name)) enter(rows.get(name).field.node);
     return '';
   }));
   else if (rows.size === 0) node.append(h('p', {class: 'dim'}, t('form.noarguments')));
@@ -134,7 +135,7 @@ export function list(ctx, info) {
     shown = Math.max(shown, value.length);
     info.change(value);
     draw(known);
-    rows[known].node.querySelector('.form-control :is(input, select, textarea, button)')?.focus();
+    enter(rows[known].node);
   }}, t('form.add.item'), h('span', {class: 'quiet'}, ` ${info.name}`));
 
   function item(i) {
@@ -185,9 +186,7 @@ export function variant(ctx, info, all) {
   let now = pick(all, info.value, ctx.root), inner;
   const kept = new Map(), seen = new Set();
   const labels = all.map((one) => {
-    const type = one.type ?? flatten(one.schema, ctx.root);
-    let text = one.label ?? (one.type ? typeWord(one.type) : kindOf(ctx, type)) ?? '';
-    if (!one.label && one.only?.size > 0) text = t('form.with', {names: [...one.only].slice(0, 5).join(', ')});
+    let text = one.label ?? (one.type ? typeWord(one.type) : one.only.size > 0 ? t('form.with', {names: [...one.only].slice(0, 5).join(', ')}) : kindOf(ctx, flatten(one.schema, ctx.root))) ?? '';
     if (!text || seen.has(text)) text = `${text} ${number(one.number ?? 1)}`.trim();
     seen.add(text);
     return cut(text);
@@ -214,13 +213,14 @@ export function variant(ctx, info, all) {
       info.change(next);
       if (redraw) {
         draw();
-        holder.querySelector('input, select, textarea, button')?.focus();
+        enter(holder);
       }
     }});
     if (inner.input) inner.input.id = info.ids.input;
     else inner.node.setAttribute('role', 'group');
     const labelled = inner.input ?? inner.node;
-    labelled.setAttribute('aria-labelledby', info.ids.label);
+    if (info.root) labelled.setAttribute('aria-label', info.name || t('form.value')); // its head is not shown
+    else labelled.setAttribute('aria-labelledby', info.ids.label);
     labelled.setAttribute('aria-describedby', `${info.ids.help} ${info.ids.fault}`);
     clear(holder, inner.node);
     holder.dataset.kind = inner.kind;

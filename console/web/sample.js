@@ -7,15 +7,15 @@ import {flatten, member, only, open, variants} from './schema.js';
 const FULL_DEPTH = 3;
 /** Where values end that need further ones, as a list that always has a next. */
 const MAX_DEPTH = 12;
-/** Schemas that are looked at for one example; branches within branches would have no end otherwise. */
-const MAX_STEPS = 20_000;
+/** Milliseconds for one try at an example, of three; branches within branches would have no end otherwise. */
+const MAX_TIME = 300;
 /** Longest list and longest text that are made up. */
 const MAX_LENGTH = 10_000;
 
 /** sample is a value that fits, with all optional members where that is possible; undefined where none was found. */
 export function sample(schema, root = schema) {
   for (const full of [FULL_DEPTH, 1, 0]) {
-    const value = make({root, full, steps: 0}, schema, 0, 0);
+    const value = make({root, full, until: performance.now() + MAX_TIME}, schema, 0, 0);
     if (value !== undefined && fits(schema, value, root)) return value;
   }
   return undefined;
@@ -23,7 +23,7 @@ export function sample(schema, root = schema) {
 
 // make tries one value; another seed gives another one where there are several.
 function make(run, schema, depth, seed) {
-  if (depth > MAX_DEPTH || ++run.steps > MAX_STEPS) return undefined;
+  if (depth > MAX_DEPTH || performance.now() > run.until) return undefined;
   const flat = flatten(schema, run.root);
   if (flat.never) return undefined;
   const good = (value) => value !== undefined && fits(schema, value, run.root);

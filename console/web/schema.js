@@ -1,5 +1,5 @@
 // What a form has to show for a schema: the schema with its references and its parts put together.
-import {check, deref, fits, hasType, never, subschemas} from './check.js';
+import {MAX_STEPS, check, deref, fits, hasType, never, subschemas} from './check.js';
 import {get, isObject, kind, put} from './json.js';
 
 /** Schemas that are put together into one: a chain of references that is longer is no one's work by hand. */
@@ -8,6 +8,10 @@ export const MAX_MERGED = 200;
 export const MAX_EAGER = 6;
 /** Branches of oneOf and anyOf that can be chosen from. */
 export const MAX_CHOICES = 200;
+/** Members that are filled in unasked, in all: a schema that requires itself ten times would have ten to the sixth. */
+export const MAX_BEGUN = 40;
+/** Steps to find out whether an if applies: it looks at a member or two, and there may be hundreds of them. */
+const IF_STEPS = 1000;
 
 const allTypes = ['string', 'number', 'boolean', 'object', 'array', 'null'];
 const hints = { // what a schema is about that says no type
@@ -50,7 +54,7 @@ export function flatten(schema, root, value) {
     for (const sub of Array.isArray(part.allOf) ? part.allOf : []) add(sub);
     if (part.if !== undefined) {
       flat.moving = true;
-      add(value !== undefined && fits(part.if, value, root) ? part.then : part.else);
+      add(value !== undefined && fits(part.if, value, root, IF_STEPS) ? part.then : part.else);
     }
     for (const name of ['dependentRequired', 'dependentSchemas', 'dependencies']) {
       for (const [other, more] of Object.entries(isObject(part[name]) ? part[name] : {})) {
@@ -91,10 +95,10 @@ function narrow(flat, part) {
 // branches takes over a oneOf or anyOf: null and titled constants are no choice between forms, one branch is none either.
 function branches(flat, list, root, add) {
   const left = [];
-  for (const branch of list.slice(0, MAX_CHOICES)) {
+  for (const branch of list) {
     if (never(branch)) continue;
     if (isObject(branch) && (branch.type === 'null' || branch.const === null)) flat.nullable = true;
-    else left.push(branch);
+    else if (left.length < MAX_CHOICES) left.push(branch);
   }
   if (left.length === 0) {
     if (!flat.nullable) flat.never = true;
@@ -141,7 +145,7 @@ function without(schema, chosen, branch, root, depth = 0) {
   if (!isObject(schema) || depth > MAX_EAGER * 4) return schema;
   for (const key of ['oneOf', 'anyOf']) {
     if (!Array.isArray(schema[key])) continue;
-    const left = schema[key].filter((one) => !never(one) && !(isObject(one) && (one.type === 'null' || one.const === null)));
+    const left = schema[key].filter((one) => !never(one) && !(isObject(one) && (one.type === 'null' || one.const === null))).slice(0, MAX_CHOICES);
     if (left.length === chosen.length && left.every((one, i) => one === chosen[i])) {
       const {[key]: _, ...rest} = schema;
       return {...rest, allOf: [...(Array.isArray(schema.allOf) ? schema.allOf : []), branch]};
@@ -174,7 +178,7 @@ export function pick(all, value, root) {
   if (value === undefined) return 0;
   let best = 0, least = Infinity;
   for (const [i, one] of all.entries()) {
-    const faults = check(one.schema, value, root);
+    const faults = check(one.schema, value, root, MAX_STEPS / all.length);
     const weight = faults.reduce((sum, f) => sum + (f.path.length === 0 && f.rule === 'type' ? 1000 : f.rule === 'const' ? 100 : 1), 0);
     if (weight < least) [best, least] = [i, weight];
     if (weight === 0) break;
@@ -201,19 +205,20 @@ export function open(flat) {
 }
 
 /** start is the value that something has when it comes to be: what it must have and can have only one way. */
-export function start(schema, root, depth = 0) {
+export function start(schema, root, depth = 0, run = {left: MAX_BEGUN}) {
   const flat = flatten(schema, root);
   if (flat.default !== undefined) return flat.default;
   if (flat.enum?.length === 1 && !flat.nullable) return flat.enum[0];
-  if (flat.enum || flat.never || depth > MAX_EAGER) return undefined;
+  if (flat.enum || flat.never || depth > MAX_EAGER || --run.left < 0) return undefined;
   if (flat.types?.length === 0 && flat.nullable) return null;
   const all = variants(schema, flat, root);
-  if (all.length > 0) return start(all[0].schema, root, depth + 1);
-  if (only(flat) === 'array') return flat.tuple ? Array.from({length: Math.min(flat.tuple.length, flat.maxItems ?? Infinity)}, (_, i) => start(flat.tuple[i], root, depth + 1)) : [];
+  if (all.length > 0) return start(all[0].schema, root, depth + 1, run);
+  if (only(flat) === 'array') return flat.tuple ? Array.from({length: Math.min(flat.tuple.length, flat.maxItems ?? Infinity, MAX_BEGUN)}, (_, i) => start(flat.tuple[i], root, depth + 1, run)) : [];
   if (only(flat) !== 'object') return undefined;
   const value = {};
   for (const key of flat.required) {
-    const inner = start(member(flat, key), root, depth + 1);
+    if (run.left <= 0) break;
+    const inner = start(member(flat, key), root, depth + 1, run);
     if (inner !== undefined) put(value, key, inner);
   }
   return value;

@@ -1,4 +1,4 @@
-// forms.mjs WEB OWN CHROMIUM FILE: FILE has one JSON object a line with id and schema. For each, a form is made and
+// forms.mjs WEB OWN CHROMIUM FILE: FILE has one JSON object a line with id and schema, or input_schema. For each, a form is made and
 // filled in Chromium, and Ajv validates what it would send. Prints one line of JSON for each, and one with the faults of the page.
 import {readFileSync} from 'node:fs';
 import Ajv from 'ajv';
@@ -35,9 +35,10 @@ function repaired(schema) {
 
 const {page, faults, close} = await browse(web, own, program, 'drive.js');
 for (const line of readFileSync(file, 'utf8').split('\n').filter(Boolean)) {
-  const {id, schema} = JSON.parse(line);
-  const {validate, meta} = validator(schema);
-  const made = await page.evaluate((text) => window.drive(text), JSON.stringify(schema));
+  const {id, schema, input_schema = schema} = JSON.parse(line);
+  if (input_schema === undefined) continue;
+  const {validate, meta} = validator(input_schema);
+  const made = await page.evaluate((text) => window.drive(text), JSON.stringify(input_schema));
   const valid = made.sent !== undefined && validate(JSON.parse(made.sent));
   console.log(JSON.stringify({id, meta, valid, errors: !valid ? JSON.stringify(validate.errors).slice(0, 300) : '', ...made}));
 }
