@@ -69,7 +69,7 @@ const formats = {
   uuid: /^(urn:uuid:)?[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
   ipv4: /^((25[0-5]|2[0-4]\d|1?\d?\d)(\.(?!$)|$)){4}$/,
   ipv6: /^[0-9a-f:.]*:[0-9a-f:.]*$/i,
-  byte: /^[A-Za-z0-9+/\s]*={0,2}\s*$/,
+  byte: /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/,
 };
 
 /**
@@ -123,6 +123,7 @@ function faults(run, schema, value, path, depth) {
   const within = (sub, at = value, to = path) => faults(run, sub, at, to, depth + 1);
   const ok = (sub, at) => within(sub, at).length === 0;
 
+  if (value === null && schema.nullable === true) return []; // OpenAPI's word, which tools made of its documents have
   if (schema.type !== undefined && !list([schema.type].flat()).some((type) => hasType(value, type))) return [{path, rule: 'type', type: [schema.type].flat().join(', ')}];
   if (Array.isArray(schema.enum) && !schema.enum.some((one) => same(one, value))) fault('enum');
   if (Object.hasOwn(schema, 'const') && !same(schema.const, value)) fault('const', {value: JSON.stringify(schema.const)});

@@ -74,6 +74,7 @@ export function flatten(schema, root, value) {
 // narrow takes over which types and which values may be.
 function narrow(flat, part) {
   for (const [type, words] of Object.entries(hints)) if (words.some((word) => part[word] !== undefined)) flat.hinted.add(type);
+  if (part.nullable === true) flat.nullable = true;
   const known = [part.type].flat().filter((type) => type === 'integer' || allTypes.includes(type));
   if (known.length > 0) {
     if (known.includes('null')) flat.nullable = true;
