@@ -22,7 +22,7 @@ export const fits = (schema, value, root, steps) => check(schema, value, root, s
 export const never = (schema) => schema === false ||
   isObject(schema) && (schema.not === true || isObject(schema.not) && Object.keys(schema.not).length === 0);
 
-const anchors = new WeakMap(); // of a document: what $ref can name besides pointers
+const anchors = new WeakMap(); // of a document: what $ref can name in addition to pointers
 
 /** deref finds what $ref names in its document; undefined where there is nothing. */
 export function deref(root, ref) {

@@ -7,7 +7,7 @@ import {number as written, plural, t} from './words.js';
 /** Options beyond this are found by typing: a list of thousands is no choice. */
 export const MAX_OPTIONS = 60;
 /** Options that a filtered list shows at once. */
-export const SHOWN_OPTIONS = 100;
+export const MAX_OPTIONS_SHOWN = 100;
 /** A file becomes text in memory and in one message, a third larger. */
 export const MAX_FILE = 8 << 20;
 /** Values that a server completes are shown up to here; the specification allows 100. */
@@ -121,9 +121,9 @@ export function choices(ctx, info, values) {
     const found = options.filter((one) => one.text.toLowerCase().includes(typed));
     // The chosen one stays in the list, as one that is not in it could not be seen.
     const chosen = options.find((one) => info.value !== undefined && same(values[one.i], info.value));
-    const shown = found.slice(0, SHOWN_OPTIONS);
+    const shown = found.slice(0, MAX_OPTIONS_SHOWN);
     clear(select, chosen && !shown.includes(chosen) ? option(chosen) : null, shown.map(option));
-    more.textContent = found.length > SHOWN_OPTIONS ? plural('form.more', found.length - SHOWN_OPTIONS) : '';
+    more.textContent = found.length > MAX_OPTIONS_SHOWN ? plural('form.more', found.length - MAX_OPTIONS_SHOWN) : '';
   }
   show();
   return {kind: 'choice', input: select, node: h('div', {class: 'form-stack'}, filter, select, more)};

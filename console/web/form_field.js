@@ -8,14 +8,14 @@ import {clear, h} from './dom.js';
 import {number, t} from './words.js';
 
 /** A description is cut here: a server may have written a book. */
-export const MAX_DESCRIPTION = 4000;
+export const MAX_DESCRIPTION_SHOWN = 4000;
 /** Fields within fields; what is deeper is JSON. Each is drawn within the last, and 20 are more than a screen shows. */
 export const MAX_NESTED = 20;
 /** A name or a title is cut here. */
-const MAX_NAME = 200;
+const MAX_NAME_SHOWN = 200;
 
 /** cut shortens a text of a server. */
-export const cut = (text, most = MAX_NAME) => (text.length > most ? text.slice(0, most) + '…' : text);
+export const cut = (text, most = MAX_NAME_SHOWN) => (text.length > most ? text.slice(0, most) + '…' : text);
 
 /**
  * field makes a field. spec has schema, value, required, key (a name or an index), label, depth, path() and
@@ -36,7 +36,7 @@ export function field(ctx, spec) {
     change(next, true);
   }}, 'null');
   const fault = h('p', {class: 'problem', id: ids.fault, hidden: true});
-  const helps = [typeof flat.description === 'string' ? cut(flat.description, MAX_DESCRIPTION) : '', bounds(flat)].filter(Boolean);
+  const helps = [typeof flat.description === 'string' ? cut(flat.description, MAX_DESCRIPTION_SHOWN) : '', bounds(flat)].filter(Boolean);
   const help = h('div', {class: 'hint form-help', id: ids.help, hidden: helps.length === 0}, helps.map((one) => h('p', null, one)));
   const holder = h('div', {class: 'form-control'});
   const head = h('div', {class: 'form-head'}, label,

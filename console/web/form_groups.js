@@ -7,17 +7,17 @@ import {clear, h} from './dom.js';
 import {number, t} from './words.js';
 
 /** Members or items that are drawn before somebody asks for more: a browser draws a hundred in some 30 ms. */
-export const PAGE = 100;
+export const MAX_ROWS = 100;
 
 /** entries are the members of an object: those of the schema, then others that it has or may have. */
 export function entries(ctx, info) {
   const {schema} = info;
   if (info.value === undefined) return add(ctx, info, t('form.add.object'), {});
-  let value = info.value, shown = PAGE, typed = '';
+  let value = info.value, shown = MAX_ROWS, typed = '';
   const extras = new Set(Object.keys(value)); // stay while they are empty, until somebody removes them
   const rows = new Map(), node = h('div', {class: 'form-group'}), holder = h('div', {class: 'form-rows'});
   const more = h('button', {type: 'button', class: 'button', onclick: () => {
-    shown += PAGE;
+    shown += MAX_ROWS;
     arrange();
   }});
 
@@ -62,7 +62,7 @@ export function entries(ctx, info) {
     });
     // Of many those come first that must be there or are there.
     const first = (name) => flat.required.has(name) || get(value, name) !== undefined;
-    const sorted = names.length > PAGE ? [...names.filter(first), ...names.filter((name) => !first(name))] : names;
+    const sorted = names.length > MAX_ROWS ? [...names.filter(first), ...names.filter((name) => !first(name))] : names;
     const found = typed ? sorted.filter((name) => name.toLowerCase().includes(typed)) : sorted;
     const nodes = found.slice(0, shown).map((name) => row(flat, name));
     for (const [name, one] of rows) if (!names.includes(name) || one.field.node.isConnected && !nodes.includes(one.field.node)) rows.delete(name);
@@ -71,7 +71,7 @@ export function entries(ctx, info) {
     nodes.forEach((one, i) => holder.children[i] !== one && holder.insertBefore(one, holder.children[i] ?? null));
     more.hidden = found.length <= shown;
     more.textContent = t('form.show', {n: number(Math.max(0, found.length - shown))});
-    filter.hidden = names.length <= PAGE;
+    filter.hidden = names.length <= MAX_ROWS;
     return flat;
   }
   const filter = h('input', {class: 'form-input', type: 'search', placeholder: t('form.members'), 'aria-label': t('form.members'), oninput: () => {
@@ -122,11 +122,11 @@ export function list(ctx, info) {
   const {schema} = info;
   const flat = flatten(schema, ctx.root, info.value), most = flat.maxItems ?? Infinity;
   const sub = (i) => flat.tuple?.[i] ?? flat.items ?? true;
-  let value = info.value ?? [], shown = PAGE, rows = [];
+  let value = info.value ?? [], shown = MAX_ROWS, rows = [];
   const holder = h('div', {class: 'form-rows'});
   const more = h('button', {type: 'button', class: 'button', onclick: () => {
     const from = rows.length;
-    shown += PAGE;
+    shown += MAX_ROWS;
     draw(from);
   }});
   const plus = h('button', {type: 'button', class: 'button form-add', onclick: () => {

@@ -4,7 +4,7 @@ import {get, isObject, put} from './json.js';
 import {flatten, member, only, open, variants} from './schema.js';
 
 /** Objects within objects that get members which they could do without. */
-const FULL_DEPTH = 3;
+const MAX_FULL = 3;
 /** Where values end that need further ones, as a list that always has a next. */
 const MAX_DEPTH = 12;
 /** Milliseconds for one try at an example, of three; branches within branches would have no end otherwise. */
@@ -14,7 +14,7 @@ const MAX_LENGTH = 10_000;
 
 /** sample is a value that fits, with all optional members where that is possible; undefined where none was found. */
 export function sample(schema, root = schema) {
-  for (const full of [FULL_DEPTH, 1, 0]) {
+  for (const full of [MAX_FULL, 1, 0]) {
     const value = make({root, full, until: performance.now() + MAX_TIME}, schema, 0, 0);
     if (value !== undefined && fits(schema, value, root)) return value;
   }

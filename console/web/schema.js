@@ -11,7 +11,7 @@ export const MAX_CHOICES = 200;
 /** Members that are filled in unasked, in all: a schema that requires itself ten times would have ten to the sixth. */
 export const MAX_BEGUN = 40;
 /** Steps to find out whether an if applies: it looks at a member or two, and there may be hundreds of them. */
-const IF_STEPS = 1000;
+const MAX_IF_STEPS = 1000;
 
 const allTypes = ['string', 'number', 'boolean', 'object', 'array', 'null'];
 const hints = { // what a schema is about that says no type
@@ -54,7 +54,7 @@ export function flatten(schema, root, value) {
     for (const sub of Array.isArray(part.allOf) ? part.allOf : []) add(sub);
     if (part.if !== undefined) {
       flat.moving = true;
-      add(value !== undefined && fits(part.if, value, root, IF_STEPS) ? part.then : part.else);
+      add(value !== undefined && fits(part.if, value, root, MAX_IF_STEPS) ? part.then : part.else);
     }
     for (const name of ['dependentRequired', 'dependentSchemas', 'dependencies']) {
       for (const [other, more] of Object.entries(isObject(part[name]) ? part[name] : {})) {
