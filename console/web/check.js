@@ -180,7 +180,7 @@ function items(schema, value, path, fault, within, ok, all) {
   if (schema.maxItems < value.length) fault('maxItems', {n: schema.maxItems});
   value.forEach((item, i) => {
     const sub = i < first.length ? first[i] : rest;
-    all(within(sub ?? {}, item, [...path, i]));
+    all(item === undefined ? [{path: [...path, i], rule: 'required'}] : within(sub ?? {}, item, [...path, i]));
   });
   if (schema.uniqueItems === true) {
     const seen = new Set();

@@ -236,6 +236,17 @@ export function filled(schema, root, value) {
   return all;
 }
 
+/** ofPrompt is the schema of the arguments of a prompt: texts, with names and descriptions. */
+export function ofPrompt(args) {
+  const schema = {type: 'object', properties: {}, required: [], additionalProperties: false};
+  for (const one of Array.isArray(args) ? args : []) {
+    if (typeof one?.name !== 'string') continue;
+    put(schema.properties, one.name, {type: 'string', title: one.title, description: one.description});
+    if (one.required === true) schema.required.push(one.name);
+  }
+  return schema;
+}
+
 /** shows says whether a field of the type of a schema can show a value. */
 export function shows(type, value) {
   return value === undefined || hasType(value, type) || (type === 'number' || type === 'integer') && ['number', 'string'].includes(kind(value));

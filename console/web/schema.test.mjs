@@ -3,7 +3,7 @@ import test from 'node:test';
 import assert from 'node:assert/strict';
 import {check, deref, fits, matches} from './check.js';
 import {isObject, kind, number, parse, put, same} from './json.js';
-import {filled, flatten, member, open, pick, start, variants} from './schema.js';
+import {filled, flatten, member, ofPrompt, open, pick, start, variants} from './schema.js';
 import {sample} from './sample.js';
 
 const rules = (schema, value) => check(schema, value).map((one) => `${one.path.join('.')} ${one.rule}`.trim());
@@ -32,6 +32,7 @@ test('values are refused for the rule that they break, at the place where they b
     [{items: {type: 'integer'}}, [1, 'a'], ['1 type']],
     [{prefixItems: [{type: 'string'}], items: false}, ['a', 1], ['1 never']],
     [{items: [{type: 'string'}], additionalItems: {type: 'null'}}, ['a', 1], ['1 type']],
+    [{items: {type: 'string'}}, ['a', undefined], ['1 required']], // added in a form, and not filled in
     [{uniqueItems: true}, [{a: 1, b: [2]}, {b: [2], a: 1}], ['1 unique']],
     [{contains: {const: 5}, minContains: 2}, [5, 4], ['contains']],
     [{required: ['constructor', '__proto__']}, {}, ['constructor required', '__proto__ required']],
@@ -124,6 +125,12 @@ test('members have the schemas of their name, and further ones are asked for whe
   assert.deepEqual(member(flat, 'ab'), {minLength: 1});
   assert.deepEqual(member(flat, 'constructor'), {type: 'null'});
   assert.deepEqual([{}, {properties: {a: {}}}, {additionalProperties: false}, {additionalProperties: {}}, {additionalProperties: {not: {}}}].map((one) => open(flatten(one, {}))), [true, false, false, true, false]);
+});
+
+test('the arguments of a prompt are texts of their names', () => {
+  const schema = ofPrompt([{name: 'city', description: 'Where', required: true}, {name: '__proto__'}, {name: 5}, null]);
+  assert.deepEqual([Object.keys(schema.properties), schema.required, schema.properties.city.description], [['city', '__proto__'], ['city'], 'Where']);
+  assert.deepEqual(rules(schema, {['__proto__']: 'x'}), ['city required']);
 });
 
 test('examples fit, and there are none where nothing fits', () => {

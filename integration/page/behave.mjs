@@ -45,7 +45,7 @@ await it('is filled in with the keyboard alone', async () => {
   await keys('Ada', 'Tab', '36', 'Tab', 'g', 'Tab');
   assert.equal(await sent(), '{"name":"Ada","age":36,"color":"green"}');
 });
-await it('leaves out what nobody touched or what was taken back, and sends an empty text when told so', async () => {
+await it('leaves out what nobody touched or what was taken back, and sends an empty text when asked to', async () => {
   await show({...person, required: []});
   assert.equal(await sent(), '{}');
   await page.evaluate(() => f.focus());
