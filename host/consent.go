@@ -18,11 +18,11 @@ func (r *run) mayCall(ctx context.Context, j *job) (refusal string) {
 	t := j.tool
 	call := consent.Call{Input: policy.Input{
 		Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool, Title: t.title(), Arguments: j.call.Arguments,
-		Annotations: claims(t.annotations()), Trusted: t.server.trusted(), Client: "junction",
+		Annotations: claims(t.claimed()), Trusted: t.server.trusted(), Client: "junction",
 	}, Public: t.server.Public, Local: t.server.Local && !t.member, Schema: t.sent.Schema}
 	j.judgement = r.permit(ctx, call, Card{
 		CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Description: t.Description,
-		Arguments: j.call.Arguments, Annotations: t.annotations(), Trusted: call.Trusted, CanTrust: !t.member && !call.Trusted,
+		Arguments: j.call.Arguments, Annotations: t.annotations(), Reads: t.heldToRead(), Trusted: call.Trusted, CanTrust: !t.member && !call.Trusted,
 	})
 	return j.judgement.Refusal
 }

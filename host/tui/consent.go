@@ -181,7 +181,7 @@ func (c *consentCard) body(width int, fold bool) (lines, later []ink.Line) {
 		say(ink.Lines(ink.Muted, "Only once: "+call.Once+".", width))
 	}
 	if call.Resource == "" {
-		say(ink.Lines(ink.Plain, approval.Claims(&call.Annotations, call.Trusted), width))
+		say(ink.Lines(ink.Plain, approval.Does(call), width))
 	}
 	var change []ink.Line
 	if c.change != nil {
