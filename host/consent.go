@@ -71,18 +71,23 @@ func (r *run) consented(j *consent.Judgement, card *Card, event Consented) {
 	if card.Resource != "" {
 		event.Tool = card.Resource
 	}
-	if event.By == byPolicy && j.Rules.Rule.Source == sessionSource {
+	switch source := j.Rules.Rule.Source; {
+	case event.By != byPolicy:
+	case source == sessionSource:
 		event.By = bySession
+	case source == questionSource:
+		event.By = byQuestion
 	}
 	r.tell(Event{Consent: &event})
 }
 
 // Who decides about a call, as [Consented] names it.
 const (
-	byPolicy  = "policy"
-	byPerson  = "person"
-	bySession = "session" // a rule that the person made for this session
-	byHost    = "host"    // as nobody was there, or the run was ended meanwhile
+	byPolicy   = "policy"
+	byPerson   = "person"
+	bySession  = "session"  // a rule that the person made for this session
+	byQuestion = "question" // one that they made for this question
+	byHost     = "host"     // as nobody was there, or the run was ended meanwhile
 )
 
 // askPerson asks, makes the answer hold, and tells it. It returns what the model gets of a no.
@@ -110,7 +115,7 @@ func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (r
 	}
 	r.consented(j, &card, event)
 	if err == nil && verdict.Rule != nil {
-		if err := r.h.Rule(*verdict.Rule, verdict.Forever); err != nil {
+		if err := r.hold(verdict); err != nil {
 			r.notice(NoticeServer, "%v", err)
 		}
 	}
@@ -121,6 +126,16 @@ func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (r
 		r.c.trust(card.Server, verdict.Forever)
 	}
 	return ""
+}
+
+// hold makes the rule of a verdict hold for as long as the person said.
+func (r *run) hold(v Verdict) error {
+	if !v.Question || v.Rule.Effect != policy.Allow {
+		return r.h.Rule(*v.Rule, v.Forever)
+	}
+	rule := *v.Rule
+	rule.Source = questionSource
+	return r.c.decider.Grant(rule)
 }
 
 // refused is what the model gets for a no.

@@ -131,7 +131,7 @@ type Consented struct {
 	Server  string `json:"server"`
 	Tool    string `json:"tool"`
 	Allowed bool   `json:"allowed"`
-	By      string `json:"by"`             // "policy", "person", "session": a rule the person made for it, or "host": nobody was there, or the run was ended meanwhile
+	By      string `json:"by"`             // "policy", "person", "session" or "question": a rule the person made for it, or "host": nobody was there, or the run was ended meanwhile
 	Rule    string `json:"rule,omitempty"` // the name of the rule that decided
 	Reason  string `json:"reason,omitempty"`
 }

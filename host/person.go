@@ -94,6 +94,9 @@ type Verdict struct {
 	// Allow is false): it holds until the host closes, or for good if Forever is set.
 	Rule    *policy.Rule
 	Forever bool
+	// Question has the rule, if it allows, hold until the question is answered and no longer, and
+	// only for the conversation that the call belongs to, with its parents and children.
+	Question bool
 	// Trust is whether the server is to be trusted from now on, for good if Forever is set.
 	Trust bool
 	// Note goes to the model where Allow is false: what to do instead.

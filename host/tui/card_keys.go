@@ -14,7 +14,7 @@ func (c *consentCard) esc() string {
 func (c *consentCard) keys() [][2]string {
 	rows := [][2]string{{"y", "allow this call"}, {"n Esc", "refuse it"}, {"N", "refuse it, and tell the model what to do instead"}}
 	if len(c.card.Always) > 0 {
-		rows = append(rows, [2]string{"s", "allow for this session: you choose which calls"}, [2]string{"a", "always allow: you choose which calls, and see the rule"})
+		rows = append(rows, [2]string{"f", "allow " + widest(&c.card).Label + ", until this question is answered"}, [2]string{"s", "allow for this session: you choose which calls"}, [2]string{"a", "always allow: you choose which calls, and see the rule"})
 	}
 	if len(c.card.Never) > 0 {
 		rows = append(rows, [2]string{"d", "never allow: you choose which calls"})
