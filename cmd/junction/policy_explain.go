@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -137,7 +138,7 @@ func (a *app) lookUp(ctx context.Context, x *explanation, in *policy.Input) (jso
 		}
 		if listed.Name == in.Tool {
 			describe(in, listed)
-			return listed.InputSchema, nil
+			return listed.InputSchema, held(in, listed)
 		}
 		names = append(names, listed.Name)
 	}
@@ -204,6 +205,28 @@ func describe(in *policy.Input, t *mcp.Tool) {
 		ReadOnly: t.Annotations.ReadOnlyHint, Destructive: t.Annotations.DestructiveHint,
 		Idempotent: t.Annotations.IdempotentHint, OpenWorld: t.Annotations.OpenWorldHint,
 	}
+}
+
+// held takes what the person said of a tool of which the server does not say whether it only
+// reads, when they approved it in junction chat.
+func held(in *policy.Input, t *mcp.Tool) error {
+	if in.Annotations.ReadOnly != nil {
+		return nil
+	}
+	approved, err := pins()
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(t)
+	if err != nil {
+		return fmt.Errorf("tool %q of server %q: %w", t.Name, in.Server, err)
+	}
+	for _, d := range review.Definitions(in.Server, []json.RawMessage{raw}, nil) {
+		if approved.Reads(d, in.Origin) {
+			in.Annotations.ReadOnly = new(true)
+		}
+	}
+	return nil
 }
 
 // annotate reads --annotations.
