@@ -21,6 +21,7 @@ const (
 	Response     = "response"
 	Error        = "error"   // a response with an error
 	Failure      = "failure" // no response came; Fault says why
+	Note         = "note"    // no message: what was done with a request; the field Note says what kind of thing, Message what
 	Dropped      = "dropped" // messages were missed here, as they came faster than they were taken; Count says how many
 )
 
@@ -60,7 +61,12 @@ type Event struct {
 	// is too large is left out.
 	Message json.RawMessage `json:"message,omitempty"`
 	Fault   string          `json:"fault,omitempty"`
-	Count   int             `json:"count,omitempty"`
+	// Note is what a note is about, such as "policy".
+	Note string `json:"note,omitempty"`
+	// Transport is how the messages of the hop travel: "stream", "http" or "sse", or "process": the server
+	// is a part of this process, and the messages are made to be shown.
+	Transport string `json:"transport,omitempty"`
+	Count     int    `json:"count,omitempty"`
 }
 
 // weight is how many bytes an event holds, about.
@@ -82,10 +88,18 @@ func (e *Event) hide() {
 	if len(e.Message) == 0 {
 		return
 	}
-	shown, whole := secret.JSON(e.Message, secret.Limits{Text: maxShownText, Bytes: maxShown, Depth: maxShownDepth, Shown: isProtocols})
+	shown, whole := secret.JSON(e.Message, secret.Limits{Text: maxShownText, Bytes: maxShown, Depth: maxShownDepth, Shown: shownOf(e.Kind)})
 	if e.Message = shown; !whole {
 		e.Message = nil
 	}
+}
+
+// shownOf says of which members the names alone look like a secret's: of a note those of headers have names of their own.
+func shownOf(kind string) func(name string) bool {
+	if kind == Note {
+		return func(name string) bool { return name == "headers" }
+	}
+	return isProtocols
 }
 
 // isProtocols reports whether a member is one of the protocol's own, of which the name alone looks like a secret's.
