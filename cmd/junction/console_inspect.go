@@ -105,9 +105,7 @@ func (in *inspected) opened() *inspect.Opened {
 	if o.Name == "" {
 		o.Name = t.transport.String()
 	}
-	if t.startTimeout > 0 {
-		o.Client.ConnectTimeout = t.startTimeout
-	}
+	o.Client.ConnectTimeout = in.limit()
 	if c, is := t.transport.(*command.Command); is {
 		c.Stderr, c.Skipped = in.hooks.Stderr, in.hooks.Stdout
 	}
@@ -135,10 +133,7 @@ func (in *inspected) entry() inspect.Entry {
 	if in.server == nil {
 		return e
 	}
-	s := *in.server
-	if in.known {
-		s = s.Redacted()
-	}
+	s := in.server.Redacted()
 	e.Command, e.Args, e.Dir, e.URL = s.Command, s.Args, s.Dir, s.URL
 	e.Env, e.Headers = slices.Sorted(maps.Keys(s.Env)), slices.Sorted(maps.Keys(s.Headers))
 	if s.Kind == config.SSE {
@@ -154,17 +149,13 @@ func (in *inspected) explain(ctx context.Context, err error, stray string) inspe
 	if name == "" {
 		name = t.transport.String()
 	}
-	limit := t.startTimeout
-	if limit <= 0 {
-		limit = connectTime
-	}
 	answered := errors.As(err, new(*mcp.StatusError)) || errors.Is(err, oauth.ErrLogin)
 	sound := s == nil || answered || s.Kind == config.Stdio && in.app.findProgram(ctx, s, p) || s.Kind != config.Stdio && reachAddress(ctx, s, p)
 	switch {
 	case sound && stray != "" && errors.Is(err, context.DeadlineExceeded):
 		p.broken("output", fmt.Sprintf("standard output has a line that is no message of JSON-RPC, and no message came: %q", stray), onlyMessages)
 	case sound:
-		p.notStarted(t.transport, err, name, stray, limit)
+		p.notStarted(t.transport, err, name, stray, in.limit())
 	}
 	last := p.Links[len(p.Links)-1]
 	return inspect.Fault{Link: last.Name, Cause: last.Detail, Remedy: last.Remedy, Login: isUnauthorized(err) && s != nil && !namesAuthorization(s.Headers)}
@@ -172,6 +163,14 @@ func (in *inspected) explain(ctx context.Context, err error, stray string) inspe
 
 // connectTime is how long the inspector waits for a server to be connected, unless its entry says more.
 const connectTime = 2 * time.Minute
+
+// limit is how long connecting may take.
+func (in *inspected) limit() time.Duration {
+	if in.target.startTimeout > 0 {
+		return in.target.startTimeout
+	}
+	return connectTime
+}
 
 // login has the user log in at the server; the page shows where.
 func (in *inspected) login(ctx context.Context, scopes []string, visit func(page string)) (string, error) {

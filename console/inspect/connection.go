@@ -14,6 +14,7 @@ import (
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/revision"
+	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/apps"
 	"github.com/junction-mcp/junction/mcp/tasks"
@@ -202,8 +203,11 @@ func (c *connection) dial(ctx context.Context, a *attempt) (*mcp.Client, error) 
 
 // settle says why there is no connection, unless somebody ended it on this side.
 func (c *connection) settle(ctx context.Context, a *attempt, state string, err error) {
-	if ctx.Err() != nil || err == nil {
+	if ctx.Err() != nil {
 		return
+	}
+	if err == nil {
+		err = errors.New("the connection ended")
 	}
 	fault := c.explain(ctx, a, err)
 	c.become(state, &fault)
@@ -284,12 +288,13 @@ type view struct {
 	CanLogin     bool                `json:"canLogin"`
 	Running      int                 `json:"running"`
 	Questions    int                 `json:"questions"`
+	Events       uint64              `json:"events"` // the id of the last one before this
 }
 
 func (c *connection) view() view {
 	c.mu.Lock()
-	v := view{ID: c.id, Server: c.server.redacted(), State: c.state, Fault: c.fault, Level: c.level, Listens: c.listened, Questions: len(c.questions)}
-	v.Name = c.server.Name + c.server.URL + c.server.Command
+	v := view{ID: c.id, Server: c.server.redacted(), State: c.state, Fault: c.fault, Level: c.level, Listens: c.listened, Questions: len(c.questions), Events: c.journal.lastID()}
+	v.Name = v.Server.Name + v.Server.URL + v.Server.Command
 	for _, one := range c.asked {
 		if one.State == running {
 			v.Running++
@@ -329,6 +334,7 @@ func (s Server) redacted() Server {
 		}
 		return values
 	}
+	s.URL, s.Args = secret.URL(s.URL), secret.Arguments(s.Args)
 	s.Headers, s.Env = hidden(s.Headers), hidden(s.Env)
 	return s
 }

@@ -66,6 +66,13 @@ func (j *journal) add(name string, what any) {
 	j.wake()
 }
 
+// lastID is the id of the last event.
+func (j *journal) lastID() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.last
+}
+
 // wake has those who follow look; the caller holds mu.
 func (j *journal) wake() {
 	close(j.changed)

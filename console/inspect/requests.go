@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/tasks"
 )
@@ -298,11 +299,26 @@ func (c *connection) failed(ctx context.Context, a *attempt, q *asked, err error
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &failure{Fault: Fault{Cause: err.Error(), Remedy: "give it more time (timeout), or see in its log or its standard error what it waits for"}}
 	}
-	fault := c.explain(ctx, a, err)
-	if errors.Is(err, mcp.ErrLost) {
-		fault.Remedy = fmt.Sprintf("the server ended while it was at %s, which is a fault of the server: read what it wrote last, report it to whoever made it, and connect again", q.Method)
+	switch {
+	case errors.Is(err, mcp.ErrClosed):
+		return &failure{Fault: Fault{Cause: "the connection was closed meanwhile", Remedy: "connect again"}}
+	case errors.Is(err, mcp.ErrLost):
+		fault := c.explain(ctx, a, err)
+		fault.Link, fault.Remedy = "request", fmt.Sprintf("the server ended while it was at %s, which is a fault of the server: read what it wrote last, report it to whoever made it, and connect again", about(q))
+		return &failure{Fault: fault}
+	case errors.As(err, new(*mcp.StatusError)):
+		return &failure{Fault: c.explain(ctx, a, err)}
 	}
-	return &failure{Fault: fault}
+	return &failure{Fault: Fault{Cause: err.Error()}}
+}
+
+// about is a request in words.
+func about(q *asked) string {
+	name, is := jsonrpc.Unquote(jsonrpc.Get(q.Params, "name"))
+	if !is {
+		return q.Method
+	}
+	return plaintext.Line(fmt.Sprintf("%s %q", q.Method, name), maxDetail)
 }
 
 // remedyOf is what to try where a server refuses a request.
