@@ -18,10 +18,12 @@ import (
 	"time"
 
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/apps"
 	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/junction-mcp/junction/mcp/stdio"
 	"github.com/junction-mcp/junction/mcp/stream"
 	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/junction-mcp/junction/mcp/tasks"
 	"github.com/junction-mcp/junction/servers/everything"
 )
 
@@ -31,12 +33,34 @@ const serveVariable = "JUNCTION_INSPECT_SERVE"
 func TestMain(m *testing.M) {
 	if os.Getenv(serveVariable) != "" {
 		fmt.Fprintln(os.Stderr, "everything begins")
-		if err := stdio.Serve(context.Background(), everything.New()); err != nil {
+		if err := stdio.Serve(context.Background(), served(nil)); err != nil {
 			os.Exit(1)
 		}
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
+}
+
+// served is the server everything, of which one tool is a task for clients that know tasks.
+func served(t *testing.T) mcp.Handler {
+	as, err := tasks.New(tasks.Options{Tools: map[string]tasks.Tool{"brew": {}}, Poll: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		panic(err) // of what stands here
+	}
+	if t != nil {
+		t.Cleanup(func() { as.Close() })
+	}
+	s := everything.New()
+	mcp.AddTool(s, "brew", func(ctx context.Context, in struct{ Milliseconds int }) (string, error) {
+		select {
+		case <-time.After(time.Duration(in.Milliseconds) * time.Millisecond):
+			return "coffee", nil
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+	})
+	apps.AddView(s, mcp.Resource{URI: "ui://clock", Name: "clock"}, apps.View{HTML: "<p>A clock</p>", CSP: &apps.CSP{Connect: []string{"https://time.example.com"}, Resource: []string{"https://cdn.example.com"}}})
+	return mcp.Chain(s, as.Middleware())
 }
 
 // A console is an Inspector as a page sees it.
@@ -205,12 +229,12 @@ func (c *console) result(path, n string) json.RawMessage {
 // ways are how the tests reach the server everything.
 func ways(t *testing.T) map[string]func(ctx context.Context, s Server, h Hooks) (*Opened, error) {
 	quiet := slog.New(slog.DiscardHandler)
-	endpoint := streamable.Handler(everything.New())
+	endpoint := streamable.Handler(served(t))
 	remote := httptest.NewServer(endpoint)
 	t.Cleanup(remote.Close)
 	return map[string]func(ctx context.Context, s Server, h Hooks) (*Opened, error){
 		"in process": func(context.Context, Server, Hooks) (*Opened, error) {
-			return &Opened{Name: "everything", Transport: stream.PipeWith(everything.New(), mcp.ServeOptions{Logger: quiet}), Client: mcp.ClientOptions{Logger: quiet}}, nil
+			return &Opened{Name: "everything", Transport: stream.PipeWith(served(t), mcp.ServeOptions{Logger: quiet}), Client: mcp.ClientOptions{Logger: quiet}}, nil
 		},
 		"a program": func(_ context.Context, _ Server, h Hooks) (*Opened, error) {
 			program := command.New(os.Args[0])

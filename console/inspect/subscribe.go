@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 )
 
@@ -105,6 +108,17 @@ func (c *connection) setLevel(r *http.Request) (any, error) {
 	c.mu.Lock()
 	c.level = in.Level
 	c.mu.Unlock()
+	client, _, err := c.connectedTo()
+	if err != nil || in.Level == "" || client.Capabilities().Logging == nil || !slices.Contains(revision.Legacy(), client.Revision()) {
+		return map[string]any{"level": in.Level}, nil // modern servers hear it with each request
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), defaultTimeout)
+	defer cancel()
+	w := jsonrpc.NewObject(nil)
+	w.String("level", string(in.Level))
+	if _, err := client.Do(ctx, "logging/setLevel", w.Bytes()); err != nil {
+		return nil, refuse(http.StatusBadGateway, "%v", err)
+	}
 	return map[string]any{"level": in.Level}, nil
 }
 
