@@ -18,7 +18,17 @@ import (
 
 // newInspector returns the console's inspector, which reaches servers as the other commands do.
 func (a *app) newInspector() *inspect.Inspector {
-	return inspect.New(inspect.Options{Open: a.openInspected, Logger: a.logger()})
+	a.shareLogins()
+	turn := make(chan struct{}, 1) // the configuration is read, and a person asked about it, for one connection at a time
+	return inspect.New(inspect.Options{Logger: a.logger(), Open: func(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
+		select {
+		case turn <- struct{}{}:
+			defer func() { <-turn }()
+			return a.openInspected(ctx, s, hooks)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}})
 }
 
 // openInspected finds the server that somebody at the console's page wants to connect to.

@@ -3,128 +3,17 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/junction-mcp/junction/console/inspect"
-	"github.com/junction-mcp/junction/internal/jsonrpc"
-	"github.com/junction-mcp/junction/internal/terminal"
 )
-
-// A page is the inspector as somebody at a page sees it.
-type inspectorPage struct {
-	t   *testing.T
-	url string
-}
-
-// inspectorWith serves the inspector of junction with a configuration.
-func inspectorWith(t *testing.T, config string) inspectorPage {
-	t.Helper()
-	a := &app{screen: terminal.NewScreen(io.Discard), stderr: io.Discard}
-	if config != "" {
-		if err := os.WriteFile("inspect.json", []byte(config), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		a.flags.config = []string{"inspect.json"}
-	}
-	inspector := a.newInspector()
-	mux := http.NewServeMux()
-	inspector.Mount(mux.Handle)
-	server := httptest.NewServer(mux)
-	t.Cleanup(func() {
-		inspector.Close()
-		server.Close()
-		if err := a.closeAll(); err != nil {
-			t.Error(err)
-		}
-	})
-	return inspectorPage{t, server.URL}
-}
-
-// post sends JSON, and returns what came.
-func (p inspectorPage) post(path string, body any) json.RawMessage {
-	p.t.Helper()
-	sent, err := json.Marshal(body)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	response, err := http.Post(p.url+path, "application/json", bytes.NewReader(sent))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer response.Body.Close()
-	data, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode >= 300 {
-		p.t.Fatalf("POST %s: status %d, %v: %s", path, response.StatusCode, err, data)
-	}
-	return data
-}
-
-// begin begins a connection, and returns its path.
-func (p inspectorPage) begin(s inspect.Server) string {
-	p.t.Helper()
-	return "/connections/" + member(p.post("/connections", s), "id")
-}
-
-// until follows the events of a connection from the first until one is what is looked for, and returns it.
-func (p inspectorPage) until(path, event, name, value string) json.RawMessage {
-	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.t.Context(), 30*time.Second)
-	defer cancel()
-	if !strings.Contains(path, "/events") {
-		path += "/events"
-	}
-	req, err := http.NewRequestWithContext(ctx, "GET", p.url+path, nil)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	response, err := http.DefaultClient.Do(req)
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer response.Body.Close()
-	seen, now := "", ""
-	lines := bufio.NewReader(response.Body)
-	for {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			p.t.Fatalf("%v: there was no event %s with %s %s, but\n%s", err, event, name, value, seen)
-		}
-		if word, is := strings.CutPrefix(line, "event: "); is {
-			now = strings.TrimSpace(word)
-		}
-		data, is := strings.CutPrefix(line, "data: ")
-		if !is {
-			continue
-		}
-		seen += now + " " + data
-		if now == event && (name == "" || strings.Contains(member(json.RawMessage(data), name), value)) {
-			return json.RawMessage(data)
-		}
-	}
-}
-
-// member is what stands at a path of names with dots: a text as it is, or else JSON.
-func member(data json.RawMessage, path string) string {
-	for name := range strings.SplitSeq(path, ".") {
-		data = jsonrpc.Get(data, name)
-	}
-	if text, is := jsonrpc.Unquote(data); is {
-		return text
-	}
-	return string(data)
-}
 
 // script is a legacy server in the language of the shell; body has a case for each method, with $id.
 func script(begin, cases string) []string {

@@ -52,6 +52,19 @@ func (a *app) openLogins(create bool) func(ctx context.Context) (state.Store, []
 	}
 }
 
+// loginStore is where logins are kept; for a command that goes on, and connects often, it is the same each time.
+func (a *app) loginStore(create bool) *oauth.Store {
+	if s := a.logins[create]; s != nil {
+		return s
+	}
+	return oauth.OpenStore(a.openLogins(create))
+}
+
+// shareLogins has all that this command connects to use the same stores.
+func (a *app) shareLogins() {
+	a.logins = map[bool]*oauth.Store{false: oauth.OpenStore(a.openLogins(false)), true: oauth.OpenStore(a.openLogins(true))}
+}
+
 // tokens is a client that gets tokens for one server as its entry says. Without a way for the user to visit pages,
 // what needs that fails.
 func (a *app) tokens(entry config.OAuth, visit func(ctx context.Context, redirect string) (*oauth.Visit, error)) (*oauth.Client, error) {
@@ -84,7 +97,7 @@ func (a *app) tokenOptions(entry config.OAuth, visit func(ctx context.Context, r
 	if !a.renews && renewsApart(&entry) {
 		o.Renew = renewApart
 	}
-	o.Store = oauth.OpenStore(a.openLogins(visit != nil || entry.Grant != ""))
+	o.Store = a.loginStore(visit != nil || entry.Grant != "")
 	if len(entry.Hosts) > 0 {
 		o.HTTP = oauth.Guarded(func(host string) bool { return slices.Contains(entry.Hosts, strings.ToLower(host)) })
 	}

@@ -53,6 +53,9 @@ func (c *connection) copies(r *http.Request) (any, error) {
 	out := copied{Notes: []string{}}
 	now := q.copy(c)
 	note := func(text string) { out.Notes = append(out.Notes, text) }
+	if secret.URL(entry.URL) != entry.URL || strings.Contains(entry.URL, secret.Hidden) {
+		note(secret.Hidden + " stands for what may be secret in the URL")
+	}
 	if out.Junction = entry.command(&now, c.server.Revision); out.Junction == "" {
 		note("the junction command has no form for this request")
 	}

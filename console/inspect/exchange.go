@@ -16,7 +16,7 @@ import (
 )
 
 // hiddenValue stands where a secret was.
-const hiddenValue = "•••"
+const hiddenValue = secret.Hidden
 
 // maxTokenBody is how many bytes are read of what an authorization server answers, for those who watch.
 const maxTokenBody = 64 << 10
@@ -117,7 +117,7 @@ func (x *exchange) describe(req *http.Request, body []byte) {
 	case req.Method == http.MethodPost:
 		x.Step = "registration"
 	default:
-		x.Step = "authorization"
+		x.Step = "discovery" // at a place that the server named
 	}
 	if x.Step == "token" {
 		form, err := url.ParseQuery(string(body))
