@@ -59,6 +59,9 @@ func (a *app) serveConsole(ctx context.Context, o consoleOptions) error {
 	}
 	c := console.New()
 	a.consoleRoutes(c)
+	inspector := a.newInspector()
+	defer inspector.Close()
+	inspector.Mount(c.Handle)
 	origin := "http://" + l.Addr().String()
 	link := c.Link(origin, o.view)
 	a.out.Printf("The console is at\n  %s\n", link)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -273,32 +274,22 @@ func (i *Inspector) serving(f func(c *connection, w http.ResponseWriter, r *http
 }
 
 func respond(w http.ResponseWriter, body any, err error) {
-	status := http.StatusOK
-	if done, is := body.(accepted); is {
-		status, body = http.StatusAccepted, done.body
-	}
-	if err != nil {
-		status = http.StatusInternalServerError
+	w.Header().Set("Cache-Control", "no-store")
+	done, goesOn := body.(accepted)
+	switch {
+	case err != nil:
+		status := http.StatusInternalServerError
 		if refused, is := errors.AsType[*refusal](err); is {
 			status = refused.status
 		}
-		body = struct {
-			Error string `json:"error"`
-		}{err.Error()}
-	}
-	w.Header().Set("Cache-Control", "no-store")
-	if body == nil {
+		reply.Error(w, status, err)
+	case body == nil:
 		w.WriteHeader(http.StatusNoContent)
-		return
+	case goesOn:
+		reply.JSON(w, http.StatusAccepted, done.body)
+	default:
+		reply.JSON(w, http.StatusOK, body)
 	}
-	data, err := json.Marshal(body)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(data) // the page may be gone
 }
 
 // decode reads what a page sent, of at most limit bytes.

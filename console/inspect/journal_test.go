@@ -144,7 +144,7 @@ func TestTimeForARequestStandsWhileThePageIsAsked(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(answerTime)
 		synctest.Wait()
-		if _, open := do("GET", path+"/questions", ""); open != `{"questions":[]}` {
+		if _, open := do("GET", path+"/questions", ""); open != "{\"questions\":[]}\n" {
 			t.Errorf("what nobody answers is open for ever: %s", open)
 		}
 	})

@@ -41,7 +41,7 @@ type asked struct {
 	Task     bool            `json:"task,omitempty"` // the call may become a task, which is not waited for
 	State    string          `json:"state"`
 	Began    time.Time       `json:"began"`
-	Millis   int64           `json:"ms,omitempty"`
+	Millis   int64           `json:"ms"` // 0 while it runs
 	Result   json.RawMessage `json:"result,omitempty"`
 	Error    *failure        `json:"error,omitempty"`
 	Findings []finding       `json:"findings,omitempty"`
