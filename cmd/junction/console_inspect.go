@@ -20,7 +20,7 @@ import (
 func (a *app) newInspector() *inspect.Inspector {
 	a.shareLogins()
 	turn := make(chan struct{}, 1) // the configuration is read, and a person asked about it, for one connection at a time
-	return inspect.New(inspect.Options{Logger: a.logger(), Open: func(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
+	return inspect.New(inspect.Options{Open: func(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
 		select {
 		case turn <- struct{}{}:
 			defer func() { <-turn }()

@@ -65,9 +65,7 @@ func (t *watchedTransport) RoundTrip(req *http.Request) (*http.Response, error) 
 		x.describe(req, body)
 	} else if m, fault := jsonrpc.Parse(body, jsonrpc.Limits{}); fault == nil && !m.ID.IsZero() {
 		x.RPC = json.RawMessage(m.ID)
-	}
-	if x.Request != 0 && !t.authorization {
-		t.wire.c.headersFor(x.Request, req.URL.String(), req.Header)
+		t.wire.c.headersFor(x.Request, m.Method, req.URL.String(), req.Header)
 	}
 	response, err := t.next.RoundTrip(req)
 	x.Millis = time.Since(began).Milliseconds()
@@ -166,12 +164,6 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// membersHidden are members of what authorization servers are asked and answer that are secret.
-var membersHidden = []string{
-	"access_token", "refresh_token", "id_token", "client_secret", "registration_access_token", "code", "code_verifier",
-	"assertion", "client_assertion", "subject_token", "actor_token", "device_code", "password", "software_statement",
-}
-
 // formShown are the fields of a request for a token that are no secrets.
 var formShown = []string{
 	"grant_type", "client_id", "redirect_uri", "resource", "scope", "audience", "client_assertion_type", "requested_token_type",
@@ -190,18 +182,17 @@ func shownMembers(data []byte) json.RawMessage {
 	if _, fault := jsonrpc.Index(data, jsonrpc.Limits{}); fault != nil {
 		return nil
 	}
-	w := jsonrpc.NewObject(nil)
-	jsonrpc.EachMember(data, func(name, value []byte) bool {
-		plain, _ := jsonrpc.Unquote(name)
-		if slices.Contains(membersHidden, plain) {
-			w.String(plain, hiddenValue)
-		} else {
-			w.Raw(plain, value)
-		}
-		return true
-	})
-	return w.Bytes()
+	shown, whole := secret.JSON(data, secret.Limits{Text: maxDetail, Bytes: maxTokenBody, Depth: 8, Shown: func(name string) bool {
+		return slices.ContainsFunc(namesOnly, func(end string) bool { return strings.HasSuffix(name, end) })
+	}})
+	if !whole {
+		return nil
+	}
+	return shown
 }
+
+// namesOnly are ends of names of members that say something of tokens and keys, and hold none.
+var namesOnly = []string{"_endpoint", "_supported", "_servers", "_type", "_method", "_uri", "_at"}
 
 // requestShown are the headers of requests that are no secrets; those of an entry may all be.
 var requestShown = []string{

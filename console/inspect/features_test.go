@@ -89,6 +89,21 @@ func TestWhatAServerAsksIsAnsweredAtThePage(t *testing.T) {
 	})
 }
 
+func TestAServersRequestIsWithdrawnWithTheCallItBelongsTo(t *testing.T) {
+	eachWay(t, func(t *testing.T, c *console, path, _, _ string) {
+		n := c.calls(path, "ask", nil)
+		q := c.next(path, 0, "question")
+		c.do("DELETE", path+"/requests/"+n, nil, http.StatusNoContent)
+		if got := c.next(path, 0, "answered").data; text(got, "question") != text(q.data, "question") || text(got, "action") != "withdrawn" {
+			t.Errorf("it ended as %s", got)
+		}
+		c.result(path, n)
+		if got := text(c.do("GET", path, nil, http.StatusOK), "questions"); got != "0" {
+			t.Errorf("%s are open", got)
+		}
+	})
+}
+
 // last is the id of the last event until now.
 func (c *console) last(path string) (n uint64) {
 	c.t.Helper()

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -80,8 +79,6 @@ type Hooks struct {
 type Options struct {
 	// Open finds a server. The error says why it cannot be used; it may be a [*FaultError].
 	Open func(ctx context.Context, s Server, hooks Hooks) (*Opened, error)
-	// Logger receives what fails nothing; default slog.Default().
-	Logger *slog.Logger
 }
 
 // A FaultError is a Fault that is an error.
@@ -104,9 +101,6 @@ type Inspector struct {
 
 // New returns an Inspector without connections. Close it when done.
 func New(o Options) *Inspector {
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
 	i := &Inspector{options: o}
 	i.ctx, i.end = context.WithCancelCause(context.Background())
 	return i

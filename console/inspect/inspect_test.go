@@ -73,7 +73,7 @@ type console struct {
 // serve serves an Inspector whose servers are made by open.
 func serve(t *testing.T, open func(ctx context.Context, s Server, h Hooks) (*Opened, error)) *console {
 	t.Helper()
-	inspector := New(Options{Open: open, Logger: slog.New(slog.DiscardHandler)})
+	inspector := New(Options{Open: open})
 	mux := http.NewServeMux()
 	inspector.Mount(mux.Handle)
 	server := httptest.NewServer(mux)

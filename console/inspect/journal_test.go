@@ -73,7 +73,7 @@ func TestAStreamIsResumedAndSaysWhatWasMissed(t *testing.T) {
 
 // inside is an Inspector in a bubble, whose requests are made without a network.
 func inside(t *testing.T, open func(context.Context, Server, Hooks) (*Opened, error)) (do func(method, path, body string) (int, string), end func()) {
-	inspector := New(Options{Open: open, Logger: slog.New(slog.DiscardHandler)})
+	inspector := New(Options{Open: open})
 	mux := http.NewServeMux()
 	inspector.Mount(mux.Handle)
 	return func(method, path, body string) (int, string) {
@@ -146,6 +146,41 @@ func TestTimeForARequestStandsWhileThePageIsAsked(t *testing.T) {
 		synctest.Wait()
 		if _, open := do("GET", path+"/questions", ""); open != "{\"questions\":[]}\n" {
 			t.Errorf("what nobody answers is open for ever: %s", open)
+		}
+	})
+}
+
+// silent is a server that never says anything.
+type silent struct{}
+
+func (silent) String() string { return "silent" }
+
+func (silent) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, o.ConnectTimeout)
+	defer cancel()
+	<-ctx.Done()
+	return nil, fmt.Errorf("server %q: %w", o.Name, context.Cause(ctx))
+}
+
+func TestASlowStartIsSaidWhileItLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		do, end := inside(t, func(context.Context, Server, Hooks) (*Opened, error) {
+			return &Opened{Name: "slow", Transport: silent{}, Client: mcp.ClientOptions{ConnectTimeout: time.Minute}}, nil
+		})
+		defer end()
+		_, begun := do("POST", "/connections", `{"server":"slow"}`)
+		path := "/connections/" + text(json.RawMessage(begun), "id")
+		time.Sleep(slowTime)
+		synctest.Wait()
+		_, now := do("GET", path, "")
+		if text(json.RawMessage(now), "state") != connecting || text(json.RawMessage(now), "events") != "2" {
+			t.Errorf("after 10 seconds: %s", now)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		_, now = do("GET", path, "")
+		if text(json.RawMessage(now), "state") != failed || text(json.RawMessage(now), "fault.cause") == "" {
+			t.Errorf("after its time: %s", now)
 		}
 	})
 }

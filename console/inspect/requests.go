@@ -388,11 +388,11 @@ func (c *connection) sentFor(n uint64, m json.RawMessage) {
 }
 
 // headersFor keeps with which headers it went there.
-func (c *connection) headersFor(n uint64, url string, h http.Header) {
+func (c *connection) headersFor(n uint64, method, url string, h http.Header) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, q := range c.asked {
-		if q.Request == n && q.header == nil {
+		if q.Request == n && q.header == nil && q.Method == method {
 			q.url, q.header = url, h.Clone()
 		}
 	}

@@ -18,10 +18,11 @@ const maxOutstanding = 1_024
 type wire struct {
 	c    *connection
 	also mcp.Wire // who sees them, too; may be nil
+	http bool     // the server is reached by a URL
 
 	mu          sync.Mutex
 	outstanding map[string]sent // by id and direction
-	handshakes  int             // how often initialize was sent
+	refused     bool            // initialize was not answered
 	older       bool            // HTTP+SSE took the place of Streamable HTTP
 }
 
@@ -134,13 +135,10 @@ func (w *wire) asked(m *jsonrpc.Message) {
 		return
 	}
 	w.mu.Lock()
-	w.handshakes++
-	again := w.handshakes > 1 && !w.older
+	again := w.refused && !w.older && w.http
+	w.older = w.older || again
 	w.mu.Unlock()
-	if again && w.c.isHTTP() {
-		w.mu.Lock()
-		w.older = true
-		w.mu.Unlock()
+	if again {
 		w.c.step("transport", true, time.Now(), "Streamable HTTP was refused, so HTTP+SSE, which came before it, is tried")
 	}
 }
@@ -150,6 +148,9 @@ func (w *wire) answered(shown *message, id string, m *jsonrpc.Message, err error
 	w.mu.Lock()
 	s, known := w.outstanding[id]
 	delete(w.outstanding, id)
+	if known && s.method == "initialize" {
+		w.refused = err != nil
+	}
 	w.mu.Unlock()
 	if !known {
 		return
@@ -188,11 +189,4 @@ func (w *wire) kind(e Entry) string {
 		return "http+sse"
 	}
 	return "streamable-http"
-}
-
-// isHTTP reports whether the server is reached by a URL.
-func (c *connection) isHTTP() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.attempt != nil && c.attempt.opened != nil && c.attempt.opened.Entry.URL != ""
 }
