@@ -19,7 +19,8 @@ import (
 // newInspector returns the console's inspector, which reaches servers as the other commands do.
 func (a *app) newInspector() *inspect.Inspector {
 	a.shareLogins()
-	turn := make(chan struct{}, 1) // the configuration is read, and a person asked about it, for one connection at a time
+	a.asksNobody = true            // who sits at the page does not look at the terminal, where Enter is for another link
+	turn := make(chan struct{}, 1) // the configuration is read for one connection at a time
 	return inspect.New(inspect.Options{Open: func(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
 		select {
 		case turn <- struct{}{}:
@@ -74,7 +75,7 @@ func (in *inspected) configured(ctx context.Context, name string) error {
 		return err
 	}
 	if err := in.app.consent(ctx, e); err != nil {
-		return &inspect.FaultError{Fault: inspect.Fault{Link: "consent", Cause: err.Error(), Remedy: "agree to it, or name its file with --config"}}
+		return &inspect.FaultError{Fault: inspect.Fault{Link: "consent", Cause: err.Error(), Remedy: "junction tools " + shellWord(name) + " in a terminal asks you about it; or start the console with --config " + shellWord(e.definition.Source)}}
 	}
 	in.known = true
 	in.target, err = in.app.resolveWith(ctx, e, func(s *config.Server, header http.Header) (*http.Client, error) {

@@ -30,6 +30,7 @@ type inspectorPage struct {
 func inspectorWith(t *testing.T, config string) inspectorPage {
 	t.Helper()
 	a := &app{screen: terminal.NewScreen(io.Discard), stderr: io.Discard}
+	a.person = terminal.NewPerson(unread{t}, a.screen)
 	if config != "" {
 		if err := os.WriteFile("inspect.json", []byte(config), 0o600); err != nil {
 			t.Fatal(err)
@@ -48,6 +49,29 @@ func inspectorWith(t *testing.T, config string) inspectorPage {
 		}
 	})
 	return inspectorPage{t, server.URL}
+}
+
+// An unread is a terminal from which nothing may be read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the terminal was read")
+	return 0, io.EOF
+}
+
+// The terminal of the console takes Enter for another link, which must not be taken for an agreement.
+func TestTheInspectorStartsNoServerOfAProjectThatNobodyAgreedTo(t *testing.T) {
+	alone(t)
+	write(t, map[string]string{".mcp.json": `{"mcpServers":{"theirs":{"command":"touch","args":["pwned"]}}}`})
+	p := inspectorWith(t, "")
+	path := p.begin(inspect.Server{Name: "theirs"})
+	refused := p.until(path, "state", "state", "failed")
+	if got := member(refused, "fault.link") + ": " + member(refused, "fault.remedy"); !strings.HasPrefix(got, "consent: junction tools theirs in a terminal asks you about it; or start the console with --config ") {
+		t.Errorf("the fault: %s", refused)
+	}
+	if _, err := os.Stat("pwned"); err == nil {
+		t.Error("it was started")
+	}
 }
 
 // post sends JSON, and returns what came.
