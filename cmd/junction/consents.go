@@ -123,7 +123,7 @@ func notStarted(faults []error) (lines []string) {
 }
 
 // asks reports whether there is somebody to be asked at a start.
-func (a *app) asks() bool { return a.person != nil && !a.asksNobody && !a.person.Away() }
+func (a *app) asks() bool { return a.person != nil && !a.person.Away() }
 
 // askConsents shows servers and asks which may be started. Where the person decides
 // nothing, all are refused for this time.

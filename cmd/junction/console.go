@@ -59,9 +59,6 @@ func (a *app) serveConsole(ctx context.Context, o consoleOptions) error {
 	}
 	c := console.New()
 	a.consoleRoutes(c)
-	inspector := a.newInspector()
-	defer inspector.Close()
-	inspector.Mount(c.Handle)
 	origin := "http://" + l.Addr().String()
 	link := c.Link(origin, o.view)
 	a.out.Printf("The console is at\n  %s\n", link)
@@ -172,4 +169,9 @@ func (a *app) consoleRoutes(c *console.Console) {
 	}))
 	c.Handle("/instances/{pid}/{rest...}", passOrders())
 	a.conversationRoutes(c)
+	inspector := a.newInspector()
+	inspector.Mount(c.Handle)
+	a.closing.Lock()
+	defer a.closing.Unlock()
+	a.closers = append(a.closers, inspector)
 }

@@ -16,20 +16,35 @@ import (
 	"github.com/junction-mcp/junction/mcp/oauth"
 )
 
-// newInspector returns the console's inspector, which reaches servers as the other commands do.
-func (a *app) newInspector() *inspect.Inspector {
-	a.shareLogins()
-	a.asksNobody = true            // who sits at the page does not look at the terminal, where Enter is for another link
+// A consoleInspector is the inspector of a console, with what reaches its servers.
+type consoleInspector struct {
+	*inspect.Inspector
+	app *app
+}
+
+// Close ends all its connections.
+func (i consoleInspector) Close() error {
+	i.Inspector.Close()
+	return i.app.closeAll()
+}
+
+// newInspector returns the console's inspector, which reaches servers as the other commands do. It is a command of its own
+// next to the one that serves the console, and one without a terminal: what somebody types there is for that one, and must not
+// be taken for an agreement.
+func (a *app) newInspector() consoleInspector {
+	own := &app{kill: a.kill, stdout: a.stdout, stderr: a.stderr, log: a.log, out: a.out, screen: a.screen, gateway: a.gateway}
+	own.flags.config, own.flags.verbose, own.flags.lowestLog = a.flags.config, a.flags.verbose, a.flags.lowestLog
+	own.shareLogins()
 	turn := make(chan struct{}, 1) // the configuration is read for one connection at a time
-	return inspect.New(inspect.Options{Open: func(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
+	return consoleInspector{inspect.New(inspect.Options{Open: func(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
 		select {
 		case turn <- struct{}{}:
 			defer func() { <-turn }()
-			return a.openInspected(ctx, s, hooks)
+			return own.openInspected(ctx, s, hooks)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-	}})
+	}}), own}
 }
 
 // openInspected finds the server that somebody at the console's page wants to connect to.

@@ -42,11 +42,10 @@ func inspectorWith(t *testing.T, config string) inspectorPage {
 	inspector.Mount(mux.Handle)
 	server := httptest.NewServer(mux)
 	t.Cleanup(func() {
-		inspector.Close()
-		server.Close()
-		if err := a.closeAll(); err != nil {
+		if err := inspector.Close(); err != nil {
 			t.Error(err)
 		}
+		server.Close()
 	})
 	return inspectorPage{t, server.URL}
 }

@@ -31,11 +31,9 @@ type app struct {
 	out    *terminal.Screen // standard output, cleaned
 	screen *terminal.Screen // standard error, cleaned
 	person *terminal.Person // nil if nobody is there
-	// asksNobody says that the person is not asked about servers, as the terminal is for something else.
-	asksNobody bool
-	flags      flags
-	kill       <-chan struct{} // closed when programs get no more time to end; may be nil
-	stops      *stops          // who takes Ctrl-C before it ends the command; may be nil
+	flags  flags
+	kill   <-chan struct{} // closed when programs get no more time to end; may be nil
+	stops  *stops          // who takes Ctrl-C before it ends the command; may be nil
 	// gateway is the mark of what this process serves as a gateway; see chain.
 	gateway string
 	// faulty says that a part of the configuration cannot be used.

@@ -194,7 +194,7 @@ func (c *connection) dial(ctx context.Context, a *attempt) (*mcp.Client, error) 
 	if c.server.Revision != "" {
 		o.Revision = c.server.Revision
 	}
-	a.wire.also, a.wire.http = o.Wire, opened.Entry.URL != ""
+	a.wire.http = opened.Entry.URL != ""
 	o.Wire, o.Capabilities = a.wire, apps.Capabilities()
 	o.Middleware = []mcp.Middleware{c.marked, tasks.Wait(tasks.WaitOptions{OnTask: c.taskBegan, OnLook: c.taskLooked})}
 	o.OnElicit, o.ElicitURL, o.OnSample, o.SampleTools, o.OnRoots = c.elicit, true, c.sample, true, c.roots

@@ -45,8 +45,7 @@ type Opened struct {
 	// Origin says where the server is defined, for people.
 	Origin    string
 	Transport mcp.Transport
-	// Client are the options of its connection; its callbacks, middleware and Wire are the inspector's, but for a Wire that
-	// sees the same messages.
+	// Client are the options of its connection; its callbacks, middleware and Wire are the inspector's.
 	Client mcp.ClientOptions
 	// Entry is how a configuration says it, without any secret.
 	Entry Entry

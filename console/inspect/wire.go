@@ -17,8 +17,7 @@ const maxOutstanding = 1_024
 // A wire sees the messages of one attempt, and says so.
 type wire struct {
 	c    *connection
-	also mcp.Wire // who sees them, too; may be nil
-	http bool     // the server is reached by a URL
+	http bool // the server is reached by a URL
 
 	mu          sync.Mutex
 	outstanding map[string]sent // by id and direction
@@ -61,9 +60,6 @@ type notification struct {
 
 // Passes implements [mcp.Wire].
 func (w *wire) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
-	if w.also != nil && w.also.Watching() {
-		ctx = w.also.Passes(ctx, m)
-	}
 	shown := message{ToServer: m.ToServer, Request: requestOf(ctx), Bytes: len(m.Message)}
 	if m.Err != nil {
 		shown.Kind, shown.Error = "response", plaintext.Line(m.Err.Error(), maxDetail)
