@@ -169,4 +169,9 @@ func (a *app) consoleRoutes(c *console.Console) {
 	}))
 	c.Handle("/instances/{pid}/{rest...}", passOrders())
 	a.conversationRoutes(c)
+	inspector := a.newInspector()
+	inspector.Mount(c.Handle)
+	a.closing.Lock()
+	defer a.closing.Unlock()
+	a.closers = append(a.closers, inspector)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/junction-mcp/junction/recording"
 	"github.com/junction-mcp/junction/traffic"
 	"github.com/spf13/cobra"
@@ -57,6 +58,8 @@ type app struct {
 
 	tails stderrTails // of servers, by their names
 	side  sideConsole // of a command that does something else
+
+	logins map[bool]*oauth.Store // of shareLogins, by whether one is made where none is; nil: each has its own
 
 	closing sync.Mutex
 	closers []io.Closer // what is closed when the command ends
