@@ -35,7 +35,6 @@ type Entry struct {
 	Command string
 	Args    []string
 	URL     string
-	Off     bool // the host does not use it
 	// Problem says why it cannot be replaced; nil if it can.
 	Problem error
 	// Warning says what is not the same once it is replaced; empty if all is.
@@ -130,8 +129,6 @@ func (d *Document) entry(name, scope, path string, v *node) *Entry {
 	if m := v.get(e.n.command); m != nil && m.value.kind == object && m.value.get("path") != nil { // as older files of Zed
 		e.at, e.n.command = m.value, "path"
 	}
-	off := func(name, when string) bool { m := v.get(name); return m != nil && m.value.text == when }
-	e.Off = off("disabled", "true") || off("enabled", "false") || off("isActive", "false")
 	e.Problem = e.read()
 	return e
 }

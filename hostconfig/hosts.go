@@ -140,9 +140,13 @@ func Find(h Host, o Options) []string {
 		}
 	}
 	for _, name := range h.user {
-		folder, rest, _ := strings.Cut(strings.TrimPrefix(name, "<"), ">")
-		if folder = userFolder(folder, o); filepath.IsAbs(folder) {
+		where, rest, _ := strings.Cut(strings.TrimPrefix(name, "<"), ">")
+		folder := userFolder(where, o)
+		if filepath.IsAbs(folder) {
 			add(filepath.Join(folder, filepath.FromSlash(rest)))
+		}
+		if folder != "" && where == strings.ToUpper(where) {
+			break // the host looks nowhere else then
 		}
 	}
 	return found
@@ -185,7 +189,7 @@ func userFolder(name string, o Options) string {
 	case name == "copilot":
 		return filepath.Join(settings, "github-copilot")
 	}
-	return o.Getenv(name)
+	return o.Getenv(name) // of a variable that says where
 }
 
 // projectFolders are the folder worked in and those above it up to the root of its repository; only the first when it is in

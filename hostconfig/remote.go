@@ -3,7 +3,6 @@ package hostconfig
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 )
@@ -76,27 +75,25 @@ func (e *Entry) Remote() (env []Variable, pass []string, err error) {
 	return env, pass, err
 }
 
-// RemoteOf reads what [Entry.Remote] put into an environment.
-func RemoteOf(getenv func(string) string) (url string, header http.Header, err error) {
+// RemoteOf reads what [Entry.Remote] put into an environment: the address, and headers as "NAME: VALUE".
+func RemoteOf(getenv func(string) string) (url string, headers []string, err error) {
 	if url = getenv(urlVariable); url == "" {
 		return "", nil, fmt.Errorf("the variable %s is not set; it says where the server is", urlVariable)
 	}
-	header = http.Header{}
 	for i := 1; i <= maxHeaders; i++ {
 		variable := headerVariable + strconv.Itoa(i)
-		name, value, found := strings.Cut(getenv(variable), ":")
-		if !found {
+		header := getenv(variable)
+		if header == "" {
 			break
 		}
 		if from := getenv(variable + fromEnding); from != "" {
-			if value += getenv(from); getenv(from) == "" {
-				return "", nil, fmt.Errorf("the variable %s is not set, which the header %s is made of", from, name)
+			value := getenv(from)
+			if value == "" {
+				return "", nil, fmt.Errorf("the variable %s is not set, which a header is made of", from)
 			}
+			header += value
 		}
-		if name == "" || strings.ContainsAny(name, " \t\r\n") || strings.ContainsAny(value, "\r\n\x00") {
-			return "", nil, fmt.Errorf("%s: expected NAME: VALUE", variable)
-		}
-		header.Add(name, strings.TrimSpace(value))
+		headers = append(headers, header)
 	}
-	return url, header, nil
+	return url, headers, nil
 }

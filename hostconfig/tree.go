@@ -30,7 +30,7 @@ const (
 type kind int
 
 const (
-	scalar kind = iota // a number, a word, or what a syntax has besides
+	scalar kind = iota // a number, a word, or what else a syntax has
 	text
 	list
 	object
