@@ -93,31 +93,42 @@ func (e *editor) swap(sw swap) error {
 		members = append(members, member{name: m.name, value: m.value})
 	}
 	e.now[sw.in] = members
-	// One that stays where it is keeps its name as it is written, and a comment behind it; others come before it.
-	stays := slices.IndexFunc(old, func(m *member) bool {
-		return !m.table && slices.ContainsFunc(sw.new, func(n newMember) bool { return n.name == m.name })
-	})
-	rest := sw.new
-	if stays < 0 {
-		for i, m := range old { // a comment behind the last one stays with it
-			if stays < 0 || sw.in.lines && !m.table {
-				stays = i
-			}
-		}
-		e.replace(old[stays].start, old[stays].end, e.written(sw.in, old[stays], rest))
-	} else {
-		m := old[stays]
-		i := slices.IndexFunc(rest, func(n newMember) bool { return n.name == m.name })
-		e.replace(m.value.start, m.value.end, e.indent(m)+e.raw(rest[i]))
-		if rest = slices.Delete(slices.Clone(rest), i, i+1); len(rest) > 0 {
+	stays := e.stays(sw.in, old, sw.new)
+	m := old[stays]
+	if i := indexOf(sw.new, m); i >= 0 { // its name stays as it is written, and a comment behind it; others come before it
+		e.replace(m.value.start, m.value.end, e.indent(m)+e.raw(sw.new[i]))
+		if rest := slices.Delete(slices.Clone(sw.new), i, i+1); len(rest) > 0 {
 			e.replace(m.start, m.start, e.written(sw.in, m, rest)+e.separator(sw.in, m))
 		}
+	} else {
+		e.replace(m.start, m.end, e.written(sw.in, m, sw.new))
 	}
 	removed := slices.Delete(slices.Clone(old), stays, stays+1)
 	for _, m := range removed {
 		e.remove(sw.in, m, removed)
 	}
 	return nil
+}
+
+// stays says in which one's place the new members come: in that of one of them, or else in the last one's, as a comment may
+// be behind that. Behind a dash there has to be one, so that what follows is taken there, but for comments.
+func (e *editor) stays(in *node, old []*member, now []newMember) int {
+	first, last := old[0], 0
+	isDashed := in.lines && len(bytes.TrimSpace(e.data[e.lineStart(first.start):first.start])) > 0
+	for i, m := range old {
+		if indexOf(now, m) >= 0 && (!isDashed || i == 0 || bytes.IndexByte(e.data[first.end:m.start], '#') < 0) {
+			return i
+		}
+		if in.lines && !isDashed && !m.table {
+			last = i
+		}
+	}
+	return last
+}
+
+// indexOf is where a member is among new ones by its name, where only its value changes; else -1.
+func indexOf(list []newMember, m *member) int {
+	return slices.IndexFunc(list, func(n newMember) bool { return n.name == m.name && !m.table })
 }
 
 func (e *editor) replace(start, end int, text string) {
@@ -207,9 +218,13 @@ func (e *editor) remove(in *node, m *member, removed []*member) {
 		} else {
 			end = len(e.data)
 		}
-		if len(bytes.TrimSpace(e.data[start:m.start])) > 0 {
-			start = m.start // what follows in this column is another member
-			end = len(e.data) - len(bytes.TrimLeft(e.data[m.end:], " \t\r\n"))
+		if len(bytes.TrimSpace(e.data[start:m.start])) > 0 { // behind a dash, where the next one then stands
+			start, end = m.start, m.end
+			for i := len(in.members) - 1; i >= 0; i-- {
+				if o := &in.members[i]; o.start > m.start && !slices.Contains(removed, o) {
+					end = o.start
+				}
+			}
 		}
 		e.replace(start, end, "")
 		return
@@ -226,8 +241,8 @@ func (e *editor) remove(in *node, m *member, removed []*member) {
 		}
 	}
 	start, end, comma := m.start, m.end, e.comma(m.end)
-	if isLast {
-		start -= len(e.blankBefore(start))
+	if before := start - len(e.blankBefore(start)); isLast && !bytes.ContainsAny(e.data[e.lineStart(before):before], "/#") {
+		start = before // unless a comment may end there
 	}
 	if comma >= 0 {
 		end = comma + 1
