@@ -24,8 +24,8 @@ func TestTappedHostsAreRecordedAndPutBack(t *testing.T) {
 			notes, file := newNotes(t), filepath.Join(t.TempDir(), "memory.jsonl")
 			memory := npmServer("@modelcontextprotocol/server-memory/dist/index.js")(t)
 			model := newHostModel(t,
-				hostCall{"keep", given(object{"text": "tapped", "times": 2})},
-				hostCall{"create_entities", given(object{"entities": []object{{"name": "Ada", "entityType": "person", "observations": []string{"met " + host.name}}}})},
+				hostCall{"notes__keep", given(object{"text": "tapped", "times": 2})},
+				hostCall{"memory__create_entities", given(object{"entities": []object{{"name": "Ada", "entityType": "person", "observations": []string{"met " + host.name}}}})},
 			)
 			argv, env := host.command(t, home, model.url, object{}, nil, "Keep a note, and remember Ada.")
 			path, content := tapConfiguration(t, host.name, home, work, notes.url, memory, file)
@@ -38,6 +38,7 @@ func TestTappedHostsAreRecordedAndPutBack(t *testing.T) {
 			if err != nil {
 				t.Errorf("%v\nstdout: %.3000s\nstderr: %.3000s", err, stdout, stderr)
 			}
+			model.seen(t) // or says what was not as it should be
 			if answer := host.answer(t, stdout); !strings.Contains(answer, "Ada") {
 				t.Errorf("the host answered %q", answer)
 			}
