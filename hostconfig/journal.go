@@ -230,7 +230,7 @@ func (j Journal) Recover() (done []*Restored, err error) {
 	records, err := j.Records()
 	faults := []error{err}
 	for _, r := range records {
-		if r.Kept || r.Alive {
+		if r.Alive || r.Kept && !r.isUndone() {
 			continue
 		}
 		restored, err := j.Restore(r)
@@ -239,6 +239,13 @@ func (j Journal) Recover() (done []*Restored, err error) {
 		}
 	}
 	return done, errors.Join(append(faults, j.clean())...)
+}
+
+// isUndone reports whether the file holds what it did before: whoever was to change it was killed, or somebody took it back.
+func (r *Record) isUndone() bool {
+	before, err := os.ReadFile(filepath.Join(r.folder, beforeFile))
+	now, nowErr := os.ReadFile(r.Path)
+	return err == nil && nowErr == nil && bytes.Equal(before, now)
 }
 
 // clean removes what processes left that were killed before or after a file was changed.

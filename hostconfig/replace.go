@@ -1,9 +1,6 @@
 package hostconfig
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // A Program is what an entry starts once it is replaced.
 type Program struct {
@@ -28,7 +25,8 @@ type Swap struct {
 	Outer    bool `json:",omitempty"` // in the entry itself, where the command is in an object of its own
 }
 
-// Replace makes the file in which entries start other programs. Everything else in it is as it was.
+// Replace makes the file in which entries start other programs. Everything else in it is as it was. The error of one entry
+// alone says why that one cannot be.
 func (d *Document) Replace(by map[*Entry]Program) (after []byte, changes []Change, err error) {
 	var all []swap
 	for _, e := range d.Entries {
@@ -37,7 +35,7 @@ func (d *Document) Replace(by map[*Entry]Program) (after []byte, changes []Chang
 			continue
 		}
 		if e.Problem != nil {
-			return nil, nil, fmt.Errorf("server %q of %s: %w", e.Name, d.Path, e.Problem)
+			return nil, nil, e.Problem
 		}
 		change := Change{Name: e.Name, Scope: e.Scope, Path: e.path}
 		swaps := e.swaps(p)
@@ -55,16 +53,10 @@ func (d *Document) Replace(by map[*Entry]Program) (after []byte, changes []Chang
 		}
 		changes, all = append(changes, change), append(all, swaps...)
 	}
-	after, err = change(d.Data, d.syntax, d.root, all)
-	if err == nil {
-		return after, changes, nil
+	if after, err = change(d.Data, d.syntax, d.root, all); err != nil {
+		return nil, nil, err
 	}
-	for e, p := range by { // the error is to name one
-		if _, one := change(d.Data, d.syntax, d.root, e.swaps(p)); one != nil {
-			return nil, nil, fmt.Errorf("server %q of %s: %w", e.Name, d.Path, one)
-		}
-	}
-	return nil, nil, fmt.Errorf("%s: %w", d.Path, err)
+	return after, changes, nil
 }
 
 // swaps are what makes the entry start a program.

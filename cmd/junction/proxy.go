@@ -7,6 +7,7 @@ import (
 
 	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/spf13/cobra"
 )
 
@@ -66,7 +67,11 @@ where several clients share the server, it cannot ask for roots.`,
 // proxied is the server that the command line means, or the environment: there, other users of the machine do not see it.
 func (a *app) proxied(ctx context.Context, cmd *cobra.Command, args []string, fromEnv bool) (target, []string, error) {
 	if !fromEnv {
-		return a.target(ctx, cmd, args)
+		t, rest, err := a.target(ctx, cmd, args)
+		if c, is := t.transport.(*command.Command); is && c.Stderr == nil && a.log == nil {
+			c.Stderr = func(line string) { a.screen.Printf("%s\n", line) } // where the client looks for it
+		}
+		return t, rest, err
 	}
 	if err := a.checkFlags(); err != nil {
 		return target{}, nil, err

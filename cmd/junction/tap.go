@@ -187,15 +187,13 @@ func (p *tap) apply(servers []string) (names []string, err error) {
 			unknown = slices.DeleteFunc(unknown, func(name string) bool { return name == e.Name })
 			if program, is := p.program(path, e); is {
 				programs[e] = program
-				names = append(names, e.Name)
 			}
 		}
-		if len(programs) == 0 {
-			continue
-		}
-		if err := p.applyTo(d, programs); err != nil {
+		tapped, err := p.applyTo(d, programs)
+		if err != nil {
 			return nil, &connectError{err}
 		}
+		names = append(names, tapped...)
 	}
 	switch {
 	case len(unknown) > 0:
@@ -211,9 +209,7 @@ func (p *tap) apply(servers []string) (names []string, err error) {
 
 // program is what an entry starts while it is tapped; false where it cannot be, which is said.
 func (p *tap) program(path string, e *hostconfig.Entry) (hostconfig.Program, bool) {
-	says := func(what string) {
-		p.screen.Printf("%s in %s: %s\n", plaintext.Line(e.Name, 80), shortened(path), plaintext.Line(what, 500))
-	}
+	says := func(what string) { p.says(path, e, what) }
 	if e.Problem != nil {
 		says("is not tapped: " + e.Problem.Error())
 		return hostconfig.Program{}, false
@@ -241,20 +237,36 @@ func (p *tap) program(path string, e *hostconfig.Entry) (hostconfig.Program, boo
 	return program, err == nil
 }
 
-func (p *tap) applyTo(d *hostconfig.Document, programs map[*hostconfig.Entry]hostconfig.Program) error {
+func (p *tap) says(path string, e *hostconfig.Entry, what string) {
+	p.screen.Printf("%s in %s: %s\n", plaintext.Line(e.Name, 80), shortened(path), plaintext.Line(what, 500))
+}
+
+// applyTo changes a file, but for entries that cannot be changed.
+func (p *tap) applyTo(d *hostconfig.Document, programs map[*hostconfig.Entry]hostconfig.Program) (names []string, err error) {
 	after, changes, err := d.Replace(programs)
 	if err != nil {
-		return err
+		for e, program := range programs {
+			if _, _, err := d.Replace(map[*hostconfig.Entry]hostconfig.Program{e: program}); err != nil {
+				p.says(d.Path, e, "is not tapped: "+err.Error())
+				delete(programs, e)
+			}
+		}
+		if after, changes, err = d.Replace(programs); err != nil {
+			return nil, err
+		}
 	}
-	r := hostconfig.Record{Host: p.host.ID, Path: d.Path, Kept: p.keep, Changes: changes}
+	if len(programs) == 0 {
+		return nil, nil
+	}
+	r := hostconfig.Record{Host: p.host.ID, Kept: p.keep, Changes: changes}
 	release, err := p.journal.Apply(d, after, r)
 	if errors.Is(err, hostconfig.ErrInUse) {
-		return fmt.Errorf("%w; see junction tap --list", err)
+		return nil, fmt.Errorf("%w; see junction tap --list", err)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
 	p.applied = append(p.applied, &appliedTap{d.Path, release})
 	p.screen.Printf("Tapped in %s: %s\n", shortened(d.Path), plaintext.Line(strings.Join(r.Servers(), ", "), 500))
-	return nil
+	return r.Servers(), nil
 }

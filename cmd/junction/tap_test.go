@@ -357,3 +357,26 @@ func TestWhatAKilledTapLeftIsPutBackUnasked(t *testing.T) {
 		t.Errorf("the file is %q", now)
 	}
 }
+
+// What a server writes to its standard error is in the host's log, as without a tap.
+func TestProxyPassesStandardErrorOn(t *testing.T) {
+	alone(t)
+	said := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n"
+	runs(t, said, "proxy", "--name", "s", "--", "sh", "-c", "echo 'key is missing' >&2; exit 7").expect(t, exitConnection, `"error"`, "key is missing\n")
+}
+
+func TestAnEntryThatCannotBeTappedDoesNotHinderOthers(t *testing.T) {
+	alone(t)
+	home, _ := os.Getwd()
+	path := filepath.Join(home, ".codex", "config.toml")
+	content := "[mcp_servers.a]\nurl = 'https://x.example'\nhttp_headers.A = 'b'\n[mcp_servers.b]\ncommand = 'x'\n"
+	writeTap(t, path, content)
+	got := runs(t, "", "tap", "codex", "--keep")
+	got.expect(t, exitOK, "", `a in ~/.codex/config.toml: is not tapped: "http_headers" is written in a way that junction cannot change`)
+	got.expect(t, exitOK, "", "Tapped in ~/.codex/config.toml: b\n")
+	runs(t, "", "tap", "--undo").expect(t, exitOK, "", "is as it was")
+	runs(t, "", "tap", "codex", "a").expect(t, exitConnection, "", "no server that could be tapped is in ")
+	if now := readTap(t, path); now != content {
+		t.Errorf("the file is %q", now)
+	}
+}
