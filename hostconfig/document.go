@@ -82,12 +82,15 @@ func Parse(h Host, path string, data []byte) (*Document, error) {
 		paths = []string{"mcpServers", "servers", "context_servers", "mcp_servers", "mcp.servers"}
 	}
 	for _, path := range paths {
-		d.find("", root, path)
+		err = errors.Join(err, d.find("", root, path))
 	}
 	if projects := root.get("projects"); projects != nil && filepath.Base(path) == ".claude.json" {
 		for _, p := range projects.value.members {
-			d.find(p.name, p.value, "mcpServers")
+			err = errors.Join(err, d.find(p.name, p.value, "mcpServers"))
 		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(d.Entries) > maxEntries {
 		return nil, fmt.Errorf("%s: more than %d servers", path, maxEntries)
@@ -96,11 +99,14 @@ func Parse(h Host, path string, data []byte) (*Document, error) {
 }
 
 // find adds the servers at a path in an object.
-func (d *Document) find(scope string, in *node, path string) {
+func (d *Document) find(scope string, in *node, path string) error {
 	for name := range strings.SplitSeq(path, ".") {
 		m := in.get(name)
 		if m == nil {
-			return
+			return nil
+		}
+		if slices.ContainsFunc(in.members, func(o member) bool { return o.name == name && o.start != m.start }) { // which one the host reads is not for this package to guess
+			return fmt.Errorf("%q is there twice; remove one", name)
 		}
 		in = m.value
 	}
@@ -122,6 +128,7 @@ func (d *Document) find(scope string, in *node, path string) {
 			}
 		}
 	}
+	return nil
 }
 
 func (d *Document) entry(name, scope, path string, v *node) *Entry {

@@ -272,6 +272,7 @@ func TestFilesThatAreNotConfigurationsAreRefused(t *testing.T) {
 		{"cursor", "mcp.json", "[]", "mcp.json: expected an object with servers in it"},
 		{"cursor", "mcp.json", `{"a": "s3cret` + "\x01\"}", "mcp.json: not JSON: line 1, column 7: invalid string, number or word"},
 		{"cursor", "mcp.json", `{"a":` + deep, "mcp.json: the file is nested deeper than 5000 levels"},
+		{"cursor", "mcp.json", `{"mcpServers": {}, "mcpServers": {"a": {"command": "x"}}}`, `mcp.json: "mcpServers" is there twice; remove one`},
 		{"cursor", "mcp.json", "\xff", "mcp.json: the file is not UTF-8"},
 		{"goose", "config.yaml", "a: b\n---\nc: d\n", "config.yaml: the file holds more than one document of YAML"},
 		{"goose", "config.yaml", "a: [", "config.yaml: not YAML: "},

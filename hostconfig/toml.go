@@ -43,10 +43,9 @@ type tomlReader struct {
 	data   []byte
 	offset int
 	root   *node
-	table  *node   // the one whose header came last
-	parent *node   // of which it is a member; nil where it has no bytes of its own
-	name   string  // of that member
-	below  []*node // tables that hold it, whose bytes are not in one piece
+	table  *node  // the one whose header came last
+	parent *node  // of which it is a member; nil where it has no bytes of its own
+	name   string // of that member
 }
 
 // errTOML is for what Unmarshal would have refused.
@@ -116,8 +115,6 @@ func (r *tomlReader) child(table *node, name string) *node {
 func (r *tomlReader) header(n *unstable.Node) error {
 	table := r.root
 	r.parent, r.name = nil, ""
-	r.markSplit()
-	r.below = r.below[:0]
 	first := -1
 	keys := n.Key()
 	for keys.Next() {
@@ -127,7 +124,6 @@ func (r *tomlReader) header(n *unstable.Node) error {
 			first = at
 		}
 		if !keys.IsLast() {
-			r.below = append(r.below, table)
 			if table = r.child(table, name); table == nil {
 				return errTOML
 			}
@@ -155,20 +151,6 @@ func (r *tomlReader) header(n *unstable.Node) error {
 		}
 	}
 	return nil
-}
-
-// markSplit is called with each header: tables that hold the one before it have a part elsewhere, so that their bytes are not
-// in one piece.
-func (r *tomlReader) markSplit() {
-	for i, table := range r.below {
-		if i+1 < len(r.below) {
-			for j := range table.members {
-				if table.members[j].value == r.below[i+1] {
-					table.members[j].end = 0
-				}
-			}
-		}
-	}
 }
 
 func (r *tomlReader) value(n *unstable.Node, start, end int) (*node, error) {

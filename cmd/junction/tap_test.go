@@ -220,6 +220,12 @@ func TestTapRunsAHostAndEndsAsItDoes(t *testing.T) {
 	if len(recordings) != 1 || !strings.Contains(readTap(t, recordings[0]), `"server":"calc"`) || !strings.Contains(readTap(t, recordings[0]), `"name":"add"`) {
 		t.Errorf("recorded is %v", recordings)
 	}
+	bin := t.TempDir()
+	if err := os.Symlink(self(t)[0], filepath.Join(bin, "cursor-agent")); err != nil {
+		t.Skip(err)
+	}
+	t.Setenv("PATH", bin)
+	runs(t, "", "tap", "cursor-agent").expect(t, 7, "calc true <nil>\n", "What it says: junction traffic, in another terminal.")
 	runs(t, "", "tap", "cursor", "--", "/nosuch/program").expect(t, exitConnection, "", "/nosuch/program cannot be run")
 	if now := readTap(t, path); now != plain {
 		t.Errorf("the file is %q", now)
