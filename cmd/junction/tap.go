@@ -39,14 +39,14 @@ func (a *app) tapCommand() *cobra.Command {
 	var record string
 	cmd := &cobra.Command{
 		Use:   "tap HOST [SERVER...] | tap [HOST] [SERVER...] -- COMMAND [ARGS]",
-		Short: "See what Claude, Cursor, VS Code, Codex and others really say to their servers",
+		Short: "See what Claude, Cursor, Codex and others say to their servers",
 		Long: `Put junction proxy between a host and its servers, all or those that are named, by
 changing the host's configuration, and show what goes through until Ctrl-C. Then the
 configuration is put back, byte for byte. With a command behind "--" that is run in
 the meantime, on this terminal; junction traffic in another one shows what it says.
 
-HOST is one of ` + hostIDs() + `; with a command
-it can be left out where the command tells.
+HOST is claude-desktop, claude-code, cursor, vscode, codex or another that junction
+tap --list knows; with a command it can be left out where the command tells.
 
 Where a junction tap was killed, the next one puts back what it left.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -147,6 +147,9 @@ func unknownHost(name string) error {
 // tapFor taps the servers while their traffic is shown, or a command runs.
 func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error) {
 	names, err := p.apply(servers)
+	if err == nil && len(command) == 0 && p.host.Reload != "" {
+		p.screen.Printf("For it to count in %s: %s.\n", p.host.Name, p.host.Reload)
+	}
 	if p.keep && err == nil {
 		p.screen.Printf("It stays so; junction traffic shows what goes through. To put it back: junction tap --undo %s\n", p.host.ID)
 		return nil
@@ -200,9 +203,6 @@ func (p *tap) apply(servers []string) (names []string, err error) {
 		return nil, &connectError{fmt.Errorf("no server is called %q in %s (there are: %s)", unknown[0], strings.Join(paths, ", "), strings.Join(there, ", "))}
 	case len(names) == 0:
 		return nil, &connectError{fmt.Errorf("no server that could be tapped is in %s", strings.Join(paths, ", "))}
-	}
-	if p.host.Reload != "" {
-		p.screen.Printf("For it to count in %s: %s.\n", p.host.Name, p.host.Reload)
 	}
 	return names, nil
 }

@@ -133,7 +133,9 @@ func (p *tap) showHosts() error {
 	var shown []string
 	for _, h := range hostconfig.Hosts() {
 		paths := hostconfig.Find(h, hostconfig.Options{})
-		if len(paths) == 0 && h.Nowhere == "" {
+		if h.Nowhere != "" {
+			p.screen.Printf("%s: %s\n", h.ID, h.Nowhere)
+		} else if len(paths) == 0 {
 			missing = append(missing, h.ID)
 		}
 		for _, path := range paths {
