@@ -22,7 +22,7 @@ type Document struct {
 	Data    []byte
 	Entries []*Entry // in file order
 
-	syntax Syntax
+	syntax syntax
 	names  names
 	root   *node
 }
@@ -64,7 +64,7 @@ func Read(h Host, path string) (*Document, error) {
 func Parse(h Host, path string, data []byte) (*Document, error) {
 	syntax, _ := syntaxOf(path)
 	root, err := parse(data, syntax)
-	if syntax == JSON && len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte(byteOrderMark)))) == 0 {
+	if syntax == inJSON && len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte(byteOrderMark)))) == 0 {
 		root, err = &node{kind: object}, nil // hosts leave such files behind
 	}
 	if err == nil && root.kind != object {

@@ -31,14 +31,14 @@ type edit struct {
 // editor changes one file.
 type editor struct {
 	data   []byte
-	syntax Syntax
+	syntax syntax
 	root   *node
 	edits  []edit
 	now    map[*node][]member // what changed objects hold then
 }
 
 // change makes the file in which everything is as before but for the swaps.
-func change(data []byte, s Syntax, root *node, swaps []swap) ([]byte, error) {
+func change(data []byte, s syntax, root *node, swaps []swap) ([]byte, error) {
 	e := &editor{data: data, syntax: s, root: root, now: map[*node][]member{}}
 	for _, sw := range swaps {
 		if err := e.swap(sw); err != nil {
@@ -137,7 +137,7 @@ func (e *editor) replace(start, end int, text string) {
 
 // raw is how a value is written.
 func (e *editor) raw(m newMember) string {
-	if isBlock := strings.ContainsAny(m.raw, "\r\n") || m.value.kind >= list && m.raw != "" && m.raw[0] != '[' && m.raw[0] != '{'; m.raw != "" && (e.syntax != YAML || !isBlock) {
+	if isBlock := strings.ContainsAny(m.raw, "\r\n") || m.value.kind >= list && m.raw != "" && m.raw[0] != '[' && m.raw[0] != '{'; m.raw != "" && (e.syntax != inYAML || !isBlock) {
 		return m.raw // lines of a block of YAML would have to be indented as they are here
 	}
 	return encode(m.value, e.syntax)
@@ -147,7 +147,7 @@ func (e *editor) raw(m newMember) string {
 // those of no other value.
 func (e *editor) indent(m *member) string {
 	line := e.data[e.lineStart(m.value.start):m.value.start]
-	if e.syntax == YAML && len(bytes.TrimSpace(line)) == 0 && len(line) <= m.start-e.lineStart(m.start) {
+	if e.syntax == inYAML && len(bytes.TrimSpace(line)) == 0 && len(line) <= m.start-e.lineStart(m.start) {
 		return "  "
 	}
 	return ""
@@ -159,7 +159,7 @@ func (e *editor) written(in *node, where *member, list []newMember) string {
 	separator := e.separator(in, where)
 	for _, m := range list {
 		if where.table {
-			part := []string{"[" + where.prefix + strings.TrimSuffix(encodeMember(m.name, "", TOML), " = ") + "]"}
+			part := []string{"[" + where.prefix + strings.TrimSuffix(encodeMember(m.name, "", inTOML), " = ") + "]"}
 			for _, inner := range m.value.members {
 				part = append(part, encodeMember(inner.name, encode(inner.value, e.syntax), e.syntax))
 			}
@@ -185,7 +185,7 @@ func (e *editor) separator(in *node, where *member) string {
 	}
 	lineStart := e.lineStart(where.start)
 	line := string(e.data[lineStart:where.start])
-	if e.syntax == YAML { // behind a dash, too, members begin in one column
+	if e.syntax == inYAML { // behind a dash, too, members begin in one column
 		line = strings.Repeat(" ", len([]rune(line)))
 	} else if strings.TrimSpace(line) != "" {
 		line = ""
@@ -267,13 +267,13 @@ func (e *editor) comma(at int) int {
 			return at
 		case strings.IndexByte(" \t\r\n", rest[0]) >= 0:
 			at++
-		case e.syntax == JSON && bytes.HasPrefix(rest, []byte("/*")):
+		case e.syntax == inJSON && bytes.HasPrefix(rest, []byte("/*")):
 			end := bytes.Index(rest[2:], []byte("*/"))
 			if end < 0 {
 				return -1
 			}
 			at += end + 4
-		case e.syntax == JSON && bytes.HasPrefix(rest, []byte("//")), e.syntax != JSON && rest[0] == '#':
+		case e.syntax == inJSON && bytes.HasPrefix(rest, []byte("//")), e.syntax != inJSON && rest[0] == '#':
 			end := bytes.IndexByte(rest, '\n')
 			if end < 0 {
 				return -1

@@ -211,14 +211,14 @@ func projectFolders(o Options) []string {
 }
 
 // syntaxOf judges a file by its name.
-func syntaxOf(path string) (s Syntax, ok bool) {
+func syntaxOf(path string) (s syntax, ok bool) {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".json", ".jsonc":
-		return JSON, true
+		return inJSON, true
 	case ".yaml", ".yml":
-		return YAML, true
+		return inYAML, true
 	case ".toml":
-		return TOML, true
+		return inTOML, true
 	}
-	return JSON, false
+	return inJSON, false
 }

@@ -223,7 +223,7 @@ func roundTrip(h Host, path string, data []byte) error {
 	if a, b := outside(before), outside(d); a != b { // comments, order and indentation
 		return fmt.Errorf("outside of its entries it was\n%s\nand is\n%s", a, b)
 	}
-	if word := []byte("# at the side"); before.syntax != JSON && bytes.Count(now, word) != bytes.Count(data, word) {
+	if word := []byte("# at the side"); before.syntax != inJSON && bytes.Count(now, word) != bytes.Count(data, word) {
 		return fmt.Errorf("a comment is lost: %s", after)
 	}
 	return nil
@@ -231,7 +231,7 @@ func roundTrip(h Host, path string, data []byte) error {
 
 // outside is all that does not belong to entries, in a file of JSON.
 func outside(d *Document) string {
-	if d.syntax != JSON {
+	if d.syntax != inJSON {
 		return ""
 	}
 	var b strings.Builder

@@ -17,14 +17,14 @@ const (
 	maxDepth = 5_000
 )
 
-// A Syntax is that of a file.
-type Syntax int
+// A syntax is that of a file.
+type syntax int
 
-// The syntaxes. JSON may have comments and trailing commas.
+// The syntaxes.
 const (
-	JSON Syntax = iota
-	YAML
-	TOML
+	inJSON syntax = iota // with comments and trailing commas
+	inYAML
+	inTOML
 )
 
 type kind int
@@ -137,7 +137,7 @@ func replaced(n *node, by map[*node][]member) *node {
 }
 
 // parse reads a file.
-func parse(data []byte, s Syntax) (*node, error) {
+func parse(data []byte, s syntax) (*node, error) {
 	if len(data) > maxFile {
 		return nil, fmt.Errorf("the file is larger than %d MiB", maxFile>>20)
 	}
@@ -154,9 +154,9 @@ func parse(data []byte, s Syntax) (*node, error) {
 		}
 	}
 	switch s {
-	case YAML:
+	case inYAML:
 		return parseYAML(data)
-	case TOML:
+	case inTOML:
 		return parseTOML(data)
 	}
 	return parseJSON(data)
@@ -190,7 +190,7 @@ func quoted(s string) string {
 }
 
 // encode writes a value in one line.
-func encode(n *node, s Syntax) string {
+func encode(n *node, s syntax) string {
 	var parts []string
 	switch n.kind {
 	case text:
@@ -209,14 +209,14 @@ func encode(n *node, s Syntax) string {
 	return n.text
 }
 
-func encodeMember(name, value string, s Syntax) string {
+func encodeMember(name, value string, s syntax) string {
 	isWord := name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 	}) && unicode.IsLetter(rune(name[0]))
-	if s == JSON || !isWord || s == YAML && plainNode(name).kind != text {
+	if s == inJSON || !isWord || s == inYAML && plainNode(name).kind != text {
 		name = quoted(name)
 	}
-	if s == TOML {
+	if s == inTOML {
 		return name + " = " + value
 	}
 	return name + ": " + value
