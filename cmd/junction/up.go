@@ -173,7 +173,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 // listenUp opens the recording, if there is one, and the addresses that are served. What is wrong with them is said before anything is served.
 func (a *app) listenUp(ctx context.Context, o upOptions) (v *served, err error) {
 	a.recordsFront = true
-	if err := a.startRecording("up", false); err != nil {
+	if err := a.startRecording("up", "", false); err != nil {
 		return nil, err
 	}
 	v = &served{app: a, options: o, store: a.store(), again: make(chan chan<- error), prints: map[string]string{}}
