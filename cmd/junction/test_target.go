@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/junction-mcp/junction/cases"
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+	"github.com/junction-mcp/junction/mcp/stream"
+	"github.com/junction-mcp/junction/mcp/tasks"
+	"github.com/junction-mcp/junction/recording"
+)
+
+// testTarget finds the server that a file of cases tests; dir is the folder that it works in.
+func (a *app) testTarget(ctx context.Context, s cases.Server, dir string) (*cases.Target, error) {
+	t, err := a.testServer(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	kind := cases.Stdio
+	switch c, isCommand := t.transport.(*command.Command); {
+	case isCommand && c.Dir == "":
+		c.Dir = dir
+	case isCommand:
+	case t.server != nil && t.server.Kind == config.SSE:
+		kind = cases.SSE
+	case t.server != nil && t.server.Kind != config.Stdio, isURL(s.Name):
+		kind = cases.HTTP
+	}
+	return &cases.Target{Transport: t.transport, Kind: kind, Options: a.options(t)}, nil
+}
+
+func (a *app) testServer(ctx context.Context, s cases.Server) (target, error) {
+	switch {
+	case s.Recording != "":
+		r, err := a.replay(s.Recording, recording.ReplayOptions{Server: s.Recorded})
+		if err != nil {
+			return target{}, fmt.Errorf("%s: %w", s.Recording, err)
+		}
+		h := tasks.Wait(tasks.WaitOptions{})(r)
+		return target{name: "recording", transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.logger()})}, nil
+	case len(s.Command) == 1 && isURL(s.Command[0]):
+		return a.named(ctx, s.Command[0])
+	case len(s.Command) > 0:
+		t, err := a.command(s.Command[0], s.Command[1:])
+		if c, isCommand := t.transport.(*command.Command); isCommand {
+			for name, value := range s.Env {
+				c.Env = append(slices.Clone(c.Env), name+"="+value)
+			}
+		}
+		return t, err
+	}
+	return a.named(ctx, s.Name)
+}
