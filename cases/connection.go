@@ -72,7 +72,8 @@ func (c *connection) target(ctx context.Context) (*Target, error) {
 
 // open starts the server and connects to it.
 func (c *connection) open(ctx context.Context) error {
-	c.used, c.changed = false, make(chan struct{})
+	// What the file says holds before the first case: servers ask for roots when they start.
+	c.used, c.changed, c.answers, c.replied = false, make(chan struct{}), c.run.file.answers, map[string]int{}
 	t, err := c.target(ctx)
 	if err != nil {
 		return err

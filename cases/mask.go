@@ -3,7 +3,6 @@ package cases
 import (
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -29,6 +28,8 @@ func (p *parser) masks(into *[]mask) func(*yaml.Node) error {
 			default:
 				if m.pattern, err = regexp.Compile(n.Value); err != nil {
 					err = p.errorf(n, "mask: %w", err)
+				} else if m.pattern.MatchString("") {
+					err = p.errorf(n, "mask: %s matches where there is nothing", n.Value)
 				}
 			}
 			*into = append(*into, m)
@@ -37,23 +38,23 @@ func (p *parser) masks(into *[]mask) func(*yaml.Node) error {
 	}
 }
 
-// A masking replaces what differs each time: the same value by the same text, wherever it stands.
+// masked stands in the place of what is masked.
+const masked = "{{masked}}"
+
+// A masking replaces what differs each time.
 type masking struct {
-	masks  []mask
-	fixed  *strings.Replacer // folders
-	values map[string]string // what stands in the place of a value
+	masks []mask
+	fixed *strings.Replacer // folders
 }
 
 func newMasking(masks []mask, v vars) *masking {
-	m := &masking{masks: masks, values: map[string]string{}}
 	var pairs []string
 	for _, name := range []string{placeDir, placeHere} {
 		if folder, _ := v[name].(string); len(folder) > 1 {
 			pairs = append(pairs, folder, "{{"+name+"}}")
 		}
 	}
-	m.fixed = strings.NewReplacer(pairs...)
-	return m
+	return &masking{masks, strings.NewReplacer(pairs...)}
 }
 
 // apply returns a value in which all that is masked is replaced.
@@ -66,18 +67,10 @@ func (m *masking) apply(v any) any {
 	return m.texts(v)
 }
 
-func (m *masking) instead(v any) string {
-	of := short(v)
-	if m.values[of] == "" {
-		m.values[of] = "{{masked-" + strconv.Itoa(len(m.values)+1) + "}}"
-	}
-	return m.values[of]
-}
-
 // pointed masks what a pointer leads to.
 func (m *masking) pointed(v any, parts []string) any {
 	if len(parts) == 0 {
-		return m.instead(v)
+		return masked
 	}
 	switch in := v.(type) {
 	case map[string]any:
@@ -121,12 +114,7 @@ func (m *masking) texts(v any) any {
 		in = m.fixed.Replace(in)
 		for _, mask := range m.masks {
 			if mask.pattern != nil {
-				in = mask.pattern.ReplaceAllStringFunc(in, func(found string) string {
-					if found == "" {
-						return ""
-					}
-					return m.instead(found)
-				})
+				in = mask.pattern.ReplaceAllLiteralString(in, masked)
 			}
 		}
 		return in

@@ -119,7 +119,7 @@ func TestASnapshotIsWrittenComparedAndWrittenAgain(t *testing.T) {
 		t.Errorf("wrote %q", got)
 	}
 	snapshot, err := os.ReadFile(filepath.Join(dir, "x.snapshots", "make-it.yaml"))
-	if want := "content:\n  - text: '{{{masked-2}},\"name\":\"Ada\"}'\n    type: text\nstructuredContent:\n  id: '{{masked-1}}'\n  name: Ada\n"; err != nil || string(snapshot) != want {
+	if want := "content:\n  - text: '{{{masked}},\"name\":\"Ada\"}'\n    type: text\nstructuredContent:\n  id: '{{masked}}'\n  name: Ada\n"; err != nil || string(snapshot) != want {
 		t.Errorf("%v: got\n%s\nwant\n%s", err, snapshot, want)
 	}
 	if got := update(Options{}); len(got) > 0 {

@@ -8,7 +8,6 @@ import (
 	"os"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 
@@ -102,16 +101,24 @@ func (a *app) test(cmd *cobra.Command, args []string, f *testFlags) error {
 		}
 	}
 	n := cases.Count(reports)
+	started := true
+	for _, r := range reports {
+		started = started && r.Err == nil
+		if errors.As(r.Err, new(*usageError)) {
+			return r.Err
+		}
+	}
+	if n == (cases.Counts{}) && started {
+		return usagef("no case was run")
+	}
 	if !f.tap {
 		a.out.Printf("%s, %d failed, %d skipped; %v\n", passed(n), n.Failed, n.Skipped, time.Since(began).Round(10*time.Millisecond))
 	}
 	switch {
-	case slices.ContainsFunc(reports, func(r *cases.FileReport) bool { return r.Err != nil }):
+	case !started:
 		return errReported
 	case n.Failed > 0:
 		return errToolFailed
-	case n.Passed+n.Skipped == 0:
-		return usagef("no case was run")
 	}
 	return nil
 }
@@ -216,7 +223,7 @@ func (a *app) showTested(r *cases.FileReport) {
 	for _, path := range r.Wrote {
 		a.out.Printf("wrote %s\n", path)
 	}
-	if r.Err != nil {
+	if r.Err != nil && !errors.As(r.Err, new(*usageError)) {
 		paint(red, fmt.Sprintf("FAIL  %s", r.Path))
 		a.screen.Printf("junction: %s: %s\n", r.Path, once(plainText(r.Err)))
 	}
