@@ -11,8 +11,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxExact is how many bytes a result has at most that a draft expects as it is; of a larger one it wants a snapshot.
-const maxExact = 500
+// exactSize is how many bytes a result has at most that a draft expects as it is; of a larger one it wants a snapshot.
+const exactSize = 500
 
 // Draft returns the first draft of a file of cases, from a recording: each request that was made of a server, and
 // what came back. source is the recording's path, from where the file will be; server is which of its servers is
@@ -144,7 +144,7 @@ func expected(e *recording.Exchange) *yaml.Node {
 	}
 	object, _ := value.(map[string]any)
 	switch {
-	case len(raw) > maxExact || placeholder.Match(raw) || strings.HasSuffix(e.Method, "/list"):
+	case len(raw) > exactSize || placeholder.Match(raw) || strings.HasSuffix(e.Method, "/list"):
 		expect.Content = append(expect.Content, text("snapshot"), node(true))
 	case e.Method == "tools/call" && object["structuredContent"] != nil:
 		expect.Content = append(expect.Content, text("structured"), mapping("equals", object["structuredContent"]))

@@ -126,6 +126,11 @@ var rules = []rule{
 		reason: "it records around any Handler, and is one",
 	},
 	{
+		who:    "cases",
+		never:  []string{"/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/definitions", "/servers", "/cmd"},
+		reason: "it asks a server as any client does; how that is reached is its caller's business",
+	},
+	{
 		who:    "ratelimit",
 		never:  []string{"/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd", "/internal"},
 		reason: "it bounds what is asked of any Handler",
