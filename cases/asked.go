@@ -26,10 +26,17 @@ func (c *connection) reply(kind string, r func(answers) *replies, params any) (a
 	case have != nil && have.all:
 		i = 0
 	case have == nil || i >= len(have.each):
-		c.unasked = append(c.unasked, fmt.Sprintf("the server asked (%s), and the case has no answer to it: %s", kind, shown(decoded(params))))
+		c.complain(fmt.Sprintf("the server asked (%s), and the case has no answer to it: %s", kind, shown(decoded(params))))
 		return nil, errUnanswered
 	}
 	return c.vars.fill(have.each[i]), nil
+}
+
+// complain notes what makes the case fail; c.mu is held.
+func (c *connection) complain(text string) {
+	if len(c.unasked) < maxUnasked {
+		c.unasked = append(c.unasked, text)
+	}
 }
 
 func (c *connection) elicited(_ context.Context, req mcp.ElicitRequest) (*mcp.ElicitResult, error) {
@@ -49,7 +56,7 @@ func (c *connection) sampled(_ context.Context, req mcp.CreateMessageRequest) (*
 	result := new(mcp.CreateMessageResult)
 	if err := schema.DecodeLoose(encode(v), result); err != nil {
 		c.mu.Lock()
-		c.unasked = append(c.unasked, "sample: the answer is no result of a model: "+err.Error())
+		c.complain("sample: the answer is no result of a model: " + err.Error())
 		c.mu.Unlock()
 		return nil, err
 	}

@@ -14,8 +14,12 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// eventTime is how long a notification may come after the result.
-const eventTime = 5 * time.Second
+const (
+	// eventTime is how long a notification may come after the result.
+	eventTime = 5 * time.Second
+	// maxListBytes is how much a list has, on all its pages.
+	maxListBytes = 64 << 20
+)
 
 // An outcome is what came of a request.
 type outcome struct {
@@ -52,10 +56,13 @@ func (c *connection) step(ctx context.Context, t *testCase, s *step) []string {
 // ask makes the request of a step.
 func (c *connection) ask(ctx context.Context, s *step) outcome {
 	if s.list != "" {
-		entries := []any{}
+		entries, size := []any{}, 0
 		for raw, err := range c.client.List(ctx, s.method, s.list) {
 			if err != nil {
 				return outcome{err: err}
+			}
+			if size += len(raw); size > maxListBytes {
+				return outcome{err: fmt.Errorf("the list has more than %d MiB", maxListBytes>>20)}
 			}
 			entry, err := decode(raw)
 			if err != nil {

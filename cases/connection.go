@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/junction-mcp/junction/mcp"
 )
@@ -25,6 +26,7 @@ type connection struct {
 	replied map[string]int // by kind
 	unasked []string       // what the server asked and nobody answers
 	events  []event
+	held    int           // bytes of events
 	changed chan struct{} // closed when there are more events
 }
 
@@ -34,8 +36,15 @@ type event struct {
 	params        any
 }
 
-// maxEvents is how many events of one case are kept; what comes later is as if it had not.
-const maxEvents = 10_000
+// What a server can have a case keep. What comes later is as if it had not.
+const (
+	maxEventBytes = 64 << 20
+	eventOverhead = 200 // bytes of an event, next to its parameters
+	maxUnasked    = 100 // requests without an answer that are reported
+)
+
+// listenTime is how long a server may take to acknowledge that it notifies.
+const listenTime = 30 * time.Second
 
 // target finds the way to the server, and makes its folder.
 func (c *connection) target(ctx context.Context) (*Target, error) {
@@ -67,6 +76,9 @@ func (c *connection) target(ctx context.Context) (*Target, error) {
 	for name, value := range server.Env {
 		filled.Env[name] = c.vars.text(value)
 	}
+	if !f.isArchive && (filled.Name != "" || c.run.o.Server != nil) {
+		dir = "" // it works where it works for other commands
+	}
 	return c.run.o.Connect(ctx, filled, dir)
 }
 
@@ -91,7 +103,7 @@ func (c *connection) open(ctx context.Context) error {
 	}
 	c.client = client
 	c.ends = append(c.ends, client.Close)
-	return c.listen()
+	return c.listen(ctx)
 }
 
 // close ends all that open began.
@@ -143,19 +155,20 @@ func (c *connection) options(o mcp.ClientOptions) mcp.ClientOptions {
 func (c *connection) begin(t *testCase) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.used, c.answers, c.replied, c.unasked, c.events = true, t.answers, map[string]int{}, nil, nil
+	c.used, c.answers, c.replied, c.unasked, c.events, c.held = true, t.answers, map[string]int{}, nil, nil, 0
 	c.vars = vars{placeDir: c.vars[placeDir], placeHere: c.vars[placeHere]}
 }
 
 // add notes something that the server sent.
 func (c *connection) add(kind, subject string, params any) {
-	value, err := decode(encode(params))
+	raw := encode(params)
+	value, err := decode(raw)
 	if err != nil {
 		value = fmt.Sprint(params)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.events) < maxEvents {
+	if c.held += len(raw) + eventOverhead; c.held <= maxEventBytes {
 		c.events = append(c.events, event{kind, subject, value})
 	}
 	close(c.changed)
@@ -163,30 +176,38 @@ func (c *connection) add(kind, subject string, params any) {
 }
 
 // listen subscribes to what cases want to hear of outside of calls.
-func (c *connection) listen() error {
+func (c *connection) listen(ctx context.Context) error {
 	f := c.run.file
 	if !f.wantsListen {
 		return nil
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	listening, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until the connection is closed
 	filter := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true, ResourceSubscriptions: f.watched}
 	agreed, ended := make(chan struct{}), make(chan error, 1)
+	agree := sync.OnceFunc(func() { close(agreed) })
 	client := c.client
 	go func() {
-		ended <- client.ListenWith(ctx, filter, c.notified, func(mcp.SubscriptionFilter) { close(agreed) })
+		defer close(ended)
+		ended <- client.ListenWith(listening, filter, c.notified, func(mcp.SubscriptionFilter) { agree() })
 	}()
-	select {
-	case <-agreed:
-	case err := <-ended:
-		cancel()
-		return fmt.Errorf("the server does not notify: %w", err)
-	}
 	c.ends = append(c.ends, func() error {
 		cancel()
-		<-ended
+		for range ended { // until it is closed
+		}
 		return nil
 	})
-	return nil
+	late := time.NewTimer(listenTime)
+	defer late.Stop()
+	select {
+	case <-agreed:
+		return nil
+	case err := <-ended:
+		return fmt.Errorf("the server does not notify: %w", err)
+	case <-late.C:
+		return fmt.Errorf("the server did not acknowledge within %v that it notifies", listenTime)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // notified hears of changes.

@@ -22,8 +22,8 @@ type Target struct {
 
 // Options say how files are run.
 type Options struct {
-	// Connect finds the way to a server; dir is the folder that a program works in. It is called for each
-	// start of the server.
+	// Connect finds the way to a server; dir is the folder that a program works in, empty if that is not for the
+	// file to say. It is called for each start of a server, by several goroutines if files run in parallel.
 	Connect func(ctx context.Context, s Server, dir string) (*Target, error)
 	// Server is tested in place of those that the files name; nil for these.
 	Server *Server
@@ -120,6 +120,9 @@ func (r *fileRun) run(ctx context.Context) {
 
 // look finds out how the server is reached.
 func (r *fileRun) look(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	c := &connection{run: r}
 	defer c.close()
 	t, err := c.target(ctx)

@@ -57,7 +57,7 @@ func (r *fileRun) snapshot(c *testCase, s *step, revision string, got any) (faul
 		r.settle(name, revision)
 		return ""
 	case r.o.Update && r.settled[name] != "" && r.settled[name] != revision && name != own: // it is right for that revision
-		name, err = own, fs.ErrNotExist
+		name = own
 		fallthrough
 	case r.o.Update && r.settled[name] == "":
 		if fault := writeSnapshot(root, name, got); fault != "" {

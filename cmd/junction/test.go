@@ -77,7 +77,7 @@ func (a *app) test(cmd *cobra.Command, args []string, f *testFlags) error {
 	if err != nil {
 		return err
 	}
-	f.o.Connect = a.testTarget
+	f.o.Connect = a.testTargets()
 	if !f.tap {
 		f.o.OnFile = a.showTested
 	}

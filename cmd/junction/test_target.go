@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/junction-mcp/junction/cases"
 	"github.com/junction-mcp/junction/config"
@@ -14,23 +15,37 @@ import (
 	"github.com/junction-mcp/junction/recording"
 )
 
-// testTarget finds the server that a file of cases tests; dir is the folder that it works in.
-func (a *app) testTarget(ctx context.Context, s cases.Server, dir string) (*cases.Target, error) {
-	t, err := a.testServer(ctx, s)
-	if err != nil {
-		return nil, err
+// testTargets finds the servers that files of cases test. What is said of an entry of a configuration is said once,
+// and the configuration is read by one goroutine at a time.
+func (a *app) testTargets() func(ctx context.Context, s cases.Server, dir string) (*cases.Target, error) {
+	var turn sync.Mutex
+	configured := map[string]target{}
+	return func(ctx context.Context, s cases.Server, dir string) (*cases.Target, error) {
+		turn.Lock()
+		defer turn.Unlock()
+		t, known := configured[s.Name]
+		if !known {
+			var err error
+			if t, err = a.testServer(ctx, s); err != nil {
+				return nil, err
+			}
+			if t.server != nil {
+				configured[s.Name] = t
+			}
+		}
+		kind := cases.Stdio
+		switch c, isCommand := t.transport.(*command.Command); {
+		case isCommand && c.Dir == "":
+			own := *c
+			own.Dir, t.transport = dir, &own
+		case isCommand:
+		case t.server != nil && t.server.Kind == config.SSE:
+			kind = cases.SSE
+		case t.server != nil && t.server.Kind != config.Stdio, isURL(s.Name):
+			kind = cases.HTTP
+		}
+		return &cases.Target{Transport: t.transport, Kind: kind, Options: a.options(t)}, nil
 	}
-	kind := cases.Stdio
-	switch c, isCommand := t.transport.(*command.Command); {
-	case isCommand && c.Dir == "":
-		c.Dir = dir
-	case isCommand:
-	case t.server != nil && t.server.Kind == config.SSE:
-		kind = cases.SSE
-	case t.server != nil && t.server.Kind != config.Stdio, isURL(s.Name):
-		kind = cases.HTTP
-	}
-	return &cases.Target{Transport: t.transport, Kind: kind, Options: a.options(t)}, nil
 }
 
 func (a *app) testServer(ctx context.Context, s cases.Server) (target, error) {

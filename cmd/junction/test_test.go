@@ -91,6 +91,21 @@ func TestTestOfAProgramAtEachRevisionAndOverEachTransport(t *testing.T) {
 	}
 }
 
+func TestFilesThatRunInParallelShareAConfiguration(t *testing.T) {
+	alone(t)
+	entry := `{"mcpServers": {"sums": {"command": "` + filepath.ToSlash(self(t)[0]) + `", "args": ["serve", "everything"], "unknownMember": 1}}}`
+	files := map[string]string{"junction.json": entry}
+	for _, name := range []string{"a", "b", "c", "d"} {
+		files["tests/"+name+".yaml"] = strings.Replace(addCase, "everything", "sums\neach: case", 1) + "- {case: again, tool: echo, arguments: {message: hi}, expect: {text: hi}}\n"
+	}
+	writeCases(t, files)
+	got := runs(t, "", "test", "tests", "--config", "junction.json", "--parallel", "4", "--transports", "all")
+	got.expect(t, exitOK, "24 cases passed, 0 failed, 0 skipped; ", "")
+	if n := strings.Count(got.stderr, "unknownMember"); n > 1 {
+		t.Errorf("the same is said %d times:\n%s", n, got.stderr)
+	}
+}
+
 func TestADraftIsMadeOfARecording(t *testing.T) {
 	alone(t)
 	exits(t, exitOK, "call", "everything", "add", "a=2", "b=40", "--record", "session.jsonl")
