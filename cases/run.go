@@ -201,11 +201,12 @@ func (r *fileRun) reached(ctx context.Context) error {
 
 func (r *fileRun) testCase(ctx context.Context, c *connection, cell *Cell, t *testCase) (report CaseReport) {
 	report = CaseReport{Name: t.name, Line: t.line}
-	for what, has := range map[string][]string{cell.Revision: t.revisions, cell.Transport: t.transports} {
-		if len(has) > 0 && !slices.Contains(has, what) && !slices.Contains(has, All) {
-			report.Skipped = "not for " + what
-			return report
-		}
+	without := func(has []string, what string) bool {
+		return len(has) > 0 && !slices.Contains(has, what) && !slices.Contains(has, All)
+	}
+	if without(t.revisions, cell.Revision) || without(t.transports, cell.Transport) {
+		report.Skipped = "not for " + cell.String()
+		return report
 	}
 	began := time.Now()
 	defer func() { report.Took = time.Since(began) }()

@@ -188,7 +188,7 @@ func (a *app) showTested(r *cases.FileReport) {
 	const red, green, plain = "\x1b[31m", "\x1b[32m", "\x1b[0m"
 	paint := func(colour, text string) {
 		text = plaintext.Clean(text)
-		if a.out.Terminal() {
+		if a.out.Terminal() && colour != "" {
 			fmt.Fprint(a.stdout, colour+text+plain+"\n") // the text is clean
 			return
 		}
