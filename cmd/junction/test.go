@@ -140,6 +140,9 @@ func (a *app) testFiles(cmd *cobra.Command, args []string, f *testFlags) ([]*cas
 			return nil, usagef("give a server either by --server, or as a command behind \"--\"")
 		}
 		f.o.Server = &cases.Server{Command: args[dash:]}
+		if len(args) == dash+1 && isURL(args[dash]) {
+			f.o.Server = &cases.Server{Name: args[dash]}
+		}
 		args = args[:dash]
 	} else if f.server != "" {
 		f.o.Server = &cases.Server{Name: f.server}

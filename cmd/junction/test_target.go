@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/junction-mcp/junction/cases"
@@ -41,8 +42,8 @@ func (a *app) testTargets() func(ctx context.Context, s cases.Server, dir string
 		case isCommand:
 		case t.server != nil && t.server.Kind == config.SSE:
 			kind = cases.SSE
-		case t.server != nil && t.server.Kind != config.Stdio, isURL(s.Name):
-			kind = cases.HTTP
+		case t.server != nil && t.server.Kind != config.Stdio, isURL(s.Name) && strings.HasPrefix(s.Name, "http"):
+			kind = cases.HTTP // a socket carries the same as standard input and output
 		}
 		return &cases.Target{Transport: t.transport, Kind: kind, Options: a.options(t)}, nil
 	}
@@ -57,8 +58,6 @@ func (a *app) testServer(ctx context.Context, s cases.Server) (target, error) {
 		}
 		h := tasks.Wait(tasks.WaitOptions{})(r)
 		return target{name: "recording", transport: stream.PipeWith(h, mcp.ServeOptions{Logger: a.logger()})}, nil
-	case len(s.Command) == 1 && isURL(s.Command[0]):
-		return a.named(ctx, s.Command[0])
 	case len(s.Command) > 0:
 		t, err := a.command(s.Command[0], s.Command[1:])
 		if c, isCommand := t.transport.(*command.Command); isCommand {

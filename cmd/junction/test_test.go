@@ -1,11 +1,17 @@
 package main
 
 import (
+	"context"
 	"encoding/xml"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/httpsse"
+	"github.com/junction-mcp/junction/mcp/streamable"
 )
 
 // writeCases writes files into the current folder.
@@ -103,6 +109,52 @@ func TestFilesThatRunInParallelShareAConfiguration(t *testing.T) {
 	got.expect(t, exitOK, "24 cases passed, 0 failed, 0 skipped; ", "")
 	if n := strings.Count(got.stderr, "unknownMember"); n > 1 {
 		t.Errorf("the same is said %d times:\n%s", n, got.stderr)
+	}
+}
+
+// A server is reached by its URL, by an entry with one of both transports, and in a recording of several.
+func TestTestOfServersThatAreNoPrograms(t *testing.T) {
+	alone(t)
+	s := mcp.NewServer("sums", "1")
+	mcp.AddTool(s, "add", func(_ context.Context, in struct{ A, B int }) (struct {
+		Sum int `json:"sum"`
+	}, error) {
+		return struct {
+			Sum int `json:"sum"`
+		}{in.A + in.B}, nil
+	})
+	newer, older := httptest.NewServer(streamable.Handler(s)), httptest.NewServer(httpsse.Handler(s))
+	t.Cleanup(newer.Close)
+	t.Cleanup(older.Close)
+	text := strings.Replace(addCase, "{a: 1, b: 2}", "{A: 1, B: 2}", 1)
+	writeCases(t, map[string]string{
+		"tests/add.yaml": text,
+		"junction.json":  `{"mcpServers": {"newer": {"url": "` + newer.URL + `"}, "older": {"type": "sse", "url": "` + older.URL + `"}}}`,
+	})
+	runs(t, "", "test", "tests", "--server", newer.URL, "--transports", "all").expect(t, exitOK, "ok    tests/add.yaml [2026-07-28, http]: 1 case passed\n1 case passed", "")
+	runs(t, "", "test", "tests", "--", newer.URL).expect(t, exitOK, "[2026-07-28, http]: 1 case passed", "")
+	if got := runs(t, "", "test", "tests", "--server", newer.URL, "--transports", "stdio"); got.code != exitUsage || got.stdout != "skip  tests/add.yaml [stdio]: the server is reached by http\n" || !strings.Contains(got.stderr, "no case was run") {
+		t.Errorf("%+v", got)
+	}
+	runs(t, "", "test", "tests", "--config", "junction.json", "--server", "newer", "--revisions", "2025-06-18").expect(t, exitOK, "[2025-06-18, http]: 1 case passed", "")
+	runs(t, "", "test", "tests", "--config", "junction.json", "--server", "older").expect(t, exitOK, ", sse]: 1 case passed", "")
+	recorded := strings.Replace(text, "everything", "{recording: ../two.jsonl, recorded: b}", 1)
+	writeCases(t, map[string]string{
+		"tests/add.yaml": recorded,
+		"none.yaml":      strings.Replace(recorded, "..", "nowhere", 1),
+		"two.jsonl": `{"recording":1,"program":"test","began":"2026-11-25T10:00:00Z"}
+{"ms":1,"event":"request","call":1,"server":"a","method":"tools/list"}
+{"ms":2,"event":"request","call":2,"server":"b","method":"tools/call","params":{"name":"add","arguments":{"A":1,"B":2}}}
+{"ms":3,"event":"result","call":2,"result":{"content":[],"structuredContent":{"sum":3}}}
+{"ms":4,"event":"request","call":3,"server":"b","method":"server/discover"}
+{"ms":5,"event":"result","call":3,"result":{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}}
+`,
+	})
+	runs(t, "", "test", "tests", "--transports", "all").expect(t, exitOK, "3 cases passed, 0 failed, 0 skipped", "")
+	runs(t, "", "test", "none.yaml").expect(t, exitConnection, "FAIL  none.yaml\n", "two.jsonl")
+	runs(t, "", "test", "--from", "two.jsonl").expect(t, exitUsage, "", `name one of ["a" "b"] by --server`)
+	if out, _ := exits(t, exitOK, "test", "--from", "two.jsonl", "--server", "b"); !strings.Contains(out, "  recording: two.jsonl\n  recorded: b\n") {
+		t.Errorf("the draft is\n%s", out)
 	}
 }
 
