@@ -40,7 +40,8 @@ func TestMain(m *testing.M) {
 // heading run one after the other in an empty folder of their own, with nothing
 // configured, so that each section can be followed alone. "…" stands for any text, on
 // a line of its own for any lines. What the README runs from the source is the
-// binary here. The mcp.json and policy.json that the section shows are in the folder.
+// binary here. The mcp.json, policy.json and files of cases that the section
+// shows are in the folder.
 // A command that ends in " &" runs until the section ends; the next one begins when it
 // has printed what the page says.
 func TestConsoleExamplesPrintWhatTheySay(t *testing.T) {
@@ -51,7 +52,7 @@ func TestConsoleExamplesPrintWhatTheySay(t *testing.T) {
 	for _, page := range pages(t) {
 		sections := map[string][]block{}
 		for _, b := range blocks(t, page) {
-			if b.kind == "console" || b.kind == "json" && (b.label == configFile || b.label == policyFile) {
+			if b.kind == "console" || b.kind == "json" && (b.label == configFile || b.label == policyFile) || isCases(b) {
 				sections[b.under] = append(sections[b.under], b)
 			}
 		}

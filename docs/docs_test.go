@@ -88,10 +88,10 @@ func examples(t *testing.T) []block {
 }
 
 func TestEveryExampleIsOfAKindThatIsChecked(t *testing.T) {
-	kinds := map[string]bool{"go": true, "console": true, "sh": true, "json": true, "text": true}
+	kinds := map[string]bool{"go": true, "console": true, "sh": true, "json": true, "yaml": true, "text": true}
 	for _, b := range examples(t) {
 		if !kinds[b.kind] {
-			t.Errorf("%s:%d: ```%s: use go, console, sh, json or, for what is no example, text", b.page, b.line, b.kind)
+			t.Errorf("%s:%d: ```%s: use go, console, sh, json, yaml or, for what is no example, text", b.page, b.line, b.kind)
 		}
 	}
 }

@@ -43,6 +43,7 @@ var known = map[string]string{
 	"task":       "github.com/junction-mcp/junction/host/task",
 	"tasks":      "github.com/junction-mcp/junction/mcp/tasks",
 	"guard":      "github.com/junction-mcp/junction/guard",
+	"cases":      "github.com/junction-mcp/junction/cases",
 	"lint":       "github.com/junction-mcp/junction/lint",
 	"model":      "github.com/junction-mcp/junction/model",
 	"atomic":     "sync/atomic",

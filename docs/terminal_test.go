@@ -42,8 +42,12 @@ func follow(t *testing.T, section []block, bin string) {
 	c := &terminal{home: home, bin: bin, port: freePort(t)}
 	c.local = strings.NewReplacer("0.0.0.0", "127.0.0.1", ":7717", c.port, ":9464", freePort(t))
 	for _, b := range section {
-		if b.kind == "json" {
-			if err := os.WriteFile(filepath.Join(c.home, b.label), []byte(b.text), 0o600); err != nil {
+		if b.kind == "json" || isCases(b) {
+			path := filepath.Join(c.home, b.label)
+			if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(b.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -127,6 +127,11 @@ var rules = []rule{
 		reason: "it judges what a client sees, in anybody's tests; what the checks it calls know is theirs",
 	},
 	{
+		who:    "cases",
+		never:  []string{"/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/definitions", "/servers", "/cmd"},
+		reason: "it asks a server as any client does; how that is reached is its caller's business",
+	},
+	{
 		who:    "audit",
 		never:  []string{"/host", "/gateway", "/model", "/policy", "/guard", "/toolsearch", "/config", "/servers", "/cmd"},
 		reason: "it writes down what it is told, around any Handler",

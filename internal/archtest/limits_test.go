@@ -61,6 +61,7 @@ func TestARowOfTheLimitsCanBeReadAlone(t *testing.T) {
 // They are named with their folder.
 var noLimit = map[string][]string{
 	"how much of a text is shown or logged": {
+		"cases.maxShownDiff", "cases.maxShownLine",
 		"cmd/junction.maxLog", "cmd/junction.maxReason", "cmd/junction.maxRenamed", "cmd/junction.maxSaid", "cmd/junction.maxTitleShown",
 		"cmd/junction/internal/answer.maxLabel", "cmd/junction/internal/answer.maxMessage",
 		"cmd/junction/internal/answer.maxServerName", "cmd/junction/internal/answer.maxShown",

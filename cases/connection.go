@@ -1,0 +1,227 @@
+package cases
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+)
+
+// A connection is a server that was started for cases, and what it sends.
+type connection struct {
+	run                 *fileRun
+	revision, transport string
+
+	client *mcp.Client
+	used   bool // by a case
+	vars   vars
+	ends   []func() error // last first
+
+	mu      sync.Mutex
+	answers answers        // of the case that runs
+	replied map[string]int // by kind
+	unasked []string       // what the server asked and nobody answers
+	events  []event
+	held    int           // bytes of events
+	changed chan struct{} // closed when there are more events
+}
+
+// An event is something that the server sent.
+type event struct {
+	kind, subject string
+	params        any
+}
+
+// What a server can have a case keep. What comes later is as if it had not.
+const (
+	maxEventBytes = 64 << 20
+	eventOverhead = 200 // bytes of an event, next to its parameters
+	maxUnasked    = 100 // requests without an answer that are reported
+)
+
+// listenTime is how long a server may take to acknowledge that it notifies.
+const listenTime = 30 * time.Second
+
+// target finds the way to the server, and makes its folder.
+func (c *connection) target(ctx context.Context) (*Target, error) {
+	f := c.run.file
+	dir, remove, err := f.folder()
+	if err != nil {
+		return nil, err
+	}
+	c.ends = append(c.ends, remove)
+	here, err := filepath.Abs(filepath.Dir(f.Path))
+	if err != nil {
+		return nil, err
+	}
+	c.vars = vars{placeDir: dir, placeHere: here}
+	server := f.Server
+	if c.run.o.Server != nil {
+		server = *c.run.o.Server
+	}
+	if server.isZero() {
+		return nil, errors.New("no server: the file names none, and neither does the command line")
+	}
+	filled := Server{Name: c.vars.text(server.Name), Recording: server.Recording, Recorded: server.Recorded, Env: map[string]string{}}
+	if filled.Recording != "" && !filepath.IsAbs(filled.Recording) {
+		filled.Recording = filepath.Join(here, filled.Recording)
+	}
+	for _, word := range server.Command {
+		filled.Command = append(filled.Command, c.vars.text(word))
+	}
+	for name, value := range server.Env {
+		filled.Env[name] = c.vars.text(value)
+	}
+	if !f.isArchive && (filled.Name != "" || c.run.o.Server != nil) {
+		dir = "" // it works where it works for other commands
+	}
+	return c.run.o.Connect(ctx, filled, dir)
+}
+
+// open starts the server and connects to it.
+func (c *connection) open(ctx context.Context) error {
+	// What the file says holds before the first case: servers ask for roots when they start.
+	c.used, c.changed, c.answers, c.replied = false, make(chan struct{}), c.run.file.answers, map[string]int{}
+	t, err := c.target(ctx)
+	if err != nil {
+		return err
+	}
+	o := c.options(t.Options)
+	transport := t.Transport
+	if c.transport != t.Kind {
+		if transport, err = c.bridge(ctx, t, o); err != nil {
+			return err
+		}
+	}
+	client, err := mcp.DialWith(ctx, transport, o)
+	if err != nil {
+		return err
+	}
+	c.client = client
+	c.ends = append(c.ends, client.Close)
+	return c.listen(ctx)
+}
+
+// close ends all that open began.
+func (c *connection) close() {
+	for i := len(c.ends) - 1; i >= 0; i-- {
+		_ = c.ends[i]() // a server that does not end well is not what is tested
+	}
+	c.ends, c.client = nil, nil
+}
+
+// lost reports whether the server is gone, or was never there.
+func (c *connection) lost() bool {
+	if c.client == nil {
+		return true
+	}
+	select {
+	case <-c.client.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// options are those of the client.
+func (c *connection) options(o mcp.ClientOptions) mcp.ClientOptions {
+	f := c.run.file
+	o.Revision, o.NoCache = c.revision, true
+	if f.timeout > 0 {
+		o.Timeout = f.timeout
+	}
+	if f.wantsLog {
+		o.LogLevel, o.OnLog = mcp.LogDebug, func(m mcp.LogMessage) { c.add(kindLog, "", m) }
+	}
+	for _, t := range f.cases {
+		if t.answers.elicit != nil {
+			o.ElicitURL, o.OnElicit = true, c.elicited
+		}
+		if t.answers.sample != nil {
+			o.OnSample = c.sampled
+		}
+		if t.answers.roots != nil {
+			o.OnRoots = c.rootsListed
+		}
+	}
+	return o
+}
+
+// begin forgets what the case before saw.
+func (c *connection) begin(t *testCase) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.used, c.answers, c.replied, c.unasked, c.events, c.held = true, t.answers, map[string]int{}, nil, nil, 0
+	c.vars = vars{placeDir: c.vars[placeDir], placeHere: c.vars[placeHere]}
+}
+
+// add notes something that the server sent.
+func (c *connection) add(kind, subject string, params any) {
+	raw := encode(params)
+	value, err := decode(raw)
+	if err != nil {
+		value = fmt.Sprint(params)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.held += len(raw) + eventOverhead; c.held <= maxEventBytes {
+		c.events = append(c.events, event{kind, subject, value})
+	}
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// listen subscribes to what cases want to hear of outside of calls.
+func (c *connection) listen(ctx context.Context) error {
+	f := c.run.file
+	if !f.wantsListen {
+		return nil
+	}
+	listening, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until the connection is closed
+	filter := mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true, ResourceSubscriptions: f.watched}
+	agreed, ended := make(chan struct{}), make(chan error, 1)
+	agree := sync.OnceFunc(func() { close(agreed) })
+	client := c.client
+	go func() {
+		defer close(ended)
+		ended <- client.ListenWith(listening, filter, c.notified, func(mcp.SubscriptionFilter) { agree() })
+	}()
+	c.ends = append(c.ends, func() error {
+		cancel()
+		for range ended { // until it is closed
+		}
+		return nil
+	})
+	late := time.NewTimer(listenTime)
+	defer late.Stop()
+	select {
+	case <-agreed:
+		return nil
+	case err := <-ended:
+		return fmt.Errorf("the server does not notify: %w", err)
+	case <-late.C:
+		return fmt.Errorf("the server did not acknowledge within %v that it notifies", listenTime)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// notified hears of changes.
+func (c *connection) notified(n mcp.Notification) {
+	switch n.Method {
+	case "notifications/tools/list_changed":
+		c.add(kindChanged, "tools", nil)
+	case "notifications/prompts/list_changed":
+		c.add(kindChanged, "prompts", nil)
+	case "notifications/resources/list_changed":
+		c.add(kindChanged, "resources", nil)
+	default:
+		if n.URI != "" {
+			c.add(kindUpdated, n.URI, nil)
+		}
+	}
+}

@@ -1,0 +1,254 @@
+package cases
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/recording"
+	"go.yaml.in/yaml/v3"
+)
+
+// exactSize is how many bytes a result has at most that a draft expects as it is; of a larger one it wants a snapshot.
+const exactSize = 500
+
+// Draft returns the first draft of a file of cases, from a recording: each request that was made of a server, and
+// what came back. source is the recording's path, from where the file will be; server is which of its servers is
+// meant, needed where it has several.
+func Draft(r *recording.Recording, source, server string) ([]byte, error) {
+	servers := r.Servers()
+	switch {
+	case server == "" && len(servers) > 1:
+		return nil, fmt.Errorf("the recording has several servers: name one of %q by --server", servers)
+	case server == "" && len(servers) == 1:
+		server = servers[0]
+	case !slices.Contains(servers, server):
+		return nil, fmt.Errorf("the recording has no server %q, but %q", server, servers)
+	}
+	d := &draft{names: map[string]int{}, list: &yaml.Node{Kind: yaml.SequenceNode}}
+	for _, e := range r.Exchanges() {
+		if e.Server == server && (e.Result != nil || e.Err != nil) {
+			d.add(&e)
+		}
+	}
+	if len(d.list.Content) == 0 {
+		return nil, fmt.Errorf("the recording has no request of which a case can be made")
+	}
+	from := mapping("recording", source)
+	if len(servers) > 1 {
+		from = mapping("recording", source, "recorded", server)
+	}
+	file := mapping("server", from, "cases", d.list)
+	file.HeadComment = "The first draft, of a recording. To test the server itself, name it here, such as\n" +
+		"  server: NAME\n  server: {command: [node, build/index.js]}\n" +
+		"Snapshots are written by junction test --update; what differs each time is said by mask."
+	for _, name := range d.omitted {
+		file.HeadComment += "\nLeft out, as what looks like a placeholder stands in it: " + name
+	}
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	err := e.Encode(file)
+	return b.Bytes(), err
+}
+
+// A draft is the work on one file.
+type draft struct {
+	names   map[string]int
+	list    *yaml.Node
+	omitted []string
+}
+
+// add makes a case of a request, if it is one that cases make.
+func (d *draft) add(e *recording.Exchange) {
+	params, err := decode(e.Params)
+	if err != nil {
+		return
+	}
+	object, _ := params.(map[string]any)
+	delete(object, "_meta")
+	name, _ := object["name"].(string)
+	uri, _ := object["uri"].(string)
+	cursor := object["cursor"]
+	var request []any // members of the case
+	title := ""
+	switch e.Method {
+	case "server/discover", "subscriptions/listen", "ping":
+		return
+	case "tools/call":
+		title, request = "tool "+name, []any{"tool", name}
+	case "prompts/get":
+		title, request = "prompt "+name, []any{"prompt", name}
+	case "resources/read":
+		title, request = "read "+uri, []any{"read", uri}
+	default:
+		title, request = e.Method, []any{"request", e.Method, "params", orEmpty(object)}
+		for list, method := range lists() {
+			if method == e.Method {
+				title, request = "list "+list, []any{"list", list}
+			}
+		}
+	}
+	if arguments, ok := object["arguments"].(map[string]any); ok && len(request) == 2 && name != "" {
+		request = append(request, "arguments", arguments)
+	}
+	if request[0] == "list" && cursor != nil {
+		return // the first page brings all others
+	}
+	if placeholder.MatchString(short(object)) || placeholder.MatchString(title) {
+		d.omitted = append(d.omitted, plaintext.Line(title, 200))
+		return
+	}
+	title = plaintext.Line(title, 200)
+	key := slug(title)
+	if d.names[key]++; d.names[key] > 1 {
+		title = fmt.Sprintf("%s (%d)", title, d.names[key])
+	}
+	one := mapping(append([]any{"case", title}, request...)...)
+	if a := replied(e); a != nil {
+		one.Content = append(one.Content, text("answers"), a)
+	}
+	one.Content = append(one.Content, text("expect"), expected(e))
+	d.list.Content = append(d.list.Content, one)
+}
+
+func orEmpty(object map[string]any) map[string]any {
+	if object == nil {
+		return map[string]any{}
+	}
+	return object
+}
+
+// expected is what came back.
+func expected(e *recording.Exchange) *yaml.Node {
+	if e.Err != nil {
+		m := mapping("code", decoded(e.Err.Code))
+		if !placeholder.MatchString(e.Err.Message) {
+			m.Content = append(m.Content, text("message"), text(e.Err.Message))
+		}
+		return mapping("error", m)
+	}
+	raw, err := e.Result.Encoded()
+	if err != nil {
+		return text("snapshot")
+	}
+	value, err := decode(raw)
+	if err != nil {
+		return text("snapshot")
+	}
+	expect := mapping()
+	if failed, _ := at(value, []string{"isError"}); failed == true {
+		expect = mapping("isError", true)
+	}
+	object, _ := value.(map[string]any)
+	switch {
+	case len(raw) > exactSize || placeholder.Match(raw) || strings.HasSuffix(e.Method, "/list"):
+		expect.Content = append(expect.Content, text("snapshot"), node(true))
+	case e.Method == "tools/call" && object["structuredContent"] != nil:
+		expect.Content = append(expect.Content, text("structured"), mapping("equals", object["structuredContent"]))
+	case e.Method == "tools/call" && onlyText(object):
+		expect.Content = append(expect.Content, text("text"), text(textOf(&step{method: e.Method}, value)))
+	default:
+		expect.Content = append(expect.Content, text("result"), mapping("equals", value))
+	}
+	notifications := &yaml.Node{Kind: yaml.SequenceNode}
+	for _, n := range e.Notifications {
+		kind := map[string]string{"notifications/progress": kindProgress, "notifications/message": kindLog}[n.Method]
+		if kind == kindLog { // whose texts often have times
+			notifications.Content = append(notifications.Content, mapping(kind, mapping("at", mapping("/level", level(n)))))
+		} else if kind != "" {
+			notifications.Content = append(notifications.Content, mapping(kind, nil))
+		}
+	}
+	if len(notifications.Content) > 0 && len(notifications.Content) <= 20 {
+		expect.Content = append(expect.Content, text("notifications"), notifications)
+	}
+	if len(expect.Content) == 2 && expect.Content[0].Value == "snapshot" {
+		return text("snapshot")
+	}
+	return expect
+}
+
+// onlyText reports whether the text of a result says all of it.
+func onlyText(object map[string]any) bool {
+	blocks, _ := object["content"].([]any)
+	for _, block := range blocks {
+		if kind, _ := at(block, []string{"type"}); kind != "text" {
+			return false
+		}
+	}
+	return len(blocks) > 0
+}
+
+func level(n recording.Message) any {
+	params, err := decode(n.Params)
+	if err != nil {
+		return nil
+	}
+	value, _ := at(params, []string{"level"})
+	return value
+}
+
+// replied is what the client answered; nil if it was not asked.
+func replied(e *recording.Exchange) *yaml.Node {
+	var elicit, sample, roots []any
+	for _, q := range e.Asked {
+		value, err := decode(q.Result)
+		object, ok := value.(map[string]any)
+		if err != nil || !ok {
+			continue
+		}
+		switch q.Method {
+		case "elicitation/create":
+			if content, ok := object["content"]; ok && object["action"] == "accept" {
+				elicit = append(elicit, map[string]any{"accept": content})
+			} else {
+				elicit = append(elicit, object["action"])
+			}
+		case "sampling/createMessage":
+			sample = append(sample, object)
+		case "roots/list":
+			list, _ := object["roots"].([]any)
+			for _, root := range list {
+				uri, _ := at(root, []string{"uri"})
+				roots = append(roots, uri)
+			}
+		}
+	}
+	m := mapping()
+	for i, list := range [][]any{elicit, sample, roots} {
+		if len(list) > 0 {
+			m.Content = append(m.Content, text([]string{"elicit", "sample", "roots"}[i]), node(list))
+		}
+	}
+	if len(m.Content) == 0 {
+		return nil
+	}
+	return m
+}
+
+// mapping is a mapping of names and values, in this order.
+func mapping(pairs ...any) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	for i, v := range pairs {
+		switch v := v.(type) {
+		case *yaml.Node:
+			n.Content = append(n.Content, v)
+		default:
+			if i%2 == 0 {
+				n.Content = append(n.Content, text(v.(string)))
+			} else {
+				n.Content = append(n.Content, node(v))
+			}
+		}
+	}
+	return n
+}
+
+// decoded is a Go value as one of JSON.
+func decoded(v any) any {
+	value, _ := decode(encode(v)) // it was encoded here
+	return value
+}

@@ -1,0 +1,114 @@
+package cases
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// snapshotFolder ends the name of the folder that has the snapshots of a file.
+const snapshotFolder = ".snapshots"
+
+// maxSnapshot is how large a snapshot is that is read.
+const maxSnapshot = 32 << 20
+
+var unsafeRunes = regexp.MustCompile(`[^\p{L}\p{N}]+`)
+
+// slug is a name as part of a file's name.
+func slug(name string) string {
+	const longest = 80
+	runes := []rune(strings.ToLower(unsafeRunes.ReplaceAllString(name, "-")))
+	return strings.Trim(string(runes[:min(len(runes), longest)]), "-")
+}
+
+// snapshotName is the path of a snapshot, within the folder of the file.
+func (f *File) snapshotName(c *testCase, s *step) string {
+	base := filepath.Base(f.Path)
+	name := slug(c.name)
+	for i := range c.steps {
+		if c.steps[i] == s && len(c.steps) > 1 {
+			name += fmt.Sprintf(".%d", i+1)
+		}
+	}
+	return filepath.Join(strings.TrimSuffix(base, filepath.Ext(base))+snapshotFolder, name+".yaml")
+}
+
+// snapshot compares a result with that of a snapshot, or writes it, and says what is wrong. A revision at which the
+// result is another one has a snapshot of its own.
+func (r *fileRun) snapshot(c *testCase, s *step, revision string, got any) (fault string) {
+	root, err := os.OpenRoot(filepath.Dir(r.file.Path))
+	if err != nil {
+		return "snapshot: " + err.Error()
+	}
+	defer root.Close()
+	name := r.file.snapshotName(c, s)
+	own := strings.TrimSuffix(name, ".yaml") + "." + revision + ".yaml"
+	if _, err := root.Stat(own); err == nil {
+		name = own
+	}
+	want, err := readSnapshot(root, name)
+	switch {
+	case err == nil && equal(want, got):
+		r.settle(name, revision)
+		return ""
+	case r.o.Update && r.settled[name] != "" && r.settled[name] != revision && name != own: // it is right for that revision
+		name = own
+		fallthrough
+	case r.o.Update && r.settled[name] == "":
+		if fault := writeSnapshot(root, name, got); fault != "" {
+			return fault
+		}
+		r.settle(name, revision)
+		r.report.Wrote = append(r.report.Wrote, filepath.Join(filepath.Dir(r.file.Path), name))
+		return ""
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("snapshot: there is no %s; --update writes it", name)
+	case err != nil:
+		return fmt.Sprintf("snapshot: %s: %v; --update writes it again", name, err)
+	}
+	return fmt.Sprintf("snapshot %s: %s", name, unlike(got, want))
+}
+
+// settle notes that a snapshot was right, or was written: what differs from it later in the same run is wrong.
+func (r *fileRun) settle(name, revision string) {
+	if r.settled[name] == "" {
+		r.settled[name] = revision
+	}
+}
+
+func writeSnapshot(root *os.Root, name string, v any) (fault string) {
+	err := root.MkdirAll(filepath.Dir(name), 0o755)
+	if err == nil {
+		err = root.WriteFile(name, []byte(toYAML(v)), 0o644)
+	}
+	if err != nil {
+		return "snapshot: " + err.Error()
+	}
+	return ""
+}
+
+func readSnapshot(root *os.Root, name string) (any, error) {
+	in, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	text, err := io.ReadAll(io.LimitReader(in, maxSnapshot+1))
+	if err == nil && len(text) > maxSnapshot {
+		err = fmt.Errorf("it is larger than %d MiB", maxSnapshot>>20)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{}
+	n, err := p.document(text)
+	if err != nil {
+		return nil, err
+	}
+	return p.value(n)
+}

@@ -1,0 +1,213 @@
+package cases
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// A JSON value is nil, a bool, a string, a json.Number, a []any or a map[string]any.
+
+// decode reads JSON that was checked before; numbers stay as they are written.
+func decode(raw []byte) (any, error) {
+	if len(raw) == 0 {
+		return nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	err := d.Decode(&v)
+	return v, err
+}
+
+// equal compares values: the order of members, and how a number is written, make no difference.
+func equal(a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		if !ok || len(a) != len(b) {
+			return false
+		}
+		for name, value := range a {
+			other, there := b[name]
+			if !there || !equal(value, other) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, equal)
+	case json.Number:
+		b, ok := b.(json.Number)
+		return ok && equalNumbers(string(a), string(b))
+	}
+	switch b.(type) {
+	case map[string]any, []any:
+		return false // which cannot be compared with ==
+	}
+	return a == b
+}
+
+// equalNumbers compares as float64, but integers exactly.
+func equalNumbers(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, ok := new(big.Int).SetString(a, 10)
+	y, both := new(big.Int).SetString(b, 10)
+	if ok && both {
+		return x.Cmp(y) == 0
+	}
+	f, err := strconv.ParseFloat(a, 64)
+	g, err2 := strconv.ParseFloat(b, 64)
+	return err == nil && err2 == nil && f == g
+}
+
+// contains reports whether got has all that want has: a string the text, an object the members, a list
+// for each entry of want one that contains it, or want itself as an entry. Within objects and lists strings are equal.
+func contains(got, want any) bool {
+	if text, ok := got.(string); ok {
+		switch want := want.(type) {
+		case string:
+			return strings.Contains(text, want)
+		case []any: // texts
+			return !slices.ContainsFunc(want, func(w any) bool { return !contains(got, w) })
+		}
+	}
+	return includes(got, want)
+}
+
+func includes(got, want any) bool {
+	switch got := got.(type) {
+	case map[string]any:
+		object, ok := want.(map[string]any)
+		if !ok {
+			return false
+		}
+		for name, w := range object {
+			g, there := got[name]
+			if !there || !includes(g, w) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		entries, ok := want.([]any)
+		if !ok {
+			entries = []any{want}
+		}
+		for _, w := range entries {
+			if !slices.ContainsFunc(got, func(g any) bool { return includes(g, w) }) {
+				return false
+			}
+		}
+		return true
+	}
+	return equal(got, want)
+}
+
+// at returns what a JSON Pointer leads to.
+func at(v any, parts []string) (any, bool) {
+	for _, part := range parts {
+		switch in := v.(type) {
+		case map[string]any:
+			next, there := in[part]
+			if !there {
+				return nil, false
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(part)
+			if err != nil || i < 0 || i >= len(in) || part != strconv.Itoa(i) {
+				return nil, false
+			}
+			v = in[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// short is a value on one line.
+func short(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(text)
+}
+
+// toYAML writes a value as people read it: members sorted, texts of several lines as such.
+func toYAML(v any) string {
+	var b bytes.Buffer
+	e := yaml.NewEncoder(&b)
+	e.SetIndent(2)
+	if err := e.Encode(node(v)); err != nil {
+		return short(v) + "\n" // which is YAML, too
+	}
+	_ = e.Close() // the buffer takes everything
+	return b.String()
+}
+
+func node(v any) *yaml.Node {
+	switch v := v.(type) {
+	case map[string]any:
+		n := &yaml.Node{Kind: yaml.MappingNode}
+		for _, name := range sortedNames(v) {
+			n.Content = append(n.Content, text(name), node(v[name]))
+		}
+		return n
+	case []any:
+		n := &yaml.Node{Kind: yaml.SequenceNode}
+		for _, entry := range v {
+			n.Content = append(n.Content, node(entry))
+		}
+		return n
+	case string:
+		return text(v)
+	case bool:
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(v)}
+	case json.Number:
+		tag := "!!int"
+		if strings.ContainsAny(string(v), ".eE") {
+			tag = "!!float"
+		}
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: string(v)}
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}
+}
+
+// text is a string: in lines where it has several and nothing but what lines can show.
+func text(s string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+	unshown := func(r rune) bool {
+		return r < ' ' && r != '\n' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 || r == 0xfeff
+	}
+	switch {
+	case strings.ContainsFunc(s, unshown):
+		n.Style = yaml.DoubleQuotedStyle
+	case strings.Contains(s, "\n"):
+		n.Style = yaml.LiteralStyle
+		if strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") || strings.Contains(s, " \n") || strings.HasSuffix(s, "\n\n") {
+			n.Style = yaml.DoubleQuotedStyle
+		}
+	}
+	return n
+}
+
+func sortedNames(object map[string]any) []string {
+	names := make([]string, 0, len(object))
+	for name := range object {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

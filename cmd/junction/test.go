@@ -1,0 +1,244 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/cases"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/spf13/cobra"
+)
+
+// testFlags are those of test alone.
+type testFlags struct {
+	from, server          string
+	revisions, transports []string
+	names                 string
+	junit                 string
+	tap                   bool
+	o                     cases.Options
+}
+
+func (a *app) testCommand() *cobra.Command {
+	var f testFlags
+	cmd := &cobra.Command{
+		Use:   "test PATH… [-- COMMAND…]",
+		Short: "Test a server by cases in files",
+		Long: `Test servers by the cases in files (.yaml, .yml, .txtar), or in all such files of folders:
+what is asked of a server, and what is to come back. docs/testing.md describes the files.
+
+A file says which server it tests, and how it is started; --server, or a command at the end,
+takes the place of it. Each file has a server of its own. What the files name is started, so
+test only what you would run.
+
+With --from RECORDING the first draft of a file is written, from what --record recorded, to
+PATH, or to standard output.
+
+Exit codes:
+  0    all cases passed
+  1    a case failed
+  2    the command line, or a file of cases, is wrong
+  3    a server could not be started or reached
+  130  interrupted (Ctrl-C)`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.from != "" {
+				return a.draft(f.from, f.server, args)
+			}
+			return a.test(cmd, args, &f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.server, "server", "", "test `SERVER`, a name or a URL, in place of those of the files; of --from: the one that was recorded")
+	flags.StringSliceVar(&f.revisions, "revisions", nil, "run the cases at each of these `REVISIONS`, or at all that the server speaks (all); default: what the file says, or the one that is found")
+	flags.StringSliceVar(&f.transports, "transports", nil, "run the cases over each of these `TRANSPORTS`: stdio, http, sse, or all by which the server can be reached; default: what the file says, or its own")
+	flags.StringVar(&f.names, "run", "", "run only the cases whose names match `REGEXP`")
+	flags.BoolVar(&f.o.Update, "update", false, "write snapshots that are missing or differ")
+	flags.StringVar(&f.junit, "junit", "", "write the outcome to `FILE`, as JUnit's XML")
+	flags.BoolVar(&f.tap, "tap", false, "print the outcome in the Test Anything Protocol (TAP 14)")
+	flags.IntVar(&f.o.Parallel, "parallel", min(4, runtime.NumCPU()), "run `N` files at the same time")
+	flags.StringVar(&f.from, "from", "", "write the first draft of a file from what stands in `RECORDING`")
+	a.configFlags(flags)
+	flags.DurationVar(&a.flags.timeout, "timeout", 0, "give up after `DURATION` without a response or progress, such as 30s (default 1m; 2m to connect)")
+	flags.StringArrayVar(&a.flags.header, "header", nil, "send the header `'NAME: VALUE'` to a URL (repeatable)")
+	flags.StringArrayVar(&a.flags.env, "env", nil, "set `NAME=VALUE` in the environment of a command (repeatable)")
+	return cmd
+}
+
+// test runs the cases that a command line names.
+func (a *app) test(cmd *cobra.Command, args []string, f *testFlags) error {
+	files, err := a.testFiles(cmd, args, f)
+	if err != nil {
+		return err
+	}
+	f.o.Connect = a.testTargets()
+	if !f.tap {
+		f.o.OnFile = a.showTested
+	}
+	began := time.Now()
+	reports := cases.Run(cmd.Context(), files, f.o)
+	if cmd.Context().Err() != nil {
+		return context.Cause(cmd.Context())
+	}
+	if f.tap {
+		if err := cases.WriteTAP(a.stdout, reports); err != nil {
+			return err
+		}
+	}
+	if f.junit != "" {
+		var text bytes.Buffer
+		if err := cases.WriteJUnit(&text, reports); err != nil {
+			return err
+		}
+		if err := os.WriteFile(f.junit, text.Bytes(), 0o644); err != nil {
+			return &connectError{fmt.Errorf("--junit: %w", err)}
+		}
+	}
+	n := cases.Count(reports)
+	started := true
+	for _, r := range reports {
+		started = started && r.Err == nil
+		if errors.As(r.Err, new(*usageError)) {
+			return r.Err
+		}
+	}
+	if n == (cases.Counts{}) && started {
+		return usagef("no case was run")
+	}
+	if !f.tap {
+		a.out.Printf("%s, %d failed, %d skipped; %v\n", passed(n), n.Failed, n.Skipped, time.Since(began).Round(10*time.Millisecond))
+	}
+	switch {
+	case !started:
+		return errReported
+	case n.Failed > 0:
+		return errToolFailed
+	}
+	return nil
+}
+
+func passed(n cases.Counts) string {
+	if n.Passed == 1 {
+		return "1 case passed"
+	}
+	return fmt.Sprintf("%d cases passed", n.Passed)
+}
+
+// testFiles reads the files of a command line, and which server is tested in place of theirs.
+func (a *app) testFiles(cmd *cobra.Command, args []string, f *testFlags) ([]*cases.File, error) {
+	if err := a.checkFlags(); err != nil {
+		return nil, err
+	}
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		if f.server != "" || dash == len(args) {
+			return nil, usagef("give a server either by --server, or as a command behind \"--\"")
+		}
+		f.o.Server = &cases.Server{Command: args[dash:]}
+		if len(args) == dash+1 && isURL(args[dash]) {
+			f.o.Server = &cases.Server{Name: args[dash]}
+		}
+		args = args[:dash]
+	} else if f.server != "" {
+		f.o.Server = &cases.Server{Name: f.server}
+	}
+	var err error
+	if f.names != "" {
+		if f.o.Names, err = regexp.Compile(f.names); err != nil {
+			return nil, usagef("--run: %w", err)
+		}
+	}
+	if err := cases.CheckRevisions(f.revisions); err != nil {
+		return nil, usagef("--revisions: %w", err)
+	}
+	if err := cases.CheckTransports(f.transports); err != nil {
+		return nil, usagef("--transports: %w", err)
+	}
+	f.o.Revisions, f.o.Transports = f.revisions, f.transports
+	switch {
+	case len(args) == 0:
+		return nil, usagef("%s: expected files of cases, or folders with such files", cmd.CommandPath())
+	case f.o.Parallel < 1:
+		return nil, usagef("--parallel: expected a number from 1 on")
+	}
+	paths, err := cases.Find(args)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	var files []*cases.File
+	var wrong []error
+	for _, path := range paths {
+		file, err := cases.Load(path)
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		files = append(files, file)
+	}
+	if len(wrong) > 0 {
+		return nil, &usageError{errors.Join(wrong...)}
+	}
+	return files, nil
+}
+
+// showTested prints what became of a file.
+func (a *app) showTested(r *cases.FileReport) {
+	const red, green, plain = "\x1b[31m", "\x1b[32m", "\x1b[0m"
+	paint := func(colour, text string) {
+		text = plaintext.Clean(text)
+		if a.out.Terminal() && colour != "" {
+			fmt.Fprint(a.stdout, colour+text+plain+"\n") // the text is clean
+			return
+		}
+		a.out.Printf("%s\n", text)
+	}
+	for i := range r.Cells {
+		cell := &r.Cells[i]
+		n := cases.Count([]*cases.FileReport{{Cells: r.Cells[i : i+1]}})
+		name := plaintext.Line(r.Path, 500) + " [" + cell.String() + "]"
+		switch {
+		case cell.Skipped != "":
+			a.out.Printf("skip  %s: %s\n", name, cell.Skipped)
+		case n.Failed > 0:
+			paint(red, fmt.Sprintf("FAIL  %s: %d of %d cases failed", name, n.Failed, len(cell.Cases)))
+		case len(cell.Cases) > 0:
+			paint(green, fmt.Sprintf("ok    %s: %s", name, passed(n)))
+		}
+		for _, c := range cell.Cases {
+			switch title := plaintext.Line(c.Name, 500); {
+			case len(c.Failures) > 0:
+				paint(red, fmt.Sprintf("  FAIL  %s (line %d)", title, c.Line))
+				for _, failure := range c.Failures {
+					showFailure(failure, func(colour, text string) { paint(map[byte]string{'-': red, '+': green}[colour[0]], text) })
+				}
+			case a.flags.verbose && c.Skipped != "":
+				a.out.Printf("  skip  %s: %s\n", title, c.Skipped)
+			case a.flags.verbose:
+				a.out.Printf("  ok    %s (%v)\n", title, c.Took.Round(time.Millisecond))
+			}
+		}
+	}
+	for _, path := range r.Wrote {
+		a.out.Printf("wrote %s\n", path)
+	}
+	if r.Err != nil && !errors.As(r.Err, new(*usageError)) {
+		paint(red, fmt.Sprintf("FAIL  %s", r.Path))
+		a.screen.Printf("junction: %s: %s\n", r.Path, once(plainText(r.Err)))
+	}
+}
+
+// showFailure prints the lines of a failure, those of a diff by their sign.
+func showFailure(failure string, paint func(sign, line string)) {
+	for line := range strings.SplitSeq(failure, "\n") {
+		sign := " "
+		if line != "" && (line[0] == '-' || line[0] == '+') {
+			sign = line[:1]
+		}
+		paint(sign, "        "+line)
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/junction-mcp/junction/cases"
+	"github.com/junction-mcp/junction/recording"
+)
+
+// draft writes the first draft of a file of cases from a recording.
+func (a *app) draft(from, server string, args []string) error {
+	if len(args) > 1 {
+		return usagef("--from: expected one FILE to write to, or none")
+	}
+	in, err := os.Open(from)
+	if err != nil {
+		return &connectError{err}
+	}
+	defer in.Close()
+	r, err := recording.Read(in)
+	if err != nil {
+		return &connectError{fmt.Errorf("%s: %w", from, err)}
+	}
+	if len(args) == 0 {
+		text, err := cases.Draft(r, from, server)
+		if err != nil {
+			return usagef("%s: %w", from, err)
+		}
+		_, err = a.stdout.Write(text)
+		return err
+	}
+	source := from
+	if !filepath.IsAbs(from) {
+		if folder, err := filepath.Abs(filepath.Dir(args[0])); err == nil {
+			if source, err = filepath.Rel(folder, absolute(from)); err != nil {
+				source = absolute(from)
+			}
+		}
+	}
+	text, err := cases.Draft(r, filepath.ToSlash(source), server)
+	if err != nil {
+		return usagef("%s: %w", from, err)
+	}
+	out, err := os.OpenFile(args[0], os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, os.ErrExist) {
+		return usagef("--from: %s is there already; a draft replaces nothing", args[0])
+	}
+	if err != nil {
+		return &connectError{err}
+	}
+	_, err = out.Write(text)
+	return errors.Join(err, out.Close())
+}
