@@ -21,6 +21,7 @@ const (
 	Response     = "response"
 	Error        = "error"   // a response with an error
 	Failure      = "failure" // no response came; Fault says why
+	Note         = "note"    // no message: what was done with a request; the field Note says what kind of thing, Message what
 	Dropped      = "dropped" // messages were missed here, as they came faster than they were taken; Count says how many
 )
 
@@ -60,6 +61,10 @@ type Event struct {
 	// is too large is left out.
 	Message json.RawMessage `json:"message,omitempty"`
 	Fault   string          `json:"fault,omitempty"`
+	// Note is what a note is about, such as "policy".
+	Note string `json:"note,omitempty"`
+	// Transport is how the messages of the hop travel: "stream", "http" or "sse".
+	Transport string `json:"transport,omitempty"`
 	Count   int             `json:"count,omitempty"`
 }
 

@@ -1,0 +1,50 @@
+package live
+
+import "slices"
+
+// A callOf is a call of one process.
+type callOf struct {
+	pid  int32
+	call uint64
+}
+
+// A call is what the index has of one call: what all its messages share, though few of them say it.
+type call struct {
+	client   word
+	servers  []word
+	messages []uint64 // their numbers, the oldest first
+}
+
+// join adds a message to its call. It is the next one.
+func (r *Ring) join(e *entry) {
+	key := callOf{e.pid, e.call}
+	c := r.calls[key]
+	if c == nil {
+		c = &call{}
+		r.calls[key] = c
+	}
+	switch {
+	case c.client == 0:
+		c.client = r.words.again(e.client)
+	case e.client == 0:
+		e.client = r.words.again(c.client) // what is asked of servers is asked for the client
+	}
+	if e.server != 0 && len(c.servers) < maxServers && !slices.Contains(c.servers, e.server) {
+		c.servers = append(c.servers, r.words.again(e.server))
+	}
+	c.messages = append(c.messages, r.next)
+}
+
+// leave takes the oldest message out of its call.
+func (r *Ring) leave(e *entry) {
+	key := callOf{e.pid, e.call}
+	c := r.calls[key]
+	if c.messages = c.messages[1:]; len(c.messages) > 0 {
+		return
+	}
+	r.words.release(c.client)
+	for _, server := range c.servers {
+		r.words.release(server)
+	}
+	delete(r.calls, key)
+}

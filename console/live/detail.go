@@ -1,0 +1,167 @@
+package live
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/toolsearch"
+	"github.com/junction-mcp/junction/traffic"
+)
+
+const (
+	maxCallMessages = 1_000   // that are shown of one call, its first ones
+	maxCallBytes    = 8 << 20 // of them; of others there is a summary
+)
+
+// A detail is all there is of a message.
+type detail struct {
+	summary
+	ID        json.RawMessage `json:"id,omitempty"`
+	Revision  string          `json:"revision,omitempty"`
+	Transport string          `json:"transport,omitempty"`
+	Fault     string          `json:"fault,omitempty"`
+	Message   json.RawMessage `json:"message,omitempty"`
+	// Tokens is about what a model pays for a result.
+	Tokens int `json:"tokens,omitempty"`
+	// Missing says why there is no message.
+	Missing string `json:"missing,omitempty"`
+}
+
+// A span is a request of a call, and what answers it.
+type span struct {
+	Seq    uint64 `json:"seq"`
+	Answer uint64 `json:"answer,omitempty"` // its number; none while there is none
+	Hop    string `json:"hop"`
+	Server string `json:"server,omitempty"`
+	Method string `json:"method,omitempty"`
+	Name   string `json:"name,omitempty"`
+	// Start is the time since the call began, and Took that until the answer; nanoseconds.
+	Start time.Duration `json:"start"`
+	Took  time.Duration `json:"took,omitempty"`
+	Error bool          `json:"error,omitempty"`
+}
+
+// A callDetail is all there is of a call.
+type callDetail struct {
+	PID      int           `json:"pid"`
+	Call     uint64        `json:"call"`
+	Client   string        `json:"client,omitempty"`
+	Servers  []string      `json:"servers"`
+	Method   string        `json:"method,omitempty"`
+	Name     string        `json:"name,omitempty"`
+	Began    time.Time     `json:"began"`
+	Took     time.Duration `json:"took"` // from the first to the last message that is shown
+	Rounds   int           `json:"rounds"`
+	Tokens   int           `json:"tokens,omitempty"`
+	Error    bool          `json:"error,omitempty"` // the last answer to the client is one
+	Spans    []span        `json:"spans"`
+	Messages []detail      `json:"messages"`
+	More     bool          `json:"more,omitempty"` // some are not shown
+}
+
+// wholeOf returns all there is of message n.
+func (r *Ring) wholeOf(n uint64) (d detail, known bool) {
+	r.mu.Lock()
+	if n < r.first || n >= r.next {
+		r.mu.Unlock()
+		return d, false
+	}
+	one := found{summary: r.summarize(n, r.of(n)), entry: *r.of(n)}
+	r.mu.Unlock()
+	return r.whole(&one), true
+}
+
+// whole reads what the file has of a message.
+func (r *Ring) whole(one *found) detail {
+	d := detail{summary: one.summary}
+	s, kept, err := r.read(one.Seq, &one.entry)
+	switch {
+	case kept:
+		d.ID, d.Revision, d.Transport, d.Fault, d.Message, d.Tokens = s.ID, s.Revision, s.Transport, s.Fault, s.Message, tokens(&s.Event)
+		if d.Message == nil && d.Fault == "" && d.Size > 0 {
+			d.Missing = "it was too large to be shown"
+		}
+	case err != nil:
+		d.Missing = "it cannot be read: " + err.Error()
+	default:
+		d.Missing = "it was not kept"
+	}
+	return d
+}
+
+// tokens is about what a model pays for the result that a client gets.
+func tokens(e *traffic.Event) int {
+	switch e.Method {
+	case "tools/call", "tools/list", "prompts/get", "resources/read":
+		if e.Kind == traffic.Response && e.Hop == traffic.Client {
+			result := string(jsonrpc.Get(e.Message, "result"))
+			if len(e.Message) < e.Size { // it was shortened
+				return toolsearch.Tokens(result) * e.Size / max(1, len(e.Message))
+			}
+			return toolsearch.Tokens(result)
+		}
+	}
+	return 0
+}
+
+// wholeCall returns all there is of a call.
+func (r *Ring) wholeCall(key callOf) (d callDetail, known bool) {
+	r.mu.Lock()
+	c := r.calls[key]
+	if c == nil {
+		r.mu.Unlock()
+		return d, false
+	}
+	d = callDetail{PID: int(key.pid), Call: key.call, Client: r.words.text(c.client), Servers: []string{}, Spans: []span{}, Messages: []detail{}}
+	for _, server := range c.servers {
+		d.Servers = append(d.Servers, r.words.text(server))
+	}
+	numbers := c.messages
+	if d.More = len(numbers) > maxCallMessages; d.More {
+		numbers = numbers[:maxCallMessages]
+	}
+	var all []found
+	for _, n := range numbers {
+		all = append(all, found{summary: r.summarize(n, r.of(n)), entry: *r.of(n)})
+	}
+	r.mu.Unlock()
+	d.Began = all[0].Time
+	bytes := 0
+	for i := range all {
+		one := detail{summary: all[i].summary, Missing: "the call has too much to show it here"}
+		if bytes += int(all[i].entry.head + all[i].entry.body); bytes <= maxCallBytes {
+			one = r.whole(&all[i])
+		}
+		d.add(&one)
+	}
+	return d, true
+}
+
+// add adds the next message to a call.
+func (d *callDetail) add(one *detail) {
+	d.Messages = append(d.Messages, *one)
+	d.Took = max(d.Took, one.Time.Sub(d.Began))
+	d.Tokens += one.Tokens
+	switch one.Kind {
+	case traffic.Request:
+		d.Spans = append(d.Spans, span{Seq: one.Seq, Hop: one.Hop, Server: one.Server, Method: one.Method, Name: one.Name, Start: one.Time.Sub(d.Began)})
+		if one.Hop == traffic.Client && one.ToServer {
+			d.Rounds++
+			if d.Method == "" {
+				d.Method, d.Name = one.Method, one.Name
+			}
+		}
+	case traffic.Response, traffic.Error, traffic.Failure:
+		at := slices.IndexFunc(d.Spans, func(s span) bool {
+			return s.Answer == 0 && s.Hop == one.Hop && s.Server == one.Server && one.Took > 0 && d.Began.Add(s.Start).Equal(one.Time.Add(-one.Took))
+		})
+		if at >= 0 {
+			d.Spans[at].Answer, d.Spans[at].Took, d.Spans[at].Error = one.Seq, one.Took, one.Error
+		}
+		if one.Hop == traffic.Client && !one.ToServer {
+			d.Error = one.Error
+		}
+	}
+}

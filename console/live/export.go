@@ -1,0 +1,210 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/junction-mcp/junction/console/reply"
+	"github.com/junction-mcp/junction/traffic"
+)
+
+const (
+	maxDrawn      = 2_000 // messages of a diagram, the newest
+	maxAnswerAway = 1_000 // messages of a call between a request and its answer
+	exportTime    = 30 * time.Second
+)
+
+func (r *Ring) serveExport(w http.ResponseWriter, req *http.Request) {
+	q := req.URL.Query()
+	f, err := filterOf(q)
+	if err != nil {
+		reply.Error(w, http.StatusBadRequest, err)
+		return
+	}
+	form, known := map[string]struct {
+		contentType string
+		write       func(http.ResponseWriter, *filter) error
+	}{
+		"jsonl":   {"application/jsonl", r.exportLines},
+		"har":     {"application/json", r.exportHAR},
+		"svg":     {"image/svg+xml", r.exportSVG},
+		"mermaid": {"text/plain; charset=utf-8", r.exportMermaid},
+	}[q.Get("format")]
+	if !known {
+		reply.Error(w, http.StatusBadRequest, fmt.Errorf("format: expected jsonl, har, svg or mermaid, got %.40q", q.Get("format")))
+		return
+	}
+	ending := q.Get("format")
+	if ending == "mermaid" {
+		ending = "mmd"
+	}
+	w.Header().Set("Content-Type", form.contentType)
+	w.Header().Set("Content-Disposition", `attachment; filename="traffic.`+ending+`"`)
+	_ = form.write(w, &f) // who does not read it any more is gone
+}
+
+// each calls do with all messages that a filter shows, the oldest first.
+func (r *Ring) each(w http.ResponseWriter, f *filter, do func(*summary) error) error {
+	out := http.NewResponseController(w)
+	for p := (page{More: true}); p.More; {
+		p = r.list(f, p.Next, true, maxPage)
+		_ = out.SetWriteDeadline(time.Now().Add(exportTime)) // where there is none, whoever serves has one
+		for i := range p.Items {
+			if err := do(&p.Items[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (r *Ring) exportLines(w http.ResponseWriter, f *filter) error {
+	lines := json.NewEncoder(w)
+	lines.SetEscapeHTML(false)
+	return r.each(w, f, func(s *summary) error {
+		d, known := r.wholeOf(s.Seq)
+		if !known {
+			return nil
+		}
+		return lines.Encode(&d)
+	})
+}
+
+// A harEntry is an entry of an HTTP Archive 1.2, as far as a message of MCP is one.
+type harEntry struct {
+	Started  time.Time   `json:"startedDateTime"`
+	Time     float64     `json:"time"` // milliseconds
+	Request  harRequest  `json:"request"`
+	Response harResponse `json:"response"`
+	Cache    struct{}    `json:"cache"`
+	Timings  harTimings  `json:"timings"`
+	Client   string      `json:"_client,omitempty"`
+	Server   string      `json:"_server,omitempty"`
+	Hop      string      `json:"_hop"`
+	Call     uint64      `json:"_call,omitempty"`
+	PID      int         `json:"_pid"`
+	Seq      uint64      `json:"_seq"`
+	Fault    string      `json:"_error,omitempty"`
+}
+
+type harRequest struct {
+	Method   string   `json:"method"`
+	URL      string   `json:"url"`
+	Version  string   `json:"httpVersion"`
+	Cookies  []string `json:"cookies"`
+	Headers  []string `json:"headers"`
+	Query    []string `json:"queryString"`
+	Post     harBody  `json:"postData"`
+	HeadSize int      `json:"headersSize"`
+	BodySize int      `json:"bodySize"`
+}
+
+type harResponse struct {
+	Status   int      `json:"status"`
+	Text     string   `json:"statusText"`
+	Version  string   `json:"httpVersion"`
+	Cookies  []string `json:"cookies"`
+	Headers  []string `json:"headers"`
+	Content  harBody  `json:"content"`
+	Redirect string   `json:"redirectURL"`
+	HeadSize int      `json:"headersSize"`
+	BodySize int      `json:"bodySize"`
+}
+
+type harBody struct {
+	Size int    `json:"size"`
+	Type string `json:"mimeType"`
+	Text string `json:"text"`
+}
+
+type harTimings struct {
+	Send    float64 `json:"send"`
+	Wait    float64 `json:"wait"`
+	Receive float64 `json:"receive"`
+}
+
+// exportHAR writes an entry for each request and notification.
+func (r *Ring) exportHAR(w http.ResponseWriter, f *filter) error {
+	if _, err := fmt.Fprint(w, `{"log":{"version":"1.2","creator":{"name":"junction","version":"1"},"entries":[`); err != nil {
+		return err
+	}
+	comma := ""
+	err := r.each(w, f, func(s *summary) error {
+		if s.Kind != traffic.Request && s.Kind != traffic.Notification {
+			return nil
+		}
+		d, known := r.wholeOf(s.Seq)
+		if !known {
+			return nil
+		}
+		entry, err := json.Marshal(r.harEntry(&d))
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%s\n%s", comma, entry)
+		}
+		comma = ","
+		return err
+	})
+	if err == nil {
+		_, err = fmt.Fprintln(w, "\n]}}")
+	}
+	return err
+}
+
+func (r *Ring) harEntry(d *detail) *harEntry {
+	const mcp, jsonType = "MCP", "application/json"
+	at := url.URL{Scheme: "mcp", Host: "client", Path: "/" + d.Method}
+	if d.Hop == traffic.Server {
+		at.Host = url.PathEscape(d.Server)
+	}
+	if d.Name != "" {
+		at.RawQuery = url.Values{"name": {d.Name}}.Encode()
+	}
+	none := []string{}
+	e := &harEntry{Started: d.Time, Client: d.Client, Server: d.Server, Hop: d.Hop, Call: d.Call, PID: d.PID, Seq: d.Seq,
+		Request:  harRequest{Method: "POST", URL: at.String(), Version: mcp, Cookies: none, Headers: none, Query: none, HeadSize: -1, BodySize: d.Size, Post: harBody{d.Size, jsonType, string(d.Message)}},
+		Response: harResponse{Version: mcp, Cookies: none, Headers: none, HeadSize: -1, BodySize: -1, Content: harBody{Type: jsonType}}}
+	if a, known := r.answerTo(&d.summary); known {
+		e.Time = float64(a.Took) / float64(time.Millisecond)
+		e.Timings.Wait, e.Fault = e.Time, a.Fault
+		e.Response.BodySize, e.Response.Content.Size, e.Response.Content.Text = a.Size, a.Size, string(a.Message)
+		if e.Response.Status, e.Response.Text = http.StatusOK, a.Kind; a.Kind == traffic.Failure {
+			e.Response.Status = 0
+		}
+	}
+	return e
+}
+
+// answerTo finds what answers a request.
+func (r *Ring) answerTo(s *summary) (d detail, known bool) {
+	r.mu.Lock()
+	n := uint64(0)
+	if c := r.calls[callOf{int32(s.PID), s.Call}]; s.Kind == traffic.Request && s.Call > 0 && c != nil {
+		n = r.answerIn(c, s)
+	}
+	r.mu.Unlock()
+	if n == 0 {
+		return d, false
+	}
+	return r.wholeOf(n)
+}
+
+// answerIn finds the number of what answers a request in its call; 0 for none. r.mu is held.
+func (r *Ring) answerIn(c *call, s *summary) uint64 {
+	away := 0
+	for _, n := range c.messages {
+		if n <= s.Seq {
+			continue
+		}
+		switch e := r.of(n); {
+		case away == maxAnswerAway:
+			return 0
+		case e.took > 0 && hops[e.hop] == s.Hop && r.words.text(e.server) == s.Server && e.time-e.took == s.Time.UnixNano() && kinds[e.kind] != traffic.Note:
+			return n
+		}
+		away++
+	}
+	return 0
+}

@@ -1,0 +1,289 @@
+package live
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/traffic"
+)
+
+var began = time.Date(2026, 11, 25, 12, 0, 0, 0, time.UTC)
+
+// opened returns a Ring that is closed when the test ends.
+func opened(t testing.TB, o Options) *Ring {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	r := Open(o)
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// message is number n of so many bytes.
+func message(n, size int) *traffic.Event {
+	text := fmt.Sprintf(`{"jsonrpc":"2.0","method":"tools/call","params":{"name":"tool%d","arguments":{"text":"%s"}}}`, n, strings.Repeat("x", size))
+	return &traffic.Event{Time: began.Add(time.Duration(n) * time.Millisecond), Kind: traffic.Request, Hop: traffic.Client, ToServer: true, Client: "me/1", Method: "tools/call",
+		Name: fmt.Sprintf("tool%d", n), Call: uint64(n), ID: json.RawMessage(fmt.Sprint(n)), Size: len(text), Message: json.RawMessage(text)}
+}
+
+// holds fails unless the ring has exactly the messages from first to last, each with what was said.
+func holds(t *testing.T, r *Ring, first, last uint64, size int) {
+	t.Helper()
+	if r.first != first || r.next != last+1 {
+		t.Fatalf("it has messages %d to %d, want %d to %d", r.first, r.next-1, first, last)
+	}
+	for n := first; n <= last; n++ {
+		want := message(int(n), size)
+		d, known := r.wholeOf(n)
+		if !known || string(d.Message) != string(want.Message) || d.Name != want.Name || !d.Time.Equal(want.Time) || string(d.ID) != string(want.ID) || d.Missing != "" {
+			t.Fatalf("message %d is %+v", n, d)
+		}
+	}
+	if len(r.calls) != int(last-first+1) {
+		t.Errorf("%d calls are remembered", len(r.calls))
+	}
+}
+
+func TestTheOldestMessagesGoFirst(t *testing.T) {
+	r := opened(t, Options{Messages: 10})
+	for n := 1; n <= 25; n++ {
+		r.Add(7, message(n, 10))
+	}
+	holds(t, r, 16, 25, 10)
+	if _, known := r.wholeOf(15); known {
+		t.Error("message 15 is there still")
+	}
+}
+
+func TestTheFileHasALimitInBytes(t *testing.T) {
+	const size = 100_000
+	dir := t.TempDir()
+	r := opened(t, Options{Dir: dir, Bytes: 1})
+	for n := 1; n <= 500; n++ {
+		r.Add(7, message(n, size))
+		if info, err := r.file.Stat(); err != nil || info.Size() > minBytes {
+			t.Fatal(info.Size(), err)
+		}
+	}
+	kept := r.next - r.first
+	if kept < minBytes/(size+1000)-1 || kept > minBytes/size {
+		t.Errorf("%d messages of %d bytes are kept in %d", kept, size, minBytes)
+	}
+	holds(t, r, 501-kept, 500, size)
+}
+
+// Messages of all lengths, so that each is written over parts of others, at the end of the file, too.
+func TestMessagesOfAllLengthsAreKeptWhole(t *testing.T) {
+	r := opened(t, Options{Bytes: 1})
+	size := func(n int) int { return n * 7919 % 300_000 }
+	for n := 1; n <= 600; n++ {
+		r.Add(7, message(n, size(n)))
+		if n%50 == 0 {
+			for at := r.first; at < r.next; at++ {
+				if d, known := r.wholeOf(at); !known || string(d.Message) != string(message(int(at), size(int(at))).Message) {
+					t.Fatalf("message %d after %d: %v, %s", at, n, known, d.Missing)
+				}
+			}
+		}
+	}
+}
+
+func TestNamesHaveALimitInBytes(t *testing.T) {
+	r := opened(t, Options{})
+	for n := 1; n <= 10_000; n++ {
+		e := message(n, 10)
+		e.Name = fmt.Sprint(n) + strings.Repeat("n", 2_000)
+		r.Add(7, e)
+	}
+	if kept := r.next - r.first; r.words.bytes > maxWords || kept < 4_000 || kept > 4_200 {
+		t.Errorf("%d messages have names of %d bytes", kept, r.words.bytes)
+	}
+	r.Clear()
+	if len(r.words.numbers) != 0 || r.words.bytes != 0 || len(r.calls) != 0 {
+		t.Errorf("left are %d names of %d bytes, and %d calls", len(r.words.numbers), r.words.bytes, len(r.calls))
+	}
+}
+
+func TestWhereNothingCanBeWrittenTheRestGoesOn(t *testing.T) {
+	r := opened(t, Options{})
+	r.Add(7, message(1, 10))
+	full, err := os.Open(os.DevNull) // which cannot be written
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	file := r.file
+	r.file = full
+	r.Add(7, message(2, 10))
+	p := r.list(&filter{}, 0, false, 10)
+	r.file = file
+	if len(p.Items) != 2 || p.Items[0].Name != "tool2" || !strings.HasPrefix(p.Fault, "messages are not kept: ") {
+		t.Errorf("%+v", p)
+	}
+	if d, known := r.wholeOf(2); !known || d.Message != nil || d.Missing != "it was not kept" || d.Size == 0 {
+		t.Errorf("%v, %+v", known, d)
+	}
+	r.Add(7, message(3, 10))
+	if p := r.list(&filter{}, 0, false, 10); p.Fault != "" || len(p.Items) != 3 {
+		t.Errorf("%+v", p)
+	}
+	if d, _ := r.wholeOf(1); d.Missing != "" {
+		t.Errorf("%+v", d)
+	}
+	if d, _ := r.wholeOf(3); d.Missing != "" {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestWhereThereIsNoFolderTheRestGoesOn(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := opened(t, Options{Dir: filepath.Join(file, "folder")})
+	r.Add(7, message(1, 10))
+	p := r.list(&filter{}, 0, false, 10)
+	if len(p.Items) != 1 || !strings.HasPrefix(p.Fault, "messages are not kept: ") {
+		t.Errorf("%+v", p)
+	}
+	if d, _ := r.wholeOf(1); d.Missing != "it was not kept" {
+		t.Errorf("%+v", d)
+	}
+	if p := r.list(&filter{texts: [][]byte{[]byte("x")}}, 0, false, 10); len(p.Items) != 0 {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestManyMessagesCostLittleMemory(t *testing.T) {
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := heap()
+	r := opened(t, Options{})
+	for n := range 4 * defaultMessages { // four messages a call, and a call of each of a hundred tools in turn
+		e := message(n/4, 10)
+		e.Name = fmt.Sprint("tool", n/4%100)
+		r.Add(7, e)
+	}
+	if held := heap() - before; held > 30<<20 || r.next-r.first != defaultMessages {
+		t.Errorf("%d messages cost %d KiB", r.next-r.first, held>>10)
+	} else {
+		t.Logf("%d KiB", held>>10)
+	}
+	runtime.KeepAlive(r)
+}
+
+// One that was killed left a file behind.
+func TestNoFileIsLeft(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	left, other := filepath.Join(dir, "killed.ring"), filepath.Join(dir, "other")
+	for _, path := range []string{left, other} {
+		if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r, second := Open(Options{Dir: dir}), Open(Options{Dir: dir})
+	r.Add(7, message(1, 10))
+	if _, err := os.Stat(left); err == nil {
+		t.Error("what a process left that was killed is there still")
+	}
+	if info, err := r.file.Stat(); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o600) {
+		t.Error(info.Mode(), err)
+	}
+	if d, _ := r.wholeOf(1); d.Missing != "" {
+		t.Errorf("the second one took the file of the first: %+v", d)
+	}
+	for _, one := range []*Ring{r, second} {
+		if err := one.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil || len(names) != 1 || names[0] != other {
+		t.Error(names, err)
+	}
+}
+
+func FuzzRecord(f *testing.F) {
+	record, head, err := encode(7, message(1, 10))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(record, head)
+	f.Add([]byte("{}\n"), 3)
+	f.Add([]byte("{\"pid\":1}\n{"), 10)
+	f.Add([]byte("\n"), 1)
+	f.Add([]byte{}, 0)
+	f.Fuzz(func(t *testing.T, record []byte, head int) {
+		s, err := decode(record, head)
+		if err != nil {
+			return
+		}
+		again, head, err := encode(s.PID, &s.Event)
+		if err != nil {
+			t.Skip() // such as the year 10,000
+		}
+		same, err := decode(again, head)
+		if err != nil || same.PID != s.PID || string(same.Message) != string(s.Message) || same.Method != s.Method || !same.Time.Equal(s.Time) {
+			t.Errorf("%+v becomes %+v: %v", s, same, err)
+		}
+	})
+}
+
+func BenchmarkAdd(b *testing.B) {
+	r := opened(b, Options{})
+	e := message(1, 1_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Add(7, e)
+	}
+}
+
+// filled is a ring of 100,000 messages of about 1 KB.
+func filled(b *testing.B) *Ring {
+	r := opened(b, Options{})
+	for n := 1; n <= 100_000; n++ {
+		e := message(n, 800)
+		e.Name = fmt.Sprintf("tool%d", n%100)
+		r.Add(7, e)
+	}
+	return r
+}
+
+func BenchmarkList(b *testing.B) {
+	r := filled(b)
+	for _, test := range []struct {
+		name string
+		f    filter
+	}{
+		{"all", filter{}},
+		{"errors, of which there are none", filter{errors: true}},
+		{"a name", filter{name: "tool77"}},
+		{"a text that is in each", filter{texts: [][]byte{[]byte("xxx")}}},
+		{"a text that is nowhere", filter{texts: [][]byte{[]byte("nowhere")}}},
+	} {
+		b.Run(test.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				r.list(&test.f, 0, false, 200)
+			}
+		})
+	}
+}
