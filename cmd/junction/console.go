@@ -49,12 +49,15 @@ func (o *consoleOptions) flags(cmd *cobra.Command) {
 }
 
 // serveConsole serves the console until ctx is done.
-func (a *app) serveConsole(ctx context.Context, o consoleOptions) error {
+func (a *app) serveConsole(ctx context.Context, o consoleOptions) (err error) {
 	l, err := o.listen()
 	if err != nil {
 		return err
 	}
 	c := console.New()
+	ring, end := a.followTraffic(ctx)
+	defer func() { err = errors.Join(err, end()) }()
+	ring.Mount(c.Handle)
 	a.consoleRoutes(c)
 	origin := "http://" + l.Addr().String()
 	link := c.Link(origin, o.view)

@@ -8,7 +8,7 @@ const choices = ['client', 'server', 'method', 'pid'];
 const formats = ['jsonl', 'har', 'svg', 'mermaid'];
 
 /**
- * A Controls is the toolbar. It calls filter(field, value), form(list), pause(), clear() and reset().
+ * Controls are the filters and the actions. They call filter(field, value), form(list), pause(), clear() and reset().
  */
 export class Controls {
   #timer = 0;
@@ -37,11 +37,9 @@ export class Controls {
     this.call = h('button', {class: 'badge badge-accent traffic-call-chip', onclick: () => on.filter('call', ''), title: t('traffic.filter.reset')});
     this.fields = h('div', {class: 'traffic-fields', id: 'traffic-fields'}, choices.map((field) => this.#chosen[field]), text('name'));
     this.more = h('button', {class: 'traffic-more', 'aria-expanded': 'false', 'aria-controls': 'traffic-fields', onclick: () => this.#toggle()}, t('traffic.filter'));
-    this.node = h('div', {class: 'traffic-controls'},
-      h('div', {class: 'traffic-filter', role: 'search'}, text('text', {'data-filter': ''}), this.more, this.fields, this.call, this.errors, this.reset),
-      h('div', {class: 'traffic-actions'},
-        h('div', {class: 'segments', role: 'group', 'aria-label': t('traffic.form')}, this.forms), this.pause,
-        h('button', {onclick: on.clear}, t('traffic.clear')), this.menu));
+    this.filters = h('div', {class: 'traffic-filter', role: 'search'}, text('text', {'data-filter': ''}), this.more, this.fields, this.call, this.errors, this.reset);
+    this.actions = h('div', {class: 'traffic-actions'}, h('div', {class: 'segments', role: 'group', 'aria-label': t('traffic.form')}, this.forms), this.pause,
+      h('button', {onclick: on.clear}, t('traffic.clear')), this.menu);
     this.see({});
   }
 

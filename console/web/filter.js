@@ -49,3 +49,6 @@ export function withField(filter, field, value) {
 
 /** isEmpty reports whether a filter shows everything. */
 export const isEmpty = (filter) => Object.keys(filter).length === 0;
+
+/** isWhole reports whether a filter shows what answers each request that it shows. */
+export const isWhole = ({text, errors, kind}) => !text && !errors && !kind;

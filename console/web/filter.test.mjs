@@ -1,7 +1,7 @@
 // A filter stands in the page's address and can be read from it again.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import {isEmpty, queryOf, readAddress, withField, writeAddress} from './filter.js';
+import {isEmpty, isWhole, queryOf, readAddress, withField, writeAddress} from './filter.js';
 
 test('what is written into the address is read from it', () => {
   for (const state of [
@@ -32,4 +32,9 @@ test('one field changes and the others stay', () => {
   assert.deepEqual(filter, {server: 'a', errors: 'true'});
   assert.equal(isEmpty(withField({text: 'x'}, 'text', '')), true);
   assert.equal(queryOf({text: 'a b', errors: 'true'}).toString(), 'text=a+b&errors=true');
+});
+
+test('some filters show requests without their answers', () => {
+  const whole = [{}, {server: 'a', call: '1', pid: '2', method: 'm', name: 'n', client: 'c'}, {text: 'x'}, {errors: 'true'}, {kind: 'request'}].map(isWhole);
+  assert.deepEqual(whole, [true, true, false, false, false]);
 });

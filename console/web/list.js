@@ -6,7 +6,7 @@ import {visible} from './rows.js';
 import {bytes, clock, duration, plural, t} from './words.js';
 
 const heights = {list: 28, diagram: 38}; // of a row; traffic.css has them, too
-const narrowest = 118; // pixels of a lane
+const narrowest = 112; // pixels of a lane
 const gutters = {wide: 152, narrow: 58}; // left of the lanes, for the time and the lines of calls
 const block = 200; // rows for which the lines of calls are made at a time
 const long = 1e9; // nanoseconds that are a long wait
@@ -23,7 +23,7 @@ export class List {
   rows = null; // AllRows or FoundRows
   selected = 0; // number of a message
   lanes = new Lanes();
-  waiting = new Waiting();
+  waiting = new Waiting(); // empty, where not all messages of a call are shown
   follows = true; // it is at the end, and stays there
 
   #diagram = true;
@@ -68,9 +68,8 @@ export class List {
     this.changed();
   }
 
-  /** see learns from messages who talks, and what waits. */
+  /** see learns from messages who talks. */
   see(items) {
-    this.waiting.see(items);
     if (this.lanes.see(items) && this.#diagram) this.#showHead();
   }
 
@@ -83,7 +82,7 @@ export class List {
   /** shift keeps in place what one sees when rows came at the beginning, or went there. */
   shift(rows) {
     if (rows === 0 || this.follows) return;
-    this.body.style.height = `${this.rows.count * this.rowHeight}px`;
+    this.body.style.minHeight = `${this.rows.count * this.rowHeight}px`;
     this.node.scrollTop += rows * this.rowHeight;
   }
 
@@ -95,10 +94,10 @@ export class List {
   /** reveal scrolls to a row. */
   reveal(row) {
     const top = row * this.rowHeight;
-    const head = this.head.offsetHeight;
-    const room = this.node.clientHeight - head;
-    if (top < this.node.scrollTop) this.node.scrollTop = top;
-    else if (top + this.rowHeight > this.node.scrollTop + room) this.node.scrollTop = top + this.rowHeight - room;
+    const room = this.node.clientHeight - this.head.offsetHeight;
+    const to = Math.min(top, Math.max(this.node.scrollTop, top + this.rowHeight - room));
+    if (to === this.node.scrollTop) return;
+    this.node.scrollTop = to;
     this.follows = row === this.rows.count - 1;
   }
 
@@ -149,7 +148,7 @@ export class List {
   #draw() {
     const {rows, node, body, rowHeight} = this;
     if (!rows) return;
-    body.style.height = `${rows.count * rowHeight}px`;
+    body.style.minHeight = `${rows.count * rowHeight}px`;
     node.setAttribute('aria-rowcount', rows.count + 1);
     if (this.#diagram) node.removeAttribute('aria-rowcount');
     if (this.follows) node.scrollTop = node.scrollHeight;
@@ -213,11 +212,13 @@ export class List {
       return h('div', {...props, role: 'option', 'aria-posinset': at.row + 1, 'aria-setsize': this.rows.count, 'aria-label': this.#sentence(item, at)},
         h('span', {class: 'traffic-time'}, clock(item.time)), callLines(at.lines), gap, this.#arrow(item, at));
     }
-    const [from, to] = this.lanes.of(item).map((n) => nameOf(this.lanes.list[n], this.lanes.names('junction').length === 1));
+    const alone = this.lanes.names('junction').length === 1;
+    const [from, to] = this.lanes.of(item).map((n) => this.lanes.list[n]);
+    const side = (lane) => h('bdi', {class: `traffic-side-${lane.kind}`}, nameOf(lane, alone));
     const cells = {
       time: [clock(item.time)],
       call: [callLines(at.lines), item.call ? h('span', {class: 'traffic-number'}, `#${item.call}`) : null],
-      route: from === to ? [from] : [h('bdi', null, from), h('span', {class: 'traffic-to'}, ' → '), h('bdi', null, to)],
+      route: from === to ? [nameOf(from, alone)] : [side(from), h('span', {class: 'traffic-to'}, ' → '), side(to)],
       what: [what(item), gap],
       took: [took(item, at.waits)],
       size: [item.size ? bytes(item.size) : ''],
@@ -236,13 +237,13 @@ export class List {
       text.style.left = `${gutter + place.left}px`;
       return text;
     }
-    const line = h('span', {class: `traffic-arrow ${place.toRight ? 'to-right' : 'to-left'}`});
+    const line = h('span', {class: `traffic-arrow ${place.toRight ? 'to-right' : 'to-left'}`}); // over the ground of the text
     line.style.left = `${gutter + place.left}px`;
     line.style.width = `${place.width}px`;
     if (place.textLeft) text.style.left = `${gutter + place.left + 8}px`;
     else text.style.right = `${this.width - place.left - place.width + 8}px`;
     text.style.maxWidth = `${(place.textLeft ? this.width - place.left : place.left + place.width) - 16}px`;
-    return [line, text];
+    return [text, line];
   }
 
   #sentence(item, at) {

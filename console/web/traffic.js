@@ -2,7 +2,8 @@
 import {clear, h} from './dom.js';
 import {del, get, stream} from './api.js';
 import {Controls} from './controls.js';
-import {isEmpty, queryOf, readAddress, withField, writeAddress} from './filter.js';
+import {Waiting} from './diagram.js';
+import {isEmpty, isWhole, queryOf, readAddress, withField, writeAddress} from './filter.js';
 import {List} from './list.js';
 import {Panel} from './message.js';
 import {AllRows, FoundRows} from './rows.js';
@@ -49,7 +50,7 @@ class Traffic {
     this.notice = h('div', {class: 'traffic-notice', role: 'status'});
     this.empty = h('div', {class: 'empty traffic-empty', hidden: true});
     this.node = h('div', {class: 'traffic'},
-      h('div', {class: 'traffic-head'}, h('h1', null, t('traffic.title')), this.status), this.controls.node, this.notice,
+      h('div', {class: 'traffic-head'}, h('h1', null, t('traffic.title')), this.status, this.controls.actions), this.controls.filters, this.notice,
       h('div', {class: 'traffic-split'}, h('div', {class: 'panel traffic-main'}, this.list.node, this.empty, this.news), this.panel.node));
     this.keys = {
       j: ['traffic.key.next', () => this.#step(1)],
@@ -75,7 +76,7 @@ class Traffic {
     const {seq, list, filter} = readAddress(rest);
     Object.assign(this.#state, {seq, list, filter});
     this.#begin();
-    if (seq) this.#show(seq);
+    if (seq) this.panel.show(seq);
     else this.panel.hide();
   }
 
@@ -100,6 +101,7 @@ class Traffic {
     this.#asking.clear();
     this.#condition = 'loading';
     this.list.selected = this.#state.seq;
+    this.list.waiting = new Waiting();
     this.list.show(this.#rows, !list);
     this.#showAll();
     const query = queryOf(filter);
@@ -137,8 +139,10 @@ class Traffic {
     });
   }
 
+  // see learns from the newest messages.
   #see(items) {
     this.list.see(items);
+    if (isWhole(this.#state.filter)) this.list.waiting.see(items);
     for (const {method} of items) if (method && this.#methods.size < 200) this.#methods.add(method);
   }
 
@@ -146,6 +150,7 @@ class Traffic {
   async #take(batch) {
     const round = this.#round;
     this.#fault = batch.fault ?? '';
+    if (batch.cleared || batch.skipped) this.list.waiting = new Waiting(); // the answers are not among what came
     if (batch.cleared) {
       this.list.shift(-this.#rows.bounds(batch.first, batch.first - 1));
       this.#since = 0;
@@ -280,15 +285,14 @@ class Traffic {
     const row = this.#rows.rowOf(seq);
     if (reveal && row >= 0) this.list.reveal(row);
     this.list.changed();
-    if (seq) this.#show(seq);
-    else if (!this.panel.node.hidden) {
+    const opens = this.panel.node.hidden;
+    if (seq) {
+      this.panel.show(seq);
+      if (opens && row >= 0) requestAnimationFrame(() => this.list.reveal(row)); // the panel takes room
+    } else if (!this.panel.node.hidden) {
       this.panel.hide();
       this.list.node.focus({preventScroll: true});
     }
-  }
-
-  #show(seq) {
-    this.panel.show(seq);
   }
 
   #step(by) {

@@ -14,7 +14,7 @@ export function waterfall(call, seq, open) {
     const time = waits ? t('traffic.waits') : duration(span.took ?? 0);
     return h('li', null, h('button', {class: 'waterfall-row', 'aria-current': span.seq === seq || span.answer === seq ? 'true' : null, onclick: () => open(span.seq)},
       h('bdi', {class: 'waterfall-where'}, where),
-      h('span', {class: 'waterfall-what'}, h('bdi', null, span.method ?? ''), span.name ? [' ', h('bdi', {class: 'dim'}, span.name)] : null),
+      h('bdi', {class: 'waterfall-what', title: span.method}, span.name || span.method || ''),
       h('span', {class: 'waterfall-lane'}, bar),
       h('span', {class: 'waterfall-time'}, h('span', {class: 'quiet'}, t('traffic.began', {time: duration(span.start)}) + ' '), time)));
   }));

@@ -53,7 +53,7 @@ export default {
   'traffic.filter.client': 'Client',
   'traffic.filter.server': 'Server',
   'traffic.filter.method': 'Method',
-  'traffic.filter.name': 'Tool, prompt or URI',
+  'traffic.filter.name': 'Tool or URI',
   'traffic.filter.pid': 'Process',
   'traffic.filter.reset': 'Show all',
   'traffic.any.client': 'All clients',

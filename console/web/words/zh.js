@@ -53,7 +53,7 @@ export default {
   'traffic.filter.client': '客户端',
   'traffic.filter.server': '服务器',
   'traffic.filter.method': '方法',
-  'traffic.filter.name': '工具、提示或 URI',
+  'traffic.filter.name': '工具或 URI',
   'traffic.filter.pid': '进程',
   'traffic.filter.reset': '显示全部',
   'traffic.any.client': '所有客户端',
