@@ -146,7 +146,7 @@ debian_step mariadbd mariadb-server-core
 debian_step my_print_defaults mariadb-client-core # mariadb-install-db needs it
 postgres_step
 debian_step tmux tmux
-for folder in node servers ts-v1 ts-v2 inspector conformance diagram openapi oauth hosts apps remote; do
+for folder in node servers ts-v1 ts-v2 inspector conformance diagram openapi oauth hosts apps remote page; do
 	npm_step "$folder"
 done
 # Of the documents only one is read; the others take 380 MB.
