@@ -13,7 +13,8 @@ type Wire interface {
 	// else that a Wire costs.
 	Watching() bool
 	// Passes sees a message before it is handled, or sent. It returns the context for what is done because of it: what
-	// it adds to that of a client's request is there when a request to a server is sent for it.
+	// it adds to that of a client's request is there when a request to a server is sent for it, and so is what [WithNoter]
+	// adds, where whoever works on the request has something to say of it.
 	Passes(ctx context.Context, m WireMessage) context.Context
 }
 
@@ -29,4 +30,49 @@ type WireMessage struct {
 	Client *Implementation
 	// Err is why no response to a request to a server came.
 	Err error
+	// Transport is how the message travels: [TransportStream], [TransportHTTP] or [TransportSSE]; empty where that is not known.
+	Transport string
+}
+
+// How messages travel.
+const (
+	TransportStream = "stream" // one stream of bytes in each direction: standard input and output, a socket, memory
+	TransportHTTP   = "http"   // Streamable HTTP
+	TransportSSE    = "sse"    // HTTP+SSE
+)
+
+// A Noter hears from whoever works on a request what its messages do not say: which headers carried it, which rule decided.
+// Its methods are safe for concurrent use, and do not wait.
+type Noter interface {
+	// Note tells something of a kind, such as "policy". note becomes JSON at once. It must have no secrets but those that
+	// names and looks give away.
+	Note(kind string, note any)
+}
+
+type noterKey struct{}
+
+// A noterContext is a context that knows its Noter, in one allocation.
+type noterContext struct {
+	context.Context
+	noter Noter
+}
+
+func (c *noterContext) Value(key any) any {
+	if key == (noterKey{}) {
+		return c.noter
+	}
+	return c.Context.Value(key)
+}
+
+// WithNoter returns a context for a request that somebody watches, in which [NoterOf] finds n.
+func WithNoter(ctx context.Context, n Noter) context.Context { return &noterContext{ctx, n} }
+
+// NoterOf returns who wants to hear about the request that ctx belongs to, or nil: nobody watches it.
+//
+//	if n := mcp.NoterOf(ctx); n != nil {
+//		n.Note("cache", hit{Key: key})
+//	}
+func NoterOf(ctx context.Context) Noter {
+	n, _ := ctx.Value(noterKey{}).(Noter)
+	return n
 }

@@ -65,7 +65,7 @@ type Event struct {
 	Note string `json:"note,omitempty"`
 	// Transport is how the messages of the hop travel: "stream", "http" or "sse".
 	Transport string `json:"transport,omitempty"`
-	Count   int             `json:"count,omitempty"`
+	Count     int    `json:"count,omitempty"`
 }
 
 // weight is how many bytes an event holds, about.
@@ -87,10 +87,18 @@ func (e *Event) hide() {
 	if len(e.Message) == 0 {
 		return
 	}
-	shown, whole := secret.JSON(e.Message, secret.Limits{Text: maxShownText, Bytes: maxShown, Depth: maxShownDepth, Shown: isProtocols})
+	shown, whole := secret.JSON(e.Message, secret.Limits{Text: maxShownText, Bytes: maxShown, Depth: maxShownDepth, Shown: shownOf(e.Kind)})
 	if e.Message = shown; !whole {
 		e.Message = nil
 	}
+}
+
+// shownOf says of which members the names alone look like a secret's: of a note those of headers have names of their own.
+func shownOf(kind string) func(name string) bool {
+	if kind == Note {
+		return func(name string) bool { return name == "headers" }
+	}
+	return isProtocols
 }
 
 // isProtocols reports whether a member is one of the protocol's own, of which the name alone looks like a secret's.

@@ -24,6 +24,7 @@ const (
 // use.
 type Log struct {
 	calls    atomic.Uint64
+	rounds   rounds
 	watching atomic.Int32
 
 	mu       sync.RWMutex
@@ -131,15 +132,13 @@ type hop struct {
 	name, server string
 }
 
-// requestKey is the key of a context's *request.
-type requestKey struct{}
-
 // A request is what the messages that follow it have to know of it.
 type request struct {
 	call         uint64
 	hop          *hop
 	id           jsonrpc.ID
 	method, name string
+	client       string
 	began        time.Time
 }
 
@@ -148,11 +147,11 @@ func (h *hop) Watching() bool { return h.log.watching.Load() > 0 }
 
 // Passes implements [mcp.Wire].
 func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
-	e := &Event{Time: time.Now(), Hop: h.name, Server: h.server, ToServer: m.ToServer, Revision: m.Revision, Size: len(m.Message)}
+	e := &Event{Time: time.Now(), Hop: h.name, Server: h.server, ToServer: m.ToServer, Revision: m.Revision, Transport: m.Transport, Size: len(m.Message)}
 	if c := m.Client; c != nil {
 		e.Client = c.Name + "/" + c.Version
 	}
-	of, _ := ctx.Value(requestKey{}).(*request)
+	of, _ := mcp.NoterOf(ctx).(*request)
 	if of != nil {
 		e.Call = of.call
 	}
@@ -174,13 +173,19 @@ func (h *hop) Passes(ctx context.Context, m mcp.WireMessage) context.Context {
 	if of != nil && of.hop != h {
 		answered = nil
 	}
-	if e.read(&parsed, answered); e.Kind == Request && m.ToServer {
-		r := &request{call: e.Call, hop: h, id: parsed.ID, method: e.Method, name: e.Name, began: e.Time}
+	switch e.read(&parsed, answered); {
+	case e.Kind == Request && m.ToServer:
+		r := &request{call: e.Call, hop: h, id: parsed.ID, method: e.Method, name: e.Name, client: e.Client, began: e.Time}
 		if h.name == Client {
-			r.call = h.log.calls.Add(1)
+			r.call = h.log.rounds.call(&parsed)
+			if r.call == 0 {
+				r.call = h.log.calls.Add(1)
+			}
 			e.Call = r.call
 		}
-		ctx = context.WithValue(ctx, requestKey{}, r)
+		ctx = mcp.WithNoter(ctx, r)
+	case e.Kind == Response && h.name == Client && !m.ToServer && e.Call > 0:
+		h.log.rounds.add(&parsed, e.Call)
 	}
 	h.log.add(e)
 	return ctx

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/stream"
 	"github.com/junction-mcp/junction/mcp/streamable"
@@ -21,8 +22,9 @@ import (
 type notes struct {
 	mu    sync.Mutex
 	more  sync.Cond
-	lines []string
-	all   []Event
+	lines []string // without notes
+	all   []Event  // the same
+	notes []Event
 }
 
 func (n *notes) show(e *Event) error {
@@ -32,17 +34,29 @@ func (n *notes) show(e *Event) error {
 	if e.ToServer {
 		arrow = "->"
 	}
+	defer n.more.Broadcast()
+	if e.Kind == Note {
+		n.notes = append(n.notes, *e)
+		return nil
+	}
 	n.lines = append(n.lines, strings.TrimSpace(fmt.Sprintf("%d %s%s %s %s %s", e.Call, e.Hop, arrow, e.Kind, e.Method, e.Name)))
 	n.all = append(n.all, *e)
-	n.more.Broadcast()
 	return nil
 }
 
-// upTo waits until the last message is this one, and returns those of each hop.
-func (n *notes) upTo(last string) (client, server []string) {
+// upTo waits until the last message is this one, for the last time of so many, and returns those of each hop.
+func (n *notes) upTo(last string, times int) (client, server []string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for len(n.lines) == 0 || n.lines[len(n.lines)-1] != last {
+	came := func() (times int) {
+		for _, line := range n.lines {
+			if line == last {
+				times++
+			}
+		}
+		return times
+	}
+	for came() < times {
 		n.more.Wait()
 	}
 	for _, line := range n.lines {
@@ -134,7 +148,7 @@ func TestEveryMessageOfACallIsSeenOnBothSides(t *testing.T) {
 		progress, elicit = "notification notifications/progress", "request elicitation/create"
 		level, levelSet  = "1 server-> request logging/setLevel", "1 server<- response logging/setLevel"
 	)
-	rounds := []string{"1 client-> " + call, "1 client<- " + progress, "1 client<- " + answer, "2 client-> " + call, "2 client<- " + progress, "2 client<- " + answer}
+	rounds := []string{"1 client-> " + call, "1 client<- " + progress, "1 client<- " + answer, "1 client-> " + call, "1 client<- " + progress, "1 client<- " + answer}
 	session := []string{"1 client-> " + call, "1 client<- " + progress, "1 client<- " + elicit, "0 client-> response", "1 client<- " + answer}
 	for _, test := range []struct {
 		client, server string
@@ -144,7 +158,7 @@ func TestEveryMessageOfACallIsSeenOnBothSides(t *testing.T) {
 	}{
 		{legacy, legacy, false, session, []string{level, levelSet, "1 server-> " + call, "0 server<- " + progress, "0 server<- " + elicit, "0 server-> response", "1 server<- " + answer}},
 		{legacy, legacy, true, session, []string{level, levelSet, "1 server-> " + call, "1 server<- " + progress, "1 server<- " + elicit, "0 server-> response", "1 server<- " + answer}},
-		{modern, modern, true, rounds, []string{"1 server-> " + call, "1 server<- " + progress, "1 server<- " + answer, "2 server-> " + call, "2 server<- " + progress, "2 server<- " + answer}},
+		{modern, modern, true, rounds, []string{"1 server-> " + call, "1 server<- " + progress, "1 server<- " + answer, "1 server-> " + call, "1 server<- " + progress, "1 server<- " + answer}},
 		{modern, legacy, true, slices.Delete(slices.Clone(rounds), 4, 5), []string{"1 server-> " + call, "1 server<- " + progress, "1 server<- " + elicit, "0 server-> response", "1 server<- " + answer}},
 		{legacy, modern, false, session, []string{"1 server-> " + call, "0 server<- " + progress, "1 server<- " + answer, "1 server-> " + call, "0 server<- " + progress, "1 server<- " + answer}},
 	} {
@@ -155,7 +169,13 @@ func TestEveryMessageOfACallIsSeenOnBothSides(t *testing.T) {
 			if r, err := c.CallTool(t.Context(), "greet", nil); err != nil || r.Text() != "hello ann" {
 				t.Fatal(r, err)
 			}
-			atClient, atServer := n.upTo(test.atClient[len(test.atClient)-1])
+			last, times := test.atClient[len(test.atClient)-1], 0
+			for _, line := range test.atClient {
+				if line == last {
+					times++
+				}
+			}
+			atClient, atServer := n.upTo(last, times)
 			if !slices.Equal(atClient, test.atClient) {
 				t.Errorf("with the client:\n%s\nwant\n%s", strings.Join(atClient, "\n"), strings.Join(test.atClient, "\n"))
 			}
@@ -173,7 +193,7 @@ func TestWhatAMessageSaysIsSeen(t *testing.T) {
 	if r, err := c.CallTool(t.Context(), "fail", nil); err != nil || !r.IsError {
 		t.Fatal(r, err)
 	}
-	n.upTo("1 client<- response tools/call fail")
+	n.upTo("1 client<- response tools/call fail", 1)
 	first, last := n.all[0], n.all[len(n.all)-1]
 	if first.Client != "me/2" || first.Revision != modern || first.Server != "" || first.Size != len(first.Message) || !strings.HasPrefix(string(first.Message), `{"jsonrpc":"2.0","id":`) {
 		t.Errorf("the first message: %+v", first)
@@ -384,5 +404,104 @@ func TestWhatCameBeforeTheEndIsShown(t *testing.T) {
 		if err := watch(ctx, n.show); !errors.Is(err, context.Canceled) || len(n.all) != 3 {
 			t.Fatalf("%v after %d messages", err, len(n.all))
 		}
+	}
+}
+
+// noted are the notes of a kind, of one hop.
+func (n *notes) noted(kind, hop string) (all []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, e := range n.notes {
+		if e.Note == kind && e.Hop == hop && e.Method != "logging/setLevel" {
+			all = append(all, string(e.Message))
+		}
+	}
+	return all
+}
+
+func TestTheHeadersOfBothSidesAreNoted(t *testing.T) {
+	for _, revision := range []string{legacy, modern} {
+		var l Log
+		c := between(t, &l, server(t), true, [2]string{revision, revision})
+		n := watch(t, &l)
+		if r, err := c.CallTool(t.Context(), "fail", nil); err != nil || !r.IsError {
+			t.Fatal(r, err)
+		}
+		for len(n.noted("http", Client)) < 2 {
+			n.mu.Lock()
+			n.more.Wait()
+			n.mu.Unlock()
+		}
+		for _, hop := range []string{Client, Server} {
+			said := n.noted("http", hop)
+			if len(said) != 2 || !strings.HasPrefix(said[0], `{"method":"POST","url":"http://127.0.0.1:`) || !strings.Contains(said[0], `"Content-Type":["application/json"]`) || !strings.HasPrefix(said[1], `{"status":200,"headers":{`) {
+				t.Errorf("%s, with the %s: %s", revision, hop, said)
+			}
+		}
+		for _, e := range n.notes {
+			if e.Method == "logging/setLevel" {
+				continue
+			}
+			if e.Call != 1 || e.Method != "tools/call" || e.Name != "fail" || e.Size != len(e.Message) || e.Hop == Client && e.Client != "me/2" || e.Hop == Server && e.Server != "far" {
+				t.Errorf("%s: %+v", revision, e)
+			}
+		}
+		for _, e := range n.all {
+			if e.Transport != mcp.TransportHTTP && e.Method != "notifications/initialized" {
+				t.Errorf("%s: %+v", revision, e)
+			}
+		}
+	}
+}
+
+// A note of something that cannot be JSON, and one that nobody hears.
+func TestNotesAreShownWhileSomebodyWatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l Log
+		n := watchIn(t, &l)
+		ctx := l.Clients().Passes(t.Context(), mcp.WireMessage{ToServer: true, Message: []byte(`{"jsonrpc":"2.0","id":1,"method":"m"}`)})
+		mcp.NoterOf(ctx).Note("odd", func() {})
+		mcp.NoterOf(ctx).Note("secret", map[string]string{"password": mark, "text": "sk-" + mark})
+		synctest.Wait()
+		if odd := n.noted("odd", Client); len(odd) != 1 || odd[0] != `"json: unsupported type: func()"` {
+			t.Error(odd)
+		}
+		if hidden := n.noted("secret", Client); len(hidden) != 1 || hidden[0] != `{"password":"***","text":"***"}` {
+			t.Error(hidden)
+		}
+		if mcp.NoterOf(t.Context()) != nil {
+			t.Error("somebody watches a context that is no request's")
+		}
+	})
+}
+
+// What is remembered of rounds has a limit, and what a client makes up leads nowhere.
+func TestRoundsAreForgotten(t *testing.T) {
+	var r rounds
+	parse := func(format string, args ...any) *jsonrpc.Message {
+		m, fault := jsonrpc.Parse(fmt.Appendf(nil, format, args...), jsonrpc.Limits{})
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		return &m
+	}
+	request := func(n int) uint64 {
+		return r.call(parse(`{"jsonrpc":"2.0","id":1,"method":"m","params":{"requestState":"s%d"}}`, n))
+	}
+	if got := request(1); got != 0 {
+		t.Errorf("call %d", got)
+	}
+	for n := 1; n <= maxRounds+1; n++ {
+		r.add(parse(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","requestState":"s%d"}}`, n), uint64(n))
+	}
+	r.add(parse(`{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required"}}`), 7)
+	r.add(parse(`{"jsonrpc":"2.0","id":1,"result":{"requestState":"s0"}}`), 7)
+	for n, want := range map[int]uint64{0: 0, 1: 0, 2: 2, maxRounds + 1: maxRounds + 1, maxRounds + 2: 0} {
+		if got := request(n); got != want {
+			t.Errorf("the state of call %d is that of call %d", n, got)
+		}
+	}
+	if len(r.calls) != maxRounds {
+		t.Errorf("%d calls are remembered", len(r.calls))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -34,6 +35,7 @@ type trafficFilter struct {
 	server, client, method string
 	text                   string
 	errors                 bool
+	notes                  bool
 	count                  int // to end after; 0: never
 	full                   bool
 }
@@ -67,6 +69,7 @@ down what was called.`,
 	cmd.Flags().StringVar(&f.method, "method", "", "show only messages of this `METHOD`, such as tools/call, and what answers them")
 	cmd.Flags().StringVar(&f.text, "grep", "", "show only messages that contain `TEXT`")
 	cmd.Flags().BoolVar(&f.errors, "errors", false, "show only errors, results with isError, and requests without a response")
+	cmd.Flags().BoolVar(&f.notes, "notes", false, "show also HTTP headers, what rules decided, and what else messages do not say")
 	cmd.Flags().BoolVar(&f.full, "full", false, "print whole messages, below each line")
 	cmd.Flags().IntVar(&f.count, "count", 0, "end after `N` messages")
 	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON object a line")
@@ -82,6 +85,50 @@ type shownEvent struct {
 
 // watchTraffic shows the messages of processes until enough were shown, or ctx is done.
 func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) error {
+	led := &followed{filter: &f, calls: map[callOf]*followedCall{}}
+	shown := 0
+	err := followTraffic(ctx, pids, trafficFollower{
+		began: func(processes int) {
+			if processes == 0 {
+				a.screen.Printf("No junction up, proxy or chat runs%s; waiting for one.\n", of(pids))
+			} else {
+				a.screen.Printf("Watching %s; Ctrl-C ends.\n", plaintext.Count(processes, "process"))
+			}
+		},
+		busy: func(pid int) {
+			a.screen.Printf("Process %d is not watched: %d others watch it already.\n", pid, maxWatchers)
+		},
+		event: func(e shownEvent, several bool) error {
+			for _, e := range led.shown(e) {
+				if err := a.showEvent(&e, several, f.full); err != nil {
+					return err
+				}
+				if shown++; shown == f.count {
+					return errEnough
+				}
+			}
+			return nil
+		},
+	})
+	if err == errEnough {
+		return nil
+	}
+	return err
+}
+
+// errEnough ends watchTraffic.
+var errEnough = errors.New("enough was shown")
+
+// A trafficFollower is what followTraffic calls, one function after the other; those that are nil it does without.
+type trafficFollower struct {
+	began func(processes int)                    // once, with the number of those that run
+	busy  func(pid int)                          // for a process that is not watched, as too many watch it already
+	event func(e shownEvent, several bool) error // for each message; several says that there is more than one process
+}
+
+// followTraffic calls f for the messages of processes, of all without pids, and of those that begin, until f fails or ctx is
+// done, and returns why.
+func followTraffic(ctx context.Context, pids []string, f trafficFollower) error {
 	dir, err := statusFolder()
 	if err != nil {
 		return &connectError{err}
@@ -94,26 +141,19 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) 
 	defer look.Stop()
 	defer markWatching()()
 	w.join(trafficSockets(dir, pids, w.seen))
-	if len(w.seen) == 0 {
-		a.screen.Printf("No junction up, proxy or chat runs%s; waiting for one.\n", of(pids))
-	} else {
-		a.screen.Printf("Watching %s; Ctrl-C ends.\n", plaintext.Count(len(w.seen), "process"))
+	if f.began != nil {
+		f.began(len(w.seen))
 	}
-	led := &followed{filter: &f, calls: map[callOf]*followedCall{}}
-	for shown := 0; ; {
+	for {
 		select {
 		case e := <-w.events:
-			if e.Busy {
-				a.screen.Printf("Process %d is not watched: %d others watch it already.\n", e.PID, maxWatchers)
-				continue
-			}
-			for _, e := range led.shown(e) {
-				if err := a.showEvent(&e, len(w.seen) > 1, f.full); err != nil {
+			switch {
+			case !e.Busy:
+				if err := f.event(e, len(w.seen) > 1); err != nil {
 					return err
 				}
-				if shown++; shown == f.count {
-					return nil
-				}
+			case f.busy != nil:
+				f.busy(e.PID)
 			}
 		case path := <-w.ended:
 			delete(w.seen, path)
@@ -208,7 +248,7 @@ func (f *trafficFilter) shows(e *traffic.Event) bool {
 	if e.Kind == traffic.Dropped {
 		return true
 	}
-	return (f.method == "" || e.Method == f.method) &&
+	return (f.notes || e.Kind != traffic.Note) && (f.method == "" || e.Method == f.method) &&
 		(f.text == "" || bytes.Contains(e.Message, []byte(f.text)) || strings.Contains(e.Fault, f.text)) &&
 		(!f.errors || isFault(e))
 }
@@ -266,6 +306,9 @@ func lane(e *traffic.Event) string {
 	if e.ToServer {
 		arrow = "->"
 	}
+	if e.Kind == traffic.Note {
+		arrow = "--"
+	}
 	if e.Hop == traffic.Server {
 		return "junction " + arrow + " " + plaintext.Line(e.Server, 40)
 	}
@@ -276,6 +319,8 @@ func lane(e *traffic.Event) string {
 func gist(e *traffic.Event) string {
 	words := strings.TrimSpace(e.Method + " " + e.Name)
 	switch e.Kind {
+	case traffic.Note:
+		return words + " " + e.Note + ": " + text(e.Message)
 	case traffic.Request, traffic.Notification:
 		params := jsonrpc.Get(e.Message, "params")
 		if arguments := jsonrpc.Get(params, "arguments"); arguments != nil {

@@ -69,6 +69,20 @@ func TestTrafficShowsACallOnBothSides(t *testing.T) {
 	}
 }
 
+func TestTrafficShowsTheHeadersWhereNotesAreWanted(t *testing.T) {
+	alone(t)
+	r := serving(t, "proxy", "everything")
+	seen, ended := watching(t, "--method", "tools/call", "--count", "6", "--notes")
+	runs(t, "", "call", r.url, "add", "a=1", "b=2").expect(t, exitOK, `{"sum":3}`, "")
+	if code := <-ended; code != exitOK {
+		t.Errorf("it ends with %d", code)
+	}
+	want := regexp.MustCompile(`(?m)^#\d+    junction/0\.1\.0 -- junction  tools/call add http: \{"method":"POST","url":"http://127\.0\.0\.1:\d+/mcp","headers":\{"Accept"`)
+	if got := timeOfDay.ReplaceAllString(seen.String(), ""); !want.MatchString(got) || !strings.Contains(got, `tools/call add http: {"status":200,"headers":{`) {
+		t.Error(got)
+	}
+}
+
 func TestTrafficWaitsForAProcessThatBegins(t *testing.T) {
 	alone(t)
 	seen, ended := watching(t, "--json", "--errors", "--count", "2")
@@ -107,6 +121,7 @@ func TestAMessageIsShownWhereItIsWanted(t *testing.T) {
 	client := traffic.Event{Kind: traffic.Response, Hop: traffic.Client, Client: "Claude/1", Method: "tools/call", Name: "files__read", Message: json.RawMessage(`{"result":{"isError":true}}`)}
 	failed := traffic.Event{Kind: traffic.Failure, Hop: traffic.Server, Server: "web", Method: "tools/list", Fault: "dial: refused"}
 	missed := traffic.Event{Kind: traffic.Dropped, Count: 3}
+	note := traffic.Event{Kind: traffic.Note, Note: "policy", Hop: traffic.Client, Method: "tools/call"}
 	for name, test := range map[string]struct {
 		filter trafficFilter
 		want   string
@@ -114,6 +129,7 @@ func TestAMessageIsShownWhereItIsWanted(t *testing.T) {
 		"everything":         {trafficFilter{}, "call client failed missed"},
 		"a method":           {trafficFilter{method: "tools/list"}, "failed missed"},
 		"errors":             {trafficFilter{errors: true}, "client failed missed"},
+		"notes":              {trafficFilter{notes: true}, "call client failed missed note"},
 		"a text":             {trafficFilter{text: `"x"`}, "call missed"},
 		"a text of failures": {trafficFilter{text: "refused"}, "failed missed"},
 	} {
@@ -121,7 +137,7 @@ func TestAMessageIsShownWhereItIsWanted(t *testing.T) {
 		for _, e := range []struct {
 			name  string
 			event *traffic.Event
-		}{{"call", &call}, {"client", &client}, {"failed", &failed}, {"missed", &missed}} {
+		}{{"call", &call}, {"client", &client}, {"failed", &failed}, {"missed", &missed}, {"note", &note}} {
 			if test.filter.shows(e.event) {
 				shown = append(shown, e.name)
 			}

@@ -100,6 +100,9 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 	if d.options.OnDecision != nil {
 		d.options.OnDecision(ctx, req, &decision, effect)
 	}
+	if n := mcp.NoterOf(ctx); n != nil {
+		n.Note("policy", decided{d.options.Server, effect, decision.Effect, decision.Rule.String(), decision.Reason, d.options.Shadow})
+	}
 	switch {
 	case d.options.Shadow:
 		return d.next.Handle(ctx, req)
@@ -109,6 +112,16 @@ func (d *decider) Handle(ctx context.Context, req *mcp.Request) (mcp.Result, err
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "unknown tool %q; tools/list names those that exist", req.SentName())
 	}
 	return refused(req, &decision, why)
+}
+
+// A decided request is what one who watches hears of a decision.
+type decided struct {
+	Server string        `json:"server"`
+	Effect policy.Effect `json:"effect"` // what came of it
+	Said   policy.Effect `json:"said"`   // what the rule says, such as ask
+	Rule   string        `json:"rule"`
+	Reason string        `json:"reason"`
+	Shadow bool          `json:"shadow,omitempty"` // it was let through whatever came of it
 }
 
 // decide is what the rules make of a request. Their default is for tools only.

@@ -276,5 +276,8 @@ func (c *clientLink) Close() error {
 	return nil
 }
 
+// Transport is what who watches the messages calls it.
+func (c *clientLink) Transport() string { return mcp.TransportSSE }
+
 // ClosingCancels implements [link.Link]: a call has no channel of its own.
 func (c *clientLink) ClosingCancels() bool { return false }

@@ -121,7 +121,7 @@ func Handler(h mcp.Handler) *Endpoint { return HandlerWith(h, Options{}) }
 // is too short.
 func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 	o.setDefaults()
-	core, err := edge.Serving(h, o.ServeOptions)
+	core, err := edge.ServingOver(h, o.ServeOptions, mcp.TransportSSE)
 	if err != nil {
 		panic(err)
 	}

@@ -203,6 +203,9 @@ func (c *clientLink) Err() error {
 	return fmt.Errorf("%s: %w", c.endpoint.Name, context.Cause(c.ctx))
 }
 
+// Transport is what who watches the messages calls it.
+func (c *clientLink) Transport() string { return mcp.TransportHTTP }
+
 // ClosingCancels implements [link.Link].
 func (c *clientLink) ClosingCancels() bool { return true }
 

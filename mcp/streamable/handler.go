@@ -140,7 +140,7 @@ func Handler(h mcp.Handler) *Endpoint { return HandlerWith(h, Options{}) }
 // is too short.
 func HandlerWith(h mcp.Handler, o Options) *Endpoint {
 	o.setDefaults()
-	core, err := edge.Serving(h, o.ServeOptions)
+	core, err := edge.ServingOver(h, o.ServeOptions, mcp.TransportHTTP)
 	if err != nil {
 		panic(err)
 	}
@@ -185,6 +185,7 @@ type exchange struct {
 	principal *mcp.Principal
 
 	paramHeaders map[string][]string // of a modern request: those that repeat arguments
+	noter        mcp.Noter           // who watches the request; nil for nobody
 }
 
 // authenticate finds out who asks; if it reports false it has sent the response.

@@ -2,6 +2,7 @@ package streamable
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/junction-mcp/junction/internal/eventstream"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
@@ -11,6 +12,7 @@ import (
 // openEvents begins a response that is a stream; see [httpedge.OpenEvents].
 func (x *exchange) openEvents(release func()) *httpedge.EventWriter {
 	o := &x.endpoint.options
+	defer x.noteResponse(http.StatusOK)
 	return httpedge.OpenEvents(x.w, x.r, httpedge.EventOptions{WriteTimeout: o.WriteTimeout, KeepAlive: o.KeepAlive, Buffers: &x.endpoint.buffers}, release)
 }
 

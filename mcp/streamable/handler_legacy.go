@@ -54,7 +54,7 @@ func (x *exchange) initialize(m *jsonrpc.Message) {
 		return
 	}
 	defer x.endpoint.end(c)
-	protocol, reply := x.endpoint.edge.Initialize(ctx, nil, m, edge.From{Principal: x.principal, Sessionless: x.endpoint.options.Stateless})
+	protocol, reply := x.endpoint.edge.Initialize(ctx, nil, m, edge.From{Principal: x.principal, Carrier: x, Sessionless: x.endpoint.options.Stateless})
 	if protocol != nil && !x.endpoint.options.Stateless {
 		s := newSession(x.endpoint, protocol, x.principal)
 		if !x.endpoint.sessions.add(s) {
@@ -89,7 +89,7 @@ func (x *exchange) sessionless(m *jsonrpc.Message) {
 	out := &directReply{exchange: x}
 	defer out.close()
 	x.endpoint.buffers.With(func(b []byte) []byte {
-		reply := x.endpoint.edge.Sessionless(x.namedRevision()).Request(ctx, b, m, edge.From{Principal: x.principal, Out: out})
+		reply := x.endpoint.edge.Sessionless(x.namedRevision()).Request(ctx, b, m, edge.From{Principal: x.principal, Carrier: x, Out: out})
 		out.finish(out.status(&reply, http.StatusOK), reply.Message)
 		return reply.Message
 	})
@@ -152,7 +152,7 @@ func (x *exchange) runBatch(ctx context.Context, s *session, r *revision.Revisio
 				return jsonrpc.AppendError(nil, m.ID, jsonrpc.Errorf(jsonrpc.InternalError, "%v", err))
 			}
 			defer x.endpoint.end(c)
-			return x.endpoint.edge.Sessionless(r).Request(ctx, nil, m, edge.From{Principal: x.principal, Out: ordered}).Message
+			return x.endpoint.edge.Sessionless(r).Request(ctx, nil, m, edge.From{Principal: x.principal, Carrier: x, Out: ordered}).Message
 		})
 		out.finish(batchStatus(responses), responses)
 		return

@@ -147,7 +147,7 @@ func (x *exchange) callModern(b []byte, m *jsonrpc.Message, meta *edge.ModernMet
 	defer x.endpoint.end(c)
 	out := &directReply{exchange: x, call: c}
 	defer out.close()
-	reply := x.endpoint.edge.Call(ctx, b, m, meta, edge.From{Principal: x.principal, ParamHeaders: x.paramHeaders, Out: out})
+	reply := x.endpoint.edge.Call(ctx, b, m, meta, edge.From{Principal: x.principal, Carrier: x, ParamHeaders: x.paramHeaders, Out: out})
 	if x.r.Context().Err() == nil {
 		out.finish(out.status(&reply, modernStatus(&reply)), reply.Message)
 	}

@@ -5,12 +5,28 @@ import (
 	"strconv"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/edge"
+	"github.com/junction-mcp/junction/mcp/internal/httplink"
 )
 
 // respond sends a message as the whole response.
 func (x *exchange) respond(status int, message []byte) {
 	x.endpoint.deadlines.Respond(x.w, status, message, x.endpoint.options.WriteTimeout)
+	x.noteResponse(status)
+}
+
+// Watched implements [edge.Carrier].
+func (x *exchange) Watched(by mcp.Noter) {
+	x.noter = by
+	httplink.NoteRequest(by, x.r)
+}
+
+// noteResponse tells who watches the request with what its response began.
+func (x *exchange) noteResponse(status int) {
+	if x.noter != nil {
+		httplink.NoteResponse(x.noter, status, x.w.Header())
+	}
 }
 
 // accepted responds to what needs no response.

@@ -248,7 +248,7 @@ func (p *sessionReply) request(dst []byte, m *jsonrpc.Message, out edge.Sender) 
 	}
 	defer s.calls.End(m.ID)
 	defer s.touch() // before: a session in which nothing runs may have expired
-	return s.protocol.Request(ctx, dst, m, edge.From{Principal: p.principal, Out: out})
+	return s.protocol.Request(ctx, dst, m, edge.From{Principal: p.principal, Carrier: p.exchange, Out: out})
 }
 
 // Send sends a message before the response.

@@ -226,7 +226,7 @@ func (c *Connection) notification(m *jsonrpc.Message) {
 	if s := c.current(); s != nil {
 		s.Show(m)
 	} else {
-		l := line{wire: c.edge.options.Wire}
+		l := c.edge.lineOf(&mcp.Meta{})
 		l.passes(c.ctx, true, m.Raw())
 	}
 	switch m.Method {

@@ -50,8 +50,10 @@ type Options struct {
 	// Seal encrypts requestState; default a ring that ends with the process.
 	Seal *seal.Ring
 	// Wire sees the messages; nil for nobody.
-	Wire   mcp.Wire
-	Logger *slog.Logger
+	Wire mcp.Wire
+	// Transport is how messages travel, as [mcp.WireMessage] has it.
+	Transport string
+	Logger    *slog.Logger
 }
 
 // An Edge serves one Handler to any number of clients. It is safe for concurrent use.
@@ -115,9 +117,14 @@ type From struct {
 	ParamHeaders map[string][]string
 	// Out takes what goes back while the request runs.
 	Out Sender
+	// Carrier, if not nil, hears who watches the request, before it is handled.
+	Carrier Carrier
 	// Sessionless: no later request belongs to the session that this one begins.
 	Sessionless bool
 }
+
+// A Carrier knows of a request, and of its response, what the messages do not say.
+type Carrier interface{ Watched(by mcp.Noter) }
 
 // A Reply is the response to a request.
 type Reply struct {

@@ -17,7 +17,7 @@ func (e *Edge) Modern(ctx context.Context, dst []byte, m *jsonrpc.Message, from 
 	meta, fault := e.ReadMeta(m, "")
 	if fault != nil {
 		l := e.lineOf(&meta.meta)
-		ctx = l.passes(ctx, true, m.Raw())
+		ctx = l.takes(ctx, m.Raw(), from.Carrier)
 		return l.reply(ctx, dst, refuse(dst, m.ID, fault))
 	}
 	return e.Call(ctx, dst, m, &meta, from)
@@ -26,7 +26,7 @@ func (e *Edge) Modern(ctx context.Context, dst []byte, m *jsonrpc.Message, from 
 // Call is [Edge.Modern] for a request whose metadata was read already.
 func (e *Edge) Call(ctx context.Context, dst []byte, m *jsonrpc.Message, meta *ModernMeta, from From) Reply {
 	l := e.lineOf(&meta.meta)
-	ctx = l.passes(ctx, true, m.Raw())
+	ctx = l.takes(ctx, m.Raw(), from.Carrier)
 	c, fault := e.newCall(m, meta, from)
 	if fault != nil {
 		return l.reply(ctx, dst, refuse(dst, m.ID, fault))

@@ -5,11 +5,16 @@ import (
 	"github.com/junction-mcp/junction/mcp"
 )
 
-// Serving returns an Edge with the options that a program gave to a transport.
+// Serving returns an Edge with the options that a program gave to a transport of streams.
 func Serving(h mcp.Handler, o mcp.ServeOptions) (*Edge, error) {
+	return ServingOver(h, o, mcp.TransportStream)
+}
+
+// ServingOver is [Serving] for a transport of another kind, as [mcp.WireMessage] calls it.
+func ServingOver(h mcp.Handler, o mcp.ServeOptions, transport string) (*Edge, error) {
 	ring, err := seal.NewRing(o.StateKeys...)
 	if err != nil {
 		return nil, err
 	}
-	return New(h, Options{InFlight: o.MaxInFlight, AskTime: o.AskTimeout, StateTime: o.StateTimeout, Seal: ring, Wire: o.Wire, Logger: o.Logger})
+	return New(h, Options{InFlight: o.MaxInFlight, AskTime: o.AskTimeout, StateTime: o.StateTimeout, Seal: ring, Wire: o.Wire, Transport: transport, Logger: o.Logger})
 }

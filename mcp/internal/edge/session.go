@@ -58,8 +58,8 @@ func (e *Edge) Initialize(ctx context.Context, dst []byte, m *jsonrpc.Message, f
 		return nil, refuse(dst, m.ID, jsonrpc.Errorf(jsonrpc.InvalidParams, "initialize: protocolVersion: expected a string, got %.40s; supported: %v", m.Members.Get("protocolVersion"), revision.Legacy()))
 	}
 	r := revision.Negotiate(version)
-	l := line{wire: e.options.Wire, revision: r.Name}
-	ctx = l.passes(ctx, true, m.Raw())
+	l := e.lineOf(&mcp.Meta{Revision: r.Name})
+	ctx = l.takes(ctx, m.Raw(), from.Carrier)
 	s, reply := e.begin(ctx, dst, m, from, r)
 	if s != nil {
 		l = s.line()
@@ -144,7 +144,7 @@ func (s *Session) Revision() *revision.Revision { return s.revision }
 // to dst.
 func (s *Session) Request(ctx context.Context, dst []byte, m *jsonrpc.Message, from From) Reply {
 	l := s.line()
-	ctx = l.passes(ctx, true, m.Raw())
+	ctx = l.takes(ctx, m.Raw(), from.Carrier)
 	return l.reply(ctx, dst, s.respond(ctx, dst, m, from))
 }
 

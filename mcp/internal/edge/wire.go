@@ -9,24 +9,36 @@ import (
 
 // A line is the connection to a client as an mcp.Wire sees it.
 type line struct {
-	wire     mcp.Wire // nil: nobody ever looks
-	revision string
-	client   *mcp.Implementation
+	wire      mcp.Wire // nil: nobody ever looks
+	revision  string
+	client    *mcp.Implementation
+	transport string
 }
 
 // lineOf is the line of a request with this metadata.
 func (e *Edge) lineOf(meta *mcp.Meta) line {
-	return line{wire: e.options.Wire, revision: meta.Revision, client: meta.Client}
+	return line{wire: e.options.Wire, transport: e.options.Transport, revision: meta.Revision, client: meta.Client}
 }
 
 func (s *Session) line() line { return s.edge.lineOf(&s.meta) }
+
+// takes is passes for a request of the client. What carried it hears who watches.
+func (l *line) takes(ctx context.Context, message []byte, carrier Carrier) context.Context {
+	seen := l.passes(ctx, true, message)
+	if seen != ctx && carrier != nil {
+		if n := mcp.NoterOf(seen); n != nil {
+			carrier.Watched(n)
+		}
+	}
+	return seen
+}
 
 // passes shows a message to whoever looks, and returns the context for what is done because of it.
 func (l *line) passes(ctx context.Context, toServer bool, message []byte) context.Context {
 	if l.wire == nil || len(message) == 0 || !l.wire.Watching() {
 		return ctx
 	}
-	return l.wire.Passes(ctx, mcp.WireMessage{ToServer: toServer, Message: message, Revision: l.revision, Client: l.client})
+	return l.wire.Passes(ctx, mcp.WireMessage{ToServer: toServer, Message: message, Revision: l.revision, Client: l.client, Transport: l.transport})
 }
 
 // reply shows a reply that was appended to dst, and returns it.
@@ -57,6 +69,6 @@ func (s seen) Send(ctx context.Context, message []byte) error {
 
 // Refused shows the error with which a transport refuses what did not get as far as the Edge.
 func (e *Edge) Refused(ctx context.Context, message []byte) {
-	l := line{wire: e.options.Wire}
+	l := e.lineOf(&mcp.Meta{})
 	l.passes(ctx, false, message)
 }

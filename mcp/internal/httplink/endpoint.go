@@ -157,9 +157,25 @@ func port(u *url.URL) string {
 // over those of the Options, which are added to it. The body of the response is the caller's to close.
 // Errors name nothing but their cause.
 func (e *Endpoint) Do(ctx context.Context, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
+	n := mcp.NoterOf(ctx)
+	if n == nil {
+		return e.do(ctx, nil, method, u, header, body)
+	}
+	resp, err := e.do(ctx, n, method, u, header, body)
+	if err == nil {
+		NoteResponse(n, resp.StatusCode, resp.Header)
+	}
+	return resp, err
+}
+
+// do is Do. n hears of the request, if it is not nil.
+func (e *Endpoint) do(ctx context.Context, n mcp.Noter, method string, u *url.URL, header http.Header, body []byte) (*http.Response, error) {
 	req, err := e.request(ctx, method, u, header, body)
 	if err != nil {
 		return nil, bare(err)
+	}
+	if n != nil {
+		NoteRequest(n, req)
 	}
 	client := *e.client
 	if e.transport != nil {

@@ -37,22 +37,22 @@ func (l *watchedLink) Call(ctx context.Context, out link.Out, deliver func(*json
 	if !l.wire.Watching() {
 		return l.Link.Call(ctx, out, deliver)
 	}
-	seen := l.wire.Passes(ctx, sent(&out))
-	m, err := l.Link.Call(ctx, out, func(m *jsonrpc.Message) {
-		l.wire.Passes(seen, mcp.WireMessage{Message: m.Raw()})
+	seen := l.wire.Passes(ctx, l.sent(&out))
+	m, err := l.Link.Call(seen, out, func(m *jsonrpc.Message) {
+		l.wire.Passes(seen, l.received(m))
 		deliver(m)
 	})
 	if err != nil {
-		l.wire.Passes(seen, mcp.WireMessage{Err: err})
+		l.wire.Passes(seen, mcp.WireMessage{Err: err, Transport: l.transport()})
 		return m, err
 	}
-	l.wire.Passes(seen, mcp.WireMessage{Message: m.Raw()})
+	l.wire.Passes(seen, l.received(m))
 	return m, nil
 }
 
 func (l *watchedLink) Send(ctx context.Context, out link.Out) error {
 	if l.wire.Watching() {
-		l.wire.Passes(ctx, sent(&out))
+		l.wire.Passes(ctx, l.sent(&out))
 	}
 	return l.Link.Send(ctx, out)
 }
@@ -60,12 +60,24 @@ func (l *watchedLink) Send(ctx context.Context, out link.Out) error {
 func (l *watchedLink) Receive(ctx context.Context, begun func(), deliver func(*jsonrpc.Message)) error {
 	return l.Link.Receive(ctx, begun, func(m *jsonrpc.Message) {
 		if l.wire.Watching() {
-			l.wire.Passes(ctx, mcp.WireMessage{Message: m.Raw()})
+			l.wire.Passes(ctx, l.received(m))
 		}
 		deliver(m)
 	})
 }
 
-func sent(out *link.Out) mcp.WireMessage {
-	return mcp.WireMessage{ToServer: true, Message: out.Message}
+func (l *watchedLink) sent(out *link.Out) mcp.WireMessage {
+	return mcp.WireMessage{ToServer: true, Message: out.Message, Transport: l.transport()}
+}
+
+func (l *watchedLink) received(m *jsonrpc.Message) mcp.WireMessage {
+	return mcp.WireMessage{Message: m.Raw(), Transport: l.transport()}
+}
+
+// transport is how messages travel; links other than over streams say so.
+func (l *watchedLink) transport() string {
+	if t, says := l.Link.(interface{ Transport() string }); says {
+		return t.Transport()
+	}
+	return mcp.TransportStream
 }
