@@ -55,7 +55,7 @@ func (a *app) serveConsole(ctx context.Context, o consoleOptions) (err error) {
 		return err
 	}
 	c := console.New()
-	ring, end := a.followTraffic(ctx)
+	ring, end := a.keepTraffic(ctx)
 	defer func() { err = errors.Join(err, end()) }()
 	ring.Mount(c.Handle)
 	a.consoleRoutes(c)

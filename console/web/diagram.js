@@ -126,6 +126,14 @@ export function counterpart(messages, seq) {
   return alike.filter(({hop}) => hop && hop !== mine.hop)[rank] ?? null;
 }
 
+/** headersOf is the note of the HTTP headers that carried a message, among those of its call. */
+export function headersOf(messages, {kind, hop, server, id, seq}) {
+  const asks = kind === 'request' || kind === 'notification';
+  const notes = messages.filter((note) => note.note === 'http' && note.hop === hop && note.server === server && JSON.stringify(note.id) === JSON.stringify(id) &&
+    note.message && asks === ('method' in note.message));
+  return notes.find((note) => note.seq > seq) ?? notes.at(-1) ?? null;
+}
+
 /** bars is where the bars of a call's waterfall stand, in percent. What nobody answered goes on to the end. */
 export function bars({spans, took}) {
   const whole = Math.max(took, ...spans.map((span) => span.start + (span.took ?? 0)), 1);

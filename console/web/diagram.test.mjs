@@ -1,7 +1,7 @@
 // Where the arrows of the diagram go, and which of them belong together.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import {arrow, bars, counterpart, ends, Lanes, tracks, Waiting} from './diagram.js';
+import {arrow, bars, counterpart, ends, headersOf, Lanes, tracks, Waiting} from './diagram.js';
 
 const request = {seq: 1, pid: 7, call: 4, kind: 'request', hop: 'client', toServer: true, client: 'me/1', method: 'tools/call', name: 'add'};
 const passedOn = {...request, seq: 2, hop: 'server', server: 'math'};
@@ -72,6 +72,15 @@ test('the same message of the other hop', () => {
   assert.equal(counterpart(all, 4).seq, 3);
   assert.equal(counterpart(all, 6), null);
   assert.equal(counterpart(all, 99), null);
+});
+
+test('the headers of a message', () => {
+  const note = (seq, hop, message, id = 3) => ({seq, kind: 'note', note: 'http', hop, id, message});
+  const all = [note(2, 'client', {method: 'POST'}), note(3, 'server', {method: 'POST'}), note(5, 'client', {status: 200}), note(6, 'client', {status: 500}, 4)];
+  assert.equal(headersOf(all, {seq: 1, kind: 'request', hop: 'client', id: 3}).seq, 2);
+  assert.equal(headersOf(all, {seq: 4, kind: 'response', hop: 'client', id: 3}).seq, 5);
+  assert.equal(headersOf(all, {seq: 7, kind: 'error', hop: 'client', id: 4}).seq, 6);
+  assert.equal(headersOf(all, {seq: 4, kind: 'response', hop: 'server', id: 3}), null);
 });
 
 test('bars of a call', () => {

@@ -31,6 +31,13 @@ export function writeAddress({seq, list, filter}) {
   return (seq || '') + (text && '?' + text);
 }
 
+/** streamQuery is a filter as the API takes it for the stream, in which HTTP headers are no messages of their own. */
+export function streamQuery(filter) {
+  const query = queryOf(filter);
+  query.set('headers', 'false');
+  return query;
+}
+
 /** queryOf is a filter as the API takes it. */
 export function queryOf(filter) {
   const query = new URLSearchParams();

@@ -1,7 +1,7 @@
 // The rows of the stream, of which the page has only some: those that were seen lately, and the newest.
 //
-// Without a filter the messages from the first to the last one are the rows, so a row is found by its number and fetched
-// when somebody scrolls there. With one nobody knows how many there are before all were looked at: the rows are those that
+// Without a filter the messages have places, from the first to the last one, so what is at a place is fetched when somebody
+// scrolls there. With one nobody knows how many there are before all were looked at: the rows are those that
 // were found, from the newest backward.
 
 const pageSize = 200; // messages that are fetched at a time
@@ -17,6 +17,7 @@ export function visible(scrollTop, height, rowHeight, count, beyond = 8) {
 /** AllRows are the rows where nothing is filtered. */
 export class AllRows {
   #pages = new Map(); // by number; the one that was used last stands last
+  #places = new Map(); // of the messages in them, by their number
   first = 1;
   last = 0;
   more = false; // nothing is before the first one
@@ -25,10 +26,13 @@ export class AllRows {
 
   at(row) { return this.#page(this.first + row)?.[(this.first + row) % pageSize]; }
 
-  rowOf(seq) { return seq >= this.first && seq <= this.last ? seq - this.first : -1; }
+  rowOf(seq) {
+    const place = this.#places.get(seq);
+    return place >= this.first && place <= this.last ? place - this.first : -1;
+  }
 
-  #page(seq) {
-    const number = Math.floor(seq / pageSize);
+  #page(place) {
+    const number = Math.floor(place / pageSize);
     const page = this.#pages.get(number);
     if (page) {
       this.#pages.delete(number);
@@ -40,21 +44,23 @@ export class AllRows {
   /** put keeps messages. */
   put(items) {
     for (const item of items) {
-      let page = this.#page(item.seq);
+      let page = this.#page(item.row);
       if (!page) {
         page = new Array(pageSize);
-        this.#pages.set(Math.floor(item.seq / pageSize), page);
+        this.#pages.set(Math.floor(item.row / pageSize), page);
       }
-      page[item.seq % pageSize] = item;
+      page[item.row % pageSize] = item;
+      this.#places.set(item.seq, item.row);
     }
-    for (const number of this.#pages.keys()) {
+    for (const [number, page] of this.#pages) {
       if (this.#pages.size <= maxPages) break;
       this.#pages.delete(number);
+      for (const item of page) if (item) this.#places.delete(item.seq);
     }
   }
 
-  /** bounds sets which messages there are, and returns how many rows went at the beginning. */
-  bounds(first, last) {
+  /** bounds sets which messages there are, as the API says, and returns how many rows went at the beginning. */
+  bounds({firstRow: first, lastRow: last}) {
     const gone = this.count === 0 ? 0 : Math.min(this.count, Math.max(0, first - this.first));
     [this.first, this.last] = [first, Math.max(last, first - 1)];
     return gone;
@@ -66,7 +72,7 @@ export class AllRows {
     for (let row = start; row < end; row++) {
       if (this.at(row)) continue;
       const begin = Math.floor((this.first + row) / pageSize) * pageSize;
-      queries.push({after: Math.max(0, begin - 1), limit: pageSize});
+      queries.push({afterRow: Math.max(0, begin - 1), limit: pageSize});
       row = begin + pageSize - 1 - this.first;
     }
     return queries;
@@ -77,8 +83,6 @@ export class AllRows {
 export class FoundRows {
   #items = []; // the oldest first
   #next = 0; // where to look for older ones
-  first = 1;
-  last = 0;
   more = true; // there may be older ones
 
   get count() { return this.#items.length; }
@@ -109,8 +113,7 @@ export class FoundRows {
   }
 
   /** bounds sets which messages there are, and returns how many rows went at the beginning. */
-  bounds(first, last) {
-    [this.first, this.last] = [first, last];
+  bounds({first}) {
     let gone = 0;
     while (gone < this.#items.length && this.#items[gone].seq < first) gone++;
     if (gone > 0) this.#items.splice(0, gone);

@@ -3,7 +3,7 @@ import {clear, h} from './dom.js';
 import {del, get, stream} from './api.js';
 import {Controls} from './controls.js';
 import {Waiting} from './diagram.js';
-import {isEmpty, isWhole, queryOf, readAddress, withField, writeAddress} from './filter.js';
+import {isEmpty, isWhole, readAddress, streamQuery, withField, writeAddress} from './filter.js';
 import {List} from './list.js';
 import {Panel} from './message.js';
 import {AllRows, FoundRows} from './rows.js';
@@ -25,7 +25,9 @@ class Traffic {
   #methods = new Set();
   #stop = () => {}; // ends the stream of events
   #round = 0; // counts filters, so that answers to what was asked with an older one are dropped
-  #last = 0; // the newest message that the page has heard of
+  #last = 0; // the newest message of which the page has seen all before it
+  #lastRow = 0; // place of the newest one that it has heard of
+  #bounds = null; // the newest that the page has heard of what there is
   #since = 0; // messages that came while the page is paused, or the person is elsewhere
   #asking = new Set(); // queries for rows that go on
   #condition = 'loading'; // loading, open, lost, or failed: why is in #fault
@@ -104,16 +106,16 @@ class Traffic {
     this.list.waiting = new Waiting();
     this.list.show(this.#rows, !list);
     this.#showAll();
-    const query = queryOf(filter);
+    const query = streamQuery(filter);
     query.set('limit', page);
     try {
       const answer = await get(`traffic?${query}`);
       if (round !== this.#round) return;
       this.#fault = answer.fault ?? '';
-      this.#rows.bounds(answer.first, answer.last);
+      this.#rows.bounds(answer);
       this.#see(answer.items.toReversed());
       this.#rows instanceof FoundRows ? this.#rows.older(answer) : this.#rows.put(answer.items);
-      this.#last = answer.last;
+      [this.#last, this.#lastRow] = [answer.last, answer.lastRow];
       this.#condition = 'open';
     } catch (error) {
       if (round !== this.#round) return;
@@ -128,10 +130,10 @@ class Traffic {
   }
 
   #listen(round) {
-    const query = queryOf(this.#state.filter);
+    const query = streamQuery(this.#state.filter);
     query.set('after', this.#last);
-    this.#stop = stream(`traffic/stream?${query}`, (name, batch) => {
-      if (round === this.#round && name === 'messages') this.#take(batch);
+    this.#stop = stream(`traffic/stream?${query}`, (name, batch, id) => {
+      if (round === this.#round && name === 'messages') this.#take(batch, Number(id));
     }, (condition) => {
       if (round !== this.#round) return;
       this.#condition = condition;
@@ -147,42 +149,42 @@ class Traffic {
   }
 
   // take takes what came. With a filter, what the stream left out is asked for.
-  async #take(batch) {
+  async #take(batch, upTo) {
     const round = this.#round;
     this.#fault = batch.fault ?? '';
     if (batch.cleared || batch.skipped) this.list.waiting = new Waiting(); // the answers are not among what came
     if (batch.cleared) {
-      this.list.shift(-this.#rows.bounds(batch.first, batch.first - 1));
+      this.list.shift(-this.#rows.bounds({...batch, lastRow: batch.firstRow - 1}));
       this.#since = 0;
       this.#state.paused = false;
       this.list.follows = true;
     }
     if (batch.skipped && this.#rows instanceof FoundRows) {
       try {
-        batch.items = await this.#between(this.#last, batch.last);
+        batch.items = await this.#between(this.#last, upTo);
       } catch {
         return this.#begin();
       }
       if (round !== this.#round) return;
     }
     const isAll = this.#rows instanceof AllRows;
-    const came = isAll ? Math.max(0, batch.last - this.#last) : batch.items.length;
-    this.#last = Math.max(this.#last, batch.last);
+    const came = isAll ? Math.max(0, batch.lastRow - this.#lastRow) : batch.items.length;
+    [this.#last, this.#lastRow, this.#bounds] = [upTo, batch.lastRow, batch];
     if (this.#state.paused) {
       this.#since += came;
       if (!isAll) this.held = this.held.concat(batch.items).slice(-catchUpPage * 100);
       this.#showAll();
       return;
     }
-    this.#add(batch.items, batch.first, batch.last);
+    this.#add(batch.items, batch);
     this.#since = this.list.follows ? 0 : this.#since + came;
     if (batch.items.some((item) => this.panel.isOf(item))) this.panel.show(this.panel.seq);
     this.#showAll();
   }
 
-  #add(items, first, last) {
+  #add(items, bounds) {
     this.#see(items);
-    const gone = this.#rows.bounds(first, last);
+    const gone = this.#rows.bounds(bounds);
     this.#rows.put(items);
     this.list.shift(-gone);
     this.list.changed();
@@ -191,7 +193,7 @@ class Traffic {
   async #between(after, last) {
     const found = [];
     for (let [next, more] = [after, true]; more && next < last;) {
-      const query = queryOf(this.#state.filter);
+      const query = streamQuery(this.#state.filter);
       query.set('after', next);
       query.set('limit', catchUpPage);
       const answer = await get(`traffic?${query}`);
@@ -208,7 +210,7 @@ class Traffic {
       const key = JSON.stringify(one);
       if (this.#asking.size >= atOnce || this.#asking.has(key) || this.#condition === 'loading') continue;
       this.#asking.add(key);
-      const query = queryOf(this.#state.filter);
+      const query = streamQuery(this.#state.filter);
       for (const [name, value] of Object.entries(one)) query.set(name, value);
       get(`traffic?${query}`).then((answer) => {
         if (round !== this.#round) return;
@@ -245,7 +247,7 @@ class Traffic {
       this.held = [];
       this.#since = 0;
     } else {
-      this.#add(this.held, this.#rows.first, this.#last);
+      if (this.#bounds) this.#add(this.held, this.#bounds);
       this.held = [];
       this.list.toEnd();
       this.#since = 0;

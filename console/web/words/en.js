@@ -105,6 +105,7 @@ export default {
   'traffic.of.transport': 'Transport',
   'traffic.section.message': 'Message',
   'traffic.section.headers': 'Headers',
+  'traffic.http': 'HTTP',
   'traffic.section.other': 'On the other side: {name}',
   'traffic.section.notes': 'What Junction did',
   'traffic.other.whole': 'The whole message of that side',

@@ -105,6 +105,7 @@ export default {
   'traffic.of.transport': '传输方式',
   'traffic.section.message': '消息内容',
   'traffic.section.headers': '标头',
+  'traffic.http': 'HTTP',
   'traffic.section.other': '另一侧：{name}',
   'traffic.section.notes': 'Junction 的处理',
   'traffic.other.whole': '另一侧的完整消息',
