@@ -209,8 +209,9 @@ export class List {
     const props = {id: `message-${item.seq}`, class: classes.join(' '), 'data-seq': item.seq, 'aria-selected': String(at.isSelected)};
     const gap = at.gap >= long ? h('span', {class: 'traffic-gap'}, t('traffic.later', {time: duration(at.gap)})) : null;
     if (this.#diagram) {
-      return h('div', {...props, role: 'option', 'aria-posinset': at.row + 1, 'aria-setsize': this.rows.count, 'aria-label': this.#sentence(item, at)},
-        h('span', {class: 'traffic-time'}, clock(item.time)), callLines(at.lines), gap, this.#arrow(item, at));
+      return h('div', {...props, role: 'option', 'aria-posinset': at.row + 1, 'aria-setsize': this.rows.count},
+        h('span', {class: 'traffic-time'}, clock(item.time)), h('span', {class: 'quiet'}, this.#sentence(item)), callLines(at.lines), gap, this.#arrow(item, at),
+        item.call ? h('span', {class: 'quiet'}, t('traffic.call.number', {n: item.call})) : null);
     }
     const alone = this.lanes.names('junction').length === 1;
     const [from, to] = this.lanes.of(item).map((n) => this.lanes.list[n]);
@@ -246,17 +247,12 @@ export class List {
     return [text, line];
   }
 
-  #sentence(item, at) {
+  // sentence is what the arrow says to those who see it.
+  #sentence(item) {
+    if (item.kind === 'dropped') return '';
     const [from, to] = this.lanes.of(item).map((n) => nameOf(this.lanes.list[n], false));
-    const words = [clock(item.time), item.kind === 'dropped' ? '' : t('traffic.from.to', {from, to}), wordsOf(item), item.took ? duration(item.took) : '',
-      at.waits >= 0 ? t('traffic.waits') : '', item.call ? t('traffic.call.number', {n: item.call}) : ''];
-    return words.filter(Boolean).join(', ');
+    return `${t('traffic.from.to', {from, to})}, ${t(`traffic.kind.${item.kind}`)}`;
   }
-}
-
-function wordsOf(item) {
-  if (item.kind === 'dropped') return plural('traffic.missed', item.count ?? 0);
-  return [t(`traffic.kind.${item.kind}`), item.error && item.kind === 'response' ? t('traffic.kind.error') : '', item.note, item.method, item.name].filter(Boolean).join(' ');
 }
 
 function what(item) {

@@ -30,8 +30,7 @@ async function step(name, does) {
     await does();
   } catch (error) {
     if (plan.shots) await page.screenshot({path: `${plan.shots}/failed.png`});
-    error.message = `${name}: ${error.message}\nthe page says: ${(await page.locator('main').innerText()).slice(0, 2000)}`;
-    throw error;
+    throw new Error(`${name}: ${error.message}\nthe page says: ${(await page.locator('main').innerText()).slice(0, 2000)}`, {cause: error});
   }
 }
 
@@ -60,7 +59,7 @@ if (plan.part === 'nothing') {
     await rows.first().waitFor();
     assert.equal(await page.getByRole('listbox').count(), 1);
     const lanes = await page.locator('.traffic-lane').allInnerTexts();
-    assert.deepEqual(lanes.slice(1), ['Junction', 'every', 'memory']);
+    assert.deepEqual([lanes[1], ...lanes.slice(2).sort()], ['Junction', 'every', 'memory']); // both start at the same time
     assert.match(lanes[0], /^junction\//);
   });
 
@@ -69,8 +68,7 @@ if (plan.part === 'nothing') {
     await call('echo');
     await until((n) => Number(document.querySelector('.traffic-status').innerText.match(/(\d+) messages/)?.[1]) >= n, before + 4);
     await page.getByRole('option', {name: /Junction \d+ to every, request tools\/call echo/}).last().waitFor();
-    const last = page.getByRole('option').last();
-    assert.match(await last.getAttribute('aria-label'), /Junction \d+ to junction\/.*, answer tools\/call every__echo, .*, Call \d+$/);
+    await page.getByRole('option', {name: /Junction \d+ to junction\/\S+, answer tools\/call every__echo .+ Call \d+$/}).last().waitFor();
     assert.ok(await page.locator('.traffic-row').count() < 60, 'only what one sees is in the document');
   });
 
@@ -97,7 +95,7 @@ if (plan.part === 'nothing') {
     await page.getByRole('button', {name: 'Show all'}).click();
     await page.getByLabel('Server', {exact: true}).selectOption('memory');
     await until(() => location.hash === '#/traffic/?server=memory');
-    await until(() => [...document.querySelectorAll('[data-seq]')].length > 3 && ![...document.querySelectorAll('[data-seq]')].some((row) => row.ariaLabel.includes('every')));
+    await until(() => [...document.querySelectorAll('[data-seq]')].length > 3 && ![...document.querySelectorAll('[data-seq]')].some((row) => row.textContent.includes('every')));
     await page.getByRole('button', {name: 'Show all'}).click();
     await page.locator('main').focus();
     await page.keyboard.press('e');
