@@ -71,7 +71,7 @@ export class Panel {
         message.took ? h('span', {class: 'badge'}, duration(message.took)) : null,
         message.size ? h('span', {class: 'badge'}, bytes(message.size)) : null,
         message.tokens ? h('span', {class: 'badge', title: t('traffic.tokens.why')}, t('traffic.tokens', {n: number(message.tokens)})) : null,
-        message.call ? h('button', {class: 'button-plain', onclick: () => this.only(message)}, t('traffic.only.call', {n: message.call})) : null),
+        message.call ? h('button', {class: 'button-small', onclick: () => this.only(message)}, t('traffic.only.call', {n: message.call})) : null),
       pairs([
         ['from', from === to ? from : `${from} → ${to}`], ['time', clock(message.time)], ['process', String(message.pid)], ['id', message.id === undefined ? null : JSON.stringify(message.id)],
         ['revision', message.revision], ['transport', message.transport],

@@ -48,12 +48,12 @@ class Traffic {
     this.list.node.addEventListener('keydown', (event) => this.#pressed(event));
     this.panel = new Panel({open: (seq) => this.#open(seq, true), only: ({pid, call}) => this.#filter({pid: String(pid), call: String(call)}), close: () => this.#open(0)});
     this.status = h('div', {class: 'traffic-status'});
-    this.news = h('button', {class: 'traffic-news button-primary', hidden: true, onclick: () => this.#toEnd()});
+    this.latest = h('button', {class: 'traffic-latest button-primary', hidden: true, onclick: () => this.#toEnd()});
     this.notice = h('div', {class: 'traffic-notice', role: 'status'});
     this.empty = h('div', {class: 'empty traffic-empty', hidden: true});
     this.node = h('div', {class: 'traffic'},
       h('div', {class: 'traffic-head'}, h('h1', null, t('traffic.title')), this.status, this.controls.actions), this.controls.filters, this.notice,
-      h('div', {class: 'traffic-split'}, h('div', {class: 'panel traffic-main'}, this.list.node, this.empty, this.news), this.panel.node));
+      h('div', {class: 'traffic-split'}, h('div', {class: 'panel traffic-main'}, this.list.node, this.empty, this.latest), this.panel.node));
     this.keys = {
       j: ['traffic.key.next', () => this.#step(1)],
       k: ['traffic.key.previous', () => this.#step(-1)],
@@ -338,8 +338,8 @@ class Traffic {
       h('span', {class: 'dim'}, count === 0 ? '' : filtered ? plural(this.#rows.more ? 'traffic.found.more' : 'traffic.found', count) : plural('traffic.count', count)));
     const trouble = this.#condition === 'lost' ? t('app.unreachable') : this.#fault;
     if (this.notice.textContent !== trouble) clear(this.notice, trouble ? h('p', {class: 'notice notice-bad'}, trouble) : null);
-    this.news.hidden = this.#since === 0 || this.list.follows && !this.#state.paused;
-    this.news.textContent = plural('traffic.since', this.#since);
+    this.latest.hidden = this.#since === 0 || this.list.follows && !this.#state.paused;
+    this.latest.textContent = plural('traffic.since', this.#since);
     this.#showEmpty(count, filtered);
   }
 
