@@ -86,6 +86,9 @@ export function tracks(items) {
   });
 }
 
+// Of what is asked of a client nobody knows what answers it: that says neither which method it is about nor which call it
+// belongs to. A subscription is answered when it ends.
+const isAwaited = (item) => item.kind === 'request' && item.toServer && item.method !== 'subscriptions/listen';
 const isAnswer = (item) => ['response', 'error', 'failure'].includes(item.kind);
 
 /** Waiting are the requests that nothing has answered yet. */
@@ -94,9 +97,8 @@ export class Waiting {
 
   see(items) {
     for (const item of items) {
-      if (item.kind !== 'request' && !isAnswer(item)) continue;
-      const toward = item.kind === 'request' ? Boolean(item.toServer) : !item.toServer;
-      const key = JSON.stringify([item.pid, item.call ?? 0, item.hop, item.server ?? '', item.method ?? '', toward]);
+      if (!isAwaited(item) && !(isAnswer(item) && !item.toServer)) continue;
+      const key = this.#key(item);
       const numbers = this.#open.get(key) ?? [];
       if (item.kind === 'request') {
         if (this.#open.size >= maxWaiting) this.#open.delete(this.#open.keys().next().value);
@@ -110,10 +112,10 @@ export class Waiting {
   }
 
   has(item) {
-    if (item.kind !== 'request') return false;
-    const key = JSON.stringify([item.pid, item.call ?? 0, item.hop, item.server ?? '', item.method ?? '', Boolean(item.toServer)]);
-    return this.#open.get(key)?.includes(item.seq) ?? false;
+    return isAwaited(item) && (this.#open.get(this.#key(item))?.includes(item.seq) ?? false);
   }
+
+  #key({pid, call = 0, hop, server = '', method = ''}) { return JSON.stringify([pid, call, hop, server, method]); }
 }
 
 /** counterpart is the message of the other hop that says the same: the first answer to the first answer, and so on. */
@@ -134,11 +136,17 @@ export function headersOf(messages, {kind, hop, server, id, seq}) {
   return notes.find((note) => note.seq > seq) ?? notes.at(-1) ?? null;
 }
 
-/** bars is where the bars of a call's waterfall stand, in percent. What nobody answered goes on to the end. */
-export function bars({spans, took}) {
+/**
+ * bars is where the bars of a call's waterfall stand, in percent. What nobody answered goes on to the end; what was asked of
+ * a client, to the next message on that hop.
+ */
+export function bars({spans, took, began, messages = []}) {
   const whole = Math.max(took, ...spans.map((span) => span.start + (span.took ?? 0)), 1);
+  const since = (time) => (Date.parse(time) - Date.parse(began)) * 1e6;
   return spans.map((span) => {
-    const length = span.answer ? span.took ?? 0 : whole - span.start;
-    return {span, waits: !span.answer, left: 100 * span.start / whole, width: Math.max(0.4, 100 * length / whole)};
+    const asked = messages.find(({seq}) => seq === span.seq);
+    const next = asked && !asked.toServer && messages.find(({seq, hop, server, kind}) => seq > span.seq && hop === asked.hop && server === asked.server && kind !== 'note');
+    const length = span.answer ? span.took ?? 0 : next ? Math.max(0, since(next.time) - span.start) : whole - span.start;
+    return {span, waits: !span.answer && !next, length, left: 100 * span.start / whole, width: Math.max(0.4, 100 * length / whole)};
   });
 }

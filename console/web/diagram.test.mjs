@@ -63,6 +63,14 @@ test('a request waits until it is answered on the same hop', () => {
   assert.equal(waiting.has({...request, seq: 9}), false);
 });
 
+test('what is asked of a client, and subscriptions, do not wait', () => {
+  const waiting = new Waiting();
+  const asked = {...request, toServer: false, method: 'elicitation/create'};
+  const listen = {...request, method: 'subscriptions/listen'};
+  waiting.see([request, asked, listen, {...answer, toServer: true, method: undefined}]);
+  assert.deepEqual([request, asked, listen].map((item) => waiting.has(item)), [true, false, false]);
+});
+
 test('the same message of the other hop', () => {
   const failed = {...answer, kind: 'error'};
   const again = [{...passedOn, seq: 5}, {...result, seq: 6}];
@@ -87,4 +95,9 @@ test('bars of a call', () => {
   const spans = [{seq: 1, answer: 4, start: 0, took: 100}, {seq: 2, start: 25}];
   assert.deepEqual(bars({spans, took: 100}).map(({left, width, waits}) => [left, width, waits]), [[0, 100, false], [25, 75, true]]);
   assert.deepEqual(bars({spans: [], took: 0}), []);
+  const asked = {
+    began: '2026-11-25T12:00:00.000Z', took: 10e6, spans: [{seq: 1, answer: 3, start: 0, took: 10e6}, {seq: 2, start: 2e6}],
+    messages: [{seq: 1, hop: 'client', toServer: true, kind: 'request'}, {seq: 2, hop: 'client', kind: 'request'}, {seq: 3, hop: 'client', kind: 'response', time: '2026-11-25T12:00:00.008Z'}],
+  };
+  assert.deepEqual(bars(asked).map(({left, width, waits}) => [left, width, waits]), [[0, 100, false], [20, 60, false]]);
 });
