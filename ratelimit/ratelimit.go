@@ -121,8 +121,12 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 		select {
 		case b.running <- struct{}{}:
 		default:
+			began := time.Now()
 			select {
 			case b.running <- struct{}{}:
+				if n := mcp.NoterOf(ctx); n != nil {
+					n.Note("limit", limited{Whose: l.options.Whose, Waited: time.Since(began)})
+				}
 			case <-ctx.Done():
 				return mcp.Result{}, fmt.Errorf("waited for its turn, as %d calls may run at the same time for %s: %w", l.options.Concurrent, l.options.Whose, context.Cause(ctx))
 			}
@@ -134,6 +138,13 @@ func (l *Limiter) handle(ctx context.Context, req *mcp.Request, next mcp.Handler
 		return result, err
 	}
 	return l.count(b, result)
+}
+
+// A limited call is what one who watches hears of it.
+type limited struct {
+	Whose   string        `json:"whose"`
+	Waited  time.Duration `json:"waited,omitempty"` // nanoseconds, for its turn
+	Refused string        `json:"refused,omitempty"`
 }
 
 // count counts the bytes of a result.
@@ -184,6 +195,9 @@ func word(in time.Duration) string {
 func (l *Limiter) refused(ctx context.Context, req *mcp.Request, why error) (mcp.Result, error) {
 	if l.options.OnRefused != nil {
 		l.options.OnRefused(ctx, req, why)
+	}
+	if n := mcp.NoterOf(ctx); n != nil {
+		n.Note("limit", limited{Whose: l.options.Whose, Refused: why.Error()})
 	}
 	if req.Method != "tools/call" {
 		return mcp.Result{}, mcp.Errorf(mcp.CodeInvalidParams, "%v", why)

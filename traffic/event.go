@@ -63,7 +63,8 @@ type Event struct {
 	Fault   string          `json:"fault,omitempty"`
 	// Note is what a note is about, such as "policy".
 	Note string `json:"note,omitempty"`
-	// Transport is how the messages of the hop travel: "stream", "http" or "sse".
+	// Transport is how the messages of the hop travel: "stream", "http" or "sse", or "process": the server
+	// is a part of this process, and the messages are made to be shown.
 	Transport string `json:"transport,omitempty"`
 	Count     int    `json:"count,omitempty"`
 }

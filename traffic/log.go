@@ -25,6 +25,7 @@ const (
 type Log struct {
 	calls    atomic.Uint64
 	rounds   rounds
+	asked    atomic.Uint64 // of Handlers in this process, and by them
 	watching atomic.Int32
 
 	mu       sync.RWMutex

@@ -266,7 +266,7 @@ func (t *chatSetup) addConsented(ctx context.Context, e entry) error {
 		if e.name == "filesystem" {
 			o.roots = t.app.desk.Roots
 		}
-		h, err := t.app.shipped(ctx, e.name, o)
+		h, err := t.app.within(ctx, e.name, o)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/traffic"
 )
 
@@ -112,6 +113,15 @@ func (a *app) shareTraffic(ctx context.Context) (end func()) {
 		cancel()
 		watchers.Wait()
 	}
+}
+
+// within makes a server that ships with junction as a part of this process. What is asked of it is shown as of any other.
+func (a *app) within(ctx context.Context, name string, o shipping) (mcp.Handler, error) {
+	h, err := a.shipped(ctx, name, o)
+	if err != nil || a.traffic == nil {
+		return h, err
+	}
+	return a.traffic.Handler(name, h), nil
 }
 
 // showTraffic writes messages to one who watches, a line each, until they go away or ctx is done.

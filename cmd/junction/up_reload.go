@@ -107,7 +107,7 @@ func (v *served) add(ctx context.Context, e entry, replace bool) bool {
 			u = v.app.upstream(ctx, e, v.store, v.client, x)
 		}
 	} else {
-		u.Handler, err = v.app.shipped(ctx, e.name, shipping{})
+		u.Handler, err = v.app.within(ctx, e.name, shipping{})
 	}
 	if err == nil {
 		apply(&u, v.layers.now.Load().settings.Servers[e.name])

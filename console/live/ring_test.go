@@ -174,7 +174,7 @@ func TestManyMessagesCostLittleMemory(t *testing.T) {
 	}
 	before := heap()
 	r := opened(t, Options{})
-	for n := range 4 * defaultMessages { // four messages a call, and a call of each of a hundred tools in turn
+	for n := range defaultMessages + 10_000 { // four messages a call, and a call of each of a hundred tools in turn
 		e := message(n/4, 10)
 		e.Name = fmt.Sprint("tool", n/4%100)
 		r.Add(7, e)

@@ -42,6 +42,9 @@ func Middleware(o Options) mcp.Middleware {
 					return result, err
 				}
 				resent.Note(ctx)
+				if n := mcp.NoterOf(ctx); n != nil {
+					n.Note("retry", again{Pause: pause, After: err.Error()})
+				}
 				result, err = next.Handle(ctx, req)
 				if err == nil || !silent(ctx, err) {
 					return result, err
@@ -51,6 +54,12 @@ func Middleware(o Options) mcp.Middleware {
 			return result, err
 		})
 	}
+}
+
+// again is what one who watches hears of a request that is sent again.
+type again struct {
+	Pause time.Duration `json:"pause"` // nanoseconds before it
+	After string        `json:"after"` // why nothing came back
 }
 
 // silent reports whether an error says that nothing came back.

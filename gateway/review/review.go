@@ -145,6 +145,30 @@ func (r *Reviewer) check(req *mcp.Request) (known bool, err error) {
 	return list != nil, nil
 }
 
+// maxNoted is how many definitions that are withheld one who watches hears of.
+const maxNoted = 100
+
+// noted is what one who watches hears of a list.
+type noted struct {
+	Server   string      `json:"server"`
+	Withheld []notedItem `json:"withheld"`
+	More     int         `json:"more,omitempty"`
+}
+
+type notedItem struct {
+	Kind guard.Kind `json:"kind"`
+	Name string     `json:"name"`
+	Why  string     `json:"why"`
+}
+
+func notedOf(server string, withheld []Withheld) noted {
+	n := noted{Server: server, More: max(0, len(withheld)-maxNoted)}
+	for _, w := range withheld[:len(withheld)-n.More] {
+		n.Withheld = append(n.Withheld, notedItem{w.Definition.Kind, w.Definition.Name, w.Why()})
+	}
+	return n
+}
+
 // reviewed is a server of which a Reviewer withholds something.
 type reviewed struct {
 	*Reviewer
@@ -235,6 +259,9 @@ func (r *reviewed) list(ctx context.Context, req *mcp.Request, kind guard.Kind) 
 		return true
 	})
 	w.End()
+	if n := mcp.NoterOf(ctx); n != nil && len(withheld) > 0 {
+		n.Note("review", notedOf(r.options.Server, withheld))
+	}
 	if r.note(kind, withheld, passed, next) && r.options.OnWithheld != nil {
 		r.options.OnWithheld(withheld)
 	}

@@ -28,6 +28,7 @@ func Middleware(o Options) mcp.Middleware {
 				return next.Handle(ctx, req)
 			}
 			if kinds := found(req.Params); o.Arguments && kinds != "" {
+				noted(ctx, "arguments", kinds)
 				return refused(req, fmt.Sprintf("not sent: the arguments hold a secret (%s)", kinds))
 			}
 			result, err := next.Handle(ctx, req)
@@ -40,10 +41,21 @@ func Middleware(o Options) mcp.Middleware {
 			}
 			result.JSON = body // encoded once, also for who sends it
 			if kinds := found(body); kinds != "" {
+				noted(ctx, "result", kinds)
 				return refused(req, fmt.Sprintf("withheld: the result holds a secret (%s)", kinds))
 			}
 			return result, nil
 		})
+	}
+}
+
+// noted tells who watches what was found, and where.
+func noted(ctx context.Context, in, kinds string) {
+	if n := mcp.NoterOf(ctx); n != nil {
+		n.Note("secrets", struct {
+			In    string `json:"in"`
+			Found string `json:"found"`
+		}{in, kinds})
 	}
 }
 

@@ -42,6 +42,10 @@ func (l *Limits) append(dst []byte, data json.RawMessage, depth int) []byte {
 		hidden := 0
 		jsonrpc.EachMember(data, func(quoted, value []byte) bool {
 			name, _ := jsonrpc.Unquote(quoted)
+			if ordinary(name) {
+				_ = w.Encoded(name, func(dst []byte) ([]byte, error) { return l.append(dst, value, depth+1), nil })
+				return true
+			}
 			if shown := Text(name, l.Text); shown != name {
 				hidden++
 				name = fmt.Sprintf("%s (%d)", shown, hidden) // no two are the same
@@ -68,13 +72,24 @@ func (l *Limits) append(dst []byte, data json.RawMessage, depth int) []byte {
 	return append(dst, data...)
 }
 
+// ordinary reports whether a name is one that most messages have, so that there is nothing to find out of it.
+func ordinary(name string) bool {
+	switch name {
+	case "jsonrpc", "id", "method", "params", "name", "arguments", "_meta", "result", "content", "type", "text", "isError", "structuredContent", "resultType", "version",
+		"description", "inputSchema", "properties", "title", "uri":
+		return true
+	}
+	return false
+}
+
 // Text returns at most so many characters of a text, without secrets.
 func Text(text string, most int) string {
-	runes := 0
-	for i := range text {
-		if runes++; runes > most {
-			text = text[:i] + Cut
-			break
+	if runes := 0; len(text) > most {
+		for i := range text {
+			if runes++; runes > most {
+				text = text[:i] + Cut
+				break
+			}
 		}
 	}
 	if Looks(text) {
@@ -83,17 +98,20 @@ func Text(text string, most int) string {
 	var shown strings.Builder // with what was hidden in URLs
 	rest := text
 	for word := range strings.FieldsSeq(text) {
-		before, after, _ := strings.Cut(rest, word)
+		hidden := ""
 		switch {
 		case Looks(word):
 			return Hidden
 		case strings.Contains(word, "://"):
-			shown.WriteString(before + URL(word))
-			rest = after
+			hidden = URL(word)
 		case strings.Contains(word, "@") && (strings.Contains(word, "//") || strings.Contains(word, `\/\/`)): // a URL without a scheme, or as JSON may write it
-			shown.WriteString(before + Hidden)
-			rest = after
+			hidden = Hidden
+		default:
+			continue
 		}
+		before, after, _ := strings.Cut(rest, word)
+		shown.WriteString(before + hidden)
+		rest = after
 	}
 	if shown.Len() == 0 {
 		return text

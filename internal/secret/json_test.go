@@ -36,3 +36,13 @@ func TestNothingIsNothing(t *testing.T) {
 		t.Errorf("%q, %v", shown, whole)
 	}
 }
+
+// Names that are not looked at must have nothing to be found.
+func TestOrdinaryNamesAreNoSecrets(t *testing.T) {
+	for _, name := range []string{"jsonrpc", "id", "method", "params", "name", "arguments", "_meta", "result", "content", "type", "text", "isError", "structuredContent", "resultType", "version",
+		"description", "inputSchema", "properties", "title", "uri"} {
+		if !ordinary(name) || Named(name) || Text(name, 100) != name {
+			t.Errorf("%s is not ordinary", name)
+		}
+	}
+}

@@ -16,7 +16,10 @@ var separators = strings.NewReplacer("-", "", "_", "", ".", "") // each new one 
 // Named reports whether what a flag, variable, header or setting of this name
 // holds is a secret. Case, hyphens, underscores and dots do not matter.
 func Named(name string) bool {
-	letters := separators.Replace(strings.ToLower(name))
+	letters := strings.ToLower(name)
+	if strings.ContainsAny(letters, "-_.") {
+		letters = separators.Replace(letters)
+	}
 	for _, word := range sensitive {
 		if strings.Contains(letters, word) {
 			return true
@@ -40,15 +43,23 @@ var prefixes = [...]string{
 // as those of a well-known service do, or a private key.
 func Looks(value string) bool {
 	const enough = 9 // bytes after a prefix
+	if value == "" {
+		return false
+	}
+	first := value[0] | 0x20 // most words end here, and every word of every message that is watched is looked at
 	for _, start := range starts {
-		if len(value) >= len(start) && strings.EqualFold(value[:len(start)], start) {
+		if start[0] == first && len(value) >= len(start) && strings.EqualFold(value[:len(start)], start) {
 			return true
 		}
 	}
 	for _, prefix := range prefixes {
+		if prefix[0]|0x20 != first {
+			continue
+		}
 		if rest, found := strings.CutPrefix(value, prefix); found && len(rest) >= enough {
 			return true
 		}
 	}
-	return strings.Contains(value, "PRIVATE KEY-----")
+	const key = "PRIVATE KEY-----"
+	return len(value) >= len(key) && strings.Contains(value, key)
 }
