@@ -32,6 +32,7 @@ func TestTheConsoleShowsTraffic(t *testing.T) {
 	plan := object{"browser": browser, "state": filepath.Join(dir, "state.json"), "link": consoleLink(t, env, bin), "part": "nothing", "shots": os.Getenv("CONSOLE_SHOTS"),
 		"calls": object{
 			"echo":    call("every__echo", "message=hello"),
+			"numbers": call("every__numbers", "--args", `{"big":12345678901234567890,"exact":1.50}`),
 			"hostile": call("every__<img src=x onerror=alert(1)>", `message=<img src=x onerror=alert(1)>`),
 		}}
 	run(t, env, append(script, encode(t, plan))...)

@@ -5,10 +5,11 @@ const maxText = 400; // characters of a string in a tree
 const maxDifferences = 300;
 const maxDepth = 64;
 
-const isBranch = (value) => value !== null && typeof value === 'object';
+const isRaw = (value) => JSON.isRawJSON?.(value) ?? false; // a number that JavaScript would change
+const isBranch = (value) => value !== null && typeof value === 'object' && !isRaw(value);
 
 /** kindOf is what a value is: object, array, string, number, boolean or null. */
-export const kindOf = (value) => (value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value);
+export const kindOf = (value) => (value === null ? 'null' : isRaw(value) ? 'number' : Array.isArray(value) ? 'array' : typeof value);
 
 /** membersOf are the members of an object or array, from one on: [key, value] each, and how many more there are. */
 export function membersOf(value, from = 0) {
@@ -22,7 +23,7 @@ export function gist(value) {
     case 'object': return `{${Object.keys(value).length}}`;
     case 'array': return `[${value.length}]`;
     case 'string': return JSON.stringify(value.length > maxText ? value.slice(0, maxText) + '…' : value);
-    default: return String(value);
+    default: return isRaw(value) ? value.rawJSON : String(value);
   }
 }
 
@@ -37,7 +38,7 @@ export function differences(before, after) {
 }
 
 function compare(before, after, path, depth, found) {
-  if (found.length > maxDifferences || Object.is(before, after)) return;
+  if (found.length > maxDifferences || Object.is(before, after) || isRaw(before) && isRaw(after) && before.rawJSON === after.rawJSON) return;
   if (depth < maxDepth && isBranch(before) && isBranch(after) && Array.isArray(before) === Array.isArray(after)) {
     for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
       const place = Array.isArray(before) ? `${path}[${key}]` : join(path, key);

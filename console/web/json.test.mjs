@@ -9,6 +9,13 @@ test('a value in one line', () => {
   assert.deepEqual([{}, [], 'a', 1, false, null].map(kindOf), ['object', 'array', 'string', 'number', 'boolean', 'null']);
 });
 
+test('numbers stay as they were written', {skip: !JSON.rawJSON && 'this Node has no JSON.rawJSON'}, () => {
+  const big = JSON.rawJSON('12345678901234567890');
+  assert.deepEqual([kindOf(big), gist(big), JSON.stringify({big})], ['number', '12345678901234567890', '{"big":12345678901234567890}']);
+  assert.deepEqual(differences({n: big}, {n: JSON.rawJSON('12345678901234567890')}).found, []);
+  assert.equal(differences({n: big}, {n: JSON.rawJSON('1.0')}).found.length, 1);
+});
+
 test('members come in pieces', () => {
   const many = Array.from({length: 450}, (_, n) => n);
   assert.deepEqual([membersOf(many).members.length, membersOf(many).more], [200, 250]);

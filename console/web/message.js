@@ -1,6 +1,6 @@
 // The panel of one message: what it says, the same message on the other side of Junction, and the call that it belongs to.
 import {clear, h} from './dom.js';
-import {get} from './api.js';
+import {getExact} from './api.js';
 import {counterpart, ends, headersOf} from './diagram.js';
 import {nameOf} from './list.js';
 import {changes, tree} from './tree.js';
@@ -40,8 +40,8 @@ export class Panel {
     this.node.hidden = false;
     if (!again) this.node.setAttribute('aria-busy', 'true');
     try {
-      const message = await get(`traffic/${seq}`);
-      const call = message.call ? await get(`traffic/calls/${message.pid}/${message.call}`) : null;
+      const message = await getExact(`traffic/${seq}`);
+      const call = message.call ? await getExact(`traffic/calls/${message.pid}/${message.call}`) : null;
       if (asked !== this.#asked) return;
       this.#call = call;
       const top = again ? this.node.scrollTop : 0;

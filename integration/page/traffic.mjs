@@ -83,6 +83,14 @@ if (plan.part === 'nothing') {
     await panel.waitFor({state: 'hidden'});
   });
 
+  await step('numbers are shown as they were written', async () => {
+    await call('numbers');
+    await page.getByRole('option', {name: /request tools\/call every__numbers/}).last().click();
+    await panel.getByText('12345678901234567890').first().waitFor();
+    await panel.getByText('1.50').first().waitFor();
+    await page.keyboard.press('Escape');
+  });
+
   await step('the filter stands in the address', async () => {
     await page.keyboard.press('/');
     await page.keyboard.type('OSLO');
