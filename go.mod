@@ -32,6 +32,7 @@ require (
 
 require (
 	github.com/go-jose/go-jose/v4 v4.1.9
+	github.com/pelletier/go-toml/v2 v2.4.3
 	github.com/zalando/go-keyring v0.2.8
 	github.com/zitadel/oidc/v3 v3.51.17
 	golang.org/x/crypto v0.57.0

@@ -97,8 +97,8 @@ func (g *Gateway) member(name string) *member {
 }
 
 // Definitions are what a server lists itself, before its middleware, or what is remembered of that; nil while it is not
-// known. They are not to be changed. tools and prompts are the names that clients see now, sorted.
-func (g *Gateway) Definitions(server string) (d *definitions.Definitions, tools, prompts []string) {
+// known. They are not to be changed. tools and prompts are the names that clients see now, with the server's own.
+func (g *Gateway) Definitions(server string) (d *definitions.Definitions, tools, prompts map[string]string) {
 	m := g.member(server)
 	if m == nil {
 		return nil, nil, nil
@@ -106,13 +106,13 @@ func (g *Gateway) Definitions(server string) (d *definitions.Definitions, tools,
 	m.mu.RLock()
 	d = m.known
 	m.mu.RUnlock()
-	of := func(k kind) (names []string) {
+	of := func(k kind) map[string]string {
+		names := map[string]string{}
 		for name, f := range g.current().found[k.method] {
 			if f.member == m {
-				names = append(names, name)
+				names[name] = f.original
 			}
 		}
-		slices.Sort(names)
 		return names
 	}
 	return d, of(toolKind), of(promptKind)

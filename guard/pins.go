@@ -46,6 +46,9 @@ type pin struct {
 	Hash       string     `json:"hash"`
 	Approved   time.Time  `json:"approved"`
 	Definition Definition `json:"definition"` // as much as is kept
+	// Reads is whether the person said that it only reads, of the server of this origin.
+	Reads  bool   `json:"reads,omitempty"`
+	Origin string `json:"origin,omitempty"`
 }
 
 // A pinChange is an approval, or the end of all approvals of a server.
@@ -100,6 +103,40 @@ func (p *Pins) Check(d Definition) Verdict {
 // under the same kind, server and name. It fails with [ErrTooManyPins] only.
 // Nothing is written to the file before [Pins.Save].
 func (p *Pins) Approve(definitions ...Definition) error {
+	return p.approve(pin{}, definitions)
+}
+
+// ApproveReading is [Pins.Approve] of tools of which the person says that they only read, where
+// the server says nothing. That holds as long as the definition is the same, and for the server
+// of this origin only.
+func (p *Pins) ApproveReading(origin string, definitions ...Definition) error {
+	return p.approve(pin{Reads: true, Origin: origin}, definitions)
+}
+
+// Reads reports whether d is what [Pins.ApproveReading] approved, and so is its server.
+func (p *Pins) Reads(d Definition, origin string) bool {
+	p.mu.Lock()
+	old := p.pins[d.key()]
+	p.mu.Unlock()
+	return old.Reads && old.Origin == origin && old.Hash == d.Hash()
+}
+
+// Reading returns the names of the tools of a server that [Pins.ApproveReading] approved, sorted.
+func (p *Pins) Reading(server string) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var names []string
+	for key, pin := range p.pins {
+		if key.Server == server && pin.Reads {
+			names = append(names, key.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// approve pins definitions, with what the person said of them.
+func (p *Pins) approve(said pin, definitions []Definition) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	fresh := map[pinKey]bool{}
@@ -112,7 +149,8 @@ func (p *Pins) Approve(definitions ...Definition) error {
 		return fmt.Errorf("approve %d definitions: %w: at most %d; forget servers that are no longer used", len(definitions), ErrTooManyPins, maxPins)
 	}
 	for _, d := range definitions {
-		p.change(pinChange{pin: pin{Hash: d.Hash(), Approved: time.Now().UTC(), Definition: d.kept()}})
+		said.Hash, said.Approved, said.Definition = d.Hash(), time.Now().UTC(), d.kept()
+		p.change(pinChange{pin: said})
 	}
 	return nil
 }

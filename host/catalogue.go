@@ -130,6 +130,21 @@ func (t *tool) annotations() mcp.ToolAnnotations {
 	return *t.Annotations
 }
 
+// claimed are the annotations that count: where the server does not say whether the tool only
+// reads, what the person said of this definition.
+func (t *tool) claimed() mcp.ToolAnnotations {
+	a := t.annotations()
+	if t.heldToRead() {
+		a.ReadOnlyHint = new(true)
+	}
+	return a
+}
+
+// heldToRead reports whether the person, and not the server, says that the tool only reads.
+func (t *tool) heldToRead() bool {
+	return t.annotations().ReadOnlyHint == nil && t.server.host.pins.Reads(t.definition, t.origin())
+}
+
 func (t *tool) title() string {
 	if t.Title == "" && t.Annotations != nil {
 		return t.Annotations.Title
@@ -142,10 +157,10 @@ func claims(a mcp.ToolAnnotations) policy.Annotations {
 	return policy.Annotations{ReadOnly: a.ReadOnlyHint, Destructive: a.DestructiveHint, Idempotent: a.IdempotentHint, OpenWorld: a.OpenWorldHint}
 }
 
-// readsOnly reports whether the tool says that it changes nothing, so that calls
+// readsOnly reports whether the tool is said to change nothing, so that calls
 // of it can run at the same time.
 func (t *tool) readsOnly() bool {
-	hint := t.annotations().ReadOnlyHint
+	hint := t.claimed().ReadOnlyHint
 	return hint != nil && *hint
 }
 
@@ -224,7 +239,7 @@ func (c *catalogue) add(s *server, rules *policy.Policy) ServerTools {
 			state = ToolSetAside
 		case !accepted || !s.pinned(t.definition):
 			state = ToolUnapproved
-		case rules.Hides(t.ref.Server, t.ref.Tool, claims(t.annotations())):
+		case rules.Hides(t.ref.Server, t.ref.Tool, claims(t.claimed())):
 			state = ToolDenied
 		case c.byName[t.sent.Name] != nil:
 			state = ToolHidden
@@ -310,7 +325,7 @@ type ToolInfo struct {
 	Title string `json:"title,omitempty"`
 	// State says how the model can have it: ToolSent, ToolSearched, or why it cannot.
 	State string `json:"state"`
-	// ReadOnly is whether it says that it changes nothing. Whether it is believed, and may
+	// ReadOnly is whether it says, or the person does, that it changes nothing. Whether it is believed, and may
 	// run, is decided at each call.
 	ReadOnly bool `json:"readOnly,omitempty"`
 	// Via is the server that it is reached through, where that is a gateway; see [Server].Prefixed.

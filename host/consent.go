@@ -18,11 +18,11 @@ func (r *run) mayCall(ctx context.Context, j *job) (refusal string) {
 	t := j.tool
 	call := consent.Call{Input: policy.Input{
 		Server: t.ref.Server, Origin: t.origin(), Tool: t.ref.Tool, Title: t.title(), Arguments: j.call.Arguments,
-		Annotations: claims(t.annotations()), Trusted: t.server.trusted(), Client: "junction",
+		Annotations: claims(t.claimed()), Trusted: t.server.trusted(), Client: "junction",
 	}, Public: t.server.Public, Local: t.server.Local && !t.member, Schema: t.sent.Schema}
 	j.judgement = r.permit(ctx, call, Card{
 		CallID: j.call.ID, Server: t.ref.Server, Tool: t.ref.Tool, Title: t.title(), Description: t.Description,
-		Arguments: j.call.Arguments, Annotations: t.annotations(), Trusted: call.Trusted, CanTrust: !t.member && !call.Trusted,
+		Arguments: j.call.Arguments, Annotations: t.annotations(), Reads: t.heldToRead(), Trusted: call.Trusted, CanTrust: !t.member && !call.Trusted,
 	})
 	return j.judgement.Refusal
 }
@@ -71,18 +71,23 @@ func (r *run) consented(j *consent.Judgement, card *Card, event Consented) {
 	if card.Resource != "" {
 		event.Tool = card.Resource
 	}
-	if event.By == byPolicy && j.Rules.Rule.Source == sessionSource {
+	switch source := j.Rules.Rule.Source; {
+	case event.By != byPolicy:
+	case source == sessionSource:
 		event.By = bySession
+	case source == questionSource:
+		event.By = byQuestion
 	}
 	r.tell(Event{Consent: &event})
 }
 
 // Who decides about a call, as [Consented] names it.
 const (
-	byPolicy  = "policy"
-	byPerson  = "person"
-	bySession = "session" // a rule that the person made for this session
-	byHost    = "host"    // as nobody was there, or the run was ended meanwhile
+	byPolicy   = "policy"
+	byPerson   = "person"
+	bySession  = "session"  // a rule that the person made for this session
+	byQuestion = "question" // one that they made for this question
+	byHost     = "host"     // as nobody was there, or the run was ended meanwhile
 )
 
 // askPerson asks, makes the answer hold, and tells it. It returns what the model gets of a no.
@@ -110,7 +115,7 @@ func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (r
 	}
 	r.consented(j, &card, event)
 	if err == nil && verdict.Rule != nil {
-		if err := r.h.Rule(*verdict.Rule, verdict.Forever); err != nil {
+		if err := r.hold(verdict); err != nil {
 			r.notice(NoticeServer, "%v", err)
 		}
 	}
@@ -121,6 +126,16 @@ func (r *run) askPerson(ctx context.Context, j *consent.Judgement, card Card) (r
 		r.c.trust(card.Server, verdict.Forever)
 	}
 	return ""
+}
+
+// hold makes the rule of a verdict hold for as long as the person said.
+func (r *run) hold(v Verdict) error {
+	if !v.Question || v.Rule.Effect != policy.Allow {
+		return r.h.Rule(*v.Rule, v.Forever)
+	}
+	rule := *v.Rule
+	rule.Source = questionSource
+	return r.c.decider.Grant(rule)
 }
 
 // refused is what the model gets for a no.

@@ -116,11 +116,13 @@ const (
 type Reviewed struct {
 	Server string `json:"server"`
 	// First is whether the server was never approved.
-	First       bool   `json:"first,omitempty"`
-	Definitions int    `json:"definitions"` // that were shown
-	Approved    bool   `json:"approved"`
-	Trusted     bool   `json:"trusted,omitempty"` // from now on, as the person said
-	Error       string `json:"error,omitempty"`   // why the person did not answer
+	First       bool `json:"first,omitempty"`
+	Definitions int  `json:"definitions"` // that were shown
+	Approved    bool `json:"approved"`
+	Trusted     bool `json:"trusted,omitempty"` // from now on, as the person said
+	// Reading is how many of the tools only read, as the person said and the server does not.
+	Reading int    `json:"reading,omitempty"`
+	Error   string `json:"error,omitempty"` // why the person did not answer
 }
 
 // Consented tells whether a call may run.
@@ -129,7 +131,7 @@ type Consented struct {
 	Server  string `json:"server"`
 	Tool    string `json:"tool"`
 	Allowed bool   `json:"allowed"`
-	By      string `json:"by"`             // "policy", "person", "session": a rule the person made for it, or "host": nobody was there, or the run was ended meanwhile
+	By      string `json:"by"`             // "policy", "person", "session" or "question": a rule the person made for it, or "host": nobody was there, or the run was ended meanwhile
 	Rule    string `json:"rule,omitempty"` // the name of the rule that decided
 	Reason  string `json:"reason,omitempty"`
 }

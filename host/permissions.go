@@ -11,6 +11,9 @@ import (
 // sessionSource is the source of rules that hold until the Host is closed.
 const sessionSource = "session"
 
+// questionSource is the source of rules that hold until a question is answered.
+const questionSource = "question"
+
 // Rule makes a rule hold until the Host is closed, or for good. The error says that
 // it does not hold, or that it holds until then only, and why.
 func (h *Host) Rule(rule policy.Rule, forever bool) error {

@@ -56,6 +56,9 @@ type Card struct {
 	Arguments   json.RawMessage // in full
 	Annotations mcp.ToolAnnotations
 	Trusted     bool // whether the server's annotations are believed
+	// Reads is whether the person said, in a review, that the tool only reads, as its server
+	// does not say what it does.
+	Reads bool
 	// Reasons say why the person is asked: the rule, text of which untrusted
 	// servers was read before, secrets among the arguments.
 	Reasons []string
@@ -91,6 +94,9 @@ type Verdict struct {
 	// Allow is false): it holds until the host closes, or for good if Forever is set.
 	Rule    *policy.Rule
 	Forever bool
+	// Question has the rule, if it allows, hold until the question is answered and no longer, and
+	// only for the conversation that the call belongs to, with its parents and children.
+	Question bool
 	// Trust is whether the server is to be trusted from now on, for good if Forever is set.
 	Trust bool
 	// Note goes to the model where Allow is false: what to do instead.
@@ -113,6 +119,9 @@ type ReviewAnswer struct {
 	// Trust is whether the server is to be trusted from now on, for good if Forever is set.
 	// It counts with Approve only.
 	Trust, Forever bool
+	// Reads is whether the person holds those of the items to only read that are Silent. It
+	// holds as long as they are what was shown, and for this server only; with Approve only.
+	Reads bool
 }
 
 // ReviewItem is one definition that is new or changed.
@@ -123,6 +132,7 @@ type ReviewItem struct {
 	// hidden characters made visible.
 	Text     string
 	Changed  bool
+	Silent   bool // a tool of which the server does not say whether it only reads
 	Findings []guard.Finding
 }
 

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -104,6 +105,11 @@ func (h *Host) reviewed(c *Conversation, p *pendingReview, said ReviewAnswer, er
 		return nil
 	}
 	event := Reviewed{Server: p.Server, First: p.First, Definitions: len(p.definitions), Approved: said.Approve, Trusted: said.Trust}
+	var reading []guard.Definition
+	if said.Approve && said.Reads {
+		reading = p.silent()
+	}
+	event.Reading = len(reading)
 	if err != nil {
 		event.Error = err.Error()
 	}
@@ -112,12 +118,31 @@ func (h *Host) reviewed(c *Conversation, p *pendingReview, said ReviewAnswer, er
 		c.trust(p.Server, said.Forever)
 	}
 	if said.Approve {
-		return h.approve(p.server, p.definitions)
+		return h.approve(p.server, p.definitions, reading)
 	}
 	if err == nil { // what was not answered is asked about again
 		h.refuse(p.Server, p.hashes)
 	}
 	return nil
+}
+
+// silent are the tools of which the server does not say whether they only read.
+func (p *pendingReview) silent() (all []guard.Definition) {
+	for i, d := range p.definitions {
+		if p.Items[i].Silent {
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// isSilent reports whether d is a tool that does not say whether it only reads.
+func isSilent(d guard.Definition) bool {
+	var a mcp.ToolAnnotations
+	if d.Kind != guard.Tool || len(d.Annotations) > 0 && json.Unmarshal(d.Annotations, &a) != nil {
+		return false
+	}
+	return a.ReadOnlyHint == nil
 }
 
 // mayReview counts the reviews of what a server changed, and reports whether the person
@@ -181,7 +206,7 @@ func (s *server) definitions() []guard.Definition {
 
 // item shows one definition as a person must see it.
 func (h *Host) item(d guard.Definition, verdict guard.Verdict) ReviewItem {
-	item := ReviewItem{Kind: string(d.Kind), Name: d.Name, Changed: verdict.State == guard.Changed, Findings: h.suspicions(d)}
+	item := ReviewItem{Kind: string(d.Kind), Name: d.Name, Changed: verdict.State == guard.Changed, Silent: isSilent(d), Findings: h.suspicions(d)}
 	if item.Changed {
 		item.Text = guard.Diff(verdict.Old, d)
 	} else {
@@ -204,8 +229,15 @@ func whole(d guard.Definition) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func (h *Host) approve(s *server, definitions []guard.Definition) error {
-	if err := h.pins.Approve(definitions...); err != nil {
+// approve pins definitions; reading are those of them that the person holds to only read.
+func (h *Host) approve(s *server, definitions, reading []guard.Definition) error {
+	err := h.pins.Approve(definitions...)
+	for _, d := range reading {
+		if t := s.toolOf(d); t != nil && err == nil {
+			err = h.pins.ApproveReading(t.origin(), d)
+		}
+	}
+	if err != nil {
 		return fmt.Errorf("server %q: %w", s.Name, err)
 	}
 	h.changes.Add(1)
@@ -232,4 +264,14 @@ func (h *Host) refuse(server, hashes string) {
 
 func definitionOfPrompt(server string, p *mcp.Prompt) guard.Definition {
 	return guard.Definition{Kind: guard.Prompt, Server: server, Name: p.Name, Title: p.Title, Description: p.Description, Schema: encoded(p.Arguments), Icons: encoded(p.Icons)}
+}
+
+// toolOf is the tool of a definition, if there still is one of its name.
+func (s *server) toolOf(d guard.Definition) *tool {
+	for _, t := range s.current().tools {
+		if t.Name == d.Name {
+			return t
+		}
+	}
+	return nil
 }

@@ -76,6 +76,9 @@ func (r *run) notice(kind, format string, args ...any) {
 // answer is one run, from the question to the end, whatever the end is.
 func (r *run) answer(ctx context.Context, q Question) (Answer, error) {
 	began := time.Now()
+	if r.parent() == nil {
+		defer r.c.decider.Answered()
+	}
 	stop, err := r.work(ctx, q)
 	if err != nil && ctx.Err() != nil {
 		stop = stopCancelled

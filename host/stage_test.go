@@ -16,6 +16,7 @@ import (
 type desk struct {
 	consent func(Card) Verdict
 	review  func(Review) bool
+	reads   bool // tools that do not say so are held to only read
 	elicit  func(Form) *mcp.ElicitResult
 	sample  func(Sampling) bool
 
@@ -44,7 +45,7 @@ func (d *desk) Review(_ context.Context, reviews []Review) ([]ReviewAnswer, erro
 	d.reviews = append(d.reviews, reviews...)
 	var answers []ReviewAnswer
 	for _, r := range reviews {
-		answers = append(answers, ReviewAnswer{Approve: d.review == nil || d.review(r)})
+		answers = append(answers, ReviewAnswer{Approve: d.review == nil || d.review(r), Reads: d.reads})
 	}
 	return answers, nil
 }

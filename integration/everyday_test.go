@@ -3,6 +3,7 @@ package integration
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,32 +23,57 @@ const maxCardsPerWrite = 1.3
 // everydayTime is how long one task may take on a machine with much else to do.
 const everydayTime = time.Minute
 
+// An everydayWay is how a person answers cards and reviews, and how many cards that makes of
+// all tasks of a kind.
+type everydayWay struct {
+	name, rule string // the label of the rule that they take begins so
+	question   bool   // it ends with the answer
+	silent     bool   // they leave it at what the servers say of their tools
+	want       map[taskKind]int
+}
+
+// Who allows exactly a call is asked about each that writes, and who allows a tool about each of
+// these: there are 22 in the tasks, of 20 tools. Less than that would be calls that nobody
+// approved, so the limit is one for whoever allows what a server does for as long as they like.
+var everydayWays = []everydayWay{
+	{name: "exactly this call", rule: "exactly this call", want: map[taskKind]int{readsOne: 0, readsMore: 3, writes: 22}},
+	{name: "this tool", rule: "this tool", want: map[taskKind]int{readsOne: 0, readsMore: 3, writes: 20}},
+	{name: "this server, for this question", rule: "everything of this server", question: true, want: map[taskKind]int{readsOne: 0, readsMore: 3, writes: 16}},
+	{name: "everything of this server", rule: "everything of this server", want: map[taskKind]int{readsOne: 0, readsMore: 3, writes: 16}},
+	{name: "exactly this call, and not said of the database", rule: "exactly this call", silent: true, want: map[taskKind]int{readsOne: 3, readsMore: 3, writes: 23}},
+}
+
 // Everyday work with servers of other people asks a person seldom. Each task is the first
 // that the person does with these servers, which they approved and did not trust.
 func TestEverydayTasksAskSeldom(t *testing.T) {
 	w := newEveryday(t)
-	for _, answers := range []string{"exactly this call", "this tool", "everything of this server"} {
-		t.Run("a person who allows "+answers, func(t *testing.T) {
+	table := make([][]int, len(everydayTasks)) // cards by task and way
+	for _, way := range everydayWays {
+		t.Run("a person who allows "+way.name, func(t *testing.T) {
 			cards, tasks := map[taskKind]int{}, map[taskKind]int{}
 			w.restore(t)
 			for i, task := range everydayTasks {
-				asked := w.run(t, i, task, answers)
+				asked := w.run(t, i, task, way)
+				table[i] = append(table[i], len(asked))
 				cards[task.kind] += len(asked)
 				tasks[task.kind]++
 				for _, card := range asked {
 					t.Logf("%d %q: %s/%s: %s", i+1, task.question, card.Server, card.Tool, strings.Join(card.Reasons, " "))
-					if claim := card.Annotations.ReadOnlyHint; task.kind == readsOne && claim != nil && *claim {
-						t.Errorf("%q only reads one server, and asked about %s/%s, which says so", task.question, card.Server, card.Tool)
-					}
 				}
 			}
 			for _, kind := range []taskKind{readsOne, readsMore, writes} {
 				t.Logf("%s: %d cards in %d tasks, %.2f each", kind, cards[kind], tasks[kind], float64(cards[kind])/float64(tasks[kind]))
 			}
-			if each := float64(cards[writes]) / float64(tasks[writes]); answers == "everything of this server" && each > maxCardsPerWrite {
+			if !maps.Equal(cards, way.want) {
+				t.Errorf("asked %v, want %v", cards, way.want)
+			}
+			if each := float64(cards[writes]) / float64(tasks[writes]); way.rule == "everything of this server" && each > maxCardsPerWrite {
 				t.Errorf("%.2f cards for each task that writes, want at most %.1f", each, maxCardsPerWrite)
 			}
 		})
+	}
+	for i, row := range table {
+		t.Logf("%2d %-20s %v %s", i+1, everydayTasks[i].kind, row, everydayTasks[i].question)
 	}
 }
 
@@ -119,7 +145,7 @@ func (w *everyday) restore(t *testing.T) {
 
 // run does one task as a person does who sees Junction for the first time, and returns
 // what they were asked.
-func (w *everyday) run(t *testing.T, i int, task everydayTask, answers string) []host.Card {
+func (w *everyday) run(t *testing.T, i int, task everydayTask, way everydayWay) []host.Card {
 	t.Helper()
 	fill := strings.NewReplacer("DIR", w.dir, "REPO", w.repo, "PAGE", w.page).Replace
 	var turns []scripted.Turn
@@ -127,7 +153,7 @@ func (w *everyday) run(t *testing.T, i int, task everydayTask, answers string) [
 		turns = append(turns, scripted.Call(c.tool, fill(c.arguments)))
 	}
 	turns = append(turns, scripted.Say("Done."))
-	person := &everydayPerson{answers: answers}
+	person := &everydayPerson{way: way}
 	var failed []string
 	h, err := host.New(host.Options{
 		Model: scripted.New(turns...), Servers: w.servers, Person: person, Budget: host.Budget{Tools: -1, Window: 200_000},
@@ -155,23 +181,28 @@ func (w *everyday) run(t *testing.T, i int, task everydayTask, answers string) [
 }
 
 // everydayPerson approves everything and says yes to everything, with the rule of the card
-// that begins with these words, the widest of them.
+// that begins with these words, the widest of them. Of the database server, which says of none of
+// its tools whether it writes, they know that all only read: its descriptions say so.
 type everydayPerson struct {
 	host.Person
-	answers string
-	cards   []host.Card
+	way   everydayWay
+	cards []host.Card
 }
 
 func (p *everydayPerson) Review(_ context.Context, reviews []host.Review) ([]host.ReviewAnswer, error) {
-	return slices.Repeat([]host.ReviewAnswer{{Approve: true}}, len(reviews)), nil
+	answers := make([]host.ReviewAnswer, len(reviews))
+	for i, r := range reviews {
+		answers[i] = host.ReviewAnswer{Approve: true, Reads: r.Server == "mysql" && !p.way.silent}
+	}
+	return answers, nil
 }
 
 func (p *everydayPerson) Consent(_ context.Context, card host.Card) (host.Verdict, error) {
 	p.cards = append(p.cards, card)
 	v := host.Verdict{Allow: true}
 	for _, rule := range card.Always {
-		if strings.HasPrefix(rule.Label, p.answers) {
-			v.Rule = &rule.Rule
+		if strings.HasPrefix(rule.Label, p.way.rule) {
+			v.Rule, v.Question = &rule.Rule, p.way.question
 		}
 	}
 	return v, nil

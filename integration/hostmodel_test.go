@@ -32,7 +32,7 @@ type hostCall struct {
 
 // A hostRequest is what a host asks of its model.
 type hostRequest struct {
-	tools   map[string]hostTool // by the names that Junction gave
+	tools   map[string]hostTool // by the names that Junction gave; those of other servers have the server's name in front
 	results []string            // all so far
 }
 
@@ -117,10 +117,14 @@ func readHostRequest(body []byte) (hostRequest, error) {
 	for _, tool := range in.Tools {
 		if name, ours := strings.CutPrefix(tool.Name, "mcp__junction__"); ours {
 			request.tools[name] = hostTool{"", tool.Name}
+		} else if name, ofServer := strings.CutPrefix(tool.Name, "mcp__"); ofServer && len(tool.Tools) == 0 {
+			request.tools[name] = hostTool{"", tool.Name}
 		}
 		for _, within := range tool.Tools {
 			if tool.Name == "mcp__junction" {
 				request.tools[within.Name] = hostTool{tool.Name, within.Name}
+			} else if server, is := strings.CutPrefix(tool.Name, "mcp__"); is {
+				request.tools[server+"__"+within.Name] = hostTool{tool.Name, within.Name}
 			}
 		}
 	}

@@ -102,20 +102,7 @@ func connectFault(err error) error {
 
 func (a *app) printReport(folder string, r *audit.Report) error {
 	if a.flags.json {
-		faults := make([]string, len(r.Faults))
-		for i, f := range r.Faults {
-			faults[i] = f.String()
-		}
-		err := a.printObject(struct {
-			Files       int      `json:"files"`
-			Lines       int      `json:"lines"`
-			Checkpoints int      `json:"checkpoints"`
-			First       int64    `json:"first"`
-			Last        int64    `json:"last"`
-			Unsigned    int      `json:"unsigned"`
-			Count       int      `json:"faultCount"`
-			Faults      []string `json:"faults"`
-		}{r.Files, r.Lines, r.Checkpoints, int64(r.First), int64(r.Last), r.Unsigned, r.Count, faults})
+		err := a.printObject(reported(r))
 		return errors.Join(err, changed(r))
 	}
 	for _, f := range r.Faults {
@@ -134,6 +121,26 @@ func (a *app) printReport(folder string, r *audit.Report) error {
 	_, err := fmt.Fprintf(a.out, "%s: lines %d to %d in %s, %s; %s\n", shortened(folder), r.First, r.Last,
 		plaintext.Count(r.Files, "file"), plaintext.Count(r.Checkpoints, "checkpoint"), outcome)
 	return errors.Join(err, changed(r))
+}
+
+// A reportShown is a report for programs.
+type reportShown struct {
+	Files       int      `json:"files"`
+	Lines       int      `json:"lines"`
+	Checkpoints int      `json:"checkpoints"`
+	First       int64    `json:"first"`
+	Last        int64    `json:"last"`
+	Unsigned    int      `json:"unsigned"`
+	Count       int      `json:"faultCount"`
+	Faults      []string `json:"faults"`
+}
+
+func reported(r *audit.Report) reportShown {
+	faults := make([]string, len(r.Faults))
+	for i, f := range r.Faults {
+		faults[i] = f.String()
+	}
+	return reportShown{r.Files, r.Lines, r.Checkpoints, int64(r.First), int64(r.Last), r.Unsigned, r.Count, faults}
 }
 
 func changed(r *audit.Report) error {

@@ -147,7 +147,7 @@ func (a *app) chat(cmd *cobra.Command, args []string, f *chatFlags) (err error) 
 	if f.onScreen && a.flags.json {
 		return usagef("--json prints what happens with one question: give it with -p, or on standard input")
 	}
-	if err := a.startRecording("chat", false); err != nil {
+	if err := a.startRecording("chat", "", false); err != nil {
 		return err
 	}
 	t, err := a.setUpChat(ctx, cmd, args, f)

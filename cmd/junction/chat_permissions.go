@@ -227,8 +227,12 @@ func (t *chatSetup) removeTrust(ctx context.Context, path, name string, session 
 // approvedPermissions are the servers of which definitions were approved.
 func (t *chatSetup) approvedPermissions() (all []tui.Permission) {
 	for _, name := range t.options.Pins.Servers() {
+		what := fmt.Sprintf("approved: %d definitions of server %q", len(t.options.Pins.Approved(name)), name)
+		if reading := t.options.Pins.Reading(name); len(reading) > 0 {
+			what += "; as you said, these only read: " + strings.Join(reading, ", ")
+		}
 		all = append(all, tui.Permission{
-			What: fmt.Sprintf("approved: %d definitions of server %q", len(t.options.Pins.Approved(name)), name), Where: "approvals",
+			What: what, Where: "approvals",
 			Undo: func(context.Context) (string, error) {
 				return "what server " + name + " defines is reviewed again before the model sees it", t.host.Disapprove(name)
 			},

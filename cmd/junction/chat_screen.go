@@ -31,7 +31,7 @@ func (t *chatSetup) talk(ctx context.Context) error {
 		Theme: t.flags.theme, NoColor: os.Getenv("NO_COLOR") != "", Trace: t.flags.trace,
 		History: t.history(ctx), Remember: t.rememberLine, SaveMedia: saveMedia,
 		Greeting: t.greeting(), Models: models, Files: files, Clipboard: clipboardPicture, NoAlerts: t.flags.noAlerts,
-		Notes: t.notes(), Permissions: t.permissions, OnDisk: onDisk(t.folders()),
+		Notes: t.notes(), Permissions: t.permissions, OnDisk: onDisk(t.folders()), Console: t.console,
 	}
 	if t.flags.plain {
 		t.plain(&options)
@@ -77,6 +77,15 @@ func (t *chatSetup) talk(ctx context.Context) error {
 		t.farewell = "To go on with this conversation: junction chat --resume=" + saved.ID + t.unkept() + "\n"
 	}
 	return orderly(ctx, err)
+}
+
+// console opens the console in the person's browser, if there is one, and returns a link to it.
+func (t *chatSetup) console(ctx context.Context) (string, error) {
+	link, err := t.app.consoleLink(ctx)
+	if err == nil {
+		showPage(ctx, link)
+	}
+	return link, err
 }
 
 // plain has the conversation go on line by line. Where standard output is no terminal, it gets

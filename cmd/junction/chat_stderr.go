@@ -39,6 +39,27 @@ func (t *stderrTail) lines() []string {
 	return append([]string(nil), t.kept...)
 }
 
+// stderrTails are those of several servers.
+type stderrTails struct {
+	mu  sync.Mutex
+	all map[string]*stderrTail
+}
+
+// stderrOf is the tail of a configured server, which stays when it starts again.
+func (a *app) stderrOf(server string) *stderrTail {
+	a.tails.mu.Lock()
+	defer a.tails.mu.Unlock()
+	if a.tails.all == nil {
+		a.tails.all = map[string]*stderrTail{}
+	}
+	t := a.tails.all[server]
+	if t == nil {
+		t = new(stderrTail)
+		a.tails.all[server] = t
+	}
+	return t
+}
+
 // of has the tail hear what the program of a transport writes, if it is one.
 func (t *stderrTail) of(transport mcp.Transport) mcp.Transport {
 	c, program := transport.(*command.Command)

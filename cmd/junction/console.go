@@ -15,6 +15,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// anyPort is an address of this machine whose port is a free one.
+const anyPort = "127.0.0.1:0"
+
 // consoleOptions are the flags of junction console.
 type consoleOptions struct {
 	http      string
@@ -44,7 +47,7 @@ browser; Enter in the terminal prints another one.
 }
 
 func (o *consoleOptions) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&o.http, "http", "127.0.0.1:0", "serve the page at `HOST:PORT`, a loopback address")
+	cmd.Flags().StringVar(&o.http, "http", anyPort, "serve the page at `HOST:PORT`, a loopback address")
 	cmd.Flags().BoolVar(&o.noBrowser, "no-browser", false, "only print the link")
 }
 
@@ -62,12 +65,8 @@ func (a *app) serveConsole(ctx context.Context, o consoleOptions) (err error) {
 	origin := "http://" + l.Addr().String()
 	link := c.Link(origin, o.view)
 	a.out.Printf("The console is at\n  %s\n", link)
-	if !o.noBrowser && a.person != nil && canOpenBrowser() {
-		name, args := browser()
-		cmd := exec.CommandContext(context.WithoutCancel(ctx), name, append(args, link)...)
-		if err := cmd.Start(); err == nil {
-			go func() { _ = cmd.Wait() }() // a browser may stay; it is the person's
-		}
+	if !o.noBrowser && a.person != nil {
+		showPage(ctx, link)
 	}
 	var asking sync.WaitGroup
 	defer asking.Wait()
@@ -99,6 +98,61 @@ func (o *consoleOptions) listen() (net.Listener, error) {
 	return l, nil
 }
 
+// showPage opens a page in the browser, if there is one.
+func showPage(ctx context.Context, page string) {
+	if !canOpenBrowser() {
+		return
+	}
+	name, args := browser()
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), name, append(args, page)...)
+	if err := cmd.Start(); err == nil {
+		go func() { _ = cmd.Wait() }() // a browser may stay; it is the person's
+	}
+}
+
+// A sideConsole is the console of a command that does something else.
+type sideConsole struct {
+	mu      sync.Mutex
+	console *console.Console // nil: it is not served yet
+	origin  string
+	cancel  context.CancelFunc
+	ended   chan struct{}
+}
+
+// consoleLink serves the console, from the first time until the command ends, and returns a link to it.
+func (a *app) consoleLink(ctx context.Context) (string, error) {
+	s := &a.side
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.console == nil {
+		l, err := (&consoleOptions{http: anyPort}).listen()
+		if err != nil {
+			return "", err
+		}
+		s.console, s.origin, s.ended = console.New(), "http://"+l.Addr().String(), make(chan struct{})
+		a.consoleRoutes(s.console)
+		ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		ring, end := a.keepTraffic(ctx)
+		ring.Mount(s.console.Handle)
+		go func() {
+			defer close(s.ended)
+			_ = s.console.Serve(ctx, l, a.serverLog())
+			_ = end() // what it kept is gone with the file
+		}()
+		a.closing.Lock()
+		a.closers = append(a.closers, s)
+		a.closing.Unlock()
+	}
+	return s.console.Link(s.origin, ""), nil
+}
+
+// Close implements [io.Closer].
+func (s *sideConsole) Close() error {
+	s.cancel()
+	<-s.ended
+	return nil
+}
+
 // printLinks prints another link each time that the person presses Enter, until ctx is done or the terminal is gone.
 func (a *app) printLinks(ctx context.Context, link func() string) {
 	for {
@@ -119,4 +173,11 @@ func (a *app) consoleRoutes(c *console.Console) {
 		}
 		reply.JSON(w, http.StatusOK, map[string][]instance{"instances": all})
 	}))
+	c.Handle("/instances/{pid}/{rest...}", passOrders())
+	a.conversationRoutes(c)
+	inspector := a.newInspector()
+	inspector.Mount(c.Handle)
+	a.closing.Lock()
+	defer a.closing.Unlock()
+	a.closers = append(a.closers, inspector)
 }

@@ -12,14 +12,16 @@ import (
 )
 
 // consoleServed runs junction console until the test ends; a browser that has opened the link asks its API.
-func consoleServed(t *testing.T, args ...string) (ask func(path string) (int, string)) {
+func consoleServed(t *testing.T, args ...string) (ask func(method, path, body string) (int, string)) {
 	t.Helper()
 	ctx, interrupt := context.WithCancelCause(context.WithoutCancel(t.Context()))
 	link := regexp.MustCompile(`http://\S+`)
 	began := make(chan struct{}, 1)
 	stdout := &watchedBuffer{word: "?token=", seen: func() { began <- struct{}{} }}
 	ended := make(chan int, 1)
-	go func() { ended <- run(ctx, append([]string{"console"}, args...), strings.NewReader(""), stdout, io.Discard) }()
+	go func() {
+		ended <- run(ctx, append([]string{"console"}, args...), strings.NewReader(""), stdout, io.Discard)
+	}()
 	t.Cleanup(func() {
 		interrupt(errInterrupted)
 		if code := <-ended; code != exitOK {
@@ -33,9 +35,9 @@ func consoleServed(t *testing.T, args ...string) (ask func(path string) (int, st
 		t.Fatal(err)
 	}
 	browser := &http.Client{Jar: jar}
-	get := func(url string) (int, string) {
+	send := func(method, url, body string) (int, string) {
 		t.Helper()
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		r, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,21 +52,24 @@ func consoleServed(t *testing.T, args ...string) (ask func(path string) (int, st
 		}
 		return resp.StatusCode, string(data)
 	}
-	if status, text := get(address); status != http.StatusOK {
+	if status, text := send("GET", address, ""); status != http.StatusOK {
 		t.Fatalf("the link gets %d: %s", status, text)
 	}
 	page, _, _ := strings.Cut(address, "?")
-	return func(path string) (int, string) { t.Helper(); return get(page + "api/v1/" + path) }
+	return func(method, path, body string) (int, string) {
+		t.Helper()
+		return send(method, page+"api/v1/"+path, body)
+	}
 }
 
 func TestTheConsoleShowsWhatRuns(t *testing.T) {
 	alone(t)
 	ask := consoleServed(t)
-	if status, text := ask("instances"); status != http.StatusOK || text != `{"instances":[]}`+"\n" {
+	if status, text := ask("GET", "instances", ""); status != http.StatusOK || text != `{"instances":[]}`+"\n" {
 		t.Errorf("with nothing that runs it says %d: %s", status, text)
 	}
 	r := serving(t, "up", "everything")
-	status, text := ask("instances")
+	status, text := ask("GET", "instances", "")
 	var got struct{ Instances []instance }
 	if err := json.Unmarshal([]byte(text), &got); err != nil || status != http.StatusOK || len(got.Instances) != 1 ||
 		got.Instances[0].Endpoint != r.url || len(got.Instances[0].Servers) != 1 || got.Instances[0].Servers[0].Name != "everything" {
@@ -75,4 +80,28 @@ func TestTheConsoleShowsWhatRuns(t *testing.T) {
 func TestTheConsoleIsForThisMachine(t *testing.T) {
 	runs(t, "", "console", "--http", "0.0.0.0:0").expect(t, exitUsage, "", "is not a loopback address")
 	runs(t, "", "console", "--http", "here").expect(t, exitUsage, "", "expected HOST:PORT")
+}
+
+func TestUpServesAConsole(t *testing.T) {
+	alone(t)
+	r := serving(t, "up", "everything", "--console")
+	link := regexp.MustCompile(`The console is at (http://127\.0\.0\.1:\d+/\S+)`)
+	printed := link.FindStringSubmatch(r.stderr.String())
+	if printed == nil {
+		t.Fatal(r.stderr)
+	}
+	response, err := http.Get(printed[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		t.Errorf("the link gets %s", response.Status)
+	}
+	if code := r.stop(); code != exitOK {
+		t.Errorf("up ends with %d", code)
+	}
+	if _, err := http.Get(printed[1]); err == nil {
+		t.Error("the console goes on after up has ended")
+	}
 }

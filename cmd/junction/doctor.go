@@ -180,14 +180,7 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 	if e.definition != nil {
 		var err error
 		if s, err = e.definition.Resolve(ctx); err != nil {
-			remedy := "change the entry"
-			if errors.Is(err, config.ErrNotSet) {
-				remedy = "set the variable where junction is started, or give it a default: ${NAME:-default}"
-			}
-			if errors.Is(err, config.ErrSecret) {
-				remedy = "junction secret set NAME keeps a secret; a file must be where the entry says"
-			}
-			p.broken("variables", err.Error(), remedy)
+			p.broken("variables", err.Error(), variablesRemedy(err))
 			return
 		}
 		if names := e.definition.Variables(); len(names) > 0 {
@@ -232,6 +225,17 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 	if tools, ok := a.ask(ctx, client, p); ok {
 		callHarmless(ctx, client, tools, e.name, p)
 	}
+}
+
+// variablesRemedy is what mends an entry whose variables cannot be filled in.
+func variablesRemedy(err error) string {
+	switch {
+	case errors.Is(err, config.ErrSecret):
+		return "junction secret set NAME keeps a secret; a file must be where the entry says"
+	case errors.Is(err, config.ErrNotSet):
+		return "set the variable where junction is started, or give it a default: ${NAME:-default}"
+	}
+	return "change the entry"
 }
 
 // ask lists tools and pings.

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -83,11 +85,29 @@ func startRemedy(t mcp.Transport, err error, name string, limit time.Duration) s
 	case status == http.StatusNotFound:
 		return `there is nothing at this path: the address often ends with /mcp or /sse`
 	}
+	if noRevision.MatchString(text) {
+		return "it and junction have no revision of the protocol in common: update the older of the two; where a revision was chosen, leave the choice to junction"
+	}
 	if _, program := t.(*command.Command); !program {
 		return "is the address right? it is often one that ends with /mcp or /sse: open it with curl -i, and ask whoever runs it"
 	}
 	if strings.Contains(text, "working directory") {
 		return `change "cwd" of the entry to a folder that exists`
 	}
+	said := reason(err, name)
+	if m := wantsVariable.FindStringSubmatch(said); m != nil {
+		variable := cmp.Or(m[1], m[2])
+		return fmt.Sprintf(`it wants the variable %[1]s of the environment: give its entry "env": {"%[1]s": …}`, variable)
+	}
+	if noFile.MatchString(said) {
+		return `a file that its "args" name is not there: write its whole path, and see whether it is written rightly`
+	}
 	return "start it by hand as the entry says, and read what it writes"
 }
+
+// What servers say of why they do not start.
+var (
+	noRevision    = regexp.MustCompile(`does not speak |speaks \[|expected one of the protocol versions`)
+	wantsVariable = regexp.MustCompile(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*(?i:missing|required|not set|must be set|undefined|not defined|not provided|is empty)|(?i:missing|required|set|provide)\b.*\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`)
+	noFile        = regexp.MustCompile(`(?i)cannot find module|no such file|can't open|cannot open|does not exist`)
+)

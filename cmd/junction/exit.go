@@ -54,9 +54,17 @@ type connectError struct{ err error }
 func (e *connectError) Error() string { return e.err.Error() }
 func (e *connectError) Unwrap() error { return e.err }
 
+// An endedError says that a program that was run ended otherwise than well, which its user saw.
+type endedError struct{ code int }
+
+func (e *endedError) Error() string { return fmt.Sprintf("it ended with %d", e.code) }
+
 // exitCode is the one map from errors to exit codes.
 func exitCode(ctx context.Context, err error) int {
+	var ended *endedError
 	switch {
+	case errors.As(err, &ended):
+		return ended.code
 	case err == nil:
 		return exitOK
 	case errors.Is(err, errToolFailed) || errors.Is(err, errDiffers):

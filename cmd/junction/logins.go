@@ -52,12 +52,41 @@ func (a *app) openLogins(create bool) func(ctx context.Context) (state.Store, []
 	}
 }
 
+// loginStore is where logins are kept; for a command that goes on, and connects often, it is the same each time.
+func (a *app) loginStore(create bool) *oauth.Store {
+	if s := a.logins[create]; s != nil {
+		return s
+	}
+	return oauth.OpenStore(a.openLogins(create))
+}
+
+// shareLogins has all that this command connects to use the same stores.
+func (a *app) shareLogins() {
+	a.logins = map[bool]*oauth.Store{false: oauth.OpenStore(a.openLogins(false)), true: oauth.OpenStore(a.openLogins(true))}
+}
+
 // tokens is a client that gets tokens for one server as its entry says. Without a way for the user to visit pages,
 // what needs that fails.
 func (a *app) tokens(entry config.OAuth, visit func(ctx context.Context, redirect string) (*oauth.Visit, error)) (*oauth.Client, error) {
+	return a.tokensSeen(entry, visit, nil)
+}
+
+// A seeHTTP wraps what sends requests for somebody who sees them; with authorization, requests to who gives tokens.
+type seeHTTP = func(next http.RoundTripper, authorization bool) http.RoundTripper
+
+// tokensSeen is tokens for somebody who sees the requests, or for nobody.
+func (a *app) tokensSeen(entry config.OAuth, visit func(ctx context.Context, redirect string) (*oauth.Visit, error), see seeHTTP) (*oauth.Client, error) {
 	o, err := a.tokenOptions(entry, visit)
 	if err != nil {
 		return nil, err
+	}
+	if see != nil {
+		if o.HTTP == nil {
+			o.HTTP = oauth.Guarded(nil)
+		}
+		watched := *o.HTTP
+		watched.Transport = see(watched.Transport, true)
+		o.HTTP = &watched
 	}
 	return oauth.New(o), nil
 }
@@ -68,7 +97,7 @@ func (a *app) tokenOptions(entry config.OAuth, visit func(ctx context.Context, r
 	if !a.renews && renewsApart(&entry) {
 		o.Renew = renewApart
 	}
-	o.Store = oauth.OpenStore(a.openLogins(visit != nil || entry.Grant != ""))
+	o.Store = a.loginStore(visit != nil || entry.Grant != "")
 	if len(entry.Hosts) > 0 {
 		o.HTTP = oauth.Guarded(func(host string) bool { return slices.Contains(entry.Hosts, strings.ToLower(host)) })
 	}
@@ -179,6 +208,12 @@ func readKey(entry *config.OAuth) (crypto.Signer, error) {
 // authorized is how requests to a server at a URL are sent: with tokens, where it wants them and no header of the
 // entry or the command line says who asks.
 func (a *app) authorized(name, url string, entry config.OAuth, secure *config.TLS, header http.Header) (*http.Client, error) {
+	return a.authorizedSeen(name, url, entry, secure, header, nil)
+}
+
+// authorizedSeen is authorized for somebody who sees the requests to the server and, with authorization, those to who gives
+// tokens for it; nil: nobody does.
+func (a *app) authorizedSeen(name, url string, entry config.OAuth, secure *config.TLS, header http.Header, see seeHTTP) (*http.Client, error) {
 	base, err := newTLSClient(secure)
 	if err != nil {
 		return nil, err
@@ -186,14 +221,18 @@ func (a *app) authorized(name, url string, entry config.OAuth, secure *config.TL
 	if a.recorder != nil {
 		base.RoundTripper = hidingTransport{base.RoundTripper, a}
 	}
-	if header.Get("Authorization") != "" {
-		return &http.Client{Transport: base}, nil
+	var seen http.RoundTripper = base
+	if see != nil {
+		seen = see(base, false)
 	}
-	tokens, err := a.tokens(entry, nil)
+	if header.Get("Authorization") != "" {
+		return &http.Client{Transport: seen}, nil
+	}
+	tokens, err := a.tokensSeen(entry, nil, see)
 	if err != nil {
 		return nil, err
 	}
-	t, err := tokens.Transport(url, base)
+	t, err := tokens.Transport(url, seen)
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,9 @@ func main() {
 	ctx, interrupt := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as it is by nohup; else the terminal was closed, and what is to be put back is
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	kill := make(chan struct{})
 	stops := new(stops)
 	go func() {

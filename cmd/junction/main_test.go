@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asFollower) != "" && len(os.Args) == 2 && strings.HasPrefix(os.Args[1], "http://") {
 		os.Exit(follow(os.Args[1]))
 	}
+	if path := os.Getenv(asHost); path != "" && len(os.Args) == 1 {
+		os.Exit(hostReads(path))
+	}
 	if os.Getenv(asProgram) != "" {
 		main()
 		return

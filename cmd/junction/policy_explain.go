@@ -10,6 +10,7 @@ import (
 
 	"github.com/junction-mcp/junction/cmd/junction/internal/arguments"
 	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
 	"github.com/junction-mcp/junction/internal/nearest"
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -137,7 +138,7 @@ func (a *app) lookUp(ctx context.Context, x *explanation, in *policy.Input) (jso
 		}
 		if listed.Name == in.Tool {
 			describe(in, listed)
-			return listed.InputSchema, nil
+			return listed.InputSchema, held(in, listed)
 		}
 		names = append(names, listed.Name)
 	}
@@ -206,6 +207,28 @@ func describe(in *policy.Input, t *mcp.Tool) {
 	}
 }
 
+// held takes what the person said of a tool of which the server does not say whether it only
+// reads, when they approved it in junction chat.
+func held(in *policy.Input, t *mcp.Tool) error {
+	if in.Annotations.ReadOnly != nil {
+		return nil
+	}
+	approved, err := pins()
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(t)
+	if err != nil {
+		return fmt.Errorf("tool %q of server %q: %w", t.Name, in.Server, err)
+	}
+	for _, d := range review.Definitions(in.Server, []json.RawMessage{raw}, nil) {
+		if approved.Reads(d, in.Origin) {
+			in.Annotations.ReadOnly = new(true)
+		}
+	}
+	return nil
+}
+
 // annotate reads --annotations.
 func annotate(into *policy.Annotations, pairs []string) error {
 	for _, pair := range pairs {
@@ -259,25 +282,33 @@ func (a *app) showExplanation(in policy.Input, d policy.Decision, hidden bool) e
 
 // printExplanation prints a decision for programs.
 func (a *app) printExplanation(book *rulebook, in policy.Input, d policy.Decision, hidden bool) error {
-	type step struct {
-		Rule    *policy.Rule   `json:"rule"`
-		Outcome policy.Outcome `json:"outcome"`
-		Why     string         `json:"why"`
-	}
-	steps := []step{}
+	return a.printObject(explained(book, in, d, hidden))
+}
+
+// An explanationShown is a decision for programs.
+type explanationShown struct {
+	Effect  policy.Effect `json:"effect"`
+	Rule    *policy.Rule  `json:"rule"`
+	Reason  string        `json:"reason"`
+	Default bool          `json:"default"`
+	Hidden  bool          `json:"hidden"`
+	Input   policy.Input  `json:"input"`
+	Files   []string      `json:"files"`
+	Rules   []stepShown   `json:"rules"`
+}
+
+type stepShown struct {
+	Rule    *policy.Rule   `json:"rule"`
+	Outcome policy.Outcome `json:"outcome"`
+	Why     string         `json:"why"`
+}
+
+func explained(book *rulebook, in policy.Input, d policy.Decision, hidden bool) explanationShown {
+	steps := []stepShown{}
 	for _, s := range d.Trace {
-		steps = append(steps, step{s.Rule, s.Outcome, s.Why()})
+		steps = append(steps, stepShown{s.Rule, s.Outcome, s.Why()})
 	}
-	return a.printObject(struct {
-		Effect  policy.Effect `json:"effect"`
-		Rule    *policy.Rule  `json:"rule"`
-		Reason  string        `json:"reason"`
-		Default bool          `json:"default"`
-		Hidden  bool          `json:"hidden"`
-		Input   policy.Input  `json:"input"`
-		Files   []string      `json:"files"`
-		Rules   []step        `json:"rules"`
-	}{d.Effect, d.Rule, d.Reason, d.Default, hidden, in, book.paths(), steps})
+	return explanationShown{d.Effect, d.Rule, d.Reason, d.Default, hidden, in, book.paths(), steps}
 }
 
 // printObject prints a value as one line of JSON.

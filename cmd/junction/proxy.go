@@ -3,13 +3,18 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 
+	"github.com/junction-mcp/junction/hostconfig"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
 	"github.com/spf13/cobra"
 )
 
 func (a *app) proxyCommand() *cobra.Command {
 	var f front
+	var name string
+	var fromEnv bool
 	cmd := &cobra.Command{
 		Use:   "proxy SERVER",
 		Short: "Serve a server to clients of any revision and transport",
@@ -30,12 +35,15 @@ where several clients share the server, it cannot ask for roots.`,
 				return err
 			}
 			f.stdio = f.http == ""
-			if err := a.startRecording("proxy", true); err != nil {
+			if err := a.startRecording("proxy", name, true); err != nil {
 				return err
 			}
-			t, rest, err := a.target(ctx, cmd, args)
+			t, rest, err := a.proxied(ctx, cmd, args, fromEnv)
 			if err != nil {
 				return err
+			}
+			if name != "" {
+				t.name = name
 			}
 			if err := noMore(cmd, rest); err != nil {
 				return err
@@ -48,10 +56,33 @@ where several clients share the server, it cannot ask for roots.`,
 		},
 	}
 	f.flags(cmd.Flags(), "")
+	cmd.Flags().StringVar(&name, "name", "", "call the server `NAME` in recordings and in junction traffic")
+	cmd.Flags().BoolVar(&fromEnv, "url-from-env", false, "take the server's URL from the variable JUNCTION_URL, and headers ('NAME: VALUE') from JUNCTION_HEADER_1 and so on")
 	a.connectionFlags(cmd.Flags())
 	a.recordFlag(cmd.Flags())
 	a.logFlags(cmd.Flags())
 	return cmd
+}
+
+// proxied is the server that the command line means, or the environment: there, other users of the machine do not see it.
+func (a *app) proxied(ctx context.Context, cmd *cobra.Command, args []string, fromEnv bool) (target, []string, error) {
+	if !fromEnv {
+		t, rest, err := a.target(ctx, cmd, args)
+		if c, is := t.transport.(*command.Command); is && c.Stderr == nil && a.log == nil {
+			c.Stderr = func(line string) { a.screen.Printf("%s\n", line) } // where the client looks for it
+		}
+		return t, rest, err
+	}
+	if err := a.checkFlags(); err != nil {
+		return target{}, nil, err
+	}
+	address, headers, err := hostconfig.RemoteOf(os.Getenv)
+	if err != nil {
+		return target{}, nil, usagef("--url-from-env: %w", err)
+	}
+	a.flags.header = append(a.flags.header, headers...)
+	t, err := a.url(address)
+	return t, args, err
 }
 
 // proxyMany serves the target to any number of clients.

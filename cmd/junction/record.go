@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -12,9 +13,11 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/filelock"
+	"github.com/junction-mcp/junction/internal/plaintext"
 	"github.com/junction-mcp/junction/internal/secret"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/recording"
@@ -26,12 +29,13 @@ func (a *app) recordFlag(f *pflag.FlagSet) {
 	f.StringVar(&a.flags.record, "record", "", "write what is said between client and server to `FILE`, or to a new file in a folder (DIR/), without secrets; junction replay serves it again")
 }
 
-// startRecording opens the file of --record, if it is given. through has every message be written before it goes on.
-func (a *app) startRecording(command string, through bool) error {
+// startRecording opens the file of --record, if it is given; in a folder its name begins with the server's, if that has one.
+// through has every message be written before it goes on.
+func (a *app) startRecording(command, server string, through bool) error {
 	if a.flags.record == "" {
 		return nil
 	}
-	f, err := openRecording(a.flags.record, time.Now())
+	f, err := openRecording(a.flags.record, cmp.Or(fileName(server), "junction"), time.Now())
 	if err != nil {
 		return &connectError{fmt.Errorf("--record: %w", err)}
 	}
@@ -69,12 +73,12 @@ func (r *recorded) Close() error {
 
 // openRecording opens a new file, or one that holds a recording already, which is replaced. Another process that
 // records to it keeps it.
-func openRecording(path string, now time.Time) (*os.File, error) {
+func openRecording(path, name string, now time.Time) (*os.File, error) {
 	if strings.HasSuffix(path, "/") || strings.HasSuffix(path, string(filepath.Separator)) {
 		if err := os.MkdirAll(path, 0o700); err != nil {
 			return nil, err
 		}
-		path = filepath.Join(path, fmt.Sprintf("junction-%s-%d.jsonl", now.UTC().Format("20060102-150405"), os.Getpid()))
+		path = filepath.Join(path, fmt.Sprintf("%s-%s-%d.jsonl", name, now.UTC().Format("20060102-150405"), os.Getpid()))
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is no file; end it with a slash if it is a folder for a file of each run", path)
@@ -103,6 +107,16 @@ func openRecording(path string, now time.Time) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// fileName is what a file may be called after a server.
+func fileName(server string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if r == '-' || r == '.' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return r
+		}
+		return '-'
+	}, plaintext.Beginning(server, 60)), ".-")
 }
 
 // recording has what is said to a server be recorded, unless it is the clients of a gateway who are.

@@ -35,7 +35,7 @@ type action func(ctx context.Context, client *mcp.Client) error
 func (a *app) asking(read func(cmd *cobra.Command, words []string) (action, error)) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
-		if err := a.startRecording(cmd.Name(), true); err != nil {
+		if err := a.startRecording(cmd.Name(), "", true); err != nil {
 			return err
 		}
 		t, words, err := a.target(ctx, cmd, args)

@@ -15,6 +15,7 @@ import (
 	"github.com/junction-mcp/junction/internal/terminal"
 	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/oauth"
 	"github.com/junction-mcp/junction/recording"
 	"github.com/junction-mcp/junction/traffic"
 	"github.com/spf13/cobra"
@@ -54,6 +55,11 @@ type app struct {
 
 	recorder     *recording.Recorder // nil: nothing is recorded
 	recordsFront bool                // what clients say to a gateway is, and not what it says to its servers
+
+	tails stderrTails // of servers, by their names
+	side  sideConsole // of a command that does something else
+
+	logins map[bool]*oauth.Store // of shareLogins, by whether one is made where none is; nil: each has its own
 
 	closing sync.Mutex
 	closers []io.Closer // what is closed when the command ends
@@ -116,7 +122,7 @@ func (a *app) fail(err error, code int, asJSON bool) {
 		return
 	case code == exitInterrupted:
 		err = errInterrupted
-	case errors.Is(err, errReported):
+	case errors.Is(err, errReported), errors.As(err, new(*endedError)):
 		return
 	}
 	if a.log != nil {
@@ -201,7 +207,7 @@ filesystem (read-only, the current folder).
 	root.SetHelpCommand(helpCommand())
 	root.AddCommand(append(a.lists(), a.listCommand())...)
 	root.AddCommand(a.callCommand(), a.readCommand(), a.promptCommand(), a.completeCommand(), a.pingCommand(),
-		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.trafficCommand(), a.consoleCommand(), a.approveCommand(), a.keyCommand(), a.secretCommand(), a.userCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.lintCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.replayCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
+		a.chatCommand(), a.conversationsCommand(), a.upCommand(), a.statusCommand(), a.trafficCommand(), a.consoleCommand(), a.tapCommand(), a.approveCommand(), a.keyCommand(), a.secretCommand(), a.userCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.renewLoginCommand(), a.doctorCommand(), a.lintCommand(), a.serviceCommand(), a.serveCommand(), a.proxyCommand(), a.replayCommand(), a.policyCommand(), a.auditCommand(), versionCommand())
 	return root
 }
 

@@ -32,12 +32,13 @@ const (
 
 // A trafficFilter says which messages are shown.
 type trafficFilter struct {
-	server, client, method string
-	text                   string
-	errors                 bool
-	notes                  bool
-	count                  int // to end after; 0: never
-	full                   bool
+	servers        []string // of any if empty
+	client, method string
+	text           string
+	errors         bool
+	notes          bool
+	count          int // to end after; 0: never
+	full           bool
 }
 
 func (a *app) trafficCommand() *cobra.Command {
@@ -64,7 +65,7 @@ down what was called.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&f.server, "server", "", "show only what goes to and comes from the server `NAME`, and the calls of clients that lead there")
+	cmd.Flags().StringArrayVar(&f.servers, "server", nil, "show only what goes to and comes from the server `NAME`, and the calls of clients that lead there (repeatable)")
 	cmd.Flags().StringVar(&f.client, "client", "", "show only what goes to and comes from clients whose name contains `TEXT`, and what is asked of servers for them")
 	cmd.Flags().StringVar(&f.method, "method", "", "show only messages of this `METHOD`, such as tools/call, and what answers them")
 	cmd.Flags().StringVar(&f.text, "grep", "", "show only messages that contain `TEXT`")

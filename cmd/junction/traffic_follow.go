@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/junction-mcp/junction/traffic"
@@ -34,7 +35,7 @@ func (f *followed) shown(e shownEvent) []shownEvent {
 	switch {
 	case !f.filter.shows(&e.Event):
 		e.Kind, e.Message = "", nil // it may say whose call it is, all the same
-	case e.Kind == traffic.Dropped || f.filter.server == "" && f.filter.client == "":
+	case e.Kind == traffic.Dropped || len(f.filter.servers) == 0 && f.filter.client == "":
 		return []shownEvent{e}
 	}
 	c := &followedCall{}
@@ -47,8 +48,8 @@ func (f *followed) shown(e shownEvent) []shownEvent {
 		}
 	}
 	c.byClient = c.byClient || f.filter.client == "" || e.Hop == traffic.Client && strings.Contains(strings.ToLower(e.Client), strings.ToLower(f.filter.client))
-	c.toServer = c.toServer || f.filter.server == "" || e.Server == f.filter.server
-	if e.Hop == traffic.Server && f.filter.server != "" && e.Server != f.filter.server {
+	c.toServer = c.toServer || f.filter.leadsTo(e.Server)
+	if e.Hop == traffic.Server && !f.filter.leadsTo(e.Server) {
 		e.Kind = "" // of a call that leads to several servers
 	}
 	if e.Kind != "" && len(c.held) < maxHeld {
@@ -62,4 +63,9 @@ func (f *followed) shown(e shownEvent) []shownEvent {
 		delete(f.calls, key)
 	}
 	return now
+}
+
+// leadsTo reports whether what goes to a server is shown.
+func (f *trafficFilter) leadsTo(server string) bool {
+	return len(f.servers) == 0 || slices.Contains(f.servers, server)
 }

@@ -179,11 +179,11 @@ func TestACallIsFollowedToItsServerAndToItsClient(t *testing.T) {
 		want   []int // of all, in the order in which they are shown
 	}{
 		"everything":                       {trafficFilter{}, []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
-		"a server":                         {trafficFilter{server: "files"}, []int{0, 3, 4, 5, 7}},
+		"a server":                         {trafficFilter{servers: []string{"files"}}, []int{0, 3, 4, 5, 7}},
 		"a client":                         {trafficFilter{client: "cursor"}, []int{1, 2, 6, 8}},
-		"a client at a server":             {trafficFilter{client: "claude", server: "files"}, []int{0, 3, 5, 7}},
-		"a client at a server, and nobody": {trafficFilter{client: "cursor", server: "files"}, nil},
-		"a server, by a method":            {trafficFilter{server: "files", method: "tools/list"}, nil},
+		"a client at a server":             {trafficFilter{client: "claude", servers: []string{"files"}}, []int{0, 3, 5, 7}},
+		"a client at a server, and nobody": {trafficFilter{client: "cursor", servers: []string{"files"}}, nil},
+		"a server, by a method":            {trafficFilter{servers: []string{"files"}, method: "tools/list"}, nil},
 	} {
 		f := &followed{filter: &test.filter, calls: map[callOf]*followedCall{}}
 		var got []int
@@ -195,7 +195,7 @@ func TestACallIsFollowedToItsServerAndToItsClient(t *testing.T) {
 		if !slices.Equal(got, test.want) {
 			t.Errorf("%s: shown are %v, want %v", name, got, test.want)
 		}
-		if len(f.calls) != 0 && test.filter != (trafficFilter{}) {
+		if len(f.calls) != 0 && !reflect.DeepEqual(test.filter, trafficFilter{}) {
 			t.Errorf("%s: %d calls are remembered that are over", name, len(f.calls))
 		}
 	}

@@ -39,6 +39,7 @@ type upOptions struct {
 	noPrefix  bool
 	admin     string         // an address for whoever watches over it; empty: none
 	bareAdmin bool           // that address may be of a network and not encrypted
+	console   bool           // a console is served
 	profile   string         // that standard input and output are served
 	names     []string       // of servers; empty: all
 	given     *pflag.FlagSet // the flags, to say them again
@@ -101,6 +102,7 @@ only if you agree, on the terminal or by naming the file with --config.`,
 	cmd.Flags().StringVar(&o.admin, "admin", "", "serve /metrics (Prometheus), /healthz, /readyz and, with a token, /api at `HOST:PORT`; off this machine with --tls-cert")
 	cmd.Flags().BoolVar(&o.bareAdmin, "admin-insecure", false, "let the address of --admin be one of a network without --tls-cert: /metrics is readable for everybody there, and /api is not served")
 	cmd.Flags().StringVar(&o.profile, "profile", "", "with --stdio: serve the profile `NAME` of the configuration, which over HTTP is at "+endpointPath+"/NAME")
+	o.consoleFlag(cmd.Flags())
 	a.configFlags(cmd.Flags())
 	a.recordFlag(cmd.Flags())
 	a.logFlags(cmd.Flags())
@@ -163,7 +165,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 		v.join(ctx, "")
 	}
 	v.found(set, a.unread)
-	defer a.publish(v.describe)()
+	defer v.share(ctx)()
 	a.introduceUp(v, set)
 	return orderly(ctx, v.serve(ctx, board))
 }
@@ -171,7 +173,7 @@ func (a *app) up(ctx context.Context, o upOptions) (err error) {
 // listenUp opens the recording, if there is one, and the addresses that are served. What is wrong with them is said before anything is served.
 func (a *app) listenUp(ctx context.Context, o upOptions) (v *served, err error) {
 	a.recordsFront = true
-	if err := a.startRecording("up", false); err != nil {
+	if err := a.startRecording("up", "", false); err != nil {
 		return nil, err
 	}
 	v = &served{app: a, options: o, store: a.store(), again: make(chan chan<- error), prints: map[string]string{}}
@@ -367,7 +369,7 @@ func (a *app) upstream(ctx context.Context, e entry, store *definitions.Store, c
 		o := a.options(t)
 		o.Bridge, o.OneClient = true, start.Client()
 		known := u.Memory != nil && u.Memory.Load() != nil
-		return dialWatched(ctx, t.transport, o, start, e.definition.StartTimeout, known)
+		return dialWatched(ctx, a.stderrOf(e.name).of(t.transport), o, start, e.definition.StartTimeout, known)
 	}
 	return u
 }

@@ -89,6 +89,7 @@ func (v *served) serveControl(mux *http.ServeMux, withToken func(http.Handler) h
 	handle("POST /api/reload", v.reloadNow)
 	handle("GET /api/unapproved", v.listUnapproved)
 	handle("POST /api/servers/{name}/approve", v.approve)
+	v.serveInside(handle)
 }
 
 // reloadNow has everything be read again, and answers when it is known whether it can be used: servers are started and

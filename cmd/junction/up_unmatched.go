@@ -237,12 +237,8 @@ func (v *served) reportUnmatched() {
 			continue
 		}
 		o := offeringOf(name, d, now.settings.Servers[name])
-		o.exposedTools, o.exposedPrompts = append(o.exposedTools, tools...), append(o.exposedPrompts, prompts...)
-		for _, exposed := range tools {
-			if t, ok := v.gateway.Tool(exposed); ok {
-				o.exposed[exposed] = t.Name
-			}
-		}
+		o.exposedTools, o.exposedPrompts = append(o.exposedTools, slices.Sorted(maps.Keys(tools))...), append(o.exposedPrompts, slices.Sorted(maps.Keys(prompts))...)
+		maps.Copy(o.exposed, tools)
 		w.known[name] = o
 	}
 	var lines []string

@@ -3,9 +3,14 @@ import {h, clear} from './dom.js';
 import {choose, language, t} from './words.js';
 import * as servers from './servers.js';
 import * as traffic from './traffic.js';
+import * as conversations from './conversations.js';
 
 // A view of the page. Its key follows "g".
-const views = [{name: 'traffic', key: 't', module: traffic}, {name: 'servers', key: 's', module: servers}];
+const views = [
+  {name: 'traffic', key: 't', module: traffic},
+  {name: 'servers', key: 's', module: servers},
+  {name: 'conversations', key: 'c', module: conversations},
+];
 
 const keptTheme = 'junction.theme';
 const themes = ['auto', 'light', 'dark'];

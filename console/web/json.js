@@ -1,58 +1,67 @@
-// JSON as a person reads it: a tree that opens piece by piece, and what differs between two values.
+// JSON whose numbers stay as they were written. A JavaScript number holds whole numbers up to 2^53 only, and
+// identifiers are longer: such a number is kept as what JSON.rawJSON gives, which JSON.stringify writes digit by digit.
 
-const maxPiece = 200; // members that are shown before a person asks for more
-const maxText = 400; // characters of a string in a tree
-const maxDifferences = 300;
-const maxDepth = 64;
+const grammar = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
-const isRaw = (value) => JSON.isRawJSON?.(value) ?? false; // a number that JavaScript would change
-const isBranch = (value) => value !== null && typeof value === 'object' && !isRaw(value);
+/** isRaw says whether a value is a number that is kept as text. */
+export const isRaw = (value) => JSON.isRawJSON?.(value) ?? false;
 
-/** kindOf is what a value is: object, array, string, number, boolean or null. */
-export const kindOf = (value) => (value === null ? 'null' : isRaw(value) ? 'number' : Array.isArray(value) ? 'array' : typeof value);
+/** isObject is true of what JSON calls an object. */
+export const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value) && !isRaw(value);
 
-/** membersOf are the members of an object or array, from one on: [key, value] each, and how many more there are. */
-export function membersOf(value, from = 0) {
-  const keys = Object.keys(value);
-  return {members: keys.slice(from, from + maxPiece).map((key) => [key, value[key]]), more: Math.max(0, keys.length - from - maxPiece)};
+/** kind is the JSON type of a value: null, boolean, number, string, array or object. */
+export function kind(value) {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return isRaw(value) ? 'number' : typeof value;
 }
 
-/** gist is a value in one short line. */
-export function gist(value) {
-  switch (kindOf(value)) {
-    case 'object': return `{${Object.keys(value).length}}`;
-    case 'array': return `[${value.length}]`;
-    case 'string': return JSON.stringify(value.length > maxText ? value.slice(0, maxText) + '…' : value);
-    default: return isRaw(value) ? value.rawJSON : String(value);
-  }
+/** digits is the text of a number, null of anything else. */
+export function digits(value) {
+  if (isRaw(value)) return value.rawJSON;
+  return typeof value === 'number' ? JSON.stringify(value) : null;
 }
 
-/**
- * differences is what one has to change in a value to get another one: {path, kind: 'added' | 'removed' | 'changed', before,
- * after} for each place.
- */
-export function differences(before, after) {
-  const found = [];
-  compare(before, after, '', 0, found);
-  return {found: found.slice(0, maxDifferences), more: found.length > maxDifferences};
+/** number is the value of a text that is a number in JSON; undefined where it is none. */
+export function number(text) {
+  if (!grammar.test(text)) return undefined;
+  const value = Number(text);
+  if (Number.isFinite(value) && plain(text) === plain(String(value))) return value;
+  return JSON.rawJSON ? JSON.rawJSON(text) : value;
 }
 
-function compare(before, after, path, depth, found) {
-  if (found.length > maxDifferences || Object.is(before, after) || isRaw(before) && isRaw(after) && before.rawJSON === after.rawJSON) return;
-  if (depth < maxDepth && isBranch(before) && isBranch(after) && Array.isArray(before) === Array.isArray(after)) {
-    for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
-      const place = Array.isArray(before) ? `${path}[${key}]` : join(path, key);
-      if (!Object.hasOwn(before, key)) found.push({path: place, kind: 'added', after: after[key]});
-      else if (!Object.hasOwn(after, key)) found.push({path: place, kind: 'removed', before: before[key]});
-      else compare(before[key], after[key], place, depth + 1, found);
-    }
-    return;
-  }
-  if (depth >= maxDepth && JSON.stringify(before) === JSON.stringify(after)) return;
-  found.push({path, kind: 'changed', before, after});
+// plain has digits and exponent of a number only, so that 1.50, 15e-1 and 1.5 are equal.
+function plain(text) {
+  const [, sign, whole, part = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
+  let all = (whole + part).replace(/^0+/, '');
+  const cut = all.length;
+  all = all.replace(/0+$/, '');
+  return all ? `${sign}${all}e${Number(power) - part.length + cut - all.length}` : '0';
 }
 
-function join(path, key) {
-  if (!/^[\p{L}_$][\p{L}\p{N}_$]*$/u.test(key)) return `${path}[${JSON.stringify(key)}]`;
-  return path ? `${path}.${key}` : key;
+/** parse reads JSON, with every number as it is written. */
+export function parse(text) {
+  return JSON.parse(text, (key, value, context) =>
+    (typeof value === 'number' && context?.source !== undefined ? number(context.source) : value));
+}
+
+/** put sets a member, whatever its name is: an assignment to __proto__ would set no member. */
+export function put(object, name, value) {
+  Object.defineProperty(object, name, {value, enumerable: true, configurable: true, writable: true});
+  return object;
+}
+
+/** get is a member of the object itself, or undefined. */
+export const get = (object, name) => (Object.hasOwn(object, name) ? object[name] : undefined);
+
+/** same says whether two values are equal in JSON, where the order of members means nothing. */
+export function same(a, b) {
+  if (a === b) return true;
+  const is = kind(a);
+  if (is !== kind(b)) return false;
+  if (is === 'number') return plain(digits(a)) === plain(digits(b));
+  if (is === 'array') return a.length === b.length && a.every((item, i) => same(item, b[i]));
+  if (is !== 'object') return false;
+  const names = Object.keys(a);
+  return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && same(a[name], b[name]));
 }

@@ -1,38 +1,94 @@
-// What runs: each junction up, and the state of its servers.
+// What runs: each junction up and its servers. #/servers is the list, #/servers/PID one gateway, and
+// #/servers/PID/NAME one server of it.
 import {clear, h} from './dom.js';
 import {get} from './api.js';
 import {plural, t} from './words.js';
+import {gateway} from './gateway.js';
+import {server, badge} from './server.js';
 
 const pause = 1000; // milliseconds between two looks
 
-const kinds = {ready: 'good', failed: 'bad', starting: 'accent', waiting: 'warn'};
-
-export function view() {
-  const list = h('div', {class: 'stack', 'aria-busy': 'true'});
-  const node = h('div', {class: 'stack'}, h('h1', null, t('servers.title')), list);
-  let last = '';
+export function view({go, say}) {
+  const node = h('div', {class: 'stack'});
   let closed = false;
   let timer = 0;
+  let instances = null; // not known yet
+  let shown = null; // {path, node, show(instance), close?()}
 
   async function look() {
+    clearTimeout(timer);
     if (!document.hidden) {
       try {
-        const {instances} = await get('instances');
+        ({instances} = await get('instances'));
         if (closed) return;
-        const now = JSON.stringify(instances);
-        if (now !== last) clear(list, instances.length === 0 ? none() : instances.map(instance));
-        last = now;
+        shown.show(instances, null);
       } catch (error) {
         if (closed) return;
-        last = '';
-        clear(list, h('p', {class: 'notice notice-bad', role: 'alert'}, error.status === 0 ? t('app.unreachable') : error.message));
+        shown.show(instances ?? [], error.status === 0 ? t('app.unreachable') : error.message);
       }
-      list.removeAttribute('aria-busy');
     }
     timer = setTimeout(look, pause);
   }
-  look();
-  return {node, close() { closed = true; clearTimeout(timer); }};
+
+  function open(path) {
+    if (shown?.path === path) return;
+    shown?.close?.();
+    const [pid, ...rest] = path.split('/').map(decodeURIComponent);
+    const name = rest.join('/');
+    if (pid === '') shown = list();
+    else if (name === '') shown = of(pid, gateway(pid, {say}));
+    else shown = of(pid, server(pid, name, {say}));
+    shown.path = path;
+    clear(node, shown.node);
+    if (instances) shown.show(instances, null);
+    look();
+  }
+
+  // of shows one gateway, or something of it, as long as it runs.
+  function of(pid, part) {
+    const problem = h('p', {class: 'notice notice-bad', role: 'alert', hidden: true});
+    return {
+      node: h('div', {class: 'stack'}, problem, part.node),
+      close: part.close,
+      show(all, trouble) {
+        const one = all.find((instance) => String(instance.pid) === pid);
+        const text = trouble ?? (one ? '' : t('servers.ended', {pid}));
+        problem.hidden = text === '';
+        problem.textContent = text;
+        if (one) part.show(one);
+      },
+    };
+  }
+
+  return {
+    node,
+    open,
+    close() {
+      closed = true;
+      clearTimeout(timer);
+      shown?.close?.();
+    },
+    keys: {Escape: ['servers.key.back', () => { if (shown.path !== '') go(['servers', ...shown.path.split('/').slice(0, -1)].join('/')); }]},
+  };
+}
+
+function list() {
+  const content = h('div', {class: 'stack', 'aria-busy': 'true'});
+  let last = '';
+  return {
+    node: h('div', {class: 'stack'}, h('h1', null, t('servers.title')), content),
+    show(all, trouble) {
+      const now = JSON.stringify([all, trouble]);
+      if (now === last) return;
+      last = now;
+      content.removeAttribute('aria-busy');
+      const focused = document.activeElement?.id; // a row that is made again keeps it
+      clear(content,
+        trouble ? h('p', {class: 'notice notice-bad', role: 'alert'}, trouble) : null,
+        all.length === 0 && !trouble ? none() : all.map(instance));
+      if (focused) document.getElementById(focused)?.focus();
+    },
+  };
 }
 
 function none() {
@@ -42,19 +98,34 @@ function none() {
 function instance(one) {
   const id = `instance-${one.pid}`;
   return h('section', {class: 'panel stack', 'aria-labelledby': id},
-    h('div', {class: 'toolbar'}, h('h2', {id, class: 'mono'}, one.endpoint), h('span', {class: 'dim'}, t('servers.process', {pid: one.pid}))),
+    h('div', {class: 'toolbar'},
+      h('h2', {id, class: 'mono grow'}, one.endpoint),
+      h('span', {class: 'dim'}, t('servers.process', {pid: one.pid})),
+      h('a', {id: `${id}-open`, class: 'button servers-open', href: `#/servers/${one.pid}`}, t('servers.gateway'))),
     one.folder ? h('p', {class: 'dim mono'}, one.folder) : null,
-    h('p', null, one.summary),
-    [one.configError, ...(one.problems ?? []), ...(one.audit ?? [])].filter(Boolean).map((text) => h('p', {class: 'notice'}, text)),
-    h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-labelledby': id}, h('table', {class: 'table'},
-      h('thead', null, h('tr', null, ['name', 'state', 'offers', 'line'].map((key) => h('th', {scope: 'col'}, t(`servers.${key}`))))),
-      h('tbody', null, (one.servers ?? []).map(server)))));
+    remarks(one),
+    (one.servers ?? []).length === 0 ? h('p', {class: 'dim'}, t('servers.noservers')) : h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-labelledby': id}, h('table', {class: 'table'},
+      h('thead', null, h('tr', null, ['name', 'state', 'offers', 'running', 'line'].map((key) => h('th', {scope: 'col'}, t(`servers.${key}`))))),
+      h('tbody', null, one.servers.map((s) => row(one.pid, s))))));
 }
 
-function server(one) {
+/** remarks are what is wrong with a gateway. */
+export function remarks(one) {
+  const lines = [...(one.problems ?? []).map((text) => t('servers.unused', {text})), ...(one.audit ?? [])];
+  if (one.configError) lines.unshift(t('servers.broken', {text: one.configError}));
+  return lines.map((text) => h('p', {class: 'notice'}, text));
+}
+
+function row(pid, one) {
   return h('tr', null,
-    h('td', null, h('span', {class: 'servers-name'}, one.name)),
-    h('td', null, h('span', {class: `badge badge-${kinds[one.state] ?? 'plain'}`}, one.state)),
-    h('td', null, plural('servers.tools', one.tools)),
-    h('td', {class: 'servers-line'}, one.line));
+    h('td', null, h('a', {id: `server-${pid}-${one.name}`, class: 'servers-name', href: `#/servers/${pid}/${encodeURIComponent(one.name)}`}, one.name)),
+    h('td', null, badge(one), one.withheld?.length ? [' ', h('span', {class: 'badge badge-warn'}, plural('servers.withheld', one.withheld.length))] : null),
+    h('td', {class: 'servers-offers'}, offers(one)),
+    h('td', null, one.running > 0 ? plural('servers.requests', one.running) : ''),
+    h('td', {class: 'dim'}, one.line));
+}
+
+/** offers says how much a server has. */
+export function offers(one) {
+  return ['tools', 'prompts', 'resources', 'templates'].filter((kind) => one[kind] > 0).map((kind) => plural(`servers.${kind}`, one[kind])).join(', ');
 }

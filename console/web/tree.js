@@ -1,6 +1,7 @@
 // JSON in the page: as a tree whose branches are made when somebody opens them, and as what differs between two values.
 import {h} from './dom.js';
-import {differences, gist, kindOf, membersOf} from './json.js';
+import {kind as kindOf} from './json.js';
+import {differences, gist, membersOf} from './pieces.js';
 import {plural, t} from './words.js';
 
 const openDepth = 3; // levels that are open at the beginning

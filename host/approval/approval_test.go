@@ -32,6 +32,17 @@ func TestWhatAServerClaims(t *testing.T) {
 	}
 }
 
+func TestWhatACallDoesIsWhatThePersonSaidWhereTheServerSaysNothing(t *testing.T) {
+	card := host.Card{Reads: true}
+	if got := approval.Does(&card); got != "You said in a review that it only reads; the server does not say what it does" {
+		t.Errorf("said: %s", got)
+	}
+	card.Reads = false
+	if got := approval.Does(&card); got != approval.Claims(&card.Annotations, false) {
+		t.Errorf("not said: %s", got)
+	}
+}
+
 // tool is a new tool as the host shows it.
 func tool(name, annotations string, findings ...guard.Finding) host.ReviewItem {
 	text := "kind: tool\nname: " + name + "\ndescription:\n  Does it.\n  annotations:\n    {\"readOnlyHint\": true}"
@@ -56,6 +67,8 @@ func TestAnOverview(t *testing.T) {
 			{Kind: "instructions", Text: "text: Be brief."}, tool("read", `"readOnlyHint": true`), tool("write", `"readOnlyHint": false`, orders, hidden), tool("other", "", orders), {Kind: "prompt", Name: "p"}}},
 			"instructions; 3 tools: 1 read, 2 write; 1 prompt; files 0.6.2; 3 warnings", "npx\n-y files",
 			[]string{"tool write: It has hidden characters: “a⟨U+200B⟩b”", "tool write: It gives orders, in its description: “you must” (and 1 more like this)"}},
+		{"tools that do not say what they do", host.Review{Server: "db", First: true, Items: []host.ReviewItem{tool("read", `"readOnlyHint": true`), {Kind: "tool", Name: "query", Silent: true}, {Kind: "tool", Name: "tables", Silent: true}}},
+			"3 tools: 1 read, 0 write, 2 do not say", "", nil},
 		{"a change", host.Review{Server: "files", Items: []host.ReviewItem{{Kind: "tool", Name: "a", Changed: true, Text: "-annotations: {}"}, tool("b", ""), {Kind: "command", Changed: true, Text: "-npx"}}},
 			"2 tools (1 changed); 1 command changed", "", nil},
 		{"nothing but a version", host.Review{Server: "files", Items: []host.ReviewItem{version}}, "nothing yet; files 0.6.2", "", nil},

@@ -3,8 +3,18 @@ package approval
 import (
 	"strings"
 
+	"github.com/junction-mcp/junction/host"
 	"github.com/junction-mcp/junction/mcp"
 )
+
+// Does is what is known of what a call does: what its server claims, or what the person said where
+// that claims nothing.
+func Does(card *host.Card) string {
+	if card.Reads {
+		return "You said in a review that it only reads; the server does not say what it does"
+	}
+	return Claims(&card.Annotations, card.Trusted)
+}
 
 // Claims is what a server claims about a tool. Nobody checks it; trusted says whether
 // the person believes it.

@@ -20,9 +20,11 @@ type Overview struct {
 	Server string
 	First  bool // it was never approved
 	// Counts says how many definitions there are of which kind, such as
-	// "14 tools: 9 read, 5 write; 1 prompt". What a tool does is the server's claim; one
-	// that does not claim to read counts as one that writes.
+	// "14 tools: 9 read, 5 write; 1 prompt". What a tool does is the server's claim.
 	Counts string
+	// Silent are the names of the tools of which it does not claim anything: they count as ones
+	// that write, unless the person says that they only read.
+	Silent []string
 	// Command starts the server, or is its address; Version is how it names itself.
 	// They are empty where they are not part of the review.
 	Command, Version string
@@ -35,7 +37,7 @@ type Overview struct {
 // Of is the overview of a review.
 func Of(r host.Review) Overview {
 	o := Overview{Server: r.Server, First: r.First}
-	reads, unchanged := 0, 0
+	reads, unchanged, silent := 0, 0, 0
 	var kinds []string
 	count, changed := map[string]int{}, map[string]int{}
 	for i := range r.Items {
@@ -54,12 +56,17 @@ func Of(r host.Review) Overview {
 			kinds = append(kinds, it.Kind)
 		}
 		count[it.Kind]++
+		if it.Silent {
+			o.Silent = append(o.Silent, it.Name)
+		}
 		switch {
 		case it.Changed:
 			changed[it.Kind]++
 		case guard.Kind(it.Kind) == guard.Tool:
 			unchanged++
-			if a := annotations(it.Text); a.ReadOnlyHint != nil && *a.ReadOnlyHint {
+			if it.Silent {
+				silent++
+			} else if a := annotations(it.Text); a.ReadOnlyHint != nil && *a.ReadOnlyHint {
 				reads++
 			}
 		}
@@ -74,7 +81,10 @@ func Of(r host.Review) Overview {
 			part += fmt.Sprintf(" (%d changed)", n)
 		}
 		if guard.Kind(kind) == guard.Tool && unchanged > 0 && unchanged == count[kind] {
-			part += fmt.Sprintf(": %d read, %d write", reads, unchanged-reads)
+			part += fmt.Sprintf(": %d read, %d write", reads, unchanged-reads-silent)
+			if silent > 0 {
+				part += fmt.Sprintf(", %d do not say", silent)
+			}
 		}
 		parts = append(parts, part)
 	}
@@ -141,11 +151,16 @@ func SameNames(reviews []host.Review) string {
 	if len(names) == 0 {
 		return ""
 	}
-	text := strings.Join(names[:min(len(names), namesShown)], ", ")
-	if more := len(names) - namesShown; more > 0 {
+	return "Names that tools of several servers share, or nearly: " + Names(names, namesShown) + ". The model sees each behind its server's name."
+}
+
+// Names are names in one line, the first most of them.
+func Names(names []string, most int) string {
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if more := len(names) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return "Names that tools of several servers share, or nearly: " + text + ". The model sees each behind its server's name."
+	return text
 }
 
 // Finding is what was found, where, and the words.

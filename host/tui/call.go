@@ -113,6 +113,8 @@ func allower(c *host.Consented) string {
 		return "you, once"
 	case "session":
 		return "you, for this session"
+	case "question":
+		return "you, for this question"
 	case "policy":
 		return strings.TrimSpace("the rule " + c.Rule)
 	}

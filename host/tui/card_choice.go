@@ -23,7 +23,7 @@ func (c *consentCard) offers(byLine bool) []string {
 		no = "n no"
 	}
 	if len(c.card.Always) > 0 {
-		keys = append(keys, "s this session…", "a always…")
+		keys = append(keys, "f this server, for this question", "s this session…", "a always…")
 	}
 	keys = append(keys, no, "N no, with a note")
 	if len(c.card.Never) > 0 {
@@ -33,6 +33,15 @@ func (c *consentCard) offers(byLine bool) []string {
 		keys = append(keys, "t trust this server…")
 	}
 	return append(keys, scrollKeys)
+}
+
+// widest is the rule that a yes for the question makes: of all that the server does, as a task
+// is seldom done with one call, and over once it is done. Nil where there is none.
+func widest(card *host.Card) *host.AlwaysRule {
+	if len(card.Always) == 0 {
+		return nil
+	}
+	return &card.Always[len(card.Always)-1]
 }
 
 // choose lets the person choose what holds from now on, where the key offers that.

@@ -14,7 +14,7 @@ func (c *consentCard) esc() string {
 func (c *consentCard) keys() [][2]string {
 	rows := [][2]string{{"y", "allow this call"}, {"n Esc", "refuse it"}, {"N", "refuse it, and tell the model what to do instead"}}
 	if len(c.card.Always) > 0 {
-		rows = append(rows, [2]string{"s", "allow for this session: you choose which calls"}, [2]string{"a", "always allow: you choose which calls, and see the rule"})
+		rows = append(rows, [2]string{"f", "allow " + widest(&c.card).Label + ", until this question is answered"}, [2]string{"s", "allow for this session: you choose which calls"}, [2]string{"a", "always allow: you choose which calls, and see the rule"})
 	}
 	if len(c.card.Never) > 0 {
 		rows = append(rows, [2]string{"d", "never allow: you choose which calls"})
@@ -26,7 +26,7 @@ func (c *consentCard) keys() [][2]string {
 }
 
 func (c *reviewCard) esc() string {
-	if c.trusting || c.open && len(c.servers) > 1 {
+	if c.trusting || c.reading || c.open && len(c.servers) > 1 {
 		return "Esc goes back"
 	}
 	return "Esc refuses"
@@ -36,8 +36,15 @@ func (c *reviewCard) keys() [][2]string {
 	if c.trusting {
 		return [][2]string{{"s", "approve and trust the server for this session"}, {"a", "approve and trust it for good, as it is started now"}, {"Esc", "back"}}
 	}
-	return [][2]string{{"y", "let the model use the server"}, {"n", "keep it from the model"}, {"t", "let the model use it, and trust the server"}, {"d Enter", "show all that it defines"},
-		{"A", "approve all new servers without warnings"}, {"1 2 3 …", "choose a server"}, {"Esc", "refuse all that wait, or back from the details"}}
+	if c.reading {
+		return [][2]string{{"y", "approve the server, and hold these tools to only read"}, {"Esc", "back"}}
+	}
+	rows := [][2]string{{"y", "let the model use the server"}, {"n", "keep it from the model"}, {"t", "let the model use it, and trust the server"}}
+	if len(c.servers) > 0 && len(c.servers[c.selected].overview.Silent) > 0 {
+		rows = append(rows, [2]string{"r", "let the model use it, and say that those of its tools only read that do not say what they do"})
+	}
+	return append(rows, [2]string{"d Enter", "show all that it defines"}, [2]string{"A", "approve all new servers without warnings"},
+		[2]string{"1 2 3 …", "choose a server"}, [2]string{"Esc", "refuse all that wait, or back from the details"})
 }
 
 func (c *formCard) takesText() bool {

@@ -47,6 +47,7 @@ func commands() []command {
 		{name: "copy", argument: "code", help: "copy the last answer, or its last block of code", values: []string{"code"}, do: (*screen).copyAnswer},
 		{name: "export", argument: "FILE", help: "write the conversation to a file", do: (*screen).export},
 		{name: "new", help: "start a new conversation", idle: true, do: (*screen).begin},
+		{name: "console", help: "see servers and messages in a browser", do: (*screen).console},
 		{name: "theme", argument: "NAME", help: "dark, light or mono", values: ink.Themes(), drawn: true, do: (*screen).chooseTheme},
 		{name: "quit", help: "quit", do: func(s *screen, _ string) { s.leave() }},
 	}
@@ -230,6 +231,18 @@ func (s *screen) export(path string) {
 		written, err = s.session.Export(ctx, path)
 		return err
 	}, func(s *screen) { s.say(ink.Muted, "the conversation is in "+written) })
+}
+
+func (s *screen) console(string) {
+	if s.ui.options.Console == nil {
+		s.hint = "there is no console here"
+		return
+	}
+	var link string
+	s.inBackground(func(ctx context.Context) (err error) {
+		link, err = s.ui.options.Console(ctx)
+		return err
+	}, func(s *screen) { s.say(ink.Muted, "the console is at "+link) })
 }
 
 func (s *screen) chooseTheme(name string) {

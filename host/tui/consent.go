@@ -39,7 +39,7 @@ func (c *consentCard) press(s *screen, k keypress) bool {
 	case c.scroll.move(k.name):
 		return false
 	}
-	if strings.Contains("ysat", k.text) && k.text != "" && !c.whole {
+	if strings.Contains("yfsat", k.text) && k.text != "" && !c.whole {
 		c.scroll.move("pgdown")
 		return false
 	}
@@ -52,6 +52,12 @@ func (c *consentCard) press(s *screen, k keypress) bool {
 		return true
 	case "N":
 		c.noting = true
+	case "f":
+		if rule := widest(&c.card); rule != nil {
+			c.ask.answer(host.Verdict{Allow: true, Rule: &rule.Rule, Question: true})
+			c.tell(s, "Until this question is answered: allow "+orElse(c.card.Server, "junction itself")+": "+rule.Label)
+			return true
+		}
 	case "s", "a", "d", "t":
 		c.choose(k.text)
 	}
@@ -92,7 +98,7 @@ func (c *consentCard) pressScope(s *screen, k keypress) bool {
 	case "enter":
 		chosen := c.choices[c.selected]
 		c.ask.answer(chosen.verdict)
-		s.print(ink.Indent(ink.Lines(ink.Muted, chosen.said, s.width-2), ink.Line{ink.T(ink.Accent, "§ ")}, ink.Of("  "))...)
+		c.tell(s, chosen.said)
 		return true
 	case "up":
 		c.selected = max(0, c.selected-1)
@@ -103,6 +109,11 @@ func (c *consentCard) pressScope(s *screen, k keypress) bool {
 		c.selected = n
 	}
 	return false
+}
+
+// tell says what holds from now on.
+func (c *consentCard) tell(s *screen, text string) {
+	s.print(ink.Indent(ink.Lines(ink.Muted, text, s.width-2), ink.Line{ink.T(ink.Accent, "§ ")}, ink.Of("  "))...)
 }
 
 // first is the first byte of a text, or 0.
@@ -181,7 +192,7 @@ func (c *consentCard) body(width int, fold bool) (lines, later []ink.Line) {
 		say(ink.Lines(ink.Muted, "Only once: "+call.Once+".", width))
 	}
 	if call.Resource == "" {
-		say(ink.Lines(ink.Plain, approval.Claims(&call.Annotations, call.Trusted), width))
+		say(ink.Lines(ink.Plain, approval.Does(call), width))
 	}
 	var change []ink.Line
 	if c.change != nil {

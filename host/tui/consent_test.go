@@ -49,8 +49,9 @@ arguments:
   │ one
   │ two\u200b
 description: Writes.\x1b[2J
-y once · s this session… · a always… · n Esc no · N no, with a note · d never…
-t trust this server… · ↑↓ PgUp PgDn Home End scroll · F1 keys · Ctrl+C cancel
+y once · f this server, for this question · s this session… · a always…
+n Esc no · N no, with a note · d never… · t trust this server…
+↑↓ PgUp PgDn Home End scroll · F1 keys · Ctrl+C cancel
 test-model · 0/0 servers, 0 tools · F1 help`)
 		cancel()
 	})
@@ -58,9 +59,7 @@ test-model · 0/0 servers, 0 tools · F1 help`)
 		_, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, writeCard()) })
 		st.keys("<pgdown><pgdown>")
 		expect(t, "the narrow card, scrolled", st.frame(), `
-── may this call r… · 9–18 of 18 ───────
-  ┆ invisible characters, written out
-  ┆ here)
+── may this call … · 11–18 of 18 ───────
   │ one
   │ two\u200b
 ! text of web, which you do not trust,
@@ -69,8 +68,10 @@ The server claims (unverified): writes;
 may overwrite or delete; no outside
 access
 description: Writes.\x1b[2J
-y once · s this session… · a always…
-n Esc no · N no, with a note · d never…
+y once
+f this server, for this question
+s this session… · a always… · n Esc no
+N no, with a note · d never…
 t trust this server…
 ↑↓ PgUp PgDn Home End scroll · F1 keys
 Ctrl+C cancel
@@ -280,10 +281,10 @@ func TestACardOffersOnlyWhatHelps(t *testing.T) {
 		change func(*host.Card)
 		want   string
 	}{
-		{"all of it", func(*host.Card) {}, "y s a n N d t"},
+		{"all of it", func(*host.Card) {}, "y f s a n N d t"},
 		{"a secret, which is asked about every time", func(c *host.Card) { c.Always = nil }, "y n N d t"},
 		{"a call that no rule can be made for", func(c *host.Card) { c.Always, c.Never = nil, nil }, "y n N t"},
-		{"a server that is trusted", func(c *host.Card) { c.CanTrust = false }, "y s a n N d"},
+		{"a server that is trusted", func(c *host.Card) { c.CanTrust = false }, "y f s a n N d"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			play(t, &scripted{}, 200, 24, func(st *stage) {
@@ -365,4 +366,22 @@ func TestTheFootOfACardNamesAllItsKeys(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAYesForTheQuestionIsOneKey(t *testing.T) {
+	play(t, &scripted{}, 80, 30, func(st *stage) {
+		card := writeCard()
+		card.Reads = true
+		widest := card.Always[len(card.Always)-1]
+		got, _, cancel := asks(st, func(ctx context.Context) (host.Verdict, error) { return st.ui.Consent(ctx, card) })
+		if frame := st.frame(); !strings.Contains(frame, "You said in a review that it only reads; the server does not say what it does") {
+			t.Errorf("the card does not say why it counts as reading:\n%s", frame)
+		}
+		st.keys("f")
+		if got.Rule == nil || *got.Rule != widest.Rule || !got.Allow || !got.Question || got.Forever || got.Trust {
+			t.Errorf("answered %+v", *got)
+		}
+		st.printedText("§ Until this question is answered: allow files: " + widest.Label)
+		cancel()
+	})
 }

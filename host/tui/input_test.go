@@ -124,7 +124,7 @@ func TestTheMenu(t *testing.T) {
 	for _, test := range []struct{ name, keys, input, frame string }{
 		{"commands", "/co", "/co", "▸ /context  what fills the context window\n  /compact  summarize old turns"},
 		{"the selected one", "/co<down><tab>", "/compact ", ""},
-		{"around the end", "/co<up><tab>", "/copy ", ""},
+		{"around the end", "/co<up><tab>", "/console ", ""},
 		{"closed", "/co<esc>", "/co", ""},
 		{"a prompt", "/gre<tab>", "/ev:greet ", "name=  (required) Whom"},
 		{"an argument", "/gre<tab><tab>", "/ev:greet name=", "▸ Ada"},

@@ -298,7 +298,8 @@ func isAnswer(s *screen, c card, text string) bool {
 }
 
 func (c *reviewCard) line(s *screen, text string) bool {
-	if text == "N" && !c.open && !c.trusting || text == "" && (c.open || c.trusting) {
+	asked := c.trusting || c.reading
+	if text == "N" && !c.open && !asked || text == "" && (c.open || asked) {
 		return c.press(s, keypress{name: "esc"})
 	}
 	switch strings.ToLower(text) {
@@ -307,7 +308,7 @@ func (c *reviewCard) line(s *screen, text string) bool {
 	case "all":
 		text = "A"
 	}
-	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(c.servers) && !c.trusting {
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(c.servers) && !asked {
 		return c.press(s, letter(text))
 	}
 	return isAnswer(s, c, text) && c.press(s, letter(text))
@@ -319,7 +320,7 @@ func (c *sampleCard) line(s *screen, text string) bool {
 
 // letter is the key that a line of one letter stands for, or one word.
 func letter(text string) keypress {
-	words := map[string]string{"y": "y", "yes": "y", "no": "n", "session": "s", "always": "a", "never": "d", "trust": "t"}
+	words := map[string]string{"y": "y", "yes": "y", "no": "n", "read": "r", "question": "f", "session": "s", "always": "a", "never": "d", "trust": "t"}
 	text = orElse(words[strings.ToLower(text)], text)
 	if len(text) != 1 {
 		return keypress{}

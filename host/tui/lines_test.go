@@ -119,13 +119,14 @@ func TestACardLineByLine(t *testing.T) {
 		said  string
 	}{
 		{"yes", host.Verdict{Allow: true}, false, "│ - ten\n│ + x\n"},
-		{"x,,n", host.Verdict{}, false, "y once · s this session… · a always… · n no"},
-		{"/model,use /tmp,2,?,Y", host.Verdict{Allow: true}, false, "nothing was answered yet; expected one of y, n, N, s, a, t, or n and"},
+		{"x,,n", host.Verdict{}, false, "y once · f this server, for this question · s this session… · a always… · n no"},
+		{"/model,use /tmp,2,?,Y", host.Verdict{Allow: true}, false, "nothing was answered yet; expected one of y, n, N, f, s, a, t, or n and"},
 		{"n use /tmp", host.Verdict{Note: "use /tmp"}, false, ""},
 		{"a,9,1", host.Verdict{Allow: true, Forever: true}, true, "“9” is none of them; expected a number from 1 to 1, or nothing to go back"},
 		{"N,use /tmp", host.Verdict{Note: "use /tmp"}, false, "what should the model do instead?"},
 		{"session,1", host.Verdict{Allow: true}, true, "Type a number, or Enter to go back"},
 		{"a,,y", host.Verdict{Allow: true}, false, "allow always: which calls?"},
+		{"question", host.Verdict{Allow: true, Question: true}, true, "Until this question is answered: allow files: this"},
 		{"trust,2", host.Verdict{Allow: true, Trust: true, Forever: true}, false, "until when?"},
 	} {
 		var got host.Verdict

@@ -21,6 +21,7 @@ type reviewCard struct {
 	same     string // what their tools' names have in common
 	open     bool   // the details of the selected one are shown
 	trusting bool   // it is asked for how long the selected one is trusted
+	reading  bool   // it is asked whether its tools that do not say what they do only read
 	list     scroll
 }
 
@@ -56,7 +57,9 @@ func (c *reviewCard) press(s *screen, k keypress) bool {
 		return c.done()
 	case c.trusting:
 		c.trust(s, k)
-	case (k.text == "y" || k.text == "t") && !c.servers[c.selected].First && !c.servers[c.selected].seen, !c.open && (k.name == "enter" || k.text == "d"):
+	case c.reading:
+		c.read(s, k)
+	case (k.text == "y" || k.text == "t" || c.silent(k)) && !c.servers[c.selected].First && !c.servers[c.selected].seen, !c.open && (k.name == "enter" || k.text == "d"):
 		c.open, c.servers[c.selected].seen, c.laid, c.scroll = true, true, body{}, scroll{}
 	case k.text == "y":
 		c.decide(s, c.selected, host.ReviewAnswer{Approve: true})
@@ -64,6 +67,8 @@ func (c *reviewCard) press(s *screen, k keypress) bool {
 		c.decide(s, c.selected, host.ReviewAnswer{})
 	case k.text == "t":
 		c.trusting = true
+	case c.silent(k):
+		c.reading = true
 	case c.open:
 		if k.name == "esc" || k.name == "enter" || k.text == "d" {
 			c.open = false
@@ -95,6 +100,23 @@ func (c *reviewCard) trust(s *screen, k keypress) {
 		return
 	}
 	c.trusting = false
+}
+
+// silent reports whether a key says that tools of the selected server only read, where the server
+// says of some not what they do.
+func (c *reviewCard) silent(k keypress) bool {
+	return k.text == "r" && len(c.servers[c.selected].overview.Silent) > 0
+}
+
+// read takes the answer to whether the selected server's tools only read.
+func (c *reviewCard) read(s *screen, k keypress) {
+	switch {
+	case k.text == "y":
+		c.decide(s, c.selected, host.ReviewAnswer{Approve: true, Reads: true})
+	case k.name != "esc":
+		return
+	}
+	c.reading = false
 }
 
 // choose selects another server.
@@ -130,6 +152,8 @@ func (c *reviewCard) decide(s *screen, i int, said host.ReviewAnswer) {
 	switch {
 	case said.Trust && said.Forever:
 		what = " approved and trusted (saved in your policy): " + r.overview.Counts
+	case said.Reads:
+		what = fmt.Sprintf(" approved, and %s only read, as you said: %s", plural(len(r.overview.Silent), "tool", "tools"), r.overview.Counts)
 	case said.Trust:
 		what = " approved, and trusted for this session: " + r.overview.Counts
 	case !said.Approve:
@@ -166,7 +190,7 @@ func (c *reviewCard) lines(s *screen, width, height int) []ink.Line {
 	if c.open {
 		return c.openLines(s, width, height)
 	}
-	keys := []string{"y approve", "n refuse", "t approve and trust…", "d Enter details"}
+	keys := append(c.answers(), "d Enter details")
 	calm := 0
 	for i := range c.servers {
 		if c.servers[i].calm() {
@@ -182,8 +206,8 @@ func (c *reviewCard) lines(s *screen, width, height int) []ink.Line {
 	if s.byLine && len(c.servers) > 1 {
 		keys = append(keys, "N refuse all", "1 and so on: choose")
 	}
-	foot := c.trustFoot(s, width)
-	if !c.trusting {
+	foot := c.askFoot(s, width)
+	if foot == nil {
 		foot = s.foot(width, "", append(keys, "Esc refuse")...)
 	}
 	c.list.rows = max(1, height-1-len(foot))
@@ -276,20 +300,39 @@ func (c *reviewCard) openLines(s *screen, width, height int) []ink.Line {
 	text := c.laid.of(width, func(width int) []ink.Line {
 		return append(c.row(c.selected, width, false), reviewDetails(&c.servers[c.selected].Review, width)...)
 	})
-	foot := c.trustFoot(s, width)
-	if !c.trusting {
-		foot = s.foot(width, "", "y approve", "n refuse", "t approve and trust…", scrollKeys, "d Enter Esc back")
+	foot := c.askFoot(s, width)
+	if foot == nil {
+		foot = s.foot(width, "", append(c.answers(), scrollKeys, "d Enter Esc back")...)
 	}
 	return framed(c.title(s), text, &c.scroll, foot, width, height)
 }
 
-// trustFoot asks for how long the selected server is trusted, and says what that means.
-func (c *reviewCard) trustFoot(s *screen, width int) []ink.Line {
-	if !c.trusting {
-		return nil
+// answers are the keys that decide about the selected server.
+func (c *reviewCard) answers() []string {
+	keys := []string{"y approve", "n refuse", "t approve and trust…"}
+	if n := len(c.servers[c.selected].overview.Silent); n > 0 {
+		keys = append(keys, fmt.Sprintf("r approve, %d only read…", n))
 	}
-	text := "Trust “" + oneLine(c.servers[c.selected].Server, 60) + "”? What it claims about its tools is believed, and what it defines or changes is not reviewed. What comes from outside of it stays untrusted."
-	return append(ink.Lines(ink.Warn, text, width), s.foot(width, "s for this session, a for good, as it is started now; Enter goes back", "s for this session", "a for good, as it is started now", "Esc back")...)
+	return keys
+}
+
+// maxSilent is how many tools are named that may be held to only read.
+const maxSilent = 12
+
+// askFoot asks for how long the selected server is trusted, or whether its tools only read, and
+// says what that means. It is nil where neither is asked.
+func (c *reviewCard) askFoot(s *screen, width int) []ink.Line {
+	r := &c.servers[c.selected]
+	switch {
+	case c.trusting:
+		text := "Trust “" + oneLine(r.Server, 60) + "”? What it claims about its tools is believed, and what it defines or changes is not reviewed. What comes from outside of it stays untrusted."
+		return append(ink.Lines(ink.Warn, text, width), s.foot(width, "s for this session, a for good, as it is started now; Enter goes back", "s for this session", "a for good, as it is started now", "Esc back")...)
+	case c.reading:
+		text := "“" + oneLine(r.Server, 60) + "” does not say what these do: " + oneLine(approval.Names(r.overview.Silent, maxSilent), 1_000) +
+			". Are you sure that all of them only read? Then they run unasked, as tools that say so, until one changes."
+		return append(ink.Lines(ink.Warn, text, width), s.foot(width, "y they only read; Enter goes back", "y they only read", "Esc back")...)
+	}
+	return nil
 }
 
 // behind is how many servers are reviewed after this one.

@@ -190,3 +190,48 @@ func TestAReviewCanBeAnsweredWithTrust(t *testing.T) {
 		})
 	}
 }
+
+// Where a server does not say what tools do, the person can; which they are is named before.
+func TestAReviewCanSayThatToolsOnlyRead(t *testing.T) {
+	quiet := brings("db", "npx db", 3)
+	for i := range quiet.Items {
+		quiet.Items[i].Silent = quiet.Items[i].Kind == "tool" && i > 2
+	}
+	changed := quiet
+	changed.First = false
+	no, yes, reads := host.ReviewAnswer{}, host.ReviewAnswer{Approve: true}, host.ReviewAnswer{Approve: true, Reads: true}
+	loud := brings("a", "npx a", 2)
+	for _, test := range []struct {
+		name, keys string
+		reviews    []host.Review
+		want       []host.ReviewAnswer
+		shown      string // before the last key
+		said       string
+	}{
+		{"with r and a yes", "ryn", []host.Review{quiet, loud}, []host.ReviewAnswer{reads, no}, "", "✓ db approved, and 2 tools only read, as you said: 3 tools: 1 read, 0 write,"},
+		{"named before", "ry", []host.Review{quiet}, []host.ReviewAnswer{reads}, "“db” does not say what these do: tool_1, tool_2.", ""},
+		{"back, then a plain yes", "r<esc>y", []host.Review{quiet}, []host.ReviewAnswer{yes}, "r approve, 2 only read…", "✓ db approved: 3 tools: 1 read, 0 write, 2 do not say"},
+		{"a change is read first", "rry", []host.Review{changed, loud}, nil, "do not say", ""},
+		{"not of a server that says it all", "ry", []host.Review{loud}, nil, "y approve · n refuse · t approve and trust… · d Enter details", ""},
+		{"from the details", "dryn", []host.Review{quiet, loud}, []host.ReviewAnswer{reads, no}, "", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			play(t, &scripted{}, 80, 24, func(st *stage) {
+				got, _, cancel := asks(st, func(ctx context.Context) ([]host.ReviewAnswer, error) { return st.ui.Review(ctx, test.reviews) })
+				last := len(test.keys) - 1
+				st.keys(test.keys[:last])
+				if frame := st.frame(); !strings.Contains(frame, test.shown) {
+					t.Errorf("%q is not shown:\n%s", test.shown, frame)
+				}
+				st.keys(test.keys[last:])
+				if !slices.Equal(*got, test.want) {
+					t.Errorf("got %+v\n%s", *got, st.frame())
+				}
+				if test.said != "" {
+					st.printedText(test.said)
+				}
+				cancel()
+			})
+		})
+	}
+}

@@ -58,6 +58,9 @@ type Options struct {
 	Permissions func(ctx context.Context, s Session) ([]Permission, error)
 	// Models are the models that can answer; nil: there is one.
 	Models Models
+	// Console serves a page that shows what servers and the chat say, opens it in a browser where it can, and returns a
+	// link to it; nil: there is none.
+	Console func(ctx context.Context) (link string, err error)
 	// NoAlerts neither rings the bell nor notifies when the person is waited for, and
 	// leaves the title of the window alone.
 	NoAlerts bool

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 
 	"github.com/junction-mcp/junction/guard"
@@ -24,6 +25,9 @@ type Decider struct {
 	withdrawals atomic.Uint64 // counts what the person took back that a decision could rest on
 	flow        guard.Flow    // of results
 	offered     guard.Flow    // private texts, and definitions of servers that are not trusted
+
+	granting sync.Mutex
+	granted  []policy.Rule // until the question is answered
 }
 
 // New returns a Decider that has read nothing, with the rules that hold at each moment and
@@ -85,7 +89,7 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 	defer func() { <-d.asking }()
 	j := &Judgement{withdrawals: d.withdrawals.Load()}
 	d.label(&c.Input)
-	j.in, j.Rules = c.Input, d.rules().Decide(ctx, c.Input)
+	j.in, j.Rules = c.Input, d.current().Decide(ctx, c.Input)
 	if j.Rules.Effect == policy.Deny {
 		j.Refusal = denied(j.Rules)
 		return j
@@ -121,10 +125,45 @@ func (d *Decider) Consider(ctx context.Context, c Call, ask func(*Judgement) (re
 
 // ended is for a call that ended while others were decided about.
 func (d *Decider) ended(ctx context.Context, in policy.Input) *Judgement {
-	j := &Judgement{in: in, Rules: d.rules().Decide(context.WithoutCancel(ctx), in), Ended: true}
+	j := &Judgement{in: in, Rules: d.current().Decide(context.WithoutCancel(ctx), in), Ended: true}
 	j.Rules.Reason = "the run was ended before it was decided"
 	j.Refusal = "Not allowed: " + j.Rules.Reason + "."
 	return j
+}
+
+// current are the rules that hold now, and those that the person made for the question. More of
+// them than a policy has room for count for nothing.
+func (d *Decider) current() *policy.Policy {
+	d.granting.Lock()
+	defer d.granting.Unlock()
+	rules := d.rules()
+	if len(d.granted) == 0 {
+		return rules
+	}
+	with, err := rules.With(d.granted...)
+	if err != nil {
+		return rules
+	}
+	return with
+}
+
+// Grant has a rule that allows hold until [Decider.Answered].
+func (d *Decider) Grant(rule policy.Rule) error {
+	d.granting.Lock()
+	defer d.granting.Unlock()
+	granted := append(slices.Clip(d.granted), rule)
+	if _, err := d.rules().With(granted...); err != nil {
+		return fmt.Errorf("the rule does not hold: %w", err)
+	}
+	d.granted = granted
+	return nil
+}
+
+// Answered ends what was granted: there is an answer to the question, or will be none.
+func (d *Decider) Answered() {
+	d.granting.Lock()
+	defer d.granting.Unlock()
+	d.granted = nil
 }
 
 // label tells the rules what the conversation has read.
@@ -173,7 +212,7 @@ func denied(d policy.Decision) string {
 // person forbade it or took something back that had allowed it, such as the trust in its
 // server. Empty if they did not.
 func (d *Decider) TakenBack(ctx context.Context, j *Judgement, trusted bool) (refusal string) {
-	now := d.rules().Decide(context.WithoutCancel(ctx), j.in)
+	now := d.current().Decide(context.WithoutCancel(ctx), j.in)
 	switch {
 	case now.Effect == policy.Deny:
 		return denied(now)

@@ -65,3 +65,48 @@ func TestWhatCannotBeRestoredIsAssumedToBeTheWorst(t *testing.T) {
 		t.Errorf("read was %v, of %v", d.Labels(), from)
 	}
 }
+
+// What is granted allows until there is an answer; nothing that forbids or asks gives way to it.
+func TestWhatIsGrantedEndsWithTheAnswer(t *testing.T) {
+	none, err := policy.Compile(nil, policy.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name           string
+		rules          *policy.Policy
+		granted, later string
+	}{
+		{"no rule", none, "allowed", "asked"},
+		{"a rule that asks", compiled(t, policy.Ask), "asked", "asked"},
+		{"a rule that denies", compiled(t, policy.Deny), "denied", "denied"},
+	} {
+		d := New(func() *policy.Policy { return test.rules }, func(guard.Source) bool { return true })
+		if err := d.Grant(policy.Rule{Effect: policy.Allow, Server: "files"}); err != nil {
+			t.Fatal(err)
+		}
+		consider := func() (*Judgement, string) {
+			call := Call{Input: policy.Input{Server: "files", Tool: "write", Arguments: json.RawMessage(`{"text":"x"}`)}, Definitions: func() []guard.Source { return nil }}
+			j := d.Consider(t.Context(), call, func(*Judgement) string { return "no" })
+			switch {
+			case j.Asked:
+				return j, "asked"
+			case j.Refusal != "":
+				return j, "denied"
+			}
+			return j, "allowed"
+		}
+		j, granted := consider()
+		d.Answered()
+		if _, later := consider(); granted != test.granted || later != test.later {
+			t.Errorf("%s: %s, and after the answer %s", test.name, granted, later)
+		}
+		if granted == "allowed" && !strings.Contains(d.TakenBack(t.Context(), j, false), "took something back") {
+			t.Errorf("%s: a call that had not begun could be made after the answer", test.name)
+		}
+	}
+	d := New(func() *policy.Policy { return none }, nil)
+	if err := d.Grant(policy.Rule{Effect: policy.Allow, When: "nonsense("}); err == nil {
+		t.Error("a rule that is none was granted")
+	}
+}

@@ -48,7 +48,7 @@ func (d *Decider) helpful(ctx context.Context, c *Call, asked guard.Decision) []
 
 // saves reports whether a call would not be asked about if there were this rule.
 func (d *Decider) saves(ctx context.Context, c *Call, rule policy.Rule) bool {
-	with, err := d.rules().With(rule)
+	with, err := d.current().With(rule)
 	if err != nil {
 		return false
 	}

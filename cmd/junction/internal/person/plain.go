@@ -71,6 +71,8 @@ func (p *Plain) verdict(ctx context.Context, card *host.Card, typed string) (ver
 		return host.Verdict{Allow: true}, true, nil
 	case word == "", word == "n", word == "no":
 		return host.Verdict{Note: strings.TrimSpace(why)}, true, nil
+	case (word == "f" || word == "question") && len(card.Always) > 0:
+		return host.Verdict{Allow: true, Rule: &card.Always[len(card.Always)-1].Rule, Question: true}, true, nil
 	case (word == "s" || word == "session") && len(card.Always) > 0:
 		verdict, err = p.rule(ctx, card.Always, host.Verdict{Allow: true})
 	case (word == "a" || word == "always") && len(card.Always) > 0:
@@ -90,7 +92,7 @@ func (p *Plain) verdict(ctx context.Context, card *host.Card, typed string) (ver
 func offers(card *host.Card) string {
 	choices := "[y]es, [N]o"
 	if len(card.Always) > 0 {
-		choices += ", [s]ession, [a]lways"
+		choices += ", [f]or this question all of this server, [s]ession, [a]lways"
 	}
 	if len(card.Never) > 0 {
 		choices += ", [d] never"

@@ -169,7 +169,8 @@ func TestTheAnswersToACard(t *testing.T) {
 		rule   string
 		offers string
 	}{
-		{"s,2", card, host.Verdict{Allow: true}, "all", "Allow? [y]es, [N]o, [s]ession, [a]lways, [d] never, [t]rust this server (n WHY tells the model why) > "},
+		{"s,2", card, host.Verdict{Allow: true}, "all", "Allow? [y]es, [N]o, [f]or this question all of this server, [s]ession, [a]lways, [d] never, [t]rust this server (n WHY tells the model why) > "},
+		{"f", card, host.Verdict{Allow: true, Question: true}, "all", ""},
 		{"always,1", card, host.Verdict{Allow: true, Forever: true}, "this", "Enter allows this call only"},
 		{"a,", card, host.Verdict{Allow: true}, "", ""},
 		{"d,1", card, host.Verdict{Forever: true}, "not this", "Enter refuses this call only"},
@@ -183,8 +184,9 @@ func TestTheAnswersToACard(t *testing.T) {
 		{"No: use /tmp", card, host.Verdict{Note: "use /tmp"}, "", ""},
 		{"/model,use /tmp,2,?,y", card, host.Verdict{Allow: true}, "", "Nothing was answered yet: “/model” is none of these."},
 		{"yes please,n", card, host.Verdict{}, "", "“yes please” is none"},
-		{"y", host.Card{Always: card.Always}, host.Verdict{Allow: true}, "", "Allow? [y]es, [N]o, [s]ession, [a]lways (n WHY"},
+		{"y", host.Card{Always: card.Always}, host.Verdict{Allow: true}, "", "Allow? [y]es, [N]o, [f]or this question all of this server, [s]ession, [a]lways (n WHY"},
 		{"n", host.Card{Never: card.Never}, host.Verdict{}, "", "Allow? [y]es, [N]o, [d] never (n WHY"},
+		{"f,y", host.Card{}, host.Verdict{Allow: true}, "", "“f” is none"},
 		{"t,y", host.Card{}, host.Verdict{Allow: true}, "", "Allow? [y]es, [N]o (n WHY"},
 		{"a,n", host.Card{Never: card.Never, CanTrust: true}, host.Verdict{}, "", "Allow? [y]es, [N]o, [d] never, [t]rust this server (n WHY"},
 	} {

@@ -122,8 +122,12 @@ func (p *Plain) review(ctx context.Context, r host.Review) (host.ReviewAnswer, e
 			p.item(item)
 		}
 	}
+	silent, offers := approval.Of(r).Silent, "[y]es, [N]o, yes and [t]rust it, "
+	if len(silent) > 0 {
+		offers += fmt.Sprintf("yes and its %d tools that do not say so only [r]ead, ", len(silent))
+	}
 	for {
-		typed, err := p.Person.Line(ctx, "Let the model use it? [y]es, [N]o, yes and [t]rust it, [d]etails > ")
+		typed, err := p.Person.Line(ctx, "Let the model use it? "+offers+"[d]etails > ")
 		if err != nil {
 			return host.ReviewAnswer{}, err
 		}
@@ -133,9 +137,34 @@ func (p *Plain) review(ctx context.Context, r host.Review) (host.ReviewAnswer, e
 		case "t", "trust":
 			trust, forever, err := p.trust(ctx, r.Server, "approves what is shown only")
 			return host.ReviewAnswer{Approve: err == nil, Trust: trust, Forever: forever}, err
+		case "r", "read":
+			reads, err := p.reads(ctx, silent)
+			return host.ReviewAnswer{Approve: err == nil, Reads: reads}, err
 		default:
 			return host.ReviewAnswer{Approve: word == "y" || word == "yes"}, nil
 		}
+	}
+}
+
+// reads asks whether tools of which a server does not say what they do only read.
+func (p *Plain) reads(ctx context.Context, silent []string) (reads bool, err error) {
+	if len(silent) == 0 {
+		return false, nil
+	}
+	p.indented("  ", "Not said is what these do: "+plaintext.Line(strings.Join(silent, ", "), maxNotice)+".")
+	p.Person.Printf("  Those that only read run unasked, as tools that say so, until one changes.\n")
+	for {
+		typed, err := p.Person.Line(ctx, "Do all of them only read? [y]es (Enter approves what is shown, and counts them as writing) > ")
+		if err != nil {
+			return false, err
+		}
+		switch strings.ToLower(strings.TrimSpace(typed)) {
+		case "y", "yes":
+			return true, nil
+		case "", "n", "no":
+			return false, nil
+		}
+		p.Person.Printf("Expected y, or Enter alone.\n")
 	}
 }
 

@@ -97,6 +97,28 @@ func TestAReviewCanBeAnsweredWithTrust(t *testing.T) {
 	}
 }
 
+func TestAReviewCanSayThatToolsOnlyRead(t *testing.T) {
+	quiet := brings("db")
+	quiet.Items[2].Silent = true
+	for typed, want := range map[string]host.ReviewAnswer{
+		"r,y":   {Approve: true, Reads: true},
+		"r,":    {Approve: true},
+		"r,x,y": {Approve: true, Reads: true},
+		"y":     {Approve: true},
+	} {
+		var out bytes.Buffer
+		screen := terminal.NewScreen(&out)
+		plain := person.Plain{Screen: screen, Person: terminal.NewPerson(strings.NewReader(strings.ReplaceAll(typed, ",", "\n")+"\n"), screen)}
+		got, err := plain.Review(t.Context(), []host.Review{quiet})
+		if err != nil || !slices.Equal(got, []host.ReviewAnswer{want}) || !strings.Contains(out.String(), "yes and its 1 tools that do not say so only [r]ead, ") {
+			t.Errorf("%s: the answer is %+v, %v\n%s", typed, got, err, out.String())
+		}
+		if typed != "y" && !strings.Contains(out.String(), "Not said is what these do: fetch.") {
+			t.Errorf("%s: the tools are not named:\n%s", typed, out.String())
+		}
+	}
+}
+
 func TestAllOfADefinitionIsShown(t *testing.T) {
 	long := "description: " + strings.Repeat("Fetches. ", 4_000) + "the last word"
 	for _, test := range []struct {

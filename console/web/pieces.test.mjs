@@ -1,7 +1,8 @@
 // What is shown of JSON, and what differs.
 import test from 'node:test';
 import assert from 'node:assert/strict';
-import {differences, gist, kindOf, membersOf} from './json.js';
+import {kind as kindOf} from './json.js';
+import {differences, gist, membersOf} from './pieces.js';
 
 test('a value in one line', () => {
   for (const [value, want] of [[{a: 1}, '{1}'], [[1, 2], '[2]'], ['a"b', '"a\\"b"'], [null, 'null'], [1.5, '1.5'], [true, 'true']]) assert.equal(gist(value), want);

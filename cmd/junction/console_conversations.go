@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/junction-mcp/junction/console"
+	"github.com/junction-mcp/junction/console/reply"
+	"github.com/junction-mcp/junction/host"
+	"github.com/junction-mcp/junction/host/archive"
+)
+
+const (
+	maxEntries      = 200     // of a conversation in one answer
+	maxEntriesBytes = 4 << 20 // of them, but for the last one
+)
+
+// conversationRoutes adds to the console's API what junction chat has stored, to be read only.
+func (a *app) conversationRoutes(c *console.Console) {
+	c.Handle("GET /conversations", ofArchive(func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error) {
+		f := archive.Filter{Search: r.FormValue("search")}
+		if text := r.FormValue("limit"); text != "" {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 1 {
+				return nil, usagef("limit: expected a number above 0, got %q", text)
+			}
+			f.Limit = n
+		}
+		list, err := stored.List(ctx, f)
+		return map[string][]archive.Meta{"conversations": list}, err
+	}))
+	c.Handle("GET /conversations/{id}", ofArchive(func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error) {
+		from := 0
+		if text := r.FormValue("from"); text != "" {
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 0 {
+				return nil, usagef("from: expected the number of an entry, got %q", text)
+			}
+			from = n
+		}
+		record, entries, err := stored.Load(ctx, r.PathValue("id"))
+		if err != nil {
+			return nil, err
+		}
+		return pageOf(record.Meta(), entries, from)
+	}))
+}
+
+// A conversationPage is a part of a conversation.
+type conversationPage struct {
+	Meta    archive.Meta      `json:"meta"`
+	From    int               `json:"from"` // the number of the first entry here, from 0
+	Entries []json.RawMessage `json:"entries"`
+	Next    int               `json:"next,omitempty"` // where more follow
+}
+
+// pageOf is as much of a conversation from an entry on as fits into one answer.
+func pageOf(meta archive.Meta, entries []host.Entry, from int) (*conversationPage, error) {
+	page := &conversationPage{Meta: meta, From: from, Entries: []json.RawMessage{}}
+	size := 0
+	for i := from; i < len(entries); i++ {
+		if len(page.Entries) == maxEntries || size > maxEntriesBytes {
+			page.Next = i
+			break
+		}
+		e := entries[i]
+		if e.Flow != nil {
+			var err error
+			if e.Flow, err = withoutPrints(e.Flow); err != nil {
+				return nil, err
+			}
+		}
+		raw, err := json.Marshal(e)
+		if err != nil {
+			return nil, err
+		}
+		page.Entries = append(page.Entries, raw)
+		size += len(raw)
+	}
+	return page, nil
+}
+
+// withoutPrints is what a person can read of a flow: where text came from, and not the hashes by which it is found again.
+func withoutPrints(flow json.RawMessage) (json.RawMessage, error) {
+	var read struct {
+		Sources []struct {
+			Server string          `json:"server"`
+			Tool   string          `json:"tool,omitempty"`
+			URI    string          `json:"uri,omitempty"`
+			Labels json.RawMessage `json:"labels"`
+			Reads  int             `json:"reads,omitempty"`
+			Alarms int             `json:"alarms,omitempty"`
+		} `json:"sources"`
+	}
+	if err := json.Unmarshal(flow, &read); err != nil {
+		return nil, err
+	}
+	return json.Marshal(read)
+}
+
+// ofArchive answers a request with what read finds among the stored conversations.
+func ofArchive(read func(ctx context.Context, stored *archive.Archive, r *http.Request) (any, error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path, err := stateFile("conversations.db")
+		if err != nil {
+			reply.Error(w, http.StatusInternalServerError, err)
+			return
+		}
+		stored, err := archive.Open(r.Context(), path)
+		if err != nil {
+			reply.Error(w, http.StatusInternalServerError, err)
+			return
+		}
+		defer stored.Close()
+		value, err := read(r.Context(), stored, r)
+		var usage *usageError
+		switch {
+		case errors.Is(err, archive.ErrNotFound):
+			reply.Error(w, http.StatusNotFound, err)
+		case errors.As(err, &usage), errors.Is(err, archive.ErrAmbiguous):
+			reply.Error(w, http.StatusBadRequest, err)
+		case err != nil:
+			reply.Error(w, http.StatusInternalServerError, err)
+		default:
+			reply.JSON(w, http.StatusOK, value)
+		}
+	})
+}

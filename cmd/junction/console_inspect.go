@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/console/inspect"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+	"github.com/junction-mcp/junction/mcp/oauth"
+)
+
+// A consoleInspector is the inspector of a console, with what reaches its servers.
+type consoleInspector struct {
+	*inspect.Inspector
+	app *app
+}
+
+// Close ends all its connections.
+func (i consoleInspector) Close() error {
+	i.Inspector.Close()
+	return i.app.closeAll()
+}
+
+// newInspector returns the console's inspector, which reaches servers as the other commands do. It is a command of its own
+// next to the one that serves the console, and one without a terminal: what somebody types there is for that one, and must not
+// be taken for an agreement.
+func (a *app) newInspector() consoleInspector {
+	own := &app{kill: a.kill, stdout: a.stdout, stderr: a.stderr, log: a.log, out: a.out, screen: a.screen, gateway: a.gateway}
+	own.flags.config, own.flags.verbose, own.flags.lowestLog = a.flags.config, a.flags.verbose, a.flags.lowestLog
+	own.shareLogins()
+	turn := make(chan struct{}, 1) // the configuration is read for one connection at a time
+	return consoleInspector{inspect.New(inspect.Options{Open: func(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
+		select {
+		case turn <- struct{}{}:
+			defer func() { <-turn }()
+			return own.openInspected(ctx, s, hooks)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}}), own}
+}
+
+// openInspected finds the server that somebody at the console's page wants to connect to.
+func (a *app) openInspected(ctx context.Context, s inspect.Server, hooks inspect.Hooks) (*inspect.Opened, error) {
+	in := inspected{app: a, hooks: hooks}
+	var err error
+	switch {
+	case s.Name != "" && !isURL(s.Name):
+		err = in.configured(ctx, s.Name)
+	case s.Name != "" && !isHTTP(s.Name):
+		in.target, err = a.named(ctx, s.Name)
+	case s.Name != "":
+		s.URL = s.Name
+		fallthrough
+	case s.URL != "":
+		err = in.given(&config.Server{Kind: config.HTTP, URL: s.URL, Headers: s.Headers})
+	default:
+		err = in.given(&config.Server{Kind: config.Stdio, Command: s.Command, Args: s.Args, Env: s.Env, Dir: s.Dir})
+	}
+	if err != nil {
+		return nil, in.unopened(err)
+	}
+	return in.opened(), nil
+}
+
+// An inspected is a server that the console's inspector connects to.
+type inspected struct {
+	app    *app
+	hooks  inspect.Hooks
+	target target
+	server *config.Server // nil: it has no entry
+	known  bool           // by its name, to all commands
+}
+
+// configured finds a server of the configuration.
+func (in *inspected) configured(ctx context.Context, name string) error {
+	set, entries, err := in.app.servers()
+	if err != nil {
+		return err
+	}
+	e, err := find(name, set, entries)
+	if err != nil {
+		return err
+	}
+	if err := in.app.consent(ctx, e); err != nil {
+		return &inspect.FaultError{Fault: inspect.Fault{Link: "consent", Cause: err.Error(), Remedy: "junction tools " + shellWord(name) + " in a terminal asks you about it; or start the console with --config " + shellWord(e.definition.Source)}}
+	}
+	in.known = true
+	in.target, err = in.app.resolveWith(ctx, e, func(s *config.Server, header http.Header) (*http.Client, error) {
+		return in.app.authorizedSeen(s.Name, s.URL, entryOAuth(s), s.TLS, header, in.hooks.HTTP)
+	})
+	in.server = in.target.server
+	return err
+}
+
+// given is a server that the page describes.
+func (in *inspected) given(s *config.Server) error {
+	in.server = s
+	t, err := in.app.transport(s, nil, func(s *config.Server, header http.Header) (*http.Client, error) {
+		return in.app.authorizedSeen("", s.URL, config.OAuth{}, nil, header, in.hooks.HTTP)
+	})
+	in.target = target{transport: t, server: s}
+	return err
+}
+
+// unopened says why a server cannot be used, before it is connected to.
+func (in *inspected) unopened(err error) error {
+	if errors.As(err, new(*inspect.FaultError)) {
+		return err
+	}
+	fault := inspect.Fault{Link: "entry", Cause: plainText(err), Remedy: "change the entry"}
+	switch {
+	case errors.Is(err, config.ErrNotSet), errors.Is(err, config.ErrSecret):
+		fault.Link, fault.Remedy = "variables", variablesRemedy(err)
+	case !in.known:
+		fault.Remedy = "see what there is: junction list"
+	}
+	return &inspect.FaultError{Fault: fault}
+}
+
+func (in *inspected) opened() *inspect.Opened {
+	a, t, s := in.app, in.target, in.server
+	o := &inspect.Opened{Name: t.name, Origin: t.origin, Transport: t.transport, Client: a.options(t), Explain: in.explain, Entry: in.entry()}
+	if o.Name == "" {
+		o.Name = t.transport.String()
+	}
+	o.Client.ConnectTimeout = in.limit()
+	if c, is := t.transport.(*command.Command); is {
+		c.Stderr, c.Skipped = in.hooks.Stderr, in.hooks.Stdout
+	}
+	if s != nil && s.Kind != config.Stdio && !namesAuthorization(s.Headers) {
+		o.Login = in.login
+	}
+	return o
+}
+
+func namesAuthorization(headers map[string]string) bool {
+	for name := range headers {
+		if http.CanonicalHeaderKey(name) == "Authorization" {
+			return true
+		}
+	}
+	return false
+}
+
+// entry is how a configuration says the server, without secrets.
+func (in *inspected) entry() inspect.Entry {
+	e := inspect.Entry{Name: in.target.name, Configured: in.known}
+	if in.known {
+		e.Config = in.app.flags.config
+	}
+	if in.server == nil {
+		return e
+	}
+	s := in.server.Redacted()
+	e.Command, e.Args, e.Dir, e.URL = s.Command, s.Args, s.Dir, s.URL
+	e.Env, e.Headers = slices.Sorted(maps.Keys(s.Env)), slices.Sorted(maps.Keys(s.Headers))
+	if s.Kind == config.SSE {
+		e.Type = "sse"
+	}
+	return e
+}
+
+// explain says why there is no connection, or none any more, as doctor does.
+func (in *inspected) explain(ctx context.Context, err error, stray string) inspect.Fault {
+	t, s, p := in.target, in.server, &patient{}
+	name := t.name
+	if name == "" {
+		name = t.transport.String()
+	}
+	answered := errors.As(err, new(*mcp.StatusError)) || errors.Is(err, oauth.ErrLogin)
+	sound := s == nil || answered || s.Kind == config.Stdio && in.app.findProgram(ctx, s, p) || s.Kind != config.Stdio && reachAddress(ctx, s, p)
+	switch {
+	case sound && stray != "" && errors.Is(err, context.DeadlineExceeded):
+		p.broken("output", fmt.Sprintf("standard output has a line that is no message of JSON-RPC, and no message came: %q", stray), onlyMessages)
+	case sound:
+		p.notStarted(t.transport, err, name, stray, in.limit())
+	}
+	last := p.Links[len(p.Links)-1]
+	return inspect.Fault{Link: last.Name, Cause: last.Detail, Remedy: last.Remedy, Login: isUnauthorized(err) && s != nil && !namesAuthorization(s.Headers)}
+}
+
+// connectTime is how long the inspector waits for a server to be connected, unless its entry says more.
+const connectTime = 2 * time.Minute
+
+// limit is how long connecting may take.
+func (in *inspected) limit() time.Duration {
+	if in.target.startTimeout > 0 {
+		return in.target.startTimeout
+	}
+	return connectTime
+}
+
+// login has the user log in at the server; the page shows where.
+func (in *inspected) login(ctx context.Context, scopes []string, visit func(page string)) (string, error) {
+	auth := entryOAuth(in.server)
+	auth.Scopes = slices.Concat(auth.Scopes, scopes)
+	open := oauth.Loopback(func(_ context.Context, page string) error {
+		visit(page)
+		return nil
+	})
+	if logsInAtProvider(&auth) {
+		return "", &inspect.FaultError{Fault: inspect.Fault{Link: "authorization", Cause: "you log in at your organization's identity provider, for all servers", Remedy: "in a terminal: junction login " + shellWord(in.target.name)}}
+	}
+	tokens, err := in.app.tokensSeen(auth, open, in.hooks.HTTP)
+	if err != nil {
+		return "", err
+	}
+	l, err := tokens.Login(ctx, in.server.URL, nil)
+	switch {
+	case errors.Is(err, oauth.ErrNotWanted):
+		return "the server asks nobody to log in", nil
+	case err != nil:
+		return "", err
+	}
+	return describeLogin(l, time.Now()), lacking(l, scopes)
+}
+
+func isHTTP(server string) bool {
+	return len(server) > 7 && (server[:7] == "http://" || len(server) > 8 && server[:8] == "https://")
+}

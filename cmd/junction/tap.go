@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/nearest"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/spf13/cobra"
+)
+
+// A tap is one run of junction tap.
+type tap struct {
+	*app
+	journal          hostconfig.Journal
+	record           string // the folder of recordings; absolute
+	files            []string
+	keep, undo, list bool
+	filter           trafficFilter
+
+	host    hostconfig.Host
+	applied []*appliedTap
+}
+
+// An appliedTap is a file that this process changed.
+type appliedTap struct {
+	path    string
+	release func()
+}
+
+func (a *app) tapCommand() *cobra.Command {
+	p := &tap{app: a}
+	var record string
+	cmd := &cobra.Command{
+		Use:   "tap HOST [SERVER...] | tap [HOST] [SERVER...] -- COMMAND [ARGS]",
+		Short: "See what Claude, Cursor, Codex and others say to their servers",
+		Long: `Put junction proxy between a host and its servers, all or those that are named, by
+changing the host's configuration, and show what goes through until Ctrl-C. Then the
+configuration is put back, byte for byte. With a command behind "--" that is run in
+the meantime, on this terminal; junction traffic in another one shows what it says.
+
+HOST is claude-desktop, claude-code, cursor, vscode, codex or another that junction
+tap --list knows; with a command it can be left out where the command tells.
+
+Where a junction tap was killed, the next one puts back what it left.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if record != "" {
+				folder, err := filepath.Abs(record)
+				if err != nil {
+					return &connectError{err}
+				}
+				p.record = folder + string(filepath.Separator)
+			}
+			folder, err := stateFile("taps")
+			if err != nil {
+				return err
+			}
+			p.journal.Folder = folder
+			return p.run(cmd, args)
+		},
+	}
+	cmd.Flags().StringVar(&record, "record", "", "record what each server hears and says, to new files in the folder `DIR`, without secrets")
+	cmd.Flags().StringArrayVar(&p.files, "config", nil, "tap the servers of `FILE` only, in place of the files of the host (repeatable)")
+	cmd.Flags().BoolVar(&p.keep, "keep", false, "leave the configuration as it then is, and end; --undo puts it back")
+	cmd.Flags().BoolVar(&p.undo, "undo", false, "put back what --keep left, of HOST or of all")
+	cmd.Flags().BoolVar(&p.list, "list", false, "list the hosts that are found, their files, and which are tapped")
+	cmd.Flags().BoolVar(&p.filter.full, "full", false, "print whole messages, below each line")
+	cmd.Flags().BoolVar(&a.flags.json, "json", false, "print a JSON object a line")
+	return cmd
+}
+
+func hostIDs() string {
+	var ids []string
+	for _, h := range hostconfig.Hosts() {
+		ids = append(ids, h.ID)
+	}
+	return strings.Join(ids, ", ")
+}
+
+func (p *tap) run(cmd *cobra.Command, args []string) error {
+	var command []string
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		if args, command = args[:dash], args[dash:]; len(command) == 0 {
+			return usagef(`after "--" stands the command of a host`)
+		}
+	}
+	if p.list {
+		if err := noMore(cmd, args); err != nil {
+			return err
+		}
+		return p.showHosts()
+	}
+	if err := p.recover(); err != nil {
+		return &connectError{err}
+	}
+	if p.undo {
+		return p.undoKept(args)
+	}
+	var servers []string
+	if len(args) > 0 {
+		host, byProgram, isHost := hostconfig.LookupHost(args[0])
+		switch {
+		case isHost && !byProgram:
+			p.host, servers = host, args[1:]
+		case len(command) > 0 || len(p.files) > 0:
+			servers = args
+		case isHost:
+			command = args // as in junction tap claude
+		default:
+			return unknownHost(args[0])
+		}
+	}
+	if p.host.ID == "" && len(command) > 0 {
+		p.host, _, _ = hostconfig.LookupHost(command[0])
+	}
+	switch {
+	case p.host.ID == "" && len(command) > 0 && len(p.files) == 0:
+		return usagef("which host %q is, is not known: name it in front, as in: junction tap claude-code -- %s", command[0], command[0])
+	case p.host.ID == "" && len(p.files) == 0:
+		return usagef("HOST is missing: one of %s; junction tap --list says which are found here", hostIDs())
+	case p.host.Nowhere != "" && len(p.files) == 0:
+		return &connectError{errors.New(p.host.Nowhere)}
+	}
+	if p.keep && len(command) > 0 {
+		return usagef("--keep leaves nothing to put back when the command ends; give one or the other")
+	}
+	return p.tapFor(cmd.Context(), servers, command)
+}
+
+func unknownHost(name string) error {
+	var ids []string
+	for _, h := range hostconfig.Hosts() {
+		ids = append(ids, h.ID)
+	}
+	if near := nearest.Name(name, ids); near != "" {
+		return usagef("no host is called %q; did you mean %q?", name, near)
+	}
+	return usagef("no host is called %q; there are: %s", name, hostIDs())
+}
+
+// tapFor taps the servers while their traffic is shown, or a command runs.
+func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error) {
+	names, err := p.apply(servers)
+	if err == nil && len(command) == 0 && p.host.Reload != "" {
+		p.screen.Printf("For it to count in %s: %s.\n", p.host.Name, p.host.Reload)
+	}
+	if p.keep && err == nil {
+		p.screen.Printf("It stays so; junction traffic shows what goes through. To put it back: junction tap --undo %s\n", p.host.ID)
+		return nil
+	}
+	defer func() { err = errors.Join(err, p.restore()) }()
+	if err != nil {
+		return err
+	}
+	if len(command) > 0 {
+		return p.runHost(ctx, command)
+	}
+	p.filter.servers = names
+	return orderly(ctx, p.watchTraffic(ctx, nil, p.filter))
+}
+
+// apply puts junction in the place of servers, and says where.
+func (p *tap) apply(servers []string) (names []string, err error) {
+	paths := p.files
+	if len(paths) == 0 {
+		paths = hostconfig.Find(p.host, hostconfig.Options{})
+	}
+	if len(paths) == 0 {
+		return nil, &connectError{fmt.Errorf("%s has no configuration file here; name one with --config", p.host.Name)}
+	}
+	unknown := slices.Clone(servers)
+	var there []string
+	for _, path := range paths {
+		d, err := hostconfig.Read(p.host, path)
+		if err != nil {
+			return nil, &connectError{err}
+		}
+		programs := map[*hostconfig.Entry]hostconfig.Program{}
+		for _, e := range d.Entries {
+			there = append(there, e.Name)
+			if len(servers) > 0 && !slices.Contains(servers, e.Name) {
+				continue
+			}
+			unknown = slices.DeleteFunc(unknown, func(name string) bool { return name == e.Name })
+			if program, is := p.program(path, e); is {
+				programs[e] = program
+			}
+		}
+		tapped, err := p.applyTo(d, programs)
+		if err != nil {
+			return nil, &connectError{err}
+		}
+		names = append(names, tapped...)
+	}
+	switch {
+	case len(unknown) > 0:
+		return nil, &connectError{fmt.Errorf("no server is called %q in %s (there are: %s)", unknown[0], strings.Join(paths, ", "), strings.Join(there, ", "))}
+	case len(names) == 0:
+		return nil, &connectError{fmt.Errorf("no server that could be tapped is in %s", strings.Join(paths, ", "))}
+	}
+	return names, nil
+}
+
+// program is what an entry starts while it is tapped; false where it cannot be, which is said.
+func (p *tap) program(path string, e *hostconfig.Entry) (hostconfig.Program, bool) {
+	says := func(what string) { p.says(path, e, what) }
+	if e.Problem != nil {
+		says("is not tapped: " + e.Problem.Error())
+		return hostconfig.Program{}, false
+	}
+	if e.Warning != "" {
+		says(e.Warning)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		says("is not tapped: " + err.Error())
+		return hostconfig.Program{}, false
+	}
+	program := hostconfig.Program{Command: self, Args: []string{"proxy", "--name", e.Name}}
+	if p.record != "" {
+		program.Args = append(program.Args, "--record", p.record)
+	}
+	if e.URL == "" {
+		program.Args = append(append(program.Args, "--", e.Command), e.Args...)
+		return program, true
+	}
+	program.Args = append(program.Args, "--url-from-env")
+	if program.Env, program.Pass, err = e.Remote(); err != nil {
+		says("is not tapped: " + err.Error())
+	}
+	return program, err == nil
+}
+
+func (p *tap) says(path string, e *hostconfig.Entry, what string) {
+	p.screen.Printf("%s in %s: %s\n", plaintext.Line(e.Name, 80), shortened(path), plaintext.Line(what, 500))
+}
+
+// applyTo changes a file, but for entries that cannot be changed.
+func (p *tap) applyTo(d *hostconfig.Document, programs map[*hostconfig.Entry]hostconfig.Program) (names []string, err error) {
+	after, changes, err := d.Replace(programs)
+	if err != nil {
+		for e, program := range programs {
+			if _, _, err := d.Replace(map[*hostconfig.Entry]hostconfig.Program{e: program}); err != nil {
+				p.says(d.Path, e, "is not tapped: "+err.Error())
+				delete(programs, e)
+			}
+		}
+		if after, changes, err = d.Replace(programs); err != nil {
+			return nil, err
+		}
+	}
+	if len(programs) == 0 {
+		return nil, nil
+	}
+	r := hostconfig.Record{Host: p.host.ID, Kept: p.keep, Changes: changes}
+	release, err := p.journal.Apply(d, after, r)
+	if errors.Is(err, hostconfig.ErrInUse) {
+		return nil, fmt.Errorf("%w; see junction tap --list", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.applied = append(p.applied, &appliedTap{d.Path, release})
+	p.screen.Printf("Tapped in %s: %s\n", shortened(d.Path), plaintext.Line(strings.Join(r.Servers(), ", "), 500))
+	return r.Servers(), nil
+}

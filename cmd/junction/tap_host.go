@@ -1,0 +1,46 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// hostTime is how long a host may take to end once it was asked to.
+const hostTime = 10 * time.Second
+
+// runHost runs a host on this terminal until it ends. Ctrl-C is for the host.
+func (p *tap) runHost(ctx context.Context, command []string) error {
+	if p.record == "" {
+		p.screen.Printf("What it says: junction traffic, in another terminal.\n")
+	}
+	p.stops.set(func() bool { return true })
+	defer p.stops.set(func() bool { return false })
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.stdin, p.stdout, p.stderr
+	cmd.Cancel = func() error {
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil { // Windows has none
+			return cmd.Process.Kill()
+		}
+		return nil
+	}
+	cmd.WaitDelay = hostTime
+	err := cmd.Run()
+	var ended *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.As(err, &ended):
+		code := ended.ExitCode()
+		if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+			code = 128 + int(status.Signal()) // as shells do
+		}
+		return &endedError{code}
+	case err != nil:
+		return &connectError{fmt.Errorf("%s cannot be run: %w", command[0], err)}
+	}
+	return nil
+}

@@ -1,0 +1,388 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/command"
+)
+
+// asHost makes the test binary be a host: it reads the file that is named, starts each server in it, and calls its tool add.
+const asHost = "JUNCTION_TEST_HOST"
+
+// hostReads starts what a host's file says, as the host does.
+func hostReads(path string) int {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	var file struct {
+		McpServers map[string]struct {
+			Command string
+			Args    []string
+			Env     map[string]string
+		}
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	for name, s := range file.McpServers {
+		c := command.New(s.Command, s.Args...)
+		c.Environ = append(os.Environ(), asProgram+"=1", asHost+"=")
+		for k, v := range s.Env {
+			c.Env = append(c.Env, k+"="+v)
+		}
+		client, err := mcp.Dial(context.Background(), c)
+		if err != nil {
+			fmt.Println(name, err)
+			return 1
+		}
+		r, err := client.CallTool(context.Background(), "add", map[string]int{"a": 1, "b": 2})
+		fmt.Println(name, r != nil && !r.IsError, err)
+		client.Close()
+	}
+	return 7
+}
+
+// tapHome is a home with a configuration of Cursor's, whose servers are a program, and one at an address that wants a header.
+func tapHome(t *testing.T) (path, content string) {
+	t.Helper()
+	alone(t)
+	home, _ := os.Getwd()
+	path = filepath.Join(home, ".cursor", "mcp.json")
+	content = "\ufeff{ // mine\r\n  \"mcpServers\": {\r\n    \"calc\": {\"command\": " + quoteJSON(self(t)[0]) + ", \"args\": [\"serve\", \"everything\"], \"env\": {\"" + asProgram + "\": \"1\"},},\r\n  },\r\n}\r\n"
+	writeTap(t, path, content)
+	return path, content
+}
+
+func quoteJSON(s string) string {
+	data, _ := json.Marshal(s)
+	return string(data)
+}
+
+func writeTap(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o640); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func readTap(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// tapping runs junction tap until stop, which returns its exit code.
+func tapping(t *testing.T, args ...string) (stdout, stderr *safeBuffer, stop func() int) {
+	t.Helper()
+	ctx, interrupt := context.WithCancelCause(context.WithoutCancel(t.Context()))
+	stdout, stderr = new(safeBuffer), new(safeBuffer)
+	began, code := make(chan struct{}, 1), make(chan int, 1)
+	watched := &watchedBuffer{word: "waiting for one", seen: func() {
+		select {
+		case began <- struct{}{}:
+		default:
+		}
+	}}
+	go func() {
+		code <- run(ctx, append([]string{"tap"}, args...), strings.NewReader(""), stdout, io.MultiWriter(stderr, watched))
+	}()
+	ended := -1
+	stop = func() int {
+		if ended < 0 {
+			interrupt(errInterrupted)
+			ended = <-code
+		}
+		return ended
+	}
+	t.Cleanup(func() { stop() })
+	select {
+	case <-began:
+	case ended = <-code:
+		t.Fatalf("it ended with %d: %s", ended, stderr.String())
+	}
+	return stdout, stderr, stop
+}
+
+func TestTapShowsWhatAHostSaysAndPutsItsFileBack(t *testing.T) {
+	path, content := tapHome(t)
+	stdout, stderr, stop := tapping(t, "cursor")
+	tapped := readTap(t, path)
+	if !strings.Contains(tapped, `"proxy", "--name", "calc", "--", `) || !strings.HasPrefix(tapped, "\ufeff{ // mine\r\n") {
+		t.Errorf("the file is now %s", tapped)
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o640 {
+		t.Errorf("its mode is now %v, %v", info.Mode(), err)
+	}
+	runs(t, "", "tap", "cursor").expect(t, exitConnection, "", "mcp.json is changed by junction already; see junction tap --list")
+	runs(t, "", "tap", "--list").expect(t, exitOK, fmt.Sprintf("(1 server; tapped by process %d: calc)", os.Getpid()), "No file here of: claude-desktop, claude-code, vscode")
+	runs(t, "", "tap", "--undo").expect(t, exitConnection, "", "end that with Ctrl-C")
+	host := filepath.Join(t.TempDir(), "host.json") // what a host makes of it
+	writeTap(t, host, strings.NewReplacer("\ufeff", "", " // mine", "", ",}", "}", ",\r\n  }", "}", ",\r\n}", "}").Replace(tapped))
+	if out, err := hostCommand(t, host).CombinedOutput(); !strings.Contains(string(out), "calc true <nil>") {
+		t.Errorf("the host says %s, %v", out, err)
+	}
+	waitForText(t, stdout, "junction <- calc  tools/call add answered")
+	if code := stop(); code != exitOK {
+		t.Errorf("it ends with %d: %s", code, stderr.String())
+	}
+	if got := readTap(t, path); got != content {
+		t.Errorf("the file is now %q", got)
+	}
+	for _, want := range []string{"Tapped in ~", "For it to count in Cursor: switch the server off and on", "mcp.json is as it was.\n"} {
+		if !strings.Contains(stderr.String(), want) {
+			t.Errorf("it says %s, want %q", stderr.String(), want)
+		}
+	}
+	runs(t, "", "tap", "--undo").expect(t, exitOK, "", "Nothing is tapped.")
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*")); len(left) != 1 {
+		t.Errorf("left in the folder: %v", left)
+	}
+}
+
+// hostCommand is a host that reads a file.
+func hostCommand(t *testing.T, path string) *exec.Cmd {
+	cmd := exec.Command(self(t)[0])
+	cmd.Env = append(os.Environ(), asHost+"="+path)
+	return cmd
+}
+
+func waitForText(t *testing.T, b *safeBuffer, word string) {
+	t.Helper()
+	for !strings.Contains(b.String(), word) {
+		if t.Context().Err() != nil {
+			t.Fatal("not in time")
+		}
+		runtime.Gosched()
+	}
+}
+
+func TestTapKeepsItsChangeUntilUndo(t *testing.T) {
+	path, content := tapHome(t)
+	runs(t, "", "tap", "cursor", "nosuch").expect(t, exitConnection, "", `no server is called "nosuch" in `)
+	runs(t, "", "tap", "cursr").expect(t, exitUsage, "", `no host is called "cursr"; did you mean "cursor"?`)
+	runs(t, "", "tap").expect(t, exitUsage, "", `HOST is missing`)
+	runs(t, "", "tap", "zed").expect(t, exitConnection, "", `Zed has no configuration file here`)
+	runs(t, "", "tap", "cherry-studio").expect(t, exitConnection, "", `in a database of its own`)
+	runs(t, "", "tap", "--", "nobody-knows").expect(t, exitUsage, "", `junction tap claude-code -- nobody-knows`)
+	runs(t, "", "tap", "cursor", "--keep", "--", "x").expect(t, exitUsage, "", `one or the other`)
+	runs(t, "", "tap", "cursor", "--keep", "--record", "said").expect(t, exitOK, "", "To put it back: junction tap --undo cursor")
+	folder, _ := filepath.Abs("said")
+	if tapped := readTap(t, path); !strings.Contains(tapped, `"--record", `+quoteJSON(folder+string(filepath.Separator))) {
+		t.Errorf("the file is %s", tapped)
+	}
+	runs(t, "", "tap", "--list").expect(t, exitOK, "tapped until --undo: calc", "")
+	runs(t, "", "tap", "--undo", "codex").expect(t, exitOK, "", "Nothing is tapped.")
+	changed := strings.Replace(readTap(t, path), "// mine", "// ours", 1)
+	writeTap(t, path, changed)
+	runs(t, "", "tap", "--undo", "cursor").expect(t, exitOK, "", "was changed by somebody else meanwhile: its servers are put back")
+	if got := readTap(t, path); got != strings.Replace(content, "// mine", "// ours", 1) {
+		t.Errorf("the file is %q", got)
+	}
+}
+
+func TestTapRunsAHostAndEndsAsItDoes(t *testing.T) {
+	path, content := tapHome(t)
+	t.Setenv(asHost, path)
+	plain := strings.NewReplacer("\ufeff", "", " // mine", "", ",}", "}", ",\r\n  }", "}", ",\r\n}", "}").Replace(content)
+	writeTap(t, path, plain)
+	got := runs(t, "", "tap", "cursor", "--record", "said", "--", self(t)[0])
+	got.expect(t, 7, "calc true <nil>\n", "mcp.json is as it was.")
+	if strings.Contains(got.stdout, "tools/call") || strings.Contains(got.stderr, "tools/call") {
+		t.Errorf("the traffic is in the host's terminal: %+v", got)
+	}
+	if now := readTap(t, path); now != plain {
+		t.Errorf("the file is %q", now)
+	}
+	recordings, _ := filepath.Glob(filepath.Join("said", "calc-*.jsonl"))
+	if len(recordings) != 1 || !strings.Contains(readTap(t, recordings[0]), `"server":"calc"`) || !strings.Contains(readTap(t, recordings[0]), `"name":"add"`) {
+		t.Errorf("recorded is %v", recordings)
+	}
+	bin := t.TempDir()
+	if err := os.Symlink(self(t)[0], filepath.Join(bin, "cursor-agent")); err != nil {
+		t.Skip(err)
+	}
+	t.Setenv("PATH", bin)
+	runs(t, "", "tap", "cursor-agent").expect(t, 7, "calc true <nil>\n", "What it says: junction traffic, in another terminal.")
+	runs(t, "", "tap", "cursor", "--", "/nosuch/program").expect(t, exitConnection, "", "/nosuch/program cannot be run")
+	if now := readTap(t, path); now != plain {
+		t.Errorf("the file is %q", now)
+	}
+}
+
+// The header of an entry must not be seen by other users of the machine.
+func TestAServerAtAnAddressIsTappedThroughTheEnvironment(t *testing.T) {
+	r := serving(t, "serve", "everything") // before the home is another
+	alone(t)
+	home, _ := os.Getwd()
+	path := filepath.Join(home, ".cursor", "mcp.json")
+	writeTap(t, path, `{"mcpServers": {"far": {"url": "`+r.url+`?key=s3cret", "headers": {"Authorization": "Bearer s3cret"}}}}`)
+	runs(t, "", "tap", "cursor", "--keep").expect(t, exitOK, "", "Tapped in")
+	var file struct {
+		McpServers map[string]struct {
+			Args []string
+			Env  map[string]string
+		}
+	}
+	if err := json.Unmarshal([]byte(readTap(t, path)), &file); err != nil {
+		t.Fatal(err)
+	}
+	far := file.McpServers["far"]
+	if !slices.Equal(far.Args, []string{"proxy", "--name", "far", "--url-from-env"}) || far.Env["JUNCTION_HEADER_1"] != "Authorization: Bearer s3cret" {
+		t.Errorf("the entry is %+v", far)
+	}
+	if out, err := hostCommand(t, path).CombinedOutput(); !strings.Contains(string(out), "far true <nil>") {
+		t.Errorf("the host says %s, %v", out, err)
+	}
+	runs(t, "", "tap", "--undo").expect(t, exitOK, "", "is as it was")
+}
+
+func TestATapWhoseTerminalIsClosedPutsTheFileBack(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it has no signals")
+	}
+	path, content := tapHome(t)
+	cmd := exec.Command(self(t)[0], "tap", "cursor")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewReader(stderr)
+	if line, err := lines.ReadString('\n'); err != nil || !strings.HasPrefix(line, "Tapped in ") {
+		t.Errorf("it says %q, %v", line, err)
+	}
+	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Error(err)
+	}
+	_, _ = io.Copy(io.Discard, lines)
+	_ = cmd.Wait()
+	if now := readTap(t, path); now != content {
+		t.Errorf("the file is %q", now)
+	}
+}
+
+// A process that is killed leaves the old file or the new one, and the next one puts the old one back.
+func TestATapThatIsKilledIsTakenBackByTheNext(t *testing.T) {
+	path, old := tapHome(t)
+	began := time.Now()
+	runProcess := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(self(t)[0], append([]string{"tap"}, args...)...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd
+	}
+	if err := runProcess("cursor", "--keep").Wait(); err != nil {
+		t.Fatal(err)
+	}
+	whole := time.Since(began)
+	changed := readTap(t, path)
+	if changed == old {
+		t.Fatal("nothing is tapped")
+	}
+	seen := map[bool]int{}
+	const rounds = 80
+	for i := range rounds {
+		args := []string{"cursor", "--keep"}
+		if readTap(t, path) == changed {
+			args = []string{"--undo"}
+		} else {
+			runs(t, "", "tap", "--undo") // the one before may have been killed just before its end
+		}
+		began := time.Now()
+		cmd := runProcess(args...)
+		for time.Since(began) < whole*time.Duration(i)*5/4/rounds { // a moment of it
+			runtime.Gosched()
+		}
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		now := readTap(t, path)
+		if now != old && now != changed {
+			t.Fatalf("after the kill of tap %v the file is %q", args, now)
+		}
+		seen[now == old]++
+	}
+	runs(t, "", "tap", "--undo").expect(t, exitOK, "", "")
+	if now := readTap(t, path); now != old {
+		t.Errorf("the file is %q", now)
+	}
+	runs(t, "", "tap", "--undo").expect(t, exitOK, "", "Nothing is tapped.")
+	for _, pattern := range []string{"*", ".*"} {
+		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), pattern)); len(left) > 1 || len(left) == 1 && left[0] != path {
+			t.Errorf("left in the folder: %v", left)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(path)), "junction", "taps", "*")); len(left) != 1 {
+		t.Errorf("left in the journal: %v", left)
+	}
+	t.Logf("old after %d kills, new after %d", seen[true], seen[false])
+}
+
+// Who was killed while it showed what goes through is taken back by any junction tap.
+func TestWhatAKilledTapLeftIsPutBackUnasked(t *testing.T) {
+	path, old := tapHome(t)
+	cmd := exec.Command(self(t)[0], "tap", "cursor")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = bufio.NewReader(stderr).ReadString('\n')
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	runs(t, "", "tap", "--list").expect(t, exitOK, "left by a process that was killed, the next junction tap puts it back: calc", "")
+	runs(t, "", "tap", "zed").expect(t, exitConnection, "", "A junction tap was killed before it put back its change.")
+	if now := readTap(t, path); now != old {
+		t.Errorf("the file is %q", now)
+	}
+}
+
+// What a server writes to its standard error is in the host's log, as without a tap.
+func TestProxyPassesStandardErrorOn(t *testing.T) {
+	alone(t)
+	said := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n"
+	runs(t, said, "proxy", "--name", "s", "--", "sh", "-c", "echo 'key is missing' >&2; exit 7").expect(t, exitConnection, `"error"`, "key is missing\n")
+}
+
+func TestAnEntryThatCannotBeTappedDoesNotHinderOthers(t *testing.T) {
+	alone(t)
+	home, _ := os.Getwd()
+	path := filepath.Join(home, ".codex", "config.toml")
+	content := "[mcp_servers.a]\nurl = 'https://x.example'\nhttp_headers.A = 'b'\n[mcp_servers.b]\ncommand = 'x'\n"
+	writeTap(t, path, content)
+	got := runs(t, "", "tap", "codex", "--keep")
+	got.expect(t, exitOK, "", `a in ~/.codex/config.toml: is not tapped: "http_headers" is written in a way that junction cannot change`)
+	got.expect(t, exitOK, "", "Tapped in ~/.codex/config.toml: b\n")
+	runs(t, "", "tap", "--undo").expect(t, exitOK, "", "is as it was")
+	runs(t, "", "tap", "codex", "a").expect(t, exitConnection, "", "no server that could be tapped is in ")
+	if now := readTap(t, path); now != content {
+		t.Errorf("the file is %q", now)
+	}
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/hostconfig"
+	"github.com/junction-mcp/junction/internal/plaintext"
+)
+
+// restore puts back what this process changed.
+func (p *tap) restore() error {
+	var faults []error
+	for _, applied := range p.applied {
+		applied.release()
+	}
+	if len(p.applied) == 0 {
+		return nil
+	}
+	records, err := p.journal.Records()
+	faults = append(faults, err)
+	for _, r := range records {
+		if !slices.ContainsFunc(p.applied, func(a *appliedTap) bool { return realPath(a.path) == r.Path }) {
+			continue
+		}
+		done, err := p.journal.Restore(r)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		p.sayRestored(done)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return &connectError{err}
+	}
+	return nil
+}
+
+// recover puts back what a process left that was killed.
+func (p *tap) recover() error {
+	done, err := p.journal.Recover()
+	for _, r := range done {
+		p.screen.Printf("A junction tap was killed before it put back its change.\n")
+		p.sayRestored(r)
+	}
+	return err
+}
+
+func (p *tap) sayRestored(r *hostconfig.Restored) {
+	path := shortened(r.Path)
+	switch {
+	case r.Gone:
+		p.screen.Printf("%s is gone; nothing is put back.\n", path)
+	case r.Whole:
+		p.screen.Printf("%s is as it was.\n", path)
+	default:
+		p.screen.Printf("%s was changed by somebody else meanwhile: its servers are put back, and all else is left as it is now.\n", path)
+	}
+	if len(r.Left) > 0 {
+		p.screen.Printf("These servers were changed, too, and are left as they are now: %s\nWhat the file held before is in %s\n", plaintext.Line(strings.Join(r.Left, ", "), 500), r.Original)
+	}
+}
+
+// undoKept puts back what stays until somebody asks.
+func (p *tap) undoKept(hosts []string) error {
+	for _, name := range hosts {
+		if _, byProgram, isHost := hostconfig.LookupHost(name); byProgram || !isHost {
+			return unknownHost(name)
+		}
+	}
+	records, err := p.journal.Records()
+	faults := []error{err}
+	undone := 0
+	for _, r := range records {
+		if len(hosts) > 0 && !slices.Contains(hosts, r.Host) {
+			continue
+		}
+		undone++
+		if r.Alive {
+			faults = append(faults, fmt.Errorf("%s is tapped by process %d; end that with Ctrl-C", r.Path, r.Process))
+			continue
+		}
+		done, err := p.journal.Restore(r)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		p.sayRestored(done)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return &connectError{err}
+	}
+	if undone == 0 {
+		p.screen.Printf("Nothing is tapped.\n")
+	}
+	return nil
+}
+
+// showHosts lists the hosts that are found.
+func (p *tap) showHosts() error {
+	records, err := p.journal.Records()
+	if err != nil {
+		p.screen.Printf("junction: %v\n", err)
+	}
+	var missing []string
+	show := func(host, path string) error {
+		state := ""
+		h, _, _ := hostconfig.LookupHost(host)
+		if d, err := hostconfig.Read(h, path); err != nil {
+			state = "cannot be read: " + strings.TrimPrefix(err.Error(), path+": ")
+		} else {
+			state = plaintext.Count(len(d.Entries), "server")
+		}
+		for _, r := range records {
+			switch {
+			case r.Path != realPath(path):
+				continue
+			case r.Kept:
+				state += "; tapped until --undo: "
+			case r.Alive:
+				state += fmt.Sprintf("; tapped by process %d: ", r.Process)
+			default:
+				state += "; left by a process that was killed, the next junction tap puts it back: "
+			}
+			state += strings.Join(r.Servers(), ", ")
+		}
+		_, err := fmt.Fprintf(p.out, "%-15s %s  (%s)\n", host, shortened(path), plaintext.Line(state, 1_000))
+		return err
+	}
+	var shown []string
+	for _, h := range hostconfig.Hosts() {
+		paths := hostconfig.Find(h, hostconfig.Options{})
+		if h.Nowhere != "" {
+			p.screen.Printf("%s: %s\n", h.ID, h.Nowhere)
+		} else if len(paths) == 0 {
+			missing = append(missing, h.ID)
+		}
+		for _, path := range paths {
+			shown = append(shown, realPath(path))
+			if err := show(h.ID, path); err != nil {
+				return err
+			}
+		}
+	}
+	for _, r := range records { // in other folders, or named with --config
+		if !slices.Contains(shown, r.Path) {
+			if err := show(r.Host, filepath.Clean(r.Path)); err != nil {
+				return err
+			}
+		}
+	}
+	if len(missing) > 0 {
+		p.screen.Printf("No file here of: %s\n", strings.Join(missing, ", "))
+	}
+	return nil
+}

@@ -1,0 +1,301 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/gateway/review"
+	"github.com/junction-mcp/junction/gateway/rules"
+	"github.com/junction-mcp/junction/guard"
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/policy"
+	"github.com/junction-mcp/junction/toolsearch"
+)
+
+const (
+	maxQuestion     = 1 << 20 // bytes of a call to explain
+	maxAuditLines   = 1_000   // lines of the log in one answer
+	usualAuditLines = 100     // the same where nothing is said
+)
+
+// serveInside adds what a console shows of a gateway: what it is made of, its servers' definitions and last words, what
+// rules would decide, and the log.
+func (v *served) serveInside(handle func(pattern string, h http.HandlerFunc)) {
+	handle("GET /api/gateway", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, v.inside()) })
+	handle("GET /api/servers/{name}/log", func(w http.ResponseWriter, r *http.Request) {
+		if name := r.PathValue("name"); v.known(w, name) {
+			writeJSON(w, map[string][]string{"lines": v.app.stderrOf(name).lines()})
+		}
+	})
+	handle("GET /api/servers/{name}/definitions", v.listDefinitions)
+	handle("POST /api/explain", v.explainCall)
+	handle("GET /api/audit", v.listAudit)
+	handle("POST /api/audit/verify", v.verifyAudit)
+}
+
+// A profileShown is a profile, as a console shows it.
+type profileShown struct {
+	Name     string   `json:"name"`
+	Endpoint string   `json:"endpoint,omitempty"`
+	Servers  []string `json:"servers"`
+	Tools    string   `json:"tools"`
+}
+
+// An inside says what a gateway is made of.
+type inside struct {
+	Profiles []profileShown `json:"profiles"`
+	// Policy are the files of the rules, Shadow says that they only write down what they would decide.
+	Policy []string `json:"policy"`
+	Shadow bool     `json:"shadow"`
+	Review string   `json:"review"`
+	// Audit is the folder of the log; empty if there is none.
+	Audit string `json:"audit"`
+	// Tokens is what the list of all tools costs, and Listed what the list costs that clients get.
+	Tokens int `json:"tokens"`
+	Listed int `json:"listedTokens"`
+}
+
+func (v *served) inside() inside {
+	now := v.layers.now.Load()
+	i := inside{Profiles: []profileShown{}, Policy: []string{}, Shadow: now.options.shadow, Review: now.options.review, Audit: v.layers.folder}
+	for _, name := range slices.Sorted(maps.Keys(now.settings.Profiles)) {
+		p := now.settings.Profiles[name]
+		one := profileShown{Name: name, Servers: p.Servers, Tools: cmp.Or(p.Tools, now.options.tools)}
+		if at := v.endpoint(); at != "" {
+			one.Endpoint = at + "/" + name
+		}
+		i.Profiles = append(i.Profiles, one)
+	}
+	if book := now.books[""]; book != nil {
+		i.Policy = book.paths()
+	}
+	i.Tokens = toolsearch.Tokens(string(v.gateway.ToolList()))
+	i.Listed = i.Tokens
+	if v.shown().Searched {
+		i.Listed = 0 // the list is made for each client; what it costs is bounded by the search
+	}
+	return i
+}
+
+// A shownDefinition is one thing that a server offers.
+type shownDefinition struct {
+	// Name is the one that clients see; empty if they do not.
+	Name   string `json:"name"`
+	Own    string `json:"own"`
+	Tokens int    `json:"tokens"`
+	// State is same, new or changed against what was approved; empty where that is not asked for.
+	State      string          `json:"state,omitempty"`
+	Findings   []string        `json:"findings,omitempty"`
+	Definition json.RawMessage `json:"definition"`
+}
+
+// listDefinitions answers with all that is known of what a server offers.
+func (v *served) listDefinitions(w http.ResponseWriter, r *http.Request) {
+	server := r.PathValue("name")
+	if !v.known(w, server) {
+		return
+	}
+	known, tools, prompts := v.gateway.Definitions(server)
+	answer := struct {
+		Known        bool              `json:"known"`
+		Server       json.RawMessage   `json:"server,omitempty"`
+		Revision     string            `json:"revision,omitempty"`
+		Instructions string            `json:"instructions,omitempty"`
+		Tools        []shownDefinition `json:"tools"`
+		Prompts      []shownDefinition `json:"prompts"`
+		Resources    []shownDefinition `json:"resources"`
+		Templates    []shownDefinition `json:"templates"`
+	}{Tools: []shownDefinition{}, Prompts: []shownDefinition{}, Resources: []shownDefinition{}, Templates: []shownDefinition{}}
+	if known == nil {
+		writeJSON(w, answer)
+		return
+	}
+	answer.Known, answer.Server, answer.Revision, answer.Instructions = true, known.Server, known.Revision, known.Instructions
+	exposed := map[string]string{} // by kind and the server's own name
+	for name, own := range tools {
+		exposed["tool "+own] = name
+	}
+	for name, own := range prompts {
+		exposed["prompt "+own] = name
+	}
+	judged := v.judged(server, known.Tools, known.Prompts)
+	show := func(kind, key string, raw []json.RawMessage) (all []shownDefinition) {
+		all = []shownDefinition{}
+		for _, one := range raw {
+			own, _ := jsonrpc.Unquote(jsonrpc.Get(one, key))
+			d := judged[kind+" "+own]
+			d.Name, d.Own, d.Tokens, d.Definition = exposed[kind+" "+own], own, toolsearch.Tokens(string(one)), one
+			all = append(all, d)
+		}
+		return all
+	}
+	answer.Tools, answer.Prompts = show("tool", "name", known.Tools), show("prompt", "name", known.Prompts)
+	answer.Resources, answer.Templates = show("resource", "uri", known.Resources), show("template", "uriTemplate", known.Templates)
+	writeJSON(w, answer)
+}
+
+// judged says of each tool and prompt whether it is as it was approved, and what the scanner finds in it.
+func (v *served) judged(server string, tools, prompts []json.RawMessage) map[string]shownDefinition {
+	approved := v.layers.pins.Load()
+	catalogue := new(guard.Catalogue)
+	for _, e := range v.serverEntries() {
+		known, _, _ := v.gateway.Definitions(e.name)
+		if known == nil {
+			continue
+		}
+		var names []string
+		for _, raw := range known.Tools {
+			name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name"))
+			names = append(names, name)
+		}
+		catalogue.Set(e.name, names...)
+	}
+	all := map[string]shownDefinition{}
+	for _, d := range review.Definitions(server, tools, prompts) {
+		var one shownDefinition
+		if approved != nil {
+			one.State = approved.Check(d).State.String()
+		}
+		for _, f := range catalogue.ScanDefinition(d) {
+			one.Findings = append(one.Findings, f.Why+" ("+f.Where+": "+f.Excerpt+")")
+		}
+		all[string(d.Kind)+" "+d.Name] = one
+	}
+	return all
+}
+
+// known reports whether there is a server of this name, and else says so.
+func (v *served) known(w http.ResponseWriter, server string) bool {
+	is := slices.ContainsFunc(v.serverEntries(), func(e entry) bool { return e.name == server })
+	if !is {
+		http.Error(w, "there is no server of this name", http.StatusNotFound)
+	}
+	return is
+}
+
+// serverEntries are the servers as they are now.
+func (v *served) serverEntries() []entry {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Clone(v.entries)
+}
+
+// explainCall answers what would become of a call by the rules, with what is known of its tool.
+func (v *served) explainCall(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Server    string           `json:"server"`
+		Tool      string           `json:"tool"` // as the server calls it
+		Arguments json.RawMessage  `json:"arguments"`
+		Profile   string           `json:"profile"`
+		Client    string           `json:"client"`
+		Principal policy.Principal `json:"principal"`
+		Labels    []string         `json:"labels"`
+		Sources   []string         `json:"sources"`
+	}
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxQuestion)).Decode(&asked); err != nil {
+		http.Error(w, "expected a call, as an object: "+err.Error(), http.StatusBadRequest)
+		return
+	}
+	now := v.layers.now.Load()
+	book := now.books[asked.Profile]
+	if book == nil {
+		http.Error(w, "there are no rules here: junction up --policy FILE, or policy in the settings, has them", http.StatusNotFound)
+		return
+	}
+	entries := v.serverEntries()
+	i := slices.IndexFunc(entries, func(e entry) bool { return e.name == asked.Server })
+	if i < 0 {
+		http.Error(w, "there is no server of this name", http.StatusNotFound)
+		return
+	}
+	e := entries[i]
+	in := policy.Input{Server: e.name, Tool: asked.Tool, Arguments: asked.Arguments, Profile: asked.Profile, Client: asked.Client,
+		Principal: asked.Principal, Labels: asked.Labels, Sources: asked.Sources,
+		Origin: policy.OriginOf(e.command()), Trusted: vouches(book.trusted, e.name, e.command(), !e.ofProject())}
+	if len(in.Arguments) == 0 {
+		in.Arguments = json.RawMessage("{}")
+	}
+	if known, _, _ := v.gateway.Definitions(e.name); known != nil {
+		for _, raw := range known.Tools {
+			if name, _ := jsonrpc.Unquote(jsonrpc.Get(raw, "name")); name == asked.Tool {
+				in.Annotations = rules.Annotations(raw)
+				in.Title, _ = jsonrpc.Unquote(jsonrpc.Get(raw, "title"))
+			}
+		}
+	}
+	writeJSON(w, explained(book, in, book.Explain(r.Context(), in), book.Hides(in.Server, in.Tool, in.Annotations)))
+}
+
+// listAudit answers with the last lines of the log that fit the query.
+func (v *served) listAudit(w http.ResponseWriter, r *http.Request) {
+	if v.layers.log == nil {
+		http.Error(w, "nothing is written down: junction up --audit does that", http.StatusNotFound)
+		return
+	}
+	q := r.URL.Query()
+	f := audit.Filter{Kind: q.Get("kind"), Name: q.Get("tool"), Server: q.Get("server"), Principal: q.Get("principal"), Client: q.Get("client"),
+		Outcome: q.Get("outcome"), Decision: q.Get("decision"), Call: q.Get("call")}
+	var err error
+	if f.Since, err = moment("since", q.Get("since")); err == nil {
+		f.Until, err = moment("until", q.Get("until"))
+	}
+	most := usualAuditLines
+	if text := q.Get("limit"); text != "" && err == nil {
+		if most, err = strconv.Atoi(text); err == nil && (most < 1 || most > maxAuditLines) {
+			err = errors.New("limit: expected 1 to " + strconv.Itoa(maxAuditLines))
+		}
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var last []json.RawMessage // a ring, once it is full
+	all := 0
+	for line, err := range audit.Read(v.layers.folder, f) {
+		if r.Context().Err() != nil {
+			return
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+		if len(last) < most {
+			last = append(last, line)
+		} else {
+			last[all%most] = line
+		}
+		all++
+	}
+	if all > most {
+		last = append(slices.Clone(last[all%most:]), last[:all%most]...)
+	}
+	writeJSON(w, struct {
+		Folder string            `json:"folder"`
+		Count  int               `json:"count"` // of all that fit
+		Lines  []json.RawMessage `json:"lines"`
+	}{v.layers.folder, all, append([]json.RawMessage{}, last...)})
+}
+
+// verifyAudit answers whether the log is as it was written.
+func (v *served) verifyAudit(w http.ResponseWriter, _ *http.Request) {
+	if v.layers.log == nil {
+		http.Error(w, "nothing is written down: junction up --audit does that", http.StatusNotFound)
+		return
+	}
+	report, err := verified(v.layers.folder, "")
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		http.Error(w, "the log is gone: "+err.Error(), http.StatusNotFound)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	default:
+		writeJSON(w, reported(report))
+	}
+}

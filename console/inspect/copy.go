@@ -1,0 +1,271 @@
+package inspect
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/secret"
+)
+
+// An Entry is how a configuration says a server. It has no secrets: of variables and headers the names only.
+type Entry struct {
+	Name string
+	// Configured says that the commands of junction know it by that name, with the files of Config, if there are any.
+	Configured bool
+	Config     []string
+	Type       string // "sse", or empty
+	Command    string
+	Args       []string
+	Env        []string // names of variables
+	Dir        string
+	URL        string
+	Headers    []string // names of headers
+}
+
+// copied is a request in the words of other programs; what cannot be said is empty, and Notes says why.
+type copied struct {
+	Junction string          `json:"junction,omitempty"`
+	Curl     string          `json:"curl,omitempty"`
+	Entry    json.RawMessage `json:"entry,omitempty"`
+	Notes    []string        `json:"notes"`
+}
+
+func (c *connection) copies(r *http.Request) (any, error) {
+	q, err := c.numbered(r)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	var entry Entry
+	older := false
+	if a := c.attempt; a != nil && a.opened != nil {
+		entry = a.opened.Entry
+		older = a.wire.kind(entry) == "http+sse"
+	}
+	c.mu.Unlock()
+	out := copied{Notes: []string{}}
+	now := q.copy(c)
+	note := func(text string) { out.Notes = append(out.Notes, text) }
+	if secret.URL(entry.URL) != entry.URL || strings.Contains(entry.URL, secret.Hidden) {
+		note(secret.Hidden + " stands for what may be secret in the URL")
+	}
+	if out.Junction = entry.command(&now, c.server.Revision); out.Junction == "" {
+		note("the junction command has no form for this request")
+	}
+	switch {
+	case entry.URL == "":
+		note("curl is for servers with a URL")
+	case older:
+		note("with HTTP+SSE the answer comes on another stream than that of the request, which curl cannot do")
+	case now.header == nil || now.message == nil:
+		note("the request did not go over the wire as one message, so curl cannot repeat it")
+	default:
+		out.Curl = now.curl()
+		if now.header.Get("Mcp-Session-Id") != "" {
+			note("MCP_SESSION_ID is the Mcp-Session-Id that the server gave with its answer to initialize")
+		}
+	}
+	out.Entry, err = json.MarshalIndent(entry.servers(), "", "  ")
+	return out, err
+}
+
+// subcommand are the words of junction for a request, around the server: before it, and behind it.
+func subcommand(q *asked) (name string, words []string) {
+	text := func(member string) string {
+		s, _ := jsonrpc.Unquote(jsonrpc.Get(q.Params, member))
+		return s
+	}
+	pairs := func(object json.RawMessage) (all []string, fit bool) {
+		fit = true
+		jsonrpc.EachMember(object, func(name, value []byte) bool {
+			key, _ := jsonrpc.Unquote(name)
+			s, is := jsonrpc.Unquote(value)
+			fit = fit && is && key != "" && !strings.ContainsAny(key, "=:.[]{")
+			if strings.HasPrefix(s, "@") {
+				s = "@" + s // or it would be a file
+			}
+			all = append(all, key+"="+s)
+			return fit
+		})
+		return all, fit
+	}
+	switch q.Method {
+	case "ping":
+		return "ping", nil
+	case "tools/list":
+		return "tools", nil
+	case "resources/list":
+		return "resources", nil
+	case "resources/templates/list":
+		return "templates", nil
+	case "prompts/list":
+		return "prompts", nil
+	case "resources/read":
+		return "read", []string{text("uri")}
+	case "tools/call":
+		arguments := jsonrpc.Get(q.Params, "arguments")
+		if arguments == nil {
+			arguments = json.RawMessage(`{}`)
+		}
+		return "call", []string{text("name"), "--args", string(arguments)}
+	case "prompts/get":
+		if all, fit := pairs(jsonrpc.Get(q.Params, "arguments")); fit {
+			return "prompt", append([]string{text("name")}, all...)
+		}
+	case "completion/complete":
+		ref, argument := jsonrpc.Get(q.Params, "ref"), jsonrpc.Get(q.Params, "argument")
+		of, _ := jsonrpc.Unquote(jsonrpc.Get(ref, "name"))
+		if uri, is := jsonrpc.Unquote(jsonrpc.Get(ref, "uri")); is {
+			of = uri
+		}
+		name, _ := jsonrpc.Unquote(jsonrpc.Get(argument, "name"))
+		value, _ := jsonrpc.Unquote(jsonrpc.Get(argument, "value"))
+		if all, fit := pairs(jsonrpc.Get(jsonrpc.Get(q.Params, "context"), "arguments")); fit {
+			return "complete", append([]string{of, name + "=" + value}, all...)
+		}
+	}
+	return "", nil
+}
+
+// command is a request as a command line of junction, for a POSIX shell; empty where there is none.
+func (e Entry) command(q *asked, revision string) string {
+	name, words := subcommand(q)
+	if name == "" {
+		return ""
+	}
+	all := []string{"junction", name}
+	if target := e.target(); target != "" {
+		all = append(all, quote(target))
+	}
+	for i, word := range words {
+		if strings.HasPrefix(word, "-") && word != "--args" || strings.ContainsRune(word, 0) || word == "" && i == 0 {
+			return "" // it would be taken for a flag
+		}
+		all = append(all, quote(word))
+	}
+	if revision != "" {
+		all = append(all, "--revision", quote(revision))
+	}
+	for _, file := range e.Config {
+		all = append(all, "--config", quote(file))
+	}
+	if e.Configured {
+		return strings.Join(all, " ")
+	}
+	for _, header := range e.Headers {
+		all = append(all, "--header", quote(header+": ")+fromVariable(header))
+	}
+	if e.Command == "" {
+		return strings.Join(all, " ")
+	}
+	for _, variable := range e.Env {
+		all = append(all, "--env", quote(variable+"=")+fromVariable(variable))
+	}
+	all = append(all, "--", quote(e.Command))
+	for _, arg := range e.Args {
+		if strings.ContainsRune(arg, 0) {
+			return ""
+		}
+		all = append(all, quote(arg))
+	}
+	line := strings.Join(all, " ")
+	if e.Dir != "" {
+		line = "(cd -- " + quote(e.Dir) + " && " + line + ")"
+	}
+	return line
+}
+
+// target is the word for the server; none where a command stands at the end.
+func (e Entry) target() string {
+	switch {
+	case e.Configured:
+		return e.Name
+	case e.Command != "":
+		return ""
+	}
+	return secret.URL(e.URL)
+}
+
+// curl is a request as a command line of curl, as it went over the wire.
+func (a *asked) curl() string {
+	all := []string{"curl", "-gsS", "-N", "--url", quote(secret.URL(a.url))}
+	for _, name := range slices.Sorted(maps.Keys(a.header)) {
+		key := strings.ToLower(name)
+		switch {
+		case slices.Contains([]string{"accept-encoding", "content-length", "user-agent", "traceparent", "tracestate"}, key):
+		case isPlainHeader(key):
+			all = append(all, "-H", quote(name+": "+strings.Join(a.header[name], ", ")))
+		default:
+			all = append(all, "-H", quote(name+": ")+fromVariable(name))
+		}
+	}
+	return strings.Join(append(all, "--data-raw", quote(string(a.message))), " ")
+}
+
+// servers is the entry as it stands in a file of mcpServers.
+func (e Entry) servers() any {
+	name := e.Name
+	if u, err := url.Parse(e.URL); !e.Configured && e.URL != "" && err == nil {
+		name = u.Hostname()
+	} else if !e.Configured && e.Command != "" {
+		name = strings.TrimSuffix(filepath.Base(e.Command), ".exe")
+	}
+	variables := func(names []string) map[string]string {
+		of := map[string]string{}
+		for _, name := range names {
+			of[name] = "${" + variable(name) + "}"
+		}
+		return of
+	}
+	entry := map[string]any{}
+	if e.Command != "" {
+		entry["command"], entry["args"] = e.Command, append([]string{}, e.Args...)
+	}
+	if e.Dir != "" {
+		entry["cwd"] = e.Dir
+	}
+	if len(e.Env) > 0 {
+		entry["env"] = variables(e.Env)
+	}
+	if e.URL != "" {
+		entry["url"] = secret.URL(e.URL)
+		if entry["type"] = "http"; e.Type != "" {
+			entry["type"] = e.Type
+		}
+	}
+	if len(e.Headers) > 0 {
+		entry["headers"] = variables(e.Headers)
+	}
+	return map[string]any{"mcpServers": map[string]any{name: entry}}
+}
+
+var (
+	plainWord = regexp.MustCompile(`^[\w./:@%+=,-]+$`)
+	notName   = regexp.MustCompile(`[^A-Za-z0-9_]`)
+)
+
+// quote is a word as a POSIX shell takes it for itself.
+func quote(word string) string {
+	if plainWord.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// variable is the name of a variable of the environment that stands for a header or another variable.
+func variable(name string) string {
+	name = notName.ReplaceAllString(name, "_")
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = "_" + name
+	}
+	return strings.ToUpper(name)
+}
+
+func fromVariable(name string) string { return `"$` + variable(name) + `"` }

@@ -1,0 +1,125 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/stream"
+)
+
+// wrong is a server that lists and answers what it must not.
+func wrong(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+	say := func(body string) (mcp.Result, error) { return mcp.Result{JSON: json.RawMessage(body)}, nil }
+	switch req.Method {
+	case "server/discover":
+		return say(`{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}`)
+	case "tools/list":
+		return say(`{"tools":[
+			{"name":"good","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}},
+			{"name":"none"},
+			{"name":"list","inputSchema":{"type":"array"}},
+			{"name":"away","inputSchema":{"type":"object","properties":{"a":{"$ref":"https://example.com/schema"}}}},
+			{"name":"good","inputSchema":{"type":"object"},"outputSchema":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}},
+			{"inputSchema":{"type":"object"}}]}`)
+	case "tools/call":
+		return say(map[string]string{
+			"fits": `{"content":[],"structuredContent":{"n":1}}`, "wrong": `{"content":[],"structuredContent":{"n":"one"}}`, "missing": `{"content":[]}`,
+			"failed": `{"content":[],"isError":true}`, "nothing": `{"structuredContent":{"n":1}}`,
+		}[strings.Trim(string(req.Arguments), `{"a:} `)])
+	}
+	return mcp.Result{}, mcp.Errorf(mcp.CodeMethodNotFound, "unknown method")
+}
+
+func TestWhatIsWrongWithListsAndResultsIsFound(t *testing.T) {
+	c := serve(t, func(context.Context, Server, Hooks) (*Opened, error) {
+		return &Opened{Name: "wrong", Transport: stream.Pipe(mcp.HandlerFunc(wrong))}, nil
+	})
+	path := c.begin(Server{Name: "wrong"})
+	c.becomes(path, connected)
+	listed := c.ask(path, "tools/list", nil)
+	var found []finding
+	if err := json.Unmarshal([]byte(text(listed, "findings")), &found); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range found {
+		if f.Request != 1 || f.Remedy == "" {
+			t.Errorf("%+v", f)
+		}
+		got = append(got, f.Subject+" "+f.Where+": "+f.Problem)
+	}
+	want := []string{
+		`none inputSchema: it is missing: a tool without arguments has {"type": "object"}`,
+		`list inputSchema: its type is not "object", which arguments are`,
+		`away inputSchema: it is no schema that can be used: `,
+		`good name: two entries have the same`,
+		`{"inputSchema":{"type":"object"}} name: an entry has none, so nobody can ask for it`,
+	}
+	for i, problem := range want {
+		if i >= len(got) || !strings.HasPrefix(got[i], problem) {
+			t.Fatalf("found\n%s, want\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("found %d, want %d", len(got), len(want))
+	}
+	for kind, want := range map[string]string{
+		"fits": "", "failed": "", "wrong": "it does not fit the tool's output schema: ", "missing": "the tool has an output schema, and the result no structured content",
+		"nothing": "the result has no array of content",
+	} {
+		called := c.ask(path, "tools/call", object{"name": "good", "arguments": object{"a": kind}})
+		var found []finding
+		_ = json.Unmarshal([]byte(text(called, "findings")), &found) // absent where there are none
+		switch {
+		case want == "" && len(found) > 0, want != "" && (len(found) != 1 || !strings.HasPrefix(found[0].Problem, want)):
+			t.Errorf("%s: found %+v, want %q", kind, found, want)
+		}
+	}
+}
+
+func TestHeadersAreShownWithoutSecrets(t *testing.T) {
+	var w wire
+	w.c = newConnection(New(Options{}), "c", Server{})
+	defer w.c.idle.Stop()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Set-Cookie", "secret=1")
+		w.Header().Set("Mcp-Session-Id", "secret")
+		w.Header().Set("Www-Authenticate", `Bearer scope="read"`)
+	}))
+	defer server.Close()
+	req, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/mcp?token=secret", strings.NewReader(`{"jsonrpc":"2.0","id":7,"method":"ping"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"Authorization", "Cookie", "X-Api-Key", "Mcp-Session-Id", "Proxy-Authorization", "Dpop"} {
+		req.Header.Set(name, "Bearer secret")
+	}
+	req.Header.Set("Mcp-Method", "ping")
+	req.Header.Set("Mcp-Param-Place", "Oslo")
+	response, err := (&http.Client{Transport: w.transport(nil, false)}).Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	events, _, _, _ := w.c.journal.after(0)
+	if len(events) != 1 || events[0].name != "http" {
+		t.Fatalf("%d events", len(events))
+	}
+	shown := events[0].data
+	if strings.Contains(string(shown), "secret") {
+		t.Errorf("a secret is shown: %s", shown)
+	}
+	for path, want := range map[string]string{
+		"rpc": "7", "purpose": "server", "method": "POST", "status": "200", "requestHeaders.Mcp-Method": "ping", "requestHeaders.Mcp-Param-Place": "Oslo",
+		"requestHeaders.Authorization": "Bearer ***", "requestHeaders.X-Api-Key": "***", "responseHeaders.Www-Authenticate": `Bearer scope="read"`, "responseHeaders.Set-Cookie": "***",
+	} {
+		if got := text(shown, path); got != want {
+			t.Errorf("%s: got %q, want %q", path, got, want)
+		}
+	}
+}

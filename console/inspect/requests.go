@@ -1,0 +1,399 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/plaintext"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/tasks"
+)
+
+const (
+	maxAsked       = 500      // requests of a connection that are remembered
+	maxAskedBytes  = 32 << 20 // of their parameters and results
+	maxRunning     = 64       // requests of a connection at the same time
+	maxListBytes   = 16 << 20 // of a list that is read whole
+	defaultTimeout = time.Minute
+	maxTimeout     = 30 * time.Minute
+)
+
+// The states of a request.
+const (
+	running   = "running"
+	done      = "done"
+	cancelled = "cancelled"
+)
+
+// An asked is a request of a page, and what came of it.
+type asked struct {
+	Request  uint64          `json:"request"`
+	Method   string          `json:"method"`
+	Params   json.RawMessage `json:"params,omitempty"`
+	Task     bool            `json:"task,omitempty"` // the call may become a task, which is not waited for
+	State    string          `json:"state"`
+	Began    time.Time       `json:"began"`
+	Millis   int64           `json:"ms"` // 0 while it runs
+	Result   json.RawMessage `json:"result,omitempty"`
+	Error    *failure        `json:"error,omitempty"`
+	Findings []finding       `json:"findings,omitempty"`
+
+	cancel  context.CancelCauseFunc
+	clock   *clock
+	message json.RawMessage // that went to the server
+	url     string          // where it went
+	header  http.Header     // with which it went there
+}
+
+// A failure is why a request has no result.
+type failure struct {
+	Code *int            `json:"code,omitempty"` // of the protocol; nil where the server did not say this
+	Data json.RawMessage `json:"data,omitempty"`
+	Fault
+}
+
+func (a *asked) size() int { return len(a.Params) + len(a.Result) + len(a.message) }
+
+// notAsked are methods that have routes of their own, or that only connecting needs.
+func notAsked(method string) string {
+	switch method {
+	case "":
+		return `expected a "method", such as tools/call`
+	case "initialize", "notifications/initialized":
+		return "the connection is initialized already"
+	case "subscriptions/listen", "resources/subscribe", "resources/unsubscribe":
+		return "what is listened for is set at the route subscriptions"
+	case "logging/setLevel":
+		return "the level is set at the route loglevel"
+	}
+	return ""
+}
+
+// ask begins a request.
+func (c *connection) ask(r *http.Request) (any, error) {
+	var in struct {
+		Method  string          `json:"method"`
+		Params  json.RawMessage `json:"params"`
+		Task    bool            `json:"task"`
+		Seconds float64         `json:"timeout"`
+	}
+	if err := decode(r, &in, maxBody); err != nil {
+		return nil, err
+	}
+	if why := notAsked(in.Method); why != "" {
+		return nil, refuse(http.StatusBadRequest, "%s", why)
+	}
+	if len(in.Params) > 0 && in.Params[0] != '{' && string(in.Params) != "null" {
+		return nil, refuse(http.StatusBadRequest, `"params": expected an object`)
+	}
+	if string(in.Params) == "null" {
+		in.Params = nil
+	}
+	client, a, err := c.connectedTo()
+	if err != nil {
+		return nil, err
+	}
+	limit := min(time.Duration(in.Seconds*float64(time.Second)), maxTimeout)
+	if limit <= 0 {
+		if limit = a.opened.Client.Timeout; limit <= 0 {
+			limit = defaultTimeout
+		}
+	}
+	q := &asked{Method: in.Method, Params: in.Params, Task: in.Task, State: running, Began: time.Now().UTC()}
+	if err := c.enter(q, limit); err != nil {
+		return nil, err
+	}
+	if !c.goes(func() { c.perform(q, client, a) }) {
+		return nil, refuse(http.StatusConflict, "the connection ends")
+	}
+	return accepted{map[string]uint64{"request": q.Request}}, nil
+}
+
+// enter gives a request its number, and forgets the oldest ones that are over.
+func (c *connection) enter(q *asked, limit time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := 0
+	for _, one := range c.asked {
+		if one.State == running {
+			now++
+		}
+	}
+	if now >= maxRunning {
+		return refuse(http.StatusTooManyRequests, "%d requests run on this connection: wait for one, or cancel it", now)
+	}
+	c.numbers++
+	q.Request = c.numbers
+	ctx, cancel := context.WithCancelCause(context.WithValue(c.ctx, askedKey{}, q))
+	q.cancel, q.clock = cancel, &clock{ctx: ctx}
+	q.clock.begin(limit, func() {
+		cancel(fmt.Errorf("no answer, and no progress, within %v: %w", limit, context.DeadlineExceeded))
+	})
+	c.asked = append(c.asked, q)
+	c.held += q.size()
+	c.trim()
+	return nil
+}
+
+// trim forgets the oldest requests that are over; the caller holds mu.
+func (c *connection) trim() {
+	for i := 0; i < len(c.asked) && (len(c.asked) > maxAsked || c.held > maxAskedBytes); {
+		if c.asked[i].State == running {
+			i++
+			continue
+		}
+		c.held -= c.asked[i].size()
+		c.asked = slices.Delete(c.asked, i, i+1)
+	}
+}
+
+type askedKey struct{}
+
+// requestOf is the number of the request that is being made; 0 where there is none.
+func requestOf(ctx context.Context) uint64 {
+	if q, is := ctx.Value(askedKey{}).(*asked); is {
+		return q.Request
+	}
+	return 0
+}
+
+// run_ makes a request, and says what came of it.
+func (c *connection) perform(q *asked, client *mcp.Client, a *attempt) {
+	defer q.cancel(nil)
+	defer q.clock.end()
+	c.journal.add("request", q.copy(c))
+	ctx := mcp.WatchProgress(q.clock.ctx, func(mcp.ProgressUpdate) { q.clock.restart() })
+	result, findings, err := c.make(ctx, q, client)
+	var failed *failure
+	if err != nil {
+		failed = c.failed(ctx, a, q, err)
+	}
+	c.mu.Lock()
+	c.held -= q.size()
+	q.State, q.Result, q.Findings, q.Error = done, result, findings, failed
+	q.Millis = time.Since(q.Began).Milliseconds()
+	if failed != nil && errors.Is(context.Cause(ctx), errCancelled) {
+		q.State = cancelled
+	}
+	c.held += q.size()
+	c.trim()
+	c.mu.Unlock()
+	for _, f := range findings {
+		c.journal.add("finding", f)
+	}
+	c.journal.add("result", q.shown(c))
+}
+
+// copy is what the request is like now.
+func (a *asked) copy(c *connection) asked {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return *a
+}
+
+// shown is copy for an event: what is too large can be had by itself.
+func (a *asked) shown(c *connection) any {
+	now := a.copy(c)
+	large := len(now.Result) > maxOneEvent
+	if now.Params = nil; large {
+		now.Result = nil
+	}
+	return struct {
+		asked
+		Large bool `json:"large,omitempty"`
+	}{now, large}
+}
+
+var errCancelled = errors.New("it was cancelled")
+
+// lists are the methods whose pages are read to the end, by the array of their results.
+func lists() map[string]string {
+	return map[string]string{"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources", "resources/templates/list": "resourceTemplates"}
+}
+
+// make makes the request, and says what is wrong with its result.
+func (c *connection) make(ctx context.Context, q *asked, client *mcp.Client) (json.RawMessage, []finding, error) {
+	if array, is := lists()[q.Method]; is && jsonrpc.Get(q.Params, "cursor") == nil {
+		return c.whole(ctx, q, client, array)
+	}
+	if q.Method == "ping" {
+		return json.RawMessage(`{}`), nil, client.Ping(ctx)
+	}
+	result, err := client.Do(ctx, q.Method, q.Params)
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := result.Encoded()
+	if err != nil {
+		return nil, nil, err
+	}
+	if result.Type != "" {
+		body = jsonrpc.With(body, "resultType", jsonrpc.AppendString(nil, result.Type))
+	}
+	if result.Meta != nil {
+		body = jsonrpc.With(body, "_meta", result.Meta)
+	}
+	return body, c.checkResult(ctx, q, client, body, result.Type), nil
+}
+
+// whole reads all pages of a list.
+func (c *connection) whole(ctx context.Context, q *asked, client *mcp.Client, array string) (json.RawMessage, []finding, error) {
+	w := jsonrpc.NewObject(nil)
+	w.Array(array)
+	var entries []json.RawMessage
+	for entry, err := range client.List(ctx, q.Method, array) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if w.Len() > maxListBytes {
+			return nil, nil, fmt.Errorf("the list has more than %d MiB: ask for a page by its cursor", maxListBytes>>20)
+		}
+		q.clock.restart()
+		w.Element(entry)
+		entries = append(entries, entry)
+	}
+	w.End()
+	return w.Bytes(), c.checkList(q, entries), nil
+}
+
+// marked is middleware: it adds to requests what the page chose.
+func (c *connection) marked(next mcp.Handler) mcp.Handler {
+	return mcp.HandlerFunc(func(ctx context.Context, req *mcp.Request) (mcp.Result, error) {
+		with := *req
+		c.mu.Lock()
+		with.Meta.LogLevel = c.level
+		c.mu.Unlock()
+		q, _ := ctx.Value(askedKey{}).(*asked)
+		if q != nil && (q.Task || len(q.Method) > 6 && q.Method[:6] == "tasks/") {
+			knows := mcp.ClientCapabilities{}
+			if with.Meta.Capabilities != nil {
+				knows = *with.Meta.Capabilities
+			}
+			knows.Extensions = maps.Clone(knows.Extensions)
+			if knows.Extensions == nil {
+				knows.Extensions = map[string]json.RawMessage{}
+			}
+			knows.Extensions[tasks.Extension] = json.RawMessage(`{}`)
+			with.Meta.Capabilities = &knows
+		}
+		return next.Handle(ctx, &with)
+	})
+}
+
+// failed says why a request failed.
+func (c *connection) failed(ctx context.Context, a *attempt, q *asked, err error) *failure {
+	if errors.Is(context.Cause(ctx), errCancelled) {
+		return &failure{Fault: Fault{Cause: "it was cancelled here"}}
+	}
+	if refused, is := errors.AsType[*mcp.Error](err); is {
+		return &failure{Code: &refused.Code, Data: bounded(refused.Data), Fault: Fault{Cause: refused.Message, Remedy: remedyOf(refused.Code, q.Method)}}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &failure{Fault: Fault{Cause: err.Error(), Remedy: "give it more time (timeout), or see in its log or its standard error what it waits for"}}
+	}
+	switch {
+	case errors.Is(err, mcp.ErrClosed):
+		return &failure{Fault: Fault{Cause: "the connection was closed meanwhile", Remedy: "connect again"}}
+	case errors.Is(err, mcp.ErrLost):
+		fault := c.explain(ctx, a, err)
+		fault.Link, fault.Remedy = "request", fmt.Sprintf("the server ended while it was at %s, which is a fault of the server: read what it wrote last, report it to whoever made it, and connect again", about(q))
+		return &failure{Fault: fault}
+	case errors.As(err, new(*mcp.StatusError)):
+		return &failure{Fault: c.explain(ctx, a, err)}
+	}
+	return &failure{Fault: Fault{Cause: err.Error()}}
+}
+
+// about is a request in words.
+func about(q *asked) string {
+	name, is := jsonrpc.Unquote(jsonrpc.Get(q.Params, "name"))
+	if !is {
+		return q.Method
+	}
+	return plaintext.Line(fmt.Sprintf("%s %q", q.Method, name), maxDetail)
+}
+
+// remedyOf is what to try where a server refuses a request.
+func remedyOf(code int, method string) string {
+	switch code {
+	case mcp.CodeMethodNotFound:
+		return "the server does not have this; its capabilities say what it has"
+	case mcp.CodeInvalidParams:
+		return "see whether the parameters fit the schema, and whether there is what they name"
+	case mcp.CodeInternalError:
+		return "the server failed at " + method + ": see its log or its standard error, or report it to whoever made it"
+	}
+	return ""
+}
+
+// history lists the requests, without what came of them.
+func (c *connection) history(*http.Request) (any, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := []asked{}
+	for _, q := range c.asked {
+		brief := *q
+		brief.Result = nil
+		all = append(all, brief)
+	}
+	return struct {
+		Requests []asked `json:"requests"`
+	}{all}, nil
+}
+
+func (c *connection) numbered(r *http.Request) (*asked, error) {
+	n, _ := strconv.ParseUint(r.PathValue("n"), 10, 64)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.IndexFunc(c.asked, func(q *asked) bool { return q.Request == n }); i >= 0 {
+		return c.asked[i], nil
+	}
+	return nil, refuse(http.StatusNotFound, "there is no request %s, or it is forgotten: the last %d are kept", r.PathValue("n"), maxAsked)
+}
+
+func (c *connection) request(r *http.Request) (any, error) {
+	q, err := c.numbered(r)
+	if err != nil {
+		return nil, err
+	}
+	return q.copy(c), nil
+}
+
+func (c *connection) cancel(r *http.Request) (any, error) {
+	q, err := c.numbered(r)
+	if err == nil {
+		q.cancel(errCancelled)
+	}
+	return nil, err
+}
+
+// sentFor keeps the message that went to the server for a request: the first of each page or round.
+func (c *connection) sentFor(n uint64, m json.RawMessage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, q := range c.asked {
+		if q.Request == n && q.message == nil && string(jsonrpc.Get(m, "method")) == strconv.Quote(q.Method) {
+			q.message = slices.Clone(m)
+			c.held += len(m)
+		}
+	}
+}
+
+// headersFor keeps with which headers it went there.
+func (c *connection) headersFor(n uint64, method, url string, h http.Header) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, q := range c.asked {
+		if q.Request == n && q.header == nil && q.Method == method {
+			q.url, q.header = url, h.Clone()
+		}
+	}
+}

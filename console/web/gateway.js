@@ -1,0 +1,190 @@
+// One gateway: what it is made of, what its rules would decide, and what was called.
+import {clear, h} from './dom.js';
+import {get, post} from './api.js';
+import {duration, number, plural, t} from './words.js';
+import {offers, remarks} from './servers.js';
+import {badge} from './server.js';
+
+/** gateway is the part of the page about one junction up. */
+export function gateway(pid, {say}) {
+  const at = `instances/${pid}`;
+  const head = h('div', {class: 'stack'});
+  const made = h('section', {class: 'panel stack', 'aria-labelledby': 'made-title', 'aria-busy': 'true'});
+  const rules = h('section', {class: 'panel stack', 'aria-labelledby': 'rules-title'});
+  const calls = h('section', {class: 'panel stack', 'aria-labelledby': 'calls-title'});
+  let last = '';
+
+  function show(one) {
+    const now = JSON.stringify(one);
+    if (now === last) return;
+    last = now;
+    clear(head,
+      h('div', {class: 'toolbar'}, h('h1', {class: 'mono'}, one.endpoint), h('span', {class: 'dim'}, t('servers.process', {pid})), h('span', {class: 'grow'}), reload),
+      one.folder ? h('p', {class: 'dim mono'}, one.folder) : null,
+      h('p', null, one.summary),
+      remarks(one),
+      h('ul', {class: 'gateway-servers'}, (one.servers ?? []).map((s) => h('li', null,
+        h('a', {href: `#/servers/${pid}/${encodeURIComponent(s.name)}`}, s.name), ' ', badge(s), ' ', h('span', {class: 'dim'}, offers(s))))));
+    servers.replaceChildren(...(one.servers ?? []).map((s) => h('option', {value: s.name})));
+  }
+
+  const reload = h('button', {onclick: async () => {
+    reload.disabled = true;
+    try {
+      await post(`${at}/reload`);
+      say(t('gateway.reloaded'));
+      read();
+    } catch (error) {
+      say(error.message);
+      clear(made, h('p', {class: 'notice notice-bad', role: 'alert'}, error.message));
+    }
+    reload.disabled = false;
+  }}, t('gateway.reload'));
+  const servers = h('datalist', {id: 'gateway-servers'});
+
+  async function read() {
+    try {
+      showMade(await get(`${at}/gateway`));
+    } catch (error) {
+      clear(made, h('p', {class: 'notice notice-bad', role: 'alert'}, error.message));
+    }
+    made.removeAttribute('aria-busy');
+  }
+
+  function showMade(it) {
+    clear(made,
+      h('h2', {id: 'made-title'}, t('gateway.made')),
+      h('dl', {class: 'pairs'}, Object.entries({
+        'gateway.cost': it.listedTokens < it.tokens ? t('gateway.searched', {n: number(it.tokens)}) : plural('server.tokens', it.tokens),
+        'gateway.policy': it.policy.length > 0 ? it.policy.join(', ') + (it.shadow ? ' – ' + t('gateway.shadow') : '') : t('gateway.norules'),
+        'gateway.review': it.review,
+        'gateway.audit': it.audit || t('gateway.noaudit'),
+      }).map(([key, value]) => [h('dt', null, t(key)), h('dd', null, value)])),
+      it.profiles.length > 0 ? [h('h3', null, t('gateway.profiles')), h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t('gateway.profiles')}, h('table', {class: 'table'},
+        h('thead', null, h('tr', null, ['profile', 'endpoint', 'servers', 'tools'].map((key) => h('th', {scope: 'col'}, t(`gateway.${key}`))))),
+        h('tbody', null, it.profiles.map((p) => h('tr', null, h('td', null, p.name), h('td', {class: 'mono'}, p.endpoint ?? ''), h('td', null, (p.servers ?? []).join(', ')), h('td', null, p.tools))))))] : null);
+    showRules(it.policy.length > 0);
+    showCalls(it.audit !== '');
+  }
+
+  function showRules(some) {
+    rules.hidden = !some;
+    if (!some || rules.firstChild) return;
+    const field = (key, props) => {
+      const input = h('input', {id: `rules-${key}`, ...props});
+      return [h('div', {class: 'field'}, h('label', {for: `rules-${key}`}, t(`gateway.rules.${key}`)), input), input];
+    };
+    const [serverField, server] = field('server', {required: true, list: 'gateway-servers', autocomplete: 'off'});
+    const [toolField, tool] = field('tool', {required: true, autocomplete: 'off', class: 'mono'});
+    const [whoField, who] = field('who', {autocomplete: 'off'});
+    const [clientField, client] = field('client', {autocomplete: 'off'});
+    const [profileField, profile] = field('profile', {autocomplete: 'off'});
+    const args = h('textarea', {id: 'rules-arguments', rows: '4', class: 'mono', spellcheck: 'false', value: '{}'});
+    const answer = h('div', {class: 'stack', role: 'status'});
+    clear(rules,
+      h('h2', {id: 'rules-title'}, t('gateway.rules')),
+      h('p', {class: 'dim'}, t('gateway.rules.what')),
+      h('form', {class: 'stack', onsubmit: async (event) => {
+        event.preventDefault();
+        let given;
+        try {
+          given = JSON.parse(args.value || '{}');
+        } catch (error) {
+          clear(answer, h('p', {class: 'notice notice-bad'}, t('gateway.rules.notjson', {why: error.message})));
+          return;
+        }
+        try {
+          clear(answer, decision(await post(`${at}/explain`, {server: server.value, tool: tool.value, arguments: given, client: client.value, profile: profile.value, principal: {subject: who.value}})));
+        } catch (error) {
+          clear(answer, h('p', {class: 'notice notice-bad'}, error.message));
+        }
+      }},
+      h('div', {class: 'gateway-fields'}, serverField, toolField, whoField, clientField, profileField),
+      h('div', {class: 'field'}, h('label', {for: 'rules-arguments'}, t('gateway.rules.arguments')), args),
+      h('div', {class: 'toolbar'}, h('button', {class: 'button-primary'}, t('gateway.rules.try')))),
+      servers, answer);
+  }
+
+  function showCalls(some) {
+    calls.hidden = !some;
+    if (!some || calls.firstChild) return;
+    const wanted = {};
+    const field = (key, input) => {
+      wanted[key] = input;
+      return h('div', {class: 'field'}, h('label', {for: `calls-${key}`}, t(`gateway.calls.${key}`)), input);
+    };
+    const words = (key) => field(key, h('input', {id: `calls-${key}`, type: 'search', autocomplete: 'off', 'data-filter': key === 'tool' || null}));
+    const choice = (key, values) => field(key, h('select', {id: `calls-${key}`}, ['', ...values].map((value) => h('option', {value}, value || t('gateway.calls.any')))));
+    const found = h('div', {class: 'stack'});
+    const verdict = h('div', {role: 'status'});
+    async function query(event) {
+      event?.preventDefault();
+      const search = new URLSearchParams(Object.entries(wanted).map(([key, input]) => [key, input.value]).filter(([, value]) => value !== ''));
+      try {
+        const {count, lines} = await get(`${at}/audit?${search}`);
+        clear(found, h('p', {class: 'dim'}, count > lines.length ? t('gateway.calls.last', {n: number(lines.length), all: number(count)}) : plural('gateway.calls.count', count)), table(lines));
+      } catch (error) {
+        clear(found, h('p', {class: 'notice notice-bad'}, error.message));
+      }
+    }
+    const verify = h('button', {type: 'button', onclick: async () => {
+      verify.disabled = true;
+      try {
+        clear(verdict, verified(await post(`${at}/audit/verify`)));
+      } catch (error) {
+        clear(verdict, h('p', {class: 'notice notice-bad'}, error.message));
+      }
+      verify.disabled = false;
+    }}, t('gateway.calls.verify'));
+    clear(calls,
+      h('h2', {id: 'calls-title'}, t('gateway.calls')),
+      h('form', {class: 'stack', onsubmit: query},
+        h('div', {class: 'gateway-fields'}, words('tool'), words('server'), words('principal'), words('client'),
+          choice('outcome', ['ok', 'tool_error', 'input_required', 'cancelled', 'error']), choice('decision', ['allow', 'ask', 'deny']), words('since')),
+        h('div', {class: 'toolbar'}, h('button', {class: 'button-primary'}, t('gateway.calls.query')), verify)),
+      verdict, found);
+    query();
+  }
+
+  read();
+  return {
+    node: h('div', {class: 'stack'}, h('p', null, h('a', {href: '#/servers'}, t('gateway.back'))), head, made, rules, calls),
+    show,
+  };
+}
+
+const effects = {allow: 'badge-good', ask: 'badge-warn', deny: 'badge-bad'};
+
+function decision(it) {
+  return [
+    h('p', null, h('span', {class: `badge ${effects[it.effect] ?? ''}`}, it.effect), ' ', it.reason),
+    it.hidden ? h('p', {class: 'dim'}, t('gateway.rules.hidden')) : null,
+    it.rules.length > 0 ? h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t('gateway.rules')}, h('table', {class: 'table'},
+      h('thead', null, h('tr', null, ['outcome', 'effect', 'why'].map((key) => h('th', {scope: 'col'}, t(`gateway.rules.${key}`))))),
+      h('tbody', null, it.rules.map((step) => h('tr', null, h('td', null, step.outcome), h('td', null, step.rule?.effect ?? ''), h('td', null, step.rule?.name ?? step.rule?.source ?? '', step.why ? ` ${step.why}` : '')))))) : null,
+  ];
+}
+
+function table(lines) {
+  if (lines.length === 0) return null;
+  return h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t('gateway.calls')}, h('table', {class: 'table'},
+    h('thead', null, h('tr', null, ['time', 'kind', 'name', 'outcome', 'who', 'took'].map((key) => h('th', {scope: 'col'}, t(`gateway.calls.${key}`))))),
+    h('tbody', null, lines.toReversed().map((line) => h('tr', null,
+      h('td', {class: 'mono gateway-time'}, new Date(line.time).toLocaleString()),
+      h('td', null, line.kind),
+      h('td', null, h('details', null, h('summary', {class: 'mono'}, line.name ?? line.method ?? ''), h('pre', null, JSON.stringify(line, null, 2)))),
+      h('td', null, outcome(line)),
+      h('td', null, [line.principal, line.client].filter(Boolean).join(' · ')),
+      h('td', null, line.duration_us ? duration(line.duration_us * 1000) : ''))))));
+}
+
+function outcome(line) {
+  const kind = {ok: 'badge-good', tool_error: 'badge-bad', error: 'badge-bad'}[line.outcome] ?? effects[line.decision] ?? '';
+  const text = line.outcome ?? line.decision;
+  return text ? h('span', {class: `badge ${kind}`}, text) : '';
+}
+
+function verified(it) {
+  if (it.faultCount === 0) return h('p', {class: 'gateway-whole'}, t('gateway.calls.whole', {first: number(it.first), last: number(it.last), unsigned: number(it.unsigned)}));
+  return h('div', {class: 'notice notice-bad stack'}, h('p', null, plural('gateway.calls.changed', it.faultCount)), h('ul', null, it.faults.map((fault) => h('li', {class: 'mono'}, fault))));
+}

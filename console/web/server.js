@@ -1,0 +1,198 @@
+// One server of a gateway: its state, what it offers and what of that is approved, and what it writes.
+import {clear, h} from './dom.js';
+import {get, post} from './api.js';
+import {number, plural, t} from './words.js';
+import {diff} from './diff.js';
+import {offers} from './servers.js';
+
+const kinds = {connected: 'good', failed: 'bad', 'not responding': 'bad', connecting: 'accent', 'waiting to start': 'warn'};
+const logPause = 2000; // milliseconds between two looks at what it writes
+
+/** badge is the state of a server. */
+export function badge(one) {
+  return h('span', {class: `badge badge-${kinds[one.state] ?? 'plain'}`}, t(`state.${one.state.replaceAll(' ', '-')}`));
+}
+
+/** server is the part of the page about one server. */
+export function server(pid, name, {say}) {
+  const at = `instances/${pid}/servers/${encodeURIComponent(name)}`;
+  const state = h('span');
+  const facts = h('dl', {class: 'pairs'});
+  const said = h('p', {class: 'notice', role: 'status', hidden: true});
+  const approvals = h('section', {class: 'panel stack', hidden: true, 'aria-labelledby': 'approvals-title'});
+  const offered = h('section', {class: 'panel stack', 'aria-labelledby': 'offered-title', 'aria-busy': 'true'});
+  const log = h('section', {class: 'panel stack', 'aria-labelledby': 'log-title'});
+  const restart = h('button', {onclick: () => order(`${at}/restart`, 'server.restarted')}, t('server.restart'));
+  let seen = ''; // the server as it was when its definitions were read
+  let timer = 0;
+  let closed = false;
+
+  async function order(path, key) {
+    restart.disabled = true;
+    try {
+      await post(path);
+      tell(t(key, {name}));
+    } catch (error) {
+      tell(error.message);
+    }
+    restart.disabled = false;
+  }
+
+  function tell(text) {
+    said.hidden = false;
+    said.textContent = text;
+    say(text);
+  }
+
+  function show(one) {
+    const it = one.servers?.find((other) => other.name === name);
+    if (!it) {
+      clear(state, h('span', {class: 'badge badge-bad'}, t('server.gone')));
+      return;
+    }
+    clear(state, badge(it));
+    clear(facts, Object.entries({
+      'server.note': it.note,
+      'server.error': it.error,
+      'server.offers': offers(it),
+      'server.is': it.server,
+      'server.revision': it.revision,
+      'server.source': it.source,
+      'server.running': it.running > 0 ? number(it.running) : '',
+      'server.instances': it.maxInstances ? t('server.of', {n: number(it.instances ?? 0), most: number(it.maxInstances)}) : '',
+      'server.users': it.users?.join(', '),
+      'server.renamed': it.renamed?.join('; '),
+      'server.added': it.added?.join(', '),
+    }).filter(([, value]) => value).map(([key, value]) => [h('dt', null, t(key)), h('dd', {class: key === 'server.error' ? 'server-error' : null}, value)]));
+    const now = JSON.stringify([it.state, it.tools, it.prompts, it.resources, it.templates, it.withheld]);
+    if (now !== seen) {
+      seen = now;
+      read();
+    }
+  }
+
+  async function read() {
+    try {
+      const known = await get(`${at}/definitions`);
+      if (!closed) showOffered(known);
+    } catch (error) {
+      clear(offered, h('h2', {id: 'offered-title'}, t('server.definitions')), h('p', {class: 'notice notice-bad'}, error.message));
+    }
+    offered.removeAttribute('aria-busy');
+    try {
+      const {servers} = await get(`instances/${pid}/unapproved`);
+      if (!closed) showApprovals(servers.find((one) => one.server === name));
+    } catch (error) {
+      approvals.hidden = false;
+      clear(approvals, h('p', {class: 'notice notice-bad'}, error.message));
+    }
+  }
+
+  function showApprovals(one) {
+    approvals.hidden = !one;
+    if (!one) return;
+    const button = h('button', {class: 'button-primary', onclick: async () => {
+      button.disabled = true;
+      try {
+        await post(`${at}/approve?hash=${encodeURIComponent(one.hash)}`);
+        tell(t('server.approved', {name}));
+        approvals.hidden = true;
+      } catch (error) {
+        tell(error.message);
+        read();
+      }
+    }}, t('server.approve'));
+    clear(approvals,
+      h('h2', {id: 'approvals-title'}, t('server.unapproved')),
+      h('p', {class: 'dim'}, t('server.unapproved.why')),
+      one.definitions.map((d) => h('details', {open: one.definitions.length < 4},
+        h('summary', null, h('span', {class: 'mono'}, d.name), ' ', h('span', {class: `badge ${d.changed ? 'badge-warn' : 'badge-accent'}`}, t(d.changed ? 'server.changed' : 'server.new')),
+          findings(d.findings)),
+        (d.findings ?? []).map((text) => h('p', {class: 'notice'}, text)),
+        diff(d.diff))),
+      h('div', {class: 'toolbar'}, button, h('span', {class: 'dim mono'}, one.hash)));
+  }
+
+  function showOffered(known) {
+    const filter = h('input', {type: 'search', 'data-filter': true, 'aria-label': t('server.filter'), placeholder: t('server.filter'), oninput: sift});
+    const items = [];
+    const sections = ['tools', 'prompts', 'resources', 'templates'].filter((kind) => known[kind].length > 0).map((kind) => {
+      const rows = known[kind].map((d) => {
+        const node = definition(kind, d);
+        items.push([node, `${d.name} ${d.own} ${d.definition.description ?? ''}`.toLowerCase()]);
+        return node;
+      });
+      const cost = known[kind].reduce((sum, d) => sum + d.tokens, 0);
+      return h('div', {class: 'stack'}, h('h3', null, plural(`servers.${kind}`, rows.length), ' ', h('span', {class: 'dim'}, plural('server.tokens', cost))), h('div', {class: 'server-list'}, rows));
+    });
+    function sift() {
+      const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const [node, text] of items) node.hidden = !words.every((word) => text.includes(word));
+    }
+    clear(offered,
+      h('div', {class: 'toolbar'}, h('h2', {id: 'offered-title', class: 'grow'}, t('server.definitions')), items.length > 0 ? filter : null),
+      known.instructions ? h('details', null, h('summary', null, t('server.instructions')), h('pre', null, known.instructions)) : null,
+      !known.known ? h('p', {class: 'dim'}, t('server.unknown')) : sections.length === 0 ? h('p', {class: 'dim'}, t('server.nothing')) : sections);
+  }
+
+  async function readLog() {
+    clearTimeout(timer);
+    if (!document.hidden) {
+      try {
+        const {lines} = await get(`${at}/log`);
+        if (closed) return;
+        showLog(lines);
+      } catch {
+        // the state says what is wrong with the process
+      }
+    }
+    if (!closed) timer = setTimeout(readLog, logPause);
+  }
+
+  const text = h('pre', {class: 'server-log', tabindex: '0', 'aria-labelledby': 'log-title'});
+  function showLog(lines) {
+    const now = lines.join('\n');
+    if (now === text.textContent) return;
+    const atEnd = text.scrollHeight - text.scrollTop - text.clientHeight < 30;
+    text.textContent = now;
+    if (atEnd) text.scrollTop = text.scrollHeight;
+  }
+  clear(log, h('h2', {id: 'log-title'}, t('server.log')), h('p', {class: 'dim'}, t('server.log.what')), text);
+  readLog();
+
+  return {
+    node: h('div', {class: 'stack'},
+      h('p', null, h('a', {href: `#/servers/${pid}`}, t('server.back'))),
+      h('div', {class: 'toolbar'}, h('h1', null, name), state, h('span', {class: 'grow'}), restart),
+      said,
+      h('section', {class: 'panel', 'aria-label': t('server.facts')}, facts),
+      approvals, offered, log),
+    show,
+    close() {
+      closed = true;
+      clearTimeout(timer);
+    },
+  };
+}
+
+function findings(list) {
+  return list?.length ? [' ', h('span', {class: 'badge badge-warn'}, plural('server.findings', list.length))] : null;
+}
+
+// definition is one thing that a server offers, with all of it below.
+function definition(kind, d) {
+  const it = d.definition;
+  const hints = Object.entries(it.annotations ?? {}).filter(([, value]) => value === true).map(([key]) => key.replace(/Hint$/, ''));
+  return h('details', {class: 'server-item'},
+    h('summary', null,
+      h('span', {class: 'mono server-own'}, d.name || d.own),
+      kind === 'tools' && d.name === '' ? [' ', h('span', {class: 'badge'}, t('server.hidden'))] : null,
+      d.state && d.state !== 'same' ? [' ', h('span', {class: 'badge badge-warn'}, t(`server.${d.state}`))] : null,
+      hints.map((hint) => [' ', h('span', {class: 'badge'}, hint)]),
+      findings(d.findings),
+      h('span', {class: 'dim server-cost'}, plural('server.tokens', d.tokens)),
+      it.description ? h('span', {class: 'dim server-about'}, it.description) : null),
+    (d.findings ?? []).map((text) => h('p', {class: 'notice'}, text)),
+    d.name && d.name !== d.own ? h('p', {class: 'dim'}, t('server.own', {name: d.own})) : null,
+    h('pre', null, JSON.stringify(it, null, 2)));
+}

@@ -1,0 +1,200 @@
+package hostconfig
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/internal/secret"
+)
+
+// maxEntries bounds the entries of a file.
+const maxEntries = 1_000
+
+// A Document is a configuration file that was read. What it holds is not changed.
+type Document struct {
+	Path    string
+	Data    []byte
+	Entries []*Entry // in file order
+
+	syntax syntax
+	names  names
+	root   *node
+}
+
+// An Entry is a server of a Document.
+type Entry struct {
+	Name  string
+	Scope string // the project that it is for, where the file has some of several; else empty
+	// Command and Args start it, or URL is where it is; as they are written, with the variables of the host in them.
+	Command string
+	Args    []string
+	URL     string
+	// Problem says why it cannot be replaced; nil if it can.
+	Problem error
+	// Warning says what is not the same once it is replaced; empty if all is.
+	Warning string
+
+	at   *node // the object with command and args
+	full *node // the entry's own
+	path string
+	n    names
+}
+
+// Read reads a file of a host.
+func Read(h Host, path string) (*Document, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return nil, err
+	}
+	return Parse(h, path, data)
+}
+
+// Parse is Read for bytes that were read already; path tells the syntax. A file without servers has no entries.
+func Parse(h Host, path string, data []byte) (*Document, error) {
+	syntax, _ := syntaxOf(path)
+	root, err := parse(data, syntax)
+	if syntax == inJSON && len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte(byteOrderMark)))) == 0 {
+		root, err = &node{kind: object}, nil // hosts leave such files behind
+	}
+	if err == nil && root.kind != object {
+		err = errNotObject
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	d := &Document{Path: path, Data: data, syntax: syntax, root: root, names: h.names}
+	if d.names.command == "" {
+		d.names = usual
+	}
+	paths := h.paths
+	if len(paths) == 0 {
+		paths = []string{"mcpServers", "servers", "context_servers", "mcp_servers", "mcp.servers"}
+	}
+	for _, path := range paths {
+		err = errors.Join(err, d.find("", root, path))
+	}
+	if projects := root.get("projects"); projects != nil && filepath.Base(path) == ".claude.json" {
+		for _, p := range projects.value.members {
+			err = errors.Join(err, d.find(p.name, p.value, "mcpServers"))
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(d.Entries) > maxEntries {
+		return nil, fmt.Errorf("%s: more than %d servers", path, maxEntries)
+	}
+	return d, nil
+}
+
+// find adds the servers at a path in an object.
+func (d *Document) find(scope string, in *node, path string) error {
+	for name := range strings.SplitSeq(path, ".") {
+		m := in.get(name)
+		if m == nil {
+			return nil
+		}
+		if slices.ContainsFunc(in.members, func(o member) bool { return o.name == name && o.start != m.start }) { // which one the host reads is not for this package to guess
+			return fmt.Errorf("%q is there twice; remove one", name)
+		}
+		in = m.value
+	}
+	add := func(name string, v *node) {
+		d.Entries = append(d.Entries, d.entry(name, scope, path, v))
+	}
+	for _, m := range in.members {
+		add(m.name, m.value)
+	}
+	for _, item := range in.items { // Continue has a list
+		if m := item.get("name"); m != nil && m.value.kind == text {
+			add(m.value.text, item)
+		}
+	}
+	if name := in.twice(); name != "" {
+		for _, e := range d.Entries {
+			if e.Name == name && e.Scope == scope && e.path == path {
+				e.Problem = errors.New("it is defined twice; remove one")
+			}
+		}
+	}
+	return nil
+}
+
+func (d *Document) entry(name, scope, path string, v *node) *Entry {
+	e := &Entry{Name: name, Scope: scope, path: path, at: v, full: v, n: d.names}
+	if m := v.get(e.n.command); m != nil && m.value.kind == object && m.value.get("path") != nil { // as older files of Zed
+		e.at, e.n.command = m.value, "path"
+	}
+	e.Problem = e.read()
+	return e
+}
+
+// read reads what the entry starts.
+func (e *Entry) read() error {
+	if e.full.kind != object {
+		return errors.New("it is not an object")
+	}
+	for _, n := range []*node{e.full, e.at} {
+		if name := n.twice(); name != "" {
+			return fmt.Errorf("%q is there twice", name)
+		}
+	}
+	var urls []string
+	for _, name := range e.n.urls {
+		if m := e.full.get(name); m != nil && m.value.kind == text && m.value.text != "" {
+			urls, e.URL = append(urls, name), m.value.text
+		}
+	}
+	if m := e.at.get(e.n.command); m != nil && m.value.kind == text {
+		e.Command = m.value.text
+	}
+	switch {
+	case len(urls) > 1 || len(urls) == 1 && e.Command != "":
+		return fmt.Errorf("it has several of %s; remove all but one", strings.Join(append(urls, e.n.command), ", "))
+	case e.Command == "" && len(urls) == 0:
+		return fmt.Errorf("the host has it itself: it has neither %s nor %s", e.n.command, strings.Join(e.n.urls, ", "))
+	case len(urls) == 1:
+		return e.readURL()
+	}
+	if m := e.at.get(e.n.args); m != nil {
+		if m.value.kind != list || slices.ContainsFunc(m.value.items, func(i *node) bool { return i.kind == object || i.kind == list }) {
+			return fmt.Errorf("%s is not a list of texts", e.n.args)
+		}
+		for _, item := range m.value.items {
+			e.Args = append(e.Args, item.text)
+		}
+	}
+	return nil
+}
+
+// readURL says what junction does not take over of an entry with an address.
+func (e *Entry) readURL() error {
+	if scheme, _, found := strings.Cut(e.URL, ":"); found && strings.ToLower(scheme) != "http" && strings.ToLower(scheme) != "https" && !strings.ContainsAny(scheme, "${") {
+		return fmt.Errorf("junction does not speak to addresses such as %s:…", scheme)
+	}
+	for _, name := range []string{"headersHelper", "apiKey", "authProviderType"} {
+		if e.full.get(name) != nil {
+			return fmt.Errorf("only the host itself can do what %q says", name)
+		}
+	}
+	if _, _, err := e.Remote(); err != nil {
+		return err
+	}
+	for _, name := range []string{"auth", "oauth"} {
+		if e.full.get(name) != nil {
+			e.Warning = fmt.Sprintf("the host's own login (%q) is not used; if the server wants one, run: junction login %s", name, secret.URL(e.URL))
+		}
+	}
+	return nil
+}

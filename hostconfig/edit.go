@@ -1,0 +1,287 @@
+package hostconfig
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A newMember is one that is written.
+type newMember struct {
+	name  string
+	value *node
+	raw   string // how the value is written, where that is known
+}
+
+// A swap puts members of an object in the place of others.
+type swap struct {
+	in  *node
+	old []string // at least one is there
+	new []newMember
+}
+
+// An edit replaces bytes.
+type edit struct {
+	start, end int
+	text       string
+}
+
+// editor changes one file.
+type editor struct {
+	data   []byte
+	syntax syntax
+	root   *node
+	edits  []edit
+	now    map[*node][]member // what changed objects hold then
+}
+
+// change makes the file in which everything is as before but for the swaps.
+func change(data []byte, s syntax, root *node, swaps []swap) ([]byte, error) {
+	e := &editor{data: data, syntax: s, root: root, now: map[*node][]member{}}
+	for _, sw := range swaps {
+		if err := e.swap(sw); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(e.edits, func(a, b edit) int { return a.start - b.start })
+	var out bytes.Buffer
+	done, removing := 0, false
+	for _, ed := range e.edits {
+		if ed.start < done && !(removing && ed.text == "") { // what is removed may meet
+			return nil, errEdit
+		}
+		out.Write(data[done:max(done, ed.start)])
+		out.WriteString(ed.text)
+		done, removing = max(done, ed.end), ed.text == ""
+	}
+	out.Write(data[done:])
+	made, err := parse(out.Bytes(), s)
+	if err != nil || !same(made, replaced(root, e.now)) {
+		return nil, errEdit
+	}
+	return out.Bytes(), nil
+}
+
+var errEdit = errors.New("it is written in a way that junction cannot change without changing more; write each of its members on a line of its own")
+
+func (e *editor) swap(sw swap) error {
+	var old []*member
+	for _, name := range sw.old {
+		m := sw.in.get(name)
+		if m == nil {
+			continue
+		}
+		if m.end == 0 || m.value.end == 0 && !m.table {
+			return fmt.Errorf("%q is written in a way that junction cannot change; write its value on one line, without anchors, dots in its name or tables in it", name)
+		}
+		old = append(old, m)
+	}
+	if len(old) == 0 {
+		return errEdit
+	}
+	slices.SortFunc(old, func(a, b *member) int { return a.start - b.start })
+	members, changed := e.now[sw.in]
+	if !changed {
+		members = slices.Clone(sw.in.members)
+	}
+	members = slices.DeleteFunc(members, func(m member) bool {
+		return slices.ContainsFunc(old, func(o *member) bool { return o.name == m.name })
+	})
+	for _, m := range sw.new {
+		members = append(members, member{name: m.name, value: m.value})
+	}
+	e.now[sw.in] = members
+	stays := e.stays(sw.in, old, sw.new)
+	m := old[stays]
+	if i := indexOf(sw.new, m); i >= 0 { // its name stays as it is written, and a comment behind it; others come before it
+		e.replace(m.value.start, m.value.end, e.indent(m)+e.raw(sw.new[i]))
+		if rest := slices.Delete(slices.Clone(sw.new), i, i+1); len(rest) > 0 {
+			e.replace(m.start, m.start, e.written(sw.in, m, rest)+e.separator(sw.in, m))
+		}
+	} else {
+		e.replace(m.start, m.end, e.written(sw.in, m, sw.new))
+	}
+	removed := slices.Delete(slices.Clone(old), stays, stays+1)
+	for _, m := range removed {
+		e.remove(sw.in, m, removed)
+	}
+	return nil
+}
+
+// stays says in which one's place the new members come: in that of one of them, or else in the last one's, as a comment may
+// be behind that. Behind a dash there has to be one, so that what follows is taken there, but for comments.
+func (e *editor) stays(in *node, old []*member, now []newMember) int {
+	first, last := old[0], 0
+	isDashed := in.lines && len(bytes.TrimSpace(e.data[e.lineStart(first.start):first.start])) > 0
+	for i, m := range old {
+		if indexOf(now, m) >= 0 && (!isDashed || i == 0 || bytes.IndexByte(e.data[first.end:m.start], '#') < 0) {
+			return i
+		}
+		if in.lines && !isDashed && !m.table {
+			last = i
+		}
+	}
+	return last
+}
+
+// indexOf is where a member is among new ones by its name, where only its value changes; else -1.
+func indexOf(list []newMember, m *member) int {
+	return slices.IndexFunc(list, func(n newMember) bool { return n.name == m.name && !m.table })
+}
+
+func (e *editor) replace(start, end int, text string) {
+	e.edits = append(e.edits, edit{start, end, text})
+}
+
+// raw is how a value is written.
+func (e *editor) raw(m newMember) string {
+	if isBlock := strings.ContainsAny(m.raw, "\r\n") || m.value.kind >= list && m.raw != "" && m.raw[0] != '[' && m.raw[0] != '{'; m.raw != "" && (e.syntax != inYAML || !isBlock) {
+		return m.raw // lines of a block of YAML would have to be indented as they are here
+	}
+	return encode(m.value, e.syntax)
+}
+
+// indent is what goes before a value of YAML that begins a line: the lines of a list may begin in the column of its name, and
+// those of no other value.
+func (e *editor) indent(m *member) string {
+	line := e.data[e.lineStart(m.value.start):m.value.start]
+	if e.syntax == inYAML && len(bytes.TrimSpace(line)) == 0 && len(line) <= m.start-e.lineStart(m.start) {
+		return "  "
+	}
+	return ""
+}
+
+// written are the members that stand where one stood.
+func (e *editor) written(in *node, where *member, list []newMember) string {
+	var parts []string
+	separator := e.separator(in, where)
+	for _, m := range list {
+		if where.table {
+			part := []string{"[" + where.prefix + strings.TrimSuffix(encodeMember(m.name, "", inTOML), " = ") + "]"}
+			for _, inner := range m.value.members {
+				part = append(part, encodeMember(inner.name, encode(inner.value, e.syntax), e.syntax))
+			}
+			parts = append(parts, strings.Join(part, separator))
+			continue
+		}
+		parts = append(parts, where.prefix+encodeMember(m.name, e.raw(m), e.syntax))
+	}
+	return strings.Join(parts, separator)
+}
+
+// separator is what stands between two members.
+func (e *editor) separator(in *node, where *member) string {
+	blank := e.blankBefore(where.start)
+	if !in.lines {
+		if newline := bytes.LastIndexAny(blank, "\n"); newline < 0 {
+			return ", "
+		} else if newline > 0 && blank[newline-1] == '\r' {
+			return "," + string(blank[newline-1:])
+		} else {
+			return "," + string(blank[newline:])
+		}
+	}
+	lineStart := e.lineStart(where.start)
+	line := string(e.data[lineStart:where.start])
+	if e.syntax == inYAML { // behind a dash, too, members begin in one column
+		line = strings.Repeat(" ", len([]rune(line)))
+	} else if strings.TrimSpace(line) != "" {
+		line = ""
+	}
+	if bytes.Contains(e.data, []byte("\r\n")) {
+		return "\r\n" + line
+	}
+	return "\n" + line
+}
+
+func (e *editor) lineStart(at int) int {
+	start := bytes.LastIndexByte(e.data[:at], '\n') + 1
+	if start == 0 && bytes.HasPrefix(e.data, []byte(byteOrderMark)) {
+		return len(byteOrderMark)
+	}
+	return start
+}
+
+// blankBefore is the white space before an offset.
+func (e *editor) blankBefore(at int) []byte {
+	return e.data[len(bytes.TrimRight(e.data[:at], " \t\r\n")):at]
+}
+
+// remove takes a member out, one of several, and leaves what stands around it.
+func (e *editor) remove(in *node, m *member, removed []*member) {
+	if in.lines {
+		start, end := e.lineStart(m.start), m.end
+		if newline := bytes.IndexByte(e.data[end:], '\n'); newline >= 0 {
+			end += newline + 1
+		} else {
+			end = len(e.data)
+		}
+		if len(bytes.TrimSpace(e.data[start:m.start])) > 0 { // behind a dash, where the next one then stands
+			start, end = m.start, m.end
+			for i := len(in.members) - 1; i >= 0; i-- {
+				if o := &in.members[i]; o.start > m.start && !slices.Contains(removed, o) {
+					end = o.start
+				}
+			}
+		}
+		e.replace(start, end, "")
+		return
+	}
+	var before *member // the last in front that stays
+	isLast := true
+	for i := range in.members {
+		switch o := &in.members[i]; {
+		case slices.Contains(removed, o):
+		case o.start > m.start:
+			isLast = false
+		case before == nil || o.start > before.start:
+			before = o
+		}
+	}
+	start, end, comma := m.start, m.end, e.comma(m.end)
+	if before := start - len(e.blankBefore(start)); isLast && !bytes.ContainsAny(e.data[e.lineStart(before):before], "/#") {
+		start = before // unless a comment may end there
+	}
+	if comma >= 0 {
+		end = comma + 1
+		if next := len(e.data) - len(bytes.TrimLeft(e.data[end:], " \t\r\n")); next < len(e.data) && strings.IndexByte("}/#", e.data[next]) < 0 {
+			end = next // but for what is behind it on its line
+		}
+	}
+	e.replace(start, end, "")
+	if comma < 0 && before != nil { // it is the last one of all
+		if comma = e.comma(before.end); comma >= 0 {
+			e.replace(comma, comma+1, "")
+		}
+	}
+}
+
+// comma is where the comma after a value is, behind blanks and comments; -1 if there is none.
+func (e *editor) comma(at int) int {
+	for at < len(e.data) {
+		rest := e.data[at:]
+		switch {
+		case rest[0] == ',':
+			return at
+		case strings.IndexByte(" \t\r\n", rest[0]) >= 0:
+			at++
+		case e.syntax == inJSON && bytes.HasPrefix(rest, []byte("/*")):
+			end := bytes.Index(rest[2:], []byte("*/"))
+			if end < 0 {
+				return -1
+			}
+			at += end + 4
+		case e.syntax == inJSON && bytes.HasPrefix(rest, []byte("//")), e.syntax != inJSON && rest[0] == '#':
+			end := bytes.IndexByte(rest, '\n')
+			if end < 0 {
+				return -1
+			}
+			at += end
+		default:
+			return -1
+		}
+	}
+	return -1
+}

@@ -1,0 +1,311 @@
+package hostconfig
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/filelock"
+)
+
+// lockTime is how long one process waits for another that changes or restores a file.
+const lockTime = 10 * time.Second
+
+// The files of one record in a Journal.
+const (
+	recordFile = "record.json"
+	beforeFile = "before"
+	afterFile  = "after"
+	ownerFile  = "owner" // locked while the process lives that is to take the change back
+)
+
+// A Journal is a folder that says which files are changed, and has what they held before. Only its user can read it.
+type Journal struct{ Folder string }
+
+// A Record is what a Journal says of one file.
+type Record struct {
+	Host    string    `json:"host"` // its ID; empty where a file was named
+	Path    string    `json:"path"`
+	Kept    bool      `json:"kept,omitempty"` // it stays until somebody asks for it to be taken back
+	Began   time.Time `json:"began"`
+	Process int       `json:"process"`
+	Changes []Change  `json:"changes"`
+
+	Alive  bool `json:"-"` // the process that is to take it back lives
+	folder string
+}
+
+// Servers are the names of the entries that were changed.
+func (r *Record) Servers() (names []string) {
+	for _, c := range r.Changes {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
+// A Restored says what became of a file that was taken back.
+type Restored struct {
+	Path string
+	// Whole says that it holds byte for byte what it did before. Else somebody had changed it, and only entries were put back.
+	Whole bool
+	Gone  bool     // there is no such file any more
+	Left  []string // entries that somebody changed, too; they stay as they are
+	// Original is a copy of what the file held before, where something was left.
+	Original string
+}
+
+// ErrInUse says that a file is changed already.
+var ErrInUse = errors.New("is changed by junction already")
+
+// lock keeps other processes from the Journal.
+func (j Journal) lock() (unlock func(), err error) {
+	if err := os.MkdirAll(j.Folder, 0o700); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
+	defer cancel()
+	return filelock.Wait(ctx, filepath.Join(j.Folder, "lock"))
+}
+
+func (j Journal) folder(path string) string {
+	sum := sha256.Sum256([]byte(path))
+	return filepath.Join(j.Folder, hex.EncodeToString(sum[:16]))
+}
+
+// Apply writes a changed file in place of the one that was read. Unless r says that it is kept, the process holds it until
+// release, which comes before Restore: another one then knows that it is not to be taken back yet.
+func (j Journal) Apply(d *Document, after []byte, r Record) (release func(), err error) {
+	if r.Path, err = realPath(d.Path); err != nil {
+		return nil, err
+	}
+	unlock, err := j.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	folder := j.folder(r.Path)
+	if _, err := os.Stat(filepath.Join(folder, recordFile)); err == nil {
+		return nil, fmt.Errorf("%s %w", d.Path, ErrInUse)
+	}
+	if err := errors.Join(os.RemoveAll(folder), os.Mkdir(folder, 0o700)); err != nil {
+		return nil, err
+	}
+	owner, err := filelock.Try(filepath.Join(folder, ownerFile))
+	if err != nil {
+		return nil, err
+	}
+	release = func() { owner.Close() }
+	r.Began, r.Process = time.Now().UTC(), os.Getpid()
+	line, err := json.MarshalIndent(r, "", "  ")
+	if err == nil {
+		err = errors.Join(filelock.Replace(filepath.Join(folder, beforeFile), d.Data, 0o600), filelock.Replace(filepath.Join(folder, afterFile), after, 0o600))
+	}
+	if err == nil {
+		err = filelock.Replace(filepath.Join(folder, recordFile), line, 0o600)
+	}
+	if err == nil {
+		err = replaceFile(r.Path, d.Data, after)
+	}
+	if err != nil {
+		release()
+		return nil, errors.Join(err, os.RemoveAll(folder))
+	}
+	if r.Kept {
+		release()
+	}
+	return release, nil
+}
+
+// Records lists the files that are changed, by their paths.
+func (j Journal) Records() (list []*Record, err error) {
+	found, err := filepath.Glob(filepath.Join(j.Folder, "*", recordFile))
+	if err != nil {
+		return nil, err
+	}
+	var faults []error
+	for _, path := range found {
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was taken back meanwhile
+		}
+		r := &Record{folder: filepath.Dir(path)}
+		if err == nil {
+			err = json.Unmarshal(data, r)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", path, err))
+			continue
+		}
+		owner, err := filelock.Try(filepath.Join(r.folder, ownerFile))
+		if err == nil {
+			owner.Close()
+		}
+		r.Alive = errors.Is(err, filelock.ErrLocked)
+		list = append(list, r)
+	}
+	slices.SortFunc(list, func(a, b *Record) int { return bytes.Compare([]byte(a.Path), []byte(b.Path)) })
+	return list, errors.Join(faults...)
+}
+
+// Restore takes a change back. A file that nobody changed since holds then what it held before, byte for byte; in another
+// one the entries are put back, but for those that somebody changed. What is done already does no harm.
+func (j Journal) Restore(r *Record) (*Restored, error) {
+	unlock, err := j.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	done, err := r.restore()
+	if err != nil {
+		return nil, fmt.Errorf("%s is not as it was: %w; once that is mended run: junction tap --undo", r.Path, err)
+	}
+	_ = os.Remove(temporaryName(r.Path)) // of a process that was killed
+	if err := os.Remove(filepath.Join(r.folder, recordFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	_ = os.RemoveAll(r.folder) // what cannot be removed now is the next time
+	return done, nil
+}
+
+func (r *Record) restore() (*Restored, error) {
+	done := &Restored{Path: r.Path}
+	if _, err := os.Stat(filepath.Join(r.folder, recordFile)); errors.Is(err, fs.ErrNotExist) {
+		done.Whole = true // somebody took it back meanwhile
+		return done, nil
+	}
+	before, err := os.ReadFile(filepath.Join(r.folder, beforeFile))
+	if err != nil {
+		return nil, err
+	}
+	after, err := os.ReadFile(filepath.Join(r.folder, afterFile))
+	if err != nil {
+		return nil, err
+	}
+	now, err := os.ReadFile(r.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		done.Gone = true
+		return done, nil
+	case err != nil:
+		return nil, err
+	case bytes.Equal(now, before):
+		done.Whole = true
+		return done, nil
+	case bytes.Equal(now, after):
+		done.Whole = true
+		return done, replaceFile(r.Path, now, before)
+	}
+	h, _, _ := LookupHost(r.Host)
+	var documents [3]*Document
+	for i, data := range [][]byte{before, after, now} {
+		if documents[i], err = Parse(h, r.Path, data); err != nil {
+			return nil, err
+		}
+	}
+	data, left, err := restored(documents[0], documents[1], documents[2], r.Changes)
+	if err == nil && !bytes.Equal(data, now) {
+		err = replaceFile(r.Path, now, data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if done.Left = left; len(left) > 0 {
+		done.Original = r.folder + ".original" + filepath.Ext(r.Path)
+		err = filelock.Replace(done.Original, before, 0o600)
+	}
+	return done, err
+}
+
+// Recover takes back what processes left that were killed.
+func (j Journal) Recover() (done []*Restored, err error) {
+	records, err := j.Records()
+	faults := []error{err}
+	for _, r := range records {
+		if r.Alive || r.Kept && !r.isUndone() {
+			continue
+		}
+		restored, err := j.Restore(r)
+		if faults = append(faults, err); err == nil {
+			done = append(done, restored)
+		}
+	}
+	return done, errors.Join(append(faults, j.clean())...)
+}
+
+// isUndone reports whether the file holds what it did before: whoever was to change it was killed, or somebody took it back.
+func (r *Record) isUndone() bool {
+	before, err := os.ReadFile(filepath.Join(r.folder, beforeFile))
+	now, nowErr := os.ReadFile(r.Path)
+	return err == nil && nowErr == nil && bytes.Equal(before, now)
+}
+
+// clean removes what processes left that were killed before or after a file was changed.
+func (j Journal) clean() error {
+	unlock, err := j.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	folders, err := filepath.Glob(filepath.Join(j.Folder, "*", ownerFile))
+	for _, owner := range folders {
+		if _, missing := os.Stat(filepath.Join(filepath.Dir(owner), recordFile)); errors.Is(missing, fs.ErrNotExist) {
+			err = errors.Join(err, os.RemoveAll(filepath.Dir(owner)))
+		}
+	}
+	return err
+}
+
+// realPath is the absolute path of a file, behind symbolic links.
+func realPath(path string) (string, error) {
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(full)
+}
+
+// errChanged says that somebody else writes the file, too.
+var errChanged = errors.New("somebody else changed the file in this moment; try again")
+
+// replaceFile writes a file as a whole, with the mode and the owner that it has, if it still holds what is expected.
+func replaceFile(path string, expected, data []byte) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	temporary := temporaryName(path)
+	if err := os.Remove(temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temporary) // once renamed, it is not there
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Chmod(info.Mode().Perm()), ownAs(f, info), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	now, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(now, expected) {
+		return errChanged
+	}
+	return os.Rename(temporary, path)
+}
+
+// temporaryName is always the same, so that what a process left that was killed is found and removed.
+func temporaryName(path string) string {
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".junction-new")
+}

@@ -1,0 +1,99 @@
+package hostconfig
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// An entry with an address becomes one with a command that finds the address and the headers in its environment: on a command
+// line, all users of a machine would see what is secret in them.
+const (
+	urlVariable    = "JUNCTION_URL"
+	headerVariable = "JUNCTION_HEADER_" // and a number from 1: "NAME: VALUE"
+	fromEnding     = "_FROM"            // of the variable that names one whose value ends the header
+	// maxHeaders bounds the headers of an entry.
+	maxHeaders = 100
+)
+
+// A Variable is one of the environment.
+type Variable struct{ Name, Value string }
+
+// Remote is what the environment of a command has to have so that [RemoteOf] finds there where the entry's server is. pass
+// are the variables of the host that it needs, too.
+func (e *Entry) Remote() (env []Variable, pass []string, err error) {
+	env = []Variable{{urlVariable, e.URL}}
+	headers := 0
+	add := func(name, value, from string) {
+		headers++
+		variable := headerVariable + strconv.Itoa(headers)
+		env = append(env, Variable{variable, name + ": " + value})
+		if from != "" {
+			env = append(env, Variable{variable + fromEnding, from})
+			pass = append(pass, from)
+		}
+		switch {
+		case headers > maxHeaders:
+			err = fmt.Errorf("it has more than %d headers", maxHeaders)
+		case e.n.command == "cmd" && strings.Contains(value, "$"):
+			err = errors.New("only the host itself can replace the variables in its headers")
+		}
+	}
+	for _, name := range e.n.headers {
+		m := e.full.get(name)
+		if m == nil {
+			continue
+		}
+		value := m.value
+		switch name {
+		case "bearer_token_env_var":
+			add("Authorization", "Bearer ", value.text)
+			continue
+		case "oauth_resource":
+			continue
+		case "requestOptions":
+			if m = value.get("headers"); m == nil {
+				continue
+			}
+			value = m.value
+		}
+		if value.kind != object {
+			return nil, nil, fmt.Errorf("%s is not an object of texts", name)
+		}
+		for _, h := range value.members {
+			switch {
+			case h.value.kind > text:
+				return nil, nil, fmt.Errorf("%s is not an object of texts", name)
+			case name == "env_http_headers":
+				add(h.name, "", h.value.text)
+			default:
+				add(h.name, h.value.text, "")
+			}
+		}
+	}
+	return env, pass, err
+}
+
+// RemoteOf reads what [Entry.Remote] put into an environment: the address, and headers as "NAME: VALUE".
+func RemoteOf(getenv func(string) string) (url string, headers []string, err error) {
+	if url = getenv(urlVariable); url == "" {
+		return "", nil, fmt.Errorf("the variable %s is not set; it says where the server is", urlVariable)
+	}
+	for i := 1; i <= maxHeaders; i++ {
+		variable := headerVariable + strconv.Itoa(i)
+		header := getenv(variable)
+		if header == "" {
+			break
+		}
+		if from := getenv(variable + fromEnding); from != "" {
+			value := getenv(from)
+			if value == "" {
+				return "", nil, fmt.Errorf("the variable %s is not set, which a header is made of", from)
+			}
+			header += value
+		}
+		headers = append(headers, header)
+	}
+	return url, headers, nil
+}

@@ -1,0 +1,183 @@
+package hostconfig
+
+import "slices"
+
+// A Program is what an entry starts once it is replaced.
+type Program struct {
+	Command string
+	Args    []string
+	Env     []Variable // in addition to the entry's own
+	// Pass are variables of the host that it needs, for hosts that keep theirs to themselves.
+	Pass []string
+}
+
+// A Change is what was done to an entry, so that it can be undone.
+type Change struct {
+	Name  string `json:"name"`
+	Scope string `json:"scope,omitempty"`
+	Path  string `json:"path"`
+	Swaps []Swap `json:"swaps"`
+}
+
+// A Swap names members of an entry that stand in the place of others.
+type Swap struct {
+	Old, New []string
+	Outer    bool `json:",omitempty"` // in the entry itself, where the command is in an object of its own
+}
+
+// Replace makes the file in which entries start other programs. Everything else in it is as it was. The error of one entry
+// alone says why that one cannot be.
+func (d *Document) Replace(by map[*Entry]Program) (after []byte, changes []Change, err error) {
+	var all []swap
+	for _, e := range d.Entries {
+		p, is := by[e]
+		if !is {
+			continue
+		}
+		if e.Problem != nil {
+			return nil, nil, e.Problem
+		}
+		change := Change{Name: e.Name, Scope: e.Scope, Path: e.path}
+		swaps := e.swaps(p)
+		for _, s := range swaps {
+			named := Swap{Outer: s.in == e.full && e.at != e.full}
+			for _, name := range s.old {
+				if s.in.get(name) != nil {
+					named.Old = append(named.Old, name)
+				}
+			}
+			for _, m := range s.new {
+				named.New = append(named.New, m.name)
+			}
+			change.Swaps = append(change.Swaps, named)
+		}
+		changes, all = append(changes, change), append(all, swaps...)
+	}
+	if after, err = change(d.Data, d.syntax, d.root, all); err != nil {
+		return nil, nil, err
+	}
+	return after, changes, nil
+}
+
+// swaps are what makes the entry start a program.
+func (e *Entry) swaps(p Program) (swaps []swap) {
+	put := func(in *node, old []string, new ...newMember) {
+		swaps = append(swaps, swap{in, old, new})
+	}
+	command, args := newMember{name: e.n.command, value: newText(p.Command)}, newMember{name: e.n.args, value: newTexts(p.Args)}
+	env := &node{kind: object}
+	if m := e.at.get(e.n.env); m != nil && m.value.kind == object {
+		env.members = slices.Clone(m.value.members)
+	}
+	for _, v := range p.Env {
+		env.members = slices.DeleteFunc(env.members, func(m member) bool { return m.name == v.Name })
+		env.members = append(env.members, member{name: v.Name, value: newText(v.Value)})
+	}
+	envs := newMember{name: e.n.env, value: env}
+	if e.URL == "" {
+		if e.at.get(e.n.args) == nil {
+			put(e.at, []string{e.n.command}, args, command)
+		} else {
+			put(e.at, []string{e.n.command}, command)
+			put(e.at, []string{e.n.args}, args)
+		}
+		if len(p.Env) > 0 && e.at.get(e.n.env) != nil {
+			put(e.at, []string{e.n.env}, envs)
+		} else if len(p.Env) > 0 {
+			last := &swaps[0]
+			last.new = append(last.new, envs)
+		}
+		return swaps
+	}
+	for _, name := range []string{"type", "transport"} {
+		if e.full.get(name) != nil {
+			put(e.full, []string{name}, newMember{name: name, value: newText("stdio")})
+		}
+	}
+	// What there is already of a command's, such as an empty list that Goose writes, goes.
+	instead := []newMember{command, args}
+	old := slices.Concat(e.n.urls, []string{e.n.command, e.n.args})
+	if len(p.Pass) > 0 {
+		instead = append(instead, newMember{name: "env_vars", value: newTexts(p.Pass)})
+	}
+	headers := append(slices.Clone(e.n.headers), e.n.env)
+	if slices.ContainsFunc(headers, func(name string) bool { return e.full.get(name) != nil }) {
+		put(e.full, headers, envs)
+	} else {
+		instead = append(instead, envs)
+	}
+	put(e.full, old, instead...)
+	return swaps
+}
+
+// changed finds what a change is about.
+func (d *Document) changed(c Change) *Entry {
+	i := slices.IndexFunc(d.Entries, func(e *Entry) bool { return e.Name == c.Name && e.Scope == c.Scope && e.path == c.Path })
+	if i < 0 {
+		return nil
+	}
+	return d.Entries[i]
+}
+
+func (e *Entry) in(s Swap) *node {
+	if e == nil {
+		return nil
+	}
+	if s.Outer {
+		return e.full
+	}
+	return e.at
+}
+
+// restored is a file that somebody changed since entries of it were replaced, with these entries as they were. left are
+// those that somebody changed, too, which stay as they are.
+func restored(before, after, now *Document, changes []Change) (data []byte, left []string, err error) {
+	var all []swap
+	for _, c := range changes {
+		was, ours, is := before.changed(c), after.changed(c), now.changed(c)
+		if is == nil {
+			continue // somebody removed it
+		}
+		var swaps []swap
+		untouched, asBefore := true, true
+		for _, s := range c.Swaps {
+			inWas, inOurs, inIs := was.in(s), ours.in(s), is.in(s)
+			for _, name := range slices.Concat(s.Old, s.New) {
+				untouched = untouched && sameMember(inOurs, inIs, name)
+				asBefore = asBefore && sameMember(inWas, inIs, name)
+			}
+			back := swap{in: inIs, old: s.New}
+			for _, name := range s.Old {
+				m := inWas.get(name)
+				if m == nil {
+					continue
+				}
+				n := newMember{name: name, value: m.value}
+				if m.value.end > m.value.start && !m.table {
+					n.raw = string(before.Data[m.value.start:m.value.end])
+				}
+				back.new = append(back.new, n)
+			}
+			swaps = append(swaps, back)
+		}
+		if untouched {
+			if _, err := change(now.Data, now.syntax, now.root, swaps); err == nil {
+				all = append(all, swaps...)
+				continue
+			}
+		}
+		if !asBefore {
+			left = append(left, c.Name)
+		}
+	}
+	data, err = change(now.Data, now.syntax, now.root, all)
+	return data, left, err
+}
+
+func sameMember(a, b *node, name string) bool {
+	x, y := a.get(name), b.get(name)
+	if x == nil || y == nil {
+		return x == y
+	}
+	return same(x.value, y.value)
+}

@@ -1,0 +1,181 @@
+package hostconfig
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/pelletier/go-toml/v2/unstable"
+)
+
+func parseTOML(data []byte) (*node, error) {
+	rest, offset := withoutMark(data)
+	if !utf8.Valid(rest) {
+		return nil, errors.New("the file is not UTF-8")
+	}
+	var all map[string]any
+	if err := toml.Unmarshal(rest, &all); err != nil { // finds what is defined twice, too
+		var where *toml.DecodeError
+		if errors.As(err, &where) { // its text has no value
+			row, _ := where.Position()
+			return nil, fmt.Errorf("not TOML: line %d: %w", row, err)
+		}
+		return nil, fmt.Errorf("not TOML: %w", err)
+	}
+	r := &tomlReader{offset: offset, data: data, root: &node{kind: object, lines: true}}
+	r.table = r.root
+	r.p.Reset(rest)
+	for r.p.NextExpression() {
+		if err := r.expression(r.p.Expression()); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.p.Error(); err != nil {
+		return nil, fmt.Errorf("not TOML: %w", err)
+	}
+	return r.root, nil
+}
+
+type tomlReader struct {
+	p      unstable.Parser
+	data   []byte
+	offset int
+	root   *node
+	table  *node  // the one whose header came last
+	parent *node  // of which it is a member; nil where it has no bytes of its own
+	name   string // of that member
+}
+
+// errTOML is for what Unmarshal would have refused.
+var errTOML = errors.New("not TOML: a table is defined in two ways")
+
+func (r *tomlReader) expression(n *unstable.Node) error {
+	switch n.Kind {
+	case unstable.KeyValue:
+		end, err := r.keyValue(r.table, n)
+		if m := r.parent.get(r.name); m != nil && m.end > 0 {
+			m.end = end
+		}
+		return err
+	case unstable.Table, unstable.ArrayTable:
+		return r.header(n)
+	}
+	return nil
+}
+
+// keyValue adds a value to a table, and says where it ends.
+func (r *tomlReader) keyValue(table *node, n *unstable.Node) (end int, err error) {
+	start := int(n.Raw.Offset) + r.offset
+	end = start + int(n.Raw.Length)
+	keys := n.Key()
+	for keys.Next() {
+		key := keys.Node()
+		at := int(key.Raw.Offset) + r.offset
+		if !keys.IsLast() {
+			if table = r.child(table, string(key.Data)); table == nil {
+				return end, errTOML
+			}
+			continue
+		}
+		value, err := r.value(n.Value(), r.valueStart(at+int(key.Raw.Length)), end)
+		if err != nil {
+			return end, err
+		}
+		table.members = append(table.members, member{name: string(key.Data), start: start, end: end, prefix: string(r.data[start:at]), value: value})
+	}
+	return end, nil
+}
+
+// valueStart finds what follows the equals sign after a key.
+func (r *tomlReader) valueStart(at int) int {
+	for at < len(r.data) && bytes.IndexByte([]byte(" \t="), r.data[at]) >= 0 {
+		at++
+	}
+	return at
+}
+
+// child is the table of that name in a table, which is made where it is missing; nil if something else is there.
+func (r *tomlReader) child(table *node, name string) *node {
+	if m := table.get(name); m != nil {
+		if m.value.kind == list && len(m.value.items) > 0 {
+			return m.value.items[len(m.value.items)-1]
+		}
+		if m.value.kind != object {
+			return nil
+		}
+		return m.value
+	}
+	inner := &node{kind: object, lines: true}
+	table.members = append(table.members, member{name: name, value: inner})
+	return inner
+}
+
+func (r *tomlReader) header(n *unstable.Node) error {
+	table := r.root
+	r.parent, r.name = nil, ""
+	first := -1
+	keys := n.Key()
+	for keys.Next() {
+		key := keys.Node()
+		at, name := int(key.Raw.Offset)+r.offset, string(key.Data)
+		if first < 0 {
+			first = at
+		}
+		if !keys.IsLast() {
+			if table = r.child(table, name); table == nil {
+				return errTOML
+			}
+			continue
+		}
+		if n.Kind == unstable.ArrayTable {
+			m := table.get(name)
+			if m == nil {
+				table.members = append(table.members, member{name: name, value: &node{kind: list}})
+				m = &table.members[len(table.members)-1]
+			}
+			r.table = &node{kind: object, lines: true}
+			m.value.items = append(m.value.items, r.table)
+			return nil
+		}
+		isNew := table.get(name) == nil
+		if r.table = r.child(table, name); r.table == nil {
+			return errTOML
+		}
+		if m := table.get(name); isNew {
+			start := bytes.LastIndexByte(r.data[:first], '[')
+			end := at + int(key.Raw.Length) + bytes.IndexByte(r.data[at+int(key.Raw.Length):], ']') + 1
+			m.start, m.end, m.table, m.prefix = start, end, true, string(r.data[first:at])
+			r.parent, r.name = table, name
+		}
+	}
+	return nil
+}
+
+func (r *tomlReader) value(n *unstable.Node, start, end int) (*node, error) {
+	v := &node{start: start, end: end}
+	switch n.Kind {
+	case unstable.String:
+		v.kind, v.text = text, string(n.Data)
+	case unstable.Array:
+		v.kind = list
+		for items := n.Children(); items.Next(); {
+			inner, err := r.value(items.Node(), 0, 0) // nobody asks for its place
+			if err != nil {
+				return nil, err
+			}
+			v.items = append(v.items, inner)
+		}
+	case unstable.InlineTable:
+		v.kind = object
+		for items := n.Children(); items.Next(); {
+			if _, err := r.keyValue(v, items.Node()); err != nil {
+				return nil, err
+			}
+		}
+	default:
+		v.text = string(r.p.Raw(n.Raw))
+	}
+	return v, nil
+}

@@ -1,0 +1,223 @@
+package hostconfig
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+const (
+	// maxFile bounds a configuration file, in bytes. Claude Code keeps more in its own than settings.
+	maxFile = 32 << 20
+	// maxDepth bounds nesting: the parsers are recursive.
+	maxDepth = 5_000
+)
+
+// A syntax is that of a file.
+type syntax int
+
+// The syntaxes.
+const (
+	inJSON syntax = iota // with comments and trailing commas
+	inYAML
+	inTOML
+)
+
+type kind int
+
+const (
+	scalar kind = iota // a number, a word, or what else a syntax has
+	text
+	list
+	object
+)
+
+// A node is a value of a file, with its place there.
+type node struct {
+	kind       kind
+	start, end int    // of its bytes; end is 0 where they are not known, so that it cannot be replaced
+	text       string // of text what it says, of a scalar how it is written
+	items      []*node
+	members    []member
+	lines      bool // each member begins a line of its own: no comma is between them
+}
+
+// A member is a name and a value of an object.
+type member struct {
+	name       string
+	start, end int    // from the name to the end of the value; end is 0 where it has no bytes of its own
+	prefix     string // what stands in front of the name, as "server." in TOML
+	table      bool   // it is a table of TOML with a header
+	value      *node
+}
+
+func (n *node) get(name string) *member {
+	if n == nil {
+		return nil
+	}
+	for i := range n.members {
+		if n.members[i].name == name {
+			return &n.members[i]
+		}
+	}
+	return nil
+}
+
+// twice is a name that two members have; empty if there is none.
+func (n *node) twice() string {
+	seen := make(map[string]bool, len(n.members))
+	for _, m := range n.members {
+		if seen[m.name] {
+			return m.name
+		}
+		seen[m.name] = true
+	}
+	return ""
+}
+
+func newText(s string) *node { return &node{kind: text, text: s} }
+
+func newTexts(words []string) *node {
+	n := &node{kind: list}
+	for _, w := range words {
+		n.items = append(n.items, newText(w))
+	}
+	return n
+}
+
+// same reports whether two values say the same. The order of members does not matter.
+func same(a, b *node) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	if a.kind != b.kind || a.text != b.text || len(a.items) != len(b.items) || len(a.members) != len(b.members) {
+		return false
+	}
+	for i := range a.items {
+		if !same(a.items[i], b.items[i]) {
+			return false
+		}
+	}
+	if len(a.members) == 0 {
+		return true
+	}
+	order := func(n *node) []member {
+		return slices.SortedStableFunc(slices.Values(n.members), func(x, y member) int { return strings.Compare(x.name, y.name) })
+	}
+	x, y := order(a), order(b)
+	for i := range x {
+		if x[i].name != y[i].name || !same(x[i].value, y[i].value) {
+			return false
+		}
+	}
+	return true
+}
+
+// replaced is n with the members of some objects in it replaced.
+func replaced(n *node, by map[*node][]member) *node {
+	if n == nil || n.kind < list {
+		return n
+	}
+	c := &node{kind: n.kind, text: n.text}
+	for _, item := range n.items {
+		c.items = append(c.items, replaced(item, by))
+	}
+	members, changed := by[n]
+	if !changed {
+		members = n.members
+	}
+	for _, m := range members {
+		c.members = append(c.members, member{name: m.name, value: replaced(m.value, by)})
+	}
+	return c
+}
+
+// parse reads a file.
+func parse(data []byte, s syntax) (*node, error) {
+	if len(data) > maxFile {
+		return nil, fmt.Errorf("the file is larger than %d MiB", maxFile>>20)
+	}
+	depth := 0
+	for _, c := range data { // roughly: brackets in texts count
+		switch c {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		}
+		if depth > maxDepth {
+			return nil, fmt.Errorf("the file is nested deeper than %d levels", maxDepth)
+		}
+	}
+	switch s {
+	case inYAML:
+		return parseYAML(data)
+	case inTOML:
+		return parseTOML(data)
+	}
+	return parseJSON(data)
+}
+
+const byteOrderMark = "\xef\xbb\xbf"
+
+// withoutMark is data without a byte order mark, and how long that was.
+func withoutMark(data []byte) (rest []byte, offset int) {
+	rest = bytes.TrimPrefix(data, []byte(byteOrderMark))
+	return rest, len(data) - len(rest)
+}
+
+var errNotObject = errors.New("expected an object with servers in it")
+
+// quoted writes a text as JSON does, which YAML and TOML read as well.
+func quoted(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always encodes
+	var out strings.Builder
+	for _, r := range strings.TrimSuffix(b.String(), "\n") {
+		if r < 0x10000 && !unicode.IsPrint(r) {
+			fmt.Fprintf(&out, `\u%04x`, r)
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+// encode writes a value in one line.
+func encode(n *node, s syntax) string {
+	var parts []string
+	switch n.kind {
+	case text:
+		return quoted(n.text)
+	case list:
+		for _, item := range n.items {
+			parts = append(parts, encode(item, s))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case object:
+		for _, m := range n.members {
+			parts = append(parts, encodeMember(m.name, encode(m.value, s), s))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return n.text
+}
+
+func encodeMember(name, value string, s syntax) string {
+	isWord := name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) && unicode.IsLetter(rune(name[0]))
+	if s == inJSON || !isWord || s == inYAML && plainNode(name).kind != text {
+		name = quoted(name)
+	}
+	if s == inTOML {
+		return name + " = " + value
+	}
+	return name + ": " + value
+}

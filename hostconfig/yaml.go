@@ -1,0 +1,180 @@
+package hostconfig
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+func parseYAML(data []byte) (*node, error) {
+	rest, offset := withoutMark(data)
+	if !utf8.Valid(rest) {
+		return nil, errors.New("the file is not UTF-8")
+	}
+	var doc, second yaml.Node
+	d := yaml.NewDecoder(bytes.NewReader(rest))
+	if err := d.Decode(&doc); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("not YAML: %w", err)
+	}
+	if err := d.Decode(&second); !errors.Is(err, io.EOF) {
+		return nil, errors.New("the file holds more than one document of YAML")
+	}
+	r := &yamlReader{data: data, lines: linesOf(rest, offset)}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 {
+		return &node{kind: object, lines: true}, nil // an empty file
+	}
+	return r.value(doc.Content[0], false), nil
+}
+
+// yamlReader finds the bytes of values: the parser says in which line and column each begins.
+type yamlReader struct {
+	data  []byte
+	lines []int // offsets at which they begin
+}
+
+// linesOf finds lines as the parser does, which also ends them at characters that other programs do not.
+func linesOf(data []byte, offset int) []int {
+	lines := []int{offset}
+	for i, r := range string(data) {
+		switch r {
+		case '\n', '\u0085', '\u2028', '\u2029':
+			lines = append(lines, offset+i+utf8.RuneLen(r))
+		case '\r':
+			if i+1 == len(data) || data[i+1] != '\n' {
+				lines = append(lines, offset+i+1)
+			}
+		}
+	}
+	return lines
+}
+
+// at is the offset of a value; -1 where it has none.
+func (r *yamlReader) at(n *yaml.Node) int {
+	if n.Line < 1 || n.Line > len(r.lines) {
+		return -1
+	}
+	at := r.lines[n.Line-1]
+	for range n.Column - 1 {
+		if at >= len(r.data) {
+			return -1
+		}
+		_, size := utf8.DecodeRune(r.data[at:])
+		at += size
+	}
+	return at
+}
+
+func (r *yamlReader) value(n *yaml.Node, flow bool) *node {
+	v := &node{start: r.at(n)}
+	isFlow := flow || n.Style&yaml.FlowStyle != 0
+	switch n.Kind {
+	case yaml.MappingNode:
+		v.kind, v.lines = object, !isFlow
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key, value := r.value(n.Content[i], isFlow), r.value(n.Content[i+1], isFlow)
+			m := member{name: n.Content[i].Value, start: key.start, end: value.end, value: value}
+			if key.kind >= list || key.end == 0 || value.start < key.end || n.Content[i].Anchor != "" {
+				m.end = 0
+			}
+			v.members = append(v.members, m)
+			v.end = m.end
+		}
+	case yaml.SequenceNode:
+		v.kind = list
+		for _, item := range n.Content {
+			inner := r.value(item, isFlow)
+			v.items = append(v.items, inner)
+			v.end = inner.end
+		}
+	case yaml.ScalarNode:
+		if v.text = n.Value; n.ShortTag() == "!!str" {
+			v.kind = text
+		}
+		v.end = r.endOfScalar(n, v.start, flow)
+	case yaml.AliasNode:
+		v.text = "*" + n.Value
+	}
+	if (v.kind == object || v.kind == list) && n.Style&yaml.FlowStyle != 0 {
+		v.end = r.endOfFlow(v)
+	}
+	if n.Anchor != "" || n.Style&yaml.TaggedStyle != 0 {
+		v.end = 0 // somebody else may refer to it
+	}
+	return v
+}
+
+// endOfFlow finds the bracket that closes a value: only blanks, comments and commas are before it.
+func (r *yamlReader) endOfFlow(v *node) int {
+	at := v.start + 1
+	if len(v.items)+len(v.members) > 0 {
+		at = v.end
+	}
+	if at <= 0 || v.start < 0 {
+		return 0
+	}
+	for at < len(r.data) {
+		switch c := r.data[at]; c {
+		case ']', '}':
+			return at + 1
+		case '#':
+			end := bytes.IndexByte(r.data[at:], '\n')
+			if end < 0 {
+				return 0
+			}
+			at += end
+		case ' ', '\t', '\r', '\n', ',':
+			at++
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// endOfScalar is 0 for one whose end is not simple to find, such as a text of several lines.
+func (r *yamlReader) endOfScalar(n *yaml.Node, at int, flow bool) int {
+	if at < 0 || at >= len(r.data) {
+		return 0
+	}
+	switch {
+	case n.Style&yaml.DoubleQuotedStyle != 0 && r.data[at] == '"':
+		for i := at + 1; i < len(r.data); i++ {
+			switch r.data[i] {
+			case '\\':
+				i++
+			case '"':
+				return i + 1
+			}
+		}
+	case n.Style&yaml.SingleQuotedStyle != 0 && r.data[at] == '\'':
+		for i := at + 1; i < len(r.data); i++ {
+			if r.data[i] != '\'' {
+				continue
+			}
+			if i+1 == len(r.data) || r.data[i+1] != '\'' {
+				return i + 1
+			}
+			i++
+		}
+	case n.Style&^yaml.FlowStyle == 0 && n.Value != "":
+		if end := at + len(n.Value); bytes.HasPrefix(r.data[at:], []byte(n.Value)) && !strings.ContainsAny(n.Value, "\r\n") {
+			return end
+		}
+	}
+	return 0
+}
+
+// plainNode is what YAML makes of a word without quotes.
+func plainNode(word string) *node {
+	n := &yaml.Node{Kind: yaml.ScalarNode, Value: word}
+	v := &node{text: word}
+	if n.ShortTag() == "!!str" {
+		v.kind = text
+	}
+	return v
+}
