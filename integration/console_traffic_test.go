@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // A person follows calls of clients of both eras through junction up to a server of ours and one from npm, in Chromium.
@@ -29,7 +28,7 @@ func TestTheConsoleShowsTraffic(t *testing.T) {
 	call := func(args ...string) []string {
 		return append([]string{bin, "call", "http://" + address + "/mcp"}, args...)
 	}
-	plan := object{"browser": browser, "state": filepath.Join(dir, "state.json"), "link": consoleLink(t, env, bin), "part": "nothing", "shots": os.Getenv("CONSOLE_SHOTS"),
+	plan := object{"browser": browser, "state": filepath.Join(dir, "state.json"), "link": consoleLink(t, env), "part": "nothing", "shots": os.Getenv("CONSOLE_SHOTS"),
 		"calls": object{
 			"echo":    call("every__echo", "message=hello"),
 			"numbers": call("every__numbers", "--args", `{"big":12345678901234567890,"exact":1.50}`),
@@ -55,23 +54,4 @@ func TestTheConsoleShowsTraffic(t *testing.T) {
 	plan["part"] = "drive"
 	plan["link"], _, _ = strings.Cut(plan["link"].(string), "?")
 	run(t, env, append(script, encode(t, plan))...)
-}
-
-// consoleLink runs junction console until the test ends, and returns its link.
-func consoleLink(t testing.TB, env []string, bin string) string {
-	t.Helper()
-	lines, log := start(t, env, bin, "console", "--no-browser")
-	for deadline := time.After(30 * time.Second); ; {
-		select {
-		case line, ok := <-lines:
-			if !ok {
-				t.Fatalf("junction console ended: %s", log)
-			}
-			if at := strings.Index(line, "http://"); at >= 0 {
-				return line[at:]
-			}
-		case <-deadline:
-			t.Fatalf("junction console prints no link: %s", log)
-		}
-	}
 }
