@@ -54,7 +54,7 @@ func TestViewsAreShownInAFrameOfTheirOwn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			printed := run(t, isolated(t), node(t), absolute(t, "clients/view/view.mjs"), npm(t, "servers", "node_modules", "playwright-core"), program(t, "chromium"), consoleLink(t), string(server), test.uri)
+			printed := run(t, isolated(t), node(t), absolute(t, "clients/view/view.mjs"), npm(t, "servers", "node_modules", "playwright-core"), program(t, "chromium"), consoleLink(t, isolated(t)), string(server), test.uri)
 			var said struct {
 				Origin string
 				Data   json.RawMessage
@@ -70,9 +70,9 @@ func TestViewsAreShownInAFrameOfTheirOwn(t *testing.T) {
 }
 
 // consoleLink runs junction console until the test ends, and returns its link, which lets one browser in.
-func consoleLink(t *testing.T) string {
+func consoleLink(t *testing.T, env []string) string {
 	t.Helper()
-	lines, log := start(t, isolated(t), junction(t), "console", "--no-browser")
+	lines, log := start(t, env, junction(t), "console", "--no-browser")
 	for deadline := time.After(30 * time.Second); ; {
 		select {
 		case line, more := <-lines:

@@ -52,12 +52,15 @@ func (o *consoleOptions) flags(cmd *cobra.Command) {
 }
 
 // serveConsole serves the console until ctx is done.
-func (a *app) serveConsole(ctx context.Context, o consoleOptions) error {
+func (a *app) serveConsole(ctx context.Context, o consoleOptions) (err error) {
 	l, err := o.listen()
 	if err != nil {
 		return err
 	}
 	c := console.New()
+	ring, end := a.keepTraffic(ctx)
+	defer func() { err = errors.Join(err, end()) }()
+	ring.Mount(c.Handle)
 	a.consoleRoutes(c)
 	origin := "http://" + l.Addr().String()
 	link := c.Link(origin, o.view)
@@ -129,9 +132,12 @@ func (a *app) consoleLink(ctx context.Context) (string, error) {
 		s.console, s.origin, s.ended = console.New(), "http://"+l.Addr().String(), make(chan struct{})
 		a.consoleRoutes(s.console)
 		ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
+		ring, end := a.keepTraffic(ctx)
+		ring.Mount(s.console.Handle)
 		go func() {
 			defer close(s.ended)
 			_ = s.console.Serve(ctx, l, a.serverLog())
+			_ = end() // what it kept is gone with the file
 		}()
 		a.closing.Lock()
 		a.closers = append(a.closers, s)

@@ -13,6 +13,9 @@ import (
 const (
 	maxCallMessages = 1_000   // that are shown of one call, its first ones
 	maxCallBytes    = 8 << 20 // of them; of others there is a summary
+
+	// A time is that of the system's clock, which is set now and then, and how long something took is measured by another.
+	clockSlack = time.Millisecond
 )
 
 // A detail is all there is of a message.
@@ -155,7 +158,8 @@ func (d *callDetail) add(one *detail) {
 		}
 	case traffic.Response, traffic.Error, traffic.Failure:
 		at := slices.IndexFunc(d.Spans, func(s span) bool {
-			return s.Answer == 0 && s.Hop == one.Hop && s.Server == one.Server && one.Took > 0 && d.Began.Add(s.Start).Equal(one.Time.Add(-one.Took))
+			return s.Answer == 0 && s.Hop == one.Hop && s.Server == one.Server && s.Method == one.Method && s.Name == one.Name && one.Took > 0 &&
+				d.Began.Add(s.Start).Sub(one.Time.Add(-one.Took)).Abs() <= clockSlack
 		})
 		if at >= 0 {
 			d.Spans[at].Answer, d.Spans[at].Took, d.Spans[at].Error = one.Seq, one.Took, one.Error

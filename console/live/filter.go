@@ -18,7 +18,7 @@ type filter struct {
 	client, server, method, name string
 	kind                         string
 	texts                        [][]byte // any of them, in lower case, is in the message
-	errors                       bool
+	errors, noHeaders            bool
 	pid                          int32
 	call                         uint64
 }
@@ -30,6 +30,13 @@ func filterOf(q url.Values) (f filter, err error) {
 		if f.errors, err = strconv.ParseBool(text); err != nil {
 			return f, fmt.Errorf("errors: expected true or false, got %.40q", text)
 		}
+	}
+	if text := q.Get("headers"); text != "" {
+		headers, err := strconv.ParseBool(text)
+		if err != nil {
+			return f, fmt.Errorf("headers: expected true or false, got %.40q", text)
+		}
+		f.noHeaders = !headers
 	}
 	if f.kind != "" && kindOf(f.kind) == 0 {
 		return f, fmt.Errorf("kind: expected one of %s, got %.40q", strings.Join(kinds[1:], ", "), f.kind)
@@ -105,7 +112,7 @@ func (r *Ring) choose(f *filter) chosen {
 // shows reports whether a message is shown as far as the index tells; r.mu is held.
 func (r *Ring) shows(c *chosen, e *entry) bool {
 	switch {
-	case c.pid != 0 && e.pid != c.pid, c.call != 0 && e.call != c.call, c.kind != 0 && e.kind != c.kind:
+	case c.pid != 0 && e.pid != c.pid, c.call != 0 && e.call != c.call, c.kind != 0 && e.kind != c.kind, c.noHeaders && e.headers:
 		return false
 	case kinds[e.kind] == traffic.Dropped:
 		return true // what is missing may be what is looked for

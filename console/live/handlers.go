@@ -40,18 +40,27 @@ func (r *Ring) serveList(w http.ResponseWriter, req *http.Request) {
 		reply.Error(w, http.StatusBadRequest, err)
 		return
 	}
+	row, err := number(q, "afterRow", 63)
+	if err != nil {
+		reply.Error(w, http.StatusBadRequest, err)
+		return
+	}
+	forward := q.Has("after")
+	if q.Has("afterRow") {
+		after, forward = r.numberOf(row+1)-1, true
+	}
 	limit, err := number(q, "limit", 31)
 	switch {
 	case err != nil:
 		reply.Error(w, http.StatusBadRequest, err)
 		return
-	case q.Has("before") && q.Has("after"):
+	case q.Has("before") && forward:
 		reply.Error(w, http.StatusBadRequest, errors.New("before and after: expected one of them"))
 		return
 	case limit == 0:
 		limit = defaultPage
 	}
-	reply.JSON(w, http.StatusOK, r.list(&f, max(before, after), q.Has("after"), int(min(limit, maxPage))))
+	reply.JSON(w, http.StatusOK, r.list(&f, max(before, after), forward, int(min(limit, maxPage))))
 }
 
 func (r *Ring) serveClear(w http.ResponseWriter, _ *http.Request) {

@@ -188,7 +188,7 @@ func TestAMessageHasAllThereIs(t *testing.T) {
 	r := opened(t, Options{})
 	conversation(r)
 	got := asked(t, r, "GET", "/traffic/5", http.StatusOK)
-	want := `{"seq":5,"time":"2026-11-25T12:00:00.005Z","pid":7,"kind":"response","hop":"client","client":"Claude/1","method":"tools/call","name":"files__read","call":1,"took":4000000,"size":27,"error":true,"id":1,"message":{"result":{"isError":true}},"tokens":4}` + "\n"
+	want := `{"seq":5,"time":"2026-11-25T12:00:00.005Z","pid":7,"kind":"response","hop":"client","client":"Claude/1","method":"tools/call","name":"files__read","call":1,"took":4000000,"size":27,"error":true,"row":5,"id":1,"message":{"result":{"isError":true}},"tokens":4}` + "\n"
 	if got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}

@@ -2,6 +2,7 @@ package live
 
 import (
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/junction-mcp/junction/traffic"
@@ -35,15 +36,20 @@ type summary struct {
 	Size   int           `json:"size,omitempty"`
 	Count  int           `json:"count,omitempty"`
 	Error  bool          `json:"error,omitempty"`
+	// Row is its place among the messages that are no notes of headers; these have none.
+	Row uint64 `json:"row,omitempty"`
 }
 
 // A page is an answer of the list.
 type page struct {
 	// First and Last are the numbers of the oldest and the newest message that are kept; there are none where First is the
 	// larger one.
-	First uint64    `json:"first"`
-	Last  uint64    `json:"last"`
-	Items []summary `json:"items"`
+	First uint64 `json:"first"`
+	Last  uint64 `json:"last"`
+	// FirstRow and LastRow are the same, of rows.
+	FirstRow uint64    `json:"firstRow"`
+	LastRow  uint64    `json:"lastRow"`
+	Items    []summary `json:"items"`
 	// Next is where to go on: before it, or after it. There is nothing more where More is false.
 	Next  uint64 `json:"next"`
 	More  bool   `json:"more"`
@@ -59,9 +65,13 @@ type found struct {
 
 // summarize returns what a list has of message n; r.mu is held.
 func (r *Ring) summarize(n uint64, e *entry) summary {
-	return summary{Seq: n, Time: time.Unix(0, e.time).UTC(), PID: int(e.pid), Kind: kinds[e.kind], Hop: hops[e.hop], ToServer: !e.toClient && e.hop > 0,
+	s := summary{Seq: n, Time: time.Unix(0, e.time).UTC(), PID: int(e.pid), Kind: kinds[e.kind], Hop: hops[e.hop], ToServer: !e.toClient && e.hop > 0,
 		Server: r.words.text(e.server), Client: r.words.text(e.client), Method: r.words.text(e.method), Name: r.words.text(e.name), Note: r.words.text(e.note),
 		Call: e.call, Took: time.Duration(e.took), Size: int(e.size), Count: int(e.count), Error: e.failed}
+	if !e.headers {
+		s.Row = e.row
+	}
+	return s
 }
 
 // list is a page of messages after a number, the oldest first, or else before one, the newest first; 0 is the end.
@@ -100,8 +110,9 @@ func (r *Ring) list(f *filter, from uint64, after bool, most int) page {
 func (r *Ring) look(p *page, f *filter, from uint64, after bool, most int) (looked []found) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if p.Last = r.next - 1; p.First == 0 {
-		p.First = r.first
+	p.Last, p.LastRow = r.next-1, r.rows
+	if p.First == 0 {
+		p.First, p.FirstRow = r.first, r.firstRow()
 	}
 	if r.fault != nil {
 		p.Fault = r.fault.Error()
@@ -121,6 +132,25 @@ func (r *Ring) look(p *page, f *filter, from uint64, after bool, most int) (look
 	p.More = n >= r.first && n < r.next
 	p.Next = n - step
 	return looked
+}
+
+// firstRow is the oldest row; r.mu is held.
+func (r *Ring) firstRow() uint64 {
+	switch e := r.of(r.first); {
+	case r.first == r.next:
+		return r.rows + 1
+	case e.headers:
+		return e.row + 1
+	default:
+		return e.row
+	}
+}
+
+// numberOf is the number of the message at a row, or the one behind the last.
+func (r *Ring) numberOf(row uint64) uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.first + uint64(sort.Search(int(r.next-r.first), func(i int) bool { return r.of(r.first+uint64(i)).row >= row }))
 }
 
 // search finds out which messages have the text, until enough bytes are searched, and returns how many it looked at.

@@ -53,6 +53,7 @@ type Ring struct {
 	calls   map[callOf]*call
 	changed chan struct{} // closed when there is more to see; nil while nobody waits
 	streams int
+	rows    uint64 // messages so far that are no headers
 }
 
 // An entry is what the index has of one message.
@@ -64,8 +65,9 @@ type entry struct {
 	size, count                        int32
 	client, server, method, name, note word
 	kind                               kind
-	toClient, failed                   bool
-	hop                                int8 // 0: none, 1: of the client, 2: of the server
+	toClient, failed, headers          bool
+	row                                uint64 // its place among those that are no headers; of headers that of the one before
+	hop                                int8   // 0: none, 1: of the client, 2: of the server
 }
 
 // A kind is one of those of an event.
@@ -177,7 +179,8 @@ func (r *Ring) Add(pid int, e *traffic.Event) {
 		at = -1
 	}
 	one := entry{at: at, time: e.Time.UnixNano(), took: int64(e.Took), call: e.Call, pid: int32(pid), head: int32(head), body: int32(len(record) - head),
-		size: clamp(e.Size), count: clamp(e.Count), kind: kindOf(e.Kind), toClient: !e.ToServer, failed: failed(e)}
+		size: clamp(e.Size), count: clamp(e.Count), kind: kindOf(e.Kind), toClient: !e.ToServer, failed: failed(e),
+		headers: e.Kind == traffic.Note && e.Note == "http"}
 	for i, hop := range hops {
 		if hop == e.Hop {
 			one.hop = int8(i)
@@ -234,6 +237,10 @@ func (r *Ring) append(one *entry, e *traffic.Event) {
 	if e.Call > 0 {
 		r.join(one)
 	}
+	if !one.headers {
+		r.rows++
+	}
+	one.row = r.rows
 	*r.of(r.next) = *one
 	r.next++
 	for r.words.bytes > maxWords && r.first < r.next-1 {

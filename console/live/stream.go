@@ -22,12 +22,14 @@ const (
 
 // A batch is one event of the stream.
 type batch struct {
-	First   uint64    `json:"first"`
-	Last    uint64    `json:"last"`
-	Items   []summary `json:"items"` // the oldest first
-	Skipped uint64    `json:"skipped,omitempty"`
-	Cleared bool      `json:"cleared,omitempty"` // all before First were removed
-	Fault   string    `json:"fault,omitempty"`
+	First    uint64    `json:"first"`
+	Last     uint64    `json:"last"`
+	FirstRow uint64    `json:"firstRow"`
+	LastRow  uint64    `json:"lastRow"`
+	Items    []summary `json:"items"` // the oldest first
+	Skipped  uint64    `json:"skipped,omitempty"`
+	Cleared  bool      `json:"cleared,omitempty"` // all before First were removed
+	Fault    string    `json:"fault,omitempty"`
 }
 
 // enter counts a stream, and reports whether there may be one more.
@@ -141,7 +143,7 @@ func (s *stream) batch() (changed <-chan struct{}, more bool, err error) {
 	if p.First-1 > s.at {
 		b.Skipped += p.First - 1 - s.at
 	}
-	b.First, b.Last, b.Items, b.Fault = p.First, p.Last, p.Items, p.Fault
+	b.First, b.Last, b.FirstRow, b.LastRow, b.Items, b.Fault = p.First, p.Last, p.FirstRow, p.LastRow, p.Items, p.Fault
 	s.at = max(s.at, p.Next)
 	if len(b.Items) == 0 && b.Skipped == 0 && !b.Cleared && b.Fault == s.fault {
 		return changed, p.More, nil

@@ -12,10 +12,15 @@ export class ApiError extends Error {
 }
 
 export const get = (path) => request('GET', path);
+/** getExact is get with numbers as they were written: those that JavaScript would change are JSON.rawJSON, where there is that. */
+export const getExact = (path) => request('GET', path, undefined, exactly);
 export const post = (path, body) => request('POST', path, body ?? {});
 export const del = (path) => request('DELETE', path);
 
-async function request(method, path, body) {
+const exactly = (key, value, context) =>
+  (typeof value === 'number' && context?.source && context.source !== String(value) ? JSON.rawJSON?.(context.source) ?? value : value);
+
+async function request(method, path, body, reviver) {
   const init = {method, headers: {}};
   if (body !== undefined) {
     init.body = JSON.stringify(body);
@@ -30,7 +35,7 @@ async function request(method, path, body) {
   const text = await response.text();
   let value = null;
   try {
-    value = text === '' ? null : JSON.parse(text);
+    value = text === '' ? null : JSON.parse(text, reviver);
   } catch {
     value = {error: text};
   }

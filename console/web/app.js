@@ -2,10 +2,12 @@
 import {h, clear} from './dom.js';
 import {choose, language, t} from './words.js';
 import * as servers from './servers.js';
+import * as traffic from './traffic.js';
 import * as conversations from './conversations.js';
 
 // A view of the page. Its key follows "g".
 const views = [
+  {name: 'traffic', key: 't', module: traffic},
   {name: 'servers', key: 's', module: servers},
   {name: 'conversations', key: 'c', module: conversations},
 ];
@@ -70,7 +72,7 @@ function showKeys() {
     ...views.map(({name, key}) => [['g', key], t(`${name}.title`)]),
     [['/'], t('app.key.filter')],
     [['Esc'], t('app.key.back')],
-    ...Object.entries(shown?.view.keys ?? {}).map(([key, [label]]) => [[key], t(label)]),
+    ...Object.entries(shown?.view.keys ?? {}).filter(([, [label]]) => label).map(([key, [label]]) => [[key], t(label)]),
     [['?'], t('app.keys')],
   ];
   clear(keys,
@@ -120,7 +122,8 @@ function pressed(event) {
     }
   }
   const key = shown?.view.keys?.[event.key];
-  if (key) {
+  const presses = event.key === 'Enter' && event.target.closest('a, button, summary'); // what has the focus
+  if (key && !presses) {
     event.preventDefault();
     key[1](event);
   }

@@ -40,18 +40,28 @@ export function t(key, values) {
 
 /** plural is the text for a number of things: that of key.one or key.other. */
 export function plural(key, n, values) {
-  const form = new Intl.PluralRules(locale()).select(n) === 'one' ? 'one' : 'other';
+  const form = formatter(Intl.PluralRules).select(n) === 'one' ? 'one' : 'other';
   return t(`${key}.${form}`, {n: number(n), ...values});
+}
+
+// Formatters cost much to make, and a list asks for hundreds of texts at a time.
+const formatters = new Map();
+
+function formatter(kind, options) {
+  const key = `${kind.name} ${locale()} ${JSON.stringify(options)}`;
+  let made = formatters.get(key);
+  if (!made) formatters.set(key, made = new kind(locale(), options));
+  return made;
 }
 
 /** number is a number as it is written in the current language. */
 export function number(n) {
-  return new Intl.NumberFormat(locale()).format(n);
+  return formatter(Intl.NumberFormat).format(n);
 }
 
 /** clock is the time of day of an RFC 3339 text, to the millisecond. */
 export function clock(time) {
-  return new Intl.DateTimeFormat(locale(), {hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3, hourCycle: 'h23'}).format(new Date(time));
+  return formatter(Intl.DateTimeFormat, {hour: '2-digit', minute: '2-digit', second: '2-digit', fractionalSecondDigits: 3, hourCycle: 'h23'}).format(new Date(time));
 }
 
 /** bytes is a size. */
@@ -62,7 +72,7 @@ export function bytes(n) {
     n /= 1000;
     unit++;
   }
-  return new Intl.NumberFormat(locale(), {style: 'unit', unit: units[unit], unitDisplay: 'short', maximumFractionDigits: n < 10 && unit > 0 ? 1 : 0}).format(n);
+  return formatter(Intl.NumberFormat, {style: 'unit', unit: units[unit], unitDisplay: 'short', maximumFractionDigits: n < 10 && unit > 0 ? 1 : 0}).format(n);
 }
 
 /** duration is a time in nanoseconds, with as many digits as say something. */
@@ -70,7 +80,7 @@ export function duration(nanoseconds) {
   let [n, unit] = [nanoseconds / 1e6, 'millisecond'];
   if (n < 1) [n, unit] = [n * 1000, 'microsecond'];
   else if (n >= 1000) [n, unit] = [n / 1000, 'second'];
-  return new Intl.NumberFormat(locale(), {style: 'unit', unit, unitDisplay: 'short', maximumSignificantDigits: 3}).format(n);
+  return formatter(Intl.NumberFormat, {style: 'unit', unit, unitDisplay: 'short', maximumSignificantDigits: 3}).format(n);
 }
 
 document.documentElement.lang = locale();

@@ -1,0 +1,246 @@
+// Drives the console's view of traffic in a browser: node traffic.mjs PLAN, a JSON object:
+// {link, browser, state, part, calls, shots}: part "nothing" looks at the page before anything runs, "drive" does the rest.
+import assert from 'node:assert/strict';
+import {execFile} from 'node:child_process';
+import {existsSync, readFileSync} from 'node:fs';
+import {createRequire} from 'node:module';
+import {promisify} from 'node:util';
+import {chromium} from 'playwright-core';
+
+const plan = JSON.parse(process.argv[2]);
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const browser = await chromium.launch({executablePath: plan.browser, args: ['--no-sandbox']});
+const context = await browser.newContext({viewport: {width: 1280, height: 800}, colorScheme: 'light', locale: 'en-US', ...(existsSync(plan.state) ? {storageState: plan.state} : {})});
+const page = await context.newPage();
+page.setDefaultTimeout(20000);
+const faults = [];
+page.on('pageerror', (error) => faults.push(error.message));
+page.on('console', (message) => { if (message.type() === 'error' && !/ERR_INTERNET_DISCONNECTED/.test(message.text())) faults.push(message.text()); });
+page.on('dialog', (dialog) => { faults.push(`a dialog: ${dialog.message()}`); dialog.dismiss(); });
+
+const rows = page.locator('[data-seq]');
+const panel = page.locator('.traffic-panel');
+const call = (name) => promisify(execFile)(plan.calls[name][0], plan.calls[name].slice(1)).catch((error) => error);
+const status = (text) => page.locator('.traffic-status').getByText(text).waitFor({timeout: 40000});
+const hash = () => decodeURIComponent(new URL(page.url()).hash);
+const count = async () => Number((await page.locator('.traffic-status').innerText()).replaceAll(',', '').match(/(\d+) (message|found)/)?.[1] ?? 0);
+const until = (what, argument) => page.waitForFunction(what, argument);
+
+async function step(name, does) {
+  try {
+    await does();
+  } catch (error) {
+    if (plan.shots) await page.screenshot({path: `${plan.shots}/failed.png`});
+    throw new Error(`${name}: ${error.message}\nthe page says: ${(await page.locator('main').innerText()).slice(0, 2000)}`, {cause: error});
+  }
+}
+
+// sound finds nothing serious with axe-core, and nothing wider than the screen.
+async function sound(name) {
+  await page.evaluate(axe);
+  const {violations} = await page.evaluate(() => axe.run(document, {resultTypes: ['violations']}));
+  const serious = violations.filter(({impact}) => ['serious', 'critical'].includes(impact));
+  assert.deepEqual(serious.map(({id, nodes}) => [id, nodes.slice(0, 3).map(({html, failureSummary}) => html + failureSummary)]), [], name);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${name}: the page is wider than the screen`);
+  if (plan.shots) await page.screenshot({path: `${plan.shots}/${name}.png`});
+}
+
+await page.goto(plan.link);
+await page.waitForSelector('.traffic');
+await context.storageState({path: plan.state});
+
+if (plan.part === 'nothing') {
+  await step('nothing runs', async () => {
+    await page.getByText('Nothing runs yet').waitFor();
+    await page.getByText('junction up', {exact: true}).waitFor();
+    await sound('nothing');
+  });
+} else {
+  await step('the diagram', async () => {
+    await rows.first().waitFor();
+    assert.equal(await page.getByRole('listbox').count(), 1);
+    const lanes = await page.locator('.traffic-lane').allInnerTexts();
+    assert.deepEqual([lanes[1], ...lanes.slice(2).sort()], ['Junction', 'every', 'memory']); // both start at the same time
+    assert.match(lanes[0], /^junction\//);
+  });
+
+  await step('it grows while it happens', async () => {
+    const before = await count();
+    await call('echo');
+    await until((n) => Number(document.querySelector('.traffic-status').innerText.match(/(\d+) messages/)?.[1]) >= n, before + 4);
+    await page.getByRole('option', {name: /Junction \d+ to every, request tools\/call echo/}).last().waitFor();
+    await page.getByRole('option', {name: /Junction \d+ to junction\/\S+, answer tools\/call every__echo .+ Call \d+$/}).last().waitFor();
+    assert.ok(await page.locator('.traffic-row').count() < 60, 'only what one sees is in the document');
+  });
+
+  await step('what a server writes stays text', async () => {
+    await call('hostile');
+    await page.getByText('<img src=x onerror=alert(1)>').last().waitFor();
+    await page.getByText('<img src=x onerror=alert(1)>').last().click();
+    await panel.getByText('<img src=x onerror=alert(1)>').first().waitFor();
+    assert.equal(await page.locator('main img, main script, main iframe').count(), 0);
+    await page.keyboard.press('Escape');
+    await panel.waitFor({state: 'hidden'});
+  });
+
+  await step('numbers are shown as they were written', async () => {
+    await call('numbers');
+    await page.getByRole('option', {name: /request tools\/call every__numbers/}).last().click();
+    await panel.getByText('12345678901234567890').first().waitFor();
+    await panel.getByText('1.50').first().waitFor();
+    await page.keyboard.press('Escape');
+  });
+
+  await step('the filter stands in the address', async () => {
+    await page.keyboard.press('/');
+    await page.keyboard.type('OSLO');
+    await until(() => location.hash.includes('text=OSLO'));
+    await page.getByText('create_entities').first().waitFor();
+    assert.equal(await page.getByText('every__echo').count(), 0);
+    await page.reload();
+    await page.getByText('create_entities').first().waitFor();
+    assert.equal(await page.getByLabel('Text in messages').inputValue(), 'OSLO');
+    assert.equal(hash(), '#/traffic/?text=OSLO');
+    await page.getByRole('button', {name: 'Show all'}).click();
+    await page.getByLabel('Server', {exact: true}).selectOption('memory');
+    await until(() => location.hash === '#/traffic/?server=memory');
+    await until(() => [...document.querySelectorAll('[data-seq]')].length > 3 && ![...document.querySelectorAll('[data-seq]')].some((row) => row.textContent.includes('every')));
+    await page.getByRole('button', {name: 'Show all'}).click();
+    await page.locator('main').focus();
+    await page.keyboard.press('e');
+    await until(() => location.hash === '#/traffic/?errors=true');
+    await page.getByText('every__fail').first().waitFor();
+    assert.equal(await page.locator('[data-seq]:not(.is-failed)').count(), 0);
+    await page.keyboard.press('e');
+    await until(() => location.hash === '#/traffic');
+  });
+
+  await step('a message, and its call', async () => {
+    await page.getByLabel('Tool or URI').fill('read_graph');
+    await page.getByRole('option', {name: /to Junction \d+, request tools\/call memory__read_graph/}).first().click();
+    await panel.getByText('What Junction did').or(panel.getByText('On the other side: memory')).first().waitFor();
+    assert.equal(await panel.locator('.waterfall-row').count(), 2);
+    assert.equal(await panel.locator('.waterfall-bar.is-waiting').count(), 0);
+    const changed = panel.locator('.change', {hasText: 'params.name'});
+    assert.match(await changed.innerText(), /changed\s*params\.name\s*"memory__read_graph"\s*"read_graph"/);
+    await panel.getByRole('button', {name: 'Raw'}).first().click();
+    const raw = JSON.parse(await panel.locator('pre').first().innerText());
+    assert.equal(raw.params.name, 'memory__read_graph');
+    await panel.getByRole('button', {name: /^Only call/}).click();
+    await until(() => /[?&]call=\d+/.test(location.hash) && /[?&]pid=\d+/.test(location.hash));
+    await until(() => document.querySelectorAll('[data-seq]').length >= 4);
+    await sound('call');
+    await page.getByRole('button', {name: 'Show all'}).click();
+    await page.locator('.traffic-panel').getByRole('button', {name: 'Close'}).click();
+  });
+
+  await step('a call that asks twice, of a modern client and of one before', async () => {
+    await page.getByLabel('Tool or URI').fill('ask-twice');
+    await page.getByRole('option', {name: /request tools\/call every__ask-twice/}).first().click();
+    await panel.getByText(/^Call \d+ · .*2 rounds/).waitFor();
+    assert.equal(await panel.locator('.waterfall-row').count(), 4);
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', {name: 'Show all'}).click();
+    await page.getByLabel('Method', {exact: true}).selectOption('elicitation/create');
+    await page.getByRole('option', {name: /Junction \d+ to junction\/.*, request elicitation\/create/}).first().waitFor();
+    await page.getByRole('button', {name: 'Show all'}).click();
+  });
+
+  await step('keys', async () => {
+    await rows.first().waitFor();
+    await page.locator('main').focus();
+    await page.keyboard.press('d');
+    await page.getByRole('grid').waitFor();
+    assert.equal(hash(), '#/traffic/?view=list');
+    assert.equal(Number(await page.getByRole('grid').getAttribute('aria-rowcount')), await count() + 1);
+    await page.keyboard.press('j');
+    await page.keyboard.press('k');
+    await page.keyboard.press('k');
+    await page.keyboard.press('Enter');
+    await panel.waitFor();
+    const first = await page.locator('.is-selected').getAttribute('aria-rowindex');
+    await page.keyboard.press('k');
+    await until((n) => Number(document.querySelector('.is-selected')?.ariaRowIndex) === n, Number(first) - 1);
+    assert.equal(await page.getByRole('grid').getAttribute('aria-activedescendant'), await page.locator('.is-selected').getAttribute('id'));
+    await page.keyboard.press('Escape');
+    await panel.waitFor({state: 'hidden'});
+    await page.keyboard.press('?');
+    await page.getByText('Errors only, or all').waitFor();
+    await page.keyboard.press('Escape');
+  });
+
+  await step('pause, and stay where one is', async () => {
+    await page.keyboard.press('p');
+    await status('Paused');
+    const before = await count();
+    await call('echo');
+    await page.getByRole('button', {name: /\d+ came since/}).waitFor();
+    assert.equal(await count(), before);
+    await page.keyboard.press('p');
+    await status('Live');
+    await until((n) => Number(document.querySelector('.traffic-status').innerText.match(/(\d+) messages/)?.[1]) > n, before);
+    await page.locator('.traffic-stream').evaluate((stream) => { stream.scrollTop = 0; });
+    await page.waitForTimeout(200);
+    await call('echo');
+    const latest = page.getByRole('button', {name: /\d+ came since/});
+    await latest.waitFor();
+    assert.equal(await page.locator('.traffic-stream').evaluate((stream) => stream.scrollTop), 0);
+    await latest.click();
+    await latest.waitFor({state: 'hidden'});
+    assert.ok(await page.locator('.traffic-stream').evaluate((stream) => stream.scrollTop + stream.clientHeight >= stream.scrollHeight - 40));
+  });
+
+  await step('exports', async () => {
+    const found = await page.evaluate(() => Promise.all([...document.querySelectorAll('.menu-items a')].map(async (link) => {
+      const answer = await fetch(link.href);
+      return [answer.status, answer.headers.get('Content-Type').split(';')[0], (await answer.text()).slice(0, 40)];
+    })));
+    assert.deepEqual(found.map(([status, kind]) => [status, kind]), [[200, 'application/jsonl'], [200, 'application/json'], [200, 'image/svg+xml'], [200, 'text/plain']]);
+    assert.match(found[2][2], /^<svg /);
+    assert.match(found[3][2], /^sequenceDiagram/);
+  });
+
+  await step('widths, themes and languages', async () => {
+    for (const language of ['en', 'zh']) {
+      for (const theme of ['light', 'dark']) {
+        await page.locator('.choices select').first().selectOption(language);
+        await page.locator('.choices select').nth(1).selectOption(theme);
+        for (const [width, height] of [[360, 740], [1280, 800], [3840, 2160]]) {
+          await page.setViewportSize({width, height});
+          await rows.first().waitFor();
+          await page.locator('main').focus();
+          await page.keyboard.press('d');
+          await page.keyboard.press('j');
+          await page.keyboard.press('Enter');
+          await panel.locator('.tree').first().waitFor();
+          await sound(`${language}-${theme}-${width}`);
+          await page.keyboard.press('Escape');
+        }
+      }
+    }
+    await page.locator('.choices select').first().selectOption('en');
+    await page.setViewportSize({width: 1280, height: 800});
+  });
+
+  await step('the console is gone, and comes back', async () => {
+    await context.setOffline(true); // which leaves the stream that is open
+    await page.locator('main').focus();
+    await page.keyboard.press('e');
+    await status('Connection lost');
+    await page.getByText('The console does not answer').waitFor();
+    await context.setOffline(false);
+    await status('Live');
+    await page.keyboard.press('e');
+    await until(() => location.hash === '#/traffic/?view=list' || location.hash === '#/traffic');
+  });
+
+  await step('clear', async () => {
+    await rows.first().waitFor();
+    await page.getByRole('button', {name: 'Clear'}).click();
+    await page.getByText('Waiting for messages').waitFor();
+    await call('echo');
+    await page.getByText('every__echo').first().waitFor();
+  });
+}
+assert.deepEqual(faults, []);
+await browser.close();
