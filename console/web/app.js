@@ -1,12 +1,14 @@
 // The frame around the views: which one is shown, the keys, the theme and the language.
 import {h, clear} from './dom.js';
 import {choose, language, t} from './words.js';
+import * as inspector from './inspector.js';
 import * as servers from './servers.js';
 import * as conversations from './conversations.js';
 
 // A view of the page. Its key follows "g".
 const views = [
   {name: 'servers', key: 's', module: servers},
+  {name: 'inspector', key: 'i', module: inspector},
   {name: 'conversations', key: 'c', module: conversations},
 ];
 

@@ -58,16 +58,19 @@ export function pairs(text) {
   return all;
 }
 
+/** Characters of a URI template. */
+const MAX_TEMPLATE = 8192;
+
 /** variables are the names in a URI template, in order, each once. */
 export function variables(template) {
-  const names = [...template.slice(0, 8192).matchAll(/\{[+#./;?&]?([^{}]+)\}/g)].flatMap(([, list]) => list.split(',')).map((name) => name.replace(/(\*|:\d+)$/, '').trim());
+  const names = [...template.slice(0, MAX_TEMPLATE).matchAll(/\{[+#./;?&]?([^{}]+)\}/g)].flatMap(([, list]) => list.split(',')).map((name) => name.replace(/(\*|:\d+)$/, '').trim());
   return [...new Set(names)].filter(Boolean);
 }
 
 /** expand puts values into a URI template (RFC 6570), texts only. */
 export function expand(template, values) {
   const kinds = {'': ['', ',', false], '+': ['', ',', false], '#': ['#', ',', false], '.': ['.', '.', false], '/': ['/', '/', false], ';': [';', ';', true], '?': ['?', '&', true], '&': ['&', '&', true]};
-  return template.slice(0, 8192).replace(/\{([+#./;?&]?)([^{}]+)\}/g, (_, sign, list) => {
+  return template.slice(0, MAX_TEMPLATE).replace(/\{([+#./;?&]?)([^{}]+)\}/g, (_, sign, list) => {
     const [first, between, named] = kinds[sign];
     const given = list.split(',').flatMap((spec) => {
       const [, name, cut] = /^(.*?)(?:\*|:(\d+))?$/.exec(spec.trim());

@@ -3,8 +3,10 @@
 
 /** Characters that are read; what follows is plain text. */
 export const MAX_TEXT = 100_000;
-const maxDepth = 8; // of blocks in blocks, and of emphasis in emphasis
-const maxAhead = 2_000; // characters from the beginning of a link or emphasis to its end
+/** Blocks in blocks, and emphasis in emphasis. */
+const MAX_DEPTH = 8;
+/** Characters from the beginning of a link or emphasis to its end. */
+const MAX_AHEAD = 2_000;
 
 /**
  * parse gives the blocks of a text: {type: 'heading', level, children}, {type: 'paragraph', children},
@@ -31,7 +33,7 @@ const bullet = /^( {0,3})([-*+]|\d{1,9}[.)])(?:[ \t]+|$)/;
 const tableLine = /^ {0,3}\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$/;
 
 function blocks(lines, depth) {
-  if (depth > maxDepth) return [{type: 'paragraph', children: [lines.join('\n')]}];
+  if (depth > MAX_DEPTH) return [{type: 'paragraph', children: [lines.join('\n')]}];
   const all = [];
   for (let at = 0; at < lines.length;) {
     const line = lines[at];
@@ -137,7 +139,7 @@ function inline(text, depth = 0) {
     all.push(node);
   };
   for (let at = 0; at < text.length;) {
-    const found = depth > maxDepth ? null : special(text, at, depth);
+    const found = depth > MAX_DEPTH ? null : special(text, at, depth);
     if (found === null) {
       plain += text[at++];
     } else {
@@ -167,12 +169,12 @@ function special(text, at, depth) {
     case '[':
       return bracket(text, at, depth, false);
     case '<': {
-      const found = /^<((?:https?:\/\/|mailto:)[^\s<>]{1,2000})>/.exec(text.slice(at, at + maxAhead));
+      const found = /^<((?:https?:\/\/|mailto:)[^\s<>]{1,2000})>/.exec(text.slice(at, at + MAX_AHEAD));
       return found && {node: {type: 'link', address: found[1], children: [found[1]]}, end: at + found[0].length};
     }
     case 'h': {
       if (/\w/.test(text[at - 1] ?? '')) return null;
-      const found = /^https?:\/\/[^\s<>"'`]{1,2000}/.exec(text.slice(at, at + maxAhead));
+      const found = /^https?:\/\/[^\s<>"'`]{1,2000}/.exec(text.slice(at, at + MAX_AHEAD));
       if (!found) return null;
       const address = found[0].replace(/[.,;:!?)\]*_]+$/, '');
       return {node: {type: 'link', address, children: [address]}, end: at + address.length};
@@ -184,8 +186,8 @@ function special(text, at, depth) {
 }
 
 function code(text, at) {
-  const mark = /^`+/.exec(text.slice(at, at + maxAhead))[0];
-  const within = text.slice(at + mark.length, at + maxAhead);
+  const mark = /^`+/.exec(text.slice(at, at + MAX_AHEAD))[0];
+  const within = text.slice(at + mark.length, at + MAX_AHEAD);
   for (let end = within.indexOf(mark), tries = 0; end >= 0 && tries < 50; end = within.indexOf(mark, end + mark.length), tries++) {
     if (within[end + mark.length] === '`' || within[end - 1] === '`') continue;
     return {node: {type: 'code', text: within.slice(0, end).replace(/^ (.*\S.*) $/s, '$1')}, end: at + 2 * mark.length + end};
@@ -200,7 +202,7 @@ function emphasis(text, at, depth) {
   const whole = {node: text.slice(at, at + size), end: at + size};
   const inWord = letter === '_' && /\w/.test(text[at - 1] ?? '');
   if (size > 3 || letter === '~' && size !== 2 || inWord || /\s|^$/.test(text[at + size] ?? '')) return whole;
-  const within = text.slice(at + size, at + maxAhead);
+  const within = text.slice(at + size, at + MAX_AHEAD);
   const mark = letter.repeat(size);
   for (let end = within.indexOf(mark), tries = 0; end >= 0 && tries < 50; end = within.indexOf(mark, end + 1), tries++) {
     const after = within[end + size] ?? '';
@@ -214,7 +216,7 @@ function emphasis(text, at, depth) {
 }
 
 function bracket(text, at, depth, image) {
-  const found = /^\[((?:[^[\]\\]|\\.|\[[^[\]]{0,200}\](?!\())*)\]\(\s*(?:<([^<>\n]*)>|((?:[^\s()]|\([^\s()]*\))*))(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/.exec(text.slice(at, at + maxAhead));
+  const found = /^\[((?:[^[\]\\]|\\.|\[[^[\]]{0,200}\](?!\())*)\]\(\s*(?:<([^<>\n]*)>|((?:[^\s()]|\([^\s()]*\))*))(?:\s+(?:"[^"]*"|'[^']*'))?\s*\)/.exec(text.slice(at, at + MAX_AHEAD));
   if (!found) return null;
   const address = found[2] ?? found[3];
   const node = image ? {type: 'image', address, text: found[1]} : {type: 'link', address, children: inline(found[1], depth + 1)};

@@ -3,9 +3,10 @@ import {h} from './dom.js';
 import {digits, isObject, kind} from './json.js';
 import {number, t} from './words.js';
 
-/** Members that are shown at once; a button shows as many more. */
-export const PAGE = 100;
-const longest = 2_000; // characters of a text in the tree, until it is opened
+// Members that are shown at once; a button shows as many more.
+const MAX_MEMBERS = 100;
+// Characters of a text in the tree, until it is opened.
+const MAX_TEXT_SHOWN = 2_000;
 
 /** size is how many members or items a value has; undefined for a value that has none. */
 export function size(value) {
@@ -48,19 +49,19 @@ function branch(name, value, open) {
 }
 
 function more(inside, value, entries, from, open) {
-  for (const [name, at] of entries.slice(from, from + PAGE)) inside.append(branch(name, value[at], open && (size(value[at]) ?? 0) <= 8));
-  if (entries.length <= from + PAGE) return;
+  for (const [name, at] of entries.slice(from, from + MAX_MEMBERS)) inside.append(branch(name, value[at], open && (size(value[at]) ?? 0) <= 8));
+  if (entries.length <= from + MAX_MEMBERS) return;
   const button = h('button', {type: 'button', class: 'button-plain', onclick: () => {
     button.remove();
-    more(inside, value, entries, from + PAGE, false);
-  }}, t('inspector.tree.more', {n: number(entries.length - from - PAGE)}));
+    more(inside, value, entries, from + MAX_MEMBERS, false);
+  }}, t('inspector.tree.more', {n: number(entries.length - from - MAX_MEMBERS)}));
   inside.append(button);
 }
 
 function leaf(value) {
   const is = kind(value);
-  if (is !== 'string' || value.length <= longest) return h('span', {class: `tree-${is}`}, is === 'string' ? JSON.stringify(value) : digits(value) ?? JSON.stringify(value));
-  const text = h('span', {class: 'tree-string'}, JSON.stringify(value.slice(0, longest)) + '…');
+  if (is !== 'string' || value.length <= MAX_TEXT_SHOWN) return h('span', {class: `tree-${is}`}, is === 'string' ? JSON.stringify(value) : digits(value) ?? JSON.stringify(value));
+  const text = h('span', {class: 'tree-string'}, JSON.stringify(value.slice(0, MAX_TEXT_SHOWN)) + '…');
   const button = h('button', {type: 'button', class: 'button-plain', onclick: () => {
     text.textContent = JSON.stringify(value);
     button.remove();
