@@ -1,7 +1,7 @@
 // A connection as a whole: how it came about, what the server is and can do, what is listened for, tasks.
 import {put} from './api.js';
 import {clear, h, link} from './dom.js';
-import {result} from './results.js';
+import {result, text} from './results.js';
 import {failure, took} from './run.js';
 import {tree} from './tree.js';
 import {clock, t} from './words.js';
@@ -48,7 +48,7 @@ export function overview(session) {
         pair('description', info?.description), pair('website', info?.websiteUrl ? link(info.websiteUrl, info.websiteUrl) : null),
         pair('origin', view.origin), pair('reached', h('code', null, address(view.server))),
         pair('transport', view.transport), pair('era', view.era ? t(`inspector.era.${view.era}`) : null), pair('revision', view.revision)),
-      view.instructions ? h('div', null, h('h4', null, t('inspector.instructions')), h('p', {class: 'ins-text ins-instructions', tabindex: '0'}, view.instructions)) : null,
+      view.instructions ? h('div', null, h('h4', null, t('inspector.instructions')), h('div', {class: 'ins-instructions', tabindex: '0', role: 'region', 'aria-label': t('inspector.instructions')}, text(view.instructions))) : null,
       view.capabilities ? h('div', null, h('h4', null, t('inspector.capabilities')), tree(view.capabilities, t('inspector.capabilities'))) : null);
   }
 

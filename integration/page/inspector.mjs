@@ -311,6 +311,19 @@ const scenarios = {
     await judge('authorization');
     await shot('authorization');
     saw('a login, and the connection that it made');
+    await to('tools');
+    await page.locator('.ins-entry', {hasText: 'Echo'}).first().click();
+    await fields.first().fill('hello');
+    await page.keyboard.press('Control+Enter');
+    await has(outcome, 'hello');
+    await outcome.getByRole('button', {name: 'Copy', exact: true}).click();
+    await has(page.locator('.ins-copies'), 'curl -');
+    await outcome.getByRole('button', {name: 'Raw'}).click();
+    await has(page.locator('.ins-exchange'), '200');
+    const shown = await outcome.innerText();
+    assert.ok(!/eyJ|Bearer [^•*$"]/.test(shown), shown);
+    await shot('curl');
+    saw('a call as curl, without the token, and the request over HTTP');
   },
 
   // A view of a tool, in a frame of an origin of its own, which calls the tool itself.
@@ -364,6 +377,7 @@ const scenarios = {
           await question.getByRole('button', {name: 'Decline'}).click();
           await badge.filter({hasNotText: 'running'}).waitFor({timeout: 20_000});
         }
+        if (kind === 'tools' && n === 0) await has(outcome.locator('.ins-findings'), 'does not fit');
         if (n % 3 === 0) await ways();
         await safe(`${kind} ${n}`);
       }

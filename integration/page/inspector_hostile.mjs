@@ -9,6 +9,7 @@ const picture = (payload) => `<svg xmlns="http://www.w3.org/2000/svg" width="9" 
 const tool = (payload, n) => ({
   name: `${n} ${payload}`, title: payload, description: `${payload}\n${payload}`, annotations: {title: payload, readOnlyHint: true},
   inputSchema: {type: 'object', title: payload, properties: {text: {type: 'string', title: payload, description: payload, default: payload}, choice: {enum: [payload, 'other'], description: payload}}},
+  ...(n === 0 && {outputSchema: {type: 'object', title: payload, required: ['number'], properties: {number: {type: 'number', description: payload}}}}),
 });
 const content = (payload) => [
   {type: 'text', text: payload, annotations: {audience: [payload]}},
