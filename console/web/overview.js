@@ -31,6 +31,7 @@ export function overview(session) {
   function drawSteps() {
     const {events, view} = session;
     clear(steps, h('h3', null, t('inspector.steps')),
+      events.steps.length === 0 && view.state !== 'connecting' ? h('p', {class: 'dim'}, t('inspector.steps.none')) : null,
       h('ol', {class: 'ins-steps'}, events.steps.map((one) => h('li', {class: one.ok ? 'ins-ok' : 'ins-not'},
         h('span', {class: 'ins-mark', role: 'img', 'aria-label': t(one.ok ? 'inspector.step.ok' : 'inspector.step.not')}, one.ok ? '✓' : '✗'),
         h('span', null, h('strong', null, one.step), ' ', one.detail), h('span', {class: 'dim ins-number'}, took(one.ms)))),

@@ -317,6 +317,7 @@ export default {
   'inspector.waiting': 'waiting for the server',
   'inspector.connecting': 'connecting …',
   'inspector.steps': 'How it was connected',
+  'inspector.steps.none': 'It ended before anything was sent.',
   'inspector.step.ok': 'worked',
   'inspector.step.not': 'did not work',
   'inspector.server': 'Server',

@@ -317,6 +317,7 @@ export default {
   'inspector.waiting': '正在等待服务器',
   'inspector.connecting': '正在连接……',
   'inspector.steps': '连接过程',
+  'inspector.steps.none': '在发送任何内容之前就已结束。',
   'inspector.step.ok': '成功',
   'inspector.step.not': '未成功',
   'inspector.server': '服务器',
