@@ -101,8 +101,12 @@ func TestNothingThatAServerWroteRunsInTheInspector(t *testing.T) {
 		t.Fatalf("%d payloads, %v", len(payloads), err)
 	}
 	server := nodeScript(t, "page", "page/inspector_hostile.mjs", "page/payloads.json")
-	link := consoleOf(t, isolated(t), append([]string{"inspect", "--no-browser", "--"}, server...)...)
-	inspecting(t, "hostile", link, object{"payloads": len(payloads)})
+	for _, kinds := range [][]string{{"tools"}, {"resources", "templates", "prompts"}} {
+		t.Run(kinds[0], func(t *testing.T) {
+			link := consoleOf(t, isolated(t), append([]string{"inspect", "--no-browser", "--"}, server...)...)
+			inspecting(t, "hostile", link, object{"payloads": len(payloads), "kinds": kinds})
+		})
+	}
 }
 
 // A view of an official example of MCP Apps, with the result of the tool that has it.

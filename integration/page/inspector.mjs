@@ -359,11 +359,11 @@ const scenarios = {
     };
     await safe('the overview');
     let asked = 0;
-    for (const kind of ['tools', 'resources', 'templates', 'prompts']) {
+    for (const kind of settings.kinds) {
       await to(kind);
       await page.waitForFunction((n) => document.querySelectorAll('.ins-entry').length === n, settings.payloads);
       await safe(`the list of ${kind}`);
-      for (let n = 0; n < settings.payloads; n++) {
+      for (let n = 0; n < settings.payloads; n += kind === 'tools' ? 1 : 3) {
         await page.locator('.ins-entry').nth(n).click();
         await page.locator('.ins-ask h2').waitFor();
         if (kind !== 'tools' && n % 6 !== 0) continue;
@@ -382,13 +382,13 @@ const scenarios = {
         await safe(`${kind} ${n}`);
       }
     }
-    assert.ok(asked > 2, `${asked} questions`);
+    assert.ok(asked > 2 || !settings.kinds.includes('tools'), `${asked} questions`);
     saw('every list, every result');
     await page.reload();
     await has(page.locator('.ins-head'), 'connected');
     await to('history');
-    for (let n = 0; n < 12; n++) {
-      await page.locator('tbody a').nth(n * 5).click();
+    for (let n = 0; n < 8; n++) {
+      await page.locator('tbody a').nth(n * 2).click();
       await page.getByRole('button', {name: 'Raw'}).click();
       await page.getByRole('button', {name: 'Copy', exact: true}).click();
       await safe(`history ${n}`);
