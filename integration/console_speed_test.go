@@ -17,8 +17,8 @@ import (
 	"github.com/junction-mcp/junction/traffic"
 )
 
-// consoleOf serves a console with a ring of messages until the test ends, and returns the link to it.
-func consoleOf(t testing.TB) (ring *live.Ring, link string) {
+// consoleWithRing serves a console with a ring of messages until the test ends, and returns the link to it.
+func consoleWithRing(t testing.TB) (ring *live.Ring, link string) {
 	t.Helper()
 	ring = live.Open(live.Options{Dir: t.TempDir()})
 	c := console.New()
@@ -70,7 +70,7 @@ func fill(ring *live.Ring, messages int) {
 func TestTheConsoleShows100000Messages(t *testing.T) {
 	argv := nodeScript(t, "page", "page/traffic_speed.mjs")
 	browser := program(t, "chromium")
-	ring, link := consoleOf(t)
+	ring, link := consoleWithRing(t)
 	const messages = 100_000
 	fill(ring, messages)
 	type scrolled struct {

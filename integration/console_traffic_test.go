@@ -28,7 +28,7 @@ func TestTheConsoleShowsTraffic(t *testing.T) {
 	call := func(args ...string) []string {
 		return append([]string{bin, "call", "http://" + address + "/mcp"}, args...)
 	}
-	plan := object{"browser": browser, "state": filepath.Join(dir, "state.json"), "link": consoleLink(t, env), "part": "nothing", "shots": os.Getenv("CONSOLE_SHOTS"),
+	plan := object{"browser": browser, "state": filepath.Join(dir, "state.json"), "link": consoleOf(t, env, "console", "--no-browser"), "part": "nothing", "shots": os.Getenv("CONSOLE_SHOTS"),
 		"calls": object{
 			"echo":    call("every__echo", "message=hello"),
 			"numbers": call("every__numbers", "--args", `{"big":12345678901234567890,"exact":1.50}`),

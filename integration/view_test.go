@@ -5,7 +5,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/apps"
@@ -54,7 +53,7 @@ func TestViewsAreShownInAFrameOfTheirOwn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			printed := run(t, isolated(t), node(t), absolute(t, "clients/view/view.mjs"), npm(t, "servers", "node_modules", "playwright-core"), program(t, "chromium"), consoleLink(t, isolated(t)), string(server), test.uri)
+			printed := run(t, isolated(t), node(t), absolute(t, "clients/view/view.mjs"), npm(t, "servers", "node_modules", "playwright-core"), program(t, "chromium"), consoleOf(t, isolated(t), "console", "--no-browser"), string(server), test.uri)
 			var said struct {
 				Origin string
 				Data   json.RawMessage
@@ -66,23 +65,5 @@ func TestViewsAreShownInAFrameOfTheirOwn(t *testing.T) {
 				t.Errorf("the view at %s says %s, want %s", said.Origin, said.Data, test.want)
 			}
 		})
-	}
-}
-
-// consoleLink runs junction console until the test ends, and returns its link, which lets one browser in.
-func consoleLink(t *testing.T, env []string) string {
-	t.Helper()
-	lines, log := start(t, env, junction(t), "console", "--no-browser")
-	for deadline := time.After(30 * time.Second); ; {
-		select {
-		case line, more := <-lines:
-			if line = strings.TrimSpace(line); strings.HasPrefix(line, "http://") {
-				return line
-			} else if !more {
-				t.Fatalf("the console ended: %s", log)
-			}
-		case <-deadline:
-			t.Fatalf("the console prints no link: %s", log)
-		}
 	}
 }

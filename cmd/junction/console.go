@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"github.com/junction-mcp/junction/console"
+	"github.com/junction-mcp/junction/console/inspect"
 	"github.com/junction-mcp/junction/console/reply"
 	"github.com/spf13/cobra"
 )
@@ -22,7 +23,7 @@ const anyPort = "127.0.0.1:0"
 type consoleOptions struct {
 	http      string
 	noBrowser bool
-	view      string // the view to open, as the page's address has it behind #/; empty: the first one
+	inspected *inspect.Server // to connect to and to show; nil: the page shows its first view
 }
 
 func (a *app) consoleCommand() *cobra.Command {
@@ -61,9 +62,18 @@ func (a *app) serveConsole(ctx context.Context, o consoleOptions) (err error) {
 	ring, end := a.keepTraffic(ctx)
 	defer func() { err = errors.Join(err, end()) }()
 	ring.Mount(c.Handle)
-	a.consoleRoutes(c)
+	inspector := a.consoleRoutes(c)
+	view := "" // to open, as the page's address has it behind #/; empty: the first one
+	if o.inspected != nil {
+		id, err := inspector.Begin(*o.inspected)
+		if err != nil {
+			l.Close()
+			return usagef("%w", err)
+		}
+		view = "inspector/" + id
+	}
 	origin := "http://" + l.Addr().String()
-	link := c.Link(origin, o.view)
+	link := c.Link(origin, view)
 	a.out.Printf("The console is at\n  %s\n", link)
 	if !o.noBrowser && a.person != nil {
 		showPage(ctx, link)
@@ -74,7 +84,7 @@ func (a *app) serveConsole(ctx context.Context, o consoleOptions) (err error) {
 	defer cancel()
 	if a.person != nil && !a.person.Away() {
 		a.screen.Printf("The link lets one browser in. Enter prints another one, Ctrl-C ends the console.\n")
-		asking.Go(func() { a.printLinks(ctx, func() string { return c.Link(origin, o.view) }) })
+		asking.Go(func() { a.printLinks(ctx, func() string { return c.Link(origin, view) }) })
 	}
 	return c.Serve(ctx, l, a.serverLog())
 }
@@ -163,8 +173,9 @@ func (a *app) printLinks(ctx context.Context, link func() string) {
 	}
 }
 
-// consoleRoutes adds to the API of the console what this user's processes say.
-func (a *app) consoleRoutes(c *console.Console) {
+// consoleRoutes adds to the API of the console what this user's processes say, and an inspector, which it returns.
+func (a *app) consoleRoutes(c *console.Console) consoleInspector {
+	inspector := a.newInspector()
 	c.Handle("GET /instances", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		all, err := instances(r.Context())
 		if err != nil {
@@ -173,11 +184,19 @@ func (a *app) consoleRoutes(c *console.Console) {
 		}
 		reply.JSON(w, http.StatusOK, map[string][]instance{"instances": all})
 	}))
+	c.Handle("GET /servers", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		all, err := inspector.app.inspectable()
+		if err != nil {
+			reply.Error(w, http.StatusInternalServerError, err)
+			return
+		}
+		reply.JSON(w, http.StatusOK, all)
+	}))
 	c.Handle("/instances/{pid}/{rest...}", passOrders())
 	a.conversationRoutes(c)
-	inspector := a.newInspector()
 	inspector.Mount(c.Handle)
 	a.closing.Lock()
 	defer a.closing.Unlock()
 	a.closers = append(a.closers, inspector)
+	return inspector
 }

@@ -14,18 +14,24 @@ import (
 // consoleServed runs junction console until the test ends; a browser that has opened the link asks its API.
 func consoleServed(t *testing.T, args ...string) (ask func(method, path, body string) (int, string)) {
 	t.Helper()
+	return pageServed(t, append([]string{"console"}, args...)...)
+}
+
+// pageServed is that with a command that serves the console.
+func pageServed(t *testing.T, args ...string) (ask func(method, path, body string) (int, string)) {
+	t.Helper()
 	ctx, interrupt := context.WithCancelCause(context.WithoutCancel(t.Context()))
 	link := regexp.MustCompile(`http://\S+`)
 	began := make(chan struct{}, 1)
 	stdout := &watchedBuffer{word: "?token=", seen: func() { began <- struct{}{} }}
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, append([]string{"console"}, args...), strings.NewReader(""), stdout, io.Discard)
+		ended <- run(ctx, args, strings.NewReader(""), stdout, io.Discard)
 	}()
 	t.Cleanup(func() {
 		interrupt(errInterrupted)
 		if code := <-ended; code != exitOK {
-			t.Errorf("junction console ends with %d", code)
+			t.Errorf("junction %q ends with %d", args, code)
 		}
 	})
 	<-began

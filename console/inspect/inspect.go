@@ -162,12 +162,30 @@ func (i *Inspector) find(r *http.Request) (*connection, error) {
 	return nil, refuse(http.StatusNotFound, "there is no such connection: it ended, or the console was started again")
 }
 
-// begin begins a connection.
+// begin begins a connection that a page wants.
 func (i *Inspector) begin(r *http.Request) (any, error) {
 	var s Server
 	if err := decode(r, &s, maxDescription); err != nil {
 		return nil, err
 	}
+	c, err := i.connect(s)
+	if err != nil {
+		return nil, err
+	}
+	return accepted{c.view()}, nil
+}
+
+// Begin begins a connection before a page asks for it, and returns its id in the API. The error says what is wrong with s;
+// what becomes of the connection is in its events.
+func (i *Inspector) Begin(s Server) (id string, err error) {
+	c, err := i.connect(s)
+	if err != nil {
+		return "", err
+	}
+	return c.id, nil
+}
+
+func (i *Inspector) connect(s Server) (*connection, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -181,7 +199,7 @@ func (i *Inspector) begin(r *http.Request) (any, error) {
 	i.running.Add(1)
 	i.mu.Unlock()
 	c.start()
-	return accepted{c.view()}, nil
+	return c, nil
 }
 
 func (s *Server) check() error {

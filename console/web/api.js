@@ -1,4 +1,5 @@
 // What the page asks of the junction that serves it.
+import {parse} from './json.js';
 
 const base = 'api/v1/';
 const slowest = 5000; // milliseconds between two tries to get a stream back
@@ -13,14 +14,19 @@ export class ApiError extends Error {
 
 export const get = (path) => request('GET', path);
 /** getExact is get with numbers as they were written: those that JavaScript would change are JSON.rawJSON, where there is that. */
-export const getExact = (path) => request('GET', path, undefined, exactly);
+export const getExact = (path) => request('GET', path, undefined, exact);
 export const post = (path, body) => request('POST', path, body ?? {});
+export const put = (path, body) => request('PUT', path, body ?? {});
 export const del = (path) => request('DELETE', path);
 
 const exactly = (key, value, context) =>
   (typeof value === 'number' && context?.source && context.source !== String(value) ? JSON.rawJSON?.(context.source) ?? value : value);
 
-async function request(method, path, body, reviver) {
+// Only a number with many digits may be one that JavaScript changes; reading each as it is written takes longer.
+const parsed = (text) => (/\d{16}/.test(text) ? parse(text) : JSON.parse(text));
+const exact = (text) => JSON.parse(text, exactly);
+
+async function request(method, path, body, read = parsed) {
   const init = {method, headers: {}};
   if (body !== undefined) {
     init.body = JSON.stringify(body);
@@ -35,7 +41,7 @@ async function request(method, path, body, reviver) {
   const text = await response.text();
   let value = null;
   try {
-    value = text === '' ? null : JSON.parse(text, reviver);
+    value = text === '' ? null : read(text);
   } catch {
     value = {error: text};
   }
@@ -82,7 +88,7 @@ export function stream(path, onEvent, onState = () => {}) {
       else if (line.startsWith('data:')) data += value;
       else if (line.startsWith('id:')) last = value;
     }
-    if (data !== '') onEvent(name, JSON.parse(data), last);
+    if (data !== '') onEvent(name, parsed(data), last);
   }
 
   function start() {

@@ -1,6 +1,7 @@
 // The frame around the views: which one is shown, the keys, the theme and the language.
 import {h, clear} from './dom.js';
 import {choose, language, t} from './words.js';
+import * as inspector from './inspector.js';
 import * as servers from './servers.js';
 import * as traffic from './traffic.js';
 import * as conversations from './conversations.js';
@@ -9,6 +10,7 @@ import * as conversations from './conversations.js';
 const views = [
   {name: 'traffic', key: 't', module: traffic},
   {name: 'servers', key: 's', module: servers},
+  {name: 'inspector', key: 'i', module: inspector},
   {name: 'conversations', key: 'c', module: conversations},
 ];
 

@@ -3,7 +3,8 @@ import {clear, h} from './dom.js';
 import {getExact} from './api.js';
 import {counterpart, ends, headersOf} from './diagram.js';
 import {nameOf} from './list.js';
-import {changes, tree} from './tree.js';
+import {changes} from './changes.js';
+import {tree} from './tree.js';
 import {waterfall} from './waterfall.js';
 import {bytes, clock, duration, number, plural, t} from './words.js';
 

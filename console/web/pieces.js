@@ -1,19 +1,12 @@
-// JSON as a person reads it: a tree that opens piece by piece, and what differs between two values.
+// What differs between two values of JSON, and a value in one line.
 
 import {isRaw, kind} from './json.js';
 
-const maxPiece = 200; // members that are shown before a person asks for more
 const maxText = 400; // characters of a string in a tree
 const maxDifferences = 300;
 const maxDepth = 64;
 
 const isBranch = (value) => value !== null && typeof value === 'object' && !isRaw(value);
-
-/** membersOf are the members of an object or array, from one on: [key, value] each, and how many more there are. */
-export function membersOf(value, from = 0) {
-  const keys = Object.keys(value);
-  return {members: keys.slice(from, from + maxPiece).map((key) => [key, value[key]]), more: Math.max(0, keys.length - from - maxPiece)};
-}
 
 /** gist is a value in one short line. */
 export function gist(value) {

@@ -2,7 +2,7 @@
 import test from 'node:test';
 import assert from 'node:assert/strict';
 import {kind as kindOf} from './json.js';
-import {differences, gist, membersOf} from './pieces.js';
+import {differences, gist} from './pieces.js';
 
 test('a value in one line', () => {
   for (const [value, want] of [[{a: 1}, '{1}'], [[1, 2], '[2]'], ['a"b', '"a\\"b"'], [null, 'null'], [1.5, '1.5'], [true, 'true']]) assert.equal(gist(value), want);
@@ -15,12 +15,6 @@ test('numbers stay as they were written', {skip: !JSON.rawJSON && 'this Node has
   assert.deepEqual([kindOf(big), gist(big), JSON.stringify({big})], ['number', '12345678901234567890', '{"big":12345678901234567890}']);
   assert.deepEqual(differences({n: big}, {n: JSON.rawJSON('12345678901234567890')}).found, []);
   assert.equal(differences({n: big}, {n: JSON.rawJSON('1.0')}).found.length, 1);
-});
-
-test('members come in pieces', () => {
-  const many = Array.from({length: 450}, (_, n) => n);
-  assert.deepEqual([membersOf(many).members.length, membersOf(many).more], [200, 250]);
-  assert.deepEqual(membersOf(many, 400), {members: many.slice(400).map((n) => [String(n), n]), more: 0});
 });
 
 test('differences have their place', () => {

@@ -1,55 +1,70 @@
-// JSON in the page: as a tree whose branches are made when somebody opens them, and as what differs between two values.
+// JSON as a tree that opens where somebody looks, so that a large or deep value costs nothing until then.
 import {h} from './dom.js';
-import {kind as kindOf} from './json.js';
-import {differences, gist, membersOf} from './pieces.js';
-import {plural, t} from './words.js';
+import {digits, isObject, kind} from './json.js';
+import {number, t} from './words.js';
 
-const openDepth = 3; // levels that are open at the beginning
+// Members that are shown at once; a button shows as many more.
+const MAX_MEMBERS = 100;
+// Characters of a text in the tree, until it is opened.
+const MAX_TEXT_SHOWN = 2_000;
 
-/** tree is a value as a tree. */
-export function tree(value) {
-  return h('div', {class: 'tree'}, branch(null, value, 0));
+/** size is how many members or items a value has; undefined for a value that has none. */
+export function size(value) {
+  if (Array.isArray(value)) return value.length;
+  return isObject(value) ? Object.keys(value).length : undefined;
 }
 
-function branch(key, value, depth) {
-  const kind = kindOf(value);
-  const name = key === null ? null : [h('bdi', {class: 'tree-key'}, key), ': '];
-  if (kind !== 'object' && kind !== 'array' || Object.keys(value).length === 0) {
-    const empty = {object: '{}', array: '[]'}[kind];
-    return h('div', {class: 'tree-leaf'}, name, h('bdi', {class: `tree-${kind}`}, empty ?? gist(value)));
-  }
+/** brief is the beginning of a value in one line. */
+export function brief(value, length = 60, depth = 0) {
+  const is = kind(value);
+  if (depth > 2 && size(value)) return '…';
+  const text = is === 'array' ? `[${value.slice(0, 4).map((item) => brief(item, 20, depth + 1)).join(', ')}${value.length > 4 ? ', …' : ''}]`
+    : is === 'object' ? `{${Object.keys(value).slice(0, 6).join(', ')}${Object.keys(value).length > 6 ? ', …' : ''}}`
+      : is === 'string' ? JSON.stringify(value.slice(0, length + 1)) : digits(value) ?? String(value);
+  return text.length > length ? text.slice(0, length - 1) + '…' : text;
+}
+
+/** tree shows a value; the first level is open, and further ones where all of it is small. */
+export function tree(value, label) {
+  return h('div', {class: 'tree', role: 'group', 'aria-label': label}, branch(null, value, true));
+}
+
+function branch(name, value, open) {
+  const n = size(value);
+  const key = name === null ? null : [h('span', {class: 'tree-key'}, name), ': '];
+  if (!n) return h('div', {class: 'tree-leaf'}, key, leaf(value));
   const inside = h('div', {class: 'tree-inside'});
-  const fill = (from) => {
-    const {members, more} = membersOf(value, from);
-    inside.append(...members.map(([k, v]) => branch(k, v, depth + 1)));
-    if (more > 0) {
-      const button = h('button', {class: 'button-plain', onclick: () => { button.remove(); fill(from + members.length); }}, plural('traffic.json.more', more));
-      inside.append(button);
-    }
+  const fill = () => {
+    if (inside.firstChild) return;
+    const entries = Array.isArray(value) ? [...value.keys()].map((i) => [String(i), i]) : Object.keys(value).map((k) => [k, k]);
+    more(inside, value, entries, 0, n <= 6);
   };
-  const node = h('details', {
-    class: 'tree-branch', ontoggle: () => { if (node.open && !inside.firstChild) fill(0); },
-  }, h('summary', null, name, h('span', {class: 'tree-gist'}, plural(`traffic.json.${kind}`, Object.keys(value).length))), inside);
-  // Few are open at the beginning, even of an array of many objects.
-  if (depth < openDepth && Object.keys(value).length <= 30) {
-    fill(0);
+  const node = h('details', {class: 'tree-branch', ontoggle: () => node.open && fill()},
+    h('summary', null, key, h('span', {class: 'tree-brief'}, brief(value)), ' ', h('span', {class: 'tree-size'}, number(n))), inside);
+  if (open) {
+    fill();
     node.open = true;
   }
   return node;
 }
 
-/** changes is what differs between two values, as a table. */
-export function changes(before, after) {
-  const {found, more} = differences(before, after);
-  if (found.length === 0) return h('p', {class: 'dim'}, t('traffic.diff.none'));
-  return h('div', {class: 'stack'},
-    h('ul', {class: 'changes'}, found.map((one) => h('li', {class: `change change-${one.kind}`},
-      h('span', {class: 'change-kind'}, t(`traffic.diff.${one.kind}`)),
-      h('bdi', {class: 'change-path'}, one.path || t('traffic.diff.all')),
-      'before' in one ? h('del', null, short(one.before)) : null,
-      'after' in one ? h('ins', null, short(one.after)) : null))),
-    more ? h('p', {class: 'dim'}, t('traffic.diff.more')) : null);
+function more(inside, value, entries, from, open) {
+  for (const [name, at] of entries.slice(from, from + MAX_MEMBERS)) inside.append(branch(name, value[at], open && (size(value[at]) ?? 0) <= 8));
+  if (entries.length <= from + MAX_MEMBERS) return;
+  const button = h('button', {type: 'button', class: 'button-plain', onclick: () => {
+    button.remove();
+    more(inside, value, entries, from + MAX_MEMBERS, false);
+  }}, t('inspector.tree.more', {n: number(entries.length - from - MAX_MEMBERS)}));
+  inside.append(button);
 }
 
-const short = (value) => (kindOf(value) === 'object' || kindOf(value) === 'array' ? cut(JSON.stringify(value)) : gist(value));
-const cut = (text) => (text.length > 400 ? text.slice(0, 400) + '…' : text);
+function leaf(value) {
+  const is = kind(value);
+  if (is !== 'string' || value.length <= MAX_TEXT_SHOWN) return h('span', {class: `tree-${is}`}, is === 'string' ? JSON.stringify(value) : digits(value) ?? JSON.stringify(value));
+  const text = h('span', {class: 'tree-string'}, JSON.stringify(value.slice(0, MAX_TEXT_SHOWN)) + '…');
+  const button = h('button', {type: 'button', class: 'button-plain', onclick: () => {
+    text.textContent = JSON.stringify(value);
+    button.remove();
+  }}, t('inspector.tree.whole', {n: number(value.length)}));
+  return [text, ' ', button];
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/junction-mcp/junction/console/inspect"
+	"github.com/spf13/cobra"
+)
+
+func (a *app) inspectCommand() *cobra.Command {
+	var o consoleOptions
+	cmd := &cobra.Command{
+		Use:   "inspect SERVER | -- COMMAND…",
+		Short: "Connect to a server, and show it in a browser",
+		Long: `Serve the console's page on this machine, as junction console does, and connect to a
+server there: a name from a configuration, a URL, or a command at the end. The page shows
+how it is connected, what it offers, and every message; its tools can be called, and its
+questions answered there.
+
+  junction inspect https://example.com/mcp
+  junction inspect -- npx -y some-server
+
+` + exitHelp,
+		ValidArgsFunction: a.suggestServers,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s, err := a.wanted(cmd, args)
+			if err != nil {
+				return err
+			}
+			o.inspected = s
+			return orderly(cmd.Context(), a.serveConsole(cmd.Context(), o))
+		},
+	}
+	o.flags(cmd)
+	a.connectionFlags(cmd.Flags())
+	return cmd
+}
+
+// wanted is the server that a command line means, for the inspector, which finds it.
+func (a *app) wanted(cmd *cobra.Command, args []string) (*inspect.Server, error) {
+	if err := a.checkFlags(); err != nil {
+		return nil, err
+	}
+	dash := cmd.ArgsLenAtDash()
+	switch s := (&inspect.Server{Revision: a.flags.revision}); {
+	case len(args) == 0 && dash >= 0:
+		return nil, usagef(`after "--" stands the command of a server`)
+	case len(args) == 0:
+		return nil, usagef(`%s: SERVER is missing: a name from a configuration, a URL, or "--" and a command at the end`, cmd.CommandPath())
+	case dash > 0 || dash < 0 && len(args) > 1:
+		return nil, usagef("%s: expected one server", cmd.CommandPath())
+	case dash == 0 && (len(args) > 1 || !isURL(args[0])):
+		s.Command, s.Args, s.Env = args[0], args[1:], map[string]string{}
+		for _, pair := range a.flags.env {
+			name, value, found := strings.Cut(pair, "=")
+			if !found || name == "" {
+				return nil, usagef("--env: expected NAME=VALUE")
+			}
+			s.Env[name] = value
+		}
+		return s, onlyFor(len(a.flags.header) > 0, "--header is for servers with a URL")
+	case isHTTP(args[0]):
+		header, err := headers(a.flags.header)
+		s.URL, s.Headers = args[0], map[string]string{}
+		for name, values := range header {
+			s.Headers[name] = strings.Join(values, ", ")
+		}
+		if err != nil {
+			return nil, err
+		}
+		return s, onlyFor(len(a.flags.env) > 0, "--env is for the command of a server")
+	default:
+		s.Name = args[0]
+		return s, onlyFor(len(a.flags.header)+len(a.flags.env) > 0, "--header and --env do not apply to a configured server: change its entry")
+	}
+}
+
+func onlyFor(given bool, problem string) error {
+	if given {
+		return usagef("%s", problem)
+	}
+	return nil
+}
+
+// An inspectableServer is one that the console can connect to by its name.
+type inspectableServer struct {
+	Name     string `json:"name"`
+	Origin   string `json:"origin"`             // where it is defined, for people
+	Reached  string `json:"reached,omitempty"`  // what is started or called, without secrets
+	Disabled bool   `json:"disabled,omitempty"` // the person switched it off; it can be connected to all the same
+}
+
+// inspectable are the servers that the console can connect to by their names: those of the configuration, and those that
+// ship with junction. Problems say what of the configuration cannot be used, and why.
+func (a *app) inspectable() (any, error) {
+	set, entries, err := a.readServers()
+	if err != nil && len(a.flags.config) > 0 {
+		return nil, err
+	}
+	all := []inspectableServer{}
+	for _, e := range entries {
+		one := inspectableServer{Name: e.name, Origin: e.origin(), Disabled: e.isDisabled()}
+		if e.definition != nil {
+			one.Reached = e.definition.String()
+		}
+		all = append(all, one)
+	}
+	for _, name := range shippedNames() {
+		if !slices.ContainsFunc(entries, func(e entry) bool { return e.name == name }) {
+			all = append(all, inspectableServer{Name: name, Origin: entry{name: name}.origin()})
+		}
+	}
+	problems := []string{}
+	if err != nil {
+		problems = append(problems, plainText(err))
+	}
+	for _, p := range set.Problems() {
+		problems = append(problems, plainText(unusable(p, set)))
+	}
+	return struct {
+		Servers  []inspectableServer `json:"servers"`
+		Problems []string            `json:"problems"`
+	}{all, problems}, nil
+}
