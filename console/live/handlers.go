@@ -16,6 +16,7 @@ func (r *Ring) Mount(handle func(pattern string, h http.Handler)) {
 		"DELETE /traffic":                 r.serveClear,
 		"GET /traffic/stream":             r.serveStream,
 		"GET /traffic/export":             r.serveExport,
+		"GET /traffic/figures":            r.serveFigures,
 		"GET /traffic/calls/{pid}/{call}": r.serveCall,
 		"GET /traffic/{seq}":              r.serveOne,
 	} {

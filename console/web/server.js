@@ -3,7 +3,7 @@ import {clear, h} from './dom.js';
 import {get, post} from './api.js';
 import {number, plural, t} from './words.js';
 import {diff} from './diff.js';
-import {offers} from './servers.js';
+import {lately, offers} from './servers.js';
 
 const kinds = {connected: 'good', failed: 'bad', 'not responding': 'bad', connecting: 'accent', 'waiting to start': 'warn'};
 const logPause = 2000; // milliseconds between two looks at what it writes
@@ -59,6 +59,7 @@ export function server(pid, name, {say}) {
       'server.revision': it.revision,
       'server.source': it.source,
       'server.running': it.running > 0 ? number(it.running) : '',
+      'servers.lately': it.figures ? lately(it.figures) : '',
       'server.instances': it.maxInstances ? t('server.of', {n: number(it.instances ?? 0), most: number(it.maxInstances)}) : '',
       'server.users': it.users?.join(', '),
       'server.renamed': it.renamed?.join('; '),

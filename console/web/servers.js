@@ -2,17 +2,20 @@
 // #/servers/PID/NAME one server of it.
 import {clear, h} from './dom.js';
 import {get} from './api.js';
-import {plural, t} from './words.js';
+import {duration, plural, t} from './words.js';
 import {gateway} from './gateway.js';
 import {server, badge} from './server.js';
 
 const pause = 1000; // milliseconds between two looks
+const figuresPause = 5000; // the same, at what calls took of late
 
 export function view({go, say}) {
   const node = h('div', {class: 'stack'});
   let closed = false;
   let timer = 0;
   let instances = null; // not known yet
+  let figures = []; // of the console that watches them
+  let counted = -Infinity; // when
   let shown = null; // {path, node, show(instance), close?()}
 
   async function look() {
@@ -20,7 +23,12 @@ export function view({go, say}) {
     if (!document.hidden) {
       try {
         ({instances} = await get('instances'));
+        if (performance.now() - counted > figuresPause) {
+          counted = performance.now();
+          figures = (await get('traffic/figures')).servers;
+        }
         if (closed) return;
+        for (const one of instances) for (const of of one.servers ?? []) of.figures = figures.find((f) => f.pid === one.pid && f.server === of.name);
         shown.show(instances, null);
       } catch (error) {
         if (closed) return;
@@ -105,7 +113,7 @@ function instance(one) {
     one.folder ? h('p', {class: 'dim mono'}, one.folder) : null,
     remarks(one),
     (one.servers ?? []).length === 0 ? h('p', {class: 'dim'}, t('servers.noservers')) : h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-labelledby': id}, h('table', {class: 'table'},
-      h('thead', null, h('tr', null, ['name', 'state', 'offers', 'running', 'line'].map((key) => h('th', {scope: 'col'}, t(`servers.${key}`))))),
+      h('thead', null, h('tr', null, ['name', 'state', 'offers', 'running', 'lately', 'line'].map((key) => h('th', {scope: 'col'}, t(`servers.${key}`))))),
       h('tbody', null, one.servers.map((s) => row(one.pid, s))))));
 }
 
@@ -122,7 +130,18 @@ function row(pid, one) {
     h('td', null, badge(one), one.withheld?.length ? [' ', h('span', {class: 'badge badge-warn'}, plural('servers.withheld', one.withheld.length))] : null),
     h('td', {class: 'servers-offers'}, offers(one)),
     h('td', null, one.running > 0 ? plural('servers.requests', one.running) : ''),
+    h('td', {class: 'servers-lately'}, lately(one.figures)),
     h('td', {class: 'dim'}, one.line));
+}
+
+/** lately is what calls of a server came to in the last minutes, as far as the console saw them. */
+export function lately(figures) {
+  if (!figures) return '';
+  return [
+    plural('servers.calls', figures.calls),
+    figures.errors > 0 ? [', ', h('span', {class: 'server-error'}, plural('servers.errors', figures.errors))] : '',
+    h('span', {class: 'dim', title: t('servers.times')}, ` ${duration(figures.p50)} / ${duration(figures.p95)}`),
+  ];
 }
 
 /** offers says how much a server has. */
