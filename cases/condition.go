@@ -106,9 +106,16 @@ func (c *condition) check(what string, got any, there bool, v vars) []string {
 			faults = append(faults, fmt.Sprintf("%s: expected it to contain %s\n%s", what, shown(want), indented("got: ", got)))
 		}
 	}
-	for _, want := range c.lacks {
-		if want = v.fill(want); contains(got, want) {
-			faults = append(faults, fmt.Sprintf("%s: expected it not to contain %s\n%s", what, shown(want), indented("got: ", got)))
+	for _, unwanted := range c.lacks {
+		unwanted = v.fill(unwanted)
+		entries, several := unwanted.([]any)
+		if !several {
+			entries = []any{unwanted}
+		}
+		for _, one := range entries { // one that is contained is one too many
+			if contains(got, one) {
+				faults = append(faults, fmt.Sprintf("%s: expected it not to contain %s\n%s", what, shown(one), indented("got: ", got)))
+			}
 		}
 	}
 	for _, source := range c.matches {
