@@ -98,7 +98,7 @@ func (c *condition) check(what string, got any, there bool, v vars) []string {
 	var faults []string
 	for _, want := range c.equals {
 		if want = v.fill(want); !equal(got, want) {
-			faults = append(faults, what+": "+unlike(got, want))
+			faults = append(faults, what+": "+difference(got, want))
 		}
 	}
 	for _, want := range c.contains {
@@ -159,8 +159,8 @@ func indented(label string, v any) string {
 	return label + strings.TrimLeft(lines[0], " ") + strings.TrimSuffix("\n"+strings.Join(lines[1:], "\n"), "\n")
 }
 
-// unlike says how a value differs from what was wanted.
-func unlike(got, want any) string {
+// difference says how a value differs from what was wanted.
+func difference(got, want any) string {
 	before, after := lines(want), lines(got)
 	if len(short(got))+len(short(want)) < 100 && !isLong(before) && !isLong(after) {
 		return fmt.Sprintf("expected %s, got %s", shown(want), shown(got))

@@ -111,7 +111,7 @@ func (c *connection) ask(r *http.Request) (any, error) {
 	if err := c.enter(q, limit); err != nil {
 		return nil, err
 	}
-	if !c.goes(func() { c.perform(q, client, a) }) {
+	if !c.spawn(func() { c.perform(q, client, a) }) {
 		return nil, refuse(http.StatusConflict, "the connection ends")
 	}
 	return accepted{map[string]uint64{"request": q.Request}}, nil
