@@ -34,8 +34,8 @@ func (c *connection) reply(kind string, r func(answers) *replies, params any) (a
 
 // complain notes what makes the case fail; c.mu is held.
 func (c *connection) complain(text string) {
-	if len(c.unasked) < maxUnasked {
-		c.unasked = append(c.unasked, text)
+	if len(c.unanswered) < maxUnanswered {
+		c.unanswered = append(c.unanswered, text)
 	}
 }
 
@@ -90,7 +90,7 @@ func fileURI(path string) string {
 func (c *connection) unused() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	faults := c.unasked
+	faults := c.unanswered
 	for kind, r := range map[string]*replies{kindElicit: c.answers.elicit, kindSample: c.answers.sample} {
 		if r != nil && !r.all && c.replied[kind] < len(r.each) {
 			faults = append(faults, fmt.Sprintf("answers: %s has %d, and the server asked for %d", kind, len(r.each), c.replied[kind]))

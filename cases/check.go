@@ -47,7 +47,7 @@ func (c *connection) step(ctx context.Context, t *testCase, s *step) []string {
 		faults = c.capture(s, out)
 	} else {
 		c.mu.Lock()
-		faults = append(faults, c.unasked...)
+		faults = append(faults, c.unanswered...)
 		c.mu.Unlock()
 	}
 	return faults

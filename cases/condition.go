@@ -98,7 +98,7 @@ func (c *condition) check(what string, got any, there bool, v vars) []string {
 	var faults []string
 	for _, want := range c.equals {
 		if want = v.fill(want); !equal(got, want) {
-			faults = append(faults, what+": "+unlike(got, want))
+			faults = append(faults, what+": "+difference(got, want))
 		}
 	}
 	for _, want := range c.contains {
@@ -106,9 +106,16 @@ func (c *condition) check(what string, got any, there bool, v vars) []string {
 			faults = append(faults, fmt.Sprintf("%s: expected it to contain %s\n%s", what, shown(want), indented("got: ", got)))
 		}
 	}
-	for _, want := range c.lacks {
-		if want = v.fill(want); contains(got, want) {
-			faults = append(faults, fmt.Sprintf("%s: expected it not to contain %s\n%s", what, shown(want), indented("got: ", got)))
+	for _, unwanted := range c.lacks {
+		unwanted = v.fill(unwanted)
+		entries, several := unwanted.([]any)
+		if !several {
+			entries = []any{unwanted}
+		}
+		for _, one := range entries { // one that is contained is one too many
+			if contains(got, one) {
+				faults = append(faults, fmt.Sprintf("%s: expected it not to contain %s\n%s", what, shown(one), indented("got: ", got)))
+			}
 		}
 	}
 	for _, source := range c.matches {
@@ -152,8 +159,8 @@ func indented(label string, v any) string {
 	return label + strings.TrimLeft(lines[0], " ") + strings.TrimSuffix("\n"+strings.Join(lines[1:], "\n"), "\n")
 }
 
-// unlike says how a value differs from what was wanted.
-func unlike(got, want any) string {
+// difference says how a value differs from what was wanted.
+func difference(got, want any) string {
 	before, after := lines(want), lines(got)
 	if len(short(got))+len(short(want)) < 100 && !isLong(before) && !isLong(after) {
 		return fmt.Sprintf("expected %s, got %s", shown(want), shown(got))

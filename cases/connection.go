@@ -21,13 +21,13 @@ type connection struct {
 	vars   vars
 	ends   []func() error // last first
 
-	mu      sync.Mutex
-	answers answers        // of the case that runs
-	replied map[string]int // by kind
-	unasked []string       // what the server asked and nobody answers
-	events  []event
-	held    int           // bytes of events
-	changed chan struct{} // closed when there are more events
+	mu         sync.Mutex
+	answers    answers        // of the case that runs
+	replied    map[string]int // by kind
+	unanswered []string       // what the server asked and nobody answers
+	events     []event
+	held       int           // bytes of events
+	changed    chan struct{} // closed when there are more events
 }
 
 // An event is something that the server sent.
@@ -40,7 +40,7 @@ type event struct {
 const (
 	maxEventBytes = 64 << 20
 	eventOverhead = 200 // bytes of an event, next to its parameters
-	maxUnasked    = 100 // requests without an answer that are reported
+	maxUnanswered = 100 // requests without an answer that are reported
 )
 
 // listenTime is how long a server may take to acknowledge that it notifies.
@@ -155,7 +155,7 @@ func (c *connection) options(o mcp.ClientOptions) mcp.ClientOptions {
 func (c *connection) begin(t *testCase) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.used, c.answers, c.replied, c.unasked, c.events, c.held = true, t.answers, map[string]int{}, nil, nil, 0
+	c.used, c.answers, c.replied, c.unanswered, c.events, c.held = true, t.answers, map[string]int{}, nil, nil, 0
 	c.vars = vars{placeDir: c.vars[placeDir], placeHere: c.vars[placeHere]}
 }
 

@@ -43,10 +43,14 @@ type CaseReport struct {
 // Counts are how many cases there were.
 type Counts struct{ Passed, Failed, Skipped int }
 
-// Count counts the cases of reports; one that ran several times counts as often.
+// Count counts the cases of reports; one that ran several times counts as often. A cell in which nothing was run counts as
+// one that was skipped, as in JUnit's XML and in TAP.
 func Count(reports []*FileReport) (c Counts) {
 	for _, f := range reports {
 		for _, cell := range f.Cells {
+			if cell.Skipped != "" {
+				c.Skipped++
+			}
 			for _, r := range cell.Cases {
 				switch {
 				case len(r.Failures) > 0:

@@ -31,6 +31,12 @@ var reports = []*FileReport{
 	{Path: "b.yaml", Err: errors.New("it does not start")},
 }
 
+func TestACellThatIsSkippedCountsAsInJUnitAndTAP(t *testing.T) {
+	if got, want := Count(reports), (Counts{Passed: 1, Failed: 1, Skipped: 2}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
 func TestTAP(t *testing.T) {
 	const want = `TAP version 14
 1..5

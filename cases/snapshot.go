@@ -71,7 +71,7 @@ func (r *fileRun) snapshot(c *testCase, s *step, revision string, got any) (faul
 	case err != nil:
 		return fmt.Sprintf("snapshot: %s: %v; --update writes it again", name, err)
 	}
-	return fmt.Sprintf("snapshot %s: %s", name, unlike(got, want))
+	return fmt.Sprintf("snapshot %s: %s", name, difference(got, want))
 }
 
 // settle notes that a snapshot was right, or was written: what differs from it later in the same run is wrong.

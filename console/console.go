@@ -34,10 +34,10 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src
 // It lives below a path that nobody can guess: cookies do not know ports, so a browser would send the one of
 // http://127.0.0.1:1 to a stranger's http://127.0.0.1:2, if it did not have that path.
 type Console struct {
-	path   string // "/RANDOM/"
-	cookie string // the value of the cookie of those who were let in
-	api    *http.ServeMux
-	served http.Handler
+	path    string // "/RANDOM/"
+	cookie  string // the value of the cookie of those who were let in
+	api     *http.ServeMux
+	handler http.Handler
 
 	mu    sync.Mutex
 	token string // of the link that nobody has used; empty: there is none
@@ -52,7 +52,7 @@ func New() *Console {
 	c.api.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		reply.Error(w, http.StatusNotFound, errors.New("the API of this junction has no such route"))
 	})
-	c.served = http.StripPrefix(strings.TrimSuffix(c.path, "/"), inside)
+	c.handler = http.StripPrefix(strings.TrimSuffix(c.path, "/"), inside)
 	return c
 }
 
@@ -96,24 +96,24 @@ func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
-	if why := foreign(r); why != "" {
+	if why := crossOrigin(r); why != "" {
 		reply.Error(w, http.StatusForbidden, errors.New(why))
 		return
 	}
 	switch {
-	case c.enters(w, r):
-	case !c.known(r):
+	case c.signIn(w, r):
+	case !c.authenticated(r):
 		serveClosed(w)
 	case fromElsewhere(r) && r.URL.Path != c.path:
 		reply.Error(w, http.StatusForbidden, errors.New("this is for the console's own page only"))
 	default:
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
-		c.served.ServeHTTP(w, r)
+		c.handler.ServeHTTP(w, r)
 	}
 }
 
-// foreign says why a request does not come from a page of this address: it was rebound to it, or belongs to another.
-func foreign(r *http.Request) string {
+// crossOrigin says why a request does not come from a page of this address: it was rebound to it, or belongs to another.
+func crossOrigin(r *http.Request) string {
 	name, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
 		name = r.Host
@@ -142,15 +142,15 @@ func fromElsewhere(r *http.Request) bool {
 	return site != "same-origin" && site != "none"
 }
 
-// enters lets one in who has the link, and reports whether it answered. The page that follows is asked for by a script, as
+// signIn lets one in who has the link, and reports whether it answered. The page that follows is asked for by a script, as
 // a browser that was sent on from elsewhere would not send the cookie.
-func (c *Console) enters(w http.ResponseWriter, r *http.Request) bool {
+func (c *Console) signIn(w http.ResponseWriter, r *http.Request) bool {
 	token := r.URL.Query().Get(tokenName)
 	if token == "" || r.URL.Path != c.path || r.Method != http.MethodGet {
 		return false
 	}
-	if !c.spend(token) {
-		if c.known(r) { // who is in opens it once more
+	if !c.redeem(token) {
+		if c.authenticated(r) { // who is in opens it once more
 			servePage(w, pathOf(r, "/enter.html"))
 			return true
 		}
@@ -162,8 +162,8 @@ func (c *Console) enters(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// spend reports whether a token is that of the link, and ends it.
-func (c *Console) spend(token string) bool {
+// redeem reports whether a token is that of the link, and ends it.
+func (c *Console) redeem(token string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.token == "" || subtle.ConstantTimeCompare([]byte(token), []byte(c.token)) == 0 {
@@ -175,8 +175,8 @@ func (c *Console) spend(token string) bool {
 
 const cookieName = "junction"
 
-// known reports whether who asks was let in.
-func (c *Console) known(r *http.Request) bool {
+// authenticated reports whether who asks was let in.
+func (c *Console) authenticated(r *http.Request) bool {
 	for _, cookie := range r.CookiesNamed(cookieName) {
 		if subtle.ConstantTimeCompare([]byte(cookie.Value), []byte(c.cookie)) == 1 {
 			return true

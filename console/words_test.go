@@ -3,6 +3,7 @@ package console
 import (
 	"io/fs"
 	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,7 +14,9 @@ var (
 	wordLine = regexp.MustCompile(`(?m)^  '([a-z][\w.-]*)': (?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"),$`)
 	// wordUse is a key as the modules name it; one that is put together ends at its first part: t(`app.theme.${name}`).
 	wordUse = regexp.MustCompile("(?:\\bt|\\bplural)\\((?:'([^']+)'|`([^`$]+)([`$]))")
-	value   = regexp.MustCompile(`\{\w+\}`)
+	// languageRow is a row of the table in words.js.
+	languageRow = regexp.MustCompile(`(?m)^  (\w+): \{name: '[^']+', locale: '[^']+', words: (\w+)\},$`)
+	value       = regexp.MustCompile(`\{\w+\}`)
 )
 
 // wordsOf are the texts of a language.
@@ -38,21 +41,54 @@ func wordsOf(t *testing.T, language string) map[string]string {
 	return words
 }
 
-func TestBothLanguagesHaveTheSameTexts(t *testing.T) {
-	en, zh := wordsOf(t, "en"), wordsOf(t, "zh")
-	for _, key := range slices.Sorted(maps.Keys(en)) {
-		other, is := zh[key]
-		if !is {
-			t.Errorf("%s is missing in Chinese", key)
-			continue
-		}
-		if a, b := values(en[key]), values(other); !slices.Equal(a, b) {
-			t.Errorf("%s has the values %v in English and %v in Chinese", key, a, b)
-		}
+// languages are the keys of the page's table of languages.
+func languages(t *testing.T) (keys []string) {
+	t.Helper()
+	data, err := fs.ReadFile(web, "web/words.js")
+	if err != nil {
+		t.Fatal(err)
 	}
-	for key := range zh {
-		if _, is := en[key]; !is {
-			t.Errorf("%s is missing in English", key)
+	for _, row := range languageRow.FindAllStringSubmatch(string(data), -1) {
+		if row[1] != row[2] {
+			t.Errorf("the language %s has the words of %s", row[1], row[2])
+		}
+		keys = append(keys, row[1])
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func TestEveryLanguageIsInTheTable(t *testing.T) {
+	files, err := fs.Glob(web, "web/words/*.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range files {
+		files[i] = strings.TrimSuffix(path.Base(name), ".js")
+	}
+	if keys := languages(t); len(keys) < 2 || !slices.Equal(keys, files) {
+		t.Errorf("the table has %v, and there are words of %v", keys, files)
+	}
+}
+
+func TestAllLanguagesHaveTheSameTexts(t *testing.T) {
+	en := wordsOf(t, "en")
+	for _, language := range languages(t) {
+		words := wordsOf(t, language)
+		for _, key := range slices.Sorted(maps.Keys(en)) {
+			other, is := words[key]
+			if !is {
+				t.Errorf("%s: %s is missing", language, key)
+				continue
+			}
+			if a, b := values(en[key]), values(other); !slices.Equal(a, b) {
+				t.Errorf("%s: %s has the values %v, and in English %v", language, key, b, a)
+			}
+		}
+		for key := range words {
+			if _, is := en[key]; !is {
+				t.Errorf("%s has %s, which is missing in English", language, key)
+			}
 		}
 	}
 }
@@ -71,8 +107,8 @@ func TestEveryTextIsThereAndUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range entries {
-		data, err := fs.ReadFile(web, path)
+	for _, name := range entries {
+		data, err := fs.ReadFile(web, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,10 +117,10 @@ func TestEveryTextIsThereAndUsed(t *testing.T) {
 			switch key := found[1] + found[2]; {
 			case found[3] == "$":
 				if !slices.ContainsFunc(slices.Collect(maps.Keys(words)), func(k string) bool { return strings.HasPrefix(k, key) }) {
-					t.Errorf("%s: no text begins with %s", path, key)
+					t.Errorf("%s: no text begins with %s", name, key)
 				}
 			case words[key] == "" && words[key+".one"] == "":
-				t.Errorf("%s: there is no text %s", path, key)
+				t.Errorf("%s: there is no text %s", name, key)
 			}
 		}
 	}

@@ -104,7 +104,7 @@ func (m *member) handleIsolated(ctx context.Context, req *mcp.Request) (mcp.Resu
 	known := m.known
 	m.mu.RUnlock()
 	if repeats(known, req) {
-		resent.Note(ctx)
+		resent.Add(ctx)
 		result, _, err = m.askInstance(ctx, req)
 	}
 	return result, err

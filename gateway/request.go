@@ -41,7 +41,7 @@ func (m *member) handle(ctx context.Context, req *mcp.Request) (mcp.Result, erro
 	if h, _ = m.ready(ctx, req); h == nil {
 		return result, err
 	}
-	resent.Note(ctx)
+	resent.Add(ctx)
 	return m.send(ctx, h, req)
 }
 

@@ -75,7 +75,7 @@ func Parse(h Host, path string, data []byte) (*Document, error) {
 	}
 	d := &Document{Path: path, Data: data, syntax: syntax, root: root, names: h.names}
 	if d.names.command == "" {
-		d.names = usual
+		d.names = defaultNames
 	}
 	paths := h.paths
 	if len(paths) == 0 {
@@ -121,7 +121,7 @@ func (d *Document) find(scope string, in *node, path string) error {
 			add(m.value.text, item)
 		}
 	}
-	if name := in.twice(); name != "" {
+	if name := in.duplicate(); name != "" {
 		for _, e := range d.Entries {
 			if e.Name == name && e.Scope == scope && e.path == path {
 				e.Problem = errors.New("it is defined twice; remove one")
@@ -146,7 +146,7 @@ func (e *Entry) read() error {
 		return errors.New("it is not an object")
 	}
 	for _, n := range []*node{e.full, e.at} {
-		if name := n.twice(); name != "" {
+		if name := n.duplicate(); name != "" {
 			return fmt.Errorf("%q is there twice", name)
 		}
 	}

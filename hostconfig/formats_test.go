@@ -3,6 +3,7 @@ package hostconfig
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -552,5 +553,30 @@ func TestInAFileThatSomebodyChangedOnlyTheEntriesArePutBack(t *testing.T) {
 				t.Errorf("got %v %q\n%s\nwant %q\n%s\nfrom\n%s", err, left, got, test.left, test.want, changed)
 			}
 		})
+	}
+}
+
+// A folder that is misspelt would never be looked into, and a file whose syntax is not known would be left out, without a word.
+func TestTheFilesOfAllHostsCanBeFound(t *testing.T) {
+	for _, goos := range []string{"linux", "darwin", "windows"} {
+		home := t.TempDir()
+		o := Options{HomeDir: home, goos: goos, Getenv: func(string) string { return "" }}
+		for _, h := range Hosts() {
+			if (len(h.user)+len(h.project) == 0) != (h.Nowhere != "") {
+				t.Errorf("%s: expected files, or a reason why there are none", h.ID)
+			}
+			for _, name := range append(slices.Clone(h.user), h.project...) {
+				if _, ok := syntaxOf(strings.TrimSuffix(name, "*")); !ok && !strings.HasSuffix(name, "/*") {
+					t.Errorf("%s: %s has a syntax that is not known", h.ID, name)
+				}
+			}
+			for _, name := range h.user {
+				where, _, ok := strings.Cut(strings.TrimPrefix(name, "<"), ">")
+				isVariable := where == strings.ToUpper(where)
+				if folder := userFolder(where, o); !ok || isVariable != (folder == "") || !isVariable && !strings.HasPrefix(folder, home) {
+					t.Errorf("%s on %s: %s begins with no known folder", h.ID, goos, name)
+				}
+			}
+		}
 	}
 }

@@ -19,8 +19,11 @@ type Host struct {
 	// Nowhere says why it has no file that could be changed; empty if it has.
 	Nowhere string
 
-	user, project []string // files; user's begin with a folder's name in <>, and * stands for any name
-	paths         []string // where entries are in them; "servers" if empty
+	// Files, in which * stands for any name: project's are looked for in the folder worked in and above; user's begin with
+	// a folder that userFolder knows, <home>, <apps>, <zed>, <goose> or <copilot>, or with a variable in capital letters that
+	// names one; where that is set, the files after it do not count.
+	user, project []string
+	paths         []string // where entries are in them; the usual five if empty, see Parse
 	names         names
 }
 
@@ -30,7 +33,7 @@ type names struct {
 	urls, headers      []string
 }
 
-var usual = names{"command", "args", "env", []string{"url", "serverUrl", "httpUrl", "baseUrl"}, []string{"headers", "requestOptions"}}
+var defaultNames = names{"command", "args", "env", []string{"url", "serverUrl", "httpUrl", "baseUrl"}, []string{"headers", "requestOptions"}}
 
 const (
 	bySelf  = "it reads the file again by itself"

@@ -67,8 +67,8 @@ func (n *node) get(name string) *member {
 	return nil
 }
 
-// twice is a name that two members have; empty if there is none.
-func (n *node) twice() string {
+// duplicate is a name that two members have; empty if there is none.
+func (n *node) duplicate() string {
 	seen := make(map[string]bool, len(n.members))
 	for _, m := range n.members {
 		if seen[m.name] {

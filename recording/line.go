@@ -58,10 +58,10 @@ type line struct {
 	Params json.RawMessage `json:"params"`
 
 	// Of a request of the server, and of the response to it:
-	Ask int64  `json:"ask"` // its number in the call
+	Ask int64  `json:"ask"` // its number in this round of the call
 	Key string `json:"key"`
 
-	// Of a result, and of a client's response:
+	// Of a result or an error, and of a client's response:
 	Result json.RawMessage `json:"result"`
 	Type   string          `json:"type"`
 	Meta   json.RawMessage `json:"meta"`

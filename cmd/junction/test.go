@@ -108,7 +108,7 @@ func (a *app) test(cmd *cobra.Command, args []string, f *testFlags) error {
 			return r.Err
 		}
 	}
-	if n == (cases.Counts{}) && started {
+	if n.Passed+n.Failed == 0 && started {
 		return usagef("no case was run")
 	}
 	if !f.tap {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/guard"
 )
 
@@ -57,7 +58,7 @@ func demands(token string) func(http.Handler) http.HandlerFunc {
 			given := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 			if subtle.ConstantTimeCompare([]byte(given), []byte(token)) == 0 {
 				w.Header().Set("WWW-Authenticate", `Bearer realm="junction"`)
-				http.Error(w, "expected the token of --admin as Authorization: Bearer TOKEN", http.StatusUnauthorized)
+				reply.Error(w, http.StatusUnauthorized, errors.New("expected the token of --admin as Authorization: Bearer TOKEN"))
 				return
 			}
 			h.ServeHTTP(w, r)
@@ -80,7 +81,7 @@ func (v *served) serveControl(mux *http.ServeMux, withToken func(http.Handler) h
 			}
 		}
 		if err := v.gateway.Restart(name); err != nil {
-			http.Error(w, err.Error(), http.StatusNotFound)
+			reply.Error(w, http.StatusNotFound, err)
 			return
 		}
 		w.WriteHeader(http.StatusAccepted)
@@ -97,17 +98,17 @@ func (v *served) serveControl(mux *http.ServeMux, withToken func(http.Handler) h
 func (v *served) reloadNow(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), reloadTime)
 	defer cancel()
-	reply := make(chan error, 1)
+	read := make(chan error, 1)
 	select {
-	case v.again <- reply:
+	case v.again <- read:
 	case <-ctx.Done():
-		http.Error(w, "servers are started and ended as it was read last; try again in a moment", http.StatusServiceUnavailable)
+		reply.Error(w, http.StatusServiceUnavailable, errors.New("servers are started and ended as it was read last; try again in a moment"))
 		return
 	}
 	select {
-	case err := <-reply:
+	case err := <-read:
 		if err != nil {
-			http.Error(w, "the configuration cannot be used; what was there before goes on: "+err.Error(), http.StatusUnprocessableEntity)
+			reply.Error(w, http.StatusUnprocessableEntity, fmt.Errorf("the configuration cannot be used; what was there before goes on: %w", err))
 			return
 		}
 	case <-ctx.Done(): // it is still read
@@ -155,7 +156,7 @@ func (v *served) listUnapproved(w http.ResponseWriter, r *http.Request) {
 	}
 	all, catalogue, _, err := v.unapproved(r.Context())
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		reply.Error(w, http.StatusInternalServerError, err)
 		return
 	}
 	servers := []server{}
@@ -181,21 +182,21 @@ func (v *served) listUnapproved(w http.ResponseWriter, r *http.Request) {
 func (v *served) approve(w http.ResponseWriter, r *http.Request) {
 	all, _, approved, err := v.unapproved(r.Context())
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		reply.Error(w, http.StatusInternalServerError, err)
 		return
 	}
 	name, hash := r.PathValue("name"), r.URL.Query().Get("hash")
 	i := slices.IndexFunc(all, func(u *unapproved) bool { return u.server == name })
 	switch {
 	case i < 0:
-		http.Error(w, "of this server there is nothing to approve", http.StatusNotFound)
+		reply.Error(w, http.StatusNotFound, errors.New("of this server there is nothing to approve"))
 	case hash == "":
-		http.Error(w, "expected ?hash=HASH, as GET /api/unapproved has it", http.StatusBadRequest)
+		reply.Error(w, http.StatusBadRequest, errors.New("expected ?hash=HASH, as GET /api/unapproved has it"))
 	case hash != all[i].hash():
-		http.Error(w, "the server defines something else by now; GET /api/unapproved shows it", http.StatusConflict)
+		reply.Error(w, http.StatusConflict, errors.New("the server defines something else by now; GET /api/unapproved shows it"))
 	default:
 		if err := all[i].approve(approved); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
+			reply.Error(w, http.StatusInternalServerError, err)
 			return
 		}
 		w.WriteHeader(http.StatusNoContent) // the new pins are read within a second

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/junction-mcp/junction/audit"
+	"github.com/junction-mcp/junction/console/reply"
 	"github.com/junction-mcp/junction/gateway/review"
 	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/guard"
@@ -175,7 +177,7 @@ func (v *served) judged(server string, tools, prompts []json.RawMessage) map[str
 func (v *served) known(w http.ResponseWriter, server string) bool {
 	is := slices.ContainsFunc(v.serverEntries(), func(e entry) bool { return e.name == server })
 	if !is {
-		http.Error(w, "there is no server of this name", http.StatusNotFound)
+		reply.Error(w, http.StatusNotFound, errors.New("there is no server of this name"))
 	}
 	return is
 }
@@ -200,19 +202,19 @@ func (v *served) explainCall(w http.ResponseWriter, r *http.Request) {
 		Sources   []string         `json:"sources"`
 	}
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxQuestion)).Decode(&asked); err != nil {
-		http.Error(w, "expected a call, as an object: "+err.Error(), http.StatusBadRequest)
+		reply.Error(w, http.StatusBadRequest, fmt.Errorf("expected a call, as an object: %w", err))
 		return
 	}
 	now := v.layers.now.Load()
 	book := now.books[asked.Profile]
 	if book == nil {
-		http.Error(w, "there are no rules here: junction up --policy FILE, or policy in the settings, has them", http.StatusNotFound)
+		reply.Error(w, http.StatusNotFound, errors.New("there are no rules here: junction up --policy FILE, or policy in the settings, has them"))
 		return
 	}
 	entries := v.serverEntries()
 	i := slices.IndexFunc(entries, func(e entry) bool { return e.name == asked.Server })
 	if i < 0 {
-		http.Error(w, "there is no server of this name", http.StatusNotFound)
+		reply.Error(w, http.StatusNotFound, errors.New("there is no server of this name"))
 		return
 	}
 	e := entries[i]
@@ -236,7 +238,7 @@ func (v *served) explainCall(w http.ResponseWriter, r *http.Request) {
 // listAudit answers with the last lines of the log that fit the query.
 func (v *served) listAudit(w http.ResponseWriter, r *http.Request) {
 	if v.layers.log == nil {
-		http.Error(w, "nothing is written down: junction up --audit does that", http.StatusNotFound)
+		reply.Error(w, http.StatusNotFound, errors.New("nothing is written down: junction up --audit does that"))
 		return
 	}
 	q := r.URL.Query()
@@ -253,7 +255,7 @@ func (v *served) listAudit(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
+		reply.Error(w, http.StatusBadRequest, err)
 		return
 	}
 	var last []json.RawMessage // a ring, once it is full
@@ -263,7 +265,7 @@ func (v *served) listAudit(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
+			reply.Error(w, http.StatusInternalServerError, err)
 			return
 		}
 		if len(last) < most {
@@ -286,15 +288,15 @@ func (v *served) listAudit(w http.ResponseWriter, r *http.Request) {
 // verifyAudit answers whether the log is as it was written.
 func (v *served) verifyAudit(w http.ResponseWriter, _ *http.Request) {
 	if v.layers.log == nil {
-		http.Error(w, "nothing is written down: junction up --audit does that", http.StatusNotFound)
+		reply.Error(w, http.StatusNotFound, errors.New("nothing is written down: junction up --audit does that"))
 		return
 	}
 	report, err := verified(v.layers.folder, "")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		http.Error(w, "the log is gone: "+err.Error(), http.StatusNotFound)
+		reply.Error(w, http.StatusNotFound, fmt.Errorf("the log is gone: %w", err))
 	case err != nil:
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		reply.Error(w, http.StatusInternalServerError, err)
 	default:
 		writeJSON(w, reported(report))
 	}

@@ -113,7 +113,7 @@ func TestTheConsoleAsksTheRulesAndTheLogOfAGateway(t *testing.T) {
 		}
 	}
 	for body, want := range map[string]int{"{": http.StatusBadRequest, `{"server":"none","tool":"add"}`: http.StatusNotFound, `{"server":"one","tool":"add","profile":"none"}`: http.StatusNotFound} {
-		if status, text := ask("POST", "explain", body); status != want {
+		if status, text := ask("POST", "explain", body); status != want || !strings.HasPrefix(text, `{"error":"`) {
 			t.Errorf("%s gets %d %s, want %d", body, status, text, want)
 		}
 	}
@@ -144,9 +144,13 @@ func TestTheConsoleControlsOnlyWhatRuns(t *testing.T) {
 	if status, text := ask("POST", "servers/one/restart", ""); status != http.StatusAccepted {
 		t.Errorf("a restart gets %d %s", status, text)
 	}
-	for _, path := range []string{"servers/none/log", "servers/none/definitions", "nothing"} {
-		if status, text := ask("GET", path, ""); status != http.StatusNotFound {
-			t.Errorf("%s gets %d %s", path, status, text)
+	for path, want := range map[string]string{
+		"servers/none/log":         `{"error":"there is no server of this name"}` + "\n",
+		"servers/none/definitions": `{"error":"there is no server of this name"}` + "\n",
+		"nothing":                  "404 page not found\n",
+	} {
+		if status, text := ask("GET", path, ""); status != http.StatusNotFound || text != want {
+			t.Errorf("%s gets %d %q, want %q", path, status, text, want)
 		}
 	}
 	if status, text := ask("POST", "servers/none/restart", ""); status != http.StatusNotFound {

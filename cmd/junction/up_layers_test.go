@@ -218,10 +218,10 @@ func TestWhoWatchesOverUpSeesHowItIs(t *testing.T) {
 		code                int
 		body                string
 	}{
-		{"GET", "/api/status", "", http.StatusUnauthorized, "expected the token"},
-		{"POST", "/api/servers/everything/restart", "guessed", http.StatusUnauthorized, "expected the token"},
+		{"GET", "/api/status", "", http.StatusUnauthorized, `{"error":"expected the token of --admin as Authorization: Bearer TOKEN"}`},
+		{"POST", "/api/servers/everything/restart", "guessed", http.StatusUnauthorized, `{"error":"expected the token`},
 		{"GET", "/api/status", strings.TrimSpace(string(token)), http.StatusOK, `"state":"connected"`},
-		{"POST", "/api/servers/nobody/restart", strings.TrimSpace(string(token)), http.StatusNotFound, `there is no server "nobody"`},
+		{"POST", "/api/servers/nobody/restart", strings.TrimSpace(string(token)), http.StatusNotFound, `{"error":"there is no server \"nobody\"`},
 		{"POST", "/api/servers/everything/restart", strings.TrimSpace(string(token)), http.StatusAccepted, ""},
 		{"GET", "/api/servers/everything/restart", strings.TrimSpace(string(token)), http.StatusMethodNotAllowed, ""},
 	} {

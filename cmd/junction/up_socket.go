@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -88,7 +89,7 @@ func passOrders() http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := strconv.ParseUint(r.PathValue("pid"), 10, 31); err != nil {
-			http.Error(w, "expected the number of a process", http.StatusBadRequest)
+			reply.Error(w, http.StatusBadRequest, errors.New("expected the number of a process"))
 			return
 		}
 		proxy.ServeHTTP(w, r)

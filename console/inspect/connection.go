@@ -81,8 +81,8 @@ func newConnection(of *Inspector, id string, s Server) *connection {
 	return c
 }
 
-// goes runs f in a goroutine of the connection; false where it ends.
-func (c *connection) goes(f func()) bool {
+// spawn runs f in a goroutine of the connection; false where it ends.
+func (c *connection) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.gone {
@@ -123,8 +123,8 @@ func (c *connection) close() {
 	})
 }
 
-// again connects once more, and ends the connection that there is.
-func (c *connection) again(*http.Request) (any, error) {
+// reconnect connects once more, and ends the connection that there is.
+func (c *connection) reconnect(*http.Request) (any, error) {
 	c.start()
 	return accepted{c.view()}, nil
 }
@@ -137,7 +137,7 @@ func (c *connection) start() {
 	before := c.attempt
 	c.attempt, c.state, c.fault = a, connecting, nil
 	c.mu.Unlock()
-	if !c.goes(func() {
+	if !c.spawn(func() {
 		defer close(a.over)
 		defer cancel(nil)
 		if before != nil {

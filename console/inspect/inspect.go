@@ -125,7 +125,7 @@ func (i *Inspector) Mount(handle func(pattern string, h http.Handler)) {
 	for pattern, f := range map[string]func(*connection, *http.Request) (any, error){
 		"GET /connections/{id}":                 (*connection).describe,
 		"DELETE /connections/{id}":              i.remove,
-		"POST /connections/{id}/connect":        (*connection).again,
+		"POST /connections/{id}/connect":        (*connection).reconnect,
 		"POST /connections/{id}/requests":       (*connection).ask,
 		"GET /connections/{id}/requests":        (*connection).history,
 		"GET /connections/{id}/requests/{n}":    (*connection).request,

@@ -48,7 +48,7 @@ func (c *connection) login(r *http.Request) (any, error) {
 	case busy:
 		return nil, refuse(http.StatusConflict, "a login is under way; its page is in the events")
 	}
-	if !c.goes(func() { c.sign(opened, in.Scopes) }) {
+	if !c.spawn(func() { c.sign(opened, in.Scopes) }) {
 		return nil, refuse(http.StatusConflict, "the connection ends")
 	}
 	return accepted{signing{State: "begun"}}, nil

@@ -111,7 +111,7 @@ func (c *connection) ask(r *http.Request) (any, error) {
 	if err := c.enter(q, limit); err != nil {
 		return nil, err
 	}
-	if !c.goes(func() { c.perform(q, client, a) }) {
+	if !c.spawn(func() { c.perform(q, client, a) }) {
 		return nil, refuse(http.StatusConflict, "the connection ends")
 	}
 	return accepted{map[string]uint64{"request": q.Request}}, nil
@@ -165,7 +165,7 @@ func requestOf(ctx context.Context) uint64 {
 	return 0
 }
 
-// run_ makes a request, and says what came of it.
+// perform makes a request, and says what came of it.
 func (c *connection) perform(q *asked, client *mcp.Client, a *attempt) {
 	defer q.cancel(nil)
 	defer q.clock.end()
@@ -334,7 +334,7 @@ func remedyOf(code int, method string) string {
 	return ""
 }
 
-// history lists the requests, without what came of them.
+// history lists the requests, without their results.
 func (c *connection) history(*http.Request) (any, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

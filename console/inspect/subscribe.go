@@ -59,7 +59,7 @@ func (c *connection) subscribe(r *http.Request) (any, error) {
 		before.stop(errors.New("another filter took its place"))
 		<-before.over
 	}
-	if empty || !c.goes(func() { c.listen(ctx, next, client, a) }) {
+	if empty || !c.spawn(func() { c.listen(ctx, next, client, a) }) {
 		stop(nil)
 		close(next.over)
 	}

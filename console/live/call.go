@@ -10,8 +10,8 @@ type callOf struct {
 
 // A call is what the index has of one call: what all its messages share, though few of them say it.
 type call struct {
-	client   word
-	servers  []word
+	client   textID
+	servers  []textID
 	messages []uint64 // their numbers, the oldest first
 }
 
@@ -25,12 +25,12 @@ func (r *Ring) join(e *entry) {
 	}
 	switch {
 	case c.client == 0:
-		c.client = r.words.again(e.client)
+		c.client = r.table.again(e.client)
 	case e.client == 0:
-		e.client = r.words.again(c.client) // what is asked of servers is asked for the client
+		e.client = r.table.again(c.client) // what is asked of servers is asked for the client
 	}
 	if e.server != 0 && len(c.servers) < maxServers && !slices.Contains(c.servers, e.server) {
-		c.servers = append(c.servers, r.words.again(e.server))
+		c.servers = append(c.servers, r.table.again(e.server))
 	}
 	c.messages = append(c.messages, r.next)
 }
@@ -42,9 +42,9 @@ func (r *Ring) leave(e *entry) {
 	if c.messages = c.messages[1:]; len(c.messages) > 0 {
 		return
 	}
-	r.words.release(c.client)
+	r.table.release(c.client)
 	for _, server := range c.servers {
-		r.words.release(server)
+		r.table.release(server)
 	}
 	delete(r.calls, key)
 }

@@ -117,9 +117,9 @@ func (r *Ring) wholeCall(key callOf) (d callDetail, known bool) {
 		r.mu.Unlock()
 		return d, false
 	}
-	d = callDetail{PID: int(key.pid), Call: key.call, Client: r.words.text(c.client), Servers: []string{}, Spans: []span{}, Messages: []detail{}}
+	d = callDetail{PID: int(key.pid), Call: key.call, Client: r.table.text(c.client), Servers: []string{}, Spans: []span{}, Messages: []detail{}}
 	for _, server := range c.servers {
-		d.Servers = append(d.Servers, r.words.text(server))
+		d.Servers = append(d.Servers, r.table.text(server))
 	}
 	numbers := c.messages
 	if d.More = len(numbers) > maxCallMessages; d.More {

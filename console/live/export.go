@@ -201,7 +201,7 @@ func (r *Ring) answerIn(c *call, s *summary) uint64 {
 		switch e := r.of(n); {
 		case away == maxAnswerAway:
 			return 0
-		case e.took > 0 && hops[e.hop] == s.Hop && r.words.text(e.server) == s.Server && r.words.text(e.method) == s.Method &&
+		case e.took > 0 && hops[e.hop] == s.Hop && r.table.text(e.server) == s.Server && r.table.text(e.method) == s.Method &&
 			time.Duration(e.time-e.took-s.Time.UnixNano()).Abs() <= clockSlack && kinds[e.kind] != traffic.Note:
 			return n
 		}

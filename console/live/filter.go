@@ -75,11 +75,11 @@ func number(q url.Values, name string, bits int) (uint64, error) {
 	return n, nil
 }
 
-// A chosen filter has looked at all words of a Ring once.
+// A chosen filter has looked at all texts of a Ring's table once.
 type chosen struct {
 	*filter
-	clients, names     []bool // by word; nil for all
-	server, method     word
+	clients, names     []bool // by textID; nil for all
+	server, method     textID
 	noServer, noMethod bool // no message has it
 	kind               kind
 }
@@ -91,19 +91,19 @@ func (r *Ring) choose(f *filter) chosen {
 		if part == "" {
 			return nil
 		}
-		have := make([]bool, len(r.words.texts)+1)
-		for i := range r.words.texts {
-			have[i+1] = r.words.texts[i].uses > 0 && strings.Contains(strings.ToLower(r.words.texts[i].text), part)
+		have := make([]bool, len(r.table.texts)+1)
+		for i := range r.table.texts {
+			have[i+1] = r.table.texts[i].uses > 0 && strings.Contains(strings.ToLower(r.table.texts[i].text), part)
 		}
 		return have
 	}
 	c.clients, c.names = containing(f.client), containing(f.name)
 	if f.server != "" {
-		c.server = r.words.numbers[f.server]
+		c.server = r.table.numbers[f.server]
 		c.noServer = c.server == 0
 	}
 	if f.method != "" {
-		c.method = r.words.numbers[f.method]
+		c.method = r.table.numbers[f.method]
 		c.noMethod = c.method == 0
 	}
 	return c
@@ -125,7 +125,7 @@ func (r *Ring) shows(c *chosen, e *entry) bool {
 }
 
 // leads reports whether the call that a message of a client belongs to leads to a server.
-func (r *Ring) leads(e *entry, server word) bool {
+func (r *Ring) leads(e *entry, server textID) bool {
 	if c := r.calls[callOf{e.pid, e.call}]; e.call > 0 && c != nil {
 		for _, one := range c.servers {
 			if one == server {

@@ -49,7 +49,7 @@ type Ring struct {
 	head    int64      // where the next one goes in the file
 	fault   error      // why messages are not kept now
 	cleared uint64     // the newest message that Clear removed
-	words   words
+	table   textTable
 	calls   map[callOf]*call
 	changed chan struct{} // closed when there is more to see; nil while nobody waits
 	streams int
@@ -63,7 +63,7 @@ type entry struct {
 	call                               uint64
 	pid, head, body                    int32 // head and body are lengths in the file: of what is known of the message, and of the message
 	size, count                        int32
-	client, server, method, name, note word
+	client, server, method, name, note textID
 	kind                               kind
 	toClient, failed, headers          bool
 	row                                uint64 // its place among those that are no headers; of headers that of the one before
@@ -232,8 +232,8 @@ func (r *Ring) append(one *entry, e *traffic.Event) {
 	if r.next-r.first == uint64(len(r.index)) {
 		r.evict()
 	}
-	one.client, one.server, one.method = r.words.add(e.Client), r.words.add(e.Server), r.words.add(e.Method)
-	one.name, one.note = r.words.add(e.Name), r.words.add(e.Note)
+	one.client, one.server, one.method = r.table.add(e.Client), r.table.add(e.Server), r.table.add(e.Method)
+	one.name, one.note = r.table.add(e.Name), r.table.add(e.Note)
 	if e.Call > 0 {
 		r.join(one)
 	}
@@ -243,7 +243,7 @@ func (r *Ring) append(one *entry, e *traffic.Event) {
 	one.row = r.rows
 	*r.of(r.next) = *one
 	r.next++
-	for r.words.bytes > maxWords && r.first < r.next-1 {
+	for r.table.bytes > maxWords && r.first < r.next-1 {
 		r.evict()
 	}
 }
@@ -251,8 +251,8 @@ func (r *Ring) append(one *entry, e *traffic.Event) {
 // evict forgets the oldest message.
 func (r *Ring) evict() {
 	e := r.of(r.first)
-	for _, w := range [...]word{e.client, e.server, e.method, e.name, e.note} {
-		r.words.release(w)
+	for _, w := range [...]textID{e.client, e.server, e.method, e.name, e.note} {
+		r.table.release(w)
 	}
 	if e.call > 0 {
 		r.leave(e)
@@ -279,14 +279,14 @@ func (r *Ring) more() <-chan struct{} {
 
 func clamp(n int) int32 { return int32(min(max(n, 0), 1<<31-1)) }
 
-// A word is the number of a text that several messages have; 0 is no text.
-type word int32
+// A textID is the number of a text that several messages have; 0 is no text.
+type textID int32
 
-// words keep each text once, for as long as a message has it.
-type words struct {
-	numbers map[string]word
-	texts   []counted // of word n at n-1
-	free    []word
+// A textTable keeps each text once, for as long as a message has it.
+type textTable struct {
+	numbers map[string]textID
+	texts   []counted // of textID n at n-1
+	free    []textID
 	bytes   int
 }
 
@@ -297,7 +297,7 @@ type counted struct {
 
 const wordSize = 64 // bytes, about, that a text costs in addition to its own
 
-func (w *words) add(text string) word {
+func (w *textTable) add(text string) textID {
 	if text == "" {
 		return 0
 	}
@@ -306,30 +306,30 @@ func (w *words) add(text string) word {
 		return n
 	}
 	if w.numbers == nil {
-		w.numbers = map[string]word{}
+		w.numbers = map[string]textID{}
 	}
 	text = strings.Clone(text)
-	var n word
+	var n textID
 	if last := len(w.free) - 1; last >= 0 {
 		n, w.free = w.free[last], w.free[:last]
 		w.texts[n-1] = counted{text, 1}
 	} else {
 		w.texts = append(w.texts, counted{text, 1})
-		n = word(len(w.texts))
+		n = textID(len(w.texts))
 	}
 	w.numbers[text] = n
 	w.bytes += len(text) + wordSize
 	return n
 }
 
-func (w *words) again(n word) word {
+func (w *textTable) again(n textID) textID {
 	if n > 0 {
 		w.texts[n-1].uses++
 	}
 	return n
 }
 
-func (w *words) release(n word) {
+func (w *textTable) release(n textID) {
 	if n == 0 {
 		return
 	}
@@ -342,7 +342,7 @@ func (w *words) release(n word) {
 	}
 }
 
-func (w *words) text(n word) string {
+func (w *textTable) text(n textID) string {
 	if n == 0 {
 		return ""
 	}

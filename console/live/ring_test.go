@@ -106,12 +106,12 @@ func TestNamesHaveALimitInBytes(t *testing.T) {
 		e.Name = fmt.Sprint(n) + strings.Repeat("n", 2_000)
 		r.Add(7, e)
 	}
-	if kept := r.next - r.first; r.words.bytes > maxWords || kept < 4_000 || kept > 4_200 {
-		t.Errorf("%d messages have names of %d bytes", kept, r.words.bytes)
+	if kept := r.next - r.first; r.table.bytes > maxWords || kept < 4_000 || kept > 4_200 {
+		t.Errorf("%d messages have names of %d bytes", kept, r.table.bytes)
 	}
 	r.Clear()
-	if len(r.words.numbers) != 0 || r.words.bytes != 0 || len(r.calls) != 0 {
-		t.Errorf("left are %d names of %d bytes, and %d calls", len(r.words.numbers), r.words.bytes, len(r.calls))
+	if len(r.table.numbers) != 0 || r.table.bytes != 0 || len(r.calls) != 0 {
+		t.Errorf("left are %d names of %d bytes, and %d calls", len(r.table.numbers), r.table.bytes, len(r.calls))
 	}
 }
 

@@ -1,6 +1,6 @@
 // The frame around the views: which one is shown, the keys, the theme and the language.
 import {h, clear} from './dom.js';
-import {choose, language, t} from './words.js';
+import {choose, language, names, t} from './words.js';
 import * as inspector from './inspector.js';
 import * as servers from './servers.js';
 import * as traffic from './traffic.js';
@@ -59,7 +59,7 @@ function showHead() {
       choose(languageChoice.value);
       showAll();
     },
-  }, [['en', 'English'], ['zh', '中文']].map(([name, label]) => h('option', {value: name, lang: name, selected: name === language()}, label)));
+  }, names.map(([name, label]) => h('option', {value: name, lang: name, selected: name === language()}, label)));
   clear(head,
     h('a', {class: 'skip', href: '#main', onclick: (event) => { event.preventDefault(); main.focus(); }}, t('app.skip')),
     h('div', {class: 'brand'}, h('img', {src: 'icon.svg', alt: ''}), 'Junction'),

@@ -2,25 +2,33 @@
 import en from './words/en.js';
 import zh from './words/zh.js';
 
-const languages = {en, zh};
+// One language more is a file of words and a row here.
+const languages = {
+  en: {name: 'English', locale: 'en', words: en},
+  zh: {name: '中文', locale: 'zh-Hans', words: zh},
+};
 const kept = 'junction.language';
 
 let current = start();
 
 function start() {
   const chosen = localStorage.getItem(kept);
-  if (chosen && chosen in languages) return chosen;
-  return navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en';
+  if (chosen && Object.hasOwn(languages, chosen)) return chosen;
+  const [first] = navigator.language.toLowerCase().split('-');
+  return Object.hasOwn(languages, first) ? first : 'en';
 }
 
-/** language is the current one: en or zh. */
+/** names are what languages call themselves, by their keys. */
+export const names = Object.entries(languages).map(([key, {name}]) => [key, name]);
+
+/** language is the key of the current one, such as en. */
 export function language() {
   return current;
 }
 
 /** choose changes the language, and keeps it. The page has to be shown again. */
 export function choose(name) {
-  if (!(name in languages)) throw new RangeError(`no language ${name}`);
+  if (!Object.hasOwn(languages, name)) throw new RangeError(`no language ${name}`);
   current = name;
   localStorage.setItem(kept, name);
   document.documentElement.lang = locale();
@@ -28,12 +36,12 @@ export function choose(name) {
 
 /** locale is the current language as Intl and the lang attribute have it. */
 export function locale() {
-  return current === 'zh' ? 'zh-Hans' : 'en';
+  return languages[current].locale;
 }
 
 /** t is a text, in which {name} is replaced by values.name. */
 export function t(key, values) {
-  const text = languages[current][key] ?? en[key];
+  const text = languages[current].words[key] ?? en[key];
   if (text === undefined) throw new RangeError(`no text ${key}`);
   return text.replace(/\{(\w+)\}/g, (whole, name) => (values && name in values ? String(values[name]) : whole));
 }

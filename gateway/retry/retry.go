@@ -41,7 +41,7 @@ func Middleware(o Options) mcp.Middleware {
 				case <-ctx.Done():
 					return result, err
 				}
-				resent.Note(ctx)
+				resent.Add(ctx)
 				if n := mcp.NoterOf(ctx); n != nil {
 					n.Note("retry", again{Pause: pause, After: err.Error()})
 				}

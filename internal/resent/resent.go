@@ -19,8 +19,8 @@ func Counted(ctx context.Context) (context.Context, *Count) {
 	return context.WithValue(ctx, countKey{}, c), c
 }
 
-// Note counts that the request with this context is sent again; it does nothing where nobody counts.
-func Note(ctx context.Context) {
+// Add counts that the request with this context is sent again; it does nothing where nobody counts.
+func Add(ctx context.Context) {
 	if c, _ := ctx.Value(countKey{}).(*Count); c != nil {
 		c.n.Add(1)
 	}

@@ -383,7 +383,7 @@ func (p *legacyCall) repeat(err error) bool {
 	}
 	open := p.open
 	if p.resent, p.open = p.resent || noResponse, nil; noResponse {
-		resent.Note(p.round.ctx)
+		resent.Add(p.round.ctx)
 	}
 	for _, r := range open {
 		r.stopAsking()

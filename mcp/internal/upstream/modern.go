@@ -153,7 +153,7 @@ func (e *modern) ask(ctx context.Context, s *session, req *mcp.Request, response
 func (e *modern) round(ctx context.Context, s *session, req *mcp.Request, responses map[string]json.RawMessage, state *string) (mcp.Result, error) {
 	m, err := e.exchangeOnce(ctx, s, req, responses, state)
 	if errors.Is(err, link.ErrNoResponse) && e.link.Err() == nil && e.tools.repeats(req) {
-		resent.Note(ctx)
+		resent.Add(ctx)
 		m, err = e.exchangeOnce(ctx, s, req, responses, state)
 	}
 	if err != nil {
