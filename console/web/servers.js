@@ -99,7 +99,7 @@ function instance(one) {
   const id = `instance-${one.pid}`;
   return h('section', {class: 'panel stack', 'aria-labelledby': id},
     h('div', {class: 'toolbar'},
-      h('h2', {id, class: 'mono grow'}, one.endpoint),
+      h('h2', {id, class: 'mono grow servers-endpoint'}, one.endpoint),
       h('span', {class: 'dim'}, t('servers.process', {pid: one.pid})),
       h('a', {id: `${id}-open`, class: 'button servers-open', href: `#/servers/${one.pid}`}, t('servers.gateway'))),
     one.folder ? h('p', {class: 'dim mono'}, one.folder) : null,
@@ -122,7 +122,7 @@ function row(pid, one) {
     h('td', null, badge(one), one.withheld?.length ? [' ', h('span', {class: 'badge badge-warn'}, plural('servers.withheld', one.withheld.length))] : null),
     h('td', {class: 'servers-offers'}, offers(one)),
     h('td', null, one.running > 0 ? plural('servers.requests', one.running) : ''),
-    h('td', {class: 'dim'}, one.line));
+    h('td', {class: 'dim servers-line'}, one.line));
 }
 
 /** offers says how much a server has. */
