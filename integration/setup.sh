@@ -100,6 +100,15 @@ debian_step() {
 	fi
 }
 
+# font_step FILE PACKAGE installs a Debian package of a font where no file of that name is there yet.
+font_step() {
+	if [ -n "$(find /usr/share/fonts -name "$1*" -print -quit 2>/dev/null)" ]; then
+		say "$1 is there"
+		return
+	fi
+	debian_step "$1" "$2"
+}
+
 # postgres_step installs PostgreSQL, and keeps Debian from setting up and starting one of the system's.
 postgres_step() {
 	local path=$PATH conf=/etc/postgresql-common/createcluster.d/junction-setup.conf made=
@@ -141,6 +150,7 @@ keycloak_step() {
 mkdir -p "$cache/npm" "$cache/log" || exit 1
 debian_step git git
 debian_step chromium chromium
+font_step wqy-microhei fonts-wqy-microhei # Chinese in pictures of the console, 5 MB
 # The programs alone: no service is set up, the test starts an instance of its own.
 debian_step mariadbd mariadb-server-core
 debian_step my_print_defaults mariadb-client-core # mariadb-install-db needs it

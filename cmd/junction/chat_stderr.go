@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"sync"
 
 	"github.com/junction-mcp/junction/internal/plaintext"
@@ -17,6 +18,7 @@ type stderrTail struct {
 	mu    sync.Mutex
 	kept  []string
 	bytes int
+	stray string // the first line of its standard output that was no message
 }
 
 func (t *stderrTail) add(line string) {
@@ -31,12 +33,31 @@ func (t *stderrTail) add(line string) {
 	}
 }
 
+// addStray keeps the first line of standard output that was no message.
+func (t *stderrTail) addStray(line string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stray == "" {
+		t.stray = plaintext.Line(line, maxSaid)
+	}
+}
+
+// strayed says, in words, that standard output had what is no message; empty if it had not.
+func (t *stderrTail) strayed() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stray == "" {
+		return ""
+	}
+	return fmt.Sprintf("standard output has a line that is no message of JSON-RPC, with which other clients fail: %q", t.stray)
+}
+
 func stderrSize(line string) int { return len(line) + 16 } // an empty line takes memory, too
 
 func (t *stderrTail) lines() []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return append([]string(nil), t.kept...)
+	return append([]string{}, t.kept...)
 }
 
 // stderrTails are those of several servers.
@@ -67,6 +88,10 @@ func (t *stderrTail) of(transport mcp.Transport) mcp.Transport {
 		return transport
 	}
 	heard, before := *c, c.Stderr
+	heard.Skipped = t.addStray
+	t.mu.Lock()
+	t.stray = "" // of the program before this one
+	t.mu.Unlock()
 	heard.Stderr = func(line string) {
 		t.add(line)
 		if before != nil {

@@ -231,9 +231,9 @@ func (a *app) examine(ctx context.Context, e entry, p *patient) {
 func variablesRemedy(err error) string {
 	switch {
 	case errors.Is(err, config.ErrSecret):
-		return "junction secret set NAME keeps a secret; a file must be where the entry says"
+		return keepSecret
 	case errors.Is(err, config.ErrNotSet):
-		return "set the variable where junction is started, or give it a default: ${NAME:-default}"
+		return setVariable
 	}
 	return "change the entry"
 }
@@ -274,7 +274,7 @@ func (a *app) findProgram(ctx context.Context, s *config.Server, p *patient) boo
 	}
 	found, err := exec.LookPath(path)
 	if err != nil {
-		return p.broken("program", err.Error(), fmt.Sprintf("install %s, or write its whole path as the command: programs with windows often have another PATH than your shell", s.Command))
+		return p.broken("program", err.Error(), installProgram(s.Command))
 	}
 	name := strings.TrimSuffix(strings.ToLower(filepath.Base(found)), ".exe")
 	if !slices.Contains([]string{"npx", "npm", "node", "uvx", "uv", "python", "python3", "docker", "deno", "bunx"}, name) {
@@ -310,9 +310,9 @@ func reachAddress(ctx context.Context, s *config.Server, p *patient) bool {
 	began := time.Now()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
 	if err != nil {
-		remedy := "nothing listens there: is the server started, and is that its port?"
+		remedy := nobodyThere
 		if errors.As(err, new(*net.DNSError)) {
-			remedy = "the name is not known: is it written rightly, and is there a network?"
+			remedy = knownName
 		}
 		return p.broken("address", err.Error(), remedy)
 	}
@@ -328,7 +328,7 @@ func reachAddress(ctx context.Context, s *config.Server, p *patient) bool {
 	o.ServerName = u.Hostname()
 	secure := tls.Client(conn, o)
 	if err := secure.HandshakeContext(ctx); err != nil {
-		return p.broken("TLS", err.Error(), "the certificate is not trusted here, or not for this name: "+`"tls": {"ca": FILE} in its entry names the authority, or SSL_CERT_FILE for all`)
+		return p.broken("TLS", err.Error(), trustedTLS)
 	}
 	if wanted && (s.TLS == nil || s.TLS.CertFile == "") {
 		p.ok("TLS", "the server asks for a client certificate, and the entry names none: \"tls\": {\"cert\": FILE, \"key\": FILE}")

@@ -3,17 +3,22 @@
 package main
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
-	"github.com/junction-mcp/junction/mcp/command"
-	"github.com/junction-mcp/junction/mcp/streamable"
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/mcp"
 )
 
 func TestDoctorQuotesWhatIsNoMessageOnStandardOutput(t *testing.T) {
@@ -52,14 +57,50 @@ func TestDoctorSeesAnEntryThatStartsTheSameGatewayAgain(t *testing.T) {
 }
 
 func TestARemedyIsForTheKindOfServer(t *testing.T) {
-	err := errors.New("the server answered with a status of 405")
-	if got := startRemedy(streamable.Client("http://127.0.0.1:1/mcp"), err, "s", 0); !strings.Contains(got, "is the address right?") {
-		t.Errorf("of a URL: %s", got)
+	for _, c := range []struct {
+		name    string
+		program bool
+		err     error
+		want    string
+	}{
+		{"of a URL", false, errors.New("the server answered with a status of 405"), "is the address right?"},
+		{"of a program", true, errors.New("it exited with status 1"), "start it by hand"},
+		{"of a folder", true, errors.New(`working directory "/none" does not exist`), `change "cwd"`},
+		{"of a name that is nowhere", true, fmt.Errorf("start: %w", exec.ErrNotFound), "install it, or write its whole path"},
+		{"of a file that is not there", true, fmt.Errorf("start: %w", fs.ErrNotExist), `change "command" of the entry`},
+		{"of a variable", false, fmt.Errorf("env.K: %w", config.ErrNotSet), "set the variable"},
+		{"of a slow one", true, tooLong(time.Second, ""), `a longer "startTimeout"`},
+		{"of a certificate", false, fmt.Errorf("tls: %w", &tls.CertificateVerificationError{Err: errors.New("unknown")}), `"tls": {"ca": FILE}`},
+		{"of a port", false, fmt.Errorf("dial: %w", syscall.ECONNREFUSED), "nothing listens there"},
+		{"of a login", false, &mcp.StatusError{Status: 401}, "sign in: junction login s"},
+		{"of a path", false, &mcp.StatusError{Status: 404}, "there is nothing at this path"},
+	} {
+		if got := startRemedy(c.program, c.err, "s", 0); !strings.Contains(got, c.want) {
+			t.Errorf("%s it says %q, want %q", c.name, got, c.want)
+		}
 	}
-	if got := startRemedy(command.New("x"), err, "s", 0); !strings.Contains(got, "start it by hand") {
-		t.Errorf("of a program: %s", got)
-	}
-	if got := startRemedy(command.New("x"), errors.New(`working directory "/none" does not exist`), "s", 0); !strings.Contains(got, `change "cwd"`) {
-		t.Errorf("of a folder: %s", got)
-	}
+}
+
+// What junction status and the console say of a server: what mends a failed one, and what other clients would fail with.
+func TestStatusSaysWhatMendsAServer(t *testing.T) {
+	alone(t)
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	noisy := fmt.Sprintf("echo starting; exec '%s' serve everything", self(t)[0])
+	configure(t, file, fmt.Sprintf(`"none":{"command":"no-such-program-anywhere"},"noisy":{"command":"/bin/sh","args":["-c",%q],"start":"eager"}`, noisy), "")
+	ask := consoleServed(t)
+	serving(t, "up", "--config", file)
+	want := map[string]serverStatus{"none": {State: "failed", Remedy: installProgram("it")},
+		"noisy": {State: "connected", Remedy: onlyMessages, Careful: `standard output has a line that is no message of JSON-RPC, with which other clients fail: "starting"`}}
+	waitFor(t, fmt.Sprintf("what is wrong with both: %+v", want), func() bool {
+		_, text := ask("GET", "instances", "")
+		var got struct{ Instances []instance }
+		if err := json.Unmarshal([]byte(text), &got); err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]serverStatus{}
+		for _, s := range got.Instances[0].Servers {
+			all[s.Name] = serverStatus{State: s.State, Remedy: s.Remedy, Careful: s.Careful}
+		}
+		return reflect.DeepEqual(all, want)
+	})
 }

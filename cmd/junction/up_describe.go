@@ -2,10 +2,13 @@ package main
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/junction-mcp/junction/config"
@@ -47,7 +50,10 @@ func (v *served) describe() instance {
 			Resources: s.Resources, Templates: s.Templates, Renamed: s.Renamed, Line: standing(s, false),
 			Running: s.Running, Instances: s.Instances, Most: s.MaxInstances, Users: s.Users}
 		if s.Err != nil {
-			one.Error = s.Err.Error()
+			one.Error, one.Remedy = s.Err.Error(), remedy(s)
+		}
+		if stray := v.app.stderrOf(s.Name).strayed(); stray != "" {
+			one.Careful, one.Remedy = stray, cmp.Or(one.Remedy, onlyMessages)
 		}
 		if s.Server != nil {
 			one.Server = strings.TrimSpace(s.Server.Name + " " + s.Server.Version)
@@ -58,6 +64,7 @@ func (v *served) describe() instance {
 			}
 			one.Added = v.layers.added.of(s.Name)
 		}
+		one.Definitions = v.definitionsMark(s.Name)
 		i.Servers = append(i.Servers, one)
 	}
 	i.Tools = v.shown()
@@ -72,6 +79,24 @@ func (v *served) describe() instance {
 	i.Problems = append(slices.Clone(i.Problems), v.emptyProfiles(all)...)
 	i.Audit = v.layers.remarks()
 	return i
+}
+
+// definitionsMark is another text whenever a server defines something else, so that who shows that asks again; empty where
+// nothing is known.
+func (v *served) definitionsMark(server string) string {
+	known, _, _ := v.gateway.Definitions(server)
+	if known == nil {
+		return ""
+	}
+	h := fnv.New64a()
+	for _, list := range [][]json.RawMessage{known.Tools, known.Prompts, known.Resources, known.Templates} {
+		for _, one := range list {
+			h.Write(one)
+		}
+		h.Write([]byte{0}) // between two lists
+	}
+	h.Write([]byte(known.Instructions))
+	return strconv.FormatUint(h.Sum64(), 36)
 }
 
 // emptyProfiles say which servers of profiles there are not.

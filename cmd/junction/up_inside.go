@@ -17,6 +17,7 @@ import (
 	"github.com/junction-mcp/junction/gateway/rules"
 	"github.com/junction-mcp/junction/guard"
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/lint"
 	"github.com/junction-mcp/junction/policy"
 	"github.com/junction-mcp/junction/toolsearch"
 )
@@ -93,8 +94,10 @@ type shownDefinition struct {
 	Own    string `json:"own"`
 	Tokens int    `json:"tokens"`
 	// State is same, new or changed against what was approved; empty where that is not asked for.
-	State      string          `json:"state,omitempty"`
-	Findings   []string        `json:"findings,omitempty"`
+	State    string   `json:"state,omitempty"`
+	Findings []string `json:"findings,omitempty"`
+	// Faults are why models or hosts cannot take it, and what mends that.
+	Faults     []string        `json:"faults,omitempty"`
 	Definition json.RawMessage `json:"definition"`
 }
 
@@ -143,7 +146,7 @@ func (v *served) listDefinitions(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, answer)
 }
 
-// judged says of each tool and prompt whether it is as it was approved, and what the scanner finds in it.
+// judged says of each tool and prompt whether it is as it was approved, and what the scanner and lint find in it.
 func (v *served) judged(server string, tools, prompts []json.RawMessage) map[string]shownDefinition {
 	approved := v.layers.pins.Load()
 	catalogue := new(guard.Catalogue)
@@ -169,6 +172,13 @@ func (v *served) judged(server string, tools, prompts []json.RawMessage) map[str
 			one.Findings = append(one.Findings, f.Why+" ("+f.Where+": "+f.Excerpt+")")
 		}
 		all[string(d.Kind)+" "+d.Name] = one
+	}
+	for _, f := range lint.Check(&lint.Seen{Name: server, Tools: tools, Prompts: prompts}) {
+		key := string(f.Kind) + " " + f.Name
+		if one, is := all[key]; is && f.Severity == lint.Error {
+			one.Faults = append(one.Faults, fmt.Sprintf("%s: %s. To mend it: %s", f.Field, f.What, f.Remedy))
+			all[key] = one
+		}
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -70,7 +71,7 @@ func dialWatched(ctx context.Context, t mcp.Transport, o mcp.ClientOptions, star
 		w.limit = defaultStart
 	}
 	c.Started = w.started
-	c.Stderr, c.Skipped = w.listen(c.Stderr), w.skip
+	c.Stderr, c.Skipped = w.listen(c.Stderr), w.skip(c.Skipped)
 	o.ConnectTimeout = max(maxStart, w.limit) + time.Minute // watch ends it before
 	ctx, cancel := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
@@ -106,10 +107,16 @@ func (w *startWatch) listen(next func(string)) func(string) {
 	}
 }
 
-func (w *startWatch) skip(line string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.skipped = line
+// skip notes a line of standard output that is no message, and passes it on.
+func (w *startWatch) skip(next func(string)) func(string) {
+	return func(line string) {
+		w.mu.Lock()
+		w.skipped = line
+		w.mu.Unlock()
+		if next != nil {
+			next(line)
+		}
+	}
 }
 
 // seen returns what the program has done so far, and what it wrote, as a part of a sentence.
@@ -165,11 +172,14 @@ func (w *startWatch) watch(ctx context.Context, end context.CancelCauseFunc, see
 	}
 }
 
+// errSlowStart is why a start ends that takes too long.
+var errSlowStart = errors.New("no handshake within")
+
 func tooLong(took time.Duration, said string) error {
 	if said != "" {
 		said = "; " + said
 	}
-	return fmt.Errorf(`no handshake within %v%s; "startTimeout" in its entry gives it longer`, took.Round(time.Second), said)
+	return fmt.Errorf(`%w %v%s; "startTimeout" in its entry gives it longer`, errSlowStart, took.Round(time.Second), said)
 }
 
 // runners are programs that may install or build a server before they start it,

@@ -128,7 +128,7 @@ func TestAStartThatFailsSaysWhatWasWritten(t *testing.T) {
 	if _, lines, said := w.seen(); lines != 1 || said != "its standard error ends with: Error: no key" {
 		t.Errorf("after %d lines it says %q", lines, said)
 	}
-	w.skip("{]")
+	w.skip(nil)("{]")
 	if _, _, said := w.seen(); said != "its standard output has what is no message: {]" {
 		t.Errorf("it says %q", said)
 	}

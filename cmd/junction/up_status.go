@@ -59,6 +59,8 @@ type serverStatus struct {
 	State     string   `json:"state"`
 	Note      string   `json:"note,omitempty"`
 	Error     string   `json:"error,omitempty"`
+	Careful   string   `json:"careful,omitempty"` // what works with junction, but not as it should
+	Remedy    string   `json:"remedy,omitempty"`  // what mends either
 	Revision  string   `json:"revision,omitempty"`
 	Server    string   `json:"server,omitempty"`
 	Tools     int      `json:"tools"`
@@ -73,6 +75,8 @@ type serverStatus struct {
 	Withheld  []string `json:"withheld,omitempty"` // until they are approved
 	Approval  string   `json:"approval,omitempty"` // the command that does
 	Added     []string `json:"added,omitempty"`    // by the server, to what it offered before, and approved by that (--review changes)
+
+	Definitions string `json:"definitions,omitempty"` // another text whenever what it defines is another
 
 	Line string `json:"line"` // as the table shows it
 }

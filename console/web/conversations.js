@@ -3,6 +3,8 @@ import {clear, h} from './dom.js';
 import {get} from './api.js';
 import {bytes, locale, number, plural, t} from './words.js';
 
+const usual = 50; // conversations in the list at first; Show more doubles them
+const atMost = 999; // one less than the archive gives
 const typing = 250; // milliseconds without a key before a search begins
 
 export function view({go}) {
@@ -27,8 +29,10 @@ function list() {
   const search = h('input', {type: 'search', 'data-filter': true, class: 'grow', 'aria-label': t('conversations.search'), placeholder: t('conversations.search'), oninput: later});
   let timer = 0;
   let asked = 0;
+  let most = usual;
 
   function later() {
+    most = usual;
     clearTimeout(timer);
     timer = setTimeout(look, typing);
   }
@@ -36,13 +40,19 @@ function list() {
   async function look() {
     const mine = ++asked;
     try {
-      const {conversations} = await get(`conversations?search=${encodeURIComponent(search.value)}`);
-      if (mine === asked) clear(found, conversations.length > 0 ? conversations.map(row) : none(search.value));
+      const {conversations} = await get(`conversations?limit=${most + 1}&search=${encodeURIComponent(search.value)}`);
+      if (mine === asked) clear(found, conversations.length > 0 ? conversations.slice(0, most).map(row) : none(search.value), conversations.length > most && most < atMost ? h('div', null, more) : null);
     } catch (error) {
       if (mine === asked) clear(found, problem(error));
     }
     if (mine === asked) found.removeAttribute('aria-busy');
   }
+  const more = h('button', {onclick: async () => {
+    const last = found.querySelectorAll('.conversation-row').length;
+    most = Math.min(most * 2, atMost);
+    await look();
+    found.querySelectorAll('.conversation-row')[last]?.focus(); // the first of those that came
+  }}, t('conversations.more'));
   look();
   return {
     node: h('div', {class: 'stack'}, h('h1', null, t('conversations.title')), h('div', {class: 'toolbar'}, search), found),

@@ -1,7 +1,7 @@
 // One gateway: what it is made of, what its rules would decide, and what was called.
 import {clear, h} from './dom.js';
 import {get, post} from './api.js';
-import {duration, number, plural, t} from './words.js';
+import {duration, locale, number, plural, t} from './words.js';
 import {offers, remarks} from './servers.js';
 import {badge} from './server.js';
 
@@ -170,9 +170,9 @@ function table(lines) {
   return h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': t('gateway.calls')}, h('table', {class: 'table'},
     h('thead', null, h('tr', null, ['time', 'kind', 'name', 'outcome', 'who', 'took'].map((key) => h('th', {scope: 'col'}, t(`gateway.calls.${key}`))))),
     h('tbody', null, lines.toReversed().map((line) => h('tr', null,
-      h('td', {class: 'mono gateway-time'}, new Date(line.time).toLocaleString()),
+      h('td', {class: 'mono gateway-time'}, new Date(line.time).toLocaleString(locale())),
       h('td', null, line.kind),
-      h('td', null, h('details', null, h('summary', {class: 'mono'}, line.name ?? line.method ?? ''), h('pre', null, JSON.stringify(line, null, 2)))),
+      h('td', null, h('details', null, h('summary', {class: 'mono'}, line.name ?? line.method ?? line.kind), h('pre', null, JSON.stringify(line, null, 2)))),
       h('td', null, outcome(line)),
       h('td', null, [line.principal, line.client].filter(Boolean).join(' · ')),
       h('td', null, line.duration_us ? duration(line.duration_us * 1000) : ''))))));

@@ -54,6 +54,8 @@ export function server(pid, name, {say}) {
     clear(facts, Object.entries({
       'server.note': it.note,
       'server.error': it.error,
+      'server.careful': it.careful,
+      'server.remedy': it.remedy,
       'server.offers': offers(it),
       'server.is': it.server,
       'server.revision': it.revision,
@@ -65,7 +67,7 @@ export function server(pid, name, {say}) {
       'server.renamed': it.renamed?.join('; '),
       'server.added': it.added?.join(', '),
     }).filter(([, value]) => value).map(([key, value]) => [h('dt', null, t(key)), h('dd', {class: key === 'server.error' ? 'server-error' : null}, value)]));
-    const now = JSON.stringify([it.state, it.tools, it.prompts, it.resources, it.templates, it.withheld]);
+    const now = JSON.stringify([it.state, it.definitions, it.withheld]);
     if (now !== seen) {
       seen = now;
       read();
@@ -184,15 +186,17 @@ function findings(list) {
 function definition(kind, d) {
   const it = d.definition;
   const hints = Object.entries(it.annotations ?? {}).filter(([, value]) => value === true).map(([key]) => key.replace(/Hint$/, ''));
-  return h('details', {class: 'server-item'},
+  return h('details', {class: 'server-item', open: Boolean(d.faults)},
     h('summary', null,
       h('span', {class: 'mono server-own'}, d.name || d.own),
       kind === 'tools' && d.name === '' ? [' ', h('span', {class: 'badge'}, t('server.hidden'))] : null,
       d.state && d.state !== 'same' ? [' ', h('span', {class: 'badge badge-warn'}, t(`server.${d.state}`))] : null,
       hints.map((hint) => [' ', h('span', {class: 'badge'}, hint)]),
       findings(d.findings),
+      d.faults ? [' ', h('span', {class: 'badge badge-bad'}, plural('server.faults', d.faults.length))] : null,
       h('span', {class: 'dim server-cost'}, plural('server.tokens', d.tokens)),
       it.description ? h('span', {class: 'dim server-about'}, it.description) : null),
+    (d.faults ?? []).map((text) => h('p', {class: 'notice notice-bad'}, text)),
     (d.findings ?? []).map((text) => h('p', {class: 'notice'}, text)),
     d.name && d.name !== d.own ? h('p', {class: 'dim'}, t('server.own', {name: d.own})) : null,
     h('pre', null, JSON.stringify(it, null, 2)));

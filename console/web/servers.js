@@ -107,7 +107,7 @@ function instance(one) {
   const id = `instance-${one.pid}`;
   return h('section', {class: 'panel stack', 'aria-labelledby': id},
     h('div', {class: 'toolbar'},
-      h('h2', {id, class: 'mono grow'}, one.endpoint),
+      h('h2', {id, class: 'mono grow servers-endpoint'}, one.endpoint),
       h('span', {class: 'dim'}, t('servers.process', {pid: one.pid})),
       h('a', {id: `${id}-open`, class: 'button servers-open', href: `#/servers/${one.pid}`}, t('servers.gateway'))),
     one.folder ? h('p', {class: 'dim mono'}, one.folder) : null,
@@ -131,7 +131,7 @@ function row(pid, one) {
     h('td', {class: 'servers-offers'}, offers(one)),
     h('td', null, one.running > 0 ? plural('servers.requests', one.running) : ''),
     h('td', {class: 'servers-lately'}, lately(one.figures)),
-    h('td', {class: 'dim'}, one.line));
+    h('td', {class: 'dim servers-line'}, one.line));
 }
 
 /** lately is what calls of a server came to in the last minutes, as far as the console saw them. */

@@ -1,9 +1,11 @@
 // Screen makes the pictures of the documentation: docs/chat.svg, the screen of
 // junction chat in the middle of a conversation, docs/review.svg, that of a server
-// which changed since it was approved, and docs/trace.svg, the diagram of a run. It
-// needs tmux:
+// which changed since it was approved, docs/trace.svg, the diagram of a run, and
+// docs/console-*.png, pages of junction console. It needs tmux, and for the last Node,
+// Chromium and what integration/setup.sh installs:
 //
 //	go run ./docs/screen
+//	go run ./docs/screen console # only the last
 //
 // Everything in them is real but the model's words in the first, which are those of
 // conversation.go. They come over the wire of chat completions.
@@ -69,10 +71,22 @@ func makePictures(ctx context.Context, into string) (err error) {
 		return err
 	}
 	defer end()
+	console := func() error {
+		recorded, end, err := serveModel() // a conversation of its own
+		if err != nil {
+			return err
+		}
+		defer end()
+		return photographConsole(ctx, dir, recorded, into)
+	}
+	if len(os.Args) > 1 && os.Args[1] == "console" {
+		return console()
+	}
 	return errors.Join(
 		diagram(ctx, dir, filepath.Join(into, "trace.svg")),
 		conversing(ctx, dir, model, filepath.Join(into, "chat.svg")),
 		reviewing(ctx, dir, filepath.Join(into, "review.svg")),
+		console(),
 	)
 }
 

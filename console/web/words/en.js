@@ -171,6 +171,8 @@ export default {
   'server.gone': 'no longer configured',
   'server.note': 'Now',
   'server.error': 'What is wrong',
+  'server.careful': 'Works, but',
+  'server.remedy': 'To mend it',
   'server.offers': 'Offers',
   'server.is': 'Says it is',
   'server.revision': 'Revision',
@@ -198,6 +200,8 @@ export default {
   'server.tokens.other': '{n} tokens',
   'server.findings.one': '{n} warning',
   'server.findings.other': '{n} warnings',
+  'server.faults.one': '{n} fault',
+  'server.faults.other': '{n} faults',
   'server.log': 'What it writes',
   'server.log.what': 'The last lines of its standard error, across restarts; the newest is at the end.',
 

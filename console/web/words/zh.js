@@ -171,6 +171,8 @@ export default {
   'server.gone': '已不在配置中',
   'server.note': '当前',
   'server.error': '问题',
+  'server.careful': '可用，但是',
+  'server.remedy': '解决办法',
   'server.offers': '提供',
   'server.is': '自称',
   'server.revision': '协议版本',
@@ -198,6 +200,8 @@ export default {
   'server.tokens.other': '{n} 个词元',
   'server.findings.one': '{n} 个警告',
   'server.findings.other': '{n} 个警告',
+  'server.faults.one': '{n} 处错误',
+  'server.faults.other': '{n} 处错误',
   'server.log': '输出日志',
   'server.log.what': '标准错误输出的最后几行（含重启前），最新的在末尾。',
 

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/junction-mcp/junction/config"
+	"github.com/junction-mcp/junction/gateway"
+	"github.com/junction-mcp/junction/mcp"
+	"github.com/junction-mcp/junction/mcp/oauth"
+)
+
+// What mends what is wrong with a server, in the words of doctor and of what shows the servers of up.
+const (
+	// onlyMessages is for a program that writes something else to its standard output.
+	onlyMessages = "the server must log to standard error, as its standard output is for messages of JSON-RPC only: look for an option that has it do so, or report it to whoever made it"
+	setVariable  = "set the variable where junction is started, or give it a default: ${NAME:-default}"
+	keepSecret   = "junction secret set NAME keeps a secret; a file must be where the entry says"
+	rightPath    = "is the path right? it is often /mcp or /sse"
+	nobodyThere  = "nothing listens there: is the server started, and is that its port?"
+	knownName    = "the name is not known: is it written rightly, and is there a network?"
+	trustedTLS   = `the certificate is not trusted here, or not for this name: "tls": {"ca": FILE} in its entry names the authority, or SSL_CERT_FILE for all`
+)
+
+// installProgram is for a program that is not there.
+func installProgram(name string) string {
+	return fmt.Sprintf("install %s, or write its whole path as the command: programs with windows often have another PATH than your shell", name)
+}
+
+// remedy is what to try where something is wrong with a server of up; empty where nothing is.
+func remedy(s gateway.Status) string {
+	switch {
+	case s.Err == nil:
+		return ""
+	case s.State == gateway.Connected:
+		return "the server fails at listing what it has: look at what it writes, or report it to whoever made it"
+	case s.State == gateway.Idle || s.State == gateway.Unresponsive:
+		return "restart it; if that happens again, look at what it writes, and report it to whoever made it"
+	}
+	return startRemedy(s.Program, s.Err, s.Name, 0)
+}
+
+// startRemedy is what to try where a server, which may be a program, does not start within the limit, which may be 0.
+func startRemedy(program bool, err error, name string, limit time.Duration) string {
+	text, status := err.Error(), statusOf(err)
+	switch {
+	case errors.Is(err, config.ErrNotSet):
+		return setVariable
+	case errors.Is(err, config.ErrSecret):
+		return keepSecret
+	case errors.Is(err, exec.ErrNotFound):
+		return installProgram("it")
+	case errors.Is(err, context.DeadlineExceeded) && limit > 0:
+		return fmt.Sprintf(`it takes longer than %v: start it once by hand, or give its entry "startTimeout"`, limit)
+	case errors.Is(err, errSlowStart), errors.Is(err, context.DeadlineExceeded):
+		return `start it once by hand to see what it waits for, or give its entry a longer "startTimeout", such as "5m"`
+	case errors.Is(err, oauth.ErrLogin):
+		return text[strings.LastIndex(text, "junction login"):]
+	case isWebPage(err):
+		return rightPath
+	case status == http.StatusUnauthorized:
+		return "sign in: junction login " + shellWord(name) + `; or give its entry "headers", such as {"Authorization": "Bearer ${TOKEN}"}`
+	case status == http.StatusForbidden:
+		return "it refuses these credentials: ask for others, or for the right to use it"
+	case status == http.StatusNotFound:
+		return `there is nothing at this path: the address often ends with /mcp or /sse`
+	case errors.As(err, new(*tls.CertificateVerificationError)):
+		return trustedTLS
+	case errors.As(err, new(*net.DNSError)):
+		return knownName
+	case !program && refused(err):
+		return nobodyThere
+	case noRevision.MatchString(text):
+		return "it and junction have no revision of the protocol in common: update the older of the two; where a revision was chosen, leave the choice to junction"
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return `install it, or change "command" of the entry to where it is`
+	}
+	if !program {
+		return "is the address right? it is often one that ends with /mcp or /sse: open it with curl -i, and ask whoever runs it"
+	}
+	if strings.Contains(text, "working directory") {
+		return `change "cwd" of the entry to a folder that exists`
+	}
+	said := reason(err, name)
+	if m := wantsVariable.FindStringSubmatch(said); m != nil {
+		variable := cmp.Or(m[1], m[2])
+		return fmt.Sprintf(`it wants the variable %[1]s of the environment: give its entry "env": {"%[1]s": …}`, variable)
+	}
+	if noFile.MatchString(said) {
+		return `a file that its "args" name is not there: write its whole path, and see whether it is written rightly`
+	}
+	return `start it by hand as the entry says, and read what it writes; variables and paths that it misses go into "env" and "args" of the entry`
+}
+
+// isWebPage reports whether what answered at a URL is for browsers.
+func isWebPage(err error) bool {
+	if e, is := errors.AsType[*mcp.StatusError](err); is && strings.HasPrefix(e.Header.Get("Content-Type"), "text/html") {
+		return true
+	}
+	return strings.Contains(err.Error(), `found the content type "text/html`)
+}
+
+// What servers say of why they do not start.
+var (
+	noRevision    = regexp.MustCompile(`does not speak |speaks \[|expected one of the protocol versions`)
+	wantsVariable = regexp.MustCompile(`\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b.*(?i:missing|required|not set|must be set|undefined|not defined|not provided|is empty)|(?i:missing|required|set|provide)\b.*\b([A-Z][A-Z0-9]*_[A-Z0-9_]+)\b`)
+	noFile        = regexp.MustCompile(`(?i)cannot find module|no such file|can't open|cannot open|does not exist`)
+)
