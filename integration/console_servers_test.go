@@ -253,7 +253,7 @@ func TestTheConsoleSaysWhyAServerFails(t *testing.T) {
 		{"nobody", "connection refused", "nothing listens there: is the server started"},
 		{"tls", "certificate", `"tls": {"ca": FILE} in its entry`},
 		{"login", "401", "sign in: junction login login"},
-		{"era", `got "1999-01-01"`, "no revision of the protocol in common: update both"},
+		{"era", `got "1999-01-01"`, "no revision of the protocol in common: update the older of the two"},
 		{"schema", `its type is not "object"`, `write "type": "object"`},
 		{"slow", "no handshake within", `give its entry a longer "startTimeout"`},
 		{"noise", "is no message of JSON-RPC", "must log to standard error"},
