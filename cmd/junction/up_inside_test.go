@@ -139,6 +139,16 @@ func TestTheConsoleAsksTheRulesAndTheLogOfAGateway(t *testing.T) {
 	}
 }
 
+// A Handler that answers without a look at the body must not end the connection while the console still writes it.
+func TestAnOrderWithABodyThatNobodyReadsIsAnswered(t *testing.T) {
+	_, ask := insideUp(t)
+	for range 30 {
+		if status, text := ask("POST", "servers/none/restart", strings.Repeat("x", 300<<10)); status != http.StatusNotFound {
+			t.Fatalf("it gets %d %s", status, text)
+		}
+	}
+}
+
 func TestTheConsoleControlsOnlyWhatRuns(t *testing.T) {
 	_, ask := insideUp(t)
 	if status, text := ask("POST", "servers/one/restart", ""); status != http.StatusAccepted {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -47,7 +48,7 @@ func (v *served) takeOrders(ctx context.Context) (end func()) {
 	mux := http.NewServeMux()
 	v.serveControl(mux, func(h http.Handler) http.HandlerFunc { return h.ServeHTTP })
 	ctx, cancel := context.WithCancel(ctx)
-	s := &http.Server{Handler: mux, ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, IdleTimeout: idleTimeout, ErrorLog: v.app.serverLog(),
+	s := &http.Server{Handler: readWhole(mux), ReadHeaderTimeout: adminTime, ReadTimeout: adminTime, IdleTimeout: idleTimeout, ErrorLog: v.app.serverLog(),
 		BaseContext: func(net.Listener) context.Context { return ctx }}
 	ended := make(chan struct{})
 	go func() {
@@ -60,6 +61,15 @@ func (v *served) takeOrders(ctx context.Context) (end func()) {
 		s.Close()
 		<-ended
 	}
+}
+
+// readWhole reads what a Handler leaves of a request's body: who still writes it when the response comes, and the connection
+// ends, may see only that it cannot go on writing.
+func readWhole(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h.ServeHTTP(w, r)
+		_, _ = io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxQuestion))
+	})
 }
 
 // passOrders passes requests of the console on to the process that they name.
