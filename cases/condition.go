@@ -107,16 +107,7 @@ func (c *condition) check(what string, got any, there bool, v vars) []string {
 		}
 	}
 	for _, unwanted := range c.lacks {
-		unwanted = v.fill(unwanted)
-		entries, several := unwanted.([]any)
-		if !several {
-			entries = []any{unwanted}
-		}
-		for _, one := range entries { // one that is contained is one too many
-			if contains(got, one) {
-				faults = append(faults, fmt.Sprintf("%s: expected it not to contain %s\n%s", what, shown(one), indented("got: ", got)))
-			}
-		}
+		faults = append(faults, lacks(what, got, v.fill(unwanted))...)
 	}
 	for _, source := range c.matches {
 		pattern, err := v.pattern(source)
@@ -127,6 +118,33 @@ func (c *condition) check(what string, got any, there bool, v vars) []string {
 	for _, inner := range c.at {
 		found, is := at(got, inner.parts)
 		faults = append(faults, inner.check(what+" at "+inner.pointer, found, is, v)...)
+	}
+	return faults
+}
+
+// lacks says what a value has of what is not wanted: of a list one entry that is contained is one too many.
+func lacks(what string, got, unwanted any) (faults []string) {
+	entries, several := unwanted.([]any)
+	if !several {
+		entries = []any{unwanted}
+	}
+	_, isText := got.(string)
+	for _, one := range entries {
+		switch one := one.(type) {
+		case []any:
+			if isText {
+				faults = append(faults, lacks(what, got, one)...)
+				continue
+			}
+		case map[string]any:
+			if isText { // which would hold whatever the text is
+				faults = append(faults, fmt.Sprintf("%s: lacks: expected a part of a text, which the object %s cannot be", what, shown(one)))
+				continue
+			}
+		}
+		if contains(got, one) {
+			faults = append(faults, fmt.Sprintf("%s: expected it not to contain %s\n%s", what, shown(one), indented("got: ", got)))
+		}
 	}
 	return faults
 }

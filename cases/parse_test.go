@@ -126,9 +126,9 @@ func TestFilesOfCasesAreFound(t *testing.T) {
 }
 
 func TestConditions(t *testing.T) {
-	const got = `{"sum": 3.0, "name": "Ada Lovelace", "tags": ["a", {"b": 1, "c": 2}], "none": null, "big": 9007199254740993}`
+	const got = `{"sum": 3.0, "name": "Ada Lovelace", "tags": ["a", {"b": 1, "c": 2}], "none": null, "big": 9007199254740993, "said": "HTTP 500: true is 1234"}`
 	for text, want := range map[string]string{
-		"{equals: {sum: 3, name: Ada Lovelace, tags: [a, {c: 2, b: 1.0}], none: null, big: 9007199254740993}}": "",
+		"{equals: {sum: 3, name: Ada Lovelace, tags: [a, {c: 2, b: 1.0}], none: null, big: 9007199254740993, said: 'HTTP 500: true is 1234'}}": "",
 		"{contains: {tags: [{b: 1}], sum: 3}}":                       "",
 		"{contains: {name: Ada}}":                                    "it: expected it to contain {\"name\":\"Ada\"}",
 		"{lacks: {name: Grace}}":                                     "",
@@ -145,6 +145,13 @@ func TestConditions(t *testing.T) {
 		"{at: {/name: {lacks: [Love, Ada]}}}":                        `it at /name: expected it not to contain "Love";it at /name: expected it not to contain "Ada"`,
 		"{at: {/tags: {lacks: [z, {b: 1}]}}}":                        `it at /tags: expected it not to contain {"b":1}`,
 		"{at: {/tags: {lacks: [z, {b: 2}]}}}":                        "",
+		"{at: {/said: {lacks: 1234}}}":                               `it at /said: expected it not to contain 1234`,
+		"{at: {/said: {lacks: [500, true, null]}}}":                  `it at /said: expected it not to contain 500;it at /said: expected it not to contain true`,
+		"{at: {/said: {lacks: [[5, HTTP]]}}}":                        `it at /said: expected it not to contain 5;it at /said: expected it not to contain "HTTP"`,
+		"{at: {/said: {lacks: [404, false]}}}":                       "",
+		"{at: {/said: {lacks: {a: b}}}}":                             `it at /said: lacks: expected a part of a text, which the object {"a":"b"} cannot be`,
+		"{at: {/said: {contains: [500, true]}}}":                     "",
+		"{at: {/said: {contains: {a: b}}}}":                          `it at /said: expected it to contain {"a":"b"}`,
 		"{at: {/name: {matches: '^B'}}}":                             "it at /name: expected it to match ^B",
 		"{at: {/name: {matches: 'a{{n}}e'}}}":                        "it at /name: expected it to match a{{n}}e",
 		"{at: {/tags/1/b: 1, /tags/0: a}}":                           "",
