@@ -1,9 +1,12 @@
 package cases
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -354,9 +357,58 @@ func (s speaks) Connect(ctx context.Context, o mcp.ConnectOptions) (mcp.Conn, er
 		o.Revision = s.revision
 	}
 	if o.Revision != s.revision {
-		return nil, errors.New("it does not speak that")
+		return nil, &mcp.RevisionError{Server: "s", Revision: o.Revision}
 	}
 	return s.Transport.Connect(ctx, o)
+}
+
+func TestAServerThatEndsAtOneRevisionHasFailedThere(t *testing.T) {
+	connect := func(context.Context, Server, string) (*Target, error) {
+		near, far := net.Pipe()
+		go func() {
+			defer far.Close()
+			for lines := bufio.NewScanner(far); lines.Scan(); {
+				var m struct {
+					ID     json.RawMessage
+					Method string
+					Params struct{ ProtocolVersion string }
+				}
+				answer := `"result":{"content":[{"type":"text","text":"hi"}]}`
+				switch err := json.Unmarshal(lines.Bytes(), &m); {
+				case err != nil:
+					return
+				case m.ID == nil:
+					continue
+				case m.Method == "server/discover":
+					answer = `"error":{"code":-32601,"message":"Method not found"}`
+				case m.Method == "initialize" && m.Params.ProtocolVersion == "2025-06-18":
+					return // it crashes
+				case m.Method == "initialize" && m.Params.ProtocolVersion == "2025-03-26":
+					answer = `"error":{"code":-32602,"message":"Unsupported protocol version"}`
+				case m.Method == "initialize" && m.Params.ProtocolVersion == "2024-11-05":
+					answer = `"error":{"code":-32603,"message":"it crashes, and says so"}`
+				case m.Method == "initialize":
+					answer = `"result":{"protocolVersion":"` + m.Params.ProtocolVersion + `","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+				}
+				if _, err := fmt.Fprintf(far, `{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID, answer); err != nil {
+					return
+				}
+			}
+		}()
+		return &Target{Transport: stream.Over(near, "s"), Kind: Stdio}, nil
+	}
+	r := run(t, write(t, "x.yaml", "server: x\ncases: [{case: a, tool: b, expect: {text: hi}}]\n"), Options{Connect: connect, Revisions: []string{All}})
+	var said []string
+	for _, cell := range r.Cells {
+		one := cell.Revision + " " + cell.Skipped
+		for _, c := range cell.Cases {
+			one += fmt.Sprint(c.Name, " ", len(c.Failures))
+		}
+		said = append(said, one)
+	}
+	if want := []string{"2026-07-28 the server does not speak 2026-07-28", "2025-11-25 a 0", "2025-06-18 connect 1", "2025-03-26 the server does not speak 2025-03-26", "2024-11-05 connect 1"}; r.Err != nil || !slices.Equal(said, want) {
+		t.Errorf("got %q, %v", said, r.Err)
+	}
 }
 
 func TestAServerThatCannotBeReachedIsNoFailureOfItsCases(t *testing.T) {

@@ -61,6 +61,28 @@ func Errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
+// A RevisionError says that a server refuses the revision of [ClientOptions.Revision]. It is no RevisionError where the
+// server ends, or fails, while it is asked.
+type RevisionError struct {
+	// Server is the server's name.
+	Server string
+	// Revision is the one that it refuses.
+	Revision string
+	// Err is how; nil if it offers others.
+	Err error
+}
+
+// Error names the server and the revision.
+func (e *RevisionError) Error() string {
+	if e.Err == nil {
+		return fmt.Sprintf("server %q does not speak %s", e.Server, e.Revision)
+	}
+	return fmt.Sprintf("server %q does not speak %s: %v", e.Server, e.Revision, e.Err)
+}
+
+// Unwrap is how the server refuses.
+func (e *RevisionError) Unwrap() error { return e.Err }
+
 // A ScopeError says that the credentials of [Request.Principal] do not allow a request. Over HTTP the response has
 // the status 403 and a challenge that names the scopes, so that clients can get them (basic/authorization, step-up).
 type ScopeError struct {

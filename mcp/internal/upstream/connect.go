@@ -143,7 +143,10 @@ func (c *conn) probe(ctx context.Context) (s *session, timedOut bool, err error)
 			return nil, false, fmt.Errorf("server %q: %w", o.Name, err)
 		}
 		if o.Revision != "" {
-			return nil, false, fmt.Errorf("server %q does not speak %s: %w", o.Name, o.Revision, errors.Join(err, asError(fault)))
+			if err = errors.Join(err, asError(fault)); fault == nil && !errors.Is(err, errNoResponse) && !isRefusal(err) {
+				return nil, false, fmt.Errorf("server %q: server/discover: %w", o.Name, err)
+			}
+			return nil, false, &mcp.RevisionError{Server: o.Name, Revision: o.Revision, Err: err} // legacy servers have all kinds of errors, or none
 		}
 		return nil, errors.Is(err, errNoResponse), nil
 	}
@@ -168,6 +171,27 @@ func statusFault(e *mcp.StatusError) *jsonrpc.Error {
 		return nil
 	}
 	return &jsonrpc.Error{Code: e.Fault.Code, Message: e.Fault.Message, Data: e.Fault.Data}
+}
+
+// isRefusal reports whether a server that answers with this refuses what it is asked, and has not failed.
+func isRefusal(err error) bool {
+	var status *mcp.StatusError
+	if errors.As(err, &status) {
+		switch status.Status {
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
+			return false
+		}
+		return status.Status >= 400 && status.Status < 500
+	}
+	var fault *jsonrpc.Error
+	if !errors.As(err, &fault) {
+		return false
+	}
+	switch fault.Code {
+	case jsonrpc.InvalidRequest, jsonrpc.MethodNotFound, jsonrpc.InvalidParams, revision.CodeUnsupportedRevision:
+		return true
+	}
+	return false
 }
 
 func asError(e *jsonrpc.Error) error {
@@ -205,7 +229,11 @@ func (c *conn) choose(e *jsonrpc.Error) (*revision.Revision, error) {
 			return nil, nil
 		}
 	}
-	return nil, fmt.Errorf("server %q speaks %v, and Junction %v", c.options.Name, offered, append(revision.Modern(), revision.Legacy()...))
+	err := fmt.Errorf("server %q speaks %v, and Junction %v", c.options.Name, offered, append(revision.Modern(), revision.Legacy()...))
+	if c.options.Revision != "" {
+		err = &mcp.RevisionError{Server: c.options.Name, Revision: c.options.Revision, Err: err}
+	}
+	return nil, err
 }
 
 // discover asks the server what it is, and gives it a moment to respond.
@@ -249,7 +277,7 @@ func (e *legacy) handshake(ctx context.Context) error {
 	r := revision.LatestLegacy()
 	if o.Revision != "" {
 		if r = revision.Lookup(o.Revision); r == nil || r.Modern {
-			return fmt.Errorf("server %q does not speak %s", o.Name, o.Revision)
+			return &mcp.RevisionError{Server: o.Name, Revision: o.Revision}
 		}
 	}
 	id := jsonrpc.IntID(e.ids.Add(1))
@@ -264,6 +292,9 @@ func (e *legacy) handshake(ctx context.Context) error {
 		err = asError(m.Error)
 	}
 	if err != nil {
+		if o.Revision != "" && isRefusal(err) {
+			return &mcp.RevisionError{Server: o.Name, Revision: o.Revision, Err: fmt.Errorf("initialize: %w", err)}
+		}
 		return fmt.Errorf("server %q: initialize: %w", o.Name, err)
 	}
 	s, err := e.initialized(m)
