@@ -173,27 +173,6 @@ func statusFault(e *mcp.StatusError) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: e.Fault.Code, Message: e.Fault.Message, Data: e.Fault.Data}
 }
 
-// isRefusal reports whether a server that answers with this refuses what it is asked, and has not failed.
-func isRefusal(err error) bool {
-	var status *mcp.StatusError
-	if errors.As(err, &status) {
-		switch status.Status {
-		case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
-			return false
-		}
-		return status.Status >= 400 && status.Status < 500
-	}
-	var fault *jsonrpc.Error
-	if !errors.As(err, &fault) {
-		return false
-	}
-	switch fault.Code {
-	case jsonrpc.InvalidRequest, jsonrpc.MethodNotFound, jsonrpc.InvalidParams, revision.CodeUnsupportedRevision:
-		return true
-	}
-	return false
-}
-
 func asError(e *jsonrpc.Error) error {
 	if e == nil {
 		return nil

@@ -3,8 +3,10 @@ package upstream
 import (
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/junction-mcp/junction/internal/jsonrpc"
+	"github.com/junction-mcp/junction/internal/revision"
 	"github.com/junction-mcp/junction/mcp"
 	"github.com/junction-mcp/junction/mcp/internal/link"
 )
@@ -56,4 +58,25 @@ func describe(req *mcp.Request) string {
 		return req.Method
 	}
 	return fmt.Sprintf("%s %q", req.Method, req.Name)
+}
+
+// isRefusal reports whether a server that answers with this refuses what it is asked, and has not failed.
+func isRefusal(err error) bool {
+	var status *mcp.StatusError
+	if errors.As(err, &status) {
+		switch status.Status {
+		case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
+			return false
+		}
+		return status.Status >= 400 && status.Status < 500
+	}
+	var fault *jsonrpc.Error
+	if !errors.As(err, &fault) {
+		return false
+	}
+	switch fault.Code {
+	case jsonrpc.InvalidRequest, jsonrpc.MethodNotFound, jsonrpc.InvalidParams, revision.CodeUnsupportedRevision:
+		return true
+	}
+	return false
 }
