@@ -97,6 +97,9 @@ func (s *stream) begin(after uint64, resumes bool) {
 	if s.at = s.ring.next - 1; resumes && after < s.at {
 		s.at = max(after, s.cleared)
 	}
+	if resumes && after < s.ring.cleared { // it does not know yet
+		s.cleared = after
+	}
 }
 
 // run sends batches until the reader is gone.

@@ -211,6 +211,51 @@ func TestAReaderHearsThatAllWasRemoved(t *testing.T) {
 	})
 }
 
+func TestAReaderThatComesBackHearsThatAllWasRemoved(t *testing.T) {
+	for _, test := range []struct {
+		last    string
+		cleared bool
+		want    []uint64
+	}{
+		{"3", true, []uint64{6}}, // it shows 1 to 3, and never saw 4 and 5
+		{"0", true, []uint64{6}},
+		{"5", false, []uint64{6}}, // it heard
+		{"", false, []uint64{6}},  // it shows nothing
+		{"6", false, nil},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := opened(t, Options{})
+			for n := 1; n <= 5; n++ {
+				r.Add(7, message(n, 10))
+			}
+			r.Clear()
+			if test.last == "6" {
+				r.Add(7, message(6, 10))
+			}
+			one := reads(t, r, "", test.last)
+			if test.last != "6" {
+				r.Add(7, message(6, 10))
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+			all, _ := one.batches(t)
+			var got []uint64
+			cleared, skipped := 0, uint64(0)
+			for _, b := range all {
+				got = append(got, numbers(b.Items)...)
+				if skipped += b.Skipped; b.Cleared {
+					cleared++
+				}
+			}
+			if cleared > 1 || (cleared == 1) != test.cleared || skipped != 0 || !slices.Equal(got, test.want) {
+				t.Errorf("after %q: %+v", test.last, all)
+			}
+			one.leave()
+			<-one.ended
+		})
+	}
+}
+
 func TestAStreamShowsThatItLivesAndEndsWithItsReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := opened(t, Options{})
