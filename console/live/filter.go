@@ -25,7 +25,8 @@ type filter struct {
 
 // filterOf reads a filter of a query.
 func filterOf(q url.Values) (f filter, err error) {
-	f = filter{client: strings.ToLower(q.Get("client")), server: q.Get("server"), method: q.Get("method"), name: strings.ToLower(q.Get("name")), kind: q.Get("kind")}
+	word := func(name string) string { return beginning(q.Get(name)) } // as the index has it
+	f = filter{client: strings.ToLower(word("client")), server: word("server"), method: word("method"), name: strings.ToLower(word("name")), kind: q.Get("kind")}
 	if text := q.Get("errors"); text != "" {
 		if f.errors, err = strconv.ParseBool(text); err != nil {
 			return f, fmt.Errorf("errors: expected true or false, got %.40q", text)

@@ -17,7 +17,8 @@ import (
 const (
 	defaultMessages = 100_000
 	defaultBytes    = 256 << 20
-	maxWords        = 8 << 20 // bytes of different names of clients, servers, methods, tools and URIs
+	maxWord         = 500     // characters of the name of a client, server, method, tool or URI, or of a note
+	maxWords        = 8 << 20 // bytes of different ones
 	maxServers      = 64      // of one call
 	minBytes        = 8 << 20 // several of the largest messages
 	fileEnd         = ".ring"
@@ -164,6 +165,11 @@ func (r *Ring) Clear() {
 
 // Add keeps a message of a process. It waits for nobody who reads.
 func (r *Ring) Add(pid int, e *traffic.Event) {
+	event := *e
+	for _, text := range [...]*string{&event.Client, &event.Server, &event.Method, &event.Name, &event.Note} {
+		*text = beginning(*text) // a few long ones would remove the messages of all others
+	}
+	e = &event
 	r.adding.Lock()
 	defer r.adding.Unlock()
 	record, head, err := encode(pid, e)
@@ -275,6 +281,17 @@ func (r *Ring) more() <-chan struct{} {
 		r.changed = make(chan struct{})
 	}
 	return r.changed
+}
+
+// beginning is as much of a text as the index has.
+func beginning(text string) string {
+	n := 0
+	for at := range text {
+		if n++; n > maxWord {
+			return text[:at]
+		}
+	}
+	return text
 }
 
 func clamp(n int) int32 { return int32(min(max(n, 0), 1<<31-1)) }

@@ -3,6 +3,7 @@ package live
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -103,15 +104,42 @@ func TestNamesHaveALimitInBytes(t *testing.T) {
 	r := opened(t, Options{})
 	for n := 1; n <= 10_000; n++ {
 		e := message(n, 10)
-		e.Name = fmt.Sprint(n) + strings.Repeat("n", 2_000)
+		e.Name = fmt.Sprint(n) + strings.Repeat("名", 2_000)
 		r.Add(7, e)
 	}
-	if kept := r.next - r.first; r.table.bytes > maxWords || kept < 4_000 || kept > 4_200 {
+	if kept := r.next - r.first; r.table.bytes > maxWords || kept < 5_000 || kept > 5_500 { // each has a little over 1,500
 		t.Errorf("%d messages have names of %d bytes", kept, r.table.bytes)
 	}
 	r.Clear()
 	if len(r.table.numbers) != 0 || r.table.bytes != 0 || len(r.calls) != 0 {
 		t.Errorf("left are %d names of %d bytes, and %d calls", len(r.table.numbers), r.table.bytes, len(r.calls))
+	}
+}
+
+func TestAFewLongNamesRemoveNoMessagesOfOthers(t *testing.T) {
+	r := opened(t, Options{})
+	for n := 1; n <= 1_000; n++ {
+		r.Add(7, message(n, 10))
+	}
+	long := strings.Repeat("é", 1<<20-300)
+	for _, e := range []traffic.Event{{Client: long}, {Server: long}, {Method: long}, {Name: long}, {Note: long}} {
+		e.Time, e.Kind, e.Hop = time.Now(), traffic.Request, traffic.Client
+		r.Add(8, &e)
+	}
+	p := r.list(&filter{}, 0, true, 1_005)
+	if len(p.Items) != 1_005 || p.First != 1 {
+		t.Fatalf("%d of 1005 messages are left, the first %d", len(p.Items), p.First)
+	}
+	want := long[:2*maxWord]
+	if all := p.Items[1_000:]; all[0].Client != want || all[1].Server != want || all[2].Method != want || all[3].Name != want || all[4].Note != want {
+		t.Errorf("they are not cut to %d characters", maxWord)
+	}
+	f, err := filterOf(url.Values{"method": {long}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := r.list(&f, 0, true, 10); len(p.Items) != 1 || p.Items[0].Seq != 1_003 {
+		t.Errorf("by its method there is %+v", p.Items)
 	}
 }
 
