@@ -110,6 +110,7 @@ func (a *app) watchTraffic(ctx context.Context, pids []string, f trafficFilter) 
 			}
 			return nil
 		},
+		ended: led.ended,
 	})
 	if err == errEnough {
 		return nil
@@ -125,6 +126,7 @@ type trafficFollower struct {
 	began func(processes int)                    // once, with the number of those that run
 	busy  func(pid int)                          // for a process that is not watched, as too many watch it already
 	event func(e shownEvent, several bool) error // for each message; several says that there is more than one process
+	ended func(pid int)                          // after the last message of a process
 }
 
 // followTraffic calls f for the messages of processes, of all without pids, and of those that begin, until f fails or ctx is
@@ -158,6 +160,9 @@ func followTraffic(ctx context.Context, pids []string, f trafficFollower) error 
 			}
 		case path := <-w.ended:
 			delete(w.seen, path)
+			if f.ended != nil {
+				f.ended(processOf(path))
+			}
 		case <-look.C:
 			w.join(trafficSockets(dir, pids, w.seen))
 		case <-ctx.Done():
@@ -213,11 +218,17 @@ func trafficSockets(dir string, pids []string, seen map[string]bool) (paths []st
 	})
 }
 
+// processOf is the process of a socket.
+func processOf(path string) (pid int) {
+	pid, _ = strconv.Atoi(strings.TrimSuffix(filepath.Base(path), trafficEnd))
+	return pid
+}
+
 // readTraffic reads the messages of one process until it ends, or has enough that watch it.
 func readTraffic(ctx context.Context, conn net.Conn, path string, events chan<- shownEvent) (busy bool) {
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	defer conn.Close()
-	pid, _ := strconv.Atoi(strings.TrimSuffix(filepath.Base(path), trafficEnd))
+	pid := processOf(path)
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(make([]byte, 0, 64<<10), maxTrafficLine)
 	for lines.Scan() {
