@@ -1,10 +1,12 @@
 package cases
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -149,6 +151,18 @@ func (c *connection) options(o mcp.ClientOptions) mcp.ClientOptions {
 		}
 	}
 	return o
+}
+
+// settle waits for what the server sent in the case before, so that it is not taken for what this one expects: a server
+// answers a ping after what it sent already. What it sends still later can only be kept apart by a server for each case.
+func (c *connection) settle(ctx context.Context, t *testCase) {
+	expects := func(s *step) bool { return len(s.expect.notifications)+len(s.expect.asked) > 0 }
+	if c.lost() || !slices.ContainsFunc(t.steps, expects) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(c.run.o.late, eventTime))
+	defer cancel()
+	_ = c.client.Ping(ctx) // an error is an answer, too; and whether the server is there the case sees
 }
 
 // begin forgets what the case before saw.

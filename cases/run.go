@@ -211,6 +211,9 @@ func (r *fileRun) testCase(ctx context.Context, c *connection, cell *Cell, t *te
 	}
 	began := time.Now()
 	defer func() { report.Took = time.Since(began) }()
+	if c.used && !r.file.perCase {
+		c.settle(ctx, t)
+	}
 	if c.used && r.file.perCase || c.lost() {
 		c.close()
 		if err := c.open(ctx); err != nil {
