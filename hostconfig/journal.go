@@ -58,7 +58,7 @@ type Restored struct {
 	// Whole says that it holds byte for byte what it did before. Else somebody had changed it, and only entries were put back.
 	Whole bool
 	Gone  bool     // there is no such file any more
-	Left  []string // entries that somebody changed, too; they stay as they are
+	Left  []string // entries that somebody changed, renamed or removed; they stay as they are
 	// Original is a copy of what the file held before, where something was left.
 	Original string
 }

@@ -60,7 +60,7 @@ func (p *tap) sayRestored(r *hostconfig.Restored) {
 		p.screen.Printf("%s was changed by somebody else meanwhile: its servers are put back, and all else is left as it is now.\n", path)
 	}
 	if len(r.Left) > 0 {
-		p.screen.Printf("These servers were changed, too, and are left as they are now: %s\nWhat the file held before is in %s\n", plaintext.Line(strings.Join(r.Left, ", "), 500), r.Original)
+		p.screen.Printf("These servers were changed, renamed or removed, too, and are left as they are now: %s\nWhat the file held before is in %s\n", plaintext.Line(strings.Join(r.Left, ", "), 500), r.Original)
 	}
 }
 
