@@ -40,7 +40,8 @@ func apply(j Journal, path string, r Record) (release func(), err error) {
 		return nil, err
 	}
 	r.Host, r.Changes = h.ID, changes
-	return j.Apply(d, after, r)
+	_, release, err = j.Apply(d, after, r)
+	return release, err
 }
 
 func write(t *testing.T, path, content string) string {
