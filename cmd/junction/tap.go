@@ -157,7 +157,13 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 		p.screen.Printf("It stays so; junction traffic shows what goes through. To put it back: junction tap --undo %s\n", p.host.ID)
 		return nil
 	}
-	defer func() { err = errors.Join(err, p.restore()) }()
+	defer func() {
+		fault := p.restore()
+		if fault != nil && ctx.Err() != nil { // after Ctrl-C the command reports only that
+			p.screen.Printf("junction: %v\n", fault)
+		}
+		err = errors.Join(err, fault)
+	}()
 	if err != nil {
 		return err
 	}
