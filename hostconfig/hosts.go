@@ -1,6 +1,7 @@
 package hostconfig
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -120,11 +121,12 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Find lists the files of a host that exist, those of the project first: in the folder worked in and, in a repository, those
+// Find lists the files of a host that exist, each once, those of the project first: in the folder worked in and, in a repository, those
 // above it.
 func Find(h Host, o Options) []string {
 	o = o.withDefaults()
 	var found []string
+	var files []fs.FileInfo // a link may lead to one that another name had
 	add := func(pattern string) {
 		paths, _ := filepath.Glob(pattern) // the patterns are well formed, but for folders with brackets in their names
 		if !strings.Contains(filepath.Base(pattern), "*") && !strings.Contains(pattern, string(filepath.Separator)+"*") {
@@ -132,8 +134,9 @@ func Find(h Host, o Options) []string {
 		}
 		for _, path := range paths {
 			_, isKnown := syntaxOf(path)
-			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && isKnown && !slices.Contains(found, path) {
-				found = append(found, path)
+			if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && isKnown &&
+				!slices.ContainsFunc(files, func(f fs.FileInfo) bool { return os.SameFile(f, info) }) {
+				found, files = append(found, path), append(files, info)
 			}
 		}
 	}

@@ -33,9 +33,10 @@ type Journal struct{ Folder string }
 
 // A Record is what a Journal says of one file.
 type Record struct {
-	Host    string    `json:"host"` // its ID; empty where a file was named
-	Path    string    `json:"path"`
-	Kept    bool      `json:"kept,omitempty"` // it stays until somebody asks for it to be taken back
+	Host    string    `json:"host"`            // its ID; empty where a file was named
+	Path    string    `json:"path"`            // of the file itself, behind symbolic links
+	Named   string    `json:"named,omitempty"` // as it was named, where links led from there to Path
+	Kept    bool      `json:"kept,omitempty"`  // it stays until somebody asks for it to be taken back
 	Began   time.Time `json:"began"`
 	Process int       `json:"process"`
 	Changes []Change  `json:"changes"`
@@ -50,17 +51,6 @@ func (r *Record) Servers() (names []string) {
 		names = append(names, c.Name)
 	}
 	return names
-}
-
-// A Restored says what became of a file that was taken back.
-type Restored struct {
-	Path string
-	// Whole says that it holds byte for byte what it did before. Else somebody had changed it, and only entries were put back.
-	Whole bool
-	Gone  bool     // there is no such file any more
-	Left  []string // entries that somebody changed, too; they stay as they are
-	// Original is a copy of what the file held before, where something was left.
-	Original string
 }
 
 // ErrInUse says that a file is changed already.
@@ -82,19 +72,34 @@ func (j Journal) folder(path string) string {
 }
 
 // Apply writes a changed file in place of the one that was read. Unless r says that it is kept, the process holds it until
-// release, which comes before Restore: another one then knows that it is not to be taken back yet.
-func (j Journal) Apply(d *Document, after []byte, r Record) (release func(), err error) {
-	if r.Path, err = realPath(d.Path); err != nil {
-		return nil, err
+// release, which comes before Restore: another one then knows that it is not to be taken back yet. path is that of the Record.
+func (j Journal) Apply(d *Document, after []byte, r Record) (path string, release func(), err error) {
+	if r.Path, err = realPath(d.Path); err == nil {
+		r.Named, err = filepath.Abs(d.Path)
+	}
+	if err != nil {
+		return "", nil, err
+	}
+	if r.Named == r.Path {
+		r.Named = ""
 	}
 	unlock, err := j.lock()
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	defer unlock()
+	release, err = j.apply(d, after, r)
+	return r.Path, release, err
+}
+
+func (j Journal) apply(d *Document, after []byte, r Record) (release func(), err error) {
 	folder := j.folder(r.Path)
 	if _, err := os.Stat(filepath.Join(folder, recordFile)); err == nil {
 		return nil, fmt.Errorf("%s %w", d.Path, ErrInUse)
+	}
+	records, _ := j.Records() // what is wrong with others is said where they are taken back
+	if slices.ContainsFunc(records, func(o *Record) bool { return slices.Contains(o.paths(), r.Path) }) {
+		return nil, fmt.Errorf("%s %w", d.Path, ErrInUse) // it stands where a link to the file was
 	}
 	if err := errors.Join(os.RemoveAll(folder), os.Mkdir(folder, 0o700)); err != nil {
 		return nil, err
@@ -156,75 +161,6 @@ func (j Journal) Records() (list []*Record, err error) {
 	return list, errors.Join(faults...)
 }
 
-// Restore takes a change back. A file that nobody changed since holds then what it held before, byte for byte; in another
-// one the entries are put back, but for those that somebody changed. What is done already does no harm.
-func (j Journal) Restore(r *Record) (*Restored, error) {
-	unlock, err := j.lock()
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	done, err := r.restore()
-	if err != nil {
-		return nil, fmt.Errorf("%s is not as it was: %w; once that is mended run: junction tap --undo", r.Path, err)
-	}
-	_ = os.Remove(temporaryName(r.Path)) // of a process that was killed
-	if err := os.Remove(filepath.Join(r.folder, recordFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	_ = os.RemoveAll(r.folder) // what cannot be removed now is the next time
-	return done, nil
-}
-
-func (r *Record) restore() (*Restored, error) {
-	done := &Restored{Path: r.Path}
-	if _, err := os.Stat(filepath.Join(r.folder, recordFile)); errors.Is(err, fs.ErrNotExist) {
-		done.Whole = true // somebody took it back meanwhile
-		return done, nil
-	}
-	before, err := os.ReadFile(filepath.Join(r.folder, beforeFile))
-	if err != nil {
-		return nil, err
-	}
-	after, err := os.ReadFile(filepath.Join(r.folder, afterFile))
-	if err != nil {
-		return nil, err
-	}
-	now, err := os.ReadFile(r.Path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		done.Gone = true
-		return done, nil
-	case err != nil:
-		return nil, err
-	case bytes.Equal(now, before):
-		done.Whole = true
-		return done, nil
-	case bytes.Equal(now, after):
-		done.Whole = true
-		return done, replaceFile(r.Path, now, before)
-	}
-	h, _, _ := LookupHost(r.Host)
-	var documents [3]*Document
-	for i, data := range [][]byte{before, after, now} {
-		if documents[i], err = Parse(h, r.Path, data); err != nil {
-			return nil, err
-		}
-	}
-	data, left, err := restored(documents[0], documents[1], documents[2], r.Changes)
-	if err == nil && !bytes.Equal(data, now) {
-		err = replaceFile(r.Path, now, data)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if done.Left = left; len(left) > 0 {
-		done.Original = r.folder + ".original" + filepath.Ext(r.Path)
-		err = filelock.Replace(done.Original, before, 0o600)
-	}
-	return done, err
-}
-
 // Recover takes back what processes left that were killed.
 func (j Journal) Recover() (done []*Restored, err error) {
 	records, err := j.Records()
@@ -234,6 +170,9 @@ func (j Journal) Recover() (done []*Restored, err error) {
 			continue
 		}
 		restored, err := j.Restore(r)
+		if errors.Is(err, ErrInUse) {
+			continue // somebody else was first, and has changed it again
+		}
 		if faults = append(faults, err); err == nil {
 			done = append(done, restored)
 		}
@@ -244,8 +183,13 @@ func (j Journal) Recover() (done []*Restored, err error) {
 // isUndone reports whether the file holds what it did before: whoever was to change it was killed, or somebody took it back.
 func (r *Record) isUndone() bool {
 	before, err := os.ReadFile(filepath.Join(r.folder, beforeFile))
-	now, nowErr := os.ReadFile(r.Path)
-	return err == nil && nowErr == nil && bytes.Equal(before, now)
+	for _, path := range r.paths() {
+		now, nowErr := os.ReadFile(path)
+		if err = errors.Join(err, nowErr); err != nil || !bytes.Equal(before, now) {
+			return false
+		}
+	}
+	return true
 }
 
 // clean removes what processes left that were killed before or after a file was changed.

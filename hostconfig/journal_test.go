@@ -2,11 +2,13 @@ package hostconfig
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 const cursorFile = `{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}`
@@ -38,7 +40,8 @@ func apply(j Journal, path string, r Record) (release func(), err error) {
 		return nil, err
 	}
 	r.Host, r.Changes = h.ID, changes
-	return j.Apply(d, after, r)
+	_, release, err = j.Apply(d, after, r)
+	return release, err
 }
 
 func write(t *testing.T, path, content string) string {
@@ -268,6 +271,8 @@ func TestTheEnvironmentSaysWhereAServerIs(t *testing.T) {
 
 func TestFilesThatAreNotConfigurationsAreRefused(t *testing.T) {
 	deep := strings.Repeat("[", maxDepth+1)
+	parts := strings.Repeat("a.", maxKeyParts-1)
+	inline := strings.Repeat(parts+"a={", maxDepth/maxKeyParts)
 	for _, test := range []struct{ host, path, data, want string }{
 		{"cursor", "mcp.json", "[]", "mcp.json: expected an object with servers in it"},
 		{"cursor", "mcp.json", `{"a": "s3cret` + "\x01\"}", "mcp.json: not JSON: line 1, column 7: invalid string, number or word"},
@@ -277,6 +282,14 @@ func TestFilesThatAreNotConfigurationsAreRefused(t *testing.T) {
 		{"goose", "config.yaml", "a: b\n---\nc: d\n", "config.yaml: the file holds more than one document of YAML"},
 		{"goose", "config.yaml", "a: [", "config.yaml: not YAML: "},
 		{"codex", "config.toml", "a = 1\na = 2\n", "config.toml: not TOML: line 2: "},
+		{"codex", "config.toml", "a." + parts + "a = 1\n", "config.toml: a key has more than 100 parts"},
+		{"codex", "config.toml", "[a." + parts + "a]\n", "config.toml: a key has more than 100 parts"},
+		{"codex", "config.toml", "[[a." + parts + "a]]\n", "config.toml: a key has more than 100 parts"},
+		{"codex", "config.toml", "x = [{a." + parts + "a = 1}]\n", "config.toml: a key has more than 100 parts"},
+		{"codex", "config.toml", inline + "b=1" + strings.Repeat("}", maxDepth/maxKeyParts) + "\n", "config.toml: the file is nested deeper than 5000 levels"},
+		{"codex", "config.toml", strings.Repeat("[[t]]\n", maxKeys+1), "config.toml: the file has more than 20000 keys and tables"},
+		{"codex", "config.toml", "x = [" + strings.Repeat("{a = 1},", maxKeys) + "]\n", "config.toml: the file has more than 20000 keys and tables"},
+		{"codex", "config.toml", strings.Repeat("#", maxTOML+1), "config.toml: the file is larger than 4 MiB"},
 	} {
 		h, _, _ := LookupHost(test.host)
 		if _, err := Parse(h, test.path, []byte(test.data)); err == nil || !strings.HasPrefix(err.Error(), test.want) {
@@ -297,5 +310,32 @@ func TestFilesThatAreNotConfigurationsAreRefused(t *testing.T) {
 				t.Errorf("entry %d: got %v, want %s", i, got, want)
 			}
 		}
+	}
+}
+
+// A file at the limit of keys takes a second, most of it in go-toml.
+func TestAFileOfManyTablesIsReadInTime(t *testing.T) {
+	const tables = maxKeys - 2
+	var b strings.Builder
+	for i := range tables {
+		fmt.Fprintf(&b, "k%d.a=1\n", i)
+	}
+	b.WriteString("[mcp_servers.x]\ncommand = 'y'\n")
+	h, _, _ := LookupHost("codex")
+	began := time.Now()
+	d, err := Parse(h, "config.toml", []byte(b.String()))
+	if err != nil || len(d.root.members) != tables+1 || len(d.Entries) != 1 || d.Entries[0].Command != "y" {
+		t.Fatalf("%v, %v", d, err)
+	}
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("%d bytes took %v", b.Len(), took)
+	}
+}
+
+func TestAKeyOfManyPartsIsRead(t *testing.T) {
+	h, _, _ := LookupHost("codex")
+	text := strings.Repeat("a.", maxKeyParts-1) + "a = 1\n[mcp_servers.x]\ncommand = 'y'\n"
+	if d, err := Parse(h, "config.toml", []byte(text)); err != nil || len(d.Entries) != 1 {
+		t.Errorf("%v, %v", d, err)
 	}
 }

@@ -130,13 +130,14 @@ func (e *Entry) in(s Swap) *node {
 }
 
 // restored is a file that somebody changed since entries of it were replaced, with these entries as they were. left are
-// those that somebody changed, too, which stay as they are.
+// those that somebody changed, renamed or removed, which stay as they are.
 func restored(before, after, now *Document, changes []Change) (data []byte, left []string, err error) {
 	var all []swap
 	for _, c := range changes {
 		was, ours, is := before.changed(c), after.changed(c), now.changed(c)
-		if is == nil {
-			continue // somebody removed it
+		if is == nil { // somebody removed it, or gave it another name, under which it still starts the program
+			left = append(left, c.Name)
+			continue
 		}
 		var swaps []swap
 		untouched, asBefore := true, true

@@ -10,10 +10,25 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
+const (
+	// maxTOML bounds a file of TOML, in bytes: it is read three times, and Codex has only settings in it.
+	maxTOML = 4 << 20
+	// maxKeyParts bounds the parts of a key or of a table's name, each of which is a level of nesting without a bracket.
+	maxKeyParts = 100
+	// maxKeys bounds keys and tables: to find what is defined twice, go-toml compares each with all next to it.
+	maxKeys = 20_000
+)
+
 func parseTOML(data []byte) (*node, error) {
+	if len(data) > maxTOML {
+		return nil, fmt.Errorf("the file is larger than %d MiB", maxTOML>>20)
+	}
 	rest, offset := withoutMark(data)
 	if !utf8.Valid(rest) {
 		return nil, errors.New("the file is not UTF-8")
+	}
+	if err := checkKeys(rest); err != nil {
+		return nil, err
 	}
 	var all map[string]any
 	if err := toml.Unmarshal(rest, &all); err != nil { // finds what is defined twice, too
@@ -24,7 +39,7 @@ func parseTOML(data []byte) (*node, error) {
 		}
 		return nil, fmt.Errorf("not TOML: %w", err)
 	}
-	r := &tomlReader{offset: offset, data: data, root: &node{kind: object, lines: true}}
+	r := &tomlReader{offset: offset, data: data, root: &node{kind: object, lines: true}, index: map[memberOf]int{}}
 	r.table = r.root
 	r.p.Reset(rest)
 	for r.p.NextExpression() {
@@ -38,6 +53,62 @@ func parseTOML(data []byte) (*node, error) {
 	return r.root, nil
 }
 
+// checkKeys refuses nesting by keys, before anything is called once for each level. Other faults are for Unmarshal to find.
+func checkKeys(data []byte) error {
+	var p unstable.Parser
+	p.Reset(data)
+	keys := 0
+	table := 0 // the depth of the one whose header came last
+	for p.NextExpression() {
+		n := p.Expression()
+		var err error
+		switch n.Kind {
+		case unstable.Table, unstable.ArrayTable:
+			table, err = keyDepth(n, 0, &keys)
+		case unstable.KeyValue:
+			err = checkValue(n, table, &keys)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keyDepth is the depth of what has the key of n, which it counts.
+func keyDepth(n *unstable.Node, depth int, keys *int) (int, error) {
+	if *keys++; *keys > maxKeys {
+		return 0, fmt.Errorf("the file has more than %d keys and tables", maxKeys)
+	}
+	parts := 0
+	for names := n.Key(); names.Next(); {
+		if parts++; parts > maxKeyParts {
+			return 0, fmt.Errorf("a key has more than %d parts", maxKeyParts)
+		}
+	}
+	if depth += parts; depth > maxDepth {
+		return 0, fmt.Errorf("the file is nested deeper than %d levels", maxDepth)
+	}
+	return depth, nil
+}
+
+func checkValue(n *unstable.Node, depth int, keys *int) (err error) {
+	switch n.Kind {
+	case unstable.KeyValue:
+		if depth, err = keyDepth(n, depth, keys); err != nil {
+			return err
+		}
+		return checkValue(n.Value(), depth, keys)
+	case unstable.Array, unstable.InlineTable: // brackets were counted already
+		for items := n.Children(); items.Next(); {
+			if err := checkValue(items.Node(), depth, keys); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 type tomlReader struct {
 	p      unstable.Parser
 	data   []byte
@@ -46,6 +117,28 @@ type tomlReader struct {
 	table  *node  // the one whose header came last
 	parent *node  // of which it is a member; nil where it has no bytes of its own
 	name   string // of that member
+	index  map[memberOf]int
+}
+
+// A memberOf says where a member is: a file may have more tables than could be searched for each.
+type memberOf struct {
+	table *node
+	name  string
+}
+
+// get is the first member of that name in a table.
+func (r *tomlReader) get(table *node, name string) *member {
+	if i, is := r.index[memberOf{table, name}]; is {
+		return &table.members[i]
+	}
+	return nil
+}
+
+func (r *tomlReader) add(table *node, m member) {
+	if at := (memberOf{table, m.name}); r.get(table, m.name) == nil {
+		r.index[at] = len(table.members)
+	}
+	table.members = append(table.members, m)
 }
 
 // errTOML is for what Unmarshal would have refused.
@@ -55,7 +148,7 @@ func (r *tomlReader) expression(n *unstable.Node) error {
 	switch n.Kind {
 	case unstable.KeyValue:
 		end, err := r.keyValue(r.table, n)
-		if m := r.parent.get(r.name); m != nil && m.end > 0 {
+		if m := r.get(r.parent, r.name); m != nil && m.end > 0 {
 			m.end = end
 		}
 		return err
@@ -83,7 +176,7 @@ func (r *tomlReader) keyValue(table *node, n *unstable.Node) (end int, err error
 		if err != nil {
 			return end, err
 		}
-		table.members = append(table.members, member{name: string(key.Data), start: start, end: end, prefix: string(r.data[start:at]), value: value})
+		r.add(table, member{name: string(key.Data), start: start, end: end, prefix: string(r.data[start:at]), value: value})
 	}
 	return end, nil
 }
@@ -98,7 +191,7 @@ func (r *tomlReader) valueStart(at int) int {
 
 // child is the table of that name in a table, which is made where it is missing; nil if something else is there.
 func (r *tomlReader) child(table *node, name string) *node {
-	if m := table.get(name); m != nil {
+	if m := r.get(table, name); m != nil {
 		if m.value.kind == list && len(m.value.items) > 0 {
 			return m.value.items[len(m.value.items)-1]
 		}
@@ -108,7 +201,7 @@ func (r *tomlReader) child(table *node, name string) *node {
 		return m.value
 	}
 	inner := &node{kind: object, lines: true}
-	table.members = append(table.members, member{name: name, value: inner})
+	r.add(table, member{name: name, value: inner})
 	return inner
 }
 
@@ -130,20 +223,20 @@ func (r *tomlReader) header(n *unstable.Node) error {
 			continue
 		}
 		if n.Kind == unstable.ArrayTable {
-			m := table.get(name)
+			m := r.get(table, name)
 			if m == nil {
-				table.members = append(table.members, member{name: name, value: &node{kind: list}})
-				m = &table.members[len(table.members)-1]
+				r.add(table, member{name: name, value: &node{kind: list}})
+				m = r.get(table, name)
 			}
 			r.table = &node{kind: object, lines: true}
 			m.value.items = append(m.value.items, r.table)
 			return nil
 		}
-		isNew := table.get(name) == nil
+		isNew := r.get(table, name) == nil
 		if r.table = r.child(table, name); r.table == nil {
 			return errTOML
 		}
-		if m := table.get(name); isNew {
+		if m := r.get(table, name); isNew {
 			start := bytes.LastIndexByte(r.data[:first], '[')
 			end := at + int(key.Raw.Length) + bytes.IndexByte(r.data[at+int(key.Raw.Length):], ']') + 1
 			m.start, m.end, m.table, m.prefix = start, end, true, string(r.data[first:at])

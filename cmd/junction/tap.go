@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,7 +31,8 @@ type tap struct {
 
 // An appliedTap is a file that this process changed.
 type appliedTap struct {
-	path    string
+	path    string // behind symbolic links, when it was changed
+	before  []byte
 	release func()
 }
 
@@ -96,11 +98,12 @@ func (p *tap) run(cmd *cobra.Command, args []string) error {
 		}
 		return p.showHosts()
 	}
-	if err := p.recover(); err != nil {
-		return &connectError{err}
-	}
+	err := p.recover()
 	if p.undo {
-		return p.undoKept(args)
+		return p.undoKept(args, err)
+	}
+	if err != nil { // one file must not hinder the tap of another
+		p.screen.Printf("junction: %v\n", err)
 	}
 	var servers []string
 	if len(args) > 0 {
@@ -154,7 +157,13 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 		p.screen.Printf("It stays so; junction traffic shows what goes through. To put it back: junction tap --undo %s\n", p.host.ID)
 		return nil
 	}
-	defer func() { err = errors.Join(err, p.restore()) }()
+	defer func() {
+		fault := p.restore()
+		if fault != nil && ctx.Err() != nil { // after Ctrl-C the command reports only that
+			p.screen.Printf("junction: %v\n", fault)
+		}
+		err = errors.Join(err, fault)
+	}()
 	if err != nil {
 		return err
 	}
@@ -167,7 +176,7 @@ func (p *tap) tapFor(ctx context.Context, servers, command []string) (err error)
 
 // apply puts junction in the place of servers, and says where.
 func (p *tap) apply(servers []string) (names []string, err error) {
-	paths := p.files
+	paths := distinctFiles(p.files)
 	if len(paths) == 0 {
 		paths = hostconfig.Find(p.host, hostconfig.Options{})
 	}
@@ -205,6 +214,21 @@ func (p *tap) apply(servers []string) (names []string, err error) {
 		return nil, &connectError{fmt.Errorf("no server that could be tapped is in %s", strings.Join(paths, ", "))}
 	}
 	return names, nil
+}
+
+// distinctFiles leaves out paths of files that others have led to.
+func distinctFiles(paths []string) (distinct []string) {
+	var files []fs.FileInfo
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err == nil && slices.ContainsFunc(files, func(f fs.FileInfo) bool { return os.SameFile(f, info) }) {
+			continue
+		}
+		if distinct = append(distinct, path); err == nil {
+			files = append(files, info)
+		}
+	}
+	return distinct
 }
 
 // program is what an entry starts while it is tapped; false where it cannot be, which is said.
@@ -259,14 +283,14 @@ func (p *tap) applyTo(d *hostconfig.Document, programs map[*hostconfig.Entry]hos
 		return nil, nil
 	}
 	r := hostconfig.Record{Host: p.host.ID, Kept: p.keep, Changes: changes}
-	release, err := p.journal.Apply(d, after, r)
+	path, release, err := p.journal.Apply(d, after, r)
 	if errors.Is(err, hostconfig.ErrInUse) {
 		return nil, fmt.Errorf("%w; see junction tap --list", err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	p.applied = append(p.applied, &appliedTap{d.Path, release})
+	p.applied = append(p.applied, &appliedTap{path, d.Data, release})
 	p.screen.Printf("Tapped in %s: %s\n", shortened(d.Path), plaintext.Line(strings.Join(r.Servers(), ", "), 500))
 	return r.Servers(), nil
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,11 +24,16 @@ func (p *tap) restore() error {
 	}
 	records, err := p.journal.Records()
 	faults = append(faults, err)
-	for _, r := range records {
-		if !slices.ContainsFunc(p.applied, func(a *appliedTap) bool { return realPath(a.path) == r.Path }) {
+	for _, applied := range p.applied {
+		i := slices.IndexFunc(records, func(r *hostconfig.Record) bool { return r.Path == applied.path && r.Process == os.Getpid() })
+		if i < 0 {
+			now, err := os.ReadFile(applied.path)
+			if err != nil || !bytes.Equal(now, applied.before) { // else another junction tap put it back meanwhile
+				faults = append(faults, fmt.Errorf("%s: there is no record any more that it is tapped; look whether its servers are as they were", applied.path))
+			}
 			continue
 		}
-		done, err := p.journal.Restore(r)
+		done, err := p.journal.Restore(records[i])
 		if err != nil {
 			faults = append(faults, err)
 			continue
@@ -53,28 +60,38 @@ func (p *tap) sayRestored(r *hostconfig.Restored) {
 	path := shortened(r.Path)
 	switch {
 	case r.Gone:
-		p.screen.Printf("%s is gone; nothing is put back.\n", path)
+		p.screen.Printf("%s is gone; what it held before is in %s\n", path, r.Original)
 	case r.Whole:
 		p.screen.Printf("%s is as it was.\n", path)
 	default:
 		p.screen.Printf("%s was changed by somebody else meanwhile: its servers are put back, and all else is left as it is now.\n", path)
 	}
 	if len(r.Left) > 0 {
-		p.screen.Printf("These servers were changed, too, and are left as they are now: %s\nWhat the file held before is in %s\n", plaintext.Line(strings.Join(r.Left, ", "), 500), r.Original)
+		p.screen.Printf("These servers were changed, renamed or removed, too, and are left as they are now: %s\nWhat the file held before is in %s\n", plaintext.Line(strings.Join(r.Left, ", "), 500), r.Original)
+	}
+	if r.Also != nil {
+		p.screen.Printf("Its link is a file now, or leads elsewhere, which is put back, too.\n")
+		p.sayRestored(r.Also)
 	}
 }
 
-// undoKept puts back what stays until somebody asks.
-func (p *tap) undoKept(hosts []string) error {
+// undoKept puts back what stays until somebody asks. recovered is what was wrong with what need not be asked for.
+func (p *tap) undoKept(hosts []string, recovered error) error {
 	for _, name := range hosts {
 		if _, byProgram, isHost := hostconfig.LookupHost(name); byProgram || !isHost {
 			return unknownHost(name)
 		}
 	}
 	records, err := p.journal.Records()
-	faults := []error{err}
+	faults := []error{recovered}
+	if recovered == nil { // else it says so already
+		faults = append(faults, err)
+	}
 	undone := 0
 	for _, r := range records {
+		if recovered != nil && !r.Kept && !r.Alive {
+			continue // it was tried just now
+		}
 		if len(hosts) > 0 && !slices.Contains(hosts, r.Host) {
 			continue
 		}
@@ -116,7 +133,7 @@ func (p *tap) showHosts() error {
 		}
 		for _, r := range records {
 			switch {
-			case r.Path != realPath(path):
+			case r.Path != realPath(path) && r.Named != path:
 				continue
 			case r.Kept:
 				state += "; tapped until --undo: "

@@ -1,0 +1,163 @@
+package hostconfig
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/junction-mcp/junction/internal/filelock"
+)
+
+// ownerTime is how long Restore waits for the lock of a process that lives, which others take for a moment to see that.
+const ownerTime = time.Second
+
+// A Restored says what became of a file that was taken back.
+type Restored struct {
+	Path string
+	// Whole says that it holds byte for byte what it did before. Else somebody had changed it, and only entries were put back.
+	Whole bool
+	Gone  bool     // there is no such file any more; Original is what it held
+	Left  []string // entries that somebody changed, renamed or removed; they stay as they are
+	// Original is a copy of what the file held before, where something was left, or the file is gone.
+	Original string
+	// Also is what became of a file that now stands where a link led to this one; nil if the link is as it was.
+	Also *Restored
+}
+
+// Restore takes a change back. A file that nobody changed since holds then what it held before, byte for byte; in another
+// one the entries are put back, but for those that somebody changed. What is done already does no harm.
+func (j Journal) Restore(r *Record) (*Restored, error) {
+	unlock, err := j.lock()
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	isThere, err := r.isThere()
+	if err != nil {
+		return nil, err
+	}
+	if !isThere {
+		return &Restored{Path: r.Path, Whole: true}, nil // somebody took it back meanwhile
+	}
+	paths := r.paths()
+	done, err := r.restore(paths[0])
+	for _, path := range paths[1:] {
+		also, alsoErr := r.restore(path)
+		if err = errors.Join(err, alsoErr); err == nil {
+			done.Also = also
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s is not as it was: %w; once that is mended run: junction tap --undo", r.Path, err)
+	}
+	for _, path := range paths {
+		_ = os.Remove(temporaryName(path)) // of a process that was killed
+	}
+	if err := os.Remove(filepath.Join(r.folder, recordFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	_ = os.RemoveAll(r.folder) // what cannot be removed now is the next time
+	return done, nil
+}
+
+// isThere reports whether the change is still to be taken back. It fails where it is another one's now: who read the record
+// before somebody else took that change back must not undo the next.
+func (r *Record) isThere() (bool, error) {
+	data, err := os.ReadFile(filepath.Join(r.folder, recordFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	var now Record
+	if err == nil {
+		err = json.Unmarshal(data, &now)
+	}
+	if err != nil {
+		return false, err
+	}
+	if now.Process != r.Process || !now.Began.Equal(r.Began) {
+		return false, fmt.Errorf("%s %w", r.Path, ErrInUse)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), ownerTime)
+	defer cancel()
+	free, err := filelock.Wait(ctx, filepath.Join(r.folder, ownerFile))
+	if errors.Is(err, filelock.ErrLocked) {
+		return false, fmt.Errorf("%s %w", r.Path, ErrInUse)
+	}
+	if err == nil {
+		free()
+	}
+	return err == nil, err
+}
+
+// paths are the files to take back: a host that saves by renaming puts a file, with the change in it, in the place of a link.
+func (r *Record) paths() []string {
+	if now, err := realPath(r.Named); r.Named != "" && err == nil && now != r.Path {
+		return []string{r.Path, now}
+	}
+	return []string{r.Path}
+}
+
+func (r *Record) restore(path string) (*Restored, error) {
+	done := &Restored{Path: path}
+	before, err := os.ReadFile(filepath.Join(r.folder, beforeFile))
+	if err != nil {
+		return nil, err
+	}
+	after, err := os.ReadFile(filepath.Join(r.folder, afterFile))
+	if err != nil {
+		return nil, err
+	}
+	now, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Stat(filepath.Dir(path)); err != nil { // such as of a drive that is not mounted
+			return nil, fmt.Errorf("its folder cannot be found: %w; if it is gone for good, remove %s", err, r.folder)
+		}
+		done.Gone = true // perhaps for a moment only, so that it comes back with the change in it
+		done.Original, err = r.keepOriginal(before)
+		return done, err
+	case err != nil:
+		return nil, err
+	case bytes.Equal(now, before):
+		done.Whole = true
+		return done, nil
+	case bytes.Equal(now, after):
+		done.Whole = true
+		return done, replaceFile(path, now, before)
+	}
+	h, _, _ := LookupHost(r.Host)
+	var documents [3]*Document
+	for i, data := range [][]byte{before, after, now} {
+		if documents[i], err = Parse(h, path, data); err != nil {
+			return nil, err
+		}
+	}
+	data, left, err := restored(documents[0], documents[1], documents[2], r.Changes)
+	if err == nil && !bytes.Equal(data, now) {
+		err = replaceFile(path, now, data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if done.Left = left; len(left) > 0 {
+		done.Original, err = r.keepOriginal(before)
+	}
+	return done, err
+}
+
+// keepOriginal writes a copy of what the file held before, next to those of earlier changes.
+func (r *Record) keepOriginal(before []byte) (path string, err error) {
+	path = r.folder + time.Now().UTC().Format(".20060102T150405.000000000") + ".original" + filepath.Ext(r.Path)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(before)
+	return path, errors.Join(err, f.Sync(), f.Close())
+}
