@@ -39,11 +39,11 @@ func answers(kind string) bool {
 func (r *Ring) figuresOf(since time.Time) []*figures {
 	type key struct {
 		pid    int32
-		server word
+		server textID
 	}
 	all := map[key]*figures{}
 	var order []*figures
-	methods := map[word]bool{}
+	methods := map[textID]bool{}
 	r.mu.Lock()
 	for n := r.next; n > r.first; {
 		n--
@@ -56,7 +56,7 @@ func (r *Ring) figuresOf(since time.Time) []*figures {
 		}
 		is, known := methods[e.method]
 		if !known {
-			is = isCounted(r.words.text(e.method))
+			is = isCounted(r.table.text(e.method))
 			methods[e.method] = is
 		}
 		if !is {
@@ -65,7 +65,7 @@ func (r *Ring) figuresOf(since time.Time) []*figures {
 		k := key{e.pid, e.server}
 		f := all[k]
 		if f == nil {
-			f = &figures{PID: int(e.pid), Server: r.words.text(e.server)}
+			f = &figures{PID: int(e.pid), Server: r.table.text(e.server)}
 			all[k] = f
 			order = append(order, f)
 		}
