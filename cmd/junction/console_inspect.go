@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"time"
 
@@ -117,6 +118,8 @@ func (in *inspected) unopened(err error) error {
 	}
 	fault := inspect.Fault{Link: "entry", Cause: plainText(err), Remedy: "change the entry"}
 	switch {
+	case errors.As(err, new(*url.Error)): // which quotes it, with what may be secret in it
+		fault.Cause, fault.Remedy = "the URL cannot be read", "write it as https://HOST/PATH, with % before two hexadecimal digits only"
 	case errors.Is(err, config.ErrNotSet), errors.Is(err, config.ErrSecret):
 		fault.Link, fault.Remedy = "variables", variablesRemedy(err)
 	case !in.known:

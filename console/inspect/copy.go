@@ -82,25 +82,6 @@ func subcommand(q *asked) (name string, words []string) {
 		s, _ := jsonrpc.Unquote(jsonrpc.Get(q.Params, member))
 		return s
 	}
-	// files says that names and values can have more in them than names and values, such as the path of a file.
-	pairs := func(object json.RawMessage, files bool) (all []string, fit bool) {
-		fit = true
-		special := "="
-		if files {
-			special = "=:.[]{"
-		}
-		jsonrpc.EachMember(object, func(name, value []byte) bool {
-			key, _ := jsonrpc.Unquote(name)
-			s, is := jsonrpc.Unquote(value)
-			fit = fit && is && key != "" && !strings.ContainsAny(key, special)
-			if files && strings.HasPrefix(s, "@") {
-				s = "@" + s // or it would be a file
-			}
-			all = append(all, key+"="+s)
-			return fit
-		})
-		return all, fit
-	}
 	switch q.Method {
 	case "ping":
 		return "ping", nil
@@ -137,6 +118,27 @@ func subcommand(q *asked) (name string, words []string) {
 		}
 	}
 	return "", nil
+}
+
+// pairs are the members of an object as NAME=VALUE. Files says that names and values can have more in them than names and
+// values, such as the path of a file.
+func pairs(object json.RawMessage, files bool) (all []string, fit bool) {
+	fit = true
+	special := "="
+	if files {
+		special = "=:.[]{"
+	}
+	jsonrpc.EachMember(object, func(name, value []byte) bool {
+		key, _ := jsonrpc.Unquote(name)
+		s, is := jsonrpc.Unquote(value)
+		fit = fit && is && key != "" && !strings.ContainsAny(key, special)
+		if files && strings.HasPrefix(s, "@") {
+			s = "@" + s // or it would be a file
+		}
+		all = append(all, key+"="+s)
+		return fit
+	})
+	return all, fit
 }
 
 // command is a request as a command line of junction, for a POSIX shell; empty where there is none.
